@@ -1,0 +1,163 @@
+# organfs - `make help` lists the targets.
+# Sections: settings, objects, programs, check, bench, demo, install, clean.
+
+## settings
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= cc
+CFLAGS ?= -O2 -g
+# SAN=address,undefined or SAN=thread builds into a tree of its own: no stale objects.
+SAN ?=
+B := build/$(or $(SAN),plain)
+comma := ,
+VERSION := 0.1.0
+
+WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-Wformat=2 -Wwrite-strings -Wpointer-arith
+HARDENING := -fstack-protector-strong -fPIE $(if $(SAN),,-D_FORTIFY_SOURCE=2)
+SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -ffp-contract=off -pthread \
+	$(WARNINGS) $(HARDENING) $(SANITIZE) $(CFLAGS)
+ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
+
+PACKAGES := fuse3 libxxhash libcjson
+INSTALL := install
+
+## objects
+
+GGUF := error types names arena cursor reader reader_tensors anatomy organ layout
+FS := log backing view buffers pool json slots fingerprint layer stage graft files manifest \
+	manifest_metadata texts model assemble assembly nodes writers generated fs options session \
+	ops ops_node ops_dir ops_file ops_write ops_xattr
+GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
+FS_OBJECTS := $(FS:%=$B/fs/%.o)
+
+.PHONY: all
+all: $B/organfs	## build organfs
+
+# The command line of the compiler, so that everything is rebuilt when it changes.
+$B/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' | cmp -s - $@ || \
+		echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' > $@
+FORCE:
+
+# gguf/ sees nothing but itself and libc.
+$B/gguf/%.o: INC = -I$B/gguf
+$B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' \
+	$(shell pkg-config --cflags $(PACKAGES))
+
+$B/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c $< -o $@
+
+$B/gguf/anatomy.o: $B/gguf/anatomy_table.inc
+$B/gguf/anatomy_table.inc: gguf/anatomy_table.awk gguf/tensor_classes.tsv
+	@mkdir -p $(@D)
+	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > $@.new && mv $@.new $@
+
+$B/libgguf.a: $(GGUF_OBJECTS)
+$B/libfs.a: $(FS_OBJECTS)
+%.a:
+	rm -f $@ && $(AR) rcs $@ $^
+
+## programs
+
+LIBS = $(shell pkg-config --libs $(PACKAGES))
+$B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+## check
+
+# Unit tests mirror modules: tests/unit/test_X.c is for gguf/X.c or fs/X.c and links the archive
+# of that folder, so that a dependency upwards does not link.
+UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
+UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
+UNIT_FS := $(filter-out $(UNIT_GGUF),$(UNIT))
+UNIT_HELP := $B/tests/unit/mkgguf.o
+$(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
+$(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs cmocka)
+
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+$(FUZZ:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash)
+
+.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install fuzz
+check: deps	## every test, as CI runs it; as root it installs what is missing
+	$(MAKE) check-style check-install
+	$(MAKE) check-unit check-mount
+	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
+
+check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
+	@set -e; for t in $(UNIT:%=$B/tests/unit/%); do $$t $(if $T,'$T'); done
+
+check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds of mutations
+	@set -e; for f in $(FUZZ); do \
+		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),5) tests/fuzz/corpus tests/malformed; done
+
+check-mount: $B/organfs	## real mounts driven by real tools; T='pattern' runs the matching ones
+	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(if $T,'$T')
+
+check-style:	## formatting, line length, words that do not belong here
+	@tests/style
+
+check-install: all	## install, uninstall, and nothing is left
+	@rm -rf $B/check-install
+	@$(MAKE) -s install DESTDIR=$B/check-install PREFIX=/usr
+	@test -x $B/check-install/usr/bin/organfs
+	@$(MAKE) -s uninstall DESTDIR=$B/check-install PREFIX=/usr
+	@test -z "$$(find $B/check-install -type f -o -type l)" || \
+		{ find $B/check-install -type f; exit 1; }
+	@rm -rf $B/check-install
+	@echo "install and uninstall: nothing left"
+
+fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
+	@mkdir -p build/fuzz/corpus build/fuzz/gguf
+	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > build/fuzz/gguf/anatomy_table.inc
+	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -Ibuild/fuzz/gguf \
+		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c $(GGUF:%=gguf/%.c) -lxxhash
+	build/fuzz/$(or $F,fuzz_reader) build/fuzz/corpus tests/fuzz/corpus tests/malformed
+
+## bench
+
+.PHONY: bench
+bench: $B/organfs	## speed, as ratios within one run
+	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/run
+
+## demo
+
+.PHONY: deps demo
+deps:	## install what building and testing need, where it is missing (root, apt)
+	@tests/install-deps
+
+demo: deps	## build, mount a small model, graft, run, assemble, clean up
+	@$(MAKE) -s all
+	@ORGANFS=$(CURDIR)/$B/organfs tests/demo
+
+## install
+
+.PHONY: install uninstall
+install: all	## honours PREFIX and DESTDIR
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin
+	$(INSTALL) -m 755 $B/organfs $(DESTDIR)$(PREFIX)/bin/organfs
+
+uninstall:	## remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/organfs
+
+## clean
+
+.PHONY: clean help compile_commands.json
+clean:	## remove everything that was built
+	rm -rf build
+
+compile_commands.json:	## for clangd and clang-tidy
+	$(MAKE) clean
+	bear -- $(MAKE) all
+
+help:	## this list
+	@sed -n 's/^\([a-z_.-]*\):.*	## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 26
+
+-include $(wildcard $B/*/*.d $B/tests/*/*.d)

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* anatomy.c - see anatomy.h. */
+#include "anatomy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+static const struct known {
+	const char *pattern; /* a name with {n} for every number and {s} for any word */
+	enum organ_class class;
+} known[] = {
+#include "anatomy_table.inc" /* made from tensor_classes.tsv */
+};
+
+/* Longer than any known pattern; a longer name is not looked up. */
+#define PATTERN_MAX 96
+
+const char *class_name(enum organ_class class)
+{
+	static const char *const names[CLASSES] = { "skeleton", "organs",   "embed",
+						    "norm",	"adapters", "other" };
+
+	return names[class];
+}
+
+static bool ends_with(const char *name, size_t length, const char *ending)
+{
+	const size_t n = strlen(ending);
+
+	return length >= n && memcmp(name + length - n, ending, n) == 0;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Copy name with each component that is all digits, and with after_underscore also digits that end
+ * a component after '_', replaced by {n}. False if it does not fit. */
+static bool number_pattern(const char *name, size_t length, bool after_underscore,
+			   char out[PATTERN_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < length;) {
+		const bool begins = i == 0 || name[i - 1] == '.' ||
+				    (after_underscore && name[i - 1] == '_');
+		size_t end = i;
+
+		while (begins && end < length && is_digit(name[end]))
+			end++;
+		if (n + 4 > PATTERN_MAX)
+			return false;
+		if (end > i && (end == length || name[end] == '.')) {
+			memcpy(out + n, "{n}", 3);
+			n += 3;
+			i = end;
+		} else {
+			out[n++] = name[i++];
+		}
+	}
+	out[n] = '\0';
+	return true;
+}
+
+static int compare_known(const void *key, const void *row)
+{
+	return strcmp(key, ((const struct known *)row)->pattern);
+}
+
+static bool find_pattern(const char *pattern, enum organ_class *class)
+{
+	const struct known *row = bsearch(pattern, known, sizeof(known) / sizeof(known[0]),
+					  sizeof(known[0]), compare_known);
+
+	if (row)
+		*class = row->class;
+	return row != NULL;
+}
+
+/* Try the pattern with what follows its last separator replaced by {s}. */
+static bool find_word_pattern(const char *pattern, char separator, enum organ_class *class)
+{
+	char word[PATTERN_MAX + 4];
+	const char *last = strrchr(pattern, separator);
+
+	if (!last)
+		return false;
+	snprintf(word, sizeof(word), "%.*s{s}", (int)(last - pattern + 1), pattern);
+	return find_pattern(word, class);
+}
+
+static bool find_known(const char *name, size_t length, enum organ_class *class)
+{
+	char pattern[PATTERN_MAX];
+
+	if (length >= PATTERN_MAX || memchr(name, '\0', length))
+		return false;
+	memcpy(pattern, name, length);
+	pattern[length] = '\0';
+	if (find_pattern(pattern, class))
+		return true;
+	for (int after_underscore = 0; after_underscore < 2; after_underscore++)
+		if (number_pattern(name, length, after_underscore, pattern) &&
+		    (find_pattern(pattern, class) || find_word_pattern(pattern, '.', class) ||
+		     find_word_pattern(pattern, '_', class)))
+			return true;
+	return false;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && strncasecmp(text, word, length) == 0;
+}
+
+static bool contains(const char *text, size_t length, const char *part)
+{
+	const size_t n = strlen(part);
+
+	for (size_t i = 0; i + n <= length; i++)
+		if (strncasecmp(text + i, part, n) == 0)
+			return true;
+	return false;
+}
+
+static bool contains_word(const char *name, size_t length, const char *word)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i <= length; i++) {
+		if (i < length && name[i] != '.' && name[i] != '_' && name[i] != '/')
+			continue;
+		if (is_word(name + start, i - start, word))
+			return true;
+		start = i + 1;
+	}
+	return false;
+}
+
+/* For names of other ecosystems (Hugging Face, diffusers, whisper): the first rule that applies.
+ * Words of one part are matched whole, so that "fln" is no norm. */
+static enum organ_class guess_class(const char *name, size_t length)
+{
+	static const struct {
+		const char *part;
+		bool whole;
+		enum organ_class class;
+	} rules[] = {
+		{ "lora", false, CLASS_ADAPTERS },     { "norm", false, CLASS_NORM },
+		{ "ln", true, CLASS_NORM },	       { "ln1", true, CLASS_NORM },
+		{ "ln2", true, CLASS_NORM },	       { "bn", true, CLASS_NORM },
+		{ "embed", false, CLASS_EMBED },       { "embd", false, CLASS_EMBED },
+		{ "wte", true, CLASS_EMBED },	       { "wpe", true, CLASS_EMBED },
+		{ "lm_head", false, CLASS_EMBED },     { "attn", false, CLASS_SKELETON },
+		{ "attention", false, CLASS_SKELETON }, { "ssm", true, CLASS_SKELETON },
+		{ "mixer", true, CLASS_SKELETON },     { "conv", false, CLASS_SKELETON },
+		{ "mlp", false, CLASS_ORGANS },	       { "ffn", false, CLASS_ORGANS },
+		{ "ff", true, CLASS_ORGANS },	       { "expert", false, CLASS_ORGANS },
+		{ "gate", false, CLASS_ORGANS },
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].whole ? contains_word(name, length, rules[i].part) :
+				     contains(name, length, rules[i].part))
+			return rules[i].class;
+	return CLASS_OTHER;
+}
+
+enum organ_class anatomy_class(const char *name, size_t length)
+{
+	static const char *const endings[] = { ".weight", ".bias", ".scale", ".input_scale",
+					       ".scales" };
+	enum organ_class class;
+
+	if (ends_with(name, length, ".lora_a") || ends_with(name, length, ".lora_b"))
+		return CLASS_ADAPTERS;
+	/* Tensors of an importance matrix, whatever they are about. */
+	if (ends_with(name, length, ".in_sum2") || ends_with(name, length, ".counts"))
+		return CLASS_OTHER;
+	if (find_known(name, length, &class))
+		return class;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (ends_with(name, length, endings[i]) &&
+		    find_known(name, length - strlen(endings[i]), &class))
+			return class;
+	return guess_class(name, length);
+}
+
+int32_t anatomy_block(const char *name, size_t length)
+{
+	static const char mark[] = "blk.";
+	const size_t n = sizeof(mark) - 1;
+	uint64_t block = 0;
+	size_t i = 0, digits;
+
+	while (i + n <= length && memcmp(name + i, mark, n) != 0) {
+		/* The next component: "v.blk.3.", "a.gen.wav.tfm.blk.3.". */
+		while (i < length && name[i] != '.')
+			i++;
+		i++;
+	}
+	if (i + n > length)
+		return -1;
+	digits = i += n;
+	while (i < length && is_digit(name[i]) && i - digits < 10)
+		block = block * 10 + (uint64_t)(name[i++] - '0');
+	if (i == digits || i == length || name[i] != '.' || block > INT32_MAX ||
+	    (name[digits] == '0' && i - digits > 1))
+		return -1;
+	return (int32_t)block;
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || is_digit(c) || c == '_' ||
+	       c == '-' || c == '+' || c == '.';
+}
+
+/* One byte of a name, encoded where it has to be. Returns the bytes written, 1 or 3. */
+static size_t encode_byte(char c, bool first, char *out)
+{
+	static const char hex[] = "0123456789ABCDEF";
+
+	if (is_plain(c) && !(first && c == '.')) {
+		*out = c;
+		return 1;
+	}
+	out[0] = '%';
+	out[1] = hex[(unsigned char)c >> 4];
+	out[2] = hex[(unsigned char)c & 15];
+	return 3;
+}
+
+void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
+		       char out[ANATOMY_NAME_MAX + 1])
+{
+	/* '~' never comes out of the encoding, so a closed name meets no other. */
+	const size_t hash_size = 1 + 32;
+	const XXH128_hash_t hash = XXH3_128bits(name, length);
+	size_t n = 0, cut = 0;
+
+	if (form == NAME_SHORT && ends_with(name, length, ".weight"))
+		length -= strlen(".weight");
+	for (size_t i = 0; i < length; i++) {
+		const char c = form == NAME_SHORT && name[i] == '.' ? '_' : name[i];
+
+		if (n <= ANATOMY_NAME_MAX - hash_size)
+			cut = n;
+		if (n + 3 > ANATOMY_NAME_MAX) {
+			snprintf(out + cut, ANATOMY_NAME_MAX + 1 - cut, "~%016" PRIx64 "%016" PRIx64,
+				 hash.high64, hash.low64);
+			return;
+		}
+		n += encode_byte(c, i == 0, out + n);
+	}
+	/* A '%' alone is no encoded byte, so the empty name is unique too. */
+	if (n == 0)
+		out[n++] = '%';
+	out[n] = '\0';
+}

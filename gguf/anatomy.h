@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* anatomy.h - what a tensor is by its name: its class, its block, its file name.
+ * The names the GGUF ecosystem uses are in tensor_classes.tsv, compiled in. */
+#ifndef GGUF_ANATOMY_H
+#define GGUF_ANATOMY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum organ_class {
+	CLASS_SKELETON, /* attention and other sequence mixing */
+	CLASS_ORGANS,	/* feed-forward networks, experts, routers */
+	CLASS_EMBED,	/* token embedding, output head, output norm */
+	CLASS_NORM,	/* every other norm */
+	CLASS_ADAPTERS, /* LoRA pairs */
+	CLASS_OTHER,
+	CLASSES,
+};
+
+/* "skeleton", "organs", ... */
+const char *class_name(enum organ_class class);
+
+/* The class of the tensor with this name. Names that no known model uses are classed by the words
+ * in them. */
+enum organ_class anatomy_class(const char *name, size_t length);
+
+/* The block number N of "blk.N." at the start of the name or after "dec.", "enc.", "v.", ...,
+ * -1 where there is none. Only the plain decimal form counts: "blk.01." names no block. */
+int32_t anatomy_block(const char *name, size_t length);
+
+/* The longest NAME of a file, without ".bin". Longer tensor names are cut and closed with a hash,
+ * so that NAME with any ending of this project is a valid file name. */
+#define ANATOMY_NAME_MAX 200
+
+/* The NAME of the tensor's files, at most ANATOMY_NAME_MAX bytes and a NUL, never empty, without
+ * '/' and without a leading dot. Different tensor names never give the same exact NAME; the short
+ * one drops a final ".weight" and turns '.' into '_', and may. Bytes outside A-Z a-z 0-9 _ - + .
+ * stand percent-encoded. */
+enum anatomy_form { NAME_SHORT, NAME_EXACT };
+void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
+		       char out[ANATOMY_NAME_MAX + 1]);
+
+#endif

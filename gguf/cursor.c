@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* cursor.c - see cursor.h. */
+#include "cursor.h"
+#include "bytes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Small enough to stay in the second-level cache, large enough that reads are few. */
+#define WINDOW (CURSOR_TAKE_MAX * 4)
+
+static int memory_read_at(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const struct memory_bytes *memory = context;
+
+	if (offset > memory->size || n > memory->size - offset)
+		return -EIO;
+	if (n)
+		memcpy(bytes, memory->bytes + offset, n);
+	return 0;
+}
+
+struct source source_of_memory(struct memory_bytes *memory)
+{
+	return (struct source){ memory_read_at, memory, memory->size };
+}
+
+int cursor_init(struct cursor *cursor, const struct source *source, uint64_t at)
+{
+	*cursor = (struct cursor){ .source = source, .at = at, .start = at };
+	cursor->window = malloc(WINDOW);
+	return cursor->window ? 0 : -ENOMEM;
+}
+
+void cursor_release(struct cursor *cursor)
+{
+	free(cursor->window);
+	cursor->window = NULL;
+}
+
+uint64_t cursor_left(const struct cursor *cursor)
+{
+	return cursor->at < cursor->source->size ? cursor->source->size - cursor->at : 0;
+}
+
+static int fill(struct cursor *cursor)
+{
+	const uint64_t left = cursor_left(cursor);
+	const size_t n = left < WINDOW ? (size_t)left : WINDOW;
+	const int rc = cursor->source->read_at(cursor->source->context, cursor->window, n,
+					       cursor->at);
+
+	cursor->start = cursor->at;
+	cursor->filled = rc < 0 ? 0 : n;
+	return rc;
+}
+
+int cursor_take(struct cursor *cursor, size_t n, const uint8_t **bytes)
+{
+	if (n > cursor_left(cursor) || n > CURSOR_TAKE_MAX)
+		return -EBADMSG;
+	if (cursor->at - cursor->start > cursor->filled ||
+	    n > cursor->filled - (size_t)(cursor->at - cursor->start)) {
+		const int rc = fill(cursor);
+
+		if (rc < 0)
+			return rc;
+	}
+	*bytes = cursor->window + (cursor->at - cursor->start);
+	cursor->at += n;
+	return 0;
+}
+
+int cursor_skip(struct cursor *cursor, uint64_t n)
+{
+	if (n > cursor_left(cursor))
+		return -EBADMSG;
+	cursor->at += n;
+	return 0;
+}
+
+int cursor_u32(struct cursor *cursor, uint32_t *value)
+{
+	const uint8_t *bytes;
+	const int rc = cursor_take(cursor, sizeof(*value), &bytes);
+
+	if (rc == 0)
+		*value = load_u32(bytes);
+	return rc;
+}
+
+int cursor_u64(struct cursor *cursor, uint64_t *value)
+{
+	const uint8_t *bytes;
+	const int rc = cursor_take(cursor, sizeof(*value), &bytes);
+
+	if (rc == 0)
+		*value = load_u64(bytes);
+	return rc;
+}

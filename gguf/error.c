@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* error.c - see error.h. */
+#include "error.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int error_set(struct error *err, int code, uint64_t offset, const char *format, ...)
+{
+	va_list args;
+
+	if (!err)
+		return -code;
+	err->code = code;
+	err->offset = offset;
+	va_start(args, format);
+	vsnprintf(err->text, sizeof(err->text), format, args);
+	va_end(args);
+	for (char *c = err->text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	return -code;
+}
+
+const char *error_describe(const struct error *err, char *text, int n)
+{
+	if (err->offset == ERROR_NO_OFFSET)
+		snprintf(text, (size_t)n, "%s", err->text);
+	else
+		snprintf(text, (size_t)n, "at byte %" PRIu64 ": %s", err->offset, err->text);
+	return text;
+}

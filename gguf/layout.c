@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* layout.c - see layout.h. */
+#include "layout.h"
+#include "bytes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct plan {
+	const struct gguf *base;
+	const struct organ *const *grafts;
+	struct layout *layout;
+};
+
+/* What fills a slot: the graft, with as many axes as the base's info has or it needs. */
+static struct organ slot_content(const struct plan *plan, uint32_t i)
+{
+	const struct gguf_tensor *t = &plan->base->tensors[i];
+	struct organ organ;
+	uint32_t needed = GGML_AXES;
+
+	if (!plan->grafts[i])
+		return organ_of_tensor(t);
+	organ = *plan->grafts[i];
+	while (needed && organ.ne[needed - 1] == 1)
+		needed--;
+	organ.dims = needed > t->dims ? needed : t->dims;
+	organ.name = t->name;
+	organ.name_length = t->name_length;
+	return organ;
+}
+
+static bool same_info(const struct organ *organ, const struct gguf_tensor *t)
+{
+	return organ->type == t->type && organ->dims == t->dims &&
+	       memcmp(organ->ne, t->ne, sizeof(t->ne)) == 0;
+}
+
+/* There is room for every piece a plan can have, so adding cannot fail: see layout_build(). */
+static void add_piece(struct plan *plan, enum piece_kind kind, uint32_t tensor, uint64_t offset,
+		      uint64_t length)
+{
+	struct layout *layout = plan->layout;
+	struct piece *last = layout->n_pieces ? &layout->pieces[layout->n_pieces - 1] : NULL;
+
+	if (length == 0)
+		return;
+	layout->size += length;
+	if (last && kind == PIECE_BASE && last->kind == PIECE_BASE &&
+	    last->offset + last->length == offset) {
+		last->length += length;
+		return;
+	}
+	layout->pieces[layout->n_pieces++] = (struct piece){ kind, tensor, offset, length };
+}
+
+static size_t info_size(const struct plan *plan, const struct organ *organ)
+{
+	const size_t width = plan->base->version > 1 ? 8 : 4;
+
+	return width + organ->name_length + 4 + width * organ->dims + 4 + 8;
+}
+
+static uint8_t *store_length(const struct plan *plan, uint8_t *bytes, uint64_t value)
+{
+	return plan->base->version > 1 ? store_u64(bytes, value) :
+					 store_u32(bytes, (uint32_t)value);
+}
+
+/* Write all tensor infos into the layout's header. offsets: of the data, by tensor number. */
+static int write_infos(struct plan *plan, const uint64_t *offsets, struct error *err)
+{
+	struct layout *layout = plan->layout;
+	uint8_t *bytes;
+
+	layout->header_size = 0;
+	for (uint32_t i = 0; i < plan->base->n_tensors; i++) {
+		const struct organ organ = slot_content(plan, i);
+
+		layout->header_size += info_size(plan, &organ);
+	}
+	layout->header = malloc(layout->header_size + 1);
+	if (!layout->header)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	bytes = layout->header;
+	for (uint32_t i = 0; i < plan->base->n_tensors; i++) {
+		const struct organ organ = slot_content(plan, i);
+
+		bytes = store_length(plan, bytes, organ.name_length);
+		bytes = store_bytes(bytes, organ.name, organ.name_length);
+		bytes = store_u32(bytes, organ.dims);
+		for (uint32_t axis = 0; axis < organ.dims; axis++)
+			bytes = store_length(plan, bytes, organ.ne[axis]);
+		bytes = store_u32(bytes, organ.type);
+		bytes = store_u64(bytes, offsets[i]);
+	}
+	return 0;
+}
+
+enum change { CHANGE_NONE, CHANGE_BYTES, CHANGE_INFOS, CHANGE_SIZES };
+
+/* The most that any graft changes. Where tensors share bytes, a graft of one would change the
+ * others too, so that they have to be laid apart. */
+static enum change find_change(const struct plan *plan)
+{
+	enum change most = CHANGE_NONE;
+
+	for (uint32_t i = 0; i < plan->base->n_tensors; i++) {
+		const struct gguf_tensor *t = &plan->base->tensors[i];
+		const struct organ organ = slot_content(plan, i);
+		enum change change = CHANGE_BYTES;
+
+		if (!plan->grafts[i])
+			continue;
+		if (organ.data_size != t->size || organ.dims != t->dims || plan->base->overlap)
+			return CHANGE_SIZES;
+		if (!same_info(&organ, t))
+			change = CHANGE_INFOS;
+		if (change > most)
+			most = change;
+	}
+	return most;
+}
+
+/* Every tensor where it was; infos anew if a type or shape changed. */
+static int plan_in_place(struct plan *plan, bool infos, struct error *err)
+{
+	const struct gguf *base = plan->base;
+	uint64_t at = 0;
+
+	if (infos) {
+		uint64_t *offsets = malloc(base->n_tensors * sizeof(*offsets));
+		int rc;
+
+		if (!offsets)
+			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		for (uint32_t i = 0; i < base->n_tensors; i++)
+			offsets[i] = base->tensors[i].offset - base->data_offset;
+		rc = write_infos(plan, offsets, err);
+		free(offsets);
+		if (rc < 0)
+			return rc;
+		add_piece(plan, PIECE_BASE, 0, 0, base->infos_offset);
+		add_piece(plan, PIECE_HEADER, 0, 0, plan->layout->header_size);
+		at = base->infos_end;
+	}
+	for (uint32_t i = 0; i < base->n_tensors; i++) {
+		const struct gguf_tensor *t = &base->tensors[base->order[i]];
+
+		if (!plan->grafts[base->order[i]] || t->size == 0)
+			continue;
+		add_piece(plan, PIECE_BASE, 0, at, t->offset - at);
+		add_piece(plan, PIECE_GRAFT, base->order[i], 0, t->size);
+		at = t->offset + t->size;
+	}
+	add_piece(plan, PIECE_BASE, 0, at, base->size - at);
+	return 0;
+}
+
+/* Offsets as running sums of padded sizes. */
+static bool sum_offsets(const struct plan *plan, uint64_t *offsets)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < plan->base->n_tensors; i++) {
+		const struct organ organ = slot_content(plan, i);
+
+		offsets[i] = end;
+		if (!add_u64(end, organ.data_size, &end) ||
+		    !align_u64(end, plan->base->alignment, &end) || end > INT64_MAX / 2)
+			return false;
+	}
+	return true;
+}
+
+static void pad(struct plan *plan)
+{
+	const uint64_t align = plan->base->alignment;
+
+	add_piece(plan, PIECE_ZEROS, 0, 0, (align - plan->layout->size % align) % align);
+}
+
+static int plan_anew(struct plan *plan, struct error *err)
+{
+	const struct gguf *base = plan->base;
+	uint64_t *offsets = malloc(base->n_tensors * sizeof(*offsets));
+	int rc;
+
+	if (!offsets)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	rc = sum_offsets(plan, offsets) ?
+		     write_infos(plan, offsets, err) :
+		     error_set(err, EOVERFLOW, ERROR_NO_OFFSET, "the file would be too large");
+	free(offsets);
+	if (rc < 0)
+		return rc;
+	add_piece(plan, PIECE_BASE, 0, 0, base->infos_offset);
+	add_piece(plan, PIECE_HEADER, 0, 0, plan->layout->header_size);
+	pad(plan);
+	for (uint32_t i = 0; i < base->n_tensors; i++) {
+		const struct gguf_tensor *t = &base->tensors[i];
+
+		if (plan->grafts[i])
+			add_piece(plan, PIECE_GRAFT, i, 0, plan->grafts[i]->data_size);
+		else
+			add_piece(plan, PIECE_BASE, 0, t->offset, t->size);
+		pad(plan);
+	}
+	return 0;
+}
+
+int layout_build(const struct gguf *base, const struct organ *const grafts[], struct layout *layout,
+		 struct error *err)
+{
+	struct plan plan = { base, grafts, layout };
+	const enum change change = find_change(&plan);
+	int rc;
+
+	*layout = (struct layout){ 0 };
+	/* Two pieces a tensor, and a beginning and an end of three. */
+	layout->pieces = calloc(2 * (size_t)base->n_tensors + 4, sizeof(*layout->pieces));
+	if (!layout->pieces)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	rc = change == CHANGE_SIZES ? plan_anew(&plan, err) :
+				      plan_in_place(&plan, change == CHANGE_INFOS, err);
+	if (rc < 0)
+		layout_release(layout);
+	return rc;
+}
+
+void layout_release(struct layout *layout)
+{
+	free(layout->pieces);
+	free(layout->header);
+	*layout = (struct layout){ 0 };
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* names.c - see names.h. Open addressing with linear probing, at most half full. */
+#include "names.h"
+#include "bytes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+struct entry {
+	const char *name; /* NULL: free */
+	size_t length;
+	uint64_t hash;
+	uint32_t value;
+};
+
+struct names {
+	struct entry *entries;
+	size_t mask, used;
+};
+
+static size_t probe(const struct entry *entries, size_t mask, uint64_t hash, const char *name,
+		    size_t length)
+{
+	size_t i = (size_t)hash & mask;
+
+	while (entries[i].name &&
+	       (entries[i].hash != hash || entries[i].length != length ||
+		memcmp(entries[i].name, name, length) != 0))
+		i = (i + 1) & mask;
+	return i;
+}
+
+struct names *names_new(size_t expected)
+{
+	struct names *names = calloc(1, sizeof(*names));
+	size_t slots = 16;
+
+	if (!names)
+		return NULL;
+	while (slots / 2 < expected && slots <= SIZE_MAX / 4)
+		slots *= 2;
+	names->mask = slots - 1;
+	names->entries = calloc(slots, sizeof(*names->entries));
+	if (!names->entries) {
+		free(names);
+		return NULL;
+	}
+	return names;
+}
+
+void names_free(struct names *names)
+{
+	if (!names)
+		return;
+	free(names->entries);
+	free(names);
+}
+
+static int grow(struct names *names)
+{
+	size_t mask = names->mask * 2 + 1;
+	struct entry *entries = calloc(mask + 1, sizeof(*entries));
+
+	if (!entries)
+		return -ENOMEM;
+	for (size_t i = 0; i <= names->mask; i++) {
+		const struct entry *e = &names->entries[i];
+
+		if (e->name)
+			entries[probe(entries, mask, e->hash, e->name, e->length)] = *e;
+	}
+	free(names->entries);
+	names->entries = entries;
+	names->mask = mask;
+	return 0;
+}
+
+int names_add(struct names *names, const char *name, size_t length, uint32_t value)
+{
+	const uint64_t hash = XXH3_64bits(name, length);
+	size_t i = probe(names->entries, names->mask, hash, name, length);
+
+	if (names->entries[i].name)
+		return -EEXIST;
+	if (names->used >= names->mask / 2) {
+		if (grow(names) < 0)
+			return -ENOMEM;
+		i = probe(names->entries, names->mask, hash, name, length);
+	}
+	names->entries[i] = (struct entry){ name, length, hash, value };
+	names->used++;
+	return 0;
+}
+
+bool names_find(const struct names *names, const char *name, size_t length, uint32_t *value)
+{
+	const size_t i =
+		probe(names->entries, names->mask, XXH3_64bits(name, length), name, length);
+
+	if (!names->entries[i].name)
+		return false;
+	*value = names->entries[i].value;
+	return true;
+}

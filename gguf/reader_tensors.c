@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* reader_tensors.c - the tensor table of a GGUF: shapes, types and extents, each checked.
+ *
+ * Accepted beyond what llama.cpp loads, because the bytes are there and can be shown and repaired:
+ * tensors out of file order, gaps, tensors that share bytes, names of any length, unknown types. */
+#include "reader_internal.h"
+#include "bytes.h"
+#include "names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int parse_shape(struct parse *p, struct gguf_tensor *t, uint32_t number)
+{
+	const uint64_t start = p->in.at;
+	int rc = cursor_u32(&p->in, &t->dims);
+
+	if (rc < 0)
+		return parse_failed(p, rc, "tensor", number);
+	if (t->dims > GGML_AXES)
+		return error_set(p->err, EBADMSG, start,
+				 "tensor \"%.80s\" has %" PRIu32 " axes; at most %d are allowed",
+				 t->name, t->dims, GGML_AXES);
+	for (uint32_t i = 0; i < GGML_AXES; i++)
+		t->ne[i] = 1;
+	for (uint32_t i = 0; i < t->dims; i++) {
+		rc = parse_length(p, &t->ne[i]);
+		if (rc < 0)
+			return parse_failed(p, rc, "tensor", number);
+	}
+	return 0;
+}
+
+static int check_size(struct parse *p, struct gguf_tensor *t, uint64_t start)
+{
+	char scratch[TYPE_NAME_MAX];
+	uint64_t elements;
+
+	switch (type_size(t->type, t->ne, &t->size)) {
+	case TYPE_SIZE_ROW:
+		return error_set(p->err, EBADMSG, start,
+				 "tensor \"%.80s\" has rows of %" PRIu64
+				 " elements, no multiple of the %" PRIu32 " in a block of %s",
+				 t->name, t->ne[0], type_find(t->type)->block_elements,
+				 type_name(t->type, scratch));
+	case TYPE_SIZE_OVERFLOW:
+		return error_set(p->err, EBADMSG, start,
+				 "tensor \"%.80s\" claims more elements than a file can hold",
+				 t->name);
+	case TYPE_SIZE_UNKNOWN:
+		if (!shape_elements(t->ne, &elements))
+			return error_set(p->err, EBADMSG, start,
+					 "tensor \"%.80s\" claims more elements than a file can hold",
+					 t->name);
+		break;
+	case TYPE_SIZE_OK:
+		break;
+	}
+	return 0;
+}
+
+/* One tensor info. Until the data's start is known, offset counts from there. */
+static int parse_tensor(struct parse *p, uint32_t number)
+{
+	struct gguf_tensor *t = &p->gguf->tensors[number];
+	const uint64_t start = p->in.at;
+	int rc = parse_text(p, "tensor", number, &t->name, &t->name_length);
+
+	if (rc == 0)
+		rc = parse_shape(p, t, number);
+	if (rc < 0)
+		return rc;
+	rc = cursor_u32(&p->in, &t->type);
+	if (rc == 0)
+		rc = cursor_u64(&p->in, &t->offset);
+	if (rc < 0)
+		return parse_failed(p, rc, "tensor", number);
+	rc = names_add(p->gguf->names, t->name, t->name_length, number);
+	if (rc == -EEXIST)
+		return error_set(p->err, EBADMSG, start, "the tensor name \"%.80s\" occurs twice",
+				 t->name);
+	if (rc < 0)
+		return error_set(p->err, -rc, ERROR_NO_OFFSET, "out of memory");
+	return check_size(p, t, start);
+}
+
+static int place_data(struct parse *p)
+{
+	struct gguf *gguf = p->gguf;
+
+	gguf->infos_end = p->in.at;
+	gguf->data_offset = gguf->infos_end;
+	/* A file without tensors ends unpadded. */
+	if (gguf->n_tensors &&
+	    !align_u64(gguf->infos_end, gguf->alignment, &gguf->data_offset))
+		return error_set(p->err, EBADMSG, gguf->infos_end, "the header is too large");
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		struct gguf_tensor *t = &gguf->tensors[i];
+		const uint64_t relative = t->offset;
+
+		if (!add_u64(relative, gguf->data_offset, &t->offset) || t->offset > gguf->size)
+			return error_set(p->err, EBADMSG, ERROR_NO_OFFSET,
+					 "tensor \"%.80s\" lies at %" PRIu64
+					 " in the data, outside the file of %" PRIu64 " bytes",
+					 t->name, relative, gguf->size);
+	}
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b, void *context)
+{
+	const struct gguf_tensor *tensors = context;
+	const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+
+	if (tensors[i].offset != tensors[j].offset)
+		return tensors[i].offset < tensors[j].offset ? -1 : 1;
+	/* A tensor without bytes comes before the one that begins where it stands. */
+	if ((tensors[i].size == 0) != (tensors[j].size == 0))
+		return tensors[i].size == 0 ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+static void sort_by_offset(struct gguf *gguf)
+{
+	bool sorted = true;
+
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		gguf->order[i] = i;
+		if (i && by_offset(&gguf->order[i - 1], &gguf->order[i], gguf->tensors) > 0)
+			sorted = false;
+	}
+	if (!sorted)
+		qsort_r(gguf->order, gguf->n_tensors, sizeof(*gguf->order), by_offset,
+			gguf->tensors);
+}
+
+/* An unknown type's blocks are unknown, so its bytes reach to the next tensor or the file's end. */
+static void size_opaque_tensors(struct gguf *gguf)
+{
+	uint64_t next = gguf->size;
+
+	for (uint32_t i = gguf->n_tensors; i-- > 0;) {
+		struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
+
+		if (!type_find(t->type))
+			t->size = next - t->offset;
+		if (i && gguf->tensors[gguf->order[i - 1]].offset < t->offset)
+			next = t->offset;
+	}
+}
+
+static int check_extents(struct parse *p)
+{
+	struct gguf *gguf = p->gguf;
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
+
+		if (t->size > gguf->size - t->offset)
+			return error_set(p->err, EBADMSG, t->offset,
+					 "tensor \"%.80s\" needs %" PRIu64
+					 " bytes, but the file ends after %" PRIu64
+					 ": it is incomplete",
+					 t->name, t->size, gguf->size - t->offset);
+		if (t->size && t->offset < end)
+			gguf->overlap = true;
+		if (t->offset + t->size > end)
+			end = t->offset + t->size;
+	}
+	return 0;
+}
+
+int parse_tensors(struct parse *p)
+{
+	int rc;
+
+	p->gguf->infos_offset = p->in.at;
+	for (uint32_t i = 0; i < p->gguf->n_tensors; i++) {
+		rc = parse_tensor(p, i);
+		if (rc < 0)
+			return rc;
+	}
+	rc = place_data(p);
+	if (rc < 0)
+		return rc;
+	sort_by_offset(p->gguf);
+	size_opaque_tensors(p->gguf);
+	return check_extents(p);
+}
