@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* assemble.c - see assemble.h. */
+#include "fs/assemble.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define CHUNK ((size_t)4 << 20)
+
+struct place {
+	int directory;
+	const char *name;  /* the target in it */
+	char temporary[48];
+};
+
+static int failed(struct error *err, int code, const char *what)
+{
+	return error_set(err, code, ERROR_NO_OFFSET, "%s: %s", what, strerror(code));
+}
+
+static int open_directory(const struct target *target, struct place *place, struct error *err)
+{
+	const char *slash = strrchr(target->path, '/');
+	char parent[PATH_MAX] = ".";
+
+	place->name = slash ? slash + 1 : target->path;
+	if (slash && (size_t)(slash - target->path) + 2 > sizeof(parent))
+		return failed(err, ENAMETOOLONG, "the target");
+	if (slash)
+		snprintf(parent, sizeof(parent), "%.*s/", (int)(slash - target->path),
+			 target->path);
+	if (place->name[0] == '\0' || strcmp(place->name, ".") == 0 ||
+	    strcmp(place->name, "..") == 0)
+		return failed(err, EISDIR, "the target");
+	place->directory = openat(target->directory, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (place->directory < 0)
+		return failed(err, errno, "the target's directory");
+	/* Its own length, so that the longest name has a temporary one too. */
+	snprintf(place->temporary, sizeof(place->temporary), ".organfs-%016" PRIx64 ".part",
+		 XXH3_64bits(place->name, strlen(place->name)));
+	return 0;
+}
+
+static int check_target(const struct target *target, const struct place *place, struct error *err)
+{
+	struct stat stat;
+
+	if (fstat(place->directory, &stat) < 0)
+		return failed(err, errno, "the target's directory");
+	if (target->mount && stat.st_dev == target->mount)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the target lies in this mount itself; "
+				 "give a name outside of it");
+	if (fstatat(place->directory, place->name, &stat, 0) == 0 &&
+	    stat.st_dev == target->base->st_dev && stat.st_ino == target->base->st_ino)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the target is the base, which is never written to");
+	if (fstatat(place->directory, place->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : failed(err, errno, "the target");
+	if (S_ISDIR(stat.st_mode))
+		return failed(err, EISDIR, "the target");
+	if (!S_ISREG(stat.st_mode) && !S_ISLNK(stat.st_mode))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "the target is not a regular file");
+	return target->replace ? 0 : failed(err, EEXIST, "the target");
+}
+
+/* The temporary file, locked as long as it is written. One that nobody has locked was left by an
+ * assembly that was killed. */
+static int open_temporary(const struct place *place, struct error *err)
+{
+	for (int tries = 0; tries < 10; tries++) {
+		struct stat stat;
+		int fd = openat(place->directory, place->temporary,
+				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+		const bool stale = fd < 0 && errno == EEXIST;
+
+		if (stale)
+			fd = openat(place->directory, place->temporary,
+				    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd < 0 && !(stale && errno == ENOENT))
+			return failed(err, errno, "the temporary file beside the target");
+		if (fd < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+			close(fd);
+			return error_set(err, EBUSY, ERROR_NO_OFFSET,
+					 "another assembly to this target is under way");
+		}
+		/* Whoever takes over a left one removes it; the winner's is still linked. */
+		if (!stale && fstat(fd, &stat) == 0 && stat.st_nlink > 0)
+			return fd;
+		if (stale)
+			unlinkat(place->directory, place->temporary, 0);
+		close(fd);
+	}
+	return failed(err, EBUSY, "the temporary file beside the target");
+}
+
+static int write_bytes(int fd, const char *bytes, size_t n)
+{
+	while (n) {
+		const ssize_t wrote = write(fd, bytes, n);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return wrote < 0 ? -errno : -EIO;
+		bytes += wrote;
+		n -= (size_t)wrote;
+	}
+	return 0;
+}
+
+static int copy_view(struct view *view, int fd, struct progress *progress, struct error *err)
+{
+	const uint64_t size = view_size(view);
+	char *bytes = malloc(CHUNK);
+	int rc = bytes ? 0 : failed(err, ENOMEM, "the buffer");
+
+	for (uint64_t at = 0; rc == 0 && at < size;) {
+		const ssize_t got = view_read(view, bytes, CHUNK, at);
+
+		if (progress->cancel && atomic_load(progress->cancel))
+			rc = error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
+		else if (got <= 0)
+			rc = error_set(err, EIO, ERROR_NO_OFFSET,
+				       "the base or a graft can no longer be read: it was changed "
+				       "on disk since it was mounted");
+		else if ((rc = write_bytes(fd, bytes, (size_t)got)) < 0)
+			failed(err, -rc, "writing");
+		at += got > 0 ? (uint64_t)got : 0;
+		atomic_store(&progress->done, at);
+	}
+	free(bytes);
+	return rc;
+}
+
+/* A full disk is known before the first byte, where the filesystem can tell. */
+static int reserve(int fd, uint64_t size, struct error *err)
+{
+	if (size == 0 || fallocate(fd, 0, 0, (off_t)size) == 0 ||
+	    (errno != ENOSPC && errno != EDQUOT && errno != EFBIG))
+		return 0;
+	return failed(err, errno, "the target's filesystem");
+}
+
+static int rename_into_place(const struct place *place, bool replace, struct error *err)
+{
+	int rc = renameat2(place->directory, place->temporary, place->directory, place->name,
+			   replace ? 0 : RENAME_NOREPLACE);
+
+	/* Some filesystems cannot do it in one step. */
+	if (rc < 0 && errno == EINVAL && !replace &&
+	    faccessat(place->directory, place->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = renameat(place->directory, place->temporary, place->directory, place->name);
+	if (rc < 0)
+		return failed(err, errno, "the target");
+	if (fsync(place->directory) < 0 && errno != EINVAL)
+		return failed(err, errno, "the target's directory");
+	return 0;
+}
+
+/* Fill the temporary file and put it in the target's place. */
+static int write_through(struct view *view, const struct place *place, bool replace,
+			 struct progress *progress, struct error *err)
+{
+	const int fd = open_temporary(place, err);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = reserve(fd, view_size(view), err);
+	if (rc == 0)
+		rc = copy_view(view, fd, progress, err);
+	if (rc == 0 && fsync(fd) < 0)
+		rc = failed(err, errno, "writing");
+	if (rc == 0)
+		rc = rename_into_place(place, replace, err);
+	if (rc < 0)
+		unlinkat(place->directory, place->temporary, 0);
+	close(fd);
+	return rc;
+}
+
+int assemble_write(struct view *view, const struct target *target, struct progress *progress,
+		   struct error *err)
+{
+	struct place place;
+	int rc = open_directory(target, &place, err);
+
+	if (rc < 0)
+		return rc;
+	atomic_store(&progress->done, 0);
+	atomic_store(&progress->total, view_size(view));
+	rc = check_target(target, &place, err);
+	if (rc == 0)
+		rc = write_through(view, &place, target->replace, progress, err);
+	close(place.directory);
+	return rc;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* assemble.h - a view written out as a file.
+ *
+ * 1. The target is as it was, or it is whole and durable: the bytes go into a temporary file beside
+ *    it, which is made durable and then renamed.
+ * 2. A failed or interrupted assembly removes its temporary file; one that was killed leaves it, and
+ *    the next assembly to the same target removes it.
+ * 3. The base is never a target. */
+#ifndef FS_ASSEMBLE_H
+#define FS_ASSEMBLE_H
+
+#include "fs/view.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* How far it is. Another thread may read it. */
+struct progress {
+	atomic_uint_fast64_t done, total; /* bytes */
+	const atomic_bool *cancel;	  /* NULL: cannot be stopped */
+};
+
+struct target {
+	int directory;	  /* that a relative path starts from; AT_FDCWD for an absolute one */
+	const char *path;
+	bool replace;	  /* an existing file; without it that is -EEXIST */
+	const struct stat *base; /* what must not be overwritten */
+	dev_t mount;	  /* what must not be written into: the mount's own device; 0: none */
+};
+
+/* Write the view to the target. Returns 0 or -errno with err set: EINTR cancelled, EBUSY another
+ * assembly to this target is under way, ENOSPC, EISDIR, EINVAL the target is the base, no regular
+ * file, or in the mount itself, and what else the disk says. */
+int assemble_write(struct view *view, const struct target *target, struct progress *progress,
+		   struct error *err);
+
+#endif

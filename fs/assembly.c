@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* assembly.c - see assembly.h. */
+#include "fs/assembly.h"
+#include "fs/assemble.h"
+#include "fs/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Default names that are taken are passed over, up to here. */
+#define DEFAULT_NAMES 10000
+
+struct assembly {
+	struct model *model;
+	const char *output, *mountpoint;
+	pthread_mutex_t turn; /* held while one assembly runs */
+	struct progress progress;
+
+	pthread_mutex_t lock; /* protects what follows */
+	bool running;
+	uint64_t stamp;
+	char last[PATH_MAX + 512];
+	bool written;	       /* the default target holds the model of this generation */
+	uint64_t generation;
+};
+
+struct assembly *assembly_new(struct model *model, const char *output, const char *mountpoint)
+{
+	struct assembly *assembly = calloc(1, sizeof(*assembly));
+
+	if (!assembly)
+		return NULL;
+	assembly->model = model;
+	assembly->output = output;
+	assembly->mountpoint = mountpoint;
+	pthread_mutex_init(&assembly->turn, NULL);
+	pthread_mutex_init(&assembly->lock, NULL);
+	snprintf(assembly->last, sizeof(assembly->last),
+		 "nothing was assembled yet: write a file name here\n");
+	return assembly;
+}
+
+void assembly_free(struct assembly *assembly)
+{
+	if (!assembly)
+		return;
+	pthread_mutex_destroy(&assembly->turn);
+	pthread_mutex_destroy(&assembly->lock);
+	free(assembly);
+}
+
+static void say(struct assembly *assembly, bool running, const char *text)
+{
+	pthread_mutex_lock(&assembly->lock);
+	assembly->running = running;
+	assembly->stamp++;
+	snprintf(assembly->last, sizeof(assembly->last), "%s\n", text);
+	pthread_mutex_unlock(&assembly->lock);
+}
+
+/* The directory a relative path starts from: a descriptor, or -errno. */
+static int open_start(const char *path, pid_t caller, struct error *err)
+{
+	char link[48];
+	int fd;
+
+	if (path[0] == '/')
+		return AT_FDCWD;
+	snprintf(link, sizeof(link), "/proc/%d/cwd", (int)caller);
+	fd = caller > 0 ? open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0)
+		return fd;
+	error_set(err, EINVAL, ERROR_NO_OFFSET,
+		  "the working directory of whoever wrote the name cannot be told; "
+		  "give a name that begins with /");
+	return -EINVAL;
+}
+
+/* With a stat of its own root this asks the mount itself; it never runs on a thread that answers. */
+static dev_t device_of(const char *mountpoint)
+{
+	struct stat stat;
+
+	return mountpoint && lstat(mountpoint, &stat) == 0 ? stat.st_dev : 0;
+}
+
+static int write_to(struct assembly *assembly, struct view *view, const char *path, pid_t caller,
+		    bool replace, dev_t mount, struct error *err)
+{
+	struct target target = { .path = path,
+				 .replace = replace,
+				 .base = backing_stat(assembly->model->base),
+				 .mount = mount };
+	int rc;
+
+	target.directory = open_start(path, caller, err);
+	if (target.directory < 0 && target.directory != AT_FDCWD)
+		return target.directory;
+	rc = assemble_write(view, &target, &assembly->progress, err);
+	if (target.directory >= 0)
+		close(target.directory);
+	return rc;
+}
+
+/* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
+static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
+			    dev_t mount, struct error *err)
+{
+	const char *base = backing_path(assembly->model->base);
+	const int directory = (int)(strrchr(base, '/') - base + 1);
+	int rc = -EEXIST;
+
+	if (assembly->output) {
+		snprintf(path, PATH_MAX, "%s", assembly->output);
+		return write_to(assembly, view, path, 0, true, mount, err);
+	}
+	for (int i = 1; rc == -EEXIST && i <= DEFAULT_NAMES; i++) {
+		char number[16] = "";
+
+		if (i > 1)
+			snprintf(number, sizeof(number), "-%d", i);
+		if (snprintf(path, PATH_MAX, "%.*s%s.grafted%s.gguf", directory, base,
+			     assembly->model->name, number) >= PATH_MAX)
+			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
+					 "the default name is too long");
+		rc = write_to(assembly, view, path, 0, false, mount, err);
+	}
+	return rc;
+}
+
+static void report(struct assembly *assembly, const char *path, const struct error *err,
+		   const struct snapshot *snapshot, double seconds)
+{
+	const uint64_t size = atomic_load(&assembly->progress.total);
+	char text[PATH_MAX + 400];
+
+	if (err->code)
+		snprintf(text, sizeof(text), "failed: %s: %s; the target is as it was", path,
+			 err->text);
+	else
+		snprintf(text, sizeof(text),
+			 "assembled: %s: %" PRIu64 " bytes, %" PRIu32 " grafts, %.1f s, %.0f MB/s",
+			 path, size, snapshot->grafts, seconds,
+			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6));
+	say(assembly, false, text);
+	log_add(assembly->model->log, "%s", text);
+}
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* In turn: assemble that snapshot. */
+static int run(struct assembly *assembly, const struct snapshot *snapshot, const char *path,
+	       pid_t caller)
+{
+	const double start = seconds_now();
+	const dev_t mount = device_of(assembly->mountpoint);
+	struct error err = { 0 };
+	char name[PATH_MAX];
+	struct view *view = files_model(assembly->model, snapshot, &err);
+	int rc = view ? 0 : -err.code;
+
+	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
+	if (rc == 0) {
+		say(assembly, true, name);
+		rc = path[0] ? write_to(assembly, view, name, caller, true, mount, &err) :
+			       write_to_default(assembly, view, name, mount, &err);
+	}
+	if (rc == 0)
+		err.code = 0;
+	view_unref(view);
+	report(assembly, name, &err, snapshot, seconds_now() - start);
+	if (rc == 0 && !path[0]) {
+		pthread_mutex_lock(&assembly->lock);
+		assembly->written = true;
+		assembly->generation = snapshot->generation;
+		pthread_mutex_unlock(&assembly->lock);
+	}
+	return rc;
+}
+
+int assembly_run(struct assembly *assembly, const char *path, pid_t caller,
+		 const atomic_bool *cancel)
+{
+	struct snapshot snapshot;
+	int rc;
+
+	pthread_mutex_lock(&assembly->turn);
+	rc = slots_snapshot(assembly->model->slots, &snapshot);
+	if (rc == 0) {
+		assembly->progress.cancel = cancel;
+		rc = run(assembly, &snapshot, path, caller);
+		assembly->progress.cancel = NULL;
+		snapshot_release(&snapshot);
+	}
+	pthread_mutex_unlock(&assembly->turn);
+	return rc;
+}
+
+int assembly_finish(struct assembly *assembly)
+{
+	struct snapshot snapshot;
+	bool needed;
+	int rc = slots_snapshot(assembly->model->slots, &snapshot);
+
+	if (rc < 0)
+		return rc;
+	needed = snapshot.grafts &&
+		 !(assembly->written && assembly->generation == snapshot.generation);
+	/* The mount is gone, so no target can lie in it. */
+	assembly->mountpoint = NULL;
+	if (needed)
+		rc = run(assembly, &snapshot, "", 0);
+	snapshot_release(&snapshot);
+	return rc;
+}
+
+char *assembly_text(struct assembly *assembly, size_t *size)
+{
+	const uint64_t done = atomic_load(&assembly->progress.done);
+	const uint64_t total = atomic_load(&assembly->progress.total);
+	char *text;
+	int n;
+
+	pthread_mutex_lock(&assembly->lock);
+	n = assembly->running ? asprintf(&text, "assembling: %" PRIu64 " of %" PRIu64 " bytes: %s",
+					 done, total, assembly->last) :
+				asprintf(&text, "%s", assembly->last);
+	pthread_mutex_unlock(&assembly->lock);
+	*size = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? NULL : text;
+}
+
+uint64_t assembly_stamp(struct assembly *assembly)
+{
+	uint64_t stamp;
+
+	pthread_mutex_lock(&assembly->lock);
+	/* Progress is news at every look. */
+	if (assembly->running)
+		assembly->stamp++;
+	stamp = assembly->stamp;
+	pthread_mutex_unlock(&assembly->lock);
+	return stamp;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* assembly.h - assemblies of a mount: the file .assemble, and the unmount's. */
+#ifndef FS_ASSEMBLY_H
+#define FS_ASSEMBLY_H
+
+#include "fs/model.h"
+#include "fs/view.h"
+
+#include <stdatomic.h>
+
+struct assembly; /* any thread may use it */
+
+/* output, which may be NULL, is the option's. mountpoint is where the mount is; a target may not lie
+ * there. Both are borrowed. NULL: out of memory. */
+struct assembly *assembly_new(struct model *model, const char *output, const char *mountpoint);
+void assembly_free(struct assembly *assembly);
+
+/* Assemble the model as it is now. path is the target, "" the default one; a relative path starts
+ * from the working directory of the process caller, 0 if there is none. cancel stops it from
+ * another thread. Returns 0 or -errno, with the outcome in the text and the model's log. One at a
+ * time: a second caller waits. */
+int assembly_run(struct assembly *assembly, const char *path, pid_t caller,
+		 const atomic_bool *cancel);
+
+/* The unmount's: where there are grafts that are not yet written down at the default target. 0 too if
+ * there was nothing to do. */
+int assembly_finish(struct assembly *assembly);
+
+/* What the last assembly did or the one under way is doing, as .assemble says it: *size bytes to
+ * free, NULL: out of memory. The stamp moves whenever the text does. */
+char *assembly_text(struct assembly *assembly, size_t *size);
+uint64_t assembly_stamp(struct assembly *assembly);
+
+#endif

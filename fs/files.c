@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* files.c - see files.h. */
+#include "fs/files.h"
+#include "gguf/layout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+uint64_t files_organ_size(const struct model *model, uint32_t tensor, const struct content *content)
+{
+	const struct organ organ = model_organ(model, tensor, content);
+
+	return organ.header_size + organ.data_size;
+}
+
+static struct view *base_organ(struct model *model, uint32_t tensor)
+{
+	const struct gguf_tensor *t = &model->gguf->tensors[tensor];
+	const struct organ organ = organ_of_tensor(t);
+	uint8_t *header = malloc(organ.header_size);
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = organ.header_size, .memory = header },
+		{ .kind = SEGMENT_EXTENT,
+		  .length = t->size,
+		  .backing = model->base,
+		  .offset = t->offset },
+	};
+
+	if (!header)
+		return NULL;
+	organ_write_header(&organ, header);
+	return view_new(segments, 2, header);
+}
+
+struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content)
+{
+	struct segment whole;
+
+	if (!content)
+		return base_organ(model, tensor);
+	whole = (struct segment){ .kind = SEGMENT_EXTENT,
+				  .length = backing_size(content->file),
+				  .backing = content->file };
+	return view_new(&whole, 1, NULL);
+}
+
+static struct segment segment_of(const struct piece *piece, const struct layout *layout,
+				 struct model *model, const struct snapshot *snapshot)
+{
+	struct segment segment = { .length = piece->length };
+	const struct content *content;
+
+	switch (piece->kind) {
+	case PIECE_ZEROS:
+		segment.kind = SEGMENT_ZEROS;
+		break;
+	case PIECE_HEADER:
+		segment.kind = SEGMENT_MEMORY;
+		segment.memory = layout->header + piece->offset;
+		break;
+	case PIECE_BASE:
+		segment.kind = SEGMENT_EXTENT;
+		segment.backing = model->base;
+		segment.offset = piece->offset;
+		break;
+	case PIECE_GRAFT:
+		content = snapshot->content[piece->tensor];
+		segment.kind = SEGMENT_EXTENT;
+		segment.backing = content->file;
+		segment.offset = content->organ.header_size;
+		break;
+	}
+	return segment;
+}
+
+static struct view *view_of_layout(struct layout *layout, struct model *model,
+				   const struct snapshot *snapshot)
+{
+	struct segment *segments = calloc(layout->n_pieces + 1, sizeof(*segments));
+	struct view *view;
+
+	if (!segments)
+		return NULL;
+	for (size_t i = 0; i < layout->n_pieces; i++)
+		segments[i] = segment_of(&layout->pieces[i], layout, model, snapshot);
+	view = view_new(segments, layout->n_pieces, layout->header);
+	layout->header = NULL;
+	free(segments);
+	return view;
+}
+
+struct view *files_model(struct model *model, const struct snapshot *snapshot, struct error *err)
+{
+	const struct organ **grafts = calloc(snapshot->n + 1u, sizeof(*grafts));
+	struct view *view = NULL;
+	struct layout layout;
+	int rc;
+
+	if (!grafts) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return NULL;
+	}
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		if (snapshot->content[i])
+			grafts[i] = &snapshot->content[i]->organ;
+	rc = layout_build(model->gguf, grafts, &layout, err);
+	free(grafts);
+	if (rc == 0) {
+		view = view_of_layout(&layout, model, snapshot);
+		layout_release(&layout);
+		if (!view)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	}
+	return view;
+}

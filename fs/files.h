@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* files.h - the views of files whose bytes are a model's: organ files and the assembled model. */
+#ifndef FS_FILES_H
+#define FS_FILES_H
+
+#include "fs/model.h"
+#include "fs/view.h"
+
+/* The organ file of a tensor: the base's for content NULL, else the graft's. NULL: out of memory. */
+struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content);
+
+/* Its size in bytes, without making it. */
+uint64_t files_organ_size(const struct model *model, uint32_t tensor,
+			  const struct content *content);
+
+/* The assembled model with the slots of that snapshot. NULL with err set: as layout_build(). */
+struct view *files_model(struct model *model, const struct snapshot *snapshot, struct error *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* fingerprint.c - see fingerprint.h. */
+#include "fs/fingerprint.h"
+#include "gguf/bytes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+/* Of the tensor data, this much at both ends is hashed. */
+#define SAMPLE ((size_t)65536)
+
+static int hash_range(XXH3_state_t *hash, struct backing *base, uint64_t start, uint64_t end)
+{
+	uint8_t *bytes = malloc(SAMPLE);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	while (rc == 0 && start < end) {
+		const size_t n = end - start < SAMPLE ? (size_t)(end - start) : SAMPLE;
+
+		rc = backing_read(base, bytes, n, start);
+		XXH3_128bits_update(hash, bytes, rc == 0 ? n : 0);
+		start += n;
+	}
+	free(bytes);
+	return rc;
+}
+
+int fingerprint(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT])
+{
+	XXH3_state_t *hash = XXH3_createState();
+	const uint64_t data = gguf->data_offset < gguf->size ? gguf->data_offset : gguf->size;
+	const uint64_t length = gguf->size - data;
+	const uint64_t sample = length < SAMPLE ? length : SAMPLE;
+	XXH128_hash_t value;
+	uint8_t size[8];
+	int rc;
+
+	if (!hash)
+		return -ENOMEM;
+	XXH3_128bits_reset(hash);
+	rc = hash_range(hash, base, 0, data);
+	store_u64(size, gguf->size);
+	XXH3_128bits_update(hash, size, sizeof(size));
+	if (rc == 0)
+		rc = hash_range(hash, base, data, data + sample);
+	if (rc == 0)
+		rc = hash_range(hash, base, gguf->size - sample, gguf->size);
+	value = XXH3_128bits_digest(hash);
+	XXH3_freeState(hash);
+	snprintf(text, FINGERPRINT_TEXT, "%016" PRIx64 "%016" PRIx64, value.high64, value.low64);
+	return rc;
+}
+
+int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY])
+{
+	const uint64_t size = backing_size(base);
+	uint8_t *bytes = malloc(SAMPLE);
+	const size_t n = size < SAMPLE ? (size_t)size : SAMPLE;
+	int rc = bytes ? backing_read(base, bytes, n, 0) : -ENOMEM;
+
+	if (rc == 0)
+		snprintf(key, FINGERPRINT_KEY, "%016" PRIx64, XXH3_64bits_withSeed(bytes, n, size));
+	free(bytes);
+	return rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* fs.h - a mount: everything that hangs from the FUSE session. */
+#ifndef FS_FS_H
+#define FS_FS_H
+
+#include "fs/assembly.h"
+#include "fs/buffers.h"
+#include "fs/generated.h"
+#include "fs/nodes.h"
+#include "fs/options.h"
+#include "fs/pool.h"
+#include "fs/writers.h"
+
+struct fs {
+	/* Set by fs_new() and not changed afterwards. */
+	const struct options *options;
+	struct log *log;
+	struct model *model;
+	struct nodes *nodes;
+	struct writers *writers;
+	struct generated *generated;
+	struct assembly *assembly;
+	struct buffers *buffers;
+	struct pool *commits;	 /* grafts being made durable */
+	struct pool *assemblies; /* one at a time */
+};
+
+/* Everything but the FUSE session. options, log and model are borrowed and outlive the fs; so does
+ * mountpoint, an absolute path. NULL: out of memory. */
+struct fs *fs_new(const struct options *options, struct log *log, struct model *model,
+		  const char *mountpoint);
+
+/* Waits for what still runs. */
+void fs_free(struct fs *fs);
+
+#endif

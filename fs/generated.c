@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* generated.c - see generated.h. */
+#include "fs/generated.h"
+#include "fs/files.h"
+#include "fs/inode.h"
+#include "fs/manifest.h"
+#include "fs/texts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct generated {
+	struct model *model;
+	struct log *log;
+	struct assembly *assembly;
+	struct nodes *nodes;
+	struct current {
+		pthread_mutex_t lock; /* protects what follows; held while it is made */
+		struct node *node;    /* NULL: nothing was made yet */
+		uint64_t stamp;	      /* of the state that node shows */
+	} current[GENERATED_KINDS];
+};
+
+const char *generated_name(enum generated_kind kind)
+{
+	static const char *const names[GENERATED_KINDS] = { "manifest.json", "model.gguf",
+							    ".assemble", ".grafts", ".log" };
+
+	return names[kind];
+}
+
+struct generated *generated_new(struct model *model, struct log *log, struct assembly *assembly,
+				struct nodes *nodes)
+{
+	struct generated *generated = calloc(1, sizeof(*generated));
+
+	if (!generated)
+		return NULL;
+	generated->model = model;
+	generated->log = log;
+	generated->assembly = assembly;
+	generated->nodes = nodes;
+	for (int kind = 0; kind < GENERATED_KINDS; kind++)
+		pthread_mutex_init(&generated->current[kind].lock, NULL);
+	return generated;
+}
+
+void generated_free(struct generated *generated)
+{
+	if (!generated)
+		return;
+	for (int kind = 0; kind < GENERATED_KINDS; kind++) {
+		nodes_put(generated->nodes, generated->current[kind].node);
+		pthread_mutex_destroy(&generated->current[kind].lock);
+	}
+	free(generated);
+}
+
+static uint64_t stamp_of(struct generated *generated, enum generated_kind kind)
+{
+	if (kind == GENERATED_LOG)
+		return log_count(generated->log);
+	if (kind == GENERATED_ASSEMBLE)
+		return assembly_stamp(generated->assembly);
+	return slots_generation(generated->model->slots);
+}
+
+static struct view *view_of_slots(struct generated *generated, enum generated_kind kind,
+				  struct error *err)
+{
+	struct snapshot snapshot;
+	struct view *view;
+
+	if (slots_snapshot(generated->model->slots, &snapshot) < 0) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return NULL;
+	}
+	if (kind == GENERATED_MANIFEST)
+		view = manifest_view(generated->model, &snapshot, err);
+	else if (kind == GENERATED_MODEL)
+		view = files_model(generated->model, &snapshot, err);
+	else
+		view = texts_grafts(generated->model, &snapshot, err);
+	snapshot_release(&snapshot);
+	return view;
+}
+
+static struct view *make_view(struct generated *generated, enum generated_kind kind,
+			      struct error *err)
+{
+	struct view *view;
+	size_t size;
+	char *text;
+
+	if (kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
+		return view_of_slots(generated, kind, err);
+	text = kind == GENERATED_LOG ? log_text(generated->log, &size) :
+				       assembly_text(generated->assembly, &size);
+	view = view_of_text(text, size);
+	if (!view)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return view;
+}
+
+static struct node *make_node(struct generated *generated, enum generated_kind kind,
+			      uint64_t stamp, struct error *err)
+{
+	struct node made = { .ino = inode_new(generated->model),
+			     .kind = NODE_GENERATED,
+			     .index = kind };
+	struct node *node;
+
+	made.view = make_view(generated, kind, err);
+	if (!made.view)
+		return NULL;
+	/* Before the first graft these are as old as the base. */
+	if (stamp == 0 && kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
+		made.mtime = backing_stat(generated->model->base)->st_mtim;
+	else
+		clock_gettime(CLOCK_REALTIME, &made.mtime);
+	node = nodes_add(generated->nodes, &made);
+	if (!node)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return node;
+}
+
+struct node *generated_node(struct generated *generated, enum generated_kind kind, int *rc)
+{
+	struct current *current = &generated->current[kind];
+	struct error err = { 0 };
+	struct node *node;
+	uint64_t stamp;
+
+	pthread_mutex_lock(&current->lock);
+	/* Taken before the state is looked at: a change in between makes the file again. */
+	stamp = stamp_of(generated, kind);
+	if (!current->node || current->stamp != stamp) {
+		node = make_node(generated, kind, stamp, &err);
+		if (node) {
+			nodes_put(generated->nodes, current->node);
+			current->node = node;
+			current->stamp = stamp;
+		}
+	}
+	node = err.code ? NULL : nodes_get(generated->nodes, current->node->ino);
+	pthread_mutex_unlock(&current->lock);
+	if (err.code) {
+		*rc = -err.code;
+		log_add(generated->log, "%s: cannot be made: %s", generated_name(kind), err.text);
+	}
+	return node;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* generated.h - the files that are made from the state of a mount: manifest.json, model.gguf,
+ * .grafts, .log, .assemble. Each state of one is a node of its own, made when it is first looked at
+ * and shared until the state moves on. */
+#ifndef FS_GENERATED_H
+#define FS_GENERATED_H
+
+#include "fs/assembly.h"
+#include "fs/nodes.h"
+
+enum generated_kind {
+	GENERATED_MANIFEST,
+	GENERATED_MODEL,
+	GENERATED_ASSEMBLE,
+	GENERATED_GRAFTS,
+	GENERATED_LOG,
+	GENERATED_KINDS,
+};
+
+struct generated; /* any thread may use it */
+
+/* All are borrowed. NULL: out of memory. */
+struct generated *generated_new(struct model *model, struct log *log, struct assembly *assembly,
+				struct nodes *nodes);
+void generated_free(struct generated *generated);
+
+/* "manifest.json", ... */
+const char *generated_name(enum generated_kind kind);
+
+/* The file as it is now, to release with nodes_put(). NULL with *rc set to -errno, and a line in the
+ * log, if it cannot be made. */
+struct node *generated_node(struct generated *generated, enum generated_kind kind, int *rc);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* json.c - see json.h. */
+#include "fs/json.h"
+#include "gguf/reader.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_add_unsigned(cJSON *object, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	cJSON_AddRawToObject(object, key, text);
+}
+
+void json_add_signed(cJSON *object, const char *key, int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	cJSON_AddRawToObject(object, key, text);
+}
+
+/* JSON has no word for what is not a number; these are the words others read back. */
+static cJSON *json_float(double value, int digits, int most_digits, bool single)
+{
+	char text[40];
+
+	if (isnan(value))
+		return cJSON_CreateString("NaN");
+	if (isinf(value))
+		return cJSON_CreateString(value > 0 ? "Infinity" : "-Infinity");
+	do
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+	while (digits++ < most_digits &&
+	       (single ? strtof(text, NULL) != (float)value : strtod(text, NULL) != value));
+	return cJSON_CreateRaw(text);
+}
+
+static cJSON *json_integer(int type, uint64_t scalar)
+{
+	const unsigned unused = 64 - 8 * kv_type_size(type);
+	const bool is_signed = type == KV_I8 || type == KV_I16 || type == KV_I32 || type == KV_I64;
+	char text[24];
+
+	if (is_signed)
+		snprintf(text, sizeof(text), "%" PRId64, (int64_t)(scalar << unused) >> unused);
+	else
+		snprintf(text, sizeof(text), "%" PRIu64, scalar);
+	return cJSON_CreateRaw(text);
+}
+
+cJSON *json_scalar(int type, uint64_t scalar)
+{
+	const uint32_t low = (uint32_t)scalar;
+	double wide;
+	float narrow;
+
+	switch (type) {
+	case KV_BOOL:
+		return cJSON_CreateBool(scalar != 0);
+	case KV_F32:
+		memcpy(&narrow, &low, sizeof(narrow));
+		return json_float((double)narrow, 6, 9, true);
+	case KV_F64:
+		memcpy(&wide, &scalar, sizeof(wide));
+		return json_float(wide, 15, 17, false);
+	default:
+		return json_integer(type, scalar);
+	}
+}
+
+/* The bytes of the UTF-8 sequence at the start of s, 0 if there is none: shortest forms only, no
+ * surrogates, nothing above U+10FFFF (Unicode, table 3-7). */
+static size_t utf8_length(const unsigned char *s, size_t n)
+{
+	static const struct {
+		unsigned char first, last, low, high;
+		size_t length;
+	} forms[] = {
+		{ 0x01, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (s[0] < forms[i].first || s[0] > forms[i].last)
+			continue;
+		if (forms[i].length > n)
+			return 0;
+		if (forms[i].length > 1 && (s[1] < forms[i].low || s[1] > forms[i].high))
+			return 0;
+		for (size_t k = 2; k < forms[i].length; k++)
+			if (s[k] < 0x80 || s[k] > 0xbf)
+				return 0;
+		return forms[i].length;
+	}
+	return 0;
+}
+
+enum replacement { REPLACE_MARK, REPLACE_PERCENT };
+
+static char *clean(const char *bytes, size_t n, enum replacement replacement)
+{
+	char *text = malloc(n * 3 + 1), *out = text;
+	size_t i = 0;
+
+	if (!text)
+		return NULL;
+	while (i < n) {
+		const size_t length = utf8_length((const unsigned char *)bytes + i, n - i);
+
+		if (length && !(replacement == REPLACE_PERCENT && bytes[i] == '%')) {
+			memcpy(out, bytes + i, length);
+			out += length;
+			i += length;
+			continue;
+		}
+		if (replacement == REPLACE_PERCENT)
+			sprintf(out, "%%%02X", (unsigned char)bytes[i]);
+		else
+			memcpy(out, "\xef\xbf\xbd", 4);
+		out += 3;
+		i++;
+	}
+	*out = '\0';
+	return text;
+}
+
+cJSON *json_text(const char *bytes, size_t n)
+{
+	char *text = clean(bytes, n, REPLACE_MARK);
+	cJSON *item = text ? cJSON_CreateString(text) : NULL;
+
+	free(text);
+	return item;
+}
+
+char *json_key(const char *bytes, size_t n)
+{
+	return clean(bytes, n, REPLACE_PERCENT);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* json.h - what cJSON cannot say by itself: exact integers, floats that read back the same, and
+ * text of any bytes. Values are added to an object under key; failure is out of memory and leaves
+ * the value out. */
+#ifndef FS_JSON_H
+#define FS_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void json_add_unsigned(cJSON *object, const char *key, uint64_t value);
+void json_add_signed(cJSON *object, const char *key, int64_t value);
+
+/* The value of a metadata scalar: enum kv_type type, its little-endian bytes in scalar. */
+cJSON *json_scalar(int type, uint64_t scalar);
+
+/* Text of n bytes, in which what is no UTF-8, and NUL, stands as U+FFFD. */
+cJSON *json_text(const char *bytes, size_t n);
+
+/* A key of n bytes, in which '%', NUL and what is no UTF-8 stand percent-encoded, so that different
+ * keys stay different. Returns text to free. */
+char *json_key(const char *bytes, size_t n);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* layer.c - see layer.h. */
+#include "fs/layer.h"
+#include "fs/fingerprint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* So many mounts of one base at a time have a private layer each. */
+#define PRIVATE_LAYERS 1000
+
+struct layer {
+	char *state;
+	struct backing *base;
+	const struct gguf *gguf;
+	pthread_mutex_t lock; /* protects what follows */
+	char *path;	      /* NULL: there is no directory yet */
+	int dir;	      /* holds the lock; -1: there is no directory yet */
+	unsigned next_stage;
+};
+
+static int make_directories(const char *path)
+{
+	char part[PATH_MAX];
+
+	for (size_t i = 1; path[i - 1]; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		if (i >= sizeof(part))
+			return -ENAMETOOLONG;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0700) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+static int sync_path(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Remove the files of one directory of the layer, and it. */
+static void empty_directory(int dir, const char *name)
+{
+	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!entries)
+		return;
+	while ((entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(fd, entry->d_name, 0);
+	closedir(entries);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+static void empty_layer(int dir)
+{
+	for (int class = 0; class < CLASSES; class++)
+		empty_directory(dir, class_name(class));
+	empty_directory(dir, ".stage");
+}
+
+/* Open and lock the directory; with make, it is made if need be. -EBUSY: it is in use. */
+static int claim(const char *path, bool make)
+{
+	struct stat stat;
+	int fd;
+
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &stat) < 0 || stat.st_nlink == 0) {
+		close(fd);
+		return -EBUSY;
+	}
+	return fd;
+}
+
+static bool has_fingerprint(const struct layer *layer, int dir)
+{
+	char text[4096], mine[FINGERPRINT_TEXT], line[64];
+	const int fd = openat(dir, "LAYER", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0 || fingerprint(layer->base, layer->gguf, mine) < 0)
+		return false;
+	text[n] = '\0';
+	snprintf(line, sizeof(line), "\nfingerprint %s\n", mine);
+	return strncmp(text, "organfs layer 1\n", 16) == 0 && strstr(text, line) != NULL;
+}
+
+static int write_description(const struct layer *layer, int dir)
+{
+	const char *base = strrchr(backing_path(layer->base), '/');
+	char print[FINGERPRINT_TEXT];
+	int fd, rc = fingerprint(layer->base, layer->gguf, print);
+
+	if (rc < 0)
+		return rc;
+	fd = openat(dir, "LAYER", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (dprintf(fd, "organfs layer 1\nbase %s\nfingerprint %s\n",
+		    base ? base + 1 : backing_path(layer->base), print) < 0 ||
+	    fsync(fd) < 0)
+		rc = -errno;
+	close(fd);
+	if (rc == 0 && fsync(dir) < 0)
+		rc = -errno;
+	return rc;
+}
+
+/* Go through the private layers of this base: with make until one can be made, otherwise until one
+ * is found that was left behind. */
+static int find_private(struct layer *layer, bool make)
+{
+	char name[FINGERPRINT_KEY], *path;
+	int rc = fingerprint_key(layer->base, name);
+
+	for (int i = 1; rc == 0 && i <= PRIVATE_LAYERS; i++) {
+		int dir;
+
+		if (asprintf(&path, i == 1 ? "%s/%s" : "%s/%s-%d", layer->state, name, i) < 0)
+			return -ENOMEM;
+		dir = claim(path, make);
+		if (dir >= 0 && (make ? faccessat(dir, "LAYER", F_OK, 0) < 0 :
+					has_fingerprint(layer, dir))) {
+			layer->dir = dir;
+			layer->path = path;
+			return 0;
+		}
+		if (dir >= 0)
+			close(dir);
+		free(path);
+		if (dir < 0 && dir != -EBUSY)
+			return dir;
+	}
+	return rc < 0 ? rc : -EBUSY;
+}
+
+struct layer *layer_private(const char *state, struct backing *base, const struct gguf *gguf,
+			    struct error *err)
+{
+	struct layer *layer = calloc(1, sizeof(*layer));
+
+	if (!layer || !(layer->state = strdup(state))) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		free(layer);
+		return NULL;
+	}
+	pthread_mutex_init(&layer->lock, NULL);
+	layer->base = backing_ref(base);
+	layer->gguf = gguf;
+	layer->dir = -1;
+	if (find_private(layer, false) == 0)
+		empty_directory(layer->dir, ".stage");
+	return layer;
+}
+
+/* With the lock held: there is a directory, a new one if need be. */
+static int ensure(struct layer *layer)
+{
+	int rc;
+
+	if (layer->dir >= 0)
+		return 0;
+	rc = make_directories(layer->state);
+	if (rc == 0)
+		rc = find_private(layer, true);
+	if (rc < 0)
+		return rc;
+	empty_layer(layer->dir);
+	rc = write_description(layer, layer->dir);
+	if (rc == 0)
+		rc = sync_path(layer->state);
+	if (rc < 0) {
+		close(layer->dir);
+		layer->dir = -1;
+		free(layer->path);
+		layer->path = NULL;
+	}
+	return rc;
+}
+
+const char *layer_path(struct layer *layer)
+{
+	const char *path;
+
+	pthread_mutex_lock(&layer->lock);
+	path = layer->path;
+	pthread_mutex_unlock(&layer->lock);
+	return path;
+}
+
+static void stage_name(unsigned number, char name[24])
+{
+	snprintf(name, 24, ".stage/%u", number);
+}
+
+int layer_stage(struct layer *layer, unsigned *number)
+{
+	char name[24];
+	int fd;
+
+	pthread_mutex_lock(&layer->lock);
+	fd = ensure(layer);
+	if (fd == 0 && mkdirat(layer->dir, ".stage", 0700) < 0 && errno != EEXIST)
+		fd = -errno;
+	if (fd == 0) {
+		*number = layer->next_stage++;
+		stage_name(*number, name);
+		fd = openat(layer->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0)
+			fd = -errno;
+	}
+	pthread_mutex_unlock(&layer->lock);
+	return fd;
+}
+
+void layer_unstage(struct layer *layer, unsigned number)
+{
+	char name[24];
+
+	stage_name(number, name);
+	unlinkat(layer->dir, name, 0);
+}
+
+static int open_class(const struct layer *layer, enum organ_class class, bool make)
+{
+	int fd = openat(layer->dir, class_name(class),
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0 || errno != ENOENT || !make)
+		return fd < 0 ? -errno : fd;
+	if (mkdirat(layer->dir, class_name(class), 0700) < 0 || fsync(layer->dir) < 0)
+		return -errno;
+	return open_class(layer, class, false);
+}
+
+int layer_keep(struct layer *layer, unsigned number, enum organ_class class, const char *name)
+{
+	char from[24], to[NAME_MAX + 1];
+	const int dir = open_class(layer, class, true);
+	int fd = -1;
+
+	if (dir < 0)
+		return dir;
+	stage_name(number, from);
+	snprintf(to, sizeof(to), "%s.bin", name);
+	/* Opened before the rename: after it nothing may fail but the durability itself. */
+	fd = openat(layer->dir, from, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || renameat(layer->dir, from, dir, to) < 0 || fsync(dir) < 0) {
+		const int rc = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		fd = rc;
+	}
+	close(dir);
+	return fd;
+}
+
+void layer_each(struct layer *layer,
+		void (*found)(void *context, enum organ_class class, const char *name,
+			      struct backing *file),
+		void *context)
+{
+	for (int class = 0; layer->dir >= 0 && class < CLASSES; class++) {
+		const int fd = open_class(layer, class, false);
+		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+		struct dirent *entry;
+
+		while (entries && (entry = readdir(entries))) {
+			const size_t n = strlen(entry->d_name);
+			char path[PATH_MAX];
+			struct backing *file;
+
+			if (n < 5 || strcmp(entry->d_name + n - 4, ".bin") != 0)
+				continue;
+			snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(class),
+				 entry->d_name);
+			file = backing_open(path, NULL);
+			entry->d_name[n - 4] = '\0';
+			if (file)
+				found(context, class, entry->d_name, file);
+		}
+		if (entries)
+			closedir(entries);
+	}
+}
+
+int layer_drop(struct layer *layer)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&layer->lock);
+	if (layer->dir >= 0) {
+		/* First what makes it a layer: an interrupted drop must not leave half of one. */
+		if ((unlinkat(layer->dir, "LAYER", 0) < 0 && errno != ENOENT) ||
+		    fsync(layer->dir) < 0)
+			rc = -errno;
+		if (rc == 0) {
+			empty_layer(layer->dir);
+			if (rmdir(layer->path) < 0)
+				rc = -errno;
+		}
+	}
+	pthread_mutex_unlock(&layer->lock);
+	return rc;
+}
+
+static bool is_empty(const struct layer *layer)
+{
+	for (int class = 0; class < CLASSES; class++)
+		if (faccessat(layer->dir, class_name(class), F_OK, 0) == 0)
+			return false;
+	return true;
+}
+
+void layer_close(struct layer *layer)
+{
+	if (!layer)
+		return;
+	if (layer->dir >= 0 && is_empty(layer))
+		layer_drop(layer);
+	if (layer->dir >= 0)
+		close(layer->dir);
+	backing_unref(layer->base);
+	pthread_mutex_destroy(&layer->lock);
+	free(layer->path);
+	free(layer->state);
+	free(layer);
+}

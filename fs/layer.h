@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* layer.h - the directory on disk that holds a mount's grafts.
+ *
+ *	LAYER           text: format version, the base's name and fingerprint
+ *	CLASS/NAME.bin  a copied organ, as it is
+ *	.stage/N        files being written
+ *
+ * 1. A graft is in force when its rename into CLASS/ has been made durable, and not before.
+ * 2. A directory without LAYER holds nothing that anybody was promised.
+ * 3. While a mount uses a layer, it holds a lock on the directory; a locked layer is nobody else's.
+ * 4. The layer of a mount comes into being with its first stage: a mount that is only read writes
+ *    nothing to disk. */
+#ifndef FS_LAYER_H
+#define FS_LAYER_H
+
+#include "fs/backing.h"
+#include "gguf/anatomy.h"
+#include "gguf/reader.h"
+
+struct layer; /* any thread may use it */
+
+/* The private layer for a base, under the directory state (made when needed, with its parents). If
+ * an earlier mount of the same base left one behind that nobody uses, it is taken up. NULL with err
+ * set: EIO, ENOMEM. */
+struct layer *layer_private(const char *state, struct backing *base, const struct gguf *gguf,
+			    struct error *err);
+
+/* Give the layer up, leaving what is in it on disk; an empty one is removed. */
+void layer_close(struct layer *layer);
+
+/* Remove the layer from disk, all its grafts included. layer_close() is still due. Returns 0 or
+ * -errno. */
+int layer_drop(struct layer *layer);
+
+/* Its directory, borrowed; NULL as long as there is none. */
+const char *layer_path(struct layer *layer);
+
+/* Call found for each organ file in the layer, with an open backing that becomes the callee's. NAME
+ * is without ".bin". */
+void layer_each(struct layer *layer,
+		void (*found)(void *context, enum organ_class class, const char *name,
+			      struct backing *file),
+		void *context);
+
+/* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
+ * -errno. */
+int layer_stage(struct layer *layer, unsigned *number);
+void layer_unstage(struct layer *layer, unsigned number);
+
+/* Put stage number, whose bytes are durable, in force as CLASS/NAME.bin. Returns a read-only
+ * descriptor of it or -errno; then the stage is still there. */
+int layer_keep(struct layer *layer, unsigned number, enum organ_class class, const char *name);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* log.h - the last 1,000 messages, also sent to stderr or syslog as they come. */
+#ifndef FS_LOG_H
+#define FS_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct log; /* any thread may use it */
+
+/* to_stderr: messages go there, otherwise to syslog. NULL: out of memory. */
+struct log *log_new(bool to_stderr);
+void log_free(struct log *log);
+
+/* Add one line. Control bytes are replaced, so that it stays one. */
+void log_add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* How many messages there have been: the text changes when this does. */
+uint64_t log_count(struct log *log);
+
+/* The messages that are kept, oldest first, one a line with its local time. Returns *size bytes to
+ * free, NULL: out of memory. */
+char *log_text(struct log *log, size_t *size);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - the command line program, and the map of the source.
+ *
+ * gguf/	the format; knows no FUSE and no files, only bytes
+ *	error bytes.h arena names	failures, arithmetic, small strings, a hash index
+ *	types		ggml types: names, blocks, sizes
+ *	cursor		reading untrusted bytes in order
+ *	reader reader_tensors		a GGUF: metadata and tensor infos
+ *	anatomy		a tensor's class, block and file name by its name
+ *	organ		the organ file
+ *	layout		the plan of an assembled GGUF
+ *
+ * fs/		the filesystem; each module uses those above it
+ *	log pool buffers	messages; threads for slow jobs; reply buffers
+ *	backing view	a file on disk; the content of one file of the mount, as segments
+ *	slots		what each tensor is now: the base's, or a graft
+ *	fingerprint layer stage	grafts on disk: which base, the directory, files being written
+ *	model graft	a mounted model; the filling of a slot
+ *	files manifest json texts	what the files of the mount contain
+ *	assemble assembly	writing a view out; .assemble and the unmount's assembly
+ *	inode.h nodes writers generated	what inode numbers stand for
+ *	fs ops ops_*	the mount, and the FUSE operations on it
+ *	options session main	command line, life of a mount
+ *
+ * A read goes: ops_file -> view -> backing. A graft goes: ops_write -> stage -> graft -> layer ->
+ * slots. An assembly goes: slots -> layout -> files (a view) -> assemble. */
+#include "fs/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <syslog.h>
+
+/* Every graft keeps a descriptor open. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int mount_model(const struct options *options)
+{
+	struct log *log = log_new(options->foreground);
+	struct error err = { 0 };
+	struct model *model;
+	char text[320];
+	int rc;
+
+	if (!log) {
+		fprintf(stderr, "organfs: out of memory\n");
+		return 1;
+	}
+	openlog("organfs", LOG_PID, LOG_DAEMON);
+	raise_descriptor_limit();
+	model = model_open(options, log, &err);
+	if (!model) {
+		fprintf(stderr, "organfs: %s: %s\n", options->model,
+			error_describe(&err, text, sizeof(text)));
+		log_free(log);
+		return 1;
+	}
+	rc = session_run(options, log, model);
+	model_close(model);
+	log_free(log);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	int rc = 0;
+
+	if (options_parse(&options, argc, argv) < 0)
+		rc = 2;
+	else if (options.help)
+		fputs(options_help(), stdout);
+	else if (options.version)
+		puts("organfs " ORGANFS_VERSION);
+	else
+		rc = mount_model(&options);
+	options_release(&options);
+	return rc;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* manifest.c - see manifest.h. Metadata values are manifest_metadata.c. */
+#include "fs/manifest.h"
+#include "fs/json.h"
+#include "fs/manifest_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sums over some tensors. */
+struct sums {
+	uint64_t tensors, parameters, bytes;
+};
+
+static void add_up(struct model *model, const struct snapshot *snapshot, struct sums *all,
+		   struct sums classes[CLASSES])
+{
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct organ organ = model_organ(model, i, snapshot->content[i]);
+		struct sums *class = &classes[model->places[i].class];
+		uint64_t elements = 0;
+
+		shape_elements(organ.ne, &elements);
+		class->tensors++;
+		class->parameters += elements;
+		class->bytes += organ.data_size;
+	}
+	for (int class = 0; class < CLASSES; class++) {
+		all->tensors += classes[class].tensors;
+		all->parameters += classes[class].parameters;
+		all->bytes += classes[class].bytes;
+	}
+}
+
+static void print_item(FILE *out, cJSON *item)
+{
+	char line[4096], *text;
+
+	if (item && cJSON_PrintPreallocated(item, line, sizeof(line), false)) {
+		fputs(line, out);
+	} else {
+		text = item ? cJSON_PrintUnformatted(item) : NULL;
+		fputs(text ? text : "null", out);
+		free(text);
+	}
+	cJSON_Delete(item);
+}
+
+static cJSON *describe_model(struct model *model, const struct snapshot *snapshot,
+			     const struct sums *all)
+{
+	const struct gguf *gguf = model->gguf;
+	const struct kv *architecture = gguf_find(gguf, "general.architecture");
+	const char *path = backing_path(model->base);
+	cJSON *object = cJSON_CreateObject();
+	char bits[32];
+
+	cJSON_AddItemToObject(object, "name", json_text(model->name, strlen(model->name)));
+	cJSON_AddItemToObject(object, "architecture",
+			      architecture ? manifest_value(model, architecture) :
+					     cJSON_CreateNull());
+	cJSON_AddItemToObject(object, "file", json_text(path, strlen(path)));
+	json_add_unsigned(object, "size", gguf->size);
+	json_add_unsigned(object, "gguf_version", gguf->version);
+	json_add_unsigned(object, "alignment", gguf->alignment);
+	json_add_unsigned(object, "data_offset", gguf->data_offset);
+	json_add_unsigned(object, "tensors", all->tensors);
+	json_add_unsigned(object, "grafts", snapshot->grafts);
+	json_add_unsigned(object, "parameters", all->parameters);
+	snprintf(bits, sizeof(bits), "%.4f",
+		 all->parameters ? 8.0 * (double)all->bytes / (double)all->parameters : 0.0);
+	cJSON_AddRawToObject(object, "bits_per_weight", bits);
+	return object;
+}
+
+static cJSON *describe_classes(const struct sums classes[CLASSES])
+{
+	cJSON *object = cJSON_CreateObject();
+
+	for (int class = 0; class < CLASSES; class++) {
+		cJSON *sums = cJSON_AddObjectToObject(object, class_name(class));
+
+		json_add_unsigned(sums, "tensors", classes[class].tensors);
+		json_add_unsigned(sums, "parameters", classes[class].parameters);
+		json_add_unsigned(sums, "bytes", classes[class].bytes);
+	}
+	return object;
+}
+
+static cJSON *describe_graft(const struct content *content)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(object, "how", "copy");
+	cJSON_AddItemToObject(object, "from",
+			      json_text(content->organ.name, content->organ.name_length));
+	return object;
+}
+
+static cJSON *describe_tensor(struct model *model, uint32_t i, const struct content *content)
+{
+	const struct gguf_tensor *t = &model->gguf->tensors[i];
+	const struct organ organ = model_organ(model, i, content);
+	cJSON *object = cJSON_CreateObject();
+	cJSON *shape;
+	char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX], axis[24];
+	uint64_t elements = 0;
+
+	cJSON_AddItemToObject(object, "name", json_text(t->name, t->name_length));
+	cJSON_AddStringToObject(object, "file", model_organ_path(model, i, path));
+	cJSON_AddStringToObject(object, "class", class_name(model->places[i].class));
+	if (model->places[i].block < 0)
+		cJSON_AddNullToObject(object, "block");
+	else
+		json_add_signed(object, "block", model->places[i].block);
+	cJSON_AddStringToObject(object, "type", type_name(organ.type, scratch));
+	shape = cJSON_AddArrayToObject(object, "shape");
+	for (uint32_t k = 0; k < organ.dims; k++) {
+		snprintf(axis, sizeof(axis), "%llu", (unsigned long long)organ.ne[k]);
+		cJSON_AddItemToArray(shape, cJSON_CreateRaw(axis));
+	}
+	shape_elements(organ.ne, &elements);
+	json_add_unsigned(object, "elements", elements);
+	json_add_unsigned(object, "bytes", organ.data_size);
+	json_add_unsigned(object, "offset", t->offset);
+	if (content)
+		cJSON_AddItemToObject(object, "graft", describe_graft(content));
+	else
+		cJSON_AddNullToObject(object, "graft");
+	return object;
+}
+
+static void write_metadata(FILE *out, struct model *model)
+{
+	fputs("\"metadata\": {", out);
+	for (uint32_t i = 0; i < model->gguf->n_kv; i++) {
+		const struct kv *kv = &model->gguf->kv[i];
+		char *key = json_key(kv->key, kv->key_length);
+
+		fputs(i ? ",\n  " : "\n  ", out);
+		print_item(out, cJSON_CreateString(key ? key : ""));
+		fputs(": ", out);
+		print_item(out, manifest_value(model, kv));
+		free(key);
+	}
+	fputs("\n},\n", out);
+}
+
+static void write_tensors(FILE *out, struct model *model, const struct snapshot *snapshot)
+{
+	fputs("\"tensors\": [", out);
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		fputs(i ? ",\n  " : "\n  ", out);
+		print_item(out, describe_tensor(model, i, snapshot->content[i]));
+	}
+	fputs("\n]\n", out);
+}
+
+struct view *manifest_view(struct model *model, const struct snapshot *snapshot,
+			   struct error *err)
+{
+	struct sums all = { 0 }, classes[CLASSES] = { 0 };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct view *view = NULL;
+
+	if (out) {
+		add_up(model, snapshot, &all, classes);
+		fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"model\": ", out);
+		print_item(out, describe_model(model, snapshot, &all));
+		fputs(",\n\"classes\": ", out);
+		print_item(out, describe_classes(classes));
+		fputs(",\n", out);
+		write_metadata(out, model);
+		write_tensors(out, model, snapshot);
+		fputs("}\n", out);
+		if (fclose(out) == 0)
+			view = view_of_text(text, size);
+		else
+			free(text);
+	}
+	if (!view)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return view;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* manifest.h - manifest.json: the anatomy of a model as one JSON object. */
+#ifndef FS_MANIFEST_H
+#define FS_MANIFEST_H
+
+#include "fs/model.h"
+#include "fs/view.h"
+
+/* The manifest with the slots of that snapshot. It is valid JSON whatever bytes the model holds:
+ * see json.h. Tensors stand one a line, in file order. NULL with err set: EIO, ENOMEM. */
+struct view *manifest_view(struct model *model, const struct snapshot *snapshot,
+			   struct error *err);
+
+#endif

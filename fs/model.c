@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* model.c - see model.h. */
+#include "fs/model.h"
+#include "fs/graft.h"
+#include "gguf/arena.h"
+#include "gguf/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+static char *stem_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	const size_t n = strlen(file);
+
+	if (n > 5 && strcasecmp(file + n - 5, ".gguf") == 0)
+		return strndup(file, n - 5);
+	return strdup(file);
+}
+
+static int refuse_shard(const struct gguf *gguf, struct error *err)
+{
+	const struct kv *count = gguf_find(gguf, "split.count");
+	const struct kv *number = gguf_find(gguf, "split.no");
+	uint64_t of = 1, no = 0;
+
+	if (!count || !kv_unsigned(count, &of) || of <= 1)
+		return 0;
+	if (number)
+		kv_unsigned(number, &no);
+	return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
+			 "this is shard %" PRIu64 " of the %" PRIu64 " of a split model, and a "
+			 "shard alone is no model: join them with `llama-gguf-split --merge` first",
+			 no + 1, of);
+}
+
+/* Give every tensor the short form of its name, or its exact one where the short form is another's
+ * too. */
+static int name_files(struct model *model)
+{
+	const struct gguf *gguf = model->gguf;
+	struct names *shorts = names_new(gguf->n_tensors);
+	bool *shared = calloc(gguf->n_tensors + 1u, sizeof(*shared));
+	char name[ANATOMY_NAME_MAX + 1];
+	int rc = shorts && shared ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+		uint32_t other;
+
+		anatomy_file_name(t->name, t->name_length, NAME_SHORT, name);
+		model->places[i].name = arena_copy(model->arena, name, strlen(name));
+		if (!model->places[i].name)
+			rc = -ENOMEM;
+		else if (names_find(shorts, name, strlen(name), &other))
+			shared[i] = shared[other] = true;
+		else
+			rc = names_add(shorts, model->places[i].name, strlen(name), i);
+	}
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+
+		if (!shared[i])
+			continue;
+		anatomy_file_name(t->name, t->name_length, NAME_EXACT, name);
+		model->places[i].name = arena_copy(model->arena, name, strlen(name));
+		if (!model->places[i].name)
+			rc = -ENOMEM;
+	}
+	names_free(shorts);
+	free(shared);
+	return rc;
+}
+
+static int sort_into_classes(struct model *model)
+{
+	const struct gguf *gguf = model->gguf;
+
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+
+		model->places[i].class = anatomy_class(t->name, t->name_length);
+		model->places[i].block = anatomy_block(t->name, t->name_length);
+		model->n_members[model->places[i].class]++;
+	}
+	for (int class = 0; class < CLASSES; class++) {
+		model->members[class] = calloc(model->n_members[class] + 1u, sizeof(uint32_t));
+		model->files[class] = names_new(model->n_members[class]);
+		if (!model->members[class] || !model->files[class])
+			return -ENOMEM;
+		model->n_members[class] = 0;
+	}
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct organ_place *place = &model->places[i];
+		const int rc = names_add(model->files[place->class], place->name,
+					 strlen(place->name), i);
+
+		if (rc < 0)
+			return rc;
+		model->members[place->class][model->n_members[place->class]++] = i;
+	}
+	return 0;
+}
+
+static int arrange(struct model *model, struct error *err)
+{
+	model->places = calloc(model->gguf->n_tensors + 1u, sizeof(*model->places));
+	model->arena = arena_new();
+	model->slots = slots_new(model->gguf->n_tensors);
+	if (!model->places || !model->arena || !model->slots || name_files(model) < 0 ||
+	    sort_into_classes(model) < 0)
+		return out_of_memory(err);
+	return 0;
+}
+
+/* $XDG_STATE_HOME/organfs, which is ~/.local/state/organfs where nothing else is said. */
+static char *state_directory(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const struct passwd *user;
+	char *path;
+
+	if (!home || home[0] != '/') {
+		user = getpwuid(getuid());
+		home = user ? user->pw_dir : "/";
+	}
+	if (state && state[0] == '/' ? asprintf(&path, "%s/organfs", state) < 0 :
+				       asprintf(&path, "%s/.local/state/organfs", home) < 0)
+		return NULL;
+	return path;
+}
+
+static int take_up_layer(struct model *model, struct error *err)
+{
+	char *state = state_directory();
+
+	if (!state)
+		return out_of_memory(err);
+	model->layer = layer_private(state, model->base, model->gguf, err);
+	free(state);
+	if (!model->layer)
+		return -err->code;
+	graft_take_up(model);
+	return 0;
+}
+
+struct model *model_open(const struct options *options, struct log *log, struct error *err)
+{
+	struct model *model = calloc(1, sizeof(*model));
+	struct source source;
+	int rc;
+
+	if (!model) {
+		out_of_memory(err);
+		return NULL;
+	}
+	pthread_mutex_init(&model->commit, NULL);
+	atomic_init(&model->next_ino, 0);
+	model->log = log;
+	model->any_shape = options->any_shape;
+	model->base = backing_open(options->model, err);
+	if (!model->base)
+		goto fail;
+	source = backing_source(model->base);
+	model->gguf = gguf_read(&source, err);
+	if (!model->gguf)
+		goto fail;
+	rc = refuse_shard(model->gguf, err);
+	if (rc == 0)
+		rc = arrange(model, err);
+	model->name = stem_of(options->model);
+	if (rc == 0 && !model->name)
+		rc = out_of_memory(err);
+	if (rc == 0 && !options->read_only)
+		rc = take_up_layer(model, err);
+	if (rc < 0)
+		goto fail;
+	return model;
+fail:
+	model_close(model);
+	return NULL;
+}
+
+void model_close(struct model *model)
+{
+	if (!model)
+		return;
+	layer_close(model->layer);
+	slots_free(model->slots);
+	for (int class = 0; class < CLASSES; class++) {
+		names_free(model->files[class]);
+		free(model->members[class]);
+	}
+	arena_free(model->arena);
+	free(model->places);
+	gguf_free(model->gguf);
+	backing_unref(model->base);
+	pthread_mutex_destroy(&model->commit);
+	free(model->name);
+	free(model);
+}
+
+bool model_find(const struct model *model, enum organ_class class, const char *name, size_t length,
+		uint32_t *tensor)
+{
+	return names_find(model->files[class], name, length, tensor);
+}
+
+struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content)
+{
+	return content ? content->organ : organ_of_tensor(&model->gguf->tensors[tensor]);
+}
+
+const char *model_organ_path(const struct model *model, uint32_t tensor, char path[ORGAN_PATH_MAX])
+{
+	const struct organ_place *place = &model->places[tensor];
+
+	snprintf(path, ORGAN_PATH_MAX, "%s/%s.bin", class_name(place->class), place->name);
+	return path;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* model.h - one mounted model: the base, its tensors under the names of their files, and what has
+ * been grafted on. */
+#ifndef FS_MODEL_H
+#define FS_MODEL_H
+
+#include "fs/layer.h"
+#include "fs/log.h"
+#include "fs/options.h"
+#include "fs/slots.h"
+
+#include <pthread.h>
+
+/* Where a tensor stands in the tree. */
+struct organ_place {
+	const char *name; /* of its files, without ".bin"; borrowed from the model */
+	enum organ_class class;
+	int32_t block; /* -1: none */
+};
+
+struct model {
+	/* Set by model_open() and not changed afterwards. */
+	char *name; /* the base's file name without ".gguf" */
+	struct backing *base;
+	struct gguf *gguf;
+	struct organ_place *places;   /* one a tensor */
+	uint32_t *members[CLASSES];   /* tensor numbers, in file order */
+	uint32_t n_members[CLASSES];
+	struct names *files[CLASSES]; /* NAME to tensor number */
+	struct arena *arena;
+	struct log *log;
+	bool any_shape;
+
+	struct slots *slots;
+	struct layer *layer;	/* NULL for a read-only mount */
+	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
+	atomic_uint_fast64_t next_ino; /* of grafts and of what is made from them */
+};
+
+/* Open a model. Grafts that an earlier mount of it left behind are taken up, with a line in the
+ * log. NULL with err set: as gguf_read(), or ENOTSUP for a shard of a split model. */
+struct model *model_open(const struct options *options, struct log *log, struct error *err);
+
+/* Grafts stay in the layer, unless model_drop_layer() was called before. */
+void model_close(struct model *model);
+
+/* The tensor that is CLASS/NAME. */
+bool model_find(const struct model *model, enum organ_class class, const char *name, size_t length,
+		uint32_t *tensor);
+
+/* The organ in a slot, base's or graft's: its name is borrowed from model or content. */
+struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content);
+
+/* "organs/blk_5_ffn_up.bin" for messages and .grafts. */
+#define ORGAN_PATH_MAX (ANATOMY_NAME_MAX + 32)
+const char *model_organ_path(const struct model *model, uint32_t tensor,
+			     char path[ORGAN_PATH_MAX]);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* nodes.c - see nodes.h. A hash table with chains, doubled when it is full. Nodes that the base has
+ * are made for each use and are in no table. */
+#include "fs/nodes.h"
+#include "fs/inode.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct nodes {
+	struct model *model;
+	pthread_mutex_t lock; /* protects what follows, and in a node what it says there */
+	struct node **chains;
+	size_t n_chains; /* a power of two */
+	size_t n_nodes;
+};
+
+struct nodes *nodes_new(struct model *model)
+{
+	struct nodes *nodes = calloc(1, sizeof(*nodes));
+
+	if (!nodes)
+		return NULL;
+	nodes->model = model;
+	nodes->n_chains = 64;
+	nodes->chains = calloc(nodes->n_chains, sizeof(struct node *));
+	if (!nodes->chains) {
+		free(nodes);
+		return NULL;
+	}
+	pthread_mutex_init(&nodes->lock, NULL);
+	return nodes;
+}
+
+static void free_node(struct node *node)
+{
+	content_unref(node->content);
+	view_unref(node->view);
+	stage_free(node->stage);
+	free(node);
+}
+
+void nodes_free(struct nodes *nodes)
+{
+	if (!nodes)
+		return;
+	for (size_t i = 0; i < nodes->n_chains; i++) {
+		while (nodes->chains[i]) {
+			struct node *next = nodes->chains[i]->next;
+
+			free_node(nodes->chains[i]);
+			nodes->chains[i] = next;
+		}
+	}
+	free(nodes->chains);
+	pthread_mutex_destroy(&nodes->lock);
+	free(nodes);
+}
+
+static struct node **find(const struct nodes *nodes, uint64_t ino)
+{
+	struct node **link = &nodes->chains[ino & (nodes->n_chains - 1)];
+
+	while (*link && (*link)->ino != ino)
+		link = &(*link)->next;
+	return link;
+}
+
+static void grow(struct nodes *nodes)
+{
+	const size_t n = nodes->n_chains * 2;
+	struct node **chains = calloc(n, sizeof(*chains));
+
+	if (!chains)
+		return; /* longer chains are slower, and still right */
+	for (size_t i = 0; i < nodes->n_chains; i++) {
+		while (nodes->chains[i]) {
+			struct node *node = nodes->chains[i];
+
+			nodes->chains[i] = node->next;
+			node->next = chains[node->ino & (n - 1)];
+			chains[node->ino & (n - 1)] = node;
+		}
+	}
+	free(nodes->chains);
+	nodes->chains = chains;
+	nodes->n_chains = n;
+}
+
+static struct node *base_node(const struct nodes *nodes, uint64_t ino)
+{
+	struct node *node = calloc(1, sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->ino = ino;
+	node->refs = 1;
+	node->mtime = backing_stat(nodes->model->base)->st_mtim;
+	if (ino == INODE_ROOT) {
+		node->kind = NODE_ROOT;
+	} else if (inode_is_class(ino)) {
+		node->kind = NODE_CLASS;
+		node->index = (uint32_t)(ino - INODE_CLASS);
+	} else if (inode_is_base_organ(nodes->model, ino)) {
+		node->kind = NODE_ORGAN;
+		node->index = (uint32_t)(ino - INODE_ORGAN);
+	} else {
+		free(node);
+		node = NULL;
+	}
+	return node;
+}
+
+struct node *nodes_get(struct nodes *nodes, uint64_t ino)
+{
+	struct node *node;
+
+	if (ino < INODE_NEW)
+		return base_node(nodes, ino);
+	pthread_mutex_lock(&nodes->lock);
+	node = *find(nodes, ino);
+	if (node)
+		node->refs++;
+	pthread_mutex_unlock(&nodes->lock);
+	return node;
+}
+
+struct node *nodes_add(struct nodes *nodes, const struct node *made)
+{
+	struct node *node = malloc(sizeof(*node));
+	struct node copy = *made, **link;
+
+	if (!node) {
+		content_unref(copy.content);
+		view_unref(copy.view);
+		stage_free(copy.stage);
+		return NULL;
+	}
+	*node = copy;
+	pthread_mutex_lock(&nodes->lock);
+	link = find(nodes, made->ino);
+	if (*link) {
+		/* Two looked up the same graft at once. */
+		free_node(node);
+		node = *link;
+		node->refs++;
+	} else {
+		node->listed = true;
+		node->refs = 1;
+		node->next = NULL;
+		*link = node;
+		if (++nodes->n_nodes > nodes->n_chains)
+			grow(nodes);
+	}
+	pthread_mutex_unlock(&nodes->lock);
+	return node;
+}
+
+struct node *nodes_organ(struct nodes *nodes, uint32_t tensor)
+{
+	struct content *content = slots_get(nodes->model->slots, tensor);
+	const struct node made = { .ino = content ? content->ino : INODE_ORGAN + tensor,
+				   .kind = NODE_ORGAN,
+				   .index = tensor,
+				   .content = content,
+				   .mtime = content ? content->mtime : (struct timespec){ 0 } };
+
+	return content ? nodes_add(nodes, &made) : base_node(nodes, made.ino);
+}
+
+void nodes_told(struct nodes *nodes, struct node *node)
+{
+	if (!node->listed)
+		return;
+	pthread_mutex_lock(&nodes->lock);
+	node->refs++;
+	pthread_mutex_unlock(&nodes->lock);
+}
+
+static void release(struct nodes *nodes, uint64_t ino, uint64_t times)
+{
+	struct node **link, *node;
+
+	pthread_mutex_lock(&nodes->lock);
+	link = find(nodes, ino);
+	node = *link;
+	if (node) {
+		node->refs -= times < node->refs ? times : node->refs;
+		if (node->refs == 0) {
+			*link = node->next;
+			nodes->n_nodes--;
+		} else {
+			node = NULL;
+		}
+	}
+	pthread_mutex_unlock(&nodes->lock);
+	if (node)
+		free_node(node);
+}
+
+void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t times)
+{
+	if (ino >= INODE_NEW)
+		release(nodes, ino, times);
+}
+
+void nodes_put(struct nodes *nodes, struct node *node)
+{
+	if (!node)
+		return;
+	if (node->listed)
+		release(nodes, node->ino, 1);
+	else
+		free_node(node);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* nodes.h - inodes: what a number that the kernel holds stands for. The content of an inode never
+ * changes, except that of a file being written, which only its writer knows.
+ *
+ * What the base has needs no entry here: its numbers say what they are (inode.h). Everything else is
+ * kept as long as the kernel or somebody here knows it. */
+#ifndef FS_NODES_H
+#define FS_NODES_H
+
+#include "fs/model.h"
+#include "fs/stage.h"
+#include "fs/view.h"
+
+enum node_kind {
+	NODE_ROOT,
+	NODE_CLASS,	/* index: enum organ_class */
+	NODE_ORGAN,	/* index: tensor; content: the graft, NULL for the base's */
+	NODE_STAGE,	/* index: tensor; stage: what is being written over it */
+	NODE_GENERATED, /* index: enum generated_kind; view: its content */
+};
+
+struct node {
+	uint64_t ino;
+	enum node_kind kind;
+	uint32_t index;
+	struct content *content;
+	struct view *view;
+	struct stage *stage;
+	struct timespec mtime;
+	/* Of the table, which protects them. */
+	bool listed;
+	uint64_t refs; /* the kernel's lookups and ours */
+	struct node *next;
+};
+
+struct nodes; /* any thread may use it */
+
+struct nodes *nodes_new(struct model *model);
+void nodes_free(struct nodes *nodes); /* with every node that the kernel still knew */
+
+/* The node with that number, to release with nodes_put(). NULL: there is none. */
+struct node *nodes_get(struct nodes *nodes, uint64_t ino);
+
+/* Enter a node like *made, whose content, view and stage become the node's, also on failure. To
+ * release with nodes_put(). NULL: out of memory. */
+struct node *nodes_add(struct nodes *nodes, const struct node *made);
+
+/* The node of an organ as it is now: an entry where the slot holds a graft. NULL: out of memory. */
+struct node *nodes_organ(struct nodes *nodes, uint32_t tensor);
+
+/* The kernel was told of the node; it will forget it as often as it was told. */
+void nodes_told(struct nodes *nodes, struct node *node);
+void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t times);
+
+void nodes_put(struct nodes *nodes, struct node *node); /* NULL is fine */
+
+#endif

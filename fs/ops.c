@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* ops.c - see ops.h: the whole surface, and what nodes look like from outside. */
+#include "fs/ops.h"
+#include "fs/files.h"
+#include "fs/inode.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void op_init(void *userdata, struct fuse_conn_info *connection)
+{
+	const struct fs *fs = userdata;
+
+	/* With ATOMIC_O_TRUNC the kernel empties the pages of an inode at open(), and whoever maps
+	 * it gets a SIGBUS. Pages stay valid whatever the times say: contents do not change. */
+	connection->want &= ~(unsigned)(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
+	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
+	/* Where names are asked for every time, attributes in a listing are thrown away. */
+	if (!fs->options->read_only)
+		connection->want &=
+			~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
+	else
+		connection->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
+	connection->max_background = 64;
+	connection->congestion_threshold = 48;
+}
+
+const struct fuse_lowlevel_ops organfs_ops = {
+	.init = op_init,
+
+	.lookup = op_lookup, .forget = op_forget, .forget_multi = op_forget_multi,
+	.getattr = op_getattr, .setattr = op_setattr, .statfs = op_statfs,
+
+	.opendir = op_opendir, .readdir = op_readdir, .readdirplus = op_readdirplus,
+	.releasedir = op_releasedir,
+
+	.open = op_open, .create = op_create, .read = op_read, .release = op_release,
+
+	.write = op_write, .flush = op_flush, .fsync = op_fsync,
+
+	.getxattr = op_getxattr, .listxattr = op_listxattr, .setxattr = op_setxattr,
+	.removexattr = op_removexattr,
+};
+
+static bool is_writable(const struct fs *fs, const struct node *node)
+{
+	if (fs->options->read_only)
+		return false;
+	return node->kind == NODE_ORGAN || node->kind == NODE_STAGE ||
+	       (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE);
+}
+
+static uint64_t size_of(struct fs *fs, struct node *node)
+{
+	switch (node->kind) {
+	case NODE_ORGAN:
+		return files_organ_size(fs->model, node->index, node->content);
+	case NODE_STAGE:
+		return stage_size(node->stage);
+	case NODE_GENERATED:
+		return view_size(node->view);
+	case NODE_ROOT:
+	case NODE_CLASS:
+		break;
+	}
+	return 0;
+}
+
+double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
+{
+	const bool directory = node->kind == NODE_ROOT || node->kind == NODE_CLASS;
+	const mode_t mode = directory ? S_IFDIR | 0777 :
+			    is_writable(fs, node) ? S_IFREG | 0666 : S_IFREG | 0444;
+	const uint64_t size = size_of(fs, node);
+
+	memset(attr, 0, sizeof(*attr));
+	attr->st_ino = node->ino;
+	attr->st_mode = mode & ~fs->options->umask;
+	attr->st_nlink = node->kind == NODE_ROOT ? 2 + CLASSES : directory ? 2 : 1;
+	attr->st_uid = fs->options->uid;
+	attr->st_gid = fs->options->gid;
+	attr->st_size = (off_t)size;
+	attr->st_blksize = 4096;
+	/* The bytes of model.gguf are the organs' once more. */
+	if (!(node->kind == NODE_GENERATED && node->index == GENERATED_MODEL))
+		attr->st_blocks = (blkcnt_t)((size + 511) / 512);
+	attr->st_mtim = node->kind == NODE_STAGE ? stage_mtime(node->stage) : node->mtime;
+	attr->st_atim = attr->st_ctim = attr->st_mtim;
+	return node->kind == NODE_STAGE ? 0 : FOREVER;
+}
+
+static bool is_listed_class(const struct fs *fs, int class)
+{
+	return class <= CLASS_NORM || fs->model->n_members[class];
+}
+
+static struct node *find_in_root(struct fs *fs, const char *name, int *rc)
+{
+	for (int class = 0; class < CLASSES; class++)
+		if (strcmp(name, class_name(class)) == 0 && is_listed_class(fs, class))
+			return nodes_get(fs->nodes, INODE_CLASS + (uint64_t)class);
+	for (int kind = 0; kind < GENERATED_KINDS; kind++)
+		if (strcmp(name, generated_name(kind)) == 0)
+			return generated_node(fs->generated, kind, rc);
+	return NULL;
+}
+
+struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc)
+{
+	const size_t n = strlen(name);
+	uint32_t tensor;
+
+	*rc = -ENOENT;
+	if (directory->kind == NODE_ROOT)
+		return find_in_root(fs, name, rc);
+	if (directory->kind != NODE_CLASS || n < 5 || strcmp(name + n - 4, ".bin") != 0 ||
+	    !model_find(fs->model, directory->index, name, n - 4, &tensor))
+		return NULL;
+	*rc = -ENOMEM;
+	return nodes_organ(fs->nodes, tensor);
+}
+
+double ops_entry_timeout(const struct fs *fs, const struct node *node)
+{
+	if (node->kind == NODE_ROOT || node->kind == NODE_CLASS)
+		return FOREVER;
+	/* The log goes on in a read-only mount too. */
+	if (!fs->options->read_only ||
+	    (node->kind == NODE_GENERATED && node->index == GENERATED_LOG))
+		return 0;
+	return FOREVER;
+}

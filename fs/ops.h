@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* ops.h - what the FUSE operations share. Each operation finds, acts and replies once. The contracts
+ * are those of fuse_lowlevel.h. Nothing is ever sent to the kernel but replies: no inode's content
+ * changes, so there is nothing to invalidate. */
+#ifndef FS_OPS_H
+#define FS_OPS_H
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include "fs/fs.h"
+
+/* An open file. It holds what it read when it was opened: a graft made since does not reach it. */
+struct handle {
+	struct node *node;
+	struct view *view; /* NULL for a stage */
+};
+
+extern const struct fuse_lowlevel_ops organfs_ops;
+
+/* For as long as the kernel likes: what it is told does not change. Zero where it may. */
+#define FOREVER 1e9
+
+static inline struct fs *fs_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static inline struct handle *handle_of(const struct fuse_file_info *fi)
+{
+	return (struct handle *)(uintptr_t)fi->fh;
+}
+
+/* The attributes of a node, and for how long they hold. */
+double ops_attributes(struct fs *fs, struct node *node, struct stat *attr);
+
+/* The node that a name in a directory stands for now, to release with nodes_put(). NULL with *rc
+ * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. A generated file is made by this. */
+struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc);
+
+/* For how long the name of that node may be remembered. */
+double ops_entry_timeout(const struct fs *fs, const struct node *node);
+
+/* ops_node.c */
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t times);
+void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		struct fuse_file_info *fi);
+void op_statfs(fuse_req_t req, fuse_ino_t ino);
+
+/* ops_dir.c */
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		struct fuse_file_info *fi);
+void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		    struct fuse_file_info *fi);
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+
+/* ops_file.c */
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi);
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+
+/* ops_write.c */
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
+	      struct fuse_file_info *fi);
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+
+/* ops_xattr.c */
+void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
+void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
+void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+		 int flags);
+void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_dir.c - directory listings. An entry's place in the directory is its offset. */
+#include "fs/ops.h"
+#include "fs/inode.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	/* Which names there are does not change. */
+	fi->cache_readdir = 1;
+	fi->keep_cache = 1;
+	fuse_reply_open(req, fi);
+}
+
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	(void)fi;
+	fuse_reply_err(req, 0);
+}
+
+/* One entry of a directory. */
+struct listed {
+	char name[ANATOMY_NAME_MAX + 8];
+	uint64_t ino;
+	mode_t type;
+	bool organ;	/* its node is known without making anything */
+	uint32_t tensor;
+};
+
+static void list_organ(struct fs *fs, uint32_t tensor, struct listed *entry)
+{
+	struct content *content = slots_get(fs->model->slots, tensor);
+
+	snprintf(entry->name, sizeof(entry->name), "%s.bin", fs->model->places[tensor].name);
+	entry->ino = content ? content->ino : INODE_ORGAN + tensor;
+	entry->type = S_IFREG;
+	entry->organ = true;
+	entry->tensor = tensor;
+	content_unref(content);
+}
+
+/* What follows "." and ".." in the root: the classes that are there, then the generated files. */
+static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
+{
+	for (int class = 0; class < CLASSES; class++) {
+		if (class > CLASS_NORM && !fs->model->n_members[class])
+			continue;
+		if (place-- == 0) {
+			snprintf(entry->name, sizeof(entry->name), "%s", class_name(class));
+			entry->ino = INODE_CLASS + (uint64_t)class;
+			entry->type = S_IFDIR;
+			return true;
+		}
+	}
+	if (place >= GENERATED_KINDS)
+		return false;
+	snprintf(entry->name, sizeof(entry->name), "%s",
+		 generated_name((enum generated_kind)place));
+	/* The real number would mean to make the file. */
+	entry->ino = INODE_NEW;
+	entry->type = S_IFREG;
+	return true;
+}
+
+static bool list_entry(struct fs *fs, const struct node *directory, uint64_t place,
+		       struct listed *entry)
+{
+	const uint32_t class = directory->index;
+
+	*entry = (struct listed){ .ino = directory->ino, .type = S_IFDIR };
+	if (place < 2) {
+		snprintf(entry->name, sizeof(entry->name), place == 0 ? "." : "..");
+		if (place == 1)
+			entry->ino = INODE_ROOT;
+		return true;
+	}
+	place -= 2;
+	if (directory->kind == NODE_ROOT)
+		return list_root(fs, place, entry);
+	if (directory->kind != NODE_CLASS || place >= fs->model->n_members[class])
+		return false;
+	list_organ(fs, fs->model->members[class][place], entry);
+	return true;
+}
+
+static size_t add_plain(fuse_req_t req, char *buffer, size_t left, const struct listed *entry,
+			uint64_t place)
+{
+	const struct stat attr = { .st_ino = entry->ino, .st_mode = entry->type };
+
+	return fuse_add_direntry(req, buffer, left, entry->name, &attr, (off_t)(place + 1));
+}
+
+/* Organs with their attributes, the others by name alone: number 0 says that nothing is told. */
+static size_t add_plus(fuse_req_t req, char *buffer, size_t left, const struct listed *entry,
+		       uint64_t place)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param param = { .attr = { .st_ino = entry->ino,
+						    .st_mode = entry->type } };
+	struct node *node = entry->organ ? nodes_organ(fs->nodes, entry->tensor) : NULL;
+	size_t size;
+
+	if (node) {
+		param.ino = node->ino;
+		param.attr_timeout = ops_attributes(fs, node, &param.attr);
+		param.entry_timeout = ops_entry_timeout(fs, node);
+	}
+	size = fuse_add_direntry_plus(req, buffer, left, entry->name, &param, (off_t)(place + 1));
+	if (node && size <= left)
+		nodes_told(fs->nodes, node);
+	nodes_put(fs->nodes, node);
+	return size;
+}
+
+static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		 size_t (*add)(fuse_req_t, char *, size_t, const struct listed *, uint64_t))
+{
+	struct fs *fs = fs_of(req);
+	struct node *directory = nodes_get(fs->nodes, ino);
+	char *buffer = buffers_get(fs->buffers);
+	struct listed entry;
+	size_t used = 0;
+
+	if (size > BUFFER_SIZE)
+		size = BUFFER_SIZE;
+	for (uint64_t place = (uint64_t)offset; directory && buffer; place++) {
+		size_t n;
+
+		if (!list_entry(fs, directory, place, &entry))
+			break;
+		n = add(req, buffer + used, size - used, &entry, place);
+		if (n > size - used)
+			break;
+		used += n;
+	}
+	if (directory && buffer)
+		fuse_reply_buf(req, buffer, used);
+	else
+		fuse_reply_err(req, directory ? ENOMEM : ESTALE);
+	buffers_put(fs->buffers, buffer);
+	nodes_put(fs->nodes, directory);
+}
+
+void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		struct fuse_file_info *fi)
+{
+	(void)fi;
+	list(req, ino, size, offset, add_plain);
+}
+
+void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		    struct fuse_file_info *fi)
+{
+	(void)fi;
+	list(req, ino, size, offset, add_plus);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_file.c - open files: open, create, read, release. */
+#include "fs/ops.h"
+#include "fs/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool for_writing(const struct fuse_file_info *fi)
+{
+	return (fi->flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* What a reader of the node gets to see. */
+static struct view *content_of(struct fs *fs, struct node *node)
+{
+	if (node->kind == NODE_ORGAN)
+		return files_organ(fs->model, node->index, node->content);
+	return view_ref(node->view);
+}
+
+/* May the node be opened, and how? Sets the flags of the reply. */
+static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+
+	if (node->kind == NODE_ROOT || node->kind == NODE_CLASS)
+		return -EISDIR;
+	if (node->kind == NODE_STAGE) {
+		writers_arrived(fs->writers, fuse_req_ctx(req)->pid, node->index);
+		/* Whoever only writes has no use for pages; a reader may map them. */
+		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
+		return 0;
+	}
+	if (!for_writing(fi)) {
+		fi->keep_cache = 1;
+		fi->noflush = 1;
+		return 0;
+	}
+	if (fs->options->read_only)
+		return -EROFS;
+	if (node->kind == NODE_ORGAN) {
+		/* Either way the answer; if there is no name to look up again, the caller's. */
+		writers_expect(fs->writers, fuse_req_ctx(req)->pid, node->index);
+		return -ESTALE;
+	}
+	if (node->index != GENERATED_ASSEMBLE)
+		return -EACCES;
+	fi->direct_io = 1;
+	return 0;
+}
+
+static int make_handle(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
+{
+	struct handle *handle;
+	int rc = open_mode(req, node, fi);
+
+	if (rc < 0)
+		return rc;
+	handle = calloc(1, sizeof(*handle));
+	if (!handle)
+		return -ENOMEM;
+	if (node->kind != NODE_STAGE) {
+		handle->view = content_of(fs_of(req), node);
+		if (!handle->view) {
+			free(handle);
+			return -ENOMEM;
+		}
+	}
+	handle->node = node;
+	if (node->kind == NODE_STAGE)
+		stage_open(node->stage);
+	fi->fh = (uintptr_t)handle;
+	return 0;
+}
+
+static void free_handle(struct fs *fs, struct handle *handle)
+{
+	if (handle->node->kind == NODE_STAGE)
+		stage_close(handle->node->stage);
+	nodes_put(fs->nodes, handle->node);
+	view_unref(handle->view);
+	free(handle);
+}
+
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = nodes_get(fs->nodes, ino);
+	const int rc = node ? make_handle(req, node, fi) : -ESTALE;
+
+	if (rc < 0) {
+		nodes_put(fs->nodes, node);
+		fuse_reply_err(req, -rc);
+	} else if (fuse_reply_open(req, fi) < 0) {
+		/* Interrupted before the kernel took it: there will be no release. */
+		free_handle(fs, handle_of(fi));
+	}
+}
+
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct node *directory = nodes_get(fs->nodes, parent);
+	const size_t n = strlen(name);
+
+	(void)mode;
+	(void)fi;
+	if (directory && directory->kind == NODE_CLASS && n > 4 &&
+	    strcmp(name + n - 4, ".bin") == 0)
+		log_add(fs->log, "%s/%s: refused: the model has no tensor of that file name there",
+			class_name(directory->index), name);
+	nodes_put(fs->nodes, directory);
+	fuse_reply_err(req, fs->options->read_only ? EROFS : EPERM);
+}
+
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handle_of(fi);
+	char *buffer = buffers_get(fs->buffers);
+	ssize_t got;
+
+	(void)ino;
+	if (size > BUFFER_SIZE)
+		size = BUFFER_SIZE;
+	if (!buffer)
+		got = -ENOMEM;
+	else if (handle->view)
+		got = view_read(handle->view, buffer, size, (uint64_t)offset);
+	else
+		got = stage_read(handle->node->stage, buffer, size, (uint64_t)offset);
+	if (got < 0)
+		fuse_reply_err(req, (int)-got);
+	else
+		fuse_reply_buf(req, buffer, (size_t)got);
+	buffers_put(fs->buffers, buffer);
+}
+
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handle_of(fi);
+	char path[ORGAN_PATH_MAX];
+
+	(void)ino;
+	if (handle->node->kind == NODE_STAGE && stage_size(handle->node->stage) == 0)
+		log_add(fs->log, "%s: emptied and closed again, which is no graft; "
+			"the slot keeps what it had",
+			model_organ_path(fs->model, handle->node->index, path));
+	free_handle(fs, handle);
+	fuse_reply_err(req, 0);
+}

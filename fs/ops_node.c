@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_node.c - names and attributes: lookup, forget, getattr, setattr, statfs. */
+#include "fs/ops.h"
+#include "fs/files.h"
+#include "fs/inode.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+/* A new inode over the organ, in which the caller will write. */
+static struct node *make_stage(struct fs *fs, struct node *organ)
+{
+	struct node made = { .ino = inode_new(fs->model),
+			     .kind = NODE_STAGE,
+			     .index = organ->index };
+	struct view *view = files_organ(fs->model, organ->index, organ->content);
+
+	if (view)
+		made.stage = stage_new(fs->model->layer, view);
+	view_unref(view);
+	return made.stage ? nodes_add(fs->nodes, &made) : NULL;
+}
+
+/* Whoever was just refused an open() for writing gets a stage in place of the organ (writers.h). */
+static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *organ)
+{
+	struct node *stage;
+	uint64_t ino;
+
+	if (organ->kind != NODE_ORGAN || !writers_find(fs->writers, thread, organ->index, &ino))
+		return organ;
+	stage = ino ? nodes_get(fs->nodes, ino) : NULL;
+	if (!stage) {
+		stage = make_stage(fs, organ);
+		if (stage)
+			writers_made(fs->writers, thread, organ->index, stage->ino);
+	}
+	nodes_put(fs->nodes, organ);
+	return stage;
+}
+
+static void reply_entry(fuse_req_t req, struct fs *fs, struct node *node)
+{
+	struct fuse_entry_param entry = { .ino = node->ino };
+
+	entry.attr_timeout = ops_attributes(fs, node, &entry.attr);
+	entry.entry_timeout = ops_entry_timeout(fs, node);
+	nodes_told(fs->nodes, node);
+	/* If the kernel did not take the answer, it will not forget the node either. */
+	if (fuse_reply_entry(req, &entry) < 0)
+		nodes_forget(fs->nodes, node->ino, 1);
+}
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct node *directory = nodes_get(fs->nodes, parent);
+	struct node *node;
+	int rc = -ESTALE;
+
+	node = directory ? ops_find(fs, directory, name, &rc) : NULL;
+	nodes_put(fs->nodes, directory);
+	if (node) {
+		node = stage_for_writer(fs, fuse_req_ctx(req)->pid, node);
+		rc = -ENOMEM;
+	}
+	if (node)
+		reply_entry(req, fs, node);
+	else
+		fuse_reply_err(req, -rc);
+	nodes_put(fs->nodes, node);
+}
+
+void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t times)
+{
+	nodes_forget(fs_of(req)->nodes, ino, times);
+	fuse_reply_none(req);
+}
+
+void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	for (size_t i = 0; i < count; i++)
+		nodes_forget(fs_of(req)->nodes, forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void reply_attributes(fuse_req_t req, struct fs *fs, struct node *node)
+{
+	struct stat attr;
+	const double timeout = ops_attributes(fs, node, &attr);
+
+	fuse_reply_attr(req, &attr, timeout);
+}
+
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = nodes_get(fs->nodes, ino);
+
+	(void)fi;
+	if (node)
+		reply_attributes(req, fs, node);
+	else
+		fuse_reply_err(req, ESTALE);
+	nodes_put(fs->nodes, node);
+}
+
+static int set_size(struct fs *fs, struct node *node, uint64_t size)
+{
+	char path[ORGAN_PATH_MAX];
+
+	if (node->kind == NODE_STAGE)
+		return stage_truncate(node->stage, size);
+	/* The truncation that opening .assemble for writing brings along. */
+	if (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE)
+		return 0;
+	if (node->kind != NODE_ORGAN)
+		return -EACCES;
+	if (size == files_organ_size(fs->model, node->index, node->content))
+		return 0;
+	log_add(fs->log, "%s: truncated by name, an organ would be none any more; "
+		"the slot keeps what it had", model_organ_path(fs->model, node->index, path));
+	return -EINVAL;
+}
+
+/* Times of a file being written are kept; mode and owner are accepted and ignored, as are times of
+ * what is there already: an inode does not change. */
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = nodes_get(fs->nodes, ino);
+	struct timespec now;
+	int rc = node ? 0 : -ESTALE;
+
+	(void)fi;
+	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
+		rc = set_size(fs, node, (uint64_t)attr->st_size);
+	if (rc == 0 && node->kind == NODE_STAGE) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		if (to_set & FUSE_SET_ATTR_MTIME_NOW)
+			stage_set_mtime(node->stage, &now);
+		else if (to_set & FUSE_SET_ATTR_MTIME)
+			stage_set_mtime(node->stage, &attr->st_mtim);
+	}
+	if (rc == 0)
+		reply_attributes(req, fs, node);
+	else
+		fuse_reply_err(req, -rc);
+	nodes_put(fs->nodes, node);
+}
+
+/* The filesystem of the base, in which the mount's bytes lie. */
+void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs stat;
+
+	(void)ino;
+	if (fstatvfs(backing_fd(fs_of(req)->model->base), &stat) < 0) {
+		fuse_reply_err(req, errno);
+		return;
+	}
+	stat.f_namemax = 255;
+	fuse_reply_statfs(req, &stat);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_xattr.c - extended attributes: what an organ is, in user.organfs.*.
+ *
+ * Security labels and ACLs are answered with EOPNOTSUPP before anything is looked at: `ls -l` asks
+ * for them at every file, and with this answer stops after the first. */
+#include "fs/ops.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX "user.organfs."
+
+/* Each writes its value into text of n bytes and returns its length, or -ENODATA. */
+static int text_of(char *text, size_t n, const char *value)
+{
+	return snprintf(text, n, "%s", value);
+}
+
+static int tensor_value(struct fs *fs, const struct node *node, char *text, size_t n)
+{
+	const struct gguf_tensor *t = &fs->model->gguf->tensors[node->index];
+
+	/* Exact, whatever bytes it has. */
+	if (t->name_length <= n)
+		memcpy(text, t->name, t->name_length);
+	return (int)t->name_length;
+}
+
+static int type_value(struct fs *fs, const struct node *node, char *text, size_t n)
+{
+	char scratch[TYPE_NAME_MAX];
+	const struct organ organ = model_organ(fs->model, node->index, node->content);
+
+	return text_of(text, n, type_name(organ.type, scratch));
+}
+
+static int shape_value(struct fs *fs, const struct node *node, char *text, size_t n)
+{
+	char shape[SHAPE_TEXT_MAX];
+	const struct organ organ = model_organ(fs->model, node->index, node->content);
+
+	return text_of(text, n, shape_text(organ.ne, organ.dims, shape));
+}
+
+static int class_value(struct fs *fs, const struct node *node, char *text, size_t n)
+{
+	return text_of(text, n, class_name(fs->model->places[node->index].class));
+}
+
+static int block_value(struct fs *fs, const struct node *node, char *text, size_t n)
+{
+	const int32_t block = fs->model->places[node->index].block;
+
+	return block < 0 ? -ENODATA : snprintf(text, n, "%" PRId32, block);
+}
+
+static int extent_value(struct fs *fs, const struct node *node, char *text, size_t n)
+{
+	const struct gguf_tensor *t = &fs->model->gguf->tensors[node->index];
+	const struct content *content = node->content;
+
+	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64,
+			backing_path(content ? content->file : fs->model->base),
+			content ? content->organ.header_size : t->offset,
+			content ? content->organ.data_size : t->size);
+}
+
+static int graft_value(struct fs *fs, const struct node *node, char *text, size_t n)
+{
+	(void)fs;
+	return node->content ? text_of(text, n, "copy") : -ENODATA;
+}
+
+static const struct attribute {
+	const char *name;
+	int (*value)(struct fs *fs, const struct node *node, char *text, size_t n);
+} attributes[] = {
+	{ PREFIX "tensor", tensor_value }, { PREFIX "type", type_value },
+	{ PREFIX "shape", shape_value },   { PREFIX "class", class_value },
+	{ PREFIX "block", block_value },   { PREFIX "extent", extent_value },
+	{ PREFIX "graft", graft_value },
+};
+
+#define ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
+
+/* Answer with a value, or its length where the caller has no room yet. */
+static void reply(fuse_req_t req, const char *value, int n, size_t size)
+{
+	if (n < 0)
+		fuse_reply_err(req, -n);
+	else if (size == 0)
+		fuse_reply_xattr(req, (size_t)n);
+	else if ((size_t)n > size)
+		fuse_reply_err(req, ERANGE);
+	else
+		fuse_reply_buf(req, value, (size_t)n);
+}
+
+static int find_value(struct fs *fs, const struct node *node, const char *name, char *text,
+		      size_t n)
+{
+	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE)
+		return -ENODATA;
+	for (size_t i = 0; i < ATTRIBUTES; i++)
+		if (strcmp(name, attributes[i].name) == 0)
+			return attributes[i].value(fs, node, text, n);
+	return -ENODATA;
+}
+
+void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node;
+	char *buffer;
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
+		fuse_reply_err(req, strncmp(name, "user.", 5) == 0 ? ENODATA : EOPNOTSUPP);
+		return;
+	}
+	node = nodes_get(fs->nodes, ino);
+	buffer = buffers_get(fs->buffers);
+	if (node && buffer)
+		reply(req, buffer, find_value(fs, node, name, buffer, BUFFER_SIZE), size);
+	else
+		fuse_reply_err(req, node ? ENOMEM : ESTALE);
+	buffers_put(fs->buffers, buffer);
+	nodes_put(fs->nodes, node);
+}
+
+void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = nodes_get(fs->nodes, ino);
+	char names[ATTRIBUTES * 32], *buffer = buffers_get(fs->buffers);
+	int n = 0;
+
+	if (!node || !buffer) {
+		fuse_reply_err(req, node ? ENOMEM : ESTALE);
+	} else {
+		for (size_t i = 0; i < ATTRIBUTES; i++)
+			if (find_value(fs, node, attributes[i].name, buffer, BUFFER_SIZE) >= 0)
+				n += sprintf(names + n, "%s", attributes[i].name) + 1;
+		reply(req, names, n, size);
+	}
+	buffers_put(fs->buffers, buffer);
+	nodes_put(fs->nodes, node);
+}
+
+/* A copy that brings the attributes of another organ along is no error: what the file is, its bytes
+ * say. */
+void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+		 int flags)
+{
+	(void)ino;
+	(void)value;
+	(void)size;
+	(void)flags;
+	fuse_reply_err(req, strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? 0 : EOPNOTSUPP);
+}
+
+void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	(void)ino;
+	fuse_reply_err(req, strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? EPERM : EOPNOTSUPP);
+}

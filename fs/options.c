@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c - see options.h. */
+#include "fs/options.h"
+
+#define FUSE_USE_VERSION 312
+#include <fuse_opt.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THREADS_MAX 1024u
+
+/* What fuse_opt fills in. */
+struct parsed {
+	struct options *options;
+	char *output, *shape;
+	int help, version, foreground, read_only, no_assembly, allow_other;
+	unsigned uid, gid, umask, threads;
+	int has_uid, has_gid;
+	int files; /* arguments that are no options */
+	char *last; /* of these */
+};
+
+#define OPTION(template, field) { template, offsetof(struct parsed, field), 1 }
+
+enum { KEY_DROP, KEY_UID, KEY_GID };
+
+static const struct fuse_opt templates[] = {
+	OPTION("-h", help),
+	OPTION("--help", help),
+	OPTION("-V", version),
+	OPTION("--version", version),
+	OPTION("-f", foreground),
+	OPTION("ro", read_only),
+	{ "rw", offsetof(struct parsed, read_only), 0 },
+	OPTION("noassemble", no_assembly),
+	OPTION("allow_other", allow_other),
+	{ "output=%s", offsetof(struct parsed, output), 0 },
+	{ "shape=%s", offsetof(struct parsed, shape), 0 },
+	{ "uid=%u", offsetof(struct parsed, uid), 0 },
+	FUSE_OPT_KEY("uid=", KEY_UID),
+	{ "gid=%u", offsetof(struct parsed, gid), 0 },
+	FUSE_OPT_KEY("gid=", KEY_GID),
+	{ "umask=%o", offsetof(struct parsed, umask), 0 },
+	{ "threads=%u", offsetof(struct parsed, threads), 0 },
+	/* What mount(8) and fstab add that says nothing to this filesystem. */
+	FUSE_OPT_KEY("x-", KEY_DROP),
+	FUSE_OPT_KEY("defaults", KEY_DROP),
+	FUSE_OPT_KEY("auto", KEY_DROP),
+	FUSE_OPT_KEY("noauto", KEY_DROP),
+	FUSE_OPT_KEY("nofail", KEY_DROP),
+	FUSE_OPT_KEY("_netdev", KEY_DROP),
+	FUSE_OPT_KEY("user", KEY_DROP),
+	FUSE_OPT_KEY("users", KEY_DROP),
+	FUSE_OPT_KEY("dev", KEY_DROP),
+	FUSE_OPT_KEY("nodev", KEY_DROP),
+	FUSE_OPT_KEY("suid", KEY_DROP),
+	FUSE_OPT_KEY("nosuid", KEY_DROP),
+	FUSE_OPT_KEY("exec", KEY_DROP),
+	FUSE_OPT_KEY("noexec", KEY_DROP),
+	FUSE_OPT_KEY("atime", KEY_DROP),
+	FUSE_OPT_KEY("noatime", KEY_DROP),
+	FUSE_OPT_KEY("relatime", KEY_DROP),
+	FUSE_OPT_END,
+};
+
+static int take_file(struct parsed *parsed, const char *argument)
+{
+	struct options *options = parsed->options;
+	char *copy = strdup(argument);
+
+	if (!copy)
+		return -1;
+	if (parsed->files++ == 0) {
+		options->model = copy;
+		return 0;
+	}
+	if (parsed->files == 2) {
+		options->mountpoint = copy;
+		return 0;
+	}
+	free(copy);
+	fprintf(stderr, "organfs: one MODEL and one MOUNTPOINT are expected, "
+			"\"%s\" is one too many\n", argument);
+	return -1;
+}
+
+/* 0: taken or dropped, 1: kept, -1: refused. */
+static int take(void *data, const char *argument, int key, struct fuse_args *rest)
+{
+	struct parsed *parsed = data;
+
+	(void)rest;
+	switch (key) {
+	case KEY_UID:
+		parsed->has_uid = 1;
+		return 0;
+	case KEY_GID:
+		parsed->has_gid = 1;
+		return 0;
+	case KEY_DROP:
+		return 0;
+	case FUSE_OPT_KEY_NONOPT:
+		return take_file(parsed, argument);
+	default:
+		fprintf(stderr, "organfs: unknown option \"%s\"; see organfs --help\n", argument);
+		return -1;
+	}
+}
+
+/* The daemon leaves its working directory. */
+static char *absolute(const char *path)
+{
+	char directory[PATH_MAX], *result;
+
+	if (path[0] == '/')
+		return strdup(path);
+	if (!getcwd(directory, sizeof(directory)) ||
+	    asprintf(&result, "%s/%s", directory, path) < 0)
+		return NULL;
+	return result;
+}
+
+static int check(const struct parsed *parsed)
+{
+	struct options *options = parsed->options;
+
+	if (parsed->help || parsed->version)
+		return 0;
+	if (!options->model || !options->mountpoint) {
+		fprintf(stderr, "organfs: a MODEL and a MOUNTPOINT are needed; "
+				"see organfs --help\n");
+		return -1;
+	}
+	if (parsed->shape && strcmp(parsed->shape, "any") != 0) {
+		fprintf(stderr, "organfs: shape=%s is not known; there is shape=any\n",
+			parsed->shape);
+		return -1;
+	}
+	if (parsed->threads == 0 || parsed->threads > THREADS_MAX) {
+		fprintf(stderr, "organfs: threads= takes a number from 1 to %u\n", THREADS_MAX);
+		return -1;
+	}
+	if (parsed->output && parsed->output[0] == '\0') {
+		fprintf(stderr, "organfs: output= needs a file name\n");
+		return -1;
+	}
+	if (parsed->umask > 0777) {
+		fprintf(stderr, "organfs: umask= takes an octal number up to 777\n");
+		return -1;
+	}
+	return 0;
+}
+
+static int fill(const struct parsed *parsed)
+{
+	struct options *options = parsed->options;
+
+	options->help = parsed->help;
+	options->version = parsed->version;
+	options->foreground = parsed->foreground;
+	options->read_only = parsed->read_only;
+	options->no_assembly = parsed->no_assembly;
+	options->allow_other = parsed->allow_other;
+	options->any_shape = parsed->shape != NULL;
+	options->uid = parsed->has_uid ? parsed->uid : getuid();
+	options->gid = parsed->has_gid ? parsed->gid : getgid();
+	options->umask = parsed->umask;
+	options->threads = parsed->threads;
+	options->output = parsed->output ? absolute(parsed->output) : NULL;
+	return parsed->output && !options->output ? -1 : 0;
+}
+
+static unsigned default_threads(void)
+{
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return processors > 4 ? (unsigned)processors : 4;
+}
+
+int options_parse(struct options *options, int argc, char **argv)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
+	struct parsed parsed = { .options = options, .umask = 022, .threads = default_threads() };
+	int rc;
+
+	memset(options, 0, sizeof(*options));
+	rc = fuse_opt_parse(&args, &parsed, templates, take);
+	if (rc == 0)
+		rc = check(&parsed);
+	if (rc == 0)
+		rc = fill(&parsed);
+	fuse_opt_free_args(&args);
+	free(parsed.output);
+	free(parsed.shape);
+	return rc < 0 ? -1 : 0;
+}
+
+void options_release(struct options *options)
+{
+	free(options->model);
+	free(options->mountpoint);
+	free(options->output);
+	memset(options, 0, sizeof(*options));
+}
+
+const char *options_help(void)
+{
+	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL MOUNTPOINT\n"
+	       "\n"
+	       "Mounts a GGUF model as a directory in which every file is a tensor.\n"
+	       "MOUNTPOINT is made if it is not there. `fusermount3 -u MOUNTPOINT` ends the mount;\n"
+	       "if organs were grafted, the new model is then written beside the old one.\n"
+	       "\n"
+	       "  -f              stay in the foreground, log to stderr\n"
+	       "  -h, --help      this text\n"
+	       "  -V, --version   the version\n"
+	       "\n"
+	       "  -o ro           no graft, no assembly\n"
+	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL)\n"
+	       "  -o noassemble   the unmount writes nothing and keeps the grafts for the next mount\n"
+	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
+	       "  -o threads=N    threads that answer requests (one per processor, at least 4)\n"
+	       "  -o uid=N, -o gid=N, -o umask=N    owner (the mounting user), mode mask (022)\n"
+	       "  -o allow_other  let other users in\n";
+}

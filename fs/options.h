@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* options.h - the command line. */
+#ifndef FS_OPTIONS_H
+#define FS_OPTIONS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct options {
+	bool foreground, help, version;
+	bool read_only, no_assembly, any_shape, allow_other;
+	char *model, *mountpoint; /* as given */
+	char *output;		  /* absolute; NULL: beside the base */
+	uid_t uid;
+	gid_t gid;
+	mode_t umask;
+	unsigned threads; /* that answer requests */
+};
+
+/* Fill options from the command line. Bad usage: -1, after a line on stderr that says what is
+ * wrong. Release with options_release() either way. */
+int options_parse(struct options *options, int argc, char **argv);
+void options_release(struct options *options);
+
+/* What --help prints. */
+const char *options_help(void);
+
+#endif

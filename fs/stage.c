@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* stage.c - see stage.h. */
+#include "fs/stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COPY_CHUNK ((size_t)1 << 20)
+
+struct stage {
+	struct layer *layer;
+	pthread_mutex_t lock; /* protects what follows */
+	struct view *content; /* what is there as long as fd is not; NULL: emptied */
+	int fd;		      /* -1: nothing was written yet */
+	unsigned number;
+	uint64_t size;
+	unsigned opens;
+	bool written, has_mtime;
+	struct timespec mtime;
+};
+
+struct stage *stage_new(struct layer *layer, struct view *content)
+{
+	struct stage *stage = calloc(1, sizeof(*stage));
+
+	if (!stage)
+		return NULL;
+	pthread_mutex_init(&stage->lock, NULL);
+	stage->layer = layer;
+	stage->content = view_ref(content);
+	stage->fd = -1;
+	return stage;
+}
+
+static void discard(struct stage *stage)
+{
+	view_unref(stage->content);
+	stage->content = NULL;
+	if (stage->fd >= 0) {
+		close(stage->fd);
+		layer_unstage(stage->layer, stage->number);
+	}
+	stage->fd = -1;
+	stage->size = 0;
+}
+
+void stage_free(struct stage *stage)
+{
+	if (!stage)
+		return;
+	discard(stage);
+	pthread_mutex_destroy(&stage->lock);
+	free(stage);
+}
+
+void stage_open(struct stage *stage)
+{
+	pthread_mutex_lock(&stage->lock);
+	stage->opens++;
+	pthread_mutex_unlock(&stage->lock);
+}
+
+void stage_close(struct stage *stage)
+{
+	pthread_mutex_lock(&stage->lock);
+	if (--stage->opens == 0)
+		discard(stage);
+	pthread_mutex_unlock(&stage->lock);
+}
+
+static int write_all(int fd, const char *bytes, size_t n, uint64_t offset)
+{
+	while (n) {
+		const ssize_t wrote = pwrite(fd, bytes, n, (off_t)offset);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return wrote < 0 ? -errno : -EIO;
+		bytes += wrote;
+		n -= (size_t)wrote;
+		offset += (uint64_t)wrote;
+	}
+	return 0;
+}
+
+static int copy_content(struct stage *stage, int fd, uint64_t size)
+{
+	char *bytes = malloc(COPY_CHUNK);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; rc == 0 && at < size;) {
+		const uint64_t left = size - at;
+		const ssize_t got = view_read(stage->content, bytes,
+					      left < COPY_CHUNK ? (size_t)left : COPY_CHUNK, at);
+
+		if (got <= 0)
+			rc = got < 0 ? (int)got : -EIO;
+		else
+			rc = write_all(fd, bytes, (size_t)got, at);
+		at += got > 0 ? (uint64_t)got : 0;
+	}
+	free(bytes);
+	return rc;
+}
+
+static uint64_t content_size(const struct stage *stage)
+{
+	if (stage->fd >= 0)
+		return stage->size;
+	return stage->content ? view_size(stage->content) : 0;
+}
+
+/* With the lock held: there is a file, with the first keep bytes of the content. */
+static int open_file(struct stage *stage, uint64_t keep)
+{
+	unsigned number;
+	int fd, rc = 0;
+
+	if (stage->fd >= 0)
+		return 0;
+	fd = layer_stage(stage->layer, &number);
+	if (fd < 0)
+		return fd;
+	if (keep > content_size(stage))
+		keep = content_size(stage);
+	if (keep)
+		rc = copy_content(stage, fd, keep);
+	if (rc < 0) {
+		close(fd);
+		layer_unstage(stage->layer, number);
+		return rc;
+	}
+	view_unref(stage->content);
+	stage->content = NULL;
+	stage->fd = fd;
+	stage->number = number;
+	stage->size = keep;
+	return 0;
+}
+
+int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset)
+{
+	int rc;
+
+	if (offset > INT64_MAX - n)
+		return -EFBIG;
+	pthread_mutex_lock(&stage->lock);
+	rc = open_file(stage, UINT64_MAX);
+	if (rc == 0)
+		rc = write_all(stage->fd, bytes, n, offset);
+	if (rc == 0) {
+		stage->written = true;
+		if (offset + n > stage->size)
+			stage->size = offset + n;
+	}
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}
+
+static ssize_t read_file(const struct stage *stage, char *bytes, size_t n, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		const ssize_t got = pread(stage->fd, bytes + done, n - done,
+					  (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset)
+{
+	ssize_t got = 0;
+
+	pthread_mutex_lock(&stage->lock);
+	if (stage->fd >= 0)
+		got = read_file(stage, bytes, n, offset);
+	else if (stage->content)
+		got = view_read(stage->content, bytes, n, offset);
+	pthread_mutex_unlock(&stage->lock);
+	return got;
+}
+
+int stage_truncate(struct stage *stage, uint64_t size)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&stage->lock);
+	if (size == 0) {
+		discard(stage);
+	} else if (size != content_size(stage)) {
+		rc = open_file(stage, size);
+		if (rc == 0 && ftruncate(stage->fd, (off_t)size) < 0)
+			rc = -errno;
+		if (rc == 0) {
+			stage->size = size;
+			stage->written = true;
+		}
+	}
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}
+
+int stage_sync(struct stage *stage)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&stage->lock);
+	if (stage->fd >= 0 && fsync(stage->fd) < 0)
+		rc = -errno;
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}
+
+uint64_t stage_size(struct stage *stage)
+{
+	uint64_t size;
+
+	pthread_mutex_lock(&stage->lock);
+	size = content_size(stage);
+	pthread_mutex_unlock(&stage->lock);
+	return size;
+}
+
+void stage_set_mtime(struct stage *stage, const struct timespec *mtime)
+{
+	pthread_mutex_lock(&stage->lock);
+	stage->mtime = *mtime;
+	stage->has_mtime = true;
+	pthread_mutex_unlock(&stage->lock);
+}
+
+struct timespec stage_mtime(struct stage *stage)
+{
+	struct timespec mtime;
+	struct stat stat;
+
+	pthread_mutex_lock(&stage->lock);
+	if (stage->has_mtime)
+		mtime = stage->mtime;
+	else if (stage->fd >= 0 && fstat(stage->fd, &stat) == 0)
+		mtime = stat.st_mtim;
+	else
+		clock_gettime(CLOCK_REALTIME, &mtime);
+	pthread_mutex_unlock(&stage->lock);
+	return mtime;
+}
+
+bool stage_written(struct stage *stage)
+{
+	bool written;
+
+	pthread_mutex_lock(&stage->lock);
+	written = stage->written;
+	pthread_mutex_unlock(&stage->lock);
+	return written;
+}
+
+static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const ssize_t got = read_file(context, bytes, n, offset);
+
+	return got >= 0 && (size_t)got == n ? 0 : -EIO;
+}
+
+static int make_durable(const struct stage *stage)
+{
+	const struct timespec times[2] = { stage->mtime, stage->mtime };
+
+	if (stage->has_mtime && futimens(stage->fd, times) < 0)
+		return -errno;
+	return fsync(stage->fd) < 0 ? -errno : 0;
+}
+
+int stage_commit(struct stage *stage, const struct stage_commit *commit)
+{
+	struct source staged = { source_read_at, stage, 0 };
+	struct view *view;
+	int rc;
+
+	pthread_mutex_lock(&stage->lock);
+	rc = open_file(stage, UINT64_MAX);
+	staged.size = stage->size;
+	if (rc == 0)
+		rc = commit->check(commit->context, &staged);
+	if (rc == 0)
+		rc = make_durable(stage);
+	if (rc == 0) {
+		view = commit->keep(commit->context, stage->number);
+		if (view) {
+			close(stage->fd);
+			stage->fd = -1;
+			stage->content = view;
+			stage->written = false;
+		} else {
+			rc = errno ? -errno : -EIO;
+		}
+	}
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* stage.h - an organ file being written: apart from the slot, until close() puts it in force.
+ *
+ * A stage begins with the slot's content and takes it over only when it is written to: writing the
+ * whole file anew, as cp does, never copies the old one. */
+#ifndef FS_STAGE_H
+#define FS_STAGE_H
+
+#include "fs/layer.h"
+#include "fs/view.h"
+
+#include <stdbool.h>
+#include <time.h>
+
+struct stage; /* any thread may use it */
+
+/* A stage on top of content, of which it takes a reference. NULL: out of memory. */
+struct stage *stage_new(struct layer *layer, struct view *content);
+void stage_free(struct stage *stage); /* what was not put in force is gone; NULL is fine */
+
+/* It is opened, and closed again: after the last close what was not put in force is gone. */
+void stage_open(struct stage *stage);
+void stage_close(struct stage *stage);
+
+/* Like the calls of the same names. -EIO, -ENOSPC and what else the disk says. */
+int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset);
+ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset);
+int stage_truncate(struct stage *stage, uint64_t size);
+int stage_sync(struct stage *stage);
+uint64_t stage_size(struct stage *stage);
+
+/* The modification time it will have, whatever is written to it from now on. */
+void stage_set_mtime(struct stage *stage, const struct timespec *mtime);
+struct timespec stage_mtime(struct stage *stage);
+
+/* Was it written to since it was made or last put in force? Emptying alone is not writing: shells
+ * close a descriptor between the two. */
+bool stage_written(struct stage *stage);
+
+/* Check what is staged and put it in force: check(context, source) looks at the bytes, keep(context,
+ * number) takes the durable stage file and returns the view of what is now the content, or NULL
+ * with errno set. Nothing is written meanwhile. Returns 0 or -errno; then the stage stays as it is. */
+struct stage_commit {
+	int (*check)(void *context, const struct source *source);
+	struct view *(*keep)(void *context, unsigned number);
+	void *context;
+};
+int stage_commit(struct stage *stage, const struct stage_commit *commit);
+
+#endif

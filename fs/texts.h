@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* texts.h - the text files that list what is. */
+#ifndef FS_TEXTS_H
+#define FS_TEXTS_H
+
+#include "fs/model.h"
+#include "fs/view.h"
+
+/* .grafts: one line a graft in force, in file order of the tensors. Fields, separated by tabs:
+ *
+ *	file | how | ggml type | shape | bytes of data | tensor name in its header | time
+ *
+ * A name's bytes outside printable ASCII, and '%', stand percent-encoded; the time is ISO 8601 in
+ * UTC. NULL with err set: out of memory. */
+struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, struct error *err);
+
+#endif

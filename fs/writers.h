@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* writers.h - who is about to open an organ for writing.
+ *
+ * A writer must not meet the inode that readers hold: the kernel would count its bytes into that
+ * inode's size, and readers at the old end would see zeros. So a file being written has an inode of
+ * its own. When an organ is opened for writing, the answer is ESTALE, upon which the kernel looks
+ * the name up again and opens what it finds (path_openat() with LOOKUP_REVAL, since Linux 3.9); for
+ * the thread that was answered so, and nobody else, that lookup finds a new inode with a stage. */
+#ifndef FS_WRITERS_H
+#define FS_WRITERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct writers; /* any thread may use it */
+
+struct writers *writers_new(void);
+void writers_free(struct writers *writers);
+
+/* The thread is answered ESTALE for that tensor. False: it was already, and has not looked the name
+ * up since, so that there is no name to look up (a descriptor reopened through /proc); or there is
+ * no memory. */
+bool writers_expect(struct writers *writers, pid_t thread, uint32_t tensor);
+
+/* Is a lookup of that tensor by that thread its second one? Then *ino is the number of the stage's
+ * inode, 0 if that is still to be made, which writers_made() then tells. */
+bool writers_find(struct writers *writers, pid_t thread, uint32_t tensor, uint64_t *ino);
+void writers_made(struct writers *writers, pid_t thread, uint32_t tensor, uint64_t ino);
+
+/* The thread has opened its stage. */
+void writers_arrived(struct writers *writers, pid_t thread, uint32_t tensor);
+
+#endif
