@@ -17,7 +17,7 @@
 
 struct place {
 	int directory;
-	const char *name;  /* the target in it */
+	const char *name; /* the target in it */
 	char temporary[48];
 };
 

@@ -3,8 +3,8 @@
  *
  * 1. The target is as it was, or it is whole and durable: the bytes go into a temporary file beside
  *    it, which is made durable and then renamed.
- * 2. A failed or interrupted assembly removes its temporary file; one that was killed leaves it, and
- *    the next assembly to the same target removes it.
+ * 2. A failed or interrupted assembly removes its temporary file. One that was killed leaves it,
+ *    and the next assembly to the same target removes it.
  * 3. The base is never a target. */
 #ifndef FS_ASSEMBLE_H
 #define FS_ASSEMBLE_H
@@ -21,11 +21,11 @@ struct progress {
 };
 
 struct target {
-	int directory;	  /* that a relative path starts from; AT_FDCWD for an absolute one */
+	int directory; /* that a relative path starts from; AT_FDCWD for an absolute one */
 	const char *path;
-	bool replace;	  /* an existing file; without it that is -EEXIST */
+	bool replace;		 /* an existing file; without it that is -EEXIST */
 	const struct stat *base; /* what must not be overwritten */
-	dev_t mount;	  /* what must not be written into: the mount's own device; 0: none */
+	dev_t mount; /* what must not be written into: the mount's own device; 0: none */
 };
 
 /* Write the view to the target. Returns 0 or -errno with err set: EINTR cancelled, EBUSY another

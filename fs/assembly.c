@@ -27,7 +27,7 @@ struct assembly {
 	bool running;
 	uint64_t stamp;
 	char last[PATH_MAX + 512];
-	bool written;	       /* the default target holds the model of this generation */
+	bool written; /* the default target holds the model of this generation */
 	uint64_t generation;
 };
 
@@ -83,7 +83,7 @@ static int open_start(const char *path, pid_t caller, struct error *err)
 	return -EINVAL;
 }
 
-/* With a stat of its own root this asks the mount itself; it never runs on a thread that answers. */
+/* This asks the mount itself, and so must not run on a thread that answers. */
 static dev_t device_of(const char *mountpoint)
 {
 	struct stat stat;
@@ -175,8 +175,8 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	if (rc == 0) {
 		say(assembly, true, name);
-		rc = path[0] ? write_to(assembly, view, name, caller, true, mount, &err) :
-			       write_to_default(assembly, view, name, mount, &err);
+		rc = path[0] ? write_to(assembly, view, name, caller, true, mount, &err)
+			     : write_to_default(assembly, view, name, mount, &err);
 	}
 	if (rc == 0)
 		err.code = 0;
@@ -236,8 +236,8 @@ char *assembly_text(struct assembly *assembly, size_t *size)
 
 	pthread_mutex_lock(&assembly->lock);
 	n = assembly->running ? asprintf(&text, "assembling: %" PRIu64 " of %" PRIu64 " bytes: %s",
-					 done, total, assembly->last) :
-				asprintf(&text, "%s", assembly->last);
+					 done, total, assembly->last)
+			      : asprintf(&text, "%s", assembly->last);
 	pthread_mutex_unlock(&assembly->lock);
 	*size = n < 0 ? 0 : (size_t)n;
 	return n < 0 ? NULL : text;

@@ -10,8 +10,8 @@
 
 struct assembly; /* any thread may use it */
 
-/* output, which may be NULL, is the option's. mountpoint is where the mount is; a target may not lie
- * there. Both are borrowed. NULL: out of memory. */
+/* output, which may be NULL, is the option's. mountpoint is where the mount is; a target may not
+ * lie there. Both are borrowed. NULL: out of memory. */
 struct assembly *assembly_new(struct model *model, const char *output, const char *mountpoint);
 void assembly_free(struct assembly *assembly);
 
@@ -22,8 +22,8 @@ void assembly_free(struct assembly *assembly);
 int assembly_run(struct assembly *assembly, const char *path, pid_t caller,
 		 const atomic_bool *cancel);
 
-/* The unmount's: where there are grafts that are not yet written down at the default target. 0 too if
- * there was nothing to do. */
+/* The unmount's: where there are grafts that are not yet written down at the default target. 0 too
+ * if there was nothing to do. */
 int assembly_finish(struct assembly *assembly);
 
 /* What the last assembly did or the one under way is doing, as .assemble says it: *size bytes to

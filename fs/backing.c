@@ -91,8 +91,8 @@ int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset
 	if (offset > INT64_MAX - n)
 		return -EIO;
 	while (done < n) {
-		const ssize_t got = pread(backing->fd, (char *)bytes + done, n - done,
-					  (off_t)(offset + done));
+		const ssize_t got =
+			pread(backing->fd, (char *)bytes + done, n - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;

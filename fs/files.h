@@ -6,7 +6,7 @@
 #include "fs/model.h"
 #include "fs/view.h"
 
-/* The organ file of a tensor: the base's for content NULL, else the graft's. NULL: out of memory. */
+/* The organ file of a tensor: the base's for content NULL, else the graft's. NULL: no memory. */
 struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content);
 
 /* Its size in bytes, without making it. */

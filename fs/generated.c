@@ -94,16 +94,16 @@ static struct view *make_view(struct generated *generated, enum generated_kind k
 
 	if (kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
 		return view_of_slots(generated, kind, err);
-	text = kind == GENERATED_LOG ? log_text(generated->log, &size) :
-				       assembly_text(generated->assembly, &size);
+	text = kind == GENERATED_LOG ? log_text(generated->log, &size)
+				     : assembly_text(generated->assembly, &size);
 	view = view_of_text(text, size);
 	if (!view)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return view;
 }
 
-static struct node *make_node(struct generated *generated, enum generated_kind kind,
-			      uint64_t stamp, struct error *err)
+static struct node *make_node(struct generated *generated, enum generated_kind kind, uint64_t stamp,
+			      struct error *err)
 {
 	struct node made = { .ino = inode_new(generated->model),
 			     .kind = NODE_GENERATED,

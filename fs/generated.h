@@ -27,8 +27,8 @@ void generated_free(struct generated *generated);
 /* "manifest.json", ... */
 const char *generated_name(enum generated_kind kind);
 
-/* The file as it is now, to release with nodes_put(). NULL with *rc set to -errno, and a line in the
- * log, if it cannot be made. */
+/* The file as it is now, to release with nodes_put(). NULL with *rc set to -errno, and a line in
+ * the log, if it cannot be made. */
 struct node *generated_node(struct generated *generated, enum generated_kind kind, int *rc);
 
 #endif

@@ -31,8 +31,8 @@ static int check_organ(void *context, const struct source *source)
 }
 
 /* The durable file as the slot's content; the organ's name and fd are used up. */
-static struct content *make_content(struct model *model, uint32_t tensor,
-				    const struct organ *organ, int fd)
+static struct content *make_content(struct model *model, uint32_t tensor, const struct organ *organ,
+				    int fd)
 {
 	struct backing *file;
 	char name[ORGAN_PATH_MAX], path[4096];
@@ -58,7 +58,7 @@ static struct view *keep_organ(void *context, unsigned number)
 	int fd;
 
 	pthread_mutex_lock(&model->commit);
-	fd = layer_keep(model->layer, number, place->class, place->name);
+	fd = layer_keep(model->layer, number, place->klass, place->name);
 	if (fd >= 0) {
 		content = make_content(model, filling->tensor, &filling->organ, fd);
 		filling->organ.name = NULL;
@@ -99,7 +99,7 @@ struct taking_up {
 	uint32_t found;
 };
 
-static void take_up_one(void *context, enum organ_class class, const char *name,
+static void take_up_one(void *context, enum organ_class klass, const char *name,
 			struct backing *file)
 {
 	struct taking_up *taking_up = context;
@@ -111,7 +111,7 @@ static void take_up_one(void *context, enum organ_class class, const char *name,
 	char text[320];
 	uint32_t tensor;
 
-	if (!model_find(model, class, name, strlen(name), &tensor)) {
+	if (!model_find(model, klass, name, strlen(name), &tensor)) {
 		error_set(&err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
 	} else if (organ_parse(&source, &organ, &err) == 0) {
 		/* What close() once confirmed stays, whatever shapes this mount accepts. */
@@ -135,6 +135,7 @@ void graft_take_up(struct model *model)
 
 	layer_each(model->layer, take_up_one, &taking_up);
 	if (taking_up.found)
-		log_add(model->log, "%s: took up %" PRIu32 " grafts that an earlier mount left in %s",
+		log_add(model->log,
+			"%s: took up %" PRIu32 " grafts that an earlier mount left in %s",
 			model->name, taking_up.found, layer_path(model->layer));
 }

@@ -72,8 +72,8 @@ static void empty_directory(int dir, const char *name)
 
 static void empty_layer(int dir)
 {
-	for (int class = 0; class < CLASSES; class++)
-		empty_directory(dir, class_name(class));
+	for (int klass = 0; klass < CLASSES; klass++)
+		empty_directory(dir, class_name(klass));
 	empty_directory(dir, ".stage");
 }
 
@@ -146,8 +146,8 @@ static int find_private(struct layer *layer, bool make)
 		if (asprintf(&path, i == 1 ? "%s/%s" : "%s/%s-%d", layer->state, name, i) < 0)
 			return -ENOMEM;
 		dir = claim(path, make);
-		if (dir >= 0 && (make ? faccessat(dir, "LAYER", F_OK, 0) < 0 :
-					has_fingerprint(layer, dir))) {
+		if (dir >= 0 &&
+		    (make ? faccessat(dir, "LAYER", F_OK, 0) < 0 : has_fingerprint(layer, dir))) {
 			layer->dir = dir;
 			layer->path = path;
 			return 0;
@@ -248,22 +248,22 @@ void layer_unstage(struct layer *layer, unsigned number)
 	unlinkat(layer->dir, name, 0);
 }
 
-static int open_class(const struct layer *layer, enum organ_class class, bool make)
+static int open_class(const struct layer *layer, enum organ_class klass, bool make)
 {
-	int fd = openat(layer->dir, class_name(class),
+	int fd = openat(layer->dir, class_name(klass),
 			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd >= 0 || errno != ENOENT || !make)
 		return fd < 0 ? -errno : fd;
-	if (mkdirat(layer->dir, class_name(class), 0700) < 0 || fsync(layer->dir) < 0)
+	if (mkdirat(layer->dir, class_name(klass), 0700) < 0 || fsync(layer->dir) < 0)
 		return -errno;
-	return open_class(layer, class, false);
+	return open_class(layer, klass, false);
 }
 
-int layer_keep(struct layer *layer, unsigned number, enum organ_class class, const char *name)
+int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, const char *name)
 {
 	char from[24], to[NAME_MAX + 1];
-	const int dir = open_class(layer, class, true);
+	const int dir = open_class(layer, klass, true);
 	int fd = -1;
 
 	if (dir < 0)
@@ -284,12 +284,12 @@ int layer_keep(struct layer *layer, unsigned number, enum organ_class class, con
 }
 
 void layer_each(struct layer *layer,
-		void (*found)(void *context, enum organ_class class, const char *name,
+		void (*found)(void *context, enum organ_class klass, const char *name,
 			      struct backing *file),
 		void *context)
 {
-	for (int class = 0; layer->dir >= 0 && class < CLASSES; class++) {
-		const int fd = open_class(layer, class, false);
+	for (int klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
+		const int fd = open_class(layer, klass, false);
 		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
 		struct dirent *entry;
 
@@ -300,12 +300,12 @@ void layer_each(struct layer *layer,
 
 			if (n < 5 || strcmp(entry->d_name + n - 4, ".bin") != 0)
 				continue;
-			snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(class),
+			snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(klass),
 				 entry->d_name);
 			file = backing_open(path, NULL);
 			entry->d_name[n - 4] = '\0';
 			if (file)
-				found(context, class, entry->d_name, file);
+				found(context, klass, entry->d_name, file);
 		}
 		if (entries)
 			closedir(entries);
@@ -334,8 +334,8 @@ int layer_drop(struct layer *layer)
 
 static bool is_empty(const struct layer *layer)
 {
-	for (int class = 0; class < CLASSES; class++)
-		if (faccessat(layer->dir, class_name(class), F_OK, 0) == 0)
+	for (int klass = 0; klass < CLASSES; klass++)
+		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0)
 			return false;
 	return true;
 }

@@ -38,7 +38,7 @@ const char *layer_path(struct layer *layer);
 /* Call found for each organ file in the layer, with an open backing that becomes the callee's. NAME
  * is without ".bin". */
 void layer_each(struct layer *layer,
-		void (*found)(void *context, enum organ_class class, const char *name,
+		void (*found)(void *context, enum organ_class klass, const char *name,
 			      struct backing *file),
 		void *context);
 
@@ -49,6 +49,6 @@ void layer_unstage(struct layer *layer, unsigned number);
 
 /* Put stage number, whose bytes are durable, in force as CLASS/NAME.bin. Returns a read-only
  * descriptor of it or -errno; then the stage is still there. */
-int layer_keep(struct layer *layer, unsigned number, enum organ_class class, const char *name);
+int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, const char *name);
 
 #endif

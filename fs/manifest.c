@@ -19,18 +19,18 @@ static void add_up(struct model *model, const struct snapshot *snapshot, struct 
 {
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct organ organ = model_organ(model, i, snapshot->content[i]);
-		struct sums *class = &classes[model->places[i].class];
+		struct sums *klass = &classes[model->places[i].klass];
 		uint64_t elements = 0;
 
 		shape_elements(organ.ne, &elements);
-		class->tensors++;
-		class->parameters += elements;
-		class->bytes += organ.data_size;
+		klass->tensors++;
+		klass->parameters += elements;
+		klass->bytes += organ.data_size;
 	}
-	for (int class = 0; class < CLASSES; class++) {
-		all->tensors += classes[class].tensors;
-		all->parameters += classes[class].parameters;
-		all->bytes += classes[class].bytes;
+	for (int klass = 0; klass < CLASSES; klass++) {
+		all->tensors += classes[klass].tensors;
+		all->parameters += classes[klass].parameters;
+		all->bytes += classes[klass].bytes;
 	}
 }
 
@@ -59,8 +59,8 @@ static cJSON *describe_model(struct model *model, const struct snapshot *snapsho
 
 	cJSON_AddItemToObject(object, "name", json_text(model->name, strlen(model->name)));
 	cJSON_AddItemToObject(object, "architecture",
-			      architecture ? manifest_value(model, architecture) :
-					     cJSON_CreateNull());
+			      architecture ? manifest_value(model, architecture)
+					   : cJSON_CreateNull());
 	cJSON_AddItemToObject(object, "file", json_text(path, strlen(path)));
 	json_add_unsigned(object, "size", gguf->size);
 	json_add_unsigned(object, "gguf_version", gguf->version);
@@ -79,12 +79,12 @@ static cJSON *describe_classes(const struct sums classes[CLASSES])
 {
 	cJSON *object = cJSON_CreateObject();
 
-	for (int class = 0; class < CLASSES; class++) {
-		cJSON *sums = cJSON_AddObjectToObject(object, class_name(class));
+	for (int klass = 0; klass < CLASSES; klass++) {
+		cJSON *sums = cJSON_AddObjectToObject(object, class_name(klass));
 
-		json_add_unsigned(sums, "tensors", classes[class].tensors);
-		json_add_unsigned(sums, "parameters", classes[class].parameters);
-		json_add_unsigned(sums, "bytes", classes[class].bytes);
+		json_add_unsigned(sums, "tensors", classes[klass].tensors);
+		json_add_unsigned(sums, "parameters", classes[klass].parameters);
+		json_add_unsigned(sums, "bytes", classes[klass].bytes);
 	}
 	return object;
 }
@@ -110,7 +110,7 @@ static cJSON *describe_tensor(struct model *model, uint32_t i, const struct cont
 
 	cJSON_AddItemToObject(object, "name", json_text(t->name, t->name_length));
 	cJSON_AddStringToObject(object, "file", model_organ_path(model, i, path));
-	cJSON_AddStringToObject(object, "class", class_name(model->places[i].class));
+	cJSON_AddStringToObject(object, "class", class_name(model->places[i].klass));
 	if (model->places[i].block < 0)
 		cJSON_AddNullToObject(object, "block");
 	else
@@ -158,8 +158,7 @@ static void write_tensors(FILE *out, struct model *model, const struct snapshot 
 	fputs("\n]\n", out);
 }
 
-struct view *manifest_view(struct model *model, const struct snapshot *snapshot,
-			   struct error *err)
+struct view *manifest_view(struct model *model, const struct snapshot *snapshot, struct error *err)
 {
 	struct sums all = { 0 }, classes[CLASSES] = { 0 };
 	char *text = NULL;

@@ -8,7 +8,6 @@
 
 /* The manifest with the slots of that snapshot. It is valid JSON whatever bytes the model holds:
  * see json.h. Tensors stand one a line, in file order. NULL with err set: EIO, ENOMEM. */
-struct view *manifest_view(struct model *model, const struct snapshot *snapshot,
-			   struct error *err);
+struct view *manifest_view(struct model *model, const struct snapshot *snapshot, struct error *err);
 
 #endif

@@ -90,25 +90,25 @@ static int sort_into_classes(struct model *model)
 	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
 		const struct gguf_tensor *t = &gguf->tensors[i];
 
-		model->places[i].class = anatomy_class(t->name, t->name_length);
+		model->places[i].klass = anatomy_class(t->name, t->name_length);
 		model->places[i].block = anatomy_block(t->name, t->name_length);
-		model->n_members[model->places[i].class]++;
+		model->n_members[model->places[i].klass]++;
 	}
-	for (int class = 0; class < CLASSES; class++) {
-		model->members[class] = calloc(model->n_members[class] + 1u, sizeof(uint32_t));
-		model->files[class] = names_new(model->n_members[class]);
-		if (!model->members[class] || !model->files[class])
+	for (int klass = 0; klass < CLASSES; klass++) {
+		model->members[klass] = calloc(model->n_members[klass] + 1u, sizeof(uint32_t));
+		model->files[klass] = names_new(model->n_members[klass]);
+		if (!model->members[klass] || !model->files[klass])
 			return -ENOMEM;
-		model->n_members[class] = 0;
+		model->n_members[klass] = 0;
 	}
 	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
 		const struct organ_place *place = &model->places[i];
-		const int rc = names_add(model->files[place->class], place->name,
-					 strlen(place->name), i);
+		const int rc =
+			names_add(model->files[place->klass], place->name, strlen(place->name), i);
 
 		if (rc < 0)
 			return rc;
-		model->members[place->class][model->n_members[place->class]++] = i;
+		model->members[place->klass][model->n_members[place->klass]++] = i;
 	}
 	return 0;
 }
@@ -135,8 +135,8 @@ static char *state_directory(void)
 		user = getpwuid(getuid());
 		home = user ? user->pw_dir : "/";
 	}
-	if (state && state[0] == '/' ? asprintf(&path, "%s/organfs", state) < 0 :
-				       asprintf(&path, "%s/.local/state/organfs", home) < 0)
+	if (state && state[0] == '/' ? asprintf(&path, "%s/organfs", state) < 0
+				     : asprintf(&path, "%s/.local/state/organfs", home) < 0)
 		return NULL;
 	return path;
 }
@@ -198,9 +198,9 @@ void model_close(struct model *model)
 		return;
 	layer_close(model->layer);
 	slots_free(model->slots);
-	for (int class = 0; class < CLASSES; class++) {
-		names_free(model->files[class]);
-		free(model->members[class]);
+	for (int klass = 0; klass < CLASSES; klass++) {
+		names_free(model->files[klass]);
+		free(model->members[klass]);
 	}
 	arena_free(model->arena);
 	free(model->places);
@@ -211,10 +211,10 @@ void model_close(struct model *model)
 	free(model);
 }
 
-bool model_find(const struct model *model, enum organ_class class, const char *name, size_t length,
+bool model_find(const struct model *model, enum organ_class klass, const char *name, size_t length,
 		uint32_t *tensor)
 {
-	return names_find(model->files[class], name, length, tensor);
+	return names_find(model->files[klass], name, length, tensor);
 }
 
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content)
@@ -226,6 +226,6 @@ const char *model_organ_path(const struct model *model, uint32_t tensor, char pa
 {
 	const struct organ_place *place = &model->places[tensor];
 
-	snprintf(path, ORGAN_PATH_MAX, "%s/%s.bin", class_name(place->class), place->name);
+	snprintf(path, ORGAN_PATH_MAX, "%s/%s.bin", class_name(place->klass), place->name);
 	return path;
 }

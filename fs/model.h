@@ -14,7 +14,7 @@
 /* Where a tensor stands in the tree. */
 struct organ_place {
 	const char *name; /* of its files, without ".bin"; borrowed from the model */
-	enum organ_class class;
+	enum organ_class klass;
 	int32_t block; /* -1: none */
 };
 
@@ -23,8 +23,8 @@ struct model {
 	char *name; /* the base's file name without ".gguf" */
 	struct backing *base;
 	struct gguf *gguf;
-	struct organ_place *places;   /* one a tensor */
-	uint32_t *members[CLASSES];   /* tensor numbers, in file order */
+	struct organ_place *places; /* one a tensor */
+	uint32_t *members[CLASSES]; /* tensor numbers, in file order */
 	uint32_t n_members[CLASSES];
 	struct names *files[CLASSES]; /* NAME to tensor number */
 	struct arena *arena;
@@ -32,8 +32,8 @@ struct model {
 	bool any_shape;
 
 	struct slots *slots;
-	struct layer *layer;	/* NULL for a read-only mount */
-	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
+	struct layer *layer;	       /* NULL for a read-only mount */
+	pthread_mutex_t commit;	       /* held while a graft goes into the layer and its slot */
 	atomic_uint_fast64_t next_ino; /* of grafts and of what is made from them */
 };
 
@@ -45,7 +45,7 @@ struct model *model_open(const struct options *options, struct log *log, struct 
 void model_close(struct model *model);
 
 /* The tensor that is CLASS/NAME. */
-bool model_find(const struct model *model, enum organ_class class, const char *name, size_t length,
+bool model_find(const struct model *model, enum organ_class klass, const char *name, size_t length,
 		uint32_t *tensor);
 
 /* The organ in a slot, base's or graft's: its name is borrowed from model or content. */
@@ -53,7 +53,6 @@ struct organ model_organ(const struct model *model, uint32_t tensor, const struc
 
 /* "organs/blk_5_ffn_up.bin" for messages and .grafts. */
 #define ORGAN_PATH_MAX (ANATOMY_NAME_MAX + 32)
-const char *model_organ_path(const struct model *model, uint32_t tensor,
-			     char path[ORGAN_PATH_MAX]);
+const char *model_organ_path(const struct model *model, uint32_t tensor, char path[ORGAN_PATH_MAX]);
 
 #endif

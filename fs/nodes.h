@@ -2,8 +2,8 @@
 /* nodes.h - inodes: what a number that the kernel holds stands for. The content of an inode never
  * changes, except that of a file being written, which only its writer knows.
  *
- * What the base has needs no entry here: its numbers say what they are (inode.h). Everything else is
- * kept as long as the kernel or somebody here knows it. */
+ * What the base has needs no entry here: its numbers say what they are (inode.h). Everything else
+ * is kept as long as the kernel or somebody here knows it. */
 #ifndef FS_NODES_H
 #define FS_NODES_H
 

@@ -17,8 +17,7 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
 	/* Where names are asked for every time, attributes in a listing are thrown away. */
 	if (!fs->options->read_only)
-		connection->want &=
-			~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
+		connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
 	else
 		connection->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
 	connection->max_background = 64;
@@ -28,17 +27,30 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 const struct fuse_lowlevel_ops organfs_ops = {
 	.init = op_init,
 
-	.lookup = op_lookup, .forget = op_forget, .forget_multi = op_forget_multi,
-	.getattr = op_getattr, .setattr = op_setattr, .statfs = op_statfs,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.statfs = op_statfs,
 
-	.opendir = op_opendir, .readdir = op_readdir, .readdirplus = op_readdirplus,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
 	.releasedir = op_releasedir,
 
-	.open = op_open, .create = op_create, .read = op_read, .release = op_release,
+	.open = op_open,
+	.create = op_create,
+	.read = op_read,
+	.release = op_release,
 
-	.write = op_write, .flush = op_flush, .fsync = op_fsync,
+	.write = op_write,
+	.flush = op_flush,
+	.fsync = op_fsync,
 
-	.getxattr = op_getxattr, .listxattr = op_listxattr, .setxattr = op_setxattr,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.setxattr = op_setxattr,
 	.removexattr = op_removexattr,
 };
 
@@ -69,8 +81,9 @@ static uint64_t size_of(struct fs *fs, struct node *node)
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = node->kind == NODE_ROOT || node->kind == NODE_CLASS;
-	const mode_t mode = directory ? S_IFDIR | 0777 :
-			    is_writable(fs, node) ? S_IFREG | 0666 : S_IFREG | 0444;
+	const mode_t mode = directory		    ? S_IFDIR | 0777
+			    : is_writable(fs, node) ? S_IFREG | 0666
+						    : S_IFREG | 0444;
 	const uint64_t size = size_of(fs, node);
 
 	memset(attr, 0, sizeof(*attr));
@@ -89,16 +102,16 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	return node->kind == NODE_STAGE ? 0 : FOREVER;
 }
 
-static bool is_listed_class(const struct fs *fs, int class)
+static bool is_listed_class(const struct fs *fs, int klass)
 {
-	return class <= CLASS_NORM || fs->model->n_members[class];
+	return klass <= CLASS_NORM || fs->model->n_members[klass];
 }
 
 static struct node *find_in_root(struct fs *fs, const char *name, int *rc)
 {
-	for (int class = 0; class < CLASSES; class++)
-		if (strcmp(name, class_name(class)) == 0 && is_listed_class(fs, class))
-			return nodes_get(fs->nodes, INODE_CLASS + (uint64_t)class);
+	for (int klass = 0; klass < CLASSES; klass++)
+		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(fs, klass))
+			return nodes_get(fs->nodes, INODE_CLASS + (uint64_t)klass);
 	for (int kind = 0; kind < GENERATED_KINDS; kind++)
 		if (strcmp(name, generated_name(kind)) == 0)
 			return generated_node(fs->generated, kind, rc);

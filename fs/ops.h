@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.h - what the FUSE operations share. Each operation finds, acts and replies once. The contracts
- * are those of fuse_lowlevel.h. Nothing is ever sent to the kernel but replies: no inode's content
- * changes, so there is nothing to invalidate. */
+/* ops.h - what the FUSE operations share. Each operation finds, acts and replies once. The
+ * contracts are those of fuse_lowlevel.h. Nothing is ever sent to the kernel but replies: no
+ * inode's content changes, so there is nothing to invalidate. */
 #ifndef FS_OPS_H
 #define FS_OPS_H
 
@@ -35,7 +35,7 @@ static inline struct handle *handle_of(const struct fuse_file_info *fi)
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr);
 
 /* The node that a name in a directory stands for now, to release with nodes_put(). NULL with *rc
- * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. A generated file is made by this. */
+ * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. This makes it. */
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc);
 
 /* For how long the name of that node may be remembered. */

@@ -28,7 +28,7 @@ struct listed {
 	char name[ANATOMY_NAME_MAX + 8];
 	uint64_t ino;
 	mode_t type;
-	bool organ;	/* its node is known without making anything */
+	bool organ; /* its node is known without making anything */
 	uint32_t tensor;
 };
 
@@ -47,12 +47,12 @@ static void list_organ(struct fs *fs, uint32_t tensor, struct listed *entry)
 /* What follows "." and ".." in the root: the classes that are there, then the generated files. */
 static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 {
-	for (int class = 0; class < CLASSES; class++) {
-		if (class > CLASS_NORM && !fs->model->n_members[class])
+	for (int klass = 0; klass < CLASSES; klass++) {
+		if (klass > CLASS_NORM && !fs->model->n_members[klass])
 			continue;
 		if (place-- == 0) {
-			snprintf(entry->name, sizeof(entry->name), "%s", class_name(class));
-			entry->ino = INODE_CLASS + (uint64_t)class;
+			snprintf(entry->name, sizeof(entry->name), "%s", class_name(klass));
+			entry->ino = INODE_CLASS + (uint64_t)klass;
 			entry->type = S_IFDIR;
 			return true;
 		}
@@ -70,7 +70,7 @@ static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 static bool list_entry(struct fs *fs, const struct node *directory, uint64_t place,
 		       struct listed *entry)
 {
-	const uint32_t class = directory->index;
+	const uint32_t klass = directory->index;
 
 	*entry = (struct listed){ .ino = directory->ino, .type = S_IFDIR };
 	if (place < 2) {
@@ -82,9 +82,9 @@ static bool list_entry(struct fs *fs, const struct node *directory, uint64_t pla
 	place -= 2;
 	if (directory->kind == NODE_ROOT)
 		return list_root(fs, place, entry);
-	if (directory->kind != NODE_CLASS || place >= fs->model->n_members[class])
+	if (directory->kind != NODE_CLASS || place >= fs->model->n_members[klass])
 		return false;
-	list_organ(fs, fs->model->members[class][place], entry);
+	list_organ(fs, fs->model->members[klass][place], entry);
 	return true;
 }
 

@@ -148,7 +148,8 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	(void)ino;
 	if (handle->node->kind == NODE_STAGE && stage_size(handle->node->stage) == 0)
-		log_add(fs->log, "%s: emptied and closed again, which is no graft; "
+		log_add(fs->log,
+			"%s: emptied and closed again, which is no graft; "
 			"the slot keeps what it had",
 			model_organ_path(fs->model, handle->node->index, path));
 	free_handle(fs, handle);

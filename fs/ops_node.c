@@ -119,8 +119,10 @@ static int set_size(struct fs *fs, struct node *node, uint64_t size)
 		return -EACCES;
 	if (size == files_organ_size(fs->model, node->index, node->content))
 		return 0;
-	log_add(fs->log, "%s: truncated by name, an organ would be none any more; "
-		"the slot keeps what it had", model_organ_path(fs->model, node->index, path));
+	log_add(fs->log,
+		"%s: truncated by name, an organ would be none any more; "
+		"the slot keeps what it had",
+		model_organ_path(fs->model, node->index, path));
 	return -EINVAL;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_write.c - what is written: organs into a stage, names into .assemble. Putting a graft in force
- * and assembling wait for the disk, so they run in pools and reply from there. */
+/* ops_write.c - what is written: organs into a stage, names into .assemble. Putting a graft in
+ * force and assembling wait for the disk, so they run in pools and reply from there. */
 #include "fs/graft.h"
 #include "fs/ops.h"
 
@@ -79,7 +79,7 @@ static void write_assemble(fuse_req_t req, struct handle *handle, const char *by
 	}
 	if (memchr(bytes, '\0', n) || memchr(bytes, '\n', n)) {
 		log_add(fs_of(req)->log, ".assemble: refused: one write is one file name, "
-			"and this one has a line break or a NUL in it");
+					 "and this one has a line break or a NUL in it");
 		fuse_reply_err(req, EINVAL);
 		return;
 	}

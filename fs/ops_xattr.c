@@ -46,7 +46,7 @@ static int shape_value(struct fs *fs, const struct node *node, char *text, size_
 
 static int class_value(struct fs *fs, const struct node *node, char *text, size_t n)
 {
-	return text_of(text, n, class_name(fs->model->places[node->index].class));
+	return text_of(text, n, class_name(fs->model->places[node->index].klass));
 }
 
 static int block_value(struct fs *fs, const struct node *node, char *text, size_t n)

@@ -20,11 +20,14 @@ struct parsed {
 	int help, version, foreground, read_only, no_assembly, allow_other;
 	unsigned uid, gid, umask, threads;
 	int has_uid, has_gid;
-	int files; /* arguments that are no options */
+	int files;  /* arguments that are no options */
 	char *last; /* of these */
 };
 
-#define OPTION(template, field) { template, offsetof(struct parsed, field), 1 }
+#define OPTION(template, field)                             \
+	{                                                   \
+		template, offsetof(struct parsed, field), 1 \
+	}
 
 enum { KEY_DROP, KEY_UID, KEY_GID };
 
@@ -83,8 +86,10 @@ static int take_file(struct parsed *parsed, const char *argument)
 		return 0;
 	}
 	free(copy);
-	fprintf(stderr, "organfs: one MODEL and one MOUNTPOINT are expected, "
-			"\"%s\" is one too many\n", argument);
+	fprintf(stderr,
+		"organfs: one MODEL and one MOUNTPOINT are expected, "
+		"\"%s\" is one too many\n",
+		argument);
 	return -1;
 }
 
@@ -212,8 +217,8 @@ const char *options_help(void)
 	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL MOUNTPOINT\n"
 	       "\n"
 	       "Mounts a GGUF model as a directory in which every file is a tensor.\n"
-	       "MOUNTPOINT is made if it is not there. `fusermount3 -u MOUNTPOINT` ends the mount;\n"
-	       "if organs were grafted, the new model is then written beside the old one.\n"
+	       "MOUNTPOINT is made if it is not there. `fusermount3 -u MOUNTPOINT` ends it; if\n"
+	       "organs were grafted, the new model is then written beside the old one.\n"
 	       "\n"
 	       "  -f              stay in the foreground, log to stderr\n"
 	       "  -h, --help      this text\n"
@@ -221,7 +226,7 @@ const char *options_help(void)
 	       "\n"
 	       "  -o ro           no graft, no assembly\n"
 	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL)\n"
-	       "  -o noassemble   the unmount writes nothing and keeps the grafts for the next mount\n"
+	       "  -o noassemble   write nothing at unmount; the next mount has the grafts again\n"
 	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
 	       "  -o threads=N    threads that answer requests (one per processor, at least 4)\n"
 	       "  -o uid=N, -o gid=N, -o umask=N    owner (the mounting user), mode mask (022)\n"

@@ -36,8 +36,10 @@ static int find_mountpoint(struct mount *mount)
 	if (rc == 0 && !S_ISDIR(stat.st_mode))
 		rc = -ENOTDIR;
 	if (rc == -ENOTCONN)
-		fprintf(stderr, "organfs: %s: the daemon of an earlier mount is gone; "
-				"end that mount first: fusermount3 -u %s\n", given, given);
+		fprintf(stderr,
+			"organfs: %s: the daemon of an earlier mount is gone; "
+			"end that mount first: fusermount3 -u %s\n",
+			given, given);
 	else if (rc < 0)
 		fprintf(stderr, "organfs: %s: %s\n", given, strerror(-rc));
 	return rc;
@@ -71,8 +73,8 @@ static int start(struct mount *mount)
 
 	mount->fs = fs_new(mount->options, mount->log, mount->model, mount->point);
 	if (rc == 0 && mount->fs)
-		mount->session = fuse_session_new(&args, &organfs_ops, sizeof(organfs_ops),
-						  mount->fs);
+		mount->session =
+			fuse_session_new(&args, &organfs_ops, sizeof(organfs_ops), mount->fs);
 	fuse_opt_free_args(&args);
 	if (!mount->session) {
 		fprintf(stderr, "organfs: %s: the session cannot be made\n", mount->point);
@@ -108,7 +110,8 @@ static int finish(struct mount *mount)
 	if (rc == 0)
 		rc = layer_drop(model->layer);
 	if (rc < 0 && layer_path(model->layer))
-		log_add(mount->log, "%s: the grafts are kept in %s for the next mount of this model",
+		log_add(mount->log,
+			"%s: the grafts are kept in %s for the next mount of this model",
 			model->name, layer_path(model->layer));
 	return rc;
 }

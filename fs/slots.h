@@ -16,8 +16,8 @@
 /* An organ that a graft put into a slot. */
 struct content {
 	atomic_uint refs;
-	uint64_t ino;	     /* the inode number of its organ file */
-	struct organ organ;  /* as its file says; the name is the content's own */
+	uint64_t ino;	      /* the inode number of its organ file */
+	struct organ organ;   /* as its file says; the name is the content's own */
 	struct backing *file; /* an organ file on disk */
 	struct timespec mtime;
 };
@@ -45,7 +45,7 @@ uint64_t slots_generation(struct slots *slots);
 /* All slots at one moment. */
 struct snapshot {
 	uint64_t generation;
-	uint32_t n, grafts;	/* slots; those that are not the base's */
+	uint32_t n, grafts;	  /* slots; those that are not the base's */
 	struct content **content; /* n of them, NULL for the base's */
 };
 

@@ -167,8 +167,8 @@ static ssize_t read_file(const struct stage *stage, char *bytes, size_t n, uint6
 	size_t done = 0;
 
 	while (done < n) {
-		const ssize_t got = pread(stage->fd, bytes + done, n - done,
-					  (off_t)(offset + done));
+		const ssize_t got =
+			pread(stage->fd, bytes + done, n - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;

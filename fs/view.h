@@ -24,7 +24,7 @@ struct view; /* counted; immutable, any thread may use it */
  * it is the view's from then on and freed with it, also on failure. NULL: out of memory. */
 struct view *view_new(const struct segment *segments, size_t n, void *owned);
 
-/* A view of size bytes of text, which becomes the view's. NULL, also for NULL text: out of memory. */
+/* A view of size bytes of text, which becomes the view's. NULL, as for no text: out of memory. */
 struct view *view_of_text(char *text, size_t size);
 
 struct view *view_ref(struct view *view);

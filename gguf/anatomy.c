@@ -10,7 +10,7 @@
 
 static const struct known {
 	const char *pattern; /* a name with {n} for every number and {s} for any word */
-	enum organ_class class;
+	enum organ_class klass;
 } known[] = {
 #include "anatomy_table.inc" /* made from tensor_classes.tsv */
 };
@@ -18,12 +18,12 @@ static const struct known {
 /* Longer than any known pattern; a longer name is not looked up. */
 #define PATTERN_MAX 96
 
-const char *class_name(enum organ_class class)
+const char *class_name(enum organ_class klass)
 {
 	static const char *const names[CLASSES] = { "skeleton", "organs",   "embed",
 						    "norm",	"adapters", "other" };
 
-	return names[class];
+	return names[klass];
 }
 
 static bool ends_with(const char *name, size_t length, const char *ending)
@@ -46,8 +46,8 @@ static bool number_pattern(const char *name, size_t length, bool after_underscor
 	size_t n = 0;
 
 	for (size_t i = 0; i < length;) {
-		const bool begins = i == 0 || name[i - 1] == '.' ||
-				    (after_underscore && name[i - 1] == '_');
+		const bool begins =
+			i == 0 || name[i - 1] == '.' || (after_underscore && name[i - 1] == '_');
 		size_t end = i;
 
 		while (begins && end < length && is_digit(name[end]))
@@ -71,18 +71,18 @@ static int compare_known(const void *key, const void *row)
 	return strcmp(key, ((const struct known *)row)->pattern);
 }
 
-static bool find_pattern(const char *pattern, enum organ_class *class)
+static bool find_pattern(const char *pattern, enum organ_class *klass)
 {
 	const struct known *row = bsearch(pattern, known, sizeof(known) / sizeof(known[0]),
 					  sizeof(known[0]), compare_known);
 
 	if (row)
-		*class = row->class;
+		*klass = row->klass;
 	return row != NULL;
 }
 
 /* Try the pattern with what follows its last separator replaced by {s}. */
-static bool find_word_pattern(const char *pattern, char separator, enum organ_class *class)
+static bool find_word_pattern(const char *pattern, char separator, enum organ_class *klass)
 {
 	char word[PATTERN_MAX + 4];
 	const char *last = strrchr(pattern, separator);
@@ -90,10 +90,10 @@ static bool find_word_pattern(const char *pattern, char separator, enum organ_cl
 	if (!last)
 		return false;
 	snprintf(word, sizeof(word), "%.*s{s}", (int)(last - pattern + 1), pattern);
-	return find_pattern(word, class);
+	return find_pattern(word, klass);
 }
 
-static bool find_known(const char *name, size_t length, enum organ_class *class)
+static bool find_known(const char *name, size_t length, enum organ_class *klass)
 {
 	char pattern[PATTERN_MAX];
 
@@ -101,12 +101,12 @@ static bool find_known(const char *name, size_t length, enum organ_class *class)
 		return false;
 	memcpy(pattern, name, length);
 	pattern[length] = '\0';
-	if (find_pattern(pattern, class))
+	if (find_pattern(pattern, klass))
 		return true;
 	for (int after_underscore = 0; after_underscore < 2; after_underscore++)
 		if (number_pattern(name, length, after_underscore, pattern) &&
-		    (find_pattern(pattern, class) || find_word_pattern(pattern, '.', class) ||
-		     find_word_pattern(pattern, '_', class)))
+		    (find_pattern(pattern, klass) || find_word_pattern(pattern, '.', klass) ||
+		     find_word_pattern(pattern, '_', klass)))
 			return true;
 	return false;
 }
@@ -147,25 +147,35 @@ static enum organ_class guess_class(const char *name, size_t length)
 	static const struct {
 		const char *part;
 		bool whole;
-		enum organ_class class;
+		enum organ_class klass;
 	} rules[] = {
-		{ "lora", false, CLASS_ADAPTERS },     { "norm", false, CLASS_NORM },
-		{ "ln", true, CLASS_NORM },	       { "ln1", true, CLASS_NORM },
-		{ "ln2", true, CLASS_NORM },	       { "bn", true, CLASS_NORM },
-		{ "embed", false, CLASS_EMBED },       { "embd", false, CLASS_EMBED },
-		{ "wte", true, CLASS_EMBED },	       { "wpe", true, CLASS_EMBED },
-		{ "lm_head", false, CLASS_EMBED },     { "attn", false, CLASS_SKELETON },
-		{ "attention", false, CLASS_SKELETON }, { "ssm", true, CLASS_SKELETON },
-		{ "mixer", true, CLASS_SKELETON },     { "conv", false, CLASS_SKELETON },
-		{ "mlp", false, CLASS_ORGANS },	       { "ffn", false, CLASS_ORGANS },
-		{ "ff", true, CLASS_ORGANS },	       { "expert", false, CLASS_ORGANS },
+		{ "lora", false, CLASS_ADAPTERS },
+		{ "norm", false, CLASS_NORM },
+		{ "ln", true, CLASS_NORM },
+		{ "ln1", true, CLASS_NORM },
+		{ "ln2", true, CLASS_NORM },
+		{ "bn", true, CLASS_NORM },
+		{ "embed", false, CLASS_EMBED },
+		{ "embd", false, CLASS_EMBED },
+		{ "wte", true, CLASS_EMBED },
+		{ "wpe", true, CLASS_EMBED },
+		{ "lm_head", false, CLASS_EMBED },
+		{ "attn", false, CLASS_SKELETON },
+		{ "attention", false, CLASS_SKELETON },
+		{ "ssm", true, CLASS_SKELETON },
+		{ "mixer", true, CLASS_SKELETON },
+		{ "conv", false, CLASS_SKELETON },
+		{ "mlp", false, CLASS_ORGANS },
+		{ "ffn", false, CLASS_ORGANS },
+		{ "ff", true, CLASS_ORGANS },
+		{ "expert", false, CLASS_ORGANS },
 		{ "gate", false, CLASS_ORGANS },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (rules[i].whole ? contains_word(name, length, rules[i].part) :
-				     contains(name, length, rules[i].part))
-			return rules[i].class;
+		if (rules[i].whole ? contains_word(name, length, rules[i].part)
+				   : contains(name, length, rules[i].part))
+			return rules[i].klass;
 	return CLASS_OTHER;
 }
 
@@ -173,19 +183,19 @@ enum organ_class anatomy_class(const char *name, size_t length)
 {
 	static const char *const endings[] = { ".weight", ".bias", ".scale", ".input_scale",
 					       ".scales" };
-	enum organ_class class;
+	enum organ_class klass;
 
 	if (ends_with(name, length, ".lora_a") || ends_with(name, length, ".lora_b"))
 		return CLASS_ADAPTERS;
 	/* Tensors of an importance matrix, whatever they are about. */
 	if (ends_with(name, length, ".in_sum2") || ends_with(name, length, ".counts"))
 		return CLASS_OTHER;
-	if (find_known(name, length, &class))
-		return class;
+	if (find_known(name, length, &klass))
+		return klass;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
 		if (ends_with(name, length, endings[i]) &&
-		    find_known(name, length - strlen(endings[i]), &class))
-			return class;
+		    find_known(name, length - strlen(endings[i]), &klass))
+			return klass;
 	return guess_class(name, length);
 }
 
@@ -250,8 +260,8 @@ void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
 		if (n <= ANATOMY_NAME_MAX - hash_size)
 			cut = n;
 		if (n + 3 > ANATOMY_NAME_MAX) {
-			snprintf(out + cut, ANATOMY_NAME_MAX + 1 - cut, "~%016" PRIx64 "%016" PRIx64,
-				 hash.high64, hash.low64);
+			snprintf(out + cut, ANATOMY_NAME_MAX + 1 - cut,
+				 "~%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
 			return;
 		}
 		n += encode_byte(c, i == 0, out + n);

@@ -19,7 +19,7 @@ enum organ_class {
 };
 
 /* "skeleton", "organs", ... */
-const char *class_name(enum organ_class class);
+const char *class_name(enum organ_class klass);
 
 /* The class of the tensor with this name. Names that no known model uses are classed by the words
  * in them. */

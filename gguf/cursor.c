@@ -47,8 +47,8 @@ static int fill(struct cursor *cursor)
 {
 	const uint64_t left = cursor_left(cursor);
 	const size_t n = left < WINDOW ? (size_t)left : WINDOW;
-	const int rc = cursor->source->read_at(cursor->source->context, cursor->window, n,
-					       cursor->at);
+	const int rc =
+		cursor->source->read_at(cursor->source->context, cursor->window, n, cursor->at);
 
 	cursor->start = cursor->at;
 	cursor->filled = rc < 0 ? 0 : n;

@@ -63,8 +63,8 @@ static size_t info_size(const struct plan *plan, const struct organ *organ)
 
 static uint8_t *store_length(const struct plan *plan, uint8_t *bytes, uint64_t value)
 {
-	return plan->base->version > 1 ? store_u64(bytes, value) :
-					 store_u32(bytes, (uint32_t)value);
+	return plan->base->version > 1 ? store_u64(bytes, value)
+				       : store_u32(bytes, (uint32_t)value);
 }
 
 /* Write all tensor infos into the layout's header. offsets: of the data, by tensor number. */
@@ -188,9 +188,9 @@ static int plan_anew(struct plan *plan, struct error *err)
 
 	if (!offsets)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	rc = sum_offsets(plan, offsets) ?
-		     write_infos(plan, offsets, err) :
-		     error_set(err, EOVERFLOW, ERROR_NO_OFFSET, "the file would be too large");
+	rc = sum_offsets(plan, offsets)
+		     ? write_infos(plan, offsets, err)
+		     : error_set(err, EOVERFLOW, ERROR_NO_OFFSET, "the file would be too large");
 	free(offsets);
 	if (rc < 0)
 		return rc;
@@ -221,8 +221,8 @@ int layout_build(const struct gguf *base, const struct organ *const grafts[], st
 	layout->pieces = calloc(2 * (size_t)base->n_tensors + 4, sizeof(*layout->pieces));
 	if (!layout->pieces)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	rc = change == CHANGE_SIZES ? plan_anew(&plan, err) :
-				      plan_in_place(&plan, change == CHANGE_INFOS, err);
+	rc = change == CHANGE_SIZES ? plan_anew(&plan, err)
+				    : plan_in_place(&plan, change == CHANGE_INFOS, err);
 	if (rc < 0)
 		layout_release(layout);
 	return rc;

@@ -10,7 +10,7 @@ enum piece_kind {
 	PIECE_BASE,   /* bytes of the base, from offset */
 	PIECE_HEADER, /* bytes of layout->header, from offset */
 	PIECE_ZEROS,
-	PIECE_GRAFT,  /* the data of the organ in slot tensor, all of it */
+	PIECE_GRAFT, /* the data of the organ in slot tensor, all of it */
 };
 
 struct piece {

@@ -24,9 +24,8 @@ static size_t probe(const struct entry *entries, size_t mask, uint64_t hash, con
 {
 	size_t i = (size_t)hash & mask;
 
-	while (entries[i].name &&
-	       (entries[i].hash != hash || entries[i].length != length ||
-		memcmp(entries[i].name, name, length) != 0))
+	while (entries[i].name && (entries[i].hash != hash || entries[i].length != length ||
+				   memcmp(entries[i].name, name, length) != 0))
 		i = (i + 1) & mask;
 	return i;
 }

@@ -42,8 +42,8 @@ static int parse_fields(struct cursor *in, struct organ *organ, struct error *er
 	uint64_t start = in->at;
 	int rc = cursor_u32(in, &organ->name_length);
 
-	if (rc == 0 && (organ->name_length > CURSOR_TAKE_MAX ||
-			organ->name_length > cursor_left(in)))
+	if (rc == 0 &&
+	    (organ->name_length > CURSOR_TAKE_MAX || organ->name_length > cursor_left(in)))
 		return error_set(err, EBADMSG, start,
 				 "this is no organ file: its name would be %" PRIu32 " bytes long",
 				 organ->name_length);
@@ -101,8 +101,8 @@ static int check_size(struct organ *organ, uint64_t file_size, struct error *err
 	if (organ->data_size == data)
 		return 0;
 	return error_set(err, EBADMSG,
-			 data < organ->data_size ? file_size :
-						   organ->header_size + organ->data_size,
+			 data < organ->data_size ? file_size
+						 : organ->header_size + organ->data_size,
 			 "%s of shape %s has %" PRIu64 " bytes of data, but the file has %" PRIu64,
 			 type_name(organ->type, scratch), shape, organ->data_size, data);
 }
@@ -157,8 +157,8 @@ const char *shape_text(const uint64_t ne[GGML_AXES], uint32_t dims, char out[SHA
 
 	snprintf(out, SHAPE_TEXT_MAX, "1");
 	for (uint32_t i = 0; i < dims && i < GGML_AXES; i++) {
-		const int wrote = snprintf(out + n, SHAPE_TEXT_MAX - n, "%s%" PRIu64, i ? "x" : "",
-					   ne[i]);
+		const int wrote =
+			snprintf(out + n, SHAPE_TEXT_MAX - n, "%s%" PRIu64, i ? "x" : "", ne[i]);
 
 		n += (size_t)wrote;
 	}

@@ -59,8 +59,8 @@ int parse_length(struct parse *p, uint64_t *length)
 int parse_failed(struct parse *p, int rc, const char *what, uint64_t number)
 {
 	if (rc == -EBADMSG)
-		return error_set(p->err, EBADMSG, p->in.at,
-				 "the file ends inside %s %" PRIu64, what, number);
+		return error_set(p->err, EBADMSG, p->in.at, "the file ends inside %s %" PRIu64,
+				 what, number);
 	return error_set(p->err, -rc, p->in.at, "the file cannot be read");
 }
 
@@ -153,8 +153,9 @@ static int parse_array(struct parse *p, struct kv *kv, uint64_t number)
 		return parse_failed(p, rc, "metadata entry", number);
 	if (element >= KV_TYPES)
 		return error_set(p->err, EBADMSG, start,
-				 "metadata entry %" PRIu64 " is an array of the unknown type %"
-				 PRIu32, number, element);
+				 "metadata entry %" PRIu64
+				 " is an array of the unknown type %" PRIu32,
+				 number, element);
 	if (element == KV_ARRAY)
 		return error_set(p->err, ENOTSUP, start,
 				 "metadata entry %" PRIu64
@@ -168,8 +169,8 @@ static int parse_array(struct parse *p, struct kv *kv, uint64_t number)
 				 "metadata entry %" PRIu64 " claims %" PRIu64
 				 " array elements, but the file ends %" PRIu64 " bytes further on",
 				 number, kv->count, cursor_left(&p->in));
-	rc = element == KV_STRING ? skip_strings(p, kv->count, number) :
-				    cursor_skip(&p->in, kv->count * least);
+	rc = element == KV_STRING ? skip_strings(p, kv->count, number)
+				  : cursor_skip(&p->in, kv->count * least);
 	kv->length = p->in.at - kv->offset;
 	return rc;
 }
@@ -191,13 +192,13 @@ static int parse_kv(struct parse *p, uint32_t number)
 		return parse_failed(p, rc, "metadata entry", number);
 	if (type >= KV_TYPES)
 		return error_set(p->err, EBADMSG, p->in.at - 4,
-				 "metadata entry %" PRIu32 " has the unknown type %" PRIu32,
-				 number, type);
+				 "metadata entry %" PRIu32 " has the unknown type %" PRIu32, number,
+				 type);
 	kv->type = type;
 	rc = names_add(p->gguf->keys, kv->key, kv->key_length, number);
 	if (rc == -EEXIST)
-		return error_set(p->err, EBADMSG, start,
-				 "the metadata key \"%.80s\" occurs twice", kv->key);
+		return error_set(p->err, EBADMSG, start, "the metadata key \"%.80s\" occurs twice",
+				 kv->key);
 	if (rc < 0)
 		return error_set(p->err, -rc, ERROR_NO_OFFSET, "out of memory");
 	if (type == KV_STRING)
@@ -216,11 +217,13 @@ static int check_counts(struct parse *p, uint64_t n_tensors, uint64_t n_kv)
 	if (n_kv > left / (string + 5) || n_kv >= UINT32_MAX)
 		return error_set(p->err, EBADMSG, p->in.at - string,
 				 "the file claims %" PRIu64 " metadata entries, but only %" PRIu64
-				 " bytes follow", n_kv, left);
+				 " bytes follow",
+				 n_kv, left);
 	if (n_tensors > left / (string + 16) || n_tensors >= UINT32_MAX)
 		return error_set(p->err, EBADMSG, 8,
 				 "the file claims %" PRIu64 " tensors, but only %" PRIu64
-				 " bytes follow", n_tensors, left);
+				 " bytes follow",
+				 n_tensors, left);
 	p->gguf->n_kv = (uint32_t)n_kv;
 	p->gguf->n_tensors = (uint32_t)n_tensors;
 	return 0;
@@ -241,7 +244,8 @@ static int refuse_magic(struct parse *p, const uint8_t *magic)
 		return error_set(p->err, EBADMSG, 0,
 				 "this is a Git LFS pointer, not the model itself: "
 				 "fetch it with `git lfs pull`");
-	return error_set(p->err, EBADMSG, 0, "this is no GGUF file: it does not begin with \"GGUF\"");
+	return error_set(p->err, EBADMSG, 0,
+			 "this is no GGUF file: it does not begin with \"GGUF\"");
 }
 
 static int parse_preamble(struct parse *p)

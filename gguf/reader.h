@@ -37,29 +37,29 @@ struct kv {
 	enum kv_type element; /* of an array */
 	uint64_t count;	      /* elements of an array */
 	uint64_t scalar;      /* the value's little-endian bytes, zero-extended */
-	uint64_t offset;      /* first byte of a string's or an array's content, after its lengths */
-	uint64_t length;      /* bytes of that content */
+	uint64_t offset; /* first byte of a string's or an array's content, after its lengths */
+	uint64_t length; /* bytes of that content */
 };
 
 /* A tensor as its file describes it. Shape is ggml's ne, fastest axis first; unused axes are 1. */
 struct gguf_tensor {
 	const char *name; /* borrowed from the struct gguf; NUL-terminated, may hold NULs */
 	uint32_t name_length;
-	uint32_t dims;	      /* axes as the file counts them, 0 to 4 */
+	uint32_t dims; /* axes as the file counts them, 0 to 4 */
 	uint64_t ne[GGML_AXES];
-	uint32_t type;	      /* ggml type id; unknown ids are kept (type_find() says NULL) */
-	uint64_t offset;      /* bytes, from the start of the file */
-	uint64_t size;	      /* bytes; of an unknown type the gap to the next tensor */
+	uint32_t type;	 /* ggml type id; unknown ids are kept (type_find() says NULL) */
+	uint64_t offset; /* bytes, from the start of the file */
+	uint64_t size;	 /* bytes; of an unknown type the gap to the next tensor */
 };
 
 /* A parsed file. Immutable once made; any thread may read it. */
 struct gguf {
 	uint32_t version; /* 1, 2 or 3 */
 	uint32_t alignment;
-	uint64_t size;		/* of the file */
-	uint64_t infos_offset;	/* first byte after the metadata: the tensor infos */
-	uint64_t infos_end;	/* first byte after the tensor infos */
-	uint64_t data_offset;	/* what tensor offsets count from */
+	uint64_t size;	       /* of the file */
+	uint64_t infos_offset; /* first byte after the metadata: the tensor infos */
+	uint64_t infos_end;    /* first byte after the tensor infos */
+	uint64_t data_offset;  /* what tensor offsets count from */
 	uint32_t n_kv, n_tensors;
 	struct kv *kv;
 	struct gguf_tensor *tensors; /* in file order of the infos */

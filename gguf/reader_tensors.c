@@ -50,9 +50,10 @@ static int check_size(struct parse *p, struct gguf_tensor *t, uint64_t start)
 				 t->name);
 	case TYPE_SIZE_UNKNOWN:
 		if (!shape_elements(t->ne, &elements))
-			return error_set(p->err, EBADMSG, start,
-					 "tensor \"%.80s\" claims more elements than a file can hold",
-					 t->name);
+			return error_set(
+				p->err, EBADMSG, start,
+				"tensor \"%.80s\" claims more elements than a file can hold",
+				t->name);
 		break;
 	case TYPE_SIZE_OK:
 		break;
@@ -92,8 +93,7 @@ static int place_data(struct parse *p)
 	gguf->infos_end = p->in.at;
 	gguf->data_offset = gguf->infos_end;
 	/* A file without tensors ends unpadded. */
-	if (gguf->n_tensors &&
-	    !align_u64(gguf->infos_end, gguf->alignment, &gguf->data_offset))
+	if (gguf->n_tensors && !align_u64(gguf->infos_end, gguf->alignment, &gguf->data_offset))
 		return error_set(p->err, EBADMSG, gguf->infos_end, "the header is too large");
 	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
 		struct gguf_tensor *t = &gguf->tensors[i];
