@@ -19,7 +19,8 @@
 
 struct assembly {
 	struct model *model;
-	const char *output, *mountpoint;
+	const char *output;
+	dev_t mount;	      /* 0: there is none */
 	pthread_mutex_t turn; /* held while one assembly runs */
 	struct progress progress;
 
@@ -31,7 +32,7 @@ struct assembly {
 	uint64_t generation;
 };
 
-struct assembly *assembly_new(struct model *model, const char *output, const char *mountpoint)
+struct assembly *assembly_new(struct model *model, const char *output)
 {
 	struct assembly *assembly = calloc(1, sizeof(*assembly));
 
@@ -39,7 +40,6 @@ struct assembly *assembly_new(struct model *model, const char *output, const cha
 		return NULL;
 	assembly->model = model;
 	assembly->output = output;
-	assembly->mountpoint = mountpoint;
 	pthread_mutex_init(&assembly->turn, NULL);
 	pthread_mutex_init(&assembly->lock, NULL);
 	snprintf(assembly->last, sizeof(assembly->last),
@@ -54,6 +54,11 @@ void assembly_free(struct assembly *assembly)
 	pthread_mutex_destroy(&assembly->turn);
 	pthread_mutex_destroy(&assembly->lock);
 	free(assembly);
+}
+
+void assembly_mounted(struct assembly *assembly, dev_t mount)
+{
+	assembly->mount = mount;
 }
 
 static void say(struct assembly *assembly, bool running, const char *text)
@@ -83,21 +88,13 @@ static int open_start(const char *path, pid_t caller, struct error *err)
 	return -EINVAL;
 }
 
-/* This asks the mount itself, and so must not run on a thread that answers. */
-static dev_t device_of(const char *mountpoint)
-{
-	struct stat stat;
-
-	return mountpoint && lstat(mountpoint, &stat) == 0 ? stat.st_dev : 0;
-}
-
 static int write_to(struct assembly *assembly, struct view *view, const char *path, pid_t caller,
-		    bool replace, dev_t mount, struct error *err)
+		    bool replace, struct error *err)
 {
 	struct target target = { .path = path,
 				 .replace = replace,
 				 .base = backing_stat(assembly->model->base),
-				 .mount = mount };
+				 .mount = assembly->mount };
 	int rc;
 
 	target.directory = open_start(path, caller, err);
@@ -111,7 +108,7 @@ static int write_to(struct assembly *assembly, struct view *view, const char *pa
 
 /* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
-			    dev_t mount, struct error *err)
+			    struct error *err)
 {
 	const char *base = backing_path(assembly->model->base);
 	const int directory = (int)(strrchr(base, '/') - base + 1);
@@ -119,7 +116,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 
 	if (assembly->output) {
 		snprintf(path, PATH_MAX, "%s", assembly->output);
-		return write_to(assembly, view, path, 0, true, mount, err);
+		return write_to(assembly, view, path, 0, true, err);
 	}
 	for (int i = 1; rc == -EEXIST && i <= DEFAULT_NAMES; i++) {
 		char number[16] = "";
@@ -130,7 +127,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 			     assembly->model->name, number) >= PATH_MAX)
 			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
 					 "the default name is too long");
-		rc = write_to(assembly, view, path, 0, false, mount, err);
+		rc = write_to(assembly, view, path, 0, false, err);
 	}
 	return rc;
 }
@@ -166,7 +163,6 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	       pid_t caller)
 {
 	const double start = seconds_now();
-	const dev_t mount = device_of(assembly->mountpoint);
 	struct error err = { 0 };
 	char name[PATH_MAX];
 	struct view *view = files_model(assembly->model, snapshot, &err);
@@ -175,8 +171,8 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	if (rc == 0) {
 		say(assembly, true, name);
-		rc = path[0] ? write_to(assembly, view, name, caller, true, mount, &err)
-			     : write_to_default(assembly, view, name, mount, &err);
+		rc = path[0] ? write_to(assembly, view, name, caller, true, &err)
+			     : write_to_default(assembly, view, name, &err);
 	}
 	if (rc == 0)
 		err.code = 0;
@@ -220,7 +216,7 @@ int assembly_finish(struct assembly *assembly)
 	needed = snapshot.grafts &&
 		 !(assembly->written && assembly->generation == snapshot.generation);
 	/* The mount is gone, so no target can lie in it. */
-	assembly->mountpoint = NULL;
+	assembly->mount = 0;
 	if (needed)
 		rc = run(assembly, &snapshot, "", 0);
 	snapshot_release(&snapshot);

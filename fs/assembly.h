@@ -10,10 +10,12 @@
 
 struct assembly; /* any thread may use it */
 
-/* output, which may be NULL, is the option's. mountpoint is where the mount is; a target may not
- * lie there. Both are borrowed. NULL: out of memory. */
-struct assembly *assembly_new(struct model *model, const char *output, const char *mountpoint);
+/* output, which may be NULL, is the option's. Both are borrowed. NULL: out of memory. */
+struct assembly *assembly_new(struct model *model, const char *output);
 void assembly_free(struct assembly *assembly);
+
+/* The mount is there, with that device number: no target may lie in it. Before requests come. */
+void assembly_mounted(struct assembly *assembly, dev_t mount);
 
 /* Assemble the model as it is now. path is the target, "" the default one; a relative path starts
  * from the working directory of the process caller, 0 if there is none. cancel stops it from

@@ -7,8 +7,7 @@
 /* Grafts wait for the disk, not for a processor. */
 #define COMMIT_THREADS 8
 
-struct fs *fs_new(const struct options *options, struct log *log, struct model *model,
-		  const char *mountpoint)
+struct fs *fs_new(const struct options *options, struct log *log, struct model *model)
 {
 	struct fs *fs = calloc(1, sizeof(*fs));
 
@@ -19,7 +18,7 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 	fs->model = model;
 	fs->nodes = nodes_new(model);
 	fs->writers = writers_new();
-	fs->assembly = assembly_new(model, options->output, mountpoint);
+	fs->assembly = assembly_new(model, options->output);
 	fs->generated = generated_new(model, log, fs->assembly, fs->nodes);
 	fs->buffers = buffers_new();
 	fs->commits = pool_new(COMMIT_THREADS);

@@ -25,10 +25,9 @@ struct fs {
 	struct pool *assemblies; /* one at a time */
 };
 
-/* Everything but the FUSE session. options, log and model are borrowed and outlive the fs; so does
- * mountpoint, an absolute path. NULL: out of memory. */
-struct fs *fs_new(const struct options *options, struct log *log, struct model *model,
-		  const char *mountpoint);
+/* Everything but the FUSE session. options, log and model are borrowed and outlive the fs. NULL: out
+ * of memory. */
+struct fs *fs_new(const struct options *options, struct log *log, struct model *model);
 
 /* Waits for what still runs. */
 void fs_free(struct fs *fs);

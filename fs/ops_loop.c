@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_loop.c - see ops_loop.h. */
+#include "fs/ops_loop.h"
+#include "fs/inode.h"
+#include "gguf/bytes.h"
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Interrupts a thread that waits in read(2). */
+#define WAKE_SIGNAL SIGUSR2
+
+/* Tells the main thread that the mount is gone. */
+#define DONE_SIGNAL SIGUSR1
+
+struct loop {
+	struct fuse_session *session;
+	pthread_t main;
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t turn;  /* nobody waits for requests any more */
+	bool waiting;	      /* somebody does */
+	bool over;
+	int error;
+	unsigned idle, started, most;
+	pthread_t threads[];
+};
+
+/* Requests that are answered from memory. The numbers are those of the kernel's protocol (enum
+ * fuse_opcode in linux/fuse.h); each request begins with its length and number as u32, then its own
+ * number and the inode's as u64. */
+static bool is_quick(const struct fuse_buf *request)
+{
+	enum {
+		LOOKUP = 1,
+		FORGET = 2,
+		GETATTR = 3,
+		OPEN = 14,
+		GETXATTR = 22,
+		LISTXATTR = 23,
+		INIT = 26,
+		OPENDIR = 27,
+		READDIR = 28,
+		RELEASEDIR = 29,
+		INTERRUPT = 36,
+		BATCH_FORGET = 42,
+		READDIRPLUS = 44
+	};
+	const uint8_t *header = request->mem;
+
+	if ((request->flags & FUSE_BUF_IS_FD) || request->size < 24)
+		return false;
+	switch (load_u32(header + 4)) {
+	case LOOKUP:
+		/* In the root a name may be of a file that has to be generated. */
+		return load_u64(header + 16) != INODE_ROOT;
+	case FORGET:
+	case GETATTR:
+	case OPEN:
+	case GETXATTR:
+	case LISTXATTR:
+	case INIT:
+	case OPENDIR:
+	case READDIR:
+	case RELEASEDIR:
+	case INTERRUPT:
+	case BATCH_FORGET:
+	case READDIRPLUS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void *work(void *argument);
+
+/* With the lock held: somebody else is to wait for requests. */
+static void pass_on(struct loop *loop)
+{
+	loop->waiting = false;
+	if (loop->idle)
+		pthread_cond_signal(&loop->turn);
+	else if (loop->started < loop->most &&
+		 pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)
+		loop->started++;
+}
+
+/* Wait for a request that is not quick, answering the quick ones. False: the mount is gone. */
+static bool next_request(struct loop *loop, struct fuse_buf *request)
+{
+	for (;;) {
+		const int n = fuse_session_receive_buf(loop->session, request);
+
+		if (n == -EINTR && !fuse_session_exited(loop->session))
+			continue;
+		if (n <= 0) {
+			pthread_mutex_lock(&loop->lock);
+			loop->over = true;
+			if (n < 0 && n != -EINTR)
+				loop->error = n;
+			pthread_cond_broadcast(&loop->turn);
+			pthread_mutex_unlock(&loop->lock);
+			pthread_kill(loop->main, DONE_SIGNAL);
+			return false;
+		}
+		if (!is_quick(request))
+			return true;
+		fuse_session_process_buf(loop->session, request);
+	}
+}
+
+static void *work(void *argument)
+{
+	struct loop *loop = argument;
+	struct fuse_buf request = { .mem = NULL };
+	sigset_t wake;
+
+	sigemptyset(&wake);
+	sigaddset(&wake, WAKE_SIGNAL);
+	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
+	pthread_mutex_lock(&loop->lock);
+	while (!loop->over) {
+		if (loop->waiting) {
+			loop->idle++;
+			pthread_cond_wait(&loop->turn, &loop->lock);
+			loop->idle--;
+			continue;
+		}
+		loop->waiting = true;
+		pthread_mutex_unlock(&loop->lock);
+		if (next_request(loop, &request)) {
+			pthread_mutex_lock(&loop->lock);
+			pass_on(loop);
+			pthread_mutex_unlock(&loop->lock);
+			fuse_session_process_buf(loop->session, &request);
+		}
+		pthread_mutex_lock(&loop->lock);
+	}
+	pthread_mutex_unlock(&loop->lock);
+	free(request.mem);
+	return NULL;
+}
+
+/* A thread may be just about to wait when it is woken, so it is woken until it is gone. */
+static void stop(struct loop *loop)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	fuse_session_exit(loop->session);
+	pthread_mutex_lock(&loop->lock);
+	while (!loop->over) {
+		for (unsigned i = 0; i < loop->started; i++)
+			pthread_kill(loop->threads[i], WAKE_SIGNAL);
+		pthread_mutex_unlock(&loop->lock);
+		nanosleep(&moment, NULL);
+		pthread_mutex_lock(&loop->lock);
+	}
+	pthread_mutex_unlock(&loop->lock);
+	for (unsigned i = 0; i < loop->started; i++)
+		pthread_join(loop->threads[i], NULL);
+}
+
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+static int run(struct loop *loop, const sigset_t *ending, void (*started)(void *context),
+	       void *context)
+{
+	int number, rc;
+
+	rc = pthread_create(&loop->threads[0], NULL, work, loop);
+	if (rc != 0)
+		return -rc;
+	pthread_mutex_lock(&loop->lock);
+	loop->started++;
+	pthread_mutex_unlock(&loop->lock);
+	started(context);
+	sigwait(ending, &number);
+	stop(loop);
+	return loop->error;
+}
+
+int ops_loop(struct fuse_session *session, unsigned threads, void (*started)(void *context),
+	     void *context)
+{
+	/* Without SA_RESTART, so that read(2) ends. */
+	const struct sigaction wake = { .sa_handler = ignore_signal };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct loop *loop = calloc(1, sizeof(*loop) + threads * sizeof(loop->threads[0]));
+	sigset_t ending, blocked, before;
+	int rc;
+
+	if (!loop)
+		return -ENOMEM;
+	loop->session = session;
+	loop->main = pthread_self();
+	loop->most = threads;
+	pthread_mutex_init(&loop->lock, NULL);
+	pthread_cond_init(&loop->turn, NULL);
+	sigaction(WAKE_SIGNAL, &wake, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGHUP);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigaddset(&ending, DONE_SIGNAL);
+	blocked = ending;
+	sigaddset(&blocked, WAKE_SIGNAL);
+	pthread_sigmask(SIG_BLOCK, &blocked, &before);
+	rc = run(loop, &ending, started, context);
+	/* One that is still pending would end the process now. */
+	sigaction(DONE_SIGNAL, &ignore, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_cond_destroy(&loop->turn);
+	pthread_mutex_destroy(&loop->lock);
+	free(loop);
+	return rc;
+}
