@@ -27,8 +27,8 @@ INSTALL := install
 ## objects
 
 GGUF := error types names arena cursor reader reader_tensors anatomy organ layout
-FS := log backing view buffers pool json slots fingerprint layer stage graft files manifest \
-	manifest_metadata texts model assemble assembly nodes writers generated fs options session \
+FS := log backing view buffers pool json slots paths fingerprint layer stage graft files manifest \
+	manifest_metadata texts model caller assemble assembly nodes writers generated fs options session \
 	ops ops_loop ops_node ops_dir ops_file ops_write ops_xattr
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 FS_OBJECTS := $(FS:%=$B/fs/%.o)

@@ -30,12 +30,19 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 	return NULL;
 }
 
+void fs_settle(struct fs *fs)
+{
+	pool_free(fs->assemblies);
+	pool_free(fs->commits);
+	fs->assemblies = NULL;
+	fs->commits = NULL;
+}
+
 void fs_free(struct fs *fs)
 {
 	if (!fs)
 		return;
-	pool_free(fs->assemblies);
-	pool_free(fs->commits);
+	fs_settle(fs);
 	generated_free(fs->generated);
 	nodes_free(fs->nodes);
 	assembly_free(fs->assembly);

@@ -29,7 +29,9 @@ struct fs {
  * of memory. */
 struct fs *fs_new(const struct options *options, struct log *log, struct model *model);
 
-/* Waits for what still runs. */
+/* Wait for the grafts and assemblies that still run. None may be begun afterwards. */
+void fs_settle(struct fs *fs);
+
 void fs_free(struct fs *fs);
 
 #endif

@@ -2,6 +2,7 @@
 /* layer.c - see layer.h. */
 #include "fs/layer.h"
 #include "fs/fingerprint.h"
+#include "fs/paths.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,54 +28,11 @@ struct layer {
 	unsigned next_stage;
 };
 
-static int make_directories(const char *path)
-{
-	char part[PATH_MAX];
-
-	for (size_t i = 1; path[i - 1]; i++) {
-		if (path[i] != '/' && path[i] != '\0')
-			continue;
-		if (i >= sizeof(part))
-			return -ENAMETOOLONG;
-		memcpy(part, path, i);
-		part[i] = '\0';
-		if (mkdir(part, 0700) < 0 && errno != EEXIST)
-			return -errno;
-	}
-	return 0;
-}
-
-static int sync_path(const char *path)
-{
-	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const int rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-/* Remove the files of one directory of the layer, and it. */
-static void empty_directory(int dir, const char *name)
-{
-	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-
-	if (!entries)
-		return;
-	while ((entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			unlinkat(fd, entry->d_name, 0);
-	closedir(entries);
-	unlinkat(dir, name, AT_REMOVEDIR);
-}
-
 static void empty_layer(int dir)
 {
 	for (int klass = 0; klass < CLASSES; klass++)
-		empty_directory(dir, class_name(klass));
-	empty_directory(dir, ".stage");
+		paths_empty(dir, class_name(klass));
+	paths_empty(dir, ".stage");
 }
 
 /* Open and lock the directory; with make, it is made if need be. -EBUSY: it is in use. */
@@ -133,32 +91,74 @@ static int write_description(const struct layer *layer, int dir)
 	return rc;
 }
 
-/* Go through the private layers of this base: with make until one can be made, otherwise until one
- * is found that was left behind. */
-static int find_private(struct layer *layer, bool make)
+static bool use_if(struct layer *layer, const char *name, bool make,
+		   bool (*suits)(const struct layer *layer, int dir), int *rc)
 {
-	char name[FINGERPRINT_KEY], *path;
-	int rc = fingerprint_key(layer->base, name);
+	char *path;
 
-	for (int i = 1; rc == 0 && i <= PRIVATE_LAYERS; i++) {
-		int dir;
-
-		if (asprintf(&path, i == 1 ? "%s/%s" : "%s/%s-%d", layer->state, name, i) < 0)
-			return -ENOMEM;
-		dir = claim(path, make);
-		if (dir >= 0 &&
-		    (make ? faccessat(dir, "LAYER", F_OK, 0) < 0 : has_fingerprint(layer, dir))) {
-			layer->dir = dir;
-			layer->path = path;
-			return 0;
-		}
-		if (dir >= 0)
-			close(dir);
-		free(path);
-		if (dir < 0 && dir != -EBUSY)
-			return dir;
+	*rc = asprintf(&path, "%s/%s", layer->state, name) < 0 ? -ENOMEM : claim(path, make);
+	if (*rc >= 0 && suits(layer, *rc)) {
+		layer->dir = *rc;
+		layer->path = path;
+		return true;
 	}
-	return rc < 0 ? rc : -EBUSY;
+	if (*rc >= 0) {
+		close(*rc);
+		*rc = -EBUSY;
+	}
+	if (*rc != -ENOMEM)
+		free(path);
+	return false;
+}
+
+/* Is it one of the private layers of the base with that key: KEY, KEY-2, KEY-3, ...? */
+static bool is_private_name(const char *name, const char *key)
+{
+	const size_t n = strlen(key);
+
+	return strncmp(name, key, n) == 0 && (name[n] == '\0' || name[n] == '-');
+}
+
+/* Take up a private layer of this base that was left behind, if there is one. */
+static void take_up(struct layer *layer)
+{
+	char key[FINGERPRINT_KEY];
+	DIR *state = opendir(layer->state);
+	const struct dirent *entry;
+	int rc;
+
+	if (state && fingerprint_key(layer->base, key) == 0)
+		while ((entry = readdir(state)))
+			if (is_private_name(entry->d_name, key) &&
+			    use_if(layer, entry->d_name, false, has_fingerprint, &rc))
+				break;
+	if (state)
+		closedir(state);
+}
+
+static bool is_nobodys(const struct layer *layer, int dir)
+{
+	(void)layer;
+	return faccessat(dir, "LAYER", F_OK, 0) < 0;
+}
+
+/* Make a private layer, under the first name that nobody uses. */
+static int make_private(struct layer *layer)
+{
+	char key[FINGERPRINT_KEY], name[FINGERPRINT_KEY + 16];
+	int rc = fingerprint_key(layer->base, key);
+
+	if (rc < 0)
+		return rc;
+	snprintf(name, sizeof(name), "%s", key);
+	for (int i = 2; i <= PRIVATE_LAYERS; i++) {
+		if (use_if(layer, name, true, is_nobodys, &rc))
+			return 0;
+		if (rc != -EBUSY)
+			return rc;
+		snprintf(name, sizeof(name), "%s-%d", key, i);
+	}
+	return rc;
 }
 
 struct layer *layer_private(const char *state, struct backing *base, const struct gguf *gguf,
@@ -175,8 +175,9 @@ struct layer *layer_private(const char *state, struct backing *base, const struc
 	layer->base = backing_ref(base);
 	layer->gguf = gguf;
 	layer->dir = -1;
-	if (find_private(layer, false) == 0)
-		empty_directory(layer->dir, ".stage");
+	take_up(layer);
+	if (layer->dir >= 0)
+		paths_empty(layer->dir, ".stage");
 	return layer;
 }
 
@@ -187,15 +188,15 @@ static int ensure(struct layer *layer)
 
 	if (layer->dir >= 0)
 		return 0;
-	rc = make_directories(layer->state);
+	rc = paths_make(layer->state);
 	if (rc == 0)
-		rc = find_private(layer, true);
+		rc = make_private(layer);
 	if (rc < 0)
 		return rc;
 	empty_layer(layer->dir);
 	rc = write_description(layer, layer->dir);
 	if (rc == 0)
-		rc = sync_path(layer->state);
+		rc = paths_sync(layer->state);
 	if (rc < 0) {
 		close(layer->dir);
 		layer->dir = -1;
@@ -210,7 +211,7 @@ const char *layer_path(struct layer *layer)
 	const char *path;
 
 	pthread_mutex_lock(&layer->lock);
-	path = layer->path;
+	path = layer->path ? layer->path : layer->state;
 	pthread_mutex_unlock(&layer->lock);
 	return path;
 }

@@ -32,7 +32,7 @@ void layer_close(struct layer *layer);
  * -errno. */
 int layer_drop(struct layer *layer);
 
-/* Its directory, borrowed; NULL as long as there is none. */
+/* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
 
 /* Call found for each organ file in the layer, with an open backing that becomes the callee's. NAME

@@ -14,10 +14,10 @@
  *	log pool buffers	messages; threads for slow jobs; reply buffers
  *	backing view	a file on disk; the content of one file of the mount, as segments
  *	slots		what each tensor is now: the base's, or a graft
- *	fingerprint layer stage	grafts on disk: which base, the directory, files being written
+ *	paths fingerprint layer stage	grafts on disk: directories, which base, files being written
  *	model graft	a mounted model; the filling of a slot
  *	files manifest json texts	what the files of the mount contain
- *	assemble assembly	writing a view out; .assemble and the unmount's assembly
+ *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes writers generated	what inode numbers stand for
  *	fs ops ops_*	the mount, and the FUSE operations on it
  *	options session main	command line, life of a mount

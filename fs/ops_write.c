@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_write.c - what is written: organs into a stage, names into .assemble. Putting a graft in
  * force and assembling wait for the disk, so they run in pools and reply from there. */
+#include "fs/caller.h"
 #include "fs/graft.h"
 #include "fs/ops.h"
 
@@ -54,9 +55,13 @@ static void assemble_job(void *argument)
 {
 	struct later *later = argument;
 	struct fs *fs = fs_of(later->req);
-	const int rc = assembly_run(fs->assembly, later->path, fuse_req_ctx(later->req)->pid,
-				    &later->cancel);
+	const struct fuse_ctx *caller = fuse_req_ctx(later->req);
+	int rc = caller_assume(caller->uid, caller->gid);
 
+	if (rc == 0) {
+		rc = assembly_run(fs->assembly, later->path, caller->pid, &later->cancel);
+		caller_restore();
+	}
 	fuse_req_interrupt_func(later->req, NULL, NULL);
 	if (rc < 0)
 		fuse_reply_err(later->req, -rc);
@@ -96,6 +101,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	      struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
+	char path[ORGAN_PATH_MAX];
 	int rc;
 
 	(void)ino;
@@ -104,10 +110,14 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		return;
 	}
 	rc = stage_write(handle->node->stage, bytes, size, (uint64_t)offset);
-	if (rc < 0)
+	if (rc < 0) {
+		log_add(fs_of(req)->log, "%s: cannot be staged in %s: %s",
+			model_organ_path(fs_of(req)->model, handle->node->index, path),
+			layer_path(fs_of(req)->model->layer), strerror(-rc));
 		fuse_reply_err(req, -rc);
-	else
+	} else {
 		fuse_reply_write(req, size);
+	}
 }
 
 static void commit_job(void *argument)

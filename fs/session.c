@@ -99,7 +99,7 @@ static int finish(struct mount *mount)
 	rc = assembly_finish(mount->fs->assembly);
 	if (rc == 0)
 		rc = layer_drop(model->layer);
-	if (rc < 0 && layer_path(model->layer))
+	if (rc < 0)
 		log_add(mount->log,
 			"%s: the grafts are kept in %s for the next mount of this model",
 			model->name, layer_path(model->layer));
@@ -161,11 +161,9 @@ int session_run(const struct options *options, struct log *log, struct model *mo
 		rc = start(&mount);
 	if (rc == 0) {
 		rc = serve(&mount);
-		if (rc == 0) {
-			pool_free(mount.fs->assemblies);
-			mount.fs->assemblies = NULL;
+		fs_settle(mount.fs);
+		if (rc == 0)
 			rc = finish(&mount);
-		}
 	}
 	if (mount.session)
 		fuse_session_destroy(mount.session);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* paths.c - see paths.h. */
+#include "fs/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int paths_sync(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Make the entry of a directory that was just made durable; a failure shows when the layer is. */
+static void sync_parent(const char *path)
+{
+	char parent[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	snprintf(parent, sizeof(parent), "%.*s/", (int)(slash - path), path);
+	paths_sync(parent);
+}
+
+int paths_make(const char *path)
+{
+	char part[PATH_MAX];
+
+	for (size_t i = 1; path[i - 1]; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		if (i >= sizeof(part))
+			return -ENAMETOOLONG;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0700) == 0)
+			sync_parent(part);
+		else if (errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+void paths_empty(int dir, const char *name)
+{
+	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!entries)
+		return;
+	while ((entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(fd, entry->d_name, 0);
+	closedir(entries);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
