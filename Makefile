@@ -76,10 +76,12 @@ UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
 UNIT_FS := $(filter-out $(UNIT_GGUF),$(UNIT))
 UNIT_HELP := $B/tests/unit/mkgguf.o
+# The k-th allocation fails on demand: see tests/unit/unit.h.
+UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
 $(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs cmocka)
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs cmocka)
 
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(FUZZ:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
@@ -92,7 +94,7 @@ check: deps	## every test, as CI runs it; as root it installs what is missing
 	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
 
 check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
-	@set -e; for t in $(UNIT:%=$B/tests/unit/%); do $$t $(if $T,'$T'); done
+	@rc=0; for t in $(UNIT:%=$B/tests/unit/%); do $$t $(if $T,'$T') || rc=1; done; exit $$rc
 
 check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds of mutations
 	@set -e; for f in $(FUZZ); do \

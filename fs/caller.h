@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* caller.h - acting with the rights of whoever asked. A daemon of root must not write where the user
- * it does so for may not. */
+/* caller.h - acting with the rights of whoever asked. A daemon of root must not write where the
+ * user it does so for may not. */
 #ifndef FS_CALLER_H
 #define FS_CALLER_H
 

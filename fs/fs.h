@@ -25,8 +25,8 @@ struct fs {
 	struct pool *assemblies; /* one at a time */
 };
 
-/* Everything but the FUSE session. options, log and model are borrowed and outlive the fs. NULL: out
- * of memory. */
+/* Everything but the FUSE session. options, log and model are borrowed and outlive the fs. NULL:
+ * out of memory. */
 struct fs *fs_new(const struct options *options, struct log *log, struct model *model);
 
 /* Wait for the grafts and assemblies that still run. None may be begun afterwards. */

@@ -16,8 +16,9 @@ struct generated {
 	struct nodes *nodes;
 	struct current {
 		pthread_mutex_t lock; /* protects what follows; held while it is made */
-		struct node *node;    /* NULL: nothing was made yet */
-		uint64_t stamp;	      /* of the state that node shows */
+		uint64_t stamp;	      /* of the state that what follows is for */
+		uint64_t ino;	      /* 0: nobody has looked yet */
+		struct node *node;    /* NULL: only its number was asked for */
 	} current[GENERATED_KINDS];
 };
 
@@ -102,19 +103,45 @@ static struct view *make_view(struct generated *generated, enum generated_kind k
 	return view;
 }
 
-static struct node *make_node(struct generated *generated, enum generated_kind kind, uint64_t stamp,
+/* With the lock held: bring what is kept to the state as it is now. The stamp is taken before the
+ * state is looked at, so that a change in between makes the file again. */
+static void catch_up(struct generated *generated, enum generated_kind kind)
+{
+	struct current *current = &generated->current[kind];
+	const uint64_t stamp = stamp_of(generated, kind);
+
+	if (current->ino && current->stamp == stamp)
+		return;
+	nodes_put(generated->nodes, current->node);
+	current->node = NULL;
+	current->ino = inode_new(generated->model);
+	current->stamp = stamp;
+}
+
+uint64_t generated_ino(struct generated *generated, enum generated_kind kind)
+{
+	struct current *current = &generated->current[kind];
+	uint64_t ino;
+
+	pthread_mutex_lock(&current->lock);
+	catch_up(generated, kind);
+	ino = current->ino;
+	pthread_mutex_unlock(&current->lock);
+	return ino;
+}
+
+static struct node *make_node(struct generated *generated, enum generated_kind kind,
 			      struct error *err)
 {
-	struct node made = { .ino = inode_new(generated->model),
-			     .kind = NODE_GENERATED,
-			     .index = kind };
+	const struct current *current = &generated->current[kind];
+	struct node made = { .ino = current->ino, .kind = NODE_GENERATED, .index = kind };
 	struct node *node;
 
 	made.view = make_view(generated, kind, err);
 	if (!made.view)
 		return NULL;
 	/* Before the first graft these are as old as the base. */
-	if (stamp == 0 && kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
+	if (current->stamp == 0 && kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
 		made.mtime = backing_stat(generated->model->base)->st_mtim;
 	else
 		clock_gettime(CLOCK_REALTIME, &made.mtime);
@@ -128,23 +155,16 @@ struct node *generated_node(struct generated *generated, enum generated_kind kin
 {
 	struct current *current = &generated->current[kind];
 	struct error err = { 0 };
-	struct node *node;
-	uint64_t stamp;
+	struct node *node = NULL;
 
 	pthread_mutex_lock(&current->lock);
-	/* Taken before the state is looked at: a change in between makes the file again. */
-	stamp = stamp_of(generated, kind);
-	if (!current->node || current->stamp != stamp) {
-		node = make_node(generated, kind, stamp, &err);
-		if (node) {
-			nodes_put(generated->nodes, current->node);
-			current->node = node;
-			current->stamp = stamp;
-		}
-	}
-	node = err.code ? NULL : nodes_get(generated->nodes, current->node->ino);
+	catch_up(generated, kind);
+	if (!current->node)
+		current->node = make_node(generated, kind, &err);
+	if (current->node)
+		node = nodes_get(generated->nodes, current->ino);
 	pthread_mutex_unlock(&current->lock);
-	if (err.code) {
+	if (!node) {
 		*rc = -err.code;
 		log_add(generated->log, "%s: cannot be made: %s", generated_name(kind), err.text);
 	}

@@ -118,10 +118,17 @@ static int arrange(struct model *model, struct error *err)
 	model->places = calloc(model->gguf->n_tensors + 1u, sizeof(*model->places));
 	model->arena = arena_new();
 	model->slots = slots_new(model->gguf->n_tensors);
-	if (!model->places || !model->arena || !model->slots || name_files(model) < 0 ||
-	    sort_into_classes(model) < 0)
+	if (!model->places || !model->arena || !model->slots || name_files(model) < 0)
 		return out_of_memory(err);
-	return 0;
+	switch (sort_into_classes(model)) {
+	case 0:
+		return 0;
+	case -EEXIST:
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "two long tensor names were made to give the same file name");
+	default:
+		return out_of_memory(err);
+	}
 }
 
 /* $XDG_STATE_HOME/organfs, which is ~/.local/state/organfs where nothing else is said. */

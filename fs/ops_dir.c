@@ -10,9 +10,9 @@
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	/* Which names there are does not change. */
-	fi->cache_readdir = 1;
-	fi->keep_cache = 1;
+	/* A graft changes the numbers in the list. */
+	fi->cache_readdir = fs_of(req)->options->read_only;
+	fi->keep_cache = fi->cache_readdir;
 	fuse_reply_open(req, fi);
 }
 
@@ -61,8 +61,7 @@ static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 		return false;
 	snprintf(entry->name, sizeof(entry->name), "%s",
 		 generated_name((enum generated_kind)place));
-	/* The real number would mean to make the file. */
-	entry->ino = INODE_NEW;
+	entry->ino = generated_ino(fs->generated, (enum generated_kind)place);
 	entry->type = S_IFREG;
 	return true;
 }

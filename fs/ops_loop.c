@@ -21,6 +21,8 @@
 
 struct loop {
 	struct fuse_session *session;
+	void (*connected)(void *context);
+	void *context;
 	pthread_t main;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t turn;  /* nobody waits for requests any more */
@@ -31,34 +33,39 @@ struct loop {
 	pthread_t threads[];
 };
 
-/* Requests that are answered from memory. The numbers are those of the kernel's protocol (enum
- * fuse_opcode in linux/fuse.h); each request begins with its length and number as u32, then its own
- * number and the inode's as u64. */
+/* Numbers of requests in the kernel's protocol (enum fuse_opcode in linux/fuse.h): those that are
+ * answered from memory. */
+enum quick {
+	LOOKUP = 1,
+	FORGET = 2,
+	GETATTR = 3,
+	OPEN = 14,
+	GETXATTR = 22,
+	LISTXATTR = 23,
+	INIT = 26,
+	OPENDIR = 27,
+	READDIR = 28,
+	RELEASEDIR = 29,
+	INTERRUPT = 36,
+	BATCH_FORGET = 42,
+	READDIRPLUS = 44,
+};
+
+/* Each request begins with its length and kind as u32, then its own number and the inode's as u64.
+ * 0: no such request. */
+static uint32_t kind_of(const struct fuse_buf *request)
+{
+	if ((request->flags & FUSE_BUF_IS_FD) || request->size < 24)
+		return 0;
+	return load_u32((const uint8_t *)request->mem + 4);
+}
+
 static bool is_quick(const struct fuse_buf *request)
 {
-	enum {
-		LOOKUP = 1,
-		FORGET = 2,
-		GETATTR = 3,
-		OPEN = 14,
-		GETXATTR = 22,
-		LISTXATTR = 23,
-		INIT = 26,
-		OPENDIR = 27,
-		READDIR = 28,
-		RELEASEDIR = 29,
-		INTERRUPT = 36,
-		BATCH_FORGET = 42,
-		READDIRPLUS = 44
-	};
-	const uint8_t *header = request->mem;
-
-	if ((request->flags & FUSE_BUF_IS_FD) || request->size < 24)
-		return false;
-	switch (load_u32(header + 4)) {
+	switch (kind_of(request)) {
 	case LOOKUP:
 		/* In the root a name may be of a file that has to be generated. */
-		return load_u64(header + 16) != INODE_ROOT;
+		return load_u64((const uint8_t *)request->mem + 16) != INODE_ROOT;
 	case FORGET:
 	case GETATTR:
 	case OPEN:
@@ -111,6 +118,8 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 		if (!is_quick(request))
 			return true;
 		fuse_session_process_buf(loop->session, request);
+		if (kind_of(request) == INIT)
+			loop->connected(loop->context);
 	}
 }
 
@@ -170,8 +179,7 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-static int run(struct loop *loop, const sigset_t *ending, void (*started)(void *context),
-	       void *context)
+static int run(struct loop *loop, const sigset_t *ending)
 {
 	int number, rc;
 
@@ -181,13 +189,12 @@ static int run(struct loop *loop, const sigset_t *ending, void (*started)(void *
 	pthread_mutex_lock(&loop->lock);
 	loop->started++;
 	pthread_mutex_unlock(&loop->lock);
-	started(context);
 	sigwait(ending, &number);
 	stop(loop);
 	return loop->error;
 }
 
-int ops_loop(struct fuse_session *session, unsigned threads, void (*started)(void *context),
+int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(void *context),
 	     void *context)
 {
 	/* Without SA_RESTART, so that read(2) ends. */
@@ -200,6 +207,8 @@ int ops_loop(struct fuse_session *session, unsigned threads, void (*started)(voi
 	if (!loop)
 		return -ENOMEM;
 	loop->session = session;
+	loop->connected = connected;
+	loop->context = context;
 	loop->main = pthread_self();
 	loop->most = threads;
 	pthread_mutex_init(&loop->lock, NULL);
@@ -214,7 +223,7 @@ int ops_loop(struct fuse_session *session, unsigned threads, void (*started)(voi
 	blocked = ending;
 	sigaddset(&blocked, WAKE_SIGNAL);
 	pthread_sigmask(SIG_BLOCK, &blocked, &before);
-	rc = run(loop, &ending, started, context);
+	rc = run(loop, &ending);
 	/* One that is still pending would end the process now. */
 	sigaction(DONE_SIGNAL, &ignore, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

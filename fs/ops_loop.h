@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_loop.h - the threads that answer requests.
  *
- * One thread at a time waits for the next request. What takes no time (names, attributes) it answers
- * at once and goes on waiting: the kernel then wakes the same thread, on the processor that asked,
- * which measures four times as fast as many threads waiting for their turn. Before what may have to
- * wait (reads, writes, generated files) it passes the waiting on. */
+ * One thread at a time waits for the next request. What takes no time (names, attributes) it
+ * answers at once and goes on waiting: the kernel then wakes the same thread, on the processor that
+ * asked, which measures four times as fast as many threads waiting for their turn. Before what may
+ * have to wait (reads, writes, generated files) it passes the waiting on. */
 #ifndef FS_OPS_LOOP_H
 #define FS_OPS_LOOP_H
 
 struct fuse_session;
 
 /* Answer requests with up to threads threads until the mount is gone or SIGHUP, SIGINT or SIGTERM
- * comes. started(context) is called once requests are answered, and may make some itself. Returns 0,
- * or -errno when the connection to the kernel failed. These signals are the caller's again
+ * comes. connected(context) is called once the kernel has the answer to its first request. Returns
+ * 0, or -errno when the connection to the kernel failed. These signals are the caller's again
  * afterwards. */
-int ops_loop(struct fuse_session *session, unsigned threads, void (*started)(void *context),
+int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(void *context),
 	     void *context);
 
 #endif

@@ -50,7 +50,6 @@ static const struct fuse_opt templates[] = {
 	{ "umask=%o", offsetof(struct parsed, umask), 0 },
 	{ "threads=%u", offsetof(struct parsed, threads), 0 },
 	/* What mount(8) and fstab add that says nothing to this filesystem. */
-	FUSE_OPT_KEY("x-", KEY_DROP),
 	FUSE_OPT_KEY("defaults", KEY_DROP),
 	FUSE_OPT_KEY("auto", KEY_DROP),
 	FUSE_OPT_KEY("noauto", KEY_DROP),
@@ -111,6 +110,8 @@ static int take(void *data, const char *argument, int key, struct fuse_args *res
 	case FUSE_OPT_KEY_NONOPT:
 		return take_file(parsed, argument);
 	default:
+		if (strncmp(argument, "x-", 2) == 0)
+			return 0;
 		fprintf(stderr, "organfs: unknown option \"%s\"; see organfs --help\n", argument);
 		return -1;
 	}

@@ -121,17 +121,14 @@ static void note_device(struct mount *mount)
  * third of the speed. */
 #define READAHEAD_KIB 1024
 
-/* The answer to the kernel's first request sets the figure too, so it has to be through: a stat of
- * the root waits for that. Only root may say more, and the mount is well without. */
+/* The answer to the kernel's first request sets the figure too, so this comes after it. Only root
+ * may say more, and the mount is well without. */
 static void set_readahead(void *context)
 {
 	const struct mount *mount = context;
-	struct stat root;
 	char path[64];
 	int fd;
 
-	if (stat(mount->point, &root) < 0 || root.st_dev != mount->device)
-		return;
 	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(mount->device),
 		 minor(mount->device));
 	fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -157,6 +157,19 @@ static int plan_in_place(struct plan *plan, bool infos, struct error *err)
 	return 0;
 }
 
+/* Version 1 has 32 bits for an axis. */
+static bool axes_fit(const struct plan *plan)
+{
+	for (uint32_t i = 0; plan->base->version == 1 && i < plan->base->n_tensors; i++) {
+		const struct organ organ = slot_content(plan, i);
+
+		for (uint32_t axis = 0; axis < organ.dims; axis++)
+			if (organ.ne[axis] > UINT32_MAX)
+				return false;
+	}
+	return true;
+}
+
 /* Offsets as running sums of padded sizes. */
 static bool sum_offsets(const struct plan *plan, uint64_t *offsets)
 {
@@ -217,6 +230,9 @@ int layout_build(const struct gguf *base, const struct organ *const grafts[], st
 	int rc;
 
 	*layout = (struct layout){ 0 };
+	if (!axes_fit(&plan))
+		return error_set(err, EOVERFLOW, ERROR_NO_OFFSET,
+				 "GGUF version 1 cannot hold an axis of over 2^32 - 1 elements");
 	/* Two pieces a tensor, and a beginning and an end of three. */
 	layout->pieces = calloc(2 * (size_t)base->n_tensors + 4, sizeof(*layout->pieces));
 	if (!layout->pieces)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <xxhash.h>
 
 struct entry {
@@ -17,6 +18,7 @@ struct entry {
 struct names {
 	struct entry *entries;
 	size_t mask, used;
+	uint64_t seed; /* so that no file can be made whose names all meet in one place */
 };
 
 static size_t probe(const struct entry *entries, size_t mask, uint64_t hash, const char *name,
@@ -45,6 +47,8 @@ struct names *names_new(size_t expected)
 		free(names);
 		return NULL;
 	}
+	if (getrandom(&names->seed, sizeof(names->seed), GRND_NONBLOCK) < 0)
+		names->seed = (uintptr_t)names->entries;
 	return names;
 }
 
@@ -77,12 +81,12 @@ static int grow(struct names *names)
 
 int names_add(struct names *names, const char *name, size_t length, uint32_t value)
 {
-	const uint64_t hash = XXH3_64bits(name, length);
+	const uint64_t hash = XXH3_64bits_withSeed(name, length, names->seed);
 	size_t i = probe(names->entries, names->mask, hash, name, length);
 
 	if (names->entries[i].name)
 		return -EEXIST;
-	if (names->used >= names->mask / 2) {
+	if (names->used >= (names->mask + 1) / 2) {
 		if (grow(names) < 0)
 			return -ENOMEM;
 		i = probe(names->entries, names->mask, hash, name, length);
@@ -94,8 +98,8 @@ int names_add(struct names *names, const char *name, size_t length, uint32_t val
 
 bool names_find(const struct names *names, const char *name, size_t length, uint32_t *value)
 {
-	const size_t i =
-		probe(names->entries, names->mask, XXH3_64bits(name, length), name, length);
+	const uint64_t hash = XXH3_64bits_withSeed(name, length, names->seed);
+	const size_t i = probe(names->entries, names->mask, hash, name, length);
 
 	if (!names->entries[i].name)
 		return false;

@@ -134,7 +134,7 @@ int organ_fits(const struct organ *organ, const struct gguf_tensor *slot, bool a
 {
 	char has[SHAPE_TEXT_MAX], wants[SHAPE_TEXT_MAX], scratch[TYPE_NAME_MAX];
 	char slot_scratch[TYPE_NAME_MAX];
-	const bool known = type_find(organ->type) != NULL;
+	const bool known = type_find(organ->type) && type_find(slot->type);
 
 	if (!any_shape && memcmp(organ->ne, slot->ne, sizeof(organ->ne)) != 0)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
@@ -144,8 +144,8 @@ int organ_fits(const struct organ *organ, const struct gguf_tensor *slot, bool a
 	/* The bytes of an unknown type cannot be checked, except against what is there. */
 	if (!known && (organ->type != slot->type || organ->data_size != slot->size))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the organ is %" PRIu64 " bytes of the unknown type %s, the slot "
-				 "%" PRIu64 " bytes of %s",
+				 "the organ is %" PRIu64 " bytes of type %s, the slot %" PRIu64
+				 " bytes of %s, and not both types are known",
 				 organ->data_size, type_name(organ->type, scratch), slot->size,
 				 type_name(slot->type, slot_scratch));
 	return 0;

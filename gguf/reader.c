@@ -101,6 +101,8 @@ static int parse_scalar(struct parse *p, struct kv *kv, uint64_t number)
 
 	if (rc < 0)
 		return parse_failed(p, rc, "metadata entry", number);
+	kv->offset = p->in.at - size;
+	kv->length = size;
 	memcpy(wide, bytes, size);
 	kv->scalar = load_u64(wide);
 	return 0;
@@ -286,11 +288,11 @@ static int find_alignment(struct parse *p)
 	if (!kv)
 		return 0;
 	if (kv->type != KV_U32)
-		return error_set(p->err, EBADMSG, ERROR_NO_OFFSET,
+		return error_set(p->err, EBADMSG, kv->offset,
 				 "general.alignment is of type %s; it has to be u32",
 				 kv_type_name(kv->type));
 	if (kv->scalar == 0 || (kv->scalar & (kv->scalar - 1)))
-		return error_set(p->err, EBADMSG, ERROR_NO_OFFSET,
+		return error_set(p->err, EBADMSG, kv->offset,
 				 "general.alignment is %" PRIu64 "; it has to be a power of two",
 				 kv->scalar);
 	p->gguf->alignment = (uint32_t)kv->scalar;

@@ -37,8 +37,8 @@ struct kv {
 	enum kv_type element; /* of an array */
 	uint64_t count;	      /* elements of an array */
 	uint64_t scalar;      /* the value's little-endian bytes, zero-extended */
-	uint64_t offset; /* first byte of a string's or an array's content, after its lengths */
-	uint64_t length; /* bytes of that content */
+	uint64_t offset;      /* first byte of the value; of a string or array after its lengths */
+	uint64_t length;      /* bytes from there to its end */
 };
 
 /* A tensor as its file describes it. Shape is ggml's ne, fastest axis first; unused axes are 1. */
@@ -48,7 +48,8 @@ struct gguf_tensor {
 	uint32_t dims; /* axes as the file counts them, 0 to 4 */
 	uint64_t ne[GGML_AXES];
 	uint32_t type;	 /* ggml type id; unknown ids are kept (type_find() says NULL) */
-	uint64_t offset; /* bytes, from the start of the file */
+	uint64_t info;	 /* where the file describes it, bytes */
+	uint64_t offset; /* of its data, bytes from the start of the file */
 	uint64_t size;	 /* bytes; of an unknown type the gap to the next tensor */
 };
 

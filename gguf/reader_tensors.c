@@ -68,6 +68,7 @@ static int parse_tensor(struct parse *p, uint32_t number)
 	const uint64_t start = p->in.at;
 	int rc = parse_text(p, "tensor", number, &t->name, &t->name_length);
 
+	t->info = start;
 	if (rc == 0)
 		rc = parse_shape(p, t, number);
 	if (rc < 0)
@@ -100,7 +101,7 @@ static int place_data(struct parse *p)
 		const uint64_t relative = t->offset;
 
 		if (!add_u64(relative, gguf->data_offset, &t->offset) || t->offset > gguf->size)
-			return error_set(p->err, EBADMSG, ERROR_NO_OFFSET,
+			return error_set(p->err, EBADMSG, t->info,
 					 "tensor \"%.80s\" lies at %" PRIu64
 					 " in the data, outside the file of %" PRIu64 " bytes",
 					 t->name, relative, gguf->size);

@@ -67,17 +67,16 @@ const char *type_name(uint32_t id, char scratch[TYPE_NAME_MAX])
 bool shape_elements(const uint64_t ne[GGML_AXES], uint64_t *elements)
 {
 	uint64_t n = 1;
+	bool empty = false;
 
+	/* The other axes of an empty tensor must be believable all the same. */
 	for (int i = 0; i < GGML_AXES; i++) {
-		if (ne[i] == 0) {
-			/* The other axes must still be believable on their own. */
-			n = 0;
-			continue;
-		}
-		if (ne[i] > INT64_MAX || !mul_u64(n, ne[i], &n) || n > INT64_MAX)
+		if (ne[i] == 0)
+			empty = true;
+		else if (!mul_u64(n, ne[i], &n) || n > INT64_MAX)
 			return false;
 	}
-	*elements = n;
+	*elements = empty ? 0 : n;
 	return true;
 }
 
