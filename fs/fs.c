@@ -17,13 +17,14 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 	fs->log = log;
 	fs->model = model;
 	fs->nodes = nodes_new(model);
+	fs->handles = fs->nodes ? handles_new(fs->nodes) : NULL;
 	fs->writers = writers_new();
 	fs->assembly = assembly_new(model, options->output);
 	fs->generated = generated_new(model, log, fs->assembly, fs->nodes);
 	fs->buffers = buffers_new();
 	fs->commits = pool_new(COMMIT_THREADS);
 	fs->assemblies = pool_new(1);
-	if (fs->nodes && fs->writers && fs->assembly && fs->generated && fs->buffers &&
+	if (fs->handles && fs->writers && fs->assembly && fs->generated && fs->buffers &&
 	    fs->commits && fs->assemblies)
 		return fs;
 	fs_free(fs);
@@ -43,6 +44,7 @@ void fs_free(struct fs *fs)
 	if (!fs)
 		return;
 	fs_settle(fs);
+	handles_free(fs->handles);
 	generated_free(fs->generated);
 	nodes_free(fs->nodes);
 	assembly_free(fs->assembly);

@@ -6,6 +6,7 @@
 #include "fs/assembly.h"
 #include "fs/buffers.h"
 #include "fs/generated.h"
+#include "fs/handles.h"
 #include "fs/nodes.h"
 #include "fs/options.h"
 #include "fs/pool.h"
@@ -17,6 +18,7 @@ struct fs {
 	struct log *log;
 	struct model *model;
 	struct nodes *nodes;
+	struct handles *handles;
 	struct writers *writers;
 	struct generated *generated;
 	struct assembly *assembly;

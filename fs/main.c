@@ -18,7 +18,8 @@
  *	model graft	a mounted model; the filling of a slot
  *	files manifest json texts	what the files of the mount contain
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
- *	inode.h nodes writers generated	what inode numbers stand for
+ *	inode.h nodes handles	what inode numbers stand for; open files
+ *	writers generated	who is about to write; files made from the state of the mount
  *	fs ops ops_*	the mount, and the FUSE operations on it
  *	options session main	command line, life of a mount
  *
@@ -26,10 +27,23 @@
  * slots. An assembly goes: slots -> layout -> files (a view) -> assemble. */
 #include "fs/session.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <syslog.h>
+#include <unistd.h>
+
+/* Whoever starts us may have closed them, and a base must not become standard output. */
+static int fill_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	return fd < 0 ? -1 : close(fd);
+}
 
 /* Every graft keeps a descriptor open. */
 static void raise_descriptor_limit(void)
@@ -74,6 +88,8 @@ int main(int argc, char **argv)
 	struct options options;
 	int rc = 0;
 
+	if (fill_standard_descriptors() < 0)
+		return 1;
 	if (options_parse(&options, argc, argv) < 0)
 		rc = 2;
 	else if (options.help)

@@ -10,12 +10,6 @@
 
 #include "fs/fs.h"
 
-/* An open file. It holds what it read when it was opened: a graft made since does not reach it. */
-struct handle {
-	struct node *node;
-	struct view *view; /* NULL for a stage */
-};
-
 extern const struct fuse_lowlevel_ops organfs_ops;
 
 /* For as long as the kernel likes: what it is told does not change. Zero where it may. */

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool for_writing(const struct fuse_file_info *fi)
@@ -54,35 +53,25 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 
 static int make_handle(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 {
+	struct fs *fs = fs_of(req);
+	struct view *view = NULL;
 	struct handle *handle;
-	int rc = open_mode(req, node, fi);
+	const int rc = open_mode(req, node, fi);
 
 	if (rc < 0)
 		return rc;
-	handle = calloc(1, sizeof(*handle));
-	if (!handle)
-		return -ENOMEM;
 	if (node->kind != NODE_STAGE) {
-		handle->view = content_of(fs_of(req), node);
-		if (!handle->view) {
-			free(handle);
+		view = content_of(fs, node);
+		if (!view)
 			return -ENOMEM;
-		}
 	}
-	handle->node = node;
-	if (node->kind == NODE_STAGE)
-		stage_open(node->stage);
+	handle = handles_open(fs->handles, node, view);
+	if (!handle) {
+		view_unref(view);
+		return -ENOMEM;
+	}
 	fi->fh = (uintptr_t)handle;
 	return 0;
-}
-
-static void free_handle(struct fs *fs, struct handle *handle)
-{
-	if (handle->node->kind == NODE_STAGE)
-		stage_close(handle->node->stage);
-	nodes_put(fs->nodes, handle->node);
-	view_unref(handle->view);
-	free(handle);
 }
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -96,7 +85,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, -rc);
 	} else if (fuse_reply_open(req, fi) < 0) {
 		/* Interrupted before the kernel took it: there will be no release. */
-		free_handle(fs, handle_of(fi));
+		handles_close(fs->handles, handle_of(fi));
 	}
 }
 
@@ -152,6 +141,6 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			"%s: emptied and closed again, which is no graft; "
 			"the slot keeps what it had",
 			model_organ_path(fs->model, handle->node->index, path));
-	free_handle(fs, handle);
+	handles_close(fs->handles, handle);
 	fuse_reply_err(req, 0);
 }
