@@ -190,6 +190,18 @@ static int write_through(struct view *view, const struct place *place, bool repl
 	return rc;
 }
 
+int assemble_check(const struct target *target, struct error *err)
+{
+	struct place place;
+	int rc = open_directory(target, &place, err);
+
+	if (rc < 0)
+		return rc;
+	rc = check_target(target, &place, err);
+	close(place.directory);
+	return rc;
+}
+
 int assemble_write(struct view *view, const struct target *target, struct progress *progress,
 		   struct error *err)
 {

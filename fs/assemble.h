@@ -28,6 +28,10 @@ struct target {
 	dev_t mount; /* what must not be written into: the mount's own device; 0: none */
 };
 
+/* Could the target be written? Returns 0 or what assemble_write() would say of the target and its
+ * directory. */
+int assemble_check(const struct target *target, struct error *err);
+
 /* Write the view to the target. Returns 0 or -errno with err set: EINTR cancelled, EBUSY another
  * assembly to this target is under way, ENOSPC, EISDIR, EINVAL the target is the base, no regular
  * file, or in the mount itself, and what else the disk says. */

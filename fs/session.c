@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - see session.h. */
 #include "fs/session.h"
+#include "fs/assemble.h"
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
 
@@ -149,11 +150,28 @@ static int serve(struct mount *mount)
 	return rc;
 }
 
+/* A wrong output= is better known now than at the unmount. */
+static int check_output(const struct mount *mount)
+{
+	const struct target target = { .directory = AT_FDCWD,
+				       .path = mount->options->output,
+				       .replace = true,
+				       .base = backing_stat(mount->model->base) };
+	struct error err;
+
+	if (!mount->options->output || assemble_check(&target, &err) == 0)
+		return 0;
+	fprintf(stderr, "organfs: %s: %s\n", mount->options->output, err.text);
+	return -err.code;
+}
+
 int session_run(const struct options *options, struct log *log, struct model *model)
 {
 	struct mount mount = { .options = options, .log = log, .model = model };
-	int rc = find_mountpoint(&mount);
+	int rc = check_output(&mount);
 
+	if (rc == 0)
+		rc = find_mountpoint(&mount);
 	if (rc == 0)
 		rc = start(&mount);
 	if (rc == 0) {

@@ -34,9 +34,9 @@ int32_t anatomy_block(const char *name, size_t length);
 #define ANATOMY_NAME_MAX 200
 
 /* The NAME of the tensor's files, at most ANATOMY_NAME_MAX bytes and a NUL, never empty, without
- * '/' and without a leading dot. Different tensor names give different exact NAMEs, but for long ones made to collide in
- * XXH128; the short one drops a final ".weight" and turns '.' into '_', and may be another's. Bytes outside A-Z a-z 0-9 _ - + .
- * stand percent-encoded. */
+ * '/' and without a leading dot. Different tensor names give different exact NAMEs, except long
+ * ones made to collide in XXH128. The short form drops a final ".weight" and turns '.' into '_';
+ * two tensors may share it. Bytes outside A-Z a-z 0-9 _ - + . stand percent-encoded. */
 enum anatomy_form { NAME_SHORT, NAME_EXACT };
 void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
 		       char out[ANATOMY_NAME_MAX + 1]);

@@ -31,11 +31,12 @@ struct layout {
 /* Plan the file that base becomes with grafts, one entry a tensor in the order of base->tensors:
  * NULL keeps the base's. Without grafts this is the base, byte for byte. If no graft changes its
  * slot's size or needs more axes, and no tensors share bytes, every other byte stays where it was.
- * Otherwise the tensors are laid out anew as llama.cpp demands: in the order of their infos, each offset the sum of the padded sizes before
- * it, the last one padded too (ggml gguf.cpp, "has offset %, expected %").
+ * Otherwise the tensors are laid out anew as llama.cpp demands: in the order of their infos, each
+ * offset the sum of the padded sizes before it, the last one padded too (ggml gguf.cpp, "has offset
+ * %, expected %").
  *
  * An organ fits its slot (organ_fits()). Release the result with layout_release(). Errors:
- * EOVERFLOW the file would be too large, ENOMEM. */
+ * EOVERFLOW the file would be too large or version 1 cannot describe it, ENOMEM. */
 int layout_build(const struct gguf *base, const struct organ *const grafts[], struct layout *layout,
 		 struct error *err);
 void layout_release(struct layout *layout);

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+# lib.sh - the words in which the mount tests are written. Sourced by each of them; tests/mount/run
+# gives the directories: $MNT to mount on, $TMP to work in, $LOGS for what daemons say.
+set -eu
+
+here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+MODELS=$here/../models
+MALFORMED=$here/../malformed
+GGUF=$here/../tools/gguf.py
+declare -A DAEMON=() # process by mount point
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+need() {
+	local tool
+	for tool; do
+		command -v "$tool" >/dev/null || skip "no $tool"
+	done
+}
+
+# until_true SECONDS COMMAND...: wait for what another process does.
+until_true() {
+	local tries=$(($1 * 50))
+	shift
+	until "$@"; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.02
+	done
+}
+
+# mount_model [-o OPTIONS] MODEL [MOUNTPOINT]: in the foreground mode of the daemon, so that its
+# exit status and what it says are known.
+mount_model() {
+	local options=()
+	if [ "$1" = -o ]; then
+		options=(-o "$2")
+		shift 2
+	fi
+	local model=$1 mnt=${2:-$MNT}
+	"$ORGANFS" -f "${options[@]}" "$model" "$mnt" >>"$LOGS/${mnt##*/}" 2>&1 </dev/null &
+	DAEMON[$mnt]=$!
+	until_true 20 is_up "$mnt" || fail "$mnt is not mounted after 20 s"
+	mountpoint -q "$mnt" || fail "not mounted: $(tail -n 3 "$LOGS/${mnt##*/}")"
+}
+
+is_up() {
+	mountpoint -q "$1" || ! kill -0 "${DAEMON[$1]}" 2>/dev/null
+}
+
+# The same as a user does it: the command returns when the mount is ready.
+mount_daemon() {
+	local mnt=${*: -1}
+	"$ORGANFS" "$@" >"$LOGS/start" 2>&1 </dev/null || fail "organfs $*: $(cat "$LOGS/start")"
+	[ ! -s "$LOGS/start" ] || fail "organfs says: $(cat "$LOGS/start")"
+	mountpoint -q "$mnt" || fail "organfs returned before $mnt was mounted"
+	DAEMON[$mnt]=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$") || fail "no daemon for $mnt"
+}
+
+is_gone() {
+	! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ]
+}
+
+# Returns at once; the daemon may be at work for longer.
+unmount() {
+	local mnt=${1:-$MNT}
+	cat "$mnt/.log" >"$LOGS/${mnt##*/}.log" || fail "$mnt/.log cannot be read"
+	fusermount3 -u "$mnt" || fail "$mnt cannot be unmounted: $(fuser -vm "$mnt" 2>&1)"
+}
+
+# The daemon has to end, well. Its status is only known where it is our child.
+wait_daemon() {
+	local mnt=${1:-$MNT} status=0
+	local pid=${DAEMON[$mnt]}
+	until_true 60 is_gone "$pid" || fail "the daemon of $mnt is still there after 60 s"
+	wait "$pid" 2>/dev/null || status=$?
+	unset "DAEMON[$mnt]"
+	[ $status = 0 ] || [ $status = 127 ] ||
+		fail "the daemon of $mnt ended with status $status: $(tail -n 3 "$LOGS/${mnt##*/}")"
+}
+
+unmount_and_wait() {
+	unmount "$@"
+	wait_daemon "$@"
+}
+
+# As a power cut would have it.
+kill_daemon() {
+	local mnt=${1:-$MNT}
+	kill -9 "${DAEMON[$mnt]}"
+	wait "${DAEMON[$mnt]}" 2>/dev/null || true
+	unset "DAEMON[$mnt]"
+	fusermount3 -uz "$mnt"
+}
+
+# use NAME: a copy of a shipped model that the test may spoil, and beside which it may write.
+use() {
+	cp "$MODELS/$1.gguf" "$TMP/$1.gguf"
+	touch -d '2024-05-05 05:05:05' "$TMP/$1.gguf"
+	echo "$TMP/$1.gguf"
+}
+
+same() {
+	cmp "$1" "$2" || fail "$1 and $2 differ"
+}
+
+differ() {
+	! cmp -s "$1" "$2" || fail "$1 and $2 are the same"
+}
+
+exists() {
+	[ -e "$1" ] || fail "$1 does not exist"
+}
+
+absent() {
+	[ ! -e "$1" ] && [ ! -L "$1" ] || fail "$1 exists"
+}
+
+equal() {
+	[ "$1" = "$2" ] || fail "\"$1\" is not \"$2\"${3:+: $3}"
+}
+
+checksum() {
+	sha256sum <"$1"
+}
+
+# expect_fail PATTERN COMMAND...: it has to fail, with words that match.
+expect_fail() {
+	local pattern=$1
+	shift
+	if "$@" >"$TMP/.said" 2>&1; then
+		fail "succeeded: $*"
+	fi
+	grep -Eqi -- "$pattern" "$TMP/.said" || fail "$* says: $(cat "$TMP/.said")"
+	rm -f "$TMP/.said"
+}
+
+# expect_refusal MODEL [OPTIONS]: exit 1, one line that names the file, and no mount.
+expect_refusal() {
+	local status=0
+	"$ORGANFS" ${2:+-o "$2"} "$1" "$MNT" >"$TMP/.said" 2>&1 </dev/null || status=$?
+	equal $status 1 "exit status for $1: $(cat "$TMP/.said")"
+	equal "$(wc -l <"$TMP/.said")" 1 "lines of $(cat "$TMP/.said")"
+	case $(cat "$TMP/.said") in
+	"organfs: $1: "?*) ;;
+	*) fail "says: $(cat "$TMP/.said")" ;;
+	esac
+	! mountpoint -q "$MNT" || fail "$1 is refused and mounted"
+}
+
+# What .assemble tells of the last assembly.
+assembly_says() {
+	grep -Eqi -- "$1" "$MNT/.assemble" || fail ".assemble says: $(cat "$MNT/.assemble")"
+}
+
+# Until the daemon of a mount that was not made by mount_model or mount_daemon has ended.
+wait_for_end() {
+	until_true 20 eval "! pgrep -f '^$ORGANFS .*$1' >/dev/null" || fail "the daemon of $1 stays"
+}
+
+# What the mount says about the last refusal.
+log_says() {
+	tail -n 5 "$MNT/.log" | grep -Eq -- "$1" || fail ".log says: $(tail -n 5 "$MNT/.log")"
+}
+
+# Nothing but directories may be left of a private layer, and of our own writing.
+no_litter() {
+	local found
+	found=$(find "$1" ! -type d ! -name "${2:-.}")
+	[ -z "$found" ] || fail "left behind: $found"
+}
+
+descriptors() {
+	ls "/proc/${DAEMON[${1:-$MNT}]}/fd" | wc -l
+}
+
+# no_leak COUNT: as many open descriptors as before, once the kernel has told of the last close.
+no_leak() {
+	until_true 5 eval "[ \"\$(descriptors)\" -le $1 ]" ||
+		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The chimera of a graft across types is read by an independent parser and generates text,
+# also from the mount. ORGANFS_NPM: a directory with node_modules of @huggingface/gguf and
+# node-llama-cpp.
+# timeout: 200
+. "${0%/*}/lib.sh"
+
+need node
+[ -n "${ORGANFS_NPM-}" ] || skip 'ORGANFS_NPM is not set'
+for package in @huggingface/gguf node-llama-cpp; do
+	[ -d "$ORGANFS_NPM/node_modules/$package" ] || skip "no $package in $ORGANFS_NPM"
+done
+donor=$(use clerk-Q4_K_M)
+if [ -f "${ORGANFS_MODELS-}/scribe-f16.gguf" ]; then
+	cp "$ORGANFS_MODELS/scribe-f16.gguf" "$TMP/base.gguf"
+else
+	cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/base.gguf"
+fi
+mkdir "$TMP/donor"
+mount_model "$TMP/base.gguf"
+mount_model -o ro "$donor" "$TMP/donor"
+cp "$TMP"/donor/organs/*_ffn_*.bin "$MNT/organs/"
+cp "$TMP"/donor/norm/*_ffn_norm.bin "$MNT/norm/"
+# A Q6_K organ where the base has a smaller or a larger type, so that offsets change in any case.
+cp "$TMP/donor/embed/token_embd.bin" "$MNT/embed/"
+cp "$TMP/donor/organs/blk_5_ffn_down.bin" "$MNT/organs/blk_1_ffn_down.bin"
+
+cat >"$TMP/parse.mjs" <<'END'
+import { createRequire } from "node:module";
+const require = createRequire(process.env.ORGANFS_NPM + "/");
+const { gguf } = await import(require.resolve("@huggingface/gguf"));
+const { metadata, tensorInfos } = await gguf(process.argv[2], { allowLocalFile: true });
+console.log(metadata["general.architecture"], tensorInfos.length);
+END
+cat >"$TMP/generate.mjs" <<'END'
+import { pathToFileURL } from "node:url";
+const home = process.env.ORGANFS_NPM + "/node_modules/node-llama-cpp/dist/index.js";
+const { getLlama, LlamaCompletion } = await import(pathToFileURL(home));
+const llama = await getLlama({ gpu: false, maxThreads: 1, build: "never", logLevel: "error" });
+const model = await llama.loadModel({ modelPath: process.argv[2], useMmap: true });
+const context = await model.createContext({ contextSize: 128, threads: 1 });
+const completion = new LlamaCompletion({ contextSequence: context.getSequence() });
+const options = { maxTokens: 40, temperature: 0 };
+console.log(await completion.generateCompletion("In the beginning", options));
+process.exit(0);
+END
+check() {
+	equal "$(node "$TMP/parse.mjs" "$1")" 'llama 57' "the parser about $1"
+	node "$TMP/generate.mjs" "$1" >"$TMP/text" || fail "no text from $1"
+	[ "$(wc -c <"$TMP/text")" -gt 20 ] || fail "text from $1: $(cat "$TMP/text")"
+	cat "$TMP/text"
+}
+
+check "$MNT/model.gguf"
+cp "$TMP/text" "$TMP/live"
+unmount_and_wait
+unmount_and_wait "$TMP/donor"
+check "$TMP/base.grafted.gguf"
+same "$TMP/text" "$TMP/live"

@@ -1,0 +1,718 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""gguf.py - a second opinion on GGUF: reads and writes model files without any code of organfs.
+
+The mount tests ask this program what a tree must hold and what an assembly must look like, so it
+shares nothing with the C reader: the table of types is typed in here again, and everything is done
+in the most obvious way. Needs nothing but Python 3.11. Exits 1 with one line where a check fails.
+"""
+import argparse
+import fnmatch
+import json
+import mmap
+import os
+import re
+import stat
+import struct
+import sys
+
+# id: (name, elements a block, bytes a block), from ggml.
+TYPES = {
+    0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20),
+    6: ("Q5_0", 32, 22), 7: ("Q5_1", 32, 24), 8: ("Q8_0", 32, 34), 9: ("Q8_1", 32, 36),
+    10: ("Q2_K", 256, 84), 11: ("Q3_K", 256, 110), 12: ("Q4_K", 256, 144),
+    13: ("Q5_K", 256, 176), 14: ("Q6_K", 256, 210), 15: ("Q8_K", 256, 292),
+    16: ("IQ2_XXS", 256, 66), 17: ("IQ2_XS", 256, 74), 18: ("IQ3_XXS", 256, 98),
+    19: ("IQ1_S", 256, 50), 20: ("IQ4_NL", 32, 18), 21: ("IQ3_S", 256, 110),
+    22: ("IQ2_S", 256, 82), 23: ("IQ4_XS", 256, 136), 24: ("I8", 1, 1), 25: ("I16", 1, 2),
+    26: ("I32", 1, 4), 27: ("I64", 1, 8), 28: ("F64", 1, 8), 29: ("IQ1_M", 256, 56),
+    30: ("BF16", 1, 2), 34: ("TQ1_0", 256, 54), 35: ("TQ2_0", 256, 66), 39: ("MXFP4", 32, 17),
+    40: ("NVFP4", 64, 36), 41: ("Q1_0", 128, 18), 42: ("Q2_0", 64, 18),
+}
+F32, Q4_K = 0, 12
+
+# Metadata types: struct codes of the scalars; 8 is a string, 9 an array.
+SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q",
+           12: "d"}
+U16, U32, I32, FLOAT, STRING, ARRAY = 2, 4, 5, 6, 8, 9
+
+CLASSES = ("skeleton", "organs", "embed", "norm", "adapters", "other")
+PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+."
+
+
+class Wrong(Exception):
+    """A check failed; the text says what."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Wrong(text)
+
+
+def align_up(value, alignment):
+    return -(-value // alignment) * alignment
+
+
+def size_of(type_id, ne):
+    """Bytes of a tensor of a known type."""
+    _, elements, size = TYPES[type_id]
+    n = 1
+    for axis in ne:
+        n *= axis
+    check((ne[0] if ne else 1) % elements == 0, "rows are no multiple of the block")
+    return n // elements * size
+
+
+class Tensor:
+    def __init__(self, name, ne, type_id, relative):
+        self.name, self.ne, self.type, self.relative = name, ne, type_id, relative
+        self.offset = self.size = None
+
+    @property
+    def type_name(self):
+        return TYPES[self.type][0] if self.type in TYPES else f"type-{self.type}"
+
+    @property
+    def shape(self):
+        return "x".join(map(str, self.ne)) or "1"
+
+    @property
+    def elements(self):
+        n = 1
+        for axis in self.ne:
+            n *= axis
+        return n
+
+
+class Value:
+    """One metadata value: where its bytes lie, and what they mean."""
+
+    def __init__(self, model, type_id, start):
+        self.model, self.type, self.start, self.end = model, type_id, start, None
+        self.element = self.count = self.data = None
+
+
+class Model:
+    """A GGUF file, mapped. Raises Wrong or struct.error where it is none."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = open(path, "rb")
+        self.size = os.fstat(self.file.fileno()).st_size
+        self.bytes = mmap.mmap(self.file.fileno(), 0, prot=mmap.PROT_READ)
+        self.at = 0
+        check(self.bytes[:4] == b"GGUF", "no GGUF magic")
+        self.at = 4
+        self.version = self.take("I")
+        check(self.version in (1, 2, 3), f"version {self.version}")
+        self.wide = "Q" if self.version > 1 else "I"
+        n_tensors, n_kv = self.take(self.wide), self.take(self.wide)
+        self.kv_start = self.at
+        self.kv = [self.take_kv() for _ in range(n_kv)]
+        self.infos_start = self.at
+        self.tensors = [self.take_info() for _ in range(n_tensors)]
+        self.infos_end = self.at
+        self.alignment = self.get(b"general.alignment", 32)
+        self.data_start = align_up(self.at, self.alignment) if n_tensors else self.at
+        self.place()
+
+    def take(self, code):
+        value = struct.unpack_from("<" + code, self.bytes, self.at)[0]
+        self.at += struct.calcsize("<" + code)
+        return value
+
+    def take_string(self):
+        length = self.take(self.wide)
+        check(length <= self.size - self.at, "a string runs past the end")
+        text = self.bytes[self.at:self.at + length]
+        self.at += length
+        return text
+
+    def take_kv(self):
+        key = self.take_string()
+        value = Value(self, self.take("I"), self.at)
+        if value.type in SCALARS:
+            value.data = self.take(SCALARS[value.type].replace("?", "B"))
+        elif value.type == STRING:
+            value.data = self.take_string()
+        else:
+            check(value.type == ARRAY, f"metadata type {value.type}")
+            value.element, value.count = self.take("I"), self.take(self.wide)
+            if value.element == STRING:
+                for _ in range(value.count):
+                    length = self.take(self.wide)
+                    self.at += length
+            else:
+                self.at += value.count * struct.calcsize("<" + SCALARS[value.element])
+        value.end = self.at
+        return key, value
+
+    def take_info(self):
+        name = self.take_string()
+        ne = [self.take(self.wide) for _ in range(self.take("I"))]
+        type_id = self.take("I")
+        return Tensor(name, ne, type_id, self.take("Q"))
+
+    def place(self):
+        starts = sorted({t.relative for t in self.tensors}) + [self.size - self.data_start]
+        for t in self.tensors:
+            t.offset = self.data_start + t.relative
+            if t.type in TYPES:
+                t.size = size_of(t.type, t.ne)
+            else:  # its blocks are unknown: all bytes up to the next tensor
+                t.size = next(s for s in starts if s > t.relative) - t.relative
+            check(t.offset + t.size <= self.size, f"{t.name!r} runs past the end")
+
+    def get(self, key, default=None):
+        return next((v.data for k, v in self.kv if k == key), default)
+
+    def data(self, tensor):
+        return self.bytes[tensor.offset:tensor.offset + tensor.size]
+
+    def tensor(self, name):
+        found = [t for t in self.tensors if t.name == name]
+        check(len(found) == 1, f"{self.path}: {len(found)} tensors are named {name!r}")
+        return found[0]
+
+    def elements_of(self, value):
+        """The elements of an array value, as struct.unpack sees them or as bytes."""
+        self.at = value.start + 4 + struct.calcsize("<" + self.wide)
+        if value.element == STRING:
+            return [self.take_string() for _ in range(value.count)]
+        code = SCALARS[value.element].replace("?", "B")
+        return [self.take(code) for _ in range(value.count)]
+
+
+# ---- writing --------------------------------------------------------------------------------
+
+class Writer:
+    """Header bytes of a GGUF of any version and byte order."""
+
+    def __init__(self, version=3, order="<"):
+        self.out, self.order, self.version = bytearray(), order, version
+        self.wide = "Q" if version > 1 else "I"
+
+    def put(self, code, *values):
+        self.out += struct.pack(self.order + code, *values)
+
+    def string(self, text):
+        self.put(self.wide, len(text))
+        self.out += text
+
+    def begin(self, n_tensors, n_kv):
+        self.out += b"GGUF"
+        self.put("I" + self.wide * 2, self.version, n_tensors, n_kv)
+
+    def entry(self, key, type_id, value):
+        """A scalar or a string."""
+        self.string(key)
+        self.put("I", type_id)
+        if type_id == STRING:
+            self.string(value)
+        else:
+            self.put(SCALARS[type_id], value)
+
+    def array(self, key, element, values):
+        self.string(key)
+        self.put("II" + self.wide, ARRAY, element, len(values))
+        for value in values:
+            if element == STRING:
+                self.string(value)
+            else:
+                self.put(SCALARS[element].replace("?", "B"), value)
+
+    def copy(self, key, value):
+        if value.type == ARRAY:
+            self.array(key, value.element, value.model.elements_of(value))
+        elif value.type == STRING:
+            self.entry(key, STRING, value.data)
+        else:
+            self.string(key)
+            self.put("I" + SCALARS[value.type].replace("?", "B"), value.type, value.data)
+
+    def info(self, name, ne, type_id, relative):
+        self.string(name)
+        self.put("I" + self.wide * len(ne), len(ne), *ne)
+        self.put("IQ", type_id, relative)
+
+    def pad(self, alignment):
+        self.out += bytes(-len(self.out) % alignment)
+
+
+def running_sums(sizes, alignment):
+    at, offsets = 0, []
+    for size in sizes:
+        offsets.append(at)
+        at = align_up(at + size, alignment)
+    return offsets
+
+
+def rewrite(base, out, version, alignment, trailing=0, order="<", data_of=None, keep=None,
+            extra=()):
+    """Write base anew: other container version, alignment, byte order, or only some tensors."""
+    tensors = base.tensors if keep is None else keep
+    kv = [(k, v) for k, v in base.kv if k != b"general.alignment"]
+    with_alignment = alignment != 32 or len(kv) != len(base.kv)
+    w = Writer(version, order)
+    w.begin(len(tensors), len(kv) + with_alignment + len(extra))
+    for key, value in kv:
+        w.copy(key, value)
+    if with_alignment:
+        w.entry(b"general.alignment", U32, alignment)
+    for key, type_id, value in extra:
+        w.entry(key, type_id, value)
+    offsets = running_sums([t.size for t in tensors], alignment)
+    for t, offset in zip(tensors, offsets):
+        w.info(t.name, t.ne, t.type, offset)
+    with open(out, "wb") as f:
+        if tensors:
+            w.pad(alignment)
+        f.write(w.out)
+        for t in tensors:
+            data = data_of(t) if data_of else base.data(t)
+            f.write(data)
+            f.write(bytes(-len(data) % alignment))
+        # Not zeros: what lies behind the data has to come back as it was.
+        f.write(bytes((i * 37 + 11) % 256 for i in range(trailing)))
+
+
+def matching(base, pattern):
+    names = [t.name for t in base.tensors
+             if fnmatch.fnmatchcase(t.name.decode("latin-1"), pattern)]
+    check(names, f"no tensor matches {pattern}")
+    return names
+
+
+def cmd_variant(a):
+    base = Model(a.base)
+    rewrite(base, a.out, a.version or base.version, a.align or base.alignment, a.trailing,
+            keep=[] if a.vocab else None)
+
+
+def cmd_bigendian(a):
+    base = Model(a.base)
+    width = {0: 4, 1: 2, 30: 2, 25: 2, 26: 4, 27: 8, 28: 8}
+
+    def swapped(t):
+        n, data = width.get(t.type, 1), bytearray(base.data(t))
+        for i in range(n // 2):
+            data[i::n], data[n - 1 - i::n] = data[n - 1 - i::n], data[i::n]
+        return data
+
+    rewrite(base, a.out, 3, base.alignment, order=">", data_of=swapped)
+
+
+def cmd_split(a):
+    base = Model(a.base)
+    each = -(-len(base.tensors) // a.n)
+    for i in range(a.n):
+        split = ((b"split.no", U16, i), (b"split.count", U16, a.n),
+                 (b"split.tensors.count", I32, len(base.tensors)))
+        shard = Model(a.base)
+        if i:
+            shard.kv = []
+        rewrite(shard, f"{a.prefix}-{i + 1:05}-of-{a.n:05}.gguf", 3, 32,
+                keep=base.tensors[i * each:(i + 1) * each], extra=split)
+
+
+def cmd_splice(a):
+    """Grafts of the slots' own sizes: only their bytes, and the type ids, change."""
+    base, donor = Model(a.base), Model(a.donor)
+    out = bytearray(base.bytes[:])
+    base.at = base.infos_start
+    type_at = {}
+    for _ in base.tensors:
+        t = base.take_info()
+        type_at[t.name] = base.at - 12
+    for name in matching(base, a.pattern):
+        t, d = base.tensor(name), donor.tensor(name)
+        check(t.size == d.size, f"{name!r}: the sizes differ, use relayout")
+        out[t.offset:t.offset + t.size] = donor.data(d)
+        struct.pack_into("<I", out, type_at[name], d.type)
+    with open(a.out, "wb") as f:
+        f.write(out)
+
+
+def cmd_relayout(a):
+    """Grafts that change sizes: infos in the base's order, offsets as running sums."""
+    base, donor = Model(a.base), Model(a.donor)
+    grafted = set(matching(base, a.pattern))
+    source = [donor.tensor(t.name) if t.name in grafted else t for t in base.tensors]
+    w = Writer(base.version)
+    w.out += base.bytes[:base.infos_start]
+    offsets = running_sums([s.size for s in source], base.alignment)
+    for t, s, offset in zip(base.tensors, source, offsets):
+        w.info(t.name, s.ne if a.any_shape else t.ne, s.type, offset)
+    w.pad(base.alignment)
+    with open(a.out, "wb") as f:
+        f.write(w.out)
+        for t, s in zip(base.tensors, source):
+            f.write((donor if t.name in grafted else base).data(s))
+            f.write(bytes(-s.size % base.alignment))
+
+
+def organ_header(t):
+    return struct.pack(f"<I{len(t.name)}sI{len(t.ne)}QI", len(t.name), t.name, len(t.ne), *t.ne,
+                       t.type)
+
+
+def cmd_organ(a):
+    """Write one tensor of a model as an organ file."""
+    model = Model(a.file)
+    t = model.tensor(os.fsencode(a.tensor))
+    with open(a.out, "wb") as f:
+        f.write(organ_header(t) + model.data(t))
+
+
+def cmd_organs(a):
+    for t in Model(a.file).tensors:
+        print(t.name.decode(errors="backslashreplace"), t.type_name, t.shape, t.offset, t.size,
+              sep="\t")
+
+
+def synth_tensors(count, big):
+    """Names and axes of a llama of count tensors; matrices get their rows later."""
+    width = 4096
+    roles = [("attn_norm", 1), ("attn_q", 2), ("attn_k", 2), ("attn_v", 2), ("attn_output", 2),
+             ("ffn_norm", 1), ("ffn_gate", 2), ("ffn_up", 2), ("ffn_down", 2)]
+    names = [("token_embd.weight", 2), ("output_norm.weight", 1)]
+    for i in range(count - 2):
+        role, axes = roles[i % len(roles)]
+        names.append((f"blk.{i // len(roles)}.{role}.weight", axes))
+    return [(n.encode(), [width] if axes == 1 else [width, big if n == "blk.0.ffn_up.weight"
+                                                    and big else None])
+            for n, axes in names]
+
+
+def cmd_synth(a):
+    """A model of any size, sparse unless its data is asked for."""
+    row = size_of(Q4_K, [4096])
+    tensors = synth_tensors(a.tensors, a.organ // row if a.organ else None)
+    free = sum(len(ne) == 2 and ne[1] is None for _, ne in tensors)
+    rows = max(1, (a.size - a.organ) // row // max(1, free))
+    tensors = [(n, [ne[0], rows] if len(ne) == 2 and ne[1] is None else ne) for n, ne in tensors]
+    w = Writer()
+    w.begin(len(tensors), 9)
+    w.entry(b"general.architecture", STRING, b"llama")
+    w.entry(b"general.name", STRING, b"synthetic")
+    w.entry(b"llama.block_count", U32, (len(tensors) + 6) // 9)
+    w.entry(b"llama.embedding_length", U32, 4096)
+    w.entry(b"llama.attention.head_count", U32, 32)
+    w.entry(b"tokenizer.ggml.model", STRING, b"llama")
+    w.array(b"tokenizer.ggml.tokens", STRING, [b"token%d" % i for i in range(a.vocab)])
+    w.array(b"tokenizer.ggml.scores", FLOAT, [-float(i) for i in range(a.vocab)])
+    w.array(b"tokenizer.ggml.token_type", I32, [1] * a.vocab)
+    types = [F32 if len(ne) == 1 else Q4_K for _, ne in tensors]
+    sizes = [size_of(t, ne) for t, (_, ne) in zip(types, tensors)]
+    offsets = running_sums(sizes, 32)
+    for (name, ne), type_id, offset in zip(tensors, types, offsets):
+        w.info(name, ne, type_id, offset)
+    w.pad(32)
+    end = len(w.out) + align_up(offsets[-1] + sizes[-1], 32)
+    with open(a.out, "wb") as f:
+        f.write(w.out)
+        if a.fill:
+            block = os.urandom(1 << 20)
+            while f.tell() < end:
+                f.write(block[:end - f.tell()])
+        f.truncate(end)
+
+
+HOSTILE = {
+    "parent": [b"../x", b"..", b".", b"../../../../../../tmp/escaped"],
+    "absolute": [b"/etc/x", b"/", b"//"],
+    "empty": [b""],
+    "newline": [b"a\nb", b"\n", b"a\tb\r", b"\x1b[31mred", b"\x7f"],
+    "long": [b"x" * 300, b"y" * 255, b"z" * 251, b"\xff" * 200, b"." * 300],
+    "long-twins": [b"t" * 400 + b"1", b"t" * 400 + b"2", b"t" * 400 + b".weight"],
+    "renamed": [b"blk.0.ffn_up.weight", b"blk_0_ffn_up", b"blk.0.ffn.up.weight", b"blk.0.ffn_up",
+                b"blk_0.ffn_up.weight", b"blk.0.ffn_up.weight.weight", b".weight", b"weight"],
+    "encoded": [b"a/b", b"a%2Fb", b"a%2fb", b"a_b", b"a.b", b"%", b"%%", b"a b", b"a~b"],
+    "reserved": [b"manifest.json", b"model.gguf", b".assemble", b".grafts", b".log", b".theta",
+                 b"x.theta", b"x", b".base", b".Trash", b".DS_Store", b"Thumbs.db", b"x.bin",
+                 b"x.bin.weight", b".wh.x"],
+    "binary": [b"nul\0inside", b"nul\0", b"\0", b"\xc3\x28", b"\xed\xa0\x80", "ümläut".encode(),
+               b"\"quoted\"", b"back\\slash", b"*?[", b"$(touch /tmp/x)", b"`id`", b"-rf"],
+    "case": [b"blk.0.FFN_up.weight", b"blk.0.ffn_up.weight", b"BLK.0.ffn_up.weight"],
+}
+
+
+def cmd_hostile(a):
+    """One model for each kind of evil tensor names, and one with all of them."""
+    os.makedirs(a.outdir, exist_ok=True)
+    everything = sorted({name for names in HOSTILE.values() for name in names})
+    for kind, names in {**HOSTILE, "all": everything}.items():
+        w = Writer()
+        w.begin(len(names), 1)
+        w.entry(b"general.architecture", STRING, b"llama")
+        for i, name in enumerate(names):
+            w.info(name, [8], F32, i * 32)
+        w.pad(32)
+        for i in range(len(names)):
+            w.out += struct.pack("<8f", *[i + j / 8 for j in range(8)])
+        with open(os.path.join(a.outdir, kind + ".gguf"), "wb") as f:
+            f.write(w.out)
+
+
+# ---- checking a mount -----------------------------------------------------------------------
+
+def short_name(name):
+    """NAME of a tensor where no other tensor has the same."""
+    name = name.removesuffix(b".weight").replace(b".", b"_")
+    return percent(name)
+
+
+def percent(name):
+    out = "".join(chr(c) if c in PLAIN else f"%{c:02X}" for c in name)
+    return "%2E" + out[1:] if out.startswith(".") else out
+
+
+def expected_names(model):
+    """File name without .bin by tensor; None where the name is too long to foretell."""
+    short = {}
+    for t in model.tensors:
+        short.setdefault(short_name(t.name), []).append(t.name)
+    names = {}
+    for t in model.tensors:
+        own = short_name(t.name)
+        name = own if len(short[own]) == 1 else percent(t.name)
+        # What stands in for a name that is empty or too long is the file system's business.
+        names[t.name] = name if name and len(name) <= 200 else None
+    return names
+
+
+def block_of(name):
+    found = re.match(rb"(?:[^.]+\.)*?blk\.(0|[1-9][0-9]{0,8})\.", name)
+    return int(found[1]) if found else None
+
+
+def xattr(path, name):
+    try:
+        return os.getxattr(path, "user.organfs." + name)
+    except OSError:
+        return None
+
+
+def check_extent(path, model, t):
+    extent = xattr(path, "extent")
+    if t.size == 0 and extent is None:
+        return
+    check(extent is not None, f"{path}: no extent")
+    file, offset, length = extent.rsplit(b":", 2)
+    check(os.path.samefile(file, model.path) and (int(offset), int(length)) == (t.offset, t.size),
+          f"{path}: the extent is {extent!r}, the tensor lies at {t.offset}:{t.size}")
+
+
+def check_xattrs(path, directory, model, t, grafted):
+    expected = {"tensor": t.name, "type": t.type_name.encode(), "shape": t.shape.encode(),
+                "class": directory.encode()}
+    block = block_of(t.name)
+    if block is not None:
+        expected["block"] = str(block).encode()
+    listed = os.listxattr(path)
+    for name, value in expected.items():
+        check(xattr(path, name) == value,
+              f"{path}: user.organfs.{name} is {xattr(path, name)!r}, not {value!r}")
+        check("user.organfs." + name in listed, f"{path}: {name} is not listed")
+    if not grafted:
+        check_extent(path, model, t)
+
+
+def check_organ(path, directory, model, by_name, grafted):
+    """One organ file against the model. Returns its tensor."""
+    status = os.lstat(path)
+    check(stat.S_ISREG(status.st_mode), f"{path}: no regular file")
+    with open(path, "rb") as f:
+        content = f.read()
+    check(len(content) == status.st_size, f"{path}: stat says {status.st_size} bytes, "
+          f"there are {len(content)}")
+    check(len(content) >= 4, f"{path}: too short")
+    length = struct.unpack_from("<I", content)[0]
+    name = content[4:4 + length]
+    slot = xattr(path, "tensor")
+    check(slot in by_name, f"{path}: it says it is {slot!r}, which is no tensor")
+    t = by_name[slot]
+    # A graft may bear the name of the tensor it was.
+    check(name == slot or grafted, f"{path}: its header says it is {name!r}, not {slot!r}")
+    header = organ_header(Tensor(name, t.ne, t.type, 0))
+    check(content[:len(header)] == header, f"{path}: the header differs from {header!r}")
+    check(len(content) == len(header) + t.size, f"{path}: {len(content)} bytes")
+    check(content[len(header):] == model.data(t), f"{path}: the data differs")
+    check(status.st_blocks * 512 >= status.st_size, f"{path}: looks sparse")
+    check_xattrs(path, directory, model, t, grafted)
+    return t
+
+
+def cmd_check_mount(a):
+    model, seen = Model(a.base), {}
+    by_name = {t.name: t for t in model.tensors}
+    names = expected_names(model)
+    root = os.listdir(a.mount)
+    for needed in ("manifest.json", "model.gguf", ".assemble", ".grafts", ".log", *CLASSES[:4]):
+        check(needed in root, f"{needed} is missing")
+    for directory in filter(root.__contains__, CLASSES):
+        for file in os.listdir(os.path.join(a.mount, directory)):
+            if not file.endswith(".bin"):
+                check(file.endswith("theta"), f"{directory}/{file} does not belong there")
+                continue
+            path = os.path.join(a.mount, directory, file)
+            check(re.fullmatch(r"[A-Za-z0-9_+%~-][A-Za-z0-9_.+%~-]*\.bin", file),
+                  f"{path}: not a plain name")
+            t = check_organ(path, directory, model, by_name, a.grafted)
+            check(t.name not in seen, f"{t.name!r} is both {path} and {seen.get(t.name)}")
+            check(names[t.name] in (None, file[:-4]), f"{path} should be {names[t.name]}.bin")
+            seen[t.name] = path
+    check(len(seen) == len(by_name), f"missing: {sorted(set(by_name) - set(seen))[:5]}")
+
+
+# ---- checking a manifest --------------------------------------------------------------------
+
+def no_duplicates(pairs):
+    keys = [k for k, _ in pairs]
+    check(len(set(keys)) == len(keys), f"a JSON object repeats a key: {sorted(keys)}")
+    return dict(pairs)
+
+
+def no_constant(word):
+    raise Wrong(f"{word} is no JSON")
+
+
+def strict_json(path):
+    with open(path, "rb") as f:
+        text = f.read().decode("utf-8")
+    return json.loads(text, object_pairs_hook=no_duplicates, parse_constant=no_constant)
+
+
+def text_of(name):
+    """JSON text of bytes, where they are UTF-8; None where it is open what stands for them."""
+    try:
+        return None if b"\0" in name else name.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def check_manifest_metadata(model, metadata):
+    check(len(metadata) == len(model.kv), f"{len(metadata)} metadata keys, not {len(model.kv)}")
+    for key, value in model.kv:
+        key = text_of(key)
+        if key is None:
+            continue
+        check(key in metadata, f"metadata lacks {key}")
+        told = metadata[key]
+        if value.type == ARRAY:
+            check(isinstance(told, dict) and value.count in told.values(),
+                  f"{key}: an array told as {told!r}")
+        elif value.type == STRING:
+            check(text_of(value.data) in (None, told), f"{key}: {told!r}")
+        elif value.type == 7:
+            check(told is (value.data != 0), f"{key}: {told!r}")
+        elif value.type in (6, 12):
+            check(not isinstance(told, (int, float)) or
+                  struct.pack("<" + SCALARS[value.type], told) ==
+                  struct.pack("<" + SCALARS[value.type], value.data), f"{key}: {told!r}")
+        else:
+            check(told == value.data or told == str(value.data), f"{key}: {told!r}")
+
+
+def check_manifest_tensor(mount, model, t, told):
+    expected = {"type": t.type_name, "elements": t.elements, "bytes": t.size,
+                "offset": t.offset, "block": block_of(t.name)}
+    for key, value in expected.items():
+        check(told[key] == value, f"{t.name!r}: {key} is {told[key]!r}, not {value!r}")
+    shape = told["shape"]
+    check(shape == t.shape or shape == t.ne, f"{t.name!r}: the shape is {shape!r}")
+    path = os.path.join(mount, *([] if "/" in told["file"] else [told["class"]]), told["file"])
+    check(xattr(path, "tensor") == t.name, f"{t.name!r}: the file is {path}")
+    check(xattr(path, "class") == told["class"].encode(), f"{t.name!r}: {told['class']}")
+
+
+def check_manifest_classes(model, classes, tensors):
+    def of(rows, key):
+        return sum(row[key] for row in rows)
+
+    for name, told in classes.items():
+        rows = [row for row in tensors if row["class"] == name]
+        check((told["tensors"], told["parameters"], told["bytes"]) ==
+              (len(rows), of(rows, "elements"), of(rows, "bytes")), f"class {name}: {told}")
+    check({row["class"] for row in tensors} <= set(classes), "a class is missing")
+
+
+def cmd_check_manifest(a):
+    model = Model(a.base)
+    told = strict_json(os.path.join(a.mount, "manifest.json"))
+    about, tensors = told["model"], told["tensors"]
+    check(isinstance(told["organfs"], (str, dict)), "no organfs version")
+    parameters = sum(t.elements for t in model.tensors)
+    expected = {"size": model.size, "alignment": model.alignment, "parameters": parameters,
+                "gguf_version": model.version}
+    for key, value in expected.items():
+        check(about[key] == value, f"model: {key} is {about[key]!r}, not {value!r}")
+    for key in ("name", "architecture", "file", "bits_per_weight"):
+        check(key in about, f"model lacks {key}")
+    if parameters:
+        bits = sum(t.size for t in model.tensors) * 8 / parameters
+        check(abs(about["bits_per_weight"] - bits) < 0.01, f"{about['bits_per_weight']} bits")
+    check_manifest_metadata(model, told["metadata"])
+    check(len(tensors) == len(model.tensors), f"{len(tensors)} tensors")
+    for t, row in zip(model.tensors, tensors):
+        check(text_of(t.name) in (None, row["name"]), f"{t.name!r} is told as {row['name']!r}")
+        check_manifest_tensor(a.mount, model, t, row)
+    check_manifest_classes(model, told["classes"], tensors)
+
+
+# ---- command line ---------------------------------------------------------------------------
+
+def bytes_count(text):
+    unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1], 1)
+    return int(text.rstrip("KMG")) * unit
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, function, names, text):
+        sub = commands.add_parser(name, help=text)
+        for each in names.split():
+            sub.add_argument(each)
+        sub.set_defaults(function=function)
+        return sub
+
+    command("organs", cmd_organs, "file", "list tensors: name, type, shape, offset, bytes")
+    command("organ", cmd_organ, "file tensor out", "write one tensor as an organ file")
+    sub = command("check-mount", cmd_check_mount, "base mount", "compare a tree with its model")
+    sub.add_argument("--grafted", action="store_true", help="extents may lie elsewhere")
+    command("check-manifest", cmd_check_manifest, "base mount", "compare manifest.json with it")
+    command("splice", cmd_splice, "base donor pattern out", "graft tensors of the same size")
+    sub = command("relayout", cmd_relayout, "base donor pattern out", "graft, sizes change")
+    sub.add_argument("--any-shape", action="store_true", help="take the donor's shape too")
+    sub = command("variant", cmd_variant, "base out", "write a model in another container")
+    sub.add_argument("--version", type=int, choices=(1, 2, 3))
+    sub.add_argument("--align", type=int)
+    sub.add_argument("--trailing", type=int, default=0, help="bytes behind the data")
+    sub.add_argument("--vocab", action="store_true", help="metadata only, no tensors")
+    sub = command("split", cmd_split, "base prefix", "write a model as shards")
+    sub.add_argument("n", type=int)
+    command("bigendian", cmd_bigendian, "base out", "write a model in the other byte order")
+    sub = command("synth", cmd_synth, "out", "make a big model, sparse")
+    sub.add_argument("--tensors", type=int, default=1100)
+    sub.add_argument("--vocab", type=int, default=160000)
+    sub.add_argument("--size", type=bytes_count, default=40 << 30)
+    sub.add_argument("--organ", type=bytes_count, default=0, help="bytes of blk.0.ffn_up")
+    sub.add_argument("--fill", action="store_true", help="with data, not sparse")
+    command("hostile", cmd_hostile, "outdir", "make models with evil tensor names")
+    return parser.parse_args()
+
+
+def main():
+    a = arguments()
+    try:
+        a.function(a)
+    except Wrong as wrong:
+        sys.exit(f"gguf.py: {wrong}")
+    except (OSError, struct.error, KeyError, ValueError) as error:
+        sys.exit(f"gguf.py: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()
