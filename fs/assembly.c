@@ -67,6 +67,10 @@ static void say(struct assembly *assembly, bool running, const char *text)
 	assembly->running = running;
 	assembly->stamp++;
 	snprintf(assembly->last, sizeof(assembly->last), "%s\n", text);
+	/* One line, whatever bytes the name has. */
+	for (char *c = assembly->last; c[0] && c[1]; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
 	pthread_mutex_unlock(&assembly->lock);
 }
 

@@ -99,34 +99,49 @@ struct taking_up {
 	uint32_t found;
 };
 
+/* The organ in a file of the layer as the tensor's content. NULL with err set. */
+static struct content *content_of_file(struct model *model, uint32_t tensor, struct backing *file,
+				       struct error *err)
+{
+	const struct source source = backing_source(file);
+	struct content *content;
+	struct organ organ;
+
+	if (organ_parse(&source, &organ, err) < 0)
+		return NULL;
+	/* What close() once confirmed stays, whatever shapes this mount accepts. */
+	if (organ_fits(&organ, &model->gguf->tensors[tensor], true, err) < 0) {
+		free((char *)organ.name);
+		return NULL;
+	}
+	content = content_new(inode_new(model), &organ, backing_ref(file));
+	if (!content)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return content;
+}
+
 static void take_up_one(void *context, enum organ_class klass, const char *name,
-			struct backing *file)
+			struct backing *file, const struct error *open_err)
 {
 	struct taking_up *taking_up = context;
 	struct model *model = taking_up->model;
-	const struct source source = backing_source(file);
-	struct content *content;
-	struct error err;
-	struct organ organ;
+	struct content *content = NULL;
+	struct error err = *open_err;
 	char text[320];
 	uint32_t tensor;
 
-	if (!model_find(model, klass, name, strlen(name), &tensor)) {
+	if (file && !model_find(model, klass, name, strlen(name), &tensor))
 		error_set(&err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
-	} else if (organ_parse(&source, &organ, &err) == 0) {
-		/* What close() once confirmed stays, whatever shapes this mount accepts. */
-		if (organ_fits(&organ, &model->gguf->tensors[tensor], true, &err) == 0) {
-			content = content_new(inode_new(model), &organ, file);
-			if (content)
-				slots_put(model->slots, tensor, content);
-			taking_up->found++;
-			return;
-		}
-		free((char *)organ.name);
-	}
-	log_add(model->log, "%s: left alone: %s", backing_path(file),
-		error_describe(&err, text, sizeof(text)));
+	else if (file)
+		content = content_of_file(model, tensor, file, &err);
 	backing_unref(file);
+	if (content) {
+		slots_put(model->slots, tensor, content);
+		taking_up->found++;
+		return;
+	}
+	log_add(model->log, "%s/%s/%s.bin: left alone: %s", layer_path(model->layer),
+		class_name(klass), name, error_describe(&err, text, sizeof(text)));
 }
 
 void graft_take_up(struct model *model)

@@ -181,6 +181,14 @@ struct layer *layer_private(const char *state, struct backing *base, const struc
 	return layer;
 }
 
+static void let_go(struct layer *layer)
+{
+	close(layer->dir);
+	layer->dir = -1;
+	free(layer->path);
+	layer->path = NULL;
+}
+
 /* With the lock held: there is a directory, a new one if need be. */
 static int ensure(struct layer *layer)
 {
@@ -197,12 +205,8 @@ static int ensure(struct layer *layer)
 	rc = write_description(layer, layer->dir);
 	if (rc == 0)
 		rc = paths_sync(layer->state);
-	if (rc < 0) {
-		close(layer->dir);
-		layer->dir = -1;
-		free(layer->path);
-		layer->path = NULL;
-	}
+	if (rc < 0)
+		let_go(layer);
 	return rc;
 }
 
@@ -284,30 +288,36 @@ int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, con
 	return fd;
 }
 
-void layer_each(struct layer *layer,
-		void (*found)(void *context, enum organ_class klass, const char *name,
-			      struct backing *file),
-		void *context)
+static void each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
+		      layer_found *found, void *context)
+{
+	const size_t n = strlen(entry);
+	char name[NAME_MAX + 1], path[PATH_MAX];
+	struct backing *file = NULL;
+	struct error err;
+	int fd;
+
+	if (n < 5 || strcmp(entry + n - 4, ".bin") != 0)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)(n - 4), entry);
+	snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(klass), entry);
+	fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	else
+		file = backing_adopt(fd, path, &err);
+	found(context, klass, name, file, &err);
+}
+
+void layer_each(struct layer *layer, layer_found *found, void *context)
 {
 	for (int klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
 		const int fd = open_class(layer, klass, false);
 		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-		struct dirent *entry;
+		const struct dirent *entry;
 
-		while (entries && (entry = readdir(entries))) {
-			const size_t n = strlen(entry->d_name);
-			char path[PATH_MAX];
-			struct backing *file;
-
-			if (n < 5 || strcmp(entry->d_name + n - 4, ".bin") != 0)
-				continue;
-			snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(klass),
-				 entry->d_name);
-			file = backing_open(path, NULL);
-			entry->d_name[n - 4] = '\0';
-			if (file)
-				found(context, klass, entry->d_name, file);
-		}
+		while (entries && (entry = readdir(entries)))
+			each_file(layer, fd, klass, entry->d_name, found, context);
 		if (entries)
 			closedir(entries);
 	}
@@ -327,6 +337,8 @@ int layer_drop(struct layer *layer)
 			empty_layer(layer->dir);
 			if (rmdir(layer->path) < 0)
 				rc = -errno;
+			/* From here on a directory of that name is somebody else's. */
+			let_go(layer);
 		}
 	}
 	pthread_mutex_unlock(&layer->lock);
@@ -348,10 +360,9 @@ void layer_close(struct layer *layer)
 	if (layer->dir >= 0 && is_empty(layer))
 		layer_drop(layer);
 	if (layer->dir >= 0)
-		close(layer->dir);
+		let_go(layer);
 	backing_unref(layer->base);
 	pthread_mutex_destroy(&layer->lock);
-	free(layer->path);
 	free(layer->state);
 	free(layer);
 }

@@ -35,12 +35,11 @@ int layer_drop(struct layer *layer);
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
 
-/* Call found for each organ file in the layer, with an open backing that becomes the callee's. NAME
- * is without ".bin". */
-void layer_each(struct layer *layer,
-		void (*found)(void *context, enum organ_class klass, const char *name,
-			      struct backing *file),
-		void *context);
+/* Call found for each organ file in the layer. NAME is without ".bin". The open file becomes the
+ * callee's; NULL with the reason in err: it cannot be opened. */
+typedef void layer_found(void *context, enum organ_class klass, const char *name,
+			 struct backing *file, const struct error *err);
+void layer_each(struct layer *layer, layer_found *found, void *context);
 
 /* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
  * -errno. */

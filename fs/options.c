@@ -3,6 +3,7 @@
 #include "fs/options.h"
 
 #define FUSE_USE_VERSION 312
+#include <errno.h>
 #include <fuse_opt.h>
 #include <limits.h>
 #include <stddef.h>
@@ -16,10 +17,8 @@
 /* What fuse_opt fills in. */
 struct parsed {
 	struct options *options;
-	char *output, *shape;
+	char *output, *shape, *uid, *gid, *umask, *threads;
 	int help, version, foreground, read_only, no_assembly, allow_other;
-	unsigned uid, gid, umask, threads;
-	int has_uid, has_gid;
 	int files;  /* arguments that are no options */
 	char *last; /* of these */
 };
@@ -29,7 +28,7 @@ struct parsed {
 		template, offsetof(struct parsed, field), 1 \
 	}
 
-enum { KEY_DROP, KEY_UID, KEY_GID };
+enum { KEY_DROP };
 
 static const struct fuse_opt templates[] = {
 	OPTION("-h", help),
@@ -43,12 +42,10 @@ static const struct fuse_opt templates[] = {
 	OPTION("allow_other", allow_other),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "shape=%s", offsetof(struct parsed, shape), 0 },
-	{ "uid=%u", offsetof(struct parsed, uid), 0 },
-	FUSE_OPT_KEY("uid=", KEY_UID),
-	{ "gid=%u", offsetof(struct parsed, gid), 0 },
-	FUSE_OPT_KEY("gid=", KEY_GID),
-	{ "umask=%o", offsetof(struct parsed, umask), 0 },
-	{ "threads=%u", offsetof(struct parsed, threads), 0 },
+	{ "uid=%s", offsetof(struct parsed, uid), 0 },
+	{ "gid=%s", offsetof(struct parsed, gid), 0 },
+	{ "umask=%s", offsetof(struct parsed, umask), 0 },
+	{ "threads=%s", offsetof(struct parsed, threads), 0 },
 	/* What mount(8) and fstab add that says nothing to this filesystem. */
 	FUSE_OPT_KEY("defaults", KEY_DROP),
 	FUSE_OPT_KEY("auto", KEY_DROP),
@@ -99,12 +96,6 @@ static int take(void *data, const char *argument, int key, struct fuse_args *res
 
 	(void)rest;
 	switch (key) {
-	case KEY_UID:
-		parsed->has_uid = 1;
-		return 0;
-	case KEY_GID:
-		parsed->has_gid = 1;
-		return 0;
 	case KEY_DROP:
 		return 0;
 	case FUSE_OPT_KEY_NONOPT:
@@ -130,6 +121,55 @@ static char *absolute(const char *path)
 	return result;
 }
 
+static unsigned default_threads(void)
+{
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return processors > 4 ? (unsigned)processors : 4;
+}
+
+/* The number that the whole text is, or fallback for no text. -1, after a line on stderr, if it is
+ * none from least to most. */
+static int number(const char *option, const char *text, int base, unsigned least, unsigned most,
+		  unsigned fallback, unsigned *value)
+{
+	unsigned long long parsed;
+	char *end;
+
+	*value = fallback;
+	if (!text)
+		return 0;
+	errno = 0;
+	parsed = strtoull(text, &end, base);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || parsed < least || parsed > most) {
+		fprintf(stderr,
+			base == 8 ? "organfs: %s=%s: %s= takes an octal number from %o to %o\n"
+				  : "organfs: %s=%s: %s= takes a number from %u to %u\n",
+			option, text, option, least, most);
+		return -1;
+	}
+	*value = (unsigned)parsed;
+	return 0;
+}
+
+static int fill_numbers(const struct parsed *parsed)
+{
+	struct options *options = parsed->options;
+	unsigned uid, gid, umask;
+
+	/* The highest number means that there is none. */
+	if (number("uid", parsed->uid, 10, 0, UINT_MAX - 1, getuid(), &uid) < 0 ||
+	    number("gid", parsed->gid, 10, 0, UINT_MAX - 1, getgid(), &gid) < 0 ||
+	    number("umask", parsed->umask, 8, 0, 0777, 022, &umask) < 0 ||
+	    number("threads", parsed->threads, 10, 1, THREADS_MAX, default_threads(),
+		   &options->threads) < 0)
+		return -1;
+	options->uid = uid;
+	options->gid = gid;
+	options->umask = umask;
+	return 0;
+}
+
 static int check(const struct parsed *parsed)
 {
 	struct options *options = parsed->options;
@@ -146,16 +186,8 @@ static int check(const struct parsed *parsed)
 			parsed->shape);
 		return -1;
 	}
-	if (parsed->threads == 0 || parsed->threads > THREADS_MAX) {
-		fprintf(stderr, "organfs: threads= takes a number from 1 to %u\n", THREADS_MAX);
-		return -1;
-	}
 	if (parsed->output && parsed->output[0] == '\0') {
 		fprintf(stderr, "organfs: output= needs a file name\n");
-		return -1;
-	}
-	if (parsed->umask > 0777) {
-		fprintf(stderr, "organfs: umask= takes an octal number up to 777\n");
 		return -1;
 	}
 	return 0;
@@ -172,25 +204,14 @@ static int fill(const struct parsed *parsed)
 	options->no_assembly = parsed->no_assembly;
 	options->allow_other = parsed->allow_other;
 	options->any_shape = parsed->shape != NULL;
-	options->uid = parsed->has_uid ? parsed->uid : getuid();
-	options->gid = parsed->has_gid ? parsed->gid : getgid();
-	options->umask = parsed->umask;
-	options->threads = parsed->threads;
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
 	return parsed->output && !options->output ? -1 : 0;
-}
-
-static unsigned default_threads(void)
-{
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return processors > 4 ? (unsigned)processors : 4;
 }
 
 int options_parse(struct options *options, int argc, char **argv)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
-	struct parsed parsed = { .options = options, .umask = 022, .threads = default_threads() };
+	struct parsed parsed = { .options = options };
 	int rc;
 
 	memset(options, 0, sizeof(*options));
@@ -198,10 +219,16 @@ int options_parse(struct options *options, int argc, char **argv)
 	if (rc == 0)
 		rc = check(&parsed);
 	if (rc == 0)
+		rc = fill_numbers(&parsed);
+	if (rc == 0)
 		rc = fill(&parsed);
 	fuse_opt_free_args(&args);
 	free(parsed.output);
 	free(parsed.shape);
+	free(parsed.uid);
+	free(parsed.gid);
+	free(parsed.umask);
+	free(parsed.threads);
 	return rc < 0 ? -1 : 0;
 }
 

@@ -27,7 +27,8 @@ static void sync_parent(const char *path)
 	char parent[PATH_MAX];
 	const char *slash = strrchr(path, '/');
 
-	snprintf(parent, sizeof(parent), "%.*s/", (int)(slash - path), path);
+	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path + 1) : 1,
+		 slash ? path : ".");
 	paths_sync(parent);
 }
 

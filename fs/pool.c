@@ -72,9 +72,13 @@ void pool_free(struct pool *pool)
 	pthread_mutex_lock(&pool->lock);
 	pool->closing = true;
 	pthread_cond_broadcast(&pool->wake);
-	pthread_mutex_unlock(&pool->lock);
-	for (unsigned i = 0; i < pool->started; i++)
+	/* A job that still runs may submit another, and that start a thread. */
+	for (unsigned i = 0; i < pool->started; i++) {
+		pthread_mutex_unlock(&pool->lock);
 		pthread_join(pool->threads[i], NULL);
+		pthread_mutex_lock(&pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
 	pthread_cond_destroy(&pool->wake);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool);

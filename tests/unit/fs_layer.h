@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* fs_layer.h - a base and its private layer, without a model around them. */
+#ifndef TESTS_UNIT_FS_LAYER_H
+#define TESTS_UNIT_FS_LAYER_H
+
+#include "fs_help.h"
+#include "fs/layer.h"
+
+struct site {
+	struct backing *base;
+	struct gguf *gguf;
+	char state[PATH_MAX]; /* the directory that layers go to */
+};
+
+/* A base of that name with these bytes. */
+static inline struct site open_site(void **state, const char *name, const struct mk_file *file)
+{
+	struct site site;
+	struct source source;
+
+	save(state, name, file);
+	site.base = backing_open(in_temp(state, name).text, NULL);
+	must(site.base);
+	source = backing_source(site.base);
+	site.gguf = gguf_read(&source, NULL);
+	must(site.gguf);
+	snprintf(site.state, sizeof(site.state), "%s", in_temp(state, "state/organfs").text);
+	return site;
+}
+
+static inline struct site small_site(void **state)
+{
+	struct mk_file file = mk_small();
+	struct site site = open_site(state, "base.gguf", &file);
+
+	mk_file_free(&file);
+	return site;
+}
+
+static inline void close_site(struct site *site)
+{
+	gguf_free(site->gguf);
+	backing_unref(site->base);
+}
+
+static inline struct layer *open_layer(const struct site *site)
+{
+	struct layer *layer = layer_private(site->state, site->base, site->gguf, NULL);
+
+	must(layer);
+	return layer;
+}
+
+/* Stage that text and put it in force. Returns what layer_keep() does, the descriptor closed. */
+static inline int keep_text(struct layer *layer, enum organ_class klass, const char *name,
+			    const char *text)
+{
+	unsigned number;
+	const int fd = layer_stage(layer, &number);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	must(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+	rc = layer_keep(layer, number, klass, name);
+	if (rc < 0)
+		return rc;
+	close(rc);
+	return 0;
+}
+
+/* What layer_each() finds, as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for what it
+ * cannot open. */
+struct listing {
+	char items[16][96];
+	size_t n;
+};
+
+static inline void list_one(void *context, enum organ_class klass, const char *name,
+			    struct backing *file, const struct error *err)
+{
+	struct listing *listing = context;
+	char bytes[32] = "";
+
+	must(listing->n < ARRAY_LENGTH(listing->items));
+	if (!file) {
+		must(err->code);
+		snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s! ",
+			 class_name(klass), name);
+		return;
+	}
+	must(backing_size(file) < sizeof(bytes) &&
+	     backing_read(file, bytes, (size_t)backing_size(file), 0) == 0);
+	snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s=%s ",
+		 class_name(klass), name, bytes);
+	backing_unref(file);
+}
+
+static inline int compare_items(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+#define assert_layer(layer, expected)                  \
+	do {                                           \
+		char *listed = list_layer(layer);      \
+		assert_string_equal(listed, expected); \
+		free(listed);                          \
+	} while (0)
+
+static inline char *list_layer(struct layer *layer)
+{
+	struct listing listing = { .n = 0 };
+	char *text = calloc(1, sizeof(listing.items) + 1);
+
+	must(text);
+	layer_each(layer, list_one, &listing);
+	qsort(listing.items, listing.n, sizeof(listing.items[0]), compare_items);
+	for (size_t i = 0; i < listing.n; i++)
+		strcat(text, listing.items[i]);
+	return text;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* fs_model.h - a model that is open, with its log, and grafts made on it as a close() makes
+ * them. */
+#ifndef TESTS_UNIT_FS_MODEL_H
+#define TESTS_UNIT_FS_MODEL_H
+
+#include "fs_help.h"
+#include "fs/files.h"
+#include "fs/graft.h"
+
+/* Of a test: the model in its directory, open. */
+struct opened {
+	struct log *log;
+	struct model *model;
+	struct error err;
+};
+
+static inline struct opened open_with(void **state, const char *name, struct options *options)
+{
+	struct opened o = { .log = log_new(true) };
+	struct path path = in_temp(state, name);
+
+	must(o.log);
+	options->model = path.text;
+	o.model = model_open(options, o.log, &o.err);
+	return o;
+}
+
+/* That file; the caller asserts that it can be opened. */
+static inline struct opened try_model(void **state, const char *name)
+{
+	struct options options = { 0 };
+
+	return open_with(state, name, &options);
+}
+
+static inline struct opened open_model(void **state, const char *name)
+{
+	struct opened o = try_model(state, name);
+
+	if (!o.model)
+		fail_msg("%s: %s", name, o.err.text);
+	return o;
+}
+
+/* A new mk_small() under that name, opened. */
+static inline struct opened open_small(void **state, const char *name)
+{
+	save_small(state, name);
+	return open_model(state, name);
+}
+
+static inline void close_model(struct opened *o)
+{
+	model_close(o->model);
+	log_free(o->log);
+}
+
+static inline bool log_says(struct log *log, const char *words)
+{
+	size_t size;
+	char *text = log_text(log, &size);
+	bool says;
+
+	must(text);
+	says = strstr(text, words) != NULL;
+	free(text);
+	return says;
+}
+
+/* A stage over what is in the slot now. */
+static inline struct stage *stage_over(struct model *model, uint32_t tensor)
+{
+	struct content *content = slots_get(model->slots, tensor);
+	struct view *view = files_organ(model, tensor, content);
+	struct stage *stage;
+
+	must(view);
+	stage = stage_new(model->layer, view);
+	must(stage);
+	view_unref(view);
+	content_unref(content);
+	return stage;
+}
+
+/* Write those bytes over the slot's file and close it. */
+static inline int fill(struct model *model, uint32_t tensor, const void *bytes, size_t n)
+{
+	struct stage *stage = stage_over(model, tensor);
+	int rc;
+
+	assert_int_equal(stage_truncate(stage, 0), 0);
+	assert_int_equal(stage_write(stage, bytes, n, 0), 0);
+	rc = graft_fill(model, tensor, stage);
+	stage_free(stage);
+	return rc;
+}
+
+/* The same with an organ of mk_organ(). */
+static inline int fill_organ(struct model *model, uint32_t tensor, const char *name, uint32_t type,
+			     uint32_t dims, const uint64_t *ne, uint32_t seed)
+{
+	struct organ_file file = mk_organ(name, type, dims, ne, seed);
+	const int rc = fill(model, tensor, file.bytes, file.size);
+
+	free(file.bytes);
+	return rc;
+}
+
+/* SMALL_UP with the same type and shape and other bytes. */
+static inline int fill_up(struct model *model, uint32_t seed)
+{
+	return fill_organ(model, SMALL_UP, "blk.0.ffn_up.weight", GGML_F32, 2, small_ne, seed);
+}
+
+/* The content of an organ file as a user reads it now, to free(). */
+static inline char *read_organ(struct model *model, uint32_t tensor, size_t *size)
+{
+	struct content *content = slots_get(model->slots, tensor);
+	struct view *view = files_organ(model, tensor, content);
+	char *bytes;
+
+	must(view);
+	*size = (size_t)view_size(view);
+	assert_int_equal(*size, files_organ_size(model, tensor, content));
+	bytes = read_view(view);
+	view_unref(view);
+	content_unref(content);
+	return bytes;
+}
+
+/* What is in that slot is that organ. */
+#define assert_organ(model, tensor, file) unit_assert_organ(model, tensor, file, __FILE__, __LINE__)
+
+static inline void unit_assert_organ(struct model *model, uint32_t tensor,
+				     const struct organ_file *file, const char *where, int line)
+{
+	size_t size;
+	char *bytes = read_organ(model, tensor, &size);
+	const bool same = size == file->size && memcmp(bytes, file->bytes, size) == 0;
+
+	free(bytes);
+	if (same)
+		return;
+	print_error("slot %u holds something else\n", tensor);
+	_fail(where, line);
+}
+
+#endif

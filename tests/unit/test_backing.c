@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* test_backing.c - fs/backing.c: what a read gives when the file on disk is no longer what it
+ * was. */
+#include "fs_help.h"
+#include "fs/backing.h"
+
+static const char ten[] = "0123456789";
+
+static struct backing *open_ten(void **state)
+{
+	struct backing *backing;
+
+	write_file(in_temp(state, "file").text, ten, 10);
+	backing = backing_open(in_temp(state, "file").text, NULL);
+	assert_non_null(backing);
+	return backing;
+}
+
+/* Read from the middle of open_ten(). */
+static int read_some(struct backing *backing)
+{
+	char bytes[4] = "";
+	const int rc = backing_read(backing, bytes, 4, 3);
+
+	if (rc == 0)
+		assert_memory_equal(bytes, "3456", 4);
+	return rc;
+}
+
+static void every_range_of_the_file_can_be_read(void **state)
+{
+	struct backing *backing = open_ten(state);
+	char bytes[10];
+
+	assert_int_equal(backing_size(backing), 10);
+	for (size_t from = 0; from <= 10; from++) {
+		for (size_t n = 0; n <= 10 - from; n++) {
+			assert_int_equal(backing_read(backing, bytes, n, from), 0);
+			assert_memory_equal(bytes, ten + from, n);
+		}
+	}
+	backing_unref(backing);
+}
+
+static void what_is_past_the_end_is_an_error_and_not_a_short_read(void **state)
+{
+	struct backing *backing = open_ten(state);
+	char bytes[20];
+
+	assert_int_equal(backing_read(backing, bytes, 11, 0), -EIO);
+	assert_int_equal(backing_read(backing, bytes, 1, 10), -EIO);
+	assert_int_equal(backing_read(backing, bytes, 2, 9), -EIO);
+	assert_int_equal(backing_read(backing, bytes, 1, INT64_MAX), -EIO);
+	assert_int_equal(backing_read(backing, bytes, 8, UINT64_MAX), -EIO);
+	assert_int_equal(backing_read(backing, bytes, 8, UINT64_MAX - 7), -EIO);
+	backing_unref(backing);
+}
+
+static void a_file_that_has_shrunk_cannot_be_read_any_more(void **state)
+{
+	struct backing *backing = open_ten(state);
+
+	assert_int_equal(read_some(backing), 0);
+	assert_int_equal(truncate(in_temp(state, "file").text, 9), 0);
+	assert_int_equal(read_some(backing), -EIO);
+	assert_int_equal(backing_size(backing), 10);
+	backing_unref(backing);
+}
+
+static void a_file_that_has_grown_cannot_be_read_any_more(void **state)
+{
+	struct backing *backing = open_ten(state);
+
+	assert_int_equal(truncate(in_temp(state, "file").text, 11), 0);
+	assert_int_equal(read_some(backing), -EIO);
+	backing_unref(backing);
+}
+
+static void a_file_that_was_written_to_cannot_be_read_any_more(void **state)
+{
+	struct backing *backing = open_ten(state);
+	const int fd = open(in_temp(state, "file").text, O_WRONLY);
+
+	assert_int_equal(pwrite(fd, "x", 1, 9), 1);
+	close(fd);
+	assert_int_equal(read_some(backing), -EIO);
+	backing_unref(backing);
+}
+
+static void a_file_that_was_renamed_or_removed_stays_readable(void **state)
+{
+	struct backing *backing = open_ten(state);
+
+	assert_int_equal(rename(in_temp(state, "file").text, in_temp(state, "moved").text), 0);
+	assert_int_equal(read_some(backing), 0);
+	assert_int_equal(unlink(in_temp(state, "moved").text), 0);
+	assert_int_equal(read_some(backing), 0);
+	backing_unref(backing);
+}
+
+static void a_file_that_another_was_renamed_over_stays_readable(void **state)
+{
+	struct backing *backing = open_ten(state);
+
+	write_text(in_temp(state, "other").text, "not these ten");
+	assert_int_equal(rename(in_temp(state, "other").text, in_temp(state, "file").text), 0);
+	assert_int_equal(read_some(backing), 0);
+	backing_unref(backing);
+}
+
+static void what_is_no_regular_file_is_refused_at_once(void **state)
+{
+	struct error err = { 0 };
+
+	assert_null(backing_open(in_temp(state, "").text, &err));
+	assert_int_equal(err.code, EINVAL);
+	assert_int_equal(mkfifo(in_temp(state, "fifo").text, 0600), 0);
+	assert_null(backing_open(in_temp(state, "fifo").text, &err));
+	assert_int_equal(err.code, EINVAL);
+	assert_null(backing_open("/dev/null", &err));
+	assert_int_equal(err.code, EINVAL);
+	assert_int_not_equal(err.text[0], '\0');
+}
+
+static void a_file_that_is_not_there_is_refused_as_open_does(void **state)
+{
+	struct error err = { 0 };
+
+	assert_null(backing_open(in_temp(state, "nothing").text, &err));
+	assert_int_equal(err.code, ENOENT);
+	assert_null(backing_open(in_temp(state, "nothing").text, NULL));
+	write_text(in_temp(state, "file").text, ten);
+	assert_null(backing_open(in_temp(state, "file/below").text, &err));
+	assert_int_equal(err.code, ENOTDIR);
+}
+
+static void the_path_is_absolute_and_without_links(void **state)
+{
+	struct backing *backing = open_ten(state), *same;
+	char *real = realpath(in_temp(state, "file").text, NULL);
+
+	assert_int_equal(symlink("file", in_temp(state, "link").text), 0);
+	same = backing_open(in_temp(state, "link").text, NULL);
+	assert_non_null(same);
+	assert_string_equal(backing_path(backing), real);
+	assert_string_equal(backing_path(same), real);
+	assert_int_equal(backing_stat(same)->st_ino, backing_stat(backing)->st_ino);
+	free(real);
+	backing_unref(same);
+	backing_unref(backing);
+}
+
+static void a_descriptor_becomes_the_backings_also_on_failure(void **state)
+{
+	const int directory = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY);
+	struct backing *backing;
+	int fd;
+
+	assert_null(backing_adopt(directory, in_temp(state, "").text, NULL));
+	assert_int_equal(fcntl(directory, F_GETFD), -1);
+	write_file(in_temp(state, "file").text, ten, 10);
+	fd = open(in_temp(state, "file").text, O_RDONLY);
+	backing = backing_adopt(fd, in_temp(state, "file").text, NULL);
+	assert_int_equal(backing_fd(backing), fd);
+	assert_int_equal(read_some(backing), 0);
+	backing_unref(backing);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+static void it_is_closed_with_the_last_reference(void **state)
+{
+	struct backing *backing = open_ten(state);
+	const int fd = backing_fd(backing);
+
+	assert_ptr_equal(backing_ref(backing), backing);
+	backing_unref(backing);
+	assert_int_equal(read_some(backing), 0);
+	backing_unref(backing);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	backing_unref(NULL);
+}
+
+static void an_empty_file_can_be_opened(void **state)
+{
+	struct backing *backing;
+
+	write_text(in_temp(state, "file").text, "");
+	backing = backing_open(in_temp(state, "file").text, NULL);
+	assert_non_null(backing);
+	assert_int_equal(backing_size(backing), 0);
+	assert_int_equal(backing_read(backing, NULL, 0, 0), 0);
+	backing_unref(backing);
+}
+
+static void a_source_reads_the_same_bytes(void **state)
+{
+	struct backing *backing = open_ten(state);
+	const struct source source = backing_source(backing);
+	char bytes[10];
+
+	assert_int_equal(source.size, 10);
+	assert_int_equal(source.read_at(source.context, bytes, 5, 5), 0);
+	assert_memory_equal(bytes, "56789", 5);
+	assert_int_equal(truncate(in_temp(state, "file").text, 9), 0);
+	assert_int_equal(source.read_at(source.context, bytes, 5, 0), -EIO);
+	backing_unref(backing);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(every_range_of_the_file_can_be_read),
+	FS_TEST(what_is_past_the_end_is_an_error_and_not_a_short_read),
+	FS_TEST(a_file_that_has_shrunk_cannot_be_read_any_more),
+	FS_TEST(a_file_that_has_grown_cannot_be_read_any_more),
+	FS_TEST(a_file_that_was_written_to_cannot_be_read_any_more),
+	FS_TEST(a_file_that_was_renamed_or_removed_stays_readable),
+	FS_TEST(a_file_that_another_was_renamed_over_stays_readable),
+	FS_TEST(what_is_no_regular_file_is_refused_at_once),
+	FS_TEST(a_file_that_is_not_there_is_refused_as_open_does),
+	FS_TEST(the_path_is_absolute_and_without_links),
+	FS_TEST(a_descriptor_becomes_the_backings_also_on_failure),
+	FS_TEST(it_is_closed_with_the_last_reference),
+	FS_TEST(an_empty_file_can_be_opened),
+	FS_TEST(a_source_reads_the_same_bytes),
+};
+
+UNIT_MAIN(tests)

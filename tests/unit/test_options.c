@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* test_options.c - fs/options.c: every option, and what is said about those that are wrong. */
+#include "fs_help.h"
+#include "fs/options.h"
+
+/* Parse "organfs ARGUMENTS", which are separated by single blanks. */
+static int parse(struct options *options, const char *arguments)
+{
+	char *copy = strdup(arguments), *rest = copy, *argument;
+	char *argv[16] = { (char *)"organfs" };
+	int argc = 1, rc;
+
+	while ((argument = strsep(&rest, " ")))
+		if (argument[0])
+			argv[argc++] = argument;
+	rc = options_parse(options, argc, argv);
+	free(copy);
+	return rc;
+}
+
+static struct options good(const char *arguments)
+{
+	struct options options;
+
+	if (parse(&options, arguments) != 0)
+		fail_msg("refused: %s", arguments);
+	return options;
+}
+
+/* Refused, with one line on stderr that has these words in it. */
+static void assert_bad(void **state, const char *arguments, const char *words)
+{
+	const struct path path = in_temp(state, "stderr");
+	struct options options;
+	size_t size;
+	char *said;
+
+	must(truncate(path.text, 0) == 0);
+	if (parse(&options, arguments) != -1)
+		fail_msg("accepted: %s", arguments);
+	options_release(&options);
+	fflush(stderr);
+	said = read_whole(path.text, &size);
+	if (!strstr(said, words))
+		fail_msg("%s: \"%s\" is not in: %s", arguments, words, said);
+	if (strchr(said, '\n') != said + size - 1)
+		fail_msg("%s: not one line: %s", arguments, said);
+	free(said);
+}
+
+static void a_model_and_a_mountpoint_are_enough(void **state)
+{
+	struct options options = good("m.gguf mnt");
+
+	(void)state;
+	assert_string_equal(options.model, "m.gguf");
+	assert_string_equal(options.mountpoint, "mnt");
+	assert_null(options.output);
+	assert_false(options.foreground || options.help || options.version);
+	assert_false(options.read_only || options.no_assembly);
+	assert_false(options.any_shape || options.allow_other);
+	assert_int_equal(options.uid, getuid());
+	assert_int_equal(options.gid, getgid());
+	assert_int_equal(options.umask, 022);
+	assert_in_range(options.threads, 4, 1024);
+	options_release(&options);
+	assert_null(options.model);
+}
+
+static void every_option_is_taken(void **state)
+{
+	struct options options = good("-f -o ro,noassemble,shape=any,allow_other,uid=12,gid=34,"
+				      "umask=077,threads=7,output=/x/y.gguf m mnt");
+
+	(void)state;
+	assert_true(options.foreground && options.read_only && options.no_assembly);
+	assert_true(options.any_shape && options.allow_other);
+	assert_int_equal(options.uid, 12);
+	assert_int_equal(options.gid, 34);
+	assert_int_equal(options.umask, 077);
+	assert_int_equal(options.threads, 7);
+	assert_string_equal(options.output, "/x/y.gguf");
+	options_release(&options);
+}
+
+static void options_may_stand_anywhere_and_more_than_once(void **state)
+{
+	struct options options = good("m -o umask=0 -oro mnt -f -o rw,uid=0 -o threads=9");
+
+	(void)state;
+	assert_string_equal(options.model, "m");
+	assert_string_equal(options.mountpoint, "mnt");
+	assert_true(options.foreground);
+	assert_false(options.read_only);
+	assert_int_equal(options.umask, 0);
+	assert_int_equal(options.uid, 0);
+	assert_int_equal(options.threads, 9);
+	options_release(&options);
+}
+
+static void a_relative_output_is_made_absolute(void **state)
+{
+	struct options options = good("-o output=first.gguf,output=dir/out.gguf m mnt");
+	char *here = getcwd(NULL, 0);
+
+	(void)state;
+	assert_string_equal(options.output, path_in(here, "dir/out.gguf").text);
+	free(here);
+	options_release(&options);
+}
+
+static void help_and_version_need_nothing_else(void **state)
+{
+	static const char *const helps[] = { "-h", "--help" };
+	static const char *const versions[] = { "-V", "--version" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct options options = good(helps[i]);
+
+		assert_true(options.help);
+		options_release(&options);
+		options = good(versions[i]);
+		assert_true(options.version);
+		options_release(&options);
+	}
+	assert_non_null(strstr(options_help(), "Usage: organfs "));
+}
+
+static void the_help_names_every_option(void **state)
+{
+	static const char *const names[] = { "-f",	"--help",     "--version", " ro ",
+					     "output=", "noassemble", "shape=any", "threads=",
+					     "uid=",	"gid=",	      "umask=",	   "allow_other" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		assert_non_null(strstr(options_help(), names[i]));
+}
+
+static void what_fstab_adds_is_dropped(void **state)
+{
+	struct options options = good("-o defaults,auto,noauto,nofail,_netdev,user,users,dev,nodev,"
+				      "suid,nosuid,exec,noexec,atime,noatime,relatime,ro m mnt");
+
+	(void)state;
+	assert_true(options.read_only);
+	options_release(&options);
+}
+
+static void options_of_others_that_begin_with_x_are_dropped(void **state)
+{
+	struct options options = good("-o x-systemd.automount,x-gvfs-show,ro m mnt");
+
+	(void)state;
+	assert_true(options.read_only);
+	options_release(&options);
+	options = good("-o x-systemd.requires=network.target m mnt");
+	options_release(&options);
+}
+
+static void too_few_and_too_many_arguments_are_refused(void **state)
+{
+	assert_bad(state, "", "a MODEL and a MOUNTPOINT are needed");
+	assert_bad(state, "m", "a MODEL and a MOUNTPOINT are needed");
+	assert_bad(state, "-f", "a MODEL and a MOUNTPOINT are needed");
+	assert_bad(state, "m mnt more", "\"more\" is one too many");
+	assert_bad(state, "m mnt more and more", "\"more\" is one too many");
+}
+
+static void what_is_not_known_is_refused(void **state)
+{
+	assert_bad(state, "-o what m mnt", "unknown option \"what\"");
+	assert_bad(state, "-o ro,what=7 m mnt", "unknown option \"what=7\"");
+	assert_bad(state, "--what m mnt", "unknown option \"--what\"");
+	assert_bad(state, "-x m mnt", "unknown option \"-x\"");
+	assert_bad(state, "-o xattr m mnt", "unknown option \"xattr\"");
+}
+
+static void values_that_make_no_sense_are_refused(void **state)
+{
+	assert_bad(state, "-o shape=some m mnt", "shape=some is not known");
+	assert_bad(state, "-o threads=0 m mnt", "threads= takes a number from 1");
+	assert_bad(state, "-o threads=1025 m mnt", "threads= takes a number from 1");
+	assert_bad(state, "-o threads=-1 m mnt", "threads= takes a number from 1");
+	assert_bad(state, "-o threads=many m mnt", "threads=many");
+	assert_bad(state, "-o umask=1000 m mnt", "umask= takes an octal number");
+	assert_bad(state, "-o umask=9 m mnt", "umask=9");
+	assert_bad(state, "-o uid=me m mnt", "uid=me");
+	assert_bad(state, "-o gid= m mnt", "gid=");
+	assert_bad(state, "-o output= m mnt", "output= needs a file name");
+}
+
+/* What is a number followed by something else is no number. */
+static void numbers_are_read_to_their_end(void **state)
+{
+	assert_bad(state, "-o threads=4x m mnt", "threads=");
+	assert_bad(state, "-o umask=0228 m mnt", "umask=");
+	assert_bad(state, "-o uid=1000.5 m mnt", "uid=");
+	assert_bad(state, "-o uid=-1 m mnt", "uid=");
+	assert_bad(state, "-o uid=4294967296 m mnt", "uid=");
+}
+
+static void after_two_dashes_everything_is_an_argument(void **state)
+{
+	struct options options = good("-f -- -m.gguf mnt");
+
+	(void)state;
+	assert_string_equal(options.model, "-m.gguf");
+	assert_string_equal(options.mountpoint, "mnt");
+	options_release(&options);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(a_model_and_a_mountpoint_are_enough),
+	FS_TEST(every_option_is_taken),
+	FS_TEST(options_may_stand_anywhere_and_more_than_once),
+	FS_TEST(a_relative_output_is_made_absolute),
+	FS_TEST(help_and_version_need_nothing_else),
+	FS_TEST(the_help_names_every_option),
+	FS_TEST(what_fstab_adds_is_dropped),
+	FS_TEST(options_of_others_that_begin_with_x_are_dropped),
+	FS_TEST(too_few_and_too_many_arguments_are_refused),
+	FS_TEST(what_is_not_known_is_refused),
+	FS_TEST(values_that_make_no_sense_are_refused),
+	FS_TEST(numbers_are_read_to_their_end),
+	FS_TEST(after_two_dashes_everything_is_an_argument),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* test_slots.c - fs/slots.c, by the invariants of slots.h. */
+#include "fs_help.h"
+#include "fs/slots.h"
+
+#include <pthread.h>
+
+/* A content that says which one it is, in its inode number. Any thread may call it. */
+static struct content *make_content(void **state, uint64_t ino)
+{
+	struct organ organ = { .name = strdup("blk.0.ffn_up.weight"), .name_length = 19 };
+	struct backing *file;
+	struct content *content;
+
+	if (!exists(in_temp(state, "organ").text))
+		write_text(in_temp(state, "organ").text, "bytes");
+	file = backing_open(in_temp(state, "organ").text, NULL);
+	must(file);
+	content = content_new(ino, &organ, file);
+	must(content);
+	return content;
+}
+
+/* The number of the content in a slot; 0 for the base's. */
+static uint64_t now_in(struct slots *slots, uint32_t i)
+{
+	struct content *content = slots_get(slots, i);
+	const uint64_t ino = content ? content->ino : 0;
+
+	content_unref(content);
+	return ino;
+}
+
+static void slots_begin_with_the_bases_content(void **state)
+{
+	struct slots *slots = slots_new(3);
+	struct snapshot snapshot;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		assert_null(slots_get(slots, i));
+	assert_int_equal(slots_generation(slots), 0);
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.n, 3);
+	assert_int_equal(snapshot.grafts, 0);
+	assert_null(snapshot.content[0]);
+	snapshot_release(&snapshot);
+	slots_free(slots);
+}
+
+static void a_model_without_tensors_has_no_slots(void **state)
+{
+	struct slots *slots = slots_new(0);
+	struct snapshot snapshot;
+
+	(void)state;
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.n, 0);
+	snapshot_release(&snapshot);
+	slots_free(slots);
+	slots_free(NULL);
+}
+
+static void what_was_put_is_what_is_got(void **state)
+{
+	struct slots *slots = slots_new(3);
+
+	slots_put(slots, 1, make_content(state, 11));
+	assert_int_equal(now_in(slots, 0), 0);
+	assert_int_equal(now_in(slots, 1), 11);
+	slots_put(slots, 1, make_content(state, 12));
+	assert_int_equal(now_in(slots, 1), 12);
+	slots_put(slots, 1, NULL);
+	assert_int_equal(now_in(slots, 1), 0);
+	slots_free(slots);
+}
+
+/* Invariant 2. */
+static void whoever_holds_a_content_keeps_it(void **state)
+{
+	struct slots *slots = slots_new(1);
+	struct content *held;
+	char bytes[5];
+
+	slots_put(slots, 0, make_content(state, 11));
+	held = slots_get(slots, 0);
+	slots_put(slots, 0, make_content(state, 12));
+	slots_free(slots);
+	assert_int_equal(held->ino, 11);
+	assert_string_equal(held->organ.name, "blk.0.ffn_up.weight");
+	assert_int_equal(backing_read(held->file, bytes, 5, 0), 0);
+	content_unref(held);
+	content_unref(NULL);
+}
+
+/* Invariant 3. */
+static void every_change_moves_the_generation_and_nothing_else_does(void **state)
+{
+	struct slots *slots = slots_new(2);
+	struct snapshot snapshot;
+
+	slots_put(slots, 0, make_content(state, 11));
+	assert_int_equal(slots_generation(slots), 1);
+	now_in(slots, 0);
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.generation, 1);
+	assert_int_equal(slots_generation(slots), 1);
+	slots_put(slots, 0, make_content(state, 12));
+	slots_put(slots, 1, make_content(state, 13));
+	slots_put(slots, 0, NULL);
+	assert_int_equal(slots_generation(slots), 4);
+	assert_int_equal(snapshot.generation, 1);
+	snapshot_release(&snapshot);
+	slots_free(slots);
+}
+
+static void a_snapshot_counts_the_grafts(void **state)
+{
+	struct slots *slots = slots_new(3);
+	struct snapshot snapshot;
+
+	slots_put(slots, 0, make_content(state, 11));
+	slots_put(slots, 0, make_content(state, 12));
+	slots_put(slots, 2, make_content(state, 13));
+	slots_put(slots, 1, NULL);
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.grafts, 2);
+	snapshot_release(&snapshot);
+	slots_put(slots, 0, NULL);
+	slots_put(slots, 0, NULL);
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.grafts, 1);
+	snapshot_release(&snapshot);
+	slots_free(slots);
+}
+
+static void a_snapshot_stays_as_it_was(void **state)
+{
+	struct slots *slots = slots_new(2);
+	struct snapshot snapshot;
+
+	slots_put(slots, 0, make_content(state, 11));
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	slots_put(slots, 0, make_content(state, 12));
+	slots_put(slots, 1, make_content(state, 13));
+	slots_free(slots);
+	assert_int_equal(snapshot.content[0]->ino, 11);
+	assert_null(snapshot.content[1]);
+	assert_string_equal(snapshot.content[0]->organ.name, "blk.0.ffn_up.weight");
+	snapshot_release(&snapshot);
+}
+
+static void a_content_is_as_old_as_its_file(void **state)
+{
+	struct content *content = make_content(state, 11);
+
+	assert_int_equal(content->mtime.tv_sec, backing_stat(content->file)->st_mtim.tv_sec);
+	assert_ptr_equal(content_ref(content), content);
+	content_unref(content);
+	content_unref(content);
+}
+
+/* Threads that read while others write. */
+struct crowd {
+	struct slots *slots;
+	void **state;
+	atomic_bool over, wrong;
+};
+
+#define CROWD_SLOTS 4
+
+/* Contents of slot i are numbered i + a multiple of CROWD_SLOTS, and their name says the same. */
+static void *write_slots(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	for (uint32_t k = 1; k <= 150; k++) {
+		const uint32_t i = k % CROWD_SLOTS;
+
+		slots_put(crowd->slots, i,
+			  k % 7 ? make_content(crowd->state, i + k * CROWD_SLOTS) : NULL);
+	}
+	return NULL;
+}
+
+static bool is_sound(const struct content *content, uint32_t i)
+{
+	return !content || (content->ino % CROWD_SLOTS == i && content->organ.name_length == 19 &&
+			    strcmp(content->organ.name, "blk.0.ffn_up.weight") == 0);
+}
+
+static void *read_slots(void *argument)
+{
+	struct crowd *crowd = argument;
+	uint64_t before = 0;
+
+	while (!crowd->over) {
+		struct snapshot snapshot;
+		uint32_t grafts = 0;
+
+		must(slots_snapshot(crowd->slots, &snapshot) == 0);
+		for (uint32_t i = 0; i < CROWD_SLOTS; i++) {
+			struct content *content = slots_get(crowd->slots, i);
+
+			if (!is_sound(content, i) || !is_sound(snapshot.content[i], i))
+				crowd->wrong = true;
+			grafts += snapshot.content[i] != NULL;
+			content_unref(content);
+		}
+		if (grafts != snapshot.grafts || snapshot.generation < before)
+			crowd->wrong = true;
+		before = snapshot.generation;
+		snapshot_release(&snapshot);
+	}
+	return NULL;
+}
+
+/* Invariant 1. */
+static void readers_see_the_old_content_or_the_new_one(void **state)
+{
+	struct crowd crowd = { .slots = slots_new(CROWD_SLOTS), .state = state };
+	pthread_t writers[2], readers[2];
+
+	content_unref(make_content(state, 1));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pthread_create(&readers[i], NULL, read_slots, &crowd), 0);
+		assert_int_equal(pthread_create(&writers[i], NULL, write_slots, &crowd), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(writers[i], NULL);
+	crowd.over = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(readers[i], NULL);
+	assert_false(crowd.wrong);
+	assert_int_equal(slots_generation(crowd.slots), 300);
+	slots_free(crowd.slots);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(slots_begin_with_the_bases_content),
+	FS_TEST(a_model_without_tensors_has_no_slots),
+	FS_TEST(what_was_put_is_what_is_got),
+	FS_TEST(whoever_holds_a_content_keeps_it),
+	FS_TEST(every_change_moves_the_generation_and_nothing_else_does),
+	FS_TEST(a_snapshot_counts_the_grafts),
+	FS_TEST(a_snapshot_stays_as_it_was),
+	FS_TEST(a_content_is_as_old_as_its_file),
+	FS_TEST(readers_see_the_old_content_or_the_new_one),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* test_view.c - fs/view.c: any window of any list of segments, and what happens when a file under
+ * it is no longer what it was. */
+#include "fs_help.h"
+#include "fs/view.h"
+
+/* A small generator, so that every run tests the same lists. */
+static uint32_t next(uint32_t *seed, uint32_t below)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return (*seed >> 8) % below;
+}
+
+#define FILE_SIZE 4096
+
+static struct backing *open_bytes(void **state)
+{
+	uint8_t bytes[FILE_SIZE];
+	struct backing *backing;
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = mk_byte(7, i);
+	write_file(in_temp(state, "file").text, bytes, sizeof(bytes));
+	backing = backing_open(in_temp(state, "file").text, NULL);
+	assert_non_null(backing);
+	return backing;
+}
+
+#define SEGMENTS_MAX 12
+
+/* A list of segments, and the bytes it stands for. */
+struct list {
+	struct segment segments[SEGMENTS_MAX];
+	size_t n, size;
+	uint8_t bytes[SEGMENTS_MAX * 200];
+	char memory[FILE_SIZE];
+};
+
+static void make_list(struct list *list, struct backing *backing, uint32_t *seed)
+{
+	list->n = next(seed, SEGMENTS_MAX + 1);
+	list->size = 0;
+	for (size_t i = 0; i < FILE_SIZE; i++)
+		list->memory[i] = (char)mk_byte(3, i);
+	for (size_t i = 0; i < list->n; i++) {
+		struct segment *s = &list->segments[i];
+		const size_t from = next(seed, FILE_SIZE - 200);
+		uint8_t *out = list->bytes + list->size;
+
+		*s = (struct segment){ .kind = (enum segment_kind)next(seed, 3) };
+		s->length = next(seed, 4) ? next(seed, 200) : 0;
+		s->memory = list->memory + from;
+		s->backing = s->kind == SEGMENT_EXTENT ? backing : NULL;
+		s->offset = from;
+		for (size_t k = 0; k < s->length; k++)
+			out[k] = s->kind == SEGMENT_ZEROS    ? 0
+				 : s->kind == SEGMENT_MEMORY ? (uint8_t)list->memory[from + k]
+							     : mk_byte(7, from + k);
+		list->size += s->length;
+	}
+}
+
+/* One window, into a block of exactly its size. */
+static void check_window(struct view *view, const struct list *list, size_t from, size_t n)
+{
+	const size_t left = from < list->size ? list->size - from : 0;
+	const size_t expected = n < left ? n : left;
+	uint8_t *bytes = malloc(expected + 1);
+
+	bytes[expected] = 0xa5;
+	assert_int_equal(view_read(view, bytes, n, from), expected);
+	if (expected)
+		assert_memory_equal(bytes, list->bytes + from, expected);
+	assert_int_equal(bytes[expected], 0xa5);
+	free(bytes);
+}
+
+static void any_window_is_that_slice_of_the_whole(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	struct list *list = malloc(sizeof(*list));
+	uint32_t seed = 1;
+
+	for (int round = 0; round < 300; round++) {
+		struct view *view;
+
+		make_list(list, backing, &seed);
+		view = view_new(list->segments, list->n, NULL);
+		assert_int_equal(view_size(view), list->size);
+		check_window(view, list, 0, list->size);
+		for (int i = 0; i < 20; i++)
+			check_window(view, list, next(&seed, (uint32_t)list->size + 3),
+				     next(&seed, (uint32_t)list->size + 3));
+		view_unref(view);
+	}
+	free(list);
+	backing_unref(backing);
+}
+
+static void every_window_of_a_short_list_is_right(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_ZEROS, .length = 0 },
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "abc" },
+		{ .kind = SEGMENT_ZEROS, .length = 2 },
+		{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
+		{ .kind = SEGMENT_EXTENT, .length = 4, .backing = backing, .offset = 100 },
+		{ .kind = SEGMENT_ZEROS, .length = 0 },
+	};
+	struct list list = { .size = 9, .bytes = "abc" };
+	struct view *view = view_new(segments, ARRAY_LENGTH(segments), NULL);
+
+	for (size_t i = 0; i < 4; i++)
+		list.bytes[5 + i] = mk_byte(7, 100 + i);
+	assert_int_equal(view_size(view), 9);
+	for (size_t from = 0; from <= 10; from++)
+		for (size_t n = 0; n <= 10; n++)
+			check_window(view, &list, from, n);
+	view_unref(view);
+	backing_unref(backing);
+}
+
+static void past_the_end_there_is_nothing(void **state)
+{
+	const struct segment zeros = { .kind = SEGMENT_ZEROS, .length = 10 };
+	struct view *view = view_new(&zeros, 1, NULL);
+	char byte = 'x';
+
+	(void)state;
+	assert_int_equal(view_read(view, &byte, 1, 10), 0);
+	assert_int_equal(view_read(view, &byte, 1, UINT64_MAX), 0);
+	assert_int_equal(byte, 'x');
+	view_unref(view);
+}
+
+static void a_view_of_no_segments_is_an_empty_file(void **state)
+{
+	struct view *view = view_new(NULL, 0, NULL);
+	char byte;
+
+	(void)state;
+	assert_non_null(view);
+	assert_int_equal(view_size(view), 0);
+	assert_int_equal(view_read(view, &byte, 1, 0), 0);
+	view_unref(view);
+}
+
+static void a_changed_file_is_an_error_and_never_part_of_an_answer(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "abc" },
+		{ .kind = SEGMENT_EXTENT, .length = 4, .backing = backing, .offset = 100 },
+		{ .kind = SEGMENT_ZEROS, .length = 5 },
+	};
+	struct view *view = view_new(segments, ARRAY_LENGTH(segments), NULL);
+	char bytes[12];
+
+	assert_int_equal(view_read(view, bytes, 12, 0), 12);
+	assert_int_equal(truncate(in_temp(state, "file").text, 102), 0);
+	assert_int_equal(view_read(view, bytes, 12, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 4, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 1, 3), -EIO);
+	assert_int_equal(view_read(view, bytes, 6, 6), -EIO);
+	/* What does not touch the file is as it was. */
+	assert_int_equal(view_read(view, bytes, 3, 0), 3);
+	assert_int_equal(view_read(view, bytes, 9, 7), 5);
+	view_unref(view);
+	backing_unref(backing);
+}
+
+static void an_extent_past_the_end_of_its_file_is_an_error(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const struct segment segment = {
+		.kind = SEGMENT_EXTENT, .length = 10, .backing = backing, .offset = FILE_SIZE - 9
+	};
+	struct view *view = view_new(&segment, 1, NULL);
+	char bytes[10];
+
+	assert_int_equal(view_read(view, bytes, 10, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 9, 0), 9);
+	assert_int_equal(view_read(view, bytes, 1, 9), -EIO);
+	view_unref(view);
+	backing_unref(backing);
+}
+
+static void a_view_keeps_its_file_open_and_its_memory(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const int fd = backing_fd(backing);
+	char *owned = strdup("owned"), bytes[9];
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = 5, .memory = owned },
+		{ .kind = SEGMENT_EXTENT, .length = 4, .backing = backing },
+	};
+	struct view *view = view_new(segments, 2, owned), *same = view_ref(view);
+
+	backing_unref(backing);
+	view_unref(view);
+	assert_int_equal(view_read(same, bytes, 9, 0), 9);
+	assert_memory_equal(bytes, "owned", 5);
+	assert_int_equal(bytes[5], (char)mk_byte(7, 0));
+	view_unref(same);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	view_unref(NULL);
+}
+
+static void text_is_a_view_and_no_text_is_none(void **state)
+{
+	struct view *view = view_of_text(strdup("some text"), 4);
+	char *bytes = read_view(view);
+
+	(void)state;
+	assert_string_equal(bytes, "some");
+	assert_null(view_of_text(NULL, 0));
+	free(bytes);
+	view_unref(view);
+}
+
+static void more_segments_than_there_is_memory_are_refused(void **state)
+{
+	(void)state;
+	assert_null(view_new(NULL, SIZE_MAX / 2, strdup("is freed")));
+}
+
+static void a_view_may_be_larger_than_memory(void **state)
+{
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_ZEROS, .length = (uint64_t)1 << 50 },
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "end" },
+	};
+	struct view *view = view_new(segments, 2, NULL);
+	char bytes[6];
+
+	(void)state;
+	assert_int_equal(view_size(view), ((uint64_t)1 << 50) + 3);
+	assert_int_equal(view_read(view, bytes, 6, ((uint64_t)1 << 50) - 3), 6);
+	assert_memory_equal(bytes, "\0\0\0end", 6);
+	view_unref(view);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(any_window_is_that_slice_of_the_whole),
+	FS_TEST(every_window_of_a_short_list_is_right),
+	FS_TEST(past_the_end_there_is_nothing),
+	FS_TEST(a_view_of_no_segments_is_an_empty_file),
+	FS_TEST(a_changed_file_is_an_error_and_never_part_of_an_answer),
+	FS_TEST(an_extent_past_the_end_of_its_file_is_an_error),
+	FS_TEST(a_view_keeps_its_file_open_and_its_memory),
+	FS_TEST(text_is_a_view_and_no_text_is_none),
+	FS_TEST(more_segments_than_there_is_memory_are_refused),
+	FS_TEST(a_view_may_be_larger_than_memory),
+};
+
+UNIT_MAIN(tests)
