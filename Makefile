@@ -27,7 +27,7 @@ INSTALL := install
 ## objects
 
 GGUF := error types names arena cursor reader reader_tensors anatomy organ layout
-FS := log backing view buffers pool json slots paths fingerprint layer stage graft files manifest \
+FS := log io backing view buffers pool json slots paths fingerprint layer stage graft files manifest \
 	manifest_metadata texts model caller assemble assembly nodes handles writers generated fs options session \
 	ops ops_loop ops_node ops_dir ops_file ops_write ops_xattr
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)

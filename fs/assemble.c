@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* assemble.c - see assemble.h. */
 #include "fs/assemble.h"
+#include "fs/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,21 +105,6 @@ static int open_temporary(const struct place *place, struct error *err)
 	return failed(err, EBUSY, "the temporary file beside the target");
 }
 
-static int write_bytes(int fd, const char *bytes, size_t n)
-{
-	while (n) {
-		const ssize_t wrote = write(fd, bytes, n);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return wrote < 0 ? -errno : -EIO;
-		bytes += wrote;
-		n -= (size_t)wrote;
-	}
-	return 0;
-}
-
 static int copy_view(struct view *view, int fd, struct progress *progress, struct error *err)
 {
 	const uint64_t size = view_size(view);
@@ -134,7 +120,7 @@ static int copy_view(struct view *view, int fd, struct progress *progress, struc
 			rc = error_set(err, EIO, ERROR_NO_OFFSET,
 				       "the base or a graft can no longer be read: it was changed "
 				       "on disk since it was mounted");
-		else if ((rc = write_bytes(fd, bytes, (size_t)got)) < 0)
+		else if ((rc = io_write(fd, bytes, (size_t)got, at)) < 0)
 			failed(err, -rc, "writing");
 		at += got > 0 ? (uint64_t)got : 0;
 		atomic_store(&progress->done, at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* backing.c - see backing.h. */
 #include "fs/backing.h"
+#include "fs/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,21 +87,12 @@ static int check_unchanged(const struct backing *backing)
 
 int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset)
 {
-	size_t done = 0;
+	ssize_t got;
 
 	if (offset > INT64_MAX - n)
 		return -EIO;
-	while (done < n) {
-		const ssize_t got =
-			pread(backing->fd, (char *)bytes + done, n - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -EIO;
-		done += (size_t)got;
-	}
-	return check_unchanged(backing);
+	got = io_read(backing->fd, bytes, n, offset);
+	return got < 0 || (size_t)got < n ? -EIO : check_unchanged(backing);
 }
 
 const char *backing_path(const struct backing *backing)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stage.c - see stage.h. */
 #include "fs/stage.h"
+#include "fs/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,22 +73,6 @@ void stage_close(struct stage *stage)
 	pthread_mutex_unlock(&stage->lock);
 }
 
-static int write_all(int fd, const char *bytes, size_t n, uint64_t offset)
-{
-	while (n) {
-		const ssize_t wrote = pwrite(fd, bytes, n, (off_t)offset);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return wrote < 0 ? -errno : -EIO;
-		bytes += wrote;
-		n -= (size_t)wrote;
-		offset += (uint64_t)wrote;
-	}
-	return 0;
-}
-
 static int copy_content(struct stage *stage, int fd, uint64_t size)
 {
 	char *bytes = malloc(COPY_CHUNK);
@@ -101,7 +86,7 @@ static int copy_content(struct stage *stage, int fd, uint64_t size)
 		if (got <= 0)
 			rc = got < 0 ? (int)got : -EIO;
 		else
-			rc = write_all(fd, bytes, (size_t)got, at);
+			rc = io_write(fd, bytes, (size_t)got, at);
 		at += got > 0 ? (uint64_t)got : 0;
 	}
 	free(bytes);
@@ -152,7 +137,7 @@ int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offse
 	pthread_mutex_lock(&stage->lock);
 	rc = open_file(stage, UINT64_MAX);
 	if (rc == 0)
-		rc = write_all(stage->fd, bytes, n, offset);
+		rc = io_write(stage->fd, bytes, n, offset);
 	if (rc == 0) {
 		stage->written = true;
 		if (offset + n > stage->size)
@@ -162,32 +147,13 @@ int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offse
 	return rc;
 }
 
-static ssize_t read_file(const struct stage *stage, char *bytes, size_t n, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < n) {
-		const ssize_t got =
-			pread(stage->fd, bytes + done, n - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		done += (size_t)got;
-	}
-	return (ssize_t)done;
-}
-
 ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset)
 {
 	ssize_t got = 0;
 
 	pthread_mutex_lock(&stage->lock);
 	if (stage->fd >= 0)
-		got = read_file(stage, bytes, n, offset);
+		got = io_read(stage->fd, bytes, n, offset);
 	else if (stage->content)
 		got = view_read(stage->content, bytes, n, offset);
 	pthread_mutex_unlock(&stage->lock);
@@ -271,7 +237,8 @@ bool stage_written(struct stage *stage)
 
 static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 {
-	const ssize_t got = read_file(context, bytes, n, offset);
+	const struct stage *stage = context;
+	const ssize_t got = io_read(stage->fd, bytes, n, offset);
 
 	return got >= 0 && (size_t)got == n ? 0 : -EIO;
 }

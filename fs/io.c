@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* io.c - see io.h. */
+#include "fs/io.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+ssize_t io_read(int fd, void *bytes, size_t n, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		const ssize_t got =
+			pread(fd, (char *)bytes + done, n - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+int io_write(int fd, const void *bytes, size_t n, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		const ssize_t wrote =
+			pwrite(fd, (const char *)bytes + done, n - done, (off_t)(offset + done));
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return wrote < 0 ? -errno : -EIO;
+		done += (size_t)wrote;
+	}
+	return 0;
+}
