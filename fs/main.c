@@ -11,7 +11,7 @@
  *	layout		the plan of an assembled GGUF
  *
  * fs/		the filesystem; each module uses those above it
- *	log pool buffers io	messages; threads for slow jobs; reply buffers; whole reads and writes
+ *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
  *	backing view	a file on disk; the content of one file of the mount, as segments
  *	slots		what each tensor is now: the base's, or a graft
  *	paths fingerprint layer stage	grafts on disk: directories, which base, files being written
