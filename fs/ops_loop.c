@@ -64,7 +64,9 @@ static bool is_quick(const struct fuse_buf *request)
 {
 	switch (kind_of(request)) {
 	case LOOKUP:
-		/* In the root a name may be of a file that has to be generated. */
+	case READDIR:
+	case READDIRPLUS:
+		/* In the root there are files that may have to be generated. */
 		return load_u64((const uint8_t *)request->mem + 16) != INODE_ROOT;
 	case FORGET:
 	case GETATTR:
@@ -73,11 +75,9 @@ static bool is_quick(const struct fuse_buf *request)
 	case LISTXATTR:
 	case INIT:
 	case OPENDIR:
-	case READDIR:
 	case RELEASEDIR:
 	case INTERRUPT:
 	case BATCH_FORGET:
-	case READDIRPLUS:
 		return true;
 	default:
 		return false;

@@ -14,15 +14,37 @@
 
 struct stage {
 	struct layer *layer;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t shown; /* protects what attributes show; held for a moment only */
+	struct timespec mtime;
+	bool has_mtime; /* it was set, and no write moves it on */
+	uint64_t shown_size;
+
+	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* what is there as long as fd is not; NULL: emptied */
 	int fd;		      /* -1: nothing was written yet */
 	unsigned number;
 	uint64_t size;
 	unsigned opens;
-	bool written, has_mtime;
-	struct timespec mtime;
+	bool written;
+	int failed; /* a write did not go through: what is staged is not what was meant */
 };
+
+static uint64_t content_size(const struct stage *stage)
+{
+	if (stage->fd >= 0)
+		return stage->size;
+	return stage->content ? view_size(stage->content) : 0;
+}
+
+/* With the lock held, or nobody else there: attributes show the state as it is now. */
+static void show(struct stage *stage)
+{
+	pthread_mutex_lock(&stage->shown);
+	stage->shown_size = content_size(stage);
+	if (!stage->has_mtime)
+		clock_gettime(CLOCK_REALTIME, &stage->mtime);
+	pthread_mutex_unlock(&stage->shown);
+}
 
 struct stage *stage_new(struct layer *layer, struct view *content)
 {
@@ -30,10 +52,12 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 
 	if (!stage)
 		return NULL;
+	pthread_mutex_init(&stage->shown, NULL);
 	pthread_mutex_init(&stage->lock, NULL);
 	stage->layer = layer;
 	stage->content = view_ref(content);
 	stage->fd = -1;
+	show(stage);
 	return stage;
 }
 
@@ -47,6 +71,7 @@ static void discard(struct stage *stage)
 	}
 	stage->fd = -1;
 	stage->size = 0;
+	stage->failed = 0;
 }
 
 void stage_free(struct stage *stage)
@@ -55,6 +80,7 @@ void stage_free(struct stage *stage)
 		return;
 	discard(stage);
 	pthread_mutex_destroy(&stage->lock);
+	pthread_mutex_destroy(&stage->shown);
 	free(stage);
 }
 
@@ -91,13 +117,6 @@ static int copy_content(struct stage *stage, int fd, uint64_t size)
 	}
 	free(bytes);
 	return rc;
-}
-
-static uint64_t content_size(const struct stage *stage)
-{
-	if (stage->fd >= 0)
-		return stage->size;
-	return stage->content ? view_size(stage->content) : 0;
 }
 
 /* With the lock held: there is a file, with the first keep bytes of the content. */
@@ -142,7 +161,10 @@ int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offse
 		stage->written = true;
 		if (offset + n > stage->size)
 			stage->size = offset + n;
+	} else {
+		stage->failed = rc;
 	}
+	show(stage);
 	pthread_mutex_unlock(&stage->lock);
 	return rc;
 }
@@ -176,6 +198,7 @@ int stage_truncate(struct stage *stage, uint64_t size)
 			stage->written = true;
 		}
 	}
+	show(stage);
 	pthread_mutex_unlock(&stage->lock);
 	return rc;
 }
@@ -195,33 +218,27 @@ uint64_t stage_size(struct stage *stage)
 {
 	uint64_t size;
 
-	pthread_mutex_lock(&stage->lock);
-	size = content_size(stage);
-	pthread_mutex_unlock(&stage->lock);
+	pthread_mutex_lock(&stage->shown);
+	size = stage->shown_size;
+	pthread_mutex_unlock(&stage->shown);
 	return size;
 }
 
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime)
 {
-	pthread_mutex_lock(&stage->lock);
+	pthread_mutex_lock(&stage->shown);
 	stage->mtime = *mtime;
 	stage->has_mtime = true;
-	pthread_mutex_unlock(&stage->lock);
+	pthread_mutex_unlock(&stage->shown);
 }
 
 struct timespec stage_mtime(struct stage *stage)
 {
 	struct timespec mtime;
-	struct stat stat;
 
-	pthread_mutex_lock(&stage->lock);
-	if (stage->has_mtime)
-		mtime = stage->mtime;
-	else if (stage->fd >= 0 && fstat(stage->fd, &stat) == 0)
-		mtime = stat.st_mtim;
-	else
-		clock_gettime(CLOCK_REALTIME, &mtime);
-	pthread_mutex_unlock(&stage->lock);
+	pthread_mutex_lock(&stage->shown);
+	mtime = stage->mtime;
+	pthread_mutex_unlock(&stage->shown);
 	return mtime;
 }
 
@@ -243,13 +260,14 @@ static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 	return got >= 0 && (size_t)got == n ? 0 : -EIO;
 }
 
-static int make_durable(const struct stage *stage)
+static int make_durable(struct stage *stage)
 {
-	const struct timespec times[2] = { stage->mtime, stage->mtime };
+	const struct timespec mtime = stage_mtime(stage);
+	const struct timespec times[2] = { mtime, mtime };
 
-	if (stage->has_mtime && futimens(stage->fd, times) < 0)
+	if (futimens(stage->fd, times) < 0 || fsync(stage->fd) < 0)
 		return -errno;
-	return fsync(stage->fd) < 0 ? -errno : 0;
+	return 0;
 }
 
 int stage_commit(struct stage *stage, const struct stage_commit *commit)
@@ -259,7 +277,7 @@ int stage_commit(struct stage *stage, const struct stage_commit *commit)
 	int rc;
 
 	pthread_mutex_lock(&stage->lock);
-	rc = open_file(stage, UINT64_MAX);
+	rc = stage->failed ? stage->failed : open_file(stage, UINT64_MAX);
 	staged.size = stage->size;
 	if (rc == 0)
 		rc = commit->check(commit->context, &staged);
@@ -276,6 +294,7 @@ int stage_commit(struct stage *stage, const struct stage_commit *commit)
 			rc = errno ? -errno : -EIO;
 		}
 	}
+	show(stage);
 	pthread_mutex_unlock(&stage->lock);
 	return rc;
 }
