@@ -22,8 +22,7 @@ void stage_free(struct stage *stage); /* what was not put in force is gone; NULL
 void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
 
-/* Like the calls of the same names. -EIO, -ENOSPC and what else the disk says. size and time never
- * wait for the disk. */
+/* Like the calls of the same names. -EIO, -ENOSPC and what else the disk says. */
 int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset);
 ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset);
 int stage_truncate(struct stage *stage, uint64_t size);
@@ -38,8 +37,8 @@ struct timespec stage_mtime(struct stage *stage);
  * close a descriptor between the two. */
 bool stage_written(struct stage *stage);
 
-/* Check what is staged, unless a write to it has failed, and put it in force: check(context, source)
- * looks at the bytes, keep(context, number) takes the durable stage file and returns the view of
+/* Check what is staged, unless a write to it has failed, and put it in force: check(context,
+ * source) looks at the bytes, keep(context, number) takes the durable stage file and returns the view of
  * what is now the content, or NULL with errno set. Nothing is written meanwhile. Returns 0 or
  * -errno; then the stage stays as it is. */
 struct stage_commit {
