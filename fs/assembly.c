@@ -114,8 +114,6 @@ static int write_to(struct assembly *assembly, struct view *view, const char *pa
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
 			    struct error *err)
 {
-	const char *base = backing_path(assembly->model->base);
-	const int directory = (int)(strrchr(base, '/') - base + 1);
 	int rc = -EEXIST;
 
 	if (assembly->output) {
@@ -127,7 +125,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%d", i);
-		if (snprintf(path, PATH_MAX, "%.*s%s.grafted%s.gguf", directory, base,
+		if (snprintf(path, PATH_MAX, "%s/%s.grafted%s.gguf", assembly->model->directory,
 			     assembly->model->name, number) >= PATH_MAX)
 			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
 					 "the default name is too long");

@@ -29,6 +29,17 @@ static char *stem_of(const char *path)
 	return strdup(file);
 }
 
+/* Of the name as given: what it may link to lies in some cache where nobody looks. */
+static char *directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+	char *directory = parent ? realpath(parent, NULL) : NULL;
+
+	free(parent);
+	return directory;
+}
+
 static int refuse_shard(const struct gguf *gguf, struct error *err)
 {
 	const struct kv *count = gguf_find(gguf, "split.count");
@@ -187,7 +198,8 @@ struct model *model_open(const struct options *options, struct log *log, struct 
 	if (rc == 0)
 		rc = arrange(model, err);
 	model->name = stem_of(options->model);
-	if (rc == 0 && !model->name)
+	model->directory = directory_of(options->model);
+	if (rc == 0 && (!model->name || !model->directory))
 		rc = out_of_memory(err);
 	if (rc == 0 && !options->read_only)
 		rc = take_up_layer(model, err);
@@ -214,6 +226,7 @@ void model_close(struct model *model)
 	gguf_free(model->gguf);
 	backing_unref(model->base);
 	pthread_mutex_destroy(&model->commit);
+	free(model->directory);
 	free(model->name);
 	free(model);
 }

@@ -20,7 +20,8 @@ struct organ_place {
 
 struct model {
 	/* Set by model_open() and not changed afterwards. */
-	char *name; /* the base's file name without ".gguf" */
+	char *name;	 /* the base's file name, as given, without ".gguf" */
+	char *directory; /* in which that name stands, absolute */
 	struct backing *base;
 	struct gguf *gguf;
 	struct organ_place *places; /* one a tensor */

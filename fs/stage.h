@@ -37,10 +37,10 @@ struct timespec stage_mtime(struct stage *stage);
  * close a descriptor between the two. */
 bool stage_written(struct stage *stage);
 
-/* Check what is staged, unless a write to it has failed, and put it in force: check(context,
- * source) looks at the bytes, keep(context, number) takes the durable stage file and returns the view of
- * what is now the content, or NULL with errno set. Nothing is written meanwhile. Returns 0 or
- * -errno; then the stage stays as it is. */
+/* Check what is staged, unless a write to it has failed, and put it in force.
+ * check(context, source) looks at the bytes. keep(context, number) takes the durable stage file and
+ * returns the view of what is now the content, or NULL with errno set. Nothing is written
+ * meanwhile. Returns 0 or -errno; then the stage stays as it is. */
 struct stage_commit {
 	int (*check)(void *context, const struct source *source);
 	struct view *(*keep)(void *context, unsigned number);
