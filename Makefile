@@ -26,7 +26,8 @@ INSTALL := install
 
 ## objects
 
-GGUF := error types names arena cursor reader reader_tensors anatomy organ layout
+GGUF := error types names arena cursor reader reader_tensors anatomy organ layout dequant \
+	dequant_simple dequant_k dequant_iq
 FS := log io backing view buffers pool json slots paths fingerprint layer stage graft files manifest \
 	manifest_metadata texts model caller assemble assembly nodes handles writers generated fs options session \
 	ops ops_loop ops_node ops_dir ops_file ops_write ops_xattr

@@ -9,6 +9,7 @@
  *	anatomy		a tensor's class, block and file name by its name
  *	organ		the organ file
  *	layout		the plan of an assembled GGUF
+ *	dequant dequant_*	the values in a tensor's blocks
  *
  * fs/		the filesystem; each module uses those above it
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
