@@ -31,8 +31,10 @@ GGUF := error types names arena cursor reader reader_tensors anatomy organ layou
 FS := log io backing view buffers pool json slots paths fingerprint layer stage graft files manifest \
 	manifest_metadata texts model caller assemble assembly nodes handles writers generated fs options session \
 	ops ops_loop ops_node ops_dir ops_file ops_write ops_xattr
+MEASURE := sample radix distribution haar zmeasure
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 FS_OBJECTS := $(FS:%=$B/fs/%.o)
+MEASURE_OBJECTS := $(MEASURE:%=$B/measure/%.o)
 
 .PHONY: all
 all: $B/organfs	## build organfs
@@ -44,7 +46,7 @@ $B/flags: FORCE
 		echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' > $@
 FORCE:
 
-# gguf/ sees nothing but itself and libc.
+# gguf/ and measure/ see nothing but themselves and libc.
 $B/gguf/%.o: INC = -I$B/gguf
 $B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' \
 	$(shell pkg-config --cflags $(PACKAGES))
@@ -59,6 +61,7 @@ $B/gguf/anatomy_table.inc: gguf/anatomy_table.awk gguf/tensor_classes.tsv
 	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > $@.new && mv $@.new $@
 
 $B/libgguf.a: $(GGUF_OBJECTS)
+$B/libmeasure.a: $(MEASURE_OBJECTS)
 $B/libfs.a: $(FS_OBJECTS)
 %.a:
 	rm -f $@ && $(AR) rcs $@ $^
@@ -75,12 +78,15 @@ $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a
 # of that folder, so that a dependency upwards does not link.
 UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
-UNIT_FS := $(filter-out $(UNIT_GGUF),$(UNIT))
+UNIT_MEASURE := $(foreach t,$(UNIT),$(if $(wildcard measure/$(t:test_%=%).c),$t))
+UNIT_FS := $(filter-out $(UNIT_GGUF) $(UNIT_MEASURE),$(UNIT))
 UNIT_HELP := $B/tests/unit/mkgguf.o
 # The k-th allocation fails on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
+$(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libmeasure.a $B/libgguf.a
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash) -lm
 $(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs cmocka)
 

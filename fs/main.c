@@ -11,6 +11,10 @@
  *	layout		the plan of an assembled GGUF
  *	dequant dequant_*	the values in a tensor's blocks
  *
+ * measure/	numbers in, numbers out; knows neither GGUF nor files
+ *	sample		which values of a tensor are looked at
+ *	zmeasure	θ and its indicators; on distribution, haar, radix
+ *
  * fs/		the filesystem; each module uses those above it
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
  *	backing view	a file on disk; the content of one file of the mount, as segments
