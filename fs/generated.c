@@ -41,7 +41,7 @@ struct generated *generated_new(struct model *model, struct log *log, struct ass
 	generated->log = log;
 	generated->assembly = assembly;
 	generated->nodes = nodes;
-	for (int kind = 0; kind < GENERATED_KINDS; kind++)
+	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++)
 		pthread_mutex_init(&generated->current[kind].lock, NULL);
 	return generated;
 }
@@ -50,7 +50,7 @@ void generated_free(struct generated *generated)
 {
 	if (!generated)
 		return;
-	for (int kind = 0; kind < GENERATED_KINDS; kind++) {
+	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++) {
 		nodes_put(generated->nodes, generated->current[kind].node);
 		pthread_mutex_destroy(&generated->current[kind].lock);
 	}

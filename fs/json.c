@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - see json.h. */
 #include "fs/json.h"
-#include "gguf/reader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,7 +40,7 @@ static cJSON *json_float(double value, int digits, int most_digits, bool single)
 	return cJSON_CreateRaw(text);
 }
 
-static cJSON *json_integer(int type, uint64_t scalar)
+static cJSON *json_integer(enum kv_type type, uint64_t scalar)
 {
 	const unsigned unused = 64 - 8 * kv_type_size(type);
 	const bool is_signed = type == KV_I8 || type == KV_I16 || type == KV_I32 || type == KV_I64;
@@ -54,7 +53,7 @@ static cJSON *json_integer(int type, uint64_t scalar)
 	return cJSON_CreateRaw(text);
 }
 
-cJSON *json_scalar(int type, uint64_t scalar)
+cJSON *json_scalar(enum kv_type type, uint64_t scalar)
 {
 	const uint32_t low = (uint32_t)scalar;
 	double wide;

@@ -5,6 +5,8 @@
 #ifndef FS_JSON_H
 #define FS_JSON_H
 
+#include "gguf/reader.h"
+
 #include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,8 +14,8 @@
 void json_add_unsigned(cJSON *object, const char *key, uint64_t value);
 void json_add_signed(cJSON *object, const char *key, int64_t value);
 
-/* The value of a metadata scalar: enum kv_type type, its little-endian bytes in scalar. */
-cJSON *json_scalar(int type, uint64_t scalar);
+/* The value of a metadata scalar: its little-endian bytes in scalar. */
+cJSON *json_scalar(enum kv_type type, uint64_t scalar);
 
 /* Text of n bytes, in which what is no UTF-8, and NUL, stands as U+FFFD. */
 cJSON *json_text(const char *bytes, size_t n);

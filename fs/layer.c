@@ -30,7 +30,7 @@ struct layer {
 
 static void empty_layer(int dir)
 {
-	for (int klass = 0; klass < CLASSES; klass++)
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		paths_empty(dir, class_name(klass));
 	paths_empty(dir, ".stage");
 }
@@ -311,7 +311,7 @@ static void each_file(struct layer *layer, int dir, enum organ_class klass, cons
 
 void layer_each(struct layer *layer, layer_found *found, void *context)
 {
-	for (int klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
+	for (enum organ_class klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
 		const int fd = open_class(layer, klass, false);
 		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
 		const struct dirent *entry;
@@ -347,7 +347,7 @@ int layer_drop(struct layer *layer)
 
 static bool is_empty(const struct layer *layer)
 {
-	for (int klass = 0; klass < CLASSES; klass++)
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0)
 			return false;
 	return true;

@@ -40,7 +40,7 @@ void log_free(struct log *log)
 	free(log);
 }
 
-static char *make_line(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static char *make_line(const char *format, va_list args)
 {
 	char *message, *line, stamp[32];
 	const time_t now = time(NULL);

@@ -27,7 +27,7 @@ static void add_up(struct model *model, const struct snapshot *snapshot, struct 
 		klass->parameters += elements;
 		klass->bytes += organ.data_size;
 	}
-	for (int klass = 0; klass < CLASSES; klass++) {
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		all->tensors += classes[klass].tensors;
 		all->parameters += classes[klass].parameters;
 		all->bytes += classes[klass].bytes;
@@ -79,7 +79,7 @@ static cJSON *describe_classes(const struct sums classes[CLASSES])
 {
 	cJSON *object = cJSON_CreateObject();
 
-	for (int klass = 0; klass < CLASSES; klass++) {
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		cJSON *sums = cJSON_AddObjectToObject(object, class_name(klass));
 
 		json_add_unsigned(sums, "tensors", classes[klass].tensors);

@@ -105,7 +105,7 @@ static int sort_into_classes(struct model *model)
 		model->places[i].block = anatomy_block(t->name, t->name_length);
 		model->n_members[model->places[i].klass]++;
 	}
-	for (int klass = 0; klass < CLASSES; klass++) {
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		model->members[klass] = calloc(model->n_members[klass] + 1u, sizeof(uint32_t));
 		model->files[klass] = names_new(model->n_members[klass]);
 		if (!model->members[klass] || !model->files[klass])
@@ -217,7 +217,7 @@ void model_close(struct model *model)
 		return;
 	layer_close(model->layer);
 	slots_free(model->slots);
-	for (int klass = 0; klass < CLASSES; klass++) {
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		names_free(model->files[klass]);
 		free(model->members[klass]);
 	}

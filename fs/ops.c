@@ -102,17 +102,17 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	return node->kind == NODE_STAGE ? 0 : FOREVER;
 }
 
-static bool is_listed_class(const struct fs *fs, int klass)
+static bool is_listed_class(const struct fs *fs, enum organ_class klass)
 {
 	return klass <= CLASS_NORM || fs->model->n_members[klass];
 }
 
 static struct node *find_in_root(struct fs *fs, const char *name, int *rc)
 {
-	for (int klass = 0; klass < CLASSES; klass++)
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(fs, klass))
 			return nodes_get(fs->nodes, INODE_CLASS + (uint64_t)klass);
-	for (int kind = 0; kind < GENERATED_KINDS; kind++)
+	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++)
 		if (strcmp(name, generated_name(kind)) == 0)
 			return generated_node(fs->generated, kind, rc);
 	return NULL;

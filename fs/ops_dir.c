@@ -47,7 +47,7 @@ static void list_organ(struct fs *fs, uint32_t tensor, struct listed *entry)
 /* What follows "." and ".." in the root: the classes that are there, then the generated files. */
 static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 {
-	for (int klass = 0; klass < CLASSES; klass++) {
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		if (klass > CLASS_NORM && !fs->model->n_members[klass])
 			continue;
 		if (place-- == 0) {

@@ -30,6 +30,12 @@ struct parsed {
 
 enum { KEY_DROP };
 
+/* UINT_MAX says that it is handed to take(). */
+#define DROPPED(template)                    \
+	{                                    \
+		template, UINT_MAX, KEY_DROP \
+	}
+
 static const struct fuse_opt templates[] = {
 	OPTION("-h", help),
 	OPTION("--help", help),
@@ -47,22 +53,22 @@ static const struct fuse_opt templates[] = {
 	{ "umask=%s", offsetof(struct parsed, umask), 0 },
 	{ "threads=%s", offsetof(struct parsed, threads), 0 },
 	/* What mount(8) and fstab add that says nothing to this filesystem. */
-	FUSE_OPT_KEY("defaults", KEY_DROP),
-	FUSE_OPT_KEY("auto", KEY_DROP),
-	FUSE_OPT_KEY("noauto", KEY_DROP),
-	FUSE_OPT_KEY("nofail", KEY_DROP),
-	FUSE_OPT_KEY("_netdev", KEY_DROP),
-	FUSE_OPT_KEY("user", KEY_DROP),
-	FUSE_OPT_KEY("users", KEY_DROP),
-	FUSE_OPT_KEY("dev", KEY_DROP),
-	FUSE_OPT_KEY("nodev", KEY_DROP),
-	FUSE_OPT_KEY("suid", KEY_DROP),
-	FUSE_OPT_KEY("nosuid", KEY_DROP),
-	FUSE_OPT_KEY("exec", KEY_DROP),
-	FUSE_OPT_KEY("noexec", KEY_DROP),
-	FUSE_OPT_KEY("atime", KEY_DROP),
-	FUSE_OPT_KEY("noatime", KEY_DROP),
-	FUSE_OPT_KEY("relatime", KEY_DROP),
+	DROPPED("defaults"),
+	DROPPED("auto"),
+	DROPPED("noauto"),
+	DROPPED("nofail"),
+	DROPPED("_netdev"),
+	DROPPED("user"),
+	DROPPED("users"),
+	DROPPED("dev"),
+	DROPPED("nodev"),
+	DROPPED("suid"),
+	DROPPED("nosuid"),
+	DROPPED("exec"),
+	DROPPED("noexec"),
+	DROPPED("atime"),
+	DROPPED("noatime"),
+	DROPPED("relatime"),
 	FUSE_OPT_END,
 };
 

@@ -64,7 +64,7 @@ static void as_long_as_nothing_changes_it_is_one_node(void **state)
 {
 	struct scene scene = open_scene(state);
 
-	for (int kind = 0; kind < GENERATED_KINDS; kind++)
+	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++)
 		assert_true(ino_of(&scene, kind) == ino_of(&scene, kind));
 	close_scene(&scene);
 }

@@ -167,7 +167,7 @@ static void numbers_are_valid_json(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 2000; i++) {
-		for (int type = 0; type < KV_TYPES; type++) {
+		for (enum kv_type type = 0; type < KV_TYPES; type++) {
 			char *text;
 			cJSON *back;
 

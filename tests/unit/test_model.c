@@ -74,7 +74,7 @@ static void tensors_of_one_short_name_keep_their_exact_ones(void **state)
 	assert_string_equal(o.model->places[3].name, "blk_0_ffn_gate");
 	for (uint32_t i = 0; i < 4; i++)
 		assert_true(finds(o.model, o.model->places[i].klass, o.model->places[i].name, i));
-	for (int klass = 0; klass < CLASSES; klass++)
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		assert_true(finds_nothing(o.model, klass, "blk_0_ffn_up"));
 	close_model(&o);
 }
