@@ -30,7 +30,7 @@ GGUF := error types names arena cursor reader reader_tensors anatomy organ layou
 	dequant_simple dequant_k dequant_iq
 FS := log io backing view buffers pool json slots paths fingerprint layer stage graft files manifest \
 	manifest_metadata texts model caller assemble assembly nodes handles writers generated fs options session \
-	ops ops_loop ops_node ops_dir ops_file ops_write ops_xattr
+	ops ops_loop ops_node ops_dir ops_file ops_write ops_edit ops_xattr
 MEASURE := sample radix distribution haar zmeasure
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 FS_OBJECTS := $(FS:%=$B/fs/%.o)

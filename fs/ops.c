@@ -48,6 +48,14 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.flush = op_flush,
 	.fsync = op_fsync,
 
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.symlink = op_symlink,
+	.link = op_link,
+	.unlink = op_remove,
+	.rmdir = op_remove,
+	.rename = op_rename,
+
 	.getxattr = op_getxattr,
 	.listxattr = op_listxattr,
 	.setxattr = op_setxattr,
