@@ -31,7 +31,7 @@ GGUF := error types names arena cursor reader reader_tensors anatomy organ layou
 FS := log io backing view buffers pool json slots paths fingerprint layer stage graft files manifest \
 	manifest_metadata texts model caller assemble assembly nodes handles writers generated fs options session \
 	ops ops_loop ops_node ops_dir ops_file ops_write ops_edit ops_xattr
-MEASURE := sample radix distribution haar zmeasure
+MEASURE := sample radix moments distribution score zmeasure zstream
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 FS_OBJECTS := $(FS:%=$B/fs/%.o)
 MEASURE_OBJECTS := $(MEASURE:%=$B/measure/%.o)
@@ -46,7 +46,7 @@ $B/flags: FORCE
 		echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' > $@
 FORCE:
 
-# gguf/ and measure/ see nothing but themselves and libc.
+# gguf/ sees nothing but itself and libc, measure/ nothing but itself, libc and libm.
 $B/gguf/%.o: INC = -I$B/gguf
 $B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' \
 	$(shell pkg-config --cflags $(PACKAGES))
@@ -74,8 +74,8 @@ $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a
 
 ## check
 
-# Unit tests mirror modules: tests/unit/test_X.c is for gguf/X.c or fs/X.c and links the archive
-# of that folder, so that a dependency upwards does not link.
+# Unit tests mirror modules: tests/unit/test_X.c is for gguf/X.c, measure/X.c or fs/X.c and links the
+# archive of that folder, so that a dependency upwards does not link.
 UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
 UNIT_MEASURE := $(foreach t,$(UNIT),$(if $(wildcard measure/$(t:test_%=%).c),$t))
@@ -85,8 +85,8 @@ UNIT_HELP := $B/tests/unit/mkgguf.o
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
-$(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libmeasure.a $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash) -lm
+$(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka) -lm
 $(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs cmocka)
 
@@ -135,6 +135,12 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 .PHONY: bench
 bench: $B/organfs	## speed, as ratios within one run
 	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/run
+
+$B/tests/bench/zmeasure: $B/tests/bench/zmeasure.o $B/libmeasure.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
+.PHONY: bench-zmeasure
+bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
+	@$<
 
 ## demo
 

@@ -13,7 +13,8 @@
  *
  * measure/	numbers in, numbers out; knows neither GGUF nor files
  *	sample		which values of a tensor are looked at
- *	zmeasure	θ and its indicators; on distribution, haar, radix
+ *	zmeasure zstream	θ and its indicators, of a sample and of all values; on
+ *	moments distribution score radix
  *
  * fs/		the filesystem; each module uses those above it
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes

@@ -1,134 +1,168 @@
 /* SPDX-License-Identifier: MIT */
-/* distribution.c - see distribution.h. The function is linear between knots, which come in order,
- * so that quantiles and bins are read off as they pass by and no knot is kept. */
+/* distribution.c - see distribution.h. */
 #include "distribution.h"
 
 #include <math.h>
+#include <string.h>
 
-#define TRIM	 0.001
-#define BINS	 64
-#define SPACINGS 64
-#define GAP	 (1.0 / 8.0) /* of the range */
+#define TRIM 0.001
+#define GAP  (1.0 / 8.0)
 
-/* A pass along the distribution function. */
-struct pass {
-	double low, high; /* the range */
-	bool begun;
-	double value, mass; /* of the last knot */
-	/* What is read off. */
-	int quantile, edge;		/* the next one */
-	double quantiles[SPACINGS + 1]; /* values */
-	double edges[BINS - 1];		/* masses below */
+uint64_t distribution_lowest_rank(uint64_t n)
+{
+	return (uint64_t)floor(TRIM * (double)(n - 1));
+}
+
+static double quantile_share(unsigned i)
+{
+	return TRIM + (1.0 - 2.0 * TRIM) * i / DISTRIBUTION_SPACINGS;
+}
+
+uint64_t distribution_quantile_rank(uint64_t n, unsigned i)
+{
+	const uint64_t rank = (uint64_t)floor(quantile_share(i) * (double)n);
+
+	return rank < n ? rank : n - 1;
+}
+
+double distribution_edge(const struct distribution *d, unsigned i)
+{
+	return d->lo + (d->hi - d->lo) * (i + 1) / DISTRIBUTION_BINS;
+}
+
+static void look_ahead(struct distribution *d)
+{
+	d->next_edge = INFINITY;
+	d->next_rank = UINT64_MAX;
+	if (d->edges < DISTRIBUTION_BINS - 1)
+		d->next_edge = distribution_edge(d, d->edges);
+	if (d->found <= DISTRIBUTION_SPACINGS)
+		d->next_rank = distribution_quantile_rank(d->n, d->found);
+}
+
+void distribution_begin(struct distribution *d, uint64_t n, double lo, double hi)
+{
+	memset(d, 0, sizeof(*d));
+	d->n = n;
+	d->lo = lo;
+	d->hi = hi;
+	look_ahead(d);
+}
+
+/* F at a distinct value. */
+static double cdf_at(const struct distribution *d, const struct atom *atom)
+{
+	return ((double)(atom->below + atom->ties) - 0.5 * (double)atom->ties) / (double)d->n;
+}
+
+/* F between two neighbours: a straight line, or one up to the flat part and one after it. */
+struct piece {
+	double x0, f0, x1, f1;
 };
 
-static double quantile_mass(int k)
+static bool is_wide(const struct distribution *d, const struct atom *a, const struct atom *b)
 {
-	return TRIM + (1.0 - 2.0 * TRIM) * k / SPACINGS;
+	return b->value - a->value > GAP * (d->hi - d->lo);
 }
 
-static double edge_value(const struct pass *pass, int k)
+static struct piece before_flat(const struct distribution *d, const struct atom *a,
+				const struct atom *b)
 {
-	return pass->low + (pass->high - pass->low) * (k + 1) / BINS;
+	if (!is_wide(d, a, b))
+		return (struct piece){ a->value, cdf_at(d, a), b->value, cdf_at(d, b) };
+	return (struct piece){ a->value, cdf_at(d, a), a->value + 0.5 * (GAP * (d->hi - d->lo)),
+			       (double)(a->below + a->ties) / (double)d->n };
 }
 
-/* The smallest value at which the function reaches each mass; before the first knot it is that. */
-static void read_quantiles(struct pass *pass, double value, double mass)
+static struct piece after_flat(const struct distribution *d, const struct atom *a,
+			       const struct atom *b)
 {
-	for (; pass->quantile <= SPACINGS && quantile_mass(pass->quantile) <= mass;
-	     pass->quantile++) {
-		const double wanted = quantile_mass(pass->quantile) - pass->mass;
+	if (!is_wide(d, a, b))
+		return before_flat(d, a, b);
+	return (struct piece){ b->value - 0.5 * (GAP * (d->hi - d->lo)),
+			       (double)(a->below + a->ties) / (double)d->n, b->value,
+			       cdf_at(d, b) };
+}
 
-		pass->quantiles[pass->quantile] =
-			!pass->begun ? value
-				     : pass->value +
-					       (value - pass->value) * wanted / (mass - pass->mass);
+static double cdf_between(const struct distribution *d, const struct atom *a, const struct atom *b,
+			  double x)
+{
+	struct piece p = before_flat(d, a, b);
+
+	if (x >= p.x1)
+		p = after_flat(d, a, b);
+	if (x < p.x0)
+		return p.f0;
+	return (p.f1 - p.f0) / (p.x1 - p.x0) * (x - p.x0) + p.f0;
+}
+
+/* The smallest x with F(x) >= share, for F(a) < share <= F(b). */
+static double quantile_between(const struct distribution *d, const struct atom *a,
+			       const struct atom *b, double share)
+{
+	struct piece p = before_flat(d, a, b);
+
+	if (share > p.f1)
+		p = after_flat(d, a, b);
+	return p.x0 + (p.x1 - p.x0) * (share - p.f0) / (p.f1 - p.f0);
+}
+
+void distribution_add(struct distribution *d, double value, uint64_t below, uint64_t ties)
+{
+	const struct atom atom = { value, below, ties }, *last = &d->last;
+	const bool first = last->ties == 0;
+	const double cdf = cdf_at(d, &atom);
+
+	for (; value > d->next_edge; look_ahead(d)) {
+		d->cdf[d->edges] = first ? cdf : cdf_between(d, last, &atom, d->next_edge);
+		d->edges++;
 	}
-}
+	for (; d->found <= DISTRIBUTION_SPACINGS && cdf >= quantile_share(d->found);
+	     look_ahead(d)) {
+		const double share = quantile_share(d->found);
 
-static void read_edges(struct pass *pass, double value, double mass)
-{
-	for (; pass->edge < BINS - 1 && edge_value(pass, pass->edge) < value; pass->edge++) {
-		const double beyond = edge_value(pass, pass->edge) - pass->value;
-
-		pass->edges[pass->edge] =
-			!pass->begun
-				? mass
-				: pass->mass + (mass - pass->mass) / (value - pass->value) * beyond;
+		d->quantiles[d->found] = first ? value : quantile_between(d, last, &atom, share);
+		d->found++;
 	}
+	d->last = atom;
 }
 
-static void knot(struct pass *pass, double value, double mass)
+void distribution_end(struct distribution *d)
 {
-	read_quantiles(pass, value, mass);
-	read_edges(pass, value, mass);
-	pass->begun = true;
-	pass->value = value;
-	pass->mass = mass;
+	while (d->edges < DISTRIBUTION_BINS - 1)
+		d->cdf[d->edges++] = cdf_at(d, &d->last);
+	while (d->found <= DISTRIBUTION_SPACINGS)
+		d->quantiles[d->found++] = d->last.value;
 }
 
-/* All knots, with two more in every gap that is too wide, between which the function is level. */
-static void walk(struct pass *pass, const float *sorted, size_t n)
+double distribution_entropy(const struct distribution *d)
 {
-	const double gap = GAP * (pass->high - pass->low);
-	size_t end;
+	double entropy = 0.0, from = 0.0;
 
-	for (size_t i = 0; i < n; i = end) {
-		const double value = (double)sorted[i], below = (double)i / (double)n;
-
-		for (end = i + 1; end < n && sorted[end] == sorted[i]; end++)
-			;
-		if (pass->begun && value - (double)sorted[i - 1] > gap) {
-			knot(pass, (double)sorted[i - 1] + 0.5 * gap, below);
-			knot(pass, value - 0.5 * gap, below);
-		}
-		knot(pass, value, ((double)end - 0.5 * (double)(end - i)) / (double)n);
-	}
-	/* Beyond the last knot the function is constant. */
-	while (pass->quantile <= SPACINGS)
-		pass->quantiles[pass->quantile++] = pass->value;
-	while (pass->edge < BINS - 1)
-		pass->edges[pass->edge++] = pass->mass;
-}
-
-static double entropy_of(const struct pass *pass)
-{
-	double entropy = 0.0;
-
-	for (int bin = 0; bin < BINS; bin++) {
-		const double upper = bin < BINS - 1 ? pass->edges[bin] : 1.0;
-		const double mass = upper - (bin ? pass->edges[bin - 1] : 0.0);
+	for (unsigned i = 0; i < DISTRIBUTION_BINS; i++) {
+		const double to = i < DISTRIBUTION_BINS - 1 ? d->cdf[i] : 1.0;
+		const double mass = to - from;
 
 		if (mass > 0.0)
 			entropy -= mass * log(mass);
+		from = to;
 	}
-	return entropy / log(BINS);
+	return entropy / log(DISTRIBUTION_BINS);
 }
 
-/* Spacings of quantiles of a sample vary by themselves, by 64/n; that part is taken out. */
-static double spacing_of(const struct pass *pass, size_t n)
+/* Spacings of n / 64 points vary by chance: 64 / n is the square of the coefficient of variation
+ * that those of uniform noise have, and what is independent multiplies as 1 + cv^2. */
+double distribution_spacing(const struct distribution *d)
 {
-	const double mean = (pass->quantiles[SPACINGS] - pass->quantiles[0]) / SPACINGS;
-	double square = 0.0;
+	double spacing[DISTRIBUTION_SPACINGS], mean = 0.0, variance = 0.0, square;
 
-	for (int k = 0; k < SPACINGS; k++) {
-		const double d = pass->quantiles[k + 1] - pass->quantiles[k] - mean;
-
-		square += d * d;
+	for (unsigned i = 0; i < DISTRIBUTION_SPACINGS; i++) {
+		spacing[i] = d->quantiles[i + 1] - d->quantiles[i];
+		mean += spacing[i] / DISTRIBUTION_SPACINGS;
 	}
-	square = square / SPACINGS / (mean * mean);
-	square = (1.0 + square) / (1.0 + SPACINGS / (double)n) - 1.0;
+	for (unsigned i = 0; i < DISTRIBUTION_SPACINGS; i++)
+		variance += (spacing[i] - mean) * (spacing[i] - mean) / DISTRIBUTION_SPACINGS;
+	square = variance / (mean * mean);
+	square = (1.0 + square) / (1.0 + DISTRIBUTION_SPACINGS / (double)d->n) - 1.0;
 	return square > 0.0 ? sqrt(square) : 0.0;
-}
-
-bool distribution_of(const float *sorted, size_t n, struct distribution *distribution)
-{
-	const size_t trim = (size_t)floor(TRIM * (double)(n - 1));
-	struct pass pass = { .low = (double)sorted[trim], .high = (double)sorted[n - 1 - trim] };
-
-	if (pass.high <= pass.low)
-		return false;
-	walk(&pass, sorted, n);
-	distribution->entropy = entropy_of(&pass);
-	distribution->spacing = spacing_of(&pass, n);
-	return true;
 }

@@ -1,62 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* radix.c - see radix.h. Least significant digit first, digits of eleven bits. */
+/* radix.c - see radix.h. Least significant digit first, three digits of eleven bits, all counted
+ * in the loop that makes the keys. A digit that all keys share costs no pass: values that were 16
+ * bits before they became floats have the lowest one in common. */
 #include "radix.h"
 
-#include <string.h>
+#include <stdbool.h>
 
+#define DIGITS	   3
 #define DIGIT_BITS 11
-#define DIGITS	   (1u << DIGIT_BITS)
+#define BUCKETS	   (1u << DIGIT_BITS)
 
-/* The bits of a float as a number that is in the float's order: the sign bit is turned, and all
- * bits of negative numbers, which are the larger the smaller they are. */
-static uint32_t key_of(uint32_t bits)
+static uint32_t digit_of(uint32_t key, unsigned digit)
 {
-	return bits ^ (bits >> 31 ? UINT32_MAX : 0x80000000u);
+	return key >> digit * DIGIT_BITS & (BUCKETS - 1);
 }
 
-static uint32_t bits_of(uint32_t key)
+/* Returns how many keys there are. */
+static size_t make_keys(const float *values, size_t count, uint32_t *keys,
+			uint32_t counts[DIGITS][BUCKETS])
 {
-	return key ^ (key >> 31 ? 0x80000000u : UINT32_MAX);
+	size_t n = 0;
+
+	memset(counts, 0, sizeof(uint32_t[DIGITS][BUCKETS]));
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t key = radix_key(values[i]);
+
+		if (!isfinite(values[i]))
+			continue;
+		keys[n++] = key;
+		for (unsigned d = 0; d < DIGITS; d++)
+			counts[d][digit_of(key, d)]++;
+	}
+	return n;
 }
 
-static void count_digits(const uint32_t *keys, size_t n, size_t counts[3][DIGITS])
+/* Turn the counts of one digit into the place of each bucket's first key. */
+static void counts_to_places(uint32_t counts[BUCKETS])
 {
-	memset(counts, 0, 3 * sizeof(counts[0]));
-	for (size_t i = 0; i < n; i++)
-		for (int pass = 0; pass < 3; pass++)
-			counts[pass][keys[i] >> pass * DIGIT_BITS & (DIGITS - 1)]++;
-	for (int pass = 0; pass < 3; pass++) {
-		size_t sum = 0;
+	uint32_t place = 0;
 
-		for (size_t digit = 0; digit < DIGITS; digit++) {
-			const size_t count = counts[pass][digit];
+	for (unsigned i = 0; i < BUCKETS; i++) {
+		const uint32_t count = counts[i];
 
-			counts[pass][digit] = sum;
-			sum += count;
-		}
+		counts[i] = place;
+		place += count;
 	}
 }
 
-void radix_sort(float *values, size_t n, uint32_t *scratch)
+uint32_t *radix_sort(const float *values, size_t count, uint32_t *keys, uint32_t *other)
 {
-	uint32_t *from = scratch, *to = scratch + n, *swap;
-	size_t places[3][DIGITS];
+	uint32_t places[DIGITS][BUCKETS];
+	const size_t n = make_keys(values, count, keys, places);
 
-	for (size_t i = 0; i < n; i++) {
-		memcpy(&from[i], &values[i], sizeof(from[i]));
-		from[i] = key_of(from[i]);
-	}
-	count_digits(from, n, places);
-	for (int pass = 0; pass < 3; pass++) {
+	for (unsigned d = 0; n > 0 && d < DIGITS; d++) {
+		uint32_t *from = keys;
+
+		if (places[d][digit_of(keys[0], d)] == n)
+			continue;
+		counts_to_places(places[d]);
 		for (size_t i = 0; i < n; i++)
-			to[places[pass][from[i] >> pass * DIGIT_BITS & (DIGITS - 1)]++] = from[i];
-		swap = from;
-		from = to;
-		to = swap;
+			other[places[d][digit_of(from[i], d)]++] = from[i];
+		keys = other;
+		other = from;
 	}
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t bits = bits_of(from[i]);
-
-		memcpy(&values[i], &bits, sizeof(bits));
-	}
+	return keys;
 }

@@ -1,165 +1,145 @@
 /* SPDX-License-Identifier: MIT */
-/* zmeasure.c - see zmeasure.h. The distribution function is distribution.c, the magnitude haar.c.
- * */
-#include "zmeasure.h"
-#include "distribution.h"
-#include "haar.h"
+/* zmeasure.c - see zmeasure.h. */
+#include "zmeasure_internal.h"
 #include "radix.h"
+#include "score.h"
 
 #include <math.h>
 
-/* Given: at the first value an indicator says noise, at the second signal. */
-#define ENTROPY_NOISE	0.95
-#define ENTROPY_SIGNAL	0.70
-#define ENTROPY_LOWEST	0.30
-#define KURTOSIS_FLAT	(-1.2) /* of the uniform law; down to it flatness is no sharpness */
-#define KURTOSIS_NOISE	(1.0 / 3.0)
-#define KURTOSIS_SIGNAL 3.0
-#define SPACING_NOISE	0.5
-#define SPACING_SIGNAL	1.0
+#define MIN_VALUES   8
+#define LOW_N_VALUES 512
 
-/* Fewer values than this are not measured; fewer than that are measured with a warning. */
-#define VALUES_LEAST 8
-#define VALUES_LOW   512
-
-/* 10 % at noise, 90 % at signal, logistic between and beyond. */
-static double logistic(double x, double noise, double signal)
+const char *zmeasure_status_name(enum zmeasure_status status)
 {
-	const double exponent = -log(9.0) * (2.0 * x - noise - signal) / (signal - noise);
+	static const char *const names[] = {
+		[ZMEASURE_OK] = "ok",	    [ZMEASURE_CONSTANT] = "constant",
+		[ZMEASURE_ZERO] = "zero",   [ZMEASURE_SHORT] = "short",
+		[ZMEASURE_SPIKE] = "spike", [ZMEASURE_NONFINITE] = "nonfinite",
+	};
 
-	return exponent > 700.0 ? 0.0 : 1.0 / (1.0 + exp(exponent));
+	return names[status];
 }
 
-/* The lower flank mirrors the upper one's width: a nearly dead tensor is no structure either. */
-static double entropy_plateau(double entropy)
+bool zmeasure_settle(struct zmeasure *result, const struct moments *moments, uint64_t elements)
 {
-	return logistic(entropy, ENTROPY_NOISE, ENTROPY_SIGNAL) *
-	       logistic(entropy, ENTROPY_LOWEST - (ENTROPY_NOISE - ENTROPY_SIGNAL), ENTROPY_LOWEST);
-}
-
-static double score_entropy(double entropy)
-{
-	return entropy_plateau(entropy) / entropy_plateau(0.5);
-}
-
-/* Excess kurtosis is never below -2, which the law of two points has: it counts as much as 3. */
-static double score_kurtosis(double kurtosis)
-{
-	double effective = kurtosis;
-
-	if (kurtosis < KURTOSIS_FLAT)
-		effective = KURTOSIS_SIGNAL * (KURTOSIS_FLAT - kurtosis) / (KURTOSIS_FLAT + 2.0);
-	if (effective <= 0.0)
-		return 0.0;
-	return logistic(log(effective), log(KURTOSIS_NOISE), log(KURTOSIS_SIGNAL));
-}
-
-static double score_spacing(double spacing)
-{
-	if (spacing <= 0.0)
-		return 0.0;
-	return logistic(log(spacing), log(SPACING_NOISE), log(SPACING_SIGNAL));
-}
-
-/* The length of the vector of scores relative to (1, 1, 1), and its angle. */
-static void combine(struct zmeasure *result)
-{
-	const double e = result->score_entropy, k = result->score_kurtosis;
-	const double s = result->score_spacing;
-	double rest;
-
-	result->signal = sqrt((e * e + k * k + s * s) / 3.0);
-	rest = 1.0 - result->signal * result->signal;
-	result->theta = acos(sqrt(rest > 0.0 ? rest : 0.0)) * (180.0 / M_PI);
-}
-
-static double mean_of(const float *values, size_t n)
-{
-	double sum = 0.0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += (double)values[i];
-	return sum / (double)n;
-}
-
-/* m4 / m2^2 - 3, population moments about the mean. */
-static double kurtosis_of(const float *values, size_t n, double mean)
-{
-	double second = 0.0, fourth = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		const double d = (double)values[i] - mean, square = d * d;
-
-		second += square;
-		fourth += square * square;
+	*result = (struct zmeasure){ .status = ZMEASURE_OK };
+	result->elements = elements;
+	result->sampled = moments->finite + moments->nonfinite;
+	result->nonfinite = moments->nonfinite;
+	result->low_n = moments->finite < LOW_N_VALUES;
+	if (moments->finite == 0) {
+		result->status = ZMEASURE_NONFINITE;
+		result->signal = NAN;
+		result->theta = NAN;
+	} else if (moments->min == moments->max) {
+		result->status = moments->min == 0.0f ? ZMEASURE_ZERO : ZMEASURE_CONSTANT;
+	} else if (moments->finite < MIN_VALUES) {
+		result->status = ZMEASURE_SHORT;
 	}
-	second /= (double)n;
-	fourth /= (double)n;
-	return fourth / (second * second) - 3.0;
+	return result->status != ZMEASURE_OK;
 }
 
-/* Put the finite values first, without -0; returns their number. */
-static size_t keep_finite(const float *values, size_t n, float *kept)
+void zmeasure_conclude(struct zmeasure *result, const struct moments *moments,
+		       const struct distribution *distribution)
 {
-	size_t finite = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		kept[finite] = values[i] + 0.0f;
-		finite += isfinite(values[i]) != 0;
-	}
-	return finite;
-}
-
-/* The reasons not to measure, told by the sorted finite values. */
-static enum zmeasure_status status_of(const float *sorted, size_t n)
-{
-	if (n == 0)
-		return ZMEASURE_NONFINITE;
-	if (sorted[0] == sorted[n - 1])
-		return sorted[0] == 0.0f ? ZMEASURE_ZERO : ZMEASURE_CONSTANT;
-	return n < VALUES_LEAST ? ZMEASURE_SHORT : ZMEASURE_OK;
-}
-
-static void measure_sorted(const float *sorted, size_t n, struct zmeasure *result)
-{
-	struct distribution distribution;
-
-	if (!distribution_of(sorted, n, &distribution)) {
-		result->status = ZMEASURE_SPIKE;
+	result->kurtosis = moments_kurtosis(moments);
+	result->s_kurtosis = score_kurtosis(result->kurtosis);
+	if (distribution) {
+		result->entropy = distribution_entropy(distribution);
+		result->spacing = distribution_spacing(distribution);
+		result->s_entropy = score_entropy(result->entropy);
+		result->s_spacing = score_spacing(result->spacing);
 	} else {
-		result->entropy = distribution.entropy;
-		result->spacing = distribution.spacing;
-		result->score_entropy = score_entropy(result->entropy);
-		result->score_spacing = score_spacing(result->spacing);
+		result->status = ZMEASURE_SPIKE;
 	}
-	result->score_kurtosis = score_kurtosis(result->kurtosis);
-	combine(result);
+	result->signal = score_signal(result->s_entropy, result->s_kurtosis, result->s_spacing);
+	result->theta = score_theta(result->signal);
+	result->has_magnitude = moments_slope(moments, &result->magnitude);
 }
 
-/* The kept values, with one more because what is not finite is written past them, and what sorting
- * them needs. */
+typedef void add_piece(struct moments *moments, const float *piece, size_t count);
+
+static void add_pieces(add_piece *add, struct moments *moments, const float *values, size_t count)
+{
+	for (size_t at = 0; at < count; at += SAMPLE_SPAN)
+		add(moments, values + at, count - at < SAMPLE_SPAN ? count - at : SAMPLE_SPAN);
+}
+
+/* The first place in [from, to) whose key is at least this, or to. */
+static size_t lower_bound(const uint32_t *keys, size_t from, size_t to, uint32_t key)
+{
+	while (from < to) {
+		const size_t middle = from + (to - from) / 2;
+
+		if (keys[middle] < key)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* The first place from here on whose value the distribution has to be told, or the last place. */
+static size_t next_place(const struct distribution *distribution, const uint32_t *keys, size_t from,
+			 size_t n)
+{
+	size_t place = lower_bound(keys, from, n - 1, radix_key_above(distribution->next_edge));
+
+	if (distribution->next_rank < place)
+		place = (size_t)distribution->next_rank;
+	return place > from ? place : from;
+}
+
+/* Most values are skipped: they are next to nothing that is looked for. */
+static void read_sorted(struct distribution *distribution, const uint32_t *keys, size_t n)
+{
+	for (size_t from = 0, end; from < n; from = end) {
+		const size_t place = next_place(distribution, keys, from, n);
+		const size_t start = lower_bound(keys, from, place, keys[place]);
+
+		end = lower_bound(keys, place, n, keys[place] + 1);
+		if (start > from) {
+			const uint32_t before = keys[start - 1];
+			const size_t first = lower_bound(keys, from, start, before);
+
+			distribution_add(distribution, (double)radix_value(before), first,
+					 start - first);
+		}
+		distribution_add(distribution, (double)radix_value(keys[place]), start,
+				 end - start);
+	}
+	distribution_end(distribution);
+}
+
+/* The keys twice: sorting moves them to and fro. */
 size_t zmeasure_scratch(size_t n)
 {
-	return (n + 1) * sizeof(float) + 2 * n * sizeof(uint32_t);
+	return 2 * n * sizeof(uint32_t);
 }
 
 void zmeasure(const float *values, size_t n, uint64_t elements, void *scratch,
 	      struct zmeasure *result)
 {
-	float *kept = scratch;
-	const size_t finite = keep_finite(values, n, kept);
-	const double mean = finite ? mean_of(kept, finite) : 0.0;
+	struct moments moments;
+	struct distribution distribution;
+	const uint32_t *keys;
+	uint64_t lowest, highest;
 
-	*result = (struct zmeasure){
-		.elements = elements, .sampled = n, .nonfinite = n - finite, .low_n = n < VALUES_LOW
-	};
-	radix_sort(kept, finite, (uint32_t *)(void *)(kept + n + 1));
-	result->status = status_of(kept, finite);
-	if (result->status == ZMEASURE_NONFINITE)
-		result->theta = result->signal = NAN;
-	if (result->status != ZMEASURE_OK)
+	moments_init(&moments);
+	add_pieces(moments_add, &moments, values, n);
+	if (zmeasure_settle(result, &moments, elements))
 		return;
-	result->kurtosis = kurtosis_of(kept, finite, mean);
-	result->has_magnitude = haar_slope(values, n, mean, &result->magnitude);
-	measure_sorted(kept, finite, result);
+	moments_centre(&moments);
+	add_pieces(moments_add_centred, &moments, values, n);
+	keys = radix_sort(values, n, scratch, (uint32_t *)scratch + n);
+	lowest = distribution_lowest_rank(moments.finite);
+	highest = moments.finite - 1 - lowest;
+	if (keys[lowest] == keys[highest]) {
+		zmeasure_conclude(result, &moments, NULL);
+		return;
+	}
+	distribution_begin(&distribution, moments.finite, (double)radix_value(keys[lowest]),
+			   (double)radix_value(keys[highest]));
+	read_sorted(&distribution, keys, moments.finite);
+	zmeasure_conclude(result, &moments, &distribution);
 }

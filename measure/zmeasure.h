@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* zmeasure.h - the Z-measure: how far the distribution of a tensor's values is from noise, as an
- * angle θ from 0° (uniform noise) to 90°. Three indicators are scored from 0 to 1, and θ is the
- * angle whose sine is the length of the scores' vector:
+/* zmeasure.h - the Z-measure of a tensor: how far the distribution of its weights is from noise, as
+ * an angle. Three indicators (entropy of the histogram, excess kurtosis, evenness of the sorted
+ * values), each scored between a value that means noise and one that means signal (score.h); their
+ * root mean square is the signal S, theta = arcsin S. The magnitude says how information grows with
+ * the scale at which neighbouring values are averaged: Z = dI/d(ln s) * exp(i * theta).
  *
- *	entropy		Shannon entropy of a histogram of 64 bins / ln 64 (1: uniform)
- *	kurtosis	excess kurtosis (0: Gaussian)
- *	spacing		coefficient of variation of 64 quantile spacings (0: uniform)
- *
- * The shape of the scores, the bins and the trimming are calibrated, not derived; θ describes the
- * distribution of weights and does not grade a model. */
+ * The thresholds, the three indicators and the form of Z come from the Organ Architecture's
+ * description of its measure; bins, trimming and the treatment of ties are chosen here, see
+ * distribution.h. Theta describes a distribution of weights. It does not grade a model. */
 #ifndef MEASURE_ZMEASURE_H
 #define MEASURE_ZMEASURE_H
 
@@ -18,32 +17,36 @@
 
 enum zmeasure_status {
 	ZMEASURE_OK,
-	ZMEASURE_CONSTANT,  /* all values equal: everything 0 */
-	ZMEASURE_ZERO,	    /* all values zero: everything 0 */
-	ZMEASURE_SHORT,	    /* fewer than 8 finite values: everything 0 */
-	ZMEASURE_SPIKE,	    /* 99.8 % of the values are equal: only kurtosis counts */
-	ZMEASURE_NONFINITE, /* no finite value: θ and signal are NaN */
+	ZMEASURE_CONSTANT,  /* all values are equal: every number is 0 */
+	ZMEASURE_ZERO,	    /* all values are 0: every number is 0 */
+	ZMEASURE_SHORT,	    /* fewer than 8 finite values: every number is 0 */
+	ZMEASURE_SPIKE,	    /* 99.8 % are equal: entropy and spacing are 0, kurtosis alone counts */
+	ZMEASURE_NONFINITE, /* no finite value: signal and theta are NaN */
 };
 
 struct zmeasure {
 	enum zmeasure_status status;
 	uint64_t elements;  /* of the tensor */
-	uint64_t sampled;   /* that were looked at */
-	uint64_t nonfinite; /* of these; left out */
-	bool low_n;	    /* fewer than 512 were looked at: θ is uncertain by 2° and more */
+	uint64_t sampled;   /* values looked at */
+	uint64_t nonfinite; /* of these, not counted otherwise */
+	bool low_n;	    /* fewer than 512 finite values: theta is uncertain by degrees */
 	double entropy, kurtosis, spacing;
-	double score_entropy, score_kurtosis, score_spacing;
-	double signal;	    /* sin θ */
-	double theta;	    /* degrees */
-	bool has_magnitude; /* enough values for two scales */
-	double magnitude;   /* dI/d(ln s), -1/2 to 1/2: 0 for values without order */
+	double s_entropy, s_kurtosis, s_spacing; /* scores, [0, 1] */
+	double signal;				 /* [0, 1] */
+	double theta;				 /* degrees, [0, 90] */
+	double magnitude; /* dI/d(ln s), [-1/2, 1/2]; 0 without has_magnitude */
+	bool has_magnitude;
 };
 
-/* Bytes of scratch that n values need, aligned as malloc() does. */
+/* "ok", "constant", "zero", "short", "spike", "nonfinite" */
+const char *zmeasure_status_name(enum zmeasure_status status);
+
+/* Bytes of scratch that zmeasure() needs for n values, aligned as for uint32_t. */
 size_t zmeasure_scratch(size_t n);
 
-/* Measure n values that were looked at of a tensor of so many elements, in storage order. The
- * values stay as they are. */
+/* Measure a tensor of so many elements by the n values (below 2^32) that its sample holds: the
+ * spans of sample.h, one after the other. The values stay as they are. Any thread may call it with
+ * scratch of its own; it takes some 32 KiB of stack. */
 void zmeasure(const float *values, size_t n, uint64_t elements, void *scratch,
 	      struct zmeasure *result);
 

@@ -1,344 +1,385 @@
 /* SPDX-License-Identifier: MIT */
-/* test_zmeasure.c - measure/zmeasure.c against golden values, closed forms and invariances. The
- * golden values are those of an independent implementation in Python, for inputs made here. */
+/* test_zmeasure.c - measure/zmeasure.c: against tables computed independently (zinputs.h), closed
+ * forms, invariances, and at its edges. */
 #include "unit.h"
 #include "measure/sample.h"
 #include "measure/zmeasure.h"
+#include "zinputs.h"
 
-#include <math.h>
+#include <float.h>
 
-#define MOST 262144
+#define GUARD 0xdeadbeefu
 
-struct input {
-	const char *name;
-	size_t n;
-	void (*fill)(double *x, size_t n);
-};
-
-/* The generator of Numerical Recipes, its top 24 bits, from seed 935. */
-static void fill_lcg(double *x, size_t n)
+static bool near(double value, double expected, double tolerance)
 {
-	uint32_t s = 935;
+	const double scale = fabs(expected) > 1.0 ? fabs(expected) : 1.0;
 
-	for (size_t i = 0; i < n; i++) {
-		s = 1664525 * s + 1013904223;
-		x[i] = (s >> 8) / 16777216.0;
-	}
+	return fabs(value - expected) <= tolerance * scale;
 }
 
-static void fill_ramp(double *x, size_t n)
+static bool near_all(const double *values, const double *expected, size_t n, double tolerance)
 {
 	for (size_t i = 0; i < n; i++)
-		x[i] = (double)i / (double)n;
+		if (!near(values[i], expected[i], tolerance))
+			return false;
+	return true;
 }
 
-static void fill_irwin_hall(double *x, size_t n)
+static void assert_near(double value, double expected, double tolerance)
 {
-	uint32_t s = 935;
-
-	for (size_t i = 0; i < n; i++) {
-		x[i] = -6.0;
-		for (int k = 0; k < 12; k++) {
-			s = 1664525 * s + 1013904223;
-			x[i] += (s >> 8) / 16777216.0;
-		}
-	}
+	if (!near(value, expected, tolerance))
+		fail_msg("%.12g, expected %.12g", value, expected);
 }
 
-/* Put x in the order of a permutation of full period; n is a power of two. */
-static void shuffle(double *x, size_t n)
-{
-	const size_t a = ((1664525 % n | 1) & ~(size_t)3) | 1, c = 1013904223 % n | 1;
-	double *copy = malloc(n * sizeof(*copy));
-	size_t s = 0;
-
-	assert_non_null(copy);
-	memcpy(copy, x, n * sizeof(*copy));
-	for (size_t i = 0; i < n; i++) {
-		x[i] = copy[s];
-		s = (a * s + c) % n;
-	}
-	free(copy);
-}
-
-static double midpoint(size_t i, size_t n)
-{
-	return ((double)i + 0.5) / (double)n;
-}
-
-static void fill_logistic(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = log(midpoint(i, n) / (1 - midpoint(i, n)));
-	shuffle(x, n);
-}
-
-static void fill_laplace_sorted(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const double c = midpoint(i, n) - 0.5;
-
-		x[i] = (c < 0 ? 1 : -1) * log1p(-2 * fabs(c));
-	}
-}
-
-static void fill_laplace(double *x, size_t n)
-{
-	fill_laplace_sorted(x, n);
-	shuffle(x, n);
-}
-
-static void fill_t2(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const double u = midpoint(i, n);
-
-		x[i] = (2 * u - 1) / sqrt(2 * u * (1 - u));
-	}
-	shuffle(x, n);
-}
-
-static void fill_exponential(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = -log1p(-midpoint(i, n));
-	shuffle(x, n);
-}
-
-static void fill_rounded(double *x, size_t n)
-{
-	fill_irwin_hall(x, n);
-	for (size_t i = 0; i < n; i++)
-		x[i] = floor(x[i] / 0.5 + 0.5) * 0.5;
-}
-
-static void fill_alternating(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = i % 2 ? -1 : 1;
-}
-
-static void fill_ternary(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = (double)(i % 3) - 1;
-}
-
-static void fill_one_hot(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = i == 1234;
-}
-
-static void fill_peaked(double *x, size_t n)
-{
-	fill_irwin_hall(x, n);
-	for (size_t i = 0; i < n; i++)
-		x[i] = 0.4 + 0.02 * x[i] + (i % 64 == 7 ? 0.5 : 0.0);
-}
-
-static void fill_sine(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = sin(2 * M_PI * 64 * (double)i / 65536);
-}
-
-static void fill_half(double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = 0.5;
-}
-
-static void fill_zero(double *x, size_t n)
-{
-	memset(x, 0, n * sizeof(*x));
-}
-
-static void fill_holes(double *x, size_t n)
-{
-	fill_lcg(x, n);
-	for (size_t i = 0; i < n; i += 100)
-		x[i] = NAN;
-	x[5] = INFINITY;
-}
-
-static const struct input inputs[] = {
-	{ "ramp4096", 4096, fill_ramp },
-	{ "ramp65536", 65536, fill_ramp },
-	{ "lcg_uniform_65536", 65536, fill_lcg },
-	{ "lcg_uniform_262144", 262144, fill_lcg },
-	{ "lcg_irwinhall12_65536", 65536, fill_irwin_hall },
-	{ "logistic_q_65536_shuf", 65536, fill_logistic },
-	{ "laplace_q_65536_shuf", 65536, fill_laplace },
-	{ "t2_q_65536_shuf", 65536, fill_t2 },
-	{ "expo_q_65536_shuf", 65536, fill_exponential },
-	{ "laplace_q_65536_sorted", 65536, fill_laplace_sorted },
-	{ "irwinhall_round0.5", 65536, fill_rounded },
-	{ "alt_pm1_4096", 4096, fill_alternating },
-	{ "ternary_i_mod3_6144", 6144, fill_ternary },
-	{ "onehot_4096", 4096, fill_one_hot },
-	{ "peaked_norm_4096", 4096, fill_peaked },
-	{ "sine_64periods_65536", 65536, fill_sine },
-	{ "const_0.5_1000", 1000, fill_half },
-	{ "zeros_1000", 1000, fill_zero },
-	{ "lcg_4096_with_42_nonfinite", 4096, fill_holes },
-};
-
-/* Measure the sampled values of n floats, in memory of exactly the size that is asked for. */
+/* Measures n values without a sample; scratch ends where it should, values stay. */
 static struct zmeasure measure(const float *values, size_t n)
 {
+	const size_t scratch_size = zmeasure_scratch(n);
+	uint8_t *scratch = malloc(scratch_size + sizeof(uint32_t));
+	float *before = new_values(n + 1);
+	const uint32_t guard = GUARD;
 	struct zmeasure result;
+
+	assert_non_null(scratch);
+	memcpy(scratch + scratch_size, &guard, sizeof(guard));
+	memcpy(before, values, n * sizeof(*values));
+	memset(&result, 0xa5, sizeof(result));
+	zmeasure(values, n, n, scratch, &result);
+	assert_memory_equal(scratch + scratch_size, &guard, sizeof(guard));
+	assert_memory_equal(before, values, n * sizeof(*values));
+	free(scratch);
+	free(before);
+	return result;
+}
+
+/* As a reader of the tensor would do it. */
+static struct zmeasure measure_sample(const float *values, size_t n)
+{
 	struct sample sample;
 	struct span span;
+	struct zmeasure result;
+	size_t taken = 0;
 	float *looked_at;
-	void *scratch;
-	size_t sampled = 0;
 
 	sample_init(&sample, n, SAMPLE_DEFAULT);
-	looked_at = malloc(sample_most(&sample) * sizeof(*looked_at) + 1);
-	assert_non_null(looked_at);
-	while (sample_next(&sample, &span)) {
-		memcpy(looked_at + sampled, values + span.start, span.count * sizeof(*values));
-		sampled += span.count;
-	}
-	scratch = malloc(zmeasure_scratch(sampled));
-	assert_non_null(scratch);
-	zmeasure(looked_at, sampled, n, scratch, &result);
-	free(scratch);
+	looked_at = new_values((size_t)sample_most(&sample));
+	for (; sample_next(&sample, &span); taken += span.count)
+		memcpy(looked_at + taken, values + span.start, span.count * sizeof(float));
+	result = measure(looked_at, taken);
+	result.elements = n;
 	free(looked_at);
 	return result;
 }
 
-static float *make(const struct input *input)
+static void check_row(const struct zrow *row, const struct zmeasure *z, double tolerance)
 {
-	double *x = malloc(input->n * sizeof(*x));
-	float *values = malloc(input->n * sizeof(*values));
+	const double numbers[] = { z->entropy,	  z->kurtosis,	z->spacing, z->s_entropy,
+				   z->s_kurtosis, z->s_spacing, z->signal,  z->theta };
 
-	assert_non_null(x);
-	assert_non_null(values);
-	input->fill(x, input->n);
-	for (size_t i = 0; i < input->n; i++)
-		values[i] = (float)x[i];
-	free(x);
-	return values;
+	if (!near_all(numbers, row->numbers, ARRAY_LENGTH(numbers), tolerance) ||
+	    !near(z->magnitude, row->magnitude, tolerance))
+		fail_msg("%s of %llu: entropy %.12g, kurtosis %.12g, spacing %.12g, theta %.12g, "
+			 "magnitude %.12g",
+			 row->name, row->n, z->entropy, z->kurtosis, z->spacing, z->theta,
+			 z->magnitude);
+	assert_string_equal(zmeasure_status_name(z->status), row->status);
+	assert_int_equal(z->elements, row->n);
+	assert_int_equal(z->sampled, row->sampled);
+	assert_int_equal(z->nonfinite, row->nonfinite);
+	assert_int_equal(z->has_magnitude, row->has_magnitude);
 }
 
-static void assert_close(const char *name, const char *what, double value, double expected)
+static unsigned check_table(const char *path, make_input *make, double tolerance)
 {
-	const double scale = fabs(expected) > 1 ? fabs(expected) : 1;
+	FILE *table = ztable_open(path);
+	struct zrow row;
+	unsigned rows = 0;
 
-	if (fabs(value - expected) <= 1e-6 * scale)
-		return;
-	print_error("%s: %s is %.9f, expected %.9f\n", name, what, value, expected);
-	fail();
+	for (; ztable_next(table, &row); rows++) {
+		float *values = make(row.name, row.n);
+		const struct zmeasure z = measure_sample(values, row.n);
+
+		check_row(&row, &z, tolerance);
+		free(values);
+	}
+	fclose(table);
+	return rows;
 }
 
-static const char *status_name(enum zmeasure_status status)
-{
-	static const char *const names[] = {
-		"ok", "constant", "zero", "short", "spike", "nonfinite"
-	};
-
-	return names[status];
-}
-
-/* One row of the golden values: name, n, sampled, nonfinite, status, then nine numbers. */
-static void assert_row(const struct input *input, const char *row)
-{
-	float *values = make(input);
-	const struct zmeasure z = measure(values, input->n);
-	const double measured[] = { z.entropy,	      z.kurtosis,      z.spacing, z.score_entropy,
-				    z.score_kurtosis, z.score_spacing, z.signal,  z.theta };
-	static const char *const names[] = { "entropy",	   "kurtosis", "cv",	 "s_entropy",
-					     "s_kurtosis", "s_cv",     "signal", "theta" };
-	char status[16], magnitude[32];
-	unsigned long n, sampled, nonfinite;
-	double expected[8];
-
-	free(values);
-	assert_int_equal(sscanf(row, "%*s %lu %lu %lu %15s %lf %lf %lf %lf %lf %lf %lf %lf %31s",
-				&n, &sampled, &nonfinite, status, &expected[0], &expected[1],
-				&expected[2], &expected[3], &expected[4], &expected[5],
-				&expected[6], &expected[7], magnitude),
-			 13);
-	assert_int_equal(z.elements, n);
-	assert_int_equal(z.sampled, sampled);
-	assert_int_equal(z.nonfinite, nonfinite);
-	assert_string_equal(status_name(z.status), status);
-	for (size_t i = 0; i < ARRAY_LENGTH(measured); i++)
-		assert_close(input->name, names[i], measured[i], expected[i]);
-	assert_int_equal(z.has_magnitude, strcmp(magnitude, "null") != 0);
-	if (z.has_magnitude)
-		assert_close(input->name, "dI", z.magnitude, strtod(magnitude, NULL));
-}
-
+/* The table has nine digits behind the point. */
 static void golden_values_are_met(void **state)
 {
-	FILE *in = fopen("tests/unit/golden_z.tsv", "r");
-	char row[512], name[64];
-	size_t rows = 0;
-
 	(void)state;
-	assert_non_null(in);
-	assert_non_null(fgets(row, sizeof(row), in));
-	while (fgets(row, sizeof(row), in)) {
-		assert_true(rows < ARRAY_LENGTH(inputs));
-		assert_int_equal(sscanf(row, "%63s", name), 1);
-		assert_string_equal(name, inputs[rows].name);
-		assert_row(&inputs[rows++], row);
-	}
-	assert_int_equal(rows, ARRAY_LENGTH(inputs));
-	fclose(in);
+	assert_int_equal(check_table("tests/unit/golden_z.tsv", golden_input, 1e-8), 19);
 }
 
-static void theta_knows_neither_scale_nor_offset_nor_order(void **state)
+static void random_inputs_measure_as_in_numpy(void **state)
 {
-	const struct input input = { "", 16384, fill_irwin_hall };
-	float *values = make(&input);
-	const struct zmeasure plain = measure(values, input.n);
-	struct zmeasure other;
+	(void)state;
+	assert_int_equal(check_table("tests/unit/random_z.tsv", random_input, 1e-9), 68);
+}
+
+static struct zmeasure measure_golden(const char *name, size_t n)
+{
+	float *values = golden_input(name, n);
+	const struct zmeasure z = measure(values, n);
+
+	free(values);
+	return z;
+}
+
+/* Kurtosis of the discrete uniform law, and of one value among n. */
+static void closed_forms_hold(void **state)
+{
+	const double n = 4096.0;
+	struct zmeasure z = measure_golden("ramp", 4096);
 
 	(void)state;
-	for (size_t i = 0; i < input.n; i++)
-		values[i] = values[i] * -4.0f;
-	other = measure(values, input.n);
-	assert_close("scaled", "theta", other.theta, plain.theta);
-	for (size_t i = 0; i < input.n / 2; i++) {
-		const float swap = values[i];
+	assert_near(z.kurtosis, -6.0 * (n * n + 1.0) / (5.0 * (n * n - 1.0)), 1e-12);
+	assert_near(z.magnitude, 0.5, 1e-4);
+	z = measure_golden("alt_pm1", 4096);
+	assert_near(z.kurtosis, -2.0, 1e-12);
+	assert_near(z.magnitude, -0.5, 1e-12);
+	z = measure_golden("sine", 65536);
+	assert_near(z.kurtosis, -1.5, 1e-7);
+	z = measure_golden("onehot", 4096);
+	assert_near(z.kurtosis, n * n / (n - 1.0) - 6.0, 1e-12);
+	assert_near(sin(z.theta * acos(-1.0) / 180.0), 1.0 / sqrt(3.0), 1e-7);
+}
 
-		values[i] = values[input.n - 1 - i];
-		values[input.n - 1 - i] = swap;
+/* Numbers of 12 bits, so that scaling and shifting rounds nothing. */
+static void theta_does_not_change_under_affine_maps(void **state)
+{
+	static const float maps[][2] = { { 1, 1 },    { -1, 0 },       { 3, -7 },
+					 { -5, 100 }, { 0x1p-90f, 0 }, { -0x1p100f, 0 } };
+	float *values = new_values(50000), *mapped = new_values(50000);
+	uint32_t random = 11;
+	struct zmeasure z, other;
+
+	(void)state;
+	for (size_t i = 0; i < 50000; i++)
+		values[i] = (float)floor(bell(&random) * 512.0) / 512.0f;
+	z = measure(values, 50000);
+	for (size_t k = 0; k < ARRAY_LENGTH(maps); k++) {
+		for (size_t i = 0; i < 50000; i++)
+			mapped[i] = values[i] * maps[k][0] + maps[k][1];
+		other = measure(mapped, 50000);
+		assert_near(other.entropy, z.entropy, 1e-11);
+		assert_near(other.kurtosis, z.kurtosis, 1e-11);
+		assert_near(other.spacing, z.spacing, 1e-11);
+		assert_near(other.theta, z.theta, 1e-11);
+		assert_near(other.magnitude, z.magnitude, 1e-11);
 	}
-	other = measure(values, input.n);
-	assert_close("reversed", "theta", other.theta, plain.theta);
+	free(values);
+	free(mapped);
+}
+
+static void theta_does_not_change_under_permutation(void **state)
+{
+	float *values = random_input("trend-5", 65536);
+	struct zmeasure z = measure(values, 65536), other;
+
+	(void)state;
+	shuffle(values, 65536);
+	other = measure(values, 65536);
+	assert_near(other.entropy, z.entropy, 1e-12);
+	assert_near(other.kurtosis, z.kurtosis, 1e-11);
+	assert_near(other.spacing, z.spacing, 1e-12);
+	assert_near(other.theta, z.theta, 1e-11);
+	assert_true(z.magnitude > 0.3 && fabs(other.magnitude) < 0.05);
 	free(values);
 }
 
-static void few_values_are_told_apart(void **state)
+static enum zmeasure_status status_of(const float *values, size_t n)
 {
-	const float different[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, equal[] = { 2, 2, 2 };
-	const float signs[] = { 0.0f, -0.0f, 0.0f }, none[] = { NAN, INFINITY, -INFINITY };
+	return measure(values, n).status;
+}
+
+static void assert_all_zero(const struct zmeasure *z)
+{
+	assert_true(z->entropy == 0.0 && z->kurtosis == 0.0 && z->spacing == 0.0);
+	assert_true(z->s_entropy == 0.0 && z->s_kurtosis == 0.0 && z->s_spacing == 0.0);
+	assert_true(z->signal == 0.0 && z->theta == 0.0 && z->magnitude == 0.0);
+	assert_false(z->has_magnitude);
+}
+
+static void what_is_not_measured_says_why_and_is_zero(void **state)
+{
+	static const float equal[10] = { 2, 2, 2, 2, 2, 2, 2, 2, 2, 2 };
+	static const float zeros[10] = { 0.0f, -0.0f, 0.0f, -0.0f };
+	static const float few[7] = { 1, 2, 3, 4, 5, 6, 7 };
+	static const float few_finite[9] = { 1, 2, 3, (float)NAN, 4, 5, 6, (float)INFINITY, 7 };
 	struct zmeasure z;
 
 	(void)state;
-	assert_int_equal(measure(different, 7).status, ZMEASURE_SHORT);
-	z = measure(different, 8);
-	assert_int_equal(z.status, ZMEASURE_OK);
-	assert_true(z.low_n);
-	assert_false(z.has_magnitude);
-	assert_int_equal(measure(equal, 3).status, ZMEASURE_CONSTANT);
-	assert_int_equal(measure(signs, 3).status, ZMEASURE_ZERO);
-	z = measure(none, 3);
-	assert_int_equal(z.status, ZMEASURE_NONFINITE);
-	assert_int_equal(z.nonfinite, 3);
-	assert_true(isnan(z.theta));
-	assert_int_equal(measure(none, 0).status, ZMEASURE_NONFINITE);
+	for (size_t n = 1; n <= 10; n++) {
+		z = measure(equal, n);
+		assert_int_equal(z.status, ZMEASURE_CONSTANT);
+		assert_all_zero(&z);
+		z = measure(zeros, n);
+		assert_int_equal(z.status, ZMEASURE_ZERO);
+		assert_all_zero(&z);
+	}
+	for (size_t n = 2; n <= 7; n++) {
+		z = measure(few, n);
+		assert_int_equal(z.status, ZMEASURE_SHORT);
+		assert_all_zero(&z);
+	}
+	z = measure(few_finite, 9);
+	assert_int_equal(z.status, ZMEASURE_SHORT);
+	assert_int_equal(z.sampled, 9);
+	assert_int_equal(z.nonfinite, 2);
+	assert_all_zero(&z);
+}
+
+static void no_finite_value_has_no_theta(void **state)
+{
+	static const float none[] = { (float)NAN, -(float)INFINITY, (float)INFINITY, -(float)NAN };
+	struct zmeasure z;
+
+	(void)state;
+	for (size_t n = 0; n <= ARRAY_LENGTH(none); n++) {
+		z = measure(none, n);
+		assert_int_equal(z.status, ZMEASURE_NONFINITE);
+		assert_int_equal(z.nonfinite, n);
+		assert_true(isnan(z.theta) && isnan(z.signal));
+		assert_false(z.has_magnitude);
+	}
+}
+
+static void nonfinite_values_among_equal_ones_leave_them_constant(void **state)
+{
+	static const float values[] = { (float)NAN, 3, 3, (float)INFINITY, 3, 3, 3, 3, 3, 3 };
+
+	(void)state;
+	assert_int_equal(status_of(values, ARRAY_LENGTH(values)), ZMEASURE_CONSTANT);
+	assert_int_equal(measure(values, ARRAY_LENGTH(values)).nonfinite, 2);
+}
+
+/* Of 2000 values the order statistics at 0.1 % and 99.9 % are the second and the last but one. */
+static void a_spike_begins_where_all_but_the_trimmed_are_equal(void **state)
+{
+	float values[2000];
+
+	(void)state;
+	for (size_t i = 0; i < 2000; i++)
+		values[i] = 1.0f;
+	values[0] = 0.0f;
+	values[1000] = 2.0f;
+	assert_int_equal(status_of(values, 2000), ZMEASURE_SPIKE);
+	values[7] = 0.5f;
+	assert_int_equal(status_of(values, 2000), ZMEASURE_OK);
+	values[7] = 1.5f;
+	assert_int_equal(status_of(values, 2000), ZMEASURE_OK);
+}
+
+static void a_spike_is_at_most_a_third_of_signal(void **state)
+{
+	const struct zmeasure z = measure_golden("onehot", 4096);
+
+	(void)state;
+	assert_int_equal(z.status, ZMEASURE_SPIKE);
+	assert_true(z.entropy == 0.0 && z.spacing == 0.0);
+	assert_true(z.s_entropy == 0.0 && z.s_spacing == 0.0);
+	assert_true(z.theta < 35.2644 && z.theta > 35.26);
+}
+
+static void low_n_counts_finite_values(void **state)
+{
+	float *values = random_input("bell-9", 512);
+
+	(void)state;
+	assert_false(measure(values, 512).low_n);
+	assert_true(measure(values, 511).low_n);
+	values[100] = (float)NAN;
+	assert_true(measure(values, 512).low_n);
+	free(values);
+}
+
+/* 64 coefficients at two scales take 128 values. Pieces are of 256, so the odd one out is lost. */
+static void a_magnitude_takes_two_scales(void **state)
+{
+	float *values = random_input("bell-10", 400);
+
+	(void)state;
+	assert_false(measure(values, 127).has_magnitude);
+	assert_true(measure(values, 128).has_magnitude);
+	assert_true(measure(values, 383).has_magnitude);
+	free(values);
+}
+
+static void both_zeros_are_one_value(void **state)
+{
+	float values[1000];
+	struct zmeasure z, other;
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++)
+		values[i] = i % 4 == 0 ? (float)i : 0.0f;
+	z = measure(values, 1000);
+	for (size_t i = 0; i < 1000; i += 2)
+		values[i] = values[i] == 0.0f ? -0.0f : values[i];
+	other = measure(values, 1000);
+	assert_memory_equal(&z, &other, sizeof(z));
+}
+
+/* Fourth powers of the greatest and of the least floats are doubles still. */
+static void the_range_of_floats_is_no_limit(void **state)
+{
+	float values[1024];
+	struct zmeasure z;
+
+	(void)state;
+	for (size_t i = 0; i < 1024; i++)
+		values[i] = i % 2 ? FLT_MAX : -FLT_MAX;
+	z = measure(values, 1024);
+	assert_near(z.kurtosis, -2.0, 1e-12);
+	assert_near(z.magnitude, -0.5, 1e-12);
+	for (size_t i = 0; i < 1024; i++)
+		values[i] = i % 2 ? 0x1p-149f : 0.0f;
+	z = measure(values, 1024);
+	assert_near(z.kurtosis, -2.0, 1e-12);
+	assert_near(z.theta, measure_golden("alt_pm1", 1024).theta, 1e-12);
+}
+
+static void numbers_stay_in_their_ranges(void **state)
+{
+	static const char *const kinds[] = { "uniform-1", "heavy-2", "coarse-3", "sparse-4",
+					     "skew-5",	  "huge-6",  "outlier-7" };
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LENGTH(kinds); k++) {
+		float *values = random_input(kinds[k], 1500);
+
+		for (size_t n = 8; n < 1500; n += n / 5) {
+			const struct zmeasure z = measure(values, n);
+
+			assert_true(z.entropy >= 0.0 && z.entropy <= 1.0 + 1e-12);
+			assert_true(z.kurtosis >= -2.0 - 1e-12 && z.spacing >= 0.0);
+			assert_true(z.signal >= 0.0 && z.signal <= 1.0);
+			assert_true(z.theta >= 0.0 && z.theta <= 90.0);
+			assert_true(fabs(z.magnitude) <= 0.5);
+		}
+		free(values);
+	}
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(golden_values_are_met),
-	cmocka_unit_test(theta_knows_neither_scale_nor_offset_nor_order),
-	cmocka_unit_test(few_values_are_told_apart),
+	cmocka_unit_test(random_inputs_measure_as_in_numpy),
+	cmocka_unit_test(closed_forms_hold),
+	cmocka_unit_test(theta_does_not_change_under_affine_maps),
+	cmocka_unit_test(theta_does_not_change_under_permutation),
+	cmocka_unit_test(what_is_not_measured_says_why_and_is_zero),
+	cmocka_unit_test(no_finite_value_has_no_theta),
+	cmocka_unit_test(nonfinite_values_among_equal_ones_leave_them_constant),
+	cmocka_unit_test(a_spike_begins_where_all_but_the_trimmed_are_equal),
+	cmocka_unit_test(a_spike_is_at_most_a_third_of_signal),
+	cmocka_unit_test(low_n_counts_finite_values),
+	cmocka_unit_test(a_magnitude_takes_two_scales),
+	cmocka_unit_test(both_zeros_are_one_value),
+	cmocka_unit_test(the_range_of_floats_is_no_limit),
+	cmocka_unit_test(numbers_stay_in_their_ranges),
 };
 
 UNIT_MAIN(tests)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* moments.h - what is summed over a sample in storage order: mean, central moments, and the energy
+ * of its Haar approximations. Two passes over the same pieces, because the moments are about the
+ * mean; all sums in double precision.
+ *
+ * A piece is SAMPLE_SPAN neighbouring values, fewer only at the very end. The Haar pyramid is built
+ * inside each piece, because pieces need not be neighbours. */
+#ifndef MEASURE_MOMENTS_H
+#define MEASURE_MOMENTS_H
+
+#include "sample.h"
+
+#include <stddef.h>
+
+/* Scales of one piece: 2^0 to 2^8. */
+#define HAAR_LEVELS 9
+
+struct moments {
+	/* first pass */
+	uint64_t finite, nonfinite;
+	double sum;
+	float min, max; /* of the finite values */
+	/* second pass; energy[0] also is the sum of squares */
+	double mean, fourths;
+	double energy[HAAR_LEVELS];
+	uint64_t coefficients[HAAR_LEVELS];
+};
+
+void moments_init(struct moments *moments);
+
+/* Add a piece of the first pass. Values that are not finite are counted and left out. */
+void moments_add(struct moments *moments, const float *piece, size_t count);
+
+/* Between the passes. */
+void moments_centre(struct moments *moments);
+
+/* Add a piece of the second pass. In the pyramid the mean stands for a value that is not finite. */
+void moments_add_centred(struct moments *moments, const float *piece, size_t count);
+
+/* After the second pass, if not all values are equal: m4 / m2^2 - 3, population moments. */
+double moments_kurtosis(const struct moments *moments);
+
+/* dI/d(ln s): the least-squares slope of I = 1/2 ln(mean energy) at scale s on ln s, clipped to
+ * [-1/2, 1/2]. 0 for uncorrelated values whatever their law, 1/2 for a pattern that persists over
+ * all scales, -1/2 for alternation. Levels of fewer than 64 coefficients do not count; false: there
+ * are not two that do. */
+bool moments_slope(const struct moments *moments, double *slope);
+
+#endif
