@@ -199,7 +199,57 @@ enum organ_class anatomy_class(const char *name, size_t length)
 	return guess_class(name, length);
 }
 
-int32_t anatomy_block(const char *name, size_t length)
+/* "ffn_up.3": one expert of a block, as early conversions have them apart. */
+static bool is_single_expert(const char *name, size_t length)
+{
+	static const char *const parts[] = { "ffn_up.", "ffn_down.", "ffn_gate." };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *at = memmem(name, length, parts[i], strlen(parts[i]));
+		const char *next = at ? at + strlen(parts[i]) : NULL;
+
+		if (next && next < name + length && is_digit(*next))
+			return true;
+	}
+	return false;
+}
+
+static enum tensor_kind kind_of_organ(const char *name, size_t length)
+{
+	static const char *const routers[] = { "gate_inp", "exp_probs", "router", "tid2eid" };
+
+	for (size_t i = 0; i < sizeof(routers) / sizeof(routers[0]); i++)
+		if (contains(name, length, routers[i]))
+			return KIND_OTHER;
+	if (contains(name, length, "shexp") || contains(name, length, "shared_expert"))
+		return KIND_SHARED;
+	if (contains(name, length, "exps") || contains(name, length, "experts") ||
+	    is_single_expert(name, length))
+		return KIND_EXPERTS;
+	return KIND_DENSE;
+}
+
+enum tensor_kind anatomy_kind(const char *name, size_t length)
+{
+	switch (anatomy_class(name, length)) {
+	case CLASS_SKELETON:
+		return KIND_ATTENTION;
+	case CLASS_ORGANS:
+		return kind_of_organ(name, length);
+	case CLASS_NORM:
+		return KIND_NORM;
+	case CLASS_EMBED:
+		if (contains(name, length, "norm"))
+			return KIND_NORM;
+		/* Factors of the rotation are no weights. */
+		return contains(name, length, "rope_f") ? KIND_OTHER : KIND_EMBEDDING;
+	default:
+		return KIND_OTHER;
+	}
+}
+
+/* Find "blk.N." and its number. False: there is none. */
+static bool find_block(const char *name, size_t length, size_t *start, size_t *end, int32_t *number)
 {
 	static const char mark[] = "blk.";
 	const size_t n = sizeof(mark) - 1;
@@ -213,14 +263,25 @@ int32_t anatomy_block(const char *name, size_t length)
 		i++;
 	}
 	if (i + n > length)
-		return -1;
+		return false;
+	*start = i;
 	digits = i += n;
 	while (i < length && is_digit(name[i]) && i - digits < 10)
 		block = block * 10 + (uint64_t)(name[i++] - '0');
 	if (i == digits || i == length || name[i] != '.' || block > INT32_MAX ||
 	    (name[digits] == '0' && i - digits > 1))
-		return -1;
-	return (int32_t)block;
+		return false;
+	*end = i + 1;
+	*number = (int32_t)block;
+	return true;
+}
+
+int32_t anatomy_block(const char *name, size_t length)
+{
+	size_t start, end;
+	int32_t number;
+
+	return find_block(name, length, &start, &end, &number) ? number : -1;
 }
 
 static bool is_plain(char c)
@@ -270,4 +331,19 @@ void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
 	if (n == 0)
 		out[n++] = '%';
 	out[n] = '\0';
+}
+
+void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1])
+{
+	char without[ANATOMY_NAME_MAX];
+	size_t start, end;
+	int32_t number;
+
+	if (length > sizeof(without) || !find_block(name, length, &start, &end, &number)) {
+		anatomy_file_name(name, length, NAME_SHORT, out);
+		return;
+	}
+	memcpy(without, name, start);
+	memcpy(without + start, name + end, length - end);
+	anatomy_file_name(without, length - (end - start), NAME_SHORT, out);
 }

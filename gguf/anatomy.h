@@ -25,6 +25,20 @@ const char *class_name(enum organ_class klass);
  * in them. */
 enum organ_class anatomy_class(const char *name, size_t length);
 
+/* What a tensor does, as far as its name says it. */
+enum tensor_kind {
+	KIND_DENSE,	/* feed-forward network without experts */
+	KIND_EXPERTS,	/* one of many experts, or all of them stacked */
+	KIND_SHARED,	/* experts that every token passes */
+	KIND_NORM,	/* norms, the output's too */
+	KIND_EMBEDDING, /* token embedding, output head, positions */
+	KIND_ATTENTION, /* attention and other sequence mixing */
+	KIND_OTHER,	/* routers, adapters and what fits nowhere else */
+	KINDS,
+};
+
+enum tensor_kind anatomy_kind(const char *name, size_t length);
+
 /* The block number N of "blk.N." at the start of the name or after "dec.", "enc.", "v.", ...,
  * -1 where there is none. Only the plain decimal form counts: "blk.01." names no block. */
 int32_t anatomy_block(const char *name, size_t length);
@@ -40,5 +54,10 @@ int32_t anatomy_block(const char *name, size_t length);
 enum anatomy_form { NAME_SHORT, NAME_EXACT };
 void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
 		       char out[ANATOMY_NAME_MAX + 1]);
+
+/* The part that a tensor plays in whatever block it is: the short NAME of "blk.3.ffn_up.weight" is
+ * "blk_3_ffn_up", its role "ffn_up". The same form and limits as NAME; a name that is too long to
+ * be shown keeps its block. */
+void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1]);
 
 #endif

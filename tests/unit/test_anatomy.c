@@ -193,6 +193,83 @@ static void blocks_are_plain_decimal_numbers(void **state)
 	}
 }
 
+static void a_tensor_has_the_kind_that_its_name_says(void **state)
+{
+	static const struct {
+		const char *name;
+		enum tensor_kind kind;
+	} cases[] = {
+		{ "blk.0.attn_q.weight", KIND_ATTENTION },
+		{ "blk.0.attn_q.bias", KIND_ATTENTION },
+		{ "blk.0.ssm_in.weight", KIND_ATTENTION },
+		{ "blk.0.ffn_up.weight", KIND_DENSE },
+		{ "blk.0.ffn_gate.bias", KIND_DENSE },
+		{ "model.layers.0.mlp.down_proj.weight", KIND_DENSE },
+		{ "blk.0.ffn_up_exps.weight", KIND_EXPERTS },
+		{ "blk.0.ffn_gate_up_exps.weight", KIND_EXPERTS },
+		{ "blk.0.ffn_down_chexps.weight", KIND_EXPERTS },
+		{ "blk.0.ffn_up.3.weight", KIND_EXPERTS },
+		{ "block_sparse_moe.experts.3.w1.weight", KIND_EXPERTS },
+		{ "blk.0.ffn_up_shexp.weight", KIND_SHARED },
+		{ "blk.0.ffn_gate_inp.weight", KIND_OTHER },
+		{ "blk.0.ffn_gate_inp_shexp.weight", KIND_OTHER },
+		{ "blk.0.exp_probs_b.bias", KIND_OTHER },
+		{ "blk.0.attn_norm.weight", KIND_NORM },
+		{ "blk.0.attn_q_norm.weight", KIND_NORM },
+		{ "output_norm.weight", KIND_NORM },
+		{ "token_embd.weight", KIND_EMBEDDING },
+		{ "output.weight", KIND_EMBEDDING },
+		{ "rope_freqs.weight", KIND_OTHER },
+		{ "rope_factors_long.weight", KIND_OTHER },
+		{ "blk.0.attn_q.weight.lora_a", KIND_OTHER },
+		{ "nothing.known", KIND_OTHER },
+		{ "", KIND_OTHER },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		const size_t n = strlen(cases[i].name);
+		uint8_t *exact = mk_copy(cases[i].name, n);
+
+		if (anatomy_kind((char *)exact, n) != cases[i].kind)
+			fail_msg("%s", cases[i].name);
+		free(exact);
+	}
+}
+
+static void a_role_is_the_name_without_its_block(void **state)
+{
+	static const struct {
+		const char *name, *role;
+	} cases[] = {
+		{ "blk.31.ffn_up.weight", "ffn_up" },
+		{ "blk.3.attn_q.bias", "attn_q_bias" },
+		{ "blk.3.ffn_up.5.weight", "ffn_up_5" },
+		{ "v.blk.5.ln1.weight", "v_ln1" },
+		{ "output.weight", "output" },
+		{ "blk.x.y", "blk_x_y" },
+		{ "blk.3.", "%" },
+		{ "blk.3.a/b", "a%2Fb" },
+	};
+	char name[5000], out[ANATOMY_NAME_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		const size_t n = strlen(cases[i].name);
+		uint8_t *exact = mk_copy(cases[i].name, n);
+
+		anatomy_role((char *)exact, n, out);
+		assert_string_equal(out, cases[i].role);
+		free(exact);
+	}
+	memset(name, 'x', sizeof(name));
+	memcpy(name, "blk.3.", 6);
+	for (size_t n = 0; n < sizeof(name); n += n < 300 ? 1 : 97) {
+		anatomy_role(name, n, out);
+		assert_in_range(strlen(out), 1, ANATOMY_NAME_MAX);
+	}
+}
+
 static void assert_file_name(const char *name, size_t length, enum anatomy_form form,
 			     const char *expected)
 {
@@ -383,6 +460,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(adapters_come_first_whatever_they_adapt),
 	cmocka_unit_test(names_of_any_length_and_bytes_have_a_class),
 	cmocka_unit_test(blocks_are_plain_decimal_numbers),
+	cmocka_unit_test(a_tensor_has_the_kind_that_its_name_says),
+	cmocka_unit_test(a_role_is_the_name_without_its_block),
 	cmocka_unit_test(file_names_are_as_designed),
 	cmocka_unit_test(a_nul_in_a_name_does_not_end_it),
 	cmocka_unit_test(short_names_of_two_tensors_may_meet),
