@@ -72,7 +72,7 @@ void backing_unref(struct backing *backing)
 }
 
 /* Asked after the bytes were read: what was read before a change is good. */
-static int check_unchanged(const struct backing *backing)
+int backing_check(struct backing *backing)
 {
 	struct stat now;
 
@@ -85,14 +85,21 @@ static int check_unchanged(const struct backing *backing)
 	return 0;
 }
 
-int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset)
+int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset)
 {
 	ssize_t got;
 
 	if (offset > INT64_MAX - n)
 		return -EIO;
 	got = io_read(backing->fd, bytes, n, offset);
-	return got < 0 || (size_t)got < n ? -EIO : check_unchanged(backing);
+	return got < 0 || (size_t)got < n ? -EIO : 0;
+}
+
+int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset)
+{
+	const int rc = backing_peek(backing, bytes, n, offset);
+
+	return rc < 0 ? rc : backing_check(backing);
 }
 
 const char *backing_path(const struct backing *backing)

@@ -27,6 +27,11 @@ void backing_unref(struct backing *backing); /* NULL is fine */
 /* All n bytes at offset, or -EIO. */
 int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset);
 
+/* The same in two steps, for many small pieces: what backing_peek() read counts only once
+ * backing_check() has said 0 afterwards. */
+int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset);
+int backing_check(struct backing *backing);
+
 /* As it was when opened. The path is absolute; both are borrowed. */
 const char *backing_path(const struct backing *backing);
 const struct stat *backing_stat(const struct backing *backing);

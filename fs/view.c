@@ -3,46 +3,61 @@
 #include "fs/view.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct view {
 	atomic_uint refs;
 	void *owned;
+	struct maker *maker; /* NULL: nothing has to be made */
 	uint64_t size;
 	size_t n;
 	struct piece {
 		uint64_t start; /* in the view */
+		size_t made;	/* segments before it that have to be made */
 		struct segment segment;
 	} pieces[];
 };
 
-struct view *view_new(const struct segment *segments, size_t n, void *owned)
+static void release_parts(void *owned, struct maker *maker)
 {
-	struct view *view;
+	free(owned);
+	if (maker)
+		maker->release(maker);
+}
 
-	if (n > (SIZE_MAX - sizeof(*view)) / sizeof(view->pieces[0])) {
-		free(owned);
-		return NULL;
-	}
-	view = malloc(sizeof(*view) + n * sizeof(view->pieces[0]));
+struct view *view_new_made(const struct segment *segments, size_t n, void *owned,
+			   struct maker *maker)
+{
+	struct view *view = NULL;
+	size_t made = 0;
+
+	if (n <= (SIZE_MAX - sizeof(*view)) / sizeof(view->pieces[0]))
+		view = malloc(sizeof(*view) + n * sizeof(view->pieces[0]));
 	if (!view) {
-		free(owned);
+		release_parts(owned, maker);
 		return NULL;
 	}
 	atomic_init(&view->refs, 1);
 	view->owned = owned;
+	view->maker = maker;
 	view->size = 0;
 	view->n = n;
 	for (size_t i = 0; i < n; i++) {
 		view->pieces[i].start = view->size;
+		view->pieces[i].made = made;
 		view->pieces[i].segment = segments[i];
 		view->size += segments[i].length;
+		made += segments[i].kind == SEGMENT_MADE;
 		if (segments[i].kind == SEGMENT_EXTENT)
 			backing_ref(segments[i].backing);
 	}
 	return view;
+}
+
+struct view *view_new(const struct segment *segments, size_t n, void *owned)
+{
+	return view_new_made(segments, n, owned, NULL);
 }
 
 struct view *view_of_text(char *text, size_t size)
@@ -65,13 +80,18 @@ void view_unref(struct view *view)
 	for (size_t i = 0; i < view->n; i++)
 		if (view->pieces[i].segment.kind == SEGMENT_EXTENT)
 			backing_unref(view->pieces[i].segment.backing);
-	free(view->owned);
+	release_parts(view->owned, view->maker);
 	free(view);
 }
 
 uint64_t view_size(const struct view *view)
 {
 	return view->size;
+}
+
+bool view_is_made(const struct view *view)
+{
+	return view->maker != NULL;
 }
 
 /* The last segment that begins at or before offset. */
@@ -90,8 +110,31 @@ static size_t find_piece(const struct view *view, uint64_t offset)
 	return low;
 }
 
-static int read_segment(const struct segment *segment, void *bytes, size_t n, uint64_t offset)
+/* The maker makes a segment whole. */
+static int read_made(struct view *view, const struct piece *piece, char *bytes, size_t n,
+		     uint64_t offset, const atomic_bool *stop)
 {
+	const size_t length = (size_t)piece->segment.length;
+	char *whole;
+	int rc;
+
+	if (n == length)
+		return view->maker->make(view->maker, piece->made, bytes, length, stop);
+	whole = malloc(length);
+	if (!whole)
+		return -ENOMEM;
+	rc = view->maker->make(view->maker, piece->made, whole, length, stop);
+	if (rc == 0)
+		memcpy(bytes, whole + offset, n);
+	free(whole);
+	return rc;
+}
+
+static int read_piece(struct view *view, const struct piece *piece, char *bytes, size_t n,
+		      uint64_t offset, const atomic_bool *stop)
+{
+	const struct segment *segment = &piece->segment;
+
 	switch (segment->kind) {
 	case SEGMENT_MEMORY:
 		memcpy(bytes, (const char *)segment->memory + offset, n);
@@ -99,30 +142,54 @@ static int read_segment(const struct segment *segment, void *bytes, size_t n, ui
 	case SEGMENT_ZEROS:
 		memset(bytes, 0, n);
 		return 0;
+	case SEGMENT_MADE:
+		return read_made(view, piece, bytes, n, offset, stop);
 	case SEGMENT_EXTENT:
 		break;
 	}
 	return backing_read(segment->backing, bytes, n, segment->offset + offset);
 }
 
-ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset)
+/* Tell the maker what it will be asked for, from that piece on. */
+static int prepare(struct view *view, size_t first, uint64_t end, const atomic_bool *stop)
 {
-	size_t done = 0;
+	size_t made = 0;
+
+	for (size_t i = first; i < view->n && view->pieces[i].start < end; i++)
+		made += view->pieces[i].segment.kind == SEGMENT_MADE;
+	if (!made)
+		return 0;
+	return view->maker->prepare(view->maker, view->pieces[first].made, made, stop);
+}
+
+ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offset,
+			const atomic_bool *stop)
+{
+	size_t first, done = 0;
+	int rc = 0;
 
 	if (offset >= view->size)
 		return 0;
 	if (n > view->size - offset)
 		n = (size_t)(view->size - offset);
-	for (size_t i = find_piece(view, offset); done < n; i++) {
-		const struct segment *segment = &view->pieces[i].segment;
-		const uint64_t skip = offset + done - view->pieces[i].start;
+	first = find_piece(view, offset);
+	if (view->maker)
+		rc = prepare(view, first, offset + n, stop);
+	for (size_t i = first; rc == 0 && done < n; i++) {
+		const struct piece *piece = &view->pieces[i];
+		const uint64_t skip = offset + done - piece->start;
 		size_t part = n - done;
 
-		if (part > segment->length - skip)
-			part = (size_t)(segment->length - skip);
-		if (part && read_segment(segment, (char *)bytes + done, part, skip) < 0)
-			return -EIO;
+		if (part > piece->segment.length - skip)
+			part = (size_t)(piece->segment.length - skip);
+		if (part)
+			rc = read_piece(view, piece, (char *)bytes + done, part, skip, stop);
 		done += part;
 	}
-	return (ssize_t)n;
+	return rc < 0 ? rc : (ssize_t)n;
+}
+
+ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset)
+{
+	return view_read_until(view, bytes, n, offset, NULL);
 }

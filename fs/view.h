@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* view.h - the content of one file: a list of segments, each memory, an extent of a file on disk,
- * or zeros. Every file of a mount is read through a view, by one routine (design, section 9). */
+ * zeros, or bytes that are made when they are read. Every file of a mount is read through a view,
+ * by one routine. */
 #ifndef FS_VIEW_H
 #define FS_VIEW_H
 
 #include "fs/backing.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
-enum segment_kind { SEGMENT_MEMORY, SEGMENT_EXTENT, SEGMENT_ZEROS };
+enum segment_kind { SEGMENT_MEMORY, SEGMENT_EXTENT, SEGMENT_ZEROS, SEGMENT_MADE };
 
 struct segment {
 	enum segment_kind kind;
@@ -18,11 +21,27 @@ struct segment {
 	uint64_t offset;	 /* SEGMENT_EXTENT: in backing */
 };
 
+/* Makes the bytes of the segments that are SEGMENT_MADE, which are numbered from 0 in their order.
+ * Always the same ones. Any thread may call it, also several at once. It may take long; when *stop
+ * becomes true, which may be NULL, it soon returns -EINTR. Errors are -errno. */
+struct maker {
+	/* Segments first to first + n - 1 are about to be made. */
+	int (*prepare)(struct maker *maker, size_t first, size_t n, const atomic_bool *stop);
+	/* All length bytes of one. */
+	int (*make)(struct maker *maker, size_t number, char *bytes, size_t length,
+		    const atomic_bool *stop);
+	void (*release)(struct maker *maker);
+};
+
 struct view; /* counted; immutable, any thread may use it */
 
 /* A view of n segments in their order. owned, which may be NULL, is memory that segments point to:
  * it is the view's from then on and freed with it, also on failure. NULL: out of memory. */
 struct view *view_new(const struct segment *segments, size_t n, void *owned);
+
+/* The same with segments to be made by maker, which becomes the view's, also on failure. */
+struct view *view_new_made(const struct segment *segments, size_t n, void *owned,
+			   struct maker *maker);
 
 /* A view of size bytes of text, which becomes the view's. NULL, as for no text: out of memory. */
 struct view *view_of_text(char *text, size_t size);
@@ -32,8 +51,16 @@ void view_unref(struct view *view); /* NULL is fine */
 
 uint64_t view_size(const struct view *view);
 
-/* Up to n bytes at offset into bytes: fewer only at the view's end. Returns their number or -EIO,
- * and never part of what was asked for when some of it cannot be read. */
+/* Are there bytes in it that have to be made, so that a read may take long? */
+bool view_is_made(const struct view *view);
+
+/* Up to n bytes at offset into bytes: fewer only at the view's end. Returns their number or -errno,
+ * and never part of what was asked for when some of it cannot be read: -EIO for an extent, else as
+ * its maker says. */
 ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset);
+
+/* The same, but when *stop becomes true it soon returns -EINTR. */
+ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offset,
+			const atomic_bool *stop);
 
 #endif
