@@ -75,12 +75,12 @@ static int check_target(const struct target *target, const struct place *place, 
 
 /* The temporary file, locked as long as it is written. One that nobody has locked was left by an
  * assembly that was killed. */
-static int open_temporary(const struct place *place, struct error *err)
+static int open_temporary(const struct place *place, mode_t mode, struct error *err)
 {
 	for (int tries = 0; tries < 10; tries++) {
 		struct stat stat;
 		int fd = openat(place->directory, place->temporary,
-				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 		const bool stale = fd < 0 && errno == EEXIST;
 
 		if (stale)
@@ -92,6 +92,9 @@ static int open_temporary(const struct place *place, struct error *err)
 			continue;
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 			close(fd);
+			/* Ours, just made, which somebody takes for a left one. */
+			if (!stale)
+				continue;
 			return error_set(err, EBUSY, ERROR_NO_OFFSET,
 					 "another assembly to this target is under way");
 		}
@@ -155,10 +158,12 @@ static int rename_into_place(const struct place *place, bool replace, struct err
 }
 
 /* Fill the temporary file and put it in the target's place. */
-static int write_through(struct view *view, const struct place *place, bool replace,
+static int write_through(struct view *view, const struct place *place, const struct target *target,
 			 struct progress *progress, struct error *err)
 {
-	const int fd = open_temporary(place, err);
+	/* A base that only its owner may read does not become a model that anybody may. */
+	const mode_t mode = (target->base->st_mode & 0666) | 0600;
+	const int fd = open_temporary(place, mode, err);
 	int rc;
 
 	if (fd < 0)
@@ -169,7 +174,7 @@ static int write_through(struct view *view, const struct place *place, bool repl
 	if (rc == 0 && fsync(fd) < 0)
 		rc = failed(err, errno, "writing");
 	if (rc == 0)
-		rc = rename_into_place(place, replace, err);
+		rc = rename_into_place(place, target->replace, err);
 	if (rc < 0)
 		unlinkat(place->directory, place->temporary, 0);
 	close(fd);
@@ -200,7 +205,7 @@ int assemble_write(struct view *view, const struct target *target, struct progre
 	atomic_store(&progress->total, view_size(view));
 	rc = check_target(target, &place, err);
 	if (rc == 0)
-		rc = write_through(view, &place, target->replace, progress, err);
+		rc = write_through(view, &place, target, progress, err);
 	close(place.directory);
 	return rc;
 }

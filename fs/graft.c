@@ -140,6 +140,7 @@ static void take_up_one(void *context, enum organ_class klass, const char *name,
 		taking_up->found++;
 		return;
 	}
+	model->left_alone = true;
 	log_add(model->log, "%s/%s/%s.bin: left alone: %s", layer_path(model->layer),
 		class_name(klass), name, error_describe(&err, text, sizeof(text)));
 }
@@ -148,7 +149,11 @@ void graft_take_up(struct model *model)
 {
 	struct taking_up taking_up = { model, 0 };
 
-	layer_each(model->layer, take_up_one, &taking_up);
+	if (layer_each(model->layer, take_up_one, &taking_up) < 0) {
+		model->left_alone = true;
+		log_add(model->log, "%s: not all of it can be listed; left alone",
+			layer_path(model->layer));
+	}
 	if (taking_up.found)
 		log_add(model->log,
 			"%s: took up %" PRIu32 " grafts that an earlier mount left in %s",

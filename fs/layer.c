@@ -139,7 +139,7 @@ static void take_up(struct layer *layer)
 static bool is_nobodys(const struct layer *layer, int dir)
 {
 	(void)layer;
-	return faccessat(dir, "LAYER", F_OK, 0) < 0;
+	return faccessat(dir, "LAYER", F_OK, 0) < 0 && errno == ENOENT;
 }
 
 /* Make a private layer, under the first name that nobody uses. */
@@ -309,18 +309,29 @@ static void each_file(struct layer *layer, int dir, enum organ_class klass, cons
 	found(context, klass, name, file, &err);
 }
 
-void layer_each(struct layer *layer, layer_found *found, void *context)
+int layer_each(struct layer *layer, layer_found *found, void *context)
 {
+	int rc = 0;
+
 	for (enum organ_class klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
 		const int fd = open_class(layer, klass, false);
 		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
 		const struct dirent *entry;
 
-		while (entries && (entry = readdir(entries)))
+		if (fd < 0 && fd != -ENOENT)
+			rc = fd;
+		if (fd >= 0 && !entries) {
+			rc = -errno;
+			close(fd);
+		}
+		while (entries && (errno = 0, entry = readdir(entries)))
 			each_file(layer, fd, klass, entry->d_name, found, context);
+		if (entries && errno)
+			rc = -errno;
 		if (entries)
 			closedir(entries);
 	}
+	return rc;
 }
 
 int layer_drop(struct layer *layer)
@@ -335,7 +346,8 @@ int layer_drop(struct layer *layer)
 			rc = -errno;
 		if (rc == 0) {
 			empty_layer(layer->dir);
-			if (rmdir(layer->path) < 0)
+			/* What somebody else put there stays; the grafts are gone. */
+			if (rmdir(layer->path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
 				rc = -errno;
 			/* From here on a directory of that name is somebody else's. */
 			let_go(layer);
@@ -348,7 +360,7 @@ int layer_drop(struct layer *layer)
 static bool is_empty(const struct layer *layer)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0)
+		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0 || errno != ENOENT)
 			return false;
 	return true;
 }

@@ -36,10 +36,11 @@ int layer_drop(struct layer *layer);
 const char *layer_path(struct layer *layer);
 
 /* Call found for each organ file in the layer. NAME is without ".bin". The open file becomes the
- * callee's; NULL with the reason in err: it cannot be opened. */
+ * callee's; NULL with the reason in err: it cannot be opened. Returns 0, or -errno if some
+ * directory could not be listed. */
 typedef void layer_found(void *context, enum organ_class klass, const char *name,
 			 struct backing *file, const struct error *err);
-void layer_each(struct layer *layer, layer_found *found, void *context);
+int layer_each(struct layer *layer, layer_found *found, void *context);
 
 /* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
  * -errno. */

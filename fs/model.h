@@ -33,6 +33,7 @@ struct model {
 	bool any_shape;
 
 	struct slots *slots;
+	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
 	struct layer *layer;	       /* NULL for a read-only mount */
 	pthread_mutex_t commit;	       /* held while a graft goes into the layer and its slot */
 	atomic_uint_fast64_t next_ino; /* of grafts and of what is made from them */

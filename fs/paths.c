@@ -57,8 +57,11 @@ void paths_empty(int dir, const char *name)
 	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
-	if (!entries)
+	if (!entries) {
+		if (fd >= 0)
+			close(fd);
 		return;
+	}
 	while ((entry = readdir(entries)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			unlinkat(fd, entry->d_name, 0);

@@ -97,7 +97,8 @@ static int finish(struct mount *mount)
 
 	if (mount->options->read_only || mount->options->no_assembly)
 		return 0;
-	rc = assembly_finish(mount->fs->assembly);
+	/* A model without some of its grafts is not what was promised. */
+	rc = model->left_alone ? -EIO : assembly_finish(mount->fs->assembly);
 	if (rc == 0)
 		rc = layer_drop(model->layer);
 	if (rc < 0)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 struct stage {
 	struct layer *layer;
+	atomic_uint opens;
 	pthread_mutex_t shown; /* protects what attributes show; held for a moment only */
 	struct timespec mtime;
 	bool has_mtime; /* it was set, and no write moves it on */
@@ -24,9 +26,9 @@ struct stage {
 	int fd;		      /* -1: nothing was written yet */
 	unsigned number;
 	uint64_t size;
-	unsigned opens;
 	bool written;
-	int failed; /* a write did not go through: what is staged is not what was meant */
+	bool unflushed; /* written to since the last commit was tried */
+	int failed;	/* a write did not go through: what is staged is not what was meant */
 };
 
 static uint64_t content_size(const struct stage *stage)
@@ -52,6 +54,7 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 
 	if (!stage)
 		return NULL;
+	atomic_init(&stage->opens, 0);
 	pthread_mutex_init(&stage->shown, NULL);
 	pthread_mutex_init(&stage->lock, NULL);
 	stage->layer = layer;
@@ -86,15 +89,16 @@ void stage_free(struct stage *stage)
 
 void stage_open(struct stage *stage)
 {
-	pthread_mutex_lock(&stage->lock);
-	stage->opens++;
-	pthread_mutex_unlock(&stage->lock);
+	/* Not under the lock: nobody who answers other requests may wait for the disk here. */
+	atomic_fetch_add(&stage->opens, 1);
 }
 
 void stage_close(struct stage *stage)
 {
+	const bool last = atomic_fetch_sub(&stage->opens, 1) == 1;
+
 	pthread_mutex_lock(&stage->lock);
-	if (--stage->opens == 0)
+	if (last && atomic_load(&stage->opens) == 0)
 		discard(stage);
 	pthread_mutex_unlock(&stage->lock);
 }
@@ -158,7 +162,7 @@ int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offse
 	if (rc == 0)
 		rc = io_write(stage->fd, bytes, n, offset);
 	if (rc == 0) {
-		stage->written = true;
+		stage->written = stage->unflushed = true;
 		if (offset + n > stage->size)
 			stage->size = offset + n;
 	} else {
@@ -195,7 +199,7 @@ int stage_truncate(struct stage *stage, uint64_t size)
 			rc = -errno;
 		if (rc == 0) {
 			stage->size = size;
-			stage->written = true;
+			stage->written = stage->unflushed = true;
 		}
 	}
 	show(stage);
@@ -252,6 +256,16 @@ bool stage_written(struct stage *stage)
 	return written;
 }
 
+bool stage_unflushed(struct stage *stage)
+{
+	bool unflushed;
+
+	pthread_mutex_lock(&stage->lock);
+	unflushed = stage->unflushed;
+	pthread_mutex_unlock(&stage->lock);
+	return unflushed;
+}
+
 static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 {
 	const struct stage *stage = context;
@@ -277,6 +291,7 @@ int stage_commit(struct stage *stage, const struct stage_commit *commit)
 	int rc;
 
 	pthread_mutex_lock(&stage->lock);
+	stage->unflushed = false;
 	rc = stage->failed ? stage->failed : open_file(stage, UINT64_MAX);
 	staged.size = stage->size;
 	if (rc == 0)

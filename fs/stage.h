@@ -37,6 +37,9 @@ struct timespec stage_mtime(struct stage *stage);
  * close a descriptor between the two. */
 bool stage_written(struct stage *stage);
 
+/* Was it written to since the last stage_commit(), whatever came of that? */
+bool stage_unflushed(struct stage *stage);
+
 /* Check what is staged, unless a write to it has failed, and put it in force.
  * check(context, source) looks at the bytes. keep(context, number) takes the durable stage file and
  * returns the view of what is now the content, or NULL with errno set. Nothing is written
