@@ -28,9 +28,10 @@ INSTALL := install
 
 GGUF := error types names arena cursor reader reader_tensors anatomy organ layout dequant \
 	dequant_simple dequant_k dequant_iq
-FS := log io backing view buffers pool json slots paths fingerprint layer stage graft files manifest \
-	manifest_metadata texts model caller assemble assembly nodes handles writers generated fs options session \
-	ops ops_loop ops_node ops_dir ops_file ops_write ops_edit ops_xattr
+FS := log io backing view buffers pool json slots paths fingerprint layer stage graft files model \
+	sampling readings cells figures sheet theta card report picture_plan picture chart manifest manifest_metadata \
+	texts caller assemble assembly nodes handles writers generated fs options session ops ops_loop \
+	ops_later ops_node ops_dir ops_file ops_write ops_edit ops_xattr
 MEASURE := sample radix moments distribution score zmeasure zstream
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 FS_OBJECTS := $(FS:%=$B/fs/%.o)
@@ -69,8 +70,8 @@ $B/libfs.a: $(FS_OBJECTS)
 ## programs
 
 LIBS = $(shell pkg-config --libs $(PACKAGES))
-$B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+$B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 ## check
 
@@ -87,8 +88,8 @@ $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) 
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
 $(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka) -lm
-$(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) $(shell pkg-config --libs cmocka)
+$(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a $B/libmeasure.a
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) -lm $(shell pkg-config --libs cmocka)
 
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(FUZZ:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
@@ -133,8 +134,11 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 ## bench
 
 .PHONY: bench
-bench: $B/organfs	## speed, as ratios within one run
-	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/run
+bench: $B/organfs $B/tests/bench/spans	## speed, as ratios within one run
+	@ORGANFS=$(CURDIR)/$B/organfs SPANS=$(CURDIR)/$B/tests/bench/spans tests/bench/run
+
+$B/tests/bench/spans: $B/tests/bench/spans.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 $B/tests/bench/zmeasure: $B/tests/bench/zmeasure.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm

@@ -7,6 +7,9 @@
 /* Grafts wait for the disk, not for a processor. */
 #define COMMIT_THREADS 8
 
+/* Whoever reads θ waits for the processors, on a thread of the readings. */
+#define MAKER_THREADS 32
+
 struct fs *fs_new(const struct options *options, struct log *log, struct model *model)
 {
 	struct fs *fs = calloc(1, sizeof(*fs));
@@ -20,12 +23,14 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 	fs->handles = fs->nodes ? handles_new(fs->nodes) : NULL;
 	fs->writers = writers_new();
 	fs->assembly = assembly_new(model, options->output);
-	fs->generated = generated_new(model, log, fs->assembly, fs->nodes);
+	fs->readings = readings_new(model, options->samples);
+	fs->generated = generated_new(model, fs->readings, fs->assembly, fs->nodes);
 	fs->buffers = buffers_new();
+	fs->makers = pool_new(MAKER_THREADS);
 	fs->commits = pool_new(COMMIT_THREADS);
 	fs->assemblies = pool_new(1);
-	if (fs->handles && fs->writers && fs->assembly && fs->generated && fs->buffers &&
-	    fs->commits && fs->assemblies)
+	if (fs->handles && fs->writers && fs->assembly && fs->readings && fs->generated &&
+	    fs->buffers && fs->makers && fs->commits && fs->assemblies)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -33,8 +38,12 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 
 void fs_settle(struct fs *fs)
 {
+	if (fs->readings)
+		readings_stop(fs->readings);
+	pool_free(fs->makers);
 	pool_free(fs->assemblies);
 	pool_free(fs->commits);
+	fs->makers = NULL;
 	fs->assemblies = NULL;
 	fs->commits = NULL;
 }
@@ -47,6 +56,7 @@ void fs_free(struct fs *fs)
 	handles_free(fs->handles);
 	generated_free(fs->generated);
 	nodes_free(fs->nodes);
+	readings_free(fs->readings);
 	assembly_free(fs->assembly);
 	writers_free(fs->writers);
 	buffers_free(fs->buffers);

@@ -10,6 +10,7 @@
 #include "fs/nodes.h"
 #include "fs/options.h"
 #include "fs/pool.h"
+#include "fs/readings.h"
 #include "fs/writers.h"
 
 struct fs {
@@ -23,6 +24,8 @@ struct fs {
 	struct generated *generated;
 	struct assembly *assembly;
 	struct buffers *buffers;
+	struct readings *readings;
+	struct pool *makers;	 /* reads that wait for a reading */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* one at a time */
 };
@@ -31,7 +34,8 @@ struct fs {
  * out of memory. */
 struct fs *fs_new(const struct options *options, struct log *log, struct model *model);
 
-/* Wait for the grafts and assemblies that still run. None may be begun afterwards. */
+/* End the measuring, and wait for the grafts and assemblies that still run. None may be begun
+ * afterwards. */
 void fs_settle(struct fs *fs);
 
 void fs_free(struct fs *fs);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* generated.c - see generated.h. */
 #include "fs/generated.h"
+#include "fs/chart.h"
 #include "fs/files.h"
 #include "fs/inode.h"
 #include "fs/manifest.h"
+#include "fs/report.h"
 #include "fs/texts.h"
+#include "fs/theta.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 struct generated {
 	struct model *model;
-	struct log *log;
+	struct readings *readings;
 	struct assembly *assembly;
 	struct nodes *nodes;
 	struct current {
@@ -24,21 +27,22 @@ struct generated {
 
 const char *generated_name(enum generated_kind kind)
 {
-	static const char *const names[GENERATED_KINDS] = { "manifest.json", "model.gguf",
-							    ".assemble", ".grafts", ".log" };
+	static const char *const names[GENERATED_IN_ROOT] = {
+		"manifest.json", "model.gguf", "theta.svg", ".theta", ".assemble", ".grafts", ".log"
+	};
 
-	return names[kind];
+	return kind < GENERATED_TABLES ? names[kind] : ".theta";
 }
 
-struct generated *generated_new(struct model *model, struct log *log, struct assembly *assembly,
-				struct nodes *nodes)
+struct generated *generated_new(struct model *model, struct readings *readings,
+				struct assembly *assembly, struct nodes *nodes)
 {
 	struct generated *generated = calloc(1, sizeof(*generated));
 
 	if (!generated)
 		return NULL;
 	generated->model = model;
-	generated->log = log;
+	generated->readings = readings;
 	generated->assembly = assembly;
 	generated->nodes = nodes;
 	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++)
@@ -60,10 +64,33 @@ void generated_free(struct generated *generated)
 static uint64_t stamp_of(struct generated *generated, enum generated_kind kind)
 {
 	if (kind == GENERATED_LOG)
-		return log_count(generated->log);
+		return log_count(generated->model->log);
 	if (kind == GENERATED_ASSEMBLE)
 		return assembly_stamp(generated->assembly);
 	return slots_generation(generated->model->slots);
+}
+
+/* Views that cannot be made for want of memory alone. */
+static struct view *view_of_readings(struct generated *generated, enum generated_kind kind,
+				     const struct snapshot *snapshot, struct error *err)
+{
+	struct model *model = generated->model;
+	struct readings *readings = generated->readings;
+	struct figures *figures;
+	struct view *view = NULL;
+
+	if (kind >= GENERATED_TABLES) {
+		view = theta_table(model, readings, snapshot,
+				   (enum organ_class)(kind - GENERATED_TABLES));
+	} else {
+		figures = figures_new(model, snapshot);
+		if (figures)
+			view = sheet_view(readings, figures,
+					  kind == GENERATED_REPORT ? report_print : chart_print);
+	}
+	if (!view)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return view;
 }
 
 static struct view *view_of_slots(struct generated *generated, enum generated_kind kind,
@@ -77,11 +104,13 @@ static struct view *view_of_slots(struct generated *generated, enum generated_ki
 		return NULL;
 	}
 	if (kind == GENERATED_MANIFEST)
-		view = manifest_view(generated->model, &snapshot, err);
+		view = manifest_view(generated->model, generated->readings, &snapshot, err);
 	else if (kind == GENERATED_MODEL)
 		view = files_model(generated->model, &snapshot, err);
-	else
+	else if (kind == GENERATED_GRAFTS)
 		view = texts_grafts(generated->model, &snapshot, err);
+	else
+		view = view_of_readings(generated, kind, &snapshot, err);
 	snapshot_release(&snapshot);
 	return view;
 }
@@ -95,7 +124,7 @@ static struct view *make_view(struct generated *generated, enum generated_kind k
 
 	if (kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
 		return view_of_slots(generated, kind, err);
-	text = kind == GENERATED_LOG ? log_text(generated->log, &size)
+	text = kind == GENERATED_LOG ? log_text(generated->model->log, &size)
 				     : assembly_text(generated->assembly, &size);
 	view = view_of_text(text, size);
 	if (!view)
@@ -166,7 +195,8 @@ struct node *generated_node(struct generated *generated, enum generated_kind kin
 	pthread_mutex_unlock(&current->lock);
 	if (!node) {
 		*rc = -err.code;
-		log_add(generated->log, "%s: cannot be made: %s", generated_name(kind), err.text);
+		log_add(generated->model->log, "%s: cannot be made: %s", generated_name(kind),
+			err.text);
 	}
 	return node;
 }

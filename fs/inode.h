@@ -5,7 +5,9 @@
  *	1			the root
  *	1 << 40 | class		a class directory
  *	2 << 40 | tensor	an organ as the base has it
+ *	3 << 40 | tensor	the θ file of such an organ
  *	1 << 62 | n		grafts, generated files, files being written
+ *	3 << 61 | n		the θ file of the graft with that n
  */
 #ifndef FS_INODE_H
 #define FS_INODE_H
@@ -15,7 +17,11 @@
 #define INODE_ROOT  ((uint64_t)1)
 #define INODE_CLASS ((uint64_t)1 << 40)
 #define INODE_ORGAN ((uint64_t)2 << 40)
+#define INODE_THETA ((uint64_t)3 << 40)
 #define INODE_NEW   ((uint64_t)1 << 62)
+
+/* Turns the number of a graft into that of its θ file. */
+#define INODE_OF_THETA ((uint64_t)1 << 61)
 
 static inline uint64_t inode_new(struct model *model)
 {
@@ -30,6 +36,11 @@ static inline bool inode_is_class(uint64_t ino)
 static inline bool inode_is_base_organ(const struct model *model, uint64_t ino)
 {
 	return ino >= INODE_ORGAN && ino < INODE_ORGAN + model->gguf->n_tensors;
+}
+
+static inline bool inode_is_base_theta(const struct model *model, uint64_t ino)
+{
+	return ino >= INODE_THETA && ino < INODE_THETA + model->gguf->n_tensors;
 }
 
 #endif

@@ -6,7 +6,7 @@
  *	types		ggml types: names, blocks, sizes
  *	cursor		reading untrusted bytes in order
  *	reader reader_tensors		a GGUF: metadata and tensor infos
- *	anatomy		a tensor's class, block and file name by its name
+ *	anatomy		a tensor's class, kind, block and file name by its name
  *	organ		the organ file
  *	layout		the plan of an assembled GGUF
  *	dequant dequant_*	the values in a tensor's blocks
@@ -22,15 +22,20 @@
  *	slots		what each tensor is now: the base's, or a graft
  *	paths fingerprint layer stage	grafts on disk: directories, which base, files being written
  *	model graft	a mounted model; the filling of a slot
- *	files manifest json texts	what the files of the mount contain
+ *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
+ *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
+ *	figures sheet	texts made as a whole from all Z-measures; what they show:
+ *	card report picture chart	.theta and theta.svg of a model
+ *	files manifest json texts	what the other files of the mount contain
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
  *	writers generated	who is about to write; files made from the state of the mount
- *	fs ops ops_*	the mount, and the FUSE operations on it
+ *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later
  *	options session main	command line, life of a mount
  *
- * A read goes: ops_file -> view -> backing. A graft goes: ops_write -> stage -> graft -> layer ->
- * slots. An assembly goes: slots -> layout -> files (a view) -> assemble. */
+ * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
+ * cells -> readings -> sampling -> backing, dequant, zmeasure. A graft: ops_write -> stage ->
+ * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
 #include "fs/session.h"
 
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 #include "fs/manifest.h"
 #include "fs/json.h"
 #include "fs/manifest_internal.h"
+#include "fs/theta.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -148,25 +149,47 @@ static void write_metadata(FILE *out, struct model *model)
 	fputs("\n},\n", out);
 }
 
-static void write_tensors(FILE *out, struct model *model, const struct snapshot *snapshot)
+static void write_tensor(struct cells *cells, struct model *model, const struct subject *subject)
 {
+	cJSON *object = describe_tensor(model, subject->tensor, subject->content);
+	char *text = object ? cJSON_PrintUnformatted(object) : NULL;
+	const size_t n = text ? strlen(text) : 0;
+
+	/* The cell goes before the closing brace. */
+	if (n)
+		fwrite(text, 1, n - 1, cells_text(cells));
+	else
+		cells_fail(cells);
+	cells_add(cells, subject, theta_json);
+	fputc('}', cells_text(cells));
+	cJSON_free(text);
+	cJSON_Delete(object);
+}
+
+static void write_tensors(struct cells *cells, struct model *model, const struct snapshot *snapshot)
+{
+	FILE *out = cells_text(cells);
+
 	fputs("\"tensors\": [", out);
 	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct subject subject = { i, snapshot->content[i] };
+
 		fputs(i ? ",\n  " : "\n  ", out);
-		print_item(out, describe_tensor(model, i, snapshot->content[i]));
+		write_tensor(cells, model, &subject);
 	}
 	fputs("\n]\n", out);
 }
 
-struct view *manifest_view(struct model *model, const struct snapshot *snapshot, struct error *err)
+struct view *manifest_view(struct model *model, struct readings *readings,
+			   const struct snapshot *snapshot, struct error *err)
 {
 	struct sums all = { 0 }, classes[CLASSES] = { 0 };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct cells *cells = cells_new(readings);
 	struct view *view = NULL;
 
-	if (out) {
+	if (cells) {
+		FILE *out = cells_text(cells);
+
 		add_up(model, snapshot, &all, classes);
 		fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"model\": ", out);
 		print_item(out, describe_model(model, snapshot, &all));
@@ -174,12 +197,9 @@ struct view *manifest_view(struct model *model, const struct snapshot *snapshot,
 		print_item(out, describe_classes(classes));
 		fputs(",\n", out);
 		write_metadata(out, model);
-		write_tensors(out, model, snapshot);
+		write_tensors(cells, model, snapshot);
 		fputs("}\n", out);
-		if (fclose(out) == 0)
-			view = view_of_text(text, size);
-		else
-			free(text);
+		view = cells_view(cells);
 	}
 	if (!view)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");

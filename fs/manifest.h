@@ -3,11 +3,13 @@
 #ifndef FS_MANIFEST_H
 #define FS_MANIFEST_H
 
-#include "fs/model.h"
+#include "fs/readings.h"
 #include "fs/view.h"
 
 /* The manifest with the slots of that snapshot. It is valid JSON whatever bytes the model holds:
- * see json.h. Tensors stand one a line, in file order. NULL with err set: EIO, ENOMEM. */
-struct view *manifest_view(struct model *model, const struct snapshot *snapshot, struct error *err);
+ * see json.h. Tensors stand one a line, in file order, each with its Z-measure, which is made when
+ * its line is read. NULL with err set: EIO, ENOMEM. */
+struct view *manifest_view(struct model *model, struct readings *readings,
+			   const struct snapshot *snapshot, struct error *err);
 
 #endif

@@ -104,6 +104,9 @@ static struct node *base_node(const struct nodes *nodes, uint64_t ino)
 	} else if (inode_is_base_organ(nodes->model, ino)) {
 		node->kind = NODE_ORGAN;
 		node->index = (uint32_t)(ino - INODE_ORGAN);
+	} else if (inode_is_base_theta(nodes->model, ino)) {
+		node->kind = NODE_THETA;
+		node->index = (uint32_t)(ino - INODE_THETA);
 	} else {
 		free(node);
 		node = NULL;
@@ -156,11 +159,18 @@ struct node *nodes_add(struct nodes *nodes, const struct node *made)
 	return node;
 }
 
-struct node *nodes_organ(struct nodes *nodes, uint32_t tensor)
+uint64_t nodes_organ_ino(enum node_kind kind, uint32_t tensor, const struct content *content)
+{
+	if (kind == NODE_THETA)
+		return content ? content->ino | INODE_OF_THETA : INODE_THETA + tensor;
+	return content ? content->ino : INODE_ORGAN + tensor;
+}
+
+struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tensor)
 {
 	struct content *content = slots_get(nodes->model->slots, tensor);
-	const struct node made = { .ino = content ? content->ino : INODE_ORGAN + tensor,
-				   .kind = NODE_ORGAN,
+	const struct node made = { .ino = nodes_organ_ino(kind, tensor, content),
+				   .kind = kind,
 				   .index = tensor,
 				   .content = content,
 				   .mtime = content ? content->mtime : (struct timespec){ 0 } };

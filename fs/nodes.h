@@ -15,6 +15,7 @@ enum node_kind {
 	NODE_ROOT,
 	NODE_CLASS,	/* index: enum organ_class */
 	NODE_ORGAN,	/* index: tensor; content: the graft, NULL for the base's */
+	NODE_THETA,	/* the θ file of an organ: index, content as there */
 	NODE_STAGE,	/* index: tensor; stage: what is being written over it */
 	NODE_GENERATED, /* index: enum generated_kind; view: its content */
 };
@@ -45,8 +46,12 @@ struct node *nodes_get(struct nodes *nodes, uint64_t ino);
  * release with nodes_put(). NULL: out of memory. */
 struct node *nodes_add(struct nodes *nodes, const struct node *made);
 
-/* The node of an organ as it is now: an entry where the slot holds a graft. NULL: out of memory. */
-struct node *nodes_organ(struct nodes *nodes, uint32_t tensor);
+/* The node of an organ as it is now, or of its θ file, as kind says: an entry where the slot holds
+ * a graft. NULL: out of memory. */
+struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tensor);
+
+/* Its number, with that content in the slot. */
+uint64_t nodes_organ_ino(enum node_kind kind, uint32_t tensor, const struct content *content);
 
 /* The kernel was told of the node; it will forget it as often as it was told. */
 void nodes_told(struct nodes *nodes, struct node *node);

@@ -3,6 +3,7 @@
 #include "fs/ops.h"
 #include "fs/files.h"
 #include "fs/inode.h"
+#include "fs/theta.h"
 
 #include <errno.h>
 #include <string.h>
@@ -62,11 +63,18 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.removexattr = op_removexattr,
 };
 
+bool ops_is_theta(const struct node *node)
+{
+	return node->kind == NODE_THETA ||
+	       (node->kind == NODE_GENERATED &&
+		(node->index == GENERATED_REPORT || node->index >= GENERATED_TABLES));
+}
+
 static bool is_writable(const struct fs *fs, const struct node *node)
 {
 	if (fs->options->read_only)
 		return false;
-	return node->kind == NODE_ORGAN || node->kind == NODE_STAGE ||
+	return node->kind == NODE_ORGAN || node->kind == NODE_STAGE || ops_is_theta(node) ||
 	       (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE);
 }
 
@@ -77,6 +85,8 @@ static uint64_t size_of(struct fs *fs, struct node *node)
 		return files_organ_size(fs->model, node->index, node->content);
 	case NODE_STAGE:
 		return stage_size(node->stage);
+	case NODE_THETA:
+		return THETA_FILE_SIZE;
 	case NODE_GENERATED:
 		return view_size(node->view);
 	case NODE_ROOT:
@@ -120,25 +130,42 @@ static struct node *find_in_root(struct fs *fs, const char *name, int *rc)
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(fs, klass))
 			return nodes_get(fs->nodes, INODE_CLASS + (uint64_t)klass);
-	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++)
+	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
 		if (strcmp(name, generated_name(kind)) == 0)
 			return generated_node(fs->generated, kind, rc);
 	return NULL;
 }
 
-struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc)
+/* NAME.bin, NAME.theta and .theta. */
+static struct node *find_in_class(struct fs *fs, enum organ_class klass, const char *name, int *rc)
 {
-	const size_t n = strlen(name);
+	const char *ending = strrchr(name, '.');
+	enum node_kind kind = NODE_ORGAN;
 	uint32_t tensor;
 
+	if (!ending)
+		return NULL;
+	if (strcmp(ending, ".theta") == 0)
+		kind = NODE_THETA;
+	else if (strcmp(ending, ".bin") != 0)
+		return NULL;
+	if (ending == name && kind == NODE_THETA)
+		return generated_node(fs->generated, GENERATED_TABLES + (enum generated_kind)klass,
+				      rc);
+	if (!model_find(fs->model, klass, name, (size_t)(ending - name), &tensor))
+		return NULL;
+	*rc = -ENOMEM;
+	return nodes_organ(fs->nodes, kind, tensor);
+}
+
+struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc)
+{
 	*rc = -ENOENT;
 	if (directory->kind == NODE_ROOT)
 		return find_in_root(fs, name, rc);
-	if (directory->kind != NODE_CLASS || n < 5 || strcmp(name + n - 4, ".bin") != 0 ||
-	    !model_find(fs->model, directory->index, name, n - 4, &tensor))
-		return NULL;
-	*rc = -ENOMEM;
-	return nodes_organ(fs->nodes, tensor);
+	if (directory->kind == NODE_CLASS)
+		return find_in_class(fs, directory->index, name, rc);
+	return NULL;
 }
 
 double ops_entry_timeout(const struct fs *fs, const struct node *node)

@@ -32,6 +32,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr);
  * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. This makes it. */
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc);
 
+/* Does the node show θ and nothing else? What is written to it is dropped. */
+bool ops_is_theta(const struct node *node);
+
 /* For how long the name of that node may be remembered. */
 double ops_entry_timeout(const struct fs *fs, const struct node *node);
 
@@ -63,6 +66,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	      struct fuse_file_info *fi);
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void ops_commit_and_close(fuse_req_t req, struct handle *handle);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
 
 /* ops_edit.c */

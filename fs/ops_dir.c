@@ -28,23 +28,33 @@ struct listed {
 	char name[ANATOMY_NAME_MAX + 8];
 	uint64_t ino;
 	mode_t type;
-	bool organ; /* its node is known without making anything */
+	bool known; /* a file of the tensor, whose node takes no making */
+	enum node_kind kind;
 	uint32_t tensor;
 };
 
-static void list_organ(struct fs *fs, uint32_t tensor, struct listed *entry)
+static void list_generated(struct fs *fs, enum generated_kind kind, struct listed *entry)
+{
+	snprintf(entry->name, sizeof(entry->name), "%s", generated_name(kind));
+	entry->ino = generated_ino(fs->generated, kind);
+	entry->type = S_IFREG;
+}
+
+static void list_organ(struct fs *fs, enum node_kind kind, uint32_t tensor, struct listed *entry)
 {
 	struct content *content = slots_get(fs->model->slots, tensor);
 
-	snprintf(entry->name, sizeof(entry->name), "%s.bin", fs->model->places[tensor].name);
-	entry->ino = content ? content->ino : INODE_ORGAN + tensor;
+	snprintf(entry->name, sizeof(entry->name), "%s.%s", fs->model->places[tensor].name,
+		 kind == NODE_THETA ? "theta" : "bin");
+	entry->ino = nodes_organ_ino(kind, tensor, content);
 	entry->type = S_IFREG;
-	entry->organ = true;
+	entry->known = true;
+	entry->kind = kind;
 	entry->tensor = tensor;
 	content_unref(content);
 }
 
-/* What follows "." and ".." in the root: the classes that are there, then the generated files. */
+/* What follows "." and "..": in the root the classes that are there, then the generated files. */
 static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
@@ -57,20 +67,30 @@ static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 			return true;
 		}
 	}
-	if (place >= GENERATED_KINDS)
+	if (place >= GENERATED_IN_ROOT)
 		return false;
-	snprintf(entry->name, sizeof(entry->name), "%s",
-		 generated_name((enum generated_kind)place));
-	entry->ino = generated_ino(fs->generated, (enum generated_kind)place);
-	entry->type = S_IFREG;
+	list_generated(fs, (enum generated_kind)place, entry);
+	return true;
+}
+
+/* In a class its table, then each organ with its θ file. */
+static bool list_class(struct fs *fs, enum organ_class klass, uint64_t place, struct listed *entry)
+{
+	if (place == 0) {
+		list_generated(fs, GENERATED_TABLES + (enum generated_kind)klass, entry);
+		return true;
+	}
+	place--;
+	if (place / 2 >= fs->model->n_members[klass])
+		return false;
+	list_organ(fs, place % 2 ? NODE_THETA : NODE_ORGAN, fs->model->members[klass][place / 2],
+		   entry);
 	return true;
 }
 
 static bool list_entry(struct fs *fs, const struct node *directory, uint64_t place,
 		       struct listed *entry)
 {
-	const uint32_t klass = directory->index;
-
 	*entry = (struct listed){ .ino = directory->ino, .type = S_IFDIR };
 	if (place < 2) {
 		snprintf(entry->name, sizeof(entry->name), place == 0 ? "." : "..");
@@ -78,13 +98,9 @@ static bool list_entry(struct fs *fs, const struct node *directory, uint64_t pla
 			entry->ino = INODE_ROOT;
 		return true;
 	}
-	place -= 2;
 	if (directory->kind == NODE_ROOT)
-		return list_root(fs, place, entry);
-	if (directory->kind != NODE_CLASS || place >= fs->model->n_members[klass])
-		return false;
-	list_organ(fs, fs->model->members[klass][place], entry);
-	return true;
+		return list_root(fs, place - 2, entry);
+	return directory->kind == NODE_CLASS && list_class(fs, directory->index, place - 2, entry);
 }
 
 static size_t add_plain(fuse_req_t req, char *buffer, size_t left, const struct listed *entry,
@@ -95,14 +111,16 @@ static size_t add_plain(fuse_req_t req, char *buffer, size_t left, const struct 
 	return fuse_add_direntry(req, buffer, left, entry->name, &attr, (off_t)(place + 1));
 }
 
-/* Organs with their attributes, the others by name alone: number 0 says that nothing is told. */
+/* Organs and θ files with their attributes, the others by name alone: number 0 says that nothing is
+ * told. */
 static size_t add_plus(fuse_req_t req, char *buffer, size_t left, const struct listed *entry,
 		       uint64_t place)
 {
 	struct fs *fs = fs_of(req);
 	struct fuse_entry_param param = { .attr = { .st_ino = entry->ino,
 						    .st_mode = entry->type } };
-	struct node *node = entry->organ ? nodes_organ(fs->nodes, entry->tensor) : NULL;
+	struct node *node =
+		entry->known ? nodes_organ(fs->nodes, entry->kind, entry->tensor) : NULL;
 	size_t size;
 
 	if (node) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_file.c - open files: open, create, read, release. */
-#include "fs/ops.h"
 #include "fs/files.h"
+#include "fs/ops_later.h"
+#include "fs/theta.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +16,19 @@ static bool for_writing(const struct fuse_file_info *fi)
 /* What a reader of the node gets to see. */
 static struct view *content_of(struct fs *fs, struct node *node)
 {
+	const struct subject subject = { node->index, node->content };
+
 	if (node->kind == NODE_ORGAN)
 		return files_organ(fs->model, node->index, node->content);
+	if (node->kind == NODE_THETA)
+		return theta_file(fs->readings, &subject);
 	return view_ref(node->view);
+}
+
+static bool is_made(const struct node *node)
+{
+	return node->kind == NODE_THETA ||
+	       (node->kind == NODE_GENERATED && view_is_made(node->view));
 }
 
 /* May the node be opened, and how? Sets the flags of the reply. */
@@ -34,6 +45,9 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		return 0;
 	}
 	if (!for_writing(fi)) {
+		/* What has to be made is asked for as it is read: the kernel, reading ahead, would
+		 * have all of it made, and not let go of it at an interrupt. */
+		fi->direct_io = is_made(node);
 		fi->keep_cache = 1;
 		fi->noflush = 1;
 		return 0;
@@ -45,7 +59,7 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		writers_expect(fs->writers, fuse_req_ctx(req)->pid, node->index);
 		return -ESTALE;
 	}
-	if (node->index != GENERATED_ASSEMBLE)
+	if (!ops_is_theta(node) && node->index != GENERATED_ASSEMBLE)
 		return -EACCES;
 	fi->direct_io = 1;
 	return 0;
@@ -106,16 +120,56 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	fuse_reply_err(req, fs->options->read_only ? EROFS : EPERM);
 }
 
+static void reply_read(struct later *later, ssize_t got)
+{
+	struct fs *fs = fs_of(later->req);
+
+	if (got < 0)
+		fuse_reply_err(later->req, (int)-got);
+	else
+		fuse_reply_buf(later->req, later->buffer, (size_t)got);
+	buffers_put(fs->buffers, later->buffer);
+}
+
+static ssize_t read_made(struct later *later)
+{
+	later->buffer = buffers_get(fs_of(later->req)->buffers);
+	if (!later->buffer)
+		return -ENOMEM;
+	return view_read_until(later->handle->view, later->buffer, later->size, later->offset,
+			       &later->stop);
+}
+
+/* Making may take long, so it is done on other threads than those that answer requests. */
+static void read_later(fuse_req_t req, struct handle *handle, size_t size, uint64_t offset)
+{
+	struct later *later = later_new(req, 0);
+
+	if (!later)
+		return;
+	later->act = read_made;
+	later->reply = reply_read;
+	later->handle = handle;
+	later->size = size;
+	later->offset = offset;
+	later_submit(later, fs_of(req)->makers);
+}
+
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct handle *handle = handle_of(fi);
-	char *buffer = buffers_get(fs->buffers);
+	char *buffer;
 	ssize_t got;
 
 	(void)ino;
 	if (size > BUFFER_SIZE)
 		size = BUFFER_SIZE;
+	if (handle->view && view_is_made(handle->view)) {
+		read_later(req, handle, size, (uint64_t)offset);
+		return;
+	}
+	buffer = buffers_get(fs->buffers);
 	if (!buffer)
 		got = -ENOMEM;
 	else if (handle->view)
@@ -141,6 +195,11 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			"%s: emptied and closed again, which is no graft; "
 			"the slot keeps what it had",
 			model_organ_path(fs->model, handle->node->index, path));
+	/* Not what a flush has refused: that is dropped. */
+	if (handle->node->kind == NODE_STAGE && stage_unflushed(handle->node->stage)) {
+		ops_commit_and_close(req, handle);
+		return;
+	}
 	handles_close(fs->handles, handle);
 	fuse_reply_err(req, 0);
 }

@@ -60,13 +60,22 @@ static uint32_t kind_of(const struct fuse_buf *request)
 	return load_u32((const uint8_t *)request->mem + 4);
 }
 
+/* The name that is looked up follows the 40 bytes that every request begins with. */
+static bool is_hidden_name(const struct fuse_buf *request)
+{
+	return request->size > 40 && ((const char *)request->mem)[40] == '.';
+}
+
+/* In the root there are files that may have to be generated, and in a class .theta. */
 static bool is_quick(const struct fuse_buf *request)
 {
 	switch (kind_of(request)) {
 	case LOOKUP:
+		if (is_hidden_name(request))
+			return false;
+		__attribute__((fallthrough));
 	case READDIR:
 	case READDIRPLUS:
-		/* In the root there are files that may have to be generated. */
 		return load_u64((const uint8_t *)request->mem + 16) != INODE_ROOT;
 	case FORGET:
 	case GETATTR:

@@ -112,8 +112,9 @@ static int set_size(struct fs *fs, struct node *node, uint64_t size)
 
 	if (node->kind == NODE_STAGE)
 		return stage_truncate(node->stage, size);
-	/* The truncation that opening .assemble for writing brings along. */
-	if (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE)
+	/* The truncation that opening for writing brings along. */
+	if (ops_is_theta(node) ||
+	    (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE))
 		return 0;
 	if (node->kind != NODE_ORGAN)
 		return -EACCES;

@@ -1,77 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_write.c - what is written: organs into a stage, names into .assemble. Putting a graft in
- * force and assembling wait for the disk, so they run in pools and reply from there. */
+/* ops_write.c - what is written: organs into a stage, names into .assemble, θ files into nothing,
+ * so that a whole directory of organs can be copied in. Putting a graft in force and assembling
+ * wait for the disk, so they run in pools and reply from there. */
 #include "fs/caller.h"
 #include "fs/graft.h"
-#include "fs/ops.h"
+#include "fs/ops_later.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* A request that is answered by a job. */
-struct later {
-	fuse_req_t req;
-	struct handle *handle;
-	size_t size; /* of what was written */
-	atomic_bool cancel;
-	char path[PATH_MAX];
-};
-
-static void submit(struct pool *pool, void (*job)(void *), struct later *later)
+static void reply_rc(struct later *later, ssize_t result)
 {
-	const int rc = later ? pool_submit(pool, job, later) : -ENOMEM;
-
-	if (rc < 0 && later) {
-		fuse_reply_err(later->req, -rc);
-		free(later);
-	}
+	fuse_reply_err(later->req, (int)-result);
 }
 
-static struct later *make_later(fuse_req_t req, struct handle *handle)
+static void reply_written(struct later *later, ssize_t result)
 {
-	struct later *later = calloc(1, sizeof(*later));
-
-	if (!later) {
-		fuse_reply_err(req, ENOMEM);
-		return NULL;
-	}
-	later->req = req;
-	later->handle = handle;
-	atomic_init(&later->cancel, false);
-	return later;
+	if (result < 0)
+		fuse_reply_err(later->req, (int)-result);
+	else
+		fuse_reply_write(later->req, later->size);
 }
 
-static void on_interrupt(fuse_req_t req, void *data)
+static ssize_t assemble(struct later *later)
 {
-	struct later *later = data;
-
-	(void)req;
-	atomic_store(&later->cancel, true);
-}
-
-static void assemble_job(void *argument)
-{
-	struct later *later = argument;
 	struct fs *fs = fs_of(later->req);
 	const struct fuse_ctx *caller = fuse_req_ctx(later->req);
 	int rc = caller_assume(caller->uid, caller->gid);
 
 	if (rc == 0) {
-		rc = assembly_run(fs->assembly, later->path, caller->pid, &later->cancel);
+		rc = assembly_run(fs->assembly, later->text, caller->pid, &later->stop);
 		caller_restore();
 	}
-	fuse_req_interrupt_func(later->req, NULL, NULL);
-	if (rc < 0)
-		fuse_reply_err(later->req, -rc);
-	else
-		fuse_reply_write(later->req, later->size);
-	free(later);
+	return rc;
 }
 
 /* Each write is a file name, as in sysfs: the newline that echo adds is not part of it. */
-static void write_assemble(fuse_req_t req, struct handle *handle, const char *bytes, size_t size)
+static void write_assemble(fuse_req_t req, const char *bytes, size_t size)
 {
 	struct later *later;
 	size_t n = size;
@@ -88,13 +54,14 @@ static void write_assemble(fuse_req_t req, struct handle *handle, const char *by
 		fuse_reply_err(req, EINVAL);
 		return;
 	}
-	later = make_later(req, handle);
+	later = later_new(req, n + 1);
 	if (!later)
 		return;
-	memcpy(later->path, bytes, n);
+	later->act = assemble;
+	later->reply = reply_written;
+	memcpy(later->text, bytes, n);
 	later->size = size;
-	fuse_req_interrupt_func(req, on_interrupt, later);
-	submit(fs_of(req)->assemblies, assemble_job, later);
+	later_submit(later, fs_of(req)->assemblies);
 }
 
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
@@ -106,7 +73,10 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 
 	(void)ino;
 	if (handle->node->kind != NODE_STAGE) {
-		write_assemble(req, handle, bytes, size);
+		if (ops_is_theta(handle->node))
+			fuse_reply_write(req, size);
+		else
+			write_assemble(req, bytes, size);
 		return;
 	}
 	rc = stage_write(handle->node->stage, bytes, size, (uint64_t)offset);
@@ -120,14 +90,43 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	}
 }
 
-static void commit_job(void *argument)
+static ssize_t commit(struct later *later)
 {
-	struct later *later = argument;
-	struct fs *fs = fs_of(later->req);
 	struct node *node = later->handle->node;
 
-	fuse_reply_err(later->req, -graft_fill(fs->model, node->index, node->stage));
-	free(later);
+	return graft_fill(fs_of(later->req)->model, node->index, node->stage);
+}
+
+static ssize_t sync_stage(struct later *later)
+{
+	return stage_sync(later->handle->node->stage);
+}
+
+static void act_on_stage(fuse_req_t req, struct handle *handle, ssize_t (*act)(struct later *later),
+			 void (*reply)(struct later *later, ssize_t result))
+{
+	struct later *later = later_new(req, 0);
+
+	if (!later)
+		return;
+	later->act = act;
+	later->reply = reply;
+	later->handle = handle;
+	later_submit(later, fs_of(req)->commits);
+}
+
+/* Nobody is left to be told of a failure but the log. */
+static void reply_released(struct later *later, ssize_t result)
+{
+	(void)result;
+	handles_close(fs_of(later->req)->handles, later->handle);
+	fuse_reply_err(later->req, 0);
+}
+
+/* What a map wrote after close(), and no flush has seen, takes effect with the release. */
+void ops_commit_and_close(fuse_req_t req, struct handle *handle)
+{
+	act_on_stage(req, handle, commit, reply_released);
 }
 
 /* One close() of perhaps several of the same descriptor: what is complete takes effect now, what is
@@ -138,17 +137,9 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	(void)ino;
 	if (handle->node->kind == NODE_STAGE && stage_written(handle->node->stage))
-		submit(fs_of(req)->commits, commit_job, make_later(req, handle));
+		act_on_stage(req, handle, commit, reply_rc);
 	else
 		fuse_reply_err(req, 0);
-}
-
-static void sync_job(void *argument)
-{
-	struct later *later = argument;
-
-	fuse_reply_err(later->req, -stage_sync(later->handle->node->stage));
-	free(later);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
@@ -158,7 +149,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 	(void)ino;
 	(void)datasync;
 	if (handle->node->kind == NODE_STAGE)
-		submit(fs_of(req)->commits, sync_job, make_later(req, handle));
+		act_on_stage(req, handle, sync_stage, reply_rc);
 	else
 		fuse_reply_err(req, 0);
 }

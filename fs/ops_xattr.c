@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_xattr.c - extended attributes: what an organ is, in user.organfs.*.
+/* ops_xattr.c - extended attributes: what an organ is, in user.organfs.*. Those that have to be
+ * measured are answered when asked for by name, but not listed, so that a file manager's sweep
+ * measures nothing.
  *
  * Security labels and ACLs are answered with EOPNOTSUPP before anything is looked at: `ls -l` asks
  * for them at every file, and with this answer stops after the first. */
-#include "fs/ops.h"
+#include "fs/ops_later.h"
+#include "fs/theta.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -83,6 +86,9 @@ static const struct attribute {
 	{ PREFIX "graft", graft_value },
 };
 
+/* Room for one that is measured. */
+#define FIGURE_MAX 64
+
 #define ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
 
 /* Answer with a value, or its length where the caller has no room yet. */
@@ -101,12 +107,53 @@ static void reply(fuse_req_t req, const char *value, int n, size_t size)
 static int find_value(struct fs *fs, const struct node *node, const char *name, char *text,
 		      size_t n)
 {
+	if (node->kind == NODE_ROOT && strcmp(name, PREFIX "measured") == 0)
+		return snprintf(text, n, "%" PRIu64, readings_count(fs->readings));
 	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE)
 		return -ENODATA;
 	for (size_t i = 0; i < ATTRIBUTES; i++)
 		if (strcmp(name, attributes[i].name) == 0)
 			return attributes[i].value(fs, node, text, n);
 	return -ENODATA;
+}
+
+static ssize_t measure(struct later *later)
+{
+	struct fs *fs = fs_of(later->req);
+	const struct subject subject = { later->node->index, later->node->content };
+	struct zmeasure z;
+	const int rc = readings_get(fs->readings, &subject, &later->stop, &z);
+	char value[FIGURE_MAX];
+	int n;
+
+	if (rc < 0)
+		return rc == -ENOTSUP ? -ENODATA : rc;
+	n = theta_figure(later->text, &z, value, sizeof(value));
+	if (n >= 0)
+		memcpy(later->text, value, (size_t)n);
+	return n;
+}
+
+static void reply_figure(struct later *later, ssize_t result)
+{
+	nodes_put(fs_of(later->req)->nodes, later->node);
+	reply(later->req, later->text, (int)result, later->size);
+}
+
+static void get_figure(fuse_req_t req, struct node *node, const char *name, size_t size)
+{
+	struct later *later = later_new(req, FIGURE_MAX);
+
+	if (!later) {
+		nodes_put(fs_of(req)->nodes, node);
+		return;
+	}
+	later->act = measure;
+	later->reply = reply_figure;
+	later->node = node;
+	later->size = size;
+	snprintf(later->text, FIGURE_MAX, "%s", name);
+	later_submit(later, fs_of(req)->makers);
 }
 
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
@@ -120,6 +167,10 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 		return;
 	}
 	node = nodes_get(fs->nodes, ino);
+	if (node && node->kind == NODE_ORGAN && theta_is_figure(name + strlen(PREFIX))) {
+		get_figure(req, node, name + strlen(PREFIX), size);
+		return;
+	}
 	buffer = buffers_get(fs->buffers);
 	if (node && buffer)
 		reply(req, buffer, find_value(fs, node, name, buffer, BUFFER_SIZE), size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c - see options.h. */
 #include "fs/options.h"
+#include "fs/sampling.h"
 
 #define FUSE_USE_VERSION 312
 #include <errno.h>
@@ -17,7 +18,7 @@
 /* What fuse_opt fills in. */
 struct parsed {
 	struct options *options;
-	char *output, *shape, *uid, *gid, *umask, *threads;
+	char *output, *shape, *uid, *gid, *umask, *threads, *samples;
 	int help, version, foreground, read_only, no_assembly, allow_other;
 	int files;  /* arguments that are no options */
 	char *last; /* of these */
@@ -52,6 +53,7 @@ static const struct fuse_opt templates[] = {
 	{ "gid=%s", offsetof(struct parsed, gid), 0 },
 	{ "umask=%s", offsetof(struct parsed, umask), 0 },
 	{ "threads=%s", offsetof(struct parsed, threads), 0 },
+	{ "samples=%s", offsetof(struct parsed, samples), 0 },
 	/* What mount(8) and fstab add that says nothing to this filesystem. */
 	DROPPED("defaults"),
 	DROPPED("auto"),
@@ -158,6 +160,21 @@ static int number(const char *option, const char *text, int base, unsigned least
 	return 0;
 }
 
+static int fill_samples(const struct parsed *parsed)
+{
+	struct options *options = parsed->options;
+	unsigned samples;
+
+	options->samples = SAMPLES_ALL;
+	if (parsed->samples && strcmp(parsed->samples, "all") == 0)
+		return 0;
+	if (number("samples", parsed->samples, 10, SAMPLE_LIMIT_MIN, SAMPLE_LIMIT_MAX,
+		   SAMPLE_DEFAULT, &samples) < 0)
+		return -1;
+	options->samples = samples;
+	return 0;
+}
+
 static int fill_numbers(const struct parsed *parsed)
 {
 	struct options *options = parsed->options;
@@ -168,7 +185,8 @@ static int fill_numbers(const struct parsed *parsed)
 	    number("gid", parsed->gid, 10, 0, UINT_MAX - 1, getgid(), &gid) < 0 ||
 	    number("umask", parsed->umask, 8, 0, 0777, 022, &umask) < 0 ||
 	    number("threads", parsed->threads, 10, 1, THREADS_MAX, default_threads(),
-		   &options->threads) < 0)
+		   &options->threads) < 0 ||
+	    fill_samples(parsed) < 0)
 		return -1;
 	options->uid = uid;
 	options->gid = gid;
@@ -235,6 +253,7 @@ int options_parse(struct options *options, int argc, char **argv)
 	free(parsed.gid);
 	free(parsed.umask);
 	free(parsed.threads);
+	free(parsed.samples);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -262,6 +281,7 @@ const char *options_help(void)
 	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL)\n"
 	       "  -o noassemble   write nothing at unmount; the next mount has the grafts again\n"
 	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
+	       "  -o samples=N    values of a tensor that theta is measured from (100000), or all\n"
 	       "  -o threads=N    threads that answer requests (one per processor, at least 4)\n"
 	       "  -o uid=N, -o gid=N, -o umask=N    owner (the mounting user), mode mask (022)\n"
 	       "  -o allow_other  let other users in\n";

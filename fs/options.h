@@ -4,6 +4,7 @@
 #define FS_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct options {
@@ -15,6 +16,7 @@ struct options {
 	gid_t gid;
 	mode_t umask;
 	unsigned threads; /* that answer requests */
+	uint64_t samples; /* values of a tensor that are looked at (sampling.h) */
 };
 
 /* Fill options from the command line. Bad usage: -1, after a line on stderr that says what is

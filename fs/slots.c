@@ -15,7 +15,7 @@ struct slots {
 
 struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file)
 {
-	struct content *content = malloc(sizeof(*content));
+	struct content *content = calloc(1, sizeof(*content));
 
 	if (!content) {
 		free((char *)organ->name);

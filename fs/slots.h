@@ -8,6 +8,7 @@
 #define FS_SLOTS_H
 
 #include "fs/backing.h"
+#include "fs/reading.h"
 #include "gguf/organ.h"
 
 #include <stdatomic.h>
@@ -20,6 +21,7 @@ struct content {
 	struct organ organ;   /* as its file says; the name is the content's own */
 	struct backing *file; /* an organ file on disk */
 	struct timespec mtime;
+	struct reading reading; /* of its values; readings.h */
 };
 
 /* A content of the organ in that file, both of which become the content's, also on failure.

@@ -168,7 +168,7 @@ ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offse
 	size_t first, done = 0;
 	int rc = 0;
 
-	if (offset >= view->size)
+	if (n == 0 || offset >= view->size)
 		return 0;
 	if (n > view->size - offset)
 		n = (size_t)(view->size - offset);

@@ -11,6 +11,7 @@ import fnmatch
 import json
 import mmap
 import os
+import random
 import re
 import stat
 import struct
@@ -418,6 +419,63 @@ def cmd_synth(a):
         f.truncate(end)
 
 
+def qwen_tensors():
+    """Names, axes and types of Qwen2.5-7B as Q4_K_M: 339 tensors, 7.6e9 weights, 4.7 GB."""
+    width, kv, hidden, vocabulary, q6 = 3584, 512, 18944, 152064, 14
+    yield "token_embd.weight", [width, vocabulary], Q4_K
+    for i in range(28):
+        # llama.cpp gives half of these more bits.
+        more = q6 if i < 3 or i >= 24 or i % 3 == 2 else Q4_K
+        for role, ne, type_id in (
+                ("attn_norm.weight", [width], F32), ("ffn_down.weight", [hidden, width], more),
+                ("ffn_gate.weight", [width, hidden], Q4_K),
+                ("ffn_up.weight", [width, hidden], Q4_K), ("ffn_norm.weight", [width], F32),
+                ("attn_k.bias", [kv], F32), ("attn_k.weight", [width, kv], Q4_K),
+                ("attn_output.weight", [width, width], Q4_K), ("attn_q.bias", [width], F32),
+                ("attn_q.weight", [width, width], Q4_K), ("attn_v.bias", [kv], F32),
+                ("attn_v.weight", [width, kv], more)):
+            yield f"blk.{i}.{role}", ne, type_id
+    yield "output_norm.weight", [width], F32
+    yield "output.weight", [width, vocabulary], q6
+
+
+def random_blocks(type_id):
+    """About a megabyte of blocks whose values are near normal."""
+    half = struct.pack("<e", 0.002)
+    count = (1 << 20) // TYPES[type_id][2]
+    if type_id == F32:
+        return b"".join(struct.pack("<f", 1 + random.gauss(0, 0.1)) for _ in range(1 << 18))
+    if type_id == Q4_K:
+        return b"".join(half + half + bytes(12) + random.randbytes(128) if i % 7 == 0 else
+                        half + half + random.randbytes(140) for i in range(count))
+    return b"".join(random.randbytes(208) + half for _ in range(count))
+
+
+def cmd_qwen(a):
+    """A model of the shapes and types of a real one, with random weights."""
+    random.seed(7)
+    tensors = list(qwen_tensors())
+    sizes = [size_of(t, ne) for _, ne, t in tensors]
+    offsets = running_sums(sizes, 32)
+    w = Writer()
+    w.begin(len(tensors), 3)
+    w.entry(b"general.architecture", STRING, b"qwen2")
+    w.entry(b"qwen2.block_count", U32, 28)
+    w.entry(b"qwen2.attention.head_count", U32, 28)
+    for (name, ne, type_id), offset in zip(tensors, offsets):
+        w.info(name.encode(), ne, type_id, offset)
+    w.pad(32)
+    blocks = {t: random_blocks(t) for t in (F32, Q4_K, 14)}
+    with open(a.out, "wb") as f:
+        f.write(w.out)
+        for (_, _, type_id), offset, size in zip(tensors, offsets, sizes):
+            f.seek(len(w.out) + offset)
+            block = blocks[type_id]
+            for at in range(0, size, len(block)):
+                f.write(block[:size - at])
+        f.truncate(len(w.out) + align_up(offsets[-1] + sizes[-1], 32))
+
+
 HOSTILE = {
     "parent": [b"../x", b"..", b".", b"../../../../../../tmp/escaped"],
     "absolute": [b"/etc/x", b"/", b"//"],
@@ -543,18 +601,65 @@ def check_organ(path, directory, model, by_name, grafted):
     return t
 
 
+def check_theta_file(path):
+    """NAME.theta beside an organ: its size is told before it is measured."""
+    file = path.removesuffix("bin") + "theta"
+    status = os.lstat(file)
+    with open(file, "rb") as f:
+        content = f.read()
+    check(stat.S_ISREG(status.st_mode) and status.st_size == 6, f"{file}: {status.st_size} bytes")
+    check(re.fullmatch(rb"[ 0-9][0-9]\.[0-9]{2}\n|  nan\n", content), f"{file}: {content!r}")
+    degrees = content.strip()
+    check(xattr(path, "theta") == (None if degrees == b"nan" else degrees),
+          f"{path}: the attribute says {xattr(path, 'theta')!r}, {file} says {degrees!r}")
+    check("user.organfs.theta" not in os.listxattr(path), f"{path}: theta is listed")
+
+
+def read_table(mount, directory):
+    """CLASS/.theta as one dictionary a row."""
+    path = os.path.join(mount, directory, ".theta")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    check(len(text.encode()) == os.lstat(path).st_size, f"{path}: its size is wrong")
+    lines = text.split("\n")
+    check(lines.pop() == "", f"{path}: does not end in a newline")
+    rows = [line.split("\t") for line in lines]
+    check(rows[0] == ["file", "type", "elements", "theta", "signal", "entropy", "kurtosis",
+                      "spacing", "magnitude", "status"], f"{path}: the header is {rows[0]}")
+    check(all(len(row) == 10 for row in rows), f"{path}: ragged")
+    check(len({len(row[-1]) + len(row[-2]) for row in rows[1:]} or {0}) == 1,
+          f"{path}: rows differ in width")
+    return [dict(zip(rows[0], row)) for row in rows[1:]]
+
+
+def check_table(mount, directory, expected):
+    """expected: tensors by file name without .bin."""
+    rows = {row["file"]: row for row in read_table(mount, directory)}
+    check(set(rows) == {f"{directory}/{name}.bin" for name in expected},
+          f"{directory}/.theta has other rows")
+    for name, t in expected.items():
+        row = rows[f"{directory}/{name}.bin"]
+        check((row["type"], int(row["elements"])) == (t.type_name, t.elements), f"{row}")
+        with open(os.path.join(mount, directory, name + ".theta"), encoding="ascii") as f:
+            check(f.read().strip() == row["theta"].strip(), f"{name}.theta is not {row['theta']}")
+
+
 def cmd_check_mount(a):
     model, seen = Model(a.base), {}
     by_name = {t.name: t for t in model.tensors}
     names = expected_names(model)
     root = os.listdir(a.mount)
-    for needed in ("manifest.json", "model.gguf", ".assemble", ".grafts", ".log", *CLASSES[:4]):
+    for needed in ("manifest.json", "model.gguf", "theta.svg", ".theta", ".assemble", ".grafts",
+                   ".log", *CLASSES[:4]):
         check(needed in root, f"{needed} is missing")
     for directory in filter(root.__contains__, CLASSES):
-        for file in os.listdir(os.path.join(a.mount, directory)):
-            if not file.endswith(".bin"):
-                check(file.endswith("theta"), f"{directory}/{file} does not belong there")
+        files, table = set(os.listdir(os.path.join(a.mount, directory))), {}
+        check(".theta" in files, f"{directory}/.theta is missing")
+        for file in files - {".theta"}:
+            if file.endswith(".theta"):
+                check(file.removesuffix("theta") + "bin" in files, f"{directory}/{file}: of what?")
                 continue
+            check(file.removesuffix("bin") + "theta" in files, f"{directory}/{file}: no theta")
             path = os.path.join(a.mount, directory, file)
             check(re.fullmatch(r"[A-Za-z0-9_+%~-][A-Za-z0-9_.+%~-]*\.bin", file),
                   f"{path}: not a plain name")
@@ -562,7 +667,52 @@ def cmd_check_mount(a):
             check(t.name not in seen, f"{t.name!r} is both {path} and {seen.get(t.name)}")
             check(names[t.name] in (None, file[:-4]), f"{path} should be {names[t.name]}.bin")
             seen[t.name] = path
+            table[file[:-4]] = t
+            check_theta_file(path)
+        check_table(a.mount, directory, table)
     check(len(seen) == len(by_name), f"missing: {sorted(set(by_name) - set(seen))[:5]}")
+
+
+# ---- checking theta -------------------------------------------------------------------------
+
+# Column of the reference, the same in a table, and by how much it may differ there.
+FIGURES = [("theta", "theta", 0.00501, 0), ("signal", "signal", 0.00000501, 0),
+           ("entropy", "entropy", 0.000000501, 0), ("kurtosis", "kurtosis", 1e-9, 5.1e-6),
+           ("cv", "spacing", 1e-9, 5.1e-6), ("dI", "magnitude", 0.000000501, 0)]
+
+
+def near(told, expected, absolute, relative):
+    if expected in ("null", "nan"):
+        return told.strip() == "nan"
+    wanted = float(expected)
+    return abs(float(told) - wanted) <= max(absolute, relative * abs(wanted))
+
+
+def cmd_check_theta(a):
+    """Every figure of a mount against a table that the reference program gave."""
+    with open(a.expected, encoding="utf-8") as f:
+        header, *lines = [line.rstrip("\n").split("\t") for line in f]
+    manifest = {row["name"]: row for row in strict_json(os.path.join(a.mount, "manifest.json"))
+                ["tensors"]}
+    tables = {row["file"]: row for directory in CLASSES
+              if os.path.isdir(os.path.join(a.mount, directory))
+              for row in read_table(a.mount, directory)}
+    check(len(lines) == len(tables), f"{len(tables)} rows, not {len(lines)}")
+    for wanted in (dict(zip(header, line)) for line in lines):
+        told = manifest[wanted["tensor"]]
+        row = tables[told["file"]]
+        check(row["status"] == told["status"] == wanted["status"], f"{row} is not {wanted}")
+        check((told["elements"], told["sampled"]) == (int(wanted["n"]), int(wanted["sampled"])),
+              f"{told} is not {wanted}")
+        for reference, column, absolute, relative in FIGURES:
+            expected = wanted[reference]
+            check(near(row[column], expected, absolute, relative), f"{column}: {row}, {wanted}")
+            told_value = "nan" if told[column] is None else str(told[column])
+            check(near(told_value, expected, absolute, relative), f"{column}: {told}, {wanted}")
+            value = xattr(os.path.join(a.mount, told["file"]), column)
+            check(value is None if expected == "null" or column == "theta" and value is None
+                  else near(value.decode(), expected, 0.00501 if column == "theta" else 2e-9,
+                            1e-8), f"{column}: {value!r}, {wanted}")
 
 
 # ---- checking a manifest --------------------------------------------------------------------
@@ -680,6 +830,8 @@ def arguments():
 
     command("organs", cmd_organs, "file", "list tensors: name, type, shape, offset, bytes")
     command("organ", cmd_organ, "file tensor out", "write one tensor as an organ file")
+    command("check-theta", cmd_check_theta, "expected mount",
+            "compare every figure with a table of the reference program")
     sub = command("check-mount", cmd_check_mount, "base mount", "compare a tree with its model")
     sub.add_argument("--grafted", action="store_true", help="extents may lie elsewhere")
     command("check-manifest", cmd_check_manifest, "base mount", "compare manifest.json with it")
@@ -700,6 +852,7 @@ def arguments():
     sub.add_argument("--size", type=bytes_count, default=40 << 30)
     sub.add_argument("--organ", type=bytes_count, default=0, help="bytes of blk.0.ffn_up")
     sub.add_argument("--fill", action="store_true", help="with data, not sparse")
+    command("qwen", cmd_qwen, "out", "make a model like Qwen2.5-7B in Q4_K_M, 4.7 GB")
     command("hostile", cmd_hostile, "outdir", "make models with evil tensor names")
     return parser.parse_args()
 

@@ -2,11 +2,13 @@
 /* test_generated.c - fs/generated.c: a file is made once for each state, and stays as it was. */
 #include "fs_model.h"
 #include "fs/generated.h"
+#include "measure/sample.h"
 
 struct scene {
 	struct opened o;
 	struct nodes *nodes;
 	struct assembly *assembly;
+	struct readings *readings;
 	struct generated *generated;
 };
 
@@ -16,14 +18,16 @@ static struct scene open_scene(void **state)
 
 	scene.nodes = nodes_new(scene.o.model);
 	scene.assembly = assembly_new(scene.o.model, NULL);
-	scene.generated = generated_new(scene.o.model, scene.o.log, scene.assembly, scene.nodes);
-	must(scene.nodes && scene.assembly && scene.generated);
+	scene.readings = readings_new(scene.o.model, SAMPLE_DEFAULT);
+	scene.generated = generated_new(scene.o.model, scene.readings, scene.assembly, scene.nodes);
+	must(scene.nodes && scene.assembly && scene.readings && scene.generated);
 	return scene;
 }
 
 static void close_scene(struct scene *scene)
 {
 	generated_free(scene->generated);
+	readings_free(scene->readings);
 	assembly_free(scene->assembly);
 	nodes_free(scene->nodes);
 	close_model(&scene->o);
@@ -58,6 +62,10 @@ static void each_has_a_name(void **state)
 	assert_string_equal(generated_name(GENERATED_ASSEMBLE), ".assemble");
 	assert_string_equal(generated_name(GENERATED_GRAFTS), ".grafts");
 	assert_string_equal(generated_name(GENERATED_LOG), ".log");
+	assert_string_equal(generated_name(GENERATED_PICTURE), "theta.svg");
+	assert_string_equal(generated_name(GENERATED_REPORT), ".theta");
+	for (enum generated_kind kind = GENERATED_TABLES; kind < GENERATED_KINDS; kind++)
+		assert_string_equal(generated_name(kind), ".theta");
 }
 
 static void as_long_as_nothing_changes_it_is_one_node(void **state)

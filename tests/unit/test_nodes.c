@@ -88,11 +88,11 @@ static void forgetting_what_the_base_has_is_nothing(void **state)
 static void an_organ_is_the_bases_until_it_is_grafted(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *before = nodes_organ(scene.nodes, SMALL_UP), *after;
+	struct node *before = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP), *after;
 
 	assert_true(before->ino == INODE_ORGAN + SMALL_UP);
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	after = nodes_organ(scene.nodes, SMALL_UP);
+	after = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
 	assert_in_range(after->ino, INODE_NEW, UINT64_MAX);
 	assert_int_equal(after->kind, NODE_ORGAN);
 	assert_int_equal(after->index, SMALL_UP);
@@ -103,6 +103,29 @@ static void an_organ_is_the_bases_until_it_is_grafted(void **state)
 	close_scene(&scene);
 }
 
+static void the_theta_file_of_an_organ_moves_on_with_it(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct node *before = nodes_organ(scene.nodes, NODE_THETA, SMALL_UP), *after, *organ;
+
+	assert_true(before->ino == INODE_THETA + SMALL_UP);
+	assert_int_equal(before->kind, NODE_THETA);
+	assert_node(&scene, INODE_THETA + SMALL_UP, NODE_THETA, SMALL_UP);
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	organ = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
+	after = nodes_organ(scene.nodes, NODE_THETA, SMALL_UP);
+	assert_int_equal(after->kind, NODE_THETA);
+	assert_int_equal(after->index, SMALL_UP);
+	assert_ptr_equal(after->content, organ->content);
+	assert_true(after->ino != organ->ino);
+	assert_true(after->ino == nodes_organ_ino(NODE_THETA, SMALL_UP, organ->content));
+	assert_null(nodes_get(scene.nodes, INODE_THETA + scene.o.model->gguf->n_tensors));
+	nodes_put(scene.nodes, before);
+	nodes_put(scene.nodes, after);
+	nodes_put(scene.nodes, organ);
+	close_scene(&scene);
+}
+
 static void a_graft_looked_up_twice_is_one_node(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -110,8 +133,8 @@ static void a_graft_looked_up_twice_is_one_node(void **state)
 	uint64_t ino;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	one = nodes_organ(scene.nodes, SMALL_UP);
-	other = nodes_organ(scene.nodes, SMALL_UP);
+	one = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
+	other = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
 	ino = one->ino;
 	assert_ptr_equal(one, other);
 	nodes_put(scene.nodes, one);
@@ -131,12 +154,12 @@ static void what_the_kernel_knows_stays_as_it_was(void **state)
 	uint64_t first;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	node = nodes_organ(scene.nodes, SMALL_UP);
+	node = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
 	first = node->ino;
 	nodes_told(scene.nodes, node);
 	nodes_put(scene.nodes, node);
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
-	node = nodes_organ(scene.nodes, SMALL_UP);
+	node = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
 	assert_true(node->ino != first);
 	nodes_put(scene.nodes, node);
 	node = nodes_get(scene.nodes, first);
@@ -273,7 +296,7 @@ static void *look_up(void *argument)
 	struct nodes *nodes = crowd->scene->nodes;
 
 	while (!crowd->over) {
-		struct node *node = nodes_organ(nodes, SMALL_UP), *same;
+		struct node *node = nodes_organ(nodes, NODE_ORGAN, SMALL_UP), *same;
 		const uint64_t ino = node->ino;
 
 		nodes_told(nodes, node);
@@ -309,6 +332,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(other_numbers_stand_for_nothing),
 	FS_TEST(forgetting_what_the_base_has_is_nothing),
 	FS_TEST(an_organ_is_the_bases_until_it_is_grafted),
+	FS_TEST(the_theta_file_of_an_organ_moves_on_with_it),
 	FS_TEST(a_graft_looked_up_twice_is_one_node),
 	FS_TEST(what_the_kernel_knows_stays_as_it_was),
 	FS_TEST(a_node_is_known_until_it_was_forgotten_as_often_as_told),

@@ -63,6 +63,7 @@ static void a_model_and_a_mountpoint_are_enough(void **state)
 	assert_int_equal(options.gid, getgid());
 	assert_int_equal(options.umask, 022);
 	assert_in_range(options.threads, 4, 1024);
+	assert_int_equal(options.samples, 100000);
 	options_release(&options);
 	assert_null(options.model);
 }
@@ -70,7 +71,7 @@ static void a_model_and_a_mountpoint_are_enough(void **state)
 static void every_option_is_taken(void **state)
 {
 	struct options options = good("-f -o ro,noassemble,shape=any,allow_other,uid=12,gid=34,"
-				      "umask=077,threads=7,output=/x/y.gguf m mnt");
+				      "umask=077,threads=7,samples=all,output=/x/y.gguf m mnt");
 
 	(void)state;
 	assert_true(options.foreground && options.read_only && options.no_assembly);
@@ -79,13 +80,15 @@ static void every_option_is_taken(void **state)
 	assert_int_equal(options.gid, 34);
 	assert_int_equal(options.umask, 077);
 	assert_int_equal(options.threads, 7);
+	assert_int_equal(options.samples, 0);
 	assert_string_equal(options.output, "/x/y.gguf");
 	options_release(&options);
 }
 
 static void options_may_stand_anywhere_and_more_than_once(void **state)
 {
-	struct options options = good("m -o umask=0 -oro mnt -f -o rw,uid=0 -o threads=9");
+	struct options options =
+		good("m -o umask=0 -oro mnt -f -o rw,uid=0 -o threads=9,samples=256");
 
 	(void)state;
 	assert_string_equal(options.model, "m");
@@ -95,6 +98,7 @@ static void options_may_stand_anywhere_and_more_than_once(void **state)
 	assert_int_equal(options.umask, 0);
 	assert_int_equal(options.uid, 0);
 	assert_int_equal(options.threads, 9);
+	assert_int_equal(options.samples, 256);
 	options_release(&options);
 }
 
@@ -129,9 +133,10 @@ static void help_and_version_need_nothing_else(void **state)
 
 static void the_help_names_every_option(void **state)
 {
-	static const char *const names[] = { "-f",	"--help",     "--version", " ro ",
-					     "output=", "noassemble", "shape=any", "threads=",
-					     "uid=",	"gid=",	      "umask=",	   "allow_other" };
+	static const char *const names[] = {
+		"-f",	    "--help",	"--version", " ro ", "output=", "noassemble", "shape=any",
+		"threads=", "samples=", "uid=",	     "gid=", "umask=",	"allow_other"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
@@ -184,6 +189,10 @@ static void values_that_make_no_sense_are_refused(void **state)
 	assert_bad(state, "-o threads=1025 m mnt", "threads= takes a number from 1");
 	assert_bad(state, "-o threads=-1 m mnt", "threads= takes a number from 1");
 	assert_bad(state, "-o threads=many m mnt", "threads=many");
+	assert_bad(state, "-o samples=255 m mnt", "samples= takes a number from 256");
+	assert_bad(state, "-o samples=0 m mnt", "samples= takes a number from 256");
+	assert_bad(state, "-o samples=4294967296 m mnt", "samples= takes a number from 256");
+	assert_bad(state, "-o samples=every m mnt", "samples=every");
 	assert_bad(state, "-o umask=1000 m mnt", "umask= takes an octal number");
 	assert_bad(state, "-o umask=9 m mnt", "umask=9");
 	assert_bad(state, "-o uid=me m mnt", "uid=me");

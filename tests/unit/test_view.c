@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view.c - fs/view.c: any window of any list of segments, and what happens when a file under
- * it is no longer what it was. */
+/* test_view.c - fs/view.c: any window of any list of segments, what happens when a file under it is
+ * no longer what it was, and what a maker is asked for. */
 #include "fs_help.h"
 #include "fs/view.h"
 
@@ -241,6 +241,262 @@ static void a_view_may_be_larger_than_memory(void **state)
 	view_unref(view);
 }
 
+/* ## bytes that are made */
+
+#define FAKE_SEGMENTS 16
+
+/* A maker of known bytes that counts what it is asked for. */
+struct fake {
+	struct maker maker;
+	int prepare_rc, make_rc;
+	int prepared, released, wrong;
+	size_t first, n; /* as prepared last */
+	int made[FAKE_SEGMENTS];
+	const atomic_bool *stop; /* as handed over last */
+};
+
+static uint8_t fake_byte(size_t number, size_t i)
+{
+	return mk_byte(50 + (uint32_t)number, i);
+}
+
+static int fake_prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+{
+	struct fake *fake = (struct fake *)maker;
+
+	fake->prepared++;
+	fake->first = first;
+	fake->n = n;
+	fake->stop = stop;
+	return fake->prepare_rc;
+}
+
+static int fake_make(struct maker *maker, size_t number, char *bytes, size_t length,
+		     const atomic_bool *stop)
+{
+	struct fake *fake = (struct fake *)maker;
+
+	fake->wrong += number >= FAKE_SEGMENTS || fake->prepared == 0;
+	fake->made[number % FAKE_SEGMENTS]++;
+	fake->wrong += stop != fake->stop;
+	for (size_t i = 0; i < length; i++)
+		bytes[i] = (char)fake_byte(number, i);
+	return fake->make_rc;
+}
+
+static void fake_release(struct maker *maker)
+{
+	((struct fake *)maker)->released++;
+}
+
+static struct fake new_fake(void)
+{
+	return (struct fake){ .maker = { fake_prepare, fake_make, fake_release } };
+}
+
+static void forget(struct fake *fake)
+{
+	*fake = new_fake();
+}
+
+/* Memory, zeros and made bytes of a few bytes each, with empty ones among them. */
+static const struct segment mixed[] = {
+	{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
+	{ .kind = SEGMENT_MADE, .length = 3 },
+	{ .kind = SEGMENT_MEMORY, .length = 2, .memory = "ab" },
+	{ .kind = SEGMENT_MADE, .length = 1 },
+	{ .kind = SEGMENT_MADE, .length = 4 },
+	{ .kind = SEGMENT_ZEROS, .length = 3 },
+	{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
+	{ .kind = SEGMENT_MADE, .length = 2 },
+	{ .kind = SEGMENT_MEMORY, .length = 4, .memory = "cdef" },
+};
+
+static void make_mixed(struct list *list)
+{
+	size_t number = 0;
+
+	list->size = 0;
+	for (size_t i = 0; i < ARRAY_LENGTH(mixed); i++) {
+		for (size_t k = 0; k < mixed[i].length; k++)
+			list->bytes[list->size++] = mixed[i].kind == SEGMENT_MADE
+							    ? fake_byte(number, k)
+						    : mixed[i].kind == SEGMENT_ZEROS
+							    ? 0
+							    : ((const uint8_t *)mixed[i].memory)[k];
+		number += mixed[i].kind == SEGMENT_MADE;
+	}
+}
+
+/* Of the segments of mixed[] that are made, those that have a byte in this window. */
+static size_t touched(size_t from, size_t end, bool touches[FAKE_SEGMENTS])
+{
+	size_t at = 0, number = 0, n = 0;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(mixed); i++) {
+		const size_t next_at = at + (size_t)mixed[i].length;
+
+		if (mixed[i].kind == SEGMENT_MADE) {
+			touches[number] = from < next_at && at < end && from < end;
+			n += touches[number++];
+		}
+		at = next_at;
+	}
+	return n;
+}
+
+static void check_asked(const struct fake *fake, size_t from, size_t end)
+{
+	bool touches[FAKE_SEGMENTS] = { 0 };
+	const size_t n = touched(from, end, touches);
+
+	assert_int_equal(fake->prepared, n > 0);
+	assert_int_equal(fake->n, n);
+	assert_int_equal(fake->wrong, 0);
+	for (size_t i = 0; i < FAKE_SEGMENTS; i++) {
+		assert_int_equal(fake->made[i], touches[i]);
+		if (touches[i])
+			assert_true(i >= fake->first && i < fake->first + n);
+	}
+}
+
+static void every_window_asks_once_for_just_what_it_touches(void **state)
+{
+	struct fake fake = new_fake();
+	struct list *list = calloc(1, sizeof(*list));
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+
+	(void)state;
+	make_mixed(list);
+	assert_int_equal(list->size, 19);
+	assert_int_equal(view_size(view), list->size);
+	for (size_t from = 0; from <= list->size + 1; from++)
+		for (size_t n = 0; n <= list->size + 2; n++) {
+			const size_t end = from + n < list->size ? from + n : list->size;
+
+			forget(&fake);
+			check_window(view, list, from, n);
+			check_asked(&fake, from, end);
+		}
+	view_unref(view);
+	assert_int_equal(fake.released, 1);
+	free(list);
+}
+
+static void only_a_view_with_a_maker_may_take_long(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	struct view *plain = view_of_text(strdup("some text"), 9);
+
+	(void)state;
+	assert_true(view_is_made(view));
+	assert_false(view_is_made(plain));
+	view_unref(plain);
+	view_unref(view);
+}
+
+static void what_cannot_be_made_is_an_error_and_never_part_of_an_answer(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	char bytes[19];
+
+	(void)state;
+	fake.make_rc = -EIO;
+	assert_int_equal(view_read(view, bytes, 19, 0), -EIO);
+	assert_int_equal(fake.made[0], 1);
+	assert_int_equal(fake.made[1], 0);
+	/* Whole, and in part. */
+	assert_int_equal(view_read(view, bytes, 3, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 1, 1), -EIO);
+	assert_int_equal(view_read(view, bytes, 3, 4), -EIO);
+	/* What is not made is as it was. */
+	assert_int_equal(view_read(view, bytes, 2, 3), 2);
+	assert_int_equal(view_read(view, bytes, 9, 15), 4);
+	view_unref(view);
+}
+
+static void what_cannot_be_prepared_is_not_made(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	char bytes[19];
+
+	(void)state;
+	fake.prepare_rc = -EINTR;
+	assert_int_equal(view_read(view, bytes, 19, 0), -EINTR);
+	assert_int_equal(view_read(view, bytes, 1, 0), -EINTR);
+	assert_int_equal(fake.made[0], 0);
+	assert_int_equal(view_read(view, bytes, 2, 3), 2);
+	assert_int_equal(fake.prepared, 2);
+	view_unref(view);
+}
+
+static void the_maker_is_told_whom_to_obey(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	const atomic_bool stop = false;
+	char bytes[19];
+
+	(void)state;
+	assert_int_equal(view_read_until(view, bytes, 19, 0, &stop), 19);
+	assert_ptr_equal(fake.stop, &stop);
+	assert_int_equal(view_read(view, bytes, 19, 0), 19);
+	assert_null(fake.stop);
+	assert_int_equal(fake.wrong, 0);
+	view_unref(view);
+}
+
+static void the_maker_is_released_once_with_the_last_reference(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), strdup("x"), &fake.maker);
+
+	(void)state;
+	view_unref(view_ref(view));
+	assert_int_equal(fake.released, 0);
+	view_unref(view);
+	assert_int_equal(fake.released, 1);
+}
+
+static void without_memory_the_maker_is_released_all_the_same(void **state)
+{
+	struct fake fake = new_fake();
+	char *owned;
+
+	needs_failing_allocations();
+	(void)state;
+	assert_null(view_new_made(NULL, SIZE_MAX / 2, strdup("is freed"), &fake.maker));
+	assert_int_equal(fake.released, 1);
+	forget(&fake);
+	owned = strdup("is freed");
+	allocation_fails(1);
+	assert_null(view_new_made(mixed, ARRAY_LENGTH(mixed), owned, &fake.maker));
+	assert_true(allocation_failed());
+	assert_int_equal(fake.released, 1);
+}
+
+static void part_of_what_is_made_needs_memory(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view;
+	char bytes[19];
+
+	needs_failing_allocations();
+	(void)state;
+	view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	allocation_fails(1);
+	assert_int_equal(view_read(view, bytes, 2, 1), -ENOMEM);
+	assert_true(allocation_failed());
+	/* All of it does not. */
+	allocation_fails(1);
+	assert_int_equal(view_read(view, bytes, 19, 0), 19);
+	assert_false(allocation_failed());
+	view_unref(view);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(any_window_is_that_slice_of_the_whole),
 	FS_TEST(every_window_of_a_short_list_is_right),
@@ -252,6 +508,14 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(text_is_a_view_and_no_text_is_none),
 	FS_TEST(more_segments_than_there_is_memory_are_refused),
 	FS_TEST(a_view_may_be_larger_than_memory),
+	FS_TEST(every_window_asks_once_for_just_what_it_touches),
+	FS_TEST(only_a_view_with_a_maker_may_take_long),
+	FS_TEST(what_cannot_be_made_is_an_error_and_never_part_of_an_answer),
+	FS_TEST(what_cannot_be_prepared_is_not_made),
+	FS_TEST(the_maker_is_told_whom_to_obey),
+	FS_TEST(the_maker_is_released_once_with_the_last_reference),
+	FS_TEST(without_memory_the_maker_is_released_all_the_same),
+	FS_TEST(part_of_what_is_made_needs_memory),
 };
 
 UNIT_MAIN(tests)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* readings.h - the Z-measure of every organ, made when somebody asks for it and kept as long as the
+ * content is there.
+ *
+ * 1. A content is measured once, by a job in a pool; whoever asks meanwhile waits for the same job.
+ * 2. A job that nobody waits for any more gives up, and leaves no trace.
+ * 3. What failed is tried again when it is asked for again; that a type holds no values stays. */
+#ifndef FS_READINGS_H
+#define FS_READINGS_H
+
+#include "fs/model.h"
+
+struct readings; /* any thread may use it */
+
+/* What to measure: the base's tensor, or where content is not NULL the graft in its slot. */
+struct subject {
+	uint32_t tensor;
+	struct content *content;
+};
+
+/* For a model, which outlives it; samples as in sampling.h. NULL: out of memory. */
+struct readings *readings_new(struct model *model, uint64_t samples);
+
+/* Whoever waits gets -EINTR, now and later. */
+void readings_stop(struct readings *readings);
+void readings_free(struct readings *readings); /* nobody may wait any more */
+
+/* Wait until all n subjects are measured, several at a time, or *stop, which may be NULL, is true.
+ * The contents are borrowed. Returns 0, or -EINTR, or the error of one of them as
+ * sampling_measure() gives it, but not -ENOTSUP. */
+int readings_prepare(struct readings *readings, const struct subject *subjects, size_t n,
+		     const atomic_bool *stop);
+
+/* Measure one and copy the result. -ENOTSUP: its type holds no values. */
+int readings_get(struct readings *readings, const struct subject *subject, const atomic_bool *stop,
+		 struct zmeasure *result);
+
+/* How many organs were measured, or tried to, since the mount. */
+uint64_t readings_count(struct readings *readings);
+
+#endif

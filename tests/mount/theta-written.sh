@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Writing to θ files does nothing, so that whole directories can be copied in.
+. "${0%/*}/lib.sh"
+
+base=$(use stories260K)
+donor=$(use stories260K-donor)
+mount_model "$base"
+mount_model -o ro "$donor" "$TMP/donor"
+before=$(cat "$MNT/norm/.theta")
+
+cp -r "$TMP/donor/organs" "$MNT/"
+cp -a "$TMP/donor/skeleton" "$MNT/"
+equal "$(wc -l <"$MNT/.grafts")" "$(find "$MNT/organs" "$MNT/skeleton" -name '*.bin' | wc -l)"
+for class in organs skeleton; do
+	diff -r "$TMP/donor/$class" "$MNT/$class" || fail "$class differs from the donor's"
+done
+equal "$(cat "$MNT/norm/.theta")" "$before" 'norm'
+
+theta=$MNT/organs/blk_0_ffn_up.theta
+value=$(cat "$theta")
+echo 'something much longer than a number in degrees' >"$theta"
+echo more >>"$theta"
+truncate -s 100 "$theta"
+equal "$(stat -c %s "$theta")" 6 size
+equal "$(cat "$theta")" "$value"
+head -c 100000 /dev/urandom >"$MNT/organs/.theta"
+equal "$(cat "$MNT/organs/.theta" | wc -c)" "$(stat -c %s "$MNT/organs/.theta")" 'table'
+: >"$MNT/.theta"
+equal "$(cat "$MNT/.theta" | wc -c)" "$(stat -c %s "$MNT/.theta")" 'report'
+expect_fail 'denied' eval ': >"$MNT/theta.svg"'
+expect_fail 'read-only' eval ': >"$TMP/donor/organs/blk_0_ffn_up.theta"'
+unmount_and_wait "$TMP/donor"
+unmount_and_wait
