@@ -25,7 +25,7 @@ void dequant_f32(const uint8_t *bytes, uint64_t n, float *out)
 		out[i] = load_f32(bytes + 4 * i);
 }
 
-void dequant_f16(const uint8_t *bytes, uint64_t n, float *out)
+void dequant_f16(const uint8_t *restrict bytes, uint64_t n, float *restrict out)
 {
 	for (uint64_t i = 0; i < n; i++)
 		out[i] = load_half(bytes + 2 * i);

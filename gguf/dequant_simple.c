@@ -11,10 +11,10 @@ void dequant_q4_0(const uint8_t *b, uint64_t n, float *y)
 	for (; n; n--, b += 18, y += 32) {
 		const float d = load_half(b);
 
-		for (int j = 0; j < 16; j++) {
+		for (int j = 0; j < 16; j++)
 			y[j] = (float)((b[2 + j] & 15) - 8) * d;
+		for (int j = 0; j < 16; j++)
 			y[j + 16] = (float)((b[2 + j] >> 4) - 8) * d;
-		}
 	}
 }
 
@@ -24,10 +24,10 @@ void dequant_q4_1(const uint8_t *b, uint64_t n, float *y)
 	for (; n; n--, b += 20, y += 32) {
 		const float d = load_half(b), m = load_half(b + 2);
 
-		for (int j = 0; j < 16; j++) {
+		for (int j = 0; j < 16; j++)
 			y[j] = (float)(b[4 + j] & 15) * d + m;
+		for (int j = 0; j < 16; j++)
 			y[j + 16] = (float)(b[4 + j] >> 4) * d + m;
-		}
 	}
 }
 
@@ -44,10 +44,10 @@ void dequant_q5_0(const uint8_t *b, uint64_t n, float *y)
 		const float d = load_half(b);
 		const uint32_t qh = load_u32(b + 2);
 
-		for (int j = 0; j < 16; j++) {
+		for (int j = 0; j < 16; j++)
 			y[j] = (float)(five_bits(b[6 + j] & 15, qh, j) - 16) * d;
+		for (int j = 0; j < 16; j++)
 			y[j + 16] = (float)(five_bits(b[6 + j] >> 4, qh, j + 16) - 16) * d;
-		}
 	}
 }
 
@@ -58,10 +58,10 @@ void dequant_q5_1(const uint8_t *b, uint64_t n, float *y)
 		const float d = load_half(b), m = load_half(b + 2);
 		const uint32_t qh = load_u32(b + 4);
 
-		for (int j = 0; j < 16; j++) {
+		for (int j = 0; j < 16; j++)
 			y[j] = (float)five_bits(b[8 + j] & 15, qh, j) * d + m;
+		for (int j = 0; j < 16; j++)
 			y[j + 16] = (float)five_bits(b[8 + j] >> 4, qh, j + 16) * d + m;
-		}
 	}
 }
 
