@@ -52,12 +52,9 @@ $B/gguf/%.o: INC = -I$B/gguf
 $B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' \
 	$(shell pkg-config --cflags $(PACKAGES))
 
-# At -O2 gcc 12 makes no vectors of loops whose pointers might overlap.
-$B/gguf/dequant.o $B/gguf/dequant_%.o: FASTER = $(if $(SAN),,-O3)
-
 $B/%.o: %.c $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(FASTER) $(INC) -MMD -MP -c $< -o $@
+	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c $< -o $@
 
 $B/gguf/anatomy.o: $B/gguf/anatomy_table.inc
 $B/gguf/anatomy_table.inc: gguf/anatomy_table.awk gguf/tensor_classes.tsv

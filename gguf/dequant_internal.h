@@ -6,7 +6,8 @@
 #include "bytes.h"
 #include "dequant.h"
 
-/* Decodes n blocks. */
+/* Decodes n blocks. The decoders declare both pointers restrict: only then do compilers make
+ * vectors of their loops at -O2. */
 typedef void dequant_function(const uint8_t *bytes, uint64_t n, float *out);
 
 static inline float float_of_bits(uint32_t bits)
@@ -25,33 +26,26 @@ static inline uint32_t bits_of_float(float value)
 	return bits;
 }
 
-/* IEEE binary16 at any address. A normal half is a float with another bias; a subnormal one counts
- * units of 2^-24, which are the last bits of a float between a half and one; infinities and NaNs
- * keep their bits. All three by masks, without a branch and without a subnormal float, so that
- * loops over halves become vectors and none of them is slow. */
+/* IEEE binary16 at any address, converted as ggml does (ggml-impl.h): a signalling NaN becomes
+ * quiet in the product, and no operand is a subnormal float, with which many processors are
+ * slow. */
 static inline float load_half(const uint8_t *bytes)
 {
 	const uint32_t half = load_u16(bytes), magnitude = half & 0x7fff;
-	/* All bits set where the difference is negative. */
-	const uint32_t is_subnormal = 0 - ((magnitude - 0x0400) >> 31);
-	const uint32_t is_special = 0 - ((0x7bff - magnitude) >> 31);
-	const uint32_t normal = (magnitude << 13) + (112u << 23);
-	const uint32_t subnormal = bits_of_float(float_of_bits(magnitude | 0x3f000000) - 0.5f);
-	uint32_t bits;
+	/* Above 0.5 come the ten bits of mantissa, as multiples of 2^-24. */
+	const float small = float_of_bits(0x3f000000 | magnitude) - 0.5f;
+	/* 224 more in the exponent keep infinities and NaNs; numbers need 112 of them. */
+	const float large = float_of_bits((224u << 23) + (magnitude << 13)) * 0x1p-112f;
+	/* Not ?:, of which compilers make a branch around the arithmetic and then no vectors. */
+	const uint32_t subnormal = -(uint32_t)(magnitude < 0x0400);
 
-	bits = (subnormal & is_subnormal) | (normal & ~is_subnormal) | (is_special & 0x7f800000);
-	return float_of_bits(bits | (half & 0x8000) << 16);
+	return float_of_bits((bits_of_float(small) & subnormal) |
+			     (bits_of_float(large) & ~subnormal) | (half & 0x8000) << 16);
 }
 
 static inline float load_f32(const uint8_t *bytes)
 {
 	return float_of_bits(load_u32(bytes));
-}
-
-/* Byte i of a grid entry, as a signed number. */
-static inline int grid_byte(uint64_t entry, int i)
-{
-	return (int8_t)(entry >> (8 * i));
 }
 
 /* dequant.c */

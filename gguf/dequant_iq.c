@@ -7,19 +7,26 @@
 #include "dequant_grids.h"
 #include "dequant_internal.h"
 
-/* y = (scale * magnitude) * sign for a group. */
-static inline void put_group(float *y, float scale, uint64_t entry, uint8_t signs)
+/* The bytes of a grid entry in memory, which vectors are loaded from. */
+static inline void grid_values(uint64_t entry, int8_t values[8])
 {
-	for (int j = 0; j < 8; j++) {
-		const float magnitude = scale * (float)grid_byte(entry, j);
+	store_u64((uint8_t *)values, entry);
+}
 
-		y[j] = magnitude * (signs >> j & 1 ? -1.0f : 1.0f);
-	}
+/* y = (scale * magnitude) * sign for a group. */
+static inline void put_group(float *restrict y, float scale, uint64_t entry, uint8_t signs)
+{
+	static const uint8_t bits[8] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+	int8_t magnitudes[8];
+
+	grid_values(entry, magnitudes);
+	for (int j = 0; j < 8; j++)
+		y[j] = scale * (float)magnitudes[j] * (signs & bits[j] ? -1.0f : 1.0f);
 }
 
 /* |d half|8 x two u32|  of the first word each byte an index, of the second 7 bits of signs a group
  * and four of scale */
-void dequant_iq2_xxs(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq2_xxs(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 66) {
 		const float d = load_half(b);
@@ -43,7 +50,7 @@ static inline float half_part_scale(float d, uint8_t nibbles, int l)
 }
 
 /* |d half|qs 32 u16|scales 8|  nine bits of index and seven of signs a group */
-void dequant_iq2_xs(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq2_xs(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 74) {
 		const float d = load_half(b);
@@ -58,7 +65,7 @@ void dequant_iq2_xs(const uint8_t *b, uint64_t n, float *y)
 }
 
 /* |d half|qs 32|signs 32|qh 8|scales 8|  qh has the two high bits of each index of its part */
-void dequant_iq2_s(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq2_s(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 82) {
 		const float d = load_half(b);
@@ -79,7 +86,7 @@ static inline uint64_t join(uint32_t low, uint32_t high)
 }
 
 /* |d half|qs 64|8 u32|  two indexes a group; a word a part as in iq2_xxs */
-void dequant_iq3_xxs(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq3_xxs(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 98) {
 		const float d = load_half(b);
@@ -98,7 +105,7 @@ void dequant_iq3_xxs(const uint8_t *b, uint64_t n, float *y)
 }
 
 /* |d half|qs 64|qh 8|signs 32|scales 4|  bit k of qh is the ninth of index k of its part */
-void dequant_iq3_s(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq3_s(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 110) {
 		const float d = load_half(b);
@@ -120,16 +127,18 @@ void dequant_iq3_s(const uint8_t *b, uint64_t n, float *y)
 }
 
 /* y = scale * (value + delta) for a group of the one-bit types, whose values are -1, 0, 1. */
-static inline void put_shifted(float *y, float scale, uint64_t entry, bool down)
+static inline void put_shifted(float *restrict y, float scale, uint64_t entry, bool down)
 {
 	const float delta = down ? -0.125f : 0.125f;
+	int8_t values[8];
 
+	grid_values(entry, values);
 	for (int j = 0; j < 8; j++)
-		y[j] = scale * ((float)grid_byte(entry, j) + delta);
+		y[j] = scale * ((float)values[j] + delta);
 }
 
 /* |d half|qs 32|qh 8 u16|  of qh three bits of index a group, three of scale, the shift */
-void dequant_iq1_s(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq1_s(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 50) {
 		const float d = load_half(b);
@@ -149,7 +158,7 @@ void dequant_iq1_s(const uint8_t *b, uint64_t n, float *y)
 
 /* |qs 32|qh 16|scales 4 u16|  the top nibbles of scales are the half d; below them four scales of
  * three bits each, for 16 elements. A nibble of qh: three bits of index, and the shift. */
-void dequant_iq1_m(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq1_m(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 56) {
 		uint8_t bits[2] = { 0, 0 };
@@ -169,7 +178,7 @@ void dequant_iq1_m(const uint8_t *b, uint64_t n, float *y)
 }
 
 /* |d half|scales_h u16|scales_l 4|qs 128|  as iq4_nl, with a scale of six bits a part */
-void dequant_iq4_xs(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq4_xs(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 136, y += 256) {
 		const float d = load_half(b);

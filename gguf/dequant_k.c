@@ -6,7 +6,7 @@
 /* |scales 16|qs 64|d half|dmin half|
  * Element 128h + 32k + j has the bits 2k, 2k + 1 of qs[32h + j]; sub-blocks of 16, the low nibble
  * of their scale byte scales, the high one lowers: y = (d * sc) * q - (dmin * mn) */
-void dequant_q2_k(const uint8_t *b, uint64_t n, float *y)
+void dequant_q2_k(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 84, y += 256) {
 		const float d = load_half(b + 80), dmin = load_half(b + 82);
@@ -33,7 +33,7 @@ static inline int q3_scale(const uint8_t *s, int g)
 
 /* |hmask 32|qs 64|scales 12|d half|
  * Two bits as in q2_k; the third of element i is bit i / 32 of hmask[i % 32], inverted. */
-void dequant_q3_k(const uint8_t *b, uint64_t n, float *y)
+void dequant_q3_k(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 110, y += 256) {
 		const float d = load_half(b + 108);
@@ -69,7 +69,7 @@ static inline void six_bits(const uint8_t *s, int g, int *scale, int *low)
 /* |d half|dmin half|scales 12|qs 128|
  * A run of 32 bytes holds 32 elements in its low nibbles and the next 32 in its high ones:
  * y = (d * sc) * n - (dmin * mn) */
-void dequant_q4_k(const uint8_t *b, uint64_t n, float *y)
+void dequant_q4_k(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 144, y += 256) {
 		const float d = load_half(b), dmin = load_half(b + 2);
@@ -91,7 +91,7 @@ void dequant_q4_k(const uint8_t *b, uint64_t n, float *y)
 
 /* |d half|dmin half|scales 12|qh 32|qs 128|
  * As q4_k, with bit g of qh[j] as the fifth of element 32g + j. */
-void dequant_q5_k(const uint8_t *b, uint64_t n, float *y)
+void dequant_q5_k(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 176, y += 256) {
 		const float d = load_half(b), dmin = load_half(b + 2);
@@ -117,7 +117,7 @@ void dequant_q5_k(const uint8_t *b, uint64_t n, float *y)
 /* |ql 128|qh 64|scales 16 int8|d half|
  * Element 128h + 32k + j: low four bits in ql[64h + 32(k % 2) + j], low nibble for k < 2; high two
  * are bits 2k, 2k + 1 of qh[32h + j]. y = (d * sc) * (q - 32) */
-void dequant_q6_k(const uint8_t *b, uint64_t n, float *y)
+void dequant_q6_k(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 210, y += 256) {
 		const float d = load_half(b + 208);
@@ -139,7 +139,7 @@ void dequant_q6_k(const uint8_t *b, uint64_t n, float *y)
 }
 
 /* |d f32|qs 256 int8|bsums 32|  y = d * q */
-void dequant_q8_k(const uint8_t *b, uint64_t n, float *y)
+void dequant_q8_k(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 292, y += 256) {
 		const float d = load_f32(b);

@@ -6,67 +6,75 @@
 #include "dequant_internal.h"
 
 /* |d half|qs 16|  y = (n - 8) * d */
-void dequant_q4_0(const uint8_t *b, uint64_t n, float *y)
+void dequant_q4_0(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 18, y += 32) {
 		const float d = load_half(b);
 
-		for (int j = 0; j < 16; j++)
+		for (int j = 0; j < 16; j++) {
 			y[j] = (float)((b[2 + j] & 15) - 8) * d;
-		for (int j = 0; j < 16; j++)
 			y[j + 16] = (float)((b[2 + j] >> 4) - 8) * d;
+		}
 	}
 }
 
 /* |d half|m half|qs 16|  y = n * d + m */
-void dequant_q4_1(const uint8_t *b, uint64_t n, float *y)
+void dequant_q4_1(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 20, y += 32) {
 		const float d = load_half(b), m = load_half(b + 2);
 
-		for (int j = 0; j < 16; j++)
+		for (int j = 0; j < 16; j++) {
 			y[j] = (float)(b[4 + j] & 15) * d + m;
-		for (int j = 0; j < 16; j++)
 			y[j + 16] = (float)(b[4 + j] >> 4) * d + m;
+		}
 	}
 }
 
-/* Nibble n of element i with bit i of qh as its fifth. */
+/* The nibble of element i with bit i of qh as its fifth. With a table of bits compilers make
+ * vectors for any processor; few can shift each element by another count. */
 static inline int five_bits(int nibble, uint32_t qh, int i)
 {
-	return nibble | (int)((qh >> i) & 1) << 4;
+	static const uint32_t bits[32] = {
+		1u << 0,  1u << 1,  1u << 2,  1u << 3,	1u << 4,  1u << 5,  1u << 6,  1u << 7,
+		1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+		1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+		1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31,
+	};
+
+	return nibble | (qh & bits[i] ? 16 : 0);
 }
 
 /* |d half|qh u32|qs 16|  y = (q - 16) * d */
-void dequant_q5_0(const uint8_t *b, uint64_t n, float *y)
+void dequant_q5_0(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 22, y += 32) {
 		const float d = load_half(b);
 		const uint32_t qh = load_u32(b + 2);
 
-		for (int j = 0; j < 16; j++)
+		for (int j = 0; j < 16; j++) {
 			y[j] = (float)(five_bits(b[6 + j] & 15, qh, j) - 16) * d;
-		for (int j = 0; j < 16; j++)
 			y[j + 16] = (float)(five_bits(b[6 + j] >> 4, qh, j + 16) - 16) * d;
+		}
 	}
 }
 
 /* |d half|m half|qh u32|qs 16|  y = q * d + m */
-void dequant_q5_1(const uint8_t *b, uint64_t n, float *y)
+void dequant_q5_1(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 24, y += 32) {
 		const float d = load_half(b), m = load_half(b + 2);
 		const uint32_t qh = load_u32(b + 4);
 
-		for (int j = 0; j < 16; j++)
+		for (int j = 0; j < 16; j++) {
 			y[j] = (float)five_bits(b[8 + j] & 15, qh, j) * d + m;
-		for (int j = 0; j < 16; j++)
 			y[j + 16] = (float)five_bits(b[8 + j] >> 4, qh, j + 16) * d + m;
+		}
 	}
 }
 
 /* |d half|qs 32 int8|  y = q * d */
-void dequant_q8_0(const uint8_t *b, uint64_t n, float *y)
+void dequant_q8_0(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 34, y += 32) {
 		const float d = load_half(b);
@@ -77,7 +85,7 @@ void dequant_q8_0(const uint8_t *b, uint64_t n, float *y)
 }
 
 /* |d half|qs 16|  y = d * kvalues[n] */
-void dequant_iq4_nl(const uint8_t *b, uint64_t n, float *y)
+void dequant_iq4_nl(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 18, y += 32) {
 		const float d = load_half(b);
@@ -91,7 +99,7 @@ void dequant_iq4_nl(const uint8_t *b, uint64_t n, float *y)
 
 /* |e u8|qs 16|  y = kvalues[n] * 2^(e - 128): the table holds E2M1 values doubled, and e is an E8M0
  * exponent of bias 127. The two smallest results are subnormal. */
-void dequant_mxfp4(const uint8_t *b, uint64_t n, float *y)
+void dequant_mxfp4(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 17, y += 32) {
 		const uint32_t e = b[0];
@@ -118,7 +126,7 @@ static float nvfp4_scale(uint8_t x)
 }
 
 /* |d 4 u8|qs 32|  four sub-blocks of 16: the low nibbles of eight bytes, then the high ones */
-void dequant_nvfp4(const uint8_t *b, uint64_t n, float *y)
+void dequant_nvfp4(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 36, y += 64) {
 		for (int s = 0; s < 4; s++) {
@@ -134,18 +142,18 @@ void dequant_nvfp4(const uint8_t *b, uint64_t n, float *y)
 }
 
 /* |d half|qs 16|  one bit an element: 1 is d, 0 is -d */
-void dequant_q1_0(const uint8_t *b, uint64_t n, float *y)
+void dequant_q1_0(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 18, y += 128) {
-		const float d = load_half(b);
+		const uint32_t minus = bits_of_float(-load_half(b));
 
 		for (int i = 0; i < 128; i++)
-			y[i] = b[2 + i / 8] >> i % 8 & 1 ? d : -d;
+			y[i] = float_of_bits(minus ^ (uint32_t)(b[2 + i / 8] >> i % 8 & 1) << 31);
 	}
 }
 
 /* |d half|qs 16|  two bits an element, four in a row to a byte: y = (q - 1) * d */
-void dequant_q2_0(const uint8_t *b, uint64_t n, float *y)
+void dequant_q2_0(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 18, y += 64) {
 		const float d = load_half(b);
@@ -156,7 +164,7 @@ void dequant_q2_0(const uint8_t *b, uint64_t n, float *y)
 }
 
 /* |qs 64|d half|  y = (q - 1) * d; a run of 32 bytes holds four elements each, 32 apart */
-void dequant_tq2_0(const uint8_t *b, uint64_t n, float *y)
+void dequant_tq2_0(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 66, y += 256) {
 		const float d = load_half(b + 64);
@@ -176,7 +184,7 @@ static inline int base3_digit(uint8_t byte, int k)
 
 /* |qs 48|qh 4|d half|  y = (t - 1) * d. Digit k of 32 bytes, k = 0 to 4; then of 16 bytes; then of
  * the four of qh, k = 0 to 3. */
-void dequant_tq1_0(const uint8_t *b, uint64_t n, float *y)
+void dequant_tq1_0(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 54) {
 		const float d = load_half(b + 52);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* dequant.c - how fast each type is decoded: GB of float32 a second, beside what memcpy() of the
- * same output takes. Best of several runs. */
+/* dequant.c - how fast each type decodes, in GB of float32 a second and as a ratio to memcpy of as
+ * many bytes: first into more memory than the caches hold, then into little enough to stay there.
+ * The blocks are the real weights of types.gguf, over and over. Best of several runs. */
 #include "gguf/dequant.h"
+#include "gguf/reader.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,9 +11,19 @@
 #include <string.h>
 #include <time.h>
 
-/* More than a processor's cache holds. */
-#define ELEMENTS ((size_t)16 << 20)
-#define RUNS	 5
+#define MODEL	  "tests/models/types.gguf"
+#define MODEL_MAX ((size_t)1 << 20)
+#define LARGE	  ((size_t)32 << 20) /* values */
+#define SMALL	  ((size_t)64 << 10)
+#define RUNS	  5
+
+struct bench {
+	struct memory_bytes model;
+	struct gguf *types;
+	size_t values; /* decoded at a time, LARGE or SMALL */
+	uint8_t *from;
+	float *to;
+};
 
 static double seconds(void)
 {
@@ -21,60 +33,93 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* GB/s. */
-static double best_copy(float *out, const float *from)
+/* What is timed: dequant_blocks(), or something that takes the same. */
+typedef void decode_function(uint32_t type, const void *bytes, uint64_t n, float *out);
+
+static void copy_values(uint32_t type, const void *bytes, uint64_t n, float *out)
 {
-	double best = INFINITY;
-
-	for (int i = 0; i < RUNS; i++) {
-		const double start = seconds();
-
-		memcpy(out, from, ELEMENTS * sizeof(*out));
-		best = fmin(best, seconds() - start);
-	}
-	return ELEMENTS * sizeof(*out) / best / 1e9;
+	(void)type;
+	memcpy(out, bytes, n * sizeof(*out));
 }
 
-static double best_decode(uint32_t type, const uint8_t *bytes, float *out)
+/* GB/s of float32 in the best run. */
+static double speed(const struct bench *b, decode_function *decode, uint32_t type, uint64_t n)
 {
-	const uint64_t blocks = ELEMENTS / type_find(type)->block_elements;
 	double best = INFINITY;
 
 	for (int i = 0; i < RUNS; i++) {
 		const double start = seconds();
+		double taken;
 
-		dequant_blocks(type, bytes, blocks, out);
-		best = fmin(best, seconds() - start);
+		for (size_t done = 0; done < LARGE; done += b->values)
+			decode(type, b->from, n, b->to);
+		taken = seconds() - start;
+		best = taken < best ? taken : best;
 	}
-	return ELEMENTS * sizeof(*out) / best / 1e9;
+	return (double)(LARGE * sizeof(float)) / best / 1e9;
+}
+
+/* Repeat the tensor's blocks until they are b->values; how many blocks that takes. */
+static uint64_t fill(const struct bench *b, const struct gguf_tensor *t)
+{
+	const struct type_info *type = type_find(t->type);
+	const uint64_t blocks = b->values / type->block_elements, size = blocks * type->block_bytes;
+
+	for (uint64_t at = 0; at < size; at += t->size)
+		memcpy(b->from + at, b->model.bytes + t->offset,
+		       t->size < size - at ? t->size : size - at);
+	return blocks;
+}
+
+static void report(struct bench *b, const struct gguf_tensor *t)
+{
+	static const size_t values[] = { LARGE, SMALL };
+
+	printf("%-8s", type_find(t->type)->name);
+	for (int i = 0; i < 2; i++) {
+		double copy, decode;
+		uint64_t blocks;
+
+		b->values = values[i];
+		blocks = fill(b, t);
+		copy = speed(b, copy_values, t->type, b->values);
+		decode = speed(b, dequant_blocks, t->type, blocks);
+		printf(" %8.2f %8.2f", decode, decode / copy);
+	}
+	printf("\n");
+}
+
+static int open_model(struct bench *b, uint8_t *bytes)
+{
+	FILE *file = fopen(MODEL, "rb");
+	struct source source;
+
+	if (!file || !bytes) {
+		perror(MODEL);
+		return -1;
+	}
+	b->model.bytes = bytes;
+	b->model.size = fread(bytes, 1, MODEL_MAX, file);
+	fclose(file);
+	source = source_of_memory(&b->model);
+	b->types = gguf_read(&source, NULL);
+	return b->types ? 0 : -1;
 }
 
 int main(void)
 {
-	/* F64 and I64 have the most bytes. */
-	uint8_t *bytes = malloc(ELEMENTS * 8);
-	float *out = malloc(ELEMENTS * sizeof(*out));
-	uint32_t state = 1;
-	double copy;
+	/* The widest type has eight bytes a value. */
+	struct bench b = { .from = calloc(LARGE, 8), .to = calloc(LARGE, sizeof(float)) };
+	uint8_t *bytes = malloc(MODEL_MAX);
 
-	if (!bytes || !out)
+	if (!b.from || !b.to || open_model(&b, bytes) < 0)
 		return 1;
-	for (size_t i = 0; i < ELEMENTS * 8; i++) {
-		state = 1664525u * state + 1013904223u;
-		bytes[i] = (uint8_t)(state >> 24) & 0x3f; /* no NaN and no subnormal number */
-	}
-	memset(out, 0, ELEMENTS * sizeof(*out));
-	copy = best_copy(out, (const float *)(const void *)bytes);
-	printf("memcpy     %6.2f GB/s of float32\n", copy);
-	for (uint32_t type = 0; type < GGML_TYPES; type++) {
-		double speed;
-
-		if (!dequant_supported(type))
-			continue;
-		speed = best_decode(type, bytes, out);
-		printf("%-10s %6.2f  %5.2fx\n", type_find(type)->name, speed, speed / copy);
-	}
+	printf("GB/s       memory  /memcpy    cache  /memcpy\n");
+	for (uint32_t i = 0; i < b.types->n_tensors; i++)
+		report(&b, &b.types->tensors[i]);
+	gguf_free(b.types);
 	free(bytes);
-	free(out);
+	free(b.from);
+	free(b.to);
 	return 0;
 }

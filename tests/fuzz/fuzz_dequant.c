@@ -1,53 +1,64 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_dequant.c - any bytes as blocks of any type: they are decoded, no byte beyond them is read,
- * and a part of them is decoded to that part of the whole. */
+/* fuzz_dequant.c - any bytes as blocks of the type that the last bytes choose: they decode, and
+ * so does a range of their values alone, to the same. */
+#include "gguf/bytes.h"
 #include "gguf/dequant.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void *checked(void *block)
+/* How many of the last bytes choose: first value u16, count u16, type u8. */
+#define CHOICES ((size_t)5)
+
+static void require(bool holds)
 {
-	if (!block)
+	if (!holds)
 		abort();
-	return block;
 }
 
-/* The values from first to first + count - 1, of blocks copied to a place of their size. */
-static float *decode(uint32_t type, const uint8_t *blocks, uint64_t first, uint64_t count)
+/* Copies, so that a step outside of either is seen. */
+static void check_range(uint32_t type, const uint8_t *blocks, const float *whole, uint64_t first,
+			uint64_t count)
 {
 	const struct type_info *info = type_find(type);
 	const uint64_t block = first / info->block_elements, skip = first % info->block_elements;
 	const uint64_t n = (skip + count + info->block_elements - 1) / info->block_elements;
-	uint8_t *exact = checked(malloc(n * info->block_bytes + !n));
-	float *values = checked(malloc(count * sizeof(*values) + !count));
+	uint8_t *bytes = malloc(n * info->block_bytes);
+	float *out = malloc(count * sizeof(*out));
 
-	memcpy(exact, blocks + block * info->block_bytes, n * info->block_bytes);
-	dequant_range(type, exact, skip, count, values);
-	free(exact);
-	return values;
+	require(bytes && out);
+	memcpy(bytes, blocks + block * info->block_bytes, n * info->block_bytes);
+	dequant_range(type, bytes, skip, count, out);
+	require(memcmp(out, whole + first, count * sizeof(*out)) == 0);
+	free(bytes);
+	free(out);
 }
 
-/* |type u8|first u16|count u16|blocks| */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const uint32_t type = size > 5 ? data[0] % GGML_TYPES : GGML_Q8_1;
-	const struct type_info *info = type_find(type);
-	uint64_t elements, first, count;
-	float *whole, *part;
+	const uint8_t *choices;
+	const struct type_info *info;
+	uint64_t n, values, first;
+	uint32_t type;
+	float *whole;
 
+	if (size < CHOICES)
+		return 0;
+	choices = data + size - CHOICES;
+	type = choices[4] % GGML_TYPES;
 	if (!dequant_supported(type))
 		return 0;
-	elements = (size - 5) / info->block_bytes * info->block_elements;
-	first = ((uint64_t)data[1] | (uint64_t)data[2] << 8) % (elements + 1);
-	count = ((uint64_t)data[3] | (uint64_t)data[4] << 8) % (elements - first + 1);
-	whole = decode(type, data + 5, 0, elements);
-	part = decode(type, data + 5, first, count);
-	if (memcmp(whole + first, part, count * sizeof(*part)) != 0)
-		abort();
+	info = type_find(type);
+	n = (size - CHOICES) / info->block_bytes;
+	values = n * info->block_elements;
+	if (n == 0)
+		return 0;
+	whole = malloc(values * sizeof(*whole));
+	require(whole != NULL);
+	dequant_blocks(type, data, n, whole);
+	first = load_u16(choices) % values;
+	check_range(type, data, whole, first, 1 + load_u16(choices + 2) % (values - first));
 	free(whole);
-	free(part);
 	return 0;
 }

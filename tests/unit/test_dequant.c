@@ -134,6 +134,30 @@ static void any_range_decodes_alone(void **state)
 	close_types(&types);
 }
 
+/* Blocks may begin at any byte. */
+static void blocks_decode_at_any_address(void **state)
+{
+	struct opened types = open_types("types-stress");
+	static float whole[ELEMENTS], values[ELEMENTS];
+	uint8_t *moved = malloc(ELEMENTS * sizeof(double) + 7);
+
+	(void)state;
+	assert_non_null(moved);
+	for (uint32_t i = 0; i < types.gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &types.gguf->tensors[i];
+		const uint64_t blocks = ELEMENTS / type_find(t->type)->block_elements;
+
+		dequant_blocks(t->type, types.bytes + t->offset, blocks, whole);
+		for (int k = 1; k < 8; k++) {
+			memcpy(moved + k, types.bytes + t->offset, t->size);
+			dequant_blocks(t->type, moved + k, blocks, values);
+			assert_memory_equal(values, whole, sizeof(values));
+		}
+	}
+	free(moved);
+	close_types(&types);
+}
+
 /* The values of all 65,536 halves by their definition. */
 static void every_half_is_what_its_bits_say(void **state)
 {
@@ -156,6 +180,47 @@ static void every_half_is_what_its_bits_say(void **state)
 	}
 }
 
+/* As in ggml: sign and payload stay, and no NaN is signalling afterwards. The processor's own
+ * conversion does the same. */
+static void a_half_that_is_nan_becomes_a_quiet_nan(void **state)
+{
+	(void)state;
+	for (uint32_t half = 0; half < 0x10000; half++) {
+		const uint8_t bytes[2] = { (uint8_t)half, (uint8_t)(half >> 8) };
+		const uint32_t expected =
+			(half & 0x8000) << 16 | 0x7fc00000 | (half & 0x03ff) << 13;
+		float value;
+
+		if ((half & 0x7fff) <= 0x7c00)
+			continue;
+		dequant_blocks(GGML_F16, bytes, 1, &value);
+		assert_memory_equal(&value, &expected, sizeof(value));
+	}
+}
+
+/* Long runs take another path through the code. */
+static void halves_in_a_row_decode_as_each_alone(void **state)
+{
+	static const uint32_t types[] = { GGML_F16, GGML_BF16 };
+	static uint8_t bytes[2 * 0x10000];
+	static float values[0x10000];
+
+	(void)state;
+	for (uint32_t half = 0; half < 0x10000; half++) {
+		bytes[2 * half] = (uint8_t)half;
+		bytes[2 * half + 1] = (uint8_t)(half >> 8);
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+		dequant_blocks(types[i], bytes, 0x10000, values);
+		for (uint32_t half = 0; half < 0x10000; half++) {
+			float value;
+
+			dequant_blocks(types[i], bytes + 2 * half, 1, &value);
+			assert_memory_equal(&value, &values[half], sizeof(value));
+		}
+	}
+}
+
 static void what_holds_no_values_has_no_decoder(void **state)
 {
 	static const uint32_t none[] = { 4, 5, GGML_Q8_1, 31, 32, 33, 36, 37, 38, 43, UINT32_MAX };
@@ -172,7 +237,10 @@ static void what_holds_no_values_has_no_decoder(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_value_of_every_type_is_ggmls),
 	cmocka_unit_test(any_range_decodes_alone),
+	cmocka_unit_test(blocks_decode_at_any_address),
 	cmocka_unit_test(every_half_is_what_its_bits_say),
+	cmocka_unit_test(a_half_that_is_nan_becomes_a_quiet_nan),
+	cmocka_unit_test(halves_in_a_row_decode_as_each_alone),
 	cmocka_unit_test(what_holds_no_values_has_no_decoder),
 };
 
