@@ -16,6 +16,10 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	 * it gets a SIGBUS. Pages stay valid whatever the times say: contents do not change. */
 	connection->want &= ~(unsigned)(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
 	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
+#ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
+	/* Shared maps of what is made when it is read. */
+	connection->want |= connection->capable & FUSE_CAP_DIRECT_IO_ALLOW_MMAP;
+#endif
 	/* Where names are asked for every time, attributes in a listing are thrown away. */
 	if (!fs->options->read_only)
 		connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
