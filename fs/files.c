@@ -64,7 +64,7 @@ static struct segment segment_of(const struct piece *piece, const struct layout 
 		segment.offset = piece->offset;
 		break;
 	case PIECE_GRAFT:
-		content = snapshot->content[piece->tensor];
+		content = snapshot->content[piece->slot];
 		segment.kind = SEGMENT_EXTENT;
 		segment.backing = content->file;
 		segment.offset = content->organ.header_size;
@@ -91,20 +91,20 @@ static struct view *view_of_layout(struct layout *layout, struct model *model,
 
 struct view *files_model(struct model *model, const struct snapshot *snapshot, struct error *err)
 {
-	const struct organ **grafts = calloc(snapshot->n + 1u, sizeof(*grafts));
+	struct layout_slot *slots = calloc(snapshot->n + 1u, sizeof(*slots));
 	struct view *view = NULL;
 	struct layout layout;
 	int rc;
 
-	if (!grafts) {
+	if (!slots) {
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (snapshot->content[i])
-			grafts[i] = &snapshot->content[i]->organ;
-	rc = layout_build(model->gguf, grafts, &layout, err);
-	free(grafts);
+			slots[i] = (struct layout_slot){ FILL_ORGAN, &snapshot->content[i]->organ };
+	rc = layout_build(model->gguf, slots, snapshot->n, &layout, err);
+	free(slots);
 	if (rc == 0) {
 		view = view_of_layout(&layout, model, snapshot);
 		layout_release(&layout);

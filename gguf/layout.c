@@ -8,20 +8,30 @@
 
 struct plan {
 	const struct gguf *base;
-	const struct organ *const *grafts;
+	const struct layout_slot *slots;
 	struct layout *layout;
+	uint32_t *order; /* slots that hold something, as their infos stand in the file */
+	uint32_t n;	 /* of these */
 };
 
-/* What fills a slot: the graft, with as many axes as the base's info has or it needs. */
-static struct organ slot_content(const struct plan *plan, uint32_t i)
+static bool is_added(const struct plan *plan, uint32_t slot)
 {
-	const struct gguf_tensor *t = &plan->base->tensors[i];
+	return slot >= plan->base->n_tensors;
+}
+
+/* What fills a slot: an organ goes under the slot's name, with as many axes as the base's info has
+ * or it needs. */
+static struct organ slot_content(const struct plan *plan, uint32_t slot)
+{
+	const struct gguf_tensor *t = &plan->base->tensors[slot];
 	struct organ organ;
 	uint32_t needed = GGML_AXES;
 
-	if (!plan->grafts[i])
+	if (plan->slots[slot].fill == FILL_BASE)
 		return organ_of_tensor(t);
-	organ = *plan->grafts[i];
+	organ = *plan->slots[slot].organ;
+	if (is_added(plan, slot))
+		return organ;
 	while (needed && organ.ne[needed - 1] == 1)
 		needed--;
 	organ.dims = needed > t->dims ? needed : t->dims;
@@ -36,8 +46,38 @@ static bool same_info(const struct organ *organ, const struct gguf_tensor *t)
 	       memcmp(organ->ne, t->ne, sizeof(t->ne)) == 0;
 }
 
+static int compare_names(const void *a, const void *b, void *context)
+{
+	const struct plan *plan = context;
+	const struct organ *x = plan->slots[*(const uint32_t *)a].organ;
+	const struct organ *y = plan->slots[*(const uint32_t *)b].organ;
+	const uint32_t n = x->name_length < y->name_length ? x->name_length : y->name_length;
+	const int order = memcmp(x->name, y->name, n);
+
+	return order ? order
+		     : (x->name_length > y->name_length) - (x->name_length < y->name_length);
+}
+
+static int find_order(struct plan *plan, uint32_t n_slots)
+{
+	uint32_t kept;
+
+	plan->order = calloc(n_slots + 1u, sizeof(*plan->order));
+	if (!plan->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < plan->base->n_tensors; i++)
+		if (plan->slots[i].fill != FILL_NOTHING)
+			plan->order[plan->n++] = i;
+	kept = plan->n;
+	for (uint32_t i = plan->base->n_tensors; i < n_slots; i++)
+		if (plan->slots[i].fill == FILL_ORGAN)
+			plan->order[plan->n++] = i;
+	qsort_r(plan->order + kept, plan->n - kept, sizeof(*plan->order), compare_names, plan);
+	return 0;
+}
+
 /* There is room for every piece a plan can have, so adding cannot fail: see layout_build(). */
-static void add_piece(struct plan *plan, enum piece_kind kind, uint32_t tensor, uint64_t offset,
+static void add_piece(struct plan *plan, enum piece_kind kind, uint32_t slot, uint64_t offset,
 		      uint64_t length)
 {
 	struct layout *layout = plan->layout;
@@ -51,12 +91,18 @@ static void add_piece(struct plan *plan, enum piece_kind kind, uint32_t tensor, 
 		last->length += length;
 		return;
 	}
-	layout->pieces[layout->n_pieces++] = (struct piece){ kind, tensor, offset, length };
+	layout->pieces[layout->n_pieces++] = (struct piece){ kind, slot, offset, length };
+}
+
+/* Bytes of a count or length. */
+static size_t count_width(const struct plan *plan)
+{
+	return plan->base->version > 1 ? 8 : 4;
 }
 
 static size_t info_size(const struct plan *plan, const struct organ *organ)
 {
-	const size_t width = plan->base->version > 1 ? 8 : 4;
+	const size_t width = count_width(plan);
 
 	return width + organ->name_length + 4 + width * organ->dims + 4 + 8;
 }
@@ -67,24 +113,25 @@ static uint8_t *store_length(const struct plan *plan, uint8_t *bytes, uint64_t v
 				       : store_u32(bytes, (uint32_t)value);
 }
 
-/* Write all tensor infos into the layout's header. offsets: of the data, by tensor number. */
+/* Write the number of tensors, then all their infos, into the layout's header. offsets: of the
+ * data, by place in the order. */
 static int write_infos(struct plan *plan, const uint64_t *offsets, struct error *err)
 {
 	struct layout *layout = plan->layout;
 	uint8_t *bytes;
 
-	layout->header_size = 0;
-	for (uint32_t i = 0; i < plan->base->n_tensors; i++) {
-		const struct organ organ = slot_content(plan, i);
+	layout->header_size = count_width(plan);
+	for (uint32_t i = 0; i < plan->n; i++) {
+		const struct organ organ = slot_content(plan, plan->order[i]);
 
 		layout->header_size += info_size(plan, &organ);
 	}
-	layout->header = malloc(layout->header_size + 1);
+	layout->header = malloc(layout->header_size);
 	if (!layout->header)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	bytes = layout->header;
-	for (uint32_t i = 0; i < plan->base->n_tensors; i++) {
-		const struct organ organ = slot_content(plan, i);
+	bytes = store_length(plan, layout->header, plan->n);
+	for (uint32_t i = 0; i < plan->n; i++) {
+		const struct organ organ = slot_content(plan, plan->order[i]);
 
 		bytes = store_length(plan, bytes, organ.name_length);
 		bytes = store_bytes(bytes, organ.name, organ.name_length);
@@ -97,22 +144,45 @@ static int write_infos(struct plan *plan, const uint64_t *offsets, struct error 
 	return 0;
 }
 
+/* In every version the number of tensors follows magic and version. */
+#define COUNT_OFFSET 8
+
+/* The base's header with the infos of write_infos(), and their number where it has changed. */
+static void add_header(struct plan *plan)
+{
+	const struct gguf *base = plan->base;
+	const size_t width = count_width(plan);
+
+	if (plan->n == base->n_tensors) {
+		add_piece(plan, PIECE_BASE, 0, 0, base->infos_offset);
+	} else {
+		add_piece(plan, PIECE_BASE, 0, 0, COUNT_OFFSET);
+		add_piece(plan, PIECE_HEADER, 0, 0, width);
+		add_piece(plan, PIECE_BASE, 0, COUNT_OFFSET + width,
+			  base->infos_offset - COUNT_OFFSET - width);
+	}
+	add_piece(plan, PIECE_HEADER, 0, width, plan->layout->header_size - width);
+}
+
 enum change { CHANGE_NONE, CHANGE_BYTES, CHANGE_INFOS, CHANGE_SIZES };
 
-/* The most that any graft changes. Where tensors share bytes, a graft of one would change the
+/* The most that any slot changes. Where tensors share bytes, a graft of one would change the
  * others too, so that they have to be laid apart. */
-static enum change find_change(const struct plan *plan)
+static enum change find_change(const struct plan *plan, uint32_t n_slots)
 {
 	enum change most = CHANGE_NONE;
 
-	for (uint32_t i = 0; i < plan->base->n_tensors; i++) {
+	for (uint32_t i = 0; i < n_slots; i++) {
 		const struct gguf_tensor *t = &plan->base->tensors[i];
-		const struct organ organ = slot_content(plan, i);
 		enum change change = CHANGE_BYTES;
+		struct organ organ;
 
-		if (!plan->grafts[i])
+		if (plan->slots[i].fill == (is_added(plan, i) ? FILL_NOTHING : FILL_BASE))
 			continue;
-		if (organ.data_size != t->size || organ.dims != t->dims || plan->base->overlap)
+		if (is_added(plan, i) || plan->slots[i].fill == FILL_NOTHING || plan->base->overlap)
+			return CHANGE_SIZES;
+		organ = slot_content(plan, i);
+		if (organ.data_size != t->size || organ.dims != t->dims)
 			return CHANGE_SIZES;
 		if (!same_info(&organ, t))
 			change = CHANGE_INFOS;
@@ -140,14 +210,13 @@ static int plan_in_place(struct plan *plan, bool infos, struct error *err)
 		free(offsets);
 		if (rc < 0)
 			return rc;
-		add_piece(plan, PIECE_BASE, 0, 0, base->infos_offset);
-		add_piece(plan, PIECE_HEADER, 0, 0, plan->layout->header_size);
+		add_header(plan);
 		at = base->infos_end;
 	}
 	for (uint32_t i = 0; i < base->n_tensors; i++) {
 		const struct gguf_tensor *t = &base->tensors[base->order[i]];
 
-		if (!plan->grafts[base->order[i]] || t->size == 0)
+		if (plan->slots[base->order[i]].fill == FILL_BASE || t->size == 0)
 			continue;
 		add_piece(plan, PIECE_BASE, 0, at, t->offset - at);
 		add_piece(plan, PIECE_GRAFT, base->order[i], 0, t->size);
@@ -160,8 +229,8 @@ static int plan_in_place(struct plan *plan, bool infos, struct error *err)
 /* Version 1 has 32 bits for an axis. */
 static bool axes_fit(const struct plan *plan)
 {
-	for (uint32_t i = 0; plan->base->version == 1 && i < plan->base->n_tensors; i++) {
-		const struct organ organ = slot_content(plan, i);
+	for (uint32_t i = 0; plan->base->version == 1 && i < plan->n; i++) {
+		const struct organ organ = slot_content(plan, plan->order[i]);
 
 		for (uint32_t axis = 0; axis < organ.dims; axis++)
 			if (organ.ne[axis] > UINT32_MAX)
@@ -175,8 +244,8 @@ static bool sum_offsets(const struct plan *plan, uint64_t *offsets)
 {
 	uint64_t end = 0;
 
-	for (uint32_t i = 0; i < plan->base->n_tensors; i++) {
-		const struct organ organ = slot_content(plan, i);
+	for (uint32_t i = 0; i < plan->n; i++) {
+		const struct organ organ = slot_content(plan, plan->order[i]);
 
 		offsets[i] = end;
 		if (!add_u64(end, organ.data_size, &end) ||
@@ -195,8 +264,7 @@ static void pad(struct plan *plan)
 
 static int plan_anew(struct plan *plan, struct error *err)
 {
-	const struct gguf *base = plan->base;
-	uint64_t *offsets = malloc(base->n_tensors * sizeof(*offsets));
+	uint64_t *offsets = malloc((plan->n + 1u) * sizeof(*offsets));
 	int rc;
 
 	if (!offsets)
@@ -207,14 +275,14 @@ static int plan_anew(struct plan *plan, struct error *err)
 	free(offsets);
 	if (rc < 0)
 		return rc;
-	add_piece(plan, PIECE_BASE, 0, 0, base->infos_offset);
-	add_piece(plan, PIECE_HEADER, 0, 0, plan->layout->header_size);
+	add_header(plan);
 	pad(plan);
-	for (uint32_t i = 0; i < base->n_tensors; i++) {
-		const struct gguf_tensor *t = &base->tensors[i];
+	for (uint32_t i = 0; i < plan->n; i++) {
+		const uint32_t slot = plan->order[i];
+		const struct gguf_tensor *t = &plan->base->tensors[slot];
 
-		if (plan->grafts[i])
-			add_piece(plan, PIECE_GRAFT, i, 0, plan->grafts[i]->data_size);
+		if (plan->slots[slot].fill == FILL_ORGAN)
+			add_piece(plan, PIECE_GRAFT, slot, 0, plan->slots[slot].organ->data_size);
 		else
 			add_piece(plan, PIECE_BASE, 0, t->offset, t->size);
 		pad(plan);
@@ -222,23 +290,32 @@ static int plan_anew(struct plan *plan, struct error *err)
 	return 0;
 }
 
-int layout_build(const struct gguf *base, const struct organ *const grafts[], struct layout *layout,
-		 struct error *err)
+static int build(struct plan *plan, uint32_t n_slots, struct error *err)
 {
-	struct plan plan = { base, grafts, layout };
-	const enum change change = find_change(&plan);
+	const enum change change = find_change(plan, n_slots);
+
+	if (find_order(plan, n_slots) < 0)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	if (!axes_fit(plan))
+		return error_set(err, EOVERFLOW, ERROR_NO_OFFSET,
+				 "GGUF version 1 cannot hold an axis of over 2^32 - 1 elements");
+	/* Two pieces a tensor, a beginning of five and an end. */
+	plan->layout->pieces = calloc(2 * (size_t)plan->n + 6, sizeof(struct piece));
+	if (!plan->layout->pieces)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return change == CHANGE_SIZES ? plan_anew(plan, err)
+				      : plan_in_place(plan, change == CHANGE_INFOS, err);
+}
+
+int layout_build(const struct gguf *base, const struct layout_slot *slots, uint32_t n,
+		 struct layout *layout, struct error *err)
+{
+	struct plan plan = { .base = base, .slots = slots, .layout = layout };
 	int rc;
 
 	*layout = (struct layout){ 0 };
-	if (!axes_fit(&plan))
-		return error_set(err, EOVERFLOW, ERROR_NO_OFFSET,
-				 "GGUF version 1 cannot hold an axis of over 2^32 - 1 elements");
-	/* Two pieces a tensor, and a beginning and an end of three. */
-	layout->pieces = calloc(2 * (size_t)base->n_tensors + 4, sizeof(*layout->pieces));
-	if (!layout->pieces)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	rc = change == CHANGE_SIZES ? plan_anew(&plan, err)
-				    : plan_in_place(&plan, change == CHANGE_INFOS, err);
+	rc = build(&plan, n, err);
+	free(plan.order);
 	if (rc < 0)
 		layout_release(layout);
 	return rc;

@@ -15,8 +15,9 @@ struct bench {
 	struct gguf *base;
 	const uint8_t *bytes; /* of the base */
 	struct organ *organs;
-	const struct organ **grafts; /* as layout_build() takes them */
-	uint8_t **data;		     /* of each graft */
+	struct layout_slot *slots; /* as layout_build() takes them; one is added */
+	uint32_t n;
+	uint8_t **data; /* of each graft */
 	bool any;
 };
 
@@ -35,13 +36,17 @@ static struct gguf *read_bytes(const uint8_t *bytes, size_t size)
 	return gguf_read(&source, &err);
 }
 
-/* By choice nothing, the same again, another type, or another shape. */
+/* By choice nothing, the same again, another type, another shape, or the slot is emptied. */
 static void choose(struct bench *b, uint32_t i, uint8_t choice)
 {
 	const struct gguf_tensor *t = &b->base->tensors[i];
 	struct organ organ = organ_of_tensor(t);
 	struct error err;
 
+	if (choice == 4) {
+		b->slots[i].fill = FILL_NOTHING;
+		b->any = true;
+	}
 	if ((choice & 3) == 0)
 		return;
 	if ((choice & 3) == 2)
@@ -57,22 +62,44 @@ static void choose(struct bench *b, uint32_t i, uint8_t choice)
 	if (organ.data_size > RENDER_MAX || organ_fits(&organ, t, true, &err) < 0)
 		return;
 	b->organs[i] = organ;
-	b->grafts[i] = &b->organs[i];
+	b->slots[i] = (struct layout_slot){ FILL_ORGAN, &b->organs[i] };
 	b->data[i] = malloc(organ.data_size + 1);
 	require(b->data[i] != NULL);
 	memset(b->data[i], 0x80 + (int)(i & 127), organ.data_size);
 	b->any = true;
 }
 
-static void check_tensor(const struct bench *b, uint32_t i, const struct gguf *made,
+/* The last slot: an organ that the base has not, by the last byte. */
+static void choose_added(struct bench *b, uint8_t choice)
+{
+	static const uint64_t ne[GGML_AXES] = { 32, 1, 1, 1 };
+	struct organ *organ = &b->organs[b->n - 1];
+
+	b->slots[b->n - 1].fill = FILL_NOTHING;
+	if ((choice & 15) != 1)
+		return;
+	*organ = (struct organ){ .name = "added", .name_length = 5, .dims = 1, .data_size = 32 };
+	memcpy(organ->ne, ne, sizeof(ne));
+	organ->type = GGML_I8;
+	b->slots[b->n - 1] = (struct layout_slot){ FILL_ORGAN, organ };
+	b->data[b->n - 1] = malloc(32);
+	require(b->data[b->n - 1] != NULL);
+	memset(b->data[b->n - 1], 0x77, 32);
+	b->any = true;
+}
+
+static void check_tensor(const struct bench *b, uint32_t i, const struct gguf_tensor *is,
 			 const uint8_t *bytes)
 {
-	const struct gguf_tensor *was = &b->base->tensors[i], *is = &made->tensors[i];
-	const struct organ organ = b->grafts[i] ? *b->grafts[i] : organ_of_tensor(was);
-	const uint8_t *from = b->grafts[i] ? b->data[i] : b->bytes + was->offset;
+	const bool added = i == b->n - 1;
+	const struct gguf_tensor *was = &b->base->tensors[i];
+	const bool kept = b->slots[i].fill == FILL_BASE;
+	const struct organ organ = kept ? organ_of_tensor(was) : *b->slots[i].organ;
+	const uint8_t *from = kept ? b->bytes + was->offset : b->data[i];
+	const char *name = added ? organ.name : was->name;
 
-	require(is->name_length == was->name_length);
-	require(memcmp(is->name, was->name, was->name_length) == 0);
+	require(is->name_length == (added ? organ.name_length : was->name_length));
+	require(memcmp(is->name, name, is->name_length) == 0);
 	require(is->type == organ.type && memcmp(is->ne, organ.ne, sizeof(is->ne)) == 0);
 	/* Of an unknown type the reader counts the padding to the next tensor too. */
 	require(type_find(is->type) ? is->size == organ.data_size : is->size >= organ.data_size);
@@ -83,11 +110,19 @@ static void check_rendered(const struct bench *b, const struct layout *layout)
 {
 	uint8_t *bytes = render_layout(layout, b->bytes, (const uint8_t *const *)b->data);
 	struct gguf *made = read_bytes(bytes, layout->size);
+	uint32_t n = 0;
 
-	require(made && made->n_tensors == b->base->n_tensors && made->n_kv == b->base->n_kv);
-	require(memcmp(bytes, b->bytes, b->base->infos_offset) == 0);
-	for (uint32_t i = 0; i < made->n_tensors; i++)
-		check_tensor(b, i, made, bytes);
+	/* The base may have a tensor of the added one's name. */
+	if (!made && b->slots[b->n - 1].fill == FILL_ORGAN && gguf_tensor(b->base, "added", 5)) {
+		free(bytes);
+		return;
+	}
+	require(made && made->n_kv == b->base->n_kv);
+	require(memcmp(bytes, b->bytes, 8) == 0);
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->slots[i].fill != FILL_NOTHING)
+			check_tensor(b, i, &made->tensors[n++], bytes);
+	require(n == made->n_tensors);
 	if (!b->any)
 		require(layout->size == b->base->size &&
 			memcmp(bytes, b->bytes, layout->size) == 0);
@@ -101,8 +136,8 @@ static void plan(const struct bench *b)
 	struct error err;
 
 	/* What was chosen is small, so the file cannot be too large. */
-	require(layout_build(b->base, b->grafts, &layout, &err) == 0);
-	check_layout(&layout, b->base, b->grafts);
+	require(layout_build(b->base, b->slots, b->n, &layout, &err) == 0);
+	check_layout(&layout, b->base, b->slots, b->n);
 	require(b->any || layout.n_pieces == 1);
 	if (layout.size <= RENDER_MAX)
 		check_rendered(b, &layout);
@@ -115,17 +150,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!b.base)
 		return 0;
-	b.organs = calloc(b.base->n_tensors + 1u, sizeof(*b.organs));
-	b.grafts = calloc(b.base->n_tensors + 1u, sizeof(*b.grafts));
-	b.data = calloc(b.base->n_tensors + 1u, sizeof(*b.data));
-	require(b.organs && b.grafts && b.data);
+	b.n = b.base->n_tensors + 1u;
+	b.organs = calloc(b.n, sizeof(*b.organs));
+	b.slots = calloc(b.n, sizeof(*b.slots));
+	b.data = calloc(b.n, sizeof(*b.data));
+	require(b.organs && b.slots && b.data);
 	for (uint32_t i = 0; i < b.base->n_tensors; i++)
 		choose(&b, i, data[size - 1 - i % CHOICES]);
+	choose_added(&b, data[size - 1]);
 	plan(&b);
-	for (uint32_t i = 0; i < b.base->n_tensors; i++)
+	for (uint32_t i = 0; i < b.n; i++)
 		free(b.data[i]);
 	free(b.organs);
-	free(b.grafts);
+	free(b.slots);
 	free(b.data);
 	gguf_free(b.base);
 	return 0;

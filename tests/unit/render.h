@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
-/* What a layout must never be: aborts, so that the fuzzer notices as well. grafts as given to
+/* What a layout must never be: aborts, so that the fuzzer notices as well. slots as given to
  * layout_build(). */
 static inline void check_layout(const struct layout *layout, const struct gguf *base,
-				const struct organ *const grafts[])
+				const struct layout_slot *slots, uint32_t n)
 {
 	uint64_t sum = 0;
 
@@ -24,8 +24,8 @@ static inline void check_layout(const struct layout *layout, const struct gguf *
 		else if (p->kind == PIECE_HEADER)
 			most = layout->header_size;
 		else if (p->kind == PIECE_GRAFT)
-			most = p->tensor < base->n_tensors && grafts[p->tensor]
-				       ? grafts[p->tensor]->data_size
+			most = p->slot < n && slots[p->slot].fill == FILL_ORGAN
+				       ? slots[p->slot].organ->data_size
 				       : 0;
 		if (p->length == 0 || !add_u64(p->offset, p->length, &end) || end > most)
 			abort();
@@ -39,7 +39,7 @@ static inline void check_layout(const struct layout *layout, const struct gguf *
 }
 
 /* The bytes, in a block of exactly layout->size to free(). grafts: the data of each graft by
- * tensor. */
+ * slot. */
 static inline uint8_t *render_layout(const struct layout *layout, const uint8_t *base,
 				     const uint8_t *const grafts[])
 {
@@ -62,7 +62,7 @@ static inline uint8_t *render_layout(const struct layout *layout, const uint8_t 
 			at += p->length;
 			break;
 		case PIECE_GRAFT:
-			at = store_bytes(at, grafts[p->tensor], p->length);
+			at = store_bytes(at, grafts[p->slot], p->length);
 			break;
 		}
 	}

@@ -4,13 +4,16 @@
 #include "unit.h"
 #include "render.h"
 
+#define ADDED_MOST 4u
+
 /* A base, the grafts for it, and the file they make. */
 struct bench {
 	struct mk_file file;
 	struct gguf *base;
 	struct organ *organs;
-	const struct organ **grafts; /* as layout_build() takes them */
-	uint8_t **data;		     /* of each graft */
+	struct layout_slot *slots; /* as layout_build() takes them */
+	uint32_t n;
+	uint8_t **data; /* of each graft */
 	struct layout layout;
 	uint8_t *bytes; /* the layout rendered */
 	struct gguf *read;
@@ -33,10 +36,11 @@ static struct bench bench_of(struct mkgguf *m)
 	struct bench b = { .file = mkgguf_finish(m) };
 
 	b.base = read_bytes(b.file.bytes, b.file.size);
-	b.organs = calloc(b.base->n_tensors + 1u, sizeof(*b.organs));
-	b.grafts = calloc(b.base->n_tensors + 1u, sizeof(*b.grafts));
-	b.data = calloc(b.base->n_tensors + 1u, sizeof(*b.data));
-	assert_true(b.organs && b.grafts && b.data);
+	b.n = b.base->n_tensors;
+	b.organs = calloc(b.n + ADDED_MOST, sizeof(*b.organs));
+	b.slots = calloc(b.n + ADDED_MOST, sizeof(*b.slots));
+	b.data = calloc(b.n + ADDED_MOST, sizeof(*b.data));
+	assert_true(b.organs && b.slots && b.data);
 	return b;
 }
 
@@ -55,7 +59,7 @@ static void graft(struct bench *b, uint32_t slot, uint32_t type, uint32_t dims,
 	memcpy(organ->ne, ne, sizeof(organ->ne));
 	if (type_find(type))
 		assert_int_equal(type_size(type, ne, &organ->data_size), TYPE_SIZE_OK);
-	b->grafts[slot] = organ;
+	b->slots[slot] = (struct layout_slot){ FILL_ORGAN, organ };
 	b->data[slot] = malloc(organ->data_size);
 	assert_true(b->data[slot] || !organ->data_size);
 	for (size_t i = 0; i < organ->data_size; i++)
@@ -70,13 +74,35 @@ static void graft_same(struct bench *b, uint32_t slot)
 	graft(b, slot, t->type, t->dims, t->ne);
 }
 
-static void check_tensor(const struct bench *b, uint32_t i)
+/* A slot that the base has not. */
+static void add(struct bench *b, const char *name)
 {
-	const struct gguf_tensor *was = &b->base->tensors[i], *is = &b->read->tensors[i];
-	const struct organ organ = b->grafts[i] ? *b->grafts[i] : organ_of_tensor(was);
+	static const uint64_t ne[GGML_AXES] = { 7, 1, 1, 1 };
+	struct organ *organ = &b->organs[b->n];
 
-	assert_int_equal(is->name_length, was->name_length);
-	assert_memory_equal(is->name, was->name, was->name_length);
+	*organ = (struct organ){ .name = name,
+				 .name_length = (uint32_t)strlen(name),
+				 .dims = 1,
+				 .type = GGML_I8,
+				 .data_size = 7 };
+	memcpy(organ->ne, ne, sizeof(ne));
+	b->data[b->n] = mk_copy("content", 7);
+	b->slots[b->n++] = (struct layout_slot){ FILL_ORGAN, organ };
+}
+
+static bool is_kept(const struct bench *b, uint32_t i)
+{
+	return b->slots[i].fill == FILL_BASE;
+}
+
+static void check_tensor(const struct bench *b, uint32_t i, const struct gguf_tensor *is)
+{
+	const struct gguf_tensor *was = &b->base->tensors[i];
+	const struct organ organ = is_kept(b, i) ? organ_of_tensor(was) : *b->slots[i].organ;
+	const bool added = i >= b->base->n_tensors;
+
+	assert_int_equal(is->name_length, added ? organ.name_length : was->name_length);
+	assert_memory_equal(is->name, added ? organ.name : was->name, is->name_length);
 	assert_int_equal(is->type, organ.type);
 	assert_memory_equal(is->ne, organ.ne, sizeof(is->ne));
 	/* Of an unknown type the reader counts the padding to the next tensor too. */
@@ -84,32 +110,39 @@ static void check_tensor(const struct bench *b, uint32_t i)
 		assert_int_equal(is->size, organ.data_size);
 	assert_true(is->size >= organ.data_size);
 	assert_memory_equal(b->bytes + is->offset,
-			    b->grafts[i] ? b->data[i] : b->file.bytes + was->offset,
+			    is_kept(b, i) ? b->file.bytes + was->offset : b->data[i],
 			    organ.data_size);
 }
 
-/* Build, check the pieces, render, read again, compare all tensors. */
+/* Build, check the pieces, render, read again, compare all tensors. Added slots are in the order
+ * of their names. */
 static void assemble(struct bench *b)
 {
 	struct error err = { 0 };
+	uint32_t n = 0;
 
-	if (layout_build(b->base, b->grafts, &b->layout, &err) < 0)
+	if (layout_build(b->base, b->slots, b->n, &b->layout, &err) < 0)
 		fail_msg("%s", err.text);
-	check_layout(&b->layout, b->base, b->grafts);
+	check_layout(&b->layout, b->base, b->slots, b->n);
 	b->bytes = render_layout(&b->layout, b->file.bytes, (const uint8_t *const *)b->data);
 	b->read = read_bytes(b->bytes, b->layout.size);
 	assert_int_equal(b->read->version, b->base->version);
 	assert_int_equal(b->read->n_kv, b->base->n_kv);
-	assert_int_equal(b->read->n_tensors, b->base->n_tensors);
 	assert_int_equal(b->read->infos_offset, b->base->infos_offset);
-	assert_memory_equal(b->bytes, b->file.bytes, b->base->infos_offset);
-	for (uint32_t i = 0; i < b->base->n_tensors; i++)
-		check_tensor(b, i);
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->slots[i].fill != FILL_NOTHING)
+			check_tensor(b, i, &b->read->tensors[n++]);
+	assert_int_equal(b->read->n_tensors, n);
+	/* But for the number of tensors all metadata is the base's. */
+	if (n == b->base->n_tensors)
+		assert_memory_equal(b->bytes, b->file.bytes, b->base->infos_offset);
+	else
+		assert_memory_equal(b->bytes + 16, b->file.bytes + 16, b->base->infos_offset - 16);
 }
 
 static void finish(struct bench *b)
 {
-	for (uint32_t i = 0; i < b->base->n_tensors; i++)
+	for (uint32_t i = 0; i < b->n; i++)
 		free(b->data[i]);
 	layout_release(&b->layout);
 	assert_null(b->layout.pieces);
@@ -117,7 +150,7 @@ static void finish(struct bench *b)
 	gguf_free(b->read);
 	free(b->bytes);
 	free(b->organs);
-	free(b->grafts);
+	free(b->slots);
 	free(b->data);
 	mk_file_free(&b->file);
 }
@@ -130,12 +163,15 @@ static void assert_laid_out_anew(const struct bench *b)
 
 	end = (end + align - 1) / align * align;
 	assert_int_equal(b->read->data_offset, end);
-	for (uint32_t i = 0; i < b->read->n_tensors; i++) {
-		const uint64_t size =
-			b->grafts[i] ? b->grafts[i]->data_size : b->base->tensors[i].size;
+	for (uint32_t i = 0, n = 0; i < b->n; i++) {
+		const uint64_t size = b->slots[i].fill == FILL_NOTHING ? 0
+				      : is_kept(b, i)		       ? b->base->tensors[i].size
+						      : b->slots[i].organ->data_size;
 		uint64_t next = (end + size + align - 1) / align * align;
 
-		assert_int_equal(b->read->tensors[i].offset, end);
+		if (b->slots[i].fill == FILL_NOTHING)
+			continue;
+		assert_int_equal(b->read->tensors[n++].offset, end);
 		for (end += size; end < next; end++)
 			assert_int_equal(b->bytes[end], 0);
 	}
@@ -148,7 +184,7 @@ static void assert_rest_unchanged(const struct bench *b)
 	uint8_t *expected = mk_copy(b->file.bytes, b->file.size);
 
 	for (uint32_t i = 0; i < b->base->n_tensors; i++)
-		if (b->grafts[i])
+		if (!is_kept(b, i))
 			store_bytes(expected + b->base->tensors[i].offset, b->data[i],
 				    b->base->tensors[i].size);
 	assert_int_equal(b->layout.size, b->file.size);
@@ -515,7 +551,7 @@ static void assert_too_large(struct bench *b)
 {
 	struct error err = { 0 };
 
-	assert_refused(layout_build(b->base, b->grafts, &b->layout, &err), &err, EOVERFLOW,
+	assert_refused(layout_build(b->base, b->slots, b->n, &b->layout, &err), &err, EOVERFLOW,
 		       ERROR_NO_OFFSET);
 	assert_null(b->layout.pieces);
 	assert_null(b->layout.header);
@@ -536,7 +572,7 @@ static void a_file_beyond_all_bounds_is_refused(void **state)
 					    .data_size = sizes[i] };
 
 		for (uint32_t slot = 0; slot < 4; slot++)
-			b.grafts[slot] = &huge;
+			b.slots[slot] = (struct layout_slot){ FILL_ORGAN, &huge };
 		assert_too_large(&b);
 		finish(&b);
 	}
@@ -554,7 +590,7 @@ static void an_axis_too_long_for_version_1_is_refused(void **state)
 				    .type = GGML_F32 };
 
 	(void)state;
-	b.grafts[0] = &tall;
+	b.slots[0] = (struct layout_slot){ FILL_ORGAN, &tall };
 	assert_too_large(&b);
 	finish(&b);
 }
@@ -573,7 +609,7 @@ static void each_failing_allocation_is_reported(void **state)
 			graft(&b, 1, round == 1 ? GGML_I8 : GGML_F16, 1, ne_b);
 		for (uint64_t k = 1;; k++) {
 			allocation_fails(k);
-			rc = layout_build(b.base, b.grafts, &b.layout, &err);
+			rc = layout_build(b.base, b.slots, b.n, &b.layout, &err);
 			if (!allocation_failed())
 				break;
 			assert_refused(rc, &err, ENOMEM, ERROR_NO_OFFSET);
@@ -584,6 +620,72 @@ static void each_failing_allocation_is_reported(void **state)
 		free(b.data[1]);
 		b.data[1] = NULL;
 	}
+	finish(&b);
+}
+
+static void any_slots_may_be_emptied(void **state)
+{
+	(void)state;
+	for (uint32_t version = 1; version <= 3; version++)
+		for (uint32_t chosen = 1; chosen < 16; chosen++) {
+			struct bench b = bench_of(four_tensors(version));
+
+			for (uint32_t i = 0; i < 4; i++)
+				if (chosen >> i & 1)
+					b.slots[i].fill = FILL_NOTHING;
+			assemble(&b);
+			/* Where there is no data, nothing says where it would begin. */
+			if (chosen != 15)
+				assert_laid_out_anew(&b);
+			finish(&b);
+		}
+}
+
+static void added_slots_come_last_by_their_names(void **state)
+{
+	(void)state;
+	for (uint32_t version = 1; version <= 3; version++) {
+		struct bench b = bench_of(four_tensors(version));
+		struct layout_slot swapped;
+		uint8_t *data;
+
+		add(&b, "z");
+		add(&b, "blk.10.x");
+		b.slots[1].fill = FILL_NOTHING;
+		/* assemble() expects them in order; layout_build() puts them so. */
+		swapped = b.slots[4];
+		b.slots[4] = b.slots[5];
+		b.slots[5] = swapped;
+		data = b.data[4];
+		b.data[4] = b.data[5];
+		b.data[5] = data;
+		assemble(&b);
+		assert_laid_out_anew(&b);
+		assert_string_equal(b.read->tensors[3].name, "blk.10.x");
+		assert_string_equal(b.read->tensors[4].name, "z");
+		layout_release(&b.layout);
+		gguf_free(b.read);
+		free(b.bytes);
+		b.slots[5] = b.slots[4];
+		b.slots[4] = swapped;
+		assert_int_equal(layout_build(b.base, b.slots, b.n, &b.layout, NULL), 0);
+		b.bytes = render_layout(&b.layout, b.file.bytes, (const uint8_t *const *)b.data);
+		b.read = read_bytes(b.bytes, b.layout.size);
+		assert_string_equal(b.read->tensors[3].name, "blk.10.x");
+		assert_string_equal(b.read->tensors[4].name, "z");
+		finish(&b);
+	}
+}
+
+static void an_added_slot_that_holds_nothing_changes_nothing(void **state)
+{
+	struct bench b = bench_of(four_tensors(3));
+
+	(void)state;
+	add(&b, "gone");
+	b.slots[4].fill = FILL_NOTHING;
+	assemble(&b);
+	assert_int_equal(b.layout.n_pieces, 1);
 	finish(&b);
 }
 
@@ -620,6 +722,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_file_beyond_all_bounds_is_refused),
 	cmocka_unit_test(an_axis_too_long_for_version_1_is_refused),
 	cmocka_unit_test(each_failing_allocation_is_reported),
+	cmocka_unit_test(any_slots_may_be_emptied),
+	cmocka_unit_test(added_slots_come_last_by_their_names),
+	cmocka_unit_test(an_added_slot_that_holds_nothing_changes_nothing),
 	cmocka_unit_test(a_layout_can_be_released_twice),
 };
 
