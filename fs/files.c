@@ -13,35 +13,22 @@ uint64_t files_organ_size(const struct model *model, uint32_t tensor, const stru
 	return organ.header_size + organ.data_size;
 }
 
-static struct view *base_organ(struct model *model, uint32_t tensor)
+struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content)
 {
-	const struct gguf_tensor *t = &model->gguf->tensors[tensor];
-	const struct organ organ = organ_of_tensor(t);
+	const struct organ organ = model_organ(model, tensor, content);
 	uint8_t *header = malloc(organ.header_size);
 	const struct segment segments[] = {
 		{ .kind = SEGMENT_MEMORY, .length = organ.header_size, .memory = header },
 		{ .kind = SEGMENT_EXTENT,
-		  .length = t->size,
-		  .backing = model->base,
-		  .offset = t->offset },
+		  .length = organ.data_size,
+		  .backing = content ? content->file : model->base,
+		  .offset = content ? content->offset : model->gguf->tensors[tensor].offset },
 	};
 
 	if (!header)
 		return NULL;
 	organ_write_header(&organ, header);
 	return view_new(segments, 2, header);
-}
-
-struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content)
-{
-	struct segment whole;
-
-	if (!content)
-		return base_organ(model, tensor);
-	whole = (struct segment){ .kind = SEGMENT_EXTENT,
-				  .length = backing_size(content->file),
-				  .backing = content->file };
-	return view_new(&whole, 1, NULL);
 }
 
 static struct segment segment_of(const struct piece *piece, const struct layout *layout,
@@ -67,7 +54,7 @@ static struct segment segment_of(const struct piece *piece, const struct layout 
 		content = snapshot->content[piece->slot];
 		segment.kind = SEGMENT_EXTENT;
 		segment.backing = content->file;
-		segment.offset = content->organ.header_size;
+		segment.offset = content->offset;
 		break;
 	}
 	return segment;
@@ -100,9 +87,14 @@ struct view *files_model(struct model *model, const struct snapshot *snapshot, s
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
-	for (uint32_t i = 0; i < snapshot->n; i++)
-		if (snapshot->content[i])
-			slots[i] = (struct layout_slot){ FILL_ORGAN, &snapshot->content[i]->organ };
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct content *content = snapshot->content[i];
+
+		if (content_is_nothing(content))
+			slots[i].fill = FILL_NOTHING;
+		else if (content)
+			slots[i] = (struct layout_slot){ FILL_ORGAN, &content->organ };
+	}
 	rc = layout_build(model->gguf, slots, snapshot->n, &layout, err);
 	free(slots);
 	if (rc == 0) {

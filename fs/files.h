@@ -6,7 +6,8 @@
 #include "fs/model.h"
 #include "fs/view.h"
 
-/* The organ file of a tensor: the base's for content NULL, else the graft's. NULL: no memory. */
+/* The organ file of a slot: the base's for content NULL, else that of the graft, which is not
+ * nothing. NULL: no memory. */
 struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content);
 
 /* Its size in bytes, without making it. */

@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct slots {
 	pthread_mutex_t lock; /* protects what follows */
 	uint64_t generation;
-	uint32_t n, grafts;
-	struct content *now[];
+	uint32_t base, n, room, grafts;
+	struct content **now;
 };
 
 struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file)
@@ -26,7 +27,43 @@ struct content *content_new(uint64_t ino, const struct organ *organ, struct back
 	content->ino = ino;
 	content->organ = *organ;
 	content->file = file;
+	content->offset = organ->header_size;
 	content->mtime = backing_stat(file)->st_mtim;
+	return content;
+}
+
+struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
+				  uint64_t offset)
+{
+	struct content *content = calloc(1, sizeof(*content));
+	char *name = malloc(organ->name_length + 1u);
+
+	if (!content || !name) {
+		free(content);
+		free(name);
+		return NULL;
+	}
+	memcpy(name, organ->name, organ->name_length);
+	name[organ->name_length] = '\0';
+	atomic_init(&content->refs, 1);
+	content->kind = CONTENT_REFERENCE;
+	content->ino = ino;
+	content->organ = *organ;
+	content->organ.name = name;
+	content->file = backing_ref(file);
+	content->offset = offset;
+	clock_gettime(CLOCK_REALTIME, &content->mtime);
+	return content;
+}
+
+struct content *content_nothing(void)
+{
+	struct content *content = calloc(1, sizeof(*content));
+
+	if (content) {
+		atomic_init(&content->refs, 1);
+		content->kind = CONTENT_NOTHING;
+	}
 	return content;
 }
 
@@ -47,12 +84,18 @@ void content_unref(struct content *content)
 
 struct slots *slots_new(uint32_t n)
 {
-	struct slots *slots = calloc(1, sizeof(*slots) + n * sizeof(slots->now[0]));
+	struct slots *slots = calloc(1, sizeof(*slots));
 
 	if (!slots)
 		return NULL;
+	slots->now = calloc(n + 1u, sizeof(*slots->now));
+	if (!slots->now) {
+		free(slots);
+		return NULL;
+	}
 	pthread_mutex_init(&slots->lock, NULL);
-	slots->n = n;
+	slots->base = slots->n = n;
+	slots->room = n + 1u;
 	return slots;
 }
 
@@ -63,7 +106,14 @@ void slots_free(struct slots *slots)
 	for (uint32_t i = 0; i < slots->n; i++)
 		content_unref(slots->now[i]);
 	pthread_mutex_destroy(&slots->lock);
+	free(slots->now);
 	free(slots);
+}
+
+/* Is the slot with this content other than in the base? */
+static bool is_graft(const struct slots *slots, uint32_t i, const struct content *content)
+{
+	return i < slots->base ? content != NULL : !content_is_nothing(content);
 }
 
 struct content *slots_get(struct slots *slots, uint32_t i)
@@ -85,11 +135,45 @@ void slots_put(struct slots *slots, uint32_t i, struct content *content)
 	pthread_mutex_lock(&slots->lock);
 	before = slots->now[i];
 	slots->now[i] = content;
-	slots->grafts += (content != NULL);
-	slots->grafts -= (before != NULL);
+	slots->grafts += is_graft(slots, i, content);
+	slots->grafts -= is_graft(slots, i, before);
 	slots->generation++;
 	pthread_mutex_unlock(&slots->lock);
 	content_unref(before);
+}
+
+/* With the lock held. */
+static bool make_room(struct slots *slots)
+{
+	const uint32_t room = slots->room + slots->room / 2 + 16;
+	struct content **more;
+
+	if (slots->n < slots->room)
+		return true;
+	more = room > slots->room ? reallocarray(slots->now, room, sizeof(*more)) : NULL;
+	if (!more)
+		return false;
+	slots->now = more;
+	slots->room = room;
+	return true;
+}
+
+int slots_add(struct slots *slots, struct content *content, uint32_t *i)
+{
+	int rc = -ENOMEM;
+
+	pthread_mutex_lock(&slots->lock);
+	if (make_room(slots)) {
+		*i = slots->n++;
+		slots->now[*i] = content;
+		slots->grafts += is_graft(slots, *i, content);
+		slots->generation++;
+		rc = 0;
+	}
+	pthread_mutex_unlock(&slots->lock);
+	if (rc < 0)
+		content_unref(content);
+	return rc;
 }
 
 uint64_t slots_generation(struct slots *slots)
@@ -104,24 +188,23 @@ uint64_t slots_generation(struct slots *slots)
 
 int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 {
-	snapshot->n = slots->n;
-	snapshot->content = calloc(slots->n + 1u, sizeof(*snapshot->content));
-	if (!snapshot->content)
-		return -ENOMEM;
 	pthread_mutex_lock(&slots->lock);
+	snapshot->content = calloc(slots->n + 1u, sizeof(*snapshot->content));
+	snapshot->n = snapshot->content ? slots->n : 0;
 	snapshot->generation = slots->generation;
 	snapshot->grafts = slots->grafts;
-	for (uint32_t i = 0; slots->grafts && i < slots->n; i++)
+	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (slots->now[i])
 			snapshot->content[i] = content_ref(slots->now[i]);
 	pthread_mutex_unlock(&slots->lock);
-	return 0;
+	return snapshot->content ? 0 : -ENOMEM;
 }
 
 void snapshot_release(struct snapshot *snapshot)
 {
-	for (uint32_t i = 0; snapshot->grafts && i < snapshot->n; i++)
+	for (uint32_t i = 0; i < snapshot->n; i++)
 		content_unref(snapshot->content[i]);
 	free(snapshot->content);
 	snapshot->content = NULL;
+	snapshot->n = 0;
 }

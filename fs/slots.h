@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* slots.h - what every tensor of a model is now: the base's, or a graft.
+/* slots.h - what every tensor of a model is now: the base's, a graft, or nothing; and the tensors
+ * that were added.
  *
  * 1. A slot changes in one step: readers see the old content or the new one.
  * 2. A content never changes; whoever holds it keeps it alive.
- * 3. Every change moves the generation on, and nothing else does. */
+ * 3. Every change moves the generation on, and nothing else does.
+ * 4. Slots are added behind those of the base and stay; one that was removed holds nothing. */
 #ifndef FS_SLOTS_H
 #define FS_SLOTS_H
 
@@ -12,14 +14,23 @@
 #include "gguf/organ.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 
-/* An organ that a graft put into a slot. */
+enum content_kind {
+	CONTENT_COPY,	   /* an organ file of the layer */
+	CONTENT_REFERENCE, /* a tensor of the base */
+	CONTENT_NOTHING,   /* the slot was removed: only refs and kind mean anything */
+};
+
+/* What a graft put into a slot. */
 struct content {
 	atomic_uint refs;
+	enum content_kind kind;
 	uint64_t ino;	      /* the inode number of its organ file */
-	struct organ organ;   /* as its file says; the name is the content's own */
-	struct backing *file; /* an organ file on disk */
+	struct organ organ;   /* what it is; the name is the content's own */
+	struct backing *file; /* where its data lies */
+	uint64_t offset;      /* and from which byte on */
 	struct timespec mtime;
 	struct reading reading; /* of its values; readings.h */
 };
@@ -27,6 +38,20 @@ struct content {
 /* A content of the organ in that file, both of which become the content's, also on failure.
  * NULL: out of memory. */
 struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file);
+
+/* A content of the data at offset of the file, of which it takes a reference; the organ's name is
+ * copied. NULL: out of memory. */
+struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
+				  uint64_t offset);
+
+/* NULL: out of memory. */
+struct content *content_nothing(void);
+
+static inline bool content_is_nothing(const struct content *content)
+{
+	return content && content->kind == CONTENT_NOTHING;
+}
+
 struct content *content_ref(struct content *content);
 void content_unref(struct content *content); /* NULL is fine */
 
@@ -42,12 +67,16 @@ struct content *slots_get(struct slots *slots, uint32_t i);
 /* Put content, which becomes the slots', into slot i. NULL restores the base's. */
 void slots_put(struct slots *slots, uint32_t i, struct content *content);
 
+/* One more slot, which holds that content, and becomes number *i. Returns 0 or -ENOMEM; then the
+ * content is released. */
+int slots_add(struct slots *slots, struct content *content, uint32_t *i);
+
 uint64_t slots_generation(struct slots *slots);
 
 /* All slots at one moment. */
 struct snapshot {
 	uint64_t generation;
-	uint32_t n, grafts;	  /* slots; those that are not the base's */
+	uint32_t n, grafts;	  /* slots; those that are not as in the base */
 	struct content **content; /* n of them, NULL for the base's */
 };
 
