@@ -14,20 +14,21 @@ static const char *keep(struct figures *figures, const char *text)
 static bool fill(struct figures *figures, uint32_t i, struct content *content)
 {
 	struct model *model = figures->model;
-	const struct gguf_tensor *t = &model->gguf->tensors[i];
+	const struct organ_place *place = &model->places[i];
 	const struct organ organ = model_organ(model, i, content);
-	struct figure *figure = &figures->figures[i];
+	struct figure *figure = &figures->figures[figures->n];
 	char path[ORGAN_PATH_MAX], role[ANATOMY_NAME_MAX + 1], scratch[TYPE_NAME_MAX];
 
-	figures->subjects[i] = (struct subject){ i, content ? content_ref(content) : NULL };
-	anatomy_role(t->name, t->name_length, role);
+	figures->subjects[figures->n++] =
+		(struct subject){ i, content ? content_ref(content) : NULL };
+	anatomy_role(place->tensor, place->tensor_length, role);
 	*figure = (struct figure){
 		.file = keep(figures, model_organ_path(model, i, path)),
 		.role = keep(figures, role),
 		.type = keep(figures, type_name(organ.type, scratch)),
-		.klass = model->places[i].klass,
-		.kind = anatomy_kind(t->name, t->name_length),
-		.block = model->places[i].block,
+		.klass = place->klass,
+		.kind = anatomy_kind(place->tensor, place->tensor_length),
+		.block = place->block,
 	};
 	shape_elements(organ.ne, &figure->elements);
 	return figure->file && figure->role && figure->type;
@@ -46,10 +47,9 @@ struct figures *figures_new(struct model *model, const struct snapshot *snapshot
 	figures->subjects = calloc(snapshot->n + 1u, sizeof(*figures->subjects));
 	figures->arena = arena_new();
 	well = figures->figures && figures->subjects && figures->arena;
-	for (uint32_t i = 0; well && i < snapshot->n; i++) {
-		figures->n = i + 1u;
-		well = fill(figures, i, snapshot->content[i]);
-	}
+	for (uint32_t i = 0; well && i < snapshot->n; i++)
+		if (!content_is_nothing(snapshot->content[i]))
+			well = fill(figures, i, snapshot->content[i]);
 	if (well)
 		return figures;
 	figures_free(figures);

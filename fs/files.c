@@ -79,11 +79,15 @@ static struct view *view_of_layout(struct layout *layout, struct model *model,
 struct view *files_model(struct model *model, const struct snapshot *snapshot, struct error *err)
 {
 	struct layout_slot *slots = calloc(snapshot->n + 1u, sizeof(*slots));
+	struct organ *organs =
+		calloc(snapshot->n + 1u, sizeof(*organs)); /* under their slot's name */
 	struct view *view = NULL;
 	struct layout layout;
 	int rc;
 
-	if (!slots) {
+	if (!slots || !organs) {
+		free(slots);
+		free(organs);
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
@@ -93,10 +97,16 @@ struct view *files_model(struct model *model, const struct snapshot *snapshot, s
 		if (content_is_nothing(content))
 			slots[i].fill = FILL_NOTHING;
 		else if (content)
-			slots[i] = (struct layout_slot){ FILL_ORGAN, &content->organ };
+			slots[i] = (struct layout_slot){ FILL_ORGAN, &organs[i] };
+		if (slots[i].fill == FILL_ORGAN) {
+			organs[i] = content->organ;
+			organs[i].name = model->places[i].tensor;
+			organs[i].name_length = model->places[i].tensor_length;
+		}
 	}
 	rc = layout_build(model->gguf, slots, snapshot->n, &layout, err);
 	free(slots);
+	free(organs);
 	if (rc == 0) {
 		view = view_of_layout(&layout, model, snapshot);
 		layout_release(&layout);

@@ -19,10 +19,13 @@ static void add_up(struct model *model, const struct snapshot *snapshot, struct 
 		   struct sums classes[CLASSES])
 {
 	for (uint32_t i = 0; i < snapshot->n; i++) {
-		const struct organ organ = model_organ(model, i, snapshot->content[i]);
 		struct sums *klass = &classes[model->places[i].klass];
 		uint64_t elements = 0;
+		struct organ organ;
 
+		if (content_is_nothing(snapshot->content[i]))
+			continue;
+		organ = model_organ(model, i, snapshot->content[i]);
 		shape_elements(organ.ne, &elements);
 		klass->tensors++;
 		klass->parameters += elements;
@@ -94,7 +97,7 @@ static cJSON *describe_graft(const struct content *content)
 {
 	cJSON *object = cJSON_CreateObject();
 
-	cJSON_AddStringToObject(object, "how", "copy");
+	cJSON_AddStringToObject(object, "how", content_kind_name(content));
 	cJSON_AddItemToObject(object, "from",
 			      json_text(content->organ.name, content->organ.name_length));
 	return object;
@@ -102,20 +105,20 @@ static cJSON *describe_graft(const struct content *content)
 
 static cJSON *describe_tensor(struct model *model, uint32_t i, const struct content *content)
 {
-	const struct gguf_tensor *t = &model->gguf->tensors[i];
+	const struct organ_place *place = &model->places[i];
 	const struct organ organ = model_organ(model, i, content);
 	cJSON *object = cJSON_CreateObject();
 	cJSON *shape;
 	char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX], axis[24];
 	uint64_t elements = 0;
 
-	cJSON_AddItemToObject(object, "name", json_text(t->name, t->name_length));
+	cJSON_AddItemToObject(object, "name", json_text(place->tensor, place->tensor_length));
 	cJSON_AddStringToObject(object, "file", model_organ_path(model, i, path));
-	cJSON_AddStringToObject(object, "class", class_name(model->places[i].klass));
-	if (model->places[i].block < 0)
+	cJSON_AddStringToObject(object, "class", class_name(place->klass));
+	if (place->block < 0)
 		cJSON_AddNullToObject(object, "block");
 	else
-		json_add_signed(object, "block", model->places[i].block);
+		json_add_signed(object, "block", place->block);
 	cJSON_AddStringToObject(object, "type", type_name(organ.type, scratch));
 	shape = cJSON_AddArrayToObject(object, "shape");
 	for (uint32_t k = 0; k < organ.dims; k++) {
@@ -125,7 +128,10 @@ static cJSON *describe_tensor(struct model *model, uint32_t i, const struct cont
 	shape_elements(organ.ne, &elements);
 	json_add_unsigned(object, "elements", elements);
 	json_add_unsigned(object, "bytes", organ.data_size);
-	json_add_unsigned(object, "offset", t->offset);
+	if (i < model->gguf->n_tensors)
+		json_add_unsigned(object, "offset", model->gguf->tensors[i].offset);
+	else
+		cJSON_AddNullToObject(object, "offset");
 	if (content)
 		cJSON_AddItemToObject(object, "graft", describe_graft(content));
 	else
@@ -169,13 +175,17 @@ static void write_tensor(struct cells *cells, struct model *model, const struct 
 static void write_tensors(struct cells *cells, struct model *model, const struct snapshot *snapshot)
 {
 	FILE *out = cells_text(cells);
+	const char *between = "\n  ";
 
 	fputs("\"tensors\": [", out);
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct subject subject = { i, snapshot->content[i] };
 
-		fputs(i ? ",\n  " : "\n  ", out);
+		if (content_is_nothing(subject.content))
+			continue;
+		fputs(between, out);
 		write_tensor(cells, model, &subject);
+		between = ",\n  ";
 	}
 	fputs("\n]\n", out);
 }

@@ -94,6 +94,25 @@ static int name_files(struct model *model)
 	return rc;
 }
 
+/* The slot's name is found from now on. */
+static int enter(struct model *model, uint32_t i)
+{
+	const struct organ_place *place = &model->places[i];
+	struct members *members = &model->members[place->klass];
+
+	if (members->n == members->room) {
+		const uint32_t room = members->room * 2;
+		uint32_t *more = reallocarray(members->slots, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		members->slots = more;
+		members->room = room;
+	}
+	members->slots[members->n++] = i;
+	return names_add(model->files[place->klass], place->name, strlen(place->name), i);
+}
+
 static int sort_into_classes(struct model *model)
 {
 	const struct gguf *gguf = model->gguf;
@@ -103,30 +122,32 @@ static int sort_into_classes(struct model *model)
 
 		model->places[i].klass = anatomy_class(t->name, t->name_length);
 		model->places[i].block = anatomy_block(t->name, t->name_length);
-		model->n_members[model->places[i].klass]++;
+		model->places[i].tensor = t->name;
+		model->places[i].tensor_length = t->name_length;
+		model->members[model->places[i].klass].room++;
 	}
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		model->members[klass] = calloc(model->n_members[klass] + 1u, sizeof(uint32_t));
-		model->files[klass] = names_new(model->n_members[klass]);
-		if (!model->members[klass] || !model->files[klass])
+		struct members *members = &model->members[klass];
+
+		members->slots = calloc(++members->room, sizeof(uint32_t));
+		model->files[klass] = names_new(members->room);
+		if (!members->slots || !model->files[klass])
 			return -ENOMEM;
-		model->n_members[klass] = 0;
 	}
 	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
-		const struct organ_place *place = &model->places[i];
-		const int rc =
-			names_add(model->files[place->klass], place->name, strlen(place->name), i);
+		const int rc = enter(model, i);
 
 		if (rc < 0)
 			return rc;
-		model->members[place->klass][model->n_members[place->klass]++] = i;
 	}
 	return 0;
 }
 
 static int arrange(struct model *model, struct error *err)
 {
-	model->places = calloc(model->gguf->n_tensors + 1u, sizeof(*model->places));
+	/* Pages of places that are never added are never touched. */
+	model->places =
+		calloc((size_t)model->gguf->n_tensors + MODEL_ADDED_MOST, sizeof(*model->places));
 	model->arena = arena_new();
 	model->slots = slots_new(model->gguf->n_tensors);
 	if (!model->places || !model->arena || !model->slots || name_files(model) < 0)
@@ -184,6 +205,7 @@ struct model *model_open(const struct options *options, struct log *log, struct 
 		return NULL;
 	}
 	pthread_mutex_init(&model->commit, NULL);
+	pthread_mutex_init(&model->names, NULL);
 	atomic_init(&model->next_ino, 0);
 	model->log = log;
 	model->any_shape = options->any_shape;
@@ -219,22 +241,90 @@ void model_close(struct model *model)
 	slots_free(model->slots);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		names_free(model->files[klass]);
-		free(model->members[klass]);
+		free(model->members[klass].slots);
 	}
 	arena_free(model->arena);
 	free(model->places);
 	gguf_free(model->gguf);
 	backing_unref(model->base);
 	pthread_mutex_destroy(&model->commit);
+	pthread_mutex_destroy(&model->names);
 	free(model->directory);
 	free(model->name);
 	free(model);
 }
 
-bool model_find(const struct model *model, enum organ_class klass, const char *name, size_t length,
+bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,
 		uint32_t *tensor)
 {
-	return names_find(model->files[klass], name, length, tensor);
+	bool found;
+
+	pthread_mutex_lock(&model->names);
+	found = names_find(model->files[klass], name, length, tensor);
+	pthread_mutex_unlock(&model->names);
+	return found;
+}
+
+bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor)
+{
+	const struct members *members = &model->members[klass];
+	bool found;
+
+	pthread_mutex_lock(&model->names);
+	found = k < members->n;
+	if (found)
+		*tensor = members->slots[k];
+	pthread_mutex_unlock(&model->names);
+	return found;
+}
+
+uint32_t model_members(struct model *model, enum organ_class klass)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&model->names);
+	n = model->members[klass].n;
+	pthread_mutex_unlock(&model->names);
+	return n;
+}
+
+/* With the names locked. */
+static int add_slot(struct model *model, const struct organ_place *place, struct content *content)
+{
+	struct slots *slots = model->slots;
+	uint32_t i;
+	int rc;
+
+	if (names_find(model->files[place->klass], place->name, strlen(place->name), &i))
+		return -EEXIST;
+	i = slots_count(slots);
+	if (i >= model->gguf->n_tensors + MODEL_ADDED_MOST)
+		return -ENOSPC;
+	model->places[i] = *place;
+	model->places[i].name = arena_copy(model->arena, place->name, strlen(place->name));
+	model->places[i].tensor = arena_copy(model->arena, place->tensor, place->tensor_length);
+	if (!model->places[i].name || !model->places[i].tensor)
+		return -ENOMEM;
+	/* Nobody knows the slot's number before its name is entered; only here are slots added. */
+	rc = slots_add(slots, content_ref(content), &i);
+	return rc < 0 ? rc : enter(model, i);
+}
+
+int model_add(struct model *model, enum organ_class klass, const char *name, const char *tensor,
+	      uint32_t tensor_length, struct content *content)
+{
+	const struct organ_place place = { .name = name,
+					   .klass = klass,
+					   .block = anatomy_block(tensor, tensor_length),
+					   .tensor = tensor,
+					   .tensor_length = tensor_length };
+	int rc;
+
+	pthread_mutex_lock(&model->names);
+	rc = add_slot(model, &place, content);
+	pthread_mutex_unlock(&model->names);
+	content_unref(content);
+	return rc;
 }
 
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content)

@@ -11,12 +11,17 @@
 
 #include <pthread.h>
 
-/* Where a tensor stands in the tree. */
+/* Where a tensor stands in the tree. Texts are borrowed from the model. */
 struct organ_place {
-	const char *name; /* of its files, without ".bin"; borrowed from the model */
+	const char *name; /* of its files, without ".bin" */
 	enum organ_class klass;
-	int32_t block; /* -1: none */
+	int32_t block;	    /* -1: none */
+	const char *tensor; /* its exact name; may hold NULs */
+	uint32_t tensor_length;
 };
+
+/* So many slots can be added to those of the base. */
+#define MODEL_ADDED_MOST 65536u
 
 struct model {
 	/* Set by model_open() and not changed afterwards. */
@@ -24,13 +29,18 @@ struct model {
 	char *directory; /* in which that name stands, absolute */
 	struct backing *base;
 	struct gguf *gguf;
-	struct organ_place *places; /* one a tensor */
-	uint32_t *members[CLASSES]; /* tensor numbers, in file order */
-	uint32_t n_members[CLASSES];
-	struct names *files[CLASSES]; /* NAME to tensor number */
-	struct arena *arena;
+	struct organ_place
+		*places; /* one a slot; those of slots that somebody knows never change */
 	struct log *log;
 	bool any_shape;
+
+	pthread_mutex_t names; /* protects what follows, up to slots */
+	struct members {
+		uint32_t *slots; /* slot numbers: in file order, then as they were added */
+		uint32_t n, room;
+	} members[CLASSES];
+	struct names *files[CLASSES]; /* NAME to slot number */
+	struct arena *arena;
 
 	struct slots *slots;
 	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
@@ -46,9 +56,18 @@ struct model *model_open(const struct options *options, struct log *log, struct 
 /* Grafts stay in the layer, unless model_drop_layer() was called before. */
 void model_close(struct model *model);
 
-/* The tensor that is CLASS/NAME. */
-bool model_find(const struct model *model, enum organ_class klass, const char *name, size_t length,
+/* The slot that is CLASS/NAME, whatever it holds. */
+bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,
 		uint32_t *tensor);
+
+/* Slot number k of a class. False: there are not so many. */
+bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);
+uint32_t model_members(struct model *model, enum organ_class klass);
+
+/* Add a slot CLASS/NAME for a tensor of that name, which holds content; content becomes the
+ * model's, also on failure. Returns 0, -EEXIST there is one, -ENOSPC, -ENOMEM. */
+int model_add(struct model *model, enum organ_class klass, const char *name, const char *tensor,
+	      uint32_t tensor_length, struct content *content);
 
 /* The organ in a slot, base's or graft's: its name is borrowed from model or content. */
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content);

@@ -4,6 +4,7 @@
 #include "fs/nodes.h"
 #include "fs/inode.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -166,7 +167,7 @@ uint64_t nodes_organ_ino(enum node_kind kind, uint32_t tensor, const struct cont
 	return content ? content->ino : INODE_ORGAN + tensor;
 }
 
-struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tensor)
+struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tensor, int *rc)
 {
 	struct content *content = slots_get(nodes->model->slots, tensor);
 	const struct node made = { .ino = nodes_organ_ino(kind, tensor, content),
@@ -175,6 +176,11 @@ struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tens
 				   .content = content,
 				   .mtime = content ? content->mtime : (struct timespec){ 0 } };
 
+	*rc = content_is_nothing(content) ? -ENOENT : -ENOMEM;
+	if (content_is_nothing(content)) {
+		content_unref(content);
+		return NULL;
+	}
 	return content ? nodes_add(nodes, &made) : base_node(nodes, made.ino);
 }
 

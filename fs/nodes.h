@@ -47,8 +47,8 @@ struct node *nodes_get(struct nodes *nodes, uint64_t ino);
 struct node *nodes_add(struct nodes *nodes, const struct node *made);
 
 /* The node of an organ as it is now, or of its θ file, as kind says: an entry where the slot holds
- * a graft. NULL: out of memory. */
-struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tensor);
+ * a graft. NULL with *rc set: -ENOENT the slot holds nothing, -ENOMEM. */
+struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tensor, int *rc);
 
 /* Its number, with that content in the slot. */
 uint64_t nodes_organ_ino(enum node_kind kind, uint32_t tensor, const struct content *content);

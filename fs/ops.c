@@ -126,7 +126,7 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 
 static bool is_listed_class(const struct fs *fs, enum organ_class klass)
 {
-	return klass <= CLASS_NORM || fs->model->n_members[klass];
+	return klass <= CLASS_NORM || model_members(fs->model, klass);
 }
 
 static struct node *find_in_root(struct fs *fs, const char *name, int *rc)
@@ -158,8 +158,7 @@ static struct node *find_in_class(struct fs *fs, enum organ_class klass, const c
 				      rc);
 	if (!model_find(fs->model, klass, name, (size_t)(ending - name), &tensor))
 		return NULL;
-	*rc = -ENOMEM;
-	return nodes_organ(fs->nodes, kind, tensor);
+	return nodes_organ(fs->nodes, kind, tensor, rc);
 }
 
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc)

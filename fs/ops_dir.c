@@ -40,25 +40,29 @@ static void list_generated(struct fs *fs, enum generated_kind kind, struct liste
 	entry->type = S_IFREG;
 }
 
-static void list_organ(struct fs *fs, enum node_kind kind, uint32_t tensor, struct listed *entry)
+/* False: the slot holds nothing. */
+static bool list_organ(struct fs *fs, enum node_kind kind, uint32_t tensor, struct listed *entry)
 {
 	struct content *content = slots_get(fs->model->slots, tensor);
+	const bool there = !content_is_nothing(content);
 
 	snprintf(entry->name, sizeof(entry->name), "%s.%s", fs->model->places[tensor].name,
 		 kind == NODE_THETA ? "theta" : "bin");
-	entry->ino = nodes_organ_ino(kind, tensor, content);
+	if (there)
+		entry->ino = nodes_organ_ino(kind, tensor, content);
 	entry->type = S_IFREG;
 	entry->known = true;
 	entry->kind = kind;
 	entry->tensor = tensor;
 	content_unref(content);
+	return there;
 }
 
 /* What follows "." and "..": in the root the classes that are there, then the generated files. */
 static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		if (klass > CLASS_NORM && !fs->model->n_members[klass])
+		if (klass > CLASS_NORM && !model_members(fs->model, klass))
 			continue;
 		if (place-- == 0) {
 			snprintf(entry->name, sizeof(entry->name), "%s", class_name(klass));
@@ -73,34 +77,47 @@ static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 	return true;
 }
 
-/* In a class its table, then each organ with its θ file. */
-static bool list_class(struct fs *fs, enum organ_class klass, uint64_t place, struct listed *entry)
+/* In a class its table, then each organ with its θ file. Places of what is not there are passed
+ * over. */
+static bool list_class(struct fs *fs, enum organ_class klass, uint64_t *place, struct listed *entry)
 {
-	if (place == 0) {
+	uint32_t tensor;
+
+	if (*place == 0) {
 		list_generated(fs, GENERATED_TABLES + (enum generated_kind)klass, entry);
 		return true;
 	}
-	place--;
-	if (place / 2 >= fs->model->n_members[klass])
-		return false;
-	list_organ(fs, place % 2 ? NODE_THETA : NODE_ORGAN, fs->model->members[klass][place / 2],
-		   entry);
-	return true;
+	for (;; ++*place) {
+		const uint64_t k = *place - 1;
+
+		if (k / 2 > UINT32_MAX ||
+		    !model_member(fs->model, klass, (uint32_t)(k / 2), &tensor))
+			return false;
+		if (list_organ(fs, k % 2 ? NODE_THETA : NODE_ORGAN, tensor, entry))
+			return true;
+	}
 }
 
-static bool list_entry(struct fs *fs, const struct node *directory, uint64_t place,
+/* The entry at that place or the next one after it; then *place moves on to it. */
+static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *place,
 		       struct listed *entry)
 {
+	uint64_t after;
+	bool found;
+
 	*entry = (struct listed){ .ino = directory->ino, .type = S_IFDIR };
-	if (place < 2) {
-		snprintf(entry->name, sizeof(entry->name), place == 0 ? "." : "..");
-		if (place == 1)
+	if (*place < 2) {
+		snprintf(entry->name, sizeof(entry->name), *place == 0 ? "." : "..");
+		if (*place == 1)
 			entry->ino = INODE_ROOT;
 		return true;
 	}
+	after = *place - 2;
 	if (directory->kind == NODE_ROOT)
-		return list_root(fs, place - 2, entry);
-	return directory->kind == NODE_CLASS && list_class(fs, directory->index, place - 2, entry);
+		return list_root(fs, after, entry);
+	found = directory->kind == NODE_CLASS && list_class(fs, directory->index, &after, entry);
+	*place = after + 2;
+	return found;
 }
 
 static size_t add_plain(fuse_req_t req, char *buffer, size_t left, const struct listed *entry,
@@ -119,9 +136,12 @@ static size_t add_plus(fuse_req_t req, char *buffer, size_t left, const struct l
 	struct fs *fs = fs_of(req);
 	struct fuse_entry_param param = { .attr = { .st_ino = entry->ino,
 						    .st_mode = entry->type } };
-	struct node *node =
-		entry->known ? nodes_organ(fs->nodes, entry->kind, entry->tensor) : NULL;
+	struct node *node = NULL;
 	size_t size;
+	int rc;
+
+	if (entry->known)
+		node = nodes_organ(fs->nodes, entry->kind, entry->tensor, &rc);
 
 	if (node) {
 		param.ino = node->ino;
@@ -149,7 +169,7 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	for (uint64_t place = (uint64_t)offset; directory && buffer; place++) {
 		size_t n;
 
-		if (!list_entry(fs, directory, place, &entry))
+		if (!list_entry(fs, directory, &place, &entry))
 			break;
 		n = add(req, buffer + used, size - used, &entry, place);
 		if (n > size - used)

@@ -23,12 +23,12 @@ static int text_of(char *text, size_t n, const char *value)
 
 static int tensor_value(struct fs *fs, const struct node *node, char *text, size_t n)
 {
-	const struct gguf_tensor *t = &fs->model->gguf->tensors[node->index];
+	const struct organ_place *place = &fs->model->places[node->index];
 
 	/* Exact, whatever bytes it has. */
-	if (t->name_length <= n)
-		memcpy(text, t->name, t->name_length);
-	return (int)t->name_length;
+	if (place->tensor_length <= n)
+		memcpy(text, place->tensor, place->tensor_length);
+	return (int)place->tensor_length;
 }
 
 static int type_value(struct fs *fs, const struct node *node, char *text, size_t n)
@@ -61,19 +61,19 @@ static int block_value(struct fs *fs, const struct node *node, char *text, size_
 
 static int extent_value(struct fs *fs, const struct node *node, char *text, size_t n)
 {
-	const struct gguf_tensor *t = &fs->model->gguf->tensors[node->index];
+	const struct organ organ = model_organ(fs->model, node->index, node->content);
 	const struct content *content = node->content;
 
 	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64,
 			backing_path(content ? content->file : fs->model->base),
-			content ? content->organ.header_size : t->offset,
-			content ? content->organ.data_size : t->size);
+			content ? content->offset : fs->model->gguf->tensors[node->index].offset,
+			organ.data_size);
 }
 
 static int graft_value(struct fs *fs, const struct node *node, char *text, size_t n)
 {
 	(void)fs;
-	return node->content ? text_of(text, n, "copy") : -ENODATA;
+	return node->content ? text_of(text, n, content_kind_name(node->content)) : -ENODATA;
 }
 
 static const struct attribute {

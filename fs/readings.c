@@ -94,12 +94,11 @@ static int measure(struct readings *readings, const struct subject *subject,
 		   struct reading *reading, struct zmeasure *result)
 {
 	const struct model *model = readings->model;
-	const struct gguf_tensor *t = &model->gguf->tensors[subject->tensor];
 	const struct content *content = subject->content;
 	const struct organ organ = model_organ(model, subject->tensor, content);
 	struct sampling sampling = {
 		.file = content ? content->file : model->base,
-		.offset = content ? organ.header_size : t->offset,
+		.offset = content ? content->offset : model->gguf->tensors[subject->tensor].offset,
 		.type = organ.type,
 		.samples = readings->samples,
 		.wanted = is_wanted,

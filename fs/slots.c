@@ -82,6 +82,15 @@ void content_unref(struct content *content)
 	free(content);
 }
 
+const char *content_kind_name(const struct content *content)
+{
+	static const char *const names[] = { [CONTENT_COPY] = "copy",
+					     [CONTENT_REFERENCE] = "reference",
+					     [CONTENT_NOTHING] = "removed" };
+
+	return names[content->kind];
+}
+
 struct slots *slots_new(uint32_t n)
 {
 	struct slots *slots = calloc(1, sizeof(*slots));
@@ -184,6 +193,16 @@ uint64_t slots_generation(struct slots *slots)
 	generation = slots->generation;
 	pthread_mutex_unlock(&slots->lock);
 	return generation;
+}
+
+uint32_t slots_count(struct slots *slots)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&slots->lock);
+	n = slots->n;
+	pthread_mutex_unlock(&slots->lock);
+	return n;
 }
 
 int slots_snapshot(struct slots *slots, struct snapshot *snapshot)

@@ -47,6 +47,9 @@ struct content *content_reference(uint64_t ino, const struct organ *organ, struc
 /* NULL: out of memory. */
 struct content *content_nothing(void);
 
+/* "copy", "reference", "removed" */
+const char *content_kind_name(const struct content *content);
+
 static inline bool content_is_nothing(const struct content *content)
 {
 	return content && content->kind == CONTENT_NOTHING;
@@ -72,6 +75,9 @@ void slots_put(struct slots *slots, uint32_t i, struct content *content);
 int slots_add(struct slots *slots, struct content *content, uint32_t *i);
 
 uint64_t slots_generation(struct slots *slots);
+
+/* How many there are by now. */
+uint32_t slots_count(struct slots *slots);
 
 /* All slots at one moment. */
 struct snapshot {

@@ -26,9 +26,13 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 	const struct organ *organ = &content->organ;
 	struct tm tm;
 
-	fprintf(out, "%s\tcopy\t%s\t%s\t%" PRIu64 "\t", model_organ_path(model, i, path),
-		type_name(organ->type, scratch), shape_text(organ->ne, organ->dims, shape),
-		organ->data_size);
+	fprintf(out, "%s\t%s\t", model_organ_path(model, i, path), content_kind_name(content));
+	if (content_is_nothing(content)) {
+		fputs("-\t-\t0\t-\t-\n", out);
+		return;
+	}
+	fprintf(out, "%s\t%s\t%" PRIu64 "\t", type_name(organ->type, scratch),
+		shape_text(organ->ne, organ->dims, shape), organ->data_size);
 	write_name(out, organ);
 	gmtime_r(&content->mtime.tv_sec, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -44,7 +48,8 @@ struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, 
 
 	if (out) {
 		for (uint32_t i = 0; i < snapshot->n; i++)
-			if (snapshot->content[i])
+			if (snapshot->content[i] && (i < model->gguf->n_tensors ||
+						     !content_is_nothing(snapshot->content[i])))
 				write_graft(out, model, i, snapshot->content[i]);
 		if (fclose(out) == 0)
 			view = view_of_text(text, size);

@@ -116,13 +116,15 @@ struct view *theta_table(struct model *model, struct readings *readings,
 	if (!cells)
 		return NULL;
 	fputs(THETA_HEADER, cells_text(cells));
-	for (uint32_t k = 0; k < model->n_members[klass]; k++) {
-		const uint32_t i = model->members[klass][k];
+	for (uint32_t k = 0, i; model_member(model, klass, k, &i) && i < snapshot->n; k++) {
 		const struct subject subject = { i, snapshot->content[i] };
-		const struct organ organ = model_organ(model, i, subject.content);
 		char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX];
 		uint64_t elements = 0;
+		struct organ organ;
 
+		if (content_is_nothing(subject.content))
+			continue;
+		organ = model_organ(model, i, subject.content);
 		shape_elements(organ.ne, &elements);
 		fprintf(cells_text(cells), "%s\t%s\t%" PRIu64 "\t",
 			model_organ_path(model, i, path), type_name(organ.type, scratch), elements);

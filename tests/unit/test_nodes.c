@@ -87,12 +87,13 @@ static void forgetting_what_the_base_has_is_nothing(void **state)
 
 static void an_organ_is_the_bases_until_it_is_grafted(void **state)
 {
+	int rc;
 	struct scene scene = open_scene(state);
-	struct node *before = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP), *after;
+	struct node *before = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc), *after;
 
 	assert_true(before->ino == INODE_ORGAN + SMALL_UP);
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	after = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
+	after = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
 	assert_in_range(after->ino, INODE_NEW, UINT64_MAX);
 	assert_int_equal(after->kind, NODE_ORGAN);
 	assert_int_equal(after->index, SMALL_UP);
@@ -105,15 +106,16 @@ static void an_organ_is_the_bases_until_it_is_grafted(void **state)
 
 static void the_theta_file_of_an_organ_moves_on_with_it(void **state)
 {
+	int rc;
 	struct scene scene = open_scene(state);
-	struct node *before = nodes_organ(scene.nodes, NODE_THETA, SMALL_UP), *after, *organ;
+	struct node *before = nodes_organ(scene.nodes, NODE_THETA, SMALL_UP, &rc), *after, *organ;
 
 	assert_true(before->ino == INODE_THETA + SMALL_UP);
 	assert_int_equal(before->kind, NODE_THETA);
 	assert_node(&scene, INODE_THETA + SMALL_UP, NODE_THETA, SMALL_UP);
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	organ = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
-	after = nodes_organ(scene.nodes, NODE_THETA, SMALL_UP);
+	organ = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
+	after = nodes_organ(scene.nodes, NODE_THETA, SMALL_UP, &rc);
 	assert_int_equal(after->kind, NODE_THETA);
 	assert_int_equal(after->index, SMALL_UP);
 	assert_ptr_equal(after->content, organ->content);
@@ -128,13 +130,14 @@ static void the_theta_file_of_an_organ_moves_on_with_it(void **state)
 
 static void a_graft_looked_up_twice_is_one_node(void **state)
 {
+	int rc;
 	struct scene scene = open_scene(state);
 	struct node *one, *other;
 	uint64_t ino;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	one = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
-	other = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
+	one = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
+	other = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
 	ino = one->ino;
 	assert_ptr_equal(one, other);
 	nodes_put(scene.nodes, one);
@@ -149,17 +152,18 @@ static void a_graft_looked_up_twice_is_one_node(void **state)
 /* An inode that the kernel holds keeps its content, whatever is grafted since. */
 static void what_the_kernel_knows_stays_as_it_was(void **state)
 {
+	int rc;
 	struct scene scene = open_scene(state);
 	struct node *node;
 	uint64_t first;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	node = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
+	node = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
 	first = node->ino;
 	nodes_told(scene.nodes, node);
 	nodes_put(scene.nodes, node);
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
-	node = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP);
+	node = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
 	assert_true(node->ino != first);
 	nodes_put(scene.nodes, node);
 	node = nodes_get(scene.nodes, first);
@@ -292,11 +296,12 @@ struct crowd {
 
 static void *look_up(void *argument)
 {
+	int rc;
 	struct crowd *crowd = argument;
 	struct nodes *nodes = crowd->scene->nodes;
 
 	while (!crowd->over) {
-		struct node *node = nodes_organ(nodes, NODE_ORGAN, SMALL_UP), *same;
+		struct node *node = nodes_organ(nodes, NODE_ORGAN, SMALL_UP, &rc), *same;
 		const uint64_t ino = node->ino;
 
 		nodes_told(nodes, node);
