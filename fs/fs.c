@@ -21,6 +21,7 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 	fs->model = model;
 	fs->nodes = nodes_new(model);
 	fs->handles = fs->nodes ? handles_new(fs->nodes) : NULL;
+	fs->scratches = fs->nodes ? scratches_new(fs->nodes) : NULL;
 	fs->writers = writers_new();
 	fs->assembly = assembly_new(model, options->output);
 	fs->readings = readings_new(model, options->samples);
@@ -29,8 +30,8 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 	fs->makers = pool_new(MAKER_THREADS);
 	fs->commits = pool_new(COMMIT_THREADS);
 	fs->assemblies = pool_new(1);
-	if (fs->handles && fs->writers && fs->assembly && fs->readings && fs->generated &&
-	    fs->buffers && fs->makers && fs->commits && fs->assemblies)
+	if (fs->handles && fs->scratches && fs->writers && fs->assembly && fs->readings &&
+	    fs->generated && fs->buffers && fs->makers && fs->commits && fs->assemblies)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -54,6 +55,7 @@ void fs_free(struct fs *fs)
 		return;
 	fs_settle(fs);
 	handles_free(fs->handles);
+	scratches_free(fs->scratches);
 	generated_free(fs->generated);
 	nodes_free(fs->nodes);
 	readings_free(fs->readings);

@@ -11,6 +11,7 @@
 #include "fs/options.h"
 #include "fs/pool.h"
 #include "fs/readings.h"
+#include "fs/scratches.h"
 #include "fs/writers.h"
 
 struct fs {
@@ -20,6 +21,7 @@ struct fs {
 	struct model *model;
 	struct nodes *nodes;
 	struct handles *handles;
+	struct scratches *scratches;
 	struct writers *writers;
 	struct generated *generated;
 	struct assembly *assembly;

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* graft.c - see graft.h. */
+/* graft.c - see graft.h. What an earlier mount left is graft_take_up.c. */
 #include "fs/graft.h"
 #include "fs/files.h"
+#include "fs/fingerprint.h"
+#include "fs/graft_internal.h"
 #include "fs/inode.h"
+#include "fs/reference.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct filling {
-	struct model *model;
-	uint32_t tensor;
-	struct organ organ; /* what check() found; its name is ours until keep() */
-	struct error err;
-};
 
 static int check_organ(void *context, const struct source *source)
 {
@@ -24,138 +20,313 @@ static int check_organ(void *context, const struct source *source)
 	int rc = organ_parse(source, &filling->organ, &filling->err);
 
 	if (rc == 0)
-		rc = organ_fits(&filling->organ, &filling->model->gguf->tensors[filling->tensor],
-				filling->model->any_shape, &filling->err);
+		rc = filling_check(filling);
 	/* A file that is no organ is an invalid argument to whoever closed it. */
 	return rc == -EBADMSG ? -EINVAL : rc;
 }
 
+void filling_find(struct filling *filling)
+{
+	filling->is_new = !model_find(filling->model, filling->klass, filling->name,
+				      strlen(filling->name), &filling->tensor);
+}
+
+int filling_check(struct filling *filling)
+{
+	const struct gguf *gguf = filling->model->gguf;
+
+	if (filling->is_new) {
+		filling->added_length =
+			anatomy_added(filling->organ.name, filling->organ.name_length,
+				      filling->name, filling->klass, filling->added,
+				      sizeof(filling->added));
+		if (filling->added_length == 0)
+			return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
+					 "the model has no tensor of that file name, and the organ "
+					 "is %s, for which it is no name either",
+					 filling->organ.name);
+		if (gguf_tensor(gguf, filling->added, filling->added_length))
+			return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
+					 "the model has the tensor %s under another file name",
+					 filling->added);
+		return 0;
+	}
+	/* What was added may be anything that has the name. */
+	if (filling->tensor >= gguf->n_tensors)
+		return 0;
+	return organ_fits(&filling->organ, &gguf->tensors[filling->tensor], filling->any_shape,
+			  &filling->err);
+}
+
+int filling_put(struct filling *filling, struct content *content)
+{
+	if (filling->is_new)
+		return model_add(filling->model, filling->klass, filling->name, filling->added,
+				 (uint32_t)filling->added_length, content);
+	slots_put(filling->model->slots, filling->tensor, content);
+	return 0;
+}
+
 /* The durable file as the slot's content; the organ's name and fd are used up. */
-static struct content *make_content(struct model *model, uint32_t tensor, const struct organ *organ,
-				    int fd)
+static struct content *make_content(struct filling *filling, int fd)
 {
 	struct backing *file;
-	char name[ORGAN_PATH_MAX], path[4096];
+	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s", layer_path(model->layer),
-		 model_organ_path(model, tensor, name));
+	snprintf(path, sizeof(path), "%s/%s/%s.bin", layer_path(filling->model->layer),
+		 class_name(filling->klass), filling->name);
 	file = backing_adopt(fd, path, NULL);
 	if (!file) {
-		free((char *)organ->name);
-		errno = EIO;
+		free((char *)filling->organ.name);
+		filling->organ.name = NULL;
 		return NULL;
 	}
-	return content_new(inode_new(model), organ, file);
+	return content_new(inode_new(filling->model), &filling->organ, file);
+}
+
+/* The slot's file is in force: the slot holds what is in it. Returns the content, with a reference,
+ * or NULL with errno set. */
+static struct content *publish(struct filling *filling, int fd)
+{
+	struct content *content = make_content(filling, fd);
+	int rc = -EIO;
+
+	filling->organ.name = NULL;
+	if (content)
+		rc = filling_put(filling, content_ref(content));
+	if (rc == 0)
+		return content;
+	content_unref(content);
+	errno = -rc;
+	return NULL;
 }
 
 static struct view *keep_organ(void *context, unsigned number)
 {
 	struct filling *filling = context;
 	struct model *model = filling->model;
-	const struct organ_place *place = &model->places[filling->tensor];
 	struct content *content = NULL;
 	struct view *view = NULL;
 	int fd;
 
 	pthread_mutex_lock(&model->commit);
-	fd = layer_keep(model->layer, number, place->klass, place->name);
-	if (fd >= 0) {
-		content = make_content(model, filling->tensor, &filling->organ, fd);
-		filling->organ.name = NULL;
-	}
+	/* Somebody may have added the slot meanwhile. */
+	filling_find(filling);
+	fd = layer_keep(model->layer, number, filling->klass, filling->name);
+	if (fd >= 0)
+		content = publish(filling, fd);
+	else
+		errno = -fd;
 	if (content) {
 		view = files_organ(model, filling->tensor, content);
-		slots_put(model->slots, filling->tensor, content);
-	}
-	pthread_mutex_unlock(&model->commit);
-	if (fd < 0)
-		errno = -fd;
-	else if (!view)
 		errno = ENOMEM;
+	}
+	content_unref(content);
+	pthread_mutex_unlock(&model->commit);
 	return view;
+}
+
+static int refuse(struct filling *filling, int rc)
+{
+	char text[320];
+
+	if (filling->err.code)
+		error_describe(&filling->err, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "%s", strerror(-rc));
+	log_add(filling->model->log, "%s/%s.bin: graft refused: %s; the slot keeps what it had",
+		class_name(filling->klass), filling->name, text);
+	return rc;
+}
+
+int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
+		    struct stage *stage)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+	};
+	const struct stage_commit commit = { check_organ, keep_organ, &filling };
+	int rc;
+
+	filling_find(&filling);
+	rc = stage_commit(stage, &commit);
+	free((char *)filling.organ.name);
+	return rc < 0 ? refuse(&filling, rc) : 0;
 }
 
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
 {
-	struct filling filling = { .model = model, .tensor = tensor };
-	const struct stage_commit commit = { check_organ, keep_organ, &filling };
-	const int rc = stage_commit(stage, &commit);
-	char path[ORGAN_PATH_MAX], text[320];
+	const struct organ_place *place = &model->places[tensor];
 
-	free((char *)filling.organ.name);
-	if (rc == 0)
-		return 0;
-	if (filling.err.code)
-		error_describe(&filling.err, text, sizeof(text));
+	return graft_fill_name(model, place->klass, place->name, stage);
+}
+
+/* With the commit lock held. What the base has is whited out, what was added is forgotten. */
+static int remove_slot(struct model *model, uint32_t tensor)
+{
+	const struct organ_place *place = &model->places[tensor];
+	struct content *nothing = content_nothing();
+	int rc;
+
+	if (!nothing)
+		return -ENOMEM;
+	if (tensor < model->gguf->n_tensors)
+		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, "");
 	else
-		snprintf(text, sizeof(text), "%s", strerror(-rc));
-	log_add(model->log, "%s: graft refused: %s; the slot keeps what it had",
-		model_organ_path(model, tensor, path), text);
+		rc = layer_forget(model->layer, place->klass, place->name);
+	if (rc == 0)
+		slots_put(model->slots, tensor, nothing);
+	else
+		content_unref(nothing);
 	return rc;
 }
 
-struct taking_up {
-	struct model *model;
-	uint32_t found;
-};
-
-/* The organ in a file of the layer as the tensor's content. NULL with err set. */
-static struct content *content_of_file(struct model *model, uint32_t tensor, struct backing *file,
-				       struct error *err)
+int graft_remove(struct model *model, uint32_t tensor)
 {
-	const struct source source = backing_source(file);
 	struct content *content;
-	struct organ organ;
+	char path[ORGAN_PATH_MAX];
+	int rc;
 
-	if (organ_parse(&source, &organ, err) < 0)
-		return NULL;
-	/* What close() once confirmed stays, whatever shapes this mount accepts. */
-	if (organ_fits(&organ, &model->gguf->tensors[tensor], true, err) < 0) {
-		free((char *)organ.name);
-		return NULL;
-	}
-	content = content_new(inode_new(model), &organ, backing_ref(file));
-	if (!content)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return content;
+	pthread_mutex_lock(&model->commit);
+	content = slots_get(model->slots, tensor);
+	rc = content_is_nothing(content) ? -ENOENT : remove_slot(model, tensor);
+	pthread_mutex_unlock(&model->commit);
+	content_unref(content);
+	if (rc < 0 && rc != -ENOENT)
+		log_add(model->log, "%s: cannot be removed: %s",
+			model_organ_path(model, tensor, path), strerror(-rc));
+	return rc;
 }
 
-static void take_up_one(void *context, enum organ_class klass, const char *name,
-			struct backing *file, const struct error *open_err)
+/* With the commit lock held: the fingerprint of the base, which is made once. */
+static const char *print_of(struct model *model)
 {
-	struct taking_up *taking_up = context;
-	struct model *model = taking_up->model;
-	struct content *content = NULL;
-	struct error err = *open_err;
-	char text[320];
-	uint32_t tensor;
-
-	if (file && !model_find(model, klass, name, strlen(name), &tensor))
-		error_set(&err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
-	else if (file)
-		content = content_of_file(model, tensor, file, &err);
-	backing_unref(file);
-	if (content) {
-		slots_put(model->slots, tensor, content);
-		taking_up->found++;
-		return;
-	}
-	model->left_alone = true;
-	log_add(model->log, "%s/%s/%s.bin: left alone: %s", layer_path(model->layer),
-		class_name(klass), name, error_describe(&err, text, sizeof(text)));
+	if (!model->fingerprint[0] && fingerprint(model->base, model->gguf, model->fingerprint) < 0)
+		model->fingerprint[0] = '\0';
+	return model->fingerprint;
 }
 
-void graft_take_up(struct model *model)
+/* The slot holds a tensor of the base. */
+static int refer(struct filling *filling, const struct gguf_tensor *tensor)
 {
-	struct taking_up taking_up = { model, 0 };
+	struct model *model = filling->model;
+	struct content *content =
+		content_reference(inode_new(model), &filling->organ, model->base, tensor->offset);
+	char *text = reference_text(backing_path(model->base), print_of(model), tensor);
+	int rc = -ENOMEM;
 
-	if (layer_each(model->layer, take_up_one, &taking_up) < 0) {
-		model->left_alone = true;
-		log_add(model->log, "%s: not all of it can be listed; left alone",
-			layer_path(model->layer));
+	if (content && text)
+		rc = model->fingerprint[0] ? layer_write(model->layer, LAYER_REFERENCE,
+							 filling->klass, filling->name, text)
+					   : -EIO;
+	free(text);
+	if (rc < 0) {
+		content_unref(content);
+		return rc;
 	}
-	if (taking_up.found)
-		log_add(model->log,
-			"%s: took up %" PRIu32 " grafts that an earlier mount left in %s",
-			model->name, taking_up.found, layer_path(model->layer));
+	return filling_put(filling, content);
+}
+
+/* The slot holds its own tensor of the base again. */
+static int restore(struct filling *filling)
+{
+	const int rc = layer_forget(filling->model->layer, filling->klass, filling->name);
+
+	if (rc == 0)
+		slots_put(filling->model->slots, filling->tensor, NULL);
+	return rc;
+}
+
+/* The slot holds the organ file that is already another's. */
+static int share(struct filling *filling, uint32_t from)
+{
+	struct model *model = filling->model;
+	const struct organ_place *place = &model->places[from];
+	struct content *content;
+	char *name;
+	const int fd =
+		layer_link(model->layer, place->klass, place->name, filling->klass, filling->name);
+
+	if (fd < 0)
+		return fd;
+	name = malloc(filling->organ.name_length + 1u);
+	if (!name) {
+		close(fd);
+		return -ENOMEM;
+	}
+	memcpy(name, filling->organ.name, filling->organ.name_length);
+	name[filling->organ.name_length] = '\0';
+	filling->organ.name = name;
+	content = publish(filling, fd);
+	content_unref(content);
+	return content ? 0 : -errno;
+}
+
+/* With the commit lock held: fill the slot with what is in from. */
+static int link_slot(struct filling *filling, uint32_t from, const struct content *content)
+{
+	struct model *model = filling->model;
+	const struct gguf_tensor *tensor;
+	int rc;
+
+	filling->organ = model_organ(model, from, content);
+	filling_find(filling);
+	rc = filling_check(filling);
+	if (rc < 0)
+		return rc;
+	if (content && content->kind == CONTENT_COPY)
+		return share(filling, from);
+	/* A reference to a reference is one to the same tensor. */
+	tensor = content ? gguf_tensor(model->gguf, content->organ.name, content->organ.name_length)
+			 : &model->gguf->tensors[from];
+	if (!filling->is_new && tensor == &model->gguf->tensors[filling->tensor])
+		return restore(filling);
+	return refer(filling, tensor);
+}
+
+static int note_move(struct model *model, uint32_t from, const struct filling *to)
+{
+	const struct organ_place *place = &model->places[from];
+	char text[2 * (NAME_MAX + 16) + 2];
+
+	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", class_name(place->klass), place->name,
+		 class_name(to->klass), to->name);
+	return layer_note(model->layer, text);
+}
+
+static int link_and(struct model *model, uint32_t from, enum organ_class klass, const char *name,
+		    bool move)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+	};
+	struct content *content;
+	int rc = 0;
+
+	pthread_mutex_lock(&model->commit);
+	content = slots_get(model->slots, from);
+	filling_find(&filling);
+	if (content_is_nothing(content))
+		rc = -ENOENT;
+	else if (!filling.is_new && filling.tensor == from)
+		move = false;
+	else if (!move || (rc = note_move(model, from, &filling)) == 0)
+		rc = link_slot(&filling, from, content);
+	if (rc == 0 && move)
+		rc = remove_slot(model, from);
+	if (move)
+		layer_noted_done(model->layer);
+	pthread_mutex_unlock(&model->commit);
+	content_unref(content);
+	return rc < 0 && rc != -ENOENT ? refuse(&filling, rc) : rc;
+}
+
+int graft_link(struct model *model, uint32_t tensor, enum organ_class klass, const char *name)
+{
+	return link_and(model, tensor, klass, name, false);
+}
+
+int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name)
+{
+	return link_and(model, tensor, klass, name, true);
 }

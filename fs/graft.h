@@ -10,6 +10,21 @@
  * in the log: EINVAL it does not fit, else what the disk said. Then the slot keeps what it has. */
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage);
 
+/* The same for the slot CLASS/NAME, which is added if there is none and the organ in the stage has
+ * a name for it (anatomy_added()). */
+int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
+		    struct stage *stage);
+
+/* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
+int graft_remove(struct model *model, uint32_t tensor);
+
+/* The slot CLASS/NAME, which is added if there is none, holds what is in that other slot, without a
+ * copy. Returns as graft_fill(), or -ENOENT that slot holds nothing. */
+int graft_link(struct model *model, uint32_t tensor, enum organ_class klass, const char *name);
+
+/* The same, and that other slot holds nothing any more. */
+int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name);
+
 /* Put in force what the model's layer holds from an earlier mount. */
 void graft_take_up(struct model *model);
 

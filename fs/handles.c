@@ -40,7 +40,7 @@ struct handle *handles_open(struct handles *handles, struct node *node, struct v
 		return NULL;
 	handle->node = node;
 	handle->view = view;
-	if (node->kind == NODE_STAGE)
+	if (node->stage)
 		stage_open(node->stage);
 	pthread_mutex_lock(&handles->lock);
 	handle->next = handles->first;
@@ -59,7 +59,7 @@ void handles_close(struct handles *handles, struct handle *handle)
 	if (handle->next)
 		handle->next->link = handle->link;
 	pthread_mutex_unlock(&handles->lock);
-	if (handle->node->kind == NODE_STAGE)
+	if (handle->node->stage)
 		stage_close(handle->node->stage);
 	nodes_put(handles->nodes, handle->node);
 	view_unref(handle->view);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* layer.c - see layer.h. */
-#include "fs/layer.h"
+/* layer.c - see layer.h: the directory, whose it is and how long. */
+#include "fs/layer_internal.h"
 #include "fs/fingerprint.h"
 #include "fs/paths.h"
 
@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +17,12 @@
 /* So many mounts of one base at a time have a private layer each. */
 #define PRIVATE_LAYERS 1000
 
-struct layer {
-	char *state;
-	struct backing *base;
-	const struct gguf *gguf;
-	pthread_mutex_t lock; /* protects what follows */
-	char *path;	      /* NULL: there is no directory yet */
-	int dir;	      /* holds the lock; -1: there is no directory yet */
-	unsigned next_stage;
-};
-
 static void empty_layer(int dir)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		paths_empty(dir, class_name(klass));
 	paths_empty(dir, ".stage");
+	unlinkat(dir, "MOVING", 0);
 }
 
 /* Open and lock the directory; with make, it is made if need be. -EBUSY: it is in use. */
@@ -189,8 +179,7 @@ static void let_go(struct layer *layer)
 	layer->path = NULL;
 }
 
-/* With the lock held: there is a directory, a new one if need be. */
-static int ensure(struct layer *layer)
+int layer_ensure(struct layer *layer)
 {
 	int rc;
 
@@ -218,120 +207,6 @@ const char *layer_path(struct layer *layer)
 	path = layer->path ? layer->path : layer->state;
 	pthread_mutex_unlock(&layer->lock);
 	return path;
-}
-
-static void stage_name(unsigned number, char name[24])
-{
-	snprintf(name, 24, ".stage/%u", number);
-}
-
-int layer_stage(struct layer *layer, unsigned *number)
-{
-	char name[24];
-	int fd;
-
-	pthread_mutex_lock(&layer->lock);
-	fd = ensure(layer);
-	if (fd == 0 && mkdirat(layer->dir, ".stage", 0700) < 0 && errno != EEXIST)
-		fd = -errno;
-	if (fd == 0) {
-		*number = layer->next_stage++;
-		stage_name(*number, name);
-		fd = openat(layer->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd < 0)
-			fd = -errno;
-	}
-	pthread_mutex_unlock(&layer->lock);
-	return fd;
-}
-
-void layer_unstage(struct layer *layer, unsigned number)
-{
-	char name[24];
-
-	stage_name(number, name);
-	unlinkat(layer->dir, name, 0);
-}
-
-static int open_class(const struct layer *layer, enum organ_class klass, bool make)
-{
-	int fd = openat(layer->dir, class_name(klass),
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-
-	if (fd >= 0 || errno != ENOENT || !make)
-		return fd < 0 ? -errno : fd;
-	if (mkdirat(layer->dir, class_name(klass), 0700) < 0 || fsync(layer->dir) < 0)
-		return -errno;
-	return open_class(layer, klass, false);
-}
-
-int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, const char *name)
-{
-	char from[24], to[NAME_MAX + 1];
-	const int dir = open_class(layer, klass, true);
-	int fd = -1;
-
-	if (dir < 0)
-		return dir;
-	stage_name(number, from);
-	snprintf(to, sizeof(to), "%s.bin", name);
-	/* Opened before the rename: after it nothing may fail but the durability itself. */
-	fd = openat(layer->dir, from, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || renameat(layer->dir, from, dir, to) < 0 || fsync(dir) < 0) {
-		const int rc = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		fd = rc;
-	}
-	close(dir);
-	return fd;
-}
-
-static void each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
-		      layer_found *found, void *context)
-{
-	const size_t n = strlen(entry);
-	char name[NAME_MAX + 1], path[PATH_MAX];
-	struct backing *file = NULL;
-	struct error err;
-	int fd;
-
-	if (n < 5 || strcmp(entry + n - 4, ".bin") != 0)
-		return;
-	snprintf(name, sizeof(name), "%.*s", (int)(n - 4), entry);
-	snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(klass), entry);
-	fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
-	else
-		file = backing_adopt(fd, path, &err);
-	found(context, klass, name, file, &err);
-}
-
-int layer_each(struct layer *layer, layer_found *found, void *context)
-{
-	int rc = 0;
-
-	for (enum organ_class klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
-		const int fd = open_class(layer, klass, false);
-		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-		const struct dirent *entry;
-
-		if (fd < 0 && fd != -ENOENT)
-			rc = fd;
-		if (fd >= 0 && !entries) {
-			rc = -errno;
-			close(fd);
-		}
-		while (entries && (errno = 0, entry = readdir(entries)))
-			each_file(layer, fd, klass, entry->d_name, found, context);
-		if (entries && errno)
-			rc = -errno;
-		if (entries)
-			closedir(entries);
-	}
-	return rc;
 }
 
 int layer_drop(struct layer *layer)

@@ -3,6 +3,9 @@
  *
  *	LAYER           text: format version, the base's name and fingerprint
  *	CLASS/NAME.bin  a copied organ, as it is
+ *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
+ *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
+ *	MOVING          text: a slot that was being moved to another when the mount ended
  *	.stage/N        files being written
  *
  * 1. A graft is in force when its rename into CLASS/ has been made durable, and not before.
@@ -35,11 +38,20 @@ int layer_drop(struct layer *layer);
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
 
-/* Call found for each organ file in the layer. NAME is without ".bin". The open file becomes the
- * callee's; NULL with the reason in err: it cannot be opened. Returns 0, or -errno if some
- * directory could not be listed. */
-typedef void layer_found(void *context, enum organ_class klass, const char *name,
-			 struct backing *file, const struct error *err);
+/* What a file in a layer says a slot holds. Where a crash left several, the first of these
+ * counts: the operation was not confirmed, and either outcome is whole. */
+enum layer_kind { LAYER_WHITEOUT, LAYER_REFERENCE, LAYER_ORGAN, LAYER_NOTHING };
+
+struct layer_entry {
+	enum organ_class klass;
+	enum layer_kind kind;
+	const char *name;     /* of the slot, without ".bin" */
+	struct backing *file; /* what is found's from then on; NULL: it cannot be opened */
+};
+
+/* Call found for each slot that the layer says something about, with the reason in err where the
+ * file cannot be opened. Returns 0, or -errno if some directory could not be listed. */
+typedef void layer_found(void *context, const struct layer_entry *entry, const struct error *err);
 int layer_each(struct layer *layer, layer_found *found, void *context);
 
 /* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
@@ -50,5 +62,24 @@ void layer_unstage(struct layer *layer, unsigned number);
 /* Put stage number, whose bytes are durable, in force as CLASS/NAME.bin. Returns a read-only
  * descriptor of it or -errno; then the stage is still there. */
 int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, const char *name);
+
+/* From now on the slot holds what the text of that kind says; durable. Returns 0 or -errno. */
+int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
+		const char *text);
+
+/* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
+int layer_forget(struct layer *layer, enum organ_class klass, const char *name);
+
+/* From now on another slot holds the same organ file, without a copy; durable. Returns a read-only
+ * descriptor of it or -errno. */
+int layer_link(struct layer *layer, enum organ_class klass, const char *name,
+	       enum organ_class new_class, const char *new_name);
+
+/* What changes two slots is noted before it begins, durably, and the note removed when it is done,
+ * so that the next mount finishes what a crash cut short. layer_noted() gives the note that was
+ * found, up to n - 1 bytes and a NUL, and its length, 0 for none. */
+int layer_note(struct layer *layer, const char *text);
+size_t layer_noted(struct layer *layer, char *text, size_t n);
+void layer_noted_done(struct layer *layer);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef FS_MODEL_H
 #define FS_MODEL_H
 
+#include "fs/fingerprint.h"
 #include "fs/layer.h"
 #include "fs/log.h"
 #include "fs/options.h"
@@ -44,9 +45,10 @@ struct model {
 
 	struct slots *slots;
 	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
-	struct layer *layer;	       /* NULL for a read-only mount */
-	pthread_mutex_t commit;	       /* held while a graft goes into the layer and its slot */
-	atomic_uint_fast64_t next_ino; /* of grafts and of what is made from them */
+	struct layer *layer;	/* NULL for a read-only mount */
+	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
+	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
+	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
 };
 
 /* Open a model. Grafts that an earlier mount of it left behind are taken up, with a line in the

@@ -17,6 +17,7 @@ enum node_kind {
 	NODE_ORGAN,	/* index: tensor; content: the graft, NULL for the base's */
 	NODE_THETA,	/* the θ file of an organ: index, content as there */
 	NODE_STAGE,	/* index: tensor; stage: what is being written over it */
+	NODE_SCRATCH,	/* a file that is no slot: stage is its content (scratches.h) */
 	NODE_GENERATED, /* index: enum generated_kind; view: its content */
 };
 

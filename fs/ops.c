@@ -57,8 +57,8 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.mkdir = op_mkdir,
 	.symlink = op_symlink,
 	.link = op_link,
-	.unlink = op_remove,
-	.rmdir = op_remove,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
 	.rename = op_rename,
 
 	.getxattr = op_getxattr,
@@ -78,7 +78,7 @@ static bool is_writable(const struct fs *fs, const struct node *node)
 {
 	if (fs->options->read_only)
 		return false;
-	return node->kind == NODE_ORGAN || node->kind == NODE_STAGE || ops_is_theta(node) ||
+	return node->kind == NODE_ORGAN || node->stage || ops_is_theta(node) ||
 	       (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE);
 }
 
@@ -88,6 +88,7 @@ static uint64_t size_of(struct fs *fs, struct node *node)
 	case NODE_ORGAN:
 		return files_organ_size(fs->model, node->index, node->content);
 	case NODE_STAGE:
+	case NODE_SCRATCH:
 		return stage_size(node->stage);
 	case NODE_THETA:
 		return THETA_FILE_SIZE;
@@ -119,9 +120,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	/* The bytes of model.gguf are the organs' once more. */
 	if (!(node->kind == NODE_GENERATED && node->index == GENERATED_MODEL))
 		attr->st_blocks = (blkcnt_t)((size + 511) / 512);
-	attr->st_mtim = node->kind == NODE_STAGE ? stage_mtime(node->stage) : node->mtime;
+	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-	return node->kind == NODE_STAGE ? 0 : FOREVER;
+	return node->stage ? 0 : FOREVER;
 }
 
 static bool is_listed_class(const struct fs *fs, enum organ_class klass)
@@ -140,8 +141,8 @@ static struct node *find_in_root(struct fs *fs, const char *name, int *rc)
 	return NULL;
 }
 
-/* NAME.bin, NAME.theta and .theta. */
-static struct node *find_in_class(struct fs *fs, enum organ_class klass, const char *name, int *rc)
+/* NAME.bin, NAME.theta and .theta of what the model has. */
+static struct node *find_slot(struct fs *fs, enum organ_class klass, const char *name, int *rc)
 {
 	const char *ending = strrchr(name, '.');
 	enum node_kind kind = NODE_ORGAN;
@@ -159,6 +160,27 @@ static struct node *find_in_class(struct fs *fs, enum organ_class klass, const c
 	if (!model_find(fs->model, klass, name, (size_t)(ending - name), &tensor))
 		return NULL;
 	return nodes_organ(fs->nodes, kind, tensor, rc);
+}
+
+/* What the model has comes before what somebody writes under that name. */
+static struct node *find_in_class(struct fs *fs, enum organ_class klass, const char *name, int *rc)
+{
+	struct node *scratch = NULL, *slot = NULL;
+	const enum scratch_kind kind = scratches_find(fs->scratches, klass, name, &scratch);
+
+	if (kind != SCRATCH_HIDDEN)
+		slot = find_slot(fs, klass, name, rc);
+	if (!slot)
+		return scratch;
+	nodes_put(fs->nodes, scratch);
+	return slot;
+}
+
+size_t ops_slot_name(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > 4 && strcmp(name + n - 4, ".bin") == 0 ? n - 4 : 0;
 }
 
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc)

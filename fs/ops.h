@@ -35,6 +35,19 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 /* Does the node show θ and nothing else? What is written to it is dropped. */
 bool ops_is_theta(const struct node *node);
 
+/* "organs/blk_5_ffn_up" and the like: the length of name without ".bin", 0 if it has not that
+ * ending or nothing before it. */
+size_t ops_slot_name(const char *name);
+
+/* Open a node that the caller releases unless this succeeds: 0 or -errno. */
+int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi);
+
+/* Answer a request with the node that a name has now. */
+void ops_reply_entry(fuse_req_t req, struct node *node);
+
+/* Put what is staged in a node in force, if its name says where. Returns 0 or -errno. */
+int ops_commit(struct fs *fs, struct node *node);
+
 /* For how long the name of that node may be remembered. */
 double ops_entry_timeout(const struct fs *fs, const struct node *node);
 
@@ -57,8 +70,6 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
 /* ops_file.c */
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
-	       struct fuse_file_info *fi);
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
@@ -67,14 +78,18 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	      struct fuse_file_info *fi);
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void ops_commit_and_close(fuse_req_t req, struct handle *handle);
+void ops_close(struct fs *fs, struct handle *handle);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
 
 /* ops_edit.c */
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi);
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device);
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
-void op_remove(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags);
 

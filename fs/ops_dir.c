@@ -25,7 +25,7 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 /* One entry of a directory. */
 struct listed {
-	char name[ANATOMY_NAME_MAX + 8];
+	char name[NAME_MAX + 1];
 	uint64_t ino;
 	mode_t type;
 	bool known; /* a file of the tensor, whose node takes no making */
@@ -77,8 +77,29 @@ static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
 	return true;
 }
 
-/* In a class its table, then each organ with its θ file. Places of what is not there are passed
- * over. */
+/* Scratch files come after all slots there can be. */
+#define SCRATCH_PLACES ((uint64_t)1 << 40)
+
+static bool list_scratch(struct fs *fs, enum organ_class klass, uint64_t *place,
+			 struct listed *entry)
+{
+	uint64_t number = *place > SCRATCH_PLACES ? *place - SCRATCH_PLACES : 0;
+	uint32_t tensor;
+	size_t n;
+
+	entry->type = S_IFREG;
+	for (; scratches_next(fs->scratches, klass, &number, entry->name, &entry->ino); number++) {
+		*place = SCRATCH_PLACES + number;
+		n = ops_slot_name(entry->name);
+		/* The slot of that name is listed already. */
+		if (!n || !model_find(fs->model, klass, entry->name, n, &tensor))
+			return true;
+	}
+	return false;
+}
+
+/* In a class its table, then each organ with its θ file, then scratch files. Places of what is not
+ * there are passed over. */
 static bool list_class(struct fs *fs, enum organ_class klass, uint64_t *place, struct listed *entry)
 {
 	uint32_t tensor;
@@ -92,7 +113,7 @@ static bool list_class(struct fs *fs, enum organ_class klass, uint64_t *place, s
 
 		if (k / 2 > UINT32_MAX ||
 		    !model_member(fs->model, klass, (uint32_t)(k / 2), &tensor))
-			return false;
+			return list_scratch(fs, klass, place, entry);
 		if (list_organ(fs, k % 2 ? NODE_THETA : NODE_ORGAN, tensor, entry))
 			return true;
 	}

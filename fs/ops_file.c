@@ -38,6 +38,10 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 
 	if (node->kind == NODE_ROOT || node->kind == NODE_CLASS)
 		return -EISDIR;
+	if (node->kind == NODE_SCRATCH) {
+		fi->direct_io = 1;
+		return 0;
+	}
 	if (node->kind == NODE_STAGE) {
 		writers_arrived(fs->writers, fuse_req_ctx(req)->pid, node->index);
 		/* Whoever only writes has no use for pages; a reader may map them. */
@@ -65,7 +69,7 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 	return 0;
 }
 
-static int make_handle(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
+int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct view *view = NULL;
@@ -74,7 +78,7 @@ static int make_handle(fuse_req_t req, struct node *node, struct fuse_file_info 
 
 	if (rc < 0)
 		return rc;
-	if (node->kind != NODE_STAGE) {
+	if (!node->stage) {
 		view = content_of(fs, node);
 		if (!view)
 			return -ENOMEM;
@@ -92,7 +96,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = nodes_get(fs->nodes, ino);
-	const int rc = node ? make_handle(req, node, fi) : -ESTALE;
+	const int rc = node ? ops_open(req, node, fi) : -ESTALE;
 
 	if (rc < 0) {
 		nodes_put(fs->nodes, node);
@@ -101,23 +105,6 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		/* Interrupted before the kernel took it: there will be no release. */
 		handles_close(fs->handles, handle_of(fi));
 	}
-}
-
-void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
-	       struct fuse_file_info *fi)
-{
-	struct fs *fs = fs_of(req);
-	struct node *directory = nodes_get(fs->nodes, parent);
-	const size_t n = strlen(name);
-
-	(void)mode;
-	(void)fi;
-	if (directory && directory->kind == NODE_CLASS && n > 4 &&
-	    strcmp(name + n - 4, ".bin") == 0)
-		log_add(fs->log, "%s/%s: refused: the model has no tensor of that file name there",
-			class_name(directory->index), name);
-	nodes_put(fs->nodes, directory);
-	fuse_reply_err(req, fs->options->read_only ? EROFS : EPERM);
 }
 
 static void reply_read(struct later *later, ssize_t got)
@@ -196,10 +183,10 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			"the slot keeps what it had",
 			model_organ_path(fs->model, handle->node->index, path));
 	/* Not what a flush has refused: that is dropped. */
-	if (handle->node->kind == NODE_STAGE && stage_unflushed(handle->node->stage)) {
+	if (handle->node->stage && stage_unflushed(handle->node->stage)) {
 		ops_commit_and_close(req, handle);
 		return;
 	}
-	handles_close(fs->handles, handle);
+	ops_close(fs, handle);
 	fuse_reply_err(req, 0);
 }

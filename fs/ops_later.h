@@ -18,7 +18,7 @@ struct later {
 	char *buffer;
 	size_t size;
 	uint64_t offset;
-	char text[];
+	_Alignas(8) char text[]; /* or a structure */
 };
 
 /* A request to be answered later, with room for n bytes of text, all zeros. NULL: it was answered

@@ -40,8 +40,9 @@ static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *o
 	return stage;
 }
 
-static void reply_entry(fuse_req_t req, struct fs *fs, struct node *node)
+void ops_reply_entry(fuse_req_t req, struct node *node)
 {
+	struct fs *fs = fs_of(req);
 	struct fuse_entry_param entry = { .ino = node->ino };
 
 	entry.attr_timeout = ops_attributes(fs, node, &entry.attr);
@@ -66,7 +67,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		rc = -ENOMEM;
 	}
 	if (node)
-		reply_entry(req, fs, node);
+		ops_reply_entry(req, node);
 	else
 		fuse_reply_err(req, -rc);
 	nodes_put(fs->nodes, node);
@@ -110,7 +111,7 @@ static int set_size(struct fs *fs, struct node *node, uint64_t size)
 {
 	char path[ORGAN_PATH_MAX];
 
-	if (node->kind == NODE_STAGE)
+	if (node->stage)
 		return stage_truncate(node->stage, size);
 	/* The truncation that opening for writing brings along. */
 	if (ops_is_theta(node) ||
@@ -140,7 +141,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	(void)fi;
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
 		rc = set_size(fs, node, (uint64_t)attr->st_size);
-	if (rc == 0 && node->kind == NODE_STAGE) {
+	if (rc == 0 && node->stage) {
 		clock_gettime(CLOCK_REALTIME, &now);
 		if (to_set & FUSE_SET_ATTR_MTIME_NOW)
 			stage_set_mtime(node->stage, &now);

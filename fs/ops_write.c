@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 static void reply_rc(struct later *later, ssize_t result)
@@ -64,15 +65,33 @@ static void write_assemble(fuse_req_t req, const char *bytes, size_t size)
 	later_submit(later, fs_of(req)->assemblies);
 }
 
+#define STAGED_NAME_MAX (NAME_MAX + 32)
+
+/* For messages. */
+static const char *staged_name(struct fs *fs, const struct node *node, char text[STAGED_NAME_MAX])
+{
+	char name[NAME_MAX + 1], path[ORGAN_PATH_MAX];
+	enum organ_class klass;
+
+	if (node->kind == NODE_STAGE)
+		snprintf(text, STAGED_NAME_MAX, "%s",
+			 model_organ_path(fs->model, node->index, path));
+	else if (scratches_name(fs->scratches, node, &klass, name))
+		snprintf(text, STAGED_NAME_MAX, "%s/%s", class_name(klass), name);
+	else
+		snprintf(text, STAGED_NAME_MAX, "a file without a name");
+	return text;
+}
+
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	      struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
-	char path[ORGAN_PATH_MAX];
+	char name[STAGED_NAME_MAX];
 	int rc;
 
 	(void)ino;
-	if (handle->node->kind != NODE_STAGE) {
+	if (!handle->node->stage) {
 		if (ops_is_theta(handle->node))
 			fuse_reply_write(req, size);
 		else
@@ -82,7 +101,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	rc = stage_write(handle->node->stage, bytes, size, (uint64_t)offset);
 	if (rc < 0) {
 		log_add(fs_of(req)->log, "%s: cannot be staged in %s: %s",
-			model_organ_path(fs_of(req)->model, handle->node->index, path),
+			staged_name(fs_of(req), handle->node, name),
 			layer_path(fs_of(req)->model->layer), strerror(-rc));
 		fuse_reply_err(req, -rc);
 	} else {
@@ -90,11 +109,40 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	}
 }
 
+int ops_commit(struct fs *fs, struct node *node)
+{
+	enum organ_class klass;
+	char name[NAME_MAX + 1];
+	size_t n;
+
+	if (node->kind == NODE_STAGE)
+		return graft_fill(fs->model, node->index, node->stage);
+	if (!scratches_name(fs->scratches, node, &klass, name))
+		return 0;
+	n = ops_slot_name(name);
+	if (n == 0)
+		return 0;
+	name[n] = '\0';
+	return graft_fill_name(fs->model, klass, name, node->stage);
+}
+
 static ssize_t commit(struct later *later)
 {
-	struct node *node = later->handle->node;
+	return ops_commit(fs_of(later->req), later->handle->node);
+}
 
-	return graft_fill(fs_of(later->req)->model, node->index, node->stage);
+/* What was written under the name of a slot is that slot's now, or refused. */
+void ops_close(struct fs *fs, struct handle *handle)
+{
+	struct node *node = nodes_get(fs->nodes, handle->node->ino);
+	enum organ_class klass;
+	char name[NAME_MAX + 1];
+
+	handles_close(fs->handles, handle);
+	if (node && node->kind == NODE_SCRATCH && stage_opens(node->stage) == 1 &&
+	    scratches_name(fs->scratches, node, &klass, name) && ops_slot_name(name))
+		scratches_remove(fs->scratches, klass, name);
+	nodes_put(fs->nodes, node);
 }
 
 static ssize_t sync_stage(struct later *later)
@@ -119,7 +167,7 @@ static void act_on_stage(fuse_req_t req, struct handle *handle, ssize_t (*act)(s
 static void reply_released(struct later *later, ssize_t result)
 {
 	(void)result;
-	handles_close(fs_of(later->req)->handles, later->handle);
+	ops_close(fs_of(later->req), later->handle);
 	fuse_reply_err(later->req, 0);
 }
 
@@ -136,7 +184,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct handle *handle = handle_of(fi);
 
 	(void)ino;
-	if (handle->node->kind == NODE_STAGE && stage_written(handle->node->stage))
+	if (handle->node->stage && stage_written(handle->node->stage))
 		act_on_stage(req, handle, commit, reply_rc);
 	else
 		fuse_reply_err(req, 0);
@@ -148,7 +196,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 
 	(void)ino;
 	(void)datasync;
-	if (handle->node->kind == NODE_STAGE)
+	if (handle->node->stage)
 		act_on_stage(req, handle, sync_stage, reply_rc);
 	else
 		fuse_reply_err(req, 0);

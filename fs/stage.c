@@ -103,6 +103,11 @@ void stage_close(struct stage *stage)
 	pthread_mutex_unlock(&stage->lock);
 }
 
+unsigned stage_opens(struct stage *stage)
+{
+	return atomic_load(&stage->opens);
+}
+
 static int copy_content(struct stage *stage, int fd, uint64_t size)
 {
 	char *bytes = malloc(COPY_CHUNK);

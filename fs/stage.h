@@ -21,6 +21,7 @@ void stage_free(struct stage *stage); /* what was not put in force is gone; NULL
 /* It is opened, and closed again: after the last close what was not put in force is gone. */
 void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
+unsigned stage_opens(struct stage *stage);
 
 /* Like the calls of the same names. -EIO, -ENOSPC and what else the disk says. */
 int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset);

@@ -347,3 +347,41 @@ void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1
 	memcpy(without + start, name + end, length - end);
 	anatomy_file_name(without, length - (end - start), NAME_SHORT, out);
 }
+
+/* Does a tensor of that name go to CLASS/NAME? */
+static bool belongs_to(const char *tensor, size_t length, const char *name, enum organ_class klass)
+{
+	char file[ANATOMY_NAME_MAX + 1];
+
+	anatomy_file_name(tensor, length, NAME_SHORT, file);
+	if (strcmp(file, name) != 0) {
+		anatomy_file_name(tensor, length, NAME_EXACT, file);
+		if (strcmp(file, name) != 0)
+			return false;
+	}
+	return anatomy_class(tensor, length) == klass;
+}
+
+size_t anatomy_added(const char *tensor, size_t length, const char *name, enum organ_class klass,
+		     char *out, size_t size)
+{
+	size_t start, end, n, digits = 0;
+	int32_t number;
+
+	if (length >= size)
+		return 0;
+	memcpy(out, tensor, length);
+	out[length] = '\0';
+	if (belongs_to(out, length, name, klass))
+		return length;
+	if (!find_block(tensor, length, &start, &end, &number) || strlen(name) < start + 4)
+		return 0;
+	/* NAME has the same bytes up to the number, with '_' for '.'. */
+	while (is_digit(name[start + 4 + digits]) && digits < 10)
+		digits++;
+	n = (size_t)snprintf(out, size, "%.*sblk.%.*s.%.*s", (int)start, tensor, (int)digits,
+			     name + start + 4, (int)(length - end), tensor + end);
+	if (digits == 0 || n >= size || !belongs_to(out, n, name, klass))
+		return 0;
+	return anatomy_block(out, n) < 0 ? 0 : n;
+}

@@ -60,4 +60,11 @@ void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
  * be shown keeps its block. */
 void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1]);
 
+/* The name of the tensor that a file CLASS/NAME.bin adds to a model when the organ in it says it is
+ * of that name: the number of the block comes from NAME, the rest from the organ, so that
+ * "blk_32_ffn_up" holding "blk.5.ffn_up.weight" is "blk.32.ffn_up.weight". Into out of size bytes,
+ * with a NUL. Returns its length, or 0 where NAME or klass is not what such a tensor has. */
+size_t anatomy_added(const char *tensor, size_t length, const char *name, enum organ_class klass,
+		     char *out, size_t size);
+
 #endif

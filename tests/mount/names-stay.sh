@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The names of a mount are those of its tensors: none can be removed, made, moved or linked.
+# Names that are no tensors' cannot be made, moved or removed; in a read-only mount none can.
 . "${0%/*}/lib.sh"
 
 base=$(use stories260K)
@@ -23,12 +23,18 @@ for options in noassemble ro; do
 	[ $options = noassemble ] || message='Read-only file system'
 	mount_model -o $options "$base"
 	find "$MNT" -printf '%P %s\n' | sort >"$TMP/before"
-	refused "$message" rm -f "$MNT/organs/blk_0_ffn_up.bin"
+	refused "$message" rm -f "$MNT/model.gguf"
 	refused "$message" rmdir "$MNT/norm"
 	refused "$message" mkdir "$MNT/new"
 	refused "$message" ln -s /etc/passwd "$MNT/organs/link.bin"
-	refused "$message" ln "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/link.bin"
+	refused "$message" mv "$MNT/organs/blk_0_ffn_up.theta" "$MNT/organs/moved.theta"
+	refused "$message" mv "$MNT/organs/blk_0_ffn_up.bin" "$MNT/blk_0_ffn_up.bin"
+	refused "$message" ln "$MNT/organs/blk_0_ffn_up.bin" "$MNT/blk_0_ffn_up.bin"
 	refused "$message" mv "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/moved.bin"
+	refused "$message" mv "$MNT/organs/blk_0_ffn_up.bin" "$MNT/norm/blk_0_ffn_up.bin"
+	[ $options = ro ] || message='Invalid argument'
+	refused "$message" ln "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/link.bin"
+	[ $options = ro ] || message='Operation not permitted'
 	refused "$message" touch "$MNT/new"
 	refused "$message" mknod "$MNT/fifo" p
 	find "$MNT" -printf '%P %s\n' | grep -v '^\.log ' | sort >"$TMP/after"

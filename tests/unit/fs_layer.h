@@ -77,10 +77,12 @@ struct listing {
 	size_t n;
 };
 
-static inline void list_one(void *context, enum organ_class klass, const char *name,
-			    struct backing *file, const struct error *err)
+static inline void list_one(void *context, const struct layer_entry *entry, const struct error *err)
 {
 	struct listing *listing = context;
+	const enum organ_class klass = entry->klass;
+	const char *name = entry->name;
+	struct backing *file = entry->file;
 	char bytes[32] = "";
 
 	must(listing->n < ARRAY_LENGTH(listing->items));

@@ -270,6 +270,42 @@ static void a_role_is_the_name_without_its_block(void **state)
 	}
 }
 
+static void an_added_tensor_has_its_block_from_the_file(void **state)
+{
+	static const struct {
+		const char *tensor, *name;
+		enum organ_class klass;
+		const char *added;
+	} cases[] = {
+		{ "blk.5.ffn_up.weight", "blk_32_ffn_up", CLASS_ORGANS, "blk.32.ffn_up.weight" },
+		{ "blk.5.ffn_up.weight", "blk_5_ffn_up", CLASS_ORGANS, "blk.5.ffn_up.weight" },
+		{ "blk.5.attn_q.bias", "blk_0_attn_q_bias", CLASS_SKELETON, "blk.0.attn_q.bias" },
+		{ "v.blk.5.ln1.weight", "v_blk_6_ln1", CLASS_NORM, "v.blk.6.ln1.weight" },
+		{ "rope_freqs.weight", "rope_freqs", CLASS_EMBED, "rope_freqs.weight" },
+		{ "blk.5.ffn_up.weight", "blk.7.ffn_up.weight", CLASS_ORGANS,
+		  "blk.7.ffn_up.weight" },
+		{ "blk.5.ffn_up.weight", "blk_5_ffn_up", CLASS_NORM, "" },
+		{ "blk.5.ffn_up.weight", "blk_5_ffn_down", CLASS_ORGANS, "" },
+		{ "blk.5.ffn_up.weight", "blk_05_ffn_up", CLASS_ORGANS, "" },
+		{ "blk.5.ffn_up.weight", "blk_99999999999_ffn_up", CLASS_ORGANS, "" },
+		{ "blk.5.ffn_up.weight", "blk__ffn_up", CLASS_ORGANS, "" },
+		{ "blk.5.ffn_up.weight", "b", CLASS_ORGANS, "" },
+		{ "blk.5.ffn_up.weight", "", CLASS_ORGANS, "" },
+		{ "", "blk_5_ffn_up", CLASS_ORGANS, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		char out[64] = "";
+		const size_t n = anatomy_added(cases[i].tensor, strlen(cases[i].tensor),
+					       cases[i].name, cases[i].klass, out, sizeof(out));
+
+		assert_int_equal(n, strlen(cases[i].added));
+		if (n)
+			assert_string_equal(out, cases[i].added);
+	}
+}
+
 static void assert_file_name(const char *name, size_t length, enum anatomy_form form,
 			     const char *expected)
 {
@@ -462,6 +498,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(blocks_are_plain_decimal_numbers),
 	cmocka_unit_test(a_tensor_has_the_kind_that_its_name_says),
 	cmocka_unit_test(a_role_is_the_name_without_its_block),
+	cmocka_unit_test(an_added_tensor_has_its_block_from_the_file),
 	cmocka_unit_test(file_names_are_as_designed),
 	cmocka_unit_test(a_nul_in_a_name_does_not_end_it),
 	cmocka_unit_test(short_names_of_two_tensors_may_meet),

@@ -2,8 +2,7 @@
 /* test_model.c - fs/model.c: a base opened, its tensors under the names of their files. */
 #include "fs_model.h"
 
-static bool finds(struct model *model, enum organ_class klass, const char *name,
-		  uint32_t expected)
+static bool finds(struct model *model, enum organ_class klass, const char *name, uint32_t expected)
 {
 	uint32_t tensor;
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* graft_internal.h - what graft.c and graft_take_up.c share: the filling of one slot. */
+#ifndef FS_GRAFT_INTERNAL_H
+#define FS_GRAFT_INTERNAL_H
+
+#include "fs/model.h"
+
+/* Longer names of tensors cannot be added. */
+#define ADDED_NAME_MAX 512
+
+struct filling {
+	struct model *model;
+	enum organ_class klass;
+	const char *name;
+	bool any_shape;
+	bool is_new;		    /* there is no such slot yet */
+	uint32_t tensor;	    /* else its number */
+	struct organ organ;	    /* what is to fill it; its name is ours until it is a content */
+	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
+	size_t added_length;
+	struct error err;
+};
+
+/* Find the slot CLASS/NAME, or that there is none. */
+void filling_find(struct filling *filling);
+
+/* May the organ fill the slot? Returns 0, or -EINVAL with the reason in err. */
+int filling_check(struct filling *filling);
+
+/* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
+int filling_put(struct filling *filling, struct content *content);
+
+#endif
