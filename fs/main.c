@@ -19,16 +19,18 @@
  * fs/		the filesystem; each module uses those above it
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
  *	backing view	a file on disk; the content of one file of the mount, as segments
- *	slots		what each tensor is now: the base's, or a graft
- *	paths fingerprint layer stage	grafts on disk: directories, which base, files being written
- *	model graft	a mounted model; the filling of a slot
+ *	slots		what each tensor is now: the base's, a graft, or nothing
+ *	paths fingerprint layer layer_* reference	grafts on disk: directories, which base
+ *	stage		a file being written
+ *	model graft graft_*	a mounted model; what is done to its slots
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
- *	card report picture chart	.theta and theta.svg of a model
+ *	card report picture picture_* chart	.theta and theta.svg of a model
  *	files manifest json texts	what the other files of the mount contain
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
+ *	scratches	names in class directories that are no slots
  *	writers generated	who is about to write; files made from the state of the mount
  *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later
  *	options session main	command line, life of a mount

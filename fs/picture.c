@@ -1,270 +1,238 @@
 /* SPDX-License-Identifier: MIT */
-/* picture.c - see picture.h. Colours are those of viridis (Smith and van der Walt, for matplotlib,
- * CC0), which grow evenly brighter and can be told apart with every kind of colour-blindness. */
+/* picture.c - see picture.h. The parts are picture_layout.c, picture_text.c and picture_cell.c. */
+#include "fs/picture.h"
 #include "fs/picture_internal.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
-#define NO_VALUE "#c9c9c9"
+#define INK	   "#1a1a1a"
+#define INK_SOFT   "#5a5a5a"
+#define BAND	   "#f6f6f6"
+#define MEANS_SIZE 160
 
-/* One colour every 15 degrees. */
-static const uint8_t viridis[][3] = {
-	{ 0x44, 0x01, 0x54 }, { 0x44, 0x39, 0x83 }, { 0x31, 0x68, 0x8e }, { 0x21, 0x91, 0x8c },
-	{ 0x35, 0xb7, 0x79 }, { 0x90, 0xd7, 0x43 }, { 0xfd, 0xe7, 0x25 },
+enum {
+	NAME_SIZE = 18,
+	SUBTITLE_SIZE = 12,
+	BAR_X = 44,
+	BAR_WIDTH = 270,
+	LEGEND_HEIGHT = 44,
 };
-#define COLOURS (sizeof(viridis) / sizeof(viridis[0]))
 
-static void colour_of(double theta, char text[8])
+/* "θ mean 45.98° over 290 tensors, ...", the same number of bytes for any values. */
+static void write_means(const struct picture *picture, char text[MEANS_SIZE])
 {
-	const double place = fmin(fmax(theta / 15, 0), COLOURS - 1);
-	const size_t low = place >= COLOURS - 1 ? COLOURS - 2 : (size_t)place;
-	unsigned mixed[3];
-
-	for (size_t i = 0; i < 3; i++)
-		mixed[i] = (unsigned)lround(viridis[low][i] +
-					    (place - (double)low) *
-						    (viridis[low + 1][i] - viridis[low][i]));
-	snprintf(text, 8, "#%02x%02x%02x", mixed[0] & 255, mixed[1] & 255, mixed[2] & 255);
-}
-
-/* Text as XML has it; what no XML may hold becomes a question mark. */
-static void print_text(const char *text, FILE *out)
-{
-	for (; *text; text++) {
-		const unsigned char c = (unsigned char)*text;
-
-		if (c == '&')
-			fputs("&amp;", out);
-		else if (c == '<')
-			fputs("&lt;", out);
-		else if (c == '>')
-			fputs("&gt;", out);
-		else if (c == '"')
-			fputs("&quot;", out);
-		else if (c < ' ' || strncmp(text, "\xef\xbf\xbe", 3) == 0 ||
-			 strncmp(text, "\xef\xbf\xbf", 3) == 0)
-			fputc('?', out);
-		else
-			fputc(c, out);
-	}
-}
-
-/* The beginning of a name that may be of any length, without half a letter at its end. */
-#define NAME_MOST 64
-
-static void print_name(const char *name, FILE *out)
-{
-	char start[NAME_MOST + 1];
-	size_t n = strlen(name);
-
-	if (n > NAME_MOST)
-		for (n = NAME_MOST; n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80;)
-			n--;
-	memcpy(start, name, n);
-	start[n] = '\0';
-	print_text(start, out);
-	if (name[n])
-		fputs("…", out);
-}
-
-/* A label that is too long loses its middle. It is plain ASCII. */
-static void print_label(const char *label, FILE *out)
-{
-	const size_t n = strlen(label), half = PICTURE_LABEL_MOST / 2 - 1;
-
-	if (n > PICTURE_LABEL_MOST)
-		fprintf(out, "%.*s…%s", (int)half, label, label + n - half);
-	else
-		print_text(label, out);
-}
-
-static const char *status_of(const struct zmeasure *z)
-{
-	return z ? zmeasure_status_name(z->status) : "undecoded";
-}
-
-/* Not a number has no sign, which would take a byte. */
-static double plain(const struct zmeasure *z, double value)
-{
-	return z && z->status != ZMEASURE_NONFINITE && isfinite(value) ? value : NAN;
-}
-
-static void print_tooltip(const struct figure *figure, FILE *out)
-{
-	static const struct zmeasure none;
-	const struct zmeasure *z = figure->z, *any = z ? z : &none;
-	const double magnitude = any->has_magnitude ? any->magnitude : NAN;
-
-	fputs("<title>", out);
-	print_text(figure->file, out);
-	fprintf(out,
-		"\n%s, %llu elements\nθ %5.2f°, signal %7.5f\nentropy %8.6f, kurtosis %12.6g\n"
-		"spacing %12.6g, magnitude %9.6f\n%9s</title>",
-		figure->type, (unsigned long long)figure->elements, plain(z, any->theta),
-		plain(z, any->signal), plain(z, any->entropy), plain(z, any->kurtosis),
-		plain(z, any->spacing), plain(z, magnitude), status_of(z));
-}
-
-static void print_cell(const struct figure *figure, double x, double y, double width, FILE *out)
-{
-	const struct zmeasure *z = figure->z;
-	const bool known = z && isfinite(z->theta) && z->status != ZMEASURE_NONFINITE;
-	char colour[8] = NO_VALUE;
-
-	if (known)
-		colour_of(z->theta, colour);
-	fprintf(out,
-		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" "
-		"stroke=\"%s\">",
-		x + 0.5, y + 0.5, width - 2, PICTURE_LINE - 3, colour,
-		z && z->status == ZMEASURE_OK ? "#ffffff" : "#d62728");
-	print_tooltip(figure, out);
-	fputs("</rect>\n", out);
-}
-
-static void print_heading(const struct picture *picture, FILE *out)
-{
-	double theta = 0, signal = 0, weight = 0, weighted = 0;
-	size_t n = 0;
+	static const char none[] = "no θ is known";
+	double theta = 0, signal = 0, weighted = 0, weight = 0;
+	size_t n = 0, signals = 0;
+	char mean[NUMBER_MAX], by_elements[NUMBER_MAX], mean_signal[NUMBER_MAX];
 
 	for (size_t i = 0; i < picture->n; i++) {
 		const struct figure *figure = &picture->figures[i];
 
-		if (!figure->z || isnan(plain(figure->z, figure->z->theta)))
+		if (!figure->z)
 			continue;
-		n++;
-		theta += figure->z->theta;
-		signal += figure->z->signal;
-		weight += (double)figure->elements;
-		weighted += (double)figure->elements * figure->z->theta;
+		if (isfinite(figure->z->theta)) {
+			theta += figure->z->theta;
+			weighted += figure->z->theta * (double)figure->elements;
+			weight += (double)figure->elements;
+			n++;
+		}
+		if (isfinite(figure->z->signal)) {
+			signal += figure->z->signal;
+			signals++;
+		}
 	}
-	fprintf(out, "<text class=\"name\" x=\"%.0f\" y=\"36\">", PICTURE_MARGIN);
-	print_name(picture->name, out);
-	fprintf(out, "</text>\n<text class=\"note\" x=\"%.0f\" y=\"56\">", PICTURE_MARGIN);
-	print_text(picture->subtitle, out);
+	snprintf(text, MEANS_SIZE,
+		 "θ mean %s° over %*zu tensors, %s° weighted by elements; signal %s",
+		 number_fixed(mean, 5, 2, theta / (double)n), snprintf(NULL, 0, "%zu", picture->n),
+		 n, number_fixed(by_elements, 5, 2, weighted / weight),
+		 number_fixed(mean_signal, 5, 3, signal / (double)signals));
+	if (n == 0) {
+		memset(text, ' ', strlen(text));
+		memcpy(text, none, strlen(none));
+	}
+}
+
+static void print_start(FILE *out, const struct picture *picture, const struct layout *layout,
+			const char *means)
+{
 	fprintf(out,
-		"</text>\n<text class=\"note\" x=\"%.0f\" y=\"74\" xml:space=\"preserve\">"
-		"mean θ %5.2f°, signal %6.4f over %zu tensors; %5.2f° weighted by elements"
-		"</text>\n",
-		PICTURE_MARGIN, n ? theta / (double)n : NAN, n ? signal / (double)n : NAN,
-		picture->n, weight > 0 ? weighted / weight : NAN);
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
+		"aria-labelledby=\"title desc\" width=\"%" PRIu64 "\" height=\"%" PRIu64
+		"\" viewBox=\"0 0 %" PRIu64 " %" PRIu64 "\" fill=\"" INK "\" "
+		"font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', "
+		"sans-serif\">\n<title id=\"title\">θ of ",
+		layout->width, layout->height, layout->width, layout->height);
+	text_print(out, picture->name);
+	fprintf(out,
+		"</title>\n<desc id=\"desc\">The angle θ of every tensor, in degrees from 0 to 90, "
+		"as a coloured cell: blocks across, roles down, tensors outside the blocks on the "
+		"right. %s.</desc>\n<rect width=\"%" PRIu64 "\" height=\"%" PRIu64
+		"\" fill=\"#ffffff\"/>\n",
+		means, layout->width, layout->height);
 }
 
-/* Numbers as close as they have room. */
-static void print_blocks(const struct picture_plan *plan, FILE *out)
+static void print_line(FILE *out, uint64_t y, unsigned size, const char *attributes,
+		       const char *text, uint64_t width)
 {
-	static const size_t steps[] = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000 };
-	const double y = plan->rows[0].y - 8;
-	char last[16];
-	size_t step = 0;
-
-	snprintf(last, sizeof(last), "%d", plan->blocks[plan->n_blocks - 1]);
-	while (step < sizeof(steps) / sizeof(steps[0]) - 1 &&
-	       (double)steps[step] * plan->cell < 6 * (double)strlen(last) + 8)
-		step++;
-	for (size_t i = 0; i < plan->n_blocks; i += steps[step])
-		fprintf(out, "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\">%d</text>\n",
-			plan->left + plan->cell * ((double)i + 0.5) - 0.5, y, plan->blocks[i]);
+	fprintf(out, "<text x=\"%d\" y=\"%" PRIu64 "\" font-size=\"%u\"%s>", PICTURE_MARGIN, y,
+		size, attributes);
+	text_print_cut(out, text, size, width - 2 * PICTURE_MARGIN);
+	fputs("</text>\n", out);
 }
 
-static void print_grid(const struct picture_plan *plan, FILE *out)
+static void print_scale(FILE *out, uint64_t y)
 {
-	for (size_t i = 0; i < plan->n_rows; i++) {
-		const struct picture_row *row = &plan->rows[i];
-
-		if (i == 0 || row[-1].figure->klass != row->figure->klass)
-			fprintf(out, "<text class=\"class\" x=\"%.0f\" y=\"%.1f\">%s</text>\n",
-				PICTURE_MARGIN, row->y - 7, class_name(row->figure->klass));
-		fprintf(out, "<text class=\"role\" x=\"%.1f\" y=\"%.1f\">", plan->left - 8,
-			row->y + 12);
-		print_label(row->figure->role, out);
-		fputs("</text>\n", out);
-	}
-	for (size_t i = 0; i < plan->n_cells; i++) {
-		const struct picture_cell *cell = &plan->cells[i];
-
-		print_cell(cell->figure, plan->left + plan->cell * (double)cell->column,
-			   plan->rows[cell->row].y, plan->cell, out);
-	}
-}
-
-static void print_outside(const struct picture_plan *plan, FILE *out)
-{
-	const double top = plan->top + PICTURE_HEADING;
-
-	if (plan->n_outside)
-		fprintf(out,
-			"<text class=\"class\" x=\"%.1f\" y=\"%.1f\">outside of blocks</text>\n",
-			plan->right + 30, top - 7);
-	for (size_t i = 0; i < plan->n_outside; i++) {
-		const double x =
-			plan->right + 30 + plan->outside_width * (double)(i / plan->outside_lines);
-		const double y = top + PICTURE_LINE * (double)(i % plan->outside_lines);
-
-		print_cell(plan->outside[i].figure, x, y, 26, out);
-		fprintf(out, "<text class=\"label\" x=\"%.1f\" y=\"%.1f\">", x + 32, y + 12);
-		print_label(plan->outside[i].figure->role, out);
-		fputs("</text>\n", out);
-	}
-}
-
-static void print_legend(const struct picture_plan *plan, FILE *out)
-{
-	const double y = plan->bottom + 34, left = PICTURE_MARGIN + 24, width = 360;
-	char colour[8];
+	char colour[COLOUR_MAX];
 
 	fputs("<defs><linearGradient id=\"scale\">", out);
-	for (int theta = 0; theta <= 90; theta += 15) {
-		colour_of(theta, colour);
-		fprintf(out, "<stop offset=\"%.4f\" stop-color=\"%s\"/>", theta / 90.0, colour);
+	for (int i = 0; i < COLOUR_STOPS; i++)
+		fprintf(out, "<stop offset=\"%.4f\" stop-color=\"%s\"/>", i / (COLOUR_STOPS - 1.0),
+			colour_of(colour, 90.0 * i / (COLOUR_STOPS - 1)));
+	fprintf(out,
+		"</linearGradient></defs>\n<text x=\"%d\" y=\"%" PRIu64 "\" font-size=\"13\">θ"
+		"</text>\n<rect x=\"%d\" y=\"%" PRIu64 "\" width=\"%d\" height=\"12\" "
+		"fill=\"url(#scale)\"/>\n<g font-size=\"%d\" text-anchor=\"middle\" "
+		"fill=\"" INK_SOFT "\">\n",
+		PICTURE_MARGIN, y + 11, BAR_X, y, BAR_WIDTH, PICTURE_NUMBER);
+	for (int degrees = 0; degrees <= 90; degrees += 15) {
+		const int x = BAR_X + BAR_WIDTH * degrees / 90;
+
+		fprintf(out,
+			"<path d=\"M%d %" PRIu64 "v4\" stroke=\"" INK_SOFT "\"/><text x=\"%d\" "
+			"y=\"%" PRIu64 "\">%d°</text>\n",
+			x, y + 12, x, y + 27, degrees);
 	}
+	fputs("</g>\n", out);
+}
+
+/* What the signs in cells mean, beside the scale. */
+static void print_marks(FILE *out, uint64_t y)
+{
+	static const char text[] = "= constant  ·  z zero  ·  s short  ·  ^ spike  ·  "
+				   "! nonfinite  ·  - no values";
+
 	fprintf(out,
-		"</linearGradient></defs>\n<text class=\"label\" x=\"%.0f\" y=\"%.1f\">θ</text>"
-		"<rect x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"14\" fill=\"url(#scale)\"/>\n",
-		PICTURE_MARGIN, y + 11, left, y, width);
-	for (int theta = 0; theta <= 90; theta += 15)
-		fprintf(out, "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\">%d°</text>\n",
-			left + width * theta / 90.0, y + 28, theta);
+		"<rect x=\"%d\" y=\"%" PRIu64 "\" width=\"18\" height=\"12\" fill=\"#eeeeee\" "
+		"stroke=\"#666\"/>\n<text x=\"%d\" y=\"%" PRIu64
+		"\" font-size=\"%d\" fill=\"" INK_SOFT "\">%s</text>\n",
+		BAR_X + BAR_WIDTH + 40, y, BAR_X + BAR_WIDTH + 66, y + 10, PICTURE_LABEL, text);
+}
+
+/* The numbers of the blocks, as many as there is room for. */
+static void print_numbers(FILE *out, const struct layout *layout, uint64_t y)
+{
+	const size_t step = layout_step(layout);
+
 	fprintf(out,
-		"<text class=\"label\" x=\"%.0f\" y=\"%.1f\">evenly spread</text>"
-		"<text class=\"role\" x=\"%.0f\" y=\"%.1f\">a few far out</text>\n"
-		"<text class=\"axis\" x=\"%.1f\" y=\"%.1f\">bell curve</text>\n",
-		left, y - 6, left + width, y - 6, left + width * 36 / 90.0, y - 6);
+		"<text x=\"%d\" y=\"%" PRIu64 "\" font-size=\"%d\" fill=\"" INK_SOFT "\">block"
+		"</text>\n<g font-size=\"%d\" text-anchor=\"middle\" fill=\"" INK_SOFT "\">\n",
+		PICTURE_MARGIN, y, PICTURE_NUMBER, PICTURE_NUMBER);
+	for (size_t i = 0; i < layout->n_blocks; i += step)
+		fprintf(out, "<text x=\"%.1f\" y=\"%" PRIu64 "\">%d</text>\n",
+			(double)layout->grid_x + ((double)i + 0.5) * (double)layout->cell_width, y,
+			layout->blocks[i]);
+	fputs("</g>\n", out);
+}
+
+static void print_heading(FILE *out, uint64_t x, uint64_t y, const char *text)
+{
 	fprintf(out,
-		"<rect x=\"%.0f\" y=\"%.1f\" width=\"24\" height=\"13\" fill=\"" NO_VALUE "\" "
-		"stroke=\"#d62728\"/><text class=\"label\" x=\"%.0f\" y=\"%.1f\">"
-		"framed: no θ, or a special case (see its tooltip)</text>\n",
-		left + width + 40, y, left + width + 72, y + 11);
+		"<text x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" font-size=\"12\" font-weight=\"bold\">%s"
+		"</text>\n",
+		x, y, text);
+}
+
+static void print_label(FILE *out, uint64_t x, uint64_t y, const char *anchor, const char *text,
+			uint64_t width)
+{
+	fprintf(out,
+		"<text x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" font-size=\"%d\" text-anchor=\"%s\">", x,
+		y, PICTURE_LABEL, anchor);
+	text_print_cut(out, text, PICTURE_LABEL, width);
+	fputs("</text>\n", out);
+}
+
+static void print_rows(FILE *out, const struct layout *layout)
+{
+	const uint64_t bottom = layout->cell_height / 2 + 4;
+
+	for (size_t i = 0; i < layout->n_rows; i++) {
+		const struct row *row = &layout->rows[i];
+
+		if (row->heading)
+			print_heading(out, PICTURE_MARGIN, row->y - 6,
+				      class_name(row->figure->klass));
+		print_label(out, layout->grid_x - PICTURE_GAP, row->y + bottom - 1, "end",
+			    row->figure->role, layout->label_width);
+		fprintf(out,
+			"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%" PRIu64
+			"\" height=\"%" PRIu64 "\" fill=\"" BAND "\"/>\n",
+			layout->grid_x, row->y, layout->n_blocks * layout->cell_width - 1,
+			layout->cell_height - 1);
+	}
+}
+
+static void print_side(FILE *out, const struct layout *layout)
+{
+	const uint64_t bottom = layout->cell_height / 2 + 3;
+
+	if (layout->in_blocks == layout->n)
+		return;
+	print_heading(out, layout->side_x, layout->grid_y + 16, "outside the blocks");
+	for (size_t i = layout->in_blocks; i < layout->n; i++) {
+		const struct cell *cell = &layout->cells[i];
+
+		print_label(out, cell->x + PICTURE_SIDE_CELL + PICTURE_GAP, cell->y + bottom,
+			    "start", cell->figure->role, layout->side_width);
+	}
+}
+
+static void print_cells(FILE *out, const struct layout *layout)
+{
+	/* A line of the background between cells that are not too small for it. */
+	const uint64_t line = layout->cell_width > 3;
+
+	fputs("<g text-anchor=\"middle\">\n", out);
+	for (size_t i = 0; i < layout->n; i++)
+		cell_print(out, &layout->cells[i],
+			   i < layout->in_blocks ? layout->cell_width - line : PICTURE_SIDE_CELL,
+			   layout->cell_height - 1);
+	fputs("</g>\n", out);
 }
 
 int picture_print(const struct picture *picture, FILE *out)
 {
-	struct picture_plan plan;
-	const int rc = picture_arrange(picture, &plan);
+	const uint64_t subtitle = picture->subtitle[0] ? 20 : 0;
+	struct layout layout;
+	char means[MEANS_SIZE];
+	int rc = layout_make(&layout, picture, 84 + subtitle + LEGEND_HEIGHT);
 
 	if (rc == 0) {
-		fprintf(out,
-			"<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%.0f\" "
-			"height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n<title>θ of ",
-			plan.width, plan.height, plan.width, plan.height);
-		print_text(picture->name, out);
-		fputs("</title>\n<style>text{font:11px DejaVu Sans,Verdana,sans-serif;fill:#222}"
-		      ".name{font-size:18px;font-weight:bold}.note{font-size:12px}"
-		      ".class{font-weight:bold;fill:#555}.role{text-anchor:end}"
-		      ".axis{font-size:10px;fill:#555;text-anchor:middle}</style>\n"
-		      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-		      out);
-		print_heading(picture, out);
-		if (plan.n_rows) {
-			print_blocks(&plan, out);
-			print_grid(&plan, out);
-		}
-		print_outside(&plan, out);
-		print_legend(&plan, out);
+		write_means(picture, means);
+		print_start(out, picture, &layout, means);
+		print_line(out, 38, NAME_SIZE, " font-weight=\"bold\"", picture->name,
+			   layout.width);
+		if (subtitle)
+			print_line(out, 58, SUBTITLE_SIZE, " fill=\"" INK_SOFT "\"",
+				   picture->subtitle, layout.width);
+		fprintf(out, "<text x=\"%d\" y=\"%" PRIu64 "\" font-size=\"13\">%s</text>\n",
+			PICTURE_MARGIN, 60 + subtitle, means);
+		print_scale(out, 78 + subtitle);
+		print_marks(out, 78 + subtitle);
+		if (layout.n_blocks)
+			print_numbers(out, &layout, layout.grid_y - 4);
+		if (layout.numbers_y)
+			print_numbers(out, &layout, layout.numbers_y);
+		print_rows(out, &layout);
+		print_side(out, &layout);
+		print_cells(out, &layout);
 		fputs("</svg>\n", out);
+		rc = ferror(out) ? -ENOMEM : 0;
 	}
-	picture_release(&plan);
+	layout_free(&layout);
 	return rc;
 }

@@ -44,5 +44,5 @@ cat "$MNT"/organs/*.theta | sort -g | head -n 3 >"$TMP/lowest"
 equal "$(cat "$TMP/lowest")" \
 	"$(grep '^organs/' "$TMP/rows" | awk '{ print $4 }' | sort -g | head -n 3)" 'sorted'
 python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$MNT/theta.svg"
-equal "$(grep -o '<title>' "$MNT/theta.svg" | wc -l)" $(($(wc -l <"$TMP/rows") + 1)) 'tooltips'
+equal "$(grep -o '<title' "$MNT/theta.svg" | wc -l)" $(($(wc -l <"$TMP/rows") + 1)) 'tooltips'
 unmount_and_wait

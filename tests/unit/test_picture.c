@@ -1,81 +1,143 @@
 /* SPDX-License-Identifier: MIT */
-/* test_picture.c - fs/picture.c and fs/picture_plan.c: the same length whatever is measured, every
- * tensor in a place of its own, and nothing that a name could break. */
+/* test_picture.c - fs/picture.c: as many bytes whatever the values are, XML whatever the names are,
+ * and every tensor in a place of its own. */
 #include "unit.h"
-#include "fs/picture_internal.h"
+#include "fs/picture.h"
 
 #include <math.h>
+#include <time.h>
 
-#define MOST 6000
-
-/* Figures of a model, with room for their texts. */
-struct gallery {
-	size_t n;
-	struct figure figures[MOST];
-	struct zmeasure z[MOST];
-	char texts[MOST][64];
+/* Figures with the texts and values they borrow. */
+struct sheet {
+	size_t n, room;
+	struct figure *figures;
+	struct zmeasure *values;
 };
 
-static uint32_t next(uint32_t *seed)
+static void add(struct sheet *sheet, const char *role, enum organ_class klass, int32_t block)
 {
-	*seed = *seed * 1664525u + 1013904223u;
-	return *seed >> 8;
-}
+	char file[512], *copy;
 
-static void add(struct gallery *g, enum organ_class klass, int32_t block, const char *role)
-{
-	struct figure *figure = &g->figures[g->n];
-
-	assert_true(g->n < MOST);
-	snprintf(g->texts[g->n], sizeof(g->texts[0]), "%s/blk_%d_%s.bin", class_name(klass), block,
-		 role);
-	*figure = (struct figure){ .file = g->texts[g->n++],
-				   .role = role,
-				   .type = "Q4_K",
-				   .klass = klass,
-				   .block = block,
-				   .elements = 4096 * g->n };
-}
-
-static void make_llama(struct gallery *g, int32_t blocks)
-{
-	g->n = 0;
-	add(g, CLASS_EMBED, -1, "token_embd");
-	for (int32_t i = 0; i < blocks; i++) {
-		add(g, CLASS_NORM, i, "attn_norm");
-		add(g, CLASS_SKELETON, i, "attn_q");
-		add(g, CLASS_SKELETON, i, "attn_q_bias");
-		add(g, CLASS_ORGANS, i, "ffn_up");
-		add(g, CLASS_ORGANS, i, "ffn_down");
+	if (sheet->n == sheet->room) {
+		sheet->room = sheet->room * 2 + 16;
+		sheet->figures = realloc(sheet->figures, sheet->room * sizeof(*sheet->figures));
+		assert_non_null(sheet->figures);
 	}
-	add(g, CLASS_EMBED, -1, "output");
+	if (block < 0)
+		snprintf(file, sizeof(file), "%s/%s.bin", class_name(klass), role);
+	else
+		snprintf(file, sizeof(file), "%s/blk_%d_%s.bin", class_name(klass), block, role);
+	copy = strdup(role);
+	sheet->figures[sheet->n] = (struct figure){
+		.file = strdup(file),
+		.role = copy,
+		.type = klass == CLASS_NORM ? "F32" : "Q4_K",
+		.klass = klass,
+		.block = block,
+		.elements = klass == CLASS_NORM ? 2048 : 2048 * 5632 + sheet->n,
+	};
+	sheet->n++;
 }
 
-static void measure(struct gallery *g, uint32_t seed)
+static void free_sheet(struct sheet *sheet)
 {
-	for (size_t i = 0; i < g->n; i++) {
-		struct zmeasure *z = &g->z[i];
+	for (size_t i = 0; i < sheet->n; i++) {
+		free((char *)sheet->figures[i].file);
+		free((char *)sheet->figures[i].role);
+	}
+	free(sheet->figures);
+	free(sheet->values);
+}
 
-		*z = (struct zmeasure){
-			.status = (enum zmeasure_status)(next(&seed) % 6),
-			.theta = next(&seed) % 9001 / 100.0,
-			.signal = next(&seed) % 1001 / 1000.0,
-			.entropy = next(&seed) % 1001 / 1000.0,
-			.kurtosis = next(&seed) % 3 ? next(&seed) * 1e6 : -1.2345678,
-			.spacing = next(&seed) / 3.0,
-			.magnitude = next(&seed) % 1001 / 1000.0 - 0.5,
-			.has_magnitude = next(&seed) % 2,
+static uint64_t random_bits(void)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static double random_share(void)
+{
+	return (double)(random_bits() >> 11) / 9007199254740992.0;
+}
+
+/* Where the angle of such a tensor uses to be. */
+static double usual_theta(const struct figure *figure)
+{
+	if (figure->klass == CLASS_ORGANS)
+		return 36 + 9 * random_share();
+	if (figure->klass == CLASS_EMBED)
+		return 30 + 15 * random_share();
+	if (figure->klass == CLASS_NORM)
+		return 65 + 24 * random_share();
+	if (strstr(figure->role, "_q") || strstr(figure->role, "_k"))
+		return 45 + 20 * random_share();
+	return 38 + 12 * random_share();
+}
+
+static void give_usual_values(struct sheet *sheet)
+{
+	free(sheet->values);
+	sheet->values = calloc(sheet->n + 1, sizeof(*sheet->values));
+	assert_non_null(sheet->values);
+	for (size_t i = 0; i < sheet->n; i++) {
+		const double theta = usual_theta(&sheet->figures[i]);
+
+		sheet->figures[i].z = &sheet->values[i];
+		sheet->values[i] = (struct zmeasure){
+			.entropy = random_share(),
+			.kurtosis = 20 * random_share() - 1,
+			.spacing = random_share(),
+			.signal = sin(theta * M_PI / 180),
+			.theta = theta,
+			.magnitude = random_share() - 0.5,
+			.has_magnitude = true,
+			.low_n = theta > 80,
 		};
-		if (z->status == ZMEASURE_NONFINITE)
-			z->theta = z->signal = -NAN;
-		g->figures[i].z = next(&seed) % 7 ? z : NULL;
 	}
 }
 
-static char *draw(struct gallery *g, const char *name, size_t *size)
+static void give_hostile_values(struct sheet *sheet)
 {
-	const struct picture picture = { name, "llama, some blocks", g->n, g->figures };
-	char *text;
+	for (size_t i = 0; i < sheet->n; i++) {
+		struct zmeasure *z = &sheet->values[i];
+		double *const numbers[] = { &z->entropy, &z->kurtosis, &z->spacing,  &z->s_entropy,
+					    &z->signal,	 &z->theta,    &z->magnitude };
+
+		for (size_t k = 0; k < ARRAY_LENGTH(numbers); k++) {
+			const uint64_t bits = random_bits();
+
+			switch (random_bits() % 4) {
+			case 0:
+				memcpy(numbers[k], &bits, sizeof(bits));
+				break;
+			case 1:
+				*numbers[k] = (double[]){ (double)NAN, (double)INFINITY, -0.0,
+							  -1e300 }[bits % 4];
+				break;
+			default:
+				*numbers[k] = 200 * random_share() - 50;
+			}
+		}
+		z->status = (enum zmeasure_status)(random_bits() % (ZMEASURE_NONFINITE + 3));
+		z->has_magnitude = random_bits() & 1;
+		z->low_n = random_bits() & 1;
+		sheet->figures[i].z = random_bits() % 8 ? z : NULL;
+	}
+}
+
+static char *draw(const struct sheet *sheet, const char *name, size_t *size)
+{
+	const struct picture picture = {
+		.name = name,
+		.subtitle = "llama, of some blocks",
+		.n = sheet->n,
+		.figures = sheet->figures,
+	};
+	char *text = NULL;
 	FILE *out = open_memstream(&text, size);
 
 	assert_non_null(out);
@@ -85,229 +147,436 @@ static char *draw(struct gallery *g, const char *name, size_t *size)
 	return text;
 }
 
-static size_t length_of(struct gallery *g)
-{
-	size_t size;
+/* Models. */
 
-	free(draw(g, "name", &size));
-	return size;
+static const char *const llama[] = { "attn_norm", "attn_q",   "attn_k",	  "attn_v", "attn_output",
+				     "ffn_norm",  "ffn_gate", "ffn_down", "ffn_up" };
+static const char *const biases[] = { "attn_q.bias", "attn_k.bias", "attn_v.bias" };
+static const char *const attention[] = { "attn_norm", "attn_q_a",      "attn_q_a_norm",
+					 "attn_q_b",  "attn_kv_a_mqa", "attn_kv_a_norm",
+					 "attn_kv_b", "attn_output",   "ffn_norm" };
+static const char *const experts[] = { "ffn_gate_inp",	 "exp_probs_b", "ffn_gate_exps",
+				       "ffn_down_exps",	 "ffn_up_exps", "ffn_gate_shexp",
+				       "ffn_down_shexp", "ffn_up_shexp" };
+
+static void add_roles(struct sheet *sheet, const char *const *roles, size_t n, int32_t block)
+{
+	for (size_t i = 0; i < n; i++) {
+		enum organ_class klass = CLASS_SKELETON;
+
+		if (strstr(roles[i], "norm"))
+			klass = CLASS_NORM;
+		else if (!strncmp(roles[i], "ffn", 3) || !strncmp(roles[i], "exp", 3))
+			klass = CLASS_ORGANS;
+		add(sheet, roles[i], klass, block);
+	}
 }
 
-static void the_length_does_not_depend_on_what_is_measured(void **state)
+static void add_ends(struct sheet *sheet, bool tied)
 {
-	static const int32_t blocks[] = { 0, 1, 4, 24, 61, 100, 1000 };
-	struct gallery *g = calloc(1, sizeof(*g));
+	add(sheet, "token_embd", CLASS_EMBED, -1);
+	add(sheet, "output_norm", CLASS_EMBED, -1);
+	if (!tied)
+		add(sheet, "output", CLASS_EMBED, -1);
+}
+
+static struct sheet dense(int32_t blocks, bool biased)
+{
+	struct sheet sheet = { 0 };
+
+	add_ends(&sheet, biased);
+	for (int32_t block = 0; block < blocks; block++) {
+		add_roles(&sheet, llama, ARRAY_LENGTH(llama), block);
+		if (biased)
+			add_roles(&sheet, biases, ARRAY_LENGTH(biases), block);
+	}
+	return sheet;
+}
+
+static struct sheet moe(void)
+{
+	struct sheet sheet = { 0 };
+
+	add_ends(&sheet, false);
+	for (int32_t block = 0; block < 61; block++) {
+		add_roles(&sheet, attention, ARRAY_LENGTH(attention), block);
+		if (block < 3)
+			add_roles(&sheet, llama + 6, 3, block);
+		else
+			add_roles(&sheet, experts, ARRAY_LENGTH(experts), block);
+		add(&sheet, "attn_k_b", CLASS_SKELETON, block);
+		if (block < 10)
+			add(&sheet, "indexer.attn_k", CLASS_SKELETON, block);
+	}
+	assert_int_equal(sheet.n, 1096);
+	return sheet;
+}
+
+/* Names, blocks and repetitions that no model has. */
+static struct sheet hostile(size_t n)
+{
+	static const char *const roles[] = {
+		"<&>\"'",
+		"\x01\x1f\x7f\t\n\r",
+		"\xff\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80",
+		"",
+		"]]>",
+		"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+	};
+	struct sheet sheet = { 0 };
+	char role[256];
+
+	for (size_t i = 0; i < n; i++) {
+		if (i % 7 < ARRAY_LENGTH(roles))
+			snprintf(role, sizeof(role), "%s%u", roles[i % 7],
+				 (unsigned)(random_bits() % (n / 8 + 1)));
+		else
+			snprintf(role, sizeof(role), "%0200u", (unsigned)(i / 7 % 5));
+		add(&sheet, role, (enum organ_class)(random_bits() % CLASSES),
+		    i % 5 ? (int32_t)(random_bits() % 50 * 43383508) : -1);
+	}
+	if (n)
+		sheet.figures[n - 1].block = INT32_MAX;
+	return sheet;
+}
+
+/* Tests. */
+
+static void assert_same_length_always(struct sheet *sheet)
+{
+	size_t size, other;
+
+	for (size_t i = 0; i < sheet->n; i++)
+		sheet->figures[i].z = NULL;
+	free(draw(sheet, "model", &size));
+	give_usual_values(sheet);
+	free(draw(sheet, "model", &other));
+	assert_int_equal(other, size);
+	for (enum zmeasure_status status = 0; status <= ZMEASURE_NONFINITE; status++) {
+		for (size_t i = 0; i < sheet->n; i++) {
+			sheet->values[i].status = status;
+			if (status == ZMEASURE_NONFINITE)
+				sheet->values[i].theta = sheet->values[i].signal = (double)NAN;
+		}
+		free(draw(sheet, "model", &other));
+		assert_int_equal(other, size);
+	}
+	for (int round = 0; round < 20; round++) {
+		give_hostile_values(sheet);
+		free(draw(sheet, "model", &other));
+		assert_int_equal(other, size);
+	}
+	free_sheet(sheet);
+}
+
+static void values_do_not_change_the_length(void **state)
+{
+	struct sheet sheets[] = {
+		{ 0 },		 dense(0, false),  dense(1, false), dense(5, false),
+		dense(24, true), dense(24, false), moe(),	    dense(100, false),
+		hostile(1),	 hostile(1000),
+	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++) {
-		size_t expected;
-
-		make_llama(g, blocks[i]);
-		for (size_t k = 0; k < g->n; k++)
-			g->figures[k].z = NULL;
-		expected = length_of(g);
-		for (uint32_t seed = 0; seed < 20; seed++) {
-			measure(g, seed);
-			assert_int_equal(length_of(g), expected);
-		}
-	}
-	g->n = 0;
-	assert_true(length_of(g) > 0);
-	free(g);
+	add(&sheets[0], "output", CLASS_EMBED, -1);
+	for (size_t i = 0; i < ARRAY_LENGTH(sheets); i++)
+		assert_same_length_always(&sheets[i]);
 }
 
-static size_t occurrences(const char *text, const char *words)
+static void no_tensors_make_a_picture(void **state)
+{
+	struct sheet sheet = { 0 };
+
+	(void)state;
+	assert_same_length_always(&sheet);
+}
+
+/* Every '<' begins a tag that we print, every '&' one of our five entities, every byte is a
+ * character that XML has, and what opens is closed. */
+static void assert_xml(const char *text)
+{
+	static const char *const entities[] = { "&lt;", "&gt;", "&amp;", "&quot;", "&#39;" };
+	char open[8][32];
+	size_t depth = 0;
+
+	for (const char *s = text; *s; s++) {
+		if (*s == '&') {
+			bool known = false;
+
+			for (size_t i = 0; i < ARRAY_LENGTH(entities); i++)
+				known |= !strncmp(s, entities[i], strlen(entities[i]));
+			assert_true(known);
+		}
+		assert_false((unsigned char)*s < 0x20 && *s != '\n');
+		if (*s != '<')
+			continue;
+		if (s[1] == '/') {
+			assert_true(depth > 0);
+			depth--;
+			assert_memory_equal(s + 2, open[depth], strlen(open[depth]));
+		} else {
+			assert_true(depth < ARRAY_LENGTH(open));
+			assert_int_equal(sscanf(s + 1, "%31[a-zA-Z]", open[depth]), 1);
+			s = strchr(s, '>');
+			assert_non_null(s);
+			depth += s[-1] != '/';
+		}
+	}
+	assert_int_equal(depth, 0);
+}
+
+static void hostile_names_are_escaped(void **state)
+{
+	struct sheet sheet = hostile(600);
+	char name[256];
+	size_t size;
+	char *text;
+
+	(void)state;
+	memset(name, 'W', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	memcpy(name, "<&>\"'\x02\xfe", 7);
+	give_usual_values(&sheet);
+	text = draw(&sheet, name, &size);
+	assert_xml(text);
+	assert_non_null(strstr(text, "&lt;&amp;&gt;&quot;&#39;\xef\xbf\xbd\xef\xbf\xbdWW"));
+	assert_null(strstr(text, "\xff"));
+	assert_null(strstr(text, "\xc0\x80"));
+	assert_null(strstr(text, "\xed\xa0\x80"));
+	assert_null(strstr(text, "\xf4\x90\x80\x80"));
+	assert_non_null(strstr(text, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"));
+	free(text);
+	free_sheet(&sheet);
+}
+
+static void long_names_are_cut_but_whole_in_the_tooltip(void **state)
+{
+	struct sheet sheet = { 0 };
+	char role[201];
+	size_t size;
+	char *text, *cut;
+
+	(void)state;
+	for (size_t i = 0; i < 200; i++)
+		role[i] = (char)('a' + i % 26);
+	role[200] = '\0';
+	add(&sheet, role, CLASS_OTHER, 0);
+	text = draw(&sheet, "model", &size);
+	assert_non_null(strstr(text, role));
+	cut = strstr(text, "\xe2\x80\xa6");
+	assert_non_null(cut);
+	assert_memory_equal(cut - 4, "efgh", 0);
+	assert_non_null(strstr(cut, "opqr</text>"));
+	free(text);
+	free_sheet(&sheet);
+}
+
+static size_t count(const char *text, const char *what)
 {
 	size_t n = 0;
 
-	for (; (text = strstr(text, words)); text++)
+	for (text = strstr(text, what); text; text = strstr(text + 1, what))
 		n++;
 	return n;
 }
 
-static void every_tensor_has_a_cell_and_a_tooltip(void **state)
+/* "x y" of every cell, which are the only rects with a stroke after the header's one. */
+static void assert_places_of_their_own(const char *text, size_t n)
 {
-	struct gallery *g = calloc(1, sizeof(*g));
-	size_t size;
-	char *text;
+	char(*places)[48] = calloc(n + 1, sizeof(*places));
+	size_t found = 0;
 
-	(void)state;
-	make_llama(g, 24);
-	measure(g, 5);
-	g->z[7] = (struct zmeasure){ .theta = 36.07, .signal = 0.58868, .entropy = 0.9 };
-	g->figures[7].z = &g->z[7];
-	text = draw(g, "model", &size);
-	assert_int_equal(occurrences(text, "<title>"), g->n + 1);
-	assert_int_equal(occurrences(text, "</rect>"), g->n);
-	for (size_t i = 0; i < g->n; i++)
-		assert_int_equal(occurrences(text, g->figures[i].file), 1);
-	assert_non_null(strstr(text, "θ 36.07°, signal 0.58868"));
-	assert_non_null(strstr(text, ">attn_q_bias</text>"));
-	free(text);
-	free(g);
+	assert_non_null(places);
+	while ((text = strstr(text, "</title><rect x=\""))) {
+		unsigned long long x, y;
+
+		text += strlen("</title>");
+		assert_int_equal(sscanf(text, "<rect x=\"%llu\" y=\"%llu\"", &x, &y), 2);
+		assert_true(found < n);
+		snprintf(places[found++], sizeof(*places), "%020llu %020llu", x, y);
+	}
+	assert_int_equal(found, n);
+	qsort(places, n, sizeof(*places), (int (*)(const void *, const void *))strcmp);
+	for (size_t i = 1; i < n; i++)
+		assert_string_not_equal(places[i - 1], places[i]);
+	free(places);
 }
 
-/* Colours of the scale's ends, of half way between two of its colours, and of nothing. */
-static void a_cell_has_the_colour_of_its_angle(void **state)
+static void every_tensor_has_a_place_of_its_own(void **state)
 {
-	static const struct {
-		double theta;
-		const char *fill;
-	} cases[] = { { 0, "fill=\"#440154\" stroke=\"#ffffff\"" },
-		      { 90, "fill=\"#fde725\" stroke=\"#ffffff\"" },
-		      { 45, "fill=\"#21918c\" stroke=\"#ffffff\"" },
-		      { 22.5, "fill=\"#3b5189\" stroke=\"#ffffff\"" } };
-	struct gallery *g = calloc(1, sizeof(*g));
+	struct sheet sheets[] = { dense(24, true), moe(), hostile(2000), dense(0, false) };
 	size_t size;
 	char *text;
 
 	(void)state;
-	add(g, CLASS_ORGANS, 0, "ffn_up");
-	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-		g->z[0] = (struct zmeasure){ .theta = cases[i].theta };
-		g->figures[0].z = &g->z[0];
-		text = draw(g, "model", &size);
-		if (!strstr(text, cases[i].fill))
-			fail_msg("%g is not %s", cases[i].theta, cases[i].fill);
+	for (size_t i = 0; i < ARRAY_LENGTH(sheets); i++) {
+		give_usual_values(&sheets[i]);
+		text = draw(&sheets[i], "model", &size);
+		assert_xml(text);
+		assert_places_of_their_own(text, sheets[i].n);
 		free(text);
+		free_sheet(&sheets[i]);
 	}
-	g->figures[0].z = NULL;
-	text = draw(g, "model", &size);
-	assert_non_null(strstr(text, "fill=\"#c9c9c9\" stroke=\"#d62728\"><title>"));
-	free(text);
-	g->z[0].status = ZMEASURE_CONSTANT;
-	g->figures[0].z = &g->z[0];
-	text = draw(g, "model", &size);
-	assert_non_null(strstr(text, "stroke=\"#d62728\"><title>"));
-	free(text);
-	free(g);
 }
 
-static void assert_apart(const struct picture_plan *plan)
+static void blocks_with_gaps_stand_side_by_side(void **state)
 {
-	for (size_t i = 0; i < plan->n_cells; i++) {
-		const struct picture_cell *a = &plan->cells[i];
-
-		assert_true(a->row < plan->n_rows && a->column < plan->n_blocks);
-		assert_string_equal(plan->rows[a->row].figure->role, a->figure->role);
-		assert_int_equal(plan->rows[a->row].figure->klass, a->figure->klass);
-		assert_int_equal(plan->blocks[a->column], a->figure->block);
-		for (size_t k = 0; k < i; k++)
-			assert_false(plan->cells[k].row == a->row &&
-				     plan->cells[k].column == a->column);
-	}
-	for (size_t i = 1; i < plan->n_rows; i++)
-		assert_true(plan->rows[i].y >= plan->rows[i - 1].y + PICTURE_LINE);
-}
-
-static void no_two_tensors_share_a_place(void **state)
-{
-	static const char *const roles[] = { "a", "b", "ffn_up", "ffn_down", "%" };
-	struct gallery *g = calloc(1, sizeof(*g));
-	uint32_t seed = 3;
-
-	(void)state;
-	for (size_t n = 0; n < 300; n += 23) {
-		struct picture picture = { "", "", n, g->figures };
-		struct picture_plan plan;
-
-		g->n = 0;
-		for (size_t i = 0; i < n; i++)
-			add(g, (enum organ_class)(next(&seed) % CLASSES),
-			    (int32_t)(next(&seed) % 9) - 1, roles[next(&seed) % 5]);
-		assert_int_equal(picture_arrange(&picture, &plan), 0);
-		assert_int_equal(plan.n_cells + plan.n_outside, n);
-		assert_apart(&plan);
-		picture_release(&plan);
-	}
-	free(g);
-}
-
-static void rows_stand_by_class_and_then_as_they_appear(void **state)
-{
-	static const char *const expected[] = { "attn_q", "attn_q_bias", "ffn_up", "ffn_down",
-						"attn_norm" };
-	struct gallery *g = calloc(1, sizeof(*g));
-	struct picture picture = { "", "", 0, g->figures };
-	struct picture_plan plan;
-
-	(void)state;
-	make_llama(g, 3);
-	picture.n = g->n;
-	assert_int_equal(picture_arrange(&picture, &plan), 0);
-	assert_int_equal(plan.n_rows, ARRAY_LENGTH(expected));
-	for (size_t i = 0; i < plan.n_rows; i++)
-		assert_string_equal(plan.rows[i].figure->role, expected[i]);
-	picture_release(&plan);
-	free(g);
-}
-
-static void block_numbers_may_be_anything(void **state)
-{
-	struct gallery *g = calloc(1, sizeof(*g));
-	struct picture picture = { "", "", 3, g->figures };
-	struct picture_plan plan;
-
-	(void)state;
-	add(g, CLASS_ORGANS, INT32_MAX, "x");
-	add(g, CLASS_ORGANS, 5, "x");
-	add(g, CLASS_ORGANS, 1000000, "x");
-	assert_int_equal(picture_arrange(&picture, &plan), 0);
-	assert_int_equal(plan.n_blocks, 3);
-	assert_int_equal(plan.blocks[0], 5);
-	assert_true(plan.width < 2000);
-	picture_release(&plan);
-	free(g);
-}
-
-static void names_cannot_break_the_markup(void **state)
-{
-	struct gallery *g = calloc(1, sizeof(*g));
-	char longest[1001];
+	struct sheet sheet = { 0 };
+	unsigned width;
 	size_t size;
 	char *text;
 
 	(void)state;
-	add(g, CLASS_ORGANS, 0, "a&b<c>\"d");
-	text = draw(g, "</title><script>&\"\n\x01\xef\xbf\xbf", &size);
-	assert_null(strstr(text, "<script>"));
-	assert_non_null(strstr(text, "&lt;/title&gt;&lt;script&gt;&amp;&quot;??"));
-	assert_non_null(strstr(text, "a&amp;b&lt;c&gt;&quot;d"));
-	assert_int_equal(occurrences(text, "\x01"), 0);
+	add(&sheet, "attn_q", CLASS_SKELETON, INT32_MAX);
+	add(&sheet, "attn_q", CLASS_SKELETON, 7);
+	add(&sheet, "attn_q", CLASS_SKELETON, 7);
+	text = draw(&sheet, "model", &size);
+	assert_int_equal(sscanf(strstr(text, " width=\""), " width=\"%u\"", &width), 1);
+	assert_true(width < 1000);
+	assert_true(strstr(text, ">7</text>") < strstr(text, ">2147483647</text>"));
+	assert_int_equal(count(text, ">attn_q</text>"), 2);
+	assert_places_of_their_own(text, 3);
 	free(text);
-	/* A long name is cut between letters. */
-	for (size_t i = 0; i < 500; i++)
-		memcpy(longest + 2 * i, "\xc3\xa9", 2);
-	longest[1000] = '\0';
-	text = draw(g, longest, &size);
-	assert_non_null(strstr(text, "\xc3\xa9…</text>"));
-	free(text);
-	free(g);
+	free_sheet(&sheet);
 }
 
-static void a_long_role_loses_its_middle(void **state)
+static void classes_and_roles_have_their_order(void **state)
 {
-	struct gallery *g = calloc(1, sizeof(*g));
+	static const char *const order[] = { ">skeleton<", ">attn_q<", ">attn_k<",
+					     ">attn_v<",   ">organs<", ">ffn_gate<",
+					     ">ffn_down<", ">norm<",   ">attn_norm<" };
+	struct sheet sheet = dense(3, false);
+	size_t size;
+	char *text = draw(&sheet, "model", &size);
+	const char *at = text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(order); i++) {
+		assert_int_equal(count(text, order[i]), 1);
+		at = strstr(at, order[i]);
+		assert_non_null(at);
+	}
+	free(text);
+	free_sheet(&sheet);
+}
+
+static void means_and_tooltips_say_the_numbers(void **state)
+{
+	struct zmeasure values[] = {
+		{ .theta = 30, .signal = 0.5, .kurtosis = -1.5, .entropy = 0.25 },
+		{ .theta = 60, .signal = 0.75, .magnitude = -0.125, .has_magnitude = true },
+		{ .status = ZMEASURE_NONFINITE, .theta = (double)NAN, .signal = (double)NAN },
+	};
+	struct sheet sheet = { 0 };
 	size_t size;
 	char *text;
 
 	(void)state;
-	add(g, CLASS_ORGANS, 0, "the_beginning_and_much_more_and_the_end");
-	text = draw(g, "model", &size);
-	assert_non_null(strstr(text, ">the_beginning…e_and_the_end</text>"));
+	for (int i = 0; i < 4; i++)
+		add(&sheet, "ffn_up", CLASS_ORGANS, i);
+	text = draw(&sheet, "model", &size);
+	assert_non_null(strstr(text, "no θ is known"));
 	free(text);
-	free(g);
+	for (size_t i = 0; i < ARRAY_LENGTH(values); i++)
+		sheet.figures[i].z = &values[i];
+	sheet.figures[0].elements = 3000;
+	sheet.figures[1].elements = 1000;
+	text = draw(&sheet, "model", &size);
+	assert_non_null(strstr(text, "θ mean 45.00° over 2 tensors, 37.50° weighted by "
+				     "elements; signal 0.625"));
+	assert_non_null(strstr(text, "organs/blk_0_ffn_up.bin\nQ4_K, 3000 elements\nθ 30.00°, "
+				     "signal 0.5000, status ok       \nentropy 0.2500, kurtosis "
+				     "        -1.5, spacing            0, magnitude       -"));
+	assert_non_null(strstr(text, "magnitude -0.1250"));
+	assert_non_null(strstr(text, "θ     -°, signal      -, status nonfinite"));
+	assert_non_null(strstr(text, "θ     -°, signal      -, status undecoded"));
+	free(text);
+	free_sheet(&sheet);
+}
+
+static void colours_follow_the_angle(void **state)
+{
+	struct zmeasure low = { .theta = 0 }, high = { .theta = 90 };
+	struct sheet sheet = { 0 };
+	size_t size;
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		add(&sheet, "ffn_up", CLASS_ORGANS, i);
+	sheet.figures[0].z = &low;
+	sheet.figures[1].z = &high;
+	text = draw(&sheet, "model", &size);
+	assert_int_equal(count(text, "fill=\"#440154\" stroke=\"none\""), 1);
+	assert_int_equal(count(text, "fill=\"#fde725\" stroke=\"none\""), 1);
+	assert_int_equal(count(text, "fill=\"#eeeeee\" stroke=\"#666\""), 2);
+	free(text);
+	free_sheet(&sheet);
+}
+
+static void ten_thousand_tensors_are_fast(void **state)
+{
+	struct sheet sheet = hostile(10000);
+	struct timespec start, end;
+	double best = 1e9;
+	size_t size;
+
+	(void)state;
+	give_usual_values(&sheet);
+	for (int round = 0; round < 5; round++) {
+		double ms;
+
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+		free(draw(&sheet, "model", &size));
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+		ms = (double)(end.tv_sec - start.tv_sec) * 1e3 +
+		     (double)(end.tv_nsec - start.tv_nsec) / 1e6;
+		best = ms < best ? ms : best;
+	}
+	print_message("10,000 tensors: %.1f ms\n", best);
+	assert_true(best < 2000); /* with sanitizers, on any machine: not quadratic */
+	free_sheet(&sheet);
+}
+
+static void running_out_of_memory_is_said(void **state)
+{
+	struct sheet sheet = { 0 };
+	struct picture picture = { .name = "model", .subtitle = "", .n = 3 };
+	char *text = NULL;
+	size_t size;
+	int rc;
+
+	needs_failing_allocations();
+	(void)state;
+	add_ends(&sheet, false);
+	picture.figures = sheet.figures;
+	for (uint64_t k = 1;; k++) {
+		FILE *out = open_memstream(&text, &size);
+
+		allocation_fails(k);
+		rc = picture_print(&picture, out);
+		fclose(out);
+		free(text);
+		if (!allocation_failed())
+			break;
+		assert_int_equal(rc, -ENOMEM);
+	}
+	assert_int_equal(rc, 0);
+	free_sheet(&sheet);
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(the_length_does_not_depend_on_what_is_measured),
-	cmocka_unit_test(every_tensor_has_a_cell_and_a_tooltip),
-	cmocka_unit_test(a_cell_has_the_colour_of_its_angle),
-	cmocka_unit_test(no_two_tensors_share_a_place),
-	cmocka_unit_test(rows_stand_by_class_and_then_as_they_appear),
-	cmocka_unit_test(block_numbers_may_be_anything),
-	cmocka_unit_test(names_cannot_break_the_markup),
-	cmocka_unit_test(a_long_role_loses_its_middle),
+	cmocka_unit_test(values_do_not_change_the_length),
+	cmocka_unit_test(no_tensors_make_a_picture),
+	cmocka_unit_test(hostile_names_are_escaped),
+	cmocka_unit_test(long_names_are_cut_but_whole_in_the_tooltip),
+	cmocka_unit_test(every_tensor_has_a_place_of_its_own),
+	cmocka_unit_test(blocks_with_gaps_stand_side_by_side),
+	cmocka_unit_test(classes_and_roles_have_their_order),
+	cmocka_unit_test(means_and_tooltips_say_the_numbers),
+	cmocka_unit_test(colours_follow_the_angle),
+	cmocka_unit_test(ten_thousand_tensors_are_fast),
+	cmocka_unit_test(running_out_of_memory_is_said),
 };
 
 UNIT_MAIN(tests)
