@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 200
+# Hundreds of random edits agree with a simple model of them, and whenever the daemon is killed the
+# next mount shows exactly what had been confirmed. EDITS, KILLS and SEED may be set.
+. "${0%/*}/lib.sh"
+
+need rsync
+base=$(use stories260K)
+donor=$(use stories260K-donor)
+edits=$here/../tools/edits.py
+seed=${SEED:-1}
+echo "seed $seed"
+mount_model -o ro "$donor" "$TMP/donor"
+mount_model "$base"
+before=$(descriptors)
+python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" "$seed" "${EDITS:-300}"
+# One descriptor for the layer, and one for each copy that is in force.
+ls -lRa "$MNT" >/dev/null
+no_leak $((before + 1 + $(grep -c '	copy	' "$MNT/.grafts")))
+
+for round in $(seq "${KILLS:-12}"); do
+	python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" $((seed * 1000 + round)) 100000 \
+		>"$TMP/said" 2>&1 &
+	editor=$!
+	sleep "0.$((RANDOM % 9))$((RANDOM % 10))"
+	kill_daemon
+	status=0
+	wait $editor || status=$?
+	[ $status = 3 ] || [ $status = 1 ] || fail "the editor: $status, $(cat "$TMP/said")"
+	! grep -q AssertionError "$TMP/said" || grep -qi 'not connected\|exit' "$TMP/said" ||
+		fail "$(cat "$TMP/said")"
+	mount_model "$base"
+	python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" --check ||
+		fail "round $round: $(cat "$TMP/said"); $(cat "$MNT/.log")"
+	! grep -q 'left alone' "$MNT/.log" || fail "$(cat "$MNT/.log")"
+done
+cp "$MNT/model.gguf" "$TMP/last.gguf"
+unmount_and_wait "$TMP/donor"
+unmount_and_wait
+same "$TMP/stories260K.grafted.gguf" "$TMP/last.gguf"
+no_litter "$XDG_STATE_HOME"

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""edits.py - random edits of a mount, checked against the simplest model of them: a dictionary from
+file names to bytes.
+
+    edits.py MOUNT DONOR STATE SEED COUNT    do edits, check all of it now and then and at the end
+    edits.py MOUNT DONOR STATE --check       check that the mount shows what STATE says
+
+DONOR is a mount whose organs fit. STATE is a file in which the expected content is kept, so that it
+can be checked by another run after the daemon was killed. Every edit is written there before it
+begins, as the outcomes it may have, and after it was answered as the one it has to have.
+"""
+import os
+import pickle
+import random
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gguf import Model, organ_header, Tensor  # noqa: E402
+
+CLASSES = ("skeleton", "organs", "embed", "norm")
+ROLES = ("ffn_up", "ffn_gate", "ffn_down")
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def organs_of(mount):
+    return {f"{c}/{name}": read(os.path.join(mount, c, name)) for c in CLASSES
+            for name in os.listdir(os.path.join(mount, c)) if name.endswith(".bin")}
+
+
+class Edits:
+    def __init__(self, mount, donor, state):
+        self.mount, self.donor, self.state = mount, donor, state
+        if os.path.exists(state):
+            with open(state, "rb") as f:
+                self.expected, self.maybe = pickle.load(f)
+        else:
+            self.expected, self.maybe = organs_of(mount), []
+
+    def save(self, maybe=()):
+        with open(self.state + ".new", "wb") as f:
+            pickle.dump((self.expected, maybe), f)
+        os.replace(self.state + ".new", self.state)
+
+    def path(self, name):
+        return os.path.join(self.mount, name)
+
+    def run(self, outcome, *command):
+        """The command must succeed and have that outcome, or with None fail and change nothing."""
+        between = {n: b for n, b in self.expected.items() if n in (outcome or ()) and
+                   outcome[n] == b}  # a file that is made anew is gone in between
+        self.save([outcome, between] if outcome is not None else [])
+        done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
+        if not os.path.ismount(self.mount):
+            raise ConnectionError("the mount is gone")
+        if (done.returncode == 0) != (outcome is not None):
+            if b"not connected" in done.stderr or b"connection abort" in done.stderr:
+                raise ConnectionError("the daemon is gone")
+            raise AssertionError(f"{command}: exit {done.returncode}, {done.stderr.decode()}")
+        if outcome is not None:
+            self.expected = outcome
+        self.save()
+
+    def slot(self, role, new=0.2):
+        return f"organs/blk_{random.randrange(5 + (5 if random.random() < new else 0))}_{role}.bin"
+
+    def step(self):
+        role = random.choice(ROLES)
+        target, now = self.slot(role), dict(self.expected)
+        there = [n for n in now if re.fullmatch(rf"organs/blk_\d+_{role}\.bin", n)]
+        source = random.choice(there) if there else None
+        kind = random.choice(("copy", "copy", "link", "move", "remove", "junk", "in place", "within"))
+        if kind == "copy":
+            donor = os.path.join(self.donor, f"organs/blk_{random.randrange(5)}_{role}.bin")
+            now[target] = read(donor)
+            how = random.choice((["cp"], ["cp", "--remove-destination"], ["install"],
+                                 ["rsync", "--ignore-times"]))
+            self.run(now, *how, donor, self.path(target))
+        elif kind == "within" and source and source != target:
+            now[target] = now[source]
+            self.run(now, "cp", self.path(source), self.path(target))
+        elif kind == "link" and source and target not in now:
+            now[target] = now[source]
+            self.run(now, "ln", self.path(source), self.path(target))
+        elif kind == "move" and source and source != target:
+            now[target] = now.pop(source)
+            self.run(now, "mv", self.path(source), self.path(target))
+        elif kind == "remove" and source:
+            del now[source]
+            self.run(now, "rm", self.path(source))
+        elif kind == "junk":
+            self.run(None, "cp", "/etc/hostname", self.path(target))
+        elif kind == "in place" and source:
+            data = bytearray(now[source])
+            at = random.randrange(len(data) - 1000, len(data))
+            data[at] ^= 0x55
+            now[source] = bytes(data)
+            script = 'printf "%b" "$1" | dd of="$2" bs=1 seek="$3" conv=notrunc status=none'
+            self.run(now, "sh", "-c", script, "sh", f"\\0{data[at]:03o}", self.path(source), str(at))
+
+    def check(self):
+        shown = organs_of(self.mount)
+        for one in (self.expected, *self.maybe):
+            if shown == one:
+                self.expected, self.maybe = one, []
+                break
+        else:
+            wrong = sorted(n for n in set(shown) | set(self.expected)
+                           if shown.get(n) != self.expected.get(n))
+            raise AssertionError(f"the mount differs in {wrong}; "
+                                 f"missing {sorted(set(self.expected) - set(shown))}")
+        for c in CLASSES:
+            names = os.listdir(os.path.join(self.mount, c))
+            assert len(names) == len(set(names)), c
+            assert {n for n in names if n.endswith(".theta")} == \
+                {".theta"} | {n[:-3] + "theta" for n in names if n.endswith(".bin")}, names
+            assert all(n.endswith((".bin", ".theta")) for n in names), names
+        self.check_model()
+
+    def check_model(self):
+        model = Model(os.path.join(self.mount, "model.gguf"))
+        assert len(model.tensors) == len(self.expected), len(model.tensors)
+        for t in model.tensors:
+            name = t.name.decode().removesuffix(".weight").replace(".", "_") + ".bin"
+            file = next(f for f in self.expected if f.endswith("/" + name))
+            content = self.expected[file]
+            header = len(organ_header(Tensor(content[4:4 + int.from_bytes(content[:4], "little")],
+                                             t.ne, t.type, 0)))
+            assert content[header:] == model.data(t), name
+
+
+def main():
+    edits = Edits(*sys.argv[1:4])
+    if sys.argv[4] == "--check":
+        edits.check()
+        edits.save()
+        return
+    random.seed(int(sys.argv[4]))
+    for i in range(int(sys.argv[5])):
+        try:
+            edits.step()
+        except (ConnectionError, OSError) as error:
+            print(f"after {i} edits: {error}")
+            sys.exit(3)
+        if i % 50 == 49:
+            edits.check()
+    edits.check()
+
+
+if __name__ == "__main__":
+    main()
