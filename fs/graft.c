@@ -14,6 +14,38 @@
 #include <string.h>
 #include <unistd.h>
 
+#define COMPARE_CHUNK ((size_t)1 << 20)
+
+/* Are the organ's bytes those that the base has in the slot? Most that are not differ early. */
+static bool is_bases(const struct filling *filling, const struct source *source)
+{
+	const struct model *model = filling->model;
+	const struct gguf_tensor *t = &model->gguf->tensors[filling->tensor];
+	const struct organ *organ = &filling->organ;
+	char *bytes;
+	bool same = true;
+
+	if (filling->is_new || filling->tensor >= model->gguf->n_tensors ||
+	    organ->type != t->type || organ->dims != t->dims || organ->data_size != t->size ||
+	    memcmp(organ->ne, t->ne, sizeof(t->ne)) != 0 || organ->name_length != t->name_length ||
+	    memcmp(organ->name, t->name, t->name_length) != 0)
+		return false;
+	bytes = malloc(2 * COMPARE_CHUNK);
+	for (uint64_t at = 0; bytes && same && at < t->size;) {
+		const uint64_t left = t->size - at;
+		const size_t n = left < COMPARE_CHUNK ? (size_t)left : COMPARE_CHUNK;
+
+		same = backing_read(model->base, bytes, n, t->offset + at) == 0 &&
+		       source->read_at(source->context, bytes + COMPARE_CHUNK, n,
+				       organ->header_size + at) == 0 &&
+		       memcmp(bytes, bytes + COMPARE_CHUNK, n) == 0;
+		at += n;
+	}
+	same = same && bytes;
+	free(bytes);
+	return same;
+}
+
 static int check_organ(void *context, const struct source *source)
 {
 	struct filling *filling = context;
@@ -21,6 +53,8 @@ static int check_organ(void *context, const struct source *source)
 
 	if (rc == 0)
 		rc = filling_check(filling);
+	if (rc == 0)
+		filling->is_base = filling->may_be_base && is_bases(filling, source);
 	/* A file that is no organ is an invalid argument to whoever closed it. */
 	return rc == -EBADMSG ? -EINVAL : rc;
 }
@@ -101,6 +135,30 @@ static struct content *publish(struct filling *filling, int fd)
 	return NULL;
 }
 
+/* The slot holds its own tensor of the base again. */
+static int restore(struct filling *filling)
+{
+	const int rc = layer_forget(filling->model->layer, filling->klass, filling->name);
+
+	if (rc == 0)
+		slots_put(filling->model->slots, filling->tensor, NULL);
+	return rc;
+}
+
+/* What was staged is what the base has: that is no graft, and ends one. */
+static struct view *keep_base(struct filling *filling, unsigned number)
+{
+	struct view *view = NULL;
+	const int rc = restore(filling);
+
+	if (rc == 0) {
+		layer_unstage(filling->model->layer, number);
+		view = files_organ(filling->model, filling->tensor, NULL);
+	}
+	errno = rc < 0 ? -rc : ENOMEM;
+	return view;
+}
+
 static struct view *keep_organ(void *context, unsigned number)
 {
 	struct filling *filling = context;
@@ -110,6 +168,11 @@ static struct view *keep_organ(void *context, unsigned number)
 	int fd;
 
 	pthread_mutex_lock(&model->commit);
+	if (filling->is_base) {
+		view = keep_base(filling, number);
+		pthread_mutex_unlock(&model->commit);
+		return view;
+	}
 	/* Somebody may have added the slot meanwhile. */
 	filling_find(filling);
 	fd = layer_keep(model->layer, number, filling->klass, filling->name);
@@ -139,6 +202,17 @@ static int refuse(struct filling *filling, int rc)
 	return rc;
 }
 
+/* A time that was set, and is not the base's, is worth keeping: rsync would copy the file again and
+ * again. */
+static bool has_own_time(const struct model *model, struct stage *stage)
+{
+	const struct timespec mtime = stage_mtime(stage);
+	const struct timespec base = backing_stat(model->base)->st_mtim;
+
+	return stage_has_mtime(stage) &&
+	       (mtime.tv_sec != base.tv_sec || mtime.tv_nsec != base.tv_nsec);
+}
+
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
@@ -149,6 +223,7 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 	int rc;
 
 	filling_find(&filling);
+	filling.may_be_base = !has_own_time(model, stage);
 	rc = stage_commit(stage, &commit);
 	free((char *)filling.organ.name);
 	return rc < 0 ? refuse(&filling, rc) : 0;
@@ -225,16 +300,6 @@ static int refer(struct filling *filling, const struct gguf_tensor *tensor)
 		return rc;
 	}
 	return filling_put(filling, content);
-}
-
-/* The slot holds its own tensor of the base again. */
-static int restore(struct filling *filling)
-{
-	const int rc = layer_forget(filling->model->layer, filling->klass, filling->name);
-
-	if (rc == 0)
-		slots_put(filling->model->slots, filling->tensor, NULL);
-	return rc;
 }
 
 /* The slot holds the organ file that is already another's. */

@@ -14,6 +14,8 @@ struct filling {
 	const char *name;
 	bool any_shape;
 	bool is_new;		    /* there is no such slot yet */
+	bool may_be_base;	    /* and then it is no graft */
+	bool is_base;		    /* what is staged is what the base has, byte for byte */
 	uint32_t tensor;	    /* else its number */
 	struct organ organ;	    /* what is to fill it; its name is ours until it is a content */
 	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */

@@ -108,6 +108,14 @@ static struct node *base_node(const struct nodes *nodes, uint64_t ino)
 	} else if (inode_is_base_theta(nodes->model, ino)) {
 		node->kind = NODE_THETA;
 		node->index = (uint32_t)(ino - INODE_THETA);
+	} else if (ino == INODE_BASE) {
+		node->kind = NODE_BASE;
+	} else if (inode_is_base_class(ino)) {
+		node->kind = NODE_BASE_CLASS;
+		node->index = (uint32_t)(ino - INODE_BASE - 1);
+	} else if (inode_is_in_base(nodes->model, ino)) {
+		node->kind = NODE_BASE_ORGAN;
+		node->index = (uint32_t)(ino - INODE_OF_BASE);
 	} else {
 		free(node);
 		node = NULL;

@@ -67,6 +67,12 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.removexattr = op_removexattr,
 };
 
+bool ops_is_directory(const struct node *node)
+{
+	return node->kind == NODE_ROOT || node->kind == NODE_CLASS || node->kind == NODE_BASE ||
+	       node->kind == NODE_BASE_CLASS;
+}
+
 bool ops_is_theta(const struct node *node)
 {
 	return node->kind == NODE_THETA ||
@@ -86,6 +92,7 @@ static uint64_t size_of(struct fs *fs, struct node *node)
 {
 	switch (node->kind) {
 	case NODE_ORGAN:
+	case NODE_BASE_ORGAN:
 		return files_organ_size(fs->model, node->index, node->content);
 	case NODE_STAGE:
 	case NODE_SCRATCH:
@@ -96,6 +103,8 @@ static uint64_t size_of(struct fs *fs, struct node *node)
 		return view_size(node->view);
 	case NODE_ROOT:
 	case NODE_CLASS:
+	case NODE_BASE:
+	case NODE_BASE_CLASS:
 		break;
 	}
 	return 0;
@@ -103,8 +112,10 @@ static uint64_t size_of(struct fs *fs, struct node *node)
 
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
-	const bool directory = node->kind == NODE_ROOT || node->kind == NODE_CLASS;
-	const mode_t mode = directory		    ? S_IFDIR | 0777
+	const bool directory = ops_is_directory(node);
+	const bool in_base = node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS;
+	const mode_t mode = in_base		    ? S_IFDIR | 0555
+			    : directory		    ? S_IFDIR | 0777
 			    : is_writable(fs, node) ? S_IFREG | 0666
 						    : S_IFREG | 0444;
 	const uint64_t size = size_of(fs, node);
@@ -117,8 +128,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;
 	attr->st_blksize = 4096;
-	/* The bytes of model.gguf are the organs' once more. */
-	if (!(node->kind == NODE_GENERATED && node->index == GENERATED_MODEL))
+	/* The bytes of model.gguf and .base are the organs' once more. */
+	if (node->kind != NODE_BASE_ORGAN &&
+	    !(node->kind == NODE_GENERATED && node->index == GENERATED_MODEL))
 		attr->st_blocks = (blkcnt_t)((size + 511) / 512);
 	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
@@ -135,6 +147,8 @@ static struct node *find_in_root(struct fs *fs, const char *name, int *rc)
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(fs, klass))
 			return nodes_get(fs->nodes, INODE_CLASS + (uint64_t)klass);
+	if (strcmp(name, ".base") == 0)
+		return nodes_get(fs->nodes, INODE_BASE);
 	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
 		if (strcmp(name, generated_name(kind)) == 0)
 			return generated_node(fs->generated, kind, rc);
@@ -176,6 +190,27 @@ static struct node *find_in_class(struct fs *fs, enum organ_class klass, const c
 	return slot;
 }
 
+/* In .base there are the classes, and in these what the base has. */
+static struct node *find_in_base(struct fs *fs, const struct node *directory, const char *name)
+{
+	const char *ending = strrchr(name, '.');
+	uint32_t tensor;
+
+	if (directory->kind == NODE_BASE) {
+		for (enum organ_class klass = 0; klass < CLASSES; klass++)
+			if (strcmp(name, class_name(klass)) == 0 && is_listed_class(fs, klass))
+				return nodes_get(fs->nodes, INODE_BASE + 1 + (uint64_t)klass);
+		return NULL;
+	}
+	if (!ending ||
+	    !model_find(fs->model, directory->index, name, (size_t)(ending - name), &tensor) ||
+	    tensor >= fs->model->gguf->n_tensors)
+		return NULL;
+	if (strcmp(ending, ".bin") == 0)
+		return nodes_get(fs->nodes, INODE_OF_BASE + tensor);
+	return strcmp(ending, ".theta") == 0 ? nodes_get(fs->nodes, INODE_THETA + tensor) : NULL;
+}
+
 size_t ops_slot_name(const char *name)
 {
 	const size_t n = strlen(name);
@@ -190,12 +225,14 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 		return find_in_root(fs, name, rc);
 	if (directory->kind == NODE_CLASS)
 		return find_in_class(fs, directory->index, name, rc);
+	if (directory->kind == NODE_BASE || directory->kind == NODE_BASE_CLASS)
+		return find_in_base(fs, directory, name);
 	return NULL;
 }
 
 double ops_entry_timeout(const struct fs *fs, const struct node *node)
 {
-	if (node->kind == NODE_ROOT || node->kind == NODE_CLASS)
+	if (ops_is_directory(node) || node->kind == NODE_BASE_ORGAN)
 		return FOREVER;
 	/* The log goes on in a read-only mount too. */
 	if (!fs->options->read_only ||

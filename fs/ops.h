@@ -32,6 +32,8 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr);
  * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. This makes it. */
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc);
 
+bool ops_is_directory(const struct node *node);
+
 /* Does the node show θ and nothing else? What is written to it is dropped. */
 bool ops_is_theta(const struct node *node);
 

@@ -119,6 +119,31 @@ static bool list_class(struct fs *fs, enum organ_class klass, uint64_t *place, s
 	}
 }
 
+/* In .base the classes, in these what the base has. */
+static bool list_base(struct fs *fs, const struct node *directory, uint64_t place,
+		      struct listed *entry)
+{
+	struct listed in_root = { .known = false };
+	uint32_t tensor;
+
+	if (directory->kind == NODE_BASE) {
+		if (!list_root(fs, place, &in_root) || in_root.type != S_IFDIR)
+			return false;
+		*entry = in_root;
+		entry->ino += INODE_BASE + 1 - INODE_CLASS;
+		return true;
+	}
+	if (place / 2 > UINT32_MAX ||
+	    !model_member(fs->model, directory->index, (uint32_t)(place / 2), &tensor) ||
+	    tensor >= fs->model->gguf->n_tensors)
+		return false;
+	snprintf(entry->name, sizeof(entry->name), "%s.%s", fs->model->places[tensor].name,
+		 place % 2 ? "theta" : "bin");
+	entry->ino = (place % 2 ? INODE_THETA : INODE_OF_BASE) + tensor;
+	entry->type = S_IFREG;
+	return true;
+}
+
 /* The entry at that place or the next one after it; then *place moves on to it. */
 static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *place,
 		       struct listed *entry)
@@ -136,6 +161,8 @@ static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *pl
 	after = *place - 2;
 	if (directory->kind == NODE_ROOT)
 		return list_root(fs, after, entry);
+	if (directory->kind == NODE_BASE || directory->kind == NODE_BASE_CLASS)
+		return list_base(fs, directory, after, entry);
 	found = directory->kind == NODE_CLASS && list_class(fs, directory->index, &after, entry);
 	*place = after + 2;
 	return found;

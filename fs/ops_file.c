@@ -18,7 +18,7 @@ static struct view *content_of(struct fs *fs, struct node *node)
 {
 	const struct subject subject = { node->index, node->content };
 
-	if (node->kind == NODE_ORGAN)
+	if (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN)
 		return files_organ(fs->model, node->index, node->content);
 	if (node->kind == NODE_THETA)
 		return theta_file(fs->readings, &subject);
@@ -36,7 +36,7 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 {
 	struct fs *fs = fs_of(req);
 
-	if (node->kind == NODE_ROOT || node->kind == NODE_CLASS)
+	if (ops_is_directory(node))
 		return -EISDIR;
 	if (node->kind == NODE_SCRATCH) {
 		fi->direct_io = 1;
@@ -63,7 +63,8 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		writers_expect(fs->writers, fuse_req_ctx(req)->pid, node->index);
 		return -ESTALE;
 	}
-	if (!ops_is_theta(node) && node->index != GENERATED_ASSEMBLE)
+	if (!ops_is_theta(node) &&
+	    !(node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE))
 		return -EACCES;
 	fi->direct_io = 1;
 	return 0;

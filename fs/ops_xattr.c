@@ -109,7 +109,7 @@ static int find_value(struct fs *fs, const struct node *node, const char *name, 
 {
 	if (node->kind == NODE_ROOT && strcmp(name, PREFIX "measured") == 0)
 		return snprintf(text, n, "%" PRIu64, readings_count(fs->readings));
-	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE)
+	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN)
 		return -ENODATA;
 	for (size_t i = 0; i < ATTRIBUTES; i++)
 		if (strcmp(name, attributes[i].name) == 0)
@@ -167,7 +167,8 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 		return;
 	}
 	node = nodes_get(fs->nodes, ino);
-	if (node && node->kind == NODE_ORGAN && theta_is_figure(name + strlen(PREFIX))) {
+	if (node && (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN) &&
+	    theta_is_figure(name + strlen(PREFIX))) {
 		get_figure(req, node, name + strlen(PREFIX), size);
 		return;
 	}

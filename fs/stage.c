@@ -241,6 +241,16 @@ void stage_set_mtime(struct stage *stage, const struct timespec *mtime)
 	pthread_mutex_unlock(&stage->shown);
 }
 
+bool stage_has_mtime(struct stage *stage)
+{
+	bool has;
+
+	pthread_mutex_lock(&stage->shown);
+	has = stage->has_mtime;
+	pthread_mutex_unlock(&stage->shown);
+	return has;
+}
+
 struct timespec stage_mtime(struct stage *stage)
 {
 	struct timespec mtime;

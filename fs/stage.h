@@ -32,6 +32,7 @@ uint64_t stage_size(struct stage *stage);
 
 /* The modification time it will have, whatever is written to it from now on. */
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime);
+bool stage_has_mtime(struct stage *stage);
 struct timespec stage_mtime(struct stage *stage);
 
 /* Was it written to since it was made or last put in force? Emptying alone is not writing: shells

@@ -10,11 +10,12 @@ for model in "$TMP"/hostile/*.gguf; do
 	same "$MNT/model.gguf" "$model"
 	"$GGUF" check-mount "$model" "$MNT"
 	"$GGUF" check-manifest "$model" "$MNT"
-	# Each slot can be filled, and with its own content nothing changes.
+	# Each slot can be filled, and with its own content, of another time, nothing changes.
 	find "$MNT" -name '*.bin' >"$TMP/files"
 	while IFS= read -r file; do
 		cp "$file" "$TMP/organ"
-		cp "$TMP/organ" "$file"
+		touch -d 2001-01-01 "$TMP/organ"
+		cp -p "$TMP/organ" "$file"
 	done <"$TMP/files"
 	same "$MNT/model.gguf" "$model"
 	equal "$(wc -l <"$MNT/.grafts")" "$(wc -l <"$TMP/files")" 'lines in .grafts'

@@ -12,8 +12,8 @@ slot=$MNT/organs/blk_1_ffn_up.bin
 mount_model "$base"
 cp "$slot" "$TMP/first.bin"
 cp "$TMP/small.bin" "$slot" # also opens the layer
-cp "$TMP/first.bin" "$slot"
-before=$(descriptors)
+cp "$TMP/first.bin" "$slot" # what the base has is no graft
+before=$(($(descriptors) + 1)) # at the end there is one
 
 # Whole copies by name, compared with every version there can be.
 copier() {
