@@ -213,6 +213,24 @@ static bool has_own_time(const struct model *model, struct stage *stage)
 	       (mtime.tv_sec != base.tv_sec || mtime.tv_nsec != base.tv_nsec);
 }
 
+/* What was copied whole from a slot of this model is shared with it. -ESTALE: it was not, or it is
+ * not there any more, or it has a time of its own. */
+static int fill_from_origin(struct filling *filling, struct stage *stage)
+{
+	struct content *content;
+	uint32_t from;
+	int rc = -ESTALE;
+
+	if (!stage_origin(stage, &from, &content))
+		return rc;
+	if (!has_own_time(filling->model, stage))
+		rc = graft_fill_from(filling, from, content);
+	if (rc == 0)
+		stage_settle(stage);
+	content_unref(content);
+	return rc;
+}
+
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
@@ -222,10 +240,14 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 	const struct stage_commit commit = { check_organ, keep_organ, &filling };
 	int rc;
 
-	filling_find(&filling);
-	filling.may_be_base = !has_own_time(model, stage);
-	rc = stage_commit(stage, &commit);
-	free((char *)filling.organ.name);
+	rc = fill_from_origin(&filling, stage);
+	if (rc == -ESTALE) {
+		filling.organ = (struct organ){ 0 };
+		filling_find(&filling);
+		filling.may_be_base = !has_own_time(model, stage);
+		rc = stage_commit(stage, &commit);
+		free((char *)filling.organ.name);
+	}
 	return rc < 0 ? refuse(&filling, rc) : 0;
 }
 
@@ -357,6 +379,37 @@ static int note_move(struct model *model, uint32_t from, const struct filling *t
 	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", class_name(place->klass), place->name,
 		 class_name(to->klass), to->name);
 	return layer_note(model->layer, text);
+}
+
+/* With the commit lock held: is that content still what the layer has for the slot? */
+static bool is_current(struct model *model, uint32_t slot, const struct content *content)
+{
+	struct content *now;
+	bool current;
+
+	if (!content || content->kind != CONTENT_COPY)
+		return true;
+	now = slots_get(model->slots, slot);
+	current = now == content;
+	content_unref(now);
+	return current;
+}
+
+int graft_fill_from(struct filling *filling, uint32_t from, const struct content *content)
+{
+	struct model *model = filling->model;
+	int rc = -ESTALE;
+
+	pthread_mutex_lock(&model->commit);
+	filling_find(filling);
+	if (is_current(model, from, content)) {
+		rc = 0;
+		/* A copy onto itself changes nothing. */
+		if (filling->is_new || filling->tensor != from || !content)
+			rc = link_slot(filling, from, content);
+	}
+	pthread_mutex_unlock(&model->commit);
+	return rc;
 }
 
 static int link_and(struct model *model, uint32_t from, enum organ_class klass, const char *name,

@@ -32,4 +32,8 @@ int filling_check(struct filling *filling);
 /* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
 int filling_put(struct filling *filling, struct content *content);
 
+/* Fill the slot with what another one holds, with that content, NULL for the base's. -ESTALE: it
+ * does not any more. The organ's name is borrowed afterwards. */
+int graft_fill_from(struct filling *filling, uint32_t from, const struct content *content);
+
 #endif

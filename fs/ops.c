@@ -48,6 +48,7 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.create = op_create,
 	.read = op_read,
 	.release = op_release,
+	.copy_file_range = op_copy_file_range,
 
 	.write = op_write,
 	.flush = op_flush,

@@ -73,6 +73,9 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 /* ops_file.c */
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
+void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
+			fuse_ino_t ino_out, off_t offset_out, struct fuse_file_info *fi_out,
+			size_t size, int flags);
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
 /* ops_write.c */

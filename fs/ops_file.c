@@ -171,6 +171,39 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	buffers_put(fs->buffers, buffer);
 }
 
+/* One answer tells of no more. */
+#define COPY_MOST ((uint64_t)UINT32_MAX & ~(uint64_t)4095)
+
+/* A whole organ of this mount is taken by the stage without a copy; anything else the kernel copies
+ * by reading and writing. */
+void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
+			fuse_ino_t ino_out, off_t offset_out, struct fuse_file_info *fi_out,
+			size_t size, int flags)
+{
+	struct handle *from = handle_of(fi), *to = handle_of(fi_out);
+	const struct node *node = from->node;
+	uint64_t left = 0;
+
+	(void)ino;
+	(void)ino_out;
+	(void)flags;
+	if (!to->node->stage || offset != offset_out ||
+	    (node->kind != NODE_ORGAN && node->kind != NODE_BASE_ORGAN)) {
+		fuse_reply_err(req, EOPNOTSUPP);
+		return;
+	}
+	if ((uint64_t)offset < view_size(from->view))
+		left = view_size(from->view) - (uint64_t)offset;
+	if (left > COPY_MOST)
+		left = COPY_MOST;
+	if (offset == 0 && left && size >= view_size(from->view))
+		stage_adopt(to->node->stage, from->view, node->index, node->content);
+	if (left && !stage_adopted(to->node->stage, from->view))
+		fuse_reply_err(req, EOPNOTSUPP);
+	else
+		fuse_reply_write(req, size < left ? size : (size_t)left);
+}
+
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);

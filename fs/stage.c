@@ -28,7 +28,10 @@ struct stage {
 	uint64_t size;
 	bool written;
 	bool unflushed; /* written to since the last commit was tried */
-	int failed;	/* a write did not go through: what is staged is not what was meant */
+	bool adopted;	/* content was taken whole from somewhere, as the next two say */
+	uint32_t origin_slot;
+	struct content *origin;
+	int failed; /* a write did not go through: what is staged is not what was meant */
 };
 
 static uint64_t content_size(const struct stage *stage)
@@ -64,8 +67,16 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 	return stage;
 }
 
+static void forget_origin(struct stage *stage)
+{
+	content_unref(stage->origin);
+	stage->origin = NULL;
+	stage->adopted = false;
+}
+
 static void discard(struct stage *stage)
 {
+	forget_origin(stage);
 	view_unref(stage->content);
 	stage->content = NULL;
 	if (stage->fd >= 0) {
@@ -150,10 +161,59 @@ static int open_file(struct stage *stage, uint64_t keep)
 	}
 	view_unref(stage->content);
 	stage->content = NULL;
+	forget_origin(stage);
 	stage->fd = fd;
 	stage->number = number;
 	stage->size = keep;
 	return 0;
+}
+
+bool stage_adopt(struct stage *stage, struct view *view, uint32_t slot, struct content *content)
+{
+	bool empty;
+
+	pthread_mutex_lock(&stage->lock);
+	empty = stage->fd < 0 && !stage->failed && content_size(stage) == 0;
+	if (empty) {
+		discard(stage);
+		stage->content = view_ref(view);
+		stage->adopted = true;
+		stage->origin_slot = slot;
+		stage->origin = content ? content_ref(content) : NULL;
+		stage->written = stage->unflushed = true;
+	}
+	show(stage);
+	pthread_mutex_unlock(&stage->lock);
+	return empty;
+}
+
+bool stage_adopted(struct stage *stage, const struct view *view)
+{
+	bool adopted;
+
+	pthread_mutex_lock(&stage->lock);
+	adopted = stage->adopted && stage->content == view;
+	pthread_mutex_unlock(&stage->lock);
+	return adopted;
+}
+
+bool stage_origin(struct stage *stage, uint32_t *slot, struct content **content)
+{
+	bool adopted;
+
+	pthread_mutex_lock(&stage->lock);
+	adopted = stage->adopted;
+	*slot = stage->origin_slot;
+	*content = adopted && stage->origin ? content_ref(stage->origin) : NULL;
+	pthread_mutex_unlock(&stage->lock);
+	return adopted;
+}
+
+void stage_settle(struct stage *stage)
+{
+	pthread_mutex_lock(&stage->lock);
+	stage->written = stage->unflushed = false;
+	pthread_mutex_unlock(&stage->lock);
 }
 
 int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset)

@@ -7,6 +7,7 @@
 #define FS_STAGE_H
 
 #include "fs/layer.h"
+#include "fs/slots.h"
 #include "fs/view.h"
 
 #include <stdbool.h>
@@ -29,6 +30,22 @@ ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset);
 int stage_truncate(struct stage *stage, uint64_t size);
 int stage_sync(struct stage *stage);
 uint64_t stage_size(struct stage *stage);
+
+/* Take view, of which the stage takes a reference, as the whole content: that of the organ in a
+ * slot with that content of the slot, NULL for the base's, of which it takes a reference too.
+ * Nothing is copied before somebody writes to it. False: there is something in the stage
+ * already. */
+bool stage_adopt(struct stage *stage, struct view *view, uint32_t slot, struct content *content);
+
+/* Is view, and nothing else, what the stage took? */
+bool stage_adopted(struct stage *stage, const struct view *view);
+
+/* Where the content came from, if it was taken whole and not written to since. *content is to be
+ * released. */
+bool stage_origin(struct stage *stage, uint32_t *slot, struct content **content);
+
+/* It was put in force by its origin. */
+void stage_settle(struct stage *stage);
 
 /* The modification time it will have, whatever is written to it from now on. */
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime);
