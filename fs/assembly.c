@@ -167,7 +167,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	const double start = seconds_now();
 	struct error err = { 0 };
 	char name[PATH_MAX];
-	struct view *view = files_model(assembly->model, snapshot, &err);
+	struct view *view = files_model(assembly->model, snapshot, true, &err);
 	int rc = view ? 0 : -err.code;
 
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");

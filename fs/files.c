@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* files.c - see files.h. */
 #include "fs/files.h"
+#include "fs/follow.h"
 #include "gguf/layout.h"
 
 #include <errno.h>
@@ -76,12 +77,14 @@ static struct view *view_of_layout(struct layout *layout, struct model *model,
 	return view;
 }
 
-struct view *files_model(struct model *model, const struct snapshot *snapshot, struct error *err)
+struct view *files_model(struct model *model, const struct snapshot *snapshot, bool strict,
+			 struct error *err)
 {
 	struct layout_slot *slots = calloc(snapshot->n + 1u, sizeof(*slots));
 	struct organ *organs =
 		calloc(snapshot->n + 1u, sizeof(*organs)); /* under their slot's name */
 	struct view *view = NULL;
+	struct follow follow = { .owned = NULL };
 	struct layout layout;
 	int rc;
 
@@ -104,7 +107,10 @@ struct view *files_model(struct model *model, const struct snapshot *snapshot, s
 			organs[i].name_length = model->places[i].tensor_length;
 		}
 	}
-	rc = layout_build(model->gguf, slots, snapshot->n, &layout, err);
+	rc = model->follow ? follow_blocks(model, snapshot, &follow, err) : 0;
+	if (rc == 0 || !strict)
+		rc = layout_build(model->gguf, slots, snapshot->n, &follow.values, &layout, err);
+	follow_release(&follow);
 	free(slots);
 	free(organs);
 	if (rc == 0) {

@@ -14,7 +14,10 @@ struct view *files_organ(struct model *model, uint32_t tensor, const struct cont
 uint64_t files_organ_size(const struct model *model, uint32_t tensor,
 			  const struct content *content);
 
-/* The assembled model with the slots of that snapshot. NULL with err set: as layout_build(). */
-struct view *files_model(struct model *model, const struct snapshot *snapshot, struct error *err);
+/* The assembled model with the slots of that snapshot; where its blocks have gaps, with the
+ * metadata of the base, or if strict not at all. NULL with err set: as layout_build() and
+ * follow_blocks(). */
+struct view *files_model(struct model *model, const struct snapshot *snapshot, bool strict,
+			 struct error *err);
 
 #endif

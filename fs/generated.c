@@ -106,7 +106,7 @@ static struct view *view_of_slots(struct generated *generated, enum generated_ki
 	if (kind == GENERATED_MANIFEST)
 		view = manifest_view(generated->model, generated->readings, &snapshot, err);
 	else if (kind == GENERATED_MODEL)
-		view = files_model(generated->model, &snapshot, err);
+		view = files_model(generated->model, &snapshot, false, err);
 	else if (kind == GENERATED_GRAFTS)
 		view = texts_grafts(generated->model, &snapshot, err);
 	else

@@ -27,6 +27,7 @@
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
  *	card report picture picture_* chart	.theta and theta.svg of a model
+ *	follow		metadata that follows the blocks that are there
  *	files manifest json texts	what the other files of the mount contain
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files

@@ -209,6 +209,7 @@ struct model *model_open(const struct options *options, struct log *log, struct 
 	atomic_init(&model->next_ino, 0);
 	model->log = log;
 	model->any_shape = options->any_shape;
+	model->follow = !options->keep_blocks;
 	model->base = backing_open(options->model, err);
 	if (!model->base)
 		goto fail;

@@ -33,7 +33,7 @@ struct model {
 	struct organ_place
 		*places; /* one a slot; those of slots that somebody knows never change */
 	struct log *log;
-	bool any_shape;
+	bool any_shape, follow;
 
 	pthread_mutex_t names; /* protects what follows, up to slots */
 	struct members {

@@ -18,7 +18,7 @@
 /* What fuse_opt fills in. */
 struct parsed {
 	struct options *options;
-	char *output, *shape, *uid, *gid, *umask, *threads, *samples;
+	char *output, *shape, *blocks, *uid, *gid, *umask, *threads, *samples;
 	int help, version, foreground, read_only, no_assembly, allow_other;
 	int files;  /* arguments that are no options */
 	char *last; /* of these */
@@ -49,6 +49,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("allow_other", allow_other),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "shape=%s", offsetof(struct parsed, shape), 0 },
+	{ "blocks=%s", offsetof(struct parsed, blocks), 0 },
 	{ "uid=%s", offsetof(struct parsed, uid), 0 },
 	{ "gid=%s", offsetof(struct parsed, gid), 0 },
 	{ "umask=%s", offsetof(struct parsed, umask), 0 },
@@ -210,6 +211,12 @@ static int check(const struct parsed *parsed)
 			parsed->shape);
 		return -1;
 	}
+	if (parsed->blocks && strcmp(parsed->blocks, "follow") != 0 &&
+	    strcmp(parsed->blocks, "keep") != 0) {
+		fprintf(stderr, "organfs: blocks=%s is not known; there are follow and keep\n",
+			parsed->blocks);
+		return -1;
+	}
 	if (parsed->output && parsed->output[0] == '\0') {
 		fprintf(stderr, "organfs: output= needs a file name\n");
 		return -1;
@@ -228,6 +235,7 @@ static int fill(const struct parsed *parsed)
 	options->no_assembly = parsed->no_assembly;
 	options->allow_other = parsed->allow_other;
 	options->any_shape = parsed->shape != NULL;
+	options->keep_blocks = parsed->blocks && strcmp(parsed->blocks, "keep") == 0;
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
 	return parsed->output && !options->output ? -1 : 0;
 }
@@ -249,6 +257,7 @@ int options_parse(struct options *options, int argc, char **argv)
 	fuse_opt_free_args(&args);
 	free(parsed.output);
 	free(parsed.shape);
+	free(parsed.blocks);
 	free(parsed.uid);
 	free(parsed.gid);
 	free(parsed.umask);
@@ -281,6 +290,7 @@ const char *options_help(void)
 	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL)\n"
 	       "  -o noassemble   write nothing at unmount; the next mount has the grafts again\n"
 	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
+	       "  -o blocks=keep  do not let block_count follow the blocks that are there\n"
 	       "  -o samples=N    values of a tensor that theta is measured from (100000), or all\n"
 	       "  -o threads=N    threads that answer requests (one per processor, at least 4)\n"
 	       "  -o uid=N, -o gid=N, -o umask=N    owner (the mounting user), mode mask (022)\n"

@@ -9,7 +9,7 @@
 
 struct options {
 	bool foreground, help, version;
-	bool read_only, no_assembly, any_shape, allow_other;
+	bool read_only, no_assembly, any_shape, keep_blocks, allow_other;
 	char *model, *mountpoint; /* as given */
 	char *output;		  /* absolute; NULL: beside the base */
 	uid_t uid;

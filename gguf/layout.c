@@ -10,6 +10,7 @@ struct plan {
 	const struct gguf *base;
 	const struct layout_slot *slots;
 	struct layout *layout;
+	const struct layout_values *values;
 	uint32_t *order; /* slots that hold something, as their infos stand in the file */
 	uint32_t n;	 /* of these */
 };
@@ -113,14 +114,36 @@ static uint8_t *store_length(const struct plan *plan, uint8_t *bytes, uint64_t v
 				       : store_u32(bytes, (uint32_t)value);
 }
 
-/* Write the number of tensors, then all their infos, into the layout's header. offsets: of the
- * data, by place in the order. */
+/* Bytes of a replaced value with, for an array, its count. */
+static size_t value_size(const struct plan *plan, const struct layout_value *value)
+{
+	const bool array = plan->base->kv[value->kv].type == KV_ARRAY;
+
+	return (array ? count_width(plan) : 0) + value->length;
+}
+
+static uint8_t *store_values(const struct plan *plan, uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < plan->values->n; i++) {
+		const struct layout_value *value = &plan->values->values[i];
+
+		if (plan->base->kv[value->kv].type == KV_ARRAY)
+			bytes = store_length(plan, bytes, value->count);
+		bytes = store_bytes(bytes, value->bytes, value->length);
+	}
+	return bytes;
+}
+
+/* Write the number of tensors, the replaced values, then all infos, into the layout's header.
+ * offsets: of the data, by place in the order. */
 static int write_infos(struct plan *plan, const uint64_t *offsets, struct error *err)
 {
 	struct layout *layout = plan->layout;
 	uint8_t *bytes;
 
 	layout->header_size = count_width(plan);
+	for (uint32_t i = 0; i < plan->values->n; i++)
+		layout->header_size += value_size(plan, &plan->values->values[i]);
 	for (uint32_t i = 0; i < plan->n; i++) {
 		const struct organ organ = slot_content(plan, plan->order[i]);
 
@@ -129,7 +152,7 @@ static int write_infos(struct plan *plan, const uint64_t *offsets, struct error 
 	layout->header = malloc(layout->header_size);
 	if (!layout->header)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	bytes = store_length(plan, layout->header, plan->n);
+	bytes = store_values(plan, store_length(plan, layout->header, plan->n));
 	for (uint32_t i = 0; i < plan->n; i++) {
 		const struct organ organ = slot_content(plan, plan->order[i]);
 
@@ -147,21 +170,31 @@ static int write_infos(struct plan *plan, const uint64_t *offsets, struct error 
 /* In every version the number of tensors follows magic and version. */
 #define COUNT_OFFSET 8
 
-/* The base's header with the infos of write_infos(), and their number where it has changed. */
+/* The base's header with what write_infos() has, in the place of what was there. */
 static void add_header(struct plan *plan)
 {
 	const struct gguf *base = plan->base;
 	const size_t width = count_width(plan);
+	uint64_t at = 0, from = width;
 
-	if (plan->n == base->n_tensors) {
-		add_piece(plan, PIECE_BASE, 0, 0, base->infos_offset);
-	} else {
+	if (plan->n != base->n_tensors) {
 		add_piece(plan, PIECE_BASE, 0, 0, COUNT_OFFSET);
 		add_piece(plan, PIECE_HEADER, 0, 0, width);
-		add_piece(plan, PIECE_BASE, 0, COUNT_OFFSET + width,
-			  base->infos_offset - COUNT_OFFSET - width);
+		at = COUNT_OFFSET + width;
 	}
-	add_piece(plan, PIECE_HEADER, 0, width, plan->layout->header_size - width);
+	for (uint32_t i = 0; i < plan->values->n; i++) {
+		const struct layout_value *value = &plan->values->values[i];
+		const struct kv *kv = &base->kv[value->kv];
+		const uint64_t start = kv->offset - (kv->type == KV_ARRAY ? width : 0);
+		const size_t size = value_size(plan, value);
+
+		add_piece(plan, PIECE_BASE, 0, at, start - at);
+		add_piece(plan, PIECE_HEADER, 0, from, size);
+		from += size;
+		at = kv->offset + kv->length;
+	}
+	add_piece(plan, PIECE_BASE, 0, at, base->infos_offset - at);
+	add_piece(plan, PIECE_HEADER, 0, from, plan->layout->header_size - from);
 }
 
 enum change { CHANGE_NONE, CHANGE_BYTES, CHANGE_INFOS, CHANGE_SIZES };
@@ -292,15 +325,16 @@ static int plan_anew(struct plan *plan, struct error *err)
 
 static int build(struct plan *plan, uint32_t n_slots, struct error *err)
 {
-	const enum change change = find_change(plan, n_slots);
+	const enum change change = plan->values->n ? CHANGE_SIZES : find_change(plan, n_slots);
 
 	if (find_order(plan, n_slots) < 0)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (!axes_fit(plan))
 		return error_set(err, EOVERFLOW, ERROR_NO_OFFSET,
 				 "GGUF version 1 cannot hold an axis of over 2^32 - 1 elements");
-	/* Two pieces a tensor, a beginning of five and an end. */
-	plan->layout->pieces = calloc(2 * (size_t)plan->n + 6, sizeof(struct piece));
+	/* Two pieces a tensor and a value, a beginning of five and an end. */
+	plan->layout->pieces =
+		calloc(2 * ((size_t)plan->n + plan->values->n) + 6, sizeof(struct piece));
 	if (!plan->layout->pieces)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return change == CHANGE_SIZES ? plan_anew(plan, err)
@@ -308,9 +342,12 @@ static int build(struct plan *plan, uint32_t n_slots, struct error *err)
 }
 
 int layout_build(const struct gguf *base, const struct layout_slot *slots, uint32_t n,
-		 struct layout *layout, struct error *err)
+		 const struct layout_values *values, struct layout *layout, struct error *err)
 {
-	struct plan plan = { .base = base, .slots = slots, .layout = layout };
+	static const struct layout_values none;
+	struct plan plan = {
+		.base = base, .slots = slots, .layout = layout, .values = values ? values : &none
+	};
 	int rc;
 
 	*layout = (struct layout){ 0 };

@@ -37,18 +37,33 @@ struct layout_slot {
 	const struct organ *organ; /* FILL_ORGAN: it fits the slot (organ_fits()) */
 };
 
+/* The value of a metadata entry replaced. */
+struct layout_value {
+	uint32_t kv;	/* number of the entry */
+	uint64_t count; /* of an array: its elements; a scalar has 1 */
+	uint8_t *bytes; /* the value's bytes as in the file, of an array without type and count */
+	size_t length;
+};
+
+/* What replaces values, in the order of the entries. */
+struct layout_values {
+	uint32_t n;
+	const struct layout_value *values;
+};
+
 /* Plan the file that base becomes with n slots: first one a tensor in the order of base->tensors,
  * then those that are added, which are organs under the name that the tensor is to have, or
  * nothing. With all slots the base's this is the base, byte for byte. If no tensor goes, comes or
  * changes its size or needs more axes, and no tensors share bytes, every other byte stays where it
  * was. Otherwise the tensors are laid out anew as llama.cpp demands: in the order of their infos,
  * the added ones last in the order of their names, each offset the sum of the padded sizes before
- * it, the last one padded too (ggml gguf.cpp, "has offset %, expected %").
+ * it, the last one padded too (ggml gguf.cpp, "has offset %, expected %"). So they are where values
+ * of metadata are replaced; values may be NULL.
  *
  * Release the result with layout_release(). Errors: EOVERFLOW the file would be too large or
  * version 1 cannot describe it, ENOMEM. */
 int layout_build(const struct gguf *base, const struct layout_slot *slots, uint32_t n,
-		 struct layout *layout, struct error *err);
+		 const struct layout_values *values, struct layout *layout, struct error *err);
 void layout_release(struct layout *layout);
 
 #endif

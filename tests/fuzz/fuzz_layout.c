@@ -136,7 +136,7 @@ static void plan(const struct bench *b)
 	struct error err;
 
 	/* What was chosen is small, so the file cannot be too large. */
-	require(layout_build(b->base, b->slots, b->n, &layout, &err) == 0);
+	require(layout_build(b->base, b->slots, b->n, NULL, &layout, &err) == 0);
 	check_layout(&layout, b->base, b->slots, b->n);
 	require(b->any || layout.n_pieces == 1);
 	if (layout.size <= RENDER_MAX)

@@ -31,7 +31,8 @@ import { createRequire } from "node:module";
 const require = createRequire(process.env.ORGANFS_NPM + "/");
 const { gguf } = await import(require.resolve("@huggingface/gguf"));
 const { metadata, tensorInfos } = await gguf(process.argv[2], { allowLocalFile: true });
-console.log(metadata["general.architecture"], tensorInfos.length);
+console.log(metadata["general.architecture"], tensorInfos.length,
+	    metadata["llama.block_count"]);
 END
 cat >"$TMP/generate.mjs" <<'END'
 import { pathToFileURL } from "node:url";
@@ -46,7 +47,7 @@ console.log(await completion.generateCompletion("In the beginning", options));
 process.exit(0);
 END
 check() {
-	equal "$(node "$TMP/parse.mjs" "$1")" 'llama 57' "the parser about $1"
+	equal "$(node "$TMP/parse.mjs" "$1")" "llama ${2:-57} ${3:-6}" "the parser about $1"
 	node "$TMP/generate.mjs" "$1" >"$TMP/text" || fail "no text from $1"
 	[ "$(wc -c <"$TMP/text")" -gt 20 ] || fail "text from $1: $(cat "$TMP/text")"
 	cat "$TMP/text"
@@ -58,3 +59,29 @@ unmount_and_wait
 unmount_and_wait "$TMP/donor"
 check "$TMP/base.grafted.gguf"
 same "$TMP/text" "$TMP/live"
+
+# By shell alone: the middle blocks twice, and one block less.
+base=$(use scribe-Q4_K_M)
+mount_model -o noassemble "$base"
+for n in 5 4; do
+	for file in "$MNT"/*/blk_${n}_*.bin; do
+		mv "$file" "${file/blk_${n}_/blk_$((n + 2))_}"
+	done
+done
+for n in 2 3; do
+	for file in "$MNT"/*/blk_${n}_*.bin; do
+		ln "$file" "${file/blk_${n}_/blk_$((n + 2))_}"
+	done
+done
+check "$MNT/model.gguf" 75 8
+kill_daemon
+rm -rf "$XDG_STATE_HOME"
+mount_model -o noassemble "$base"
+rm "$MNT"/*/blk_3_*.bin
+for n in 4 5; do
+	for file in "$MNT"/*/blk_${n}_*.bin; do
+		mv "$file" "${file/blk_${n}_/blk_$((n - 1))_}"
+	done
+done
+check "$MNT/model.gguf" 48 5
+kill_daemon

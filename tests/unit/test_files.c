@@ -9,7 +9,7 @@ static struct view *assembled(struct model *model)
 	struct view *view;
 
 	assert_int_equal(slots_snapshot(model->slots, &snapshot), 0);
-	view = files_model(model, &snapshot, NULL);
+	view = files_model(model, &snapshot, true, NULL);
 	snapshot_release(&snapshot);
 	assert_non_null(view);
 	return view;

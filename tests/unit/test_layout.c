@@ -121,7 +121,7 @@ static void assemble(struct bench *b)
 	struct error err = { 0 };
 	uint32_t n = 0;
 
-	if (layout_build(b->base, b->slots, b->n, &b->layout, &err) < 0)
+	if (layout_build(b->base, b->slots, b->n, NULL, &b->layout, &err) < 0)
 		fail_msg("%s", err.text);
 	check_layout(&b->layout, b->base, b->slots, b->n);
 	b->bytes = render_layout(&b->layout, b->file.bytes, (const uint8_t *const *)b->data);
@@ -551,8 +551,8 @@ static void assert_too_large(struct bench *b)
 {
 	struct error err = { 0 };
 
-	assert_refused(layout_build(b->base, b->slots, b->n, &b->layout, &err), &err, EOVERFLOW,
-		       ERROR_NO_OFFSET);
+	assert_refused(layout_build(b->base, b->slots, b->n, NULL, &b->layout, &err), &err,
+		       EOVERFLOW, ERROR_NO_OFFSET);
 	assert_null(b->layout.pieces);
 	assert_null(b->layout.header);
 }
@@ -609,7 +609,7 @@ static void each_failing_allocation_is_reported(void **state)
 			graft(&b, 1, round == 1 ? GGML_I8 : GGML_F16, 1, ne_b);
 		for (uint64_t k = 1;; k++) {
 			allocation_fails(k);
-			rc = layout_build(b.base, b.slots, b.n, &b.layout, &err);
+			rc = layout_build(b.base, b.slots, b.n, NULL, &b.layout, &err);
 			if (!allocation_failed())
 				break;
 			assert_refused(rc, &err, ENOMEM, ERROR_NO_OFFSET);
@@ -668,7 +668,7 @@ static void added_slots_come_last_by_their_names(void **state)
 		free(b.bytes);
 		b.slots[5] = b.slots[4];
 		b.slots[4] = swapped;
-		assert_int_equal(layout_build(b.base, b.slots, b.n, &b.layout, NULL), 0);
+		assert_int_equal(layout_build(b.base, b.slots, b.n, NULL, &b.layout, NULL), 0);
 		b.bytes = render_layout(&b.layout, b.file.bytes, (const uint8_t *const *)b.data);
 		b.read = read_bytes(b.bytes, b.layout.size);
 		assert_string_equal(b.read->tensors[3].name, "blk.10.x");
