@@ -51,10 +51,11 @@ class Edits:
     def path(self, name):
         return os.path.join(self.mount, name)
 
-    def run(self, outcome, *command):
+    def run(self, outcome, target, *command):
         """The command must succeed and have that outcome, or with None fail and change nothing."""
-        between = {n: b for n, b in self.expected.items() if n in (outcome or ()) and
-                   outcome[n] == b}  # a file that is made anew is gone in between
+        # A file that is made anew is gone in between, whatever it was.
+        between = {n: b for n, b in self.expected.items()
+                   if n != target and (outcome or {}).get(n) == b}
         self.save([outcome, between] if outcome is not None else [])
         done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
         if not os.path.ismount(self.mount):
@@ -81,28 +82,29 @@ class Edits:
             now[target] = read(donor)
             how = random.choice((["cp"], ["cp", "--remove-destination"], ["install"],
                                  ["rsync", "--ignore-times"]))
-            self.run(now, *how, donor, self.path(target))
+            self.run(now, target, *how, donor, self.path(target))
         elif kind == "within" and source and source != target:
             now[target] = now[source]
-            self.run(now, "cp", self.path(source), self.path(target))
+            self.run(now, target, "cp", self.path(source), self.path(target))
         elif kind == "link" and source and target not in now:
             now[target] = now[source]
-            self.run(now, "ln", self.path(source), self.path(target))
+            self.run(now, target, "ln", self.path(source), self.path(target))
         elif kind == "move" and source and source != target:
             now[target] = now.pop(source)
-            self.run(now, "mv", self.path(source), self.path(target))
+            self.run(now, target, "mv", self.path(source), self.path(target))
         elif kind == "remove" and source:
             del now[source]
-            self.run(now, "rm", self.path(source))
+            self.run(now, source, "rm", self.path(source))
         elif kind == "junk":
-            self.run(None, "cp", "/etc/hostname", self.path(target))
+            self.run(None, target, "cp", "/etc/hostname", self.path(target))
         elif kind == "in place" and source:
             data = bytearray(now[source])
             at = random.randrange(len(data) - 1000, len(data))
             data[at] ^= 0x55
             now[source] = bytes(data)
             script = 'printf "%b" "$1" | dd of="$2" bs=1 seek="$3" conv=notrunc status=none'
-            self.run(now, "sh", "-c", script, "sh", f"\\0{data[at]:03o}", self.path(source), str(at))
+            self.run(now, source, "sh", "-c", script, "sh", f"\\0{data[at]:03o}", self.path(source),
+                     str(at))
 
     def check(self):
         shown = organs_of(self.mount)
