@@ -19,7 +19,7 @@
 
 struct assembly {
 	struct model *model;
-	const char *output;
+	const char *output, *directory;
 	dev_t mount;	      /* 0: there is none */
 	pthread_mutex_t turn; /* held while one assembly runs */
 	struct progress progress;
@@ -32,7 +32,7 @@ struct assembly {
 	uint64_t generation;
 };
 
-struct assembly *assembly_new(struct model *model, const char *output)
+struct assembly *assembly_new(struct model *model, const char *output, const char *directory)
 {
 	struct assembly *assembly = calloc(1, sizeof(*assembly));
 
@@ -40,6 +40,7 @@ struct assembly *assembly_new(struct model *model, const char *output)
 		return NULL;
 	assembly->model = model;
 	assembly->output = output;
+	assembly->directory = directory;
 	pthread_mutex_init(&assembly->turn, NULL);
 	pthread_mutex_init(&assembly->lock, NULL);
 	snprintf(assembly->last, sizeof(assembly->last),
@@ -125,7 +126,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%d", i);
-		if (snprintf(path, PATH_MAX, "%s/%s.grafted%s.gguf", assembly->model->directory,
+		if (snprintf(path, PATH_MAX, "%s/%s.grafted%s.gguf", assembly->directory,
 			     assembly->model->name, number) >= PATH_MAX)
 			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
 					 "the default name is too long");

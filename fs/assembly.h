@@ -10,8 +10,9 @@
 
 struct assembly; /* any thread may use it */
 
-/* output, which may be NULL, is the option's. Both are borrowed. NULL: out of memory. */
-struct assembly *assembly_new(struct model *model, const char *output);
+/* Where the unmount writes: output, or where that is NULL, a default name in directory. All are
+ * borrowed. NULL: out of memory. */
+struct assembly *assembly_new(struct model *model, const char *output, const char *directory);
 void assembly_free(struct assembly *assembly);
 
 /* The mount is there, with that device number: no target may lie in it. Before requests come. */

@@ -56,6 +56,22 @@ struct backing *backing_open(const char *path, struct error *err)
 	return backing_adopt(fd, path, err);
 }
 
+struct backing *backing_gone(const char *path, uint64_t size)
+{
+	struct backing *backing = calloc(1, sizeof(*backing));
+
+	if (!backing)
+		return NULL;
+	atomic_init(&backing->refs, 1);
+	backing->fd = -1;
+	backing->path = strdup(path);
+	backing->stat.st_size = (off_t)size;
+	if (backing->path)
+		return backing;
+	free(backing);
+	return NULL;
+}
+
 struct backing *backing_ref(struct backing *backing)
 {
 	atomic_fetch_add(&backing->refs, 1);
@@ -66,7 +82,8 @@ void backing_unref(struct backing *backing)
 {
 	if (!backing || atomic_fetch_sub(&backing->refs, 1) != 1)
 		return;
-	close(backing->fd);
+	if (backing->fd >= 0)
+		close(backing->fd);
 	free(backing->path);
 	free(backing);
 }
@@ -76,7 +93,7 @@ int backing_check(struct backing *backing)
 {
 	struct stat now;
 
-	if (fstat(backing->fd, &now) < 0)
+	if (backing->fd < 0 || fstat(backing->fd, &now) < 0)
 		return -EIO;
 	if (now.st_size != backing->stat.st_size ||
 	    now.st_mtim.tv_sec != backing->stat.st_mtim.tv_sec ||
@@ -89,7 +106,7 @@ int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset
 {
 	ssize_t got;
 
-	if (offset > INT64_MAX - n)
+	if (backing->fd < 0 || offset > INT64_MAX - n)
 		return -EIO;
 	got = io_read(backing->fd, bytes, n, offset);
 	return got < 0 || (size_t)got < n ? -EIO : 0;

@@ -21,6 +21,10 @@ struct backing *backing_open(const char *path, struct error *err);
 /* The same for a descriptor, which is the backing's from then on, also on failure. */
 struct backing *backing_adopt(int fd, const char *path, struct error *err);
 
+/* A file of size bytes that cannot be read, to stand in for one that should be there. NULL: out of
+ * memory. */
+struct backing *backing_gone(const char *path, uint64_t size);
+
 struct backing *backing_ref(struct backing *backing);
 void backing_unref(struct backing *backing); /* NULL is fine */
 

@@ -77,6 +77,20 @@ static struct view *view_of_layout(struct layout *layout, struct model *model,
 	return view;
 }
 
+/* Is every graft there that the model is to be made with? */
+static int check_whole(const struct model *model, const struct snapshot *snapshot,
+		       struct error *err)
+{
+	char path[ORGAN_PATH_MAX];
+
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		if (snapshot->content[i] && snapshot->content[i]->broken)
+			return error_set(err, EIO, ERROR_NO_OFFSET, "%s: %s",
+					 model_organ_path(model, i, path),
+					 snapshot->content[i]->broken);
+	return 0;
+}
+
 struct view *files_model(struct model *model, const struct snapshot *snapshot, bool strict,
 			 struct error *err)
 {
@@ -108,6 +122,8 @@ struct view *files_model(struct model *model, const struct snapshot *snapshot, b
 		}
 	}
 	rc = model->follow ? follow_blocks(model, snapshot, &follow, err) : 0;
+	if (rc == 0 && strict)
+		rc = check_whole(model, snapshot, err);
 	if (rc == 0 || !strict)
 		rc = layout_build(model->gguf, slots, snapshot->n, &follow.values, &layout, err);
 	follow_release(&follow);

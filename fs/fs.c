@@ -2,15 +2,36 @@
 /* fs.c - see fs.h. */
 #include "fs/fs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Grafts wait for the disk, not for a processor. */
 #define COMMIT_THREADS 8
 
-/* Whoever reads θ waits for the processors, on a thread of the readings. */
+/* Whoever reads θ waits for the processors, on a thread of the measurers. */
 #define MAKER_THREADS 32
 
-struct fs *fs_new(const struct options *options, struct log *log, struct model *model)
+static bool mount_models(struct fs *fs, const struct collection *collection)
+{
+	const uint32_t n = collection->n;
+
+	fs->mounted = calloc(n, sizeof(*fs->mounted));
+	if (!fs->mounted || !fs->nodes || !fs->measurers)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		fs->n_mounted = i + 1;
+		if (mounted_init(&fs->mounted[i], collection->models[i], fs->options,
+				 collection->several, fs->nodes, fs->measurers) < 0)
+			return false;
+	}
+	if (!collection->several)
+		return true;
+	fs->overview = overview_new(fs->mounted, n, fs->nodes, fs->log);
+	return fs->overview != NULL;
+}
+
+struct fs *fs_new(const struct options *options, struct log *log,
+		  const struct collection *collection)
 {
 	struct fs *fs = calloc(1, sizeof(*fs));
 
@@ -18,20 +39,17 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 		return NULL;
 	fs->options = options;
 	fs->log = log;
-	fs->model = model;
-	fs->nodes = nodes_new(model);
+	fs->nodes = nodes_new(collection->models, collection->n, collection->several);
+	fs->measurers = pool_new(readings_threads());
 	fs->handles = fs->nodes ? handles_new(fs->nodes) : NULL;
 	fs->scratches = fs->nodes ? scratches_new(fs->nodes) : NULL;
 	fs->writers = writers_new();
-	fs->assembly = assembly_new(model, options->output);
-	fs->readings = readings_new(model, options->samples);
-	fs->generated = generated_new(model, fs->readings, fs->assembly, fs->nodes);
 	fs->buffers = buffers_new();
 	fs->makers = pool_new(MAKER_THREADS);
 	fs->commits = pool_new(COMMIT_THREADS);
 	fs->assemblies = pool_new(1);
-	if (fs->handles && fs->scratches && fs->writers && fs->assembly && fs->readings &&
-	    fs->generated && fs->buffers && fs->makers && fs->commits && fs->assemblies)
+	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
+	    fs->buffers && fs->makers && fs->commits && fs->assemblies)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -39,14 +57,17 @@ struct fs *fs_new(const struct options *options, struct log *log, struct model *
 
 void fs_settle(struct fs *fs)
 {
-	if (fs->readings)
-		readings_stop(fs->readings);
+	for (uint32_t i = 0; i < fs->n_mounted; i++)
+		if (fs->mounted[i].readings)
+			readings_stop(fs->mounted[i].readings);
 	pool_free(fs->makers);
 	pool_free(fs->assemblies);
 	pool_free(fs->commits);
+	pool_free(fs->measurers);
 	fs->makers = NULL;
 	fs->assemblies = NULL;
 	fs->commits = NULL;
+	fs->measurers = NULL;
 }
 
 void fs_free(struct fs *fs)
@@ -56,10 +77,11 @@ void fs_free(struct fs *fs)
 	fs_settle(fs);
 	handles_free(fs->handles);
 	scratches_free(fs->scratches);
-	generated_free(fs->generated);
+	overview_free(fs->overview);
+	for (uint32_t i = 0; i < fs->n_mounted; i++)
+		mounted_release(&fs->mounted[i]);
 	nodes_free(fs->nodes);
-	readings_free(fs->readings);
-	assembly_free(fs->assembly);
+	free(fs->mounted);
 	writers_free(fs->writers);
 	buffers_free(fs->buffers);
 	free(fs);

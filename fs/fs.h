@@ -3,14 +3,13 @@
 #ifndef FS_FS_H
 #define FS_FS_H
 
-#include "fs/assembly.h"
 #include "fs/buffers.h"
-#include "fs/generated.h"
+#include "fs/collection.h"
 #include "fs/handles.h"
-#include "fs/nodes.h"
+#include "fs/mounted.h"
 #include "fs/options.h"
+#include "fs/overview.h"
 #include "fs/pool.h"
-#include "fs/readings.h"
 #include "fs/scratches.h"
 #include "fs/writers.h"
 
@@ -18,28 +17,34 @@ struct fs {
 	/* Set by fs_new() and not changed afterwards. */
 	const struct options *options;
 	struct log *log;
-	struct model *model;
+	struct mounted *mounted; /* the models, by their numbers */
+	uint32_t n_mounted;
+	struct overview *overview; /* NULL: there is only one, as the root */
 	struct nodes *nodes;
 	struct handles *handles;
 	struct scratches *scratches;
 	struct writers *writers;
-	struct generated *generated;
-	struct assembly *assembly;
 	struct buffers *buffers;
-	struct readings *readings;
-	struct pool *makers;	 /* reads that wait for a reading */
+	struct pool *measurers;	 /* threads that measure */
+	struct pool *makers;	 /* reads that wait for them */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* one at a time */
 };
 
-/* Everything but the FUSE session. options, log and model are borrowed and outlive the fs. NULL:
- * out of memory. */
-struct fs *fs_new(const struct options *options, struct log *log, struct model *model);
+/* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */
+struct fs *fs_new(const struct options *options, struct log *log,
+		  const struct collection *collection);
 
 /* End the measuring, and wait for the grafts and assemblies that still run. None may be begun
  * afterwards. */
 void fs_settle(struct fs *fs);
 
 void fs_free(struct fs *fs);
+
+/* The model that a node is of; not for nodes of the mount. */
+static inline struct mounted *fs_mounted(struct fs *fs, const struct node *node)
+{
+	return &fs->mounted[node->model->number];
+}
 
 #endif

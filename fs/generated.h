@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* generated.h - the files that are made from the state of a mount: manifest.json, model.gguf,
- * theta.svg, .theta, .grafts, .log, .assemble in the root, .theta in every class. Each state of one
- * is a node of its own, made when it is first looked at and shared until the state moves on. */
+/* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
+ * theta.svg, .theta, .grafts, .log, .assemble in its root, .theta in every class; and from that of
+ * a mount with several. Each state of one is a node of its own, made when it is first looked at and
+ * shared until the state moves on. */
 #ifndef FS_GENERATED_H
 #define FS_GENERATED_H
 
-#include "fs/assembly.h"
 #include "fs/nodes.h"
-#include "fs/readings.h"
 
 enum generated_kind {
 	GENERATED_MANIFEST,
@@ -25,9 +24,19 @@ enum generated_kind {
 
 struct generated; /* any thread may use it */
 
-/* All are borrowed. NULL: out of memory. */
-struct generated *generated_new(struct model *model, struct readings *readings,
-				struct assembly *assembly, struct nodes *nodes);
+/* What makes the files. The view of one is made from the state that its stamp stands for; NULL with
+ * err set: it cannot be made. */
+struct generator {
+	uint64_t (*stamp)(void *context, enum generated_kind kind);
+	struct view *(*view)(void *context, enum generated_kind kind, struct error *err);
+	void *context;
+	struct model *model;   /* whose files they are; NULL: the mount's */
+	struct timespec mtime; /* of what is made from stamp 0 */
+	struct log *log;
+};
+
+/* All that it points to is borrowed. NULL: out of memory. */
+struct generated *generated_new(const struct generator *generator, struct nodes *nodes);
 void generated_free(struct generated *generated);
 
 /* "manifest.json", ... */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* graft.c - see graft.h. What an earlier mount left is graft_take_up.c. */
+/* graft.c - see graft.h: a slot filled with what was written, or emptied. Slots filled with what
+ * others hold are graft_link.c, what an earlier mount left is graft_take_up.c. */
 #include "fs/graft.h"
 #include "fs/files.h"
-#include "fs/fingerprint.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
-#include "fs/reference.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -118,9 +117,7 @@ static struct content *make_content(struct filling *filling, int fd)
 	return content_new(inode_new(filling->model), &filling->organ, file);
 }
 
-/* The slot's file is in force: the slot holds what is in it. Returns the content, with a reference,
- * or NULL with errno set. */
-static struct content *publish(struct filling *filling, int fd)
+struct content *filling_publish(struct filling *filling, int fd)
 {
 	struct content *content = make_content(filling, fd);
 	int rc = -EIO;
@@ -135,8 +132,7 @@ static struct content *publish(struct filling *filling, int fd)
 	return NULL;
 }
 
-/* The slot holds its own tensor of the base again. */
-static int restore(struct filling *filling)
+int filling_restore(struct filling *filling)
 {
 	const int rc = layer_forget(filling->model->layer, filling->klass, filling->name);
 
@@ -149,7 +145,7 @@ static int restore(struct filling *filling)
 static struct view *keep_base(struct filling *filling, unsigned number)
 {
 	struct view *view = NULL;
-	const int rc = restore(filling);
+	const int rc = filling_restore(filling);
 
 	if (rc == 0) {
 		layer_unstage(filling->model->layer, number);
@@ -177,7 +173,7 @@ static struct view *keep_organ(void *context, unsigned number)
 	filling_find(filling);
 	fd = layer_keep(model->layer, number, filling->klass, filling->name);
 	if (fd >= 0)
-		content = publish(filling, fd);
+		content = filling_publish(filling, fd);
 	else
 		errno = -fd;
 	if (content) {
@@ -189,7 +185,7 @@ static struct view *keep_organ(void *context, unsigned number)
 	return view;
 }
 
-static int refuse(struct filling *filling, int rc)
+int filling_refuse(struct filling *filling, int rc)
 {
 	char text[320];
 
@@ -217,17 +213,16 @@ static bool has_own_time(const struct model *model, struct stage *stage)
  * not there any more, or it has a time of its own. */
 static int fill_from_origin(struct filling *filling, struct stage *stage)
 {
-	struct content *content;
-	uint32_t from;
+	struct origin from;
 	int rc = -ESTALE;
 
-	if (!stage_origin(stage, &from, &content))
+	if (!stage_origin(stage, &from))
 		return rc;
 	if (!has_own_time(filling->model, stage))
-		rc = graft_fill_from(filling, from, content);
+		rc = graft_fill_from(filling, &from);
 	if (rc == 0)
 		stage_settle(stage);
-	content_unref(content);
+	content_unref(from.content);
 	return rc;
 }
 
@@ -248,7 +243,7 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 		rc = stage_commit(stage, &commit);
 		free((char *)filling.organ.name);
 	}
-	return rc < 0 ? refuse(&filling, rc) : 0;
+	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
@@ -258,8 +253,7 @@ int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
 	return graft_fill_name(model, place->klass, place->name, stage);
 }
 
-/* With the commit lock held. What the base has is whited out, what was added is forgotten. */
-static int remove_slot(struct model *model, uint32_t tensor)
+int graft_remove_locked(struct model *model, uint32_t tensor)
 {
 	const struct organ_place *place = &model->places[tensor];
 	struct content *nothing = content_nothing();
@@ -286,165 +280,11 @@ int graft_remove(struct model *model, uint32_t tensor)
 
 	pthread_mutex_lock(&model->commit);
 	content = slots_get(model->slots, tensor);
-	rc = content_is_nothing(content) ? -ENOENT : remove_slot(model, tensor);
+	rc = content_is_nothing(content) ? -ENOENT : graft_remove_locked(model, tensor);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(content);
 	if (rc < 0 && rc != -ENOENT)
 		log_add(model->log, "%s: cannot be removed: %s",
 			model_organ_path(model, tensor, path), strerror(-rc));
 	return rc;
-}
-
-/* With the commit lock held: the fingerprint of the base, which is made once. */
-static const char *print_of(struct model *model)
-{
-	if (!model->fingerprint[0] && fingerprint(model->base, model->gguf, model->fingerprint) < 0)
-		model->fingerprint[0] = '\0';
-	return model->fingerprint;
-}
-
-/* The slot holds a tensor of the base. */
-static int refer(struct filling *filling, const struct gguf_tensor *tensor)
-{
-	struct model *model = filling->model;
-	struct content *content =
-		content_reference(inode_new(model), &filling->organ, model->base, tensor->offset);
-	char *text = reference_text(backing_path(model->base), print_of(model), tensor);
-	int rc = -ENOMEM;
-
-	if (content && text)
-		rc = model->fingerprint[0] ? layer_write(model->layer, LAYER_REFERENCE,
-							 filling->klass, filling->name, text)
-					   : -EIO;
-	free(text);
-	if (rc < 0) {
-		content_unref(content);
-		return rc;
-	}
-	return filling_put(filling, content);
-}
-
-/* The slot holds the organ file that is already another's. */
-static int share(struct filling *filling, uint32_t from)
-{
-	struct model *model = filling->model;
-	const struct organ_place *place = &model->places[from];
-	struct content *content;
-	char *name;
-	const int fd =
-		layer_link(model->layer, place->klass, place->name, filling->klass, filling->name);
-
-	if (fd < 0)
-		return fd;
-	name = malloc(filling->organ.name_length + 1u);
-	if (!name) {
-		close(fd);
-		return -ENOMEM;
-	}
-	memcpy(name, filling->organ.name, filling->organ.name_length);
-	name[filling->organ.name_length] = '\0';
-	filling->organ.name = name;
-	content = publish(filling, fd);
-	content_unref(content);
-	return content ? 0 : -errno;
-}
-
-/* With the commit lock held: fill the slot with what is in from. */
-static int link_slot(struct filling *filling, uint32_t from, const struct content *content)
-{
-	struct model *model = filling->model;
-	const struct gguf_tensor *tensor;
-	int rc;
-
-	filling->organ = model_organ(model, from, content);
-	filling_find(filling);
-	rc = filling_check(filling);
-	if (rc < 0)
-		return rc;
-	if (content && content->kind == CONTENT_COPY)
-		return share(filling, from);
-	/* A reference to a reference is one to the same tensor. */
-	tensor = content ? gguf_tensor(model->gguf, content->organ.name, content->organ.name_length)
-			 : &model->gguf->tensors[from];
-	if (!filling->is_new && tensor == &model->gguf->tensors[filling->tensor])
-		return restore(filling);
-	return refer(filling, tensor);
-}
-
-static int note_move(struct model *model, uint32_t from, const struct filling *to)
-{
-	const struct organ_place *place = &model->places[from];
-	char text[2 * (NAME_MAX + 16) + 2];
-
-	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", class_name(place->klass), place->name,
-		 class_name(to->klass), to->name);
-	return layer_note(model->layer, text);
-}
-
-/* With the commit lock held: is that content still what the layer has for the slot? */
-static bool is_current(struct model *model, uint32_t slot, const struct content *content)
-{
-	struct content *now;
-	bool current;
-
-	if (!content || content->kind != CONTENT_COPY)
-		return true;
-	now = slots_get(model->slots, slot);
-	current = now == content;
-	content_unref(now);
-	return current;
-}
-
-int graft_fill_from(struct filling *filling, uint32_t from, const struct content *content)
-{
-	struct model *model = filling->model;
-	int rc = -ESTALE;
-
-	pthread_mutex_lock(&model->commit);
-	filling_find(filling);
-	if (is_current(model, from, content)) {
-		rc = 0;
-		/* A copy onto itself changes nothing. */
-		if (filling->is_new || filling->tensor != from || !content)
-			rc = link_slot(filling, from, content);
-	}
-	pthread_mutex_unlock(&model->commit);
-	return rc;
-}
-
-static int link_and(struct model *model, uint32_t from, enum organ_class klass, const char *name,
-		    bool move)
-{
-	struct filling filling = {
-		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
-	};
-	struct content *content;
-	int rc = 0;
-
-	pthread_mutex_lock(&model->commit);
-	content = slots_get(model->slots, from);
-	filling_find(&filling);
-	if (content_is_nothing(content))
-		rc = -ENOENT;
-	else if (!filling.is_new && filling.tensor == from)
-		move = false;
-	else if (!move || (rc = note_move(model, from, &filling)) == 0)
-		rc = link_slot(&filling, from, content);
-	if (rc == 0 && move)
-		rc = remove_slot(model, from);
-	if (move)
-		layer_noted_done(model->layer);
-	pthread_mutex_unlock(&model->commit);
-	content_unref(content);
-	return rc < 0 && rc != -ENOENT ? refuse(&filling, rc) : rc;
-}
-
-int graft_link(struct model *model, uint32_t tensor, enum organ_class klass, const char *name)
-{
-	return link_and(model, tensor, klass, name, false);
-}
-
-int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name)
-{
-	return link_and(model, tensor, klass, name, true);
 }

@@ -18,11 +18,13 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 /* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
 int graft_remove(struct model *model, uint32_t tensor);
 
-/* The slot CLASS/NAME, which is added if there is none, holds what is in that other slot, without a
- * copy. Returns as graft_fill(), or -ENOENT that slot holds nothing. */
-int graft_link(struct model *model, uint32_t tensor, enum organ_class klass, const char *name);
+/* The slot CLASS/NAME of a model, which is added if there is none, holds what is in that slot of
+ * from, which may be the same model, without a copy. Returns as graft_fill(), or -ENOENT that slot
+ * holds nothing, -EXDEV the layers lie on different filesystems. */
+int graft_link(struct model *from, uint32_t tensor, struct model *model, enum organ_class klass,
+	       const char *name);
 
-/* The same, and that other slot holds nothing any more. */
+/* The same within a model, and that other slot holds nothing any more. */
 int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name);
 
 /* Put in force what the model's layer holds from an earlier mount. */

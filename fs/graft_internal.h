@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* graft_internal.h - what graft.c and graft_take_up.c share: the filling of one slot. */
+/* graft_internal.h - what graft.c, graft_link.c and graft_take_up.c share: the filling of one
+ * slot. */
 #ifndef FS_GRAFT_INTERNAL_H
 #define FS_GRAFT_INTERNAL_H
 
 #include "fs/model.h"
+#include "fs/stage.h"
 
 /* Longer names of tensors cannot be added. */
 #define ADDED_NAME_MAX 512
@@ -32,8 +34,23 @@ int filling_check(struct filling *filling);
 /* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
 int filling_put(struct filling *filling, struct content *content);
 
-/* Fill the slot with what another one holds, with that content, NULL for the base's. -ESTALE: it
- * does not any more. The organ's name is borrowed afterwards. */
-int graft_fill_from(struct filling *filling, uint32_t from, const struct content *content);
+/* With the commit lock held, as the next two: the slot's file, whose descriptor this is, is in
+ * force, and the slot holds what is in it. Returns the content, with a reference, or NULL with
+ * errno set. */
+struct content *filling_publish(struct filling *filling, int fd);
+
+/* The slot holds its own tensor of the base again. Returns 0 or -errno. */
+int filling_restore(struct filling *filling);
+
+/* graft_remove(). What the base has is whited out, what was added is forgotten. */
+int graft_remove_locked(struct model *model, uint32_t tensor);
+
+/* Say in the log why the graft is refused, which is what rc says where err says nothing. Returns
+ * rc. */
+int filling_refuse(struct filling *filling, int rc);
+
+/* Fill the slot with what is at the origin. -ESTALE: it is not there any more. The organ's name is
+ * borrowed afterwards. */
+int graft_fill_from(struct filling *filling, const struct origin *from);
 
 #endif

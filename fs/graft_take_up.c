@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_take_up.c - grafts that an earlier mount left in the layer. */
-#include "fs/fingerprint.h"
 #include "fs/graft.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
@@ -9,12 +8,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct taking_up {
 	struct model *model;
 	uint32_t found;
+	struct foreign *foreign; /* models that references lead to */
 };
 
 /* The organ in a file of the layer as the slot's content. What close() once confirmed stays,
@@ -32,32 +33,156 @@ static struct content *content_of_organ(struct filling *filling, struct backing 
 	return content_new(inode_new(filling->model), &filling->organ, backing_ref(file));
 }
 
-static struct content *content_of_reference(struct filling *filling, struct backing *file)
-{
-	struct model *model = filling->model;
-	const struct gguf_tensor *tensor;
+/* A model that references lead to, as it is now. */
+struct foreign {
+	char *path;
+	struct backing *base;
+	struct gguf *gguf; /* NULL: it cannot be read, because of err */
+	char fingerprint[FINGERPRINT_TEXT];
+	struct error err;
+	struct foreign *next;
+};
 
-	if (!model->fingerprint[0] &&
-	    fingerprint(model->base, model->gguf, model->fingerprint) < 0) {
-		error_set(&filling->err, EIO, ERROR_NO_OFFSET, "the base cannot be read");
-		return NULL;
+static void open_foreign(struct foreign *foreign)
+{
+	struct source source;
+
+	foreign->base = backing_open(foreign->path, &foreign->err);
+	if (!foreign->base)
+		return;
+	source = backing_source(foreign->base);
+	foreign->gguf = gguf_read(&source, &foreign->err);
+	if (foreign->gguf && fingerprint(foreign->base, foreign->gguf, foreign->fingerprint) < 0) {
+		error_set(&foreign->err, EIO, ERROR_NO_OFFSET, "it cannot be read");
+		gguf_free(foreign->gguf);
+		foreign->gguf = NULL;
 	}
-	tensor = reference_read(file, model->gguf, model->fingerprint, &filling->err);
-	if (!tensor)
-		return NULL;
-	filling->organ = organ_of_tensor(tensor);
-	if (filling_check(filling) < 0)
-		return NULL;
-	return content_reference(inode_new(model), &filling->organ, model->base, tensor->offset);
 }
 
-static struct content *content_of(struct filling *filling, const struct layer_entry *entry)
+/* The model at a path, which is read once however many references there are. NULL: out of
+ * memory. */
+static struct foreign *find_foreign(struct taking_up *taking_up, const char *path)
+{
+	struct foreign *foreign = taking_up->foreign;
+
+	while (foreign && strcmp(foreign->path, path) != 0)
+		foreign = foreign->next;
+	if (foreign)
+		return foreign;
+	foreign = calloc(1, sizeof(*foreign));
+	if (!foreign || !(foreign->path = strdup(path))) {
+		free(foreign);
+		return NULL;
+	}
+	open_foreign(foreign);
+	foreign->next = taking_up->foreign;
+	taking_up->foreign = foreign;
+	return foreign;
+}
+
+static void close_foreign(struct taking_up *taking_up)
+{
+	while (taking_up->foreign) {
+		struct foreign *foreign = taking_up->foreign;
+
+		taking_up->foreign = foreign->next;
+		gguf_free(foreign->gguf);
+		backing_unref(foreign->base);
+		free(foreign->path);
+		free(foreign);
+	}
+}
+
+/* The tensor that is meant, if the model is still the one that was meant. */
+static const struct gguf_tensor *find_tensor(const struct gguf *gguf, const char *print,
+					     const struct reference *reference)
+{
+	const struct organ *organ = &reference->organ;
+	const struct gguf_tensor *tensor = NULL;
+
+	if (strcmp(print, reference->fingerprint) == 0)
+		tensor = gguf_tensor(gguf, reference->tensor, reference->tensor_length);
+	return tensor && tensor->type == organ->type && tensor->size == organ->data_size &&
+			       memcmp(tensor->ne, organ->ne, sizeof(organ->ne)) == 0
+		       ? tensor
+		       : NULL;
+}
+
+/* What a reference says whose model is not what it was: it is kept, and cannot be read. */
+static struct content *broken_reference(const struct filling *filling,
+					const struct reference *reference,
+					const struct foreign *foreign)
+{
+	const struct organ *organ = &reference->organ;
+	struct backing *gone = backing_gone(reference->model, organ->data_size);
+	struct content *content = NULL;
+	char text[320], why[700];
+
+	if (foreign->gguf)
+		snprintf(text, sizeof(text), "it is another model now, or was changed");
+	else
+		error_describe(&foreign->err, text, sizeof(text));
+	snprintf(why, sizeof(why), "a reference to %.300s: %s", reference->model, text);
+	if (gone)
+		content = content_reference(inode_new(filling->model), organ, gone, 0,
+					    reference->fingerprint);
+	backing_unref(gone);
+	if (content)
+		content_break(content, why);
+	log_add(filling->model->log, "%s/%s.bin: broken: %s", class_name(filling->klass),
+		filling->name, why);
+	return content;
+}
+
+/* The content that the reference leads to, in the base or another model. */
+static struct content *resolve(struct taking_up *taking_up, struct filling *filling,
+			       const struct reference *reference)
+{
+	struct model *model = filling->model;
+	const uint64_t ino = inode_new(model);
+	const struct gguf_tensor *tensor =
+		find_tensor(model->gguf, model_fingerprint(model), reference);
+	const struct foreign *foreign;
+
+	/* The base may have moved; it is known by its fingerprint. */
+	if (tensor)
+		return content_reference(ino, &filling->organ, model->base, tensor->offset,
+					 reference->fingerprint);
+	foreign = find_foreign(taking_up, reference->model);
+	if (!foreign)
+		return NULL;
+	if (foreign->gguf)
+		tensor = find_tensor(foreign->gguf, foreign->fingerprint, reference);
+	if (!tensor)
+		return broken_reference(filling, reference, foreign);
+	return content_reference(ino, &filling->organ, foreign->base, tensor->offset,
+				 reference->fingerprint);
+}
+
+static struct content *content_of_reference(struct taking_up *taking_up, struct filling *filling,
+					    struct backing *file)
+{
+	struct reference reference;
+	struct content *content = NULL;
+
+	if (reference_read(file, &reference, &filling->err) == 0) {
+		filling->organ = reference.organ;
+		if (filling_check(filling) == 0)
+			content = resolve(taking_up, filling, &reference);
+	}
+	filling->organ.name = NULL;
+	reference_release(&reference);
+	return content;
+}
+
+static struct content *content_of(struct taking_up *taking_up, struct filling *filling,
+				  const struct layer_entry *entry)
 {
 	switch (entry->kind) {
 	case LAYER_ORGAN:
 		return content_of_organ(filling, entry->file);
 	case LAYER_REFERENCE:
-		return content_of_reference(filling, entry->file);
+		return content_of_reference(taking_up, filling, entry->file);
 	default:
 		if (!filling->is_new)
 			return content_nothing();
@@ -81,7 +206,7 @@ static void take_up_one(void *context, const struct layer_entry *entry,
 
 	if (entry->file) {
 		filling_find(&filling);
-		content = content_of(&filling, entry);
+		content = content_of(taking_up, &filling, entry);
 	}
 	backing_unref(entry->file);
 	if (content && filling_put(&filling, content) == 0) {
@@ -136,13 +261,14 @@ static void finish_move(struct model *model)
 
 void graft_take_up(struct model *model)
 {
-	struct taking_up taking_up = { model, 0 };
+	struct taking_up taking_up = { .model = model };
 
 	if (layer_each(model->layer, take_up_one, &taking_up) < 0) {
 		model->left_alone = true;
 		log_add(model->log, "%s: not all of it can be listed; left alone",
 			layer_path(model->layer));
 	}
+	close_foreign(&taking_up);
 	finish_move(model);
 	if (taking_up.found)
 		log_add(model->log,

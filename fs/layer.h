@@ -70,9 +70,10 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
 int layer_forget(struct layer *layer, enum organ_class klass, const char *name);
 
-/* From now on another slot holds the same organ file, without a copy; durable. Returns a read-only
- * descriptor of it or -errno. */
-int layer_link(struct layer *layer, enum organ_class klass, const char *name,
+/* From now on a slot holds the same organ file as another one, perhaps in another layer, without a
+ * copy; durable. Returns a read-only descriptor of it or -errno: -EXDEV the layers lie on different
+ * filesystems. */
+int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
 	       enum organ_class new_class, const char *new_name);
 
 /* What changes two slots is noted before it begins, durably, and the note removed when it is done,

@@ -15,6 +15,17 @@
 /* The longest name that a slot's file could have; the disk refuses it where it is too long. */
 #define FILE_MAX (NAME_MAX + 16)
 
+/* There is a directory from now on. */
+static int ensure(struct layer *layer)
+{
+	int rc;
+
+	pthread_mutex_lock(&layer->lock);
+	rc = layer_ensure(layer);
+	pthread_mutex_unlock(&layer->lock);
+	return rc;
+}
+
 static void stage_name(unsigned number, char name[24])
 {
 	snprintf(name, 24, ".stage/%u", number);
@@ -158,34 +169,52 @@ int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
 	return rc;
 }
 
-int layer_link(struct layer *layer, enum organ_class klass, const char *name,
+/* One more name, in the stage of layer, for the slot's organ file. Returns a read-only
+ * descriptor of it or -errno. */
+static int link_stage(struct layer *layer, int dir, const char *name, const char *stage)
+{
+	char file[FILE_MAX];
+	int fd;
+
+	file_name(LAYER_ORGAN, name, file);
+	if (linkat(dir, file, layer->dir, stage, 0) < 0)
+		return -errno;
+	fd = openat(layer->dir, stage, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int link_into(struct layer *layer, int from, const char *name, int to, const char *new_name)
+{
+	char stage[24];
+	unsigned number;
+	int fd = layer_stage(layer, &number), rc;
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	layer_unstage(layer, number);
+	stage_name(number, stage);
+	fd = link_stage(layer, from, name, stage);
+	rc = fd < 0 ? fd : put(layer, number, to, LAYER_ORGAN, new_name);
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	/* A rename of one name of a file onto another leaves both. */
+	unlinkat(layer->dir, stage, 0);
+	return rc < 0 ? rc : fd;
+}
+
+int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
 	       enum organ_class new_class, const char *new_name)
 {
-	const int from = open_class(layer, klass, false);
-	const int to = from < 0 ? from : open_class(layer, new_class, true);
-	char file[FILE_MAX], stage[24];
-	unsigned number = 0;
-	int fd = to < 0 ? to : layer_stage(layer, &number), rc;
+	const int old = open_class(from, klass, false);
+	const int rc = old < 0 ? old : ensure(to);
+	const int new = rc < 0 ? rc : open_class(to, new_class, true);
+	const int fd = new < 0 ? new : link_into(to, old, name, new, new_name);
 
-	if (fd >= 0) {
-		close(fd);
-		layer_unstage(layer, number);
-		stage_name(number, stage);
-		file_name(LAYER_ORGAN, name, file);
-		rc = linkat(from, file, layer->dir, stage, 0) < 0 ? -errno : 0;
-		fd = rc < 0 ? rc : openat(layer->dir, stage, O_RDONLY | O_CLOEXEC);
-		if (rc == 0)
-			rc = fd < 0 ? -errno : put(layer, number, to, LAYER_ORGAN, new_name);
-		if (rc < 0 && fd >= 0)
-			close(fd);
-		/* A rename of one name of a file onto another leaves both. */
-		unlinkat(layer->dir, stage, 0);
-		fd = rc < 0 ? rc : fd;
-	}
-	if (from >= 0)
-		close(from);
-	if (to >= 0)
-		close(to);
+	if (old >= 0)
+		close(old);
+	if (new >= 0)
+		close(new);
 	return fd;
 }
 

@@ -12,11 +12,16 @@
 
 #define KEPT 1000
 
+/* Bytes of a line before its message. */
+#define STAMP strlen("2000-01-01 00:00:00 ")
+
 struct log {
 	pthread_mutex_t lock; /* protects what follows */
 	char *lines[KEPT];    /* a ring; NULL: not there yet */
 	uint64_t count;
 	bool to_stderr;
+	struct log *whole; /* NULL, or where messages go too, */
+	const char *name;  /* after this */
 };
 
 struct log *log_new(bool to_stderr)
@@ -27,6 +32,17 @@ struct log *log_new(bool to_stderr)
 		return NULL;
 	pthread_mutex_init(&log->lock, NULL);
 	log->to_stderr = to_stderr;
+	return log;
+}
+
+struct log *log_part(struct log *whole, const char *name)
+{
+	struct log *log = log_new(false);
+
+	if (log) {
+		log->whole = whole;
+		log->name = name;
+	}
 	return log;
 }
 
@@ -70,10 +86,13 @@ void log_add(struct log *log, const char *format, ...)
 	if (!line)
 		return;
 	pthread_mutex_lock(&log->lock);
-	if (log->to_stderr)
-		fprintf(stderr, "organfs: %s", line + strlen("2000-01-01 00:00:00 "));
+	if (log->whole)
+		log_add(log->whole, "%s/%.*s", log->name, (int)strcspn(line + STAMP, "\n"),
+			line + STAMP);
+	else if (log->to_stderr)
+		fprintf(stderr, "organfs: %s", line + STAMP);
 	else
-		syslog(LOG_DAEMON | LOG_NOTICE, "%s", line + strlen("2000-01-01 00:00:00 "));
+		syslog(LOG_DAEMON | LOG_NOTICE, "%s", line + STAMP);
 	free(log->lines[log->count % KEPT]);
 	log->lines[log->count % KEPT] = line;
 	log->count++;

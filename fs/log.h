@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* log.h - the last 1,000 messages, also sent to stderr or syslog as they come. */
+/* log.h - the last 1,000 messages, also sent to stderr or syslog as they come. A log can be part of
+ * another one. */
 #ifndef FS_LOG_H
 #define FS_LOG_H
 
@@ -11,6 +12,11 @@ struct log; /* any thread may use it */
 
 /* to_stderr: messages go there, otherwise to syslog. NULL: out of memory. */
 struct log *log_new(bool to_stderr);
+
+/* A log whose messages also go to another, with "NAME/" before them; both are borrowed. NULL:
+ * out of memory. */
+struct log *log_part(struct log *whole, const char *name);
+
 void log_free(struct log *log);
 
 /* Add one line. Control bytes are replaced, so that it stays one. */

@@ -29,10 +29,12 @@
  *	card report picture picture_* chart	.theta and theta.svg of a model
  *	follow		metadata that follows the blocks that are there
  *	files manifest json texts	what the other files of the mount contain
+ *	collection	the models of a mount
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
  *	scratches	names in class directories that are no slots
- *	writers generated	who is about to write; files made from the state of the mount
+ *	writers generated	who is about to write; files made from a state
+ *	mounted overview	a model in a mount with such files; several of them
  *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later
  *	options session main	command line, life of a mount
  *
@@ -70,13 +72,14 @@ static void raise_descriptor_limit(void)
 	}
 }
 
-static int mount_model(const struct options *options)
+static int mount_models(const struct options *options)
 {
 	struct log *log = log_new(options->foreground);
+	struct collection collection;
 	struct error err = { 0 };
-	struct model *model;
+	const char *culprit = NULL;
 	char text[320];
-	int rc;
+	int rc = 1;
 
 	if (!log) {
 		fprintf(stderr, "organfs: out of memory\n");
@@ -84,15 +87,12 @@ static int mount_model(const struct options *options)
 	}
 	openlog("organfs", LOG_PID, LOG_DAEMON);
 	raise_descriptor_limit();
-	model = model_open(options, log, &err);
-	if (!model) {
-		fprintf(stderr, "organfs: %s: %s\n", options->model,
+	if (collection_open(&collection, options, log, &culprit, &err) < 0)
+		fprintf(stderr, "organfs: %s: %s\n", culprit,
 			error_describe(&err, text, sizeof(text)));
-		log_free(log);
-		return 1;
-	}
-	rc = session_run(options, log, model);
-	model_close(model);
+	else
+		rc = session_run(options, log, &collection);
+	collection_close(&collection);
 	log_free(log);
 	return rc;
 }
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	else if (options.version)
 		puts("organfs " ORGANFS_VERSION);
 	else
-		rc = mount_model(&options);
+		rc = mount_models(&options);
 	options_release(&options);
 	return rc;
 }

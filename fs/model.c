@@ -2,6 +2,7 @@
 /* model.c - see model.h. */
 #include "fs/model.h"
 #include "fs/graft.h"
+#include "fs/paths.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
 
@@ -16,17 +17,6 @@
 static int out_of_memory(struct error *err)
 {
 	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-}
-
-static char *stem_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *file = slash ? slash + 1 : path;
-	const size_t n = strlen(file);
-
-	if (n > 5 && strcasecmp(file + n - 5, ".gguf") == 0)
-		return strndup(file, n - 5);
-	return strdup(file);
 }
 
 /* Of the name as given: what it may link to lies in some cache where nobody looks. */
@@ -194,7 +184,8 @@ static int take_up_layer(struct model *model, struct error *err)
 	return 0;
 }
 
-struct model *model_open(const struct options *options, struct log *log, struct error *err)
+struct model *model_open(const struct options *options, const char *path, struct log *log,
+			 struct error *err)
 {
 	struct model *model = calloc(1, sizeof(*model));
 	struct source source;
@@ -210,7 +201,7 @@ struct model *model_open(const struct options *options, struct log *log, struct 
 	model->log = log;
 	model->any_shape = options->any_shape;
 	model->follow = !options->keep_blocks;
-	model->base = backing_open(options->model, err);
+	model->base = backing_open(path, err);
 	if (!model->base)
 		goto fail;
 	source = backing_source(model->base);
@@ -220,8 +211,8 @@ struct model *model_open(const struct options *options, struct log *log, struct 
 	rc = refuse_shard(model->gguf, err);
 	if (rc == 0)
 		rc = arrange(model, err);
-	model->name = stem_of(options->model);
-	model->directory = directory_of(options->model);
+	model->name = paths_stem(path);
+	model->directory = directory_of(path);
 	if (rc == 0 && (!model->name || !model->directory))
 		rc = out_of_memory(err);
 	if (rc == 0 && !options->read_only)
@@ -250,9 +241,17 @@ void model_close(struct model *model)
 	backing_unref(model->base);
 	pthread_mutex_destroy(&model->commit);
 	pthread_mutex_destroy(&model->names);
+	free(model->shown);
 	free(model->directory);
 	free(model->name);
 	free(model);
+}
+
+const char *model_fingerprint(struct model *model)
+{
+	if (!model->fingerprint[0] && fingerprint(model->base, model->gguf, model->fingerprint) < 0)
+		model->fingerprint[0] = '\0';
+	return model->fingerprint;
 }
 
 bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,

@@ -25,6 +25,8 @@ struct organ_place {
 #define MODEL_ADDED_MOST 65536u
 
 struct model {
+	uint32_t number; /* in the mount; set before anybody else knows the model */
+	char *shown;	 /* the name of its directory, where there are several; so is this */
 	/* Set by model_open() and not changed afterwards. */
 	char *name;	 /* the base's file name, as given, without ".gguf" */
 	char *directory; /* in which that name stands, absolute */
@@ -51,9 +53,10 @@ struct model {
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
 };
 
-/* Open a model. Grafts that an earlier mount of it left behind are taken up, with a line in the
- * log. NULL with err set: as gguf_read(), or ENOTSUP for a shard of a split model. */
-struct model *model_open(const struct options *options, struct log *log, struct error *err);
+/* Open the model at path. Grafts that an earlier mount of it left behind are taken up, with a line
+ * in the log. NULL with err set: as gguf_read(), or ENOTSUP for a shard of a split model. */
+struct model *model_open(const struct options *options, const char *path, struct log *log,
+			 struct error *err);
 
 /* Grafts stay in the layer, unless model_drop_layer() was called before. */
 void model_close(struct model *model);
@@ -61,6 +64,10 @@ void model_close(struct model *model);
 /* The slot that is CLASS/NAME, whatever it holds. */
 bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,
 		uint32_t *tensor);
+
+/* With the commit lock held, or before the mount: the fingerprint of the base, which is made once.
+ * Empty: the base cannot be read. Borrowed. */
+const char *model_fingerprint(struct model *model);
 
 /* Slot number k of a class. False: there are not so many. */
 bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);

@@ -9,20 +9,26 @@
 #include <stdlib.h>
 
 struct nodes {
-	struct model *model;
-	pthread_mutex_t lock; /* protects what follows, and in a node what it says there */
+	struct model *const *models;
+	uint32_t n_models;
+	bool several;
+	atomic_uint_fast64_t next_ino; /* of what is the mount's own */
+	pthread_mutex_t lock;	       /* protects what follows, and in a node what it says there */
 	struct node **chains;
 	size_t n_chains; /* a power of two */
 	size_t n_nodes;
 };
 
-struct nodes *nodes_new(struct model *model)
+struct nodes *nodes_new(struct model *const *models, uint32_t n, bool several)
 {
 	struct nodes *nodes = calloc(1, sizeof(*nodes));
 
 	if (!nodes)
 		return NULL;
-	nodes->model = model;
+	nodes->models = models;
+	nodes->n_models = n;
+	nodes->several = several;
+	atomic_init(&nodes->next_ino, 0);
 	nodes->n_chains = 64;
 	nodes->chains = calloc(nodes->n_chains, sizeof(struct node *));
 	if (!nodes->chains) {
@@ -88,35 +94,54 @@ static void grow(struct nodes *nodes)
 	nodes->n_chains = n;
 }
 
+/* What a number of the base's says, for a model that it can be of. False: it stands for nothing. */
+static bool read_number(const struct model *model, uint64_t ino, struct node *node)
+{
+	static const struct {
+		enum node_kind kind;
+		bool of_tensors;
+	} kinds[] = {
+		[INODE_MODEL] = { NODE_ROOT, false },
+		[INODE_CLASS] = { NODE_CLASS, false },
+		[INODE_ORGAN] = { NODE_ORGAN, true },
+		[INODE_THETA] = { NODE_THETA, true },
+		[INODE_BASE] = { NODE_BASE, false },
+		[INODE_BASE_CLASS] = { NODE_BASE_CLASS, false },
+		[INODE_BASE_ORGAN] = { NODE_BASE_ORGAN, true },
+	};
+	const unsigned kind = inode_kind(ino);
+	const uint64_t index = inode_index(ino);
+	uint64_t n = 1;
+
+	if (kind == 0 || kind >= sizeof(kinds) / sizeof(kinds[0]))
+		return false;
+	if (kinds[kind].of_tensors)
+		n = model->gguf->n_tensors;
+	else if (kind == INODE_CLASS || kind == INODE_BASE_CLASS)
+		n = CLASSES;
+	node->kind = kinds[kind].kind;
+	node->index = (uint32_t)index;
+	return index < n;
+}
+
 static struct node *base_node(const struct nodes *nodes, uint64_t ino)
 {
 	struct node *node = calloc(1, sizeof(*node));
+	const uint32_t number = inode_model(ino);
 
 	if (!node)
 		return NULL;
 	node->ino = ino;
 	node->refs = 1;
-	node->mtime = backing_stat(nodes->model->base)->st_mtim;
+	if (number < nodes->n_models) {
+		node->model = nodes->models[number];
+		node->mtime = backing_stat(node->model->base)->st_mtim;
+	}
 	if (ino == INODE_ROOT) {
-		node->kind = NODE_ROOT;
-	} else if (inode_is_class(ino)) {
-		node->kind = NODE_CLASS;
-		node->index = (uint32_t)(ino - INODE_CLASS);
-	} else if (inode_is_base_organ(nodes->model, ino)) {
-		node->kind = NODE_ORGAN;
-		node->index = (uint32_t)(ino - INODE_ORGAN);
-	} else if (inode_is_base_theta(nodes->model, ino)) {
-		node->kind = NODE_THETA;
-		node->index = (uint32_t)(ino - INODE_THETA);
-	} else if (ino == INODE_BASE) {
-		node->kind = NODE_BASE;
-	} else if (inode_is_base_class(ino)) {
-		node->kind = NODE_BASE_CLASS;
-		node->index = (uint32_t)(ino - INODE_BASE - 1);
-	} else if (inode_is_in_base(nodes->model, ino)) {
-		node->kind = NODE_BASE_ORGAN;
-		node->index = (uint32_t)(ino - INODE_OF_BASE);
-	} else {
+		node->kind = nodes->several ? NODE_MODELS : NODE_ROOT;
+		if (nodes->several)
+			node->model = NULL;
+	} else if (!node->model || !read_number(node->model, ino, node)) {
 		free(node);
 		node = NULL;
 	}
@@ -168,19 +193,35 @@ struct node *nodes_add(struct nodes *nodes, const struct node *made)
 	return node;
 }
 
-uint64_t nodes_organ_ino(enum node_kind kind, uint32_t tensor, const struct content *content)
+uint64_t nodes_organ_ino(const struct model *model, enum node_kind kind, uint32_t tensor,
+			 const struct content *content)
 {
 	if (kind == NODE_THETA)
-		return content ? content->ino | INODE_OF_THETA : INODE_THETA + tensor;
-	return content ? content->ino : INODE_ORGAN + tensor;
+		return content ? content->ino | INODE_OF_THETA
+			       : inode_of(model->number, INODE_THETA, tensor);
+	return content ? content->ino : inode_of(model->number, INODE_ORGAN, tensor);
 }
 
-struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tensor, int *rc)
+uint64_t nodes_root_ino(const struct nodes *nodes, const struct model *model)
 {
-	struct content *content = slots_get(nodes->model->slots, tensor);
-	const struct node made = { .ino = nodes_organ_ino(kind, tensor, content),
+	return nodes->several ? inode_of(model->number, INODE_MODEL, 0) : INODE_ROOT;
+}
+
+uint64_t nodes_new_ino(struct nodes *nodes, struct model *model)
+{
+	if (model)
+		return inode_new(model);
+	return INODE_NEW | (uint64_t)INODE_MODELS << 44 | atomic_fetch_add(&nodes->next_ino, 1);
+}
+
+struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model *model,
+			 uint32_t tensor, int *rc)
+{
+	struct content *content = slots_get(model->slots, tensor);
+	const struct node made = { .ino = nodes_organ_ino(model, kind, tensor, content),
 				   .kind = kind,
 				   .index = tensor,
+				   .model = model,
 				   .content = content,
 				   .mtime = content ? content->mtime : (struct timespec){ 0 } };
 

@@ -12,7 +12,8 @@
 #include "fs/view.h"
 
 enum node_kind {
-	NODE_ROOT,
+	NODE_MODELS,	 /* the root of a mount with several models; model: NULL */
+	NODE_ROOT,	 /* of a model */
 	NODE_CLASS,	 /* index: enum organ_class */
 	NODE_ORGAN,	 /* index: tensor; content: the graft, NULL for the base's */
 	NODE_THETA,	 /* the θ file of an organ: index, content as there */
@@ -28,6 +29,7 @@ struct node {
 	uint64_t ino;
 	enum node_kind kind;
 	uint32_t index;
+	struct model *model; /* whose; NULL: the mount's */
 	struct content *content;
 	struct view *view;
 	struct stage *stage;
@@ -40,7 +42,9 @@ struct node {
 
 struct nodes; /* any thread may use it */
 
-struct nodes *nodes_new(struct model *model);
+/* The nodes of a mount of n models, whose numbers are their places; borrowed. The root of the mount
+ * is that of the only model, or with several holds a directory for each. NULL: out of memory. */
+struct nodes *nodes_new(struct model *const *models, uint32_t n, bool several);
 void nodes_free(struct nodes *nodes); /* with every node that the kernel still knew */
 
 /* The node with that number, to release with nodes_put(). NULL: there is none. */
@@ -52,10 +56,18 @@ struct node *nodes_add(struct nodes *nodes, const struct node *made);
 
 /* The node of an organ as it is now, or of its θ file, as kind says: an entry where the slot holds
  * a graft. NULL with *rc set: -ENOENT the slot holds nothing, -ENOMEM. */
-struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, uint32_t tensor, int *rc);
+struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model *model,
+			 uint32_t tensor, int *rc);
 
 /* Its number, with that content in the slot. */
-uint64_t nodes_organ_ino(enum node_kind kind, uint32_t tensor, const struct content *content);
+uint64_t nodes_organ_ino(const struct model *model, enum node_kind kind, uint32_t tensor,
+			 const struct content *content);
+
+/* The number of the directory that is the root of a model. */
+uint64_t nodes_root_ino(const struct nodes *nodes, const struct model *model);
+
+/* A new number for something of that model, NULL: of the mount. */
+uint64_t nodes_new_ino(struct nodes *nodes, struct model *model);
 
 /* The kernel was told of the node; it will forget it as often as it was told. */
 void nodes_told(struct nodes *nodes, struct node *node);

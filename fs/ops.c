@@ -70,8 +70,8 @@ const struct fuse_lowlevel_ops organfs_ops = {
 
 bool ops_is_directory(const struct node *node)
 {
-	return node->kind == NODE_ROOT || node->kind == NODE_CLASS || node->kind == NODE_BASE ||
-	       node->kind == NODE_BASE_CLASS;
+	return node->kind == NODE_MODELS || node->kind == NODE_ROOT || node->kind == NODE_CLASS ||
+	       node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS;
 }
 
 bool ops_is_theta(const struct node *node)
@@ -89,12 +89,12 @@ static bool is_writable(const struct fs *fs, const struct node *node)
 	       (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE);
 }
 
-static uint64_t size_of(struct fs *fs, struct node *node)
+static uint64_t size_of(struct node *node)
 {
 	switch (node->kind) {
 	case NODE_ORGAN:
 	case NODE_BASE_ORGAN:
-		return files_organ_size(fs->model, node->index, node->content);
+		return files_organ_size(node->model, node->index, node->content);
 	case NODE_STAGE:
 	case NODE_SCRATCH:
 		return stage_size(node->stage);
@@ -102,6 +102,7 @@ static uint64_t size_of(struct fs *fs, struct node *node)
 		return THETA_FILE_SIZE;
 	case NODE_GENERATED:
 		return view_size(node->view);
+	case NODE_MODELS:
 	case NODE_ROOT:
 	case NODE_CLASS:
 	case NODE_BASE:
@@ -114,17 +115,21 @@ static uint64_t size_of(struct fs *fs, struct node *node)
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = ops_is_directory(node);
-	const bool in_base = node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS;
-	const mode_t mode = in_base		    ? S_IFDIR | 0555
+	const bool fixed = node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
+			   node->kind == NODE_MODELS;
+	const mode_t mode = fixed		    ? S_IFDIR | 0555
 			    : directory		    ? S_IFDIR | 0777
 			    : is_writable(fs, node) ? S_IFREG | 0666
 						    : S_IFREG | 0444;
-	const uint64_t size = size_of(fs, node);
+	const uint64_t size = size_of(node);
 
 	memset(attr, 0, sizeof(*attr));
 	attr->st_ino = node->ino;
 	attr->st_mode = mode & ~fs->options->umask;
-	attr->st_nlink = node->kind == NODE_ROOT ? 2 + CLASSES : directory ? 2 : 1;
+	attr->st_nlink = node->kind == NODE_MODELS ? 2 + fs->n_mounted
+			 : node->kind == NODE_ROOT ? 2 + CLASSES
+			 : directory		   ? 2
+						   : 1;
 	attr->st_uid = fs->options->uid;
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;
@@ -138,26 +143,38 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	return node->stage ? 0 : FOREVER;
 }
 
-static bool is_listed_class(const struct fs *fs, enum organ_class klass)
+static bool is_listed_class(struct model *model, enum organ_class klass)
 {
-	return klass <= CLASS_NORM || model_members(fs->model, klass);
+	return klass <= CLASS_NORM || model_members(model, klass);
 }
 
-static struct node *find_in_root(struct fs *fs, const char *name, int *rc)
+/* In the root of several models their directories, and some files. */
+static struct node *find_in_models(struct fs *fs, const char *name, int *rc)
 {
+	struct model *model = overview_model(fs->overview, name);
+
+	return model ? nodes_get(fs->nodes, nodes_root_ino(fs->nodes, model))
+		     : overview_node(fs->overview, name, rc);
+}
+
+static struct node *find_in_root(struct fs *fs, const struct node *root, const char *name, int *rc)
+{
+	const uint32_t number = root->model->number;
+
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(fs, klass))
-			return nodes_get(fs->nodes, INODE_CLASS + (uint64_t)klass);
+		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(root->model, klass))
+			return nodes_get(fs->nodes, inode_of(number, INODE_CLASS, klass));
 	if (strcmp(name, ".base") == 0)
-		return nodes_get(fs->nodes, INODE_BASE);
+		return nodes_get(fs->nodes, inode_of(number, INODE_BASE, 0));
 	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
 		if (strcmp(name, generated_name(kind)) == 0)
-			return generated_node(fs->generated, kind, rc);
+			return generated_node(fs_mounted(fs, root)->generated, kind, rc);
 	return NULL;
 }
 
 /* NAME.bin, NAME.theta and .theta of what the model has. */
-static struct node *find_slot(struct fs *fs, enum organ_class klass, const char *name, int *rc)
+static struct node *find_slot(struct fs *fs, const struct node *directory, const char *name,
+			      int *rc)
 {
 	const char *ending = strrchr(name, '.');
 	enum node_kind kind = NODE_ORGAN;
@@ -170,21 +187,23 @@ static struct node *find_slot(struct fs *fs, enum organ_class klass, const char 
 	else if (strcmp(ending, ".bin") != 0)
 		return NULL;
 	if (ending == name && kind == NODE_THETA)
-		return generated_node(fs->generated, GENERATED_TABLES + (enum generated_kind)klass,
-				      rc);
-	if (!model_find(fs->model, klass, name, (size_t)(ending - name), &tensor))
+		return generated_node(fs_mounted(fs, directory)->generated,
+				      GENERATED_TABLES + directory->index, rc);
+	if (!model_find(directory->model, directory->index, name, (size_t)(ending - name), &tensor))
 		return NULL;
-	return nodes_organ(fs->nodes, kind, tensor, rc);
+	return nodes_organ(fs->nodes, kind, directory->model, tensor, rc);
 }
 
 /* What the model has comes before what somebody writes under that name. */
-static struct node *find_in_class(struct fs *fs, enum organ_class klass, const char *name, int *rc)
+static struct node *find_in_class(struct fs *fs, const struct node *directory, const char *name,
+				  int *rc)
 {
 	struct node *scratch = NULL, *slot = NULL;
-	const enum scratch_kind kind = scratches_find(fs->scratches, klass, name, &scratch);
+	const enum scratch_kind kind =
+		scratches_find(fs->scratches, directory->ino, name, &scratch);
 
 	if (kind != SCRATCH_HIDDEN)
-		slot = find_slot(fs, klass, name, rc);
+		slot = find_slot(fs, directory, name, rc);
 	if (!slot)
 		return scratch;
 	nodes_put(fs->nodes, scratch);
@@ -194,22 +213,33 @@ static struct node *find_in_class(struct fs *fs, enum organ_class klass, const c
 /* In .base there are the classes, and in these what the base has. */
 static struct node *find_in_base(struct fs *fs, const struct node *directory, const char *name)
 {
+	const uint32_t number = directory->model->number;
 	const char *ending = strrchr(name, '.');
 	uint32_t tensor;
 
 	if (directory->kind == NODE_BASE) {
 		for (enum organ_class klass = 0; klass < CLASSES; klass++)
-			if (strcmp(name, class_name(klass)) == 0 && is_listed_class(fs, klass))
-				return nodes_get(fs->nodes, INODE_BASE + 1 + (uint64_t)klass);
+			if (strcmp(name, class_name(klass)) == 0 &&
+			    is_listed_class(directory->model, klass))
+				return nodes_get(fs->nodes,
+						 inode_of(number, INODE_BASE_CLASS, klass));
 		return NULL;
 	}
 	if (!ending ||
-	    !model_find(fs->model, directory->index, name, (size_t)(ending - name), &tensor) ||
-	    tensor >= fs->model->gguf->n_tensors)
+	    !model_find(directory->model, directory->index, name, (size_t)(ending - name),
+			&tensor) ||
+	    tensor >= directory->model->gguf->n_tensors)
 		return NULL;
 	if (strcmp(ending, ".bin") == 0)
-		return nodes_get(fs->nodes, INODE_OF_BASE + tensor);
-	return strcmp(ending, ".theta") == 0 ? nodes_get(fs->nodes, INODE_THETA + tensor) : NULL;
+		return nodes_get(fs->nodes, inode_of(number, INODE_BASE_ORGAN, tensor));
+	return strcmp(ending, ".theta") == 0
+		       ? nodes_get(fs->nodes, inode_of(number, INODE_THETA, tensor))
+		       : NULL;
+}
+
+uint64_t ops_slot_number(const struct node *node)
+{
+	return inode_of(node->model->number, INODE_ORGAN, node->index);
 }
 
 size_t ops_slot_name(const char *name)
@@ -222,13 +252,19 @@ size_t ops_slot_name(const char *name)
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc)
 {
 	*rc = -ENOENT;
-	if (directory->kind == NODE_ROOT)
-		return find_in_root(fs, name, rc);
-	if (directory->kind == NODE_CLASS)
-		return find_in_class(fs, directory->index, name, rc);
-	if (directory->kind == NODE_BASE || directory->kind == NODE_BASE_CLASS)
+	switch (directory->kind) {
+	case NODE_MODELS:
+		return find_in_models(fs, name, rc);
+	case NODE_ROOT:
+		return find_in_root(fs, directory, name, rc);
+	case NODE_CLASS:
+		return find_in_class(fs, directory, name, rc);
+	case NODE_BASE:
+	case NODE_BASE_CLASS:
 		return find_in_base(fs, directory, name);
-	return NULL;
+	default:
+		return NULL;
+	}
 }
 
 double ops_entry_timeout(const struct fs *fs, const struct node *node)

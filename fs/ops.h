@@ -41,6 +41,9 @@ bool ops_is_theta(const struct node *node);
  * ending or nothing before it. */
 size_t ops_slot_name(const char *name);
 
+/* A number for the slot of a node of NODE_ORGAN or NODE_STAGE, for writers.h. */
+uint64_t ops_slot_number(const struct node *node);
+
 /* Open a node that the caller releases unless this succeeds: 0 or -errno. */
 int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi);
 
@@ -87,16 +90,30 @@ void ops_close(struct fs *fs, struct handle *handle);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
 
 /* ops_edit.c */
+
+/* What desktops drop everywhere: such names cannot be made. */
+bool ops_is_dropping(const char *name);
+
+/* The directory with that number, in which names can be changed; to release. NULL with *rc set. */
+struct node *ops_editable(struct fs *fs, fuse_ino_t ino, int *rc);
+
+/* The node of a new file that shows view, NULL for out of memory, entered under a name in a
+ * directory; to release. NULL with *rc set. */
+struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const char *name,
+			      struct view *view, int *rc);
+
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi);
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device);
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
-void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+
+/* ops_rename.c */
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags);
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
 
 /* ops_xattr.c */
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);

@@ -30,28 +30,32 @@ struct listed {
 	mode_t type;
 	bool known; /* a file of the tensor, whose node takes no making */
 	enum node_kind kind;
+	struct model *model;
 	uint32_t tensor;
 };
 
-static void list_generated(struct fs *fs, enum generated_kind kind, struct listed *entry)
+static void list_generated(struct generated *generated, enum generated_kind kind,
+			   struct listed *entry)
 {
 	snprintf(entry->name, sizeof(entry->name), "%s", generated_name(kind));
-	entry->ino = generated_ino(fs->generated, kind);
+	entry->ino = generated_ino(generated, kind);
 	entry->type = S_IFREG;
 }
 
 /* False: the slot holds nothing. */
-static bool list_organ(struct fs *fs, enum node_kind kind, uint32_t tensor, struct listed *entry)
+static bool list_organ(struct model *model, enum node_kind kind, uint32_t tensor,
+		       struct listed *entry)
 {
-	struct content *content = slots_get(fs->model->slots, tensor);
+	struct content *content = slots_get(model->slots, tensor);
 	const bool there = !content_is_nothing(content);
 
-	snprintf(entry->name, sizeof(entry->name), "%s.%s", fs->model->places[tensor].name,
+	snprintf(entry->name, sizeof(entry->name), "%s.%s", model->places[tensor].name,
 		 kind == NODE_THETA ? "theta" : "bin");
 	if (there)
-		entry->ino = nodes_organ_ino(kind, tensor, content);
+		entry->ino = nodes_organ_ino(model, kind, tensor, content);
 	entry->type = S_IFREG;
 	entry->known = true;
+	entry->model = model;
 	entry->kind = kind;
 	entry->tensor = tensor;
 	content_unref(content);
@@ -59,28 +63,30 @@ static bool list_organ(struct fs *fs, enum node_kind kind, uint32_t tensor, stru
 }
 
 /* What follows "." and "..": in the root the classes that are there, then the generated files. */
-static bool list_root(struct fs *fs, uint64_t place, struct listed *entry)
+static bool list_root(struct fs *fs, const struct node *root, uint64_t place, struct listed *entry)
 {
+	struct model *model = root->model;
+
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		if (klass > CLASS_NORM && !model_members(fs->model, klass))
+		if (klass > CLASS_NORM && !model_members(model, klass))
 			continue;
 		if (place-- == 0) {
 			snprintf(entry->name, sizeof(entry->name), "%s", class_name(klass));
-			entry->ino = INODE_CLASS + (uint64_t)klass;
+			entry->ino = inode_of(model->number, INODE_CLASS, klass);
 			entry->type = S_IFDIR;
 			return true;
 		}
 	}
 	if (place >= GENERATED_IN_ROOT)
 		return false;
-	list_generated(fs, (enum generated_kind)place, entry);
+	list_generated(fs_mounted(fs, root)->generated, (enum generated_kind)place, entry);
 	return true;
 }
 
 /* Scratch files come after all slots there can be. */
 #define SCRATCH_PLACES ((uint64_t)1 << 40)
 
-static bool list_scratch(struct fs *fs, enum organ_class klass, uint64_t *place,
+static bool list_scratch(struct fs *fs, const struct node *directory, uint64_t *place,
 			 struct listed *entry)
 {
 	uint64_t number = *place > SCRATCH_PLACES ? *place - SCRATCH_PLACES : 0;
@@ -88,11 +94,12 @@ static bool list_scratch(struct fs *fs, enum organ_class klass, uint64_t *place,
 	size_t n;
 
 	entry->type = S_IFREG;
-	for (; scratches_next(fs->scratches, klass, &number, entry->name, &entry->ino); number++) {
+	for (; scratches_next(fs->scratches, directory->ino, &number, entry->name, &entry->ino);
+	     number++) {
 		*place = SCRATCH_PLACES + number;
 		n = ops_slot_name(entry->name);
 		/* The slot of that name is listed already. */
-		if (!n || !model_find(fs->model, klass, entry->name, n, &tensor))
+		if (!n || !model_find(directory->model, directory->index, entry->name, n, &tensor))
 			return true;
 	}
 	return false;
@@ -100,21 +107,24 @@ static bool list_scratch(struct fs *fs, enum organ_class klass, uint64_t *place,
 
 /* In a class its table, then each organ with its θ file, then scratch files. Places of what is not
  * there are passed over. */
-static bool list_class(struct fs *fs, enum organ_class klass, uint64_t *place, struct listed *entry)
+static bool list_class(struct fs *fs, const struct node *directory, uint64_t *place,
+		       struct listed *entry)
 {
+	struct model *model = directory->model;
 	uint32_t tensor;
 
 	if (*place == 0) {
-		list_generated(fs, GENERATED_TABLES + (enum generated_kind)klass, entry);
+		list_generated(fs_mounted(fs, directory)->generated,
+			       GENERATED_TABLES + directory->index, entry);
 		return true;
 	}
 	for (;; ++*place) {
 		const uint64_t k = *place - 1;
 
 		if (k / 2 > UINT32_MAX ||
-		    !model_member(fs->model, klass, (uint32_t)(k / 2), &tensor))
-			return list_scratch(fs, klass, place, entry);
-		if (list_organ(fs, k % 2 ? NODE_THETA : NODE_ORGAN, tensor, entry))
+		    !model_member(model, directory->index, (uint32_t)(k / 2), &tensor))
+			return list_scratch(fs, directory, place, entry);
+		if (list_organ(model, k % 2 ? NODE_THETA : NODE_ORGAN, tensor, entry))
 			return true;
 	}
 }
@@ -123,25 +133,52 @@ static bool list_class(struct fs *fs, enum organ_class klass, uint64_t *place, s
 static bool list_base(struct fs *fs, const struct node *directory, uint64_t place,
 		      struct listed *entry)
 {
+	struct model *model = directory->model;
 	struct listed in_root = { .known = false };
 	uint32_t tensor;
 
 	if (directory->kind == NODE_BASE) {
-		if (!list_root(fs, place, &in_root) || in_root.type != S_IFDIR)
+		if (!list_root(fs, directory, place, &in_root) || in_root.type != S_IFDIR)
 			return false;
 		*entry = in_root;
-		entry->ino += INODE_BASE + 1 - INODE_CLASS;
+		entry->ino = inode_of(model->number, INODE_BASE_CLASS, inode_index(in_root.ino));
 		return true;
 	}
 	if (place / 2 > UINT32_MAX ||
-	    !model_member(fs->model, directory->index, (uint32_t)(place / 2), &tensor) ||
-	    tensor >= fs->model->gguf->n_tensors)
+	    !model_member(model, directory->index, (uint32_t)(place / 2), &tensor) ||
+	    tensor >= model->gguf->n_tensors)
 		return false;
-	snprintf(entry->name, sizeof(entry->name), "%s.%s", fs->model->places[tensor].name,
+	snprintf(entry->name, sizeof(entry->name), "%s.%s", model->places[tensor].name,
 		 place % 2 ? "theta" : "bin");
-	entry->ino = (place % 2 ? INODE_THETA : INODE_OF_BASE) + tensor;
+	entry->ino = inode_of(model->number, place % 2 ? INODE_THETA : INODE_BASE_ORGAN, tensor);
 	entry->type = S_IFREG;
 	return true;
+}
+
+/* In the root of several models their directories, then the files made from all of them. */
+static bool list_models(struct fs *fs, uint64_t place, struct listed *entry)
+{
+	if (place < fs->n_mounted) {
+		const struct model *model = fs->mounted[place].model;
+
+		snprintf(entry->name, sizeof(entry->name), "%s", model->shown);
+		entry->ino = nodes_root_ino(fs->nodes, model);
+		entry->type = S_IFDIR;
+		return true;
+	}
+	if (!overview_file(fs->overview, place - fs->n_mounted, entry->name, &entry->ino))
+		return false;
+	entry->type = S_IFREG;
+	return true;
+}
+
+static uint64_t parent_ino(const struct fs *fs, const struct node *directory)
+{
+	if (directory->kind == NODE_MODELS || directory->kind == NODE_ROOT)
+		return INODE_ROOT;
+	if (directory->kind == NODE_BASE_CLASS)
+		return inode_of(directory->model->number, INODE_BASE, 0);
+	return nodes_root_ino(fs->nodes, directory->model);
 }
 
 /* The entry at that place or the next one after it; then *place moves on to it. */
@@ -155,15 +192,17 @@ static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *pl
 	if (*place < 2) {
 		snprintf(entry->name, sizeof(entry->name), *place == 0 ? "." : "..");
 		if (*place == 1)
-			entry->ino = INODE_ROOT;
+			entry->ino = parent_ino(fs, directory);
 		return true;
 	}
 	after = *place - 2;
+	if (directory->kind == NODE_MODELS)
+		return list_models(fs, after, entry);
 	if (directory->kind == NODE_ROOT)
-		return list_root(fs, after, entry);
+		return list_root(fs, directory, after, entry);
 	if (directory->kind == NODE_BASE || directory->kind == NODE_BASE_CLASS)
 		return list_base(fs, directory, after, entry);
-	found = directory->kind == NODE_CLASS && list_class(fs, directory->index, &after, entry);
+	found = directory->kind == NODE_CLASS && list_class(fs, directory, &after, entry);
 	*place = after + 2;
 	return found;
 }
@@ -189,7 +228,7 @@ static size_t add_plus(fuse_req_t req, char *buffer, size_t left, const struct l
 	int rc;
 
 	if (entry->known)
-		node = nodes_organ(fs->nodes, entry->kind, entry->tensor, &rc);
+		node = nodes_organ(fs->nodes, entry->kind, entry->model, entry->tensor, &rc);
 
 	if (node) {
 		param.ino = node->ino;

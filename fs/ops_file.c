@@ -19,9 +19,9 @@ static struct view *content_of(struct fs *fs, struct node *node)
 	const struct subject subject = { node->index, node->content };
 
 	if (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN)
-		return files_organ(fs->model, node->index, node->content);
+		return files_organ(node->model, node->index, node->content);
 	if (node->kind == NODE_THETA)
-		return theta_file(fs->readings, &subject);
+		return theta_file(fs_mounted(fs, node)->readings, &subject);
 	return view_ref(node->view);
 }
 
@@ -43,7 +43,7 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		return 0;
 	}
 	if (node->kind == NODE_STAGE) {
-		writers_arrived(fs->writers, fuse_req_ctx(req)->pid, node->index);
+		writers_arrived(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		/* Whoever only writes has no use for pages; a reader may map them. */
 		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
 		return 0;
@@ -60,7 +60,7 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		return -EROFS;
 	if (node->kind == NODE_ORGAN) {
 		/* Either way the answer; if there is no name to look up again, the caller's. */
-		writers_expect(fs->writers, fuse_req_ctx(req)->pid, node->index);
+		writers_expect(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		return -ESTALE;
 	}
 	if (!ops_is_theta(node) &&
@@ -182,6 +182,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 {
 	struct handle *from = handle_of(fi), *to = handle_of(fi_out);
 	const struct node *node = from->node;
+	const struct origin origin = { node->model, node->index, node->content };
 	uint64_t left = 0;
 
 	(void)ino;
@@ -197,7 +198,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 	if (left > COPY_MOST)
 		left = COPY_MOST;
 	if (offset == 0 && left && size >= view_size(from->view))
-		stage_adopt(to->node->stage, from->view, node->index, node->content);
+		stage_adopt(to->node->stage, from->view, &origin);
 	if (left && !stage_adopted(to->node->stage, from->view))
 		fuse_reply_err(req, EOPNOTSUPP);
 	else
@@ -212,10 +213,10 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	(void)ino;
 	if (handle->node->kind == NODE_STAGE && stage_size(handle->node->stage) == 0)
-		log_add(fs->log,
+		log_add(handle->node->model->log,
 			"%s: emptied and closed again, which is no graft; "
 			"the slot keeps what it had",
-			model_organ_path(fs->model, handle->node->index, path));
+			model_organ_path(handle->node->model, handle->node->index, path));
 	/* Not what a flush has refused: that is dropped. */
 	if (handle->node->stage && stage_unflushed(handle->node->stage)) {
 		ops_commit_and_close(req, handle);

@@ -66,7 +66,12 @@ static bool is_hidden_name(const struct fuse_buf *request)
 	return request->size > 40 && ((const char *)request->mem)[40] == '.';
 }
 
-/* In the root there are files that may have to be generated, and in a class .theta. */
+static bool is_root(uint64_t ino)
+{
+	return ino == INODE_ROOT || inode_kind(ino) == INODE_MODEL;
+}
+
+/* In a root there are files that may have to be generated, and in a class .theta. */
 static bool is_quick(const struct fuse_buf *request)
 {
 	switch (kind_of(request)) {
@@ -76,7 +81,7 @@ static bool is_quick(const struct fuse_buf *request)
 		__attribute__((fallthrough));
 	case READDIR:
 	case READDIRPLUS:
-		return load_u64((const uint8_t *)request->mem + 16) != INODE_ROOT;
+		return !is_root(load_u64((const uint8_t *)request->mem + 16));
 	case FORGET:
 	case GETATTR:
 	case OPEN:

@@ -11,13 +11,14 @@
 /* A new inode over the organ, in which the caller will write. */
 static struct node *make_stage(struct fs *fs, struct node *organ)
 {
-	struct node made = { .ino = inode_new(fs->model),
-			     .kind = NODE_STAGE,
-			     .index = organ->index };
-	struct view *view = files_organ(fs->model, organ->index, organ->content);
+	struct model *model = organ->model;
+	struct node made = {
+		.ino = inode_new(model), .kind = NODE_STAGE, .index = organ->index, .model = model
+	};
+	struct view *view = files_organ(model, organ->index, organ->content);
 
 	if (view)
-		made.stage = stage_new(fs->model->layer, view);
+		made.stage = stage_new(model->layer, view);
 	view_unref(view);
 	return made.stage ? nodes_add(fs->nodes, &made) : NULL;
 }
@@ -28,13 +29,14 @@ static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *o
 	struct node *stage;
 	uint64_t ino;
 
-	if (organ->kind != NODE_ORGAN || !writers_find(fs->writers, thread, organ->index, &ino))
+	if (organ->kind != NODE_ORGAN ||
+	    !writers_find(fs->writers, thread, ops_slot_number(organ), &ino))
 		return organ;
 	stage = ino ? nodes_get(fs->nodes, ino) : NULL;
 	if (!stage) {
 		stage = make_stage(fs, organ);
 		if (stage)
-			writers_made(fs->writers, thread, organ->index, stage->ino);
+			writers_made(fs->writers, thread, ops_slot_number(organ), stage->ino);
 	}
 	nodes_put(fs->nodes, organ);
 	return stage;
@@ -107,7 +109,7 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	nodes_put(fs->nodes, node);
 }
 
-static int set_size(struct fs *fs, struct node *node, uint64_t size)
+static int set_size(struct node *node, uint64_t size)
 {
 	char path[ORGAN_PATH_MAX];
 
@@ -119,12 +121,12 @@ static int set_size(struct fs *fs, struct node *node, uint64_t size)
 		return 0;
 	if (node->kind != NODE_ORGAN)
 		return -EACCES;
-	if (size == files_organ_size(fs->model, node->index, node->content))
+	if (size == files_organ_size(node->model, node->index, node->content))
 		return 0;
-	log_add(fs->log,
+	log_add(node->model->log,
 		"%s: truncated by name, an organ would be none any more; "
 		"the slot keeps what it had",
-		model_organ_path(fs->model, node->index, path));
+		model_organ_path(node->model, node->index, path));
 	return -EINVAL;
 }
 
@@ -140,7 +142,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 
 	(void)fi;
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
-		rc = set_size(fs, node, (uint64_t)attr->st_size);
+		rc = set_size(node, (uint64_t)attr->st_size);
 	if (rc == 0 && node->stage) {
 		clock_gettime(CLOCK_REALTIME, &now);
 		if (to_set & FUSE_SET_ATTR_MTIME_NOW)
@@ -158,10 +160,14 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 /* The filesystem of the base, in which the mount's bytes lie. */
 void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
+	struct fs *fs = fs_of(req);
+	struct node *node = nodes_get(fs->nodes, ino);
+	const struct model *model = node && node->model ? node->model : fs->mounted[0].model;
 	struct statvfs stat;
+	const int rc = fstatvfs(backing_fd(model->base), &stat);
 
-	(void)ino;
-	if (fstatvfs(backing_fd(fs_of(req)->model->base), &stat) < 0) {
+	nodes_put(fs->nodes, node);
+	if (rc < 0) {
 		fuse_reply_err(req, errno);
 		return;
 	}

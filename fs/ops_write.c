@@ -4,6 +4,7 @@
  * wait for the disk, so they run in pools and reply from there. */
 #include "fs/caller.h"
 #include "fs/graft.h"
+#include "fs/inode.h"
 #include "fs/ops_later.h"
 
 #include <errno.h>
@@ -31,14 +32,15 @@ static ssize_t assemble(struct later *later)
 	int rc = caller_assume(caller->uid, caller->gid);
 
 	if (rc == 0) {
-		rc = assembly_run(fs->assembly, later->text, caller->pid, &later->stop);
+		rc = assembly_run(fs_mounted(fs, later->handle->node)->assembly, later->text,
+				  caller->pid, &later->stop);
 		caller_restore();
 	}
 	return rc;
 }
 
 /* Each write is a file name, as in sysfs: the newline that echo adds is not part of it. */
-static void write_assemble(fuse_req_t req, const char *bytes, size_t size)
+static void write_assemble(fuse_req_t req, struct handle *handle, const char *bytes, size_t size)
 {
 	struct later *later;
 	size_t n = size;
@@ -50,8 +52,8 @@ static void write_assemble(fuse_req_t req, const char *bytes, size_t size)
 		return;
 	}
 	if (memchr(bytes, '\0', n) || memchr(bytes, '\n', n)) {
-		log_add(fs_of(req)->log, ".assemble: refused: one write is one file name, "
-					 "and this one has a line break or a NUL in it");
+		log_add(handle->node->model->log, ".assemble: refused: one write is one file name, "
+						  "and this one has a line break or a NUL in it");
 		fuse_reply_err(req, EINVAL);
 		return;
 	}
@@ -59,6 +61,7 @@ static void write_assemble(fuse_req_t req, const char *bytes, size_t size)
 	if (!later)
 		return;
 	later->act = assemble;
+	later->handle = handle;
 	later->reply = reply_written;
 	memcpy(later->text, bytes, n);
 	later->size = size;
@@ -71,13 +74,14 @@ static void write_assemble(fuse_req_t req, const char *bytes, size_t size)
 static const char *staged_name(struct fs *fs, const struct node *node, char text[STAGED_NAME_MAX])
 {
 	char name[NAME_MAX + 1], path[ORGAN_PATH_MAX];
-	enum organ_class klass;
+	uint64_t directory;
 
 	if (node->kind == NODE_STAGE)
 		snprintf(text, STAGED_NAME_MAX, "%s",
-			 model_organ_path(fs->model, node->index, path));
-	else if (scratches_name(fs->scratches, node, &klass, name))
-		snprintf(text, STAGED_NAME_MAX, "%s/%s", class_name(klass), name);
+			 model_organ_path(node->model, node->index, path));
+	else if (scratches_name(fs->scratches, node, &directory, name))
+		snprintf(text, STAGED_NAME_MAX, "%s/%s",
+			 class_name((enum organ_class)inode_index(directory)), name);
 	else
 		snprintf(text, STAGED_NAME_MAX, "a file without a name");
 	return text;
@@ -95,14 +99,14 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		if (ops_is_theta(handle->node))
 			fuse_reply_write(req, size);
 		else
-			write_assemble(req, bytes, size);
+			write_assemble(req, handle, bytes, size);
 		return;
 	}
 	rc = stage_write(handle->node->stage, bytes, size, (uint64_t)offset);
 	if (rc < 0) {
-		log_add(fs_of(req)->log, "%s: cannot be staged in %s: %s",
+		log_add(handle->node->model->log, "%s: cannot be staged in %s: %s",
 			staged_name(fs_of(req), handle->node, name),
-			layer_path(fs_of(req)->model->layer), strerror(-rc));
+			layer_path(handle->node->model->layer), strerror(-rc));
 		fuse_reply_err(req, -rc);
 	} else {
 		fuse_reply_write(req, size);
@@ -111,19 +115,20 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 
 int ops_commit(struct fs *fs, struct node *node)
 {
-	enum organ_class klass;
+	uint64_t directory;
 	char name[NAME_MAX + 1];
 	size_t n;
 
 	if (node->kind == NODE_STAGE)
-		return graft_fill(fs->model, node->index, node->stage);
-	if (!scratches_name(fs->scratches, node, &klass, name))
+		return graft_fill(node->model, node->index, node->stage);
+	if (!scratches_name(fs->scratches, node, &directory, name))
 		return 0;
 	n = ops_slot_name(name);
 	if (n == 0)
 		return 0;
 	name[n] = '\0';
-	return graft_fill_name(fs->model, klass, name, node->stage);
+	return graft_fill_name(node->model, (enum organ_class)inode_index(directory), name,
+			       node->stage);
 }
 
 static ssize_t commit(struct later *later)
@@ -135,13 +140,13 @@ static ssize_t commit(struct later *later)
 void ops_close(struct fs *fs, struct handle *handle)
 {
 	struct node *node = nodes_get(fs->nodes, handle->node->ino);
-	enum organ_class klass;
+	uint64_t directory;
 	char name[NAME_MAX + 1];
 
 	handles_close(fs->handles, handle);
 	if (node && node->kind == NODE_SCRATCH && stage_opens(node->stage) == 1 &&
-	    scratches_name(fs->scratches, node, &klass, name) && ops_slot_name(name))
-		scratches_remove(fs->scratches, klass, name);
+	    scratches_name(fs->scratches, node, &directory, name) && ops_slot_name(name))
+		scratches_remove(fs->scratches, directory, name);
 	nodes_put(fs->nodes, node);
 }
 

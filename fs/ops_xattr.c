@@ -21,9 +21,9 @@ static int text_of(char *text, size_t n, const char *value)
 	return snprintf(text, n, "%s", value);
 }
 
-static int tensor_value(struct fs *fs, const struct node *node, char *text, size_t n)
+static int tensor_value(const struct node *node, char *text, size_t n)
 {
-	const struct organ_place *place = &fs->model->places[node->index];
+	const struct organ_place *place = &node->model->places[node->index];
 
 	/* Exact, whatever bytes it has. */
 	if (place->tensor_length <= n)
@@ -31,54 +31,53 @@ static int tensor_value(struct fs *fs, const struct node *node, char *text, size
 	return (int)place->tensor_length;
 }
 
-static int type_value(struct fs *fs, const struct node *node, char *text, size_t n)
+static int type_value(const struct node *node, char *text, size_t n)
 {
 	char scratch[TYPE_NAME_MAX];
-	const struct organ organ = model_organ(fs->model, node->index, node->content);
+	const struct organ organ = model_organ(node->model, node->index, node->content);
 
 	return text_of(text, n, type_name(organ.type, scratch));
 }
 
-static int shape_value(struct fs *fs, const struct node *node, char *text, size_t n)
+static int shape_value(const struct node *node, char *text, size_t n)
 {
 	char shape[SHAPE_TEXT_MAX];
-	const struct organ organ = model_organ(fs->model, node->index, node->content);
+	const struct organ organ = model_organ(node->model, node->index, node->content);
 
 	return text_of(text, n, shape_text(organ.ne, organ.dims, shape));
 }
 
-static int class_value(struct fs *fs, const struct node *node, char *text, size_t n)
+static int class_value(const struct node *node, char *text, size_t n)
 {
-	return text_of(text, n, class_name(fs->model->places[node->index].klass));
+	return text_of(text, n, class_name(node->model->places[node->index].klass));
 }
 
-static int block_value(struct fs *fs, const struct node *node, char *text, size_t n)
+static int block_value(const struct node *node, char *text, size_t n)
 {
-	const int32_t block = fs->model->places[node->index].block;
+	const int32_t block = node->model->places[node->index].block;
 
 	return block < 0 ? -ENODATA : snprintf(text, n, "%" PRId32, block);
 }
 
-static int extent_value(struct fs *fs, const struct node *node, char *text, size_t n)
+static int extent_value(const struct node *node, char *text, size_t n)
 {
-	const struct organ organ = model_organ(fs->model, node->index, node->content);
+	const struct organ organ = model_organ(node->model, node->index, node->content);
 	const struct content *content = node->content;
 
 	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64,
-			backing_path(content ? content->file : fs->model->base),
-			content ? content->offset : fs->model->gguf->tensors[node->index].offset,
+			backing_path(content ? content->file : node->model->base),
+			content ? content->offset : node->model->gguf->tensors[node->index].offset,
 			organ.data_size);
 }
 
-static int graft_value(struct fs *fs, const struct node *node, char *text, size_t n)
+static int graft_value(const struct node *node, char *text, size_t n)
 {
-	(void)fs;
 	return node->content ? text_of(text, n, content_kind_name(node->content)) : -ENODATA;
 }
 
 static const struct attribute {
 	const char *name;
-	int (*value)(struct fs *fs, const struct node *node, char *text, size_t n);
+	int (*value)(const struct node *node, char *text, size_t n);
 } attributes[] = {
 	{ PREFIX "tensor", tensor_value }, { PREFIX "type", type_value },
 	{ PREFIX "shape", shape_value },   { PREFIX "class", class_value },
@@ -104,16 +103,29 @@ static void reply(fuse_req_t req, const char *value, int n, size_t size)
 		fuse_reply_buf(req, value, (size_t)n);
 }
 
+/* How many organs were measured, of the model or of all. */
+static int measured_value(struct fs *fs, const struct node *node, char *text, size_t n)
+{
+	uint64_t count = 0;
+
+	if (node->kind != NODE_ROOT && node->kind != NODE_MODELS)
+		return -ENODATA;
+	for (uint32_t i = 0; i < fs->n_mounted; i++)
+		if (node->kind == NODE_MODELS || fs->mounted[i].model == node->model)
+			count += readings_count(fs->mounted[i].readings);
+	return snprintf(text, n, "%" PRIu64, count);
+}
+
 static int find_value(struct fs *fs, const struct node *node, const char *name, char *text,
 		      size_t n)
 {
-	if (node->kind == NODE_ROOT && strcmp(name, PREFIX "measured") == 0)
-		return snprintf(text, n, "%" PRIu64, readings_count(fs->readings));
+	if (strcmp(name, PREFIX "measured") == 0)
+		return measured_value(fs, node, text, n);
 	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN)
 		return -ENODATA;
 	for (size_t i = 0; i < ATTRIBUTES; i++)
 		if (strcmp(name, attributes[i].name) == 0)
-			return attributes[i].value(fs, node, text, n);
+			return attributes[i].value(node, text, n);
 	return -ENODATA;
 }
 
@@ -122,7 +134,8 @@ static ssize_t measure(struct later *later)
 	struct fs *fs = fs_of(later->req);
 	const struct subject subject = { later->node->index, later->node->content };
 	struct zmeasure z;
-	const int rc = readings_get(fs->readings, &subject, &later->stop, &z);
+	const int rc =
+		readings_get(fs_mounted(fs, later->node)->readings, &subject, &later->stop, &z);
 	char value[FIGURE_MAX];
 	int n;
 

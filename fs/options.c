@@ -20,8 +20,6 @@ struct parsed {
 	struct options *options;
 	char *output, *shape, *blocks, *uid, *gid, *umask, *threads, *samples;
 	int help, version, foreground, read_only, no_assembly, allow_other;
-	int files;  /* arguments that are no options */
-	char *last; /* of these */
 };
 
 #define OPTION(template, field)                             \
@@ -75,27 +73,21 @@ static const struct fuse_opt templates[] = {
 	FUSE_OPT_END,
 };
 
+/* The last one is the mountpoint, once all are there. */
 static int take_file(struct parsed *parsed, const char *argument)
 {
 	struct options *options = parsed->options;
+	char **files = reallocarray(options->models, options->n_models + 1u, sizeof(*files));
 	char *copy = strdup(argument);
 
-	if (!copy)
+	if (files)
+		options->models = files;
+	if (!files || !copy) {
+		free(copy);
 		return -1;
-	if (parsed->files++ == 0) {
-		options->model = copy;
-		return 0;
 	}
-	if (parsed->files == 2) {
-		options->mountpoint = copy;
-		return 0;
-	}
-	free(copy);
-	fprintf(stderr,
-		"organfs: one MODEL and one MOUNTPOINT are expected, "
-		"\"%s\" is one too many\n",
-		argument);
-	return -1;
+	files[options->n_models++] = copy;
+	return 0;
 }
 
 /* 0: taken or dropped, 1: kept, -1: refused. */
@@ -201,7 +193,9 @@ static int check(const struct parsed *parsed)
 
 	if (parsed->help || parsed->version)
 		return 0;
-	if (!options->model || !options->mountpoint) {
+	if (options->n_models > 1)
+		options->mountpoint = options->models[--options->n_models];
+	if (!options->mountpoint) {
 		fprintf(stderr, "organfs: a MODEL and a MOUNTPOINT are needed; "
 				"see organfs --help\n");
 		return -1;
@@ -268,7 +262,9 @@ int options_parse(struct options *options, int argc, char **argv)
 
 void options_release(struct options *options)
 {
-	free(options->model);
+	for (uint32_t i = 0; i < options->n_models; i++)
+		free(options->models[i]);
+	free(options->models);
 	free(options->mountpoint);
 	free(options->output);
 	memset(options, 0, sizeof(*options));
@@ -276,9 +272,10 @@ void options_release(struct options *options)
 
 const char *options_help(void)
 {
-	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL MOUNTPOINT\n"
+	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "\n"
-	       "Mounts a GGUF model as a directory in which every file is a tensor.\n"
+	       "Mounts a GGUF model as a directory in which every file is a tensor. Several\n"
+	       "models, or a directory that holds some, become a directory each.\n"
 	       "MOUNTPOINT is made if it is not there. `fusermount3 -u MOUNTPOINT` ends it; if\n"
 	       "organs were grafted, the new model is then written beside the old one.\n"
 	       "\n"
@@ -287,7 +284,8 @@ const char *options_help(void)
 	       "  -V, --version   the version\n"
 	       "\n"
 	       "  -o ro           no graft, no assembly\n"
-	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL)\n"
+	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL); with\n"
+	       "                  several models the directory for it\n"
 	       "  -o noassemble   write nothing at unmount; the next mount has the grafts again\n"
 	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
 	       "  -o blocks=keep  do not let block_count follow the blocks that are there\n"

@@ -10,8 +10,9 @@
 struct options {
 	bool foreground, help, version;
 	bool read_only, no_assembly, any_shape, keep_blocks, allow_other;
-	char *model, *mountpoint; /* as given */
-	char *output;		  /* absolute; NULL: beside the base */
+	char **models, *mountpoint; /* as given */
+	uint32_t n_models;
+	char *output; /* absolute; NULL: beside the base */
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;

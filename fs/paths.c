@@ -68,3 +68,31 @@ void paths_empty(int dir, const char *name)
 	closedir(entries);
 	unlinkat(dir, name, AT_REMOVEDIR);
 }
+
+char *paths_stem(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	const size_t n = strlen(file);
+
+	if (n > 5 && strcasecmp(file + n - 5, ".gguf") == 0)
+		return strndup(file, n - 5);
+	return strdup(file);
+}
+
+size_t paths_shard_prefix(const char *name)
+{
+	/* -NNNNN-of-NNNNN.gguf */
+	static const char form[] = "-00000-of-00000.gguf";
+	const size_t n = strlen(name), m = sizeof(form) - 1;
+
+	if (n <= m)
+		return 0;
+	for (size_t i = 0; i < m; i++) {
+		const char c = name[n - m + i];
+
+		if (form[i] == '0' ? c < '0' || c > '9' : c != form[i])
+			return 0;
+	}
+	return n - m;
+}

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* paths.h - directories: made with their parents, made durable, emptied. */
+/* paths.h - directories: made with their parents, made durable, emptied; and names of models. */
 #ifndef FS_PATHS_H
 #define FS_PATHS_H
+
+#include <stddef.h>
 
 /* Make a directory, private to the user, and the parents it lacks. Returns 0 or -errno. */
 int paths_make(const char *path);
@@ -12,5 +14,12 @@ int paths_sync(const char *path);
 /* Remove the directory name in the directory dir, with the files in it; what cannot be removed
  * stays. */
 void paths_empty(int dir, const char *name);
+
+/* The name of a file without directories and ".gguf", to free. NULL: out of memory. */
+char *paths_stem(const char *path);
+
+/* The length of what comes before -NNNNN-of-NNNNN.gguf in the name of a shard; 0 for other
+ * names. */
+size_t paths_shard_prefix(const char *name);
 
 #endif

@@ -14,23 +14,22 @@
 struct readings {
 	struct model *model;
 	uint64_t samples;
-	struct pool *pool;
-	pthread_mutex_t lock; /* protects what follows, and readings but for their waiting */
+	struct pool *pool, *own; /* own: NULL, or the pool */
+	pthread_mutex_t lock;	 /* protects what follows, and readings but for their waiting */
 	pthread_cond_t done;
 	bool stopped;
 	uint64_t count;
 	struct reading base[]; /* one a tensor */
 };
 
-/* Measuring is the processors' work. */
-static unsigned processors(void)
+unsigned readings_threads(void)
 {
 	const long n = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return n < 1 ? 1 : n > 64 ? 64 : (unsigned)n;
 }
 
-struct readings *readings_new(struct model *model, uint64_t samples)
+struct readings *readings_new(struct model *model, uint64_t samples, struct pool *pool)
 {
 	const size_t n = model->gguf->n_tensors;
 	/* Zeros are readings that nobody has asked for: no page of it is touched before. */
@@ -41,7 +40,8 @@ struct readings *readings_new(struct model *model, uint64_t samples)
 		return NULL;
 	readings->model = model;
 	readings->samples = samples;
-	readings->pool = pool_new(processors());
+	readings->own = pool ? NULL : pool_new(readings_threads());
+	readings->pool = pool ? pool : readings->own;
 	if (!readings->pool) {
 		free(readings);
 		return NULL;
@@ -66,7 +66,7 @@ void readings_free(struct readings *readings)
 {
 	if (!readings)
 		return;
-	pool_free(readings->pool);
+	pool_free(readings->own);
 	pthread_cond_destroy(&readings->done);
 	pthread_mutex_destroy(&readings->lock);
 	free(readings);

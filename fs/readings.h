@@ -9,6 +9,7 @@
 #define FS_READINGS_H
 
 #include "fs/model.h"
+#include "fs/pool.h"
 
 struct readings; /* any thread may use it */
 
@@ -18,8 +19,12 @@ struct subject {
 	struct content *content;
 };
 
-/* For a model, which outlives it; samples as in sampling.h. NULL: out of memory. */
-struct readings *readings_new(struct model *model, uint64_t samples);
+/* For a model, measured by the threads of pool, both of which outlive it, or where pool is NULL by
+ * threads of its own; samples as in sampling.h. NULL: out of memory. */
+struct readings *readings_new(struct model *model, uint64_t samples, struct pool *pool);
+
+/* So many threads measure as fast as can be: measuring is the processors' work. */
+unsigned readings_threads(void);
 
 /* Whoever waits gets -EINTR, now and later. */
 void readings_stop(struct readings *readings);

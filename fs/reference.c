@@ -3,11 +3,15 @@
 #include "fs/reference.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TEXT_MAX ((size_t)1 << 19)
+
+#define FIRST_WORDS "organfs reference 1"
+#define FIRST_LINE  FIRST_WORDS "\n"
 
 static void print_encoded(const char *bytes, size_t n, FILE *out)
 {
@@ -21,19 +25,24 @@ static void print_encoded(const char *bytes, size_t n, FILE *out)
 	}
 }
 
-char *reference_text(const char *path, const char *fingerprint, const struct gguf_tensor *tensor)
+char *reference_text(const struct content *content)
 {
+	const struct organ *organ = &content->organ;
+	const char *path = backing_path(content->file);
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	fputs("organfs reference 1\nmodel ", out);
+	fputs(FIRST_LINE "model ", out);
 	print_encoded(path, strlen(path), out);
-	fprintf(out, "\nfingerprint %s\ntensor ", fingerprint);
-	print_encoded(tensor->name, tensor->name_length, out);
-	fputc('\n', out);
+	fprintf(out, "\nfingerprint %s\ntensor ", content->fingerprint);
+	print_encoded(organ->name, organ->name_length, out);
+	fprintf(out, "\ntype %" PRIu32 "\nshape ", organ->type);
+	for (uint32_t i = 0; i < organ->dims; i++)
+		fprintf(out, "%s%" PRIu64, i ? "x" : "", organ->ne[i]);
+	fprintf(out, "\nbytes %" PRIu64 "\n", organ->data_size);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
@@ -61,63 +70,111 @@ static size_t decode(char *text)
 			text[n++] = *at;
 		}
 	}
+	text[n] = '\0';
 	return n;
 }
 
-/* The rest of the line that begins with a word, cut off. */
-static char *find_line(char *text, const char *word)
+/* The rest of the next line, which must begin with a word; *text moves on to the line after it.
+ * NULL: it does not. */
+static char *take_line(char **text, const char *word)
 {
-	char *line = strstr(text, word), *end = line ? strchr(line + 1, '\n') : NULL;
+	const size_t n = strlen(word);
+	char *line = *text, *end = strchr(line, '\n');
 
-	if (!end)
+	if (!end || strncmp(line, word, n) != 0)
 		return NULL;
 	*end = '\0';
-	return line + strlen(word);
+	*text = end + 1;
+	return line + n;
 }
 
-static const struct gguf_tensor *find(char *text, const struct gguf *gguf, const char *fingerprint,
-				      struct error *err)
+static bool take_number(char **text, char end, uint64_t *value)
 {
-	const bool ours = strncmp(text, "organfs reference 1\n", 20) == 0;
-	/* The last line first: each is cut off. */
-	char *tensor = ours ? find_line(text, "\ntensor ") : NULL;
-	char *print = ours ? find_line(text, "\nfingerprint ") : NULL;
-	const struct gguf_tensor *found;
+	char *after;
 
-	if (!tensor || !print) {
-		error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is not a reference");
-		return NULL;
-	}
-	if (strcmp(print, fingerprint) != 0) {
-		error_set(err, ESTALE, ERROR_NO_OFFSET, "it refers to another model");
-		return NULL;
-	}
-	found = gguf_tensor(gguf, tensor, decode(tensor));
-	if (!found)
-		error_set(err, ENOENT, ERROR_NO_OFFSET,
-			  "it refers to a tensor that the model has not");
-	return found;
+	errno = 0;
+	if (**text < '0' || **text > '9')
+		return false;
+	*value = strtoull(*text, &after, 10);
+	if (errno || *after != end)
+		return false;
+	*text = after + (end != '\0');
+	return true;
 }
 
-const struct gguf_tensor *reference_read(struct backing *file, const struct gguf *gguf,
-					 const char *fingerprint, struct error *err)
+/* Is it a shape that a tensor of that type and so many bytes can have? */
+static bool take_shape(char *shape, struct gguf_tensor *tensor)
 {
-	const size_t size = (size_t)backing_size(file);
-	const struct gguf_tensor *tensor = NULL;
-	char *text;
+	uint64_t bytes, elements;
 
-	if (backing_size(file) > TEXT_MAX) {
-		error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is not a reference");
-		return NULL;
+	for (tensor->dims = 0; *shape; tensor->dims++) {
+		if (tensor->dims == GGML_AXES)
+			return false;
+		if (!take_number(&shape, strchr(shape, 'x') ? 'x' : '\0',
+				 &tensor->ne[tensor->dims]))
+			return false;
+		if (*shape == '\0' && tensor->ne[tensor->dims] == 0)
+			return false;
 	}
-	text = malloc(size + 1);
-	if (!text || backing_read(file, text, size, 0) < 0) {
-		error_set(err, text ? EIO : ENOMEM, ERROR_NO_OFFSET,
-			  text ? "it cannot be read" : "out of memory");
-	} else {
-		text[size] = '\0';
-		tensor = find(text, gguf, fingerprint, err);
+	if (!shape_elements(tensor->ne, &elements) || tensor->size > INT64_MAX / 2)
+		return false;
+	switch (type_size(tensor->type, tensor->ne, &bytes)) {
+	case TYPE_SIZE_OK:
+		return bytes == tensor->size;
+	case TYPE_SIZE_UNKNOWN:
+		return true;
+	default:
+		return false;
 	}
-	free(text);
-	return tensor;
+}
+
+static bool parse(char *text, struct reference *reference)
+{
+	char *first = take_line(&text, FIRST_WORDS), *model = take_line(&text, "model ");
+	char *print = take_line(&text, "fingerprint "), *name = take_line(&text, "tensor ");
+	char *type = take_line(&text, "type "), *shape = take_line(&text, "shape ");
+	char *bytes = take_line(&text, "bytes ");
+	struct gguf_tensor tensor = { .ne = { 1, 1, 1, 1 } };
+	uint64_t id;
+
+	if (!first || !model || !print || !name || !type || !shape || !bytes || *first ||
+	    strlen(print) != FINGERPRINT_TEXT - 1 || !take_number(&type, '\0', &id) ||
+	    id > UINT32_MAX || !take_number(&bytes, '\0', &tensor.size))
+		return false;
+	tensor.type = (uint32_t)id;
+	if (!take_shape(shape, &tensor))
+		return false;
+	decode(model);
+	reference->model = model;
+	reference->tensor = name;
+	reference->tensor_length = decode(name);
+	memcpy(reference->fingerprint, print, FINGERPRINT_TEXT);
+	tensor.name = name;
+	tensor.name_length = (uint32_t)reference->tensor_length;
+	reference->organ = organ_of_tensor(&tensor);
+	return true;
+}
+
+int reference_read(struct backing *file, struct reference *reference, struct error *err)
+{
+	const uint64_t size = backing_size(file);
+
+	*reference = (struct reference){ .text = NULL };
+	if (size > TEXT_MAX)
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
+	reference->text = malloc((size_t)size + 1);
+	if (!reference->text)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	if (backing_read(file, reference->text, (size_t)size, 0) < 0)
+		return error_set(err, EIO, ERROR_NO_OFFSET, "it cannot be read");
+	reference->text[size] = '\0';
+	if (!parse(reference->text, reference))
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
+	return 0;
+}
+
+void reference_release(struct reference *reference)
+{
+	free(reference->text);
+	reference->text = NULL;
 }

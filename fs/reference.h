@@ -5,20 +5,32 @@
  *	model PATH
  *	fingerprint HEX         as fingerprint()
  *	tensor NAME
+ *	type ID                 of ggml
+ *	shape NE[xNE...]        nothing for a scalar
+ *	bytes N
  *
- * In PATH and NAME, bytes up to a blank, from 0x7f on, and '%' are percent-encoded. */
+ * In PATH and NAME, bytes up to a blank, from 0x7f on, and '%' are percent-encoded. Type, shape
+ * and bytes say what the slot holds while the model cannot be read. */
 #ifndef FS_REFERENCE_H
 #define FS_REFERENCE_H
 
-#include "fs/backing.h"
-#include "gguf/reader.h"
+#include "fs/slots.h"
 
-/* The text, to free. NULL: out of memory. */
-char *reference_text(const char *path, const char *fingerprint, const struct gguf_tensor *tensor);
+/* The text for a content of CONTENT_REFERENCE, to free. NULL: out of memory. */
+char *reference_text(const struct content *content);
 
-/* The tensor that the text in file refers to, of a model with that fingerprint. NULL with err set:
- * EBADMSG no reference, ESTALE of another model, ENOENT no such tensor, EIO. */
-const struct gguf_tensor *reference_read(struct backing *file, const struct gguf *gguf,
-					 const char *fingerprint, struct error *err);
+/* What a text says; texts are NUL-terminated, the name may hold NULs. */
+struct reference {
+	char *model, *tensor;
+	size_t tensor_length;
+	char fingerprint[FINGERPRINT_TEXT];
+	struct organ organ; /* the tensor, under that name */
+	char *text;	    /* owned */
+};
+
+/* Read the text in file. Returns 0, or -errno with err set: EBADMSG no reference, EIO, ENOMEM.
+ * Release with reference_release() either way. */
+int reference_read(struct backing *file, struct reference *reference, struct error *err);
+void reference_release(struct reference *reference);
 
 #endif

@@ -9,7 +9,7 @@
 
 struct scratch {
 	struct scratch *next;
-	enum organ_class klass;
+	uint64_t directory;
 	char *name;
 	struct node *node; /* NULL: the name is hidden */
 	uint64_t number;   /* place in the directory; never used again */
@@ -60,23 +60,23 @@ void scratches_free(struct scratches *scratches)
 }
 
 /* With the lock held. */
-static struct scratch **find(struct scratches *scratches, enum organ_class klass, const char *name)
+static struct scratch **find(struct scratches *scratches, uint64_t directory, const char *name)
 {
 	struct scratch **link = &scratches->first;
 
-	while (*link && ((*link)->klass != klass || strcmp((*link)->name, name) != 0))
+	while (*link && ((*link)->directory != directory || strcmp((*link)->name, name) != 0))
 		link = &(*link)->next;
 	return link;
 }
 
-enum scratch_kind scratches_find(struct scratches *scratches, enum organ_class klass,
-				 const char *name, struct node **node)
+enum scratch_kind scratches_find(struct scratches *scratches, uint64_t directory, const char *name,
+				 struct node **node)
 {
 	enum scratch_kind kind = SCRATCH_NONE;
 	const struct scratch *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = *find(scratches, klass, name);
+	scratch = *find(scratches, directory, name);
 	if (scratch && scratch->node) {
 		kind = SCRATCH_FILE;
 		*node = nodes_get(scratches->nodes, scratch->node->ino);
@@ -87,7 +87,7 @@ enum scratch_kind scratches_find(struct scratches *scratches, enum organ_class k
 	return kind;
 }
 
-int scratches_add(struct scratches *scratches, enum organ_class klass, const char *name,
+int scratches_add(struct scratches *scratches, uint64_t directory, const char *name,
 		  struct node *node)
 {
 	struct scratch *scratch = calloc(1, sizeof(*scratch));
@@ -99,9 +99,9 @@ int scratches_add(struct scratches *scratches, enum organ_class klass, const cha
 		free(scratch);
 		return -ENOMEM;
 	}
-	scratch->klass = klass;
+	scratch->directory = directory;
 	pthread_mutex_lock(&scratches->lock);
-	if (*find(scratches, klass, name)) {
+	if (*find(scratches, directory, name)) {
 		rc = -EEXIST;
 	} else {
 		if (node) {
@@ -109,7 +109,7 @@ int scratches_add(struct scratches *scratches, enum organ_class klass, const cha
 			stage_open(node->stage);
 		}
 		scratch->number = scratches->next_number++;
-		*find(scratches, klass, name) = scratch;
+		*find(scratches, directory, name) = scratch;
 	}
 	pthread_mutex_unlock(&scratches->lock);
 	if (rc < 0) {
@@ -119,28 +119,28 @@ int scratches_add(struct scratches *scratches, enum organ_class klass, const cha
 	return rc;
 }
 
-static struct scratch *take(struct scratches *scratches, enum organ_class klass, const char *name)
+static struct scratch *take(struct scratches *scratches, uint64_t directory, const char *name)
 {
-	struct scratch **link = find(scratches, klass, name), *scratch = *link;
+	struct scratch **link = find(scratches, directory, name), *scratch = *link;
 
 	if (scratch)
 		*link = scratch->next;
 	return scratch;
 }
 
-bool scratches_remove(struct scratches *scratches, enum organ_class klass, const char *name)
+bool scratches_remove(struct scratches *scratches, uint64_t directory, const char *name)
 {
 	struct scratch *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = take(scratches, klass, name);
+	scratch = take(scratches, directory, name);
 	pthread_mutex_unlock(&scratches->lock);
 	release(scratches, scratch);
 	return scratch != NULL;
 }
 
-int scratches_rename(struct scratches *scratches, enum organ_class klass, const char *name,
-		     enum organ_class new_class, const char *new_name)
+int scratches_rename(struct scratches *scratches, uint64_t directory, const char *name,
+		     uint64_t new_directory, const char *new_name)
 {
 	char *copy = strdup(new_name);
 	struct scratch *scratch, *other = NULL;
@@ -148,13 +148,13 @@ int scratches_rename(struct scratches *scratches, enum organ_class klass, const 
 	if (!copy)
 		return -ENOMEM;
 	pthread_mutex_lock(&scratches->lock);
-	scratch = *find(scratches, klass, name);
-	if (scratch && scratch != *find(scratches, new_class, new_name))
-		other = take(scratches, new_class, new_name);
+	scratch = *find(scratches, directory, name);
+	if (scratch && scratch != *find(scratches, new_directory, new_name))
+		other = take(scratches, new_directory, new_name);
 	if (scratch) {
 		free(scratch->name);
 		scratch->name = copy;
-		scratch->klass = new_class;
+		scratch->directory = new_directory;
 	}
 	pthread_mutex_unlock(&scratches->lock);
 	if (!scratch)
@@ -163,7 +163,7 @@ int scratches_rename(struct scratches *scratches, enum organ_class klass, const 
 	return scratch ? 0 : -ENOENT;
 }
 
-bool scratches_name(struct scratches *scratches, const struct node *node, enum organ_class *klass,
+bool scratches_name(struct scratches *scratches, const struct node *node, uint64_t *directory,
 		    char name[NAME_MAX + 1])
 {
 	const struct scratch *scratch;
@@ -173,21 +173,21 @@ bool scratches_name(struct scratches *scratches, const struct node *node, enum o
 	while (scratch && (!scratch->node || scratch->node->ino != node->ino))
 		scratch = scratch->next;
 	if (scratch) {
-		*klass = scratch->klass;
+		*directory = scratch->directory;
 		strcpy(name, scratch->name);
 	}
 	pthread_mutex_unlock(&scratches->lock);
 	return scratch != NULL;
 }
 
-bool scratches_next(struct scratches *scratches, enum organ_class klass, uint64_t *number,
+bool scratches_next(struct scratches *scratches, uint64_t directory, uint64_t *number,
 		    char name[NAME_MAX + 1], uint64_t *ino)
 {
 	const struct scratch *best = NULL;
 
 	pthread_mutex_lock(&scratches->lock);
 	for (const struct scratch *s = scratches->first; s; s = s->next)
-		if (s->node && s->klass == klass && s->number >= *number &&
+		if (s->node && s->directory == directory && s->number >= *number &&
 		    (!best || s->number < best->number))
 			best = s;
 	if (best) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scratches.h - names in class directories that are no slots: what programs make beside the files
+/* scratches.h - names in directories that are no slots: what programs make beside the files
  * they are about to replace, organs that are written under a new name, and θ files that somebody
  * removed. They are private to the mount and gone with it. */
 #ifndef FS_SCRATCHES_H
@@ -21,28 +21,29 @@ enum scratch_kind {
 	SCRATCH_HIDDEN, /* the θ file of that name was removed */
 };
 
-/* What CLASS/NAME is. For SCRATCH_FILE, *node is set, to release with nodes_put(). */
-enum scratch_kind scratches_find(struct scratches *scratches, enum organ_class klass,
-				 const char *name, struct node **node);
+/* What that name in a directory, which is given by its inode number, is. For SCRATCH_FILE, *node
+ * is set, to release with nodes_put(). */
+enum scratch_kind scratches_find(struct scratches *scratches, uint64_t directory, const char *name,
+				 struct node **node);
 
 /* Enter a name for a node, of which the entry keeps a reference and whose stage it keeps open; NULL
  * hides the name. Returns 0, -EEXIST, -ENOMEM. */
-int scratches_add(struct scratches *scratches, enum organ_class klass, const char *name,
+int scratches_add(struct scratches *scratches, uint64_t directory, const char *name,
 		  struct node *node);
 
 /* The name is not there any more. False: it was not. */
-bool scratches_remove(struct scratches *scratches, enum organ_class klass, const char *name);
+bool scratches_remove(struct scratches *scratches, uint64_t directory, const char *name);
 
 /* Give a name to another. What was there under the other one is gone. -ENOENT, -ENOMEM. */
-int scratches_rename(struct scratches *scratches, enum organ_class klass, const char *name,
-		     enum organ_class new_class, const char *new_name);
+int scratches_rename(struct scratches *scratches, uint64_t directory, const char *name,
+		     uint64_t new_directory, const char *new_name);
 
 /* The name that a node has now. False: none any more. */
-bool scratches_name(struct scratches *scratches, const struct node *node, enum organ_class *klass,
+bool scratches_name(struct scratches *scratches, const struct node *node, uint64_t *directory,
 		    char name[NAME_MAX + 1]);
 
-/* The first file in the class whose number is at least *number, which is set to it. */
-bool scratches_next(struct scratches *scratches, enum organ_class klass, uint64_t *number,
+/* The first file in the directory whose number is at least *number, which is set to it. */
+bool scratches_next(struct scratches *scratches, uint64_t directory, uint64_t *number,
 		    char name[NAME_MAX + 1], uint64_t *ino);
 
 #endif

@@ -18,7 +18,7 @@
 struct mount {
 	const struct options *options;
 	struct log *log;
-	struct model *model;
+	const struct collection *collection;
 	char point[PATH_MAX]; /* absolute */
 	bool made;	      /* by us, so that it goes away with the mount */
 	dev_t device;	      /* 0: not known */
@@ -50,13 +50,20 @@ static int find_mountpoint(struct mount *mount)
 	return rc;
 }
 
+/* What /proc/mounts calls the mount: the file, or the first argument. */
+static const char *name_of(const struct mount *mount)
+{
+	return mount->collection->several ? mount->options->models[0]
+					  : backing_path(mount->collection->models[0]->base);
+}
+
 static int add_options(const struct mount *mount, struct fuse_args *args)
 {
 	static const char fixed[] = "subtype=organfs,default_permissions,nosuid,nodev";
 	char *name = NULL, *list = NULL;
 	int rc = -1;
 
-	if (asprintf(&name, "fsname=%s", backing_path(mount->model->base)) < 0)
+	if (asprintf(&name, "fsname=%s", name_of(mount)) < 0)
 		name = NULL;
 	/* The name may hold commas. */
 	if (name && fuse_opt_add_opt(&list, fixed) == 0 &&
@@ -76,7 +83,7 @@ static int start(struct mount *mount)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	int rc = add_options(mount, &args);
 
-	mount->fs = fs_new(mount->options, mount->log, mount->model);
+	mount->fs = fs_new(mount->options, mount->log, mount->collection);
 	if (rc == 0 && mount->fs)
 		mount->session =
 			fuse_session_new(&args, &organfs_ops, sizeof(organfs_ops), mount->fs);
@@ -89,22 +96,32 @@ static int start(struct mount *mount)
 	return fuse_session_mount(mount->session, mount->point);
 }
 
-/* The mount is gone: write down what was grafted, and let go of what is written down. */
-static int finish(struct mount *mount)
+/* Write down what was grafted, and let go of what is written down. */
+static int finish_model(struct mounted *mounted)
 {
-	struct model *model = mount->model;
-	int rc;
-
-	if (mount->options->read_only || mount->options->no_assembly)
-		return 0;
+	struct model *model = mounted->model;
 	/* A model without some of its grafts is not what was promised. */
-	rc = model->left_alone ? -EIO : assembly_finish(mount->fs->assembly);
+	int rc = model->left_alone ? -EIO : assembly_finish(mounted->assembly);
+
 	if (rc == 0)
 		rc = layer_drop(model->layer);
 	if (rc < 0)
-		log_add(mount->log,
+		log_add(model->log,
 			"%s: the grafts are kept in %s for the next mount of this model",
 			model->name, layer_path(model->layer));
+	return rc;
+}
+
+/* The mount is gone. */
+static int finish(struct mount *mount)
+{
+	int rc = 0;
+
+	if (mount->options->read_only || mount->options->no_assembly)
+		return 0;
+	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
+		if (finish_model(&mount->fs->mounted[i]) < 0)
+			rc = -EIO;
 	return rc;
 }
 
@@ -116,7 +133,8 @@ static void note_device(struct mount *mount)
 	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
 		  &stat) == 0)
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
-	assembly_mounted(mount->fs->assembly, mount->device);
+	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
+		assembly_mounted(mount->fs->mounted[i].assembly, mount->device);
 }
 
 /* The kernel asks for this much at once where somebody reads on; its own figure, 128 KiB, costs a
@@ -154,21 +172,31 @@ static int serve(struct mount *mount)
 /* A wrong output= is better known now than at the unmount. */
 static int check_output(const struct mount *mount)
 {
+	const char *output = mount->options->output;
 	const struct target target = { .directory = AT_FDCWD,
-				       .path = mount->options->output,
+				       .path = output,
 				       .replace = true,
-				       .base = backing_stat(mount->model->base) };
-	struct error err;
+				       .base = backing_stat(mount->collection->models[0]->base) };
+	struct error err = { 0 };
+	struct stat status;
 
-	if (!mount->options->output || assemble_check(&target, &err) == 0)
+	if (!output)
 		return 0;
-	fprintf(stderr, "organfs: %s: %s\n", mount->options->output, err.text);
+	if (!mount->collection->several)
+		assemble_check(&target, &err);
+	else if (stat(output, &status) < 0)
+		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	else if (!S_ISDIR(status.st_mode))
+		error_set(&err, ENOTDIR, ERROR_NO_OFFSET,
+			  "with several models this must be a directory");
+	if (err.code)
+		fprintf(stderr, "organfs: %s: %s\n", output, err.text);
 	return -err.code;
 }
 
-int session_run(const struct options *options, struct log *log, struct model *model)
+int session_run(const struct options *options, struct log *log, const struct collection *collection)
 {
-	struct mount mount = { .options = options, .log = log, .model = model };
+	struct mount mount = { .options = options, .log = log, .collection = collection };
 	int rc = check_output(&mount);
 
 	if (rc == 0)

@@ -3,12 +3,14 @@
 #ifndef FS_SESSION_H
 #define FS_SESSION_H
 
-#include "fs/model.h"
+#include "fs/collection.h"
+#include "fs/options.h"
 
-/* Mount the model, go into the background unless told otherwise, answer requests until the mount is
- * taken away or a signal comes, and assemble what was grafted. In the background the calling
- * process has exited with 0 when the mount was ready, and this returns in another one. Returns the
- * exit code of the process: 0, or 1 with a line on stderr or in the log. */
-int session_run(const struct options *options, struct log *log, struct model *model);
+/* Mount the models, go into the background unless told otherwise, answer requests until the
+ * mount is taken away or a signal comes, and assemble what was grafted. In the background the
+ * calling process has exited with 0 when the mount was ready, and this returns in another one.
+ * Returns the exit code of the process: 0, or 1 with a line on stderr or in the log. */
+int session_run(const struct options *options, struct log *log,
+		const struct collection *collection);
 
 #endif

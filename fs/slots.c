@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ struct content *content_new(uint64_t ino, const struct organ *organ, struct back
 }
 
 struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
-				  uint64_t offset)
+				  uint64_t offset, const char *fingerprint)
 {
 	struct content *content = calloc(1, sizeof(*content));
 	char *name = malloc(organ->name_length + 1u);
@@ -52,6 +53,7 @@ struct content *content_reference(uint64_t ino, const struct organ *organ, struc
 	content->organ.name = name;
 	content->file = backing_ref(file);
 	content->offset = offset;
+	snprintf(content->fingerprint, sizeof(content->fingerprint), "%s", fingerprint);
 	clock_gettime(CLOCK_REALTIME, &content->mtime);
 	return content;
 }
@@ -79,7 +81,13 @@ void content_unref(struct content *content)
 		return;
 	free((char *)content->organ.name);
 	backing_unref(content->file);
+	free(content->broken);
 	free(content);
+}
+
+void content_break(struct content *content, const char *why)
+{
+	content->broken = strdup(why);
 }
 
 const char *content_kind_name(const struct content *content)
@@ -87,8 +95,11 @@ const char *content_kind_name(const struct content *content)
 	static const char *const names[] = { [CONTENT_COPY] = "copy",
 					     [CONTENT_REFERENCE] = "reference",
 					     [CONTENT_NOTHING] = "removed" };
+	static const char *const broken[] = { [CONTENT_COPY] = "broken copy",
+					      [CONTENT_REFERENCE] = "broken reference",
+					      [CONTENT_NOTHING] = "removed" };
 
-	return names[content->kind];
+	return (content->broken ? broken : names)[content->kind];
 }
 
 struct slots *slots_new(uint32_t n)

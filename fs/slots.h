@@ -10,6 +10,7 @@
 #define FS_SLOTS_H
 
 #include "fs/backing.h"
+#include "fs/fingerprint.h"
 #include "fs/reading.h"
 #include "gguf/organ.h"
 
@@ -19,7 +20,7 @@
 
 enum content_kind {
 	CONTENT_COPY,	   /* an organ file of the layer */
-	CONTENT_REFERENCE, /* a tensor of the base */
+	CONTENT_REFERENCE, /* a tensor of a model: the base, or another one */
 	CONTENT_NOTHING,   /* the slot was removed: only refs and kind mean anything */
 };
 
@@ -32,22 +33,27 @@ struct content {
 	struct backing *file; /* where its data lies */
 	uint64_t offset;      /* and from which byte on */
 	struct timespec mtime;
-	struct reading reading; /* of its values; readings.h */
+	char fingerprint[FINGERPRINT_TEXT]; /* of a reference: of its model */
+	char *broken;			    /* NULL, or why its data cannot be read */
+	struct reading reading;		    /* of its values; readings.h */
 };
 
 /* A content of the organ in that file, both of which become the content's, also on failure.
  * NULL: out of memory. */
 struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file);
 
-/* A content of the data at offset of the file, of which it takes a reference; the organ's name is
- * copied. NULL: out of memory. */
+/* A content of the tensor at offset of a model's file, of which it takes a reference, and which has
+ * that fingerprint; the organ's name, the tensor's, is copied. NULL: out of memory. */
 struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
-				  uint64_t offset);
+				  uint64_t offset, const char *fingerprint);
+
+/* A content is broken: for that reason, which is copied. Before anybody else knows it. */
+void content_break(struct content *content, const char *why);
 
 /* NULL: out of memory. */
 struct content *content_nothing(void);
 
-/* "copy", "reference", "removed" */
+/* "copy", "reference", "removed"; with "broken " before it */
 const char *content_kind_name(const struct content *content);
 
 static inline bool content_is_nothing(const struct content *content)

@@ -28,9 +28,8 @@ struct stage {
 	uint64_t size;
 	bool written;
 	bool unflushed; /* written to since the last commit was tried */
-	bool adopted;	/* content was taken whole from somewhere, as the next two say */
-	uint32_t origin_slot;
-	struct content *origin;
+	bool adopted;	/* content was taken whole from somewhere, as the next says */
+	struct origin origin;
 	int failed; /* a write did not go through: what is staged is not what was meant */
 };
 
@@ -69,8 +68,8 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 
 static void forget_origin(struct stage *stage)
 {
-	content_unref(stage->origin);
-	stage->origin = NULL;
+	content_unref(stage->origin.content);
+	stage->origin = (struct origin){ 0 };
 	stage->adopted = false;
 }
 
@@ -168,7 +167,7 @@ static int open_file(struct stage *stage, uint64_t keep)
 	return 0;
 }
 
-bool stage_adopt(struct stage *stage, struct view *view, uint32_t slot, struct content *content)
+bool stage_adopt(struct stage *stage, struct view *view, const struct origin *origin)
 {
 	bool empty;
 
@@ -178,8 +177,9 @@ bool stage_adopt(struct stage *stage, struct view *view, uint32_t slot, struct c
 		discard(stage);
 		stage->content = view_ref(view);
 		stage->adopted = true;
-		stage->origin_slot = slot;
-		stage->origin = content ? content_ref(content) : NULL;
+		stage->origin = *origin;
+		if (origin->content)
+			content_ref(origin->content);
 		stage->written = stage->unflushed = true;
 	}
 	show(stage);
@@ -197,14 +197,15 @@ bool stage_adopted(struct stage *stage, const struct view *view)
 	return adopted;
 }
 
-bool stage_origin(struct stage *stage, uint32_t *slot, struct content **content)
+bool stage_origin(struct stage *stage, struct origin *origin)
 {
 	bool adopted;
 
 	pthread_mutex_lock(&stage->lock);
 	adopted = stage->adopted;
-	*slot = stage->origin_slot;
-	*content = adopted && stage->origin ? content_ref(stage->origin) : NULL;
+	*origin = stage->origin;
+	if (origin->content)
+		content_ref(origin->content);
 	pthread_mutex_unlock(&stage->lock);
 	return adopted;
 }

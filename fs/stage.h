@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+struct model;
 struct stage; /* any thread may use it */
 
 /* A stage on top of content, of which it takes a reference. NULL: out of memory. */
@@ -31,18 +32,25 @@ int stage_truncate(struct stage *stage, uint64_t size);
 int stage_sync(struct stage *stage);
 uint64_t stage_size(struct stage *stage);
 
-/* Take view, of which the stage takes a reference, as the whole content: that of the organ in a
- * slot with that content of the slot, NULL for the base's, of which it takes a reference too.
- * Nothing is copied before somebody writes to it. False: there is something in the stage
- * already. */
-bool stage_adopt(struct stage *stage, struct view *view, uint32_t slot, struct content *content);
+/* Where a stage's content came from: a slot of a model, with that content of the slot, NULL for the
+ * base's. */
+struct origin {
+	struct model *model;
+	uint32_t slot;
+	struct content *content;
+};
+
+/* Take view, of which the stage takes a reference, as the whole content: that of the organ in
+ * origin, of whose content it takes a reference too. Nothing is copied before somebody writes to
+ * it. False: there is something in the stage already. */
+bool stage_adopt(struct stage *stage, struct view *view, const struct origin *origin);
 
 /* Is view, and nothing else, what the stage took? */
 bool stage_adopted(struct stage *stage, const struct view *view);
 
-/* Where the content came from, if it was taken whole and not written to since. *content is to be
+/* Where the content came from, if it was taken whole and not written to since. Its content is to be
  * released. */
-bool stage_origin(struct stage *stage, uint32_t *slot, struct content **content);
+bool stage_origin(struct stage *stage, struct origin *origin);
 
 /* It was put in force by its origin. */
 void stage_settle(struct stage *stage);

@@ -12,7 +12,7 @@
 struct writer {
 	struct writer *next;
 	pid_t thread;
-	uint32_t tensor;
+	uint64_t slot;
 	uint64_t ino;
 	time_t since;
 };
@@ -54,7 +54,7 @@ void writers_free(struct writers *writers)
 }
 
 /* With the lock held. Drops those who will not come. */
-static struct writer **find(struct writers *writers, pid_t thread, uint32_t tensor)
+static struct writer **find(struct writers *writers, pid_t thread, uint64_t slot)
 {
 	struct writer **link = &writers->first, **found = NULL;
 
@@ -66,7 +66,7 @@ static struct writer **find(struct writers *writers, pid_t thread, uint32_t tens
 			free(writer);
 			continue;
 		}
-		if (writer->thread == thread && writer->tensor == tensor)
+		if (writer->thread == thread && writer->slot == slot)
 			found = link;
 		link = &writer->next;
 	}
@@ -81,18 +81,18 @@ static void drop(struct writer **link)
 	free(writer);
 }
 
-bool writers_expect(struct writers *writers, pid_t thread, uint32_t tensor)
+bool writers_expect(struct writers *writers, pid_t thread, uint64_t slot)
 {
 	struct writer **link, *writer = NULL;
 
 	pthread_mutex_lock(&writers->lock);
-	link = find(writers, thread, tensor);
+	link = find(writers, thread, slot);
 	if (link) {
 		drop(link);
 	} else {
 		writer = malloc(sizeof(*writer));
 		if (writer) {
-			*writer = (struct writer){ writers->first, thread, tensor, 0, now() };
+			*writer = (struct writer){ writers->first, thread, slot, 0, now() };
 			writers->first = writer;
 		}
 	}
@@ -100,36 +100,36 @@ bool writers_expect(struct writers *writers, pid_t thread, uint32_t tensor)
 	return writer != NULL;
 }
 
-bool writers_find(struct writers *writers, pid_t thread, uint32_t tensor, uint64_t *ino)
+bool writers_find(struct writers *writers, pid_t thread, uint64_t slot, uint64_t *ino)
 {
 	struct writer **link = NULL;
 
 	pthread_mutex_lock(&writers->lock);
 	if (writers->first)
-		link = find(writers, thread, tensor);
+		link = find(writers, thread, slot);
 	if (link)
 		*ino = (*link)->ino;
 	pthread_mutex_unlock(&writers->lock);
 	return link != NULL;
 }
 
-void writers_made(struct writers *writers, pid_t thread, uint32_t tensor, uint64_t ino)
+void writers_made(struct writers *writers, pid_t thread, uint64_t slot, uint64_t ino)
 {
 	struct writer **link;
 
 	pthread_mutex_lock(&writers->lock);
-	link = find(writers, thread, tensor);
+	link = find(writers, thread, slot);
 	if (link)
 		(*link)->ino = ino;
 	pthread_mutex_unlock(&writers->lock);
 }
 
-void writers_arrived(struct writers *writers, pid_t thread, uint32_t tensor)
+void writers_arrived(struct writers *writers, pid_t thread, uint64_t slot)
 {
 	struct writer **link;
 
 	pthread_mutex_lock(&writers->lock);
-	link = find(writers, thread, tensor);
+	link = find(writers, thread, slot);
 	if (link)
 		drop(link);
 	pthread_mutex_unlock(&writers->lock);

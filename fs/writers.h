@@ -18,17 +18,17 @@ struct writers; /* any thread may use it */
 struct writers *writers_new(void);
 void writers_free(struct writers *writers);
 
-/* The thread is answered ESTALE for that tensor. False: it was already, and has not looked the name
- * up since, so that there is no name to look up (a descriptor reopened through /proc); or there is
- * no memory. */
-bool writers_expect(struct writers *writers, pid_t thread, uint32_t tensor);
+/* The thread is answered ESTALE for that slot, any number that says which it is. False: it was
+ * already, and has not looked the name up since, so that there is no name to look up (a
+ * descriptor reopened through /proc); or there is no memory. */
+bool writers_expect(struct writers *writers, pid_t thread, uint64_t slot);
 
-/* Is a lookup of that tensor by that thread its second one? Then *ino is the number of the stage's
+/* Is a lookup of that slot by that thread its second one? Then *ino is the number of the stage's
  * inode, 0 if that is still to be made, which writers_made() then tells. */
-bool writers_find(struct writers *writers, pid_t thread, uint32_t tensor, uint64_t *ino);
-void writers_made(struct writers *writers, pid_t thread, uint32_t tensor, uint64_t ino);
+bool writers_find(struct writers *writers, pid_t thread, uint64_t slot, uint64_t *ino);
+void writers_made(struct writers *writers, pid_t thread, uint64_t slot, uint64_t ino);
 
 /* The thread has opened its stage. */
-void writers_arrived(struct writers *writers, pid_t thread, uint32_t tensor);
+void writers_arrived(struct writers *writers, pid_t thread, uint64_t slot);
 
 #endif

@@ -21,8 +21,7 @@ static inline struct opened open_with(void **state, const char *name, struct opt
 	struct path path = in_temp(state, name);
 
 	must(o.log);
-	options->model = path.text;
-	o.model = model_open(options, o.log, &o.err);
+	o.model = model_open(options, path.text, o.log, &o.err);
 	return o;
 }
 

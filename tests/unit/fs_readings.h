@@ -153,7 +153,7 @@ static inline void save_hole(void **state, const char *name, uint32_t type, uint
 
 static inline struct readings *new_readings(struct model *model)
 {
-	struct readings *readings = readings_new(model, SAMPLE_DEFAULT);
+	struct readings *readings = readings_new(model, SAMPLE_DEFAULT, NULL);
 
 	must(readings);
 	return readings;

@@ -23,7 +23,7 @@ static struct scene open_scene(void **state, const char *output)
 	snprintf(scene.dir, sizeof(scene.dir), "%s", in_temp(state, "models").text);
 	scene.o = open_small(state, "models/base.gguf");
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	scene.assembly = assembly_new(scene.o.model, output);
+	scene.assembly = assembly_new(scene.o.model, output, scene.o.model->directory);
 	assert_non_null(scene.assembly);
 	return scene;
 }

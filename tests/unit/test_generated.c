@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* test_generated.c - fs/generated.c: a file is made once for each state, and stays as it was. */
+/* test_generated.c - fs/generated.c, with the files of fs/mounted.c: a file is made once for
+ * each state, and stays as it was. */
 #include "fs_model.h"
-#include "fs/generated.h"
+#include "fs/mounted.h"
 #include "measure/sample.h"
 
+/* A model as it is in a mount; in memory of its own, for what it is made of points to it. */
 struct scene {
 	struct opened o;
+	struct model **models;
 	struct nodes *nodes;
-	struct assembly *assembly;
-	struct readings *readings;
+	struct mounted *mounted;
 	struct generated *generated;
 };
 
 static struct scene open_scene(void **state)
 {
 	struct scene scene = { .o = open_small(state, "base.gguf") };
+	const struct options options = { .samples = SAMPLE_DEFAULT };
 
-	scene.nodes = nodes_new(scene.o.model);
-	scene.assembly = assembly_new(scene.o.model, NULL);
-	scene.readings = readings_new(scene.o.model, SAMPLE_DEFAULT);
-	scene.generated = generated_new(scene.o.model, scene.readings, scene.assembly, scene.nodes);
-	must(scene.nodes && scene.assembly && scene.readings && scene.generated);
+	scene.models = malloc(sizeof(*scene.models));
+	must(scene.models);
+	scene.models[0] = scene.o.model;
+	scene.nodes = nodes_new(scene.models, 1, false);
+	scene.mounted = malloc(sizeof(*scene.mounted));
+	must(scene.nodes && scene.mounted);
+	must(mounted_init(scene.mounted, scene.o.model, &options, false, scene.nodes, NULL) == 0);
+	scene.generated = scene.mounted->generated;
 	return scene;
 }
 
 static void close_scene(struct scene *scene)
 {
-	generated_free(scene->generated);
-	readings_free(scene->readings);
-	assembly_free(scene->assembly);
+	mounted_release(scene->mounted);
+	free(scene->mounted);
 	nodes_free(scene->nodes);
+	free(scene->models);
 	close_model(&scene->o);
 }
 
@@ -143,7 +149,7 @@ static void an_assembly_makes_a_new_report(void **state)
 	struct node *node;
 	char *text;
 
-	assert_int_equal(assembly_run(scene.assembly, "", 0, NULL), 0);
+	assert_int_equal(assembly_run(scene.mounted->assembly, "", 0, NULL), 0);
 	node = node_of(&scene, GENERATED_ASSEMBLE);
 	assert_true(before != node->ino);
 	text = read_view(node->view);

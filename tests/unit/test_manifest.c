@@ -10,7 +10,7 @@
 /* The manifest as it is now, parsed; the text is valid to its last byte. */
 static cJSON *manifest_of(struct model *model)
 {
-	struct readings *readings = readings_new(model, SAMPLE_DEFAULT);
+	struct readings *readings = readings_new(model, SAMPLE_DEFAULT, NULL);
 	struct snapshot snapshot;
 	struct view *view;
 	const char *end;
@@ -317,7 +317,7 @@ static void an_architecture_may_be_of_any_type_or_missing(void **state)
 static void of_a_base_that_was_changed_all_but_theta_can_be_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = readings_new(o.model, SAMPLE_DEFAULT);
+	struct readings *readings = readings_new(o.model, SAMPLE_DEFAULT, NULL);
 	struct snapshot snapshot;
 	struct view *view;
 	char head[100], *whole;

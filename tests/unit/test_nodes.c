@@ -8,6 +8,7 @@
 
 struct scene {
 	struct opened o;
+	struct model **models;
 	struct nodes *nodes;
 };
 
@@ -15,7 +16,10 @@ static struct scene open_scene(void **state)
 {
 	struct scene scene = { .o = open_small(state, "base.gguf") };
 
-	scene.nodes = nodes_new(scene.o.model);
+	scene.models = malloc(sizeof(*scene.models));
+	must(scene.models);
+	scene.models[0] = scene.o.model;
+	scene.nodes = nodes_new(scene.models, 1, false);
 	assert_non_null(scene.nodes);
 	return scene;
 }
@@ -23,6 +27,7 @@ static struct scene open_scene(void **state)
 static void close_scene(struct scene *scene)
 {
 	nodes_free(scene->nodes);
+	free(scene->models);
 	close_model(&scene->o);
 }
 
@@ -45,9 +50,9 @@ static void the_numbers_of_the_base_say_what_they_are(void **state)
 
 	assert_node(&scene, INODE_ROOT, NODE_ROOT, 0);
 	for (uint32_t klass = 0; klass < CLASSES; klass++)
-		assert_node(&scene, INODE_CLASS + klass, NODE_CLASS, klass);
+		assert_node(&scene, inode_of(0, INODE_CLASS, klass), NODE_CLASS, klass);
 	for (uint32_t tensor = 0; tensor < SMALL_TENSORS; tensor++)
-		assert_node(&scene, INODE_ORGAN + tensor, NODE_ORGAN, tensor);
+		assert_node(&scene, inode_of(0, INODE_ORGAN, tensor), NODE_ORGAN, tensor);
 	close_scene(&scene);
 }
 
@@ -56,10 +61,11 @@ static void other_numbers_stand_for_nothing(void **state)
 	struct scene scene = open_scene(state);
 	const uint64_t numbers[] = { 0,
 				     2,
-				     INODE_CLASS - 1,
-				     INODE_CLASS + CLASSES,
-				     INODE_ORGAN - 1,
-				     INODE_ORGAN + SMALL_TENSORS,
+				     inode_of(0, INODE_CLASS, CLASSES),
+				     inode_of(0, INODE_ORGAN, SMALL_TENSORS),
+				     inode_of(0, INODE_BASE, 1),
+				     inode_of(1, INODE_ORGAN, 0),
+				     inode_of(0, 15, 0),
 				     INODE_NEW - 1,
 				     INODE_NEW,
 				     INODE_NEW + 1,
@@ -75,13 +81,13 @@ static void other_numbers_stand_for_nothing(void **state)
 static void forgetting_what_the_base_has_is_nothing(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *node = nodes_get(scene.nodes, INODE_ORGAN);
+	struct node *node = nodes_get(scene.nodes, inode_of(0, INODE_ORGAN, 0));
 
 	nodes_told(scene.nodes, node);
 	nodes_put(scene.nodes, node);
-	nodes_forget(scene.nodes, INODE_ORGAN, 1);
-	nodes_forget(scene.nodes, INODE_ORGAN, 1000);
-	assert_node(&scene, INODE_ORGAN, NODE_ORGAN, 0);
+	nodes_forget(scene.nodes, inode_of(0, INODE_ORGAN, 0), 1);
+	nodes_forget(scene.nodes, inode_of(0, INODE_ORGAN, 0), 1000);
+	assert_node(&scene, inode_of(0, INODE_ORGAN, 0), NODE_ORGAN, 0);
 	close_scene(&scene);
 }
 
@@ -89,11 +95,12 @@ static void an_organ_is_the_bases_until_it_is_grafted(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
-	struct node *before = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc), *after;
+	struct node *before = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc),
+		    *after;
 
-	assert_true(before->ino == INODE_ORGAN + SMALL_UP);
+	assert_true(before->ino == inode_of(0, INODE_ORGAN, SMALL_UP));
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	after = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
+	after = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
 	assert_in_range(after->ino, INODE_NEW, UINT64_MAX);
 	assert_int_equal(after->kind, NODE_ORGAN);
 	assert_int_equal(after->index, SMALL_UP);
@@ -108,20 +115,23 @@ static void the_theta_file_of_an_organ_moves_on_with_it(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
-	struct node *before = nodes_organ(scene.nodes, NODE_THETA, SMALL_UP, &rc), *after, *organ;
+	struct node *before = nodes_organ(scene.nodes, NODE_THETA, scene.o.model, SMALL_UP, &rc),
+		    *after, *organ;
 
-	assert_true(before->ino == INODE_THETA + SMALL_UP);
+	assert_true(before->ino == inode_of(0, INODE_THETA, SMALL_UP));
 	assert_int_equal(before->kind, NODE_THETA);
-	assert_node(&scene, INODE_THETA + SMALL_UP, NODE_THETA, SMALL_UP);
+	assert_node(&scene, inode_of(0, INODE_THETA, SMALL_UP), NODE_THETA, SMALL_UP);
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	organ = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
-	after = nodes_organ(scene.nodes, NODE_THETA, SMALL_UP, &rc);
+	organ = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	after = nodes_organ(scene.nodes, NODE_THETA, scene.o.model, SMALL_UP, &rc);
 	assert_int_equal(after->kind, NODE_THETA);
 	assert_int_equal(after->index, SMALL_UP);
 	assert_ptr_equal(after->content, organ->content);
 	assert_true(after->ino != organ->ino);
-	assert_true(after->ino == nodes_organ_ino(NODE_THETA, SMALL_UP, organ->content));
-	assert_null(nodes_get(scene.nodes, INODE_THETA + scene.o.model->gguf->n_tensors));
+	assert_true(after->ino ==
+		    nodes_organ_ino(scene.o.model, NODE_THETA, SMALL_UP, organ->content));
+	assert_null(
+		nodes_get(scene.nodes, inode_of(0, INODE_THETA, scene.o.model->gguf->n_tensors)));
 	nodes_put(scene.nodes, before);
 	nodes_put(scene.nodes, after);
 	nodes_put(scene.nodes, organ);
@@ -136,8 +146,8 @@ static void a_graft_looked_up_twice_is_one_node(void **state)
 	uint64_t ino;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	one = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
-	other = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
+	one = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	other = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
 	ino = one->ino;
 	assert_ptr_equal(one, other);
 	nodes_put(scene.nodes, one);
@@ -158,12 +168,12 @@ static void what_the_kernel_knows_stays_as_it_was(void **state)
 	uint64_t first;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	node = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
+	node = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
 	first = node->ino;
 	nodes_told(scene.nodes, node);
 	nodes_put(scene.nodes, node);
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
-	node = nodes_organ(scene.nodes, NODE_ORGAN, SMALL_UP, &rc);
+	node = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
 	assert_true(node->ino != first);
 	nodes_put(scene.nodes, node);
 	node = nodes_get(scene.nodes, first);
@@ -301,7 +311,9 @@ static void *look_up(void *argument)
 	struct nodes *nodes = crowd->scene->nodes;
 
 	while (!crowd->over) {
-		struct node *node = nodes_organ(nodes, NODE_ORGAN, SMALL_UP, &rc), *same;
+		struct node *node = nodes_organ(nodes, NODE_ORGAN, crowd->scene->o.model, SMALL_UP,
+						&rc),
+			    *same;
 		const uint64_t ino = node->ino;
 
 		nodes_told(nodes, node);

@@ -64,11 +64,11 @@ static void samples_are_as_many_as_the_mount_says(void **state)
 
 	save_hole(state, "base.gguf", GGML_F16, 200192);
 	o = open_model(state, "base.gguf");
-	readings = readings_new(o.model, 256);
+	readings = readings_new(o.model, 256, NULL);
 	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
 	assert_int_equal(z.sampled, 256);
 	readings_free(readings);
-	readings = readings_new(o.model, SAMPLES_ALL);
+	readings = readings_new(o.model, SAMPLES_ALL, NULL);
 	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
 	assert_int_equal(z.sampled, 200192);
 	readings_free(readings);
@@ -337,7 +337,7 @@ static void *stop_soon(void *argument)
 static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 {
 	struct opened o = open_long(state);
-	struct readings *readings = readings_new(o.model, SAMPLES_ALL);
+	struct readings *readings = readings_new(o.model, SAMPLES_ALL, NULL);
 	const struct subject subject = base_of(0);
 	atomic_bool stop = false;
 	struct zmeasure z;
@@ -366,7 +366,7 @@ static void *stop_readings_soon(void *argument)
 static void when_the_readings_stop_nobody_waits_any_more(void **state)
 {
 	struct opened o = open_long(state);
-	struct readings *readings = readings_new(o.model, SAMPLES_ALL);
+	struct readings *readings = readings_new(o.model, SAMPLES_ALL, NULL);
 	const struct subject subject = base_of(0);
 	struct zmeasure z;
 	pthread_t thread;
@@ -557,7 +557,7 @@ static void without_memory_there_are_no_readings(void **state)
 	o = open_small(state, "base.gguf");
 	for (uint64_t k = 1;; k++) {
 		allocation_fails(k);
-		readings = readings_new(o.model, SAMPLE_DEFAULT);
+		readings = readings_new(o.model, SAMPLE_DEFAULT, NULL);
 		if (!allocation_failed())
 			break;
 		assert_null(readings);

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* collection.c - see collection.h. */
+#include "fs/collection.h"
+#include "fs/inode.h"
+#include "fs/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Names in the root that are no model's. */
+static const char *const reserved[] = { "manifest.json", ".theta", ".log" };
+
+struct opening {
+	struct collection *collection;
+	const struct options *options;
+	struct log *log;
+	struct error *err;
+};
+
+static int out_of_memory(struct opening *opening)
+{
+	return error_set(opening->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+static bool is_taken(const struct collection *collection, const char *name)
+{
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (strcmp(name, reserved[i]) == 0)
+			return true;
+	for (uint32_t i = 0; i < collection->n; i++)
+		if (strcmp(name, collection->models[i]->shown) == 0)
+			return true;
+	return false;
+}
+
+/* The name of a model's directory, to free: that of its file, with a number where another model has
+ * it already. NULL: out of memory. */
+static char *choose_name(const struct collection *collection, const char *path)
+{
+	char *stem = paths_stem(path), *name = stem ? strdup(stem) : NULL;
+
+	for (unsigned i = 2; name && is_taken(collection, name); i++) {
+		free(name);
+		if (asprintf(&name, "%s-%u", stem, i) < 0)
+			name = NULL;
+	}
+	free(stem);
+	return name;
+}
+
+/* A model with these parts, which become the collection's, has come. */
+static int enter(struct opening *opening, struct model *model, struct log *log, char *name)
+{
+	struct collection *collection = opening->collection;
+	const size_t n = collection->n + 1u;
+	struct model **models = reallocarray(collection->models, n, sizeof(*models));
+	struct log **logs = reallocarray(collection->logs, n, sizeof(struct log *));
+
+	if (models)
+		collection->models = models;
+	if (logs)
+		collection->logs = logs;
+	if (!models || !logs) {
+		model_close(model);
+		log_free(log);
+		free(name);
+		return out_of_memory(opening);
+	}
+	model->number = collection->n;
+	model->shown = name;
+	models[collection->n] = model;
+	logs[collection->n++] = log;
+	return 0;
+}
+
+static int open_model(struct opening *opening, const char *path)
+{
+	struct collection *collection = opening->collection;
+	char *name = choose_name(collection, path);
+	struct log *log = NULL;
+	struct model *model;
+
+	if (collection->n == INODE_MODELS) {
+		free(name);
+		return error_set(opening->err, EMFILE, ERROR_NO_OFFSET,
+				 "these are more models than a mount can have");
+	}
+	if (name && collection->several)
+		log = log_part(opening->log, name);
+	if (!name || (collection->several && !log)) {
+		free(name);
+		return out_of_memory(opening);
+	}
+	model = model_open(opening->options, path, log ? log : opening->log, opening->err);
+	if (!model) {
+		free(name);
+		log_free(log);
+		return -opening->err->code;
+	}
+	return enter(opening, model, log, name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a directory that do not begin with a dot, sorted, and a NULL; to free one by one.
+ * NULL: it cannot be listed. */
+static char **list(const char *path)
+{
+	DIR *entries = opendir(path);
+	const struct dirent *entry;
+	char **names = entries ? calloc(1, sizeof(char *)) : NULL;
+	size_t n = 0;
+
+	while (names && (errno = 0, entry = readdir(entries))) {
+		char **more;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		more = reallocarray(names, n + 2, sizeof(char *));
+		if (more)
+			names = more;
+		if (!more || !(names[n] = strdup(entry->d_name)))
+			break;
+		names[++n] = NULL;
+	}
+	if (entries)
+		closedir(entries);
+	if (names)
+		qsort(names, n, sizeof(char *), compare_names);
+	return names;
+}
+
+static bool is_gguf_name(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > 5 && strcasecmp(name + n - 5, ".gguf") == 0;
+}
+
+static void pass_over(struct opening *opening, const char *path)
+{
+	char text[320];
+
+	log_add(opening->log, "%s: passed over: %s", path,
+		error_describe(opening->err, text, sizeof(text)));
+	*opening->err = (struct error){ 0 };
+}
+
+static void try_model(struct opening *opening, const char *path)
+{
+	if (is_gguf_name(path) && open_model(opening, path) < 0)
+		pass_over(opening, path);
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Is it a shard of the same model as the file before it? */
+static bool is_next_shard(char *const *names, char *const *name)
+{
+	const size_t n = paths_shard_prefix(*name);
+
+	return n && name > names && paths_shard_prefix(name[-1]) == n &&
+	       strncmp(*name, name[-1], n) == 0;
+}
+
+static int open_directory(struct opening *opening, const char *path, bool deeper);
+
+static void open_entry(struct opening *opening, const char *path, bool deeper)
+{
+	if (!is_directory(path))
+		try_model(opening, path);
+	else if (deeper && open_directory(opening, path, false) < 0)
+		pass_over(opening, path);
+}
+
+static int open_directory(struct opening *opening, const char *path, bool deeper)
+{
+	char **names = list(path), *file;
+	int rc = 0;
+
+	if (!names)
+		return error_set(opening->err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	for (char **name = names; *name; name++) {
+		if (rc == 0 && asprintf(&file, "%s/%s", path, *name) < 0)
+			rc = out_of_memory(opening);
+		if (rc == 0 && !is_next_shard(names, name))
+			open_entry(opening, file, deeper);
+		if (rc == 0)
+			free(file);
+	}
+	for (char **name = names; *name; name++)
+		free(*name);
+	free(names);
+	return rc;
+}
+
+int collection_open(struct collection *collection, const struct options *options, struct log *log,
+		    const char **culprit, struct error *err)
+{
+	struct opening opening = { collection, options, log, err };
+	int rc = 0;
+
+	*collection = (struct collection){ .several = options->n_models > 1 };
+	for (uint32_t i = 0; i < options->n_models; i++)
+		collection->several |= is_directory(options->models[i]);
+	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
+		const uint32_t before = collection->n;
+
+		*culprit = options->models[i];
+		if (!is_directory(*culprit)) {
+			rc = open_model(&opening, *culprit);
+			continue;
+		}
+		rc = open_directory(&opening, *culprit, true);
+		if (rc == 0 && collection->n == before)
+			rc = error_set(err, ENOENT, ERROR_NO_OFFSET,
+				       "there is no model in this directory that can be read");
+	}
+	return rc;
+}
+
+void collection_close(struct collection *collection)
+{
+	for (uint32_t i = 0; i < collection->n; i++) {
+		model_close(collection->models[i]);
+		log_free(collection->logs[i]);
+	}
+	free(collection->models);
+	free(collection->logs);
+	*collection = (struct collection){ 0 };
+}

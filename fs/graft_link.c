@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
+#include "fs/graft.h"
+#include "fs/graft_internal.h"
+#include "fs/inode.h"
+#include "fs/reference.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The slot holds that tensor of a model, which content refers to. */
+static int refer(struct filling *filling, struct content *content)
+{
+	char *text = content ? reference_text(content) : NULL;
+	int rc = -ENOMEM;
+
+	if (text)
+		rc = layer_write(filling->model->layer, LAYER_REFERENCE, filling->klass,
+				 filling->name, text);
+	free(text);
+	if (rc < 0) {
+		content_unref(content);
+		return rc;
+	}
+	return filling_put(filling, content);
+}
+
+/* The slot holds the organ file that is already another's. */
+static int share(struct filling *filling, const struct origin *from)
+{
+	struct model *model = filling->model;
+	const struct organ_place *place = &from->model->places[from->slot];
+	struct content *content;
+	char *name;
+	const int fd = layer_link(from->model->layer, place->klass, place->name, model->layer,
+				  filling->klass, filling->name);
+
+	if (fd < 0)
+		return fd;
+	name = malloc(filling->organ.name_length + 1u);
+	if (!name) {
+		close(fd);
+		return -ENOMEM;
+	}
+	memcpy(name, filling->organ.name, filling->organ.name_length);
+	name[filling->organ.name_length] = '\0';
+	filling->organ.name = name;
+	content = filling_publish(filling, fd);
+	content_unref(content);
+	return content ? 0 : -errno;
+}
+
+/* Is what is there the slot's own tensor of the base? */
+static bool is_own(const struct filling *filling, const struct origin *from)
+{
+	const struct model *model = filling->model;
+	const struct content *content = from->content;
+	const struct backing *file = content ? content->file : from->model->base;
+
+	if (filling->is_new || filling->tensor >= model->gguf->n_tensors || file != model->base)
+		return false;
+	return content ? content->offset == model->gguf->tensors[filling->tensor].offset
+		       : from->slot == filling->tensor;
+}
+
+/* With the commits of both models locked: fill the slot with what is there. */
+static int link_slot(struct filling *filling, const struct origin *from)
+{
+	const uint64_t ino = inode_new(filling->model);
+	const struct content *content = from->content;
+	const char *print;
+	int rc;
+
+	filling->organ = model_organ(from->model, from->slot, content);
+	filling_find(filling);
+	rc = filling_check(filling);
+	if (rc < 0)
+		return rc;
+	if (content && content->kind == CONTENT_COPY)
+		return share(filling, from);
+	if (is_own(filling, from))
+		return filling_restore(filling);
+	/* A reference to a reference is one to the same tensor. */
+	if (content)
+		return refer(filling, content_reference(ino, &content->organ, content->file,
+							content->offset, content->fingerprint));
+	print = model_fingerprint(from->model);
+	if (!print[0])
+		return -EIO;
+	return refer(filling,
+		     content_reference(ino, &filling->organ, from->model->base,
+				       from->model->gguf->tensors[from->slot].offset, print));
+}
+
+static int note_move(struct model *model, uint32_t from, const struct filling *to)
+{
+	const struct organ_place *place = &model->places[from];
+	char text[2 * (NAME_MAX + 16) + 2];
+
+	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", class_name(place->klass), place->name,
+		 class_name(to->klass), to->name);
+	return layer_note(model->layer, text);
+}
+
+/* With the commits locked: is that still what the layer has for the slot? */
+static bool is_current(const struct origin *from)
+{
+	struct content *now;
+	bool current;
+
+	if (!from->content || from->content->kind != CONTENT_COPY)
+		return true;
+	now = slots_get(from->model->slots, from->slot);
+	current = now == from->content;
+	content_unref(now);
+	return current;
+}
+
+/* Two models are always locked in the order of their numbers. */
+static void lock_both(struct model *a, struct model *b)
+{
+	struct model *first = a->number < b->number ? a : b;
+
+	pthread_mutex_lock(&first->commit);
+	if (a != b)
+		pthread_mutex_lock(first == a ? &b->commit : &a->commit);
+}
+
+static void unlock_both(struct model *a, struct model *b)
+{
+	pthread_mutex_unlock(&a->commit);
+	if (a != b)
+		pthread_mutex_unlock(&b->commit);
+}
+
+static bool is_at(const struct filling *filling, const struct origin *from)
+{
+	return !filling->is_new && filling->model == from->model && filling->tensor == from->slot;
+}
+
+int graft_fill_from(struct filling *filling, const struct origin *from)
+{
+	struct model *model = filling->model;
+	int rc = -ESTALE;
+
+	lock_both(model, from->model);
+	filling_find(filling);
+	if (is_current(from)) {
+		rc = 0;
+		/* A copy onto itself changes nothing. */
+		if (!is_at(filling, from) || !from->content)
+			rc = link_slot(filling, from);
+	}
+	unlock_both(model, from->model);
+	/* Between filesystems bytes have to be copied. */
+	return rc == -EXDEV ? -ESTALE : rc;
+}
+
+int graft_link(struct model *from, uint32_t tensor, struct model *model, enum organ_class klass,
+	       const char *name)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+	};
+	struct origin origin = { .model = from, .slot = tensor };
+	int rc = 0;
+
+	lock_both(model, from);
+	origin.content = slots_get(from->slots, tensor);
+	filling_find(&filling);
+	if (content_is_nothing(origin.content))
+		rc = -ENOENT;
+	else if (!is_at(&filling, &origin))
+		rc = link_slot(&filling, &origin);
+	unlock_both(model, from);
+	content_unref(origin.content);
+	return rc < 0 && rc != -ENOENT && rc != -EXDEV ? filling_refuse(&filling, rc) : rc;
+}
+
+/* With the commit lock held. */
+static int move_slot(struct filling *filling, const struct origin *from)
+{
+	struct model *model = filling->model;
+	int rc = note_move(model, from->slot, filling);
+
+	if (rc == 0)
+		rc = link_slot(filling, from);
+	if (rc == 0)
+		rc = graft_remove_locked(model, from->slot);
+	layer_noted_done(model->layer);
+	return rc;
+}
+
+int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+	};
+	struct origin from = { .model = model, .slot = tensor };
+	int rc = 0;
+
+	pthread_mutex_lock(&model->commit);
+	from.content = slots_get(model->slots, tensor);
+	filling_find(&filling);
+	if (content_is_nothing(from.content))
+		rc = -ENOENT;
+	else if (!is_at(&filling, &from))
+		rc = move_slot(&filling, &from);
+	pthread_mutex_unlock(&model->commit);
+	content_unref(from.content);
+	return rc < 0 && rc != -ENOENT ? filling_refuse(&filling, rc) : rc;
+}

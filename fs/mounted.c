@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* mounted.c - see mounted.h. */
+#include "fs/mounted.h"
+#include "fs/chart.h"
+#include "fs/files.h"
+#include "fs/manifest.h"
+#include "fs/report.h"
+#include "fs/texts.h"
+#include "fs/theta.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint64_t stamp_of(void *context, enum generated_kind kind)
+{
+	const struct mounted *mounted = context;
+
+	if (kind == GENERATED_LOG)
+		return log_count(mounted->model->log);
+	if (kind == GENERATED_ASSEMBLE)
+		return assembly_stamp(mounted->assembly);
+	return slots_generation(mounted->model->slots);
+}
+
+/* Views that cannot be made for want of memory alone. */
+static struct view *view_of_readings(struct mounted *mounted, enum generated_kind kind,
+				     const struct snapshot *snapshot, struct error *err)
+{
+	struct model *model = mounted->model;
+	struct readings *readings = mounted->readings;
+	struct figures *figures;
+	struct view *view = NULL;
+
+	if (kind >= GENERATED_TABLES) {
+		view = theta_table(model, readings, snapshot,
+				   (enum organ_class)(kind - GENERATED_TABLES));
+	} else {
+		figures = figures_new(model, snapshot);
+		if (figures)
+			view = sheet_view(readings, figures,
+					  kind == GENERATED_REPORT ? report_print : chart_print);
+	}
+	if (!view)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return view;
+}
+
+static struct view *view_of_slots(struct mounted *mounted, enum generated_kind kind,
+				  struct error *err)
+{
+	struct snapshot snapshot;
+	struct view *view;
+
+	if (slots_snapshot(mounted->model->slots, &snapshot) < 0) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return NULL;
+	}
+	if (kind == GENERATED_MANIFEST)
+		view = manifest_view(mounted->model, mounted->readings, &snapshot, err);
+	else if (kind == GENERATED_MODEL)
+		view = files_model(mounted->model, &snapshot, false, err);
+	else if (kind == GENERATED_GRAFTS)
+		view = texts_grafts(mounted->model, &snapshot, err);
+	else
+		view = view_of_readings(mounted, kind, &snapshot, err);
+	snapshot_release(&snapshot);
+	return view;
+}
+
+static struct view *view_of(void *context, enum generated_kind kind, struct error *err)
+{
+	struct mounted *mounted = context;
+	struct view *view;
+	size_t size;
+	char *text;
+
+	if (kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
+		return view_of_slots(mounted, kind, err);
+	text = kind == GENERATED_LOG ? log_text(mounted->model->log, &size)
+				     : assembly_text(mounted->assembly, &size);
+	view = view_of_text(text, size);
+	if (!view)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return view;
+}
+
+int mounted_init(struct mounted *mounted, struct model *model, const struct options *options,
+		 bool several, struct nodes *nodes, struct pool *measurers)
+{
+	const struct generator generator = { .stamp = stamp_of,
+					     .view = view_of,
+					     .context = mounted,
+					     .model = model,
+					     .mtime = backing_stat(model->base)->st_mtim,
+					     .log = model->log };
+
+	*mounted = (struct mounted){ .model = model };
+	mounted->readings = readings_new(model, options->samples, measurers);
+	/* With several models, what is given is the directory for all. */
+	if (several)
+		mounted->assembly =
+			assembly_new(model, NULL,
+				     options->output ? options->output : model->directory);
+	else
+		mounted->assembly = assembly_new(model, options->output, model->directory);
+	mounted->generated = generated_new(&generator, nodes);
+	return mounted->readings && mounted->assembly && mounted->generated ? 0 : -ENOMEM;
+}
+
+void mounted_release(struct mounted *mounted)
+{
+	generated_free(mounted->generated);
+	readings_free(mounted->readings);
+	assembly_free(mounted->assembly);
+	*mounted = (struct mounted){ 0 };
+}

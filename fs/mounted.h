@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* mounted.h - a model in a mount, with what hangs from it. */
+#ifndef FS_MOUNTED_H
+#define FS_MOUNTED_H
+
+#include "fs/assembly.h"
+#include "fs/generated.h"
+#include "fs/readings.h"
+
+struct mounted {
+	struct model *model;
+	struct readings *readings;
+	struct assembly *assembly;
+	struct generated *generated; /* the files made from its state */
+};
+
+/* What there is of a model alone (several: it is one of several) in a mount with these nodes and
+ * threads to measure with. All are borrowed. Returns 0 or -ENOMEM; mounted_release() is due either
+ * way. */
+int mounted_init(struct mounted *mounted, struct model *model, const struct options *options,
+		 bool several, struct nodes *nodes, struct pool *measurers);
+void mounted_release(struct mounted *mounted);
+
+#endif

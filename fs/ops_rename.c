@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_rename.c - names in class directories that move, and second names: rename, link. What changes
+ * a slot waits for the disk and is answered by a job. */
+#include "fs/files.h"
+#include "fs/graft.h"
+#include "fs/inode.h"
+#include "fs/ops_later.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a job on names works with. */
+struct renaming {
+	uint64_t directory, new_directory;
+	struct model *new_model;
+	enum organ_class new_class;
+	char name[NAME_MAX + 1], new_name[NAME_MAX + 1]; /* the latter without ".bin" of a slot */
+};
+
+static struct renaming *names_of(struct later *later)
+{
+	return (struct renaming *)(void *)later->text;
+}
+
+/* The directory that the new name is in, for ops_find() and the like. */
+static struct node new_directory(const struct renaming *names)
+{
+	return (struct node){ .ino = names->new_directory,
+			      .kind = NODE_CLASS,
+			      .index = names->new_class,
+			      .model = names->new_model };
+}
+
+static void reply_done(struct later *later, ssize_t result)
+{
+	struct fs *fs = fs_of(later->req);
+
+	nodes_put(fs->nodes, later->node);
+	fuse_reply_err(later->req, (int)-result);
+}
+
+/* A job for a request about a node, which is released with the reply. */
+static struct later *edit_later(fuse_req_t req, struct node *node, const struct renaming *names,
+				ssize_t (*act)(struct later *later))
+{
+	struct later *later = later_new(req, sizeof(*names));
+
+	if (!later) {
+		nodes_put(fs_of(req)->nodes, node);
+		return NULL;
+	}
+	later->act = act;
+	later->reply = reply_done;
+	later->node = node;
+	*names_of(later) = *names;
+	return later;
+}
+
+/* rename(2) says EINVAL of a directory that is moved into itself, and so do the tools. */
+static void reply_renamed(struct later *later, ssize_t result)
+{
+	reply_done(later, result == -EINVAL ? -EPERM : result);
+}
+
+/* From a scratch file to a slot. */
+static ssize_t fill_slot(struct later *later)
+{
+	const struct renaming *names = names_of(later);
+	const int rc = graft_fill_name(names->new_model, names->new_class, names->new_name,
+				       later->node->stage);
+
+	if (rc == 0)
+		scratches_remove(fs_of(later->req)->scratches, names->directory, names->name);
+	return rc;
+}
+
+static ssize_t move_slot(struct later *later)
+{
+	const struct renaming *names = names_of(later);
+
+	return graft_move(later->node->model, later->node->index, names->new_class,
+			  names->new_name);
+}
+
+/* From a slot to a scratch file. */
+static ssize_t set_aside(struct later *later)
+{
+	struct fs *fs = fs_of(later->req);
+	const struct renaming *names = names_of(later);
+	const struct node directory = new_directory(names);
+	struct node *organ = later->node, *node;
+	struct view *view = files_organ(organ->model, organ->index, organ->content);
+	int rc = -ENOMEM;
+
+	node = ops_make_scratch(fs, &directory, names->new_name, view, &rc);
+	view_unref(view);
+	if (rc == 0)
+		rc = graft_remove(organ->model, organ->index);
+	nodes_put(fs->nodes, node);
+	return rc;
+}
+
+static bool is_theta_name(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n >= 6 && strcmp(name + n - 6, ".theta") == 0;
+}
+
+/* A scratch file goes under another name that is no slot's. What becomes of a θ file is known. */
+static int rename_scratch(struct fs *fs, const struct renaming *names)
+{
+	const struct node directory = new_directory(names);
+	struct node *target;
+	int rc;
+
+	if (is_theta_name(names->new_name)) {
+		struct node *none;
+
+		if (scratches_find(fs->scratches, directory.ino, names->new_name, &none) ==
+		    SCRATCH_HIDDEN)
+			scratches_remove(fs->scratches, directory.ino, names->new_name);
+		target = ops_find(fs, &directory, names->new_name, &rc);
+		nodes_put(fs->nodes, target);
+		if (target && ops_is_theta(target)) {
+			scratches_remove(fs->scratches, names->directory, names->name);
+			return 0;
+		}
+	}
+	return scratches_rename(fs->scratches, names->directory, names->name, directory.ino,
+				names->new_name);
+}
+
+static void rename_node(fuse_req_t req, struct node *node, struct renaming *names)
+{
+	struct fs *fs = fs_of(req);
+	const size_t slot = ops_slot_name(names->new_name);
+	struct later *later;
+	int rc = 0;
+
+	if (node->kind != NODE_ORGAN && node->kind != NODE_SCRATCH)
+		rc = -EPERM;
+	/* As between two filesystems: the tools copy then, which moves no byte either. */
+	else if (node->model != names->new_model)
+		rc = -EXDEV;
+	else if (node->kind == NODE_SCRATCH && !slot)
+		rc = rename_scratch(fs, names);
+	if (rc < 0 || (node->kind == NODE_SCRATCH && !slot)) {
+		nodes_put(fs->nodes, node);
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	if (slot)
+		names->new_name[slot] = '\0';
+	later = edit_later(req, node, names,
+			   node->kind == NODE_SCRATCH ? fill_slot
+			   : slot		      ? move_slot
+						      : set_aside);
+	if (!later)
+		return;
+	later->reply = reply_renamed;
+	later_submit(later, fs->commits);
+}
+
+/* The node that is to be renamed, to release. NULL with *rc set. */
+static struct node *find_old(struct fs *fs, const struct node *from, const char *name,
+			     const struct node *to, const char *new_name, unsigned flags, int *rc)
+{
+	struct node *target;
+
+	if (flags & RENAME_EXCHANGE || ops_is_dropping(new_name)) {
+		*rc = flags & RENAME_EXCHANGE ? -EINVAL : -EPERM;
+		return NULL;
+	}
+	if (flags & RENAME_NOREPLACE) {
+		target = ops_find(fs, to, new_name, rc);
+		nodes_put(fs->nodes, target);
+		if (target) {
+			*rc = -EEXIST;
+			return NULL;
+		}
+	}
+	return ops_find(fs, from, name, rc);
+}
+
+static struct renaming renaming_to(const struct node *directory, const char *new_name)
+{
+	struct renaming names = { .new_directory = directory->ino,
+				  .new_model = directory->model,
+				  .new_class = (enum organ_class)directory->index };
+
+	snprintf(names.new_name, sizeof(names.new_name), "%s", new_name);
+	return names;
+}
+
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+	       const char *new_name, unsigned flags)
+{
+	struct fs *fs = fs_of(req);
+	int rc;
+	struct node *from = ops_editable(fs, parent, &rc), *node = NULL;
+	struct node *to = from ? ops_editable(fs, new_parent, &rc) : NULL;
+	struct renaming names;
+
+	if (to) {
+		node = find_old(fs, from, name, to, new_name, flags, &rc);
+		names = renaming_to(to, new_name);
+		names.directory = parent;
+		snprintf(names.name, sizeof(names.name), "%s", name);
+	}
+	nodes_put(fs->nodes, from);
+	nodes_put(fs->nodes, to);
+	if (node)
+		rename_node(req, node, &names);
+	else
+		fuse_reply_err(req, -rc);
+}
+
+static ssize_t link_node(struct later *later)
+{
+	struct fs *fs = fs_of(later->req);
+	const struct renaming *names = names_of(later);
+	const struct node directory = new_directory(names);
+	struct node *node = later->node, *made;
+	const size_t slot = ops_slot_name(names->new_name);
+	char name[NAME_MAX + 1];
+	struct view *view;
+	int rc;
+
+	snprintf(name, sizeof(name), "%.*s", (int)(slot ? slot : NAME_MAX), names->new_name);
+	if (node->kind == NODE_SCRATCH && node->model != names->new_model)
+		return -EXDEV;
+	if (node->kind == NODE_SCRATCH)
+		return slot ? graft_fill_name(node->model, names->new_class, name, node->stage)
+			    : scratches_add(fs->scratches, directory.ino, name, node);
+	if (slot)
+		return graft_link(node->model, node->index, names->new_model, names->new_class,
+				  name);
+	view = files_organ(node->model, node->index, node->content);
+	made = ops_make_scratch(fs, &directory, name, view, &rc);
+	view_unref(view);
+	nodes_put(fs->nodes, made);
+	return rc;
+}
+
+/* The new name may be another inode's: that of the slot that was filled. */
+static void reply_linked(struct later *later, ssize_t result)
+{
+	struct fs *fs = fs_of(later->req);
+	const struct renaming *names = names_of(later);
+	const struct node directory = new_directory(names);
+	struct node *node = NULL;
+	int rc = (int)result;
+
+	nodes_put(fs->nodes, later->node);
+	if (rc == 0)
+		node = ops_find(fs, &directory, names->new_name, &rc);
+	if (node)
+		ops_reply_entry(later->req, node);
+	else
+		fuse_reply_err(later->req, -rc);
+	nodes_put(fs->nodes, node);
+}
+
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	int rc;
+	struct node *directory = ops_editable(fs, parent, &rc);
+	struct node *node = directory ? nodes_get(fs->nodes, ino) : NULL;
+	struct renaming names;
+	struct later *later;
+
+	if (directory && !node)
+		rc = -ESTALE;
+	else if (directory)
+		names = renaming_to(directory, name);
+	nodes_put(fs->nodes, directory);
+	if (node &&
+	    (ops_is_dropping(name) || (node->kind != NODE_ORGAN && node->kind != NODE_SCRATCH))) {
+		nodes_put(fs->nodes, node);
+		node = NULL;
+		rc = -EPERM;
+	}
+	if (!node) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	later = edit_later(req, node, &names, link_node);
+	if (!later)
+		return;
+	later->reply = reply_linked;
+	later_submit(later, fs->commits);
+}
