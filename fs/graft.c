@@ -210,7 +210,7 @@ static bool has_own_time(const struct model *model, struct stage *stage)
 }
 
 /* What was copied whole from a slot of this model is shared with it. -ESTALE: it was not, or it is
- * not there any more, or it has a time of its own. */
+ * not there any more, or must not be shared for the time it is to have. */
 static int fill_from_origin(struct filling *filling, struct stage *stage)
 {
 	struct origin from;
@@ -218,8 +218,7 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 
 	if (!stage_origin(stage, &from))
 		return rc;
-	if (!has_own_time(filling->model, stage))
-		rc = graft_fill_from(filling, &from);
+	rc = graft_fill_from(filling, &from);
 	if (rc == 0)
 		stage_settle(stage);
 	content_unref(from.content);
@@ -233,8 +232,11 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
 	};
 	const struct stage_commit commit = { check_organ, keep_organ, &filling };
+	struct timespec mtime = stage_mtime(stage);
 	int rc;
 
+	if (stage_has_mtime(stage))
+		filling.mtime = &mtime;
 	rc = fill_from_origin(&filling, stage);
 	if (rc == -ESTALE) {
 		filling.organ = (struct organ){ 0 };
@@ -262,7 +264,7 @@ int graft_remove_locked(struct model *model, uint32_t tensor)
 	if (!nothing)
 		return -ENOMEM;
 	if (tensor < model->gguf->n_tensors)
-		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, "");
+		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, "", NULL);
 	else
 		rc = layer_forget(model->layer, place->klass, place->name);
 	if (rc == 0)

@@ -16,6 +16,7 @@ struct filling {
 	const char *name;
 	bool any_shape;
 	bool is_new;		    /* there is no such slot yet */
+	struct timespec *mtime;	    /* that the file was given; NULL: none */
 	bool may_be_base;	    /* and then it is no graft */
 	bool is_base;		    /* what is staged is what the base has, byte for byte */
 	uint32_t tensor;	    /* else its number */

@@ -18,9 +18,11 @@ static int refer(struct filling *filling, struct content *content)
 	char *text = content ? reference_text(content) : NULL;
 	int rc = -ENOMEM;
 
+	if (content && filling->mtime)
+		content->mtime = *filling->mtime;
 	if (text)
 		rc = layer_write(filling->model->layer, LAYER_REFERENCE, filling->klass,
-				 filling->name, text);
+				 filling->name, text, &content->mtime);
 	free(text);
 	if (rc < 0) {
 		content_unref(content);
@@ -67,10 +69,19 @@ static bool is_own(const struct filling *filling, const struct origin *from)
 		       : from->slot == filling->tensor;
 }
 
+/* Is the file to have a time of its own, which is worth keeping? Without it rsync would copy the
+ * file again and again. */
+static bool has_other_time(const struct filling *filling, const struct timespec *mtime)
+{
+	return filling->mtime && (filling->mtime->tv_sec != mtime->tv_sec ||
+				  filling->mtime->tv_nsec != mtime->tv_nsec);
+}
+
 /* With the commits of both models locked: fill the slot with what is there. */
 static int link_slot(struct filling *filling, const struct origin *from)
 {
-	const uint64_t ino = inode_new(filling->model);
+	struct model *model = filling->model;
+	const uint64_t ino = inode_new(model);
 	const struct content *content = from->content;
 	const char *print;
 	int rc;
@@ -81,8 +92,8 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	if (rc < 0)
 		return rc;
 	if (content && content->kind == CONTENT_COPY)
-		return share(filling, from);
-	if (is_own(filling, from))
+		return has_other_time(filling, &content->mtime) ? -ESTALE : share(filling, from);
+	if (is_own(filling, from) && !has_other_time(filling, &backing_stat(model->base)->st_mtim))
 		return filling_restore(filling);
 	/* A reference to a reference is one to the same tensor. */
 	if (content)

@@ -170,6 +170,8 @@ static struct content *content_of_reference(struct taking_up *taking_up, struct 
 		if (filling_check(filling) == 0)
 			content = resolve(taking_up, filling, &reference);
 	}
+	if (content)
+		content->mtime = backing_stat(file)->st_mtim;
 	filling->organ.name = NULL;
 	reference_release(&reference);
 	return content;

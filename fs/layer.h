@@ -63,9 +63,10 @@ void layer_unstage(struct layer *layer, unsigned number);
  * descriptor of it or -errno; then the stage is still there. */
 int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, const char *name);
 
-/* From now on the slot holds what the text of that kind says; durable. Returns 0 or -errno. */
+/* From now on the slot holds what the text of that kind says; durable. The file has that
+ * modification time, NULL: now. Returns 0 or -errno. */
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
-		const char *text);
+		const char *text, const struct timespec *mtime);
 
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
 int layer_forget(struct layer *layer, enum organ_class klass, const char *name);

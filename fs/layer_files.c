@@ -133,8 +133,15 @@ int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, con
 	return rc < 0 ? rc : fd;
 }
 
+static int set_mtime(int fd, const struct timespec *mtime)
+{
+	const struct timespec times[2] = { *mtime, *mtime };
+
+	return futimens(fd, times) < 0 ? -errno : 0;
+}
+
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
-		const char *text)
+		const char *text, const struct timespec *mtime)
 {
 	const size_t n = strlen(text);
 	unsigned number;
@@ -144,6 +151,8 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 	if (fd < 0)
 		return fd;
 	rc = io_write(fd, text, n, 0);
+	if (rc == 0 && mtime)
+		rc = set_mtime(fd, mtime);
 	if (rc == 0 && fsync(fd) < 0)
 		rc = -errno;
 	close(fd);

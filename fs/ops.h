@@ -97,10 +97,10 @@ bool ops_is_dropping(const char *name);
 /* The directory with that number, in which names can be changed; to release. NULL with *rc set. */
 struct node *ops_editable(struct fs *fs, fuse_ino_t ino, int *rc);
 
-/* The node of a new file that shows view, NULL for out of memory, entered under a name in a
- * directory; to release. NULL with *rc set. */
-struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const char *name,
-			      struct view *view, int *rc);
+/* The node of a new scratch file with what an organ holds, which is not copied, entered under a
+ * name in a directory; to release. NULL with *rc set. */
+struct node *ops_set_aside(struct fs *fs, const struct node *directory, const char *name,
+			   const struct node *organ, int *rc);
 
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi);

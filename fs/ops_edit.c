@@ -37,8 +37,9 @@ struct node *ops_editable(struct fs *fs, fuse_ino_t ino, int *rc)
 	return NULL;
 }
 
-struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const char *name,
-			      struct view *view, int *rc)
+/* The node of a new file that shows view, entered under a name; to release. NULL with *rc set. */
+static struct node *make_scratch(struct fs *fs, const struct node *directory, const char *name,
+				 struct view *view, int *rc)
 {
 	struct model *model = directory->model;
 	struct node made = { .ino = inode_new(model), .kind = NODE_SCRATCH, .model = model };
@@ -63,9 +64,25 @@ static struct node *make_empty(struct fs *fs, const struct node *directory, cons
 			       int *rc)
 {
 	struct view *empty = view_new(NULL, 0, NULL);
-	struct node *node = ops_make_scratch(fs, directory, name, empty, rc);
+	struct node *node = make_scratch(fs, directory, name, empty, rc);
 
 	view_unref(empty);
+	return node;
+}
+
+struct node *ops_set_aside(struct fs *fs, const struct node *directory, const char *name,
+			   const struct node *organ, int *rc)
+{
+	const struct origin origin = { organ->model, organ->index, organ->content };
+	struct view *view = files_organ(organ->model, organ->index, organ->content);
+	struct node *node = NULL;
+
+	*rc = -ENOMEM;
+	if (view)
+		node = make_empty(fs, directory, name, rc);
+	if (node)
+		stage_adopt(node->stage, view, &origin);
+	view_unref(view);
 	return node;
 }
 

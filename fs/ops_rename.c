@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_rename.c - names in class directories that move, and second names: rename, link. What changes
  * a slot waits for the disk and is answered by a job. */
-#include "fs/files.h"
 #include "fs/graft.h"
 #include "fs/inode.h"
 #include "fs/ops_later.h"
@@ -90,12 +89,10 @@ static ssize_t set_aside(struct later *later)
 	struct fs *fs = fs_of(later->req);
 	const struct renaming *names = names_of(later);
 	const struct node directory = new_directory(names);
-	struct node *organ = later->node, *node;
-	struct view *view = files_organ(organ->model, organ->index, organ->content);
-	int rc = -ENOMEM;
+	struct node *organ = later->node;
+	int rc;
+	struct node *node = ops_set_aside(fs, &directory, names->new_name, organ, &rc);
 
-	node = ops_make_scratch(fs, &directory, names->new_name, view, &rc);
-	view_unref(view);
 	if (rc == 0)
 		rc = graft_remove(organ->model, organ->index);
 	nodes_put(fs->nodes, node);
@@ -226,7 +223,6 @@ static ssize_t link_node(struct later *later)
 	struct node *node = later->node, *made;
 	const size_t slot = ops_slot_name(names->new_name);
 	char name[NAME_MAX + 1];
-	struct view *view;
 	int rc;
 
 	snprintf(name, sizeof(name), "%.*s", (int)(slot ? slot : NAME_MAX), names->new_name);
@@ -238,9 +234,7 @@ static ssize_t link_node(struct later *later)
 	if (slot)
 		return graft_link(node->model, node->index, names->new_model, names->new_class,
 				  name);
-	view = files_organ(node->model, node->index, node->content);
-	made = ops_make_scratch(fs, &directory, name, view, &rc);
-	view_unref(view);
+	made = ops_set_aside(fs, &directory, name, node, &rc);
 	nodes_put(fs->nodes, made);
 	return rc;
 }
