@@ -11,6 +11,9 @@
 /* Whoever reads θ waits for the processors, on a thread of the measurers. */
 #define MAKER_THREADS 32
 
+/* Nobody waits here for longer than links.h says. */
+#define LOOKER_THREADS 16
+
 static bool mount_models(struct fs *fs, const struct collection *collection)
 {
 	const uint32_t n = collection->n;
@@ -20,6 +23,7 @@ static bool mount_models(struct fs *fs, const struct collection *collection)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		fs->n_mounted = i + 1;
+		collection->models[i]->links = fs->links;
 		if (mounted_init(&fs->mounted[i], collection->models[i], fs->options,
 				 collection->several, fs->nodes, fs->measurers) < 0)
 			return false;
@@ -48,8 +52,10 @@ struct fs *fs_new(const struct options *options, struct log *log,
 	fs->makers = pool_new(MAKER_THREADS);
 	fs->commits = pool_new(COMMIT_THREADS);
 	fs->assemblies = pool_new(1);
+	fs->lookers = pool_new(LOOKER_THREADS);
+	fs->links = links_new(collection->models, collection->n, collection->several);
 	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
-	    fs->buffers && fs->makers && fs->commits && fs->assemblies)
+	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers && fs->links)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -62,10 +68,12 @@ void fs_settle(struct fs *fs)
 			readings_stop(fs->mounted[i].readings);
 	pool_free(fs->makers);
 	pool_free(fs->assemblies);
+	pool_free(fs->lookers);
 	pool_free(fs->commits);
 	pool_free(fs->measurers);
 	fs->makers = NULL;
 	fs->assemblies = NULL;
+	fs->lookers = NULL;
 	fs->commits = NULL;
 	fs->measurers = NULL;
 }
@@ -81,6 +89,7 @@ void fs_free(struct fs *fs)
 	for (uint32_t i = 0; i < fs->n_mounted; i++)
 		mounted_release(&fs->mounted[i]);
 	nodes_free(fs->nodes);
+	links_free(fs->links);
 	free(fs->mounted);
 	writers_free(fs->writers);
 	buffers_free(fs->buffers);

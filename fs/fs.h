@@ -6,6 +6,7 @@
 #include "fs/buffers.h"
 #include "fs/collection.h"
 #include "fs/handles.h"
+#include "fs/links.h"
 #include "fs/mounted.h"
 #include "fs/options.h"
 #include "fs/overview.h"
@@ -29,6 +30,8 @@ struct fs {
 	struct pool *makers;	 /* reads that wait for them */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* one at a time */
+	struct pool *lookers;	 /* who waits for where links lead */
+	struct links *links;
 };
 
 /* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */

@@ -91,6 +91,28 @@ int filling_check(struct filling *filling)
 			  &filling->err);
 }
 
+bool filling_stand_in(const struct filling *filling, struct organ *organ)
+{
+	const struct gguf *gguf = filling->model->gguf;
+	char added[ADDED_NAME_MAX];
+
+	if (!filling->is_new && filling->tensor < gguf->n_tensors) {
+		*organ = organ_of_tensor(&gguf->tensors[filling->tensor]);
+		return true;
+	}
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *tensor = &gguf->tensors[i];
+
+		if (filling->model->places[i].klass != filling->klass ||
+		    anatomy_added(tensor->name, tensor->name_length, filling->name, filling->klass,
+				  added, sizeof(added)) == 0)
+			continue;
+		*organ = organ_of_tensor(tensor);
+		return true;
+	}
+	return false;
+}
+
 int filling_put(struct filling *filling, struct content *content)
 {
 	if (filling->is_new)

@@ -27,6 +27,12 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 /* The same within a model, and that other slot holds nothing any more. */
 int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name);
 
+/* The slot CLASS/NAME, which is added if there is none, holds what a path leads to, with the rights
+ * of that user; where it leads to no organ now, the graft is kept as broken. Waits for the path as
+ * long as links.h says. Returns as graft_fill(); EINVAL too for a file that is no organ. */
+int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
+		  uid_t uid, gid_t gid);
+
 /* Put in force what the model's layer holds from an earlier mount. */
 void graft_take_up(struct model *model);
 

@@ -32,6 +32,10 @@ void filling_find(struct filling *filling);
 /* May the organ fill the slot? Returns 0, or -EINVAL with the reason in err. */
 int filling_check(struct filling *filling);
 
+/* What a slot holds whose link leads nowhere is like what the base has there, or where it is new,
+ * like a tensor of the base that differs in the block alone. False: there is none. */
+bool filling_stand_in(const struct filling *filling, struct organ *organ);
+
 /* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
 int filling_put(struct filling *filling, struct content *content);
 

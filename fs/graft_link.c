@@ -3,6 +3,7 @@
 #include "fs/graft.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
+#include "fs/links.h"
 #include "fs/reference.h"
 
 #include <errno.h>
@@ -29,6 +30,69 @@ static int refer(struct filling *filling, struct content *content)
 		return rc;
 	}
 	return filling_put(filling, content);
+}
+
+/* The slot holds what a symbolic link leads to, which content says. */
+static int put_link(struct filling *filling, struct content *content)
+{
+	int rc = -ENOMEM;
+
+	if (content)
+		rc = layer_symlink(filling->model->layer, filling->klass, filling->name,
+				   content->target, content->uid, content->gid);
+	if (rc < 0) {
+		content_unref(content);
+		return rc;
+	}
+	return filling_put(filling, content);
+}
+
+int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
+		  uid_t uid, gid_t gid)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+	};
+	struct content *content;
+	struct organ stand_in;
+	bool known;
+	int rc = 0;
+
+	filling_find(&filling);
+	known = filling_stand_in(&filling, &stand_in);
+	content = links_content(model->links, model, klass, target, uid, gid,
+				known ? &stand_in : NULL, &filling.err);
+	if (!content)
+		return filling_refuse(&filling, -filling.err.code);
+	pthread_mutex_lock(&model->commit);
+	filling_find(&filling);
+	filling.organ = content->organ;
+	if (!content->broken || filling.is_new)
+		rc = filling_check(&filling);
+	if (rc == 0) {
+		if (content->broken)
+			log_add(model->log, "%s/%s.bin: %s", class_name(klass), name,
+				content->broken);
+		rc = put_link(&filling, content);
+	} else {
+		content_unref(content);
+	}
+	pthread_mutex_unlock(&model->commit);
+	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+}
+
+/* The same link once more. */
+static struct content *link_again(uint64_t ino, const struct content *link)
+{
+	struct content *content =
+		content_link(ino, &link->organ, link->file, link->offset, link->target);
+
+	if (!content)
+		return NULL;
+	content_set_owner(content, link->uid, link->gid);
+	if (link->broken)
+		content_break(content, link->broken);
+	return content;
 }
 
 /* The slot holds the organ file that is already another's. */
@@ -93,6 +157,8 @@ static int link_slot(struct filling *filling, const struct origin *from)
 		return rc;
 	if (content && content->kind == CONTENT_COPY)
 		return has_other_time(filling, &content->mtime) ? -ESTALE : share(filling, from);
+	if (content_is_link(content))
+		return put_link(filling, link_again(ino, content));
 	if (is_own(filling, from) && !has_other_time(filling, &backing_stat(model->base)->st_mtim))
 		return filling_restore(filling);
 	/* A reference to a reference is one to the same tensor. */

@@ -122,7 +122,8 @@ static struct content *broken_reference(const struct filling *filling,
 		snprintf(text, sizeof(text), "it is another model now, or was changed");
 	else
 		error_describe(&foreign->err, text, sizeof(text));
-	snprintf(why, sizeof(why), "a reference to %.300s: %s", reference->model, text);
+	snprintf(why, sizeof(why), "a reference to %.100s%s: %s", reference->model,
+		 strlen(reference->model) > 100 ? "..." : "", text);
 	if (gone)
 		content = content_reference(inode_new(filling->model), organ, gone, 0,
 					    reference->fingerprint);
@@ -177,12 +178,38 @@ static struct content *content_of_reference(struct taking_up *taking_up, struct 
 	return content;
 }
 
+/* Where a link leads is looked at when the mount is there. */
+static struct content *content_of_link(struct filling *filling, const struct layer_entry *entry)
+{
+	struct content *content = NULL;
+	struct backing *gone;
+
+	if (!filling_stand_in(filling, &filling->organ) || filling_check(filling) < 0) {
+		filling->organ.name = NULL;
+		error_set(&filling->err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
+		return NULL;
+	}
+	gone = backing_gone(entry->target, filling->organ.data_size);
+	if (gone)
+		content = content_link(inode_new(filling->model), &filling->organ, gone, 0,
+				       entry->target);
+	backing_unref(gone);
+	if (content) {
+		content_set_owner(content, entry->stat.st_uid, entry->stat.st_gid);
+		content->mtime = entry->stat.st_mtim;
+		content_break(content, "a link that nobody has looked at yet");
+	}
+	return content;
+}
+
 static struct content *content_of(struct taking_up *taking_up, struct filling *filling,
 				  const struct layer_entry *entry)
 {
 	switch (entry->kind) {
 	case LAYER_ORGAN:
 		return content_of_organ(filling, entry->file);
+	case LAYER_LINK:
+		return content_of_link(filling, entry);
 	case LAYER_REFERENCE:
 		return content_of_reference(taking_up, filling, entry->file);
 	default:
@@ -206,7 +233,7 @@ static void take_up_one(void *context, const struct layer_entry *entry,
 	struct content *content = NULL;
 	char text[320];
 
-	if (entry->file) {
+	if (entry->file || entry->kind == LAYER_LINK) {
 		filling_find(&filling);
 		content = content_of(taking_up, &filling, entry);
 	}

@@ -3,6 +3,7 @@
  *
  *	LAYER           text: format version, the base's name and fingerprint
  *	CLASS/NAME.bin  a copied organ, as it is
+ *	CLASS/NAME.bin  or a symbolic link: the slot holds what that leads to
  *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
  *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
  *	MOVING          text: a slot that was being moved to another when the mount ended
@@ -40,13 +41,15 @@ const char *layer_path(struct layer *layer);
 
 /* What a file in a layer says a slot holds. Where a crash left several, the first of these
  * counts: the operation was not confirmed, and either outcome is whole. */
-enum layer_kind { LAYER_WHITEOUT, LAYER_REFERENCE, LAYER_ORGAN, LAYER_NOTHING };
+enum layer_kind { LAYER_WHITEOUT, LAYER_REFERENCE, LAYER_ORGAN, LAYER_LINK, LAYER_NOTHING };
 
 struct layer_entry {
 	enum organ_class klass;
 	enum layer_kind kind;
 	const char *name;     /* of the slot, without ".bin" */
-	struct backing *file; /* what is found's from then on; NULL: it cannot be opened */
+	struct backing *file; /* what is found's from then on; NULL: a link, or cannot be opened */
+	const char *target;   /* LAYER_LINK: where it leads */
+	struct stat stat;     /* LAYER_LINK: of itself */
 };
 
 /* Call found for each slot that the layer says something about, with the reason in err where the
@@ -67,6 +70,10 @@ int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, con
  * modification time, NULL: now. Returns 0 or -errno. */
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
 		const char *text, const struct timespec *mtime);
+
+/* From now on the slot holds what a path leads to, for that user; durable. Returns 0 or -errno. */
+int layer_symlink(struct layer *layer, enum organ_class klass, const char *name, const char *target,
+		  uid_t uid, gid_t gid);
 
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
 int layer_forget(struct layer *layer, enum organ_class klass, const char *name);

@@ -76,7 +76,8 @@ static void file_name(enum layer_kind kind, const char *name, char out[FILE_MAX]
 {
 	static const char *const forms[] = { [LAYER_WHITEOUT] = ".wh.%s.bin",
 					     [LAYER_REFERENCE] = "%s.bin.ref",
-					     [LAYER_ORGAN] = "%s.bin" };
+					     [LAYER_ORGAN] = "%s.bin",
+					     [LAYER_LINK] = "%s.bin" };
 	const char *form = forms[kind];
 	const size_t before = (size_t)(strchr(form, '%') - form);
 
@@ -93,9 +94,9 @@ static int settle(int dir, enum layer_kind kind, const char *name)
 	for (enum layer_kind other = 0; other <= LAYER_ORGAN; other++) {
 		char file[FILE_MAX];
 
-		file_name(other, name, file);
-		if (other == kind)
+		if (other == kind || (other == LAYER_ORGAN && kind == LAYER_LINK))
 			continue;
+		file_name(other, name, file);
 		if (unlinkat(dir, file, 0) == 0)
 			gone = true;
 		else if (errno != ENOENT)
@@ -164,6 +165,35 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 	if (dir < 0 || rc < 0)
 		layer_unstage(layer, number);
 	return dir < 0 ? dir : rc;
+}
+
+int layer_symlink(struct layer *layer, enum organ_class klass, const char *name, const char *target,
+		  uid_t uid, gid_t gid)
+{
+	const int rc = ensure(layer), dir = rc < 0 ? rc : open_class(layer, klass, true);
+	char stage[24];
+	unsigned number;
+	int fd = dir < 0 ? dir : layer_stage(layer, &number), done;
+
+	if (fd < 0) {
+		if (dir >= 0)
+			close(dir);
+		return fd;
+	}
+	close(fd);
+	layer_unstage(layer, number);
+	stage_name(number, stage);
+	done = symlinkat(target, layer->dir, stage) < 0 ? -errno : 0;
+	/* Only root can say whose it is, and only root acts for others. */
+	if (done == 0 && geteuid() == 0 &&
+	    fchownat(layer->dir, stage, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+		done = -errno;
+	if (done == 0)
+		done = put(layer, number, dir, LAYER_LINK, name);
+	if (done < 0)
+		layer_unstage(layer, number);
+	close(dir);
+	return done;
 }
 
 int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
@@ -302,6 +332,19 @@ static bool is_superseded(int dir, enum layer_kind kind, const char *name)
 	return false;
 }
 
+/* Is it a symbolic link? Its target goes into text. */
+static bool read_link(int dir, const char *entry, struct layer_entry *what, char text[PATH_MAX])
+{
+	const ssize_t n = readlinkat(dir, entry, text, PATH_MAX - 1);
+
+	if (n < 0 || fstatat(dir, entry, &what->stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	text[n] = '\0';
+	what->kind = LAYER_LINK;
+	what->target = text;
+	return true;
+}
+
 static void each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
 		      layer_found *found, void *context)
 {
@@ -313,6 +356,10 @@ static void each_file(struct layer *layer, int dir, enum organ_class klass, cons
 	if (!parse_name(entry, &what.kind, name) || is_superseded(dir, what.kind, name))
 		return;
 	what.name = name;
+	if (what.kind == LAYER_ORGAN && read_link(dir, entry, &what, path)) {
+		found(context, &what, &err);
+		return;
+	}
 	snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(klass), entry);
 	fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)

@@ -22,6 +22,7 @@
  *	slots		what each tensor is now: the base's, a graft, or nothing
  *	paths fingerprint layer layer_* reference	grafts on disk: directories, which base
  *	stage		a file being written
+ *	resolve look links	where symbolic links lead, found out without hanging
  *	model graft graft_*	a mounted model; what is done to its slots
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta

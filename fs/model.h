@@ -47,6 +47,7 @@ struct model {
 
 	struct slots *slots;
 	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
+	struct links *links;	/* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount */
 	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */

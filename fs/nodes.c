@@ -219,7 +219,9 @@ struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model 
 {
 	struct content *content = slots_get(model->slots, tensor);
 	const struct node made = { .ino = nodes_organ_ino(model, kind, tensor, content),
-				   .kind = kind,
+				   .kind = kind == NODE_ORGAN && content_is_link(content)
+						   ? NODE_LINK
+						   : kind,
 				   .index = tensor,
 				   .model = model,
 				   .content = content,

@@ -32,6 +32,7 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 const struct fuse_lowlevel_ops organfs_ops = {
 	.init = op_init,
 
+	.readlink = op_readlink,
 	.lookup = op_lookup,
 	.forget = op_forget,
 	.forget_multi = op_forget_multi,
@@ -74,6 +75,11 @@ bool ops_is_directory(const struct node *node)
 	       node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS;
 }
 
+bool ops_is_link(const struct node *node)
+{
+	return node->kind == NODE_LINK || node->kind == NODE_SCRATCH_LINK;
+}
+
 bool ops_is_theta(const struct node *node)
 {
 	return node->kind == NODE_THETA ||
@@ -98,6 +104,9 @@ static uint64_t size_of(struct node *node)
 	case NODE_STAGE:
 	case NODE_SCRATCH:
 		return stage_size(node->stage);
+	case NODE_LINK:
+	case NODE_SCRATCH_LINK:
+		return strlen(node->content->target);
 	case NODE_THETA:
 		return THETA_FILE_SIZE;
 	case NODE_GENERATED:
@@ -125,7 +134,7 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 
 	memset(attr, 0, sizeof(*attr));
 	attr->st_ino = node->ino;
-	attr->st_mode = mode & ~fs->options->umask;
+	attr->st_mode = ops_is_link(node) ? S_IFLNK | 0777 : mode & ~fs->options->umask;
 	attr->st_nlink = node->kind == NODE_MODELS ? 2 + fs->n_mounted
 			 : node->kind == NODE_ROOT ? 2 + CLASSES
 			 : directory		   ? 2

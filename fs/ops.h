@@ -34,6 +34,9 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 
 bool ops_is_directory(const struct node *node);
 
+/* Is it a symbolic link? */
+bool ops_is_link(const struct node *node);
+
 /* Does the node show θ and nothing else? What is written to it is dropped. */
 bool ops_is_theta(const struct node *node);
 
@@ -57,6 +60,7 @@ int ops_commit(struct fs *fs, struct node *node);
 double ops_entry_timeout(const struct fs *fs, const struct node *node);
 
 /* ops_node.c */
+void op_readlink(fuse_req_t req, fuse_ino_t ino);
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t times);
 void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
@@ -106,7 +110,6 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi);
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device);
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
-void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 
@@ -114,6 +117,14 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags);
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
+
+/* ops_symlink.c */
+void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+
+/* The node of a symbolic link that is no slot's, like that content, which becomes the node's,
+ * entered under a name in a directory; to release. NULL with *rc set. */
+struct node *ops_make_link(struct fs *fs, const struct node *directory, const char *name,
+			   struct content *content, int *rc);
 
 /* ops_xattr.c */
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);

@@ -53,7 +53,7 @@ static bool list_organ(struct model *model, enum node_kind kind, uint32_t tensor
 		 kind == NODE_THETA ? "theta" : "bin");
 	if (there)
 		entry->ino = nodes_organ_ino(model, kind, tensor, content);
-	entry->type = S_IFREG;
+	entry->type = kind == NODE_ORGAN && content_is_link(content) ? S_IFLNK : S_IFREG;
 	entry->known = true;
 	entry->model = model;
 	entry->kind = kind;

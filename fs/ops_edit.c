@@ -74,9 +74,12 @@ struct node *ops_set_aside(struct fs *fs, const struct node *directory, const ch
 			   const struct node *organ, int *rc)
 {
 	const struct origin origin = { organ->model, organ->index, organ->content };
-	struct view *view = files_organ(organ->model, organ->index, organ->content);
+	struct view *view;
 	struct node *node = NULL;
 
+	if (organ->kind == NODE_LINK)
+		return ops_make_link(fs, directory, name, content_ref(organ->content), rc);
+	view = files_organ(organ->model, organ->index, organ->content);
 	*rc = -ENOMEM;
 	if (view)
 		node = make_empty(fs, directory, name, rc);
@@ -180,11 +183,11 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *node = directory ? ops_find(fs, directory, name, &rc) : NULL;
 
 	nodes_put(fs->nodes, directory);
-	if (node && node->kind == NODE_ORGAN) {
+	if (node && (node->kind == NODE_ORGAN || node->kind == NODE_LINK)) {
 		remove_later(req, node);
 		return;
 	}
-	if (node && node->kind == NODE_SCRATCH)
+	if (node && (node->kind == NODE_SCRATCH || node->kind == NODE_SCRATCH_LINK))
 		rc = scratches_remove(fs->scratches, parent, name) ? 0 : -ENOENT;
 	else if (node)
 		rc = scratches_add(fs->scratches, parent, name, NULL);
@@ -218,13 +221,5 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 	(void)parent;
 	(void)name;
 	(void)mode;
-	refuse(req);
-}
-
-void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
-{
-	(void)target;
-	(void)parent;
-	(void)name;
 	refuse(req);
 }

@@ -38,6 +38,8 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 
 	if (ops_is_directory(node))
 		return -EISDIR;
+	if (ops_is_link(node))
+		return -ELOOP;
 	if (node->kind == NODE_SCRATCH) {
 		fi->direct_io = 1;
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_node.c - names and attributes: lookup, forget, getattr, setattr, statfs. */
-#include "fs/ops.h"
+#include "fs/ops_later.h"
 #include "fs/files.h"
 #include "fs/inode.h"
 
@@ -55,15 +55,12 @@ void ops_reply_entry(fuse_req_t req, struct node *node)
 		nodes_forget(fs->nodes, node->ino, 1);
 }
 
-void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void look_up(fuse_req_t req, const struct node *directory, const char *name)
 {
 	struct fs *fs = fs_of(req);
-	struct node *directory = nodes_get(fs->nodes, parent);
-	struct node *node;
-	int rc = -ESTALE;
+	int rc;
+	struct node *node = ops_find(fs, directory, name, &rc);
 
-	node = directory ? ops_find(fs, directory, name, &rc) : NULL;
-	nodes_put(fs->nodes, directory);
 	if (node) {
 		node = stage_for_writer(fs, fuse_req_ctx(req)->pid, node);
 		rc = -ENOMEM;
@@ -73,6 +70,73 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	else
 		fuse_reply_err(req, -rc);
 	nodes_put(fs->nodes, node);
+}
+
+/* Does what the name shows depend on where links lead? */
+static bool is_by_links(struct fs *fs, const struct node *directory, const char *name)
+{
+	const size_t n = strlen(name);
+
+	if (directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0))
+		return false;
+	if (directory->kind != NODE_CLASS && directory->kind != NODE_ROOT &&
+	    directory->kind != NODE_MODELS)
+		return false;
+	for (uint32_t i = 0; i < fs->n_mounted; i++)
+		if ((!directory->model || directory->model == fs->mounted[i].model) &&
+		    slots_links(fs->mounted[i].model->slots))
+			return true;
+	return false;
+}
+
+static ssize_t look_at_links(struct later *later)
+{
+	links_refresh(fs_of(later->req)->links, later->node->model);
+	return 0;
+}
+
+static void reply_lookup(struct later *later, ssize_t result)
+{
+	struct fs *fs = fs_of(later->req);
+	struct node *directory = later->node;
+
+	if (result < 0)
+		fuse_reply_err(later->req, (int)-result);
+	else
+		look_up(later->req, directory, later->text);
+	nodes_put(fs->nodes, directory);
+}
+
+static void look_up_later(fuse_req_t req, struct node *directory, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct later *later = later_new(req, strlen(name) + 1);
+
+	if (!later) {
+		nodes_put(fs->nodes, directory);
+		return;
+	}
+	strcpy(later->text, name);
+	later->act = look_at_links;
+	later->reply = reply_lookup;
+	later->node = directory;
+	later_submit(later, fs->lookers);
+}
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct node *directory = nodes_get(fs->nodes, parent);
+
+	if (directory && is_by_links(fs, directory, name)) {
+		look_up_later(req, directory, name);
+		return;
+	}
+	if (directory)
+		look_up(req, directory, name);
+	else
+		fuse_reply_err(req, ESTALE);
+	nodes_put(fs->nodes, directory);
 }
 
 void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t times)
@@ -86,6 +150,18 @@ void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forg
 	for (size_t i = 0; i < count; i++)
 		nodes_forget(fs_of(req)->nodes, forgets[i].ino, forgets[i].nlookup);
 	fuse_reply_none(req);
+}
+
+void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = nodes_get(fs->nodes, ino);
+
+	if (node && ops_is_link(node))
+		fuse_reply_readlink(req, node->content->target);
+	else
+		fuse_reply_err(req, node ? EINVAL : ESTALE);
+	nodes_put(fs->nodes, node);
 }
 
 static void reply_attributes(fuse_req_t req, struct fs *fs, struct node *node)

@@ -10,6 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_slot(const struct node *node)
+{
+	return node->kind == NODE_ORGAN || node->kind == NODE_LINK;
+}
+
+static bool is_scratch(const struct node *node)
+{
+	return node->kind == NODE_SCRATCH || node->kind == NODE_SCRATCH_LINK;
+}
+
 /* What a job on names works with. */
 struct renaming {
 	uint64_t directory, new_directory;
@@ -63,12 +73,22 @@ static void reply_renamed(struct later *later, ssize_t result)
 	reply_done(later, result == -EINVAL ? -EPERM : result);
 }
 
+/* What is in a scratch file, or where a link leads that is none of a slot's, is to fill a slot. */
+static int fill_from(const struct node *node, struct model *model, enum organ_class klass,
+		     const char *name)
+{
+	const struct content *link = node->content;
+
+	if (node->kind == NODE_SCRATCH_LINK)
+		return graft_symlink(model, klass, name, link->target, link->uid, link->gid);
+	return graft_fill_name(model, klass, name, node->stage);
+}
+
 /* From a scratch file to a slot. */
 static ssize_t fill_slot(struct later *later)
 {
 	const struct renaming *names = names_of(later);
-	const int rc = graft_fill_name(names->new_model, names->new_class, names->new_name,
-				       later->node->stage);
+	const int rc = fill_from(later->node, names->new_model, names->new_class, names->new_name);
 
 	if (rc == 0)
 		scratches_remove(fs_of(later->req)->scratches, names->directory, names->name);
@@ -137,14 +157,14 @@ static void rename_node(fuse_req_t req, struct node *node, struct renaming *name
 	struct later *later;
 	int rc = 0;
 
-	if (node->kind != NODE_ORGAN && node->kind != NODE_SCRATCH)
+	if (!is_slot(node) && !is_scratch(node))
 		rc = -EPERM;
 	/* As between two filesystems: the tools copy then, which moves no byte either. */
 	else if (node->model != names->new_model)
 		rc = -EXDEV;
-	else if (node->kind == NODE_SCRATCH && !slot)
+	else if (is_scratch(node) && !slot)
 		rc = rename_scratch(fs, names);
-	if (rc < 0 || (node->kind == NODE_SCRATCH && !slot)) {
+	if (rc < 0 || (is_scratch(node) && !slot)) {
 		nodes_put(fs->nodes, node);
 		fuse_reply_err(req, -rc);
 		return;
@@ -152,9 +172,9 @@ static void rename_node(fuse_req_t req, struct node *node, struct renaming *name
 	if (slot)
 		names->new_name[slot] = '\0';
 	later = edit_later(req, node, names,
-			   node->kind == NODE_SCRATCH ? fill_slot
-			   : slot		      ? move_slot
-						      : set_aside);
+			   is_scratch(node) ? fill_slot
+			   : slot	    ? move_slot
+					    : set_aside);
 	if (!later)
 		return;
 	later->reply = reply_renamed;
@@ -226,10 +246,10 @@ static ssize_t link_node(struct later *later)
 	int rc;
 
 	snprintf(name, sizeof(name), "%.*s", (int)(slot ? slot : NAME_MAX), names->new_name);
-	if (node->kind == NODE_SCRATCH && node->model != names->new_model)
+	if (is_scratch(node) && node->model != names->new_model)
 		return -EXDEV;
-	if (node->kind == NODE_SCRATCH)
-		return slot ? graft_fill_name(node->model, names->new_class, name, node->stage)
+	if (is_scratch(node))
+		return slot ? fill_from(node, node->model, names->new_class, name)
 			    : scratches_add(fs->scratches, directory.ino, name, node);
 	if (slot)
 		return graft_link(node->model, node->index, names->new_model, names->new_class,
@@ -272,8 +292,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	else if (directory)
 		names = renaming_to(directory, name);
 	nodes_put(fs->nodes, directory);
-	if (node &&
-	    (ops_is_dropping(name) || (node->kind != NODE_ORGAN && node->kind != NODE_SCRATCH))) {
+	if (node && (ops_is_dropping(name) || (!is_slot(node) && !is_scratch(node)))) {
 		nodes_put(fs->nodes, node);
 		node = NULL;
 		rc = -EPERM;

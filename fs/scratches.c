@@ -38,7 +38,7 @@ static void release(struct scratches *scratches, struct scratch *scratch)
 {
 	if (!scratch)
 		return;
-	if (scratch->node)
+	if (scratch->node && scratch->node->stage)
 		stage_close(scratch->node->stage);
 	nodes_put(scratches->nodes, scratch->node);
 	free(scratch->name);
@@ -106,7 +106,8 @@ int scratches_add(struct scratches *scratches, uint64_t directory, const char *n
 	} else {
 		if (node) {
 			scratch->node = nodes_get(scratches->nodes, node->ino);
-			stage_open(node->stage);
+			if (node->stage)
+				stage_open(node->stage);
 		}
 		scratch->number = scratches->next_number++;
 		*find(scratches, directory, name) = scratch;

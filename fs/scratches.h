@@ -17,7 +17,7 @@ void scratches_free(struct scratches *scratches);
 
 enum scratch_kind {
 	SCRATCH_NONE,
-	SCRATCH_FILE,	/* a file of that name: a node of NODE_SCRATCH */
+	SCRATCH_FILE,	/* a file of that name: a node of NODE_SCRATCH or NODE_SCRATCH_LINK */
 	SCRATCH_HIDDEN, /* the θ file of that name was removed */
 };
 

@@ -133,6 +133,7 @@ static void note_device(struct mount *mount)
 	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
 		  &stat) == 0)
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+	links_mounted(mount->fs->links, mount->point, mount->device);
 	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
 		assembly_mounted(mount->fs->mounted[i].assembly, mount->device);
 }
@@ -163,8 +164,11 @@ static int serve(struct mount *mount)
 	int rc = -1;
 
 	note_device(mount);
-	if (fuse_daemonize(mount->options->foreground) == 0)
+	if (fuse_daemonize(mount->options->foreground) == 0) {
+		/* Before the first request is answered, what was grafted by links is there. */
+		links_refresh(mount->fs->links, NULL);
 		rc = ops_loop(mount->session, mount->options->threads, set_readahead, mount);
+	}
 	fuse_session_unmount(mount->session);
 	return rc;
 }

@@ -11,7 +11,7 @@
 struct slots {
 	pthread_mutex_t lock; /* protects what follows */
 	uint64_t generation;
-	uint32_t base, n, room, grafts;
+	uint32_t base, n, room, grafts, links;
 	struct content **now;
 };
 
@@ -33,8 +33,10 @@ struct content *content_new(uint64_t ino, const struct organ *organ, struct back
 	return content;
 }
 
-struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
-				  uint64_t offset, const char *fingerprint)
+/* A content of data in a file of somebody else's. */
+static struct content *content_elsewhere(enum content_kind kind, uint64_t ino,
+					 const struct organ *organ, struct backing *file,
+					 uint64_t offset)
 {
 	struct content *content = calloc(1, sizeof(*content));
 	char *name = malloc(organ->name_length + 1u);
@@ -47,14 +49,35 @@ struct content *content_reference(uint64_t ino, const struct organ *organ, struc
 	memcpy(name, organ->name, organ->name_length);
 	name[organ->name_length] = '\0';
 	atomic_init(&content->refs, 1);
-	content->kind = CONTENT_REFERENCE;
+	content->kind = kind;
 	content->ino = ino;
 	content->organ = *organ;
 	content->organ.name = name;
 	content->file = backing_ref(file);
 	content->offset = offset;
-	snprintf(content->fingerprint, sizeof(content->fingerprint), "%s", fingerprint);
 	clock_gettime(CLOCK_REALTIME, &content->mtime);
+	return content;
+}
+
+struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
+				  uint64_t offset, const char *fingerprint)
+{
+	struct content *content = content_elsewhere(CONTENT_REFERENCE, ino, organ, file, offset);
+
+	if (content)
+		snprintf(content->fingerprint, sizeof(content->fingerprint), "%s", fingerprint);
+	return content;
+}
+
+struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
+			     uint64_t offset, const char *target)
+{
+	struct content *content = content_elsewhere(CONTENT_LINK, ino, organ, file, offset);
+
+	if (content && !(content->target = strdup(target))) {
+		content_unref(content);
+		return NULL;
+	}
 	return content;
 }
 
@@ -82,6 +105,7 @@ void content_unref(struct content *content)
 	free((char *)content->organ.name);
 	backing_unref(content->file);
 	free(content->broken);
+	free(content->target);
 	free(content);
 }
 
@@ -94,9 +118,11 @@ const char *content_kind_name(const struct content *content)
 {
 	static const char *const names[] = { [CONTENT_COPY] = "copy",
 					     [CONTENT_REFERENCE] = "reference",
+					     [CONTENT_LINK] = "link",
 					     [CONTENT_NOTHING] = "removed" };
 	static const char *const broken[] = { [CONTENT_COPY] = "broken copy",
 					      [CONTENT_REFERENCE] = "broken reference",
+					      [CONTENT_LINK] = "broken link",
 					      [CONTENT_NOTHING] = "removed" };
 
 	return (content->broken ? broken : names)[content->kind];
@@ -157,6 +183,8 @@ void slots_put(struct slots *slots, uint32_t i, struct content *content)
 	slots->now[i] = content;
 	slots->grafts += is_graft(slots, i, content);
 	slots->grafts -= is_graft(slots, i, before);
+	slots->links += content_is_link(content);
+	slots->links -= content_is_link(before);
 	slots->generation++;
 	pthread_mutex_unlock(&slots->lock);
 	content_unref(before);
@@ -187,6 +215,7 @@ int slots_add(struct slots *slots, struct content *content, uint32_t *i)
 		*i = slots->n++;
 		slots->now[*i] = content;
 		slots->grafts += is_graft(slots, *i, content);
+		slots->links += content_is_link(content);
 		slots->generation++;
 		rc = 0;
 	}
@@ -204,6 +233,16 @@ uint64_t slots_generation(struct slots *slots)
 	generation = slots->generation;
 	pthread_mutex_unlock(&slots->lock);
 	return generation;
+}
+
+uint32_t slots_links(struct slots *slots)
+{
+	uint32_t links;
+
+	pthread_mutex_lock(&slots->lock);
+	links = slots->links;
+	pthread_mutex_unlock(&slots->lock);
+	return links;
 }
 
 uint32_t slots_count(struct slots *slots)

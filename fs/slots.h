@@ -21,6 +21,7 @@
 enum content_kind {
 	CONTENT_COPY,	   /* an organ file of the layer */
 	CONTENT_REFERENCE, /* a tensor of a model: the base, or another one */
+	CONTENT_LINK,	   /* what a symbolic link leads to */
 	CONTENT_NOTHING,   /* the slot was removed: only refs and kind mean anything */
 };
 
@@ -34,8 +35,11 @@ struct content {
 	uint64_t offset;      /* and from which byte on */
 	struct timespec mtime;
 	char fingerprint[FINGERPRINT_TEXT]; /* of a reference: of its model */
-	char *broken;			    /* NULL, or why its data cannot be read */
-	struct reading reading;		    /* of its values; readings.h */
+	char *target;			    /* of a link: as it was given */
+	uid_t uid;			    /* of a link: whose it is */
+	gid_t gid;
+	char *broken;		/* NULL, or why its data cannot be read */
+	struct reading reading; /* of its values; readings.h */
 };
 
 /* A content of the organ in that file, both of which become the content's, also on failure.
@@ -47,13 +51,29 @@ struct content *content_new(uint64_t ino, const struct organ *organ, struct back
 struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
 				  uint64_t offset, const char *fingerprint);
 
+/* A content of a symbolic link that leads to that organ, whose name is copied, with its data at
+ * offset of the file, of which it takes a reference. NULL: out of memory. */
+struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
+			     uint64_t offset, const char *target);
+
+static inline void content_set_owner(struct content *content, uid_t uid, gid_t gid)
+{
+	content->uid = uid;
+	content->gid = gid;
+}
+
+static inline bool content_is_link(const struct content *content)
+{
+	return content && content->kind == CONTENT_LINK;
+}
+
 /* A content is broken: for that reason, which is copied. Before anybody else knows it. */
 void content_break(struct content *content, const char *why);
 
 /* NULL: out of memory. */
 struct content *content_nothing(void);
 
-/* "copy", "reference", "removed"; with "broken " before it */
+/* "copy", "reference", "link", "removed"; with "broken " before it */
 const char *content_kind_name(const struct content *content);
 
 static inline bool content_is_nothing(const struct content *content)
@@ -81,6 +101,9 @@ void slots_put(struct slots *slots, uint32_t i, struct content *content);
 int slots_add(struct slots *slots, struct content *content, uint32_t *i);
 
 uint64_t slots_generation(struct slots *slots);
+
+/* How many hold symbolic links. */
+uint32_t slots_links(struct slots *slots);
 
 /* How many there are by now. */
 uint32_t slots_count(struct slots *slots);

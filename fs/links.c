@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* links.c - see links.h. A link that leads to a link in this mount is looked at again from
+ * there. */
+#include "fs/links.h"
+#include "fs/inode.h"
+#include "fs/look.h"
+#include "fs/stage.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of whom did not answer the last time, nobody expects much. */
+#define SILENT_MS 100
+
+struct links {
+	struct model *const *models;
+	uint32_t n;
+	bool several;
+	char *point; /* set before requests come */
+	dev_t device;
+	pthread_mutex_t turn; /* held while links are looked at again */
+	struct timespec last; /* when that was last begun; protected by turn */
+	const struct model *last_model;
+	bool silent; /* some gave no answer then; so is this */
+};
+
+/* One link on its way. */
+struct link {
+	struct model *model;
+	uint32_t slot; /* for links_refresh() */
+	enum organ_class klass;
+	struct content *content; /* for links_refresh(): what the slot holds */
+	struct look_at at;
+	struct found found;
+	bool settled; /* found says where it leads in the end */
+};
+
+struct links *links_new(struct model *const *models, uint32_t n, bool several)
+{
+	struct links *links = calloc(1, sizeof(*links));
+
+	if (!links)
+		return NULL;
+	links->models = models;
+	links->n = n;
+	links->several = several;
+	pthread_mutex_init(&links->turn, NULL);
+	return links;
+}
+
+void links_free(struct links *links)
+{
+	if (!links)
+		return;
+	pthread_mutex_destroy(&links->turn);
+	free(links->point);
+	free(links);
+}
+
+void links_mounted(struct links *links, const char *point, dev_t device)
+{
+	links->point = strdup(point);
+	links->device = device;
+}
+
+/* The path of a class directory after the root of the mount. */
+static void directory_of(const struct links *links, const struct model *model,
+			 enum organ_class klass, char inside[64])
+{
+	/* A name that is too long leads nowhere. */
+	if (links->several)
+		snprintf(inside, 64, "%.50s/%s", model->shown, class_name(klass));
+	else
+		snprintf(inside, 64, "%s", class_name(klass));
+}
+
+/* The next name of a path, cut off. */
+static char *next_name(char **path)
+{
+	char *name = *path;
+	const size_t n = strcspn(name, "/");
+
+	*path = name + n + (name[n] != '\0');
+	name[n] = '\0';
+	return name;
+}
+
+/* The organ file that a path in the mount means: [MODEL/][.base/]CLASS/NAME.bin. */
+static bool find_own(const struct links *links, char *path, struct origin *place, bool *base)
+{
+	const char *name = next_name(&path);
+	enum organ_class klass = 0;
+	size_t n;
+
+	place->model = links->several ? NULL : links->models[0];
+	for (uint32_t i = 0; links->several && i < links->n; i++)
+		if (strcmp(links->models[i]->shown, name) == 0)
+			place->model = links->models[i];
+	if (!place->model)
+		return false;
+	if (links->several)
+		name = next_name(&path);
+	*base = strcmp(name, ".base") == 0;
+	if (*base)
+		name = next_name(&path);
+	while (klass < CLASSES && strcmp(name, class_name(klass)) != 0)
+		klass++;
+	name = next_name(&path);
+	n = strlen(name);
+	return klass < CLASSES && *path == '\0' && n > 4 && strcmp(name + n - 4, ".bin") == 0 &&
+	       model_find(place->model, klass, name, n - 4, &place->slot) &&
+	       (!*base || place->slot < place->model->gguf->n_tensors);
+}
+
+static void set_nowhere(struct found *found)
+{
+	error_set(&found->err, ENOENT, ERROR_NO_OFFSET, "%s", strerror(ENOENT));
+}
+
+/* The organ with that content, NULL for the base's, is where it leads. */
+static void take_organ(const struct origin *place, struct found *found)
+{
+	const struct content *content = place->content;
+	const struct organ organ = model_organ(place->model, place->slot, content);
+	char *name = malloc(organ.name_length + 1u);
+
+	if (!name) {
+		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return;
+	}
+	memcpy(name, organ.name, organ.name_length);
+	name[organ.name_length] = '\0';
+	found->organ = organ;
+	found->organ.name = name;
+	found->file = backing_ref(content ? content->file : place->model->base);
+	found->offset = content ? content->offset : place->model->gguf->tensors[place->slot].offset;
+}
+
+/* A path into the mount: to an organ, or to a link to go on from. */
+static void step_inside(const struct links *links, struct link *link)
+{
+	struct found *found = &link->found;
+	struct origin place = { .content = NULL };
+	bool base;
+
+	link->settled = true;
+	if (!find_own(links, found->path, &place, &base)) {
+		set_nowhere(found);
+		return;
+	}
+	if (!base)
+		place.content = slots_get(place.model->slots, place.slot);
+	if (content_is_nothing(place.content)) {
+		set_nowhere(found);
+	} else if (!content_is_link(place.content)) {
+		take_organ(&place, found);
+	} else if (found->links >= RESOLVE_LINKS) {
+		error_set(&found->err, ELOOP, ERROR_NO_OFFSET, "%s", strerror(ELOOP));
+	} else {
+		directory_of(links, place.model, place.model->places[place.slot].klass,
+			     link->at.inside);
+		free((char *)link->at.path);
+		link->at.path = strdup(place.content->target);
+		link->at.links = found->links + 1;
+		link->settled = !link->at.path;
+		if (link->settled)
+			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		else
+			found_release(found);
+	}
+	content_unref(place.content);
+}
+
+/* Look once at all that are not settled. Returns how many still are not; SIZE_MAX out of memory. */
+static size_t look_once(const struct links *links, struct link *all, size_t n,
+			const struct timespec *until)
+{
+	const struct resolve_own own = { links->point, links->device };
+	struct look_at *places = calloc(n + 1, sizeof(*places));
+	struct found *found = calloc(n + 1, sizeof(*found));
+	size_t asked = 0, left = 0;
+
+	for (size_t i = 0; places && found && i < n; i++)
+		if (!all[i].settled)
+			places[asked++] = all[i].at;
+	if (places && found)
+		look(&own, places, asked, until, found);
+	asked = 0;
+	for (size_t i = 0; places && found && i < n; i++) {
+		if (all[i].settled)
+			continue;
+		all[i].found = found[asked++];
+		if (all[i].found.own && all[i].found.err.code == 0)
+			step_inside(links, &all[i]);
+		else
+			all[i].settled = true;
+		left += !all[i].settled;
+	}
+	left = places && found ? left : SIZE_MAX;
+	free(places);
+	free(found);
+	return left;
+}
+
+/* Follow all to their ends. What is not settled in time says so. */
+static void follow_all(const struct links *links, struct link *all, size_t n, long milliseconds)
+{
+	struct timespec until;
+	size_t left;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += milliseconds / 1000;
+	until.tv_nsec += milliseconds % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	do
+		left = look_once(links, all, n, &until);
+	while (left != 0 && left != SIZE_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (!all[i].settled)
+			error_set(&all[i].found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+static bool set_out(const struct links *links, struct link *link, struct model *model,
+		    enum organ_class klass, const char *target, uid_t uid, gid_t gid)
+{
+	link->model = model;
+	link->klass = klass;
+	link->at = (struct look_at){ .path = strdup(target), .uid = uid, .gid = gid };
+	directory_of(links, model, klass, link->at.inside);
+	return link->at.path != NULL;
+}
+
+#define WHY_MAX 640
+
+/* Why it leads to no organ; "" where it does. */
+static void describe(const struct found *found, const char *target, char why[WHY_MAX])
+{
+	char text[320];
+
+	why[0] = '\0';
+	if (found->err.code)
+		snprintf(why, WHY_MAX, "a link to %.100s%s: %s", target,
+			 strlen(target) > 100 ? "..." : "",
+			 error_describe(&found->err, text, sizeof(text)));
+}
+
+/* A content for what was found, with its inode number. NULL: out of memory. */
+static struct content *make_content(uint64_t ino, const struct found *found, const char *target,
+				    const struct organ *stand_in)
+{
+	const bool well = found->err.code == 0;
+	const struct organ *organ = well ? &found->organ : stand_in;
+	struct backing *file =
+		well ? backing_ref(found->file) : backing_gone(target, organ->data_size);
+	struct content *content = NULL;
+	char why[WHY_MAX];
+
+	if (file)
+		content = content_link(ino, organ, file, well ? found->offset : 0, target);
+	backing_unref(file);
+	describe(found, target, why);
+	if (content && why[0])
+		content_break(content, why);
+	return content;
+}
+
+struct content *links_content(struct links *links, struct model *model, enum organ_class klass,
+			      const char *target, uid_t uid, gid_t gid,
+			      const struct organ *stand_in, struct error *err)
+{
+	struct link link = { .slot = 0 };
+	struct content *content = NULL;
+
+	if (!set_out(links, &link, model, klass, target, uid, gid)) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return NULL;
+	}
+	follow_all(links, &link, 1, LINKS_PATIENCE * 1000);
+	*err = link.found.err;
+	if (err->code == 0 || (err->code != EINVAL && err->code != ENOMEM && stand_in)) {
+		content = make_content(inode_new(model), &link.found, target, stand_in);
+		if (!content)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		else
+			content_set_owner(content, uid, gid);
+	}
+	found_release(&link.found);
+	free((char *)link.at.path);
+	return content;
+}
+
+/* Does it lead where it did? */
+static bool is_same(const struct content *content, const struct found *found)
+{
+	const struct stat *was = backing_stat(content->file), *now;
+
+	char why[WHY_MAX];
+
+	describe(found, content->target, why);
+	if (found->err.code)
+		return content->broken && strcmp(content->broken, why) == 0;
+	now = backing_stat(found->file);
+	return !content->broken && content->offset == found->offset && was->st_dev == now->st_dev &&
+	       was->st_ino == now->st_ino && was->st_size == now->st_size &&
+	       was->st_mtim.tv_sec == now->st_mtim.tv_sec &&
+	       was->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
+}
+
+/* What a slot may hold: with shape=any, and in a slot that was added, anything. */
+static void check_fit(struct link *link)
+{
+	const struct model *model = link->model;
+	struct found *found = &link->found;
+
+	if (found->err.code == 0 && link->slot < model->gguf->n_tensors)
+		organ_fits(&found->organ, &model->gguf->tensors[link->slot], model->any_shape,
+			   &found->err);
+}
+
+/* Put what the link leads to in its slot, if that still holds the link. */
+static void renew(struct link *link)
+{
+	struct model *model = link->model;
+	struct content *content, *now;
+
+	check_fit(link);
+	if (is_same(link->content, &link->found))
+		return;
+	content = make_content(inode_new(model), &link->found, link->content->target,
+			       &link->content->organ);
+	if (!content)
+		return;
+	content_set_owner(content, link->content->uid, link->content->gid);
+	content->mtime = link->content->mtime;
+	if (content->broken)
+		log_add(model->log, "%s/%s.bin: %s", class_name(link->klass),
+			model->places[link->slot].name, content->broken);
+	pthread_mutex_lock(&model->commit);
+	now = slots_get(model->slots, link->slot);
+	if (now == link->content)
+		slots_put(model->slots, link->slot, content_ref(content));
+	content_unref(now);
+	pthread_mutex_unlock(&model->commit);
+	content_unref(content);
+}
+
+/* The links of a model, added to the n that are there. */
+static size_t collect(const struct links *links, struct model *model, struct link **all, size_t n)
+{
+	struct snapshot snapshot;
+	struct link *more;
+
+	if (slots_snapshot(model->slots, &snapshot) < 0)
+		return n;
+	for (uint32_t i = 0; i < snapshot.n; i++) {
+		struct content *content = snapshot.content[i];
+
+		if (!content_is_link(content))
+			continue;
+		more = reallocarray(*all, n + 1, sizeof(**all));
+		if (!more)
+			break;
+		*all = more;
+		more[n] = (struct link){ .slot = i };
+		if (!set_out(links, &more[n], model, model->places[i].klass, content->target,
+			     content->uid, content->gid))
+			break;
+		more[n++].content = content_ref(content);
+	}
+	snapshot_release(&snapshot);
+	return n;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+void links_refresh(struct links *links, struct model *model)
+{
+	struct link *all = NULL;
+	struct timespec asked;
+	size_t n = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &asked);
+	pthread_mutex_lock(&links->turn);
+	/* Of those who waited for their turn together, the first one looks for all. */
+	if (model == links->last_model && is_before(&asked, &links->last)) {
+		pthread_mutex_unlock(&links->turn);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &links->last);
+	links->last_model = model;
+	for (uint32_t i = 0; i < links->n; i++)
+		if (!model || model == links->models[i])
+			n = collect(links, links->models[i], &all, n);
+	if (n)
+		follow_all(links, all, n, links->silent ? SILENT_MS : LINKS_PATIENCE * 1000);
+	links->silent = false;
+	for (size_t i = 0; i < n; i++) {
+		links->silent |= all[i].found.err.code == ETIMEDOUT;
+		renew(&all[i]);
+		content_unref(all[i].content);
+		found_release(&all[i].found);
+		free((char *)all[i].at.path);
+	}
+	free(all);
+	pthread_mutex_unlock(&links->turn);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* look.h - looking where paths lead, by threads that may never come back: several at a time, for a
+ * limited time. */
+#ifndef FS_LOOK_H
+#define FS_LOOK_H
+
+#include "fs/backing.h"
+#include "fs/resolve.h"
+#include "gguf/organ.h"
+
+#include <time.h>
+
+/* Where to look, and with whose rights. */
+struct look_at {
+	char inside[64]; /* the directory in our mount that a relative path starts in */
+	const char *path;
+	uid_t uid;
+	gid_t gid;
+	unsigned links; /* that were followed already */
+};
+
+/* What was found: err, or a place in our mount, or an organ. */
+struct found {
+	struct error
+		err; /* ETIMEDOUT: no answer came in time; EINVAL: it is a file, and no organ */
+	bool own;
+	char *path; /* own: after our root, owned; else NULL */
+	unsigned links;
+	struct organ organ; /* its name is owned */
+	struct backing *file;
+	uint64_t offset; /* of its data */
+};
+
+/* Look at n places until that time of CLOCK_MONOTONIC, and fill in what was found at each, to
+ * release with found_release(). */
+void look(const struct resolve_own *own, const struct look_at *places, size_t n,
+	  const struct timespec *until, struct found *found);
+void found_release(struct found *found);
+
+#endif
