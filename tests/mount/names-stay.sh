@@ -26,7 +26,7 @@ for options in noassemble ro; do
 	refused "$message" rm -f "$MNT/model.gguf"
 	refused "$message" rmdir "$MNT/norm"
 	refused "$message" mkdir "$MNT/new"
-	refused "$message" ln -s /etc/passwd "$MNT/organs/link.bin"
+	refused "$message" ln -s /etc/passwd "$MNT/link.bin"
 	refused "$message" mv "$MNT/organs/blk_0_ffn_up.theta" "$MNT/organs/moved.theta"
 	refused "$message" mv "$MNT/organs/blk_0_ffn_up.bin" "$MNT/blk_0_ffn_up.bin"
 	refused "$message" ln "$MNT/organs/blk_0_ffn_up.bin" "$MNT/blk_0_ffn_up.bin"
