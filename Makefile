@@ -98,6 +98,13 @@ FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(FUZZ:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash)
 
+# organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
+FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat \
+	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range
+$B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
+	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
+MOUNT_TOOLS := $B/tests/tools/organfs-faults
+
 .PHONY: check check-all check-unit check-fuzz check-mount check-style check-install fuzz
 check: deps	## every test, as CI runs it; as root it installs what is missing
 	$(MAKE) check-style check-install
@@ -111,7 +118,7 @@ check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds o
 	@set -e; for f in $(FUZZ); do \
 		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),5) tests/fuzz/corpus tests/malformed; done
 
-check-mount: $B/organfs	## real mounts driven by real tools; T='pattern' runs the matching ones
+check-mount: $B/organfs $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
 	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(if $T,'$T')
 
 check-style:	## formatting, line length, words that do not belong here

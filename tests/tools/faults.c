@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* faults.c - organfs on a disk that fails when it is told to. Linked into a program of its own with
+ * -Wl,--wrap for every call below, so that only what organfs itself asks for counts:
+ *
+ *	ORGANFS_FAULT=CALL:K:WHAT    the K-th CALL ("any": of them all) fails
+ *	ORGANFS_FAULT_LOG=FILE       where a line says which call it was
+ *
+ * WHAT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
+ * ends there as in a power cut. A failed call has not been made, but a write to a full disk has
+ * written half. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct plan {
+	char call[32];
+	unsigned long k;
+	int code; /* 0: kill */
+	bool for_good;
+};
+
+static bool read_plan(struct plan *plan)
+{
+	const char *text = getenv("ORGANFS_FAULT");
+	char what[16];
+
+	if (!text || sscanf(text, "%31[^:]:%lu:%15s", plan->call, &plan->k, what) != 3)
+		return false;
+	plan->code = strncmp(what, "EIO", 3) == 0      ? EIO
+		     : strncmp(what, "ENOSPC", 6) == 0 ? ENOSPC
+						       : 0;
+	plan->for_good = strchr(what, '+') != NULL;
+	return true;
+}
+
+/* Not through write(), which is wrapped. */
+static void tell(const char *call)
+{
+	const char *path = getenv("ORGANFS_FAULT_LOG");
+	const int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path,
+					   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
+			    : -1;
+	char line[64];
+	const int n = snprintf(line, sizeof(line), "%s\n", call);
+
+	if (fd < 0)
+		return;
+	syscall(SYS_write, fd, line, (size_t)n);
+	syscall(SYS_close, fd);
+}
+
+/* Is this call to fail? Then errno says how. */
+static bool fails(const char *call)
+{
+	static atomic_ulong calls;
+	struct plan plan;
+	unsigned long k;
+
+	if (!read_plan(&plan) || (strcmp(plan.call, "any") != 0 && strcmp(plan.call, call) != 0))
+		return false;
+	k = atomic_fetch_add(&calls, 1) + 1;
+	if (k < plan.k || (k > plan.k && !plan.for_good))
+		return false;
+	tell(call);
+	if (!plan.code)
+		kill(getpid(), SIGKILL);
+	errno = plan.code;
+	return true;
+}
+
+#define WRAP(name, parameters, arguments)                           \
+	int __real_##name parameters;                               \
+	int __wrap_##name parameters;                               \
+	int __wrap_##name parameters                                \
+	{                                                           \
+		return fails(#name) ? -1 : __real_##name arguments; \
+	}
+
+WRAP(fsync, (int fd), (fd))
+WRAP(fdatasync, (int fd), (fd))
+WRAP(ftruncate64, (int fd, off_t size), (fd, size))
+WRAP(fallocate64, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
+WRAP(futimens, (int fd, const struct timespec times[2]), (fd, times))
+WRAP(mkdir, (const char *path, mode_t mode), (path, mode))
+WRAP(mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
+WRAP(rmdir, (const char *path), (path))
+WRAP(unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
+WRAP(symlinkat, (const char *target, int dir, const char *path), (target, dir, path))
+WRAP(linkat, (int from, const char *path, int to, const char *new, int flags),
+     (from, path, to, new, flags))
+WRAP(renameat, (int from, const char *path, int to, const char *new), (from, path, to, new))
+WRAP(renameat2, (int from, const char *path, int to, const char *new, unsigned flags),
+     (from, path, to, new, flags))
+
+ssize_t __real_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
+ssize_t __wrap_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
+ssize_t __wrap_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags)
+{
+	return fails("copy_file_range") ? -1
+					: __real_copy_file_range(from, at, to, to_at, n, flags);
+}
+
+ssize_t __real_pwrite64(int fd, const void *bytes, size_t n, off_t at);
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t n, off_t at);
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t n, off_t at)
+{
+	if (!fails("pwrite64"))
+		return __real_pwrite64(fd, bytes, n, at);
+	if (errno == ENOSPC && __real_pwrite64(fd, bytes, n / 2, at) >= 0)
+		errno = ENOSPC;
+	return -1;
+}
+
+ssize_t __real_write(int fd, const void *bytes, size_t n);
+ssize_t __wrap_write(int fd, const void *bytes, size_t n);
+ssize_t __wrap_write(int fd, const void *bytes, size_t n)
+{
+	return fails("write") ? -1 : __real_write(fd, bytes, n);
+}
+
+/* Files that are opened to be read, or made anew only elsewhere, are none of ours. */
+int __real_openat64(int dir, const char *path, int flags, ...);
+int __wrap_openat64(int dir, const char *path, int flags, ...);
+int __wrap_openat64(int dir, const char *path, int flags, ...)
+{
+	va_list arguments;
+	mode_t mode;
+
+	if (!(flags & O_CREAT))
+		return __real_openat64(dir, path, flags);
+	va_start(arguments, flags);
+	mode = va_arg(arguments, mode_t);
+	va_end(arguments);
+	return fails("openat64") ? -1 : __real_openat64(dir, path, flags, mode);
+}
