@@ -143,9 +143,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;
 	attr->st_blksize = 4096;
-	/* The bytes of model.gguf and .base are the organs' once more. */
-	if (node->kind != NODE_BASE_ORGAN &&
-	    !(node->kind == NODE_GENERATED && node->index == GENERATED_MODEL))
+	/* The bytes of model.gguf are the organs' once more. So are those of .base, which is not
+	 * listed; but cp would take its files for sparse, and copy what it need not. */
+	if (node->kind != NODE_GENERATED || node->index != GENERATED_MODEL)
 		attr->st_blocks = (blkcnt_t)((size + 511) / 512);
 	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
