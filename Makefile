@@ -103,7 +103,9 @@ FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens 
 	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range
 $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
-MOUNT_TOOLS := $B/tests/tools/organfs-faults
+$B/tests/tools/fsx: $B/tests/tools/fsx.o
+	$(CC) $(ALL_LDFLAGS) -o $@ $^
+MOUNT_TOOLS := $B/tests/tools/organfs-faults $B/tests/tools/fsx
 
 .PHONY: check check-all check-unit check-fuzz check-mount check-style check-install fuzz
 check: deps	## every test, as CI runs it; as root it installs what is missing
