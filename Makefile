@@ -105,7 +105,11 @@ $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $B/libfs.a $
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
 $B/tests/tools/fsx: $B/tests/tools/fsx.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
-MOUNT_TOOLS := $B/tests/tools/organfs-faults $B/tests/tools/fsx
+# Goes into programs of others, which have no sanitizer.
+$B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
+MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so)
 
 .PHONY: check check-all check-unit check-fuzz check-mount check-style check-install fuzz
 check: deps	## every test, as CI runs it; as root it installs what is missing
