@@ -241,8 +241,9 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	if (!stage_origin(stage, &from))
 		return rc;
 	rc = graft_fill_from(filling, &from);
-	if (rc == 0)
-		stage_settle(stage);
+	/* What was refused must not be tried again at the release, when nobody is told. */
+	if (rc != -ESTALE)
+		stage_settle(stage, rc == 0);
 	content_unref(from.content);
 	return rc;
 }

@@ -210,10 +210,12 @@ bool stage_origin(struct stage *stage, struct origin *origin)
 	return adopted;
 }
 
-void stage_settle(struct stage *stage)
+void stage_settle(struct stage *stage, bool in_force)
 {
 	pthread_mutex_lock(&stage->lock);
-	stage->written = stage->unflushed = false;
+	stage->unflushed = false;
+	if (in_force)
+		stage->written = false;
 	pthread_mutex_unlock(&stage->lock);
 }
 

@@ -52,8 +52,8 @@ bool stage_adopted(struct stage *stage, const struct view *view);
  * released. */
 bool stage_origin(struct stage *stage, struct origin *origin);
 
-/* It was put in force by its origin. */
-void stage_settle(struct stage *stage);
+/* It was put in force by its origin, or that was tried and refused. */
+void stage_settle(struct stage *stage, bool in_force);
 
 /* The modification time it will have, whatever is written to it from now on. */
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime);
