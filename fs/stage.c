@@ -30,7 +30,7 @@ struct stage {
 	bool unflushed; /* written to since the last commit was tried */
 	bool adopted;	/* content was taken whole from somewhere, as the next says */
 	struct origin origin;
-	int failed; /* a write did not go through: what is staged is not what was meant */
+	int failed; /* a write or fsync() failed: what is staged is not what was meant */
 };
 
 static uint64_t content_size(const struct stage *stage)
@@ -280,8 +280,9 @@ int stage_sync(struct stage *stage)
 	int rc = 0;
 
 	pthread_mutex_lock(&stage->lock);
+	/* A later fsync() may succeed without what this one has lost. */
 	if (stage->fd >= 0 && fsync(stage->fd) < 0)
-		rc = -errno;
+		stage->failed = rc = -errno;
 	pthread_mutex_unlock(&stage->lock);
 	return rc;
 }
@@ -357,8 +358,10 @@ static int make_durable(struct stage *stage)
 	const struct timespec mtime = stage_mtime(stage);
 	const struct timespec times[2] = { mtime, mtime };
 
-	if (futimens(stage->fd, times) < 0 || fsync(stage->fd) < 0)
+	if (futimens(stage->fd, times) < 0)
 		return -errno;
+	if (fsync(stage->fd) < 0)
+		return stage->failed = -errno;
 	return 0;
 }
 
