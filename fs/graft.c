@@ -183,9 +183,15 @@ static struct view *keep_organ(void *context, unsigned number)
 	struct model *model = filling->model;
 	struct content *content = NULL;
 	struct view *view = NULL;
-	int fd;
+	int fd, rc;
 
 	pthread_mutex_lock(&model->commit);
+	rc = graft_settle(model);
+	if (rc < 0) {
+		pthread_mutex_unlock(&model->commit);
+		errno = -rc;
+		return NULL;
+	}
 	if (filling->is_base) {
 		view = keep_base(filling, number);
 		pthread_mutex_unlock(&model->commit);
@@ -305,7 +311,9 @@ int graft_remove(struct model *model, uint32_t tensor)
 
 	pthread_mutex_lock(&model->commit);
 	content = slots_get(model->slots, tensor);
-	rc = content_is_nothing(content) ? -ENOENT : graft_remove_locked(model, tensor);
+	rc = content_is_nothing(content) ? -ENOENT : graft_settle(model);
+	if (rc == 0)
+		rc = graft_remove_locked(model, tensor);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(content);
 	if (rc < 0 && rc != -ENOENT)

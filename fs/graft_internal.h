@@ -47,6 +47,9 @@ struct content *filling_publish(struct filling *filling, int fd);
 /* The slot holds its own tensor of the base again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);
 
+/* Before anything else changes: finish a move that the disk cut short. Returns 0 or -errno. */
+int graft_settle(struct model *model);
+
 /* graft_remove(). What the base has is whited out, what was added is forgotten. */
 int graft_remove_locked(struct model *model, uint32_t tensor);
 

@@ -227,9 +227,9 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	lock_both(model, from->model);
 	filling_find(filling);
 	if (is_current(from)) {
-		rc = 0;
+		rc = graft_settle(model);
 		/* A copy onto itself changes nothing. */
-		if (!is_at(filling, from) || !from->content)
+		if (rc == 0 && (!is_at(filling, from) || !from->content))
 			rc = link_slot(filling, from);
 	}
 	unlock_both(model, from->model);
@@ -251,24 +251,74 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	filling_find(&filling);
 	if (content_is_nothing(origin.content))
 		rc = -ENOENT;
-	else if (!is_at(&filling, &origin))
+	else if (!is_at(&filling, &origin) && (rc = graft_settle(model)) == 0)
 		rc = link_slot(&filling, &origin);
 	unlock_both(model, from);
 	content_unref(origin.content);
 	return rc < 0 && rc != -ENOENT && rc != -EXDEV ? filling_refuse(&filling, rc) : rc;
 }
 
-/* With the commit lock held. */
+int graft_settle(struct model *model)
+{
+	int rc = model->stuck ? -EIO : 0;
+
+	if (rc == 0 && model->half_moved)
+		rc = graft_remove_locked(model, model->moved);
+	if (rc == 0) {
+		model->half_moved = false;
+		rc = model->noted ? layer_noted_done(model->layer) : 0;
+	}
+	if (rc == 0)
+		model->noted = false;
+	return rc;
+}
+
+/* The slot holds nothing any more, which is staged already where it has to be said. What fails is
+ * made up for later: the note says what there is to do. */
+static void leave_slot(struct model *model, uint32_t tensor, unsigned number,
+		       struct content *nothing)
+{
+	const struct organ_place *place = &model->places[tensor];
+	const int rc =
+		tensor < model->gguf->n_tensors
+			? layer_put(model->layer, number, LAYER_WHITEOUT, place->klass, place->name)
+			: layer_forget(model->layer, place->klass, place->name);
+
+	slots_put(model->slots, tensor, nothing);
+	model->half_moved = rc < 0;
+	model->moved = tensor;
+}
+
+/* With the commit lock held. Once the new slot is filled, the move is in force: all that may well
+ * fail comes before that. */
 static int move_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
-	int rc = note_move(model, from->slot, filling);
+	const struct organ_place *place = &model->places[from->slot];
+	const bool in_base = from->slot < model->gguf->n_tensors;
+	struct content *nothing = content_nothing();
+	unsigned number = 0;
+	int rc = !nothing  ? -ENOMEM
+		 : in_base ? layer_prepare(model->layer, place->klass, "", NULL, &number)
+			   : 0;
 
+	if (rc < 0) {
+		content_unref(nothing);
+		return rc;
+	}
+	model->noted = true;
+	rc = note_move(model, from->slot, filling);
 	if (rc == 0)
 		rc = link_slot(filling, from);
-	if (rc == 0)
-		rc = graft_remove_locked(model, from->slot);
-	layer_noted_done(model->layer);
+	if (rc == 0) {
+		leave_slot(model, from->slot, number, nothing);
+	} else {
+		content_unref(nothing);
+		if (in_base)
+			layer_unstage(model->layer, number);
+	}
+	if (!model->half_moved && layer_noted_done(model->layer) == 0)
+		model->noted = false;
 	return rc;
 }
 
@@ -285,7 +335,7 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 	filling_find(&filling);
 	if (content_is_nothing(from.content))
 		rc = -ENOENT;
-	else if (!is_at(&filling, &from))
+	else if (!is_at(&filling, &from) && (rc = graft_settle(model)) == 0)
 		rc = move_slot(&filling, &from);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(from.content);

@@ -282,10 +282,12 @@ static void finish_move(struct model *model)
 		if (split_path(line, &klass, &name) && split_path(end + 1, &new_class, &new_name) &&
 		    model_find(model, klass, name, strlen(name), &tensor)) {
 			rc = graft_move(model, tensor, new_class, new_name);
-			model->left_alone |= rc < 0 && rc != -ENOENT && rc != -EINVAL;
+			model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL;
 		}
 	}
-	layer_noted_done(model->layer);
+	/* The next mount tries again. */
+	model->left_alone |= model->stuck;
+	model->noted = model->stuck || layer_noted_done(model->layer) < 0;
 }
 
 void graft_take_up(struct model *model)

@@ -71,6 +71,14 @@ int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, con
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
 		const char *text, const struct timespec *mtime);
 
+/* The same in two steps, of which the second needs no space to speak of: a stage with that text,
+ * for a slot of that class, durable; and that stage, put in force. Both return 0 or -errno; then
+ * there is no stage any more. */
+int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
+		  const struct timespec *mtime, unsigned *number);
+int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
+	      const char *name);
+
 /* From now on the slot holds what a path leads to, for that user; durable. Returns 0 or -errno. */
 int layer_symlink(struct layer *layer, enum organ_class klass, const char *name, const char *target,
 		  uid_t uid, gid_t gid);
@@ -86,9 +94,10 @@ int layer_link(struct layer *from, enum organ_class klass, const char *name, str
 
 /* What changes two slots is noted before it begins, durably, and the note removed when it is done,
  * so that the next mount finishes what a crash cut short. layer_noted() gives the note that was
- * found, up to n - 1 bytes and a NUL, and its length, 0 for none. */
+ * found, up to n - 1 bytes and a NUL, and its length, 0 for none. layer_noted_done() returns 0 or
+ * -errno: it may still be there, and must not be when something else changes. */
 int layer_note(struct layer *layer, const char *text);
 size_t layer_noted(struct layer *layer, char *text, size_t n);
-void layer_noted_done(struct layer *layer);
+int layer_noted_done(struct layer *layer);
 
 #endif

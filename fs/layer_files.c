@@ -141,12 +141,11 @@ static int set_mtime(int fd, const struct timespec *mtime)
 	return futimens(fd, times) < 0 ? -errno : 0;
 }
 
-int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
-		const char *text, const struct timespec *mtime)
+int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
+		  const struct timespec *mtime, unsigned *number)
 {
 	const size_t n = strlen(text);
-	unsigned number;
-	const int fd = layer_stage(layer, &number);
+	const int fd = layer_stage(layer, number);
 	int dir, rc;
 
 	if (fd < 0)
@@ -158,13 +157,33 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 		rc = -errno;
 	close(fd);
 	dir = rc == 0 ? open_class(layer, klass, true) : rc;
-	if (dir >= 0) {
-		rc = put(layer, number, dir, kind, name);
+	if (dir >= 0)
 		close(dir);
-	}
-	if (dir < 0 || rc < 0)
+	else
+		layer_unstage(layer, *number);
+	return dir < 0 ? dir : 0;
+}
+
+int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
+	      const char *name)
+{
+	const int dir = open_class(layer, klass, true);
+	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name);
+
+	if (dir >= 0)
+		close(dir);
+	if (rc < 0)
 		layer_unstage(layer, number);
-	return dir < 0 ? dir : rc;
+	return rc;
+}
+
+int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
+		const char *text, const struct timespec *mtime)
+{
+	unsigned number;
+	const int rc = layer_prepare(layer, klass, text, mtime, &number);
+
+	return rc < 0 ? rc : layer_put(layer, number, kind, klass, name);
 }
 
 int layer_symlink(struct layer *layer, enum organ_class klass, const char *name, const char *target,
@@ -293,9 +312,11 @@ size_t layer_noted(struct layer *layer, char *text, size_t n)
 	return (size_t)got;
 }
 
-void layer_noted_done(struct layer *layer)
+int layer_noted_done(struct layer *layer)
 {
-	unlinkat(layer->dir, "MOVING", 0);
+	if (unlinkat(layer->dir, "MOVING", 0) < 0 && errno != ENOENT)
+		return -errno;
+	return fsync(layer->dir) < 0 ? -errno : 0;
 }
 
 /* The slot that a file says something about, and what. False: it is none of ours. */

@@ -50,6 +50,11 @@ struct model {
 	struct links *links;	/* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount */
 	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
+	/* Under commit: a move that the disk cut short. */
+	bool noted;	 /* the layer's note of it must go before the next graft */
+	bool half_moved; /* and before that, from the layer, what the slot moved held */
+	uint32_t moved;
+	bool stuck; /* an earlier mount has noted it and it cannot be done, so nothing else can */
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
 };
