@@ -108,12 +108,13 @@ static bool take_shape(char *shape, struct gguf_tensor *tensor)
 	uint64_t bytes, elements;
 
 	for (tensor->dims = 0; *shape; tensor->dims++) {
+		const char end = strchr(shape, 'x') ? 'x' : '\0';
+
 		if (tensor->dims == GGML_AXES)
 			return false;
-		if (!take_number(&shape, strchr(shape, 'x') ? 'x' : '\0',
-				 &tensor->ne[tensor->dims]))
+		if (!take_number(&shape, end, &tensor->ne[tensor->dims]))
 			return false;
-		if (*shape == '\0' && tensor->ne[tensor->dims] == 0)
+		if (*shape == '\0' && (end || tensor->ne[tensor->dims] == 0))
 			return false;
 	}
 	if (!shape_elements(tensor->ne, &elements) || tensor->size > INT64_MAX / 2)
