@@ -236,6 +236,168 @@ static void readers_see_the_old_content_or_the_new_one(void **state)
 	slots_free(crowd.slots);
 }
 
+/* ## added slots, and contents that are not in a layer */
+
+/* A tensor of a model, at offset 64 of the file that make_content() uses. */
+static struct content *make_reference(void **state, uint64_t ino)
+{
+	const struct organ organ = { .name = "blk.\0.up", .name_length = 8, .data_size = 128 };
+	struct backing *file;
+	struct content *content;
+
+	content_unref(make_content(state, 0));
+	file = backing_open(in_temp(state, "organ").text, NULL);
+	must(file);
+	content = content_reference(ino, &organ, file, 64, "0123456789abcdef0123456789abcdef");
+	backing_unref(file);
+	must(content);
+	return content;
+}
+
+static uint32_t grafts_of(struct slots *slots)
+{
+	struct snapshot snapshot;
+	uint32_t grafts;
+
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.n, slots_count(slots));
+	grafts = snapshot.grafts;
+	snapshot_release(&snapshot);
+	return grafts;
+}
+
+static void nothing_in_a_slot_of_the_base_is_a_graft(void **state)
+{
+	struct slots *slots = slots_new(2);
+	struct content *nothing = content_nothing(), *got;
+
+	(void)state;
+	assert_true(content_is_nothing(nothing));
+	assert_false(content_is_nothing(NULL));
+	assert_string_equal(content_kind_name(nothing), "removed");
+	slots_put(slots, 1, nothing);
+	assert_int_equal(grafts_of(slots), 1);
+	got = slots_get(slots, 1);
+	assert_true(content_is_nothing(got));
+	slots_put(slots, 1, NULL);
+	assert_int_equal(grafts_of(slots), 0);
+	content_unref(got);
+	slots_free(slots);
+}
+
+/* Invariant 4. */
+static void an_added_slot_stays_and_with_nothing_in_it_is_no_graft(void **state)
+{
+	struct slots *slots = slots_new(2);
+	struct content *got;
+	uint32_t i = 77;
+
+	assert_int_equal(slots_count(slots), 2);
+	assert_int_equal(slots_add(slots, make_content(state, 11), &i), 0);
+	assert_int_equal(i, 2);
+	assert_int_equal(slots_count(slots), 3);
+	assert_int_equal(slots_generation(slots), 1);
+	assert_int_equal(now_in(slots, 2), 11);
+	assert_int_equal(grafts_of(slots), 1);
+	slots_put(slots, 2, content_nothing());
+	assert_int_equal(slots_generation(slots), 2);
+	assert_int_equal(slots_count(slots), 3);
+	assert_int_equal(grafts_of(slots), 0);
+	got = slots_get(slots, 2);
+	assert_true(content_is_nothing(got));
+	content_unref(got);
+	slots_put(slots, 2, make_content(state, 12));
+	assert_int_equal(grafts_of(slots), 1);
+	assert_int_equal(slots_add(slots, content_nothing(), &i), 0);
+	assert_int_equal(i, 3);
+	assert_int_equal(grafts_of(slots), 1);
+	slots_free(slots);
+}
+
+static void many_slots_can_be_added(void **state)
+{
+	struct slots *slots = slots_new(0);
+	struct snapshot before;
+	uint32_t i;
+
+	assert_int_equal(slots_add(slots, make_content(state, 1), &i), 0);
+	assert_int_equal(slots_snapshot(slots, &before), 0);
+	for (uint32_t k = 1; k < 300; k++) {
+		assert_int_equal(slots_add(slots, make_content(state, k + 1), &i), 0);
+		assert_int_equal(i, k);
+	}
+	for (uint32_t k = 0; k < 300; k++)
+		assert_int_equal(now_in(slots, k), k + 1);
+	assert_int_equal(before.n, 1);
+	assert_int_equal(before.content[0]->ino, 1);
+	snapshot_release(&before);
+	slots_free(slots);
+}
+
+static void a_reference_is_to_a_place_in_a_model(void **state)
+{
+	struct content *content = make_reference(state, 11);
+
+	assert_int_equal(content->kind, CONTENT_REFERENCE);
+	assert_string_equal(content_kind_name(content), "reference");
+	assert_true(content->ino == 11);
+	assert_true(content->offset == 64);
+	assert_int_equal(content->organ.name_length, 8);
+	assert_memory_equal(content->organ.name, "blk.\0.up", 9);
+	assert_string_equal(content->fingerprint, "0123456789abcdef0123456789abcdef");
+	assert_null(content->broken);
+	content_break(content, "the model is gone");
+	assert_string_equal(content->broken, "the model is gone");
+	assert_string_equal(content_kind_name(content), "broken reference");
+	content_unref(content);
+}
+
+static void without_memory_nothing_changes(void **state)
+{
+	struct content *content;
+	struct slots *slots;
+	struct backing *file;
+	uint32_t i, n;
+
+	needs_failing_allocations();
+	for (uint64_t k = 1; k <= 2; k++) {
+		allocation_fails(k);
+		assert_null(slots_new(2));
+		assert_true(allocation_failed());
+	}
+	allocation_fails(1);
+	assert_null(content_nothing());
+	assert_true(allocation_failed());
+	content = make_reference(state, 11);
+	file = backing_open(in_temp(state, "organ").text, NULL);
+	for (uint64_t k = 1; k <= 2; k++) {
+		allocation_fails(k);
+		assert_null(content_reference(1, &content->organ, file, 0, content->fingerprint));
+		assert_true(allocation_failed());
+	}
+	backing_unref(file);
+	slots = slots_new(0);
+	/* The content is released where there is no room for it, and only there. */
+	for (n = 0;; n++) {
+		int rc;
+
+		content_ref(content);
+		allocation_fails(1);
+		rc = slots_add(slots, content, &i);
+		if (allocation_failed()) {
+			assert_int_equal(rc, -ENOMEM);
+			break;
+		}
+		assert_int_equal(rc, 0);
+	}
+	assert_int_equal(slots_count(slots), n);
+	assert_int_equal(slots_generation(slots), n);
+	assert_int_equal(atomic_load(&content->refs), n + 1);
+	slots_free(slots);
+	assert_int_equal(atomic_load(&content->refs), 1);
+	content_unref(content);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(slots_begin_with_the_bases_content),
 	FS_TEST(a_model_without_tensors_has_no_slots),
@@ -246,6 +408,11 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_snapshot_stays_as_it_was),
 	FS_TEST(a_content_is_as_old_as_its_file),
 	FS_TEST(readers_see_the_old_content_or_the_new_one),
+	FS_TEST(nothing_in_a_slot_of_the_base_is_a_graft),
+	FS_TEST(an_added_slot_stays_and_with_nothing_in_it_is_no_graft),
+	FS_TEST(many_slots_can_be_added),
+	FS_TEST(a_reference_is_to_a_place_in_a_model),
+	FS_TEST(without_memory_nothing_changes),
 };
 
 UNIT_MAIN(tests)

@@ -59,7 +59,7 @@ static inline void unit_assert_refused_within(int rc, const struct error *err, i
 	_fail(file, line);
 }
 
-/* Failing allocations. Linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc the functions
+/* Failing allocations. Linked with -Wl,--wrap=malloc, and so on for all that follow, the functions
  * below stand in for the allocator; linked without, __real_malloc is NULL and tests skip.
  *
  *	for (k = 1;; k++) {
@@ -72,9 +72,13 @@ static inline void unit_assert_refused_within(int rc, const struct error *err, i
 void *__real_malloc(size_t n) __attribute__((weak));
 void *__real_calloc(size_t count, size_t n) __attribute__((weak));
 void *__real_realloc(void *block, size_t n) __attribute__((weak));
+void *__real_reallocarray(void *block, size_t count, size_t n) __attribute__((weak));
+char *__real_strdup(const char *text) __attribute__((weak));
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t count, size_t n);
 void *__wrap_realloc(void *block, size_t n);
+void *__wrap_reallocarray(void *block, size_t count, size_t n);
+char *__wrap_strdup(const char *text);
 
 /* The allocation that fails, counted from now: 1 is the next one, 0 none. */
 extern uint64_t unit_allocation;
@@ -98,6 +102,16 @@ __attribute__((weak)) void *__wrap_calloc(size_t count, size_t n)
 __attribute__((weak)) void *__wrap_realloc(void *block, size_t n)
 {
 	return unit_allocation_fails() ? NULL : __real_realloc(block, n);
+}
+
+__attribute__((weak)) void *__wrap_reallocarray(void *block, size_t count, size_t n)
+{
+	return unit_allocation_fails() ? NULL : __real_reallocarray(block, count, n);
+}
+
+__attribute__((weak)) char *__wrap_strdup(const char *text)
+{
+	return unit_allocation_fails() ? NULL : __real_strdup(text);
 }
 
 /* Skips the test where the allocator is not wrapped. The first thing in a test, so that nothing it
