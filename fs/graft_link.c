@@ -56,7 +56,7 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 	struct content *content;
 	struct organ stand_in;
 	bool known;
-	int rc = 0;
+	int rc;
 
 	filling_find(&filling);
 	known = filling_stand_in(&filling, &stand_in);
@@ -67,7 +67,8 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 	pthread_mutex_lock(&model->commit);
 	filling_find(&filling);
 	filling.organ = content->organ;
-	if (!content->broken || filling.is_new)
+	rc = graft_settle(model);
+	if (rc == 0 && (!content->broken || filling.is_new))
 		rc = filling_check(&filling);
 	if (rc == 0) {
 		if (content->broken)
