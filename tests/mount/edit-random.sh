@@ -17,7 +17,7 @@ before=$(descriptors)
 python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" "$seed" "${EDITS:-300}"
 # One descriptor for the layer, and one for each copy that is in force.
 ls -lRa "$MNT" >/dev/null
-no_leak $((before + 1 + $(grep -c '	copy	' "$MNT/.grafts")))
+no_leak $((before + 1 + $(grep -cE '	(copy|link)	' "$MNT/.grafts")))
 
 for round in $(seq "${KILLS:-12}"); do
 	python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" $((seed * 1000 + round)) 100000 \
@@ -36,10 +36,15 @@ for round in $(seq "${KILLS:-12}"); do
 		fail "round $round: $(cat "$TMP/said"); $(cat "$MNT/.log")"
 	! grep -q 'left alone' "$MNT/.log" || fail "$(cat "$MNT/.log")"
 done
+# Undone, and done once more.
+python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" --restore
+same "$MNT/model.gguf" "$base"
+rm "$TMP/state"
+python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" "$((seed + 1))" 50
 # Added blocks may have left gaps, which are not assembled.
 rm -f "$MNT"/organs/blk_[5-9]_*.bin
 cp "$MNT/model.gguf" "$TMP/last.gguf"
-unmount_and_wait "$TMP/donor"
 unmount_and_wait
+unmount_and_wait "$TMP/donor"
 same "$TMP/stories260K.grafted.gguf" "$TMP/last.gguf"
 no_litter "$XDG_STATE_HOME"

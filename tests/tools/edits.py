@@ -5,8 +5,9 @@ file names to bytes.
 
     edits.py MOUNT DONOR STATE SEED COUNT    do edits, check all of it now and then and at the end
     edits.py MOUNT DONOR STATE --check       check that the mount shows what STATE says
+    edits.py MOUNT DONOR STATE --restore     undo all: every slot is filled again from .base
 
-DONOR is a mount whose organs fit. STATE is a file in which the expected content is kept, so that it
+DONOR is a model whose organs fit, in a mount of its own or in the same one. STATE is a file in which the expected content is kept, so that it
 can be checked by another run after the daemon was killed. Every edit is written there before it
 begins, as the outcomes it may have, and after it was answered as the one it has to have.
 """
@@ -58,7 +59,7 @@ class Edits:
                    if n != target and (outcome or {}).get(n) == b}
         self.save([outcome, between] if outcome is not None else [])
         done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
-        if not os.path.ismount(self.mount):
+        if not os.path.exists(self.path(".log")):
             raise ConnectionError("the mount is gone")
         if (done.returncode == 0) != (outcome is not None):
             if b"not connected" in done.stderr or b"connection abort" in done.stderr:
@@ -71,19 +72,41 @@ class Edits:
     def slot(self, role, new=0.2):
         return f"organs/blk_{random.randrange(5 + (5 if random.random() < new else 0))}_{role}.bin"
 
+    def donor_organ(self, role):
+        return os.path.join(self.donor, f"organs/blk_{random.randrange(5)}_{role}.bin")
+
+    def base_organ(self, role):
+        return self.path(f".base/organs/blk_{random.randrange(5)}_{role}.bin")
+
     def step(self):
         role = random.choice(ROLES)
         target, now = self.slot(role), dict(self.expected)
         there = [n for n in now if re.fullmatch(rf"organs/blk_\d+_{role}\.bin", n)]
         source = random.choice(there) if there else None
-        kind = random.choice(("copy", "copy", "link", "move", "remove", "junk", "in place", "within"))
+        kind = random.choice(("copy", "copy", "link", "move", "remove", "junk", "in place", "within",
+                              "symlink", "undo"))
+        # Whoever opens a link for writing writes to what it leads to.
+        through = os.path.islink(self.path(target))
         if kind == "copy":
-            donor = os.path.join(self.donor, f"organs/blk_{random.randrange(5)}_{role}.bin")
+            donor = self.donor_organ(role)
             now[target] = read(donor)
-            how = random.choice((["cp"], ["cp", "--remove-destination"], ["install"],
-                                 ["rsync", "--ignore-times"]))
+            how = random.choice(([["cp"]] if not through else []) +
+                                [["cp", "--remove-destination"], ["install"], ["cp", "-a"],
+                                 ["rsync", "--ignore-times"]])
+            if through and how == ["cp", "-a"]:
+                how = ["cp", "-a", "--remove-destination"]
             self.run(now, target, *how, donor, self.path(target))
-        elif kind == "within" and source and source != target:
+        elif kind == "symlink":
+            place = self.base_organ(role) if random.random() < 0.3 else self.donor_organ(role)
+            now[target] = read(place)
+            self.run(now, target, "ln", "-sfn", place, self.path(target))
+        elif kind == "undo":
+            place = self.base_organ(role)
+            target = "organs/" + os.path.basename(place)
+            now[target] = read(place)
+            self.run(now, target, "cp", *["--remove-destination"] *
+                     os.path.islink(self.path(target)), place, self.path(target))
+        elif kind == "within" and source and source != target and not through:
             now[target] = now[source]
             self.run(now, target, "cp", self.path(source), self.path(target))
         elif kind == "link" and source and target not in now:
@@ -95,9 +118,9 @@ class Edits:
         elif kind == "remove" and source:
             del now[source]
             self.run(now, source, "rm", self.path(source))
-        elif kind == "junk":
+        elif kind == "junk" and not through:
             self.run(None, target, "cp", "/etc/hostname", self.path(target))
-        elif kind == "in place" and source:
+        elif kind == "in place" and source and not os.path.islink(self.path(source)):
             data = bytearray(now[source])
             at = random.randrange(len(data) - 1000, len(data))
             data[at] ^= 0x55
@@ -123,7 +146,31 @@ class Edits:
             assert {n for n in names if n.endswith(".theta")} == \
                 {".theta"} | {n[:-3] + "theta" for n in names if n.endswith(".bin")}, names
             assert all(n.endswith((".bin", ".theta")) for n in names), names
+        self.check_grafts()
         self.check_model()
+
+    def check_grafts(self):
+        """What differs from the base is listed, and what is listed is there, or was removed."""
+        base = organs_of(self.path(".base"))
+        lines = [line.split("\t") for line in read(self.path(".grafts")).decode().splitlines()]
+        kinds = {line[0]: line[1] for line in lines}
+        assert len(kinds) == len(lines), lines
+        differ = {n for n in set(base) | set(self.expected) if base.get(n) != self.expected.get(n)}
+        assert differ <= set(kinds), differ - set(kinds)
+        for name, kind in kinds.items():
+            assert (kind == "removed") == (name not in self.expected), (name, kind)
+            assert (kind == "link") == os.path.islink(self.path(name)), (name, kind)
+            assert kind in ("removed", "link", "copy", "reference"), (name, kind)
+
+    def restore(self):
+        base = organs_of(self.path(".base"))
+        for name in self.expected:
+            if name not in base or os.path.islink(self.path(name)):
+                os.unlink(self.path(name))
+        for name in base:
+            subprocess.run(["cp", self.path(".base/" + name), self.path(name)], check=True)
+        self.expected, self.maybe = base, []
+        assert read(self.path(".grafts")) == b"", read(self.path(".grafts"))
 
     def check_model(self):
         model = Model(os.path.join(self.mount, "model.gguf"))
@@ -142,6 +189,10 @@ def main():
     if sys.argv[4] == "--check":
         edits.check()
         edits.save()
+        return
+    if sys.argv[4] == "--restore":
+        edits.restore()
+        edits.check()
         return
     random.seed(int(sys.argv[4]))
     for i in range(int(sys.argv[5])):
