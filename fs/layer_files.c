@@ -217,7 +217,8 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 
 int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
 {
-	const int dir = open_class(layer, klass, false);
+	/* Without a directory it says nothing about anything. */
+	const int dir = layer->dir < 0 ? -ENOENT : open_class(layer, klass, false);
 	int rc;
 
 	if (dir < 0)

@@ -10,6 +10,10 @@ mount_model -o ro "$donor" "$TMP/donor"
 listing() {
 	(cd "$1" && find . -name '*.bin' -o -name 'blk*.theta' | sort)
 }
+# Before anything was grafted that is nothing.
+cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
+equal "$(cat "$MNT/.grafts")" ""
+no_litter "$XDG_STATE_HOME"
 ! ls -A "$MNT" | grep -q base || fail '.base is listed'
 cp -r "$MNT/organs" "$TMP/organs"
 listing "$MNT/organs" >"$TMP/names"
