@@ -275,8 +275,10 @@ static void finish_move(struct model *model)
 
 	if (layer_noted(model->layer, text, sizeof(text)) == 0)
 		return;
+	/* What is moved may be what was left alone. */
+	model->stuck = model->left_alone;
 	end = strchr(line, '\n');
-	if (end && end[1]) {
+	if (end && end[1] && !model->stuck) {
 		*end = '\0';
 		end[1 + strcspn(end + 1, "\n")] = '\0';
 		if (split_path(line, &klass, &name) && split_path(end + 1, &new_class, &new_name) &&
@@ -287,6 +289,11 @@ static void finish_move(struct model *model)
 	}
 	/* The next mount tries again. */
 	model->left_alone |= model->stuck;
+	if (model->stuck)
+		log_add(model->log,
+			"%s: a move that an earlier mount began cannot be finished; "
+			"until a mount can, every graft is refused",
+			layer_path(model->layer));
 	model->noted = model->stuck || layer_noted_done(model->layer) < 0;
 }
 
