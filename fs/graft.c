@@ -122,6 +122,19 @@ int filling_put(struct filling *filling, struct content *content)
 	return 0;
 }
 
+int filling_reserve(struct filling *filling)
+{
+	struct content *nothing = filling->is_new ? content_nothing() : NULL;
+	int rc;
+
+	if (!filling->is_new)
+		return 0;
+	rc = nothing ? filling_put(filling, nothing) : -ENOMEM;
+	if (rc == 0)
+		filling_find(filling);
+	return rc;
+}
+
 /* The durable file as the slot's content; the organ's name and fd are used up. */
 static struct content *make_content(struct filling *filling, int fd)
 {
@@ -199,7 +212,8 @@ static struct view *keep_organ(void *context, unsigned number)
 	}
 	/* Somebody may have added the slot meanwhile. */
 	filling_find(filling);
-	fd = layer_keep(model->layer, number, filling->klass, filling->name);
+	rc = filling_reserve(filling);
+	fd = rc < 0 ? rc : layer_keep(model->layer, number, filling->klass, filling->name);
 	if (fd >= 0)
 		content = filling_publish(filling, fd);
 	else

@@ -36,6 +36,10 @@ int filling_check(struct filling *filling);
  * like a tensor of the base that differs in the block alone. False: there is none. */
 bool filling_stand_in(const struct filling *filling, struct organ *organ);
 
+/* Where there is no such slot yet, there is one from now on, with nothing in it, so that
+ * filling_put() cannot fail. Returns 0, -ENOSPC or -ENOMEM. */
+int filling_reserve(struct filling *filling);
+
 /* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
 int filling_put(struct filling *filling, struct content *content);
 

@@ -70,6 +70,8 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 	rc = graft_settle(model);
 	if (rc == 0 && (!content->broken || filling.is_new))
 		rc = filling_check(&filling);
+	if (rc == 0)
+		rc = filling_reserve(&filling);
 	if (rc == 0) {
 		if (content->broken)
 			log_add(model->log, "%s/%s.bin: %s", class_name(klass), name,
@@ -154,6 +156,8 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	filling->organ = model_organ(from->model, from->slot, content);
 	filling_find(filling);
 	rc = filling_check(filling);
+	if (rc == 0)
+		rc = filling_reserve(filling);
 	if (rc < 0)
 		return rc;
 	if (content && content->kind == CONTENT_COPY)

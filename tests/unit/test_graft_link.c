@@ -374,6 +374,110 @@ static void a_note_that_makes_no_sense_is_dropped(void **state)
 	free(up.bytes);
 }
 
+/* ## without memory */
+
+static int do_remove(struct model *model)
+{
+	return graft_remove(model, SMALL_NORM);
+}
+
+static int do_refer(struct model *model)
+{
+	return graft_link(model, SMALL_Q, model, CLASS_SKELETON, "blk_1_attn_q");
+}
+
+static int do_move(struct model *model)
+{
+	return graft_move(model, SMALL_Q, CLASS_SKELETON, "blk_1_attn_q");
+}
+
+static uint32_t sum(const char *bytes, size_t n)
+{
+	uint32_t value = 1;
+
+	for (size_t i = 0; i < n; i++)
+		value = value * 31 + (uint8_t)bytes[i];
+	return value;
+}
+
+/* Every organ of the model, one after the other, to free(). */
+static char *read_all(struct model *model)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	must(out);
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		uint32_t tensor;
+
+		for (uint32_t k = 0; model_member(model, klass, k, &tensor); k++) {
+			struct content *content = slots_get(model->slots, tensor);
+			char *bytes;
+			size_t size;
+
+			if (!content_is_nothing(content)) {
+				bytes = read_organ(model, tensor, &size);
+				fprintf(out, "%s %08x\n", model->places[tensor].name,
+					sum(bytes, size));
+				free(bytes);
+			}
+			content_unref(content);
+		}
+	}
+	must(fclose(out) == 0);
+	return text;
+}
+
+static void assert_all(struct model *model, const char *expected, const char *what, uint64_t k)
+{
+	char *now = read_all(model);
+
+	if (strcmp(now, expected) != 0)
+		fail_msg("%s, allocation %d:\n%s\nnot\n%s", what, (int)k, now, expected);
+	free(now);
+}
+
+/* A fresh model with one copy in it; the edit with its k-th allocation failing. What is refused is
+ * not there, neither now nor at the next mount. False: there are fewer allocations. */
+static bool refuse_one(void **state, int (*edit)(struct model *model), const char *what, uint64_t k)
+{
+	struct opened o = open_small(state, "base.gguf");
+	char *before, *after;
+	bool failed;
+	int rc;
+
+	assert_int_equal(fill_up(o.model, 50), 0);
+	before = read_all(o.model);
+	allocation_fails(k);
+	rc = edit(o.model);
+	failed = allocation_failed();
+	after = read_all(o.model);
+	if (rc < 0)
+		assert_all(o.model, before, what, k);
+	mount_again(state, &o);
+	assert_all(o.model, after, what, k);
+	close_model(&o);
+	free(before);
+	free(after);
+	remove_tree(in_temp(state, "state").text);
+	assert_true(failed || rc == 0);
+	return failed;
+}
+
+static void without_memory_an_edit_is_refused_or_done(void **state)
+{
+	static const struct {
+		int (*edit)(struct model *model);
+		const char *name;
+	} edits[] = { { do_remove, "remove" }, { do_refer, "refer" }, { do_move, "move" } };
+
+	needs_failing_allocations();
+	for (size_t i = 0; i < ARRAY_LENGTH(edits); i++)
+		for (uint64_t k = 1; refuse_one(state, edits[i].edit, edits[i].name, k);)
+			k++;
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(a_removed_slot_holds_nothing),
 	FS_TEST(a_removed_slot_can_be_filled_again),
@@ -389,6 +493,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(what_is_left_of_a_move_is_done_by_the_next_mount_that_can),
 	FS_TEST(a_move_that_was_noted_and_not_begun_is_done),
 	FS_TEST(a_note_that_makes_no_sense_is_dropped),
+	FS_TEST(without_memory_an_edit_is_refused_or_done),
 };
 
 UNIT_MAIN(tests)
