@@ -15,6 +15,8 @@ edits=$here/../tools/edits.py
 base=$(use stories260K)
 donor=$(use stories260K-donor)
 mount_model -o ro "$donor" "$TMP/donor"
+mkdir "$TMP/files"
+cp "$TMP/donor/organs/"blk_[12]_ffn_up.bin "$TMP/files"
 
 # with_fault K WHAT OPTIONS: mount on the disk that fails. Fails where the mount does.
 with_fault() {

@@ -6,7 +6,8 @@ each edit.
 
     faults.py MOUNT DONOR STATE
 
-Arguments and STATE are those of edits.py, whose --check looks at the next mount. Exits 0 after the
+Arguments and STATE are those of edits.py, whose --check looks at the next mount. Beside STATE is a
+directory files with organs of the donor that are no mount's. Exits 0 after the
 last edit, 3 where the daemon has died, and 1 where the mount shows something else.
 """
 import errno
@@ -42,6 +43,10 @@ class Faults(Edits):
             raise AssertionError(f"{command} was {'confirmed' if confirmed else 'refused'}, "
                                  f"{done.stderr.decode()}; wrong: {wrong}")
         return confirmed
+
+    @property
+    def files(self):
+        return os.path.join(os.path.dirname(os.path.abspath(self.state)), "files")
 
     def organ(self, name):
         return f"organs/blk_{name}.bin"
@@ -83,6 +88,12 @@ class Faults(Edits):
         script = 'printf "%b" "$1" | dd of="$2" bs=1 seek="$3" conv=notrunc"$4" status=none'
         self.attempt({name: data}, "sh", "-c", script, "sh", f"\\0{data[-1]:03o}", self.path(name),
                      str(len(data) - 1), *options, "")
+
+    def point(self, donor, target, *options):
+        """A symbolic link to the donor's file on disk, which reads as what it leads to."""
+        source, target = os.path.join(self.files, f"blk_{donor}.bin"), self.organ(target)
+        self.attempt({target: read(source)}, "ln", "-s", *options, source, self.path(target),
+                     between=target if options and target in self.expected else None)
 
     def undo(self, name):
         name = self.organ(name)
@@ -128,7 +139,13 @@ class Faults(Edits):
         self.aside("4_ffn_down")
         self.copy("2_ffn_down", "2_ffn_down", "cp", "--remove-destination", between=True)
         self.move("7_ffn_gate", "8_ffn_gate")
-        assert not self.attempt({}, "cp", "/etc/hostname", self.path(self.organ("4_ffn_up")))
+        self.point("1_ffn_up", "3_ffn_up", "-f")
+        self.point("2_ffn_up", "9_ffn_up")
+        self.link("9_ffn_up", "5_ffn_up")
+        self.move("9_ffn_up", "4_ffn_up")
+        # Through a link cp would write to what it leads to.
+        self.copy("0_ffn_up", "3_ffn_up", "cp", "--remove-destination", between=True)
+        assert not self.attempt({}, "cp", "/etc/hostname", self.path(self.organ("4_ffn_gate")))
 
 
 def main():
