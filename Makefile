@@ -21,20 +21,20 @@ ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -ffp-contract=off -
 	$(WARNINGS) $(HARDENING) $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
-PACKAGES := fuse3 libxxhash libcjson
+PACKAGES := fuse3 libxxhash libzstd libcjson
 INSTALL := install
 
 ## objects
 
 GGUF := error types names arena cursor reader reader_tensors anatomy organ layout dequant \
 	dequant_simple dequant_k dequant_iq
-FS := log caller io backing view buffers pool json slots paths fingerprint layer layer_files \
-	reference stage resolve look links graft graft_link graft_take_up follow files model \
-	collection sampling readings cells figures sheet theta card report picture_text \
-	picture_layout picture_cell picture chart manifest manifest_metadata texts assemble \
-	assembly nodes handles scratches writers generated mounted overview fs options session \
-	ops ops_loop ops_later ops_node ops_dir ops_file ops_write ops_edit ops_rename \
-	ops_symlink ops_xattr
+FS := log caller io frames_cache frames frames_write backing view buffers pool json slots paths \
+	fingerprint layer layer_label layer_files layer_change layer_sums layer_seal reference \
+	stage resolve look links graft graft_link graft_take_up follow files model collection \
+	sampling readings cells figures sheet theta card report picture_text picture_layout \
+	picture_cell picture chart manifest manifest_metadata texts assemble assembly nodes \
+	handles scratches writers generated mounted overview fs options session ops ops_loop \
+	ops_later ops_node ops_dir ops_file ops_write ops_edit ops_rename ops_symlink ops_xattr
 MEASURE := sample radix moments distribution score zmeasure zstream
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 FS_OBJECTS := $(FS:%=$B/fs/%.o)
@@ -85,8 +85,9 @@ UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
 UNIT_MEASURE := $(foreach t,$(UNIT),$(if $(wildcard measure/$(t:test_%=%).c),$t))
 UNIT_FS := $(filter-out $(UNIT_GGUF) $(UNIT_MEASURE),$(UNIT))
 UNIT_HELP := $B/tests/unit/mkgguf.o
-# The k-th allocation fails on demand: see tests/unit/unit.h.
-UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
+# The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
+UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
+	-Wl,--wrap=fsync
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
 $(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a
@@ -95,8 +96,14 @@ $(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) -lm $(shell pkg-config --libs cmocka)
 
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-$(FUZZ:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
+# fuzz_X is for the module X: those of fs/ come with more.
+FUZZ_FS := $(foreach f,$(FUZZ),$(if $(wildcard fs/$(f:fuzz_%=%).c),$f))
+FUZZ_GGUF := $(filter-out $(FUZZ_FS),$(FUZZ))
+$(FUZZ_GGUF:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash)
+$(FUZZ_FS:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o \
+		$B/libfs.a $B/libgguf.a $B/libmeasure.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
 FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat \
@@ -144,7 +151,8 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
 	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > build/fuzz/gguf/anatomy_table.inc
 	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -Ibuild/fuzz/gguf \
-		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c $(GGUF:%=gguf/%.c) -lxxhash
+		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c $(GGUF:%=gguf/%.c) \
+		$(if $(filter $F,$(FUZZ_FS)),fs/io.c fs/frames.c fs/frames_cache.c -lzstd) -lxxhash
 	build/fuzz/$(or $F,fuzz_reader) build/fuzz/corpus tests/fuzz/corpus tests/malformed
 
 ## bench

@@ -161,6 +161,49 @@ static double seconds_now(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* The grafts are what they were when they were put in force: better known before the first byte is
+ * written. */
+static int verify_grafts(const struct assembly *assembly, const struct snapshot *snapshot,
+			 struct error *err)
+{
+	char path[ORGAN_PATH_MAX];
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < snapshot->n; i++) {
+		const struct content *content = snapshot->content[i];
+
+		if (!content || !content->file)
+			continue;
+		rc = backing_verify(content->file, assembly->progress.cancel);
+		if (rc == -EINTR)
+			error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
+		else if (rc < 0)
+			error_set(err, -rc, ERROR_NO_OFFSET,
+				  "%s cannot be read, or is not what it was when it was put in "
+				  "force",
+				  model_organ_path(assembly->model, i, path));
+	}
+	return rc;
+}
+
+/* Something could not be read. Say which graft, if it was one. */
+static void name_culprit(const struct assembly *assembly, const struct snapshot *snapshot,
+			 struct error *err)
+{
+	char path[ORGAN_PATH_MAX];
+
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct content *content = snapshot->content[i];
+
+		if (content && content->file && content->file != assembly->model->base &&
+		    backing_has_failed(content->file)) {
+			error_set(err, EIO, ERROR_NO_OFFSET, "%s can no longer be read",
+				  model_organ_path(assembly->model, i, path));
+			return;
+		}
+	}
+}
+
 /* In turn: assemble that snapshot. */
 static int run(struct assembly *assembly, const struct snapshot *snapshot, const char *path,
 	       pid_t caller)
@@ -168,8 +211,13 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	const double start = seconds_now();
 	struct error err = { 0 };
 	char name[PATH_MAX];
-	struct view *view = files_model(assembly->model, snapshot, true, &err);
-	int rc = view ? 0 : -err.code;
+	struct view *view = NULL;
+	int rc = verify_grafts(assembly, snapshot, &err);
+
+	if (rc == 0) {
+		view = files_model(assembly->model, snapshot, true, &err);
+		rc = view ? 0 : -err.code;
+	}
 
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	if (rc == 0) {
@@ -179,6 +227,8 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	}
 	if (rc == 0)
 		err.code = 0;
+	else if (rc == -EIO && view)
+		name_culprit(assembly, snapshot, &err);
 	view_unref(view);
 	report(assembly, name, &err, snapshot, seconds_now() - start);
 	if (rc == 0 && !path[0]) {

@@ -20,6 +20,7 @@ struct opening {
 	const struct options *options;
 	struct log *log;
 	struct error *err;
+	bool layer_refused;
 };
 
 static int out_of_memory(struct opening *opening)
@@ -78,12 +79,31 @@ static int enter(struct opening *opening, struct model *model, struct log *log, 
 	return 0;
 }
 
+/* The directory that is the model's layer, to free: where there are several, one of its name in that
+ * of the mount. */
+static int choose_layer(struct opening *opening, const char *name, char **layer)
+{
+	const char *given = opening->options->layer;
+	int n = 0;
+
+	if (given && opening->collection->several)
+		n = asprintf(layer, "%s/%s", given, name);
+	else if (given)
+		n = asprintf(layer, "%s", given);
+	if (n >= 0)
+		return 0;
+	*layer = NULL;
+	return out_of_memory(opening);
+}
+
 static int open_model(struct opening *opening, const char *path)
 {
 	struct collection *collection = opening->collection;
 	char *name = choose_name(collection, path);
+	struct model_site site = { .cache = collection->cache };
+	struct model *model = NULL;
 	struct log *log = NULL;
-	struct model *model;
+	char *layer = NULL;
 
 	if (collection->n == INODE_MODELS) {
 		free(name);
@@ -96,7 +116,13 @@ static int open_model(struct opening *opening, const char *path)
 		free(name);
 		return out_of_memory(opening);
 	}
-	model = model_open(opening->options, path, log ? log : opening->log, opening->err);
+	site.log = log ? log : opening->log;
+	if (choose_layer(opening, name, &layer) == 0) {
+		site.layer = layer;
+		model = model_open(opening->options, path, &site, opening->err);
+	}
+	free(layer);
+	opening->layer_refused = site.layer_refused;
 	if (!model) {
 		free(name);
 		log_free(log);
@@ -152,6 +178,7 @@ static void pass_over(struct opening *opening, const char *path)
 	log_add(opening->log, "%s: passed over: %s", path,
 		error_describe(opening->err, text, sizeof(text)));
 	*opening->err = (struct error){ 0 };
+	opening->layer_refused = false;
 }
 
 static void try_model(struct opening *opening, const char *path)
@@ -210,10 +237,16 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 int collection_open(struct collection *collection, const struct options *options, struct log *log,
 		    const char **culprit, struct error *err)
 {
-	struct opening opening = { collection, options, log, err };
+	struct opening opening = {
+		.collection = collection, .options = options, .log = log, .err = err
+	};
 	int rc = 0;
 
-	*collection = (struct collection){ .several = options->n_models > 1 };
+	*collection = (struct collection){ .several = options->n_models > 1,
+					   .cache = frames_cache_new() };
+	*culprit = options->models[0];
+	if (!collection->cache)
+		return out_of_memory(&opening);
 	for (uint32_t i = 0; i < options->n_models; i++)
 		collection->several |= is_directory(options->models[i]);
 	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
@@ -229,6 +262,8 @@ int collection_open(struct collection *collection, const struct options *options
 			rc = error_set(err, ENOENT, ERROR_NO_OFFSET,
 				       "there is no model in this directory that can be read");
 	}
+	if (rc < 0 && opening.layer_refused)
+		*culprit = options->layer;
 	return rc;
 }
 
@@ -240,5 +275,6 @@ void collection_close(struct collection *collection)
 	}
 	free(collection->models);
 	free(collection->logs);
+	frames_cache_unref(collection->cache);
 	*collection = (struct collection){ 0 };
 }

@@ -10,6 +10,7 @@ struct collection {
 	uint32_t n;
 	bool several;	   /* each has a directory in the root; else the only one is the root */
 	struct log **logs; /* one a model, where there are several */
+	struct frames_cache *cache;
 };
 
 /* Open the models of a command line. In a directory these are the files NAME.gguf in it and in the

@@ -50,7 +50,7 @@ int fingerprint(struct backing *base, const struct gguf *gguf, char text[FINGERP
 		rc = hash_range(hash, base, gguf->size - sample, gguf->size);
 	value = XXH3_128bits_digest(hash);
 	XXH3_freeState(hash);
-	snprintf(text, FINGERPRINT_TEXT, "%016" PRIx64 "%016" PRIx64, value.high64, value.low64);
+	xxh128_text(value, text);
 	return rc;
 }
 

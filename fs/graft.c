@@ -135,27 +135,10 @@ int filling_reserve(struct filling *filling)
 	return rc;
 }
 
-/* The durable file as the slot's content; the organ's name and fd are used up. */
-static struct content *make_content(struct filling *filling, int fd)
+struct content *filling_publish(struct filling *filling, struct backing *file)
 {
-	struct backing *file;
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s/%s.bin", layer_path(filling->model->layer),
-		 class_name(filling->klass), filling->name);
-	file = backing_adopt(fd, path, NULL);
-	if (!file) {
-		free((char *)filling->organ.name);
-		filling->organ.name = NULL;
-		return NULL;
-	}
-	return content_new(inode_new(filling->model), &filling->organ, file);
-}
-
-struct content *filling_publish(struct filling *filling, int fd)
-{
-	struct content *content = make_content(filling, fd);
-	int rc = -EIO;
+	struct content *content = content_new(inode_new(filling->model), &filling->organ, file);
+	int rc = -ENOMEM;
 
 	filling->organ.name = NULL;
 	if (content)
@@ -190,39 +173,58 @@ static struct view *keep_base(struct filling *filling, unsigned number)
 	return view;
 }
 
-static struct view *keep_organ(void *context, unsigned number)
+/* With the commit lock held. */
+static struct view *keep_sealed(struct filling *filling, unsigned number)
 {
-	struct filling *filling = context;
 	struct model *model = filling->model;
-	struct content *content = NULL;
+	struct content *content;
+	struct backing *file;
 	struct view *view = NULL;
-	int fd, rc;
+	int rc;
 
-	pthread_mutex_lock(&model->commit);
-	rc = graft_settle(model);
-	if (rc < 0) {
-		pthread_mutex_unlock(&model->commit);
-		errno = -rc;
-		return NULL;
-	}
-	if (filling->is_base) {
-		view = keep_base(filling, number);
-		pthread_mutex_unlock(&model->commit);
-		return view;
-	}
 	/* Somebody may have added the slot meanwhile. */
 	filling_find(filling);
 	rc = filling_reserve(filling);
-	fd = rc < 0 ? rc : layer_keep(model->layer, number, filling->klass, filling->name);
-	if (fd >= 0)
-		content = filling_publish(filling, fd);
-	else
-		errno = -fd;
+	if (rc == 0)
+		rc = layer_keep(model->layer, number, &filling->seal, filling->klass,
+				filling->name, &file);
+	if (rc < 0) {
+		errno = -rc;
+		return NULL;
+	}
+	content = filling_publish(filling, file);
 	if (content) {
 		view = files_organ(model, filling->tensor, content);
 		errno = ENOMEM;
 	}
 	content_unref(content);
+	return view;
+}
+
+/* Not with the commit lock held: this is what takes long, and others may be at it too. */
+static int seal_organ(void *context, unsigned number)
+{
+	struct filling *filling = context;
+
+	return filling->is_base ? 0
+				: layer_seal_stage(filling->model->layer, number, &filling->seal);
+}
+
+static struct view *keep_organ(void *context, unsigned number)
+{
+	struct filling *filling = context;
+	struct model *model = filling->model;
+	struct view *view = NULL;
+	int rc;
+
+	pthread_mutex_lock(&model->commit);
+	rc = graft_settle(model);
+	if (rc < 0)
+		errno = -rc;
+	else if (filling->is_base)
+		view = keep_base(filling, number);
+	else
+		view = keep_sealed(filling, number);
 	pthread_mutex_unlock(&model->commit);
 	return view;
 }
@@ -274,7 +276,7 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 	struct filling filling = {
 		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
 	};
-	const struct stage_commit commit = { check_organ, keep_organ, &filling };
+	const struct stage_commit commit = { check_organ, seal_organ, keep_organ, &filling };
 	struct timespec mtime = stage_mtime(stage);
 	int rc;
 

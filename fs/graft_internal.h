@@ -20,6 +20,7 @@ struct filling {
 	bool may_be_base;	    /* and then it is no graft */
 	bool is_base;		    /* what is staged is what the base has, byte for byte */
 	uint32_t tensor;	    /* else its number */
+	struct layer_seal seal;	    /* how what is staged goes into the layer */
 	struct organ organ;	    /* what is to fill it; its name is ours until it is a content */
 	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
 	size_t added_length;
@@ -43,10 +44,9 @@ int filling_reserve(struct filling *filling);
 /* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
 int filling_put(struct filling *filling, struct content *content);
 
-/* With the commit lock held, as the next two: the slot's file, whose descriptor this is, is in
- * force, and the slot holds what is in it. Returns the content, with a reference, or NULL with
- * errno set. */
-struct content *filling_publish(struct filling *filling, int fd);
+/* With the commit lock held, as the next two: the slot's file, which is used up, is in force, and
+ * the slot holds what is in it. Returns the content, with a reference, or NULL with errno set. */
+struct content *filling_publish(struct filling *filling, struct backing *file);
 
 /* The slot holds its own tensor of the base again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);

@@ -103,22 +103,23 @@ static int share(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
 	const struct organ_place *place = &from->model->places[from->slot];
+	char *name = malloc(filling->organ.name_length + 1u);
 	struct content *content;
-	char *name;
-	const int fd = layer_link(from->model->layer, place->klass, place->name, model->layer,
-				  filling->klass, filling->name);
+	struct backing *file;
+	int rc;
 
-	if (fd < 0)
-		return fd;
-	name = malloc(filling->organ.name_length + 1u);
-	if (!name) {
-		close(fd);
+	if (!name)
 		return -ENOMEM;
+	rc = layer_link(from->model->layer, place->klass, place->name, model->layer, filling->klass,
+			filling->name, &file);
+	if (rc < 0) {
+		free(name);
+		return rc;
 	}
 	memcpy(name, filling->organ.name, filling->organ.name_length);
 	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
-	content = filling_publish(filling, fd);
+	content = filling_publish(filling, file);
 	content_unref(content);
 	return content ? 0 : -errno;
 }

@@ -33,6 +33,43 @@ static struct content *content_of_organ(struct filling *filling, struct backing 
 	return content_new(inode_new(filling->model), &filling->organ, backing_ref(file));
 }
 
+/* An organ file that cannot be read stays what the slot holds: the base's organ is not what was
+ * promised. It stands in for the other's shape. */
+static struct content *broken_organ(struct filling *filling)
+{
+	const struct model *model = filling->model;
+	struct content *content;
+	struct backing *gone;
+	char text[320], *name;
+
+	if (filling->is_new || filling->tensor >= model->gguf->n_tensors)
+		return NULL;
+	filling->organ = organ_of_tensor(&model->gguf->tensors[filling->tensor]);
+	name = malloc(filling->organ.name_length + 1u);
+	gone = backing_gone(layer_path(model->layer), 0);
+	if (!name || !gone) {
+		free(name);
+		backing_unref(gone);
+		return NULL;
+	}
+	memcpy(name, filling->organ.name, filling->organ.name_length);
+	name[filling->organ.name_length] = '\0';
+	filling->organ.name = name;
+	content = content_new(inode_new(filling->model), &filling->organ, gone);
+	if (content) {
+		content_break(content, error_describe(&filling->err, text, sizeof(text)));
+		log_add(model->log, "%s/%s.bin: broken: %s", class_name(filling->klass),
+			filling->name, text);
+	}
+	return content;
+}
+
+static bool is_unreadable(const struct layer_entry *entry, const struct error *err)
+{
+	return (entry->kind == LAYER_ORGAN || entry->kind == LAYER_PACKED) &&
+	       (err->code == EBADMSG || err->code == EIO);
+}
+
 /* A model that references lead to, as it is now. */
 struct foreign {
 	char *path;
@@ -207,6 +244,7 @@ static struct content *content_of(struct taking_up *taking_up, struct filling *f
 {
 	switch (entry->kind) {
 	case LAYER_ORGAN:
+	case LAYER_PACKED:
 		return content_of_organ(filling, entry->file);
 	case LAYER_LINK:
 		return content_of_link(filling, entry);
@@ -233,11 +271,12 @@ static void take_up_one(void *context, const struct layer_entry *entry,
 	struct content *content = NULL;
 	char text[320];
 
-	if (entry->file || entry->kind == LAYER_LINK) {
-		filling_find(&filling);
+	filling_find(&filling);
+	if (entry->file || entry->kind == LAYER_LINK)
 		content = content_of(taking_up, &filling, entry);
-	}
 	backing_unref(entry->file);
+	if (!content && is_unreadable(entry, &filling.err))
+		content = broken_organ(&filling);
 	if (content && filling_put(&filling, content) == 0) {
 		taking_up->found++;
 		return;

@@ -2,6 +2,7 @@
 /* layer.c - see layer.h: the directory, whose it is and how long. */
 #include "fs/layer_internal.h"
 #include "fs/fingerprint.h"
+#include "fs/layer_label.h"
 #include "fs/paths.h"
 
 #include <dirent.h>
@@ -23,62 +24,37 @@ static void empty_layer(int dir)
 		paths_empty(dir, class_name(klass));
 	paths_empty(dir, ".stage");
 	unlinkat(dir, "MOVING", 0);
+	unlinkat(dir, LABEL_NEW, 0);
 }
 
-/* Open and lock the directory; with make, it is made if need be. -EBUSY: it is in use. */
-static int claim(const char *path, bool make)
+/* Open and lock a directory: against everybody, or against those who would write. -EBUSY: it is in
+ * use. */
+static int lock_directory(const char *path, int flags, bool shared)
 {
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
 	struct stat stat;
-	int fd;
 
-	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &stat) < 0 || stat.st_nlink == 0) {
+	if (flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0 || fstat(fd, &stat) < 0 ||
+	    stat.st_nlink == 0) {
 		close(fd);
 		return -EBUSY;
 	}
 	return fd;
 }
 
-static bool has_fingerprint(const struct layer *layer, int dir)
+/* A private layer; with make, it is made if need be. */
+static int claim(const char *path, bool make)
 {
-	char text[4096], mine[FINGERPRINT_TEXT], line[64];
-	const int fd = openat(dir, "LAYER", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0 || fingerprint(layer->base, layer->gguf, mine) < 0)
-		return false;
-	text[n] = '\0';
-	snprintf(line, sizeof(line), "\nfingerprint %s\n", mine);
-	return strncmp(text, "organfs layer 1\n", 16) == 0 && strstr(text, line) != NULL;
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	return lock_directory(path, O_NOFOLLOW, false);
 }
 
-static int write_description(const struct layer *layer, int dir)
+static bool is_ours(const struct layer *layer, int dir)
 {
-	const char *base = strrchr(backing_path(layer->base), '/');
-	char print[FINGERPRINT_TEXT];
-	int fd, rc = fingerprint(layer->base, layer->gguf, print);
-
-	if (rc < 0)
-		return rc;
-	fd = openat(dir, "LAYER", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	if (dprintf(fd, "organfs layer 1\nbase %s\nfingerprint %s\n",
-		    base ? base + 1 : backing_path(layer->base), print) < 0 ||
-	    fsync(fd) < 0)
-		rc = -errno;
-	close(fd);
-	if (rc == 0 && fsync(dir) < 0)
-		rc = -errno;
-	return rc;
+	return label_check(dir, layer->base, layer->gguf, NULL) == 0;
 }
 
 static bool use_if(struct layer *layer, const char *name, bool make,
@@ -120,7 +96,7 @@ static void take_up(struct layer *layer)
 	if (state && fingerprint_key(layer->base, key) == 0)
 		while ((entry = readdir(state)))
 			if (is_private_name(entry->d_name, key) &&
-			    use_if(layer, entry->d_name, false, has_fingerprint, &rc))
+			    use_if(layer, entry->d_name, false, is_ours, &rc))
 				break;
 	if (state)
 		closedir(state);
@@ -151,24 +127,104 @@ static int make_private(struct layer *layer)
 	return rc;
 }
 
-struct layer *layer_private(const char *state, struct backing *base, const struct gguf *gguf,
-			    struct error *err)
+static struct layer *layer_new(const struct layer_manner *manner, struct backing *base,
+			       const struct gguf *gguf, struct error *err)
 {
 	struct layer *layer = calloc(1, sizeof(*layer));
 
-	if (!layer || !(layer->state = strdup(state))) {
+	if (!layer) {
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-		free(layer);
 		return NULL;
 	}
+	pthread_mutex_init(&layer->pressing, NULL);
 	pthread_mutex_init(&layer->lock, NULL);
+	layer->manner = *manner;
 	layer->base = backing_ref(base);
 	layer->gguf = gguf;
 	layer->dir = -1;
+	return layer;
+}
+
+struct layer *layer_private(const char *state, const struct layer_manner *manner,
+			    struct backing *base, const struct gguf *gguf, struct error *err)
+{
+	struct layer *layer = layer_new(manner, base, gguf, err);
+
+	if (!layer)
+		return NULL;
+	layer->state = strdup(state);
+	if (!layer->state) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		layer_close(layer);
+		return NULL;
+	}
 	take_up(layer);
 	if (layer->dir >= 0)
 		paths_empty(layer->dir, ".stage");
 	return layer;
+}
+
+/* Is there nothing in the directory, but for what an interrupted label_write() left? -errno: that
+ * cannot be told. */
+static int holds_nothing(int dir)
+{
+	const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int nothing = 1;
+
+	if (!entries) {
+		const int rc = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	while ((entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    strcmp(entry->d_name, LABEL_NEW) != 0)
+			nothing = 0;
+	closedir(entries);
+	return nothing;
+}
+
+/* The directory is open and locked: is it the base's layer, or can it become that? */
+static int move_in(struct layer *layer, struct error *err)
+{
+	int rc = label_check(layer->dir, layer->base, layer->gguf, err);
+
+	if (rc != -ENOENT)
+		return rc;
+	rc = holds_nothing(layer->dir);
+	if (rc == 0)
+		return error_set(err, ENOTEMPTY, ERROR_NO_OFFSET,
+				 "this directory is no layer, for it has no file LAYER, and is not "
+				 "empty either");
+	if (rc > 0 && !layer->manner.read_only)
+		rc = label_write(layer->dir, layer->base, layer->gguf);
+	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
+}
+
+/* Returns 0, also where there is no directory and none is to be made. */
+static int settle_at(struct layer *layer, const char *path, struct error *err)
+{
+	const bool read_only = layer->manner.read_only;
+	int rc = read_only ? 0 : paths_make(path);
+
+	if (rc == 0)
+		rc = lock_directory(path, 0, read_only);
+	if (rc == -EBUSY)
+		return error_set(err, EBUSY, ERROR_NO_OFFSET, "another mount uses this layer");
+	if (rc >= 0) {
+		layer->dir = rc;
+		layer->path = realpath(path, NULL);
+		return layer->path ? move_in(layer, err)
+				   : error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	}
+	if (rc != -ENOENT || !read_only)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+	layer->path = strdup(path);
+	return layer->path ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
 static void let_go(struct layer *layer)
@@ -179,19 +235,40 @@ static void let_go(struct layer *layer)
 	layer->path = NULL;
 }
 
+struct layer *layer_at(const char *path, const struct layer_manner *manner, struct backing *base,
+		       const struct gguf *gguf, struct error *err)
+{
+	struct layer *layer = layer_new(manner, base, gguf, err);
+
+	if (!layer)
+		return NULL;
+	if (settle_at(layer, path, err) < 0) {
+		/* Nothing of it is touched. */
+		if (layer->dir >= 0)
+			let_go(layer);
+		layer_close(layer);
+		return NULL;
+	}
+	if (layer->dir >= 0 && !manner->read_only)
+		paths_empty(layer->dir, ".stage");
+	return layer;
+}
+
 int layer_ensure(struct layer *layer)
 {
 	int rc;
 
 	if (layer->dir >= 0)
 		return 0;
+	if (!layer->state)
+		return -EROFS;
 	rc = paths_make(layer->state);
 	if (rc == 0)
 		rc = make_private(layer);
 	if (rc < 0)
 		return rc;
 	empty_layer(layer->dir);
-	rc = write_description(layer, layer->dir);
+	rc = label_write(layer->dir, layer->base, layer->gguf);
 	if (rc == 0)
 		rc = paths_sync(layer->state);
 	if (rc < 0)
@@ -214,11 +291,9 @@ int layer_drop(struct layer *layer)
 	int rc = 0;
 
 	pthread_mutex_lock(&layer->lock);
-	if (layer->dir >= 0) {
+	if (layer->dir >= 0 && layer->state) {
 		/* First what makes it a layer: an interrupted drop must not leave half of one. */
-		if ((unlinkat(layer->dir, "LAYER", 0) < 0 && errno != ENOENT) ||
-		    fsync(layer->dir) < 0)
-			rc = -errno;
+		rc = label_remove(layer->dir);
 		if (rc == 0) {
 			empty_layer(layer->dir);
 			/* What somebody else put there stays; the grafts are gone. */
@@ -244,12 +319,16 @@ void layer_close(struct layer *layer)
 {
 	if (!layer)
 		return;
-	if (layer->dir >= 0 && is_empty(layer))
+	if (layer->dir >= 0 && layer->state && is_empty(layer))
 		layer_drop(layer);
+	if (layer->dir >= 0 && !layer->manner.read_only)
+		paths_empty(layer->dir, ".stage");
 	if (layer->dir >= 0)
 		let_go(layer);
 	backing_unref(layer->base);
 	pthread_mutex_destroy(&layer->lock);
+	pthread_mutex_destroy(&layer->pressing);
+	free(layer->path);
 	free(layer->state);
 	free(layer);
 }

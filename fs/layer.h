@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* layer.h - the directory on disk that holds a mount's grafts.
  *
- *	LAYER           text: format version, the base's name and fingerprint
+ *	LAYER           text: format version, the base's name and fingerprint (layer_label.h)
  *	CLASS/NAME.bin  a copied organ, as it is
  *	CLASS/NAME.bin  or a symbolic link: the slot holds what that leads to
+ *	CLASS/NAME.bin.zst      a copied organ, compressed (frames.h)
+ *	CLASS/NAME.bin.xxh128, CLASS/NAME.bin.zst.xxh128        text: its XXH128 (layer_sums.h)
  *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
  *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
  *	MOVING          text: a slot that was being moved to another when the mount ended
@@ -12,8 +14,9 @@
  * 1. A graft is in force when its rename into CLASS/ has been made durable, and not before.
  * 2. A directory without LAYER holds nothing that anybody was promised.
  * 3. While a mount uses a layer, it holds a lock on the directory; a locked layer is nobody else's.
- * 4. The layer of a mount comes into being with its first stage: a mount that is only read writes
- *    nothing to disk. */
+ * 4. A private layer comes into being with its first stage: a mount that is only read writes
+ *    nothing to disk. One that the user named is there from the start, and stays.
+ * 5. What was refused is not in force on disk either, as far as the disk allows. */
 #ifndef FS_LAYER_H
 #define FS_LAYER_H
 
@@ -23,17 +26,31 @@
 
 struct layer; /* any thread may use it */
 
+/* How a mount uses its layer. log and cache are borrowed and outlive it. */
+struct layer_manner {
+	int level;		    /* zstd level for organs that are worth it; 0: none is */
+	bool read_only;		    /* nothing is written, and what would write is not called */
+	struct log *log;	    /* is told what cannot be told to whoever asked */
+	struct frames_cache *cache; /* for what is compressed */
+};
+
 /* The private layer for a base, under the directory state (made when needed, with its parents). If
  * an earlier mount of the same base left one behind that nobody uses, it is taken up. NULL with err
  * set: EIO, ENOMEM. */
-struct layer *layer_private(const char *state, struct backing *base, const struct gguf *gguf,
-			    struct error *err);
+struct layer *layer_private(const char *state, const struct layer_manner *manner,
+			    struct backing *base, const struct gguf *gguf, struct error *err);
 
-/* Give the layer up, leaving what is in it on disk; an empty one is removed. */
+/* The layer in that directory, which is made, with its parents, if it is not there. NULL with err
+ * set: EBUSY another mount uses it, ENOTEMPTY something else is in it, as label_check(), and what
+ * the disk says. */
+struct layer *layer_at(const char *path, const struct layer_manner *manner, struct backing *base,
+		       const struct gguf *gguf, struct error *err);
+
+/* Give the layer up, leaving what is in it on disk; an empty private one is removed. */
 void layer_close(struct layer *layer);
 
-/* Remove the layer from disk, all its grafts included. layer_close() is still due. Returns 0 or
- * -errno. */
+/* Remove a private layer from disk, all its grafts included; nothing is done to one that the user
+ * named. layer_close() is still due. Returns 0 or -errno. */
 int layer_drop(struct layer *layer);
 
 /* Its directory, or where it will be as long as there is none; borrowed. */
@@ -41,13 +58,21 @@ const char *layer_path(struct layer *layer);
 
 /* What a file in a layer says a slot holds. Where a crash left several, the first of these
  * counts: the operation was not confirmed, and either outcome is whole. */
-enum layer_kind { LAYER_WHITEOUT, LAYER_REFERENCE, LAYER_ORGAN, LAYER_LINK, LAYER_NOTHING };
+enum layer_kind {
+	LAYER_WHITEOUT,
+	LAYER_REFERENCE,
+	LAYER_ORGAN,
+	LAYER_LINK, /* has the name of an organ as it is, so there is only one of them */
+	LAYER_PACKED,
+	LAYER_NOTHING
+};
 
 struct layer_entry {
 	enum organ_class klass;
 	enum layer_kind kind;
 	const char *name;     /* of the slot, without ".bin" */
-	struct backing *file; /* what is found's from then on; NULL: a link, or cannot be opened */
+	struct backing *file; /* what is found's from then on; NULL: a link, or cannot be opened.
+				 Of an organ its bytes, however they are kept */
 	const char *target;   /* LAYER_LINK: where it leads */
 	struct stat stat;     /* LAYER_LINK: of itself */
 };
@@ -62,9 +87,18 @@ int layer_each(struct layer *layer, layer_found *found, void *context);
 int layer_stage(struct layer *layer, unsigned *number);
 void layer_unstage(struct layer *layer, unsigned number);
 
-/* Put stage number, whose bytes are durable, in force as CLASS/NAME.bin. Returns a read-only
- * descriptor of it or -errno; then the stage is still there. */
-int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, const char *name);
+/* Make what is in stage number durable, in the form in which it is to be kept, with its
+ * modification time. May take long, and several may be sealed at once. Returns 0 or -errno. */
+struct layer_seal {
+	enum layer_kind kind; /* LAYER_ORGAN as it is, LAYER_PACKED compressed */
+	char xxh128[XXH128_TEXT];
+};
+int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal);
+
+/* Put stage number, which was sealed, in force as CLASS/NAME.bin. Returns 0 and its bytes in *file,
+ * or -errno; then the stage is still there. */
+int layer_keep(struct layer *layer, unsigned number, const struct layer_seal *seal,
+	       enum organ_class klass, const char *name, struct backing **file);
 
 /* From now on the slot holds what the text of that kind says; durable. The file has that
  * modification time, NULL: now. Returns 0 or -errno. */
@@ -86,11 +120,10 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
 int layer_forget(struct layer *layer, enum organ_class klass, const char *name);
 
-/* From now on a slot holds the same organ file as another one, perhaps in another layer, without a
- * copy; durable. Returns a read-only descriptor of it or -errno: -EXDEV the layers lie on different
- * filesystems. */
+/* From now on another slot, perhaps of another layer, holds the same organ file, without a copy;
+ * durable. Returns 0 and its bytes in *file, or -errno. */
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
-	       enum organ_class new_class, const char *new_name);
+	       enum organ_class new_class, const char *new_name, struct backing **file);
 
 /* What changes two slots is noted before it begins, durably, and the note removed when it is done,
  * so that the next mount finishes what a crash cut short. layer_noted() gives the note that was

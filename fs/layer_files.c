@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_files.c - see layer.h: the files in a layer. */
 #include "fs/io.h"
-#include "fs/layer_internal.h"
+#include "fs/layer_change.h"
+#include "fs/layer_sums.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The longest name that a slot's file could have; the disk refuses it where it is too long. */
-#define FILE_MAX (NAME_MAX + 16)
 
 /* There is a directory from now on. */
 static int ensure(struct layer *layer)
@@ -26,14 +23,14 @@ static int ensure(struct layer *layer)
 	return rc;
 }
 
-static void stage_name(unsigned number, char name[24])
+void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE_NAME])
 {
-	snprintf(name, 24, ".stage/%u", number);
+	snprintf(name, LAYER_STAGE_NAME, ".stage/%u%s", number, suffix);
 }
 
 int layer_stage(struct layer *layer, unsigned *number)
 {
-	char name[24];
+	char name[LAYER_STAGE_NAME];
 	int fd;
 
 	pthread_mutex_lock(&layer->lock);
@@ -42,7 +39,7 @@ int layer_stage(struct layer *layer, unsigned *number)
 		fd = -errno;
 	if (fd == 0) {
 		*number = layer->next_stage++;
-		stage_name(*number, name);
+		layer_stage_name(*number, "", name);
 		fd = openat(layer->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0)
 			fd = -errno;
@@ -53,85 +50,214 @@ int layer_stage(struct layer *layer, unsigned *number)
 
 void layer_unstage(struct layer *layer, unsigned number)
 {
-	char name[24];
+	static const char *const suffixes[] = { "", STAGED_PACKED, STAGED_SUM };
+	char name[LAYER_STAGE_NAME];
 
-	stage_name(number, name);
-	unlinkat(layer->dir, name, 0);
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		layer_stage_name(number, suffixes[i], name);
+		unlinkat(layer->dir, name, 0);
+	}
+}
+
+static int make_class(const struct layer *layer, enum organ_class klass)
+{
+	int rc = 0;
+
+	if (mkdirat(layer->dir, class_name(klass), 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	if (fsync(layer->dir) < 0) {
+		rc = -errno;
+		/* The next to come must not take it for durable. */
+		unlinkat(layer->dir, class_name(klass), AT_REMOVEDIR);
+	}
+	return rc;
 }
 
 static int open_class(const struct layer *layer, enum organ_class klass, bool make)
 {
 	int fd = openat(layer->dir, class_name(klass),
 			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int rc;
 
 	if (fd >= 0 || errno != ENOENT || !make)
 		return fd < 0 ? -errno : fd;
-	if (mkdirat(layer->dir, class_name(klass), 0700) < 0 || fsync(layer->dir) < 0)
-		return -errno;
-	return open_class(layer, klass, false);
+	rc = make_class(layer, klass);
+	return rc < 0 ? rc : open_class(layer, klass, false);
 }
 
 /* The name of the file that says what a slot holds. */
-static void file_name(enum layer_kind kind, const char *name, char out[FILE_MAX])
+static void file_name(enum layer_kind kind, const char *name, char out[LAYER_FILE_MAX])
 {
 	static const char *const forms[] = { [LAYER_WHITEOUT] = ".wh.%s.bin",
 					     [LAYER_REFERENCE] = "%s.bin.ref",
 					     [LAYER_ORGAN] = "%s.bin",
-					     [LAYER_LINK] = "%s.bin" };
+					     [LAYER_LINK] = "%s.bin",
+					     [LAYER_PACKED] = "%s.bin.zst" };
 	const char *form = forms[kind];
 	const size_t before = (size_t)(strchr(form, '%') - form);
 
-	snprintf(out, FILE_MAX, "%.*s%s%s", (int)before, form, name, form + before + 2);
+	snprintf(out, LAYER_FILE_MAX, "%.*s%s%s", (int)before, form, name, form + before + 2);
+}
+
+static void sum_name(enum layer_kind kind, const char *name, char out[LAYER_FILE_MAX])
+{
+	size_t n;
+
+	file_name(kind, name, out);
+	n = strlen(out);
+	snprintf(out + n, LAYER_FILE_MAX - n, SUM_SUFFIX);
+}
+
+static bool is_organ(enum layer_kind kind)
+{
+	return kind == LAYER_ORGAN || kind == LAYER_PACKED;
+}
+
+static int set_aside(struct change *change, enum layer_kind kind, const char *name)
+{
+	char file[LAYER_FILE_MAX];
+	int rc;
+
+	file_name(kind, name, file);
+	rc = change_aside(change, file);
+	if (rc < 0 || !is_organ(kind))
+		return rc;
+	sum_name(kind, name, file);
+	return change_aside(change, file);
+}
+
+/* Have files of both kinds the same name? */
+static bool same_name(enum layer_kind a, enum layer_kind b)
+{
+	return a == b || (a == LAYER_ORGAN && b == LAYER_LINK) ||
+	       (a == LAYER_LINK && b == LAYER_ORGAN);
 }
 
 /* What the slot holds now is durable; what it held before goes. */
-static int settle(int dir, enum layer_kind kind, const char *name)
+static int settle(struct change *change, enum layer_kind kind, const char *name)
 {
-	bool gone = false;
+	const unsigned before = change->n;
+	int rc = 0;
 
-	if (fsync(dir) < 0)
-		return -errno;
-	for (enum layer_kind other = 0; other <= LAYER_ORGAN; other++) {
-		char file[FILE_MAX];
-
-		if (other == kind || (other == LAYER_ORGAN && kind == LAYER_LINK))
-			continue;
-		file_name(other, name, file);
-		if (unlinkat(dir, file, 0) == 0)
-			gone = true;
-		else if (errno != ENOENT)
-			return -errno;
-	}
-	return gone && fsync(dir) < 0 ? -errno : 0;
+	for (enum layer_kind other = 0; rc == 0 && other < LAYER_NOTHING; other++)
+		if (!same_name(other, kind))
+			rc = set_aside(change, other, name);
+	return rc == 0 && change->n > before ? change_sync(change) : rc;
 }
 
-/* Put stage number in place as what the slot holds. */
+static int finish(struct change *change, int rc)
+{
+	if (rc < 0)
+		change_undo(change);
+	else
+		change_done(change);
+	return rc;
+}
+
+static void staged_name(unsigned number, enum layer_kind kind, char staged[LAYER_STAGE_NAME])
+{
+	layer_stage_name(number, kind == LAYER_PACKED ? STAGED_PACKED : "", staged);
+}
+
+/* Put stage number in place as what the slot holds; with the sum that lies beside it, if there is
+ * one. */
 static int put(struct layer *layer, unsigned number, int dir, enum layer_kind kind,
-	       const char *name)
+	       const char *name, bool has_sum)
 {
-	char from[24], to[FILE_MAX];
+	struct change change = { .layer = layer, .dir = dir, .number = number };
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	int rc = 0;
 
-	stage_name(number, from);
-	file_name(kind, name, to);
-	return renameat(layer->dir, from, dir, to) < 0 ? -errno : settle(dir, kind, name);
+	/* Of what has that name now, if it is an organ. */
+	if (is_organ(kind) || kind == LAYER_LINK) {
+		sum_name(kind, name, file);
+		rc = change_aside(&change, file);
+	}
+	if (rc == 0) {
+		staged_name(number, kind, staged);
+		file_name(kind, name, file);
+		rc = change_put(&change, staged, file);
+	}
+	if (rc == 0 && has_sum) {
+		layer_stage_name(number, STAGED_SUM, staged);
+		sum_name(kind, name, file);
+		rc = change_put(&change, staged, file);
+	}
+	if (rc == 0)
+		rc = change_sync(&change);
+	if (rc == 0)
+		rc = settle(&change, kind, name);
+	return finish(&change, rc);
 }
 
-int layer_keep(struct layer *layer, unsigned number, enum organ_class klass, const char *name)
+/* The bytes of an organ file, whose descriptor is used up. */
+static struct backing *organ_of(struct layer *layer, int fd, enum layer_kind kind,
+				enum organ_class klass, const char *name, struct error *err)
+{
+	char path[PATH_MAX], file[LAYER_FILE_MAX];
+	struct backing *backing;
+
+	file_name(kind, name, file);
+	snprintf(path, sizeof(path), "%s/%s/%s", layer_path(layer), class_name(klass), file);
+	backing = kind == LAYER_PACKED ? backing_adopt_frames(fd, path, layer->manner.cache, err)
+				       : backing_adopt(fd, path, err);
+	if (backing)
+		backing_report_to(backing, layer->manner.log);
+	return backing;
+}
+
+/* The same for what is in a stage. Opened before the rename: after it nothing may fail but the
+ * durability itself. Returns 0 or -errno. */
+static int open_staged(struct layer *layer, unsigned number, enum layer_kind kind,
+		       enum organ_class klass, const char *name, struct backing **file)
+{
+	char staged[LAYER_STAGE_NAME];
+	struct error err = { 0 };
+	int fd;
+
+	staged_name(number, kind, staged);
+	fd = openat(layer->dir, staged, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*file = organ_of(layer, fd, kind, klass, name, &err);
+	return *file ? 0 : -(err.code == EBADMSG ? EIO : err.code);
+}
+
+/* As layer_keep(), into a class that is open. */
+static int keep(struct layer *layer, unsigned number, const struct layer_seal *seal, int dir,
+		enum organ_class klass, const char *name, struct backing **file)
+{
+	char sum[LAYER_STAGE_NAME];
+	bool has_sum = false;
+	int rc = open_staged(layer, number, seal->kind, klass, name, file);
+
+	if (rc < 0)
+		return rc;
+	if (seal->xxh128[0]) {
+		layer_stage_name(number, STAGED_SUM, sum);
+		has_sum = sum_write(layer, sum, seal->xxh128, klass, name) == 0;
+	}
+	rc = put(layer, number, dir, seal->kind, name, has_sum);
+	if (rc < 0) {
+		backing_unref(*file);
+		*file = NULL;
+	}
+	return rc;
+}
+
+int layer_keep(struct layer *layer, unsigned number, const struct layer_seal *seal,
+	       enum organ_class klass, const char *name, struct backing **file)
 {
 	const int dir = open_class(layer, klass, true);
-	char from[24];
-	int fd, rc;
+	int rc;
 
 	if (dir < 0)
 		return dir;
-	stage_name(number, from);
-	/* Opened before the rename: after it nothing may fail but the durability itself. */
-	fd = openat(layer->dir, from, O_RDONLY | O_CLOEXEC);
-	rc = fd < 0 ? -errno : put(layer, number, dir, LAYER_ORGAN, name);
-	if (rc < 0 && fd >= 0)
-		close(fd);
+	rc = keep(layer, number, seal, dir, klass, name, file);
+	if (rc == 0)
+		layer_unstage(layer, number);
 	close(dir);
-	return rc < 0 ? rc : fd;
+	return rc;
 }
 
 static int set_mtime(int fd, const struct timespec *mtime)
@@ -168,7 +294,7 @@ int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum o
 	      const char *name)
 {
 	const int dir = open_class(layer, klass, true);
-	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name);
+	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, false);
 
 	if (dir >= 0)
 		close(dir);
@@ -190,7 +316,7 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		  uid_t uid, gid_t gid)
 {
 	const int rc = ensure(layer), dir = rc < 0 ? rc : open_class(layer, klass, true);
-	char stage[24];
+	char stage[LAYER_STAGE_NAME];
 	unsigned number;
 	int fd = dir < 0 ? dir : layer_stage(layer, &number), done;
 
@@ -201,50 +327,78 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 	}
 	close(fd);
 	layer_unstage(layer, number);
-	stage_name(number, stage);
+	layer_stage_name(number, "", stage);
 	done = symlinkat(target, layer->dir, stage) < 0 ? -errno : 0;
 	/* Only root can say whose it is, and only root acts for others. */
 	if (done == 0 && geteuid() == 0 &&
 	    fchownat(layer->dir, stage, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
 		done = -errno;
 	if (done == 0)
-		done = put(layer, number, dir, LAYER_LINK, name);
+		done = put(layer, number, dir, LAYER_LINK, name, false);
 	if (done < 0)
 		layer_unstage(layer, number);
 	close(dir);
 	return done;
 }
 
-int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
+/* For what is set aside where nothing is staged. */
+static int number_of_nobody(struct layer *layer, unsigned *number)
 {
-	/* Without a directory it says nothing about anything. */
-	const int dir = layer->dir < 0 ? -ENOENT : open_class(layer, klass, false);
-	int rc;
+	int rc = 0;
 
-	if (dir < 0)
-		return dir == -ENOENT ? 0 : dir;
-	rc = settle(dir, LAYER_NOTHING, name);
-	close(dir);
+	pthread_mutex_lock(&layer->lock);
+	if (mkdirat(layer->dir, ".stage", 0700) < 0 && errno != EEXIST)
+		rc = -errno;
+	*number = layer->next_stage++;
+	pthread_mutex_unlock(&layer->lock);
 	return rc;
 }
 
-/* One more name, in the stage of layer, for the slot's organ file. Returns a read-only
- * descriptor of it or -errno. */
-static int link_stage(struct layer *layer, int dir, const char *name, const char *stage)
+int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
 {
-	char file[FILE_MAX];
-	int fd;
+	struct change change = { .layer = layer };
+	int rc;
 
-	file_name(LAYER_ORGAN, name, file);
-	if (linkat(dir, file, layer->dir, stage, 0) < 0)
-		return -errno;
-	fd = openat(layer->dir, stage, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	/* Without a directory it says nothing about anything. */
+	if (layer->dir < 0)
+		return 0;
+	change.dir = open_class(layer, klass, false);
+	if (change.dir < 0)
+		return change.dir == -ENOENT ? 0 : change.dir;
+	rc = number_of_nobody(layer, &change.number);
+	if (rc == 0)
+		rc = finish(&change, settle(&change, LAYER_NOTHING, name));
+	close(change.dir);
+	return rc;
 }
 
-static int link_into(struct layer *layer, int from, const char *name, int to, const char *new_name)
+/* One more name for the slot's organ file, as stage number of layer. Tells how it is kept, and what
+ * was recorded of it. */
+static int link_stage(struct layer *layer, unsigned number, int dir, const char *name,
+		      struct layer_seal *seal)
 {
-	char stage[24];
+	static const enum layer_kind kinds[] = { LAYER_ORGAN, LAYER_PACKED };
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		seal->kind = kinds[i];
+		staged_name(number, seal->kind, staged);
+		file_name(seal->kind, name, file);
+		if (linkat(dir, file, layer->dir, staged, 0) == 0) {
+			if (!sum_read(dir, file, seal->xxh128))
+				seal->xxh128[0] = '\0';
+			return 0;
+		}
+		if (errno != ENOENT)
+			break;
+	}
+	return -errno;
+}
+
+static int link_into(struct layer *layer, int from, const char *name, int to,
+		     enum organ_class klass, const char *new_name, struct backing **file)
+{
+	struct layer_seal seal;
 	unsigned number;
 	int fd = layer_stage(layer, &number), rc;
 
@@ -252,42 +406,43 @@ static int link_into(struct layer *layer, int from, const char *name, int to, co
 		return fd;
 	close(fd);
 	layer_unstage(layer, number);
-	stage_name(number, stage);
-	fd = link_stage(layer, from, name, stage);
-	rc = fd < 0 ? fd : put(layer, number, to, LAYER_ORGAN, new_name);
-	if (rc < 0 && fd >= 0)
-		close(fd);
+	rc = link_stage(layer, number, from, name, &seal);
+	if (rc == 0)
+		rc = keep(layer, number, &seal, to, klass, new_name, file);
+	/* Perhaps nobody has read the other one yet. */
+	if (rc == 0 && seal.xxh128[0])
+		backing_expect(*file, seal.xxh128);
 	/* A rename of one name of a file onto another leaves both. */
-	unlinkat(layer->dir, stage, 0);
-	return rc < 0 ? rc : fd;
+	layer_unstage(layer, number);
+	return rc;
 }
 
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
-	       enum organ_class new_class, const char *new_name)
+	       enum organ_class new_class, const char *new_name, struct backing **file)
 {
 	const int old = open_class(from, klass, false);
-	const int rc = old < 0 ? old : ensure(to);
+	int rc = old < 0 ? old : ensure(to);
 	const int new = rc < 0 ? rc : open_class(to, new_class, true);
-	const int fd = new < 0 ? new : link_into(to, old, name, new, new_name);
 
+	rc = new < 0 ? new : link_into(to, old, name, new, new_class, new_name, file);
 	if (old >= 0)
 		close(old);
 	if (new >= 0)
 		close(new);
-	return fd;
+	return rc;
 }
 
 int layer_note(struct layer *layer, const char *text)
 {
 	const size_t n = strlen(text);
 	unsigned number;
-	char stage[24];
+	char stage[LAYER_STAGE_NAME];
 	const int fd = layer_stage(layer, &number);
 	int rc;
 
 	if (fd < 0)
 		return fd;
-	stage_name(number, stage);
+	layer_stage_name(number, "", stage);
 	rc = io_write(fd, text, n, 0);
 	if (rc == 0 && (fsync(fd) < 0 || renameat(layer->dir, stage, layer->dir, "MOVING") < 0 ||
 			fsync(layer->dir) < 0))
@@ -300,7 +455,8 @@ int layer_note(struct layer *layer, const char *text)
 
 size_t layer_noted(struct layer *layer, char *text, size_t n)
 {
-	const int fd = layer->dir < 0
+	/* Who may not write cannot finish it either. */
+	const int fd = layer->dir < 0 || layer->manner.read_only
 			       ? -1
 			       : openat(layer->dir, "MOVING", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	ssize_t got = fd < 0 ? 0 : io_read(fd, text, n - 1, 0);
@@ -326,7 +482,10 @@ static bool parse_name(const char *entry, enum layer_kind *kind, char name[NAME_
 	size_t n = strlen(entry);
 
 	*kind = LAYER_ORGAN;
-	if (strncmp(entry, ".wh.", 4) == 0) {
+	if (n > 4 && strcmp(entry + n - 4, ".zst") == 0) {
+		*kind = LAYER_PACKED;
+		n -= 4;
+	} else if (strncmp(entry, ".wh.", 4) == 0) {
 		*kind = LAYER_WHITEOUT;
 		entry += 4;
 		n -= 4;
@@ -345,7 +504,7 @@ static bool parse_name(const char *entry, enum layer_kind *kind, char name[NAME_
 static bool is_superseded(int dir, enum layer_kind kind, const char *name)
 {
 	for (enum layer_kind other = 0; other < kind; other++) {
-		char file[FILE_MAX];
+		char file[LAYER_FILE_MAX];
 
 		file_name(other, name, file);
 		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -367,6 +526,18 @@ static bool read_link(int dir, const char *entry, struct layer_entry *what, char
 	return true;
 }
 
+/* An organ that was put in force by an earlier mount, or by whoever made the layer. */
+static struct backing *taken_up(struct layer *layer, int dir, int fd, const char *entry,
+				const struct layer_entry *what, struct error *err)
+{
+	struct backing *file = organ_of(layer, fd, what->kind, what->klass, what->name, err);
+	char xxh128[XXH128_TEXT];
+
+	if (file && sum_read(dir, entry, xxh128))
+		backing_expect(file, xxh128);
+	return file;
+}
+
 static void each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
 		      layer_found *found, void *context)
 {
@@ -386,6 +557,8 @@ static void each_file(struct layer *layer, int dir, enum organ_class klass, cons
 	fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	else if (is_organ(what.kind))
+		what.file = taken_up(layer, dir, fd, entry, &what, &err);
 	else
 		what.file = backing_adopt(fd, path, &err);
 	found(context, &what, &err);

@@ -1,23 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_internal.h - what layer.c and layer_files.c share. */
+/* layer_internal.h - what the files layer*.c share. */
 #ifndef FS_LAYER_INTERNAL_H
 #define FS_LAYER_INTERNAL_H
 
 #include "fs/layer.h"
 
+#include <limits.h>
 #include <pthread.h>
 
+/* The longest name that a slot's file could have; the disk refuses it where it is too long. */
+#define LAYER_FILE_MAX (NAME_MAX + 32)
+
 struct layer {
-	char *state;
+	struct layer_manner manner;
+	char *state; /* where private layers are; NULL: it is one with a directory of its own */
 	struct backing *base;
 	const struct gguf *gguf;
-	pthread_mutex_t lock; /* protects what follows */
-	char *path;	      /* NULL: there is no directory yet */
-	int dir;	      /* holds the lock; -1: there is no directory yet */
+	pthread_mutex_t pressing; /* held while something is compressed with much memory */
+	pthread_mutex_t lock;	  /* protects what follows */
+	char *path;		  /* NULL: there is no directory yet */
+	int dir;		  /* holds the lock; -1: there is no directory yet */
 	unsigned next_stage;
 };
 
 /* With the lock held: there is a directory, a new one if need be. Returns 0 or -errno. */
 int layer_ensure(struct layer *layer);
+
+/* What stage number is in, as it is being written (LAYER_ORGAN) or as it was compressed
+ * (LAYER_PACKED); or another file that belongs to it. In the layer's directory. */
+#define LAYER_STAGE_NAME 32
+void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE_NAME]);
+#define STAGED_PACKED ".zst"
+#define STAGED_SUM    ".sum"
 
 #endif

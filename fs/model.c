@@ -170,21 +170,39 @@ static char *state_directory(void)
 	return path;
 }
 
-static int take_up_layer(struct model *model, struct error *err)
+static int open_private(struct model *model, const struct layer_manner *manner, struct error *err)
 {
 	char *state = state_directory();
 
 	if (!state)
 		return out_of_memory(err);
-	model->layer = layer_private(state, model->base, model->gguf, err);
+	model->layer = layer_private(state, manner, model->base, model->gguf, err);
 	free(state);
-	if (!model->layer)
-		return -err->code;
-	graft_take_up(model);
-	return 0;
+	return model->layer ? 0 : -err->code;
 }
 
-struct model *model_open(const struct options *options, const char *path, struct log *log,
+static int take_up_layer(struct model *model, const struct options *options,
+			 struct model_site *site, struct error *err)
+{
+	const struct layer_manner manner = { .level = options->compress,
+					     .read_only = options->read_only,
+					     .log = site->log,
+					     .cache = site->cache };
+	int rc = 0;
+
+	if (site->layer) {
+		model->layer = layer_at(site->layer, &manner, model->base, model->gguf, err);
+		site->layer_refused = !model->layer;
+		rc = model->layer ? 0 : -err->code;
+	} else if (!options->read_only) {
+		rc = open_private(model, &manner, err);
+	}
+	if (model->layer)
+		graft_take_up(model);
+	return rc;
+}
+
+struct model *model_open(const struct options *options, const char *path, struct model_site *site,
 			 struct error *err)
 {
 	struct model *model = calloc(1, sizeof(*model));
@@ -198,7 +216,7 @@ struct model *model_open(const struct options *options, const char *path, struct
 	pthread_mutex_init(&model->commit, NULL);
 	pthread_mutex_init(&model->names, NULL);
 	atomic_init(&model->next_ino, 0);
-	model->log = log;
+	model->log = site->log;
 	model->any_shape = options->any_shape;
 	model->follow = !options->keep_blocks;
 	model->base = backing_open(path, err);
@@ -215,8 +233,8 @@ struct model *model_open(const struct options *options, const char *path, struct
 	model->directory = directory_of(path);
 	if (rc == 0 && (!model->name || !model->directory))
 		rc = out_of_memory(err);
-	if (rc == 0 && !options->read_only)
-		rc = take_up_layer(model, err);
+	if (rc == 0)
+		rc = take_up_layer(model, options, site, err);
 	if (rc < 0)
 		goto fail;
 	return model;

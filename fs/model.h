@@ -48,7 +48,7 @@ struct model {
 	struct slots *slots;
 	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
 	struct links *links;	/* of the mount; set before requests come */
-	struct layer *layer;	/* NULL for a read-only mount */
+	struct layer *layer;	/* NULL for a read-only mount of the base alone */
 	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
 	/* Under commit: a move that the disk cut short. */
 	bool noted;	 /* the layer's note of it must go before the next graft */
@@ -59,9 +59,18 @@ struct model {
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
 };
 
+/* What a model has from the mount; log and cache are borrowed and outlive it. */
+struct model_site {
+	struct log *log;
+	struct frames_cache *cache; /* for grafts that are compressed */
+	const char *layer;	    /* the directory that is its layer; NULL: a private one */
+	bool layer_refused;	    /* set if it is that which is wrong */
+};
+
 /* Open the model at path. Grafts that an earlier mount of it left behind are taken up, with a line
- * in the log. NULL with err set: as gguf_read(), or ENOTSUP for a shard of a split model. */
-struct model *model_open(const struct options *options, const char *path, struct log *log,
+ * in the log. NULL with err set: as gguf_read(), or ENOTSUP for a shard of a split model, or as
+ * layer_at(). */
+struct model *model_open(const struct options *options, const char *path, struct model_site *site,
 			 struct error *err);
 
 /* Grafts stay in the layer, unless model_drop_layer() was called before. */

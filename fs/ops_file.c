@@ -121,7 +121,7 @@ static void reply_read(struct later *later, ssize_t got)
 	buffers_put(fs->buffers, later->buffer);
 }
 
-static ssize_t read_made(struct later *later)
+static ssize_t read_slowly(struct later *later)
 {
 	later->buffer = buffers_get(fs_of(later->req)->buffers);
 	if (!later->buffer)
@@ -130,14 +130,14 @@ static ssize_t read_made(struct later *later)
 			       &later->stop);
 }
 
-/* Making may take long, so it is done on other threads than those that answer requests. */
+/* What may take long is done on other threads than those that answer requests. */
 static void read_later(fuse_req_t req, struct handle *handle, size_t size, uint64_t offset)
 {
 	struct later *later = later_new(req, 0);
 
 	if (!later)
 		return;
-	later->act = read_made;
+	later->act = read_slowly;
 	later->reply = reply_read;
 	later->handle = handle;
 	later->size = size;
@@ -155,7 +155,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	(void)ino;
 	if (size > BUFFER_SIZE)
 		size = BUFFER_SIZE;
-	if (handle->view && view_is_made(handle->view)) {
+	if (handle->view && view_is_slow(handle->view, size, (uint64_t)offset)) {
 		read_later(req, handle, size, (uint64_t)offset);
 		return;
 	}

@@ -63,9 +63,12 @@ static int extent_value(const struct node *node, char *text, size_t n)
 {
 	const struct organ organ = model_organ(node->model, node->index, node->content);
 	const struct content *content = node->content;
+	const struct backing *file = content ? content->file : node->model->base;
 
-	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64,
-			backing_path(content ? content->file : node->model->base),
+	/* What is compressed lies nowhere in one piece. */
+	if (backing_fd(file) < 0)
+		return -ENODATA;
+	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(file),
 			content ? content->offset : node->model->gguf->tensors[node->index].offset,
 			organ.data_size);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c - see options.h. */
 #include "fs/options.h"
+#include "fs/frames_write.h"
 #include "fs/sampling.h"
 
 #define FUSE_USE_VERSION 312
@@ -15,10 +16,13 @@
 
 #define THREADS_MAX 1024u
 
+/* zstd's level for what is kept in a layer: little work for most of what there is to gain. */
+#define COMPRESS_DEFAULT 1
+
 /* What fuse_opt fills in. */
 struct parsed {
 	struct options *options;
-	char *output, *shape, *blocks, *uid, *gid, *umask, *threads, *samples;
+	char *output, *layer, *compress, *shape, *blocks, *uid, *gid, *umask, *threads, *samples;
 	int help, version, foreground, read_only, no_assembly, allow_other;
 };
 
@@ -46,6 +50,8 @@ static const struct fuse_opt templates[] = {
 	OPTION("noassemble", no_assembly),
 	OPTION("allow_other", allow_other),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
+	{ "layer=%s", offsetof(struct parsed, layer), 0 },
+	{ "compress=%s", offsetof(struct parsed, compress), 0 },
 	{ "shape=%s", offsetof(struct parsed, shape), 0 },
 	{ "blocks=%s", offsetof(struct parsed, blocks), 0 },
 	{ "uid=%s", offsetof(struct parsed, uid), 0 },
@@ -168,6 +174,20 @@ static int fill_samples(const struct parsed *parsed)
 	return 0;
 }
 
+static int fill_compress(const struct parsed *parsed)
+{
+	unsigned level;
+
+	parsed->options->compress = 0;
+	if (parsed->compress && strcmp(parsed->compress, "off") == 0)
+		return 0;
+	if (number("compress", parsed->compress, 10, 1, FRAMES_LEVEL_MAX, COMPRESS_DEFAULT,
+		   &level) < 0)
+		return -1;
+	parsed->options->compress = (int)level;
+	return 0;
+}
+
 static int fill_numbers(const struct parsed *parsed)
 {
 	struct options *options = parsed->options;
@@ -179,7 +199,7 @@ static int fill_numbers(const struct parsed *parsed)
 	    number("umask", parsed->umask, 8, 0, 0777, 022, &umask) < 0 ||
 	    number("threads", parsed->threads, 10, 1, THREADS_MAX, default_threads(),
 		   &options->threads) < 0 ||
-	    fill_samples(parsed) < 0)
+	    fill_samples(parsed) < 0 || fill_compress(parsed) < 0)
 		return -1;
 	options->uid = uid;
 	options->gid = gid;
@@ -215,6 +235,10 @@ static int check(const struct parsed *parsed)
 		fprintf(stderr, "organfs: output= needs a file name\n");
 		return -1;
 	}
+	if (parsed->layer && parsed->layer[0] == '\0') {
+		fprintf(stderr, "organfs: layer= needs the name of a directory\n");
+		return -1;
+	}
 	return 0;
 }
 
@@ -226,12 +250,14 @@ static int fill(const struct parsed *parsed)
 	options->version = parsed->version;
 	options->foreground = parsed->foreground;
 	options->read_only = parsed->read_only;
-	options->no_assembly = parsed->no_assembly;
+	/* Whoever keeps a layer wants the layer, unless he says what to write. */
+	options->no_assembly = parsed->no_assembly || (parsed->layer && !parsed->output);
 	options->allow_other = parsed->allow_other;
 	options->any_shape = parsed->shape != NULL;
 	options->keep_blocks = parsed->blocks && strcmp(parsed->blocks, "keep") == 0;
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
-	return parsed->output && !options->output ? -1 : 0;
+	options->layer = parsed->layer ? absolute(parsed->layer) : NULL;
+	return (parsed->output && !options->output) || (parsed->layer && !options->layer) ? -1 : 0;
 }
 
 int options_parse(struct options *options, int argc, char **argv)
@@ -250,6 +276,8 @@ int options_parse(struct options *options, int argc, char **argv)
 		rc = fill(&parsed);
 	fuse_opt_free_args(&args);
 	free(parsed.output);
+	free(parsed.layer);
+	free(parsed.compress);
 	free(parsed.shape);
 	free(parsed.blocks);
 	free(parsed.uid);
@@ -267,6 +295,7 @@ void options_release(struct options *options)
 	free(options->models);
 	free(options->mountpoint);
 	free(options->output);
+	free(options->layer);
 	memset(options, 0, sizeof(*options));
 }
 
@@ -287,6 +316,9 @@ const char *options_help(void)
 	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL); with\n"
 	       "                  several models the directory for it\n"
 	       "  -o noassemble   write nothing at unmount; the next mount has the grafts again\n"
+	       "  -o layer=DIR    keep the grafts in DIR and find them there; write nothing at\n"
+	       "                  unmount unless output= says what\n"
+	       "  -o compress=N   zstd level for organs in the layer (1), or off\n"
 	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
 	       "  -o blocks=keep  do not let block_count follow the blocks that are there\n"
 	       "  -o samples=N    values of a tensor that theta is measured from (100000), or all\n"

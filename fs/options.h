@@ -13,6 +13,8 @@ struct options {
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */
+	char *layer;  /* absolute; NULL: a private one */
+	int compress; /* zstd level for organs in the layer; 0: none */
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;

@@ -353,16 +353,12 @@ static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 	return got >= 0 && (size_t)got == n ? 0 : -EIO;
 }
 
-static int make_durable(struct stage *stage)
+static int set_times(struct stage *stage)
 {
 	const struct timespec mtime = stage_mtime(stage);
 	const struct timespec times[2] = { mtime, mtime };
 
-	if (futimens(stage->fd, times) < 0)
-		return -errno;
-	if (fsync(stage->fd) < 0)
-		return stage->failed = -errno;
-	return 0;
+	return futimens(stage->fd, times) < 0 ? -errno : 0;
 }
 
 int stage_commit(struct stage *stage, const struct stage_commit *commit)
@@ -378,7 +374,13 @@ int stage_commit(struct stage *stage, const struct stage_commit *commit)
 	if (rc == 0)
 		rc = commit->check(commit->context, &staged);
 	if (rc == 0)
-		rc = make_durable(stage);
+		rc = set_times(stage);
+	if (rc == 0) {
+		rc = commit->seal(commit->context, stage->number);
+		/* What a failed fsync() has lost, the next one does not miss. */
+		if (rc < 0 && rc != -ENOMEM)
+			stage->failed = rc;
+	}
 	if (rc == 0) {
 		view = commit->keep(commit->context, stage->number);
 		if (view) {

@@ -110,6 +110,21 @@ static size_t find_piece(const struct view *view, uint64_t offset)
 	return low;
 }
 
+bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
+{
+	if (view->maker)
+		return true;
+	for (size_t i = find_piece(view, offset);
+	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
+	     i++) {
+		const struct segment *segment = &view->pieces[i].segment;
+
+		if (segment->kind == SEGMENT_EXTENT && backing_is_unverified(segment->backing))
+			return true;
+	}
+	return false;
+}
+
 /* The maker makes a segment whole. */
 static int read_made(struct view *view, const struct piece *piece, char *bytes, size_t n,
 		     uint64_t offset, const atomic_bool *stop)
@@ -134,6 +149,7 @@ static int read_piece(struct view *view, const struct piece *piece, char *bytes,
 		      uint64_t offset, const atomic_bool *stop)
 {
 	const struct segment *segment = &piece->segment;
+	int rc;
 
 	switch (segment->kind) {
 	case SEGMENT_MEMORY:
@@ -147,7 +163,8 @@ static int read_piece(struct view *view, const struct piece *piece, char *bytes,
 	case SEGMENT_EXTENT:
 		break;
 	}
-	return backing_read(segment->backing, bytes, n, segment->offset + offset);
+	rc = backing_verify(segment->backing, stop);
+	return rc < 0 ? rc : backing_read(segment->backing, bytes, n, segment->offset + offset);
 }
 
 /* Tell the maker what it will be asked for, from that piece on. */

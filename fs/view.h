@@ -51,8 +51,12 @@ void view_unref(struct view *view); /* NULL is fine */
 
 uint64_t view_size(const struct view *view);
 
-/* Are there bytes in it that have to be made, so that a read may take long? */
+/* Are there bytes in it that have to be made? */
 bool view_is_made(const struct view *view);
+
+/* May a read of n bytes at offset take long, because some of them have to be made, or all of a file
+ * has to be looked at first? */
+bool view_is_slow(const struct view *view, size_t n, uint64_t offset);
 
 /* Up to n bytes at offset into bytes: fewer only at the view's end. Returns their number or -errno,
  * and never part of what was asked for when some of it cannot be read: -EIO for an extent, else as

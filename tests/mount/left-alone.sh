@@ -5,7 +5,7 @@
 . "${0%/*}/lib.sh"
 
 base=$(use stories260K)
-mount_model "$base"
+mount_model -o compress=off "$base"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ"
 cp "$TMP/organ" "$MNT/organs/blk_0_ffn_up.bin"
 cp "$TMP/organ" "$MNT/organs/blk_2_ffn_up.bin"

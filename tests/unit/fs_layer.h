@@ -10,6 +10,7 @@ struct site {
 	struct backing *base;
 	struct gguf *gguf;
 	char state[PATH_MAX]; /* the directory that layers go to */
+	struct layer_manner manner;
 };
 
 /* A base of that name with these bytes. */
@@ -25,6 +26,8 @@ static inline struct site open_site(void **state, const char *name, const struct
 	site.gguf = gguf_read(&source, NULL);
 	must(site.gguf);
 	snprintf(site.state, sizeof(site.state), "%s", in_temp(state, "state/organfs").text);
+	site.manner = (struct layer_manner){ .log = log_new(true), .cache = frames_cache_new() };
+	must(site.manner.log && site.manner.cache);
 	return site;
 }
 
@@ -41,33 +44,46 @@ static inline void close_site(struct site *site)
 {
 	gguf_free(site->gguf);
 	backing_unref(site->base);
+	frames_cache_unref(site->manner.cache);
+	log_free(site->manner.log);
 }
 
 static inline struct layer *open_layer(const struct site *site)
 {
-	struct layer *layer = layer_private(site->state, site->base, site->gguf, NULL);
+	struct layer *layer =
+		layer_private(site->state, &site->manner, site->base, site->gguf, NULL);
 
 	must(layer);
 	return layer;
 }
 
-/* Stage that text and put it in force. Returns what layer_keep() does, the descriptor closed. */
+/* Seal that stage and put it in force. Returns what layer_keep() does, or sealing it. */
+static inline int keep_stage(struct layer *layer, unsigned number, enum organ_class klass,
+			     const char *name, struct backing **file)
+{
+	struct layer_seal seal;
+	const int rc = layer_seal_stage(layer, number, &seal);
+
+	return rc < 0 ? rc : layer_keep(layer, number, &seal, klass, name, file);
+}
+
+/* Stage that text and put it in force. */
 static inline int keep_text(struct layer *layer, enum organ_class klass, const char *name,
 			    const char *text)
 {
 	unsigned number;
 	const int fd = layer_stage(layer, &number);
+	struct backing *file;
 	int rc;
 
 	if (fd < 0)
 		return fd;
 	must(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	close(fd);
-	rc = layer_keep(layer, number, klass, name);
-	if (rc < 0)
-		return rc;
-	close(rc);
-	return 0;
+	rc = keep_stage(layer, number, klass, name, &file);
+	if (rc == 0)
+		backing_unref(file);
+	return rc;
 }
 
 /* What layer_each() finds, as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for what it

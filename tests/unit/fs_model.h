@@ -11,17 +11,19 @@
 /* Of a test: the model in its directory, open. */
 struct opened {
 	struct log *log;
+	struct frames_cache *cache;
 	struct model *model;
 	struct error err;
 };
 
 static inline struct opened open_with(void **state, const char *name, struct options *options)
 {
-	struct opened o = { .log = log_new(true) };
+	struct opened o = { .log = log_new(true), .cache = frames_cache_new() };
+	struct model_site site = { .log = o.log, .cache = o.cache, .layer = options->layer };
 	struct path path = in_temp(state, name);
 
-	must(o.log);
-	o.model = model_open(options, path.text, o.log, &o.err);
+	must(o.log && o.cache);
+	o.model = model_open(options, path.text, &site, &o.err);
 	return o;
 }
 
@@ -52,6 +54,7 @@ static inline struct opened open_small(void **state, const char *name)
 static inline void close_model(struct opened *o)
 {
 	model_close(o->model);
+	frames_cache_unref(o->cache);
 	log_free(o->log);
 }
 

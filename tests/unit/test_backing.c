@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_backing.c - fs/backing.c: what a read gives when the file on disk is no longer what it
  * was. */
-#include "fs_help.h"
+#include "fs_frames.h"
 #include "fs/backing.h"
 
 static const char ten[] = "0123456789";
@@ -206,6 +206,171 @@ static void a_source_reads_the_same_bytes(void **state)
 	backing_unref(backing);
 }
 
+/* ## files of frames */
+
+#define PACKED_SIZE (FRAME_BYTES + 1000)
+
+struct packed {
+	struct frames_cache *cache;
+	struct log *log;
+	struct backing *backing;
+	uint8_t *bytes;
+};
+
+static struct packed open_packed(void **state)
+{
+	struct packed packed = { .cache = frames_cache_new(),
+				 .log = log_new(true),
+				 .bytes = mk_shrinking(PACKED_SIZE, 7) };
+
+	must(packed.cache && packed.log);
+	save_frames(state, "packed", packed.bytes, PACKED_SIZE, 1);
+	packed.backing = backing_adopt_frames(open(in_temp(state, "packed").text, O_RDONLY), "/p",
+					      packed.cache, NULL);
+	must(packed.backing);
+	backing_report_to(packed.backing, packed.log);
+	return packed;
+}
+
+static void close_packed(struct packed *packed)
+{
+	backing_unref(packed->backing);
+	frames_cache_unref(packed->cache);
+	log_free(packed->log);
+	free(packed->bytes);
+}
+
+static void assert_said(struct log *log, uint64_t count, const char *words)
+{
+	size_t size;
+	char *text = log_text(log, &size);
+
+	must(text);
+	assert_int_equal(log_count(log), count);
+	if (count && !strstr(text, words))
+		fail_msg("\"%s\" is not in: %s", words, text);
+	free(text);
+}
+
+static void a_file_of_frames_has_the_size_and_the_bytes_of_what_it_holds(void **state)
+{
+	struct packed packed = open_packed(state);
+	struct source source = backing_source(packed.backing);
+	char bytes[2000];
+
+	assert_int_equal(backing_size(packed.backing), PACKED_SIZE);
+	assert_int_equal(source.size, PACKED_SIZE);
+	assert_true(backing_stat(packed.backing)->st_size < (off_t)PACKED_SIZE);
+	assert_int_equal(backing_fd(packed.backing), -1);
+	assert_int_equal(backing_read(packed.backing, bytes, 2000, FRAME_BYTES - 1000), 0);
+	assert_memory_equal(bytes, packed.bytes + FRAME_BYTES - 1000, 2000);
+	assert_int_equal(source.read_at(source.context, bytes, 2000, 17), 0);
+	assert_memory_equal(bytes, packed.bytes + 17, 2000);
+	assert_int_equal(backing_read(packed.backing, bytes, 1, PACKED_SIZE), -EIO);
+	close_packed(&packed);
+}
+
+static void a_file_of_frames_that_was_changed_cannot_be_read_any_more(void **state)
+{
+	struct packed packed = open_packed(state);
+	char byte;
+
+	assert_int_equal(backing_read(packed.backing, &byte, 1, 0), 0);
+	assert_int_equal(truncate(in_temp(state, "packed").text, 1000), 0);
+	/* Even what is still at hand. */
+	assert_int_equal(backing_read(packed.backing, &byte, 1, 0), -EIO);
+	assert_int_equal(backing_read(packed.backing, &byte, 1, PACKED_SIZE - 1), -EIO);
+	assert_true(backing_has_failed(packed.backing));
+	assert_said(packed.log, 1, "/p: cannot be read: the file was changed");
+	close_packed(&packed);
+}
+
+static void a_corrupt_frame_is_told_of_once(void **state)
+{
+	struct packed packed = open_packed(state);
+	const struct timespec old[2] = { backing_stat(packed.backing)->st_atim,
+					 backing_stat(packed.backing)->st_mtim };
+	const int fd = open(in_temp(state, "packed").text, O_RDWR);
+	char byte;
+
+	assert_int_equal(pwrite(fd, "xxxx", 4, 1000), 4);
+	assert_int_equal(futimens(fd, old), 0);
+	close(fd);
+	assert_said(packed.log, 0, "");
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(backing_read(packed.backing, &byte, 1, 0), -EIO);
+	assert_said(packed.log, 1, "/p: cannot be read: at byte 0: frame 0 ");
+	assert_int_equal(backing_read(packed.backing, &byte, 1, FRAME_BYTES), 0);
+	close_packed(&packed);
+}
+
+/* ## what it has to be */
+
+static void the_first_read_verifies_all_of_it_and_no_other_does(void **state)
+{
+	struct backing *backing = open_ten(state);
+	char right[XXH128_TEXT];
+
+	xxh128_text(XXH3_128bits(ten, 10), right);
+	assert_false(backing_is_unverified(backing));
+	backing_expect(backing, right);
+	assert_true(backing_is_unverified(backing));
+	assert_int_equal(read_some(backing), 0);
+	assert_false(backing_is_unverified(backing));
+	assert_int_equal(backing_verify(backing, NULL), 0);
+	backing_unref(backing);
+}
+
+static void what_is_not_as_expected_cannot_be_read(void **state)
+{
+	struct backing *backing = open_ten(state);
+	struct log *log = log_new(true);
+	char wrong[XXH128_TEXT];
+
+	xxh128_text(XXH3_128bits(ten, 9), wrong);
+	backing_report_to(backing, log);
+	backing_expect(backing, wrong);
+	assert_int_equal(read_some(backing), -EIO);
+	assert_int_equal(read_some(backing), -EIO);
+	assert_int_equal(backing_verify(backing, NULL), -EIO);
+	assert_true(backing_has_failed(backing));
+	assert_said(log, 1, wrong);
+	backing_unref(backing);
+	log_free(log);
+}
+
+static void a_verification_can_be_stopped_and_begun_anew(void **state)
+{
+	struct backing *backing = open_ten(state);
+	atomic_bool stop = true;
+	char right[XXH128_TEXT];
+
+	xxh128_text(XXH3_128bits(ten, 10), right);
+	backing_expect(backing, right);
+	assert_int_equal(backing_verify(backing, &stop), -EINTR);
+	assert_true(backing_is_unverified(backing));
+	stop = false;
+	assert_int_equal(backing_verify(backing, &stop), 0);
+	assert_false(backing_is_unverified(backing));
+	assert_false(backing_has_failed(backing));
+	backing_unref(backing);
+}
+
+static void without_memory_nothing_is_settled(void **state)
+{
+	struct backing *backing = open_ten(state);
+	char right[XXH128_TEXT];
+
+	needs_failing_allocations();
+	xxh128_text(XXH3_128bits(ten, 10), right);
+	backing_expect(backing, right);
+	allocation_fails(1);
+	assert_int_equal(read_some(backing), -ENOMEM);
+	assert_true(allocation_failed());
+	assert_int_equal(read_some(backing), 0);
+	backing_unref(backing);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(every_range_of_the_file_can_be_read),
 	FS_TEST(what_is_past_the_end_is_an_error_and_not_a_short_read),
@@ -221,6 +386,13 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(it_is_closed_with_the_last_reference),
 	FS_TEST(an_empty_file_can_be_opened),
 	FS_TEST(a_source_reads_the_same_bytes),
+	FS_TEST(a_file_of_frames_has_the_size_and_the_bytes_of_what_it_holds),
+	FS_TEST(a_file_of_frames_that_was_changed_cannot_be_read_any_more),
+	FS_TEST(a_corrupt_frame_is_told_of_once),
+	FS_TEST(the_first_read_verifies_all_of_it_and_no_other_does),
+	FS_TEST(what_is_not_as_expected_cannot_be_read),
+	FS_TEST(a_verification_can_be_stopped_and_begun_anew),
+	FS_TEST(without_memory_nothing_is_settled),
 };
 
 UNIT_MAIN(tests)

@@ -242,11 +242,13 @@ static void what_was_once_confirmed_stays_whatever_shapes_are_accepted(void **st
 	close_model(&o);
 }
 
+/* Of a slot that is there it is a graft that cannot be read any more. */
 static void what_is_no_graft_in_a_layer_is_left_alone(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file up = up_with(50);
-	char layer[PATH_MAX];
+	struct content *content;
+	char layer[PATH_MAX], byte;
 
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
 	snprintf(layer, sizeof(layer), "%s", layer_path(o.model->layer));
@@ -255,10 +257,13 @@ static void what_is_no_graft_in_a_layer_is_left_alone(void **state)
 	write_file(path_in(layer, "organs/blk_0_ffn_gate.bin").text, up.bytes, up.size - 1);
 	o = open_model(state, "base.gguf");
 	assert_organ(o.model, SMALL_UP, &up);
-	assert_base(o.model, SMALL_GATE);
-	assert_true(log_says(o.log, "took up 1 grafts"));
+	content = slots_get(o.model->slots, SMALL_GATE);
+	assert_string_equal(content_kind_name(content), "broken copy");
+	assert_int_equal(backing_read(content->file, &byte, 1, 0), -EIO);
+	content_unref(content);
+	assert_true(log_says(o.log, "took up 2 grafts"));
 	assert_true(log_says(o.log, "nonsense.bin: left alone: the model has no tensor of that "));
-	assert_true(log_says(o.log, "blk_0_ffn_gate.bin: left alone: at byte "));
+	assert_true(log_says(o.log, "blk_0_ffn_gate.bin: broken: at byte "));
 	close_model(&o);
 	assert_true(exists(path_in(layer, "organs/nonsense.bin").text));
 	assert_true(exists(path_in(layer, "organs/blk_0_ffn_gate.bin").text));

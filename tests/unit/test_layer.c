@@ -2,6 +2,7 @@
 /* test_layer.c - fs/layer.c: what a mount finds of the one before it, by the invariants of
  * layer.h. */
 #include "fs_layer.h"
+#include "fs_frames.h"
 
 #include <pthread.h>
 
@@ -104,16 +105,17 @@ static void a_kept_file_is_open_for_reading_only(void **state)
 	struct site site = small_site(state);
 	struct layer *layer = open_layer(&site);
 	unsigned number;
-	int fd = layer_stage(layer, &number);
+	const int fd = layer_stage(layer, &number);
+	struct backing *file;
 	char bytes[5];
 
 	assert_int_equal(write(fd, "bytes", 5), 5);
 	close(fd);
-	fd = layer_keep(layer, number, CLASS_OTHER, "x");
-	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
-	assert_int_equal(pread(fd, bytes, 5, 0), 5);
+	assert_int_equal(keep_stage(layer, number, CLASS_OTHER, "x", &file), 0);
+	assert_int_equal(fcntl(backing_fd(file), F_GETFL) & O_ACCMODE, O_RDONLY);
+	assert_int_equal(backing_read(file, bytes, 5, 0), 0);
 	assert_memory_equal(bytes, "bytes", 5);
-	close(fd);
+	backing_unref(file);
 	layer_close(layer);
 	close_site(&site);
 }
@@ -360,18 +362,16 @@ static void a_stage_that_cannot_be_kept_is_still_there(void **state)
 {
 	struct site site = small_site(state);
 	struct layer *layer = open_layer(&site);
+	struct backing *file;
 	unsigned number;
-	int fd;
 
 	fill_layer(layer);
-	fd = layer_stage(layer, &number);
-	close(fd);
+	close(layer_stage(layer, &number));
 	assert_int_equal(mkdir(path_in(layer_path(layer), "organs/x.bin").text, 0700), 0);
-	assert_int_equal(layer_keep(layer, number, CLASS_ORGANS, "x"), -EISDIR);
-	assert_int_equal(layer_keep(layer, number + 1, CLASS_ORGANS, "y"), -ENOENT);
-	fd = layer_keep(layer, number, CLASS_ORGANS, "y");
-	assert_in_range(fd, 0, INT_MAX);
-	close(fd);
+	assert_int_equal(keep_stage(layer, number, CLASS_ORGANS, "x", &file), -EISDIR);
+	assert_int_equal(keep_stage(layer, number + 1, CLASS_ORGANS, "y", &file), -ENOENT);
+	assert_int_equal(keep_stage(layer, number, CLASS_ORGANS, "y", &file), 0);
+	backing_unref(file);
 	layer_close(layer);
 	close_site(&site);
 }
@@ -446,9 +446,579 @@ static void threads_may_stage_and_keep_at_once(void **state)
 		assert_null(failed);
 	}
 	assert_int_equal(count_entries(site.state), 1);
-	assert_int_equal(count_entries(path_in(layer_path(layer), "other").text), 80);
+	/* With as many checksums. */
+	assert_int_equal(count_entries(path_in(layer_path(layer), "other").text), 160);
 	layer_close(layer);
 	close_site(&site);
+}
+
+/* ## organs that are compressed */
+
+#define LARGE (FRAME_BYTES + 5000)
+
+/* Put bytes in force, as close() would. */
+static struct backing *keep_bytes(struct layer *layer, const char *name, const void *bytes,
+				  size_t n)
+{
+	struct backing *file = NULL;
+	unsigned number;
+	const int fd = layer_stage(layer, &number);
+
+	must(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+	close(fd);
+	must(keep_stage(layer, number, CLASS_ORGANS, name, &file) == 0);
+	return file;
+}
+
+static void assert_bytes(struct backing *file, const uint8_t *bytes, size_t n)
+{
+	uint8_t *got = malloc(n + 1);
+
+	must(got);
+	assert_int_equal(backing_size(file), n);
+	assert_int_equal(backing_read(file, got, n, 0), 0);
+	assert_memory_equal(got, bytes, n);
+	free(got);
+}
+
+/* The organ of that name that layer_each() finds, with the reason in err. */
+struct looking {
+	const char *name;
+	struct backing *file;
+	struct error err;
+	unsigned found;
+};
+
+static void look_at(void *context, const struct layer_entry *entry, const struct error *err)
+{
+	struct looking *looking = context;
+
+	if (strcmp(entry->name, looking->name) == 0) {
+		looking->found++;
+		looking->err = *err;
+		looking->file = entry->file;
+	} else {
+		backing_unref(entry->file);
+	}
+}
+
+static struct looking find(struct layer *layer, const char *name)
+{
+	struct looking looking = { .name = name };
+
+	layer_each(layer, look_at, &looking);
+	return looking;
+}
+
+static void assert_found(struct layer *layer, const char *name, const uint8_t *bytes, size_t n)
+{
+	struct looking looking = find(layer, name);
+
+	assert_int_equal(looking.found, 1);
+	assert_non_null(looking.file);
+	assert_bytes(looking.file, bytes, n);
+	backing_unref(looking.file);
+}
+
+static bool has(struct layer *layer, const char *file)
+{
+	return exists(path_in(layer_path(layer), file).text);
+}
+
+static void what_shrinks_is_compressed_and_found_again(void **state)
+{
+	struct site site = small_site(state);
+	uint8_t *shrinks = mk_shrinking(LARGE, 1), *does_not = mk_random(LARGE, 2, 255);
+	struct backing *file;
+	struct layer *layer;
+	struct stat stat;
+
+	site.manner.level = 1;
+	layer = open_layer(&site);
+	file = keep_bytes(layer, "a", shrinks, LARGE);
+	assert_bytes(file, shrinks, LARGE);
+	assert_int_equal(backing_fd(file), -1);
+	backing_unref(file);
+	file = keep_bytes(layer, "b", does_not, LARGE);
+	assert_bytes(file, does_not, LARGE);
+	backing_unref(file);
+	assert_true(has(layer, "organs/a.bin.zst") && !has(layer, "organs/a.bin"));
+	assert_true(has(layer, "organs/b.bin") && !has(layer, "organs/b.bin.zst"));
+	must(lstat(path_in(layer_path(layer), "organs/a.bin.zst").text, &stat) == 0);
+	assert_in_range(stat.st_size, 1, LARGE * 6 / 10);
+	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);
+	layer_close(layer);
+	layer = open_layer(&site);
+	assert_found(layer, "a", shrinks, LARGE);
+	assert_found(layer, "b", does_not, LARGE);
+	layer_close(layer);
+	close_site(&site);
+	free(shrinks);
+	free(does_not);
+}
+
+/* The first MiB decides, unless that was a mistake. */
+static void what_begins_well_and_goes_on_badly_is_kept_as_it_is(void **state)
+{
+	struct site site = small_site(state);
+	uint8_t *bytes = mk_random(LARGE, 3, 255);
+	struct layer *layer;
+
+	site.manner.level = 19;
+	layer = open_layer(&site);
+	memset(bytes + FRAME_BYTES, 0, 5000);
+	backing_unref(keep_bytes(layer, "badly", bytes, LARGE));
+	assert_true(has(layer, "organs/badly.bin"));
+	memset(bytes, 0, FRAME_BYTES / 10);
+	backing_unref(keep_bytes(layer, "well", bytes, LARGE));
+	assert_true(has(layer, "organs/well.bin.zst"));
+	assert_found(layer, "well", bytes, LARGE);
+	layer_close(layer);
+	close_site(&site);
+	free(bytes);
+}
+
+static void one_form_replaces_the_other(void **state)
+{
+	struct site site = small_site(state);
+	uint8_t *shrinks = mk_shrinking(LARGE, 1), *does_not = mk_random(LARGE, 2, 255);
+	struct layer *layer;
+
+	site.manner.level = 1;
+	layer = open_layer(&site);
+	for (int i = 0; i < 2; i++) {
+		backing_unref(keep_bytes(layer, "x", shrinks, LARGE));
+		assert_int_equal(count_entries(path_in(layer_path(layer), "organs").text), 2);
+		assert_found(layer, "x", shrinks, LARGE);
+		backing_unref(keep_bytes(layer, "x", does_not, LARGE));
+		assert_int_equal(count_entries(path_in(layer_path(layer), "organs").text), 2);
+		assert_found(layer, "x", does_not, LARGE);
+	}
+	backing_unref(keep_bytes(layer, "x", shrinks, LARGE));
+	assert_int_equal(layer_forget(layer, CLASS_ORGANS, "x"), 0);
+	assert_int_equal(count_entries(path_in(layer_path(layer), "organs").text), 0);
+	backing_unref(keep_bytes(layer, "x", shrinks, LARGE));
+	assert_int_equal(layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "x", "", NULL), 0);
+	assert_int_equal(count_entries(path_in(layer_path(layer), "organs").text), 1);
+	assert_true(has(layer, "organs/.wh.x.bin"));
+	layer_close(layer);
+	close_site(&site);
+	free(shrinks);
+	free(does_not);
+}
+
+static void both_forms_can_be_shared(void **state)
+{
+	struct site site = small_site(state);
+	uint8_t *shrinks = mk_shrinking(LARGE, 1), *does_not = mk_random(LARGE, 2, 255);
+	struct backing *file;
+	struct layer *layer;
+	struct stat stat;
+
+	site.manner.level = 1;
+	layer = open_layer(&site);
+	backing_unref(keep_bytes(layer, "a", shrinks, LARGE));
+	backing_unref(keep_bytes(layer, "b", does_not, LARGE));
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "a", layer, CLASS_OTHER, "c", &file), 0);
+	assert_bytes(file, shrinks, LARGE);
+	backing_unref(file);
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "d", &file), 0);
+	assert_bytes(file, does_not, LARGE);
+	backing_unref(file);
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "c", &file), 0);
+	backing_unref(file);
+	/* And once more onto itself. */
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "c", &file), 0);
+	backing_unref(file);
+	must(lstat(path_in(layer_path(layer), "other/c.bin").text, &stat) == 0);
+	assert_int_equal(stat.st_nlink, 3);
+	assert_false(has(layer, "other/c.bin.zst"));
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "e", layer, CLASS_OTHER, "f", &file),
+			 -ENOENT);
+	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);
+	layer_close(layer);
+	layer = open_layer(&site);
+	assert_found(layer, "c", does_not, LARGE);
+	assert_found(layer, "d", does_not, LARGE);
+	layer_close(layer);
+	close_site(&site);
+	free(shrinks);
+	free(does_not);
+}
+
+static void a_compressed_file_that_is_wrong_is_told_of(void **state)
+{
+	struct site site = small_site(state);
+	uint8_t *shrinks = mk_shrinking(LARGE, 1);
+	struct looking looking;
+	struct layer *layer;
+
+	site.manner.level = 1;
+	layer = open_layer(&site);
+	backing_unref(keep_bytes(layer, "a", shrinks, LARGE));
+	must(truncate(path_in(layer_path(layer), "organs/a.bin.zst").text, 3000) == 0);
+	write_text(path_in(layer_path(layer), "organs/b.bin.zst").text, "");
+	looking = find(layer, "a");
+	assert_null(looking.file);
+	assert_int_equal(looking.err.code, EBADMSG);
+	looking = find(layer, "b");
+	assert_null(looking.file);
+	assert_int_equal(looking.err.code, EBADMSG);
+	layer_close(layer);
+	close_site(&site);
+	free(shrinks);
+}
+
+/* ## checksums */
+
+static void what_was_changed_in_between_is_not_read(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_layer(&site);
+	struct looking looking;
+	char path[PATH_MAX], byte;
+
+	fill_layer(layer);
+	snprintf(path, sizeof(path), "%s", layer_path(layer));
+	layer_close(layer);
+	write_text(path_in(path, "organs/blk_0_ffn_up.bin").text, "uq");
+	layer = open_layer(&site);
+	looking = find(layer, "blk_0_ffn_up");
+	assert_int_equal(looking.found, 1);
+	assert_int_equal(backing_read(looking.file, &byte, 1, 0), -EIO);
+	assert_int_equal(log_count(site.manner.log), 1);
+	backing_unref(looking.file);
+	assert_found(layer, "blk_0_ffn_norm", (const uint8_t *)"norm", 4);
+	layer_close(layer);
+	close_site(&site);
+}
+
+static void what_has_no_checksum_is_read_as_it_is(void **state)
+{
+	static const char *const sums[] = {
+		NULL, "", "0123", "0123456789abcdef0123456789abcdeg  organs/blk_0_ffn_up.bin\n",
+		"0123456789abcdef0123456789abcdef\n"
+	};
+	struct site site = small_site(state);
+	struct layer *layer = open_layer(&site);
+	char path[PATH_MAX], sum[PATH_MAX];
+
+	fill_layer(layer);
+	snprintf(path, sizeof(path), "%s", layer_path(layer));
+	snprintf(sum, sizeof(sum), "%s", path_in(path, "organs/blk_0_ffn_up.bin.xxh128").text);
+	layer_close(layer);
+	write_text(path_in(path, "organs/blk_0_ffn_up.bin").text, "by hand");
+	write_text(path_in(path, "organs/dropped.bin").text, "dropped in");
+	for (size_t i = 0; i < ARRAY_LENGTH(sums); i++) {
+		unlink(sum);
+		if (sums[i])
+			write_text(sum, sums[i]);
+		layer = open_layer(&site);
+		assert_found(layer, "blk_0_ffn_up", (const uint8_t *)"by hand", 7);
+		assert_found(layer, "dropped", (const uint8_t *)"dropped in", 10);
+		layer_close(layer);
+	}
+	close_site(&site);
+}
+
+/* ## layers that the user names */
+
+static struct layer *open_at(void **state, const struct site *site, struct error *err)
+{
+	return layer_at(in_temp(state, "deep/down/layer").text, &site->manner, site->base,
+			site->gguf, err);
+}
+
+static void a_named_layer_is_made_and_stays(void **state)
+{
+	struct site site = small_site(state);
+	struct error err = { 0 };
+	struct layer *layer = open_at(state, &site, &err);
+
+	assert_non_null(layer);
+	assert_true(has(layer, "LAYER"));
+	assert_string_equal(layer_path(layer), in_temp(state, "deep/down/layer").text);
+	layer_close(layer);
+	assert_int_equal(count_entries(in_temp(state, "deep/down/layer").text), 1);
+	layer = open_at(state, &site, &err);
+	fill_layer(layer);
+	assert_int_equal(layer_drop(layer), 0);
+	layer_close(layer);
+	layer = open_at(state, &site, &err);
+	assert_layer(layer, FILLED);
+	layer_close(layer);
+	assert_int_equal(count_entries(in_temp(state, "deep/down/layer").text), 3);
+	close_site(&site);
+}
+
+static void assert_not_opened(void **state, const struct site *site, int code, const char *words)
+{
+	struct error err = { 0 };
+
+	assert_null(open_at(state, site, &err));
+	assert_int_equal(err.code, code);
+	if (!strstr(err.text, words))
+		fail_msg("\"%s\" is not in: %s", words, err.text);
+}
+
+/* Invariant 3. */
+static void a_named_layer_in_use_is_refused_but_two_may_read_it(void **state)
+{
+	struct site site = small_site(state), reader;
+	struct error err = { 0 };
+	struct layer *layer = open_at(state, &site, &err), *other;
+
+	fill_layer(layer);
+	assert_not_opened(state, &site, EBUSY, "another mount uses this layer");
+	reader = site;
+	reader.manner.read_only = true;
+	assert_not_opened(state, &reader, EBUSY, "another mount uses this layer");
+	layer_close(layer);
+	layer = open_at(state, &reader, &err);
+	other = open_at(state, &reader, &err);
+	assert_layer(layer, FILLED);
+	assert_layer(other, FILLED);
+	assert_not_opened(state, &site, EBUSY, "another mount uses this layer");
+	layer_close(layer);
+	layer_close(other);
+	close_site(&site);
+}
+
+static void a_reader_of_a_named_layer_writes_nothing(void **state)
+{
+	struct site site = small_site(state);
+	const char *text = "organs/blk_0_ffn_up\norgans/blk_1_ffn_up\n";
+	struct error err = { 0 };
+	struct layer *layer;
+	char note[100];
+	unsigned number;
+
+	site.manner.read_only = true;
+	layer = open_at(state, &site, &err);
+	assert_layer(layer, "");
+	assert_in_range(-layer_stage(layer, &number), 1, INT_MAX);
+	layer_close(layer);
+	assert_false(exists(in_temp(state, "deep").text));
+	site.manner.read_only = false;
+	layer = open_at(state, &site, &err);
+	fill_layer(layer);
+	assert_int_equal(layer_note(layer, text), 0);
+	close(layer_stage(layer, &number));
+	write_text(path_in(layer_path(layer), ".stage/left").text, "left");
+	site.manner.read_only = true;
+	layer_close(layer);
+	must(mkdir(in_temp(state, "deep/down/layer/.stage").text, 0700) == 0);
+	write_text(in_temp(state, "deep/down/layer/.stage/left").text, "left");
+	layer = open_at(state, &site, &err);
+	assert_layer(layer, FILLED);
+	assert_int_equal(layer_noted(layer, note, sizeof(note)), 0);
+	layer_close(layer);
+	assert_true(exists(in_temp(state, "deep/down/layer/.stage/left").text));
+	assert_true(exists(in_temp(state, "deep/down/layer/MOVING").text));
+	close_site(&site);
+}
+
+static void a_directory_that_is_no_layer_is_refused_and_left_as_it_is(void **state)
+{
+	struct site site = small_site(state);
+	struct error err = { 0 };
+	struct layer *layer = open_at(state, &site, &err);
+
+	layer_close(layer);
+	must(unlink(in_temp(state, "deep/down/layer/LAYER").text) == 0);
+	write_text(in_temp(state, "deep/down/layer/LAYER.new").text, "half");
+	layer = open_at(state, &site, &err);
+	assert_non_null(layer);
+	layer_close(layer);
+	must(unlink(in_temp(state, "deep/down/layer/LAYER").text) == 0);
+	must(mkdir(in_temp(state, "deep/down/layer/.stage").text, 0700) == 0);
+	write_text(in_temp(state, "deep/down/layer/.stage/mine").text, "mine");
+	assert_not_opened(state, &site, ENOTEMPTY, "no file LAYER");
+	site.manner.read_only = true;
+	assert_not_opened(state, &site, ENOTEMPTY, "no file LAYER");
+	site.manner.read_only = false;
+	assert_true(exists(in_temp(state, "deep/down/layer/.stage/mine").text));
+	remove_tree(in_temp(state, "deep/down/layer").text);
+	write_text(in_temp(state, "deep/down/layer").text, "a file");
+	assert_not_opened(state, &site, ENOTDIR, "Not a directory");
+	close_site(&site);
+}
+
+static void write_label(void **state, const char *text)
+{
+	write_text(in_temp(state, "deep/down/layer/LAYER").text, text);
+}
+
+static void a_label_that_does_not_suit_is_refused_in_words(void **state)
+{
+	struct site site = small_site(state);
+	struct error err = { 0 };
+	struct layer *layer = open_at(state, &site, &err);
+
+	fill_layer(layer);
+	layer_close(layer);
+	write_label(state, "");
+	assert_not_opened(state, &site, EBADMSG, "none that organfs wrote");
+	write_label(state, "organfs layer 1");
+	assert_not_opened(state, &site, EBADMSG, "none that organfs wrote");
+	write_label(state, "organfs layer x\n");
+	assert_not_opened(state, &site, EBADMSG, "no format version");
+	write_label(state, "organfs layer 2\nwhatever\n");
+	assert_not_opened(state, &site, ENOTSUP, "format version 2, and this organfs knows only 1");
+	write_label(state, "organfs layer 1\nbase other.gguf\n");
+	assert_not_opened(state, &site, EBADMSG, "for which base");
+	write_label(state, "organfs layer 1\nbase other.gguf\nfingerprint abc\n");
+	assert_not_opened(state, &site, ESTALE,
+			  "made for another base, other.gguf, with the fingerprint abc; the model");
+	assert_true(exists(in_temp(state, "deep/down/layer/organs/blk_0_ffn_up.bin").text));
+	close_site(&site);
+}
+
+/* The name of a base can hold what looks like a line of the label. */
+static void a_base_of_any_name_has_a_label(void **state)
+{
+	struct mk_file file = mk_small();
+	struct site site = open_site(state, "a\nfingerprint 00\nb.gguf", &file);
+	struct error err = { 0 };
+	struct layer *layer = open_at(state, &site, &err);
+
+	fill_layer(layer);
+	layer_close(layer);
+	layer = open_at(state, &site, &err);
+	assert_layer(layer, FILLED);
+	layer_close(layer);
+	mk_file_free(&file);
+	close_site(&site);
+}
+
+/* ## a disk that fails. Invariant 5: each fsync() in turn. */
+
+/* Until nothing fails any more: act(), which is refused, and what was before is there still. */
+static void assert_refusals(void **state, int (*act)(struct layer *layer), const char *before,
+			    const char *after)
+{
+	struct site site = small_site(state);
+	bool failed = true;
+
+	for (uint64_t k = 1; failed; k++) {
+		struct layer *layer = open_layer(&site);
+		int rc;
+
+		assert_int_equal(layer_forget(layer, CLASS_ORGANS, "new"), 0);
+		assert_int_equal(layer_forget(layer, CLASS_ORGANS, "ref"), 0);
+		assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "old"), 0);
+		assert_int_equal(layer_write(layer, LAYER_REFERENCE, CLASS_ORGANS, "ref", "r",
+					     NULL),
+				 0);
+		fsync_fails(k);
+		rc = act(layer);
+		failed = fsync_failed();
+		assert_int_equal(rc, failed ? -EIO : 0);
+		layer_close(layer);
+		layer = open_layer(&site);
+		assert_layer(layer, rc < 0 ? before : after);
+		layer_close(layer);
+	}
+	close_site(&site);
+}
+
+#define BEFORE "organs/ref=r organs/up=old "
+
+static int replace_organ(struct layer *layer)
+{
+	return keep_text(layer, CLASS_ORGANS, "up", "xxxxxxxxxxxxxxxxxxxx");
+}
+
+static int replace_reference(struct layer *layer)
+{
+	return keep_text(layer, CLASS_ORGANS, "ref", "organ");
+}
+
+static int add_organ(struct layer *layer)
+{
+	return keep_text(layer, CLASS_ORGANS, "new", "organ");
+}
+
+static int add_class(struct layer *layer)
+{
+	char path[PATH_MAX];
+
+	/* From the round before. */
+	snprintf(path, sizeof(path), "%s/norm", layer_path(layer));
+	remove_tree(path);
+	return keep_text(layer, CLASS_NORM, "new", "organ");
+}
+
+static int white_out(struct layer *layer)
+{
+	return layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "up", "", NULL);
+}
+
+static int forget(struct layer *layer)
+{
+	return layer_forget(layer, CLASS_ORGANS, "up");
+}
+
+static int share(struct layer *layer)
+{
+	struct backing *file;
+	const int rc = layer_link(layer, CLASS_ORGANS, "up", layer, CLASS_ORGANS, "ref", &file);
+
+	if (rc == 0)
+		backing_unref(file);
+	return rc;
+}
+
+static void what_cannot_be_made_durable_is_taken_back(void **state)
+{
+	assert_refusals(state, replace_organ, BEFORE,
+			"organs/ref=r organs/up=xxxxxxxxxxxxxxxxxxxx ");
+	assert_refusals(state, replace_reference, BEFORE, "organs/ref=organ organs/up=old ");
+	assert_refusals(state, add_organ, BEFORE, "organs/new=organ " BEFORE);
+	assert_refusals(state, forget, BEFORE, "organs/ref=r ");
+	assert_refusals(state, share, BEFORE, "organs/ref=old organs/up=old ");
+	assert_refusals(state, white_out, BEFORE, "organs/ref=r organs/up= ");
+}
+
+static void a_class_that_cannot_be_made_durable_is_taken_back(void **state)
+{
+	assert_refusals(state, add_class, BEFORE, "norm/new=organ " BEFORE);
+}
+
+static void the_same_for_what_is_compressed(void **state)
+{
+	struct site site = small_site(state);
+	uint8_t *old = mk_shrinking(LARGE, 1), *new = mk_shrinking(LARGE, 2);
+	bool failed = true;
+
+	site.manner.level = 1;
+	for (uint64_t k = 2; failed; k++) {
+		struct layer *layer = open_layer(&site);
+		struct layer_seal seal;
+		struct backing *file;
+		unsigned number;
+		int fd, rc;
+
+		backing_unref(keep_bytes(layer, "up", old, LARGE));
+		fd = layer_stage(layer, &number);
+		must(write(fd, new, LARGE) == (ssize_t)LARGE);
+		close(fd);
+		fsync_fails(k);
+		rc = layer_seal_stage(layer, number, &seal);
+		if (rc == 0)
+			rc = layer_keep(layer, number, &seal, CLASS_ORGANS, "up", &file);
+		failed = fsync_failed();
+		assert_int_equal(rc, failed ? -EIO : 0);
+		if (rc == 0)
+			backing_unref(file);
+		layer_close(layer);
+		layer = open_layer(&site);
+		assert_found(layer, "up", failed ? old : new, LARGE);
+		layer_close(layer);
+	}
+	close_site(&site);
+	free(old);
+	free(new);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -474,6 +1044,22 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(without_a_place_for_layers_there_is_no_stage),
 	FS_TEST(a_base_that_was_changed_gets_no_layer),
 	FS_TEST(threads_may_stage_and_keep_at_once),
+	FS_TEST(what_shrinks_is_compressed_and_found_again),
+	FS_TEST(what_begins_well_and_goes_on_badly_is_kept_as_it_is),
+	FS_TEST(one_form_replaces_the_other),
+	FS_TEST(both_forms_can_be_shared),
+	FS_TEST(a_compressed_file_that_is_wrong_is_told_of),
+	FS_TEST(what_was_changed_in_between_is_not_read),
+	FS_TEST(what_has_no_checksum_is_read_as_it_is),
+	FS_TEST(a_named_layer_is_made_and_stays),
+	FS_TEST(a_named_layer_in_use_is_refused_but_two_may_read_it),
+	FS_TEST(a_reader_of_a_named_layer_writes_nothing),
+	FS_TEST(a_directory_that_is_no_layer_is_refused_and_left_as_it_is),
+	FS_TEST(a_label_that_does_not_suit_is_refused_in_words),
+	FS_TEST(a_base_of_any_name_has_a_label),
+	FS_TEST(what_cannot_be_made_durable_is_taken_back),
+	FS_TEST(a_class_that_cannot_be_made_durable_is_taken_back),
+	FS_TEST(the_same_for_what_is_compressed),
 };
 
 UNIT_MAIN(tests)

@@ -56,6 +56,8 @@ static void a_model_and_a_mountpoint_are_enough(void **state)
 	assert_string_equal(options.models[0], "m.gguf");
 	assert_string_equal(options.mountpoint, "mnt");
 	assert_null(options.output);
+	assert_null(options.layer);
+	assert_int_equal(options.compress, 1);
 	assert_false(options.foreground || options.help || options.version);
 	assert_false(options.read_only || options.no_assembly);
 	assert_false(options.any_shape || options.allow_other);
@@ -71,7 +73,8 @@ static void a_model_and_a_mountpoint_are_enough(void **state)
 static void every_option_is_taken(void **state)
 {
 	struct options options = good("-f -o ro,noassemble,shape=any,allow_other,uid=12,gid=34,"
-				      "umask=077,threads=7,samples=all,output=/x/y.gguf m mnt");
+				      "umask=077,threads=7,samples=all,output=/x/y.gguf,"
+				      "layer=/x/layer,compress=19 m mnt");
 
 	(void)state;
 	assert_true(options.foreground && options.read_only && options.no_assembly);
@@ -82,6 +85,30 @@ static void every_option_is_taken(void **state)
 	assert_int_equal(options.threads, 7);
 	assert_int_equal(options.samples, 0);
 	assert_string_equal(options.output, "/x/y.gguf");
+	assert_string_equal(options.layer, "/x/layer");
+	assert_int_equal(options.compress, 19);
+	options_release(&options);
+}
+
+static void a_layer_is_kept_and_not_assembled_unless_it_is_said_where_to(void **state)
+{
+	struct options options = good("-o layer=l m mnt");
+	char here[PATH_MAX];
+
+	(void)state;
+	must(getcwd(here, sizeof(here)));
+	assert_true(options.no_assembly);
+	assert_string_equal(options.layer, path_in(here, "l").text);
+	options_release(&options);
+	options = good("-o layer=/l,output=/o m mnt");
+	assert_false(options.no_assembly);
+	options_release(&options);
+	options = good("-o layer=/l,output=/o,noassemble m mnt");
+	assert_true(options.no_assembly);
+	options_release(&options);
+	options = good("-o compress=off m mnt");
+	assert_int_equal(options.compress, 0);
+	assert_false(options.no_assembly);
 	options_release(&options);
 }
 
@@ -133,10 +160,10 @@ static void help_and_version_need_nothing_else(void **state)
 
 static void the_help_names_every_option(void **state)
 {
-	static const char *const names[] = {
-		"-f",	    "--help",	"--version", " ro ", "output=", "noassemble", "shape=any",
-		"threads=", "samples=", "uid=",	     "gid=", "umask=",	"allow_other"
-	};
+	static const char *const names[] = { "-f",	    "--help",	  "--version", " ro ",
+					     "output=",	    "noassemble", "shape=any", "threads=",
+					     "samples=",    "uid=",	  "gid=",      "umask=",
+					     "allow_other", "layer=DIR",  "compress=" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
@@ -209,6 +236,10 @@ static void values_that_make_no_sense_are_refused(void **state)
 	assert_bad(state, "-o uid=me m mnt", "uid=me");
 	assert_bad(state, "-o gid= m mnt", "gid=");
 	assert_bad(state, "-o output= m mnt", "output= needs a file name");
+	assert_bad(state, "-o layer= m mnt", "layer= needs the name of a directory");
+	assert_bad(state, "-o compress=0 m mnt", "compress= takes a number from 1 to 22");
+	assert_bad(state, "-o compress=23 m mnt", "compress= takes a number from 1 to 22");
+	assert_bad(state, "-o compress=on m mnt", "compress=on");
 }
 
 /* What is a number followed by something else is no number. */
@@ -234,6 +265,7 @@ static void after_two_dashes_everything_is_an_argument(void **state)
 static const struct CMUnitTest tests[] = {
 	FS_TEST(a_model_and_a_mountpoint_are_enough),
 	FS_TEST(every_option_is_taken),
+	FS_TEST(a_layer_is_kept_and_not_assembled_unless_it_is_said_where_to),
 	FS_TEST(options_may_stand_anywhere_and_more_than_once),
 	FS_TEST(a_relative_output_is_made_absolute),
 	FS_TEST(help_and_version_need_nothing_else),

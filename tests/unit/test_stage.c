@@ -190,6 +190,7 @@ static void freeing_drops_what_was_not_put_in_force(void **state)
 struct committing {
 	struct scene *scene;
 	int check_rc, keep_errno;
+	struct layer_seal seal;
 	char seen[64];
 	size_t seen_size;
 	int checks, keeps;
@@ -207,21 +208,25 @@ static int check_staged(void *context, const struct source *source)
 	return committing->check_rc;
 }
 
+static int seal_staged(void *context, unsigned number)
+{
+	struct committing *committing = context;
+
+	return layer_seal_stage(committing->scene->layer, number, &committing->seal);
+}
+
 static struct view *keep_staged(void *context, unsigned number)
 {
 	struct committing *committing = context;
 	struct segment whole = { .kind = SEGMENT_EXTENT };
 	struct view *view;
-	int fd;
 
 	committing->keeps++;
 	errno = committing->keep_errno;
 	if (committing->keep_errno >= 0)
 		return NULL;
-	fd = layer_keep(committing->scene->layer, number, CLASS_ORGANS, "kept");
-	must(fd >= 0);
-	whole.backing = backing_adopt(fd, "kept", NULL);
-	must(whole.backing);
+	must(layer_keep(committing->scene->layer, number, &committing->seal, CLASS_ORGANS, "kept",
+			&whole.backing) == 0);
 	whole.length = backing_size(whole.backing);
 	committing->mtime = backing_stat(whole.backing)->st_mtim;
 	view = view_new(&whole, 1, NULL);
@@ -231,7 +236,7 @@ static struct view *keep_staged(void *context, unsigned number)
 
 static int commit_with(struct committing *committing)
 {
-	const struct stage_commit commit = { check_staged, keep_staged, committing };
+	const struct stage_commit commit = { check_staged, seal_staged, keep_staged, committing };
 
 	return stage_commit(committing->scene->stage, &commit);
 }
@@ -410,6 +415,24 @@ static void threads_may_write_at_once(void **state)
 	close_scene(&scene);
 }
 
+/* A second fsync() would say that all is well, and it is not. */
+static void what_could_not_be_made_durable_stays_refused(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct committing committing = { .scene = &scene, .keep_errno = -1 };
+
+	assert_int_equal(stage_write(scene.stage, "bytes", 5, 0), 0);
+	fsync_fails(1);
+	assert_int_equal(commit_with(&committing), -EIO);
+	assert_true(fsync_failed());
+	assert_int_equal(commit_with(&committing), -EIO);
+	assert_int_equal(committing.keeps, 0);
+	assert_int_equal(stage_truncate(scene.stage, 0), 0);
+	assert_int_equal(stage_write(scene.stage, "again", 5, 0), 0);
+	assert_int_equal(commit_with(&committing), 0);
+	close_scene(&scene);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(a_stage_begins_with_the_content_and_writes_nothing),
 	FS_TEST(writing_inside_takes_the_content_over_first),
@@ -431,6 +454,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(without_a_place_for_layers_nothing_can_be_written),
 	FS_TEST(a_content_of_many_chunks_is_taken_over_whole),
 	FS_TEST(threads_may_write_at_once),
+	FS_TEST(what_could_not_be_made_durable_stays_refused),
 };
 
 UNIT_MAIN(tests)

@@ -137,4 +137,32 @@ static inline bool allocation_failed(void)
 	return failed;
 }
 
+/* The k-th fsync() from now on fails with EIO, once; it has not been made. */
+int __real_fsync(int fd) __attribute__((weak));
+int __wrap_fsync(int fd);
+extern uint64_t unit_fsync;
+__attribute__((weak)) uint64_t unit_fsync;
+
+__attribute__((weak)) int __wrap_fsync(int fd)
+{
+	if (!unit_fsync || --unit_fsync)
+		return __real_fsync(fd);
+	errno = EIO;
+	return -1;
+}
+
+static inline void fsync_fails(uint64_t k)
+{
+	unit_fsync = k;
+}
+
+/* Has it failed? From here on none does. */
+static inline bool fsync_failed(void)
+{
+	const bool failed = unit_fsync == 0;
+
+	unit_fsync = 0;
+	return failed;
+}
+
 #endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_label.c - see layer_label.h. */
+#include "fs/layer_label.h"
+#include "fs/fingerprint.h"
+#include "fs/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LABEL	   "LAYER"
+#define LABEL_MAX  4096
+#define FIRST_LINE "organfs layer "
+#define VERSION	   1ul
+
+static int read_label(int dir, char text[LABEL_MAX], struct error *err)
+{
+	const int fd = openat(dir, LABEL, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return error_set(err, errno == ENOENT ? ENOENT : EIO, ERROR_NO_OFFSET, LABEL ": %s",
+				 strerror(errno));
+	n = io_read(fd, text, LABEL_MAX - 1, 0);
+	close(fd);
+	if (n < 0)
+		return error_set(err, EIO, ERROR_NO_OFFSET, LABEL ": %s", strerror((int)-n));
+	text[n] = '\0';
+	return 0;
+}
+
+/* The rest of the line that begins with a word, into value of n bytes. */
+static bool find_line(const char *text, const char *word, char *value, size_t n)
+{
+	const size_t length = strlen(word);
+
+	while (*text) {
+		const size_t line = strcspn(text, "\n");
+
+		if (line > length && text[line] == '\n' && strncmp(text, word, length) == 0 &&
+		    line - length < n) {
+			memcpy(value, text + length, line - length);
+			value[line - length] = '\0';
+			return true;
+		}
+		text += line + (text[line] == '\n');
+	}
+	return false;
+}
+
+static int check_text(const char *text, const char *mine, struct error *err)
+{
+	char version[24], print[FINGERPRINT_TEXT], base[96] = "a file whose name it does not tell";
+	unsigned long number;
+	char *end;
+
+	if (strncmp(text, FIRST_LINE, strlen(FIRST_LINE)) != 0 ||
+	    !find_line(text, FIRST_LINE, version, sizeof(version)))
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "this layer's file " LABEL " is none that organfs wrote");
+	number = strtoul(version, &end, 10);
+	if (version[0] < '1' || version[0] > '9' || *end)
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "this layer's file " LABEL " tells of no format version");
+	if (number != VERSION)
+		return error_set(
+			err, ENOTSUP, ERROR_NO_OFFSET,
+			"this layer has format version %lu, and this organfs knows only %lu",
+			number, VERSION);
+	find_line(text, "base ", base, sizeof(base));
+	if (!find_line(text, "fingerprint ", print, sizeof(print)))
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "this layer's file " LABEL
+				 " does not tell for which base it was made");
+	if (strcmp(print, mine) != 0)
+		return error_set(err, ESTALE, ERROR_NO_OFFSET,
+				 "this layer was made for another base, %s, with the fingerprint "
+				 "%s; the model has %s",
+				 base, print, mine);
+	return 0;
+}
+
+int label_check(int dir, struct backing *base, const struct gguf *gguf, struct error *err)
+{
+	char text[LABEL_MAX], mine[FINGERPRINT_TEXT];
+	int rc = read_label(dir, text, err);
+
+	if (rc < 0)
+		return rc;
+	rc = fingerprint(base, gguf, mine);
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "the base cannot be read");
+	return check_text(text, mine, err);
+}
+
+/* A line is a line, whatever the name of the base is. */
+static int print_name(int fd, const char *name)
+{
+	char line[320];
+	size_t n = (size_t)snprintf(line, sizeof(line), "%.255s", name);
+
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	return dprintf(fd, "base %s\n", line);
+}
+
+int label_write(int dir, struct backing *base, const struct gguf *gguf)
+{
+	const char *slash = strrchr(backing_path(base), '/');
+	char print[FINGERPRINT_TEXT];
+	int fd, rc = fingerprint(base, gguf, print);
+
+	if (rc < 0)
+		return rc;
+	fd = openat(dir, LABEL_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (dprintf(fd, FIRST_LINE "%lu\n", VERSION) < 0 ||
+	    print_name(fd, slash ? slash + 1 : backing_path(base)) < 0 ||
+	    dprintf(fd, "fingerprint %s\n", print) < 0 || fsync(fd) < 0)
+		rc = -errno;
+	close(fd);
+	if (rc == 0 && (renameat(dir, LABEL_NEW, dir, LABEL) < 0 || fsync(dir) < 0))
+		rc = -errno;
+	if (rc < 0)
+		unlinkat(dir, LABEL_NEW, 0);
+	return rc;
+}
+
+int label_remove(int dir)
+{
+	if (unlinkat(dir, LABEL, 0) < 0 && errno != ENOENT)
+		return -errno;
+	return fsync(dir) < 0 ? -errno : 0;
+}

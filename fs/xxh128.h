@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* xxh128.h - XXH128 as text, in the byte order of xxhsum. */
+#ifndef FS_XXH128_H
+#define FS_XXH128_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <xxhash.h>
+
+/* Hexadecimal digits and a NUL. */
+#define XXH128_TEXT 33
+
+static inline void xxh128_text(XXH128_hash_t hash, char text[XXH128_TEXT])
+{
+	snprintf(text, XXH128_TEXT, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* fs_frames.h - files of frames in a test's directory. */
+#ifndef TESTS_UNIT_FS_FRAMES_H
+#define TESTS_UNIT_FS_FRAMES_H
+
+#include "fs_help.h"
+#include "fs/frames_write.h"
+
+/* Bytes with these bits at random: with all of them they do not shrink. */
+static inline uint8_t *mk_random(size_t n, uint64_t seed, uint8_t bits)
+{
+	uint8_t *bytes = malloc(n + 1);
+
+	must(bytes);
+	seed = (seed + 1) * 0x9e3779b97f4a7c15;
+	for (size_t i = 0; i < n; i++) {
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		bytes[i] = (uint8_t)(seed >> 32) & bits;
+	}
+	return bytes;
+}
+
+/* Bytes that shrink to about half, and differ by seed. */
+static inline uint8_t *mk_shrinking(size_t n, uint64_t seed)
+{
+	return mk_random(n, seed, 15);
+}
+
+/* Those n bytes as a file of frames of that name. */
+static inline void save_frames(void **state, const char *name, const uint8_t *bytes, size_t n,
+			       int level)
+{
+	const int fd = open(in_temp(state, name).text, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	struct frames_writer *writer = frames_writer_new(fd, level);
+	struct stat stat;
+	int64_t size;
+
+	must(fd >= 0 && writer);
+	for (size_t at = 0; at < n; at += FRAME_BYTES)
+		must(frames_add(writer, bytes + at, n - at < FRAME_BYTES ? n - at : FRAME_BYTES) ==
+		     0);
+	size = frames_end(writer);
+	assert_int_equal(size, fstat(fd, &stat) == 0 ? stat.st_size : -1);
+	frames_writer_free(writer);
+	close(fd);
+}
+
+#endif
