@@ -13,7 +13,7 @@
 #include <xxhash.h>
 
 /* Bytes that are hashed at once. */
-#define HASH_CHUNK ((size_t)1 << 18)
+#define HASH_CHUNK ((size_t)1 << 16)
 
 enum trust { TRUSTED, UNVERIFIED, CORRUPT };
 

@@ -65,8 +65,8 @@ struct source backing_source(struct backing *backing);
  * it cannot be read any more. */
 void backing_report_to(struct backing *backing, struct log *log);
 
-/* As the one before. Its bytes have to have this XXH128: the first read looks at all of them, and if
- * they have not, every read is -EIO. */
+/* As the one before. Its bytes have to have this XXH128: the first read looks at all of them, and
+ * if they have not, every read is -EIO. */
 void backing_expect(struct backing *backing, const char xxh128[XXH128_TEXT]);
 
 /* Would the first read have to do so yet, and take long? */

@@ -79,8 +79,8 @@ static int enter(struct opening *opening, struct model *model, struct log *log, 
 	return 0;
 }
 
-/* The directory that is the model's layer, to free: where there are several, one of its name in that
- * of the mount. */
+/* The directory that is the model's layer, to free: where there are several, one of its name in
+ * that of the mount. */
 static int choose_layer(struct opening *opening, const char *name, char **layer)
 {
 	const char *given = opening->options->layer;

@@ -271,8 +271,11 @@ int layer_ensure(struct layer *layer)
 	rc = label_write(layer->dir, layer->base, layer->gguf);
 	if (rc == 0)
 		rc = paths_sync(layer->state);
-	if (rc < 0)
+	if (rc < 0) {
+		/* The next mount would take this one up, and not the one that is made instead. */
+		label_remove(layer->dir);
 		let_go(layer);
+	}
 	return rc;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_change.h - a change to the files of one slot: renames, which are undone in reverse if one of
- * them, or making them durable, fails. Nothing is removed before the change is durable: what goes is
- * set aside in .stage/, which the next mount empties. */
+/* layer_change.h - a change to the files of one slot: renames, which are undone in reverse if one
+ * of them, or making them durable, fails. Nothing is removed before the change is durable: what
+ * goes is set aside in .stage/, which the next mount empties. */
 #ifndef FS_LAYER_CHANGE_H
 #define FS_LAYER_CHANGE_H
 

@@ -126,8 +126,10 @@ int label_write(int dir, struct backing *base, const struct gguf *gguf)
 	close(fd);
 	if (rc == 0 && (renameat(dir, LABEL_NEW, dir, LABEL) < 0 || fsync(dir) < 0))
 		rc = -errno;
-	if (rc < 0)
+	if (rc < 0) {
 		unlinkat(dir, LABEL_NEW, 0);
+		unlinkat(dir, LABEL, 0);
+	}
 	return rc;
 }
 

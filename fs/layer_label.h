@@ -17,7 +17,8 @@
  * ENOMEM. */
 int label_check(int dir, struct backing *base, const struct gguf *gguf, struct error *err);
 
-/* Write it, durably; a crash leaves all of it or none. Returns 0 or -errno. */
+/* Write it where there is none, durably; a crash leaves all of it or none. Returns 0 or -errno;
+ * then there is none. */
 int label_write(int dir, struct backing *base, const struct gguf *gguf);
 
 /* The same for removing it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_seal.c - see layer.h: a stage on its way into the layer. Its bytes are hashed, compressed if
- * that is worth it, and made durable, once: what is compressed is not made durable as it was, too. */
+/* layer_seal.c - see layer.h: a stage on its way into the layer. Its bytes are hashed, compressed
+ * if that is worth it, and made durable, once: what is compressed is not made durable as it was,
+ * too. */
 #include "fs/frames_write.h"
 #include "fs/io.h"
 #include "fs/layer_internal.h"

@@ -3,8 +3,8 @@
  *
  *	HASH  CLASS/NAME.bin
  *
- * The hash is of the organ's bytes, uncompressed, so that in the layer `xxhsum -c CLASS/FILE.xxh128`
- * checks an organ that is kept as it is.
+ * The hash is of the organ's bytes, uncompressed, so that in the layer
+ * `xxhsum -c CLASS/NAME.bin.xxh128` checks an organ that is kept as it is.
  *
  * It lies beside the organ so that one fsync() of the directory makes both durable. The file before
  * it is set aside first and the new one comes last, so that in between an organ has none, and never

@@ -14,14 +14,16 @@ import random, struct, sys
 def string(s): return struct.pack('<Q', len(s)) + s.encode()
 def write(path, seed):
     rng = random.Random(seed)
-    tensors = [(f'blk.{b}.ffn_{part}.weight', (1024, 300)) for b in range(2) for part in ('up', 'gate')]
+    tensors = [(f'blk.{b}.ffn_{part}.weight', (1024, 300))
+               for b in range(2) for part in ('up', 'gate')]
     tensors += [(f'blk.{b}.ffn_norm.weight', (1024, 1)) for b in range(2)]
     infos, data, at = b'', b'', 0
     for name, (a, b) in tensors:
         infos += string(name) + struct.pack('<IQQIQ', 2, a, b, 0, at)
         # Of every third organ the bytes are random: it is kept as it is.
         bits = 0xffffffff if 'gate' in name else 0xfff00000
-        body = struct.pack(f'<{a * b}I', *((rng.getrandbits(32) & bits & 0xbfffffff) for _ in range(a * b)))
+        body = struct.pack(f'<{a * b}I', *((rng.getrandbits(32) & bits & 0xbfffffff)
+                                           for _ in range(a * b)))
         data += body
         at += len(body)
     head = b'GGUF' + struct.pack('<IQQ', 3, len(tensors), 1) + string('general.architecture')
@@ -43,8 +45,8 @@ for level in 1 19 off; do
 		same "$MNT/${file#"$TMP/donor/"}" "$file"
 	done
 	same "$MNT/model.gguf" "$TMP/expected"
-	equal "$(find "$layer/organs" -name '*.bin' | wc -l)" "$([ $level = off ] && echo 4 || echo 2)" \
-		"organs that are kept as they are at $level"
+	whole=$([ $level = off ] && echo 4 || echo 2)
+	equal "$(find "$layer/organs" -name '*.bin' | wc -l)" "$whole" "kept as they are at $level"
 	kill_daemon
 	mount_model -o "layer=$layer,compress=$level" "$base"
 	for file in "$TMP/donor"/{organs,norm}/*.bin; do
@@ -65,7 +67,7 @@ for level in 1 19 off; do
 		zstd -q -t "$file"
 		organ=${file#"$layer/"}
 		organ=${organ%.zst}
-		zstd -q -d -c "$file" | cmp - "$TMP/donor/$organ" || fail "$file holds something else"
+		zstd -q -d -c "$file" | cmp - "$TMP/donor/$organ" || fail "$file holds other bytes"
 		equal "$(zstd -q -d -c "$file" | xxhsum -q -H2 - | cut -c 1-32)" \
 			"$(cut -c 1-32 "$file.xxh128")" "the checksum of $file"
 	done
