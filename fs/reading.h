@@ -7,6 +7,7 @@
 #include "measure/zmeasure.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 enum reading_state {
 	READING_NONE,
@@ -17,6 +18,7 @@ enum reading_state {
 /* Zeros are a reading that nobody has asked for. */
 struct reading {
 	enum reading_state state;
+	uint64_t begun;		/* whose asking began the job: the how-manieth */
 	int error;		/* READING_DONE: 0 or -errno */
 	atomic_uint waiting;	/* requests that want it; without any its job gives up */
 	struct zmeasure result; /* READING_DONE without error */

@@ -19,6 +19,7 @@ struct readings {
 	pthread_cond_t done;
 	bool stopped;
 	uint64_t count;
+	uint64_t asked; /* how often somebody has asked */
 	struct reading base[]; /* one a tensor */
 };
 
@@ -147,6 +148,7 @@ static int begin(struct readings *readings, const struct subject *subject, struc
 	if (subject->content)
 		content_ref(subject->content);
 	reading->state = READING_BEGUN;
+	reading->begun = readings->asked;
 	rc = pool_submit(readings->pool, run_job, job);
 	if (rc < 0) {
 		reading->state = READING_NONE;
@@ -174,9 +176,10 @@ static void wait_a_moment(struct readings *readings)
 	pthread_cond_timedwait(&readings->done, &readings->lock, &until);
 }
 
-/* With the lock held. A job may have given up just before we came, so it may have to be begun
- * anew. */
-static int await(struct readings *readings, const struct subject *subject, const atomic_bool *stop)
+/* With the lock held. A job may have given up just before we came, or fail for a reason that is gone
+ * since, so it may have to be begun anew. */
+static int await(struct readings *readings, const struct subject *subject, uint64_t asked,
+		 const atomic_bool *stop)
 {
 	struct reading *reading = reading_of(readings, subject);
 	int rc = 0;
@@ -184,6 +187,8 @@ static int await(struct readings *readings, const struct subject *subject, const
 	for (;;) {
 		if (readings->stopped || (stop && atomic_load(stop)))
 			return -EINTR;
+		if (has_failed(reading) && reading->begun < asked)
+			reading->state = READING_NONE;
 		if (reading->state == READING_DONE)
 			return has_failed(reading) ? reading->error : 0;
 		if (reading->state == READING_NONE)
@@ -197,9 +202,11 @@ static int await(struct readings *readings, const struct subject *subject, const
 int readings_prepare(struct readings *readings, const struct subject *subjects, size_t n,
 		     const atomic_bool *stop)
 {
+	uint64_t asked;
 	int rc = 0;
 
 	pthread_mutex_lock(&readings->lock);
+	asked = ++readings->asked;
 	for (size_t i = 0; i < n; i++) {
 		struct reading *reading = reading_of(readings, &subjects[i]);
 
@@ -210,7 +217,7 @@ int readings_prepare(struct readings *readings, const struct subject *subjects, 
 			rc = begin(readings, &subjects[i], reading);
 	}
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = await(readings, &subjects[i], stop);
+		rc = await(readings, &subjects[i], asked, stop);
 	for (size_t i = 0; i < n; i++)
 		atomic_fetch_sub(&reading_of(readings, &subjects[i])->waiting, 1);
 	pthread_mutex_unlock(&readings->lock);
