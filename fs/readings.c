@@ -176,8 +176,8 @@ static void wait_a_moment(struct readings *readings)
 	pthread_cond_timedwait(&readings->done, &readings->lock, &until);
 }
 
-/* With the lock held. A job may have given up just before we came, or fail for a reason that is gone
- * since, so it may have to be begun anew. */
+/* With the lock held. A job may have given up just before we came, or fail for a reason that is
+ * gone since, so it may have to be begun anew. */
 static int await(struct readings *readings, const struct subject *subject, uint64_t asked,
 		 const atomic_bool *stop)
 {
