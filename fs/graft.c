@@ -186,8 +186,8 @@ static struct view *keep_sealed(struct filling *filling, unsigned number)
 	filling_find(filling);
 	rc = filling_reserve(filling);
 	if (rc == 0)
-		rc = layer_keep(model->layer, number, &filling->seal, filling->klass,
-				filling->name, &file);
+		rc = layer_keep(model->layer, number, &filling->seal, filling->klass, filling->name,
+				&file);
 	if (rc < 0) {
 		errno = -rc;
 		return NULL;

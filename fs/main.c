@@ -37,7 +37,8 @@
  *	inode.h nodes handles	what inode numbers stand for; open files
  *	scratches	names in class directories that are no slots
  *	writers generated	who is about to write; files made from a state
- *	mounted overview	a model in a mount with such files; several of them
+ *	mounted		a model in a mount with such files
+ *	tally ranking standings overview	several of them, beside each other
  *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later
  *	options session main	command line, life of a mount
  *

@@ -215,3 +215,19 @@ struct view *manifest_view(struct model *model, struct readings *readings,
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return view;
 }
+
+int manifest_print_model(struct model *model, FILE *out)
+{
+	struct sums all = { 0 }, classes[CLASSES] = { 0 };
+	struct snapshot snapshot;
+	cJSON *object;
+
+	if (slots_snapshot(model->slots, &snapshot) < 0)
+		return -ENOMEM;
+	add_up(model, &snapshot, &all, classes);
+	object = describe_model(model, &snapshot, &all);
+	cJSON_AddItemToObject(object, "directory", json_text(model->shown, strlen(model->shown)));
+	print_item(out, object);
+	snapshot_release(&snapshot);
+	return object ? 0 : -ENOMEM;
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* overview.c - see overview.h. */
 #include "fs/overview.h"
+#include "fs/manifest.h"
+#include "fs/standings.h"
 #include "gguf/names.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include <string.h>
 
 /* The files of the root. */
-static const enum generated_kind files[] = { GENERATED_LOG };
+static const enum generated_kind files[] = { GENERATED_MANIFEST, GENERATED_REPORT, GENERATED_LOG };
 
 #define FILES (sizeof(files) / sizeof(files[0]))
 
@@ -34,6 +36,26 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 	return stamp;
 }
 
+static char *print_manifest(const struct overview *overview, size_t *size)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
+	int rc = 0;
+
+	if (!out)
+		return NULL;
+	fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"models\": [", out);
+	for (uint32_t i = 0; rc == 0 && i < overview->n; i++) {
+		fputs(i ? ",\n  " : "\n  ", out);
+		rc = manifest_print_model(overview->mounted[i].model, out);
+	}
+	fputs("\n]\n}\n", out);
+	if (fclose(out) == 0 && rc == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
 static struct view *view_of(void *context, enum generated_kind kind, struct error *err)
 {
 	const struct overview *overview = context;
@@ -41,9 +63,13 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 	size_t size;
 	char *text;
 
-	(void)kind;
-	text = log_text(overview->log, &size);
-	view = view_of_text(text, size);
+	if (kind == GENERATED_REPORT) {
+		view = standings_view(overview->mounted, overview->n);
+	} else {
+		text = kind == GENERATED_LOG ? log_text(overview->log, &size)
+					     : print_manifest(overview, &size);
+		view = view_of_text(text, size);
+	}
 	if (!view)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return view;

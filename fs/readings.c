@@ -19,7 +19,7 @@ struct readings {
 	pthread_cond_t done;
 	bool stopped;
 	uint64_t count;
-	uint64_t asked; /* how often somebody has asked */
+	uint64_t asked;	       /* how often somebody has asked */
 	struct reading base[]; /* one a tensor */
 };
 

@@ -2,6 +2,7 @@
 /* report.c - see report.h. Every number has its width, so that the length is always the same. */
 #include "fs/report.h"
 #include "fs/card.h"
+#include "fs/tally.h"
 #include "fs/theta.h"
 
 #include <errno.h>
@@ -11,41 +12,9 @@
 
 #define WELLS 8
 
-/* Over some tensors: those that have a θ. */
-struct tally {
-	size_t tensors, measured;
-	double least, most, theta, signal; /* the last two are sums */
-	double weight, weighted_theta, weighted_signal;
-};
-
 static void count(struct tally *tally, const struct figure *figure)
 {
-	const double weight = (double)figure->elements;
-
-	tally->tensors++;
-	if (!figure->z || isnan(figure->z->theta))
-		return;
-	if (tally->measured == 0)
-		tally->least = tally->most = figure->z->theta;
-	tally->measured++;
-	tally->least = fmin(tally->least, figure->z->theta);
-	tally->most = fmax(tally->most, figure->z->theta);
-	tally->theta += figure->z->theta;
-	tally->signal += figure->z->signal;
-	tally->weight += weight;
-	tally->weighted_theta += weight * figure->z->theta;
-	tally->weighted_signal += weight * figure->z->signal;
-}
-
-/* NaN for none, and never with a sign, which would take a byte. */
-static double over(double sum, double n)
-{
-	return n > 0 ? sum / n : NAN;
-}
-
-static double of(const struct tally *tally, double value)
-{
-	return tally->measured ? value : NAN;
+	tally_count(tally, figure->z, figure->elements);
 }
 
 static void print_means(const struct figures *figures, FILE *out)
@@ -60,9 +29,10 @@ static void print_means(const struct figures *figures, FILE *out)
 	      "#              theta  signal\n",
 	      out);
 	fprintf(out, "mean tensors   %5.2f  %6.4f  over %7zu tensors, each counting once\n",
-		over(all.theta, n), over(all.signal, n), all.measured);
+		tally_over(all.theta, n), tally_over(all.signal, n), all.measured);
 	fprintf(out, "mean elements  %5.2f  %6.4f  each tensor counting with its elements\n",
-		over(all.weighted_theta, all.weight), over(all.weighted_signal, all.weight));
+		tally_over(all.weighted_theta, all.weight),
+		tally_over(all.weighted_signal, all.weight));
 }
 
 static void print_classes(const struct figures *figures, FILE *out)
@@ -86,8 +56,9 @@ static void print_classes(const struct figures *figures, FILE *out)
 
 		if (t->tensors)
 			fprintf(out, "class %-9s %7zu  %6.2f  %6.2f  %6.2f  %6.4f  %s\n",
-				class_name(klass), t->tensors, of(t, t->least), over(t->theta, n),
-				of(t, t->most), over(t->signal, n), roles[klass]);
+				class_name(klass), t->tensors, tally_of(t, t->least),
+				tally_over(t->theta, n), tally_of(t, t->most),
+				tally_over(t->signal, n), roles[klass]);
 	}
 }
 
@@ -113,11 +84,11 @@ static void print_kinds(const struct figures *figures, FILE *out)
 	fputs("\n#    kind           tensors    mean  signal  stars: 45, 75, 89\n", out);
 	for (enum tensor_kind kind = 0; kind < KINDS; kind++) {
 		const struct tally *t = &tallies[kind];
-		const double mean = over(t->theta, (double)t->measured);
+		const double mean = tally_over(t->theta, (double)t->measured);
 
 		if (t->tensors)
 			fprintf(out, "kind %-14s %7zu  %6.2f  %6.4f  %s\n", names[kind], t->tensors,
-				mean, over(t->signal, (double)t->measured), stars(mean));
+				mean, tally_over(t->signal, (double)t->measured), stars(mean));
 	}
 }
 
