@@ -73,8 +73,10 @@ mv "$to/blk_9_ffn_up.bin" "$to/blk_3_ffn_up.bin"
 equal "$(cut -f 2 "$MNT/a/.grafts" | sort | uniq -c | tr -s ' ')" " 4 reference"
 equal "$(cat "$MNT/b/.grafts")" ""
 mv "$from/blk_4_ffn_up.bin" "$to/"
-grep -q '^organs/blk_4_ffn_up.bin	reference	' "$MNT/a/.grafts" || fail "$(cat "$MNT/a/.grafts")"
-grep -q '^organs/blk_4_ffn_up.bin	removed	' "$MNT/b/.grafts" || fail "$(cat "$MNT/b/.grafts")"
+grep -q '^organs/blk_4_ffn_up.bin	reference	' "$MNT/a/.grafts" ||
+	fail "$(cat "$MNT/a/.grafts")"
+grep -q '^organs/blk_4_ffn_up.bin	removed	' "$MNT/b/.grafts" ||
+	fail "$(cat "$MNT/b/.grafts")"
 cp "$MNT/b/.base/organs/blk_4_ffn_up.bin" "$from/"
 equal "$(cat "$MNT/b/.grafts")" ""
 "$GGUF" splice "$TMP/m/a.gguf" "$TMP/m/sub/b.gguf" 'blk.[0-4].ffn_up.weight' "$TMP/expected"
