@@ -135,19 +135,11 @@ int filling_reserve(struct filling *filling)
 	return rc;
 }
 
-struct content *filling_publish(struct filling *filling, struct backing *file)
+void filling_publish(struct filling *filling, struct content *content, struct backing *file)
 {
-	struct content *content = content_new(inode_new(filling->model), &filling->organ, file);
-	int rc = -ENOMEM;
-
+	content_fill(content, inode_new(filling->model), &filling->organ, file);
 	filling->organ.name = NULL;
-	if (content)
-		rc = filling_put(filling, content_ref(content));
-	if (rc == 0)
-		return content;
-	content_unref(content);
-	errno = -rc;
-	return NULL;
+	slots_put(filling->model->slots, filling->tensor, content);
 }
 
 int filling_restore(struct filling *filling)
@@ -169,7 +161,7 @@ static struct view *keep_base(struct filling *filling, unsigned number)
 		layer_unstage(filling->model->layer, number);
 		view = files_organ(filling->model, filling->tensor, NULL);
 	}
-	errno = rc < 0 ? -rc : ENOMEM;
+	errno = -rc;
 	return view;
 }
 
@@ -177,27 +169,26 @@ static struct view *keep_base(struct filling *filling, unsigned number)
 static struct view *keep_sealed(struct filling *filling, unsigned number)
 {
 	struct model *model = filling->model;
-	struct content *content;
+	struct content *content = content_nothing();
 	struct backing *file;
-	struct view *view = NULL;
+	struct view *view;
 	int rc;
 
 	/* Somebody may have added the slot meanwhile. */
 	filling_find(filling);
-	rc = filling_reserve(filling);
+	rc = content ? filling_reserve(filling) : -ENOMEM;
 	if (rc == 0)
 		rc = layer_keep(model->layer, number, &filling->seal, filling->klass, filling->name,
 				&file);
 	if (rc < 0) {
+		content_unref(content);
 		errno = -rc;
 		return NULL;
 	}
-	content = filling_publish(filling, file);
-	if (content) {
-		view = files_organ(model, filling->tensor, content);
-		errno = ENOMEM;
-	}
+	filling_publish(filling, content_ref(content), file);
+	view = files_organ(model, filling->tensor, content);
 	content_unref(content);
+	errno = 0;
 	return view;
 }
 

@@ -44,9 +44,9 @@ int filling_reserve(struct filling *filling);
 /* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
 int filling_put(struct filling *filling, struct content *content);
 
-/* With the commit lock held, as the next two: the slot's file, which is used up, is in force, and
- * the slot holds what is in it. Returns the content, with a reference, or NULL with errno set. */
-struct content *filling_publish(struct filling *filling, struct backing *file);
+/* With the commit lock held, as the next two: the file of a slot that was reserved is in force, and
+ * the slot holds what is in it: content, a content_nothing() until now. Both are used up. */
+void filling_publish(struct filling *filling, struct content *content, struct backing *file);
 
 /* The slot holds its own tensor of the base again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);

@@ -104,24 +104,23 @@ static int share(struct filling *filling, const struct origin *from)
 	struct model *model = filling->model;
 	const struct organ_place *place = &from->model->places[from->slot];
 	char *name = malloc(filling->organ.name_length + 1u);
-	struct content *content;
+	struct content *content = content_nothing();
 	struct backing *file;
-	int rc;
+	int rc = -ENOMEM;
 
-	if (!name)
-		return -ENOMEM;
-	rc = layer_link(from->model->layer, place->klass, place->name, model->layer, filling->klass,
-			filling->name, &file);
+	if (name && content)
+		rc = layer_link(from->model->layer, place->klass, place->name, model->layer,
+				filling->klass, filling->name, &file);
 	if (rc < 0) {
+		content_unref(content);
 		free(name);
 		return rc;
 	}
 	memcpy(name, filling->organ.name, filling->organ.name_length);
 	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
-	content = filling_publish(filling, file);
-	content_unref(content);
-	return content ? 0 : -errno;
+	filling_publish(filling, content, file);
+	return 0;
 }
 
 /* Is what is there the slot's own tensor of the base? */

@@ -105,6 +105,17 @@ static bool list_scratch(struct fs *fs, const struct node *directory, uint64_t *
 	return false;
 }
 
+/* Is it a θ file that somebody removed? */
+static bool is_hidden(struct fs *fs, const struct node *directory, const char *name)
+{
+	struct node *scratch = NULL;
+	const enum scratch_kind kind =
+		scratches_find(fs->scratches, directory->ino, name, &scratch);
+
+	nodes_put(fs->nodes, scratch);
+	return kind == SCRATCH_HIDDEN;
+}
+
 /* In a class its table, then each organ with its θ file, then scratch files. Places of what is not
  * there are passed over. */
 static bool list_class(struct fs *fs, const struct node *directory, uint64_t *place,
@@ -116,7 +127,9 @@ static bool list_class(struct fs *fs, const struct node *directory, uint64_t *pl
 	if (*place == 0) {
 		list_generated(fs_mounted(fs, directory)->generated,
 			       GENERATED_TABLES + directory->index, entry);
-		return true;
+		if (!is_hidden(fs, directory, entry->name))
+			return true;
+		++*place;
 	}
 	for (;; ++*place) {
 		const uint64_t k = *place - 1;
@@ -124,7 +137,8 @@ static bool list_class(struct fs *fs, const struct node *directory, uint64_t *pl
 		if (k / 2 > UINT32_MAX ||
 		    !model_member(model, directory->index, (uint32_t)(k / 2), &tensor))
 			return list_scratch(fs, directory, place, entry);
-		if (list_organ(model, k % 2 ? NODE_THETA : NODE_ORGAN, tensor, entry))
+		if (list_organ(model, k % 2 ? NODE_THETA : NODE_ORGAN, tensor, entry) &&
+		    !(k % 2 && is_hidden(fs, directory, entry->name)))
 			return true;
 	}
 }

@@ -15,21 +15,27 @@ struct slots {
 	struct content **now;
 };
 
+void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
+		  struct backing *file)
+{
+	content->kind = CONTENT_COPY;
+	content->ino = ino;
+	content->organ = *organ;
+	content->file = file;
+	content->offset = organ->header_size;
+	content->mtime = backing_stat(file)->st_mtim;
+}
+
 struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file)
 {
-	struct content *content = calloc(1, sizeof(*content));
+	struct content *content = content_nothing();
 
 	if (!content) {
 		free((char *)organ->name);
 		backing_unref(file);
 		return NULL;
 	}
-	atomic_init(&content->refs, 1);
-	content->ino = ino;
-	content->organ = *organ;
-	content->file = file;
-	content->offset = organ->header_size;
-	content->mtime = backing_stat(file)->st_mtim;
+	content_fill(content, ino, organ, file);
 	return content;
 }
 

@@ -73,6 +73,11 @@ void content_break(struct content *content, const char *why);
 /* NULL: out of memory. */
 struct content *content_nothing(void);
 
+/* Make of a content_nothing() that nobody else knows yet what content_new() makes, which cannot
+ * fail. */
+void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
+		  struct backing *file);
+
 /* "copy", "reference", "link", "removed"; with "broken " before it */
 const char *content_kind_name(const struct content *content);
 

@@ -383,13 +383,15 @@ int stage_commit(struct stage *stage, const struct stage_commit *commit)
 	}
 	if (rc == 0) {
 		view = commit->keep(commit->context, stage->number);
-		if (view) {
+		if (view || errno == 0) {
 			close(stage->fd);
 			stage->fd = -1;
 			stage->content = view;
 			stage->written = false;
+			/* What cannot be shown cannot be written inside of either. */
+			stage->failed = view ? 0 : -ENOMEM;
 		} else {
-			rc = errno ? -errno : -EIO;
+			rc = -errno;
 		}
 	}
 	show(stage);

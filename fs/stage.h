@@ -70,8 +70,9 @@ bool stage_unflushed(struct stage *stage);
 /* Check what is staged, unless a write to it has failed, and put it in force.
  * check(context, source) looks at the bytes. seal(context, number) makes the stage file durable and
  * returns 0 or -errno; after a failure the stage has failed. keep(context, number) takes the file
- * and returns the view of what is now the content, or NULL with errno set. Nothing is written
- * meanwhile. Returns 0 or -errno; then the stage stays as it is. */
+ * and returns the view of what is now the content, or NULL with errno set: 0 where it is in force
+ * and there is no memory for a view. Nothing is written meanwhile. Returns 0 or -errno; then the
+ * stage stays as it is. */
 struct stage_commit {
 	int (*check)(void *context, const struct source *source);
 	int (*seal)(void *context, unsigned number);

@@ -29,6 +29,16 @@ equal "$(cat "$MNT/organs/.theta" | wc -c)" "$(stat -c %s "$MNT/organs/.theta")"
 : >"$MNT/.theta"
 equal "$(cat "$MNT/.theta" | wc -c)" "$(stat -c %s "$MNT/.theta")" 'report'
 expect_fail 'denied' eval ': >"$MNT/theta.svg"'
+# What is removed is not listed, until somebody writes it again.
+count=$(ls -A "$MNT/organs" | wc -l)
+rm "$theta" "$MNT/organs/.theta"
+ls -lA "$MNT/organs" >/dev/null
+equal "$(ls -A "$MNT/organs" | wc -l)" $((count - 2)) 'names'
+absent "$theta"
+echo again >"$theta"
+: >"$MNT/organs/.theta"
+equal "$(cat "$theta")" "$value"
+equal "$(ls -A "$MNT/organs" | wc -l)" "$count" 'names'
 expect_fail 'read-only' eval ': >"$TMP/donor/organs/blk_0_ffn_up.theta"'
 unmount_and_wait "$TMP/donor"
 unmount_and_wait

@@ -387,9 +387,57 @@ static int do_refer(struct model *model)
 	return graft_link(model, SMALL_Q, model, CLASS_SKELETON, "blk_1_attn_q");
 }
 
+static int do_share(struct model *model)
+{
+	return link_up(model, "blk_0_ffn_gate");
+}
+
+static int do_add(struct model *model)
+{
+	return link_up(model, "blk_1_ffn_up");
+}
+
 static int do_move(struct model *model)
 {
 	return graft_move(model, SMALL_Q, CLASS_SKELETON, "blk_1_attn_q");
+}
+
+/* A stage in which an organ is written; its making does not fail. */
+static struct stage *written(struct model *model)
+{
+	const uint64_t k = unit_allocation;
+	struct organ_file up;
+	struct view *empty;
+	struct stage *stage;
+
+	unit_allocation = 0;
+	up = up_with(51);
+	empty = view_new(NULL, 0, NULL);
+	must(empty);
+	stage = stage_new(model->layer, empty);
+	must(stage && stage_write(stage, up.bytes, up.size, 0) == 0);
+	view_unref(empty);
+	free(up.bytes);
+	unit_allocation = k;
+	return stage;
+}
+
+static int do_fill(struct model *model)
+{
+	struct stage *stage = written(model);
+	const int rc = graft_fill(model, SMALL_GATE, stage);
+
+	stage_free(stage);
+	return rc;
+}
+
+static int do_fill_new(struct model *model)
+{
+	struct stage *stage = written(model);
+	const int rc = graft_fill_name(model, CLASS_ORGANS, "blk_1_ffn_up", stage);
+
+	stage_free(stage);
+	return rc;
 }
 
 static uint32_t sum(const char *bytes, size_t n)
@@ -471,7 +519,9 @@ static void without_memory_an_edit_is_refused_or_done(void **state)
 	static const struct {
 		int (*edit)(struct model *model);
 		const char *name;
-	} edits[] = { { do_remove, "remove" }, { do_refer, "refer" }, { do_move, "move" } };
+	} edits[] = { { do_remove, "remove" },	  { do_refer, "refer" }, { do_share, "share" },
+		      { do_add, "add" },	  { do_move, "move" },	 { do_fill, "fill" },
+		      { do_fill_new, "fill new" } };
 
 	needs_failing_allocations();
 	for (size_t i = 0; i < ARRAY_LENGTH(edits); i++)
