@@ -15,9 +15,17 @@ exists "$kept"
 mv "$kept" "$TMP/moved"
 echo junk >"$kept"
 
+cp "$kept" "${kept%blk_0_ffn_up.bin}blk_99_ffn_up.bin"
+
+# Of a slot that is there, it is a graft that cannot be read.
 mount_model "$base"
-log_says 'blk_0_ffn_up.bin: left alone'
-equal "$(wc -l <"$MNT/.grafts")" 1
+log_says 'blk_0_ffn_up.bin: broken'
+log_says 'blk_99_ffn_up.bin: left alone'
+equal "$(wc -l <"$MNT/.grafts")" 2
+expect_fail 'input/output' cat "$MNT/organs/blk_0_ffn_up.bin"
+expect_fail 'input/output' bash -c "echo '$TMP/chimera' >'$MNT/.assemble'"
+assembly_says 'organs/blk_0_ffn_up.bin'
+absent "$TMP/chimera"
 pid=${DAEMON[$MNT]}
 unmount
 until_true 20 is_gone "$pid" || fail 'the daemon stays'
@@ -31,6 +39,7 @@ exists "${kept%blk_0_ffn_up.bin}blk_2_ffn_up.bin"
 
 # Once it is whole again, so is the model.
 mv -f "$TMP/moved" "$kept"
+rm "${kept%blk_0_ffn_up.bin}blk_99_ffn_up.bin"
 echo 'mine' >"${kept%organs/*}NOTES"
 mount_model "$base"
 equal "$(wc -l <"$MNT/.grafts")" 2

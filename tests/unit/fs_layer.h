@@ -87,7 +87,7 @@ static inline int keep_text(struct layer *layer, enum organ_class klass, const c
 }
 
 /* What layer_each() finds, as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for what it
- * cannot open. */
+ * cannot open, "CLASS/NAME>TARGET " for links. */
 struct listing {
 	char items[16][96];
 	size_t n;
@@ -102,6 +102,11 @@ static inline void list_one(void *context, const struct layer_entry *entry, cons
 	char bytes[32] = "";
 
 	must(listing->n < ARRAY_LENGTH(listing->items));
+	if (entry->kind == LAYER_LINK) {
+		snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s>%.32s ",
+			 class_name(klass), name, entry->target);
+		return;
+	}
 	if (!file) {
 		must(err->code);
 		snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s! ",

@@ -334,7 +334,7 @@ static void what_is_no_organ_file_is_passed_over_or_told_of(void **state)
 	assert_int_equal(mkdir(path_in(path, "organs/directory.bin").text, 0700), 0);
 	assert_int_equal(mkfifo(path_in(path, "organs/fifo.bin").text, 0600), 0);
 	assert_int_equal(symlink("nowhere", path_in(path, "organs/broken.bin").text), 0);
-	assert_layer(layer, "norm/blk_0_ffn_norm=norm organs/blk_0_ffn_up=up organs/broken! "
+	assert_layer(layer, "norm/blk_0_ffn_norm=norm organs/blk_0_ffn_up=up organs/broken>nowhere "
 			    "organs/directory! organs/fifo! ");
 	layer_close(layer);
 	close_site(&site);
