@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* key_name.h - the file names of metadata keys.
  *
- * A key is its own file name, but for '/', '%', '~' and control bytes, and a '.' at the start, which
- * stand percent-encoded. A key too long to be shown is cut and closed with '~' and its hash. */
+ * A key is its own file name, but for '/', '%', '~' and control bytes, and a '.' at the start,
+ * which stand percent-encoded. A key too long to be shown is cut and closed with '~' and its
+ * hash. */
 #ifndef FS_KEY_NAME_H
 #define FS_KEY_NAME_H
 

@@ -8,7 +8,7 @@
  *	reader reader_tensors		a GGUF: metadata and tensor infos
  *	anatomy		a tensor's class, kind, block and file name by its name
  *	organ		the organ file
- *	layout		the plan of an assembled GGUF
+ *	layout layout_header		the plan of an assembled GGUF
  *	dequant dequant_*	the values in a tensor's blocks
  *
  * measure/	numbers in, numbers out; knows neither GGUF nor files
@@ -20,7 +20,7 @@
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	backing view	a file on disk; the content of one file of the mount, as segments
- *	utf8 value value_text value_parse key_name	metadata values as text and back, keys as names
+ *	utf8 value value_text value_parse key_name	metadata as text and back
  *	slots		what each tensor is now: the base's, a graft, or nothing
  *	paths fingerprint layer layer_* reference	grafts on disk: directories, which base,
  *			files, changes that can be undone, checksums

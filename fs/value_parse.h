@@ -17,8 +17,8 @@ struct value_bytes {
 
 /* Read a text as a value of that type: what value_text.h writes, and more. Blanks around a number
  * or an array, and in it, count for nothing, nor does one newline after a string. width: as in
- * struct value. *out is to be freed with free(out->bytes). Returns 0, or with err set -EINVAL: it is
- * none (err->offset is where in the text), -EIO, -ENOMEM. */
+ * struct value. *out is to be freed with free(out->bytes). Returns 0, or with err set -EINVAL: it
+ * is none (err->offset is where in the text), -EIO, -ENOMEM. */
 int value_parse(const struct source *text, struct value_type type, uint32_t width,
 		struct value_bytes *out, struct error *err);
 
