@@ -174,8 +174,9 @@ static int follow_array(struct model *model, const struct blocks *blocks, const 
 	return rc;
 }
 
-static int find_values(struct model *model, const struct blocks *blocks, const struct kv *count_kv,
-		       uint64_t count, size_t prefix, struct follow *follow)
+static int find_values(struct model *model, const struct edits *edits, const struct blocks *blocks,
+		       const struct kv *count_kv, uint64_t count, size_t prefix,
+		       struct follow *follow)
 {
 	const struct gguf *gguf = model->gguf;
 	int rc = 0;
@@ -192,6 +193,9 @@ static int find_values(struct model *model, const struct blocks *blocks, const s
 		if (!is_count &&
 		    (kv->type != KV_ARRAY || kv->count != count || !kv_type_size(kv->element) ||
 		     kv->key_length < prefix || memcmp(kv->key, count_kv->key, prefix) != 0))
+			continue;
+		/* Whoever has said what it is means it. */
+		if (edits_find(edits, i))
 			continue;
 		value->kv = i;
 		follow->values.n++;
@@ -218,7 +222,8 @@ int follow_blocks(struct model *model, const struct snapshot *snapshot, struct f
 	if (rc == 0 && has_changed(&blocks, count)) {
 		rc = refuse_gaps(&blocks, err);
 		if (rc == 0)
-			rc = find_values(model, &blocks, kv, count, prefix, follow);
+			rc = find_values(model, snapshot->edits, &blocks, kv, count, prefix,
+					 follow);
 	}
 	free(blocks.source);
 	if (rc < 0 && rc != -EINVAL)

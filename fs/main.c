@@ -24,9 +24,10 @@
  *	slots		what each tensor is now: the base's, a graft, or nothing
  *	paths fingerprint layer layer_* reference	grafts on disk: directories, which base,
  *			files, changes that can be undone, checksums
+ *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
  *	stage		a file being written
  *	resolve look links	where symbolic links lead, found out without hanging
- *	model graft graft_*	a mounted model; what is done to its slots
+ *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	figures sheet	texts made as a whole from all Z-measures; what they show:

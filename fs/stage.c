@@ -20,6 +20,8 @@ struct stage {
 	struct timespec mtime;
 	bool has_mtime; /* it was set, and no write moves it on */
 	uint64_t shown_size;
+	enum stage_type typed;
+	struct value_type type;
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* what is there as long as fd is not; NULL: emptied */
@@ -323,6 +325,25 @@ struct timespec stage_mtime(struct stage *stage)
 	mtime = stage->mtime;
 	pthread_mutex_unlock(&stage->shown);
 	return mtime;
+}
+
+void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type)
+{
+	pthread_mutex_lock(&stage->shown);
+	stage->typed = how;
+	stage->type = type;
+	pthread_mutex_unlock(&stage->shown);
+}
+
+enum stage_type stage_type(struct stage *stage, struct value_type *type)
+{
+	enum stage_type typed;
+
+	pthread_mutex_lock(&stage->shown);
+	typed = stage->typed;
+	*type = stage->type;
+	pthread_mutex_unlock(&stage->shown);
+	return typed;
 }
 
 bool stage_written(struct stage *stage)

@@ -313,6 +313,17 @@ uint64_t value_text_size(const struct value_text *text)
 	return text->size;
 }
 
+size_t value_text_stretches(const struct value_text *text)
+{
+	return text->n;
+}
+
+uint64_t value_text_stretch(const struct value_text *text, size_t i, uint64_t *offset)
+{
+	*offset = text->places[i].text;
+	return (i + 1 < text->n ? text->places[i + 1].text : text->size) - *offset;
+}
+
 /* The last place at or before an offset. */
 static size_t find_place(const struct value_text *text, uint64_t offset)
 {

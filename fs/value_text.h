@@ -25,6 +25,11 @@ void value_text_free(struct value_text *text);
 
 uint64_t value_text_size(const struct value_text *text);
 
+/* How many stretches it is made in, and of number i its length and in *offset where it begins. What
+ * begins and ends with a stretch is made without waste. */
+size_t value_text_stretches(const struct value_text *text);
+uint64_t value_text_stretch(const struct value_text *text, size_t i, uint64_t *offset);
+
 /* All of the n bytes at offset, which lie within the size. value is what the text is of. Returns 0,
  * -EIO, -ENOMEM. */
 int value_text_read(const struct value_text *text, const struct value *value, char *bytes, size_t n,
