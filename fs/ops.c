@@ -142,6 +142,14 @@ static uint64_t size_of(struct node *node)
 	return 0;
 }
 
+/* Whoever writes to a key, and looks whether it is still the same file, finds that it is: editors do
+ * so. The kernel goes by the node's number. */
+static uint64_t shown_ino(const struct node *node)
+{
+	return node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE ? ops_slot_number(node)
+								      : node->ino;
+}
+
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = ops_is_directory(node);
@@ -154,7 +162,7 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	const uint64_t size = size_of(node);
 
 	memset(attr, 0, sizeof(*attr));
-	attr->st_ino = node->ino;
+	attr->st_ino = shown_ino(node);
 	attr->st_mode = ops_is_link(node) ? S_IFLNK | 0777 : mode & ~fs->options->umask;
 	attr->st_nlink = node->kind == NODE_MODELS ? 2 + fs->n_mounted
 			 : node->kind == NODE_ROOT ? 3 + CLASSES

@@ -142,9 +142,7 @@ static bool list_keys(struct fs *fs, const struct node *directory, uint64_t *pla
 			continue;
 		snprintf(entry->name, sizeof(entry->name), "%s",
 			 metadata_key(model->metadata, i).name);
-		entry->ino = metadatum_ino(metadatum);
-		if (entry->ino == 0)
-			entry->ino = inode_of(model->number, base ? INODE_BASE_KEY : INODE_KEY, i);
+		entry->ino = inode_of(model->number, base ? INODE_BASE_KEY : INODE_KEY, i);
 		metadatum_unref(metadatum);
 		return true;
 	}
