@@ -38,7 +38,8 @@
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
  *	scratches	names in class directories that are no slots
- *	writers generated	who is about to write; files made from a state
+ *	writers pending generated	who is about to write; what is about to be in force; files
+ *			made from a state
  *	mounted overview	a model in a mount with such files; several of them
  *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later
  *	options session main	command line, life of a mount

@@ -25,9 +25,9 @@ enum node_kind {
 	NODE_BASE_CLASS,   /* a class in it; index: enum organ_class */
 	NODE_BASE_ORGAN,   /* an organ in that; index: tensor */
 	NODE_GENERATED,	   /* index: enum generated_kind; view: its content */
-	NODE_METADATA,	 /* the directory metadata */
-	NODE_KEY,	 /* index: key; metadatum: its value, NULL for the base's */
-	NODE_KEY_STAGE,	 /* index: key; stage: what is being written over it */
+	NODE_METADATA,	   /* the directory metadata */
+	NODE_KEY,	   /* index: key; metadatum: its value, NULL for the base's */
+	NODE_KEY_STAGE,	   /* index: key; stage: what is being written over it */
 	NODE_BASE_METADATA,
 	NODE_BASE_KEY, /* index: key; the base's value */
 };

@@ -142,8 +142,8 @@ static uint64_t size_of(struct node *node)
 	return 0;
 }
 
-/* Whoever writes to a key, and looks whether it is still the same file, finds that it is: editors do
- * so. The kernel goes by the node's number. */
+/* Whoever writes to a key, and looks whether it is still the same file, finds that it is: editors
+ * do so. The kernel goes by the node's number. */
 static uint64_t shown_ino(const struct node *node)
 {
 	return node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE ? ops_slot_number(node)

@@ -96,6 +96,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	      struct fuse_file_info *fi);
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void ops_commit_and_close(fuse_req_t req, struct handle *handle);
+void ops_commit_emptied(fuse_req_t req, struct handle *handle);
 void ops_close(struct fs *fs, struct handle *handle);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
 

@@ -235,8 +235,12 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			"the slot keeps what it had",
 			model_organ_path(handle->node->model, handle->node->index, path));
 	/* Not what a flush has refused: that is dropped. */
-	if (handle->node->stage &&
-	    (stage_unflushed(handle->node->stage) || ops_is_emptied_string(handle->node))) {
+	if (ops_is_emptied_string(handle->node)) {
+		pending_begin(fs->emptied);
+		ops_commit_emptied(req, handle);
+		return;
+	}
+	if (handle->node->stage && stage_unflushed(handle->node->stage)) {
 		ops_commit_and_close(req, handle);
 		return;
 	}

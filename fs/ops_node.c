@@ -89,9 +89,14 @@ static bool is_by_links(struct fs *fs, const struct node *directory, const char 
 	return false;
 }
 
-static ssize_t look_at_links(struct later *later)
+/* What has to be known first. */
+static ssize_t look_before(struct later *later)
 {
-	links_refresh(fs_of(later->req)->links, later->node->model);
+	struct fs *fs = fs_of(later->req);
+
+	pending_wait(fs->emptied);
+	if (is_by_links(fs, later->node, later->text))
+		links_refresh(fs->links, later->node->model);
 	return 0;
 }
 
@@ -117,7 +122,7 @@ static void look_up_later(fuse_req_t req, struct node *directory, const char *na
 		return;
 	}
 	strcpy(later->text, name);
-	later->act = look_at_links;
+	later->act = look_before;
 	later->reply = reply_lookup;
 	later->node = directory;
 	later_submit(later, fs->lookers);
@@ -128,7 +133,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fs *fs = fs_of(req);
 	struct node *directory = nodes_get(fs->nodes, parent);
 
-	if (directory && is_by_links(fs, directory, name)) {
+	if (directory && (pending_any(fs->emptied) || is_by_links(fs, directory, name))) {
 		look_up_later(req, directory, name);
 		return;
 	}

@@ -209,6 +209,30 @@ void ops_commit_and_close(fuse_req_t req, struct handle *handle)
 	act_on_stage(req, handle, commit, reply_released);
 }
 
+static void reply_emptied(struct later *later, ssize_t result)
+{
+	struct fs *fs = fs_of(later->req);
+
+	pending_end(fs->emptied);
+	reply_released(later, result);
+}
+
+/* A string was emptied and nothing else, which is known only now. */
+void ops_commit_emptied(fuse_req_t req, struct handle *handle)
+{
+	struct fs *fs = fs_of(req);
+	struct later *later = later_new(req, 0);
+
+	if (!later) {
+		pending_end(fs->emptied);
+		return;
+	}
+	later->act = commit;
+	later->reply = reply_emptied;
+	later->handle = handle;
+	later_submit(later, fs->commits);
+}
+
 /* One close() of perhaps several of the same descriptor: what is complete takes effect now, what is
  * not is refused, and may still be completed. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
