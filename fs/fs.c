@@ -56,8 +56,8 @@ struct fs *fs_new(const struct options *options, struct log *log,
 	fs->lookers = pool_new(LOOKER_THREADS);
 	fs->links = links_new(collection->models, collection->n, collection->several);
 	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
-	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers && fs->links &&
-	    fs->emptied)
+	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers &&
+	    fs->links && fs->emptied)
 		return fs;
 	fs_free(fs);
 	return NULL;
