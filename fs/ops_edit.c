@@ -212,13 +212,26 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	refuse(req);
 }
 
+/* A regular file, which tar makes so to set its attributes before it opens it. */
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
-	(void)parent;
-	(void)name;
-	(void)mode;
+	struct fs *fs = fs_of(req);
+	struct node *directory, *node;
+	int rc;
+
 	(void)device;
-	refuse(req);
+	if (!S_ISREG(mode)) {
+		refuse(req);
+		return;
+	}
+	directory = ops_editable(fs, parent, &rc);
+	node = directory ? create(fs, directory, name, &rc) : NULL;
+	nodes_put(fs->nodes, directory);
+	if (node)
+		ops_reply_entry(req, node);
+	else
+		fuse_reply_err(req, -rc);
+	nodes_put(fs->nodes, node);
 }
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
