@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* edit.c - see edit.h. */
 #include "fs/edit.h"
+#include "fs/graft_internal.h"
 #include "fs/inode.h"
 #include "fs/key_name.h"
 #include "fs/layer_metadata.h"
@@ -143,51 +144,70 @@ static int write_layer(const struct editing *editing, struct view *text)
 	return layer_write_key(layer, LAYER_KEY_TYPED, editing->name, head, text, &editing->mtime);
 }
 
-static int publish(struct editing *editing, struct metadatum *metadatum)
+/* There is such a key from now on, if without a value: nothing can fail once the layer has it. */
+static int reserve(struct editing *editing)
 {
 	struct metadata *metadata = editing->model->metadata;
+	int rc = 0;
 
 	if (editing->is_new)
-		return metadata_add(metadata, editing->key, editing->key_length, metadatum,
-				    &editing->i);
-	metadata_put(metadata, editing->i, metadatum);
-	return 0;
+		rc = metadata_add(metadata, editing->key, editing->key_length, &editing->i);
+	editing->is_new = editing->is_new && rc < 0;
+	return rc;
 }
 
-/* With the commit lock held: the key gets the value that was read. Returns its text, or NULL with
- * *rc set. */
-static struct view *put_value(struct editing *editing, int *rc)
+/* The key is as in the base again. Returns its text, or NULL with *rc set. */
+static struct view *restore(struct editing *editing, int *rc)
+{
+	struct model *model = editing->model;
+	struct metadatum *base = metadata_base(model->metadata, editing->i, rc);
+	struct view *text = base ? metadatum_view(base, rc) : NULL;
+
+	metadatum_unref(base);
+	if (text)
+		*rc = layer_forget_key(model->layer, editing->name);
+	if (text && *rc == 0) {
+		metadata_restore(model->metadata, editing->i);
+		return text;
+	}
+	view_unref(text);
+	return NULL;
+}
+
+/* The key gets the value that was read. Returns its text, or NULL with *rc set. */
+static struct view *replace(struct editing *editing, int *rc)
 {
 	struct model *model = editing->model;
 	struct metadatum *metadatum;
 	struct view *text = NULL;
 
-	/* Somebody may have made the key meanwhile. */
-	editing->is_new = !metadata_find(model->metadata, editing->name, &editing->i);
-	if (is_bases(editing)) {
-		*rc = layer_forget_key(model->layer, editing->name);
-		if (*rc < 0)
-			return NULL;
-		metadata_restore(model->metadata, editing->i);
-		metadatum = metadata_base(model->metadata, editing->i, rc);
-		text = metadatum ? metadatum_view(metadatum, rc) : NULL;
-		metadatum_unref(metadatum);
-		return text;
-	}
 	*rc = -ENOMEM;
 	metadatum = metadatum_new(inode_new(model), editing->type, width_of(model), &editing->bytes,
 				  &editing->mtime);
 	if (metadatum)
 		text = metadatum_view(metadatum, rc);
 	if (text)
+		*rc = reserve(editing);
+	if (text && *rc == 0)
 		*rc = write_layer(editing, text);
-	if (*rc == 0)
-		*rc = publish(editing, metadatum_ref(metadatum));
-	metadatum_unref(metadatum);
-	if (*rc == 0)
+	if (text && *rc == 0) {
+		metadata_put(model->metadata, editing->i, metadatum);
 		return text;
+	}
+	metadatum_unref(metadatum);
 	view_unref(text);
 	return NULL;
+}
+
+/* With the commit lock held: replace(), or restore() where it is the base's value. */
+static struct view *put_value(struct editing *editing, int *rc)
+{
+	*rc = graft_settle(editing->model);
+	if (*rc < 0)
+		return NULL;
+	/* Somebody may have made the key meanwhile. */
+	editing->is_new = !metadata_find(editing->model->metadata, editing->name, &editing->i);
+	return is_bases(editing) ? restore(editing, rc) : replace(editing, rc);
 }
 
 static struct view *keep_value(void *context, unsigned number)
@@ -239,22 +259,40 @@ int edit_fill(struct model *model, const char *name, struct stage *stage)
 	return rc < 0 ? refuse(&editing, rc) : 0;
 }
 
+/* With the commit lock held: the layer says that the key is not there any more. */
+static int remove_from_layer(struct model *model, uint32_t i)
+{
+	const struct metadata_key key = metadata_key(model->metadata, i);
+	struct timespec now;
+
+	if (i >= model->gguf->n_kv)
+		return layer_forget_key(model->layer, key.name);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return layer_write_key(model->layer, LAYER_KEY_REMOVED, key.name, "", NULL, &now);
+}
+
+int edit_settle(struct model *model)
+{
+	const int rc = model->key_half_moved ? remove_from_layer(model, model->moved_key) : 0;
+
+	if (rc == 0)
+		model->key_half_moved = false;
+	return rc;
+}
+
 /* With the commit lock held. */
 static int remove_key(struct model *model, uint32_t i, bool remember)
 {
 	const struct metadata_key key = metadata_key(model->metadata, i);
 	struct value_type type;
-	struct timespec now;
 	int rc;
 
 	if (key.fixed)
 		return -EPERM;
 	remember = remember && metadata_type(model->metadata, i, &type);
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (i < model->gguf->n_kv)
-		rc = layer_write_key(model->layer, LAYER_KEY_REMOVED, key.name, "", NULL, &now);
-	else
-		rc = layer_forget_key(model->layer, key.name);
+	rc = graft_settle(model);
+	if (rc == 0)
+		rc = remove_from_layer(model, i);
 	if (rc < 0)
 		return rc;
 	metadata_remember(model->metadata, i, remember ? &type : NULL);
@@ -316,6 +354,16 @@ static int note_move(struct model *model, const char *name, const char *new_name
 	return layer_note(model->layer, text);
 }
 
+/* Once the new key has the value, the move is in force. What fails then is made up for later: the
+ * note says what there is to do. */
+static void leave_key(struct model *model, uint32_t i)
+{
+	model->moved_key = i;
+	model->key_half_moved = remove_from_layer(model, i) < 0;
+	metadata_remember(model->metadata, i, NULL);
+	metadata_put(model->metadata, i, NULL);
+}
+
 static int move_key(struct editing *editing, uint32_t i, struct metadatum *metadatum)
 {
 	struct model *model = editing->model;
@@ -327,12 +375,17 @@ static int move_key(struct editing *editing, uint32_t i, struct metadatum *metad
 			       "the key belongs to the container and cannot be changed");
 	if (rc < 0 || (!editing->is_new && editing->i == i))
 		return rc;
+	rc = graft_settle(model);
+	if (rc < 0)
+		return rc;
 	rc = note_move(model, key.name, editing->name);
 	if (rc == 0)
 		rc = fill_from(editing, metadatum);
 	if (rc == 0)
-		rc = remove_key(model, i, false);
-	layer_noted_done(model->layer);
+		leave_key(model, i);
+	model->noted = true;
+	if (!model->key_half_moved && layer_noted_done(model->layer) == 0)
+		model->noted = false;
 	return rc;
 }
 
@@ -439,7 +492,12 @@ static int take_up_value(struct editing *editing, enum layer_key kind, struct ba
 		return rc;
 	metadatum = metadatum_new(inode_new(editing->model), editing->type,
 				  width_of(editing->model), &editing->bytes, &editing->mtime);
-	return metadatum ? publish(editing, metadatum) : -ENOMEM;
+	rc = metadatum ? reserve(editing) : -ENOMEM;
+	if (rc == 0)
+		metadata_put(editing->model->metadata, editing->i, metadatum);
+	else
+		metadatum_unref(metadatum);
+	return rc;
 }
 
 static void take_up_one(void *context, enum layer_key kind, const char *name, struct backing *file,
@@ -498,7 +556,7 @@ bool edit_finish_move(struct model *model, const char *from, const char *to)
 		return false;
 	if (metadata_find(model->metadata, from + n, &i)) {
 		rc = edit_move(model, i, to + n);
-		model->left_alone |= rc < 0 && rc != -ENOENT && rc != -EINVAL && rc != -EPERM;
+		model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL && rc != -EPERM;
 	}
 	return true;
 }

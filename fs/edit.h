@@ -25,6 +25,10 @@ int edit_move(struct model *model, uint32_t i, const char *new_name);
 /* The same text is of another type from now on. -EINVAL: it is no value of that type. */
 int edit_set_type(struct model *model, uint32_t i, struct value_type type);
 
+/* With the commit lock held: make up for what a move of a key has left to do. Returns 0 or -errno;
+ * part of graft_settle(). */
+int edit_settle(struct model *model);
+
 /* "string" and the like for a key that has a value. False: it has none. */
 bool edit_type(struct model *model, uint32_t i, struct value_type *type);
 

@@ -44,6 +44,7 @@ static int enter(struct metadata *metadata, const char *key, uint32_t length)
 {
 	char name[KEY_NAME_MAX + 1];
 	struct key *entry;
+	int rc;
 
 	if (metadata->n == metadata->room) {
 		const uint32_t room = metadata->room * 2 + 16;
@@ -61,7 +62,9 @@ static int enter(struct metadata *metadata, const char *key, uint32_t length)
 	entry->key.fixed = metadata_is_fixed(key, length);
 	if (!entry->key.name)
 		return -ENOMEM;
-	return names_add(metadata->files, entry->key.name, strlen(name), metadata->n++);
+	rc = names_add(metadata->files, entry->key.name, strlen(name), metadata->n);
+	metadata->n += rc == 0;
+	return rc;
 }
 
 struct metadata *metadata_new(struct backing *base, const struct gguf *gguf, struct error *err)
@@ -245,8 +248,7 @@ void metadata_restore(struct metadata *metadata, uint32_t i)
 }
 
 /* With the lock held. */
-static int add(struct metadata *metadata, const char *key, size_t n, struct metadatum *metadatum,
-	       uint32_t *i)
+static int add(struct metadata *metadata, const char *key, size_t n, uint32_t *i)
 {
 	char name[KEY_NAME_MAX + 1];
 	const char *copy;
@@ -259,25 +261,17 @@ static int add(struct metadata *metadata, const char *key, size_t n, struct meta
 		return -ENOSPC;
 	copy = arena_copy(metadata->arena, key, n);
 	rc = copy ? enter(metadata, copy, (uint32_t)n) : -ENOMEM;
-	if (rc < 0)
-		return rc;
 	*i = metadata->n - 1;
-	metadata->keys[*i].edited = true;
-	metadata->keys[*i].now = metadatum_ref(metadatum);
-	metadata->n_edited++;
-	metadata->generation++;
-	return 0;
+	return rc;
 }
 
-int metadata_add(struct metadata *metadata, const char *key, size_t n, struct metadatum *metadatum,
-		 uint32_t *i)
+int metadata_add(struct metadata *metadata, const char *key, size_t n, uint32_t *i)
 {
 	int rc;
 
 	pthread_mutex_lock(&metadata->lock);
-	rc = add(metadata, key, n, metadatum, i);
+	rc = add(metadata, key, n, i);
 	pthread_mutex_unlock(&metadata->lock);
-	metadatum_unref(metadatum);
 	return rc;
 }
 

@@ -86,10 +86,9 @@ void metadata_put(struct metadata *metadata, uint32_t i, struct metadatum *metad
 /* The key is as in the base. */
 void metadata_restore(struct metadata *metadata, uint32_t i);
 
-/* One more key, with that value, which becomes the metadata's, also on failure. Returns 0, -EEXIST
- * a key gives that file name, -ENOSPC, -ENOMEM. */
-int metadata_add(struct metadata *metadata, const char *key, size_t n, struct metadatum *metadatum,
-		 uint32_t *i);
+/* One more key, which has no value yet. Returns 0, -EEXIST a key gives that file name, -ENOSPC,
+ * -ENOMEM. */
+int metadata_add(struct metadata *metadata, const char *key, size_t n, uint32_t *i);
 
 uint64_t metadata_generation(struct metadata *metadata);
 

@@ -55,6 +55,8 @@ struct model {
 	bool noted;	 /* the layer's note of it must go before the next graft */
 	bool half_moved; /* and before that, from the layer, what the slot moved held */
 	uint32_t moved;
+	bool key_half_moved; /* the same of a metadata key */
+	uint32_t moved_key;
 	bool stuck; /* an earlier mount has noted it and it cannot be done, so nothing else can */
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
