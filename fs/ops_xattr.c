@@ -208,6 +208,13 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	nodes_put(fs->nodes, node);
 }
 
+/* rsync removes from a file what it finds listed and the source has not: of a key nothing is listed
+ * but what every key has. */
+static bool is_listed(const struct node *node, const char *name)
+{
+	return !ops_has_key_attributes(node) || strcmp(name, PREFIX "graft") != 0;
+}
+
 void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
 	struct fs *fs = fs_of(req);
@@ -219,7 +226,8 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 		fuse_reply_err(req, node ? ENOMEM : ESTALE);
 	} else {
 		for (size_t i = 0; i < ATTRIBUTES; i++)
-			if (find_value(fs, node, attributes[i].name, buffer, BUFFER_SIZE) >= 0)
+			if (is_listed(node, attributes[i].name) &&
+			    find_value(fs, node, attributes[i].name, buffer, BUFFER_SIZE) >= 0)
 				n += sprintf(names + n, "%s", attributes[i].name) + 1;
 		reply(req, names, n, size);
 	}

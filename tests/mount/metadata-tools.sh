@@ -105,13 +105,17 @@ now 1 'cp of all'
 base_of_donor=$(use clerk-Q4_K_M)
 mkdir "$TMP/donor"
 mount_model -o ro "$base_of_donor" "$TMP/donor"
-cp -r "$MNT/.base/metadata/." "$m/"
-rm "$m"/*
-cp -a "$TMP/donor/metadata/." "$m/"
-for file in "$TMP/donor/metadata/"*; do
-	same "$file" "$m/${file##*/}"
-	equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$m/${file##*/}")" \
-		"$(getfattr --absolute-names --only-values -n user.organfs.type "$file")" "$file"
+type_of() {
+	getfattr --absolute-names --only-values -n user.organfs.type "$1"
+}
+for tool in 'cp -a' 'rsync -aX' 'rsync -aX --inplace'; do
+	cp -r "$MNT/.base/metadata/." "$m/"
+	rm "$m"/*
+	$tool "$TMP/donor/metadata/." "$m/"
+	for file in "$TMP/donor/metadata/"*; do
+		same "$file" "$m/${file##*/}"
+		equal "$(type_of "$m/${file##*/}")" "$(type_of "$file")" "$tool: $file"
+	done
 done
 unmount_and_wait "$TMP/donor"
 unmount_and_wait
