@@ -42,25 +42,129 @@ static int open_directory(const struct layer *layer, bool make)
 	return open_directory(layer, false);
 }
 
-/* What the layer says now is durable; what it said before goes. */
-static int settle(int dir, enum layer_key kind, const char *name)
+/* A change under way, and what takes it back: names in .stage that begin with its number. */
+struct change {
+	const struct layer *layer;
+	const char *name;
+	unsigned number;
+	int dir;
+	bool is_new;			   /* the file that was put in place was not there before */
+	bool was_there[LAYER_KEY_NOTHING]; /* and is in .stage now, or linked there */
+};
+
+static void stage_name(const struct change *change, int kind, char name[32])
 {
-	bool gone = false;
+	if (kind < 0)
+		snprintf(name, 32, ".stage/%u", change->number);
+	else
+		snprintf(name, 32, ".stage/%u.%d", change->number, kind);
+}
 
-	if (fsync(dir) < 0)
-		return -errno;
-	for (enum layer_key other = 0; other < LAYER_KEY_NOTHING; other++) {
-		char file[FILE_MAX];
+/* What there was is there again. */
+static void take_back(const struct change *change)
+{
+	for (int kind = 0; kind < LAYER_KEY_NOTHING; kind++) {
+		char from[32], to[FILE_MAX];
 
-		file_name(other, name, file);
-		if (other == kind)
+		if (!change->was_there[kind])
 			continue;
-		if (unlinkat(dir, file, 0) == 0)
-			gone = true;
-		else if (errno != ENOENT)
-			return -errno;
+		stage_name(change, kind, from);
+		file_name((enum layer_key)kind, change->name, to);
+		renameat(change->layer->dir, from, change->dir, to);
 	}
-	return gone && fsync(dir) < 0 ? -errno : 0;
+	fsync(change->dir);
+}
+
+static void forget_old(const struct change *change)
+{
+	char name[32];
+
+	for (int kind = 0; kind < LAYER_KEY_NOTHING; kind++) {
+		stage_name(change, kind, name);
+		if (change->was_there[kind])
+			unlinkat(change->layer->dir, name, 0);
+	}
+}
+
+/* Move a file of the key away; it may not be there. Returns 0 or -errno. */
+static int move_away(struct change *change, enum layer_key kind)
+{
+	char from[FILE_MAX], to[32];
+
+	file_name(kind, change->name, from);
+	stage_name(change, (int)kind, to);
+	if (renameat(change->dir, from, change->layer->dir, to) == 0)
+		change->was_there[kind] = true;
+	else if (errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
+/* Put the stage in the place of a file, of which another link stays as long as it may be needed;
+ * where the disk has no links it cannot be taken back. Returns 0 or -errno. */
+static int put_in_place(struct change *change, enum layer_key kind)
+{
+	char from[32], to[FILE_MAX], old[32];
+	bool is_new = false;
+
+	file_name(kind, change->name, to);
+	stage_name(change, (int)kind, old);
+	stage_name(change, -1, from);
+	if (linkat(change->dir, to, change->layer->dir, old, 0) == 0)
+		change->was_there[kind] = true;
+	else if (errno == ENOENT)
+		is_new = true;
+	else if (errno != EPERM && errno != EOPNOTSUPP && errno != EMLINK)
+		return -errno;
+	if (renameat(change->layer->dir, from, change->dir, to) < 0)
+		return -errno;
+	change->is_new = is_new;
+	return fsync(change->dir) < 0 ? -errno : 0;
+}
+
+/* The file of that kind is what the layer says, durably. Files that count more than it go after
+ * that, at which the change takes effect; those that count less say nothing any more. */
+static int change_to(struct change *change, enum layer_key kind)
+{
+	char file[FILE_MAX];
+	bool moved = false;
+	int rc = put_in_place(change, kind);
+
+	for (enum layer_key other = 0; rc == 0 && other < kind; other++) {
+		rc = move_away(change, other);
+		moved |= change->was_there[other];
+	}
+	if (rc == 0 && moved && fsync(change->dir) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		file_name(kind, change->name, file);
+		if (change->is_new)
+			unlinkat(change->dir, file, 0);
+		take_back(change);
+		return rc;
+	}
+	for (enum layer_key other = kind + 1; other < LAYER_KEY_NOTHING; other++) {
+		file_name(other, change->name, file);
+		unlinkat(change->dir, file, 0);
+	}
+	forget_old(change);
+	return 0;
+}
+
+/* No file says anything any more. The one that counts goes last. */
+static int change_to_nothing(struct change *change)
+{
+	int rc = 0;
+
+	for (int kind = LAYER_KEY_NOTHING - 1; rc == 0 && kind >= 0; kind--)
+		rc = move_away(change, (enum layer_key)kind);
+	if (rc == 0 && fsync(change->dir) < 0)
+		rc = -errno;
+	if (rc < 0)
+		take_back(change);
+	else
+		forget_old(change);
+	return rc;
 }
 
 static int write_text(int fd, const char *head, struct view *text)
@@ -93,16 +197,14 @@ static int write_stage(int fd, const char *head, struct view *text, const struct
 
 static int put(struct layer *layer, unsigned number, enum layer_key kind, const char *name)
 {
-	const int dir = open_directory(layer, true);
-	char from[32], to[FILE_MAX];
+	struct change change = { .layer = layer, .name = name, .number = number };
 	int rc;
 
-	if (dir < 0)
-		return dir;
-	snprintf(from, sizeof(from), ".stage/%u", number);
-	file_name(kind, name, to);
-	rc = renameat(layer->dir, from, dir, to) < 0 ? -errno : settle(dir, kind, name);
-	close(dir);
+	change.dir = open_directory(layer, true);
+	if (change.dir < 0)
+		return change.dir;
+	rc = change_to(&change, kind);
+	close(change.dir);
 	return rc;
 }
 
@@ -124,15 +226,37 @@ int layer_write_key(struct layer *layer, enum layer_key kind, const char *name, 
 	return rc;
 }
 
-int layer_forget_key(struct layer *layer, const char *name)
+/* The directory, where the layer says something of the key; -ENOENT: it does not. */
+static int find_said(struct layer *layer, const char *name)
 {
 	const int dir = layer->dir < 0 ? -ENOENT : open_directory(layer, false);
-	int rc;
+	char file[FILE_MAX];
 
-	if (dir < 0)
-		return dir == -ENOENT ? 0 : dir;
-	rc = settle(dir, LAYER_KEY_NOTHING, name);
-	close(dir);
+	for (enum layer_key kind = 0; dir >= 0 && kind < LAYER_KEY_NOTHING; kind++) {
+		file_name(kind, name, file);
+		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return dir;
+	}
+	if (dir >= 0)
+		close(dir);
+	return dir < 0 ? dir : -ENOENT;
+}
+
+int layer_forget_key(struct layer *layer, const char *name)
+{
+	struct change change = { .layer = layer, .name = name };
+	int fd, rc;
+
+	change.dir = find_said(layer, name);
+	if (change.dir < 0)
+		return change.dir == -ENOENT ? 0 : change.dir;
+	fd = layer_stage(layer, &change.number);
+	rc = fd < 0 ? fd : change_to_nothing(&change);
+	if (fd >= 0) {
+		close(fd);
+		layer_unstage(layer, change.number);
+	}
+	close(change.dir);
 	return rc;
 }
 

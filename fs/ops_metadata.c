@@ -252,10 +252,12 @@ static bool type_of(const struct node *node, struct value_type *type)
 
 int ops_key_attribute(const struct node *node, const char *name, char *text, size_t n)
 {
-	const struct metadata_key key = metadata_key(node->model->metadata, node->index);
 	char type_text[VALUE_TYPE_TEXT];
+	struct metadata_key key;
 	struct value_type type;
 
+	if (node->kind == NODE_SCRATCH && strcmp(name, "type") != 0)
+		return -ENODATA;
 	if (strcmp(name, "type") == 0 && type_of(node, &type))
 		return snprintf(text, n, "%s", value_type_text(type, type_text));
 	if (strcmp(name, "graft") == 0 && node->metadatum)
@@ -263,6 +265,7 @@ int ops_key_attribute(const struct node *node, const char *name, char *text, siz
 				node->index < node->model->gguf->n_kv ? "edited" : "added");
 	if (strcmp(name, "key") != 0)
 		return -ENODATA;
+	key = metadata_key(node->model->metadata, node->index);
 	/* Exact, whatever bytes it has. */
 	if (key.length <= n)
 		memcpy(text, key.key, key.length);

@@ -161,6 +161,7 @@ static bool is_over(const struct node *node, uint64_t directory, const char *nam
 	if (!ops_is_named(node->model, directory, name))
 		return false;
 	return !ops_is_metadata(directory) || stage_written(node->stage) ||
+	       stage_failed(node->stage) ||
 	       (metadata_find(node->model->metadata, name, &i) && edit_type(node->model, i, &type));
 }
 

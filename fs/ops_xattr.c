@@ -133,7 +133,7 @@ static int find_value(struct fs *fs, const struct node *node, const char *name, 
 {
 	if (strcmp(name, PREFIX "measured") == 0)
 		return measured_value(fs, node, text, n);
-	if (ops_has_key_attributes(node))
+	if (ops_has_key_attributes(node) || node->kind == NODE_SCRATCH)
 		return ops_key_attribute(node, name + strlen(PREFIX), text, n);
 	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN)
 		return -ENODATA;

@@ -356,6 +356,16 @@ bool stage_written(struct stage *stage)
 	return written;
 }
 
+bool stage_failed(struct stage *stage)
+{
+	bool failed;
+
+	pthread_mutex_lock(&stage->lock);
+	failed = stage->failed != 0;
+	pthread_mutex_unlock(&stage->lock);
+	return failed;
+}
+
 bool stage_unflushed(struct stage *stage)
 {
 	bool unflushed;

@@ -71,6 +71,9 @@ enum stage_type stage_type(struct stage *stage, struct value_type *type);
  * close a descriptor between the two. */
 bool stage_written(struct stage *stage);
 
+/* Has a write to what is staged failed? */
+bool stage_failed(struct stage *stage);
+
 /* Was it written to since the last stage_commit(), whatever came of that? */
 bool stage_unflushed(struct stage *stage);
 
