@@ -70,7 +70,9 @@ static void take_back(const struct change *change)
 			continue;
 		stage_name(change, kind, from);
 		file_name((enum layer_key)kind, change->name, to);
-		renameat(change->layer->dir, from, change->dir, to);
+		/* Of two names of one file the rename leaves both. */
+		if (renameat(change->layer->dir, from, change->dir, to) == 0)
+			unlinkat(change->layer->dir, from, 0);
 	}
 	fsync(change->dir);
 }
