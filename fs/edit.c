@@ -210,6 +210,14 @@ static struct view *put_value(struct editing *editing, int *rc)
 	return is_bases(editing) ? restore(editing, rc) : replace(editing, rc);
 }
 
+/* What was written is not kept: the layer has the value as it is shown. */
+static int seal_nothing(void *context, unsigned number)
+{
+	(void)context;
+	(void)number;
+	return 0;
+}
+
 static struct view *keep_value(void *context, unsigned number)
 {
 	struct editing *editing = context;
@@ -249,7 +257,7 @@ static int refuse(struct editing *editing, int rc)
 int edit_fill(struct model *model, const char *name, struct stage *stage)
 {
 	struct editing editing = { .model = model, .name = name };
-	const struct stage_commit commit = { check_text, keep_value, &editing };
+	const struct stage_commit commit = { check_text, seal_nothing, keep_value, &editing };
 	int rc;
 
 	editing.typed = stage_type(stage, &editing.type);
