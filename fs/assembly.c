@@ -247,7 +247,7 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller,
 	int rc;
 
 	pthread_mutex_lock(&assembly->turn);
-	rc = slots_snapshot(assembly->model->slots, &snapshot);
+	rc = model_snapshot(assembly->model, &snapshot);
 	if (rc == 0) {
 		assembly->progress.cancel = cancel;
 		rc = run(assembly, &snapshot, path, caller);
@@ -262,7 +262,7 @@ int assembly_finish(struct assembly *assembly)
 {
 	struct snapshot snapshot;
 	bool needed;
-	int rc = slots_snapshot(assembly->model->slots, &snapshot);
+	int rc = model_snapshot(assembly->model, &snapshot);
 
 	if (rc < 0)
 		return rc;

@@ -30,65 +30,70 @@ static void make_one_line(char *text)
 			*c = '?';
 }
 
+static struct metadatum *find_whole(const struct card *card, const char *key)
+{
+	return metadata_with(card->model->metadata, card->figures->edits, key);
+}
+
 /* A string value, short and of one line. False: there is none. */
 static bool find_text(const struct card *card, const char *key, char text[TEXT_MAX])
 {
-	const struct kv *kv = gguf_find(card->model->gguf, key);
-	cJSON *value = kv && kv->type == KV_STRING ? manifest_value(card->model, kv) : NULL;
+	struct metadatum *metadatum = find_whole(card, key);
+	const struct value *is = metadatum ? metadatum_value(metadatum) : NULL;
+	cJSON *value = is && is->type.type == KV_STRING ? manifest_value(is) : NULL;
 	const char *string = cJSON_GetStringValue(value);
 
 	snprintf(text, TEXT_MAX, "%s", string ? string : "");
 	make_one_line(text);
 	cJSON_Delete(value);
+	metadatum_unref(metadatum);
 	return text[0] != '\0';
 }
 
-static const struct kv *find(const struct card *card, const char *key)
+/* The value of ARCHITECTURE.key, to release; NULL: none. */
+static struct metadatum *find(const struct card *card, const char *key)
 {
 	char name[KEY_MAX];
 
 	snprintf(name, sizeof(name), "%s.%s", card->architecture, key);
-	return gguf_find(card->model->gguf, name);
+	return find_whole(card, name);
 }
 
-/* An element of an array of integers. */
-static bool element(const struct card *card, const struct kv *kv, uint64_t i, uint64_t *value)
+/* An integer, or element i of an array of them. */
+static bool element(const struct metadatum *metadatum, uint64_t i, uint64_t *value)
 {
-	const uint32_t width = kv_type_size(kv->element);
-	struct kv one = { .type = kv->element };
-	uint8_t bytes[8] = { 0 };
+	const struct value_type type = metadatum_value(metadatum)->type;
+	struct kv one = { .type = type.type == KV_ARRAY ? type.element : type.type };
 
-	if (width == 0 || width > sizeof(bytes) ||
-	    backing_read(card->model->base, bytes, width, kv->offset + i * width) < 0)
-		return false;
-	one.scalar = load_u64(bytes);
-	return kv_unsigned(&one, value);
+	return metadatum_scalar(metadatum, i, &one.scalar) && kv_unsigned(&one, value);
 }
 
 /* More elements than blocks that any model has are not looked at. */
 #define ELEMENTS_MAX 4096
 
-static bool find_range(const struct card *card, const char *key, struct range *range)
+static bool range_of(const struct metadatum *metadatum, struct range *range)
 {
-	const struct kv *kv = find(card, key);
+	const struct value *is = metadatum_value(metadatum);
+	const uint64_t n = is->type.type == KV_ARRAY ? is->count : 1;
 	uint64_t value;
 
-	if (!kv)
-		return false;
-	if (kv->type != KV_ARRAY) {
-		if (!kv_unsigned(kv, &value))
-			return false;
-		*range = (struct range){ value, value };
-		return true;
-	}
 	*range = (struct range){ UINT64_MAX, 0 };
-	for (uint64_t i = 0; i < kv->count && i < ELEMENTS_MAX; i++) {
-		if (!element(card, kv, i, &value))
+	for (uint64_t i = 0; i < n && i < ELEMENTS_MAX; i++) {
+		if (!element(metadatum, i, &value))
 			return false;
 		range->low = value < range->low ? value : range->low;
 		range->high = value > range->high ? value : range->high;
 	}
-	return kv->count > 0;
+	return n > 0;
+}
+
+static bool find_range(const struct card *card, const char *key, struct range *range)
+{
+	struct metadatum *metadatum = find(card, key);
+	const bool found = metadatum && range_of(metadatum, range);
+
+	metadatum_unref(metadatum);
+	return found;
 }
 
 static bool find_number(const struct card *card, const char *key, uint64_t *value)
@@ -103,16 +108,21 @@ static bool find_number(const struct card *card, const char *key, uint64_t *valu
 
 static bool find_float(const struct card *card, const char *key, double *value)
 {
-	const struct kv *kv = find(card, key);
+	struct metadatum *metadatum = find(card, key);
+	const enum kv_type type = metadatum ? metadatum_value(metadatum)->type.type : KV_STRING;
+	bool found = type == KV_F32 || type == KV_F64;
+	uint64_t scalar;
 	float single;
 	uint32_t bits;
 
-	if (!kv || (kv->type != KV_F32 && kv->type != KV_F64))
+	found = found && metadatum_scalar(metadatum, 0, &scalar);
+	metadatum_unref(metadatum);
+	if (!found)
 		return false;
-	if (kv->type == KV_F64) {
-		memcpy(value, &kv->scalar, sizeof(*value));
+	if (type == KV_F64) {
+		memcpy(value, &scalar, sizeof(*value));
 	} else {
-		bits = (uint32_t)kv->scalar;
+		bits = (uint32_t)scalar;
 		memcpy(&single, &bits, sizeof(single));
 		*value = (double)single;
 	}

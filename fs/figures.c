@@ -43,6 +43,7 @@ struct figures *figures_new(struct model *model, const struct snapshot *snapshot
 		return NULL;
 	figures->model = model;
 	figures->grafts = snapshot->grafts;
+	figures->edits = edits_ref(snapshot->edits);
 	figures->figures = calloc(snapshot->n + 1u, sizeof(*figures->figures));
 	figures->subjects = calloc(snapshot->n + 1u, sizeof(*figures->subjects));
 	figures->arena = arena_new();
@@ -65,5 +66,6 @@ void figures_free(struct figures *figures)
 	arena_free(figures->arena);
 	free(figures->subjects);
 	free(figures->figures);
+	edits_unref(figures->edits);
 	free(figures);
 }

@@ -22,6 +22,7 @@ struct figure {
 
 struct figures {
 	struct model *model; /* borrowed */
+	struct edits *edits; /* of the metadata; NULL: none */
 	uint32_t grafts;
 	size_t n;
 	struct figure *figures;	  /* in file order, with z NULL */

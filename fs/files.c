@@ -91,23 +91,50 @@ static int check_whole(const struct model *model, const struct snapshot *snapsho
 	return 0;
 }
 
-struct view *files_model(struct model *model, const struct snapshot *snapshot, bool strict,
-			 struct error *err)
+static struct layout_value value_of(const struct edit *edit)
 {
-	struct layout_slot *slots = calloc(snapshot->n + 1u, sizeof(*slots));
-	struct organ *organs =
-		calloc(snapshot->n + 1u, sizeof(*organs)); /* under their slot's name */
-	struct view *view = NULL;
-	struct follow follow = { .owned = NULL };
-	struct layout layout;
-	int rc;
+	struct layout_value value = { .kv = edit->i,
+				      .removed = !edit->metadatum,
+				      .key = edit->key.key,
+				      .key_length = edit->key.length };
+	const struct value *is;
 
-	if (!slots || !organs) {
-		free(slots);
-		free(organs);
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-		return NULL;
+	if (edit->metadatum) {
+		is = metadatum_value(edit->metadatum);
+		value.type = is->type.type;
+		value.element = is->type.element;
+		value.count = is->count;
+		value.bytes = metadatum_bytes(edit->metadatum);
+		value.length = (size_t)is->length;
 	}
+	return value;
+}
+
+/* All that changes in the metadata, in the order of the keys: what follows the blocks and what was
+ * edited, which are never the same keys. Returns 0 or -ENOMEM. */
+static int merge_values(const struct layout_values *follow, const struct edits *edits,
+			struct layout_values *values, struct layout_value **owned)
+{
+	const uint32_t n_edits = edits ? edits->n : 0;
+	uint32_t f = 0, e = 0;
+
+	*owned = calloc((size_t)follow->n + n_edits + 1, sizeof(**owned));
+	if (!*owned)
+		return -ENOMEM;
+	for (values->n = 0; f < follow->n || e < n_edits; values->n++) {
+		const bool edit =
+			e < n_edits && (f == follow->n || edits->edits[e].i < follow->values[f].kv);
+
+		(*owned)[values->n] = edit ? value_of(&edits->edits[e++]) : follow->values[f++];
+	}
+	values->values = *owned;
+	return 0;
+}
+
+/* What fills each slot; organs go under their slots' names. */
+static void fill_slots(const struct model *model, const struct snapshot *snapshot,
+		       struct layout_slot *slots, struct organ *organs)
+{
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct content *content = snapshot->content[i];
 
@@ -121,12 +148,49 @@ struct view *files_model(struct model *model, const struct snapshot *snapshot, b
 			organs[i].name_length = model->places[i].tensor_length;
 		}
 	}
+}
+
+/* Plan the file, with memory for every slot. */
+static int plan(struct model *model, const struct snapshot *snapshot, bool strict,
+		struct layout_slot *slots, struct organ *organs, struct layout *layout,
+		struct error *err)
+{
+	static const struct layout_values none;
+	struct layout_value *owned = NULL;
+	struct layout_values values;
+	struct follow follow = { .owned = NULL };
+	int rc;
+
+	fill_slots(model, snapshot, slots, organs);
 	rc = model->follow ? follow_blocks(model, snapshot, &follow, err) : 0;
 	if (rc == 0 && strict)
 		rc = check_whole(model, snapshot, err);
-	if (rc == 0 || !strict)
-		rc = layout_build(model->gguf, slots, snapshot->n, &follow.values, &layout, err);
+	if (rc == 0 || !strict) {
+		rc = merge_values(rc == 0 ? &follow.values : &none, snapshot->edits, &values,
+				  &owned);
+		if (rc < 0)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		else
+			rc = layout_build(model->gguf, slots, snapshot->n, &values, layout, err);
+	}
+	free(owned);
 	follow_release(&follow);
+	return rc;
+}
+
+struct view *files_model(struct model *model, const struct snapshot *snapshot, bool strict,
+			 struct error *err)
+{
+	struct layout_slot *slots = calloc(snapshot->n + 1u, sizeof(*slots));
+	struct organ *organs = calloc(snapshot->n + 1u, sizeof(*organs));
+	struct view *view = NULL;
+	struct layout layout;
+	int rc = -ENOMEM;
+
+	if (slots && organs)
+		rc = plan(model, snapshot, strict, slots, organs, &layout, err);
+	else
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	free(slots);
 	free(organs);
 	if (rc == 0) {

@@ -141,15 +141,14 @@ static uint64_t entry_of(const struct blocks *blocks, uint32_t b, uint64_t count
 static int follow_count(const struct blocks *blocks, const struct kv *kv,
 			struct layout_value *value)
 {
-	uint8_t bytes[8];
+	uint8_t *bytes = malloc(8);
 
-	store_u64(bytes, blocks->n);
-	value->count = 1;
+	value->type = kv->type;
 	value->length = kv_type_size(kv->type);
-	value->bytes = malloc(value->length);
-	if (!value->bytes)
+	value->bytes = bytes;
+	if (!bytes)
 		return -ENOMEM;
-	memcpy(value->bytes, bytes, value->length);
+	store_u64(bytes, blocks->n);
 	return 0;
 }
 
@@ -159,22 +158,25 @@ static int follow_array(struct model *model, const struct blocks *blocks, const 
 {
 	const size_t width = kv_type_size(kv->element);
 	uint8_t *old = malloc((size_t)kv->length + 1);
+	uint8_t *bytes = malloc(blocks->n * width + 1);
 	int rc = -ENOMEM;
 
+	value->type = KV_ARRAY;
+	value->element = kv->element;
 	value->count = blocks->n;
 	value->length = blocks->n * width;
-	value->bytes = malloc(value->length + 1);
-	if (old && value->bytes)
+	value->bytes = bytes;
+	if (old && bytes)
 		rc = backing_read(model->base, old, (size_t)kv->length, kv->offset);
 	for (uint32_t b = 0; rc == 0 && b < blocks->n; b++)
-		memcpy(value->bytes + b * width, old + entry_of(blocks, b, kv->count) * width,
-		       width);
+		memcpy(bytes + b * width, old + entry_of(blocks, b, kv->count) * width, width);
 	free(old);
 	return rc;
 }
 
-static int find_values(struct model *model, const struct blocks *blocks, const struct kv *count_kv,
-		       uint64_t count, size_t prefix, struct follow *follow)
+static int find_values(struct model *model, const struct edits *edits, const struct blocks *blocks,
+		       const struct kv *count_kv, uint64_t count, size_t prefix,
+		       struct follow *follow)
 {
 	const struct gguf *gguf = model->gguf;
 	int rc = 0;
@@ -191,6 +193,9 @@ static int find_values(struct model *model, const struct blocks *blocks, const s
 		if (!is_count &&
 		    (kv->type != KV_ARRAY || kv->count != count || !kv_type_size(kv->element) ||
 		     kv->key_length < prefix || memcmp(kv->key, count_kv->key, prefix) != 0))
+			continue;
+		/* Whoever has said what it is means it. */
+		if (edits_find(edits, i))
 			continue;
 		value->kv = i;
 		follow->values.n++;
@@ -217,7 +222,8 @@ int follow_blocks(struct model *model, const struct snapshot *snapshot, struct f
 	if (rc == 0 && has_changed(&blocks, count)) {
 		rc = refuse_gaps(&blocks, err);
 		if (rc == 0)
-			rc = find_values(model, &blocks, kv, count, prefix, follow);
+			rc = find_values(model, snapshot->edits, &blocks, kv, count, prefix,
+					 follow);
 	}
 	free(blocks.source);
 	if (rc < 0 && rc != -EINVAL)
@@ -229,7 +235,7 @@ int follow_blocks(struct model *model, const struct snapshot *snapshot, struct f
 void follow_release(struct follow *follow)
 {
 	for (uint32_t i = 0; i < follow->values.n; i++)
-		free(follow->owned[i].bytes);
+		free((uint8_t *)follow->owned[i].bytes);
 	free(follow->owned);
 	*follow = (struct follow){ .owned = NULL };
 }

@@ -15,9 +15,9 @@ struct follow {
 
 /* Find the values to replace with the slots of that snapshot: none where the base's blocks are
  * there as they were, or do not agree with its metadata themselves. A block that was moved or added
- * whole has the entries of the block that it was. Release with follow_release() either way.
- * Returns 0, or -errno with err set: EINVAL with the numbers of missing blocks where they do not
- * run from 0 without a gap, EIO, ENOMEM. */
+ * whole has the entries of the block that it was. Keys that were edited are left alone. Release
+ * with follow_release() either way. Returns 0, or -errno with err set: EINVAL with the numbers of
+ * missing blocks where they do not run from 0 without a gap, EIO, ENOMEM. */
 int follow_blocks(struct model *model, const struct snapshot *snapshot, struct follow *follow,
 		  struct error *err);
 void follow_release(struct follow *follow);

@@ -48,6 +48,7 @@ struct fs *fs_new(const struct options *options, struct log *log,
 	fs->handles = fs->nodes ? handles_new(fs->nodes) : NULL;
 	fs->scratches = fs->nodes ? scratches_new(fs->nodes) : NULL;
 	fs->writers = writers_new();
+	fs->emptied = pending_new();
 	fs->buffers = buffers_new();
 	fs->makers = pool_new(MAKER_THREADS);
 	fs->commits = pool_new(COMMIT_THREADS);
@@ -55,7 +56,8 @@ struct fs *fs_new(const struct options *options, struct log *log,
 	fs->lookers = pool_new(LOOKER_THREADS);
 	fs->links = links_new(collection->models, collection->n, collection->several);
 	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
-	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers && fs->links)
+	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers &&
+	    fs->links && fs->emptied)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -85,6 +87,7 @@ void fs_free(struct fs *fs)
 	fs_settle(fs);
 	handles_free(fs->handles);
 	scratches_free(fs->scratches);
+	pending_free(fs->emptied);
 	overview_free(fs->overview);
 	for (uint32_t i = 0; i < fs->n_mounted; i++)
 		mounted_release(&fs->mounted[i]);

@@ -10,6 +10,7 @@
 #include "fs/mounted.h"
 #include "fs/options.h"
 #include "fs/overview.h"
+#include "fs/pending.h"
 #include "fs/pool.h"
 #include "fs/scratches.h"
 #include "fs/writers.h"
@@ -25,6 +26,7 @@ struct fs {
 	struct handles *handles;
 	struct scratches *scratches;
 	struct writers *writers;
+	struct pending *emptied; /* keys that are about to be empty strings */
 	struct buffers *buffers;
 	struct pool *measurers;	 /* threads that measure */
 	struct pool *makers;	 /* reads that wait for them */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
 #include "fs/graft.h"
+#include "fs/edit.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
 #include "fs/links.h"
@@ -271,6 +272,9 @@ int graft_settle(struct model *model)
 		rc = graft_remove_locked(model, model->moved);
 	if (rc == 0) {
 		model->half_moved = false;
+		rc = edit_settle(model);
+	}
+	if (rc == 0) {
 		rc = model->noted ? layer_noted_done(model->layer) : 0;
 	}
 	if (rc == 0)

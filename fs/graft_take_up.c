@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_take_up.c - grafts that an earlier mount left in the layer. */
+#include "fs/edit.h"
 #include "fs/graft.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
@@ -320,7 +321,8 @@ static void finish_move(struct model *model)
 	if (end && end[1] && !model->stuck) {
 		*end = '\0';
 		end[1 + strcspn(end + 1, "\n")] = '\0';
-		if (split_path(line, &klass, &name) && split_path(end + 1, &new_class, &new_name) &&
+		if (!edit_finish_move(model, line, end + 1) && split_path(line, &klass, &name) &&
+		    split_path(end + 1, &new_class, &new_name) &&
 		    model_find(model, klass, name, strlen(name), &tensor)) {
 			rc = graft_move(model, tensor, new_class, new_name);
 			model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL;

@@ -29,6 +29,10 @@ enum inode_kind {
 	INODE_BASE = 5,	      /* the directory .base */
 	INODE_BASE_CLASS = 6, /* index: enum organ_class; in .base */
 	INODE_BASE_ORGAN = 7, /* index: tensor; in .base */
+	INODE_METADATA = 8,   /* the directory metadata */
+	INODE_KEY = 9,	      /* index: key; as the base has it */
+	INODE_BASE_METADATA = 10,
+	INODE_BASE_KEY = 11, /* index: key; in .base */
 };
 
 static inline uint64_t inode_of(uint32_t model, enum inode_kind kind, uint64_t index)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - see json.h. */
 #include "fs/json.h"
+#include "fs/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -73,36 +74,6 @@ cJSON *json_scalar(enum kv_type type, uint64_t scalar)
 	}
 }
 
-/* The bytes of the UTF-8 sequence at the start of s, 0 if there is none: shortest forms only, no
- * surrogates, nothing above U+10FFFF (Unicode, table 3-7). */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-	static const struct {
-		unsigned char first, last, low, high;
-		size_t length;
-	} forms[] = {
-		{ 0x01, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (s[0] < forms[i].first || s[0] > forms[i].last)
-			continue;
-		if (forms[i].length > n)
-			return 0;
-		if (forms[i].length > 1 && (s[1] < forms[i].low || s[1] > forms[i].high))
-			return 0;
-		for (size_t k = 2; k < forms[i].length; k++)
-			if (s[k] < 0x80 || s[k] > 0xbf)
-				return 0;
-		return forms[i].length;
-	}
-	return 0;
-}
-
 enum replacement { REPLACE_MARK, REPLACE_PERCENT };
 
 static char *clean(const char *bytes, size_t n, enum replacement replacement)
@@ -113,7 +84,7 @@ static char *clean(const char *bytes, size_t n, enum replacement replacement)
 	if (!text)
 		return NULL;
 	while (i < n) {
-		const size_t length = utf8_length((const unsigned char *)bytes + i, n - i);
+		const size_t length = utf8_length(bytes + i, n - i);
 
 		if (length && !(replacement == REPLACE_PERCENT && bytes[i] == '%')) {
 			memcpy(out, bytes + i, length);

@@ -22,6 +22,7 @@ static void empty_layer(int dir)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		paths_empty(dir, class_name(klass));
+	paths_empty(dir, "metadata");
 	paths_empty(dir, ".stage");
 	unlinkat(dir, "MOVING", 0);
 	unlinkat(dir, LABEL_NEW, 0);
@@ -315,7 +316,7 @@ static bool is_empty(const struct layer *layer)
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0 || errno != ENOENT)
 			return false;
-	return true;
+	return faccessat(layer->dir, "metadata", F_OK, 0) < 0 && errno == ENOENT;
 }
 
 void layer_close(struct layer *layer)

@@ -8,7 +8,7 @@
  *	reader reader_tensors		a GGUF: metadata and tensor infos
  *	anatomy		a tensor's class, kind, block and file name by its name
  *	organ		the organ file
- *	layout		the plan of an assembled GGUF
+ *	layout layout_header		the plan of an assembled GGUF
  *	dequant dequant_*	the values in a tensor's blocks
  *
  * measure/	numbers in, numbers out; knows neither GGUF nor files
@@ -20,12 +20,14 @@
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	backing view	a file on disk; the content of one file of the mount, as segments
+ *	utf8 value value_text value_parse key_name	metadata as text and back
  *	slots		what each tensor is now: the base's, a graft, or nothing
  *	paths fingerprint layer layer_* reference	grafts on disk: directories, which base,
  *			files, changes that can be undone, checksums
+ *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
  *	stage		a file being written
  *	resolve look links	where symbolic links lead, found out without hanging
- *	model graft graft_*	a mounted model; what is done to its slots
+ *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
@@ -36,7 +38,8 @@
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
  *	scratches	names in class directories that are no slots
- *	writers generated	who is about to write; files made from a state
+ *	writers pending generated	who is about to write; what is about to be in force; files
+ *			made from a state
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
  *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later

@@ -56,15 +56,17 @@ static cJSON *describe_model(struct model *model, const struct snapshot *snapsho
 			     const struct sums *all)
 {
 	const struct gguf *gguf = model->gguf;
-	const struct kv *architecture = gguf_find(gguf, "general.architecture");
+	struct metadatum *architecture =
+		metadata_with(model->metadata, snapshot->edits, "general.architecture");
 	const char *path = backing_path(model->base);
 	cJSON *object = cJSON_CreateObject();
 	char bits[32];
 
 	cJSON_AddItemToObject(object, "name", json_text(model->name, strlen(model->name)));
 	cJSON_AddItemToObject(object, "architecture",
-			      architecture ? manifest_value(model, architecture)
+			      architecture ? manifest_value(metadatum_value(architecture))
 					   : cJSON_CreateNull());
+	metadatum_unref(architecture);
 	cJSON_AddItemToObject(object, "file", json_text(path, strlen(path)));
 	json_add_unsigned(object, "size", gguf->size);
 	json_add_unsigned(object, "gguf_version", gguf->version);
@@ -139,19 +141,45 @@ static cJSON *describe_tensor(struct model *model, uint32_t i, const struct cont
 	return object;
 }
 
-static void write_metadata(FILE *out, struct model *model)
+/* One entry; after the first with a comma before it. */
+static void write_entry(FILE *out, const struct metadata_key *key, struct metadatum *metadatum,
+			bool *first)
 {
-	fputs("\"metadata\": {", out);
-	for (uint32_t i = 0; i < model->gguf->n_kv; i++) {
-		const struct kv *kv = &model->gguf->kv[i];
-		char *key = json_key(kv->key, kv->key_length);
+	char *text = json_key(key->key, key->length);
 
-		fputs(i ? ",\n  " : "\n  ", out);
-		print_item(out, cJSON_CreateString(key ? key : ""));
-		fputs(": ", out);
-		print_item(out, manifest_value(model, kv));
-		free(key);
+	fputs(*first ? "\n  " : ",\n  ", out);
+	print_item(out, cJSON_CreateString(text ? text : ""));
+	fputs(": ", out);
+	print_item(out, metadatum ? manifest_value(metadatum_value(metadatum)) : NULL);
+	free(text);
+	*first = false;
+}
+
+/* The keys of the base with what they hold now, then those that were added. */
+static void write_metadata(FILE *out, struct model *model, const struct edits *edits)
+{
+	const uint32_t n = model->gguf->n_kv;
+	bool first = true;
+	int rc;
+
+	fputs("\"metadata\": {", out);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct metadata_key key = metadata_key(model->metadata, i);
+		const struct edit *edit = edits_find(edits, i);
+		struct metadatum *base;
+
+		if (edit) {
+			if (edit->metadatum)
+				write_entry(out, &key, edit->metadatum, &first);
+			continue;
+		}
+		base = metadata_base(model->metadata, i, &rc);
+		write_entry(out, &key, base, &first);
+		metadatum_unref(base);
 	}
+	for (uint32_t e = 0; edits && e < edits->n; e++)
+		if (edits->edits[e].i >= n)
+			write_entry(out, &edits->edits[e].key, edits->edits[e].metadatum, &first);
 	fputs("\n},\n", out);
 }
 
@@ -206,7 +234,7 @@ struct view *manifest_view(struct model *model, struct readings *readings,
 		fputs(",\n\"classes\": ", out);
 		print_item(out, describe_classes(classes));
 		fputs(",\n", out);
-		write_metadata(out, model);
+		write_metadata(out, model, snapshot->edits);
 		write_tensors(cells, model, snapshot);
 		fputs("}\n", out);
 		view = cells_view(cells);

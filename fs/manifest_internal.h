@@ -9,6 +9,6 @@
 
 /* The value of a metadata entry: scalars and strings as they are; arrays, and strings of over
  * 1 MiB, as an object with type, length and how they begin. NULL: it cannot be read. */
-cJSON *manifest_value(struct model *model, const struct kv *kv);
+cJSON *manifest_value(const struct value *value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest_metadata.c - metadata values as JSON, read from the base when they are asked for. */
+/* manifest_metadata.c - metadata values as JSON, read where they lie when they are asked for. */
 #include "fs/json.h"
 #include "fs/manifest_internal.h"
 #include "gguf/bytes.h"
@@ -13,85 +13,94 @@
 #define FIRST_ELEMENTS 8
 #define FIRST_BYTES    ((uint64_t)200)
 
-static cJSON *read_text(struct model *model, uint64_t offset, uint64_t n)
+static int read_at(const struct value *value, void *bytes, size_t n, uint64_t offset)
+{
+	return value->source->read_at(value->source->context, bytes, n, offset);
+}
+
+static cJSON *read_text(const struct value *value, uint64_t offset, uint64_t n)
 {
 	char *bytes = malloc((size_t)n + 1);
 	cJSON *item = NULL;
 
-	if (bytes && backing_read(model->base, bytes, (size_t)n, offset) == 0)
+	if (bytes && read_at(value, bytes, (size_t)n, offset) == 0)
 		item = json_text(bytes, (size_t)n);
 	free(bytes);
 	return item;
 }
 
-static cJSON *string_value(struct model *model, const struct kv *kv)
+static cJSON *string_value(const struct value *value)
 {
 	cJSON *object;
 
-	if (kv->length <= STRING_MAX)
-		return read_text(model, kv->offset, kv->length);
+	if (value->length <= STRING_MAX)
+		return read_text(value, value->offset, value->length);
 	object = cJSON_CreateObject();
 	cJSON_AddStringToObject(object, "type", "string");
-	json_add_unsigned(object, "length", kv->length);
-	cJSON_AddItemToObject(object, "first", read_text(model, kv->offset, FIRST_BYTES));
+	json_add_unsigned(object, "length", value->length);
+	cJSON_AddItemToObject(object, "first", read_text(value, value->offset, FIRST_BYTES));
 	return object;
 }
 
-static void add_strings(struct model *model, const struct kv *kv, cJSON *first)
+static void add_strings(const struct value *value, cJSON *first)
 {
-	const size_t width = model->gguf->version > 1 ? 8 : 4;
-	uint64_t at = kv->offset;
+	uint64_t at = value->offset;
 
-	for (uint64_t i = 0; i < kv->count && i < FIRST_ELEMENTS; i++) {
+	for (uint64_t i = 0; i < value->count && i < FIRST_ELEMENTS; i++) {
 		uint8_t bytes[8] = { 0 };
 		uint64_t n;
 
-		if (backing_read(model->base, bytes, width, at) < 0)
+		if (read_at(value, bytes, value->width, at) < 0)
 			return;
+		at += value->width;
 		n = load_u64(bytes);
 		/* The reader has checked it; the file may have changed. */
-		if (n > kv->offset + kv->length - at)
+		if (n > value->offset + value->length - at)
 			return;
-		cJSON_AddItemToArray(first, read_text(model, at + width,
-						      n < FIRST_BYTES ? n : FIRST_BYTES));
-		at += width + n;
+		cJSON_AddItemToArray(first,
+				     read_text(value, at, n < FIRST_BYTES ? n : FIRST_BYTES));
+		at += n;
 	}
 }
 
-static void add_scalars(struct model *model, const struct kv *kv, cJSON *first)
+static void add_scalars(const struct value *value, cJSON *first)
 {
-	const size_t width = kv_type_size(kv->element);
+	const size_t width = kv_type_size(value->type.element);
 
-	for (uint64_t i = 0; i < kv->count && i < FIRST_ELEMENTS; i++) {
+	for (uint64_t i = 0; i < value->count && i < FIRST_ELEMENTS; i++) {
 		uint8_t bytes[8] = { 0 };
 
-		if (backing_read(model->base, bytes, width, kv->offset + i * width) < 0)
+		if (read_at(value, bytes, width, value->offset + i * width) < 0)
 			return;
-		cJSON_AddItemToArray(first, json_scalar(kv->element, load_u64(bytes)));
+		cJSON_AddItemToArray(first, json_scalar(value->type.element, load_u64(bytes)));
 	}
 }
 
-static cJSON *array_value(struct model *model, const struct kv *kv)
+static cJSON *array_value(const struct value *value)
 {
 	cJSON *object = cJSON_CreateObject();
 	cJSON *first;
 
 	cJSON_AddStringToObject(object, "type", "array");
-	cJSON_AddStringToObject(object, "element", kv_type_name(kv->element));
-	json_add_unsigned(object, "length", kv->count);
+	cJSON_AddStringToObject(object, "element", kv_type_name(value->type.element));
+	json_add_unsigned(object, "length", value->count);
 	first = cJSON_AddArrayToObject(object, "first");
-	if (kv->element == KV_STRING)
-		add_strings(model, kv, first);
+	if (value->type.element == KV_STRING)
+		add_strings(value, first);
 	else
-		add_scalars(model, kv, first);
+		add_scalars(value, first);
 	return object;
 }
 
-cJSON *manifest_value(struct model *model, const struct kv *kv)
+cJSON *manifest_value(const struct value *value)
 {
-	if (kv->type == KV_STRING)
-		return string_value(model, kv);
-	if (kv->type == KV_ARRAY)
-		return array_value(model, kv);
-	return json_scalar(kv->type, kv->scalar);
+	uint8_t bytes[8] = { 0 };
+
+	if (value->type.type == KV_STRING)
+		return string_value(value);
+	if (value->type.type == KV_ARRAY)
+		return array_value(value);
+	if (read_at(value, bytes, (size_t)value->length, value->offset) < 0)
+		return NULL;
+	return json_scalar(value->type.type, load_u64(bytes));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c - see model.h. */
 #include "fs/model.h"
+#include "fs/edit.h"
 #include "fs/graft.h"
 #include "fs/paths.h"
 #include "gguf/arena.h"
@@ -197,8 +198,11 @@ static int take_up_layer(struct model *model, const struct options *options,
 	} else if (!options->read_only) {
 		rc = open_private(model, &manner, err);
 	}
-	if (model->layer)
+	if (model->layer) {
+		/* First, for the grafts' finishes what was noted for either. */
+		edit_take_up(model);
 		graft_take_up(model);
+	}
 	return rc;
 }
 
@@ -229,6 +233,10 @@ struct model *model_open(const struct options *options, const char *path, struct
 	rc = refuse_shard(model->gguf, err);
 	if (rc == 0)
 		rc = arrange(model, err);
+	if (rc == 0) {
+		model->metadata = metadata_new(model->base, model->gguf, err);
+		rc = model->metadata ? 0 : -err->code;
+	}
 	model->name = paths_stem(path);
 	model->directory = directory_of(path);
 	if (rc == 0 && (!model->name || !model->directory))
@@ -249,6 +257,7 @@ void model_close(struct model *model)
 		return;
 	layer_close(model->layer);
 	slots_free(model->slots);
+	metadata_free(model->metadata);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		names_free(model->files[klass]);
 		free(model->members[klass].slots);
@@ -343,6 +352,25 @@ int model_add(struct model *model, enum organ_class klass, const char *name, con
 	pthread_mutex_unlock(&model->names);
 	content_unref(content);
 	return rc;
+}
+
+uint64_t model_generation(struct model *model)
+{
+	return slots_generation(model->slots) + metadata_generation(model->metadata);
+}
+
+int model_snapshot(struct model *model, struct snapshot *snapshot)
+{
+	struct edits *edits = metadata_edits(model->metadata);
+
+	if (!edits || slots_snapshot(model->slots, snapshot) < 0) {
+		edits_unref(edits);
+		return -ENOMEM;
+	}
+	snapshot->edits = edits;
+	snapshot->generation += edits->generation;
+	snapshot->grafts += edits->n;
+	return 0;
 }
 
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content)

@@ -46,6 +46,7 @@ struct model {
 	struct arena *arena;
 
 	struct slots *slots;
+	struct metadata *metadata;
 	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
 	struct links *links;	/* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
@@ -54,6 +55,8 @@ struct model {
 	bool noted;	 /* the layer's note of it must go before the next graft */
 	bool half_moved; /* and before that, from the layer, what the slot moved held */
 	uint32_t moved;
+	bool key_half_moved; /* the same of a metadata key */
+	uint32_t moved_key;
 	bool stuck; /* an earlier mount has noted it and it cannot be done, so nothing else can */
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
@@ -92,6 +95,13 @@ uint32_t model_members(struct model *model, enum organ_class klass);
  * model's, also on failure. Returns 0, -EEXIST there is one, -ENOSPC, -ENOMEM. */
 int model_add(struct model *model, enum organ_class klass, const char *name, const char *tensor,
 	      uint32_t tensor_length, struct content *content);
+
+/* How often the model has changed, slots and metadata. */
+uint64_t model_generation(struct model *model);
+
+/* All of it at one moment: the slots' snapshot with the edits of the metadata, which count as
+ * grafts and in the generation. Returns 0 or -ENOMEM. Release with snapshot_release(). */
+int model_snapshot(struct model *model, struct snapshot *snapshot);
 
 /* The organ in a slot, base's or graft's: its name is borrowed from model or content. */
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content);

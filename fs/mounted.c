@@ -19,7 +19,7 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 		return log_count(mounted->model->log);
 	if (kind == GENERATED_ASSEMBLE)
 		return assembly_stamp(mounted->assembly);
-	return slots_generation(mounted->model->slots);
+	return model_generation(mounted->model);
 }
 
 /* Views that cannot be made for want of memory alone. */
@@ -51,7 +51,7 @@ static struct view *view_of_slots(struct mounted *mounted, enum generated_kind k
 	struct snapshot snapshot;
 	struct view *view;
 
-	if (slots_snapshot(mounted->model->slots, &snapshot) < 0) {
+	if (model_snapshot(mounted->model, &snapshot) < 0) {
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}

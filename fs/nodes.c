@@ -42,6 +42,7 @@ struct nodes *nodes_new(struct model *const *models, uint32_t n, bool several)
 static void free_node(struct node *node)
 {
 	content_unref(node->content);
+	metadatum_unref(node->metadatum);
 	view_unref(node->view);
 	stage_free(node->stage);
 	free(node);
@@ -100,14 +101,19 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 	static const struct {
 		enum node_kind kind;
 		bool of_tensors;
+		bool of_keys;
 	} kinds[] = {
-		[INODE_MODEL] = { NODE_ROOT, false },
-		[INODE_CLASS] = { NODE_CLASS, false },
-		[INODE_ORGAN] = { NODE_ORGAN, true },
-		[INODE_THETA] = { NODE_THETA, true },
-		[INODE_BASE] = { NODE_BASE, false },
-		[INODE_BASE_CLASS] = { NODE_BASE_CLASS, false },
-		[INODE_BASE_ORGAN] = { NODE_BASE_ORGAN, true },
+		[INODE_MODEL] = { NODE_ROOT, false, false },
+		[INODE_CLASS] = { NODE_CLASS, false, false },
+		[INODE_ORGAN] = { NODE_ORGAN, true, false },
+		[INODE_THETA] = { NODE_THETA, true, false },
+		[INODE_BASE] = { NODE_BASE, false, false },
+		[INODE_BASE_CLASS] = { NODE_BASE_CLASS, false, false },
+		[INODE_BASE_ORGAN] = { NODE_BASE_ORGAN, true, false },
+		[INODE_METADATA] = { NODE_METADATA, false, false },
+		[INODE_KEY] = { NODE_KEY, false, true },
+		[INODE_BASE_METADATA] = { NODE_BASE_METADATA, false, false },
+		[INODE_BASE_KEY] = { NODE_BASE_KEY, false, true },
 	};
 	const unsigned kind = inode_kind(ino);
 	const uint64_t index = inode_index(ino);
@@ -117,6 +123,8 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 		return false;
 	if (kinds[kind].of_tensors)
 		n = model->gguf->n_tensors;
+	else if (kinds[kind].of_keys)
+		n = model->gguf->n_kv;
 	else if (kind == INODE_CLASS || kind == INODE_BASE_CLASS)
 		n = CLASSES;
 	node->kind = kinds[kind].kind;
@@ -169,6 +177,7 @@ struct node *nodes_add(struct nodes *nodes, const struct node *made)
 
 	if (!node) {
 		content_unref(copy.content);
+		metadatum_unref(copy.metadatum);
 		view_unref(copy.view);
 		stage_free(copy.stage);
 		return NULL;
@@ -233,6 +242,32 @@ struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model 
 		return NULL;
 	}
 	return content ? nodes_add(nodes, &made) : base_node(nodes, made.ino);
+}
+
+struct node *nodes_key(struct nodes *nodes, struct model *model, uint32_t i, int *rc)
+{
+	struct metadatum *metadatum = metadata_get(model->metadata, i, rc);
+	struct node made = { .kind = NODE_KEY, .index = i, .model = model };
+
+	if (!metadatum)
+		return NULL;
+	*rc = -ENOMEM;
+	made.ino = metadatum_ino(metadatum);
+	if (made.ino == 0) {
+		metadatum_unref(metadatum);
+		return base_node(nodes, inode_of(model->number, INODE_KEY, i));
+	}
+	made.metadatum = metadatum;
+	made.mtime = metadatum_mtime(metadatum);
+	return nodes_add(nodes, &made);
+}
+
+struct metadatum *nodes_metadatum(const struct node *node)
+{
+	int rc;
+
+	return node->metadatum ? metadatum_ref(node->metadatum)
+			       : metadata_base(node->model->metadata, node->index, &rc);
 }
 
 void nodes_told(struct nodes *nodes, struct node *node)

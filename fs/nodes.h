@@ -25,6 +25,11 @@ enum node_kind {
 	NODE_BASE_CLASS,   /* a class in it; index: enum organ_class */
 	NODE_BASE_ORGAN,   /* an organ in that; index: tensor */
 	NODE_GENERATED,	   /* index: enum generated_kind; view: its content */
+	NODE_METADATA,	   /* the directory metadata */
+	NODE_KEY,	   /* index: key; metadatum: its value, NULL for the base's */
+	NODE_KEY_STAGE,	   /* index: key; stage: what is being written over it */
+	NODE_BASE_METADATA,
+	NODE_BASE_KEY, /* index: key; the base's value */
 };
 
 struct node {
@@ -33,6 +38,7 @@ struct node {
 	uint32_t index;
 	struct model *model; /* whose; NULL: the mount's */
 	struct content *content;
+	struct metadatum *metadatum;
 	struct view *view;
 	struct stage *stage;
 	struct timespec mtime;
@@ -52,8 +58,8 @@ void nodes_free(struct nodes *nodes); /* with every node that the kernel still k
 /* The node with that number, to release with nodes_put(). NULL: there is none. */
 struct node *nodes_get(struct nodes *nodes, uint64_t ino);
 
-/* Enter a node like *made, whose content, view and stage become the node's, also on failure. To
- * release with nodes_put(). NULL: out of memory. */
+/* Enter a node like *made, whose content, metadatum, view and stage become the node's, also on
+ * failure. To release with nodes_put(). NULL: out of memory. */
 struct node *nodes_add(struct nodes *nodes, const struct node *made);
 
 /* The node of an organ as it is now, or of its θ file, as kind says: an entry where the slot holds
@@ -64,6 +70,12 @@ struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model 
 /* Its number, with that content in the slot. */
 uint64_t nodes_organ_ino(const struct model *model, enum node_kind kind, uint32_t tensor,
 			 const struct content *content);
+
+/* The node of a metadata key as it is now. NULL with *rc set: -ENOENT it has no value, -ENOMEM. */
+struct node *nodes_key(struct nodes *nodes, struct model *model, uint32_t i, int *rc);
+
+/* The value that a node of NODE_KEY or NODE_BASE_KEY shows, to release. NULL: out of memory. */
+struct metadatum *nodes_metadatum(const struct node *node);
 
 /* The number of the directory that is the root of a model. */
 uint64_t nodes_root_ino(const struct nodes *nodes, const struct model *model);

@@ -72,7 +72,8 @@ const struct fuse_lowlevel_ops organfs_ops = {
 bool ops_is_directory(const struct node *node)
 {
 	return node->kind == NODE_MODELS || node->kind == NODE_ROOT || node->kind == NODE_CLASS ||
-	       node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS;
+	       node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
+	       node->kind == NODE_METADATA || node->kind == NODE_BASE_METADATA;
 }
 
 bool ops_is_link(const struct node *node)
@@ -91,8 +92,22 @@ static bool is_writable(const struct fs *fs, const struct node *node)
 {
 	if (fs->options->read_only)
 		return false;
+	if (node->kind == NODE_KEY)
+		return !metadata_key(node->model->metadata, node->index).fixed;
 	return node->kind == NODE_ORGAN || node->stage || ops_is_theta(node) ||
 	       (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE);
+}
+
+static uint64_t key_size(const struct node *node)
+{
+	struct metadatum *metadatum = nodes_metadatum(node);
+	uint64_t size = 0;
+
+	/* What cannot be read has no bytes; who opens it is told. */
+	if (metadatum)
+		metadatum_size(metadatum, &size);
+	metadatum_unref(metadatum);
+	return size;
 }
 
 static uint64_t size_of(struct node *node)
@@ -103,6 +118,7 @@ static uint64_t size_of(struct node *node)
 		return files_organ_size(node->model, node->index, node->content);
 	case NODE_STAGE:
 	case NODE_SCRATCH:
+	case NODE_KEY_STAGE:
 		return stage_size(node->stage);
 	case NODE_LINK:
 	case NODE_SCRATCH_LINK:
@@ -111,6 +127,11 @@ static uint64_t size_of(struct node *node)
 		return THETA_FILE_SIZE;
 	case NODE_GENERATED:
 		return view_size(node->view);
+	case NODE_KEY:
+	case NODE_BASE_KEY:
+		return key_size(node);
+	case NODE_METADATA:
+	case NODE_BASE_METADATA:
 	case NODE_MODELS:
 	case NODE_ROOT:
 	case NODE_CLASS:
@@ -121,11 +142,19 @@ static uint64_t size_of(struct node *node)
 	return 0;
 }
 
+/* Whoever writes to a key, and looks whether it is still the same file, finds that it is: editors
+ * do so. The kernel goes by the node's number. */
+static uint64_t shown_ino(const struct node *node)
+{
+	return node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE ? ops_slot_number(node)
+								      : node->ino;
+}
+
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = ops_is_directory(node);
 	const bool fixed = node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
-			   node->kind == NODE_MODELS;
+			   node->kind == NODE_BASE_METADATA || node->kind == NODE_MODELS;
 	const mode_t mode = fixed		    ? S_IFDIR | 0555
 			    : directory		    ? S_IFDIR | 0777
 			    : is_writable(fs, node) ? S_IFREG | 0666
@@ -133,10 +162,10 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	const uint64_t size = size_of(node);
 
 	memset(attr, 0, sizeof(*attr));
-	attr->st_ino = node->ino;
+	attr->st_ino = shown_ino(node);
 	attr->st_mode = ops_is_link(node) ? S_IFLNK | 0777 : mode & ~fs->options->umask;
 	attr->st_nlink = node->kind == NODE_MODELS ? 2 + fs->n_mounted
-			 : node->kind == NODE_ROOT ? 2 + CLASSES
+			 : node->kind == NODE_ROOT ? 3 + CLASSES
 			 : directory		   ? 2
 						   : 1;
 	attr->st_uid = fs->options->uid;
@@ -173,6 +202,8 @@ static struct node *find_in_root(struct fs *fs, const struct node *root, const c
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(root->model, klass))
 			return nodes_get(fs->nodes, inode_of(number, INODE_CLASS, klass));
+	if (strcmp(name, "metadata") == 0)
+		return nodes_get(fs->nodes, inode_of(number, INODE_METADATA, 0));
 	if (strcmp(name, ".base") == 0)
 		return nodes_get(fs->nodes, inode_of(number, INODE_BASE, 0));
 	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
@@ -232,6 +263,8 @@ static struct node *find_in_base(struct fs *fs, const struct node *directory, co
 			    is_listed_class(directory->model, klass))
 				return nodes_get(fs->nodes,
 						 inode_of(number, INODE_BASE_CLASS, klass));
+		if (strcmp(name, "metadata") == 0)
+			return nodes_get(fs->nodes, inode_of(number, INODE_BASE_METADATA, 0));
 		return NULL;
 	}
 	if (!ending ||
@@ -248,7 +281,9 @@ static struct node *find_in_base(struct fs *fs, const struct node *directory, co
 
 uint64_t ops_slot_number(const struct node *node)
 {
-	return inode_of(node->model->number, INODE_ORGAN, node->index);
+	const bool key = node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE;
+
+	return inode_of(node->model->number, key ? INODE_KEY : INODE_ORGAN, node->index);
 }
 
 size_t ops_slot_name(const char *name)
@@ -271,6 +306,9 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 	case NODE_BASE:
 	case NODE_BASE_CLASS:
 		return find_in_base(fs, directory, name);
+	case NODE_METADATA:
+	case NODE_BASE_METADATA:
+		return ops_find_key(fs, directory, name, rc);
 	default:
 		return NULL;
 	}
@@ -278,7 +316,7 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 
 double ops_entry_timeout(const struct fs *fs, const struct node *node)
 {
-	if (ops_is_directory(node) || node->kind == NODE_BASE_ORGAN)
+	if (ops_is_directory(node) || node->kind == NODE_BASE_ORGAN || node->kind == NODE_BASE_KEY)
 		return FOREVER;
 	/* The log goes on in a read-only mount too. */
 	if (!fs->options->read_only ||

@@ -40,11 +40,17 @@ bool ops_is_link(const struct node *node);
 /* Does the node show θ and nothing else? What is written to it is dropped. */
 bool ops_is_theta(const struct node *node);
 
+/* Is that number a directory of metadata, in which keys can be changed? */
+bool ops_is_metadata(fuse_ino_t ino);
+
+/* Does the name in that directory say where a file belongs: to a slot or key? */
+bool ops_is_named(const struct model *model, uint64_t directory, const char *name);
+
 /* "organs/blk_5_ffn_up" and the like: the length of name without ".bin", 0 if it has not that
  * ending or nothing before it. */
 size_t ops_slot_name(const char *name);
 
-/* A number for the slot of a node of NODE_ORGAN or NODE_STAGE, for writers.h. */
+/* A number for the slot or key of a node or of the stage over it, for writers.h. */
 uint64_t ops_slot_number(const struct node *node);
 
 /* Open a node that the caller releases unless this succeeds: 0 or -errno. */
@@ -90,6 +96,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	      struct fuse_file_info *fi);
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void ops_commit_and_close(fuse_req_t req, struct handle *handle);
+void ops_commit_emptied(fuse_req_t req, struct handle *handle);
 void ops_close(struct fs *fs, struct handle *handle);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
 
@@ -100,6 +107,11 @@ bool ops_is_dropping(const char *name);
 
 /* The directory with that number, in which names can be changed; to release. NULL with *rc set. */
 struct node *ops_editable(struct fs *fs, fuse_ino_t ino, int *rc);
+
+/* The node of a new scratch file that shows view, entered under a name in a directory; to release.
+ * NULL with *rc set. */
+struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const char *name,
+			      struct view *view, int *rc);
 
 /* The node of a new scratch file with what an organ holds, which is not copied, entered under a
  * name in a directory; to release. NULL with *rc set. */
@@ -125,6 +137,33 @@ void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
  * entered under a name in a directory; to release. NULL with *rc set. */
 struct node *ops_make_link(struct fs *fs, const struct node *directory, const char *name,
 			   struct content *content, int *rc);
+
+/* ops_metadata.c */
+
+/* In metadata, or .base/metadata, as ops_find(). */
+struct node *ops_find_key(struct fs *fs, const struct node *directory, const char *name, int *rc);
+
+/* May a file of that name be made in metadata? Returns 0 or -EPERM. */
+int ops_check_key(const struct model *model, const char *name);
+
+/* A new inode over the key, in which the caller will write. NULL: out of memory. */
+struct node *ops_stage_key(struct fs *fs, const struct node *key);
+
+/* Does the stage over a key, emptied and closed again, make it an empty string? */
+bool ops_is_emptied_string(const struct node *node);
+
+/* From one name in metadata to another; answers the request and releases the node. */
+void ops_rename_key(fuse_req_t req, struct node *node, const struct node *directory,
+		    const char *name, const char *new_name);
+void ops_remove_key(fuse_req_t req, struct node *node);
+
+/* The attributes user.organfs.NAME of a node in metadata: the value into text of n bytes. Returns
+ * its length, or -ENODATA. */
+bool ops_has_key_attributes(const struct node *node);
+int ops_key_attribute(const struct node *node, const char *name, char *text, size_t n);
+
+/* Set the type of a key, or of what is to become one; answers the request and releases the node. */
+void ops_set_key_type(fuse_req_t req, struct node *node, const char *value, size_t n);
 
 /* ops_xattr.c */
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_dir.c - directory listings. An entry's place in the directory is its offset. */
 #include "fs/ops.h"
+#include "fs/edit.h"
 #include "fs/inode.h"
 
 #include <errno.h>
@@ -62,7 +63,8 @@ static bool list_organ(struct model *model, enum node_kind kind, uint32_t tensor
 	return there;
 }
 
-/* What follows "." and "..": in the root the classes that are there, then the generated files. */
+/* What follows "." and "..": in the root the classes that are there, metadata, then the generated
+ * files. */
 static bool list_root(struct fs *fs, const struct node *root, uint64_t place, struct listed *entry)
 {
 	struct model *model = root->model;
@@ -77,6 +79,12 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 			return true;
 		}
 	}
+	if (place-- == 0) {
+		snprintf(entry->name, sizeof(entry->name), "metadata");
+		entry->ino = inode_of(model->number, INODE_METADATA, 0);
+		entry->type = S_IFDIR;
+		return true;
+	}
 	if (place >= GENERATED_IN_ROOT)
 		return false;
 	list_generated(fs_mounted(fs, root)->generated, (enum generated_kind)place, entry);
@@ -86,20 +94,29 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 /* Scratch files come after all slots there can be. */
 #define SCRATCH_PLACES ((uint64_t)1 << 40)
 
+/* Does a slot or key of that name come earlier in the listing? */
+static bool is_listed(const struct node *directory, const char *name)
+{
+	struct model *model = directory->model;
+	const size_t n = ops_slot_name(name);
+	uint32_t i;
+
+	if (directory->kind == NODE_METADATA)
+		return metadata_find(model->metadata, name, &i) &&
+		       edit_type(model, i, &(struct value_type){ 0 });
+	return n && model_find(model, directory->index, name, n, &i);
+}
+
 static bool list_scratch(struct fs *fs, const struct node *directory, uint64_t *place,
 			 struct listed *entry)
 {
 	uint64_t number = *place > SCRATCH_PLACES ? *place - SCRATCH_PLACES : 0;
-	uint32_t tensor;
-	size_t n;
 
 	entry->type = S_IFREG;
 	for (; scratches_next(fs->scratches, directory->ino, &number, entry->name, &entry->ino);
 	     number++) {
 		*place = SCRATCH_PLACES + number;
-		n = ops_slot_name(entry->name);
-		/* The slot of that name is listed already. */
-		if (!n || !model_find(directory->model, directory->index, entry->name, n, &tensor))
+		if (!is_listed(directory, entry->name))
 			return true;
 	}
 	return false;
@@ -114,6 +131,33 @@ static bool is_hidden(struct fs *fs, const struct node *directory, const char *n
 
 	nodes_put(fs->nodes, scratch);
 	return kind == SCRATCH_HIDDEN;
+}
+
+/* In metadata each key that has a value, then scratch files; in that of .base each key of the
+ * base. */
+static bool list_keys(struct fs *fs, const struct node *directory, uint64_t *place,
+		      struct listed *entry)
+{
+	struct model *model = directory->model;
+	const bool base = directory->kind == NODE_BASE_METADATA;
+	const uint32_t n = base ? model->gguf->n_kv : metadata_count(model->metadata);
+
+	entry->type = S_IFREG;
+	for (; *place < n; ++*place) {
+		const uint32_t i = (uint32_t)*place;
+		int rc;
+		struct metadatum *metadatum = base ? metadata_base(model->metadata, i, &rc)
+						   : metadata_get(model->metadata, i, &rc);
+
+		if (!metadatum)
+			continue;
+		snprintf(entry->name, sizeof(entry->name), "%s",
+			 metadata_key(model->metadata, i).name);
+		entry->ino = inode_of(model->number, base ? INODE_BASE_KEY : INODE_KEY, i);
+		metadatum_unref(metadatum);
+		return true;
+	}
+	return !base && list_scratch(fs, directory, place, entry);
 }
 
 /* In a class its table, then each organ with its θ file, then scratch files. Places of what is not
@@ -155,7 +199,10 @@ static bool list_base(struct fs *fs, const struct node *directory, uint64_t plac
 		if (!list_root(fs, directory, place, &in_root) || in_root.type != S_IFDIR)
 			return false;
 		*entry = in_root;
-		entry->ino = inode_of(model->number, INODE_BASE_CLASS, inode_index(in_root.ino));
+		entry->ino = ops_is_metadata(in_root.ino)
+				     ? inode_of(model->number, INODE_BASE_METADATA, 0)
+				     : inode_of(model->number, INODE_BASE_CLASS,
+						inode_index(in_root.ino));
 		return true;
 	}
 	if (place / 2 > UINT32_MAX ||
@@ -190,7 +237,7 @@ static uint64_t parent_ino(const struct fs *fs, const struct node *directory)
 {
 	if (directory->kind == NODE_MODELS || directory->kind == NODE_ROOT)
 		return INODE_ROOT;
-	if (directory->kind == NODE_BASE_CLASS)
+	if (directory->kind == NODE_BASE_CLASS || directory->kind == NODE_BASE_METADATA)
 		return inode_of(directory->model->number, INODE_BASE, 0);
 	return nodes_root_ino(fs->nodes, directory->model);
 }
@@ -216,7 +263,10 @@ static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *pl
 		return list_root(fs, directory, after, entry);
 	if (directory->kind == NODE_BASE || directory->kind == NODE_BASE_CLASS)
 		return list_base(fs, directory, after, entry);
-	found = directory->kind == NODE_CLASS && list_class(fs, directory, &after, entry);
+	if (directory->kind == NODE_METADATA || directory->kind == NODE_BASE_METADATA)
+		found = list_keys(fs, directory, &after, entry);
+	else
+		found = directory->kind == NODE_CLASS && list_class(fs, directory, &after, entry);
 	*place = after + 2;
 	return found;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_edit.c - names in class directories that come and go: create, unlink. A name that ends in
+/* ops_edit.c - names in directories that come and go: create, unlink. A name that ends in
  * .bin is a slot's, any other a scratch file's. What changes a slot waits for the disk and is
  * answered by a job. */
 #include "fs/files.h"
@@ -31,15 +31,15 @@ struct node *ops_editable(struct fs *fs, fuse_ino_t ino, int *rc)
 	struct node *directory = nodes_get(fs->nodes, ino);
 
 	*rc = !directory ? -ESTALE : fs->options->read_only ? -EROFS : -EPERM;
-	if (directory && !fs->options->read_only && directory->kind == NODE_CLASS)
+	if (directory && !fs->options->read_only &&
+	    (directory->kind == NODE_CLASS || directory->kind == NODE_METADATA))
 		return directory;
 	nodes_put(fs->nodes, directory);
 	return NULL;
 }
 
-/* The node of a new file that shows view, entered under a name; to release. NULL with *rc set. */
-static struct node *make_scratch(struct fs *fs, const struct node *directory, const char *name,
-				 struct view *view, int *rc)
+struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const char *name,
+			      struct view *view, int *rc)
 {
 	struct model *model = directory->model;
 	struct node made = { .ino = inode_new(model), .kind = NODE_SCRATCH, .model = model };
@@ -64,7 +64,7 @@ static struct node *make_empty(struct fs *fs, const struct node *directory, cons
 			       int *rc)
 {
 	struct view *empty = view_new(NULL, 0, NULL);
-	struct node *node = make_scratch(fs, directory, name, empty, rc);
+	struct node *node = ops_make_scratch(fs, directory, name, empty, rc);
 
 	view_unref(empty);
 	return node;
@@ -109,10 +109,11 @@ static struct node *create(struct fs *fs, const struct node *directory, const ch
 {
 	struct node *node;
 
-	if (ops_is_dropping(name)) {
-		*rc = -EPERM;
+	*rc = ops_is_dropping(name)		 ? -EPERM
+	      : directory->kind == NODE_METADATA ? ops_check_key(directory->model, name)
+						 : 0;
+	if (*rc < 0)
 		return NULL;
-	}
 	if (scratches_find(fs->scratches, directory->ino, name, &node) == SCRATCH_HIDDEN) {
 		scratches_remove(fs->scratches, directory->ino, name);
 		return ops_find(fs, directory, name, rc);
@@ -187,6 +188,10 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		remove_later(req, node);
 		return;
 	}
+	if (node && node->kind == NODE_KEY) {
+		ops_remove_key(req, node);
+		return;
+	}
 	if (node && (node->kind == NODE_SCRATCH || node->kind == NODE_SCRATCH_LINK))
 		rc = scratches_remove(fs->scratches, parent, name) ? 0 : -ENOENT;
 	else if (node)
@@ -207,13 +212,26 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	refuse(req);
 }
 
+/* A regular file, which tar makes so to set its attributes before it opens it. */
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
-	(void)parent;
-	(void)name;
-	(void)mode;
+	struct fs *fs = fs_of(req);
+	struct node *directory, *node;
+	int rc;
+
 	(void)device;
-	refuse(req);
+	if (!S_ISREG(mode)) {
+		refuse(req);
+		return;
+	}
+	directory = ops_editable(fs, parent, &rc);
+	node = directory ? create(fs, directory, name, &rc) : NULL;
+	nodes_put(fs->nodes, directory);
+	if (node)
+		ops_reply_entry(req, node);
+	else
+		fuse_reply_err(req, -rc);
+	nodes_put(fs->nodes, node);
 }
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)

@@ -13,10 +13,23 @@ static bool for_writing(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* What a reader of the node gets to see. */
-static struct view *content_of(struct fs *fs, struct node *node)
+static struct view *text_of_key(const struct node *node, int *rc)
+{
+	struct metadatum *metadatum = nodes_metadatum(node);
+	struct view *view = metadatum ? metadatum_view(metadatum, rc) : NULL;
+
+	metadatum_unref(metadatum);
+	return view;
+}
+
+/* What a reader of the node gets to see. NULL with *rc set. */
+static struct view *content_of(struct fs *fs, struct node *node, int *rc)
 {
 	const struct subject subject = { node->index, node->content };
+
+	*rc = -ENOMEM;
+	if (node->kind == NODE_KEY || node->kind == NODE_BASE_KEY)
+		return text_of_key(node, rc);
 
 	if (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN)
 		return files_organ(node->model, node->index, node->content);
@@ -44,7 +57,7 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		fi->direct_io = 1;
 		return 0;
 	}
-	if (node->kind == NODE_STAGE) {
+	if (node->kind == NODE_STAGE || node->kind == NODE_KEY_STAGE) {
 		writers_arrived(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		/* Whoever only writes has no use for pages; a reader may map them. */
 		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
@@ -60,7 +73,9 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 	}
 	if (fs->options->read_only)
 		return -EROFS;
-	if (node->kind == NODE_ORGAN) {
+	if (node->kind == NODE_KEY && metadata_key(node->model->metadata, node->index).fixed)
+		return -EACCES;
+	if (node->kind == NODE_ORGAN || node->kind == NODE_KEY) {
 		/* Either way the answer; if there is no name to look up again, the caller's. */
 		writers_expect(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		return -ESTALE;
@@ -77,14 +92,14 @@ int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 	struct fs *fs = fs_of(req);
 	struct view *view = NULL;
 	struct handle *handle;
-	const int rc = open_mode(req, node, fi);
+	int rc = open_mode(req, node, fi);
 
 	if (rc < 0)
 		return rc;
 	if (!node->stage) {
-		view = content_of(fs, node);
+		view = content_of(fs, node, &rc);
 		if (!view)
-			return -ENOMEM;
+			return rc;
 	}
 	handle = handles_open(fs->handles, node, view);
 	if (!handle) {
@@ -220,6 +235,11 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			"the slot keeps what it had",
 			model_organ_path(handle->node->model, handle->node->index, path));
 	/* Not what a flush has refused: that is dropped. */
+	if (ops_is_emptied_string(handle->node)) {
+		pending_begin(fs->emptied);
+		ops_commit_emptied(req, handle);
+		return;
+	}
 	if (handle->node->stage && stage_unflushed(handle->node->stage)) {
 		ops_commit_and_close(req, handle);
 		return;

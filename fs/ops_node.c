@@ -29,12 +29,12 @@ static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *o
 	struct node *stage;
 	uint64_t ino;
 
-	if (organ->kind != NODE_ORGAN ||
+	if ((organ->kind != NODE_ORGAN && organ->kind != NODE_KEY) ||
 	    !writers_find(fs->writers, thread, ops_slot_number(organ), &ino))
 		return organ;
 	stage = ino ? nodes_get(fs->nodes, ino) : NULL;
 	if (!stage) {
-		stage = make_stage(fs, organ);
+		stage = organ->kind == NODE_KEY ? ops_stage_key(fs, organ) : make_stage(fs, organ);
 		if (stage)
 			writers_made(fs->writers, thread, ops_slot_number(organ), stage->ino);
 	}
@@ -89,9 +89,14 @@ static bool is_by_links(struct fs *fs, const struct node *directory, const char 
 	return false;
 }
 
-static ssize_t look_at_links(struct later *later)
+/* What has to be known first. */
+static ssize_t look_before(struct later *later)
 {
-	links_refresh(fs_of(later->req)->links, later->node->model);
+	struct fs *fs = fs_of(later->req);
+
+	pending_wait(fs->emptied);
+	if (is_by_links(fs, later->node, later->text))
+		links_refresh(fs->links, later->node->model);
 	return 0;
 }
 
@@ -117,7 +122,7 @@ static void look_up_later(fuse_req_t req, struct node *directory, const char *na
 		return;
 	}
 	strcpy(later->text, name);
-	later->act = look_at_links;
+	later->act = look_before;
 	later->reply = reply_lookup;
 	later->node = directory;
 	later_submit(later, fs->lookers);
@@ -128,7 +133,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fs *fs = fs_of(req);
 	struct node *directory = nodes_get(fs->nodes, parent);
 
-	if (directory && is_by_links(fs, directory, name)) {
+	if (directory && (pending_any(fs->emptied) || is_by_links(fs, directory, name))) {
 		look_up_later(req, directory, name);
 		return;
 	}
@@ -185,6 +190,22 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	nodes_put(fs->nodes, node);
 }
 
+static int set_key_size(const struct node *node, uint64_t size)
+{
+	const struct metadata_key key = metadata_key(node->model->metadata, node->index);
+	struct metadatum *metadatum = nodes_metadatum(node);
+	uint64_t now = 0;
+
+	if (metadatum)
+		metadatum_size(metadatum, &now);
+	metadatum_unref(metadatum);
+	if (size == now)
+		return 0;
+	log_add(node->model->log,
+		"metadata/%s: cannot be truncated by name; the key keeps what it had", key.name);
+	return key.fixed ? -EACCES : -EINVAL;
+}
+
 static int set_size(struct node *node, uint64_t size)
 {
 	char path[ORGAN_PATH_MAX];
@@ -195,6 +216,8 @@ static int set_size(struct node *node, uint64_t size)
 	if (ops_is_theta(node) ||
 	    (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE))
 		return 0;
+	if (node->kind == NODE_KEY)
+		return set_key_size(node, size);
 	if (node->kind != NODE_ORGAN)
 		return -EACCES;
 	if (size == files_organ_size(node->model, node->index, node->content))

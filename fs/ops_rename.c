@@ -229,6 +229,20 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	}
 	nodes_put(fs->nodes, from);
 	nodes_put(fs->nodes, to);
+	if (node && (ops_is_metadata(parent) || ops_is_metadata(new_parent))) {
+		if (parent == new_parent) {
+			const struct node directory = { .ino = parent,
+							.kind = NODE_METADATA,
+							.model = node->model };
+
+			ops_rename_key(req, node, &directory, name, new_name);
+			return;
+		}
+		/* The tools copy then. */
+		nodes_put(fs->nodes, node);
+		node = NULL;
+		rc = -EXDEV;
+	}
 	if (node)
 		rename_node(req, node, &names);
 	else
@@ -287,7 +301,11 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	struct renaming names;
 	struct later *later;
 
-	if (directory && !node)
+	if (directory && directory->kind == NODE_METADATA) {
+		nodes_put(fs->nodes, node);
+		node = NULL;
+		rc = -EPERM;
+	} else if (directory && !node)
 		rc = -ESTALE;
 	else if (directory)
 		names = renaming_to(directory, name);

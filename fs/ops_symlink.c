@@ -140,7 +140,7 @@ void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
 	struct node *directory = ops_editable(fs, parent, &rc);
 
 	if (directory)
-		rc = check_name(fs, directory, name);
+		rc = directory->kind == NODE_METADATA ? -EPERM : check_name(fs, directory, name);
 	if (directory && rc == 0 && ops_slot_name(name)) {
 		fill_later(req, directory, name, target);
 		return;

@@ -3,6 +3,7 @@
  * so that a whole directory of organs can be copied in. Putting a graft in force and assembling
  * wait for the disk, so they run in pools and reply from there. */
 #include "fs/caller.h"
+#include "fs/edit.h"
 #include "fs/graft.h"
 #include "fs/inode.h"
 #include "fs/ops_later.h"
@@ -79,12 +80,18 @@ static const char *staged_name(struct fs *fs, const struct node *node, char text
 	char name[NAME_MAX + 1], path[ORGAN_PATH_MAX];
 	uint64_t directory;
 
-	if (node->kind == NODE_STAGE)
+	if (node->kind == NODE_KEY_STAGE)
+		snprintf(text, STAGED_NAME_MAX, EDIT_DIRECTORY "%s",
+			 metadata_key(node->model->metadata, node->index).name);
+	else if (node->kind == NODE_STAGE)
 		snprintf(text, STAGED_NAME_MAX, "%s",
 			 model_organ_path(node->model, node->index, path));
 	else if (scratches_name(fs->scratches, node, &directory, name))
 		snprintf(text, STAGED_NAME_MAX, "%s/%s",
-			 class_name((enum organ_class)inode_index(directory)), name);
+			 ops_is_metadata(directory)
+				 ? "metadata"
+				 : class_name((enum organ_class)inode_index(directory)),
+			 name);
 	else
 		snprintf(text, STAGED_NAME_MAX, "a file without a name");
 	return text;
@@ -124,11 +131,16 @@ int ops_commit(struct fs *fs, struct node *node)
 
 	if (node->kind == NODE_STAGE)
 		return graft_fill(node->model, node->index, node->stage);
+	if (node->kind == NODE_KEY_STAGE)
+		return edit_fill(node->model, metadata_key(node->model->metadata, node->index).name,
+				 node->stage);
 	if (!scratches_name(fs->scratches, node, &directory, name))
 		return 0;
-	n = ops_slot_name(name);
-	if (n == 0)
+	if (!ops_is_named(node->model, directory, name))
 		return 0;
+	if (ops_is_metadata(directory))
+		return edit_fill(node->model, name, node->stage);
+	n = ops_slot_name(name);
 	name[n] = '\0';
 	return graft_fill_name(node->model, (enum organ_class)inode_index(directory), name,
 			       node->stage);
@@ -139,7 +151,20 @@ static ssize_t commit(struct later *later)
 	return ops_commit(fs_of(later->req), later->handle->node);
 }
 
-/* What was written under the name of a slot is that slot's now, or refused. */
+/* Is the file with that name not needed any more? What was written under the name of a slot or key
+ * is theirs now, or refused. A key that nothing was written to is still to come. */
+static bool is_over(const struct node *node, uint64_t directory, const char *name)
+{
+	struct value_type type;
+	uint32_t i;
+
+	if (!ops_is_named(node->model, directory, name))
+		return false;
+	return !ops_is_metadata(directory) || stage_written(node->stage) ||
+	       stage_failed(node->stage) ||
+	       (metadata_find(node->model->metadata, name, &i) && edit_type(node->model, i, &type));
+}
+
 void ops_close(struct fs *fs, struct handle *handle)
 {
 	struct node *node = nodes_get(fs->nodes, handle->node->ino);
@@ -148,7 +173,7 @@ void ops_close(struct fs *fs, struct handle *handle)
 
 	handles_close(fs->handles, handle);
 	if (node && node->kind == NODE_SCRATCH && stage_opens(node->stage) == 1 &&
-	    scratches_name(fs->scratches, node, &directory, name) && ops_slot_name(name))
+	    scratches_name(fs->scratches, node, &directory, name) && is_over(node, directory, name))
 		scratches_remove(fs->scratches, directory, name);
 	nodes_put(fs->nodes, node);
 }
@@ -183,6 +208,30 @@ static void reply_released(struct later *later, ssize_t result)
 void ops_commit_and_close(fuse_req_t req, struct handle *handle)
 {
 	act_on_stage(req, handle, commit, reply_released);
+}
+
+static void reply_emptied(struct later *later, ssize_t result)
+{
+	struct fs *fs = fs_of(later->req);
+
+	pending_end(fs->emptied);
+	reply_released(later, result);
+}
+
+/* A string was emptied and nothing else, which is known only now. */
+void ops_commit_emptied(fuse_req_t req, struct handle *handle)
+{
+	struct fs *fs = fs_of(req);
+	struct later *later = later_new(req, 0);
+
+	if (!later) {
+		pending_end(fs->emptied);
+		return;
+	}
+	later->act = commit;
+	later->reply = reply_emptied;
+	later->handle = handle;
+	later_submit(later, fs->commits);
 }
 
 /* One close() of perhaps several of the same descriptor: what is complete takes effect now, what is

@@ -78,6 +78,15 @@ static int graft_value(const struct node *node, char *text, size_t n)
 	return node->content ? text_of(text, n, content_kind_name(node->content)) : -ENODATA;
 }
 
+/* A key has one: ops_key_attribute(). */
+static int no_value(const struct node *node, char *text, size_t n)
+{
+	(void)node;
+	(void)text;
+	(void)n;
+	return -ENODATA;
+}
+
 static const struct attribute {
 	const char *name;
 	int (*value)(const struct node *node, char *text, size_t n);
@@ -85,7 +94,7 @@ static const struct attribute {
 	{ PREFIX "tensor", tensor_value }, { PREFIX "type", type_value },
 	{ PREFIX "shape", shape_value },   { PREFIX "class", class_value },
 	{ PREFIX "block", block_value },   { PREFIX "extent", extent_value },
-	{ PREFIX "graft", graft_value },
+	{ PREFIX "graft", graft_value },   { PREFIX "key", no_value },
 };
 
 /* Room for one that is measured. */
@@ -124,6 +133,8 @@ static int find_value(struct fs *fs, const struct node *node, const char *name, 
 {
 	if (strcmp(name, PREFIX "measured") == 0)
 		return measured_value(fs, node, text, n);
+	if (ops_has_key_attributes(node) || node->kind == NODE_SCRATCH)
+		return ops_key_attribute(node, name + strlen(PREFIX), text, n);
 	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN)
 		return -ENODATA;
 	for (size_t i = 0; i < ATTRIBUTES; i++)
@@ -197,6 +208,13 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	nodes_put(fs->nodes, node);
 }
 
+/* rsync removes from a file what it finds listed and the source has not: of a key nothing is listed
+ * but what every key has. */
+static bool is_listed(const struct node *node, const char *name)
+{
+	return !ops_has_key_attributes(node) || strcmp(name, PREFIX "graft") != 0;
+}
+
 void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
 	struct fs *fs = fs_of(req);
@@ -208,7 +226,8 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 		fuse_reply_err(req, node ? ENOMEM : ESTALE);
 	} else {
 		for (size_t i = 0; i < ATTRIBUTES; i++)
-			if (find_value(fs, node, attributes[i].name, buffer, BUFFER_SIZE) >= 0)
+			if (is_listed(node, attributes[i].name) &&
+			    find_value(fs, node, attributes[i].name, buffer, BUFFER_SIZE) >= 0)
 				n += sprintf(names + n, "%s", attributes[i].name) + 1;
 		reply(req, names, n, size);
 	}
@@ -217,14 +236,22 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 }
 
 /* A copy that brings the attributes of another organ along is no error: what the file is, its bytes
- * say. */
+ * say. Of metadata they do not say the type. */
 void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
 		 int flags)
 {
-	(void)ino;
-	(void)value;
-	(void)size;
+	struct fs *fs = fs_of(req);
+	struct node *node;
+
 	(void)flags;
+	if (strcmp(name, PREFIX "type") == 0) {
+		node = nodes_get(fs->nodes, ino);
+		if (node && (ops_has_key_attributes(node) || node->kind == NODE_SCRATCH)) {
+			ops_set_key_type(req, node, value, size);
+			return;
+		}
+		nodes_put(fs->nodes, node);
+	}
 	fuse_reply_err(req, strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? 0 : EOPNOTSUPP);
 }
 

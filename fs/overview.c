@@ -32,7 +32,7 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 		return log_count(overview->log);
 	/* Generations only grow, so their sum says when one of them did. */
 	for (uint32_t i = 0; i < overview->n; i++)
-		stamp += slots_generation(overview->mounted[i].model->slots);
+		stamp += model_generation(overview->mounted[i].model);
 	return stamp;
 }
 

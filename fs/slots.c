@@ -268,6 +268,7 @@ int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 	snapshot->n = snapshot->content ? slots->n : 0;
 	snapshot->generation = slots->generation;
 	snapshot->grafts = slots->grafts;
+	snapshot->edits = NULL;
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (slots->now[i])
 			snapshot->content[i] = content_ref(slots->now[i]);
@@ -279,6 +280,8 @@ void snapshot_release(struct snapshot *snapshot)
 {
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		content_unref(snapshot->content[i]);
+	edits_unref(snapshot->edits);
+	snapshot->edits = NULL;
 	free(snapshot->content);
 	snapshot->content = NULL;
 	snapshot->n = 0;

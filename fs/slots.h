@@ -10,6 +10,7 @@
 #define FS_SLOTS_H
 
 #include "fs/backing.h"
+#include "fs/metadata.h"
 #include "fs/fingerprint.h"
 #include "fs/reading.h"
 #include "gguf/organ.h"
@@ -117,6 +118,7 @@ uint32_t slots_count(struct slots *slots);
 struct snapshot {
 	uint64_t generation;
 	uint32_t n, grafts;	  /* slots; those that are not as in the base */
+	struct edits *edits;	  /* metadata, where it was asked for (model.h); else NULL */
 	struct content **content; /* n of them, NULL for the base's */
 };
 

@@ -20,6 +20,8 @@ struct stage {
 	struct timespec mtime;
 	bool has_mtime; /* it was set, and no write moves it on */
 	uint64_t shown_size;
+	enum stage_type typed;
+	struct value_type type;
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* what is there as long as fd is not; NULL: emptied */
@@ -325,6 +327,25 @@ struct timespec stage_mtime(struct stage *stage)
 	return mtime;
 }
 
+void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type)
+{
+	pthread_mutex_lock(&stage->shown);
+	stage->typed = how;
+	stage->type = type;
+	pthread_mutex_unlock(&stage->shown);
+}
+
+enum stage_type stage_type(struct stage *stage, struct value_type *type)
+{
+	enum stage_type typed;
+
+	pthread_mutex_lock(&stage->shown);
+	typed = stage->typed;
+	*type = stage->type;
+	pthread_mutex_unlock(&stage->shown);
+	return typed;
+}
+
 bool stage_written(struct stage *stage)
 {
 	bool written;
@@ -333,6 +354,16 @@ bool stage_written(struct stage *stage)
 	written = stage->written;
 	pthread_mutex_unlock(&stage->lock);
 	return written;
+}
+
+bool stage_failed(struct stage *stage)
+{
+	bool failed;
+
+	pthread_mutex_lock(&stage->lock);
+	failed = stage->failed != 0;
+	pthread_mutex_unlock(&stage->lock);
+	return failed;
 }
 
 bool stage_unflushed(struct stage *stage)

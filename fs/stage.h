@@ -8,6 +8,7 @@
 
 #include "fs/layer.h"
 #include "fs/slots.h"
+#include "fs/value.h"
 #include "fs/view.h"
 
 #include <stdbool.h>
@@ -60,9 +61,18 @@ void stage_set_mtime(struct stage *stage, const struct timespec *mtime);
 bool stage_has_mtime(struct stage *stage);
 struct timespec stage_mtime(struct stage *stage);
 
+/* Of a file that is to be the value of a metadata key, the type: as it was where the text comes
+ * from, or as somebody wants it to be. */
+enum stage_type { STAGE_UNTYPED, STAGE_WAS, STAGE_WANTED };
+void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type);
+enum stage_type stage_type(struct stage *stage, struct value_type *type);
+
 /* Was it written to since it was made or last put in force? Emptying alone is not writing: shells
  * close a descriptor between the two. */
 bool stage_written(struct stage *stage);
+
+/* Has a write to what is staged failed? */
+bool stage_failed(struct stage *stage);
 
 /* Was it written to since the last stage_commit(), whatever came of that? */
 bool stage_unflushed(struct stage *stage);

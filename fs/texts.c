@@ -20,11 +20,20 @@ static void write_name(FILE *out, const struct organ *organ)
 	}
 }
 
+static void write_time(FILE *out, const struct timespec *time)
+{
+	char stamp[32];
+	struct tm tm;
+
+	gmtime_r(&time->tv_sec, &tm);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	fprintf(out, "%s\n", stamp);
+}
+
 static void write_graft(FILE *out, struct model *model, uint32_t i, const struct content *content)
 {
-	char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX], shape[SHAPE_TEXT_MAX], stamp[32];
+	char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX], shape[SHAPE_TEXT_MAX];
 	const struct organ *organ = &content->organ;
-	struct tm tm;
 
 	fprintf(out, "%s\t%s\t", model_organ_path(model, i, path), content_kind_name(content));
 	if (content_is_nothing(content)) {
@@ -34,9 +43,27 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 	fprintf(out, "%s\t%s\t%" PRIu64 "\t", type_name(organ->type, scratch),
 		shape_text(organ->ne, organ->dims, shape), organ->data_size);
 	write_name(out, organ);
-	gmtime_r(&content->mtime.tv_sec, &tm);
-	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	fprintf(out, "\t%s\n", stamp);
+	fputc('\t', out);
+	write_time(out, &content->mtime);
+}
+
+static void write_edit(FILE *out, const struct model *model, const struct edit *edit)
+{
+	char type[VALUE_TYPE_TEXT];
+	const struct value *value;
+	struct timespec mtime;
+
+	fprintf(out, "metadata/%s\t", edit->key.name);
+	if (!edit->metadatum) {
+		fputs("removed\t-\t-\t0\t-\t-\n", out);
+		return;
+	}
+	value = metadatum_value(edit->metadatum);
+	mtime = metadatum_mtime(edit->metadatum);
+	fprintf(out, "%s\t%s\t-\t%" PRIu64 "\t-\t",
+		edit->i < model->gguf->n_kv ? "edited" : "added",
+		value_type_text(value->type, type), value->length);
+	write_time(out, &mtime);
 }
 
 struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, struct error *err)
@@ -51,6 +78,8 @@ struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, 
 			if (snapshot->content[i] && (i < model->gguf->n_tensors ||
 						     !content_is_nothing(snapshot->content[i])))
 				write_graft(out, model, i, snapshot->content[i]);
+		for (uint32_t i = 0; snapshot->edits && i < snapshot->edits->n; i++)
+			write_edit(out, model, &snapshot->edits->edits[i]);
 		if (fclose(out) == 0)
 			view = view_of_text(text, size);
 		else

@@ -37,15 +37,20 @@ struct layout_slot {
 	const struct organ *organ; /* FILL_ORGAN: it fits the slot (organ_fits()) */
 };
 
-/* The value of a metadata entry replaced. */
+/* A metadata entry that is not as in the base. */
 struct layout_value {
-	uint32_t kv;	/* number of the entry */
-	uint64_t count; /* of an array: its elements; a scalar has 1 */
-	uint8_t *bytes; /* the value's bytes as in the file, of an array without type and count */
-	size_t length;
+	uint32_t kv;	 /* number of the base's entry; that of an added one is higher */
+	bool removed;	 /* and then nothing else counts */
+	const char *key; /* of an added one */
+	uint32_t key_length;
+	enum kv_type type, element; /* element: of an array */
+	uint64_t count;		    /* elements of an array */
+	const uint8_t *bytes; /* as in the file: of a string without its length, of an array */
+	size_t length;	      /* without type and count */
 };
 
-/* What replaces values, in the order of the entries. */
+/* What is not as in the base: first entries of the base in their order, then the added ones in any.
+ * No key is there twice. */
 struct layout_values {
 	uint32_t n;
 	const struct layout_value *values;
@@ -53,12 +58,13 @@ struct layout_values {
 
 /* Plan the file that base becomes with n slots: first one a tensor in the order of base->tensors,
  * then those that are added, which are organs under the name that the tensor is to have, or
- * nothing. With all slots the base's this is the base, byte for byte. If no tensor goes, comes or
- * changes its size or needs more axes, and no tensors share bytes, every other byte stays where it
- * was. Otherwise the tensors are laid out anew as llama.cpp demands: in the order of their infos,
- * the added ones last in the order of their names, each offset the sum of the padded sizes before
- * it, the last one padded too (ggml gguf.cpp, "has offset %, expected %"). So they are where values
- * of metadata are replaced; values may be NULL.
+ * nothing. With all slots and values the base's this is the base, byte for byte. If no tensor goes,
+ * comes or changes its size or needs more axes, and no tensors share bytes, every other byte stays
+ * where it was, or is moved along as a whole where metadata changes its size. Otherwise the tensors
+ * are laid out anew as llama.cpp demands: in the order of their infos, the added ones last in the
+ * order of their names, each offset the sum of the padded sizes before it, the last one padded too
+ * (ggml gguf.cpp, "has offset %, expected %"). Added metadata comes last in the order of its keys.
+ * The alignment is the base's, whatever values say; values may be NULL.
  *
  * Release the result with layout_release(). Errors: EOVERFLOW the file would be too large or
  * version 1 cannot describe it, ENOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_layout.c - any GGUF as a base, grafts as its last bytes choose: the layout's pieces lie
- * within what they are of, and the assembled file reads back as what went in. */
+/* fuzz_layout.c - any GGUF as a base, grafts and metadata as its last bytes choose: the layout's
+ * pieces lie within what they are of, and the assembled file reads back as what went in. */
 #include "tests/unit/render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,6 +18,8 @@ struct bench {
 	struct layout_slot *slots; /* as layout_build() takes them; one is added */
 	uint32_t n;
 	uint8_t **data; /* of each graft */
+	struct layout_value *values;
+	uint32_t n_values, n_removed, n_added;
 	bool any;
 };
 
@@ -88,6 +90,78 @@ static void choose_added(struct bench *b, uint8_t choice)
 	b->any = true;
 }
 
+/* Entries of the base by choice kept, removed, or replaced by a string or an array. */
+static void choose_value(struct bench *b, uint32_t kv, uint8_t choice)
+{
+	static const uint8_t bytes[] = "\3\0\0\0\0\0\0\0abc";
+	struct layout_value value = { .kv = kv, .bytes = bytes, .length = sizeof(bytes) - 1 };
+
+	if ((choice & 3) == 0)
+		return;
+	value.removed = (choice & 3) == 1;
+	value.type = (choice & 3) == 2 ? KV_STRING : KV_ARRAY;
+	value.element = KV_U8;
+	value.count = sizeof(bytes) - 1;
+	/* Its alignment the base has to keep. */
+	if (strcmp(b->base->kv[kv].key, "general.alignment") == 0)
+		return;
+	b->n_removed += value.removed;
+	b->values[b->n_values++] = value;
+	b->any = true;
+}
+
+/* Keys that the base has not. */
+static void choose_keys(struct bench *b, uint8_t choice)
+{
+	static const char *const keys[] = { "zz.added", "aa.added" };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		if (!(choice >> i & 1) || gguf_find(b->base, keys[i]))
+			continue;
+		b->n_added++;
+		b->values[b->n_values++] = (struct layout_value){ .kv = b->base->n_kv,
+								  .key = keys[i],
+								  .key_length = 8,
+								  .type = KV_STRING,
+								  .bytes = (const uint8_t *)"new",
+								  .length = 3 };
+		b->any = true;
+	}
+}
+
+/* What the new file says of entry i, the base's or a changed one, is what it should. */
+static void check_entry(const struct bench *b, const struct kv *is, const struct kv *was,
+			const struct layout_value *value, const uint8_t *bytes)
+{
+	const uint8_t *from = value ? value->bytes : b->bytes + was->offset;
+	const char *key = was ? was->key : value->key;
+
+	require(is->key_length == (was ? was->key_length : value->key_length));
+	require(memcmp(is->key, key, is->key_length) == 0);
+	require(is->type == (value ? value->type : was->type));
+	require(is->length == (value ? value->length : was->length));
+	require(memcmp(bytes + is->offset, from, is->length) == 0);
+}
+
+static void check_metadata(const struct bench *b, const struct gguf *made, const uint8_t *bytes)
+{
+	const struct layout_value *value = b->values;
+	uint32_t n = 0;
+
+	require(made->n_kv == b->base->n_kv - b->n_removed + b->n_added);
+	for (uint32_t i = 0; i < b->base->n_kv; i++) {
+		const bool changed = value < b->values + b->n_values && value->kv == i;
+
+		if (!changed || !value->removed)
+			check_entry(b, &made->kv[n++], &b->base->kv[i], changed ? value : NULL,
+				    bytes);
+		value += changed;
+	}
+	/* The choices are in the wrong order. */
+	for (uint32_t i = 0; i < b->n_added; i++)
+		check_entry(b, &made->kv[n++], NULL, &value[b->n_added - 1 - i], bytes);
+}
+
 static void check_tensor(const struct bench *b, uint32_t i, const struct gguf_tensor *is,
 			 const uint8_t *bytes)
 {
@@ -117,7 +191,8 @@ static void check_rendered(const struct bench *b, const struct layout *layout)
 		free(bytes);
 		return;
 	}
-	require(made && made->n_kv == b->base->n_kv);
+	require(made != NULL);
+	check_metadata(b, made, bytes);
 	require(memcmp(bytes, b->bytes, 8) == 0);
 	for (uint32_t i = 0; i < b->n; i++)
 		if (b->slots[i].fill != FILL_NOTHING)
@@ -132,11 +207,12 @@ static void check_rendered(const struct bench *b, const struct layout *layout)
 
 static void plan(const struct bench *b)
 {
+	const struct layout_values values = { b->n_values, b->values };
 	struct layout layout;
 	struct error err;
 
 	/* What was chosen is small, so the file cannot be too large. */
-	require(layout_build(b->base, b->slots, b->n, NULL, &layout, &err) == 0);
+	require(layout_build(b->base, b->slots, b->n, &values, &layout, &err) == 0);
 	check_layout(&layout, b->base, b->slots, b->n);
 	require(b->any || layout.n_pieces == 1);
 	if (layout.size <= RENDER_MAX)
@@ -154,14 +230,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	b.organs = calloc(b.n, sizeof(*b.organs));
 	b.slots = calloc(b.n, sizeof(*b.slots));
 	b.data = calloc(b.n, sizeof(*b.data));
-	require(b.organs && b.slots && b.data);
+	b.values = calloc(b.base->n_kv + 2u, sizeof(*b.values));
+	require(b.organs && b.slots && b.data && b.values);
 	for (uint32_t i = 0; i < b.base->n_tensors; i++)
 		choose(&b, i, data[size - 1 - i % CHOICES]);
 	choose_added(&b, data[size - 1]);
+	for (uint32_t i = 0; i < b.base->n_kv; i++)
+		choose_value(&b, i, data[size - 1 - i % CHOICES] >> 5);
+	choose_keys(&b, data[size - 1] >> 5);
 	plan(&b);
 	for (uint32_t i = 0; i < b.n; i++)
 		free(b.data[i]);
 	free(b.organs);
+	free(b.values);
 	free(b.slots);
 	free(b.data);
 	gguf_free(b.base);

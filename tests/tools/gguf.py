@@ -352,6 +352,56 @@ def cmd_relayout(a):
             f.write(bytes(-s.size % base.alignment))
 
 
+NAMES = {"uint8": 0, "int8": 1, "uint16": 2, "int16": 3, "uint32": 4, "int32": 5, "float32": 6,
+         "bool": 7, "string": 8, "uint64": 10, "int64": 11, "float64": 12}
+
+
+def scalar_of(type_id, text):
+    if type_id == STRING:
+        return text.encode("utf-8", "surrogateescape")
+    if type_id == 7:
+        return {"true": True, "false": False}[text]
+    return float(text) if type_id in (6, 12) else int(text)
+
+
+def put_edit(w, key, text):
+    """TYPE:VALUE, or TYPE[]:JSON."""
+    kind, value = text.split(":", 1)
+    if kind.endswith("[]"):
+        element = NAMES[kind[:-2]]
+        values = json.loads(value)
+        if element == STRING:
+            values = [v.encode("utf-8", "surrogateescape") for v in values]
+        w.array(key, element, values)
+    else:
+        w.entry(key, NAMES[kind], scalar_of(NAMES[kind], value))
+
+
+def cmd_edit(a):
+    """Metadata changed: entries in their places, added ones last by their keys, data as it was."""
+    base = Model(a.base)
+    edits = dict(edit.split("=", 1) for edit in a.edits)
+    edits = {k.encode(): v for k, v in edits.items()}
+    keys = [k for k, _ in base.kv]
+    added = sorted(k for k, v in edits.items() if k not in keys)
+    w = Writer(base.version)
+    w.begin(len(base.tensors), sum(edits.get(k) != "" for k in keys) + len(added))
+    start = base.kv_start
+    for key, value in base.kv:
+        if key not in edits:
+            w.out += base.bytes[start:value.end]
+        elif edits[key]:
+            put_edit(w, key, edits[key])
+        start = value.end
+    for key in added:
+        put_edit(w, key, edits[key])
+    w.out += base.bytes[base.infos_start:base.infos_end]
+    if base.tensors:
+        w.pad(base.alignment)
+    with open(a.out, "wb") as f:
+        f.write(w.out + base.bytes[base.data_start:])
+
+
 def organ_header(t):
     return struct.pack(f"<I{len(t.name)}sI{len(t.ne)}QI", len(t.name), t.name, len(t.ne), *t.ne,
                        t.type)
@@ -787,6 +837,56 @@ def check_manifest_classes(model, classes, tensors):
     check({row["class"] for row in tensors} <= set(classes), "a class is missing")
 
 
+def key_name(key):
+    """The name of a key's file."""
+    out = b""
+    for i, c in enumerate(key):
+        c = bytes([c])
+        plain = c > b"\x1f" and c not in b"\x7f/%~" and not (i == 0 and c == b".")
+        out += c if plain else b"%%%02X" % ord(c)
+    return out
+
+
+def is_text_of(value, text):
+    """Does the text of a file say this value, as Python reads it, and end in one newline?"""
+    check(text.endswith(b"\n"), "no newline")
+    text = text[:-1]
+    if value.type == STRING:
+        return text == value.data
+    check(b"\n" not in text, "more than one line")
+    text = text.decode()
+    if value.type == ARRAY:
+        values, elements = json.loads(text), value.model.elements_of(value)
+        if value.element == STRING:
+            values = [v.encode("utf-8", "surrogateescape") for v in values]
+        return values == elements
+    if value.type == 7:
+        return text == ("true" if value.data else "false")
+    if value.type == 6:
+        return struct.pack("<f", float(text)) == struct.pack("<f", value.data)
+    return (float(text) if value.type == 12 else int(text)) == value.data
+
+
+def type_text(value):
+    names = {v: k for k, v in NAMES.items()}
+    return f"array of {names[value.element]}" if value.type == ARRAY else names[value.type]
+
+
+def cmd_check_metadata(a):
+    """A directory of metadata has a file for each key, with the value as text, and no other."""
+    model = Model(a.base)
+    directory = os.fsencode(a.directory)
+    check(sorted(os.listdir(directory)) == sorted(key_name(k) for k, _ in model.kv), "the names")
+    for key, value in model.kv:
+        path = os.path.join(directory, key_name(key))
+        with open(path, "rb") as f:
+            text = f.read()
+        check(os.stat(path).st_size == len(text), f"{key!r}: its size is not its length")
+        check(is_text_of(value, text), f"{key!r} is told as {text[:100]!r}")
+        told = os.getxattr(path, "user.organfs.type").decode()
+        check(told == type_text(value), f"{key!r} is of type {told}")
+
+
 def cmd_check_manifest(a):
     model = Model(a.base)
     told = strict_json(os.path.join(a.mount, "manifest.json"))
@@ -838,6 +938,9 @@ def arguments():
     command("splice", cmd_splice, "base donor pattern out", "graft tensors of the same size")
     sub = command("relayout", cmd_relayout, "base donor pattern out", "graft, sizes change")
     sub.add_argument("--any-shape", action="store_true", help="take the donor's shape too")
+    sub = command("edit", cmd_edit, "base out", "change metadata: KEY=TYPE:VALUE, KEY= removes")
+    sub.add_argument("edits", nargs="*")
+    command("check-metadata", cmd_check_metadata, "base directory", "compare metadata with it")
     sub = command("variant", cmd_variant, "base out", "write a model in another container")
     sub.add_argument("--version", type=int, choices=(1, 2, 3))
     sub.add_argument("--align", type=int)

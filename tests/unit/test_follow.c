@@ -2,6 +2,7 @@
 /* test_follow.c - fs/follow.c: what block_count and per-block arrays become when blocks are added,
  * removed and moved, as it reads from the assembled model; and when they are left alone. */
 #include "fs_model.h"
+#include "fs/edit.h"
 #include "fs/follow.h"
 
 static const uint64_t ne[] = { 32, 2 };
@@ -41,7 +42,7 @@ static int assembled(struct model *model, struct gguf **gguf, char **bytes, stru
 	struct source source;
 	struct view *view;
 
-	assert_int_equal(slots_snapshot(model->slots, &snapshot), 0);
+	assert_int_equal(model_snapshot(model, &snapshot), 0);
 	view = files_model(model, &snapshot, true, err);
 	snapshot_release(&snapshot);
 	if (!view)
@@ -209,12 +210,40 @@ static void a_base_that_counts_otherwise_is_left_alone(void **state)
 	model_drop(&o);
 }
 
+static void edit(struct model *model, const char *name, const char *text)
+{
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(model->layer, empty);
+
+	must(stage);
+	view_unref(empty);
+	assert_int_equal(stage_write(stage, text, strlen(text), 0), 0);
+	assert_int_equal(edit_fill(model, name, stage), 0);
+	stage_free(stage);
+}
+
+static void an_edited_key_is_left_alone(void **state)
+{
+	struct opened o = open_blocks(state, 3, 3, 3);
+
+	edit(o.model, "llama.each", "[1, 2, 3]");
+	each_of(o.model, 1, 3, link_within);
+	assert_told(o.model, "4: 1,2,3 20,21,22,21 10,11 10,11,12");
+	edit(o.model, "llama.block_count", "9");
+	assert_told(o.model, "9: 1,2,3 20,21,22,21 10,11 10,11,12");
+	edit(o.model, "llama.each", "[10, 11, 12]");
+	edit(o.model, "llama.block_count", "3");
+	assert_told(o.model, "4: 10,11,12,11 20,21,22,21 10,11 10,11,12");
+	model_drop(&o);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(blocks_as_they_were_change_nothing),
 	FS_TEST(an_added_block_has_the_entries_of_the_one_it_was),
 	FS_TEST(a_pruned_block_takes_its_entries_along),
 	FS_TEST(a_gap_is_refused_with_the_blocks_that_are_missing),
 	FS_TEST(a_block_of_several_keeps_its_entries),
+	FS_TEST(an_edited_key_is_left_alone),
 	FS_TEST(a_base_that_counts_otherwise_is_left_alone),
 };
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* test_utf8.c - fs/utf8.c: every code point there and back, and nothing else. */
+#include "unit.h"
+#include "fs/utf8.h"
+
+static void every_code_point_has_one_form(void **state)
+{
+	(void)state;
+	for (uint32_t point = 1; point <= 0x10ffff; point++) {
+		char bytes[5] = "";
+		size_t n;
+
+		if (point >= 0xd800 && point <= 0xdfff)
+			continue;
+		n = utf8_put(point, bytes);
+		assert_int_equal(n, point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4);
+		assert_int_equal(utf8_length(bytes, sizeof(bytes)), n);
+		assert_int_equal(utf8_length(bytes, n), n);
+		if (n > 1)
+			assert_int_equal(utf8_length(bytes, n - 1), 0);
+	}
+}
+
+static void other_bytes_are_none(void **state)
+{
+	static const char *const others[] = {
+		"\x80",		"\xc0\x80", "\xc1\xbf",		"\xe0\x80\x80",	    "\xed\xa0\x80",
+		"\xed\xb2\x80", "\xf5\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xff",
+		"\xc3(",	"\xe2\x82("
+	};
+
+	(void)state;
+	assert_int_equal(utf8_length("", 1), 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
+		assert_int_equal(utf8_length(others[i], strlen(others[i])), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_code_point_has_one_form),
+	cmocka_unit_test(other_bytes_are_none),
+};
+
+UNIT_MAIN(tests)
