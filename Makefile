@@ -28,7 +28,7 @@ INSTALL := install
 
 GGUF := error types names arena cursor reader reader_tensors anatomy organ layout dequant \
 	dequant_simple dequant_k dequant_iq
-FS := log caller io frames_cache frames frames_write backing view buffers pool json slots paths \
+FS := log caller io frames_cache frames frames_write backing donor view buffers pool json slots paths \
 	fingerprint layer layer_label layer_files layer_change layer_sums layer_seal reference \
 	stage resolve look links graft graft_link graft_take_up follow files model collection \
 	sampling readings cells figures sheet theta card report picture_text picture_layout \

@@ -141,8 +141,10 @@ struct content *filling_publish(struct filling *filling, struct backing *file)
 	int rc = -ENOMEM;
 
 	filling->organ.name = NULL;
-	if (content)
+	if (content) {
+		content_set_donor(content, donor_ref(filling->donor));
 		rc = filling_put(filling, content_ref(content));
+	}
 	if (rc == 0)
 		return content;
 	content_unref(content);

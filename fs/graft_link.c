@@ -119,6 +119,7 @@ static int share(struct filling *filling, const struct origin *from)
 	memcpy(name, filling->organ.name, filling->organ.name_length);
 	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
+	filling->donor = from->content->donor;
 	content = filling_publish(filling, file);
 	content_unref(content);
 	return content ? 0 : -errno;

@@ -20,7 +20,8 @@
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	backing view	a file on disk; the content of one file of the mount, as segments
- *	slots		what each tensor is now: the base's, a graft, or nothing
+ *	donor slots	where a graft came from; what each tensor is now: the base's, a graft,
+ *			or nothing
  *	paths fingerprint layer layer_* reference	grafts on disk: directories, which base,
  *			files, changes that can be undone, checksums
  *	stage		a file being written
