@@ -33,6 +33,8 @@ FS := log caller io frames_cache frames frames_write backing donor view buffers 
 	stage resolve look links graft graft_link graft_take_up follow files model collection \
 	sampling readings cells figures sheet theta card report picture_text picture_layout \
 	picture_cell picture chart manifest manifest_metadata texts assemble assembly nodes \
+	check_verdict check_traits check_traits_read check_parts check_lineage check_groups \
+	check_sets check_host check_donor check \
 	handles scratches writers generated mounted overview fs options session ops ops_loop \
 	ops_later ops_node ops_dir ops_file ops_write ops_edit ops_rename ops_symlink ops_xattr
 MEASURE := sample radix moments distribution score zmeasure zstream

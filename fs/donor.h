@@ -3,7 +3,7 @@
  * known. The bytes of an organ do not tell.
  *
  * A donor holds no file open that nobody else does: a disk from which organs were copied can be
- * unmounted. Who wants to look into it opens it again, and finds out whether it is still the same. */
+ * unmounted. Whoever wants to look into it opens it again, and finds out whether it is the same. */
 #ifndef FS_DONOR_H
 #define FS_DONOR_H
 

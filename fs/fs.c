@@ -63,9 +63,11 @@ struct fs *fs_new(const struct options *options, struct log *log,
 
 void fs_settle(struct fs *fs)
 {
-	for (uint32_t i = 0; i < fs->n_mounted; i++)
+	for (uint32_t i = 0; i < fs->n_mounted; i++) {
+		atomic_store(&fs->mounted[i].ending, true);
 		if (fs->mounted[i].readings)
 			readings_stop(fs->mounted[i].readings);
+	}
 	pool_free(fs->makers);
 	pool_free(fs->assemblies);
 	pool_free(fs->lookers);
