@@ -30,7 +30,7 @@ GGUF := error types names arena cursor reader reader_tensors anatomy organ layou
 	dequant_simple dequant_k dequant_iq
 FS := log caller io frames_cache frames frames_write backing donor view buffers pool json slots paths \
 	fingerprint layer layer_label layer_files layer_change layer_sums layer_seal reference \
-	stage resolve look links graft graft_link graft_take_up follow files model collection \
+	resolve look links openings trace stage graft graft_link graft_take_up follow files model collection \
 	sampling readings cells figures sheet theta card report picture_text picture_layout \
 	picture_cell picture chart manifest manifest_metadata texts assemble assembly nodes \
 	check_verdict check_traits check_traits_read check_parts check_lineage check_groups \

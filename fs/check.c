@@ -94,6 +94,8 @@ static int say_donor(const struct groups *groups, const struct group *group,
 		    "%" PRIu32 " graft%s: %s", group->n, group->n == 1 ? "" : "s", slots);
 	if (group->kind == GROUP_UNKNOWN)
 		finding_add(finding, VERDICT_UNKNOWN, "nobody saw from where");
+	else if (group->kind == GROUP_MODEL)
+		finding_add(finding, VERDICT_OK, "from %s", donor_path(group->donor));
 	return 0;
 }
 

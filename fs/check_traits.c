@@ -105,7 +105,7 @@ void traits_rope(const struct traits *host, const struct traits *donor, unsigned
 
 	finding_say(finding, VERDICT_OK, "%s", "");
 	if (differ(host->rope_base, donor->rope_base))
-		finding_add(finding, worse, "freq_base %.9g in the donor, %.9g here",
+		finding_add(finding, worse, "freq_base %.7g in the donor, %.7g here",
 			    donor->rope_base, host->rope_base);
 	if (strcmp(host->rope_scaling, donor->rope_scaling) != 0)
 		finding_add(finding, worse, "scaling %s in the donor, %s here", donor->rope_scaling,
@@ -113,13 +113,13 @@ void traits_rope(const struct traits *host, const struct traits *donor, unsigned
 	else if (differ(host->rope_factor, donor->rope_factor) ||
 		 differ(host->rope_context, donor->rope_context))
 		finding_add(finding, worse,
-			    "scaling by %.9g from %.9g in the donor, by %.9g from %.9g here",
+			    "scaling by %.7g from %.7g in the donor, by %.7g from %.7g here",
 			    donor->rope_factor, donor->rope_context, host->rope_factor,
 			    host->rope_context);
 	if (!XXH128_isEqual(host->rope_factors, donor->rope_factors))
 		finding_add(finding, worse, "other rope factor tensors");
 	if (finding->verdict == VERDICT_OK)
-		finding_say(finding, VERDICT_OK, "freq_base %.9g, scaling %s in both",
+		finding_say(finding, VERDICT_OK, "freq_base %.7g, scaling %s in both",
 			    host->rope_base, host->rope_scaling);
 	else if (worse == VERDICT_IMPOSSIBLE)
 		finding_add(finding, worse, "attention was trained to other angles");
@@ -136,11 +136,11 @@ void traits_epsilon(const struct traits *host, const struct traits *donor, struc
 			    host->has_epsilon ? "the donor" : "this model");
 	else if (!(fmax(a, b) <= 10.001 * fmin(a, b)))
 		finding_say(finding, VERDICT_RISKY,
-			    "%.9g in the donor, %.9g here: more than 10 times apart", a, b);
+			    "%.7g in the donor, %.7g here: more than 10 times apart", a, b);
 	else if (differ(a, b))
-		finding_say(finding, VERDICT_OK, "%.9g in the donor, %.9g here", a, b);
+		finding_say(finding, VERDICT_OK, "%.7g in the donor, %.7g here", a, b);
 	else
-		finding_say(finding, VERDICT_OK, "%.9g in both", a);
+		finding_say(finding, VERDICT_OK, "%.7g in both", a);
 }
 
 void traits_tokenizer(const struct traits *host, const struct traits *donor, unsigned concerns,

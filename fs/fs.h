@@ -12,6 +12,7 @@
 #include "fs/overview.h"
 #include "fs/pool.h"
 #include "fs/scratches.h"
+#include "fs/trace.h"
 #include "fs/writers.h"
 
 struct fs {
@@ -32,6 +33,8 @@ struct fs {
 	struct pool *assemblies; /* one at a time */
 	struct pool *lookers;	 /* who waits for where links lead */
 	struct links *links;
+	struct pool *beginnings; /* first writes to a stage, that are traced */
+	struct tracer *tracer;
 };
 
 /* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */

@@ -272,6 +272,15 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	return rc;
 }
 
+static struct donor *traced_donor(struct stage *stage)
+{
+	struct trace *trace = stage_trace(stage);
+	struct donor *donor = trace_donor(trace, stage_size(stage));
+
+	trace_unref(trace);
+	return donor;
+}
+
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
@@ -289,7 +298,9 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 		filling.organ = (struct organ){ 0 };
 		filling_find(&filling);
 		filling.may_be_base = !has_own_time(model, stage);
+		filling.donor = traced_donor(stage);
 		rc = stage_commit(stage, &commit);
+		donor_unref(filling.donor);
 		free((char *)filling.organ.name);
 	}
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
