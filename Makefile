@@ -28,15 +28,16 @@ INSTALL := install
 
 GGUF := error types names arena cursor reader reader_tensors anatomy organ layout dequant \
 	dequant_simple dequant_k dequant_iq
-FS := log caller io frames_cache frames frames_write backing donor view buffers pool json slots paths \
-	fingerprint layer layer_label layer_files layer_change layer_sums layer_seal reference \
-	resolve look links openings trace stage graft graft_link graft_take_up follow files model collection \
-	sampling readings cells figures sheet theta card report picture_text picture_layout \
-	picture_cell picture chart manifest manifest_metadata texts assemble assembly nodes \
-	check_verdict check_traits check_traits_read check_parts check_lineage check_groups \
-	check_sets check_host check_donor check \
-	handles scratches writers generated mounted overview fs options session ops ops_loop \
-	ops_later ops_node ops_dir ops_file ops_write ops_edit ops_rename ops_symlink ops_xattr
+FS := log caller io frames_cache frames frames_write backing donor view buffers pool json \
+	slots paths fingerprint layer layer_label layer_files layer_change layer_sums \
+	layer_seal reference resolve look links openings trace stage graft graft_link \
+	graft_take_up follow files model collection sampling readings cells figures sheet \
+	theta card report picture_text picture_layout picture_cell picture chart manifest \
+	manifest_metadata texts assemble assembly nodes check_verdict check_traits \
+	check_traits_read check_parts check_lineage check_groups check_sets check_host \
+	check_donor check handles scratches writers generated mounted overview fs options \
+	session ops ops_loop ops_later ops_node ops_dir ops_file ops_write ops_edit ops_rename \
+	ops_symlink ops_xattr
 MEASURE := sample radix moments distribution score zmeasure zstream
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 FS_OBJECTS := $(FS:%=$B/fs/%.o)

@@ -55,7 +55,8 @@ struct content *content_reference(uint64_t ino, const struct organ *organ, struc
 				  uint64_t offset, const char *fingerprint);
 
 /* A content of a symbolic link that leads to that organ, whose name is copied, with its data at
- * offset of the file, of which it takes a reference; that file is its donor. NULL: out of memory. */
+ * offset of the file, of which it takes a reference; that file is its donor. NULL: out of
+ * memory. */
 struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
 			     uint64_t offset, const char *target);
 
