@@ -175,6 +175,13 @@ static bool find_kin(const struct relative *host, const struct relative *donor, 
 	       weights_of_tensor(donor->file, theirs, &kin->donor);
 }
 
+/* Of at most that many out of found, is this one, after so many others, to be taken? They are
+ * spread over all. */
+static bool is_taken(size_t seen, size_t found, size_t most)
+{
+	return found <= most || seen * most / found != (seen + 1) * most / found;
+}
+
 int lineage_cosines(const struct relative *host, const struct relative *donor,
 		    const struct halt *halt, struct finding *finding)
 {
@@ -184,22 +191,14 @@ int lineage_cosines(const struct relative *host, const struct relative *donor,
 	for (uint32_t i = 0; i < host->gguf->n_tensors; i++)
 		if (find_kin(host, donor, i, &kin))
 			found[kin.norm]++;
-	/* Spread over all of them. */
-	for (uint32_t i = 0; i < host->gguf->n_tensors && n < 2 * KIN_MAX; i++) {
-		size_t *at = &seen[0];
-
-		if (!find_kin(host, donor, i, &kin))
-			continue;
-		at = &seen[kin.norm];
-		if (found[kin.norm] <= KIN_MAX ||
-		    *at * KIN_MAX / found[kin.norm] != (*at + 1) * KIN_MAX / found[kin.norm])
+	for (uint32_t i = 0; i < host->gguf->n_tensors && n < 2 * KIN_MAX; i++)
+		if (find_kin(host, donor, i, &kin) &&
+		    is_taken(seen[kin.norm]++, found[kin.norm], KIN_MAX))
 			pairs[n++] = kin;
-		(*at)++;
-	}
 	return lineage_of_pairs(pairs, n, halt, finding);
 }
 
-/* Σx, Σx² of a sample. */
+/* The means of values and squares of a sample. */
 static int moments(const struct weights *weights, uint64_t most, const struct halt *halt,
 		   double *mean, double *square)
 {
@@ -241,6 +240,26 @@ static double correlation(const double *x, const double *y, size_t n)
 	return xx > 0 && yy > 0 ? xy / sqrt(xx) / sqrt(yy) : NAN;
 }
 
+/* A matrix of that role that both have in the same shape. */
+static bool find_role(const struct relative *host, const struct relative *donor, uint32_t i,
+		      const char *role, struct kin *kin)
+{
+	const struct gguf_tensor *t = &host->gguf->tensors[i];
+	char name[ANATOMY_NAME_MAX + 1];
+
+	anatomy_role(t->name, t->name_length, name);
+	return strcmp(name, role) == 0 && find_kin(host, donor, i, kin);
+}
+
+static int spread_of(const struct weights *weights, const struct halt *halt, double *spread)
+{
+	double mean, square;
+	const int rc = moments(weights, SPREAD_VALUES, halt, &mean, &square);
+
+	*spread = sqrt(fmax(0, square - mean * mean));
+	return rc;
+}
+
 /* One role's spreads over the blocks. Returns as the public ones, with *result NAN where it cannot
  * be told. */
 static int spreads_of(const struct relative *host, const struct relative *donor, const char *role,
@@ -248,35 +267,22 @@ static int spreads_of(const struct relative *host, const struct relative *donor,
 {
 	double x[BLOCKS_MAX], y[BLOCKS_MAX];
 	size_t found = 0, seen = 0, n = 0;
+	struct kin kin;
 
 	*result = NAN;
-	for (unsigned pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < host->gguf->n_tensors && n < BLOCKS_MAX; i++) {
-			const struct gguf_tensor *t = &host->gguf->tensors[i];
-			char name[ANATOMY_NAME_MAX + 1];
-			double mean, square;
-			struct kin kin;
-			int rc;
+	for (uint32_t i = 0; i < host->gguf->n_tensors; i++)
+		found += find_role(host, donor, i, role, &kin);
+	for (uint32_t i = 0; i < host->gguf->n_tensors && n < BLOCKS_MAX; i++) {
+		int rc;
 
-			anatomy_role(t->name, t->name_length, name);
-			if (strcmp(name, role) != 0 || !find_kin(host, donor, i, &kin))
-				continue;
-			found += pass == 0;
-			if (pass == 0)
-				continue;
-			seen++;
-			if (found > BLOCKS_MAX &&
-			    (seen - 1) * BLOCKS_MAX / found == seen * BLOCKS_MAX / found)
-				continue;
-			rc = moments(&kin.host, SPREAD_VALUES, halt, &mean, &square);
-			x[n] = sqrt(fmax(0, square - mean * mean));
-			if (rc == 0)
-				rc = moments(&kin.donor, SPREAD_VALUES, halt, &mean, &square);
-			y[n] = sqrt(fmax(0, square - mean * mean));
-			if (rc == -EINTR || rc == -ENOMEM)
-				return rc;
-			n += rc == 0;
-		}
+		if (!find_role(host, donor, i, role, &kin) || !is_taken(seen++, found, BLOCKS_MAX))
+			continue;
+		rc = spread_of(&kin.host, halt, &x[n]);
+		if (rc == 0)
+			rc = spread_of(&kin.donor, halt, &y[n]);
+		if (rc == -EINTR || rc == -ENOMEM)
+			return rc;
+		n += rc == 0;
 	}
 	if (n >= 4)
 		*result = correlation(x, y, n);

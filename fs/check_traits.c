@@ -67,7 +67,7 @@ void traits_dimensions(const struct traits *host, const struct traits *donor, un
 
 		if (!is_needed(trait, concerns))
 			continue;
-		compared += a->known && b->known;
+		compared += trait < TRAIT_EXPERTS && a->known && b->known;
 		if (a->known != b->known || (a->known && a->hash != b->hash))
 			finding_add(finding,
 				    !a->known || !b->known ? VERDICT_UNKNOWN

@@ -131,7 +131,9 @@ static void donors_are_of_one_file_or_not(void **state)
 
 static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 {
-	const struct organ organ = { .name = "blk.0.ffn_up.weight", .name_length = 19 };
+	const struct organ organ = { .name = "blk.0.ffn_up.weight",
+				     .name_length = 19,
+				     .header_size = 47 };
 	struct backing *file;
 	struct content *content;
 	size_t n;
@@ -139,7 +141,7 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	write_text(in_temp(state, "a.gguf").text, "bytes");
 	write_text(in_temp(state, "b.bin").text, "bytes");
 	file = open_file(state, "a.gguf");
-	content = content_reference(1, &organ, file, 0, "");
+	content = content_reference(1, &organ, file, 4096, "");
 	must(content);
 	assert_string_equal(donor_path(content->donor), backing_path(file));
 	assert_string_equal(donor_tensor(content->donor, &n), organ.name);
@@ -147,6 +149,15 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	assert_null(donor_tensor(content->donor, &n));
 	content_set_donor(content, NULL);
 	assert_null(content->donor);
+	content_unref(content);
+	/* What a link leads to is an organ file if its data begin right after such a header. */
+	content = content_link(1, &organ, file, 47, "there");
+	must(content);
+	assert_null(donor_tensor(content->donor, &n));
+	content_unref(content);
+	content = content_link(1, &organ, file, 4096, "there");
+	must(content);
+	assert_non_null(donor_tensor(content->donor, &n));
 	content_unref(content);
 	backing_unref(file);
 }
