@@ -272,11 +272,21 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	return rc;
 }
 
-static struct donor *traced_donor(struct stage *stage)
+/* Where what is staged came from, as far as that showed. */
+static struct donor *traced_donor(const struct filling *filling, struct stage *stage)
 {
 	struct trace *trace = stage_trace(stage);
-	struct donor *donor = trace_donor(trace, stage_size(stage));
+	struct content *content = NULL;
+	struct donor *donor;
+	uint64_t target = 0;
 
+	if (!filling->is_new) {
+		content = slots_get(filling->model->slots, filling->tensor);
+		target = content ? content->ino
+				 : inode_of(filling->model->number, INODE_ORGAN, filling->tensor);
+	}
+	donor = trace_donor(trace, stage_size(stage), target);
+	content_unref(content);
 	trace_unref(trace);
 	return donor;
 }
@@ -298,7 +308,7 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 		filling.organ = (struct organ){ 0 };
 		filling_find(&filling);
 		filling.may_be_base = !has_own_time(model, stage);
-		filling.donor = traced_donor(stage);
+		filling.donor = traced_donor(&filling, stage);
 		rc = stage_commit(stage, &commit);
 		donor_unref(filling.donor);
 		free((char *)filling.organ.name);

@@ -299,19 +299,22 @@ static void await(struct trace *trace)
 		rc = pthread_cond_timedwait(&trace->ended, &trace->lock, &until);
 }
 
-/* Is it open twice? */
-static bool is_again(const struct trace *trace, unsigned i)
+/* Can it be what was written, if it has the right size? Not if it is the target, nor once more if
+ * it is open twice. */
+static bool counts(const struct trace *trace, unsigned i, uint64_t target)
 {
 	const struct opening *openings = trace->openings;
 
+	if (openings[i].fd < 0 && openings[i].ino == target)
+		return false;
 	for (unsigned k = 0; k < i; k++)
 		if (openings[i].ino && openings[k].ino == openings[i].ino &&
 		    openings[k].device == openings[i].device)
-			return true;
-	return false;
+			return false;
+	return true;
 }
 
-struct donor *trace_donor(struct trace *trace, uint64_t size)
+struct donor *trace_donor(struct trace *trace, uint64_t size, uint64_t target)
 {
 	struct donor *donor = NULL;
 	unsigned fitting = 0;
@@ -324,7 +327,7 @@ struct donor *trace_donor(struct trace *trace, uint64_t size)
 		const struct candidate *candidate = &trace->candidates[i];
 
 		/* One that does not answer may be it. */
-		if ((candidate->is_known && candidate->size != size) || is_again(trace, i))
+		if ((candidate->is_known && candidate->size != size) || !counts(trace, i, target))
 			continue;
 		if (fitting++ == 0)
 			donor = donor_ref(candidate->donor);

@@ -34,7 +34,9 @@ struct trace *trace_ref(struct trace *trace);
 void trace_unref(struct trace *trace); /* NULL is fine */
 
 /* The donor of what was written, size bytes: the one file that is as long; to release with
- * donor_unref(). Waits, but not for longer than some seconds. NULL: not known. */
-struct donor *trace_donor(struct trace *trace, uint64_t size);
+ * donor_unref(). The file of this mount with the inode number target is not it: it is what was
+ * written over, which rsync has open too. Waits, but not for longer than some seconds. NULL: not
+ * known. */
+struct donor *trace_donor(struct trace *trace, uint64_t size, uint64_t target);
 
 #endif
