@@ -178,6 +178,9 @@ static struct donor *donor_elsewhere(const struct tracer *tracer, const struct o
 	tensor = attribute(opening->fd, "user.organfs.tensor", &n);
 	if (extent && tensor && strlen(extent) == length && cut_extent(extent))
 		donor = donor_of_extent(tracer, extent, tensor, n);
+	/* A graft there may lie in pieces. */
+	else if (tensor)
+		donor = donor_of_path(opening->path, NULL, NULL, 0);
 	free(extent);
 	free(tensor);
 	return donor;

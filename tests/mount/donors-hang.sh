@@ -33,6 +33,10 @@ for name in blk_0_ffn_up blk_1_ffn_up blk_2_ffn_up; do
 	rm "$TMP/go.ready"
 done
 kill -STOP "${DAEMON[$other]}"
+is_stopped() {
+	! sed 's/.*) //' /proc/"${DAEMON[$other]}"/task/*/stat | grep -qv '^[Tt]'
+}
+until_true 5 is_stopped || fail 'it does not stop'
 touch "$TMP/go"
 sleep 0.5
 timeout 2 ls -lR "$MNT" >/dev/null || fail 'others wait'
