@@ -51,7 +51,7 @@ equal "$(cut -f 8,9 "$MNT/.grafts" | sort -u)" "-	-"
 timeout 10 cat "$MNT/.check" >/dev/null || fail '.check does not answer'
 unmount
 # The search for leaks at the end would wait for the threads that hang.
-grep -q __lsan_do_leak_check "$ORGANFS" || wait_daemon
+grep -q __asan_init "$ORGANFS" || wait_daemon
 kill -CONT "${DAEMON[$other]}"
 unmount_and_wait "$other"
 [ -z "${DAEMON[$MNT]-}" ] || wait_daemon
