@@ -8,6 +8,8 @@
 /* Grafts wait for the disk, not for a processor. */
 #define COMMIT_THREADS 8
 
+#define BEGINNING_THREADS 4
+
 /* Whoever reads θ waits for the processors, on a thread of the measurers. */
 #define MAKER_THREADS 32
 
@@ -55,9 +57,11 @@ struct fs *fs_new(const struct options *options, struct log *log,
 	fs->assemblies = pool_new(1);
 	fs->lookers = pool_new(LOOKER_THREADS);
 	fs->links = links_new(collection->models, collection->n, collection->several);
+	fs->beginnings = pool_new(BEGINNING_THREADS);
+	fs->tracer = fs->nodes ? tracer_new(nodes_donor, fs->nodes) : NULL;
 	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
 	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers &&
-	    fs->links && fs->emptied)
+	    fs->links && fs->emptied && fs->beginnings && fs->tracer)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -65,15 +69,19 @@ struct fs *fs_new(const struct options *options, struct log *log,
 
 void fs_settle(struct fs *fs)
 {
-	for (uint32_t i = 0; i < fs->n_mounted; i++)
+	for (uint32_t i = 0; i < fs->n_mounted; i++) {
+		atomic_store(&fs->mounted[i].ending, true);
 		if (fs->mounted[i].readings)
 			readings_stop(fs->mounted[i].readings);
+	}
 	pool_free(fs->makers);
+	pool_free(fs->beginnings);
 	pool_free(fs->assemblies);
 	pool_free(fs->lookers);
 	pool_free(fs->commits);
 	pool_free(fs->measurers);
 	fs->makers = NULL;
+	fs->beginnings = NULL;
 	fs->assemblies = NULL;
 	fs->lookers = NULL;
 	fs->commits = NULL;
@@ -93,6 +101,7 @@ void fs_free(struct fs *fs)
 		mounted_release(&fs->mounted[i]);
 	nodes_free(fs->nodes);
 	links_free(fs->links);
+	tracer_free(fs->tracer);
 	free(fs->mounted);
 	writers_free(fs->writers);
 	buffers_free(fs->buffers);

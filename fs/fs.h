@@ -13,6 +13,7 @@
 #include "fs/pending.h"
 #include "fs/pool.h"
 #include "fs/scratches.h"
+#include "fs/trace.h"
 #include "fs/writers.h"
 
 struct fs {
@@ -34,6 +35,8 @@ struct fs {
 	struct pool *assemblies; /* one at a time */
 	struct pool *lookers;	 /* who waits for where links lead */
 	struct links *links;
+	struct pool *beginnings; /* first writes to a stage, that are traced */
+	struct tracer *tracer;
 };
 
 /* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */

@@ -139,6 +139,7 @@ void filling_publish(struct filling *filling, struct content *content, struct ba
 {
 	content_fill(content, inode_new(filling->model), &filling->organ, file);
 	filling->organ.name = NULL;
+	content_set_donor(content, donor_ref(filling->donor));
 	slots_put(filling->model->slots, filling->tensor, content);
 }
 
@@ -261,6 +262,25 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	return rc;
 }
 
+/* Where what is staged came from, as far as that showed. */
+static struct donor *traced_donor(const struct filling *filling, struct stage *stage)
+{
+	struct trace *trace = stage_trace(stage);
+	struct content *content = NULL;
+	struct donor *donor;
+	uint64_t target = 0;
+
+	if (!filling->is_new) {
+		content = slots_get(filling->model->slots, filling->tensor);
+		target = content ? content->ino
+				 : inode_of(filling->model->number, INODE_ORGAN, filling->tensor);
+	}
+	donor = trace_donor(trace, stage_size(stage), target);
+	content_unref(content);
+	trace_unref(trace);
+	return donor;
+}
+
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
@@ -278,7 +298,9 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 		filling.organ = (struct organ){ 0 };
 		filling_find(&filling);
 		filling.may_be_base = !has_own_time(model, stage);
+		filling.donor = traced_donor(&filling, stage);
 		rc = stage_commit(stage, &commit);
+		donor_unref(filling.donor);
 		free((char *)filling.organ.name);
 	}
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;

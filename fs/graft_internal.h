@@ -22,6 +22,7 @@ struct filling {
 	uint32_t tensor;	    /* else its number */
 	struct layer_seal seal;	    /* how what is staged goes into the layer */
 	struct organ organ;	    /* what is to fill it; its name is ours until it is a content */
+	struct donor *donor;	    /* where it came from, borrowed; NULL: not known */
 	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
 	size_t added_length;
 	struct error err;

@@ -135,6 +135,7 @@ static void take_organ(const struct origin *place, struct found *found)
 	found->organ = organ;
 	found->organ.name = name;
 	found->file = backing_ref(content ? content->file : place->model->base);
+	found->donor = content ? donor_ref(content->donor) : NULL;
 	found->offset = content ? content->offset : place->model->gguf->tensors[place->slot].offset;
 }
 
@@ -263,6 +264,8 @@ static struct content *make_content(uint64_t ino, const struct found *found, con
 	if (file)
 		content = content_link(ino, organ, file, well ? found->offset : 0, target);
 	backing_unref(file);
+	if (content && found->donor)
+		content_set_donor(content, donor_ref(found->donor));
 	describe(found, target, why);
 	if (content && why[0])
 		content_break(content, why);

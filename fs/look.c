@@ -42,6 +42,7 @@ void found_release(struct found *found)
 	free(found->path);
 	free((char *)found->organ.name);
 	backing_unref(found->file);
+	donor_unref(found->donor);
 	*found = (struct found){ .own = false };
 }
 

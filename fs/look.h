@@ -5,6 +5,7 @@
 #define FS_LOOK_H
 
 #include "fs/backing.h"
+#include "fs/donor.h"
 #include "fs/resolve.h"
 #include "gguf/organ.h"
 
@@ -28,7 +29,8 @@ struct found {
 	unsigned links;
 	struct organ organ; /* its name is owned */
 	struct backing *file;
-	uint64_t offset; /* of its data */
+	uint64_t offset;     /* of its data */
+	struct donor *donor; /* where that came from; NULL: not known, or the file says it */
 };
 
 /* Look at n places until that time of CLOCK_MONOTONIC, and fill in what was found at each, to

@@ -21,18 +21,21 @@
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	backing view	a file on disk; the content of one file of the mount, as segments
  *	utf8 value value_text value_parse key_name	metadata as text and back
- *	slots		what each tensor is now: the base's, a graft, or nothing
+ *	donor slots	where a graft came from; what each tensor is now: the base's, a graft,
+ *			or nothing
  *	paths fingerprint layer layer_* reference	grafts on disk: directories, which base,
  *			files, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
- *	stage		a file being written
  *	resolve look links	where symbolic links lead, found out without hanging
+ *	openings trace	where the bytes that somebody writes come from
+ *	stage		a file being written
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
  *	card report picture picture_* chart	.theta and theta.svg of a model
  *	follow		metadata that follows the blocks that are there
+ *	check check_*	.check: what speaks against the grafts in force
  *	files manifest json texts	what the other files of the mount contain
  *	collection	the models of a mount
  *	caller assemble assembly	with whose rights; writing a view out; .assemble

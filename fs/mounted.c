@@ -2,6 +2,7 @@
 /* mounted.c - see mounted.h. */
 #include "fs/mounted.h"
 #include "fs/chart.h"
+#include "fs/check.h"
 #include "fs/files.h"
 #include "fs/manifest.h"
 #include "fs/report.h"
@@ -34,6 +35,8 @@ static struct view *view_of_readings(struct mounted *mounted, enum generated_kin
 	if (kind >= GENERATED_TABLES) {
 		view = theta_table(model, readings, snapshot,
 				   (enum organ_class)(kind - GENERATED_TABLES));
+	} else if (kind == GENERATED_CHECK) {
+		view = check_view(model, snapshot, &mounted->ending);
 	} else {
 		figures = figures_new(model, snapshot);
 		if (figures)

@@ -12,6 +12,7 @@ struct mounted {
 	struct readings *readings;
 	struct assembly *assembly;
 	struct generated *generated; /* the files made from its state */
+	atomic_bool ending;	     /* what is being made for them is not wanted any more */
 };
 
 /* What there is of a model alone (several: it is one of several) in a mount with these nodes and

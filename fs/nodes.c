@@ -2,6 +2,7 @@
 /* nodes.c - see nodes.h. A hash table with chains, doubled when it is full. Nodes that the base has
  * are made for each use and are in no table. */
 #include "fs/nodes.h"
+#include "fs/files.h"
 #include "fs/inode.h"
 
 #include <errno.h>
@@ -314,4 +315,24 @@ void nodes_put(struct nodes *nodes, struct node *node)
 		release(nodes, node->ino, 1);
 	else
 		free_node(node);
+}
+
+struct donor *nodes_donor(void *context, uint64_t ino, uint64_t *size)
+{
+	struct nodes *nodes = context;
+	struct node *node = nodes_get(nodes, ino);
+	struct donor *donor = NULL;
+
+	/* What is being written is not where it comes from. */
+	*size = UINT64_MAX;
+	if (node && (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN)) {
+		const struct organ_place *place = &node->model->places[node->index];
+
+		*size = files_organ_size(node->model, node->index, node->content);
+		donor = node->content ? donor_ref(node->content->donor)
+				      : donor_of_backing(node->model->base, place->tensor,
+							 place->tensor_length);
+	}
+	nodes_put(nodes, node);
+	return donor;
 }

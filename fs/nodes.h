@@ -89,4 +89,8 @@ void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t times);
 
 void nodes_put(struct nodes *nodes, struct node *node); /* NULL is fine */
 
+/* For trace.h: what the organ with that number came from, where it is one. nodes is a struct
+ * nodes. */
+struct donor *nodes_donor(void *nodes, uint64_t ino, uint64_t *size);
+
 #endif

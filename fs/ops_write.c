@@ -97,12 +97,54 @@ static const char *staged_name(struct fs *fs, const struct node *node, char text
 	return text;
 }
 
+static ssize_t write_bytes(struct fs *fs, struct node *node, const char *bytes, size_t size,
+			   uint64_t offset)
+{
+	const int rc = stage_write(node->stage, bytes, size, offset);
+	char name[STAGED_NAME_MAX];
+
+	if (rc == 0)
+		return 0;
+	log_add(node->model->log, "%s: cannot be staged in %s: %s", staged_name(fs, node, name),
+		layer_path(node->model->layer), strerror(-rc));
+	return rc;
+}
+
+static ssize_t write_first(struct later *later)
+{
+	struct fs *fs = fs_of(later->req);
+	const struct fuse_ctx *caller = fuse_req_ctx(later->req);
+	struct node *node = later->handle->node;
+
+	stage_set_trace(node->stage,
+			trace_begin(fs->tracer, caller->pid, caller->uid, caller->gid));
+	return write_bytes(fs, node, later->text, later->size, later->offset);
+}
+
+/* Before the first write is answered, what else its writer has open is noted: that may take a
+ * while, and so is done elsewhere. */
+static void write_first_later(fuse_req_t req, struct handle *handle, const char *bytes, size_t size,
+			      off_t offset)
+{
+	struct later *later = later_new(req, size);
+
+	if (!later)
+		return;
+	later->act = write_first;
+	later->reply = reply_written;
+	later->handle = handle;
+	later->size = size;
+	later->offset = (uint64_t)offset;
+	memcpy(later->text, bytes, size);
+	later_submit(later, fs_of(req)->beginnings);
+}
+
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	      struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
-	char name[STAGED_NAME_MAX];
-	int rc;
+	struct trace *trace;
+	ssize_t rc;
 
 	(void)ino;
 	if (!handle->node->stage) {
@@ -112,15 +154,17 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 			write_assemble(req, handle, bytes, size);
 		return;
 	}
-	rc = stage_write(handle->node->stage, bytes, size, (uint64_t)offset);
-	if (rc < 0) {
-		log_add(handle->node->model->log, "%s: cannot be staged in %s: %s",
-			staged_name(fs_of(req), handle->node, name),
-			layer_path(handle->node->model->layer), strerror(-rc));
-		fuse_reply_err(req, -rc);
-	} else {
-		fuse_reply_write(req, size);
+	trace = stage_trace(handle->node->stage);
+	if (!trace) {
+		write_first_later(req, handle, bytes, size, offset);
+		return;
 	}
+	trace_unref(trace);
+	rc = write_bytes(fs_of(req), handle->node, bytes, size, (uint64_t)offset);
+	if (rc < 0)
+		fuse_reply_err(req, (int)-rc);
+	else
+		fuse_reply_write(req, size);
 }
 
 int ops_commit(struct fs *fs, struct node *node)

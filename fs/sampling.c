@@ -126,3 +126,21 @@ int sampling_measure(const struct sampling *s, struct zmeasure *result)
 	free(bytes);
 	return rc;
 }
+
+int sampling_values(const struct sampling *s, float *values)
+{
+	const struct type_info *type = type_find(s->type);
+	struct sample sample;
+	void *bytes;
+	int rc;
+
+	if (!dequant_supported(s->type))
+		return -ENOTSUP;
+	bytes = malloc(CHUNK / type->block_elements * type->block_bytes);
+	if (!bytes)
+		return -ENOMEM;
+	sample_init(&sample, s->elements, s->samples);
+	rc = read_sample(s, &sample, bytes, values);
+	free(bytes);
+	return rc;
+}

@@ -27,4 +27,8 @@ struct sampling {
  * known; -ENOMEM. */
 int sampling_measure(const struct sampling *sampling, struct zmeasure *result);
 
+/* The sampled values themselves, sample_total(elements, samples) of them; samples is not
+ * SAMPLES_ALL. Returns as above. */
+int sampling_values(const struct sampling *sampling, float *values);
+
 #endif

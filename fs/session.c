@@ -134,6 +134,7 @@ static void note_device(struct mount *mount)
 		  &stat) == 0)
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
 	links_mounted(mount->fs->links, mount->point, mount->device);
+	tracer_mounted(mount->fs->tracer, mount->point, mount->device);
 	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
 		assembly_mounted(mount->fs->mounted[i].assembly, mount->device);
 }

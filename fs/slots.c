@@ -61,6 +61,10 @@ static struct content *content_elsewhere(enum content_kind kind, uint64_t ino,
 	content->organ.name = name;
 	content->file = backing_ref(file);
 	content->offset = offset;
+	/* The data of a GGUF begin later than those of an organ file of the same name. Without
+	 * memory it is a content of which this is not known. */
+	content->donor = donor_of_backing(file, offset == organ->header_size ? NULL : organ->name,
+					  organ->name_length);
 	clock_gettime(CLOCK_REALTIME, &content->mtime);
 	return content;
 }
@@ -112,7 +116,14 @@ void content_unref(struct content *content)
 	backing_unref(content->file);
 	free(content->broken);
 	free(content->target);
+	donor_unref(content->donor);
 	free(content);
+}
+
+void content_set_donor(struct content *content, struct donor *donor)
+{
+	donor_unref(content->donor);
+	content->donor = donor;
 }
 
 void content_break(struct content *content, const char *why)

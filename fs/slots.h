@@ -10,6 +10,7 @@
 #define FS_SLOTS_H
 
 #include "fs/backing.h"
+#include "fs/donor.h"
 #include "fs/metadata.h"
 #include "fs/fingerprint.h"
 #include "fs/reading.h"
@@ -39,6 +40,7 @@ struct content {
 	char *target;			    /* of a link: as it was given */
 	uid_t uid;			    /* of a link: whose it is */
 	gid_t gid;
+	struct donor *donor;	/* where it came from; NULL: not known */
 	char *broken;		/* NULL, or why its data cannot be read */
 	struct reading reading; /* of its values; readings.h */
 };
@@ -48,12 +50,14 @@ struct content {
 struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file);
 
 /* A content of the tensor at offset of a model's file, of which it takes a reference, and which has
- * that fingerprint; the organ's name, the tensor's, is copied. NULL: out of memory. */
+ * that fingerprint; the organ's name, the tensor's, is copied. That tensor is its donor. NULL: out
+ * of memory. */
 struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
 				  uint64_t offset, const char *fingerprint);
 
 /* A content of a symbolic link that leads to that organ, whose name is copied, with its data at
- * offset of the file, of which it takes a reference. NULL: out of memory. */
+ * offset of the file, of which it takes a reference; that file is its donor. NULL: out of
+ * memory. */
 struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
 			     uint64_t offset, const char *target);
 
@@ -67,6 +71,10 @@ static inline bool content_is_link(const struct content *content)
 {
 	return content && content->kind == CONTENT_LINK;
 }
+
+/* Where the content came from, in place of what was known of that before; the donor, which may be
+ * NULL, becomes the content's. Before anybody else knows the content. */
+void content_set_donor(struct content *content, struct donor *donor);
 
 /* A content is broken: for that reason, which is copied. Before anybody else knows it. */
 void content_break(struct content *content, const char *why);

@@ -22,6 +22,7 @@ struct stage {
 	uint64_t shown_size;
 	enum stage_type typed;
 	struct value_type type;
+	struct trace *trace; /* NULL: nobody has written yet, or nobody looked */
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* what is there as long as fd is not; NULL: emptied */
@@ -75,8 +76,30 @@ static void forget_origin(struct stage *stage)
 	stage->adopted = false;
 }
 
+void stage_set_trace(struct stage *stage, struct trace *trace)
+{
+	struct trace *before;
+
+	pthread_mutex_lock(&stage->shown);
+	before = stage->trace;
+	stage->trace = trace;
+	pthread_mutex_unlock(&stage->shown);
+	trace_unref(before);
+}
+
+struct trace *stage_trace(struct stage *stage)
+{
+	struct trace *trace;
+
+	pthread_mutex_lock(&stage->shown);
+	trace = trace_ref(stage->trace);
+	pthread_mutex_unlock(&stage->shown);
+	return trace;
+}
+
 static void discard(struct stage *stage)
 {
+	stage_set_trace(stage, NULL);
 	forget_origin(stage);
 	view_unref(stage->content);
 	stage->content = NULL;
@@ -421,6 +444,7 @@ int stage_commit(struct stage *stage, const struct stage_commit *commit)
 			stage->written = false;
 			/* What cannot be shown cannot be written inside of either. */
 			stage->failed = view ? 0 : -ENOMEM;
+			stage_set_trace(stage, NULL);
 		} else {
 			rc = -errno;
 		}

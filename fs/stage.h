@@ -8,6 +8,7 @@
 
 #include "fs/layer.h"
 #include "fs/slots.h"
+#include "fs/trace.h"
 #include "fs/value.h"
 #include "fs/view.h"
 
@@ -55,6 +56,11 @@ bool stage_origin(struct stage *stage, struct origin *origin);
 
 /* It was put in force by its origin, or that was tried and refused. */
 void stage_settle(struct stage *stage, bool in_force);
+
+/* Where what is written comes from: the trace becomes the stage's, until it is emptied or put in
+ * force. stage_trace() gives it with a reference, NULL: there is none. */
+void stage_set_trace(struct stage *stage, struct trace *trace);
+struct trace *stage_trace(struct stage *stage);
 
 /* The modification time it will have, whatever is written to it from now on. */
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime);

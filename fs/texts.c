@@ -6,12 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-static void write_name(FILE *out, const struct organ *organ)
+static void write_name(FILE *out, const char *name, size_t n)
 {
-	for (uint32_t i = 0; i < organ->name_length; i++) {
-		const unsigned char c = (unsigned char)organ->name[i];
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char c = (unsigned char)name[i];
 
 		if (c > ' ' && c < 0x7f && c != '%')
 			fputc(c, out);
@@ -27,7 +28,27 @@ static void write_time(FILE *out, const struct timespec *time)
 
 	gmtime_r(&time->tv_sec, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	fprintf(out, "%s\n", stamp);
+	fputs(stamp, out);
+}
+
+/* Its file and its tensor. */
+static void write_donor(FILE *out, const struct donor *donor)
+{
+	const char *tensor = NULL;
+	size_t n = 0;
+
+	fputc('\t', out);
+	if (donor) {
+		write_name(out, donor_path(donor), strlen(donor_path(donor)));
+		tensor = donor_tensor(donor, &n);
+	} else {
+		fputc('-', out);
+	}
+	fputc('\t', out);
+	if (tensor)
+		write_name(out, tensor, n);
+	else
+		fputc('-', out);
 }
 
 static void write_graft(FILE *out, struct model *model, uint32_t i, const struct content *content)
@@ -37,14 +58,16 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 
 	fprintf(out, "%s\t%s\t", model_organ_path(model, i, path), content_kind_name(content));
 	if (content_is_nothing(content)) {
-		fputs("-\t-\t0\t-\t-\n", out);
+		fputs("-\t-\t0\t-\t-\t-\t-\n", out);
 		return;
 	}
 	fprintf(out, "%s\t%s\t%" PRIu64 "\t", type_name(organ->type, scratch),
 		shape_text(organ->ne, organ->dims, shape), organ->data_size);
-	write_name(out, organ);
+	write_name(out, organ->name, organ->name_length);
 	fputc('\t', out);
 	write_time(out, &content->mtime);
+	write_donor(out, content->donor);
+	fputc('\n', out);
 }
 
 static void write_edit(FILE *out, const struct model *model, const struct edit *edit)
@@ -55,7 +78,7 @@ static void write_edit(FILE *out, const struct model *model, const struct edit *
 
 	fprintf(out, "metadata/%s\t", edit->key.name);
 	if (!edit->metadatum) {
-		fputs("removed\t-\t-\t0\t-\t-\n", out);
+		fputs("removed\t-\t-\t0\t-\t-\t-\t-\n", out);
 		return;
 	}
 	value = metadatum_value(edit->metadatum);
@@ -64,6 +87,7 @@ static void write_edit(FILE *out, const struct model *model, const struct edit *
 		edit->i < model->gguf->n_kv ? "edited" : "added",
 		value_type_text(value->type, type), value->length);
 	write_time(out, &mtime);
+	fputs("\t-\t-\n", out);
 }
 
 struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, struct error *err)

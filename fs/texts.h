@@ -9,11 +9,12 @@
 /* .grafts: one line a graft in force, in file order of the tensors, then one a metadata key that is
  * edited, removed or added. Fields, separated by tabs:
  *
- *	file | how | ggml type | shape | bytes of data | tensor name in its header | time
+ *	file | how | ggml type | shape | bytes of data | tensor name in its header | time |
+ *	donor's file | donor's tensor
  *
  * Of a key the type is that of its value, the bytes are the value's, and there is no shape and no
- * tensor. A tensor name's bytes outside printable ASCII, and '%', stand percent-encoded; the time
- * is ISO 8601 in UTC. NULL with err set: out of memory. */
+ * tensor. A name's bytes outside printable ASCII, and '%', stand percent-encoded; the time is ISO
+ * 8601 in UTC; what is not known is "-". NULL with err set: out of memory. */
 struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, struct error *err);
 
 #endif

@@ -30,7 +30,7 @@ rm "$MNT/organs/blk_2_ffn_up.bin"
 absent "$MNT/organs/blk_2_ffn_up.bin"
 absent "$MNT/organs/blk_2_ffn_up.theta"
 tensors | diff - <(grep -v '^blk\.2\.ffn_up\.weight$' "$TMP/names") || fail 'names after rm'
-equal "$(cat "$MNT/.grafts")" "$(printf 'organs/blk_2_ffn_up.bin\tremoved\t-\t-\t0\t-\t-')"
+equal "$(cat "$MNT/.grafts")" "$(printf 'organs/blk_2_ffn_up.bin\tremoved\t-\t-\t0\t-\t-\t-\t-')"
 expect_fail 'No such file' rm "$MNT/organs/blk_2_ffn_up.bin"
 ! ls "$MNT/organs" | grep -q blk_2_ffn_up || fail 'still listed'
 cp "$theirs/organs/blk_2_ffn_up.bin" "$MNT/organs/"

@@ -42,7 +42,7 @@ static void fill_then(struct model *model, uint32_t tensor, const struct organ_f
 	stage_free(stage);
 }
 
-static void a_line_has_seven_fields_and_lines_are_in_file_order(void **state)
+static void a_line_has_its_fields_and_lines_are_in_file_order(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file down = mk_organ("donor.down", GGML_F32, 2, small_blocks, 50);
@@ -53,9 +53,9 @@ static void a_line_has_seven_fields_and_lines_are_in_file_order(void **state)
 	fill_then(o.model, SMALL_UP, &up);
 	text = grafts_of(o.model);
 	assert_string_equal(text, "organs/blk_0_ffn_up.bin\tcopy\tF16\t8x4\t64\t"
-				  "blk.0.ffn_up.weight\t2009-02-13T23:31:30Z\n"
+				  "blk.0.ffn_up.weight\t2009-02-13T23:31:30Z\t-\t-\n"
 				  "organs/blk_0_ffn_down.bin\tcopy\tF32\t32x2\t256\t"
-				  "donor.down\t2009-02-13T23:31:30Z\n");
+				  "donor.down\t2009-02-13T23:31:30Z\t-\t-\n");
 	free(text);
 	free(down.bytes);
 	free(up.bytes);
@@ -71,7 +71,7 @@ static void any_name_stays_in_its_field(void **state)
 	fill_then(o.model, SMALL_UP, &up);
 	text = grafts_of(o.model);
 	assert_string_equal(text, "organs/blk_0_ffn_up.bin\tcopy\tF32\t8x4\t128\t"
-				  "a%09b%0Ac%20%25d%FF%7F~\t2009-02-13T23:31:30Z\n");
+				  "a%09b%0Ac%20%25d%FF%7F~\t2009-02-13T23:31:30Z\t-\t-\n");
 	free(text);
 	free(up.bytes);
 	close_model(&o);
@@ -92,9 +92,23 @@ static void a_name_with_a_nul_is_written_whole(void **state)
 	close_model(&o);
 }
 
+static void a_line_says_where_the_graft_came_from(void **state)
+{
+	struct opened o = open_small(state, "a base.gguf");
+	char *text;
+
+	assert_int_equal(graft_link(o.model, SMALL_GATE, o.model, CLASS_ORGANS, "blk_0_ffn_up"), 0);
+	text = grafts_of(o.model);
+	assert_non_null(strstr(text, "Z\t/"));
+	assert_non_null(strstr(text, "/a%20base.gguf\tblk.0.ffn_gate.weight\n"));
+	free(text);
+	close_model(&o);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(without_grafts_there_is_no_line),
-	FS_TEST(a_line_has_seven_fields_and_lines_are_in_file_order),
+	FS_TEST(a_line_has_its_fields_and_lines_are_in_file_order),
+	FS_TEST(a_line_says_where_the_graft_came_from),
 	FS_TEST(any_name_stays_in_its_field),
 	FS_TEST(a_name_with_a_nul_is_written_whole),
 };

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* check_groups.h - the grafts in force, by where they came from; slots named in few words. */
+#ifndef FS_CHECK_GROUPS_H
+#define FS_CHECK_GROUPS_H
+
+#include "fs/model.h"
+
+enum group_kind {
+	GROUP_MODEL,   /* tensors of one other GGUF */
+	GROUP_SELF,    /* tensors of the base itself */
+	GROUP_ORGANS,  /* organ files, of whatever models */
+	GROUP_UNKNOWN, /* of which nothing is known */
+};
+
+/* Grafts with one donor. */
+struct group {
+	enum group_kind kind;
+	const struct donor *donor; /* of one of them; NULL: unknown. Borrowed from the content */
+	uint32_t *slots;	   /* their slots, ascending */
+	uint32_t n;
+	unsigned concerns; /* enum concern */
+	char title[36];	   /* the file's name, short and printable */
+};
+
+struct groups {
+	struct model *model;	  /* borrowed */
+	struct content **content; /* one a slot, with references; NULL: the base's */
+	uint32_t n_slots;
+	struct group *groups; /* in the order of their first slots, those of kind UNKNOWN last */
+	uint32_t n, grafts, removed;
+};
+
+/* Take the grafts of a snapshot apart. NULL: out of memory. */
+struct groups *groups_new(struct model *model, const struct snapshot *snapshot);
+void groups_free(struct groups *groups); /* NULL is fine */
+
+/* The block that the organ in a slot was made for, -1: none. */
+int32_t groups_donor_block(const struct groups *groups, uint32_t slot);
+
+/* Slots in few words, "blk 5-20 ffn_*" or "token_embd, output"; cut to n bytes. Returns text. */
+const char *groups_slots(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
+			 size_t size);
+
+/* Numbers in few words, "0-3, 7", of those of n that are true. Returns text. */
+const char *groups_numbers(const bool *marked, uint32_t n, char *text, size_t size);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* check_sets.c - see check_sets.h. */
+#include "fs/check_sets.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Higher block numbers are no model's. */
+#define BLOCKS_MAX 100000
+
+#define DISTANCE_MAX 4
+
+int sets_shape(const struct groups *groups, const struct group *group, struct finding *finding)
+{
+	const struct gguf *gguf = groups->model->gguf;
+	uint32_t wrong = 0, first = 0, compared = 0;
+	char path[ORGAN_PATH_MAX], theirs[SHAPE_TEXT_MAX], ours[SHAPE_TEXT_MAX];
+
+	for (uint32_t k = 0; k < group->n; k++) {
+		const uint32_t i = group->slots[k];
+
+		if (i >= gguf->n_tensors)
+			continue;
+		compared++;
+		if (memcmp(groups->content[i]->organ.ne, gguf->tensors[i].ne,
+			   sizeof(gguf->tensors[i].ne)) != 0 &&
+		    wrong++ == 0)
+			first = i;
+	}
+	if (wrong)
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "%" PRIu32 " of %" PRIu32 " differ: %s is %s, the slot %s", wrong,
+			    group->n, model_organ_path(groups->model, first, path),
+			    shape_text(groups->content[first]->organ.ne,
+				       groups->content[first]->organ.dims, theirs),
+			    shape_text(gguf->tensors[first].ne, gguf->tensors[first].dims, ours));
+	else if (compared)
+		finding_say(finding, VERDICT_OK, "the slots' own");
+	else
+		finding_say(finding, VERDICT_OK, "all are added, there is nothing to compare with");
+	return 0;
+}
+
+int sets_type(const struct groups *groups, const struct group *group, struct finding *finding)
+{
+	uint32_t unknown = 0, odd = 0, other = 0, first = 0;
+	char scratch[TYPE_NAME_MAX], path[ORGAN_PATH_MAX];
+
+	for (uint32_t k = 0; k < group->n; k++) {
+		const uint32_t i = group->slots[k];
+		const struct organ *organ = &groups->content[i]->organ;
+		const struct type_info *type = type_find(organ->type);
+		const bool wrong = !type || organ->ne[0] % type->block_elements != 0;
+
+		if (wrong && unknown + odd == 0)
+			first = i;
+		unknown += !type;
+		odd += type && wrong;
+		other += i < groups->model->gguf->n_tensors &&
+			 organ->type != groups->model->gguf->tensors[i].type;
+	}
+	if (unknown + odd)
+		finding_say(finding, VERDICT_IMPOSSIBLE, "%s of %s, which %s",
+			    type_name(groups->content[first]->organ.type, scratch),
+			    model_organ_path(groups->model, first, path),
+			    unknown ? "ggml does not know" : "does not divide its rows");
+	else if (other)
+		finding_say(finding, VERDICT_OK,
+			    "known to ggml; %" PRIu32 " of %" PRIu32 " other than the slots' own",
+			    other, group->n);
+	else
+		finding_say(finding, VERDICT_OK, "known to ggml");
+	return 0;
+}
+
+int sets_distance(const struct groups *groups, const struct group *group, struct finding *finding)
+{
+	int32_t most = -1, from = 0, to = 0;
+	uint32_t far = 0;
+
+	for (uint32_t k = 0; k < group->n; k++) {
+		const int32_t host = groups->model->places[group->slots[k]].block;
+		const int32_t donor = groups_donor_block(groups, group->slots[k]);
+		int32_t distance;
+
+		if (host < 0 || donor < 0)
+			continue;
+		distance = donor > host ? donor - host : host - donor;
+		far += distance > DISTANCE_MAX;
+		if (distance > most) {
+			most = distance;
+			from = donor;
+			to = host;
+		}
+	}
+	if (most < 0)
+		finding_say(finding, VERDICT_OK, "none is of a block");
+	else if (most == 0)
+		finding_say(finding, VERDICT_OK, "each in the block that it was in");
+	else
+		finding_say(finding, far ? VERDICT_RISKY : VERDICT_OK,
+			    "block %" PRId32 " into block %" PRId32 ", %" PRId32
+			    " apart, is the farthest; %" PRIu32 " are more than %d apart",
+			    from, to, most, far, DISTANCE_MAX);
+	return 0;
+}
+
+/* What works together. */
+enum set { SET_FFN, SET_EXPERTS, SET_SHARED, SET_ATTENTION, SET_BLOCK, SETS };
+
+/* Of one set in one block of the host. */
+struct tally {
+	uint32_t present, grafted; /* tensors there, and those of them that the donor gave */
+	int32_t source;		   /* the donor's block */
+	bool mixed;		   /* it is several */
+};
+
+/* SET_BLOCK: it is none of the others. */
+static enum set set_of(const char *role)
+{
+	static const char *const attention[] = { "attn_q", "attn_k", "attn_v", "attn_output" };
+	static const char *const ffn[] = { "ffn_gate", "ffn_up", "ffn_down" };
+
+	for (size_t i = 0; i < sizeof(attention) / sizeof(attention[0]); i++)
+		if (strcmp(role, attention[i]) == 0)
+			return SET_ATTENTION;
+	for (size_t i = 0; i < sizeof(ffn) / sizeof(ffn[0]); i++) {
+		const size_t n = strlen(ffn[i]);
+
+		if (strncmp(role, ffn[i], n) != 0)
+			continue;
+		if (!role[n])
+			return SET_FFN;
+		if (strcmp(role + n, "_exps") == 0)
+			return SET_EXPERTS;
+		if (strcmp(role + n, "_shexp") == 0)
+			return SET_SHARED;
+	}
+	return SET_BLOCK;
+}
+
+static void count_one(struct tally *tally, bool grafted, int32_t source)
+{
+	tally->present++;
+	if (!grafted)
+		return;
+	tally->mixed |= tally->grafted && tally->source != source;
+	tally->source = source;
+	tally->grafted++;
+}
+
+/* The tallies of all blocks, to free. NULL: out of memory. */
+static struct tally *count(const struct groups *groups, const struct group *group, uint32_t *blocks)
+{
+	struct tally *tallies;
+	uint32_t next = 0;
+
+	*blocks = 0;
+	for (uint32_t i = 0; i < groups->n_slots; i++) {
+		const int32_t block = groups->model->places[i].block;
+
+		if (block < BLOCKS_MAX && block >= 0 && (uint32_t)block >= *blocks)
+			*blocks = (uint32_t)block + 1;
+	}
+	tallies = calloc((size_t)*blocks * SETS + 1, sizeof(*tallies));
+	for (uint32_t i = 0; tallies && i < groups->n_slots; i++) {
+		const struct organ_place *place = &groups->model->places[i];
+		const bool grafted = next < group->n && group->slots[next] == i;
+		char role[ANATOMY_NAME_MAX + 1];
+		struct tally *block;
+		int32_t source;
+		enum set set;
+
+		next += grafted;
+		if (content_is_nothing(groups->content[i]) || place->block < 0 ||
+		    place->block >= BLOCKS_MAX)
+			continue;
+		block = &tallies[(size_t)place->block * SETS];
+		source = grafted ? groups_donor_block(groups, i) : -1;
+		anatomy_role(place->tensor, place->tensor_length, role);
+		set = set_of(role);
+		count_one(&block[SET_BLOCK], grafted, source);
+		if (set != SET_BLOCK)
+			count_one(&block[set], grafted, source);
+	}
+	return tallies;
+}
+
+static void say_broken(enum set set, const bool *broken, uint32_t blocks, struct finding *finding)
+{
+	static const char *const words[SETS] = { "ffn gate, up and down",
+						 "the experts' gate, up and down",
+						 "the shared experts' gate, up and down",
+						 "attention q, k, v and output" };
+	char numbers[48];
+
+	groups_numbers(broken, blocks, numbers, sizeof(numbers));
+	if (numbers[0])
+		finding_add(finding, VERDICT_RISKY, "%s are not from one place in blk %s",
+			    words[set], numbers);
+}
+
+static void judge(const struct tally *tallies, uint32_t blocks, bool *broken,
+		  struct finding *finding)
+{
+	uint32_t whole = 0, sets = 0;
+
+	finding_say(finding, VERDICT_OK, "%s", "");
+	for (enum set set = 0; set < SETS; set++) {
+		for (uint32_t b = 0; b < blocks; b++) {
+			const struct tally *t = &tallies[(size_t)b * SETS + set];
+			const bool one = t->grafted && t->grafted == t->present && !t->mixed;
+
+			broken[b] = set != SET_BLOCK && t->grafted && !one;
+			whole += set == SET_BLOCK && one;
+			sets += set != SET_BLOCK && one;
+		}
+		if (set != SET_BLOCK)
+			say_broken(set, broken, blocks, finding);
+	}
+	if (finding->verdict == VERDICT_OK && sets == 0)
+		finding_say(finding, VERDICT_OK, "nothing that works together was taken apart");
+	else if (finding->verdict == VERDICT_OK)
+		finding_say(finding, VERDICT_OK,
+			    "%" PRIu32 " whole attentions and feed-forward networks, %" PRIu32
+			    " whole blocks",
+			    sets, whole);
+}
+
+int sets_unit(const struct groups *groups, const struct group *group, struct finding *finding)
+{
+	uint32_t blocks;
+	struct tally *tallies = count(groups, group, &blocks);
+	bool *broken = calloc(blocks + 1u, sizeof(*broken));
+	const int rc = tallies && broken ? 0 : -ENOMEM;
+
+	if (rc == 0)
+		judge(tallies, blocks, broken, finding);
+	free(tallies);
+	free(broken);
+	return rc;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* check_sets.h - what the grafts of one donor come to by themselves, whatever the donor is like:
+ * shapes, types, places, and whether what works together came together. Nothing is read. All
+ * return 0 or -ENOMEM. */
+#ifndef FS_CHECK_SETS_H
+#define FS_CHECK_SETS_H
+
+#include "fs/check_groups.h"
+#include "fs/check_verdict.h"
+
+int sets_shape(const struct groups *groups, const struct group *group, struct finding *finding);
+int sets_type(const struct groups *groups, const struct group *group, struct finding *finding);
+int sets_distance(const struct groups *groups, const struct group *group, struct finding *finding);
+
+/* Whole blocks are safest, then feed-forward networks and attentions, then single tensors. */
+int sets_unit(const struct groups *groups, const struct group *group, struct finding *finding);
+
+#endif

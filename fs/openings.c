@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* openings.c - see openings.h. The formats are those of proc(5). */
+#include "fs/openings.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Descriptors that are looked at. Who copies has few. */
+#define DESCRIPTORS_MAX 256
+
+/* One line of mountinfo. */
+struct mount_line {
+	int id;
+	dev_t device;
+	bool is_organfs;
+};
+
+/* id parent major:minor root point options... - type source options */
+static bool parse_line(const char *line, struct mount_line *mount)
+{
+	unsigned major, minor;
+	const char *type = strstr(line, " - ");
+
+	if (!type || sscanf(line, "%d %*d %u:%u", &mount->id, &major, &minor) != 3)
+		return false;
+	mount->is_organfs = strncmp(type + 3, "fuse.organfs ", 13) == 0;
+	mount->device = makedev(major, minor);
+	return true;
+}
+
+/* The mount with that id; false: it is none of ours to see. */
+static bool find_mount(int id, struct mount_line *mount)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	while (file && !found && getline(&line, &room, file) > 0)
+		found = parse_line(line, mount) && mount->id == id;
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* What fdinfo says: how it is open, in which mount, and which inode. */
+static bool read_info(pid_t pid, unsigned fd, unsigned *flags, int *mount, uint64_t *ino)
+{
+	char path[64], line[128];
+	unsigned found = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%u", (int)pid, fd);
+	file = fopen(path, "re");
+	*ino = 0;
+	/* The rest is the kind of file's own business. */
+	for (unsigned i = 0; file && i < 4 && fgets(line, sizeof(line), file); i++) {
+		unsigned long long value;
+
+		found += sscanf(line, "flags: %o", flags) == 1;
+		found += sscanf(line, "mnt_id: %d", mount) == 1;
+		if (sscanf(line, "ino: %llu", &value) == 1)
+			*ino = value;
+	}
+	if (file)
+		fclose(file);
+	return found == 2;
+}
+
+/* Neither a pipe nor a device nor what the kernel makes up. */
+static bool is_candidate(const char *path)
+{
+	static const char *const others[] = { "/dev/", "/proc/", "/sys/", "/memfd:" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strncmp(path, others[i], strlen(others[i])) == 0)
+			return false;
+	return path[0] == '/';
+}
+
+static bool look(pid_t pid, unsigned fd, dev_t own, struct opening *opening)
+{
+	struct mount_line mount;
+	unsigned flags;
+	char path[64];
+	ssize_t n;
+	int id;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)pid, fd);
+	n = readlink(path, opening->path, sizeof(opening->path) - 1);
+	if (n <= 0)
+		return false;
+	opening->path[n] = '\0';
+	if (!is_candidate(opening->path) || !read_info(pid, fd, &flags, &id, &opening->ino) ||
+	    (flags & O_ACCMODE) == O_WRONLY || (flags & (O_PATH | O_DIRECTORY)) ||
+	    !find_mount(id, &mount))
+		return false;
+	opening->device = mount.device;
+	opening->is_organfs = mount.is_organfs;
+	opening->fd = -1;
+	if (mount.device == own)
+		return true;
+	/* This asks the filesystem nothing. */
+	opening->fd = open(path, O_PATH | O_CLOEXEC);
+	return opening->fd >= 0;
+}
+
+unsigned openings_find(pid_t pid, dev_t own, struct opening *openings, unsigned most)
+{
+	char path[64];
+	DIR *directory;
+	struct dirent *entry;
+	unsigned n = 0, seen = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	directory = pid > 0 ? opendir(path) : NULL;
+	while (directory && n < most && seen < DESCRIPTORS_MAX && (entry = readdir(directory))) {
+		char *end;
+		const unsigned long fd = strtoul(entry->d_name, &end, 10);
+
+		if (entry->d_name[0] == '.' || *end || fd > INT_MAX)
+			continue;
+		seen++;
+		n += look(pid, (unsigned)fd, own, &openings[n]);
+	}
+	if (directory)
+		closedir(directory);
+	return n;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* openings.h - which files a process has open for reading, as /proc tells it. Nothing here asks a
+ * filesystem other than /proc, so that none that hangs is waited for. */
+#ifndef FS_OPENINGS_H
+#define FS_OPENINGS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct opening {
+	char path[PATH_MAX]; /* absolute, as the daemon sees it */
+	dev_t device;
+	uint64_t ino;	 /* 0: the kernel does not tell */
+	bool is_organfs; /* in a mount of organfs */
+	int fd;		 /* opened with O_PATH, the holder's to close; -1: of that own device */
+};
+
+/* Up to most of them. Of a process with very many descriptors only the first are looked at. Returns
+ * how many, 0 also where /proc does not tell. */
+unsigned openings_find(pid_t pid, dev_t own, struct opening *openings, unsigned most);
+
+#endif
