@@ -15,11 +15,16 @@
 /* The reason of a line that is made when it is read is cut to so many bytes. */
 #define REASON_WIDTH 130
 
+/* Of the model as it is. */
+typedef int host_look(const struct groups *groups, const struct gguf *header,
+		      struct finding *finding);
+
 /* A line. */
 struct row {
 	const char *check;
 	const struct group *group; /* NULL: the model */
-	bool is_made;		   /* when it is read, as the group's donor_check */
+	bool is_made;		   /* when it is read: the model's look, or the group's check */
+	host_look *look;
 	enum donor_check donor_check;
 	struct finding finding;
 };
@@ -65,21 +70,31 @@ static struct row *add_row(struct check *check, const char *name, const struct g
 	return &check->rows[check->n++];
 }
 
+/* With the metadata as it is now, which has to be read where it is not the base's. */
 static int add_host(struct check *check)
 {
 	static const struct {
 		const char *name;
-		int (*look)(const struct groups *groups, struct finding *finding);
-	} checks[] = { { "blocks", host_blocks },
-		       { "complete", host_complete },
-		       { "arrays", host_arrays },
-		       { "output", host_output } };
+		bool of_metadata;
+		host_look *look;
+	} checks[] = { { "blocks", true, host_blocks },
+		       { "complete", false, host_complete },
+		       { "arrays", true, host_arrays },
+		       { "output", false, host_output } };
+	const struct groups *groups = check->groups;
+	const bool changed =
+		groups->grafts || groups->removed || (groups->edits && groups->edits->n);
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct row *row = add_row(check, checks[i].name, NULL);
 
-		rc = row ? checks[i].look(check->groups, &row->finding) : -ENOMEM;
+		if (!row)
+			return -ENOMEM;
+		row->look = checks[i].look;
+		row->is_made = checks[i].of_metadata && changed;
+		if (!row->is_made)
+			rc = row->look(groups, groups->model->gguf, &row->finding);
 	}
 	return rc;
 }
@@ -139,24 +154,57 @@ static int add_group(struct check *check, const struct group *group)
 	return rc;
 }
 
-/* Fill n rows that have to be made, as far as they come from files. */
-static int examine(const struct check *check, struct row *rows, const struct halt *halt)
+/* Those of the model. */
+static int examine_host(const struct check *check, const struct gguf *header, struct row *rows)
 {
-	const struct model *model = check->groups->model;
-	const struct source source = backing_source(model->base);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < check->n; i++)
+		if (rows[i].is_made && !rows[i].group)
+			rc = rows[i].look(check->groups, header, &rows[i].finding);
+	return rc;
+}
+
+/* Those of the donors. */
+static int examine_groups(const struct check *check, const struct traits *host, struct row *rows,
+			  const struct halt *halt)
+{
 	struct finding findings[DONOR_CHECKS];
-	struct traits host;
-	int rc = traits_read(model->gguf, &source, halt, &host);
+	int rc = 0;
 
 	for (uint32_t g = 0; rc == 0 && g < check->groups->n; g++) {
 		const struct group *group = &check->groups->groups[g];
 
 		memset(findings, 0, sizeof(findings));
-		rc = donor_examine(check->groups, group, &host, halt, findings);
+		rc = donor_examine(check->groups, group, host, halt, findings);
 		for (size_t i = 0; rc == 0 && i < check->n; i++)
 			if (rows[i].is_made && rows[i].group == group)
 				rows[i].finding = findings[rows[i].donor_check];
 	}
+	return rc;
+}
+
+/* Fill the rows that have to be made. Where the model cannot be assembled, its metadata is taken
+ * from the base. */
+static int examine(const struct check *check, struct row *rows, const struct halt *halt)
+{
+	const struct model *model = check->groups->model;
+	struct view *view = NULL;
+	struct source source;
+	struct gguf *made = groups_header(check->groups, &view, &source);
+	const struct gguf *header = made ? made : model->gguf;
+	struct traits host;
+	int rc;
+
+	if (!made)
+		source = backing_source(model->base);
+	rc = traits_read(header, &source, halt, &host);
+	if (rc == 0)
+		rc = examine_host(check, header, rows);
+	if (rc == 0)
+		rc = examine_groups(check, &host, rows, halt);
+	gguf_free(made);
+	view_unref(view);
 	return rc;
 }
 
@@ -188,6 +236,7 @@ static void print_row(FILE *out, const struct row *row)
 static void print_overall(FILE *out, const struct check *check, const struct row *rows)
 {
 	const struct groups *groups = check->groups;
+	const uint32_t edits = groups->edits ? groups->edits->n : 0;
 	size_t count[VERDICTS] = { 0 };
 	enum verdict worst = VERDICT_OK;
 	char text[REASON_WIDTH + 1];
@@ -197,12 +246,12 @@ static void print_overall(FILE *out, const struct check *check, const struct row
 		if (rows[i].finding.verdict > worst)
 			worst = rows[i].finding.verdict;
 	}
-	if (groups->grafts + groups->removed)
+	if (groups->grafts + groups->removed + edits)
 		snprintf(text, sizeof(text),
-			 "%" PRIu32 " grafts, %" PRIu32
-			 " removed; of %zu checks %zu impossible, %zu risky, %zu unknown",
-			 groups->grafts, groups->removed, check->n, count[VERDICT_IMPOSSIBLE],
-			 count[VERDICT_RISKY], count[VERDICT_UNKNOWN]);
+			 "%" PRIu32 " grafts, %" PRIu32 " removed, %" PRIu32
+			 " keys edited; of %zu checks %zu impossible, %zu risky, %zu unknown",
+			 groups->grafts, groups->removed, edits, check->n,
+			 count[VERDICT_IMPOSSIBLE], count[VERDICT_RISKY], count[VERDICT_UNKNOWN]);
 	else
 		snprintf(text, sizeof(text), "no graft; of %zu checks of the base %zu impossible",
 			 check->n, count[VERDICT_IMPOSSIBLE]);

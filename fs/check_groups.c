@@ -2,8 +2,10 @@
 /* check_groups.c - see check_groups.h. */
 #include "fs/check_groups.h"
 #include "fs/check_traits.h"
+#include "fs/files.h"
 #include "fs/paths.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -136,6 +138,7 @@ struct groups *groups_new(struct model *model, const struct snapshot *snapshot)
 		return NULL;
 	groups->model = model;
 	groups->content = calloc(snapshot->n + 1u, sizeof(*groups->content));
+	groups->edits = edits_ref(snapshot->edits);
 	self = donor_of_backing(model->base, "", 0);
 	well = groups->content && self;
 	for (uint32_t i = 0; well && i < snapshot->n; i++)
@@ -160,9 +163,37 @@ void groups_free(struct groups *groups)
 		content_unref(groups->content[i]);
 	for (uint32_t i = 0; i < groups->n; i++)
 		free(groups->groups[i].slots);
+	edits_unref(groups->edits);
 	free(groups->groups);
 	free(groups->content);
 	free(groups);
+}
+
+static int read_view_at(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const ssize_t got = view_read(context, bytes, n, offset);
+
+	return got == (ssize_t)n ? 0 : -EIO;
+}
+
+struct gguf *groups_header(const struct groups *groups, struct view **view, struct source *source)
+{
+	const struct snapshot snapshot = { .n = groups->n_slots,
+					   .grafts = groups->grafts + groups->removed,
+					   .edits = groups->edits,
+					   .content = groups->content };
+	struct gguf *gguf;
+
+	*view = files_model(groups->model, &snapshot, false, NULL);
+	if (!*view)
+		return NULL;
+	*source = (struct source){ read_view_at, *view, view_size(*view) };
+	gguf = gguf_read(source, NULL);
+	if (gguf)
+		return gguf;
+	view_unref(*view);
+	*view = NULL;
+	return NULL;
 }
 
 int32_t groups_donor_block(const struct groups *groups, uint32_t slot)

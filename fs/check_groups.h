@@ -4,6 +4,7 @@
 #define FS_CHECK_GROUPS_H
 
 #include "fs/model.h"
+#include "fs/view.h"
 
 enum group_kind {
 	GROUP_MODEL,   /* tensors of one other GGUF */
@@ -24,8 +25,9 @@ struct group {
 
 struct groups {
 	struct model *model;	  /* borrowed */
-	struct content **content; /* one a slot, with references; NULL: the base's */
+	struct content **content; /* one a slot, with references; NULL: base's */
 	uint32_t n_slots;
+	struct edits *edits;  /* of the metadata, with a reference; NULL: none */
 	struct group *groups; /* in the order of their first slots, those of kind UNKNOWN last */
 	uint32_t n, grafts, removed;
 };
@@ -33,6 +35,11 @@ struct groups {
 /* Take the grafts of a snapshot apart. NULL: out of memory. */
 struct groups *groups_new(struct model *model, const struct snapshot *snapshot);
 void groups_free(struct groups *groups); /* NULL is fine */
+
+/* The model's GGUF as it would be assembled, with its metadata as that is now, to release; source
+ * gives its bytes as long as the view is there, which is to be released too. NULL: there is none,
+ * nor a view. */
+struct gguf *groups_header(const struct groups *groups, struct view **view, struct source *source);
 
 /* The block that the organ in a slot was made for, -1: none. */
 int32_t groups_donor_block(const struct groups *groups, uint32_t slot);

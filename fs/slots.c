@@ -39,6 +39,13 @@ struct content *content_new(uint64_t ino, const struct organ *organ, struct back
 	return content;
 }
 
+/* Lies the organ in a GGUF, and not in an organ file? There the data begin later than after an
+ * organ's header, which holds less. A link that is broken is taken to lead to an organ file. */
+static bool is_of_gguf(enum content_kind kind, const struct organ *organ, uint64_t offset)
+{
+	return kind == CONTENT_REFERENCE || offset > organ->header_size;
+}
+
 /* A content of data in a file of somebody else's. */
 static struct content *content_elsewhere(enum content_kind kind, uint64_t ino,
 					 const struct organ *organ, struct backing *file,
@@ -61,10 +68,10 @@ static struct content *content_elsewhere(enum content_kind kind, uint64_t ino,
 	content->organ.name = name;
 	content->file = backing_ref(file);
 	content->offset = offset;
-	/* The data of a GGUF begin later than those of an organ file of the same name. Without
-	 * memory it is a content of which this is not known. */
-	content->donor = donor_of_backing(file, offset == organ->header_size ? NULL : organ->name,
-					  organ->name_length);
+	/* Without memory it is a content of which this is not known. */
+	content->donor =
+		donor_of_backing(file, is_of_gguf(kind, organ, offset) ? organ->name : NULL,
+				 organ->name_length);
 	clock_gettime(CLOCK_REALTIME, &content->mtime);
 	return content;
 }

@@ -72,7 +72,7 @@ undo
 # One of three, and in another block.
 cp "$other/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 has_form
-says risky overall '1 grafts'
+says risky overall '1 grafts, 0 removed, 0 keys edited'
 says risky unit 'ffn gate, up and down are not from one place in blk 0'
 says risky distance 'block 5 into block 0, 5 apart'
 undo
@@ -146,8 +146,25 @@ rm "$MNT"/*/blk_3_*.bin
 says ok complete 'no block'
 says impossible blocks 'missing: 3'
 rm "$MNT"/*/blk_[45]_*.bin
-says ok blocks '3 from 0 on; block_count follows from 6'
+says ok blocks '3 from 0 on, as block_count says'
 has_form
+undo
+
+# What was edited counts, not what the base says.
+cp "$other"/skeleton/blk_2_attn_*.bin "$MNT/skeleton/"
+says ok rope 'freq_base 10000, scaling none in both'
+key=$MNT/metadata/llama.rope.freq_base
+unedited=$(cat "$key")
+echo 1000000 >"$key"
+has_form
+says impossible rope 'freq_base 10000 in the donor, 1000000 here'
+says impossible overall '1 keys edited'
+echo "$unedited" >"$key"
+echo 7 >"$MNT/metadata/llama.block_count"
+has_form
+says impossible blocks '6 from 0 on, but block_count says 7'
+cp "$MNT/.base/metadata/llama.block_count" "$MNT/metadata/"
+says ok blocks '6 from 0 on'
 undo
 
 # The donor is gone, or not what it was.
