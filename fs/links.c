@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Of whom did not answer the last time, nobody expects much. */
-#define SILENT_MS 100
+#define SILENT_MS 500
 
 struct links {
 	struct model *const *models;

@@ -3,7 +3,7 @@
 # The tools that people edit text with, each on metadata, as it is: one changed number, no file
 # left behind, and model.gguf with that number.
 . "${0%/*}/lib.sh"
-need vim ex rsync
+need vim ex nano rsync
 
 base=$(use stories260K)
 m=$MNT/metadata
@@ -43,7 +43,13 @@ rm "$m/$key~"
 now 6 'vim, backupcopy=no'
 with_vim 'backupcopy=yes' 6 7
 now 7 'vim, backupcopy=yes'
-printf '%%s/7/8/\nwq\n' | ex -s "$m/$key"
+timeout 20 "$here/../tools/nano.py" "$m/$key" 71
+now 71 nano
+timeout 20 "$here/../tools/nano.py" "$m/$key" 72 --backup
+equal "$(cat "$m/$key~")" 71
+rm "$m/$key~"
+now 72 'nano --backup'
+printf '%%s/72/8/\nwq\n' | ex -s "$m/$key"
 now 8 ex
 # A key of a type of its own keeps it through an editor that puts the old file aside.
 touch "$m/my.key"
