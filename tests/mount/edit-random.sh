@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 # timeout: 200
 # Hundreds of random edits agree with a simple model of them, and whenever the daemon is killed the
-# next mount shows exactly what had been confirmed. EDITS, KILLS and SEED may be set.
+# next mount shows exactly what had been confirmed. EDITS, KILLS, SEED, MODEL and
+# OTHER may be set.
 . "${0%/*}/lib.sh"
 
 need rsync
-base=$(use stories260K)
-donor=$(use stories260K-donor)
+model=${MODEL:-stories260K} other=${OTHER:-stories260K-donor}
+base=$(use "$model")
+donor=$(use "$other")
 edits=$here/../tools/edits.py
 seed=${SEED:-1}
 echo "seed $seed"
@@ -41,10 +43,15 @@ python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" --restore
 same "$MNT/model.gguf" "$base"
 rm "$TMP/state"
 python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" "$((seed + 1))" 50
-# Added blocks may have left gaps, which are not assembled.
-rm -f "$MNT"/organs/blk_[5-9]_*.bin
+# Added blocks, and those that were removed whole, may have left gaps, which are not assembled.
+for file in "$MNT"/organs/blk_*.bin; do
+	[ -e "$MNT/.base/organs/${file##*/}" ] || rm "$file"
+done
+for file in "$MNT"/.base/organs/*.bin; do
+	[ -e "$MNT/organs/${file##*/}" ] || cp "$file" "$MNT/organs/"
+done
 cp "$MNT/model.gguf" "$TMP/last.gguf"
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
-same "$TMP/stories260K.grafted.gguf" "$TMP/last.gguf"
+same "$TMP/$model.grafted.gguf" "$TMP/last.gguf"
 no_litter "$XDG_STATE_HOME"

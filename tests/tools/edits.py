@@ -38,6 +38,8 @@ def organs_of(mount):
 class Edits:
     def __init__(self, mount, donor, state):
         self.mount, self.donor, self.state = mount, donor, state
+        self.blocks = len([n for n in os.listdir(self.path(".base/organs"))
+                           if re.fullmatch(r"blk_\d+_ffn_up\.bin", n)])
         if os.path.exists(state):
             with open(state, "rb") as f:
                 self.expected, self.maybe = pickle.load(f)
@@ -70,13 +72,14 @@ class Edits:
         self.save()
 
     def slot(self, role, new=0.2):
-        return f"organs/blk_{random.randrange(5 + (5 if random.random() < new else 0))}_{role}.bin"
+        more = 4 if random.random() < new else 0
+        return f"organs/blk_{random.randrange(self.blocks + more)}_{role}.bin"
 
     def donor_organ(self, role):
-        return os.path.join(self.donor, f"organs/blk_{random.randrange(5)}_{role}.bin")
+        return os.path.join(self.donor, f"organs/blk_{random.randrange(self.blocks)}_{role}.bin")
 
     def base_organ(self, role):
-        return self.path(f".base/organs/blk_{random.randrange(5)}_{role}.bin")
+        return self.path(f".base/organs/blk_{random.randrange(self.blocks)}_{role}.bin")
 
     def step(self):
         role = random.choice(ROLES)
