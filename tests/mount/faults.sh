@@ -112,7 +112,7 @@ case ${FAULTS-} in
 	;;
 esac
 step=1
-[ "${FAULTS-}" = all ] || step=17
+[ "${FAULTS-}" = all ] || step=31
 for what in EIO ENOSPC kill; do
 	each try $what $step
 done
@@ -126,6 +126,6 @@ unmount_and_wait
 cp -r "$XDG_STATE_HOME" "$TMP/layer"
 cp "$TMP/state" "$TMP/layer-state"
 for what in EIO ENOSPC kill; do
-	each try_assembly $what $((step > 1 ? 5 : 1))
+	each try_assembly $what $((step > 1 ? 9 : 1))
 done
 unmount_and_wait "$TMP/donor"
