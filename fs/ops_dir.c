@@ -85,10 +85,14 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 		entry->type = S_IFDIR;
 		return true;
 	}
-	if (place >= GENERATED_IN_ROOT)
-		return false;
-	list_generated(fs_mounted(fs, root)->generated, (enum generated_kind)place, entry);
-	return true;
+	if (place < GENERATED_IN_ROOT) {
+		list_generated(fs_mounted(fs, root)->generated, (enum generated_kind)place, entry);
+		return true;
+	}
+	snprintf(entry->name, sizeof(entry->name), ".base");
+	entry->ino = inode_of(model->number, INODE_BASE, 0);
+	entry->type = S_IFDIR;
+	return place == GENERATED_IN_ROOT && fs->options->list_views;
 }
 
 /* Scratch files come after all slots there can be. */

@@ -22,7 +22,8 @@
 /* What fuse_opt fills in. */
 struct parsed {
 	struct options *options;
-	char *output, *layer, *compress, *shape, *blocks, *uid, *gid, *umask, *threads, *samples;
+	char *output, *layer, *compress, *shape, *blocks, *views, *uid, *gid, *umask, *threads,
+		*samples;
 	int help, version, foreground, read_only, no_assembly, allow_other;
 };
 
@@ -54,6 +55,7 @@ static const struct fuse_opt templates[] = {
 	{ "compress=%s", offsetof(struct parsed, compress), 0 },
 	{ "shape=%s", offsetof(struct parsed, shape), 0 },
 	{ "blocks=%s", offsetof(struct parsed, blocks), 0 },
+	{ "views=%s", offsetof(struct parsed, views), 0 },
 	{ "uid=%s", offsetof(struct parsed, uid), 0 },
 	{ "gid=%s", offsetof(struct parsed, gid), 0 },
 	{ "umask=%s", offsetof(struct parsed, umask), 0 },
@@ -225,6 +227,11 @@ static int check(const struct parsed *parsed)
 			parsed->shape);
 		return -1;
 	}
+	if (parsed->views && strcmp(parsed->views, "listed") != 0) {
+		fprintf(stderr, "organfs: views=%s is not known; there is views=listed\n",
+			parsed->views);
+		return -1;
+	}
 	if (parsed->blocks && strcmp(parsed->blocks, "follow") != 0 &&
 	    strcmp(parsed->blocks, "keep") != 0) {
 		fprintf(stderr, "organfs: blocks=%s is not known; there are follow and keep\n",
@@ -254,6 +261,7 @@ static int fill(const struct parsed *parsed)
 	options->no_assembly = parsed->no_assembly || (parsed->layer && !parsed->output);
 	options->allow_other = parsed->allow_other;
 	options->any_shape = parsed->shape != NULL;
+	options->list_views = parsed->views != NULL;
 	options->keep_blocks = parsed->blocks && strcmp(parsed->blocks, "keep") == 0;
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
 	options->layer = parsed->layer ? absolute(parsed->layer) : NULL;
@@ -280,6 +288,7 @@ int options_parse(struct options *options, int argc, char **argv)
 	free(parsed.compress);
 	free(parsed.shape);
 	free(parsed.blocks);
+	free(parsed.views);
 	free(parsed.uid);
 	free(parsed.gid);
 	free(parsed.umask);
@@ -320,6 +329,7 @@ const char *options_help(void)
 	       "                  unmount unless output= says what\n"
 	       "  -o compress=N   zstd level for organs in the layer (1), or off\n"
 	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
+	       "  -o views=listed show .base in listings\n"
 	       "  -o blocks=keep  do not let block_count follow the blocks that are there\n"
 	       "  -o samples=N    values of a tensor that theta is measured from (100000), or all\n"
 	       "  -o threads=N    threads that answer requests (one per processor, at least 4)\n"

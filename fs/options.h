@@ -9,7 +9,7 @@
 
 struct options {
 	bool foreground, help, version;
-	bool read_only, no_assembly, any_shape, keep_blocks, allow_other;
+	bool read_only, no_assembly, any_shape, keep_blocks, list_views, allow_other;
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */

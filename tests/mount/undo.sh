@@ -60,3 +60,9 @@ unmount_and_wait "$TMP/donor"
 unmount_and_wait
 absent "$TMP/stories260K.grafted.gguf"
 no_litter "$XDG_STATE_HOME"
+
+# Listed where that is wanted.
+mount_model -o ro,views=listed "$base"
+ls -A "$MNT" | grep -qx .base || fail '.base is not listed'
+equal "$(find "$MNT/.base/organs" -name '*.bin' | wc -l)" "$(ls "$MNT/organs/"*.bin | wc -l)"
+unmount_and_wait
