@@ -263,11 +263,14 @@ void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	struct node *node = nodes_get(fs->nodes, ino);
 	const struct model *model = node && node->model ? node->model : fs->mounted[0].model;
 	struct statvfs stat;
-	const int rc = fstatvfs(backing_fd(model->base), &stat);
+	const int fd = backing_hold(model->base);
+	const int rc = fd < 0 ? -EIO : fstatvfs(fd, &stat) < 0 ? -errno : 0;
 
+	if (fd >= 0)
+		backing_let(model->base);
 	nodes_put(fs->nodes, node);
 	if (rc < 0) {
-		fuse_reply_err(req, errno);
+		fuse_reply_err(req, -rc);
 		return;
 	}
 	stat.f_namemax = 255;

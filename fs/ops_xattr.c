@@ -63,14 +63,16 @@ static int extent_value(const struct node *node, char *text, size_t n)
 {
 	const struct organ organ = model_organ(node->model, node->index, node->content);
 	const struct content *content = node->content;
-	const struct backing *file = content ? content->file : node->model->base;
+	struct backing *file = content ? content->file : node->model->base;
+	uint64_t offset =
+		content ? content->offset : node->model->gguf->tensors[node->index].offset;
+	uint64_t length = organ.data_size;
 
+	file = backing_part(file, &offset, &length);
 	/* What is compressed lies nowhere in one piece. */
-	if (backing_fd(file) < 0)
+	if (!file || !backing_is_plain(file) || length != organ.data_size)
 		return -ENODATA;
-	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(file),
-			content ? content->offset : node->model->gguf->tensors[node->index].offset,
-			organ.data_size);
+	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(file), offset, length);
 }
 
 static int graft_value(const struct node *node, char *text, size_t n)
