@@ -137,8 +137,14 @@ void backing_end(struct backing *backing)
 {
 	if (!backing->set)
 		return;
+	atomic_store(&backing->ended, true);
 	descriptors_end(backing->set, &backing->file);
 	descriptors_end(backing->set, &backing->spans);
+}
+
+bool backing_has_ended(const struct backing *backing)
+{
+	return atomic_load(&backing->ended);
 }
 
 struct backing *backing_of_parts(const struct backing_parts *parts, const char *path,

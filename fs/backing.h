@@ -41,6 +41,7 @@ struct backing *backing_open_one_of(struct descriptors *set, const char *path, s
 
 /* Close its file for good, so that the disk can have the space: from now on every read is -EIO. */
 void backing_end(struct backing *backing);
+bool backing_has_ended(const struct backing *backing);
 
 /* Where bytes come from that are in several files; context becomes the backing's. */
 struct backing_parts {
@@ -77,6 +78,11 @@ int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset
  * disk. */
 int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset);
 int backing_check(struct backing *backing);
+
+/* Would backing_peek() have to wait for the disk for the byte at offset? And n bytes that will be
+ * asked for soon: the disk may get them meanwhile. Both only as far as can be told. */
+bool backing_is_far(struct backing *backing, uint64_t offset);
+void backing_want(struct backing *backing, size_t n, uint64_t offset);
 
 /* As it was when opened. The path is absolute; both are borrowed. The size is of what it holds, the
  * status is the file's. */

@@ -21,6 +21,7 @@ struct backing {
 	struct backing_parts parts; /* read: NULL, or where all its bytes come from */
 	struct log *log;	    /* NULL: nobody is told */
 	atomic_bool failed;
+	atomic_bool ended;
 
 	char expected[XXH128_TEXT]; /* of all bytes, as long as they are not TRUSTED */
 	_Atomic(enum trust) trust;

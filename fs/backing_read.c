@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 int backing_fail(struct backing *backing, const char *why)
@@ -108,6 +109,38 @@ int backing_check(struct backing *backing)
 	same = fstat(fd, &now) == 0 && backing_is_as_it_was(backing, &now);
 	backing_give(backing, false);
 	return same ? 0 : backing_fail(backing, "the file was changed since it was opened");
+}
+
+bool backing_is_far(struct backing *backing, uint64_t offset)
+{
+	const char *why;
+	char byte;
+	const struct iovec one = { &byte, 1 };
+	bool far;
+	int fd;
+
+	if (backing->parts.read || backing->frames || offset > INT64_MAX)
+		return false;
+	fd = backing_take(backing, true, &why);
+	if (fd < 0)
+		return false;
+	far = preadv2(fd, &one, 1, (off_t)offset, RWF_NOWAIT) < 0;
+	backing_give(backing, true);
+	return far;
+}
+
+void backing_want(struct backing *backing, size_t n, uint64_t offset)
+{
+	const char *why;
+	int fd;
+
+	if (backing->parts.read || backing->frames || offset > INT64_MAX || n > INT64_MAX)
+		return;
+	fd = backing_take(backing, true, &why);
+	if (fd < 0)
+		return;
+	posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
+	backing_give(backing, true);
 }
 
 static int read_frames(struct backing *backing, void *bytes, size_t n, uint64_t offset,

@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define KEY_MAX	 160
@@ -301,6 +303,18 @@ static struct card make_card(const struct figures *figures)
 	return card;
 }
 
+/* Only where something is missing. */
+static void print_shards(const struct card *card, FILE *out)
+{
+	char *summary = card->model->whole ? NULL : shards_summary(card->model->shards);
+
+	if (!summary)
+		return;
+	print_key(out, "shards");
+	fprintf(out, "%s\n", summary);
+	free(summary);
+}
+
 void card_print(const struct figures *figures, FILE *out)
 {
 	const struct card card = make_card(figures);
@@ -316,6 +330,7 @@ void card_print(const struct figures *figures, FILE *out)
 	fprintf(out, "%" PRIu64 "\n", count_parameters(figures));
 	print_key(out, "tensors");
 	fprintf(out, "%zu\n", figures->n);
+	print_shards(&card, out);
 	print_key(out, "grafts");
 	fprintf(out, "%" PRIu32 "\n", figures->grafts);
 	print_blocks(&card, out);

@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-/* Print lines of "model", a key and its value: name, architecture, parameters, tensors, grafts,
+/* Print lines of "model", a key and its value: name, architecture, parameters, tensors, of a
+ * model that lacks shards what there is, grafts,
  * blocks, experts, embedding, context, attention, rope. What the metadata does not say is "unknown"
  * or "none". Depends on no θ. */
 void card_print(const struct figures *figures, FILE *out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fs.c - see fs.h. */
 #include "fs/fs.h"
+#include "fs/inode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static bool mount_models(struct fs *fs, const struct collection *collection)
 {
 	const uint32_t n = collection->n;
 
-	fs->mounted = calloc(n, sizeof(*fs->mounted));
+	/* Pages of places that nobody takes are never touched. */
+	fs->mounted = calloc(fs_is_whole(fs) ? n : INODE_MODELS, sizeof(*fs->mounted));
 	if (!fs->mounted || !fs->nodes || !fs->measurers)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
@@ -36,8 +38,7 @@ static bool mount_models(struct fs *fs, const struct collection *collection)
 	return fs->overview != NULL;
 }
 
-struct fs *fs_new(const struct options *options, struct log *log,
-		  const struct collection *collection)
+struct fs *fs_new(const struct options *options, struct log *log, struct collection *collection)
 {
 	struct fs *fs = calloc(1, sizeof(*fs));
 
@@ -45,6 +46,8 @@ struct fs *fs_new(const struct options *options, struct log *log,
 		return NULL;
 	fs->options = options;
 	fs->log = log;
+	fs->collection = collection;
+	pthread_mutex_init(&fs->looking, NULL);
 	fs->nodes = nodes_new(collection->models, collection->n, collection->several);
 	fs->measurers = pool_new(readings_threads());
 	fs->handles = fs->nodes ? handles_new(fs->nodes) : NULL;
@@ -103,6 +106,7 @@ void fs_free(struct fs *fs)
 	links_free(fs->links);
 	tracer_free(fs->tracer);
 	free(fs->mounted);
+	pthread_mutex_destroy(&fs->looking);
 	writers_free(fs->writers);
 	buffers_free(fs->buffers);
 	free(fs);

@@ -40,6 +40,13 @@ static inline uint64_t inode_of(uint32_t model, enum inode_kind kind, uint64_t i
 	return (uint64_t)model << 44 | (uint64_t)kind << 40 | index;
 }
 
+/* Directories keep their numbers when another model takes the place. */
+static inline uint64_t inode_of_directory(const struct model *model, enum inode_kind kind,
+					  uint64_t index)
+{
+	return inode_of(model->first->number, kind, index);
+}
+
 /* 0: it is none of the base's. */
 static inline unsigned inode_kind(uint64_t ino)
 {

@@ -9,6 +9,7 @@
  *	anatomy		a tensor's class, kind, block and file name by its name
  *	organ		the organ file
  *	layout layout_header		the plan of an assembled GGUF
+ *	join		the plan of the GGUF that shards are together
  *	dequant dequant_*	the values in a tensor's blocks
  *
  * measure/	numbers in, numbers out; knows neither GGUF nor files
@@ -19,7 +20,9 @@
  * fs/		the filesystem; each module uses those above it
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
- *	backing view	a file on disk; the content of one file of the mount, as segments
+ *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
+ *			of one file of the mount, as segments
+ *	joined shards shards_* base	the shards of a split model, and the file they are together
  *	utf8 value value_text value_parse key_name	metadata as text and back
  *	donor slots	where a graft came from; what each tensor is now: the base's, a graft,
  *			or nothing
@@ -45,7 +48,8 @@
  *			made from a state
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
- *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later
+ *	fs arrivals	the mount; shards that come and go while it is there
+ *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
  *	options session main	command line, life of a mount
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->

@@ -58,7 +58,10 @@ static struct view *view_of_slots(struct mounted *mounted, enum generated_kind k
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
-	if (kind == GENERATED_MANIFEST)
+	if (kind == GENERATED_MODEL && !mounted->model->whole)
+		/* It cannot be opened, see mounted_refuses(). */
+		view = view_new(NULL, 0, NULL);
+	else if (kind == GENERATED_MANIFEST)
 		view = manifest_view(mounted->model, mounted->readings, &snapshot, err);
 	else if (kind == GENERATED_MODEL)
 		view = files_model(mounted->model, &snapshot, false, err);

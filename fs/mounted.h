@@ -22,4 +22,10 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 		 bool several, struct nodes *nodes, struct pool *measurers);
 void mounted_release(struct mounted *mounted);
 
+/* Who has the place of model number i now, of all by their numbers. */
+static inline struct mounted *mounted_now(struct mounted *all, uint32_t i)
+{
+	return &all[model_now(all[i].model)->number];
+}
+
 #endif

@@ -82,10 +82,12 @@ static bool is_by_links(struct fs *fs, const struct node *directory, const char 
 	if (directory->kind != NODE_CLASS && directory->kind != NODE_ROOT &&
 	    directory->kind != NODE_MODELS)
 		return false;
-	for (uint32_t i = 0; i < fs->n_mounted; i++)
-		if ((!directory->model || directory->model == fs->mounted[i].model) &&
-		    slots_links(fs->mounted[i].model->slots))
+	for (uint32_t i = 0; i < fs->collection->n; i++) {
+		struct model *model = model_now(fs->collection->models[i]);
+
+		if ((!directory->model || directory->model == model) && slots_links(model->slots))
 			return true;
+	}
 	return false;
 }
 

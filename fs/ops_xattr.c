@@ -124,9 +124,12 @@ static int measured_value(struct fs *fs, const struct node *node, char *text, si
 
 	if (node->kind != NODE_ROOT && node->kind != NODE_MODELS)
 		return -ENODATA;
-	for (uint32_t i = 0; i < fs->n_mounted; i++)
-		if (node->kind == NODE_MODELS || fs->mounted[i].model == node->model)
-			count += readings_count(fs->mounted[i].readings);
+	for (uint32_t i = 0; i < fs->collection->n; i++) {
+		struct mounted *mounted = fs_now(fs, i);
+
+		if (node->kind == NODE_MODELS || mounted->model == node->model)
+			count += readings_count(mounted->readings);
+	}
 	return snprintf(text, n, "%" PRIu64, count);
 }
 

@@ -97,15 +97,22 @@ static int measure(struct readings *readings, const struct subject *subject,
 	const struct model *model = readings->model;
 	const struct content *content = subject->content;
 	const struct organ organ = model_organ(model, subject->tensor, content);
+	uint64_t offset = content ? content->offset : model->gguf->tensors[subject->tensor].offset;
+	uint64_t length = organ.data_size;
+	struct backing *file =
+		backing_part(content ? content->file : model->base, &offset, &length);
 	struct sampling sampling = {
-		.file = content ? content->file : model->base,
-		.offset = content ? content->offset : model->gguf->tensors[subject->tensor].offset,
+		.file = file,
+		.offset = offset,
 		.type = organ.type,
 		.samples = readings->samples,
 		.wanted = is_wanted,
 		.context = reading,
 	};
 
+	/* Of a shard that is gone, what was not measured in time is not known. */
+	if (!file || backing_has_ended(file))
+		return -ENOTSUP;
 	shape_elements(organ.ne, &sampling.elements);
 	return sampling_measure(&sampling, result);
 }
@@ -238,6 +245,39 @@ int readings_get(struct readings *readings, const struct subject *subject, const
 	*result = reading->result;
 	pthread_mutex_unlock(&readings->lock);
 	return rc;
+}
+
+/* Has the base the same bytes for both tensors? */
+static bool is_same(const struct model *model, uint32_t tensor, const struct model *other,
+		    uint32_t of_other)
+{
+	const struct gguf_tensor *a = &model->gguf->tensors[tensor];
+	const struct gguf_tensor *b = &other->gguf->tensors[of_other];
+	uint64_t at = a->offset, there = b->offset, length = a->size, as_long = b->size;
+	const struct backing *file = backing_part(model->base, &at, &length);
+
+	return file && file == backing_part(other->base, &there, &as_long) && at == there &&
+	       length == as_long;
+}
+
+void readings_inherit(struct readings *readings, struct readings *old)
+{
+	const struct gguf *gguf = readings->model->gguf, *before = old->model->gguf;
+
+	pthread_mutex_lock(&old->lock);
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+		const struct gguf_tensor *was = gguf_tensor(before, t->name, t->name_length);
+		const struct reading *known = was ? &old->base[was - before->tensors] : NULL;
+
+		if (!known || known->state != READING_DONE || known->error ||
+		    !is_same(readings->model, i, old->model, (uint32_t)(was - before->tensors)))
+			continue;
+		readings->base[i].state = READING_DONE;
+		readings->base[i].result = known->result;
+	}
+	readings->count = old->count;
+	pthread_mutex_unlock(&old->lock);
 }
 
 uint64_t readings_count(struct readings *readings)

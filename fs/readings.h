@@ -26,6 +26,10 @@ struct readings *readings_new(struct model *model, uint64_t samples, struct pool
 /* So many threads measure as fast as can be: measuring is the processors' work. */
 unsigned readings_threads(void);
 
+/* What is known of tensors that have the same bytes in the base that was there before is known from
+ * now on. Before anybody else knows readings. */
+void readings_inherit(struct readings *readings, struct readings *old);
+
 /* Whoever waits gets -EINTR, now and later. */
 void readings_stop(struct readings *readings);
 void readings_free(struct readings *readings); /* nobody may wait any more */

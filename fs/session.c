@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - see session.h. */
 #include "fs/session.h"
+#include "fs/arrivals.h"
 #include "fs/assemble.h"
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
@@ -18,7 +19,7 @@
 struct mount {
 	const struct options *options;
 	struct log *log;
-	const struct collection *collection;
+	struct collection *collection;
 	char point[PATH_MAX]; /* absolute */
 	bool made;	      /* by us, so that it goes away with the mount */
 	dev_t device;	      /* 0: not known */
@@ -100,8 +101,13 @@ static int start(struct mount *mount)
 static int finish_model(struct mounted *mounted)
 {
 	struct model *model = mounted->model;
+	int rc;
+
+	/* Nothing was grafted before all shards were there. */
+	if (!model->whole)
+		return 0;
 	/* A model without some of its grafts is not what was promised. */
-	int rc = model->left_alone ? -EIO : assembly_finish(mounted->assembly);
+	rc = model->left_alone ? -EIO : assembly_finish(mounted->assembly);
 
 	if (rc == 0)
 		rc = layer_drop(model->layer);
@@ -119,8 +125,8 @@ static int finish(struct mount *mount)
 
 	if (mount->options->read_only || mount->options->no_assembly)
 		return 0;
-	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
-		if (finish_model(&mount->fs->mounted[i]) < 0)
+	for (uint32_t i = 0; i < mount->fs->collection->n; i++)
+		if (finish_model(fs_now(mount->fs, i)) < 0)
 			rc = -EIO;
 	return rc;
 }
@@ -133,6 +139,7 @@ static void note_device(struct mount *mount)
 	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
 		  &stat) == 0)
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+	mount->fs->device = mount->device;
 	links_mounted(mount->fs->links, mount->point, mount->device);
 	tracer_mounted(mount->fs->tracer, mount->point, mount->device);
 	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
@@ -160,6 +167,13 @@ static void set_readahead(void *context)
 	}
 }
 
+static void look_for_shards(void *context)
+{
+	const struct mount *mount = context;
+
+	arrivals_look(mount->fs);
+}
+
 static int serve(struct mount *mount)
 {
 	int rc = -1;
@@ -168,7 +182,8 @@ static int serve(struct mount *mount)
 	if (fuse_daemonize(mount->options->foreground) == 0) {
 		/* Before the first request is answered, what was grafted by links is there. */
 		links_refresh(mount->fs->links, NULL);
-		rc = ops_loop(mount->session, mount->options->threads, set_readahead, mount);
+		rc = ops_loop(mount->session, mount->options->threads, set_readahead,
+			      look_for_shards, mount);
 	}
 	fuse_session_unmount(mount->session);
 	return rc;
@@ -199,7 +214,7 @@ static int check_output(const struct mount *mount)
 	return -err.code;
 }
 
-int session_run(const struct options *options, struct log *log, const struct collection *collection)
+int session_run(const struct options *options, struct log *log, struct collection *collection)
 {
 	struct mount mount = { .options = options, .log = log, .collection = collection };
 	int rc = check_output(&mount);

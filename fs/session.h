@@ -10,7 +10,6 @@
  * mount is taken away or a signal comes, and assemble what was grafted. In the background the
  * calling process has exited with 0 when the mount was ready, and this returns in another one.
  * Returns the exit code of the process: 0, or 1 with a line on stderr or in the log. */
-int session_run(const struct options *options, struct log *log,
-		const struct collection *collection);
+int session_run(const struct options *options, struct log *log, struct collection *collection);
 
 #endif
