@@ -6,8 +6,8 @@
  * never a short read, never zeros. It is read, not mapped, so that no change is a signal. A file
  * that is renamed, or has another renamed over it, stays readable.
  *
- * A file may hold its bytes compressed (frames.h): sizes and offsets are those of what it holds. And
- * the bytes may come from several files (joined.h). */
+ * A file may hold its bytes compressed (frames.h): sizes and offsets are those of what it holds.
+ * And the bytes may come from several files (joined.h). */
 #ifndef FS_BACKING_H
 #define FS_BACKING_H
 

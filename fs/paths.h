@@ -19,7 +19,8 @@ void paths_empty(int dir, const char *name);
  * nobody looks. Absolute, to free. NULL with errno set: there is none, or no memory. */
 char *paths_directory(const char *path);
 
-/* The name of a file without directories and ".gguf", and of a shard without its number, to free. NULL: out of memory. */
+/* The name of a file without directories and ".gguf", and of a shard without its number, to
+ * free. NULL: out of memory. */
 char *paths_stem(const char *path);
 
 /* The length of what comes before -NNNNN-of-NNNNN.gguf in the name of a shard; 0 for other
