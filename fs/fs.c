@@ -46,7 +46,7 @@ struct fs *fs_new(const struct options *options, struct log *log,
 	fs->options = options;
 	fs->log = log;
 	fs->nodes = nodes_new(collection->models, collection->n, collection->several);
-	fs->measurers = pool_new(readings_threads());
+	fs->measurers = pool_new(onces_threads());
 	fs->handles = fs->nodes ? handles_new(fs->nodes) : NULL;
 	fs->scratches = fs->nodes ? scratches_new(fs->nodes) : NULL;
 	fs->writers = writers_new();
