@@ -41,9 +41,9 @@ struct content {
 	char *target;			    /* of a link: as it was given */
 	uid_t uid;			    /* of a link: whose it is */
 	gid_t gid;
-	struct donor *donor;	/* where it came from; NULL: not known */
-	char *broken;		/* NULL, or why its data cannot be read */
-	struct reading reading; /* of its values; readings.h */
+	struct donor *donor;		     /* where it came from; NULL: not known */
+	char *broken;			     /* NULL, or why its data cannot be read */
+	struct reading reading;		     /* of its values; readings.h */
 	struct digest digests[DIGEST_KINDS]; /* of its bytes; digests.h */
 };
 

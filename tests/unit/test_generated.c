@@ -25,7 +25,8 @@ static struct scene open_scene(void **state)
 	scene.nodes = nodes_new(scene.models, 1, false);
 	scene.mounted = malloc(sizeof(*scene.mounted));
 	must(scene.nodes && scene.mounted);
-	must(mounted_init(scene.mounted, scene.o.model, &options, false, scene.nodes, NULL) == 0);
+	must(mounted_init(scene.mounted, scene.o.model, &options, false, scene.nodes, NULL, NULL) ==
+	     0);
 	scene.generated = scene.mounted->generated;
 	return scene;
 }
