@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Bytes that are read and hashed at once: they stay in the processor's cache. */
-#define CHUNK ((size_t)1 << 18)
+/* Bytes that are read and hashed at once. */
+#define CHUNK ((size_t)1 << 20)
 
 /* What is found out of a kind. */
 struct sums {
@@ -51,13 +51,15 @@ static bool is_set(const atomic_bool *flag)
 
 static int add_view(struct view *view, const struct hash *hash)
 {
-	uint8_t *bytes = malloc(CHUNK);
+	const uint64_t size = view_size(view);
+	const size_t chunk = size < CHUNK ? (size_t)size : CHUNK;
+	uint8_t *bytes = malloc(chunk);
 	ssize_t n = bytes ? 0 : -ENOMEM;
 
-	for (uint64_t at = hash->from; n >= 0 && at < view_size(view); at += (uint64_t)n) {
+	for (uint64_t at = hash->from; n >= 0 && at < size; at += (uint64_t)n) {
 		n = is_set(hash->stop) || is_set(hash->ending)
 			    ? -EINTR
-			    : view_read_until(view, bytes, CHUNK, at, hash->stop);
+			    : view_read_until(view, bytes, chunk, at, hash->stop);
 		if (n >= 0)
 			hash->add(hash->state, bytes, (size_t)n);
 	}

@@ -18,8 +18,8 @@ struct mounted {
 };
 
 /* What there is of a model alone (several: it is one of several) in a mount with these nodes and
- * threads to measure and to hash with. All are borrowed. Returns 0 or -ENOMEM; mounted_release() is due either
- * way. */
+ * threads to measure and to hash with. All are borrowed. Returns 0 or -ENOMEM; mounted_release() is
+ * due either way. */
 int mounted_init(struct mounted *mounted, struct model *model, const struct options *options,
 		 bool several, struct nodes *nodes, struct pool *measurers, struct pool *hashers);
 void mounted_release(struct mounted *mounted);

@@ -14,7 +14,8 @@ right() {
 for name in stories260K types types-stress clerk-Q4_K_M; do
 	mount_model -o ro "$MODELS/$name.gguf"
 	right
-	tail -n 1 "$TMP/expected" | grep -Eq '^xxh64     [0-9a-f]{16}  model.gguf$' || fail 'the form'
+	tail -n 1 "$MNT/.views/gguf-hash.xxh64" |
+		grep -Eq '^xxh64     [0-9a-f]{16}  model\.gguf$' || fail 'the form'
 	unmount_and_wait
 done
 # No tensor at all, and a container of an old version.
