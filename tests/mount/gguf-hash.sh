@@ -45,6 +45,15 @@ mount_model -o ro "$MODELS/stories260K-q8_0.gguf" "$TMP/donor"
 cp "$TMP/donor"/organs/blk_[03]_*.bin "$MNT/organs/"
 ln -sf "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 right
+# What a link leads to becomes another organ; nothing else is looked at in between.
+cp "$TMP/donor/organs/blk_2_ffn_up.bin" "$TMP/linked.bin"
+ln -sf "$TMP/linked.bin" "$MNT/organs/blk_2_ffn_up.bin"
+right
+cp "$TMP/donor/organs/blk_3_ffn_up.bin" "$TMP/linked.new"
+mv "$TMP/linked.new" "$TMP/linked.bin"
+cat "$MNT/.views/gguf-hash.xxh64" >"$TMP/first"
+right
+same "$TMP/first" "$TMP/expected"
 rm "$MNT/organs/blk_4_ffn_up.bin"
 mv "$MNT/organs/blk_4_ffn_down.bin" "$MNT/organs/blk_7_ffn_down.bin"
 right

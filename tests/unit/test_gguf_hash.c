@@ -153,7 +153,6 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	const atomic_bool stop = true;
 	char bytes[32];
 
-	assert_int_equal(view_read_until(view, bytes, 32, 0, &stop), -EINTR);
 	assert_int_equal(view_read_until(view, bytes, 1, whole_at(view), &stop), -EINTR);
 	spoil(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 32, 0), -EIO);
@@ -166,6 +165,8 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	/* What is made well stays made. */
 	spoil(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 16, whole_at(view)), 16);
+	/* The job may be done before it is told. */
+	assert_int_equal(view_read_until(view, bytes, 32, 0, &stop), -EINTR);
 	view_unref(view);
 	digests_free(digests);
 	close_model(&o);
