@@ -10,7 +10,7 @@ static void take_place(struct fs *fs, struct mounted *old, struct model *model)
 
 	model->links = fs->links;
 	if (mounted_init(mounted, model, fs->options, fs->collection->several, fs->nodes,
-			 fs->measurers) < 0) {
+			 fs->measurers, fs->hashers) < 0) {
 		mounted_release(mounted);
 		log_add(model->log, "%s: out of memory to look at its shards", model->name);
 		return;

@@ -33,6 +33,7 @@ struct fs {
 	struct pending *emptied; /* keys that are about to be empty strings */
 	struct buffers *buffers;
 	struct pool *measurers;	 /* threads that measure */
+	struct pool *hashers;	 /* threads that hash */
 	struct pool *makers;	 /* reads that wait for them */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* one at a time */

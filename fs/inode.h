@@ -33,6 +33,7 @@ enum inode_kind {
 	INODE_KEY = 9,	      /* index: key; as the base has it */
 	INODE_BASE_METADATA = 10,
 	INODE_BASE_KEY = 11, /* index: key; in .base */
+	INODE_VIEWS = 12,    /* the directory .views */
 };
 
 static inline uint64_t inode_of(uint32_t model, enum inode_kind kind, uint64_t index)

@@ -33,13 +33,17 @@
  *	openings trace	where the bytes that somebody writes come from
  *	stage		a file being written
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
+ *	once_state.h once	what is found out of each organ, by a job, when somebody asks
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
+ *	files		organ files and model.gguf, as views
+ *	digest.h digests	from organ files to their hashes, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
+ *	checksums gguf_hash	the same with hashes: checksums.xxh128, .views/gguf-hash.xxh64
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
  *	card report picture picture_* chart	.theta and theta.svg of a model
  *	follow		metadata that follows the blocks that are there
  *	check check_*	.check: what speaks against the grafts in force
- *	files manifest json texts	what the other files of the mount contain
+ *	manifest json texts	what the other files of the mount contain
  *	collection	the models of a mount
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
@@ -53,7 +57,8 @@
  *	options session main	command line, life of a mount
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
- * cells -> readings -> sampling -> backing, dequant, zmeasure. A graft: ops_write -> stage ->
+ * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->
+ * files (a view) -> backing. A graft: ops_write -> stage ->
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
 #include "fs/session.h"
 

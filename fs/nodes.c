@@ -120,6 +120,7 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 		[INODE_KEY] = { NODE_KEY, false, true },
 		[INODE_BASE_METADATA] = { NODE_BASE_METADATA, false, false },
 		[INODE_BASE_KEY] = { NODE_BASE_KEY, false, true },
+		[INODE_VIEWS] = { NODE_VIEWS, false, false },
 	};
 	const unsigned kind = inode_kind(ino);
 	const uint64_t index = inode_index(ino);

@@ -24,6 +24,7 @@ enum node_kind {
 	NODE_BASE,	   /* the directory .base */
 	NODE_BASE_CLASS,   /* a class in it; index: enum organ_class */
 	NODE_BASE_ORGAN,   /* an organ in that; index: tensor */
+	NODE_VIEWS,	   /* the directory .views */
 	NODE_GENERATED,	   /* index: enum generated_kind; view: its content */
 	NODE_METADATA,	   /* the directory metadata */
 	NODE_KEY,	   /* index: key; metadatum: its value, NULL for the base's */

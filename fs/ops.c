@@ -73,7 +73,8 @@ bool ops_is_directory(const struct node *node)
 {
 	return node->kind == NODE_MODELS || node->kind == NODE_ROOT || node->kind == NODE_CLASS ||
 	       node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
-	       node->kind == NODE_METADATA || node->kind == NODE_BASE_METADATA;
+	       node->kind == NODE_METADATA || node->kind == NODE_BASE_METADATA ||
+	       node->kind == NODE_VIEWS;
 }
 
 bool ops_is_link(const struct node *node)
@@ -145,6 +146,7 @@ static uint64_t size_of(struct node *node)
 	case NODE_CLASS:
 	case NODE_BASE:
 	case NODE_BASE_CLASS:
+	case NODE_VIEWS:
 		break;
 	}
 	return 0;
@@ -162,7 +164,8 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = ops_is_directory(node);
 	const bool fixed = node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
-			   node->kind == NODE_BASE_METADATA || node->kind == NODE_MODELS;
+			   node->kind == NODE_BASE_METADATA || node->kind == NODE_MODELS ||
+			   node->kind == NODE_VIEWS;
 	const mode_t mode = fixed		    ? S_IFDIR | 0555
 			    : directory		    ? S_IFDIR | 0777
 			    : is_writable(fs, node) ? S_IFREG | 0666
@@ -203,6 +206,17 @@ static struct node *find_in_models(struct fs *fs, const char *name, int *rc)
 		     : overview_node(fs->overview, name, rc);
 }
 
+/* Of the files from number first up to end. */
+static struct node *find_generated(struct fs *fs, const struct node *directory,
+				   enum generated_kind first, enum generated_kind end,
+				   const char *name, int *rc)
+{
+	for (enum generated_kind kind = first; kind < end; kind++)
+		if (strcmp(name, generated_name(kind)) == 0)
+			return generated_node(fs_mounted(fs, directory)->generated, kind, rc);
+	return NULL;
+}
+
 static struct node *find_in_root(struct fs *fs, const struct node *root, const char *name, int *rc)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
@@ -213,10 +227,9 @@ static struct node *find_in_root(struct fs *fs, const struct node *root, const c
 		return nodes_get(fs->nodes, inode_of_directory(root->model, INODE_METADATA, 0));
 	if (strcmp(name, ".base") == 0)
 		return nodes_get(fs->nodes, inode_of_directory(root->model, INODE_BASE, 0));
-	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
-		if (strcmp(name, generated_name(kind)) == 0)
-			return generated_node(fs_mounted(fs, root)->generated, kind, rc);
-	return NULL;
+	if (strcmp(name, ".views") == 0)
+		return nodes_get(fs->nodes, inode_of_directory(root->model, INODE_VIEWS, 0));
+	return find_generated(fs, root, 0, GENERATED_IN_ROOT, name, rc);
 }
 
 /* NAME.bin, NAME.theta and .theta of what the model has. */
@@ -318,6 +331,9 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 	case NODE_METADATA:
 	case NODE_BASE_METADATA:
 		return ops_find_key(fs, directory, name, rc);
+	case NODE_VIEWS:
+		return find_generated(fs, directory, GENERATED_IN_ROOT, GENERATED_IN_VIEWS, name,
+				      rc);
 	default:
 		return NULL;
 	}

@@ -126,10 +126,22 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 		list_generated(fs_mounted(fs, root)->generated, (enum generated_kind)place, entry);
 		return true;
 	}
-	snprintf(entry->name, sizeof(entry->name), ".base");
-	entry->ino = inode_of_directory(model, INODE_BASE, 0);
+	place -= GENERATED_IN_ROOT;
+	snprintf(entry->name, sizeof(entry->name), "%s", place == 0 ? ".base" : ".views");
+	entry->ino = inode_of_directory(model, place == 0 ? INODE_BASE : INODE_VIEWS, 0);
 	entry->type = S_IFDIR;
-	return place == GENERATED_IN_ROOT && fs->options->list_views;
+	return place < 2 && fs->options->list_views;
+}
+
+static bool list_views(struct fs *fs, const struct node *directory, uint64_t place,
+		       struct listed *entry)
+{
+	const uint64_t kind = GENERATED_IN_ROOT + place;
+
+	if (kind >= GENERATED_IN_VIEWS)
+		return false;
+	list_generated(fs_mounted(fs, directory)->generated, (enum generated_kind)kind, entry);
+	return true;
 }
 
 /* Scratch files come after all slots there can be. */
@@ -304,6 +316,8 @@ static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *pl
 		return list_root(fs, directory, after, entry);
 	if (directory->kind == NODE_BASE || directory->kind == NODE_BASE_CLASS)
 		return list_base(fs, directory, after, entry);
+	if (directory->kind == NODE_VIEWS)
+		return list_views(fs, directory, after, entry);
 	if (directory->kind == NODE_METADATA || directory->kind == NODE_BASE_METADATA)
 		found = list_keys(fs, directory, &after, entry);
 	else

@@ -80,7 +80,7 @@ static bool is_by_links(struct fs *fs, const struct node *directory, const char 
 	if (directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0))
 		return false;
 	if (directory->kind != NODE_CLASS && directory->kind != NODE_ROOT &&
-	    directory->kind != NODE_MODELS)
+	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS)
 		return false;
 	for (uint32_t i = 0; i < fs->collection->n; i++) {
 		struct model *model = model_now(fs->collection->models[i]);
