@@ -216,7 +216,7 @@ static void a_name_of_any_bytes_can_be_given(void **state)
 static void a_cancelled_assembly_is_interrupted(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
-	const atomic_bool cancel = true;
+	atomic_bool cancel = true;
 
 	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
 	assert_says(&scene, "interrupted");
