@@ -5,6 +5,8 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# umount(8) and mount(8) look for their helpers in /sbin and nowhere else.
+SBINDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
 CC ?= cc
 CFLAGS ?= -O2 -g
 # SAN=address,undefined or SAN=thread builds into a tree of its own: no stale objects.
@@ -134,6 +136,8 @@ check-install: all	## install, uninstall, and nothing is left
 	@rm -rf $B/check-install
 	@$(MAKE) -s install DESTDIR=$B/check-install PREFIX=/usr
 	@test -x $B/check-install/usr/bin/organfs
+	@test -x $B/check-install/usr/bin/organfs-umount
+	@test -x $B/check-install/sbin/umount.fuse.organfs
 	@$(MAKE) -s uninstall DESTDIR=$B/check-install PREFIX=/usr
 	@test -z "$$(find $B/check-install -type f -o -type l)" || \
 		{ find $B/check-install -type f; exit 1; }
@@ -181,12 +185,15 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 ## install
 
 .PHONY: install uninstall
-install: all	## honours PREFIX and DESTDIR
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin
+install: all	## honours PREFIX, DESTDIR and SBINDIR
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(SBINDIR)
 	$(INSTALL) -m 755 $B/organfs $(DESTDIR)$(PREFIX)/bin/organfs
+	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
+	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
 
 uninstall:	## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/organfs
+	rm -f $(DESTDIR)$(PREFIX)/bin/organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
+	rm -f $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
 
 ## clean
 
