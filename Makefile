@@ -138,6 +138,7 @@ check-install: all	## install, uninstall, and nothing is left
 	@test -x $B/check-install/usr/bin/organfs
 	@test -x $B/check-install/usr/bin/organfs-umount
 	@test -x $B/check-install/sbin/umount.fuse.organfs
+	@test -x $B/check-install/sbin/umount.fuse
 	@$(MAKE) -s uninstall DESTDIR=$B/check-install PREFIX=/usr
 	@test -z "$$(find $B/check-install -type f -o -type l)" || \
 		{ find $B/check-install -type f; exit 1; }
@@ -184,15 +185,26 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 
 ## install
 
+# Nobody has put a helper for all of FUSE there, but us.
+UMOUNT_FUSE_IS_FREE = { [ ! -e $(DESTDIR)$(SBINDIR)/umount.fuse ] || \
+	[ "$$(readlink $(DESTDIR)$(SBINDIR)/umount.fuse)" = umount.fuse.organfs ]; }
+
 .PHONY: install uninstall
 install: all	## honours PREFIX, DESTDIR and SBINDIR
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(SBINDIR)
 	$(INSTALL) -m 755 $B/organfs $(DESTDIR)$(PREFIX)/bin/organfs
 	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
 	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
+	@if $(UMOUNT_FUSE_IS_FREE); then \
+		ln -sf umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse; \
+	else \
+		echo "$(DESTDIR)$(SBINDIR)/umount.fuse is somebody else's, and left alone:"; \
+		echo "umount /absolute/path will not wait for the assembly where root runs it"; \
+	fi
 
 uninstall:	## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
+	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(DESTDIR)$(SBINDIR)/umount.fuse
 	rm -f $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
 
 ## clean
