@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # umount(8) and organfs-umount return when the model is there, and not before.
+# timeout: 300
 . "${0%/*}/lib.sh"
 
 with_umount_helper
@@ -55,9 +56,10 @@ written
 graft
 umount_says 0 '' umount -f "$MNT"
 written
-mkdir "$TMP"/'back\slash and 100% space'
-graft "$TMP"/'back\slash and 100% space'
-umount_says 0 '' umount "$TMP"/'back\slash and 100% space'
+odd="$TMP/"$'back\\slash, 100% space\ttab\nline'
+mkdir "$odd"
+graft "$odd"
+umount_says 0 '' umount "$odd"
 written
 # A mount point that was made for the mount is gone too.
 graft "$TMP/new"
