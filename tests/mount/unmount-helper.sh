@@ -103,6 +103,15 @@ umount_says 2 '^usage:' "$HELPER" -x "$MNT"
 umount_says 2 '^usage:' "$HELPER" "$MNT" "$MNT"
 umount_says 0 '^usage:' "$HELPER" --help
 
+# Another FUSE filesystem is unmounted as if we were not there; this one's daemon is gone.
+mkdir "$TMP/other"
+exec 6<>/dev/fuse
+mount -i -t fuse.other -o fd=6,rootmode=040000,user_id=0,group_id=0 other "$TMP/other"
+umount_says 32 'not an organfs mount' "$HELPER" "$TMP/other"
+exec 6<&-
+umount_says 0 '' umount "$TMP/other"
+! grep -q " $TMP/other " /proc/self/mountinfo || fail "another's mount stays"
+
 # Several models: all of them are there.
 cp "$MODELS/stories260K-q8_0.gguf" "$TMP/q8.gguf"
 "$ORGANFS" "$base" "$TMP/q8.gguf" "$MNT" </dev/null

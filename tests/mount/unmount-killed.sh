@@ -24,24 +24,43 @@ is_writing() {
 	ls -A "$TMP/out" | grep -q '\.part$'
 }
 
+# The percentages that were shown, one a line.
+percents() {
+	tr '\r' '\n' <"$TMP/typescript" | sed -n 's/^large: \([0-9]*\) %.*/\1/p'
+}
+
+has_shown_speed() {
+	[ "$(percents | sort -u | wc -l)" -ge 3 ] &&
+		grep -q ' MB/s, 0:0[0-9] left' "$TMP/typescript"
+}
+
 # On a terminal there is a line that grows, and then the outcome.
 graft one
-script -qec "umount '$MNT'" "$TMP/typescript" >/dev/null </dev/null ||
-	fail "umount on a terminal: $(cat -v "$TMP/typescript")"
-same "$out" "$TMP/expected"
+: >"$TMP/typescript"
+script -qefc "umount '$MNT'" "$TMP/typescript" >/dev/null </dev/null &
+until_true 30 has_shown_speed || fail "shown: $(cat -v "$TMP/typescript")"
 full_speed
+wait $! || fail "umount on a terminal: $(cat -v "$TMP/typescript")"
+same "$out" "$TMP/expected"
 wait_daemon
+percents | sort -n -c || fail "it goes back: $(percents)"
 tr '\r' '\n' <"$TMP/typescript" >"$TMP/lines"
 grep -Eq '^large: [0-9]+ %, [0-9]+ of 6[0-9] MB' "$TMP/lines" || fail "$(cat "$TMP/lines")"
-grep -Eq ' MB/s, 0:0[0-9] left' "$TMP/lines" || fail "neither speed nor time: $(cat "$TMP/lines")"
-sed -n 's/^large: \([0-9]*\) %.*/\1/p' "$TMP/lines" >"$TMP/percents"
-sort -n -c "$TMP/percents" || fail "it goes back: $(cat "$TMP/percents")"
-[ "$(sort -u "$TMP/percents" | wc -l)" -gt 2 ] || fail "it stands: $(cat "$TMP/percents")"
 grep -q "^assembled: $out: " "$TMP/lines" || fail "no outcome: $(cat "$TMP/lines")"
 
-# Whoever waits is killed, or leaves: the daemon goes on. Two others see it to its end.
+# Whoever waits is killed, or leaves: the daemon goes on. Two others see it to its end. All of them
+# ask before any of them unmounts.
+ask_count() {
+	[ "$(pgrep -f "^getfattr .* $MNT\$" | wc -l)" = "$1" ]
+}
+
+is_waiting() {
+	pgrep -P "$1" -x flock >/dev/null
+}
+
 graft two
-umount "$MNT" >"$TMP/first" 2>&1 &
+kill -STOP "${DAEMON[$MNT]}"
+"$HELPER" "$MNT" >"$TMP/first" 2>&1 &
 first=$!
 "$HELPER" "$MNT" >"$TMP/second" 2>&1 &
 second=$!
@@ -49,7 +68,10 @@ second=$!
 killed=$!
 "$HELPER" "$MNT" >"$TMP/left" 2>&1 &
 left=$!
-until_true 20 is_writing || fail 'nothing is written'
+until_true 8 ask_count 4 || fail 'they do not ask'
+kill -CONT "${DAEMON[$MNT]}"
+until_true 20 is_waiting $killed || fail "does not wait: $(cat "$TMP/killed")"
+until_true 20 is_waiting $left || fail "does not wait: $(cat "$TMP/left")"
 kill -9 $killed
 kill -TERM $left
 status=0
