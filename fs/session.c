@@ -192,6 +192,8 @@ int session_run(const struct options *options, struct log *log, const struct col
 		const bool write = !options->read_only && !options->no_assembly;
 
 		rc = serve(&mount);
+		if (rc < 0)
+			status_say(status, "failed", "the mount broke off: nothing was written");
 		if (finish(mount.fs, rc == 0 && write, status) < 0)
 			rc = -EIO;
 		status_say(status, "end", rc == 0 ? "0" : "1");
