@@ -25,8 +25,9 @@ struct status {
 	char name[32];
 };
 
-static void write_state(struct status *status, const char *state, uint64_t done, uint64_t total,
-			uint64_t milliseconds)
+/* The length of the first line. */
+static int write_state(struct status *status, const char *state, uint64_t done, uint64_t total,
+		       uint64_t milliseconds)
 {
 	char line[128];
 	const int n =
@@ -35,8 +36,7 @@ static void write_state(struct status *status, const char *state, uint64_t done,
 
 	/* It lies in memory, and what is lost is a picture of the progress. */
 	io_write(status->fd, line, (size_t)n, 0);
-	if (status->end == 0)
-		status->end = (uint64_t)n;
+	return n;
 }
 
 static int open_file(const char *name)
@@ -65,7 +65,7 @@ struct status *status_new(void)
 		status_free(status);
 		return NULL;
 	}
-	write_state(status, "mounted", 0, 0, 0);
+	status->end = (uint64_t)write_state(status, "mounted", 0, 0, 0);
 	return status;
 }
 
