@@ -202,7 +202,7 @@ with_umount_helper() {
 	fi
 	# Other tests' mounts would not end as long as this namespace has them too.
 	awk '/ - fuse\.organfs / { print $5 }' /proc/self/mountinfo | while read -r mount; do
-		umount -i -l "$mount" || true
+		umount -i -l "$(printf %b "$mount")" || true
 	done
 	sbin=$(readlink -f /sbin)
 	mkdir "$TMP/sbin"
