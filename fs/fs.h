@@ -13,6 +13,7 @@
 #include "fs/pending.h"
 #include "fs/pool.h"
 #include "fs/scratches.h"
+#include "fs/status.h"
 #include "fs/trace.h"
 #include "fs/writers.h"
 
@@ -41,6 +42,7 @@ struct fs {
 	struct links *links;
 	struct pool *beginnings; /* first writes to a stage, that are traced */
 	struct tracer *tracer;
+	const struct status *status; /* the session's; NULL: there is none */
 };
 
 /* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */

@@ -52,8 +52,10 @@
  *			made from a state
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
+ *	status		how far the end of a mount is, for whoever waits for it
  *	fs arrivals	the mount; shards that come and go while it is there
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
+ *	finish		the end of a mount: what was grafted is written down
  *	options session main	command line, life of a mount
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
@@ -94,6 +96,7 @@ static void raise_descriptor_limit(void)
 static int mount_models(const struct options *options)
 {
 	struct log *log = log_new(options->foreground);
+	struct status *status;
 	struct collection collection;
 	struct error err = { 0 };
 	const char *culprit = NULL;
@@ -104,15 +107,18 @@ static int mount_models(const struct options *options)
 		fprintf(stderr, "organfs: out of memory\n");
 		return 1;
 	}
+	status = status_new();
 	openlog("organfs", LOG_PID, LOG_DAEMON);
 	raise_descriptor_limit();
 	if (collection_open(&collection, options, log, &culprit, &err) < 0)
 		fprintf(stderr, "organfs: %s: %s\n", culprit,
 			error_describe(&err, text, sizeof(text)));
 	else
-		rc = session_run(options, log, &collection);
+		rc = session_run(options, log, &collection, status);
 	collection_close(&collection);
 	log_free(log);
+	/* Whoever waits finds everything given back, the layers too. */
+	status_free(status);
 	return rc;
 }
 

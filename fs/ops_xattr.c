@@ -119,12 +119,17 @@ static void reply(fuse_req_t req, const char *value, int n, size_t size)
 		fuse_reply_buf(req, value, (size_t)n);
 }
 
+static bool is_root(const struct node *node)
+{
+	return node->kind == NODE_ROOT || node->kind == NODE_MODELS;
+}
+
 /* How many organs were measured, or hashes made, of the model or of all. */
 static int count_value(struct fs *fs, const struct node *node, bool hashes, char *text, size_t n)
 {
 	uint64_t count = 0;
 
-	if (node->kind != NODE_ROOT && node->kind != NODE_MODELS)
+	if (!is_root(node))
 		return -ENODATA;
 	for (uint32_t i = 0; i < fs->collection->n; i++) {
 		struct mounted *mounted = fs_now(fs, i);
@@ -141,6 +146,8 @@ static int find_value(struct fs *fs, const struct node *node, const char *name, 
 {
 	if (strcmp(name, PREFIX "measured") == 0 || strcmp(name, PREFIX "hashed") == 0)
 		return count_value(fs, node, strcmp(name, PREFIX "hashed") == 0, text, n);
+	if (strcmp(name, PREFIX "daemon") == 0)
+		return is_root(node) ? status_text(fs->status, text, n) : -ENODATA;
 	if (ops_has_key_attributes(node) || node->kind == NODE_SCRATCH)
 		return ops_key_attribute(node, name + strlen(PREFIX), text, n);
 	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN)
