@@ -8,6 +8,7 @@
 
 struct joined {
 	struct join join;
+	struct joined_head head;
 	uint32_t n;
 	struct backing *files[];
 };
@@ -19,12 +20,14 @@ static void release(void *context)
 	for (uint32_t k = 0; k < joined->n; k++)
 		backing_unref(joined->files[k]);
 	join_release(&joined->join);
+	free((uint8_t *)joined->head.bytes);
 	free(joined);
 }
 
 static int read_piece(struct joined *joined, const struct join_piece *piece, bool spans,
 		      uint8_t *bytes, size_t n, uint64_t skip)
 {
+	const struct joined_head *head = &joined->head;
 	struct backing *file;
 	int rc;
 
@@ -37,6 +40,10 @@ static int read_piece(struct joined *joined, const struct join_piece *piece, boo
 		return 0;
 	case JOIN_SHARD:
 		break;
+	}
+	if (piece->shard == 0 && head->bytes && piece->offset + skip + n <= head->length) {
+		memcpy(bytes, head->bytes + piece->offset + skip, n);
+		return 0;
 	}
 	file = joined->files[piece->shard];
 	if (!spans)
@@ -86,11 +93,28 @@ static struct backing *part_at(void *context, uint64_t *offset, uint64_t *length
 	return joined->files[piece->shard];
 }
 
-struct backing *joined_new(struct join *join, struct backing *const *files, uint32_t n)
+static bool copy_head(struct joined *joined, const struct joined_head *head)
+{
+	uint8_t *bytes = head->bytes ? malloc(head->length + 1) : NULL;
+
+	if (bytes)
+		memcpy(bytes, head->bytes, head->length);
+	joined->head = (struct joined_head){ bytes, head->length };
+	return bytes || !head->bytes;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+struct backing *joined_new(struct join *join, struct backing *const *files, uint32_t n,
+			   const struct joined_head *head)
 {
 	struct joined *joined = calloc(1, sizeof(*joined) + n * sizeof(joined->files[0]));
 	const struct backing *first = NULL;
-	struct stat stat = { .st_size = (off_t)join->size };
+	struct stat stat = { 0 };
+	struct timespec latest = { 0 };
 
 	if (!joined) {
 		join_release(join);
@@ -100,22 +124,21 @@ struct backing *joined_new(struct join *join, struct backing *const *files, uint
 	*join = (struct join){ 0 };
 	joined->n = n;
 	for (uint32_t k = 0; k < n; k++) {
-		const struct stat *one;
-
 		if (!files[k])
 			continue;
 		joined->files[k] = backing_ref(files[k]);
-		one = backing_stat(files[k]);
-		if (!first) {
-			first = files[k];
-			stat = *one;
-			stat.st_size = (off_t)joined->join.size;
-		} else if (one->st_mtim.tv_sec > stat.st_mtim.tv_sec ||
-			   (one->st_mtim.tv_sec == stat.st_mtim.tv_sec &&
-			    one->st_mtim.tv_nsec > stat.st_mtim.tv_nsec)) {
-			stat.st_mtim = one->st_mtim;
-		}
+		first = first ? first : files[k];
+		if (is_later(&backing_stat(files[k])->st_mtim, &latest))
+			latest = backing_stat(files[k])->st_mtim;
 	}
+	if (!copy_head(joined, head)) {
+		release(joined);
+		return NULL;
+	}
+	if (first)
+		stat = *backing_stat(first);
+	stat.st_size = (off_t)joined->join.size;
+	stat.st_mtim = latest;
 	return backing_of_parts(&(struct backing_parts){ read_at, part_at, release, joined },
 				first ? backing_path(first) : "", &stat);
 }

@@ -23,6 +23,7 @@ static void part_unref(struct part *part)
 		return;
 	gguf_free(part->gguf);
 	backing_unref(part->file);
+	free((uint8_t *)part->head.bytes);
 	free(part);
 }
 
@@ -79,6 +80,7 @@ static struct shards *shards_new(const char *stem, uint32_t count, uint64_t tota
 	if (!shards)
 		return NULL;
 	atomic_init(&shards->refs, 1);
+	pthread_mutex_init(&shards->lock, NULL);
 	shards->count = count;
 	shards->total = total;
 	shards->set = set ? descriptors_ref(set) : make_set();
@@ -116,6 +118,7 @@ void shards_unref(struct shards *shards)
 	free(shards->gone);
 	free(shards->stem);
 	descriptors_unref(shards->set);
+	pthread_mutex_destroy(&shards->lock);
 	free(shards);
 }
 
@@ -312,6 +315,19 @@ struct shards *shards_find(const char *given, const struct split *split, struct 
 	return shards;
 }
 
+/* Its disk space is given back. The metadata of the model, if it is shard 0 that has it, stays. */
+static void end_part(struct part *part)
+{
+	const size_t n = (size_t)part->gguf->infos_offset;
+	uint8_t *bytes = part->split.no == 0 ? malloc(n) : NULL;
+
+	if (bytes && backing_read(part->file, bytes, n, 0) == 0)
+		part->head = (struct joined_head){ bytes, n };
+	else
+		free(bytes);
+	backing_end(part->file);
+}
+
 /* What old had and is not there any more stays known, and gives its space back. Returns whether
  * there is anything new. */
 static bool keep_gone(struct shards *shards, const struct shards *old)
@@ -322,7 +338,8 @@ static bool keep_gone(struct shards *shards, const struct shards *old)
 		if (!shards->parts[k] && old->parts[k]) {
 			shards->parts[k] = part_ref(old->parts[k]);
 			shards->gone[k] = true;
-			backing_end(shards->parts[k]->file);
+			if (!old->gone[k])
+				end_part(shards->parts[k]);
 		}
 		news |= shards->parts[k] != old->parts[k] || shards->gone[k] != old->gone[k];
 	}
@@ -332,11 +349,18 @@ static bool keep_gone(struct shards *shards, const struct shards *old)
 struct shards *shards_look(struct shards *old)
 {
 	struct shards *shards = shards_new(old->stem, old->count, old->total, old->set);
+	struct place *places;
 
 	if (shards)
 		shards = look_everywhere(shards, old, old->places[0].path);
 	if (!shards || keep_gone(shards, old))
 		return shards;
+	/* It is the same set, but why the others are missing may have changed. */
+	pthread_mutex_lock(&old->lock);
+	places = old->places;
+	old->places = shards->places;
+	shards->places = places;
+	pthread_mutex_unlock(&old->lock);
 	shards_unref(shards);
 	return NULL;
 }

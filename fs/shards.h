@@ -5,8 +5,8 @@
  *    STEM-NNNNN-of-NNNNN.gguf, counted from 1, beside the one that was named.
  * 2. A file that cannot be read, that is of another model, or that has a number or a tensor which
  *    an earlier one has, is passed over, and its shard is missing.
- * 3. A set never changes. What is found later makes a new one, which shares with the old one what
- *    both have. */
+ * 3. The shards of a set never change. What is found later makes a new one, which shares with the
+ *    old one what both have. */
 #ifndef FS_SHARDS_H
 #define FS_SHARDS_H
 
@@ -22,7 +22,7 @@ struct shards; /* counted; any thread may use it */
  * and gguf_read() for that one, EBADMSG its numbers cannot be, ENOMEM. */
 struct shards *shards_find(const char *path, const struct split *split, struct error *err);
 
-/* The same, looked at again: NULL if there is nothing new, or no memory to tell. A shard that is
+/* The same, looked at again, one at a time: NULL if there is nothing new, or no memory to tell. A shard that is
  * gone stays in the set, so that what is known of its tensors stays known, but its bytes cannot be
  * read any more, in neither set. */
 struct shards *shards_look(struct shards *old);
@@ -43,10 +43,10 @@ char *shards_summary(const struct shards *shards);
 
 /* What is missing, with the names of the files and what is wrong with those that are there, to
  * free; NULL: out of memory. */
-char *shards_missing(const struct shards *shards);
+char *shards_missing(struct shards *shards);
 
 /* Say in the log what is new since old, NULL: all of it, and what is wrong. */
-void shards_tell(const struct shards *shards, const struct shards *old, struct log *log);
+void shards_tell(struct shards *shards, const struct shards *old, struct log *log);
 
 /* Is that one of their files? */
 bool shards_has_file(const struct shards *shards, const struct stat *stat);

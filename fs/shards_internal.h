@@ -3,9 +3,11 @@
 #ifndef FS_SHARDS_INTERNAL_H
 #define FS_SHARDS_INTERNAL_H
 
+#include "fs/joined.h"
 #include "fs/shards.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* A file that is a shard. Counted, as the sets that it is in share it. */
@@ -14,6 +16,7 @@ struct part {
 	struct backing *file;
 	struct gguf *gguf;
 	struct split split;
+	struct joined_head head; /* of shard 0 once it is gone */
 };
 
 /* Where a shard is looked for, and what was there. */
@@ -31,6 +34,7 @@ struct shards {
 	struct descriptors *set;
 	char *stem; /* of the paths; NULL: the file that was named is not named as a shard is */
 	size_t n_places;
+	pthread_mutex_t lock; /* protects the places, which shards_look() brings up to date */
 	struct place *places;
 	/* By number. */
 	struct part **parts; /* NULL: missing */

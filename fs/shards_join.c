@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* shards_join.c - see shards.h: how many there are, and the model that they are together. */
-#include "fs/joined.h"
 #include "fs/shards_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t shards_count(const struct shards *shards)
 {
@@ -50,39 +50,71 @@ bool shards_has_file(const struct shards *shards, const struct stat *stat)
 	return false;
 }
 
+/* The head of the joined file: a shard that is gone has no data to read beyond it. */
+struct head {
+	struct backing *file;
+	uint64_t end;
+};
+
+static int read_head(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const struct head *head = context;
+	const uint64_t left = offset < head->end ? head->end - offset : 0;
+	const size_t part = left < n ? (size_t)left : n;
+
+	memset((uint8_t *)bytes + part, 0, n - part);
+	return part ? backing_read(head->file, bytes, part, offset) : 0;
+}
+
+/* Its metadata cannot be read any more if nobody kept it. */
+static const struct gguf *gguf_of(const struct shards *shards, uint32_t k)
+{
+	if (k == 0 && shards->parts[0] && shards->gone[0] && !shards->parts[0]->head.bytes)
+		return NULL;
+	return shards->parts[k] ? shards->parts[k]->gguf : NULL;
+}
+
+static int join_files(const struct shards *shards, struct join *join, struct backing *const *files,
+		      struct backing **file, struct gguf **gguf, struct error *err)
+{
+	static const struct joined_head none;
+	/* The backing's, which keeps it as long as it lives. */
+	const struct join kept = *join;
+	const struct part *first = shards->parts[0];
+	struct head head = { .end = join->head_end };
+	const struct source source = { read_head, &head, join->size };
+
+	*file = joined_new(join, files, shards->count,
+			   first && shards->gone[0] ? &first->head : &none);
+	if (!*file)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	head.file = *file;
+	*gguf = join_read(&kept, &source, err);
+	if (*gguf)
+		return 0;
+	backing_unref(*file);
+	*file = NULL;
+	return -err->code;
+}
+
 int shards_join(const struct shards *shards, struct backing **file, struct gguf **gguf,
 		struct error *err)
 {
 	const struct gguf **ggufs = calloc(shards->count, sizeof(const struct gguf *));
 	struct backing **files = calloc(shards->count, sizeof(struct backing *));
-	struct join join = { 0 }, kept;
-	struct source source;
+	struct join join = { 0 };
 	int rc = ggufs && files ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 
 	*file = NULL;
 	*gguf = NULL;
 	for (uint32_t k = 0; rc == 0 && k < shards->count; k++) {
-		ggufs[k] = shards->parts[k] ? shards->parts[k]->gguf : NULL;
-		files[k] = shards->parts[k] ? shards->parts[k]->file : NULL;
+		ggufs[k] = gguf_of(shards, k);
+		files[k] = ggufs[k] ? shards->parts[k]->file : NULL;
 	}
 	if (rc == 0)
 		rc = join_build(ggufs, shards->count, &join, err);
-	if (rc == 0) {
-		/* The backing's, which keeps it as long as it lives. */
-		kept = join;
-		*file = joined_new(&join, files, shards->count);
-		if (!*file)
-			rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	}
-	if (rc == 0) {
-		source = backing_source(*file);
-		*gguf = join_read(&kept, &source, err);
-		rc = *gguf ? 0 : -err->code;
-	}
-	if (rc < 0) {
-		backing_unref(*file);
-		*file = NULL;
-	}
+	if (rc == 0)
+		rc = join_files(shards, &join, files, file, gguf, err);
 	free(ggufs);
 	free(files);
 	return rc;

@@ -79,37 +79,44 @@ char *shards_summary(const struct shards *shards)
 	return NULL;
 }
 
-/* What is wrong with the file in which that shard should be; NULL: there is none. */
-static const char *reason_of(const struct shards *shards, uint32_t no)
+static void print_missing(const struct shards *shards, FILE *out)
 {
-	return shards->stem ? shards->places[no].why : NULL;
+	char name[NAME_MAX + 1];
+	uint32_t missing = 0;
+
+	if (!shards->stem)
+		fprintf(out, "the model lacks %" PRIu32 " of its %" PRIu32 " shards",
+			shards->count - count_there(shards), shards->count);
+	for (uint32_t k = 0; shards->stem && k < shards->count; k++) {
+		const char *why = shards->places[k].why;
+
+		if (shards_there(shards, k) || missing++ >= NAMED_MOST)
+			continue;
+		fprintf(out, "%s%s", missing > 1 ? ", " : "the model lacks ",
+			shards_name(shards, k, name));
+		/* What is wrong with the file that is there. */
+		if (why)
+			fprintf(out, " (%s)", why);
+	}
+	if (missing > NAMED_MOST)
+		fprintf(out, " and %" PRIu32 " more", missing - NAMED_MOST);
+	if (shards->stem && !missing && shards->total)
+		fprintf(out,
+			"the shards should have %" PRIu64 " tensors together, and have %" PRIu32,
+			shards->total, shards_tensors(shards));
 }
 
-char *shards_missing(const struct shards *shards)
+char *shards_missing(struct shards *shards)
 {
-	char *text = NULL, name[NAME_MAX + 1];
-	const char *reason;
-	uint32_t missing = 0;
+	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	for (uint32_t k = 0; k < shards->count; k++) {
-		if (shards_there(shards, k) || missing++ >= NAMED_MOST)
-			continue;
-		fprintf(out, "%s%s", missing > 1 ? ", " : "the model lacks ",
-			shards_name(shards, k, name));
-		reason = reason_of(shards, k);
-		if (reason)
-			fprintf(out, " (%s)", reason);
-	}
-	if (missing > NAMED_MOST)
-		fprintf(out, " and %" PRIu32 " more", missing - NAMED_MOST);
-	if (!missing && shards->total)
-		fprintf(out,
-			"the shards should have %" PRIu64 " tensors together, and have %" PRIu32,
-			shards->total, shards_tensors(shards));
+	pthread_mutex_lock(&shards->lock);
+	print_missing(shards, out);
+	pthread_mutex_unlock(&shards->lock);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
@@ -146,7 +153,7 @@ static void tell_place(const struct shards *shards, const struct shards *old, si
 	}
 }
 
-void shards_tell(const struct shards *shards, const struct shards *old, struct log *log)
+void shards_tell(struct shards *shards, const struct shards *old, struct log *log)
 {
 	char name[NAME_MAX + 1], *text;
 

@@ -160,6 +160,7 @@ static int build(const struct gguf *const *shards, uint32_t n, struct join *join
 	add(join, JOIN_MEMORY, 0, 0, PREAMBLE);
 	join_metadata(shards[0], join, &entries);
 	add(join, JOIN_MEMORY, 0, PREAMBLE, infos);
+	join->head_end = join->size;
 	if (join->n_tensors)
 		add(join, JOIN_ZEROS, 0, 0, (alignment - join->size % alignment) % alignment);
 	bytes = store_bytes(join->header, "GGUF", 4);

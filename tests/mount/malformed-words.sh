@@ -9,10 +9,8 @@ refused_with() {
 }
 
 "$GGUF" bigendian "$MODELS/stories260K.gguf" "$TMP/big.gguf"
-"$GGUF" split "$MODELS/stories260K.gguf" "$TMP/part" 3
 head -c 700000 "$MODELS/stories260K.gguf" >"$TMP/short.gguf"
 refused_with "$TMP/big.gguf" 'big.endian'
-refused_with "$TMP/part-00002-of-00003.gguf" 'shard|split|part'
 refused_with "$TMP/short.gguf" 'incomplete|ends|outside'
 refused_with "$MALFORMED/magic-lfs.gguf" 'LFS'
 refused_with "$MALFORMED/magic-fugg.gguf" 'FUGG'

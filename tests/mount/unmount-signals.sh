@@ -52,7 +52,6 @@ given_up() {
 
 given_up TERM TERM
 given_up INT HUP
-given_up HUP INT
 given_up unmount TERM
 
 # An assembly that somebody asked for is given up as well.

@@ -317,6 +317,15 @@ def cmd_split(a):
                 keep=base.tensors[i * each:(i + 1) * each], extra=split)
 
 
+def cmd_shard(a):
+    """A shard with any numbers, of the tensors that are named."""
+    base = Model(a.base)
+    split = ((b"split.no", U16, int(a.no)), (b"split.count", U16, int(a.count)),
+             (b"split.tensors.count", I32, int(a.total)))
+    base.kv = []
+    rewrite(base, a.out, 3, 32, keep=[base.tensor(n.encode()) for n in a.tensors], extra=split)
+
+
 def cmd_splice(a):
     """Grafts of the slots' own sizes: only their bytes, and the type ids, change."""
     base, donor = Model(a.base), Model(a.donor)
@@ -964,6 +973,8 @@ def arguments():
     sub.add_argument("--vocab", action="store_true", help="metadata only, no tensors")
     sub = command("split", cmd_split, "base prefix", "write a model as shards")
     sub.add_argument("n", type=int)
+    sub = command("shard", cmd_shard, "base out no count total", "write one shard of some tensors")
+    sub.add_argument("tensors", nargs="+")
     command("bigendian", cmd_bigendian, "base out", "write a model in the other byte order")
     sub = command("synth", cmd_synth, "out", "make a big model, sparse")
     sub.add_argument("--tensors", type=int, default=1100)
