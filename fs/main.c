@@ -33,7 +33,7 @@
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
- *	card report picture picture_* chart	.theta and theta.svg of a model
+ *	card card_read report picture picture_* chart	.theta and theta.svg of a model
  *	follow		metadata that follows the blocks that are there
  *	check check_*	.check: what speaks against the grafts in force
  *	files manifest json texts	what the other files of the mount contain
