@@ -220,7 +220,10 @@ void card_print(const struct figures *figures, FILE *out)
 	print_key(out, "parameters");
 	fprintf(out, "%" PRIu64 "\n", count_parameters(figures));
 	print_key(out, "tensors");
-	fprintf(out, "%zu\n", figures->n);
+	fprintf(out, "%zu", figures->n);
+	if (figures->total)
+		fprintf(out, "/%" PRIu64, figures->total);
+	fputc('\n', out);
 	print_key(out, "grafts");
 	fprintf(out, "%" PRIu32 "\n", figures->grafts);
 	print_blocks(&card, figures, out);

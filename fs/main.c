@@ -45,6 +45,7 @@
  *			made from a state
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
+ *	table table_* merge summary	.table of a model; a report of many such, without a mount
  *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later
  *	options session main	command line, life of a mount
  *
@@ -52,6 +53,7 @@
  * cells -> readings -> sampling -> backing, dequant, zmeasure. A graft: ops_write -> stage ->
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
 #include "fs/session.h"
+#include "fs/summary.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -120,6 +122,9 @@ int main(int argc, char **argv)
 		fputs(options_help(), stdout);
 	else if (options.version)
 		puts("organfs " ORGANFS_VERSION);
+	else if (options.report)
+		rc = summary_run((const char *const *)options.models, options.n_models,
+				 options.report_model);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

@@ -6,6 +6,7 @@
 #include "fs/files.h"
 #include "fs/manifest.h"
 #include "fs/report.h"
+#include "fs/table.h"
 #include "fs/texts.h"
 #include "fs/theta.h"
 
@@ -35,6 +36,8 @@ static struct view *view_of_readings(struct mounted *mounted, enum generated_kin
 	if (kind >= GENERATED_TABLES) {
 		view = theta_table(model, readings, snapshot,
 				   (enum organ_class)(kind - GENERATED_TABLES));
+	} else if (kind == GENERATED_ROWS) {
+		view = table_view(model, readings, snapshot);
 	} else if (kind == GENERATED_CHECK) {
 		view = check_view(model, snapshot, &mounted->ending);
 	} else {

@@ -70,6 +70,7 @@ static void each_has_a_name(void **state)
 	assert_string_equal(generated_name(GENERATED_LOG), ".log");
 	assert_string_equal(generated_name(GENERATED_PICTURE), "theta.svg");
 	assert_string_equal(generated_name(GENERATED_REPORT), ".theta");
+	assert_string_equal(generated_name(GENERATED_ROWS), ".table");
 	for (enum generated_kind kind = GENERATED_TABLES; kind < GENERATED_KINDS; kind++)
 		assert_string_equal(generated_name(kind), ".theta");
 }
