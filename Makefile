@@ -134,6 +134,8 @@ check-install: all	## install, uninstall, and nothing is left
 	@rm -rf $B/check-install
 	@$(MAKE) -s install DESTDIR=$B/check-install PREFIX=/usr
 	@test -x $B/check-install/usr/bin/organfs
+	@test -x $B/check-install/usr/bin/organ-stream
+	@test -x $B/check-install/usr/bin/organ-dissect
 	@$(MAKE) -s uninstall DESTDIR=$B/check-install PREFIX=/usr
 	@test -z "$$(find $B/check-install -type f -o -type l)" || \
 		{ find $B/check-install -type f; exit 1; }
@@ -184,9 +186,13 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 install: all	## honours PREFIX and DESTDIR
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin
 	$(INSTALL) -m 755 $B/organfs $(DESTDIR)$(PREFIX)/bin/organfs
+	$(INSTALL) -m 755 mount-helpers/organ-stream $(DESTDIR)$(PREFIX)/bin/organ-stream
+	$(INSTALL) -m 755 mount-helpers/organ-dissect $(DESTDIR)$(PREFIX)/bin/organ-dissect
 
 uninstall:	## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/organfs
+	rm -f $(DESTDIR)$(PREFIX)/bin/organ-stream
+	rm -f $(DESTDIR)$(PREFIX)/bin/organ-dissect
 
 ## clean
 
