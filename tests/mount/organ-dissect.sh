@@ -86,7 +86,6 @@ for signal in TERM KILL; do
 done
 exists "$out/.stories260K.part"
 mountpoint -q "$out/.mount" || fail 'it was not mounted'
-until_true 20 flock -n "$out" true || fail 'the lock stays'
 "$dissect" --verify "$MODELS/stories260K.gguf" "$out" >"$TMP/said" || fail "$(cat "$TMP/said")"
 only 'dissection_report.json stories260K types'
 as_mounted "$MODELS/stories260K.gguf" "$out/stories260K"

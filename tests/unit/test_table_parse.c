@@ -153,6 +153,8 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "table\t1\tm\t0\t0\t0\ntable\t1\tn\t0\t0\t0\n", 2, "before the one above" },
 		{ "table\t1\tm\t0\t0\t0\nend\tn\t0\n", 2, "has not begun" },
 		{ "table\t1\tm\t1\t1\t0\nend\tm\t1\n", 2, "has 0 tensors, and tells of 1" },
+		{ "table\t1\tm\t1\t1\t0\nend\tm\t0\n", 2, "has 0 tensors, and tells of 1" },
+		{ "table\t1\tm\t0\t0\t0\nend\tm\t1\n", 2, "has 0 tensors" },
 		{ "table\t1\tm\t0\t0\t0\n", 1, "begins in line 1" },
 		{ "end\tm\t0\n", 1, "has not begun" },
 		{ "fact\tname\tx\n", 1, "outside" },
