@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# timeout: 300
 # organ-stream: measures what it is told to, one after the other, from URLs and paths; goes on after
 # whatever interrupted it; leaves a table that makes the report of the mount.
 . "${0%/*}/lib.sh"
@@ -73,10 +74,14 @@ for name in $all; do
 done >"$TMP/list"
 table=$TMP/killed.tsv
 kills=0
-for tenths in 4 9 15 21 8 13 30; do
+for seconds in 0.4 0.9 1.5 2.1 0.8 1.3 2 half; do
 	"$stream" "$TMP/list" "$table" >"$TMP/out" 2>"$TMP/err" &
 	pid=$!
-	sleep $((tenths / 10)).$((tenths % 10))
+	if [ $seconds = half ]; then
+		until_true 60 eval '[ -s "$(echo "$table".work/*/*.part)" ]' || fail 'nothing comes'
+	else
+		sleep $seconds
+	fi
 	is_gone $pid || kills=$((kills + 1))
 	kill -9 $pid 2>/dev/null || true
 	wait $pid 2>/dev/null || true
