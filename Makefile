@@ -5,6 +5,8 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# umount(8) and mount(8) look for their helpers in /sbin and nowhere else.
+SBINDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
 CC ?= cc
 CFLAGS ?= -O2 -g
 # SAN=address,undefined or SAN=thread builds into a tree of its own: no stale objects.
@@ -136,6 +138,9 @@ check-install: all	## install, uninstall, and nothing is left
 	@test -x $B/check-install/usr/bin/organfs
 	@test -x $B/check-install/usr/bin/organ-stream
 	@test -x $B/check-install/usr/bin/organ-dissect
+	@test -x $B/check-install/usr/bin/organfs-umount
+	@test -x $B/check-install/sbin/umount.fuse.organfs
+	@test -x $B/check-install/sbin/umount.fuse
 	@$(MAKE) -s uninstall DESTDIR=$B/check-install PREFIX=/usr
 	@test -z "$$(find $B/check-install -type f -o -type l)" || \
 		{ find $B/check-install -type f; exit 1; }
@@ -182,17 +187,31 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 
 ## install
 
+# Nobody has put a helper for all of FUSE there, but us.
+UMOUNT_FUSE_IS_FREE = { [ ! -e $(DESTDIR)$(SBINDIR)/umount.fuse ] || \
+	[ "$$(readlink $(DESTDIR)$(SBINDIR)/umount.fuse)" = umount.fuse.organfs ]; }
+
 .PHONY: install uninstall
-install: all	## honours PREFIX and DESTDIR
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin
+install: all	## honours PREFIX, DESTDIR and SBINDIR
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(SBINDIR)
 	$(INSTALL) -m 755 $B/organfs $(DESTDIR)$(PREFIX)/bin/organfs
 	$(INSTALL) -m 755 mount-helpers/organ-stream $(DESTDIR)$(PREFIX)/bin/organ-stream
 	$(INSTALL) -m 755 mount-helpers/organ-dissect $(DESTDIR)$(PREFIX)/bin/organ-dissect
+	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
+	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
+	@if $(UMOUNT_FUSE_IS_FREE); then \
+		ln -sf umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse; \
+	else \
+		echo "$(DESTDIR)$(SBINDIR)/umount.fuse is somebody else's, and left alone:"; \
+		echo "umount /absolute/path will not wait for the assembly where root runs it"; \
+	fi
 
 uninstall:	## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/organfs
+	rm -f $(DESTDIR)$(PREFIX)/bin/organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
 	rm -f $(DESTDIR)$(PREFIX)/bin/organ-stream
 	rm -f $(DESTDIR)$(PREFIX)/bin/organ-dissect
+	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(DESTDIR)$(SBINDIR)/umount.fuse
+	rm -f $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
 
 ## clean
 

@@ -26,6 +26,9 @@ struct assembly {
 
 	pthread_mutex_t lock; /* protects what follows */
 	bool running;
+	double started; /* seconds_now() then */
+	bool cancelled;
+	atomic_bool *stop; /* of what is under way; NULL: nothing that could be stopped */
 	uint64_t stamp;
 	char last[PATH_MAX + 512];
 	bool written; /* the default target holds the model of this generation */
@@ -62,10 +65,19 @@ void assembly_mounted(struct assembly *assembly, dev_t mount)
 	assembly->mount = mount;
 }
 
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static void say(struct assembly *assembly, bool running, const char *text)
 {
 	pthread_mutex_lock(&assembly->lock);
 	assembly->running = running;
+	assembly->started = seconds_now();
 	assembly->stamp++;
 	snprintf(assembly->last, sizeof(assembly->last), "%s\n", text);
 	/* One line, whatever bytes the name has. */
@@ -153,14 +165,6 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	log_add(assembly->model->log, "%s", text);
 }
 
-static double seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* The grafts are what they were when they were put in force: better known before the first byte is
  * written. */
 static int verify_grafts(const struct assembly *assembly, const struct snapshot *snapshot,
@@ -240,8 +244,27 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	return rc;
 }
 
-int assembly_run(struct assembly *assembly, const char *path, pid_t caller,
-		 const atomic_bool *cancel)
+/* Let assembly_cancel() have the flag that stops what is under way. NULL: nothing is any more. */
+static void set_stop(struct assembly *assembly, atomic_bool *stop)
+{
+	pthread_mutex_lock(&assembly->lock);
+	assembly->stop = stop;
+	assembly->progress.cancel = stop;
+	if (stop && assembly->cancelled)
+		atomic_store(stop, true);
+	pthread_mutex_unlock(&assembly->lock);
+}
+
+void assembly_cancel(struct assembly *assembly)
+{
+	pthread_mutex_lock(&assembly->lock);
+	assembly->cancelled = true;
+	if (assembly->stop)
+		atomic_store(assembly->stop, true);
+	pthread_mutex_unlock(&assembly->lock);
+}
+
+int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel)
 {
 	struct snapshot snapshot;
 	int rc;
@@ -249,9 +272,9 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller,
 	pthread_mutex_lock(&assembly->turn);
 	rc = model_snapshot(assembly->model, &snapshot);
 	if (rc == 0) {
-		assembly->progress.cancel = cancel;
+		set_stop(assembly, cancel);
 		rc = run(assembly, &snapshot, path, caller);
-		assembly->progress.cancel = NULL;
+		set_stop(assembly, NULL);
 		snapshot_release(&snapshot);
 	}
 	pthread_mutex_unlock(&assembly->turn);
@@ -261,6 +284,7 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller,
 int assembly_finish(struct assembly *assembly)
 {
 	struct snapshot snapshot;
+	atomic_bool stop = false;
 	bool needed;
 	int rc = model_snapshot(assembly->model, &snapshot);
 
@@ -270,10 +294,26 @@ int assembly_finish(struct assembly *assembly)
 		 !(assembly->written && assembly->generation == snapshot.generation);
 	/* The mount is gone, so no target can lie in it. */
 	assembly->mount = 0;
-	if (needed)
+	if (needed) {
+		set_stop(assembly, &stop);
 		rc = run(assembly, &snapshot, "", 0);
+		set_stop(assembly, NULL);
+	}
 	snapshot_release(&snapshot);
 	return rc;
+}
+
+bool assembly_progress(struct assembly *assembly, struct assembly_progress *progress)
+{
+	bool running;
+
+	pthread_mutex_lock(&assembly->lock);
+	running = assembly->running;
+	progress->done = atomic_load(&assembly->progress.done);
+	progress->total = atomic_load(&assembly->progress.total);
+	progress->seconds = seconds_now() - assembly->started;
+	pthread_mutex_unlock(&assembly->lock);
+	return running;
 }
 
 char *assembly_text(struct assembly *assembly, size_t *size)

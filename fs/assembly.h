@@ -22,12 +22,21 @@ void assembly_mounted(struct assembly *assembly, dev_t mount);
  * from the working directory of the process caller, 0 if there is none. cancel stops it from
  * another thread. Returns 0 or -errno, with the outcome in the text and the model's log. One at a
  * time: a second caller waits. */
-int assembly_run(struct assembly *assembly, const char *path, pid_t caller,
-		 const atomic_bool *cancel);
+int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel);
 
 /* The unmount's: where there are grafts that are not yet written down at the default target. 0 too
  * if there was nothing to do. */
 int assembly_finish(struct assembly *assembly);
+
+/* The assembly under way, and each that would begin later, ends with -EINTR. */
+void assembly_cancel(struct assembly *assembly);
+
+/* How far the one under way is. False: none is, or it has not come to writing yet. */
+struct assembly_progress {
+	uint64_t done, total; /* bytes */
+	double seconds;	      /* since the first byte */
+};
+bool assembly_progress(struct assembly *assembly, struct assembly_progress *progress);
 
 /* What the last assembly did or the one under way is doing, as .assemble says it: *size bytes to
  * free, NULL: out of memory. The stamp moves whenever the text does. */

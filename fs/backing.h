@@ -6,10 +6,12 @@
  * never a short read, never zeros. It is read, not mapped, so that no change is a signal. A file
  * that is renamed, or has another renamed over it, stays readable.
  *
- * A file may hold its bytes compressed (frames.h): sizes and offsets are those of what it holds. */
+ * A file may hold its bytes compressed (frames.h): sizes and offsets are those of what it holds.
+ * And the bytes may come from several files (joined.h). */
 #ifndef FS_BACKING_H
 #define FS_BACKING_H
 
+#include "fs/descriptors.h"
 #include "fs/frames.h"
 #include "fs/log.h"
 #include "fs/xxh128.h"
@@ -33,6 +35,34 @@ struct backing *backing_adopt(int fd, const char *path, struct error *err);
 struct backing *backing_adopt_frames(int fd, const char *path, struct frames_cache *cache,
 				     struct error *err);
 
+/* As backing_open(), for one of many files of which not all can be open at a time. Once closed, a
+ * file that was renamed or removed cannot be read any more. */
+struct backing *backing_open_one_of(struct descriptors *set, const char *path, struct error *err);
+
+/* Close its file for good, so that the disk can have the space: from now on every read is -EIO. */
+void backing_end(struct backing *backing);
+bool backing_has_ended(const struct backing *backing);
+
+/* Where bytes come from that are in several files; context becomes the backing's. */
+struct backing_parts {
+	/* All n bytes at offset, or -EIO. spans: nothing is to be read ahead. */
+	int (*read)(void *context, bool spans, void *bytes, size_t n, uint64_t offset);
+	/* As backing_part(). */
+	struct backing *(*part)(void *context, uint64_t *offset, uint64_t *length);
+	void (*release)(void *context);
+	void *context;
+};
+
+/* A backing of such bytes, with what backing_stat() and backing_path() are to say; its size is that
+ * of stat. NULL: out of memory. */
+struct backing *backing_of_parts(const struct backing_parts *parts, const char *path,
+				 const struct stat *stat);
+
+/* The backing whose file has the byte at offset: itself, where it is not made of parts. *offset
+ * becomes that in the file, and *length is cut to what follows there. NULL: no file has them.
+ * Borrowed. */
+struct backing *backing_part(struct backing *backing, uint64_t *offset, uint64_t *length);
+
 /* A file of size bytes that cannot be read, to stand in for one that should be there. NULL: out of
  * memory. */
 struct backing *backing_gone(const char *path, uint64_t size);
@@ -44,9 +74,15 @@ void backing_unref(struct backing *backing); /* NULL is fine */
 int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset);
 
 /* The same in two steps, for many small pieces: what backing_peek() read counts only once
- * backing_check() has said 0 afterwards. */
+ * backing_check() has said 0 afterwards. Nothing before or behind the pieces is read ahead from
+ * disk. */
 int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset);
 int backing_check(struct backing *backing);
+
+/* Would backing_peek() have to wait for the disk for the byte at offset? And n bytes that will be
+ * asked for soon: the disk may get them meanwhile. Both only as far as can be told. */
+bool backing_is_far(struct backing *backing, uint64_t offset);
+void backing_want(struct backing *backing, size_t n, uint64_t offset);
 
 /* As it was when opened. The path is absolute; both are borrowed. The size is of what it holds, the
  * status is the file's. */
@@ -54,8 +90,13 @@ const char *backing_path(const struct backing *backing);
 const struct stat *backing_stat(const struct backing *backing);
 uint64_t backing_size(const struct backing *backing);
 
-/* -1: its bytes are not on disk as they are read. */
-int backing_fd(const struct backing *backing);
+/* Are its bytes in one file as they are read? */
+bool backing_is_plain(const struct backing *backing);
+
+/* A descriptor of its file, or of one of them, until it is let go. -1: there is none that can be
+ * had. */
+int backing_hold(struct backing *backing);
+void backing_let(struct backing *backing);
 
 /* For the parsers of gguf/, and headers only: neither checksums nor the XXH128 are looked at.
  * Valid as long as the backing. */

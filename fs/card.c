@@ -4,6 +4,7 @@
 #include "fs/card_read.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *card_count_key(enum card_count count)
@@ -208,6 +209,19 @@ static void get_card(const struct figures *figures, struct card *card)
 		snprintf(card->architecture, sizeof(card->architecture), "unknown");
 }
 
+/* Only where something is missing. */
+static void print_shards(const struct figures *figures, FILE *out)
+{
+	const struct model *model = figures->model;
+	char *summary = !model || model->whole ? NULL : shards_summary(model->shards);
+
+	if (!summary)
+		return;
+	print_key(out, "shards");
+	fprintf(out, "%s\n", summary);
+	free(summary);
+}
+
 void card_print(const struct figures *figures, FILE *out)
 {
 	struct card card;
@@ -224,6 +238,7 @@ void card_print(const struct figures *figures, FILE *out)
 	if (figures->total)
 		fprintf(out, "/%" PRIu64, figures->total);
 	fputc('\n', out);
+	print_shards(figures, out);
 	print_key(out, "grafts");
 	fprintf(out, "%" PRIu32 "\n", figures->grafts);
 	print_blocks(&card, figures, out);

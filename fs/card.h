@@ -55,9 +55,9 @@ const char *card_number_key(enum card_number number);
 /* A file name or a hostile value may have line breaks in it. */
 void card_one_line(char *text);
 
-/* Print lines of "model", a key and its value: name, architecture, parameters, tensors, grafts,
- * blocks, experts, embedding, context, attention, rope. What the metadata does not say is "unknown"
- * or "none". Depends on no θ. */
+/* Print lines of "model", a key and its value: name, architecture, parameters, tensors, of a model
+ * that lacks shards what there is, grafts, blocks, experts, embedding, context, attention, rope.
+ * What the metadata does not say is "unknown" or "none". Depends on no θ. */
 void card_print(const struct figures *figures, FILE *out);
 
 /* "llama, 24 blocks, 290 tensors" into text of n bytes. */

@@ -7,15 +7,17 @@
 #include <string.h>
 
 struct cell {
-	cell_print *print;
+	cell_print *print; /* NULL: the source fills it */
 	size_t width;
 	size_t before; /* bytes of text up to here */
 };
 
 struct cells {
 	struct maker maker;
-	struct readings *readings;
-	FILE *out; /* NULL once it is a view */
+	struct readings *readings;	  /* NULL: all is the source's */
+	const struct cell_source *source; /* NULL: there is none */
+	void *context;			  /* the source's */
+	FILE *out;			  /* NULL once it is a view */
 	char *text;
 	size_t size;
 	bool failed;
@@ -35,6 +37,8 @@ static void release(struct maker *maker)
 	free(cells->cells);
 	free(cells->subjects);
 	free(cells->text);
+	if (cells->source && cells->source->release)
+		cells->source->release(cells->context);
 	free(cells);
 }
 
@@ -42,13 +46,14 @@ static int prepare(struct maker *maker, size_t first, size_t n, const atomic_boo
 {
 	struct cells *cells = (struct cells *)maker;
 
+	if (cells->source)
+		return cells->source->prepare(cells->context, cells->subjects + first, n, stop);
 	return readings_prepare(cells->readings, cells->subjects + first, n, stop);
 }
 
-static int make(struct maker *maker, size_t number, char *bytes, size_t length,
-		const atomic_bool *stop)
+static int print_measured(struct cells *cells, size_t number, char *bytes, size_t length,
+			  const atomic_bool *stop)
 {
-	struct cells *cells = (struct cells *)maker;
 	const struct cell *cell = &cells->cells[number];
 	struct zmeasure z;
 	char text[CELL_MAX];
@@ -64,18 +69,49 @@ static int make(struct maker *maker, size_t number, char *bytes, size_t length,
 	return 0;
 }
 
-struct cells *cells_new(struct readings *readings)
+static int make(struct maker *maker, size_t number, char *bytes, size_t length,
+		const atomic_bool *stop)
+{
+	struct cells *cells = (struct cells *)maker;
+
+	if (!cells->source)
+		return print_measured(cells, number, bytes, length, stop);
+	return cells->source->fill(cells->context, &cells->subjects[number], bytes, length, stop);
+}
+
+static struct cells *new_text(void)
 {
 	struct cells *cells = calloc(1, sizeof(*cells));
 
 	if (!cells)
 		return NULL;
 	cells->maker = (struct maker){ prepare, make, release };
-	cells->readings = readings;
 	cells->out = open_memstream(&cells->text, &cells->size);
 	if (!cells->out) {
 		free(cells);
 		return NULL;
+	}
+	return cells;
+}
+
+struct cells *cells_new(struct readings *readings)
+{
+	struct cells *cells = new_text();
+
+	if (cells)
+		cells->readings = readings;
+	return cells;
+}
+
+struct cells *cells_new_from(const struct cell_source *source, void *context)
+{
+	struct cells *cells = new_text();
+
+	if (cells) {
+		cells->source = source;
+		cells->context = context;
+	} else if (source->release) {
+		source->release(context);
 	}
 	return cells;
 }
@@ -105,20 +141,33 @@ static bool make_room(struct cells *cells)
 	return true;
 }
 
+static void add(struct cells *cells, const struct subject *subject, cell_print *print, size_t width)
+{
+	if (fflush(cells->out) != 0 || !make_room(cells)) {
+		cells->failed = true;
+		return;
+	}
+	cells->cells[cells->n] = (struct cell){ print, width, cells->size };
+	cells->subjects[cells->n] = *subject;
+	if (subject->content)
+		content_ref(subject->content);
+	cells->n++;
+}
+
 void cells_add(struct cells *cells, const struct subject *subject, cell_print *print)
 {
 	char text[CELL_MAX];
 	const int width = print(text, sizeof(text), NULL);
 
-	if (width <= 0 || width >= CELL_MAX || fflush(cells->out) != 0 || !make_room(cells)) {
+	if (width <= 0 || width >= CELL_MAX)
 		cells->failed = true;
-		return;
-	}
-	cells->cells[cells->n] = (struct cell){ print, (size_t)width, cells->size };
-	cells->subjects[cells->n] = *subject;
-	if (subject->content)
-		content_ref(subject->content);
-	cells->n++;
+	else
+		add(cells, subject, print, (size_t)width);
+}
+
+void cells_add_filled(struct cells *cells, const struct subject *subject, size_t width)
+{
+	add(cells, subject, NULL, width);
 }
 
 void cells_fail(struct cells *cells)

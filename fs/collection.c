@@ -59,48 +59,46 @@ static int enter(struct opening *opening, struct model *model, struct log *log, 
 {
 	struct collection *collection = opening->collection;
 	const size_t n = collection->n + 1u;
-	struct model **models = reallocarray(collection->models, n, sizeof(*models));
 	struct log **logs = reallocarray(collection->logs, n, sizeof(struct log *));
 
-	if (models)
-		collection->models = models;
-	if (logs)
-		collection->logs = logs;
-	if (!models || !logs) {
+	if (!logs) {
 		model_close(model);
 		log_free(log);
 		free(name);
 		return out_of_memory(opening);
 	}
-	model->number = collection->n;
+	collection->logs = logs;
 	model->shown = name;
-	models[collection->n] = model;
+	collection->models[collection->n] = model;
 	logs[collection->n++] = log;
+	collection->n_all = collection->n;
 	return 0;
 }
 
 /* The directory that is the model's layer, to free: where there are several, one of its name in
  * that of the mount. */
-static int choose_layer(struct opening *opening, const char *name, char **layer)
+static int choose_layer(const struct collection *collection, const char *name, char **layer,
+			struct error *err)
 {
-	const char *given = opening->options->layer;
+	const char *given = collection->options->layer;
 	int n = 0;
 
-	if (given && opening->collection->several)
+	*layer = NULL;
+	if (given && collection->several)
 		n = asprintf(layer, "%s/%s", given, name);
 	else if (given)
 		n = asprintf(layer, "%s", given);
 	if (n >= 0)
 		return 0;
 	*layer = NULL;
-	return out_of_memory(opening);
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
 static int open_model(struct opening *opening, const char *path)
 {
 	struct collection *collection = opening->collection;
 	char *name = choose_name(collection, path);
-	struct model_site site = { .cache = collection->cache };
+	struct model_site site = { .cache = collection->cache, .number = collection->n };
 	struct model *model = NULL;
 	struct log *log = NULL;
 	char *layer = NULL;
@@ -117,7 +115,7 @@ static int open_model(struct opening *opening, const char *path)
 		return out_of_memory(opening);
 	}
 	site.log = log ? log : opening->log;
-	if (choose_layer(opening, name, &layer) == 0) {
+	if (choose_layer(collection, name, &layer, opening->err) == 0) {
 		site.layer = layer;
 		model = model_open(opening->options, path, &site, opening->err);
 	}
@@ -243,9 +241,13 @@ int collection_open(struct collection *collection, const struct options *options
 	int rc = 0;
 
 	*collection = (struct collection){ .several = options->n_models > 1,
-					   .cache = frames_cache_new() };
+					   .cache = frames_cache_new(),
+					   .options = options,
+					   .log = log };
 	*culprit = options->models[0];
-	if (!collection->cache)
+	/* Pages of places that nobody takes are never touched. */
+	collection->models = calloc(INODE_MODELS, sizeof(struct model *));
+	if (!collection->cache || !collection->models)
 		return out_of_memory(&opening);
 	for (uint32_t i = 0; i < options->n_models; i++)
 		collection->several |= is_directory(options->models[i]);
@@ -269,12 +271,43 @@ int collection_open(struct collection *collection, const struct options *options
 
 void collection_close(struct collection *collection)
 {
-	for (uint32_t i = 0; i < collection->n; i++) {
+	for (uint32_t i = collection->n_all; i-- > 0;)
 		model_close(collection->models[i]);
+	for (uint32_t i = 0; i < collection->n; i++)
 		log_free(collection->logs[i]);
-	}
 	free(collection->models);
 	free(collection->logs);
 	frames_cache_unref(collection->cache);
 	*collection = (struct collection){ 0 };
+}
+
+struct model *collection_renew(struct collection *collection, struct model *old,
+			       struct shards *shards, struct error *err)
+{
+	struct model_site site = { .number = collection->n_all,
+				   .log = old->log,
+				   .cache = collection->cache,
+				   .old = old,
+				   .shards = shards };
+	struct model *model = NULL;
+	char *layer, *shown = old->shown ? strdup(old->shown) : NULL;
+
+	if (collection->n_all == INODE_MODELS) {
+		error_set(err, EMFILE, ERROR_NO_OFFSET,
+			  "shards have come and gone so often that the mount can follow no more");
+		free(shown);
+		return NULL;
+	}
+	if (choose_layer(collection, old->shown, &layer, err) == 0) {
+		site.layer = layer;
+		model = model_open(collection->options, backing_path(old->base), &site, err);
+	}
+	free(layer);
+	if (model) {
+		model->shown = shown;
+		collection->models[collection->n_all++] = model;
+	} else {
+		free(shown);
+	}
+	return model;
 }

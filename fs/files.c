@@ -150,6 +150,16 @@ static void fill_slots(const struct model *model, const struct snapshot *snapsho
 	}
 }
 
+static int refuse_lacking(const struct model *model, struct error *err)
+{
+	char *lacks = model_lacks(model);
+	const int rc =
+		error_set(err, ENODATA, ERROR_NO_OFFSET, "%s", lacks ? lacks : "out of memory");
+
+	free(lacks);
+	return rc;
+}
+
 /* Plan the file, with memory for every slot. */
 static int plan(struct model *model, const struct snapshot *snapshot, bool strict,
 		struct layout_slot *slots, struct organ *organs, struct layout *layout,
@@ -161,6 +171,8 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 	struct follow follow = { .owned = NULL };
 	int rc;
 
+	if (!model->whole)
+		return refuse_lacking(model, err);
 	fill_slots(model, snapshot, slots, organs);
 	rc = model->follow ? follow_blocks(model, snapshot, &follow, err) : 0;
 	if (rc == 0 && strict)

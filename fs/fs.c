@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fs.c - see fs.h. */
 #include "fs/fs.h"
+#include "fs/inode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #define BEGINNING_THREADS 4
 
-/* Whoever reads θ waits for the processors, on a thread of the measurers. */
+/* Whoever reads θ or hashes waits for the processors, on a thread of theirs. */
 #define MAKER_THREADS 32
 
 /* Nobody waits here for longer than links.h says. */
@@ -20,14 +21,15 @@ static bool mount_models(struct fs *fs, const struct collection *collection)
 {
 	const uint32_t n = collection->n;
 
-	fs->mounted = calloc(n, sizeof(*fs->mounted));
-	if (!fs->mounted || !fs->nodes || !fs->measurers)
+	/* Pages of places that nobody takes are never touched. */
+	fs->mounted = calloc(fs_is_whole(fs) ? n : INODE_MODELS, sizeof(*fs->mounted));
+	if (!fs->mounted || !fs->nodes || !fs->measurers || !fs->hashers)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		fs->n_mounted = i + 1;
 		collection->models[i]->links = fs->links;
 		if (mounted_init(&fs->mounted[i], collection->models[i], fs->options,
-				 collection->several, fs->nodes, fs->measurers) < 0)
+				 collection->several, fs->nodes, fs->measurers, fs->hashers) < 0)
 			return false;
 	}
 	if (!collection->several)
@@ -36,8 +38,7 @@ static bool mount_models(struct fs *fs, const struct collection *collection)
 	return fs->overview != NULL;
 }
 
-struct fs *fs_new(const struct options *options, struct log *log,
-		  const struct collection *collection)
+struct fs *fs_new(const struct options *options, struct log *log, struct collection *collection)
 {
 	struct fs *fs = calloc(1, sizeof(*fs));
 
@@ -45,8 +46,12 @@ struct fs *fs_new(const struct options *options, struct log *log,
 		return NULL;
 	fs->options = options;
 	fs->log = log;
+	fs->collection = collection;
+	pthread_mutex_init(&fs->looking, NULL);
 	fs->nodes = nodes_new(collection->models, collection->n, collection->several);
-	fs->measurers = pool_new(readings_threads());
+	fs->measurers = pool_new(onces_threads());
+	/* Not the same: θ takes moments, and is not to wait behind organs of gigabytes. */
+	fs->hashers = pool_new(onces_threads());
 	fs->handles = fs->nodes ? handles_new(fs->nodes) : NULL;
 	fs->scratches = fs->nodes ? scratches_new(fs->nodes) : NULL;
 	fs->writers = writers_new();
@@ -73,6 +78,8 @@ void fs_settle(struct fs *fs)
 		atomic_store(&fs->mounted[i].ending, true);
 		if (fs->mounted[i].readings)
 			readings_stop(fs->mounted[i].readings);
+		if (fs->mounted[i].digests)
+			digests_stop(fs->mounted[i].digests);
 	}
 	pool_free(fs->makers);
 	pool_free(fs->beginnings);
@@ -80,12 +87,14 @@ void fs_settle(struct fs *fs)
 	pool_free(fs->lookers);
 	pool_free(fs->commits);
 	pool_free(fs->measurers);
+	pool_free(fs->hashers);
 	fs->makers = NULL;
 	fs->beginnings = NULL;
 	fs->assemblies = NULL;
 	fs->lookers = NULL;
 	fs->commits = NULL;
 	fs->measurers = NULL;
+	fs->hashers = NULL;
 }
 
 void fs_free(struct fs *fs)
@@ -103,6 +112,7 @@ void fs_free(struct fs *fs)
 	links_free(fs->links);
 	tracer_free(fs->tracer);
 	free(fs->mounted);
+	pthread_mutex_destroy(&fs->looking);
 	writers_free(fs->writers);
 	buffers_free(fs->buffers);
 	free(fs);

@@ -13,6 +13,7 @@
 #include "fs/pending.h"
 #include "fs/pool.h"
 #include "fs/scratches.h"
+#include "fs/status.h"
 #include "fs/trace.h"
 #include "fs/writers.h"
 
@@ -20,8 +21,11 @@ struct fs {
 	/* Set by fs_new() and not changed afterwards. */
 	const struct options *options;
 	struct log *log;
-	struct mounted *mounted; /* the models, by their numbers */
-	uint32_t n_mounted;
+	struct collection *collection;
+	struct mounted *mounted;   /* the models, by their numbers; there is room for more */
+	atomic_uint n_mounted;	   /* more than the collection's n where shards have come or gone */
+	pthread_mutex_t looking;   /* for shards; one at a time */
+	dev_t device;		   /* of the mount, 0: not known; set before requests come */
 	struct overview *overview; /* NULL: there is only one, as the root */
 	struct nodes *nodes;
 	struct handles *handles;
@@ -30,6 +34,7 @@ struct fs {
 	struct pending *emptied; /* keys that are about to be empty strings */
 	struct buffers *buffers;
 	struct pool *measurers;	 /* threads that measure */
+	struct pool *hashers;	 /* threads that hash */
 	struct pool *makers;	 /* reads that wait for them */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* one at a time */
@@ -37,17 +42,32 @@ struct fs {
 	struct links *links;
 	struct pool *beginnings; /* first writes to a stage, that are traced */
 	struct tracer *tracer;
+	const struct status *status; /* the session's; NULL: there is none */
 };
 
 /* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */
-struct fs *fs_new(const struct options *options, struct log *log,
-		  const struct collection *collection);
+struct fs *fs_new(const struct options *options, struct log *log, struct collection *collection);
 
 /* End the measuring, and wait for the grafts and assemblies that still run. None may be begun
  * afterwards. */
 void fs_settle(struct fs *fs);
 
 void fs_free(struct fs *fs);
+
+/* Model number i of those that the command line named, as it is now. */
+static inline struct mounted *fs_now(const struct fs *fs, uint32_t i)
+{
+	return mounted_now(fs->mounted, i);
+}
+
+/* Are all shards of all models there? */
+static inline bool fs_is_whole(const struct fs *fs)
+{
+	for (uint32_t i = 0; i < fs->collection->n; i++)
+		if (!model_now(fs->collection->models[i])->whole)
+			return false;
+	return true;
+}
 
 /* The model that a node is of; not for nodes of the mount. */
 static inline struct mounted *fs_mounted(struct fs *fs, const struct node *node)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
- * theta.svg, .theta, .table, .grafts, .check, .log, .assemble in its root, .theta in every class;
- * and from that of a mount with several. Each state of one is a node of its own, made when it is
- * first looked at and shared until the state moves on. */
+ * theta.svg, checksums.xxh128, .theta, .table, .grafts, .check, .log, .assemble in its root, files
+ * of its .views, .theta in every class; and from that of a mount with several. Each state of one is
+ * a node of its own, made when it is first looked at and shared until the state moves on. */
 #ifndef FS_GENERATED_H
 #define FS_GENERATED_H
 
@@ -12,6 +12,7 @@ enum generated_kind {
 	GENERATED_MANIFEST,
 	GENERATED_MODEL,
 	GENERATED_PICTURE,
+	GENERATED_CHECKSUMS,
 	GENERATED_REPORT,
 	GENERATED_ROWS,
 	GENERATED_ASSEMBLE,
@@ -19,8 +20,10 @@ enum generated_kind {
 	GENERATED_CHECK,
 	GENERATED_LOG,
 	GENERATED_IN_ROOT,
+	GENERATED_GGUF_HASH = GENERATED_IN_ROOT,
+	GENERATED_IN_VIEWS,
 	/* The table of each class, in the order of enum organ_class. */
-	GENERATED_TABLES = GENERATED_IN_ROOT,
+	GENERATED_TABLES = GENERATED_IN_VIEWS,
 	GENERATED_KINDS = GENERATED_TABLES + CLASSES,
 };
 

@@ -74,8 +74,7 @@ static bool is_unreadable(const struct layer_entry *entry, const struct error *e
 /* A model that references lead to, as it is now. */
 struct foreign {
 	char *path;
-	struct backing *base;
-	struct gguf *gguf; /* NULL: it cannot be read, because of err */
+	struct base base; /* without gguf it cannot be read, because of err */
 	char fingerprint[FINGERPRINT_TEXT];
 	struct error err;
 	struct foreign *next;
@@ -83,17 +82,19 @@ struct foreign {
 
 static void open_foreign(struct foreign *foreign)
 {
-	struct source source;
+	struct base *base = &foreign->base;
+	char *lacks;
 
-	foreign->base = backing_open(foreign->path, &foreign->err);
-	if (!foreign->base)
-		return;
-	source = backing_source(foreign->base);
-	foreign->gguf = gguf_read(&source, &foreign->err);
-	if (foreign->gguf && fingerprint(foreign->base, foreign->gguf, foreign->fingerprint) < 0) {
+	if (base_open(base, foreign->path, &foreign->err) < 0) {
+		base_close(base);
+	} else if (base->shards && !shards_complete(base->shards)) {
+		lacks = shards_missing(base->shards);
+		error_set(&foreign->err, ENODATA, ERROR_NO_OFFSET, "%s", lacks ? lacks : "");
+		free(lacks);
+		base_close(base);
+	} else if (fingerprint(base->file, base->gguf, foreign->fingerprint) < 0) {
 		error_set(&foreign->err, EIO, ERROR_NO_OFFSET, "it cannot be read");
-		gguf_free(foreign->gguf);
-		foreign->gguf = NULL;
+		base_close(base);
 	}
 }
 
@@ -124,8 +125,7 @@ static void close_foreign(struct taking_up *taking_up)
 		struct foreign *foreign = taking_up->foreign;
 
 		taking_up->foreign = foreign->next;
-		gguf_free(foreign->gguf);
-		backing_unref(foreign->base);
+		base_close(&foreign->base);
 		free(foreign->path);
 		free(foreign);
 	}
@@ -156,7 +156,7 @@ static struct content *broken_reference(const struct filling *filling,
 	struct content *content = NULL;
 	char text[320], why[700];
 
-	if (foreign->gguf)
+	if (foreign->base.gguf)
 		snprintf(text, sizeof(text), "it is another model now, or was changed");
 	else
 		error_describe(&foreign->err, text, sizeof(text));
@@ -190,11 +190,11 @@ static struct content *resolve(struct taking_up *taking_up, struct filling *fill
 	foreign = find_foreign(taking_up, reference->model);
 	if (!foreign)
 		return NULL;
-	if (foreign->gguf)
-		tensor = find_tensor(foreign->gguf, foreign->fingerprint, reference);
+	if (foreign->base.gguf)
+		tensor = find_tensor(foreign->base.gguf, foreign->fingerprint, reference);
 	if (!tensor)
 		return broken_reference(filling, reference, foreign);
-	return content_reference(ino, &filling->organ, foreign->base, tensor->offset,
+	return content_reference(ino, &filling->organ, foreign->base.file, tensor->offset,
 				 reference->fingerprint);
 }
 

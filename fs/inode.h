@@ -33,11 +33,19 @@ enum inode_kind {
 	INODE_KEY = 9,	      /* index: key; as the base has it */
 	INODE_BASE_METADATA = 10,
 	INODE_BASE_KEY = 11, /* index: key; in .base */
+	INODE_VIEWS = 12,    /* the directory .views */
 };
 
 static inline uint64_t inode_of(uint32_t model, enum inode_kind kind, uint64_t index)
 {
 	return (uint64_t)model << 44 | (uint64_t)kind << 40 | index;
+}
+
+/* Directories keep their numbers when another model takes the place. */
+static inline uint64_t inode_of_directory(const struct model *model, enum inode_kind kind,
+					  uint64_t index)
+{
+	return inode_of(model->first->number, kind, index);
 }
 
 /* 0: it is none of the base's. */

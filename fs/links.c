@@ -94,10 +94,10 @@ static bool find_own(const struct links *links, char *path, struct origin *place
 	enum organ_class klass = 0;
 	size_t n;
 
-	place->model = links->several ? NULL : links->models[0];
+	place->model = links->several ? NULL : model_now(links->models[0]);
 	for (uint32_t i = 0; links->several && i < links->n; i++)
 		if (strcmp(links->models[i]->shown, name) == 0)
-			place->model = links->models[i];
+			place->model = model_now(links->models[i]);
 	if (!place->model)
 		return false;
 	if (links->several)
@@ -400,8 +400,8 @@ void links_refresh(struct links *links, struct model *model)
 	clock_gettime(CLOCK_MONOTONIC, &links->last);
 	links->last_model = model;
 	for (uint32_t i = 0; i < links->n; i++)
-		if (!model || model == links->models[i])
-			n = collect(links, links->models[i], &all, n);
+		if (!model || model == model_now(links->models[i]))
+			n = collect(links, model_now(links->models[i]), &all, n);
 	if (n)
 		follow_all(links, all, n, links->silent ? SILENT_MS : LINKS_PATIENCE * 1000);
 	links->silent = false;

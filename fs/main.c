@@ -9,6 +9,7 @@
  *	anatomy		a tensor's class, kind, block and file name by its name
  *	organ		the organ file
  *	layout layout_header		the plan of an assembled GGUF
+ *	join		the plan of the GGUF that shards are together
  *	dequant dequant_*	the values in a tensor's blocks
  *
  * measure/	numbers in, numbers out; knows neither GGUF nor files
@@ -19,7 +20,9 @@
  * fs/		the filesystem; each module uses those above it
  *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
- *	backing view	a file on disk; the content of one file of the mount, as segments
+ *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
+ *			of one file of the mount, as segments
+ *	joined shards shards_* base	the shards of a split model, and the file they are together
  *	utf8 value value_text value_parse key_name	metadata as text and back
  *	donor slots	where a graft came from; what each tensor is now: the base's, a graft,
  *			or nothing
@@ -30,13 +33,17 @@
  *	openings trace	where the bytes that somebody writes come from
  *	stage		a file being written
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
+ *	once_state.h once	what is found out of each organ, by a job, when somebody asks
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
+ *	files		organ files and model.gguf, as views
+ *	digest.h digests	from organ files to their hashes, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
+ *	checksums gguf_hash	the same with hashes: checksums.xxh128, .views/gguf-hash.xxh64
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
  *	card card_read report picture picture_* chart	.theta and theta.svg of a model
  *	follow		metadata that follows the blocks that are there
  *	check check_*	.check: what speaks against the grafts in force
- *	files manifest json texts	what the other files of the mount contain
+ *	manifest json texts	what the other files of the mount contain
  *	collection	the models of a mount
  *	caller assemble assembly	with whose rights; writing a view out; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
@@ -46,11 +53,15 @@
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
  *	table table_* merge summary	.table of a model; a report of many such, without a mount
- *	fs ops ops_*	the mount, and the FUSE operations on it; slow ones answer by ops_later
+ *	status		how far the end of a mount is, for whoever waits for it
+ *	fs arrivals	the mount; shards that come and go while it is there
+ *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
+ *	finish		the end of a mount: what was grafted is written down
  *	options session main	command line, life of a mount
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
- * cells -> readings -> sampling -> backing, dequant, zmeasure. A graft: ops_write -> stage ->
+ * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->
+ * files (a view) -> backing. A graft: ops_write -> stage ->
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
 #include "fs/session.h"
 #include "fs/summary.h"
@@ -87,6 +98,7 @@ static void raise_descriptor_limit(void)
 static int mount_models(const struct options *options)
 {
 	struct log *log = log_new(options->foreground);
+	struct status *status;
 	struct collection collection;
 	struct error err = { 0 };
 	const char *culprit = NULL;
@@ -97,15 +109,18 @@ static int mount_models(const struct options *options)
 		fprintf(stderr, "organfs: out of memory\n");
 		return 1;
 	}
+	status = status_new();
 	openlog("organfs", LOG_PID, LOG_DAEMON);
 	raise_descriptor_limit();
 	if (collection_open(&collection, options, log, &culprit, &err) < 0)
 		fprintf(stderr, "organfs: %s: %s\n", culprit,
 			error_describe(&err, text, sizeof(text)));
 	else
-		rc = session_run(options, log, &collection);
+		rc = session_run(options, log, &collection, status);
 	collection_close(&collection);
 	log_free(log);
+	/* Whoever waits finds everything given back, the layers too. */
+	status_free(status);
 	return rc;
 }
 

@@ -52,6 +52,25 @@ static void print_item(FILE *out, cJSON *item)
 	cJSON_Delete(item);
 }
 
+static void add_name(void *array, const char *name)
+{
+	cJSON_AddItemToArray(array, json_text(name, strlen(name)));
+}
+
+static cJSON *describe_shards(const struct shards *shards)
+{
+	cJSON *object = cJSON_CreateObject();
+	char *summary = shards_summary(shards);
+
+	json_add_unsigned(object, "count", shards_count(shards));
+	json_add_unsigned(object, "tensors", shards_tensors(shards));
+	json_add_unsigned(object, "tensors_total", shards_total(shards));
+	cJSON_AddStringToObject(object, "summary", summary ? summary : "");
+	shards_each_missing(shards, add_name, cJSON_AddArrayToObject(object, "missing"));
+	free(summary);
+	return object;
+}
+
 static cJSON *describe_model(struct model *model, const struct snapshot *snapshot,
 			     const struct sums *all)
 {
@@ -68,6 +87,8 @@ static cJSON *describe_model(struct model *model, const struct snapshot *snapsho
 					   : cJSON_CreateNull());
 	metadatum_unref(architecture);
 	cJSON_AddItemToObject(object, "file", json_text(path, strlen(path)));
+	if (model->shards)
+		cJSON_AddItemToObject(object, "shards", describe_shards(model->shards));
 	json_add_unsigned(object, "size", gguf->size);
 	json_add_unsigned(object, "gguf_version", gguf->version);
 	json_add_unsigned(object, "alignment", gguf->alignment);

@@ -20,33 +20,6 @@ static int out_of_memory(struct error *err)
 	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
-/* Of the name as given: what it may link to lies in some cache where nobody looks. */
-static char *directory_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *parent = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
-	char *directory = parent ? realpath(parent, NULL) : NULL;
-
-	free(parent);
-	return directory;
-}
-
-static int refuse_shard(const struct gguf *gguf, struct error *err)
-{
-	const struct kv *count = gguf_find(gguf, "split.count");
-	const struct kv *number = gguf_find(gguf, "split.no");
-	uint64_t of = 1, no = 0;
-
-	if (!count || !kv_unsigned(count, &of) || of <= 1)
-		return 0;
-	if (number)
-		kv_unsigned(number, &no);
-	return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
-			 "this is shard %" PRIu64 " of the %" PRIu64 " of a split model, and a "
-			 "shard alone is no model: join them with `llama-gguf-split --merge` first",
-			 no + 1, of);
-}
-
 /* Give every tensor the short form of its name, or its exact one where the short form is another's
  * too. */
 static int name_files(struct model *model)
@@ -206,49 +179,92 @@ static int take_up_layer(struct model *model, const struct options *options,
 	return rc;
 }
 
+/* The base at path, or that of a model whose place is to be taken. */
+static int open_base(struct model *model, const char *path, const struct model_site *site,
+		     struct error *err)
+{
+	struct base base;
+	const int rc =
+		site->old ? base_join(&base, site->shards, err) : base_open(&base, path, err);
+
+	model->base = base.file;
+	model->gguf = base.gguf;
+	model->shards = base.shards;
+	model->whole = !base.shards || shards_complete(base.shards);
+	if (rc == 0 && base.shards && !site->old)
+		shards_tell(base.shards, NULL, site->log);
+	return rc;
+}
+
+static int name_model(struct model *model, const char *path, const struct model_site *site)
+{
+	model->name = site->old ? strdup(site->old->name) : paths_stem(path);
+	model->directory = site->old ? strdup(site->old->directory) : paths_directory(path);
+	return model->name && model->directory ? 0 : -ENOMEM;
+}
+
+/* Until it has all its shards, nobody can tell which layers are the base's. */
+static int find_layer(struct model *model, const struct options *options, struct model_site *site,
+		      struct error *err)
+{
+	if (model->whole)
+		return take_up_layer(model, options, site, err);
+	if (!options->read_only && !site->old)
+		log_add(site->log, "%s: nothing can be grafted before all its shards are there",
+			model->name);
+	return 0;
+}
+
+static struct model *model_new(const struct options *options, const struct model_site *site)
+{
+	struct model *model = calloc(1, sizeof(*model));
+
+	if (!model)
+		return NULL;
+	pthread_mutex_init(&model->commit, NULL);
+	pthread_mutex_init(&model->names, NULL);
+	atomic_init(&model->next_ino, 0);
+	model->number = site->number;
+	model->log = site->log;
+	model->any_shape = options->any_shape;
+	model->follow = !options->keep_blocks;
+	model->first = site->old ? site->old->first : model;
+	atomic_init(&model->latest, model);
+	if (site->old)
+		model->generation_before = model_generation(site->old) + 1;
+	return model;
+}
+
 struct model *model_open(const struct options *options, const char *path, struct model_site *site,
 			 struct error *err)
 {
-	struct model *model = calloc(1, sizeof(*model));
-	struct source source;
+	struct model *model = model_new(options, site);
 	int rc;
 
 	if (!model) {
 		out_of_memory(err);
 		return NULL;
 	}
-	pthread_mutex_init(&model->commit, NULL);
-	pthread_mutex_init(&model->names, NULL);
-	atomic_init(&model->next_ino, 0);
-	model->log = site->log;
-	model->any_shape = options->any_shape;
-	model->follow = !options->keep_blocks;
-	model->base = backing_open(path, err);
-	if (!model->base)
-		goto fail;
-	source = backing_source(model->base);
-	model->gguf = gguf_read(&source, err);
-	if (!model->gguf)
-		goto fail;
-	rc = refuse_shard(model->gguf, err);
+	rc = open_base(model, path, site, err);
 	if (rc == 0)
 		rc = arrange(model, err);
 	if (rc == 0) {
 		model->metadata = metadata_new(model->base, model->gguf, err);
 		rc = model->metadata ? 0 : -err->code;
 	}
-	model->name = paths_stem(path);
-	model->directory = directory_of(path);
-	if (rc == 0 && (!model->name || !model->directory))
+	if (rc == 0 && name_model(model, path, site) < 0)
 		rc = out_of_memory(err);
 	if (rc == 0)
-		rc = take_up_layer(model, options, site, err);
-	if (rc < 0)
-		goto fail;
-	return model;
-fail:
+		rc = find_layer(model, options, site, err);
+	if (rc == 0)
+		return model;
 	model_close(model);
 	return NULL;
+}
+
+char *model_lacks(const struct model *model)
+{
+	return model->whole ? NULL : shards_missing(model->shards);
 }
 
 void model_close(struct model *model)
@@ -266,6 +282,7 @@ void model_close(struct model *model)
 	free(model->places);
 	gguf_free(model->gguf);
 	backing_unref(model->base);
+	shards_unref(model->shards);
 	pthread_mutex_destroy(&model->commit);
 	pthread_mutex_destroy(&model->names);
 	free(model->shown);
@@ -356,7 +373,8 @@ int model_add(struct model *model, enum organ_class klass, const char *name, con
 
 uint64_t model_generation(struct model *model)
 {
-	return slots_generation(model->slots) + metadata_generation(model->metadata);
+	return model->generation_before + slots_generation(model->slots) +
+	       metadata_generation(model->metadata);
 }
 
 int model_snapshot(struct model *model, struct snapshot *snapshot)
@@ -368,7 +386,7 @@ int model_snapshot(struct model *model, struct snapshot *snapshot)
 		return -ENOMEM;
 	}
 	snapshot->edits = edits;
-	snapshot->generation += edits->generation;
+	snapshot->generation += model->generation_before + edits->generation;
 	snapshot->grafts += edits->n;
 	return 0;
 }

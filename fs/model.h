@@ -4,6 +4,7 @@
 #ifndef FS_MODEL_H
 #define FS_MODEL_H
 
+#include "fs/base.h"
 #include "fs/fingerprint.h"
 #include "fs/layer.h"
 #include "fs/log.h"
@@ -11,6 +12,7 @@
 #include "fs/slots.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Where a tensor stands in the tree. Texts are borrowed from the model. */
 struct organ_place {
@@ -24,18 +26,27 @@ struct organ_place {
 /* So many slots can be added to those of the base. */
 #define MODEL_ADDED_MOST 65536u
 
+/* 1. A model of which shards are missing holds no grafts. When shards come or go, a new model takes
+ *    its place, which has the number and the inodes of a new one; only directories stay what they
+ *    are. The old one lives on for those who have files of it open. */
 struct model {
-	uint32_t number; /* in the mount; set before anybody else knows the model */
-	char *shown;	 /* the name of its directory, where there are several; so is this */
 	/* Set by model_open() and not changed afterwards. */
-	char *name;	 /* the base's file name, as given, without ".gguf" */
+	uint32_t number; /* in the mount */
+	char *name;	 /* the base's file name, as given, without ".gguf" and number of shard */
 	char *directory; /* in which that name stands, absolute */
 	struct backing *base;
 	struct gguf *gguf;
+	struct shards *shards;	    /* NULL: the base is one file */
+	bool whole;		    /* all of them are there */
+	struct model *first;	    /* itself, or the one whose place it took */
+	uint64_t generation_before; /* how often those before it have changed */
 	struct organ_place
 		*places; /* one a slot; those of slots that somebody knows never change */
 	struct log *log;
 	bool any_shape, follow;
+	char *shown; /* the name of its directory, where there are several; set before anybody else
+			knows the model */
+	_Atomic(struct model *) latest; /* of the first: who has its place now */
 
 	pthread_mutex_t names; /* protects what follows, up to slots */
 	struct members {
@@ -64,20 +75,33 @@ struct model {
 
 /* What a model has from the mount; log and cache are borrowed and outlive it. */
 struct model_site {
+	uint32_t number;
 	struct log *log;
 	struct frames_cache *cache; /* for grafts that are compressed */
 	const char *layer;	    /* the directory that is its layer; NULL: a private one */
 	bool layer_refused;	    /* set if it is that which is wrong */
+	/* Of a model that is to take another's place: */
+	struct model *old;     /* NULL: it takes nobody's */
+	struct shards *shards; /* of which it is made then */
 };
 
 /* Open the model at path. Grafts that an earlier mount of it left behind are taken up, with a line
- * in the log. NULL with err set: as gguf_read(), or ENOTSUP for a shard of a split model, or as
- * layer_at(). */
+ * in the log. NULL with err set: as gguf_read(), or as base_open() or layer_at(). Of
+ * the files of a split model some may be missing; the log says which. */
 struct model *model_open(const struct options *options, const char *path, struct model_site *site,
 			 struct error *err);
 
 /* Grafts stay in the layer, unless model_drop_layer() was called before. */
 void model_close(struct model *model);
+
+/* Who has the model's place now: itself, or one that has more or fewer shards. */
+static inline struct model *model_now(struct model *model)
+{
+	return atomic_load(&model->first->latest);
+}
+
+/* Why it cannot be assembled or run, to free; NULL: it can. */
+char *model_lacks(const struct model *model);
 
 /* The slot that is CLASS/NAME, whatever it holds. */
 bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,

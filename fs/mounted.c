@@ -3,7 +3,9 @@
 #include "fs/mounted.h"
 #include "fs/chart.h"
 #include "fs/check.h"
+#include "fs/checksums.h"
 #include "fs/files.h"
+#include "fs/gguf_hash.h"
 #include "fs/manifest.h"
 #include "fs/report.h"
 #include "fs/table.h"
@@ -38,6 +40,10 @@ static struct view *view_of_readings(struct mounted *mounted, enum generated_kin
 				   (enum organ_class)(kind - GENERATED_TABLES));
 	} else if (kind == GENERATED_ROWS) {
 		view = table_view(model, readings, snapshot);
+	} else if (kind == GENERATED_CHECKSUMS) {
+		view = checksums_view(model, mounted->digests, snapshot);
+	} else if (kind == GENERATED_GGUF_HASH) {
+		view = gguf_hash_view(model, mounted->digests, snapshot, &mounted->ending);
 	} else if (kind == GENERATED_CHECK) {
 		view = check_view(model, snapshot, &mounted->ending);
 	} else {
@@ -61,7 +67,10 @@ static struct view *view_of_slots(struct mounted *mounted, enum generated_kind k
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
-	if (kind == GENERATED_MANIFEST)
+	if (kind == GENERATED_MODEL && !mounted->model->whole)
+		/* It cannot be opened, see mounted_refuses(). */
+		view = view_new(NULL, 0, NULL);
+	else if (kind == GENERATED_MANIFEST)
 		view = manifest_view(mounted->model, mounted->readings, &snapshot, err);
 	else if (kind == GENERATED_MODEL)
 		view = files_model(mounted->model, &snapshot, false, err);
@@ -91,7 +100,7 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 }
 
 int mounted_init(struct mounted *mounted, struct model *model, const struct options *options,
-		 bool several, struct nodes *nodes, struct pool *measurers)
+		 bool several, struct nodes *nodes, struct pool *measurers, struct pool *hashers)
 {
 	const struct generator generator = { .stamp = stamp_of,
 					     .view = view_of,
@@ -102,6 +111,7 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 
 	*mounted = (struct mounted){ .model = model };
 	mounted->readings = readings_new(model, options->samples, measurers);
+	mounted->digests = digests_new(model, hashers);
 	/* With several models, what is given is the directory for all. */
 	if (several)
 		mounted->assembly =
@@ -110,13 +120,16 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 	else
 		mounted->assembly = assembly_new(model, options->output, model->directory);
 	mounted->generated = generated_new(&generator, nodes);
-	return mounted->readings && mounted->assembly && mounted->generated ? 0 : -ENOMEM;
+	return mounted->readings && mounted->digests && mounted->assembly && mounted->generated
+		       ? 0
+		       : -ENOMEM;
 }
 
 void mounted_release(struct mounted *mounted)
 {
 	generated_free(mounted->generated);
 	readings_free(mounted->readings);
+	digests_free(mounted->digests);
 	assembly_free(mounted->assembly);
 	*mounted = (struct mounted){ 0 };
 }

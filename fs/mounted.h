@@ -4,22 +4,30 @@
 #define FS_MOUNTED_H
 
 #include "fs/assembly.h"
+#include "fs/digests.h"
 #include "fs/generated.h"
 #include "fs/readings.h"
 
 struct mounted {
 	struct model *model;
 	struct readings *readings;
+	struct digests *digests;
 	struct assembly *assembly;
 	struct generated *generated; /* the files made from its state */
 	atomic_bool ending;	     /* what is being made for them is not wanted any more */
 };
 
 /* What there is of a model alone (several: it is one of several) in a mount with these nodes and
- * threads to measure with. All are borrowed. Returns 0 or -ENOMEM; mounted_release() is due either
- * way. */
+ * threads to measure and to hash with. All are borrowed. Returns 0 or -ENOMEM; mounted_release() is
+ * due either way. */
 int mounted_init(struct mounted *mounted, struct model *model, const struct options *options,
-		 bool several, struct nodes *nodes, struct pool *measurers);
+		 bool several, struct nodes *nodes, struct pool *measurers, struct pool *hashers);
 void mounted_release(struct mounted *mounted);
+
+/* Who has the place of model number i now, of all by their numbers. */
+static inline struct mounted *mounted_now(struct mounted *all, uint32_t i)
+{
+	return &all[model_now(all[i].model)->number];
+}
 
 #endif

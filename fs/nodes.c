@@ -11,7 +11,7 @@
 
 struct nodes {
 	struct model *const *models;
-	uint32_t n_models;
+	atomic_uint n_models;
 	bool several;
 	atomic_uint_fast64_t next_ino; /* of what is the mount's own */
 	pthread_mutex_t lock;	       /* protects what follows, and in a node what it says there */
@@ -27,7 +27,7 @@ struct nodes *nodes_new(struct model *const *models, uint32_t n, bool several)
 	if (!nodes)
 		return NULL;
 	nodes->models = models;
-	nodes->n_models = n;
+	atomic_init(&nodes->n_models, n);
 	nodes->several = several;
 	atomic_init(&nodes->next_ino, 0);
 	nodes->n_chains = 64;
@@ -38,6 +38,11 @@ struct nodes *nodes_new(struct model *const *models, uint32_t n, bool several)
 	}
 	pthread_mutex_init(&nodes->lock, NULL);
 	return nodes;
+}
+
+void nodes_renewed(struct nodes *nodes, uint32_t n)
+{
+	atomic_store(&nodes->n_models, n);
 }
 
 static void free_node(struct node *node)
@@ -115,6 +120,7 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 		[INODE_KEY] = { NODE_KEY, false, true },
 		[INODE_BASE_METADATA] = { NODE_BASE_METADATA, false, false },
 		[INODE_BASE_KEY] = { NODE_BASE_KEY, false, true },
+		[INODE_VIEWS] = { NODE_VIEWS, false, false },
 	};
 	const unsigned kind = inode_kind(ino);
 	const uint64_t index = inode_index(ino);
@@ -133,6 +139,21 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 	return index < n;
 }
 
+/* Directories are there whoever has the model's place. */
+static bool is_directory(uint64_t ino)
+{
+	switch (inode_kind(ino)) {
+	case INODE_ORGAN:
+	case INODE_THETA:
+	case INODE_BASE_ORGAN:
+	case INODE_KEY:
+	case INODE_BASE_KEY:
+		return false;
+	default:
+		return true;
+	}
+}
+
 static struct node *base_node(const struct nodes *nodes, uint64_t ino)
 {
 	struct node *node = calloc(1, sizeof(*node));
@@ -142,8 +163,10 @@ static struct node *base_node(const struct nodes *nodes, uint64_t ino)
 		return NULL;
 	node->ino = ino;
 	node->refs = 1;
-	if (number < nodes->n_models) {
+	if (number < atomic_load(&nodes->n_models)) {
 		node->model = nodes->models[number];
+		if (is_directory(ino))
+			node->model = model_now(node->model);
 		node->mtime = backing_stat(node->model->base)->st_mtim;
 	}
 	if (ino == INODE_ROOT) {
@@ -214,7 +237,7 @@ uint64_t nodes_organ_ino(const struct model *model, enum node_kind kind, uint32_
 
 uint64_t nodes_root_ino(const struct nodes *nodes, const struct model *model)
 {
-	return nodes->several ? inode_of(model->number, INODE_MODEL, 0) : INODE_ROOT;
+	return nodes->several ? inode_of_directory(model, INODE_MODEL, 0) : INODE_ROOT;
 }
 
 uint64_t nodes_new_ino(struct nodes *nodes, struct model *model)

@@ -24,6 +24,7 @@ enum node_kind {
 	NODE_BASE,	   /* the directory .base */
 	NODE_BASE_CLASS,   /* a class in it; index: enum organ_class */
 	NODE_BASE_ORGAN,   /* an organ in that; index: tensor */
+	NODE_VIEWS,	   /* the directory .views */
 	NODE_GENERATED,	   /* index: enum generated_kind; view: its content */
 	NODE_METADATA,	   /* the directory metadata */
 	NODE_KEY,	   /* index: key; metadatum: its value, NULL for the base's */
@@ -53,6 +54,9 @@ struct nodes; /* any thread may use it */
 /* The nodes of a mount of n models, whose numbers are their places; borrowed. The root of the mount
  * is that of the only model, or with several holds a directory for each. NULL: out of memory. */
 struct nodes *nodes_new(struct model *const *models, uint32_t n, bool several);
+/* There are n models by now. */
+void nodes_renewed(struct nodes *nodes, uint32_t n);
+
 void nodes_free(struct nodes *nodes); /* with every node that the kernel still knew */
 
 /* The node with that number, to release with nodes_put(). NULL: there is none. */

@@ -73,7 +73,8 @@ bool ops_is_directory(const struct node *node)
 {
 	return node->kind == NODE_MODELS || node->kind == NODE_ROOT || node->kind == NODE_CLASS ||
 	       node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
-	       node->kind == NODE_METADATA || node->kind == NODE_BASE_METADATA;
+	       node->kind == NODE_METADATA || node->kind == NODE_BASE_METADATA ||
+	       node->kind == NODE_VIEWS;
 }
 
 bool ops_is_link(const struct node *node)
@@ -89,14 +90,22 @@ bool ops_is_theta(const struct node *node)
 		 node->index >= GENERATED_TABLES));
 }
 
+bool ops_can_graft(const struct fs *fs, const struct model *model)
+{
+	return !fs->options->read_only && (!model || model->whole);
+}
+
 static bool is_writable(const struct fs *fs, const struct node *node)
 {
 	if (fs->options->read_only)
 		return false;
+	if (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE)
+		return true;
+	if (!ops_can_graft(fs, node->model))
+		return false;
 	if (node->kind == NODE_KEY)
 		return !metadata_key(node->model->metadata, node->index).fixed;
-	return node->kind == NODE_ORGAN || node->stage || ops_is_theta(node) ||
-	       (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE);
+	return node->kind == NODE_ORGAN || node->stage || ops_is_theta(node);
 }
 
 static uint64_t key_size(const struct node *node)
@@ -138,6 +147,7 @@ static uint64_t size_of(struct node *node)
 	case NODE_CLASS:
 	case NODE_BASE:
 	case NODE_BASE_CLASS:
+	case NODE_VIEWS:
 		break;
 	}
 	return 0;
@@ -155,7 +165,8 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = ops_is_directory(node);
 	const bool fixed = node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
-			   node->kind == NODE_BASE_METADATA || node->kind == NODE_MODELS;
+			   node->kind == NODE_BASE_METADATA || node->kind == NODE_MODELS ||
+			   node->kind == NODE_VIEWS;
 	const mode_t mode = fixed		    ? S_IFDIR | 0555
 			    : directory		    ? S_IFDIR | 0777
 			    : is_writable(fs, node) ? S_IFREG | 0666
@@ -165,7 +176,7 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	memset(attr, 0, sizeof(*attr));
 	attr->st_ino = shown_ino(node);
 	attr->st_mode = ops_is_link(node) ? S_IFLNK | 0777 : mode & ~fs->options->umask;
-	attr->st_nlink = node->kind == NODE_MODELS ? 2 + fs->n_mounted
+	attr->st_nlink = node->kind == NODE_MODELS ? 2 + fs->collection->n
 			 : node->kind == NODE_ROOT ? 3 + CLASSES
 			 : directory		   ? 2
 						   : 1;
@@ -196,21 +207,30 @@ static struct node *find_in_models(struct fs *fs, const char *name, int *rc)
 		     : overview_node(fs->overview, name, rc);
 }
 
+/* Of the files from number first up to end. */
+static struct node *find_generated(struct fs *fs, const struct node *directory,
+				   enum generated_kind first, enum generated_kind end,
+				   const char *name, int *rc)
+{
+	for (enum generated_kind kind = first; kind < end; kind++)
+		if (strcmp(name, generated_name(kind)) == 0)
+			return generated_node(fs_mounted(fs, directory)->generated, kind, rc);
+	return NULL;
+}
+
 static struct node *find_in_root(struct fs *fs, const struct node *root, const char *name, int *rc)
 {
-	const uint32_t number = root->model->number;
-
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(root->model, klass))
-			return nodes_get(fs->nodes, inode_of(number, INODE_CLASS, klass));
+			return nodes_get(fs->nodes,
+					 inode_of_directory(root->model, INODE_CLASS, klass));
 	if (strcmp(name, "metadata") == 0)
-		return nodes_get(fs->nodes, inode_of(number, INODE_METADATA, 0));
+		return nodes_get(fs->nodes, inode_of_directory(root->model, INODE_METADATA, 0));
 	if (strcmp(name, ".base") == 0)
-		return nodes_get(fs->nodes, inode_of(number, INODE_BASE, 0));
-	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
-		if (strcmp(name, generated_name(kind)) == 0)
-			return generated_node(fs_mounted(fs, root)->generated, kind, rc);
-	return NULL;
+		return nodes_get(fs->nodes, inode_of_directory(root->model, INODE_BASE, 0));
+	if (strcmp(name, ".views") == 0)
+		return nodes_get(fs->nodes, inode_of_directory(root->model, INODE_VIEWS, 0));
+	return find_generated(fs, root, 0, GENERATED_IN_ROOT, name, rc);
 }
 
 /* NAME.bin, NAME.theta and .theta of what the model has. */
@@ -263,9 +283,11 @@ static struct node *find_in_base(struct fs *fs, const struct node *directory, co
 			if (strcmp(name, class_name(klass)) == 0 &&
 			    is_listed_class(directory->model, klass))
 				return nodes_get(fs->nodes,
-						 inode_of(number, INODE_BASE_CLASS, klass));
+						 inode_of_directory(directory->model,
+								    INODE_BASE_CLASS, klass));
 		if (strcmp(name, "metadata") == 0)
-			return nodes_get(fs->nodes, inode_of(number, INODE_BASE_METADATA, 0));
+			return nodes_get(fs->nodes, inode_of_directory(directory->model,
+								       INODE_BASE_METADATA, 0));
 		return NULL;
 	}
 	if (!ending ||
@@ -310,6 +332,9 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 	case NODE_METADATA:
 	case NODE_BASE_METADATA:
 		return ops_find_key(fs, directory, name, rc);
+	case NODE_VIEWS:
+		return find_generated(fs, directory, GENERATED_IN_ROOT, GENERATED_IN_VIEWS, name,
+				      rc);
 	default:
 		return NULL;
 	}
@@ -319,8 +344,8 @@ double ops_entry_timeout(const struct fs *fs, const struct node *node)
 {
 	if (ops_is_directory(node) || node->kind == NODE_BASE_ORGAN || node->kind == NODE_BASE_KEY)
 		return FOREVER;
-	/* The log goes on in a read-only mount too. */
-	if (!fs->options->read_only ||
+	/* The log goes on in a read-only mount too, and shards may come. */
+	if (!fs->options->read_only || (node->model && !node->model->whole) || !fs_is_whole(fs) ||
 	    (node->kind == NODE_GENERATED && node->index == GENERATED_LOG))
 		return 0;
 	return FOREVER;

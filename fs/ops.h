@@ -32,6 +32,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr);
  * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. This makes it. */
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc);
 
+/* May anything of that model, NULL: of the mount, be changed? */
+bool ops_can_graft(const struct fs *fs, const struct model *model);
+
 bool ops_is_directory(const struct node *node);
 
 /* Is it a symbolic link? */

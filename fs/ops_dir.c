@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_dir.c - directory listings. An entry's place in the directory is its offset. */
-#include "fs/ops.h"
+#include "fs/ops_later.h"
+#include "fs/arrivals.h"
 #include "fs/edit.h"
 #include "fs/inode.h"
 
@@ -8,13 +9,49 @@
 #include <stdio.h>
 #include <string.h>
 
-void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void open_directory(fuse_req_t req, struct fuse_file_info *fi)
 {
-	(void)ino;
-	/* A graft changes the numbers in the list. */
-	fi->cache_readdir = fs_of(req)->options->read_only;
+	const struct fs *fs = fs_of(req);
+
+	/* A graft changes the numbers in the list, and so does a shard. */
+	fi->cache_readdir = fs->options->read_only && fs_is_whole(fs);
 	fi->keep_cache = fi->cache_readdir;
 	fuse_reply_open(req, fi);
+}
+
+/* Whoever lists a root wants to see what is there by now. */
+static ssize_t look_for_shards(struct later *later)
+{
+	arrivals_look(fs_of(later->req));
+	return 0;
+}
+
+static void reply_opendir(struct later *later, ssize_t result)
+{
+	struct fuse_file_info *fi = (struct fuse_file_info *)later->text;
+
+	(void)result;
+	open_directory(later->req, fi);
+}
+
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct node *directory = fs_is_whole(fs) ? NULL : nodes_get(fs->nodes, ino);
+	struct later *later;
+
+	if (!directory || (directory->kind != NODE_ROOT && directory->kind != NODE_MODELS)) {
+		open_directory(req, fi);
+	} else {
+		later = later_new(req, sizeof(*fi));
+		if (later) {
+			memcpy(later->text, fi, sizeof(*fi));
+			later->act = look_for_shards;
+			later->reply = reply_opendir;
+			later_submit(later, fs->lookers);
+		}
+	}
+	nodes_put(fs->nodes, directory);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -74,14 +111,14 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 			continue;
 		if (place-- == 0) {
 			snprintf(entry->name, sizeof(entry->name), "%s", class_name(klass));
-			entry->ino = inode_of(model->number, INODE_CLASS, klass);
+			entry->ino = inode_of_directory(model, INODE_CLASS, klass);
 			entry->type = S_IFDIR;
 			return true;
 		}
 	}
 	if (place-- == 0) {
 		snprintf(entry->name, sizeof(entry->name), "metadata");
-		entry->ino = inode_of(model->number, INODE_METADATA, 0);
+		entry->ino = inode_of_directory(model, INODE_METADATA, 0);
 		entry->type = S_IFDIR;
 		return true;
 	}
@@ -89,10 +126,22 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 		list_generated(fs_mounted(fs, root)->generated, (enum generated_kind)place, entry);
 		return true;
 	}
-	snprintf(entry->name, sizeof(entry->name), ".base");
-	entry->ino = inode_of(model->number, INODE_BASE, 0);
+	place -= GENERATED_IN_ROOT;
+	snprintf(entry->name, sizeof(entry->name), "%s", place == 0 ? ".base" : ".views");
+	entry->ino = inode_of_directory(model, place == 0 ? INODE_BASE : INODE_VIEWS, 0);
 	entry->type = S_IFDIR;
-	return place == GENERATED_IN_ROOT && fs->options->list_views;
+	return place < 2 && fs->options->list_views;
+}
+
+static bool list_views(struct fs *fs, const struct node *directory, uint64_t place,
+		       struct listed *entry)
+{
+	const uint64_t kind = GENERATED_IN_ROOT + place;
+
+	if (kind >= GENERATED_IN_VIEWS)
+		return false;
+	list_generated(fs_mounted(fs, directory)->generated, (enum generated_kind)kind, entry);
+	return true;
 }
 
 /* Scratch files come after all slots there can be. */
@@ -204,9 +253,9 @@ static bool list_base(struct fs *fs, const struct node *directory, uint64_t plac
 			return false;
 		*entry = in_root;
 		entry->ino = ops_is_metadata(in_root.ino)
-				     ? inode_of(model->number, INODE_BASE_METADATA, 0)
-				     : inode_of(model->number, INODE_BASE_CLASS,
-						inode_index(in_root.ino));
+				     ? inode_of_directory(model, INODE_BASE_METADATA, 0)
+				     : inode_of_directory(model, INODE_BASE_CLASS,
+							  inode_index(in_root.ino));
 		return true;
 	}
 	if (place / 2 > UINT32_MAX ||
@@ -223,15 +272,15 @@ static bool list_base(struct fs *fs, const struct node *directory, uint64_t plac
 /* In the root of several models their directories, then the files made from all of them. */
 static bool list_models(struct fs *fs, uint64_t place, struct listed *entry)
 {
-	if (place < fs->n_mounted) {
-		const struct model *model = fs->mounted[place].model;
+	if (place < fs->collection->n) {
+		const struct model *model = fs->collection->models[place];
 
 		snprintf(entry->name, sizeof(entry->name), "%s", model->shown);
 		entry->ino = nodes_root_ino(fs->nodes, model);
 		entry->type = S_IFDIR;
 		return true;
 	}
-	if (!overview_file(fs->overview, place - fs->n_mounted, entry->name, &entry->ino))
+	if (!overview_file(fs->overview, place - fs->collection->n, entry->name, &entry->ino))
 		return false;
 	entry->type = S_IFREG;
 	return true;
@@ -242,7 +291,7 @@ static uint64_t parent_ino(const struct fs *fs, const struct node *directory)
 	if (directory->kind == NODE_MODELS || directory->kind == NODE_ROOT)
 		return INODE_ROOT;
 	if (directory->kind == NODE_BASE_CLASS || directory->kind == NODE_BASE_METADATA)
-		return inode_of(directory->model->number, INODE_BASE, 0);
+		return inode_of_directory(directory->model, INODE_BASE, 0);
 	return nodes_root_ino(fs->nodes, directory->model);
 }
 
@@ -267,6 +316,8 @@ static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *pl
 		return list_root(fs, directory, after, entry);
 	if (directory->kind == NODE_BASE || directory->kind == NODE_BASE_CLASS)
 		return list_base(fs, directory, after, entry);
+	if (directory->kind == NODE_VIEWS)
+		return list_views(fs, directory, after, entry);
 	if (directory->kind == NODE_METADATA || directory->kind == NODE_BASE_METADATA)
 		found = list_keys(fs, directory, &after, entry);
 	else

@@ -30,8 +30,8 @@ struct node *ops_editable(struct fs *fs, fuse_ino_t ino, int *rc)
 {
 	struct node *directory = nodes_get(fs->nodes, ino);
 
-	*rc = !directory ? -ESTALE : fs->options->read_only ? -EROFS : -EPERM;
-	if (directory && !fs->options->read_only &&
+	*rc = !directory ? -ESTALE : !ops_can_graft(fs, directory->model) ? -EROFS : -EPERM;
+	if (directory && ops_can_graft(fs, directory->model) &&
 	    (directory->kind == NODE_CLASS || directory->kind == NODE_METADATA))
 		return directory;
 	nodes_put(fs->nodes, directory);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool for_writing(const struct fuse_file_info *fi)
@@ -71,7 +72,12 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		fi->noflush = 1;
 		return 0;
 	}
-	if (fs->options->read_only)
+	if (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE &&
+	    !fs->options->read_only) {
+		fi->direct_io = 1;
+		return 0;
+	}
+	if (!ops_can_graft(fs, node->model))
 		return -EROFS;
 	if (node->kind == NODE_KEY && metadata_key(node->model->metadata, node->index).fixed)
 		return -EACCES;
@@ -80,11 +86,26 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		writers_expect(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		return -ESTALE;
 	}
-	if (!ops_is_theta(node) &&
-	    !(node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE))
+	if (!ops_is_theta(node))
 		return -EACCES;
 	fi->direct_io = 1;
 	return 0;
+}
+
+static bool is_lacking(const struct node *node)
+{
+	return node->kind == NODE_GENERATED && node->index == GENERATED_MODEL && node->model &&
+	       !node->model->whole;
+}
+
+static int refuse_lacking(const struct node *node)
+{
+	char *lacks = model_lacks(node->model);
+
+	log_add(node->model->log, "%s: cannot be opened: %s", generated_name(GENERATED_MODEL),
+		lacks ? lacks : "out of memory");
+	free(lacks);
+	return -ENODATA;
 }
 
 int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
@@ -93,6 +114,9 @@ int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 	struct view *view = NULL;
 	struct handle *handle;
 	int rc = open_mode(req, node, fi);
+
+	if (rc == 0 && is_lacking(node))
+		rc = refuse_lacking(node);
 
 	if (rc < 0)
 		return rc;

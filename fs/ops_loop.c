@@ -22,6 +22,7 @@
 struct loop {
 	struct fuse_session *session;
 	void (*connected)(void *context);
+	void (*hung_up)(void *context);
 	void *context;
 	pthread_t main;
 	pthread_mutex_t lock; /* protects what follows */
@@ -203,13 +204,14 @@ static int run(struct loop *loop, const sigset_t *ending)
 	pthread_mutex_lock(&loop->lock);
 	loop->started++;
 	pthread_mutex_unlock(&loop->lock);
-	sigwait(ending, &number);
+	while (sigwait(ending, &number) == 0 && number == SIGHUP)
+		loop->hung_up(loop->context);
 	stop(loop);
 	return loop->error;
 }
 
 int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(void *context),
-	     void *context)
+	     void (*hung_up)(void *context), void *context)
 {
 	/* Without SA_RESTART, so that read(2) ends. */
 	const struct sigaction wake = { .sa_handler = ignore_signal };
@@ -222,6 +224,7 @@ int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(v
 		return -ENOMEM;
 	loop->session = session;
 	loop->connected = connected;
+	loop->hung_up = hung_up;
 	loop->context = context;
 	loop->main = pthread_self();
 	loop->most = threads;

@@ -10,11 +10,11 @@
 
 struct fuse_session;
 
-/* Answer requests with up to threads threads until the mount is gone or SIGHUP, SIGINT or SIGTERM
- * comes. connected(context) is called once the kernel has the answer to its first request. Returns
- * 0, or -errno when the connection to the kernel failed. These signals are the caller's again
- * afterwards. */
+/* Answer requests with up to threads threads until the mount is gone or SIGINT or SIGTERM comes.
+ * connected(context) is called once the kernel has the answer to its first request, and
+ * hung_up(context), on this thread, whenever SIGHUP comes. Returns 0, or -errno when the connection
+ * to the kernel failed. These signals are the caller's again afterwards. */
 int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(void *context),
-	     void *context);
+	     void (*hung_up)(void *context), void *context);
 
 #endif

@@ -298,7 +298,7 @@ void ops_set_key_type(fuse_req_t req, struct node *node, const char *value, size
 
 	if (!is_in_metadata(fs, node)) {
 		rc = 0;
-	} else if (fs->options->read_only) {
+	} else if (!ops_can_graft(fs, node->model)) {
 		rc = -EROFS;
 	} else if (!value_type_parse(value, n, &type)) {
 		log_add(node->model->log, EDIT_DIRECTORY ": \"%.*s\" is no type of metadata",

@@ -80,12 +80,14 @@ static bool is_by_links(struct fs *fs, const struct node *directory, const char 
 	if (directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0))
 		return false;
 	if (directory->kind != NODE_CLASS && directory->kind != NODE_ROOT &&
-	    directory->kind != NODE_MODELS)
+	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS)
 		return false;
-	for (uint32_t i = 0; i < fs->n_mounted; i++)
-		if ((!directory->model || directory->model == fs->mounted[i].model) &&
-		    slots_links(fs->mounted[i].model->slots))
+	for (uint32_t i = 0; i < fs->collection->n; i++) {
+		struct model *model = model_now(fs->collection->models[i]);
+
+		if ((!directory->model || directory->model == model) && slots_links(model->slots))
 			return true;
+	}
 	return false;
 }
 
@@ -263,11 +265,14 @@ void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	struct node *node = nodes_get(fs->nodes, ino);
 	const struct model *model = node && node->model ? node->model : fs->mounted[0].model;
 	struct statvfs stat;
-	const int rc = fstatvfs(backing_fd(model->base), &stat);
+	const int fd = backing_hold(model->base);
+	const int rc = fd < 0 ? -EIO : fstatvfs(fd, &stat) < 0 ? -errno : 0;
 
+	if (fd >= 0)
+		backing_let(model->base);
 	nodes_put(fs->nodes, node);
 	if (rc < 0) {
-		fuse_reply_err(req, errno);
+		fuse_reply_err(req, -rc);
 		return;
 	}
 	stat.f_namemax = 255;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_xattr.c - extended attributes: what an organ is, in user.organfs.*. Those that have to be
- * measured are answered when asked for by name, but not listed, so that a file manager's sweep
- * measures nothing.
+ * measured or hashed are answered when asked for by name, but not listed, so that a file manager's
+ * sweep does neither.
  *
  * Security labels and ACLs are answered with EOPNOTSUPP before anything is looked at: `ls -l` asks
  * for them at every file, and with this answer stops after the first. */
@@ -63,14 +63,16 @@ static int extent_value(const struct node *node, char *text, size_t n)
 {
 	const struct organ organ = model_organ(node->model, node->index, node->content);
 	const struct content *content = node->content;
-	const struct backing *file = content ? content->file : node->model->base;
+	struct backing *file = content ? content->file : node->model->base;
+	uint64_t offset =
+		content ? content->offset : node->model->gguf->tensors[node->index].offset;
+	uint64_t length = organ.data_size;
 
+	file = backing_part(file, &offset, &length);
 	/* What is compressed lies nowhere in one piece. */
-	if (backing_fd(file) < 0)
+	if (!file || !backing_is_plain(file) || length != organ.data_size)
 		return -ENODATA;
-	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(file),
-			content ? content->offset : node->model->gguf->tensors[node->index].offset,
-			organ.data_size);
+	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(file), offset, length);
 }
 
 static int graft_value(const struct node *node, char *text, size_t n)
@@ -97,8 +99,10 @@ static const struct attribute {
 	{ PREFIX "graft", graft_value },   { PREFIX "key", no_value },
 };
 
-/* Room for one that is measured. */
+/* Room for one that is measured, or a hash. */
 #define FIGURE_MAX 64
+
+#define DIGEST_NAME "xxh128"
 
 #define ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
 
@@ -115,24 +119,35 @@ static void reply(fuse_req_t req, const char *value, int n, size_t size)
 		fuse_reply_buf(req, value, (size_t)n);
 }
 
-/* How many organs were measured, of the model or of all. */
-static int measured_value(struct fs *fs, const struct node *node, char *text, size_t n)
+static bool is_root(const struct node *node)
+{
+	return node->kind == NODE_ROOT || node->kind == NODE_MODELS;
+}
+
+/* How many organs were measured, or hashes made, of the model or of all. */
+static int count_value(struct fs *fs, const struct node *node, bool hashes, char *text, size_t n)
 {
 	uint64_t count = 0;
 
-	if (node->kind != NODE_ROOT && node->kind != NODE_MODELS)
+	if (!is_root(node))
 		return -ENODATA;
-	for (uint32_t i = 0; i < fs->n_mounted; i++)
-		if (node->kind == NODE_MODELS || fs->mounted[i].model == node->model)
-			count += readings_count(fs->mounted[i].readings);
+	for (uint32_t i = 0; i < fs->collection->n; i++) {
+		struct mounted *mounted = fs_now(fs, i);
+
+		if (node->kind == NODE_MODELS || mounted->model == node->model)
+			count += hashes ? digests_count(mounted->digests)
+					: readings_count(mounted->readings);
+	}
 	return snprintf(text, n, "%" PRIu64, count);
 }
 
 static int find_value(struct fs *fs, const struct node *node, const char *name, char *text,
 		      size_t n)
 {
-	if (strcmp(name, PREFIX "measured") == 0)
-		return measured_value(fs, node, text, n);
+	if (strcmp(name, PREFIX "measured") == 0 || strcmp(name, PREFIX "hashed") == 0)
+		return count_value(fs, node, strcmp(name, PREFIX "hashed") == 0, text, n);
+	if (strcmp(name, PREFIX "daemon") == 0)
+		return is_root(node) ? status_text(fs->status, text, n) : -ENODATA;
 	if (ops_has_key_attributes(node) || node->kind == NODE_SCRATCH)
 		return ops_key_attribute(node, name + strlen(PREFIX), text, n);
 	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN)
@@ -141,6 +156,16 @@ static int find_value(struct fs *fs, const struct node *node, const char *name, 
 		if (strcmp(name, attributes[i].name) == 0)
 			return attributes[i].value(node, text, n);
 	return -ENODATA;
+}
+
+static ssize_t hash(struct later *later)
+{
+	struct fs *fs = fs_of(later->req);
+	const struct subject subject = { later->node->index, later->node->content };
+	const int rc = digests_get(fs_mounted(fs, later->node)->digests, DIGEST_FILE, &subject,
+				   &later->stop, later->text);
+
+	return rc < 0 ? rc : (ssize_t)digest_width(DIGEST_FILE);
 }
 
 static ssize_t measure(struct later *later)
@@ -175,7 +200,7 @@ static void get_figure(fuse_req_t req, struct node *node, const char *name, size
 		nodes_put(fs_of(req)->nodes, node);
 		return;
 	}
-	later->act = measure;
+	later->act = strcmp(name, DIGEST_NAME) == 0 ? hash : measure;
 	later->reply = reply_figure;
 	later->node = node;
 	later->size = size;
@@ -195,7 +220,7 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	}
 	node = nodes_get(fs->nodes, ino);
 	if (node && (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN) &&
-	    theta_is_figure(name + strlen(PREFIX))) {
+	    (theta_is_figure(name + strlen(PREFIX)) || strcmp(name, PREFIX DIGEST_NAME) == 0)) {
 		get_figure(req, node, name + strlen(PREFIX), size);
 		return;
 	}

@@ -350,7 +350,7 @@ const char *options_help(void)
 	       "                  unmount unless output= says what\n"
 	       "  -o compress=N   zstd level for organs in the layer (1), or off\n"
 	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
-	       "  -o views=listed show .base in listings\n"
+	       "  -o views=listed show .base and .views in listings\n"
 	       "  -o blocks=keep  do not let block_count follow the blocks that are there\n"
 	       "  -o samples=N    values of a tensor that theta is measured from (100000), or all\n"
 	       "  -o threads=N    threads that answer requests (one per processor, at least 4)\n"

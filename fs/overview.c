@@ -32,7 +32,7 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 		return log_count(overview->log);
 	/* Generations only grow, so their sum says when one of them did. */
 	for (uint32_t i = 0; i < overview->n; i++)
-		stamp += model_generation(overview->mounted[i].model);
+		stamp += model_generation(mounted_now(overview->mounted, i)->model);
 	return stamp;
 }
 
@@ -47,7 +47,7 @@ static char *print_manifest(const struct overview *overview, size_t *size)
 	fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"models\": [", out);
 	for (uint32_t i = 0; rc == 0 && i < overview->n; i++) {
 		fputs(i ? ",\n  " : "\n  ", out);
-		rc = manifest_print_model(overview->mounted[i].model, out);
+		rc = manifest_print_model(mounted_now(overview->mounted, i)->model, out);
 	}
 	fputs("\n]\n}\n", out);
 	if (fclose(out) == 0 && rc == 0)
@@ -124,8 +124,9 @@ struct model *overview_model(struct overview *overview, const char *name)
 {
 	uint32_t i;
 
-	return names_find(overview->names, name, strlen(name), &i) ? overview->mounted[i].model
-								   : NULL;
+	return names_find(overview->names, name, strlen(name), &i)
+		       ? mounted_now(overview->mounted, i)->model
+		       : NULL;
 }
 
 struct node *overview_node(struct overview *overview, const char *name, int *rc)

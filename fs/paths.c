@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,12 +70,24 @@ void paths_empty(int dir, const char *name)
 	unlinkat(dir, name, AT_REMOVEDIR);
 }
 
+char *paths_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+	char *directory = parent ? realpath(parent, NULL) : NULL;
+
+	free(parent);
+	return directory;
+}
+
 char *paths_stem(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *file = slash ? slash + 1 : path;
-	const size_t n = strlen(file);
+	const size_t n = strlen(file), prefix = paths_shard_prefix(file);
 
+	if (prefix)
+		return strndup(file, prefix);
 	if (n > 5 && strcasecmp(file + n - 5, ".gguf") == 0)
 		return strndup(file, n - 5);
 	return strdup(file);

@@ -15,7 +15,12 @@ int paths_sync(const char *path);
  * stays. */
 void paths_empty(int dir, const char *name);
 
-/* The name of a file without directories and ".gguf", to free. NULL: out of memory. */
+/* The directory in which the name stands, as given: what it may link to lies in some cache where
+ * nobody looks. Absolute, to free. NULL with errno set: there is none, or no memory. */
+char *paths_directory(const char *path);
+
+/* The name of a file without directories and ".gguf", and of a shard without its number, to
+ * free. NULL: out of memory. */
 char *paths_stem(const char *path);
 
 /* The length of what comes before -NNNNN-of-NNNNN.gguf in the name of a shard; 0 for other

@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* readings.h - the Z-measure of every organ, made when somebody asks for it and kept as long as the
- * content is there.
- *
- * 1. A content is measured once, by a job in a pool; whoever asks meanwhile waits for the same job.
- * 2. A job that nobody waits for any more gives up, and leaves no trace.
- * 3. What failed is tried again when it is asked for again; that a type holds no values stays. */
+ * content is there. */
 #ifndef FS_READINGS_H
 #define FS_READINGS_H
 
 #include "fs/model.h"
-#include "fs/pool.h"
+#include "fs/once.h"
 
 struct readings; /* any thread may use it */
-
-/* What to measure: the base's tensor, or where content is not NULL the graft in its slot. */
-struct subject {
-	uint32_t tensor;
-	struct content *content;
-};
 
 /* For a model, measured by the threads of pool, both of which outlive it, or where pool is NULL by
  * threads of its own; samples as in sampling.h. NULL: out of memory. */
 struct readings *readings_new(struct model *model, uint64_t samples, struct pool *pool);
 
-/* So many threads measure as fast as can be: measuring is the processors' work. */
-unsigned readings_threads(void);
+/* What is known of tensors that have the same bytes in the base that was there before is known from
+ * now on. Before anybody else knows readings. */
+void readings_inherit(struct readings *readings, struct readings *old);
 
 /* Whoever waits gets -EINTR, now and later. */
 void readings_stop(struct readings *readings);

@@ -10,15 +10,23 @@
 /* Elements that are read and decoded at once: whole blocks of every type. */
 #define CHUNK ((size_t)1 << 16)
 
+/* Where count elements from a block's start on lie in the file. */
+static uint64_t place_of(const struct sampling *s, uint64_t start, size_t count, size_t *n)
+{
+	const struct type_info *type = type_find(s->type);
+	const size_t blocks = (count + type->block_elements - 1) / type->block_elements;
+
+	*n = blocks * type->block_bytes;
+	return s->offset + start / type->block_elements * type->block_bytes;
+}
+
 /* Read and decode count elements, at most CHUNK, from a block's start on. */
 static int read_values(const struct sampling *s, uint64_t start, size_t count, void *bytes,
 		       float *values)
 {
-	const struct type_info *type = type_find(s->type);
-	const uint64_t block = start / type->block_elements;
-	const size_t blocks = (count + type->block_elements - 1) / type->block_elements;
-	const int rc = backing_peek(s->file, bytes, blocks * type->block_bytes,
-				    s->offset + block * type->block_bytes);
+	size_t n;
+	const uint64_t at = place_of(s, start, count, &n);
+	const int rc = backing_peek(s->file, bytes, n, at);
 
 	if (rc == 0)
 		dequant_range(s->type, bytes, 0, count, values);
@@ -30,11 +38,30 @@ static size_t at_most(uint64_t n, size_t most)
 	return n < most ? (size_t)n : most;
 }
 
+/* A disk that is far away gets all spans at once, not one after the other. */
+static void announce(const struct sampling *s, const struct sample *sample)
+{
+	struct sample all = *sample;
+	struct span span;
+	size_t n;
+
+	if (s->elements == 0 || !backing_is_far(s->file, s->offset))
+		return;
+	while (s->wanted(s->context) && sample_next(&all, &span))
+		for (uint64_t done = 0; done < span.count; done += CHUNK) {
+			const size_t count = at_most(span.count - done, CHUNK);
+			const uint64_t at = place_of(s, span.start + done, count, &n);
+
+			backing_want(s->file, n, at);
+		}
+}
+
 static int read_sample(const struct sampling *s, struct sample *sample, void *bytes, float *values)
 {
 	struct span span;
 	size_t n = 0;
 
+	announce(s, sample);
 	while (sample_next(sample, &span)) {
 		for (uint64_t done = 0; done < span.count;) {
 			const size_t count = at_most(span.count - done, CHUNK);

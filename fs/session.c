@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - see session.h. */
 #include "fs/session.h"
+#include "fs/arrivals.h"
 #include "fs/assemble.h"
+#include "fs/finish.h"
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
 
@@ -18,12 +20,13 @@
 struct mount {
 	const struct options *options;
 	struct log *log;
-	const struct collection *collection;
+	struct collection *collection;
 	char point[PATH_MAX]; /* absolute */
 	bool made;	      /* by us, so that it goes away with the mount */
 	dev_t device;	      /* 0: not known */
 	struct fuse_session *session;
 	struct fs *fs;
+	struct status *status;
 };
 
 static int find_mountpoint(struct mount *mount)
@@ -84,6 +87,8 @@ static int start(struct mount *mount)
 	int rc = add_options(mount, &args);
 
 	mount->fs = fs_new(mount->options, mount->log, mount->collection);
+	if (mount->fs)
+		mount->fs->status = mount->status;
 	if (rc == 0 && mount->fs)
 		mount->session =
 			fuse_session_new(&args, &organfs_ops, sizeof(organfs_ops), mount->fs);
@@ -96,35 +101,6 @@ static int start(struct mount *mount)
 	return fuse_session_mount(mount->session, mount->point);
 }
 
-/* Write down what was grafted, and let go of what is written down. */
-static int finish_model(struct mounted *mounted)
-{
-	struct model *model = mounted->model;
-	/* A model without some of its grafts is not what was promised. */
-	int rc = model->left_alone ? -EIO : assembly_finish(mounted->assembly);
-
-	if (rc == 0)
-		rc = layer_drop(model->layer);
-	if (rc < 0)
-		log_add(model->log,
-			"%s: the grafts are kept in %s for the next mount of this model",
-			model->name, layer_path(model->layer));
-	return rc;
-}
-
-/* The mount is gone. */
-static int finish(struct mount *mount)
-{
-	int rc = 0;
-
-	if (mount->options->read_only || mount->options->no_assembly)
-		return 0;
-	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
-		if (finish_model(&mount->fs->mounted[i]) < 0)
-			rc = -EIO;
-	return rc;
-}
-
 /* Nobody answers yet, so the mount must not be asked for anything: DONT_SYNC. */
 static void note_device(struct mount *mount)
 {
@@ -133,6 +109,7 @@ static void note_device(struct mount *mount)
 	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
 		  &stat) == 0)
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+	mount->fs->device = mount->device;
 	links_mounted(mount->fs->links, mount->point, mount->device);
 	tracer_mounted(mount->fs->tracer, mount->point, mount->device);
 	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
@@ -160,15 +137,25 @@ static void set_readahead(void *context)
 	}
 }
 
+static void look_for_shards(void *context)
+{
+	const struct mount *mount = context;
+
+	arrivals_look(mount->fs);
+}
+
 static int serve(struct mount *mount)
 {
 	int rc = -1;
 
 	note_device(mount);
 	if (fuse_daemonize(mount->options->foreground) == 0) {
+		/* The one that ends the mount is taken in the loop, the next one by finish(). */
+		finish_block_signals();
 		/* Before the first request is answered, what was grafted by links is there. */
 		links_refresh(mount->fs->links, NULL);
-		rc = ops_loop(mount->session, mount->options->threads, set_readahead, mount);
+		rc = ops_loop(mount->session, mount->options->threads, set_readahead,
+			      look_for_shards, mount);
 	}
 	fuse_session_unmount(mount->session);
 	return rc;
@@ -199,9 +186,12 @@ static int check_output(const struct mount *mount)
 	return -err.code;
 }
 
-int session_run(const struct options *options, struct log *log, const struct collection *collection)
+int session_run(const struct options *options, struct log *log, struct collection *collection,
+		struct status *status)
 {
-	struct mount mount = { .options = options, .log = log, .collection = collection };
+	struct mount mount = {
+		.options = options, .log = log, .collection = collection, .status = status
+	};
 	int rc = check_output(&mount);
 
 	if (rc == 0)
@@ -209,10 +199,14 @@ int session_run(const struct options *options, struct log *log, const struct col
 	if (rc == 0)
 		rc = start(&mount);
 	if (rc == 0) {
+		const bool write = !options->read_only && !options->no_assembly;
+
 		rc = serve(&mount);
-		fs_settle(mount.fs);
-		if (rc == 0)
-			rc = finish(&mount);
+		if (rc < 0)
+			status_say(status, "failed", "the mount broke off: nothing was written");
+		if (finish(mount.fs, rc == 0 && write, status) < 0)
+			rc = -EIO;
+		status_say(status, "end", rc == 0 ? "0" : "1");
 	}
 	if (mount.session)
 		fuse_session_destroy(mount.session);

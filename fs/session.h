@@ -5,12 +5,14 @@
 
 #include "fs/collection.h"
 #include "fs/options.h"
+#include "fs/status.h"
 
 /* Mount the models, go into the background unless told otherwise, answer requests until the
- * mount is taken away or a signal comes, and assemble what was grafted. In the background the
- * calling process has exited with 0 when the mount was ready, and this returns in another one.
- * Returns the exit code of the process: 0, or 1 with a line on stderr or in the log. */
-int session_run(const struct options *options, struct log *log,
-		const struct collection *collection);
+ * mount is taken away or a signal comes, and assemble what was grafted (finish.h); status, which is
+ * borrowed, tells how that goes. In the background the calling process has exited with 0 when the
+ * mount was ready, and this returns in another one. Returns the exit code of the process: 0, or 1
+ * with a line on stderr or in the log. */
+int session_run(const struct options *options, struct log *log, struct collection *collection,
+		struct status *status);
 
 #endif

@@ -10,6 +10,7 @@
 #define FS_SLOTS_H
 
 #include "fs/backing.h"
+#include "fs/digest.h"
 #include "fs/donor.h"
 #include "fs/metadata.h"
 #include "fs/fingerprint.h"
@@ -40,9 +41,10 @@ struct content {
 	char *target;			    /* of a link: as it was given */
 	uid_t uid;			    /* of a link: whose it is */
 	gid_t gid;
-	struct donor *donor;	/* where it came from; NULL: not known */
-	char *broken;		/* NULL, or why its data cannot be read */
-	struct reading reading; /* of its values; readings.h */
+	struct donor *donor;		     /* where it came from; NULL: not known */
+	char *broken;			     /* NULL, or why its data cannot be read */
+	struct reading reading;		     /* of its values; readings.h */
+	struct digest digests[DIGEST_KINDS]; /* of its bytes; digests.h */
 };
 
 /* A content of the organ in that file, both of which become the content's, also on failure.

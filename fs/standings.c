@@ -144,7 +144,7 @@ static bool enter(struct entrant *entrant, const struct mounted *mounted)
 	return entrant->figures != NULL;
 }
 
-struct view *standings_view(const struct mounted *mounted, uint32_t n)
+struct view *standings_view(struct mounted *mounted, uint32_t n)
 {
 	struct standings *standings =
 		calloc(1, sizeof(*standings) + n * sizeof(standings->entrants[0]));
@@ -160,7 +160,7 @@ struct view *standings_view(const struct mounted *mounted, uint32_t n)
 	pthread_mutex_init(&standings->lock, NULL);
 	for (uint32_t i = 0; well && i < n; i++) {
 		standings->n = i + 1;
-		well = enter(&standings->entrants[i], &mounted[i]);
+		well = enter(&standings->entrants[i], mounted_now(mounted, i));
 	}
 	if (well)
 		text = print(standings, false, NULL, &size, &rc);

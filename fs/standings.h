@@ -7,6 +7,6 @@
 #include "fs/mounted.h"
 
 /* Of n models as they are now; borrowed, and they outlive the view. NULL: out of memory. */
-struct view *standings_view(const struct mounted *mounted, uint32_t n);
+struct view *standings_view(struct mounted *mounted, uint32_t n);
 
 #endif

@@ -2,55 +2,32 @@
 /* table.c - see table.h. */
 #include "fs/table.h"
 #include "fs/card_read.h"
-#include "fs/paths.h"
 #include "fs/table_field.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct printing {
 	struct model *model;
 	const struct snapshot *snapshot;
 	FILE *out;
-	char *name;
+	const char *name;
 	uint32_t shard, tensors;
 	uint64_t total; /* 0: not known */
 };
 
-static uint64_t split_number(const struct model *model, const char *key, uint64_t otherwise)
-{
-	const struct kv *kv = gguf_find(model->gguf, key);
-	uint64_t value;
-
-	return kv && kv_unsigned(kv, &value) ? value : otherwise;
-}
-
-/* The name without the suffix of a shard, to free. */
-static char *whole_name(const char *name)
-{
-	char *file;
-	size_t n;
-
-	if (asprintf(&file, "%s.gguf", name) < 0)
-		return NULL;
-	n = paths_shard_prefix(file);
-	file[n ? n : strlen(name)] = '\0';
-	return file;
-}
-
 /* Which part of its model this is. */
 static void find_place(struct printing *p)
 {
-	const uint64_t shards = split_number(p->model, "split.count", 1);
-	const uint64_t total = split_number(p->model, "split.tensors.count", 0);
+	const struct shards *shards = p->model->shards;
 
 	p->shard = 1;
 	p->total = p->tensors;
-	if (shards > 1 && shards <= UINT16_MAX && total != p->model->gguf->n_tensors) {
-		p->shard = (uint32_t)(split_number(p->model, "split.no", 0) % shards) + 1;
-		p->total = total;
-	}
+	if (p->model->whole)
+		return;
+	p->total = shards_total(shards);
+	while (p->shard < shards_count(shards) && !shards_there(shards, p->shard - 1))
+		p->shard++;
 }
 
 static void print_name(const struct printing *p)
@@ -88,12 +65,9 @@ static void print_text(const char *key, const char *text, FILE *out)
 static void print_facts(const struct printing *p)
 {
 	struct card card;
-	char *name;
 
 	card_read(p->model, p->snapshot->edits, &card);
-	name = whole_name(card.name);
-	print_text("name", name ? name : card.name, p->out);
-	free(name);
+	print_text("name", card.name, p->out);
 	print_text("architecture", card.architecture, p->out);
 	print_text(CARD_SCALING_KEY, card.scaling, p->out);
 	for (enum card_count i = 0; i < CARD_COUNTS; i++)
@@ -156,11 +130,7 @@ struct view *table_view(struct model *model, struct readings *readings,
 	if (!cells)
 		return NULL;
 	p.out = cells_text(cells);
-	p.name = whole_name(model->shown ? model->shown : model->name);
-	if (p.name)
-		print_all(&p, cells);
-	else
-		cells_fail(cells);
-	free(p.name);
+	p.name = model->shown ? model->shown : model->name;
+	print_all(&p, cells);
 	return cells_view(cells);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xxh128.h - XXH128 as text, in the byte order of xxhsum. */
+/* xxh128.h - XXH128 and XXH64 as text, in the byte order of xxhsum. */
 #ifndef FS_XXH128_H
 #define FS_XXH128_H
 
@@ -13,6 +13,12 @@
 static inline void xxh128_text(XXH128_hash_t hash, char text[XXH128_TEXT])
 {
 	snprintf(text, XXH128_TEXT, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
+}
+
+/* 16 digits and a NUL. */
+static inline void xxh64_text(XXH64_hash_t hash, char text[17])
+{
+	snprintf(text, 17, "%016" PRIx64, hash);
 }
 
 #endif

@@ -190,3 +190,59 @@ no_leak() {
 	until_true 5 eval "[ \"\$(descriptors)\" -le $1 ]" ||
 		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
+
+# The test from its beginning in a namespace of mounts of its own, in which umount(8) finds our
+# helper, whatever is installed; $HELPER is the same by its other name.
+with_umount_helper() {
+	local sbin helper=$here/../../mount-helpers/umount.fuse.organfs
+	need_root
+	if [ -z "${ORGANFS_TEST_NAMESPACE-}" ]; then
+		unshare -m true 2>/dev/null || skip 'no namespaces of mounts here'
+		ORGANFS_TEST_NAMESPACE=1 exec unshare -m "$0"
+	fi
+	# Other tests' mounts would not end as long as this namespace has them too.
+	awk '/ - fuse\.organfs / { print $5 }' /proc/self/mountinfo | while read -r mount; do
+		umount -i -l "$(printf %b "$mount")" || true
+	done
+	sbin=$(readlink -f /sbin)
+	mkdir "$TMP/sbin"
+	cp "$helper" "$TMP/sbin/umount.fuse.organfs"
+	ln -s umount.fuse.organfs "$TMP/sbin/umount.fuse"
+	cp "$helper" "$TMP/sbin/organfs-umount"
+	mount -t overlay -o "lowerdir=$TMP/sbin:$sbin" overlay "$sbin" 2>/dev/null ||
+		skip 'no overlay over /sbin'
+	HELPER=$TMP/sbin/organfs-umount
+}
+
+# umount_says STATUS PATTERN COMMAND...: its exit status, and what it says, '' for nothing.
+umount_says() {
+	local expected=$1 pattern=$2 status=0
+	shift 2
+	"$@" >"$TMP/.said" 2>&1 || status=$?
+	equal $status "$expected" "exit status of $*, which says: $(cat "$TMP/.said")"
+	if [ -z "$pattern" ]; then
+		equal "$(cat "$TMP/.said")" '' "$*"
+	else
+		grep -Eq -- "$pattern" "$TMP/.said" || fail "$* says: $(cat "$TMP/.said")"
+	fi
+}
+
+# Slow down what the daemon writes, so that an assembly takes seconds, until full_speed. (Whoever is
+# traced cannot look for leaks.)
+slow_down() {
+	local pid=${DAEMON[${1:-$MNT}]}
+	strace -f -qq -o /dev/null -p "$pid" -e trace=pwrite64,copy_file_range \
+		-e inject=pwrite64:delay_enter=1000000 \
+		-e inject=copy_file_range:delay_enter=5000000 2>>"$LOGS/strace" &
+	TRACER=$!
+	until_true 20 is_traced "$pid" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
+}
+
+is_traced() {
+	! grep -q '^TracerPid:[[:space:]]*0$' "/proc/$1/task/"*/status
+}
+
+full_speed() {
+	kill "$TRACER" 2>/dev/null || true
+	wait "$TRACER" 2>/dev/null || true
+}

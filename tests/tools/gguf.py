@@ -15,6 +15,7 @@ import random
 import re
 import stat
 import struct
+import subprocess
 import sys
 
 # id: (name, elements a block, bytes a block), from ggml.
@@ -415,6 +416,20 @@ def cmd_organ(a):
         f.write(organ_header(t) + model.data(t))
 
 
+def xxh64(data):
+    said = subprocess.run(["xxhsum", "-H64"], input=data, capture_output=True, check=True)
+    return said.stdout.split()[0].decode()
+
+
+def cmd_gguf_hash(a):
+    """What llama-gguf-hash --xxh64 says of a model of that name."""
+    model = Model(a.file)
+    lines = [(xxh64(model.data(t)), a.name.encode() + b":" + t.name) for t in model.tensors]
+    lines.append((xxh64(b"".join(map(model.data, model.tensors))), a.name.encode()))
+    for digits, name in lines:
+        sys.stdout.buffer.write(b"%-8s  %s  %s\n" % (b"xxh64", digits.encode(), name))
+
+
 def cmd_organs(a):
     for t in Model(a.file).tensors:
         print(t.name.decode(errors="backslashreplace"), t.type_name, t.shape, t.offset, t.size,
@@ -699,7 +714,7 @@ def cmd_check_mount(a):
     by_name = {t.name: t for t in model.tensors}
     names = expected_names(model)
     root = os.listdir(a.mount)
-    for needed in ("manifest.json", "model.gguf", "theta.svg", ".theta", ".assemble", ".grafts",
+    for needed in ("manifest.json", "model.gguf", "theta.svg", "checksums.xxh128", ".theta", ".assemble", ".grafts",
                    ".log", *CLASSES[:4]):
         check(needed in root, f"{needed} is missing")
     for directory in filter(root.__contains__, CLASSES):
@@ -929,6 +944,7 @@ def arguments():
         return sub
 
     command("organs", cmd_organs, "file", "list tensors: name, type, shape, offset, bytes")
+    command("gguf-hash", cmd_gguf_hash, "file name", "the hashes that llama-gguf-hash prints")
     command("organ", cmd_organ, "file tensor out", "write one tensor as an organ file")
     command("check-theta", cmd_check_theta, "expected mount",
             "compare every figure with a table of the reference program")

@@ -216,12 +216,37 @@ static void a_name_of_any_bytes_can_be_given(void **state)
 static void a_cancelled_assembly_is_interrupted(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
-	const atomic_bool cancel = true;
+	atomic_bool cancel = true;
 
 	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
 	assert_says(&scene, "interrupted");
 	/* The unmount's is not. */
 	assert_int_equal(assembly_finish(scene.assembly), 0);
+	close_scene(&scene, 1);
+}
+
+static void what_is_given_up_stays_given_up(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	atomic_bool cancel = false;
+
+	assembly_cancel(scene.assembly);
+	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
+	assert_int_equal(assembly_finish(scene.assembly), -EINTR);
+	assert_says(&scene, "interrupted; the target is as it was");
+	close_scene(&scene, 0);
+}
+
+static void progress_is_that_of_what_is_under_way(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	struct assembly_progress progress;
+
+	assert_false(assembly_progress(scene.assembly, &progress));
+	assert_int_equal(run(&scene, ""), 0);
+	assert_false(assembly_progress(scene.assembly, &progress));
+	assert_true(progress.total > 0);
+	assert_int_equal(progress.done, progress.total);
 	close_scene(&scene, 1);
 }
 
@@ -338,6 +363,8 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_failure_says_why_and_that_the_target_is_as_it_was),
 	FS_TEST(a_name_of_any_bytes_can_be_given),
 	FS_TEST(a_cancelled_assembly_is_interrupted),
+	FS_TEST(what_is_given_up_stays_given_up),
+	FS_TEST(progress_is_that_of_what_is_under_way),
 	FS_TEST(no_target_lies_in_the_mount_while_it_is_there),
 	FS_TEST(the_unmount_writes_what_was_grafted),
 	FS_TEST(the_unmount_does_not_write_the_same_twice),

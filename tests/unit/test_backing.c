@@ -161,7 +161,7 @@ static void a_descriptor_becomes_the_backings_also_on_failure(void **state)
 	write_file(in_temp(state, "file").text, ten, 10);
 	fd = open(in_temp(state, "file").text, O_RDONLY);
 	backing = backing_adopt(fd, in_temp(state, "file").text, NULL);
-	assert_int_equal(backing_fd(backing), fd);
+	assert_int_equal(backing_hold(backing), fd);
 	assert_int_equal(read_some(backing), 0);
 	backing_unref(backing);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
@@ -170,7 +170,7 @@ static void a_descriptor_becomes_the_backings_also_on_failure(void **state)
 static void it_is_closed_with_the_last_reference(void **state)
 {
 	struct backing *backing = open_ten(state);
-	const int fd = backing_fd(backing);
+	const int fd = backing_hold(backing);
 
 	assert_ptr_equal(backing_ref(backing), backing);
 	backing_unref(backing);
@@ -261,7 +261,7 @@ static void a_file_of_frames_has_the_size_and_the_bytes_of_what_it_holds(void **
 	assert_int_equal(backing_size(packed.backing), PACKED_SIZE);
 	assert_int_equal(source.size, PACKED_SIZE);
 	assert_true(backing_stat(packed.backing)->st_size < (off_t)PACKED_SIZE);
-	assert_int_equal(backing_fd(packed.backing), -1);
+	assert_false(backing_is_plain(packed.backing));
 	assert_int_equal(backing_read(packed.backing, bytes, 2000, FRAME_BYTES - 1000), 0);
 	assert_memory_equal(bytes, packed.bytes + FRAME_BYTES - 1000, 2000);
 	assert_int_equal(source.read_at(source.context, bytes, 2000, 17), 0);

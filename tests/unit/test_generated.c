@@ -25,7 +25,8 @@ static struct scene open_scene(void **state)
 	scene.nodes = nodes_new(scene.models, 1, false);
 	scene.mounted = malloc(sizeof(*scene.mounted));
 	must(scene.nodes && scene.mounted);
-	must(mounted_init(scene.mounted, scene.o.model, &options, false, scene.nodes, NULL) == 0);
+	must(mounted_init(scene.mounted, scene.o.model, &options, false, scene.nodes, NULL, NULL) ==
+	     0);
 	scene.generated = scene.mounted->generated;
 	return scene;
 }
@@ -71,6 +72,9 @@ static void each_has_a_name(void **state)
 	assert_string_equal(generated_name(GENERATED_PICTURE), "theta.svg");
 	assert_string_equal(generated_name(GENERATED_REPORT), ".theta");
 	assert_string_equal(generated_name(GENERATED_ROWS), ".table");
+	assert_string_equal(generated_name(GENERATED_CHECK), ".check");
+	assert_string_equal(generated_name(GENERATED_CHECKSUMS), "checksums.xxh128");
+	assert_string_equal(generated_name(GENERATED_GGUF_HASH), "gguf-hash.xxh64");
 	for (enum generated_kind kind = GENERATED_TABLES; kind < GENERATED_KINDS; kind++)
 		assert_string_equal(generated_name(kind), ".theta");
 }

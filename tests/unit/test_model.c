@@ -180,17 +180,23 @@ static struct mk_file mk_shard(uint32_t count, uint32_t number)
 	return mkgguf_finish(m);
 }
 
-static void a_shard_of_a_split_model_is_refused(void **state)
+static void a_shard_alone_is_a_model_that_lacks_the_others(void **state)
 {
 	struct mk_file file = mk_shard(3, 1);
 	struct opened o;
+	char *lacks;
 
 	save(state, "x-00002-of-00003.gguf", &file);
 	mk_file_free(&file);
 	o = try_model(state, "x-00002-of-00003.gguf");
-	assert_null(o.model);
-	assert_int_equal(o.err.code, ENOTSUP);
-	assert_non_null(strstr(o.err.text, "shard 2 of the 3"));
+	assert_non_null(o.model);
+	assert_string_equal(o.model->name, "x");
+	assert_false(o.model->whole);
+	assert_null(o.model->layer);
+	assert_int_equal(o.model->gguf->n_tensors, 1);
+	lacks = model_lacks(o.model);
+	assert_string_equal(lacks, "the model lacks x-00001-of-00003.gguf, x-00003-of-00003.gguf");
+	free(lacks);
 	close_model(&o);
 }
 
@@ -311,7 +317,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_model_of_many_tensors_is_opened_whole),
 	FS_TEST(a_model_without_tensors_can_be_opened),
 	FS_TEST(a_model_is_named_after_its_file),
-	FS_TEST(a_shard_of_a_split_model_is_refused),
+	FS_TEST(a_shard_alone_is_a_model_that_lacks_the_others),
 	FS_TEST(the_only_shard_of_a_split_model_is_a_model),
 	FS_TEST(what_is_no_model_is_refused_with_a_reason),
 	FS_TEST(a_cut_off_model_is_refused_wherever_it_was_cut),

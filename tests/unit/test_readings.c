@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_readings.c - fs/readings.c, by the invariants of readings.h. */
+/* test_readings.c - fs/readings.c and fs/once.c, by the invariants of once.h. */
 #include "fs_readings.h"
 #include "fs/readings.h"
 #include "zinputs.h"
@@ -221,7 +221,7 @@ static void the_contents_a_job_measures_are_given_back(void **state)
 	assert_int_equal(readings_prepare(readings, &graft, 1, NULL), 0);
 	readings_free(readings);
 	assert_int_equal(graft.content->refs, 2);
-	assert_int_equal(graft.content->reading.waiting, 0);
+	assert_int_equal(graft.content->reading.once.waiting, 0);
 	content_unref(graft.content);
 	close_model(&o);
 }
@@ -513,7 +513,7 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 	for (size_t i = 0; i < crowd.n; i++)
 		if (subjects[i].content) {
 			assert_int_equal(subjects[i].content->refs, 2);
-			assert_int_equal(subjects[i].content->reading.waiting, 0);
+			assert_int_equal(subjects[i].content->reading.once.waiting, 0);
 			content_unref(subjects[i].content);
 		}
 	pthread_barrier_destroy(&crowd.start);

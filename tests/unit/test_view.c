@@ -189,7 +189,7 @@ static void an_extent_past_the_end_of_its_file_is_an_error(void **state)
 static void a_view_keeps_its_file_open_and_its_memory(void **state)
 {
 	struct backing *backing = open_bytes(state);
-	const int fd = backing_fd(backing);
+	const int fd = backing_hold(backing);
 	char *owned = strdup("owned"), bytes[9];
 	const struct segment segments[] = {
 		{ .kind = SEGMENT_MEMORY, .length = 5, .memory = owned },

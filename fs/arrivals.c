@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* arrivals.c - see arrivals.h. */
+#include "fs/arrivals.h"
+#include "fs/fs.h"
+
+/* A model that was made of other shards than the one before it comes into its place. */
+static void take_place(struct fs *fs, struct mounted *old, struct model *model)
+{
+	struct mounted *mounted = &fs->mounted[model->number];
+
+	model->links = fs->links;
+	if (mounted_init(mounted, model, fs->options, fs->collection->several, fs->nodes,
+			 fs->measurers, fs->hashers) < 0) {
+		mounted_release(mounted);
+		log_add(model->log, "%s: out of memory to look at its shards", model->name);
+		return;
+	}
+	readings_inherit(mounted->readings, old->readings);
+	assembly_mounted(mounted->assembly, fs->device);
+	atomic_store(&fs->n_mounted, fs->collection->n_all);
+	nodes_renewed(fs->nodes, fs->collection->n_all);
+	atomic_store(&model->first->latest, model);
+}
+
+static void look(struct fs *fs, struct mounted *old)
+{
+	struct shards *shards = shards_look(old->model->shards);
+	struct error err = { 0 };
+	struct model *model;
+	char text[320];
+
+	if (!shards)
+		return;
+	shards_tell(shards, old->model->shards, old->model->log);
+	model = collection_renew(fs->collection, old->model, shards, &err);
+	if (model)
+		take_place(fs, old, model);
+	else
+		log_add(old->model->log, "%s: its new shards cannot be used: %s", old->model->name,
+			error_describe(&err, text, sizeof(text)));
+	shards_unref(shards);
+}
+
+void arrivals_look(struct fs *fs)
+{
+	pthread_mutex_lock(&fs->looking);
+	for (uint32_t i = 0; i < fs->collection->n; i++) {
+		struct mounted *mounted = fs_now(fs, i);
+
+		if (!mounted->model->whole)
+			look(fs, mounted);
+	}
+	pthread_mutex_unlock(&fs->looking);
+}

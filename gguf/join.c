@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* join.c - see join.h. */
+#include "join.h"
+#include "bytes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Magic, version and both counts, from version 2 on. */
+#define PREAMBLE ((size_t)24)
+
+static bool is_split_key(const struct kv *kv)
+{
+	return kv->key_length > 6 && memcmp(kv->key, "split.", 6) == 0;
+}
+
+bool gguf_split(const struct gguf *gguf, struct split *split)
+{
+	const struct kv *count = gguf_find(gguf, "split.count");
+	const struct kv *no = gguf_find(gguf, "split.no");
+	const struct kv *tensors = gguf_find(gguf, "split.tensors.count");
+
+	*split = (struct split){ .no = 0 };
+	if (!count || !kv_unsigned(count, &split->count) || split->count <= 1)
+		return false;
+	if (no)
+		kv_unsigned(no, &split->no);
+	if (tensors)
+		kv_unsigned(tensors, &split->tensors);
+	return true;
+}
+
+/* There is room for it: see allocate(). */
+static void add(struct join *join, enum join_kind kind, uint32_t shard, uint64_t offset,
+		uint64_t length)
+{
+	struct join_piece *last = join->n_pieces ? &join->pieces[join->n_pieces - 1] : NULL;
+
+	if (length == 0)
+		return;
+	if (last && kind == JOIN_SHARD && last->kind == JOIN_SHARD && last->shard == shard &&
+	    last->offset + last->length == offset)
+		last->length += length;
+	else
+		join->pieces[join->n_pieces++] = (struct join_piece){ .kind = kind,
+								      .shard = shard,
+								      .offset = offset,
+								      .start = join->size,
+								      .length = length };
+	join->size += length;
+}
+
+static size_t info_size(const struct gguf_tensor *t)
+{
+	return 8 + t->name_length + 4 + 8 * (size_t)t->dims + 4 + 8;
+}
+
+/* What of the joined file is nobody's bytes. */
+static size_t header_size(const struct gguf *const *shards, uint32_t n)
+{
+	size_t size = PREAMBLE;
+
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; shards[k] && i < shards[k]->n_tensors; i++)
+			size += info_size(&shards[k]->tensors[i]);
+	return size;
+}
+
+static int allocate(const struct gguf *const *shards, uint32_t n, struct join *join)
+{
+	uint64_t tensors = 0;
+
+	for (uint32_t k = 0; k < n; k++)
+		tensors += shards[k] ? shards[k]->n_tensors : 0;
+	if (tensors >= UINT32_MAX)
+		return -EOVERFLOW;
+	join->n_tensors = (uint32_t)tensors;
+	/* A tensor and its padding each; preamble, infos and padding; an entry of shard 0 each. */
+	join->pieces = calloc(2 * (size_t)tensors + 3 + (shards[0] ? shards[0]->n_kv : 0),
+			      sizeof(*join->pieces));
+	join->sizes = calloc((size_t)tensors + 1, sizeof(*join->sizes));
+	join->header = malloc(header_size(shards, n));
+	return join->pieces && join->sizes && join->header ? 0 : -ENOMEM;
+}
+
+/* The shard whose version and alignment are the model's. */
+static const struct gguf *first_of(const struct gguf *const *shards, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		if (shards[k])
+			return shards[k];
+	return NULL;
+}
+
+static void join_metadata(const struct gguf *shard, struct join *join, uint64_t *entries)
+{
+	uint64_t start = PREAMBLE;
+
+	for (uint32_t i = 0; shard && i < shard->n_kv; i++) {
+		const struct kv *kv = &shard->kv[i];
+		const uint64_t end = kv->offset + kv->length;
+
+		if (!is_split_key(kv)) {
+			add(join, JOIN_SHARD, 0, start, end - start);
+			++*entries;
+		}
+		start = end;
+	}
+}
+
+/* The infos, and where each tensor's data will lie, which counts from where all data begins. */
+static bool write_infos(const struct gguf *const *shards, uint32_t n, uint64_t alignment,
+			uint8_t *bytes)
+{
+	uint64_t end = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		for (uint32_t i = 0; shards[k] && i < shards[k]->n_tensors; i++) {
+			const struct gguf_tensor *t = &shards[k]->tensors[i];
+
+			bytes = store_u64(bytes, t->name_length);
+			bytes = store_bytes(bytes, t->name, t->name_length);
+			bytes = store_u32(bytes, t->dims);
+			for (uint32_t axis = 0; axis < t->dims; axis++)
+				bytes = store_u64(bytes, t->ne[axis]);
+			bytes = store_u32(bytes, t->type);
+			bytes = store_u64(bytes, end);
+			if (!add_u64(end, t->size, &end) || !align_u64(end, alignment, &end) ||
+			    end > INT64_MAX / 2)
+				return false;
+		}
+	}
+	return true;
+}
+
+static void join_data(const struct gguf *const *shards, uint32_t n, uint64_t alignment,
+		      struct join *join)
+{
+	uint32_t number = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		for (uint32_t i = 0; shards[k] && i < shards[k]->n_tensors; i++) {
+			const struct gguf_tensor *t = &shards[k]->tensors[i];
+
+			join->sizes[number++] = t->size;
+			add(join, JOIN_SHARD, k, t->offset, t->size);
+			add(join, JOIN_ZEROS, 0, 0, (alignment - t->size % alignment) % alignment);
+		}
+	}
+}
+
+static int build(const struct gguf *const *shards, uint32_t n, struct join *join)
+{
+	const struct gguf *first = first_of(shards, n);
+	const uint64_t alignment = first->alignment;
+	const size_t infos = header_size(shards, n) - PREAMBLE;
+	uint64_t entries = 0;
+	uint8_t *bytes;
+
+	add(join, JOIN_MEMORY, 0, 0, PREAMBLE);
+	join_metadata(shards[0], join, &entries);
+	add(join, JOIN_MEMORY, 0, PREAMBLE, infos);
+	if (join->n_tensors)
+		add(join, JOIN_ZEROS, 0, 0, (alignment - join->size % alignment) % alignment);
+	bytes = store_bytes(join->header, "GGUF", 4);
+	bytes = store_u32(bytes, first->version);
+	bytes = store_u64(bytes, join->n_tensors);
+	bytes = store_u64(bytes, entries);
+	if (!write_infos(shards, n, alignment, bytes))
+		return -EOVERFLOW;
+	join_data(shards, n, alignment, join);
+	return 0;
+}
+
+int join_build(const struct gguf *const *shards, uint32_t n, struct join *join, struct error *err)
+{
+	int rc = first_of(shards, n) ? 0 : -EINVAL;
+
+	*join = (struct join){ 0 };
+	for (uint32_t k = 0; k < n; k++)
+		if (shards[k] && shards[k]->version == 1)
+			rc = -ENOTSUP;
+	if (rc == 0)
+		rc = allocate(shards, n, join);
+	if (rc == 0)
+		rc = build(shards, n, join);
+	if (rc == 0)
+		return 0;
+	join_release(join);
+	return error_set(err, -rc, ERROR_NO_OFFSET, "%s",
+			 rc == -EOVERFLOW ? "the shards together would be too large"
+			 : rc == -ENOTSUP ? "a shard has GGUF version 1, which was never split"
+			 : rc == -EINVAL  ? "there is no shard"
+					  : "out of memory");
+}
+
+void join_release(struct join *join)
+{
+	free(join->pieces);
+	free(join->header);
+	free(join->sizes);
+	*join = (struct join){ 0 };
+}
+
+struct gguf *join_read(const struct join *join, const struct source *source, struct error *err)
+{
+	struct gguf *gguf = gguf_read(source, err);
+
+	/* Of an unknown type only its shard tells the size: here padding follows. */
+	for (uint32_t i = 0; gguf && i < gguf->n_tensors && i < join->n_tensors; i++)
+		gguf->tensors[i].size = join->sizes[i];
+	return gguf;
+}
+
+const struct join_piece *join_find(const struct join *join, uint64_t at)
+{
+	size_t low = 0, high = join->n_pieces;
+
+	while (high - low > 1) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (join->pieces[middle].start <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &join->pieces[low];
+}

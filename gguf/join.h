@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* join.h - the GGUF that the shards of a split model are together, as a list of pieces that say
+ * where every byte of it comes from. Reads nothing, writes nothing.
+ *
+ * Source: gguf-split of llama.cpp. Shard 0 has the metadata of the model; split.no, split.count and
+ * split.tensors.count are in each; tensors are in the order of the shards. */
+#ifndef GGUF_JOIN_H
+#define GGUF_JOIN_H
+
+#include "reader.h"
+
+/* Which shard of how many a file says it is. */
+struct split {
+	uint64_t no, count; /* no: from 0 */
+	uint64_t tensors;   /* of all shards; 0: it does not say */
+};
+
+/* Is the file a shard of a split model? One that is split into one part is not. */
+bool gguf_split(const struct gguf *gguf, struct split *split);
+
+enum join_kind {
+	JOIN_MEMORY, /* bytes of join->header, from offset */
+	JOIN_SHARD,  /* bytes of a shard, from offset */
+	JOIN_ZEROS,
+};
+
+struct join_piece {
+	enum join_kind kind;
+	uint32_t shard;
+	uint64_t offset;
+	uint64_t start, length; /* bytes; start: in the joined file */
+};
+
+struct join {
+	uint64_t size; /* of the joined file */
+	struct join_piece *pieces;
+	size_t n_pieces;
+	uint8_t *header;
+	uint64_t *sizes; /* of the tensors' data, in their order */
+	uint32_t n_tensors;
+};
+
+/* Join n shards by their numbers, those that are missing being NULL: the metadata of shard 0, if it
+ * is there, without what says how it is split, and the tensors of all, each at the sum of the
+ * padded sizes before it. Release with join_release(). Errors: EOVERFLOW it would be too large,
+ * ENOTSUP version 1, which was never split, EINVAL there is no shard, ENOMEM. */
+int join_build(const struct gguf *const *shards, uint32_t n, struct join *join, struct error *err);
+void join_release(struct join *join);
+
+/* Read the joined file from a source of its bytes, as gguf_read() does. */
+struct gguf *join_read(const struct join *join, const struct source *source, struct error *err);
+
+/* The piece with byte at, which is below size. */
+const struct join_piece *join_find(const struct join *join, uint64_t at);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* fs_digests.h - what the tests of everything with a hash in it share. */
+#ifndef TESTS_UNIT_FS_DIGESTS_H
+#define TESTS_UNIT_FS_DIGESTS_H
+
+#include "fs_readings.h"
+#include "fs/digests.h"
+
+static inline struct digests *new_digests(struct model *model)
+{
+	struct digests *digests = digests_new(model, NULL);
+
+	must(digests);
+	return digests;
+}
+
+/* The hash of what is in a slot, made of all its bytes at once. */
+static inline void digest_of_slot(struct model *model, enum digest_kind kind, uint32_t tensor,
+				  char text[XXH128_TEXT])
+{
+	struct content *content = slots_get(model->slots, tensor);
+	const size_t header = (size_t)model_organ(model, tensor, content).header_size;
+	size_t size;
+	char *bytes = read_organ(model, tensor, &size);
+
+	if (kind == DIGEST_FILE)
+		xxh128_text(XXH3_128bits(bytes, size), text);
+	else
+		xxh64_text(XXH64(bytes + header, size - header, 0), text);
+	free(bytes);
+	content_unref(content);
+}
+
+/* Add a slot organs/NAME for a tensor of that name, which holds the base's tensor once more. */
+static inline void add_slot(struct model *model, const char *name, const char *tensor, uint32_t of)
+{
+	const struct organ organ = model_organ(model, of, NULL);
+	struct content *content = content_reference(77 + of, &organ, model->base,
+						    model->gguf->tensors[of].offset, "fingerprint");
+
+	must(content);
+	assert_int_equal(model_add(model, CLASS_ORGANS, name, tensor, (uint32_t)strlen(tensor),
+				   content),
+			 0);
+}
+
+#endif
