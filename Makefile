@@ -136,6 +136,8 @@ check-install: all	## install, uninstall, and nothing is left
 	@rm -rf $B/check-install
 	@$(MAKE) -s install DESTDIR=$B/check-install PREFIX=/usr
 	@test -x $B/check-install/usr/bin/organfs
+	@test -x $B/check-install/usr/bin/organ-stream
+	@test -x $B/check-install/usr/bin/organ-dissect
 	@test -x $B/check-install/usr/bin/organfs-umount
 	@test -x $B/check-install/sbin/umount.fuse.organfs
 	@test -x $B/check-install/sbin/umount.fuse
@@ -193,6 +195,8 @@ UMOUNT_FUSE_IS_FREE = { [ ! -e $(DESTDIR)$(SBINDIR)/umount.fuse ] || \
 install: all	## honours PREFIX, DESTDIR and SBINDIR
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(SBINDIR)
 	$(INSTALL) -m 755 $B/organfs $(DESTDIR)$(PREFIX)/bin/organfs
+	$(INSTALL) -m 755 mount-helpers/organ-stream $(DESTDIR)$(PREFIX)/bin/organ-stream
+	$(INSTALL) -m 755 mount-helpers/organ-dissect $(DESTDIR)$(PREFIX)/bin/organ-dissect
 	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
 	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
 	@if $(UMOUNT_FUSE_IS_FREE); then \
@@ -204,6 +208,8 @@ install: all	## honours PREFIX, DESTDIR and SBINDIR
 
 uninstall:	## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
+	rm -f $(DESTDIR)$(PREFIX)/bin/organ-stream
+	rm -f $(DESTDIR)$(PREFIX)/bin/organ-dissect
 	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(DESTDIR)$(SBINDIR)/umount.fuse
 	rm -f $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
 

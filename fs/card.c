@@ -1,134 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /* card.c - see card.h. The keys are those of llama.cpp (gguf-py, constants.py). */
 #include "fs/card.h"
-#include "fs/manifest_internal.h"
-#include "gguf/bytes.h"
+#include "fs/card_read.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_MAX	 160
-#define TEXT_MAX 64
+const char *card_count_key(enum card_count count)
+{
+	static const char *const keys[CARD_COUNTS] = {
+		"block_count",
+		"expert_count",
+		"expert_used_count",
+		"expert_shared_count",
+		"embedding_length",
+		"context_length",
+		"attention.head_count",
+		"attention.head_count_kv",
+		"attention.kv_lora_rank",
+		"attention.sliding_window",
+		"rope.dimension_count",
+	};
 
-struct card {
-	struct model *model;
-	const struct figures *figures;
-	char architecture[TEXT_MAX];
-};
+	return keys[count];
+}
 
-/* Least and greatest element of a value that may stand for all blocks or be one a block. */
-struct range {
-	uint64_t low, high;
-};
+const char *card_number_key(enum card_number number)
+{
+	static const char *const keys[CARD_NUMBERS] = { "rope.freq_base", "rope.scaling.factor" };
 
-/* A file name or a hostile value may have line breaks in it. */
-static void make_one_line(char *text)
+	return keys[number];
+}
+
+void card_one_line(char *text)
 {
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 }
 
-static struct metadatum *find_whole(const struct card *card, const char *key)
+/* Does the metadata say a count other than 0? */
+static bool has(const struct card *card, enum card_count count)
 {
-	return metadata_with(card->model->metadata, card->figures->edits, key);
-}
-
-/* A string value, short and of one line. False: there is none. */
-static bool find_text(const struct card *card, const char *key, char text[TEXT_MAX])
-{
-	struct metadatum *metadatum = find_whole(card, key);
-	const struct value *is = metadatum ? metadatum_value(metadatum) : NULL;
-	cJSON *value = is && is->type.type == KV_STRING ? manifest_value(is) : NULL;
-	const char *string = cJSON_GetStringValue(value);
-
-	snprintf(text, TEXT_MAX, "%s", string ? string : "");
-	make_one_line(text);
-	cJSON_Delete(value);
-	metadatum_unref(metadatum);
-	return text[0] != '\0';
-}
-
-/* The value of ARCHITECTURE.key, to release; NULL: none. */
-static struct metadatum *find(const struct card *card, const char *key)
-{
-	char name[KEY_MAX];
-
-	snprintf(name, sizeof(name), "%s.%s", card->architecture, key);
-	return find_whole(card, name);
-}
-
-/* An integer, or element i of an array of them. */
-static bool element(const struct metadatum *metadatum, uint64_t i, uint64_t *value)
-{
-	const struct value_type type = metadatum_value(metadatum)->type;
-	struct kv one = { .type = type.type == KV_ARRAY ? type.element : type.type };
-
-	return metadatum_scalar(metadatum, i, &one.scalar) && kv_unsigned(&one, value);
-}
-
-/* More elements than blocks that any model has are not looked at. */
-#define ELEMENTS_MAX 4096
-
-static bool range_of(const struct metadatum *metadatum, struct range *range)
-{
-	const struct value *is = metadatum_value(metadatum);
-	const uint64_t n = is->type.type == KV_ARRAY ? is->count : 1;
-	uint64_t value;
-
-	*range = (struct range){ UINT64_MAX, 0 };
-	for (uint64_t i = 0; i < n && i < ELEMENTS_MAX; i++) {
-		if (!element(metadatum, i, &value))
-			return false;
-		range->low = value < range->low ? value : range->low;
-		range->high = value > range->high ? value : range->high;
-	}
-	return n > 0;
-}
-
-static bool find_range(const struct card *card, const char *key, struct range *range)
-{
-	struct metadatum *metadatum = find(card, key);
-	const bool found = metadatum && range_of(metadatum, range);
-
-	metadatum_unref(metadatum);
-	return found;
-}
-
-static bool find_number(const struct card *card, const char *key, uint64_t *value)
-{
-	struct range range;
-
-	if (!find_range(card, key, &range))
-		return false;
-	*value = range.high;
-	return true;
-}
-
-static bool find_float(const struct card *card, const char *key, double *value)
-{
-	struct metadatum *metadatum = find(card, key);
-	const enum kv_type type = metadatum ? metadatum_value(metadatum)->type.type : KV_STRING;
-	bool found = type == KV_F32 || type == KV_F64;
-	uint64_t scalar;
-	float single;
-	uint32_t bits;
-
-	found = found && metadatum_scalar(metadatum, 0, &scalar);
-	metadatum_unref(metadatum);
-	if (!found)
-		return false;
-	if (type == KV_F64) {
-		memcpy(value, &scalar, sizeof(*value));
-	} else {
-		bits = (uint32_t)scalar;
-		memcpy(&single, &bits, sizeof(single));
-		*value = (double)single;
-	}
-	return true;
+	return card->counts[count].known && card->counts[count].high > 0;
 }
 
 static void print_key(FILE *out, const char *key)
@@ -136,18 +51,17 @@ static void print_key(FILE *out, const char *key)
 	fprintf(out, "model %-14s ", key);
 }
 
-static void print_number(const struct card *card, const char *label, const char *key, FILE *out)
+static void print_count(const struct card *card, const char *label, enum card_count count,
+			FILE *out)
 {
-	uint64_t value;
-
 	print_key(out, label);
-	if (find_number(card, key, &value))
-		fprintf(out, "%" PRIu64 "\n", value);
+	if (card->counts[count].known)
+		fprintf(out, "%" PRIu64 "\n", card->counts[count].high);
 	else
 		fputs("unknown\n", out);
 }
 
-static void print_range(const struct range *range, FILE *out)
+static void print_range(const struct card_range *range, FILE *out)
 {
 	if (range->low == range->high)
 		fprintf(out, "%" PRIu64, range->high);
@@ -155,15 +69,13 @@ static void print_range(const struct range *range, FILE *out)
 		fprintf(out, "%" PRIu64 " to %" PRIu64, range->low, range->high);
 }
 
-static void print_blocks(const struct card *card, FILE *out)
+static void print_blocks(const struct card *card, const struct figures *figures, FILE *out)
 {
-	const struct figures *figures = card->figures;
 	int32_t first = INT32_MAX, last = -1;
-	uint64_t count;
 
 	print_key(out, "blocks");
-	if (find_number(card, "block_count", &count))
-		fprintf(out, "%" PRIu64, count);
+	if (card->counts[CARD_BLOCKS].known)
+		fprintf(out, "%" PRIu64, card->counts[CARD_BLOCKS].high);
 	else
 		fputs("unknown", out);
 	for (size_t i = 0; i < figures->n; i++) {
@@ -198,31 +110,28 @@ static void print_expert_types(const struct figures *figures, FILE *out)
 	}
 }
 
-static void print_experts(const struct card *card, FILE *out)
+static void print_experts(const struct card *card, const struct figures *figures, FILE *out)
 {
-	struct range experts;
-	uint64_t value;
+	const struct card_range *counts = card->counts;
 
 	print_key(out, "experts");
-	if (!find_range(card, "expert_count", &experts) || experts.high == 0) {
+	if (!has(card, CARD_EXPERTS)) {
 		fputs("none\n", out);
 		return;
 	}
-	print_range(&experts, out);
-	if (find_number(card, "expert_used_count", &value))
-		fprintf(out, ", %" PRIu64 " used", value);
-	if (find_number(card, "expert_shared_count", &value) && value)
-		fprintf(out, ", %" PRIu64 " shared", value);
-	print_expert_types(card->figures, out);
+	print_range(&counts[CARD_EXPERTS], out);
+	if (counts[CARD_EXPERTS_USED].known)
+		fprintf(out, ", %" PRIu64 " used", counts[CARD_EXPERTS_USED].high);
+	if (has(card, CARD_EXPERTS_SHARED))
+		fprintf(out, ", %" PRIu64 " shared", counts[CARD_EXPERTS_SHARED].high);
+	print_expert_types(figures, out);
 	fputc('\n', out);
 }
 
-static const char *attention_kind(const struct card *card, const struct range *heads,
-				  const struct range *kv_heads)
+static const char *attention_kind(const struct card *card, const struct card_range *heads,
+				  const struct card_range *kv_heads)
 {
-	uint64_t rank;
-
-	if (find_number(card, "attention.kv_lora_rank", &rank) && rank)
+	if (has(card, CARD_KV_RANK))
 		return "latent (MLA)";
 	if (kv_heads->high == heads->high)
 		return "multi-head (MHA)";
@@ -231,57 +140,53 @@ static const char *attention_kind(const struct card *card, const struct range *h
 
 static void print_attention(const struct card *card, FILE *out)
 {
-	struct range heads, kv_heads;
-	uint64_t value;
+	const struct card_range *counts = card->counts, *heads = &counts[CARD_HEADS], *kv_heads;
 
 	print_key(out, "attention");
-	if (!find_range(card, "attention.head_count", &heads)) {
+	if (!heads->known) {
 		fputs("unknown\n", out);
 		return;
 	}
-	if (heads.high == 0) {
+	if (heads->high == 0) {
 		fputs("none\n", out);
 		return;
 	}
-	if (!find_range(card, "attention.head_count_kv", &kv_heads))
-		kv_heads = heads;
-	fprintf(out, "%s, ", attention_kind(card, &heads, &kv_heads));
-	print_range(&heads, out);
-	fputs(heads.high == 1 ? " head, " : " heads, ", out);
-	print_range(&kv_heads, out);
-	fputs(kv_heads.high == 1 ? " kv head" : " kv heads", out);
-	if (find_number(card, "attention.kv_lora_rank", &value) && value)
-		fprintf(out, ", kv rank %" PRIu64, value);
-	if (find_number(card, "attention.sliding_window", &value) && value)
-		fprintf(out, ", window %" PRIu64, value);
+	kv_heads = counts[CARD_KV_HEADS].known ? &counts[CARD_KV_HEADS] : heads;
+	fprintf(out, "%s, ", attention_kind(card, heads, kv_heads));
+	print_range(heads, out);
+	fputs(heads->high == 1 ? " head, " : " heads, ", out);
+	print_range(kv_heads, out);
+	fputs(kv_heads->high == 1 ? " kv head" : " kv heads", out);
+	if (has(card, CARD_KV_RANK))
+		fprintf(out, ", kv rank %" PRIu64, counts[CARD_KV_RANK].high);
+	if (has(card, CARD_WINDOW))
+		fprintf(out, ", window %" PRIu64, counts[CARD_WINDOW].high);
 	fputc('\n', out);
 }
 
 static void print_rope(const struct card *card, FILE *out)
 {
-	char key[KEY_MAX], scaling[TEXT_MAX];
-	uint64_t dimensions;
-	double value;
+	const struct card_value *base = &card->numbers[CARD_ROPE_BASE];
+	const struct card_value *factor = &card->numbers[CARD_ROPE_FACTOR];
 	const char *between = "";
 
 	print_key(out, "rope");
-	if (find_number(card, "rope.dimension_count", &dimensions)) {
-		fprintf(out, "%" PRIu64 " dimensions", dimensions);
+	if (card->counts[CARD_ROPE_DIMENSIONS].known) {
+		fprintf(out, "%" PRIu64 " dimensions", card->counts[CARD_ROPE_DIMENSIONS].high);
 		between = ", ";
 	}
-	if (find_float(card, "rope.freq_base", &value)) {
-		fprintf(out, "%sbase %.9g", between, value);
+	if (base->known) {
+		fprintf(out, "%sbase %.9g", between, base->value);
 		between = ", ";
 	}
-	snprintf(key, sizeof(key), "%s.rope.scaling.type", card->architecture);
-	if (!find_text(card, key, scaling) || strcmp(scaling, "none") == 0) {
+	if (card->scaling[0] == '\0' || strcmp(card->scaling, "none") == 0) {
 		fprintf(out, "%s%s\n", between,
-			between[0] || scaling[0] ? "no scaling" : "unknown");
+			between[0] || card->scaling[0] ? "no scaling" : "unknown");
 		return;
 	}
-	fprintf(out, "%sscaling %s", between, scaling);
-	if (find_float(card, "rope.scaling.factor", &value))
-		fprintf(out, " by %.9g", value);
+	fprintf(out, "%sscaling %s", between, card->scaling);
+	if (factor->known)
+		fprintf(out, " by %.9g", factor->value);
 	fputc('\n', out);
 }
 
@@ -294,19 +199,21 @@ static uint64_t count_parameters(const struct figures *figures)
 	return parameters;
 }
 
-static struct card make_card(const struct figures *figures)
+static void get_card(const struct figures *figures, struct card *card)
 {
-	struct card card = { .model = figures->model, .figures = figures };
-
-	if (!find_text(&card, "general.architecture", card.architecture))
-		snprintf(card.architecture, sizeof(card.architecture), "unknown");
-	return card;
+	if (figures->card)
+		*card = *figures->card;
+	else
+		card_read(figures->model, figures->edits, card);
+	if (card->architecture[0] == '\0')
+		snprintf(card->architecture, sizeof(card->architecture), "unknown");
 }
 
 /* Only where something is missing. */
-static void print_shards(const struct card *card, FILE *out)
+static void print_shards(const struct figures *figures, FILE *out)
 {
-	char *summary = card->model->whole ? NULL : shards_summary(card->model->shards);
+	const struct model *model = figures->model;
+	char *summary = !model || model->whole ? NULL : shards_summary(model->shards);
 
 	if (!summary)
 		return;
@@ -317,36 +224,39 @@ static void print_shards(const struct card *card, FILE *out)
 
 void card_print(const struct figures *figures, FILE *out)
 {
-	const struct card card = make_card(figures);
-	char name[NAME_MAX + 1];
+	struct card card;
 
-	snprintf(name, sizeof(name), "%s", card.model->name);
-	make_one_line(name);
+	get_card(figures, &card);
 	print_key(out, "name");
-	fprintf(out, "%s\n", name);
+	fprintf(out, "%s\n", card.name);
 	print_key(out, "architecture");
 	fprintf(out, "%s\n", card.architecture);
 	print_key(out, "parameters");
 	fprintf(out, "%" PRIu64 "\n", count_parameters(figures));
 	print_key(out, "tensors");
-	fprintf(out, "%zu\n", figures->n);
-	print_shards(&card, out);
+	fprintf(out, "%zu", figures->n);
+	if (figures->total)
+		fprintf(out, "/%" PRIu64, figures->total);
+	fputc('\n', out);
+	print_shards(figures, out);
 	print_key(out, "grafts");
 	fprintf(out, "%" PRIu32 "\n", figures->grafts);
-	print_blocks(&card, out);
-	print_experts(&card, out);
-	print_number(&card, "embedding", "embedding_length", out);
-	print_number(&card, "context", "context_length", out);
+	print_blocks(&card, figures, out);
+	print_experts(&card, figures, out);
+	print_count(&card, "embedding", CARD_EMBEDDING, out);
+	print_count(&card, "context", CARD_CONTEXT, out);
 	print_attention(&card, out);
 	print_rope(&card, out);
 }
 
 void card_summary(const struct figures *figures, char *text, size_t n)
 {
-	const struct card card = make_card(figures);
-	uint64_t blocks = 0;
+	struct card card;
+	uint64_t blocks;
 
-	if (find_number(&card, "block_count", &blocks))
+	get_card(figures, &card);
+	blocks = card.counts[CARD_BLOCKS].high;
+	if (card.counts[CARD_BLOCKS].known)
 		snprintf(text, n, "%s, %" PRIu64 " block%s, %zu tensors", card.architecture, blocks,
 			 blocks == 1 ? "" : "s", figures->n);
 	else

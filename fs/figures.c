@@ -61,7 +61,7 @@ void figures_free(struct figures *figures)
 {
 	if (!figures)
 		return;
-	for (size_t i = 0; i < figures->n; i++)
+	for (size_t i = 0; figures->subjects && i < figures->n; i++)
 		content_unref(figures->subjects[i].content);
 	arena_free(figures->arena);
 	free(figures->subjects);

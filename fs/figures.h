@@ -20,10 +20,14 @@ struct figure {
 	const struct zmeasure *z; /* NULL: not known (yet), or its type holds no values */
 };
 
+struct card; /* card.h */
+
 struct figures {
-	struct model *model; /* borrowed */
-	struct edits *edits; /* of the metadata; NULL: none */
+	const struct card *card; /* borrowed; NULL: what the model's metadata say */
+	struct model *model;	 /* borrowed; NULL: there is none, and no subjects */
+	struct edits *edits;	 /* of the metadata; NULL: none */
 	uint32_t grafts;
+	uint64_t total; /* tensors of the whole model, where only a part is here; else 0 */
 	size_t n;
 	struct figure *figures;	  /* in file order, with z NULL */
 	struct subject *subjects; /* what to measure for each, with references of their own */

@@ -18,11 +18,11 @@ struct generated {
 
 const char *generated_name(enum generated_kind kind)
 {
-	static const char *const names[GENERATED_TABLES] = { "manifest.json", "model.gguf",
-							     "theta.svg",     "checksums.xxh128",
-							     ".theta",	      ".assemble",
-							     ".grafts",	      ".check",
-							     ".log",	      "gguf-hash.xxh64" };
+	static const char *const names[GENERATED_TABLES] = {
+		"manifest.json", "model.gguf", "theta.svg",	 "checksums.xxh128",
+		".theta",	 ".table",     ".assemble",	 ".grafts",
+		".check",	 ".log",       "gguf-hash.xxh64"
+	};
 
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";
 }

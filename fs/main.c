@@ -40,7 +40,7 @@
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	checksums gguf_hash	the same with hashes: checksums.xxh128, .views/gguf-hash.xxh64
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
- *	card report picture picture_* chart	.theta and theta.svg of a model
+ *	card card_read report picture picture_* chart	.theta and theta.svg of a model
  *	follow		metadata that follows the blocks that are there
  *	check check_*	.check: what speaks against the grafts in force
  *	manifest json texts	what the other files of the mount contain
@@ -52,6 +52,7 @@
  *			made from a state
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
+ *	table table_* merge summary	.table of a model; a report of many such, without a mount
  *	status		how far the end of a mount is, for whoever waits for it
  *	fs arrivals	the mount; shards that come and go while it is there
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
@@ -63,6 +64,7 @@
  * files (a view) -> backing. A graft: ops_write -> stage ->
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
 #include "fs/session.h"
+#include "fs/summary.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -135,6 +137,9 @@ int main(int argc, char **argv)
 		fputs(options_help(), stdout);
 	else if (options.version)
 		puts("organfs " ORGANFS_VERSION);
+	else if (options.report)
+		rc = summary_run((const char *const *)options.models, options.n_models,
+				 options.report_model);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

@@ -8,6 +8,7 @@
 #include "fs/gguf_hash.h"
 #include "fs/manifest.h"
 #include "fs/report.h"
+#include "fs/table.h"
 #include "fs/texts.h"
 #include "fs/theta.h"
 
@@ -37,6 +38,8 @@ static struct view *view_of_readings(struct mounted *mounted, enum generated_kin
 	if (kind >= GENERATED_TABLES) {
 		view = theta_table(model, readings, snapshot,
 				   (enum organ_class)(kind - GENERATED_TABLES));
+	} else if (kind == GENERATED_ROWS) {
+		view = table_view(model, readings, snapshot);
 	} else if (kind == GENERATED_CHECKSUMS) {
 		view = checksums_view(model, mounted->digests, snapshot);
 	} else if (kind == GENERATED_GGUF_HASH) {

@@ -86,7 +86,8 @@ bool ops_is_theta(const struct node *node)
 {
 	return node->kind == NODE_THETA ||
 	       (node->kind == NODE_GENERATED &&
-		(node->index == GENERATED_REPORT || node->index >= GENERATED_TABLES));
+		(node->index == GENERATED_REPORT || node->index == GENERATED_ROWS ||
+		 node->index >= GENERATED_TABLES));
 }
 
 bool ops_can_graft(const struct fs *fs, const struct model *model)

@@ -22,9 +22,9 @@
 /* What fuse_opt fills in. */
 struct parsed {
 	struct options *options;
-	char *output, *layer, *compress, *shape, *blocks, *views, *uid, *gid, *umask, *threads,
-		*samples;
-	int help, version, foreground, read_only, no_assembly, allow_other;
+	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *uid, *gid, *umask,
+		*threads, *samples;
+	int help, version, report, foreground, read_only, no_assembly, allow_other;
 };
 
 #define OPTION(template, field)                             \
@@ -46,6 +46,8 @@ static const struct fuse_opt templates[] = {
 	OPTION("-V", version),
 	OPTION("--version", version),
 	OPTION("-f", foreground),
+	OPTION("--report", report),
+	{ "--report=%s", offsetof(struct parsed, report_model), 0 },
 	OPTION("ro", read_only),
 	{ "rw", offsetof(struct parsed, read_only), 0 },
 	OPTION("noassemble", no_assembly),
@@ -209,12 +211,22 @@ static int fill_numbers(const struct parsed *parsed)
 	return 0;
 }
 
+static int check_report(const struct parsed *parsed)
+{
+	if (parsed->options->n_models > 0)
+		return 0;
+	fprintf(stderr, "organfs: --report needs a TABLE; see organfs --help\n");
+	return -1;
+}
+
 static int check(const struct parsed *parsed)
 {
 	struct options *options = parsed->options;
 
 	if (parsed->help || parsed->version)
 		return 0;
+	if (parsed->report || parsed->report_model)
+		return check_report(parsed);
 	if (options->n_models > 1)
 		options->mountpoint = options->models[--options->n_models];
 	if (!options->mountpoint) {
@@ -255,6 +267,7 @@ static int fill(const struct parsed *parsed)
 
 	options->help = parsed->help;
 	options->version = parsed->version;
+	options->report = parsed->report || parsed->report_model;
 	options->foreground = parsed->foreground;
 	options->read_only = parsed->read_only;
 	/* Whoever keeps a layer wants the layer, unless he says what to write. */
@@ -282,6 +295,8 @@ int options_parse(struct options *options, int argc, char **argv)
 		rc = fill_numbers(&parsed);
 	if (rc == 0)
 		rc = fill(&parsed);
+	/* As it is given, and the caller's from now on. */
+	options->report_model = parsed.report_model;
 	fuse_opt_free_args(&args);
 	free(parsed.output);
 	free(parsed.layer);
@@ -303,6 +318,7 @@ void options_release(struct options *options)
 		free(options->models[i]);
 	free(options->models);
 	free(options->mountpoint);
+	free(options->report_model);
 	free(options->output);
 	free(options->layer);
 	memset(options, 0, sizeof(*options));
@@ -311,6 +327,7 @@ void options_release(struct options *options)
 const char *options_help(void)
 {
 	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
+	       "       organfs --report[=NAME] TABLE...\n"
 	       "\n"
 	       "Mounts a GGUF model as a directory in which every file is a tensor. Several\n"
 	       "models, or a directory that holds some, become a directory each.\n"
@@ -320,6 +337,10 @@ const char *options_help(void)
 	       "  -f              stay in the foreground, log to stderr\n"
 	       "  -h, --help      this text\n"
 	       "  -V, --version   the version\n"
+	       "  --report        print what .theta of the models would be whose tables these "
+	       "are,\n"
+	       "                  files of what MOUNTPOINT/.table says; of several, how they rank\n"
+	       "  --report=NAME   the report of one of them\n"
 	       "\n"
 	       "  -o ro           no graft, no assembly\n"
 	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL); with\n"

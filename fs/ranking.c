@@ -33,6 +33,14 @@ struct line line_fit(const double *x, const double *y, size_t n)
 	return line;
 }
 
+void ranked_count(struct ranked *ranked, enum organ_class klass, uint64_t elements,
+		  const struct zmeasure *z)
+{
+	tally_count(&ranked->all, z, elements);
+	tally_count(&ranked->classes[klass], z, elements);
+	ranked->parameters += elements;
+}
+
 static double theta_over_elements(const struct ranked *model)
 {
 	return tally_over(model->all.weighted_theta, model->all.weight);
@@ -67,6 +75,14 @@ static void print_ranks(const struct ranked *const *sorted, size_t n, FILE *out)
 			tally_over(all->signal, measured), sorted[i]->parameters, all->tensors,
 			sorted[i]->name);
 	}
+}
+
+static void print_parts(const struct ranked *const *sorted, size_t n, FILE *out)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sorted[i]->total)
+			fprintf(out, "# %s: only %zu of %" PRIu64 " tensors; not compared\n",
+				sorted[i]->name, sorted[i]->all.tensors, sorted[i]->total);
 }
 
 /* As wide as %11.4g can be; NaN never with a sign. */
@@ -178,6 +194,7 @@ int ranking_print(const struct ranked *models, size_t n, FILE *out)
 	qsort(sorted, n, sizeof(const struct ranked *), compare);
 	fprintf(out, "# %zu models, the highest theta over elements first\n", n);
 	print_ranks(sorted, n, out);
+	print_parts(sorted, n, out);
 	rc = print_laws(sorted, n, out);
 	print_classes(sorted, n, out);
 	fputs("\n# theta in degrees, 0 to 90; signal is sin theta. theta/elements: each tensor "

@@ -13,7 +13,12 @@ struct ranked {
 	const char *name; /* borrowed; of one line */
 	uint64_t parameters;
 	struct tally all, classes[CLASSES];
+	uint64_t total; /* tensors of the whole model, where only a part is here; else 0 */
 };
+
+/* One more tensor; z is NULL where it is not known. */
+void ranked_count(struct ranked *ranked, enum organ_class klass, uint64_t elements,
+		  const struct zmeasure *z);
 
 /* Least squares of y = intercept + slope x. NaN what the points do not say. */
 struct line {

@@ -73,9 +73,7 @@ static int add_up(const struct entrant *entrant, bool measured, const atomic_boo
 		/* Part of a model is not to be compared with others. */
 		if (rc < 0 && rc != -ENOTSUP)
 			return add_up(entrant, false, stop, ranked);
-		tally_count(&ranked->all, rc == 0 ? &z : NULL, figure->elements);
-		tally_count(&ranked->classes[figure->klass], rc == 0 ? &z : NULL, figure->elements);
-		ranked->parameters += figure->elements;
+		ranked_count(ranked, figure->klass, figure->elements, rc == 0 ? &z : NULL);
 	}
 	return 0;
 }

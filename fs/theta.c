@@ -98,6 +98,33 @@ int theta_json(char *text, size_t n, const struct zmeasure *z)
 			       "", status);
 }
 
+/* As wide as %.Ng of any double can be; NaN never with a sign. */
+static int add_exact(char *text, size_t n, int digits, double value)
+{
+	const int width = digits + 7;
+
+	if (isnan(value))
+		return snprintf(text, n, "%*s\t", width, "nan");
+	return snprintf(text, n, "%*.*g\t", width, digits, value);
+}
+
+int theta_exact(char *text, size_t n, const struct zmeasure *z)
+{
+	const struct zmeasure all = with_nan(z);
+	const char *status = theta_status(z);
+	const int pad = STATUS_WIDTH - (int)strlen(status);
+	int used = add_exact(text, n, 17, all.theta);
+
+	used += add_exact(text + used, n - (size_t)used, 17, all.signal);
+	used += add_exact(text + used, n - (size_t)used, 9, all.entropy);
+	used += add_exact(text + used, n - (size_t)used, 9, all.kurtosis);
+	used += add_exact(text + used, n - (size_t)used, 9, all.spacing);
+	used += add_exact(text + used, n - (size_t)used, 9, all.magnitude);
+	return used + snprintf(text + used, n - (size_t)used,
+			       "%20" PRIu64 "\t%*" PRIu64 "\t%d\t%s\n", z ? z->sampled : 0,
+			       20 + pad, z ? z->nonfinite : 0, z && z->low_n, status);
+}
+
 struct view *theta_file(struct readings *readings, const struct subject *subject)
 {
 	struct cells *cells = cells_new(readings);

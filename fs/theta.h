@@ -14,9 +14,15 @@ const char *theta_status(const struct zmeasure *z);
 #define THETA_COLUMNS "theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus"
 #define THETA_HEADER  "file\ttype\telements\t" THETA_COLUMNS "\n"
 
+/* The columns of theta_exact. */
+#define THETA_EXACT \
+	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tsampled\tnonfinite\tfew\tstatus"
+#define THETA_EXACT_COLUMNS 10
+
 /* Cells: degrees, "36.07" and a newline, "  nan" where there is no θ; THETA_COLUMNS and a newline;
- * the members of a JSON object from "theta" on, without braces. */
-cell_print theta_degrees, theta_columns, theta_json;
+ * the members of a JSON object from "theta" on, without braces; THETA_EXACT and a newline, of which
+ * theta and signal read back to the same bits. */
+cell_print theta_degrees, theta_columns, theta_json, theta_exact;
 
 /* NAME.theta of an organ: one cell, 6 bytes. NULL: out of memory. */
 struct view *theta_file(struct readings *readings, const struct subject *subject);

@@ -4,6 +4,9 @@
 . "${0%/*}/lib.sh"
 
 for model in "$MODELS"/*.gguf; do
+	case $model in
+	*-of-0*.gguf) continue ;;
+	esac
 	mount_model -o noassemble "$model"
 	"$GGUF" check-manifest "$model" "$MNT"
 	jq -e '[.tensors[].graft] | all(. == null)' "$MNT/manifest.json" >/dev/null ||

@@ -140,6 +140,24 @@ static void a_relative_output_is_made_absolute(void **state)
 	options_release(&options);
 }
 
+static void a_report_needs_tables_alone(void **state)
+{
+	struct options options = good("--report a.tsv b.tsv");
+
+	assert_true(options.report);
+	assert_null(options.report_model);
+	assert_null(options.mountpoint);
+	assert_int_equal(options.n_models, 2);
+	assert_string_equal(options.models[1], "b.tsv");
+	options_release(&options);
+	options = good("--report=m a.tsv");
+	assert_true(options.report);
+	assert_string_equal(options.report_model, "m");
+	assert_int_equal(options.n_models, 1);
+	options_release(&options);
+	assert_bad(state, "--report", "--report needs a TABLE");
+}
+
 static void help_and_version_need_nothing_else(void **state)
 {
 	static const char *const helps[] = { "-h", "--help" };
@@ -269,6 +287,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_layer_is_kept_and_not_assembled_unless_it_is_said_where_to),
 	FS_TEST(options_may_stand_anywhere_and_more_than_once),
 	FS_TEST(a_relative_output_is_made_absolute),
+	FS_TEST(a_report_needs_tables_alone),
 	FS_TEST(help_and_version_need_nothing_else),
 	FS_TEST(the_help_names_every_option),
 	FS_TEST(what_fstab_adds_is_dropped),

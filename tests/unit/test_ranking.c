@@ -105,6 +105,15 @@ static void two_models_make_no_law(void **state)
 	assert_says(models, 3, "        28.85   1.000     3\n");
 }
 
+static void a_part_of_a_model_is_told(void **state)
+{
+	struct ranked models[] = { model("a", 10, 36), model("b", 20, NAN) };
+
+	(void)state;
+	models[1].total = 7;
+	assert_says(models, 2, "\n# b: only 1 of 7 tensors; not compared\n");
+}
+
 static void a_class_has_its_least_and_its_greatest(void **state)
 {
 	const struct ranked models[] = { model("middle", 1, 40), model("least", 1, 12.5),
@@ -142,6 +151,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(points_that_say_nothing_give_nothing),
 	FS_TEST(the_highest_theta_comes_first_and_none_last),
 	FS_TEST(two_models_make_no_law),
+	FS_TEST(a_part_of_a_model_is_told),
 	FS_TEST(a_class_has_its_least_and_its_greatest),
 	FS_TEST(the_length_depends_on_no_figure),
 };

@@ -69,7 +69,7 @@ static struct zmeasure hard(size_t i)
 
 #define HARD 17
 
-static cell_print *const cells[] = { theta_degrees, theta_columns, theta_json };
+static cell_print *const cells[] = { theta_degrees, theta_columns, theta_json, theta_exact };
 
 static void every_cell_has_one_width_whatever_it_shows(void **state)
 {

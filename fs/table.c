@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* table.c - see table.h. */
+#include "fs/table.h"
+#include "fs/card_read.h"
+#include "fs/table_field.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct printing {
+	struct model *model;
+	const struct snapshot *snapshot;
+	FILE *out;
+	const char *name;
+	uint32_t shard, tensors;
+	uint64_t total; /* 0: not known */
+};
+
+/* Which part of its model this is. */
+static void find_place(struct printing *p)
+{
+	const struct shards *shards = p->model->shards;
+
+	p->shard = 1;
+	p->total = p->tensors;
+	if (p->model->whole)
+		return;
+	p->total = shards_total(shards);
+	while (p->shard < shards_count(shards) && !shards_there(shards, p->shard - 1))
+		p->shard++;
+}
+
+static void print_name(const struct printing *p)
+{
+	fputc('\t', p->out);
+	table_put(p->name, strlen(p->name), p->out);
+}
+
+static void print_head(const struct printing *p)
+{
+	fputs("# organfs " ORGANFS_VERSION ", what organfs --report reads\n"
+	      "# "
+	      "tensor\tmodel\ttensor\tshard\tclass\tblock\tfile\ttype\tshape\telements"
+	      "\t" THETA_EXACT "\n",
+	      p->out);
+	fprintf(p->out, "table\t%u", TABLE_FORMAT);
+	print_name(p);
+	fprintf(p->out, "\t%" PRIu32, p->tensors);
+	if (p->total)
+		fprintf(p->out, "\t%" PRIu64, p->total);
+	else
+		fputs("\t-", p->out);
+	fprintf(p->out, "\t%" PRIu32 "\n", p->snapshot->grafts);
+}
+
+static void print_text(const char *key, const char *text, FILE *out)
+{
+	if (text[0] == '\0')
+		return;
+	fprintf(out, "fact\t%s\t", key);
+	table_put(text, strlen(text), out);
+	fputc('\n', out);
+}
+
+static void print_facts(const struct printing *p)
+{
+	struct card card;
+
+	card_read(p->model, p->snapshot->edits, &card);
+	print_text("name", card.name, p->out);
+	print_text("architecture", card.architecture, p->out);
+	print_text(CARD_SCALING_KEY, card.scaling, p->out);
+	for (enum card_count i = 0; i < CARD_COUNTS; i++)
+		if (card.counts[i].known)
+			fprintf(p->out, "fact\t%s\t%" PRIu64 "\t%" PRIu64 "\n", card_count_key(i),
+				card.counts[i].low, card.counts[i].high);
+	for (enum card_number i = 0; i < CARD_NUMBERS; i++)
+		if (card.numbers[i].known)
+			fprintf(p->out, "fact\t%s\t%.17g\n", card_number_key(i),
+				card.numbers[i].value);
+}
+
+static void print_tensor(const struct printing *p, uint32_t i, const struct content *content)
+{
+	const struct organ_place *place = &p->model->places[i];
+	const struct organ organ = model_organ(p->model, i, content);
+	char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX], shape[SHAPE_TEXT_MAX];
+	uint64_t elements = 0;
+
+	shape_elements(organ.ne, &elements);
+	fputs("tensor", p->out);
+	print_name(p);
+	fputc('\t', p->out);
+	table_put(place->tensor, place->tensor_length, p->out);
+	fprintf(p->out, "\t%" PRIu32 "\t%s\t", p->shard, class_name(place->klass));
+	if (place->block < 0)
+		fputc('-', p->out);
+	else
+		fprintf(p->out, "%" PRId32, place->block);
+	fprintf(p->out, "\t%s\t%s\t%s\t%" PRIu64 "\t", model_organ_path(p->model, i, path),
+		type_name(organ.type, scratch), shape_text(organ.ne, organ.dims, shape), elements);
+}
+
+static void print_all(struct printing *p, struct cells *cells)
+{
+	const struct snapshot *snapshot = p->snapshot;
+
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		p->tensors += !content_is_nothing(snapshot->content[i]);
+	find_place(p);
+	print_head(p);
+	print_facts(p);
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		if (content_is_nothing(snapshot->content[i]))
+			continue;
+		print_tensor(p, i, snapshot->content[i]);
+		cells_add(cells, &(struct subject){ i, snapshot->content[i] }, theta_exact);
+	}
+	fputs("end", p->out);
+	print_name(p);
+	fprintf(p->out, "\t%" PRIu32 "\n", p->tensors);
+}
+
+struct view *table_view(struct model *model, struct readings *readings,
+			const struct snapshot *snapshot)
+{
+	struct cells *cells = cells_new(readings);
+	struct printing p = { .model = model, .snapshot = snapshot };
+
+	if (!cells)
+		return NULL;
+	p.out = cells_text(cells);
+	p.name = model->shown ? model->shown : model->name;
+	print_all(&p, cells);
+	return cells_view(cells);
+}
