@@ -22,9 +22,9 @@ struct shards; /* counted; any thread may use it */
  * and gguf_read() for that one, EBADMSG its numbers cannot be, ENOMEM. */
 struct shards *shards_find(const char *path, const struct split *split, struct error *err);
 
-/* The same, looked at again, one at a time: NULL if there is nothing new, or no memory to tell. A shard that is
- * gone stays in the set, so that what is known of its tensors stays known, but its bytes cannot be
- * read any more, in neither set. */
+/* The same, looked at again, one at a time: NULL if there is nothing new, or no memory to tell. A
+ * shard that is gone stays in the set, so that what is known of its tensors stays known, but its
+ * bytes cannot be read any more, in neither set. */
 struct shards *shards_look(struct shards *old);
 
 struct shards *shards_ref(struct shards *shards);

@@ -48,8 +48,8 @@ struct join {
 int join_build(const struct gguf *const *shards, uint32_t n, struct join *join, struct error *err);
 void join_release(struct join *join);
 
-/* Read the joined file from a source of its bytes, as gguf_read() does. Of what comes after head_end
- * the source may give anything. */
+/* Read the joined file from a source of its bytes, as gguf_read() does. Of what comes after
+ * head_end the source may give anything. */
 struct gguf *join_read(const struct join *join, const struct source *source, struct error *err);
 
 /* The piece with byte at, which is below size. */

@@ -14,7 +14,8 @@ mkdir "$TMP/ones" "$TMP/kimi"
 	equal "$(ls "$MNT/organs" | wc -l)" 2200
 	equal "$(grep -c . "$MNT/organs/.theta")" 1101
 	cat "$MNT/organs"/*.bin | wc -c >"$TMP/bytes"
-	equal "$(cat "$TMP/bytes")" $((1100 * (64 * 8 * 4 + 28) + 10 * 19 + 90 * 20 + 900 * 21 + 100 * 22))
+	equal "$(cat "$TMP/bytes")" \
+		$((1100 * (64 * 8 * 4 + 28) + 10 * 19 + 90 * 20 + 900 * 21 + 100 * 22))
 	"$GGUF" organs "$MNT/model.gguf" >"$TMP/listed"
 	equal "$(wc -l <"$TMP/listed")" 1100
 	# In any order, by many at once.

@@ -48,7 +48,8 @@ for set in 1 2 3 '1 2' '1 3' '2 3'; do
 		find "$MNT" -ls >/dev/null || fail 'find'
 		# Those that are missing are named, the others are not.
 		for k in $missing; do
-			tail -n 1 "$MNT/.log" | grep -q "$(name $k)" || fail "$(tail -n 1 "$MNT/.log")"
+			tail -n 1 "$MNT/.log" | grep -q "$(name $k)" ||
+				fail "$(tail -n 1 "$MNT/.log")"
 			grep -q "\"missing\":\[.*$(name $k)" "$MNT/manifest.json" || fail "$k"
 		done
 		for k in $there; do
@@ -66,7 +67,8 @@ for set in 1 2 3 '1 2' '1 3' '2 3'; do
 		expect_fail 'Read-only' rm "$organ"
 		if [ $options = noassemble ]; then
 			expect_fail 'No data available' eval "echo $TMP/out.gguf >$MNT/.assemble"
-			grep -q "$(name ${missing##* })" "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
+			grep -q "$(name ${missing##* })" "$MNT/.assemble" ||
+				fail "$(cat "$MNT/.assemble")"
 			absent "$TMP/out.gguf"
 		fi
 		unmount_and_wait
@@ -84,7 +86,7 @@ exec 5<"$MNT/organs/blk_2_ffn_up.bin"
 cp "$TMP/all/$(name 1)" "$TMP/m"
 ls "$MNT" >/dev/null
 more=$(ls -A "$MNT/organs" | wc -l)
-[ "$more" -gt "$shown" ] || fail "shard 1 has come, and there are $more files where there were $shown"
+[ "$more" -gt "$shown" ] || fail "shard 1 has come: $shown files, then $more"
 exists "$MNT/metadata/general.architecture"
 equal "$(cat "$MNT/organs/blk_2_ffn_up.theta")" "$theta"
 # Half of a download is passed over until it is whole, and a signal is as good as a look.

@@ -34,7 +34,8 @@ for organ in "$MNT"/organs/*.bin; do
 	IFS=: read -r file offset length \
 		<<<"$(getfattr --absolute-names --only-values -n user.organfs.extent "$organ")"
 	case $file in "$stem"-0000?-of-00003.gguf) ;; *) fail "extent in $file" ;; esac
-	cmp <(tail -c "$length" "$organ") <(tail -c "+$((offset + 1))" "$file" | head -c "$length") ||
+	cmp <(tail -c "$length" "$organ") \
+		<(tail -c "+$((offset + 1))" "$file" | head -c "$length") ||
 		fail "$organ is not at $file:$offset"
 done
 # The disk that the shards are on.
