@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* assemble.c - see assemble.h. */
 #include "fs/assemble.h"
-#include "fs/io.h"
+#include "fs/fill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#define CHUNK ((size_t)4 << 20)
 
 struct place {
 	int directory;
@@ -108,39 +106,6 @@ static int open_temporary(const struct place *place, mode_t mode, struct error *
 	return failed(err, EBUSY, "the temporary file beside the target");
 }
 
-static int copy_view(struct view *view, int fd, struct progress *progress, struct error *err)
-{
-	const uint64_t size = view_size(view);
-	char *bytes = malloc(CHUNK);
-	int rc = bytes ? 0 : failed(err, ENOMEM, "the buffer");
-
-	for (uint64_t at = 0; rc == 0 && at < size;) {
-		const ssize_t got = view_read(view, bytes, CHUNK, at);
-
-		if (progress->cancel && atomic_load(progress->cancel))
-			rc = error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
-		else if (got <= 0)
-			rc = error_set(err, EIO, ERROR_NO_OFFSET,
-				       "the base or a graft can no longer be read: it was changed "
-				       "on disk since it was mounted");
-		else if ((rc = io_write(fd, bytes, (size_t)got, at)) < 0)
-			failed(err, -rc, "writing");
-		at += got > 0 ? (uint64_t)got : 0;
-		atomic_store(&progress->done, at);
-	}
-	free(bytes);
-	return rc;
-}
-
-/* A full disk is known before the first byte, where the filesystem can tell. */
-static int reserve(int fd, uint64_t size, struct error *err)
-{
-	if (size == 0 || fallocate(fd, 0, 0, (off_t)size) == 0 ||
-	    (errno != ENOSPC && errno != EDQUOT && errno != EFBIG))
-		return 0;
-	return failed(err, errno, "the target's filesystem");
-}
-
 static int rename_into_place(const struct place *place, bool replace, struct error *err)
 {
 	int rc = renameat2(place->directory, place->temporary, place->directory, place->name,
@@ -168,9 +133,7 @@ static int write_through(struct view *view, const struct place *place, const str
 
 	if (fd < 0)
 		return fd;
-	rc = reserve(fd, view_size(view), err);
-	if (rc == 0)
-		rc = copy_view(view, fd, progress, err);
+	rc = fill_from_view(fd, view, progress, err);
 	if (rc == 0 && fsync(fd) < 0)
 		rc = failed(err, errno, "writing");
 	if (rc == 0)
@@ -201,8 +164,7 @@ int assemble_write(struct view *view, const struct target *target, struct progre
 
 	if (rc < 0)
 		return rc;
-	atomic_store(&progress->done, 0);
-	atomic_store(&progress->total, view_size(view));
+	progress_begin(progress, view_size(view));
 	rc = check_target(target, &place, err);
 	if (rc == 0)
 		rc = write_through(view, &place, target, progress, err);

@@ -9,16 +9,10 @@
 #ifndef FS_ASSEMBLE_H
 #define FS_ASSEMBLE_H
 
+#include "fs/progress.h"
 #include "fs/view.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
-
-/* How far it is. Another thread may read it. */
-struct progress {
-	atomic_uint_fast64_t done, total; /* bytes */
-	const atomic_bool *cancel;	  /* NULL: cannot be stopped */
-};
 
 struct target {
 	int directory; /* that a relative path starts from; AT_FDCWD for an absolute one */

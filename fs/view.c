@@ -110,6 +110,38 @@ static size_t find_piece(const struct view *view, uint64_t offset)
 	return low;
 }
 
+static struct extent extent_of(const struct segment *segment, uint64_t skip)
+{
+	struct extent extent = { .length = segment->length - skip };
+
+	if (segment->kind == SEGMENT_EXTENT && backing_fd(segment->backing) >= 0) {
+		extent.backing = segment->backing;
+		extent.offset = segment->offset + skip;
+	}
+	return extent;
+}
+
+bool view_extent(const struct view *view, uint64_t offset, struct extent *extent)
+{
+	size_t i;
+
+	if (offset >= view->size)
+		return false;
+	i = find_piece(view, offset);
+	*extent = extent_of(&view->pieces[i].segment, offset - view->pieces[i].start);
+	while (++i < view->n) {
+		const struct extent next = extent_of(&view->pieces[i].segment, 0);
+
+		if (next.length == 0)
+			continue;
+		if (next.backing != extent->backing ||
+		    (next.backing && next.offset != extent->offset + extent->length))
+			break;
+		extent->length += next.length;
+	}
+	return true;
+}
+
 bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
 {
 	if (view->maker)

@@ -33,6 +33,13 @@ struct maker {
 	void (*release)(struct maker *maker);
 };
 
+/* Bytes of a view that lie in a file as they are, or that do not. */
+struct extent {
+	uint64_t length;
+	struct backing *backing; /* borrowed, with a backing_fd(); NULL: they do not */
+	uint64_t offset;	 /* in backing */
+};
+
 struct view; /* counted; immutable, any thread may use it */
 
 /* A view of n segments in their order. owned, which may be NULL, is memory that segments point to:
@@ -50,6 +57,10 @@ struct view *view_ref(struct view *view);
 void view_unref(struct view *view); /* NULL is fine */
 
 uint64_t view_size(const struct view *view);
+
+/* What begins at offset, as long as it is of one kind and, in a file, of one piece: never nothing.
+ * False: the view ends there. */
+bool view_extent(const struct view *view, uint64_t offset, struct extent *extent);
 
 /* Are there bytes in it that have to be made? */
 bool view_is_made(const struct view *view);
