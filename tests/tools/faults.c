@@ -102,6 +102,22 @@ WRAP(renameat, (int from, const char *path, int to, const char *new), (from, pat
 WRAP(renameat2, (int from, const char *path, int to, const char *new, unsigned flags),
      (from, path, to, new, flags))
 
+WRAP(sync_file_range, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags))
+
+/* Sharing blocks: the argument is a pointer, or fits one. */
+int __real_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	va_list arguments;
+	void *argument;
+
+	va_start(arguments, request);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+	return fails("ioctl") ? -1 : __real_ioctl(fd, request, argument);
+}
+
 ssize_t __real_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
 ssize_t __wrap_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
 ssize_t __wrap_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags)
