@@ -122,6 +122,25 @@ static int rename_into_place(const struct place *place, bool replace, struct err
 	return 0;
 }
 
+/* What the temporary file is to be, opened for reading. Before the rename, so that nobody else can
+ * have written to it. */
+static struct backing *open_written(const struct place *place, int fd)
+{
+	char link[40], path[PATH_MAX];
+	struct error err = { 0 };
+	ssize_t n;
+	int again;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place->directory);
+	n = readlink(link, path, sizeof(path));
+	if (n <= 0 || (size_t)n + strlen(place->name) + 2 > sizeof(path))
+		return NULL;
+	snprintf(path + n, sizeof(path) - (size_t)n, "/%s", place->name);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	again = open(link, O_RDONLY | O_CLOEXEC);
+	return again < 0 ? NULL : backing_adopt(again, path, &err);
+}
+
 /* Fill the temporary file and put it in the target's place. */
 static int write_through(struct view *view, const struct place *place, const struct target *target,
 			 struct progress *progress, struct error *err)
@@ -129,6 +148,7 @@ static int write_through(struct view *view, const struct place *place, const str
 	/* A base that only its owner may read does not become a model that anybody may. */
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
 	const int fd = open_temporary(place, mode, err);
+	struct backing *written = NULL;
 	int rc;
 
 	if (fd < 0)
@@ -136,10 +156,16 @@ static int write_through(struct view *view, const struct place *place, const str
 	rc = fill_from_view(fd, view, progress, err);
 	if (rc == 0 && fsync(fd) < 0)
 		rc = failed(err, errno, "writing");
+	if (rc == 0 && target->written)
+		written = open_written(place, fd);
 	if (rc == 0)
 		rc = rename_into_place(place, target->replace, err);
-	if (rc < 0)
+	if (rc < 0) {
 		unlinkat(place->directory, place->temporary, 0);
+		backing_unref(written);
+	} else if (target->written) {
+		*target->written = written;
+	}
 	close(fd);
 	return rc;
 }

@@ -20,6 +20,8 @@ struct target {
 	bool replace;		 /* an existing file; without it that is -EEXIST */
 	const struct stat *base; /* what must not be overwritten */
 	dev_t mount; /* what must not be written into: the mount's own device; 0: none */
+	struct backing **written; /* NULL, or where to put the new file, opened for reading; NULL
+				   * there where it cannot be opened */
 };
 
 /* Could the target be written? Returns 0 or what assemble_write() would say of the target and its

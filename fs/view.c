@@ -9,7 +9,8 @@
 struct view {
 	atomic_uint refs;
 	void *owned;
-	struct maker *maker; /* NULL: nothing has to be made */
+	struct maker *maker;  /* NULL: nothing has to be made */
+	struct view *instead; /* NULL: there is no other way to the bytes */
 	uint64_t size;
 	size_t n;
 	struct piece {
@@ -41,6 +42,7 @@ struct view *view_new_made(const struct segment *segments, size_t n, void *owned
 	atomic_init(&view->refs, 1);
 	view->owned = owned;
 	view->maker = maker;
+	view->instead = NULL;
 	view->size = 0;
 	view->n = n;
 	for (size_t i = 0; i < n; i++) {
@@ -67,6 +69,11 @@ struct view *view_of_text(char *text, size_t size)
 	return text ? view_new(&segment, 1, text) : NULL;
 }
 
+void view_fall_back(struct view *view, struct view *instead)
+{
+	view->instead = instead;
+}
+
 struct view *view_ref(struct view *view)
 {
 	atomic_fetch_add(&view->refs, 1);
@@ -81,6 +88,7 @@ void view_unref(struct view *view)
 		if (view->pieces[i].segment.kind == SEGMENT_EXTENT)
 			backing_unref(view->pieces[i].segment.backing);
 	release_parts(view->owned, view->maker);
+	view_unref(view->instead);
 	free(view);
 }
 
@@ -235,6 +243,8 @@ ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offse
 			rc = read_piece(view, piece, (char *)bytes + done, part, skip, stop);
 		done += part;
 	}
+	if (rc == -EIO && view->instead)
+		return view_read_until(view->instead, bytes, n, offset, stop);
 	return rc < 0 ? rc : (ssize_t)n;
 }
 

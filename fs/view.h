@@ -53,6 +53,10 @@ struct view *view_new_made(const struct segment *segments, size_t n, void *owned
 /* A view of size bytes of text, which becomes the view's. NULL, as for no text: out of memory. */
 struct view *view_of_text(char *text, size_t size);
 
+/* What a file under the view does not give any more (-EIO) is read from instead, which has the same
+ * bytes and becomes the view's. To be called before anybody else knows the view. */
+void view_fall_back(struct view *view, struct view *instead);
+
 struct view *view_ref(struct view *view);
 void view_unref(struct view *view); /* NULL is fine */
 
