@@ -3,6 +3,7 @@
 #include "fs/assemble.h"
 #include "fs/fill.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,6 +14,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+#define TEMPORARY_BEGIN ".organfs-"
+#define TEMPORARY_END	".part"
 
 struct place {
 	int directory;
@@ -43,7 +47,8 @@ static int open_directory(const struct target *target, struct place *place, stru
 	if (place->directory < 0)
 		return failed(err, errno, "the target's directory");
 	/* Its own length, so that the longest name has a temporary one too. */
-	snprintf(place->temporary, sizeof(place->temporary), ".organfs-%016" PRIx64 ".part",
+	snprintf(place->temporary, sizeof(place->temporary),
+		 TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END,
 		 XXH3_64bits(place->name, strlen(place->name)));
 	return 0;
 }
@@ -122,6 +127,40 @@ static int rename_into_place(const struct place *place, bool replace, struct err
 	return 0;
 }
 
+static bool is_temporary(const char *name)
+{
+	const size_t length = strlen(TEMPORARY_BEGIN) + 16 + strlen(TEMPORARY_END);
+
+	return strncmp(name, TEMPORARY_BEGIN, strlen(TEMPORARY_BEGIN)) == 0 &&
+	       strlen(name) == length &&
+	       strcmp(name + length - strlen(TEMPORARY_END), TEMPORARY_END) == 0;
+}
+
+/* Remove what assemblies to other targets left there when they were killed. */
+static void remove_left(const struct place *place)
+{
+	const int again = openat(place->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *entry;
+
+	if (!directory && again >= 0)
+		close(again);
+	while (directory && (entry = readdir(directory))) {
+		int fd;
+
+		if (!is_temporary(entry->d_name))
+			continue;
+		fd = openat(place->directory, entry->d_name,
+			    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(place->directory, entry->d_name, 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (directory)
+		closedir(directory);
+}
+
 /* What the temporary file is to be, opened for reading. Before the rename, so that nobody else can
  * have written to it. */
 static struct backing *open_written(const struct place *place, int fd)
@@ -147,10 +186,11 @@ static int write_through(struct view *view, const struct place *place, const str
 {
 	/* A base that only its owner may read does not become a model that anybody may. */
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
-	const int fd = open_temporary(place, mode, err);
 	struct backing *written = NULL;
-	int rc;
+	int fd, rc;
 
+	remove_left(place);
+	fd = open_temporary(place, mode, err);
 	if (fd < 0)
 		return fd;
 	rc = fill_from_view(fd, view, progress, err);

@@ -4,7 +4,7 @@
  * 1. The target is as it was, or it is whole and durable: the bytes go into a temporary file beside
  *    it, which is made durable and then renamed.
  * 2. A failed or interrupted assembly removes its temporary file. One that was killed leaves it,
- *    and the next assembly to the same target removes it.
+ *    and the next assembly into the same directory removes it.
  * 3. The base is never a target. */
 #ifndef FS_ASSEMBLE_H
 #define FS_ASSEMBLE_H

@@ -6,7 +6,7 @@
  *	ORGANFS_FAULT_LOG=FILE       where a line says which call it was
  *
  * WHAT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
- * ends there as in a power cut. A failed call has not been made, but a write to a full disk has
+ * ends there as in a power cut; or slow, slow+: the call takes 0.2 s longer. A failed call has not been made, but a write to a full disk has
  * written half. */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct plan {
 	char call[32];
 	unsigned long k;
 	int code; /* 0: kill */
-	bool for_good;
+	bool for_good, slow;
 };
 
 static bool read_plan(struct plan *plan)
@@ -40,6 +40,7 @@ static bool read_plan(struct plan *plan)
 		     : strncmp(what, "ENOSPC", 6) == 0 ? ENOSPC
 						       : 0;
 	plan->for_good = strchr(what, '+') != NULL;
+	plan->slow = strncmp(what, "slow", 4) == 0;
 	return true;
 }
 
@@ -72,6 +73,10 @@ static bool fails(const char *call)
 	if (k < plan.k || (k > plan.k && !plan.for_good))
 		return false;
 	tell(call);
+	if (plan.slow) {
+		usleep(200000);
+		return false;
+	}
 	if (!plan.code)
 		kill(getpid(), SIGKILL);
 	errno = plan.code;

@@ -336,6 +336,25 @@ static void what_a_killed_assembly_left_is_removed_by_the_next(void **state)
 	close_scene(&scene, 1);
 }
 
+/* Invariant 2. */
+static void what_a_killed_assembly_to_another_target_left_is_removed_too(void **state)
+{
+	struct scene scene = open_scene(state);
+	const struct path busy = temporary_of(&scene, "busy.gguf");
+	int fd;
+
+	write_text(temporary_of(&scene, "other.gguf").text, "left over");
+	write_text(busy.text, "under way");
+	write_text(path_in(scene.out, ".organfs-mine.part").text, "mine");
+	fd = open(busy.text, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(assemble_to(&scene, "new.gguf"), 0);
+	assert_false(exists(temporary_of(&scene, "other.gguf").text));
+	assert_file(busy.text, "under way", 9);
+	close(fd);
+	close_scene(&scene, 3);
+}
+
 static void a_second_assembly_to_the_same_target_is_refused(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -384,6 +403,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_base_that_cannot_be_read_leaves_the_target_and_no_temporary),
 	FS_TEST(a_full_disk_leaves_the_target_and_no_temporary),
 	FS_TEST(what_a_killed_assembly_left_is_removed_by_the_next),
+	FS_TEST(what_a_killed_assembly_to_another_target_left_is_removed_too),
 	FS_TEST(a_second_assembly_to_the_same_target_is_refused),
 	FS_TEST(a_link_in_the_temporary_files_place_is_not_followed),
 };
