@@ -165,7 +165,10 @@ $B/tests/bench/zmeasure: $B/tests/bench/zmeasure.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
 $B/tests/bench/dequant: $B/tests/bench/dequant.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash) -lm
-.PHONY: bench-zmeasure bench-dequant
+.PHONY: bench-zmeasure bench-dequant bench-assemble
+bench-assemble: $B/organfs	## how fast a model is assembled; sharing blocks needs root
+	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/assemble
+
 bench-dequant: $B/tests/bench/dequant	## how fast each type is decoded
 	@$<
 

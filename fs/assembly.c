@@ -400,7 +400,8 @@ static void describe_progress(const struct assembly *assembly, char text[PROGRES
 	/* Rounded down: 100 % is all of it. */
 	snprintf(text, PROGRESS_MAX,
 		 "%.1f %%, %" PRIu64 " of %" PRIu64 " bytes, %.0f MB/s, %s s left",
-		 (double)(uint64_t)((double)done / (double)total * 1000) / 10, done, total, rate / 1e6, left);
+		 (double)(uint64_t)((double)done / (double)total * 1000) / 10, done, total,
+		 rate / 1e6, left);
 }
 
 char *assembly_text(struct assembly *assembly, size_t *size)

@@ -31,8 +31,8 @@ void share_release(struct share *share);
 int share_whole(struct share *share, int from);
 
 /* Share what can be of the n bytes that lie at offset in from and are to lie at at: whole blocks,
- * and only where both lie alike in them. *first and *end say which bytes of the file those are; none
- * at all: both are at. Returns 0 or -errno as share_whole(). */
+ * and only where both lie alike in them. *first and *end say which bytes of the file those are;
+ * none at all: both are at. Returns 0 or -errno as share_whole(). */
 int share_blocks(struct share *share, int from, uint64_t offset, uint64_t n, uint64_t at,
 		 uint64_t *first, uint64_t *end);
 

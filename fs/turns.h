@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* turns.h - one after another, in the order in which they came; whoever waits can be interrupted. */
+/* turns.h - one after another, in the order in which they came, and nobody has to wait. */
 #ifndef FS_TURNS_H
 #define FS_TURNS_H
 

@@ -13,7 +13,8 @@ mkdir "$TMP/out"
 
 # slowly CALL MODEL: each such call takes its time, so that an assembly needs half a minute.
 slowly() {
-	ORGANFS_FAULT=$1:1:slow+ "$faulty" -f -o noassemble "$2" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
+	ORGANFS_FAULT=$1:1:slow+ "$faulty" -f -o noassemble "$2" "$MNT" \
+		>>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
 	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
 	mountpoint -q "$MNT" || fail "not mounted: $(tail -n 3 "$LOGS/mnt")"

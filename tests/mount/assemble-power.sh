@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# The power goes during an assembly, and after it: what is on the disk then is what was made durable.
-# The target is the old one or the new one, whole; once the writer was told, it is the new one.
+# The power goes during an assembly, and after it: what is on the disk then is what was made
+# durable. The target is the old one or the new one, whole; once the writer was told, the new one.
 . "${0%/*}/lib.sh"
 
 need xfs_io
@@ -32,7 +32,8 @@ power_returns() {
 with_base() {
 	rm -rf "$TMP/layer" "$TMP/began"
 	ORGANFS_FAULT=${2:-none}:${3:-1}:slow+ ORGANFS_FAULT_LOG=$TMP/began \
-		"$faulty" -f -o "noassemble,layer=$TMP/layer" "$1" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
+		"$faulty" -f -o "noassemble,layer=$TMP/layer" "$1" "$MNT" \
+		>>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
 	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
 	cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"

@@ -6,8 +6,8 @@
  *	ORGANFS_FAULT_LOG=FILE       where a line says which call it was
  *
  * WHAT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
- * ends there as in a power cut; or slow, slow+: the call takes 0.2 s longer. A failed call has not been made, but a write to a full disk has
- * written half. */
+ * ends there as in a power cut; or slow, slow+: the call takes 0.2 s longer. A failed call has not
+ * been made, but a write to a full disk has written half. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
