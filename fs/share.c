@@ -2,8 +2,8 @@
 /* share.c - see share.h.
  *
  * What is written goes to the disk soon afterwards, a window at a time, and no more than two
- * windows wait for it: the final fsync(), which nothing can interrupt, then takes no time. It costs
- * none either (ext4, 2 GiB: as long as without, where fsync() was half of it). */
+ * windows wait for it: the final fsync(), which nothing can interrupt, then takes no time, and both
+ * together two thirds of what they take one after the other (ext4, 4.7 GB: 2.2 s instead of 3.2). */
 #include "fs/share.h"
 #include "fs/io.h"
 
@@ -18,7 +18,7 @@
 /* The most that is copied between two looks at whether it is still wanted: at 50 MB/s 0.3 s. */
 #define COPY_CHUNK ((uint64_t)16 << 20)
 
-#define WINDOW ((uint64_t)32 << 20)
+#define WINDOW ((uint64_t)64 << 20)
 
 /* Sharing less costs more than copying it: every piece is an extent of its own from then on. */
 #define SHARE_LEAST ((uint64_t)64 << 10)
@@ -106,13 +106,14 @@ static int write_back(const struct share *share, uint64_t from, uint64_t to, uns
 	return -errno;
 }
 
-/* Everything before that offset is written. */
-static int pace(struct share *share, uint64_t end)
+/* Everything before that offset is written. A page that is on its way to the disk while more is put
+ * into it would have to be waited for, so what was begun is left for the next time. */
+static int pace(struct share *share, uint64_t offset)
 {
-	const uint64_t last = share->started;
+	const uint64_t last = share->started, end = offset - offset % COPY_CHUNK;
 	int rc;
 
-	if (end - last < WINDOW)
+	if (end < last + WINDOW)
 		return 0;
 	rc = write_back(share, last, end, SYNC_FILE_RANGE_WRITE);
 	if (rc == 0)
@@ -163,7 +164,9 @@ int share_copy(struct share *share, int from, uint64_t offset, uint64_t n, uint6
 	int rc = 0;
 
 	for (uint64_t done = 0; rc == 0 && done < n;) {
-		const uint64_t part = n - done < COPY_CHUNK ? n - done : COPY_CHUNK;
+		/* Up to the next multiple of it, so that whole pages are written. */
+		const uint64_t most = COPY_CHUNK - (at + done) % COPY_CHUNK;
+		const uint64_t part = n - done < most ? n - done : most;
 		ssize_t got = 0;
 
 		if (progress_is_cancelled(share->progress))
