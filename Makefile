@@ -83,6 +83,9 @@ UNIT_HELP := $B/tests/unit/mkgguf.o
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
+# A filesystem that shares blocks: tests/unit/fs_share.h.
+$B/tests/unit/test_share $B/tests/unit/test_fill: UNIT_LDFLAGS += -Wl,--wrap=ioctl,--wrap=fallocate64 \
+	-Wl,--wrap=copy_file_range,--wrap=sync_file_range
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
 $(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a
@@ -102,7 +105,8 @@ $(FUZZ_FS:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/r
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
 FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat \
-	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range
+	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range \
+	ioctl sync_file_range
 $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
 $B/tests/tools/fsx: $B/tests/tools/fsx.o
@@ -168,7 +172,10 @@ $B/tests/bench/zmeasure: $B/tests/bench/zmeasure.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
 $B/tests/bench/dequant: $B/tests/bench/dequant.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash) -lm
-.PHONY: bench-zmeasure bench-dequant
+.PHONY: bench-zmeasure bench-dequant bench-assemble
+bench-assemble: $B/organfs	## how fast a model is assembled; sharing blocks needs root
+	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/assemble
+
 bench-dequant: $B/tests/bench/dequant	## how fast each type is decoded
 	@$<
 

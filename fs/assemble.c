@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* assemble.c - see assemble.h. */
 #include "fs/assemble.h"
-#include "fs/io.h"
+#include "fs/fill.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +15,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define CHUNK ((size_t)4 << 20)
+#define TEMPORARY_BEGIN ".organfs-"
+#define TEMPORARY_END	".part"
 
 struct place {
 	int directory;
@@ -45,9 +47,16 @@ static int open_directory(const struct target *target, struct place *place, stru
 	if (place->directory < 0)
 		return failed(err, errno, "the target's directory");
 	/* Its own length, so that the longest name has a temporary one too. */
-	snprintf(place->temporary, sizeof(place->temporary), ".organfs-%016" PRIx64 ".part",
+	snprintf(place->temporary, sizeof(place->temporary),
+		 TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END,
 		 XXH3_64bits(place->name, strlen(place->name)));
 	return 0;
+}
+
+static bool is_base(const struct target *target, const struct stat *stat)
+{
+	return (stat->st_dev == target->base->st_dev && stat->st_ino == target->base->st_ino) ||
+	       (target->shards && shards_has_file(target->shards, stat));
 }
 
 static int check_target(const struct target *target, const struct place *place, struct error *err)
@@ -60,8 +69,7 @@ static int check_target(const struct target *target, const struct place *place, 
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target lies in this mount itself; "
 				 "give a name outside of it");
-	if (fstatat(place->directory, place->name, &stat, 0) == 0 &&
-	    stat.st_dev == target->base->st_dev && stat.st_ino == target->base->st_ino)
+	if (fstatat(place->directory, place->name, &stat, 0) == 0 && is_base(target, &stat))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target is the base, which is never written to");
 	if (fstatat(place->directory, place->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
@@ -108,39 +116,6 @@ static int open_temporary(const struct place *place, mode_t mode, struct error *
 	return failed(err, EBUSY, "the temporary file beside the target");
 }
 
-static int copy_view(struct view *view, int fd, struct progress *progress, struct error *err)
-{
-	const uint64_t size = view_size(view);
-	char *bytes = malloc(CHUNK);
-	int rc = bytes ? 0 : failed(err, ENOMEM, "the buffer");
-
-	for (uint64_t at = 0; rc == 0 && at < size;) {
-		const ssize_t got = view_read(view, bytes, CHUNK, at);
-
-		if (progress->cancel && atomic_load(progress->cancel))
-			rc = error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
-		else if (got <= 0)
-			rc = error_set(err, EIO, ERROR_NO_OFFSET,
-				       "the base or a graft can no longer be read: it was changed "
-				       "on disk since it was mounted");
-		else if ((rc = io_write(fd, bytes, (size_t)got, at)) < 0)
-			failed(err, -rc, "writing");
-		at += got > 0 ? (uint64_t)got : 0;
-		atomic_store(&progress->done, at);
-	}
-	free(bytes);
-	return rc;
-}
-
-/* A full disk is known before the first byte, where the filesystem can tell. */
-static int reserve(int fd, uint64_t size, struct error *err)
-{
-	if (size == 0 || fallocate(fd, 0, 0, (off_t)size) == 0 ||
-	    (errno != ENOSPC && errno != EDQUOT && errno != EFBIG))
-		return 0;
-	return failed(err, errno, "the target's filesystem");
-}
-
 static int rename_into_place(const struct place *place, bool replace, struct error *err)
 {
 	int rc = renameat2(place->directory, place->temporary, place->directory, place->name,
@@ -157,26 +132,85 @@ static int rename_into_place(const struct place *place, bool replace, struct err
 	return 0;
 }
 
+static bool is_temporary(const char *name)
+{
+	const size_t length = strlen(TEMPORARY_BEGIN) + 16 + strlen(TEMPORARY_END);
+
+	return strncmp(name, TEMPORARY_BEGIN, strlen(TEMPORARY_BEGIN)) == 0 &&
+	       strlen(name) == length &&
+	       strcmp(name + length - strlen(TEMPORARY_END), TEMPORARY_END) == 0;
+}
+
+/* Remove what assemblies to other targets left there when they were killed. */
+static void remove_left(const struct place *place)
+{
+	const int again = openat(place->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *entry;
+
+	if (!directory && again >= 0)
+		close(again);
+	while (directory && (entry = readdir(directory))) {
+		int fd;
+
+		if (!is_temporary(entry->d_name))
+			continue;
+		fd = openat(place->directory, entry->d_name,
+			    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(place->directory, entry->d_name, 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/* What the temporary file is to be, opened for reading. Before the rename, so that nobody else can
+ * have written to it. */
+static struct backing *open_written(const struct place *place, int fd)
+{
+	char link[40], path[PATH_MAX];
+	struct error err = { 0 };
+	ssize_t n;
+	int again;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place->directory);
+	n = readlink(link, path, sizeof(path));
+	if (n <= 0 || (size_t)n + strlen(place->name) + 2 > sizeof(path))
+		return NULL;
+	snprintf(path + n, sizeof(path) - (size_t)n, "/%s", place->name);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	again = open(link, O_RDONLY | O_CLOEXEC);
+	return again < 0 ? NULL : backing_adopt(again, path, &err);
+}
+
 /* Fill the temporary file and put it in the target's place. */
 static int write_through(struct view *view, const struct place *place, const struct target *target,
 			 struct progress *progress, struct error *err)
 {
 	/* A base that only its owner may read does not become a model that anybody may. */
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
-	const int fd = open_temporary(place, mode, err);
-	int rc;
+	struct backing *written = NULL;
+	int fd, rc;
 
+	remove_left(place);
+	fd = open_temporary(place, mode, err);
 	if (fd < 0)
 		return fd;
-	rc = reserve(fd, view_size(view), err);
-	if (rc == 0)
-		rc = copy_view(view, fd, progress, err);
+	rc = fill_from_view(fd, view, progress, err);
 	if (rc == 0 && fsync(fd) < 0)
 		rc = failed(err, errno, "writing");
+	if (rc == 0 && target->written)
+		written = open_written(place, fd);
 	if (rc == 0)
 		rc = rename_into_place(place, target->replace, err);
-	if (rc < 0)
+	if (rc < 0) {
 		unlinkat(place->directory, place->temporary, 0);
+		backing_unref(written);
+	} else if (target->written) {
+		*target->written = written;
+	}
 	close(fd);
 	return rc;
 }
@@ -201,8 +235,7 @@ int assemble_write(struct view *view, const struct target *target, struct progre
 
 	if (rc < 0)
 		return rc;
-	atomic_store(&progress->done, 0);
-	atomic_store(&progress->total, view_size(view));
+	progress_begin(progress, view_size(view));
 	rc = check_target(target, &place, err);
 	if (rc == 0)
 		rc = write_through(view, &place, target, progress, err);

@@ -4,28 +4,26 @@
  * 1. The target is as it was, or it is whole and durable: the bytes go into a temporary file beside
  *    it, which is made durable and then renamed.
  * 2. A failed or interrupted assembly removes its temporary file. One that was killed leaves it,
- *    and the next assembly to the same target removes it.
+ *    and the next assembly into the same directory removes it.
  * 3. The base is never a target. */
 #ifndef FS_ASSEMBLE_H
 #define FS_ASSEMBLE_H
 
+#include "fs/progress.h"
+#include "fs/shards.h"
 #include "fs/view.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
-
-/* How far it is. Another thread may read it. */
-struct progress {
-	atomic_uint_fast64_t done, total; /* bytes */
-	const atomic_bool *cancel;	  /* NULL: cannot be stopped */
-};
 
 struct target {
 	int directory; /* that a relative path starts from; AT_FDCWD for an absolute one */
 	const char *path;
-	bool replace;		 /* an existing file; without it that is -EEXIST */
-	const struct stat *base; /* what must not be overwritten */
+	bool replace;		     /* an existing file; without it that is -EEXIST */
+	const struct stat *base;     /* what must not be overwritten */
+	const struct shards *shards; /* nor these; NULL: there are none */
 	dev_t mount; /* what must not be written into: the mount's own device; 0: none */
+	struct backing **written; /* NULL, or where to put the new file, opened for reading; NULL
+				   * there where it cannot be opened */
 };
 
 /* Could the target be written? Returns 0 or what assemble_write() would say of the target and its

@@ -23,6 +23,7 @@ struct assembly {
 	dev_t mount;	      /* 0: there is none */
 	pthread_mutex_t turn; /* held while one assembly runs */
 	struct progress progress;
+	bool keep; /* what is assembled */
 
 	pthread_mutex_t lock; /* protects what follows */
 	bool running;
@@ -33,6 +34,11 @@ struct assembly {
 	char last[PATH_MAX + 512];
 	bool written; /* the default target holds the model of this generation */
 	uint64_t generation;
+	struct kept {
+		struct backing *file; /* NULL: there is none */
+		uint64_t generation;
+		uint64_t stamp; /* of changes */
+	} kept;
 };
 
 struct assembly *assembly_new(struct model *model, const char *output, const char *directory)
@@ -55,6 +61,7 @@ void assembly_free(struct assembly *assembly)
 {
 	if (!assembly)
 		return;
+	backing_unref(assembly->kept.file);
 	pthread_mutex_destroy(&assembly->turn);
 	pthread_mutex_destroy(&assembly->lock);
 	free(assembly);
@@ -105,13 +112,54 @@ static int open_start(const char *path, pid_t caller, struct error *err)
 	return -EINVAL;
 }
 
+/* The last one is let go of, also where there is no new one. */
+static void keep(struct assembly *assembly, struct backing *file, uint64_t generation)
+{
+	struct backing *last;
+
+	pthread_mutex_lock(&assembly->lock);
+	last = assembly->kept.file;
+	assembly->kept.file = file;
+	assembly->kept.generation = generation;
+	assembly->kept.stamp += file || last;
+	pthread_mutex_unlock(&assembly->lock);
+	backing_unref(last);
+}
+
+/* With the lock held: is it where it was put, and what it was? */
+static bool is_kept(const struct assembly *assembly)
+{
+	const struct stat *then = backing_stat(assembly->kept.file);
+	struct stat now;
+
+	return stat(backing_path(assembly->kept.file), &now) == 0 && now.st_dev == then->st_dev &&
+	       now.st_ino == then->st_ino && now.st_size == then->st_size &&
+	       now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+/* With the lock held: what is it that may go? */
+static struct backing *drop_changed(struct assembly *assembly)
+{
+	struct kept *kept = &assembly->kept;
+	struct backing *file = kept->file;
+
+	if (!file || (kept->generation == model_generation(assembly->model) && is_kept(assembly)))
+		return NULL;
+	kept->file = NULL;
+	kept->stamp++;
+	return file;
+}
+
 static int write_to(struct assembly *assembly, struct view *view, const char *path, pid_t caller,
-		    bool replace, struct error *err)
+		    bool replace, struct backing **written, struct error *err)
 {
 	struct target target = { .path = path,
 				 .replace = replace,
 				 .base = backing_stat(assembly->model->base),
-				 .mount = assembly->mount };
+				 .shards = assembly->model->shards,
+				 .mount = assembly->mount,
+				 .written = assembly->keep ? written : NULL };
 	int rc;
 
 	target.directory = open_start(path, caller, err);
@@ -125,13 +173,13 @@ static int write_to(struct assembly *assembly, struct view *view, const char *pa
 
 /* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
-			    struct error *err)
+			    struct backing **written, struct error *err)
 {
 	int rc = -EEXIST;
 
 	if (assembly->output) {
 		snprintf(path, PATH_MAX, "%s", assembly->output);
-		return write_to(assembly, view, path, 0, true, err);
+		return write_to(assembly, view, path, 0, true, written, err);
 	}
 	for (int i = 1; rc == -EEXIST && i <= DEFAULT_NAMES; i++) {
 		char number[16] = "";
@@ -142,7 +190,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 			     assembly->model->name, number) >= PATH_MAX)
 			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
 					 "the default name is too long");
-		rc = write_to(assembly, view, path, 0, false, err);
+		rc = write_to(assembly, view, path, 0, false, written, err);
 	}
 	return rc;
 }
@@ -150,7 +198,8 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 static void report(struct assembly *assembly, const char *path, const struct error *err,
 		   const struct snapshot *snapshot, double seconds)
 {
-	const uint64_t size = atomic_load(&assembly->progress.total);
+	const struct progress *progress = &assembly->progress;
+	const uint64_t size = atomic_load(&progress->total);
 	char text[PATH_MAX + 400];
 
 	if (err->code)
@@ -158,9 +207,14 @@ static void report(struct assembly *assembly, const char *path, const struct err
 			 err->text);
 	else
 		snprintf(text, sizeof(text),
-			 "assembled: %s: %" PRIu64 " bytes, %" PRIu32 " grafts, %.1f s, %.0f MB/s",
+			 "assembled: %s: %" PRIu64 " bytes, %" PRIu32
+			 " grafts, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
+			 " copied, %" PRIu64 " written",
 			 path, size, snapshot->grafts, seconds,
-			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6));
+			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
+			 (uint64_t)atomic_load(&progress->shared),
+			 (uint64_t)atomic_load(&progress->copied),
+			 (uint64_t)atomic_load(&progress->written));
 	say(assembly, false, text);
 	log_add(assembly->model->log, "%s", text);
 }
@@ -213,27 +267,36 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	       pid_t caller)
 {
 	const double start = seconds_now();
+	struct backing *written = NULL;
 	struct error err = { 0 };
 	char name[PATH_MAX];
 	struct view *view = NULL;
-	int rc = verify_grafts(assembly, snapshot, &err);
+	int rc;
 
+	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
+	progress_begin(&assembly->progress, 0);
+	say(assembly, true, name);
+	rc = verify_grafts(assembly, snapshot, &err);
 	if (rc == 0) {
 		view = files_model(assembly->model, snapshot, true, &err);
 		rc = view ? 0 : -err.code;
 	}
-
-	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	if (rc == 0) {
 		say(assembly, true, name);
-		rc = path[0] ? write_to(assembly, view, name, caller, true, &err)
-			     : write_to_default(assembly, view, name, &err);
+		rc = path[0] ? write_to(assembly, view, name, caller, true, &written, &err)
+			     : write_to_default(assembly, view, name, &written, &err);
 	}
 	if (rc == 0)
 		err.code = 0;
 	else if (rc == -EIO && view)
 		name_culprit(assembly, snapshot, &err);
 	view_unref(view);
+	/* With no graft it is the base anyway. */
+	if (rc == 0 && snapshot->grafts) {
+		keep(assembly, written, snapshot->generation);
+		written = NULL;
+	}
+	backing_unref(written);
 	report(assembly, name, &err, snapshot, seconds_now() - start);
 	if (rc == 0 && !path[0]) {
 		pthread_mutex_lock(&assembly->lock);
@@ -316,16 +379,78 @@ bool assembly_progress(struct assembly *assembly, struct assembly_progress *prog
 	return running;
 }
 
+void assembly_keep(struct assembly *assembly)
+{
+	assembly->keep = true;
+}
+
+struct view *assembly_view(struct assembly *assembly, uint64_t generation, struct view *instead)
+{
+	struct segment segment = { .kind = SEGMENT_EXTENT };
+	struct view *view = NULL;
+	struct backing *dropped;
+
+	pthread_mutex_lock(&assembly->lock);
+	dropped = drop_changed(assembly);
+	if (assembly->kept.file && assembly->kept.generation == generation) {
+		segment.backing = assembly->kept.file;
+		segment.length = backing_size(segment.backing);
+		view = view_new(&segment, 1, NULL);
+	}
+	pthread_mutex_unlock(&assembly->lock);
+	backing_unref(dropped);
+	if (view)
+		view_fall_back(view, instead);
+	return view;
+}
+
+uint64_t assembly_kept(struct assembly *assembly)
+{
+	struct backing *dropped;
+	uint64_t stamp;
+
+	pthread_mutex_lock(&assembly->lock);
+	dropped = drop_changed(assembly);
+	stamp = assembly->kept.stamp;
+	pthread_mutex_unlock(&assembly->lock);
+	backing_unref(dropped);
+	return stamp;
+}
+
+/* Room for what goes before the name. */
+#define PROGRESS_MAX 160
+
+/* What is shared takes no time, and comes first: the rate is of the rest. */
+static void describe_progress(const struct assembly *assembly, char text[PROGRESS_MAX])
+{
+	const struct progress *progress = &assembly->progress;
+	const uint64_t shared = atomic_load(&progress->shared), done = atomic_load(&progress->done);
+	const uint64_t total = atomic_load(&progress->total);
+	const double seconds = seconds_now() - assembly->started;
+	const double rate = seconds > 0 && done > shared ? (double)(done - shared) / seconds : 0;
+	char left[32] = "?";
+
+	if (total == 0) {
+		snprintf(text, PROGRESS_MAX, "the grafts are being checked");
+		return;
+	}
+	if (done <= total && rate > 0)
+		snprintf(left, sizeof(left), "%.0f", (double)(total - done) / rate);
+	/* Rounded down: 100 % is all of it. */
+	snprintf(text, PROGRESS_MAX,
+		 "%.1f %%, %" PRIu64 " of %" PRIu64 " bytes, %.0f MB/s, %s s left",
+		 (double)(uint64_t)((double)done / (double)total * 1000) / 10, done, total,
+		 rate / 1e6, left);
+}
+
 char *assembly_text(struct assembly *assembly, size_t *size)
 {
-	const uint64_t done = atomic_load(&assembly->progress.done);
-	const uint64_t total = atomic_load(&assembly->progress.total);
-	char *text;
+	char progress[PROGRESS_MAX], *text;
 	int n;
 
 	pthread_mutex_lock(&assembly->lock);
-	n = assembly->running ? asprintf(&text, "assembling: %" PRIu64 " of %" PRIu64 " bytes: %s",
-					 done, total, assembly->last)
+	describe_progress(assembly, progress);
+	n = assembly->running ? asprintf(&text, "assembling: %s: %s", progress, assembly->last)
 			      : asprintf(&text, "%s", assembly->last);
 	pthread_mutex_unlock(&assembly->lock);
 	*size = n < 0 ? 0 : (size_t)n;

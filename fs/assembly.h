@@ -38,6 +38,17 @@ struct assembly_progress {
 };
 bool assembly_progress(struct assembly *assembly, struct assembly_progress *progress);
 
+/* Keep what is assembled open from now on, for assembly_view(). Before requests come. */
+void assembly_keep(struct assembly *assembly);
+
+/* The last file that was assembled, as one extent, if it holds the model of that generation, with
+ * grafts, and is still where it was put and what it was; NULL if not. Should it change later, its
+ * bytes are read from instead, which becomes the view's if there is one. */
+struct view *assembly_view(struct assembly *assembly, uint64_t generation, struct view *instead);
+
+/* Moves when assembly_view() may have another answer. */
+uint64_t assembly_kept(struct assembly *assembly);
+
 /* What the last assembly did or the one under way is doing, as .assemble says it: *size bytes to
  * free, NULL: out of memory. The stamp moves whenever the text does. */
 char *assembly_text(struct assembly *assembly, size_t *size);

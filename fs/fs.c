@@ -14,6 +14,9 @@
 /* Whoever reads θ or hashes waits for the processors, on a thread of theirs. */
 #define MAKER_THREADS 32
 
+/* One assembly runs at a time; the others wait here, where they can be interrupted. */
+#define ASSEMBLY_THREADS 32
+
 /* Nobody waits here for longer than links.h says. */
 #define LOOKER_THREADS 16
 
@@ -59,14 +62,15 @@ struct fs *fs_new(const struct options *options, struct log *log, struct collect
 	fs->buffers = buffers_new();
 	fs->makers = pool_new(MAKER_THREADS);
 	fs->commits = pool_new(COMMIT_THREADS);
-	fs->assemblies = pool_new(1);
+	fs->assemblies = pool_new(ASSEMBLY_THREADS);
+	fs->turns = turns_new();
 	fs->lookers = pool_new(LOOKER_THREADS);
 	fs->links = links_new(collection->models, collection->n, collection->several);
 	fs->beginnings = pool_new(BEGINNING_THREADS);
 	fs->tracer = fs->nodes ? tracer_new(nodes_donor, fs->nodes) : NULL;
 	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
 	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers &&
-	    fs->links && fs->emptied && fs->beginnings && fs->tracer)
+	    fs->links && fs->emptied && fs->beginnings && fs->tracer && fs->turns)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -105,6 +109,7 @@ void fs_free(struct fs *fs)
 	handles_free(fs->handles);
 	scratches_free(fs->scratches);
 	pending_free(fs->emptied);
+	turns_free(fs->turns);
 	overview_free(fs->overview);
 	for (uint32_t i = 0; i < fs->n_mounted; i++)
 		mounted_release(&fs->mounted[i]);

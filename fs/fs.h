@@ -15,6 +15,8 @@
 #include "fs/scratches.h"
 #include "fs/status.h"
 #include "fs/trace.h"
+#include "fs/turns.h"
+#include "fs/turns.h"
 #include "fs/writers.h"
 
 struct fs {
@@ -37,7 +39,8 @@ struct fs {
 	struct pool *hashers;	 /* threads that hash */
 	struct pool *makers;	 /* reads that wait for them */
 	struct pool *commits;	 /* grafts being made durable */
-	struct pool *assemblies; /* one at a time */
+	struct pool *assemblies; /* whoever writes to .assemble */
+	struct turns *turns;	 /* one of them at a time */
 	struct pool *lookers;	 /* who waits for where links lead */
 	struct links *links;
 	struct pool *beginnings; /* first writes to a stage, that are traced */

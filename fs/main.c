@@ -45,7 +45,9 @@
  *	check check_*	.check: what speaks against the grafts in force
  *	manifest json texts	what the other files of the mount contain
  *	collection	the models of a mount
- *	caller assemble assembly	with whose rights; writing a view out; .assemble
+ *	caller turns	with whose rights; one after another
+ *	progress.h share fill assemble assembly	writing: bytes from file to file the cheapest way,
+ *			all of a view, as a file that is whole or not there; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
  *	scratches	names in class directories that are no slots
  *	writers pending generated	who is about to write; what is about to be in force; files

@@ -23,6 +23,9 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 		return log_count(mounted->model->log);
 	if (kind == GENERATED_ASSEMBLE)
 		return assembly_stamp(mounted->assembly);
+	/* Neither ever goes back, so that the sum moves when one of them does. */
+	if (kind == GENERATED_MODEL)
+		return model_generation(mounted->model) + assembly_kept(mounted->assembly);
 	return model_generation(mounted->model);
 }
 
@@ -57,6 +60,17 @@ static struct view *view_of_readings(struct mounted *mounted, enum generated_kin
 	return view;
 }
 
+/* From the file that it was assembled to, in one piece, where there is one. */
+static struct view *view_of_model(struct mounted *mounted, const struct snapshot *snapshot,
+				  struct error *err)
+{
+	struct view *layout = files_model(mounted->model, snapshot, false, err);
+	struct view *file =
+		layout ? assembly_view(mounted->assembly, snapshot->generation, layout) : NULL;
+
+	return file ? file : layout;
+}
+
 static struct view *view_of_slots(struct mounted *mounted, enum generated_kind kind,
 				  struct error *err)
 {
@@ -73,7 +87,7 @@ static struct view *view_of_slots(struct mounted *mounted, enum generated_kind k
 	else if (kind == GENERATED_MANIFEST)
 		view = manifest_view(mounted->model, mounted->readings, &snapshot, err);
 	else if (kind == GENERATED_MODEL)
-		view = files_model(mounted->model, &snapshot, false, err);
+		view = view_of_model(mounted, &snapshot, err);
 	else if (kind == GENERATED_GRAFTS)
 		view = texts_grafts(mounted->model, &snapshot, err);
 	else
@@ -119,6 +133,9 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 				     options->output ? options->output : model->directory);
 	else
 		mounted->assembly = assembly_new(model, options->output, model->directory);
+	/* A private layer is dropped when its model is assembled, and so is the mount. */
+	if (options->layer && mounted->assembly)
+		assembly_keep(mounted->assembly);
 	mounted->generated = generated_new(&generator, nodes);
 	return mounted->readings && mounted->digests && mounted->assembly && mounted->generated
 		       ? 0

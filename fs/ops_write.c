@@ -30,16 +30,18 @@ static ssize_t assemble(struct later *later)
 {
 	struct fs *fs = fs_of(later->req);
 	const struct fuse_ctx *caller = fuse_req_ctx(later->req);
-	int rc;
+	int rc = turns_take(fs->turns, &later->stop);
 
+	if (rc < 0)
+		return rc;
 	links_refresh(fs->links, later->handle->node->model);
 	rc = caller_assume(caller->uid, caller->gid);
-
 	if (rc == 0) {
 		rc = assembly_run(fs_mounted(fs, later->handle->node)->assembly, later->text,
 				  caller->pid, &later->stop);
 		caller_restore();
 	}
+	turns_give(fs->turns);
 	return rc;
 }
 

@@ -75,6 +75,18 @@ static int extent_value(const struct node *node, char *text, size_t n)
 	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(file), offset, length);
 }
 
+/* Of model.gguf, where it is the base, or was assembled. */
+static int model_extent(const struct node *node, char *text, size_t n)
+{
+	struct extent extent;
+
+	if (node->index != GENERATED_MODEL || !view_extent(node->view, 0, &extent) ||
+	    !extent.backing || extent.length != view_size(node->view))
+		return -ENODATA;
+	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(extent.backing),
+			extent.offset, extent.length);
+}
+
 static int graft_value(const struct node *node, char *text, size_t n)
 {
 	return node->content ? text_of(text, n, content_kind_name(node->content)) : -ENODATA;
@@ -150,6 +162,8 @@ static int find_value(struct fs *fs, const struct node *node, const char *name, 
 		return is_root(node) ? status_text(fs->status, text, n) : -ENODATA;
 	if (ops_has_key_attributes(node) || node->kind == NODE_SCRATCH)
 		return ops_key_attribute(node, name + strlen(PREFIX), text, n);
+	if (node->kind == NODE_GENERATED && strcmp(name, PREFIX "extent") == 0)
+		return model_extent(node, text, n);
 	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN)
 		return -ENODATA;
 	for (size_t i = 0; i < ATTRIBUTES; i++)
@@ -234,9 +248,11 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 }
 
 /* rsync removes from a file what it finds listed and the source has not: of a key nothing is listed
- * but what every key has. */
+ * but what every key has. A copy of model.gguf is no part of another file. */
 static bool is_listed(const struct node *node, const char *name)
 {
+	if (node->kind == NODE_GENERATED)
+		return false;
 	return !ops_has_key_attributes(node) || strcmp(name, PREFIX "graft") != 0;
 }
 

@@ -9,7 +9,8 @@
 struct view {
 	atomic_uint refs;
 	void *owned;
-	struct maker *maker; /* NULL: nothing has to be made */
+	struct maker *maker;  /* NULL: nothing has to be made */
+	struct view *instead; /* NULL: there is no other way to the bytes */
 	uint64_t size;
 	size_t n;
 	struct piece {
@@ -41,6 +42,7 @@ struct view *view_new_made(const struct segment *segments, size_t n, void *owned
 	atomic_init(&view->refs, 1);
 	view->owned = owned;
 	view->maker = maker;
+	view->instead = NULL;
 	view->size = 0;
 	view->n = n;
 	for (size_t i = 0; i < n; i++) {
@@ -67,6 +69,11 @@ struct view *view_of_text(char *text, size_t size)
 	return text ? view_new(&segment, 1, text) : NULL;
 }
 
+void view_fall_back(struct view *view, struct view *instead)
+{
+	view->instead = instead;
+}
+
 struct view *view_ref(struct view *view)
 {
 	atomic_fetch_add(&view->refs, 1);
@@ -81,6 +88,7 @@ void view_unref(struct view *view)
 		if (view->pieces[i].segment.kind == SEGMENT_EXTENT)
 			backing_unref(view->pieces[i].segment.backing);
 	release_parts(view->owned, view->maker);
+	view_unref(view->instead);
 	free(view);
 }
 
@@ -108,6 +116,50 @@ static size_t find_piece(const struct view *view, uint64_t offset)
 			high = middle;
 	}
 	return low;
+}
+
+/* What begins in a segment at skip, in one file or in none. */
+static struct extent extent_of(const struct segment *segment, uint64_t skip)
+{
+	struct extent extent = { .length = segment->length - skip };
+	uint64_t offset = segment->offset + skip;
+	struct backing *file = NULL;
+
+	if (segment->kind == SEGMENT_EXTENT)
+		file = backing_part(segment->backing, &offset, &extent.length);
+	if (file && backing_is_plain(file)) {
+		extent.backing = file;
+		extent.offset = offset;
+	}
+	return extent;
+}
+
+static bool continues(const struct extent *extent, const struct extent *next)
+{
+	return next->backing == extent->backing &&
+	       (!next->backing || next->offset == extent->offset + extent->length);
+}
+
+bool view_extent(const struct view *view, uint64_t offset, struct extent *extent)
+{
+	size_t i;
+
+	if (offset >= view->size)
+		return false;
+	i = find_piece(view, offset);
+	*extent = extent_of(&view->pieces[i].segment, offset - view->pieces[i].start);
+	for (uint64_t at = offset + extent->length; at < view->size;) {
+		struct extent next;
+
+		while (view->pieces[i].start + view->pieces[i].segment.length <= at)
+			i++;
+		next = extent_of(&view->pieces[i].segment, at - view->pieces[i].start);
+		if (!continues(extent, &next))
+			break;
+		extent->length += next.length;
+		at += next.length;
+	}
+	return true;
 }
 
 bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
@@ -203,6 +255,8 @@ ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offse
 			rc = read_piece(view, piece, (char *)bytes + done, part, skip, stop);
 		done += part;
 	}
+	if (rc == -EIO && view->instead)
+		return view_read_until(view->instead, bytes, n, offset, stop);
 	return rc < 0 ? rc : (ssize_t)n;
 }
 

@@ -33,6 +33,13 @@ struct maker {
 	void (*release)(struct maker *maker);
 };
 
+/* Bytes of a view that lie in a file as they are, or that do not. */
+struct extent {
+	uint64_t length;
+	struct backing *backing; /* borrowed, backing_is_plain(); NULL: they do not */
+	uint64_t offset;	 /* in backing */
+};
+
 struct view; /* counted; immutable, any thread may use it */
 
 /* A view of n segments in their order. owned, which may be NULL, is memory that segments point to:
@@ -46,10 +53,18 @@ struct view *view_new_made(const struct segment *segments, size_t n, void *owned
 /* A view of size bytes of text, which becomes the view's. NULL, as for no text: out of memory. */
 struct view *view_of_text(char *text, size_t size);
 
+/* What a file under the view does not give any more (-EIO) is read from instead, which has the same
+ * bytes and becomes the view's. To be called before anybody else knows the view. */
+void view_fall_back(struct view *view, struct view *instead);
+
 struct view *view_ref(struct view *view);
 void view_unref(struct view *view); /* NULL is fine */
 
 uint64_t view_size(const struct view *view);
+
+/* What begins at offset, as long as it is of one kind and, in a file, of one piece: never nothing.
+ * False: the view ends there. */
+bool view_extent(const struct view *view, uint64_t offset, struct extent *extent);
 
 /* Are there bytes in it that have to be made? */
 bool view_is_made(const struct view *view);

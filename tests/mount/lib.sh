@@ -246,3 +246,18 @@ full_speed() {
 	kill "$TRACER" 2>/dev/null || true
 	wait "$TRACER" 2>/dev/null || true
 }
+
+# mount_image TYPE MIB DIRECTORY: a filesystem of its own in a file, or the test is skipped. It
+# goes with the test.
+mount_image() {
+	need_root
+	need "mkfs.$1" losetup
+	truncate -s "$2M" "$TMP/$1.img"
+	case $1 in
+	xfs) mkfs.xfs -q -m reflink=1 "$TMP/$1.img" ;;
+	ext4) mkfs.ext4 -q "$TMP/$1.img" ;;
+	*) "mkfs.$1" -q "$TMP/$1.img" ;;
+	esac >/dev/null 2>&1 || fail "mkfs.$1"
+	mkdir -p "$3"
+	mount -o loop "$TMP/$1.img" "$3" 2>/dev/null || skip "no loop device, or no $1"
+}

@@ -6,8 +6,8 @@
  *	ORGANFS_FAULT_LOG=FILE       where a line says which call it was
  *
  * WHAT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
- * ends there as in a power cut. A failed call has not been made, but a write to a full disk has
- * written half. */
+ * ends there as in a power cut; or slow, slow+: the call takes 0.2 s longer. A failed call has not
+ * been made, but a write to a full disk has written half. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ struct plan {
 	char call[32];
 	unsigned long k;
 	int code; /* 0: kill */
-	bool for_good;
+	bool for_good, slow;
 };
 
 static bool read_plan(struct plan *plan)
@@ -40,6 +40,7 @@ static bool read_plan(struct plan *plan)
 		     : strncmp(what, "ENOSPC", 6) == 0 ? ENOSPC
 						       : 0;
 	plan->for_good = strchr(what, '+') != NULL;
+	plan->slow = strncmp(what, "slow", 4) == 0;
 	return true;
 }
 
@@ -72,6 +73,10 @@ static bool fails(const char *call)
 	if (k < plan.k || (k > plan.k && !plan.for_good))
 		return false;
 	tell(call);
+	if (plan.slow) {
+		usleep(200000);
+		return false;
+	}
 	if (!plan.code)
 		kill(getpid(), SIGKILL);
 	errno = plan.code;
@@ -101,6 +106,22 @@ WRAP(linkat, (int from, const char *path, int to, const char *new, int flags),
 WRAP(renameat, (int from, const char *path, int to, const char *new), (from, path, to, new))
 WRAP(renameat2, (int from, const char *path, int to, const char *new, unsigned flags),
      (from, path, to, new, flags))
+
+WRAP(sync_file_range, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags))
+
+/* Sharing blocks: the argument is a pointer, or fits one. */
+int __real_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	va_list arguments;
+	void *argument;
+
+	va_start(arguments, request);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+	return fails("ioctl") ? -1 : __real_ioctl(fd, request, argument);
+}
 
 ssize_t __real_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
 ssize_t __wrap_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);

@@ -43,7 +43,7 @@ static void close_scene(struct scene *scene, int files)
 
 static int assemble_at(struct scene *scene, int directory, const char *path)
 {
-	const struct target target = { directory, path, scene->replace, &scene->base, 0 };
+	const struct target target = { directory, path, scene->replace, &scene->base, 0, NULL };
 	int rc;
 
 	scene->err = (struct error){ 0 };
@@ -89,6 +89,26 @@ static void an_empty_view_is_an_empty_file(void **state)
 	scene.view = view_new(NULL, 0, NULL);
 	assert_int_equal(assemble_to(&scene, "new.gguf"), 0);
 	assert_file(path_in(scene.out, "new.gguf").text, "", 0);
+	close_scene(&scene, 1);
+}
+
+static void the_new_file_is_handed_out_under_its_name(void **state)
+{
+	struct scene scene = open_scene(state);
+	const struct path path = path_in(scene.out, "new.gguf");
+	struct backing *written = NULL;
+	const struct target target = { AT_FDCWD, path.text, false, &scene.base, 0, &written };
+	char bytes[LENGTH];
+
+	assert_int_equal(assemble_write(scene.view, &target, &scene.progress, &scene.err), 0);
+	assert_non_null(written);
+	assert_string_equal(backing_path(written), path.text);
+	assert_int_equal(backing_read(written, bytes, LENGTH, 0), 0);
+	assert_memory_equal(bytes, CONTENT, LENGTH);
+	backing_unref(written);
+	written = NULL;
+	assert_int_equal(assemble_write(scene.view, &target, &scene.progress, &scene.err), -EEXIST);
+	assert_null(written);
 	close_scene(&scene, 1);
 }
 
@@ -204,7 +224,8 @@ static void nothing_is_written_into_the_mount(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct path path = path_in(scene.out, "new.gguf");
-	const struct target target = { AT_FDCWD, path.text, true, &scene.base, scene.base.st_dev };
+	const struct target target = { AT_FDCWD,    path.text,	       true,
+				       &scene.base, scene.base.st_dev, NULL };
 
 	assert_int_equal(assemble_write(scene.view, &target, &scene.progress, &scene.err), -EINVAL);
 	close_scene(&scene, 0);
@@ -315,6 +336,25 @@ static void what_a_killed_assembly_left_is_removed_by_the_next(void **state)
 	close_scene(&scene, 1);
 }
 
+/* Invariant 2. */
+static void what_a_killed_assembly_to_another_target_left_is_removed_too(void **state)
+{
+	struct scene scene = open_scene(state);
+	const struct path busy = temporary_of(&scene, "busy.gguf");
+	int fd;
+
+	write_text(temporary_of(&scene, "other.gguf").text, "left over");
+	write_text(busy.text, "under way");
+	write_text(path_in(scene.out, ".organfs-mine.part").text, "mine");
+	fd = open(busy.text, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(assemble_to(&scene, "new.gguf"), 0);
+	assert_false(exists(temporary_of(&scene, "other.gguf").text));
+	assert_file(busy.text, "under way", 9);
+	close(fd);
+	close_scene(&scene, 3);
+}
+
 static void a_second_assembly_to_the_same_target_is_refused(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -348,6 +388,7 @@ static void a_link_in_the_temporary_files_place_is_not_followed(void **state)
 static const struct CMUnitTest tests[] = {
 	FS_TEST(a_view_is_written_out),
 	FS_TEST(an_empty_view_is_an_empty_file),
+	FS_TEST(the_new_file_is_handed_out_under_its_name),
 	FS_TEST(a_view_of_many_chunks_is_written_whole),
 	FS_TEST(a_relative_path_starts_from_the_directory),
 	FS_TEST(the_longest_name_has_a_temporary_file_too),
@@ -362,6 +403,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_base_that_cannot_be_read_leaves_the_target_and_no_temporary),
 	FS_TEST(a_full_disk_leaves_the_target_and_no_temporary),
 	FS_TEST(what_a_killed_assembly_left_is_removed_by_the_next),
+	FS_TEST(what_a_killed_assembly_to_another_target_left_is_removed_too),
 	FS_TEST(a_second_assembly_to_the_same_target_is_refused),
 	FS_TEST(a_link_in_the_temporary_files_place_is_not_followed),
 };

@@ -94,6 +94,7 @@ static void the_default_target_lies_beside_the_base(void **state)
 	assert_says(&scene, "assembled: ");
 	assert_says(&scene, "/models/base.grafted.gguf: ");
 	assert_says(&scene, " 1 grafts");
+	assert_says(&scene, " MB/s; 0 shared, ");
 	assert_true(log_says(scene.o.log, "/models/base.grafted.gguf: "));
 	assert_int_not_equal(assembly_stamp(scene.assembly), stamp);
 	close_scene(&scene, 1);
@@ -352,6 +353,99 @@ static void two_at_once_take_turns(void **state)
 	close_scene(&scene, 3);
 }
 
+/* ## the file that was assembled, served */
+
+/* The view of it, whose bytes are those of the model. */
+static struct view *kept_view(struct scene *scene, bool expected)
+{
+	const uint64_t generation = model_generation(scene->o.model);
+	struct view *view = assembly_view(scene->assembly, generation, NULL);
+
+	assert_int_equal(view != NULL, expected);
+	return view;
+}
+
+static void what_was_assembled_is_kept(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const struct path path = path_in(scene.dir, "base.grafted.gguf");
+	struct extent extent;
+	struct view *view;
+
+	assert_int_equal(run(&scene, ""), 0);
+	kept_view(&scene, false);
+	assembly_keep(scene.assembly);
+	assert_int_equal(assembly_kept(scene.assembly), 0);
+	assert_int_equal(run(&scene, path.text), 0);
+	assert_int_equal(assembly_kept(scene.assembly), 1);
+	view = kept_view(&scene, true);
+	assert_true(view_extent(view, 0, &extent));
+	assert_int_equal(extent.length, view_size(view));
+	assert_string_equal(backing_path(extent.backing), path.text);
+	view_unref(view);
+	view_unref(kept_view(&scene, true));
+	assert_int_equal(assembly_kept(scene.assembly), 1);
+	/* A failure changes nothing. */
+	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
+	view_unref(kept_view(&scene, true));
+	close_scene(&scene, 1);
+}
+
+static void append(const char *path)
+{
+	const int fd = open(path, O_WRONLY | O_APPEND);
+
+	must(fd >= 0 && write(fd, "x", 1) == 1);
+	close(fd);
+}
+
+static void change_model(struct scene *scene, const char *path)
+{
+	(void)path;
+	assert_int_equal(fill_up(scene->o.model, 52), 0);
+}
+
+static void change_file(struct scene *scene, const char *path)
+{
+	(void)scene;
+	append(path);
+}
+
+static void remove_file(struct scene *scene, const char *path)
+{
+	(void)scene;
+	must(unlink(path) == 0);
+}
+
+static void move_file(struct scene *scene, const char *path)
+{
+	must(rename(path, path_in(scene->dir, "moved.gguf").text) == 0);
+	must(link(path_in(scene->dir, "base.gguf").text, path) == 0);
+}
+
+static void it_is_not_kept_beyond_a_change(void **state)
+{
+	static void (*const changes[])(struct scene * scene,
+				       const char *path) = { change_model, change_file, remove_file,
+							     move_file };
+	struct scene scene = open_scene(state, NULL);
+	const struct path path = in_temp(state, "a.gguf");
+
+	assembly_keep(scene.assembly);
+	for (size_t i = 0; i < ARRAY_LENGTH(changes); i++) {
+		uint64_t stamp;
+
+		assert_int_equal(run(&scene, path.text), 0);
+		stamp = assembly_kept(scene.assembly);
+		view_unref(kept_view(&scene, true));
+		changes[i](&scene, path.text);
+		assert_int_equal(assembly_kept(scene.assembly), stamp + 1);
+		kept_view(&scene, false);
+		assert_int_equal(assembly_kept(scene.assembly), stamp + 1);
+	}
+	close_scene(&scene, 1);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(before_the_first_one_it_says_how),
 	FS_TEST(the_default_target_lies_beside_the_base),
@@ -372,6 +466,8 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_failed_unmount_says_so),
 	FS_TEST(a_graft_that_was_changed_on_disk_fails_it),
 	FS_TEST(two_at_once_take_turns),
+	FS_TEST(what_was_assembled_is_kept),
+	FS_TEST(it_is_not_kept_beyond_a_change),
 };
 
 UNIT_MAIN(tests)

@@ -497,6 +497,69 @@ static void part_of_what_is_made_needs_memory(void **state)
 	view_unref(view);
 }
 
+/* ## extents */
+
+static void assert_extent(struct view *view, uint64_t at, uint64_t length, struct backing *backing,
+			  uint64_t offset)
+{
+	struct extent extent;
+
+	assert_true(view_extent(view, at, &extent));
+	assert_int_equal(extent.length, length);
+	assert_ptr_equal(extent.backing, backing);
+	if (backing)
+		assert_int_equal(extent.offset, offset);
+}
+
+static void what_lies_in_one_piece_is_one_extent(void **state)
+{
+	struct backing *backing = open_bytes(state), *gone = backing_gone("/gone", 100);
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "abc" },
+		{ .kind = SEGMENT_ZEROS, .length = 2 },
+		{ .kind = SEGMENT_EXTENT, .length = 10, .backing = backing, .offset = 100 },
+		{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
+		{ .kind = SEGMENT_EXTENT, .length = 5, .backing = backing, .offset = 110 },
+		{ .kind = SEGMENT_EXTENT, .length = 5, .backing = backing, .offset = 116 },
+		{ .kind = SEGMENT_EXTENT, .length = 7, .backing = gone, .offset = 121 },
+	};
+	struct view *view = view_new(segments, ARRAY_LENGTH(segments), NULL);
+	struct extent extent;
+
+	assert_extent(view, 0, 5, NULL, 0);
+	assert_extent(view, 4, 1, NULL, 0);
+	assert_extent(view, 5, 15, backing, 100);
+	assert_extent(view, 14, 6, backing, 109);
+	assert_extent(view, 15, 5, backing, 110);
+	assert_extent(view, 20, 5, backing, 116);
+	assert_extent(view, 25, 7, NULL, 0);
+	assert_false(view_extent(view, 32, &extent));
+	assert_false(view_extent(view, UINT64_MAX, &extent));
+	view_unref(view);
+	view = view_new(NULL, 0, NULL);
+	assert_false(view_extent(view, 0, &extent));
+	view_unref(view);
+	backing_unref(backing);
+	backing_unref(gone);
+}
+
+static void what_cannot_be_read_is_read_from_elsewhere(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const struct segment segment = { .kind = SEGMENT_EXTENT, .length = 4, .backing = backing };
+	struct view *view = view_new(&segment, 1, NULL);
+	char bytes[4];
+
+	view_fall_back(view, view_of_text(strdup("text"), 4));
+	assert_int_equal(view_read(view, bytes, 4, 0), 4);
+	assert_int_equal((uint8_t)bytes[1], mk_byte(7, 1));
+	assert_int_equal(truncate(in_temp(state, "file").text, 2), 0);
+	assert_int_equal(view_read(view, bytes, 4, 1), 3);
+	assert_memory_equal(bytes, "ext", 3);
+	view_unref(view);
+	backing_unref(backing);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(any_window_is_that_slice_of_the_whole),
 	FS_TEST(every_window_of_a_short_list_is_right),
@@ -516,6 +579,8 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(the_maker_is_released_once_with_the_last_reference),
 	FS_TEST(without_memory_the_maker_is_released_all_the_same),
 	FS_TEST(part_of_what_is_made_needs_memory),
+	FS_TEST(what_lies_in_one_piece_is_one_extent),
+	FS_TEST(what_cannot_be_read_is_read_from_elsewhere),
 };
 
 UNIT_MAIN(tests)

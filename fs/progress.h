@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* progress.h - how far a long job is, and how to stop it. */
+#ifndef FS_PROGRESS_H
+#define FS_PROGRESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Another thread may read it. In bytes. */
+struct progress {
+	atomic_uint_fast64_t done, total;
+	const atomic_bool *cancel; /* NULL: cannot be stopped */
+	/* How those that are done came: by sharing them with another file, copied by the kernel, or
+	 * written from memory. */
+	atomic_uint_fast64_t shared, copied, written;
+};
+
+static inline bool progress_is_cancelled(const struct progress *progress)
+{
+	return progress->cancel && atomic_load(progress->cancel);
+}
+
+static inline void progress_begin(struct progress *progress, uint64_t total)
+{
+	atomic_store(&progress->done, 0);
+	atomic_store(&progress->total, total);
+	atomic_store(&progress->shared, 0);
+	atomic_store(&progress->copied, 0);
+	atomic_store(&progress->written, 0);
+}
+
+/* n more, that came in one of the three ways. */
+static inline void progress_add(struct progress *progress, atomic_uint_fast64_t *way, uint64_t n)
+{
+	atomic_fetch_add(way, n);
+	atomic_fetch_add(&progress->done, n);
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* fs_share.h - a filesystem that shares blocks as it is told, in a program that is linked with
+ * --wrap for the calls below: sharing is copying here, under the rules of ioctl_ficlonerange(2). */
+#ifndef TESTS_UNIT_FS_SHARE_H
+#define TESTS_UNIT_FS_SHARE_H
+
+#include "fs_help.h"
+
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
+#define BLOCK 4096
+
+/* What the calls do from now on, and what was asked for. */
+static struct filesystem {
+	int share_error; /* 0: sharing works */
+	int copy_error;	 /* of copy_file_range(); 0: it works */
+	size_t copy_most;
+	unsigned copy_good; /* calls, before the error */
+	int reserve_error, write_back_error;
+	uint64_t shared;
+	unsigned copies;
+	void (*before_copy)(void);
+} filesystem;
+
+int __wrap_ioctl(int fd, unsigned long request, ...);
+ssize_t __real_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
+ssize_t __wrap_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
+int __real_fallocate64(int fd, int mode, off_t at, off_t n);
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t n);
+int __real_sync_file_range(int fd, off_t at, off_t n, unsigned flags);
+int __wrap_sync_file_range(int fd, off_t at, off_t n, unsigned flags);
+
+static inline int fail_with(int code)
+{
+	errno = code;
+	return -1;
+}
+
+static inline int copy_range(int from, uint64_t at, int to, uint64_t to_at, uint64_t n)
+{
+	char bytes[BLOCK];
+
+	for (uint64_t done = 0; done < n;) {
+		const size_t part = n - done < BLOCK ? (size_t)(n - done) : BLOCK;
+
+		must(pread(from, bytes, part, (off_t)(at + done)) == (ssize_t)part);
+		must(pwrite(to, bytes, part, (off_t)(to_at + done)) == (ssize_t)part);
+		done += part;
+	}
+	filesystem.shared += n;
+	return 0;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	struct file_clone_range range;
+	struct stat stat;
+	va_list arguments;
+	int whole = 0;
+
+	va_start(arguments, request);
+	if (request == FICLONE)
+		whole = va_arg(arguments, int);
+	else
+		range = *va_arg(arguments, struct file_clone_range *);
+	va_end(arguments);
+	if (filesystem.share_error)
+		return fail_with(filesystem.share_error);
+	must(fstat(request == FICLONE ? whole : (int)range.src_fd, &stat) == 0);
+	if (request == FICLONE) {
+		must(ftruncate(fd, stat.st_size) == 0);
+		return copy_range(whole, 0, fd, 0, (uint64_t)stat.st_size);
+	}
+	if (range.src_offset % BLOCK || range.dest_offset % BLOCK || range.src_length % BLOCK ||
+	    range.src_length == 0 || range.src_offset + range.src_length > (uint64_t)stat.st_size)
+		return fail_with(EINVAL);
+	return copy_range((int)range.src_fd, range.src_offset, fd, range.dest_offset,
+			  range.src_length);
+}
+
+ssize_t __wrap_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags)
+{
+	if (filesystem.before_copy)
+		filesystem.before_copy();
+	if (filesystem.copies++ >= filesystem.copy_good && filesystem.copy_error)
+		return fail_with(filesystem.copy_error);
+	if (filesystem.copy_most && n > filesystem.copy_most)
+		n = filesystem.copy_most;
+	return __real_copy_file_range(from, at, to, to_at, n, flags);
+}
+
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t n)
+{
+	if (filesystem.reserve_error)
+		return fail_with(filesystem.reserve_error);
+	return __real_fallocate64(fd, mode, at, n);
+}
+
+int __wrap_sync_file_range(int fd, off_t at, off_t n, unsigned flags)
+{
+	if (filesystem.write_back_error)
+		return fail_with(filesystem.write_back_error);
+	return __real_sync_file_range(fd, at, n, flags);
+}
+
+#endif
