@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* share.c - see share.h.  What is written goes to the disk soon afterwards, a window at a time, and
- * no more than two windows wait for it: the final fsync(), which nothing can interrupt, then takes
- * no time, and both together two thirds of what they take one after the other (ext4, 4.7 GB: 2.2 s
- * instead of 3.2). */
+/* share.c - see share.h.
+ *
+ * What is written goes to the disk soon afterwards, a window at a time, and no more than two
+ * windows wait for it: the final fsync(), which nothing can interrupt, then takes no time, and both
+ * together two thirds of what they take one after the other (ext4, 4.7 GB: 2.2 s instead of
+ * 3.2). */
 #include "fs/share.h"
 #include "fs/io.h"
 
