@@ -185,33 +185,32 @@ static struct backing *open_written(const struct place *place, int fd)
 	return again < 0 ? NULL : backing_adopt(again, path, &err);
 }
 
-/* Fill the temporary file and put it in the target's place. */
-static int write_through(struct view *view, const struct place *place, const struct target *target,
-			 struct progress *progress, struct error *err)
+struct assembling {
+	struct place place;
+	char name[NAME_MAX + 1];
+	bool replace, renamed;
+	int fd; /* of the temporary file */
+	struct backing *written, **tell;
+};
+
+/* The temporary file is whole and durable, or gone. */
+static int fill(struct assembling *assembling, struct view *view, const struct target *target,
+		struct progress *progress, struct error *err)
 {
+	const struct place *place = &assembling->place;
 	/* A base that only its owner may read does not become a model that anybody may. */
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
-	struct backing *written = NULL;
-	int fd, rc;
+	int rc;
 
 	remove_left(place);
-	fd = open_temporary(place, mode, err);
-	if (fd < 0)
-		return fd;
-	rc = fill_from_view(fd, view, progress, err);
-	if (rc == 0 && fsync(fd) < 0)
+	assembling->fd = open_temporary(place, mode, err);
+	if (assembling->fd < 0)
+		return assembling->fd;
+	rc = fill_from_view(assembling->fd, view, progress, err);
+	if (rc == 0 && fsync(assembling->fd) < 0)
 		rc = failed(err, errno, "writing");
 	if (rc == 0 && target->written)
-		written = open_written(place, fd);
-	if (rc == 0)
-		rc = rename_into_place(place, target->replace, err);
-	if (rc < 0) {
-		unlinkat(place->directory, place->temporary, 0);
-		backing_unref(written);
-	} else if (target->written) {
-		*target->written = written;
-	}
-	close(fd);
+		assembling->written = open_written(place, assembling->fd);
 	return rc;
 }
 
@@ -227,18 +226,75 @@ int assemble_check(const struct target *target, struct error *err)
 	return rc;
 }
 
+struct assembling *assemble_begin(struct view *view, const struct target *target,
+				  struct progress *progress, struct error *err)
+{
+	struct assembling *assembling = calloc(1, sizeof(*assembling));
+	int rc;
+
+	if (!assembling) {
+		failed(err, ENOMEM, "the target");
+		return NULL;
+	}
+	assembling->fd = -1;
+	assembling->replace = target->replace;
+	assembling->tell = target->written;
+	rc = open_directory(target, &assembling->place, err);
+	if (rc == 0)
+		rc = check_target(target, &assembling->place, err);
+	if (rc == 0 && strlen(assembling->place.name) > NAME_MAX)
+		rc = failed(err, ENAMETOOLONG, "the target");
+	if (rc == 0) {
+		/* The target's path need not live as long. */
+		strcpy(assembling->name, assembling->place.name);
+		assembling->place.name = assembling->name;
+		rc = fill(assembling, view, target, progress, err);
+	}
+	if (rc == 0)
+		return assembling;
+	assemble_end(assembling, false);
+	return NULL;
+}
+
+int assemble_put(struct assembling *assembling, struct error *err)
+{
+	const int rc = rename_into_place(&assembling->place, assembling->replace, err);
+
+	if (rc == 0)
+		assembling->renamed = true;
+	return rc;
+}
+
+void assemble_end(struct assembling *assembling, bool stays)
+{
+	const struct place *place = &assembling->place;
+
+	if (!stays && assembling->renamed)
+		unlinkat(place->directory, place->name, 0);
+	if (!assembling->renamed && assembling->fd >= 0)
+		unlinkat(place->directory, place->temporary, 0);
+	if (stays && assembling->renamed && assembling->tell)
+		*assembling->tell = assembling->written;
+	else
+		backing_unref(assembling->written);
+	if (assembling->fd >= 0)
+		close(assembling->fd);
+	if (place->directory > 0)
+		close(place->directory);
+	free(assembling);
+}
+
 int assemble_write(struct view *view, const struct target *target, struct progress *progress,
 		   struct error *err)
 {
-	struct place place;
-	int rc = open_directory(target, &place, err);
+	struct assembling *assembling;
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	progress_begin(progress, view_size(view));
-	rc = check_target(target, &place, err);
-	if (rc == 0)
-		rc = write_through(view, &place, target, progress, err);
-	close(place.directory);
+	assembling = assemble_begin(view, target, progress, err);
+	if (!assembling)
+		return -err->code;
+	rc = assemble_put(assembling, err);
+	assemble_end(assembling, rc == 0);
 	return rc;
 }

@@ -36,4 +36,14 @@ int assemble_check(const struct target *target, struct error *err);
 int assemble_write(struct view *view, const struct target *target, struct progress *progress,
 		   struct error *err);
 
+/* The same in steps, for several targets that are to be there together. The bytes are durable under
+ * another name; they are put in the target's place, after which none of an older file is left; and
+ * the end, where a target that was put in place stays or is removed again. The progress is not
+ * begun anew. NULL, or -errno, with err set as above. */
+struct assembling;
+struct assembling *assemble_begin(struct view *view, const struct target *target,
+				  struct progress *progress, struct error *err);
+int assemble_put(struct assembling *assembling, struct error *err);
+void assemble_end(struct assembling *assembling, bool stays);
+
 #endif

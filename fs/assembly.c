@@ -2,6 +2,7 @@
 /* assembly.c - see assembly.h. */
 #include "fs/assembly.h"
 #include "fs/assemble.h"
+#include "fs/divided.h"
 #include "fs/files.h"
 
 #include <errno.h>
@@ -151,35 +152,63 @@ static struct backing *drop_changed(struct assembly *assembly)
 	return file;
 }
 
-static int write_to(struct assembly *assembly, struct view *view, const char *path, pid_t caller,
-		    bool replace, struct backing **written, struct error *err)
+/* What is asked for: one file, or with most set shards (divided.h). */
+struct request {
+	const char *path;
+	pid_t caller;
+	bool replace;
+	uint64_t most; /* bytes of tensors in a shard; 0: one file */
+};
+
+/* Returns how many files there are now, or -errno. */
+static int write_to(struct assembly *assembly, struct view *view, const struct request *request,
+		    struct backing **written, struct error *err)
 {
-	struct target target = { .path = path,
-				 .replace = replace,
+	struct target target = { .path = request->path,
+				 .replace = request->replace,
 				 .base = backing_stat(assembly->model->base),
 				 .shards = assembly->model->shards,
 				 .mount = assembly->mount,
 				 .written = assembly->keep ? written : NULL };
 	int rc;
 
-	target.directory = open_start(path, caller, err);
+	target.directory = open_start(request->path, request->caller, err);
 	if (target.directory < 0 && target.directory != AT_FDCWD)
 		return target.directory;
-	rc = assemble_write(view, &target, &assembly->progress, err);
+	if (request->most)
+		rc = divided_write(view, &target, request->most, &assembly->progress, err);
+	else
+		rc = assemble_write(view, &target, &assembly->progress, err);
 	if (target.directory >= 0)
 		close(target.directory);
 	return rc;
+}
+
+/* A path that somebody wrote. */
+static int write_to_given(struct assembly *assembly, struct view *view, char path[PATH_MAX],
+			  pid_t caller, struct backing **written, struct error *err)
+{
+	struct request request = { .path = path, .caller = caller, .replace = true };
+	size_t n;
+	const int rc = divided_parse(path, &n, &request.most, err);
+
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		path[n] = '\0';
+	return write_to(assembly, view, &request, written, err);
 }
 
 /* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
 			    struct backing **written, struct error *err)
 {
+	struct request request = { .path = path };
 	int rc = -EEXIST;
 
 	if (assembly->output) {
 		snprintf(path, PATH_MAX, "%s", assembly->output);
-		return write_to(assembly, view, path, 0, true, written, err);
+		return write_to_given(assembly, view, path, 0, written, err);
 	}
 	for (int i = 1; rc == -EEXIST && i <= DEFAULT_NAMES; i++) {
 		char number[16] = "";
@@ -190,27 +219,29 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 			     assembly->model->name, number) >= PATH_MAX)
 			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
 					 "the default name is too long");
-		rc = write_to(assembly, view, path, 0, false, written, err);
+		rc = write_to(assembly, view, &request, written, err);
 	}
 	return rc;
 }
 
 static void report(struct assembly *assembly, const char *path, const struct error *err,
-		   const struct snapshot *snapshot, double seconds)
+		   const struct snapshot *snapshot, int files, double seconds)
 {
 	const struct progress *progress = &assembly->progress;
 	const uint64_t size = atomic_load(&progress->total);
-	char text[PATH_MAX + 400];
+	char text[PATH_MAX + 400], shards[32] = "";
 
+	if (files)
+		snprintf(shards, sizeof(shards), " in %d shard%s", files, files == 1 ? "" : "s");
 	if (err->code)
 		snprintf(text, sizeof(text), "failed: %s: %s; the target is as it was", path,
 			 err->text);
 	else
 		snprintf(text, sizeof(text),
-			 "assembled: %s: %" PRIu64 " bytes, %" PRIu32
+			 "assembled: %s: %" PRIu64 " bytes%s, %" PRIu32
 			 " grafts, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
 			 " copied, %" PRIu64 " written",
-			 path, size, snapshot->grafts, seconds,
+			 path, size, shards, snapshot->grafts, seconds,
 			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),
@@ -271,7 +302,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	struct error err = { 0 };
 	char name[PATH_MAX];
 	struct view *view = NULL;
-	int rc;
+	int rc, files = 0;
 
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	progress_begin(&assembly->progress, 0);
@@ -283,21 +314,25 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	}
 	if (rc == 0) {
 		say(assembly, true, name);
-		rc = path[0] ? write_to(assembly, view, name, caller, true, &written, &err)
+		rc = path[0] ? write_to_given(assembly, view, name, caller, &written, &err)
 			     : write_to_default(assembly, view, name, &written, &err);
+	}
+	if (rc > 0) {
+		files = rc;
+		rc = 0;
 	}
 	if (rc == 0)
 		err.code = 0;
 	else if (rc == -EIO && view)
 		name_culprit(assembly, snapshot, &err);
 	view_unref(view);
-	/* With no graft it is the base anyway. */
-	if (rc == 0 && snapshot->grafts) {
+	/* With no graft it is the base anyway, and of several files none is the model. */
+	if (rc == 0 && snapshot->grafts && !files) {
 		keep(assembly, written, snapshot->generation);
 		written = NULL;
 	}
 	backing_unref(written);
-	report(assembly, name, &err, snapshot, seconds_now() - start);
+	report(assembly, name, &err, snapshot, files, seconds_now() - start);
 	if (rc == 0 && !path[0]) {
 		pthread_mutex_lock(&assembly->lock);
 		assembly->written = true;

@@ -18,10 +18,10 @@ void assembly_free(struct assembly *assembly);
 /* The mount is there, with that device number: no target may lie in it. Before requests come. */
 void assembly_mounted(struct assembly *assembly, dev_t mount);
 
-/* Assemble the model as it is now. path is the target, "" the default one; a relative path starts
- * from the working directory of the process caller, 0 if there is none. cancel stops it from
- * another thread. Returns 0 or -errno, with the outcome in the text and the model's log. One at a
- * time: a second caller waits. */
+/* Assemble the model as it is now. path is the target, "" the default one, or shards as
+ * divided_parse() has them; a relative path starts from the working directory of the process
+ * caller, 0 if there is none. cancel stops it from another thread. Returns 0 or -errno, with the
+ * outcome in the text and the model's log. One at a time: a second caller waits. */
 int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel);
 
 /* The unmount's: where there are grafts that are not yet written down at the default target. 0 too

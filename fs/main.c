@@ -9,7 +9,7 @@
  *	anatomy		a tensor's class, kind, block and file name by its name
  *	organ		the organ file
  *	layout layout_header		the plan of an assembled GGUF
- *	join		the plan of the GGUF that shards are together
+ *	join divide	the plan of the GGUF that shards are together, and of shards
  *	dequant dequant_*	the values in a tensor's blocks
  *
  * measure/	numbers in, numbers out; knows neither GGUF nor files
@@ -46,8 +46,9 @@
  *	manifest json texts	what the other files of the mount contain
  *	collection	the models of a mount
  *	caller turns	with whose rights; one after another
- *	progress.h share fill assemble assembly	writing: bytes from file to file the cheapest way,
- *			all of a view, as a file that is whole or not there; .assemble
+ *	progress.h share fill assemble divided assembly	writing: bytes from file to file the
+ *			cheapest way, all of a view, as a file that is whole or not there, as
+ *			shards; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files
  *	scratches	names in class directories that are no slots
  *	writers pending generated	who is about to write; what is about to be in force; files

@@ -11,6 +11,7 @@ struct view {
 	void *owned;
 	struct maker *maker;  /* NULL: nothing has to be made */
 	struct view *instead; /* NULL: there is no other way to the bytes */
+	struct view *other;   /* whose memory this one shows; NULL: nobody's */
 	uint64_t size;
 	size_t n;
 	struct piece {
@@ -43,6 +44,7 @@ struct view *view_new_made(const struct segment *segments, size_t n, void *owned
 	view->owned = owned;
 	view->maker = maker;
 	view->instead = NULL;
+	view->other = NULL;
 	view->size = 0;
 	view->n = n;
 	for (size_t i = 0; i < n; i++) {
@@ -74,6 +76,11 @@ void view_fall_back(struct view *view, struct view *instead)
 	view->instead = instead;
 }
 
+void view_lean_on(struct view *view, struct view *other)
+{
+	view->other = view_ref(other);
+}
+
 struct view *view_ref(struct view *view)
 {
 	atomic_fetch_add(&view->refs, 1);
@@ -89,6 +96,7 @@ void view_unref(struct view *view)
 			backing_unref(view->pieces[i].segment.backing);
 	release_parts(view->owned, view->maker);
 	view_unref(view->instead);
+	view_unref(view->other);
 	free(view);
 }
 
@@ -160,6 +168,34 @@ bool view_extent(const struct view *view, uint64_t offset, struct extent *extent
 		at += next.length;
 	}
 	return true;
+}
+
+size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
+		     struct segment *segments)
+{
+	const uint64_t end = offset + length;
+	size_t n = 0;
+
+	for (size_t i = find_piece(view, offset); i < view->n && view->pieces[i].start < end; i++) {
+		const struct piece *piece = &view->pieces[i];
+		const uint64_t skip = offset > piece->start ? offset - piece->start : 0;
+		uint64_t left = piece->segment.length - skip;
+
+		if (piece->segment.length <= skip)
+			continue;
+		if (left > end - piece->start - skip)
+			left = end - piece->start - skip;
+		if (segments) {
+			segments[n] = piece->segment;
+			segments[n].length = left;
+			if (piece->segment.kind == SEGMENT_EXTENT)
+				segments[n].offset += skip;
+			else if (piece->segment.kind == SEGMENT_MEMORY)
+				segments[n].memory = (const char *)piece->segment.memory + skip;
+		}
+		n++;
+	}
+	return n;
 }
 
 bool view_is_slow(const struct view *view, size_t n, uint64_t offset)

@@ -57,6 +57,15 @@ struct view *view_of_text(char *text, size_t size);
  * bytes and becomes the view's. To be called before anybody else knows the view. */
 void view_fall_back(struct view *view, struct view *instead);
 
+/* The segments that make up length bytes at offset, which are there, into segments, where that is
+ * not NULL. Returns how many. They are good as long as the view. */
+size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
+		     struct segment *segments);
+
+/* The view's segments point into memory of other, of which it takes a reference. To be called
+ * before anybody else knows the view. */
+void view_lean_on(struct view *view, struct view *other);
+
 struct view *view_ref(struct view *view);
 void view_unref(struct view *view); /* NULL is fine */
 

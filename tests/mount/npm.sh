@@ -60,6 +60,13 @@ unmount_and_wait "$TMP/donor"
 check "$TMP/base.grafted.gguf"
 same "$TMP/text" "$TMP/live"
 
+# The same as shards, from which a loader finds the others by the name of the first.
+mount_model -o noassemble "$TMP/base.grafted.gguf"
+echo "$TMP/part-%05d-of-%05d.gguf split=500K" >"$MNT/.assemble"
+unmount_and_wait
+node "$TMP/generate.mjs" "$TMP"/part-00001-of-*.gguf >"$TMP/text" || fail 'no text from shards'
+same "$TMP/text" "$TMP/live"
+
 # By shell alone: the middle blocks twice, and one block less.
 base=$(use scribe-Q4_K_M)
 mount_model -o noassemble "$base"

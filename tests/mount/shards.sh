@@ -52,7 +52,7 @@ graft() {
 	rm "$1/metadata/general.name"
 }
 unmount_and_wait "$TMP/mnt1"
-mount_model -o noassemble "$one" "$TMP/mnt1"
+mount_model -o "noassemble,layer=$TMP/layer" "$one" "$TMP/mnt1"
 graft "$TMP/mnt1"
 mount_model -o "output=$TMP/out.gguf" "$stem-00002-of-00003.gguf"
 graft "$MNT"
@@ -64,6 +64,8 @@ mount_model -o "output=$TMP/out.gguf" "$stem-00003-of-00003.gguf"
 same "$MNT/model.gguf" "$TMP/mnt1/model.gguf"
 unmount_and_wait
 same "$TMP/out.gguf" "$TMP/mnt1/model.gguf"
+unmount_and_wait "$TMP/mnt1"
+unmount_and_wait "$TMP/mnt2"
 "$GGUF" organs "$TMP/out.gguf" >"$TMP/listed"
 equal "$(wc -l <"$TMP/listed")" 48
 
@@ -77,19 +79,27 @@ done
 unmount_and_wait
 
 # In a directory and beside others; references into a split model from another one.
+rm "$TMP"/m/*
 cp "$one" "$TMP/m/single.gguf"
+"$GGUF" split "$TMP/d/donor.gguf" "$TMP/m/donor" 3
 mount_model -o noassemble "$TMP/m"
-equal "$(ls "$MNT")" "$(printf 'manifest.json\nsingle\nstories260K-split')"
-cp "$MNT/stories260K-split/organs/blk_4_ffn_down.bin" "$MNT/single/organs/blk_0_ffn_down.bin"
+equal "$(ls "$MNT")" "$(printf 'donor\nmanifest.json\nsingle')"
+cp "$MNT/donor/organs/blk_4_ffn_down.bin" "$MNT/single/organs/blk_0_ffn_down.bin"
 grep -q 'blk_0_ffn_down.*reference' "$MNT/single/.grafts" || fail "$(cat "$MNT/single/.grafts")"
 want=$(checksum "$MNT/single/model.gguf")
 unmount_and_wait
 mount_model -o noassemble "$TMP/m"
 equal "$(checksum "$MNT/single/model.gguf")" "$want"
 unmount_and_wait
-# A reference to a shard that is gone is broken, and says so.
+# A reference to a model that lacks a shard is broken, and says so.
 mkdir "$TMP/away"
-mv "$stem-00001-of-00003.gguf" "$TMP/away"
+mv "$TMP/m/donor-00002-of-00003.gguf" "$TMP/away"
 mount_model -o noassemble "$TMP/m"
-grep -q 'blk_0_ffn_down.*broken' "$MNT/single/.grafts" || fail "$(cat "$MNT/single/.grafts")"
+grep -q 'blk_0_ffn_down.*broken reference' "$MNT/single/.grafts" ||
+	fail "$(cat "$MNT/single/.grafts")"
+grep -q 'blk_0_ffn_down.*lacks donor-00002' "$MNT/single/.log" || fail "$(cat "$MNT/single/.log")"
+unmount_and_wait
+mv "$TMP/away"/* "$TMP/m"
+mount_model -o noassemble "$TMP/m"
+equal "$(checksum "$MNT/single/model.gguf")" "$want"
 unmount_and_wait

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* divide.c - see divide.h. */
+#include "divide.h"
+#include "bytes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Magic, version and both counts, from version 2 on. */
+#define PREAMBLE ((size_t)24)
+
+/* split.count is an u16. */
+#define PARTS_MOST 65535u
+
+/* A shard without general.alignment, which is in the metadata of the first one. */
+#define USUAL_ALIGNMENT 32u
+
+#define SPLIT_KEYS 3u
+
+static uint64_t alignment_of(const struct gguf *whole, uint32_t number)
+{
+	return number == 0 ? whole->alignment : USUAL_ALIGNMENT;
+}
+
+/* What a tensor takes up, with its padding. */
+static bool add_tensor(uint64_t size, const struct gguf_tensor *t, uint64_t alignment,
+		       uint64_t *sum)
+{
+	return add_u64(size, t->size, sum) && align_u64(*sum, alignment, sum);
+}
+
+/* Which tensors go into which shard. */
+static int find_parts(const struct gguf *whole, uint64_t most, struct division *division)
+{
+	struct divide_part *part = NULL;
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < whole->n_tensors; i++) {
+		const struct gguf_tensor *t = &whole->tensors[i];
+		uint64_t more;
+
+		if (!part || !add_tensor(size, t, USUAL_ALIGNMENT, &more) || more > most) {
+			if (division->n == PARTS_MOST)
+				return -EOVERFLOW;
+			part = &division->parts[division->n++];
+			part->first = i;
+			if (!add_tensor(0, t, USUAL_ALIGNMENT, &more))
+				return -EOVERFLOW;
+		}
+		part->n_tensors++;
+		size = more;
+	}
+	return 0;
+}
+
+/* There is room for it: see allocate(). */
+static void add(struct divide_part *part, enum divide_kind kind, uint64_t offset, uint64_t length)
+{
+	if (length == 0)
+		return;
+	part->pieces[part->n_pieces++] = (struct divide_piece){ kind, offset, length };
+	part->size += length;
+}
+
+static size_t keys_size(void)
+{
+	return 3 * (8 + 4) + sizeof("split.no") - 1 + 2 + sizeof("split.count") - 1 + 2 +
+	       sizeof("split.tensors.count") - 1 + 4;
+}
+
+static size_t infos_size(const struct gguf *whole, const struct divide_part *part)
+{
+	size_t size = 0;
+
+	for (uint32_t i = part->first; i < part->first + part->n_tensors; i++)
+		size += 8 + whole->tensors[i].name_length + 4 + 8 * (size_t)whole->tensors[i].dims +
+			4 + 8;
+	return size;
+}
+
+/* A tensor and its padding each; preamble, entries of the metadata, keys with infos, padding. */
+static int allocate(const struct gguf *whole, struct divide_part *part, uint32_t number)
+{
+	const size_t pieces = 2 * (size_t)part->n_tensors + 3 + (number == 0 ? whole->n_kv : 0);
+
+	part->pieces = calloc(pieces, sizeof(*part->pieces));
+	part->header = malloc(PREAMBLE + keys_size() + infos_size(whole, part));
+	return part->pieces && part->header ? 0 : -ENOMEM;
+}
+
+static uint8_t *store_key(uint8_t *bytes, const char *key, enum kv_type type, uint32_t value)
+{
+	const size_t n = strlen(key);
+
+	bytes = store_u64(bytes, n);
+	bytes = store_bytes(bytes, key, n);
+	bytes = store_u32(bytes, type);
+	if (type != KV_U16)
+		return store_u32(bytes, value);
+	bytes[0] = (uint8_t)value;
+	bytes[1] = (uint8_t)(value >> 8);
+	return bytes + 2;
+}
+
+static bool store_infos(const struct gguf *whole, const struct divide_part *part,
+			uint64_t alignment, uint8_t *bytes)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = part->first; i < part->first + part->n_tensors; i++) {
+		const struct gguf_tensor *t = &whole->tensors[i];
+
+		bytes = store_u64(bytes, t->name_length);
+		bytes = store_bytes(bytes, t->name, t->name_length);
+		bytes = store_u32(bytes, t->dims);
+		for (uint32_t axis = 0; axis < t->dims; axis++)
+			bytes = store_u64(bytes, t->ne[axis]);
+		bytes = store_u32(bytes, t->type);
+		bytes = store_u64(bytes, end);
+		if (!add_tensor(end, t, alignment, &end) || end > INT64_MAX / 2)
+			return false;
+	}
+	return true;
+}
+
+/* The first shard has the metadata, but for what it says of another division. */
+static uint64_t add_metadata(const struct gguf *whole, struct divide_part *part)
+{
+	uint64_t start = PREAMBLE, entries = 0;
+
+	for (uint32_t i = 0; i < whole->n_kv; i++) {
+		const struct kv *kv = &whole->kv[i];
+		const uint64_t end = kv->offset + kv->length;
+
+		if (kv->key_length <= 6 || memcmp(kv->key, "split.", 6) != 0) {
+			add(part, DIVIDE_WHOLE, start, end - start);
+			entries++;
+		}
+		start = end;
+	}
+	return entries;
+}
+
+static void pad(struct divide_part *part, uint64_t alignment)
+{
+	add(part, DIVIDE_ZEROS, 0, (alignment - part->size % alignment) % alignment);
+}
+
+static int build_part(const struct gguf *whole, const struct division *division, uint32_t number)
+{
+	struct divide_part *part = &division->parts[number];
+	const uint64_t alignment = alignment_of(whole, number);
+	uint64_t entries = SPLIT_KEYS;
+	uint8_t *bytes;
+	int rc = allocate(whole, part, number);
+
+	if (rc < 0)
+		return rc;
+	add(part, DIVIDE_MEMORY, 0, PREAMBLE);
+	if (number == 0)
+		entries += add_metadata(whole, part);
+	add(part, DIVIDE_MEMORY, PREAMBLE, keys_size() + infos_size(whole, part));
+	pad(part, alignment);
+	bytes = store_bytes(part->header, "GGUF", 4);
+	bytes = store_u32(bytes, whole->version);
+	bytes = store_u64(bytes, part->n_tensors);
+	bytes = store_u64(bytes, entries);
+	bytes = store_key(bytes, "split.no", KV_U16, number);
+	bytes = store_key(bytes, "split.count", KV_U16, division->n);
+	bytes = store_key(bytes, "split.tensors.count", KV_I32, whole->n_tensors);
+	if (!store_infos(whole, part, alignment, bytes))
+		return -EOVERFLOW;
+	for (uint32_t i = part->first; i < part->first + part->n_tensors; i++) {
+		add(part, DIVIDE_WHOLE, whole->tensors[i].offset, whole->tensors[i].size);
+		pad(part, alignment);
+	}
+	return 0;
+}
+
+static int build(const struct gguf *whole, uint64_t most, struct division *division)
+{
+	const uint32_t parts = whole->n_tensors < PARTS_MOST ? whole->n_tensors : PARTS_MOST;
+	int rc;
+
+	if (whole->version == 1)
+		return -ENOTSUP;
+	if (whole->n_tensors == 0)
+		return -EINVAL;
+	if (whole->n_tensors > INT32_MAX)
+		return -EOVERFLOW;
+	division->parts = calloc(parts, sizeof(*division->parts));
+	if (!division->parts)
+		return -ENOMEM;
+	rc = find_parts(whole, most, division);
+	for (uint32_t k = 0; rc == 0 && k < division->n; k++)
+		rc = build_part(whole, division, k);
+	return rc;
+}
+
+int divide_build(const struct gguf *whole, uint64_t most, struct division *division,
+		 struct error *err)
+{
+	int rc;
+
+	*division = (struct division){ 0 };
+	rc = build(whole, most, division);
+	if (rc == 0)
+		return 0;
+	divide_release(division);
+	return error_set(err, -rc, ERROR_NO_OFFSET, "%s",
+			 rc == -EOVERFLOW ? "this would be too many shards, or too large ones"
+			 : rc == -ENOTSUP ? "GGUF version 1 cannot be split"
+			 : rc == -EINVAL  ? "a model without tensors cannot be split"
+					  : "out of memory");
+}
+
+void divide_release(struct division *division)
+{
+	for (uint32_t k = 0; k < division->n; k++) {
+		free(division->parts[k].pieces);
+		free(division->parts[k].header);
+	}
+	free(division->parts);
+	*division = (struct division){ 0 };
+}
