@@ -3,8 +3,11 @@
 #include "fs/arrivals.h"
 #include "fs/fs.h"
 
+#include <time.h>
+
 /* A model that was made of other shards than the one before it comes into its place. */
-static void take_place(struct fs *fs, struct mounted *old, struct model *model)
+static void take_place(struct fs *fs, struct mounted *old, struct model *model,
+		       struct shards *shards)
 {
 	struct mounted *mounted = &fs->mounted[model->number];
 
@@ -13,13 +16,18 @@ static void take_place(struct fs *fs, struct mounted *old, struct model *model)
 			 fs->measurers, fs->hashers) < 0) {
 		mounted_release(mounted);
 		log_add(model->log, "%s: out of memory to look at its shards", model->name);
+		collection_forget(fs->collection, model);
 		return;
 	}
 	readings_inherit(mounted->readings, old->readings);
+	digests_inherit(mounted->digests, old->digests);
 	assembly_mounted(mounted->assembly, fs->device);
 	atomic_store(&fs->n_mounted, fs->collection->n_all);
 	nodes_renewed(fs->nodes, fs->collection->n_all);
 	atomic_store(&model->first->latest, model);
+	shards_end_gone(shards);
+	/* Its layer may have grafts by link, at which nobody has looked yet. */
+	links_refresh(fs->links, model);
 }
 
 static void look(struct fs *fs, struct mounted *old)
@@ -31,19 +39,41 @@ static void look(struct fs *fs, struct mounted *old)
 
 	if (!shards)
 		return;
+	/* What was refused once would be again. */
+	if (old->refused && shards_alike(shards, old->refused)) {
+		shards_unref(shards);
+		return;
+	}
 	shards_tell(shards, old->model->shards, old->model->log);
 	model = collection_renew(fs->collection, old->model, shards, &err);
-	if (model)
-		take_place(fs, old, model);
-	else
-		log_add(old->model->log, "%s: its new shards cannot be used: %s", old->model->name,
-			error_describe(&err, text, sizeof(text)));
-	shards_unref(shards);
+	if (model) {
+		take_place(fs, old, model, shards);
+		shards_unref(shards);
+		return;
+	}
+	log_add(old->model->log, "%s: its new shards cannot be used: %s", old->model->name,
+		error_describe(&err, text, sizeof(text)));
+	shards_unref(old->refused);
+	old->refused = shards;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
 void arrivals_look(struct fs *fs)
 {
+	struct timespec asked;
+
+	clock_gettime(CLOCK_MONOTONIC, &asked);
 	pthread_mutex_lock(&fs->looking);
+	/* Of those who waited for their turn together, the first one looks for all. */
+	if (is_before(&asked, &fs->looked)) {
+		pthread_mutex_unlock(&fs->looking);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &fs->looked);
 	for (uint32_t i = 0; i < fs->collection->n; i++) {
 		struct mounted *mounted = fs_now(fs, i);
 

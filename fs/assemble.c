@@ -81,6 +81,16 @@ static int check_target(const struct target *target, const struct place *place, 
 	return target->replace ? 0 : failed(err, EEXIST, "the target");
 }
 
+/* Is it still the file of that name? Another may have been made since it was opened. */
+static bool is_named(int directory, const char *name, int fd)
+{
+	struct stat named, opened;
+
+	return fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+	       named.st_ino == opened.st_ino;
+}
+
 /* The temporary file, locked as long as it is written. One that nobody has locked was left by an
  * assembly that was killed. */
 static int open_temporary(const struct place *place, mode_t mode, struct error *err)
@@ -109,7 +119,7 @@ static int open_temporary(const struct place *place, mode_t mode, struct error *
 		/* Whoever takes over a left one removes it; the winner's is still linked. */
 		if (!stale && fstat(fd, &stat) == 0 && stat.st_nlink > 0)
 			return fd;
-		if (stale)
+		if (stale && is_named(place->directory, place->temporary, fd))
 			unlinkat(place->directory, place->temporary, 0);
 		close(fd);
 	}
@@ -125,11 +135,7 @@ static int rename_into_place(const struct place *place, bool replace, struct err
 	if (rc < 0 && errno == EINVAL && !replace &&
 	    faccessat(place->directory, place->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = renameat(place->directory, place->temporary, place->directory, place->name);
-	if (rc < 0)
-		return failed(err, errno, "the target");
-	if (fsync(place->directory) < 0 && errno != EINVAL)
-		return failed(err, errno, "the target's directory");
-	return 0;
+	return rc < 0 ? failed(err, errno, "the target") : 0;
 }
 
 static bool is_temporary(const char *name)
@@ -157,7 +163,8 @@ static void remove_left(const struct place *place)
 			continue;
 		fd = openat(place->directory, entry->d_name,
 			    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		    is_named(place->directory, entry->d_name, fd))
 			unlinkat(place->directory, entry->d_name, 0);
 		if (fd >= 0)
 			close(fd);
@@ -191,6 +198,7 @@ struct assembling {
 	bool replace, renamed;
 	int fd; /* of the temporary file */
 	struct backing *written, **tell;
+	bool *placed;
 };
 
 /* The temporary file is whole and durable, or gone. */
@@ -239,6 +247,7 @@ struct assembling *assemble_begin(struct view *view, const struct target *target
 	assembling->fd = -1;
 	assembling->replace = target->replace;
 	assembling->tell = target->written;
+	assembling->placed = target->placed;
 	rc = open_directory(target, &assembling->place, err);
 	if (rc == 0)
 		rc = check_target(target, &assembling->place, err);
@@ -258,18 +267,25 @@ struct assembling *assemble_begin(struct view *view, const struct target *target
 
 int assemble_put(struct assembling *assembling, struct error *err)
 {
-	const int rc = rename_into_place(&assembling->place, assembling->replace, err);
+	const struct place *place = &assembling->place;
+	const int rc = rename_into_place(place, assembling->replace, err);
 
-	if (rc == 0)
-		assembling->renamed = true;
-	return rc;
+	if (rc < 0)
+		return rc;
+	assembling->renamed = true;
+	if (fsync(place->directory) < 0 && errno != EINVAL)
+		return failed(err, errno, "the target is written, but its directory");
+	return 0;
 }
 
 void assemble_end(struct assembling *assembling, bool stays)
 {
 	const struct place *place = &assembling->place;
 
-	if (!stays && assembling->renamed)
+	/* An older file is gone for good. */
+	if (!stays && assembling->renamed && assembling->replace && assembling->placed)
+		*assembling->placed = true;
+	if (!stays && assembling->renamed && !assembling->replace)
 		unlinkat(place->directory, place->name, 0);
 	if (!assembling->renamed && assembling->fd >= 0)
 		unlinkat(place->directory, place->temporary, 0);

@@ -24,6 +24,8 @@ struct target {
 	dev_t mount; /* what must not be written into: the mount's own device; 0: none */
 	struct backing **written; /* NULL, or where to put the new file, opened for reading; NULL
 				   * there where it cannot be opened */
+	bool *placed; /* NULL, or set where the new file is in place though it failed: nobody knows
+			 whether it would be after a power cut */
 };
 
 /* Could the target be written? Returns 0 or what assemble_write() would say of the target and its

@@ -35,6 +35,8 @@ struct assembly {
 	char last[PATH_MAX + 512];
 	bool written; /* the default target holds the model of this generation */
 	uint64_t generation;
+	char *target; /* it, as it was then; NULL: these are several files */
+	struct stat target_stat;
 	struct kept {
 		struct backing *file; /* NULL: there is none */
 		uint64_t generation;
@@ -63,6 +65,7 @@ void assembly_free(struct assembly *assembly)
 	if (!assembly)
 		return;
 	backing_unref(assembly->kept.file);
+	free(assembly->target);
 	pthread_mutex_destroy(&assembly->turn);
 	pthread_mutex_destroy(&assembly->lock);
 	free(assembly);
@@ -127,16 +130,19 @@ static void keep(struct assembly *assembly, struct backing *file, uint64_t gener
 	backing_unref(last);
 }
 
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 /* With the lock held: is it where it was put, and what it was? */
 static bool is_kept(const struct assembly *assembly)
 {
-	const struct stat *then = backing_stat(assembly->kept.file);
 	struct stat now;
 
-	return stat(backing_path(assembly->kept.file), &now) == 0 && now.st_dev == then->st_dev &&
-	       now.st_ino == then->st_ino && now.st_size == then->st_size &&
-	       now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
-	       now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+	return stat(backing_path(assembly->kept.file), &now) == 0 &&
+	       is_same_file(&now, backing_stat(assembly->kept.file));
 }
 
 /* With the lock held: what is it that may go? */
@@ -158,6 +164,7 @@ struct request {
 	pid_t caller;
 	bool replace;
 	uint64_t most; /* bytes of tensors in a shard; 0: one file */
+	bool *placed;
 };
 
 /* Returns how many files there are now, or -errno. */
@@ -169,7 +176,8 @@ static int write_to(struct assembly *assembly, struct view *view, const struct r
 				 .base = backing_stat(assembly->model->base),
 				 .shards = assembly->model->shards,
 				 .mount = assembly->mount,
-				 .written = assembly->keep ? written : NULL };
+				 .written = assembly->keep ? written : NULL,
+				 .placed = request->placed };
 	int rc;
 
 	target.directory = open_start(request->path, request->caller, err);
@@ -186,9 +194,11 @@ static int write_to(struct assembly *assembly, struct view *view, const struct r
 
 /* A path that somebody wrote. */
 static int write_to_given(struct assembly *assembly, struct view *view, char path[PATH_MAX],
-			  pid_t caller, struct backing **written, struct error *err)
+			  pid_t caller, bool *placed, struct backing **written, struct error *err)
 {
-	struct request request = { .path = path, .caller = caller, .replace = true };
+	struct request request = {
+		.path = path, .caller = caller, .replace = true, .placed = placed
+	};
 	size_t n;
 	const int rc = divided_parse(path, &n, &request.most, err);
 
@@ -201,16 +211,17 @@ static int write_to_given(struct assembly *assembly, struct view *view, char pat
 
 /* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
-			    struct backing **written, struct error *err)
+			    bool *placed, struct backing **written, struct error *err)
 {
 	struct request request = { .path = path };
 	int rc = -EEXIST;
 
 	if (assembly->output) {
 		snprintf(path, PATH_MAX, "%s", assembly->output);
-		return write_to_given(assembly, view, path, 0, written, err);
+		return write_to_given(assembly, view, path, 0, placed, written, err);
 	}
-	for (int i = 1; rc == -EEXIST && i <= DEFAULT_NAMES; i++) {
+	/* Of one that another mount is writing just now the name is taken, too. */
+	for (int i = 1; (rc == -EEXIST || rc == -EBUSY) && i <= DEFAULT_NAMES; i++) {
 		char number[16] = "";
 
 		if (i > 1)
@@ -224,18 +235,19 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 	return rc;
 }
 
+/* files: how many shards, 0 one file, -1 one that is in place all the same. */
 static void report(struct assembly *assembly, const char *path, const struct error *err,
 		   const struct snapshot *snapshot, int files, double seconds)
 {
+	const char *after = files < 0 ? "" : "; the target is as it was";
 	const struct progress *progress = &assembly->progress;
 	const uint64_t size = atomic_load(&progress->total);
 	char text[PATH_MAX + 400], shards[32] = "";
 
-	if (files)
+	if (files > 0)
 		snprintf(shards, sizeof(shards), " in %d shard%s", files, files == 1 ? "" : "s");
 	if (err->code)
-		snprintf(text, sizeof(text), "failed: %s: %s; the target is as it was", path,
-			 err->text);
+		snprintf(text, sizeof(text), "failed: %s: %s%s", path, err->text, after);
 	else
 		snprintf(text, sizeof(text),
 			 "assembled: %s: %" PRIu64 " bytes%s, %" PRIu32
@@ -293,6 +305,23 @@ static void name_culprit(const struct assembly *assembly, const struct snapshot 
 	}
 }
 
+/* The default target, path, holds the model of that generation. */
+static void note_written(struct assembly *assembly, uint64_t generation, const char *path)
+{
+	char *target = path ? strdup(path) : NULL;
+	struct stat now = { 0 };
+
+	if (target && stat(target, &now) < 0)
+		now.st_ino = 0;
+	pthread_mutex_lock(&assembly->lock);
+	free(assembly->target);
+	assembly->target = target;
+	assembly->target_stat = now;
+	assembly->written = target || !path;
+	assembly->generation = generation;
+	pthread_mutex_unlock(&assembly->lock);
+}
+
 /* In turn: assemble that snapshot. */
 static int run(struct assembly *assembly, const struct snapshot *snapshot, const char *path,
 	       pid_t caller)
@@ -302,6 +331,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	struct error err = { 0 };
 	char name[PATH_MAX];
 	struct view *view = NULL;
+	bool placed = false;
 	int rc, files = 0;
 
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
@@ -314,8 +344,8 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	}
 	if (rc == 0) {
 		say(assembly, true, name);
-		rc = path[0] ? write_to_given(assembly, view, name, caller, &written, &err)
-			     : write_to_default(assembly, view, name, &written, &err);
+		rc = path[0] ? write_to_given(assembly, view, name, caller, &placed, &written, &err)
+			     : write_to_default(assembly, view, name, &placed, &written, &err);
 	}
 	if (rc > 0) {
 		files = rc;
@@ -332,13 +362,9 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 		written = NULL;
 	}
 	backing_unref(written);
-	report(assembly, name, &err, snapshot, files, seconds_now() - start);
-	if (rc == 0 && !path[0]) {
-		pthread_mutex_lock(&assembly->lock);
-		assembly->written = true;
-		assembly->generation = snapshot->generation;
-		pthread_mutex_unlock(&assembly->lock);
-	}
+	report(assembly, name, &err, snapshot, placed ? -1 : files, seconds_now() - start);
+	if (rc == 0 && !path[0])
+		note_written(assembly, snapshot->generation, files ? NULL : name);
 	return rc;
 }
 
@@ -379,6 +405,15 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
 	return rc;
 }
 
+/* Is what was written to the default target there yet? */
+static bool is_written(const struct assembly *assembly)
+{
+	struct stat now;
+
+	return !assembly->target ||
+	       (stat(assembly->target, &now) == 0 && is_same_file(&now, &assembly->target_stat));
+}
+
 int assembly_finish(struct assembly *assembly)
 {
 	struct snapshot snapshot;
@@ -389,7 +424,8 @@ int assembly_finish(struct assembly *assembly)
 	if (rc < 0)
 		return rc;
 	needed = snapshot.grafts &&
-		 !(assembly->written && assembly->generation == snapshot.generation);
+		 !(assembly->written && assembly->generation == snapshot.generation &&
+		   is_written(assembly));
 	/* The mount is gone, so no target can lie in it. */
 	assembly->mount = 0;
 	if (needed) {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,10 +111,20 @@ static int reopen_file(struct descriptor *descriptor)
 					       offsetof(struct backing, file)));
 }
 
+/* By the open file, where that is open: its name may be another's. The set is locked. */
 static int reopen_spans(struct descriptor *descriptor)
 {
-	const int fd = reopen((const struct backing *)((const char *)descriptor -
-						       offsetof(struct backing, spans)));
+	const struct backing *backing = (const struct backing *)((const char *)descriptor -
+								 offsetof(struct backing, spans));
+	char path[32];
+	int fd = -1;
+
+	if (backing->file.fd >= 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", backing->file.fd);
+		fd = open_file(path);
+	}
+	if (fd < 0)
+		fd = reopen(backing);
 
 	if (fd >= 0)
 		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);

@@ -93,8 +93,12 @@ uint64_t backing_size(const struct backing *backing);
 /* Are its bytes in one file as they are read? */
 bool backing_is_plain(const struct backing *backing);
 
-/* A descriptor of its file, or of one of them, until it is let go. -1: there is none that can be
- * had. */
+/* The first of the backings that it is made of which can still be read, or itself. NULL: there is
+ * none. Borrowed. */
+struct backing *backing_first(struct backing *backing);
+
+/* A descriptor of its file, until it is let go. -1: there is none that can be had, or it is made of
+ * several. */
 int backing_hold(struct backing *backing);
 void backing_let(struct backing *backing);
 

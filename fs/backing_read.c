@@ -45,11 +45,13 @@ static int open_spans(struct backing *backing)
 
 int backing_take(struct backing *backing, bool spans, const char **why)
 {
-	int fd = backing->file.fd;
+	int fd;
 
 	*why = "there is no file";
+	if (!backing->set && backing->file.fd < 0)
+		return -EIO;
 	if (!backing->set)
-		return fd < 0 ? -EIO : spans ? open_spans(backing) : fd;
+		return spans ? open_spans(backing) : backing->file.fd;
 	fd = descriptors_hold(backing->set, spans ? &backing->spans : &backing->file);
 	if (fd == -ESTALE)
 		*why = "another file has its name now, or it was written to";
@@ -64,8 +66,7 @@ void backing_give(struct backing *backing, bool spans)
 		descriptors_let(backing->set, spans ? &backing->spans : &backing->file);
 }
 
-/* The first file that it has bytes of. NULL: it has none. */
-static struct backing *first_part(struct backing *backing)
+struct backing *backing_first(struct backing *backing)
 {
 	struct backing *part = NULL;
 
@@ -74,22 +75,23 @@ static struct backing *first_part(struct backing *backing)
 
 		length = backing->size - at;
 		part = backing_part(backing, &offset, &length);
+		if (part && backing_has_ended(part))
+			part = NULL;
 	}
 	return part;
 }
 
 int backing_hold(struct backing *backing)
 {
-	struct backing *file = backing->parts.read ? first_part(backing) : backing;
 	const char *why;
-	const int fd = file ? backing_take(file, false, &why) : -1;
+	const int fd = backing->parts.read ? -1 : backing_take(backing, false, &why);
 
 	return fd < 0 ? -1 : fd;
 }
 
 void backing_let(struct backing *backing)
 {
-	backing_give(backing->parts.read ? first_part(backing) : backing, false);
+	backing_give(backing, false);
 }
 
 /* Asked after the bytes were read: what was read before a change is good. */

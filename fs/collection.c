@@ -179,10 +179,15 @@ static void pass_over(struct opening *opening, const char *path)
 	opening->layer_refused = false;
 }
 
-static void try_model(struct opening *opening, const char *path)
+/* Returns whether there is one. */
+static bool try_model(struct opening *opening, const char *path)
 {
-	if (is_gguf_name(path) && open_model(opening, path) < 0)
-		pass_over(opening, path);
+	if (!is_gguf_name(path))
+		return false;
+	if (open_model(opening, path) == 0)
+		return true;
+	pass_over(opening, path);
+	return false;
 }
 
 static bool is_directory(const char *path)
@@ -192,43 +197,69 @@ static bool is_directory(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Is it a shard of the same model as the file before it? */
-static bool is_next_shard(char *const *names, char *const *name)
+/* Are both named as shards of one model? Prefix and count say which. */
+static bool are_shards_of_one(const char *a, const char *b)
 {
-	const size_t n = paths_shard_prefix(*name);
+	const size_t n = paths_shard_prefix(a), count = sizeof("-00000") - 1;
 
-	return n && name > names && paths_shard_prefix(name[-1]) == n &&
-	       strncmp(*name, name[-1], n) == 0;
+	return n && paths_shard_prefix(b) == n && strncmp(a, b, n) == 0 &&
+	       strcmp(a + n + count, b + n + count) == 0;
+}
+
+/* Has a shard before it brought the model that it is of? */
+static bool is_brought(char *const *names, const bool *opened, size_t i)
+{
+	for (size_t k = 0; paths_shard_prefix(names[i]) && k < i; k++)
+		if (opened[k] && are_shards_of_one(names[k], names[i]))
+			return true;
+	return false;
 }
 
 static int open_directory(struct opening *opening, const char *path, bool deeper);
 
-static void open_entry(struct opening *opening, const char *path, bool deeper)
+/* Returns whether it is a model. */
+static bool open_entry(struct opening *opening, const char *path, bool deeper)
 {
 	if (!is_directory(path))
-		try_model(opening, path);
-	else if (deeper && open_directory(opening, path, false) < 0)
+		return try_model(opening, path);
+	if (deeper && open_directory(opening, path, false) < 0)
 		pass_over(opening, path);
+	return false;
+}
+
+static int open_entries(struct opening *opening, const char *path, char **names, bool *opened,
+			bool deeper)
+{
+	char *file;
+
+	for (size_t i = 0; names[i]; i++) {
+		if (is_brought(names, opened, i))
+			continue;
+		if (asprintf(&file, "%s/%s", path, names[i]) < 0)
+			return out_of_memory(opening);
+		opened[i] = open_entry(opening, file, deeper);
+		free(file);
+	}
+	return 0;
 }
 
 static int open_directory(struct opening *opening, const char *path, bool deeper)
 {
-	char **names = list(path), *file;
-	int rc = 0;
+	char **names = list(path);
+	bool *opened;
+	size_t n = 0;
+	int rc;
 
 	if (!names)
 		return error_set(opening->err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
-	for (char **name = names; *name; name++) {
-		if (rc == 0 && asprintf(&file, "%s/%s", path, *name) < 0)
-			rc = out_of_memory(opening);
-		if (rc == 0 && !is_next_shard(names, name))
-			open_entry(opening, file, deeper);
-		if (rc == 0)
-			free(file);
-	}
-	for (char **name = names; *name; name++)
-		free(*name);
+	while (names[n])
+		n++;
+	opened = calloc(n + 1, sizeof(*opened));
+	rc = opened ? open_entries(opening, path, names, opened, deeper) : out_of_memory(opening);
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
 	free(names);
+	free(opened);
 	return rc;
 }
 
@@ -310,4 +341,10 @@ struct model *collection_renew(struct collection *collection, struct model *old,
 		free(shown);
 	}
 	return model;
+}
+
+void collection_forget(struct collection *collection, struct model *model)
+{
+	collection->models[--collection->n_all] = NULL;
+	model_close(model);
 }

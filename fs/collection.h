@@ -29,4 +29,7 @@ void collection_close(struct collection *collection);
 struct model *collection_renew(struct collection *collection, struct model *old,
 			       struct shards *shards, struct error *err);
 
+/* Close that model, the last one that came, which nobody else knows yet. */
+void collection_forget(struct collection *collection, struct model *model);
+
 #endif

@@ -200,6 +200,24 @@ int digests_get(struct digests *digests, enum digest_kind kind, const struct sub
 	return 0;
 }
 
+void digests_inherit(struct digests *digests, struct digests *old)
+{
+	for (uint32_t i = 0; i < digests->model->gguf->n_tensors; i++) {
+		uint32_t was;
+
+		if (!model_has_of(digests->model, i, old->model, &was))
+			continue;
+		for (enum digest_kind kind = 0; kind < DIGEST_KINDS; kind++) {
+			struct digest *to = &digests->base[i][kind];
+			const struct digest *from = &old->base[was][kind];
+
+			if (onces_inherit(digests->kinds[kind].onces, &to->once,
+					  old->kinds[kind].onces, &from->once))
+				to->hash = from->hash;
+		}
+	}
+}
+
 uint64_t digests_count(struct digests *digests)
 {
 	uint64_t count = 0;

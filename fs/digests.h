@@ -37,6 +37,10 @@ static inline size_t digest_width(enum digest_kind kind)
 /* How many hashes were made, or tried to, since the mount. */
 uint64_t digests_count(struct digests *digests);
 
+/* What is known of tensors that have the same bytes in the base that was there before is known from
+ * now on. Before anybody else knows digests. */
+void digests_inherit(struct digests *digests, struct digests *old);
+
 /* Hash the data of one organ, or go on with it, in state. Returns 0; -EINTR: *stop or *ending, both
  * of which may be NULL, is true; or as digests_prepare(). */
 int digest_data(struct model *model, const struct subject *subject, XXH64_state_t *state,

@@ -200,7 +200,7 @@ static int write_bytes(struct fill *fill, uint64_t from, uint64_t to)
 		if (progress_is_cancelled(fill->progress))
 			return -EINTR;
 		if (got <= 0)
-			return -ENODATA;
+			return got == -ENOMEM ? -ENOMEM : -ENODATA;
 		rc = share_write(&fill->share, fill->share.buffer, (size_t)got, from);
 		from += (uint64_t)got;
 	}
@@ -245,6 +245,9 @@ static int run_fill(struct fill *fill, struct error *err)
 	if (rc < 0)
 		return failed(err, -rc, "the plan");
 	rc = verify_files(fill, err);
+	/* Better known before all is copied. */
+	if (rc == 0)
+		rc = check_files(fill, err);
 	if (rc < 0)
 		return rc;
 	rc = share_template(fill);

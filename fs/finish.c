@@ -156,7 +156,9 @@ static void wait_for(struct work *work)
 	while (!atomic_load(&work->done)) {
 		const int number = sigtimedwait(&signals, NULL, &tick);
 
-		if (number > 0 && number != DONE_SIGNAL) {
+		/* Somebody who wanted shards to be looked for, or a session that ends: they are
+		 * no reason to give up. */
+		if (number > 0 && number != DONE_SIGNAL && number != SIGHUP) {
 			log_add(work->fs->log, "%s: what is not yet written is given up",
 				strsignal(number));
 			for (uint32_t i = 0; i < work->fs->n_mounted; i++)

@@ -65,12 +65,13 @@ struct fs *fs_new(const struct options *options, struct log *log, struct collect
 	fs->assemblies = pool_new(ASSEMBLY_THREADS);
 	fs->turns = turns_new();
 	fs->lookers = pool_new(LOOKER_THREADS);
+	fs->arrivals = pool_new(1);
 	fs->links = links_new(collection->models, collection->n, collection->several);
 	fs->beginnings = pool_new(BEGINNING_THREADS);
 	fs->tracer = fs->nodes ? tracer_new(nodes_donor, fs->nodes) : NULL;
 	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
 	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers &&
-	    fs->links && fs->emptied && fs->beginnings && fs->tracer && fs->turns)
+	    fs->arrivals && fs->links && fs->emptied && fs->beginnings && fs->tracer && fs->turns)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -89,6 +90,7 @@ void fs_settle(struct fs *fs)
 	pool_free(fs->beginnings);
 	pool_free(fs->assemblies);
 	pool_free(fs->lookers);
+	pool_free(fs->arrivals);
 	pool_free(fs->commits);
 	pool_free(fs->measurers);
 	pool_free(fs->hashers);
@@ -96,6 +98,7 @@ void fs_settle(struct fs *fs)
 	fs->beginnings = NULL;
 	fs->assemblies = NULL;
 	fs->lookers = NULL;
+	fs->arrivals = NULL;
 	fs->commits = NULL;
 	fs->measurers = NULL;
 	fs->hashers = NULL;

@@ -27,6 +27,7 @@ struct fs {
 	struct mounted *mounted;   /* the models, by their numbers; there is room for more */
 	atomic_uint n_mounted;	   /* more than the collection's n where shards have come or gone */
 	pthread_mutex_t looking;   /* for shards; one at a time */
+	struct timespec looked;	   /* when that was last begun; protected by looking */
 	dev_t device;		   /* of the mount, 0: not known; set before requests come */
 	struct overview *overview; /* NULL: there is only one, as the root */
 	struct nodes *nodes;
@@ -42,6 +43,7 @@ struct fs {
 	struct pool *assemblies; /* whoever writes to .assemble */
 	struct turns *turns;	 /* one of them at a time */
 	struct pool *lookers;	 /* who waits for where links lead */
+	struct pool *arrivals;	 /* who waits for whether shards have come; one at a time */
 	struct links *links;
 	struct pool *beginnings; /* first writes to a stage, that are traced */
 	struct tracer *tracer;

@@ -172,6 +172,9 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	if (content)
 		return refer(filling, content_reference(ino, &content->organ, content->file,
 							content->offset, content->fingerprint));
+	/* Nobody would find it again by what it is without its other shards. */
+	if (!from->model->whole)
+		return -ESTALE;
 	print = model_fingerprint(from->model);
 	if (!print[0])
 		return -EIO;

@@ -262,6 +262,24 @@ struct model *model_open(const struct options *options, const char *path, struct
 	return NULL;
 }
 
+bool model_has_of(const struct model *model, uint32_t tensor, const struct model *old,
+		  uint32_t *was)
+{
+	const struct gguf_tensor *t = &model->gguf->tensors[tensor];
+	const struct gguf_tensor *before = gguf_tensor(old->gguf, t->name, t->name_length);
+	uint64_t at = t->offset, length = t->size, then, as_long;
+	const struct backing *file;
+
+	if (!before)
+		return false;
+	*was = (uint32_t)(before - old->gguf->tensors);
+	then = before->offset;
+	as_long = before->size;
+	file = backing_part(model->base, &at, &length);
+	return file && file == backing_part(old->base, &then, &as_long) && at == then &&
+	       length == as_long;
+}
+
 char *model_lacks(const struct model *model)
 {
 	return model->whole ? NULL : shards_missing(model->shards);

@@ -100,6 +100,10 @@ static inline struct model *model_now(struct model *model)
 	return atomic_load(&model->first->latest);
 }
 
+/* Has the model's base for a tensor the very bytes that the old one's has, for which number? */
+bool model_has_of(const struct model *model, uint32_t tensor, const struct model *old,
+		  uint32_t *was);
+
 /* Why it cannot be assembled or run, to free; NULL: it can. */
 char *model_lacks(const struct model *model);
 

@@ -148,5 +148,6 @@ void mounted_release(struct mounted *mounted)
 	readings_free(mounted->readings);
 	digests_free(mounted->digests);
 	assembly_free(mounted->assembly);
+	shards_unref(mounted->refused);
 	*mounted = (struct mounted){ 0 };
 }

@@ -14,6 +14,7 @@ struct mounted {
 	struct digests *digests;
 	struct assembly *assembly;
 	struct generated *generated; /* the files made from its state */
+	struct shards *refused;	     /* of which no model could be made; NULL: none (arrivals.h) */
 	atomic_bool ending;	     /* what is being made for them is not wanted any more */
 };
 

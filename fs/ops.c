@@ -342,7 +342,10 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 
 double ops_entry_timeout(const struct fs *fs, const struct node *node)
 {
-	if (ops_is_directory(node) || node->kind == NODE_BASE_ORGAN || node->kind == NODE_BASE_KEY)
+	const bool whole = !node->model || node->model->whole;
+
+	if (ops_is_directory(node) ||
+	    (whole && (node->kind == NODE_BASE_ORGAN || node->kind == NODE_BASE_KEY)))
 		return FOREVER;
 	/* The log goes on in a read-only mount too, and shards may come. */
 	if (!fs->options->read_only || (node->model && !node->model->whole) || !fs_is_whole(fs) ||

@@ -9,9 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static void open_directory(fuse_req_t req, struct fuse_file_info *fi)
+/* A listing goes on in the model that it began in. */
+static void open_directory(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fs_of(req);
+	struct node *directory = nodes_get(fs->nodes, ino);
+
+	fi->fh = directory && directory->model ? directory->model->number : 0;
+	nodes_put(fs->nodes, directory);
 
 	/* A graft changes the numbers in the list, and so does a shard. */
 	fi->cache_readdir = fs->options->read_only && fs_is_whole(fs);
@@ -31,7 +36,7 @@ static void reply_opendir(struct later *later, ssize_t result)
 	struct fuse_file_info *fi = (struct fuse_file_info *)later->text;
 
 	(void)result;
-	open_directory(later->req, fi);
+	open_directory(later->req, later->offset, fi);
 }
 
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -41,14 +46,15 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct later *later;
 
 	if (!directory || (directory->kind != NODE_ROOT && directory->kind != NODE_MODELS)) {
-		open_directory(req, fi);
+		open_directory(req, ino, fi);
 	} else {
 		later = later_new(req, sizeof(*fi));
 		if (later) {
 			memcpy(later->text, fi, sizeof(*fi));
+			later->offset = ino;
 			later->act = look_for_shards;
 			later->reply = reply_opendir;
-			later_submit(later, fs->lookers);
+			later_submit(later, fs->arrivals);
 		}
 	}
 	nodes_put(fs->nodes, directory);
@@ -361,7 +367,7 @@ static size_t add_plus(fuse_req_t req, char *buffer, size_t left, const struct l
 	return size;
 }
 
-static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+static void list(fuse_req_t req, fuse_ino_t ino, uint64_t model, size_t size, off_t offset,
 		 size_t (*add)(fuse_req_t, char *, size_t, const struct listed *, uint64_t))
 {
 	struct fs *fs = fs_of(req);
@@ -370,6 +376,8 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	struct listed entry;
 	size_t used = 0;
 
+	if (directory && directory->model)
+		directory->model = fs->mounted[model].model;
 	if (size > BUFFER_SIZE)
 		size = BUFFER_SIZE;
 	for (uint64_t place = (uint64_t)offset; directory && buffer; place++) {
@@ -393,13 +401,11 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		struct fuse_file_info *fi)
 {
-	(void)fi;
-	list(req, ino, size, offset, add_plain);
+	list(req, ino, fi->fh, size, offset, add_plain);
 }
 
 void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		    struct fuse_file_info *fi)
 {
-	(void)fi;
-	list(req, ino, size, offset, add_plus);
+	list(req, ino, fi->fh, size, offset, add_plus);
 }

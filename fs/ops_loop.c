@@ -22,7 +22,7 @@
 struct loop {
 	struct fuse_session *session;
 	void (*connected)(void *context);
-	void (*hung_up)(void *context);
+	bool (*hung_up)(void *context);
 	void *context;
 	pthread_t main;
 	pthread_mutex_t lock; /* protects what follows */
@@ -204,14 +204,14 @@ static int run(struct loop *loop, const sigset_t *ending)
 	pthread_mutex_lock(&loop->lock);
 	loop->started++;
 	pthread_mutex_unlock(&loop->lock);
-	while (sigwait(ending, &number) == 0 && number == SIGHUP)
-		loop->hung_up(loop->context);
+	while (sigwait(ending, &number) == 0 && number == SIGHUP && loop->hung_up(loop->context))
+		;
 	stop(loop);
 	return loop->error;
 }
 
 int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(void *context),
-	     void (*hung_up)(void *context), void *context)
+	     bool (*hung_up)(void *context), void *context)
 {
 	/* Without SA_RESTART, so that read(2) ends. */
 	const struct sigaction wake = { .sa_handler = ignore_signal };

@@ -8,13 +8,16 @@
 #ifndef FS_OPS_LOOP_H
 #define FS_OPS_LOOP_H
 
+#include <stdbool.h>
+
 struct fuse_session;
 
 /* Answer requests with up to threads threads until the mount is gone or SIGINT or SIGTERM comes.
  * connected(context) is called once the kernel has the answer to its first request, and
- * hung_up(context), on this thread, whenever SIGHUP comes. Returns 0, or -errno when the connection
- * to the kernel failed. These signals are the caller's again afterwards. */
+ * hung_up(context), on this thread, whenever SIGHUP comes; if that says false, it ends. Returns 0,
+ * or -errno when the connection to the kernel failed. These signals are the caller's again
+ * afterwards. */
 int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(void *context),
-	     void (*hung_up)(void *context), void *context);
+	     bool (*hung_up)(void *context), void *context);
 
 #endif

@@ -263,13 +263,15 @@ void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = nodes_get(fs->nodes, ino);
-	const struct model *model = node && node->model ? node->model : fs->mounted[0].model;
+	const struct model *model = node && node->model ? node->model : fs_now(fs, 0)->model;
+	struct backing *file = backing_first(model->base);
 	struct statvfs stat;
-	const int fd = backing_hold(model->base);
-	const int rc = fd < 0 ? -EIO : fstatvfs(fd, &stat) < 0 ? -errno : 0;
+	const int fd = file ? backing_hold(file) : -1;
+	int rc = fd < 0 ? statvfs(model->directory, &stat) : fstatvfs(fd, &stat);
 
+	rc = rc < 0 ? -errno : 0;
 	if (fd >= 0)
-		backing_let(model->base);
+		backing_let(file);
 	nodes_put(fs->nodes, node);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);

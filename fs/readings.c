@@ -103,34 +103,18 @@ int readings_get(struct readings *readings, const struct subject *subject, const
 	return rc;
 }
 
-/* Has the base the same bytes for both tensors? */
-static bool is_same(const struct model *model, uint32_t tensor, const struct model *other,
-		    uint32_t of_other)
-{
-	const struct gguf_tensor *a = &model->gguf->tensors[tensor];
-	const struct gguf_tensor *b = &other->gguf->tensors[of_other];
-	uint64_t at = a->offset, there = b->offset, length = a->size, as_long = b->size;
-	const struct backing *file = backing_part(model->base, &at, &length);
-
-	return file && file == backing_part(other->base, &there, &as_long) && at == there &&
-	       length == as_long;
-}
-
 void readings_inherit(struct readings *readings, struct readings *old)
 {
-	const struct gguf *gguf = readings->model->gguf, *before = old->model->gguf;
+	for (uint32_t i = 0; i < readings->model->gguf->n_tensors; i++) {
+		const struct reading *known;
+		uint32_t was;
 
-	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
-		const struct gguf_tensor *t = &gguf->tensors[i];
-		const struct gguf_tensor *was = gguf_tensor(before, t->name, t->name_length);
-		const struct reading *known = was ? &old->base[was - before->tensors] : NULL;
-
-		if (!known ||
-		    !is_same(readings->model, i, old->model, (uint32_t)(was - before->tensors)) ||
-		    !onces_inherit(readings->onces, &readings->base[i].once, old->onces,
-				   &known->once))
+		if (!model_has_of(readings->model, i, old->model, &was))
 			continue;
-		readings->base[i].result = known->result;
+		known = &old->base[was];
+		if (onces_inherit(readings->onces, &readings->base[i].once, old->onces,
+				  &known->once))
+			readings->base[i].result = known->result;
 	}
 }
 

@@ -24,6 +24,7 @@ struct mount {
 	char point[PATH_MAX]; /* absolute */
 	bool made;	      /* by us, so that it goes away with the mount */
 	dev_t device;	      /* 0: not known */
+	bool at_terminal;     /* in the foreground of one */
 	struct fuse_session *session;
 	struct fs *fs;
 	struct status *status;
@@ -137,11 +138,15 @@ static void set_readahead(void *context)
 	}
 }
 
-static void look_for_shards(void *context)
+/* Look for shards; but where the terminal of a mount in the foreground is gone, that is the end. */
+static bool look_for_shards(void *context)
 {
 	const struct mount *mount = context;
 
+	if (mount->at_terminal && !isatty(STDERR_FILENO))
+		return false;
 	arrivals_look(mount->fs);
+	return true;
 }
 
 static int serve(struct mount *mount)
@@ -149,6 +154,7 @@ static int serve(struct mount *mount)
 	int rc = -1;
 
 	note_device(mount);
+	mount->at_terminal = mount->options->foreground && isatty(STDERR_FILENO);
 	if (fuse_daemonize(mount->options->foreground) == 0) {
 		/* The one that ends the mount is taken in the loop, the next one by finish(). */
 		finish_block_signals();
@@ -168,7 +174,8 @@ static int check_output(const struct mount *mount)
 	const struct target target = { .directory = AT_FDCWD,
 				       .path = output,
 				       .replace = true,
-				       .base = backing_stat(mount->collection->models[0]->base) };
+				       .base = backing_stat(mount->collection->models[0]->base),
+				       .shards = mount->collection->models[0]->shards };
 	struct error err = { 0 };
 	struct stat status;
 

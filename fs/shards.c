@@ -134,23 +134,55 @@ static void say_why(struct place *place, const char *why)
 	place->why = strdup(why);
 }
 
+/* aria2 makes a file of its full length first, and keeps account of it beside it. */
+static bool is_being_fetched(const char *path)
+{
+	struct stat status;
+	char *account;
+	bool fetched;
+
+	if (asprintf(&account, "%s.aria2", path) < 0)
+		return false;
+	fetched = stat(account, &status) == 0;
+	free(account);
+	return fetched;
+}
+
+/* Is there a file, as far as can be told? A disk far away that does not answer keeps what it had
+ * before. */
+static bool find_file(const struct place *before, struct place *place)
+{
+	if (stat(place->path, &place->seen) == 0)
+		return true;
+	place->seen = (struct stat){ .st_ino = 0 };
+	if (errno == ENOENT || errno == ENOTDIR)
+		return false;
+	say_why(place, strerror(errno));
+	if (before) {
+		place->seen = before->seen;
+		place->part = part_ref(before->part);
+	}
+	return false;
+}
+
 /* See what is there, unless it is what was there before. */
 static void look_at(struct descriptors *set, const struct place *before, struct place *place)
 {
 	struct error err = { 0 };
 	char text[320];
 
-	if (stat(place->path, &place->seen) < 0)
-		place->seen = (struct stat){ .st_ino = 0 };
-	if (before && same_file(&before->seen, &place->seen)) {
+	if (!find_file(before, place))
+		return;
+	/* What could not be used may be by now, for other reasons than its bytes. */
+	if (before && before->part && same_file(&before->seen, &place->seen) &&
+	    !backing_has_ended(before->part->file)) {
 		place->part = part_ref(before->part);
-		/* Why a shard is not used depends on the others. */
-		if (before->why && !before->part)
-			say_why(place, before->why);
 		return;
 	}
-	if (place->seen.st_ino == 0)
+	if (is_being_fetched(place->path)) {
+		say_why(place, "it is being fetched");
 		return;
+	}
 	place->part = open_part(set, place->path, &err);
 	if (!place->part)
 		say_why(place, error_describe(&err, text, sizeof(text)));
@@ -315,21 +347,34 @@ struct shards *shards_find(const char *given, const struct split *split, struct 
 	return shards;
 }
 
-/* Its disk space is given back. The metadata of the model, if it is shard 0 that has it, stays. */
-static void end_part(struct part *part)
+/* The metadata of the model, which shard 0 has, stays known. */
+static void keep_head(struct part *part)
 {
 	const size_t n = (size_t)part->gguf->infos_offset;
-	uint8_t *bytes = part->split.no == 0 ? malloc(n) : NULL;
+	uint8_t *bytes = part->split.no == 0 && !part->head.bytes ? malloc(n) : NULL;
 
 	if (bytes && backing_read(part->file, bytes, n, 0) == 0)
 		part->head = (struct joined_head){ bytes, n };
 	else
 		free(bytes);
-	backing_end(part->file);
 }
 
-/* What old had and is not there any more stays known, and gives its space back. Returns whether
- * there is anything new. */
+void shards_end_gone(struct shards *shards)
+{
+	for (uint32_t k = 0; k < shards->count; k++)
+		if (shards->parts[k] && shards->gone[k])
+			backing_end(shards->parts[k]->file);
+}
+
+bool shards_alike(const struct shards *a, const struct shards *b)
+{
+	for (size_t i = 0; i < a->n_places; i++)
+		if (!same_file(&a->places[i].seen, &b->places[i].seen))
+			return false;
+	return true;
+}
+
+/* What old had and is not there any more stays known. Returns whether there is anything new. */
 static bool keep_gone(struct shards *shards, const struct shards *old)
 {
 	bool news = false;
@@ -339,7 +384,7 @@ static bool keep_gone(struct shards *shards, const struct shards *old)
 			shards->parts[k] = part_ref(old->parts[k]);
 			shards->gone[k] = true;
 			if (!old->gone[k])
-				end_part(shards->parts[k]);
+				keep_head(shards->parts[k]);
 		}
 		news |= shards->parts[k] != old->parts[k] || shards->gone[k] != old->gone[k];
 	}

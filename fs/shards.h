@@ -23,9 +23,15 @@ struct shards; /* counted; any thread may use it */
 struct shards *shards_find(const char *path, const struct split *split, struct error *err);
 
 /* The same, looked at again, one at a time: NULL if there is nothing new, or no memory to tell. A
- * shard that is gone stays in the set, so that what is known of its tensors stays known, but its
- * bytes cannot be read any more, in neither set. */
+ * shard that is gone stays in the set, so that what is known of its tensors stays known. */
 struct shards *shards_look(struct shards *old);
+
+/* Give the disk the space of the shards that are gone: their bytes cannot be read any more, in no
+ * set. */
+void shards_end_gone(struct shards *shards);
+
+/* Of two sets of one model: were the same files found? */
+bool shards_alike(const struct shards *a, const struct shards *b);
 
 struct shards *shards_ref(struct shards *shards);
 void shards_unref(struct shards *shards); /* NULL is fine */

@@ -9,6 +9,9 @@
 /* Magic, version and both counts, from version 2 on. */
 #define PREAMBLE ((size_t)24)
 
+/* Of a file that does not say. */
+#define USUAL_ALIGNMENT 32u
+
 static bool is_split_key(const struct kv *kv)
 {
 	return kv->key_length > 6 && memcmp(kv->key, "split.", 6) == 0;
@@ -83,7 +86,7 @@ static int allocate(const struct gguf *const *shards, uint32_t n, struct join *j
 	return join->pieces && join->sizes && join->header ? 0 : -ENOMEM;
 }
 
-/* The shard whose version and alignment are the model's. */
+/* The shard whose version is the model's. */
 static const struct gguf *first_of(const struct gguf *const *shards, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
@@ -152,7 +155,8 @@ static void join_data(const struct gguf *const *shards, uint32_t n, uint64_t ali
 static int build(const struct gguf *const *shards, uint32_t n, struct join *join)
 {
 	const struct gguf *first = first_of(shards, n);
-	const uint64_t alignment = first->alignment;
+	/* general.alignment is in the metadata, which is shard 0's. */
+	const uint64_t alignment = shards[0] ? shards[0]->alignment : USUAL_ALIGNMENT;
 	const size_t infos = header_size(shards, n) - PREAMBLE;
 	uint64_t entries = 0;
 	uint8_t *bytes;

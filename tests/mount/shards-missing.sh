@@ -145,3 +145,65 @@ ls "$MNT" >/dev/null
 same "$MNT/model.gguf" "$one"
 ! grep -q undecoded "$MNT/norm/.theta" || fail 'not measured again'
 unmount_and_wait
+
+# The files of a whole model may be moved while it is mounted, as that of a single one: θ goes on.
+mkdir "$TMP/elsewhere"
+mount_model -o ro "$TMP/m/$(name 2)"
+mv "$TMP"/m/* "$TMP/elsewhere"
+"$GGUF" check-mount --grafted "$one" "$MNT"
+! grep -q undecoded "$MNT/organs/.theta" || fail 'θ of moved shards'
+[ "$(grep -c . "$MNT/organs/.theta")" -gt 10 ] || fail 'θ of moved shards'
+df "$MNT" >/dev/null || fail df
+unmount_and_wait
+
+# A disk can be asked about when the first shard is gone, and one that is being fetched is not
+# taken for whole.
+cp "$TMP/all/$(name 1)" "$TMP/all/$(name 2)" "$TMP/m"
+mount_model -o ro "$TMP/m/$(name 2)"
+rm "$TMP/m/$(name 1)"
+cp "$TMP/all/$(name 3)" "$TMP/m"
+touch "$TMP/m/$(name 3).aria2"
+ls "$MNT" >/dev/null
+df "$MNT" >/dev/null || fail 'df without the first shard'
+expect_fail 'No data available' cat "$MNT/model.gguf"
+tail -n 1 "$MNT/.log" | grep -q "$(name 3) (it is being fetched)" || fail "$(tail -n 1 "$MNT/.log")"
+rm "$TMP/m/$(name 3).aria2"
+cp "$TMP/all/$(name 1)" "$TMP/m"
+ls "$MNT" >/dev/null
+same "$MNT/model.gguf" "$one"
+unmount_and_wait
+
+# A layer that is not this model's: said once, and the mount stays what it was.
+mkdir "$TMP/d"
+cp "$MODELS/stories260K-donor.gguf" "$TMP/d/donor.gguf"
+mount_model -o "layer=$TMP/layer" "$TMP/d/donor.gguf"
+unmount_and_wait
+rm "$TMP/m/$(name 1)"
+mount_model -o "layer=$TMP/layer" "$TMP/m/$(name 2)"
+cp "$TMP/all/$(name 1)" "$TMP/m"
+for _ in 1 2 3; do ls "$MNT" >/dev/null; done
+equal "$(grep -c 'new shards cannot be used.*another base' "$MNT/.log")" 1
+expect_fail 'No data available' cat "$MNT/model.gguf"
+exists "$MNT/organs/blk_2_ffn_up.bin"
+unmount_and_wait
+
+# In a directory: one bad file of a set does not take the others with it, and what is grafted from
+# a model that lacks shards is a copy, which needs them no more.
+rm "$TMP"/m/*
+cp "$TMP/all/$(name 2)" "$TMP/all/$(name 3)" "$TMP/m"
+head -c 1000 "$TMP/all/$(name 1)" >"$TMP/m/$(name 1)"
+"$GGUF" split "$TMP/d/donor.gguf" "$TMP/m/stories260K-split" 5
+cp "$one" "$TMP/m/z.gguf"
+mount_model -o noassemble "$TMP/m"
+equal "$(ls -d "$MNT"/*/ | wc -l)" 3 "$(ls "$MNT")"
+part=$MNT/stories260K-split
+[ -s "$part/model.gguf" ] && part=$MNT/stories260K-split-2
+expect_fail 'No data available' cat "$part/model.gguf"
+cp "$part/organs/blk_3_ffn_up.bin" "$MNT/z/organs/blk_0_ffn_up.bin"
+grep -q 'blk_0_ffn_up.bin	copy' "$MNT/z/.grafts" || fail "$(cat "$MNT/z/.grafts")"
+want=$(checksum "$MNT/z/model.gguf")
+unmount_and_wait
+rm "$TMP"/m/*split*
+mount_model -o noassemble "$TMP/m/z.gguf"
+equal "$(checksum "$MNT/model.gguf")" "$want"
+unmount_and_wait

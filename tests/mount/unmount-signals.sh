@@ -51,7 +51,7 @@ given_up() {
 }
 
 given_up TERM TERM
-given_up INT HUP
+given_up INT TERM
 given_up unmount TERM
 
 # An assembly that somebody asked for is given up as well.

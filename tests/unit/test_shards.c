@@ -255,6 +255,7 @@ static void what_goes_stays_known_and_cannot_be_read(void **state)
 	less = shards_look(base.shards);
 	assert_non_null(less);
 	assert_int_equal(base_join(&next, less, &err), 0);
+	shards_end_gone(less);
 	assert_summary(next.shards, "1/3 tensors, shard 2 of 3");
 	assert_int_equal(next.gguf->n_tensors, 2);
 	assert_non_null(gguf_find(next.gguf, "general.architecture"));
