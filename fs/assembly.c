@@ -4,6 +4,7 @@
 #include "fs/assemble.h"
 #include "fs/divided.h"
 #include "fs/files.h"
+#include "fs/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,19 +131,13 @@ static void keep(struct assembly *assembly, struct backing *file, uint64_t gener
 	backing_unref(last);
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 /* With the lock held: is it where it was put, and what it was? */
 static bool is_kept(const struct assembly *assembly)
 {
 	struct stat now;
 
 	return stat(backing_path(assembly->kept.file), &now) == 0 &&
-	       is_same_file(&now, backing_stat(assembly->kept.file));
+	       paths_same_file(&now, backing_stat(assembly->kept.file));
 }
 
 /* With the lock held: what is it that may go? */
@@ -411,7 +406,7 @@ static bool is_written(const struct assembly *assembly)
 	struct stat now;
 
 	return !assembly->target ||
-	       (stat(assembly->target, &now) == 0 && is_same_file(&now, &assembly->target_stat));
+	       (stat(assembly->target, &now) == 0 && paths_same_file(&now, &assembly->target_stat));
 }
 
 int assembly_finish(struct assembly *assembly)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* donor.c - see donor.h. */
 #include "fs/donor.h"
+#include "fs/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,16 +92,10 @@ const char *donor_tensor(const struct donor *donor, size_t *n)
 	return donor->tensor;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 bool donor_same_file(const struct donor *a, const struct donor *b)
 {
 	return !a->tensor == !b->tensor && a->can_be_opened == b->can_be_opened &&
-	       same_file(&a->stat, &b->stat) && strcmp(a->path, b->path) == 0;
+	       paths_same_file(&a->stat, &b->stat) && strcmp(a->path, b->path) == 0;
 }
 
 /* The path is a real one: a link that has come into it leads who knows where, perhaps into our own
@@ -130,7 +125,7 @@ struct backing *donor_open(const struct donor *donor, struct error *err)
 		return NULL;
 	}
 	file = backing_adopt(fd, donor->path, err);
-	if (file && !same_file(backing_stat(file), &donor->stat)) {
+	if (file && !paths_same_file(backing_stat(file), &donor->stat)) {
 		backing_unref(file);
 		error_set(err, ESTALE, ERROR_NO_OFFSET,
 			  "another file has that name now, or it was written to");

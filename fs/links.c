@@ -4,6 +4,7 @@
 #include "fs/links.h"
 #include "fs/inode.h"
 #include "fs/look.h"
+#include "fs/paths.h"
 #include "fs/stage.h"
 
 #include <errno.h>
@@ -301,17 +302,13 @@ struct content *links_content(struct links *links, struct model *model, enum org
 static bool is_same(const struct content *content, const struct found *found)
 {
 	const struct stat *was = backing_stat(content->file), *now;
-
 	char why[WHY_MAX];
 
 	describe(found, content->target, why);
 	if (found->err.code)
 		return content->broken && strcmp(content->broken, why) == 0;
 	now = backing_stat(found->file);
-	return !content->broken && content->offset == found->offset && was->st_dev == now->st_dev &&
-	       was->st_ino == now->st_ino && was->st_size == now->st_size &&
-	       was->st_mtim.tv_sec == now->st_mtim.tv_sec &&
-	       was->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
+	return !content->broken && content->offset == found->offset && paths_same_file(was, now);
 }
 
 /* What a slot may hold: with shape=any, and in a slot that was added, anything. */

@@ -18,7 +18,8 @@
  *	moments distribution score radix
  *
  * fs/		the filesystem; each module uses those above it
- *	log pool buffers io	messages; threads for slow jobs; reply buffers; reads and writes
+ *	log pool buffers io paths	messages; threads for slow jobs; reply buffers; reads
+ *			and writes; directories and names
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
  *			of one file of the mount, as segments
@@ -26,7 +27,7 @@
  *	utf8 value value_text value_parse key_name	metadata as text and back
  *	donor slots	where a graft came from; what each tensor is now: the base's, a graft,
  *			or nothing
- *	paths fingerprint layer layer_* reference	grafts on disk: directories, which base,
+ *	fingerprint layer layer_* reference	grafts on disk: directories, which base,
  *			files, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
  *	resolve look links	where symbolic links lead, found out without hanging

@@ -70,6 +70,12 @@ void paths_empty(int dir, const char *name)
 	unlinkat(dir, name, AT_REMOVEDIR);
 }
 
+bool paths_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 char *paths_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');

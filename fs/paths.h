@@ -3,7 +3,9 @@
 #ifndef FS_PATHS_H
 #define FS_PATHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 /* Make a directory, private to the user, and the parents it lacks. Returns 0 or -errno. */
 int paths_make(const char *path);
@@ -14,6 +16,9 @@ int paths_sync(const char *path);
 /* Remove the directory name in the directory dir, with the files in it; what cannot be removed
  * stays. */
 void paths_empty(int dir, const char *name);
+
+/* Is it the same file, which nobody has written to in between, as far as its size and time tell? */
+bool paths_same_file(const struct stat *a, const struct stat *b);
 
 /* The directory in which the name stands, as given: what it may link to lies in some cache where
  * nobody looks. Absolute, to free. NULL with errno set: there is none, or no memory. */

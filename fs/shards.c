@@ -122,12 +122,6 @@ void shards_unref(struct shards *shards)
 	free(shards);
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 static void say_why(struct place *place, const char *why)
 {
 	free(place->why);
@@ -174,7 +168,7 @@ static void look_at(struct descriptors *set, const struct place *before, struct 
 	if (!find_file(before, place))
 		return;
 	/* What could not be used may be by now, for other reasons than its bytes. */
-	if (before && before->part && same_file(&before->seen, &place->seen) &&
+	if (before && before->part && paths_same_file(&before->seen, &place->seen) &&
 	    !backing_has_ended(before->part->file)) {
 		place->part = part_ref(before->part);
 		return;
@@ -369,7 +363,7 @@ void shards_end_gone(struct shards *shards)
 bool shards_alike(const struct shards *a, const struct shards *b)
 {
 	for (size_t i = 0; i < a->n_places; i++)
-		if (!same_file(&a->places[i].seen, &b->places[i].seen))
+		if (!paths_same_file(&a->places[i].seen, &b->places[i].seen))
 			return false;
 	return true;
 }
