@@ -5,6 +5,9 @@
 # durable. The target is the old one or the new one, whole; once the writer was told, the new one.
 . "${0%/*}/lib.sh"
 
+case $ORGANFS in
+*/address*) skip 'what the disk keeps is the same with a sanitizer' ;;
+esac
 need xfs_io
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults
 [ -x "$faulty" ] || skip "$faulty is not built"
@@ -49,7 +52,10 @@ with_base "$TMP/base.gguf"
 cp "$MNT/model.gguf" "$TMP/expected"
 end
 
-for type in xfs ext4; do
+# POWER=all: every combination, which takes most of a minute.
+types=xfs
+[ "${POWER-}" != all ] || types='xfs ext4'
+for type in $types; do
 	mount_image $type 400 "$disk"
 	for base in "$TMP/base.gguf" "$disk/base.gguf"; do
 		[ -e "$base" ] || cp "$TMP/base.gguf" "$base"

@@ -16,7 +16,7 @@ assemble() {
 	rm -f "$TMP"/out/*
 	(cd "$TMP/out" && echo "part-%05d-of-%05d.gguf split=$1" >"$MNT/.assemble")
 }
-for size in 1 100K 400000 1M 1G 1T; do
+for size in 1 400000 1M 1T; do
 	assemble $size
 	n=$(ls "$TMP/out" | wc -l)
 	case $size in
