@@ -180,6 +180,7 @@ cd "$TMP"
 for name in samples=all.tsv -t.tsv; do
 	for _ in 1 2; do
 		"$stream" -- list "$name" >out 2>&1 </dev/null || fail "$(cat out)"
+		! grep 'cut off' out || fail 'it takes a whole table for a torn one'
 		cp -- "./$name" odd.tsv
 		equal "$(done_of odd.tsv)" 2 "$name"
 	done
