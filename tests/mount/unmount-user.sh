@@ -79,6 +79,17 @@ kill "$sleeper"
 until_true 20 is_written || fail 'nothing is written'
 written
 
+# Nor does it read what is no status.
+rm "$TMP/fake/readlink"
+sleep 600 6<"$base" &
+sleeper=$!
+printf '#!/bin/sh\necho %s 6 organfs-x\n' "$sleeper" >"$TMP/fake/getfattr"
+graft
+PATH=$TMP/fake:$PATH umount_says 0 'cannot be asked' timeout 60 "$HELPER" "$mnt"
+kill "$sleeper"
+until_true 20 is_written || fail 'nothing is written'
+written
+
 # Nor does it wait for ever for a daemon that does nothing. One that does something is waited for.
 graft
 DAEMON[$mnt]=$(pgrep -n -f -- "^$TMP/bin/organfs .*$mnt\$") || fail 'no daemon'
