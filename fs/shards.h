@@ -44,6 +44,9 @@ bool shards_there(const struct shards *shards, uint32_t no);
 uint32_t shards_tensors(const struct shards *shards); /* of those that are there */
 uint64_t shards_total(const struct shards *shards);   /* of the model; 0: no shard tells */
 
+/* The number of the shard that has the tensor of that name, there or gone, from 0. False: none. */
+bool shards_of_tensor(const struct shards *shards, const char *name, size_t n, uint32_t *no);
+
 /* "181/1096 tensors, shard 1 of 13", to free; NULL: out of memory. */
 char *shards_summary(const struct shards *shards);
 

@@ -38,6 +38,17 @@ bool shards_complete(const struct shards *shards)
 	return !shards->total || shards_tensors(shards) == shards->total;
 }
 
+bool shards_of_tensor(const struct shards *shards, const char *name, size_t n, uint32_t *no)
+{
+	for (uint32_t k = 0; k < shards->count; k++) {
+		if (!shards->parts[k] || !gguf_tensor(shards->parts[k]->gguf, name, n))
+			continue;
+		*no = k;
+		return true;
+	}
+	return false;
+}
+
 bool shards_has_file(const struct shards *shards, const struct stat *stat)
 {
 	for (uint32_t k = 0; k < shards->count; k++) {

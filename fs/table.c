@@ -12,22 +12,21 @@ struct printing {
 	const struct snapshot *snapshot;
 	FILE *out;
 	const char *name;
-	uint32_t shard, tensors;
+	uint32_t tensors;
 	uint64_t total; /* 0: not known */
 };
 
-/* Which part of its model this is. */
-static void find_place(struct printing *p)
+/* The file of its model that has a slot, from 1. One that was added stands behind all others. */
+static uint32_t shard_of(const struct printing *p, const struct organ_place *place)
 {
 	const struct shards *shards = p->model->shards;
+	uint32_t no;
 
-	p->shard = 1;
-	p->total = p->tensors;
-	if (p->model->whole)
-		return;
-	p->total = shards_total(shards);
-	while (p->shard < shards_count(shards) && !shards_there(shards, p->shard - 1))
-		p->shard++;
+	if (!shards)
+		return 1;
+	if (shards_of_tensor(shards, place->tensor, place->tensor_length, &no))
+		return no + 1;
+	return shards_count(shards);
 }
 
 static void print_name(const struct printing *p)
@@ -92,7 +91,7 @@ static void print_tensor(const struct printing *p, uint32_t i, const struct cont
 	print_name(p);
 	fputc('\t', p->out);
 	table_put(place->tensor, place->tensor_length, p->out);
-	fprintf(p->out, "\t%" PRIu32 "\t%s\t", p->shard, class_name(place->klass));
+	fprintf(p->out, "\t%" PRIu32 "\t%s\t", shard_of(p, place), class_name(place->klass));
 	if (place->block < 0)
 		fputc('-', p->out);
 	else
@@ -107,7 +106,7 @@ static void print_all(struct printing *p, struct cells *cells)
 
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		p->tensors += !content_is_nothing(snapshot->content[i]);
-	find_place(p);
+	p->total = p->model->whole ? p->tensors : shards_total(p->model->shards);
 	print_head(p);
 	print_facts(p);
 	for (uint32_t i = 0; i < snapshot->n; i++) {

@@ -9,10 +9,12 @@
  *	end	MODEL TENSORS				it was complete
  *
  * FORMAT is 1. MODEL is the name of the model without the suffix of a shard, so that shards come
- * together. TENSORS are in this table, TOTAL in the whole model, "-" where that is not known. BLOCK
- * is "-" for none. Facts: name, architecture and rope.scaling.type are a text, counts two numbers,
- * least and greatest, the others one. In MODEL, TENSOR and texts control bytes and '%' stand
- * percent-encoded. Tables may follow one another in a file. */
+ * together. TENSORS are in this table, TOTAL in the whole model, "-" where that is not known. SHARD
+ * is the number of the file that has the tensor, from 1; 1 where the model is one file, and that of
+ * the last one for a tensor that was added. Those of one shard stand in the order of its file.
+ * BLOCK is "-" for none. Facts: name, architecture and rope.scaling.type are a text, counts two
+ * numbers, least and greatest, the others one. In MODEL, TENSOR and texts control bytes and '%'
+ * stand percent-encoded. Tables may follow one another in a file. */
 #ifndef FS_TABLE_H
 #define FS_TABLE_H
 

@@ -91,6 +91,16 @@ mountpoint -q "$out/.mount" || fail 'it was not mounted'
 only 'dissection_report.json stories260K types'
 as_mounted "$MODELS/stories260K.gguf" "$out/stories260K"
 
+# What others have in OUT stays, also where it has the name of a model.
+mkdir -p "$out/clerk-Q4_K_M" "$out/.types-stress.part"
+echo mine | tee "$out/clerk-Q4_K_M/letter" >"$out/.organfs-a1b2c3.part"
+expect_fail "clerk-Q4_K_M.gguf: $out/clerk-Q4_K_M is there, and not from a model" \
+	"$dissect" "$MODELS/clerk-Q4_K_M.gguf" "$MODELS/types-stress.gguf" "$out"
+equal "$(ls -A "$out/clerk-Q4_K_M")" letter
+equal "$(cat "$out/.organfs-a1b2c3.part")" mine
+rm "$out/.organfs-a1b2c3.part"
+only 'clerk-Q4_K_M dissection_report.json stories260K types types-stress'
+
 for usage in '' 'one' '-x a b' '-o'; do
 	status=0
 	# shellcheck disable=SC2086
@@ -98,8 +108,11 @@ for usage in '' 'one' '-x a b' '-o'; do
 	equal $status 2 "$usage: $(cat "$TMP/said")"
 done
 "$dissect" --help | grep -q '^Usage: organ-dissect' || fail 'no help'
-if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m none "$TMP/small"; then
-	expect_fail 'No space left' "$dissect" "$MODELS/clerk-Q4_K_M.gguf" "$TMP/small/out"
+# A model for which there is no room takes none from the next one.
+if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=2100k none "$TMP/small"; then
+	expect_fail 'No space left' "$dissect" "$MODELS/clerk-Q4_K_M.gguf" \
+		"$MODELS/stories260K.gguf" "$TMP/small/out"
 	absent "$TMP/small/out/clerk-Q4_K_M"
+	exists "$TMP/small/out/stories260K"
 	umount "$TMP/small"
 fi

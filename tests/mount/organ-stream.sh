@@ -142,6 +142,72 @@ mount_model -o ro "$MODELS/clerk-Q4_K_M.gguf"
 same "$TMP/report" "$MNT/.theta"
 unmount_and_wait
 
+# Where a server does not say which file it has, nothing is continued.
+for manner in bare signed; do
+	source=$url/$manner/types.gguf
+	own=$TMP/s.tsv.work/$(printf '%s' "$source" | cksum | tr ' ' -)
+	mkdir -p "$own"
+	head -c 50000 /dev/zero >"$own/types.gguf.part"
+	echo "$(stat -c %s "$MODELS/types.gguf")  " >"$own/types.gguf.part.stamp"
+	echo "$source" | "$stream" - "$TMP/s.tsv" >"$TMP/out" 2>&1 || fail "$(cat "$TMP/out")"
+	nothing_left "$TMP/s.tsv"
+done
+
+# A table that was torn before others came is found, wherever, and all from there is made again.
+echo "$MODELS/types.gguf" | "$stream" - "$TMP/a.tsv" >"$TMP/out"
+echo "$MODELS/stories260K.gguf" | "$stream" - "$TMP/b.tsv" >"$TMP/out"
+printf '%s\n' "$MODELS/types.gguf" "$MODELS/stories260K.gguf" >"$TMP/list"
+"$ORGANFS" --report "$TMP/a.tsv" "$TMP/b.tsv" >"$TMP/whole"
+size=$(stat -c %s "$TMP/a.tsv")
+begin=$(LC_ALL=C grep -abo '^table' "$TMP/a.tsv" | cut -d : -f 1)
+for at in $((begin + 3)) $((begin + 9)) $((size / 2)) \
+	$(($(LC_ALL=C grep -abo '^end' "$TMP/a.tsv" | cut -d : -f 1) + 6)); do
+	{
+		echo '# organfs, mine'
+		head -c "$at" "$TMP/a.tsv"
+		cat "$TMP/b.tsv"
+	} >"$TMP/torn.tsv"
+	"$stream" "$TMP/list" "$TMP/torn.tsv" >"$TMP/out" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
+	grep -q 'cut off .* not whole' "$TMP/err" || fail "at $at: $(cat "$TMP/err")"
+	equal "$(done_of "$TMP/torn.tsv")" 2
+	"$ORGANFS" --report "$TMP/torn.tsv" >"$TMP/report"
+	same "$TMP/report" "$TMP/whole"
+done
+equal "$(head -n 1 "$TMP/torn.tsv")" '# organfs, mine'
+
+# Names that tools could take for something else.
+cd "$TMP"
+for name in samples=all.tsv -t.tsv; do
+	for _ in 1 2; do
+		"$stream" -- list "$name" >out 2>&1 </dev/null || fail "$(cat out)"
+		! grep 'cut off' out || fail 'it takes a whole table for a torn one'
+		cp -- "./$name" odd.tsv
+		equal "$(done_of odd.tsv)" 2 "$name"
+	done
+	"$ORGANFS" --report odd.tsv >report
+	same report whole
+	absent "./$name.work"
+done
+
+# What is in DIR is not ours.
+mkdir -p dir/mnt dir/empty
+echo kept | tee dir/table dir/said >dir/headers
+mount_model -o ro "$MODELS/types.gguf" "$TMP/dir/mnt"
+cd dir
+"$stream" -d . "$TMP/list" t.tsv >"$TMP/out" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
+mountpoint -q mnt || fail 'it unmounts what it has not mounted'
+equal "$(cat table said headers | tr '\n' ' ')" 'kept kept kept '
+equal "$(ls | tr '\n' ' ')" 'empty headers mnt said t.tsv table '
+# Nor is what belongs to another one in it.
+mkdir organ-stream.t.tsv.work
+exec 8<organ-stream.t.tsv.work
+flock 8
+expect_fail 'another organ-stream' "$stream" -d . "$TMP/list" "$TMP/t.tsv"
+"$stream" -d . "$TMP/list" "$TMP/other.tsv" >"$TMP/out" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
+exec 8<&-
+cd "$TMP"
+unmount_and_wait "$TMP/dir/mnt"
+
 # Options reach organfs; what is another file than a table, or has no room, is left alone.
 echo "$MODELS/scribe-Q4_K_M.gguf" | "$stream" -o samples=2000 - "$TMP/few.tsv" >"$TMP/out"
 equal "$(awk -F '\t' '$1 == "tensor" && $17 + 0 > 2048' "$TMP/few.tsv")" ''
@@ -163,5 +229,27 @@ exec 8>&-
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m none "$TMP/small"; then
 	echo "$url/fine/scribe-Q4_K_M.gguf" >"$TMP/list"
 	expect_fail 'MB are needed in .*small' "$stream" -d "$TMP/small/w" "$TMP/list" "$TMP/n.tsv"
-	umount "$TMP/small"
+	# Of a table for which there is no room nothing stays, but what was fetched for it does.
+	mount -o remount,size=12k "$TMP/small"
+	echo '# organfs, mine' >"$TMP/small/t.tsv"
+	: >"$TMP/requests"
+	expect_fail 't.tsv cannot be written: No space' \
+		"$stream" -d "$TMP/work" "$TMP/list" "$TMP/small/t.tsv"
+	equal "$(cat "$TMP/small/t.tsv")" '# organfs, mine'
+	equal "$(grep -c ^GET "$TMP/requests")" 1
+	mount -o remount,size=1m "$TMP/small"
+	"$stream" -d "$TMP/work" "$TMP/list" "$TMP/small/t.tsv" >"$TMP/out" 2>"$TMP/err" ||
+		fail "$(cat "$TMP/err")"
+	equal "$(grep -c ^GET "$TMP/requests")" 1 'it is fetched again'
+	equal "$(done_of "$TMP/small/t.tsv")" 1
+	absent "$TMP/work/organ-stream.t.tsv.work"
+	# The same where it was made, before it goes to the end.
+	mount -t tmpfs -o size=2156k none "$TMP/work"
+	expect_fail 'no room for its table' "$stream" -d "$TMP/work" "$TMP/list" "$TMP/w.tsv"
+	mount -o remount,size=9m "$TMP/work"
+	: >"$TMP/requests"
+	"$stream" -d "$TMP/work" "$TMP/list" "$TMP/w.tsv" >"$TMP/out" 2>"$TMP/err" ||
+		fail "$(cat "$TMP/err")"
+	equal "$(grep -c ^GET "$TMP/requests")" 0 'it is fetched again'
+	umount "$TMP/small" "$TMP/work"
 fi

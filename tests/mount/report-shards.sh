@@ -42,3 +42,35 @@ equal "$(awk -F '\t' '$1 == "tensor" { print $2 }' "$TMP/t.tsv" | sort | uniq -c
 	' 48 stories260K-split'
 "$ORGANFS" --report "$TMP/t.tsv" | sed 's/stories260K-split$/stories260K/' >"$TMP/report"
 same "$TMP/report" "$TMP/whole"
+
+# Some together and the others elsewhere: each tensor says which shard it is in, so that all come
+# into the order of the model, which decides where θ is the same everywhere.
+"$GGUF" synth --tensors 11 --vocab 10 --size 1M "$TMP/z.gguf"
+"$GGUF" split "$TMP/z.gguf" "$TMP/z" 3
+# table_of TABLE FILE: of the model that FILE belongs to, as it is mounted.
+table_of() {
+	mount_model -o ro "$2"
+	cat "$MNT/.table" >"$TMP/$1.tsv"
+	cat "$MNT/.theta" >"$TMP/$1.theta"
+	unmount_and_wait
+}
+labels() {
+	awk -F '\t' '$1 == "tensor" { print $4 }' "$TMP/$1.tsv" | uniq -c | tr -s ' \n' ' '
+}
+table_of whole "$TMP/z.gguf"
+table_of all "$TMP/z-00002-of-00003.gguf"
+same "$TMP/all.theta" "$TMP/whole.theta"
+mkdir "$TMP/elsewhere"
+mv "$TMP/z-00002-of-00003.gguf" "$TMP/elsewhere"
+table_of outer "$TMP/z-00001-of-00003.gguf"
+table_of inner "$TMP/elsewhere/z-00002-of-00003.gguf"
+equal "$(labels whole)" ' 11 1 '
+equal "$(labels all)" ' 4 1 4 2 3 3 '
+equal "$(labels outer)" ' 4 1 3 3 '
+equal "$(labels inner)" ' 4 2 '
+for order in 'outer inner' 'inner outer' 'inner all' 'outer all' 'all inner'; do
+	for table in $order; do
+		printf '%s\n' "$TMP/$table.tsv"
+	done | xargs "$ORGANFS" --report >"$TMP/report"
+	same "$TMP/report" "$TMP/whole.theta"
+done

@@ -4,7 +4,7 @@
 # learn nothing of the daemon's status.
 . "${0%/*}/lib.sh"
 
-need setpriv
+need setpriv strace
 with_umount_helper
 # Users that fusermount3 can name, and a device that they may open.
 nobody=$(id -u nobody) group=$(id -g nobody)
@@ -39,6 +39,10 @@ written() {
 	absent "$mnt"
 }
 
+is_written() {
+	[ -e "$out" ] && [ ! -e "$mnt" ]
+}
+
 graft
 umount_says 0 '' as_user umount "$mnt"
 written
@@ -52,6 +56,53 @@ umount_says 0 '' umount "$mnt"
 written
 graft
 umount_says 0 '' "$HELPER" "$mnt"
+written
+
+# What the user's daemon leads to may be anything by the time it is opened: root does not hang. (A
+# readlink that tells of what was there before.)
+mkfifo "$TMP/fifo"
+exec 6<>"$TMP/fifo" # keeps it there, for /proc to lead to
+sleep 600 6<"$TMP/fifo" &
+sleeper=$!
+exec 6<&-
+mkdir "$TMP/fake"
+printf '#!/bin/sh\necho %s 6 organfs-x\n' "$sleeper" >"$TMP/fake/getfattr"
+cat >"$TMP/fake/readlink" <<'END'
+#!/bin/sh
+[ "$1" != -f ] || exec /usr/bin/readlink "$@"
+echo '/memfd:organfs-x (deleted)'
+END
+chmod +x "$TMP"/fake/*
+graft
+PATH=$TMP/fake:$PATH umount_says 0 'cannot be asked' timeout 60 "$HELPER" "$mnt"
+kill "$sleeper"
+until_true 20 is_written || fail 'nothing is written'
+written
+
+# Nor does it read what is no status.
+rm "$TMP/fake/readlink"
+sleep 600 6<"$base" &
+sleeper=$!
+printf '#!/bin/sh\necho %s 6 organfs-x\n' "$sleeper" >"$TMP/fake/getfattr"
+graft
+PATH=$TMP/fake:$PATH umount_says 0 'cannot be asked' timeout 60 "$HELPER" "$mnt"
+kill "$sleeper"
+until_true 20 is_written || fail 'nothing is written'
+written
+
+# Nor does it wait for ever for a daemon that does nothing. One that does something is waited for.
+graft
+DAEMON[$mnt]=$(pgrep -n -f -- "^$TMP/bin/organfs .*$mnt\$") || fail 'no daemon'
+strace -f -qq -o /dev/null -p "${DAEMON[$mnt]}" -e trace=fsync \
+	-e inject=fsync:delay_enter=60000000 2>"$LOGS/strace" &
+TRACER=$!
+until_true 20 is_traced "${DAEMON[$mnt]}" || skip "no strace here: $(cat "$LOGS/strace")"
+sed 's/^patience=3600 /patience=2 /' "$HELPER" >"$TMP/sbin/impatient"
+chmod +x "$TMP/sbin/impatient"
+umount_says 1 'nothing was written for 2 s' "$TMP/sbin/impatient" "$mnt"
+absent "$out"
+full_speed
+until_true 20 is_written || fail 'nothing is written'
 written
 
 # Root's, for all to see: another user can neither end it nor read how far it is.

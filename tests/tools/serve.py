@@ -5,7 +5,8 @@
 It writes its port to PORTFILE and a line "METHOD PATH FIRST-BYTE" a request to LOG. What the path
 begins with chooses its manners: /cut/ sends half of what it is asked for and breaks the connection
 (but for the last KiB), /slow/ sends 64 KiB a tenth of a second, /plain/ knows no ranges and not how
-long a file is, /old/ and /new/ serve one file with two stamps."""
+long a file is, /bare/ says how long but not which it is, /signed/ refuses HEAD, /old/ and /new/ serve
+one file with two stamps."""
 
 import hashlib
 import http.server
@@ -45,12 +46,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
         if self.manner != "plain":
             self.send_header("Content-Length", str(len(data) - first))
+        if self.manner not in ("plain", "bare"):
             self.send_header("ETag", f'"{hashlib.md5(data).hexdigest()}-{self.manner}"')
         self.end_headers()
         return data[first:]
 
     def do_HEAD(self):
-        self.begin()
+        if self.path.startswith("/signed/"):
+            self.send_error(403)
+        else:
+            self.begin()
 
     def do_GET(self):
         data = self.begin()

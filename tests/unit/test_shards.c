@@ -139,6 +139,30 @@ static void a_shard_is_what_it_says_it_is(void **state)
 	base_close(&base);
 }
 
+static void a_tensor_tells_its_shard(void **state)
+{
+	struct base base;
+	struct shards *less;
+	uint32_t no = 9;
+
+	save_shard(state, files[0], 0, 3, 3, names[0]);
+	save_shard(state, files[2], 2, 3, 3, names[2]);
+	base = open_base(state, files[0]);
+	assert_false(shards_of_tensor(base.shards, names[1], strlen(names[1]), &no));
+	assert_false(shards_of_tensor(base.shards, names[2], strlen(names[2]) - 1, &no));
+	assert_int_equal(no, 9);
+	assert_true(shards_of_tensor(base.shards, names[0], strlen(names[0]), &no));
+	assert_int_equal(no, 0);
+	must(unlink(in_temp(state, files[2]).text) == 0);
+	less = shards_look(base.shards);
+	assert_non_null(less);
+	/* One that is gone stays known. */
+	assert_true(shards_of_tensor(less, names[2], strlen(names[2]), &no));
+	assert_int_equal(no, 2);
+	shards_unref(less);
+	base_close(&base);
+}
+
 static void of_two_with_one_number_the_name_decides(void **state)
 {
 	struct base base;
@@ -331,6 +355,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(the_bytes_are_those_of_the_shards),
 	FS_TEST(what_is_not_there_is_named),
 	FS_TEST(a_shard_is_what_it_says_it_is),
+	FS_TEST(a_tensor_tells_its_shard),
 	FS_TEST(of_two_with_one_number_the_name_decides),
 	FS_TEST(a_tensor_is_in_one_shard_only),
 	FS_TEST(shards_of_other_models_are_passed_over),
