@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Reading everything many times leaves no descriptor and little memory behind.
+# alone
 . "${0%/*}/lib.sh"
 
 base=$(use scribe-Q4_K_M)

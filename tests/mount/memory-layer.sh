@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The daemon stays small with many compressed grafts that many read at once: under 64 MB of its own.
+# alone
 . "${0%/*}/lib.sh"
 
 case $(nm "$ORGANFS" 2>/dev/null) in

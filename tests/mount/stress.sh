@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 600
+# alone
 # Other people's stressors in a class directory: the daemon lives, answers, keeps neither
 # descriptors nor memory, and the model is what it was. STRESS may be set: seconds of each of the
 # two rounds.
