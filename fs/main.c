@@ -9,7 +9,7 @@
  *	anatomy		a tensor's class, kind, block and file name by its name
  *	organ		the organ file
  *	layout layout_header		the plan of an assembled GGUF
- *	join divide	the plan of the GGUF that shards are together, and of shards
+ *	shard join divide	the plan of the GGUF that shards are together, and of shards
  *	dequant dequant_*	the values in a tensor's blocks
  *
  * measure/	numbers in, numbers out; knows neither GGUF nor files

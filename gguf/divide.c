@@ -6,27 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Magic, version and both counts, from version 2 on. */
-#define PREAMBLE ((size_t)24)
-
 /* split.count is an u16. */
 #define PARTS_MOST 65535u
-
-/* A shard without general.alignment, which is in the metadata of the first one. */
-#define USUAL_ALIGNMENT 32u
 
 #define SPLIT_KEYS 3u
 
 static uint64_t alignment_of(const struct gguf *whole, uint32_t number)
 {
-	return number == 0 ? whole->alignment : USUAL_ALIGNMENT;
-}
-
-/* What a tensor takes up, with its padding. */
-static bool add_tensor(uint64_t size, const struct gguf_tensor *t, uint64_t alignment,
-		       uint64_t *sum)
-{
-	return add_u64(size, t->size, sum) && align_u64(*sum, alignment, sum);
+	return number == 0 ? whole->alignment : SHARD_ALIGNMENT;
 }
 
 /* Which tensors go into which shard. */
@@ -39,12 +26,12 @@ static int find_parts(const struct gguf *whole, uint64_t most, struct division *
 		const struct gguf_tensor *t = &whole->tensors[i];
 		uint64_t more;
 
-		if (!part || !add_tensor(size, t, USUAL_ALIGNMENT, &more) || more > most) {
+		if (!part || !shard_place(size, t, SHARD_ALIGNMENT, &more) || more > most) {
 			if (division->n == PARTS_MOST)
 				return -EOVERFLOW;
 			part = &division->parts[division->n++];
 			part->first = i;
-			if (!add_tensor(0, t, USUAL_ALIGNMENT, &more))
+			if (!shard_place(0, t, SHARD_ALIGNMENT, &more))
 				return -EOVERFLOW;
 		}
 		part->n_tensors++;
@@ -73,8 +60,7 @@ static size_t infos_size(const struct gguf *whole, const struct divide_part *par
 	size_t size = 0;
 
 	for (uint32_t i = part->first; i < part->first + part->n_tensors; i++)
-		size += 8 + whole->tensors[i].name_length + 4 + 8 * (size_t)whole->tensors[i].dims +
-			4 + 8;
+		size += shard_info_size(&whole->tensors[i]);
 	return size;
 }
 
@@ -84,7 +70,7 @@ static int allocate(const struct gguf *whole, struct divide_part *part, uint32_t
 	const size_t pieces = 2 * (size_t)part->n_tensors + 3 + (number == 0 ? whole->n_kv : 0);
 
 	part->pieces = calloc(pieces, sizeof(*part->pieces));
-	part->header = malloc(PREAMBLE + keys_size() + infos_size(whole, part));
+	part->header = malloc(SHARD_PREAMBLE + keys_size() + infos_size(whole, part));
 	return part->pieces && part->header ? 0 : -ENOMEM;
 }
 
@@ -110,14 +96,8 @@ static bool store_infos(const struct gguf *whole, const struct divide_part *part
 	for (uint32_t i = part->first; i < part->first + part->n_tensors; i++) {
 		const struct gguf_tensor *t = &whole->tensors[i];
 
-		bytes = store_u64(bytes, t->name_length);
-		bytes = store_bytes(bytes, t->name, t->name_length);
-		bytes = store_u32(bytes, t->dims);
-		for (uint32_t axis = 0; axis < t->dims; axis++)
-			bytes = store_u64(bytes, t->ne[axis]);
-		bytes = store_u32(bytes, t->type);
-		bytes = store_u64(bytes, end);
-		if (!add_tensor(end, t, alignment, &end) || end > INT64_MAX / 2)
+		bytes = shard_store_info(bytes, t, end);
+		if (!shard_place(end, t, alignment, &end))
 			return false;
 	}
 	return true;
@@ -126,13 +106,13 @@ static bool store_infos(const struct gguf *whole, const struct divide_part *part
 /* The first shard has the metadata, but for what it says of another division. */
 static uint64_t add_metadata(const struct gguf *whole, struct divide_part *part)
 {
-	uint64_t start = PREAMBLE, entries = 0;
+	uint64_t start = SHARD_PREAMBLE, entries = 0;
 
 	for (uint32_t i = 0; i < whole->n_kv; i++) {
 		const struct kv *kv = &whole->kv[i];
 		const uint64_t end = kv->offset + kv->length;
 
-		if (kv->key_length <= 6 || memcmp(kv->key, "split.", 6) != 0) {
+		if (!shard_is_key(kv)) {
 			add(part, DIVIDE_WHOLE, start, end - start);
 			entries++;
 		}
@@ -156,10 +136,10 @@ static int build_part(const struct gguf *whole, const struct division *division,
 
 	if (rc < 0)
 		return rc;
-	add(part, DIVIDE_MEMORY, 0, PREAMBLE);
+	add(part, DIVIDE_MEMORY, 0, SHARD_PREAMBLE);
 	if (number == 0)
 		entries += add_metadata(whole, part);
-	add(part, DIVIDE_MEMORY, PREAMBLE, keys_size() + infos_size(whole, part));
+	add(part, DIVIDE_MEMORY, SHARD_PREAMBLE, keys_size() + infos_size(whole, part));
 	pad(part, alignment);
 	bytes = store_bytes(part->header, "GGUF", 4);
 	bytes = store_u32(bytes, whole->version);

@@ -3,12 +3,11 @@
  * comes from. Reads nothing, writes nothing.
  *
  * Source: gguf-split of llama.cpp. Tensors stay in the order of their infos; a shard takes them as
- * long as their padded sizes do not exceed a limit together. The first one has the metadata, all
- * have split.no (u16), split.count (u16) and split.tensors.count (i32). */
+ * long as their padded sizes do not exceed a limit together. */
 #ifndef GGUF_DIVIDE_H
 #define GGUF_DIVIDE_H
 
-#include "reader.h"
+#include "shard.h"
 
 enum divide_kind {
 	DIVIDE_MEMORY, /* bytes of the part's header, from offset */

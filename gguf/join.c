@@ -6,33 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Magic, version and both counts, from version 2 on. */
-#define PREAMBLE ((size_t)24)
-
-/* Of a file that does not say. */
-#define USUAL_ALIGNMENT 32u
-
-static bool is_split_key(const struct kv *kv)
-{
-	return kv->key_length > 6 && memcmp(kv->key, "split.", 6) == 0;
-}
-
-bool gguf_split(const struct gguf *gguf, struct split *split)
-{
-	const struct kv *count = gguf_find(gguf, "split.count");
-	const struct kv *no = gguf_find(gguf, "split.no");
-	const struct kv *tensors = gguf_find(gguf, "split.tensors.count");
-
-	*split = (struct split){ .no = 0 };
-	if (!count || !kv_unsigned(count, &split->count) || split->count <= 1)
-		return false;
-	if (no)
-		kv_unsigned(no, &split->no);
-	if (tensors)
-		kv_unsigned(tensors, &split->tensors);
-	return true;
-}
-
 /* There is room for it: see allocate(). */
 static void add(struct join *join, enum join_kind kind, uint32_t shard, uint64_t offset,
 		uint64_t length)
@@ -53,19 +26,14 @@ static void add(struct join *join, enum join_kind kind, uint32_t shard, uint64_t
 	join->size += length;
 }
 
-static size_t info_size(const struct gguf_tensor *t)
-{
-	return 8 + t->name_length + 4 + 8 * (size_t)t->dims + 4 + 8;
-}
-
 /* What of the joined file is nobody's bytes. */
 static size_t header_size(const struct gguf *const *shards, uint32_t n)
 {
-	size_t size = PREAMBLE;
+	size_t size = SHARD_PREAMBLE;
 
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = 0; shards[k] && i < shards[k]->n_tensors; i++)
-			size += info_size(&shards[k]->tensors[i]);
+			size += shard_info_size(&shards[k]->tensors[i]);
 	return size;
 }
 
@@ -97,13 +65,13 @@ static const struct gguf *first_of(const struct gguf *const *shards, uint32_t n)
 
 static void join_metadata(const struct gguf *shard, struct join *join, uint64_t *entries)
 {
-	uint64_t start = PREAMBLE;
+	uint64_t start = SHARD_PREAMBLE;
 
 	for (uint32_t i = 0; shard && i < shard->n_kv; i++) {
 		const struct kv *kv = &shard->kv[i];
 		const uint64_t end = kv->offset + kv->length;
 
-		if (!is_split_key(kv)) {
+		if (!shard_is_key(kv)) {
 			add(join, JOIN_SHARD, 0, start, end - start);
 			++*entries;
 		}
@@ -121,15 +89,8 @@ static bool write_infos(const struct gguf *const *shards, uint32_t n, uint64_t a
 		for (uint32_t i = 0; shards[k] && i < shards[k]->n_tensors; i++) {
 			const struct gguf_tensor *t = &shards[k]->tensors[i];
 
-			bytes = store_u64(bytes, t->name_length);
-			bytes = store_bytes(bytes, t->name, t->name_length);
-			bytes = store_u32(bytes, t->dims);
-			for (uint32_t axis = 0; axis < t->dims; axis++)
-				bytes = store_u64(bytes, t->ne[axis]);
-			bytes = store_u32(bytes, t->type);
-			bytes = store_u64(bytes, end);
-			if (!add_u64(end, t->size, &end) || !align_u64(end, alignment, &end) ||
-			    end > INT64_MAX / 2)
+			bytes = shard_store_info(bytes, t, end);
+			if (!shard_place(end, t, alignment, &end))
 				return false;
 		}
 	}
@@ -156,14 +117,14 @@ static int build(const struct gguf *const *shards, uint32_t n, struct join *join
 {
 	const struct gguf *first = first_of(shards, n);
 	/* general.alignment is in the metadata, which is shard 0's. */
-	const uint64_t alignment = shards[0] ? shards[0]->alignment : USUAL_ALIGNMENT;
-	const size_t infos = header_size(shards, n) - PREAMBLE;
+	const uint64_t alignment = shards[0] ? shards[0]->alignment : SHARD_ALIGNMENT;
+	const size_t infos = header_size(shards, n) - SHARD_PREAMBLE;
 	uint64_t entries = 0;
 	uint8_t *bytes;
 
-	add(join, JOIN_MEMORY, 0, 0, PREAMBLE);
+	add(join, JOIN_MEMORY, 0, 0, SHARD_PREAMBLE);
 	join_metadata(shards[0], join, &entries);
-	add(join, JOIN_MEMORY, 0, PREAMBLE, infos);
+	add(join, JOIN_MEMORY, 0, SHARD_PREAMBLE, infos);
 	join->head_end = join->size;
 	if (join->n_tensors)
 		add(join, JOIN_ZEROS, 0, 0, (alignment - join->size % alignment) % alignment);

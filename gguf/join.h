@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* join.h - the GGUF that the shards of a split model are together, as a list of pieces that say
- * where every byte of it comes from. Reads nothing, writes nothing.
- *
- * Source: gguf-split of llama.cpp. Shard 0 has the metadata of the model; split.no, split.count and
- * split.tensors.count are in each; tensors are in the order of the shards. */
+ * where every byte of it comes from. Reads nothing, writes nothing. */
 #ifndef GGUF_JOIN_H
 #define GGUF_JOIN_H
 
-#include "reader.h"
-
-/* Which shard of how many a file says it is. */
-struct split {
-	uint64_t no, count; /* no: from 0 */
-	uint64_t tensors;   /* of all shards; 0: it does not say */
-};
-
-/* Is the file a shard of a split model? One that is split into one part is not. */
-bool gguf_split(const struct gguf *gguf, struct split *split);
+#include "shard.h"
 
 enum join_kind {
 	JOIN_MEMORY, /* bytes of join->header, from offset */

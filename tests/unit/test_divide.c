@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_divide.c - gguf/divide.c: shards that gguf/join.c makes one file of again. */
-#include "unit.h"
+#include "gguf_bytes.h"
 #include "gguf/bytes.h"
 #include "gguf/divide.h"
 #include "gguf/join.h"
@@ -8,18 +8,6 @@
 #define GGML_F32 0u
 
 #define PARTS_MAX 16u
-
-static struct gguf *read_bytes(const uint8_t *bytes, size_t size)
-{
-	struct memory_bytes memory = { bytes, size };
-	const struct source source = source_of_memory(&memory);
-	struct error err = { 0 };
-	struct gguf *gguf = gguf_read(&source, &err);
-
-	if (!gguf)
-		fail_msg("byte %lld: %s", (long long)err.offset, err.text);
-	return gguf;
-}
 
 /* n tensors of 40 bytes. */
 static struct mk_file make(uint32_t n, uint32_t alignment)

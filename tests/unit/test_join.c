@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_join.c - gguf/join.c: shards in memory become the file that they were, tensor by tensor. */
-#include "unit.h"
+#include "gguf_bytes.h"
 #include "gguf/bytes.h"
 #include "gguf/join.h"
 
 #define GGML_F32 0u
 
 static const uint64_t row[GGML_AXES] = { 10, 1, 1, 1 };
-
-static struct gguf *read_bytes(const uint8_t *bytes, size_t size)
-{
-	struct memory_bytes memory = { bytes, size };
-	const struct source source = source_of_memory(&memory);
-	struct error err = { 0 };
-	struct gguf *gguf = gguf_read(&source, &err);
-
-	if (!gguf)
-		fail_msg("byte %lld: %s", (long long)err.offset, err.text);
-	return gguf;
-}
 
 static void put_u16(struct mkgguf *m, const char *key, unsigned value)
 {

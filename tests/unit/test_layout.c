@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layout.c - gguf/layout.c: the assembled file, piece by piece and byte by byte. Every layout
  * is rendered in memory, read again and compared tensor by tensor. */
-#include "unit.h"
+#include "gguf_bytes.h"
 #include "render.h"
 
 #define ADDED_MOST 4u
@@ -18,18 +18,6 @@ struct bench {
 	uint8_t *bytes; /* the layout rendered */
 	struct gguf *read;
 };
-
-static struct gguf *read_bytes(const uint8_t *bytes, size_t size)
-{
-	struct memory_bytes memory = { bytes, size };
-	const struct source source = source_of_memory(&memory);
-	struct error err = { 0 };
-	struct gguf *gguf = gguf_read(&source, &err);
-
-	if (!gguf)
-		fail_msg("byte %lld: %s", (long long)err.offset, err.text);
-	return gguf;
-}
 
 static struct bench bench_of(struct mkgguf *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layout_header.c - gguf/layout_header.c: metadata replaced, removed and added. Every layout
  * is rendered in memory, read again, and compared with what it should hold. */
-#include "unit.h"
+#include "gguf_bytes.h"
 #include "render.h"
 
 #define VALUES_MOST 16u
@@ -21,18 +21,6 @@ struct bench {
 
 static const uint64_t ne[GGML_AXES] = { 32, 3, 1, 1 };
 static const uint64_t ne_odd[GGML_AXES] = { 5, 1, 1, 1 };
-
-static struct gguf *read_bytes(const uint8_t *bytes, size_t size)
-{
-	struct memory_bytes memory = { bytes, size };
-	const struct source source = source_of_memory(&memory);
-	struct error err = { 0 };
-	struct gguf *gguf = gguf_read(&source, &err);
-
-	if (!gguf)
-		fail_msg("byte %lld: %s", (long long)err.offset, err.text);
-	return gguf;
-}
 
 /* Entries: a string, u32, u8 array, string array, bool; and three tensors. */
 static struct bench bench_new(uint32_t version)
