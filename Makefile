@@ -85,7 +85,7 @@ UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarr
 	-Wl,--wrap=fsync
 # A filesystem that shares blocks: tests/unit/fs_share.h.
 $B/tests/unit/test_share $B/tests/unit/test_fill: UNIT_LDFLAGS += -Wl,--wrap=ioctl,--wrap=fallocate64 \
-	-Wl,--wrap=copy_file_range,--wrap=sync_file_range
+	-Wl,--wrap=copy_file_range,--wrap=sync_file_range,--wrap=fstatfs64
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
 $(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a

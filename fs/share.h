@@ -14,12 +14,13 @@
 struct share {
 	int fd;
 	uint64_t block; /* bytes; only whole ones can be shared */
+	bool by_kernel; /* may it copy without us? */
 	struct progress *progress;
 	char *buffer;		  /* SHARE_BUFFER bytes; whoever fills the file may use it */
 	uint64_t started, waited; /* writeback before this offset was started, has ended */
 };
 
-#define SHARE_BUFFER ((size_t)4 << 20)
+#define SHARE_BUFFER ((size_t)1 << 20)
 
 /* fd is open for reading and writing. It and the progress, which counts what is done and can be
  * cancelled, are borrowed. Returns 0 or -errno; release it either way. */

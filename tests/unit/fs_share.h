@@ -7,7 +7,9 @@
 #include "fs_help.h"
 
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <sys/ioctl.h>
+#include <sys/vfs.h>
 
 #define BLOCK 4096
 
@@ -21,6 +23,7 @@ static struct filesystem {
 	uint64_t shared;
 	unsigned copies;
 	void (*before_copy)(void);
+	bool is_near; /* it is on a disk of this machine */
 } filesystem;
 
 int __wrap_ioctl(int fd, unsigned long request, ...);
@@ -28,6 +31,7 @@ ssize_t __real_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t
 ssize_t __wrap_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
 int __real_fallocate64(int fd, int mode, off_t at, off_t n);
 int __wrap_fallocate64(int fd, int mode, off_t at, off_t n);
+int __wrap_fstatfs64(int fd, struct statfs *stat);
 int __real_sync_file_range(int fd, off_t at, off_t n, unsigned flags);
 int __wrap_sync_file_range(int fd, off_t at, off_t n, unsigned flags);
 
@@ -95,6 +99,13 @@ int __wrap_fallocate64(int fd, int mode, off_t at, off_t n)
 	if (filesystem.reserve_error)
 		return fail_with(filesystem.reserve_error);
 	return __real_fallocate64(fd, mode, at, n);
+}
+
+int __wrap_fstatfs64(int fd, struct statfs *stat)
+{
+	(void)fd;
+	*stat = (struct statfs){ .f_type = filesystem.is_near ? XFS_SUPER_MAGIC : NFS_SUPER_MAGIC };
+	return 0;
 }
 
 int __wrap_sync_file_range(int fd, off_t at, off_t n, unsigned flags)

@@ -147,6 +147,21 @@ static void the_kernel_copies_in_as_many_pieces_as_it_likes(void **state)
 	close_scene(state, scene, 0, 5500, 0);
 }
 
+/* Where it would only do what we do, in smaller pieces. */
+static void on_a_disk_of_this_machine_it_is_read_and_written(void **state)
+{
+	struct scene *scene = open_scene(state);
+	const int fd = scene->share.fd;
+
+	share_release(&scene->share);
+	filesystem.is_near = true;
+	assert_int_equal(share_init(&scene->share, fd, &scene->progress), 0);
+	assert_int_equal(copy(scene, 7, 5500, 9000), 0);
+	assert_int_equal(filesystem.copies, 0);
+	expect(scene, 7, 5500, 9000);
+	close_scene(state, scene, 0, 5500, 0);
+}
+
 /* From where it stopped, and not again for what is left. EIO may be that of either file. */
 static void what_the_kernel_cannot_copy_is_read_and_written(void **state)
 {
@@ -236,6 +251,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(where_nothing_can_be_shared_that_is_no_error),
 	FS_TEST(a_disk_that_fails_while_sharing_is_told),
 	FS_TEST(the_kernel_copies_in_as_many_pieces_as_it_likes),
+	FS_TEST(on_a_disk_of_this_machine_it_is_read_and_written),
 	FS_TEST(what_the_kernel_cannot_copy_is_read_and_written),
 	FS_TEST(a_full_disk_is_told),
 	FS_TEST(a_source_that_ends_too_soon_cannot_be_read),
