@@ -232,7 +232,7 @@ umount_says() {
 slow_down() {
 	local pid=${DAEMON[${1:-$MNT}]}
 	strace -f -qq -o /dev/null -p "$pid" -e trace=pwrite64,copy_file_range \
-		-e inject=pwrite64:delay_enter=1000000 \
+		-e inject=pwrite64:delay_enter=250000 \
 		-e inject=copy_file_range:delay_enter=5000000 2>>"$LOGS/strace" &
 	TRACER=$!
 	until_true 20 is_traced "$pid" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
