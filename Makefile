@@ -138,14 +138,10 @@ check-style:	## formatting, line length, words that do not belong here
 
 check-install: all	## install, uninstall, and nothing is left
 	@rm -rf $B/check-install
-	@$(MAKE) -s install DESTDIR=$B/check-install PREFIX=/usr
-	@test -x $B/check-install/usr/bin/organfs
-	@test -x $B/check-install/usr/bin/organ-stream
-	@test -x $B/check-install/usr/bin/organ-dissect
-	@test -x $B/check-install/usr/bin/organfs-umount
-	@test -x $B/check-install/sbin/umount.fuse.organfs
-	@test -x $B/check-install/sbin/umount.fuse
-	@$(MAKE) -s uninstall DESTDIR=$B/check-install PREFIX=/usr
+	@$(MAKE) -s install DESTDIR=$(CURDIR)/$B/check-install PREFIX=/usr
+	@$(MAKE) -s list-installed PREFIX=/usr | while read -r mode file; do \
+		[ "$$(stat -L -c %a $B/check-install$$file)" = $$mode ] || exit 1; done
+	@$(MAKE) -s uninstall DESTDIR=$(CURDIR)/$B/check-install PREFIX=/usr
 	@test -z "$$(find $B/check-install -type f -o -type l)" || \
 		{ find $B/check-install -type f; exit 1; }
 	@rm -rf $B/check-install
@@ -194,18 +190,28 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 
 ## install
 
+BINDIR := $(PREFIX)/bin
+# A line for each file: mode, where it is here, where it goes.
+INSTALLED := \
+	755:$B/organfs:$(BINDIR)/organfs \
+	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
+	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
+	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
+	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs
+
+field = $(word $1,$(subst :, ,$2))
+define install_line
+	@$(INSTALL) -D -m $(call field,1,$1) $(call field,2,$1) $(DESTDIR)$(call field,3,$1)
+
+endef
+
 # Nobody has put a helper for all of FUSE there, but us.
 UMOUNT_FUSE_IS_FREE = { [ ! -e $(DESTDIR)$(SBINDIR)/umount.fuse ] || \
 	[ "$$(readlink $(DESTDIR)$(SBINDIR)/umount.fuse)" = umount.fuse.organfs ]; }
 
-.PHONY: install uninstall
+.PHONY: install uninstall list-installed
 install: all	## honours PREFIX, DESTDIR and SBINDIR
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(SBINDIR)
-	$(INSTALL) -m 755 $B/organfs $(DESTDIR)$(PREFIX)/bin/organfs
-	$(INSTALL) -m 755 mount-helpers/organ-stream $(DESTDIR)$(PREFIX)/bin/organ-stream
-	$(INSTALL) -m 755 mount-helpers/organ-dissect $(DESTDIR)$(PREFIX)/bin/organ-dissect
-	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
-	$(INSTALL) -m 755 mount-helpers/umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
+	$(foreach f,$(INSTALLED),$(call install_line,$f))
 	@if $(UMOUNT_FUSE_IS_FREE); then \
 		ln -sf umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse; \
 	else \
@@ -214,11 +220,11 @@ install: all	## honours PREFIX, DESTDIR and SBINDIR
 	fi
 
 uninstall:	## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/organfs $(DESTDIR)$(PREFIX)/bin/organfs-umount
-	rm -f $(DESTDIR)$(PREFIX)/bin/organ-stream
-	rm -f $(DESTDIR)$(PREFIX)/bin/organ-dissect
 	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(DESTDIR)$(SBINDIR)/umount.fuse
-	rm -f $(DESTDIR)$(SBINDIR)/umount.fuse.organfs
+	rm -f $(foreach f,$(INSTALLED),$(DESTDIR)$(call field,3,$f))
+
+list-installed:
+	@printf '%s %s\n' $(foreach f,$(INSTALLED),$(call field,1,$f) $(call field,3,$f))
 
 ## clean
 
