@@ -209,8 +209,11 @@ struct view *gguf_hash_view(struct model *model, struct digests *digests,
 		cells_add_filled(cells, &all->order[i], digest_width(DIGEST_DATA));
 		write_line(cells_text(cells), &model->places[all->order[i].tensor]);
 	}
-	fputs("xxh64     ", cells_text(cells));
-	cells_add_filled(cells, &whole, digest_width(DIGEST_DATA));
-	fputs("  model.gguf\n", cells_text(cells));
+	/* What is there of it has a hash that nobody else would find. */
+	if (model->whole) {
+		fputs("xxh64     ", cells_text(cells));
+		cells_add_filled(cells, &whole, digest_width(DIGEST_DATA));
+		fputs("  model.gguf\n", cells_text(cells));
+	}
 	return cells_view(cells);
 }
