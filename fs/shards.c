@@ -156,7 +156,8 @@ static bool find_file(const struct place *before, struct place *place)
 	place->seen = (struct stat){ .st_ino = 0 };
 	if (errno == ENOENT || errno == ENOTDIR)
 		return false;
-	say_why(place, strerror(errno));
+	if (!before || !before->part)
+		say_why(place, strerror(errno));
 	if (before) {
 		place->seen = before->seen;
 		place->part = part_ref(before->part);
