@@ -145,7 +145,7 @@ static bool look_for_shards(void *context)
 
 	if (mount->at_terminal && !isatty(STDERR_FILENO))
 		return false;
-	arrivals_look(mount->fs);
+	arrivals_look(mount->fs, true);
 	return true;
 }
 
