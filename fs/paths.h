@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* Make a directory, private to the user, and the parents it lacks. Returns 0 or -errno. */
@@ -31,5 +32,9 @@ char *paths_stem(const char *path);
 /* The length of what comes before -NNNNN-of-NNNNN.gguf in the name of a shard; 0 for other
  * names. */
 size_t paths_shard_prefix(const char *name);
+
+/* Print n bytes of a path or name so that they have no blank and are one line: those and '%', and
+ * what is not ASCII, stand percent-encoded. */
+void paths_print(const char *bytes, size_t n, FILE *out);
 
 #endif
