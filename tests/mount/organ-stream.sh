@@ -33,13 +33,14 @@ done_of() {
 	grep -c '^# done	' "$1" 2>/dev/null || true
 }
 
-# Paths and URLs, with an own name for one; one that is not there and one that is no model do not
-# stop the others, and are told at the end.
+# Paths and URLs, with an own name for one; what is named twice is one; one that is not there and
+# one that is no model do not stop the others, and are told at the end.
 head -c 100000 "$MODELS/types.gguf" >"$TMP/cut.gguf"
 {
 	echo '# a list'
 	echo "$MODELS/types.gguf"
 	echo
+	echo "$MODELS/types.gguf"
 	echo "$url/fine/none.gguf"
 	printf '%s\tmy types\n' "$url/cut/types-stress.gguf?download=true"
 	echo "$TMP/cut.gguf"
