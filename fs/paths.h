@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* paths.h - directories: made with their parents, made durable, emptied; and names of models. */
+/* paths.h - directories: made with their parents, made durable, emptied; names of models, and names
+ * in a line of text. */
 #ifndef FS_PATHS_H
 #define FS_PATHS_H
 
