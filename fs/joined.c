@@ -109,7 +109,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 }
 
 struct backing *joined_new(struct join *join, struct backing *const *files, uint32_t n,
-			   const struct joined_head *head)
+			   const struct joined_head *head, const char *path)
 {
 	struct joined *joined = calloc(1, sizeof(*joined) + n * sizeof(joined->files[0]));
 	const struct backing *first = NULL;
@@ -139,6 +139,6 @@ struct backing *joined_new(struct join *join, struct backing *const *files, uint
 		stat = *backing_stat(first);
 	stat.st_size = (off_t)joined->join.size;
 	stat.st_mtim = latest;
-	return backing_of_parts(&(struct backing_parts){ read_at, part_at, release, joined },
-				first ? backing_path(first) : "", &stat);
+	return backing_of_parts(&(struct backing_parts){ read_at, part_at, release, joined }, path,
+				&stat);
 }

@@ -18,8 +18,8 @@
  *	moments distribution score radix
  *
  * fs/		the filesystem; each module uses those above it
- *	log pool buffers io paths	messages; threads for slow jobs; reply buffers; reads
- *			and writes; directories and names
+ *	log pool waiting buffers io paths	messages; threads for slow jobs, and who waits for
+ *			them; reply buffers; reads and writes; directories and names
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
  *			of one file of the mount, as segments

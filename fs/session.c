@@ -2,7 +2,7 @@
 /* session.c - see session.h. */
 #include "fs/session.h"
 #include "fs/arrivals.h"
-#include "fs/assemble.h"
+#include "fs/divided.h"
 #include "fs/finish.h"
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
@@ -145,7 +145,7 @@ static bool look_for_shards(void *context)
 
 	if (mount->at_terminal && !isatty(STDERR_FILENO))
 		return false;
-	arrivals_look(mount->fs);
+	arrivals_look(mount->fs, true);
 	return true;
 }
 
@@ -167,22 +167,39 @@ static int serve(struct mount *mount)
 	return rc;
 }
 
+/* Of shards, the directory and the form of their names. */
+static int check_file(const struct model *model, const char *output, struct error *err)
+{
+	char *path = strdup(output);
+	const struct target target = { .directory = AT_FDCWD,
+				       .path = path,
+				       .replace = true,
+				       .base = backing_stat(model->base),
+				       .shards = model->shards };
+	uint64_t most;
+	size_t n;
+	int rc = path ? divided_parse(path, &n, &most, err)
+		      : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+
+	if (rc > 0)
+		path[n] = '\0';
+	if (rc >= 0)
+		rc = assemble_check(&target, err);
+	free(path);
+	return rc;
+}
+
 /* A wrong output= is better known now than at the unmount. */
 static int check_output(const struct mount *mount)
 {
 	const char *output = mount->options->output;
-	const struct target target = { .directory = AT_FDCWD,
-				       .path = output,
-				       .replace = true,
-				       .base = backing_stat(mount->collection->models[0]->base),
-				       .shards = mount->collection->models[0]->shards };
 	struct error err = { 0 };
 	struct stat status;
 
 	if (!output)
 		return 0;
 	if (!mount->collection->several)
-		assemble_check(&target, &err);
+		check_file(mount->collection->models[0], output, &err);
 	else if (stat(output, &status) < 0)
 		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
 	else if (!S_ISDIR(status.st_mode))

@@ -191,6 +191,29 @@ no_leak() {
 		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
+# What the daemon of $MNT has worked, in ticks.
+work() {
+	awk '{ print $14 + $15 }' "/proc/${DAEMON[$MNT]}/stat"
+}
+
+is_working() {
+	local before
+	before=$(work)
+	sleep 0.3
+	[ "$(work)" -gt $((before + 5)) ]
+}
+
+is_idle() {
+	! is_working
+}
+
+# A command as from a terminal: the shell lets what runs behind its back ignore Ctrl-C.
+at_terminal() {
+	exec python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+
 # The test from its beginning in a namespace of mounts of its own, in which umount(8) finds our
 # helper, whatever is installed; $HELPER is the same by its other name.
 with_umount_helper() {
