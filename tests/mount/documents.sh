@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every command that README.md and the manual pages show works as it stands, and prints what they
+# say. tests/tools/documents.py says how it finds them, and what stands before them unseen.
+# timeout: 120
+. "${0%/*}/lib.sh"
+
+case $ORGANFS in
+*/address* | */thread*) skip 'what users are told is the same with a sanitizer' ;;
+esac
+need python3 getfattr xxhsum jq parallel rsync zstd
+with_umount_helper
+
+# What cannot be run here: how the command begins, a tab and why.
+cat >"$TMP/exceptions" <<'END'
+for n in 1 2 3; do echo https:	makes the list for the next
+organ-stream list table.tsv	needs a server
+organfs --report table.tsv	reports what that fetched
+parallel --sshloginfile	needs other machines
+END
+
+check() {
+	MODELS=$MODELS PATH=$TMP/bin:$PATH "$here/../tools/documents.py" "$@"
+}
+
+root=$(cd "$here/../.." && pwd)
+mkdir "$TMP/bin" "$TMP/run"
+ln -s "$ORGANFS" "$TMP/bin/organfs"
+cp "$root"/mount-helpers/organ-* "$TMP/bin/"
+cp "$HELPER" "$TMP/bin/organfs-umount"
+cd "$TMP/run"
+
+# It notices what is wrong.
+: >"$TMP/none"
+echo 'no/such/program	it is for this test' >"$TMP/unused"
+printf '%s\n' '    echo right' '' 'and' '' '    $ echo one; false' '    one' >"$TMP/right.md"
+printf '%s\n' '    true' '    false' >"$TMP/status.md"
+printf '%s\n' '    $ echo one' '    two' >"$TMP/output.md"
+printf '%s\n' '.Bd -literal' '$ printf \(aqa\en\(aq' b '.Ed' >"$TMP/output.5"
+check "$TMP/none" "$TMP/right.md" >"$TMP/said" || fail "$(cat "$TMP/said")"
+expect_fail 'status.md:2: exit status 1' check "$TMP/none" "$TMP/status.md"
+expect_fail 'output.md:1: prints something else' check "$TMP/none" "$TMP/output.md"
+expect_fail 'output.5:2: prints something else' check "$TMP/none" "$TMP/output.5"
+expect_fail 'exception that no document has' check "$TMP/unused" "$TMP/right.md"
+
+check "$TMP/exceptions" "$root/README.md" "$root"/mount-helpers/*.[158] >"$TMP/said" ||
+	fail "$(cat "$TMP/said")"
+tail -n 1 "$TMP/said"
