@@ -13,6 +13,9 @@ with_umount_helper
 
 # What cannot be run here: how the command begins, a tab and why.
 cat >"$TMP/exceptions" <<'END'
+sudo make	builds, installs and tests, which others try
+make	the same
+llama-cli	needs llama.cpp
 for n in 1 2 3; do echo https:	makes the list for the next
 organ-stream list table.tsv	needs a server
 organfs --report table.tsv	reports what that fetched
