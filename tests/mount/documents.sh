@@ -29,8 +29,10 @@ check() {
 root=$(cd "$here/../.." && pwd)
 mkdir "$TMP/bin" "$TMP/run"
 ln -s "$ORGANFS" "$TMP/bin/organfs"
-cp "$root"/mount-helpers/organ-* "$TMP/bin/"
-cp "$HELPER" "$TMP/bin/organfs-umount"
+ln -s "$HELPER" "$TMP/bin/organfs-umount"
+for program in "$root"/mount-helpers/organ*; do
+	[ ! -x "$program" ] || ln -s "$program" "$TMP/bin/"
+done
 cd "$TMP/run"
 
 # It notices what is wrong.

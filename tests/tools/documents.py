@@ -136,6 +136,8 @@ def mdoc_sections(name, lines):
             end = lines.index(".Ed", start)
             body = lines[start + 1:end]
             i = end + 1
+        elif line.startswith(".Bd -unfilled"):
+            fail(f"{name}:{start + 1}", "code stands in .Bd -literal here")
         if body:
             body = [unescape(text) for text in body]
             sections[-1].blocks.append(Block(start + 2, body, notes))
@@ -332,7 +334,7 @@ def read_exceptions(path):
 
 def exception_for(command, exceptions):
     text = in_one_line(command.text)
-    return next((begin for begin in exceptions if (text + " ").startswith(begin)), None)
+    return next((begin for begin in exceptions if text.startswith(begin)), None)
 
 
 def main(exceptions_path, *documents):
