@@ -11,15 +11,15 @@ esac
 need python3 getfattr xxhsum jq parallel rsync zstd
 with_umount_helper
 
-# What cannot be run here: how the command begins, a tab and why.
+# What cannot be run here: the document, how the command begins, and why.
 cat >"$TMP/exceptions" <<'END'
-sudo make	builds, installs and tests, which others try
-make	the same
-llama-cli	needs llama.cpp
-for n in 1 2 3; do echo https:	makes the list for the next
-organ-stream list table.tsv	needs a server
-organfs --report table.tsv	reports what that fetched
-parallel --sshloginfile	needs other machines
+README.md	sudo make	builds, installs and tests, which others try
+README.md	make	the same
+README.md	llama-cli	needs llama.cpp
+organ-stream.1	for n in 1 2 3; do echo https:	makes the list for the next
+organ-stream.1	organ-stream list table.tsv	needs a server
+organ-stream.1	organfs --report table.tsv	reports what that fetched
+organ-stream.1	parallel --sshloginfile	needs other machines
 END
 
 check() {
@@ -37,7 +37,7 @@ cd "$TMP/run"
 
 # It notices what is wrong.
 : >"$TMP/none"
-echo 'no/such/program	it is for this test' >"$TMP/unused"
+echo 'right.md	wrong	it is not there' >"$TMP/unused"
 printf '%s\n' '    echo right' '' 'and' '' '    $ echo one; false' '    one' >"$TMP/right.md"
 printf '%s\n' '    true' '    false' >"$TMP/status.md"
 printf '%s\n' '    $ echo one' '    two' >"$TMP/output.md"
@@ -46,7 +46,7 @@ check "$TMP/none" "$TMP/right.md" >"$TMP/said" || fail "$(cat "$TMP/said")"
 expect_fail 'status.md:2: exit status 1' check "$TMP/none" "$TMP/status.md"
 expect_fail 'output.md:1: prints something else' check "$TMP/none" "$TMP/output.md"
 expect_fail 'output.5:2: prints something else' check "$TMP/none" "$TMP/output.5"
-expect_fail 'exception that no document has' check "$TMP/unused" "$TMP/right.md"
+expect_fail 'right.md does not have what is excepted: wrong' check "$TMP/unused" "$TMP/right.md"
 
 check "$TMP/exceptions" "$root/README.md" "$root"/mount-helpers/*.[158] >"$TMP/said" ||
 	fail "$(cat "$TMP/said")"

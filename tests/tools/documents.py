@@ -18,8 +18,8 @@ is called /home/user where its name is shown. What a reader does not see says th
     numbers vary        any number stands for any other, in the output of the next block
     not run: REASON     the next block holds no commands
 
-EXCEPTIONS is a file with a line for each command that cannot be run: how it begins, in one line, a
-tab and the reason. One that no document has is a mistake. The environment has the programs in PATH, the models
+EXCEPTIONS is a file with a line for each command that cannot be run: the document, how the command
+begins, in one line, and the reason, with tabs between them. One that is not there is a mistake. The environment has the programs in PATH, the models
 in MODELS, and is in a directory to work in. Prints what is wrong; the exit status is 1 then."""
 import dataclasses
 import os
@@ -132,6 +132,7 @@ def mdoc_sections(name, lines):
             notes.append((start + 1, note.group(1)))
         elif line.startswith(".Dl "):
             body = [line[4:]]
+            start -= 1
         elif line.startswith(".Bd -literal"):
             end = lines.index(".Ed", start)
             body = lines[start + 1:end]
@@ -325,16 +326,16 @@ def in_one_line(text):
 
 def read_exceptions(path):
     with open(path, encoding="utf-8") as file:
-        pairs = [line.rstrip("\n").split("\t") for line in file if line.strip()]
-    for pair in pairs:
-        if len(pair) != 2 or not pair[1].strip():
-            fail(path, f"a command, a tab and a reason are needed: {pair[0]}")
-    return [command for command, _ in pairs]
+        fields = [line.rstrip("\n").split("\t") for line in file if line.strip()]
+    for field in fields:
+        if len(field) != 3 or not field[2].strip():
+            fail(path, f"a document, a command and a reason are needed: {' '.join(field)}")
+    return [(name, command) for name, command, _ in fields]
 
 
-def exception_for(command, exceptions):
+def exception_for(command, name, exceptions):
     text = in_one_line(command.text)
-    return next((begin for begin in exceptions if text.startswith(begin)), None)
+    return next((e for e in exceptions if e[0] == name and text.startswith(e[1])), None)
 
 
 def main(exceptions_path, *documents):
@@ -345,14 +346,14 @@ def main(exceptions_path, *documents):
         name, sections = read_document(path)
         for section in sections:
             commands = [c for block in section.blocks for c in commands_of(block, name)]
-            used |= {exception_for(command, exceptions) for command in commands}
-            commands = [c for c in commands if not exception_for(c, exceptions)]
+            used |= {exception_for(command, name, exceptions) for command in commands}
+            commands = [c for c in commands if not exception_for(c, name, exceptions)]
             if any(not command.hidden for command in commands):
                 count += sum(not command.hidden for command in commands)
                 failed += run_section(commands, section.title)
-    for command in sorted(set(exceptions) - used):
+    for name, command in sorted(set(exceptions) - used):
         failed += 1
-        print(f"an exception that no document has: {command}")
+        print(f"{name} does not have what is excepted: {command}")
     print(f"{count} commands, {failed} failures")
     return 1 if failed or not count else 0
 

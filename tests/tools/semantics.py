@@ -15,7 +15,6 @@ import os
 import signal
 import struct
 import sys
-import time
 
 mount, donor, directory = sys.argv[1:]
 ORGANS = f"{mount}/organs"
@@ -294,7 +293,6 @@ def check_space():
 
 def events(fd):
     """The names that a watch has told of by now."""
-    time.sleep(0.1)
     try:
         data = os.read(fd, 65536)
     except BlockingIOError:
