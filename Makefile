@@ -133,7 +133,7 @@ check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds o
 check-mount: $B/organfs $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
 	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(if $T,'$T')
 
-check-style:	## formatting, line length, words that do not belong here
+check-style:	## formatting, line length, manual pages, words that do not belong here
 	@tests/style
 
 check-install: all	## install, uninstall, and nothing is left
@@ -191,13 +191,20 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 ## install
 
 BINDIR := $(PREFIX)/bin
+MANDIR := $(PREFIX)/share/man
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
 	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
-	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs
+	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs \
+	644:mount-helpers/organ-dissect.1:$(MANDIR)/man1/organ-dissect.1 \
+	644:mount-helpers/organ-stream.1:$(MANDIR)/man1/organ-stream.1 \
+	644:mount-helpers/organfs.1:$(MANDIR)/man1/organfs.1 \
+	644:mount-helpers/organfs-umount.1:$(MANDIR)/man1/organfs-umount.1 \
+	644:mount-helpers/organfs.5:$(MANDIR)/man5/organfs.5 \
+	644:mount-helpers/umount.fuse.organfs.8:$(MANDIR)/man8/umount.fuse.organfs.8
 
 field = $(word $1,$(subst :, ,$2))
 define install_line
