@@ -191,7 +191,7 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 ## install
 
 BINDIR := $(PREFIX)/bin
-SHAREDIR := $(PREFIX)/share
+DATADIR := $(PREFIX)/share
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
@@ -199,11 +199,11 @@ INSTALLED := \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
 	755:mount-helpers/organfs-open:$(BINDIR)/organfs-open \
 	755:mount-helpers/organfs-thumbnailer:$(BINDIR)/organfs-thumbnailer \
-	644:mount-helpers/organfs.desktop:$(SHAREDIR)/applications/organfs.desktop \
-	644:mount-helpers/organfs.thumbnailer:$(SHAREDIR)/thumbnailers/organfs.thumbnailer \
-	644:mount-helpers/organfs-mime.xml:$(SHAREDIR)/mime/packages/organfs.xml \
-	644:mount-helpers/organfs.svg:$(SHAREDIR)/icons/hicolor/scalable/apps/organfs.svg \
-	644:mount-helpers/application-x-gguf.svg:$(SHAREDIR)/icons/hicolor/scalable/mimetypes/application-x-gguf.svg \
+	644:mount-helpers/organfs.desktop:$(DATADIR)/applications/organfs.desktop \
+	644:mount-helpers/organfs.thumbnailer:$(DATADIR)/thumbnailers/organfs.thumbnailer \
+	644:mount-helpers/organfs-mime.xml:$(DATADIR)/mime/packages/organfs.xml \
+	644:mount-helpers/organfs.svg:$(DATADIR)/icons/hicolor/scalable/apps/organfs.svg \
+	644:mount-helpers/application-x-gguf.svg:$(DATADIR)/icons/hicolor/scalable/mimetypes/application-x-gguf.svg \
 	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
 	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs
 

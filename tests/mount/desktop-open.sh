@@ -26,7 +26,7 @@ opens() {
 	mountpoint -q "$place" && ls "$place" >/dev/null || fail "$place is not mounted"
 }
 mounts() {
-	grep -c " $TMP/home/organfs/.* - fuse.organfs " /proc/self/mountinfo || true
+	LC_ALL=C grep -c " $TMP/home/organfs/.* - fuse.organfs " /proc/self/mountinfo || true
 }
 # complains PATTERN ARGUMENT...: on stderr and in a notification.
 complains() {
@@ -70,7 +70,11 @@ opens "$tab/stories260K-split" "$TMP/stories260K-split-00002-of-00003.gguf"
 opens "$tab/stories260K-split" "$TMP/stories260K-split-00003-of-00003.gguf"
 opens "$tab/$(basename "$odd" .gguf)" -- "${odd##*/}"
 opens "$tab/$(basename "$odd" .gguf)" "$odd"
-equal "$(mounts)" 5
+latin=$TMP/$'\xe9\xff'
+cp "$base" "$latin.gguf"
+opens "$tab/${latin##*/}" "$latin.gguf"
+opens "$tab/${latin##*/}" "file://$TMP/%e9%FF.gguf"
+equal "$(mounts)" 6
 organfs-open >/dev/null
 equal "$(tail -n 1 "$TMP/opened")" "$tab" 'what is there'
 
@@ -79,12 +83,14 @@ for i in 1 2 3 4; do
 	organfs-open "$MODELS/types.gguf" >/dev/null &
 done
 wait
-equal "$(mounts)" 6
-# A daemon that was killed: its mount goes, a new one takes its place.
+equal "$(mounts)" 7
+# A daemon that was killed: its mount goes, in use or not, and a new one takes its place.
+exec 5<"$tab/types/manifest.json"
 pkill -9 -f "^$ORGANFS .*$tab/types\$"
 ! ls "$tab/types" 2>/dev/null || fail 'the daemon lives'
 opens "$tab/types" "$MODELS/types.gguf"
-equal "$(mounts)" 6
+exec 5<&-
+equal "$(mounts)" 7
 
 # Refused: the reason, with nothing in it that a notification would take for markup.
 cp "$MALFORMED/magic-lfs.gguf" "$TMP/<i>&bad.gguf"
@@ -95,8 +101,8 @@ complains 'none.gguf' "$TMP/none.gguf"
 complains 'names no file' 'file:///tmp/%zz'
 complains 'names no file' 'file://elsewhere/tmp/x.gguf'
 complains 'not mounted' -u "$TMP/none.gguf"
-equal "$(mounts)" 6
-equal "$(find "$tab" -maxdepth 1 -printf x)" xxxxxxx 'directories'
+equal "$(mounts)" 7
+equal "$(find "$tab" -maxdepth 1 -printf x)" xxxxxxxx 'directories'
 
 # The end: what was grafted is written, and the directories are gone.
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
