@@ -4,7 +4,7 @@
 # what is wrong is said where a user of a desktop sees it.
 . "${0%/*}/lib.sh"
 
-export HOME=$TMP/home ORGANFS_FILE_MANAGER=$TMP/bin/manager DISPLAY=:none
+export HOME=$TMP/home ORGANFS_OPENER=$TMP/bin/manager DISPLAY=:none
 export PATH=$TMP/bin:$PATH
 unset WAYLAND_DISPLAY
 mkdir "$TMP/home" "$TMP/bin"
@@ -77,6 +77,17 @@ opens "$tab/${latin##*/}" "file://$TMP/%e9%FF.gguf"
 equal "$(mounts)" 6
 organfs-open >/dev/null
 equal "$(tail -n 1 "$TMP/opened")" "$tab" 'what is there'
+
+# The picture, as one that any viewer takes, in a name that is no theta.svg again.
+export XDG_CACHE_HOME=$TMP/cache
+for i in 1 2; do
+	rm -f "$TMP/opened"
+	equal "$(organfs-open "$tab/stories260K-3/theta.svg")" \
+		"$TMP/cache/organfs/stories260K-3-theta.svg" "picture $i"
+	equal "$(cat "$TMP/opened")" "$TMP/cache/organfs/stories260K-3-theta.svg"
+	same "$(cat "$TMP/opened")" "$tab/stories260K-3/theta.svg"
+done
+complains 'No such file' "$TMP/none/theta.svg"
 
 # Two clicks at once are one mount.
 for i in 1 2 3 4; do

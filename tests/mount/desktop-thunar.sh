@@ -65,7 +65,7 @@ fi
 
 export HOME=$TMP XDG_DATA_HOME=$TMP/data XDG_CONFIG_HOME=$TMP/config XDG_CACHE_HOME=$TMP/cache
 export XDG_RUNTIME_DIR=$TMP/run GTK_A11Y=none NO_AT_BRIDGE=1
-export ORGANFS_FILE_MANAGER=thunar PATH=$TMP/bin:$PATH
+export ORGANFS_OPENER=thunar PATH=$TMP/bin:$PATH
 unset WAYLAND_DISPLAY XDG_CURRENT_DESKTOP
 mkdir -p "$TMP/bin" "$TMP/models" "$TMP/screen" "$TMP/data/mime/packages" \
 	"$TMP/data/thumbnailers" "$TMP/config" "$TMP/cache"

@@ -45,7 +45,9 @@ equal "$(type_of "$TMP/manifest.json")" application/json
 equal "$(type_of "$TMP/x.theta")" application/x-organfs-theta
 
 # A double-click.
-gio mime application/x-gguf | grep -q 'organfs\.desktop' || fail "$(gio mime application/x-gguf)"
+for type in application/x-gguf application/x-organfs-picture; do
+	gio mime $type | grep -q 'organfs\.desktop' || fail "$(gio mime $type)"
+done
 timeout 20 gio open "$TMP/a b.gguf" || fail 'gio open'
 until_true 10 test -e "$TMP/opened" || fail 'organfs-open is not called'
 equal "$(cat "$TMP/opened")" "$TMP/a b.gguf"
