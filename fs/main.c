@@ -143,11 +143,11 @@ int main(int argc, char **argv)
 		fputs(options_help(), stdout);
 	else if (options.version)
 		puts("organfs " ORGANFS_VERSION);
-	else if (options.picture)
-		rc = drawing_run(&options);
 	else if (options.report)
 		rc = summary_run((const char *const *)options.models, options.n_models,
 				 options.report_model);
+	else if (options.picture)
+		rc = drawing_run(&options);
 	else
 		rc = mount_models(&options);
 	options_release(&options);
