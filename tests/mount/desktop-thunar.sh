@@ -5,6 +5,7 @@
 . "${0%/*}/lib.sh"
 
 need Xvfb dbus-run-session thunar gio update-mime-database rsvg-convert getfattr
+compgen -G '/usr/share/dbus-1/services/org.xfce.Tumbler.*' >/dev/null || skip 'no tumbler'
 helpers=$(readlink -f "$here/../../mount-helpers")
 
 # The part that runs in a session of its own.

@@ -51,6 +51,7 @@ done
 timeout 20 gio open "$TMP/a b.gguf" || fail 'gio open'
 until_true 10 test -e "$TMP/opened" || fail 'organfs-open is not called'
 equal "$(cat "$TMP/opened")" "$TMP/a b.gguf"
+
 # The thumbnail, where nothing can be mounted, as in a sandbox.
 thumbnail() {
 	(cd "$TMP" && "$helpers/organfs-thumbnailer" "$@")
