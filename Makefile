@@ -191,12 +191,20 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 ## install
 
 BINDIR := $(PREFIX)/bin
-MANDIR := $(PREFIX)/share/man
+DATADIR := $(PREFIX)/share
+MANDIR := $(DATADIR)/man
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
+	755:mount-helpers/organfs-open:$(BINDIR)/organfs-open \
+	755:mount-helpers/organfs-thumbnailer:$(BINDIR)/organfs-thumbnailer \
+	644:mount-helpers/organfs.desktop:$(DATADIR)/applications/organfs.desktop \
+	644:mount-helpers/organfs.thumbnailer:$(DATADIR)/thumbnailers/organfs.thumbnailer \
+	644:mount-helpers/organfs-mime.xml:$(DATADIR)/mime/packages/organfs.xml \
+	644:mount-helpers/organfs.svg:$(DATADIR)/icons/hicolor/scalable/apps/organfs.svg \
+	644:mount-helpers/application-x-gguf.svg:$(DATADIR)/icons/hicolor/scalable/mimetypes/application-x-gguf.svg \
 	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
 	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs \
 	644:mount-helpers/organ-dissect.1:$(MANDIR)/man1/organ-dissect.1 \

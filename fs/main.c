@@ -57,6 +57,7 @@
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
  *	table table_* merge summary	.table of a model; a report of many such, without a mount
+ *	drawing		theta.svg of a model, without a mount
  *	status		how far the end of a mount is, for whoever waits for it
  *	fs arrivals	the mount; shards that come and go while it is there
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
@@ -67,6 +68,7 @@
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->
  * files (a view) -> backing. A graft: ops_write -> stage ->
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
+#include "fs/drawing.h"
 #include "fs/session.h"
 #include "fs/summary.h"
 
@@ -144,6 +146,8 @@ int main(int argc, char **argv)
 	else if (options.report)
 		rc = summary_run((const char *const *)options.models, options.n_models,
 				 options.report_model);
+	else if (options.picture)
+		rc = drawing_run(&options);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

@@ -24,7 +24,7 @@ struct parsed {
 	struct options *options;
 	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *uid, *gid, *umask,
 		*threads, *samples;
-	int help, version, report, foreground, read_only, no_assembly, allow_other;
+	int help, version, report, picture, foreground, read_only, no_assembly, allow_other;
 };
 
 #define OPTION(template, field)                             \
@@ -48,6 +48,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("-f", foreground),
 	OPTION("--report", report),
 	{ "--report=%s", offsetof(struct parsed, report_model), 0 },
+	OPTION("--picture", picture),
 	OPTION("ro", read_only),
 	{ "rw", offsetof(struct parsed, read_only), 0 },
 	OPTION("noassemble", no_assembly),
@@ -219,21 +220,26 @@ static int check_report(const struct parsed *parsed)
 	return -1;
 }
 
-static int check(const struct parsed *parsed)
+static int check_picture(const struct parsed *parsed)
 {
-	struct options *options = parsed->options;
-
-	if (parsed->help || parsed->version)
+	if (parsed->options->n_models == 1)
 		return 0;
-	if (parsed->report || parsed->report_model)
-		return check_report(parsed);
+	fprintf(stderr, "organfs: --picture needs one MODEL; see organfs --help\n");
+	return -1;
+}
+
+static int take_mountpoint(struct options *options)
+{
 	if (options->n_models > 1)
 		options->mountpoint = options->models[--options->n_models];
-	if (!options->mountpoint) {
-		fprintf(stderr, "organfs: a MODEL and a MOUNTPOINT are needed; "
-				"see organfs --help\n");
-		return -1;
-	}
+	if (options->mountpoint)
+		return 0;
+	fprintf(stderr, "organfs: a MODEL and a MOUNTPOINT are needed; see organfs --help\n");
+	return -1;
+}
+
+static int check_words(const struct parsed *parsed)
+{
 	if (parsed->shape && strcmp(parsed->shape, "any") != 0) {
 		fprintf(stderr, "organfs: shape=%s is not known; there is shape=any\n",
 			parsed->shape);
@@ -261,6 +267,17 @@ static int check(const struct parsed *parsed)
 	return 0;
 }
 
+static int check(const struct parsed *parsed)
+{
+	if (parsed->help || parsed->version)
+		return 0;
+	if (parsed->report || parsed->report_model)
+		return check_report(parsed);
+	if ((parsed->picture ? check_picture(parsed) : take_mountpoint(parsed->options)) < 0)
+		return -1;
+	return check_words(parsed);
+}
+
 static int fill(const struct parsed *parsed)
 {
 	struct options *options = parsed->options;
@@ -268,8 +285,10 @@ static int fill(const struct parsed *parsed)
 	options->help = parsed->help;
 	options->version = parsed->version;
 	options->report = parsed->report || parsed->report_model;
+	options->picture = parsed->picture;
 	options->foreground = parsed->foreground;
-	options->read_only = parsed->read_only;
+	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
+	options->read_only = parsed->read_only || parsed->picture;
 	/* Whoever keeps a layer wants the layer, unless he says what to write. */
 	options->no_assembly = parsed->no_assembly || (parsed->layer && !parsed->output);
 	options->allow_other = parsed->allow_other;
@@ -328,6 +347,7 @@ const char *options_help(void)
 {
 	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] TABLE...\n"
+	       "       organfs --picture [-o OPTION[,OPTION...]] MODEL\n"
 	       "\n"
 	       "Mounts a GGUF model as a directory in which every file is a tensor. Several\n"
 	       "models, or a directory that holds some, become a directory each.\n"
@@ -341,6 +361,7 @@ const char *options_help(void)
 	       "are,\n"
 	       "                  files of what MOUNTPOINT/.table says; of several, how they rank\n"
 	       "  --report=NAME   the report of one of them\n"
+	       "  --picture       print what theta.svg of MODEL would be; nothing is mounted\n"
 	       "\n"
 	       "  -o ro           no graft, no assembly\n"
 	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL); with\n"

@@ -11,6 +11,7 @@ struct options {
 	bool foreground, help, version;
 	bool report;	    /* print that of the tables that models names; nothing is mounted */
 	char *report_model; /* of that model; NULL: of all */
+	bool picture;	    /* print that of the one model; nothing is mounted */
 	bool read_only, no_assembly, any_shape, keep_blocks, list_views, allow_other;
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;

@@ -158,6 +158,23 @@ static void a_report_needs_tables_alone(void **state)
 	assert_bad(state, "--report", "--report needs a TABLE");
 }
 
+static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
+{
+	struct options options = good("--picture m.gguf -o samples=512");
+
+	assert_true(options.picture);
+	assert_true(options.read_only);
+	assert_null(options.mountpoint);
+	assert_int_equal(options.n_models, 1);
+	assert_int_equal(options.samples, 512);
+	options_release(&options);
+	assert_false((options = good("m.gguf mnt")).picture);
+	options_release(&options);
+	assert_bad(state, "--picture", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf mnt", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
+}
+
 static void help_and_version_need_nothing_else(void **state)
 {
 	static const char *const helps[] = { "-h", "--help" };
@@ -288,6 +305,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(options_may_stand_anywhere_and_more_than_once),
 	FS_TEST(a_relative_output_is_made_absolute),
 	FS_TEST(a_report_needs_tables_alone),
+	FS_TEST(a_picture_is_of_one_model_and_leaves_nothing),
 	FS_TEST(help_and_version_need_nothing_else),
 	FS_TEST(the_help_names_every_option),
 	FS_TEST(what_fstab_adds_is_dropped),
