@@ -54,29 +54,27 @@ static int find_mountpoint(struct mount *mount)
 	return rc;
 }
 
-/* What /proc/mounts calls the mount: the file, or the first argument. */
-static const char *name_of(const struct mount *mount)
-{
-	return mount->collection->several ? mount->options->models[0]
-					  : backing_path(mount->collection->models[0]->base);
-}
-
 static int add_options(const struct mount *mount, struct fuse_args *args)
 {
 	static const char fixed[] = "subtype=organfs,default_permissions,nosuid,nodev";
-	char *name = NULL, *list = NULL;
+	const char *given = mount->options->models[0];
+	char *source = realpath(given, NULL), *name = NULL, *list = NULL;
 	int rc = -1;
 
-	if (asprintf(&name, "fsname=%s", name_of(mount)) < 0)
+	/* As mount(8) looks for it, to know whether a line of fstab is mounted: the canonical path
+	 * of what was given. */
+	if (asprintf(&name, "fsname=%s", source ? source : given) < 0)
 		name = NULL;
 	/* The name may hold commas. */
 	if (name && fuse_opt_add_opt(&list, fixed) == 0 &&
 	    fuse_opt_add_opt_escaped(&list, name) == 0 &&
 	    (!mount->options->read_only || fuse_opt_add_opt(&list, "ro") == 0) &&
+	    (!mount->options->no_execution || fuse_opt_add_opt(&list, "noexec") == 0) &&
 	    (!mount->options->allow_other || fuse_opt_add_opt(&list, "allow_other") == 0) &&
 	    fuse_opt_add_arg(args, "organfs") == 0 && fuse_opt_add_arg(args, "-o") == 0 &&
 	    fuse_opt_add_arg(args, list) == 0)
 		rc = 0;
+	free(source);
 	free(name);
 	free(list);
 	return rc;
