@@ -197,6 +197,7 @@ INSTALLED := \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
 	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
+	755:mount-helpers/mount.organfs:$(SBINDIR)/mount.organfs \
 	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs
 
 field = $(word $1,$(subst :, ,$2))

@@ -191,8 +191,8 @@ no_leak() {
 		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
-# The test from its beginning in a namespace of mounts of its own, in which umount(8) finds our
-# helper, whatever is installed; $HELPER is the same by its other name.
+# The test from its beginning in a namespace of mounts of its own, in which mount(8) and umount(8)
+# find our helpers, whatever is installed; $HELPER is the one of umount(8) by its other name.
 with_umount_helper() {
 	local sbin helper=$here/../../mount-helpers/umount.fuse.organfs
 	need_root
@@ -202,16 +202,30 @@ with_umount_helper() {
 	fi
 	# Other tests' mounts would not end as long as this namespace has them too.
 	awk '/ - fuse\.organfs / { print $5 }' /proc/self/mountinfo | while read -r mount; do
-		umount -i -l "$(printf %b "$mount")" || true
+		umount -i -l "$(printf %b "${mount//\\/\\0}")" || true
 	done
 	sbin=$(readlink -f /sbin)
 	mkdir "$TMP/sbin"
 	cp "$helper" "$TMP/sbin/umount.fuse.organfs"
 	ln -s umount.fuse.organfs "$TMP/sbin/umount.fuse"
 	cp "$helper" "$TMP/sbin/organfs-umount"
+	cp "${helper%/*}/mount.organfs" "$TMP/sbin/mount.organfs"
 	mount -t overlay -o "lowerdir=$TMP/sbin:$sbin" overlay "$sbin" 2>/dev/null ||
 		skip 'no overlay over /sbin'
 	HELPER=$TMP/sbin/organfs-umount
+}
+
+# The same, and the helper of mount(8) finds $ORGANFS; what mount(8) writes down goes with the test.
+with_mount_helper() {
+	local bin=/usr/local/bin
+	with_umount_helper
+	[ ! -e /usr/bin/organfs ] || bin=/usr/bin # before the other one
+	mkdir "$TMP/bin"
+	cp "$ORGANFS" "$TMP/bin/organfs"
+	chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
+	mount -t overlay -o "lowerdir=$TMP/bin:$bin" overlay "$bin" || fail "no overlay over $bin"
+	mkdir -p /run/mount
+	mount -t tmpfs tmpfs /run/mount
 }
 
 # umount_says STATUS PATTERN COMMAND...: its exit status, and what it says, '' for nothing.
