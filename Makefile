@@ -191,6 +191,9 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 ## install
 
 BINDIR := $(PREFIX)/bin
+# systemd looks for a user's own units beneath share.
+UNITDIR := $(PREFIX)/$(if $(filter /usr /usr/local,$(PREFIX)),lib,share)/systemd/user
+EXAMPLES := $(PREFIX)/share/doc/organfs/examples
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
@@ -198,7 +201,10 @@ INSTALLED := \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
 	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
 	755:mount-helpers/mount.organfs:$(SBINDIR)/mount.organfs \
-	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs
+	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs \
+	644:mount-helpers/organfs@.service:$(UNITDIR)/organfs@.service \
+	644:mount-helpers/examples/srv-models-scribe.mount:$(EXAMPLES)/srv-models-scribe.mount \
+	644:mount-helpers/examples/srv-models-scribe.automount:$(EXAMPLES)/srv-models-scribe.automount
 
 field = $(word $1,$(subst :, ,$2))
 define install_line

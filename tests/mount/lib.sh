@@ -222,10 +222,35 @@ with_mount_helper() {
 	[ ! -e /usr/bin/organfs ] || bin=/usr/bin # before the other one
 	mkdir "$TMP/bin"
 	cp "$ORGANFS" "$TMP/bin/organfs"
+	cp "$HELPER" "$TMP/bin/organfs-umount"
 	chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
 	mount -t overlay -o "lowerdir=$TMP/bin:$bin" overlay "$bin" || fail "no overlay over $bin"
 	mkdir -p /run/mount
 	mount -t tmpfs tmpfs /run/mount
+}
+
+# For tests with_mount_helper: there is an ordinary user, $ORDINARY by number, with $TMP/home for a
+# home, who may open /dev/fuse. as_user COMMAND... is run by him.
+with_ordinary_user() {
+	ORDINARY=65534
+	need setpriv
+	[ -u "$(command -v mount)" ] && [ -u "$(command -v fusermount3)" ] ||
+		skip 'mount and fusermount3 are not setuid'
+	mkdir "$TMP/home"
+	chown $ORDINARY:$ORDINARY "$TMP/home"
+	awk -F : -v OFS=: -v home="$TMP/home" -v user=$ORDINARY '
+		$3 == user { $6 = home; seen = 1 }
+		{ print }
+		END { if (!seen) print "ordinary", "x", user, user, "", home, "/bin/sh" }' \
+		/etc/passwd >"$TMP/passwd"
+	mount --bind "$TMP/passwd" /etc/passwd
+	mknod -m 666 "$TMP/fuse" c 10 229 && mount --bind "$TMP/fuse" /dev/fuse ||
+		skip 'no device of ours'
+	as_user test -r /dev/fuse || skip '/dev/fuse cannot be opened'
+}
+
+as_user() {
+	HOME=$TMP/home setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups "$@"
 }
 
 # umount_says STATUS PATTERN COMMAND...: its exit status, and what it says, '' for nothing.
