@@ -54,6 +54,11 @@ same "$MNT/q8/model.gguf" q8.gguf
 same "$MNT/stories260K/model.gguf" stories260K.gguf
 says 0 '' umount "$MNT"
 
+# The source is the shard that was given, and not the first.
+says 0 '' mount -t organfs -o ro "$MODELS/stories260K-split-00002-of-00003.gguf" "$MNT"
+shows "$MNT" "$(realpath "$MODELS")/stories260K-split-00002-of-00003.gguf" '^ro'
+says 0 '' umount "$MNT"
+
 # What is refused, and how.
 says 32 "^organfs: $TMP/none.gguf: " mount -t organfs "$TMP/none.gguf" "$MNT"
 says 32 "^organfs: .*magic-lfs.gguf: " mount -t organfs "$MALFORMED/magic-lfs.gguf" "$MNT"
