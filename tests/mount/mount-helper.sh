@@ -59,6 +59,20 @@ says 0 '' mount -t organfs -o ro "$MODELS/stories260K-split-00002-of-00003.gguf"
 shows "$MNT" "$(realpath "$MODELS")/stories260K-split-00002-of-00003.gguf" '^ro'
 says 0 '' umount "$MNT"
 
+mkdir blobs links
+for i in 1 2 3; do
+	cp "$MODELS/stories260K-split-0000$i-of-00003.gguf" "blobs/$i"
+	ln -s "../blobs/$i" "links/x-0000$i-of-00003.gguf"
+done
+(cd links && organfs -o ro ./x-00003-of-00003.gguf "$MNT")
+shows "$MNT" "$TMP/links/x-00003-of-00003.gguf" '^ro'
+says 0 '' umount "$MNT"
+# mount(8) follows links itself, so those are given by their directory.
+says 0 '' mount -t organfs -o ro links "$MNT"
+shows "$MNT" "$TMP/links" '^ro'
+exists "$MNT/x/model.gguf"
+says 0 '' umount "$MNT"
+
 # What is refused, and how.
 says 32 "^organfs: $TMP/none.gguf: " mount -t organfs "$TMP/none.gguf" "$MNT"
 says 32 "^organfs: .*magic-lfs.gguf: " mount -t organfs "$MALFORMED/magic-lfs.gguf" "$MNT"
