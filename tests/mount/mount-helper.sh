@@ -102,11 +102,12 @@ says 1 'remount: .*unmount it' mount -t organfs -o remount,ro "$base" "$MNT"
 shows "$MNT" "$base" '^rw,'
 says 0 '' umount "$MNT"
 
-# In another namespace of mounts.
-unshare -m sleep 60 &
+# In another namespace of mounts, which has a model that this one has not.
+mkdir hidden
+unshare -m sh -c 'mount -t tmpfs none hidden && cp stories260K.gguf hidden/ && exec sleep 60' &
 other=$!
-until_true 10 eval '[ "$(readlink /proc/'$other'/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]'
-says 0 '' mount -N "$other" -t organfs -o ro "$base" "$MNT"
+until_true 10 eval '[ "$(cat /proc/'$other'/comm)" = sleep ]' || fail 'no other namespace'
+says 0 '' mount -N "$other" -t organfs -o ro,nofail "$TMP/hidden/stories260K.gguf" "$MNT"
 ! mountpoint -q "$MNT" || fail 'mounted in this namespace too'
 nsenter -m -t $other cmp "$MNT/model.gguf" "$base"
 nsenter -m -t $other umount "$MNT"
