@@ -193,6 +193,15 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 BINDIR := $(PREFIX)/bin
 DATADIR := $(PREFIX)/share
 MANDIR := $(DATADIR)/man
+EXAMPLES := $(DATADIR)/doc/organfs/examples
+# Where systemd looks for the units of users: of ~/.local it knows nothing but share.
+UNITDIR := $(if $(filter /usr /usr/local,$(PREFIX)),$(PREFIX)/lib,$(DATADIR))/systemd/user
+# Where each shell looks. Debian's zsh has a place of its own for packages.
+BASHDIR := $(DATADIR)/bash-completion/completions
+ZSHDIR := $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+FISHDIR := $(DATADIR)/fish/vendor_completions.d
+# What bash and fish look up by its own name.
+COMPLETED := organfs organ-dissect organ-serve organ-stream organfs-open organfs-umount
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
@@ -206,13 +215,21 @@ INSTALLED := \
 	644:mount-helpers/organfs.svg:$(DATADIR)/icons/hicolor/scalable/apps/organfs.svg \
 	644:mount-helpers/application-x-gguf.svg:$(DATADIR)/icons/hicolor/scalable/mimetypes/application-x-gguf.svg \
 	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
+	755:mount-helpers/mount.organfs:$(SBINDIR)/mount.organfs \
 	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs \
 	644:mount-helpers/organ-dissect.1:$(MANDIR)/man1/organ-dissect.1 \
 	644:mount-helpers/organ-stream.1:$(MANDIR)/man1/organ-stream.1 \
 	644:mount-helpers/organfs.1:$(MANDIR)/man1/organfs.1 \
 	644:mount-helpers/organfs-umount.1:$(MANDIR)/man1/organfs-umount.1 \
 	644:mount-helpers/organfs.5:$(MANDIR)/man5/organfs.5 \
-	644:mount-helpers/umount.fuse.organfs.8:$(MANDIR)/man8/umount.fuse.organfs.8
+	644:mount-helpers/umount.fuse.organfs.8:$(MANDIR)/man8/umount.fuse.organfs.8 \
+	644:mount-helpers/mount.organfs.8:$(MANDIR)/man8/mount.organfs.8 \
+	644:mount-helpers/organfs@.service:$(UNITDIR)/organfs@.service \
+	644:mount-helpers/examples/srv-models-scribe.mount:$(EXAMPLES)/srv-models-scribe.mount \
+	644:mount-helpers/examples/srv-models-scribe.automount:$(EXAMPLES)/srv-models-scribe.automount \
+	$(COMPLETED:%=644:mount-helpers/completion/organfs.bash:$(BASHDIR)/%) \
+	$(COMPLETED:%=644:mount-helpers/completion/organfs.fish:$(FISHDIR)/%.fish) \
+	644:mount-helpers/completion/organfs.zsh:$(ZSHDIR)/_organfs
 
 field = $(word $1,$(subst :, ,$2))
 define install_line

@@ -13,6 +13,7 @@ struct options {
 	char *report_model; /* of that model; NULL: of all */
 	bool picture;	    /* print that of the one model; nothing is mounted */
 	bool read_only, no_assembly, any_shape, keep_blocks, list_views, allow_other;
+	bool no_execution;	    /* not even of what is no program */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */

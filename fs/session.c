@@ -6,6 +6,7 @@
 #include "fs/finish.h"
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
+#include "fs/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,29 +55,42 @@ static int find_mountpoint(struct mount *mount)
 	return rc;
 }
 
-/* What /proc/mounts calls the mount: the file, or the first argument. */
-static const char *name_of(const struct mount *mount)
+/* As mount(8) looks for a mount, to know whether a line of fstab is mounted: the canonical path of
+ * what was given, to free. But the name of a shard, which may be a link, says where the others are.
+ * NULL: there is none, or out of memory. */
+static char *source_of(const struct mount *mount)
 {
-	return mount->collection->several ? mount->options->models[0]
-					  : backing_path(mount->collection->models[0]->base);
+	const char *given = mount->options->models[0], *name = strrchr(given, '/');
+	char *directory, *source = NULL;
+
+	if (mount->collection->several || !mount->collection->models[0]->shards)
+		return realpath(given, NULL);
+	directory = paths_directory(given);
+	if (directory && asprintf(&source, "%s%s%s", directory, directory[1] ? "/" : "",
+				  name ? name + 1 : given) < 0)
+		source = NULL;
+	free(directory);
+	return source;
 }
 
 static int add_options(const struct mount *mount, struct fuse_args *args)
 {
 	static const char fixed[] = "subtype=organfs,default_permissions,nosuid,nodev";
-	char *name = NULL, *list = NULL;
+	char *source = source_of(mount), *name = NULL, *list = NULL;
 	int rc = -1;
 
-	if (asprintf(&name, "fsname=%s", name_of(mount)) < 0)
+	if (asprintf(&name, "fsname=%s", source ? source : mount->options->models[0]) < 0)
 		name = NULL;
 	/* The name may hold commas. */
 	if (name && fuse_opt_add_opt(&list, fixed) == 0 &&
 	    fuse_opt_add_opt_escaped(&list, name) == 0 &&
 	    (!mount->options->read_only || fuse_opt_add_opt(&list, "ro") == 0) &&
+	    (!mount->options->no_execution || fuse_opt_add_opt(&list, "noexec") == 0) &&
 	    (!mount->options->allow_other || fuse_opt_add_opt(&list, "allow_other") == 0) &&
 	    fuse_opt_add_arg(args, "organfs") == 0 && fuse_opt_add_arg(args, "-o") == 0 &&
 	    fuse_opt_add_arg(args, list) == 0)
 		rc = 0;
+	free(source);
 	free(name);
 	free(list);
 	return rc;

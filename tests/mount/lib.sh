@@ -214,8 +214,8 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 }
 
-# The test from its beginning in a namespace of mounts of its own, in which umount(8) finds our
-# helper, whatever is installed; $HELPER is the same by its other name.
+# The test from its beginning in a namespace of mounts of its own, in which mount(8) and umount(8)
+# find our helpers, whatever is installed; $HELPER is the one of umount(8) by its other name.
 with_umount_helper() {
 	local sbin helper=$here/../../mount-helpers/umount.fuse.organfs
 	need_root
@@ -225,16 +225,55 @@ with_umount_helper() {
 	fi
 	# Other tests' mounts would not end as long as this namespace has them too.
 	awk '/ - fuse\.organfs / { print $5 }' /proc/self/mountinfo | while read -r mount; do
-		umount -i -l "$(printf %b "$mount")" || true
+		umount -i -l "$(printf %b "${mount//\\/\\0}")" || true
 	done
 	sbin=$(readlink -f /sbin)
 	mkdir "$TMP/sbin"
 	cp "$helper" "$TMP/sbin/umount.fuse.organfs"
 	ln -s umount.fuse.organfs "$TMP/sbin/umount.fuse"
 	cp "$helper" "$TMP/sbin/organfs-umount"
+	cp "${helper%/*}/mount.organfs" "$TMP/sbin/mount.organfs"
 	mount -t overlay -o "lowerdir=$TMP/sbin:$sbin" overlay "$sbin" 2>/dev/null ||
 		skip 'no overlay over /sbin'
 	HELPER=$TMP/sbin/organfs-umount
+}
+
+# The same, and the helper of mount(8) finds $ORGANFS; what mount(8) writes down goes with the test.
+with_mount_helper() {
+	local bin=/usr/local/bin
+	with_umount_helper
+	[ ! -e /usr/bin/organfs ] || bin=/usr/bin # before the other one
+	mkdir "$TMP/bin"
+	cp "$ORGANFS" "$TMP/bin/organfs"
+	cp "$HELPER" "$TMP/bin/organfs-umount"
+	chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
+	mount -t overlay -o "lowerdir=$TMP/bin:$bin" overlay "$bin" || fail "no overlay over $bin"
+	mkdir -p /run/mount
+	mount -t tmpfs tmpfs /run/mount
+}
+
+# For tests with_mount_helper: there is an ordinary user, $ORDINARY by number, with $TMP/home for a
+# home, who may open /dev/fuse. as_user COMMAND... is run by him.
+with_ordinary_user() {
+	ORDINARY=65534
+	need setpriv
+	[ -u "$(command -v mount)" ] && [ -u "$(command -v fusermount3)" ] ||
+		skip 'mount and fusermount3 are not setuid'
+	mkdir "$TMP/home"
+	chown $ORDINARY:$ORDINARY "$TMP/home"
+	awk -F : -v OFS=: -v home="$TMP/home" -v user=$ORDINARY '
+		$3 == user { $6 = home; seen = 1 }
+		{ print }
+		END { if (!seen) print "ordinary", "x", user, user, "", home, "/bin/sh" }' \
+		/etc/passwd >"$TMP/passwd"
+	mount --bind "$TMP/passwd" /etc/passwd
+	mknod -m 666 "$TMP/fuse" c 10 229 && mount --bind "$TMP/fuse" /dev/fuse ||
+		skip 'no device of ours'
+	as_user test -r /dev/fuse || skip '/dev/fuse cannot be opened'
+}
+
+as_user() {
+	HOME=$TMP/home setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups "$@"
 }
 
 # umount_says STATUS PATTERN COMMAND...: its exit status, and what it says, '' for nothing.
