@@ -294,6 +294,15 @@ answer_says() {
 	grep -Eq -- "$1" "$TMP/answer" || fail "the answer is: $(cat "$TMP/answer")"
 }
 
+# A mount that is served ends what serves it, which keeps files open for no more than 3 seconds.
+unmount_served() {
+	until_true 10 fusermount3 -q -u "$MNT" ||
+		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
+	wait "$SERVER" || fail "organ-serve ends with $?"
+	no_server
+	wait_daemon
+}
+
 # Nothing of organ-serve is left, neither process nor file.
 no_server() {
 	until_true 5 no_lighttpd || fail "lighttpd is still there"

@@ -159,8 +159,4 @@ grep -qi '^Content-Security-Policy: default-src .none.; script-src .sha256-' "$T
 	fail 'no policy'
 ! grep -qi '^Access-Control' "$TMP/headers" || fail 'others may'
 
-# It goes with the mount, in which it keeps nothing open for longer than 3 seconds.
-until_true 10 fusermount3 -u "$MNT" || fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
-wait "$SERVER" || fail "organ-serve ends with $?"
-no_server
-wait_daemon
+unmount_served

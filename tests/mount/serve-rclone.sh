@@ -51,7 +51,5 @@ rclone copyto "mount:$model/skeleton/blk_1_attn_k.bin" "mount:$model/skeleton/bl
 grep -q '^skeleton/blk_0_attn_k.bin	reference	' "$MNT/$model/.grafts" ||
 	fail "COPY: $(cat "$MNT/$model/.grafts")"
 
-until_true 10 fusermount3 -u "$MNT" || fail "$MNT cannot be unmounted"
-wait "$SERVER" || fail "organ-serve ends with $?"
-wait_daemon
+unmount_served
 unmount_and_wait "$TMP/donor"
