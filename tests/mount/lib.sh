@@ -262,6 +262,12 @@ mount_image() {
 	mount -o loop "$TMP/$1.img" "$3" 2>/dev/null || skip "no loop device, or no $1"
 }
 
+# What tests scripts, and nothing of organfs that is not tested elsewhere, is not run once more with
+# the sanitizers.
+not_sanitized() {
+	! grep -q '__[at]san_init' "$ORGANFS" || skip 'tests scripts'
+}
+
 # serve OPTIONS... MOUNTPOINT: with organ-serve, at a port that is free; $URL is the address and
 # $SERVER the process.
 serve() {

@@ -3,6 +3,7 @@
 # The page that organ-serve shows: what is on it, what its buttons do, and names that are no markup.
 . "${0%/*}/lib.sh"
 
+not_sanitized
 need chromium
 browse() {
 	timeout 60 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"

@@ -3,6 +3,7 @@
 # rclone lists, copies and synchronises a mount over WebDAV, and what it grafts is what cp grafts.
 . "${0%/*}/lib.sh"
 
+not_sanitized
 need rclone
 export RCLONE_CONFIG=$TMP/rclone.conf RCLONE_CACHE_DIR=$TMP/cache
 : >"$RCLONE_CONFIG"

@@ -3,6 +3,7 @@
 # organ-serve for others: not without a password, over TLS, for reading only; and how it ends.
 . "${0%/*}/lib.sh"
 
+not_sanitized
 need_root
 need openssl ip
 mount_model "$(use scribe-Q4_K_M)"
@@ -102,6 +103,24 @@ status 403 --digest -u bob:secret -X COPY -H "Destination: ${url}organs/blk_1_ff
 status 403 --digest -u bob:secret -X PUT "$url.assemble"
 equal "$(cat "$MNT/.grafts")" "$before"
 end_server HUP 129
+
+# A full disk has a status of its own, and who hangs up before the end of an assembly ends it.
+mkdir "$TMP/full" "$TMP/out"
+mount -t tmpfs -o size=1M tmpfs "$TMP/full"
+serve --output "$TMP/full" "$MNT"
+status 507 -X PUT -d x.gguf "$URL.assemble"
+answer_says 'No space left on device'
+equal "$(ls -A "$TMP/full")" ''
+end_server TERM 143
+umount "$TMP/full"
+serve --output "$TMP/out" "$MNT"
+slow_down
+! curl -sS -m 0.4 -X PUT -d x.gguf "$URL.assemble" >/dev/null 2>&1 || fail 'not slow enough'
+until_true 10 eval "! grep -q ^assembling '$MNT/.assemble'" || fail 'the work goes on'
+full_speed
+assembly_says '^(cancelled|interrupted|failed)'
+equal "$(ls -A "$TMP/out")" ''
+end_server TERM 143
 
 # A daemon that dies ends it as well. One that is killed takes its server with it.
 serve "$MNT"
