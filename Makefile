@@ -206,6 +206,10 @@ COMPLETED := organfs organ-dissect organ-serve organ-stream organfs-open organfs
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
+	755:mount-helpers/organ-serve:$(BINDIR)/organ-serve \
+	755:mount-helpers/organ-serve-put:$(PREFIX)/share/organfs/organ-serve-put \
+	644:mount-helpers/organ-serve.html:$(PREFIX)/share/organfs/organ-serve.html \
+	644:mount-helpers/organ-serve.1:$(PREFIX)/share/man/man1/organ-serve.1 \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
 	755:mount-helpers/organfs-open:$(BINDIR)/organfs-open \
 	755:mount-helpers/organfs-thumbnailer:$(BINDIR)/organfs-thumbnailer \

@@ -323,3 +323,60 @@ mount_image() {
 	mkdir -p "$3"
 	mount -o loop "$TMP/$1.img" "$3" 2>/dev/null || skip "no loop device, or no $1"
 }
+
+# What tests scripts, and nothing of organfs that is not tested elsewhere, is not run once more with
+# the sanitizers.
+not_sanitized() {
+	! grep -q '__[at]san_init' "$ORGANFS" || skip 'tests scripts'
+}
+
+# serve OPTIONS... MOUNTPOINT: with organ-serve, at a port that is free; $URL is the address and
+# $SERVER the process.
+serve() {
+	need lighttpd curl
+	[ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
+	: >"$LOGS/served"
+	"$here/../../mount-helpers/organ-serve" "$@" 0 >"$LOGS/served" 2>>"$LOGS/serve" </dev/null &
+	SERVER=$!
+	until_true 20 is_served || fail "not served after 20 s"
+	URL=$(cat "$LOGS/served")
+	[ -n "$URL" ] || fail "organ-serve $*: $(tail -n 3 "$LOGS/serve")"
+}
+
+is_served() {
+	[ -s "$LOGS/served" ] || ! kill -0 "$SERVER" 2>/dev/null
+}
+
+# status EXPECTED CURL-ARGUMENTS...: of an HTTP request. $TMP/answer is what comes with it.
+status() {
+	local expected=$1 code
+	shift
+	rm -f "$TMP/answer"
+	code=$(curl -sS -m 60 -g -o "$TMP/answer" -w '%{http_code}' "$@") || fail "curl $*"
+	[ "$code" = "$expected" ] ||
+		fail "$code instead of $expected for $*: $(cat "$TMP/answer" 2>/dev/null)"
+}
+
+# What an answer has to say.
+answer_says() {
+	grep -Eq -- "$1" "$TMP/answer" || fail "the answer is: $(cat "$TMP/answer")"
+}
+
+# A mount that is served ends what serves it, which keeps files open for no more than 3 seconds.
+unmount_served() {
+	until_true 10 fusermount3 -q -u "$MNT" ||
+		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
+	wait "$SERVER" || fail "organ-serve ends with $?"
+	no_server
+	wait_daemon
+}
+
+# Nothing of organ-serve is left, neither process nor file.
+no_server() {
+	until_true 5 no_lighttpd || fail "lighttpd is still there"
+	absent "$(echo "$TMPDIR"/organ-serve.*)"
+}
+
+no_lighttpd() {
+	! pgrep -f "lighttpd -D -f $TMPDIR/organ-serve" >/dev/null
+}
