@@ -3,6 +3,7 @@
 
 ## settings
 
+# DESTDIR may have blanks in it, PREFIX and SBINDIR may not.
 PREFIX ?= /usr/local
 DESTDIR ?=
 # umount(8) and mount(8) look for their helpers in /sbin and nowhere else.
@@ -137,15 +138,7 @@ check-style:	## formatting, line length, words that do not belong here
 	@tests/style
 
 check-install: all	## install, uninstall, and nothing is left
-	@rm -rf $B/check-install
-	@$(MAKE) -s install DESTDIR=$(CURDIR)/$B/check-install PREFIX=/usr
-	@$(MAKE) -s list-installed PREFIX=/usr | while read -r mode file; do \
-		[ "$$(stat -L -c %a $B/check-install$$file)" = $$mode ] || exit 1; done
-	@$(MAKE) -s uninstall DESTDIR=$(CURDIR)/$B/check-install PREFIX=/usr
-	@test -z "$$(find $B/check-install -type f -o -type l)" || \
-		{ find $B/check-install -type f; exit 1; }
-	@rm -rf $B/check-install
-	@echo "install and uninstall: nothing left"
+	@MAKE='$(MAKE)' tests/install
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
@@ -190,38 +183,64 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 
 ## install
 
+$(if $(word 3,$(PREFIX) $(SBINDIR)),$(error PREFIX and SBINDIR cannot have blanks in them))
 BINDIR := $(PREFIX)/bin
+DATADIR := $(PREFIX)/share
+MANDIR := $(DATADIR)/man
+DOCDIR := $(DATADIR)/doc/organfs
+# Where systemd looks for the units of users: of ~/.local it knows nothing but share.
+UNITDIR := $(if $(filter /usr /usr/local,$(PREFIX)),$(PREFIX)/lib,$(DATADIR))/systemd/user
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
 	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
-	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs
+	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs \
+	644:README.md:$(DOCDIR)/README.md \
+	644:LICENSE:$(DOCDIR)/LICENSE
 
 field = $(word $1,$(subst :, ,$2))
+# A file there, as one word to the shell, whatever is in it.
+there = '$(subst ','\'',$(DESTDIR)$1)'
 define install_line
-	@$(INSTALL) -D -m $(call field,1,$1) $(call field,2,$1) $(DESTDIR)$(call field,3,$1)
+	@$(INSTALL) -D -m $(call field,1,$1) $(call field,2,$1) $(call there,$(call field,3,$1))
 
 endef
 
 # Nobody has put a helper for all of FUSE there, but us.
-UMOUNT_FUSE_IS_FREE = { [ ! -e $(DESTDIR)$(SBINDIR)/umount.fuse ] || \
-	[ "$$(readlink $(DESTDIR)$(SBINDIR)/umount.fuse)" = umount.fuse.organfs ]; }
+UMOUNT_FUSE := $(call there,$(SBINDIR)/umount.fuse)
+UMOUNT_FUSE_IS_FREE = { [ ! -e $(UMOUNT_FUSE) ] && [ ! -L $(UMOUNT_FUSE) ] || \
+	[ "$$(readlink $(UMOUNT_FUSE))" = umount.fuse.organfs ]; }
+
+# A live system is told what has come or gone; a tree that becomes a package is not.
+UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
 
 .PHONY: install uninstall list-installed
 install: all	## honours PREFIX, DESTDIR and SBINDIR
 	$(foreach f,$(INSTALLED),$(call install_line,$f))
 	@if $(UMOUNT_FUSE_IS_FREE); then \
-		ln -sf umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse; \
+		ln -sf umount.fuse.organfs $(UMOUNT_FUSE); \
 	else \
-		echo "$(DESTDIR)$(SBINDIR)/umount.fuse is somebody else's, and left alone:"; \
+		printf '%s\n' $(UMOUNT_FUSE)" is somebody else's, and left alone:"; \
 		echo "umount /absolute/path will not wait for the assembly where root runs it"; \
 	fi
+	$(UPDATE_CACHES)
 
+# Directories go with the last file in them, but for those that a system has without us.
+INSTALLED_DIRS = $(sort $(foreach f,$(INSTALLED),$(patsubst %/,%,$(dir $(call field,3,$f)))))
 uninstall:	## remove what install put there
-	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(DESTDIR)$(SBINDIR)/umount.fuse
-	rm -f $(foreach f,$(INSTALLED),$(DESTDIR)$(call field,3,$f))
+	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(UMOUNT_FUSE)
+	rm -f $(foreach f,$(INSTALLED),$(call there,$(call field,3,$f)))
+	$(UPDATE_CACHES)
+	@for dir in $(filter-out $(BINDIR) $(SBINDIR),$(INSTALLED_DIRS)); do \
+		case $$dir in \
+		$(MANDIR)/*) kept=$(MANDIR) ;; \
+		$(DATADIR)/*) kept=$(DATADIR) ;; \
+		*) kept=$(PREFIX)/lib ;; \
+		esac; \
+		(cd $(call there)$$kept && rmdir -p $${dir#$$kept/}) 2>/dev/null; \
+	done; true
 
 list-installed:
 	@printf '%s %s\n' $(foreach f,$(INSTALLED),$(call field,1,$f) $(call field,3,$f))
