@@ -119,10 +119,11 @@ $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so)
 
 .PHONY: check check-all check-unit check-fuzz check-mount check-style check-install fuzz
-check: deps	## every test, as CI runs it; as root it installs what is missing
+check: deps-check	## every test, as CI runs it; as root it installs what is missing
 	$(MAKE) check-style check-install
 	$(MAKE) check-unit check-mount
 	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
+	$(GIVE_BACK)
 
 check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
 	@rc=0; for t in $(UNIT:%=$B/tests/unit/%); do $$t $(if $T,'$T') || rc=1; done; exit $$rc
@@ -173,12 +174,19 @@ bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
 
 ## demo
 
-.PHONY: deps demo
-deps:	## install what building and testing need, where it is missing (root, apt)
-	@tests/install-deps
+# What root has built here belongs to the owner of the tree, who will want to build in it too.
+GIVE_BACK = @[ "$$(id -u)" != 0 ] || chown -R --reference=Makefile build
+
+.PHONY: deps deps-check demo
+deps:	## install what building needs, where it is missing (root, apt)
+	@tests/install-deps build
+
+deps-check:	## install what testing needs too
+	@tests/install-deps build check
 
 demo: deps	## build, mount a small model, graft, run, assemble, clean up
 	@$(MAKE) -s all
+	$(GIVE_BACK)
 	@ORGANFS=$(CURDIR)/$B/organfs tests/demo
 
 ## install
