@@ -1,5 +1,5 @@
 # organfs - `make help` lists the targets.
-# Sections: settings, objects, programs, check, bench, demo, install, clean.
+# Sections: settings, objects, programs, check, bench, demo, install, package, clean.
 
 ## settings
 
@@ -118,9 +118,9 @@ $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so)
 
-.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install fuzz
+.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install check-deb fuzz
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
-	$(MAKE) check-style check-install
+	$(MAKE) check-style check-install check-deb
 	$(MAKE) check-unit check-mount
 	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
 	$(GIVE_BACK)
@@ -140,6 +140,10 @@ check-style:	## formatting, line length, words that do not belong here
 
 check-install: all	## install, uninstall, and nothing is left
 	@MAKE='$(MAKE)' tests/install
+
+# What a test says that is left out has a reason, and is no failure.
+check-deb:	## the Debian package: built, looked at by lintian
+	@tests/deb || [ $$? = 77 ]
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
@@ -252,6 +256,33 @@ uninstall:	## remove what install put there
 
 list-installed:
 	@printf '%s %s\n' $(foreach f,$(INSTALLED),$(call field,1,$f) $(call field,3,$f))
+
+## package
+
+DIST := build/organfs-$(VERSION).tar.gz
+# What the source is, whatever else lies around.
+SOURCE := .ci .clang-format .editorconfig .gitignore LICENSE Makefile README.md \
+	fs gguf measure mount-helpers tests
+
+.PHONY: dist deb
+dist:	## the source as an archive, in build/
+	@mkdir -p build
+	tar --create --gzip --file=$(DIST).new --transform='s,^,organfs-$(VERSION)/,' --sort=name \
+		--owner=root:0 --group=root:0 --exclude=__pycache__ $(SOURCE)
+	@mv $(DIST).new $(DIST)
+
+# With a clean environment: the package does not depend on how the rest is built here.
+deb: dist	## a Debian package, in build/deb/; needs build-essential, debhelper and libcmocka-dev
+	rm -rf build/deb
+	@mkdir -p build/deb
+	tar --extract --file=$(DIST) --directory=build/deb
+	cp -R mount-helpers/debian build/deb/organfs-$(VERSION)/debian
+	@cd build/deb/organfs-$(VERSION) && \
+		case $$(dpkg-parsechangelog -S Version) in $(VERSION)) ;; *) \
+			echo 'mount-helpers/debian/changelog is of another version'; exit 1 ;; esac
+	cd build/deb/organfs-$(VERSION) && \
+		env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL -u SAN -u PREFIX -u SBINDIR \
+			-u DESTDIR dpkg-buildpackage --build=binary --no-sign
 
 ## clean
 
