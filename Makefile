@@ -118,9 +118,10 @@ $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so)
 
-.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install check-deb fuzz
+.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install check-deb \
+	check-new-user fuzz
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
-	$(MAKE) check-style check-install check-deb
+	$(MAKE) check-style check-install check-new-user
 	$(MAKE) check-unit check-mount
 	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
 	$(GIVE_BACK)
@@ -144,6 +145,9 @@ check-install: all	## install, uninstall, and nothing is left
 # What a test says that is left out has a reason, and is no failure.
 check-deb:	## the Debian package: built, looked at by lintian
 	@tests/deb || [ $$? = 77 ]
+
+check-new-user: dist check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
+	@tests/new-user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || [ $$? = 77 ]
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
