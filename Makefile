@@ -276,7 +276,9 @@ dist:	## the source as an archive, in build/
 	@mv $(DIST).new $(DIST)
 
 # With a clean environment: the package does not depend on how the rest is built here.
-deb: dist	## a Debian package, in build/deb/; needs build-essential, debhelper and libcmocka-dev
+deb: dist	## a Debian package, in build/deb/ (debhelper, libcmocka-dev)
+	@command -v dpkg-buildpackage >/dev/null || \
+		{ echo 'make deb needs build-essential, debhelper and libcmocka-dev'; exit 1; }
 	rm -rf build/deb
 	@mkdir -p build/deb
 	tar --extract --file=$(DIST) --directory=build/deb
