@@ -253,7 +253,8 @@ uninstall:	## remove what install put there
 		case $$dir in \
 		$(MANDIR)/*) kept=$(MANDIR) ;; \
 		$(DATADIR)/*) kept=$(DATADIR) ;; \
-		*) kept=$(PREFIX)/lib ;; \
+		$(PREFIX)/lib/*) kept=$(PREFIX)/lib ;; \
+		*) continue ;; \
 		esac; \
 		(cd $(call there)$$kept && rmdir -p $${dir#$$kept/}) 2>/dev/null; \
 	done; true
