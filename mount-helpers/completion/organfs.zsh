@@ -43,6 +43,7 @@ _organfs_program() {
 		'(-)'{-h,--help}'[print a summary]' \
 		'(-)'{-V,--version}'[print the version]' \
 		'--report=-[report on models by their tables]::model:' \
+		'--picture[print theta.svg of a model]' \
 		'*-o+[options of the mount]:options:_organfs_option_list' \
 		"*:model or mount point:$files"
 }
