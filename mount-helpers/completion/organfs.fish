@@ -77,6 +77,7 @@ end
 
 complete -c organfs -s f -d 'stay in the foreground, log to stderr'
 complete -c organfs -s V -l version -d 'print the version'
+complete -c organfs -l picture -d 'print theta.svg of a model, without a mount'
 complete -c organfs -l report -d 'report on models by their tables'
 
 complete -c organ-stream -s d -x -a '(__fish_complete_directories)' -d 'where to fetch to'
