@@ -23,6 +23,7 @@
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
  *			of one file of the mount, as segments
+ *	rows		a backing whose bytes are made, row by row
  *	joined shards shards_* base	the shards of a split model, and the file they are together
  *	utf8 value value_text value_parse key_name	metadata as text and back
  *	donor slots	where a graft came from; what each tensor is now: the base's, a graft,
