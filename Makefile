@@ -168,15 +168,18 @@ bench: $B/organfs $B/tests/bench/spans	## speed, as ratios within one run
 $B/tests/bench/spans: $B/tests/bench/spans.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
-$B/tests/bench/zmeasure: $B/tests/bench/zmeasure.o $B/libmeasure.a
+$B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/%.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(MEASURE_LIBS)
 $B/tests/bench/dequant: $B/tests/bench/dequant.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash) -lm
-.PHONY: bench-zmeasure bench-dequant bench-assemble
+.PHONY: bench-zmeasure bench-dequant bench-assemble bench-purify
 bench-assemble: $B/organfs	## how fast a model is assembled; sharing blocks needs root
 	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/assemble
 
 bench-dequant: $B/tests/bench/dequant	## how fast each type is decoded
+	@$<
+
+bench-purify: $B/tests/bench/purify	## how fast rows are purified, merged and quantised
 	@$<
 
 bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
