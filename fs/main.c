@@ -16,6 +16,13 @@
  *	sample		which values of a tensor are looked at
  *	zmeasure zstream	θ and its indicators, of a sample and of all values; on
  *	moments distribution score radix
+ *	lanes.h complex_lanes.h	several numbers worked on at once
+ *	purify		what the purifiers of a row have in common; they are:
+ *	fractal		detail that exists at one scale only
+ *	spectral	the weak part of the spectrum; on
+ *	fft dft fourier	KissFFT's short transforms joined; of any length; of real values
+ *	tail		the least of many energies, within a budget
+ *	lora quantise	a row with an adapter merged; as F16, BF16 and Q8_0
  *
  * fs/		the filesystem; each module uses those above it
  *	log pool buffers io paths	messages; threads for slow jobs; reply buffers; reads
