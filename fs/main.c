@@ -45,6 +45,9 @@
  *	once_state.h once	what is found out of each organ, by a job, when somebody asks
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	files		organ files and model.gguf, as views
+ *	floats encode	a tensor's values, and values that were computed as a ggml type again
+ *	npy purified experts forms	organs in other forms, as .views shows them
+ *	experts_edit	one expert of a stack, or their order, changed
  *	digest.h digests	from organ files to their hashes, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	checksums gguf_hash	the same with hashes: checksums.xxh128, .views/gguf-hash.xxh64
