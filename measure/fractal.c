@@ -93,7 +93,8 @@ static void analyse(struct pyramid *p)
 	p->top.sum = (p->sum[0][0] + p->sum[0][1]) + (p->sum[0][2] + p->sum[0][3]);
 }
 
-/* What a detail with so much support is multiplied by. */
+/* What a detail with so much support is multiplied by. FLT_MIN keeps 0 / 0 away. What residues are
+ * multiplied by does not show. */
 static inline lanes gain(struct pyramid *p, const struct rules *rules, lanes energy, lanes support)
 {
 	const lanes bound = energy * FRACTAL_RATIO;
