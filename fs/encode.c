@@ -19,11 +19,11 @@ float encode_most(uint32_t type)
 	case GGML_F32:
 		return FLT_MAX;
 	case GGML_BF16:
-		return 0x1.fep127f;
+		return QUANTISE_BF16_MOST;
 	case GGML_Q8_0:
-		return 127 * 65504.0f;
+		return QUANTISE_Q8_0_MOST;
 	default:
-		return 65504;
+		return QUANTISE_F16_MOST;
 	}
 }
 

@@ -8,8 +8,8 @@
 #include "fs/stage.h"
 
 /* Put what is staged in the place of one expert of the slot, if it is an organ of the same type and
- * shape. Returns 0, or -errno with a line in the log: EINVAL it does not fit, ESTALE the slot has no
- * such expert any more, else as graft_fill(). Then the slot keeps what it has. */
+ * shape. Returns 0, or -errno with a line in the log: EINVAL it does not fit, ESTALE the slot has
+ * no such expert any more, else as graft_fill(). Then the slot keeps what it has. */
 int experts_put(struct model *model, uint32_t tensor, uint32_t expert, struct stage *stage);
 
 /* Put the slot's experts in the order that is staged: their numbers as they are now, between blanks

@@ -193,8 +193,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;
 	attr->st_blksize = 4096;
-	/* The bytes of model.gguf are the organs' once more. So are those of .base and .views, which
-	 * are not listed; but cp would take their files for sparse, and copy what it need not. */
+	/* The bytes of model.gguf are the organs' once more. So are those of .base and .views,
+	 * which are not listed; but cp would take their files for sparse, and copy what it need
+	 * not. */
 	if (node->kind != NODE_GENERATED || node->index != GENERATED_MODEL)
 		attr->st_blocks = (blkcnt_t)((size + 511) / 512);
 	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;

@@ -40,13 +40,14 @@ bool ops_list_views(const struct node *directory, uint64_t *place, struct listed
 /* The number of the directory above one of those. */
 uint64_t ops_view_parent(const struct node *directory);
 
-/* Of such a file: its size in bytes; its content, NULL: no memory; which organ it is, or where it is
- * none, of which it was made. */
+/* Of such a file: its size in bytes; its content, NULL: no memory; which organ it is, or where it
+ * is none, of which it was made. */
 uint64_t ops_view_size(const struct node *node);
 struct view *ops_view_content(const struct node *node);
 struct organ ops_view_organ(const struct node *node);
 
-/* A new inode over an expert or the order of all, in which the caller will write. NULL: no memory. */
+/* A new inode over an expert or the order of all, in which the caller will write. NULL: no
+ * memory. */
 struct node *ops_stage_expert(struct fs *fs, const struct node *expert);
 
 /* Put what is staged there in force: 0 or -errno. */

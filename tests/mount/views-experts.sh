@@ -4,22 +4,27 @@
 . "${0%/*}/lib.sh"
 
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 8
+# attribute NAME FILE
+attribute() {
+	getfattr --absolute-names --only-values -n "user.organfs.$1" "$2"
+}
+
 mount_model "$TMP/moe.gguf"
 experts=$MNT/.views/experts/organs
 up=$experts/blk_1_ffn_up_exps
 
 equal "$(ls "$experts" | wc -l)" 20
-equal "$(ls "$up" | tr '\n' ' ')" "000.bin 001.bin 002.bin 003.bin 004.bin 005.bin 006.bin 007.bin order "
+equal "$(cd "$up" && echo *)" "$(echo 00{0..7}.bin order)"
 equal "$(cat "$up/order")" "0 1 2 3 4 5 6 7"
 absent "$experts/blk_1_ffn_norm"
 absent "$up/008.bin"
 absent "$up/7.bin"
-equal "$(getfattr --absolute-names --only-values -n user.organfs.shape "$up/005.bin")" 64x172
-equal "$(getfattr --absolute-names --only-values -n user.organfs.shape "$experts/blk_1_ffn_gate_inp/005.bin")" 64
+equal "$(attribute shape "$up/005.bin")" 64x172
+equal "$(attribute shape "$experts/blk_1_ffn_gate_inp/005.bin")" 64
 
 # The bytes of each, one after the other, are the stack's.
 data() {
-	tail -c +$((8 + $(getfattr --absolute-names --only-values -n user.organfs.tensor "$1" | wc -c) + 8 * $2 + 4 + 1)) "$1"
+	tail -c +$((8 + $(attribute tensor "$1" | wc -c) + 8 * $2 + 4 + 1)) "$1"
 }
 for i in 0 1 2 3 4 5 6 7; do
 	data "$up/00$i.bin" 2
@@ -69,7 +74,7 @@ done
 grep -q '^impossible	experts	20 of 20' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 echo 7 >"$MNT/metadata/llama.expert_count"
 grep -q '^ok	experts	7, as expert_count says' "$MNT/.check" || fail "$(cat "$MNT/.check")"
-equal "$(getfattr --absolute-names --only-values -n user.organfs.shape "$MNT/organs/blk_1_ffn_up_exps.bin")" 64x172x7
+equal "$(attribute shape "$MNT/organs/blk_1_ffn_up_exps.bin")" 64x172x7
 equal "$(ls "$up" | wc -l)" 8
 ! grep ^impossible "$MNT/.check" || fail "$(cat "$MNT/.check")"
 cp "$MNT/model.gguf" "$TMP/seven.gguf"
