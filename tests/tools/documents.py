@@ -274,14 +274,14 @@ def mounts_under(directory):
 
 
 def clean_up(home, work):
-    """Who serves a mount may keep it busy for some seconds."""
+    """Whoever serves a mount may keep it busy for some seconds."""
+    end = time.monotonic() + 5
+    while (points := mounts_under(home)) and time.monotonic() < end:
+        for point in points:
+            subprocess.run(["organfs-umount", point], capture_output=True)
+        time.sleep(0.1)
     for point in mounts_under(home):
-        end = time.monotonic() + 5
-        while (subprocess.run(["organfs-umount", point], capture_output=True).returncode
-               and os.path.ismount(point) and time.monotonic() < end):
-            time.sleep(0.1)
-        if os.path.ismount(point):
-            subprocess.run(["fusermount3", "-uz", point], capture_output=True)
+        subprocess.run(["fusermount3", "-uz", point], capture_output=True)
     shutil.rmtree(home)
     shutil.rmtree(work)
 
@@ -312,8 +312,8 @@ def run_section(commands, title):
     environment = {k: v for k, v in os.environ.items() if k != "XDG_STATE_HOME"}
     environment["HOME"] = home
     try:
-        subprocess.run(["unshare", "-n", "bash", "-c", DRIVER, "bash", str(len(commands)), work], cwd=home,
-                       env=environment, timeout=LIMIT, check=False)
+        subprocess.run(["unshare", "-n", "bash", "-c", DRIVER, "bash", str(len(commands)), work],
+                       cwd=home, env=environment, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
         pass
     failed = 0
