@@ -242,6 +242,8 @@ INSTALLED := \
 	644:mount-helpers/organ-dissect.1:$(MANDIR)/man1/organ-dissect.1 \
 	644:mount-helpers/organ-stream.1:$(MANDIR)/man1/organ-stream.1 \
 	644:mount-helpers/organfs.1:$(MANDIR)/man1/organfs.1 \
+	644:mount-helpers/organfs-open.1:$(MANDIR)/man1/organfs-open.1 \
+	644:mount-helpers/organfs-thumbnailer.1:$(MANDIR)/man1/organfs-thumbnailer.1 \
 	644:mount-helpers/organfs-umount.1:$(MANDIR)/man1/organfs-umount.1 \
 	644:mount-helpers/organfs.5:$(MANDIR)/man5/organfs.5 \
 	644:mount-helpers/umount.fuse.organfs.8:$(MANDIR)/man8/umount.fuse.organfs.8 \
