@@ -166,19 +166,6 @@ static int seal_nothing(void *context, unsigned number)
 	return 0;
 }
 
-/* The text that is kept and shown. NULL: out of memory. */
-static struct view *view_of_number(float value, char text[ADAPTER_TEXT_MAX])
-{
-	uint32_t bits;
-	size_t n;
-
-	memcpy(&bits, &value, sizeof(bits));
-	n = value_scalar_text(KV_F32, bits, text);
-	text[n++] = '\n';
-	text[n] = '\0';
-	return view_of_text(strdup(text), n);
-}
-
 /* With the commit lock held. */
 static int put_number(struct writing *writing, const char *text)
 {
@@ -202,7 +189,8 @@ static struct view *keep_number(void *context, unsigned number)
 	struct writing *writing = context;
 	struct model *model = writing->model;
 	char text[ADAPTER_TEXT_MAX];
-	struct view *view = view_of_number(writing->value, text);
+	const size_t n = adapters_number(writing->value, text);
+	struct view *view = view_of_text(strdup(text), n);
 	int rc = -ENOMEM;
 
 	if (view) {
@@ -273,6 +261,83 @@ int adapt_remove(struct model *model, const char *file)
 	if (rc < 0 && rc != -ENOENT)
 		log_add(model->log, DIRECTORY "%s: cannot be removed: %s", file, strerror(-rc));
 	return rc;
+}
+
+/* What the GGUF that a half came from says; 0: nothing. */
+static float donors_alpha(const struct donor *donor)
+{
+	struct backing *file = NULL;
+	struct gguf *gguf = NULL;
+	struct error err;
+	size_t n;
+	float alpha = 0.0f;
+
+	if (donor && donor_tensor(donor, &n))
+		file = donor_open(donor, &err);
+	if (file) {
+		const struct source source = backing_source(file);
+
+		gguf = gguf_read(&source, NULL);
+	}
+	if (gguf)
+		alpha = adapters_alpha(gguf);
+	gguf_free(gguf);
+	backing_unref(file);
+	return alpha;
+}
+
+/* With the commit lock held. */
+static void set_alpha(struct model *model, float alpha)
+{
+	const size_t length = strlen(ADAPTERS_COPIED);
+	char text[ADAPTER_TEXT_MAX];
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	adapters_number(alpha, text);
+	if (layer_write_setting(model->layer, ADAPTERS_COPIED ".alpha", text, &now) < 0)
+		return;
+	adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, &alpha, &now);
+	adapters_refresh(model);
+}
+
+void adapt_learn_alpha(struct model *model, const char *name)
+{
+	struct content *content;
+	uint32_t slot;
+	float alpha;
+
+	if (!adapters_apply(model) || adapters_knows_alpha(model) ||
+	    !model_find(model, CLASS_ADAPTERS, name, strlen(name), &slot))
+		return;
+	content = slots_own(model->slots, slot);
+	alpha = content && !content_is_nothing(content) ? donors_alpha(content->donor) : 0.0f;
+	content_unref(content);
+	if (alpha == 0.0f)
+		return;
+	pthread_mutex_lock(&model->commit);
+	if (!adapters_knows_alpha(model) && adapters_copied(model))
+		set_alpha(model, alpha);
+	pthread_mutex_unlock(&model->commit);
+}
+
+void adapt_forget_copied(struct model *model)
+{
+	static const char *const files[] = { ADAPTERS_COPIED ".alpha", ADAPTERS_COPIED ".scale" };
+	const size_t length = strlen(ADAPTERS_COPIED);
+	const struct timespec never = { 0 };
+	struct content *link;
+
+	if (!adapters_apply(model) || adapters_copied(model))
+		return;
+	/* An adapter's file of that name keeps its scale. */
+	link = adapters_link(model, ADAPTERS_COPIED, length);
+	if (layer_forget_adapter(model->layer, files, link ? 1 : 2) == 0) {
+		adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, NULL, &never);
+		if (!link)
+			adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_SCALE, NULL, &never);
+	}
+	content_unref(link);
 }
 
 struct taking_up {

@@ -27,7 +27,8 @@ bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length)
 
 		if (n > end && file[0] != '.' && strcmp(file + n - end, endings[*kind]) == 0) {
 			*length = n - end;
-			return *kind != ADAPTER_ALPHA || strcmp(file, COPIED ".alpha") == 0;
+			return *kind != ADAPTER_ALPHA ||
+			       strcmp(file, ADAPTERS_COPIED ".alpha") == 0;
 		}
 	}
 	return false;
@@ -109,7 +110,7 @@ struct adapters *adapters_new(struct model *model, bool f16)
 	adapters->apply = model->whole && !has_pairs_in_base(model);
 	adapters->f16 = f16;
 	adapters->matrices = matrices_new();
-	if (!adapters->matrices || add(adapters, COPIED, strlen(COPIED)) < 0) {
+	if (!adapters->matrices || add(adapters, ADAPTERS_COPIED, strlen(ADAPTERS_COPIED)) < 0) {
 		adapters_free(adapters);
 		return NULL;
 	}
@@ -198,19 +199,42 @@ int adapters_check(struct model *model, const char *tensor, size_t length,
 	return rc;
 }
 
+/* A short text; -1: the key has none. */
+static int text_of(const struct gguf *gguf, const struct source *source, const char *key,
+		   char text[64])
+{
+	const struct kv *kv = gguf_find(gguf, key);
+
+	if (!kv || kv->type != KV_STRING || kv->length > 64 ||
+	    source->read_at(source->context, text, (size_t)kv->length, kv->offset) < 0)
+		return -1;
+	return (int)kv->length;
+}
+
 /* Is the value of that key, where there is one, this text? */
 static bool says(const struct gguf *gguf, const struct source *source, const char *key,
 		 const char *value)
 {
-	const struct kv *kv = gguf_find(gguf, key);
-	char text[32];
+	char text[64];
+	const int n = text_of(gguf, source, key, text);
 
-	return !kv || (kv->type == KV_STRING && kv->length == strlen(value) &&
-		       source->read_at(source->context, text, strlen(value), kv->offset) == 0 &&
-		       memcmp(text, value, strlen(value)) == 0);
+	return !gguf_find(gguf, key) ||
+	       (n == (int)strlen(value) && memcmp(text, value, strlen(value)) == 0);
 }
 
-/* Have both halves this tensor's partner? */
+/* Both say it, or one does not. */
+static bool same_architecture(const struct model *model, const struct gguf *gguf,
+			      const struct source *source)
+{
+	const struct source base = backing_source(model->base);
+	char theirs[64], ours[64];
+	const int n = text_of(gguf, source, "general.architecture", theirs);
+	const int m = text_of(model->gguf, &base, "general.architecture", ours);
+
+	return n < 0 || m < 0 || (n == m && memcmp(theirs, ours, (size_t)n) == 0);
+}
+
+/* The other half. NULL: there is none. */
 static const struct gguf_tensor *partner_of(const struct gguf *gguf, const struct gguf_tensor *t)
 {
 	char *name = strndup(t->name, t->name_length);
@@ -264,6 +288,9 @@ int adapters_check_file(struct model *model, struct backing *file, const struct 
 	    !says(gguf, &source, "adapter.type", "lora"))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "its metadata says that it is no LoRA adapter");
+	if (!same_architecture(model, gguf, &source))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "it is for a model of another architecture");
 	if (gguf->n_tensors == 0)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
 	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
@@ -271,8 +298,7 @@ int adapters_check_file(struct model *model, struct backing *file, const struct 
 	return rc;
 }
 
-/* The alpha of a GGUF; 0: it has none. */
-static float alpha_of(const struct gguf *gguf)
+float adapters_alpha(const struct gguf *gguf)
 {
 	const struct kv *kv = gguf_find(gguf, ALPHA_KEY);
 	const uint32_t bits = kv ? (uint32_t)kv->scalar : 0;
@@ -293,7 +319,7 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 	pthread_mutex_lock(&adapters->lock);
 	entry->link = link;
 	entry->gguf = gguf;
-	entry->alpha = gguf ? alpha_of(gguf) : 0.0f;
+	entry->alpha = gguf ? adapters_alpha(gguf) : 0.0f;
 	if (!link)
 		memset(&entry->settings[ADAPTER_SCALE], 0, sizeof(struct setting));
 	pthread_mutex_unlock(&adapters->lock);
@@ -321,13 +347,24 @@ void adapters_set(struct model *model, const char *name, size_t length, enum ada
 	pthread_mutex_unlock(&adapters->lock);
 }
 
-static bool any_copied(struct model *model)
+bool adapters_copied(struct model *model)
 {
 	uint32_t pairs, halves;
 	uint64_t bytes;
 
 	adapters_count(model, &pairs, &halves, &bytes);
 	return pairs || halves;
+}
+
+bool adapters_knows_alpha(struct model *model)
+{
+	struct adapters *adapters = model->adapters;
+	bool known;
+
+	pthread_mutex_lock(&adapters->lock);
+	known = adapters->entries[0]->settings[ADAPTER_ALPHA].set;
+	pthread_mutex_unlock(&adapters->lock);
+	return known;
 }
 
 /* The alpha of a model that is an adapter, as its metadata have it now. */
@@ -364,18 +401,19 @@ static bool value_of(const struct entry *entry, enum adapter_file kind, bool cop
 	return setting->set || entry->link || (entry->number == 0 && copied);
 }
 
-static void write_number(float value, char text[ADAPTER_TEXT_MAX])
+size_t adapters_number(float value, char text[ADAPTER_TEXT_MAX])
 {
 	uint32_t bits;
 	size_t n;
 
 	memcpy(&bits, &value, sizeof(bits));
 	n = value_scalar_text(KV_F32, bits, text);
-	text[n] = '\n';
-	text[n + 1] = '\0';
+	text[n++] = '\n';
+	text[n] = '\0';
+	return n;
 }
 
-/* Where its pairs were copied in. */
+/* What is not in the entries. */
 struct seen {
 	bool copied;	/* there are copied halves */
 	bool has_alpha; /* the model is an adapter, and that is its alpha */
@@ -384,7 +422,7 @@ struct seen {
 
 static struct seen see(struct model *model)
 {
-	struct seen seen = { .copied = model->adapters->apply && any_copied(model) };
+	struct seen seen = { .copied = model->adapters->apply && adapters_copied(model) };
 
 	seen.has_alpha = own_alpha(model, &seen.alpha);
 	return seen;
@@ -416,7 +454,7 @@ static bool show(struct model *model, struct entry *entry, enum adapter_file kin
 	}
 	if (!there)
 		return false;
-	write_number(value, text);
+	adapters_number(value, text);
 	if (!setting->ino || strcmp(setting->text, text) != 0) {
 		memcpy(setting->text, text, sizeof(text));
 		setting->ino = inode_new(model);
@@ -543,7 +581,7 @@ struct adapter_list *adapters_list(struct model *model)
 {
 	struct adapters *adapters = model->adapters;
 	struct adapter_list *list = calloc(1, sizeof(*list));
-	const bool copied = adapters->apply && any_copied(model);
+	const bool copied = adapters->apply && adapters_copied(model);
 	bool well = list;
 
 	if (list)

@@ -21,6 +21,9 @@
 
 struct adapters; /* any thread may use it */
 
+/* The copied pairs are the adapter of that name. */
+#define ADAPTERS_COPIED "lora"
+
 /* So many there can be beside the copied pairs. */
 #define ADAPTERS_MOST 31
 
@@ -61,6 +64,9 @@ struct adapter_shown {
 	char text[ADAPTER_TEXT_MAX]; /* else */
 };
 
+/* A number as the text that is kept and shown. Returns its length. */
+size_t adapters_number(float value, char text[ADAPTER_TEXT_MAX]);
+
 /* The file of that name. False: there is none now. */
 bool adapters_look_up(struct model *model, const char *file, struct adapter_shown *shown);
 
@@ -96,6 +102,15 @@ void adapters_set(struct model *model, const char *name, size_t length, enum ada
 
 /* Slots show what adapters make of them now. */
 void adapters_refresh(struct model *model);
+
+/* Are there halves that were copied in? */
+bool adapters_copied(struct model *model);
+
+/* Has somebody said what their alpha is? */
+bool adapters_knows_alpha(struct model *model);
+
+/* The alpha that an adapter's GGUF says; 0: none. */
+float adapters_alpha(const struct gguf *gguf);
 
 /* All adapters in force, to free. NULL: out of memory. */
 struct adapter_list *adapters_list(struct model *model);

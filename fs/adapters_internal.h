@@ -7,9 +7,6 @@
 #include "fs/merged.h"
 #include "gguf/pair.h"
 
-/* The copied pairs are the adapter of that name. */
-#define COPIED "lora"
-
 /* So many names are known in the life of a mount; none is forgotten. */
 #define ADAPTERS_NAMES 4096
 

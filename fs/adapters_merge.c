@@ -193,7 +193,7 @@ static void add_copied(struct planning *planning, struct entry *entry)
 		if (!alpha->set && !planning->model->adapters->told)
 			log_add(planning->model->log,
 				"adapters: pairs are merged with the scale alone, for no "
-				"adapters/" COPIED ".alpha says what their alpha is");
+				"adapters/" ADAPTERS_COPIED ".alpha says what their alpha is");
 		planning->model->adapters->told |= !alpha->set;
 	}
 	content_unref(a);

@@ -2,7 +2,7 @@
 /* graft.c - see graft.h: a slot filled with what was written, or emptied. Slots filled with what
  * others hold are graft_link.c, what an earlier mount left is graft_take_up.c. */
 #include "fs/graft.h"
-#include "fs/adapters.h"
+#include "fs/adapt.h"
 #include "fs/files.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
@@ -318,6 +318,8 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 		donor_unref(filling.donor);
 		free((char *)filling.organ.name);
 	}
+	if (rc == 0 && klass == CLASS_ADAPTERS)
+		adapt_learn_alpha(model, name);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
@@ -358,6 +360,8 @@ int graft_remove(struct model *model, uint32_t tensor)
 	rc = content_is_nothing(content) ? -ENOENT : graft_settle(model);
 	if (rc == 0)
 		rc = graft_remove_locked(model, tensor);
+	if (rc == 0 && model->places[tensor].klass == CLASS_ADAPTERS)
+		adapt_forget_copied(model);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(content);
 	if (rc < 0 && rc != -ENOENT)
