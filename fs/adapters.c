@@ -94,8 +94,11 @@ int adapters_reserve(struct model *model, const char *name, size_t length)
 
 static bool has_pairs_in_base(const struct model *model)
 {
+	size_t n;
+
 	for (uint32_t i = 0; i < model->gguf->n_tensors; i++)
-		if (model->places[i].klass == CLASS_ADAPTERS)
+		if (pair_half(model->places[i].tensor, model->places[i].tensor_length, &n) !=
+		    PAIR_NONE)
 			return true;
 	return false;
 }
