@@ -39,7 +39,8 @@ same_organs "$a=0.5"
 # The assembled model has the tensors of the base, of the types that were shown.
 cp "$MNT/model.gguf" "$TMP/out.gguf"
 equal "$("$GGUF" organs "$TMP/out.gguf" | cut -f1,3)" "$("$GGUF" organs "$base" | cut -f1,3)"
-equal "$("$GGUF" organs "$TMP/out.gguf" | cut -f2 | tr '\n' ' ')" 'Q8_0 F16 Q8_0 BF16 F16 Q8_0 F32 '
+types=$("$GGUF" organs "$TMP/out.gguf" | cut -f2 | tr '\n' ' ')
+equal "$types" 'Q8_0 F16 Q8_0 BF16 F16 Q8_0 F32 '
 rm -f "$MNT/adapters/"*
 same "$MNT/model.gguf" "$base"
 equal "$(cat "$MNT/.grafts")" ''

@@ -37,7 +37,8 @@ same "$MNT/model.gguf" "$TMP/both"
 cat "$MNT/.grafts" >"$TMP/grafts"
 kill_daemon
 unmount_and_wait "$TMP/lora"
-equal "$(ls "$layer/adapters" | grep -c '_lora_[ab].bin.*xxh128')" "$(grep -c 'lora_[ab].bin	copy	' "$TMP/grafts")"
+copies=$(grep -c 'lora_[ab].bin	copy	' "$TMP/grafts")
+equal "$(find "$layer/adapters" -name '*_lora_[ab].bin*.xxh128' | wc -l)" "$copies"
 
 mount_model -o "layer=$layer" "$base"
 same "$MNT/model.gguf" "$TMP/both"
@@ -55,7 +56,8 @@ unmount_and_wait
 # Gone, and there again.
 mv "$a" "$a.away"
 mount_model -o "layer=$layer" "$base"
-grep -q "^adapters/a.gguf	broken adapter	-0.5	0	" "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
+grep -q "^adapters/a.gguf	broken adapter	-0.5	0	" "$MNT/.grafts" ||
+	fail "$(cat "$MNT/.grafts")"
 expect_fail 'input/output' cat "$MNT/model.gguf"
 expect_fail 'input/output' bash -c "echo '$TMP/x.gguf' >'$MNT/.assemble'"
 assembly_says 'adapters/a.gguf: .*No such file'

@@ -17,7 +17,11 @@ merged_as() {
 }
 
 adapter_is() {
-	grep -q "^adapters/$1	$2	$3	$4	" "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
+	grafts_say "adapters/$1	$2	$3	$4	"
+}
+
+grafts_say() {
+	grep -q "^$1" "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
 }
 
 mount_model -o "output=$TMP/out.gguf" "$base"
@@ -31,7 +35,7 @@ equal "$(readlink "$MNT/adapters/a.gguf")" "$a"
 equal "$(cat "$MNT/adapters/a.scale")" 1
 merged_as "$a=1"
 adapter_is a.gguf adapter 1 "$(cat "$TMP/changed")"
-grep -q "^skeleton/blk_1_attn_q.bin	merged	F32	64x64	" "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
+grafts_say 'skeleton/blk_1_attn_q.bin	merged	F32	64x64	'
 "$GGUF" organ "$TMP/expected" blk.1.attn_q.weight "$TMP/organ"
 same "$slot" "$TMP/organ"
 # Who had it open goes on reading what was there.
@@ -121,7 +125,7 @@ cp "$TMP/graft" "$MNT/organs/blk_1_ffn_up.bin"
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/spliced"
 "$LORA" organ "$TMP/spliced" blk.1.ffn_up.weight "$TMP/organ" "$b=1"
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ"
-grep -q '^organs/blk_1_ffn_up.bin	copy merged	' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
+grafts_say 'organs/blk_1_ffn_up.bin	copy merged	'
 rm "$MNT/adapters/b.gguf"
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/graft"
 for i in 1 2 3 4; do
