@@ -15,22 +15,39 @@ uint64_t files_organ_size(const struct model *model, uint32_t tensor, const stru
 	return organ.header_size + organ.data_size;
 }
 
-struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content)
+struct located files_locate(const struct model *model, uint32_t tensor,
+			    const struct content *content)
 {
-	const struct organ organ = model_organ(model, tensor, content);
-	uint8_t *header = malloc(organ.header_size);
+	return (struct located){
+		.organ = model_organ(model, tensor, content),
+		.file = content ? content->file : model->base,
+		.offset = content ? content->offset : model->gguf->tensors[tensor].offset,
+	};
+}
+
+struct view *files_view(const struct located *located)
+{
+	const struct organ *organ = &located->organ;
+	uint8_t *header = malloc(organ->header_size);
 	const struct segment segments[] = {
-		{ .kind = SEGMENT_MEMORY, .length = organ.header_size, .memory = header },
+		{ .kind = SEGMENT_MEMORY, .length = organ->header_size, .memory = header },
 		{ .kind = SEGMENT_EXTENT,
-		  .length = organ.data_size,
-		  .backing = content ? content->file : model->base,
-		  .offset = content ? content->offset : model->gguf->tensors[tensor].offset },
+		  .length = organ->data_size,
+		  .backing = located->file,
+		  .offset = located->offset },
 	};
 
 	if (!header)
 		return NULL;
-	organ_write_header(&organ, header);
+	organ_write_header(organ, header);
 	return view_new(segments, 2, header);
+}
+
+struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content)
+{
+	const struct located located = files_locate(model, tensor, content);
+
+	return files_view(&located);
 }
 
 static struct segment segment_of(const struct piece *piece, const struct layout *layout,

@@ -296,11 +296,11 @@ static struct donor *traced_donor(const struct filling *filling, struct stage *s
 	return donor;
 }
 
-int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
-		    struct stage *stage)
+static int fill(struct model *model, enum organ_class klass, const char *name, bool any_shape,
+		struct stage *stage)
 {
 	struct filling filling = {
-		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+		.model = model, .klass = klass, .name = name, .any_shape = any_shape
 	};
 	const struct stage_commit commit = { check_organ, seal_organ, keep_organ, &filling };
 	struct timespec mtime = stage_mtime(stage);
@@ -323,11 +323,24 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
+int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
+		    struct stage *stage)
+{
+	return fill(model, klass, name, model->any_shape, stage);
+}
+
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
 {
 	const struct organ_place *place = &model->places[tensor];
 
-	return graft_fill_name(model, place->klass, place->name, stage);
+	return fill(model, place->klass, place->name, model->any_shape, stage);
+}
+
+int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage)
+{
+	const struct organ_place *place = &model->places[tensor];
+
+	return fill(model, place->klass, place->name, true, stage);
 }
 
 int graft_remove_locked(struct model *model, uint32_t tensor)

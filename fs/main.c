@@ -17,8 +17,13 @@
  *	sample		which values of a tensor are looked at
  *	zmeasure zstream	θ and its indicators, of a sample and of all values; on
  *	moments distribution score radix
- *	lora lanes.h	low-rank pairs merged into rows
- *	quantise	floats as F16, BF16 and Q8_0
+ *	lanes.h complex_lanes.h	several numbers worked on at once
+ *	purify		what the purifiers of a row have in common; they are:
+ *	fractal		detail that exists at one scale only
+ *	spectral	the weak part of the spectrum; on
+ *	fft dft fourier	KissFFT's short transforms joined; of any length; of real values
+ *	tail		the least of many energies, within a budget
+ *	lora quantise	a row with an adapter merged; as F16, BF16 and Q8_0
  *
  * fs/		the filesystem; each module uses those above it
  *	log pool buffers io paths	messages; threads for slow jobs; reply buffers; reads
@@ -27,7 +32,8 @@
  *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
  *			of one file of the mount, as segments
  *	rows		a backing whose bytes are made, row by row
- *	matrices merged	one of a tensor with low-rank pairs merged into it
+ *	floats encode	a tensor's values, and values that were computed as a ggml type again
+ *	matrices merged	a tensor with low-rank pairs merged into it, row by row
  *	joined shards shards_* base	the shards of a split model, and the file they are together
  *	utf8 value value_text value_parse key_name	metadata as text and back
  *	donor adapter_list slots	where a graft came from; adapters at one moment; what each
@@ -44,6 +50,8 @@
  *	once_state.h once	what is found out of each organ, by a job, when somebody asks
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	files		organ files and model.gguf, as views
+ *	npy purified experts forms	organs in other forms, as .views shows them
+ *	experts_edit	one expert of a stack, or their order, changed
  *	digest.h digests	from organ files to their hashes, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	checksums gguf_hash	the same with hashes: checksums.xxh128, .views/gguf-hash.xxh64

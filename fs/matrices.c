@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* matrices.c - see matrices.h. A list, the last one used first. */
 #include "fs/matrices.h"
-#include "gguf/dequant.h"
+#include "fs/floats.h"
+#include "gguf/types.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -68,45 +69,27 @@ const float *matrix_values(const struct matrix *matrix)
 	return matrix->values;
 }
 
-uint64_t matrix_row_bytes(uint32_t type, uint64_t length)
-{
-	const struct type_info *info = type_find(type);
-
-	return length / info->block_elements * info->block_bytes;
-}
-
-int matrix_fetch(struct backing *file, bool spans, void *bytes, size_t n, uint64_t offset)
-{
-	int rc;
-
-	if (!spans)
-		return backing_read(file, bytes, n, offset);
-	rc = backing_peek(file, bytes, n, offset);
-	return rc < 0 ? rc : backing_check(file);
-}
-
 static bool is_same(const struct matrix_at *a, const struct matrix_at *b)
 {
 	return a->file == b->file && a->offset == b->offset && a->rows == b->rows &&
 	       a->length == b->length && a->type == b->type && a->turned == b->turned;
 }
 
-/* Decode into values, by way of room for one row. */
-static int decode(const struct matrix_at *at, bool spans, uint8_t *bytes, float *row, float *values)
+/* Decode into values, row by row where they are to be turned. */
+static int decode(const struct matrix_at *at, bool spans, uint8_t *scratch, float *row,
+		  float *values)
 {
-	const size_t n = (size_t)matrix_row_bytes(at->type, at->length);
 	const uint64_t blocks = at->length / type_find(at->type)->block_elements;
 
+	if (!at->turned)
+		return floats_read(at->file, at->offset, at->type, spans, 0, at->rows * blocks,
+				   scratch, values);
 	for (uint64_t i = 0; i < at->rows; i++) {
-		const int rc = matrix_fetch(at->file, spans, bytes, n, at->offset + i * n);
+		const int rc = floats_read(at->file, at->offset, at->type, spans, i * blocks,
+					   blocks, scratch, row);
 
 		if (rc < 0)
 			return rc;
-		if (!at->turned) {
-			dequant_blocks(at->type, bytes, blocks, values + i * at->length);
-			continue;
-		}
-		dequant_blocks(at->type, bytes, blocks, row);
 		for (uint64_t r = 0; r < at->length; r++)
 			values[r * at->rows + i] = row[r];
 	}
@@ -117,11 +100,11 @@ static struct matrix *read_matrix(const struct matrix_at *at, bool spans, int *r
 {
 	const size_t bytes = (size_t)(at->rows * at->length) * sizeof(float);
 	struct matrix *matrix = malloc(sizeof(*matrix) + bytes);
-	uint8_t *room = malloc((size_t)matrix_row_bytes(at->type, at->length));
+	uint8_t *scratch = malloc(FLOATS_SCRATCH);
 	float *row = malloc((size_t)at->length * sizeof(*row));
 
-	*rc = matrix && room && row ? decode(at, spans, room, row, matrix->values) : -ENOMEM;
-	free(room);
+	*rc = matrix && scratch && row ? decode(at, spans, scratch, row, matrix->values) : -ENOMEM;
+	free(scratch);
 	free(row);
 	if (*rc < 0) {
 		free(matrix);

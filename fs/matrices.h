@@ -34,10 +34,4 @@ const struct matrix *matrices_get(struct matrices *matrices, const struct matrix
 const float *matrix_values(const struct matrix *matrix);
 void matrix_put(const struct matrix *matrix);
 
-/* Bytes of length values of that type, which are whole blocks. */
-uint64_t matrix_row_bytes(uint32_t type, uint64_t length);
-
-/* All n bytes at offset, as backing_read(); spans: nothing beside them is read ahead. */
-int matrix_fetch(struct backing *file, bool spans, void *bytes, size_t n, uint64_t offset);
-
 #endif

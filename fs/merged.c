@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* merged.c - see merged.h. */
 #include "fs/merged.h"
+#include "fs/encode.h"
+#include "fs/floats.h"
 #include "fs/rows.h"
-#include "gguf/dequant.h"
 #include "measure/lora.h"
-#include "measure/quantise.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the tensor that are read at a time, if a row is not longer. */
+/* Bytes of values that are worked on at a time, if a row is not longer. */
 #define CHUNK ((size_t)1 << 18)
 
 struct merged {
 	struct merge merge;
 	struct matrices *matrices;
-	size_t w_bytes, bytes; /* of a row, of the tensor and of the result */
+	size_t bytes; /* of a row of the result */
 };
 
 /* What one read works with. */
@@ -25,7 +25,7 @@ struct work {
 	bool spans;
 	uint64_t expert, first; /* the rows are those of one expert, from this one on */
 	size_t n;
-	uint8_t *w; /* of the rows, as they lie in the file */
+	uint8_t *scratch; /* FLOATS_SCRATCH */
 	float *rows;
 };
 
@@ -50,13 +50,24 @@ bool merge_same(const struct merge *a, const struct merge *b)
 
 uint32_t merge_type(uint32_t type, uint64_t length, bool f16)
 {
-	if (type == GGML_F32 || type == GGML_F64)
-		return GGML_F32;
-	if (f16 || type == GGML_F16)
-		return GGML_F16;
-	if (type == GGML_BF16)
-		return GGML_BF16;
-	return length % QUANTISE_Q8_0_VALUES == 0 ? GGML_Q8_0 : GGML_F16;
+	return f16 && type != GGML_F32 ? GGML_F16 : encode_type(type, length);
+}
+
+static uint64_t row_bytes(uint32_t type, uint64_t length)
+{
+	const struct type_info *info = type_find(type);
+
+	return length / info->block_elements * info->block_bytes;
+}
+
+/* n rows of length values of a tensor, from that one on. */
+static int read_rows(const struct work *work, const struct merge_data *data, uint64_t first,
+		     size_t n, uint64_t length, float *values)
+{
+	const uint64_t blocks = length / type_find(data->type)->block_elements;
+
+	return floats_read(data->file, data->offset, data->type, work->spans, first * blocks,
+			   n * blocks, work->scratch, values);
 }
 
 static void release(void *context)
@@ -84,7 +95,7 @@ static const struct matrix *get_matrix(const struct work *work, const struct mer
 				.length = pair->flipped ? pair->rank : length,
 				.turned = pair->flipped };
 
-	at.offset = data->offset + work->expert * at.rows * matrix_row_bytes(at.type, at.length);
+	at.offset = data->offset + work->expert * at.rows * row_bytes(at.type, at.length);
 	return matrices_get(work->merged->matrices, &at, work->spans, rc);
 }
 
@@ -92,80 +103,61 @@ static const struct matrix *get_matrix(const struct work *work, const struct mer
 static int add_pair(const struct work *work, const struct merge_pair *pair)
 {
 	const struct merge *merge = &work->merged->merge;
-	const struct merge_data *data = pair->flipped ? &pair->a : &pair->b;
-	const size_t n = (size_t)matrix_row_bytes(data->type, pair->rank);
-	const uint64_t at = data->offset + (work->expert * merge->ne[1] + work->first) * n;
-	const uint64_t blocks = pair->rank / type_find(data->type)->block_elements;
-	uint8_t *bytes = malloc(work->n * n);
-	float *row = malloc((size_t)pair->rank * sizeof(*row));
+	const size_t rank = (size_t)pair->rank, length = (size_t)merge->ne[0];
+	float *factors = calloc(work->n, rank * sizeof(*factors));
 	const struct matrix *matrix = NULL;
 	int rc = -ENOMEM;
 
-	if (bytes && row)
-		rc = matrix_fetch(data->file, work->spans, bytes, work->n * n, at);
+	if (factors)
+		rc = read_rows(work, pair->flipped ? &pair->a : &pair->b,
+			       work->expert * merge->ne[1] + work->first, work->n, rank, factors);
 	if (rc == 0)
 		matrix = get_matrix(work, pair, &rc);
-	for (size_t i = 0; matrix && i < work->n; i++) {
-		dequant_blocks(data->type, bytes + i * n, blocks, row);
-		lora_add(work->rows + i * merge->ne[0], (size_t)merge->ne[0], matrix_values(matrix),
-			 row, (size_t)pair->rank, pair->factor);
-	}
+	for (size_t i = 0; matrix && i < work->n; i++)
+		lora_add(work->rows + i * length, length, matrix_values(matrix), factors + i * rank,
+			 rank, pair->factor);
 	matrix_put(matrix);
-	free(bytes);
-	free(row);
+	free(factors);
 	return rc;
-}
-
-static void store(const struct merge *merge, const float *values, size_t n, uint8_t *bytes)
-{
-	const size_t count = n * (size_t)merge->ne[0];
-
-	switch (merge->type) {
-	case GGML_F32:
-		memcpy(bytes, values, count * sizeof(*values));
-		break;
-	case GGML_F16:
-		quantise_f16(values, count, bytes);
-		break;
-	case GGML_BF16:
-		quantise_bf16(values, count, bytes);
-		break;
-	default:
-		quantise_q8_0(values, count, bytes);
-		break;
-	}
 }
 
 static int make_some(const struct work *work, uint8_t *bytes)
 {
-	const struct merged *merged = work->merged;
-	const struct merge *merge = &merged->merge;
-	const uint64_t row = work->expert * merge->ne[1] + work->first;
-	const uint64_t blocks = merge->ne[0] / type_find(merge->w.type)->block_elements * work->n;
-	int rc = matrix_fetch(merge->w.file, work->spans, work->w, work->n * merged->w_bytes,
-			      merge->w.offset + row * merged->w_bytes);
+	const struct merge *merge = &work->merged->merge;
+	int rc = read_rows(work, &merge->w, work->expert * merge->ne[1] + work->first, work->n,
+			   merge->ne[0], work->rows);
 
-	if (rc == 0)
-		dequant_blocks(merge->w.type, work->w, blocks, work->rows);
 	for (uint32_t i = 0; rc == 0 && i < merge->n; i++)
 		rc = add_pair(work, &merge->pairs[i]);
 	if (rc == 0)
-		store(merge, work->rows, work->n, bytes);
+		encode(merge->type, work->rows, work->n * (size_t)merge->ne[0], bytes);
 	return rc;
+}
+
+/* Values that a row takes, of the tensor or of a pair. */
+static uint64_t widest(const struct merge *merge)
+{
+	uint64_t width = merge->ne[0];
+
+	for (uint32_t i = 0; i < merge->n; i++)
+		if (merge->pairs[i].rank > width)
+			width = merge->pairs[i].rank;
+	return width;
 }
 
 static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
 {
 	const struct merged *merged = context;
 	const struct merge *merge = &merged->merge;
-	const size_t fit = CHUNK / merged->w_bytes, most = fit == 0 ? 1 : fit < n ? fit : n;
+	const size_t fit = CHUNK / sizeof(float) / (size_t)widest(merge);
+	const size_t most = fit == 0 ? 1 : fit < n ? fit : n;
 	struct work work = { .merged = merged, .spans = spans };
 	uint8_t *to = bytes;
 	int rc = -ENOMEM;
 
-	work.w = malloc(most * merged->w_bytes);
+	work.scratch = malloc(FLOATS_SCRATCH);
 	work.rows = calloc(most, (size_t)merge->ne[0] * sizeof(float));
-	if (work.w && work.rows)
+	if (work.scratch && work.rows)
 		rc = 0;
 	while (rc == 0 && n) {
 		const uint64_t left = merge->ne[1] - first % merge->ne[1];
@@ -179,7 +171,7 @@ static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes
 		first += work.n;
 		n -= work.n;
 	}
-	free(work.w);
+	free(work.scratch);
 	free(work.rows);
 	return rc;
 }
@@ -194,8 +186,7 @@ struct backing *merged_new(const struct merge *merge, struct matrices *matrices,
 		return NULL;
 	merged->merge = *merge;
 	merged->matrices = matrices_ref(matrices);
-	merged->w_bytes = (size_t)matrix_row_bytes(merge->w.type, merge->ne[0]);
-	merged->bytes = (size_t)matrix_row_bytes(merge->type, merge->ne[0]);
+	merged->bytes = (size_t)row_bytes(merge->type, merge->ne[0]);
 	backing_ref(merge->w.file);
 	for (uint32_t i = 0; i < merge->n; i++) {
 		backing_ref(merge->pairs[i].a.file);

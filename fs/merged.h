@@ -36,9 +36,8 @@ struct merge {
 /* Do both make the same bytes, from the same files? */
 bool merge_same(const struct merge *a, const struct merge *b);
 
-/* The type of the result for a tensor of that type and row length: its own for F32, F16 and BF16,
- * F32 for F64, else Q8_0, or F16 where its blocks do not divide the row. With f16, F16 in place of
- * all but F32. */
+/* The type of the result for a tensor of that type and row length: encode_type(), or with f16, F16
+ * in place of all but F32. */
 uint32_t merge_type(uint32_t type, uint64_t length, bool f16);
 
 /* The bytes of the result. It takes references of its own to the files and to matrices; *kept is

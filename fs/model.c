@@ -224,6 +224,7 @@ static struct model *model_new(const struct options *options, const struct model
 	if (!model)
 		return NULL;
 	pthread_mutex_init(&model->commit, NULL);
+	pthread_mutex_init(&model->stacks, NULL);
 	pthread_mutex_init(&model->names, NULL);
 	atomic_init(&model->next_ino, 0);
 	model->number = site->number;
@@ -307,6 +308,7 @@ void model_close(struct model *model)
 	backing_unref(model->base);
 	shards_unref(model->shards);
 	pthread_mutex_destroy(&model->commit);
+	pthread_mutex_destroy(&model->stacks);
 	pthread_mutex_destroy(&model->names);
 	free(model->shown);
 	free(model->directory);

@@ -63,6 +63,8 @@ struct model {
 	struct links *links;	/* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
 	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
+	pthread_mutex_t
+		stacks; /* held while what a slot has of one expert is changed; before commit */
 	/* Under commit: a move that the disk cut short. */
 	bool noted;	 /* the layer's note of it must go before the next graft */
 	bool half_moved; /* and before that, from the layer, what the slot moved held */

@@ -33,13 +33,19 @@ enum node_kind {
 	NODE_KEY,	    /* index: key; metadatum: its value, NULL for the base's */
 	NODE_KEY_STAGE,	    /* index: key; stage: what is being written over it */
 	NODE_BASE_METADATA,
-	NODE_BASE_KEY, /* index: key; the base's value */
+	NODE_BASE_KEY,	   /* index: key; the base's value */
+	NODE_FORM,	   /* a directory of .views; part: enum form */
+	NODE_FORM_CLASS,   /* one in it; index: enum organ_class, part: enum form */
+	NODE_FORMED,	   /* an organ in a form; index, content as there, part: enum form */
+	NODE_EXPERTS,	   /* the directory of a tensor's experts; index: tensor */
+	NODE_EXPERT,	   /* index, content: the stack, part: which; INODE_ORDER: their order */
+	NODE_EXPERT_STAGE, /* stage: what is being written over that */
 };
 
 struct node {
 	uint64_t ino;
 	enum node_kind kind;
-	uint32_t index;
+	uint32_t index, part;
 	struct model *model; /* whose; NULL: the mount's */
 	struct content *content;
 	struct metadatum *metadatum;
@@ -74,7 +80,16 @@ struct node *nodes_add(struct nodes *nodes, const struct node *made);
 struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model *model,
 			 uint32_t tensor, int *rc);
 
+/* The node of something that is made of an organ as it is now: NODE_FORMED or NODE_EXPERT, with its
+ * part, which is there. NULL with *rc set, as above. */
+struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *model,
+			uint32_t tensor, uint32_t part, int *rc);
+
 /* Its number, with that content in the slot. */
+uint64_t nodes_made_ino(struct model *model, enum node_kind kind, uint32_t tensor, uint32_t part,
+			struct content *content);
+
+/* The number of an organ, or of its θ file, with that content in the slot. */
 uint64_t nodes_organ_ino(const struct model *model, enum node_kind kind, uint32_t tensor,
 			 const struct content *content);
 

@@ -37,6 +37,9 @@ bool ops_can_graft(const struct fs *fs, const struct model *model);
 
 bool ops_is_directory(const struct node *node);
 
+/* Is the class among the model's directories? */
+bool ops_is_listed_class(struct model *model, enum organ_class klass);
+
 /* Is it a symbolic link? */
 bool ops_is_link(const struct node *node);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_node.c - names and attributes: lookup, forget, getattr, setattr, statfs. */
 #include "fs/ops_later.h"
+#include "fs/ops_views.h"
 #include "fs/adapters.h"
 #include "fs/files.h"
 #include "fs/inode.h"
@@ -31,13 +32,15 @@ static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *o
 	struct node *stage;
 	uint64_t ino;
 
-	if ((organ->kind != NODE_ORGAN && organ->kind != NODE_KEY && organ->kind != NODE_SETTING) ||
+	if ((organ->kind != NODE_ORGAN && organ->kind != NODE_KEY && organ->kind != NODE_SETTING &&
+	     organ->kind != NODE_EXPERT) ||
 	    !writers_find(fs->writers, thread, ops_slot_number(organ), &ino))
 		return organ;
 	stage = ino ? nodes_get(fs->nodes, ino) : NULL;
 	if (!stage) {
 		stage = organ->kind == NODE_KEY	      ? ops_stage_key(fs, organ)
 			: organ->kind == NODE_SETTING ? ops_stage_setting(fs, organ)
+			: organ->kind == NODE_EXPERT  ? ops_stage_expert(fs, organ)
 						      : make_stage(fs, organ);
 		if (stage)
 			writers_made(fs->writers, thread, ops_slot_number(organ), stage->ino);
@@ -90,7 +93,8 @@ static bool is_by_links(struct fs *fs, const struct node *directory, const char 
 	if (directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0))
 		return false;
 	if (directory->kind != NODE_CLASS && directory->kind != NODE_ROOT &&
-	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS)
+	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS &&
+	    directory->kind != NODE_FORM_CLASS && directory->kind != NODE_EXPERTS)
 		return false;
 	for (uint32_t i = 0; i < fs->collection->n; i++) {
 		struct model *model = model_now(fs->collection->models[i]);
@@ -230,6 +234,8 @@ static int set_size(struct node *node, uint64_t size)
 		return 0;
 	if (node->kind == NODE_KEY)
 		return set_key_size(node, size);
+	if (node->kind == NODE_EXPERT)
+		return size == ops_view_size(node) ? 0 : -EINVAL;
 	if (node->kind != NODE_ORGAN)
 		return -EACCES;
 	if (size == files_organ_size(node->model, node->index, node->content))

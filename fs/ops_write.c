@@ -8,6 +8,7 @@
 #include "fs/graft.h"
 #include "fs/inode.h"
 #include "fs/ops_later.h"
+#include "fs/ops_views.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -89,7 +90,7 @@ static const char *staged_name(struct fs *fs, const struct node *node, char text
 	else if (node->kind == NODE_SETTING_STAGE) {
 		adapters_name(node->model, node->index, name);
 		snprintf(text, STAGED_NAME_MAX, "adapters/%s", name);
-	} else if (node->kind == NODE_STAGE)
+	} else if (node->kind == NODE_STAGE || node->kind == NODE_EXPERT_STAGE)
 		snprintf(text, STAGED_NAME_MAX, "%s",
 			 model_organ_path(node->model, node->index, path));
 	else if (scratches_name(fs->scratches, node, &directory, name))
@@ -181,6 +182,8 @@ int ops_commit(struct fs *fs, struct node *node)
 
 	if (node->kind == NODE_STAGE)
 		return graft_fill(node->model, node->index, node->stage);
+	if (node->kind == NODE_EXPERT_STAGE)
+		return ops_commit_expert(node);
 	if (node->kind == NODE_KEY_STAGE)
 		return edit_fill(node->model, metadata_key(node->model->metadata, node->index).name,
 				 node->stage);
