@@ -35,10 +35,10 @@ static int not_for_this(const struct model *model, struct error *err)
 		       : error_set(err, EINVAL, ERROR_NO_OFFSET, "the model is an adapter itself");
 }
 
-/* A link to that file, which becomes the content's; NULL: to one that cannot be read, because of
- * why. NULL: out of memory. */
-static struct content *make_link(struct model *model, const char *target, struct backing *file,
-				 const char *why)
+/* A link of that user's to that file, which becomes the content's; NULL: to one that cannot be
+ * read, because of why. NULL: out of memory. */
+static struct content *make_link(struct model *model, const char *target, uid_t uid, gid_t gid,
+				 struct backing *file, const char *why)
 {
 	const struct organ nothing = { .name = "" };
 	struct backing *at = file ? file : backing_gone(target, 0);
@@ -48,40 +48,47 @@ static struct content *make_link(struct model *model, const char *target, struct
 	backing_unref(at);
 	if (content && !file)
 		content_break(content, why);
+	if (content)
+		content_set_owner(content, uid, gid);
 	return content;
 }
 
-/* Where a link leads: its content, and in *gguf what is in its file; broken where that is nowhere.
- * NULL with err set: it leads to something else. */
-static struct content *follow(struct model *model, const char *target, uid_t uid, gid_t gid,
+/* Where a link leads: another one like it, and in *gguf what is in its file; broken where that is
+ * nowhere. NULL with err set: it leads to something else. */
+static struct content *follow(struct model *model, const struct content *of, bool hurried,
 			      struct gguf **gguf, struct error *err)
 {
 	struct backing *file = NULL;
-	struct content *content;
+	struct content *content = NULL;
 	char text[320];
 	int rc;
 
 	*gguf = NULL;
-	rc = links_gguf(model->links, model, target, uid, gid, &file, gguf, err);
+	rc = links_gguf(model->links, model, of, hurried, &file, gguf, err);
 	if (rc == 0)
 		rc = adapters_check_file(model, file, *gguf, err);
 	if (rc == -EINVAL || rc == -ENOMEM) {
 		backing_unref(file);
-		gguf_free(*gguf);
-		*gguf = NULL;
-		return NULL;
+	} else {
+		if (file)
+			backing_report_to(file, model->log);
+		content = make_link(model, of->target, of->uid, of->gid, file,
+				    error_describe(err, text, sizeof(text)));
+		if (!content)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	}
-	if (file)
-		backing_report_to(file, model->log);
-	content = make_link(model, target, file, error_describe(err, text, sizeof(text)));
-	if (content) {
-		content_set_owner(content, uid, gid);
+	if (content)
 		return content;
-	}
 	gguf_free(*gguf);
 	*gguf = NULL;
-	error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return NULL;
+}
+
+static void say_broken(struct model *model, const char *file, const struct content *link)
+{
+	if (link->broken)
+		log_add(model->log, DIRECTORY "%s: a link to %.100s%s: %s", file, link->target,
+			strlen(link->target) > 100 ? "..." : "", link->broken);
 }
 
 /* With the commit lock held: the link is in the layer, and in force. Both are used up. */
@@ -99,9 +106,7 @@ static int put_link(struct model *model, const char *file, size_t length, struct
 		gguf_free(gguf);
 		return rc;
 	}
-	if (link->broken)
-		log_add(model->log, DIRECTORY "%s: a link to %.100s%s: %s", file, link->target,
-			strlen(link->target) > 100 ? "..." : "", link->broken);
+	say_broken(model, file, link);
 	adapters_set_link(model, file, length, link, gguf);
 	adapters_refresh(model);
 	return 0;
@@ -110,7 +115,7 @@ static int put_link(struct model *model, const char *file, size_t length, struct
 int adapt_link(struct model *model, const char *file, const char *target, uid_t uid, gid_t gid)
 {
 	struct error err = { 0 };
-	struct content *link = NULL;
+	struct content *of = NULL, *link = NULL;
 	struct gguf *gguf = NULL;
 	enum adapter_file kind;
 	size_t length;
@@ -118,10 +123,13 @@ int adapt_link(struct model *model, const char *file, const char *target, uid_t 
 
 	if (rc == 0 && !(adapters_parse(file, &kind, &length) && kind == ADAPTER_GGUF))
 		rc = error_set(&err, EINVAL, ERROR_NO_OFFSET, "it holds a number, and is no link");
+	if (rc == 0 && !(of = make_link(model, target, uid, gid, NULL, NOT_YET)))
+		rc = -ENOMEM;
 	if (rc == 0) {
-		link = follow(model, target, uid, gid, &gguf, &err);
+		link = follow(model, of, false, &gguf, &err);
 		rc = link ? 0 : -err.code;
 	}
+	content_unref(of);
 	if (rc == 0) {
 		err.code = 0;
 		pthread_mutex_lock(&model->commit);
@@ -372,14 +380,14 @@ static int take_up_number(struct model *model, const struct layer_adapter *what,
 
 static int take_up_link(struct model *model, const struct layer_adapter *what, size_t length)
 {
-	struct content *link = make_link(model, what->target, NULL, NOT_YET);
+	struct content *link =
+		make_link(model, what->target, what->stat.st_uid, what->stat.st_gid, NULL, NOT_YET);
 	int rc = link ? adapters_reserve(model, what->file, length) : -ENOMEM;
 
 	if (rc < 0) {
 		content_unref(link);
 		return rc;
 	}
-	content_set_owner(link, what->stat.st_uid, what->stat.st_gid);
 	link->mtime = what->stat.st_mtim;
 	adapters_set_link(model, what->file, length, link, NULL);
 	return 0;
@@ -426,32 +434,19 @@ void adapt_take_up(struct model *model)
 			model->name, taking_up.found, layer_path(model->layer));
 }
 
-/* Look again at one link. What is there now and does not fit stays broken, and why is known. */
-static void look_again(struct model *model, const char *file, const struct content *was)
+/* With the commit lock held: where the link leads now, if it is still the adapter's. Both are used
+ * up. */
+static void renew(struct model *model, const char *file, const struct content *was,
+		  struct content *link, struct gguf *gguf)
 {
-	struct error err = { 0 };
-	struct gguf *gguf;
-	struct content *link = follow(model, was->target, was->uid, was->gid, &gguf, &err), *now;
 	enum adapter_file kind;
-	char text[320];
+	struct content *now;
 	size_t length;
 
-	if (!link)
-		link = make_link(model, was->target, NULL,
-				 error_describe(&err, text, sizeof(text)));
-	if (!link || (link->broken && strcmp(link->broken, was->broken) == 0)) {
-		content_unref(link);
-		return;
-	}
-	content_set_owner(link, was->uid, was->gid);
-	link->mtime = was->mtime;
-	if (link->broken)
-		log_add(model->log, DIRECTORY "%s: a link to %.100s%s: %s", file, was->target,
-			strlen(was->target) > 100 ? "..." : "", link->broken);
 	adapters_parse(file, &kind, &length);
-	pthread_mutex_lock(&model->commit);
 	now = adapters_link(model, file, length);
 	if (now == was) {
+		say_broken(model, file, link);
 		adapters_set_link(model, file, length, link, gguf);
 		adapters_refresh(model);
 	} else {
@@ -459,19 +454,44 @@ static void look_again(struct model *model, const char *file, const struct conte
 		gguf_free(gguf);
 	}
 	content_unref(now);
-	pthread_mutex_unlock(&model->commit);
 }
 
-void adapt_look(struct model *model)
+/* Look again at one link. What is there now and does not fit stays broken, and why is known. False:
+ * there was no answer. */
+static bool look_again(struct model *model, const char *file, const struct content *was,
+		       bool hurried)
+{
+	struct error err = { 0 };
+	struct gguf *gguf;
+	struct content *link = follow(model, was, hurried, &gguf, &err);
+	char text[320];
+
+	if (!link)
+		link = make_link(model, was->target, was->uid, was->gid, NULL,
+				 error_describe(&err, text, sizeof(text)));
+	if (!link || (link->broken && strcmp(link->broken, was->broken) == 0)) {
+		content_unref(link);
+		return err.code != ETIMEDOUT;
+	}
+	link->mtime = was->mtime;
+	pthread_mutex_lock(&model->commit);
+	renew(model, file, was, link, gguf);
+	pthread_mutex_unlock(&model->commit);
+	return err.code != ETIMEDOUT;
+}
+
+bool adapt_look(struct model *model, bool hurried)
 {
 	char file[NAME_MAX + 1];
 	struct adapter_shown shown;
+	bool silent = false;
 
 	if (!adapters_broken(model))
-		return;
+		return false;
 	for (uint64_t place = 0; adapters_next(model, &place, file, &shown); place++) {
 		if (shown.link && shown.link->broken)
-			look_again(model, file, shown.link);
+			silent |= !look_again(model, file, shown.link, hurried || silent);
 		content_unref(shown.link);
 	}
+	return silent;
 }

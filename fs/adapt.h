@@ -29,7 +29,8 @@ void adapt_forget_copied(struct model *model);
 /* Put in force what the layer holds. Where links lead is looked at when the mount is there. */
 void adapt_take_up(struct model *model);
 
-/* Look again where those lead that led nowhere. */
-void adapt_look(struct model *model);
+/* Look again where those lead that led nowhere. hurried: there was no answer the last time. Returns
+ * whether there was none from some. */
+bool adapt_look(struct model *model, bool hurried);
 
 #endif

@@ -219,7 +219,6 @@ static struct content *make_content(struct planning *planning)
 	struct content *content = NULL;
 	struct backing *file;
 
-	merge->type = merge_type(merge->w.type, merge->ne[0], model->adapters->f16);
 	if (!planning->err.code &&
 	    type_size(merge->type, merge->ne, &planning->organ.data_size) != TYPE_SIZE_OK)
 		error_set(&planning->err, EINVAL, ERROR_NO_OFFSET, "it would be too large");
@@ -274,7 +273,6 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	struct adapters *adapters = model->adapters;
 	struct planning planning = { .model = model, .about = about, .slot = slot, .own = own };
 	struct content *now, *next = NULL;
-	uint32_t type;
 
 	*same = false;
 	if (!adapters->apply || !begin(&planning))
@@ -289,8 +287,8 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	}
 	if (planning.merge.n == 0 && !planning.err.code)
 		return NULL;
-	type = merge_type(planning.merge.w.type, planning.merge.ne[0], adapters->f16);
-	planning.merge.type = type;
+	planning.merge.type =
+		merge_type(planning.merge.w.type, planning.merge.ne[0], adapters->f16);
 	now = slots_get(model->slots, slot);
 	*same = now && now->merge && content_own(now) == own && !planning.err.code &&
 		merge_same(now->merge, &planning.merge);
@@ -306,8 +304,7 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	return next;
 }
 
-size_t adapters_follow(void *context, uint32_t slot, struct content *content,
-		       struct showing showings[SHOWINGS_MOST])
+bool adapters_follow(void *context, uint32_t slot, struct content *content, struct showing *showing)
 {
 	struct model *model = context;
 	const struct about about = { slot, content };
@@ -315,19 +312,18 @@ size_t adapters_follow(void *context, uint32_t slot, struct content *content,
 	bool same;
 
 	if (!adapters_is_half(model, slot)) {
-		/* What it shows now is of what it held. */
-		showings[0] = (struct showing){ slot, plan(model, slot, content, NULL, &same) };
+		*showing = (struct showing){ slot, plan(model, slot, content, NULL, &same) };
 		if (same)
-			showings[0].content = slots_get(model->slots, slot);
-		return 1;
+			showing->content = slots_get(model->slots, slot);
+		return showing->content;
 	}
 	if (!adapters_target(model, model->places[slot].tensor, model->places[slot].tensor_length,
-			     &showings[0].slot))
-		return 0;
-	own = slots_own(model->slots, showings[0].slot);
-	showings[0].content = plan(model, showings[0].slot, own, &about, &same);
+			     &showing->slot))
+		return false;
+	own = slots_own(model->slots, showing->slot);
+	showing->content = plan(model, showing->slot, own, &about, &same);
 	content_unref(own);
-	return same ? 0 : 1;
+	return !same;
 }
 
 void adapters_refresh(struct model *model)
@@ -354,6 +350,8 @@ void adapters_refresh(struct model *model)
 	}
 	slots_show(model->slots, showings, changed);
 	free(showings);
+	/* The disk of an adapter that is gone can be unmounted. */
+	matrices_empty(model->adapters->matrices);
 }
 
 void adapters_count(struct model *model, uint32_t *pairs, uint32_t *halves, uint64_t *bytes)

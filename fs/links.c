@@ -303,16 +303,16 @@ struct content *links_content(struct links *links, struct model *model, enum org
 	return content;
 }
 
-int links_gguf(struct links *links, struct model *model, const char *target, uid_t uid, gid_t gid,
+int links_gguf(struct links *links, struct model *model, const struct content *of, bool hurried,
 	       struct backing **file, struct gguf **gguf, struct error *err)
 {
 	struct link link = { .slot = 0 };
 	struct found *found = &link.found;
 
-	if (!set_out(links, &link, model, CLASS_ADAPTERS, target, uid, gid))
+	if (!set_out(links, &link, model, CLASS_ADAPTERS, of->target, of->uid, of->gid))
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	link.at.gguf = true;
-	follow_all(links, &link, 1, LINKS_PATIENCE * 1000);
+	follow_all(links, &link, 1, hurried ? SILENT_MS : LINKS_PATIENCE * 1000);
 	if (found->err.code == 0) {
 		*file = backing_ref(found->file);
 		*gguf = found->gguf;
@@ -413,6 +413,7 @@ void links_refresh(struct links *links, struct model *model)
 {
 	struct link *all = NULL;
 	struct timespec asked;
+	bool silent = false;
 	size_t n = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &asked);
@@ -429,12 +430,12 @@ void links_refresh(struct links *links, struct model *model)
 
 		if (model && model != now)
 			continue;
-		adapt_look(now);
+		silent |= adapt_look(now, links->silent);
 		n = collect(links, now, &all, n);
 	}
 	if (n)
 		follow_all(links, all, n, links->silent ? SILENT_MS : LINKS_PATIENCE * 1000);
-	links->silent = false;
+	links->silent = silent;
 	for (size_t i = 0; i < n; i++) {
 		links->silent |= all[i].found.err.code == ETIMEDOUT;
 		renew(&all[i]);

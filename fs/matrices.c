@@ -144,6 +144,14 @@ static struct matrix *take(struct matrices *matrices, const struct matrix_at *at
 	return matrix;
 }
 
+void matrices_empty(struct matrices *matrices)
+{
+	pthread_mutex_lock(&matrices->lock);
+	while (matrices->first)
+		forget_last(matrices);
+	pthread_mutex_unlock(&matrices->lock);
+}
+
 const struct matrix *matrices_get(struct matrices *matrices, const struct matrix_at *at, bool spans,
 				  int *rc)
 {

@@ -15,6 +15,9 @@ struct matrices *matrices_new(void); /* NULL: out of memory */
 struct matrices *matrices_ref(struct matrices *matrices);
 void matrices_unref(struct matrices *matrices); /* NULL is fine */
 
+/* None is kept any more, so that no file is. */
+void matrices_empty(struct matrices *matrices);
+
 /* Where one lies: rows of length values each, one behind the other, of a type whose values are
  * known (dequant.h). */
 struct matrix_at {

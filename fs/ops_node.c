@@ -83,15 +83,10 @@ static void look_up(fuse_req_t req, const struct node *directory, const char *na
 static bool is_by_links(struct fs *fs, const struct node *directory, const char *name)
 {
 	const size_t n = strlen(name);
+	/* An organ that is a link is followed by whoever opens it, unless adapters change it. */
+	const bool organ =
+		directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0);
 
-	for (uint32_t i = 0; i < fs->collection->n; i++) {
-		struct model *model = model_now(fs->collection->models[i]);
-
-		if ((!directory->model || directory->model == model) && adapters_broken(model))
-			return true;
-	}
-	if (directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0))
-		return false;
 	if (directory->kind != NODE_CLASS && directory->kind != NODE_ROOT &&
 	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS &&
 	    directory->kind != NODE_FORM_CLASS && directory->kind != NODE_EXPERTS)
@@ -99,7 +94,10 @@ static bool is_by_links(struct fs *fs, const struct node *directory, const char 
 	for (uint32_t i = 0; i < fs->collection->n; i++) {
 		struct model *model = model_now(fs->collection->models[i]);
 
-		if ((!directory->model || directory->model == model) && slots_links(model->slots))
+		if (directory->model && directory->model != model)
+			continue;
+		if (adapters_broken(model) ||
+		    (slots_links(model->slots) && (!organ || adapters_any(model))))
 			return true;
 	}
 	return false;

@@ -276,14 +276,14 @@ static void show(struct slots *slots, const struct showing *showings, size_t n)
 void slots_put(struct slots *slots, uint32_t i, struct content *content)
 {
 	struct content *before, *merged;
-	struct showing showings[SHOWINGS_MOST];
-	const size_t n =
-		slots->follower ? slots->follower(slots->context, i, content, showings) : 0;
+	struct showing showing;
+	const bool follows =
+		slots->follower && slots->follower(slots->context, i, content, &showing);
 
 	pthread_mutex_lock(&slots->lock);
 	merged = exchange(slots, slots->merged, i, NULL);
 	before = exchange(slots, slots->now, i, content);
-	show(slots, showings, n);
+	show(slots, &showing, follows);
 	slots->links += content_is_link(content);
 	slots->links -= content_is_link(before);
 	slots->generation++;

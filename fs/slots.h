@@ -137,11 +137,10 @@ struct showing {
 	struct content *content;
 };
 
-/* Called by slots_put(), before slot i holds that content: what changes with it, in the same step.
- * Slot i shows what it holds if it is not among that. Returns how many. */
-#define SHOWINGS_MOST 2
-typedef size_t slots_follower(void *context, uint32_t i, struct content *content,
-			      struct showing showings[SHOWINGS_MOST]);
+/* Called by slots_put(), before slot i holds that content: what it or another slot shows from then
+ * on, in the same step. False: slot i shows what it holds, and no other changes. */
+typedef bool slots_follower(void *context, uint32_t i, struct content *content,
+			    struct showing *showing);
 void slots_follow(struct slots *slots, slots_follower *follower, void *context);
 
 /* Change what n slots show, in one step. The generation moves on, also for none. */

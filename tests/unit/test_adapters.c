@@ -257,7 +257,7 @@ static void what_is_no_adapter_is_refused(void **state)
 	assert_int_equal(link_it(state, alone.model, "x.gguf", "nothing"), 0);
 	assert_true(adapters_broken(alone.model));
 	save_adapter(state, "nothing", 4);
-	adapt_look(alone.model);
+	assert_false(adapt_look(alone.model, false));
 	assert_false(adapters_broken(alone.model));
 	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), 0);
 	end(&alone);

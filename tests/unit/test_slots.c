@@ -399,17 +399,16 @@ static void without_memory_nothing_changes(void **state)
 }
 
 /* Whatever slot 0 comes to hold, slot 1 shows that content's merging. */
-static size_t follow(void *context, uint32_t i, struct content *content,
-		     struct showing showings[SHOWINGS_MOST])
+static bool follow(void *context, uint32_t i, struct content *content, struct showing *showing)
 {
 	(void)context;
 	if (i != 0 || !content)
-		return 0;
-	showings[0].slot = 1;
-	showings[0].content = content_merged(content->ino + 100, &content->organ,
-					     backing_ref(content->file), NULL, NULL);
-	must(showings[0].content);
-	return 1;
+		return false;
+	showing->slot = 1;
+	showing->content = content_merged(content->ino + 100, &content->organ,
+					  backing_ref(content->file), NULL, NULL);
+	must(showing->content);
+	return true;
 }
 
 static void what_is_shown_is_not_what_is_held(void **state)
