@@ -83,6 +83,7 @@ static int add_host(struct check *check)
 		       { "complete", false, host_complete },
 		       { "arrays", true, host_arrays },
 		       { "output", false, host_output },
+		       { "adapters", false, host_adapters },
 		       { "experts", true, host_experts } };
 	const struct groups *groups = check->groups;
 	const bool changed =
@@ -92,7 +93,8 @@ static int add_host(struct check *check)
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct row *row;
 
-		if (checks[i].look == host_experts && !host_has_experts(groups))
+		if ((checks[i].look == host_adapters && groups->adapted.adapters == 0) ||
+		    (checks[i].look == host_experts && !host_has_experts(groups)))
 			continue;
 		row = add_row(check, checks[i].name, NULL);
 		if (!row)

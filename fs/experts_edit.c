@@ -28,7 +28,7 @@ static int begin(struct stack *stack, struct model *model, uint32_t tensor)
 	pthread_mutex_lock(&model->stacks);
 	*stack = (struct stack){ .model = model,
 				 .tensor = tensor,
-				 .content = slots_get(model->slots, tensor) };
+				 .content = slots_own(model->slots, tensor) };
 	if (content_is_nothing(stack->content))
 		return -ESTALE;
 	stack->located = files_locate(model, tensor, stack->content);

@@ -12,23 +12,26 @@
 #include "fs/view.h"
 
 enum node_kind {
-	NODE_MODELS,	   /* the root of a mount with several models; model: NULL */
-	NODE_ROOT,	   /* of a model */
-	NODE_CLASS,	   /* index: enum organ_class */
-	NODE_ORGAN,	   /* index: tensor; content: the graft, NULL for the base's */
-	NODE_LINK,	   /* an organ that is a symbolic link: the graft says where */
-	NODE_THETA,	   /* the θ file of an organ: index, content as there */
-	NODE_STAGE,	   /* index: tensor; stage: what is being written over it */
-	NODE_SCRATCH,	   /* a file that is no slot: stage is its content (scratches.h) */
-	NODE_SCRATCH_LINK, /* a symbolic link that is no slot's: the content's */
-	NODE_BASE,	   /* the directory .base */
-	NODE_BASE_CLASS,   /* a class in it; index: enum organ_class */
-	NODE_BASE_ORGAN,   /* an organ in that; index: tensor */
-	NODE_VIEWS,	   /* the directory .views */
-	NODE_GENERATED,	   /* index: enum generated_kind; view: its content */
-	NODE_METADATA,	   /* the directory metadata */
-	NODE_KEY,	   /* index: key; metadatum: its value, NULL for the base's */
-	NODE_KEY_STAGE,	   /* index: key; stage: what is being written over it */
+	NODE_MODELS,	    /* the root of a mount with several models; model: NULL */
+	NODE_ROOT,	    /* of a model */
+	NODE_CLASS,	    /* index: enum organ_class */
+	NODE_ORGAN,	    /* index: tensor; content: the graft, NULL for the base's */
+	NODE_LINK,	    /* an organ that is a symbolic link: the graft says where */
+	NODE_THETA,	    /* the θ file of an organ: index, content as there */
+	NODE_STAGE,	    /* index: tensor; stage: what is being written over it */
+	NODE_SCRATCH,	    /* a file that is no slot: stage is its content (scratches.h) */
+	NODE_SCRATCH_LINK,  /* a symbolic link that is no slot's: the content's */
+	NODE_ADAPTER,	    /* a link to an adapter's file; index: its number; content: the link */
+	NODE_SETTING,	    /* a number of an adapter; index: its file's; view: its text */
+	NODE_SETTING_STAGE, /* index as there; stage: what is being written over it */
+	NODE_BASE,	    /* the directory .base */
+	NODE_BASE_CLASS,    /* a class in it; index: enum organ_class */
+	NODE_BASE_ORGAN,    /* an organ in that; index: tensor */
+	NODE_VIEWS,	    /* the directory .views */
+	NODE_GENERATED,	    /* index: enum generated_kind; view: its content */
+	NODE_METADATA,	    /* the directory metadata */
+	NODE_KEY,	    /* index: key; metadatum: its value, NULL for the base's */
+	NODE_KEY_STAGE,	    /* index: key; stage: what is being written over it */
 	NODE_BASE_METADATA,
 	NODE_BASE_KEY,	   /* index: key; the base's value */
 	NODE_FORM,	   /* a directory of .views; part: enum form */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops.c - see ops.h: the whole surface, and what nodes look like from outside. */
 #include "fs/ops.h"
+#include "fs/adapters.h"
 #include "fs/files.h"
 #include "fs/inode.h"
 #include "fs/ops_views.h"
@@ -80,7 +81,8 @@ bool ops_is_directory(const struct node *node)
 
 bool ops_is_link(const struct node *node)
 {
-	return node->kind == NODE_LINK || node->kind == NODE_SCRATCH_LINK;
+	return node->kind == NODE_LINK || node->kind == NODE_SCRATCH_LINK ||
+	       node->kind == NODE_ADAPTER;
 }
 
 bool ops_is_theta(const struct node *node)
@@ -106,6 +108,8 @@ static bool is_writable(const struct fs *fs, const struct node *node)
 		return false;
 	if (node->kind == NODE_KEY)
 		return !metadata_key(node->model->metadata, node->index).fixed;
+	if (node->kind == NODE_SETTING)
+		return adapters_apply(node->model);
 	return node->kind == NODE_ORGAN || node->kind == NODE_EXPERT || node->stage ||
 	       ops_is_theta(node);
 }
@@ -131,6 +135,7 @@ static uint64_t size_of(struct node *node)
 	case NODE_STAGE:
 	case NODE_SCRATCH:
 	case NODE_KEY_STAGE:
+	case NODE_SETTING_STAGE:
 	case NODE_EXPERT_STAGE:
 		return stage_size(node->stage);
 	case NODE_FORMED:
@@ -138,10 +143,12 @@ static uint64_t size_of(struct node *node)
 		return ops_view_size(node);
 	case NODE_LINK:
 	case NODE_SCRATCH_LINK:
+	case NODE_ADAPTER:
 		return strlen(node->content->target);
 	case NODE_THETA:
 		return THETA_FILE_SIZE;
 	case NODE_GENERATED:
+	case NODE_SETTING:
 		return view_size(node->view);
 	case NODE_KEY:
 	case NODE_BASE_KEY:
@@ -166,8 +173,10 @@ static uint64_t size_of(struct node *node)
  * do so. The kernel goes by the node's number. */
 static uint64_t shown_ino(const struct node *node)
 {
-	return node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE ? ops_slot_number(node)
-								      : node->ino;
+	return node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE ||
+			       node->kind == NODE_SETTING || node->kind == NODE_SETTING_STAGE
+		       ? ops_slot_number(node)
+		       : node->ino;
 }
 
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
@@ -228,10 +237,17 @@ static struct node *find_generated(struct fs *fs, const struct node *directory,
 	return NULL;
 }
 
+/* Adapters can be put where none are. */
+static bool is_there(struct fs *fs, struct model *model, enum organ_class klass)
+{
+	return ops_is_listed_class(model, klass) ||
+	       (klass == CLASS_ADAPTERS && (ops_can_graft(fs, model) || adapters_any(model)));
+}
+
 static struct node *find_in_root(struct fs *fs, const struct node *root, const char *name, int *rc)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		if (strcmp(name, class_name(klass)) == 0 && ops_is_listed_class(root->model, klass))
+		if (strcmp(name, class_name(klass)) == 0 && is_there(fs, root->model, klass))
 			return nodes_get(fs->nodes,
 					 inode_of_directory(root->model, INODE_CLASS, klass));
 	if (strcmp(name, "metadata") == 0)
@@ -253,6 +269,8 @@ static struct node *find_slot(struct fs *fs, const struct node *directory, const
 
 	if (!ending)
 		return NULL;
+	if (ops_is_adapter_name(directory->ino, name))
+		return ops_find_adapter(fs, directory, name, rc);
 	if (strcmp(ending, ".theta") == 0)
 		kind = NODE_THETA;
 	else if (strcmp(ending, ".bin") != 0)
@@ -318,6 +336,9 @@ uint64_t ops_slot_number(const struct node *node)
 
 	if (node->kind == NODE_EXPERT || node->kind == NODE_EXPERT_STAGE)
 		return inode_of_expert(node->model, node->index, node->part);
+	/* No key has such a number. */
+	if (node->kind == NODE_SETTING || node->kind == NODE_SETTING_STAGE)
+		return inode_of(node->model->number, INODE_KEY, (uint64_t)1 << 39 | node->index);
 	return inode_of(node->model->number, key ? INODE_KEY : INODE_ORGAN, node->index);
 }
 

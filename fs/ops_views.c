@@ -62,8 +62,12 @@ struct node *ops_stage_expert(struct fs *fs, const struct node *expert)
 			     .index = expert->index,
 			     .part = expert->part,
 			     .model = model };
-	struct view *view = ops_view_content(expert);
+	/* As everywhere, what adapters make of it is not written to. */
+	struct node own = *expert;
+	struct view *view;
 
+	own.content = content_own(expert->content);
+	view = ops_view_content(&own);
 	if (view)
 		made.stage = stage_new(model->layer, view);
 	view_unref(view);

@@ -7,6 +7,7 @@ here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 MODELS=$here/../models
 MALFORMED=$here/../malformed
 GGUF=$here/../tools/gguf.py
+LORA=$here/../tools/lora.py
 declare -A DAEMON=() # process by mount point
 
 fail() {
