@@ -24,7 +24,9 @@ ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -ffp-contract=off -
 	$(WARNINGS) $(HARDENING) $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
-PACKAGES := fuse3 libxxhash libzstd libcjson
+# measure/ needs the Fourier transform and nothing else.
+MEASURE_PACKAGES := kissfft-float
+PACKAGES := fuse3 libxxhash libzstd libcjson $(MEASURE_PACKAGES)
 INSTALL := install
 
 ## objects
@@ -46,8 +48,9 @@ $B/flags: FORCE
 		echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' > $@
 FORCE:
 
-# gguf/ sees nothing but itself and libc, measure/ nothing but itself, libc and libm.
+# gguf/ sees nothing but itself and libc, measure/ nothing but itself, libc, libm and KissFFT.
 $B/gguf/%.o: INC = -I$B/gguf
+$B/measure/%.o: INC = $(shell pkg-config --cflags $(MEASURE_PACKAGES))
 $B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' \
 	$(shell pkg-config --cflags $(PACKAGES))
 
@@ -69,6 +72,7 @@ $B/libfs.a: $(FS_OBJECTS)
 ## programs
 
 LIBS = $(shell pkg-config --libs $(PACKAGES))
+MEASURE_LIBS = $(shell pkg-config --libs $(MEASURE_PACKAGES)) -lm
 $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
@@ -90,7 +94,7 @@ $B/tests/unit/test_share $B/tests/unit/test_fill: UNIT_LDFLAGS += -Wl,--wrap=ioc
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
 $(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka) -lm
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka) $(MEASURE_LIBS)
 $(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) -lm $(shell pkg-config --libs cmocka)
 
@@ -166,15 +170,18 @@ bench: $B/organfs $B/tests/bench/spans	## speed, as ratios within one run
 $B/tests/bench/spans: $B/tests/bench/spans.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
-$B/tests/bench/zmeasure: $B/tests/bench/zmeasure.o $B/libmeasure.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
+$B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/%.o $B/libmeasure.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(MEASURE_LIBS)
 $B/tests/bench/dequant: $B/tests/bench/dequant.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash) -lm
-.PHONY: bench-zmeasure bench-dequant bench-assemble
+.PHONY: bench-zmeasure bench-dequant bench-assemble bench-purify
 bench-assemble: $B/organfs	## how fast a model is assembled; sharing blocks needs root
 	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/assemble
 
 bench-dequant: $B/tests/bench/dequant	## how fast each type is decoded
+	@$<
+
+bench-purify: $B/tests/bench/purify	## how fast rows are purified, merged and quantised
 	@$<
 
 bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
@@ -235,6 +242,8 @@ INSTALLED := \
 	644:mount-helpers/organ-dissect.1:$(MANDIR)/man1/organ-dissect.1 \
 	644:mount-helpers/organ-stream.1:$(MANDIR)/man1/organ-stream.1 \
 	644:mount-helpers/organfs.1:$(MANDIR)/man1/organfs.1 \
+	644:mount-helpers/organfs-open.1:$(MANDIR)/man1/organfs-open.1 \
+	644:mount-helpers/organfs-thumbnailer.1:$(MANDIR)/man1/organfs-thumbnailer.1 \
 	644:mount-helpers/organfs-umount.1:$(MANDIR)/man1/organfs-umount.1 \
 	644:mount-helpers/organfs.5:$(MANDIR)/man5/organfs.5 \
 	644:mount-helpers/umount.fuse.organfs.8:$(MANDIR)/man8/umount.fuse.organfs.8 \

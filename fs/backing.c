@@ -243,6 +243,11 @@ bool backing_is_plain(const struct backing *backing)
 	return !backing->frames && !backing->parts.read && (backing->set || backing->file.fd >= 0);
 }
 
+bool backing_is_made(const struct backing *backing)
+{
+	return backing->parts.made;
+}
+
 void backing_report_to(struct backing *backing, struct log *log)
 {
 	backing->log = log;

@@ -7,7 +7,7 @@
  * that is renamed, or has another renamed over it, stays readable.
  *
  * A file may hold its bytes compressed (frames.h): sizes and offsets are those of what it holds.
- * And the bytes may come from several files (joined.h). */
+ * And the bytes may come from several files (joined.h), or be made of those of another (rows.h). */
 #ifndef FS_BACKING_H
 #define FS_BACKING_H
 
@@ -51,6 +51,7 @@ struct backing_parts {
 	struct backing *(*part)(void *context, uint64_t *offset, uint64_t *length);
 	void (*release)(void *context);
 	void *context;
+	bool made; /* its bytes are in no file: reading takes the processor's time */
 };
 
 /* A backing of such bytes, with what backing_stat() and backing_path() are to say; its size is that
@@ -92,6 +93,9 @@ uint64_t backing_size(const struct backing *backing);
 
 /* Are its bytes in one file as they are read? */
 bool backing_is_plain(const struct backing *backing);
+
+/* Are they made when they are read, which may take long? */
+bool backing_is_made(const struct backing *backing);
 
 /* The first of the backings that it is made of which can still be read, or itself. NULL: there is
  * none. Borrowed. */

@@ -2,6 +2,7 @@
 /* check.c - see check.h. */
 #include "fs/check.h"
 #include "fs/check_donor.h"
+#include "fs/check_experts.h"
 #include "fs/check_host.h"
 #include "fs/check_sets.h"
 #include "fs/waiting.h"
@@ -81,15 +82,21 @@ static int add_host(struct check *check)
 	} checks[] = { { "blocks", true, host_blocks },
 		       { "complete", false, host_complete },
 		       { "arrays", true, host_arrays },
-		       { "output", false, host_output } };
+		       { "output", false, host_output },
+		       { "adapters", false, host_adapters },
+		       { "experts", true, host_experts } };
 	const struct groups *groups = check->groups;
 	const bool changed =
 		groups->grafts || groups->removed || (groups->edits && groups->edits->n);
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
-		struct row *row = add_row(check, checks[i].name, NULL);
+		struct row *row;
 
+		if ((checks[i].look == host_adapters && groups->adapted.adapters == 0) ||
+		    (checks[i].look == host_experts && !host_has_experts(groups)))
+			continue;
+		row = add_row(check, checks[i].name, NULL);
 		if (!row)
 			return -ENOMEM;
 		row->look = checks[i].look;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check_groups.c - see check_groups.h. */
 #include "fs/check_groups.h"
+#include "fs/adapters.h"
 #include "fs/check_traits.h"
 #include "fs/files.h"
 #include "fs/paths.h"
@@ -128,6 +129,33 @@ static bool fill(struct groups *groups, const struct donor *self)
 	return true;
 }
 
+/* What counts of a slot: what adapters make of it is theirs, and their halves are no part of the
+ * model; but what cannot be read counts. With a reference; NULL for the base's. False: out of
+ * memory. */
+static bool take(const struct groups *groups, uint32_t slot, struct content *shown,
+		 struct content **taken)
+{
+	struct content *content = shown && !shown->broken ? content_own(shown) : shown;
+
+	if (content && !content->broken && adapters_is_half(groups->model, slot))
+		*taken = content_nothing();
+	else
+		*taken = content ? content_ref(content) : NULL;
+	return *taken || !content;
+}
+
+static void count_adapters(struct groups *groups, const struct adapter_list *list)
+{
+	struct adapted *adapted = &groups->adapted;
+
+	for (uint32_t i = 0; list && i < list->n; i++) {
+		adapted->adapters++;
+		adapted->broken += list->lines[i].broken != NULL;
+		adapted->touched += list->lines[i].touched;
+		adapted->halves += list->lines[i].halves;
+	}
+}
+
 struct groups *groups_new(struct model *model, const struct snapshot *snapshot)
 {
 	struct groups *groups = calloc(1, sizeof(*groups));
@@ -141,9 +169,11 @@ struct groups *groups_new(struct model *model, const struct snapshot *snapshot)
 	groups->edits = edits_ref(snapshot->edits);
 	self = donor_of_backing(model->base, "", 0);
 	well = groups->content && self;
-	for (uint32_t i = 0; well && i < snapshot->n; i++)
-		if (snapshot->content[i])
-			groups->content[i] = content_ref(snapshot->content[i]);
+	count_adapters(groups, snapshot->adapters);
+	for (uint32_t i = 0; well && i < snapshot->n; i++) {
+		groups->n_slots = i + 1;
+		well = take(groups, i, snapshot->content[i], &groups->content[i]);
+	}
 	if (well) {
 		groups->n_slots = snapshot->n;
 		well = fill(groups, self);

@@ -25,9 +25,12 @@ struct group {
 
 struct groups {
 	struct model *model;	  /* borrowed */
-	struct content **content; /* one a slot, with references; NULL: base's */
+	struct content **content; /* one a slot: what it holds, with references; NULL: base's */
 	uint32_t n_slots;
-	struct edits *edits;  /* of the metadata, with a reference; NULL: none */
+	struct edits *edits; /* of the metadata, with a reference; NULL: none */
+	struct adapted {
+		uint32_t adapters, broken, touched, halves;
+	} adapted;	      /* adapters, which are no grafts (adapter_list.h) */
 	struct group *groups; /* in the order of their first slots, those of kind UNKNOWN last */
 	uint32_t n, grafts, removed;
 };

@@ -202,3 +202,20 @@ int host_output(const struct groups *groups, const struct gguf *header, struct f
 			    "the head was removed: the token embedding will be it, or nothing");
 	return 0;
 }
+
+int host_adapters(const struct groups *groups, const struct gguf *header, struct finding *finding)
+{
+	const struct adapted *adapted = &groups->adapted;
+
+	(void)header;
+	finding_say(finding, VERDICT_OK, "%" PRIu32 " in force, on %" PRIu32 " tensors",
+		    adapted->adapters - adapted->broken, adapted->touched);
+	if (adapted->halves)
+		finding_add(finding, VERDICT_RISKY,
+			    "%" PRIu32 " halves of pairs change nothing without the other half",
+			    adapted->halves);
+	if (adapted->broken)
+		finding_add(finding, VERDICT_IMPOSSIBLE,
+			    "%" PRIu32 " cannot be read, .log says why", adapted->broken);
+	return 0;
+}

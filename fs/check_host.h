@@ -17,6 +17,9 @@ int host_complete(const struct groups *groups, const struct gguf *header, struct
 /* Have arrays with an entry for each block so many? */
 int host_arrays(const struct groups *groups, const struct gguf *header, struct finding *finding);
 
+/* Can all adapters be merged? Without the header. */
+int host_adapters(const struct groups *groups, const struct gguf *header, struct finding *finding);
+
 /* An output head that was added to or taken from the embedding. */
 int host_output(const struct groups *groups, const struct gguf *header, struct finding *finding);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* files.c - see files.h. */
 #include "fs/files.h"
+#include "fs/adapters.h"
 #include "fs/follow.h"
 #include "gguf/layout.h"
 
@@ -14,22 +15,39 @@ uint64_t files_organ_size(const struct model *model, uint32_t tensor, const stru
 	return organ.header_size + organ.data_size;
 }
 
-struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content)
+struct located files_locate(const struct model *model, uint32_t tensor,
+			    const struct content *content)
 {
-	const struct organ organ = model_organ(model, tensor, content);
-	uint8_t *header = malloc(organ.header_size);
+	return (struct located){
+		.organ = model_organ(model, tensor, content),
+		.file = content ? content->file : model->base,
+		.offset = content ? content->offset : model->gguf->tensors[tensor].offset,
+	};
+}
+
+struct view *files_view(const struct located *located)
+{
+	const struct organ *organ = &located->organ;
+	uint8_t *header = malloc(organ->header_size);
 	const struct segment segments[] = {
-		{ .kind = SEGMENT_MEMORY, .length = organ.header_size, .memory = header },
+		{ .kind = SEGMENT_MEMORY, .length = organ->header_size, .memory = header },
 		{ .kind = SEGMENT_EXTENT,
-		  .length = organ.data_size,
-		  .backing = content ? content->file : model->base,
-		  .offset = content ? content->offset : model->gguf->tensors[tensor].offset },
+		  .length = organ->data_size,
+		  .backing = located->file,
+		  .offset = located->offset },
 	};
 
 	if (!header)
 		return NULL;
-	organ_write_header(&organ, header);
+	organ_write_header(organ, header);
 	return view_new(segments, 2, header);
+}
+
+struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content)
+{
+	const struct located located = files_locate(model, tensor, content);
+
+	return files_view(&located);
 }
 
 static struct segment segment_of(const struct piece *piece, const struct layout *layout,
@@ -61,6 +79,20 @@ static struct segment segment_of(const struct piece *piece, const struct layout 
 	return segment;
 }
 
+/* Which tensors an adapter changes that cannot be read is not known: as large as it would be
+ * without, and unreadable. */
+static struct view *unreadable(const struct model *model, uint64_t size)
+{
+	struct segment segment = { .kind = SEGMENT_EXTENT, .length = size };
+	struct view *view = NULL;
+
+	segment.backing = backing_gone(backing_path(model->base), size);
+	if (segment.backing)
+		view = view_new(&segment, 1, NULL);
+	backing_unref(segment.backing);
+	return view;
+}
+
 static struct view *view_of_layout(struct layout *layout, struct model *model,
 				   const struct snapshot *snapshot)
 {
@@ -81,8 +113,13 @@ static struct view *view_of_layout(struct layout *layout, struct model *model,
 static int check_whole(const struct model *model, const struct snapshot *snapshot,
 		       struct error *err)
 {
+	const struct adapter_list *adapters = snapshot->adapters;
 	char path[ORGAN_PATH_MAX];
 
+	for (uint32_t i = 0; adapters && i < adapters->n; i++)
+		if (adapters->lines[i].broken)
+			return error_set(err, EIO, ERROR_NO_OFFSET, "adapters/%.100s: %.140s",
+					 adapters->lines[i].name, adapters->lines[i].broken);
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (snapshot->content[i] && snapshot->content[i]->broken)
 			return error_set(err, EIO, ERROR_NO_OFFSET, "%s: %s",
@@ -138,7 +175,7 @@ static void fill_slots(const struct model *model, const struct snapshot *snapsho
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct content *content = snapshot->content[i];
 
-		if (content_is_nothing(content))
+		if (content_is_nothing(content) || adapters_is_half(model, i))
 			slots[i].fill = FILL_NOTHING;
 		else if (content)
 			slots[i] = (struct layout_slot){ FILL_ORGAN, &organs[i] };
@@ -206,7 +243,9 @@ struct view *files_model(struct model *model, const struct snapshot *snapshot, b
 	free(slots);
 	free(organs);
 	if (rc == 0) {
-		view = view_of_layout(&layout, model, snapshot);
+		view = snapshot->adapters && snapshot->adapters->broken
+			       ? unreadable(model, layout.size)
+			       : view_of_layout(&layout, model, snapshot);
 		layout_release(&layout);
 		if (!view)
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");

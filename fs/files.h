@@ -6,6 +6,20 @@
 #include "fs/model.h"
 #include "fs/view.h"
 
+/* An organ, and where its data lie; all is borrowed. */
+struct located {
+	struct organ organ;
+	struct backing *file;
+	uint64_t offset; /* of the data in it */
+};
+
+/* What a slot holds: the base's for content NULL, else that graft, which is not nothing. */
+struct located files_locate(const struct model *model, uint32_t tensor,
+			    const struct content *content);
+
+/* Such a thing as an organ file. NULL: no memory. */
+struct view *files_view(const struct located *located);
+
 /* The organ file of a slot: the base's for content NULL, else that of the graft, which is not
  * nothing. NULL: no memory. */
 struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content);

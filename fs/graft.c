@@ -2,6 +2,7 @@
 /* graft.c - see graft.h: a slot filled with what was written, or emptied. Slots filled with what
  * others hold are graft_link.c, what an earlier mount left is graft_take_up.c. */
 #include "fs/graft.h"
+#include "fs/adapt.h"
 #include "fs/files.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
@@ -64,31 +65,45 @@ void filling_find(struct filling *filling)
 				      strlen(filling->name), &filling->tensor);
 }
 
+/* A new slot: what would it be called? */
+static int check_new(struct filling *filling)
+{
+	filling->added_length =
+		anatomy_added(filling->organ.name, filling->organ.name_length, filling->name,
+			      filling->klass, filling->added, sizeof(filling->added));
+	if (filling->added_length == 0)
+		return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
+				 "the model has no tensor of that file name, and the organ is %s, "
+				 "for which it is no name either",
+				 filling->organ.name);
+	if (gguf_tensor(filling->model->gguf, filling->added, filling->added_length))
+		return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
+				 "the model has the tensor %s under another file name",
+				 filling->added);
+	return 0;
+}
+
 int filling_check(struct filling *filling)
 {
-	const struct gguf *gguf = filling->model->gguf;
+	struct model *model = filling->model;
+	const bool adapter = filling->klass == CLASS_ADAPTERS && adapters_apply(model);
+	const struct organ_place *place;
+	int rc = filling->is_new ? check_new(filling) : 0;
 
-	if (filling->is_new) {
-		filling->added_length =
-			anatomy_added(filling->organ.name, filling->organ.name_length,
-				      filling->name, filling->klass, filling->added,
-				      sizeof(filling->added));
-		if (filling->added_length == 0)
-			return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
-					 "the model has no tensor of that file name, and the organ "
-					 "is %s, for which it is no name either",
-					 filling->organ.name);
-		if (gguf_tensor(gguf, filling->added, filling->added_length))
-			return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
-					 "the model has the tensor %s under another file name",
-					 filling->added);
-		return 0;
-	}
+	if (rc < 0)
+		return rc;
+	if (filling->is_new)
+		return adapter ? adapters_check(model, filling->added, filling->added_length,
+						&filling->organ, &filling->err)
+			       : 0;
+	place = &model->places[filling->tensor];
+	if (filling->tensor < model->gguf->n_tensors)
+		return organ_fits(&filling->organ, &model->gguf->tensors[filling->tensor],
+				  filling->any_shape, &filling->err);
 	/* What was added may be anything that has the name. */
-	if (filling->tensor >= gguf->n_tensors)
-		return 0;
-	return organ_fits(&filling->organ, &gguf->tensors[filling->tensor], filling->any_shape,
-			  &filling->err);
+	return adapter ? adapters_check(model, place->tensor, place->tensor_length, &filling->organ,
+					&filling->err)
+		       : 0;
 }
 
 bool filling_stand_in(const struct filling *filling, struct organ *organ)
@@ -281,11 +296,11 @@ static struct donor *traced_donor(const struct filling *filling, struct stage *s
 	return donor;
 }
 
-int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
-		    struct stage *stage)
+static int fill(struct model *model, enum organ_class klass, const char *name, bool any_shape,
+		struct stage *stage)
 {
 	struct filling filling = {
-		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+		.model = model, .klass = klass, .name = name, .any_shape = any_shape
 	};
 	const struct stage_commit commit = { check_organ, seal_organ, keep_organ, &filling };
 	struct timespec mtime = stage_mtime(stage);
@@ -303,14 +318,29 @@ int graft_fill_name(struct model *model, enum organ_class klass, const char *nam
 		donor_unref(filling.donor);
 		free((char *)filling.organ.name);
 	}
+	if (rc == 0 && klass == CLASS_ADAPTERS)
+		adapt_learn_alpha(model, name);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+}
+
+int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
+		    struct stage *stage)
+{
+	return fill(model, klass, name, model->any_shape, stage);
 }
 
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
 {
 	const struct organ_place *place = &model->places[tensor];
 
-	return graft_fill_name(model, place->klass, place->name, stage);
+	return fill(model, place->klass, place->name, model->any_shape, stage);
+}
+
+int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage)
+{
+	const struct organ_place *place = &model->places[tensor];
+
+	return fill(model, place->klass, place->name, true, stage);
 }
 
 int graft_remove_locked(struct model *model, uint32_t tensor)
@@ -339,10 +369,12 @@ int graft_remove(struct model *model, uint32_t tensor)
 	int rc;
 
 	pthread_mutex_lock(&model->commit);
-	content = slots_get(model->slots, tensor);
+	content = slots_own(model->slots, tensor);
 	rc = content_is_nothing(content) ? -ENOENT : graft_settle(model);
 	if (rc == 0)
 		rc = graft_remove_locked(model, tensor);
+	if (rc == 0 && model->places[tensor].klass == CLASS_ADAPTERS)
+		adapt_forget_copied(model);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(content);
 	if (rc < 0 && rc != -ENOENT)

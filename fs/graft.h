@@ -10,6 +10,9 @@
  * in the log: EINVAL it does not fit, else what the disk said. Then the slot keeps what it has. */
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage);
 
+/* The same for an organ whose shape may be another than the slot's. */
+int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage);
+
 /* The same for the slot CLASS/NAME, which is added if there is none and the organ in the stage has
  * a name for it (anatomy_added()). */
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,

@@ -2,6 +2,7 @@
 /* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
 #include "fs/graft.h"
 #include "fs/edit.h"
+#include "fs/files.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
 #include "fs/links.h"
@@ -162,6 +163,9 @@ static int link_slot(struct filling *filling, const struct origin *from)
 		rc = filling_reserve(filling);
 	if (rc < 0)
 		return rc;
+	/* What adapters make lies nowhere that could be referred to. */
+	if (content && content->kind == CONTENT_MERGED)
+		return -ESTALE;
 	if (content && content->kind == CONTENT_COPY)
 		return has_other_time(filling, &content->mtime) ? -ESTALE : share(filling, from);
 	if (content_is_link(content))
@@ -201,7 +205,7 @@ static bool is_current(const struct origin *from)
 
 	if (!from->content || from->content->kind != CONTENT_COPY)
 		return true;
-	now = slots_get(from->model->slots, from->slot);
+	now = slots_own(from->model->slots, from->slot);
 	current = now == from->content;
 	content_unref(now);
 	return current;
@@ -247,6 +251,25 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	return rc == -EXDEV ? -ESTALE : rc;
 }
 
+/* The slot CLASS/NAME holds a copy of what is shown at the origin. */
+static int copy_shown(const struct origin *origin, struct model *model, enum organ_class klass,
+		      const char *name)
+{
+	struct view *shown = files_organ(origin->model, origin->slot, origin->content);
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = shown && empty ? stage_new(model->layer, empty) : NULL;
+	int rc = -ENOMEM;
+
+	if (stage) {
+		stage_adopt(stage, shown, origin);
+		rc = graft_fill_name(model, klass, name, stage);
+	}
+	stage_free(stage);
+	view_unref(empty);
+	view_unref(shown);
+	return rc;
+}
+
 int graft_link(struct model *from, uint32_t tensor, struct model *model, enum organ_class klass,
 	       const char *name)
 {
@@ -254,18 +277,23 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
 	};
 	struct origin origin = { .model = from, .slot = tensor };
+	bool merged;
 	int rc = 0;
 
 	lock_both(model, from);
 	origin.content = slots_get(from->slots, tensor);
+	merged = origin.content && origin.content->kind == CONTENT_MERGED;
 	filling_find(&filling);
 	if (content_is_nothing(origin.content))
 		rc = -ENOENT;
-	else if (!is_at(&filling, &origin) && (rc = graft_settle(model)) == 0)
+	else if (!merged && !is_at(&filling, &origin) && (rc = graft_settle(model)) == 0)
 		rc = link_slot(&filling, &origin);
 	unlock_both(model, from);
+	if (merged)
+		rc = copy_shown(&origin, model, klass, name);
 	content_unref(origin.content);
-	return rc < 0 && rc != -ENOENT && rc != -EXDEV ? filling_refuse(&filling, rc) : rc;
+	return rc < 0 && rc != -ENOENT && rc != -EXDEV && !merged ? filling_refuse(&filling, rc)
+								  : rc;
 }
 
 int graft_settle(struct model *model)
@@ -344,7 +372,7 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 	int rc = 0;
 
 	pthread_mutex_lock(&model->commit);
-	from.content = slots_get(model->slots, tensor);
+	from.content = slots_own(model->slots, tensor);
 	filling_find(&filling);
 	if (content_is_nothing(from.content))
 		rc = -ENOENT;

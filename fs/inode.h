@@ -34,7 +34,16 @@ enum inode_kind {
 	INODE_BASE_METADATA = 10,
 	INODE_BASE_KEY = 11, /* index: key; in .base */
 	INODE_VIEWS = 12,    /* the directory .views */
+	INODE_FORM = 13,     /* index: form << 8 | number of a directory in it (inode_form()) */
+	INODE_FORMED = 14,   /* index: form << 32 | tensor */
+	INODE_EXPERT = 15,   /* index: tensor << 16 | number of the expert, or INODE_ORDER */
 };
+
+/* In place of an expert: the file that says in what order they are. */
+#define INODE_ORDER 0xffffu
+
+/* Of a tensor with a higher number experts are not shown. */
+#define INODE_EXPERT_TENSORS ((uint32_t)1 << 24)
 
 static inline uint64_t inode_of(uint32_t model, enum inode_kind kind, uint64_t index)
 {
@@ -46,6 +55,29 @@ static inline uint64_t inode_of_directory(const struct model *model, enum inode_
 					  uint64_t index)
 {
 	return inode_of(model->first->number, kind, index);
+}
+
+/* The directory of a form, and those of the classes in it. */
+static inline uint64_t inode_of_form(const struct model *model, uint32_t form)
+{
+	return inode_of_directory(model, INODE_FORM, (uint64_t)form << 8);
+}
+
+static inline uint64_t inode_of_form_class(const struct model *model, uint32_t form,
+					   enum organ_class klass)
+{
+	return inode_of_directory(model, INODE_FORM, (uint64_t)form << 8 | (klass + 1u));
+}
+
+/* A tensor in a form: a file, or the directory of its experts. */
+static inline uint64_t inode_of_formed(const struct model *model, uint32_t form, uint32_t tensor)
+{
+	return inode_of(model->number, INODE_FORMED, (uint64_t)form << 32 | tensor);
+}
+
+static inline uint64_t inode_of_expert(const struct model *model, uint32_t tensor, uint32_t expert)
+{
+	return inode_of(model->number, INODE_EXPERT, (uint64_t)tensor << 16 | expert);
 }
 
 /* 0: it is none of the base's. */
@@ -67,6 +99,20 @@ static inline uint64_t inode_index(uint64_t ino)
 static inline uint64_t inode_new(struct model *model)
 {
 	return INODE_NEW | (uint64_t)model->number << 44 | atomic_fetch_add(&model->next_ino, 1);
+}
+
+/* The numbers of what is made from a graft, always the same ones: the first of n. */
+static inline uint64_t inode_of_made(struct model *model, struct content *content, uint32_t n)
+{
+	uint64_t first = atomic_load(&content->made), none = 0;
+
+	if (first == 0) {
+		first = INODE_NEW | (uint64_t)model->number << 44 |
+			atomic_fetch_add(&model->next_ino, n);
+		if (!atomic_compare_exchange_strong(&content->made, &none, first))
+			first = none;
+	}
+	return first;
 }
 
 #endif

@@ -139,6 +139,9 @@ struct backing *joined_new(struct join *join, struct backing *const *files, uint
 		stat = *backing_stat(first);
 	stat.st_size = (off_t)joined->join.size;
 	stat.st_mtim = latest;
-	return backing_of_parts(&(struct backing_parts){ read_at, part_at, release, joined }, path,
-				&stat);
+	return backing_of_parts(&(struct backing_parts){ .read = read_at,
+							 .part = part_at,
+							 .release = release,
+							 .context = joined },
+				path, &stat);
 }

@@ -8,6 +8,7 @@
  *	CLASS/NAME.bin.xxh128, CLASS/NAME.bin.zst.xxh128        text: its XXH128 (layer_sums.h)
  *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
  *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
+ *	adapters/       also adapters and their settings (layer_adapters.h)
  *	metadata/       edited metadata (layer_metadata.h)
  *	MOVING          text: a slot that was being moved to another when the mount ended
  *	.stage/N        files being written

@@ -73,7 +73,7 @@ static int make_class(const struct layer *layer, enum organ_class klass)
 	return rc;
 }
 
-static int open_class(const struct layer *layer, enum organ_class klass, bool make)
+int layer_open_class(const struct layer *layer, enum organ_class klass, bool make)
 {
 	int fd = openat(layer->dir, class_name(klass),
 			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -82,7 +82,7 @@ static int open_class(const struct layer *layer, enum organ_class klass, bool ma
 	if (fd >= 0 || errno != ENOENT || !make)
 		return fd < 0 ? -errno : fd;
 	rc = make_class(layer, klass);
-	return rc < 0 ? rc : open_class(layer, klass, false);
+	return rc < 0 ? rc : layer_open_class(layer, klass, false);
 }
 
 /* The name of the file that says what a slot holds. */
@@ -248,7 +248,7 @@ static int keep(struct layer *layer, unsigned number, const struct layer_seal *s
 int layer_keep(struct layer *layer, unsigned number, const struct layer_seal *seal,
 	       enum organ_class klass, const char *name, struct backing **file)
 {
-	const int dir = open_class(layer, klass, true);
+	const int dir = layer_open_class(layer, klass, true);
 	int rc;
 
 	if (dir < 0)
@@ -282,7 +282,7 @@ int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
 	if (rc == 0 && fsync(fd) < 0)
 		rc = -errno;
 	close(fd);
-	dir = rc == 0 ? open_class(layer, klass, true) : rc;
+	dir = rc == 0 ? layer_open_class(layer, klass, true) : rc;
 	if (dir >= 0)
 		close(dir);
 	else
@@ -293,7 +293,7 @@ int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
 int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
 	      const char *name)
 {
-	const int dir = open_class(layer, klass, true);
+	const int dir = layer_open_class(layer, klass, true);
 	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, false);
 
 	if (dir >= 0)
@@ -312,37 +312,48 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 	return rc < 0 ? rc : layer_put(layer, number, kind, klass, name);
 }
 
+int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,
+		     unsigned *number)
+{
+	char stage[LAYER_STAGE_NAME];
+	const int fd = layer_stage(layer, number);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	layer_unstage(layer, *number);
+	layer_stage_name(*number, "", stage);
+	rc = symlinkat(target, layer->dir, stage) < 0 ? -errno : 0;
+	/* Only root can say whose it is, and only root acts for others. */
+	if (rc == 0 && geteuid() == 0 &&
+	    fchownat(layer->dir, stage, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = -errno;
+	if (rc < 0)
+		layer_unstage(layer, *number);
+	return rc;
+}
+
 int layer_symlink(struct layer *layer, enum organ_class klass, const char *name, const char *target,
 		  uid_t uid, gid_t gid)
 {
-	const int rc = ensure(layer), dir = rc < 0 ? rc : open_class(layer, klass, true);
-	char stage[LAYER_STAGE_NAME];
+	const int rc = ensure(layer), dir = rc < 0 ? rc : layer_open_class(layer, klass, true);
 	unsigned number;
-	int fd = dir < 0 ? dir : layer_stage(layer, &number), done;
+	int done;
 
-	if (fd < 0) {
-		if (dir >= 0)
-			close(dir);
-		return fd;
-	}
-	close(fd);
-	layer_unstage(layer, number);
-	layer_stage_name(number, "", stage);
-	done = symlinkat(target, layer->dir, stage) < 0 ? -errno : 0;
-	/* Only root can say whose it is, and only root acts for others. */
-	if (done == 0 && geteuid() == 0 &&
-	    fchownat(layer->dir, stage, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
-		done = -errno;
-	if (done == 0)
+	if (dir < 0)
+		return dir;
+	done = layer_stage_link(layer, target, uid, gid, &number);
+	if (done == 0) {
 		done = put(layer, number, dir, LAYER_LINK, name, false);
-	if (done < 0)
-		layer_unstage(layer, number);
+		if (done < 0)
+			layer_unstage(layer, number);
+	}
 	close(dir);
 	return done;
 }
 
-/* For what is set aside where nothing is staged. */
-static int number_of_nobody(struct layer *layer, unsigned *number)
+int layer_number_of_nobody(struct layer *layer, unsigned *number)
 {
 	int rc = 0;
 
@@ -362,10 +373,10 @@ int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
 	/* Without a directory it says nothing about anything. */
 	if (layer->dir < 0)
 		return 0;
-	change.dir = open_class(layer, klass, false);
+	change.dir = layer_open_class(layer, klass, false);
 	if (change.dir < 0)
 		return change.dir == -ENOENT ? 0 : change.dir;
-	rc = number_of_nobody(layer, &change.number);
+	rc = layer_number_of_nobody(layer, &change.number);
 	if (rc == 0)
 		rc = finish(&change, settle(&change, LAYER_NOTHING, name));
 	close(change.dir);
@@ -420,9 +431,9 @@ static int link_into(struct layer *layer, int from, const char *name, int to,
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
 	       enum organ_class new_class, const char *new_name, struct backing **file)
 {
-	const int old = open_class(from, klass, false);
+	const int old = layer_open_class(from, klass, false);
 	int rc = old < 0 ? old : ensure(to);
-	const int new = rc < 0 ? rc : open_class(to, new_class, true);
+	const int new = rc < 0 ? rc : layer_open_class(to, new_class, true);
 
 	rc = new < 0 ? new : link_into(to, old, name, new, new_class, new_name, file);
 	if (old >= 0)
@@ -569,7 +580,7 @@ int layer_each(struct layer *layer, layer_found *found, void *context)
 	int rc = 0;
 
 	for (enum organ_class klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
-		const int fd = open_class(layer, klass, false);
+		const int fd = layer_open_class(layer, klass, false);
 		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
 		const struct dirent *entry;
 

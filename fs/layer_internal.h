@@ -33,4 +33,15 @@ void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE
 #define STAGED_PACKED ".zst"
 #define STAGED_SUM    ".sum"
 
+/* The directory of a class, to close; with make, it is made if need be. -errno. */
+int layer_open_class(const struct layer *layer, enum organ_class klass, bool make);
+
+/* A number for names in .stage/ of what is set aside where nothing is staged. Returns 0 or
+ * -errno. */
+int layer_number_of_nobody(struct layer *layer, unsigned *number);
+
+/* A symbolic link as a stage, for that user. Returns 0 and its number, or -errno. */
+int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,
+		     unsigned *number);
+
 #endif

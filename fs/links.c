@@ -2,6 +2,7 @@
 /* links.c - see links.h. A link that leads to a link in this mount is looked at again from
  * there. */
 #include "fs/links.h"
+#include "fs/adapt.h"
 #include "fs/inode.h"
 #include "fs/look.h"
 #include "fs/paths.h"
@@ -148,6 +149,10 @@ static void step_inside(const struct links *links, struct link *link)
 	bool base;
 
 	link->settled = true;
+	if (link->at.gguf) {
+		error_set(&found->err, EINVAL, ERROR_NO_OFFSET, "the path leads into this mount");
+		return;
+	}
 	if (!find_own(links, found->path, &place, &base)) {
 		set_nowhere(found);
 		return;
@@ -298,7 +303,28 @@ struct content *links_content(struct links *links, struct model *model, enum org
 	return content;
 }
 
-/* Does it lead where it did? */
+int links_gguf(struct links *links, struct model *model, const struct content *of, bool hurried,
+	       struct backing **file, struct gguf **gguf, struct error *err)
+{
+	struct link link = { .slot = 0 };
+	struct found *found = &link.found;
+
+	if (!set_out(links, &link, model, CLASS_ADAPTERS, of->target, of->uid, of->gid))
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	link.at.gguf = true;
+	follow_all(links, &link, 1, hurried ? SILENT_MS : LINKS_PATIENCE * 1000);
+	if (found->err.code == 0) {
+		*file = backing_ref(found->file);
+		*gguf = found->gguf;
+		found->gguf = NULL;
+	}
+	*err = found->err;
+	found_release(found);
+	free((char *)link.at.path);
+	return -err->code;
+}
+
+/* Does it lead where it did? What is made when it is read has no file to tell by. */
 static bool is_same(const struct content *content, const struct found *found)
 {
 	const struct stat *was = backing_stat(content->file), *now;
@@ -307,6 +333,8 @@ static bool is_same(const struct content *content, const struct found *found)
 	describe(found, content->target, why);
 	if (found->err.code)
 		return content->broken && strcmp(content->broken, why) == 0;
+	if (backing_is_made(content->file) || backing_is_made(found->file))
+		return !content->broken && content->file == found->file;
 	now = backing_stat(found->file);
 	return !content->broken && content->offset == found->offset && paths_same_file(was, now);
 }
@@ -341,7 +369,7 @@ static void renew(struct link *link)
 		log_add(model->log, "%s/%s.bin: %s", class_name(link->klass),
 			model->places[link->slot].name, content->broken);
 	pthread_mutex_lock(&model->commit);
-	now = slots_get(model->slots, link->slot);
+	now = slots_own(model->slots, link->slot);
 	if (now == link->content)
 		slots_put(model->slots, link->slot, content_ref(content));
 	content_unref(now);
@@ -358,7 +386,7 @@ static size_t collect(const struct links *links, struct model *model, struct lin
 	if (slots_snapshot(model->slots, &snapshot) < 0)
 		return n;
 	for (uint32_t i = 0; i < snapshot.n; i++) {
-		struct content *content = snapshot.content[i];
+		struct content *content = content_own(snapshot.content[i]);
 
 		if (!content_is_link(content))
 			continue;
@@ -385,6 +413,7 @@ void links_refresh(struct links *links, struct model *model)
 {
 	struct link *all = NULL;
 	struct timespec asked;
+	bool silent = false;
 	size_t n = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &asked);
@@ -396,12 +425,17 @@ void links_refresh(struct links *links, struct model *model)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &links->last);
 	links->last_model = model;
-	for (uint32_t i = 0; i < links->n; i++)
-		if (!model || model == model_now(links->models[i]))
-			n = collect(links, model_now(links->models[i]), &all, n);
+	for (uint32_t i = 0; i < links->n; i++) {
+		struct model *now = model_now(links->models[i]);
+
+		if (model && model != now)
+			continue;
+		silent |= adapt_look(now, links->silent);
+		n = collect(links, now, &all, n);
+	}
 	if (n)
 		follow_all(links, all, n, links->silent ? SILENT_MS : LINKS_PATIENCE * 1000);
-	links->silent = false;
+	links->silent = silent;
 	for (size_t i = 0; i < n; i++) {
 		links->silent |= all[i].found.err.code == ETIMEDOUT;
 		renew(&all[i]);

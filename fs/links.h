@@ -32,8 +32,14 @@ struct content *links_content(struct links *links, struct model *model, enum org
 			      const char *target, uid_t uid, gid_t gid,
 			      const struct organ *stand_in, struct error *err);
 
+/* The GGUF that such a link in adapters/ leads to now, with its file; both become the caller's.
+ * hurried: there was no answer the last time either. Returns 0, or -errno with err set: -EINVAL
+ * there is a file which is no GGUF, or the path leads into this mount. */
+int links_gguf(struct links *links, struct model *model, const struct content *of, bool hurried,
+	       struct backing **file, struct gguf **gguf, struct error *err);
+
 /* Look at all links of a model again, NULL: of all models. A slot whose link leads to something
- * else now has a new content. */
+ * else now has a new content; adapters that led nowhere are in force where they lead now. */
 void links_refresh(struct links *links, struct model *model);
 
 #endif

@@ -42,6 +42,7 @@ void found_release(struct found *found)
 {
 	free(found->path);
 	free((char *)found->organ.name);
+	gguf_free(found->gguf);
 	backing_unref(found->file);
 	donor_unref(found->donor);
 	*found = (struct found){ .own = false };
@@ -146,6 +147,42 @@ static void open_organ(const struct resolve_own *own, int fd, struct found *foun
 		open_extent(own, &extent, found);
 }
 
+/* The model of another mount of organfs may be a file on disk as it is. Returns the descriptor to
+ * read, that of the other mount where it is not, or -1 with found->err set; fd is used up. */
+static int instead_of(const struct resolve_own *own, int fd, struct found *found)
+{
+	struct resolved resolved = { .links = found->links };
+	struct extent extent;
+
+	if (!get_extent(fd, &extent) || extent.offset)
+		return fd;
+	close(fd);
+	if (resolve(own, "", extent.path, &resolved, &found->err) < 0)
+		return -1;
+	if (!resolved.own)
+		return resolved.fd;
+	error_set(&found->err, ELOOP, ERROR_NO_OFFSET, "it is made from this mount itself");
+	return -1;
+}
+
+static void open_gguf(const struct resolve_own *own, int fd, struct found *found)
+{
+	char path[PATH_MAX];
+	struct source source;
+
+	fd = instead_of(own, fd, found);
+	if (fd < 0)
+		return;
+	name_of(fd, path);
+	found->file = backing_adopt(fd, path, &found->err);
+	if (!found->file)
+		return;
+	source = backing_source(found->file);
+	found->gguf = gguf_read(&source, &found->err);
+	if (!found->gguf && (found->err.code == EBADMSG || found->err.code == ENOTSUP))
+		found->err.code = EINVAL;
+}
+
 static void run(const struct resolve_own *own, struct job *job)
 {
 	struct resolved resolved = { .links = job->at.links };
@@ -159,7 +196,9 @@ static void run(const struct resolve_own *own, struct job *job)
 	if (resolve(own, job->at.inside, job->at.path, &resolved, &found->err) == 0) {
 		found->links = resolved.links;
 		found->own = resolved.own;
-		if (!resolved.own)
+		if (!resolved.own && job->at.gguf)
+			open_gguf(own, resolved.fd, found);
+		else if (!resolved.own)
 			open_organ(own, resolved.fd, found);
 		else if (!(found->path = strdup(resolved.path)))
 			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");

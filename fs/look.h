@@ -18,16 +18,19 @@ struct look_at {
 	uid_t uid;
 	gid_t gid;
 	unsigned links; /* that were followed already */
+	bool gguf;	/* a GGUF is looked for, and not an organ */
 };
 
-/* What was found: err, or a place in our mount, or an organ. */
+/* What was found: err, or a place in our mount, or an organ, or a GGUF. */
 struct found {
 	struct error
-		err; /* ETIMEDOUT: no answer came in time; EINVAL: it is a file, and no organ */
+		err; /* ETIMEDOUT: no answer came in time; EINVAL: it is a file, and none of these
+		      */
 	bool own;
 	char *path; /* own: after our root, owned; else NULL */
 	unsigned links;
 	struct organ organ; /* its name is owned */
+	struct gguf *gguf;  /* owned */
 	struct backing *file;
 	uint64_t offset;     /* of its data */
 	struct donor *donor; /* where that came from; NULL: not known, or the file says it */

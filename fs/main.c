@@ -11,11 +11,19 @@
  *	layout layout_header		the plan of an assembled GGUF
  *	shard join divide	the plan of the GGUF that shards are together, and of shards
  *	dequant dequant_*	the values in a tensor's blocks
+ *	pair		low-rank pairs: names and shapes
  *
  * measure/	numbers in, numbers out; knows neither GGUF nor files
  *	sample		which values of a tensor are looked at
  *	zmeasure zstream	θ and its indicators, of a sample and of all values; on
  *	moments distribution score radix
+ *	lanes.h complex_lanes.h	several numbers worked on at once
+ *	purify		what the purifiers of a row have in common; they are:
+ *	fractal		detail that exists at one scale only
+ *	spectral	the weak part of the spectrum; on
+ *	fft dft fourier	KissFFT's short transforms joined; of any length; of real values
+ *	tail		the least of many energies, within a budget
+ *	lora quantise	a row with an adapter merged; as F16, BF16 and Q8_0
  *
  * fs/		the filesystem; each module uses those above it
  *	log pool waiting buffers io paths	messages; threads for slow jobs, and who waits for
@@ -23,10 +31,13 @@
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
  *			of one file of the mount, as segments
+ *	rows		a backing whose bytes are made, row by row
+ *	floats encode	a tensor's values, and values that were computed as a ggml type again
+ *	matrices merged	a tensor with low-rank pairs merged into it, row by row
  *	joined shards shards_* base	the shards of a split model, and the file they are together
  *	utf8 value value_text value_parse key_name	metadata as text and back
- *	donor slots	where a graft came from; what each tensor is now: the base's, a graft,
- *			or nothing
+ *	donor adapter_list slots	where a graft came from; adapters at one moment; what each
+ *			tensor is now: the base's, a graft, or nothing
  *	fingerprint layer layer_* reference	grafts on disk: directories, which base,
  *			files, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
@@ -34,9 +45,13 @@
  *	openings trace	where the bytes that somebody writes come from
  *	stage		a file being written
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
+ *	layer_adapters adapters adapters_* adapt	adapters: on disk, what they make of slots,
+ *			what is done to them
  *	once_state.h once	what is found out of each organ, by a job, when somebody asks
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	files		organ files and model.gguf, as views
+ *	npy purified experts forms	organs in other forms, as .views shows them
+ *	experts_edit	one expert of a stack, or their order, changed
  *	digest.h digests	from organ files to their hashes, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	checksums gguf_hash	the same with hashes: checksums.xxh128, .views/gguf-hash.xxh64

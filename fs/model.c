@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c - see model.h. */
 #include "fs/model.h"
+#include "fs/adapt.h"
 #include "fs/edit.h"
 #include "fs/graft.h"
 #include "fs/paths.h"
@@ -175,6 +176,7 @@ static int take_up_layer(struct model *model, const struct options *options,
 		/* First, for the grafts' finishes what was noted for either. */
 		edit_take_up(model);
 		graft_take_up(model);
+		adapt_take_up(model);
 	}
 	return rc;
 }
@@ -222,6 +224,7 @@ static struct model *model_new(const struct options *options, const struct model
 	if (!model)
 		return NULL;
 	pthread_mutex_init(&model->commit, NULL);
+	pthread_mutex_init(&model->stacks, NULL);
 	pthread_mutex_init(&model->names, NULL);
 	atomic_init(&model->next_ino, 0);
 	model->number = site->number;
@@ -253,6 +256,8 @@ struct model *model_open(const struct options *options, const char *path, struct
 		rc = model->metadata ? 0 : -err->code;
 	}
 	if (rc == 0 && name_model(model, path, site) < 0)
+		rc = out_of_memory(err);
+	if (rc == 0 && !(model->adapters = adapters_new(model, options->merged_f16)))
 		rc = out_of_memory(err);
 	if (rc == 0)
 		rc = find_layer(model, options, site, err);
@@ -291,6 +296,7 @@ void model_close(struct model *model)
 		return;
 	layer_close(model->layer);
 	slots_free(model->slots);
+	adapters_free(model->adapters);
 	metadata_free(model->metadata);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		names_free(model->files[klass]);
@@ -302,6 +308,7 @@ void model_close(struct model *model)
 	backing_unref(model->base);
 	shards_unref(model->shards);
 	pthread_mutex_destroy(&model->commit);
+	pthread_mutex_destroy(&model->stacks);
 	pthread_mutex_destroy(&model->names);
 	free(model->shown);
 	free(model->directory);
@@ -398,12 +405,16 @@ uint64_t model_generation(struct model *model)
 int model_snapshot(struct model *model, struct snapshot *snapshot)
 {
 	struct edits *edits = metadata_edits(model->metadata);
+	struct adapter_list *adapters = adapters_list(model);
 
-	if (!edits || slots_snapshot(model->slots, snapshot) < 0) {
+	if (!edits || !adapters || slots_snapshot(model->slots, snapshot) < 0) {
 		edits_unref(edits);
+		adapter_list_free(adapters);
 		return -ENOMEM;
 	}
 	snapshot->edits = edits;
+	snapshot->adapters = adapters;
+	snapshot->grafts += adapters->n;
 	snapshot->generation += model->generation_before + edits->generation;
 	snapshot->grafts += edits->n;
 	return 0;

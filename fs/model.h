@@ -57,11 +57,14 @@ struct model {
 	struct arena *arena;
 
 	struct slots *slots;
+	struct adapters *adapters;
 	struct metadata *metadata;
 	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
 	struct links *links;	/* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
 	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
+	pthread_mutex_t
+		stacks; /* held while what a slot has of one expert is changed; before commit */
 	/* Under commit: a move that the disk cut short. */
 	bool noted;	 /* the layer's note of it must go before the next graft */
 	bool half_moved; /* and before that, from the layer, what the slot moved held */
@@ -127,8 +130,9 @@ int model_add(struct model *model, enum organ_class klass, const char *name, con
 /* How often the model has changed, slots and metadata. */
 uint64_t model_generation(struct model *model);
 
-/* All of it at one moment: the slots' snapshot with the edits of the metadata, which count as
- * grafts and in the generation. Returns 0 or -ENOMEM. Release with snapshot_release(). */
+/* All of it at one moment: the slots' snapshot with the edits of the metadata and the adapters,
+ * which count as grafts, and in the generation. Returns 0 or -ENOMEM. Release with
+ * snapshot_release(). */
 int model_snapshot(struct model *model, struct snapshot *snapshot);
 
 /* The organ in a slot, base's or graft's: its name is borrowed from model or content. */

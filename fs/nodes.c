@@ -2,7 +2,9 @@
 /* nodes.c - see nodes.h. A hash table with chains, doubled when it is full. Nodes that the base has
  * are made for each use and are in no table. */
 #include "fs/nodes.h"
+#include "fs/experts.h"
 #include "fs/files.h"
+#include "fs/forms.h"
 #include "fs/inode.h"
 
 #include <errno.h>
@@ -101,6 +103,42 @@ static void grow(struct nodes *nodes)
 	nodes->n_chains = n;
 }
 
+/* What a number in .views says. The experts of a tensor have a directory of the base's also where
+ * the tensor was added. */
+static bool read_view_number(const struct model *model, uint64_t ino, struct node *node)
+{
+	const uint64_t index = inode_index(ino);
+	uint32_t n = model->gguf->n_tensors;
+	struct organ organ;
+
+	switch (inode_kind(ino)) {
+	case INODE_FORM:
+		node->kind = index & 0xff ? NODE_FORM_CLASS : NODE_FORM;
+		node->part = (uint32_t)(index >> 8);
+		node->index = node->kind == NODE_FORM_CLASS ? (uint32_t)(index & 0xff) - 1 : 0;
+		return node->part < FORMS && node->index < CLASSES;
+	case INODE_FORMED:
+		node->part = (uint32_t)(index >> 32);
+		node->index = (uint32_t)index;
+		node->kind = node->part == FORM_EXPERTS ? NODE_EXPERTS : NODE_FORMED;
+		if (node->kind == NODE_EXPERTS)
+			return node->index < slots_count(model->slots);
+		if (node->part >= FORMS || node->index >= n)
+			return false;
+		organ = organ_of_tensor(&model->gguf->tensors[node->index]);
+		return form_has(node->part, &organ);
+	default:
+		node->kind = NODE_EXPERT;
+		node->part = (uint32_t)(index & 0xffff);
+		node->index = (uint32_t)(index >> 16);
+		if (node->index >= n)
+			return false;
+		organ = organ_of_tensor(&model->gguf->tensors[node->index]);
+		n = experts_count(&organ);
+		return n && (node->part < n || node->part == INODE_ORDER);
+	}
+}
+
 /* What a number of the base's says, for a model that it can be of. False: it stands for nothing. */
 static bool read_number(const struct model *model, uint64_t ino, struct node *node)
 {
@@ -126,6 +164,8 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 	const uint64_t index = inode_index(ino);
 	uint64_t n = 1;
 
+	if (kind >= INODE_FORM)
+		return read_view_number(model, ino, node);
 	if (kind == 0 || kind >= sizeof(kinds) / sizeof(kinds[0]))
 		return false;
 	if (kinds[kind].of_tensors)
@@ -148,6 +188,8 @@ static bool is_directory(uint64_t ino)
 	case INODE_BASE_ORGAN:
 	case INODE_KEY:
 	case INODE_BASE_KEY:
+	case INODE_FORMED:
+	case INODE_EXPERT:
 		return false;
 	default:
 		return true;
@@ -266,6 +308,40 @@ struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model 
 		return NULL;
 	}
 	return content ? nodes_add(nodes, &made) : base_node(nodes, made.ino);
+}
+
+uint64_t nodes_made_ino(struct model *model, enum node_kind kind, uint32_t tensor, uint32_t part,
+			struct content *content)
+{
+	const bool formed = kind == NODE_FORMED;
+	uint32_t n;
+
+	if (!content)
+		return formed ? inode_of_formed(model, part, tensor)
+			      : inode_of_expert(model, tensor, part);
+	n = experts_count(&content->organ);
+	return inode_of_made(model, content, FORMS + n + 1) +
+	       (formed ? part : FORMS + (part < n ? part : n));
+}
+
+struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *model,
+			uint32_t tensor, uint32_t part, int *rc)
+{
+	struct content *content = slots_get(model->slots, tensor);
+	struct node made = {
+		.kind = kind, .index = tensor, .part = part, .model = model, .content = content
+	};
+
+	*rc = content_is_nothing(content) ? -ENOENT : -ENOMEM;
+	if (content_is_nothing(content)) {
+		content_unref(content);
+		return NULL;
+	}
+	made.ino = nodes_made_ino(model, kind, tensor, part, content);
+	if (!content)
+		return base_node(nodes, made.ino);
+	made.mtime = content->mtime;
+	return nodes_add(nodes, &made);
 }
 
 struct node *nodes_key(struct nodes *nodes, struct model *model, uint32_t i, int *rc)

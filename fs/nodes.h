@@ -12,31 +12,40 @@
 #include "fs/view.h"
 
 enum node_kind {
-	NODE_MODELS,	   /* the root of a mount with several models; model: NULL */
-	NODE_ROOT,	   /* of a model */
-	NODE_CLASS,	   /* index: enum organ_class */
-	NODE_ORGAN,	   /* index: tensor; content: the graft, NULL for the base's */
-	NODE_LINK,	   /* an organ that is a symbolic link: the graft says where */
-	NODE_THETA,	   /* the θ file of an organ: index, content as there */
-	NODE_STAGE,	   /* index: tensor; stage: what is being written over it */
-	NODE_SCRATCH,	   /* a file that is no slot: stage is its content (scratches.h) */
-	NODE_SCRATCH_LINK, /* a symbolic link that is no slot's: the content's */
-	NODE_BASE,	   /* the directory .base */
-	NODE_BASE_CLASS,   /* a class in it; index: enum organ_class */
-	NODE_BASE_ORGAN,   /* an organ in that; index: tensor */
-	NODE_VIEWS,	   /* the directory .views */
-	NODE_GENERATED,	   /* index: enum generated_kind; view: its content */
-	NODE_METADATA,	   /* the directory metadata */
-	NODE_KEY,	   /* index: key; metadatum: its value, NULL for the base's */
-	NODE_KEY_STAGE,	   /* index: key; stage: what is being written over it */
+	NODE_MODELS,	    /* the root of a mount with several models; model: NULL */
+	NODE_ROOT,	    /* of a model */
+	NODE_CLASS,	    /* index: enum organ_class */
+	NODE_ORGAN,	    /* index: tensor; content: the graft, NULL for the base's */
+	NODE_LINK,	    /* an organ that is a symbolic link: the graft says where */
+	NODE_THETA,	    /* the θ file of an organ: index, content as there */
+	NODE_STAGE,	    /* index: tensor; stage: what is being written over it */
+	NODE_SCRATCH,	    /* a file that is no slot: stage is its content (scratches.h) */
+	NODE_SCRATCH_LINK,  /* a symbolic link that is no slot's: the content's */
+	NODE_ADAPTER,	    /* a link to an adapter's file; index: its number; content: the link */
+	NODE_SETTING,	    /* a number of an adapter; index: its file's; view: its text */
+	NODE_SETTING_STAGE, /* index as there; stage: what is being written over it */
+	NODE_BASE,	    /* the directory .base */
+	NODE_BASE_CLASS,    /* a class in it; index: enum organ_class */
+	NODE_BASE_ORGAN,    /* an organ in that; index: tensor */
+	NODE_VIEWS,	    /* the directory .views */
+	NODE_GENERATED,	    /* index: enum generated_kind; view: its content */
+	NODE_METADATA,	    /* the directory metadata */
+	NODE_KEY,	    /* index: key; metadatum: its value, NULL for the base's */
+	NODE_KEY_STAGE,	    /* index: key; stage: what is being written over it */
 	NODE_BASE_METADATA,
-	NODE_BASE_KEY, /* index: key; the base's value */
+	NODE_BASE_KEY,	   /* index: key; the base's value */
+	NODE_FORM,	   /* a directory of .views; part: enum form */
+	NODE_FORM_CLASS,   /* one in it; index: enum organ_class, part: enum form */
+	NODE_FORMED,	   /* an organ in a form; index, content as there, part: enum form */
+	NODE_EXPERTS,	   /* the directory of a tensor's experts; index: tensor */
+	NODE_EXPERT,	   /* index, content: the stack, part: which; INODE_ORDER: their order */
+	NODE_EXPERT_STAGE, /* stage: what is being written over that */
 };
 
 struct node {
 	uint64_t ino;
 	enum node_kind kind;
-	uint32_t index;
+	uint32_t index, part;
 	struct model *model; /* whose; NULL: the mount's */
 	struct content *content;
 	struct metadatum *metadatum;
@@ -71,7 +80,16 @@ struct node *nodes_add(struct nodes *nodes, const struct node *made);
 struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model *model,
 			 uint32_t tensor, int *rc);
 
+/* The node of something that is made of an organ as it is now: NODE_FORMED or NODE_EXPERT, with its
+ * part, which is there. NULL with *rc set, as above. */
+struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *model,
+			uint32_t tensor, uint32_t part, int *rc);
+
 /* Its number, with that content in the slot. */
+uint64_t nodes_made_ino(struct model *model, enum node_kind kind, uint32_t tensor, uint32_t part,
+			struct content *content);
+
+/* The number of an organ, or of its θ file, with that content in the slot. */
 uint64_t nodes_organ_ino(const struct model *model, enum node_kind kind, uint32_t tensor,
 			 const struct content *content);
 

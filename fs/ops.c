@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* ops.c - see ops.h: the whole surface, and what nodes look like from outside. */
 #include "fs/ops.h"
+#include "fs/adapters.h"
 #include "fs/files.h"
 #include "fs/inode.h"
+#include "fs/ops_views.h"
 #include "fs/theta.h"
 
 #include <errno.h>
@@ -74,12 +76,13 @@ bool ops_is_directory(const struct node *node)
 	return node->kind == NODE_MODELS || node->kind == NODE_ROOT || node->kind == NODE_CLASS ||
 	       node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
 	       node->kind == NODE_METADATA || node->kind == NODE_BASE_METADATA ||
-	       node->kind == NODE_VIEWS;
+	       node->kind == NODE_VIEWS || ops_is_view_directory(node);
 }
 
 bool ops_is_link(const struct node *node)
 {
-	return node->kind == NODE_LINK || node->kind == NODE_SCRATCH_LINK;
+	return node->kind == NODE_LINK || node->kind == NODE_SCRATCH_LINK ||
+	       node->kind == NODE_ADAPTER;
 }
 
 bool ops_is_theta(const struct node *node)
@@ -105,7 +108,10 @@ static bool is_writable(const struct fs *fs, const struct node *node)
 		return false;
 	if (node->kind == NODE_KEY)
 		return !metadata_key(node->model->metadata, node->index).fixed;
-	return node->kind == NODE_ORGAN || node->stage || ops_is_theta(node);
+	if (node->kind == NODE_SETTING)
+		return adapters_apply(node->model);
+	return node->kind == NODE_ORGAN || node->kind == NODE_EXPERT || node->stage ||
+	       ops_is_theta(node);
 }
 
 static uint64_t key_size(const struct node *node)
@@ -129,13 +135,20 @@ static uint64_t size_of(struct node *node)
 	case NODE_STAGE:
 	case NODE_SCRATCH:
 	case NODE_KEY_STAGE:
+	case NODE_SETTING_STAGE:
+	case NODE_EXPERT_STAGE:
 		return stage_size(node->stage);
+	case NODE_FORMED:
+	case NODE_EXPERT:
+		return ops_view_size(node);
 	case NODE_LINK:
 	case NODE_SCRATCH_LINK:
+	case NODE_ADAPTER:
 		return strlen(node->content->target);
 	case NODE_THETA:
 		return THETA_FILE_SIZE;
 	case NODE_GENERATED:
+	case NODE_SETTING:
 		return view_size(node->view);
 	case NODE_KEY:
 	case NODE_BASE_KEY:
@@ -148,6 +161,9 @@ static uint64_t size_of(struct node *node)
 	case NODE_BASE:
 	case NODE_BASE_CLASS:
 	case NODE_VIEWS:
+	case NODE_FORM:
+	case NODE_FORM_CLASS:
+	case NODE_EXPERTS:
 		break;
 	}
 	return 0;
@@ -157,8 +173,10 @@ static uint64_t size_of(struct node *node)
  * do so. The kernel goes by the node's number. */
 static uint64_t shown_ino(const struct node *node)
 {
-	return node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE ? ops_slot_number(node)
-								      : node->ino;
+	return node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE ||
+			       node->kind == NODE_SETTING || node->kind == NODE_SETTING_STAGE
+		       ? ops_slot_number(node)
+		       : node->ino;
 }
 
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
@@ -166,7 +184,7 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	const bool directory = ops_is_directory(node);
 	const bool fixed = node->kind == NODE_BASE || node->kind == NODE_BASE_CLASS ||
 			   node->kind == NODE_BASE_METADATA || node->kind == NODE_MODELS ||
-			   node->kind == NODE_VIEWS;
+			   node->kind == NODE_VIEWS || ops_is_view_directory(node);
 	const mode_t mode = fixed		    ? S_IFDIR | 0555
 			    : directory		    ? S_IFDIR | 0777
 			    : is_writable(fs, node) ? S_IFREG | 0666
@@ -184,8 +202,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;
 	attr->st_blksize = 4096;
-	/* The bytes of model.gguf are the organs' once more. So are those of .base, which is not
-	 * listed; but cp would take its files for sparse, and copy what it need not. */
+	/* The bytes of model.gguf are the organs' once more. So are those of .base and .views,
+	 * which are not listed; but cp would take their files for sparse, and copy what it need
+	 * not. */
 	if (node->kind != NODE_GENERATED || node->index != GENERATED_MODEL)
 		attr->st_blocks = (blkcnt_t)((size + 511) / 512);
 	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;
@@ -193,7 +212,7 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	return node->stage ? 0 : FOREVER;
 }
 
-static bool is_listed_class(struct model *model, enum organ_class klass)
+bool ops_is_listed_class(struct model *model, enum organ_class klass)
 {
 	return klass <= CLASS_NORM || model_members(model, klass);
 }
@@ -218,10 +237,17 @@ static struct node *find_generated(struct fs *fs, const struct node *directory,
 	return NULL;
 }
 
+/* Adapters can be put where none are. */
+static bool is_there(struct fs *fs, struct model *model, enum organ_class klass)
+{
+	return ops_is_listed_class(model, klass) ||
+	       (klass == CLASS_ADAPTERS && (ops_can_graft(fs, model) || adapters_any(model)));
+}
+
 static struct node *find_in_root(struct fs *fs, const struct node *root, const char *name, int *rc)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		if (strcmp(name, class_name(klass)) == 0 && is_listed_class(root->model, klass))
+		if (strcmp(name, class_name(klass)) == 0 && is_there(fs, root->model, klass))
 			return nodes_get(fs->nodes,
 					 inode_of_directory(root->model, INODE_CLASS, klass));
 	if (strcmp(name, "metadata") == 0)
@@ -243,6 +269,8 @@ static struct node *find_slot(struct fs *fs, const struct node *directory, const
 
 	if (!ending)
 		return NULL;
+	if (ops_is_adapter_name(directory->ino, name))
+		return ops_find_adapter(fs, directory, name, rc);
 	if (strcmp(ending, ".theta") == 0)
 		kind = NODE_THETA;
 	else if (strcmp(ending, ".bin") != 0)
@@ -281,7 +309,7 @@ static struct node *find_in_base(struct fs *fs, const struct node *directory, co
 	if (directory->kind == NODE_BASE) {
 		for (enum organ_class klass = 0; klass < CLASSES; klass++)
 			if (strcmp(name, class_name(klass)) == 0 &&
-			    is_listed_class(directory->model, klass))
+			    ops_is_listed_class(directory->model, klass))
 				return nodes_get(fs->nodes,
 						 inode_of_directory(directory->model,
 								    INODE_BASE_CLASS, klass));
@@ -306,6 +334,11 @@ uint64_t ops_slot_number(const struct node *node)
 {
 	const bool key = node->kind == NODE_KEY || node->kind == NODE_KEY_STAGE;
 
+	if (node->kind == NODE_EXPERT || node->kind == NODE_EXPERT_STAGE)
+		return inode_of_expert(node->model, node->index, node->part);
+	/* No key has such a number. */
+	if (node->kind == NODE_SETTING || node->kind == NODE_SETTING_STAGE)
+		return inode_of(node->model->number, INODE_KEY, (uint64_t)1 << 39 | node->index);
 	return inode_of(node->model->number, key ? INODE_KEY : INODE_ORGAN, node->index);
 }
 
@@ -318,6 +351,8 @@ size_t ops_slot_name(const char *name)
 
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc)
 {
+	struct node *node;
+
 	*rc = -ENOENT;
 	switch (directory->kind) {
 	case NODE_MODELS:
@@ -333,8 +368,13 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 	case NODE_BASE_METADATA:
 		return ops_find_key(fs, directory, name, rc);
 	case NODE_VIEWS:
-		return find_generated(fs, directory, GENERATED_IN_ROOT, GENERATED_IN_VIEWS, name,
+		node = find_generated(fs, directory, GENERATED_IN_ROOT, GENERATED_IN_VIEWS, name,
 				      rc);
+		return node ? node : ops_find_in_views(fs, directory, name, rc);
+	case NODE_FORM:
+	case NODE_FORM_CLASS:
+	case NODE_EXPERTS:
+		return ops_find_in_views(fs, directory, name, rc);
 	default:
 		return NULL;
 	}
@@ -344,7 +384,7 @@ double ops_entry_timeout(const struct fs *fs, const struct node *node)
 {
 	const bool whole = !node->model || node->model->whole;
 
-	if (ops_is_directory(node) ||
+	if ((ops_is_directory(node) && (whole || node->kind != NODE_EXPERTS)) ||
 	    (whole && (node->kind == NODE_BASE_ORGAN || node->kind == NODE_BASE_KEY)))
 		return FOREVER;
 	/* The log goes on in a read-only mount too. */

@@ -37,6 +37,9 @@ bool ops_can_graft(const struct fs *fs, const struct model *model);
 
 bool ops_is_directory(const struct node *node);
 
+/* Is the class among the model's directories? */
+bool ops_is_listed_class(struct model *model, enum organ_class klass);
+
 /* Is it a symbolic link? */
 bool ops_is_link(const struct node *node);
 
@@ -172,6 +175,24 @@ int ops_key_attribute(const struct node *node, const char *name, char *text, siz
 
 /* Set the type of a key, or of what is to become one; answers the request and releases the node. */
 void ops_set_key_type(fuse_req_t req, struct node *node, const char *value, size_t n);
+
+/* ops_adapters.c */
+
+/* In the directory of a model's adapters, does the name say that a file is no organ's? */
+bool ops_is_adapter_name(uint64_t directory, const char *name);
+
+/* In adapters, as ops_find(), where the name is such. */
+struct node *ops_find_adapter(struct fs *fs, const struct node *directory, const char *name,
+			      int *rc);
+
+/* May a file of that name be made there? Returns 0 or -EPERM. */
+int ops_check_adapter(const struct model *model, const char *name);
+
+/* A new inode over the number, in which the caller will write. NULL: out of memory. */
+struct node *ops_stage_setting(struct fs *fs, const struct node *setting);
+
+/* Answers the request and releases the node. */
+void ops_remove_adapter(fuse_req_t req, struct node *node);
 
 /* ops_xattr.c */
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);

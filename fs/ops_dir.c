@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_dir.c - directory listings. An entry's place in the directory is its offset. */
 #include "fs/ops_later.h"
+#include "fs/ops_views.h"
+#include "fs/adapters.h"
 #include "fs/arrivals.h"
 #include "fs/edit.h"
 #include "fs/inode.h"
@@ -67,17 +69,6 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-/* One entry of a directory. */
-struct listed {
-	char name[NAME_MAX + 1];
-	uint64_t ino;
-	mode_t type;
-	bool known; /* a file of the tensor, whose node takes no making */
-	enum node_kind kind;
-	struct model *model;
-	uint32_t tensor;
-};
-
 static void list_generated(struct generated *generated, enum generated_kind kind,
 			   struct listed *entry)
 {
@@ -113,7 +104,8 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 	struct model *model = root->model;
 
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		if (klass > CLASS_NORM && !model_members(model, klass))
+		if (!ops_is_listed_class(model, klass) &&
+		    (klass != CLASS_ADAPTERS || root->kind != NODE_ROOT || !adapters_any(model)))
 			continue;
 		if (place-- == 0) {
 			snprintf(entry->name, sizeof(entry->name), "%s", class_name(klass));
@@ -139,18 +131,23 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 	return place < 2 && fs->options->list_views;
 }
 
+/* Files, then the directories of forms. */
 static bool list_views(struct fs *fs, const struct node *directory, uint64_t place,
 		       struct listed *entry)
 {
-	const uint64_t kind = GENERATED_IN_ROOT + place;
+	const uint64_t files = GENERATED_IN_VIEWS - GENERATED_IN_ROOT;
 
-	if (kind >= GENERATED_IN_VIEWS)
-		return false;
-	list_generated(fs_mounted(fs, directory)->generated, (enum generated_kind)kind, entry);
-	return true;
+	if (place < files) {
+		list_generated(fs_mounted(fs, directory)->generated,
+			       (enum generated_kind)(GENERATED_IN_ROOT + place), entry);
+		return true;
+	}
+	place -= files;
+	return ops_list_views(directory, &place, entry);
 }
 
-/* Scratch files come after all slots there can be. */
+/* Adapters and scratch files come after all slots there can be. */
+#define ADAPTER_PLACES ((uint64_t)1 << 39)
 #define SCRATCH_PLACES ((uint64_t)1 << 40)
 
 /* Does a slot or key of that name come earlier in the listing? */
@@ -163,6 +160,13 @@ static bool is_listed(const struct node *directory, const char *name)
 	if (directory->kind == NODE_METADATA)
 		return metadata_find(model->metadata, name, &i) &&
 		       edit_type(model, i, &(struct value_type){ 0 });
+	if (ops_is_adapter_name(directory->ino, name)) {
+		struct adapter_shown shown = { .link = NULL };
+		const bool there = adapters_look_up(model, name, &shown);
+
+		content_unref(shown.link);
+		return there;
+	}
 	return n && model_find(model, directory->index, name, n, &i);
 }
 
@@ -219,6 +223,22 @@ static bool list_keys(struct fs *fs, const struct node *directory, uint64_t *pla
 	return !base && list_scratch(fs, directory, place, entry);
 }
 
+/* After the organs of adapters what else they have. */
+static bool list_adapter(const struct node *directory, uint64_t *place, struct listed *entry)
+{
+	uint64_t number = *place > ADAPTER_PLACES ? *place - ADAPTER_PLACES : 0;
+	struct adapter_shown shown;
+
+	if (directory->index != CLASS_ADAPTERS || *place >= SCRATCH_PLACES ||
+	    !adapters_next(directory->model, &number, entry->name, &shown))
+		return false;
+	*place = ADAPTER_PLACES + number;
+	entry->ino = shown.ino;
+	entry->type = shown.link ? S_IFLNK : S_IFREG;
+	content_unref(shown.link);
+	return true;
+}
+
 /* In a class its table, then each organ with its θ file, then scratch files. Places of what is not
  * there are passed over. */
 static bool list_class(struct fs *fs, const struct node *directory, uint64_t *place,
@@ -239,7 +259,8 @@ static bool list_class(struct fs *fs, const struct node *directory, uint64_t *pl
 
 		if (k / 2 > UINT32_MAX ||
 		    !model_member(model, directory->index, (uint32_t)(k / 2), &tensor))
-			return list_scratch(fs, directory, place, entry);
+			return list_adapter(directory, place, entry) ||
+			       list_scratch(fs, directory, place, entry);
 		if (list_organ(model, k % 2 ? NODE_THETA : NODE_ORGAN, tensor, entry) &&
 		    !(k % 2 && is_hidden(fs, directory, entry->name)))
 			return true;
@@ -298,6 +319,8 @@ static uint64_t parent_ino(const struct fs *fs, const struct node *directory)
 		return INODE_ROOT;
 	if (directory->kind == NODE_BASE_CLASS || directory->kind == NODE_BASE_METADATA)
 		return inode_of_directory(directory->model, INODE_BASE, 0);
+	if (ops_is_view_directory(directory))
+		return ops_view_parent(directory);
 	return nodes_root_ino(fs->nodes, directory->model);
 }
 
@@ -324,7 +347,9 @@ static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *pl
 		return list_base(fs, directory, after, entry);
 	if (directory->kind == NODE_VIEWS)
 		return list_views(fs, directory, after, entry);
-	if (directory->kind == NODE_METADATA || directory->kind == NODE_BASE_METADATA)
+	if (ops_is_view_directory(directory))
+		found = ops_list_views(directory, &after, entry);
+	else if (directory->kind == NODE_METADATA || directory->kind == NODE_BASE_METADATA)
 		found = list_keys(fs, directory, &after, entry);
 	else
 		found = directory->kind == NODE_CLASS && list_class(fs, directory, &after, entry);

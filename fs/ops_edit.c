@@ -117,7 +117,9 @@ static struct node *create(struct fs *fs, const struct node *directory, const ch
 
 	*rc = ops_is_dropping(name)		 ? -EPERM
 	      : directory->kind == NODE_METADATA ? ops_check_key(directory->model, name)
-						 : 0;
+	      : ops_is_adapter_name(directory->ino, name)
+		      ? ops_check_adapter(directory->model, name)
+		      : 0;
 	if (*rc < 0)
 		return NULL;
 	if (scratches_find(fs->scratches, directory->ino, name, &node) == SCRATCH_HIDDEN) {
@@ -176,6 +178,10 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	if (node && node->kind == NODE_KEY) {
 		ops_remove_key(req, node);
+		return;
+	}
+	if (node && (node->kind == NODE_ADAPTER || node->kind == NODE_SETTING)) {
+		ops_remove_adapter(req, node);
 		return;
 	}
 	if (node && (node->kind == NODE_SCRATCH || node->kind == NODE_SCRATCH_LINK))

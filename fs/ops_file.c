@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_file.c - open files: open, create, read, release. */
+#include "fs/adapters.h"
 #include "fs/files.h"
 #include "fs/ops_later.h"
+#include "fs/ops_views.h"
 #include "fs/theta.h"
 
 #include <errno.h>
@@ -34,6 +36,8 @@ static struct view *content_of(struct fs *fs, struct node *node, int *rc)
 
 	if (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN)
 		return files_organ(node->model, node->index, node->content);
+	if (ops_is_view_file(node))
+		return ops_view_content(node);
 	if (node->kind == NODE_THETA)
 		return theta_file(fs_mounted(fs, node)->readings, &subject);
 	return view_ref(node->view);
@@ -58,7 +62,8 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		fi->direct_io = 1;
 		return 0;
 	}
-	if (node->kind == NODE_STAGE || node->kind == NODE_KEY_STAGE) {
+	if (node->kind == NODE_STAGE || node->kind == NODE_KEY_STAGE ||
+	    node->kind == NODE_SETTING_STAGE || node->kind == NODE_EXPERT_STAGE) {
 		writers_arrived(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		/* Whoever only writes has no use for pages; a reader may map them. */
 		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
@@ -81,7 +86,10 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		return -EROFS;
 	if (node->kind == NODE_KEY && metadata_key(node->model->metadata, node->index).fixed)
 		return -EACCES;
-	if (node->kind == NODE_ORGAN || node->kind == NODE_KEY) {
+	if (node->kind == NODE_SETTING && !adapters_apply(node->model))
+		return -EACCES;
+	if (node->kind == NODE_ORGAN || node->kind == NODE_KEY || node->kind == NODE_SETTING ||
+	    node->kind == NODE_EXPERT) {
 		/* Either way the answer; if there is no name to look up again, the caller's. */
 		writers_expect(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		return -ESTALE;

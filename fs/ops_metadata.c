@@ -27,7 +27,9 @@ static bool is_key_name(const struct model *model, const char *name)
 
 bool ops_is_named(const struct model *model, uint64_t directory, const char *name)
 {
-	return ops_is_metadata(directory) ? is_key_name(model, name) : ops_slot_name(name) != 0;
+	if (ops_is_metadata(directory))
+		return is_key_name(model, name);
+	return ops_slot_name(name) != 0 || ops_is_adapter_name(directory, name);
 }
 
 /* What the model has comes before what somebody writes under that name. */

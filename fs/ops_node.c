@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_node.c - names and attributes: lookup, forget, getattr, setattr, statfs. */
 #include "fs/ops_later.h"
+#include "fs/ops_views.h"
+#include "fs/adapters.h"
 #include "fs/files.h"
 #include "fs/inode.h"
 
@@ -15,7 +17,8 @@ static struct node *make_stage(struct fs *fs, struct node *organ)
 	struct node made = {
 		.ino = inode_new(model), .kind = NODE_STAGE, .index = organ->index, .model = model
 	};
-	struct view *view = files_organ(model, organ->index, organ->content);
+	/* What adapters make of it is not written to: they would be merged twice. */
+	struct view *view = files_organ(model, organ->index, content_own(organ->content));
 
 	if (view)
 		made.stage = stage_new(model->layer, view);
@@ -29,12 +32,16 @@ static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *o
 	struct node *stage;
 	uint64_t ino;
 
-	if ((organ->kind != NODE_ORGAN && organ->kind != NODE_KEY) ||
+	if ((organ->kind != NODE_ORGAN && organ->kind != NODE_KEY && organ->kind != NODE_SETTING &&
+	     organ->kind != NODE_EXPERT) ||
 	    !writers_find(fs->writers, thread, ops_slot_number(organ), &ino))
 		return organ;
 	stage = ino ? nodes_get(fs->nodes, ino) : NULL;
 	if (!stage) {
-		stage = organ->kind == NODE_KEY ? ops_stage_key(fs, organ) : make_stage(fs, organ);
+		stage = organ->kind == NODE_KEY	      ? ops_stage_key(fs, organ)
+			: organ->kind == NODE_SETTING ? ops_stage_setting(fs, organ)
+			: organ->kind == NODE_EXPERT  ? ops_stage_expert(fs, organ)
+						      : make_stage(fs, organ);
 		if (stage)
 			writers_made(fs->writers, thread, ops_slot_number(organ), stage->ino);
 	}
@@ -76,16 +83,21 @@ static void look_up(fuse_req_t req, const struct node *directory, const char *na
 static bool is_by_links(struct fs *fs, const struct node *directory, const char *name)
 {
 	const size_t n = strlen(name);
+	/* An organ that is a link is followed by whoever opens it, unless adapters change it. */
+	const bool organ =
+		directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0);
 
-	if (directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0))
-		return false;
 	if (directory->kind != NODE_CLASS && directory->kind != NODE_ROOT &&
-	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS)
+	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS &&
+	    directory->kind != NODE_FORM_CLASS && directory->kind != NODE_EXPERTS)
 		return false;
 	for (uint32_t i = 0; i < fs->collection->n; i++) {
 		struct model *model = model_now(fs->collection->models[i]);
 
-		if ((!directory->model || directory->model == model) && slots_links(model->slots))
+		if (directory->model && directory->model != model)
+			continue;
+		if (adapters_broken(model) ||
+		    (slots_links(model->slots) && (!organ || adapters_any(model))))
 			return true;
 	}
 	return false;
@@ -220,6 +232,8 @@ static int set_size(struct node *node, uint64_t size)
 		return 0;
 	if (node->kind == NODE_KEY)
 		return set_key_size(node, size);
+	if (node->kind == NODE_EXPERT)
+		return size == ops_view_size(node) ? 0 : -EINVAL;
 	if (node->kind != NODE_ORGAN)
 		return -EACCES;
 	if (size == files_organ_size(node->model, node->index, node->content))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_rename.c - names in class directories that move, and second names: rename, link. What changes
  * a slot waits for the disk and is answered by a job. */
+#include "fs/adapt.h"
 #include "fs/graft.h"
 #include "fs/inode.h"
 #include "fs/ops_later.h"
@@ -25,6 +26,7 @@ struct renaming {
 	uint64_t directory, new_directory;
 	struct model *new_model;
 	enum organ_class new_class;
+	bool adapter; /* the new name is of a file in adapters that is no organ's */
 	char name[NAME_MAX + 1], new_name[NAME_MAX + 1]; /* the latter without ".bin" of a slot */
 };
 
@@ -42,12 +44,22 @@ static struct node new_directory(const struct renaming *names)
 			      .model = names->new_model };
 }
 
-/* What is in a scratch file, or where a link leads that is none of a slot's, is to fill a slot. */
-static int fill_from(const struct node *node, struct model *model, enum organ_class klass,
-		     const char *name)
+/* Is it a file in adapters that is no organ's? */
+static bool is_adapter(const struct node *node)
+{
+	return node->kind == NODE_ADAPTER || node->kind == NODE_SETTING;
+}
+
+/* What is in a scratch file, or where a link leads that is none of a slot's, is to fill a slot, or
+ * become what an adapter has of that name. */
+static int fill_from(const struct node *node, struct model *model, bool adapter,
+		     enum organ_class klass, const char *name)
 {
 	const struct content *link = node->content;
 
+	if (adapter)
+		return link ? adapt_link(model, name, link->target, link->uid, link->gid)
+			    : adapt_write(model, name, node->stage);
 	if (node->kind == NODE_SCRATCH_LINK)
 		return graft_symlink(model, klass, name, link->target, link->uid, link->gid);
 	return graft_fill_name(model, klass, name, node->stage);
@@ -57,7 +69,8 @@ static int fill_from(const struct node *node, struct model *model, enum organ_cl
 static ssize_t fill_slot(struct later *later)
 {
 	const struct renaming *names = names_of(later);
-	const int rc = fill_from(later->node, names->new_model, names->new_class, names->new_name);
+	const int rc = fill_from(later->node, names->new_model, names->adapter, names->new_class,
+				 names->new_name);
 
 	if (rc == 0)
 		scratches_remove(fs_of(later->req)->scratches, names->directory, names->name);
@@ -79,8 +92,14 @@ static ssize_t set_aside(struct later *later)
 	const struct renaming *names = names_of(later);
 	const struct node directory = new_directory(names);
 	struct node *organ = later->node;
+	/* What adapters make of it stays behind with them. */
+	struct node own = { .kind = content_is_link(content_own(organ->content)) ? NODE_LINK
+										 : NODE_ORGAN,
+			    .index = organ->index,
+			    .model = organ->model,
+			    .content = content_own(organ->content) };
 	int rc;
-	struct node *node = ops_set_aside(fs, &directory, names->new_name, organ, &rc);
+	struct node *node = ops_set_aside(fs, &directory, names->new_name, &own, &rc);
 
 	if (rc == 0)
 		rc = graft_remove(organ->model, organ->index);
@@ -126,14 +145,16 @@ static void rename_node(fuse_req_t req, struct node *node, struct renaming *name
 	struct later *later;
 	int rc = 0;
 
-	if (!is_slot(node) && !is_scratch(node))
+	if (is_adapter(node))
+		rc = -EXDEV;
+	else if ((!is_slot(node) && !is_scratch(node)) || (is_slot(node) && names->adapter))
 		rc = -EPERM;
 	/* As between two filesystems: the tools copy then, which moves no byte either. */
 	else if (node->model != names->new_model)
 		rc = -EXDEV;
-	else if (is_scratch(node) && !slot)
+	else if (is_scratch(node) && !slot && !names->adapter)
 		rc = rename_scratch(fs, names);
-	if (rc < 0 || (is_scratch(node) && !slot)) {
+	if (rc < 0 || (is_scratch(node) && !slot && !names->adapter)) {
 		nodes_put(fs->nodes, node);
 		fuse_reply_err(req, -rc);
 		return;
@@ -176,7 +197,8 @@ static struct renaming renaming_to(const struct node *directory, const char *new
 {
 	struct renaming names = { .new_directory = directory->ino,
 				  .new_model = directory->model,
-				  .new_class = (enum organ_class)directory->index };
+				  .new_class = (enum organ_class)directory->index,
+				  .adapter = ops_is_adapter_name(directory->ino, new_name) };
 
 	snprintf(names.new_name, sizeof(names.new_name), "%s", new_name);
 	return names;
@@ -232,9 +254,13 @@ static ssize_t link_node(struct later *later)
 	snprintf(name, sizeof(name), "%.*s", (int)(slot ? slot : NAME_MAX), names->new_name);
 	if (is_scratch(node) && node->model != names->new_model)
 		return -EXDEV;
+	if (is_slot(node) && names->adapter)
+		return -EPERM;
 	if (is_scratch(node))
-		return slot ? fill_from(node, node->model, names->new_class, name)
-			    : scratches_add(fs->scratches, directory.ino, name, node);
+		return slot || names->adapter
+			       ? fill_from(node, node->model, names->adapter, names->new_class,
+					   name)
+			       : scratches_add(fs->scratches, directory.ino, name, node);
 	if (slot)
 		return graft_link(node->model, node->index, names->new_model, names->new_class,
 				  name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_symlink.c - symbolic links: of a slot, which then holds what the path leads to, and such as
  * programs make beside one to rename them. */
+#include "fs/adapt.h"
 #include "fs/graft.h"
 #include "fs/inode.h"
 #include "fs/ops_later.h"
@@ -68,6 +69,9 @@ static ssize_t fill_slot(struct later *later)
 	const struct fuse_ctx *caller = fuse_req_ctx(later->req);
 	char name[NAME_MAX + 1];
 
+	if (ops_is_adapter_name(later->node->ino, linking->text))
+		return adapt_link(later->node->model, linking->text,
+				  linking->text + linking->target, caller->uid, caller->gid);
 	snprintf(name, sizeof(name), "%.*s", (int)ops_slot_name(linking->text), linking->text);
 	return graft_symlink(later->node->model, (enum organ_class)later->node->index, name,
 			     linking->text + linking->target, caller->uid, caller->gid);
@@ -128,7 +132,8 @@ void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
 
 	if (directory)
 		rc = directory->kind == NODE_METADATA ? -EPERM : check_name(fs, directory, name);
-	if (directory && rc == 0 && ops_slot_name(name)) {
+	if (directory && rc == 0 &&
+	    (ops_slot_name(name) || ops_is_adapter_name(directory->ino, name))) {
 		fill_later(req, directory, name, target);
 		return;
 	}

@@ -2,11 +2,13 @@
 /* ops_write.c - what is written: organs into a stage, names into .assemble, θ files into nothing,
  * so that a whole directory of organs can be copied in. Putting a graft in force and assembling
  * wait for the disk, so they run in pools and reply from there. */
+#include "fs/adapt.h"
 #include "fs/caller.h"
 #include "fs/edit.h"
 #include "fs/graft.h"
 #include "fs/inode.h"
 #include "fs/ops_later.h"
+#include "fs/ops_views.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -85,7 +87,10 @@ static const char *staged_name(struct fs *fs, const struct node *node, char text
 	if (node->kind == NODE_KEY_STAGE)
 		snprintf(text, STAGED_NAME_MAX, EDIT_DIRECTORY "%s",
 			 metadata_key(node->model->metadata, node->index).name);
-	else if (node->kind == NODE_STAGE)
+	else if (node->kind == NODE_SETTING_STAGE) {
+		adapters_name(node->model, node->index, name);
+		snprintf(text, STAGED_NAME_MAX, "adapters/%s", name);
+	} else if (node->kind == NODE_STAGE || node->kind == NODE_EXPERT_STAGE)
 		snprintf(text, STAGED_NAME_MAX, "%s",
 			 model_organ_path(node->model, node->index, path));
 	else if (scratches_name(fs->scratches, node, &directory, name))
@@ -177,15 +182,23 @@ int ops_commit(struct fs *fs, struct node *node)
 
 	if (node->kind == NODE_STAGE)
 		return graft_fill(node->model, node->index, node->stage);
+	if (node->kind == NODE_EXPERT_STAGE)
+		return ops_commit_expert(node);
 	if (node->kind == NODE_KEY_STAGE)
 		return edit_fill(node->model, metadata_key(node->model->metadata, node->index).name,
 				 node->stage);
+	if (node->kind == NODE_SETTING_STAGE) {
+		adapters_name(node->model, node->index, name);
+		return adapt_write(node->model, name, node->stage);
+	}
 	if (!scratches_name(fs->scratches, node, &directory, name))
 		return 0;
 	if (!ops_is_named(node->model, directory, name))
 		return 0;
 	if (ops_is_metadata(directory))
 		return edit_fill(node->model, name, node->stage);
+	if (ops_is_adapter_name(directory, name))
+		return adapt_write(node->model, name, node->stage);
 	n = ops_slot_name(name);
 	name[n] = '\0';
 	return graft_fill_name(node->model, (enum organ_class)inode_index(directory), name,

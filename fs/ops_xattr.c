@@ -6,6 +6,7 @@
  * Security labels and ACLs are answered with EOPNOTSUPP before anything is looked at: `ls -l` asks
  * for them at every file, and with this answer stops after the first. */
 #include "fs/ops_later.h"
+#include "fs/ops_views.h"
 #include "fs/theta.h"
 
 #include <errno.h>
@@ -31,10 +32,16 @@ static int tensor_value(const struct node *node, char *text, size_t n)
 	return (int)place->tensor_length;
 }
 
+static struct organ organ_of(const struct node *node)
+{
+	return ops_is_view_file(node) ? ops_view_organ(node)
+				      : model_organ(node->model, node->index, node->content);
+}
+
 static int type_value(const struct node *node, char *text, size_t n)
 {
 	char scratch[TYPE_NAME_MAX];
-	const struct organ organ = model_organ(node->model, node->index, node->content);
+	const struct organ organ = organ_of(node);
 
 	return text_of(text, n, type_name(organ.type, scratch));
 }
@@ -42,7 +49,7 @@ static int type_value(const struct node *node, char *text, size_t n)
 static int shape_value(const struct node *node, char *text, size_t n)
 {
 	char shape[SHAPE_TEXT_MAX];
-	const struct organ organ = model_organ(node->model, node->index, node->content);
+	const struct organ organ = organ_of(node);
 
 	return text_of(text, n, shape_text(organ.ne, organ.dims, shape));
 }
@@ -68,6 +75,8 @@ static int extent_value(const struct node *node, char *text, size_t n)
 		content ? content->offset : node->model->gguf->tensors[node->index].offset;
 	uint64_t length = organ.data_size;
 
+	if (ops_is_view_file(node))
+		return -ENODATA;
 	file = backing_part(file, &offset, &length);
 	/* What is compressed lies nowhere in one piece. */
 	if (!file || !backing_is_plain(file) || length != organ.data_size)
@@ -164,7 +173,8 @@ static int find_value(struct fs *fs, const struct node *node, const char *name, 
 		return ops_key_attribute(node, name + strlen(PREFIX), text, n);
 	if (node->kind == NODE_GENERATED && strcmp(name, PREFIX "extent") == 0)
 		return model_extent(node, text, n);
-	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN)
+	if (node->kind != NODE_ORGAN && node->kind != NODE_STAGE && node->kind != NODE_BASE_ORGAN &&
+	    !ops_is_view_file(node))
 		return -ENODATA;
 	for (size_t i = 0; i < ATTRIBUTES; i++)
 		if (strcmp(name, attributes[i].name) == 0)

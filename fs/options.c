@@ -22,8 +22,8 @@
 /* What fuse_opt fills in. */
 struct parsed {
 	struct options *options;
-	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *uid, *gid, *umask,
-		*threads, *samples;
+	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid,
+		*gid, *umask, *threads, *samples;
 	int help, version, report, picture, foreground, read_only, no_assembly, no_execution,
 		allow_other;
 	char **more; /* models that are options */
@@ -55,6 +55,7 @@ static const struct fuse_opt templates[] = {
 	{ "compress=%s", offsetof(struct parsed, compress), 0 },
 	{ "shape=%s", offsetof(struct parsed, shape), 0 },
 	{ "blocks=%s", offsetof(struct parsed, blocks), 0 },
+	{ "merged=%s", offsetof(struct parsed, merged), 0 },
 	{ "views=%s", offsetof(struct parsed, views), 0 },
 	{ "uid=%s", offsetof(struct parsed, uid), 0 },
 	{ "gid=%s", offsetof(struct parsed, gid), 0 },
@@ -296,6 +297,11 @@ static int check_words(const struct parsed *parsed)
 			parsed->blocks);
 		return -1;
 	}
+	if (parsed->merged && strcmp(parsed->merged, "f16") != 0) {
+		fprintf(stderr, "organfs: merged=%s is not known; there is merged=f16\n",
+			parsed->merged);
+		return -1;
+	}
 	if (parsed->output && parsed->output[0] == '\0') {
 		fprintf(stderr, "organfs: output= needs a file name\n");
 		return -1;
@@ -335,6 +341,7 @@ static int fill(const struct parsed *parsed)
 	options->allow_other = parsed->allow_other;
 	options->any_shape = parsed->shape != NULL;
 	options->list_views = parsed->views != NULL;
+	options->merged_f16 = parsed->merged != NULL;
 	options->keep_blocks = parsed->blocks && strcmp(parsed->blocks, "keep") == 0;
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
 	options->layer = parsed->layer ? absolute(parsed->layer) : NULL;
@@ -368,6 +375,7 @@ int options_parse(struct options *options, int argc, char **argv)
 	free(parsed.compress);
 	free(parsed.shape);
 	free(parsed.blocks);
+	free(parsed.merged);
 	free(parsed.views);
 	free(parsed.uid);
 	free(parsed.gid);
@@ -408,6 +416,7 @@ const char *options_help(void)
 	       "  -o compress=N    zstd level for organs in the layer (1), or off\n"
 	       "  -o shape=any     accept an organ whose shape differs from the slot's\n"
 	       "  -o blocks=keep   do not let block_count follow the blocks that are there\n"
+	       "  -o merged=f16    what adapters change becomes F16, unless it is F32\n"
 	       "  -o views=listed  show .base and .views in listings\n"
 	       "  -o samples=N     values of a tensor that theta is taken from (100000), or all\n"
 	       "  -o threads=N     threads that answer requests (one per processor, at least 4)\n"

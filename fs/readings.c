@@ -38,8 +38,9 @@ static int measure(void *context, const struct subject *subject, struct once *on
 	const struct organ organ = model_organ(model, subject->tensor, content);
 	uint64_t offset = content ? content->offset : model->gguf->tensors[subject->tensor].offset;
 	uint64_t length = organ.data_size;
+	struct backing *whole = content ? content->file : model->base;
 	struct backing *file =
-		backing_part(content ? content->file : model->base, &offset, &length);
+		backing_is_made(whole) ? whole : backing_part(whole, &offset, &length);
 	struct sampling sampling = {
 		.file = file,
 		.offset = offset,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* slots.c - see slots.h. */
 #include "fs/slots.h"
+#include "fs/adapter_list.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +13,10 @@ struct slots {
 	pthread_mutex_t lock; /* protects what follows */
 	uint64_t generation;
 	uint32_t base, n, room, grafts, links;
-	struct content **now;
+	struct content **now;	 /* what they hold */
+	struct content **merged; /* what they show instead; NULL: nothing else */
+	slots_follower *follower;
+	void *context; /* of the follower */
 };
 
 void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
@@ -98,6 +102,21 @@ struct content *content_link(uint64_t ino, const struct organ *organ, struct bac
 	return content;
 }
 
+struct content *content_merged(uint64_t ino, const struct organ *organ, struct backing *file,
+			       const struct merge *merge, struct content *own)
+{
+	struct content *content =
+		content_elsewhere(CONTENT_MERGED, ino, organ, file, organ->header_size);
+
+	backing_unref(file);
+	if (!content)
+		return NULL;
+	content->offset = 0;
+	content->merge = merge;
+	content->own = own ? content_ref(own) : NULL;
+	return content;
+}
+
 struct content *content_nothing(void)
 {
 	struct content *content = calloc(1, sizeof(*content));
@@ -124,6 +143,7 @@ void content_unref(struct content *content)
 	free(content->broken);
 	free(content->target);
 	donor_unref(content->donor);
+	content_unref(content->own);
 	free(content);
 }
 
@@ -143,11 +163,13 @@ const char *content_kind_name(const struct content *content)
 	static const char *const names[] = { [CONTENT_COPY] = "copy",
 					     [CONTENT_REFERENCE] = "reference",
 					     [CONTENT_LINK] = "link",
-					     [CONTENT_NOTHING] = "removed" };
+					     [CONTENT_NOTHING] = "removed",
+					     [CONTENT_MERGED] = "merged" };
 	static const char *const broken[] = { [CONTENT_COPY] = "broken copy",
 					      [CONTENT_REFERENCE] = "broken reference",
 					      [CONTENT_LINK] = "broken link",
-					      [CONTENT_NOTHING] = "removed" };
+					      [CONTENT_NOTHING] = "removed",
+					      [CONTENT_MERGED] = "broken merged" };
 
 	return (content->broken ? broken : names)[content->kind];
 }
@@ -159,7 +181,10 @@ struct slots *slots_new(uint32_t n)
 	if (!slots)
 		return NULL;
 	slots->now = calloc(n + 1u, sizeof(*slots->now));
-	if (!slots->now) {
+	slots->merged = calloc(n + 1u, sizeof(*slots->merged));
+	if (!slots->now || !slots->merged) {
+		free(slots->now);
+		free(slots->merged);
 		free(slots);
 		return NULL;
 	}
@@ -173,20 +198,43 @@ void slots_free(struct slots *slots)
 {
 	if (!slots)
 		return;
-	for (uint32_t i = 0; i < slots->n; i++)
+	for (uint32_t i = 0; i < slots->n; i++) {
 		content_unref(slots->now[i]);
+		content_unref(slots->merged[i]);
+	}
 	pthread_mutex_destroy(&slots->lock);
 	free(slots->now);
+	free(slots->merged);
 	free(slots);
 }
 
-/* Is the slot with this content other than in the base? */
-static bool is_graft(const struct slots *slots, uint32_t i, const struct content *content)
+/* What slot i shows. */
+static struct content *shown(const struct slots *slots, uint32_t i)
 {
+	return slots->merged[i] ? slots->merged[i] : slots->now[i];
+}
+
+/* Is what the slot shows other than in the base? */
+static bool is_graft(const struct slots *slots, uint32_t i)
+{
+	const struct content *content = shown(slots, i);
+
 	return i < slots->base ? content != NULL : !content_is_nothing(content);
 }
 
 struct content *slots_get(struct slots *slots, uint32_t i)
+{
+	struct content *content;
+
+	pthread_mutex_lock(&slots->lock);
+	content = shown(slots, i);
+	if (content)
+		content_ref(content);
+	pthread_mutex_unlock(&slots->lock);
+	return content;
+}
+
+struct content *slots_own(struct slots *slots, uint32_t i)
 {
 	struct content *content;
 
@@ -198,20 +246,58 @@ struct content *slots_get(struct slots *slots, uint32_t i)
 	return content;
 }
 
+void slots_follow(struct slots *slots, slots_follower *follower, void *context)
+{
+	slots->follower = follower;
+	slots->context = context;
+}
+
+/* With the lock held: put content in one of the two places of slot i. What was there may be
+ * released without the lock. */
+static struct content *exchange(struct slots *slots, struct content **place, uint32_t i,
+				struct content *content)
+{
+	struct content *before = place[i];
+
+	slots->grafts -= is_graft(slots, i);
+	place[i] = content;
+	slots->grafts += is_graft(slots, i);
+	return before;
+}
+
+/* With the lock held. */
+static void show(struct slots *slots, const struct showing *showings, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		content_unref(
+			exchange(slots, slots->merged, showings[k].slot, showings[k].content));
+}
+
 void slots_put(struct slots *slots, uint32_t i, struct content *content)
 {
-	struct content *before;
+	struct content *before, *merged;
+	struct showing showing;
+	const bool follows =
+		slots->follower && slots->follower(slots->context, i, content, &showing);
 
 	pthread_mutex_lock(&slots->lock);
-	before = slots->now[i];
-	slots->now[i] = content;
-	slots->grafts += is_graft(slots, i, content);
-	slots->grafts -= is_graft(slots, i, before);
+	merged = exchange(slots, slots->merged, i, NULL);
+	before = exchange(slots, slots->now, i, content);
+	show(slots, &showing, follows);
 	slots->links += content_is_link(content);
 	slots->links -= content_is_link(before);
 	slots->generation++;
 	pthread_mutex_unlock(&slots->lock);
 	content_unref(before);
+	content_unref(merged);
+}
+
+void slots_show(struct slots *slots, const struct showing *showings, size_t n)
+{
+	pthread_mutex_lock(&slots->lock);
+	show(slots, showings, n);
+	slots->generation++;
+	pthread_mutex_unlock(&slots->lock);
 }
 
 /* With the lock held. */
@@ -226,6 +312,10 @@ static bool make_room(struct slots *slots)
 	if (!more)
 		return false;
 	slots->now = more;
+	more = reallocarray(slots->merged, room, sizeof(*more));
+	if (!more)
+		return false;
+	slots->merged = more;
 	slots->room = room;
 	return true;
 }
@@ -238,7 +328,8 @@ int slots_add(struct slots *slots, struct content *content, uint32_t *i)
 	if (make_room(slots)) {
 		*i = slots->n++;
 		slots->now[*i] = content;
-		slots->grafts += is_graft(slots, *i, content);
+		slots->merged[*i] = NULL;
+		slots->grafts += is_graft(slots, *i);
 		slots->links += content_is_link(content);
 		slots->generation++;
 		rc = 0;
@@ -287,9 +378,10 @@ int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 	snapshot->generation = slots->generation;
 	snapshot->grafts = slots->grafts;
 	snapshot->edits = NULL;
+	snapshot->adapters = NULL;
 	for (uint32_t i = 0; i < snapshot->n; i++)
-		if (slots->now[i])
-			snapshot->content[i] = content_ref(slots->now[i]);
+		if (shown(slots, i))
+			snapshot->content[i] = content_ref(shown(slots, i));
 	pthread_mutex_unlock(&slots->lock);
 	return snapshot->content ? 0 : -ENOMEM;
 }
@@ -299,7 +391,9 @@ void snapshot_release(struct snapshot *snapshot)
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		content_unref(snapshot->content[i]);
 	edits_unref(snapshot->edits);
+	adapter_list_free(snapshot->adapters);
 	snapshot->edits = NULL;
+	snapshot->adapters = NULL;
 	free(snapshot->content);
 	snapshot->content = NULL;
 	snapshot->n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* slots.h - what every tensor of a model is now: the base's, a graft, or nothing; and the tensors
- * that were added.
+ * that were added. What a slot holds is shown as it is, or changed by adapters (adapters.h).
  *
  * 1. A slot changes in one step: readers see the old content or the new one.
  * 2. A content never changes; whoever holds it keeps it alive.
@@ -26,16 +26,18 @@ enum content_kind {
 	CONTENT_REFERENCE, /* a tensor of a model: the base, or another one */
 	CONTENT_LINK,	   /* what a symbolic link leads to */
 	CONTENT_NOTHING,   /* the slot was removed: only refs and kind mean anything */
+	CONTENT_MERGED,	   /* what the slot holds, changed by adapters */
 };
 
 /* What a graft put into a slot. */
 struct content {
 	atomic_uint refs;
 	enum content_kind kind;
-	uint64_t ino;	      /* the inode number of its organ file */
-	struct organ organ;   /* what it is; the name is the content's own */
-	struct backing *file; /* where its data lies */
-	uint64_t offset;      /* and from which byte on */
+	uint64_t ino;		   /* the inode number of its organ file */
+	atomic_uint_fast64_t made; /* the first one of what is made of it; 0: none yet (inode.h) */
+	struct organ organ;	   /* what it is; the name is the content's own */
+	struct backing *file;	   /* where its data lies */
+	uint64_t offset;	   /* and from which byte on */
 	struct timespec mtime;
 	char fingerprint[FINGERPRINT_TEXT]; /* of a reference: of its model */
 	char *target;			    /* of a link: as it was given */
@@ -43,6 +45,8 @@ struct content {
 	gid_t gid;
 	struct donor *donor;		     /* where it came from; NULL: not known */
 	char *broken;			     /* NULL, or why its data cannot be read */
+	struct content *own;		     /* merged: what the slot holds, NULL for the base's */
+	const struct merge *merge;	     /* merged: how, borrowed from file; NULL if broken */
 	struct reading reading;		     /* of its values; readings.h */
 	struct digest digests[DIGEST_KINDS]; /* of its bytes; digests.h */
 };
@@ -62,6 +66,12 @@ struct content *content_reference(uint64_t ino, const struct organ *organ, struc
  * memory. */
 struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
 			     uint64_t offset, const char *target);
+
+/* What a slot shows that holds own, NULL for the base's, of which it takes a reference: the organ
+ * that merge makes, whose name is copied, with its bytes in the file, which becomes the content's,
+ * also on failure. The donor is left to be set. NULL: out of memory. */
+struct content *content_merged(uint64_t ino, const struct organ *organ, struct backing *file,
+			       const struct merge *merge, struct content *own);
 
 static inline void content_set_owner(struct content *content, uid_t uid, gid_t gid)
 {
@@ -89,12 +99,18 @@ struct content *content_nothing(void);
 void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
 		  struct backing *file);
 
-/* "copy", "reference", "link", "removed"; with "broken " before it */
+/* "copy", "reference", "link", "removed", "merged"; with "broken " before it */
 const char *content_kind_name(const struct content *content);
 
 static inline bool content_is_nothing(const struct content *content)
 {
 	return content && content->kind == CONTENT_NOTHING;
+}
+
+/* What the slot that shows it holds: NULL for the base's. Borrowed. */
+static inline struct content *content_own(struct content *content)
+{
+	return content && content->kind == CONTENT_MERGED ? content->own : content;
 }
 
 struct content *content_ref(struct content *content);
@@ -106,11 +122,29 @@ struct slots; /* any thread may use it */
 struct slots *slots_new(uint32_t n);
 void slots_free(struct slots *slots);
 
-/* The graft in slot i, to release with content_unref(), or NULL for the base's content. */
+/* What slot i shows, to release with content_unref(), or NULL for the base's content. */
 struct content *slots_get(struct slots *slots, uint32_t i);
+
+/* The same of what it holds. */
+struct content *slots_own(struct slots *slots, uint32_t i);
 
 /* Put content, which becomes the slots', into slot i. NULL restores the base's. */
 void slots_put(struct slots *slots, uint32_t i, struct content *content);
+
+/* What a slot is to show; content, which becomes the slots', NULL: what it holds. */
+struct showing {
+	uint32_t slot;
+	struct content *content;
+};
+
+/* Called by slots_put(), before slot i holds that content: what it or another slot shows from then
+ * on, in the same step. False: slot i shows what it holds, and no other changes. */
+typedef bool slots_follower(void *context, uint32_t i, struct content *content,
+			    struct showing *showing);
+void slots_follow(struct slots *slots, slots_follower *follower, void *context);
+
+/* Change what n slots show, in one step. The generation moves on, also for none. */
+void slots_show(struct slots *slots, const struct showing *showings, size_t n);
 
 /* One more slot, which holds that content, and becomes number *i. Returns 0 or -ENOMEM; then the
  * content is released. */
@@ -127,9 +161,10 @@ uint32_t slots_count(struct slots *slots);
 /* All slots at one moment. */
 struct snapshot {
 	uint64_t generation;
-	uint32_t n, grafts;	  /* slots; those that are not as in the base */
-	struct edits *edits;	  /* metadata, where it was asked for (model.h); else NULL */
-	struct content **content; /* n of them, NULL for the base's */
+	uint32_t n, grafts;	       /* slots; those that are not as in the base */
+	struct edits *edits;	       /* metadata, where it was asked for (model.h); else NULL */
+	struct adapter_list *adapters; /* and the adapters in force (adapter_list.h) */
+	struct content **content;      /* n of them, as they are shown; NULL for the base's */
 };
 
 /* Returns 0 or -ENOMEM. Release with snapshot_release(). */

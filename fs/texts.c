@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* texts.c - see texts.h. */
 #include "fs/texts.h"
+#include "fs/adapter_list.h"
 #include "fs/paths.h"
+#include "fs/value.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +47,10 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 	char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX], shape[SHAPE_TEXT_MAX];
 	const struct organ *organ = &content->organ;
 
-	fprintf(out, "%s\t%s\t", model_organ_path(model, i, path), content_kind_name(content));
+	fprintf(out, "%s\t", model_organ_path(model, i, path));
+	if (content->kind == CONTENT_MERGED && content->own)
+		fprintf(out, "%s ", content_kind_name(content->own));
+	fprintf(out, "%s\t", content_kind_name(content));
 	if (content_is_nothing(content)) {
 		fputs("-\t-\t0\t-\t-\t-\t-\n", out);
 		return;
@@ -79,6 +84,26 @@ static void write_edit(FILE *out, const struct model *model, const struct edit *
 	fputs("\t-\t-\n", out);
 }
 
+static void write_adapter(FILE *out, const struct adapter_line *line)
+{
+	char text[VALUE_SCALAR_TEXT];
+	uint32_t bits;
+
+	memcpy(&bits, &line->scale, sizeof(bits));
+	value_scalar_text(KV_F32, bits, text);
+	fputs("adapters/", out);
+	paths_print(line->name, strlen(line->name), out);
+	fprintf(out, "\t%sadapter\t%s\t%" PRIu32 "\t%" PRIu64 "\t-\t",
+		line->broken ? "broken " : "", text, line->touched, line->bytes);
+	write_time(out, &line->mtime);
+	fputc('\t', out);
+	if (line->file)
+		paths_print(line->file, strlen(line->file), out);
+	else
+		fputc('-', out);
+	fputs("\t-\n", out);
+}
+
 struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, struct error *err)
 {
 	struct view *view = NULL;
@@ -93,6 +118,8 @@ struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, 
 				write_graft(out, model, i, snapshot->content[i]);
 		for (uint32_t i = 0; snapshot->edits && i < snapshot->edits->n; i++)
 			write_edit(out, model, &snapshot->edits->edits[i]);
+		for (uint32_t i = 0; snapshot->adapters && i < snapshot->adapters->n; i++)
+			write_adapter(out, &snapshot->adapters->lines[i]);
 		if (fclose(out) == 0)
 			view = view_of_text(text, size);
 		else

@@ -207,7 +207,8 @@ bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
 	     i++) {
 		const struct segment *segment = &view->pieces[i].segment;
 
-		if (segment->kind == SEGMENT_EXTENT && backing_is_unverified(segment->backing))
+		if (segment->kind == SEGMENT_EXTENT &&
+		    (backing_is_unverified(segment->backing) || backing_is_made(segment->backing)))
 			return true;
 	}
 	return false;

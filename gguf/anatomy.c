@@ -214,6 +214,23 @@ static bool is_single_expert(const char *name, size_t length)
 	return false;
 }
 
+bool anatomy_by_expert(const char *name, size_t length)
+{
+	static const char *const parameters[] = { ".weight", ".bias", ".scale" };
+	static const char *const parts[] = { "_exps", "_chexps", ".ffn_gate_inp", ".exp_probs_b" };
+
+	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++) {
+		if (ends_with(name, length, parameters[i])) {
+			length -= strlen(parameters[i]);
+			break;
+		}
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (ends_with(name, length, parts[i]))
+			return !contains(name, length, "norm");
+	return false;
+}
+
 static enum tensor_kind kind_of_organ(const char *name, size_t length)
 {
 	static const char *const routers[] = { "gate_inp", "exp_probs", "router", "tid2eid" };

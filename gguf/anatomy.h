@@ -39,6 +39,10 @@ enum tensor_kind {
 
 enum tensor_kind anatomy_kind(const char *name, size_t length);
 
+/* Is the last axis of that tensor one of experts: has it a slice for each? Stacks of experts have,
+ * their biases and scales, and routers. */
+bool anatomy_by_expert(const char *name, size_t length);
+
 /* The block number N of "blk.N." at the start of the name or after "dec.", "enc.", "v.", ...,
  * -1 where there is none. Only the plain decimal form counts: "blk.01." names no block. */
 int32_t anatomy_block(const char *name, size_t length);

@@ -26,6 +26,33 @@ struct organ organ_of_tensor(const struct gguf_tensor *tensor)
 	return organ;
 }
 
+/* With a shape of its own: sizes follow. */
+static bool set_sizes(struct organ *organ)
+{
+	organ->header_size = header_size(organ->name_length, organ->dims);
+	return type_size(organ->type, organ->ne, &organ->data_size) == TYPE_SIZE_OK;
+}
+
+bool organ_slice(const struct organ *stack, struct organ *slice)
+{
+	*slice = *stack;
+	if (stack->dims == 0 || stack->ne[stack->dims - 1] == 0)
+		return false;
+	slice->ne[stack->dims - 1] = 1;
+	if (stack->dims > 1)
+		slice->dims--;
+	return set_sizes(slice);
+}
+
+bool organ_of_slices(const struct organ *stack, uint64_t count, struct organ *organ)
+{
+	*organ = *stack;
+	if (stack->dims == 0 || count == 0)
+		return false;
+	organ->ne[stack->dims - 1] = count;
+	return set_sizes(organ);
+}
+
 void organ_write_header(const struct organ *organ, uint8_t *bytes)
 {
 	bytes = store_u32(bytes, organ->name_length);

@@ -36,6 +36,14 @@ int organ_parse(const struct source *source, struct organ *organ, struct error *
 int organ_fits(const struct organ *organ, const struct gguf_tensor *slot, bool any_shape,
 	       struct error *err);
 
+/* One of the slices that an organ has along its last axis, ne[dims - 1] of them: an organ of the
+ * same name and type with an axis less, or of one value. All are of one size and follow each other.
+ * False: there are none, or they are no whole blocks. */
+bool organ_slice(const struct organ *stack, struct organ *slice);
+
+/* An organ of count such slices, at least one. False: it would be too large. */
+bool organ_of_slices(const struct organ *stack, uint64_t count, struct organ *organ);
+
 /* A shape as people write it, "4096x11008", fastest axis first; "1" for a scalar. */
 #define SHAPE_TEXT_MAX 96
 const char *shape_text(const uint64_t ne[GGML_AXES], uint32_t dims, char out[SHAPE_TEXT_MAX]);

@@ -43,7 +43,7 @@ _organfs_option_list() {
 	umask=*) _organfs_value _organfs_words '000 002 022 027 077' ;;
 	*)
 		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
-			views=listed samples= threads= uid= gid= umask= allow_other model='
+			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other model='
 		;;
 	esac
 	# What is given once is enough.

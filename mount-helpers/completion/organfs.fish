@@ -42,6 +42,7 @@ function __organfs_option_list
 				compress=\t'zstd level for organs in the layer' \
 				shape=any\t'accept organs of other shapes' \
 				blocks=keep\t'do not let block_count follow the blocks' \
+				merged=f16\t'what adapters change becomes F16' \
 				views=listed\t'show .base and .views in listings' \
 				samples=\t'how many values theta is taken from' \
 				threads=\t'how many answer requests' \

@@ -12,6 +12,7 @@ _organfs_option_list() {
 		'compress[zstd level for organs in the layer]:level:(1 3 9 19 22 off)' \
 		'shape[accept organs of other shapes]:shape:(any)' \
 		'blocks[does block_count follow the blocks]:manner:(follow keep)' \
+		'merged[what adapters change becomes F16]:type:(f16)' \
 		'views[show .base and .views in listings]:manner:(listed)' \
 		'samples[how many values theta is taken from]:number:(1000 10000 100000 all)' \
 		'threads[how many answer requests]:number:' \

@@ -7,6 +7,7 @@ here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 MODELS=$here/../models
 MALFORMED=$here/../malformed
 GGUF=$here/../tools/gguf.py
+LORA=$here/../tools/lora.py
 declare -A DAEMON=() # process by mount point
 
 fail() {
@@ -290,12 +291,12 @@ umount_says() {
 	fi
 }
 
-# Slow down what the daemon writes, so that an assembly takes seconds, until full_speed. (Whoever is
-# traced cannot look for leaks.)
+# Slow down what the daemon writes, each time by SLOW microseconds, so that an assembly takes
+# seconds, until full_speed. (Whoever is traced cannot look for leaks.)
 slow_down() {
 	local pid=${DAEMON[${1:-$MNT}]}
 	strace -f -qq -o /dev/null -p "$pid" -e trace=pwrite64,copy_file_range \
-		-e inject=pwrite64:delay_enter=250000 \
+		-e inject=pwrite64:delay_enter=${SLOW:-250000} \
 		-e inject=copy_file_range:delay_enter=5000000 2>>"$LOGS/strace" &
 	TRACER=$!
 	until_true 20 is_traced "$pid" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What mount.organfs(8) shows can be done as it stands: each line of fstab, each command.
+# What mount.organfs(8) shows can be done as it stands: each line of fstab, each command. README.md
+# shows no other lines of fstab.
 . "${0%/*}/lib.sh"
 
 with_mount_helper
@@ -17,6 +18,9 @@ show() {
 show FSTAB >"$TMP/fstab"
 show EXAMPLES >"$TMP/commands"
 equal "$(grep -c ' organfs ' "$TMP/fstab")" 6 'lines of fstab'
+sed -n 's/^ *\(.* organfs .* 0 0\)$/\1/p' "$here/../../README.md" >"$TMP/others"
+[ -s "$TMP/others" ] || fail 'no line of fstab in README.md'
+! grep -vxFf "$TMP/fstab" "$TMP/others" || fail 'README.md has another line'
 [ "$(wc -l <"$TMP/commands")" -ge 7 ] || fail "commands: $(cat "$TMP/commands")"
 
 # The directories that the page speaks of, which may hide this one, and Alice, who is our ordinary

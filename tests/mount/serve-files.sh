@@ -82,6 +82,8 @@ for dir in '' organs organs/ organs/. 'organs/%2e' .base; do
 	status 403 --path-as-is -X MOVE -H "Destination: ${URL}other/" "$URL$dir"
 	status 403 --path-as-is -X COPY -H "Destination: $URL$dir" "$up"
 done
+status 404 "$URL.organ-serve/put"
+status 409 -X MKCOL "$URL.organ-serve/page/new"
 status 403 -X COPY -H "Destination: ${URL}organs/x%2f.." "$up"
 status 403 -X COPY -H "Destination: ${URL}organs/blk_2_ffn_up.bin" "${URL}norm/blk_2_ffn_norm.bin"
 equal "$(cat "$MNT/.grafts")" '' .grafts
@@ -136,11 +138,16 @@ equal "$(cat "$MNT/metadata/llama.context_length")" 4096
 status 201 -X PUT -d 'a chimera' "${URL}metadata/general.comment"
 equal "$(cat "$MNT/metadata/general.comment")" 'a chimera'
 status 204 -T "$donor/blk_3_ffn_up.theta" "${URL}organs/"
+status 201 -X PUT -d x "${URL}metadata/a%20key,%20%25%C3%A4%3F?a=b"
+equal "$(cat "$MNT/metadata/a key, %ä?")" x
+status 204 -X DELETE "${URL}metadata/a%20key,%20%25%C3%A4%3F"
+absent "$MNT/metadata/a key, %ä?"
 
 # As clients do that lock what they write, and begin with nothing.
 lock='<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>
 	<D:locktype><D:write/></D:locktype></D:lockinfo>'
 status 201 -X PUT "${URL}organs/blk_6_ffn_up.bin"
+status 403 -X LOCK -H 'Content-Type: text/xml' -d "$lock" "$URL.organ-serve/page/new"
 status 200 -X LOCK -H 'Content-Type: text/xml' -d "$lock" -D "$TMP/headers" "$up"
 token=$(tr -d '\r' <"$TMP/headers" | sed -n 's/^Lock-Token: //Ip')
 status 423 -X DELETE "$up"

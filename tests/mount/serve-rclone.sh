@@ -39,10 +39,17 @@ same "$MNT/$model/model.gguf" "$TMP/expected.gguf"
 status 200 -X PUT -d out.gguf "$URL$model/.assemble"
 same "$TMP/out/out.gguf" "$TMP/expected.gguf"
 
-# What is refused fails, with the status of the refusal. (rclone then deletes what it was to write.)
+# What is refused fails, with the status of the refusal, and changes nothing, though rclone then
+# asks to delete what it could not write; who asks again means it.
+cp "$MNT/$model/organs/blk_0_ffn_up.bin" "$TMP/kept"
 expect_fail '422 Unprocessable' rclone --retries 1 --low-level-retries 1 copyto /etc/passwd \
 	"mount:$model/organs/blk_0_ffn_up.bin"
 log_says "$model/organs/blk_0_ffn_up.bin: graft refused"
+same "$MNT/$model/organs/blk_0_ffn_up.bin" "$TMP/kept"
+same "$MNT/$model/model.gguf" "$TMP/expected.gguf"
+rclone deletefile "mount:$model/organs/blk_0_ffn_up.bin"
+absent "$MNT/$model/organs/blk_0_ffn_up.bin"
+rclone copyto "$TMP/kept" "mount:$model/organs/blk_0_ffn_up.bin"
 
 # From slot to slot the server moves no byte, and rclone none either. (It does so where there is
 # nothing yet.)

@@ -11,22 +11,25 @@ commands. So are the cells of a Markdown column that is headed "command". A comm
 or to print what is shown.
 
 Every section, by its heading, has a new home directory with scribe.gguf and clerk.gguf in it, which
-is called /home/user where its name is shown. What a reader does not see says the rest, in comments
-(<!-- --> or .\\") on lines of their own before a block:
+is called /home/user where its name is shown, and a network in which there is nobody else, so it has
+to be root who runs this. What a reader does not see says the rest, in comments (<!-- --> or .\\")
+on lines of their own before a block:
 
     before: COMMAND     what has to be done first
     numbers vary        any number stands for any other, in the output of the next block
     not run: REASON     the next block holds no commands
 
 EXCEPTIONS is a file with a line for each command that cannot be run: the document, how the command
-begins, in one line, and the reason, with tabs between them. One that is not there is a mistake. The environment has the programs in PATH, the models
-in MODELS, and is in a directory to work in. Prints what is wrong; the exit status is 1 then."""
+begins, in one line, and the reason, with tabs between them. One that is not there is a mistake. The
+environment has the programs in PATH, the models in MODELS, and is in a directory to work in. Prints
+what is wrong; the exit status is 1 then."""
 import dataclasses
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 LIMIT = 60  # seconds for a section
 
@@ -227,6 +230,7 @@ DRIVER = r"""
 ls() {
 	if [ /dev/stdout -ef "$output" ]; then command ls -C -T 0 -w 80 "$@"; else command ls "$@"; fi
 }
+ip link set lo up
 for number in $(seq "$1"); do
 	output=$2/$number.output
 	. "$2/$number.command" >"$output" 2>&1 </dev/null
@@ -270,9 +274,14 @@ def mounts_under(directory):
 
 
 def clean_up(home, work):
+    """Whoever serves a mount may keep it busy for some seconds."""
+    end = time.monotonic() + 5
+    while (points := mounts_under(home)) and time.monotonic() < end:
+        for point in points:
+            subprocess.run(["organfs-umount", point], capture_output=True)
+        time.sleep(0.1)
     for point in mounts_under(home):
-        if subprocess.run(["organfs-umount", point], capture_output=True).returncode:
-            subprocess.run(["fusermount3", "-uz", point], capture_output=True)
+        subprocess.run(["fusermount3", "-uz", point], capture_output=True)
     shutil.rmtree(home)
     shutil.rmtree(work)
 
@@ -303,8 +312,8 @@ def run_section(commands, title):
     environment = {k: v for k, v in os.environ.items() if k != "XDG_STATE_HOME"}
     environment["HOME"] = home
     try:
-        subprocess.run(["bash", "-c", DRIVER, "bash", str(len(commands)), work], cwd=home,
-                       env=environment, timeout=LIMIT, check=False)
+        subprocess.run(["unshare", "-n", "bash", "-c", DRIVER, "bash", str(len(commands)), work],
+                       cwd=home, env=environment, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
         pass
     failed = 0

@@ -7,6 +7,7 @@ shares nothing with the C reader: the table of types is typed in here again, and
 in the most obvious way. Needs nothing but Python 3.11. Exits 1 with one line where a check fails.
 """
 import argparse
+import array
 import fnmatch
 import json
 import mmap
@@ -586,6 +587,38 @@ def cmd_hostile(a):
             f.write(w.out)
 
 
+def expert_scale(i, e):
+    """What expert e of block i is the dense network times: no two are the same."""
+    return 1 + (i + 1) * (e - 3) / 64
+
+
+def cmd_experts(a):
+    """A dense llama in F32 with each network as n experts, and routers that tell them apart."""
+    base, tensors, data = Model(a.base), [], {}
+
+    def add(name, ne, values):
+        tensors.append(Tensor(name, ne, F32, 0))
+        tensors[-1].size = size_of(F32, ne)
+        data[name] = array.array("f", values).tobytes()
+
+    random.seed(8)
+    for t in base.tensors:
+        values = array.array("f", base.data(t))
+        found = re.fullmatch(rb"blk\.(\d+)\.ffn_(gate|up|down)\.weight", t.name)
+        if not found:
+            add(t.name, t.ne, values)
+            continue
+        i = int(found[1])
+        if found[2] == b"gate":
+            width = t.ne[0]
+            add(b"blk.%d.ffn_gate_inp.weight" % i, [width, a.n],
+                (random.gauss(0, 1) for _ in range(width * a.n)))
+        add(b"blk.%d.ffn_%s_exps.weight" % (i, found[2]), t.ne + [a.n],
+            (v * expert_scale(i, e) for e in range(a.n) for v in values))
+    rewrite(base, a.out, 3, 32, keep=tensors, data_of=lambda t: data[t.name],
+            extra=((b"llama.expert_count", U32, a.n), (b"llama.expert_used_count", U32, 2)))
+
+
 # ---- checking a mount -----------------------------------------------------------------------
 
 def short_name(name):
@@ -983,6 +1016,8 @@ def arguments():
     sub.add_argument("--organ", type=bytes_count, default=0, help="bytes of blk.0.ffn_up")
     sub.add_argument("--fill", action="store_true", help="with data, not sparse")
     command("qwen", cmd_qwen, "out", "make a model like Qwen2.5-7B in Q4_K_M, 4.7 GB")
+    sub = command("experts", cmd_experts, "base out", "make a dense model one of experts")
+    sub.add_argument("n", type=int)
     command("hostile", cmd_hostile, "outdir", "make models with evil tensor names")
     return parser.parse_args()
 

@@ -489,7 +489,38 @@ static void no_two_random_names_give_the_same_exact_file_name(void **state)
 	free(outs);
 }
 
+static void tensors_of_experts_have_a_slice_for_each(void **state)
+{
+	static const char *const by_expert[] = {
+		"blk.0.ffn_up_exps.weight",   "blk.12.ffn_gate_up_exps.weight",
+		"blk.0.ffn_down_exps.bias",   "blk.0.ffn_up_exps.scale",
+		"blk.3.ffn_gate_inp.weight",  "blk.3.ffn_gate_inp.bias",
+		"blk.3.exp_probs_b.bias",     "blk.3.exp_probs_b",
+		"blk.7.ffn_up_chexps.weight",
+	};
+	static const char *const others[] = {
+		"blk.0.ffn_up.weight",
+		"blk.0.ffn_up_shexp.weight",
+		"blk.0.ffn_norm_exps.weight",
+		"blk.0.ffn_gate_inp_shexp.weight",
+		"blk.0.ffn_up.3.weight",
+		"blk.0.ffn_up_exps.weight.lora_a",
+		"blk.0.exps",
+		"",
+		".weight",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(by_expert); i++)
+		if (!anatomy_by_expert(by_expert[i], strlen(by_expert[i])))
+			fail_msg("%s", by_expert[i]);
+	for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
+		if (anatomy_by_expert(others[i], strlen(others[i])))
+			fail_msg("%s", others[i]);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(tensors_of_experts_have_a_slice_for_each),
 	cmocka_unit_test(classes_have_the_names_of_the_directories),
 	cmocka_unit_test(every_row_of_the_table_is_classed_as_it_says),
 	cmocka_unit_test(names_of_other_ecosystems_are_classed_by_their_words),

@@ -320,6 +320,7 @@ static void values_that_make_no_sense_are_refused(void **state)
 	assert_bad(state, "-o threads=-1 m mnt", "threads= takes a number from 1");
 	assert_bad(state, "-o threads=many m mnt", "threads=many");
 	assert_bad(state, "-o blocks=some m mnt", "blocks=some is not known");
+	assert_bad(state, "-o merged=q8 m mnt", "merged=q8 is not known");
 	assert_bad(state, "-o views=all m mnt", "views=all is not known; there is views=listed");
 	assert_bad(state, "-o samples=255 m mnt", "samples= takes a number from 256");
 	assert_bad(state, "-o samples=0 m mnt", "samples= takes a number from 256");

@@ -398,6 +398,67 @@ static void without_memory_nothing_changes(void **state)
 	content_unref(content);
 }
 
+/* Whatever slot 0 comes to hold, slot 1 shows that content's merging. */
+static bool follow(void *context, uint32_t i, struct content *content, struct showing *showing)
+{
+	(void)context;
+	if (i != 0 || !content)
+		return false;
+	showing->slot = 1;
+	showing->content = content_merged(content->ino + 100, &content->organ,
+					  backing_ref(content->file), NULL, NULL);
+	must(showing->content);
+	return true;
+}
+
+static void what_is_shown_is_not_what_is_held(void **state)
+{
+	struct slots *slots = slots_new(2);
+	struct content *content;
+	struct snapshot snapshot;
+
+	slots_follow(slots, follow, NULL);
+	slots_put(slots, 0, make_content(state, 5));
+	assert_int_equal(slots_generation(slots), 1);
+	assert_int_equal(now_in(slots, 0), 5);
+	assert_int_equal(now_in(slots, 1), 105);
+	assert_null(slots_own(slots, 1));
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.grafts, 2);
+	assert_null(content_own(snapshot.content[1]));
+	assert_string_equal(content_kind_name(snapshot.content[1]), "merged");
+	snapshot_release(&snapshot);
+	/* Of what it holds next, that is no longer shown. */
+	slots_put(slots, 1, make_content(state, 6));
+	assert_int_equal(now_in(slots, 1), 6);
+	content = slots_own(slots, 1);
+	assert_int_equal(content->ino, 6);
+	content_unref(content);
+	slots_show(slots, NULL, 0);
+	assert_int_equal(slots_generation(slots), 3);
+	slots_free(slots);
+}
+
+static void what_is_shown_can_be_taken_back(void **state)
+{
+	struct slots *slots = slots_new(1);
+	struct content *held = make_content(state, 5);
+	struct showing showing = { 0, content_merged(9, &held->organ, backing_ref(held->file), NULL,
+						     held) };
+	struct snapshot snapshot;
+
+	slots_put(slots, 0, held);
+	slots_show(slots, &showing, 1);
+	assert_int_equal(now_in(slots, 0), 9);
+	showing.content = NULL;
+	slots_show(slots, &showing, 1);
+	assert_int_equal(now_in(slots, 0), 5);
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.grafts, 1);
+	snapshot_release(&snapshot);
+	slots_free(slots);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(slots_begin_with_the_bases_content),
 	FS_TEST(a_model_without_tensors_has_no_slots),
@@ -413,6 +474,8 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(many_slots_can_be_added),
 	FS_TEST(a_reference_is_to_a_place_in_a_model),
 	FS_TEST(without_memory_nothing_changes),
+	FS_TEST(what_is_shown_is_not_what_is_held),
+	FS_TEST(what_is_shown_can_be_taken_back),
 };
 
 UNIT_MAIN(tests)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* pair.h - low-rank adapters (LoRA): pairs of tensors NAME.lora_a and NAME.lora_b, which change the
+ * tensor NAME of a model by the product of the two. Names and shapes as llama.cpp's loader has
+ * them:
+ *
+ *	NAME                lora_a               lora_b
+ *	in x out            in x rank            rank x out
+ *	in x out x experts  in x rank x experts  rank x out x experts
+ *	in x tokens         rank x tokens        rank x in
+ *
+ * The last line is token_embd, whose halves stand the other way round. */
+#ifndef GGUF_PAIR_H
+#define GGUF_PAIR_H
+
+#include "organ.h"
+
+enum pair_half { PAIR_A, PAIR_B, PAIR_NONE };
+
+/* Of more values than this the matrix that every row needs must not consist: 256 MiB of floats. */
+#define PAIR_VALUES_MOST ((uint64_t)1 << 26)
+
+/* The half that a tensor with that name is, and in *target how many of the name's bytes are that of
+ * the tensor to be changed. */
+enum pair_half pair_half(const char *name, size_t length, size_t *target);
+
+/* Do the halves stand the other way round for a tensor of that name? */
+bool pair_is_flipped(const char *target, size_t length);
+
+/* May these halves, NULL where one is not known yet, change that organ, whose name is the one that
+ * counts? Returns 0, or -EINVAL with the reason in err. */
+int pair_fits(const struct organ *target, const struct organ *a, const struct organ *b,
+	      struct error *err);
+
+/* Of a pair that fits. */
+uint64_t pair_rank(const struct organ *a, bool flipped);
+
+#endif
