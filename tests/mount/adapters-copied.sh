@@ -61,6 +61,13 @@ same "$MNT/model.gguf" "$base"
 rm "$MNT/${pair}_a.bin"
 absent "$MNT/adapters/lora.alpha"
 
+# Links to them are as good.
+ln -s "$TMP/lora/${pair}_a.bin" "$TMP/lora/${pair}_b.bin" "$MNT/adapters/"
+equal "$(cat "$MNT/adapters/lora.alpha")" 10
+same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/organ"
+rm "$MNT/$pair"_[ab].bin
+same "$MNT/model.gguf" "$base"
+
 # Of files of which nothing is known, the scale alone counts, and the log says so.
 cp "$TMP/lora/${pair}_a.bin" "$TMP/a.bin"
 cp "$TMP/lora/${pair}_b.bin" "$TMP/b.bin"
