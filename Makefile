@@ -1,8 +1,9 @@
 # organfs - `make help` lists the targets.
-# Sections: settings, objects, programs, check, bench, demo, install, clean.
+# Sections: settings, objects, programs, check, bench, demo, install, package, clean.
 
 ## settings
 
+# DESTDIR may have blanks in it, PREFIX and SBINDIR may not.
 PREFIX ?= /usr/local
 DESTDIR ?=
 # umount(8) and mount(8) look for their helpers in /sbin and nowhere else.
@@ -121,11 +122,13 @@ $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so)
 
-.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install fuzz
-check: deps	## every test, as CI runs it; as root it installs what is missing
-	$(MAKE) check-style check-install
+.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install check-deb \
+	check-new-user fuzz
+check: deps-check	## every test, as CI runs it; as root it installs what is missing
+	$(MAKE) check-style check-install check-new-user
 	$(MAKE) check-unit check-mount
 	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
+	$(GIVE_BACK)
 
 check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
 	@rc=0; for t in $(UNIT:%=$B/tests/unit/%); do $$t $(if $T,'$T') || rc=1; done; exit $$rc
@@ -137,19 +140,18 @@ check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds o
 check-mount: $B/organfs $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
 	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(if $T,'$T')
 
-check-style:	## formatting, line length, words that do not belong here
+check-style:	## formatting, line length, manual pages, words that do not belong here
 	@tests/style
 
 check-install: all	## install, uninstall, and nothing is left
-	@rm -rf $B/check-install
-	@$(MAKE) -s install DESTDIR=$(CURDIR)/$B/check-install PREFIX=/usr
-	@$(MAKE) -s list-installed PREFIX=/usr | while read -r mode file; do \
-		[ "$$(stat -L -c %a $B/check-install$$file)" = $$mode ] || exit 1; done
-	@$(MAKE) -s uninstall DESTDIR=$(CURDIR)/$B/check-install PREFIX=/usr
-	@test -z "$$(find $B/check-install -type f -o -type l)" || \
-		{ find $B/check-install -type f; exit 1; }
-	@rm -rf $B/check-install
-	@echo "install and uninstall: nothing left"
+	@MAKE='$(MAKE)' tests/install
+
+# What a test says that is left out has a reason, and is no failure.
+check-deb:	## the Debian package: built, looked at by lintian
+	@tests/deb || [ $$? = 77 ]
+
+check-new-user: dist check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
+	@tests/new-user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || [ $$? = 77 ]
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
@@ -187,51 +189,148 @@ bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
 
 ## demo
 
-.PHONY: deps demo
-deps:	## install what building and testing need, where it is missing (root, apt)
-	@tests/install-deps
+# What root has built here belongs to the owner of the tree, who will want to build in it too.
+GIVE_BACK = @[ "$$(id -u)" != 0 ] || chown -R --reference=Makefile build
+
+.PHONY: deps deps-check demo
+deps:	## install what building needs, where it is missing (root, apt)
+	@tests/install-deps build
+
+deps-check:	## install what testing needs too
+	@tests/install-deps build check
 
 demo: deps	## build, mount a small model, graft, run, assemble, clean up
 	@$(MAKE) -s all
+	$(GIVE_BACK)
 	@ORGANFS=$(CURDIR)/$B/organfs tests/demo
 
 ## install
 
+$(if $(word 3,$(PREFIX) $(SBINDIR)),$(error PREFIX and SBINDIR cannot have blanks in them))
 BINDIR := $(PREFIX)/bin
+DATADIR := $(PREFIX)/share
+MANDIR := $(DATADIR)/man
+DOCDIR := $(DATADIR)/doc/organfs
+EXAMPLES := $(DOCDIR)/examples
+# Where systemd looks for the units of users: of ~/.local it knows nothing but share.
+UNITDIR := $(if $(filter /usr /usr/local,$(PREFIX)),$(PREFIX)/lib,$(DATADIR))/systemd/user
+# Where each shell looks. Debian's zsh has a place of its own for packages.
+BASHDIR := $(DATADIR)/bash-completion/completions
+ZSHDIR := $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+FISHDIR := $(DATADIR)/fish/vendor_completions.d
+# What bash and fish look up by its own name.
+COMPLETED := organfs organ-dissect organ-serve organ-stream organfs-open organfs-umount
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
+	755:mount-helpers/organ-serve:$(BINDIR)/organ-serve \
+	755:mount-helpers/organ-serve-put:$(DATADIR)/organfs/organ-serve-put \
+	644:mount-helpers/organ-serve.html:$(DATADIR)/organfs/organ-serve.html \
+	644:mount-helpers/organ-serve.1:$(MANDIR)/man1/organ-serve.1 \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
+	755:mount-helpers/organfs-open:$(BINDIR)/organfs-open \
+	755:mount-helpers/organfs-thumbnailer:$(BINDIR)/organfs-thumbnailer \
+	644:mount-helpers/organfs.desktop:$(DATADIR)/applications/organfs.desktop \
+	644:mount-helpers/organfs.thumbnailer:$(DATADIR)/thumbnailers/organfs.thumbnailer \
+	644:mount-helpers/organfs-mime.xml:$(DATADIR)/mime/packages/organfs.xml \
+	644:mount-helpers/organfs.svg:$(DATADIR)/icons/hicolor/scalable/apps/organfs.svg \
+	644:mount-helpers/application-x-gguf.svg:$(DATADIR)/icons/hicolor/scalable/mimetypes/application-x-gguf.svg \
 	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
-	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs
+	755:mount-helpers/mount.organfs:$(SBINDIR)/mount.organfs \
+	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs \
+	644:mount-helpers/organ-dissect.1:$(MANDIR)/man1/organ-dissect.1 \
+	644:mount-helpers/organ-stream.1:$(MANDIR)/man1/organ-stream.1 \
+	644:mount-helpers/organfs.1:$(MANDIR)/man1/organfs.1 \
+	644:mount-helpers/organfs-open.1:$(MANDIR)/man1/organfs-open.1 \
+	644:mount-helpers/organfs-thumbnailer.1:$(MANDIR)/man1/organfs-thumbnailer.1 \
+	644:mount-helpers/organfs-umount.1:$(MANDIR)/man1/organfs-umount.1 \
+	644:mount-helpers/organfs.5:$(MANDIR)/man5/organfs.5 \
+	644:mount-helpers/umount.fuse.organfs.8:$(MANDIR)/man8/umount.fuse.organfs.8 \
+	644:mount-helpers/mount.organfs.8:$(MANDIR)/man8/mount.organfs.8 \
+	644:mount-helpers/organfs@.service:$(UNITDIR)/organfs@.service \
+	644:mount-helpers/examples/srv-models-scribe.mount:$(EXAMPLES)/srv-models-scribe.mount \
+	644:mount-helpers/examples/srv-models-scribe.automount:$(EXAMPLES)/srv-models-scribe.automount \
+	$(COMPLETED:%=644:mount-helpers/completion/organfs.bash:$(BASHDIR)/%) \
+	$(COMPLETED:%=644:mount-helpers/completion/organfs.fish:$(FISHDIR)/%.fish) \
+	644:mount-helpers/completion/organfs.zsh:$(ZSHDIR)/_organfs \
+	644:README.md:$(DOCDIR)/README.md \
+	644:LICENSE:$(DOCDIR)/LICENSE
 
 field = $(word $1,$(subst :, ,$2))
+# A file there, as one word to the shell, whatever is in it.
+there = '$(subst ','\'',$(DESTDIR)$1)'
 define install_line
-	@$(INSTALL) -D -m $(call field,1,$1) $(call field,2,$1) $(DESTDIR)$(call field,3,$1)
+	@$(INSTALL) -D -m $(call field,1,$1) $(call field,2,$1) $(call there,$(call field,3,$1))
 
 endef
 
 # Nobody has put a helper for all of FUSE there, but us.
-UMOUNT_FUSE_IS_FREE = { [ ! -e $(DESTDIR)$(SBINDIR)/umount.fuse ] || \
-	[ "$$(readlink $(DESTDIR)$(SBINDIR)/umount.fuse)" = umount.fuse.organfs ]; }
+UMOUNT_FUSE := $(call there,$(SBINDIR)/umount.fuse)
+UMOUNT_FUSE_IS_FREE = { [ ! -e $(UMOUNT_FUSE) ] && [ ! -L $(UMOUNT_FUSE) ] || \
+	[ "$$(readlink $(UMOUNT_FUSE))" = umount.fuse.organfs ]; }
+
+# A live system is told what has come or gone; a tree that becomes a package is not.
+UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
 
 .PHONY: install uninstall list-installed
 install: all	## honours PREFIX, DESTDIR and SBINDIR
 	$(foreach f,$(INSTALLED),$(call install_line,$f))
 	@if $(UMOUNT_FUSE_IS_FREE); then \
-		ln -sf umount.fuse.organfs $(DESTDIR)$(SBINDIR)/umount.fuse; \
+		ln -sf umount.fuse.organfs $(UMOUNT_FUSE); \
 	else \
-		echo "$(DESTDIR)$(SBINDIR)/umount.fuse is somebody else's, and left alone:"; \
+		printf '%s\n' $(UMOUNT_FUSE)" is somebody else's, and left alone:"; \
 		echo "umount /absolute/path will not wait for the assembly where root runs it"; \
 	fi
+	$(UPDATE_CACHES)
 
+# Directories go with the last file in them, but for those that a system has without us.
+INSTALLED_DIRS = $(sort $(foreach f,$(INSTALLED),$(patsubst %/,%,$(dir $(call field,3,$f)))))
 uninstall:	## remove what install put there
-	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(DESTDIR)$(SBINDIR)/umount.fuse
-	rm -f $(foreach f,$(INSTALLED),$(DESTDIR)$(call field,3,$f))
+	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(UMOUNT_FUSE)
+	rm -f $(foreach f,$(INSTALLED),$(call there,$(call field,3,$f)))
+	$(UPDATE_CACHES)
+	@for dir in $(filter-out $(BINDIR) $(SBINDIR),$(INSTALLED_DIRS)); do \
+		case $$dir in \
+		$(MANDIR)/*) kept=$(MANDIR) ;; \
+		$(DATADIR)/*) kept=$(DATADIR) ;; \
+		$(PREFIX)/lib/*) kept=$(PREFIX)/lib ;; \
+		*) continue ;; \
+		esac; \
+		(cd $(call there)$$kept && rmdir -p $${dir#$$kept/}) 2>/dev/null; \
+	done; true
 
 list-installed:
 	@printf '%s %s\n' $(foreach f,$(INSTALLED),$(call field,1,$f) $(call field,3,$f))
+
+## package
+
+DIST := build/organfs-$(VERSION).tar.gz
+# What the source is, whatever else lies around.
+SOURCE := .ci .clang-format .editorconfig .gitignore LICENSE Makefile README.md \
+	fs gguf measure mount-helpers tests
+
+.PHONY: dist deb
+dist:	## the source as an archive, in build/
+	@mkdir -p build
+	tar --create --gzip --file=$(DIST).new --transform='s,^,organfs-$(VERSION)/,' --sort=name \
+		--owner=root:0 --group=root:0 --exclude=__pycache__ $(SOURCE)
+	@mv $(DIST).new $(DIST)
+
+# With a clean environment: the package does not depend on how the rest is built here.
+deb: dist	## a Debian package, in build/deb/ (debhelper, libcmocka-dev)
+	@command -v dpkg-buildpackage >/dev/null || \
+		{ echo 'make deb needs build-essential, debhelper and libcmocka-dev'; exit 1; }
+	rm -rf build/deb
+	@mkdir -p build/deb
+	tar --extract --file=$(DIST) --directory=build/deb
+	cp -R mount-helpers/debian build/deb/organfs-$(VERSION)/debian
+	@cd build/deb/organfs-$(VERSION) && \
+		case $$(dpkg-parsechangelog -S Version) in $(VERSION)) ;; *) \
+			echo 'mount-helpers/debian/changelog is of another version'; exit 1 ;; esac
+	cd build/deb/organfs-$(VERSION) && \
+		env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL -u SAN -u PREFIX -u SBINDIR \
+			-u DESTDIR dpkg-buildpackage --build=binary --no-sign
 
 ## clean
 

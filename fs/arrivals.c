@@ -30,21 +30,23 @@ static void take_place(struct fs *fs, struct mounted *old, struct model *model,
 	links_refresh(fs->links, model);
 }
 
-static void look(struct fs *fs, struct mounted *old)
+static void look(struct fs *fs, struct mounted *old, bool again)
 {
 	struct shards *shards = shards_look(old->model->shards);
 	struct error err = { 0 };
 	struct model *model;
 	char text[320];
+	bool known;
 
 	if (!shards)
 		return;
-	/* What was refused once would be again. */
-	if (old->refused && shards_alike(shards, old->refused)) {
+	known = old->refused && shards_alike(shards, old->refused);
+	if (known && !again) {
 		shards_unref(shards);
 		return;
 	}
-	shards_tell(shards, old->model->shards, old->model->log);
+	if (!known)
+		shards_tell(shards, old->model->shards, old->model->log);
 	model = collection_renew(fs->collection, old->model, shards, &err);
 	if (model) {
 		take_place(fs, old, model, shards);
@@ -62,14 +64,14 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-void arrivals_look(struct fs *fs)
+void arrivals_look(struct fs *fs, bool again)
 {
 	struct timespec asked;
 
 	clock_gettime(CLOCK_MONOTONIC, &asked);
 	pthread_mutex_lock(&fs->looking);
 	/* Of those who waited for their turn together, the first one looks for all. */
-	if (is_before(&asked, &fs->looked)) {
+	if (!again && is_before(&asked, &fs->looked)) {
 		pthread_mutex_unlock(&fs->looking);
 		return;
 	}
@@ -78,7 +80,7 @@ void arrivals_look(struct fs *fs)
 		struct mounted *mounted = fs_now(fs, i);
 
 		if (!mounted->model->whole)
-			look(fs, mounted);
+			look(fs, mounted, again);
 	}
 	pthread_mutex_unlock(&fs->looking);
 }

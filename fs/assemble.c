@@ -29,28 +29,39 @@ static int failed(struct error *err, int code, const char *what)
 	return error_set(err, code, ERROR_NO_OFFSET, "%s: %s", what, strerror(code));
 }
 
-static int open_directory(const struct target *target, struct place *place, struct error *err)
+static const char *name_in(const char *path)
 {
-	const char *slash = strrchr(target->path, '/');
-	char parent[PATH_MAX] = ".";
+	const char *slash = strrchr(path, '/');
 
-	place->name = slash ? slash + 1 : target->path;
-	if (slash && (size_t)(slash - target->path) + 2 > sizeof(parent))
+	return slash ? slash + 1 : path;
+}
+
+int assemble_enter(const struct target *target, struct error *err)
+{
+	const char *name = name_in(target->path);
+	const size_t n = (size_t)(name - target->path);
+	char parent[PATH_MAX] = ".";
+	int fd;
+
+	if (n >= sizeof(parent))
 		return failed(err, ENAMETOOLONG, "the target");
-	if (slash)
-		snprintf(parent, sizeof(parent), "%.*s/", (int)(slash - target->path),
-			 target->path);
-	if (place->name[0] == '\0' || strcmp(place->name, ".") == 0 ||
-	    strcmp(place->name, "..") == 0)
+	if (n)
+		snprintf(parent, sizeof(parent), "%.*s", (int)n, target->path);
+	if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return failed(err, EISDIR, "the target");
-	place->directory = openat(target->directory, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (place->directory < 0)
-		return failed(err, errno, "the target's directory");
+	fd = openat(target->directory, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? failed(err, errno, "the target's directory") : fd;
+}
+
+/* The name is borrowed. */
+static struct place place_of(int directory, const char *name)
+{
+	struct place place = { directory, name, "" };
+
 	/* Its own length, so that the longest name has a temporary one too. */
-	snprintf(place->temporary, sizeof(place->temporary),
-		 TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END,
-		 XXH3_64bits(place->name, strlen(place->name)));
-	return 0;
+	snprintf(place.temporary, sizeof(place.temporary),
+		 TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END, XXH3_64bits(name, strlen(name)));
+	return place;
 }
 
 static bool is_base(const struct target *target, const struct stat *stat)
@@ -210,7 +221,8 @@ static int fill(struct assembling *assembling, struct view *view, const struct t
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
 	int rc;
 
-	remove_left(place);
+	if (!target->swept)
+		remove_left(place);
 	assembling->fd = open_temporary(place, mode, err);
 	if (assembling->fd < 0)
 		return assembling->fd;
@@ -224,17 +236,19 @@ static int fill(struct assembling *assembling, struct view *view, const struct t
 
 int assemble_check(const struct target *target, struct error *err)
 {
+	const int directory = assemble_enter(target, err);
 	struct place place;
-	int rc = open_directory(target, &place, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	if (directory < 0)
+		return directory;
+	place = place_of(directory, name_in(target->path));
 	rc = check_target(target, &place, err);
-	close(place.directory);
+	close(directory);
 	return rc;
 }
 
-struct assembling *assemble_begin(struct view *view, const struct target *target,
+struct assembling *assemble_begin(struct view *view, const struct target *target, int directory,
 				  struct progress *progress, struct error *err)
 {
 	struct assembling *assembling = calloc(1, sizeof(*assembling));
@@ -248,9 +262,8 @@ struct assembling *assemble_begin(struct view *view, const struct target *target
 	assembling->replace = target->replace;
 	assembling->tell = target->written;
 	assembling->placed = target->placed;
-	rc = open_directory(target, &assembling->place, err);
-	if (rc == 0)
-		rc = check_target(target, &assembling->place, err);
+	assembling->place = place_of(directory, name_in(target->path));
+	rc = check_target(target, &assembling->place, err);
 	if (rc == 0 && strlen(assembling->place.name) > NAME_MAX)
 		rc = failed(err, ENAMETOOLONG, "the target");
 	if (rc == 0) {
@@ -295,8 +308,6 @@ void assemble_end(struct assembling *assembling, bool stays)
 		backing_unref(assembling->written);
 	if (assembling->fd >= 0)
 		close(assembling->fd);
-	if (place->directory > 0)
-		close(place->directory);
 	free(assembling);
 }
 
@@ -304,13 +315,16 @@ int assemble_write(struct view *view, const struct target *target, struct progre
 		   struct error *err)
 {
 	struct assembling *assembling;
-	int rc;
+	int rc, directory;
 
 	progress_begin(progress, view_size(view));
-	assembling = assemble_begin(view, target, progress, err);
-	if (!assembling)
-		return -err->code;
-	rc = assemble_put(assembling, err);
-	assemble_end(assembling, rc == 0);
+	directory = assemble_enter(target, err);
+	if (directory < 0)
+		return directory;
+	assembling = assemble_begin(view, target, directory, progress, err);
+	rc = assembling ? assemble_put(assembling, err) : -err->code;
+	if (assembling)
+		assemble_end(assembling, rc == 0);
+	close(directory);
 	return rc;
 }

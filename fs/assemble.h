@@ -26,6 +26,7 @@ struct target {
 				   * there where it cannot be opened */
 	bool *placed; /* NULL, or set where the new file is in place though it failed: nobody knows
 			 whether it would be after a power cut */
+	bool swept;   /* what killed assemblies left in its directory is removed already */
 };
 
 /* Could the target be written? Returns 0 or what assemble_write() would say of the target and its
@@ -38,12 +39,14 @@ int assemble_check(const struct target *target, struct error *err);
 int assemble_write(struct view *view, const struct target *target, struct progress *progress,
 		   struct error *err);
 
-/* The same in steps, for several targets that are to be there together. The bytes are durable under
- * another name; they are put in the target's place, after which none of an older file is left; and
- * the end, where a target that was put in place stays or is removed again. The progress is not
- * begun anew. NULL, or -errno, with err set as above. */
+/* The same in steps, for several targets that are to be there together. Their directory is opened,
+ * to close when all have come to their end. The bytes are durable under another name; they are put
+ * in the target's place, after which none of an older file is left; and the end, where a target
+ * that was put in place stays or is removed again. The progress is not begun anew. Each that is
+ * begun has a descriptor until its end. A descriptor, NULL or -errno, with err set as above. */
 struct assembling;
-struct assembling *assemble_begin(struct view *view, const struct target *target,
+int assemble_enter(const struct target *target, struct error *err);
+struct assembling *assemble_begin(struct view *view, const struct target *target, int directory,
 				  struct progress *progress, struct error *err);
 int assemble_put(struct assembling *assembling, struct error *err);
 void assemble_end(struct assembling *assembling, bool stays);

@@ -22,8 +22,7 @@
 struct assembly {
 	struct model *model;
 	const char *output, *directory;
-	dev_t mount;	      /* 0: there is none */
-	pthread_mutex_t turn; /* held while one assembly runs */
+	dev_t mount; /* 0: there is none */
 	struct progress progress;
 	bool keep; /* what is assembled */
 
@@ -54,7 +53,6 @@ struct assembly *assembly_new(struct model *model, const char *output, const cha
 	assembly->model = model;
 	assembly->output = output;
 	assembly->directory = directory;
-	pthread_mutex_init(&assembly->turn, NULL);
 	pthread_mutex_init(&assembly->lock, NULL);
 	snprintf(assembly->last, sizeof(assembly->last),
 		 "nothing was assembled yet: write a file name here\n");
@@ -67,7 +65,6 @@ void assembly_free(struct assembly *assembly)
 		return;
 	backing_unref(assembly->kept.file);
 	free(assembly->target);
-	pthread_mutex_destroy(&assembly->turn);
 	pthread_mutex_destroy(&assembly->lock);
 	free(assembly);
 }
@@ -317,7 +314,7 @@ static void note_written(struct assembly *assembly, uint64_t generation, const c
 	pthread_mutex_unlock(&assembly->lock);
 }
 
-/* In turn: assemble that snapshot. */
+/* Assemble that snapshot. */
 static int run(struct assembly *assembly, const struct snapshot *snapshot, const char *path,
 	       pid_t caller)
 {
@@ -386,17 +383,14 @@ void assembly_cancel(struct assembly *assembly)
 int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel)
 {
 	struct snapshot snapshot;
-	int rc;
+	int rc = model_snapshot(assembly->model, &snapshot);
 
-	pthread_mutex_lock(&assembly->turn);
-	rc = model_snapshot(assembly->model, &snapshot);
-	if (rc == 0) {
-		set_stop(assembly, cancel);
-		rc = run(assembly, &snapshot, path, caller);
-		set_stop(assembly, NULL);
-		snapshot_release(&snapshot);
-	}
-	pthread_mutex_unlock(&assembly->turn);
+	if (rc < 0)
+		return rc;
+	set_stop(assembly, cancel);
+	rc = run(assembly, &snapshot, path, caller);
+	set_stop(assembly, NULL);
+	snapshot_release(&snapshot);
 	return rc;
 }
 

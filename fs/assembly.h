@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-struct assembly; /* any thread may use it */
+struct assembly; /* any thread may use it, but where something else is said */
 
 /* Where the unmount writes: output, or where that is NULL, a default name in directory. All are
  * borrowed. NULL: out of memory. */
@@ -21,7 +21,7 @@ void assembly_mounted(struct assembly *assembly, dev_t mount);
 /* Assemble the model as it is now. path is the target, "" the default one, or shards as
  * divided_parse() has them; a relative path starts from the working directory of the process
  * caller, 0 if there is none. cancel stops it from another thread. Returns 0 or -errno, with the
- * outcome in the text and the model's log. One at a time: a second caller waits. */
+ * outcome in the text and the model's log. One at a time, as the caller sees to (turns.h). */
 int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel);
 
 /* The unmount's: where there are grafts that are not yet written down at the default target. 0 too

@@ -5,6 +5,7 @@
 #include "fs/check_experts.h"
 #include "fs/check_host.h"
 #include "fs/check_sets.h"
+#include "fs/waiting.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -304,17 +305,9 @@ static int make_text(const struct check *check, const struct halt *halt, char **
 static int await_turn(struct check *check, const struct halt *halt)
 {
 	while (check->is_making) {
-		struct timespec until;
-
 		if (halted(halt))
 			return -EINTR;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 50000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_sec++;
-			until.tv_nsec -= 1000000000;
-		}
-		pthread_cond_timedwait(&check->changed, &check->lock, &until);
+		waiting_moment(&check->changed, &check->lock);
 	}
 	return 0;
 }
@@ -375,7 +368,7 @@ static struct check *new_check(struct model *model, const struct snapshot *snaps
 	check->maker = (struct maker){ prepare, make, release };
 	check->ending = ending;
 	pthread_mutex_init(&check->lock, NULL);
-	pthread_cond_init(&check->changed, NULL);
+	waiting_init(&check->changed);
 	check->groups = groups_new(model, snapshot);
 	if (check->groups)
 		rc = add_host(check);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char numbers[] = "-%05d-of-%05d.gguf";
 static const char word[] = " split=";
@@ -127,8 +128,8 @@ static int out_of_memory(struct error *err)
 
 /* Shard k is durable under another name. NULL with err set. */
 static struct assembling *begin_part(struct division *division, uint32_t k, struct view *whole,
-				     const struct target *target, struct progress *progress,
-				     struct error *err)
+				     const struct target *target, int directory,
+				     struct progress *progress, struct error *err)
 {
 	char *path = path_of(target->path, k, division->n);
 	struct view *view = path ? view_of_part(&division->parts[k], whole) : NULL;
@@ -138,9 +139,10 @@ static struct assembling *begin_part(struct division *division, uint32_t k, stru
 
 	one.path = path;
 	one.replace = false;
+	one.swept = k > 0;
 	one.written = NULL;
 	if (view)
-		assembling = assemble_begin(view, &one, progress, err);
+		assembling = assemble_begin(view, &one, directory, progress, err);
 	else
 		out_of_memory(err);
 	if (!assembling && err->code == EEXIST) {
@@ -166,21 +168,24 @@ static int write_parts(struct division *division, struct view *whole, const stru
 		       struct progress *progress, struct error *err)
 {
 	struct assembling **all = calloc(division->n, sizeof(struct assembling *));
+	const int directory = all ? assemble_enter(target, err) : out_of_memory(err);
 	uint64_t total = 0;
 	uint32_t begun = 0;
-	int rc = all ? 0 : out_of_memory(err);
+	int rc = directory < 0 ? directory : 0;
 
 	for (uint32_t k = 0; k < division->n; k++)
 		total += division->parts[k].size;
 	progress_begin(progress, total);
 	for (; rc == 0 && begun < division->n; begun += rc == 0) {
-		all[begun] = begin_part(division, begun, whole, target, progress, err);
+		all[begun] = begin_part(division, begun, whole, target, directory, progress, err);
 		rc = all[begun] ? 0 : -err->code;
 	}
 	if (rc == 0)
 		rc = put_all(all, begun, err);
 	for (uint32_t k = 0; k < begun; k++)
 		assemble_end(all[k], rc == 0);
+	if (directory >= 0)
+		close(directory);
 	free(all);
 	return rc;
 }

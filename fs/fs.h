@@ -16,7 +16,6 @@
 #include "fs/status.h"
 #include "fs/trace.h"
 #include "fs/turns.h"
-#include "fs/turns.h"
 #include "fs/writers.h"
 
 struct fs {

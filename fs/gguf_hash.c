@@ -3,6 +3,7 @@
  * view's, made by the first who asks for it. */
 #include "fs/gguf_hash.h"
 #include "fs/cells.h"
+#include "fs/waiting.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -61,17 +62,9 @@ static int hash_all(const struct gguf_hash *all, const atomic_bool *stop, char t
 static int await_turn(struct gguf_hash *all, const atomic_bool *stop)
 {
 	while (all->is_making) {
-		struct timespec until;
-
 		if (is_halted(all, stop))
 			return -EINTR;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 50000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_sec++;
-			until.tv_nsec -= 1000000000;
-		}
-		pthread_cond_timedwait(&all->changed, &all->lock, &until);
+		waiting_moment(&all->changed, &all->lock);
 	}
 	return 0;
 }
@@ -173,7 +166,7 @@ static struct gguf_hash *new_hash(struct model *model, const struct snapshot *sn
 		return NULL;
 	}
 	pthread_mutex_init(&all->lock, NULL);
-	pthread_cond_init(&all->changed, NULL);
+	waiting_init(&all->changed);
 	find_order(all, snapshot);
 	return all;
 }
@@ -209,8 +202,11 @@ struct view *gguf_hash_view(struct model *model, struct digests *digests,
 		cells_add_filled(cells, &all->order[i], digest_width(DIGEST_DATA));
 		write_line(cells_text(cells), &model->places[all->order[i].tensor]);
 	}
-	fputs("xxh64     ", cells_text(cells));
-	cells_add_filled(cells, &whole, digest_width(DIGEST_DATA));
-	fputs("  model.gguf\n", cells_text(cells));
+	/* What is there of it has a hash that nobody else would find. */
+	if (model->whole) {
+		fputs("xxh64     ", cells_text(cells));
+		cells_add_filled(cells, &whole, digest_width(DIGEST_DATA));
+		fputs("  model.gguf\n", cells_text(cells));
+	}
 	return cells_view(cells);
 }

@@ -9,8 +9,8 @@
 #include "fs/view.h"
 
 /* A line for each tensor of that snapshot, in the order in which model.gguf describes them, with
- * the XXH64 of its data; then one with that of the data of all, one after another (llama.cpp
- * examples/gguf-hash/gguf-hash.cpp):
+ * the XXH64 of its data; then, unless the model lacks shards, one with that of the data of all, one
+ * after another (llama.cpp examples/gguf-hash/gguf-hash.cpp):
  *
  *	xxh64     HASH  model.gguf:TENSOR
  *	xxh64     HASH  model.gguf

@@ -109,7 +109,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 }
 
 struct backing *joined_new(struct join *join, struct backing *const *files, uint32_t n,
-			   const struct joined_head *head)
+			   const struct joined_head *head, const char *path)
 {
 	struct joined *joined = calloc(1, sizeof(*joined) + n * sizeof(joined->files[0]));
 	const struct backing *first = NULL;
@@ -143,5 +143,5 @@ struct backing *joined_new(struct join *join, struct backing *const *files, uint
 							 .part = part_at,
 							 .release = release,
 							 .context = joined },
-				first ? backing_path(first) : "", &stat);
+				path, &stat);
 }

@@ -14,9 +14,9 @@ struct joined_head {
 
 /* A backing of the file that join describes, which becomes the backing's, also on failure. files
  * are those of the n shards, NULL where one is missing; the backing takes references of its own,
- * and a copy of the head. It has the path of the first that is there, and the time of the one that
- * was written last. NULL: out of memory. */
+ * and a copy of the head. It has that path, the status of the first that is there, and the time of
+ * the one that was written last. NULL: out of memory. */
 struct backing *joined_new(struct join *join, struct backing *const *files, uint32_t n,
-			   const struct joined_head *head);
+			   const struct joined_head *head, const char *path);
 
 #endif

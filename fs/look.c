@@ -3,6 +3,7 @@
  * to leave frees it. */
 #include "fs/look.h"
 #include "fs/caller.h"
+#include "fs/waiting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -251,15 +252,11 @@ static struct batch *new_batch(const struct resolve_own *own, const struct look_
 			       size_t n)
 {
 	struct batch *batch = calloc(1, sizeof(*batch) + n * sizeof(batch->jobs[0]));
-	pthread_condattr_t monotonic;
 
 	if (!batch)
 		return NULL;
 	pthread_mutex_init(&batch->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&batch->progress, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	waiting_init(&batch->progress);
 	batch->device = own->device;
 	batch->holders = 1;
 	batch->n = n;

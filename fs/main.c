@@ -26,8 +26,8 @@
  *	lora quantise	a row with an adapter merged; as F16, BF16 and Q8_0
  *
  * fs/		the filesystem; each module uses those above it
- *	log pool buffers io paths	messages; threads for slow jobs; reply buffers; reads
- *			and writes; directories and names
+ *	log pool waiting buffers io paths	messages; threads for slow jobs, and who waits for
+ *			them; reply buffers; reads and writes; directories and names
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
  *			of one file of the mount, as segments
@@ -72,6 +72,7 @@
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
  *	table table_* merge summary	.table of a model; a report of many such, without a mount
+ *	drawing		theta.svg of a model, without a mount
  *	status		how far the end of a mount is, for whoever waits for it
  *	fs arrivals	the mount; shards that come and go while it is there
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
@@ -82,6 +83,7 @@
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->
  * files (a view) -> backing. A graft: ops_write -> stage ->
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
+#include "fs/drawing.h"
 #include "fs/session.h"
 #include "fs/summary.h"
 
@@ -159,6 +161,8 @@ int main(int argc, char **argv)
 	else if (options.report)
 		rc = summary_run((const char *const *)options.models, options.n_models,
 				 options.report_model);
+	else if (options.picture)
+		rc = drawing_run(&options);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

@@ -192,6 +192,16 @@ static int add_tensor(struct merging *m, const struct table_row *row)
 	return 0;
 }
 
+/* A tensor stands at the lowest of its places. Where one table is of the model as one file and the
+ * other of a shard, that is the one in the file, as for all the other tensors. */
+static void take_lower(struct merged_tensor *known, uint32_t shard, size_t order)
+{
+	if (shard < known->shard || (shard == known->shard && order < known->order)) {
+		known->shard = shard;
+		known->order = order;
+	}
+}
+
 static int take_row(struct merging *m, const struct table_row *row)
 {
 	struct merged *model = m->model;
@@ -207,6 +217,7 @@ static int take_row(struct merging *m, const struct table_row *row)
 		return differs(m, "the type or the shape of this tensor");
 	m->changed += !same_measure(known->row, row);
 	known->row = row;
+	take_lower(known, row->shard, (size_t)(row - m->part->rows));
 	return 0;
 }
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* once.c - see once.h. */
 #include "fs/once.h"
+#include "fs/waiting.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* How soon an interrupt is noticed. */
-#define MOMENT_NS 20000000L
 
 struct onces {
 	struct once_kind kind;
@@ -30,7 +28,6 @@ unsigned onces_threads(void)
 struct onces *onces_new(const struct once_kind *kind, struct pool *pool)
 {
 	struct onces *onces = calloc(1, sizeof(*onces));
-	pthread_condattr_t monotonic;
 
 	if (!onces)
 		return NULL;
@@ -42,10 +39,7 @@ struct onces *onces_new(const struct once_kind *kind, struct pool *pool)
 		return NULL;
 	}
 	pthread_mutex_init(&onces->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&onces->done, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	waiting_init(&onces->done);
 	return onces;
 }
 
@@ -127,19 +121,6 @@ static bool has_failed(const struct once *once)
 	return once->state == ONCE_DONE && once->error && once->error != -ENOTSUP;
 }
 
-static void wait_a_moment(struct onces *onces)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += MOMENT_NS;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
-	pthread_cond_timedwait(&onces->done, &onces->lock, &until);
-}
-
 /* With the lock held. A job may have given up just before we came, or fail for a reason that is
  * gone since, so it may have to be begun anew. */
 static int await(struct onces *onces, const struct subject *subject, uint64_t asked,
@@ -159,7 +140,7 @@ static int await(struct onces *onces, const struct subject *subject, uint64_t as
 			rc = begin(onces, subject, once);
 		if (rc < 0)
 			return rc;
-		wait_a_moment(onces);
+		waiting_moment(&onces->done, &onces->lock);
 	}
 }
 

@@ -387,9 +387,10 @@ double ops_entry_timeout(const struct fs *fs, const struct node *node)
 	if ((ops_is_directory(node) && (whole || node->kind != NODE_EXPERTS)) ||
 	    (whole && (node->kind == NODE_BASE_ORGAN || node->kind == NODE_BASE_KEY)))
 		return FOREVER;
-	/* The log goes on in a read-only mount too, and shards may come. */
-	if (!fs->options->read_only || (node->model && !node->model->whole) || !fs_is_whole(fs) ||
+	/* The log goes on in a read-only mount too. */
+	if (!fs->options->read_only ||
 	    (node->kind == NODE_GENERATED && node->index == GENERATED_LOG))
 		return 0;
-	return FOREVER;
+	/* Shards may come. */
+	return (node->model ? whole : fs_is_whole(fs)) ? FOREVER : 0;
 }

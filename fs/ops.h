@@ -114,6 +114,11 @@ bool ops_is_dropping(const char *name);
 /* The directory with that number, in which names can be changed; to release. NULL with *rc set. */
 struct node *ops_editable(struct fs *fs, fuse_ino_t ino, int *rc);
 
+/* A node like *made, whose content and stage become the node's, also on failure, entered under a
+ * name in a directory in place of the scratch file that has it; to release. NULL with *rc set. */
+struct node *ops_add_scratch(struct fs *fs, const struct node *directory, const char *name,
+			     const struct node *made, int *rc);
+
 /* The node of a new scratch file that shows view, entered under a name in a directory; to release.
  * NULL with *rc set. */
 struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const char *name,

@@ -29,7 +29,7 @@ static void open_directory(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info
 /* Whoever lists a root wants to see what is there by now. */
 static ssize_t look_for_shards(struct later *later)
 {
-	arrivals_look(fs_of(later->req));
+	arrivals_look(fs_of(later->req), false);
 	return 0;
 }
 

@@ -38,18 +38,12 @@ struct node *ops_editable(struct fs *fs, fuse_ino_t ino, int *rc)
 	return NULL;
 }
 
-struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const char *name,
-			      struct view *view, int *rc)
+struct node *ops_add_scratch(struct fs *fs, const struct node *directory, const char *name,
+			     const struct node *made, int *rc)
 {
-	struct model *model = directory->model;
-	struct node made = { .ino = inode_new(model), .kind = NODE_SCRATCH, .model = model };
-	struct node *node = NULL;
+	struct node *node = nodes_add(fs->nodes, made);
 
 	*rc = -ENOMEM;
-	if (view)
-		made.stage = stage_new(model->layer, view);
-	if (made.stage)
-		node = nodes_add(fs->nodes, &made);
 	if (node) {
 		scratches_remove(fs->scratches, directory->ino, name);
 		*rc = scratches_add(fs->scratches, directory->ino, name, node);
@@ -58,6 +52,18 @@ struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const
 		return node;
 	nodes_put(fs->nodes, node);
 	return NULL;
+}
+
+struct node *ops_make_scratch(struct fs *fs, const struct node *directory, const char *name,
+			      struct view *view, int *rc)
+{
+	struct model *model = directory->model;
+	struct node made = { .ino = inode_new(model), .kind = NODE_SCRATCH, .model = model };
+
+	*rc = -ENOMEM;
+	if (view)
+		made.stage = stage_new(model->layer, view);
+	return made.stage ? ops_add_scratch(fs, directory, name, &made, rc) : NULL;
 }
 
 static struct node *make_empty(struct fs *fs, const struct node *directory, const char *name,
@@ -150,32 +156,9 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	fuse_reply_err(req, -rc);
 }
 
-static void reply_removed(struct later *later, ssize_t result)
-{
-	struct fs *fs = fs_of(later->req);
-
-	nodes_put(fs->nodes, later->node);
-	fuse_reply_err(later->req, (int)-result);
-}
-
 static ssize_t remove_organ(struct later *later)
 {
 	return graft_remove(later->node->model, later->node->index);
-}
-
-static void remove_later(fuse_req_t req, struct node *node)
-{
-	struct fs *fs = fs_of(req);
-	struct later *later = later_new(req, 0);
-
-	if (!later) {
-		nodes_put(fs->nodes, node);
-		return;
-	}
-	later->act = remove_organ;
-	later->reply = reply_removed;
-	later->node = node;
-	later_submit(later, fs->commits);
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -184,10 +167,13 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int rc;
 	struct node *directory = ops_editable(fs, parent, &rc);
 	struct node *node = directory ? ops_find(fs, directory, name, &rc) : NULL;
+	struct later *later;
 
 	nodes_put(fs->nodes, directory);
 	if (node && (node->kind == NODE_ORGAN || node->kind == NODE_LINK)) {
-		remove_later(req, node);
+		later = later_on(req, node, 0, remove_organ);
+		if (later)
+			later_submit(later, fs->commits);
 		return;
 	}
 	if (node && node->kind == NODE_KEY) {

@@ -18,6 +18,32 @@ struct later *later_new(fuse_req_t req, size_t n)
 	return later;
 }
 
+void later_done(struct later *later, ssize_t result)
+{
+	nodes_put(fs_of(later->req)->nodes, later->node);
+	fuse_reply_err(later->req, (int)-result);
+}
+
+void later_renamed(struct later *later, ssize_t result)
+{
+	later_done(later, result == -EINVAL ? -EPERM : result);
+}
+
+struct later *later_on(fuse_req_t req, struct node *node, size_t n,
+		       ssize_t (*act)(struct later *later))
+{
+	struct later *later = later_new(req, n);
+
+	if (!later) {
+		nodes_put(fs_of(req)->nodes, node);
+		return NULL;
+	}
+	later->act = act;
+	later->reply = later_done;
+	later->node = node;
+	return later;
+}
+
 static void on_interrupt(fuse_req_t req, void *data)
 {
 	struct later *later = data;

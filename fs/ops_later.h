@@ -25,6 +25,16 @@ struct later {
  * with ENOMEM. */
 struct later *later_new(fuse_req_t req, size_t n);
 
+/* The same for a job on a node, which is the request's from then on and released with the reply,
+ * which says what act returns. NULL: that was done, with ENOMEM. */
+struct later *later_on(fuse_req_t req, struct node *node, size_t n,
+		       ssize_t (*act)(struct later *later));
+
+/* That reply; and for rename(2), which says EINVAL of a directory that is moved into itself, as the
+ * tools do: EPERM instead. */
+void later_done(struct later *later, ssize_t result);
+void later_renamed(struct later *later, ssize_t result);
+
 /* Hand it to the pool, which frees it after the reply. If that fails, reply gets -errno now. */
 void later_submit(struct later *later, struct pool *pool);
 

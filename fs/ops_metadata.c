@@ -101,28 +101,6 @@ bool ops_is_emptied_string(const struct node *node)
 	       !stage_written(node->stage) && staged_type(node, &type) && type.type == KV_STRING;
 }
 
-static void reply_done(struct later *later, ssize_t result)
-{
-	nodes_put(fs_of(later->req)->nodes, later->node);
-	fuse_reply_err(later->req, (int)-result);
-}
-
-/* A job on a node, which is released with the reply. n bytes of room. */
-static struct later *key_later(fuse_req_t req, struct node *node, size_t n,
-			       ssize_t (*act)(struct later *later))
-{
-	struct later *later = later_new(req, n);
-
-	if (!later) {
-		nodes_put(fs_of(req)->nodes, node);
-		return NULL;
-	}
-	later->act = act;
-	later->reply = reply_done;
-	later->node = node;
-	return later;
-}
-
 static ssize_t remove_key(struct later *later)
 {
 	return edit_remove(later->node->model, later->node->index, false);
@@ -130,7 +108,7 @@ static ssize_t remove_key(struct later *later)
 
 void ops_remove_key(fuse_req_t req, struct node *node)
 {
-	struct later *later = key_later(req, node, 0, remove_key);
+	struct later *later = later_on(req, node, 0, remove_key);
 
 	if (later)
 		later_submit(later, fs_of(req)->commits);
@@ -144,12 +122,6 @@ struct key_renaming {
 static const struct key_renaming *names_of(struct later *later)
 {
 	return (struct key_renaming *)(void *)later->text;
-}
-
-/* rename(2) says EINVAL of a directory that is moved into itself, and so do the tools. */
-static void reply_renamed(struct later *later, ssize_t result)
-{
-	reply_done(later, result == -EINVAL ? -EPERM : result);
 }
 
 /* What somebody wrote beside a key takes its place. */
@@ -222,14 +194,14 @@ void ops_rename_key(fuse_req_t req, struct node *node, const struct node *direct
 	}
 	snprintf(names.name, sizeof(names.name), "%s", name);
 	snprintf(names.new_name, sizeof(names.new_name), "%s", new_name);
-	later = key_later(req, node, sizeof(names),
-			  node->kind == NODE_SCRATCH ? fill_key
-			  : to_key		     ? move_key
-						     : set_aside);
+	later = later_on(req, node, sizeof(names),
+			 node->kind == NODE_SCRATCH ? fill_key
+			 : to_key		    ? move_key
+						    : set_aside);
 	if (!later)
 		return;
 	memcpy(later->text, &names, sizeof(names));
-	later->reply = reply_renamed;
+	later->reply = later_renamed;
 	later_submit(later, fs->commits);
 }
 
@@ -312,7 +284,7 @@ void ops_set_key_type(fuse_req_t req, struct node *node, const char *value, size
 		   metadata_key(node->model->metadata, node->index).fixed) {
 		rc = -EPERM;
 	} else {
-		later = key_later(req, node, sizeof(type), set_type);
+		later = later_on(req, node, sizeof(type), set_type);
 		if (later) {
 			memcpy(later->text, &type, sizeof(type));
 			later_submit(later, fs->commits);

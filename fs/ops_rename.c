@@ -44,37 +44,6 @@ static struct node new_directory(const struct renaming *names)
 			      .model = names->new_model };
 }
 
-static void reply_done(struct later *later, ssize_t result)
-{
-	struct fs *fs = fs_of(later->req);
-
-	nodes_put(fs->nodes, later->node);
-	fuse_reply_err(later->req, (int)-result);
-}
-
-/* A job for a request about a node, which is released with the reply. */
-static struct later *edit_later(fuse_req_t req, struct node *node, const struct renaming *names,
-				ssize_t (*act)(struct later *later))
-{
-	struct later *later = later_new(req, sizeof(*names));
-
-	if (!later) {
-		nodes_put(fs_of(req)->nodes, node);
-		return NULL;
-	}
-	later->act = act;
-	later->reply = reply_done;
-	later->node = node;
-	*names_of(later) = *names;
-	return later;
-}
-
-/* rename(2) says EINVAL of a directory that is moved into itself, and so do the tools. */
-static void reply_renamed(struct later *later, ssize_t result)
-{
-	reply_done(later, result == -EINVAL ? -EPERM : result);
-}
-
 /* Is it a file in adapters that is no organ's? */
 static bool is_adapter(const struct node *node)
 {
@@ -192,13 +161,14 @@ static void rename_node(fuse_req_t req, struct node *node, struct renaming *name
 	}
 	if (slot)
 		names->new_name[slot] = '\0';
-	later = edit_later(req, node, names,
-			   is_scratch(node) ? fill_slot
-			   : slot	    ? move_slot
-					    : set_aside);
+	later = later_on(req, node, sizeof(*names),
+			 is_scratch(node) ? fill_slot
+			 : slot		  ? move_slot
+					  : set_aside);
 	if (!later)
 		return;
-	later->reply = reply_renamed;
+	*names_of(later) = *names;
+	later->reply = later_renamed;
 	later_submit(later, fs->commits);
 }
 
@@ -345,9 +315,10 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 		fuse_reply_err(req, -rc);
 		return;
 	}
-	later = edit_later(req, node, &names, link_node);
+	later = later_on(req, node, sizeof(names), link_node);
 	if (!later)
 		return;
+	*names_of(later) = names;
 	later->reply = reply_linked;
 	later_submit(later, fs->commits);
 }

@@ -13,22 +13,13 @@
 struct node *ops_make_link(struct fs *fs, const struct node *directory, const char *name,
 			   struct content *content, int *rc)
 {
-	struct node made = { .ino = inode_new(directory->model),
-			     .kind = NODE_SCRATCH_LINK,
-			     .model = directory->model,
-			     .content = content,
-			     .mtime = content->mtime };
-	struct node *node = nodes_add(fs->nodes, &made);
+	const struct node made = { .ino = inode_new(directory->model),
+				   .kind = NODE_SCRATCH_LINK,
+				   .model = directory->model,
+				   .content = content,
+				   .mtime = content->mtime };
 
-	*rc = -ENOMEM;
-	if (node) {
-		scratches_remove(fs->scratches, directory->ino, name);
-		*rc = scratches_add(fs->scratches, directory->ino, name, node);
-	}
-	if (*rc == 0)
-		return node;
-	nodes_put(fs->nodes, node);
-	return NULL;
+	return ops_add_scratch(fs, directory, name, &made, rc);
 }
 
 /* A link that nobody looks at, of that user. NULL: out of memory. */
@@ -107,20 +98,16 @@ static void fill_later(fuse_req_t req, struct node *directory, const char *name,
 {
 	struct fs *fs = fs_of(req);
 	const size_t n = strlen(name) + 1, m = strlen(target) + 1;
-	struct later *later = later_new(req, sizeof(struct linking) + n + m);
+	struct later *later = later_on(req, directory, sizeof(struct linking) + n + m, fill_slot);
 	struct linking *linking;
 
-	if (!later) {
-		nodes_put(fs->nodes, directory);
+	if (!later)
 		return;
-	}
 	linking = linking_of(later);
 	linking->target = n;
 	memcpy(linking->text, name, n);
 	memcpy(linking->text + n, target, m);
-	later->act = fill_slot;
 	later->reply = reply_linked;
-	later->node = directory;
 	later_submit(later, fs->lookers);
 }
 

@@ -24,7 +24,10 @@ struct parsed {
 	struct options *options;
 	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid,
 		*gid, *umask, *threads, *samples;
-	int help, version, report, foreground, read_only, no_assembly, allow_other;
+	int help, version, report, picture, foreground, read_only, no_assembly, no_execution,
+		allow_other;
+	char **more; /* models that are options */
+	uint32_t n_more;
 };
 
 #define OPTION(template, field)                             \
@@ -32,13 +35,7 @@ struct parsed {
 		template, offsetof(struct parsed, field), 1 \
 	}
 
-enum { KEY_DROP };
-
-/* UINT_MAX says that it is handed to take(). */
-#define DROPPED(template)                    \
-	{                                    \
-		template, UINT_MAX, KEY_DROP \
-	}
+enum { KEY_DROP, KEY_MODEL, KEY_REMOUNT };
 
 static const struct fuse_opt templates[] = {
 	OPTION("-h", help),
@@ -48,6 +45,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("-f", foreground),
 	OPTION("--report", report),
 	{ "--report=%s", offsetof(struct parsed, report_model), 0 },
+	OPTION("--picture", picture),
 	OPTION("ro", read_only),
 	{ "rw", offsetof(struct parsed, read_only), 0 },
 	OPTION("noassemble", no_assembly),
@@ -64,41 +62,77 @@ static const struct fuse_opt templates[] = {
 	{ "umask=%s", offsetof(struct parsed, umask), 0 },
 	{ "threads=%s", offsetof(struct parsed, threads), 0 },
 	{ "samples=%s", offsetof(struct parsed, samples), 0 },
-	/* What mount(8) and fstab add that says nothing to this filesystem. */
-	DROPPED("defaults"),
-	DROPPED("auto"),
-	DROPPED("noauto"),
-	DROPPED("nofail"),
-	DROPPED("_netdev"),
-	DROPPED("user"),
-	DROPPED("users"),
-	DROPPED("dev"),
-	DROPPED("nodev"),
-	DROPPED("suid"),
-	DROPPED("nosuid"),
-	DROPPED("exec"),
-	DROPPED("noexec"),
-	DROPPED("atime"),
-	DROPPED("noatime"),
-	DROPPED("relatime"),
+	FUSE_OPT_KEY("model=", KEY_MODEL),
+	OPTION("noexec", no_execution),
+	{ "exec", offsetof(struct parsed, no_execution), 0 },
+	FUSE_OPT_KEY("remount", KEY_REMOUNT),
+	/* For mount(8), systemd and file managers: what they do with a line of fstab. */
+	FUSE_OPT_KEY("defaults", KEY_DROP),
+	FUSE_OPT_KEY("auto", KEY_DROP),
+	FUSE_OPT_KEY("noauto", KEY_DROP),
+	FUSE_OPT_KEY("nofail", KEY_DROP),
+	FUSE_OPT_KEY("_netdev", KEY_DROP),
+	FUSE_OPT_KEY("user", KEY_DROP),
+	FUSE_OPT_KEY("user=", KEY_DROP),
+	FUSE_OPT_KEY("nouser", KEY_DROP),
+	FUSE_OPT_KEY("users", KEY_DROP),
+	FUSE_OPT_KEY("nousers", KEY_DROP),
+	FUSE_OPT_KEY("owner", KEY_DROP),
+	FUSE_OPT_KEY("noowner", KEY_DROP),
+	FUSE_OPT_KEY("group", KEY_DROP),
+	FUSE_OPT_KEY("nogroup", KEY_DROP),
+	FUSE_OPT_KEY("comment=", KEY_DROP),
+	/* nodev and nosuid always. */
+	FUSE_OPT_KEY("dev", KEY_DROP),
+	FUSE_OPT_KEY("nodev", KEY_DROP),
+	FUSE_OPT_KEY("suid", KEY_DROP),
+	FUSE_OPT_KEY("nosuid", KEY_DROP),
+	FUSE_OPT_KEY("default_permissions", KEY_DROP),
+	/* Reading changes no times. */
+	FUSE_OPT_KEY("atime", KEY_DROP),
+	FUSE_OPT_KEY("noatime", KEY_DROP),
+	FUSE_OPT_KEY("diratime", KEY_DROP),
+	FUSE_OPT_KEY("nodiratime", KEY_DROP),
+	FUSE_OPT_KEY("relatime", KEY_DROP),
+	FUSE_OPT_KEY("norelatime", KEY_DROP),
+	FUSE_OPT_KEY("strictatime", KEY_DROP),
+	FUSE_OPT_KEY("nostrictatime", KEY_DROP),
+	FUSE_OPT_KEY("lazytime", KEY_DROP),
+	FUSE_OPT_KEY("nolazytime", KEY_DROP),
+	FUSE_OPT_KEY("iversion", KEY_DROP),
+	FUSE_OPT_KEY("noiversion", KEY_DROP),
+	/* A graft is durable when close() returns, whatever is said here. */
+	FUSE_OPT_KEY("sync", KEY_DROP),
+	FUSE_OPT_KEY("async", KEY_DROP),
+	FUSE_OPT_KEY("dirsync", KEY_DROP),
+	/* How loud a kernel is. */
+	FUSE_OPT_KEY("silent", KEY_DROP),
+	FUSE_OPT_KEY("loud", KEY_DROP),
 	FUSE_OPT_END,
 };
 
-/* The last one is the mountpoint, once all are there. */
-static int take_file(struct parsed *parsed, const char *argument)
+/* Put a copy of text at the end of a list of n. Returns 0, or -1 without memory. */
+static int append(char ***list, uint32_t *n, const char *text)
 {
-	struct options *options = parsed->options;
-	char **files = reallocarray(options->models, options->n_models + 1u, sizeof(*files));
-	char *copy = strdup(argument);
+	char **longer = reallocarray(*list, *n + 1u, sizeof(*longer));
+	char *copy = strdup(text);
 
-	if (files)
-		options->models = files;
-	if (!files || !copy) {
+	if (longer)
+		*list = longer;
+	if (!longer || !copy) {
 		free(copy);
 		return -1;
 	}
-	files[options->n_models++] = copy;
+	longer[(*n)++] = copy;
 	return 0;
+}
+
+static int take_model(struct parsed *parsed, const char *file)
+{
+	if (file[0])
+		return append(&parsed->more, &parsed->n_more, file);
+	fprintf(stderr, "organfs: model= needs a file name\n");
+	return -1;
 }
 
 /* 0: taken or dropped, 1: kept, -1: refused. */
@@ -110,10 +144,17 @@ static int take(void *data, const char *argument, int key, struct fuse_args *res
 	switch (key) {
 	case KEY_DROP:
 		return 0;
+	case KEY_MODEL:
+		return take_model(parsed, argument + strlen("model="));
+	case KEY_REMOUNT:
+		fprintf(stderr, "organfs: remount: the options of a mount cannot be changed; "
+				"unmount it and mount it anew\n");
+		return -1;
 	case FUSE_OPT_KEY_NONOPT:
-		return take_file(parsed, argument);
+		/* The last one is the mountpoint, once all are there. */
+		return append(&parsed->options->models, &parsed->options->n_models, argument);
 	default:
-		if (strncmp(argument, "x-", 2) == 0)
+		if (strncmp(argument, "x-", 2) == 0 || strncmp(argument, "X-", 2) == 0)
 			return 0;
 		fprintf(stderr, "organfs: unknown option \"%s\"; see organfs --help\n", argument);
 		return -1;
@@ -220,21 +261,26 @@ static int check_report(const struct parsed *parsed)
 	return -1;
 }
 
-static int check(const struct parsed *parsed)
+static int check_picture(const struct parsed *parsed)
 {
-	struct options *options = parsed->options;
-
-	if (parsed->help || parsed->version)
+	if (parsed->options->n_models == 1)
 		return 0;
-	if (parsed->report || parsed->report_model)
-		return check_report(parsed);
+	fprintf(stderr, "organfs: --picture needs one MODEL; see organfs --help\n");
+	return -1;
+}
+
+static int take_mountpoint(struct options *options)
+{
 	if (options->n_models > 1)
 		options->mountpoint = options->models[--options->n_models];
-	if (!options->mountpoint) {
-		fprintf(stderr, "organfs: a MODEL and a MOUNTPOINT are needed; "
-				"see organfs --help\n");
-		return -1;
-	}
+	if (options->mountpoint)
+		return 0;
+	fprintf(stderr, "organfs: a MODEL and a MOUNTPOINT are needed; see organfs --help\n");
+	return -1;
+}
+
+static int check_words(const struct parsed *parsed)
+{
 	if (parsed->shape && strcmp(parsed->shape, "any") != 0) {
 		fprintf(stderr, "organfs: shape=%s is not known; there is shape=any\n",
 			parsed->shape);
@@ -267,6 +313,17 @@ static int check(const struct parsed *parsed)
 	return 0;
 }
 
+static int check(const struct parsed *parsed)
+{
+	if (parsed->help || parsed->version)
+		return 0;
+	if (parsed->report || parsed->report_model)
+		return check_report(parsed);
+	if ((parsed->picture ? check_picture(parsed) : take_mountpoint(parsed->options)) < 0)
+		return -1;
+	return check_words(parsed);
+}
+
 static int fill(const struct parsed *parsed)
 {
 	struct options *options = parsed->options;
@@ -274,10 +331,13 @@ static int fill(const struct parsed *parsed)
 	options->help = parsed->help;
 	options->version = parsed->version;
 	options->report = parsed->report || parsed->report_model;
+	options->picture = parsed->picture;
 	options->foreground = parsed->foreground;
-	options->read_only = parsed->read_only;
+	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
+	options->read_only = parsed->read_only || parsed->picture;
 	/* Whoever keeps a layer wants the layer, unless he says what to write. */
 	options->no_assembly = parsed->no_assembly || (parsed->layer && !parsed->output);
+	options->no_execution = parsed->no_execution;
 	options->allow_other = parsed->allow_other;
 	options->any_shape = parsed->shape != NULL;
 	options->list_views = parsed->views != NULL;
@@ -298,6 +358,8 @@ int options_parse(struct options *options, int argc, char **argv)
 	rc = fuse_opt_parse(&args, &parsed, templates, take);
 	if (rc == 0)
 		rc = check(&parsed);
+	for (uint32_t i = 0; rc == 0 && i < parsed.n_more; i++)
+		rc = append(&options->models, &options->n_models, parsed.more[i]);
 	if (rc == 0)
 		rc = fill_numbers(&parsed);
 	if (rc == 0)
@@ -305,6 +367,9 @@ int options_parse(struct options *options, int argc, char **argv)
 	/* As it is given, and the caller's from now on. */
 	options->report_model = parsed.report_model;
 	fuse_opt_free_args(&args);
+	for (uint32_t i = 0; i < parsed.n_more; i++)
+		free(parsed.more[i]);
+	free(parsed.more);
 	free(parsed.output);
 	free(parsed.layer);
 	free(parsed.compress);
@@ -336,33 +401,26 @@ const char *options_help(void)
 {
 	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] TABLE...\n"
-	       "\n"
-	       "Mounts a GGUF model as a directory in which every file is a tensor. Several\n"
-	       "models, or a directory that holds some, become a directory each.\n"
-	       "MOUNTPOINT is made if it is not there. `fusermount3 -u MOUNTPOINT` ends it; if\n"
-	       "organs were grafted, the new model is then written beside the old one.\n"
-	       "\n"
-	       "  -f              stay in the foreground, log to stderr\n"
-	       "  -h, --help      this text\n"
-	       "  -V, --version   the version\n"
-	       "  --report        print what .theta of the models would be whose tables these "
-	       "are,\n"
-	       "                  files of what MOUNTPOINT/.table says; of several, how they rank\n"
-	       "  --report=NAME   the report of one of them\n"
-	       "\n"
-	       "  -o ro           no graft, no assembly\n"
-	       "  -o output=FILE  what the unmount writes (STEM.grafted.gguf beside MODEL); with\n"
-	       "                  several models the directory for it\n"
-	       "  -o noassemble   write nothing at unmount; the next mount has the grafts again\n"
-	       "  -o layer=DIR    keep the grafts in DIR and find them there; write nothing at\n"
-	       "                  unmount unless output= says what\n"
-	       "  -o compress=N   zstd level for organs in the layer (1), or off\n"
-	       "  -o shape=any    accept an organ whose shape differs from the slot's\n"
-	       "  -o views=listed show .base and .views in listings\n"
-	       "  -o blocks=keep  do not let block_count follow the blocks that are there\n"
-	       "  -o merged=f16   what adapters change becomes F16, as llama-export-lora does it\n"
-	       "  -o samples=N    values of a tensor that theta is measured from (100000), or all\n"
-	       "  -o threads=N    threads that answer requests (one per processor, at least 4)\n"
-	       "  -o uid=N, -o gid=N, -o umask=N    owner (the mounting user), mode mask (022)\n"
-	       "  -o allow_other  let other users in\n";
+	       "       organfs --picture [-o OPTION[,OPTION...]] MODEL > FILE.svg\n"
+	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
+	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
+	       "  -f               stay in the foreground, log to stderr\n"
+	       "  -h, --help       this text\n"
+	       "  -V, --version    the version\n"
+	       "  --report[=NAME]  report on the models, or one, whose .table files are given\n"
+	       "  --picture        print theta.svg of a model, without a mount\n"
+	       "  -o ro            no graft, no assembly\n"
+	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
+	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"
+	       "  -o layer=DIR     keep the grafts in DIR, and write only what output= says\n"
+	       "  -o compress=N    zstd level for organs in the layer (1), or off\n"
+	       "  -o shape=any     accept an organ whose shape differs from the slot's\n"
+	       "  -o blocks=keep   do not let block_count follow the blocks that are there\n"
+	       "  -o merged=f16    what adapters change becomes F16, unless it is F32\n"
+	       "  -o views=listed  show .base and .views in listings\n"
+	       "  -o samples=N     values of a tensor that theta is taken from (100000), or all\n"
+	       "  -o threads=N     threads that answer requests (one per processor, at least 4)\n"
+	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"
+	       "  -o allow_other   let other users in\n"
+	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n";
 }

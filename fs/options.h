@@ -11,8 +11,10 @@ struct options {
 	bool foreground, help, version;
 	bool report;	    /* print that of the tables that models names; nothing is mounted */
 	char *report_model; /* of that model; NULL: of all */
+	bool picture;	    /* print that of the one model; nothing is mounted */
 	bool read_only, no_assembly, any_shape, keep_blocks, list_views, allow_other;
-	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (merged.h) */
+	bool no_execution; /* not even of what is no program */
+	bool merged_f16;   /* what adapters are merged into is F16, unless it is F32 (merged.h) */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */

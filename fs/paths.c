@@ -115,3 +115,15 @@ size_t paths_shard_prefix(const char *name)
 	}
 	return n - m;
 }
+
+void paths_print(const char *bytes, size_t n, FILE *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char c = (unsigned char)bytes[i];
+
+		if (c > ' ' && c < 0x7f && c != '%')
+			fputc(c, out);
+		else
+			fprintf(out, "%%%02X", c);
+	}
+}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* paths.h - directories: made with their parents, made durable, emptied; and names of models. */
+/* paths.h - directories: made with their parents, made durable, emptied; names of models, and names
+ * in a line of text. */
 #ifndef FS_PATHS_H
 #define FS_PATHS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* Make a directory, private to the user, and the parents it lacks. Returns 0 or -errno. */
@@ -31,5 +33,9 @@ char *paths_stem(const char *path);
 /* The length of what comes before -NNNNN-of-NNNNN.gguf in the name of a shard; 0 for other
  * names. */
 size_t paths_shard_prefix(const char *name);
+
+/* Print n bytes of a path or name so that they have no blank and are one line: those and '%', and
+ * what is not ASCII, stand percent-encoded. */
+void paths_print(const char *bytes, size_t n, FILE *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* reference.c - see reference.h. */
 #include "fs/reference.h"
+#include "fs/paths.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,18 +14,6 @@
 #define FIRST_WORDS "organfs reference 1"
 #define FIRST_LINE  FIRST_WORDS "\n"
 
-static void print_encoded(const char *bytes, size_t n, FILE *out)
-{
-	for (size_t i = 0; i < n; i++) {
-		const unsigned char c = (unsigned char)bytes[i];
-
-		if (c > ' ' && c < 0x7f && c != '%')
-			fputc(c, out);
-		else
-			fprintf(out, "%%%02X", c);
-	}
-}
-
 char *reference_text(const struct content *content)
 {
 	const struct organ *organ = &content->organ;
@@ -36,9 +25,9 @@ char *reference_text(const struct content *content)
 	if (!out)
 		return NULL;
 	fputs(FIRST_LINE "model ", out);
-	print_encoded(path, strlen(path), out);
+	paths_print(path, strlen(path), out);
 	fprintf(out, "\nfingerprint %s\ntensor ", content->fingerprint);
-	print_encoded(organ->name, organ->name_length, out);
+	paths_print(organ->name, organ->name_length, out);
 	fprintf(out, "\ntype %" PRIu32 "\nshape ", organ->type);
 	for (uint32_t i = 0; i < organ->dims; i++)
 		fprintf(out, "%s%" PRIu64, i ? "x" : "", organ->ne[i]);

@@ -2,10 +2,11 @@
 /* session.c - see session.h. */
 #include "fs/session.h"
 #include "fs/arrivals.h"
-#include "fs/assemble.h"
+#include "fs/divided.h"
 #include "fs/finish.h"
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
+#include "fs/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,29 +55,42 @@ static int find_mountpoint(struct mount *mount)
 	return rc;
 }
 
-/* What /proc/mounts calls the mount: the file, or the first argument. */
-static const char *name_of(const struct mount *mount)
+/* As mount(8) looks for a mount, to know whether a line of fstab is mounted: the canonical path of
+ * what was given, to free. But the name of a shard, which may be a link, says where the others are.
+ * NULL: there is none, or out of memory. */
+static char *source_of(const struct mount *mount)
 {
-	return mount->collection->several ? mount->options->models[0]
-					  : backing_path(mount->collection->models[0]->base);
+	const char *given = mount->options->models[0], *name = strrchr(given, '/');
+	char *directory, *source = NULL;
+
+	if (mount->collection->several || !mount->collection->models[0]->shards)
+		return realpath(given, NULL);
+	directory = paths_directory(given);
+	if (directory && asprintf(&source, "%s%s%s", directory, directory[1] ? "/" : "",
+				  name ? name + 1 : given) < 0)
+		source = NULL;
+	free(directory);
+	return source;
 }
 
 static int add_options(const struct mount *mount, struct fuse_args *args)
 {
 	static const char fixed[] = "subtype=organfs,default_permissions,nosuid,nodev";
-	char *name = NULL, *list = NULL;
+	char *source = source_of(mount), *name = NULL, *list = NULL;
 	int rc = -1;
 
-	if (asprintf(&name, "fsname=%s", name_of(mount)) < 0)
+	if (asprintf(&name, "fsname=%s", source ? source : mount->options->models[0]) < 0)
 		name = NULL;
 	/* The name may hold commas. */
 	if (name && fuse_opt_add_opt(&list, fixed) == 0 &&
 	    fuse_opt_add_opt_escaped(&list, name) == 0 &&
 	    (!mount->options->read_only || fuse_opt_add_opt(&list, "ro") == 0) &&
+	    (!mount->options->no_execution || fuse_opt_add_opt(&list, "noexec") == 0) &&
 	    (!mount->options->allow_other || fuse_opt_add_opt(&list, "allow_other") == 0) &&
 	    fuse_opt_add_arg(args, "organfs") == 0 && fuse_opt_add_arg(args, "-o") == 0 &&
 	    fuse_opt_add_arg(args, list) == 0)
 		rc = 0;
+	free(source);
 	free(name);
 	free(list);
 	return rc;
@@ -145,7 +159,7 @@ static bool look_for_shards(void *context)
 
 	if (mount->at_terminal && !isatty(STDERR_FILENO))
 		return false;
-	arrivals_look(mount->fs);
+	arrivals_look(mount->fs, true);
 	return true;
 }
 
@@ -167,22 +181,39 @@ static int serve(struct mount *mount)
 	return rc;
 }
 
+/* Of shards, the directory and the form of their names. */
+static int check_file(const struct model *model, const char *output, struct error *err)
+{
+	char *path = strdup(output);
+	const struct target target = { .directory = AT_FDCWD,
+				       .path = path,
+				       .replace = true,
+				       .base = backing_stat(model->base),
+				       .shards = model->shards };
+	uint64_t most;
+	size_t n;
+	int rc = path ? divided_parse(path, &n, &most, err)
+		      : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+
+	if (rc > 0)
+		path[n] = '\0';
+	if (rc >= 0)
+		rc = assemble_check(&target, err);
+	free(path);
+	return rc;
+}
+
 /* A wrong output= is better known now than at the unmount. */
 static int check_output(const struct mount *mount)
 {
 	const char *output = mount->options->output;
-	const struct target target = { .directory = AT_FDCWD,
-				       .path = output,
-				       .replace = true,
-				       .base = backing_stat(mount->collection->models[0]->base),
-				       .shards = mount->collection->models[0]->shards };
 	struct error err = { 0 };
 	struct stat status;
 
 	if (!output)
 		return 0;
 	if (!mount->collection->several)
-		assemble_check(&target, &err);
+		check_file(mount->collection->models[0], output, &err);
 	else if (stat(output, &status) < 0)
 		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
 	else if (!S_ISDIR(status.st_mode))

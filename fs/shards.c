@@ -24,6 +24,7 @@ static void part_unref(struct part *part)
 	gguf_free(part->gguf);
 	backing_unref(part->file);
 	free((uint8_t *)part->head.bytes);
+	free(part->path);
 	free(part);
 }
 
@@ -45,7 +46,11 @@ static struct part *open_part(struct descriptors *set, const char *path, struct 
 		return NULL;
 	}
 	atomic_init(&part->refs, 1);
-	part->file = backing_open_one_of(set, path, err);
+	part->path = strdup(path);
+	if (part->path)
+		part->file = backing_open_one_of(set, path, err);
+	else
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (part->file) {
 		source = backing_source(part->file);
 		part->gguf = gguf_read(&source, err);
@@ -151,7 +156,8 @@ static bool find_file(const struct place *before, struct place *place)
 	place->seen = (struct stat){ .st_ino = 0 };
 	if (errno == ENOENT || errno == ENOTDIR)
 		return false;
-	say_why(place, strerror(errno));
+	if (!before || !before->part)
+		say_why(place, strerror(errno));
 	if (before) {
 		place->seen = before->seen;
 		place->part = part_ref(before->part);

@@ -13,6 +13,7 @@
 /* A file that is a shard. Counted, as the sets that it is in share it. */
 struct part {
 	atomic_uint refs;
+	char *path; /* that of its place: where it leads to, as a link, are perhaps no others */
 	struct backing *file;
 	struct gguf *gguf;
 	struct split split;

@@ -85,6 +85,15 @@ static const struct gguf *gguf_of(const struct shards *shards, uint32_t k)
 	return shards->parts[k] ? shards->parts[k]->gguf : NULL;
 }
 
+/* Where the first that can be read was looked for: there the others are found too. */
+static const char *path_of(const struct shards *shards, struct backing *const *files)
+{
+	for (uint32_t k = 0; k < shards->count; k++)
+		if (files[k])
+			return shards->parts[k]->path;
+	return shards->places[0].path;
+}
+
 static int join_files(const struct shards *shards, struct join *join, struct backing *const *files,
 		      struct backing **file, struct gguf **gguf, struct error *err)
 {
@@ -96,7 +105,7 @@ static int join_files(const struct shards *shards, struct join *join, struct bac
 	const struct source source = { read_head, &head, join->size };
 
 	*file = joined_new(join, files, shards->count,
-			   first && shards->gone[0] ? &first->head : &none);
+			   first && shards->gone[0] ? &first->head : &none, path_of(shards, files));
 	if (!*file)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	head.file = *file;

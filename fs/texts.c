@@ -2,6 +2,7 @@
 /* texts.c - see texts.h. */
 #include "fs/texts.h"
 #include "fs/adapter_list.h"
+#include "fs/paths.h"
 #include "fs/value.h"
 
 #include <errno.h>
@@ -10,18 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static void write_name(FILE *out, const char *name, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const unsigned char c = (unsigned char)name[i];
-
-		if (c > ' ' && c < 0x7f && c != '%')
-			fputc(c, out);
-		else
-			fprintf(out, "%%%02X", c);
-	}
-}
 
 static void write_time(FILE *out, const struct timespec *time)
 {
@@ -41,14 +30,14 @@ static void write_donor(FILE *out, const struct donor *donor)
 
 	fputc('\t', out);
 	if (donor) {
-		write_name(out, donor_path(donor), strlen(donor_path(donor)));
+		paths_print(donor_path(donor), strlen(donor_path(donor)), out);
 		tensor = donor_tensor(donor, &n);
 	} else {
 		fputc('-', out);
 	}
 	fputc('\t', out);
 	if (tensor)
-		write_name(out, tensor, n);
+		paths_print(tensor, n, out);
 	else
 		fputc('-', out);
 }
@@ -68,7 +57,7 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 	}
 	fprintf(out, "%s\t%s\t%" PRIu64 "\t", type_name(organ->type, scratch),
 		shape_text(organ->ne, organ->dims, shape), organ->data_size);
-	write_name(out, organ->name, organ->name_length);
+	paths_print(organ->name, organ->name_length, out);
 	fputc('\t', out);
 	write_time(out, &content->mtime);
 	write_donor(out, content->donor);
@@ -103,13 +92,13 @@ static void write_adapter(FILE *out, const struct adapter_line *line)
 	memcpy(&bits, &line->scale, sizeof(bits));
 	value_scalar_text(KV_F32, bits, text);
 	fputs("adapters/", out);
-	write_name(out, line->name, strlen(line->name));
+	paths_print(line->name, strlen(line->name), out);
 	fprintf(out, "\t%sadapter\t%s\t%" PRIu32 "\t%" PRIu64 "\t-\t",
 		line->broken ? "broken " : "", text, line->touched, line->bytes);
 	write_time(out, &line->mtime);
 	fputc('\t', out);
 	if (line->file)
-		write_name(out, line->file, strlen(line->file));
+		paths_print(line->file, strlen(line->file), out);
 	else
 		fputc('-', out);
 	fputs("\t-\n", out);

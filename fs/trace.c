@@ -4,6 +4,7 @@
 #include "fs/caller.h"
 #include "fs/openings.h"
 #include "fs/resolve.h"
+#include "fs/waiting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,7 +254,7 @@ static struct trace *new_trace(struct tracer *tracer)
 		return NULL;
 	atomic_init(&trace->refs, 1);
 	pthread_mutex_init(&trace->lock, NULL);
-	pthread_cond_init(&trace->ended, NULL);
+	waiting_init(&trace->ended);
 	atomic_fetch_add(&tracer->refs, 1);
 	trace->tracer = tracer;
 	trace->openings = calloc(OPENINGS_MAX, sizeof(*trace->openings));
@@ -296,7 +297,7 @@ static void await(struct trace *trace)
 	struct timespec until;
 	int rc = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += PATIENCE_SECONDS;
 	while (!trace->is_done && rc == 0)
 		rc = pthread_cond_timedwait(&trace->ended, &trace->lock, &until);

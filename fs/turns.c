@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* turns.c - see turns.h. */
 #include "fs/turns.h"
+#include "fs/waiting.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
-
-/* Nobody wakes us when cancel becomes true. */
-#define LOOK_EVERY_NS 50000000
 
 struct waiter {
 	struct waiter *next;
@@ -24,15 +21,11 @@ struct turns {
 struct turns *turns_new(void)
 {
 	struct turns *turns = calloc(1, sizeof(*turns));
-	pthread_condattr_t attributes;
 
 	if (!turns)
 		return NULL;
 	pthread_mutex_init(&turns->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&turns->moved, &attributes);
-	pthread_condattr_destroy(&attributes);
+	waiting_init(&turns->moved);
 	return turns;
 }
 
@@ -43,20 +36,6 @@ void turns_free(struct turns *turns)
 	pthread_cond_destroy(&turns->moved);
 	pthread_mutex_destroy(&turns->lock);
 	free(turns);
-}
-
-/* With the lock held. */
-static void wait_a_moment(struct turns *turns)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LOOK_EVERY_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	pthread_cond_timedwait(&turns->moved, &turns->lock, &until);
 }
 
 static struct waiter **find(struct turns *turns, const struct waiter *waiter)
@@ -76,7 +55,7 @@ int turns_take(struct turns *turns, const atomic_bool *cancel)
 	pthread_mutex_lock(&turns->lock);
 	*find(turns, NULL) = &self;
 	while (!cancelled && (turns->taken || turns->first != &self)) {
-		wait_a_moment(turns);
+		waiting_moment(&turns->moved, &turns->lock);
 		cancelled = cancel && atomic_load(cancel);
 	}
 	*find(turns, &self) = self.next;

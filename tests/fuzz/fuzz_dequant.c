@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_dequant.c - any bytes as blocks of the type that the last bytes choose: they decode, and
  * so does a range of their values alone, to the same. */
+#include "fuzz_help.h"
 #include "gguf/bytes.h"
 #include "gguf/dequant.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* How many of the last bytes choose: first value u16, count u16, type u8. */
 #define CHOICES ((size_t)5)
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* Copies, so that a step outside of either is seen. */
 static void check_range(uint32_t type, const uint8_t *blocks, const float *whole, uint64_t first,

@@ -2,19 +2,13 @@
 /* fuzz_divide.c - any GGUF, divided into shards of a size that its last bytes choose, some of which
  * are lost: the pieces lie within what they are of, each shard reads as one, and joined again they
  * are what was left. */
+#include "fuzz_help.h"
 #include "gguf/bytes.h"
 #include "gguf/divide.h"
 #include "gguf/join.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* How many of the last bytes choose. */
 #define CHOICES ((size_t)8)
-
-/* Files of more are planned, but not rendered: an alignment may ask for gigabytes of padding. */
-#define RENDER_MAX ((uint64_t)1 << 18)
 
 struct bench {
 	struct gguf *whole;
@@ -23,21 +17,6 @@ struct bench {
 	uint8_t **shards;
 	struct gguf **ggufs; /* NULL: it is lost */
 };
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static struct gguf *read_bytes(const uint8_t *bytes, size_t size)
-{
-	struct memory_bytes memory = { bytes, size };
-	const struct source source = source_of_memory(&memory);
-	struct error err;
-
-	return gguf_read(&source, &err);
-}
 
 /* All pieces within what they are of. False: it is too large to be rendered. */
 static bool check_parts(const struct bench *b)

@@ -2,24 +2,16 @@
 /* fuzz_frames.c - any bytes as a file of frames: refused with a place in the file, or read, the
  * same bytes each time, or not at all. Where the last byte is low, the bytes before it are one
  * frame, and get a table. */
+#include "fuzz_help.h"
 #include "fs/frames.h"
 #include "gguf/bytes.h"
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static int file_of(const uint8_t *data, size_t size)
 {

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_layout.c - any GGUF as a base, grafts and metadata as its last bytes choose: the layout's
  * pieces lie within what they are of, and the assembled file reads back as what went in. */
+#include "fuzz_help.h"
 #include "tests/unit/render.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* How many of the last bytes choose grafts. */
 #define CHOICES ((size_t)16)
-
-/* Files of more are planned, but not rendered: an alignment may ask for gigabytes of padding. */
-#define RENDER_MAX ((uint64_t)1 << 18)
 
 struct bench {
 	struct gguf *base;
@@ -22,21 +18,6 @@ struct bench {
 	uint32_t n_values, n_removed, n_added;
 	bool any;
 };
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static struct gguf *read_bytes(const uint8_t *bytes, size_t size)
-{
-	struct memory_bytes memory = { bytes, size };
-	const struct source source = source_of_memory(&memory);
-	struct error err;
-
-	return gguf_read(&source, &err);
-}
 
 /* By choice nothing, the same again, another type, another shape, or the slot is emptied. */
 static void choose(struct bench *b, uint32_t i, uint8_t choice)

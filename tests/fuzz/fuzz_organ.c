@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_organ.c - any bytes as an organ file: refused with a place in the file, or parsed into what
  * writes the same header again. */
+#include "fuzz_help.h"
 #include "gguf/organ.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_organ(const struct organ *organ, const uint8_t *data, size_t size)
 {

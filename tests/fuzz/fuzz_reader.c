@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_reader.c - any bytes as a GGUF: refused with a place in the file, or parsed into something
  * that holds together. */
+#include "fuzz_help.h"
 #include "gguf/anatomy.h"
 #include "gguf/reader.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_refusal(const struct error *err, size_t size)
 {

@@ -6,6 +6,8 @@
  * The fuzzer runs in a child, which keeps its input in memory shared with the parent. If the child
  * dies the parent writes that input to build/crash-fuzz_X and exits 1. An input that takes longer
  * than half a minute counts as a crash. */
+#include "fuzz_help.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -19,8 +21,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Longer files are replayed, but not mutated. */
 #define INPUT_MAX  ((size_t)65536)

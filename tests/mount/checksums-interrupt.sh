@@ -6,27 +6,6 @@
 need getfattr
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 500G --organ 400G
 mount_model "$TMP/large.gguf"
-# Of the daemon, in ticks.
-work() {
-	awk '{ print $14 + $15 }' "/proc/${DAEMON[$MNT]}/stat"
-}
-is_working() {
-	local before
-	before=$(work)
-	sleep 0.3
-	[ "$(work)" -gt $((before + 5)) ]
-}
-is_idle() {
-	! is_working
-}
-
-# As from a terminal: the shell lets what runs behind its back ignore Ctrl-C.
-at_terminal() {
-	exec python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execvp(sys.argv[1], sys.argv[1:])' "$@"
-}
-
 # The last line of gguf-hash.xxh64 is one hash of 500 GB.
 last=$(stat -c %s "$MNT/.views/gguf-hash.xxh64")
 for signal in INT TERM KILL; do

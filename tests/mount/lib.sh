@@ -192,8 +192,31 @@ no_leak() {
 		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
-# The test from its beginning in a namespace of mounts of its own, in which umount(8) finds our
-# helper, whatever is installed; $HELPER is the same by its other name.
+# What the daemon of $MNT has worked, in ticks.
+work() {
+	awk '{ print $14 + $15 }' "/proc/${DAEMON[$MNT]}/stat"
+}
+
+is_working() {
+	local before
+	before=$(work)
+	sleep 0.3
+	[ "$(work)" -gt $((before + 5)) ]
+}
+
+is_idle() {
+	! is_working
+}
+
+# A command as from a terminal: the shell lets what runs behind its back ignore Ctrl-C.
+at_terminal() {
+	exec python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+
+# The test from its beginning in a namespace of mounts of its own, in which mount(8) and umount(8)
+# find our helpers, whatever is installed; $HELPER is the one of umount(8) by its other name.
 with_umount_helper() {
 	local sbin helper=$here/../../mount-helpers/umount.fuse.organfs
 	need_root
@@ -203,16 +226,55 @@ with_umount_helper() {
 	fi
 	# Other tests' mounts would not end as long as this namespace has them too.
 	awk '/ - fuse\.organfs / { print $5 }' /proc/self/mountinfo | while read -r mount; do
-		umount -i -l "$(printf %b "$mount")" || true
+		umount -i -l "$(printf %b "${mount//\\/\\0}")" || true
 	done
 	sbin=$(readlink -f /sbin)
 	mkdir "$TMP/sbin"
 	cp "$helper" "$TMP/sbin/umount.fuse.organfs"
 	ln -s umount.fuse.organfs "$TMP/sbin/umount.fuse"
 	cp "$helper" "$TMP/sbin/organfs-umount"
+	cp "${helper%/*}/mount.organfs" "$TMP/sbin/mount.organfs"
 	mount -t overlay -o "lowerdir=$TMP/sbin:$sbin" overlay "$sbin" 2>/dev/null ||
 		skip 'no overlay over /sbin'
 	HELPER=$TMP/sbin/organfs-umount
+}
+
+# The same, and the helper of mount(8) finds $ORGANFS; what mount(8) writes down goes with the test.
+with_mount_helper() {
+	local bin=/usr/local/bin
+	with_umount_helper
+	[ ! -e /usr/bin/organfs ] || bin=/usr/bin # before the other one
+	mkdir "$TMP/bin"
+	cp "$ORGANFS" "$TMP/bin/organfs"
+	cp "$HELPER" "$TMP/bin/organfs-umount"
+	chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
+	mount -t overlay -o "lowerdir=$TMP/bin:$bin" overlay "$bin" || fail "no overlay over $bin"
+	mkdir -p /run/mount
+	mount -t tmpfs tmpfs /run/mount
+}
+
+# For tests with_mount_helper: there is an ordinary user, $ORDINARY by number, with $TMP/home for a
+# home, who may open /dev/fuse. as_user COMMAND... is run by him.
+with_ordinary_user() {
+	ORDINARY=65534
+	need setpriv
+	[ -u "$(command -v mount)" ] && [ -u "$(command -v fusermount3)" ] ||
+		skip 'mount and fusermount3 are not setuid'
+	mkdir "$TMP/home"
+	chown $ORDINARY:$ORDINARY "$TMP/home"
+	awk -F : -v OFS=: -v home="$TMP/home" -v user=$ORDINARY '
+		$3 == user { $6 = home; seen = 1 }
+		{ print }
+		END { if (!seen) print "ordinary", "x", user, user, "", home, "/bin/sh" }' \
+		/etc/passwd >"$TMP/passwd"
+	mount --bind "$TMP/passwd" /etc/passwd
+	mknod -m 666 "$TMP/fuse" c 10 229 && mount --bind "$TMP/fuse" /dev/fuse ||
+		skip 'no device of ours'
+	as_user test -r /dev/fuse || skip '/dev/fuse cannot be opened'
+}
+
+as_user() {
+	HOME=$TMP/home setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups "$@"
 }
 
 # umount_says STATUS PATTERN COMMAND...: its exit status, and what it says, '' for nothing.
@@ -228,12 +290,12 @@ umount_says() {
 	fi
 }
 
-# Slow down what the daemon writes, so that an assembly takes seconds, until full_speed. (Whoever is
-# traced cannot look for leaks.)
+# Slow down what the daemon writes, each time by SLOW microseconds, so that an assembly takes
+# seconds, until full_speed. (Whoever is traced cannot look for leaks.)
 slow_down() {
 	local pid=${DAEMON[${1:-$MNT}]}
 	strace -f -qq -o /dev/null -p "$pid" -e trace=pwrite64,copy_file_range \
-		-e inject=pwrite64:delay_enter=250000 \
+		-e inject=pwrite64:delay_enter=${SLOW:-250000} \
 		-e inject=copy_file_range:delay_enter=5000000 2>>"$LOGS/strace" &
 	TRACER=$!
 	until_true 20 is_traced "$pid" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
@@ -261,4 +323,61 @@ mount_image() {
 	esac >/dev/null 2>&1 || fail "mkfs.$1"
 	mkdir -p "$3"
 	mount -o loop "$TMP/$1.img" "$3" 2>/dev/null || skip "no loop device, or no $1"
+}
+
+# What tests scripts, and nothing of organfs that is not tested elsewhere, is not run once more with
+# the sanitizers.
+not_sanitized() {
+	! grep -q '__[at]san_init' "$ORGANFS" || skip 'tests scripts'
+}
+
+# serve OPTIONS... MOUNTPOINT: with organ-serve, at a port that is free; $URL is the address and
+# $SERVER the process.
+serve() {
+	need lighttpd curl
+	[ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
+	: >"$LOGS/served"
+	"$here/../../mount-helpers/organ-serve" "$@" 0 >"$LOGS/served" 2>>"$LOGS/serve" </dev/null &
+	SERVER=$!
+	until_true 20 is_served || fail "not served after 20 s"
+	URL=$(cat "$LOGS/served")
+	[ -n "$URL" ] || fail "organ-serve $*: $(tail -n 3 "$LOGS/serve")"
+}
+
+is_served() {
+	[ -s "$LOGS/served" ] || ! kill -0 "$SERVER" 2>/dev/null
+}
+
+# status EXPECTED CURL-ARGUMENTS...: of an HTTP request. $TMP/answer is what comes with it.
+status() {
+	local expected=$1 code
+	shift
+	rm -f "$TMP/answer"
+	code=$(curl -sS -m 60 -g -o "$TMP/answer" -w '%{http_code}' "$@") || fail "curl $*"
+	[ "$code" = "$expected" ] ||
+		fail "$code instead of $expected for $*: $(cat "$TMP/answer" 2>/dev/null)"
+}
+
+# What an answer has to say.
+answer_says() {
+	grep -Eq -- "$1" "$TMP/answer" || fail "the answer is: $(cat "$TMP/answer")"
+}
+
+# A mount that is served ends what serves it, which keeps files open for no more than 3 seconds.
+unmount_served() {
+	until_true 10 fusermount3 -q -u "$MNT" ||
+		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
+	wait "$SERVER" || fail "organ-serve ends with $?"
+	no_server
+	wait_daemon
+}
+
+# Nothing of organ-serve is left, neither process nor file.
+no_server() {
+	until_true 5 no_lighttpd || fail "lighttpd is still there"
+	absent "$(echo "$TMPDIR"/organ-serve.*)"
+}
+
+no_lighttpd() {
+	! pgrep -f "lighttpd -D -f $TMPDIR/organ-serve" >/dev/null
 }

@@ -44,6 +44,15 @@ equal "$(jq -c 'map(.model)' "$report")" \
 equal "$(jq -c '.[2] | [.organs, .file, (.MB > 2), (.seconds > 0), (.MB_per_s > 0)]' "$report")" \
 	"[57,\"$TMP/models/scribe-Q4_K_M.gguf\",true,true,true]"
 
+# Names that look like options.
+mkdir -p "$TMP/dash/-name"
+cp "$MODELS/types.gguf" "$TMP/dash/-type.gguf"
+cp "$MODELS/types.gguf" "$TMP/dash/-name/-o.gguf"
+(cd "$TMP/dash" && "$dissect" -- -type.gguf -name "$TMP/dashed") >"$TMP/said" 2>&1 ||
+	fail "$(cat "$TMP/said")"
+equal "$(ls -A "$TMP/dashed" | tr '\n' ' ')" '-o -type dissection_report.json '
+as_mounted "$TMP/dash/-type.gguf" "$TMP/dashed/-type"
+
 # What is there is not made again, and stays in the report.
 touch "$out/types/mine"
 before=$(jq -c '.[0]' "$report")

@@ -33,13 +33,14 @@ done_of() {
 	grep -c '^# done	' "$1" 2>/dev/null || true
 }
 
-# Paths and URLs, with an own name for one; one that is not there and one that is no model do not
-# stop the others, and are told at the end.
+# Paths and URLs, with an own name for one; what is named twice is one; one that is not there and
+# one that is no model do not stop the others, and are told at the end.
 head -c 100000 "$MODELS/types.gguf" >"$TMP/cut.gguf"
 {
 	echo '# a list'
 	echo "$MODELS/types.gguf"
 	echo
+	echo "$MODELS/types.gguf"
 	echo "$url/fine/none.gguf"
 	printf '%s\tmy types\n' "$url/cut/types-stress.gguf?download=true"
 	echo "$TMP/cut.gguf"
@@ -234,22 +235,22 @@ if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m none "$
 	echo '# organfs, mine' >"$TMP/small/t.tsv"
 	: >"$TMP/requests"
 	expect_fail 't.tsv cannot be written: No space' \
-		"$stream" -d "$TMP/work" "$TMP/list" "$TMP/small/t.tsv"
+		"$stream" -d "$TMP/fetched" "$TMP/list" "$TMP/small/t.tsv"
 	equal "$(cat "$TMP/small/t.tsv")" '# organfs, mine'
 	equal "$(grep -c ^GET "$TMP/requests")" 1
 	mount -o remount,size=1m "$TMP/small"
-	"$stream" -d "$TMP/work" "$TMP/list" "$TMP/small/t.tsv" >"$TMP/out" 2>"$TMP/err" ||
+	"$stream" -d "$TMP/fetched" "$TMP/list" "$TMP/small/t.tsv" >"$TMP/out" 2>"$TMP/err" ||
 		fail "$(cat "$TMP/err")"
 	equal "$(grep -c ^GET "$TMP/requests")" 1 'it is fetched again'
 	equal "$(done_of "$TMP/small/t.tsv")" 1
-	absent "$TMP/work/organ-stream.t.tsv.work"
+	absent "$TMP/fetched/organ-stream.t.tsv.work"
 	# The same where it was made, before it goes to the end.
-	mount -t tmpfs -o size=2156k none "$TMP/work"
-	expect_fail 'no room for its table' "$stream" -d "$TMP/work" "$TMP/list" "$TMP/w.tsv"
-	mount -o remount,size=9m "$TMP/work"
+	mount -t tmpfs -o size=2156k none "$TMP/fetched"
+	expect_fail 'no room for its table' "$stream" -d "$TMP/fetched" "$TMP/list" "$TMP/w.tsv"
+	mount -o remount,size=9m "$TMP/fetched"
 	: >"$TMP/requests"
-	"$stream" -d "$TMP/work" "$TMP/list" "$TMP/w.tsv" >"$TMP/out" 2>"$TMP/err" ||
+	"$stream" -d "$TMP/fetched" "$TMP/list" "$TMP/w.tsv" >"$TMP/out" 2>"$TMP/err" ||
 		fail "$(cat "$TMP/err")"
 	equal "$(grep -c ^GET "$TMP/requests")" 0 'it is fetched again'
-	umount "$TMP/small" "$TMP/work"
+	umount "$TMP/small" "$TMP/fetched"
 fi

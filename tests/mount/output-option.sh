@@ -41,3 +41,20 @@ for output in "$base" "$TMP/none/out.gguf"; do
 	fi
 done
 same "$base" "$MODELS/stories260K.gguf"
+
+# A name for shards without how large they are, or that nobody would find.
+cd "$TMP/elsewhere"
+for output in 'x-%05d-of-%05d.gguf' 'x-%05d-of-%05d.gguf split=4X' \
+	'x%05d-of-%05d.gguf split=1M'; do
+	expect_fail '^organfs: .*elsewhere/x.*: a name for shards (is followed by|has to end in)' \
+		"$ORGANFS" -o "output=$output" "$base" "$MNT"
+	! mountpoint -q "$MNT" || fail "mounted with output=$output"
+done
+expect_fail 'No such file' "$ORGANFS" -o "output=none/x-%05d-of-%05d.gguf split=1M" "$base" "$MNT"
+mount_daemon -o 'output=x-%05d-of-%05d.gguf split=500K' "$base" "$MNT"
+cp "$TMP/organ.bin" "$MNT/organs/blk_0_ffn_up.bin"
+unmount_and_wait
+exists "$TMP/elsewhere/x-00001-of-00003.gguf"
+mount_model -o ro "$TMP/elsewhere/x-00001-of-00003.gguf"
+same "$MNT/model.gguf" "$TMP/expected"
+unmount_and_wait

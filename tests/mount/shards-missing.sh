@@ -186,6 +186,20 @@ equal "$(grep -c 'new shards cannot be used.*another base' "$MNT/.log")" 1
 expect_fail 'No data available' cat "$MNT/model.gguf"
 exists "$MNT/organs/blk_2_ffn_up.bin"
 unmount_and_wait
+# One that another mount uses just now: once that has ended, a signal is enough.
+mkdir "$TMP/other"
+mount_model -o "layer=$TMP/own" "$one" "$TMP/other"
+rm "$TMP/m/$(name 1)"
+mount_model -o "layer=$TMP/own" "$TMP/m/$(name 2)"
+cp "$TMP/all/$(name 1)" "$TMP/m"
+for _ in 1 2 3; do ls "$MNT" >/dev/null; done
+equal "$(grep -c 'new shards cannot be used.*another mount uses this layer' "$MNT/.log")" 1
+unmount_and_wait "$TMP/other"
+expect_fail 'No data available' cat "$MNT/model.gguf"
+kill -HUP "${DAEMON[$MNT]}"
+until_true 10 is_whole || fail 'SIGHUP does not try again'
+same "$MNT/model.gguf" "$one"
+unmount_and_wait
 
 # In a directory: one bad file of a set does not take the others with it, and what is grafted from
 # a model that lacks shards is a copy, which needs them no more.

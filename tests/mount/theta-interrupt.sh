@@ -6,29 +6,8 @@
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 500G --organ 400G
 mount_model -o samples=all "$TMP/large.gguf"
 large=$MNT/organs/blk_0_ffn_up.theta
-# Of the daemon, in ticks.
-work() {
-	awk '{ print $14 + $15 }' "/proc/${DAEMON[$MNT]}/stat"
-}
-is_working() {
-	local before
-	before=$(work)
-	sleep 0.3
-	[ "$(work)" -gt $((before + 5)) ]
-}
-is_idle() {
-	! is_working
-}
-
-# As from a terminal: the shell lets what runs behind its back ignore Ctrl-C.
-cat_at_terminal() {
-	exec python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execvp("cat", ["cat", sys.argv[1]])' "$1"
-}
-
 for signal in INT TERM KILL; do
-	cat_at_terminal "$large" >"$TMP/out" 2>&1 &
+	at_terminal cat "$large" >"$TMP/out" 2>&1 &
 	pid=$!
 	until_true 20 is_working || fail 'nothing is measured'
 	# While others get their answers.

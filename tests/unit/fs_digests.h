@@ -44,4 +44,42 @@ static inline void add_slot(struct model *model, const char *name, const char *t
 			 0);
 }
 
+static inline void close_hashed(struct opened *o, struct digests *digests, struct view *view)
+{
+	view_unref(view);
+	digests_free(digests);
+	close_model(o);
+}
+
+/* Where memory ends before it is made there is no view, and nothing is left of it. */
+static inline void assert_needs_memory(void **state,
+				       struct view *make(struct model *model,
+							 struct digests *digests,
+							 const struct snapshot *snapshot))
+{
+	struct digests *digests;
+	struct snapshot snapshot;
+	struct view *view;
+	struct opened o;
+
+	needs_failing_allocations();
+	o = open_small(state, "base.gguf");
+	assert_int_equal(fill_up(o.model, 50), 0);
+	digests = new_digests(o.model);
+	must(slots_snapshot(o.model->slots, &snapshot) == 0);
+	for (uint64_t k = 1;; k++) {
+		allocation_fails(k);
+		view = make(o.model, digests, &snapshot);
+		if (!allocation_failed())
+			break;
+		assert_null(view);
+	}
+	assert_non_null(view);
+	view_unref(view);
+	assert_int_equal(snapshot.content[SMALL_UP]->refs, 2);
+	snapshot_release(&snapshot);
+	digests_free(digests);
+	close_model(&o);
+}
+
 #endif

@@ -328,27 +328,27 @@ static void a_graft_that_was_changed_on_disk_fails_it(void **state)
 static void *run_default(void *argument)
 {
 	struct scene *scene = argument;
+	bool good = true;
 
-	return run(scene, "") == 0 ? NULL : argument;
+	for (int i = 0; i < 3; i++)
+		good = run(scene, "") == 0 && good;
+	return good ? NULL : argument;
 }
 
-static void two_at_once_take_turns(void **state)
+static void the_text_can_be_read_meanwhile(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
-	pthread_t threads[3];
+	pthread_t thread;
 	void *failed;
 	size_t size;
 
-	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, run_default, &scene), 0);
+	assert_int_equal(pthread_create(&thread, NULL, run_default, &scene), 0);
 	for (int i = 0; i < 100; i++) {
 		free(assembly_text(scene.assembly, &size));
 		assembly_stamp(scene.assembly);
 	}
-	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++) {
-		pthread_join(threads[i], &failed);
-		assert_null(failed);
-	}
+	pthread_join(thread, &failed);
+	assert_null(failed);
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted-3.gguf").text);
 	close_scene(&scene, 3);
 }
@@ -465,7 +465,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(without_a_graft_the_unmount_writes_nothing),
 	FS_TEST(a_failed_unmount_says_so),
 	FS_TEST(a_graft_that_was_changed_on_disk_fails_it),
-	FS_TEST(two_at_once_take_turns),
+	FS_TEST(the_text_can_be_read_meanwhile),
 	FS_TEST(what_was_assembled_is_kept),
 	FS_TEST(it_is_not_kept_beyond_a_change),
 };

@@ -89,9 +89,7 @@ static void only_the_organs_whose_hashes_are_read_are_hashed(void **state)
 	assert_int_equal(digests_count(digests), 1);
 	assert_int_equal(view_read(view, bytes, first + 1, 0), (ssize_t)first + 1);
 	assert_int_equal(digests_count(digests), 2);
-	view_unref(view);
-	digests_free(digests);
-	close_model(&o);
+	close_hashed(&o, digests, view);
 }
 
 static void a_line_that_cannot_be_made_is_an_error(void **state)
@@ -108,9 +106,7 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	mend(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 64, 31), 64);
 	assert_int_equal(view_read_until(view, bytes, 1, 0, &stop), -EINTR);
-	view_unref(view);
-	digests_free(digests);
-	close_model(&o);
+	close_hashed(&o, digests, view);
 }
 
 static void it_shows_what_was_in_force_when_it_was_made(void **state)
@@ -127,34 +123,12 @@ static void it_shows_what_was_in_force_when_it_was_made(void **state)
 	text = read_view(view);
 	assert_non_null(strstr(text, before));
 	free(text);
-	view_unref(view);
-	digests_free(digests);
-	close_model(&o);
+	close_hashed(&o, digests, view);
 }
 
 static void without_memory_there_is_no_file(void **state)
 {
-	struct digests *digests;
-	struct snapshot snapshot;
-	struct view *view;
-	struct opened o;
-
-	needs_failing_allocations();
-	o = open_small(state, "base.gguf");
-	digests = new_digests(o.model);
-	must(slots_snapshot(o.model->slots, &snapshot) == 0);
-	for (uint64_t k = 1;; k++) {
-		allocation_fails(k);
-		view = checksums_view(o.model, digests, &snapshot);
-		if (!allocation_failed())
-			break;
-		assert_null(view);
-	}
-	assert_non_null(view);
-	view_unref(view);
-	snapshot_release(&snapshot);
-	digests_free(digests);
-	close_model(&o);
+	assert_needs_memory(state, checksums_view);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -139,9 +139,7 @@ static void only_what_is_read_is_hashed(void **state)
 	assert_int_equal(view_read(view, bytes, 64, whole_at(view) + 3), 26);
 	assert_memory_equal(bytes, hash + 3, 13);
 	assert_int_equal(digests_count(digests), 1);
-	view_unref(view);
-	digests_free(digests);
-	close_model(&o);
+	close_hashed(&o, digests, view);
 }
 
 static void a_line_that_cannot_be_made_is_an_error(void **state)
@@ -167,9 +165,7 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	assert_int_equal(view_read(view, bytes, 16, whole_at(view)), 16);
 	/* The job may be done before it is told. */
 	assert_int_equal(view_read_until(view, bytes, 32, 0, &stop), -EINTR);
-	view_unref(view);
-	digests_free(digests);
-	close_model(&o);
+	close_hashed(&o, digests, view);
 }
 
 struct reader {
@@ -212,36 +208,18 @@ static void whoever_waits_for_the_last_line_can_be_interrupted(void **state)
 		assert_int_equal(readers[i].result, -EINTR);
 	}
 	alarm(0);
-	view_unref(view);
-	digests_free(digests);
-	close_model(&o);
+	close_hashed(&o, digests, view);
+}
+
+static struct view *lines_of(struct model *model, struct digests *digests,
+			     const struct snapshot *snapshot)
+{
+	return gguf_hash_view(model, digests, snapshot, NULL);
 }
 
 static void without_memory_there_is_no_file(void **state)
 {
-	struct digests *digests;
-	struct snapshot snapshot;
-	struct view *view;
-	struct opened o;
-
-	needs_failing_allocations();
-	o = open_small(state, "base.gguf");
-	assert_int_equal(fill_up(o.model, 50), 0);
-	digests = new_digests(o.model);
-	must(slots_snapshot(o.model->slots, &snapshot) == 0);
-	for (uint64_t k = 1;; k++) {
-		allocation_fails(k);
-		view = gguf_hash_view(o.model, digests, &snapshot, NULL);
-		if (!allocation_failed())
-			break;
-		assert_null(view);
-	}
-	assert_non_null(view);
-	view_unref(view);
-	assert_int_equal(snapshot.content[SMALL_UP]->refs, 2);
-	snapshot_release(&snapshot);
-	digests_free(digests);
-	close_model(&o);
+	assert_needs_memory(state, lines_of);
 }
 
 static const struct CMUnitTest tests[] = {

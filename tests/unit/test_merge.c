@@ -83,6 +83,35 @@ static void shards_come_into_the_order_of_the_file(void **state)
 	}
 }
 
+static void a_shard_and_the_whole_file_agree_on_the_order(void **state)
+{
+	static const struct mk_row whole[] = { { "b", 10, 1, NULL },
+					       { "d", 30, 1, NULL },
+					       { "c", 40, 1, NULL },
+					       { "e", 50, 1, NULL } };
+	static const char *const order[] = { "organs/b.bin", "organs/d.bin", "organs/c.bin",
+					     "organs/e.bin" };
+
+	(void)state;
+	for (int backwards = 0; backwards < 2; backwards++) {
+		struct scene s = begin();
+		struct figures *figures;
+
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(k == backwards ? add(&s, "m", "4", "", second, 2)
+							: add(&s, "m", "4", "", whole, 4),
+					 0);
+		merge_finish(s.merge);
+		figures = merge_figures(s.merge, 0);
+		assert_non_null(figures);
+		assert_int_equal(figures->n, 4);
+		for (size_t i = 0; i < 4; i++)
+			assert_string_equal(figures->figures[i].file, order[i]);
+		figures_free(figures);
+		end(&s);
+	}
+}
+
 static void what_comes_twice_counts_once(void **state)
 {
 	struct scene s = begin();
@@ -244,6 +273,7 @@ static void without_memory_it_says_so(void **state)
 
 static const struct CMUnitTest tests[] = {
 	FS_TEST(shards_come_into_the_order_of_the_file),
+	FS_TEST(a_shard_and_the_whole_file_agree_on_the_order),
 	FS_TEST(what_comes_twice_counts_once),
 	FS_TEST(what_was_measured_otherwise_is_said_and_the_later_counts),
 	FS_TEST(a_part_is_told_and_not_compared),

@@ -158,6 +158,23 @@ static void a_report_needs_tables_alone(void **state)
 	assert_bad(state, "--report", "--report needs a TABLE");
 }
 
+static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
+{
+	struct options options = good("--picture m.gguf -o samples=512");
+
+	assert_true(options.picture);
+	assert_true(options.read_only);
+	assert_null(options.mountpoint);
+	assert_int_equal(options.n_models, 1);
+	assert_int_equal(options.samples, 512);
+	options_release(&options);
+	assert_false((options = good("m.gguf mnt")).picture);
+	options_release(&options);
+	assert_bad(state, "--picture", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf mnt", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
+}
+
 static void help_and_version_need_nothing_else(void **state)
 {
 	static const char *const helps[] = { "-h", "--help" };
@@ -178,29 +195,84 @@ static void help_and_version_need_nothing_else(void **state)
 
 static void the_help_names_every_option(void **state)
 {
-	static const char *const names[] = { "-f",	    "--help",	  "--version", " ro ",
-					     "output=",	    "noassemble", "shape=any", "threads=",
-					     "samples=",    "uid=",	  "gid=",      "umask=",
-					     "allow_other", "layer=DIR",  "compress=" };
+	static const char *const names[] = {
+		"-f",	       "--help",    "--version",   " ro ",	"output=",
+		"noassemble",  "shape=any", "threads=",	   "samples=",	"uid=",
+		"gid=",	       "umask=",    "allow_other", "layer=DIR", "compress=",
+		"blocks=keep", "views=",    "model=",	   "--report"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
 		assert_non_null(strstr(options_help(), names[i]));
 }
 
+static void the_help_is_one_screen(void **state)
+{
+	const char *line = options_help(), *end;
+	size_t lines = 0;
+
+	(void)state;
+	for (; *line; line = end + 1, lines++) {
+		end = strchr(line, '\n');
+		assert_non_null(end);
+		assert_in_range(end - line, 1, 80);
+	}
+	assert_in_range(lines, 1, 24);
+}
+
 static void what_fstab_adds_is_dropped(void **state)
 {
-	struct options options = good("-o defaults,auto,noauto,nofail,_netdev,user,users,dev,nodev,"
-				      "suid,nosuid,exec,noexec,atime,noatime,relatime,ro m mnt");
+	struct options options =
+		good("-o defaults,auto,noauto,nofail,_netdev,user,user=me,nouser,users,nousers,"
+		     "owner,noowner,group,nogroup,comment=systemd.automount,dev,nodev,suid,nosuid,"
+		     "exec,atime,noatime,diratime,nodiratime,relatime,norelatime,strictatime,"
+		     "nostrictatime,lazytime,nolazytime,iversion,noiversion,sync,async,dirsync,"
+		     "silent,loud,default_permissions,ro m mnt");
 
 	(void)state;
 	assert_true(options.read_only);
+	assert_false(options.no_execution);
+	assert_int_equal(options.n_models, 1);
 	options_release(&options);
+}
+
+static void noexec_is_taken_and_the_last_word_counts(void **state)
+{
+	struct options options = good("-o exec,noexec m mnt");
+
+	(void)state;
+	assert_true(options.no_execution);
+	options_release(&options);
+	options = good("-o noexec,exec m mnt");
+	assert_false(options.no_execution);
+	options_release(&options);
+}
+
+static void a_mount_cannot_be_changed(void **state)
+{
+	assert_bad(state, "-o remount,ro m mnt", "remount: the options of a mount cannot be");
+}
+
+static void models_may_be_options(void **state)
+{
+	struct options options = good("-o model=b\\,c,ro,model=d\\040e m -o model=f mnt");
+
+	assert_int_equal(options.n_models, 4);
+	assert_string_equal(options.models[0], "m");
+	assert_string_equal(options.models[1], "b,c");
+	assert_string_equal(options.models[2], "d e");
+	assert_string_equal(options.models[3], "f");
+	assert_string_equal(options.mountpoint, "mnt");
+	assert_true(options.read_only);
+	options_release(&options);
+	assert_bad(state, "-o model=x mnt", "a MODEL and a MOUNTPOINT are needed");
+	assert_bad(state, "-o model= m mnt", "model= needs a file name");
 }
 
 static void options_of_others_that_begin_with_x_are_dropped(void **state)
 {
-	struct options options = good("-o x-systemd.automount,x-gvfs-show,ro m mnt");
+	struct options options = good("-o x-systemd.automount,x-gvfs-show,X-mount.mkdir,ro m mnt");
 
 	(void)state;
 	assert_true(options.read_only);
@@ -235,6 +307,8 @@ static void what_is_not_known_is_refused(void **state)
 	assert_bad(state, "--what m mnt", "unknown option \"--what\"");
 	assert_bad(state, "-x m mnt", "unknown option \"-x\"");
 	assert_bad(state, "-o xattr m mnt", "unknown option \"xattr\"");
+	assert_bad(state, "-o fsname=x m mnt", "unknown option \"fsname=x\"");
+	assert_bad(state, "-o auto_unmount m mnt", "unknown option \"auto_unmount\"");
 }
 
 static void values_that_make_no_sense_are_refused(void **state)
@@ -289,9 +363,14 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(options_may_stand_anywhere_and_more_than_once),
 	FS_TEST(a_relative_output_is_made_absolute),
 	FS_TEST(a_report_needs_tables_alone),
+	FS_TEST(a_picture_is_of_one_model_and_leaves_nothing),
 	FS_TEST(help_and_version_need_nothing_else),
 	FS_TEST(the_help_names_every_option),
+	FS_TEST(the_help_is_one_screen),
 	FS_TEST(what_fstab_adds_is_dropped),
+	FS_TEST(noexec_is_taken_and_the_last_word_counts),
+	FS_TEST(a_mount_cannot_be_changed),
+	FS_TEST(models_may_be_options),
 	FS_TEST(options_of_others_that_begin_with_x_are_dropped),
 	FS_TEST(the_last_argument_is_the_mountpoint),
 	FS_TEST(too_few_arguments_are_refused),

@@ -101,6 +101,19 @@ static void emptying_does_not_follow_links(void **state)
 	close(dir);
 }
 
+static void what_is_printed_is_one_word(void **state)
+{
+	static const char name[] = "a b%\n\t\xc3\xa9\x7f/~'.bin";
+	char text[64] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	(void)state;
+	must(out);
+	paths_print(name, sizeof(name) - 1, out);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, "a%20b%25%0A%09%C3%A9%7F/~'.bin");
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(a_directory_is_made_with_the_parents_it_lacks),
 	FS_TEST(one_that_is_there_is_fine),
@@ -111,6 +124,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(emptying_removes_a_directory_with_its_files),
 	FS_TEST(emptying_leaves_what_it_does_not_know),
 	FS_TEST(emptying_does_not_follow_links),
+	FS_TEST(what_is_printed_is_one_word),
 };
 
 UNIT_MAIN(tests)

@@ -163,6 +163,36 @@ static void a_tensor_tells_its_shard(void **state)
 	base_close(&base);
 }
 
+static void what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over(void **state)
+{
+	struct log *log = log_new(false);
+	struct base base;
+	struct shards *more;
+	size_t size;
+	char *text;
+
+	must(log);
+	save_shard(state, files[0], 0, 3, 3, names[0]);
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	base = open_base(state, files[0]);
+	/* A link in a ring is neither there nor not there. */
+	must(unlink(in_temp(state, files[1]).text) == 0);
+	must(symlink(files[1], in_temp(state, files[1]).text) == 0);
+	save_shard(state, files[2], 2, 3, 3, names[2]);
+	more = shards_look(base.shards);
+	assert_non_null(more);
+	assert_true(shards_complete(more));
+	shards_tell(more, base.shards, log);
+	text = log_text(log, &size);
+	must(text);
+	assert_non_null(strstr(text, "x-00003-of-00003.gguf is there now"));
+	assert_null(strstr(text, "passed over"));
+	free(text);
+	shards_unref(more);
+	base_close(&base);
+	log_free(log);
+}
+
 static void of_two_with_one_number_the_name_decides(void **state)
 {
 	struct base base;
@@ -356,6 +386,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(what_is_not_there_is_named),
 	FS_TEST(a_shard_is_what_it_says_it_is),
 	FS_TEST(a_tensor_tells_its_shard),
+	FS_TEST(what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over),
 	FS_TEST(of_two_with_one_number_the_name_decides),
 	FS_TEST(a_tensor_is_in_one_shard_only),
 	FS_TEST(shards_of_other_models_are_passed_over),

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# organfs.bash - what bash-completion offers for organfs and the programs beside it, each of which
+# finds it under its own name.
+
+# Words that begin with $cur.
+_organfs_words() {
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
+
+# Files whose names end in one of these, and directories. Without any: all files.
+_organfs_files() {
+	local IFS=$'\n' pattern
+	compopt -o filenames
+	if [ $# = 0 ]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+	fi
+	mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+	for pattern; do
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(
+			compgen -f -X "!*.$pattern" -- "$cur")
+	done
+}
+
+# The last of the options in $cur, which are separated by commas: its name or its value.
+_organfs_option_list() {
+	local list='' given=$cur i
+	[[ $cur != *,* ]] || list=${cur%,*},
+	cur=${cur##*,}
+	compopt -o nospace
+	case $cur in
+	output=* | model=*) _organfs_value _organfs_files ;;
+	layer=*) _organfs_value _filedir -d ;;
+	compress=*) _organfs_value _organfs_words '1 3 9 19 22 off' ;;
+	shape=*) _organfs_value _organfs_words any ;;
+	blocks=*) _organfs_value _organfs_words 'follow keep' ;;
+	views=*) _organfs_value _organfs_words listed ;;
+	samples=*) _organfs_value _organfs_words '1000 10000 100000 1000000 all' ;;
+	threads=*) _organfs_value _organfs_words "1 4 $(nproc)" ;;
+	uid=*) _organfs_value _organfs_words "0 $(id -u)" ;;
+	gid=*) _organfs_value _organfs_words "$(id -G)" ;;
+	umask=*) _organfs_value _organfs_words '000 002 022 027 077' ;;
+	*)
+		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
+			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other model='
+		;;
+	esac
+	# What is given once is enough.
+	for i in "${!COMPREPLY[@]}"; do
+		if [[ ,$list == *",${COMPREPLY[i]%%=*}"[=,]* && ${COMPREPLY[i]} != model=* ]]; then
+			unset "COMPREPLY[i]"
+		else
+			COMPREPLY[i]=$list${COMPREPLY[i]}
+		fi
+	done
+	_organfs_break_at_equals "$given"
+}
+
+# A value of NAME=VALUE, by the function that follows.
+_organfs_value() {
+	local name=${cur%%=*}= i
+	cur=${cur#*=}
+	"$@"
+	for i in "${!COMPREPLY[@]}"; do
+		COMPREPLY[i]=$name${COMPREPLY[i]}
+	done
+}
+
+# Where readline takes what is behind the last = for a word, it wants no more than that.
+_organfs_break_at_equals() {
+	local i before=${1%"${1##*=}"}
+	[[ $COMP_WORDBREAKS == *=* ]] || return 0
+	for i in "${!COMPREPLY[@]}"; do
+		COMPREPLY[i]=${COMPREPLY[i]#"$before"}
+	done
+}
+
+_organfs_program() {
+	local report=
+	[[ " ${words[*]} " != *' --report'[\ =]* ]] || report=yes
+	case $prev,$cur,$report in
+	-o,*) _organfs_option_list ;;
+	*,--report=*) COMPREPLY=() ;;
+	*,-*) _organfs_words '-f -h --help -V --version --report --report= --picture -o' ;;
+	*,yes) _organfs_files ;;
+	*) _organfs_files gguf GGUF ;;
+	esac
+}
+
+_organfs_stream() {
+	case $prev,$cur in
+	-o,*) _organfs_option_list ;;
+	-d,*) _filedir -d ;;
+	*,-*) _organfs_words '-o -d -h --help' ;;
+	*) _organfs_files ;;
+	esac
+}
+
+_organfs_dissect() {
+	case $prev,$cur in
+	-o,*) _organfs_option_list ;;
+	*,-*) _organfs_words '-o --verify -h --help' ;;
+	*) _organfs_files gguf GGUF ;;
+	esac
+}
+
+_organfs_open() {
+	case $prev,$cur in
+	-o,*) _organfs_option_list ;;
+	*,-*) _organfs_words '-o -u --unmount -h --help' ;;
+	*) _organfs_files gguf GGUF ;;
+	esac
+}
+
+# Where organfs is mounted.
+_organfs_mounts() {
+	local point
+	compopt -o filenames
+	COMPREPLY=()
+	while read -r point; do
+		printf -v point %b "${point//\\/\\0}"
+		[[ $point != "$cur"* ]] || COMPREPLY+=("$point")
+	done < <(awk '/ - fuse\.organfs / { print $5 }' /proc/self/mountinfo)
+	[ ${#COMPREPLY[@]} != 0 ] || _filedir -d
+}
+
+_organfs_umount() {
+	case $prev,$cur in
+	-N,* | -t,*) ;;
+	*,-*) _organfs_words '-f -l -n -r -v -N -t --help' ;;
+	*) _organfs_mounts ;;
+	esac
+}
+
+_organfs_serve() {
+	case $prev,$cur in
+	--listen,*) _organfs_words '127.0.0.1 ::1 0.0.0.0 ::' ;;
+	--output,*) _filedir -d ;;
+	--password,* | --cert,* | --key,*) _organfs_files ;;
+	*,-*)
+		_organfs_words '--listen --password --cert --key --output --read-only -h --help'
+		;;
+	*) _organfs_mounts ;;
+	esac
+}
+
+_organfs() {
+	# shellcheck disable=SC2034
+	local cur prev words cword
+	_init_completion -n =: || return
+	case ${1##*/} in
+	organfs) _organfs_program ;;
+	organ-stream) _organfs_stream ;;
+	organ-dissect) _organfs_dissect ;;
+	organfs-open) _organfs_open ;;
+	organfs-umount) _organfs_umount ;;
+	organ-serve) _organfs_serve ;;
+	esac
+}
+
+complete -F _organfs organfs organ-stream organ-dissect organfs-open organfs-umount organ-serve

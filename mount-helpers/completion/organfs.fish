@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+# organfs.fish - what fish offers for organfs and the programs beside it, each of which finds it
+# under its own name.
+
+# The last of the options in the word at the cursor, which are separated by commas: its name or its
+# value.
+function __organfs_option_list
+	set -l word (string replace -r -- '^-o' '' (commandline -ct))
+	set -l list (string replace -r '[^,]*$' '' -- $word)
+	set -l last (string replace -r '.*,' '' -- $word)
+	set -l name (string replace -r '=.*' '=' -- $last)
+	set -l value (string replace -r '^[^=]*=' '' -- $last)
+	set -l offers
+	switch $last
+		case 'output=*' 'model=*'
+			set offers (__fish_complete_path $value | cut -f 1)
+		case 'layer=*'
+			set offers (__fish_complete_directories $value | cut -f 1)
+		case 'compress=*'
+			set offers 1 3 9 19 22 off
+		case 'shape=*'
+			set offers any
+		case 'blocks=*'
+			set offers follow keep
+		case 'views=*'
+			set offers listed
+		case 'samples=*'
+			set offers 1000 10000 100000 1000000 all
+		case 'umask=*'
+			set offers 000 002 022 027 077
+		case 'uid=*'
+			set offers 0 (id -u)
+		case 'gid=*'
+			set offers (id -G | string split ' ')
+		case 'threads=*'
+			set offers 1 4 (nproc)
+		case '*'
+			set name ''
+			set offers ro\t'no graft, no assembly' output=\t'what the unmount writes' \
+				noassemble\t'write nothing at unmount' \
+				layer=\t'keep the grafts in a directory' \
+				compress=\t'zstd level for organs in the layer' \
+				shape=any\t'accept organs of other shapes' \
+				blocks=keep\t'do not let block_count follow the blocks' \
+				merged=f16\t'what adapters change becomes F16' \
+				views=listed\t'show .base and .views in listings' \
+				samples=\t'how many values theta is taken from' \
+				threads=\t'how many answer requests' \
+				uid=\t'owner of the files' gid=\t'group of the files' \
+				umask=\t'mode mask' allow_other\t'let other users in' \
+				model=\t'one model more'
+	end
+	for offer in $offers
+		printf '%s\n' $list$name$offer
+	end
+end
+
+# Where organfs is mounted.
+function __organfs_mounts
+	for point in (awk '/ - fuse\\.organfs / { print $5 }' /proc/self/mountinfo)
+		printf '%b\n' (string replace -a '\\' '\\0' -- $point)
+	end
+end
+
+for program in organfs organ-stream organ-dissect organfs-open organfs-umount organ-serve
+	complete -c $program -e
+	complete -c $program -l help -d 'print a summary'
+end
+for program in organfs organ-stream organ-dissect organfs-open organ-serve
+	complete -c $program -s h -d 'print a summary'
+end
+for program in organfs organ-stream organ-dissect organfs-open
+	complete -c $program -s o -x -a '(__organfs_option_list)' -d 'options of the mount'
+end
+for program in organfs organ-dissect organfs-open
+	complete -c $program -f -a '(__fish_complete_suffix .gguf)'
+end
+
+complete -c organfs -s f -d 'stay in the foreground, log to stderr'
+complete -c organfs -s V -l version -d 'print the version'
+complete -c organfs -l picture -d 'print theta.svg of a model, without a mount'
+complete -c organfs -l report -d 'report on models by their tables'
+
+complete -c organ-stream -s d -x -a '(__fish_complete_directories)' -d 'where to fetch to'
+complete -c organ-dissect -l verify -d 'compare checksums too'
+complete -c organfs-open -s u -l unmount -d 'unmount, and wait for the new models'
+
+complete -c organfs-umount -f -a '(__organfs_mounts)'
+complete -c organfs-umount -s f -d 'by force'
+complete -c organfs-umount -s l -d 'now, without waiting'
+complete -c organfs-umount -s n -d 'write no mtab'
+complete -c organfs-umount -s r -d 'read-only where that fails'
+complete -c organfs-umount -s v -d 'say what was written'
+complete -c organfs-umount -s N -x -d 'namespace'
+complete -c organfs-umount -s t -x -d 'type'
+
+complete -c organ-serve -f -a '(__organfs_mounts)'
+complete -c organ-serve -l listen -x -a '127.0.0.1 ::1 0.0.0.0 ::' -d 'address'
+complete -c organ-serve -l password -r -F -d 'whom to let in'
+complete -c organ-serve -l cert -r -F -d 'certificate for HTTPS'
+complete -c organ-serve -l key -r -F -d 'its private key'
+complete -c organ-serve -l output -x -a '(__fish_complete_directories)' \
+	-d 'where .assemble writes'
+complete -c organ-serve -l read-only -d 'nothing can be changed'

@@ -1,0 +1,89 @@
+#compdef organfs organ-stream organ-dissect organfs-open organfs-umount organ-serve
+# SPDX-License-Identifier: MIT
+# organfs.zsh - what zsh offers for organfs and the programs beside it.
+
+# Options that are separated by commas, with their values.
+_organfs_option_list() {
+	_values -s , option \
+		'ro[no graft, no assembly]' \
+		'output[what the unmount writes]:file:_files' \
+		'noassemble[write nothing at unmount]' \
+		'layer[keep the grafts in a directory]:directory:_files -/' \
+		'compress[zstd level for organs in the layer]:level:(1 3 9 19 22 off)' \
+		'shape[accept organs of other shapes]:shape:(any)' \
+		'blocks[does block_count follow the blocks]:manner:(follow keep)' \
+		'merged[what adapters change becomes F16]:type:(f16)' \
+		'views[show .base and .views in listings]:manner:(listed)' \
+		'samples[how many values theta is taken from]:number:(1000 10000 100000 all)' \
+		'threads[how many answer requests]:number:' \
+		'uid[owner of the files]:number:' \
+		'gid[group of the files]:number:' \
+		'umask[mode mask]:mask:(000 002 022 027 077)' \
+		'allow_other[let other users in]' \
+		'*model[one model more]:model:_organfs_models'
+}
+
+_organfs_models() {
+	_files -g '(#i)*.gguf(-.)'
+}
+
+# Where organfs is mounted.
+_organfs_mounts() {
+	local -a points
+	points=(${(f)"$(awk '/ - fuse\.organfs / { print $5 }' /proc/self/mountinfo)"})
+	# As echo has its escapes.
+	points=("${(@g:o:)points}")
+	_wanted mounts expl 'mount point' compadd -f -a points || _files -/
+}
+
+_organfs_program() {
+	local files=_organfs_models
+	((! ${words[(I)--report*]})) || files=_files
+	_arguments -S \
+		'-f[stay in the foreground, log to stderr]' \
+		'(-)'{-h,--help}'[print a summary]' \
+		'(-)'{-V,--version}'[print the version]' \
+		'--picture[print theta.svg of a model, without a mount]' \
+		'--report=-[report on models by their tables]::model:' \
+		'*-o+[options of the mount]:options:_organfs_option_list' \
+		"*:model or mount point:$files"
+}
+
+_organfs_help_option=('(-)'{-h,--help}'[print a summary]')
+
+case $service in
+organfs) _organfs_program ;;
+organ-stream)
+	_arguments -S $_organfs_help_option \
+		'*-o+[options of the mounts]:options:_organfs_option_list' \
+		'-d+[where to fetch to and to mount]:directory:_files -/' \
+		'1:list:_files' '2:table:_files'
+	;;
+organ-dissect)
+	_arguments -S $_organfs_help_option \
+		'*-o+[options of the mounts]:options:_organfs_option_list' \
+		'--verify[compare checksums too]' \
+		'*:model or directory:_organfs_models'
+	;;
+organfs-open)
+	_arguments -S $_organfs_help_option \
+		'*-o+[options of the mounts]:options:_organfs_option_list' \
+		'(-u --unmount)'{-u,--unmount}'[unmount, and wait for the new models]' \
+		'*:model:_organfs_models'
+	;;
+organfs-umount)
+	_arguments -S '(-)--help[print a summary]' '-f[by force]' '-l[now, without waiting]' \
+		'-n[write no mtab]' '-r[read-only where that fails]' '-v[say what was written]' \
+		'-N+[namespace]:namespace:' '-t+[type]:type:' '1:mount point:_organfs_mounts'
+	;;
+organ-serve)
+	_arguments -S $_organfs_help_option \
+		'--listen=[address]:address:(127.0.0.1 \:\:1 0.0.0.0 \:\:)' \
+		'--password=[whom to let in]:file:_files' \
+		'--cert=[certificate for HTTPS]:file:_files' \
+		'--key=[its private key]:file:_files' \
+		'--output=[where .assemble writes]:directory:_files -/' \
+		'--read-only[nothing can be changed]' \
+		'1:mount point:_organfs_mounts' '2:port:'
+	;;
+esac

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_help.h - what the fuzzers share. */
+#ifndef TESTS_FUZZ_FUZZ_HELP_H
+#define TESTS_FUZZ_FUZZ_HELP_H
+
+#include "gguf/reader.h"
+
+#include <stdlib.h>
+
+/* One input; what it must not do ends the process. Returns 0. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Files of more are planned, but not rendered: an alignment may ask for gigabytes of padding. */
+#define RENDER_MAX ((uint64_t)1 << 18)
+
+static inline void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* NULL: it is none. */
+static inline struct gguf *read_bytes(const uint8_t *bytes, size_t size)
+{
+	struct memory_bytes memory = { bytes, size };
+	const struct source source = source_of_memory(&memory);
+	struct error err;
+
+	return gguf_read(&source, &err);
+}
+
+#endif
