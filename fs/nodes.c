@@ -324,6 +324,18 @@ uint64_t nodes_made_ino(struct model *model, enum node_kind kind, uint32_t tenso
 	       (formed ? part : FORMS + (part < n ? part : n));
 }
 
+/* What was looked at before may be another's. */
+static bool is_made_of(const struct model *model, enum node_kind kind, uint32_t tensor,
+		       uint32_t part, const struct content *content)
+{
+	const struct organ organ = model_organ(model, tensor, content);
+	const uint32_t n = kind == NODE_EXPERT ? experts_count(&organ) : 0;
+
+	if (kind == NODE_FORMED)
+		return form_has(part, &organ);
+	return n && (part < n || part == INODE_ORDER);
+}
+
 struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *model,
 			uint32_t tensor, uint32_t part, int *rc)
 {
@@ -332,11 +344,12 @@ struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *
 		.kind = kind, .index = tensor, .part = part, .model = model, .content = content
 	};
 
-	*rc = content_is_nothing(content) ? -ENOENT : -ENOMEM;
-	if (content_is_nothing(content)) {
+	if (content_is_nothing(content) || !is_made_of(model, kind, tensor, part, content)) {
+		*rc = -ENOENT;
 		content_unref(content);
 		return NULL;
 	}
+	*rc = -ENOMEM;
 	made.ino = nodes_made_ino(model, kind, tensor, part, content);
 	if (!content)
 		return base_node(nodes, made.ino);
