@@ -28,7 +28,6 @@ bool form_has(enum form form, const struct model *model, uint32_t tensor,
 	if (content_is_nothing(content))
 		return false;
 	organ = model_organ(model, tensor, content);
-
 	switch (form) {
 	case FORM_NPY:
 		return npy_can(organ.type) && npy_size(&organ, &size);

@@ -333,7 +333,6 @@ struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *
 	struct node made = {
 		.kind = kind, .index = tensor, .part = part, .model = model, .content = content
 	};
-
 	const bool there = kind == NODE_FORMED ? form_has(part, model, tensor, content)
 					       : has_expert(model, tensor, part, content);
 
