@@ -147,10 +147,10 @@ check-install: all	## install, uninstall, and nothing is left
 	@MAKE='$(MAKE)' tests/install
 
 # What a test says that is left out has a reason, and is no failure.
-check-deb:	## the Debian package: built, looked at by lintian
+check-deb: dist	## the Debian package: built, looked at by lintian
 	@tests/deb || [ $$? = 77 ]
 
-check-new-user: dist check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
+check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
 	@tests/new-user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || [ $$? = 77 ]
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted

@@ -19,8 +19,8 @@ int adapt_write(struct model *model, const char *file, struct stage *stage);
  * nobody had made it. Returns 0 or -errno. */
 int adapt_remove(struct model *model, const char *file);
 
-/* A half was copied into adapters/NAME.bin: where nobody has said what the alpha of such pairs is,
- * and the GGUF that it came from says it, it is that. */
+/* A half was copied or linked into adapters/NAME.bin: where nobody has said what the alpha of such
+ * pairs is, and the GGUF that it came from says it, it is that. */
 void adapt_learn_alpha(struct model *model, const char *name);
 
 /* With the commit lock held: a half is gone. With the last one go the settings of such pairs. */

@@ -86,7 +86,8 @@ static int check_new(struct filling *filling)
 int filling_check(struct filling *filling)
 {
 	struct model *model = filling->model;
-	const bool adapter = filling->klass == CLASS_ADAPTERS && adapters_apply(model);
+	const bool adapter =
+		filling->klass == CLASS_ADAPTERS && adapters_apply(model) && !filling->confirmed;
 	const struct organ_place *place;
 	int rc = filling->is_new ? check_new(filling) : 0;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
 #include "fs/graft.h"
+#include "fs/adapt.h"
 #include "fs/edit.h"
 #include "fs/files.h"
 #include "fs/graft_internal.h"
@@ -83,6 +84,8 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 		content_unref(content);
 	}
 	pthread_mutex_unlock(&model->commit);
+	if (rc == 0 && klass == CLASS_ADAPTERS)
+		adapt_learn_alpha(model, name);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
@@ -291,6 +294,8 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	unlock_both(model, from);
 	if (merged)
 		rc = copy_shown(&origin, model, klass, name);
+	else if (rc == 0 && klass == CLASS_ADAPTERS)
+		adapt_learn_alpha(model, name);
 	content_unref(origin.content);
 	return rc < 0 && rc != -ENOENT && rc != -EXDEV && !merged ? filling_refuse(&filling, rc)
 								  : rc;

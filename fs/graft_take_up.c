@@ -268,6 +268,7 @@ static void take_up_one(void *context, const struct layer_entry *entry,
 				   .klass = entry->klass,
 				   .name = entry->name,
 				   .any_shape = true,
+				   .confirmed = true,
 				   .err = *open_err };
 	struct content *content = NULL;
 	char text[320];

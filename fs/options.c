@@ -263,7 +263,7 @@ static int check_report(const struct parsed *parsed)
 
 static int check_picture(const struct parsed *parsed)
 {
-	if (parsed->options->n_models == 1)
+	if (parsed->options->n_models == 1 && parsed->n_more == 0)
 		return 0;
 	fprintf(stderr, "organfs: --picture needs one MODEL; see organfs --help\n");
 	return -1;

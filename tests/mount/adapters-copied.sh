@@ -61,6 +61,13 @@ same "$MNT/model.gguf" "$base"
 rm "$MNT/${pair}_a.bin"
 absent "$MNT/adapters/lora.alpha"
 
+# Links to them are as good.
+ln -s "$TMP/lora/${pair}_a.bin" "$TMP/lora/${pair}_b.bin" "$MNT/adapters/"
+equal "$(cat "$MNT/adapters/lora.alpha")" 10
+same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/organ"
+rm "$MNT/$pair"_[ab].bin
+same "$MNT/model.gguf" "$base"
+
 # Of files of which nothing is known, the scale alone counts, and the log says so.
 cp "$TMP/lora/${pair}_a.bin" "$TMP/a.bin"
 cp "$TMP/lora/${pair}_b.bin" "$TMP/b.bin"
@@ -79,6 +86,23 @@ ln -s "$TMP/plain.gguf" "$MNT/adapters/lora.gguf"
 "$LORA" organ "$base" blk.0.attn_k.weight "$TMP/organ" "$TMP/plain.gguf=1" "$a=1"
 same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/organ"
 rm -f "$MNT/$pair"_*
+unmount_and_wait
+
+# A half for a tensor that was added waits where that is gone, also for the next mount.
+mount_model -o noassemble "$base"
+"$GGUF" organ "$base" blk.0.attn_k.weight "$TMP/k.bin"
+cp "$TMP/k.bin" "$MNT/skeleton/blk_1_attn_k.bin"
+cp "$TMP/a.bin" "$MNT/adapters/blk_1_attn_k_weight_lora_a.bin"
+cp "$TMP/b.bin" "$MNT/adapters/blk_1_attn_k_weight_lora_b.bin"
+differ "$MNT/skeleton/blk_1_attn_k.bin" "$TMP/k.bin"
+rm "$MNT/skeleton/blk_1_attn_k.bin"
+unmount_and_wait
+mount_model -o noassemble "$base"
+exists "$MNT/adapters/blk_1_attn_k_weight_lora_a.bin"
+! grep 'left alone' "$MNT/.log" || fail 'a half was left alone'
+cp "$TMP/k.bin" "$MNT/skeleton/blk_1_attn_k.bin"
+differ "$MNT/skeleton/blk_1_attn_k.bin" "$TMP/k.bin"
+rm "$MNT/skeleton/blk_1_attn_k.bin" "$MNT"/adapters/blk_1_*.bin
 unmount_and_wait
 
 # As llama-export-lora does it; what the layer has is in force again.

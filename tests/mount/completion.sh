@@ -4,9 +4,7 @@
 # organfs --help names is among it, in each of them.
 . "${0%/*}/lib.sh"
 
-case $ORGANFS in
-*/address* | */thread*) skip 'nothing of organfs itself' ;;
-esac
+not_sanitized
 scripts=$here/../../mount-helpers/completion
 mkdir files "$TMP/m n"
 cd files

@@ -271,6 +271,7 @@ with_ordinary_user() {
 	mknod -m 666 "$TMP/fuse" c 10 229 && mount --bind "$TMP/fuse" /dev/fuse ||
 		skip 'no device of ours'
 	as_user test -r /dev/fuse || skip '/dev/fuse cannot be opened'
+	as_user test -w "$TMP/home" || skip "$TMP is closed to other users"
 }
 
 as_user() {

@@ -23,15 +23,18 @@ sed -n 's/^ *\(.* organfs .* 0 0\)$/\1/p' "$here/../../README.md" >"$TMP/others"
 ! grep -vxFf "$TMP/fstab" "$TMP/others" || fail 'README.md has another line'
 [ "$(wc -l <"$TMP/commands")" -ge 7 ] || fail "commands: $(cat "$TMP/commands")"
 
-# The directories that the page speaks of, and Alice, who is our ordinary user by another name.
+# The directories that the page speaks of, which may hide this one, and Alice, who is our ordinary
+# user by another name.
+cp "$MODELS/stories260K.gguf" "$MODELS/stories260K-q8_0.gguf" "$TMP"
 for dir in /srv /home /mnt; do
+	[[ $TMP != $dir/* ]] || skip "$TMP is in $dir"
 	[ -d $dir ] && mount -t tmpfs tmpfs $dir || skip "no $dir"
 done
 mkdir /srv/models /srv/scribe /srv/organs /srv/both /srv/mine
 mkdir -p /home/alice/scribe /home/alice/mnt
-cp "$MODELS/stories260K.gguf" /srv/scribe.gguf
-cp "$MODELS/stories260K.gguf" "/srv/my scribe.gguf"
-cp "$MODELS/stories260K-q8_0.gguf" /srv/models/clerk.gguf
+cp "$TMP/stories260K.gguf" /srv/scribe.gguf
+cp "$TMP/stories260K.gguf" "/srv/my scribe.gguf"
+cp "$TMP/stories260K-q8_0.gguf" /srv/models/clerk.gguf
 chown -R "$ORDINARY:$ORDINARY" /home/alice
 echo "alice:x:$ORDINARY:$ORDINARY::/home/alice:/bin/sh" >>"$TMP/passwd"
 [ -e /etc/fstab ] || skip 'no /etc/fstab that another could be put over'

@@ -23,10 +23,11 @@ verify() {
 	as_user systemd-analyze --man=no "$@" >"$TMP/said" 2>&1 || fail "$*: $(cat "$TMP/said")"
 	[ ! -s "$TMP/said" ] || fail "$*: $(cat "$TMP/said")"
 }
+# Where that user can read.
 cp "$units/organfs@.service" 'organfs@some\x20model.service'
+cp "$units"/examples/srv-models-scribe.* .
 verify --user verify "$PWD/organfs@some\\x20model.service"
-verify verify "$units/examples/srv-models-scribe.mount" \
-	"$units/examples/srv-models-scribe.automount"
+verify verify "$PWD/srv-models-scribe.mount" "$PWD/srv-models-scribe.automount"
 
 # The mount of the example is one that mount(8) makes.
 setting() {

@@ -56,7 +56,7 @@ written
 graft
 umount_says 0 '' umount -f "$MNT"
 written
-odd="$TMP/"$'back\\slash, 100% space\ttab\nline'
+odd="$TMP/"$'back\\slash, 100% space\ttab\nline\n\n'
 mkdir "$odd"
 graft "$odd"
 umount_says 0 '' umount "$odd"

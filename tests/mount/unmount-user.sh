@@ -18,6 +18,7 @@ as_user() {
 		"$@"
 }
 as_user test -r /dev/fuse || skip '/dev/fuse cannot be opened'
+as_user test -x "$TMP" || skip "$TMP is closed to other users"
 
 base=$TMP/user/stories260K.gguf
 out=$TMP/user/stories260K.grafted.gguf

@@ -48,8 +48,9 @@ cp "$MNT/.base/organs/blk_1_ffn_up_exps.bin" "$MNT/organs/"
 expect_fail 'Invalid argument' cp "$experts/blk_1_ffn_down_exps/000.bin" "$up/000.bin"
 log_says 'its shape is 172x64, and that of an expert 64x172'
 expect_fail 'Invalid argument' cp /etc/hostname "$up/000.bin"
-expect_fail 'not permitted' rm "$up/000.bin"
-expect_fail 'not permitted' mv "$up/000.bin" "$up/001.bin"
+# The kernel refuses that to all but root, organfs to root.
+expect_fail 'denied|not permitted' rm "$up/000.bin"
+expect_fail 'denied|not permitted' mv "$up/000.bin" "$up/001.bin"
 echo 0 1 2 9 >"$TMP/order"
 expect_fail 'Invalid argument' cp "$TMP/order" "$up/order"
 log_says 'there is no expert 9; they are 0 to 7'

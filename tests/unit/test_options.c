@@ -172,6 +172,7 @@ static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
 	options_release(&options);
 	assert_bad(state, "--picture", "--picture needs one MODEL");
 	assert_bad(state, "--picture m.gguf mnt", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf -o model=n.gguf", "--picture needs one MODEL");
 	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
 }
 
