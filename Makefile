@@ -174,7 +174,7 @@ $B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(MEASURE_LIBS)
 $B/tests/bench/dequant: $B/tests/bench/dequant.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash) -lm
-.PHONY: bench-zmeasure bench-dequant bench-assemble bench-purify
+.PHONY: bench-zmeasure bench-dequant bench-assemble bench-purify bench-views
 bench-assemble: $B/organfs	## how fast a model is assembled; sharing blocks needs root
 	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/assemble
 
@@ -183,6 +183,9 @@ bench-dequant: $B/tests/bench/dequant	## how fast each type is decoded
 
 bench-purify: $B/tests/bench/purify	## how fast rows are purified, merged and quantised
 	@$<
+
+bench-views: $B/organfs	## how fast the files of .views are made, and with how much memory
+	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/views
 
 bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
 	@$<

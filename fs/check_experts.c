@@ -9,13 +9,7 @@
 /* How many the slot holds something of; 0: it is not by expert, or empty. */
 static uint32_t count_of(const struct groups *groups, uint32_t slot)
 {
-	const struct content *content = groups->content[slot];
-	struct organ organ;
-
-	if (content_is_nothing(content))
-		return 0;
-	organ = model_organ(groups->model, slot, content);
-	return experts_count(&organ);
+	return experts_in_slot(groups->model, slot, groups->content[slot]);
 }
 
 bool host_has_experts(const struct groups *groups)

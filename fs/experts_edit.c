@@ -32,7 +32,7 @@ static int begin(struct stack *stack, struct model *model, uint32_t tensor)
 	if (content_is_nothing(stack->content))
 		return -ESTALE;
 	stack->located = files_locate(model, tensor, stack->content);
-	stack->n = experts_count(&stack->located.organ);
+	stack->n = experts_in_slot(model, tensor, stack->content);
 	return stack->n ? 0 : -ESTALE;
 }
 

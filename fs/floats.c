@@ -4,8 +4,8 @@
 #include "fs/rows.h"
 #include "gguf/dequant.h"
 
-#include <stdlib.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct floats {

@@ -19,15 +19,20 @@ const char *form_ending(enum form form)
 	return endings[form];
 }
 
-bool form_has(enum form form, const struct organ *organ)
+bool form_has(enum form form, const struct model *model, uint32_t tensor,
+	      const struct content *content)
 {
+	struct organ organ;
 	uint64_t size;
 
+	if (content_is_nothing(content))
+		return false;
+	organ = model_organ(model, tensor, content);
 	switch (form) {
 	case FORM_NPY:
-		return npy_can(organ->type) && npy_size(organ, &size);
+		return npy_can(organ.type) && npy_size(&organ, &size);
 	case FORM_EXPERTS:
-		return experts_count(organ) > 0;
+		return experts_in_slot(model, tensor, content) > 0;
 	default:
 		return true;
 	}

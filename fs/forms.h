@@ -20,8 +20,9 @@ const char *form_name(enum form form);
 /* ".npy", ".bin", "" for directories */
 const char *form_ending(enum form form);
 
-/* Is there such an organ in that form? */
-bool form_has(enum form form, const struct organ *organ);
+/* Is there in that form what a slot holds: the base's for content NULL, else that graft? */
+bool form_has(enum form form, const struct model *model, uint32_t tensor,
+	      const struct content *content);
 
 /* Of a file, for which form_has(): its size in bytes, and the file; NULL: out of memory. */
 uint64_t form_size(enum form form, const struct organ *organ);

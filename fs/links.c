@@ -119,7 +119,8 @@ static bool find_own(const struct links *links, char *path, struct origin *place
 
 static void set_nowhere(struct found *found)
 {
-	error_set(&found->err, ENOENT, ERROR_NO_OFFSET, "%s", strerror(ENOENT));
+	error_set(&found->err, ENOENT, ERROR_NO_OFFSET, "%s among the organs of this mount",
+		  strerror(ENOENT));
 }
 
 /* The organ with that content, NULL for the base's, is where it leads. */

@@ -103,13 +103,21 @@ static void grow(struct nodes *nodes)
 	nodes->n_chains = n;
 }
 
+/* Has a slot with that content that expert, or experts at all of which there is an order? */
+static bool has_expert(const struct model *model, uint32_t tensor, uint32_t part,
+		       const struct content *content)
+{
+	const uint32_t n = experts_in_slot(model, tensor, content);
+
+	return n && (part < n || part == INODE_ORDER);
+}
+
 /* What a number in .views says. The experts of a tensor have a directory of the base's also where
  * the tensor was added. */
 static bool read_view_number(const struct model *model, uint64_t ino, struct node *node)
 {
 	const uint64_t index = inode_index(ino);
-	uint32_t n = model->gguf->n_tensors;
-	struct organ organ;
+	const uint32_t n = model->gguf->n_tensors;
 
 	switch (inode_kind(ino)) {
 	case INODE_FORM:
@@ -123,19 +131,13 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct nod
 		node->kind = node->part == FORM_EXPERTS ? NODE_EXPERTS : NODE_FORMED;
 		if (node->kind == NODE_EXPERTS)
 			return node->index < slots_count(model->slots);
-		if (node->part >= FORMS || node->index >= n)
-			return false;
-		organ = organ_of_tensor(&model->gguf->tensors[node->index]);
-		return form_has(node->part, &organ);
+		return node->part < FORMS && node->index < n &&
+		       form_has(node->part, model, node->index, NULL);
 	default:
 		node->kind = NODE_EXPERT;
 		node->part = (uint32_t)(index & 0xffff);
 		node->index = (uint32_t)(index >> 16);
-		if (node->index >= n)
-			return false;
-		organ = organ_of_tensor(&model->gguf->tensors[node->index]);
-		n = experts_count(&organ);
-		return n && (node->part < n || node->part == INODE_ORDER);
+		return node->index < n && has_expert(model, node->index, node->part, NULL);
 	}
 }
 
@@ -319,21 +321,9 @@ uint64_t nodes_made_ino(struct model *model, enum node_kind kind, uint32_t tenso
 	if (!content)
 		return formed ? inode_of_formed(model, part, tensor)
 			      : inode_of_expert(model, tensor, part);
-	n = experts_count(&content->organ);
+	n = experts_in_slot(model, tensor, content);
 	return inode_of_made(model, content, FORMS + n + 1) +
 	       (formed ? part : FORMS + (part < n ? part : n));
-}
-
-/* What was looked at before may be another's. */
-static bool is_made_of(const struct model *model, enum node_kind kind, uint32_t tensor,
-		       uint32_t part, const struct content *content)
-{
-	const struct organ organ = model_organ(model, tensor, content);
-	const uint32_t n = kind == NODE_EXPERT ? experts_count(&organ) : 0;
-
-	if (kind == NODE_FORMED)
-		return form_has(part, &organ);
-	return n && (part < n || part == INODE_ORDER);
 }
 
 struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *model,
@@ -343,13 +333,14 @@ struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *
 	struct node made = {
 		.kind = kind, .index = tensor, .part = part, .model = model, .content = content
 	};
+	const bool there = kind == NODE_FORMED ? form_has(part, model, tensor, content)
+					       : has_expert(model, tensor, part, content);
 
-	if (content_is_nothing(content) || !is_made_of(model, kind, tensor, part, content)) {
-		*rc = -ENOENT;
+	*rc = there ? -ENOMEM : -ENOENT;
+	if (!there) {
 		content_unref(content);
 		return NULL;
 	}
-	*rc = -ENOMEM;
 	made.ino = nodes_made_ino(model, kind, tensor, part, content);
 	if (!content)
 		return base_node(nodes, made.ino);

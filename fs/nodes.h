@@ -81,7 +81,7 @@ struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model 
 			 uint32_t tensor, int *rc);
 
 /* The node of something that is made of an organ as it is now: NODE_FORMED or NODE_EXPERT, with its
- * part, which is there. NULL with *rc set, as above. */
+ * part. NULL with *rc set, as above, or if the organ has no such thing. */
 struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *model,
 			uint32_t tensor, uint32_t part, int *rc);
 

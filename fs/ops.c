@@ -384,7 +384,8 @@ double ops_entry_timeout(const struct fs *fs, const struct node *node)
 {
 	const bool whole = !node->model || node->model->whole;
 
-	if ((ops_is_directory(node) && (whole || node->kind != NODE_EXPERTS)) ||
+	/* A directory of experts goes when its slot is emptied. */
+	if ((ops_is_directory(node) && node->kind != NODE_EXPERTS) ||
 	    (whole && (node->kind == NODE_BASE_ORGAN || node->kind == NODE_BASE_KEY)))
 		return FOREVER;
 	/* The log goes on in a read-only mount too. */

@@ -19,6 +19,11 @@ static struct located located_of(const struct node *node)
 	return files_locate(node->model, node->index, node->content);
 }
 
+static uint32_t experts_of(const struct node *node)
+{
+	return experts_in_slot(node->model, node->index, node->content);
+}
+
 uint64_t ops_view_size(const struct node *node)
 {
 	const struct located stack = located_of(node);
@@ -27,7 +32,7 @@ uint64_t ops_view_size(const struct node *node)
 	if (node->kind == NODE_FORMED)
 		return form_size(node->part, &stack.organ);
 	if (node->part == INODE_ORDER)
-		return experts_order_size(experts_count(&stack.organ));
+		return experts_order_size(experts_of(node));
 	slice = experts_slice(&stack, node->part).organ;
 	return slice.header_size + slice.data_size;
 }
@@ -40,7 +45,7 @@ struct view *ops_view_content(const struct node *node)
 	if (node->kind == NODE_FORMED)
 		return form_view(node->part, &stack);
 	if (node->part == INODE_ORDER)
-		return experts_order(experts_count(&stack.organ));
+		return experts_order(experts_of(node));
 	slice = experts_slice(&stack, node->part);
 	return files_view(&slice);
 }
@@ -81,20 +86,10 @@ int ops_commit_expert(struct node *node)
 		       : experts_put(node->model, node->index, node->part, node->stage);
 }
 
-/* Does the slot hold something that has that form? */
-static bool is_there(struct model *model, enum form form, uint32_t tensor, bool *experts)
+/* Has the slot a directory of experts, with that content? */
+static bool has_experts(const struct model *model, uint32_t tensor, const struct content *content)
 {
-	struct content *content = slots_get(model->slots, tensor);
-	bool there = !content_is_nothing(content);
-
-	if (there) {
-		const struct organ organ = model_organ(model, tensor, content);
-
-		there = form_has(form, &organ);
-	}
-	content_unref(content);
-	*experts = form == FORM_EXPERTS;
-	return there && (!*experts || tensor < INODE_EXPERT_TENSORS);
+	return tensor < INODE_EXPERT_TENSORS && form_has(FORM_EXPERTS, model, tensor, content);
 }
 
 /* CLASS/NAME and the ending of the form. */
@@ -105,36 +100,27 @@ static struct node *find_formed(struct fs *fs, const struct node *directory, con
 	const enum form form = directory->part;
 	const char *ending = form_ending(form);
 	const size_t n = strlen(name), cut = strlen(ending);
+	struct node *node = NULL;
+	struct content *content;
 	uint32_t tensor;
-	bool experts;
 
 	if (n <= cut || strcmp(name + n - cut, ending) != 0 ||
-	    !model_find(model, directory->index, name, n - cut, &tensor) ||
-	    !is_there(model, form, tensor, &experts))
+	    !model_find(model, directory->index, name, n - cut, &tensor))
 		return NULL;
-	if (experts)
-		return nodes_get(fs->nodes, inode_of_formed(model, form, tensor));
-	return nodes_made(fs->nodes, NODE_FORMED, model, tensor, form, rc);
-}
-
-/* The organ in a slot now, whose name is borrowed from *content, to be released. False: there is
- * none. */
-static bool organ_now(struct model *model, uint32_t tensor, struct organ *organ,
-		      struct content **content)
-{
-	*content = slots_get(model->slots, tensor);
-	if (content_is_nothing(*content))
-		return false;
-	*organ = model_organ(model, tensor, *content);
-	return true;
+	if (form != FORM_EXPERTS)
+		return nodes_made(fs->nodes, NODE_FORMED, model, tensor, form, rc);
+	content = slots_get(model->slots, tensor);
+	if (has_experts(model, tensor, content))
+		node = nodes_get(fs->nodes, inode_of_formed(model, form, tensor));
+	content_unref(content);
+	return node;
 }
 
 /* How many experts the slot has now. */
 static uint32_t count_now(struct model *model, uint32_t tensor)
 {
-	struct content *content;
-	struct organ organ;
-	const uint32_t n = organ_now(model, tensor, &organ, &content) ? experts_count(&organ) : 0;
+	struct content *content = slots_get(model->slots, tensor);
+	const uint32_t n = experts_in_slot(model, tensor, content);
 
 	content_unref(content);
 	return n;
@@ -149,8 +135,7 @@ static struct node *find_expert(struct fs *fs, const struct node *directory, con
 
 	if (strcmp(name, ORDER_NAME) != 0 && !experts_find(name, length, n, &part))
 		return NULL;
-	return n ? nodes_made(fs->nodes, NODE_EXPERT, directory->model, directory->index, part, rc)
-		 : NULL;
+	return nodes_made(fs->nodes, NODE_EXPERT, directory->model, directory->index, part, rc);
 }
 
 struct node *ops_find_in_views(struct fs *fs, const struct node *directory, const char *name,
@@ -202,24 +187,29 @@ static bool list_formed(const struct node *directory, uint64_t *place, struct li
 {
 	struct model *model = directory->model;
 	const enum form form = directory->part;
+	const bool experts = form == FORM_EXPERTS;
 	uint32_t tensor;
-	bool experts;
 
 	for (; *place <= UINT32_MAX; ++*place) {
 		struct content *content;
+		bool found;
 
 		if (!model_member(model, directory->index, (uint32_t)*place, &tensor))
 			break;
-		if (!is_there(model, form, tensor, &experts))
-			continue;
 		content = slots_get(model->slots, tensor);
-		snprintf(entry->name, sizeof(entry->name), "%s%s", model->places[tensor].name,
-			 form_ending(form));
-		entry->ino = experts ? inode_of_formed(model, form, tensor)
-				     : nodes_made_ino(model, NODE_FORMED, tensor, form, content);
-		entry->type = experts ? S_IFDIR : S_IFREG;
+		found = experts ? has_experts(model, tensor, content)
+				: form_has(form, model, tensor, content);
+		if (found) {
+			snprintf(entry->name, sizeof(entry->name), "%s%s",
+				 model->places[tensor].name, form_ending(form));
+			entry->ino =
+				experts ? inode_of_formed(model, form, tensor)
+					: nodes_made_ino(model, NODE_FORMED, tensor, form, content);
+			entry->type = experts ? S_IFDIR : S_IFREG;
+		}
 		content_unref(content);
-		return true;
+		if (found)
+			return true;
 	}
 	return false;
 }
@@ -229,9 +219,8 @@ static bool list_experts(const struct node *directory, uint64_t place, struct li
 {
 	struct model *model = directory->model;
 	const uint32_t tensor = directory->index;
-	struct content *content;
-	struct organ organ;
-	const uint32_t n = organ_now(model, tensor, &organ, &content) ? experts_count(&organ) : 0;
+	struct content *content = slots_get(model->slots, tensor);
+	const uint32_t n = experts_in_slot(model, tensor, content);
 	const uint32_t part = place < n ? (uint32_t)place : INODE_ORDER;
 	char name[EXPERT_NAME_MAX];
 

@@ -10,6 +10,8 @@ case $ORGANFS in
 esac
 need python3 getfattr xxhsum jq parallel rsync zstd ip lighttpd curl rclone rsvg-convert
 [ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
+python3=$(PATH=/usr/bin:$PATH command -v python3)
+"$python3" -c 'import numpy' 2>/dev/null || skip 'no python3-numpy'
 with_mount_helper
 unshare -n true 2>/dev/null || skip 'no namespaces of networks here'
 
@@ -38,6 +40,7 @@ root=$(cd "$here/../.." && pwd)
 mkdir "$TMP/programs" "$TMP/run"
 ln -s "$ORGANFS" "$TMP/programs/organfs"
 ln -s "$HELPER" "$TMP/programs/organfs-umount"
+ln -s "$python3" "$TMP/programs/python3"
 for program in "$root"/mount-helpers/organ*; do
 	[ ! -x "$program" ] || ln -s "$program" "$TMP/programs/"
 done

@@ -77,12 +77,12 @@ rm -r "$XDG_STATE_HOME"
 # The directory.
 mount_model "$base"
 ! ls -A "$MNT" | grep -qx .views || fail '.views is listed'
-equal "$(ls -A "$MNT/.views")" gguf-hash.xxh64
+ls -A "$MNT/.views" | grep -qx gguf-hash.xxh64 || fail "in .views: $(ls -A "$MNT/.views")"
 equal "$(cd "$MNT/.views/.." && ls -di .)" "$(cd "$MNT" && ls -di .)"
 equal "$(stat -c '%F %a' "$MNT/.views")" 'directory 555'
 absent "$MNT/.views/anything"
-expect_fail 'not permitted' touch "$MNT/.views/anything"
-expect_fail 'not permitted' rm -f "$MNT/.views/gguf-hash.xxh64"
+expect_fail 'denied|not permitted' touch "$MNT/.views/anything"
+expect_fail 'denied|not permitted' rm -f "$MNT/.views/gguf-hash.xxh64"
 expect_fail 'denied' tee "$MNT/.views/gguf-hash.xxh64" </dev/null
 expect_fail 'denied' tee "$MNT/checksums.xxh128" </dev/null
 expect_fail 'not permitted' rmdir "$MNT/.views"

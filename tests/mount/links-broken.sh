@@ -44,6 +44,7 @@ broken "$TMP/a" "Too many levels"
 broken "$base/x" "Not a directory"
 broken ../norm/nothing.bin "No such file"
 broken ../model.gguf "No such file"
+broken ../.views/fractal/organs/blk_2_ffn_up.bin "No such file or directory among the organs"
 broken .. "No such file"
 broken "$(printf 'x%.0s' {1..300})" "File name too long"
 # What is there and can be no graft is refused, and the slot keeps what it has.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The chimera of a graft across types is read by an independent parser and generates text,
-# also from the mount. ORGANFS_NPM: a directory with node_modules of @huggingface/gguf and
-# node-llama-cpp.
-# timeout: 200
+# Chimeras of grafts across types, of purified organs and of other experts are read by an
+# independent parser and generate text, also from the mount. ORGANFS_NPM: a directory with
+# node_modules of @huggingface/gguf and node-llama-cpp.
+# timeout: 240
 . "${0%/*}/lib.sh"
 
 need node
@@ -91,4 +91,36 @@ for n in 4 5; do
 	done
 done
 check "$MNT/model.gguf" 48 5
+kill_daemon
+rm -rf "$XDG_STATE_HOME"
+
+# Purified whole.
+for form in spectral fractal; do
+	mount_model -o noassemble "$base"
+	for class in skeleton organs embed; do
+		cp "$MNT/.views/$form/$class/"*.bin "$MNT/$class/"
+	done
+	equal "$(wc -l <"$MNT/.grafts")" 44
+	check "$MNT/model.gguf"
+	kill_daemon
+	rm -rf "$XDG_STATE_HOME"
+done
+
+# Experts with other numbers are the same model; one less is another that runs.
+"$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 8
+order() {
+	for directory in "$MNT"/.views/experts/*/*/; do
+		echo "$@" >"$directory/order"
+	done
+}
+check "$TMP/moe.gguf" 53 5
+cp "$TMP/text" "$TMP/live"
+mount_model -o noassemble "$TMP/moe.gguf"
+order 0 1 5 3 4 2 6 7
+differ "$MNT/model.gguf" "$TMP/moe.gguf"
+check "$MNT/model.gguf" 53 5
+same "$TMP/text" "$TMP/live"
+order 0 1 2 3 4 5 6
+echo 7 >"$MNT/metadata/llama.expert_count"
+check "$MNT/model.gguf" 53 5
 kill_daemon

@@ -12,7 +12,10 @@ equal "$(find "$MNT" -name '*.bin' -type f | wc -l)" 48 'organs found'
 for directory in skeleton organs embed norm; do
 	[ -d "$MNT/$directory" ] || fail "$directory is no directory"
 done
-absent "$MNT/adapters"
+# Adapters can be linked there; nothing is listed before there is one.
+[ -d "$MNT/adapters" ] || fail 'adapters is no directory'
+! ls -A "$MNT" | grep -qx adapters || fail 'adapters is listed'
+absent "$MNT/other"
 absent "$MNT/nonsense"
 absent "$MNT/organs/nonsense.bin"
 absent "$MNT/organs/blk_0_attn_q.bin"

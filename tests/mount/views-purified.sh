@@ -4,6 +4,9 @@
 # grafted, and what is no matrix of weights as it is.
 . "${0%/*}/lib.sh"
 
+python3=$(PATH=/usr/bin:$PATH command -v python3)
+"$python3" -c 'import numpy' 2>/dev/null && numpy=yes || numpy=
+
 mount_model "$(use scribe-Q4_K_M)"
 
 # Reads a file in pages, in any order.
@@ -31,6 +34,8 @@ for form in spectral fractal; do
 	equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$organ")" Q8_0
 	equal "$(getfattr --absolute-names --only-values -n user.organfs.shape "$organ")" 512x256
 	differ "$organ" "$MNT/organs/blk_0_ffn_down.bin"
+	[ -z "$numpy" ] || "$python3" "$here/../tools/views.py" $form \
+		"$MNT/organs/blk_0_ffn_down.bin" "$organ" 256 >/dev/null
 	for norm in "$MNT"/norm/*.bin; do
 		same "$norm" "$MNT/.views/$form/norm/${norm##*/}"
 	done

@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 SECONDS = 20
 
@@ -28,6 +29,19 @@ def shown(mount):
         with open(path, encoding="latin-1") as f:
             found[name] = [os.getxattr(path, "user.organfs.type").decode(), f.read()]
     return found
+
+
+def settled(mount, expected):
+    """The same; what was refused may go a moment after the close that said so."""
+    end = time.monotonic() + 5
+    while True:
+        try:
+            now = shown(mount)
+        except FileNotFoundError:
+            now = None
+        if now == expected or time.monotonic() > end:
+            return now
+        time.sleep(0.02)
 
 
 class Faults:
@@ -49,10 +63,9 @@ class Faults:
         outcome = {n: v for n, v in {**self.expected, **changes}.items() if v is not None}
         self.save([self.expected, outcome])
         done = subprocess.run(command, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
-        now = shown(self.mount)
         if done.returncode == 0:
             self.expected = outcome
-        if now != self.expected:
+        if settled(self.mount, self.expected) != self.expected:
             raise AssertionError(f"{command} ended with {done.returncode}: {done.stderr.decode()}")
         self.save([self.expected])
         return done.returncode == 0

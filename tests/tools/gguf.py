@@ -32,7 +32,7 @@ TYPES = {
     30: ("BF16", 1, 2), 34: ("TQ1_0", 256, 54), 35: ("TQ2_0", 256, 66), 39: ("MXFP4", 32, 17),
     40: ("NVFP4", 64, 36), 41: ("Q1_0", 128, 18), 42: ("Q2_0", 64, 18),
 }
-F32, Q4_K = 0, 12
+F32, F16, Q8_0, Q4_K, Q6_K = 0, 1, 8, 12, 14
 
 # Metadata types: struct codes of the scalars; 8 is a string, 9 an array.
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q",
@@ -496,11 +496,11 @@ def cmd_synth(a):
 
 def qwen_tensors():
     """Names, axes and types of Qwen2.5-7B as Q4_K_M: 339 tensors, 7.6e9 weights, 4.7 GB."""
-    width, kv, hidden, vocabulary, q6 = 3584, 512, 18944, 152064, 14
+    width, kv, hidden, vocabulary = 3584, 512, 18944, 152064
     yield "token_embd.weight", [width, vocabulary], Q4_K
     for i in range(28):
         # llama.cpp gives half of these more bits.
-        more = q6 if i < 3 or i >= 24 or i % 3 == 2 else Q4_K
+        more = Q6_K if i < 3 or i >= 24 or i % 3 == 2 else Q4_K
         for role, ne, type_id in (
                 ("attn_norm.weight", [width], F32), ("ffn_down.weight", [hidden, width], more),
                 ("ffn_gate.weight", [width, hidden], Q4_K),
@@ -511,7 +511,7 @@ def qwen_tensors():
                 ("attn_v.weight", [width, kv], more)):
             yield f"blk.{i}.{role}", ne, type_id
     yield "output_norm.weight", [width], F32
-    yield "output.weight", [width, vocabulary], q6
+    yield "output.weight", [width, vocabulary], Q6_K
 
 
 def random_blocks(type_id):
@@ -520,6 +520,10 @@ def random_blocks(type_id):
     count = (1 << 20) // TYPES[type_id][2]
     if type_id == F32:
         return b"".join(struct.pack("<f", 1 + random.gauss(0, 0.1)) for _ in range(1 << 18))
+    if type_id == F16:
+        return b"".join(struct.pack("<e", random.gauss(0, 0.02)) for _ in range(1 << 19))
+    if type_id == Q8_0:
+        return b"".join(half + random.randbytes(32) for _ in range(count))
     if type_id == Q4_K:
         return b"".join(half + half + bytes(12) + random.randbytes(128) if i % 7 == 0 else
                         half + half + random.randbytes(140) for i in range(count))
@@ -540,7 +544,7 @@ def cmd_qwen(a):
     for (name, ne, type_id), offset in zip(tensors, offsets):
         w.info(name.encode(), ne, type_id, offset)
     w.pad(32)
-    blocks = {t: random_blocks(t) for t in (F32, Q4_K, 14)}
+    blocks = {t: random_blocks(t) for t in (F32, Q4_K, Q6_K)}
     with open(a.out, "wb") as f:
         f.write(w.out)
         for (_, _, type_id), offset, size in zip(tensors, offsets, sizes):
@@ -549,6 +553,26 @@ def cmd_qwen(a):
             for at in range(0, size, len(block)):
                 f.write(block[:size - at])
         f.truncate(len(w.out) + align_up(offsets[-1] + sizes[-1], 32))
+
+
+def cmd_matrix(a):
+    """A model of one tensor with rows of 4096 values."""
+    types = {"F16": F16, "Q8_0": Q8_0, "Q4_K": Q4_K, "Q6_K": Q6_K}
+    random.seed(9)
+    ne = [4096, a.rows]
+    size = size_of(types[a.type], ne)
+    w = Writer()
+    w.begin(1, 1)
+    w.entry(b"general.architecture", STRING, b"llama")
+    w.info(b"blk.0.ffn_up.weight", ne, types[a.type], 0)
+    w.pad(32)
+    with open(a.out, "wb") as f:
+        f.write(w.out)
+        if not a.sparse:
+            block = random_blocks(types[a.type])
+            for at in range(0, size, len(block)):
+                f.write(block[:size - at])
+        f.truncate(len(w.out) + align_up(size, 32))
 
 
 HOSTILE = {
@@ -1015,6 +1039,9 @@ def arguments():
     sub.add_argument("--size", type=bytes_count, default=40 << 30)
     sub.add_argument("--organ", type=bytes_count, default=0, help="bytes of blk.0.ffn_up")
     sub.add_argument("--fill", action="store_true", help="with data, not sparse")
+    sub = command("matrix", cmd_matrix, "out type", "make a model of one tensor")
+    sub.add_argument("rows", type=int)
+    sub.add_argument("--sparse", action="store_true", help="with a hole for data")
     command("qwen", cmd_qwen, "out", "make a model like Qwen2.5-7B in Q4_K_M, 4.7 GB")
     sub = command("experts", cmd_experts, "base out", "make a dense model one of experts")
     sub.add_argument("n", type=int)
