@@ -98,7 +98,7 @@ static int put_link(struct model *model, const char *file, size_t length, struct
 	int rc = graft_settle(model);
 
 	if (rc == 0)
-		rc = adapters_reserve(model, file, length);
+		rc = adapters_reserve(model, file, length, ADAPTER_GGUF);
 	if (rc == 0)
 		rc = layer_link_adapter(model->layer, file, link->target, link->uid, link->gid);
 	if (rc < 0) {
@@ -181,7 +181,7 @@ static int put_number(struct writing *writing, const char *text)
 	int rc = graft_settle(model);
 
 	if (rc == 0)
-		rc = adapters_reserve(model, writing->file, writing->length);
+		rc = adapters_reserve(model, writing->file, writing->length, writing->kind);
 	if (rc == 0)
 		rc = layer_write_setting(model->layer, writing->file, text, &writing->mtime);
 	if (rc < 0)
@@ -372,7 +372,7 @@ static int take_up_number(struct model *model, const struct layer_adapter *what,
 	memcpy(&value, &low, sizeof(value));
 	if (!isfinite(value))
 		return -EINVAL;
-	rc = adapters_reserve(model, what->file, length);
+	rc = adapters_reserve(model, what->file, length, kind);
 	if (rc == 0)
 		adapters_set(model, what->file, length, kind, &value, &what->stat.st_mtim);
 	return rc;
@@ -382,7 +382,7 @@ static int take_up_link(struct model *model, const struct layer_adapter *what, s
 {
 	struct content *link =
 		make_link(model, what->target, what->stat.st_uid, what->stat.st_gid, NULL, NOT_YET);
-	int rc = link ? adapters_reserve(model, what->file, length) : -ENOMEM;
+	int rc = link ? adapters_reserve(model, what->file, length, ADAPTER_GGUF) : -ENOMEM;
 
 	if (rc < 0) {
 		content_unref(link);

@@ -76,7 +76,7 @@ static uint32_t count_links(const struct adapters *adapters)
 	return n;
 }
 
-int adapters_reserve(struct model *model, const char *name, size_t length)
+int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind)
 {
 	struct adapters *adapters = model->adapters;
 	const struct entry *entry;
@@ -84,7 +84,8 @@ int adapters_reserve(struct model *model, const char *name, size_t length)
 
 	pthread_mutex_lock(&adapters->lock);
 	entry = find(adapters, name, length);
-	if (!(entry && entry->link) && count_links(adapters) >= ADAPTERS_MOST)
+	if (kind == ADAPTER_GGUF && !(entry && entry->link) &&
+	    count_links(adapters) >= ADAPTERS_MOST)
 		rc = -ENOSPC;
 	else if (!entry)
 		rc = add(adapters, name, length);

@@ -84,8 +84,9 @@ bool adapters_any(struct model *model);
 bool adapters_broken(struct model *model);
 
 /* With the commit lock held, as all below. There is an adapter with that name, perhaps without
- * anything in it: what follows cannot fail for it. Returns 0, -ENOSPC or -ENOMEM. */
-int adapters_reserve(struct model *model, const char *name, size_t length);
+ * anything in it: what follows cannot fail for it and that kind of file. Returns 0, -ENOSPC or
+ * -ENOMEM. */
+int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind);
 
 /* The adapter NAME is what link leads to, which becomes the adapters', and so does gguf: what is in
  * the link's file, NULL where that is broken. With link NULL, it is nothing any more, and has no

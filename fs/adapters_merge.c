@@ -350,8 +350,6 @@ void adapters_refresh(struct model *model)
 	}
 	slots_show(model->slots, showings, changed);
 	free(showings);
-	/* The disk of an adapter that is gone can be unmounted. */
-	matrices_empty(model->adapters->matrices);
 }
 
 void adapters_count(struct model *model, uint32_t *pairs, uint32_t *halves, uint64_t *bytes)

@@ -35,6 +35,7 @@ struct link {
 	enum organ_class klass;
 	struct content *content; /* for links_refresh(): what the slot holds */
 	struct look_at at;
+	struct origin shown; /* the first organ on its way that adapters make of a link: its end */
 	struct found found;
 	bool settled; /* found says where it leads in the end */
 };
@@ -147,6 +148,7 @@ static void step_inside(const struct links *links, struct link *link)
 {
 	struct found *found = &link->found;
 	struct origin place = { .content = NULL };
+	const struct content *own;
 	bool base;
 
 	link->settled = true;
@@ -160,17 +162,24 @@ static void step_inside(const struct links *links, struct link *link)
 	}
 	if (!base)
 		place.content = slots_get(place.model->slots, place.slot);
+	own = content_own(place.content);
 	if (content_is_nothing(place.content)) {
 		set_nowhere(found);
-	} else if (!content_is_link(place.content)) {
+	} else if (!content_is_link(own)) {
 		take_organ(&place, found);
 	} else if (found->links >= RESOLVE_LINKS) {
 		error_set(&found->err, ELOOP, ERROR_NO_OFFSET, "%s", strerror(ELOOP));
 	} else {
+		/* What is merged there is not what is looked for further on, but that path must not
+		 * lead back: each time it would be merged once more. */
+		if (own != place.content && !link->shown.content) {
+			link->shown = place;
+			content_ref(place.content);
+		}
 		directory_of(links, place.model, place.model->places[place.slot].klass,
 			     link->at.inside);
 		free((char *)link->at.path);
-		link->at.path = strdup(place.content->target);
+		link->at.path = strdup(own->target);
 		link->at.links = found->links + 1;
 		link->settled = !link->at.path;
 		if (link->settled)
@@ -212,6 +221,19 @@ static size_t look_once(const struct links *links, struct link *all, size_t n,
 	return left;
 }
 
+/* A link that came to its end ends where adapters change what it came by. */
+static void end_at_shown(struct link *link)
+{
+	if (!link->shown.content)
+		return;
+	if (link->found.err.code == 0) {
+		found_release(&link->found);
+		take_organ(&link->shown, &link->found);
+	}
+	content_unref(link->shown.content);
+	link->shown.content = NULL;
+}
+
 /* Follow all to their ends. What is not settled in time says so. */
 static void follow_all(const struct links *links, struct link *all, size_t n, long milliseconds)
 {
@@ -228,9 +250,11 @@ static void follow_all(const struct links *links, struct link *all, size_t n, lo
 	do
 		left = look_once(links, all, n, &until);
 	while (left != 0 && left != SIZE_MAX);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (!all[i].settled)
 			error_set(&all[i].found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		end_at_shown(&all[i]);
+	}
 }
 
 static bool set_out(const struct links *links, struct link *link, struct model *model,

@@ -8,17 +8,20 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* Immutable once it is read, which is before anybody has it. */
 struct matrix {
 	atomic_uint refs; /* that of the list, and one for each user */
 	struct matrix_at at;
 	size_t bytes;
 	struct matrix *next;
+	pthread_mutex_t lock; /* held while it is read: whoever else wants it waits */
+	bool is_read;	      /* else the next one who wants it tries */
 	float values[];
 };
 
 struct matrices {
 	atomic_uint refs;
-	pthread_mutex_t lock; /* protects what follows; held while a matrix is read */
+	pthread_mutex_t lock; /* protects what follows */
 	struct matrix *first;
 	size_t bytes;
 };
@@ -47,6 +50,7 @@ void matrix_put(const struct matrix *matrix)
 	if (!mine || atomic_fetch_sub(&mine->refs, 1) != 1)
 		return;
 	backing_unref(mine->at.file);
+	pthread_mutex_destroy(&mine->lock);
 	free(mine);
 }
 
@@ -96,25 +100,35 @@ static int decode(const struct matrix_at *at, bool spans, uint8_t *scratch, floa
 	return 0;
 }
 
-static struct matrix *read_matrix(const struct matrix_at *at, bool spans, int *rc)
+/* One that is not read yet. NULL: out of memory. */
+static struct matrix *new_matrix(const struct matrix_at *at)
 {
 	const size_t bytes = (size_t)(at->rows * at->length) * sizeof(float);
 	struct matrix *matrix = malloc(sizeof(*matrix) + bytes);
-	uint8_t *scratch = malloc(FLOATS_SCRATCH);
-	float *row = malloc((size_t)at->length * sizeof(*row));
 
-	*rc = matrix && scratch && row ? decode(at, spans, scratch, row, matrix->values) : -ENOMEM;
-	free(scratch);
-	free(row);
-	if (*rc < 0) {
-		free(matrix);
+	if (!matrix)
 		return NULL;
-	}
 	atomic_init(&matrix->refs, 1);
+	pthread_mutex_init(&matrix->lock, NULL);
+	matrix->is_read = false;
 	matrix->at = *at;
 	matrix->bytes = bytes;
 	backing_ref(at->file);
 	return matrix;
+}
+
+/* With its lock held. */
+static int read_matrix(struct matrix *matrix, bool spans)
+{
+	const struct matrix_at *at = &matrix->at;
+	uint8_t *scratch = malloc(FLOATS_SCRATCH);
+	float *row = malloc((size_t)at->length * sizeof(*row));
+	const int rc = scratch && row ? decode(at, spans, scratch, row, matrix->values) : -ENOMEM;
+
+	free(scratch);
+	free(row);
+	matrix->is_read = rc == 0;
+	return rc;
 }
 
 /* With the lock held. */
@@ -144,24 +158,32 @@ static struct matrix *take(struct matrices *matrices, const struct matrix_at *at
 	return matrix;
 }
 
-void matrices_empty(struct matrices *matrices)
+void matrices_forget(struct matrices *matrices, const struct backing *file)
 {
 	pthread_mutex_lock(&matrices->lock);
-	while (matrices->first)
-		forget_last(matrices);
+	for (struct matrix **link = &matrices->first; *link;) {
+		struct matrix *matrix = *link;
+
+		if (matrix->at.file != file) {
+			link = &matrix->next;
+			continue;
+		}
+		*link = matrix->next;
+		matrices->bytes -= matrix->bytes;
+		matrix_put(matrix);
+	}
 	pthread_mutex_unlock(&matrices->lock);
 }
 
-const struct matrix *matrices_get(struct matrices *matrices, const struct matrix_at *at, bool spans,
-				  int *rc)
+/* The matrix, whether it is read or not, first in the list. NULL: out of memory. */
+static struct matrix *find_or_add(struct matrices *matrices, const struct matrix_at *at)
 {
 	struct matrix *matrix;
 
-	*rc = 0;
 	pthread_mutex_lock(&matrices->lock);
 	matrix = take(matrices, at);
 	if (!matrix)
-		matrix = read_matrix(at, spans, rc);
+		matrix = new_matrix(at);
 	if (matrix) {
 		matrix->next = matrices->first;
 		matrices->first = matrix;
@@ -172,4 +194,22 @@ const struct matrix *matrices_get(struct matrices *matrices, const struct matrix
 	}
 	pthread_mutex_unlock(&matrices->lock);
 	return matrix;
+}
+
+const struct matrix *matrices_get(struct matrices *matrices, const struct matrix_at *at, bool spans,
+				  int *rc)
+{
+	struct matrix *matrix = find_or_add(matrices, at);
+
+	*rc = matrix ? 0 : -ENOMEM;
+	if (!matrix)
+		return NULL;
+	pthread_mutex_lock(&matrix->lock);
+	if (!matrix->is_read)
+		*rc = read_matrix(matrix, spans);
+	pthread_mutex_unlock(&matrix->lock);
+	if (*rc == 0)
+		return matrix;
+	matrix_put(matrix);
+	return NULL;
 }

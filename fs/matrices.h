@@ -15,8 +15,8 @@ struct matrices *matrices_new(void); /* NULL: out of memory */
 struct matrices *matrices_ref(struct matrices *matrices);
 void matrices_unref(struct matrices *matrices); /* NULL is fine */
 
-/* None is kept any more, so that no file is. */
-void matrices_empty(struct matrices *matrices);
+/* Of that file none is kept any more, and so the file is not. Waits for no disk. */
+void matrices_forget(struct matrices *matrices, const struct backing *file);
 
 /* Where one lies: rows of length values each, one behind the other, of a type whose values are
  * known (dequant.h). */

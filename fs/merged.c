@@ -70,12 +70,20 @@ static int read_rows(const struct work *work, const struct merge_data *data, uin
 			   n * blocks, work->scratch, values);
 }
 
+/* The half of which every row needs all: A, or B where they are flipped. */
+static const struct merge_data *shared_half(const struct merge_pair *pair)
+{
+	return pair->flipped ? &pair->b : &pair->a;
+}
+
 static void release(void *context)
 {
 	struct merged *merged = context;
 
 	backing_unref(merged->merge.w.file);
 	for (uint32_t i = 0; i < merged->merge.n; i++) {
+		/* The disk of an adapter that is gone can be unmounted. */
+		matrices_forget(merged->matrices, shared_half(&merged->merge.pairs[i])->file);
 		backing_unref(merged->merge.pairs[i].a.file);
 		backing_unref(merged->merge.pairs[i].b.file);
 	}
@@ -88,7 +96,7 @@ static const struct matrix *get_matrix(const struct work *work, const struct mer
 				       int *rc)
 {
 	const uint64_t length = work->merged->merge.ne[0];
-	const struct merge_data *data = pair->flipped ? &pair->b : &pair->a;
+	const struct merge_data *data = shared_half(pair);
 	struct matrix_at at = { .file = data->file,
 				.type = data->type,
 				.rows = pair->flipped ? length : pair->rank,

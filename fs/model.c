@@ -404,6 +404,8 @@ uint64_t model_generation(struct model *model)
 
 int model_snapshot(struct model *model, struct snapshot *snapshot)
 {
+	/* What changes from here on may be in it, and has a later generation. */
+	const uint64_t generation = slots_generation(model->slots);
 	struct edits *edits = metadata_edits(model->metadata);
 	struct adapter_list *adapters = adapters_list(model);
 
@@ -415,7 +417,7 @@ int model_snapshot(struct model *model, struct snapshot *snapshot)
 	snapshot->edits = edits;
 	snapshot->adapters = adapters;
 	snapshot->grafts += adapters->n;
-	snapshot->generation += model->generation_before + edits->generation;
+	snapshot->generation = model->generation_before + generation + edits->generation;
 	snapshot->grafts += edits->n;
 	return 0;
 }

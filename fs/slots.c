@@ -265,12 +265,19 @@ static struct content *exchange(struct slots *slots, struct content **place, uin
 	return before;
 }
 
-/* With the lock held. */
-static void show(struct slots *slots, const struct showing *showings, size_t n)
+/* With the lock held. What was shown is in showings then. */
+static void show(struct slots *slots, struct showing *showings, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
-		content_unref(
-			exchange(slots, slots->merged, showings[k].slot, showings[k].content));
+		showings[k].content =
+			exchange(slots, slots->merged, showings[k].slot, showings[k].content);
+}
+
+/* Without it: files may be closed. */
+static void release_shown(const struct showing *showings, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		content_unref(showings[k].content);
 }
 
 void slots_put(struct slots *slots, uint32_t i, struct content *content)
@@ -290,14 +297,16 @@ void slots_put(struct slots *slots, uint32_t i, struct content *content)
 	pthread_mutex_unlock(&slots->lock);
 	content_unref(before);
 	content_unref(merged);
+	release_shown(&showing, follows);
 }
 
-void slots_show(struct slots *slots, const struct showing *showings, size_t n)
+void slots_show(struct slots *slots, struct showing *showings, size_t n)
 {
 	pthread_mutex_lock(&slots->lock);
 	show(slots, showings, n);
 	slots->generation++;
 	pthread_mutex_unlock(&slots->lock);
+	release_shown(showings, n);
 }
 
 /* With the lock held. */

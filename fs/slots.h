@@ -143,8 +143,9 @@ typedef bool slots_follower(void *context, uint32_t i, struct content *content,
 			    struct showing *showing);
 void slots_follow(struct slots *slots, slots_follower *follower, void *context);
 
-/* Change what n slots show, in one step. The generation moves on, also for none. */
-void slots_show(struct slots *slots, const struct showing *showings, size_t n);
+/* Change what n slots show, in one step, which uses showings up. The generation moves on, also for
+ * none. */
+void slots_show(struct slots *slots, struct showing *showings, size_t n);
 
 /* One more slot, which holds that content, and becomes number *i. Returns 0 or -ENOMEM; then the
  * content is released. */

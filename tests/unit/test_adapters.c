@@ -4,6 +4,8 @@
 #include "fs/adapt.h"
 #include "fs/links.h"
 
+#include <pthread.h>
+
 /* An adapter for the models of mk_small(): of rank 2, with that alpha. */
 static void save_adapter(void **state, const char *name, float alpha)
 {
@@ -235,6 +237,80 @@ static void a_pair_counts_when_it_is_complete(void **state)
 	end(&alone);
 }
 
+/* However many links there are, what is copied has its settings. */
+static void the_settings_of_copied_pairs_always_have_a_place(void **state)
+{
+	struct alone alone;
+	char file[32];
+
+	save_small(state, "base.gguf");
+	save_adapter(state, "a.gguf", 4);
+	alone = mount_alone(state);
+	begin(&alone);
+	for (unsigned i = 0; i < ADAPTERS_MOST; i++) {
+		snprintf(file, sizeof(file), "x%u.gguf", i);
+		assert_int_equal(link_it(state, alone.model, file, "a.gguf"), 0);
+	}
+	assert_int_equal(link_it(state, alone.model, "y.gguf", "a.gguf"), -ENOSPC);
+	assert_int_equal(link_it(state, alone.model, "x0.gguf", "a.gguf"), 0);
+	assert_int_equal(copy_half(alone.model, "blk.0.attn_q.weight.lora_a",
+				   "blk_0_attn_q_weight_lora_a", 8, 2),
+			 0);
+	assert_int_equal(write_number(alone.model, "lora.alpha", "4"), 0);
+	assert_int_equal(write_number(alone.model, "lora.scale", "3"), 0);
+	assert_text(alone.model, "lora.scale", "3\n");
+	end(&alone);
+}
+
+#define SCALES 300
+
+struct snapping {
+	struct model *model;
+	uint64_t first; /* the generation with scale 1; each scale that is one more has the next */
+	bool wrong;
+};
+
+static void *snap(void *argument)
+{
+	struct snapping *snapping = argument;
+	uint64_t moved = 0;
+
+	while (moved < SCALES) {
+		struct snapshot snapshot;
+
+		must(model_snapshot(snapping->model, &snapshot) == 0);
+		moved = snapshot.generation - snapping->first;
+		snapping->wrong |= snapshot.adapters->lines[0].scale < (float)moved + 1.0f;
+		snapshot_release(&snapshot);
+	}
+	return NULL;
+}
+
+/* Texts are made once for each generation. */
+static void a_snapshot_has_no_older_adapters_than_its_generation(void **state)
+{
+	struct alone alone;
+	struct snapping snapping = { .wrong = false };
+	pthread_t thread;
+	char text[16];
+
+	save_small(state, "base.gguf");
+	save_adapter(state, "a.gguf", 4);
+	alone = mount_alone(state);
+	begin(&alone);
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), 0);
+	snapping.model = alone.model;
+	snapping.first = model_generation(alone.model);
+	assert_int_equal(pthread_create(&thread, NULL, snap, &snapping), 0);
+	for (unsigned i = 1; i <= SCALES; i++) {
+		snprintf(text, sizeof(text), "%u", i + 1);
+		assert_int_equal(write_number(alone.model, "x.scale", text), 0);
+	}
+	pthread_join(thread, NULL);
+	assert_false(snapping.wrong);
+	end(&alone);
+}
+
 static void what_is_no_adapter_is_refused(void **state)
 {
 	struct alone alone;
@@ -283,6 +359,8 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(an_adapter_changes_what_it_is_for_and_nothing_else),
 	FS_TEST(grafts_go_under_the_adapters),
 	FS_TEST(a_pair_counts_when_it_is_complete),
+	FS_TEST(the_settings_of_copied_pairs_always_have_a_place),
+	FS_TEST(a_snapshot_has_no_older_adapters_than_its_generation),
 	FS_TEST(what_is_no_adapter_is_refused),
 	FS_TEST(an_adapter_is_a_model_of_its_own),
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_nodes.c - fs/nodes.c: what inode numbers stand for, and for how long. */
 #include "fs_model.h"
+#include "fs/forms.h"
 #include "fs/inode.h"
 #include "fs/nodes.h"
 
@@ -185,6 +186,23 @@ static void what_the_kernel_knows_stays_as_it_was(void **state)
 	close_scene(&scene);
 }
 
+/* Whoever looked at a slot and then asks for a file of it may find another organ there. */
+static void what_an_organ_has_not_is_no_node(void **state)
+{
+	struct scene scene = open_scene(state);
+	int rc;
+
+	for (int grafted = 0; grafted < 2; grafted++) {
+		assert_null(nodes_made(scene.nodes, NODE_EXPERT, scene.o.model, SMALL_UP, 0, &rc));
+		assert_int_equal(rc, -ENOENT);
+		assert_null(nodes_made(scene.nodes, NODE_FORMED, scene.o.model, SMALL_UP,
+				       FORM_EXPERTS, &rc));
+		assert_int_equal(rc, -ENOENT);
+		assert_int_equal(fill_up(scene.o.model, 50), 0);
+	}
+	close_scene(&scene);
+}
+
 /* A node with a view that says which one it is. */
 static struct node *add_one(struct scene *scene, uint64_t n)
 {
@@ -352,6 +370,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(the_theta_file_of_an_organ_moves_on_with_it),
 	FS_TEST(a_graft_looked_up_twice_is_one_node),
 	FS_TEST(what_the_kernel_knows_stays_as_it_was),
+	FS_TEST(what_an_organ_has_not_is_no_node),
 	FS_TEST(a_node_is_known_until_it_was_forgotten_as_often_as_told),
 	FS_TEST(forgetting_more_than_was_told_frees_it_once),
 	FS_TEST(a_table_that_grew_finds_every_node),
