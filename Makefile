@@ -122,11 +122,19 @@ $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so)
 
+# What is run is built by all processors, unless make was told how many jobs there may be.
+PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+.PHONY: programs
+programs: $B/organfs $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
+	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
+
 .PHONY: check check-all check-unit check-fuzz check-mount check-style check-install check-deb \
 	check-new-user fuzz
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
 	$(MAKE) check-style check-install check-new-user
+	$(MAKE) $(PARALLEL) programs
 	$(MAKE) check-unit check-mount
+	$(MAKE) SAN=address,undefined $(PARALLEL) programs
 	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
 	$(GIVE_BACK)
 
