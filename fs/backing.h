@@ -80,6 +80,9 @@ int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset
 int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset);
 int backing_check(struct backing *backing);
 
+/* backing_read(), or where it is one of many small pieces (spans), both of these steps. */
+int backing_read_as(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset);
+
 /* Would backing_peek() have to wait for the disk for the byte at offset? And n bytes that will be
  * asked for soon: the disk may get them meanwhile. Both only as far as can be told. */
 bool backing_is_far(struct backing *backing, uint64_t offset);

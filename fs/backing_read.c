@@ -199,7 +199,12 @@ int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset
 
 int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset)
 {
-	const int rc = fetch_trusted(backing, false, bytes, n, offset);
+	return backing_read_as(backing, false, bytes, n, offset);
+}
+
+int backing_read_as(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset)
+{
+	const int rc = fetch_trusted(backing, spans, bytes, n, offset);
 
 	return rc < 0 ? rc : backing_check(backing);
 }

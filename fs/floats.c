@@ -24,11 +24,8 @@ int floats_read(struct backing *file, uint64_t offset, uint32_t type, bool spans
 		const uint64_t part = n < most ? n : most;
 		const size_t bytes = (size_t)part * info->block_bytes;
 		const uint64_t at = offset + first * info->block_bytes;
-		int rc = spans ? backing_peek(file, scratch, bytes, at)
-			       : backing_read(file, scratch, bytes, at);
+		const int rc = backing_read_as(file, spans, scratch, bytes, at);
 
-		if (rc == 0 && spans)
-			rc = backing_check(file);
 		if (rc < 0)
 			return rc;
 		dequant_blocks(type, scratch, part, values);

@@ -12,7 +12,7 @@
 struct backing *floats_new(struct backing *file, uint64_t offset, uint32_t type, uint64_t elements);
 
 /* n consecutive blocks of that type from number first on, decoded to n * block_elements values,
- * with scratch memory of FLOATS_SCRATCH bytes. spans: as backing_peek() reads. Returns 0 or as
+ * with scratch memory of FLOATS_SCRATCH bytes. spans: as backing_read_as(). Returns 0 or as
  * backing_read(). */
 #define FLOATS_SCRATCH ((size_t)1 << 17)
 int floats_read(struct backing *file, uint64_t offset, uint32_t type, bool spans, uint64_t first,

@@ -29,7 +29,6 @@ static int read_piece(struct joined *joined, const struct join_piece *piece, boo
 {
 	const struct joined_head *head = &joined->head;
 	struct backing *file;
-	int rc;
 
 	switch (piece->kind) {
 	case JOIN_MEMORY:
@@ -46,10 +45,7 @@ static int read_piece(struct joined *joined, const struct join_piece *piece, boo
 		return 0;
 	}
 	file = joined->files[piece->shard];
-	if (!spans)
-		return backing_read(file, bytes, n, piece->offset + skip);
-	rc = backing_peek(file, bytes, n, piece->offset + skip);
-	return rc < 0 ? rc : backing_check(file);
+	return backing_read_as(file, spans, bytes, n, piece->offset + skip);
 }
 
 static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t offset)

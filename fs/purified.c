@@ -144,10 +144,7 @@ static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes
 	for (uint64_t i = first; rc == 0 && i < first + n; i++) {
 		const uint64_t at = purified->offset + i * purified->row_bytes;
 
-		rc = spans ? backing_peek(purified->file, bench->bytes, purified->row_bytes, at)
-			   : backing_read(purified->file, bench->bytes, purified->row_bytes, at);
-		if (rc == 0 && spans)
-			rc = backing_check(purified->file);
+		rc = backing_read_as(purified->file, spans, bench->bytes, purified->row_bytes, at);
 		if (rc == 0)
 			make_row(purified, bench, made);
 		made += purified->made_bytes;
