@@ -172,8 +172,9 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 ## bench
 
 .PHONY: bench
-bench: $B/organfs $B/tests/bench/spans	## speed, as ratios within one run
+bench: $B/organfs $B/tests/bench/spans $B/tests/bench/purify	## speed, as ratios within one run
 	@ORGANFS=$(CURDIR)/$B/organfs SPANS=$(CURDIR)/$B/tests/bench/spans tests/bench/run
+	@$B/tests/bench/purify && tests/bench/lora
 
 $B/tests/bench/spans: $B/tests/bench/spans.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
@@ -190,7 +191,7 @@ bench-dequant: $B/tests/bench/dequant	## how fast each type is decoded
 	@$<
 
 bench-purify: $B/tests/bench/purify	## how fast rows are purified, merged and quantised
-	@$<
+	@$< && tests/bench/lora
 
 bench-views: $B/organfs	## how fast the files of .views are made, and with how much memory
 	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/views
