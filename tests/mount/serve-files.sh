@@ -15,6 +15,9 @@ rm -rf "$XDG_STATE_HOME/organfs"
 unmount_and_wait "$TMP/donor"
 donor=$TMP/donated/organs
 
+# Its name is written with an escape and a digit behind it.
+MNT="$TMP/a 1"
+mkdir "$MNT"
 mount_model "$scribe"
 serve --output "$TMP/out" "$MNT"
 up=${URL}organs/blk_2_ffn_up.bin
