@@ -198,12 +198,14 @@ static int run(struct loop *loop, const sigset_t *ending)
 {
 	int number, rc;
 
+	/* It may want to pass on before this thread sees that it runs. */
+	pthread_mutex_lock(&loop->lock);
 	rc = pthread_create(&loop->threads[0], NULL, work, loop);
+	if (rc == 0)
+		loop->started++;
+	pthread_mutex_unlock(&loop->lock);
 	if (rc != 0)
 		return -rc;
-	pthread_mutex_lock(&loop->lock);
-	loop->started++;
-	pthread_mutex_unlock(&loop->lock);
 	while (sigwait(ending, &number) == 0 && number == SIGHUP && loop->hung_up(loop->context))
 		;
 	stop(loop);
