@@ -115,10 +115,20 @@ end_server TERM 143
 umount "$TMP/full"
 serve --output "$TMP/out" "$MNT"
 SLOW=2000000 slow_down
-! curl -sS -m 0.4 -X PUT -d x.gguf "$URL.assemble" >/dev/null 2>&1 || fail 'not slow enough'
-until_true 10 eval "! grep -q ^assembling '$MNT/.assemble'" || fail 'the work goes on'
+# The server takes the connection when nothing of the request is there yet, and when all of it is.
+lighttpds="lighttpd -D -f $TMPDIR/organ-serve"
+for first in CONT STOP; do
+	pkill -$first -f "$lighttpds"
+	exec 3<>"/dev/tcp/127.0.0.1/$(echo "$URL" | grep -o '[0-9]*/$' | tr -d /)"
+	[ $first = STOP ] || sleep 0.1
+	printf 'PUT /.assemble HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nx.gguf' >&3
+	pkill -CONT -f "$lighttpds"
+	until_true 20 grep -q '^assembling' "$MNT/.assemble" || fail 'it does not begin'
+	exec 3<&-
+	until_true 20 eval "! grep -q '^assembling' '$MNT/.assemble'" || fail 'the work goes on'
+	assembly_says '^(cancelled|interrupted|failed)'
+done
 full_speed
-assembly_says '^(cancelled|interrupted|failed)'
 equal "$(ls -A "$TMP/out")" ''
 end_server TERM 143
 
