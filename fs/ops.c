@@ -202,11 +202,11 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;
 	attr->st_blksize = 4096;
-	/* The bytes of model.gguf are the organs' once more. So are those of .base and .views,
-	 * which are not listed; but cp would take their files for sparse, and copy what it need
-	 * not. */
-	if (node->kind != NODE_GENERATED || node->index != GENERATED_MODEL)
-		attr->st_blocks = (blkcnt_t)((size + 511) / 512);
+	/* The bytes of model.gguf are the organs' once more, so that du would count a model twice.
+	 * One block is counted: GNU tar --sparse stores a file without blocks as zeros, unread. */
+	attr->st_blocks = (blkcnt_t)((size + 511) / 512);
+	if (node->kind == NODE_GENERATED && node->index == GENERATED_MODEL && size)
+		attr->st_blocks = 1;
 	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
 	return node->stage ? 0 : FOREVER;
