@@ -133,7 +133,7 @@ int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 		if (!view)
 			return rc;
 	}
-	handle = handles_open(fs->handles, node, view);
+	handle = handles_open(fs->handles, node, view, for_writing(fi));
 	if (!handle) {
 		view_unref(view);
 		return -ENOMEM;
@@ -258,21 +258,22 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct handle *handle = handle_of(fi);
+	const bool last = handle_release(handle);
 	char path[ORGAN_PATH_MAX];
 
 	(void)ino;
-	if (handle->node->kind == NODE_STAGE && stage_size(handle->node->stage) == 0)
+	if (last && handle->node->kind == NODE_STAGE && stage_size(handle->node->stage) == 0)
 		log_add(handle->node->model->log,
 			"%s: emptied and closed again, which is no graft; "
 			"the slot keeps what it had",
 			model_organ_path(handle->node->model, handle->node->index, path));
 	/* Not what a flush has refused: that is dropped. */
-	if (ops_is_emptied_string(handle->node)) {
+	if (last && ops_is_emptied_string(handle->node)) {
 		pending_begin(fs->emptied);
 		ops_commit_emptied(req, handle);
 		return;
 	}
-	if (handle->node->stage && stage_unflushed(handle->node->stage)) {
+	if (last && stage_unflushed(handle->node->stage)) {
 		ops_commit_and_close(req, handle);
 		return;
 	}

@@ -154,6 +154,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	ssize_t rc;
 
 	(void)ino;
+	handle_begin(handle, fi->writepage ? 0 : fi->lock_owner);
 	if (!handle->node->stage) {
 		if (ops_is_theta(handle->node))
 			fuse_reply_write(req, size);
@@ -293,14 +294,15 @@ void ops_commit_emptied(fuse_req_t req, struct handle *handle)
 	later_submit(later, fs->commits);
 }
 
-/* One close() of perhaps several of the same descriptor: what is complete takes effect now, what is
- * not is refused, and may still be completed. */
+/* One close() of perhaps several of the same descriptor. The last one of a writer puts what is staged
+ * in force if it is complete, and refuses it if it is not, after which it may still be completed. A
+ * reader, and a writer beside whom another one is at work, leave the stage alone. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
 
 	(void)ino;
-	if (handle->node->stage && stage_written(handle->node->stage))
+	if (handle_end(handle, fi->lock_owner) && stage_written(handle->node->stage))
 		act_on_stage(req, handle, commit, reply_rc);
 	else
 		fuse_reply_err(req, 0);

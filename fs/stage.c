@@ -16,6 +16,7 @@
 struct stage {
 	struct layer *layer;
 	atomic_uint opens;
+	atomic_uint busy; /* writers that have not closed since they wrote */
 	pthread_mutex_t shown; /* protects what attributes show; held for a moment only */
 	struct timespec mtime;
 	bool has_mtime; /* it was set, and no write moves it on */
@@ -60,6 +61,7 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 	if (!stage)
 		return NULL;
 	atomic_init(&stage->opens, 0);
+	atomic_init(&stage->busy, 0);
 	pthread_mutex_init(&stage->shown, NULL);
 	pthread_mutex_init(&stage->lock, NULL);
 	stage->layer = layer;
@@ -141,6 +143,21 @@ void stage_close(struct stage *stage)
 unsigned stage_opens(struct stage *stage)
 {
 	return atomic_load(&stage->opens);
+}
+
+void stage_begin(struct stage *stage)
+{
+	atomic_fetch_add(&stage->busy, 1);
+}
+
+unsigned stage_end(struct stage *stage)
+{
+	return atomic_fetch_sub(&stage->busy, 1) - 1;
+}
+
+unsigned stage_busy(struct stage *stage)
+{
+	return atomic_load(&stage->busy);
 }
 
 static int copy_content(struct stage *stage, int fd, uint64_t size)

@@ -27,6 +27,11 @@ void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
 unsigned stage_opens(struct stage *stage);
 
+/* A writer begins to write, and is done for now; how many others are still writing then. */
+void stage_begin(struct stage *stage);
+unsigned stage_end(struct stage *stage);
+unsigned stage_busy(struct stage *stage);
+
 /* Like the calls of the same names. -EIO, -ENOSPC and what else the disk says. */
 int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset);
 ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset);
