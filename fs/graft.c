@@ -83,13 +83,41 @@ static int check_new(struct filling *filling)
 	return 0;
 }
 
+const struct layer_origin *filling_origin(const struct filling *filling,
+					  struct layer_origin *origin)
+{
+	const struct organ_place *place = &filling->model->places[filling->tensor];
+
+	if (filling->is_new || filling->tensor < filling->model->gguf->n_tensors)
+		return NULL;
+	*origin = (struct layer_origin){ place->tensor, place->tensor_length };
+	return origin;
+}
+
+bool filling_name(struct filling *filling, const char *tensor, size_t length)
+{
+	char name[ANATOMY_NAME_MAX + 1];
+
+	anatomy_file_name(tensor, length, NAME_SHORT, name);
+	if (strcmp(name, filling->name) != 0)
+		anatomy_file_name(tensor, length, NAME_EXACT, name);
+	if (!filling->is_new || length == 0 || length >= sizeof(filling->added) ||
+	    strcmp(name, filling->name) != 0 || anatomy_class(tensor, length) != filling->klass ||
+	    gguf_tensor(filling->model->gguf, tensor, (uint32_t)length))
+		return false;
+	memcpy(filling->added, tensor, length);
+	filling->added[length] = '\0';
+	filling->added_length = length;
+	return true;
+}
+
 int filling_check(struct filling *filling)
 {
 	struct model *model = filling->model;
 	const bool adapter =
 		filling->klass == CLASS_ADAPTERS && adapters_apply(model) && !filling->confirmed;
 	const struct organ_place *place;
-	int rc = filling->is_new ? check_new(filling) : 0;
+	int rc = filling->is_new && !filling->added_length ? check_new(filling) : 0;
 
 	if (rc < 0)
 		return rc;
@@ -187,6 +215,7 @@ static struct view *keep_sealed(struct filling *filling, unsigned number)
 {
 	struct model *model = filling->model;
 	struct content *content = content_nothing();
+	struct layer_origin origin;
 	struct backing *file;
 	struct view *view;
 	int rc;
@@ -196,7 +225,7 @@ static struct view *keep_sealed(struct filling *filling, unsigned number)
 	rc = content ? filling_reserve(filling) : -ENOMEM;
 	if (rc == 0)
 		rc = layer_keep(model->layer, number, &filling->seal, filling->klass, filling->name,
-				&file);
+				filling_origin(filling, &origin), &file);
 	if (rc < 0) {
 		content_unref(content);
 		errno = -rc;
@@ -353,7 +382,8 @@ int graft_remove_locked(struct model *model, uint32_t tensor)
 	if (!nothing)
 		return -ENOMEM;
 	if (tensor < model->gguf->n_tensors)
-		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, "", NULL);
+		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, NULL, "",
+				 NULL);
 	else
 		rc = layer_forget(model->layer, place->klass, place->name);
 	if (rc == 0)

@@ -32,6 +32,14 @@ struct filling {
 /* Find the slot CLASS/NAME, or that there is none. */
 void filling_find(struct filling *filling);
 
+/* What the layer is to keep of the slot, which is there, beside what fills it: origin, or NULL. */
+const struct layer_origin *filling_origin(const struct filling *filling,
+					  struct layer_origin *origin);
+
+/* The slot is to be the one of the tensor of that name, which has to be a new one, and of which the
+ * file CLASS/NAME.bin is. False: it is not. */
+bool filling_name(struct filling *filling, const char *tensor, size_t length);
+
 /* May the organ fill the slot? Returns 0, or -EINVAL with the reason in err. */
 int filling_check(struct filling *filling);
 

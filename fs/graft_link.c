@@ -20,13 +20,15 @@
 static int refer(struct filling *filling, struct content *content)
 {
 	char *text = content ? reference_text(content) : NULL;
+	struct layer_origin origin;
 	int rc = -ENOMEM;
 
 	if (content && filling->mtime)
 		content->mtime = *filling->mtime;
 	if (text)
 		rc = layer_write(filling->model->layer, LAYER_REFERENCE, filling->klass,
-				 filling->name, text, &content->mtime);
+				 filling->name, filling_origin(filling, &origin), text,
+				 &content->mtime);
 	free(text);
 	if (rc < 0) {
 		content_unref(content);
@@ -38,11 +40,13 @@ static int refer(struct filling *filling, struct content *content)
 /* The slot holds what a symbolic link leads to, which content says. */
 static int put_link(struct filling *filling, struct content *content)
 {
+	struct layer_origin origin;
 	int rc = -ENOMEM;
 
 	if (content)
 		rc = layer_symlink(filling->model->layer, filling->klass, filling->name,
-				   content->target, content->uid, content->gid);
+				   filling_origin(filling, &origin), content->target, content->uid,
+				   content->gid);
 	if (rc < 0) {
 		content_unref(content);
 		return rc;
@@ -110,12 +114,14 @@ static int share(struct filling *filling, const struct origin *from)
 	const struct organ_place *place = &from->model->places[from->slot];
 	char *name = malloc(filling->organ.name_length + 1u);
 	struct content *content = content_nothing();
+	struct layer_origin origin;
 	struct backing *file;
 	int rc = -ENOMEM;
 
 	if (name && content)
 		rc = layer_link(from->model->layer, place->klass, place->name, model->layer,
-				filling->klass, filling->name, &file);
+				filling->klass, filling->name, filling_origin(filling, &origin),
+				&file);
 	if (rc < 0) {
 		content_unref(content);
 		free(name);

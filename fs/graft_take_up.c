@@ -259,6 +259,25 @@ static struct content *content_of(struct taking_up *taking_up, struct filling *f
 	}
 }
 
+/* A slot that was added is the one that its place in the layer says, whatever fills it: by the name
+ * that is kept beside it, else by a tensor of the base that differs in the block alone. Only where
+ * there is neither does the organ's own header say it. */
+static void name_slot(struct filling *filling, const struct layer_origin *origin)
+{
+	struct organ stand_in;
+	char added[ADDED_NAME_MAX];
+	size_t length;
+
+	if (!filling->is_new ||
+	    (origin->slot && filling_name(filling, origin->slot, origin->slot_length)))
+		return;
+	if (!filling_stand_in(filling, &stand_in))
+		return;
+	length = anatomy_added(stand_in.name, stand_in.name_length, filling->name, filling->klass,
+			       added, sizeof(added));
+	filling_name(filling, added, length);
+}
+
 static void take_up_one(void *context, const struct layer_entry *entry,
 			const struct error *open_err)
 {
@@ -274,6 +293,7 @@ static void take_up_one(void *context, const struct layer_entry *entry,
 	char text[320];
 
 	filling_find(&filling);
+	name_slot(&filling, &entry->origin);
 	if (entry->file || entry->kind == LAYER_LINK)
 		content = content_of(taking_up, &filling, entry);
 	backing_unref(entry->file);

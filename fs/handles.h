@@ -13,8 +13,8 @@ struct handle {
 	struct node *node;
 	struct view *view; /* NULL for a stage */
 	bool writes;	   /* opened for writing */
-	/* Of a writer of a stage: 0 it was closed since it wrote, HANDLE_BUSY it was not, else which
-	 * process's close that has to be. */
+	/* Of a writer of a stage: 0 it was closed since it wrote, HANDLE_BUSY it was not, else the
+	 * lock owner of the process whose close ends it. */
 	atomic_uint_fast64_t busy;
 	/* Of the list, which protects them. */
 	struct handle *next, **link;
@@ -32,10 +32,10 @@ struct handle *handles_open(struct handles *handles, struct node *node, struct v
 			    bool writes);
 void handles_close(struct handles *handles, struct handle *handle);
 
-/* A stage is put in force by the last close of its writers. The kernel tells of every close of every
- * descriptor of a handle: of one that a child process has inherited when that child executes a
- * program, too. So a handle that is written to waits for the close by the process that wrote, which
- * is known by its lock owner; 0, which comes with pages that were mapped or cached, is any process.
+/* A stage is put in force by the last close of its writers. The kernel tells of every close of
+ * every descriptor of a handle, also when a child process that inherited one executes a program.
+ * So a handle that is written to waits for the close by the process that wrote, which is known by
+ * its lock owner; 0, which comes with pages that were mapped or cached, is any process.
  *
  * handle_begin() says that a process is about to write. handle_end() says that it has closed a
  * descriptor, and returns whether the stage is to be put in force: no writer is busy any more.

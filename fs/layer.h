@@ -7,6 +7,7 @@
  *	CLASS/NAME.bin.zst      a copied organ, compressed (frames.h)
  *	CLASS/NAME.bin.xxh128, CLASS/NAME.bin.zst.xxh128        text: its XXH128 (layer_sums.h)
  *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
+ *	CLASS/NAME.bin.from     text: the tensor's name, of a slot that was added (layer_origin.h)
  *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
  *	adapters/       also adapters and their settings (layer_adapters.h)
  *	metadata/       edited metadata (layer_metadata.h)
@@ -69,6 +70,12 @@ enum layer_kind {
 	LAYER_NOTHING
 };
 
+/* What is kept of a slot beside what fills it. */
+struct layer_origin {
+	const char *slot;   /* the exact name of the tensor, of a slot that was added; else NULL */
+	size_t slot_length; /* bytes */
+};
+
 struct layer_entry {
 	enum organ_class klass;
 	enum layer_kind kind;
@@ -77,6 +84,7 @@ struct layer_entry {
 				 Of an organ its bytes, however they are kept */
 	const char *target;   /* LAYER_LINK: where it leads */
 	struct stat stat;     /* LAYER_LINK: of itself */
+	struct layer_origin origin;
 };
 
 /* Call found for each slot that the layer says something about, with the reason in err where the
@@ -98,14 +106,16 @@ struct layer_seal {
 int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal);
 
 /* Put stage number, which was sealed, in force as CLASS/NAME.bin. Returns 0 and its bytes in *file,
- * or -errno; then the stage is still there. */
+ * or -errno; then the stage is still there. origin, here and below, is NULL where nothing of it is
+ * to be kept. */
 int layer_keep(struct layer *layer, unsigned number, const struct layer_seal *seal,
-	       enum organ_class klass, const char *name, struct backing **file);
+	       enum organ_class klass, const char *name, const struct layer_origin *origin,
+	       struct backing **file);
 
 /* From now on the slot holds what the text of that kind says; durable. The file has that
  * modification time, NULL: now. Returns 0 or -errno. */
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
-		const char *text, const struct timespec *mtime);
+		const struct layer_origin *origin, const char *text, const struct timespec *mtime);
 
 /* The same in two steps, of which the second needs no space to speak of: a stage with that text,
  * for a slot of that class, durable; and that stage, put in force. Both return 0 or -errno; then
@@ -116,8 +126,8 @@ int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum o
 	      const char *name);
 
 /* From now on the slot holds what a path leads to, for that user; durable. Returns 0 or -errno. */
-int layer_symlink(struct layer *layer, enum organ_class klass, const char *name, const char *target,
-		  uid_t uid, gid_t gid);
+int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
+		  const struct layer_origin *origin, const char *target, uid_t uid, gid_t gid);
 
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
 int layer_forget(struct layer *layer, enum organ_class klass, const char *name);
@@ -125,7 +135,8 @@ int layer_forget(struct layer *layer, enum organ_class klass, const char *name);
 /* From now on another slot, perhaps of another layer, holds the same organ file, without a copy;
  * durable. Returns 0 and its bytes in *file, or -errno. */
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
-	       enum organ_class new_class, const char *new_name, struct backing **file);
+	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
+	       struct backing **file);
 
 /* What changes two slots is noted before it begins, durably, and the note removed when it is done,
  * so that the next mount finishes what a crash cut short. layer_noted() gives the note that was

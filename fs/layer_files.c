@@ -2,12 +2,14 @@
 /* layer_files.c - see layer.h: the files in a layer. */
 #include "fs/io.h"
 #include "fs/layer_change.h"
+#include "fs/layer_origin.h"
 #include "fs/layer_sums.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,7 +52,7 @@ int layer_stage(struct layer *layer, unsigned *number)
 
 void layer_unstage(struct layer *layer, unsigned number)
 {
-	static const char *const suffixes[] = { "", STAGED_PACKED, STAGED_SUM };
+	static const char *const suffixes[] = { "", STAGED_PACKED, STAGED_SUM, STAGED_ORIGIN };
 	char name[LAYER_STAGE_NAME];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
@@ -133,6 +135,28 @@ static bool same_name(enum layer_kind a, enum layer_kind b)
 	       (a == LAYER_LINK && b == LAYER_ORGAN);
 }
 
+static int set_origin_aside(struct change *change, const char *name)
+{
+	char file[LAYER_FILE_MAX];
+
+	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
+	return change_aside(change, file);
+}
+
+/* Before what fills the slot is put in place: what is kept of the slot beside it. */
+static int put_origin(struct change *change, const char *name, const struct layer_origin *origin)
+{
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	int rc;
+
+	if (!origin)
+		return set_origin_aside(change, name);
+	layer_stage_name(change->number, STAGED_ORIGIN, staged);
+	rc = origin_write(change->layer, staged, origin);
+	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
+	return rc < 0 ? rc : change_put(change, staged, file);
+}
+
 /* What the slot holds now is durable; what it held before goes. */
 static int settle(struct change *change, enum layer_kind kind, const char *name)
 {
@@ -142,6 +166,8 @@ static int settle(struct change *change, enum layer_kind kind, const char *name)
 	for (enum layer_kind other = 0; rc == 0 && other < LAYER_NOTHING; other++)
 		if (!same_name(other, kind))
 			rc = set_aside(change, other, name);
+	if (rc == 0 && kind == LAYER_NOTHING)
+		rc = set_origin_aside(change, name);
 	return rc == 0 && change->n > before ? change_sync(change) : rc;
 }
 
@@ -162,14 +188,14 @@ static void staged_name(unsigned number, enum layer_kind kind, char staged[LAYER
 /* Put stage number in place as what the slot holds; with the sum that lies beside it, if there is
  * one. */
 static int put(struct layer *layer, unsigned number, int dir, enum layer_kind kind,
-	       const char *name, bool has_sum)
+	       const char *name, const struct layer_origin *origin, bool has_sum)
 {
 	struct change change = { .layer = layer, .dir = dir, .number = number };
 	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
-	int rc = 0;
+	int rc = put_origin(&change, name, origin);
 
 	/* Of what has that name now, if it is an organ. */
-	if (is_organ(kind) || kind == LAYER_LINK) {
+	if (rc == 0 && (is_organ(kind) || kind == LAYER_LINK)) {
 		sum_name(kind, name, file);
 		rc = change_aside(&change, file);
 	}
@@ -225,7 +251,8 @@ static int open_staged(struct layer *layer, unsigned number, enum layer_kind kin
 
 /* As layer_keep(), into a class that is open. */
 static int keep(struct layer *layer, unsigned number, const struct layer_seal *seal, int dir,
-		enum organ_class klass, const char *name, struct backing **file)
+		enum organ_class klass, const char *name, const struct layer_origin *origin,
+		struct backing **file)
 {
 	char sum[LAYER_STAGE_NAME];
 	bool has_sum = false;
@@ -237,7 +264,7 @@ static int keep(struct layer *layer, unsigned number, const struct layer_seal *s
 		layer_stage_name(number, STAGED_SUM, sum);
 		has_sum = sum_write(layer, sum, seal->xxh128, klass, name) == 0;
 	}
-	rc = put(layer, number, dir, seal->kind, name, has_sum);
+	rc = put(layer, number, dir, seal->kind, name, origin, has_sum);
 	if (rc < 0) {
 		backing_unref(*file);
 		*file = NULL;
@@ -246,14 +273,15 @@ static int keep(struct layer *layer, unsigned number, const struct layer_seal *s
 }
 
 int layer_keep(struct layer *layer, unsigned number, const struct layer_seal *seal,
-	       enum organ_class klass, const char *name, struct backing **file)
+	       enum organ_class klass, const char *name, const struct layer_origin *origin,
+	       struct backing **file)
 {
 	const int dir = layer_open_class(layer, klass, true);
 	int rc;
 
 	if (dir < 0)
 		return dir;
-	rc = keep(layer, number, seal, dir, klass, name, file);
+	rc = keep(layer, number, seal, dir, klass, name, origin, file);
 	if (rc == 0)
 		layer_unstage(layer, number);
 	close(dir);
@@ -290,11 +318,11 @@ int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
 	return dir < 0 ? dir : 0;
 }
 
-int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
-	      const char *name)
+static int put_prepared(struct layer *layer, unsigned number, enum layer_kind kind,
+			enum organ_class klass, const char *name, const struct layer_origin *origin)
 {
 	const int dir = layer_open_class(layer, klass, true);
-	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, false);
+	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, false);
 
 	if (dir >= 0)
 		close(dir);
@@ -303,13 +331,19 @@ int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum o
 	return rc;
 }
 
+int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
+	      const char *name)
+{
+	return put_prepared(layer, number, kind, klass, name, NULL);
+}
+
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
-		const char *text, const struct timespec *mtime)
+		const struct layer_origin *origin, const char *text, const struct timespec *mtime)
 {
 	unsigned number;
 	const int rc = layer_prepare(layer, klass, text, mtime, &number);
 
-	return rc < 0 ? rc : layer_put(layer, number, kind, klass, name);
+	return rc < 0 ? rc : put_prepared(layer, number, kind, klass, name, origin);
 }
 
 int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,
@@ -334,8 +368,8 @@ int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t g
 	return rc;
 }
 
-int layer_symlink(struct layer *layer, enum organ_class klass, const char *name, const char *target,
-		  uid_t uid, gid_t gid)
+int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
+		  const struct layer_origin *origin, const char *target, uid_t uid, gid_t gid)
 {
 	const int rc = ensure(layer), dir = rc < 0 ? rc : layer_open_class(layer, klass, true);
 	unsigned number;
@@ -345,7 +379,7 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		return dir;
 	done = layer_stage_link(layer, target, uid, gid, &number);
 	if (done == 0) {
-		done = put(layer, number, dir, LAYER_LINK, name, false);
+		done = put(layer, number, dir, LAYER_LINK, name, origin, false);
 		if (done < 0)
 			layer_unstage(layer, number);
 	}
@@ -407,7 +441,8 @@ static int link_stage(struct layer *layer, unsigned number, int dir, const char 
 }
 
 static int link_into(struct layer *layer, int from, const char *name, int to,
-		     enum organ_class klass, const char *new_name, struct backing **file)
+		     enum organ_class klass, const char *new_name,
+		     const struct layer_origin *origin, struct backing **file)
 {
 	struct layer_seal seal;
 	unsigned number;
@@ -419,7 +454,7 @@ static int link_into(struct layer *layer, int from, const char *name, int to,
 	layer_unstage(layer, number);
 	rc = link_stage(layer, number, from, name, &seal);
 	if (rc == 0)
-		rc = keep(layer, number, &seal, to, klass, new_name, file);
+		rc = keep(layer, number, &seal, to, klass, new_name, origin, file);
 	/* Perhaps nobody has read the other one yet. */
 	if (rc == 0 && seal.xxh128[0])
 		backing_expect(*file, seal.xxh128);
@@ -429,13 +464,14 @@ static int link_into(struct layer *layer, int from, const char *name, int to,
 }
 
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
-	       enum organ_class new_class, const char *new_name, struct backing **file)
+	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
+	       struct backing **file)
 {
 	const int old = layer_open_class(from, klass, false);
 	int rc = old < 0 ? old : ensure(to);
 	const int new = rc < 0 ? rc : layer_open_class(to, new_class, true);
 
-	rc = new < 0 ? new : link_into(to, old, name, new, new_class, new_name, file);
+	rc = new < 0 ? new : link_into(to, old, name, new, new_class, new_name, origin, file);
 	if (old >= 0)
 		close(old);
 	if (new >= 0)
@@ -549,30 +585,37 @@ static struct backing *taken_up(struct layer *layer, int dir, int fd, const char
 	return file;
 }
 
+/* What the file says, in *what, which the caller gets. */
+static void open_entry(struct layer *layer, int dir, const char *entry, struct layer_entry *what,
+		       struct error *err)
+{
+	const int fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(what->klass), entry);
+	if (fd < 0)
+		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	else if (is_organ(what->kind))
+		what->file = taken_up(layer, dir, fd, entry, what, err);
+	else
+		what->file = backing_adopt(fd, path, err);
+}
+
 static void each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
 		      layer_found *found, void *context)
 {
 	struct layer_entry what = { .klass = klass };
-	char name[NAME_MAX + 1], path[PATH_MAX];
+	char name[NAME_MAX + 1], target[PATH_MAX];
 	struct error err = { 0 };
-	int fd;
 
 	if (!parse_name(entry, &what.kind, name) || is_superseded(dir, what.kind, name))
 		return;
 	what.name = name;
-	if (what.kind == LAYER_ORGAN && read_link(dir, entry, &what, path)) {
-		found(context, &what, &err);
-		return;
-	}
-	snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(klass), entry);
-	fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
-	else if (is_organ(what.kind))
-		what.file = taken_up(layer, dir, fd, entry, &what, &err);
-	else
-		what.file = backing_adopt(fd, path, &err);
+	origin_read(dir, name, &what.origin);
+	if (what.kind != LAYER_ORGAN || !read_link(dir, entry, &what, target))
+		open_entry(layer, dir, entry, &what, &err);
 	found(context, &what, &err);
+	free((char *)what.origin.slot);
 }
 
 int layer_each(struct layer *layer, layer_found *found, void *context)

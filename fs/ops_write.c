@@ -294,9 +294,9 @@ void ops_commit_emptied(fuse_req_t req, struct handle *handle)
 	later_submit(later, fs->commits);
 }
 
-/* One close() of perhaps several of the same descriptor. The last one of a writer puts what is staged
- * in force if it is complete, and refuses it if it is not, after which it may still be completed. A
- * reader, and a writer beside whom another one is at work, leave the stage alone. */
+/* One close() of perhaps several of the same descriptor. The last one of a writer puts what is
+ * staged in force if it is complete, and refuses it if it is not, after which it may still be
+ * completed. A reader, and a writer beside whom another one is at work, leave the stage alone. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);

@@ -127,3 +127,27 @@ void paths_print(const char *bytes, size_t n, FILE *out)
 			fprintf(out, "%%%02X", c);
 	}
 }
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	const char *found = c ? strchr(digits, c) : NULL;
+
+	return found ? (int)(found - digits) : -1;
+}
+
+size_t paths_decode(char *text)
+{
+	size_t n = 0;
+
+	for (const char *at = text; *at; at++) {
+		if (at[0] == '%' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0) {
+			text[n++] = (char)(hex_digit(at[1]) << 4 | hex_digit(at[2]));
+			at += 2;
+		} else {
+			text[n++] = *at;
+		}
+	}
+	text[n] = '\0';
+	return n;
+}

@@ -38,4 +38,7 @@ size_t paths_shard_prefix(const char *name);
  * what is not ASCII, stand percent-encoded. */
 void paths_print(const char *bytes, size_t n, FILE *out);
 
+/* Decode what paths_print() printed, in place. Returns the length in bytes, without the NUL. */
+size_t paths_decode(char *text);
+
 #endif

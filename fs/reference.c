@@ -38,31 +38,6 @@ char *reference_text(const struct content *content)
 	return NULL;
 }
 
-static int hex_digit(char c)
-{
-	static const char digits[] = "0123456789ABCDEF";
-	const char *found = c ? strchr(digits, c) : NULL;
-
-	return found ? (int)(found - digits) : -1;
-}
-
-/* Decode in place. Returns the length. */
-static size_t decode(char *text)
-{
-	size_t n = 0;
-
-	for (const char *at = text; *at; at++) {
-		if (at[0] == '%' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0) {
-			text[n++] = (char)(hex_digit(at[1]) << 4 | hex_digit(at[2]));
-			at += 2;
-		} else {
-			text[n++] = *at;
-		}
-	}
-	text[n] = '\0';
-	return n;
-}
-
 /* The rest of the next line, which must begin with a word; *text moves on to the line after it.
  * NULL: it does not. */
 static char *take_line(char **text, const char *word)
@@ -134,10 +109,10 @@ static bool parse(char *text, struct reference *reference)
 	tensor.type = (uint32_t)id;
 	if (!take_shape(shape, &tensor))
 		return false;
-	decode(model);
+	paths_decode(model);
 	reference->model = model;
 	reference->tensor = name;
-	reference->tensor_length = decode(name);
+	reference->tensor_length = paths_decode(name);
 	memcpy(reference->fingerprint, print, FINGERPRINT_TEXT);
 	tensor.name = name;
 	tensor.name_length = (uint32_t)reference->tensor_length;

@@ -16,7 +16,7 @@
 struct stage {
 	struct layer *layer;
 	atomic_uint opens;
-	atomic_uint busy; /* writers that have not closed since they wrote */
+	atomic_uint busy;      /* writers that have not closed since they wrote */
 	pthread_mutex_t shown; /* protects what attributes show; held for a moment only */
 	struct timespec mtime;
 	bool has_mtime; /* it was set, and no write moves it on */

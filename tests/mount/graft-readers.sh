@@ -11,8 +11,8 @@ mkdir "$TMP/organs"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organs/whole.bin"
 cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organs/other.bin"
 
-# The file being written is read by other processes: half of it, and when its bytes are a whole organ
-# which is not yet the one that is meant.
+# The file being written is read by other processes: half of it, and when its bytes are a whole
+# organ which is not yet the one that is meant.
 cat >"$TMP/write.py" <<'END_OF_PROGRAM'
 import os, subprocess, sys
 
@@ -48,7 +48,7 @@ before=$(wc -l <"$MNT/.log")
 slots=(organs/blk_5_ffn_up.bin organs/blk_3_ffn_up.bin)
 rm "$MNT/${slots[1]}"
 for slot in "${slots[@]}"; do
-	python3 "$TMP/write.py" "$MNT/$slot" "$MNT" "$TMP/organs/whole.bin" "$TMP/organs/other.bin" ||
+	python3 "$TMP/write.py" "$MNT/$slot" "$MNT" "$TMP"/organs/{whole,other}.bin ||
 		fail "$slot: see above; .log says: $(cat "$MNT/.log")"
 	same "$MNT/$slot" "$TMP/organs/other.bin"
 	cut -f 1 "$MNT/.grafts" | grep -qx "$slot" || fail "$slot is not in .grafts"
@@ -57,7 +57,7 @@ equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
 
 # Two writers, each of a half: the first one to end leaves the file to the other.
 rm "$MNT/organs/blk_3_ffn_up.bin"
-python3 - "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organs/whole.bin" "$MNT/.grafts" <<'END_OF_PROGRAM' ||
+cat >"$TMP/two.py" <<'END_OF_PROGRAM'
 import os, sys
 
 target, whole, grafts = sys.argv[1:]
@@ -72,6 +72,7 @@ assert all(fields[1] != "copy" for fields in listed if "blk_3_ffn_up" in fields[
 os.pwrite(first, organ[:half], 0)
 os.close(first)
 END_OF_PROGRAM
+python3 "$TMP/two.py" "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organs/whole.bin" "$MNT/.grafts" ||
 	fail ".log says: $(cat "$MNT/.log")"
 same "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organs/whole.bin"
 equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Programs that look for holes by the number of blocks copy every byte of every file in a mount, those
-# that are not listed too.
+# Programs that look for holes by the number of blocks copy every byte of every file in a mount,
+# those that are not listed too.
 . "${0%/*}/lib.sh"
 
 need tar rsync

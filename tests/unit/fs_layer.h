@@ -64,7 +64,7 @@ static inline int keep_stage(struct layer *layer, unsigned number, enum organ_cl
 	struct layer_seal seal;
 	const int rc = layer_seal_stage(layer, number, &seal);
 
-	return rc < 0 ? rc : layer_keep(layer, number, &seal, klass, name, file);
+	return rc < 0 ? rc : layer_keep(layer, number, &seal, klass, name, NULL, file);
 }
 
 /* Stage that text and put it in force. */

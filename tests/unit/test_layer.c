@@ -598,7 +598,7 @@ static void one_form_replaces_the_other(void **state)
 	assert_int_equal(layer_forget(layer, CLASS_ORGANS, "x"), 0);
 	assert_int_equal(count_entries(path_in(layer_path(layer), "organs").text), 0);
 	backing_unref(keep_bytes(layer, "x", shrinks, LARGE));
-	assert_int_equal(layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "x", "", NULL), 0);
+	assert_int_equal(layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "x", NULL, "", NULL), 0);
 	assert_int_equal(count_entries(path_in(layer_path(layer), "organs").text), 1);
 	assert_true(has(layer, "organs/.wh.x.bin"));
 	layer_close(layer);
@@ -619,21 +619,25 @@ static void both_forms_can_be_shared(void **state)
 	layer = open_layer(&site);
 	backing_unref(keep_bytes(layer, "a", shrinks, LARGE));
 	backing_unref(keep_bytes(layer, "b", does_not, LARGE));
-	assert_int_equal(layer_link(layer, CLASS_ORGANS, "a", layer, CLASS_OTHER, "c", &file), 0);
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "a", layer, CLASS_OTHER, "c", NULL, &file),
+			 0);
 	assert_bytes(file, shrinks, LARGE);
 	backing_unref(file);
-	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "d", &file), 0);
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "d", NULL, &file),
+			 0);
 	assert_bytes(file, does_not, LARGE);
 	backing_unref(file);
-	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "c", &file), 0);
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "c", NULL, &file),
+			 0);
 	backing_unref(file);
 	/* And once more onto itself. */
-	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "c", &file), 0);
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "b", layer, CLASS_OTHER, "c", NULL, &file),
+			 0);
 	backing_unref(file);
 	must(lstat(path_in(layer_path(layer), "other/c.bin").text, &stat) == 0);
 	assert_int_equal(stat.st_nlink, 3);
 	assert_false(has(layer, "other/c.bin.zst"));
-	assert_int_equal(layer_link(layer, CLASS_ORGANS, "e", layer, CLASS_OTHER, "f", &file),
+	assert_int_equal(layer_link(layer, CLASS_ORGANS, "e", layer, CLASS_OTHER, "f", NULL, &file),
 			 -ENOENT);
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);
 	layer_close(layer);
@@ -907,7 +911,7 @@ static void assert_refusals(void **state, int (*act)(struct layer *layer), const
 		assert_int_equal(layer_forget(layer, CLASS_ORGANS, "new"), 0);
 		assert_int_equal(layer_forget(layer, CLASS_ORGANS, "ref"), 0);
 		assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "old"), 0);
-		assert_int_equal(layer_write(layer, LAYER_REFERENCE, CLASS_ORGANS, "ref", "r",
+		assert_int_equal(layer_write(layer, LAYER_REFERENCE, CLASS_ORGANS, "ref", NULL, "r",
 					     NULL),
 				 0);
 		fsync_fails(k);
@@ -951,7 +955,7 @@ static int add_class(struct layer *layer)
 
 static int white_out(struct layer *layer)
 {
-	return layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "up", "", NULL);
+	return layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "up", NULL, "", NULL);
 }
 
 static int forget(struct layer *layer)
@@ -962,7 +966,8 @@ static int forget(struct layer *layer)
 static int share(struct layer *layer)
 {
 	struct backing *file;
-	const int rc = layer_link(layer, CLASS_ORGANS, "up", layer, CLASS_ORGANS, "ref", &file);
+	const int rc =
+		layer_link(layer, CLASS_ORGANS, "up", layer, CLASS_ORGANS, "ref", NULL, &file);
 
 	if (rc == 0)
 		backing_unref(file);
@@ -1006,7 +1011,7 @@ static void the_same_for_what_is_compressed(void **state)
 		fsync_fails(k);
 		rc = layer_seal_stage(layer, number, &seal);
 		if (rc == 0)
-			rc = layer_keep(layer, number, &seal, CLASS_ORGANS, "up", &file);
+			rc = layer_keep(layer, number, &seal, CLASS_ORGANS, "up", NULL, &file);
 		failed = fsync_failed();
 		assert_int_equal(rc, failed ? -EIO : 0);
 		if (rc == 0)

@@ -39,7 +39,7 @@ static void assert_says(struct layer *layer, const char *expected)
 
 static int write_up(struct layer *layer, enum layer_kind kind, const char *text)
 {
-	return layer_write(layer, kind, CLASS_ORGANS, "up", text, NULL);
+	return layer_write(layer, kind, CLASS_ORGANS, "up", NULL, text, NULL);
 }
 
 /* Now, and to the next mount. */
@@ -119,7 +119,8 @@ static void what_is_said_has_the_time_that_is_given(void **state)
 	struct layer *layer = open_layer(&site);
 	struct stat stat;
 
-	assert_int_equal(layer_write(layer, LAYER_REFERENCE, CLASS_ORGANS, "up", "x", &then), 0);
+	assert_int_equal(layer_write(layer, LAYER_REFERENCE, CLASS_ORGANS, "up", NULL, "x", &then),
+			 0);
 	assert_int_equal(lstat(path_in(layer_path(layer), "organs/up.bin.ref").text, &stat), 0);
 	assert_int_equal(stat.st_mtim.tv_sec, then.tv_sec);
 	assert_int_equal(stat.st_mtim.tv_nsec, then.tv_nsec);
@@ -153,7 +154,7 @@ static void what_cannot_be_put_leaves_no_stage_and_what_there_was(void **state)
 	assert_int_equal(write_up(layer, LAYER_ORGAN, "organ"), 0);
 	path = path_in(layer_path(layer), "organs/.wh.down.bin");
 	assert_int_equal(mkdir(path.text, 0700), 0);
-	assert_true(layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "down", "", NULL) < 0);
+	assert_true(layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "down", NULL, "", NULL) < 0);
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);
 	assert_int_equal(rmdir(path.text), 0);
 	assert_lasting(layer, &site, "organ up organ ");
@@ -163,7 +164,8 @@ static void what_cannot_be_put_leaves_no_stage_and_what_there_was(void **state)
 
 		memset(name, 'n', sizeof(name));
 		name[sizeof(name) - 1] = '\0';
-		assert_int_equal(layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, name, "", NULL),
+		assert_int_equal(layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, name, NULL, "",
+					     NULL),
 				 -ENAMETOOLONG);
 	}
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);

@@ -226,7 +226,7 @@ static struct view *keep_staged(void *context, unsigned number)
 	if (committing->keep_errno >= 0)
 		return NULL;
 	must(layer_keep(committing->scene->layer, number, &committing->seal, CLASS_ORGANS, "kept",
-			&whole.backing) == 0);
+			NULL, &whole.backing) == 0);
 	whole.length = backing_size(whole.backing);
 	committing->mtime = backing_stat(whole.backing)->st_mtim;
 	view = view_new(&whole, 1, NULL);
