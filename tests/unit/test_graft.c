@@ -2,6 +2,7 @@
 /* test_graft.c - fs/graft.c: what fills a slot, what is refused, and what the next mount finds. */
 #include "fs_model.h"
 
+#include <limits.h>
 #include <sys/wait.h>
 
 static struct organ_file up_with(uint32_t seed)

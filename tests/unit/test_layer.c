@@ -4,6 +4,7 @@
 #include "fs_layer.h"
 #include "fs_frames.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 static void fill_layer(struct layer *layer)

@@ -5,6 +5,7 @@
 #include "fs/inode.h"
 #include "fs/nodes.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 struct scene {

@@ -3,6 +3,8 @@
 #include "fs_help.h"
 #include "fs/options.h"
 
+#include <limits.h>
+
 /* Parse "organfs ARGUMENTS", which are separated by single blanks. */
 static int parse(struct options *options, const char *arguments)
 {
