@@ -138,8 +138,13 @@ PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 programs: $B/organfs $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 
-.PHONY: check check-all check-unit check-unit-libraries check-fuzz check-mount check-style check-install check-deb \
-	check-new-user fuzz
+# For compilers to look at.
+BENCHES := spans zmeasure purify dequant
+.PHONY: everything
+everything: programs $(FUZZ:%=$B/tests/fuzz/%) $(BENCHES:%=$B/tests/bench/%)
+
+.PHONY: check check-all check-unit check-unit-libraries check-fuzz check-mount check-style \
+	check-install check-deb check-new-user check-cross check-compilers fuzz
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
 	$(MAKE) check-style check-install check-new-user
 	$(MAKE) $(PARALLEL) programs
@@ -172,6 +177,17 @@ check-deb: dist	## the Debian package: built, looked at by lintian
 
 check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
 	@tests/new-user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || [ $$? = 77 ]
+
+# Not part of check, as it takes long.
+check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
+	@tests/cross $(DIST) || [ $$? = 77 ]
+
+# Each in trees of its own.
+COMPILERS = $(shell ls /usr/bin | grep -xE '(gcc|clang)(-[0-9]+)?')
+check-compilers:	## every gcc and clang that is here builds everything without a warning
+	@set -e; for cc in $(COMPILERS); do for san in '' address,undefined; do \
+		$(MAKE) $(PARALLEL) CC=$$cc SAN=$$san CFLAGS='-O2 -g -Werror' \
+			B=build/$$cc-$${san:-plain} everything; done; done
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
