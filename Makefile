@@ -181,6 +181,7 @@ check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root,
 # Not part of check, as it takes long.
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
 	@tests/cross $(DIST) || [ $$? = 77 ]
+	$(GIVE_BACK)
 
 # Each in trees of its own. Some have several names.
 COMPILERS = $(sort $(realpath $(wildcard $(foreach c,gcc clang,/usr/bin/$c /usr/bin/$c-[0-9]*))))
