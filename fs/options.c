@@ -35,6 +35,13 @@ struct parsed {
 		template, offsetof(struct parsed, field), 1 \
 	}
 
+/* libfuse's own converts -1U to unsigned long, which clang warns of. */
+#undef FUSE_OPT_KEY
+#define FUSE_OPT_KEY(template, key)     \
+	{                               \
+		template, UINT_MAX, key \
+	}
+
 enum { KEY_DROP, KEY_MODEL, KEY_REMOUNT };
 
 static const struct fuse_opt templates[] = {

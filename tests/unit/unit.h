@@ -21,6 +21,13 @@
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
+/* What is in memory here has a size that fits. */
+static inline size_t to_size(uint64_t n)
+{
+	assert_true(n <= SIZE_MAX);
+	return (size_t)n;
+}
+
 /* Arguments of a file's main(): build/plain/tests/unit/test_X 'pattern' runs the matching cases. */
 #define UNIT_MAIN(tests)                                                         \
 	int main(int argc, char **argv)                                          \
@@ -28,6 +35,21 @@
 		cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);               \
 		return cmocka_run_group_tests_name(__FILE__, tests, NULL, NULL); \
 	}
+
+/* The number is at least low and at most high; a negative one is larger than every other. cmocka's
+ * own has another name in version 2, where the compiler warns of it. */
+#define assert_between(value, low, high)                                                       \
+	unit_assert_between((uintmax_t)(value), (uintmax_t)(low), (uintmax_t)(high), __FILE__, \
+			    __LINE__)
+
+static inline void unit_assert_between(uintmax_t value, uintmax_t low, uintmax_t high,
+				       const char *file, int line)
+{
+	if (value >= low && value <= high)
+		return;
+	print_error("%ju is not between %ju and %ju\n", value, low, high);
+	_fail(file, line);
+}
 
 /* The call failed with this code, said so in err with this place, and with a sentence. */
 #define assert_refused(rc, err, code, offset) \
