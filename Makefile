@@ -128,15 +128,19 @@ PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 programs: $B/organfs $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 
-.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install check-deb \
-	check-new-user fuzz
+.PHONY: check check-unit check-fuzz check-mount check-style check-install check-deb \
+	check-new-user check-debian check-all-debians fuzz
+SANITIZERS := address,undefined
+# The releases in which `make check` makes a system of its own: what README.md says in the first one,
+# what depends most on the release in the others.
+DEBIANS ?= bookworm trixie
+IN_DEBIANS = $(if $(DEBIANS),check-new-user,check-deb) \
+	$(foreach d,$(wordlist 2,9,$(DEBIANS)),'check-debian SUITE=$d')
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
-	$(MAKE) check-style check-install check-new-user
-	$(MAKE) $(PARALLEL) programs
-	$(MAKE) check-unit check-mount
-	$(MAKE) SAN=address,undefined $(PARALLEL) programs
-	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
-	$(GIVE_BACK)
+	@MAKE='$(MAKE)' tests/in-turn check-style check-install $(IN_DEBIANS) \
+		'$(PARALLEL) programs' check-unit check-mount \
+		'SAN=$(SANITIZERS) $(PARALLEL) programs' 'SAN=$(SANITIZERS) check-unit' \
+		'SAN=$(SANITIZERS) check-fuzz' 'SAN=$(SANITIZERS) check-mount'
 
 check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
 	@rc=0; for t in $(UNIT:%=$B/tests/unit/%); do $$t $(if $T,'$T') || rc=1; done; exit $$rc
@@ -146,7 +150,7 @@ check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds o
 		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),5) tests/fuzz/corpus tests/malformed; done
 
 check-mount: $B/organfs $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
-	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(if $T,'$T')
+	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(T:%='%')
 
 check-style:	## formatting, line length, manual pages, words that do not belong here
 	@tests/style
@@ -159,7 +163,15 @@ check-deb: dist	## the Debian package: built, looked at by lintian
 	@tests/deb || [ $$? = 77 ]
 
 check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
-	@tests/new-user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || [ $$? = 77 ]
+	@tests/debian bookworm user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || \
+		[ $$? = 77 ]
+
+check-debian: dist	## tests in a new Debian, SUITE=trixie, sid or bookworm; PART=all for all of them
+	@tests/debian $(or $(SUITE),trixie) $(or $(PART),quick) $(DIST) || [ $$? = 77 ]
+
+check-all-debians: dist	## all tests in each release of Debian
+	@rc=0; for d in bookworm trixie sid; do \
+		tests/debian $$d all $(DIST) || [ $$? = 77 ] || rc=1; done; exit $$rc
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
@@ -201,9 +213,6 @@ bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
 
 ## demo
 
-# What root has built here belongs to the owner of the tree, who will want to build in it too.
-GIVE_BACK = @[ "$$(id -u)" != 0 ] || chown -R --reference=Makefile build
-
 .PHONY: deps deps-check demo
 deps:	## install what building needs, where it is missing (root, apt)
 	@tests/install-deps build
@@ -212,8 +221,7 @@ deps-check:	## install what testing needs too
 	@tests/install-deps build check
 
 demo: deps	## build, mount a small model, graft, run, assemble, clean up
-	@$(MAKE) -s all
-	$(GIVE_BACK)
+	@MAKE='$(MAKE)' tests/in-turn '-s $(PARALLEL) all'
 	@ORGANFS=$(CURDIR)/$B/organfs tests/demo
 
 ## install
