@@ -31,8 +31,8 @@ no_warnings() {
 	failed="${failed:+$failed, }$(wc -l <"$work/warnings") warnings of the compiler"
 }
 
-# From the log: what the unit tests and the mount tests tell of themselves. The mount tests end each
-# round, of which the second is with sanitizers.
+# From the log: what the unit tests and the mount tests tell of themselves, and of failures more. The
+# mount tests end each round, of which the second is with sanitizers.
 matrix() {
 	awk -v name="$suite" '
 		function row(what) {
@@ -53,6 +53,10 @@ matrix() {
 			n["unit", $2] += substr($0, RSTART) + 0
 			next
 		}
+		/^\[ +(ERROR|LINE) +\]/ || told && /^      / {
+			reasons = reasons "  " $0 "\n"
+			next
+		}
 		/^\[  FAILED  \] [a-z_]+$/ && !seen[$4]++ {
 			reasons = reasons "  FAIL  " $4 "\n"
 		}
@@ -62,6 +66,7 @@ matrix() {
 				n["HTTP", $1]++
 			if ($2 ~ /^(un)?mount-/)
 				n["mount(8)", $1]++
+			told = $1 == "FAIL"
 			if ($1 != "ok")
 				reasons = reasons "  " $0 "\n"
 		}
