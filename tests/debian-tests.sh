@@ -31,8 +31,8 @@ no_warnings() {
 	failed="${failed:+$failed, }$(wc -l <"$work/warnings") warnings of the compiler"
 }
 
-# From the log: what the unit tests and the mount tests tell of themselves, and of failures more. The
-# mount tests end each round, of which the second is with sanitizers.
+# From the log: what the unit tests and the mount tests tell of themselves, and of failures more.
+# The mount tests end each round, of which the second is with sanitizers.
 matrix() {
 	awk -v name="$suite" '
 		function row(what) {
