@@ -26,6 +26,13 @@
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
+/* What is in memory here has a size that fits. */
+static inline size_t to_size(uint64_t n)
+{
+	assert_true(n <= SIZE_MAX);
+	return (size_t)n;
+}
+
 /* Arguments of a file's main(): build/plain/tests/unit/test_X 'pattern' runs the matching cases. */
 #define UNIT_MAIN(tests)                                                         \
 	int main(int argc, char **argv)                                          \
