@@ -138,8 +138,13 @@ PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 programs: $B/organfs $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 
+# For compilers to look at.
+BENCHES := spans zmeasure purify dequant
+.PHONY: everything
+everything: programs $(FUZZ:%=$B/tests/fuzz/%) $(BENCHES:%=$B/tests/bench/%)
+
 .PHONY: check check-unit check-unit-libraries check-fuzz check-mount check-style check-install \
-	check-deb check-new-user check-debian check-all-debians fuzz
+	check-deb check-new-user check-debian check-all-debians check-cross check-compilers fuzz
 SANITIZERS := address,undefined
 # The releases in which `make check` tests in a new system too, after what README.md says in a new
 # Debian 12. Empty: it makes no system.
@@ -183,6 +188,17 @@ check-debian: dist	## tests in a new Debian, SUITE=trixie, sid or bookworm; PART
 check-all-debians: dist	## all tests in each release of Debian
 	@rc=0; for d in bookworm trixie sid; do \
 		tests/debian $$d all $(DIST) || [ $$? = 77 ] || rc=1; done; exit $$rc
+
+# Not part of check, as it takes long.
+check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
+	@tests/cross $(DIST) || [ $$? = 77 ]
+
+# Each in trees of its own.
+COMPILERS = $(shell ls /usr/bin | grep -xE '(gcc|clang)(-[0-9]+)?')
+check-compilers:	## every gcc and clang that is here builds everything without a warning
+	@set -e; for cc in $(COMPILERS); do for san in '' address,undefined; do \
+		$(MAKE) $(PARALLEL) CC=$$cc SAN=$$san CFLAGS='-O2 -g -Werror' \
+			B=build/$$cc-$${san:-plain} everything; done; done
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
