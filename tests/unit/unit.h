@@ -19,8 +19,14 @@
 #include "gguf/error.h"
 #include "mkgguf.h"
 
-/* cmocka 2 has one for each kind of number; before it there was one, which compared as uint. */
-#ifndef assert_uint_in_range
+/* cmocka 2 has one for each kind of number, of which this one casts to a signed type; before it there
+ * was one, which compared as uint. */
+#ifdef assert_uint_in_range
+#undef assert_uint_in_range
+#define assert_uint_in_range(value, least, most)                                                   \
+	_assert_uint_in_range((uintmax_t)(value), (uintmax_t)(least), (uintmax_t)(most), __FILE__, \
+			      __LINE__)
+#else
 #define assert_uint_in_range assert_in_range
 #endif
 
