@@ -19,8 +19,8 @@
 #include "gguf/error.h"
 #include "mkgguf.h"
 
-/* cmocka 2 has one for each kind of number, of which this one casts to a signed type; before it there
- * was one, which compared as uint. */
+/* cmocka 2 has one for each kind of number, of which this one casts to a signed type; before it
+ * there was one, which compared as uint. */
 #ifdef assert_uint_in_range
 #undef assert_uint_in_range
 #define assert_uint_in_range(value, least, most)                                                   \
