@@ -91,10 +91,10 @@ $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
 UNIT_MEASURE := $(foreach t,$(UNIT),$(if $(wildcard measure/$(t:test_%=%).c),$t))
-LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
-UNIT_FS := $(filter-out $(LIBRARIES),$(UNIT))
+UNIT_LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
+UNIT_FS := $(filter-out $(UNIT_LIBRARIES),$(UNIT))
 UNIT_HELP := $B/tests/unit/mkgguf.o
-$(UNIT_HELP) $(LIBRARIES:%=$B/tests/unit/%.o): INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
+$(UNIT_HELP) $(UNIT_LIBRARIES:%=$B/tests/unit/%.o): INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
@@ -157,7 +157,7 @@ check: deps-check	## every test, as CI runs it; as root it installs what is miss
 		'SAN=$(SANITIZERS) check-fuzz' 'SAN=$(SANITIZERS) check-mount'
 
 check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
-check-unit-libraries: $(LIBRARIES:%=$B/tests/unit/%)	## those of gguf/ and measure/, without FUSE
+check-unit-libraries: $(UNIT_LIBRARIES:%=$B/tests/unit/%)	## those of gguf/ and measure/, without FUSE
 check-unit check-unit-libraries:
 	@rc=0; for t in $^; do $(EMULATOR) $$t $(if $T,'$T') || rc=1; done; exit $$rc
 
@@ -191,14 +191,14 @@ check-all-debians: dist	## all tests in each release of Debian
 
 # Not part of check, as it takes long.
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
-	@tests/cross $(DIST) || [ $$? = 77 ]
+	@rc=0; tests/cross $(DIST) || rc=$$?; tests/in-turn; [ $$rc = 0 ] || [ $$rc = 77 ]
 
-# Each in trees of its own.
-COMPILERS = $(shell ls /usr/bin | grep -xE '(gcc|clang)(-[0-9]+)?')
+# Each in trees of its own. Some have several names.
+COMPILERS = $(sort $(realpath $(wildcard $(foreach c,gcc clang,/usr/bin/$c /usr/bin/$c-[0-9]*))))
 check-compilers:	## every gcc and clang that is here builds everything without a warning
 	@set -e; for cc in $(COMPILERS); do for san in '' address,undefined; do \
 		$(MAKE) $(PARALLEL) CC=$$cc SAN=$$san CFLAGS='-O2 -g -Werror' \
-			B=build/$$cc-$${san:-plain} everything; done; done
+			B=build/compilers$$cc-$${san:-plain} everything; done; done
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
