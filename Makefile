@@ -143,15 +143,18 @@ BENCHES := spans zmeasure purify dequant
 .PHONY: everything
 everything: programs $(FUZZ:%=$B/tests/fuzz/%) $(BENCHES:%=$B/tests/bench/%)
 
-.PHONY: check check-all check-unit check-unit-libraries check-fuzz check-mount check-style \
-	check-install check-deb check-new-user check-cross check-compilers fuzz
+.PHONY: check check-unit check-unit-libraries check-fuzz check-mount check-style check-install \
+	check-deb check-new-user check-debian check-all-debians check-cross check-compilers fuzz
+SANITIZERS := address,undefined
+# The releases in which `make check` tests in a new system too, after what README.md says in a new
+# Debian 12. Empty: it makes no system.
+DEBIANS ?= trixie
+IN_DEBIANS = $(if $(DEBIANS),check-new-user,check-deb) $(DEBIANS:%='check-debian SUITE=%')
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
-	$(MAKE) check-style check-install check-new-user
-	$(MAKE) $(PARALLEL) programs
-	$(MAKE) check-unit check-mount
-	$(MAKE) SAN=address,undefined $(PARALLEL) programs
-	$(MAKE) SAN=address,undefined check-unit check-fuzz check-mount
-	$(GIVE_BACK)
+	@MAKE='$(MAKE)' tests/in-turn check-style check-install $(IN_DEBIANS) \
+		'$(PARALLEL) programs' check-unit check-mount \
+		'SAN=$(SANITIZERS) $(PARALLEL) programs' 'SAN=$(SANITIZERS) check-unit' \
+		'SAN=$(SANITIZERS) check-fuzz' 'SAN=$(SANITIZERS) check-mount'
 
 check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
 check-unit-libraries: $(UNIT_LIBRARIES:%=$B/tests/unit/%)	## those of gguf/ and measure/, without FUSE
@@ -163,7 +166,7 @@ check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds o
 		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),5) tests/fuzz/corpus tests/malformed; done
 
 check-mount: $B/organfs $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
-	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(if $T,'$T')
+	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(T:%='%')
 
 check-style:	## formatting, line length, manual pages, words that do not belong here
 	@tests/style
@@ -176,12 +179,19 @@ check-deb: dist	## the Debian package: built, looked at by lintian
 	@tests/deb || [ $$? = 77 ]
 
 check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
-	@tests/new-user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || [ $$? = 77 ]
+	@tests/debian bookworm user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || \
+		[ $$? = 77 ]
+
+check-debian: dist	## tests in a new Debian, SUITE=trixie, sid or bookworm; PART=all for all of them
+	@tests/debian $(or $(SUITE),trixie) $(or $(PART),quick) $(DIST) || [ $$? = 77 ]
+
+check-all-debians: dist	## all tests in each release of Debian
+	@rc=0; for d in bookworm trixie sid; do \
+		tests/debian $$d all $(DIST) || [ $$? = 77 ] || rc=1; done; exit $$rc
 
 # Not part of check, as it takes long.
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
-	@tests/cross $(DIST) || [ $$? = 77 ]
-	$(GIVE_BACK)
+	@rc=0; tests/cross $(DIST) || rc=$$?; tests/in-turn; [ $$rc = 0 ] || [ $$rc = 77 ]
 
 # Each in trees of its own. Some have several names.
 COMPILERS = $(sort $(realpath $(wildcard $(foreach c,gcc clang,/usr/bin/$c /usr/bin/$c-[0-9]*))))
@@ -230,9 +240,6 @@ bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
 
 ## demo
 
-# What root has built here belongs to the owner of the tree, who will want to build in it too.
-GIVE_BACK = @[ "$$(id -u)" != 0 ] || chown -R --reference=Makefile build
-
 .PHONY: deps deps-check demo
 deps:	## install what building needs, where it is missing (root, apt)
 	@tests/install-deps build
@@ -241,8 +248,7 @@ deps-check:	## install what testing needs too
 	@tests/install-deps build check
 
 demo: deps	## build, mount a small model, graft, run, assemble, clean up
-	@$(MAKE) -s all
-	$(GIVE_BACK)
+	@MAKE='$(MAKE)' tests/in-turn '-s $(PARALLEL) all'
 	@ORGANFS=$(CURDIR)/$B/organfs tests/demo
 
 ## install

@@ -73,6 +73,9 @@ static const struct fuse_opt templates[] = {
 	OPTION("noexec", no_execution),
 	{ "exec", offsetof(struct parsed, no_execution), 0 },
 	FUSE_OPT_KEY("remount", KEY_REMOUNT),
+	/* What the kernel shows of a mount; libmount 2.41 hands it back to be changed. */
+	FUSE_OPT_KEY("user_id=", KEY_DROP),
+	FUSE_OPT_KEY("group_id=", KEY_DROP),
 	/* For mount(8), systemd and file managers: what they do with a line of fstab. */
 	FUSE_OPT_KEY("defaults", KEY_DROP),
 	FUSE_OPT_KEY("auto", KEY_DROP),

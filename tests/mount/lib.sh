@@ -249,6 +249,7 @@ with_mount_helper() {
 	cp "$HELPER" "$TMP/bin/organfs-umount"
 	chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
 	mount -t overlay -o "lowerdir=$TMP/bin:$bin" overlay "$bin" || fail "no overlay over $bin"
+	PATH=$PATH:$bin # sudo does not look there in every release
 	mkdir -p /run/mount
 	mount -t tmpfs tmpfs /run/mount
 }

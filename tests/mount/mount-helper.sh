@@ -99,6 +99,9 @@ says 0 'mount.organfs: .*/organfs -o rw -- .*stories260K.gguf' \
 # Of what is mounted mount(8) knows no more than its type, for which it has the helper of FUSE.
 says 2 'remount: .*unmount it' mount -o remount,ro "$MNT"
 says 1 'remount: .*unmount it' mount -t organfs -o remount,ro "$base" "$MNT"
+# As mount(8) hands the options on since libmount 2.41.
+says 1 'remount: .*unmount it' \
+	"$helper" "$base" "$MNT" -o ro,nosuid,nodev,user_id=0,group_id=0,allow_other,remount
 shows "$MNT" "$base" '^rw,'
 says 0 '' umount "$MNT"
 

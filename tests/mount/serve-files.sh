@@ -86,9 +86,41 @@ for dir in '' organs organs/ organs/. 'organs/%2e' .base; do
 	status 403 --path-as-is -X COPY -H "Destination: $URL$dir" "$up"
 done
 status 404 "$URL.organ-serve/put"
+status 404 "$URL.organ-serve/refused"
 status 409 -X MKCOL "$URL.organ-serve/page/new"
 status 403 -X COPY -H "Destination: ${URL}organs/x%2f.." "$up"
-status 403 -X COPY -H "Destination: ${URL}organs/blk_2_ffn_up.bin" "${URL}norm/blk_2_ffn_norm.bin"
+
+# Every refusal is a sentence: what the mount says of it, or what the server knows.
+sentence() {
+	local expected=$1
+	shift
+	status "$expected" "$@" -D "$TMP/headers"
+	grep -qi '^Content-Type: text/plain' "$TMP/headers" || fail "$*: $(cat "$TMP/headers")"
+	grep -Eq '^[^<>]+[.a-z]$' "$TMP/answer" || fail "$* is answered: $(cat "$TMP/answer")"
+}
+says() {
+	local words=$1
+	shift
+	sentence "$@"
+	answer_says "$words"
+}
+norm=${URL}norm/blk_2_ffn_norm.bin
+says 'organs/blk_2_ffn_up.bin: graft refused: .*keeps what it had' \
+	422 -X COPY -H "Destination: ${URL}organs/blk_2_ffn_up.bin" "$norm"
+says 'organs/blk_2_ffn_up.bin: graft refused: .*shape' \
+	422 -X MOVE -H "Destination: ${URL}organs/blk_2_ffn_up.bin" "$norm"
+says 'such file' 404 "${URL}organs/nothing.bin"
+says 'such file' 404 -X DELETE "${URL}organs/nothing.bin"
+says 'such file' 404 -X PROPFIND -H 'Depth: 0' "${URL}nothing"
+says 'directories of the classes' 403 -X DELETE "$URL.log"
+says 'localhost' 403 -H 'Host: example.com' "$URL"
+says 'localhost' 403 -H 'Host: example.com' -X DELETE "$up"
+says 'condition' 412 -X COPY -H 'Overwrite: F' -H "Destination: ${URL}organs/blk_3_ffn_up.bin" "$up"
+says 'another server' 502 -X COPY -H "Destination: http://localhost:1/organs/x.bin" "$up"
+says 'range' 416 -r 999999999- "$up"
+sentence 403 -X MKCOL "${URL}organs/new"
+sentence 411 -X POST "${URL}organs/nothing.bin"
+sentence 400 -H 'Content-Length: x' "$up"
 equal "$(cat "$MNT/.grafts")" '' .grafts
 
 # A graft is another file under the same name, and so is what tells of it.

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+# debian-tests.sh ARCHIVE - the tests of ARCHIVE, in the system of tests/debian, which sources it:
+# those of what depends most on the release, or all of them for the part "all". Prints a line for
+# the release: what has passed, what was skipped and why.
+
+# mount(8), umount(8), HTTP, extended attributes, and what libfuse and the kernel offer where they
+# have it. These tests need the packages that install-deps calls "quick".
+tests='mount serve xattrs passthrough demo'
+failed=
+
+# part_of USER COMMAND: where it fails the rest is run all the same.
+part_of() {
+	try "$@" || failed="${failed:+$failed, }$2"
+}
+
+# A command of README.md, and what the new user waits for: how long, and how much is fetched.
+new_user() {
+	local seconds=$SECONDS lines fetched
+	lines=$(wc -l <"$log")
+	readme_says "$1"
+	as user "cd organfs-*/ && $1"
+	# As apt 2 and apt 3 say it.
+	fetched=$(tail -n "+$lines" "$log" | sed -n -e 's/^Need to get \(.*\) of archives.*/\1/p' \
+		-e 's/^ *Download size: *\([^/]*\).*/\1/p')
+	echo "$release: $1: $((SECONDS - seconds)) s, ${fetched:-nothing} fetched"
+}
+
+no_warnings() {
+	grep -E '^[^ ]+\.[ch]:([0-9]+:)+ warning:|ld(\.[a-z]+)?: warning:' "$log" \
+		>"$work/warnings" || return 0
+	failed="${failed:+$failed, }$(wc -l <"$work/warnings") warnings of the compiler"
+}
+
+# From the log: what the unit tests and the mount tests tell of themselves, and of failures more.
+# The mount tests end each round, of which the second is with sanitizers.
+matrix() {
+	awk -v name="$suite" '
+		function row(what) {
+			return what " " n[what, "ok"] + 0 " passed, " n[what, "FAIL"] + 0 \
+				" failed, " n[what, "skip"] + 0 " skipped"
+		}
+		function line(round) {
+			print name round ": unit " n["unit", "PASSED"] + 0 " passed, " \
+				n["unit", "FAILED"] + 0 " failed; " row("mount") "; of these " \
+				row("HTTP") "; " row("mount(8)")
+			printf "%s", reasons
+			reasons = ""
+			split("", n)
+			split("", seen)
+		}
+		/^\[  (PASSED|FAILED)  \] [^0-9]*[0-9]+ test/ {
+			match($0, /[0-9]+ test/)
+			n["unit", $2] += substr($0, RSTART) + 0
+			next
+		}
+		/^\[ +(ERROR|LINE) +\]/ || told && /^      / {
+			reasons = reasons "  " $0 "\n"
+			next
+		}
+		/^\[  FAILED  \] [a-z_]+$/ && !seen[$4]++ {
+			reasons = reasons "  FAIL  " $4 "\n"
+		}
+		/^(ok   |skip |FAIL ) [a-z0-9-]+( \(.*\))?$/ {
+			n["mount", $1]++
+			if ($2 ~ /^serve-|-served$/)
+				n["HTTP", $1]++
+			if ($2 ~ /^(un)?mount-/)
+				n["mount(8)", $1]++
+			told = $1 == "FAIL"
+			if ($1 != "ok")
+				reasons = reasons "  " $0 "\n"
+		}
+		/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ {
+			line(round++ ? ", sanitized" : "")
+		}
+		END {
+			if (n["unit", "PASSED"] + n["unit", "FAILED"])
+				line(round ? ", sanitized" : "")
+		}' "$log"
+}
+
+cp "$1" "$system/home/user/"
+as user 'tar xf organfs-*.tar.gz'
+new_user 'sudo apt install make'
+new_user 'sudo make demo'
+if [ "$part" = all ]; then
+	readme_says 'sudo make check'
+	part_of user 'cd organfs-*/ && sudo make check DEBIANS='
+else
+	as user 'cd organfs-*/ && sudo tests/install-deps quick'
+	part_of user "cd organfs-*/ && make -j$(nproc) programs"
+	part_of user 'cd organfs-*/ && make check-unit'
+	part_of user "cd organfs-*/ && sudo make check-mount T='$tests'"
+fi
+no_warnings
+matrix
+[ -z "$failed" ] || fail "failed: $failed"
+echo "$release: $part: everything passed that could be run ($SECONDS s)"
