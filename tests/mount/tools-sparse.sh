@@ -37,12 +37,13 @@ if command -v bsdtar >/dev/null; then
 	bsdtar -C "$TMP/bsdtar" -xf "$TMP/tree.tar"
 	copied bsdtar
 fi
-if command -v 7z >/dev/null; then
+# The program has one name on Debian 12, another on later ones.
+if z=$(command -v 7z || command -v 7zz); then
 	rm -f "$TMP/tree.7z"
-	(cd "$MNT" && 7z a -bd -mx=1 '-xr!.log' "$TMP/tree.7z" .) >"$TMP/.said" ||
+	(cd "$MNT" && "$z" a -bd -mx=1 '-xr!.log' "$TMP/tree.7z" .) >"$TMP/.said" ||
 		fail "7z: $(tail -n 5 "$TMP/.said")"
 	mkdir "$TMP/7z"
-	(cd "$TMP/7z" && 7z x -bd -y "$TMP/tree.7z") >"$TMP/.said" ||
+	(cd "$TMP/7z" && "$z" x -bd -y "$TMP/tree.7z") >"$TMP/.said" ||
 		fail "7z: $(tail -n 5 "$TMP/.said")"
 	copied 7z
 fi
