@@ -14,7 +14,7 @@ CFLAGS ?= -O2 -g
 SAN ?=
 B := build/$(or $(SAN),plain)
 comma := ,
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wformat=2 -Wwrite-strings -Wpointer-arith
@@ -322,7 +322,10 @@ DIST := build/organfs-$(VERSION).tar.gz
 SOURCE := .ci .clang-format .editorconfig .gitignore LICENSE Makefile README.md \
 	fs gguf measure mount-helpers tests
 
-.PHONY: dist deb
+.PHONY: version dist deb
+version:	## the version, which is said in the line VERSION of this file
+	@echo $(VERSION)
+
 dist:	## the source as an archive, in build/
 	@mkdir -p build
 	tar --create --gzip --file=$(DIST).new --transform='s,^,organfs-$(VERSION)/,' --sort=name \
