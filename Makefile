@@ -277,10 +277,9 @@ define install_line
 
 endef
 
-# Nobody has put a helper for all of FUSE there, but us.
+# Release 0.1.0 put a link there, for all of FUSE. Another's helper of that name stays.
 UMOUNT_FUSE := $(call there,$(SBINDIR)/umount.fuse)
-UMOUNT_FUSE_IS_FREE = { [ ! -e $(UMOUNT_FUSE) ] && [ ! -L $(UMOUNT_FUSE) ] || \
-	[ "$$(readlink $(UMOUNT_FUSE))" = umount.fuse.organfs ]; }
+REMOVE_UMOUNT_FUSE = @[ "$$(readlink $(UMOUNT_FUSE))" != umount.fuse.organfs ] || rm -f $(UMOUNT_FUSE)
 
 # A live system is told what has come or gone; a tree that becomes a package is not.
 UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
@@ -288,18 +287,13 @@ UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
 .PHONY: install uninstall list-installed
 install: all	## honours PREFIX, DESTDIR and SBINDIR
 	$(foreach f,$(INSTALLED),$(call install_line,$f))
-	@if $(UMOUNT_FUSE_IS_FREE); then \
-		ln -sf umount.fuse.organfs $(UMOUNT_FUSE); \
-	else \
-		printf '%s\n' $(UMOUNT_FUSE)" is somebody else's, and left alone:"; \
-		echo "umount /absolute/path will not wait for the assembly where root runs it"; \
-	fi
+	$(REMOVE_UMOUNT_FUSE)
 	$(UPDATE_CACHES)
 
 # Directories go with the last file in them, but for those that a system has without us.
 INSTALLED_DIRS = $(sort $(foreach f,$(INSTALLED),$(patsubst %/,%,$(dir $(call field,3,$f)))))
 uninstall:	## remove what install put there
-	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(UMOUNT_FUSE)
+	$(REMOVE_UMOUNT_FUSE)
 	rm -f $(foreach f,$(INSTALLED),$(call there,$(call field,3,$f)))
 	$(UPDATE_CACHES)
 	@for dir in $(filter-out $(BINDIR) $(SBINDIR),$(INSTALLED_DIRS)); do \
