@@ -8,7 +8,11 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # umount(8) and mount(8) look for their helpers in /sbin and nowhere else.
 SBINDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
+# For another machine: CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
+# PKG_CONFIG=aarch64-linux-gnu-pkg-config, and EMULATOR=qemu-aarch64-static to run unit tests.
 CC ?= cc
+PKG_CONFIG ?= pkg-config
+EMULATOR ?=
 CFLAGS ?= -O2 -g
 # SAN=address,undefined or SAN=thread builds into a tree of its own: no stale objects.
 SAN ?=
@@ -29,6 +33,11 @@ MEASURE_PACKAGES := kissfft-float
 PACKAGES := fuse3 libxxhash libzstd libcjson $(MEASURE_PACKAGES)
 INSTALL := install
 
+# $(call flags,--libs,fuse3 libzstd): as pkg-config says, which is asked once for each.
+empty :=
+key = flags_$(subst $(empty) ,_,$1 $2)
+flags = $(if $(filter undefined,$(origin $(key))),$(eval $(key) := $(shell $(PKG_CONFIG) $1 $2)))$($(key))
+
 ## objects
 
 GGUF := $(patsubst gguf/%.c,%,$(wildcard gguf/*.c))
@@ -44,15 +53,14 @@ all: $B/organfs	## build organfs
 # The command line of the compiler, so that everything is rebuilt when it changes.
 $B/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' | cmp -s - $@ || \
-		echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' > $@
+	@echo '$(CC) $(PKG_CONFIG) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' | cmp -s - $@ || \
+		echo '$(CC) $(PKG_CONFIG) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' > $@
 FORCE:
 
 # gguf/ sees nothing but itself and libc, measure/ nothing but itself, libc, libm and KissFFT.
 $B/gguf/%.o: INC = -I$B/gguf
-$B/measure/%.o: INC = $(shell pkg-config --cflags $(MEASURE_PACKAGES))
-$B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' \
-	$(shell pkg-config --cflags $(PACKAGES))
+$B/measure/%.o: INC = $(call flags,--cflags,$(MEASURE_PACKAGES))
+$B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' $(call flags,--cflags,$(PACKAGES))
 
 $B/%.o: %.c $B/flags
 	@mkdir -p $(@D)
@@ -71,8 +79,8 @@ $B/libfs.a: $(FS_OBJECTS)
 
 ## programs
 
-LIBS = $(shell pkg-config --libs $(PACKAGES))
-MEASURE_LIBS = $(shell pkg-config --libs $(MEASURE_PACKAGES)) -lm
+LIBS = $(call flags,--libs,$(PACKAGES))
+MEASURE_LIBS = $(call flags,--libs,$(MEASURE_PACKAGES)) -lm
 $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
@@ -83,8 +91,10 @@ $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
 UNIT_MEASURE := $(foreach t,$(UNIT),$(if $(wildcard measure/$(t:test_%=%).c),$t))
-UNIT_FS := $(filter-out $(UNIT_GGUF) $(UNIT_MEASURE),$(UNIT))
+LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
+UNIT_FS := $(filter-out $(LIBRARIES),$(UNIT))
 UNIT_HELP := $B/tests/unit/mkgguf.o
+$(UNIT_HELP) $(LIBRARIES:%=$B/tests/unit/%.o): INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
@@ -92,18 +102,18 @@ UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarr
 $B/tests/unit/test_share $B/tests/unit/test_fill: UNIT_LDFLAGS += -Wl,--wrap=ioctl,--wrap=fallocate64 \
 	-Wl,--wrap=copy_file_range,--wrap=sync_file_range,--wrap=fstatfs64
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka libxxhash)
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 $(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a
-	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(shell pkg-config --libs cmocka) $(MEASURE_LIBS)
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
 $(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a $B/libmeasure.a
-	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) -lm $(shell pkg-config --libs cmocka)
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) -lm $(call flags,--libs,cmocka)
 
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # fuzz_X is for the module X: those of fs/ come with more.
 FUZZ_FS := $(foreach f,$(FUZZ),$(if $(wildcard fs/$(f:fuzz_%=%).c),$f))
 FUZZ_GGUF := $(filter-out $(FUZZ_FS),$(FUZZ))
 $(FUZZ_GGUF:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,libxxhash)
 $(FUZZ_FS:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o \
 		$B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
@@ -128,7 +138,7 @@ PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 programs: $B/organfs $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 
-.PHONY: check check-all check-unit check-fuzz check-mount check-style check-install check-deb \
+.PHONY: check check-all check-unit check-unit-libraries check-fuzz check-mount check-style check-install check-deb \
 	check-new-user fuzz
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
 	$(MAKE) check-style check-install check-new-user
@@ -139,7 +149,9 @@ check: deps-check	## every test, as CI runs it; as root it installs what is miss
 	$(GIVE_BACK)
 
 check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
-	@rc=0; for t in $(UNIT:%=$B/tests/unit/%); do $$t $(if $T,'$T') || rc=1; done; exit $$rc
+check-unit-libraries: $(LIBRARIES:%=$B/tests/unit/%)	## those of gguf/ and measure/, without FUSE
+check-unit check-unit-libraries:
+	@rc=0; for t in $^; do $(EMULATOR) $$t $(if $T,'$T') || rc=1; done; exit $$rc
 
 check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds of mutations
 	@set -e; for f in $(FUZZ); do \
@@ -182,7 +194,7 @@ $B/tests/bench/spans: $B/tests/bench/spans.o $B/libfs.a $B/libgguf.a $B/libmeasu
 $B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/%.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(MEASURE_LIBS)
 $B/tests/bench/dequant: $B/tests/bench/dequant.o $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(shell pkg-config --libs libxxhash) -lm
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,libxxhash) -lm
 .PHONY: bench-zmeasure bench-dequant bench-assemble bench-purify bench-views
 bench-assemble: $B/organfs	## how fast a model is assembled; sharing blocks needs root
 	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/assemble

@@ -19,6 +19,8 @@
 #include "fs/adapter_list.h"
 #include "fs/model.h"
 
+#include <limits.h>
+
 struct adapters; /* any thread may use it */
 
 /* The copied pairs are the adapter of that name. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -113,6 +114,23 @@ int backing_check(struct backing *backing)
 	return same ? 0 : backing_fail(backing, "the file was changed since it was opened");
 }
 
+/* Is the page that holds the byte in memory? The map is not read from. Where this process may not
+ * know, the kernel says yes. */
+static bool is_in_memory(int fd, uint64_t offset)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned char resident = 1;
+	void *map = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, (off_t)(offset - offset % page));
+
+	if (map == MAP_FAILED)
+		return true;
+	if (mincore(map, 1, &resident) < 0)
+		resident = 1;
+	munmap(map, 1);
+	return resident & 1;
+}
+
+/* Filesystems in memory, and some on a network, do not know reads that must not wait. */
 bool backing_is_far(struct backing *backing, uint64_t offset)
 {
 	const char *why;
@@ -126,7 +144,8 @@ bool backing_is_far(struct backing *backing, uint64_t offset)
 	fd = backing_take(backing, true, &why);
 	if (fd < 0)
 		return false;
-	far = preadv2(fd, &one, 1, (off_t)offset, RWF_NOWAIT) < 0;
+	far = preadv2(fd, &one, 1, (off_t)offset, RWF_NOWAIT) < 0 &&
+	      (errno == EAGAIN || (errno == EOPNOTSUPP && !is_in_memory(fd, offset)));
 	backing_give(backing, true);
 	return far;
 }

@@ -13,7 +13,8 @@ const char *verdict_name(enum verdict verdict)
 	return names[verdict];
 }
 
-static void append(struct finding *finding, const char *format, va_list values)
+__attribute__((format(printf, 2, 0))) static void append(struct finding *finding,
+							 const char *format, va_list values)
 {
 	const size_t used = strlen(finding->text), room = sizeof(finding->text) - used;
 	const int n = vsnprintf(finding->text + used, room, format, values);

@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -33,20 +35,51 @@ static bool parse_line(const char *line, struct mount_line *mount)
 	return true;
 }
 
-/* The mount with that id; false: it is none of ours to see. */
-static bool find_mount(int id, struct mount_line *mount)
+static bool has_id(const struct mount_line *mount, const struct mount_line *wanted)
 {
+	return mount->id == wanted->id;
+}
+
+static bool has_device(const struct mount_line *mount, const struct mount_line *wanted)
+{
+	return mount->device == wanted->device;
+}
+
+/* The first mount that is like *wanted in that way, to put there. False: none that can be seen
+ * from here is. */
+static bool find_mount(bool (*is_like)(const struct mount_line *mount,
+				       const struct mount_line *wanted),
+		       struct mount_line *wanted)
+{
+	struct mount_line mount;
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
 	size_t room = 0;
 	bool found = false;
 
 	while (file && !found && getline(&line, &room, file) > 0)
-		found = parse_line(line, mount) && mount->id == id;
+		found = parse_line(line, &mount) && is_like(&mount, wanted);
 	free(line);
 	if (file)
 		fclose(file);
+	if (found)
+		*wanted = mount;
 	return found;
+}
+
+/* The mount of a file where no mount that can be seen has its id: it is another namespace's or, in a
+ * chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen too. */
+static struct mount_line hidden_mount(int fd)
+{
+	struct mount_line mount = { .is_organfs = false };
+	struct statx stat;
+
+	/* This asks the filesystem nothing. */
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stat) == 0) {
+		mount.device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+		find_mount(has_device, &mount);
+	}
+	return mount;
 }
 
 /* What fdinfo says: how it is open, in which mount, and which inode. */
@@ -84,9 +117,29 @@ static bool is_candidate(const char *path)
 	return path[0] == '/';
 }
 
+/* Which mount it lies in, by its descriptor in /proc and the mount's id. */
+static bool find_place(const char *link, int id, dev_t own, struct opening *opening)
+{
+	struct mount_line mount = { .id = id };
+
+	/* This asks the filesystem nothing either. */
+	opening->fd = open(link, O_PATH | O_CLOEXEC);
+	if (opening->fd < 0)
+		return false;
+	opening->is_hidden = !find_mount(has_id, &mount);
+	if (opening->is_hidden)
+		mount = hidden_mount(opening->fd);
+	opening->device = mount.device;
+	opening->is_organfs = mount.is_organfs;
+	if (mount.device == own) {
+		close(opening->fd);
+		opening->fd = -1;
+	}
+	return true;
+}
+
 static bool look(pid_t pid, unsigned fd, dev_t own, struct opening *opening)
 {
-	struct mount_line mount;
 	unsigned flags;
 	char path[64];
 	ssize_t n;
@@ -97,18 +150,9 @@ static bool look(pid_t pid, unsigned fd, dev_t own, struct opening *opening)
 	if (n <= 0)
 		return false;
 	opening->path[n] = '\0';
-	if (!is_candidate(opening->path) || !read_info(pid, fd, &flags, &id, &opening->ino) ||
-	    (flags & O_ACCMODE) == O_WRONLY || (flags & (O_PATH | O_DIRECTORY)) ||
-	    !find_mount(id, &mount))
-		return false;
-	opening->device = mount.device;
-	opening->is_organfs = mount.is_organfs;
-	opening->fd = -1;
-	if (mount.device == own)
-		return true;
-	/* This asks the filesystem nothing. */
-	opening->fd = open(path, O_PATH | O_CLOEXEC);
-	return opening->fd >= 0;
+	return is_candidate(opening->path) && read_info(pid, fd, &flags, &id, &opening->ino) &&
+	       (flags & O_ACCMODE) != O_WRONLY && !(flags & (O_PATH | O_DIRECTORY)) &&
+	       find_place(path, id, own, opening);
 }
 
 unsigned openings_find(pid_t pid, dev_t own, struct opening *openings, unsigned most)

@@ -10,23 +10,42 @@
 #include <errno.h>
 #include <string.h>
 
+/* What the kernel can and is asked for is in fields of 64 bits, with functions, since libfuse 3.17;
+ * it has those of 32 bits for old programs only. Where the kernel cannot, nothing is asked for. */
+static void ask_for(struct fuse_conn_info *connection, uint32_t features)
+{
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+	fuse_set_feature_flag(connection, features);
+#else
+	connection->want |= connection->capable & features;
+#endif
+}
+
+static void do_without(struct fuse_conn_info *connection, uint32_t features)
+{
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+	fuse_unset_feature_flag(connection, features);
+#else
+	connection->want &= ~features;
+#endif
+}
+
 static void op_init(void *userdata, struct fuse_conn_info *connection)
 {
 	const struct fs *fs = userdata;
 
 	/* With ATOMIC_O_TRUNC the kernel empties the pages of an inode at open(), and whoever maps
 	 * it gets a SIGBUS. Pages stay valid whatever the times say: contents do not change. */
-	connection->want &= ~(unsigned)(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
-	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
+	do_without(connection, FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
+	ask_for(connection, FUSE_CAP_EXPLICIT_INVAL_DATA);
 #ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
 	/* Shared maps of what is made when it is read. */
-	connection->want |= connection->capable & FUSE_CAP_DIRECT_IO_ALLOW_MMAP;
+	ask_for(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
 #endif
 	/* Where names are asked for every time, attributes in a listing are thrown away. */
 	if (!fs->options->read_only)
-		connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
-	else
-		connection->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
+		do_without(connection, FUSE_CAP_READDIRPLUS);
+	do_without(connection, FUSE_CAP_READDIRPLUS_AUTO);
 	connection->max_background = 64;
 	connection->congestion_threshold = 48;
 }

@@ -6,6 +6,7 @@
 #include "fs/ops_later.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 bool ops_is_adapter_name(uint64_t directory, const char *name)

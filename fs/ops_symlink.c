@@ -7,6 +7,7 @@
 #include "fs/ops_later.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 

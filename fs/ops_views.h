@@ -5,6 +5,8 @@
 
 #include "fs/ops.h"
 
+#include <limits.h>
+
 /* One entry of a directory. */
 struct listed {
 	char name[NAME_MAX + 1];

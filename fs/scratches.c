@@ -3,6 +3,7 @@
 #include "fs/scratches.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

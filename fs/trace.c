@@ -187,6 +187,16 @@ static struct donor *donor_elsewhere(const struct tracer *tracer, const struct o
 	return donor;
 }
 
+/* In a mount that cannot be seen from here, the path may be that of another file. */
+static bool is_at_its_path(const struct opening *opening, const struct stat *known)
+{
+	struct stat stat;
+
+	return !opening->is_hidden ||
+	       (lstat(opening->path, &stat) == 0 && stat.st_dev == known->st_dev &&
+		stat.st_ino == known->st_ino);
+}
+
 static struct candidate look_at(const struct tracer *tracer, const struct opening *opening)
 {
 	struct candidate candidate = { .is_known = true };
@@ -195,7 +205,8 @@ static struct candidate look_at(const struct tracer *tracer, const struct openin
 	if (fstat(opening->fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_nlink == 0)
 		return candidate;
 	candidate.size = (uint64_t)stat.st_size;
-	candidate.donor = donor_elsewhere(tracer, opening);
+	if (is_at_its_path(opening, &stat))
+		candidate.donor = donor_elsewhere(tracer, opening);
 	return candidate;
 }
 

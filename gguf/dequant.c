@@ -121,7 +121,7 @@ void dequant_range(uint32_t type, const void *bytes, uint64_t skip, uint64_t cou
 		if (skip || n == 0) {
 			n = elements - skip < count ? elements - skip : count;
 			dequant_blocks(type, at, 1, block);
-			memcpy(out, block + skip, n * sizeof(*out));
+			memcpy(out, block + skip, (size_t)n * sizeof(*out));
 			at += info->block_bytes;
 			skip = 0;
 		} else {

@@ -5,6 +5,7 @@
  * golden ratio (a Weyl sequence, which spreads evenly over [0, 1)). A plain stride could meet the
  * same columns of every row of a matrix; this cannot. */
 #include "sample.h"
+#include "muldiv.h"
 
 /* floor(2^32 / golden ratio): multiplied by i modulo 2^32 it is the fraction in 32 bits. */
 #define WEYL 2654435769u
@@ -29,7 +30,7 @@ static uint64_t take_tile(struct sample *sample, uint32_t i)
 {
 	const uint64_t place = (uint64_t)i << 32 | (uint32_t)(i * WEYL);
 	const uint64_t strata = (uint64_t)sample->spans << 32;
-	uint64_t tile = (uint64_t)((unsigned __int128)place * sample->tiles / strata);
+	uint64_t tile = muldiv(place, sample->tiles, strata);
 
 	if (tile < sample->tile)
 		tile = sample->tile;

@@ -140,6 +140,6 @@ void zmeasure(const float *values, size_t n, uint64_t elements, void *scratch,
 	}
 	distribution_begin(&distribution, moments.finite, (double)radix_value(keys[lowest]),
 			   (double)radix_value(keys[highest]));
-	read_sorted(&distribution, keys, moments.finite);
+	read_sorted(&distribution, keys, (size_t)moments.finite);
 	zmeasure_conclude(result, &moments, &distribution);
 }

@@ -6,6 +6,8 @@
 #include "fs_help.h"
 #include "fs/layer.h"
 
+#include <limits.h>
+
 struct site {
 	struct backing *base;
 	struct gguf *gguf;

@@ -187,13 +187,13 @@ static void place(const struct mkgguf *m, struct mk_file *file)
 		at += info_size(m, &m->tensors[i]);
 	}
 	file->info_at[m->n_tensors] = at;
-	file->data_at = m->n_tensors ? padded(m, at) : at;
+	file->data_at = m->n_tensors ? (size_t)padded(m, at) : at;
 	file->size = file->data_at;
 	for (uint32_t i = 0; i < m->n_tensors; i++) {
 		const bool last = i + 1 == m->n_tensors && !m->final_padding;
 		const uint64_t size = m->tensors[i].size;
 
-		file->size += last ? size : padded(m, size);
+		file->size += (size_t)(last ? size : padded(m, size));
 	}
 }
 
@@ -219,7 +219,7 @@ struct mk_file mkgguf_finish(struct mkgguf *m)
 	for (uint32_t i = 0; i < m->n_tensors; i++) {
 		for (size_t j = 0; j < m->tensors[i].size; j++)
 			file.bytes[data + j] = mk_byte(i, j);
-		data += padded(m, m->tensors[i].size);
+		data += (size_t)padded(m, m->tensors[i].size);
 	}
 	free(m->tensors);
 	free(m->kvs);

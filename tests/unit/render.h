@@ -43,7 +43,7 @@ static inline void check_layout(const struct layout *layout, const struct gguf *
 static inline uint8_t *render_layout(const struct layout *layout, const uint8_t *base,
 				     const uint8_t *const grafts[])
 {
-	uint8_t *bytes = malloc(layout->size), *at = bytes;
+	uint8_t *bytes = malloc((size_t)layout->size), *at = bytes;
 
 	if (!bytes)
 		abort();
@@ -52,17 +52,17 @@ static inline uint8_t *render_layout(const struct layout *layout, const uint8_t 
 
 		switch (p->kind) {
 		case PIECE_BASE:
-			at = store_bytes(at, base + p->offset, p->length);
+			at = store_bytes(at, base + p->offset, (size_t)p->length);
 			break;
 		case PIECE_HEADER:
-			at = store_bytes(at, layout->header + p->offset, p->length);
+			at = store_bytes(at, layout->header + p->offset, (size_t)p->length);
 			break;
 		case PIECE_ZEROS:
-			memset(at, 0, p->length);
+			memset(at, 0, (size_t)p->length);
 			at += p->length;
 			break;
 		case PIECE_GRAFT:
-			at = store_bytes(at, grafts[p->slot], p->length);
+			at = store_bytes(at, grafts[p->slot], (size_t)p->length);
 			break;
 		}
 	}

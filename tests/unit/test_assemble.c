@@ -4,6 +4,7 @@
 #include "fs_help.h"
 #include "fs/assemble.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>

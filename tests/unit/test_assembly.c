@@ -4,6 +4,7 @@
 #include "fs_model.h"
 #include "fs/assembly.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>

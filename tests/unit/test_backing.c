@@ -4,6 +4,8 @@
 #include "fs_frames.h"
 #include "fs/backing.h"
 
+#include <sys/mman.h>
+
 static const char ten[] = "0123456789";
 
 static struct backing *open_ten(void **state)
@@ -165,6 +167,51 @@ static void a_descriptor_becomes_the_backings_also_on_failure(void **state)
 	assert_int_equal(read_some(backing), 0);
 	backing_unref(backing);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+static void what_lies_in_memory_is_not_far(void **state)
+{
+	const int fd = memfd_create("ten", MFD_CLOEXEC);
+	struct backing *backing;
+
+	(void)state;
+	must(fd >= 0 && write(fd, ten, 10) == 10);
+	backing = backing_adopt(fd, "/ten", NULL);
+	assert_non_null(backing);
+	for (uint64_t at = 0; at < 10; at++)
+		assert_false(backing_is_far(backing, at));
+	assert_false(backing_is_far(backing, INT64_MAX));
+	assert_false(backing_is_far(backing, UINT64_MAX));
+	backing_unref(backing);
+}
+
+/* Has the kernel thrown away what it knew of the file? On a filesystem in memory it cannot. */
+static bool is_forgotten(int fd)
+{
+	unsigned char resident = 0;
+	void *map;
+
+	must(fsync(fd) == 0 && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+	map = mmap(NULL, 10, PROT_READ, MAP_SHARED, fd, 0);
+	must(map != MAP_FAILED && mincore(map, 10, &resident) == 0);
+	munmap(map, 10);
+	return !(resident & 1);
+}
+
+static void what_has_to_be_read_from_the_disk_is_far_until_it_is(void **state)
+{
+	struct backing *backing = open_ten(state);
+	const int fd = backing_hold(backing);
+	const bool forgotten = is_forgotten(fd);
+
+	if (forgotten)
+		assert_true(backing_is_far(backing, 3));
+	assert_int_equal(read_some(backing), 0);
+	assert_false(backing_is_far(backing, 3));
+	backing_let(backing);
+	backing_unref(backing);
+	if (!forgotten)
+		skip();
 }
 
 static void it_is_closed_with_the_last_reference(void **state)
@@ -383,6 +430,8 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_file_that_is_not_there_is_refused_as_open_does),
 	FS_TEST(the_path_is_absolute_and_without_links),
 	FS_TEST(a_descriptor_becomes_the_backings_also_on_failure),
+	FS_TEST(what_lies_in_memory_is_not_far),
+	FS_TEST(what_has_to_be_read_from_the_disk_is_far_until_it_is),
 	FS_TEST(it_is_closed_with_the_last_reference),
 	FS_TEST(an_empty_file_can_be_opened),
 	FS_TEST(a_source_reads_the_same_bytes),

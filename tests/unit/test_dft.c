@@ -13,7 +13,7 @@ static double difference(const kiss_fft_cpx *in, const kiss_fft_cpx *out, size_t
 	double re = 0.0, im = 0.0;
 
 	for (size_t t = 0; t < n; t++) {
-		const double angle = -2.0 * acos(-1.0) * (double)(k * t % n) / (double)n;
+		const double angle = -2.0 * acos(-1.0) * (double)((uint64_t)k * t % n) / (double)n;
 
 		re += (double)in[t].r * cos(angle) - (double)in[t].i * sin(angle);
 		im += (double)in[t].r * sin(angle) + (double)in[t].i * cos(angle);
@@ -75,7 +75,8 @@ static void a_long_prime_length_is_exact_everywhere(void **state)
 	in[place].r = 1.0f;
 	dft_run(dft, in, out);
 	for (size_t k = 0; k < n; k++) {
-		const double angle = -2.0 * acos(-1.0) * (double)(k * place % n) / (double)n;
+		const double angle =
+			-2.0 * acos(-1.0) * (double)((uint64_t)k * place % n) / (double)n;
 
 		assert_true(hypot((double)out[k].r - cos(angle), (double)out[k].i - sin(angle)) <
 			    1e-5);

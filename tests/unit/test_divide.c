@@ -29,7 +29,7 @@ static struct mk_file make(uint32_t n, uint32_t alignment)
 
 static uint8_t *render(const struct divide_part *part, const struct mk_file *file)
 {
-	uint8_t *bytes = calloc(1, part->size + 1);
+	uint8_t *bytes = calloc(1, to_size(part->size) + 1);
 	uint64_t at = 0;
 
 	assert_non_null(bytes);
@@ -37,9 +37,9 @@ static uint8_t *render(const struct divide_part *part, const struct mk_file *fil
 		const struct divide_piece *p = &part->pieces[i];
 
 		if (p->kind == DIVIDE_MEMORY)
-			memcpy(bytes + at, part->header + p->offset, p->length);
+			memcpy(bytes + at, part->header + p->offset, to_size(p->length));
 		else if (p->kind == DIVIDE_WHOLE)
-			memcpy(bytes + at, file->bytes + p->offset, p->length);
+			memcpy(bytes + at, file->bytes + p->offset, to_size(p->length));
 		at += p->length;
 	}
 	assert_int_equal(at, part->size);
@@ -63,7 +63,7 @@ static uint32_t assert_round_trip(const struct mk_file *file, uint64_t most)
 		struct split split;
 
 		bytes[k] = render(&division.parts[k], file);
-		shards[k] = read_bytes(bytes[k], division.parts[k].size);
+		shards[k] = read_bytes(bytes[k], to_size(division.parts[k].size));
 		if (gguf_split(shards[k], &split)) {
 			assert_int_equal(split.no, k);
 			assert_int_equal(split.count, n);
@@ -80,7 +80,8 @@ static uint32_t assert_round_trip(const struct mk_file *file, uint64_t most)
 		const uint8_t *from = p->kind == JOIN_SHARD ? bytes[p->shard] : join.header;
 
 		if (p->kind != JOIN_ZEROS)
-			assert_memory_equal(file->bytes + p->start, from + p->offset, p->length);
+			assert_memory_equal(file->bytes + p->start, from + p->offset,
+					    to_size(p->length));
 	}
 	join_release(&join);
 	divide_release(&division);

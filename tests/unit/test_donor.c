@@ -168,7 +168,7 @@ static void without_memory_there_is_no_donor(void **state)
 
 	needs_failing_allocations();
 	for (uint64_t k = 1; !donor; k++) {
-		assert_in_range(k, 1, 10);
+		assert_uint_in_range(k, 1, 10);
 		allocation_fails(k);
 		donor = donor_of_path("/a", NULL, "t", 1);
 		if (allocation_failed())

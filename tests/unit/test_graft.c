@@ -2,6 +2,7 @@
 /* test_graft.c - fs/graft.c: what fills a slot, what is refused, and what the next mount finds. */
 #include "fs_model.h"
 
+#include <limits.h>
 #include <sys/wait.h>
 
 static struct organ_file up_with(uint32_t seed)
@@ -353,7 +354,7 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 
 	save_small(state, "base.gguf");
 	child = fork();
-	assert_in_range(child, 0, INT_MAX);
+	assert_uint_in_range(child, 0, INT_MAX);
 	if (child == 0)
 		fill_and_die(state);
 	assert_int_equal(waitpid(child, &status, 0), child);

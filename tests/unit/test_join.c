@@ -50,7 +50,7 @@ static void render(struct bench *b)
 {
 	uint64_t at = 0;
 
-	b->bytes = calloc(1, b->join.size + 1);
+	b->bytes = calloc(1, to_size(b->join.size) + 1);
 	assert_non_null(b->bytes);
 	for (size_t i = 0; i < b->join.n_pieces; i++) {
 		const struct join_piece *p = &b->join.pieces[i];
@@ -58,9 +58,10 @@ static void render(struct bench *b)
 		assert_int_equal(p->start, at);
 		assert_true(p->length > 0);
 		if (p->kind == JOIN_MEMORY)
-			memcpy(b->bytes + at, b->join.header + p->offset, p->length);
+			memcpy(b->bytes + at, b->join.header + p->offset, to_size(p->length));
 		else if (p->kind == JOIN_SHARD)
-			memcpy(b->bytes + at, b->files[p->shard].bytes + p->offset, p->length);
+			memcpy(b->bytes + at, b->files[p->shard].bytes + p->offset,
+			       to_size(p->length));
 		at += p->length;
 	}
 	assert_int_equal(at, b->join.size);
@@ -84,7 +85,7 @@ static struct bench bench_of(int a, int b, int c)
 	assert_int_equal(join_build((const struct gguf *const *)bench.ggufs, 3, &bench.join, &err),
 			 0);
 	render(&bench);
-	memory = (struct memory_bytes){ bench.bytes, bench.join.size };
+	memory = (struct memory_bytes){ bench.bytes, to_size(bench.join.size) };
 	source = source_of_memory(&memory);
 	bench.gguf = join_read(&bench.join, &source, &err);
 	assert_non_null(bench.gguf);
@@ -110,7 +111,8 @@ static void assert_tensor(const struct bench *b, uint32_t i, unsigned k, uint32_
 
 	assert_string_equal(t->name, was->name);
 	assert_int_equal(t->size, was->size);
-	assert_memory_equal(b->bytes + t->offset, b->files[k].bytes + was->offset, t->size);
+	assert_memory_equal(b->bytes + t->offset, b->files[k].bytes + was->offset,
+			    to_size(t->size));
 }
 
 static void shards_are_joined_in_the_order_of_their_numbers(void **state)
@@ -166,14 +168,14 @@ static void a_first_shard_may_have_no_tensors(void **state)
 static void nothing_is_read_beyond_the_infos(void **state)
 {
 	struct bench b = bench_of(2, 1, 2);
-	struct memory_bytes memory = { b.bytes, b.join.size };
+	struct memory_bytes memory = { b.bytes, to_size(b.join.size) };
 	const struct source source = source_of_memory(&memory);
 	struct error err = { 0 };
 	struct gguf *gguf;
 
 	(void)state;
 	assert_int_equal(b.join.head_end, b.gguf->infos_end);
-	memset(b.bytes + b.join.head_end, 0xff, b.join.size - b.join.head_end);
+	memset(b.bytes + b.join.head_end, 0xff, to_size(b.join.size - b.join.head_end));
 	gguf = join_read(&b.join, &source, &err);
 	assert_non_null(gguf);
 	assert_int_equal(gguf->n_tensors, 5);
@@ -199,7 +201,7 @@ static void a_tensor_of_an_unknown_type_keeps_its_size(void **state)
 		b.ggufs[k] = read_bytes(b.files[k].bytes, b.files[k].size);
 	assert_int_equal(join_build((const struct gguf *const *)b.ggufs, 3, &b.join, &err), 0);
 	render(&b);
-	memory = (struct memory_bytes){ b.bytes, b.join.size };
+	memory = (struct memory_bytes){ b.bytes, to_size(b.join.size) };
 	source = source_of_memory(&memory);
 	b.gguf = join_read(&b.join, &source, &err);
 	assert_non_null(b.gguf);

@@ -3,6 +3,8 @@
 #include "fs_model.h"
 #include "fs/layer_adapters.h"
 
+#include <limits.h>
+
 /* What was found, in the order of the names. */
 struct listing {
 	char text[1024];

@@ -4,6 +4,8 @@
 #include "fs_layer.h"
 #include "fs/layer_metadata.h"
 
+#include <limits.h>
+
 /* Names with what is said of each, in their order: "a=text;b-;c:typed;". */
 struct said {
 	char text[500];

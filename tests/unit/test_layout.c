@@ -48,7 +48,7 @@ static void graft(struct bench *b, uint32_t slot, uint32_t type, uint32_t dims,
 	if (type_find(type))
 		assert_int_equal(type_size(type, ne, &organ->data_size), TYPE_SIZE_OK);
 	b->slots[slot] = (struct layout_slot){ FILL_ORGAN, organ };
-	b->data[slot] = malloc(organ->data_size);
+	b->data[slot] = malloc(to_size(organ->data_size));
 	assert_true(b->data[slot] || !organ->data_size);
 	for (size_t i = 0; i < organ->data_size; i++)
 		b->data[slot][i] = mk_byte(slot + 100, i);
@@ -99,7 +99,7 @@ static void check_tensor(const struct bench *b, uint32_t i, const struct gguf_te
 	assert_true(is->size >= organ.data_size);
 	assert_memory_equal(b->bytes + is->offset,
 			    is_kept(b, i) ? b->file.bytes + was->offset : b->data[i],
-			    organ.data_size);
+			    to_size(organ.data_size));
 }
 
 /* Build, check the pieces, render, read again, compare all tensors. Added slots are in the order
@@ -113,7 +113,7 @@ static void assemble(struct bench *b)
 		fail_msg("%s", err.text);
 	check_layout(&b->layout, b->base, b->slots, b->n);
 	b->bytes = render_layout(&b->layout, b->file.bytes, (const uint8_t *const *)b->data);
-	b->read = read_bytes(b->bytes, b->layout.size);
+	b->read = read_bytes(b->bytes, to_size(b->layout.size));
 	assert_int_equal(b->read->version, b->base->version);
 	assert_int_equal(b->read->n_kv, b->base->n_kv);
 	assert_int_equal(b->read->infos_offset, b->base->infos_offset);
@@ -123,9 +123,10 @@ static void assemble(struct bench *b)
 	assert_int_equal(b->read->n_tensors, n);
 	/* But for the number of tensors all metadata is the base's. */
 	if (n == b->base->n_tensors)
-		assert_memory_equal(b->bytes, b->file.bytes, b->base->infos_offset);
+		assert_memory_equal(b->bytes, b->file.bytes, to_size(b->base->infos_offset));
 	else
-		assert_memory_equal(b->bytes + 16, b->file.bytes + 16, b->base->infos_offset - 16);
+		assert_memory_equal(b->bytes + 16, b->file.bytes + 16,
+				    to_size(b->base->infos_offset - 16));
 }
 
 static void finish(struct bench *b)
@@ -174,7 +175,7 @@ static void assert_rest_unchanged(const struct bench *b)
 	for (uint32_t i = 0; i < b->base->n_tensors; i++)
 		if (!is_kept(b, i))
 			store_bytes(expected + b->base->tensors[i].offset, b->data[i],
-				    b->base->tensors[i].size);
+				    to_size(b->base->tensors[i].size));
 	assert_int_equal(b->layout.size, b->file.size);
 	assert_memory_equal(b->bytes, expected, b->file.size);
 	free(expected);
@@ -658,7 +659,7 @@ static void added_slots_come_last_by_their_names(void **state)
 		b.slots[4] = swapped;
 		assert_int_equal(layout_build(b.base, b.slots, b.n, NULL, &b.layout, NULL), 0);
 		b.bytes = render_layout(&b.layout, b.file.bytes, (const uint8_t *const *)b.data);
-		b.read = read_bytes(b.bytes, b.layout.size);
+		b.read = read_bytes(b.bytes, to_size(b.layout.size));
 		assert_string_equal(b.read->tensors[3].name, "blk.10.x");
 		assert_string_equal(b.read->tensors[4].name, "z");
 		finish(&b);

@@ -86,9 +86,9 @@ static void graft(struct bench *b, uint32_t slot, uint32_t type)
 	organ->type = type;
 	assert_int_equal(type_size(type, organ->ne, &organ->data_size), TYPE_SIZE_OK);
 	b->slots[slot] = (struct layout_slot){ FILL_ORGAN, organ };
-	b->data[slot] = malloc(organ->data_size);
+	b->data[slot] = malloc(to_size(organ->data_size));
 	assert_non_null(b->data[slot]);
-	memset(b->data[slot], 0xab, organ->data_size);
+	memset(b->data[slot], 0xab, to_size(organ->data_size));
 }
 
 static void assemble(struct bench *b)
@@ -100,7 +100,7 @@ static void assemble(struct bench *b)
 		fail_msg("%s", err.text);
 	check_layout(&b->layout, b->base, b->slots, b->base->n_tensors);
 	b->bytes = render_layout(&b->layout, b->file.bytes, (const uint8_t *const *)b->data);
-	b->read = read_bytes(b->bytes, b->layout.size);
+	b->read = read_bytes(b->bytes, to_size(b->layout.size));
 	assert_int_equal(b->read->version, b->base->version);
 }
 
@@ -140,7 +140,7 @@ static void assert_kept(const struct bench *b, uint32_t i, uint32_t was)
 					    .element = kv->element,
 					    .count = kv->count,
 					    .bytes = b->file.bytes + kv->offset,
-					    .length = kv->length };
+					    .length = to_size(kv->length) };
 
 	assert_entry(b, i, kv->key, &value);
 }
@@ -153,7 +153,7 @@ static void assert_data_moved_along(const struct bench *b)
 	assert_int_equal(b->read->data_offset % b->base->alignment, 0);
 	assert_int_equal(b->layout.size - b->read->data_offset, n);
 	assert_memory_equal(b->bytes + b->read->data_offset, b->file.bytes + b->base->data_offset,
-			    n);
+			    to_size(n));
 	for (uint64_t i = b->read->infos_end; i < b->read->data_offset; i++)
 		assert_int_equal(b->bytes[i], 0);
 	for (uint32_t i = 0; i < b->base->n_tensors; i++)
@@ -267,10 +267,11 @@ static void metadata_and_grafts_change_together(void **state)
 			assert_int_equal(b.read->n_kv, 5);
 			assert_entry(&b, 4, "new", &string);
 			assert_int_equal(is[0].type, types[t]);
-			assert_memory_equal(b.bytes + is[0].offset, b.data[0], is[0].size);
+			assert_memory_equal(b.bytes + is[0].offset, b.data[0], to_size(is[0].size));
 			for (uint32_t i = 1; i < 3; i++)
 				assert_memory_equal(b.bytes + is[i].offset,
-						    b.file.bytes + was[i].offset, was[i].size);
+						    b.file.bytes + was[i].offset,
+						    to_size(was[i].size));
 			finish(&b);
 		}
 }

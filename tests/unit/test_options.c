@@ -3,6 +3,8 @@
 #include "fs_help.h"
 #include "fs/options.h"
 
+#include <limits.h>
+
 /* Parse "organfs ARGUMENTS", which are separated by single blanks. */
 static int parse(struct options *options, const char *arguments)
 {
@@ -64,7 +66,7 @@ static void a_model_and_a_mountpoint_are_enough(void **state)
 	assert_int_equal(options.uid, getuid());
 	assert_int_equal(options.gid, getgid());
 	assert_int_equal(options.umask, 022);
-	assert_in_range(options.threads, 4, 1024);
+	assert_uint_in_range(options.threads, 4, 1024);
 	assert_int_equal(options.samples, 100000);
 	options_release(&options);
 	assert_null(options.models);
@@ -217,9 +219,9 @@ static void the_help_is_one_screen(void **state)
 	for (; *line; line = end + 1, lines++) {
 		end = strchr(line, '\n');
 		assert_non_null(end);
-		assert_in_range(end - line, 1, 80);
+		assert_uint_in_range(end - line, 1, 80);
 	}
-	assert_in_range(lines, 1, 24);
+	assert_uint_in_range(lines, 1, 24);
 }
 
 static void what_fstab_adds_is_dropped(void **state)

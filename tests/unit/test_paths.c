@@ -3,6 +3,8 @@
 #include "fs_help.h"
 #include "fs/paths.h"
 
+#include <limits.h>
+
 static mode_t mode_of(const char *path)
 {
 	struct stat stat;

@@ -60,7 +60,7 @@ static void assert_passes(void **state, uint32_t type, uint32_t dims, const uint
 	struct view *organ = files_view(&t.located);
 	char *expected = read_view(organ);
 
-	for (int purifier = 0; purifier < 2; purifier++) {
+	for (enum purifier purifier = 0; purifier <= PURIFIER_FRACTAL; purifier++) {
 		struct view *view = purified_view(purifier, &t.located);
 		char *got = read_view(view);
 

@@ -5,6 +5,7 @@
 #include "zinputs.h"
 #include "measure/quantise.h"
 
+#include <endian.h>
 #include <float.h>
 
 static float float_of(uint32_t bits)
@@ -237,6 +238,17 @@ static void read_at(const char *path, long offset, void *bytes, size_t n)
 	fclose(file);
 }
 
+static void read_values(long offset, float *values, size_t n)
+{
+	read_at("tests/models/stories260K.gguf", offset, values, n * sizeof(*values));
+	for (size_t i = 0; i < n; i++) {
+		uint32_t bits;
+
+		memcpy(&bits, &values[i], sizeof(bits));
+		values[i] = float_of(le32toh(bits));
+	}
+}
+
 static void a_model_becomes_what_llama_quantize_made_of_it(void **state)
 {
 	(void)state;
@@ -246,8 +258,7 @@ static void a_model_becomes_what_llama_quantize_made_of_it(void **state)
 		uint8_t *blocks = malloc(size), *expected = malloc(size);
 
 		assert_true(blocks && expected);
-		read_at("tests/models/stories260K.gguf", tensors[i].values, values,
-			n * sizeof(float));
+		read_values(tensors[i].values, values, n);
 		read_at("tests/models/stories260K-q8_0.gguf", tensors[i].blocks, expected, size);
 		quantise_q8_0(values, n, blocks);
 		assert_memory_equal(blocks, expected, size);

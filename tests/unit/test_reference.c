@@ -3,6 +3,8 @@
 #include "fs_help.h"
 #include "fs/reference.h"
 
+#include <limits.h>
+
 #define PRINT "0123456789abcdef0123456789abcdef"
 
 /* The text for a tensor of that name in a model of that file name. */

@@ -5,6 +5,7 @@
 #include "fs/resolve.h"
 
 #include <errno.h>
+#include <limits.h>
 
 static struct resolve_own no_mount(void)
 {

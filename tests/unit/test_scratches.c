@@ -3,6 +3,7 @@
 #include "fs_model.h"
 #include "fs/scratches.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 enum { HERE = 20, THERE = 21 };

@@ -96,8 +96,8 @@ static unsigned check_table(const char *path, make_input *make, double tolerance
 	unsigned rows = 0;
 
 	for (; ztable_next(table, &row); rows++) {
-		float *values = make(row.name, row.n);
-		const struct zmeasure z = measure_sample(values, row.n);
+		float *values = make(row.name, to_size(row.n));
+		const struct zmeasure z = measure_sample(values, to_size(row.n));
 
 		check_row(&row, &z, tolerance);
 		free(values);

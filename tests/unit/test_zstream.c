@@ -79,9 +79,9 @@ static void check_table(const char *path, make_input *make)
 	struct zrow row;
 
 	while (ztable_next(table, &row)) {
-		float *values = make(row.name, row.n);
+		float *values = make(row.name, to_size(row.n));
 
-		check(values, row.n, odd_lengths);
+		check(values, to_size(row.n), odd_lengths);
 		free(values);
 	}
 	fclose(table);

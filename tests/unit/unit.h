@@ -19,7 +19,19 @@
 #include "gguf/error.h"
 #include "mkgguf.h"
 
+/* cmocka 2 has one for each kind of number; before it there was one, which compared as uint. */
+#ifndef assert_uint_in_range
+#define assert_uint_in_range assert_in_range
+#endif
+
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* What is in memory here has a size that fits. */
+static inline size_t to_size(uint64_t n)
+{
+	assert_true(n <= SIZE_MAX);
+	return (size_t)n;
+}
 
 /* Arguments of a file's main(): build/plain/tests/unit/test_X 'pattern' runs the matching cases. */
 #define UNIT_MAIN(tests)                                                         \
