@@ -325,33 +325,42 @@ list-installed:
 
 DIST := build/organfs-$(VERSION).tar.gz
 # What the source is, whatever else lies around.
-SOURCE := .ci .clang-format .editorconfig .gitignore LICENSE Makefile README.md \
+SOURCE := .ci .clang-format .editorconfig .github .gitignore CHANGELOG.md LICENSE Makefile README.md \
 	fs gguf measure mount-helpers tests
+# Of all files in the archive: that of the last commit, and without git the release's.
+SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell \
+	date -u +%s -d "$$(sed -n 's/^\#\# \[.*\] - //p' CHANGELOG.md | head -n 1)"))
 
-.PHONY: version dist deb
+.PHONY: version dist deb rpm
 version:	## the version, which is said in the line VERSION of this file
 	@echo $(VERSION)
 
-dist:	## the source as an archive, in build/
+dist:	## the source as an archive, in build/: the same bytes of the same source
 	@mkdir -p build
-	tar --create --gzip --file=$(DIST).new --transform='s,^,organfs-$(VERSION)/,' --sort=name \
+	tar --create --file=$(DIST:.gz=) --transform='s,^,organfs-$(VERSION)/,' --sort=name \
+		--format=gnu --mtime=@$(SOURCE_DATE_EPOCH) --mode=u=rwX,go=rX \
 		--owner=root:0 --group=root:0 --exclude=__pycache__ $(SOURCE)
-	@mv $(DIST).new $(DIST)
+	gzip --no-name --best --force $(DIST:.gz=)
 
-# With a clean environment: the package does not depend on how the rest is built here.
-deb: dist	## a Debian package, in build/deb/ (debhelper, libcmocka-dev)
+# A package does not depend on how the rest is built here.
+CLEANLY := env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL -u SAN -u PREFIX -u SBINDIR \
+	-u DESTDIR -u SOURCE_DATE_EPOCH
+deb: dist	## Debian packages of source and program, in build/deb/ (debhelper, libcmocka-dev)
 	@command -v dpkg-buildpackage >/dev/null || \
 		{ echo 'make deb needs build-essential, debhelper and libcmocka-dev'; exit 1; }
 	rm -rf build/deb
 	@mkdir -p build/deb
+	cp $(DIST) build/deb/organfs_$(VERSION).orig.tar.gz
 	tar --extract --file=$(DIST) --directory=build/deb
 	cp -R mount-helpers/debian build/deb/organfs-$(VERSION)/debian
-	@cd build/deb/organfs-$(VERSION) && \
-		case $$(dpkg-parsechangelog -S Version) in $(VERSION)) ;; *) \
-			echo 'mount-helpers/debian/changelog is of another version'; exit 1 ;; esac
-	cd build/deb/organfs-$(VERSION) && \
-		env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL -u SAN -u PREFIX -u SBINDIR \
-			-u DESTDIR dpkg-buildpackage --build=binary --no-sign
+	cd build/deb/organfs-$(VERSION) && $(CLEANLY) dpkg-buildpackage --no-sign
+
+# RPMFLAGS=--nodeps where the libraries did not come as RPM packages.
+RPMFLAGS ?=
+rpm: dist	## RPM packages of source and program, in build/rpm/ (rpm-build)
+	rm -rf build/rpm
+	$(CLEANLY) rpmbuild -ba $(RPMFLAGS) --define '_topdir $(CURDIR)/build/rpm' \
+		--define '_sourcedir $(CURDIR)/build' mount-helpers/packaging/organfs.spec
 
 ## clean
 
