@@ -18,7 +18,7 @@ CFLAGS ?= -O2 -g
 SAN ?=
 B := build/$(or $(SAN),plain)
 comma := ,
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wformat=2 -Wwrite-strings -Wpointer-arith
@@ -313,10 +313,9 @@ define install_line
 
 endef
 
-# Nobody has put a helper for all of FUSE there, but us.
+# Release 0.1.0 put a link there, for all of FUSE. Another's helper of that name stays.
 UMOUNT_FUSE := $(call there,$(SBINDIR)/umount.fuse)
-UMOUNT_FUSE_IS_FREE = { [ ! -e $(UMOUNT_FUSE) ] && [ ! -L $(UMOUNT_FUSE) ] || \
-	[ "$$(readlink $(UMOUNT_FUSE))" = umount.fuse.organfs ]; }
+REMOVE_UMOUNT_FUSE = @[ "$$(readlink $(UMOUNT_FUSE))" != umount.fuse.organfs ] || rm -f $(UMOUNT_FUSE)
 
 # A live system is told what has come or gone; a tree that becomes a package is not.
 UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
@@ -324,18 +323,13 @@ UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
 .PHONY: install uninstall list-installed
 install: all	## honours PREFIX, DESTDIR and SBINDIR
 	$(foreach f,$(INSTALLED),$(call install_line,$f))
-	@if $(UMOUNT_FUSE_IS_FREE); then \
-		ln -sf umount.fuse.organfs $(UMOUNT_FUSE); \
-	else \
-		printf '%s\n' $(UMOUNT_FUSE)" is somebody else's, and left alone:"; \
-		echo "umount /absolute/path will not wait for the assembly where root runs it"; \
-	fi
+	$(REMOVE_UMOUNT_FUSE)
 	$(UPDATE_CACHES)
 
 # Directories go with the last file in them, but for those that a system has without us.
 INSTALLED_DIRS = $(sort $(foreach f,$(INSTALLED),$(patsubst %/,%,$(dir $(call field,3,$f)))))
 uninstall:	## remove what install put there
-	@! $(UMOUNT_FUSE_IS_FREE) || rm -f $(UMOUNT_FUSE)
+	$(REMOVE_UMOUNT_FUSE)
 	rm -f $(foreach f,$(INSTALLED),$(call there,$(call field,3,$f)))
 	$(UPDATE_CACHES)
 	@for dir in $(filter-out $(BINDIR) $(SBINDIR),$(INSTALLED_DIRS)); do \
@@ -355,30 +349,42 @@ list-installed:
 
 DIST := build/organfs-$(VERSION).tar.gz
 # What the source is, whatever else lies around.
-SOURCE := .ci .clang-format .editorconfig .gitignore LICENSE Makefile README.md \
+SOURCE := .ci .clang-format .editorconfig .github .gitignore CHANGELOG.md LICENSE Makefile README.md \
 	fs gguf measure mount-helpers tests
+# Of all files in the archive: that of the last commit, and without git the release's.
+SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell \
+	date -u +%s -d "$$(sed -n 's/^\#\# \[.*\] - //p' CHANGELOG.md | head -n 1)"))
 
-.PHONY: dist deb
-dist:	## the source as an archive, in build/
+.PHONY: version dist deb rpm
+version:	## the version, which is said in the line VERSION of this file
+	@echo $(VERSION)
+
+dist:	## the source as an archive, in build/: the same bytes of the same source
 	@mkdir -p build
-	tar --create --gzip --file=$(DIST).new --transform='s,^,organfs-$(VERSION)/,' --sort=name \
+	tar --create --file=$(DIST:.gz=) --transform='s,^,organfs-$(VERSION)/,' --sort=name \
+		--format=gnu --mtime=@$(SOURCE_DATE_EPOCH) --mode=u=rwX,go=rX \
 		--owner=root:0 --group=root:0 --exclude=__pycache__ $(SOURCE)
-	@mv $(DIST).new $(DIST)
+	gzip --no-name --best --force $(DIST:.gz=)
 
-# With a clean environment: the package does not depend on how the rest is built here.
-deb: dist	## a Debian package, in build/deb/ (debhelper, libcmocka-dev)
+# A package does not depend on how the rest is built here.
+CLEANLY := env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL -u SAN -u PREFIX -u SBINDIR \
+	-u DESTDIR -u SOURCE_DATE_EPOCH
+deb: dist	## Debian packages of source and program, in build/deb/ (debhelper, libcmocka-dev)
 	@command -v dpkg-buildpackage >/dev/null || \
 		{ echo 'make deb needs build-essential, debhelper and libcmocka-dev'; exit 1; }
 	rm -rf build/deb
 	@mkdir -p build/deb
+	cp $(DIST) build/deb/organfs_$(VERSION).orig.tar.gz
 	tar --extract --file=$(DIST) --directory=build/deb
 	cp -R mount-helpers/debian build/deb/organfs-$(VERSION)/debian
-	@cd build/deb/organfs-$(VERSION) && \
-		case $$(dpkg-parsechangelog -S Version) in $(VERSION)) ;; *) \
-			echo 'mount-helpers/debian/changelog is of another version'; exit 1 ;; esac
-	cd build/deb/organfs-$(VERSION) && \
-		env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL -u SAN -u PREFIX -u SBINDIR \
-			-u DESTDIR dpkg-buildpackage --build=binary --no-sign
+	cd build/deb/organfs-$(VERSION) && $(CLEANLY) dpkg-buildpackage --no-sign
+
+# RPMFLAGS=--nodeps where the libraries did not come as RPM packages.
+RPMFLAGS ?=
+rpm: dist	## RPM packages of source and program, in build/rpm/ (rpm-build)
+	rm -rf build/rpm
+	$(CLEANLY) rpmbuild -ba $(RPMFLAGS) --define '_topdir $(CURDIR)/build/rpm' \
+		--define '_sourcedir $(CURDIR)/build' mount-helpers/packaging/organfs.spec
 
 ## clean
 

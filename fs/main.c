@@ -77,7 +77,7 @@
  *	fs arrivals	the mount; shards that come and go while it is there
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
  *	finish		the end of a mount: what was grafted is written down
- *	options session main	command line, life of a mount
+ *	options utab session main	command line; what umount(8) has to know; life of a mount
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->

@@ -7,6 +7,7 @@
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
 #include "fs/paths.h"
+#include "fs/utab.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ struct mount {
 	bool made;	      /* by us, so that it goes away with the mount */
 	dev_t device;	      /* 0: not known */
 	bool at_terminal;     /* in the foreground of one */
+	bool in_utab;
 	struct fuse_session *session;
 	struct fs *fs;
 	struct status *status;
@@ -168,6 +170,8 @@ static int serve(struct mount *mount)
 	int rc = -1;
 
 	note_device(mount);
+	/* Before the command returns: an umount may follow at once. */
+	mount->in_utab = utab_enter(mount->point);
 	mount->at_terminal = mount->options->foreground && isatty(STDERR_FILENO);
 	if (fuse_daemonize(mount->options->foreground) == 0) {
 		/* The one that ends the mount is taken in the loop, the next one by finish(). */
@@ -246,6 +250,8 @@ int session_run(const struct options *options, struct log *log, struct collectio
 			rc = -EIO;
 		status_say(status, "end", rc == 0 ? "0" : "1");
 	}
+	if (mount.in_utab)
+		utab_leave(mount.point);
 	if (mount.session)
 		fuse_session_destroy(mount.session);
 	fs_free(mount.fs);

@@ -92,7 +92,7 @@ _organfs_stream() {
 	case $prev,$cur in
 	-o,*) _organfs_option_list ;;
 	-d,*) _filedir -d ;;
-	*,-*) _organfs_words '-o -d -h --help' ;;
+	*,-*) _organfs_words '-o -d -h --help -V --version' ;;
 	*) _organfs_files ;;
 	esac
 }
@@ -100,7 +100,7 @@ _organfs_stream() {
 _organfs_dissect() {
 	case $prev,$cur in
 	-o,*) _organfs_option_list ;;
-	*,-*) _organfs_words '-o --verify -h --help' ;;
+	*,-*) _organfs_words '-o --verify -h --help -V --version' ;;
 	*) _organfs_files gguf GGUF ;;
 	esac
 }
@@ -108,7 +108,7 @@ _organfs_dissect() {
 _organfs_open() {
 	case $prev,$cur in
 	-o,*) _organfs_option_list ;;
-	*,-*) _organfs_words '-o -u --unmount -h --help' ;;
+	*,-*) _organfs_words '-o -u --unmount -h --help -V --version' ;;
 	*) _organfs_files gguf GGUF ;;
 	esac
 }
@@ -128,7 +128,7 @@ _organfs_mounts() {
 _organfs_umount() {
 	case $prev,$cur in
 	-N,* | -t,*) ;;
-	*,-*) _organfs_words '-f -l -n -r -v -N -t --help' ;;
+	*,-*) _organfs_words '-f -l -n -r -v -N -t --help -V --version' ;;
 	*) _organfs_mounts ;;
 	esac
 }
@@ -139,7 +139,8 @@ _organfs_serve() {
 	--output,*) _filedir -d ;;
 	--password,* | --cert,* | --key,*) _organfs_files ;;
 	*,-*)
-		_organfs_words '--listen --password --cert --key --output --read-only -h --help'
+		_organfs_words '--listen --password --cert --key --output --read-only -h --help
+			-V --version'
 		;;
 	*) _organfs_mounts ;;
 	esac

@@ -65,6 +65,7 @@ end
 for program in organfs organ-stream organ-dissect organfs-open organfs-umount organ-serve
 	complete -c $program -e
 	complete -c $program -l help -d 'print a summary'
+	complete -c $program -s V -l version -d 'print the version'
 end
 for program in organfs organ-stream organ-dissect organfs-open organ-serve
 	complete -c $program -s h -d 'print a summary'
@@ -77,7 +78,6 @@ for program in organfs organ-dissect organfs-open
 end
 
 complete -c organfs -s f -d 'stay in the foreground, log to stderr'
-complete -c organfs -s V -l version -d 'print the version'
 complete -c organfs -l picture -d 'print theta.svg of a model, without a mount'
 complete -c organfs -l report -d 'report on models by their tables'
 

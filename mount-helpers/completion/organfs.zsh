@@ -49,7 +49,8 @@ _organfs_program() {
 		"*:model or mount point:$files"
 }
 
-_organfs_help_option=('(-)'{-h,--help}'[print a summary]')
+_organfs_version_option=('(-)'{-V,--version}'[print the version]')
+_organfs_help_option=('(-)'{-h,--help}'[print a summary]' $_organfs_version_option)
 
 case $service in
 organfs) _organfs_program ;;
@@ -72,7 +73,8 @@ organfs-open)
 		'*:model:_organfs_models'
 	;;
 organfs-umount)
-	_arguments -S '(-)--help[print a summary]' '-f[by force]' '-l[now, without waiting]' \
+	_arguments -S $_organfs_version_option \
+		'(-)--help[print a summary]' '-f[by force]' '-l[now, without waiting]' \
 		'-n[write no mtab]' '-r[read-only where that fails]' '-v[say what was written]' \
 		'-N+[namespace]:namespace:' '-t+[type]:type:' '1:mount point:_organfs_mounts'
 	;;

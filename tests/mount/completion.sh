@@ -77,8 +77,11 @@ mapfile -t names < <("$ORGANFS" --help | sed -n 's/^  -o \([^ ]*\) .*/\1/p' | tr
 [ ${#flags[@]} -ge 6 ] && [ ${#names[@]} -ge 15 ] || fail "${flags[*]} ${names[*]}"
 
 try_shell() {
+	local name
 	offers 'organfs -' "${flags[@]}"
-	offers 'organfs --' --version
+	for name in organfs organ-dissect organ-serve organ-stream organfs-open organfs-umount; do
+		offers "$name --" --help --version
+	done
 	offers 'organfs -o ' "${names[@]%%=*}"
 	offers 'organfs -o blocks=' keep follow
 	offers 'organfs -o ro,compress=' off 22

@@ -216,7 +216,8 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 }
 
 # The test from its beginning in a namespace of mounts of its own, in which mount(8) and umount(8)
-# find our helpers, whatever is installed; $HELPER is the one of umount(8) by its other name.
+# find our helpers, whatever is installed, and what they write down goes with the test; $HELPER is
+# the one of umount(8) by its other name.
 with_umount_helper() {
 	local sbin helper=$here/../../mount-helpers/umount.fuse.organfs
 	need_root
@@ -231,15 +232,16 @@ with_umount_helper() {
 	sbin=$(readlink -f /sbin)
 	mkdir "$TMP/sbin"
 	cp "$helper" "$TMP/sbin/umount.fuse.organfs"
-	ln -s umount.fuse.organfs "$TMP/sbin/umount.fuse"
 	cp "$helper" "$TMP/sbin/organfs-umount"
 	cp "${helper%/*}/mount.organfs" "$TMP/sbin/mount.organfs"
 	mount -t overlay -o "lowerdir=$TMP/sbin:$sbin" overlay "$sbin" 2>/dev/null ||
 		skip 'no overlay over /sbin'
+	mkdir -p /run/mount
+	mount -t tmpfs tmpfs /run/mount
 	HELPER=$TMP/sbin/organfs-umount
 }
 
-# The same, and the helper of mount(8) finds $ORGANFS; what mount(8) writes down goes with the test.
+# The same, and the helper of mount(8) finds $ORGANFS.
 with_mount_helper() {
 	local bin=/usr/local/bin
 	with_umount_helper
@@ -250,8 +252,6 @@ with_mount_helper() {
 	chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
 	mount -t overlay -o "lowerdir=$TMP/bin:$bin" overlay "$bin" || fail "no overlay over $bin"
 	PATH=$PATH:$bin # sudo does not look there in every release
-	mkdir -p /run/mount
-	mount -t tmpfs tmpfs /run/mount
 }
 
 # For tests with_mount_helper: there is an ordinary user, $ORDINARY by number, with $TMP/home for a

@@ -41,6 +41,30 @@ cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
 says 0 '' umount "$odd"
 same "${odd%.gguf}.grafted.gguf" expected
 
+# By an absolute path root waits because of an entry in utab, beside the one that mount(8) makes of
+# some options. Both go with the mount, however that ends.
+noted() {
+	sed -n "s|.* TARGET=$MNT .*OPTS=||p" /run/mount/utab | tr , '\n' | sort | tr '\n' ,
+}
+says 0 '' mount -t organfs -o x-gvfs-show,_netdev,noauto "$base" "$MNT"
+equal "$(noted)" _netdev,x-gvfs-show,x-organfs.waits, 'the entry'
+cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
+rm stories260K.grafted.gguf
+says 0 '' umount "$MNT"
+same stories260K.grafted.gguf expected
+equal "$(noted)" ''
+organfs -o ro "$base" "$MNT"
+equal "$(noted)" x-organfs.waits,
+fusermount3 -u "$MNT"
+until_true 20 eval '[ -z "$(noted)" ]' || fail 'the entry stays'
+organfs -o ro "$base" "$MNT"
+umount -i "$MNT"
+organfs -o ro "$base" "$MNT"
+until_true 20 eval '[ "$(pgrep -fc "^organfs -o ro .* $MNT\$")" = 1 ]' || fail 'two daemons'
+equal "$(noted)" x-organfs.waits, 'of a second mount'
+says 0 '' umount "$MNT"
+equal "$(noted)" ''
+
 # Values with commas: in double quotes, as mount(8) has them, or with a backslash, as FUSE has.
 says 0 '' mount -t organfs -o 'output="x, \100%.gguf",ro' "$base" "$MNT"
 says 0 '' mount -t organfs -o 'layer=y\,z,output="x, \040y.gguf"' "$base" "$MNT"

@@ -62,7 +62,7 @@ cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 mount --bind "$MNT" "$TMP/bound"
 umount_says 0 '' umount "$MNT"
 absent "$TMP/stories260K.grafted.gguf"
-umount_says 0 '' umount "$TMP/bound"
+umount_says 0 '' "$HELPER" "$TMP/bound"
 exists "$TMP/stories260K.grafted.gguf"
 wait_daemon
 mount_model "$base"

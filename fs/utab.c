@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* utab.c - see utab.h. mount(8) writes the file, which has a lock and a form of its own; --fake is
+ * for exactly that. */
+#include "fs/utab.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* An entry has one option at least. */
+#define OPTION "x-organfs.waits"
+
+/* Not that of the mount: mount(8) takes an entry of the same source and directory for its own, and
+ * would not note the options that it was given. */
+#define SOURCE "organfs"
+
+/* It takes some milliseconds, but asks for a lock that another process may have. */
+#define PATIENCE_MS 5000
+
+/* Wait for a child, and end it where that takes too long. */
+static void await(pid_t pid)
+{
+	const int pidfd = pidfd_open(pid, 0);
+	struct pollfd poll_for = { .fd = pidfd, .events = POLLIN };
+
+	if (pidfd >= 0 && poll(&poll_for, 1, PATIENCE_MS) == 0)
+		kill(pid, SIGKILL);
+	if (pidfd >= 0)
+		close(pidfd);
+	waitpid(pid, NULL, 0);
+}
+
+/* Without a word, whatever comes of it, and with no signal blocked. */
+static void run(const char *const argv[])
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	pid_t pid;
+	int rc;
+
+	sigemptyset(&none);
+	if (posix_spawn_file_actions_init(&actions) != 0)
+		return;
+	if (posix_spawnattr_init(&attributes) == 0) {
+		rc = posix_spawnattr_setsigmask(&attributes, &none);
+		if (rc == 0)
+			rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+		for (int fd = STDIN_FILENO; rc == 0 && fd <= STDERR_FILENO; fd++)
+			rc = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+		if (rc == 0)
+			rc = posix_spawn(&pid, argv[0], &actions, &attributes, (char *const *)argv,
+					 environ);
+		if (rc == 0)
+			await(pid);
+		posix_spawnattr_destroy(&attributes);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+}
+
+bool utab_enter(const char *point)
+{
+	if (getuid() != 0 || geteuid() != 0)
+		return false;
+	run((const char *const[]){ "/bin/mount", "--fake", "--internal-only", "--no-canonicalize",
+				   "-t", "fuse.organfs", "-o", OPTION, "--", SOURCE, point, NULL });
+	return true;
+}
+
+/* Without asking what is there for anything: it may not answer. */
+static bool is_mount(const char *point)
+{
+	struct statx stat;
+
+	return statx(AT_FDCWD, point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &stat) == 0 &&
+	       (stat.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+void utab_leave(const char *point)
+{
+	if (!is_mount(point))
+		run((const char *const[]){ "/bin/umount", "--fake", "--internal-only",
+					   "--no-canonicalize", "--", point, NULL });
+}
