@@ -138,8 +138,8 @@ PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 programs: $B/organfs $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 
-.PHONY: check check-all check-unit check-unit-libraries check-fuzz check-mount check-style check-install check-deb \
-	check-new-user fuzz
+.PHONY: check check-all check-unit check-unit-libraries check-fuzz check-mount check-style \
+	check-install check-deb check-rpm check-new-user fuzz
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
 	$(MAKE) check-style check-install check-new-user
 	$(MAKE) $(PARALLEL) programs
@@ -169,6 +169,9 @@ check-install: all	## install, uninstall, and nothing is left
 # What a test says that is left out has a reason, and is no failure.
 check-deb: dist	## the Debian package: built, looked at by lintian
 	@tests/deb || [ $$? = 77 ]
+
+check-rpm:	## the RPM package: built, compared with what make install installs
+	@MAKE='$(MAKE)' tests/rpm || [ $$? = 77 ]
 
 check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
 	@tests/new-user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || [ $$? = 77 ]
