@@ -91,10 +91,10 @@ $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
 UNIT_MEASURE := $(foreach t,$(UNIT),$(if $(wildcard measure/$(t:test_%=%).c),$t))
-LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
-UNIT_FS := $(filter-out $(LIBRARIES),$(UNIT))
+UNIT_LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
+UNIT_FS := $(filter-out $(UNIT_LIBRARIES),$(UNIT))
 UNIT_HELP := $B/tests/unit/mkgguf.o
-$(UNIT_HELP) $(LIBRARIES:%=$B/tests/unit/%.o): INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
+$(UNIT_HELP) $(UNIT_LIBRARIES:%=$B/tests/unit/%.o): INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
@@ -138,8 +138,13 @@ PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 programs: $B/organfs $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 
+# For compilers to look at.
+BENCHES := spans zmeasure purify dequant
+.PHONY: everything
+everything: programs $(FUZZ:%=$B/tests/fuzz/%) $(BENCHES:%=$B/tests/bench/%)
+
 .PHONY: check check-all check-unit check-unit-libraries check-fuzz check-mount check-style \
-	check-install check-deb check-rpm check-new-user fuzz
+	check-install check-deb check-rpm check-new-user check-cross check-compilers fuzz
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
 	$(MAKE) check-style check-install check-new-user
 	$(MAKE) $(PARALLEL) programs
@@ -149,7 +154,7 @@ check: deps-check	## every test, as CI runs it; as root it installs what is miss
 	$(GIVE_BACK)
 
 check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
-check-unit-libraries: $(LIBRARIES:%=$B/tests/unit/%)	## those of gguf/ and measure/, without FUSE
+check-unit-libraries: $(UNIT_LIBRARIES:%=$B/tests/unit/%)	## those of gguf/ and measure/, without FUSE
 check-unit check-unit-libraries:
 	@rc=0; for t in $^; do $(EMULATOR) $$t $(if $T,'$T') || rc=1; done; exit $$rc
 
@@ -175,6 +180,18 @@ check-rpm:	## the RPM package: built, compared with what make install installs
 
 check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
 	@tests/new-user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || [ $$? = 77 ]
+
+# Not part of check, as it takes long.
+check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
+	@tests/cross $(DIST) || [ $$? = 77 ]
+	$(GIVE_BACK)
+
+# Each in trees of its own. Some have several names.
+COMPILERS = $(sort $(realpath $(wildcard $(foreach c,gcc clang,/usr/bin/$c /usr/bin/$c-[0-9]*))))
+check-compilers:	## every gcc and clang that is here builds everything without a warning
+	@set -e; for cc in $(COMPILERS); do for san in '' address,undefined; do \
+		$(MAKE) $(PARALLEL) CC=$$cc SAN=$$san CFLAGS='-O2 -g -Werror' \
+			B=build/compilers$$cc-$${san:-plain} everything; done; done
 
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf

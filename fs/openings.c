@@ -67,8 +67,9 @@ static bool find_mount(bool (*is_like)(const struct mount_line *mount,
 	return found;
 }
 
-/* The mount of a file where no mount that can be seen has its id: it is another namespace's or, in a
- * chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen too. */
+/* The mount of a file where no mount that can be seen has its id: it is of another namespace or, in
+ * a chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen
+ * too. */
 static struct mount_line hidden_mount(int fd)
 {
 	struct mount_line mount = { .is_organfs = false };

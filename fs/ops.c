@@ -10,23 +10,24 @@
 #include <errno.h>
 #include <string.h>
 
-/* What the kernel can and is asked for is in fields of 64 bits, with functions, since libfuse 3.17;
- * it has those of 32 bits for old programs only. Where the kernel cannot, nothing is asked for. */
-static void ask_for(struct fuse_conn_info *connection, uint32_t features)
+/* Since libfuse 3.17 the fields of what the kernel can do, and is asked for, have 64 bits and are
+ * set by functions; those of 32 bits are there for old programs. What the kernel cannot do is not
+ * asked for. */
+static void ask_for(struct fuse_conn_info *connection, uint64_t features)
 {
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
 	fuse_set_feature_flag(connection, features);
 #else
-	connection->want |= connection->capable & features;
+	connection->want |= connection->capable & (uint32_t)features;
 #endif
 }
 
-static void do_without(struct fuse_conn_info *connection, uint32_t features)
+static void do_without(struct fuse_conn_info *connection, uint64_t features)
 {
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
 	fuse_unset_feature_flag(connection, features);
 #else
-	connection->want &= ~features;
+	connection->want &= ~(uint32_t)features;
 #endif
 }
 

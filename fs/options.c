@@ -35,8 +35,9 @@ struct parsed {
 		template, offsetof(struct parsed, field), 1 \
 	}
 
-/* FUSE_OPT_KEY(), but for the type: its -1U is converted, which clang warns of. */
-#define KEY(template, key)              \
+/* libfuse's own converts -1U to unsigned long, which clang warns of. */
+#undef FUSE_OPT_KEY
+#define FUSE_OPT_KEY(template, key)     \
 	{                               \
 		template, UINT_MAX, key \
 	}
@@ -68,52 +69,52 @@ static const struct fuse_opt templates[] = {
 	{ "umask=%s", offsetof(struct parsed, umask), 0 },
 	{ "threads=%s", offsetof(struct parsed, threads), 0 },
 	{ "samples=%s", offsetof(struct parsed, samples), 0 },
-	KEY("model=", KEY_MODEL),
+	FUSE_OPT_KEY("model=", KEY_MODEL),
 	OPTION("noexec", no_execution),
 	{ "exec", offsetof(struct parsed, no_execution), 0 },
-	KEY("remount", KEY_REMOUNT),
+	FUSE_OPT_KEY("remount", KEY_REMOUNT),
 	/* For mount(8), systemd and file managers: what they do with a line of fstab. */
-	KEY("defaults", KEY_DROP),
-	KEY("auto", KEY_DROP),
-	KEY("noauto", KEY_DROP),
-	KEY("nofail", KEY_DROP),
-	KEY("_netdev", KEY_DROP),
-	KEY("user", KEY_DROP),
-	KEY("user=", KEY_DROP),
-	KEY("nouser", KEY_DROP),
-	KEY("users", KEY_DROP),
-	KEY("nousers", KEY_DROP),
-	KEY("owner", KEY_DROP),
-	KEY("noowner", KEY_DROP),
-	KEY("group", KEY_DROP),
-	KEY("nogroup", KEY_DROP),
-	KEY("comment=", KEY_DROP),
+	FUSE_OPT_KEY("defaults", KEY_DROP),
+	FUSE_OPT_KEY("auto", KEY_DROP),
+	FUSE_OPT_KEY("noauto", KEY_DROP),
+	FUSE_OPT_KEY("nofail", KEY_DROP),
+	FUSE_OPT_KEY("_netdev", KEY_DROP),
+	FUSE_OPT_KEY("user", KEY_DROP),
+	FUSE_OPT_KEY("user=", KEY_DROP),
+	FUSE_OPT_KEY("nouser", KEY_DROP),
+	FUSE_OPT_KEY("users", KEY_DROP),
+	FUSE_OPT_KEY("nousers", KEY_DROP),
+	FUSE_OPT_KEY("owner", KEY_DROP),
+	FUSE_OPT_KEY("noowner", KEY_DROP),
+	FUSE_OPT_KEY("group", KEY_DROP),
+	FUSE_OPT_KEY("nogroup", KEY_DROP),
+	FUSE_OPT_KEY("comment=", KEY_DROP),
 	/* nodev and nosuid always. */
-	KEY("dev", KEY_DROP),
-	KEY("nodev", KEY_DROP),
-	KEY("suid", KEY_DROP),
-	KEY("nosuid", KEY_DROP),
-	KEY("default_permissions", KEY_DROP),
+	FUSE_OPT_KEY("dev", KEY_DROP),
+	FUSE_OPT_KEY("nodev", KEY_DROP),
+	FUSE_OPT_KEY("suid", KEY_DROP),
+	FUSE_OPT_KEY("nosuid", KEY_DROP),
+	FUSE_OPT_KEY("default_permissions", KEY_DROP),
 	/* Reading changes no times. */
-	KEY("atime", KEY_DROP),
-	KEY("noatime", KEY_DROP),
-	KEY("diratime", KEY_DROP),
-	KEY("nodiratime", KEY_DROP),
-	KEY("relatime", KEY_DROP),
-	KEY("norelatime", KEY_DROP),
-	KEY("strictatime", KEY_DROP),
-	KEY("nostrictatime", KEY_DROP),
-	KEY("lazytime", KEY_DROP),
-	KEY("nolazytime", KEY_DROP),
-	KEY("iversion", KEY_DROP),
-	KEY("noiversion", KEY_DROP),
+	FUSE_OPT_KEY("atime", KEY_DROP),
+	FUSE_OPT_KEY("noatime", KEY_DROP),
+	FUSE_OPT_KEY("diratime", KEY_DROP),
+	FUSE_OPT_KEY("nodiratime", KEY_DROP),
+	FUSE_OPT_KEY("relatime", KEY_DROP),
+	FUSE_OPT_KEY("norelatime", KEY_DROP),
+	FUSE_OPT_KEY("strictatime", KEY_DROP),
+	FUSE_OPT_KEY("nostrictatime", KEY_DROP),
+	FUSE_OPT_KEY("lazytime", KEY_DROP),
+	FUSE_OPT_KEY("nolazytime", KEY_DROP),
+	FUSE_OPT_KEY("iversion", KEY_DROP),
+	FUSE_OPT_KEY("noiversion", KEY_DROP),
 	/* A graft is durable when close() returns, whatever is said here. */
-	KEY("sync", KEY_DROP),
-	KEY("async", KEY_DROP),
-	KEY("dirsync", KEY_DROP),
+	FUSE_OPT_KEY("sync", KEY_DROP),
+	FUSE_OPT_KEY("async", KEY_DROP),
+	FUSE_OPT_KEY("dirsync", KEY_DROP),
 	/* How loud a kernel is. */
-	KEY("silent", KEY_DROP),
-	KEY("loud", KEY_DROP),
+	FUSE_OPT_KEY("silent", KEY_DROP),
+	FUSE_OPT_KEY("loud", KEY_DROP),
 	FUSE_OPT_END,
 };
 

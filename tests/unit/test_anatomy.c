@@ -266,7 +266,7 @@ static void a_role_is_the_name_without_its_block(void **state)
 	memcpy(name, "blk.3.", 6);
 	for (size_t n = 0; n < sizeof(name); n += n < 300 ? 1 : 97) {
 		anatomy_role(name, n, out);
-		assert_uint_in_range(strlen(out), 1, ANATOMY_NAME_MAX);
+		assert_between(strlen(out), 1, ANATOMY_NAME_MAX);
 	}
 }
 

@@ -168,7 +168,7 @@ static void without_memory_there_is_no_check(void **state)
 	assert_int_equal(fill_up(o.model, 60), 0);
 	assert_int_equal(model_snapshot(o.model, &snapshot), 0);
 	for (uint64_t k = 1; !view; k++) {
-		assert_uint_in_range(k, 1, 1000);
+		assert_between(k, 1, 1000);
 		allocation_fails(k);
 		view = check_view(o.model, &snapshot, &no);
 		if (allocation_failed()) {

@@ -88,7 +88,7 @@ static void without_memory_there_is_no_finding(void **state)
 	(void)state;
 	needs_failing_allocations();
 	for (uint64_t k = 1; rc < 0; k++) {
-		assert_uint_in_range(k, 1, 100);
+		assert_between(k, 1, 100);
 		allocation_fails(k);
 		rc = parts_compare(host, donor, CONCERN_ATTENTION, &f);
 		if (allocation_failed())

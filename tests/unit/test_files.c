@@ -109,7 +109,7 @@ static void assert_tensor(const struct gguf *gguf, const char *bytes, uint32_t i
 
 	assert_int_equal(t->type, type);
 	assert_int_equal(t->size, size);
-	assert_uint_in_range(t->offset + size, 0, gguf->size);
+	assert_between(t->offset + size, 0, gguf->size);
 	for (size_t k = 0; k < size; k++)
 		assert_int_equal((uint8_t)bytes[t->offset + k], mk_byte(seed, k));
 }

@@ -354,7 +354,7 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 
 	save_small(state, "base.gguf");
 	child = fork();
-	assert_uint_in_range(child, 0, INT_MAX);
+	assert_between(child, 0, INT_MAX);
 	if (child == 0)
 		fill_and_die(state);
 	assert_int_equal(waitpid(child, &status, 0), child);

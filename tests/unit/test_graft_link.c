@@ -249,9 +249,8 @@ static void a_move_that_the_disk_refuses_has_moved_nothing(void **state)
 
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
 	path = obstruct(&o, "organs/blk_0_ffn_gate.bin");
-	assert_uint_in_range(-graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 1,
-			     200);
-	assert_uint_in_range(-link_up(o.model, "blk_0_ffn_gate"), 1, 200);
+	assert_between(-graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 1, 200);
+	assert_between(-link_up(o.model, "blk_0_ffn_gate"), 1, 200);
 	assert_false(is_noted(&o));
 	clear(&path);
 	for (int i = 0; i < 2; i++) {

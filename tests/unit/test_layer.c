@@ -40,7 +40,7 @@ static void the_layer_comes_with_its_first_stage(void **state)
 	char *text;
 	const int fd = layer_stage(layer, &number);
 
-	assert_uint_in_range(fd, 0, INT_MAX);
+	assert_between(fd, 0, INT_MAX);
 	close(fd);
 	assert_int_equal(lstat(layer_path(layer), &stat), 0);
 	assert_int_equal(stat.st_mode, S_IFDIR | 0700);
@@ -137,7 +137,7 @@ static void a_stage_that_was_not_kept_is_gone_at_the_next_mount(void **state)
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), -1);
 	assert_layer(layer, FILLED);
 	fd = layer_stage(layer, &number);
-	assert_uint_in_range(fd, 0, INT_MAX);
+	assert_between(fd, 0, INT_MAX);
 	close(fd);
 	layer_close(layer);
 	close_site(&site);
@@ -353,7 +353,7 @@ static void a_class_that_leads_elsewhere_is_not_followed(void **state)
 				 path_in(layer_path(layer), "embed").text),
 			 0);
 	assert_layer(layer, FILLED);
-	assert_uint_in_range(-keep_text(layer, CLASS_EMBED, "y", "y"), 1, INT_MAX);
+	assert_between(-keep_text(layer, CLASS_EMBED, "y", "y"), 1, INT_MAX);
 	assert_false(exists(in_temp(state, "elsewhere/y.bin").text));
 	layer_close(layer);
 	close_site(&site);
@@ -546,7 +546,7 @@ static void what_shrinks_is_compressed_and_found_again(void **state)
 	assert_true(has(layer, "organs/a.bin.zst") && !has(layer, "organs/a.bin"));
 	assert_true(has(layer, "organs/b.bin") && !has(layer, "organs/b.bin.zst"));
 	must(lstat(path_in(layer_path(layer), "organs/a.bin.zst").text, &stat) == 0);
-	assert_uint_in_range(stat.st_size, 1, LARGE * 6 / 10);
+	assert_between(stat.st_size, 1, LARGE * 6 / 10);
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);
 	layer_close(layer);
 	layer = open_layer(&site);
@@ -797,7 +797,7 @@ static void a_reader_of_a_named_layer_writes_nothing(void **state)
 	site.manner.read_only = true;
 	layer = open_at(state, &site, &err);
 	assert_layer(layer, "");
-	assert_uint_in_range(-layer_stage(layer, &number), 1, INT_MAX);
+	assert_between(-layer_stage(layer, &number), 1, INT_MAX);
 	layer_close(layer);
 	assert_false(exists(in_temp(state, "deep").text));
 	site.manner.read_only = false;

@@ -108,7 +108,7 @@ static void any_name_makes_a_file_name_of_its_own(void **state)
 		assert_int_not_equal(name[0], '.');
 		assert_int_not_equal(name[0], '\0');
 		for (const char *c = name; *c; c++)
-			assert_uint_in_range(*c, '!', '~');
+			assert_between(*c, '!', '~');
 		assert_true(finds(o.model, o.model->places[i].klass, name, i));
 		for (uint32_t k = 0; k < i; k++)
 			assert_string_not_equal(name, o.model->places[k].name);

@@ -103,7 +103,7 @@ static void an_organ_is_the_bases_until_it_is_grafted(void **state)
 	assert_true(before->ino == inode_of(0, INODE_ORGAN, SMALL_UP));
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
 	after = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
-	assert_uint_in_range(after->ino, INODE_NEW, UINT64_MAX);
+	assert_between(after->ino, INODE_NEW, UINT64_MAX);
 	assert_int_equal(after->kind, NODE_ORGAN);
 	assert_int_equal(after->index, SMALL_UP);
 	assert_non_null(after->content);
@@ -307,7 +307,7 @@ static void new_numbers_are_never_given_twice(void **state)
 	struct scene scene = open_scene(state);
 	uint64_t before = inode_new(scene.o.model);
 
-	assert_uint_in_range(before, INODE_NEW, UINT64_MAX);
+	assert_between(before, INODE_NEW, UINT64_MAX);
 	for (int i = 0; i < 100; i++) {
 		const uint64_t ino = inode_new(scene.o.model);
 

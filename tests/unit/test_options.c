@@ -66,7 +66,7 @@ static void a_model_and_a_mountpoint_are_enough(void **state)
 	assert_int_equal(options.uid, getuid());
 	assert_int_equal(options.gid, getgid());
 	assert_int_equal(options.umask, 022);
-	assert_uint_in_range(options.threads, 4, 1024);
+	assert_between(options.threads, 4, 1024);
 	assert_int_equal(options.samples, 100000);
 	options_release(&options);
 	assert_null(options.models);
@@ -219,9 +219,9 @@ static void the_help_is_one_screen(void **state)
 	for (; *line; line = end + 1, lines++) {
 		end = strchr(line, '\n');
 		assert_non_null(end);
-		assert_uint_in_range(end - line, 1, 80);
+		assert_between(end - line, 1, 80);
 	}
-	assert_uint_in_range(lines, 1, 24);
+	assert_between(lines, 1, 24);
 }
 
 static void what_fstab_adds_is_dropped(void **state)

@@ -114,7 +114,7 @@ static void no_more_run_at_once_than_there_are_threads(void **state)
 		assert_int_equal(pool_submit(pool, come_and_go, &meeting), 0);
 	pool_free(pool);
 	assert_int_equal(meeting.here, 0);
-	assert_uint_in_range(meeting.most, 1, 2);
+	assert_between(meeting.most, 1, 2);
 }
 
 /* A job that submits another one. */

@@ -351,9 +351,9 @@ static void without_one_the_time_is_that_of_the_writing(void **state)
 	struct scene scene = open_scene(state);
 	const time_t before = time(NULL);
 
-	assert_uint_in_range(stage_mtime(scene.stage).tv_sec, before - 1, before + 3600);
+	assert_between(stage_mtime(scene.stage).tv_sec, before - 1, before + 3600);
 	assert_int_equal(stage_write(scene.stage, "ab", 2, 0), 0);
-	assert_uint_in_range(stage_mtime(scene.stage).tv_sec, before - 1, before + 3600);
+	assert_between(stage_mtime(scene.stage).tv_sec, before - 1, before + 3600);
 	close_scene(&scene);
 }
 

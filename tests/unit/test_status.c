@@ -13,7 +13,7 @@ static int find(const struct status *status)
 	int pid, fd, file;
 	ssize_t n;
 
-	assert_uint_in_range(status_text(status, text, sizeof(text)), 1, sizeof(text) - 1);
+	assert_between(status_text(status, text, sizeof(text)), 1, sizeof(text) - 1);
 	assert_int_equal(sscanf(text, "%d %d %63s", &pid, &fd, name), 3);
 	assert_int_equal(pid, getpid());
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);

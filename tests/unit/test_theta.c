@@ -78,7 +78,7 @@ static void every_cell_has_one_width_whatever_it_shows(void **state)
 		char text[CELL_MAX];
 		const int width = cells[c](text, sizeof(text), NULL);
 
-		assert_uint_in_range(width, 1, CELL_MAX - 1);
+		assert_between(width, 1, CELL_MAX - 1);
 		assert_int_equal(strlen(text), width);
 		for (size_t i = 0; i < HARD; i++) {
 			const struct zmeasure z = hard(i);

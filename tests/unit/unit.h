@@ -19,11 +19,6 @@
 #include "gguf/error.h"
 #include "mkgguf.h"
 
-/* cmocka 2 has one for each kind of number; before it there was one, which compared as uint. */
-#ifndef assert_uint_in_range
-#define assert_uint_in_range assert_in_range
-#endif
-
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 /* What is in memory here has a size that fits. */
@@ -40,6 +35,21 @@ static inline size_t to_size(uint64_t n)
 		cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);               \
 		return cmocka_run_group_tests_name(__FILE__, tests, NULL, NULL); \
 	}
+
+/* The number is at least low and at most high; a negative one is larger than every other. cmocka's
+ * own has another name in version 2, where the compiler warns of it. */
+#define assert_between(value, low, high)                                                       \
+	unit_assert_between((uintmax_t)(value), (uintmax_t)(low), (uintmax_t)(high), __FILE__, \
+			    __LINE__)
+
+static inline void unit_assert_between(uintmax_t value, uintmax_t low, uintmax_t high,
+				       const char *file, int line)
+{
+	if (value >= low && value <= high)
+		return;
+	print_error("%ju is not between %ju and %ju\n", value, low, high);
+	_fail(file, line);
+}
 
 /* The call failed with this code, said so in err with this place, and with a sentence. */
 #define assert_refused(rc, err, code, offset) \
