@@ -144,7 +144,7 @@ BENCHES := spans zmeasure purify dequant
 everything: programs $(FUZZ:%=$B/tests/fuzz/%) $(BENCHES:%=$B/tests/bench/%)
 
 .PHONY: check check-unit check-unit-libraries check-fuzz check-mount check-style check-install \
-	check-deb check-new-user check-debian check-all-debians check-cross check-compilers fuzz
+	check-deb check-rpm check-new-user check-debian check-all-debians check-cross check-compilers fuzz
 SANITIZERS := address,undefined
 # The releases in which `make check` tests in a new system too, after what README.md says in a new
 # Debian 12. Empty: it makes no system.
@@ -177,6 +177,9 @@ check-install: all	## install, uninstall, and nothing is left
 # What a test says that is left out has a reason, and is no failure.
 check-deb: dist	## the Debian package: built, looked at by lintian
 	@tests/deb || [ $$? = 77 ]
+
+check-rpm:	## the RPM package: built, compared with what make install installs
+	@MAKE='$(MAKE)' tests/rpm || [ $$? = 77 ]
 
 check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
 	@tests/debian bookworm user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || \
