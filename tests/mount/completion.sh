@@ -112,7 +112,7 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
 	lacks text.txt
 	offers 'organfs -o ro,allow_other,'
 	lacks ',ro$'
-	lacks 'allow_other,allow'
+	lacks 'allow_other,allow_other'
 	tried=yes
 fi
 if command -v zsh >/dev/null; then
