@@ -284,6 +284,8 @@ UMOUNT_FUSE_IS_FREE = { [ ! -e $(UMOUNT_FUSE) ] && [ ! -L $(UMOUNT_FUSE) ] || \
 
 # A live system is told what has come or gone; a tree that becomes a package is not.
 UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
+# Nor is a machine that is not this one told what it lacks.
+SAY_NEEDS = @$(if $(DESTDIR),:,mount-helpers/needs)
 
 .PHONY: install uninstall list-installed
 install: all	## honours PREFIX, DESTDIR and SBINDIR
@@ -295,6 +297,7 @@ install: all	## honours PREFIX, DESTDIR and SBINDIR
 		echo "umount /absolute/path will not wait for the assembly where root runs it"; \
 	fi
 	$(UPDATE_CACHES)
+	$(SAY_NEEDS)
 
 # Directories go with the last file in them, but for those that a system has without us.
 INSTALLED_DIRS = $(sort $(foreach f,$(INSTALLED),$(patsubst %/,%,$(dir $(call field,3,$f)))))

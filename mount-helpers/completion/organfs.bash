@@ -131,7 +131,7 @@ _organfs_mounts() {
 _organfs_umount() {
 	case $prev,$cur in
 	-N,* | -t,*) ;;
-	*,-*) _organfs_words '-f -l -n -r -v -N -t --help -V --version' ;;
+	*,-*) _organfs_words '-f -l -n -r -v -N -t -h --help -V --version' ;;
 	*) _organfs_mounts ;;
 	esac
 }

@@ -73,11 +73,8 @@ end
 
 for program in organfs organ-stream organ-dissect organfs-open organfs-umount organ-serve
 	complete -c $program -e
-	complete -c $program -l help -d 'print a summary'
+	complete -c $program -s h -l help -d 'print a summary'
 	complete -c $program -s V -l version -d 'print the version'
-end
-for program in organfs organ-stream organ-dissect organfs-open organ-serve
-	complete -c $program -s h -d 'print a summary'
 end
 for program in organfs organ-stream organ-dissect organfs-open
 	complete -c $program -s o -x -a '(__organfs_option_list)' -d 'options of the mount'

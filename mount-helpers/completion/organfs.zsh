@@ -82,8 +82,7 @@ organfs-open)
 		'*:model:_organfs_models'
 	;;
 organfs-umount)
-	_arguments -S $_organfs_version_option \
-		'(-)--help[print a summary]' '-f[by force]' '-l[now, without waiting]' \
+	_arguments -S $_organfs_help_option '-f[by force]' '-l[now, without waiting]' \
 		'-n[write no mtab]' '-r[read-only where that fails]' '-v[say what was written]' \
 		'-N+[namespace]:namespace:' '-t+[type]:type:' '1:mount point:_organfs_mounts'
 	;;
