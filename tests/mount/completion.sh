@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What bash, zsh and fish offer: options and their values, files, mount points. Every option that
 # organfs --help names is among it, in each of them.
+# timeout: 300
 . "${0%/*}/lib.sh"
 
 not_sanitized
