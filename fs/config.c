@@ -67,7 +67,7 @@ static int check_bytes(const char *line, size_t n, struct error *err)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "the line is longer than %d bytes",
 				 CONFIG_LINE_MAX);
 	for (size_t i = 0; i < n; i++)
-		if ((line[i] >= 0 && line[i] < ' ' && !is_blank(line[i])) || line[i] == 0x7f)
+		if (((unsigned char)line[i] < ' ' && !is_blank(line[i])) || line[i] == 0x7f)
 			return error_set(err, EINVAL, ERROR_NO_OFFSET,
 					 "the line has a control character in it");
 	return 0;
@@ -119,29 +119,32 @@ static int parse_line(struct config *config, const char *line, size_t n, struct 
 
 int config_parse(const char *text, size_t size, struct config *config, struct error *err)
 {
-	const char *end = text + size, *next;
+	size_t n;
 	int rc = 0;
 
 	memset(config, 0, sizeof(*config));
-	for (; rc == 0 && text < end; text = next + 1) {
-		next = memchr(text, '\n', (size_t)(end - text));
-		if (!next)
-			next = end;
+	while (rc == 0 && size > 0) {
+		const char *end = memchr(text, '\n', size);
+
+		n = end ? (size_t)(end - text) : size;
 		config->bad_line++;
-		rc = parse_line(config, text, (size_t)(next - text), err);
+		rc = parse_line(config, text, n, err);
+		n += end ? 1 : 0;
+		text += n;
+		size -= n;
 	}
 	if (rc == 0)
 		config->bad_line = 0;
 	return rc;
 }
 
-/* In a directory that is closed to this user it is not the user's file either. */
 static bool is_anothers(const struct stat *stat)
 {
 	return stat->st_uid != geteuid() && stat->st_uid != 0;
 }
 
-/* What open(2) refused. 0: there is no such file; 1: it is another user's. */
+/* What open(2) refused. 0: there is no such file; 1: it is another user's, as one in a directory is
+ * that is closed to this user. */
 static int refused(const char *path, bool users_own, int code, struct error *err)
 {
 	struct stat status;
@@ -184,7 +187,7 @@ static int read_open(int fd, bool users_own, struct config *config, struct error
 
 int config_read(const char *path, bool users_own, struct config *config, struct error *err)
 {
-	/* A FIFO has nobody at its other end, perhaps for ever. */
+	/* A FIFO may have no writer, for ever. */
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	int rc;
 

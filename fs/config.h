@@ -32,7 +32,7 @@ struct config {
 int config_parse(const char *text, size_t size, struct config *config, struct error *err);
 
 /* The options in the file at path, none if there is no such file. A user's own file must belong to
- * the effective user or to root: one of somebody else's, as in the environment of another user, is
+ * the effective user or to root: that of another user, to which an inherited environment leads, is
  * not read, and 1 is returned. Only regular files are read, and no other kind makes this wait.
  * Otherwise as config_parse(); other codes are those of open(2) and read(2). */
 int config_read(const char *path, bool users_own, struct config *config, struct error *err);

@@ -309,7 +309,10 @@ static void take_file(struct parsed *parsed, const char *path, bool users_own)
 	struct error err = { 0 };
 	int rc = config_read(path, users_own, &config, &err);
 
-	snprintf(where, sizeof(where), config.bad_line ? "%s:%u" : "%s", path, config.bad_line);
+	if (config.bad_line)
+		snprintf(where, sizeof(where), "%s:%u", path, config.bad_line);
+	else
+		snprintf(where, sizeof(where), "%s", path);
 	parsed->where = where;
 	if (rc < 0)
 		options_complain(parsed, "%s", error_describe(&err, text, sizeof(text)));
