@@ -322,12 +322,15 @@ REMOVE_UMOUNT_FUSE = @[ "$$(readlink $(UMOUNT_FUSE))" != umount.fuse.organfs ] |
 
 # A live system is told what has come or gone; a tree that becomes a package is not.
 UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
+# Nor is a machine that is not this one told what it lacks.
+SAY_NEEDS = @$(if $(DESTDIR),:,mount-helpers/needs)
 
 .PHONY: install uninstall list-installed
 install: all	## honours PREFIX, DESTDIR and SBINDIR
 	$(foreach f,$(INSTALLED),$(call install_line,$f))
 	$(REMOVE_UMOUNT_FUSE)
 	$(UPDATE_CACHES)
+	$(SAY_NEEDS)
 
 # Directories go with the last file in them, but for those that a system has without us.
 INSTALLED_DIRS = $(sort $(foreach f,$(INSTALLED),$(patsubst %/,%,$(dir $(call field,3,$f)))))

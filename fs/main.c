@@ -77,12 +77,14 @@
  *	fs arrivals	the mount; shards that come and go while it is there
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
  *	finish		the end of a mount: what was grafted is written down
- *	options utab session main	command line; what umount(8) has to know; life of a mount
+ *	config options options_*	files of defaults; the command line and what it means
+ *	utab session main	what umount(8) has to know; life of a mount
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->
  * files (a view) -> backing. A graft: ops_write -> stage ->
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
+#include "fs/config.h"
 #include "fs/drawing.h"
 #include "fs/session.h"
 #include "fs/summary.h"
@@ -148,11 +150,13 @@ static int mount_models(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options;
+	char *users_file;
 	int rc = 0;
 
 	if (fill_standard_descriptors() < 0)
 		return 1;
-	if (options_parse(&options, argc, argv) < 0)
+	users_file = config_users_path();
+	if (options_parse(&options, argc, argv, CONFIG_SYSTEM, users_file) < 0)
 		rc = 2;
 	else if (options.help)
 		fputs(options_help(), stdout);
@@ -166,5 +170,6 @@ int main(int argc, char **argv)
 	else
 		rc = mount_models(&options);
 	options_release(&options);
+	free(users_file);
 	return rc;
 }

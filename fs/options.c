@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c - see options.h. */
 #include "fs/options.h"
-#include "fs/frames_write.h"
-#include "fs/sampling.h"
+#include "fs/config.h"
+#include "fs/options_internal.h"
 
 #define FUSE_USE_VERSION 312
 #include <errno.h>
@@ -13,22 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define THREADS_MAX 1024u
-
-/* zstd's level for what is kept in a layer: little work for most of what there is to gain. */
-#define COMPRESS_DEFAULT 1
-
-/* What fuse_opt fills in. */
-struct parsed {
-	struct options *options;
-	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid,
-		*gid, *umask, *threads, *samples;
-	int help, version, report, picture, foreground, read_only, no_assembly, no_execution,
-		allow_other;
-	char **more; /* models that are options */
-	uint32_t n_more;
-};
 
 #define OPTION(template, field)                             \
 	{                                                   \
@@ -42,7 +26,7 @@ struct parsed {
 		template, UINT_MAX, key \
 	}
 
-enum { KEY_DROP, KEY_MODEL, KEY_REMOUNT };
+enum { KEY_DROP, KEY_MODEL, KEY_REMOUNT, KEY_OURS, KEY_SINGLE };
 
 static const struct fuse_opt templates[] = {
 	OPTION("-h", help),
@@ -50,13 +34,21 @@ static const struct fuse_opt templates[] = {
 	OPTION("-V", version),
 	OPTION("--version", version),
 	OPTION("-f", foreground),
+	OPTION("-d", debug),
+	OPTION("debug", debug),
+	FUSE_OPT_KEY("-s", KEY_SINGLE),
 	OPTION("--report", report),
 	{ "--report=%s", offsetof(struct parsed, report_model), 0 },
 	OPTION("--picture", picture),
 	OPTION("ro", read_only),
 	{ "rw", offsetof(struct parsed, read_only), 0 },
-	OPTION("noassemble", no_assembly),
-	OPTION("allow_other", allow_other),
+	{ "noassemble", offsetof(struct parsed, assembly), ASSEMBLE_NOT },
+	{ "assemble", offsetof(struct parsed, assembly), ASSEMBLE },
+	{ "allow_other", offsetof(struct parsed, allow), ALLOW_OTHER },
+	{ "allow_root", offsetof(struct parsed, allow), ALLOW_ROOT },
+	{ "noallow_other", offsetof(struct parsed, allow), ALLOW_OWNER },
+	OPTION("auto_unmount", auto_unmount),
+	{ "noauto_unmount", offsetof(struct parsed, auto_unmount), 0 },
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "layer=%s", offsetof(struct parsed, layer), 0 },
 	{ "compress=%s", offsetof(struct parsed, compress), 0 },
@@ -118,6 +110,32 @@ static const struct fuse_opt templates[] = {
 	/* How loud a kernel is. */
 	FUSE_OPT_KEY("silent", KEY_DROP),
 	FUSE_OPT_KEY("loud", KEY_DROP),
+	/* For other filesystems of FUSE: so it is here in any case, or it changes nothing. */
+	FUSE_OPT_KEY("nonempty", KEY_DROP),
+	FUSE_OPT_KEY("big_writes", KEY_DROP),
+	FUSE_OPT_KEY("async_read", KEY_DROP),
+	FUSE_OPT_KEY("intr", KEY_DROP),
+	FUSE_OPT_KEY("use_ino", KEY_DROP),
+	FUSE_OPT_KEY("readdir_ino", KEY_DROP),
+	FUSE_OPT_KEY("kernel_cache", KEY_DROP),
+	FUSE_OPT_KEY("clone_fd", KEY_DROP),
+	/* What the mount is called, and what the kernel may keep of it: that is only right as it
+	 * is. */
+	FUSE_OPT_KEY("fsname=", KEY_OURS),
+	FUSE_OPT_KEY("subtype=", KEY_OURS),
+	FUSE_OPT_KEY("blkdev", KEY_OURS),
+	FUSE_OPT_KEY("direct_io", KEY_OURS),
+	FUSE_OPT_KEY("auto_cache", KEY_OURS),
+	FUSE_OPT_KEY("noauto_cache", KEY_OURS),
+	FUSE_OPT_KEY("writeback_cache", KEY_OURS),
+	FUSE_OPT_KEY("attr_timeout=", KEY_OURS),
+	FUSE_OPT_KEY("ac_attr_timeout=", KEY_OURS),
+	FUSE_OPT_KEY("entry_timeout=", KEY_OURS),
+	FUSE_OPT_KEY("negative_timeout=", KEY_OURS),
+	FUSE_OPT_KEY("max_read=", KEY_OURS),
+	FUSE_OPT_KEY("max_write=", KEY_OURS),
+	FUSE_OPT_KEY("max_readahead=", KEY_OURS),
+	FUSE_OPT_KEY("sync_read", KEY_OURS),
 	FUSE_OPT_END,
 };
 
@@ -141,8 +159,15 @@ static int take_model(struct parsed *parsed, const char *file)
 {
 	if (file[0])
 		return append(&parsed->more, &parsed->n_more, file);
-	fprintf(stderr, "organfs: model= needs a file name\n");
-	return -1;
+	return options_complain(parsed, "model= needs a file name");
+}
+
+/* -s: a later threads= has the last word, as it has on an earlier one. */
+static int take_single(struct parsed *parsed)
+{
+	free(parsed->threads);
+	parsed->threads = strdup("1");
+	return parsed->threads ? 0 : -1;
 }
 
 /* 0: taken or dropped, 1: kept, -1: refused. */
@@ -156,18 +181,23 @@ static int take(void *data, const char *argument, int key, struct fuse_args *res
 		return 0;
 	case KEY_MODEL:
 		return take_model(parsed, argument + strlen("model="));
+	case KEY_SINGLE:
+		return take_single(parsed);
+	case KEY_OURS:
+		return options_complain(parsed, "%.*s: organfs sets this itself; leave it out",
+					(int)strcspn(argument, "="), argument);
 	case KEY_REMOUNT:
-		fprintf(stderr, "organfs: remount: the options of a mount cannot be changed; "
-				"unmount it and mount it anew\n");
-		return -1;
+		return options_complain(parsed,
+					"remount: the options of a mount cannot be changed; "
+					"unmount it and mount it anew");
 	case FUSE_OPT_KEY_NONOPT:
 		/* The last one is the mountpoint, once all are there. */
 		return append(&parsed->options->models, &parsed->options->n_models, argument);
 	default:
 		if (strncmp(argument, "x-", 2) == 0 || strncmp(argument, "X-", 2) == 0)
 			return 0;
-		fprintf(stderr, "organfs: unknown option \"%s\"; see organfs --help\n", argument);
-		return -1;
+		return options_complain(parsed, "unknown option \"%s\"; see organfs --help",
+					argument);
 	}
 }
 
@@ -184,154 +214,53 @@ static char *absolute(const char *path)
 	return result;
 }
 
-static unsigned default_threads(void)
-{
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return processors > 4 ? (unsigned)processors : 4;
-}
-
-/* The number that the whole text is, or fallback for no text. -1, after a line on stderr, if it is
- * none from least to most. */
-static int number(const char *option, const char *text, int base, unsigned least, unsigned most,
-		  unsigned fallback, unsigned *value)
-{
-	unsigned long long parsed;
-	char *end;
-
-	*value = fallback;
-	if (!text)
-		return 0;
-	errno = 0;
-	parsed = strtoull(text, &end, base);
-	if (text[0] < '0' || text[0] > '9' || *end || errno || parsed < least || parsed > most) {
-		fprintf(stderr,
-			base == 8 ? "organfs: %s=%s: %s= takes an octal number from %o to %o\n"
-				  : "organfs: %s=%s: %s= takes a number from %u to %u\n",
-			option, text, option, least, most);
-		return -1;
-	}
-	*value = (unsigned)parsed;
-	return 0;
-}
-
-static int fill_samples(const struct parsed *parsed)
-{
-	struct options *options = parsed->options;
-	unsigned samples;
-
-	options->samples = SAMPLES_ALL;
-	if (parsed->samples && strcmp(parsed->samples, "all") == 0)
-		return 0;
-	if (number("samples", parsed->samples, 10, SAMPLE_LIMIT_MIN, SAMPLE_LIMIT_MAX,
-		   SAMPLE_DEFAULT, &samples) < 0)
-		return -1;
-	options->samples = samples;
-	return 0;
-}
-
-static int fill_compress(const struct parsed *parsed)
-{
-	unsigned level;
-
-	parsed->options->compress = 0;
-	if (parsed->compress && strcmp(parsed->compress, "off") == 0)
-		return 0;
-	if (number("compress", parsed->compress, 10, 1, FRAMES_LEVEL_MAX, COMPRESS_DEFAULT,
-		   &level) < 0)
-		return -1;
-	parsed->options->compress = (int)level;
-	return 0;
-}
-
-static int fill_numbers(const struct parsed *parsed)
-{
-	struct options *options = parsed->options;
-	unsigned uid, gid, umask;
-
-	/* The highest number means that there is none. */
-	if (number("uid", parsed->uid, 10, 0, UINT_MAX - 1, getuid(), &uid) < 0 ||
-	    number("gid", parsed->gid, 10, 0, UINT_MAX - 1, getgid(), &gid) < 0 ||
-	    number("umask", parsed->umask, 8, 0, 0777, 022, &umask) < 0 ||
-	    number("threads", parsed->threads, 10, 1, THREADS_MAX, default_threads(),
-		   &options->threads) < 0 ||
-	    fill_samples(parsed) < 0 || fill_compress(parsed) < 0)
-		return -1;
-	options->uid = uid;
-	options->gid = gid;
-	options->umask = umask;
-	return 0;
-}
-
-static int check_report(const struct parsed *parsed)
+static int check_report(struct parsed *parsed)
 {
 	if (parsed->options->n_models > 0)
 		return 0;
-	fprintf(stderr, "organfs: --report needs a TABLE; see organfs --help\n");
-	return -1;
+	return options_complain(parsed, "--report needs a TABLE; see organfs --help");
 }
 
-static int check_picture(const struct parsed *parsed)
+static int check_picture(struct parsed *parsed)
 {
 	if (parsed->options->n_models == 1 && parsed->n_more == 0)
 		return 0;
-	fprintf(stderr, "organfs: --picture needs one MODEL; see organfs --help\n");
-	return -1;
+	return options_complain(parsed, "--picture needs one MODEL; see organfs --help");
 }
 
-static int take_mountpoint(struct options *options)
+static int take_mountpoint(struct parsed *parsed)
 {
+	struct options *options = parsed->options;
+
 	if (options->n_models > 1)
 		options->mountpoint = options->models[--options->n_models];
 	if (options->mountpoint)
 		return 0;
-	fprintf(stderr, "organfs: a MODEL and a MOUNTPOINT are needed; see organfs --help\n");
-	return -1;
+	return options_complain(parsed, "a MODEL and a MOUNTPOINT are needed; see organfs --help");
 }
 
-static int check_words(const struct parsed *parsed)
-{
-	if (parsed->shape && strcmp(parsed->shape, "any") != 0) {
-		fprintf(stderr, "organfs: shape=%s is not known; there is shape=any\n",
-			parsed->shape);
-		return -1;
-	}
-	if (parsed->views && strcmp(parsed->views, "listed") != 0) {
-		fprintf(stderr, "organfs: views=%s is not known; there is views=listed\n",
-			parsed->views);
-		return -1;
-	}
-	if (parsed->blocks && strcmp(parsed->blocks, "follow") != 0 &&
-	    strcmp(parsed->blocks, "keep") != 0) {
-		fprintf(stderr, "organfs: blocks=%s is not known; there are follow and keep\n",
-			parsed->blocks);
-		return -1;
-	}
-	if (parsed->merged && strcmp(parsed->merged, "f16") != 0) {
-		fprintf(stderr, "organfs: merged=%s is not known; there is merged=f16\n",
-			parsed->merged);
-		return -1;
-	}
-	if (parsed->output && parsed->output[0] == '\0') {
-		fprintf(stderr, "organfs: output= needs a file name\n");
-		return -1;
-	}
-	if (parsed->layer && parsed->layer[0] == '\0') {
-		fprintf(stderr, "organfs: layer= needs the name of a directory\n");
-		return -1;
-	}
-	return 0;
-}
-
-static int check(const struct parsed *parsed)
+/* Values matter to what opens a model. */
+static int check(struct parsed *parsed)
 {
 	if (parsed->help || parsed->version)
 		return 0;
 	if (parsed->report || parsed->report_model)
 		return check_report(parsed);
-	if ((parsed->picture ? check_picture(parsed) : take_mountpoint(parsed->options)) < 0)
+	if ((parsed->picture ? check_picture(parsed) : take_mountpoint(parsed)) < 0)
 		return -1;
-	return check_words(parsed);
+	if (parsed->complaint) {
+		fprintf(stderr, "organfs: %s\n", parsed->complaint);
+		return -1;
+	}
+	if (parsed->not_read)
+		fprintf(stderr, "organfs: %s: not read, as it belongs to another user\n",
+			parsed->not_read);
+	return options_check_words(parsed) < 0 ? -1 : options_fill_numbers(parsed);
+}
+
+static bool is(const char *value, const char *word)
+{
+	return value && strcmp(value, word) == 0;
 }
 
 static int fill(const struct parsed *parsed)
@@ -342,56 +271,114 @@ static int fill(const struct parsed *parsed)
 	options->version = parsed->version;
 	options->report = parsed->report || parsed->report_model;
 	options->picture = parsed->picture;
-	options->foreground = parsed->foreground;
+	options->debug = parsed->debug;
+	options->foreground = parsed->foreground || parsed->debug;
 	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
 	options->read_only = parsed->read_only || parsed->picture;
-	/* Whoever keeps a layer wants the layer, unless he says what to write. */
-	options->no_assembly = parsed->no_assembly || (parsed->layer && !parsed->output);
+	/* A user who keeps a layer wants the layer, unless the options say what to write. */
+	options->no_assembly = parsed->assembly ? parsed->assembly == ASSEMBLE_NOT
+						: parsed->layer && !parsed->output;
 	options->no_execution = parsed->no_execution;
-	options->allow_other = parsed->allow_other;
-	options->any_shape = parsed->shape != NULL;
-	options->list_views = parsed->views != NULL;
-	options->merged_f16 = parsed->merged != NULL;
-	options->keep_blocks = parsed->blocks && strcmp(parsed->blocks, "keep") == 0;
+	options->allow = (enum allow)parsed->allow;
+	options->auto_unmount = parsed->auto_unmount;
+	options->any_shape = is(parsed->shape, "any");
+	options->list_views = is(parsed->views, "listed");
+	options->merged_f16 = is(parsed->merged, "f16");
+	options->keep_blocks = is(parsed->blocks, "keep");
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
 	options->layer = parsed->layer ? absolute(parsed->layer) : NULL;
 	return (parsed->output && !options->output) || (parsed->layer && !options->layer) ? -1 : 0;
 }
 
-int options_parse(struct options *options, int argc, char **argv)
+/* One option of a file. What is wrong with it is known before the next one is looked at, so that
+ * the complaint has the right line. */
+static int take_default(struct parsed *parsed, const char *option)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	char *list = NULL;
+	int rc = -1;
+
+	if (fuse_opt_add_opt_escaped(&list, option) == 0 &&
+	    fuse_opt_add_arg(&args, "organfs") == 0 && fuse_opt_add_arg(&args, "-o") == 0 &&
+	    fuse_opt_add_arg(&args, list) == 0)
+		rc = fuse_opt_parse(&args, parsed, templates, take);
+	if (rc == 0)
+		rc = options_check_words(parsed);
+	if (rc == 0)
+		rc = options_fill_numbers(parsed);
+	fuse_opt_free_args(&args);
+	free(list);
+	return rc;
+}
+
+/* Take the options of a file; of what is wrong there is a complaint in parsed. */
+static void take_file(struct parsed *parsed, const char *path, bool users_own)
+{
+	char where[PATH_MAX + 16], text[320];
+	struct config config;
+	struct error err = { 0 };
+	int rc = config_read(path, users_own, &config, &err);
+
+	if (config.bad_line)
+		snprintf(where, sizeof(where), "%s:%u", path, config.bad_line);
+	else
+		snprintf(where, sizeof(where), "%s", path);
+	parsed->where = where;
+	if (rc < 0)
+		options_complain(parsed, "%s", error_describe(&err, text, sizeof(text)));
+	if (rc > 0)
+		parsed->not_read = path;
+	for (size_t i = 0; rc == 0 && i < config.n; i++) {
+		snprintf(where, sizeof(where), "%s:%u", path, config.options[i].line);
+		rc = take_default(parsed, config.options[i].text);
+	}
+	parsed->where = NULL;
+	config_release(&config);
+}
+
+static void release(struct parsed *parsed)
+{
+	for (uint32_t i = 0; i < parsed->n_more; i++)
+		free(parsed->more[i]);
+	free(parsed->more);
+	free(parsed->complaint);
+	free(parsed->output);
+	free(parsed->layer);
+	free(parsed->compress);
+	free(parsed->shape);
+	free(parsed->blocks);
+	free(parsed->merged);
+	free(parsed->views);
+	free(parsed->uid);
+	free(parsed->gid);
+	free(parsed->umask);
+	free(parsed->threads);
+	free(parsed->samples);
+}
+
+int options_parse(struct options *options, int argc, char **argv, const char *system_file,
+		  const char *users_file)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
 	struct parsed parsed = { .options = options };
 	int rc;
 
 	memset(options, 0, sizeof(*options));
+	if (system_file)
+		take_file(&parsed, system_file, false);
+	if (users_file && !parsed.complaint)
+		take_file(&parsed, users_file, true);
 	rc = fuse_opt_parse(&args, &parsed, templates, take);
 	if (rc == 0)
 		rc = check(&parsed);
 	for (uint32_t i = 0; rc == 0 && i < parsed.n_more; i++)
 		rc = append(&options->models, &options->n_models, parsed.more[i]);
 	if (rc == 0)
-		rc = fill_numbers(&parsed);
-	if (rc == 0)
 		rc = fill(&parsed);
 	/* As it is given, and the caller's from now on. */
 	options->report_model = parsed.report_model;
 	fuse_opt_free_args(&args);
-	for (uint32_t i = 0; i < parsed.n_more; i++)
-		free(parsed.more[i]);
-	free(parsed.more);
-	free(parsed.output);
-	free(parsed.layer);
-	free(parsed.compress);
-	free(parsed.shape);
-	free(parsed.blocks);
-	free(parsed.merged);
-	free(parsed.views);
-	free(parsed.uid);
-	free(parsed.gid);
-	free(parsed.umask);
-	free(parsed.threads);
-	free(parsed.samples);
+	release(&parsed);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -409,12 +396,14 @@ void options_release(struct options *options)
 
 const char *options_help(void)
 {
-	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
+	return "Usage: organfs [-dfs] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] TABLE...\n"
 	       "       organfs --picture [-o OPTION[,OPTION...]] MODEL > FILE.svg\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
 	       "  -f               stay in the foreground, log to stderr\n"
+	       "  -d, -o debug     the same, with every request and its answer\n"
+	       "  -s               let one thread answer all requests, as threads=1 does\n"
 	       "  -h, --help       this text\n"
 	       "  -V, --version    the version\n"
 	       "  --report[=NAME]  report on the models, or one, whose .table files are given\n"
@@ -431,6 +420,10 @@ const char *options_help(void)
 	       "  -o samples=N     values of a tensor that theta is taken from (100000), or all\n"
 	       "  -o threads=N     threads that answer requests (one per processor, at least 4)\n"
 	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"
-	       "  -o allow_other   let other users in\n"
-	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n";
+	       "  -o allow_other,allow_root  let other users in, or only root\n"
+	       "  -o auto_unmount  end the mount also where the daemon is killed\n"
+	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n"
+	       "  -o rw,assemble,noallow_other,noauto_unmount  take back what a default says\n"
+	       "Defaults, `option` or `option=value` a line, are in " CONFIG_SYSTEM " and,\n"
+	       "before that, in ~/.config/organfs.conf; the command line goes before both.\n";
 }

@@ -7,12 +7,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Who may look into a mount beside the user who made it. */
+enum allow { ALLOW_OWNER, ALLOW_OTHER, ALLOW_ROOT };
+
 struct options {
 	bool foreground, help, version;
+	bool debug;	    /* every request on stderr, in the foreground */
 	bool report;	    /* print that of the tables that models names; nothing is mounted */
 	char *report_model; /* of that model; NULL: of all */
 	bool picture;	    /* print that of the one model; nothing is mounted */
-	bool read_only, no_assembly, any_shape, keep_blocks, list_views, allow_other;
+	bool read_only, no_assembly, any_shape, keep_blocks, list_views;
+	enum allow allow;
+	bool auto_unmount; /* the mount goes with the daemon, however that ends */
 	bool no_execution; /* not even of what is no program */
 	bool merged_f16;   /* what adapters are merged into is F16, unless it is F32 (merged.h) */
 	char **models, *mountpoint; /* as given */
@@ -27,9 +33,12 @@ struct options {
 	uint64_t samples; /* values of a tensor that are looked at (sampling.h) */
 };
 
-/* Fill options from the command line. Bad usage: -1, after a line on stderr that says what is
- * wrong. Release with options_release() either way. */
-int options_parse(struct options *options, int argc, char **argv);
+/* Fill options from files of defaults (config.h), the system's and the user's, and from the command
+ * line, where a later one of the three goes before an earlier one; a file is NULL where there is
+ * none. Bad usage, or a file that cannot be used where a model is opened: -1, after a line on
+ * stderr that says what is wrong. Release with options_release() either way. */
+int options_parse(struct options *options, int argc, char **argv, const char *system_file,
+		  const char *users_file);
 void options_release(struct options *options);
 
 /* What --help prints. */

@@ -75,6 +75,27 @@ static char *source_of(const struct mount *mount)
 	return source;
 }
 
+/* Those of libfuse and of the kernel that the user has chosen. */
+static int add_chosen(const struct options *options, char **list)
+{
+	const struct {
+		bool on;
+		const char *name;
+	} chosen[] = {
+		{ options->read_only, "ro" },
+		{ options->no_execution, "noexec" },
+		{ options->allow == ALLOW_OTHER, "allow_other" },
+		{ options->allow == ALLOW_ROOT, "allow_root" },
+		{ options->auto_unmount, "auto_unmount" },
+		{ options->debug, "debug" },
+	};
+
+	for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++)
+		if (chosen[i].on && fuse_opt_add_opt(list, chosen[i].name) < 0)
+			return -1;
+	return 0;
+}
+
 static int add_options(const struct mount *mount, struct fuse_args *args)
 {
 	static const char fixed[] = "subtype=organfs,default_permissions,nosuid,nodev";
@@ -85,10 +106,7 @@ static int add_options(const struct mount *mount, struct fuse_args *args)
 		name = NULL;
 	/* The name may hold commas. */
 	if (name && fuse_opt_add_opt(&list, fixed) == 0 &&
-	    fuse_opt_add_opt_escaped(&list, name) == 0 &&
-	    (!mount->options->read_only || fuse_opt_add_opt(&list, "ro") == 0) &&
-	    (!mount->options->no_execution || fuse_opt_add_opt(&list, "noexec") == 0) &&
-	    (!mount->options->allow_other || fuse_opt_add_opt(&list, "allow_other") == 0) &&
+	    fuse_opt_add_opt_escaped(&list, name) == 0 && add_chosen(mount->options, &list) == 0 &&
 	    fuse_opt_add_arg(args, "organfs") == 0 && fuse_opt_add_arg(args, "-o") == 0 &&
 	    fuse_opt_add_arg(args, list) == 0)
 		rc = 0;

@@ -33,9 +33,10 @@ _organfs_option_list() {
 	output=* | model=*) _organfs_value _organfs_files ;;
 	layer=*) _organfs_value _filedir -d ;;
 	compress=*) _organfs_value _organfs_words '1 3 9 19 22 off' ;;
-	shape=*) _organfs_value _organfs_words any ;;
+	shape=*) _organfs_value _organfs_words 'any same' ;;
 	blocks=*) _organfs_value _organfs_words 'follow keep' ;;
-	views=*) _organfs_value _organfs_words listed ;;
+	merged=*) _organfs_value _organfs_words 'f16 own' ;;
+	views=*) _organfs_value _organfs_words 'listed unlisted' ;;
 	samples=*) _organfs_value _organfs_words '1000 10000 100000 1000000 all' ;;
 	threads=*) _organfs_value _organfs_words "1 4 $(nproc)" ;;
 	uid=*) _organfs_value _organfs_words "0 $(id -u)" ;;
@@ -43,7 +44,9 @@ _organfs_option_list() {
 	umask=*) _organfs_value _organfs_words '000 002 022 027 077' ;;
 	*)
 		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
-			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other model='
+			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other
+			allow_root auto_unmount debug model= rw assemble noallow_other
+			noauto_unmount shape=same merged=own'
 		;;
 	esac
 	# What is given once is enough.
@@ -82,7 +85,7 @@ _organfs_program() {
 	case $prev,$cur,$report in
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
-	*,-*) _organfs_words '-f -h --help -V --version --report --report= --picture -o' ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --picture -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF ;;
 	esac
@@ -128,7 +131,7 @@ _organfs_mounts() {
 _organfs_umount() {
 	case $prev,$cur in
 	-N,* | -t,*) ;;
-	*,-*) _organfs_words '-f -l -n -r -v -N -t --help -V --version' ;;
+	*,-*) _organfs_words '-f -l -n -r -v -N -t -h --help -V --version' ;;
 	*) _organfs_mounts ;;
 	esac
 }

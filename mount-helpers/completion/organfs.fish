@@ -19,11 +19,13 @@ function __organfs_option_list
 		case 'compress=*'
 			set offers 1 3 9 19 22 off
 		case 'shape=*'
-			set offers any
+			set offers any same
 		case 'blocks=*'
 			set offers follow keep
+		case 'merged=*'
+			set offers f16 own
 		case 'views=*'
-			set offers listed
+			set offers listed unlisted
 		case 'samples=*'
 			set offers 1000 10000 100000 1000000 all
 		case 'umask=*'
@@ -48,6 +50,13 @@ function __organfs_option_list
 				threads=\t'how many answer requests' \
 				uid=\t'owner of the files' gid=\t'group of the files' \
 				umask=\t'mode mask' allow_other\t'let other users in' \
+				allow_root\t'let root in' \
+				auto_unmount\t'end the mount with a killed daemon' \
+				debug\t'every request to stderr' \
+				rw\t'not ro' assemble\t'not noassemble' \
+				noallow_other\t'not allow_other' \
+				noauto_unmount\t'not auto_unmount' \
+				shape=same\t'not shape=any' merged=own\t'not merged=f16' \
 				model=\t'one model more'
 	end
 	for offer in $offers
@@ -64,11 +73,8 @@ end
 
 for program in organfs organ-stream organ-dissect organfs-open organfs-umount organ-serve
 	complete -c $program -e
-	complete -c $program -l help -d 'print a summary'
+	complete -c $program -s h -l help -d 'print a summary'
 	complete -c $program -s V -l version -d 'print the version'
-end
-for program in organfs organ-stream organ-dissect organfs-open organ-serve
-	complete -c $program -s h -d 'print a summary'
 end
 for program in organfs organ-stream organ-dissect organfs-open
 	complete -c $program -s o -x -a '(__organfs_option_list)' -d 'options of the mount'
@@ -78,6 +84,8 @@ for program in organfs organ-dissect organfs-open
 end
 
 complete -c organfs -s f -d 'stay in the foreground, log to stderr'
+complete -c organfs -s d -d 'the same, with every request'
+complete -c organfs -s s -d 'let one thread answer'
 complete -c organfs -l picture -d 'print theta.svg of a model, without a mount'
 complete -c organfs -l report -d 'report on models by their tables'
 

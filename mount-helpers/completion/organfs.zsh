@@ -10,16 +10,23 @@ _organfs_option_list() {
 		'noassemble[write nothing at unmount]' \
 		'layer[keep the grafts in a directory]:directory:_files -/' \
 		'compress[zstd level for organs in the layer]:level:(1 3 9 19 22 off)' \
-		'shape[accept organs of other shapes]:shape:(any)' \
+		'shape[accept organs of other shapes]:shape:(any same)' \
 		'blocks[does block_count follow the blocks]:manner:(follow keep)' \
-		'merged[what adapters change becomes F16]:type:(f16)' \
-		'views[show .base and .views in listings]:manner:(listed)' \
+		'merged[what adapters change becomes F16]:type:(f16 own)' \
+		'views[show .base and .views in listings]:manner:(listed unlisted)' \
 		'samples[how many values theta is taken from]:number:(1000 10000 100000 all)' \
 		'threads[how many answer requests]:number:' \
 		'uid[owner of the files]:number:' \
 		'gid[group of the files]:number:' \
 		'umask[mode mask]:mask:(000 002 022 027 077)' \
 		'allow_other[let other users in]' \
+		'allow_root[let root in]' \
+		'auto_unmount[end the mount with a killed daemon]' \
+		'debug[every request to stderr]' \
+		'rw[not ro]' \
+		'assemble[not noassemble]' \
+		'noallow_other[not allow_other]' \
+		'noauto_unmount[not auto_unmount]' \
 		'*model[one model more]:model:_organfs_models'
 }
 
@@ -40,7 +47,9 @@ _organfs_program() {
 	local files=_organfs_models
 	((! ${words[(I)--report*]})) || files=_files
 	_arguments -S \
+		'-d[the same, with every request]' \
 		'-f[stay in the foreground, log to stderr]' \
+		'-s[let one thread answer]' \
 		'(-)'{-h,--help}'[print a summary]' \
 		'(-)'{-V,--version}'[print the version]' \
 		'--picture[print theta.svg of a model, without a mount]' \
@@ -73,8 +82,7 @@ organfs-open)
 		'*:model:_organfs_models'
 	;;
 organfs-umount)
-	_arguments -S $_organfs_version_option \
-		'(-)--help[print a summary]' '-f[by force]' '-l[now, without waiting]' \
+	_arguments -S $_organfs_help_option '-f[by force]' '-l[now, without waiting]' \
 		'-n[write no mtab]' '-r[read-only where that fails]' '-v[say what was written]' \
 		'-N+[namespace]:namespace:' '-t+[type]:type:' '1:mount point:_organfs_mounts'
 	;;

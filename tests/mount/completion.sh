@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What bash, zsh and fish offer: options and their values, files, mount points. Every option that
 # organfs --help names is among it, in each of them.
+# timeout: 300
 . "${0%/*}/lib.sh"
 
 not_sanitized
@@ -112,7 +113,7 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
 	lacks text.txt
 	offers 'organfs -o ro,allow_other,'
 	lacks ',ro$'
-	lacks 'allow_other,allow'
+	lacks 'allow_other,allow_other'
 	tried=yes
 fi
 if command -v zsh >/dev/null; then

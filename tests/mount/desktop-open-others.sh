@@ -23,6 +23,6 @@ for other in "$TMP"/others-*; do
 	umount "$other"
 done &
 while kill -0 $! 2>/dev/null; do
-	equal "$("$helpers/organfs-open" "$base")" "$HOME/organfs/stories260K"
+	equal "$("$helpers/organfs-open" "$base")" "$HOME/organfs-mounts/stories260K"
 done
 "$helpers/organfs-open" -u >/dev/null || fail 'it cannot be unmounted'

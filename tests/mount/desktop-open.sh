@@ -13,7 +13,7 @@ ln -s "$(readlink -f "$here/../../mount-helpers/organfs-open")" "$TMP/bin/organf
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >>"%s"\n' "$TMP/opened" >"$TMP/bin/manager"
 printf '#!/bin/sh\nprintf "%%s|" "$@" >>"%s"\n' "$TMP/notes" >"$TMP/bin/notify-send"
 chmod +x "$TMP"/bin/*
-tab=$HOME/organfs
+tab=$HOME/organfs-mounts
 
 # opens PLACE ARGUMENT...: prints it and has it opened.
 opens() {
@@ -22,11 +22,11 @@ opens() {
 	rm -f "$TMP/opened" "$TMP/notes"
 	equal "$(organfs-open "$@" 2>"$TMP/err")" "$place" "organfs-open $*: $(cat "$TMP/err")"
 	equal "$(cat "$TMP/opened")" "$place" "opened by organfs-open $*"
-	absent "$TMP/notes"
+	[ ! -e "$TMP/notes" ] || fail "notified: $(cat "$TMP/notes" "$TMP/err")"
 	mountpoint -q "$place" && ls "$place" >/dev/null || fail "$place is not mounted"
 }
 mounts() {
-	LC_ALL=C grep -c " $TMP/home/organfs/.* - fuse.organfs " /proc/self/mountinfo || true
+	LC_ALL=C grep -c " $TMP/home/organfs-mounts/.* - fuse.organfs " /proc/self/mountinfo || true
 }
 # complains PATTERN ARGUMENT...: on stderr and in a notification.
 complains() {
@@ -41,6 +41,9 @@ complains() {
 }
 
 base=$(use stories260K)
+# What a clone of the source is called.
+mkdir "$HOME/organfs"
+touch "$HOME/organfs/Makefile"
 odd=$TMP/'-a 1%41\0407 <b>&
 $(x).gguf'
 cp "$base" "$odd"
@@ -135,5 +138,33 @@ complains 'cannot be mounted' "$TMP/<i>&bad.gguf"
 absent "$tab"
 mkdir "$tab"
 touch "$tab/mine"
+rm -f "$TMP/notes"
 organfs-open -u "$tab" 2>/dev/null && fail 'unmounted what is no mount'
 exists "$tab/mine"
+equal "$(find "$HOME/organfs")" "$(printf '%s\n' "$HOME/organfs" "$HOME/organfs/Makefile")"
+
+# No notification from here on: one from before must not come in between.
+until_true 5 test -s "$TMP/notes" || fail 'no notification'
+unset DISPLAY
+
+# Elsewhere where that is wanted, or where there is no home: in a directory of this user alone.
+tab=$TMP/elsewhere
+ORGANFS_MOUNTS=$tab opens "$tab/stories260K" "$base"
+ORGANFS_MOUNTS=$tab organfs-open -u >/dev/null || fail 'it cannot be unmounted'
+absent "$tab"
+mkdir -m 700 "$TMP/run"
+tab=$TMP/run/organfs
+unset HOME
+export XDG_RUNTIME_DIR=$TMP/run XDG_STATE_HOME=$TMP/state
+opens "$tab/stories260K" "$base"
+organfs-open -u >/dev/null || fail 'it cannot be unmounted'
+absent "$tab"
+# has_no_place PATTERN: bad usage, in one sentence.
+has_no_place() {
+	umount_says 2 "^organfs-open: $1.*; see organfs-open --help\$" organfs-open "$base"
+}
+chmod 755 "$TMP/run"
+has_no_place 'there is no HOME'
+XDG_RUNTIME_DIR=$TMP/none has_no_place 'there is no HOME'
+XDG_RUNTIME_DIR=run has_no_place 'there is no HOME'
+ORGANFS_MOUNTS=run has_no_place 'ORGANFS_MOUNTS is no absolute'

@@ -58,7 +58,7 @@ session() {
 	gio mount -u "$mnt" || fail 'it cannot be unmounted as a desktop does it'
 	exit 0
 }
-mnt=$TMP/organfs/scribe
+mnt=$TMP/organfs-mounts/scribe
 base=$TMP/models/scribe.gguf
 if [ "${1-}" = session ]; then
 	session

@@ -176,3 +176,18 @@ says 64 'magic' mount -a -T fstab
 says 0 '' mount -a -O _netdev -T fstab
 says 0 '' umount "$TMP/d 1" d2 d3
 ! grep ' - fuse.organfs ' /proc/self/mountinfo || fail 'something is mounted'
+
+# Defaults are those of the user who mounts: with setuid= that is the user, by the home in passwd.
+if command -v setpriv >/dev/null && [ -u "$(command -v fusermount3)" ]; then
+	with_ordinary_user
+	mkdir -p "$TMP/home/.config" "$TMP/home/mnt"
+	echo ro >"$TMP/home/.config/organfs.conf"
+	echo 'unheard of' >"$XDG_CONFIG_HOME/organfs.conf"
+	cp "$base" "$TMP/home/m.gguf"
+	chown -R "$ORDINARY" "$TMP/home"
+	says 0 '' "$helper" "$TMP/home/m.gguf" "$TMP/home/mnt" -o "setuid=$(id -nu $ORDINARY)"
+	shows "$TMP/home/mnt" "$TMP/home/m.gguf" '^ro,.*user_id=65534'
+	says 0 '' umount "$TMP/home/mnt"
+	says 1 'organfs.conf:1: a line has one option' "$helper" "$base" "$MNT"
+	rm "$XDG_CONFIG_HOME/organfs.conf"
+fi

@@ -8,7 +8,7 @@ with_mount_helper
 with_ordinary_user
 units=$here/../../mount-helpers
 export XDG_RUNTIME_DIR=$TMP/run HOME=$TMP/home
-unset XDG_STATE_HOME DBUS_SESSION_BUS_ADDRESS
+unset XDG_STATE_HOME XDG_CONFIG_HOME DBUS_SESSION_BUS_ADDRESS
 mkdir -p "$TMP/run" "$HOME/models" "$HOME/.config/organfs" \
 	"$HOME/.config/systemd/user/organfs@.service.d"
 chmod 700 "$TMP/run"
@@ -82,7 +82,7 @@ is() {
 # Mounted when start returns, the new model there when stop does.
 name='-a b$HOME %h'
 unit=organfs@$(systemd-escape -- "$name").service
-mnt=$HOME/organfs/$name
+mnt=$HOME/organfs-mounts/$name
 base=$HOME/models/$name.gguf
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/expected"
@@ -135,19 +135,21 @@ is inactive:success
 printf 'MODEL=%s\nOPTIONS=ro,samples=all\n' "$TMP/other.gguf" >"$HOME/.config/organfs/x.conf"
 unit=organfs@x.service
 session start "$unit"
-as_user findmnt -n -o OPTIONS,SOURCE "$HOME/organfs/x" | grep -q "^ro,.* $TMP/other.gguf\$" ||
-	fail "$(findmnt "$HOME/organfs/x")"
+as_user findmnt -n -o OPTIONS,SOURCE "$HOME/organfs-mounts/x" |
+	grep -q "^ro,.* $TMP/other.gguf\$" ||
+	fail "$(findmnt "$HOME/organfs-mounts/x")"
 session stop "$unit"
 echo OPTIONS=ro >"$HOME/.config/organfs/x.conf"
 ! session start "$unit" 2>/dev/null || fail 'a model that is not there is started'
 is failed:exit-code
 grep -q "organfs: $HOME/models/x.gguf: No such file" "$HOME/journal" ||
 	fail "$(cat "$HOME/journal")"
-mkdir "$HOME/organfs/y"
-chown "$ORDINARY" "$HOME/organfs/y"
-as_user organfs -o ro "$TMP/other.gguf" "$HOME/organfs/y"
+mkdir "$HOME/organfs-mounts/y"
+chown "$ORDINARY" "$HOME/organfs-mounts/y"
+as_user organfs -o ro "$TMP/other.gguf" "$HOME/organfs-mounts/y"
 echo "MODEL=$TMP/other.gguf" >"$HOME/.config/organfs/y.conf"
 ! session start organfs@y 2>/dev/null || fail 'mounted over a mount'
-grep -q 'organfs/y: something is mounted there' "$HOME/journal" || fail "$(cat "$HOME/journal")"
-as_user cmp "$HOME/organfs/y/model.gguf" "$TMP/other.gguf" || fail 'and took it away'
-as_user umount "$HOME/organfs/y"
+grep -q 'organfs-mounts/y: something is mounted there' "$HOME/journal" ||
+	fail "$(cat "$HOME/journal")"
+as_user cmp "$HOME/organfs-mounts/y/model.gguf" "$TMP/other.gguf" || fail 'and took it away'
+as_user umount "$HOME/organfs-mounts/y"

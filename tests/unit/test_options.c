@@ -5,8 +5,9 @@
 
 #include <limits.h>
 
-/* Parse "organfs ARGUMENTS", which are separated by single blanks. */
-static int parse(struct options *options, const char *arguments)
+/* Parse "organfs ARGUMENTS", which are separated by single blanks, with files of defaults. */
+static int parse_with(struct options *options, const char *arguments, const char *system_file,
+		      const char *users_file)
 {
 	char *copy = strdup(arguments), *rest = copy, *argument;
 	char *argv[16] = { (char *)"organfs" };
@@ -15,9 +16,14 @@ static int parse(struct options *options, const char *arguments)
 	while ((argument = strsep(&rest, " ")))
 		if (argument[0])
 			argv[argc++] = argument;
-	rc = options_parse(options, argc, argv);
+	rc = options_parse(options, argc, argv, system_file, users_file);
 	free(copy);
 	return rc;
+}
+
+static int parse(struct options *options, const char *arguments)
+{
+	return parse_with(options, arguments, NULL, NULL);
 }
 
 static struct options good(const char *arguments)
@@ -29,25 +35,31 @@ static struct options good(const char *arguments)
 	return options;
 }
 
-/* Refused, with one line on stderr that has these words in it. */
-static void assert_bad(void **state, const char *arguments, const char *words)
+/* One line is on stderr, with these words in it. */
+static void assert_said(void **state, const char *arguments, const char *words)
 {
-	const struct path path = in_temp(state, "stderr");
-	struct options options;
 	size_t size;
 	char *said;
 
-	must(truncate(path.text, 0) == 0);
-	if (parse(&options, arguments) != -1)
-		fail_msg("accepted: %s", arguments);
-	options_release(&options);
 	fflush(stderr);
-	said = read_whole(path.text, &size);
+	said = read_whole(in_temp(state, "stderr").text, &size);
 	if (!strstr(said, words))
 		fail_msg("%s: \"%s\" is not in: %s", arguments, words, said);
 	if (strchr(said, '\n') != said + size - 1)
 		fail_msg("%s: not one line: %s", arguments, said);
 	free(said);
+	must(truncate(in_temp(state, "stderr").text, 0) == 0);
+}
+
+/* Refused, with one line on stderr that has these words in it. */
+static void assert_bad(void **state, const char *arguments, const char *words)
+{
+	struct options options;
+
+	if (parse(&options, arguments) != -1)
+		fail_msg("accepted: %s", arguments);
+	options_release(&options);
+	assert_said(state, arguments, words);
 }
 
 static void a_model_and_a_mountpoint_are_enough(void **state)
@@ -62,7 +74,8 @@ static void a_model_and_a_mountpoint_are_enough(void **state)
 	assert_int_equal(options.compress, 1);
 	assert_false(options.foreground || options.help || options.version);
 	assert_false(options.read_only || options.no_assembly);
-	assert_false(options.any_shape || options.allow_other);
+	assert_false(options.any_shape || options.debug || options.auto_unmount);
+	assert_int_equal(options.allow, ALLOW_OWNER);
 	assert_int_equal(options.uid, getuid());
 	assert_int_equal(options.gid, getgid());
 	assert_int_equal(options.umask, 022);
@@ -80,7 +93,8 @@ static void every_option_is_taken(void **state)
 
 	(void)state;
 	assert_true(options.foreground && options.read_only && options.no_assembly);
-	assert_true(options.any_shape && options.allow_other);
+	assert_true(options.any_shape);
+	assert_int_equal(options.allow, ALLOW_OTHER);
 	assert_int_equal(options.uid, 12);
 	assert_int_equal(options.gid, 34);
 	assert_int_equal(options.umask, 077);
@@ -198,19 +212,40 @@ static void help_and_version_need_nothing_else(void **state)
 
 static void the_help_names_every_option(void **state)
 {
-	static const char *const names[] = {
-		"-f",	       "--help",    "--version",   " ro ",	"output=",
-		"noassemble",  "shape=any", "threads=",	   "samples=",	"uid=",
-		"gid=",	       "umask=",    "allow_other", "layer=DIR", "compress=",
-		"blocks=keep", "views=",    "model=",	   "--report"
-	};
+	static const char *const names[] = { "-f",
+					     "--help",
+					     "--version",
+					     " ro ",
+					     "output=",
+					     "noassemble",
+					     "shape=any",
+					     "threads=",
+					     "samples=",
+					     "uid=",
+					     "gid=",
+					     "umask=",
+					     "allow_other",
+					     "layer=DIR",
+					     "compress=",
+					     "blocks=keep",
+					     "views=",
+					     "model=",
+					     "--report",
+					     " -s ",
+					     "-d,",
+					     "debug",
+					     "auto_unmount",
+					     "allow_root",
+					     "/etc/organfs.conf",
+					     "~/.config/organfs.conf",
+					     "rw,assemble" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
 		assert_non_null(strstr(options_help(), names[i]));
 }
 
-static void the_help_is_one_screen(void **state)
+static void the_help_fits_a_window(void **state)
 {
 	const char *line = options_help(), *end;
 	size_t lines = 0;
@@ -221,7 +256,7 @@ static void the_help_is_one_screen(void **state)
 		assert_non_null(end);
 		assert_between(end - line, 1, 80);
 	}
-	assert_between(lines, 1, 24);
+	assert_between(lines, 1, 40);
 }
 
 static void what_fstab_adds_is_dropped(void **state)
@@ -310,20 +345,19 @@ static void what_is_not_known_is_refused(void **state)
 	assert_bad(state, "--what m mnt", "unknown option \"--what\"");
 	assert_bad(state, "-x m mnt", "unknown option \"-x\"");
 	assert_bad(state, "-o xattr m mnt", "unknown option \"xattr\"");
-	assert_bad(state, "-o fsname=x m mnt", "unknown option \"fsname=x\"");
-	assert_bad(state, "-o auto_unmount m mnt", "unknown option \"auto_unmount\"");
+	assert_bad(state, "-o allow_all m mnt", "unknown option \"allow_all\"");
 }
 
 static void values_that_make_no_sense_are_refused(void **state)
 {
-	assert_bad(state, "-o shape=some m mnt", "shape=some is not known");
+	assert_bad(state, "-o shape=some m mnt", "shape=some is not known; there are shape=any");
 	assert_bad(state, "-o threads=0 m mnt", "threads= takes a number from 1");
 	assert_bad(state, "-o threads=1025 m mnt", "threads= takes a number from 1");
 	assert_bad(state, "-o threads=-1 m mnt", "threads= takes a number from 1");
 	assert_bad(state, "-o threads=many m mnt", "threads=many");
 	assert_bad(state, "-o blocks=some m mnt", "blocks=some is not known");
 	assert_bad(state, "-o merged=q8 m mnt", "merged=q8 is not known");
-	assert_bad(state, "-o views=all m mnt", "views=all is not known; there is views=listed");
+	assert_bad(state, "-o views=all m mnt", "there are views=listed and views=unlisted");
 	assert_bad(state, "-o samples=255 m mnt", "samples= takes a number from 256");
 	assert_bad(state, "-o samples=0 m mnt", "samples= takes a number from 256");
 	assert_bad(state, "-o samples=4294967296 m mnt", "samples= takes a number from 256");
@@ -359,6 +393,190 @@ static void after_two_dashes_everything_is_an_argument(void **state)
 	options_release(&options);
 }
 
+static void what_other_filesystems_of_fuse_take_is_dropped_or_ours(void **state)
+{
+	struct options options = good("-o nonempty,big_writes,async_read,intr,use_ino,readdir_ino,"
+				      "kernel_cache,clone_fd,ro m mnt");
+
+	assert_true(options.read_only);
+	options_release(&options);
+	assert_bad(state, "-o fsname=x m mnt", "fsname: organfs sets this itself; leave it out");
+	assert_bad(state, "-o subtype=x m mnt", "subtype: organfs sets");
+	assert_bad(state, "-o blkdev m mnt", "blkdev: organfs sets");
+	assert_bad(state, "-o direct_io m mnt", "direct_io: organfs sets");
+	assert_bad(state, "-o auto_cache m mnt", "auto_cache: organfs sets");
+	assert_bad(state, "-o attr_timeout=1 m mnt", "attr_timeout: organfs sets");
+	assert_bad(state, "-o entry_timeout=1 m mnt", "entry_timeout: organfs sets");
+	assert_bad(state, "-o max_read=4096 m mnt", "max_read: organfs sets");
+}
+
+static void what_is_asked_for_is_said_to_stderr_in_the_foreground(void **state)
+{
+	static const char *const all[] = { "-d m mnt", "-o debug m mnt", "-f -d m mnt" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+		struct options options = good(all[i]);
+
+		assert_true(options.debug && options.foreground);
+		options_release(&options);
+	}
+}
+
+static void one_thread_is_enough_unless_more_are_asked_for_later(void **state)
+{
+	struct options options = good("-s m mnt");
+
+	(void)state;
+	assert_int_equal(options.threads, 1);
+	options_release(&options);
+	options = good("-o threads=7 -s m mnt");
+	assert_int_equal(options.threads, 1);
+	options_release(&options);
+	options = good("-s -o threads=7 m mnt");
+	assert_int_equal(options.threads, 7);
+	options_release(&options);
+}
+
+static void who_is_let_in_is_said_last(void **state)
+{
+	static const struct {
+		const char *arguments;
+		enum allow allow;
+	} all[] = {
+		{ "-o allow_other m mnt", ALLOW_OTHER },
+		{ "-o allow_root m mnt", ALLOW_ROOT },
+		{ "-o allow_root,allow_other m mnt", ALLOW_OTHER },
+		{ "-o allow_other,allow_root m mnt", ALLOW_ROOT },
+		{ "-o allow_other,noallow_other m mnt", ALLOW_OWNER },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+		struct options options = good(all[i].arguments);
+
+		assert_int_equal(options.allow, all[i].allow);
+		options_release(&options);
+	}
+}
+
+/* What the files say; NULL: there is no such file. */
+static int parse_files(void **state, struct options *options, const char *arguments,
+		       const char *system, const char *users)
+{
+	const struct path one = in_temp(state, "system.conf"), two = in_temp(state, "users.conf");
+
+	unlink(one.text);
+	unlink(two.text);
+	if (system)
+		write_text(one.text, system);
+	if (users)
+		write_text(two.text, users);
+	return parse_with(options, arguments, one.text, two.text);
+}
+
+static struct options good_files(void **state, const char *arguments, const char *system,
+				 const char *users)
+{
+	struct options options;
+
+	if (parse_files(state, &options, arguments, system, users) != 0)
+		fail_msg("refused: %s with %s and %s", arguments, system, users);
+	return options;
+}
+
+static void the_command_line_goes_before_the_users_file_and_that_before_the_systems(void **state)
+{
+	struct options options =
+		good_files(state, "m mnt", "ro\nsamples=1000\nthreads=3", "samples=2000\n");
+
+	assert_true(options.read_only);
+	assert_int_equal(options.samples, 2000);
+	assert_int_equal(options.threads, 3);
+	options_release(&options);
+	options =
+		good_files(state, "m mnt -o rw,samples=3000", "ro\nsamples=1000\n", "samples=2000");
+	assert_false(options.read_only);
+	assert_int_equal(options.samples, 3000);
+	options_release(&options);
+	options = good_files(state, "m mnt", "ro", "rw\n");
+	assert_false(options.read_only);
+	options_release(&options);
+	options = good_files(state, "m mnt", NULL, "threads=9\n");
+	assert_int_equal(options.threads, 9);
+	options_release(&options);
+	options = good_files(state, "-s m mnt", NULL, "threads=9\n");
+	assert_int_equal(options.threads, 1);
+	options_release(&options);
+}
+
+static void every_default_can_be_taken_back(void **state)
+{
+	static const char defaults[] =
+		"ro\nnoassemble\nnoexec\nallow_other\nauto_unmount\nshape=any\nviews=listed\n"
+		"merged=f16\nblocks=keep\ncompress=off\nsamples=all\numask=077\nx-mine=a,b\n";
+	struct options options = good_files(state, "m mnt", defaults, NULL);
+
+	assert_true(options.read_only && options.no_assembly && options.no_execution);
+	assert_true(options.any_shape && options.list_views && options.merged_f16);
+	assert_true(options.keep_blocks && options.auto_unmount);
+	assert_int_equal(options.allow, ALLOW_OTHER);
+	assert_int_equal(options.compress, 0);
+	options_release(&options);
+	options = good_files(state,
+			     "m mnt -o rw,assemble,exec,noallow_other,noauto_unmount,shape=same,"
+			     "views=unlisted,merged=own,blocks=follow,compress=1",
+			     defaults, NULL);
+	assert_false(options.read_only || options.no_assembly || options.no_execution);
+	assert_false(options.any_shape || options.list_views || options.merged_f16);
+	assert_false(options.keep_blocks || options.auto_unmount);
+	assert_int_equal(options.allow, ALLOW_OWNER);
+	assert_int_equal(options.compress, 1);
+	options_release(&options);
+	/* A layer is not assembled, unless that is asked for. */
+	options = good_files(state, "m mnt -o layer=/l", "assemble", NULL);
+	assert_false(options.no_assembly);
+	options_release(&options);
+}
+
+static void a_bad_file_is_refused_with_its_line_where_a_model_is_opened(void **state)
+{
+	static const struct {
+		const char *system, *users, *words;
+	} bad[] = {
+		{ "ro\nwhat\n", NULL, "system.conf:2: unknown option \"what\"" },
+		{ NULL, "\n\nthreads=many\n", "users.conf:3: threads=many: threads= takes" },
+		{ "ro", "shape=odd\nro\n", "users.conf:1: shape=odd is not known" },
+		{ "threads=0", "threads=4", "system.conf:1: threads=0" },
+		{ "ro,noexec", NULL, "system.conf:1: unknown option \"ro,noexec\"" },
+		{ "remount", NULL, "system.conf:1: remount: the options of a mount" },
+		{ NULL, "fsname=x", "users.conf:1: fsname: organfs sets this itself" },
+		{ NULL, "output=/x", "users.conf:1: output is no default" },
+		{ "ro=1", NULL, "system.conf:1: unknown option \"ro=1\"" },
+	};
+	static const char *const others[] = { "--help", "--version", "--report x.tsv" };
+	struct options options;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+		if (parse_files(state, &options, "m mnt", bad[i].system, bad[i].users) != -1)
+			fail_msg("accepted: %s", bad[i].words);
+		options_release(&options);
+		assert_said(state, "a file", bad[i].words);
+		/* What opens no model does without. */
+		for (size_t j = 0; j < ARRAY_LENGTH(others); j++) {
+			options = good_files(state, others[j], bad[i].system, bad[i].users);
+			options_release(&options);
+		}
+	}
+	assert_int_equal(parse_files(state, &options, "--picture m", "what", NULL), -1);
+	options_release(&options);
+	assert_said(state, "--picture", "system.conf:1: unknown option");
+	/* Bad usage is the nearer mistake. */
+	assert_int_equal(parse_files(state, &options, "m", "what", NULL), -1);
+	options_release(&options);
+	assert_said(state, "m", "a MODEL and a MOUNTPOINT are needed");
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(a_model_and_a_mountpoint_are_enough),
 	FS_TEST(every_option_is_taken),
@@ -369,7 +587,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_picture_is_of_one_model_and_leaves_nothing),
 	FS_TEST(help_and_version_need_nothing_else),
 	FS_TEST(the_help_names_every_option),
-	FS_TEST(the_help_is_one_screen),
+	FS_TEST(the_help_fits_a_window),
 	FS_TEST(what_fstab_adds_is_dropped),
 	FS_TEST(noexec_is_taken_and_the_last_word_counts),
 	FS_TEST(a_mount_cannot_be_changed),
@@ -381,6 +599,13 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(values_that_make_no_sense_are_refused),
 	FS_TEST(numbers_are_read_to_their_end),
 	FS_TEST(after_two_dashes_everything_is_an_argument),
+	FS_TEST(what_other_filesystems_of_fuse_take_is_dropped_or_ours),
+	FS_TEST(what_is_asked_for_is_said_to_stderr_in_the_foreground),
+	FS_TEST(one_thread_is_enough_unless_more_are_asked_for_later),
+	FS_TEST(who_is_let_in_is_said_last),
+	FS_TEST(the_command_line_goes_before_the_users_file_and_that_before_the_systems),
+	FS_TEST(every_default_can_be_taken_back),
+	FS_TEST(a_bad_file_is_refused_with_its_line_where_a_model_is_opened),
 };
 
 UNIT_MAIN(tests)
