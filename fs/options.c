@@ -263,9 +263,11 @@ static int check_report(const struct parsed *parsed)
 
 static int check_picture(const struct parsed *parsed)
 {
-	if (parsed->options->n_models == 1 && parsed->n_more == 0)
+	const uint32_t n = parsed->options->n_models;
+
+	if ((n == 1 || n == 2) && parsed->n_more == 0)
 		return 0;
-	fprintf(stderr, "organfs: --picture needs one MODEL; see organfs --help\n");
+	fprintf(stderr, "organfs: --picture needs one MODEL, or two; see organfs --help\n");
 	return -1;
 }
 

@@ -46,6 +46,15 @@ static bool is_unprintable(uint32_t code)
 	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
 
+size_t text_next(const char *text, uint32_t *code)
+{
+	const size_t length = decode(text, code);
+
+	if (is_unprintable(*code))
+		*code = REPLACEMENT_CODE;
+	return length;
+}
+
 /* The widest of the common fonts, DejaVu Sans and Verdana, rounded up. */
 static uint64_t width_of(uint32_t code)
 {
@@ -176,4 +185,18 @@ const char *number_general(char out[NUMBER_MAX], int width, double value)
 		if (snprintf(out, NUMBER_MAX, "%*.*g", width, digits, value) == width)
 			return out;
 	return no_number(out, width);
+}
+
+const char *number_signed(char out[NUMBER_MAX], int width, int decimals, double value)
+{
+	char zero[NUMBER_MAX];
+
+	if (!isfinite(value) ||
+	    snprintf(out, NUMBER_MAX, "%+*.*f", width, decimals, value) != width)
+		return no_number(out, width);
+	/* A difference that is shown as nothing has no sign. */
+	snprintf(zero, sizeof(zero), "%*.*f", width, decimals, 0.0);
+	if (strspn(out, " +-0.") == (size_t)width)
+		memcpy(out, zero, (size_t)width);
+	return out;
 }

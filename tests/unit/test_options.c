@@ -168,10 +168,14 @@ static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
 	assert_int_equal(options.n_models, 1);
 	assert_int_equal(options.samples, 512);
 	options_release(&options);
+	options = good("--picture m.gguf n.gguf");
+	assert_int_equal(options.n_models, 2);
+	assert_null(options.mountpoint);
+	options_release(&options);
 	assert_false((options = good("m.gguf mnt")).picture);
 	options_release(&options);
 	assert_bad(state, "--picture", "--picture needs one MODEL");
-	assert_bad(state, "--picture m.gguf mnt", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf n.gguf o.gguf", "--picture needs one MODEL, or two");
 	assert_bad(state, "--picture m.gguf -o model=n.gguf", "--picture needs one MODEL");
 	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
 }
