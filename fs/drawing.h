@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* drawing.h - organfs --picture: what theta.svg of a mount would show, without one, or two models
- * side by side. Where nothing can be mounted, as in the sandbox of a thumbnailer, that is the way to
- * it. */
+ * side by side. Where nothing can be mounted, as in the sandbox of a thumbnailer, that is the way
+ * to it. */
 #ifndef FS_DRAWING_H
 #define FS_DRAWING_H
 

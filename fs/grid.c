@@ -208,6 +208,19 @@ static int by_key_of(const void *left, const void *right)
 	return by_key(*(struct grid_donor *const *)left, *(struct grid_donor *const *)right);
 }
 
+/* "clerk" of "/models/clerk.gguf", "parts/" of "/models/parts/"; to free. NULL: out of memory. */
+static char *label_of(const char *key)
+{
+	const char *last = key + strlen(key);
+
+	if (last == key || last[-1] != '/')
+		return paths_stem(key);
+	last--;
+	while (last > key && last[-1] != '/')
+		last--;
+	return strdup(last);
+}
+
 /* Names that two donors share are told apart by their paths. sorted has room for all. */
 static bool name_donors(struct grid *grid, struct grid_donor **sorted)
 {
@@ -215,7 +228,7 @@ static bool name_donors(struct grid *grid, struct grid_donor **sorted)
 
 	for (size_t i = 0; i < grid->n_donors; i++) {
 		sorted[i] = &grid->donors[i];
-		sorted[i]->label = paths_stem(sorted[i]->key);
+		sorted[i]->label = label_of(sorted[i]->key);
 		if (!sorted[i]->label)
 			return false;
 	}

@@ -75,6 +75,8 @@
  *	tally ranking standings overview	several of them, beside each other
  *	table table_* merge summary	.table of a model; a report of many such, without a mount
  *	viewing drawing	models looked at without a mount; theta.svg of one or two
+ *	terminal screen screen_* witness show	the picture for a terminal, of a model or, by its
+ *			files, of one in a mount
  *	status		how far the end of a mount is, for whoever waits for it
  *	fs arrivals	the mount; shards that come and go while it is there
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
@@ -87,6 +89,7 @@
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
 #include "fs/drawing.h"
 #include "fs/session.h"
+#include "fs/show.h"
 #include "fs/summary.h"
 
 #include <fcntl.h>
@@ -165,6 +168,8 @@ int main(int argc, char **argv)
 				 options.report_model);
 	else if (options.picture)
 		rc = drawing_run(&options);
+	else if (options.show)
+		rc = show_run(&options);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

@@ -24,7 +24,7 @@ struct parsed {
 	struct options *options;
 	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid,
 		*gid, *umask, *threads, *samples;
-	int help, version, report, picture, foreground, read_only, no_assembly, no_execution,
+	int help, version, report, picture, show, foreground, read_only, no_assembly, no_execution,
 		allow_other;
 	char **more; /* models that are options */
 	uint32_t n_more;
@@ -46,6 +46,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("--report", report),
 	{ "--report=%s", offsetof(struct parsed, report_model), 0 },
 	OPTION("--picture", picture),
+	OPTION("--show", show),
 	OPTION("ro", read_only),
 	{ "rw", offsetof(struct parsed, read_only), 0 },
 	OPTION("noassemble", no_assembly),
@@ -265,9 +266,11 @@ static int check_picture(const struct parsed *parsed)
 {
 	const uint32_t n = parsed->options->n_models;
 
-	if ((n == 1 || n == 2) && parsed->n_more == 0)
+	if ((n == 1 || (n == 2 && parsed->picture)) && parsed->n_more == 0)
 		return 0;
-	fprintf(stderr, "organfs: --picture needs one MODEL, or two; see organfs --help\n");
+	fprintf(stderr, "organfs: %s; see organfs --help\n",
+		parsed->picture ? "--picture needs one MODEL, or two"
+				: "--show needs one MODEL or MOUNTPOINT");
 	return -1;
 }
 
@@ -321,7 +324,8 @@ static int check(const struct parsed *parsed)
 		return 0;
 	if (parsed->report || parsed->report_model)
 		return check_report(parsed);
-	if ((parsed->picture ? check_picture(parsed) : take_mountpoint(parsed->options)) < 0)
+	if ((parsed->picture || parsed->show ? check_picture(parsed)
+					     : take_mountpoint(parsed->options)) < 0)
 		return -1;
 	return check_words(parsed);
 }
@@ -334,9 +338,10 @@ static int fill(const struct parsed *parsed)
 	options->version = parsed->version;
 	options->report = parsed->report || parsed->report_model;
 	options->picture = parsed->picture;
+	options->show = parsed->show;
 	options->foreground = parsed->foreground;
 	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
-	options->read_only = parsed->read_only || parsed->picture;
+	options->read_only = parsed->read_only || parsed->picture || parsed->show;
 	/* Whoever keeps a layer wants the layer, unless he says what to write. */
 	options->no_assembly = parsed->no_assembly || (parsed->layer && !parsed->output);
 	options->no_execution = parsed->no_execution;
@@ -403,14 +408,14 @@ const char *options_help(void)
 {
 	return "Usage: organfs [-f] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] TABLE...\n"
-	       "       organfs --picture [-o OPTION[,OPTION...]] MODEL > FILE.svg\n"
+	       "       organfs --picture|--show [-o OPTION[,OPTION...]] MODEL...\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
 	       "  -f               stay in the foreground, log to stderr\n"
-	       "  -h, --help       this text\n"
-	       "  -V, --version    the version\n"
+	       "  -h, --help, -V, --version  this text, the version\n"
 	       "  --report[=NAME]  report on the models, or one, whose .table files are given\n"
-	       "  --picture        print theta.svg of a model, without a mount\n"
+	       "  --picture        print theta.svg of a model, or of two beside each other\n"
+	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
 	       "  -o ro            no graft, no assembly\n"
 	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
 	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"

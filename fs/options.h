@@ -12,6 +12,7 @@ struct options {
 	bool report;	    /* print that of the tables that models names; nothing is mounted */
 	char *report_model; /* of that model; NULL: of all */
 	bool picture;	    /* print that of the one model, or of two; nothing is mounted */
+	bool show;	    /* the same in a terminal, of one model or mount */
 	bool read_only, no_assembly, any_shape, keep_blocks, list_views, allow_other;
 	bool no_execution; /* not even of what is no program */
 	bool merged_f16;   /* what adapters are merged into is F16, unless it is F32 (merged.h) */

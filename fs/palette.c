@@ -102,31 +102,24 @@ struct rgb palette_ink(struct rgb ground)
 						 : (struct rgb){ 0, 0, 0 };
 }
 
-static unsigned distance(struct rgb a, struct rgb b)
+unsigned palette_step_xterm(int step, bool dark)
 {
-	const int red = a.red - b.red, green = a.green - b.green, blue = a.blue - b.blue;
+	static const uint8_t steps[2][2][PALETTE_STEPS + 1] = {
+		{ { 255, 195, 153, 117, 74, 25, 18 }, { 255, 230, 223, 215, 208, 166, 88 } },
+		{ { 236, 17, 24, 25, 32, 75, 153 }, { 236, 52, 94, 130, 172, 215, 223 } },
+	};
+	const int distance = abs(step) < PALETTE_STEPS ? abs(step) : PALETTE_STEPS;
 
-	return (unsigned)(red * red + green * green + blue * blue);
+	return steps[dark][step > 0][distance];
 }
 
-/* Colours 16 to 231 are a cube, 232 to 255 are greys (xterm, 256colres.pl). */
-static struct rgb xterm_colour(unsigned i)
+struct rgb palette_xterm(unsigned number)
 {
 	static const uint8_t levels[] = { 0, 95, 135, 175, 215, 255 };
-	const uint8_t grey = (uint8_t)(8 + 10 * (i - 232));
+	const uint8_t grey = (uint8_t)(8 + 10 * (number - 232));
 
-	if (i >= 232)
+	if (number >= 232)
 		return (struct rgb){ grey, grey, grey };
-	i -= 16;
-	return (struct rgb){ levels[i / 36], levels[i / 6 % 6], levels[i % 6] };
-}
-
-unsigned palette_xterm(struct rgb rgb)
-{
-	unsigned best = 16;
-
-	for (unsigned i = 17; i < 256; i++)
-		if (distance(rgb, xterm_colour(i)) < distance(rgb, xterm_colour(best)))
-			best = i;
-	return best;
+	number = number < 16 ? 0 : number - 16;
+	return (struct rgb){ levels[number / 36], levels[number / 6 % 6], levels[number % 6] };
 }

@@ -15,9 +15,9 @@ struct rgb {
 #define COLOUR_MAX 8
 const char *rgb_text(char out[COLOUR_MAX], struct rgb rgb);
 
-/* Diverging steps from the lowest (blue) over 0 (grey) to the highest (orange). Blue and orange stay
- * apart for eyes that lack a kind of cone, and lightness tells how far a step is from 0: darker on
- * a light ground, lighter on a dark one. */
+/* Diverging steps from the lowest (blue) over 0 (grey) to the highest (orange). Blue and orange
+ * stay apart for eyes that lack a kind of cone, and lightness tells how far a step is from 0:
+ * darker on a light ground, lighter on a dark one. */
 #define PALETTE_STEPS 6
 struct rgb palette_step(int step, bool dark);
 
@@ -35,7 +35,9 @@ struct rgb palette_ink(struct rgb ground);
 /* Relative luminance in [0, 1] (WCAG 2.1). */
 double palette_luminance(struct rgb rgb);
 
-/* The nearest of the 240 fixed colours of terminals that know 256. */
-unsigned palette_xterm(struct rgb rgb);
+/* The steps in the colours of terminals that know 256, and what colour such a number is: 16 to 231
+ * are a cube, 232 to 255 greys (xterm, 256colres.pl). */
+unsigned palette_step_xterm(int step, bool dark);
+struct rgb palette_xterm(unsigned number);
 
 #endif

@@ -9,9 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define INK	   "class=\"i\" fill=\"#1a1a1a\""
-#define INK_SOFT   "class=\"s\" fill=\"#5a5a5a\""
-#define MEANS_SIZE 160
+#define INK	 "class=\"i\" fill=\"#1a1a1a\""
+#define INK_SOFT "class=\"s\" fill=\"#5a5a5a\""
 
 enum {
 	NAME_SIZE = 18,
@@ -19,8 +18,7 @@ enum {
 	MEANS_TEXT = 13,
 };
 
-/* "θ mean 45.98° over 290 tensors, ...", the same number of bytes for any values. */
-static void write_means(const struct figures *figures, char text[MEANS_SIZE])
+void picture_means(const struct figures *figures, char text[PICTURE_MEANS])
 {
 	static const char none[] = "no θ is known";
 	double theta = 0, signal = 0, weighted = 0, weight = 0;
@@ -43,7 +41,7 @@ static void write_means(const struct figures *figures, char text[MEANS_SIZE])
 			signals++;
 		}
 	}
-	snprintf(text, MEANS_SIZE,
+	snprintf(text, PICTURE_MEANS,
 		 "θ mean %s° over %*zu tensors, %s° weighted by elements; signal %s",
 		 number_fixed(mean, 5, 2, theta / (double)n), snprintf(NULL, 0, "%zu", figures->n),
 		 n, number_fixed(by_elements, 5, 2, weighted / weight),
@@ -64,7 +62,7 @@ static void print_names(FILE *out, const struct picture *picture)
 
 static void print_start(FILE *out, const struct picture *picture, const struct layout *layout)
 {
-	char means[MEANS_SIZE];
+	char means[PICTURE_MEANS];
 
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
@@ -81,7 +79,7 @@ static void print_start(FILE *out, const struct picture *picture, const struct l
 	      "from the median, 1° at least.",
 	      out);
 	for (size_t i = 0; i < picture->n; i++) {
-		write_means(picture->models[i].figures, means);
+		picture_means(picture->models[i].figures, means);
 		fprintf(out, " %s.", means);
 	}
 	fprintf(out, "</desc>\n");
@@ -107,7 +105,7 @@ static void print_line(FILE *out, uint64_t y, unsigned size, const char *attribu
 static uint64_t print_head(FILE *out, const struct picture *picture, uint64_t width)
 {
 	uint64_t y = PICTURE_MARGIN;
-	char means[MEANS_SIZE];
+	char means[PICTURE_MEANS];
 
 	for (size_t i = 0; i < picture->n; i++) {
 		const struct picture_model *model = &picture->models[i];
@@ -122,7 +120,7 @@ static uint64_t print_head(FILE *out, const struct picture *picture, uint64_t wi
 				print_line(out, y, SUBTITLE_SIZE, INK_SOFT, model->subtitle, width);
 		}
 		y += 22;
-		write_means(model->figures, means);
+		picture_means(model->figures, means);
 		if (out)
 			fprintf(out,
 				"<text " INK " x=\"%d\" y=\"%" PRIu64 "\" font-size=\"%d\">%s"

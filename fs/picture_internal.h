@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* picture_internal.h - the parts of a picture: places (picture_layout.c), text of any bytes
- * (picture_text.c), colours and marks (picture_style.c), what explains them (picture_legend.c), what
- * one tensor shows (picture_cell.c). */
+ * (picture_text.c), colours and marks (picture_style.c), what explains them (picture_legend.c),
+ * what one tensor shows (picture_cell.c). */
 #ifndef FS_PICTURE_INTERNAL_H
 #define FS_PICTURE_INTERNAL_H
 
@@ -89,10 +89,6 @@ void text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width);
 
 /* About the width in pixels, never too small for the common fonts. */
 uint64_t text_width(const char *text, uint64_t size);
-
-/* The code point at the start of text, which ends with a NUL, and its bytes. What is no UTF-8, a
- * control, or would turn the direction of the text around it is U+FFFD. */
-size_t text_next(const char *text, uint32_t *code);
 
 /* A number in exactly width (below NUMBER_MAX) bytes, "-" where it is none or does not fit: with so
  * many decimals, or with the digits that fit, six at most; or with its sign. */

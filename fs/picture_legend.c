@@ -18,8 +18,8 @@ enum {
 	BARS = 54,  /* height of the bars with their texts */
 	LINE = 20,  /* height of a line of marks */
 	MARK = 16,  /* width of a mark */
-	SIGNS = 20, /* height of the line of signs */
-	AFTER = 12,
+	SIGNS = 16, /* height of the line of signs */
+	AFTER = 8,
 };
 
 /* Where the next mark goes; out is NULL to find out how many lines there are. */

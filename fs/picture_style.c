@@ -79,7 +79,9 @@ static void print_corner(FILE *out, size_t donor, struct place place, uint64_t s
 void style_changes(FILE *out, const struct figure *figure, size_t donor, struct place place,
 		   uint64_t width, uint64_t height)
 {
-	const uint64_t side = width < 11 ? width : 11, sign = width < 16 ? 2 : 3;
+	const uint64_t side = width < 11 ? width : 11, sign = width < 16		 ? 2
+							      : width < PICTURE_DECIMALS ? 3
+											 : 4;
 
 	if (figure_is(figure, FIGURE_GRAFTED))
 		print_corner(out, donor, place, side);

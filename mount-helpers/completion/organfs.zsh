@@ -43,7 +43,8 @@ _organfs_program() {
 		'-f[stay in the foreground, log to stderr]' \
 		'(-)'{-h,--help}'[print a summary]' \
 		'(-)'{-V,--version}'[print the version]' \
-		'--picture[print theta.svg of a model, without a mount]' \
+		'--picture[print theta.svg of a model, or of two]' \
+		'--show[show it in the terminal]' \
 		'--report=-[report on models by their tables]::model:' \
 		'*-o+[options of the mount]:options:_organfs_option_list' \
 		"*:model or mount point:$files"

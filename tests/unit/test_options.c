@@ -172,6 +172,13 @@ static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
 	assert_int_equal(options.n_models, 2);
 	assert_null(options.mountpoint);
 	options_release(&options);
+	options = good("--show mnt");
+	assert_true(options.show);
+	assert_true(options.read_only);
+	assert_int_equal(options.n_models, 1);
+	options_release(&options);
+	assert_bad(state, "--show", "--show needs one MODEL or MOUNTPOINT");
+	assert_bad(state, "--show m.gguf mnt", "--show needs one MODEL or MOUNTPOINT");
 	assert_false((options = good("m.gguf mnt")).picture);
 	options_release(&options);
 	assert_bad(state, "--picture", "--picture needs one MODEL");
@@ -201,10 +208,10 @@ static void help_and_version_need_nothing_else(void **state)
 static void the_help_names_every_option(void **state)
 {
 	static const char *const names[] = {
-		"-f",	       "--help",    "--version",   " ro ",	"output=",
-		"noassemble",  "shape=any", "threads=",	   "samples=",	"uid=",
-		"gid=",	       "umask=",    "allow_other", "layer=DIR", "compress=",
-		"blocks=keep", "views=",    "model=",	   "--report"
+		"-f",	       "--help",    "--version", " ro ",	"output=", "noassemble",
+		"shape=any",   "threads=",  "samples=",	 "uid=",	"gid=",	   "umask=",
+		"allow_other", "layer=DIR", "compress=", "blocks=keep", "views=",  "model=",
+		"--report",    "--picture", "--show"
 	};
 
 	(void)state;

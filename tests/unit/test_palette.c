@@ -119,20 +119,30 @@ static void blue_and_orange_stay_apart_without_a_kind_of_cone(void **state)
 		}
 }
 
-static void terminals_get_the_nearest_colour(void **state)
+static void terminals_of_256_colours_go_the_same_way(void **state)
 {
 	(void)state;
-	assert_int_equal(palette_xterm((struct rgb){ 0, 0, 0 }), 16);
-	assert_int_equal(palette_xterm((struct rgb){ 255, 255, 255 }), 231);
-	assert_int_equal(palette_xterm((struct rgb){ 250, 5, 3 }), 196);
-	assert_int_equal(palette_xterm((struct rgb){ 48, 48, 48 }), 236);
+	for (int dark = 0; dark < 2; dark++)
+		for (int step = 2; step <= PALETTE_STEPS; step++) {
+			const struct rgb low = palette_xterm(palette_step_xterm(-step, dark));
+			const struct rgb high = palette_xterm(palette_step_xterm(step, dark));
+
+			assert_true(low.blue > low.red);
+			assert_true(high.red > high.blue);
+			assert_true(contrast(low, palette_ink(low)) >= 4.5);
+			assert_true(contrast(high, palette_ink(high)) >= 4.5);
+		}
+	assert_int_equal(palette_xterm(16).red, 0);
+	assert_int_equal(palette_xterm(196).red, 255);
+	assert_int_equal(palette_xterm(196).green, 0);
+	assert_int_equal(palette_xterm(255).blue, 238);
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(numbers_are_read_on_every_colour),
 	cmocka_unit_test(steps_go_one_way_from_the_middle),
 	cmocka_unit_test(blue_and_orange_stay_apart_without_a_kind_of_cone),
-	cmocka_unit_test(terminals_get_the_nearest_colour),
+	cmocka_unit_test(terminals_of_256_colours_go_the_same_way),
 };
 
 UNIT_MAIN(tests)

@@ -564,7 +564,7 @@ static void what_was_grafted_is_marked(void **state)
 	text = draw(&sheet, "model", &size);
 	assert_xml(text);
 	assert_non_null(strstr(text, ">2 cells from cl&lt;e&gt;rk</text>"));
-	assert_non_null(strstr(text, ">1 cell from /models/parts/</text>"));
+	assert_non_null(strstr(text, ">1 cell from parts/</text>"));
 	assert_non_null(strstr(text, ">2 from an unknown donor</text>"));
 	assert_non_null(strstr(text, ">1 removed</text>"));
 	assert_non_null(strstr(text, ">1 added</text>"));
