@@ -216,6 +216,10 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 	$(GIVE_BACK)
 	@ORGANFS=$(CURDIR)/$B/organfs tests/demo
 
+.PHONY: pictures
+pictures: $B/organfs	## make the pictures of README.md anew, in mount-helpers/
+	@ORGANFS=$(CURDIR)/$B/organfs tests/pictures
+
 ## install
 
 $(if $(word 3,$(PREFIX) $(SBINDIR)),$(error PREFIX and SBINDIR cannot have blanks in them))

@@ -35,11 +35,14 @@ static void print_measure(FILE *out, const struct figure *figure)
 		z->low_n ? ", few values" : "");
 }
 
-static void print_changes(FILE *out, const struct figure *figure)
+static void print_changes(FILE *out, const struct grid *grid, const struct grid_side *side)
 {
+	const struct figure *figure = side->figure;
+
 	if (figure_is(figure, FIGURE_GRAFTED)) {
 		fputs("\ngrafted from ", out);
-		text_print(out, figure->donor ? figure->donor : "an unknown donor");
+		text_print(out, side->donor < grid->n_donors ? grid->donors[side->donor].label
+							     : "an unknown donor");
 	}
 	if (figure_is(figure, FIGURE_ADDED))
 		fputs("\nadded: the base has no such tensor", out);
@@ -50,7 +53,7 @@ static void print_changes(FILE *out, const struct figure *figure)
 }
 
 /* Of a tensor that was removed, or is there. */
-static void print_tooltip(FILE *out, const struct grid_side *side)
+static void print_tooltip(FILE *out, const struct grid *grid, const struct grid_side *side)
 {
 	const struct figure *figure = side->figure;
 	char median[NUMBER_MAX], spreads[NUMBER_MAX];
@@ -64,7 +67,7 @@ static void print_tooltip(FILE *out, const struct grid_side *side)
 		fputs("\nremoved: the base has it</title>", out);
 		return;
 	}
-	print_changes(out, figure);
+	print_changes(out, grid, side);
 	print_measure(out, figure);
 	fprintf(out, "\nfrom the median %s° of its row %s spreads</title>",
 		number_fixed(median, 5, 2, side->median),
@@ -144,12 +147,12 @@ static void print_missing(FILE *out, const char *name, struct place place, uint6
 	      out);
 }
 
-static void print_side(FILE *out, const struct grid_side *side, struct place place, uint64_t width,
-		       uint64_t height)
+static void print_side(FILE *out, const struct grid *grid, const struct grid_side *side,
+		       struct place place, uint64_t width, uint64_t height)
 {
 	const char klass = style_class(side->step, side->theta);
 
-	print_tooltip(out, side);
+	print_tooltip(out, grid, side);
 	if (figure_is(side->figure, FIGURE_REMOVED)) {
 		print_rect(out, place, width, height);
 		fputs(" fill=\"url(#removed)\"/>", out);
@@ -214,7 +217,7 @@ void cell_print(FILE *out, const struct layout *layout, const struct picture *pi
 	else if (!cell->sides[panel].figure)
 		print_missing(out, picture->models[panel].name, place, width, height);
 	else
-		print_side(out, &cell->sides[panel], place, width, height);
+		print_side(out, &layout->grid, &cell->sides[panel], place, width, height);
 	if (panel == 0 && i >= layout->grid.in_blocks)
 		print_swatch(out, cell, place, height);
 	fputs("</g>\n", out);
