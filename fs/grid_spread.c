@@ -143,7 +143,7 @@ static void compare_rows(struct grid *grid, struct grid_cell **cells, double *va
 /* The scale of differences: one that nine of ten do not leave. */
 static void compare_sides(struct grid *grid, double *values)
 {
-	static const double fulls[] = { 3, 6, 12, 30, 90 };
+	static const double fulls[] = { 3, 6, 12, 24, 36, 60, 90 };
 	size_t known = 0, i = 0;
 
 	for (size_t k = 0; k < grid->n; k++) {
@@ -154,7 +154,8 @@ static void compare_sides(struct grid *grid, double *values)
 			values[known++] = fabs(cell->delta);
 	}
 	qsort(values, known, sizeof(*values), by_value);
-	while (known && i < 4 && values[(known - 1) * 9 / 10] > fulls[i])
+	while (known && i + 1 < sizeof(fulls) / sizeof(fulls[0]) &&
+	       values[(known - 1) * 9 / 10] > fulls[i])
 		i++;
 	grid->delta_full = fulls[i];
 	for (size_t k = 0; k < grid->n; k++)

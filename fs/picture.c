@@ -213,7 +213,8 @@ static void print_panel(FILE *out, const struct layout *layout, const struct pic
 
 	if (layout->panels > 1)
 		print_heading(out, place.x - PICTURE_GAP - PICTURE_MEDIAN, place.y - 22,
-			      panel == PANEL_DELTA ? "difference" : picture->models[panel].name,
+			      panel == PANEL_DELTA ? "difference (second − first)"
+						   : picture->models[panel].name,
 			      layout->panel_width);
 	print_numbers(out, layout, panel, band);
 	for (size_t i = 0; i < grid->n_rows; i++) {

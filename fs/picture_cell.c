@@ -177,7 +177,7 @@ static void print_delta(FILE *out, const struct grid_cell *cell, struct place pl
 	if (width >= PICTURE_DECIMALS)
 		print_text(out, klass, place, width, height,
 			   number_signed(text, 5, 1, cell->delta));
-	else if (width >= PICTURE_WHOLE - 1)
+	else if (width >= PICTURE_WHOLE)
 		print_text(out, klass, place, width, height,
 			   number_signed(text, 3, 0, cell->delta));
 }

@@ -22,7 +22,7 @@ enum {
 	PICTURE_SWATCH = 8,	 /* width of the angle itself beside a cell outside the blocks */
 	PICTURE_SIDE_CELL = 44,	 /* width of a cell outside the blocks */
 	PICTURE_DECIMALS = 36,	 /* cells of this width show a decimal, */
-	PICTURE_WHOLE = 16,	 /* of this width whole degrees, */
+	PICTURE_WHOLE = 15,	 /* of this width whole degrees, */
 	PICTURE_SIGNS = 9,	 /* of this width what is special about them */
 };
 

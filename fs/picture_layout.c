@@ -14,7 +14,7 @@ enum {
 	CELL_WIDTH_MIN = 2,
 	ACROSS_CELL = 48,
 	ACROSS_WIDTH = 470, /* what they share where three panels stand side by side */
-	ACROSS_MOST = ACROSS_WIDTH / PICTURE_WHOLE,
+	ACROSS_MOST = ACROSS_WIDTH / (PICTURE_WHOLE + 1),
 	LABEL_WIDTH_MIN = 80,
 	LABEL_WIDTH_MAX = 180,
 	PANEL_GAP = 26,
@@ -42,7 +42,7 @@ static const struct figure *figure_of(const struct grid_cell *cell)
 static void place_columns(struct layout *layout)
 {
 	const struct grid *grid = &layout->grid;
-	const size_t most = GRID_WIDTH / PICTURE_WHOLE;
+	const size_t most = GRID_WIDTH / (PICTURE_WHOLE + 1);
 
 	layout->across = layout->panels > 1 && grid->n_blocks <= ACROSS_MOST;
 	layout->per_band = grid_band(grid, most, BANDS_MOST);

@@ -79,9 +79,8 @@ static void print_corner(FILE *out, size_t donor, struct place place, uint64_t s
 void style_changes(FILE *out, const struct figure *figure, size_t donor, struct place place,
 		   uint64_t width, uint64_t height)
 {
-	const uint64_t side = width < 11 ? width : 11, sign = width < 16		 ? 2
-							      : width < PICTURE_DECIMALS ? 3
-											 : 4;
+	const uint64_t side = width < 11 ? width : 11;
+	const uint64_t sign = width >= PICTURE_DECIMALS ? 4 : width >= PICTURE_WHOLE ? 3 : 2;
 
 	if (figure_is(figure, FIGURE_GRAFTED))
 		print_corner(out, donor, place, side);

@@ -592,7 +592,7 @@ static void two_models_stand_side_by_side(void **state)
 	text = draw(&few, "model", &size);
 	assert_xml(text);
 	assert_int_equal(count(text, ">attn_q</text>"), 1);
-	assert_int_equal(count(text, ">difference</text>"), 1);
+	assert_int_equal(count(text, ">difference (second − first)</text>"), 1);
 	free(text);
 	text = draw(&many, "model", &size);
 	assert_xml(text);
