@@ -355,6 +355,17 @@ size_t grid_band(const struct grid *grid, size_t most, size_t bands_most)
 	return bands ? (grid->n_blocks + bands - 1) / bands : 0;
 }
 
+size_t grid_step(size_t width, size_t room)
+{
+	static const size_t factors[] = { 1, 2, 5 };
+	size_t step = 1;
+
+	for (size_t ten = 1; step * width < room; ten *= 10)
+		for (size_t i = 0; i < 3 && step * width < room; i++)
+			step = ten * factors[i];
+	return step;
+}
+
 void grid_blocks_text(const struct grid *grid, char *text, size_t n)
 {
 	size_t used = 0;

@@ -83,6 +83,9 @@ const char *grid_mark_name(char mark);
  * into more than bands_most. Returns the columns of a band, 0 where there are no blocks. */
 size_t grid_band(const struct grid *grid, size_t most, size_t bands_most);
 
+/* The least of 1, 2, 5, 10, 20 and so on, so many columns of that width are at least room. */
+size_t grid_step(size_t width, size_t room);
+
 /* "0-3, 5": the blocks that are there, cut after n bytes. */
 void grid_blocks_text(const struct grid *grid, char *text, size_t n);
 

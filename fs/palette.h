@@ -25,7 +25,7 @@ struct rgb palette_step(int step, bool dark);
 #define PALETTE_STOPS 10
 struct rgb palette_angle(double theta);
 
-/* The donors of grafts; those after the last colour share it. */
+/* The donors of grafts. The last colour is grey, for all that come after, and for unknown ones. */
 #define PALETTE_DONORS 6
 struct rgb palette_donor(size_t i);
 

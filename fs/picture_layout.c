@@ -160,19 +160,12 @@ struct place layout_cell(const struct layout *layout, size_t panel, size_t i, ui
 
 size_t layout_step(const struct layout *layout)
 {
-	static const size_t factors[] = { 2, 5, 10 };
 	const struct grid *grid = &layout->grid;
 	const int32_t last = grid->n_blocks ? grid->blocks[grid->n_blocks - 1] : 0;
 	char text[16];
-	uint64_t room;
-	size_t step = 1;
 
 	snprintf(text, sizeof(text), "%d", last);
-	room = text_width(text, PICTURE_NUMBER) + 2;
-	for (size_t ten = 1; step * layout->cell_width < room; ten *= 10)
-		for (size_t i = 0; i < 3 && step * layout->cell_width < room; i++)
-			step = ten * factors[i];
-	return step;
+	return grid_step(layout->cell_width, text_width(text, PICTURE_NUMBER) + 2);
 }
 
 int layout_make(struct layout *layout, const struct picture *picture, uint64_t top)

@@ -110,7 +110,7 @@ static void flow_mark(struct flow *flow, const struct figure *figure, size_t don
 static void flow_donors(struct flow *flow, const struct grid *grid)
 {
 	const struct figure graft = { .changes = 1u << FIGURE_GRAFTED };
-	const size_t own = grid->n_donors <= PALETTE_DONORS ? grid->n_donors : PALETTE_DONORS - 1;
+	const size_t own = grid->n_donors < PALETTE_DONORS ? grid->n_donors : PALETTE_DONORS - 1;
 	size_t others = 0;
 	char text[PATH_MAX + 64];
 
@@ -124,8 +124,9 @@ static void flow_donors(struct flow *flow, const struct grid *grid)
 	for (size_t i = own; i < grid->n_donors; i++)
 		others += grid->donors[i].cells;
 	if (others) {
-		snprintf(text, sizeof(text), "%zu cells from %zu others", others,
-			 grid->n_donors - own);
+		snprintf(text, sizeof(text), "%zu cell%s from %zu other donor%s", others,
+			 others == 1 ? "" : "s", grid->n_donors - own,
+			 grid->n_donors - own == 1 ? "" : "s");
 		flow_mark(flow, &graft, own, text);
 	}
 }

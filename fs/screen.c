@@ -117,15 +117,13 @@ static void print_padded(const struct sheet_of_cells *sheet, const char *text, s
 /* The numbers of the blocks from first to end, as many as do not touch. */
 static void print_numbers(const struct sheet_of_cells *sheet, size_t first, size_t end)
 {
-	static const size_t factors[] = { 1, 2, 5 };
 	const size_t width = (size_t)sheet->form;
 	const size_t room = sheet->terminal->columns - sheet->label - MEDIAN;
-	size_t step = 1, at = 0, digits;
+	size_t at = 0, digits, step;
 	char text[16];
 
 	digits = (size_t)snprintf(text, sizeof(text), "%d", sheet->grid->blocks[end - 1]);
-	for (size_t i = 0, ten = 1; step * width < digits + 1; ten *= ++i % 3 ? 1 : 10)
-		step = ten * factors[i % 3];
+	step = grid_step(width, digits + 1);
 	fprintf(sheet->out, "%-*s%*s", (int)sheet->label, "block", MEDIAN, "median ");
 	for (size_t i = first; i < end; i += step) {
 		const size_t place = (i - first) * width;

@@ -230,6 +230,10 @@ static void blocks_that_are_there_are_said(void **state)
 	assert_int_equal(grid_band(&grid, 4, 4), 4);
 	assert_int_equal(grid_band(&grid, 3, 4), 3);
 	assert_int_equal(grid_band(&grid, 1, 2), 4);
+	assert_int_equal(grid_step(10, 10), 1);
+	assert_int_equal(grid_step(3, 4), 2);
+	assert_int_equal(grid_step(1, 4), 5);
+	assert_int_equal(grid_step(2, 101), 100);
 	grid_free(&grid);
 }
 
