@@ -82,7 +82,7 @@ for icon in organfs application-x-gguf; do
 done
 mv "$TMP/a b.gguf" "$TMP/-o.gguf"
 thumbnail -o.gguf -128.png 128 || fail 'no thumbnail of -o.gguf'
-equal "$(size_of "$TMP/-128.png")" '128 67'
+equal "$(size_of "$TMP/-128.png")" '128 62'
 cp "$MALFORMED/magic-lfs.gguf" "$TMP/bad.gguf"
 for model in bad.gguf none.gguf; do
 	! thumbnail $model bad.png 128 2>/dev/null || fail "a thumbnail of $model"
