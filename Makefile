@@ -254,6 +254,10 @@ demo: deps	## build, mount a small model, graft, run, assemble, clean up
 	@MAKE='$(MAKE)' tests/in-turn '-s $(PARALLEL) all'
 	@ORGANFS=$(CURDIR)/$B/organfs tests/demo
 
+.PHONY: pictures
+pictures: $B/organfs	## make the pictures of README.md anew, in mount-helpers/
+	@ORGANFS=$(CURDIR)/$B/organfs tests/pictures
+
 ## install
 
 $(if $(word 3,$(PREFIX) $(SBINDIR)),$(error PREFIX and SBINDIR cannot have blanks in them))

@@ -199,7 +199,7 @@ static uint64_t count_parameters(const struct figures *figures)
 	return parameters;
 }
 
-static void get_card(const struct figures *figures, struct card *card)
+void card_get(const struct figures *figures, struct card *card)
 {
 	if (figures->card)
 		*card = *figures->card;
@@ -226,7 +226,7 @@ void card_print(const struct figures *figures, FILE *out)
 {
 	struct card card;
 
-	get_card(figures, &card);
+	card_get(figures, &card);
 	print_key(out, "name");
 	fprintf(out, "%s\n", card.name);
 	print_key(out, "architecture");
@@ -247,18 +247,4 @@ void card_print(const struct figures *figures, FILE *out)
 	print_count(&card, "context", CARD_CONTEXT, out);
 	print_attention(&card, out);
 	print_rope(&card, out);
-}
-
-void card_summary(const struct figures *figures, char *text, size_t n)
-{
-	struct card card;
-	uint64_t blocks;
-
-	get_card(figures, &card);
-	blocks = card.counts[CARD_BLOCKS].high;
-	if (card.counts[CARD_BLOCKS].known)
-		snprintf(text, n, "%s, %" PRIu64 " block%s, %zu tensors", card.architecture, blocks,
-			 blocks == 1 ? "" : "s", figures->n);
-	else
-		snprintf(text, n, "%s, %zu tensors", card.architecture, figures->n);
 }

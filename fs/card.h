@@ -60,7 +60,7 @@ void card_one_line(char *text);
  * What the metadata does not say is "unknown" or "none". Depends on no θ. */
 void card_print(const struct figures *figures, FILE *out);
 
-/* "llama, 24 blocks, 290 tensors" into text of n bytes. */
-void card_summary(const struct figures *figures, char *text, size_t n);
+/* The card of a model, "unknown" for an architecture that is not said. */
+void card_get(const struct figures *figures, struct card *card);
 
 #endif

@@ -8,20 +8,61 @@
 #include <errno.h>
 #include <string.h>
 
-int chart_print(const struct figures *figures, FILE *out)
+#define SUBTITLE_MAX 256
+
+void chart_subtitle(const struct figures *figures, const struct grid *grid, char *text, size_t n)
+{
+	struct card card;
+	char blocks[96];
+
+	card_get(figures, &card);
+	grid_blocks_text(grid, blocks, sizeof(blocks));
+	snprintf(text, n, "%s, %s%s%s%zu tensor%s", card.architecture,
+		 grid->n_blocks == 0   ? ""
+		 : grid->n_blocks == 1 ? "block "
+				       : "blocks ",
+		 blocks, blocks[0] ? ", " : "", figures->n, figures->n == 1 ? "" : "s");
+}
+
+/* A model with its texts. */
+struct subject_of_chart {
+	cJSON *name; /* whatever bytes it has, in UTF-8 */
+	char subtitle[SUBTITLE_MAX];
+};
+
+/* Returns 0 or -ENOMEM. */
+static int describe(const struct figures *figures, struct subject_of_chart *subject,
+		    struct picture_model *model)
 {
 	const char *file = figures->model->name;
-	cJSON *name = json_text(file, strlen(file)); /* whatever bytes it has, in UTF-8 */
-	char subtitle[256];
-	const struct picture picture = { .name = cJSON_GetStringValue(name),
-					 .subtitle = subtitle,
-					 .n = figures->n,
-					 .figures = figures->figures };
-	int rc = -ENOMEM;
+	struct grid grid;
+	const int rc = grid_make(&grid, figures, NULL);
 
-	card_summary(figures, subtitle, sizeof(subtitle));
-	if (picture.name)
+	subject->name = json_text(file, strlen(file));
+	if (rc == 0)
+		chart_subtitle(figures, &grid, subject->subtitle, SUBTITLE_MAX);
+	grid_free(&grid);
+	*model = (struct picture_model){ cJSON_GetStringValue(subject->name), subject->subtitle,
+					 figures };
+	return rc < 0 || !model->name ? -ENOMEM : 0;
+}
+
+int chart_print_two(const struct figures *firsts, const struct figures *seconds, FILE *out)
+{
+	struct subject_of_chart subjects[2] = { { .name = NULL } };
+	struct picture picture = { .n = seconds ? 2 : 1 };
+	int rc = describe(firsts, &subjects[0], &picture.models[0]);
+
+	if (rc == 0 && seconds)
+		rc = describe(seconds, &subjects[1], &picture.models[1]);
+	if (rc == 0)
 		rc = picture_print(&picture, out);
-	cJSON_Delete(name);
+	cJSON_Delete(subjects[0].name);
+	cJSON_Delete(subjects[1].name);
 	return rc;
+}
+
+int chart_print(const struct figures *figures, FILE *out)
+{
+	return chart_print_two(figures, NULL, out);
 }

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* chart.h - theta.svg: the picture of a mounted model. */
+/* chart.h - theta.svg: the picture of a mounted model, or of two. */
 #ifndef FS_CHART_H
 #define FS_CHART_H
 
+#include "fs/grid.h"
 #include "fs/sheet.h"
 
 sheet_print chart_print;
+
+/* Of two models side by side. Returns as chart_print(). */
+int chart_print_two(const struct figures *firsts, const struct figures *seconds, FILE *out);
+
+/* "llama, blocks 0-23, 290 tensors" into text of n bytes: the blocks that are there. */
+void chart_subtitle(const struct figures *figures, const struct grid *grid, char *text, size_t n);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
  * theta.svg, checksums.xxh128, .theta, .table, .grafts, .check, .log, .assemble in its root, files
- * of its .views, .theta in every class; and from that of a mount with several. Each state of one is
- * a node of its own, made when it is first looked at and shared until the state moves on. */
+ * of its .views and .base, .theta in every class; and from that of a mount with several. Each state
+ * of one is a node of its own, made when it is first looked at and shared until the state moves
+ * on. */
 #ifndef FS_GENERATED_H
 #define FS_GENERATED_H
 
@@ -22,8 +23,10 @@ enum generated_kind {
 	GENERATED_IN_ROOT,
 	GENERATED_GGUF_HASH = GENERATED_IN_ROOT,
 	GENERATED_IN_VIEWS,
+	GENERATED_BASE_PICTURE = GENERATED_IN_VIEWS,
+	GENERATED_IN_BASE,
 	/* The table of each class, in the order of enum organ_class. */
-	GENERATED_TABLES = GENERATED_IN_VIEWS,
+	GENERATED_TABLES = GENERATED_IN_BASE,
 	GENERATED_KINDS = GENERATED_TABLES + CLASSES,
 };
 

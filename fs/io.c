@@ -3,6 +3,7 @@
 #include "fs/io.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 ssize_t io_read(int fd, void *bytes, size_t n, uint64_t offset)
@@ -39,4 +40,33 @@ int io_write(int fd, const void *bytes, size_t n, uint64_t offset)
 		done += (size_t)wrote;
 	}
 	return 0;
+}
+
+char *io_read_all(int fd, size_t *size)
+{
+	char *text = NULL, *more;
+	size_t room = 0;
+	ssize_t n;
+
+	*size = 0;
+	do {
+		if (room - *size < 2) {
+			room = room ? room * 2 : 65536;
+			more = realloc(text, room);
+			if (!more) {
+				free(text);
+				errno = ENOMEM;
+				return NULL;
+			}
+			text = more;
+		}
+		n = read(fd, text + *size, room - *size - 1);
+		*size += n > 0 ? (size_t)n : 0;
+	} while (n > 0);
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	text[*size] = '\0';
+	return text;
 }

@@ -13,4 +13,8 @@ ssize_t io_read(int fd, void *bytes, size_t n, uint64_t offset);
 /* All n bytes at offset. Returns 0 or -errno. */
 int io_write(int fd, const void *bytes, size_t n, uint64_t offset);
 
+/* All that comes from a descriptor, which may be a pipe's, with a NUL after it, to free. NULL with
+ * errno set. */
+char *io_read_all(int fd, size_t *size);
+
 #endif

@@ -56,7 +56,9 @@
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	checksums gguf_hash	the same with hashes: checksums.xxh128, .views/gguf-hash.xxh64
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
- *	card card_read report picture picture_* chart	.theta and theta.svg of a model
+ *	card card_read report	.theta of a model
+ *	palette grid grid_* picture picture_* chart	theta.svg: colours; what it shows, row by
+ *			row, and how far each tensor is from its row; drawn
  *	follow		metadata that follows the blocks that are there
  *	check check_*	.check: what speaks against the grafts in force
  *	manifest json texts	what the other files of the mount contain
@@ -72,7 +74,9 @@
  *	mounted		a model in a mount with such files
  *	tally ranking standings overview	several of them, beside each other
  *	table table_* merge summary	.table of a model; a report of many such, without a mount
- *	drawing		theta.svg of a model, without a mount
+ *	viewing drawing	models looked at without a mount; theta.svg of one or two
+ *	terminal screen screen_* witness show	the picture for a terminal, of a model or, by its
+ *			files, of one in a mount
  *	status		how far the end of a mount is, for whoever waits for it
  *	fs arrivals	the mount; shards that come and go while it is there
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
@@ -87,6 +91,7 @@
 #include "fs/config.h"
 #include "fs/drawing.h"
 #include "fs/session.h"
+#include "fs/show.h"
 #include "fs/summary.h"
 
 #include <fcntl.h>
@@ -167,6 +172,8 @@ int main(int argc, char **argv)
 				 options.report_model);
 	else if (options.picture)
 		rc = drawing_run(&options);
+	else if (options.show)
+		rc = show_run(&options);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

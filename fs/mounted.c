@@ -19,6 +19,8 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 {
 	const struct mounted *mounted = context;
 
+	if (kind == GENERATED_BASE_PICTURE)
+		return 0;
 	if (kind == GENERATED_LOG)
 		return log_count(mounted->model->log);
 	if (kind == GENERATED_ASSEMBLE)
@@ -50,7 +52,8 @@ static struct view *view_of_readings(struct mounted *mounted, enum generated_kin
 	} else if (kind == GENERATED_CHECK) {
 		view = check_view(model, snapshot, &mounted->ending);
 	} else {
-		figures = figures_new(model, snapshot);
+		figures = kind == GENERATED_BASE_PICTURE ? figures_of_base(model)
+							 : figures_new(model, snapshot);
 		if (figures)
 			view = sheet_view(readings, figures,
 					  kind == GENERATED_REPORT ? report_print : chart_print);

@@ -319,8 +319,9 @@ static struct node *find_in_class(struct fs *fs, const struct node *directory, c
 	return slot;
 }
 
-/* In .base there are the classes, and in these what the base has. */
-static struct node *find_in_base(struct fs *fs, const struct node *directory, const char *name)
+/* In .base there are the classes and the picture, and in the classes what the base has. */
+static struct node *find_in_base(struct fs *fs, const struct node *directory, const char *name,
+				 int *rc)
 {
 	const uint32_t number = directory->model->number;
 	const char *ending = strrchr(name, '.');
@@ -336,7 +337,8 @@ static struct node *find_in_base(struct fs *fs, const struct node *directory, co
 		if (strcmp(name, "metadata") == 0)
 			return nodes_get(fs->nodes, inode_of_directory(directory->model,
 								       INODE_BASE_METADATA, 0));
-		return NULL;
+		return find_generated(fs, directory, GENERATED_IN_VIEWS, GENERATED_IN_BASE, name,
+				      rc);
 	}
 	if (!ending ||
 	    !model_find(directory->model, directory->index, name, (size_t)(ending - name),
@@ -383,7 +385,7 @@ struct node *ops_find(struct fs *fs, const struct node *directory, const char *n
 		return find_in_class(fs, directory, name, rc);
 	case NODE_BASE:
 	case NODE_BASE_CLASS:
-		return find_in_base(fs, directory, name);
+		return find_in_base(fs, directory, name, rc);
 	case NODE_METADATA:
 	case NODE_BASE_METADATA:
 		return ops_find_key(fs, directory, name, rc);

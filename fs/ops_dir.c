@@ -267,7 +267,7 @@ static bool list_class(struct fs *fs, const struct node *directory, uint64_t *pl
 	}
 }
 
-/* In .base the classes, in these what the base has. */
+/* In .base the classes and the picture, in the classes what the base has. */
 static bool list_base(struct fs *fs, const struct node *directory, uint64_t place,
 		      struct listed *entry)
 {
@@ -276,7 +276,13 @@ static bool list_base(struct fs *fs, const struct node *directory, uint64_t plac
 	uint32_t tensor;
 
 	if (directory->kind == NODE_BASE) {
-		if (!list_root(fs, directory, place, &in_root) || in_root.type != S_IFDIR)
+		list_root(fs, directory, place, &in_root);
+		if (in_root.type == S_IFREG && strcmp(in_root.name, generated_name(0)) == 0) {
+			list_generated(fs_mounted(fs, directory)->generated, GENERATED_BASE_PICTURE,
+				       entry);
+			return true;
+		}
+		if (in_root.type != S_IFDIR)
 			return false;
 		*entry = in_root;
 		entry->ino = ops_is_metadata(in_root.ino)

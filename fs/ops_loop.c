@@ -67,9 +67,10 @@ static bool is_hidden_name(const struct fuse_buf *request)
 	return request->size > 40 && ((const char *)request->mem)[40] == '.';
 }
 
-static bool is_root(uint64_t ino)
+/* Are there files in that directory that are made from the state of all tensors? */
+static bool has_generated(uint64_t ino)
 {
-	return ino == INODE_ROOT || inode_kind(ino) == INODE_MODEL;
+	return ino == INODE_ROOT || inode_kind(ino) == INODE_MODEL || inode_kind(ino) == INODE_BASE;
 }
 
 /* In a root there are files that may have to be generated, and in a class .theta. */
@@ -82,7 +83,7 @@ static bool is_quick(const struct fuse_buf *request)
 		__attribute__((fallthrough));
 	case READDIR:
 	case READDIRPLUS:
-		return !is_root(load_u64((const uint8_t *)request->mem + 16));
+		return !has_generated(load_u64((const uint8_t *)request->mem + 16));
 	case FORGET:
 	case GETATTR:
 	case OPEN:

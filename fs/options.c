@@ -40,6 +40,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("--report", report),
 	{ "--report=%s", offsetof(struct parsed, report_model), 0 },
 	OPTION("--picture", picture),
+	OPTION("--show", show),
 	OPTION("ro", read_only),
 	{ "rw", offsetof(struct parsed, read_only), 0 },
 	{ "noassemble", offsetof(struct parsed, assembly), ASSEMBLE_NOT },
@@ -223,9 +224,13 @@ static int check_report(struct parsed *parsed)
 
 static int check_picture(struct parsed *parsed)
 {
-	if (parsed->options->n_models == 1 && parsed->n_more == 0)
+	const uint32_t n = parsed->options->n_models;
+
+	if ((n == 1 || (n == 2 && parsed->picture)) && parsed->n_more == 0)
 		return 0;
-	return options_complain(parsed, "--picture needs one MODEL; see organfs --help");
+	return options_complain(parsed, "%s; see organfs --help",
+				parsed->picture ? "--picture needs one MODEL, or two"
+						: "--show needs one MODEL or MOUNTPOINT");
 }
 
 static int take_mountpoint(struct parsed *parsed)
@@ -246,7 +251,7 @@ static int check(struct parsed *parsed)
 		return 0;
 	if (parsed->report || parsed->report_model)
 		return check_report(parsed);
-	if ((parsed->picture ? check_picture(parsed) : take_mountpoint(parsed)) < 0)
+	if ((parsed->picture || parsed->show ? check_picture(parsed) : take_mountpoint(parsed)) < 0)
 		return -1;
 	if (parsed->complaint) {
 		fprintf(stderr, "organfs: %s\n", parsed->complaint);
@@ -271,10 +276,11 @@ static int fill(const struct parsed *parsed)
 	options->version = parsed->version;
 	options->report = parsed->report || parsed->report_model;
 	options->picture = parsed->picture;
+	options->show = parsed->show;
 	options->debug = parsed->debug;
 	options->foreground = parsed->foreground || parsed->debug;
 	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
-	options->read_only = parsed->read_only || parsed->picture;
+	options->read_only = parsed->read_only || parsed->picture || parsed->show;
 	/* A user who keeps a layer wants the layer, unless the options say what to write. */
 	options->no_assembly = parsed->assembly ? parsed->assembly == ASSEMBLE_NOT
 						: parsed->layer && !parsed->output;
@@ -398,7 +404,7 @@ const char *options_help(void)
 {
 	return "Usage: organfs [-dfs] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] TABLE...\n"
-	       "       organfs --picture [-o OPTION[,OPTION...]] MODEL > FILE.svg\n"
+	       "       organfs --picture|--show [-o OPTION[,OPTION...]] MODEL...\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
 	       "  -f               stay in the foreground, log to stderr\n"
@@ -407,7 +413,8 @@ const char *options_help(void)
 	       "  -h, --help       this text\n"
 	       "  -V, --version    the version\n"
 	       "  --report[=NAME]  report on the models, or one, whose .table files are given\n"
-	       "  --picture        print theta.svg of a model, without a mount\n"
+	       "  --picture        print theta.svg of a model, or of two beside each other\n"
+	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
 	       "  -o ro            no graft, no assembly\n"
 	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
 	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"

@@ -15,7 +15,8 @@ struct options {
 	bool debug;	    /* every request on stderr, in the foreground */
 	bool report;	    /* print that of the tables that models names; nothing is mounted */
 	char *report_model; /* of that model; NULL: of all */
-	bool picture;	    /* print that of the one model; nothing is mounted */
+	bool picture;	    /* print that of the one model, or of two; nothing is mounted */
+	bool show;	    /* the same in a terminal, of one model or mount */
 	bool read_only, no_assembly, any_shape, keep_blocks, list_views;
 	enum allow allow;
 	bool auto_unmount; /* the mount goes with the daemon, however that ends */

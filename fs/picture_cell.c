@@ -6,32 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define NO_COLOUR "#eeeeee"
-
-double figure_theta(const struct figure *figure)
-{
-	const struct zmeasure *z = figure->z;
-
-	if (!z || (z->status != ZMEASURE_OK && z->status != ZMEASURE_SPIKE) || !isfinite(z->theta))
-		return NAN;
-	return fmin(fmax(z->theta, 0.0), 90.0);
-}
-
-/* What is special about a tensor; the legend explains it. */
-static char mark_of(const struct figure *figure)
-{
-	static const char marks[] = {
-		[ZMEASURE_OK] = ' ',	[ZMEASURE_CONSTANT] = '=', [ZMEASURE_ZERO] = 'z',
-		[ZMEASURE_SHORT] = 's', [ZMEASURE_SPIKE] = '^',	   [ZMEASURE_NONFINITE] = '!',
-	};
-
-	if (!figure->z || figure->z->status >= sizeof(marks))
-		return '-';
-	if (!isfinite(figure->z->theta))
-		return '!';
-	return marks[figure->z->status];
-}
-
 static const char *status_of(const struct figure *figure)
 {
 	if (!figure->z || figure->z->status > ZMEASURE_NONFINITE)
@@ -39,48 +13,7 @@ static const char *status_of(const struct figure *figure)
 	return zmeasure_status_name(figure->z->status);
 }
 
-struct rgb {
-	unsigned char red, green, blue;
-};
-
-/* Viridis (van der Walt, Smith 2015): lightness rises evenly, also for eyes that do not tell red
- * from green, and no colour of it is the grey of tensors without an angle. */
-static struct rgb rgb_of(double theta)
-{
-	static const struct rgb stops[COLOUR_STOPS] = {
-		{ 0x44, 0x01, 0x54 }, { 0x48, 0x28, 0x78 }, { 0x3e, 0x49, 0x89 },
-		{ 0x31, 0x68, 0x8e }, { 0x26, 0x82, 0x8e }, { 0x1f, 0x9e, 0x89 },
-		{ 0x35, 0xb7, 0x79 }, { 0x6e, 0xce, 0x58 }, { 0xb5, 0xde, 0x2b },
-		{ 0xfd, 0xe7, 0x25 },
-	};
-	const double place = theta / 90.0 * (COLOUR_STOPS - 1);
-	const size_t low = place < COLOUR_STOPS - 2 ? (size_t)place : COLOUR_STOPS - 2;
-	const double high = place - (double)low;
-	const struct rgb *a = &stops[low], *b = &stops[low + 1];
-
-	return (struct rgb){
-		.red = (unsigned char)lround(a->red + high * (b->red - a->red)),
-		.green = (unsigned char)lround(a->green + high * (b->green - a->green)),
-		.blue = (unsigned char)lround(a->blue + high * (b->blue - a->blue)),
-	};
-}
-
-const char *colour_of(char out[COLOUR_MAX], double theta)
-{
-	const struct rgb rgb = rgb_of(theta);
-
-	snprintf(out, COLOUR_MAX, "#%02x%02x%02x", rgb.red, rgb.green, rgb.blue);
-	return out;
-}
-
-/* White on dark cells, black on light ones. Most feed-forward tensors are below the line, so that
- * their rows are of one ink; the contrast is 3.5 at least. */
-static const char *ink_of(double theta)
-{
-	return theta < 46.0 ? "#ffffff" : "#111111";
-}
-
-static void print_tooltip(FILE *out, const struct figure *figure)
+static void print_measure(FILE *out, const struct figure *figure)
 {
 	static const struct zmeasure none = {
 		.signal = NAN,
@@ -93,54 +26,199 @@ static void print_tooltip(FILE *out, const struct figure *figure)
 	char theta[NUMBER_MAX], signal[NUMBER_MAX], entropy[NUMBER_MAX], kurtosis[NUMBER_MAX];
 	char spacing[NUMBER_MAX], magnitude[NUMBER_MAX];
 
-	fputs("<title>", out);
-	text_print(out, figure->file);
-	fputs("\n", out);
-	text_print(out, figure->type);
-	fprintf(out, ", %" PRIu64 " elements\nθ %s°, signal %s, status %-9s\n", figure->elements,
-		number_fixed(theta, 5, 2, z->theta), number_fixed(signal, 6, 4, z->signal),
-		status_of(figure));
-	fprintf(out, "entropy %s, kurtosis %s, spacing %s, magnitude %s%-12s</title>",
+	fprintf(out, "\nθ %s°, signal %s, status %-9s\n", number_fixed(theta, 5, 2, z->theta),
+		number_fixed(signal, 6, 4, z->signal), status_of(figure));
+	fprintf(out, "entropy %s, kurtosis %s, spacing %s, magnitude %s%-12s",
 		number_fixed(entropy, 6, 4, z->entropy), number_general(kurtosis, 12, z->kurtosis),
 		number_general(spacing, 12, z->spacing),
 		number_fixed(magnitude, 7, 4, z->has_magnitude ? z->magnitude : NAN),
 		z->low_n ? ", few values" : "");
 }
 
-static void print_inscription(FILE *out, const struct cell *cell, uint64_t width, uint64_t height)
+static void print_changes(FILE *out, const struct grid *grid, const struct grid_side *side)
 {
-	const double theta = figure_theta(cell->figure);
-	const char mark = mark_of(cell->figure);
-	const unsigned size = width >= PICTURE_DECIMALS ? 10 : 9;
-	char text[NUMBER_MAX];
+	const struct figure *figure = side->figure;
 
-	fprintf(out, "<text x=\"%" PRIu64 "%s\" y=\"%" PRIu64 "%s\" font-size=\"%u\" fill=\"%s\">",
-		cell->x + width / 2, width % 2 ? ".5" : "", cell->y + height / 2 + 3,
-		height % 2 ? ".9" : ".4", size, ink_of(isnan(theta) ? 90.0 : theta));
-	if (width >= PICTURE_DECIMALS)
-		fprintf(out, "%c%s", mark, isnan(theta) ? "    " : number_fixed(text, 4, 1, theta));
-	else if (width >= PICTURE_WHOLE && mark == ' ')
-		fputs(number_fixed(text, 2, 0, theta), out);
-	else
-		fprintf(out, "%*c", width >= PICTURE_WHOLE ? 2 : 1, mark);
-	fputs("</text>", out);
+	if (figure_is(figure, FIGURE_GRAFTED)) {
+		fputs("\ngrafted from ", out);
+		text_print(out, side->donor < grid->n_donors ? grid->donors[side->donor].label
+							     : "an unknown donor");
+	}
+	if (figure_is(figure, FIGURE_ADDED))
+		fputs("\nadded: the base has no such tensor", out);
+	if (figure_is(figure, FIGURE_CONVERTED))
+		fputs("\nconverted: of another type than the base's", out);
+	if (figure_is(figure, FIGURE_MERGED))
+		fputs("\nmerged: adapters change it", out);
 }
 
-void cell_print(FILE *out, const struct cell *cell, uint64_t width, uint64_t height)
+/* Of a tensor that was removed, or is there. */
+static void print_tooltip(FILE *out, const struct grid *grid, const struct grid_side *side)
 {
-	const double theta = figure_theta(cell->figure);
-	char colour[COLOUR_MAX];
+	const struct figure *figure = side->figure;
+	char median[NUMBER_MAX], spreads[NUMBER_MAX];
 
-	fputs("<g>", out);
-	print_tooltip(out, cell->figure);
-	/* "none" and "#666" are of one length. */
+	fputs("<title>", out);
+	text_print(out, figure->file);
+	fputs("\n", out);
+	text_print(out, figure->type);
+	fprintf(out, ", %" PRIu64 " elements", figure->elements);
+	if (figure_is(figure, FIGURE_REMOVED)) {
+		fputs("\nremoved: the base has it</title>", out);
+		return;
+	}
+	print_changes(out, grid, side);
+	print_measure(out, figure);
+	fprintf(out, "\nfrom the median %s° of its row %s spreads</title>",
+		number_fixed(median, 5, 2, side->median),
+		number_signed(spreads, 6, 1, (side->theta - side->median) / side->spread));
+}
+
+static void print_rect(FILE *out, struct place place, uint64_t width, uint64_t height)
+{
 	fprintf(out,
 		"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%" PRIu64 "\" height=\"%" PRIu64
-		"\" fill=\"%s\" stroke=\"%s\"/>",
-		cell->x, cell->y, width, height,
-		isnan(theta) ? NO_COLOUR : colour_of(colour, theta),
-		mark_of(cell->figure) == ' ' ? "none" : "#666");
-	if (width >= PICTURE_MARKS)
-		print_inscription(out, cell, width, height);
+		"\"",
+		place.x, place.y, width, height);
+}
+
+static void print_ground(FILE *out, char klass, bool special, struct place place, uint64_t width,
+			 uint64_t height)
+{
+	char colour[COLOUR_MAX];
+
+	print_rect(out, place, width, height);
+	/* "none" and "#bbb" are of one length. */
+	fprintf(out, " class=\"c%c\" fill=\"%s\" stroke=\"%s\"/>", klass,
+		rgb_text(colour, style_ground(klass, false)),
+		special || klass == 'n' ? "#bbb" : "none");
+}
+
+static void print_text(FILE *out, char klass, struct place place, uint64_t width, uint64_t height,
+		       const char *text)
+{
+	char colour[COLOUR_MAX];
+
+	fprintf(out,
+		"<text class=\"k%c\" x=\"%" PRIu64 "%s\" y=\"%" PRIu64
+		"%s\" font-size=\"%d\" fill=\"%s\">%s</text>",
+		klass, place.x + width / 2, width % 2 ? ".5" : "", place.y + height / 2 + 3,
+		height % 2 ? ".9" : ".4", width >= PICTURE_DECIMALS ? 10 : 9,
+		rgb_text(colour, palette_ink(style_ground(klass, false))), text);
+}
+
+/* The angle, as much of it as there is room for, and what is special. */
+static void print_inscription(FILE *out, const struct grid_side *side, char klass,
+			      struct place place, uint64_t width, uint64_t height)
+{
+	const double theta = side->theta;
+	const char mark = grid_mark(side->figure);
+	char text[NUMBER_MAX], all[NUMBER_MAX + 1];
+
+	if (width < PICTURE_SIGNS)
+		return;
+	if (width >= PICTURE_DECIMALS)
+		snprintf(all, sizeof(all), "%c%s", mark,
+			 isnan(theta) ? "    " : number_fixed(text, 4, 1, theta));
+	else if (width >= PICTURE_WHOLE && mark == ' ')
+		snprintf(all, sizeof(all), "%s", number_fixed(text, 2, 0, theta));
+	else
+		snprintf(all, sizeof(all), "%*c", width >= PICTURE_WHOLE ? 2 : 1, mark);
+	print_text(out, klass, place, width, height, all);
+}
+
+/* Where one of two models has no such tensor. */
+static void print_missing(FILE *out, const char *name, struct place place, uint64_t width,
+			  uint64_t height)
+{
+	fputs("<title>", out);
+	if (name) {
+		fputs("not in ", out);
+		text_print(out, name);
+	} else {
+		fputs("not in both", out);
+	}
+	fputs("</title>", out);
+	place.x += 1;
+	place.y += 1;
+	print_rect(out, place, width > 2 ? width - 2 : 1, height - 2);
+	fputs(" class=\"ss\" fill=\"none\" stroke=\"#5a5a5a\" stroke-dasharray=\"2 2\" "
+	      "stroke-opacity=\".6\"/>",
+	      out);
+}
+
+static void print_side(FILE *out, const struct grid *grid, const struct grid_side *side,
+		       struct place place, uint64_t width, uint64_t height)
+{
+	const char klass = style_class(side->step, side->theta);
+
+	print_tooltip(out, grid, side);
+	if (figure_is(side->figure, FIGURE_REMOVED)) {
+		print_rect(out, place, width, height);
+		fputs(" fill=\"url(#removed)\"/>", out);
+		return;
+	}
+	print_ground(out, klass, grid_mark(side->figure) != ' ', place, width, height);
+	style_changes(out, side->figure, side->donor, place, width, height);
+	print_inscription(out, side, klass, place, width, height);
+}
+
+static void print_delta(FILE *out, const struct grid_cell *cell, struct place place, uint64_t width,
+			uint64_t height)
+{
+	const char klass = style_class(cell->step, cell->delta);
+	char text[NUMBER_MAX];
+
+	fputs("<title>", out);
+	text_print(out, cell->sides[0].figure->file);
+	fprintf(out, "\nθ of the second less that of the first: %s°</title>",
+		number_signed(text, 6, 2, cell->delta));
+	print_ground(out, klass, false, place, width, height);
+	if (width >= PICTURE_DECIMALS)
+		print_text(out, klass, place, width, height,
+			   number_signed(text, 5, 1, cell->delta));
+	else if (width >= PICTURE_WHOLE)
+		print_text(out, klass, place, width, height,
+			   number_signed(text, 3, 0, cell->delta));
+}
+
+/* The angle itself, beside what has no row to compare with. */
+static void print_swatch(FILE *out, const struct grid_cell *cell, struct place place,
+			 uint64_t height)
+{
+	const double theta = cell->sides[cell->sides[0].figure ? 0 : 1].theta;
+	char colour[COLOUR_MAX];
+
+	place.x -= PICTURE_SWATCH;
+	print_rect(out, place, PICTURE_SWATCH - 2, height);
+	fprintf(out, " fill=\"%s\"/>",
+		isnan(theta) ? "#bbbbbb" : rgb_text(colour, palette_angle(theta)));
+}
+
+static bool is_there(const struct figure *figure)
+{
+	return figure && !figure_is(figure, FIGURE_REMOVED);
+}
+
+void cell_print(FILE *out, const struct layout *layout, const struct picture *picture, size_t panel,
+		size_t i)
+{
+	const struct grid_cell *cell = &layout->grid.cells[i];
+	const uint64_t height = layout->cell_height - 1;
+	uint64_t width;
+	const struct place place = layout_cell(layout, panel, i, &width);
+
+	fputs("<g>", out);
+	if (panel == PANEL_DELTA &&
+	    (!is_there(cell->sides[0].figure) || !is_there(cell->sides[1].figure)))
+		print_missing(out, NULL, place, width, height);
+	else if (panel == PANEL_DELTA)
+		print_delta(out, cell, place, width, height);
+	else if (!cell->sides[panel].figure)
+		print_missing(out, picture->models[panel].name, place, width, height);
+	else
+		print_side(out, &layout->grid, &cell->sides[panel], place, width, height);
+	if (panel == 0 && i >= layout->grid.in_blocks)
+		print_swatch(out, cell, place, height);
 	fputs("</g>\n", out);
 }

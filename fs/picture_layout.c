@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_layout.c - where everything stands: rows by class and role, columns by block, and beside
- * them what belongs to no block. Sorted, never searched, so that many tensors cost little. */
+/* picture_layout.c - where everything stands. Blocks are the columns; where there are more than can
+ * show a number, bands of them stand below each other. */
 #include "fs/picture_internal.h"
 
 #include <errno.h>
@@ -8,251 +8,190 @@
 #include <string.h>
 
 enum {
-	GRID_WIDTH = 1100, /* what the blocks share */
+	GRID_WIDTH = 1100, /* what the columns of a band share */
+	BANDS_MOST = 4,
 	CELL_WIDTH_MAX = 72,
 	CELL_WIDTH_MIN = 2,
-	LABEL_WIDTH_MIN = 80, /* room for half of the longest block number, and "block" */
+	ACROSS_CELL = 48,
+	ACROSS_WIDTH = 470, /* what they share where three panels stand side by side */
+	ACROSS_MOST = ACROSS_WIDTH / (PICTURE_WHOLE + 1),
+	LABEL_WIDTH_MIN = 80,
 	LABEL_WIDTH_MAX = 180,
-	SIDE_GAP = 44,	    /* room for half of the longest block number */
-	SIDE_ROWS = 24,	    /* one column holds this many in any case */
-	WIDTH_MAX = 1580,   /* of a picture with more columns than one beside the blocks */
-	HEADING = 22,	    /* height of a class name */
-	NUMBERS = 18,	    /* height of the block numbers */
-	NUMBERS_TWICE = 24, /* rows from which they stand below as well */
-	WIDTH_MIN = 860,    /* of the header */
+	PANEL_GAP = 26,
+	TITLE = 18,	/* height of a panel's name */
+	NUMBERS = 18,	/* height of the block numbers */
+	SECTION = 7,	/* between attention and feed-forward */
+	SIDE_GAP = 40,	/* before what is outside the blocks */
+	SIDE_ROWS = 24, /* one column beside the blocks holds this many in any case, */
+	SIDE_ALONE = 12,
+	/* where there are no blocks this many */ /* one column holds this many in any case */
+	WIDTH_MAX = 1580, /* of a picture with more columns than one beside the blocks */
+	HEADING = 22,
 };
-
-/* The classes as the picture orders them. */
-static unsigned rank_of(enum organ_class klass)
-{
-	static const unsigned char ranks[CLASSES] = {
-		[CLASS_SKELETON] = 0, [CLASS_ORGANS] = 1,   [CLASS_NORM] = 2,
-		[CLASS_EMBED] = 3,    [CLASS_ADAPTERS] = 4, [CLASS_OTHER] = 5,
-	};
-
-	return ranks[klass];
-}
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
-/* Tensors of one role together, within it those of one block; file order is the order of the
- * pointers. */
-static int by_role(const void *left, const void *right)
-{
-	const struct figure *a = ((const struct cell *)left)->figure;
-	const struct figure *b = ((const struct cell *)right)->figure;
-	int order = COMPARE(rank_of(a->klass), rank_of(b->klass));
-
-	if (!order)
-		order = strcmp(a->role, b->role);
-	if (!order)
-		order = COMPARE(a->block, b->block);
-	return order ? order : COMPARE(a, b);
-}
-
-static int by_row(const void *left, const void *right)
-{
-	const struct cell *a = left, *b = right;
-	int order = COMPARE(rank_of(a->figure->klass), rank_of(b->figure->klass));
-
-	if (!order)
-		order = COMPARE(a->first, b->first);
-	if (!order)
-		order = COMPARE(a->copy, b->copy);
-	return order ? order : COMPARE(a->figure->block, b->figure->block);
-}
-
-static int by_number(const void *left, const void *right)
-{
-	const int32_t *a = left, *b = right;
-
-	return COMPARE(*a, *b);
-}
-
-static bool same_role(const struct figure *a, const struct figure *b)
-{
-	return a->klass == b->klass && !strcmp(a->role, b->role);
-}
-
-/* Of cells sorted by role: what was first in the file, and which share a block. */
-static void find_copies(struct cell *cells, size_t n)
-{
-	size_t start = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct figure *figure = cells[i].figure, *before;
-
-		cells[i].copy = 0;
-		if (i > start) {
-			before = cells[i - 1].figure;
-			if (!same_role(figure, before))
-				start = i;
-			else if (figure->block == before->block)
-				cells[i].copy = cells[i - 1].copy + 1;
-		}
-		if (i == start || figure < cells[start].first)
-			cells[start].first = figure;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (i && same_role(cells[i].figure, cells[i - 1].figure))
-			cells[i].first = cells[i - 1].first;
-	}
-}
-
-static void find_blocks(struct layout *layout)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < layout->in_blocks; i++)
-		layout->blocks[i] = layout->cells[i].figure->block;
-	qsort(layout->blocks, layout->in_blocks, sizeof(*layout->blocks), by_number);
-	for (size_t i = 0; i < layout->in_blocks; i++)
-		if (!kept || layout->blocks[kept - 1] != layout->blocks[i])
-			layout->blocks[kept++] = layout->blocks[i];
-	layout->n_blocks = kept;
-}
-
-/* The rows of cells that are sorted by row. */
-static void find_rows(struct layout *layout)
-{
-	const struct cell *before = NULL;
-
-	for (size_t i = 0; i < layout->in_blocks; i++) {
-		const struct cell *cell = &layout->cells[i];
-
-		if (!before || before->first != cell->first || before->copy != cell->copy)
-			layout->rows[layout->n_rows++] = (struct row){
-				.figure = cell->figure,
-				.heading = !before || before->figure->klass != cell->figure->klass,
-			};
-		before = cell;
-	}
-}
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 {
 	return value < low ? low : value > high ? high : value;
 }
 
-/* The grid of blocks. Returns the line below it. */
-static uint64_t place_grid(struct layout *layout)
+static const struct figure *figure_of(const struct grid_cell *cell)
 {
-	uint64_t y = layout->grid_y, labels = LABEL_WIDTH_MIN;
-	size_t row = 0;
+	return cell->sides[0].figure ? cell->sides[0].figure : cell->sides[1].figure;
+}
 
-	layout->cell_width = clamp(layout->n_blocks ? GRID_WIDTH / layout->n_blocks : 0,
-				   CELL_WIDTH_MIN, CELL_WIDTH_MAX);
-	layout->cell_height = layout->n_rows <= 24 ? 22 : layout->n_rows <= 48 ? 18 : 15;
-	for (size_t i = 0; i < layout->n_rows; i++) {
-		const uint64_t width = text_width(layout->rows[i].figure->role, PICTURE_LABEL);
+static void place_columns(struct layout *layout)
+{
+	const struct grid *grid = &layout->grid;
+	const size_t most = GRID_WIDTH / (PICTURE_WHOLE + 1);
 
-		y += layout->rows[i].heading ? HEADING : 0;
-		layout->rows[i].y = y;
+	layout->across = layout->panels > 1 && grid->n_blocks <= ACROSS_MOST;
+	layout->per_band = grid_band(grid, most, BANDS_MOST);
+	layout->bands =
+		layout->per_band ? (grid->n_blocks + layout->per_band - 1) / layout->per_band : 0;
+	if (layout->per_band)
+		layout->cell_width =
+			clamp((layout->across ? ACROSS_WIDTH : GRID_WIDTH) / layout->per_band,
+			      CELL_WIDTH_MIN, layout->across ? ACROSS_CELL : CELL_WIDTH_MAX);
+	layout->panel_width = grid->n_blocks ? PICTURE_MEDIAN + PICTURE_GAP +
+						       layout->per_band * layout->cell_width
+					     : 0;
+}
+
+/* The rows of a panel. */
+static void place_rows(struct layout *layout)
+{
+	const struct grid *grid = &layout->grid;
+	uint64_t y = 0, labels = LABEL_WIDTH_MIN;
+
+	layout->cell_height = grid->n_rows <= 24 ? 22 : grid->n_rows <= 48 ? 18 : 15;
+	for (size_t i = 0; i < grid->n_rows; i++) {
+		const uint64_t width = text_width(grid->rows[i].role, PICTURE_LABEL);
+
+		y += grid->rows[i].section ? SECTION : 0;
+		layout->rows[i] = y;
 		y += layout->cell_height;
 		labels = width > labels ? width : labels;
 	}
 	layout->label_width = clamp(labels, LABEL_WIDTH_MIN, LABEL_WIDTH_MAX);
 	layout->grid_x = PICTURE_MARGIN + layout->label_width + PICTURE_GAP;
-	for (size_t i = 0; i < layout->in_blocks; i++) {
-		struct cell *cell = &layout->cells[i];
-		const int32_t *column = bsearch(&cell->figure->block, layout->blocks,
-						layout->n_blocks, sizeof(*column), by_number);
-
-		if (i && (cell->first != cell[-1].first || cell->copy != cell[-1].copy))
-			row++;
-		cell->x = layout->grid_x + (uint64_t)(column - layout->blocks) * layout->cell_width;
-		cell->y = layout->rows[row].y;
-	}
-	return y;
+	layout->panel_height = y + NUMBERS + (layout->panels > 1 ? TITLE : 0);
 }
 
-/* What belongs to no block, in as many columns as there is room for. Returns the line below it and
- * sets where it ends on the right. */
-static uint64_t place_side(struct layout *layout, uint64_t *right)
+/* The corner below all panels, to the right of them. */
+static struct place panels_end(const struct layout *layout)
 {
-	const uint64_t top = layout->grid_y + HEADING;
-	const size_t n = layout->n - layout->in_blocks;
-	uint64_t labels = LABEL_WIDTH_MIN, step, fit, deep;
+	const size_t columns = layout->across ? layout->panels : 1;
+	const size_t lines = layout->bands * (layout->across ? 1 : layout->panels);
 
-	layout->side_x = layout->grid_x + layout->n_blocks * layout->cell_width + SIDE_GAP;
-	if (!layout->n_blocks)
-		layout->side_x = PICTURE_MARGIN;
-	for (size_t i = layout->in_blocks; i < layout->n; i++) {
-		const uint64_t width = text_width(layout->cells[i].figure->role, PICTURE_LABEL);
+	if (!layout->bands)
+		return (struct place){ PICTURE_MARGIN, layout->grid_y };
+	return (struct place){
+		layout->grid_x + columns * (layout->panel_width + PANEL_GAP) - PANEL_GAP,
+		layout->grid_y + lines * (layout->panel_height + PANEL_GAP) - PANEL_GAP,
+	};
+}
+
+/* What belongs to no block, in as many columns as there is room for. Returns the corner below and
+ * to the right. */
+static struct place place_side(struct layout *layout)
+{
+	const struct grid *grid = &layout->grid;
+	const size_t n = grid->n - grid->in_blocks;
+	const uint64_t cells = PICTURE_SWATCH + layout->panels * PICTURE_SIDE_CELL;
+	uint64_t labels = LABEL_WIDTH_MIN, fit;
+
+	layout->side_x = panels_end(layout).x + (grid->n_blocks ? SIDE_GAP : 0);
+	layout->side_y = layout->grid_y + HEADING;
+	for (size_t i = grid->in_blocks; i < grid->n; i++) {
+		const uint64_t width = text_width(figure_of(&grid->cells[i])->role, PICTURE_LABEL);
 
 		labels = width > labels ? width : labels;
 	}
 	layout->side_width = clamp(labels, LABEL_WIDTH_MIN, LABEL_WIDTH_MAX);
-	step = PICTURE_SIDE_CELL + PICTURE_GAP + layout->side_width + 2 * PICTURE_GAP;
-	fit = layout->side_x + step < WIDTH_MAX ? (WIDTH_MAX - layout->side_x) / step : 1;
-	deep = layout->n_rows > SIDE_ROWS ? layout->n_rows : SIDE_ROWS;
-	if ((n + deep - 1) / deep > fit)
-		deep = (n + fit - 1) / fit;
-	for (size_t i = 0; i < n; i++) {
-		layout->cells[layout->in_blocks + i].x = layout->side_x + i / deep * step;
-		layout->cells[layout->in_blocks + i].y = top + i % deep * layout->cell_height;
-	}
-	*right = layout->side_x + (n ? (n - 1) / deep + 1 : 0) * step;
-	return top + (n < deep ? n : deep) * layout->cell_height;
+	layout->side_step = cells + PICTURE_GAP + layout->side_width + 2 * PICTURE_GAP;
+	fit = layout->side_x + layout->side_step < WIDTH_MAX
+		      ? (WIDTH_MAX - layout->side_x) / layout->side_step
+		      : 1;
+	layout->side_deep = grid->n_blocks ? SIDE_ROWS : SIDE_ALONE;
+	if (layout->side_deep < grid->n_rows)
+		layout->side_deep = grid->n_rows;
+	if ((n + layout->side_deep - 1) / layout->side_deep > fit)
+		layout->side_deep = (n + fit - 1) / fit;
+	return (struct place){
+		layout->side_x + (n ? (n - 1) / layout->side_deep + 1 : 0) * layout->side_step,
+		layout->side_y +
+			(n < layout->side_deep ? n : layout->side_deep) * layout->cell_height,
+	};
 }
 
-static void place(struct layout *layout)
+struct place layout_row(const struct layout *layout, size_t panel, size_t band, size_t row)
 {
-	uint64_t right, grid = place_grid(layout), side = place_side(layout, &right);
+	const size_t column = layout->across ? panel : 0;
+	const size_t line = layout->across ? band : band * layout->panels + panel;
 
-	layout->width = clamp(right + PICTURE_MARGIN, WIDTH_MIN, UINT64_MAX);
-	if (layout->n_rows > NUMBERS_TWICE) {
-		layout->numbers_y = grid + 12;
-		grid += NUMBERS;
+	return (struct place){
+		layout->grid_x + column * (layout->panel_width + PANEL_GAP) + PICTURE_MEDIAN +
+			PICTURE_GAP,
+		layout->grid_y + line * (layout->panel_height + PANEL_GAP) + NUMBERS +
+			(layout->panels > 1 ? TITLE : 0) + layout->rows[row],
+	};
+}
+
+struct place layout_cell(const struct layout *layout, size_t panel, size_t i, uint64_t *width)
+{
+	const struct grid_cell *cell = &layout->grid.cells[i];
+	struct place place;
+
+	if (i < layout->grid.in_blocks) {
+		/* A line of the ground between cells that are not too small for it. */
+		*width = layout->cell_width - (layout->cell_width > 3);
+		place = layout_row(layout, panel, cell->column / layout->per_band, cell->row);
+		place.x += cell->column % layout->per_band * layout->cell_width;
+		return place;
 	}
-	layout->height = (grid > side ? grid : side) + PICTURE_MARGIN;
+	i -= layout->grid.in_blocks;
+	*width = PICTURE_SIDE_CELL - 1;
+	return (struct place){
+		layout->side_x + i / layout->side_deep * layout->side_step + PICTURE_SWATCH +
+			panel * PICTURE_SIDE_CELL,
+		layout->side_y + i % layout->side_deep * layout->cell_height,
+	};
 }
 
 size_t layout_step(const struct layout *layout)
 {
-	static const size_t factors[] = { 2, 5, 10 };
-	const int32_t last = layout->n_blocks ? layout->blocks[layout->n_blocks - 1] : 0;
+	const struct grid *grid = &layout->grid;
+	const int32_t last = grid->n_blocks ? grid->blocks[grid->n_blocks - 1] : 0;
 	char text[16];
-	uint64_t room;
-	size_t step = 1;
 
 	snprintf(text, sizeof(text), "%d", last);
-	room = text_width(text, PICTURE_NUMBER) + 6;
-	for (size_t ten = 1; step * layout->cell_width < room; ten *= 10)
-		for (size_t i = 0; i < 3 && step * layout->cell_width < room; i++)
-			step = ten * factors[i];
-	return step;
+	return grid_step(layout->cell_width, text_width(text, PICTURE_NUMBER) + 2);
 }
 
 int layout_make(struct layout *layout, const struct picture *picture, uint64_t top)
 {
-	size_t side = picture->n;
+	struct place end, side;
+	int rc;
 
-	*layout = (struct layout){ .n = picture->n, .grid_y = top + NUMBERS };
-	/* One more, because none may be NULL as well. */
-	layout->cells = calloc(picture->n + 1, sizeof(*layout->cells));
-	layout->rows = calloc(picture->n + 1, sizeof(*layout->rows));
-	layout->blocks = calloc(picture->n + 1, sizeof(*layout->blocks));
-	if (!layout->cells || !layout->rows || !layout->blocks)
+	*layout = (struct layout){ .panels = picture->n > 1 ? PANELS : 1 };
+	rc = grid_make(&layout->grid, picture->models[0].figures,
+		       picture->n > 1 ? picture->models[1].figures : NULL);
+	layout->rows = calloc(layout->grid.n_rows + 1, sizeof(*layout->rows));
+	if (rc < 0 || !layout->rows)
 		return -ENOMEM;
-	for (size_t i = picture->n; i-- > 0;)
-		if (picture->figures[i].block < 0)
-			layout->cells[--side].figure = &picture->figures[i];
-	for (size_t i = 0; i < picture->n; i++)
-		if (picture->figures[i].block >= 0)
-			layout->cells[layout->in_blocks++].figure = &picture->figures[i];
-	qsort(layout->cells, layout->in_blocks, sizeof(*layout->cells), by_role);
-	find_copies(layout->cells, layout->in_blocks);
-	qsort(layout->cells, layout->in_blocks, sizeof(*layout->cells), by_row);
-	find_blocks(layout);
-	find_rows(layout);
-	place(layout);
+	layout->grid_y = top + legend_height(&layout->grid);
+	place_columns(layout);
+	place_rows(layout);
+	end = panels_end(layout);
+	side = place_side(layout);
+	layout->width = clamp((side.x > end.x ? side.x : end.x) + PICTURE_MARGIN, PICTURE_WIDTH_MIN,
+			      UINT64_MAX);
+	layout->height = (end.y > side.y ? end.y : side.y) + PICTURE_MARGIN;
 	return 0;
 }
 
 void layout_free(struct layout *layout)
 {
-	free(layout->cells);
+	grid_free(&layout->grid);
 	free(layout->rows);
-	free(layout->blocks);
 }

@@ -1,50 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* picture_text.c - text of any bytes as XML, its width, and numbers of fixed width. */
 #include "fs/picture_internal.h"
+#include "fs/utf8.h"
 
 #include <math.h>
 #include <string.h>
 
-#define REPLACEMENT	 "\xef\xbf\xbd"
-#define ELLIPSIS	 "\xe2\x80\xa6"
-#define EM		 100 /* widths are counted in hundredths of the letters' size */
-#define REPLACEMENT_CODE 0xfffd
-
-/* The code point at the start of s, which ends with a NUL, and its bytes. What is no UTF-8 is one
- * byte and U+FFFD: longer forms than needed, surrogates, anything above U+10FFFF. */
-static size_t decode(const char *s, uint32_t *code)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char lead = (unsigned char)*s;
-	const size_t length = lead < 0x80   ? 1
-			      : lead < 0xc2 ? 0
-			      : lead < 0xe0 ? 2
-			      : lead < 0xf0 ? 3
-			      : lead < 0xf5 ? 4
-					    : 0;
-	uint32_t value = length == 1 ? lead : lead & (0x7fu >> length);
-
-	*code = REPLACEMENT_CODE;
-	if (length == 0)
-		return 1;
-	for (size_t i = 1; i < length; i++) {
-		if (((unsigned char)s[i] & 0xc0) != 0x80)
-			return 1;
-		value = value << 6 | ((unsigned char)s[i] & 0x3f);
-	}
-	if (value < least[length] || (value >= 0xd800 && value < 0xe000) || value > 0x10ffff)
-		return 1;
-	*code = value;
-	return length;
-}
-
-/* Controls, what XML forbids, and what would turn the direction of the text around it. */
-static bool is_unprintable(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code & 0xfffe) == 0xfffe ||
-	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
-}
+#define REPLACEMENT "\xef\xbf\xbd"
+#define ELLIPSIS    "\xe2\x80\xa6"
+#define EM	    100 /* widths are counted in hundredths of the letters' size */
 
 /* The widest of the common fonts, DejaVu Sans and Verdana, rounded up. */
 static uint64_t width_of(uint32_t code)
@@ -64,7 +28,7 @@ static uint64_t measure(const char *text)
 	uint32_t code;
 
 	while (*text) {
-		text += decode(text, &code);
+		text += utf8_next(text, &code);
 		width += width_of(code);
 	}
 	return width;
@@ -93,14 +57,11 @@ static void print_character(FILE *out, const char *bytes, size_t length, uint32_
 	case '\'':
 		fputs("&#39;", out);
 		break;
-	case REPLACEMENT_CODE:
+	case UTF8_REPLACEMENT:
 		fputs(REPLACEMENT, out);
 		break;
 	default:
-		if (is_unprintable(code))
-			fputs(REPLACEMENT, out);
-		else
-			fwrite(bytes, 1, length, out);
+		fwrite(bytes, 1, length, out);
 	}
 }
 
@@ -124,7 +85,7 @@ void text_print(FILE *out, const char *text)
 		fwrite(text, 1, length, out);
 		text += length;
 		if (*text) {
-			length = decode(text, &code);
+			length = utf8_next(text, &code);
 			print_character(out, text, length, code);
 			text += length;
 		}
@@ -144,7 +105,7 @@ void text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width)
 		return;
 	}
 	while (*text) {
-		const size_t length = decode(text, &code);
+		const size_t length = utf8_next(text, &code);
 
 		if (before + width_of(code) <= part || total - before <= part) {
 			print_character(out, text, length, code);
@@ -176,4 +137,18 @@ const char *number_general(char out[NUMBER_MAX], int width, double value)
 		if (snprintf(out, NUMBER_MAX, "%*.*g", width, digits, value) == width)
 			return out;
 	return no_number(out, width);
+}
+
+const char *number_signed(char out[NUMBER_MAX], int width, int decimals, double value)
+{
+	char zero[NUMBER_MAX];
+
+	if (!isfinite(value) ||
+	    snprintf(out, NUMBER_MAX, "%+*.*f", width, decimals, value) != width)
+		return no_number(out, width);
+	/* A difference that is shown as nothing has no sign. */
+	snprintf(zero, sizeof(zero), "%*.*f", width, decimals, 0.0);
+	if (strspn(out, " +-0.") == (size_t)width)
+		memcpy(out, zero, (size_t)width);
+	return out;
 }

@@ -53,23 +53,6 @@ static char *print(sheet_print *printer, const struct figures *figures, size_t *
 	return text;
 }
 
-/* Figures as they are, with their readings. */
-static int measured(struct sheet *sheet, struct figure *figures, struct zmeasure *z,
-		    const atomic_bool *stop)
-{
-	for (size_t i = 0; i < sheet->figures->n; i++) {
-		const int rc =
-			readings_get(sheet->readings, &sheet->figures->subjects[i], stop, &z[i]);
-
-		if (rc < 0 && rc != -ENOTSUP)
-			return rc;
-		figures[i] = sheet->figures->figures[i];
-		if (rc == 0)
-			figures[i].z = &z[i];
-	}
-	return 0;
-}
-
 static int print_measured(struct sheet *sheet, const atomic_bool *stop)
 {
 	const size_t n = sheet->figures->n;
@@ -77,9 +60,12 @@ static int print_measured(struct sheet *sheet, const atomic_bool *stop)
 	struct zmeasure *z = calloc(n + 1, sizeof(*z));
 	int rc = -ENOMEM;
 
+	/* Other threads look at those of the sheet. */
 	figures.figures = calloc(n + 1, sizeof(*figures.figures));
-	if (z && figures.figures)
-		rc = measured(sheet, figures.figures, z, stop);
+	if (z && figures.figures) {
+		memcpy(figures.figures, sheet->figures->figures, n * sizeof(*figures.figures));
+		rc = figures_measure(&figures, sheet->readings, z, stop);
+	}
 	if (rc == 0) {
 		sheet->text = print(sheet->print, &figures, &sheet->size);
 		rc = sheet->text ? 0 : -ENOMEM;

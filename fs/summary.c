@@ -18,37 +18,6 @@ static int fail(const char *file, int rc)
 	return rc;
 }
 
-/* All that comes from a descriptor, with a NUL, to free; it may be a pipe. NULL with *rc set. */
-static char *read_all(int fd, size_t *size, int *rc)
-{
-	char *text = NULL, *more;
-	size_t room = 0;
-	ssize_t n;
-
-	*size = 0;
-	do {
-		if (room - *size < 2) {
-			room = room ? room * 2 : 65536;
-			more = realloc(text, room);
-			if (!more) {
-				free(text);
-				*rc = -ENOMEM;
-				return NULL;
-			}
-			text = more;
-		}
-		n = read(fd, text + *size, room - *size - 1);
-		*size += n > 0 ? (size_t)n : 0;
-	} while (n > 0);
-	if (n < 0) {
-		*rc = -errno;
-		free(text);
-		return NULL;
-	}
-	text[*size] = '\0';
-	return text;
-}
-
 /* Read a file of tables and add them. Returns 0, or -1 after a line on stderr. */
 static int take_file(struct merge *merge, const char *file, struct table *table)
 {
@@ -57,11 +26,12 @@ static int take_file(struct merge *merge, const char *file, struct table *table)
 	uint64_t line;
 	size_t size;
 	char *text;
-	int rc = 0;
+	int rc;
 
 	if (fd < 0)
 		return fail(file, -errno);
-	text = read_all(fd, &size, &rc);
+	text = io_read_all(fd, &size);
+	rc = text ? 0 : -errno;
 	close(fd);
 	if (!text)
 		return fail(file, rc);

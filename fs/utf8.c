@@ -2,6 +2,8 @@
 /* utf8.c - see utf8.h. */
 #include "fs/utf8.h"
 
+#include <stdbool.h>
+
 size_t utf8_length(const void *bytes, size_t n)
 {
 	static const struct {
@@ -45,4 +47,49 @@ size_t utf8_put(uint32_t point, char out[4])
 	}
 	out[0] = (char)(marks[n - 1] | point);
 	return n;
+}
+
+/* The code point at the start of s, which ends with a NUL, and its bytes. What is no UTF-8 is one
+ * byte and U+FFFD: longer forms than needed, surrogates, anything above U+10FFFF. */
+static size_t decode(const char *s, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char lead = (unsigned char)*s;
+	const size_t length = lead < 0x80   ? 1
+			      : lead < 0xc2 ? 0
+			      : lead < 0xe0 ? 2
+			      : lead < 0xf0 ? 3
+			      : lead < 0xf5 ? 4
+					    : 0;
+	uint32_t value = length == 1 ? lead : lead & (0x7fu >> length);
+
+	*code = UTF8_REPLACEMENT;
+	if (length == 0)
+		return 1;
+	for (size_t i = 1; i < length; i++) {
+		if (((unsigned char)s[i] & 0xc0) != 0x80)
+			return 1;
+		value = value << 6 | ((unsigned char)s[i] & 0x3f);
+	}
+	if (value < least[length] || (value >= 0xd800 && value < 0xe000) || value > 0x10ffff)
+		return 1;
+	*code = value;
+	return length;
+}
+
+/* Controls, what XML forbids, and what would turn the direction of the text around it. */
+static bool is_unprintable(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code & 0xfffe) == 0xfffe ||
+	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}
+
+size_t utf8_next(const char *text, uint32_t *code)
+{
+	const size_t length = decode(text, code);
+
+	if (is_unprintable(*code))
+		*code = UTF8_REPLACEMENT;
+	return length;
 }

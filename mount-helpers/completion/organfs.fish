@@ -86,7 +86,8 @@ end
 complete -c organfs -s f -d 'stay in the foreground, log to stderr'
 complete -c organfs -s d -d 'the same, with every request'
 complete -c organfs -s s -d 'let one thread answer'
-complete -c organfs -l picture -d 'print theta.svg of a model, without a mount'
+complete -c organfs -l picture -d 'print theta.svg of a model, or of two'
+complete -c organfs -l show -d 'show it in the terminal'
 complete -c organfs -l report -d 'report on models by their tables'
 
 complete -c organ-stream -s d -x -a '(__fish_complete_directories)' -d 'where to fetch to'

@@ -52,7 +52,8 @@ _organfs_program() {
 		'-s[let one thread answer]' \
 		'(-)'{-h,--help}'[print a summary]' \
 		'(-)'{-V,--version}'[print the version]' \
-		'--picture[print theta.svg of a model, without a mount]' \
+		'--picture[print theta.svg of a model, or of two]' \
+		'--show[show it in the terminal]' \
 		'--report=-[report on models by their tables]::model:' \
 		'*-o+[options of the mount]:options:_organfs_option_list' \
 		"*:model or mount point:$files"

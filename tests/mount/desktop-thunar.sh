@@ -72,7 +72,7 @@ mkdir -p "$TMP/bin" "$TMP/models" "$TMP/screen" "$TMP/data/mime/packages" \
 	"$TMP/data/thumbnailers" "$TMP/config" "$TMP/cache"
 mkdir -m 700 "$TMP/run"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$base"
-cp "$helpers/theta-scribe.svg" "$TMP/models/plain.svg"
+cp "$helpers/theta-chimera.svg" "$TMP/models/plain.svg"
 cp "$helpers/organfs-mime.xml" "$TMP/data/mime/packages/organfs.xml"
 update-mime-database "$TMP/data/mime"
 cp "$helpers/organfs.thumbnailer" "$TMP/data/thumbnailers"

@@ -23,7 +23,7 @@ cp "$TMP/donor/organs/"*.bin "$MNT/organs/"
 rm "$MNT/organs/blk_1_ffn_up.bin"
 mv "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin"
 ln "$MNT/organs/blk_4_ffn_up.bin" "$MNT/organs/blk_9_ffn_up.bin"
-equal "$(ls "$MNT/.base")" "$(printf 'embed\nmetadata\nnorm\norgans\nskeleton')"
+equal "$(ls "$MNT/.base")" "$(printf 'embed\nmetadata\nnorm\norgans\nskeleton\ntheta.svg')"
 listing "$MNT/.base/organs" | diff - "$TMP/names" || fail 'names in .base'
 for file in "$TMP/organs"/*; do
 	same "$MNT/.base/organs/${file##*/}" "$file"

@@ -377,31 +377,6 @@ static void grafts_are_counted_with_their_own_elements(void **state)
 	close_model(&o);
 }
 
-static void a_summary_is_short(void **state)
-{
-	struct opened o = open_small(state, "base.gguf");
-	struct figures *figures = figures_now(o.model);
-	struct mk_file file;
-	char text[64];
-
-	card_summary(figures, text, sizeof(text));
-	assert_string_equal(text, "llama, 1 block, 6 tensors");
-	card_summary(figures, text, 8);
-	assert_string_equal(text, "llama, ");
-	figures_free(figures);
-	close_model(&o);
-
-	file = mkgguf_finish(mkgguf_new(3));
-	save(state, "base.gguf", &file);
-	mk_file_free(&file);
-	o = open_model(state, "base.gguf");
-	figures = figures_now(o.model);
-	card_summary(figures, text, sizeof(text));
-	assert_string_equal(text, "unknown, 0 tensors");
-	figures_free(figures);
-	close_model(&o);
-}
-
 static const struct CMUnitTest tests[] = {
 	FS_TEST(a_llama_says_what_it_is),
 	FS_TEST(a_mixture_of_experts_says_how_many_and_how_it_attends),
@@ -415,7 +390,6 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(hostile_words_stay_on_their_line),
 	FS_TEST(very_long_and_odd_architectures_are_cut_or_unknown),
 	FS_TEST(grafts_are_counted_with_their_own_elements),
-	FS_TEST(a_summary_is_short),
 };
 
 UNIT_MAIN(tests)

@@ -2,6 +2,7 @@
 /* test_figures.c - fs/figures.c: where each tensor stands, and what is to be measured for it. */
 #include "fs_readings.h"
 #include "fs/figures.h"
+#include "fs/graft.h"
 
 #define assert_figure(figures, i, expected) \
 	unit_assert_figure(&(figures)->figures[i], expected, __FILE__, __LINE__)
@@ -30,16 +31,16 @@ static void every_tensor_has_a_figure_in_file_order(void **state)
 	assert_ptr_equal(figures->model, o.model);
 	assert_figure(figures, SMALL_EMBED,
 		      ((struct figure){ "embed/token_embd.bin", "token_embd", "F32", CLASS_EMBED,
-					KIND_EMBEDDING, -1, 32, NULL }));
+					KIND_EMBEDDING, -1, 32, NULL, 0, NULL }));
 	assert_figure(figures, SMALL_Q,
 		      ((struct figure){ "skeleton/blk_0_attn_q.bin", "attn_q", "F32",
-					CLASS_SKELETON, KIND_ATTENTION, 0, 32, NULL }));
+					CLASS_SKELETON, KIND_ATTENTION, 0, 32, NULL, 0, NULL }));
 	assert_figure(figures, SMALL_NORM,
 		      ((struct figure){ "norm/blk_0_ffn_norm.bin", "ffn_norm", "F32", CLASS_NORM,
-					KIND_NORM, 0, 8, NULL }));
+					KIND_NORM, 0, 8, NULL, 0, NULL }));
 	assert_figure(figures, SMALL_DOWN,
 		      ((struct figure){ "organs/blk_0_ffn_down.bin", "ffn_down", "Q8_0",
-					CLASS_ORGANS, KIND_DENSE, 0, 64, NULL }));
+					CLASS_ORGANS, KIND_DENSE, 0, 64, NULL, 0, NULL }));
 	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 		assert_int_equal(figures->subjects[i].tensor, i);
 		assert_null(figures->subjects[i].content);
@@ -59,19 +60,19 @@ static void kinds_blocks_and_types_are_told_apart(void **state)
 		{ "blk.7.ffn_up_exps.weight",
 		  GGML_F16,
 		  { "organs/blk_7_ffn_up_exps.bin", "ffn_up_exps", "F16", CLASS_ORGANS,
-		    KIND_EXPERTS, 7, 64, NULL } },
+		    KIND_EXPERTS, 7, 64, NULL, 0, NULL } },
 		{ "blk.7.ffn_up_shexp.weight",
 		  GGML_Q8_1,
 		  { "organs/blk_7_ffn_up_shexp.bin", "ffn_up_shexp", "Q8_1", CLASS_ORGANS,
-		    KIND_SHARED, 7, 64, NULL } },
+		    KIND_SHARED, 7, 64, NULL, 0, NULL } },
 		{ "blk.12.ffn_gate_inp.weight",
 		  UINT32_MAX,
 		  { "organs/blk_12_ffn_gate_inp.bin", "ffn_gate_inp", "type-4294967295",
-		    CLASS_ORGANS, KIND_OTHER, 12, 64, NULL } },
+		    CLASS_ORGANS, KIND_OTHER, 12, 64, NULL, 0, NULL } },
 		{ "what/is\nthis",
 		  GGML_F32,
 		  { "other/what%2Fis%0Athis.bin", "what%2Fis%0Athis", "F32", CLASS_OTHER,
-		    KIND_OTHER, -1, 64, NULL } },
+		    KIND_OTHER, -1, 64, NULL, 0, NULL } },
 	};
 	struct mkgguf *m = mkgguf_new(3);
 	struct figures *figures;
@@ -125,7 +126,11 @@ static void a_graft_has_its_own_type_and_the_slots_place(void **state)
 	assert_int_equal(figures->grafts, 1);
 	assert_figure(figures, SMALL_DOWN,
 		      ((struct figure){ "organs/blk_0_ffn_down.bin", "ffn_down", "Q4_0",
-					CLASS_ORGANS, KIND_DENSE, 0, 64, NULL }));
+					CLASS_ORGANS, KIND_DENSE, 0, 64, NULL, 0, NULL }));
+	assert_int_equal(figures->figures[SMALL_DOWN].changes,
+			 1u << FIGURE_GRAFTED | 1u << FIGURE_CONVERTED);
+	assert_null(figures->figures[SMALL_DOWN].donor);
+	assert_int_equal(figures->figures[SMALL_UP].changes, 0);
 	assert_ptr_equal(figures->subjects[SMALL_DOWN].content, content);
 	assert_null(figures->subjects[SMALL_UP].content);
 	assert_int_equal(content->refs, 3);
@@ -152,6 +157,27 @@ static void a_graft_of_another_shape_has_other_elements(void **state)
 	figures = figures_now(o.model);
 	assert_int_equal(figures->figures[SMALL_UP].elements, 15);
 	assert_int_equal(figures->figures[SMALL_GATE].elements, 32);
+	figures_free(figures);
+	close_model(&o);
+}
+
+static void what_was_removed_stands_apart_and_the_base_has_it(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct figures *figures;
+
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	figures = figures_now(o.model);
+	assert_int_equal(figures->n, SMALL_TENSORS - 1);
+	assert_int_equal(figures->n_removed, 1);
+	assert_string_equal(figures->removed[0].file, "organs/blk_0_ffn_up.bin");
+	assert_int_equal(figures->removed[0].changes, 1u << FIGURE_REMOVED);
+	figures_free(figures);
+	figures = figures_of_base(o.model);
+	assert_non_null(figures);
+	assert_int_equal(figures->n, SMALL_TENSORS);
+	assert_int_equal(figures->n_removed, 0);
+	assert_string_equal(figures->figures[SMALL_UP].file, "organs/blk_0_ffn_up.bin");
 	figures_free(figures);
 	close_model(&o);
 }
@@ -205,6 +231,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(two_tensors_that_share_a_short_name_stand_by_their_exact_ones),
 	FS_TEST(a_graft_has_its_own_type_and_the_slots_place),
 	FS_TEST(a_graft_of_another_shape_has_other_elements),
+	FS_TEST(what_was_removed_stands_apart_and_the_base_has_it),
 	FS_TEST(a_model_without_tensors_has_no_figures),
 	FS_TEST(without_memory_there_are_none_and_no_content_is_kept),
 };

@@ -184,10 +184,21 @@ static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
 	assert_int_equal(options.n_models, 1);
 	assert_int_equal(options.samples, 512);
 	options_release(&options);
+	options = good("--picture m.gguf n.gguf");
+	assert_int_equal(options.n_models, 2);
+	assert_null(options.mountpoint);
+	options_release(&options);
+	options = good("--show mnt");
+	assert_true(options.show);
+	assert_true(options.read_only);
+	assert_int_equal(options.n_models, 1);
+	options_release(&options);
+	assert_bad(state, "--show", "--show needs one MODEL or MOUNTPOINT");
+	assert_bad(state, "--show m.gguf mnt", "--show needs one MODEL or MOUNTPOINT");
 	assert_false((options = good("m.gguf mnt")).picture);
 	options_release(&options);
 	assert_bad(state, "--picture", "--picture needs one MODEL");
-	assert_bad(state, "--picture m.gguf mnt", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf n.gguf o.gguf", "--picture needs one MODEL, or two");
 	assert_bad(state, "--picture m.gguf -o model=n.gguf", "--picture needs one MODEL");
 	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
 }
@@ -231,6 +242,8 @@ static void the_help_names_every_option(void **state)
 					     "views=",
 					     "model=",
 					     "--report",
+					     "--picture",
+					     "--show",
 					     " -s ",
 					     "-d,",
 					     "debug",

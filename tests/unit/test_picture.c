@@ -10,6 +10,8 @@
 /* Figures with the texts and values they borrow. */
 struct sheet {
 	size_t n, room;
+	size_t n_removed; /* behind the n; none of them counts among these */
+	bool twice;	  /* beside itself */
 	struct figure *figures;
 	struct zmeasure *values;
 };
@@ -39,9 +41,18 @@ static void add(struct sheet *sheet, const char *role, enum organ_class klass, i
 	sheet->n++;
 }
 
+/* The last one was removed. */
+static void remove_last(struct sheet *sheet)
+{
+	assert_true(sheet->n > 0);
+	sheet->n--;
+	sheet->n_removed++;
+	sheet->figures[sheet->n].changes = 1u << FIGURE_REMOVED;
+}
+
 static void free_sheet(struct sheet *sheet)
 {
-	for (size_t i = 0; i < sheet->n; i++) {
+	for (size_t i = 0; i < sheet->n + sheet->n_removed; i++) {
 		free((char *)sheet->figures[i].file);
 		free((char *)sheet->figures[i].role);
 	}
@@ -131,12 +142,14 @@ static void give_hostile_values(struct sheet *sheet)
 
 static char *draw(const struct sheet *sheet, const char *name, size_t *size)
 {
-	const struct picture picture = {
-		.name = name,
-		.subtitle = "llama, of some blocks",
+	const struct figures figures = {
 		.n = sheet->n,
 		.figures = sheet->figures,
+		.n_removed = sheet->n_removed,
+		.removed = sheet->figures + sheet->n,
 	};
+	const struct picture_model model = { name, "llama, of some blocks", &figures };
+	const struct picture picture = { .models = { model, model }, .n = sheet->twice ? 2 : 1 };
 	char *text = NULL;
 	FILE *out = open_memstream(&text, size);
 
@@ -440,17 +453,25 @@ static void blocks_with_gaps_stand_side_by_side(void **state)
 	free_sheet(&sheet);
 }
 
-static void classes_and_roles_have_their_order(void **state)
+static void rows_have_one_order_whatever_the_files_is(void **state)
 {
-	static const char *const order[] = { ">skeleton<", ">attn_q<", ">attn_k<",
-					     ">attn_v<",   ">organs<", ">ffn_gate<",
-					     ">ffn_down<", ">norm<",   ">attn_norm<" };
+	static const char *const order[] = { ">attn_norm<",  ">attn_q<",      ">attn_k<",
+					     ">attn_v<",     ">attn_output<", ">ffn_norm<",
+					     ">ffn_gate<",   ">ffn_up<",      ">ffn_down<",
+					     ">token_embd<", ">output_norm<", ">output<" };
 	struct sheet sheet = dense(3, false);
 	size_t size;
-	char *text = draw(&sheet, "model", &size);
-	const char *at = text;
+	char *text;
+	const char *at;
 
 	(void)state;
+	for (size_t i = 0; i < sheet.n / 2; i++) {
+		const struct figure figure = sheet.figures[i];
+
+		sheet.figures[i] = sheet.figures[sheet.n - 1 - i];
+		sheet.figures[sheet.n - 1 - i] = figure;
+	}
+	at = text = draw(&sheet, "model", &size);
 	for (size_t i = 0; i < ARRAY_LENGTH(order); i++) {
 		assert_int_equal(count(text, order[i]), 1);
 		at = strstr(at, order[i]);
@@ -494,24 +515,91 @@ static void means_and_tooltips_say_the_numbers(void **state)
 	free_sheet(&sheet);
 }
 
-static void colours_follow_the_angle(void **state)
+static void colours_say_how_far_from_the_row(void **state)
 {
-	struct zmeasure low = { .theta = 0 }, high = { .theta = 90 };
+	static const double thetas[] = { 40, 40.1, 39.9, 40, 0, 90 };
+	struct zmeasure values[ARRAY_LENGTH(thetas)];
 	struct sheet sheet = { 0 };
 	size_t size;
 	char *text;
 
 	(void)state;
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 7; i++)
 		add(&sheet, "ffn_up", CLASS_ORGANS, i);
-	sheet.figures[0].z = &low;
-	sheet.figures[1].z = &high;
+	for (size_t i = 0; i < ARRAY_LENGTH(thetas); i++) {
+		values[i] = (struct zmeasure){ .theta = thetas[i] };
+		sheet.figures[i].z = &values[i];
+	}
 	text = draw(&sheet, "model", &size);
-	assert_int_equal(count(text, "fill=\"#440154\" stroke=\"none\""), 1);
-	assert_int_equal(count(text, "fill=\"#fde725\" stroke=\"none\""), 1);
-	assert_int_equal(count(text, "fill=\"#eeeeee\" stroke=\"#666\""), 2);
+	assert_int_equal(count(text, "class=\"c6\" fill=\"#f1f1f1\" stroke=\"none\""), 4);
+	assert_int_equal(count(text, "class=\"c0\" fill=\"#0b4f96\" stroke=\"none\""), 1);
+	assert_int_equal(count(text, "class=\"cc\" fill=\"#9c3a02\" stroke=\"none\""), 1);
+	assert_int_equal(count(text, "class=\"cv\" fill=\"#e4e4e4\" stroke=\"#bbb\""), 1);
+	assert_int_equal(count(text, "- no values"), 1);
+	assert_int_equal(count(text, "= constant"), 0);
 	free(text);
 	free_sheet(&sheet);
+}
+
+/* The marks of what was done, and what explains them. */
+static void what_was_grafted_is_marked(void **state)
+{
+	struct sheet sheet = dense(4, false);
+	size_t size;
+	char *text;
+
+	(void)state;
+	text = draw(&sheet, "model", &size);
+	assert_int_equal(count(text, "cells from"), 0);
+	assert_int_equal(count(text, "removed</text>"), 0);
+	free(text);
+	for (size_t i = 3; i < 7; i++)
+		sheet.figures[i].changes = 1u << FIGURE_GRAFTED;
+	for (size_t i = 3; i < 6; i++)
+		sheet.figures[i].donor = i < 5 ? "/models/cl<e>rk.gguf" : "/models/parts/";
+	sheet.figures[3].changes |= 1u << FIGURE_CONVERTED;
+	sheet.figures[7].changes = 1u << FIGURE_MERGED;
+	sheet.figures[8].changes = 1u << FIGURE_GRAFTED | 1u << FIGURE_ADDED;
+	remove_last(&sheet);
+	text = draw(&sheet, "model", &size);
+	assert_xml(text);
+	assert_non_null(strstr(text, ">2 cells from cl&lt;e&gt;rk</text>"));
+	assert_non_null(strstr(text, ">1 cell from parts/</text>"));
+	assert_non_null(strstr(text, ">2 from an unknown donor</text>"));
+	assert_non_null(strstr(text, ">1 removed</text>"));
+	assert_non_null(strstr(text, ">1 added</text>"));
+	assert_non_null(strstr(text, ">1 of another type than the base</text>"));
+	assert_non_null(strstr(text, ">1 merged with adapters</text>"));
+	/* Each in its cell and in the legend. */
+	assert_int_equal(count(text, " fill=\"url(#removed)\""), 2);
+	assert_int_equal(count(text, "<rect class=\"is\""), 2);
+	assert_int_equal(count(text, "<circle "), 2);
+	assert_int_equal(count(text, "<path class=\"i ps\""), 2);
+	assert_int_equal(count(text, "<path class=\"ps\""), 5 + 3);
+	assert_int_equal(count(text, "\ngrafted from cl&lt;e&gt;rk\n"), 2);
+	free(text);
+	assert_same_length_always(&sheet);
+}
+
+static void two_models_stand_side_by_side(void **state)
+{
+	struct sheet few = dense(6, false), many = dense(60, true);
+	size_t size;
+	char *text;
+
+	(void)state;
+	few.twice = many.twice = true;
+	text = draw(&few, "model", &size);
+	assert_xml(text);
+	assert_int_equal(count(text, ">attn_q</text>"), 1);
+	assert_int_equal(count(text, ">difference (second − first)</text>"), 1);
+	free(text);
+	text = draw(&many, "model", &size);
+	assert_xml(text);
+	assert_int_equal(count(text, ">attn_q</text>"), 3);
+	free(text);
+	assert_same_length_always(&few);
+	assert_same_length_always(&many);
 }
 
 static void ten_thousand_tensors_are_fast(void **state)
@@ -541,7 +629,8 @@ static void ten_thousand_tensors_are_fast(void **state)
 static void running_out_of_memory_is_said(void **state)
 {
 	struct sheet sheet = { 0 };
-	struct picture picture = { .name = "model", .subtitle = "", .n = 3 };
+	struct figures figures = { .n = 3 };
+	struct picture picture = { .models = { { "model", "", &figures } }, .n = 1 };
 	char *text = NULL;
 	size_t size;
 	int rc;
@@ -549,7 +638,8 @@ static void running_out_of_memory_is_said(void **state)
 	needs_failing_allocations();
 	(void)state;
 	add_ends(&sheet, false);
-	picture.figures = sheet.figures;
+	sheet.figures[1].donor = "/models/donor.gguf";
+	figures.figures = sheet.figures;
 	for (uint64_t k = 1;; k++) {
 		FILE *out = open_memstream(&text, &size);
 
@@ -572,9 +662,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(long_names_are_cut_but_whole_in_the_tooltip),
 	cmocka_unit_test(every_tensor_has_a_place_of_its_own),
 	cmocka_unit_test(blocks_with_gaps_stand_side_by_side),
-	cmocka_unit_test(classes_and_roles_have_their_order),
+	cmocka_unit_test(rows_have_one_order_whatever_the_files_is),
 	cmocka_unit_test(means_and_tooltips_say_the_numbers),
-	cmocka_unit_test(colours_follow_the_angle),
+	cmocka_unit_test(colours_say_how_far_from_the_row),
+	cmocka_unit_test(what_was_grafted_is_marked),
+	cmocka_unit_test(two_models_stand_side_by_side),
 	cmocka_unit_test(ten_thousand_tensors_are_fast),
 	cmocka_unit_test(running_out_of_memory_is_said),
 };
