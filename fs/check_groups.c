@@ -59,11 +59,12 @@ static bool is_group_of(const struct group *group, enum group_kind kind, const s
 static bool put(struct groups *groups, uint32_t slot, enum group_kind kind,
 		const struct donor *donor)
 {
-	struct group *group = groups->groups;
+	uint32_t i = 0;
+	struct group *group;
 
-	while (group < groups->groups + groups->n && !is_group_of(group, kind, donor))
-		group++;
-	if (group == groups->groups + groups->n) {
+	while (i < groups->n && !is_group_of(&groups->groups[i], kind, donor))
+		i++;
+	if (i == groups->n) {
 		struct group *more = groups->groups;
 
 		/* Doubled each time that it is a power of two. */
@@ -72,10 +73,10 @@ static bool put(struct groups *groups, uint32_t slot, enum group_kind kind,
 		if (!more)
 			return false;
 		groups->groups = more;
-		group = &more[groups->n++];
-		*group = (struct group){ .kind = kind, .donor = donor };
-		print_title(group);
+		groups->groups[groups->n++] = (struct group){ .kind = kind, .donor = donor };
+		print_title(&groups->groups[i]);
 	}
+	group = &groups->groups[i];
 	if ((group->n & (group->n - 1)) == 0) {
 		uint32_t *more =
 			reallocarray(group->slots, group->n ? group->n * 2u : 1, sizeof(*more));
