@@ -95,7 +95,7 @@ export class Grafts {
 		const known = [...model.organs.values(), ...removed];
 		const groups = groupBy(all, family).flatMap((same) => linesOf(same, known));
 		this.list.replaceChildren(...groups.map((group) => this.#line(group)));
-		this.undoAll.hidden = !model.writable || groups.length < 2;
+		this.undoAll.hidden = !model.writable || all.length < 2;
 		this.empty.hidden = groups.length > 0;
 	}
 

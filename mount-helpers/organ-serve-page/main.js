@@ -55,7 +55,7 @@ async function showPanes(models, level) {
 async function showModel() {
 	const model = new Model(here, decode(here.split("/").at(-2)) || "organfs");
 	model.on("facts", () => {
-		document.title = model.name;
+		document.title = model.facts.name ?? model.name;
 	});
 	await showPanes([model], 1);
 }

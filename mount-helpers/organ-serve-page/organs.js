@@ -267,6 +267,8 @@ export class Organs {
 			document.activeElement.dataset.part;
 		row.organs = organs;
 		row.draggable = true;
+		row.dataset.path = organs.length === 1 && row.classList.contains("leaf")
+			? organs[0].path : key.replace(/ \d$/, "");
 		this.#rows.set(key, {row, same});
 		if (had)
 			queueMicrotask(() => row.querySelector(`[data-part=${had}]`)?.focus());

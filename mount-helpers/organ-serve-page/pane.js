@@ -20,6 +20,10 @@ function verdictOf(check) {
 	return {verdict: worst.verdict, why: lacks ? `blk ${lacks[1]} lacks ${lacks[2]}` : worst.why};
 }
 
+// What a drop would do, while something is held over a model.
+const hint = el("p", {className: "drop-hint", hidden: true, "aria-hidden": "true"});
+document.body.append(hint);
+
 export class Pane {
 	#pictured = "";
 
@@ -166,18 +170,22 @@ export class Pane {
 		};
 		this.files = el("p", {className: "row", hidden: true}, el("label", {htmlFor: input.id},
 			"Graft files, dropped here or chosen:"), input);
-		this.hint = el("p", {className: "drop-hint", "aria-hidden": "true"});
-		return [this.files, this.hint];
+		return this.files;
 	}
 
 	#listen() {
 		const {model, element, organs} = this;
+		const leave = () => {
+			hint.hidden = true;
+			element.classList.remove("over");
+			element.querySelector(".slot-over")?.classList.remove("slot-over");
+		};
 		const over = (event) => {
 			const accepted = organs.accepts(event);
-			element.classList.toggle("over", accepted);
-			element.querySelector(".slot-over")?.classList.remove("slot-over");
+			leave();
 			if (!accepted)
 				return;
+			element.classList.add("over");
 			event.preventDefault();
 			event.dataTransfer.dropEffect = "copy";
 			this.#hint(event);
@@ -186,14 +194,13 @@ export class Pane {
 		element.addEventListener("dragover", over);
 		element.addEventListener("dragleave", (event) => {
 			if (!element.contains(event.relatedTarget))
-				element.classList.remove("over");
+				leave();
 		});
 		element.addEventListener("drop", (event) => {
 			if (!organs.accepts(event))
 				return;
 			event.preventDefault();
-			element.classList.remove("over");
-			element.querySelector(".slot-over")?.classList.remove("slot-over");
+			leave();
 			organs.drop(event);
 		});
 		model.on("facts", () => {
@@ -208,7 +215,8 @@ export class Pane {
 		const slot = dragged.now && this.organs.slotAt(event.target);
 		if (slot)
 			event.target.closest("tr").classList.add("slot-over");
-		setText(this.hint, !dragged.now ? `Drop to graft into ${this.model.name}`
+		hint.hidden = false;
+		setText(hint, !dragged.now ? `Drop to graft into ${this.model.name}`
 			: `Drop to copy ${organWords(dragged.now.organs)} into ${slot ?? this.model.name}`);
 	}
 }

@@ -9,6 +9,7 @@
     drag: SELECTOR >> SELECTOR    from one element to another one
     key: NAME              Tab, Enter, Escape, Space, ...
     type: TEXT             as if by the keyboard
+    shell: COMMAND         what somebody does meanwhile
     script: FILE           run what is in a file
     picture: FILE          save what is seen as PNG
     media: light|dark      what the page is told of the user's liking
@@ -169,6 +170,7 @@ class Page:
         verbs = {"wait": self.wait, "click": self.click, "drag": self.drag, "key": self.key,
                  "picture": self.picture, "size": self.size,
                  "hover": lambda words: self.mouse("mouseMoved", self.middle(words)),
+                 "shell": lambda words: subprocess.run(words, shell=True, check=True),
                  "type": lambda words: self.call("Input.insertText", text=words),
                  "script": lambda file: self.evaluate(open(file, encoding="utf-8").read() + ";0"),
                  "media": lambda words: self.call("Emulation.setEmulatedMedia", features=[
