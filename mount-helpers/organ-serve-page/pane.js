@@ -30,6 +30,7 @@ export class Pane {
 	constructor(model, level) {
 		this.model = model;
 		this.level = level;
+		this.titleId = newId();
 		this.organs = new Organs(model);
 		this.element = el("article", {className: "pane", "aria-label": model.name},
 			this.#verdictBar(), this.#facts(), el("div", {className: "sections"},
@@ -44,7 +45,8 @@ export class Pane {
 
 	#section(title, content, name) {
 		const heading = el(`h${this.level + 1}`, {id: newId()}, title);
-		return el("section", {className: name, "aria-labelledby": heading.id}, heading,
+		return el("section", {className: name,
+			"aria-labelledby": `${heading.id} ${this.titleId}`}, heading,
 			...[content].flat(2));
 	}
 
@@ -97,7 +99,7 @@ export class Pane {
 
 	#facts() {
 		const {model} = this;
-		const title = el(`h${this.level}`, {}, model.name);
+		const title = el(`h${this.level}`, {id: this.titleId}, model.name);
 		const line = el("p", {className: "soft"}, "Loading");
 		const link = (path, words) => el("a", {href: model.url(path)}, words);
 		model.on("facts", () => {

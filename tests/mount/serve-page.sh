@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 # The page that organ-serve shows of a model: what is on it, what its buttons do, what comes from
 # elsewhere meanwhile, and names that are no markup.
-# timeout: 240
+# timeout: 900
 . "${0%/*}/lib.sh"
 
 not_sanitized
 need chromium
 browse() {
-	timeout 110 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
+	timeout 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
 }
 # Until nothing more is on its way.
 loaded='wait: document.body?.dataset.state === "loaded"'

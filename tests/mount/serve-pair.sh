@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Two models side by side on the page of organ-serve: organs are dragged across, or go by keyboard.
-# timeout: 240
+# timeout: 900
 . "${0%/*}/lib.sh"
 
 not_sanitized
 need chromium
 browse() {
-	timeout 110 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
+	timeout 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
 }
 loaded='wait: document.body?.dataset.state === "loaded"'
 says() {

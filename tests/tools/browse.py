@@ -3,7 +3,7 @@
 """browse.py URL STEP... - open URL in headless Chromium and take one step after the other there:
 
     http://...             open another page
-    wait: EXPRESSION       until it is true, for at most 30 seconds
+    wait: EXPRESSION       until it is true, for at most a minute
     click: SELECTOR        with the mouse, in the middle of the first element of that selector
     hover: SELECTOR        move the mouse there
     drag: SELECTOR >> SELECTOR    from one element to another one
@@ -99,19 +99,25 @@ class Page:
         return result["result"].get("value")
 
     def wait(self, expression):
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while not self.evaluate(f"(() => {{ try {{ return !!({expression}); }} catch {{ }} }})()"):
             if time.monotonic() > end:
                 sys.exit(f"browse.py: this does not come true: {expression}")
             time.sleep(0.05)
 
     def middle(self, selector):
-        """Where an element is, once it is there; it is brought into view."""
+        """Where an element is, once it is there and stays there; it is brought into view."""
         one = f"document.querySelector({json.dumps(selector)})"
         self.wait(one)
-        box = self.evaluate(f"""(() => {{ const one = {one}; one.scrollIntoView({{block: "center",
+        look = f"""(() => {{ const one = {one}; one.scrollIntoView({{block: "center",
             behavior: "instant"}}); const box = one.getBoundingClientRect();
-            return [box.x + box.width / 2, box.y + box.height / 2]; }})()""")
+            return [box.x + box.width / 2, box.y + box.height / 2]; }})()"""
+        box, before = self.evaluate(look), None
+        for _ in range(100):
+            if box == before:
+                break
+            time.sleep(0.1)
+            box, before = self.evaluate(look), box
         return {"x": box[0], "y": box[1]}
 
     def mouse(self, kind, place, **more):
@@ -133,7 +139,7 @@ class Page:
         for step in (5, 10, 15):
             self.mouse("mouseMoved", {"x": start["x"] + step, "y": start["y"] + step},
                        button="left", buttons=1)
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while self.dragged is None:
             if time.monotonic() > end:
                 sys.exit(f"browse.py: {source} cannot be dragged")
