@@ -34,15 +34,16 @@ function groupBy(items, key) {
 	return [...groups.values()];
 }
 
-// "ffn_*" for all that the class has of them, or else their names.
-function kindsInWords(kinds, name, known) {
-	const prefix = kinds[0].split("_")[0] + "_";
-	const all = known.filter((organ) => organ.class === name && organ.kind.startsWith(prefix))
-		.map((organ) => organ.kind);
-	if (kinds.length > 1 && kinds.every((kind) => kind.startsWith(prefix)) &&
-		all.every((kind) => kinds.includes(kind)))
-		return `${prefix}*`;
-	return kinds.join(", ");
+// "ffn_*" for all parts of that beginning that their classes have, or else their names.
+function kindsInWords(parts, known) {
+	return groupBy(parts, (part) => part.kind.split("_")[0]).map((same) => {
+		const prefix = `${same[0].kind.split("_")[0]}_`;
+		const kinds = new Set(same.map((part) => part.kind));
+		const classes = new Set(same.map((part) => part.directory));
+		const all = known.filter((organ) => organ.kind.startsWith(prefix) &&
+			classes.has(organ.class)).every((organ) => kinds.has(organ.kind));
+		return kinds.size > 1 && all ? `${prefix}*` : [...kinds].join(", ");
+	}).join(", ");
 }
 
 // The parts of one family, by the blocks that they are of.
@@ -55,7 +56,7 @@ function linesOf(family, known) {
 		const first = all[0];
 		const what = first.directory === "metadata" ? all.map((part) => part.name).join(", ")
 			: first.block === null ? names.join(", ")
-			: `blk ${blocksOf(all)} ${kindsInWords(names, first.directory, known)}`;
+			: `blk ${blocksOf(all)} ${kindsInWords(all, known)}`;
 		return {what, parts: all};
 	});
 }

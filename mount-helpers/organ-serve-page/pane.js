@@ -17,7 +17,8 @@ function verdictOf(check) {
 	if (overall.verdict === "ok" || !worst)
 		return {verdict: overall.verdict, why: overall.why};
 	const lacks = /^removed, while their blocks are there: blk (\S+) (\S+)$/.exec(worst.why);
-	return {verdict: worst.verdict, why: lacks ? `blk ${lacks[1]} lacks ${lacks[2]}` : worst.why};
+	return {verdict: worst.verdict, why: lacks ? `blk ${lacks[1]} lacks ${lacks[2]}`
+		: `${worst.what}: ${worst.why}`};
 }
 
 // What a drop would do, while something is held over a model.
