@@ -33,7 +33,8 @@ looks() {
 				"script: $TMP/package/axe.min.js" "$violations" \
 				'document.documentElement.scrollWidth <= innerWidth' \
 				>"$TMP/seen" 2>"$TMP/.said" || fail "$address: $(cat "$TMP/.said")"
-			equal "$(tail -n 2 "$TMP/seen")" $'[]\ntrue' "$address $* in $media, $size wide"
+			equal "$(tail -n 2 "$TMP/seen")" $'[]\ntrue' \
+				"$address $* in $media, $size wide"
 		done
 	done
 }

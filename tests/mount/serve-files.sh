@@ -112,7 +112,7 @@ says 'organs/blk_2_ffn_up.bin: graft refused: .*shape' \
 says 'such file' 404 "${URL}organs/nothing.bin"
 says 'such file' 404 -X DELETE "${URL}organs/nothing.bin"
 says 'such file' 404 -X PROPFIND -H 'Depth: 0' "${URL}nothing"
-says 'directories of the classes' 403 -X DELETE "$URL.log"
+says 'directories of classes' 403 -X DELETE "$URL.log"
 says 'localhost' 403 -H 'Host: example.com' "$URL"
 says 'localhost' 403 -H 'Host: example.com' -X DELETE "$up"
 says 'condition' 412 -X COPY -H 'Overwrite: F' -H "Destination: ${URL}organs/blk_3_ffn_up.bin" "$up"

@@ -49,26 +49,33 @@ list='const s = [...document.querySelectorAll(".tools select")].at(-1); s.value 
 rows='[...document.querySelectorAll(".organs tr.leaf")].map((row) => row.innerText).join("\n")'
 browse "$URL" "$loaded" "$shown" document.title "$(text_of .facts-line)" "$(text_of .verdict-bar)" \
 	"$(text_of .grafts)" "$(text_of .check)" "$(text_of .legend)" "$(text_of .metadata)" \
-	'click: .report summary' 'wait: document.querySelector(".report pre").innerText.includes("wells")' \
-	"$list" 'wait: document.querySelectorAll(".organs tr.leaf").length === 57' "$rows" >"$TMP/seen"
+	'click: .report summary' \
+	'wait: document.querySelector(".report pre").innerText.includes("wells")' \
+	"$list" 'wait: document.querySelectorAll(".organs tr.leaf").length === 57' "$rows" \
+	>"$TMP/seen"
 sees '"scribe-Q4_K_M"' 'llama · 57 tensors' 'impossible: blk 5 lacks ffn_up' Assemble \
-	'blk 1-4 ffn_* from clerk-Q4_K_M 12 files' 'blk 5 ffn_up removed' 'blk 6 ffn_up from blk 1 of clerk-Q4_K_M' \
+	'blk 1-4 ffn_* from clerk-Q4_K_M 12 files' 'blk 5 ffn_up removed' \
+	'blk 6 ffn_up from blk 1 of clerk-Q4_K_M' \
 	'general.type key removed' 'checks ok' 'impossible complete' 'Q4_K 1.8 MB, 85 %' \
 	'llama.context_length' "blk_0_ffn_up\\tQ4_K\\t256 × 512\\t73.8 kB\\t$theta"
 ! grep -q 'ok overall' "$TMP/seen" || fail 'what is well is not folded'
 
 # Sorting and filtering; the figures under the pointer; the view of an organ.
 order='[...document.querySelectorAll(".organs tr.leaf")].map((row) =>
-	Number(row.querySelector(".theta").innerText)).filter((n, i, all) => i && n > all[i - 1]).length'
-field='const fill = (words, value) => { const f = [...document.querySelectorAll(".tools :is(input,select)")].find((f) =>
-	(f.ariaLabel || f.labels[0]?.innerText) === words);
+	Number(row.querySelector(".theta").innerText))
+	.filter((n, i, all) => i && n > all[i - 1]).length'
+field='const fill = (words, value) => {
+	const f = [...document.querySelectorAll(".tools :is(input,select)")].find((f) =>
+		(f.ariaLabel || f.labels[0]?.innerText) === words);
 	f.value = value; f.dispatchEvent(new Event("input")); };'
 browse "$URL" "$loaded" "$list" 'click: th.theta .sort' 'click: th.theta .sort' \
-	'wait: document.querySelector("th.theta").ariaSort === "descending"' "\"unsorted: \" + $order" \
+	'wait: document.querySelector("th.theta").ariaSort === "descending"' \
+	"\"unsorted: \" + $order" \
 	"{ $field fill('Filter', 'ffn_up'); fill('Type', 'Q4_K'); fill('Class', 'organs');
 		fill('Greatest θ', '36.5'); } 0" \
 	'wait: document.querySelector(".tools [role=status]").innerText.includes("of 57")' "$rows" \
-	'hover: tr.leaf .organ' 'wait: !document.querySelector("#card").hidden' "$(text_of '#card')" \
+	'hover: tr.leaf .organ' 'wait: !document.querySelector("#card").hidden' \
+	"$(text_of '#card')" \
 	'click: tr.leaf .organ' 'wait: document.querySelector("dialog .histogram")' \
 	"$(text_of dialog)" 'key: Escape' 'wait: !document.querySelector("dialog")' >"$TMP/seen"
 sees '"unsorted: 0"' 'blk_1_ffn_up' entropy 'from clerk-Q4_K_M' '131072 values' 'Replace by'
@@ -76,13 +83,15 @@ sees '"unsorted: 0"' 'blk_1_ffn_up' entropy 'from clerk-Q4_K_M' '131072 values' 
 
 # Undo, of one, of what belongs together, of all; grafts, one that is refused, one to a new block.
 undo() {
-	echo "[...document.querySelectorAll('button')].find((b) => b.ariaLabel?.startsWith('Undo $1') ||
+	echo "[...document.querySelectorAll('button')].find((b) =>
+		b.ariaLabel?.startsWith('Undo $1') ||
 		b.innerText === '$1').click()"
 }
 browse "$URL" "$loaded" "$(undo 'blk 1-4 ffn_* from clerk-Q4_K_M')" "$(says '12 changes undone')" \
 	'wait: !document.querySelector(".grafts").innerText.includes("ffn_*")' \
 	"$(undo 'blk 5 ffn_up removed')" "$(says '1 change undone')" \
-	'wait: !document.querySelector(".grafts").innerText.includes("blk 5")' "$(text_of .grafts)" \
+	'wait: !document.querySelector(".grafts").innerText.includes("blk 5")' \
+	"$(text_of .grafts)" \
 	"$(undo 'Undo all')" "$(says '2 changes undone')" \
 	'wait: document.querySelector(".grafts").innerText.includes("None")' \
 	"$(drop blk_4_ffn_up.bin /organs/blk_1_ffn_up.bin)" "$(says '1 file grafted')" \
@@ -92,7 +101,8 @@ browse "$URL" "$loaded" "$(undo 'blk 1-4 ffn_* from clerk-Q4_K_M')" "$(says '12 
 	'wait: document.querySelector(".grafts").innerText.includes("blk 9")' \
 	'click: .verdict-bar button' "$(says 'blocks have to run from 0')" \
 	"$(undo 'blk 9')" "$(says '1 change undone')" \
-	'click: .verdict-bar input' 'type: chimera.gguf' 'key: Enter' "$(says 'assembled: chimera.gguf')" \
+	'click: .verdict-bar input' 'type: chimera.gguf' 'key: Enter' \
+	"$(says 'assembled: chimera.gguf')" \
 	>"$TMP/seen"
 sees 'blk 6 ffn_up from blk 1 of clerk-Q4_K_M'
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
@@ -104,20 +114,22 @@ edit='click: button[aria-label="Edit llama.context_length"]'
 browse "$URL" "$loaded" "$edit" "$editing" 'type: many' 'key: Enter' \
 	'wait: document.querySelector(".edit [role=alert]").innerText' \
 	"$(text_of '.edit [role=alert]')" \
-	'key: Escape' 'wait: !document.querySelector(".edit")' "$edit" "$editing" 'type: 4096' 'key: Enter' \
+	'key: Escape' 'wait: !document.querySelector(".edit")' "$edit" "$editing" \
+	'type: 4096' 'key: Enter' \
 	'wait: document.querySelector(".metadata .changed")?.innerText.includes("4096")' \
 	"$(text_of .changed)" >"$TMP/seen"
 sees 'metadata/llama.context_length: refused' 4096 edited
 equal "$(cat "$MNT/metadata/llama.context_length")" 4096
 browse "$URL" "$loaded" "click: .metadata [aria-label='Undo llama.context_length']" \
-	"$(says '1 change undone')" 'wait: !document.querySelector(".metadata .changed")' >"$TMP/seen"
+	"$(says '1 change undone')" \
+	'wait: !document.querySelector(".metadata .changed")' >"$TMP/seen"
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
 
 # What others do meanwhile comes by itself, and what is open, focused or scrolled to stays so.
 browse "$URL" "$loaded" 'click: [data-part=fold][aria-expanded=false]' 'click: .report summary' \
 	'click: tr.leaf [type=checkbox]' 'scrollTo(0, 300); window.place = scrollY; 0' \
 	"shell: cp '$TMP'/donor/organs/blk_[0-3]_ffn_gate.bin '$MNT/organs/'" \
-	'wait: document.querySelector(".grafts").innerText.includes("blk 0-3 ffn_gate from clerk-Q4_K_M")' \
+	'wait: document.querySelector(".grafts").innerText.includes("blk 0-3 ffn_gate from")' \
 	'wait: document.querySelector(".organs").innerText.includes("4 from clerk-Q4_K_M")' \
 	'[scrollY === place, document.querySelector(".report details").open,
 		document.activeElement.type, document.activeElement.checked]' \

@@ -48,7 +48,8 @@ equal "$(grafts)" "$(printf 'organs/blk_%d_ffn_up.bin\treference\n' 0 1 2 3 4 5)
 same "$MNT/scribe/organs/blk_3_ffn_up.bin" "$MNT/clerk/organs/blk_3_ffn_up.bin"
 
 # Its undo; a class as a whole; one organ onto the slot of another block.
-browse "$pair" "$loaded" "document.querySelector('$right [aria-label=\"Undo blk 0-5 ffn_up from clerk\"]').click()" "$(says '6 changes undone')" \
+undo="$right [aria-label='Undo blk 0-5 ffn_up from clerk']"
+browse "$pair" "$loaded" "document.querySelector(\"$undo\").click()" "$(says '6 changes undone')" \
 	"$clean" >"$TMP/seen"
 equal "$(grafts)" ''
 browse "$pair" "$loaded" "drag: $(row norm) .name >> $right .organs" \
@@ -58,7 +59,8 @@ equal "$(grafts)" ''
 browse "$pair" "$loaded" "document.querySelectorAll('[data-part=fold]').forEach((b) => {
 		if (b.innerText === 'ffn_gate') b.click(); }); 0" \
 	"drag: $(row organs/blk_1_ffn_gate.bin) .name >> $right \
-		[data-path='organs/blk_4_ffn_gate.bin'] .name" "$(says '1 organ copied')" "$settled" >"$TMP/seen"
+		[data-path='organs/blk_4_ffn_gate.bin'] .name" \
+	"$(says '1 organ copied')" "$settled" >"$TMP/seen"
 equal "$(cut -f 1,6 "$MNT/scribe/.grafts")" $'organs/blk_4_ffn_gate.bin\tblk.1.ffn_gate.weight'
 cp "$MNT/scribe/.base/organs/blk_4_ffn_gate.bin" "$MNT/scribe/organs/"
 
@@ -67,9 +69,11 @@ select="document.querySelector(\"$(row skeleton/attn_q) input\").focus(); 0"
 slow='const f = fetch; window.fetch = async (url, init) => { if (init?.method === "COPY")
 	await new Promise((done) => setTimeout(done, 1000)); return f(url, init); }; 0'
 copy="document.querySelector('$left .selection .main').focus(); 0"
-browse "$pair" "$loaded" "$select" 'key: Space' "document.querySelector('$left .selection').innerText" \
+browse "$pair" "$loaded" "$select" 'key: Space' \
+	"document.querySelector('$left .selection').innerText" \
 	"$copy" 'key: Enter' "$(says '6 organs copied')" "$settled" "$undo_all" "$(says 'undone')" \
-	"$clean" "$slow" "$copy" 'key: Enter' "$(says 'Copying into scribe: 1 of 6')" 'key: Escape' \
+	"$clean" "$slow" "$copy" 'key: Enter' "$(says 'Copying into scribe: 1 of 6')" \
+	'key: Escape' \
 	"$(says 'Cancelled: ')" "$settled" >"$TMP/seen"
 grep -q '6 organs selected' "$TMP/seen" || fail "$(cat "$TMP/seen")"
 n=$(grafts | wc -l)
