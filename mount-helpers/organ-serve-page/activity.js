@@ -40,8 +40,7 @@ function show(words, done, all) {
 
 function result({doing, noun, done}, {good, refusals, cancelled}, all) {
 	if (cancelled)
-		say(`Cancelled: ${good} of ${count(all, noun)} ${done}; the rest is as it was`, false,
-			refusals);
+		say(`Cancelled: ${good} of ${count(all, noun)} ${done}`, false, refusals);
 	else if (refusals.length)
 		say(good ? `${good} of ${count(all, noun)} ${done}, ${refusals.length} refused`
 			: `${doing}: refused`, false, refusals);
@@ -64,12 +63,12 @@ export async function run(words, items, step) {
 		show(words.doing, i, items.length);
 		const why = await step(item, running.signal);
 		state.cancelled = running.signal.aborted;
-		if (state.cancelled)
-			break;
 		if (why === null)
 			state.good++;
-		else
+		else if (!state.cancelled)
 			state.refusals.push(why);
+		if (state.cancelled)
+			break;
 	}
 	running = null;
 	progress.hidden = cancel.hidden = true;

@@ -11,26 +11,26 @@ export const dragged = {now: null};
 // is moved: they become references.
 export async function copyOrgans(from, to, organs, slot = null) {
 	await run({doing: `Copying into ${to.name}`, noun: "organ", done: `copied into ${to.name}`},
-		organs, (organ, signal) => copy(organ.url, to.url(slot ?? organ.path), signal));
+		organs, (organ) => copy(organ.url, to.url(slot ?? organ.path)));
 	await to.reload();
 }
 
 export async function removeOrgans(model, organs) {
 	await run({doing: "Removing", noun: "organ", done: "removed"}, organs,
-		(organ, signal) => remove(organ.url, signal));
+		(organ) => remove(organ.url));
 	await model.reload();
 }
 
 // What the base has comes back; what it has not goes.
-async function undo(model, graft, signal) {
+async function undo(model, graft) {
 	const base = model.url(`.base/${graft.file}`);
-	return await exists(base) ? copy(base, model.url(graft.file), signal)
-		: remove(model.url(graft.file), signal);
+	return await exists(base) ? copy(base, model.url(graft.file))
+		: remove(model.url(graft.file));
 }
 
 export async function undoGrafts(model, grafts) {
 	await run({doing: "Undoing", noun: "change", done: "undone"}, grafts,
-		(graft, signal) => undo(model, graft, signal));
+		(graft) => undo(model, graft));
 	await model.reload();
 }
 

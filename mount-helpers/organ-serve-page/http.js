@@ -32,10 +32,11 @@ async function outcome(url, init) {
 	return answer.ok ? null : said || `${decode(url)}: status ${answer.status}`;
 }
 
+// Only a body on its way can be cancelled: the others are done at once, or not at all.
 export const put = (url, body, signal) => outcome(url, {method: "PUT", body, signal});
-export const remove = (url, signal) => outcome(url, {method: "DELETE", signal});
-export const copy = (from, to, signal) => outcome(from,
-	{method: "COPY", headers: {Destination: location.origin + to}, signal});
+export const remove = (url) => outcome(url, {method: "DELETE"});
+export const copy = (from, to) => outcome(from,
+	{method: "COPY", headers: {Destination: location.origin + to}});
 
 // The server's answer as a document, or null. (XMLHttpRequest parses it without a sink for HTML.)
 function propfind(url, depth) {

@@ -169,7 +169,7 @@ export class Metadata {
 	async #remove(entry, close) {
 		close();
 		await run({doing: "Removing", noun: "key", done: "removed"}, [entry],
-			(key, signal) => remove(key.url, signal));
+			(key) => remove(key.url));
 		await this.model.reload();
 	}
 

@@ -197,8 +197,14 @@ for method in GET PUT DELETE PROPFIND OPTIONS; do
 done
 status 200 -H 'Host: localhost:1' "$URL.grafts"
 status 200 -D "$TMP/headers" "$URL"
-grep -qi '^Content-Security-Policy: default-src .none.; script-src .sha256-' "$TMP/headers" ||
-	fail 'no policy'
+grep -qi "^Content-Security-Policy: default-src 'none'; script-src 'self'; .*trusted-types" \
+	"$TMP/headers" || fail 'no policy'
+grep -qi '^X-Content-Type-Options: nosniff' "$TMP/headers" || fail 'types are guessed'
+# Nothing in the mount is a script, whatever it is called.
+status 201 -X PUT -d 'alert(1)' "${URL}metadata/evil.js"
+status 200 -D "$TMP/headers" "${URL}metadata/evil.js"
+grep -qi '^Content-Type: text/plain' "$TMP/headers" || fail 'a key may be a script'
+status 204 -X DELETE "${URL}metadata/evil.js"
 ! grep -qi '^Access-Control' "$TMP/headers" || fail 'others may'
 
 unmount_served
