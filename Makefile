@@ -274,13 +274,14 @@ ZSHDIR := $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-f
 FISHDIR := $(DATADIR)/fish/vendor_completions.d
 # What bash and fish look up by its own name.
 COMPLETED := organfs organ-dissect organ-serve organ-stream organfs-open organfs-umount
+PAGE := $(wildcard mount-helpers/organ-serve-page/*)
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
 	755:mount-helpers/organ-serve:$(BINDIR)/organ-serve \
 	755:mount-helpers/organ-serve-put:$(DATADIR)/organfs/organ-serve-put \
-	644:mount-helpers/organ-serve.html:$(DATADIR)/organfs/organ-serve.html \
+	$(foreach f,$(PAGE),644:$f:$(DATADIR)/organfs/organ-serve-page/$(notdir $f)) \
 	644:mount-helpers/organ-serve.1:$(MANDIR)/man1/organ-serve.1 \
 	755:mount-helpers/organ-stream:$(BINDIR)/organ-stream \
 	755:mount-helpers/organfs-open:$(BINDIR)/organfs-open \

@@ -112,7 +112,7 @@ says 'organs/blk_2_ffn_up.bin: graft refused: .*shape' \
 says 'such file' 404 "${URL}organs/nothing.bin"
 says 'such file' 404 -X DELETE "${URL}organs/nothing.bin"
 says 'such file' 404 -X PROPFIND -H 'Depth: 0' "${URL}nothing"
-says 'directories of the classes' 403 -X DELETE "$URL.log"
+says 'directories of classes' 403 -X DELETE "$URL.log"
 says 'localhost' 403 -H 'Host: example.com' "$URL"
 says 'localhost' 403 -H 'Host: example.com' -X DELETE "$up"
 says 'condition' 412 -X COPY -H 'Overwrite: F' -H "Destination: ${URL}organs/blk_3_ffn_up.bin" "$up"
@@ -197,8 +197,14 @@ for method in GET PUT DELETE PROPFIND OPTIONS; do
 done
 status 200 -H 'Host: localhost:1' "$URL.grafts"
 status 200 -D "$TMP/headers" "$URL"
-grep -qi '^Content-Security-Policy: default-src .none.; script-src .sha256-' "$TMP/headers" ||
-	fail 'no policy'
+grep -qi "^Content-Security-Policy: default-src 'none'; script-src 'self'; .*trusted-types" \
+	"$TMP/headers" || fail 'no policy'
+grep -qi '^X-Content-Type-Options: nosniff' "$TMP/headers" || fail 'types are guessed'
+# Nothing in the mount is a script, whatever it is called.
+status 201 -X PUT -d 'alert(1)' "${URL}metadata/evil.js"
+status 200 -D "$TMP/headers" "${URL}metadata/evil.js"
+grep -qi '^Content-Type: text/plain' "$TMP/headers" || fail 'a key may be a script'
+status 204 -X DELETE "${URL}metadata/evil.js"
 ! grep -qi '^Access-Control' "$TMP/headers" || fail 'others may'
 
 unmount_served

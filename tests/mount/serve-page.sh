@@ -1,26 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The page that organ-serve shows: what is on it, what its buttons do, and names that are no markup.
+# The page that organ-serve shows of a model: what is on it, what its buttons do, what comes from
+# elsewhere meanwhile, and names that are no markup.
+# timeout: 900
 . "${0%/*}/lib.sh"
 
 not_sanitized
 need chromium
 browse() {
-	timeout 60 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
+	timeout 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
 }
 # Until nothing more is on its way.
-loaded='new Promise((resolve) => { const i = setInterval(() => {
-	if (document.body?.dataset.state === "loaded") { clearInterval(i); resolve(true); }
-}, 50); })'
-again='delete document.body.dataset.state'
+loaded='wait: document.body?.dataset.state === "loaded"'
 text_of() {
-	echo "document.getElementById('$1').innerText"
+	echo "document.querySelector('$1').innerText"
 }
 # drop NAME ADDRESS: what lies at ADDRESS, as a file of that name.
 drop() {
-	echo "(async () => { $again; const data = new DataTransfer();
+	echo "(async () => { const data = new DataTransfer();
 		data.items.add(new File([await (await fetch('$2')).blob()], '$1'));
-		document.dispatchEvent(new DragEvent('drop', {dataTransfer: data})); })()"
+		document.querySelector('.pane').dispatchEvent(new DragEvent('drop',
+			{dataTransfer: data, bubbles: true, cancelable: true})); })()"
+}
+# says WORDS: until the line at the bottom says it.
+says() {
+	echo "wait: document.querySelector('.activity').innerText.includes('$1')"
 }
 
 sees() {
@@ -30,36 +34,112 @@ sees() {
 	done
 }
 
+# What is there.
+mkdir "$TMP/donor" "$TMP/out"
+mount_model -o ro "$MODELS/clerk-Q4_K_M.gguf" "$TMP/donor"
 mount_model "$(use scribe-Q4_K_M)"
-cp "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin"
-mkdir "$TMP/out"
+cp "$TMP"/donor/organs/blk_[1-4]_ffn_*.bin "$MNT/organs/"
+rm "$MNT/organs/blk_5_ffn_up.bin" "$MNT/metadata/general.type"
+cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_6_ffn_up.bin"
 serve --output "$TMP/out" "$MNT"
 theta=$(cat "$MNT/organs/blk_0_ffn_up.theta")
-assemble='(async () => { document.querySelector("#assembly input").value = "chimera.gguf";
-	await assemble(new Event("submit"));
-	return document.querySelector("#assembly p").innerText; })()'
+shown='wait: document.querySelector(".picture img")?.naturalWidth > 0'
+list='const s = [...document.querySelectorAll(".tools select")].at(-1); s.value = "list";
+	s.dispatchEvent(new Event("input")); 0'
+rows='[...document.querySelectorAll(".organs tr.leaf")].map((row) => row.innerText).join("\n")'
+browse "$URL" "$loaded" "$shown" document.title "$(text_of .facts-line)" "$(text_of .verdict-bar)" \
+	"$(text_of .grafts)" "$(text_of .check)" "$(text_of .legend)" "$(text_of .metadata)" \
+	'click: .report summary' \
+	'wait: document.querySelector(".report pre").innerText.includes("wells")' \
+	"$list" 'wait: document.querySelectorAll(".organs tr.leaf").length === 57' "$rows" \
+	>"$TMP/seen"
+sees '"scribe-Q4_K_M"' 'llama · 57 tensors' 'impossible: blk 5 lacks ffn_up' Assemble \
+	'blk 1-4 ffn_* from clerk-Q4_K_M 12 files' 'blk 5 ffn_up removed' \
+	'blk 6 ffn_up from blk 1 of clerk-Q4_K_M' \
+	'general.type key removed' 'checks ok' 'impossible complete' 'Q4_K 1.8 MB, 85 %' \
+	'llama.context_length' "blk_0_ffn_up\\tQ4_K\\t256 × 512\\t73.8 kB\\t$theta"
+! grep -q 'ok overall' "$TMP/seen" || fail 'what is well is not folded'
 
-# What is there; undo; a graft, one that is refused, one to a new block; assemblies; a directory.
-browse "$URL" "$loaded" document.title "$(text_of facts)" "$(text_of report)" "$(text_of check)" \
-	'document.querySelector("#picture img").naturalWidth' \
-	'[...document.querySelectorAll("#classes tr")].map((row) => row.innerText).join("\n")' \
-	"$again; document.querySelector('#grafts button').click()" "$loaded" \
-	'"grafts hidden: " + document.querySelector("#grafts").hidden' \
-	"$(drop blk_4_ffn_up.bin /organs/blk_1_ffn_up.bin)" "$loaded" \
-	"$(drop blk_0_ffn_up.bin /.log)" "$loaded" \
-	"$(drop blk_9_ffn_up.bin /organs/blk_1_ffn_up.bin)" "$loaded" \
-	"$(drop x.bin /.log)" "$loaded" "$(text_of said)" "$(text_of grafts)" "$assemble" \
-	"$again; document.querySelectorAll('#grafts button')[1].click()" "$loaded" "$assemble" \
-	"${URL}metadata/" "$loaded" "$(text_of listing)" >"$TMP/seen"
-sees '"scribe-Q4_K_M"' 'llama · 57 tensors' 'mean elements' 'risky' 860 \
-	"blk_0_ffn_up\\tQ4_K\\t256 × 512\\t73.8 kB\\t $theta" 'grafts hidden: true' \
-	'organs/blk_4_ffn_up.bin: grafted' 'organs/blk_0_ffn_up.bin: graft refused' \
-	'organs/blk_9_ffn_up.bin: grafted' 'x.bin: no slot has such a name' \
-	'organs/blk_4_ffn_up.bin\tcopy' 'failed: chimera.gguf: blocks have to run from 0' \
-	'"assembled: chimera.gguf' general.architecture
+# Sorting and filtering; the figures under the pointer; the view of an organ.
+order='[...document.querySelectorAll(".organs tr.leaf")].map((row) =>
+	Number(row.querySelector(".theta").innerText))
+	.filter((n, i, all) => i && n > all[i - 1]).length'
+field='const fill = (words, value) => {
+	const f = [...document.querySelectorAll(".tools :is(input,select)")].find((f) =>
+		(f.ariaLabel || f.labels[0]?.innerText) === words);
+	f.value = value; f.dispatchEvent(new Event("input")); };'
+browse "$URL" "$loaded" "$list" 'click: th.theta .sort' 'click: th.theta .sort' \
+	'wait: document.querySelector("th.theta").ariaSort === "descending"' \
+	"\"unsorted: \" + $order" \
+	"{ $field fill('Filter', 'ffn_up'); fill('Type', 'Q4_K'); fill('Class', 'organs');
+		fill('Greatest θ', '36.5'); } 0" \
+	'wait: document.querySelector(".tools [role=status]").innerText.includes("of 57")' "$rows" \
+	'hover: tr.leaf .organ' 'wait: !document.querySelector("#card").hidden' \
+	"$(text_of '#card')" \
+	'click: tr.leaf .organ' 'wait: document.querySelector("dialog .histogram")' \
+	"$(text_of dialog)" 'key: Escape' 'wait: !document.querySelector("dialog")' >"$TMP/seen"
+sees '"unsorted: 0"' 'blk_1_ffn_up' entropy 'from clerk-Q4_K_M' '131072 values' 'Replace by'
+! grep -q 'blk_0_ffn_up\|blk_1_ffn_down' "$TMP/seen" || fail "not filtered: $(cat "$TMP/seen")"
+
+# Undo, of one, of what belongs together, of all; grafts, one that is refused, one to a new block.
+undo() {
+	echo "[...document.querySelectorAll('button')].find((b) =>
+		b.ariaLabel?.startsWith('Undo $1') ||
+		b.innerText === '$1').click()"
+}
+browse "$URL" "$loaded" "$(undo 'blk 1-4 ffn_* from clerk-Q4_K_M')" "$(says '12 changes undone')" \
+	'wait: !document.querySelector(".grafts").innerText.includes("ffn_*")' \
+	"$(undo 'blk 5 ffn_up removed')" "$(says '1 change undone')" \
+	'wait: !document.querySelector(".grafts").innerText.includes("blk 5")' \
+	"$(text_of .grafts)" \
+	"$(undo 'Undo all')" "$(says '2 changes undone')" \
+	'wait: document.querySelector(".grafts").innerText.includes("None")' \
+	"$(drop blk_4_ffn_up.bin /organs/blk_1_ffn_up.bin)" "$(says '1 file grafted')" \
+	"$(drop blk_0_ffn_up.bin /.log)" "$(says 'organs/blk_0_ffn_up.bin: graft refused')" \
+	"$(drop x.bin /.log)" "$(says 'x.bin: no slot has such a name')" \
+	"$(drop blk_9_ffn_up.bin /organs/blk_1_ffn_up.bin)" \
+	'wait: document.querySelector(".grafts").innerText.includes("blk 9")' \
+	'click: .verdict-bar button' "$(says 'blocks have to run from 0')" \
+	"$(undo 'blk 9')" "$(says '1 change undone')" \
+	'click: .verdict-bar input' 'type: chimera.gguf' 'key: Enter' \
+	"$(says 'assembled: chimera.gguf')" \
+	>"$TMP/seen"
+sees 'blk 6 ffn_up from blk 1 of clerk-Q4_K_M'
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
 same "$TMP/out/chimera.gguf" "$MNT/model.gguf"
+
+# Metadata, edited where it stands, and not with what is no value of the type.
+editing='wait: document.activeElement.matches(".edit input")'
+edit='click: button[aria-label="Edit llama.context_length"]'
+browse "$URL" "$loaded" "$edit" "$editing" 'type: many' 'key: Enter' \
+	'wait: document.querySelector(".edit [role=alert]").innerText' \
+	"$(text_of '.edit [role=alert]')" \
+	'key: Escape' 'wait: !document.querySelector(".edit")' "$edit" "$editing" \
+	'type: 4096' 'key: Enter' \
+	'wait: document.querySelector(".metadata .changed")?.innerText.includes("4096")' \
+	"$(text_of .changed)" >"$TMP/seen"
+sees 'metadata/llama.context_length: refused' 4096 edited
+equal "$(cat "$MNT/metadata/llama.context_length")" 4096
+browse "$URL" "$loaded" "click: .metadata [aria-label='Undo llama.context_length']" \
+	"$(says '1 change undone')" \
+	'wait: !document.querySelector(".metadata .changed")' >"$TMP/seen"
+equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
+
+# What others do meanwhile comes by itself, and what is open, focused or scrolled to stays so.
+browse "$URL" "$loaded" 'click: [data-part=fold][aria-expanded=false]' 'click: .report summary' \
+	'click: tr.leaf [type=checkbox]' 'scrollTo(0, 300); window.place = scrollY; 0' \
+	"shell: cp '$TMP'/donor/organs/blk_[0-3]_ffn_gate.bin '$MNT/organs/'" \
+	'wait: document.querySelector(".grafts").innerText.includes("blk 0-3 ffn_gate from")' \
+	'wait: document.querySelector(".organs").innerText.includes("4 from clerk-Q4_K_M")' \
+	'[scrollY === place, document.querySelector(".report details").open,
+		document.activeElement.type, document.activeElement.checked]' \
+	"shell: printf x >'$MNT/organs/blk_0_ffn_up.bin' || true" \
+	'wait: document.querySelector(".log").innerText.includes("refused")' >"$TMP/seen"
+equal "$(tail -n 1 "$TMP/seen")" '[true, true, "checkbox", true]' 'what stays'
+browse "${URL}metadata/" "$loaded" "$(text_of '#listing')" >"$TMP/seen"
+sees general.architecture
 unmount_served
+unmount_and_wait "$TMP/donor"
 
 # Models and values that are called as if they were markup, several of them, and only to be read.
 evil='<img src=x onerror=alert(1)>'
@@ -72,16 +152,18 @@ for key in general.name general.architecture "$evil"; do
 done
 serve --read-only "$MNT"
 elements='[...document.querySelectorAll("main img, main script")].map((e) => e.alt).join()'
-is_hidden='document.querySelector("#drop").hidden'
+changes='[...document.querySelectorAll("form, button")].filter((e) => e.checkVisibility() &&
+	/Assemble|Undo|Edit|Remove|Add/.test(e.innerText)).length'
 first=$(python3 -c 'import sys, urllib.parse as p; print(p.quote(sys.argv[1]))' "$evil")
-browse "$URL" "$loaded" "$(text_of models)" >"$TMP/seen"
-sees "$evil" b
+browse "$URL" "$loaded" "$(text_of main)" >"$TMP/seen"
+sees "$evil" b 'Side by side'
 ! command -v getfattr >/dev/null ||
 	equal "$(getfattr --only-values -n user.organfs.measured "$MNT/b")" 0 'tensors measured'
-browse "${URL}b/" "$loaded" "$elements" "$is_hidden" "$URL$first/" "$loaded" "$elements" \
-	"$is_hidden" "${URL}b/metadata/" "$loaded" "$elements" "$(text_of listing)" >"$TMP/seen"
+browse "${URL}b/" "$loaded" "$shown" "$elements" "$changes" "$URL$first/" "$loaded" "$shown" \
+	"$elements" "$changes" "${URL}b/metadata/" "$loaded" "$elements" "$(text_of '#listing')" \
+	>"$TMP/seen"
 picture='"θ of every tensor: blocks across, the parts they play down"'
-equal "$(head -n -1 "$TMP/seen")" "$(printf '%s\n' true "$picture" true true "$picture" true \
-	true '""')" 'what is shown of models that are not to be trusted'
+equal "$(head -n -1 "$TMP/seen")" "$(printf '%s\n' "$picture" 0 "$picture" 0 '""')" \
+	'what is shown of models that are not to be trusted'
 sees '<img src=x'
 unmount_served

@@ -1,9 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""browse.py URL EXPRESSION... - open URL in headless Chromium and print what each expression of
-JavaScript is there, awaited, one a line, as JSON. Among them may be further URLs to open. What a
-page was not allowed to do or threw is printed to stderr, and makes the exit status 1. CHROMIUM may
-name the browser; SCREENSHOT a file for the page as it is at the end.
+"""browse.py URL STEP... - open URL in headless Chromium and take one step after the other there:
+
+    http://...             open another page
+    wait: EXPRESSION       until it is true, for at most a minute
+    click: SELECTOR        with the mouse, in the middle of the first element of that selector
+    hover: SELECTOR        move the mouse there
+    drag: SELECTOR >> SELECTOR    from one element to another one
+    key: NAME              Tab, Enter, Escape, Space, ...
+    type: TEXT             as if by the keyboard
+    shell: COMMAND         what somebody does meanwhile
+    script: FILE           run what is in a file
+    picture: FILE          save what is seen as PNG
+    media: light|dark      what the page is told of the user's liking
+    size: WIDTHxHEIGHT     of the window; HEIGHT may be "all", for all of the page
+    EXPRESSION             print its value, awaited, as JSON on a line of its own
+
+What a page was not allowed to do or threw is printed to stderr, and makes the exit status 1.
+CHROMIUM may name the browser; SCREENSHOT a file for the page as it is at the end.
 """
 import base64
 import json
@@ -11,6 +25,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 
 class Page:
@@ -26,7 +41,7 @@ class Page:
             os.dup2(write, 4)
 
         self.process = subprocess.Popen(
-            [os.environ.get("CHROMIUM", "chromium"), "--headless", "--no-sandbox", "--disable-gpu",
+            [os.environ.get("CHROMIUM", "chromium"), "--headless=new", "--no-sandbox", "--disable-gpu",
              "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
              f"--user-data-dir={profile}", "--window-size=1200,2600", "about:blank"],
@@ -37,6 +52,7 @@ class Page:
         self.count = 0
         self.session = None
         self.trouble = []
+        self.dragged = None
         targets = self.call("Target.getTargets")["targetInfos"]
         target = next(t["targetId"] for t in targets if t["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -70,6 +86,8 @@ class Page:
         params = message.get("params", {})
         if message.get("method") == "Runtime.exceptionThrown":
             self.trouble.append(json.dumps(params["exceptionDetails"]))
+        elif message.get("method") == "Input.dragIntercepted":
+            self.dragged = params["data"]
         elif message.get("method") == "Log.entryAdded" and params["entry"]["source"] != "network":
             self.trouble.append(params["entry"]["text"])
 
@@ -79,6 +97,96 @@ class Page:
         if "exceptionDetails" in result:
             sys.exit(f"browse.py: {expression}: {json.dumps(result['exceptionDetails'])}")
         return result["result"].get("value")
+
+    def wait(self, expression):
+        end = time.monotonic() + 60
+        while not self.evaluate(f"(() => {{ try {{ return !!({expression}); }} catch {{ }} }})()"):
+            if time.monotonic() > end:
+                sys.exit(f"browse.py: this does not come true: {expression}")
+            time.sleep(0.05)
+
+    def middle(self, selector):
+        """Where an element is, once it is there and stays there; it is brought into view."""
+        one = f"document.querySelector({json.dumps(selector)})"
+        self.wait(one)
+        look = f"""(() => {{ const one = {one}; one.scrollIntoView({{block: "center",
+            behavior: "instant"}}); const box = one.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2]; }})()"""
+        box, before = self.evaluate(look), None
+        for _ in range(100):
+            if box == before:
+                break
+            time.sleep(0.1)
+            box, before = self.evaluate(look), box
+        return {"x": box[0], "y": box[1]}
+
+    def mouse(self, kind, place, **more):
+        self.call("Input.dispatchMouseEvent", type=kind, **place, **more)
+
+    def click(self, selector):
+        place = self.middle(selector)
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.mouse(kind, place, button="none" if kind == "mouseMoved" else "left", clickCount=1)
+
+    def drag(self, selectors):
+        """The browser hands over what is dragged, as it does to a driver, and is told of the way."""
+        source, target = selectors.split(" >> ")
+        self.call("Input.setInterceptDrags", enabled=True)
+        start = self.middle(source)
+        self.dragged = None
+        self.mouse("mouseMoved", start)
+        self.mouse("mousePressed", start, button="left", buttons=1, clickCount=1)
+        for step in (5, 10, 15):
+            self.mouse("mouseMoved", {"x": start["x"] + step, "y": start["y"] + step},
+                       button="left", buttons=1)
+        end = time.monotonic() + 60
+        while self.dragged is None:
+            if time.monotonic() > end:
+                sys.exit(f"browse.py: {source} cannot be dragged")
+            self.evaluate("0")
+        place = self.middle(target)
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.call("Input.dispatchDragEvent", type=kind, **place, data=self.dragged)
+        self.mouse("mouseReleased", place, button="left", clickCount=1)
+
+    def key(self, name):
+        code = {"Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "ArrowDown": 40}[name]
+        text = {"Enter": "\r", "Space": " "}.get(name)
+        key = " " if name == "Space" else name
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=name,
+                  windowsVirtualKeyCode=code, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=name,
+                  windowsVirtualKeyCode=code)
+
+    def size(self, words):
+        width, height = words.split("x")
+        tall = height == "all"
+        self.call("Emulation.setDeviceMetricsOverride", width=int(width), deviceScaleFactor=1,
+                  height=900 if tall else int(height), mobile=False)
+        if tall:
+            self.size(f"{width}x{self.evaluate('document.documentElement.scrollHeight')}")
+
+    def picture(self, file):
+        png = self.call("Page.captureScreenshot", captureBeyondViewport=False)["data"]
+        with open(file, "wb") as out:
+            out.write(base64.b64decode(png))
+
+    def step(self, argument):
+        verb, colon, rest = argument.partition(": ")
+        verbs = {"wait": self.wait, "click": self.click, "drag": self.drag, "key": self.key,
+                 "picture": self.picture, "size": self.size,
+                 "hover": lambda words: self.mouse("mouseMoved", self.middle(words)),
+                 "shell": lambda words: subprocess.run(words, shell=True, check=True),
+                 "type": lambda words: self.call("Input.insertText", text=words),
+                 "script": lambda file: self.evaluate(open(file, encoding="utf-8").read() + ";0"),
+                 "media": lambda words: self.call("Emulation.setEmulatedMedia", features=[
+                     {"name": "prefers-color-scheme", "value": words}])}
+        if argument.startswith(("http://", "https://", "about:")):
+            self.call("Page.navigate", url=argument)
+        elif colon and verb in verbs:
+            verbs[verb](rest)
+        else:
+            print(json.dumps(self.evaluate(argument), ensure_ascii=False), flush=True)
 
     def close(self):
         self.process.kill()
@@ -90,14 +198,9 @@ def main():
         page = Page(profile)
         try:
             for argument in sys.argv[1:]:
-                if argument.startswith(("http://", "https://")):
-                    page.call("Page.navigate", url=argument)
-                else:
-                    print(json.dumps(page.evaluate(argument), ensure_ascii=False))
+                page.step(argument)
             if "SCREENSHOT" in os.environ:
-                png = page.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
-                with open(os.environ["SCREENSHOT"], "wb") as file:
-                    file.write(base64.b64decode(png))
+                page.picture(os.environ["SCREENSHOT"])
         finally:
             page.close()
         for line in page.trouble:

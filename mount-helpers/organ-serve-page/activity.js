@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// activity.js - the line at the bottom: what is being done, how it went, and what was refused.
+import {button, count, el} from "./dom.js";
+
+let running = null;	// the AbortController of what is being done
+
+const message = el("p", {role: "status"});
+const progress = el("progress", {"aria-label": "Progress", hidden: true});
+const cancel = button("Cancel", () => running?.abort(), {hidden: true});
+const details = el("details", {hidden: true}, el("summary", {}, "Which, and why"), el("ul"));
+const dismiss = button("Close", () => {
+	bar.hidden = true;
+}, {className: "plain"});
+const bar = el("aside", {className: "activity", hidden: true, "aria-label": "Activity"},
+	el("div", {className: "row"}, message, progress, cancel, dismiss), details);
+document.body.append(bar);
+
+document.addEventListener("keydown", (event) => {
+	if (event.key === "Escape" && running) {
+		event.preventDefault();
+		running.abort();
+	}
+});
+
+// words, and whether they are good news; sentences of what was refused.
+export function say(words, good = true, refusals = []) {
+	bar.hidden = false;
+	message.className = good ? "ok" : "bad";
+	message.textContent = words;
+	details.hidden = !refusals.length;
+	details.open = refusals.length > 0 && refusals.length <= 3;
+	details.lastChild.replaceChildren(...refusals.map((why) => el("li", {}, why)));
+}
+
+function show(words, done, all) {
+	say(`${words}: ${done} of ${all}`);
+	progress.max = all;
+	progress.value = done;
+}
+
+function result({doing, noun, done}, {good, refusals, cancelled}, all) {
+	if (cancelled)
+		say(`Cancelled: ${good} of ${count(all, noun)} ${done}`, false, refusals);
+	else if (refusals.length)
+		say(good ? `${good} of ${count(all, noun)} ${done}, ${refusals.length} refused`
+			: `${doing}: refused`, false, refusals);
+	else
+		say(`${count(good, noun)} ${done}`);
+}
+
+// Do something with one item after the other: step(item, signal) gives null, or the sentence why
+// it was not done. words are {doing: "Undoing", noun: "graft", done: "undone"}. Escape, or the
+// button, ends it between two items.
+export async function run(words, items, step) {
+	if (running) {
+		say("Something else is being done; wait for its end, or cancel it.", false);
+		return;
+	}
+	running = new AbortController();
+	progress.hidden = cancel.hidden = false;
+	const state = {good: 0, refusals: [], cancelled: false};
+	for (const [i, item] of items.entries()) {
+		show(words.doing, i, items.length);
+		const why = await step(item, running.signal);
+		state.cancelled = running.signal.aborted;
+		if (why === null)
+			state.good++;
+		else if (!state.cancelled)
+			state.refusals.push(why);
+		if (state.cancelled)
+			break;
+	}
+	running = null;
+	progress.hidden = cancel.hidden = true;
+	result(words, state, items.length);
+}

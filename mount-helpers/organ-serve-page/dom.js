@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// dom.js - elements, numbers and words. Names in a model are hostile: they are only ever text.
+
+// el("td", {className: "x"}, child...): strings become text, and nothing else. A property with a
+// dash in it is an attribute.
+export function el(tag, properties = {}, ...children) {
+	const node = document.createElement(tag);
+	for (const [name, value] of Object.entries(properties))
+		if (name.includes("-") || name === "role")
+			node.setAttribute(name, value);
+		else
+			node[name] = value;
+	node.append(...children);
+	return node;
+}
+
+export function svg(tag, attributes = {}, ...children) {
+	const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+	for (const [name, value] of Object.entries(attributes))
+		node.setAttribute(name, value);
+	node.append(...children);
+	return node;
+}
+
+export const button = (words, onclick, properties = {}) =>
+	el("button", {type: "button", onclick, ...properties}, words);
+
+export const lines = (s) => s.split("\n").filter((line) => line);
+
+export const natural = new Intl.Collator("en", {numeric: true}).compare;
+
+// 1 organ, 2 organs
+export const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+export function size(bytes) {
+	const units = ["B", "kB", "MB", "GB", "TB"];
+	let i = 0;
+	for (; bytes >= 999.5 && i < units.length - 1; i++)
+		bytes /= 1000;
+	return `${i && bytes < 99.5 ? bytes.toFixed(1) : Math.round(bytes)} ${units[i]}`;
+}
+
+// [0, 1, 2, 5] is "0-2, 5".
+export function ranges(numbers) {
+	const runs = [];
+	for (const n of [...new Set(numbers)].sort((a, b) => a - b)) {
+		const last = runs.at(-1);
+		if (last && last[1] === n - 1)
+			last[1] = n;
+		else
+			runs.push([n, n]);
+	}
+	return runs.map(([a, b]) => a === b ? `${a}` : `${a}-${b}`).join(", ");
+}
+
+// A long name may be broken behind its dots and underscores.
+export const breakable = (name) => name.split(/(?<=[._])/).flatMap((part, i) =>
+	i ? [document.createElement("wbr"), part] : [part]);
+
+// Text is written only where it is another one, so that screen readers are not told again.
+export function setText(node, text) {
+	if (node.textContent !== text)
+		node.textContent = text;
+}
+
+// Rows may be moved about while one of them has the focus, which a removal takes from it.
+export function keepFocus(change) {
+	const focused = document.activeElement;
+	change();
+	if (focused !== document.activeElement && focused?.isConnected)
+		focused.focus({preventScroll: true});
+}
+
+let ids = 0;
+export const newId = () => `id-${++ids}`;
+
+// A question with two answers; true if it is agreed to.
+export function ask(question, verb) {
+	return new Promise((resolve) => {
+		const title = el("h2", {id: newId()}, question);
+		const dialog = el("dialog", {"aria-labelledby": title.id}, title,
+			el("form", {method: "dialog", className: "row"},
+				el("button", {className: "main", value: "yes"}, verb),
+				el("button", {value: ""}, "Cancel")));
+		dialog.onclose = () => {
+			resolve(dialog.returnValue === "yes");
+			dialog.remove();
+		};
+		document.body.append(dialog);
+		dialog.showModal();
+	});
+}

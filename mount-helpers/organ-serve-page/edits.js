@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// edits.js - what changes a model: copies, files that are dropped, removals, undoing.
+import {run, say} from "./activity.js";
+import {count} from "./dom.js";
+import {copy, exists, put, remove} from "./http.js";
+
+// What is dragged, if it comes from this page: {model, organs}.
+export const dragged = {now: null};
+
+// Organs into the slots of the same name, or the one organ into the slot that is given. No byte
+// is moved: they become references.
+export async function copyOrgans(from, to, organs, slot = null) {
+	await run({doing: `Copying into ${to.name}`, noun: "organ", done: `copied into ${to.name}`},
+		organs, (organ) => copy(organ.url, to.url(slot ?? organ.path)));
+	await to.reload();
+}
+
+export async function removeOrgans(model, organs) {
+	await run({doing: "Removing", noun: "organ", done: "removed"}, organs,
+		(organ) => remove(organ.url));
+	await model.reload();
+}
+
+// What the base has comes back; what it has not goes.
+async function undo(model, graft) {
+	const base = model.url(`.base/${graft.file}`);
+	return await exists(base) ? copy(base, model.url(graft.file))
+		: remove(model.url(graft.file));
+}
+
+export async function undoGrafts(model, grafts) {
+	await run({doing: "Undoing", noun: "change", done: "undone"}, grafts,
+		(graft) => undo(model, graft));
+	await model.reload();
+}
+
+// Files that are called like slots; path, if given, is the slot for the only one.
+export async function graftFiles(model, files, path = null) {
+	const target = (file) => {
+		const name = model.classOf(file.name);
+		return path ?? (name && `${name}/${file.name}`);
+	};
+	await run({doing: "Grafting", noun: "file", done: "grafted"}, [...files], (file, signal) =>
+		target(file) ? put(model.url(target(file)), file, signal)
+			: `${file.name}: no slot has such a name`);
+	await model.reload();
+}
+
+export async function assemble(model, name) {
+	say("Assembling");
+	const progress = setInterval(async () => {
+		const now = await model.assembleStatus();
+		if (now.startsWith("assembling"))
+			say(now.trim());
+	}, 1000);
+	const answer = await fetch(model.url(".assemble"), {method: "PUT", body: name})
+		.catch(() => new Response("The server does not answer.", {status: 503}));
+	clearInterval(progress);
+	say((await answer.text()).trim(), answer.ok);
+}
+
+export const organWords = (organs) =>
+	organs.length === 1 ? organs[0].stem : count(organs.length, "organ");

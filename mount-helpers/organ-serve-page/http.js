@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// http.js - what the page asks the server for. No function here throws: a server that does not
+// answer has status 503.
+
+export const decode = (s) => {
+	try {
+		return decodeURIComponent(s);
+	} catch {
+		return s;
+	}
+};
+
+export const encode = (path) => path.split("/").map(encodeURIComponent).join("/");
+
+export async function request(url, init) {
+	try {
+		return await fetch(url, init);
+	} catch {
+		return new Response("The server does not answer.\n", {status: 503});
+	}
+}
+
+export async function text(url, init) {
+	const answer = await request(url, init);
+	return answer.ok ? answer.text() : null;
+}
+
+// null if it has been done, or the sentence why not.
+async function outcome(url, init) {
+	const answer = await request(url, init);
+	const said = (await answer.text()).trim();
+	return answer.ok ? null : said || `${decode(url)}: status ${answer.status}`;
+}
+
+// Only a body on its way can be cancelled: the others are done at once, or not at all.
+export const put = (url, body, signal) => outcome(url, {method: "PUT", body, signal});
+export const remove = (url) => outcome(url, {method: "DELETE"});
+export const copy = (from, to) => outcome(from,
+	{method: "COPY", headers: {Destination: location.origin + to}});
+
+// The server's answer as a document, or null. (XMLHttpRequest parses it without a sink for HTML.)
+function propfind(url, depth) {
+	return new Promise((resolve) => {
+		const asked = new XMLHttpRequest();
+		asked.open("PROPFIND", url);
+		asked.setRequestHeader("Depth", depth);
+		asked.overrideMimeType("text/xml");
+		asked.onload = () => resolve(asked.status === 207 ? asked.responseXML : null);
+		asked.onerror = () => resolve(null);
+		asked.send();
+	});
+}
+
+function entryOf(response) {
+	const of = (tag) => response.getElementsByTagNameNS("DAV:", tag)[0];
+	const url = new URL(of("href").textContent, location.origin).pathname;
+	return {url, name: decode(url.replace(/\/$/, "").split("/").pop()),
+		directory: !!of("collection"), etag: of("getetag")?.textContent ?? "",
+		bytes: Number(of("getcontentlength")?.textContent ?? 0)};
+}
+
+// The entries of a directory, which measures nothing and opens no file; null where there is none.
+export async function list(url) {
+	const xml = await propfind(url, "1");
+	return xml && [...xml.getElementsByTagNameNS("DAV:", "response")].slice(1).map(entryOf);
+}
+
+export async function exists(url) {
+	return !!await propfind(url, "0");
+}
+
+export async function isWritable(url) {
+	const answer = await request(url, {method: "OPTIONS"});
+	return /\bPUT\b/.test(answer.headers.get("Allow") ?? "");
+}
+
+// Each line of a text as soon as it is there.
+export async function readLines(url, line) {
+	const answer = await request(url, {cache: "no-cache"});
+	if (!answer.ok)
+		return false;
+	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+	let rest = "";
+	try {
+		for (;;) {
+			const {done, value} = await reader.read();
+			const parts = (rest + (value ?? "")).split("\n");
+			rest = done ? "" : parts.pop();
+			parts.forEach(line);
+			if (done)
+				return true;
+		}
+	} catch {
+		return false;
+	}
+}
