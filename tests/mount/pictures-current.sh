@@ -4,11 +4,13 @@
 # them.
 . "${0%/*}/lib.sh"
 
+root=$(cd "$here/../.." && pwd)
 mkdir "$TMP/pictures"
-"$here/../pictures" "$TMP/pictures"
-for picture in "$TMP/pictures"/*; do
-	same "$picture" "$here/../../mount-helpers/${picture##*/}"
-	grep -qF "(mount-helpers/${picture##*/})" "$here/../../README.md" ||
-		fail "README has no ${picture##*/}"
+"$root/tests/pictures" --theta "$TMP/pictures"
+same "$TMP/pictures/theta-chimera.svg" "$root/mount-helpers/theta-chimera.svg"
+stamp=$("$root/tests/pictures" --stamp "$TMP/pictures")
+LC_ALL=C grep -aqF "$stamp" "$root/mount-helpers/page.png" ||
+	fail 'the page is another one now than in page.png'
+for picture in theta-chimera.svg page.png; do
+	grep -qF "(mount-helpers/$picture)" "$root/README.md" || fail "README has no $picture"
 done
-exists "$TMP/pictures/theta-chimera.svg"
