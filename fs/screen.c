@@ -251,17 +251,17 @@ static void choose_form(struct sheet_of_cells *sheet)
 static void print_head(const struct screen *screen, const struct grid *grid,
 		       const struct terminal *terminal, FILE *out)
 {
-	char text[PICTURE_MEANS];
+	char subtitle[CHART_SUBTITLE_MAX], means[PICTURE_MEANS];
 
 	terminal_bold(terminal, out);
 	terminal_put(terminal, out, screen->name, terminal->columns);
 	terminal_plain(terminal, out);
 	fputc('\n', out);
-	chart_subtitle(screen->figures, grid, text, sizeof(text));
-	terminal_put(terminal, out, text, terminal->columns);
+	chart_subtitle(screen->figures, grid, subtitle);
+	terminal_put(terminal, out, subtitle, terminal->columns);
 	fputc('\n', out);
-	picture_means(screen->figures, text);
-	terminal_put(terminal, out, text, terminal->columns);
+	picture_means(screen->figures, means);
+	terminal_put(terminal, out, means, terminal->columns);
 	fputs("\n\n", out);
 }
 

@@ -3,6 +3,7 @@
 #include "fs/witness.h"
 #include "fs/io.h"
 #include "fs/table_field.h"
+#include "fs/viewing.h"
 #include "gguf/arena.h"
 
 #include <errno.h>
@@ -37,6 +38,17 @@ bool witness_is(const char *directory)
 	return all;
 }
 
+/* What is wrong with a line of .table. */
+static void say_of_table(const char *directory, uint64_t line, const char *what)
+{
+	char *text;
+
+	if (asprintf(&text, "%s/.table:%" PRIu64 ": %s", directory, line, what) < 0)
+		return;
+	viewing_say(text);
+	free(text);
+}
+
 /* A file's text, to free; NULL after a line on stderr. */
 static char *read_file(const char *directory, const char *name, size_t *size)
 {
@@ -45,8 +57,7 @@ static char *read_file(const char *directory, const char *name, size_t *size)
 	char *text = fd < 0 ? NULL : io_read_all(fd, size);
 
 	if (!text)
-		fprintf(stderr, "organfs: %s/%s: %s\n", directory, name,
-			strerror(path ? errno : ENOMEM));
+		viewing_fail(path ? path : name, path ? -errno : -ENOMEM);
 	if (fd >= 0)
 		close(fd);
 	free(path);
@@ -75,8 +86,7 @@ static int read_figures(struct witness *witness, const char *directory)
 			merge_models(witness->merge) ? merge_figures(witness->merge, 0) : NULL;
 	}
 	if (!witness->figures)
-		fprintf(stderr, "organfs: %s/.table:%" PRIu64 ": %s\n", directory, line,
-			rc < 0 ? err.text : "there is no table");
+		say_of_table(directory, line, rc < 0 ? err.text : "there is no table");
 	return witness->figures ? 0 : -1;
 }
 
@@ -204,8 +214,7 @@ int witness_read(struct witness *witness, const char *directory)
 		return -1;
 	if (mark_all(witness->figures, directory, witness->grafts) == 0)
 		return 0;
-	fprintf(stderr, "organfs: %s: out of memory\n", directory);
-	return -1;
+	return viewing_fail(directory, -ENOMEM);
 }
 
 void witness_release(struct witness *witness)

@@ -141,6 +141,17 @@ equal "$(head -n 1 "$TMP/shown")" two
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
 
+# What is wrong is said so that no terminal obeys the names in it.
+odd=$TMP/several/$(printf 'o\033[2Jdd\302\233')
+mkdir -p "$odd/.base/metadata"
+touch "$odd/.table" "$odd/.grafts" "$odd/.check"
+expect_fail 'dd.*/.table:.*there is no table' "$ORGANFS" --show "$odd"
+for text in "$odd" "$TMP/several"; do
+	! "$ORGANFS" --show "$text" 2>"$TMP/err" || fail 'an empty table is shown'
+	! grep -q -e "$ESC" -e "$(printf '\302\233')" "$TMP/err" || fail "$(cat -v "$TMP/err")"
+done
+rm -r "$odd"
+
 expect_fail 'no such file' "$ORGANFS" --show "$TMP/nothing"
 expect_fail 'models in this directory' "$ORGANFS" --show "$TMP/several"
 expect_fail 'standard output: No space left' sh -c '"$1" --show "$2" >/dev/full' sh \

@@ -217,6 +217,10 @@ static void strange_models_take_no_more_room(void **state)
 		figure->changes = 1u << FIGURE_GRAFTED;
 		figure->donor = donors[i];
 	}
+	memset(sheet.card.architecture, 'x', sizeof(sheet.card.architecture) - 1);
+	text = show(&sheet, "model", (struct terminal){ .columns = 1000 });
+	assert_non_null(strstr(text, "..., 2000 tensors\n"));
+	free(text);
 	text = show(&sheet, "model", (struct terminal){ .columns = 40 });
 	/* A line for a band, one for a tensor, and as many places below. */
 	assert_true(strlen(text) < (size_t)BLOCKS * 300);
