@@ -201,14 +201,36 @@ static int mark_all(struct figures *figures, const char *directory, const char *
 	return lines ? 0 : -ENOMEM;
 }
 
+/* Of a model with a graft that cannot be read there is no table: which graft that is, the first. */
+static void say_broken(const char *directory, const char *grafts)
+{
+	const char *kind = strstr(grafts, "\tbroken "), *line = kind;
+	char *text;
+
+	if (!kind)
+		return;
+	while (line > grafts && line[-1] != '\n')
+		line--;
+	kind++;
+	if (asprintf(&text, "%s/%.*s: %.*s, .log says why", directory, (int)(kind - 1 - line), line,
+		     (int)strcspn(kind, "\t\n"), kind) < 0)
+		return;
+	viewing_say(text);
+	free(text);
+}
+
 int witness_read(struct witness *witness, const char *directory)
 {
 	size_t size;
 
 	*witness = (struct witness){ .merge = NULL };
 	witness->grafts = read_file(directory, ".grafts", &size);
-	if (!witness->grafts || read_figures(witness, directory) < 0)
+	if (!witness->grafts)
 		return -1;
+	if (read_figures(witness, directory) < 0) {
+		say_broken(directory, witness->grafts);
+		return -1;
+	}
 	witness->check = read_file(directory, ".check", &size);
 	if (!witness->check)
 		return -1;

@@ -129,6 +129,10 @@ LC_ALL=C show "$MNT"
 says 'theta mean'
 ! LC_ALL=C grep -q '[^ -~]' "$TMP/shown" || fail "not ASCII: $(cat "$TMP/shown")"
 
+# A graft that cannot be read is named.
+ln -sf "$TMP/nowhere.bin" "$MNT/organs/blk_2_ffn_up.bin"
+expect_fail 'organs/blk_2_ffn_up\.bin: broken link, \.log says why' "$ORGANFS" --show "$MNT"
+
 # Several models, all of them or one.
 cp "$base" "$TMP/several/one.gguf"
 cp "$clerk" "$TMP/several/two.gguf"
