@@ -8,16 +8,15 @@
 #include <errno.h>
 #include <string.h>
 
-#define SUBTITLE_MAX 256
-
-void chart_subtitle(const struct figures *figures, const struct grid *grid, char *text, size_t n)
+void chart_subtitle(const struct figures *figures, const struct grid *grid,
+		    char text[CHART_SUBTITLE_MAX])
 {
 	struct card card;
 	char blocks[96];
 
 	card_get(figures, &card);
 	grid_blocks_text(grid, blocks, sizeof(blocks));
-	snprintf(text, n, "%s, %s%s%s%zu tensor%s", card.architecture,
+	snprintf(text, CHART_SUBTITLE_MAX, "%s, %s%s%s%zu tensor%s", card.architecture,
 		 grid->n_blocks == 0   ? ""
 		 : grid->n_blocks == 1 ? "block "
 				       : "blocks ",
@@ -27,7 +26,7 @@ void chart_subtitle(const struct figures *figures, const struct grid *grid, char
 /* A model with its texts. */
 struct subject_of_chart {
 	cJSON *name; /* whatever bytes it has, in UTF-8 */
-	char subtitle[SUBTITLE_MAX];
+	char subtitle[CHART_SUBTITLE_MAX];
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -40,7 +39,7 @@ static int describe(const struct figures *figures, struct subject_of_chart *subj
 
 	subject->name = json_text(file, strlen(file));
 	if (rc == 0)
-		chart_subtitle(figures, &grid, subject->subtitle, SUBTITLE_MAX);
+		chart_subtitle(figures, &grid, subject->subtitle);
 	grid_free(&grid);
 	*model = (struct picture_model){ cJSON_GetStringValue(subject->name), subject->subtitle,
 					 figures };

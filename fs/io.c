@@ -62,7 +62,7 @@ char *io_read_all(int fd, size_t *size)
 		}
 		n = read(fd, text + *size, room - *size - 1);
 		*size += n > 0 ? (size_t)n : 0;
-	} while (n > 0);
+	} while (n > 0 || (n < 0 && errno == EINTR));
 	if (n < 0) {
 		free(text);
 		return NULL;

@@ -18,13 +18,12 @@ enum {
 	LABEL_WIDTH_MIN = 80,
 	LABEL_WIDTH_MAX = 180,
 	PANEL_GAP = 26,
-	TITLE = 18,	/* height of a panel's name */
-	NUMBERS = 18,	/* height of the block numbers */
-	SECTION = 7,	/* between attention and feed-forward */
-	SIDE_GAP = 40,	/* before what is outside the blocks */
-	SIDE_ROWS = 24, /* one column beside the blocks holds this many in any case, */
-	SIDE_ALONE = 12,
-	/* where there are no blocks this many */ /* one column holds this many in any case */
+	TITLE = 18,	  /* height of a panel's name */
+	NUMBERS = 18,	  /* height of the block numbers */
+	SECTION = 7,	  /* between attention and feed-forward */
+	SIDE_GAP = 40,	  /* before what is outside the blocks */
+	SIDE_ROWS = 24,	  /* one column beside the blocks holds this many in any case, */
+	SIDE_ALONE = 12,  /* where there are no blocks this many */
 	WIDTH_MAX = 1580, /* of a picture with more columns than one beside the blocks */
 	HEADING = 22,
 };

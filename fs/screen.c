@@ -138,8 +138,15 @@ static void print_numbers(const struct sheet_of_cells *sheet, size_t first, size
 	fputc('\n', sheet->out);
 }
 
-/* The cells of a row in the blocks from first to end; *i is the first one of the row that was not
- * printed yet. */
+/* Is cell i of that row, and in a block before end? */
+static bool is_of(const struct grid *grid, size_t i, size_t row, size_t end)
+{
+	return i < grid->in_blocks && grid->cells[i].row == row && grid->cells[i].column < end;
+}
+
+/* The cells of a row in the blocks before end; *i is the first one that was not printed yet, and
+ * may be of another row. A row without cells there has no line: a file in which every block has
+ * other tensors would take a line for each of them in every band. */
 static void print_row(const struct sheet_of_cells *sheet, size_t row, size_t first, size_t end,
 		      size_t *i)
 {
@@ -147,13 +154,14 @@ static void print_row(const struct sheet_of_cells *sheet, size_t row, size_t fir
 	const double median = grid->rows[row].medians[0];
 	size_t at = first;
 
+	if (!is_of(grid, *i, row, end))
+		return;
 	print_padded(sheet, grid->rows[row].role, sheet->label);
 	if (isnan(median))
 		fprintf(sheet->out, "%*s", MEDIAN, "");
 	else
 		fprintf(sheet->out, "%*.1f ", MEDIAN - 1, median);
-	for (; *i < grid->in_blocks && grid->cells[*i].row == row && grid->cells[*i].column < end;
-	     ++*i) {
+	for (; is_of(grid, *i, row, end); ++*i) {
 		const struct grid_cell *cell = &grid->cells[*i];
 
 		fprintf(sheet->out, "%*s", (int)((cell->column - at) * (size_t)sheet->form), "");
@@ -243,17 +251,17 @@ static void choose_form(struct sheet_of_cells *sheet)
 static void print_head(const struct screen *screen, const struct grid *grid,
 		       const struct terminal *terminal, FILE *out)
 {
-	char text[PICTURE_MEANS];
+	char subtitle[CHART_SUBTITLE_MAX], means[PICTURE_MEANS];
 
 	terminal_bold(terminal, out);
 	terminal_put(terminal, out, screen->name, terminal->columns);
 	terminal_plain(terminal, out);
 	fputc('\n', out);
-	chart_subtitle(screen->figures, grid, text, sizeof(text));
-	terminal_put(terminal, out, text, terminal->columns);
+	chart_subtitle(screen->figures, grid, subtitle);
+	terminal_put(terminal, out, subtitle, terminal->columns);
 	fputc('\n', out);
-	picture_means(screen->figures, text);
-	terminal_put(terminal, out, text, terminal->columns);
+	picture_means(screen->figures, means);
+	terminal_put(terminal, out, means, terminal->columns);
 	fputs("\n\n", out);
 }
 

@@ -65,17 +65,18 @@ static void print_scale(const struct notes *notes, enum screen_form form)
 	fputc('\n', notes->out);
 }
 
-/* Does the cell belong to what is told: to a donor, or of a change? */
+/* Does the cell belong to what is told: to donors in these numbers, or of a change? */
 struct choice {
 	bool of_donor;
-	size_t donor;
+	size_t first, last;
 	enum figure_change change;
 };
 
 static bool chosen(const struct choice *choice, const struct grid_side *side)
 {
 	if (choice->of_donor)
-		return figure_is(side->figure, FIGURE_GRAFTED) && side->donor == choice->donor;
+		return figure_is(side->figure, FIGURE_GRAFTED) && side->donor >= choice->first &&
+		       side->donor <= choice->last;
 	return figure_is(side->figure, choice->change);
 }
 
@@ -166,6 +167,33 @@ static void print_group(const struct notes *notes, char mark, size_t n, const ch
 	free(text);
 }
 
+/* Donors that have a letter have a line; all others share one. */
+static void print_donors(const struct notes *notes)
+{
+	const struct grid *grid = notes->grid;
+	struct choice choice = { .of_donor = true };
+	char whence[48];
+	size_t cells = 0, i = 0;
+
+	for (; i < grid->n_donors && screen_letter(i) != '?'; i++) {
+		choice.first = choice.last = i;
+		print_group(notes, screen_letter(i), grid->donors[i].cells, "from ",
+			    grid->donors[i].label, &choice);
+	}
+	choice.first = i;
+	choice.last = grid->n_donors - 1;
+	for (; i < grid->n_donors; i++)
+		cells += grid->donors[i].cells;
+	if (cells) {
+		snprintf(whence, sizeof(whence), "%zu other donor%s", grid->n_donors - choice.first,
+			 choice.first == choice.last ? "" : "s");
+		print_group(notes, '?', cells, "from ", whence, &choice);
+	}
+	choice.first = choice.last = GRID_NO_DONOR;
+	if (grid->unknown)
+		print_group(notes, '?', grid->unknown, "from an unknown donor", "", &choice);
+}
+
 static void print_grafts(const struct notes *notes)
 {
 	static const struct {
@@ -178,15 +206,7 @@ static void print_grafts(const struct notes *notes)
 			{ FIGURE_MERGED, '&', "merged with adapters" } };
 	const struct grid *grid = notes->grid;
 
-	for (size_t i = 0; i < grid->n_donors; i++) {
-		const struct choice choice = { .of_donor = true, .donor = i };
-
-		print_group(notes, screen_letter(i), grid->donors[i].cells, "from ",
-			    grid->donors[i].label, &choice);
-	}
-	if (grid->unknown)
-		print_group(notes, '?', grid->unknown, "from an unknown donor", "",
-			    &(struct choice){ .of_donor = true, .donor = GRID_NO_DONOR });
+	print_donors(notes);
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
 		if (grid->changes[changes[i].change])
 			print_group(notes, changes[i].mark, grid->changes[changes[i].change],

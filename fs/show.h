@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* show.h - organfs --show: the picture of a model in a terminal, with the verdict and the grafts.
- * */
+/* show.h - organfs --show: the picture of a model in a terminal, with the verdict and the
+ * grafts. */
 #ifndef FS_SHOW_H
 #define FS_SHOW_H
 

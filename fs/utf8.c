@@ -3,6 +3,7 @@
 #include "fs/utf8.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 size_t utf8_length(const void *bytes, size_t n)
 {
@@ -50,39 +51,25 @@ size_t utf8_put(uint32_t point, char out[4])
 }
 
 /* The code point at the start of s, which ends with a NUL, and its bytes. What is no UTF-8 is one
- * byte and U+FFFD: longer forms than needed, surrogates, anything above U+10FFFF. */
+ * byte and U+FFFD. */
 static size_t decode(const char *s, uint32_t *code)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char lead = (unsigned char)*s;
-	const size_t length = lead < 0x80   ? 1
-			      : lead < 0xc2 ? 0
-			      : lead < 0xe0 ? 2
-			      : lead < 0xf0 ? 3
-			      : lead < 0xf5 ? 4
-					    : 0;
-	uint32_t value = length == 1 ? lead : lead & (0x7fu >> length);
+	const size_t length = utf8_length(s, strnlen(s, 4));
+	uint32_t value = (unsigned char)*s & (length > 1 ? 0x7fu >> length : 0x7fu);
 
-	*code = UTF8_REPLACEMENT;
-	if (length == 0)
-		return 1;
-	for (size_t i = 1; i < length; i++) {
-		if (((unsigned char)s[i] & 0xc0) != 0x80)
-			return 1;
+	for (size_t i = 1; i < length; i++)
 		value = value << 6 | ((unsigned char)s[i] & 0x3f);
-	}
-	if (value < least[length] || (value >= 0xd800 && value < 0xe000) || value > 0x10ffff)
-		return 1;
-	*code = value;
-	return length;
+	*code = length ? value : UTF8_REPLACEMENT;
+	return length ? length : 1;
 }
 
 /* Controls, what XML forbids, and what would turn the direction of the text around it. */
 static bool is_unprintable(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code & 0xfffe) == 0xfffe ||
-	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+	       code == 0x061c || (code >= 0x200b && code <= 0x200f) ||
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+	       code == 0xfeff;
 }
 
 size_t utf8_next(const char *text, uint32_t *code)

@@ -1,15 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* viewing.c - see viewing.h. */
 #include "fs/viewing.h"
+#include "fs/terminal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+int viewing_say(const char *text)
+{
+	const struct terminal terminal = terminal_of_stdout();
+
+	fputs("organfs: ", stderr);
+	terminal_put(&terminal, stderr, text, SIZE_MAX);
+	fputc('\n', stderr);
+	return -1;
+}
+
 int viewing_fail(const char *file, int rc)
 {
-	fprintf(stderr, "organfs: %s: %s\n", file, strerror(-rc));
+	char *text;
+
+	if (asprintf(&text, "%s: %s", file, strerror(-rc)) < 0)
+		return viewing_say(strerror(ENOMEM));
+	viewing_say(text);
+	free(text);
 	return -1;
 }
 

@@ -27,7 +27,9 @@ struct viewing {
 int viewing_open(struct viewing *viewing, const struct options *options);
 void viewing_close(struct viewing *viewing);
 
-/* Say in a line on stderr what is wrong with a file. Returns -1. */
+/* Say in a line on stderr what is wrong, or what is wrong with a file. The text may hold any bytes:
+ * no terminal obeys them (terminal_put()). Both return -1. */
+int viewing_say(const char *text);
 int viewing_fail(const char *file, int rc);
 
 /* Print all of a text to standard output, or say what is wrong with that. Returns 0 or -1. */

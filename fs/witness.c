@@ -3,6 +3,7 @@
 #include "fs/witness.h"
 #include "fs/io.h"
 #include "fs/table_field.h"
+#include "fs/viewing.h"
 #include "gguf/arena.h"
 
 #include <errno.h>
@@ -37,6 +38,17 @@ bool witness_is(const char *directory)
 	return all;
 }
 
+/* What is wrong with a line of .table. */
+static void say_of_table(const char *directory, uint64_t line, const char *what)
+{
+	char *text;
+
+	if (asprintf(&text, "%s/.table:%" PRIu64 ": %s", directory, line, what) < 0)
+		return;
+	viewing_say(text);
+	free(text);
+}
+
 /* A file's text, to free; NULL after a line on stderr. */
 static char *read_file(const char *directory, const char *name, size_t *size)
 {
@@ -45,8 +57,7 @@ static char *read_file(const char *directory, const char *name, size_t *size)
 	char *text = fd < 0 ? NULL : io_read_all(fd, size);
 
 	if (!text)
-		fprintf(stderr, "organfs: %s/%s: %s\n", directory, name,
-			strerror(path ? errno : ENOMEM));
+		viewing_fail(path ? path : name, path ? -errno : -ENOMEM);
 	if (fd >= 0)
 		close(fd);
 	free(path);
@@ -75,8 +86,7 @@ static int read_figures(struct witness *witness, const char *directory)
 			merge_models(witness->merge) ? merge_figures(witness->merge, 0) : NULL;
 	}
 	if (!witness->figures)
-		fprintf(stderr, "organfs: %s/.table:%" PRIu64 ": %s\n", directory, line,
-			rc < 0 ? err.text : "there is no table");
+		say_of_table(directory, line, rc < 0 ? err.text : "there is no table");
 	return witness->figures ? 0 : -1;
 }
 
@@ -191,21 +201,42 @@ static int mark_all(struct figures *figures, const char *directory, const char *
 	return lines ? 0 : -ENOMEM;
 }
 
+/* Of a model with a graft that cannot be read there is no table: which graft that is, the first. */
+static void say_broken(const char *directory, const char *grafts)
+{
+	const char *kind = strstr(grafts, "\tbroken "), *line = kind;
+	char *text;
+
+	if (!kind)
+		return;
+	while (line > grafts && line[-1] != '\n')
+		line--;
+	kind++;
+	if (asprintf(&text, "%s/%.*s: %.*s, .log says why", directory, (int)(kind - 1 - line), line,
+		     (int)strcspn(kind, "\t\n"), kind) < 0)
+		return;
+	viewing_say(text);
+	free(text);
+}
+
 int witness_read(struct witness *witness, const char *directory)
 {
 	size_t size;
 
 	*witness = (struct witness){ .merge = NULL };
 	witness->grafts = read_file(directory, ".grafts", &size);
-	if (!witness->grafts || read_figures(witness, directory) < 0)
+	if (!witness->grafts)
 		return -1;
+	if (read_figures(witness, directory) < 0) {
+		say_broken(directory, witness->grafts);
+		return -1;
+	}
 	witness->check = read_file(directory, ".check", &size);
 	if (!witness->check)
 		return -1;
 	if (mark_all(witness->figures, directory, witness->grafts) == 0)
 		return 0;
-	fprintf(stderr, "organfs: %s: out of memory\n", directory);
-	return -1;
+	return viewing_fail(directory, -ENOMEM);
 }
 
 void witness_release(struct witness *witness)

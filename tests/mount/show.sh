@@ -129,6 +129,10 @@ LC_ALL=C show "$MNT"
 says 'theta mean'
 ! LC_ALL=C grep -q '[^ -~]' "$TMP/shown" || fail "not ASCII: $(cat "$TMP/shown")"
 
+# A graft that cannot be read is named.
+ln -sf "$TMP/nowhere.bin" "$MNT/organs/blk_2_ffn_up.bin"
+expect_fail 'organs/blk_2_ffn_up\.bin: broken link, \.log says why' "$ORGANFS" --show "$MNT"
+
 # Several models, all of them or one.
 cp "$base" "$TMP/several/one.gguf"
 cp "$clerk" "$TMP/several/two.gguf"
@@ -140,6 +144,17 @@ show "$MNT/two"
 equal "$(head -n 1 "$TMP/shown")" two
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
+
+# What is wrong is said so that no terminal obeys the names in it.
+odd=$TMP/several/$(printf 'o\033[2Jdd\302\233')
+mkdir -p "$odd/.base/metadata"
+touch "$odd/.table" "$odd/.grafts" "$odd/.check"
+expect_fail 'dd.*/.table:.*there is no table' "$ORGANFS" --show "$odd"
+for text in "$odd" "$TMP/several"; do
+	! "$ORGANFS" --show "$text" 2>"$TMP/err" || fail 'an empty table is shown'
+	! grep -q -e "$ESC" -e "$(printf '\302\233')" "$TMP/err" || fail "$(cat -v "$TMP/err")"
+done
+rm -r "$odd"
 
 expect_fail 'no such file' "$ORGANFS" --show "$TMP/nothing"
 expect_fail 'models in this directory' "$ORGANFS" --show "$TMP/several"

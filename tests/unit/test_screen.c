@@ -196,6 +196,42 @@ static void what_was_done_is_told(void **state)
 	release(&sheet);
 }
 
+/* Every block has a tensor of its own kind, and of its own donor. */
+static void strange_models_take_no_more_room(void **state)
+{
+	enum { BLOCKS = 2000 };
+	static char names[BLOCKS][32], donors[BLOCKS][32];
+	struct sheet sheet;
+	char *text;
+
+	(void)state;
+	make(&sheet, BLOCKS);
+	sheet.figures.n = BLOCKS;
+	for (int i = 0; i < BLOCKS; i++) {
+		struct figure *figure = &sheet.figures.figures[i];
+
+		snprintf(names[i], sizeof(names[i]), "kind%d", i);
+		snprintf(donors[i], sizeof(donors[i]), "/models/%04d.gguf", i);
+		figure->role = names[i];
+		figure->block = i * 1000000;
+		figure->changes = 1u << FIGURE_GRAFTED;
+		figure->donor = donors[i];
+	}
+	memset(sheet.card.architecture, 'x', sizeof(sheet.card.architecture) - 1);
+	text = show(&sheet, "model", (struct terminal){ .columns = 1000 });
+	assert_non_null(strstr(text, "..., 2000 tensors\n"));
+	free(text);
+	text = show(&sheet, "model", (struct terminal){ .columns = 40 });
+	/* A line for a band, one for a tensor, and as many places below. */
+	assert_true(strlen(text) < (size_t)BLOCKS * 300);
+	assert_int_equal(count(text, "\nkind"), BLOCKS);
+	assert_non_null(strstr(text, "\nz 1 from 0025: kind25 25000000\n"));
+	assert_non_null(strstr(text, "\n? 1974 from 1974 other donors: kind26\n"));
+	assert_null(strstr(text, "from 0026"));
+	free(text);
+	release(&sheet);
+}
+
 static void running_out_of_memory_is_said(void **state)
 {
 	const struct terminal terminal = { .columns = 80 };
@@ -229,6 +265,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(cells_are_as_wide_as_there_is_room_for),
 	cmocka_unit_test(colours_are_those_of_the_terminal),
 	cmocka_unit_test(what_was_done_is_told),
+	cmocka_unit_test(strange_models_take_no_more_room),
 	cmocka_unit_test(running_out_of_memory_is_said),
 };
 
