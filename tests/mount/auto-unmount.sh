@@ -6,6 +6,7 @@
 
 with_mount_helper
 with_ordinary_user
+ORGANFS=$TMP/bin/organfs # the build may be in a directory that is closed to other users
 base=$(use stories260K)
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/expected"
