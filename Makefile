@@ -379,7 +379,7 @@ dist:	## the source as an archive, in build/: the same bytes of the same source
 
 # A package does not depend on how the rest is built here.
 CLEANLY := env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL -u SAN -u PREFIX -u SBINDIR \
-	-u DESTDIR -u SOURCE_DATE_EPOCH
+	-u DESTDIR -u SOURCE_DATE_EPOCH -u CC -u CFLAGS -u LDFLAGS -u AR -u B
 deb: dist	## Debian packages of source and program, in build/deb/ (debhelper, libcmocka-dev)
 	@command -v dpkg-buildpackage >/dev/null || \
 		{ echo 'make deb needs build-essential, debhelper and libcmocka-dev'; exit 1; }

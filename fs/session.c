@@ -187,13 +187,14 @@ static int serve(struct mount *mount)
 {
 	int rc = -1;
 
+	/* A signal from here on finds a mount that it must not leave without a daemon. The one that
+	 * ends the mount is taken in the loop, the next one by finish(). */
+	finish_block_signals();
 	note_device(mount);
 	/* Before the command returns: an umount may follow at once. */
 	mount->in_utab = utab_enter(mount->point);
 	mount->at_terminal = mount->options->foreground && isatty(STDERR_FILENO);
 	if (fuse_daemonize(mount->options->foreground) == 0) {
-		/* The one that ends the mount is taken in the loop, the next one by finish(). */
-		finish_block_signals();
 		/* Before the first request is answered, what was grafted by links is there. */
 		links_refresh(mount->fs->links, NULL);
 		rc = ops_loop(mount->session, mount->options->threads, set_readahead,

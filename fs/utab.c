@@ -22,17 +22,20 @@
 /* It takes some milliseconds, but asks for a lock that another process may have. */
 #define PATIENCE_MS 5000
 
-/* Wait for a child, and end it where that takes too long. */
+/* Wait for a child, and end it where that takes too long. One that a tracer holds, or that waits in
+ * the kernel, may outlive even this: init reaps it after this process. */
 static void await(pid_t pid)
 {
 	const int pidfd = pidfd_open(pid, 0);
 	struct pollfd poll_for = { .fd = pidfd, .events = POLLIN };
 
-	if (pidfd >= 0 && poll(&poll_for, 1, PATIENCE_MS) == 0)
+	if (pidfd >= 0 && poll(&poll_for, 1, PATIENCE_MS) == 0) {
 		kill(pid, SIGKILL);
+		poll(&poll_for, 1, PATIENCE_MS);
+	}
 	if (pidfd >= 0)
 		close(pidfd);
-	waitpid(pid, NULL, 0);
+	waitpid(pid, NULL, pidfd >= 0 ? WNOHANG : 0);
 }
 
 /* Without a word, whatever comes of it, and with no signal blocked. */

@@ -33,11 +33,12 @@ _organfs "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD
 [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
 END
 
-# zsh shows what it offers to whoever types, here at a terminal without an end of its lines.
+# zsh shows what it offers to a user who types, here at a terminal without an end of its lines. What
+# compinit finds out the first time is kept for the next ones.
 cat >"$TMP/ask.zsh" <<'END'
 zmodload zsh/zpty
 setup="PS1= PS2=; stty columns 500 rows 500; COLUMNS=500 LINES=500 LISTMAX=0; fpath=($1 \$fpath)"
-setup+="; autoload -Uz compinit; compinit -u -D; zstyle ':completion:*' verbose no"
+setup+="; autoload -Uz compinit; compinit -u -d $1/dump; zstyle ':completion:*' verbose no"
 setup+="; bindkey '^I' list-choices; echo re''ady"
 zpty shell zsh -f -i
 zpty -w shell "$setup"
