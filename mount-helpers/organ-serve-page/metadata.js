@@ -145,8 +145,7 @@ export class Metadata {
 			return;
 		}
 		this.#editing = entry.key;
-		// The end of the line is the mount's, but for text, where it would be the value's.
-		const value = typeOf(entry.value) === "string" ? now : now.replace(/\n$/, "");
+		const value = now.replace(/\n$/, "");
 		const several = value.includes("\n") || value.length > 60;
 		const field = el(several ? "textarea" : "input", {value, "aria-label":
 			`Value of ${entry.key}`, ...several ? {rows: 4} : {type: "text"}});

@@ -120,12 +120,6 @@ browse "$URL" "$loaded" "$edit" "$editing" 'type: many' 'key: Enter' \
 	"$(text_of .changed)" >"$TMP/seen"
 sees 'metadata/llama.context_length: refused' 4096 edited
 equal "$(cat "$MNT/metadata/llama.context_length")" 4096
-printf 'two\nlines\n' >"$MNT/metadata/general.description"
-browse "$URL" "$loaded" 'click: button[aria-label="Edit general.description"]' \
-	'wait: document.activeElement.matches(".edit textarea")' 'click: .edit .main' \
-	'wait: !document.querySelector(".edit")' >"$TMP/seen"
-equal "$(cat "$MNT/metadata/general.description"; echo .)" $'two\nlines\n.' 'text saved unchanged'
-cp "$MNT/.base/metadata/general.description" "$MNT/metadata/"
 browse "$URL" "$loaded" "click: .metadata [aria-label='Undo llama.context_length']" \
 	"$(says '1 change undone')" \
 	'wait: !document.querySelector(".metadata .changed")' >"$TMP/seen"
