@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // activity.js - the line at the bottom: what is being done, how it went, and what was refused.
-import {button, count, el} from "./dom.js";
+import {button, count, el, setText} from "./dom.js";
 
 let running = null;	// the AbortController of what is being done
 
-const message = el("p", {role: "status"});
+const message = el("span", {role: "status"});
+// The progress, which is not to be read out at each step.
+const steps = el("span", {"aria-hidden": "true"});
 const progress = el("progress", {"aria-label": "Progress", hidden: true});
 const cancel = button("Cancel", () => running?.abort(), {hidden: true});
 const details = el("details", {hidden: true}, el("summary", {}, "Which, and why"), el("ul"));
@@ -12,7 +14,8 @@ const dismiss = button("Close", () => {
 	bar.hidden = true;
 }, {className: "plain"});
 const bar = el("aside", {className: "activity", hidden: true, "aria-label": "Activity"},
-	el("div", {className: "row"}, message, progress, cancel, dismiss), details);
+	el("div", {className: "row"}, el("p", {}, message, steps), progress, cancel, dismiss),
+	details);
 document.body.append(bar);
 
 document.addEventListener("keydown", (event) => {
@@ -26,14 +29,16 @@ document.addEventListener("keydown", (event) => {
 export function say(words, good = true, refusals = []) {
 	bar.hidden = false;
 	message.className = good ? "ok" : "bad";
-	message.textContent = words;
+	setText(message, words);
+	steps.textContent = "";
 	details.hidden = !refusals.length;
 	details.open = refusals.length > 0 && refusals.length <= 3;
 	details.lastChild.replaceChildren(...refusals.map((why) => el("li", {}, why)));
 }
 
 function show(words, done, all) {
-	say(`${words}: ${done} of ${all}`);
+	say(words);
+	steps.textContent = `: ${done} of ${all}`;
 	progress.max = all;
 	progress.value = done;
 }

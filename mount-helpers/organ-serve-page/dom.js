@@ -63,6 +63,21 @@ export function setText(node, text) {
 		node.textContent = text;
 }
 
+// Rows where they belong: those that are there already are not touched, so that the browser can
+// keep in its place what is looked at.
+export function placeRows(parent, rows) {
+	const stay = new Set(rows);
+	for (const row of [...parent.children])
+		if (!stay.has(row))
+			row.remove();
+	let at = parent.firstElementChild;
+	for (const row of rows)
+		if (row === at)
+			at = at.nextElementSibling;
+		else
+			parent.insertBefore(row, at);
+}
+
 // Rows may be moved about while one of them has the focus, which a removal takes from it.
 export function keepFocus(change) {
 	const focused = document.activeElement;

@@ -27,7 +27,8 @@ export function sparkline(organs, {least, most}) {
 	const known = organs.filter((organ) => organ.theta != null);
 	const step = 56 / Math.max(1, known.length - 1);
 	const y = (theta) => most > least ? 14 - 12 * (theta - least) / (most - least) : 8;
-	const points = known.map((organ, i) => `${(2 + i * step).toFixed(1)},${y(organ.theta).toFixed(1)}`);
+	const points = known.map((organ, i) =>
+		`${(2 + i * step).toFixed(1)},${y(organ.theta).toFixed(1)}`);
 	return svg("svg", {viewBox: "0 0 60 16", class: "sparkline", "aria-hidden": "true"},
 		svg("polyline", {points: points.join(" ")}));
 }
@@ -39,11 +40,12 @@ export function sizesByType(organs) {
 		sums.set(organ.type, (sums.get(organ.type) ?? 0) + organ.bytes);
 	const all = [...sums].sort((a, b) => b[1] - a[1]);
 	const total = all.reduce((n, [, bytes]) => n + bytes, 0);
-	const bar = el("div", {className: "types", "aria-hidden": "true"}, ...all.map(([, bytes], i) => {
+	const parts = all.map(([, bytes], i) => {
 		const part = el("span", {className: `type-${i % 8}`});
 		part.style.flexGrow = bytes;
 		return part;
-	}));
+	});
+	const bar = el("div", {className: "types", "aria-hidden": "true"}, ...parts);
 	return [bar, el("ul", {className: "legend"}, ...all.map(([type, bytes], i) => el("li", {},
 		el("span", {className: `swatch type-${i % 8}`, "aria-hidden": "true"}),
 		`${type} ${size(bytes)}, ${Math.max(1, Math.round(100 * bytes / total))} %`)))];
@@ -71,7 +73,8 @@ export function showCard(organ, at) {
 	card.hidden = false;
 	const box = at.getBoundingClientRect();
 	const below = box.bottom + card.offsetHeight + 8 < innerHeight;
-	card.style.top = `${below ? box.bottom + 4 : Math.max(4, box.top - card.offsetHeight - 4)}px`;
+	const top = below ? box.bottom + 4 : Math.max(4, box.top - card.offsetHeight - 4);
+	card.style.top = `${top}px`;
 	card.style.left = `${Math.max(4, Math.min(box.left + 24,
 		innerWidth - card.offsetWidth - 8))}px`;
 }

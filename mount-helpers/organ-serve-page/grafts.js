@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // grafts.js - the grafts in force, those that belong together as one: "blk 1-4 ffn_* from clerk".
-import {button, count, el, ranges} from "./dom.js";
+import {button, count, el, keepFocus, placeRows, ranges} from "./dom.js";
 import {undoGrafts} from "./edits.js";
 import {place} from "./model.js";
 
@@ -30,7 +30,10 @@ function family(part) {
 function groupBy(items, key) {
 	const groups = new Map();
 	for (const item of items)
-		groups.set(key(item), [...groups.get(key(item)) ?? [], item]);
+		if (groups.has(key(item)))
+			groups.get(key(item)).push(item);
+		else
+			groups.set(key(item), [item]);
 	return [...groups.values()];
 }
 
@@ -50,11 +53,13 @@ function kindsInWords(parts, known) {
 function linesOf(family, known) {
 	const kinds = groupBy(family, (part) => part.kind);
 	const blocksOf = (parts) => ranges(parts.map((part) => part.block));
-	return groupBy(kinds, (parts) => parts[0].block === null ? "" : blocksOf(parts)).map((same) => {
+	const groups = groupBy(kinds, (parts) => parts[0].block === null ? "" : blocksOf(parts));
+	return groups.map((same) => {
 		const names = same.map((parts) => parts[0].kind);
 		const all = same.flat();
 		const first = all[0];
-		const what = first.directory === "metadata" ? all.map((part) => part.name).join(", ")
+		const what = first.directory === "metadata"
+			? all.map((part) => part.name).join(", ")
 			: first.block === null ? names.join(", ")
 			: `blk ${blocksOf(all)} ${kindsInWords(all, known)}`;
 		return {what, parts: all};
@@ -78,6 +83,7 @@ function how(part, n) {
 
 export class Grafts {
 	#open = new Set();	// the lines that a reader has unfolded
+	#lines = new Map();	// by what they show
 
 	constructor(model) {
 		this.model = model;
@@ -95,7 +101,11 @@ export class Grafts {
 			.map((part) => ({class: part.directory, kind: part.kind}));
 		const known = [...model.organs.values(), ...removed];
 		const groups = groupBy(all, family).flatMap((same) => linesOf(same, known));
-		this.list.replaceChildren(...groups.map((group) => this.#line(group)));
+		const lines = groups.map((group) =>
+			[JSON.stringify([model.writable, group]), group]);
+		this.#lines = new Map(lines.map(([shows, group]) =>
+			[shows, this.#lines.get(shows) ?? this.#line(group)]));
+		keepFocus(() => placeRows(this.list, [...this.#lines.values()]));
 		this.undoAll.hidden = !model.writable || all.length < 2;
 		this.empty.hidden = groups.length > 0;
 	}
@@ -121,6 +131,7 @@ export class Grafts {
 			el("span", {className: "what"}, graft.file, el("span", {className: "soft"},
 				graft.type === "-" ? "" : ` ${graft.how}, ${graft.type}`)),
 			...this.#undo([graft], graft.file)))));
-		return el("li", {}, el("div", {className: "line"}, details, ...this.#undo(grafts, words)));
+		return el("li", {}, el("div", {className: "line"}, details,
+			...this.#undo(grafts, words)));
 	}
 }

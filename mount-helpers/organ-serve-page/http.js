@@ -20,15 +20,18 @@ export async function request(url, init) {
 	}
 }
 
+// What an answer says; null where the connection ends before it does.
+const body = (answer) => answer.text().catch(() => null);
+
 export async function text(url, init) {
 	const answer = await request(url, init);
-	return answer.ok ? answer.text() : null;
+	return answer.ok ? body(answer) : null;
 }
 
 // null if it has been done, or the sentence why not.
 async function outcome(url, init) {
 	const answer = await request(url, init);
-	const said = (await answer.text()).trim();
+	const said = (await body(answer))?.trim();
 	return answer.ok ? null : said || `${decode(url)}: status ${answer.status}`;
 }
 
@@ -75,8 +78,8 @@ export async function isWritable(url) {
 }
 
 // Each line of a text as soon as it is there.
-export async function readLines(url, line) {
-	const answer = await request(url, {cache: "no-cache"});
+export async function readLines(url, line, signal) {
+	const answer = await request(url, {cache: "no-cache", signal});
 	if (!answer.ok)
 		return false;
 	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -101,9 +101,11 @@ async function showModels(entries) {
 		open(chosen.get("left"), chosen.get("right"));
 	}}, table(several ? [...head, "Left", "Right"] : head, await modelRows(directories)),
 	...several ? [el("p", {className: "row"},
-		el("button", {className: "main"}, "Side by side"), "with organs to be dragged across")] : []);
+		el("button", {className: "main"}, "Side by side"),
+		"with organs to be dragged across")] : []);
 	const log = lines(await text(`${here}.log`) ?? "");
-	main.append(el("section", {}, form), el("section", {}, el("h2", {}, "Report"), reportFold()));
+	main.append(el("section", {}, form), el("section", {}, el("h2", {}, "Report"),
+		reportFold()));
 	if (log.length)
 		main.append(el("section", {}, el("h2", {}, "Log"), el("pre", {className: "wrap"},
 			log.slice(-20).join("\n"))));
@@ -122,7 +124,8 @@ async function showPair(directories, left, right) {
 		onchange: () => open(form.elements.left.value, form.elements.right.value)},
 	...directories.map((directory) => new Option(directory, directory, false,
 		directory === chosen)));
-	const form = el("form", {className: "row"}, select("left", "Model on the left", left), "and",
+	const form = el("form", {className: "row"}, select("left", "Model on the left", left),
+		"and",
 		select("right", "Model on the right", right),
 		button("Swap", () => open(right, left)));
 	title(`${left} and ${right}`);
@@ -135,9 +138,12 @@ async function showListing(entries) {
 	title(decode(here.split("/").at(-2)) || "organfs");
 	entries.sort((a, b) => natural(a.name, b.name));
 	main.append(el("p", {className: "soft"}, count(entries.length, "file")), el("section", {
-		id: "listing"}, table(["Name", el("th", {scope: "col", className: "number"}, "Size")],
-	entries.map((entry) => [el("td", {className: "name"}, el("a", {href: entry.url}, entry.name)),
-		el("td", {className: "number"}, entry.directory ? "directory" : size(entry.bytes))]))));
+		id: "listing"}, table(["Name",
+			el("th", {scope: "col", className: "number"}, "Size")],
+	entries.map((entry) => [el("td", {className: "name"},
+		el("a", {href: entry.url}, entry.name)),
+		el("td", {className: "number"},
+			entry.directory ? "directory" : size(entry.bytes))]))));
 	loaded();
 }
 

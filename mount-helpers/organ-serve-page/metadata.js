@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // metadata.js - the keys of a model and their values, editable where they stand.
-import {run} from "./activity.js";
-import {breakable, button, count, el, natural, newId} from "./dom.js";
+import {run, say} from "./activity.js";
+import {breakable, button, count, el, keepFocus, newId, placeRows} from "./dom.js";
 import {undoGrafts} from "./edits.js";
 import {put, remove, text} from "./http.js";
 
@@ -39,13 +39,16 @@ export class Metadata {
 		this.model = model;
 		this.body = el("tbody");
 		const filter = el("input", {type: "search", placeholder: "Filter keys and values",
-			"aria-label": "Filter keys and values", oninput: () => this.#filter(filter.value)});
+			"aria-label": "Filter keys and values",
+			oninput: () => this.#filter(filter.value)});
 		this.number = el("span", {className: "soft"});
-		this.element = el("div", {}, el("div", {className: "row tools"}, filter, this.number),
+		this.element = el("div", {}, el("div", {className: "row tools"}, filter,
+			this.number),
 			el("div", {className: "scroll", tabIndex: 0, role: "region",
 				"aria-label": `Keys and values of ${model.name}`},
 			el("table", {className: "metadata"}, el("thead", {}, el("tr", {},
-				...["Key", "Type", "Value"].map((head) => el("th", {scope: "col"}, head)))),
+				...["Key", "Type", "Value"].map((head) =>
+					el("th", {scope: "col"}, head)))),
 			this.body)), this.#adding());
 		this.filter = filter;
 		model.on("metadata", () => this.#show());
@@ -60,7 +63,7 @@ export class Metadata {
 		const rows = keys.map((key) => this.#row(key, model.metadata.get(key)))
 			.concat(gone.map((graft) => this.#goneRow(graft)));
 		if (!this.#editing)
-			this.body.replaceChildren(...rows);
+			keepFocus(() => placeRows(this.body, rows));
 		this.#filter(this.filter.value);
 		this.add.hidden = !model.writable;
 	}
@@ -86,7 +89,8 @@ export class Metadata {
 		const row = el("tr", {className: graft ? "changed" : ""},
 			el("th", {scope: "row", className: "name"}, ...breakable(key),
 				...graft ? [el("span", {className: "mark"}, graft.how)] : []),
-			el("td", {className: "soft type"}, typeOf(value)), el("td", {className: "value"}));
+			el("td", {className: "soft type"}, typeOf(value)),
+			el("td", {className: "value"}));
 		this.#fill(row, {key, value, file, graft});
 		this.#rows.set(key, {row, same});
 		return row;
@@ -94,10 +98,16 @@ export class Metadata {
 
 	#goneRow(graft) {
 		const key = graft.file.slice("metadata/".length);
-		this.#rows.delete(key);
-		return el("tr", {className: "changed"}, el("th", {scope: "row", className: "name"}, ...breakable(key),
-			el("span", {className: "mark"}, "removed")), el("td"),
-		el("td", {}, ...this.#undo(graft, key)));
+		const same = JSON.stringify([graft, this.model.writable]);
+		const known = this.#rows.get(graft.file);
+		if (known?.same === same)
+			return known.row;
+		const row = el("tr", {className: "changed"}, el("th", {scope: "row",
+			className: "name"}, ...breakable(key),
+				el("span", {className: "mark"}, "removed")),
+		el("td"), el("td", {}, ...this.#undo(graft, key)));
+		this.#rows.set(graft.file, {row, same});
+		return row;
 	}
 
 	#undo(graft, key) {
@@ -114,7 +124,8 @@ export class Metadata {
 		const words = el("span", {className: "words"}, shown(value));
 		const tools = el("span", {className: "row"});
 		if (long)
-			tools.append(el("a", {href: url, "aria-label": `${key} as text`}, "as text"));
+			tools.append(el("a", {href: url, "aria-label": `${key} as text`},
+				"as text"));
 		if (this.model.writable && !FIXED.test(key) && this.model.keyFiles.has(file))
 			tools.append(button("Edit", () => this.#edit(row, {...entry, url}),
 				{className: "plain", "aria-label": `Edit ${key}`}));
@@ -124,7 +135,12 @@ export class Metadata {
 
 	async #edit(row, entry) {
 		const now = await text(entry.url, {cache: "no-cache"});
-		if (now === null || now.length > LONGEST) {
+		if (now === null) {
+			say(`${entry.key} cannot be read.`, false);
+			return;
+		}
+		// A field of a form would make other ends of lines of these.
+		if (now.length > LONGEST || now.includes("\r")) {
 			location.href = entry.url;
 			return;
 		}
@@ -137,8 +153,8 @@ export class Metadata {
 		const close = () => {
 			this.#editing = null;
 			this.#rows.delete(entry.key);
-			this.#fill(row, entry);
-			row.querySelector("button")?.focus();
+			this.#show();
+			this.#rows.get(entry.key)?.row.querySelector("button")?.focus();
 		};
 		const form = el("form", {className: "edit", onsubmit: (event) => {
 			event.preventDefault();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // model.js - one mounted model, as the page knows it. It tells by events what has become known:
-// "organs", "figures", "metadata", "grafts", "check", "log", "picture", "facts", "gone", "loaded".
+// "organs", "figures", "metadata", "grafts", "check", "log", "facts", "gone"; and by "picture" that
+// all has been measured.
 import {lines, natural} from "./dom.js";
 import {encode, isWritable, list, readLines, request, text} from "./http.js";
 
@@ -34,20 +35,23 @@ const fileStem = (path) => path.split("/").pop().replace(/\.(gguf|bin)$/, "");
 function graftOf(line) {
 	const [file, how, type, , bytes, tensor, , path = "-", origin = "-"] = line.split("\t");
 	return {file, how, type, bytes: Number(bytes), tensor,
-		donor: path === "-" ? "" : fileStem(path), origin: origin === "-" ? tensor : origin};
+		donor: path === "-" ? "" : fileStem(path),
+		origin: origin === "-" ? tensor : origin};
 }
 
 export class Model extends EventTarget {
 	organs = new Map();	// by path, "organs/blk_0_ffn_up.bin"
-	metadata = new Map();	// by key: value, and url where it has a file
+	metadata = new Map();	// by key
+	keyFiles = new Map();	// those of the keys, by name
 	grafts = [];
+	#graftOf = new Map();	// by the path of its file
 	check = null;
 	log = [];
 	facts = {};
 	writable = false;
 	gone = false;
 	#etags = {};
-	#round = 0;		// what belongs to an earlier one is no longer of interest
+	#reading = null;	// the AbortController of what is being read
 
 	constructor(base, name) {
 		super();
@@ -68,43 +72,54 @@ export class Model extends EventTarget {
 	}
 
 	graft(path) {
-		return this.grafts.find((graft) => graft.file === path);
+		return this.#graftOf.get(path);
 	}
 
-	// What costs nothing first, then what is measured.
+	// What costs nothing first, then what is measured, which may take long.
 	async load() {
-		this.writable = await isWritable(this.base);
 		await this.#head();
 		await this.refresh();
-		await this.#all();
 		this.#watch();
+		await this.#all();
 	}
 
-	// The first lines of the manifest, without what is measured.
+	// Whether it can be changed, and the first lines of the manifest, without what is measured.
 	async #head() {
-		const head = await text(this.url("manifest.json"), {headers: {Range: "bytes=0-4095"}});
-		const line = /^"model": (\{.*\}),$/m.exec(head ?? "");
-		this.facts = (line && parse(line[1])) ?? {};
+		this.writable = await isWritable(this.base);
+		const head = await text(this.url("manifest.json"),
+			{headers: {Range: "bytes=0-4095"}});
+		this.facts = {};
+		if (!lines(head ?? "").some((line) => this.#readFacts(line)))
+			this.tell("facts");
+	}
+
+	#readFacts(line) {
+		const facts = /^"model": (\{.*\}),$/.exec(line);
+		if (!facts)
+			return false;
+		this.facts = parse(facts[1]) ?? {};
 		this.tell("facts");
+		return true;
 	}
 
+	// What is still being read belongs to an earlier state: its connection is free again.
 	async #all() {
-		const round = ++this.#round;
-		const current = () => round === this.#round;
-		await Promise.all([this.#readOrgans(), this.#readGrafts(), this.#readLog()]);
-		const figures = this.#readManifest(current);
-		await this.#readCheck();
-		await figures;
-		if (!current())
-			return;
-		this.tell("picture");
-		this.tell("loaded");
+		this.#reading?.abort();
+		this.#reading = new AbortController();
+		const {signal} = this.#reading;
+		await Promise.all([this.#readOrgans(signal), this.#readGrafts(signal),
+			this.#readLog()]);
+		await Promise.all([this.#readManifest(signal), this.#readCheck(signal)]);
+		if (!signal.aborted)
+			this.tell("picture");
 	}
 
-	async #readOrgans() {
+	async #readOrgans(signal) {
 		const names = Object.keys(CLASSES);
 		const listings = await Promise.all([...names, "metadata"].map(
 			(name) => list(this.url(`${name}/`))));
+		if (signal.aborted)
+			return;
 		const files = listings.pop() ?? [];
 		const organs = listings.flatMap((entries, i) => (entries ?? [])
 			.filter((entry) => entry.name.endsWith(".bin"))
@@ -126,9 +141,12 @@ export class Model extends EventTarget {
 			bytes: entry.bytes, ...place(stem)};
 	}
 
-	async #readGrafts() {
-		const list = lines(await text(this.url(".grafts"), {cache: "no-cache"}) ?? "");
-		this.grafts = list.map(graftOf);
+	async #readGrafts(signal) {
+		const list = await text(this.url(".grafts"), {cache: "no-cache", signal});
+		if (signal.aborted)
+			return;
+		this.grafts = lines(list ?? "").map(graftOf);
+		this.#graftOf = new Map(this.grafts.map((graft) => [graft.file, graft]));
 		this.tell("grafts");
 	}
 
@@ -137,8 +155,10 @@ export class Model extends EventTarget {
 		this.tell("log");
 	}
 
-	async #readCheck() {
-		const check = await text(this.url(".check"), {cache: "no-cache"});
+	async #readCheck(signal) {
+		const check = await text(this.url(".check"), {cache: "no-cache", signal});
+		if (signal.aborted)
+			return;
 		this.check = lines(check ?? "unknown\tcheck\tit cannot be read; the log says why")
 			.map((line) => {
 				const [verdict, what, why = ""] = line.split("\t");
@@ -148,25 +168,27 @@ export class Model extends EventTarget {
 	}
 
 	// An entry is a line; those of the tensors come as they are measured.
-	async #readManifest(current) {
+	async #readManifest(signal) {
 		let part = "";
 		const metadata = new Map();
 		const take = (line) => {
+			if (signal.aborted || !part && this.#readFacts(line))
+				return;
 			const head = /^"(\w+)": [[{]$/.exec(line);
 			if (head)
 				part = head[1];
 			else if (part === "metadata" && line.startsWith("  "))
 				Object.entries(parse(line, (s) => `{${s}}`) ?? {}).forEach(
 					([key, value]) => metadata.set(key, value));
-			else if (part === "metadata" && current()) {
+			else if (part === "metadata") {
 				this.metadata = metadata;
 				this.tell("metadata");
 				part = "";
-			} else if (part === "tensors" && current())
+			} else if (part === "tensors")
 				this.#measured(parse(line));
 		};
-		await readLines(this.url("manifest.json"), take);
-		if (current())
+		await readLines(this.url("manifest.json"), take, signal);
+		if (!signal.aborted)
 			this.tell("figures");
 	}
 
@@ -183,35 +205,37 @@ export class Model extends EventTarget {
 
 	/* live */
 
-	// Nothing is asked for while the page is hidden, and no file is opened only to look: whoever
-	// has one open keeps the mount busy.
+	// Nothing is asked for while the page is hidden, and no file is opened only to look: a file
+	// that is open keeps the mount busy.
 	#watch() {
 		const look = async () => {
 			if (document.visibilityState === "visible")
-				await this.refresh();
+				await this.refresh().catch(console.error);
 			setTimeout(look, PERIOD);
 		};
 		setTimeout(look, PERIOD);
 	}
 
+	// It waits for nothing that is measured. A mount that answers again may be another one.
 	async refresh() {
 		const entries = await list(this.base);
-		const gone = !entries;
-		if (gone !== this.gone) {
-			this.gone = gone;
+		const before = this.gone;
+		this.gone = !entries;
+		if (this.gone !== before)
 			this.tell("gone");
-		}
-		if (gone)
+		if (this.gone)
 			return;
+		if (before)
+			await this.#head();
 		const changed = (name) => {
 			const etag = entries.find((entry) => entry.name === name)?.etag;
-			const before = this.#etags[name];
+			const known = this.#etags[name];
 			this.#etags[name] = etag;
-			return before !== undefined && before !== etag;
+			return known !== undefined && known !== etag;
 		};
 		const [log, grafts] = [changed(".log"), changed(".grafts")];
-		if (grafts)
-			await this.#all();
+		if (grafts || before)
+			this.#all().catch(console.error);
 		else if (log)
 			await this.#readLog();
 	}
@@ -220,7 +244,8 @@ export class Model extends EventTarget {
 	async reload() {
 		this.#etags = {};
 		await this.refresh();
-		await this.#all();
+		if (!this.gone)
+			await this.#all();
 	}
 
 	// The class of a new file: where the same part of other blocks is.

@@ -58,10 +58,10 @@ function histogram({values, all}) {
 	const far = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 	const counts = new Array(BARS).fill(0);
 	for (const value of values)
-		counts[Math.min(BARS - 1, Math.floor((value + far) / (2 * far || 1) * BARS))]++;
+		counts[Math.min(BARS - 1, Math.floor((far ? value / far + 1 : 1) / 2 * BARS))]++;
 	const most = Math.max(...counts);
-	const words = `How ${values.length} of ${all} values are spread, from ${-far.toPrecision(3)} ` +
-		`to ${far.toPrecision(3)}`;
+	const words = `How ${values.length} of ${all} values are spread, ` +
+		`from ${-far.toPrecision(3)} to ${far.toPrecision(3)}`;
 	return [svg("svg", {viewBox: `0 0 ${BARS * 10} 120`, class: "histogram", role: "img",
 		"aria-label": words}, ...counts.map((n, i) => svg("rect", {x: i * 10 + 1, width: 8,
 		y: 120 - 118 * n / most, height: 118 * n / most})),
@@ -91,7 +91,8 @@ function tools(model, organ, other, close) {
 	const all = [el("a", {href: organ.url, download: `${organ.stem}.bin`, className: "button"},
 		"Download")];
 	if (other?.writable)
-		all.push(button(`Copy to ${other.name}`, then(() => copyOrgans(model, other, [organ]))));
+		all.push(button(`Copy to ${other.name}`,
+			then(() => copyOrgans(model, other, [organ]))));
 	if (!model.writable)
 		return all;
 	const file = el("input", {type: "file", id: newId()});
@@ -108,6 +109,8 @@ function tools(model, organ, other, close) {
 
 export async function openOrgan(model, path, other) {
 	const organ = model.organs.get(path);
+	if (!organ)
+		return;
 	const title = el("h2", {id: newId()}, organ.stem);
 	const values = el("div", {}, el("p", {className: "soft"}, "Reading values…"));
 	const dialog = el("dialog", {className: "organ-view", "aria-labelledby": title.id});
@@ -115,7 +118,8 @@ export async function openOrgan(model, path, other) {
 	dialog.append(el("header", {className: "line"}, title, button("Close", close)),
 		el("p", {className: "soft"}, model.name),
 		el("div", {className: "columns"}, facts(organ, model.graft(path)),
-			el("div", {}, el("h3", {}, "Figures"), organ.figures ? figureList(organ.figures)
+			el("div", {}, el("h3", {}, "Figures"),
+				organ.figures ? figureList(organ.figures)
 				: "Not measured yet.", el("h3", {}, "Values"), values)),
 		el("div", {className: "row"}, ...tools(model, organ, other, close)));
 	dialog.onclose = () => dialog.remove();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// organs.js - the organs of a model as a table: by class and kind, or as one list; sorted, filtered,
-// selected and dragged.
-import {ask, button, count, el, keepFocus, natural, newId, ranges, setText, size} from "./dom.js";
+// organs.js - the organs of a model as a table: by class and kind, or as one list; sorted,
+// filtered, selected and dragged.
+import {ask, button, count, el, keepFocus, natural, newId, placeRows, ranges, setText,
+	size} from "./dom.js";
 import {copyOrgans, dragged, graftFiles, organWords, removeOrgans, undoGrafts} from "./edits.js";
 import {degrees, hideCard, showCard, sizesByType, span, sparkline, thetaMark} from "./figures.js";
 import {openOrgan} from "./organ.js";
@@ -31,6 +32,7 @@ export class Organs {
 	#known = new Set();	// classes that have been seen: they are unfolded once
 	#sort = {key: "name", down: false};
 	#planned = false;
+	#took = 0;		// the milliseconds that it took last
 
 	constructor(model) {
 		this.model = model;
@@ -45,6 +47,7 @@ export class Organs {
 				"aria-label": `Organs of ${model.name}`}, this.table));
 		for (const what of ["organs", "figures", "grafts"])
 			model.on(what, () => this.#plan());
+		model.on("picture", () => this.#show());
 		this.#listen();
 	}
 
@@ -53,7 +56,8 @@ export class Organs {
 	#field(words, input) {
 		input.id = newId();
 		input.oninput = () => this.#show();
-		return el("span", {className: "field"}, el("label", {htmlFor: input.id}, words), input);
+		return el("span", {className: "field"}, el("label", {htmlFor: input.id}, words),
+			input);
 	}
 
 	#tools() {
@@ -65,11 +69,13 @@ export class Organs {
 		this.least = number("Least θ");
 		this.most = number("Greatest θ");
 		this.most.oninput = () => this.#show();
-		this.view = el("select", {}, new Option("by kind", "tree"), new Option("one list", "list"));
+		this.view = el("select", {}, new Option("by kind", "tree"),
+			new Option("one list", "list"));
 		this.found = el("span", {className: "soft", role: "status"});
 		return el("div", {className: "row tools"}, this.#field("Filter", this.words),
 			this.#field("Type", this.type), this.#field("Class", this.class),
-			el("span", {className: "field"}, this.#field("θ from", this.least), "to", this.most),
+			el("span", {className: "field"}, this.#field("θ from", this.least), "to",
+				this.most),
 			this.#field("Show", this.view), this.found);
 	}
 
@@ -79,7 +85,8 @@ export class Organs {
 			{className: "main"});
 		this.remove = button("Remove", async () => {
 			const organs = this.#chosen();
-			if (organs.length === 1 || await ask(`Remove ${organWords(organs)}?`, "Remove"))
+			if (organs.length === 1 ||
+				await ask(`Remove ${organWords(organs)}?`, "Remove"))
 				removeOrgans(this.model, organs);
 		});
 		this.undo = button("Undo", () => undoGrafts(this.model, this.#chosenGrafts()));
@@ -95,7 +102,8 @@ export class Organs {
 		this.headings = COLUMNS.map(({key, title, number}) => el("th", {scope: "col",
 			className: `${key}${number ? " number" : ""}`}, button(title, () =>
 			this.#sortBy(key), {className: "sort"})));
-		return el("thead", {}, el("tr", {}, el("td", {className: "check"}), ...this.headings));
+		return el("thead", {}, el("tr", {}, el("td", {className: "check"}),
+			...this.headings));
 	}
 
 	#sortBy(key) {
@@ -104,7 +112,8 @@ export class Organs {
 	}
 
 	#chosen() {
-		return [...this.#selected].map((path) => this.model.organs.get(path)).filter((o) => o);
+		return [...this.#selected].map((path) => this.model.organs.get(path))
+			.filter((organ) => organ);
 	}
 
 	#chosenGrafts() {
@@ -113,15 +122,18 @@ export class Organs {
 
 	/* what is shown */
 
-	// Once for many figures that come one after the other.
+	// Once for many figures that come one after the other; of many organs seldom enough for the
+	// page to be used meanwhile.
 	#plan() {
 		if (this.#planned)
 			return;
 		this.#planned = true;
 		setTimeout(() => {
+			const start = performance.now();
 			this.#planned = false;
 			this.#show();
-		}, 50);
+			this.#took = performance.now() - start;
+		}, Math.max(50, 8 * this.#took));
 	}
 
 	#matches(organ) {
@@ -138,7 +150,8 @@ export class Organs {
 		if (select.options.length === values.length + 1)
 			return;
 		const before = select.value;
-		select.replaceChildren(new Option("any", ""), ...values.map((v) => new Option(v, v)));
+		select.replaceChildren(new Option("any", ""),
+			...values.map((v) => new Option(v, v)));
 		select.value = values.includes(before) ? before : "";
 	}
 
@@ -176,19 +189,12 @@ export class Organs {
 		const rows = this.view.value === "list"
 			? this.#sorted(organs).map((organ) => this.#organRow(organ, organ.stem, 0))
 			: this.#tree(organs);
-		keepFocus(() => this.#place(rows));
+		keepFocus(() => placeRows(this.body, rows));
 		setText(this.found, organs.length === all.length ? count(all.length, "organ")
 			: `${organs.length} of ${count(all.length, "organ")}`);
 		this.#showSizes(all);
 		this.#showSort();
 		this.#showSelection();
-	}
-
-	// Rows that are where they belong are not touched.
-	#place(rows) {
-		const now = this.body.rows;
-		if (rows.length !== now.length || rows.some((row, i) => row !== now[i]))
-			this.body.replaceChildren(...rows);
 	}
 
 	#showSizes(all) {
@@ -208,7 +214,8 @@ export class Organs {
 		const organs = this.#chosen();
 		const writes = this.other?.writable && this.other !== this.model;
 		this.selection.hidden = !organs.length || !(this.model.writable || writes);
-		this.chosen.textContent = `${count(organs.length, "organ")} selected, ${size(sum(organs))}`;
+		const selected = `${count(organs.length, "organ")} selected`;
+		this.chosen.textContent = `${selected}, ${size(sum(organs))}`;
 		this.copy.hidden = !writes;
 		this.copy.textContent = `Copy to ${this.other?.name}`;
 		this.undo.hidden = !this.model.writable || !this.#chosenGrafts().length;
@@ -242,7 +249,10 @@ export class Organs {
 	#kinds(name, members, isOpen) {
 		const kinds = new Map();
 		for (const organ of members)
-			kinds.set(organ.kind, [...kinds.get(organ.kind) ?? [], organ]);
+			if (kinds.has(organ.kind))
+				kinds.get(organ.kind).push(organ);
+			else
+				kinds.set(organ.kind, [organ]);
 		const groups = [...kinds].map(([kind, organs]) => ({kind, organs}));
 		return this.#sorted(groups).flatMap(({kind, organs}) => {
 			if (organs.length === 1)
@@ -271,7 +281,8 @@ export class Organs {
 			? organs[0].path : key.replace(/ \d$/, "");
 		this.#rows.set(key, {row, same});
 		if (had)
-			queueMicrotask(() => row.querySelector(`[data-part=${had}]`)?.focus());
+			queueMicrotask(() => row.querySelector(`[data-part=${had}]`)
+				?.focus({preventScroll: true}));
 		return row;
 	}
 
@@ -287,19 +298,25 @@ export class Organs {
 		const grafts = organs.filter((organ) => this.model.graft(organ.path)).length;
 		const from = grafts ? `${grafts} from ${origins.join(", ")}` : "";
 		const types = unique(organs.map((organ) => organ.type)).join(", ");
-		const shapes = level ? unique(organs.map((o) => o.shape?.join(" × "))).join(", ") : "";
-		return this.#row(`${key} ${level}`, [organs.length, sum(organs), theta, types, shapes, from,
+		const shapes = level ? unique(organs.map((o) => o.shape?.join(" × "))).join(", ")
+			: "";
+		return this.#row(`${key} ${level}`,
+			[organs.length, sum(organs), theta, types, shapes, from,
 			open, this.range, organs.map((o) => o.theta)], organs, () =>
 			el("tr", {className: `level-${level}`}, this.#check(title),
 				el("th", {scope: "row", className: "name"}, button(title, () =>
-					this.#toggle(key), {className: "fold", "aria-expanded": String(open),
+					this.#toggle(key),
+					{className: "fold", "aria-expanded": String(open),
 					"data-part": "fold"}), el("span", {className: "soft"}, level
 					? ` blk ${ranges(organs.map((organ) => organ.block))}`
-					: ` ${organs.length}`), el("span", {className: "soft about"}, level
+					: ` ${organs.length}`),
+						el("span", {className: "soft about"}, level
 					? "" : `: ${CLASSES[key]}`)),
-				el("td", {className: "type"}, types), el("td", {className: "shape"}, shapes),
+				el("td", {className: "type"}, types),
+				el("td", {className: "shape"}, shapes),
 				el("td", {className: "size number"}, size(sum(organs))),
-				el("td", {className: "theta number"}, theta ? degrees(theta.mean) : "…", " ",
+				el("td", {className: "theta number"},
+					theta ? degrees(theta.mean) : "…", " ",
 					level && theta ? sparkline(organs, this.range)
 						: el("span", {className: "sparkline"})),
 				el("td", {className: "graft"}, from)));
@@ -312,14 +329,18 @@ export class Organs {
 
 	#organRow(organ, title, level) {
 		const from = originOf(this.model, organ);
-		return this.#row(`${organ.path} ${title} ${level}`, [organ.etag, organ.type, organ.theta,
+		return this.#row(`${organ.path} ${title} ${level}`,
+			[organ.etag, organ.type, organ.theta,
 			organ.status, from, this.range], [organ], () => {
-			const open = button(title, () => openOrgan(this.model, organ.path, this.other),
-				{className: "organ", "aria-describedby": "card", "data-part": "open"});
+			const open = button(title,
+				() => openOrgan(this.model, organ.path, this.other),
+				{className: "organ", "aria-describedby": "card",
+					"data-part": "open"});
 			const theta = organ.theta == null ? [organ.status ?? "…"]
 				: [degrees(organ.theta), " ", thetaMark(organ.theta, this.range)];
 			return el("tr", {className: `level-${level} leaf${from ? " grafted" : ""}`},
-				this.#check(organ.stem), el("th", {scope: "row", className: "name"}, open),
+				this.#check(organ.stem),
+				el("th", {scope: "row", className: "name"}, open),
 				el("td", {className: "type"}, organ.type ?? "…"),
 				el("td", {className: "shape"}, organ.shape?.join(" × ") ?? "…"),
 				el("td", {className: "size number"}, size(organ.bytes)),

@@ -2,7 +2,7 @@
 // pane.js - all that is shown of one model: alone on the page, or beside another one.
 import {button, count, el, newId, setText, size} from "./dom.js";
 import {assemble, dragged, graftFiles, organWords} from "./edits.js";
-import {encode, text} from "./http.js";
+import {text} from "./http.js";
 import {Grafts} from "./grafts.js";
 import {Metadata} from "./metadata.js";
 import {Organs} from "./organs.js";
@@ -13,7 +13,8 @@ const LOG_LINES = 20;
 // What is wrong, in few words: of the worst of the checks.
 function verdictOf(check) {
 	const overall = check.find(({what}) => what === "overall") ?? check[0];
-	const worst = check.find(({verdict, what}) => verdict === overall.verdict && what !== "overall");
+	const worst = check.find(({verdict, what}) => verdict === overall.verdict &&
+		what !== "overall");
 	if (overall.verdict === "ok" || !worst)
 		return {verdict: overall.verdict, why: overall.why};
 	const lacks = /^removed, while their blocks are there: blk (\S+) (\S+)$/.exec(worst.why);
@@ -38,8 +39,10 @@ export class Pane {
 				this.#section("θ as a picture", this.#picture(), "picture"),
 				this.#section("Grafts", new Grafts(model).element, "grafts"),
 				this.#section("Has it a chance?", this.#checks(), "check"),
-				this.#section("Organs", [this.#files(), this.organs.element], "organs-section"),
-				this.#section("Metadata", new Metadata(model).element, "metadata-section"),
+				this.#section("Organs", [this.#files(), this.organs.element],
+					"organs-section"),
+				this.#section("Metadata", new Metadata(model).element,
+					"metadata-section"),
 				this.#report(), this.#log()));
 		this.#listen();
 	}
@@ -55,7 +58,8 @@ export class Pane {
 
 	#verdictBar() {
 		const {model} = this;
-		const name = el("input", {type: "text", id: newId(), placeholder: "the default name",
+		const name = el("input", {type: "text", id: newId(),
+			placeholder: "the default name",
 			size: 14});
 		const go = el("button", {className: "main"}, "Assemble");
 		this.form = el("form", {className: "row", hidden: true, onsubmit: async (event) => {
@@ -63,7 +67,8 @@ export class Pane {
 			go.disabled = true;
 			await assemble(model, name.value);
 			go.disabled = false;
-		}}, el("label", {htmlFor: name.id, className: "hide-narrow"}, "File name"), name, go);
+		}}, el("label", {htmlFor: name.id, className: "hide-narrow"}, "File name"), name,
+			go);
 		this.verdict = el("p", {className: "words", role: "status"},
 			el("b", {}, "Checking"), " ", el("span", {}, "…"));
 		return el("div", {className: "verdict-bar"}, this.verdict, this.form);
@@ -85,7 +90,8 @@ export class Pane {
 		this.model.on("check", () => {
 			this.#showVerdict();
 			const all = this.model.check.filter(({what}) => what !== "overall");
-			const line = ({verdict, what, why}) => el("li", {}, el("b", {className: verdict},
+			const line = ({verdict, what, why}) =>
+				el("li", {}, el("b", {className: verdict},
 				verdict), " ", el("b", {}, what), ` ${why}`);
 			const fine = all.filter(({verdict}) => verdict === "ok");
 			bad.replaceChildren(...all.filter((one) => !fine.includes(one)).map(line));
@@ -108,17 +114,22 @@ export class Pane {
 			model.name = facts.name ?? model.name;
 			title.textContent = model.name;
 			this.element.setAttribute("aria-label", model.name);
-			line.textContent = [facts.architecture, facts.tensors && `${facts.tensors} tensors`,
-				facts.parameters && `${(facts.parameters / 1e6).toFixed(1)} million parameters`,
-				facts.bits_per_weight && `${facts.bits_per_weight.toFixed(2)} bits each`,
+			line.textContent = [facts.architecture,
+				facts.tensors && `${facts.tensors} tensors`,
+				facts.parameters &&
+					`${(facts.parameters / 1e6).toFixed(1)} million parameters`,
+				facts.bits_per_weight &&
+					`${facts.bits_per_weight.toFixed(2)} bits each`,
 				facts.size && size(facts.size)].filter((fact) => fact).join(" · ");
 			if (!model.writable)
 				line.append(" · only to be read");
 			file.download = `${model.name}.gguf`;
 		});
 		const file = link("model.gguf", "model.gguf");
-		return el("header", {className: "facts-line"}, title, line, el("p", {}, file, " · ",
-			link("manifest.json", "manifest"), " · ", link("checksums.xxh128", "checksums"),
+		return el("header", {className: "facts-line"}, title, line, el("p", {}, file,
+			" · ",
+			link("manifest.json", "manifest"), " · ",
+			link("checksums.xxh128", "checksums"),
 			" · ", link("metadata/", "metadata")));
 	}
 
@@ -132,21 +143,30 @@ export class Pane {
 			if (state === this.#pictured)
 				return;
 			this.#pictured = state;
-			const image = el("img", {alt: "θ of every tensor: blocks across, the parts they play down",
+			const image = el("img",
+				{alt: "θ of every tensor: blocks across, the parts they play down",
 				src: `${this.model.url("theta.svg")}?${Date.now()}`});
-			await image.decode().then(() => frame.replaceChildren(image), () =>
-				frame.replaceChildren("It cannot be shown."));
+			const shown = await image.decode().then(() => image,
+				() => "It cannot be shown.");
+			if (state === this.#pictured)
+				frame.replaceChildren(shown);
+			if (shown !== image)
+				this.#pictured = "";
 		});
 		return frame;
 	}
 
 	#report() {
 		const words = el("pre", {}, "Measuring…");
-		const fold = el("details", {ontoggle: async () => {
+		const read = async () => {
 			if (fold.open)
-				words.textContent = await text(this.model.url(".theta"), {cache: "no-cache"}) ??
-					"It cannot be read; the log says why.";
-		}}, el("summary", {}, "Read it"), el("div", {className: "scroll", tabIndex: 0,
+				setText(words,
+					await text(this.model.url(".theta"), {cache: "no-cache"}) ??
+					"It cannot be read; the log says why.");
+		};
+		this.model.on("picture", read);
+		const fold = el("details", {ontoggle: read}, el("summary", {}, "Read it"),
+			el("div", {className: "scroll", tabIndex: 0,
 			role: "region", "aria-label": `Report of ${this.model.name}`}, words));
 		return this.#section("Report", fold, "report");
 	}
@@ -171,7 +191,8 @@ export class Pane {
 			await graftFiles(this.model, input.files);
 			input.value = "";
 		};
-		this.files = el("p", {className: "row", hidden: true}, el("label", {htmlFor: input.id},
+		this.files = el("p", {className: "row", hidden: true},
+			el("label", {htmlFor: input.id},
 			"Graft files, dropped here or chosen:"), input);
 		return this.files;
 	}
@@ -220,8 +241,7 @@ export class Pane {
 			event.target.closest("tr").classList.add("slot-over");
 		hint.hidden = false;
 		setText(hint, !dragged.now ? `Drop to graft into ${this.model.name}`
-			: `Drop to copy ${organWords(dragged.now.organs)} into ${slot ?? this.model.name}`);
+			: `Drop to copy ${organWords(dragged.now.organs)} into ` +
+				(slot ?? this.model.name));
 	}
 }
-
-export const modelUrl = (directory) => `/${encode(directory)}/`;

@@ -87,6 +87,7 @@ for dir in '' organs organs/ organs/. 'organs/%2e' .base; do
 done
 status 404 "$URL.organ-serve/put"
 status 404 "$URL.organ-serve/refused"
+status 404 "$URL.organ-serve/refused/organs/blk_2_ffn_up.bin"
 status 409 -X MKCOL "$URL.organ-serve/page/new"
 status 403 -X COPY -H "Destination: ${URL}organs/x%2f.." "$up"
 
@@ -207,4 +208,15 @@ grep -qi '^Content-Type: text/plain' "$TMP/headers" || fail 'a key may be a scri
 status 204 -X DELETE "${URL}metadata/evil.js"
 ! grep -qi '^Access-Control' "$TMP/headers" || fail 'others may'
 
+unmount_served
+
+# A mount whose name ends like the start of an escape.
+odd="$TMP/odd\\"
+mkdir "$odd"
+mount_model -o noassemble "$scribe" "$odd"
+serve "$odd"
+status 200 "$URL.grafts"
+status 422 -T /etc/passwd "${URL}organs/blk_2_ffn_up.bin"
+answer_says '^organs/blk_2_ffn_up.bin: graft refused'
+MNT=$odd
 unmount_served

@@ -126,20 +126,57 @@ browse "$URL" "$loaded" "click: .metadata [aria-label='Undo llama.context_length
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
 
 # What others do meanwhile comes by itself, and what is open, focused or scrolled to stays so.
-# (The browser scrolls a little where something above grows, so that what is read stays.)
-browse "$URL" "$loaded" 'click: [data-part=fold][aria-expanded=false]' 'click: .report summary' \
-	'click: tr.leaf [type=checkbox]' 'scrollTo(0, 300); 0' \
+# (The browser scrolls where something above grows, so that what is looked at stays in its place.)
+top='document.activeElement.getBoundingClientRect().top'
+browse "$URL" "$loaded" "$shown" 'size: 1200x800' \
+	'click: [data-part=fold][aria-expanded=false]' 'click: .report summary' \
+	'wait: document.querySelector(".report pre").innerText.includes("wells")' \
+	'click: tr.leaf [type=checkbox]' "window.place = $top; 0" \
 	"shell: cp '$TMP'/donor/organs/blk_[0-3]_ffn_gate.bin '$MNT/organs/'" \
 	'wait: document.querySelector(".grafts").innerText.includes("blk 0-3 ffn_gate from")' \
 	'wait: document.querySelector(".organs").innerText.includes("4 from clerk-Q4_K_M")' \
-	'[scrollY > 0, document.querySelector(".report details").open,
+	"[scrollY > 0, Math.abs($top - place) < 1]" \
+	'[document.querySelector(".report details").open,
 		document.activeElement.type, document.activeElement.checked]' \
 	"shell: printf x >'$MNT/organs/blk_0_ffn_up.bin' || true" \
 	'wait: document.querySelector(".log").innerText.includes("refused")' >"$TMP/seen"
-equal "$(tail -n 1 "$TMP/seen")" '[true, true, "checkbox", true]' 'what stays'
+equal "$(tail -n 2 "$TMP/seen")" $'[true, true]\n[true, "checkbox", true]' 'what stays'
+
+# Also while the measuring takes its time; and the focus stays on a button of a line that stays.
+endless='const f = fetch; window.fetch = (url, init) =>
+	/manifest.json$/.test(url) && !init.headers ? f(url, init).then((answer) =>
+		new Response(new ReadableStream(), answer)) : f(url, init); 0'
+browse "$URL" "$loaded" "$endless" \
+	"document.querySelector('[aria-label^=\"Undo blk 4 ffn_up\"]').focus(); 0" \
+	"shell: cp '$TMP/donor/organs/blk_0_ffn_down.bin' '$MNT/organs/'" \
+	'wait: document.querySelector(".grafts").innerText.includes("blk 0 ffn_down")' \
+	"shell: rm '$MNT/organs/blk_3_ffn_down.bin'" \
+	'wait: document.querySelector(".grafts").innerText.includes("blk 3 ffn_down removed")' \
+	'document.activeElement.ariaLabel' >"$TMP/seen"
+sees '"Undo blk 4 ffn_up'
+
+# When the server is back after a while, all is as it was.
+restarted=$TMP/restarted
+answers='document.querySelector(".verdict-bar").innerText.includes("answer")'
+port=${URL##*:}
+browse "$URL" "$loaded" "wait: !$answers" \
+	"shell: kill $SERVER; while curl -s -o '$TMP/answer' '$URL'; do sleep 0.1; done" \
+	"wait: $answers" \
+	"shell: '$here/../../mount-helpers/organ-serve' --output '$TMP/out' '$MNT' ${port%/} \
+		>'$restarted' 2>&1 </dev/null & echo \$! >'$TMP/pid'
+		until curl -s -o '$TMP/answer' '$URL'; do sleep 0.1; done" \
+	"wait: !$answers" "$(text_of .verdict-bar)" >"$TMP/seen"
+sees 'impossible: blk 3 lacks ffn_down'
+! wait "$SERVER" || fail "organ-serve does not end by the signal"
 browse "${URL}metadata/" "$loaded" "$(text_of '#listing')" >"$TMP/seen"
 sees general.architecture
-unmount_served
+until_true 10 fusermount3 -q -u "$MNT" || fail "$MNT cannot be unmounted"
+wait_daemon
+has_ended() {
+	! kill -0 "$(cat "$TMP/pid")" 2>"$TMP/.said"
+}
+until_true 10 has_ended || fail 'organ-serve goes on without a mount'
+no_server
 unmount_and_wait "$TMP/donor"
 
 # Models and values that are called as if they were markup, several of them, and only to be read.

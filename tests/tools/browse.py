@@ -3,7 +3,7 @@
 """browse.py URL STEP... - open URL in headless Chromium and take one step after the other there:
 
     http://...             open another page
-    wait: EXPRESSION       until it is true, for at most a minute
+    wait: EXPRESSION       until it is true, for at most four minutes
     click: SELECTOR        with the mouse, in the middle of the first element of that selector
     hover: SELECTOR        move the mouse there
     drag: SELECTOR >> SELECTOR    from one element to another one
@@ -26,6 +26,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+# Seconds until what is waited for is given up: it says that something is wrong, not that it is slow.
+PATIENCE = 240
 
 
 class Page:
@@ -99,7 +102,7 @@ class Page:
         return result["result"].get("value")
 
     def wait(self, expression):
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not self.evaluate(f"(() => {{ try {{ return !!({expression}); }} catch {{ }} }})()"):
             if time.monotonic() > end:
                 sys.exit(f"browse.py: this does not come true: {expression}")
@@ -139,7 +142,7 @@ class Page:
         for step in (5, 10, 15):
             self.mouse("mouseMoved", {"x": start["x"] + step, "y": start["y"] + step},
                        button="left", buttons=1)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while self.dragged is None:
             if time.monotonic() > end:
                 sys.exit(f"browse.py: {source} cannot be dragged")
