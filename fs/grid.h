@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* grid.h - what a picture of θ shows, whoever draws it: a row for each part that tensors play in
- * the blocks, in one order for all models, a column for each block, beside them the tensors that
- * belong to no block. Of each cell how far its angle is from those of its row, and what was
- * grafted. Of one model, or of two side by side. */
+/* grid.h - what a picture of θ shows, for every program that draws it: a row for each part that
+ * tensors play in the blocks, in one order for all models, a column for each block, beside them the
+ * tensors that belong to no block. Of each cell how far its angle is from those of its row, and
+ * what was grafted. Of one model, or of two side by side. */
 #ifndef FS_GRID_H
 #define FS_GRID_H
 

@@ -16,7 +16,7 @@ struct witness {
 /* Is there such a model in that directory? */
 bool witness_is(const char *directory);
 
-/* Read it; that measures what nobody has measured yet. What is wrong is said in a line on stderr.
+/* Read it; the mount measures what is not measured yet. What is wrong is said in a line on stderr.
  * Returns 0 or -1; witness_release() is due either way. */
 int witness_read(struct witness *witness, const char *directory);
 void witness_release(struct witness *witness);

@@ -64,7 +64,7 @@ take_the_tour() {
 	as user "set -e; cd tour; $(root_mounts); rmdir shared mine"
 }
 
-# Whoever may not use sudo.
+# A user who may not use sudo.
 install_at_home() {
 	local home=$system/home/user
 	as user 'cd organfs-*/ && make install PREFIX=$HOME/.local'

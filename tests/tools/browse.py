@@ -9,7 +9,7 @@
     drag: SELECTOR >> SELECTOR    from one element to another one
     key: NAME              Tab, Enter, Escape, Space, ...
     type: TEXT             as if by the keyboard
-    shell: COMMAND         what somebody does meanwhile
+    shell: COMMAND         what another program does meanwhile
     script: FILE           run what is in a file
     picture: FILE          save what is seen as PNG
     media: light|dark      what the page is told of the user's liking
