@@ -37,7 +37,7 @@ install_from_source() {
 		fail 'README.md does not say how to uninstall'
 	while IFS= read -r command <&3; do
 		case $command in
-		'sudo make check' | 'make deb' | 'sudo make uninstall') continue ;;
+		'sudo make check' | 'make deb' | 'make rpm' | 'sudo make uninstall') continue ;;
 		'sudo make install') snapshot "$work/before" ;;
 		esac
 		as user "cd organfs-*/ && $command"

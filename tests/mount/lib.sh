@@ -255,15 +255,18 @@ with_mount_helper() {
 }
 
 # For tests with_mount_helper: there is an ordinary user, $ORDINARY by number, with $TMP/home for a
-# home, who may open /dev/fuse. as_user COMMAND... is run by him.
+# home, who may open /dev/fuse. as_user COMMAND... is run by him. Root has a home there too, for
+# what mount(8) runs: in the true one there may be grafts of the same model.
 with_ordinary_user() {
 	ORDINARY=65534
 	need setpriv
 	[ -u "$(command -v mount)" ] && [ -u "$(command -v fusermount3)" ] ||
 		skip 'mount and fusermount3 are not setuid'
-	mkdir "$TMP/home"
+	mkdir "$TMP/home" "$TMP/root"
 	chown $ORDINARY:$ORDINARY "$TMP/home"
-	awk -F : -v OFS=: -v home="$TMP/home" -v user=$ORDINARY '
+	export HOME=$TMP/root
+	awk -F : -v OFS=: -v home="$TMP/home" -v user=$ORDINARY -v root="$TMP/root" '
+		$3 == 0 { $6 = root }
 		$3 == user { $6 = home; seen = 1 }
 		{ print }
 		END { if (!seen) print "ordinary", "x", user, user, "", home, "/bin/sh" }' \
