@@ -40,6 +40,7 @@ static void a_name_is_read_as_it_was_written(void **state)
 		free((char *)got.slot);
 	}
 	layer_close(layer);
+	close_site(&site);
 }
 
 static void write_origin(struct layer *layer, const char *text, size_t n)
@@ -76,6 +77,7 @@ static void what_is_no_such_file_is_not_read(void **state)
 	assert_false(origin_read(layer->dir, "up", &got));
 	free(large);
 	layer_close(layer);
+	close_site(&site);
 }
 
 static void a_fifo_is_not_waited_for(void **state)
@@ -87,6 +89,7 @@ static void a_fifo_is_not_waited_for(void **state)
 	must(mkfifoat(layer->dir, "up" ORIGIN_SUFFIX, 0600) == 0);
 	assert_false(origin_read(layer->dir, "up", &got));
 	layer_close(layer);
+	close_site(&site);
 }
 
 static const struct CMUnitTest tests[] = {
