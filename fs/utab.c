@@ -3,10 +3,12 @@
  * for exactly that. */
 #include "fs/utab.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,6 +23,31 @@
 
 /* It takes some milliseconds, but asks for a lock that another process may have. */
 #define PATIENCE_MS 5000
+
+/* Held between the look whether a mount is there and the removal of its entry, and while an entry
+ * is made, which is after the mount: so the daemon of a mount that is gone never removes the entry
+ * of the next one at the same place. Only root can open the file. */
+#define LOCK_DIRECTORY "/run/mount"
+#define LOCK_FILE      LOCK_DIRECTORY "/organfs.lock"
+
+/* A descriptor to close, or -1: without a lock the rest is done all the same. */
+static int lock_entries(void)
+{
+	int fd, rc;
+
+	mkdir(LOCK_DIRECTORY, 0755);
+	fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	do
+		rc = fd < 0 ? 0 : flock(fd, LOCK_EX);
+	while (rc < 0 && errno == EINTR);
+	return fd;
+}
+
+static void unlock_entries(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
 
 /* Wait for a child, and end it where that takes too long. One that a tracer holds, or that waits in
  * the kernel, may outlive even this: init reaps it after this process. */
@@ -68,10 +95,14 @@ static void run(const char *const argv[])
 
 bool utab_enter(const char *point)
 {
+	int lock;
+
 	if (getuid() != 0 || geteuid() != 0)
 		return false;
+	lock = lock_entries();
 	run((const char *const[]){ "/bin/mount", "--fake", "--internal-only", "--no-canonicalize",
 				   "-t", "fuse.organfs", "-o", OPTION, "--", SOURCE, point, NULL });
+	unlock_entries(lock);
 	return true;
 }
 
@@ -86,7 +117,10 @@ static bool is_mount(const char *point)
 
 void utab_leave(const char *point)
 {
+	const int lock = lock_entries();
+
 	if (!is_mount(point))
 		run((const char *const[]){ "/bin/umount", "--fake", "--internal-only",
 					   "--no-canonicalize", "--", point, NULL });
+	unlock_entries(lock);
 }

@@ -17,7 +17,8 @@
  * wait then. */
 bool utab_enter(const char *point);
 
-/* The mount at point is gone: remove its entry, unless something is mounted there again. */
+/* The mount at point is gone: remove its entry, unless something is mounted there again. May wait
+ * for another organfs that makes or removes an entry, up to ten seconds or so. */
 void utab_leave(const char *point);
 
 #endif
