@@ -151,7 +151,7 @@ SANITIZERS := address,undefined
 DEBIANS ?= trixie
 IN_DEBIANS = $(if $(DEBIANS),check-new-user,check-deb) $(DEBIANS:%='check-debian SUITE=%')
 check: deps-check	## every test, as CI runs it; as root it installs what is missing
-	@MAKE='$(MAKE)' tests/in-turn check-style check-install $(IN_DEBIANS) \
+	@MAKE='$(MAKE)' tests/in-turn check-style check-install check-rpm $(IN_DEBIANS) \
 		'$(PARALLEL) programs' check-unit check-mount \
 		'SAN=$(SANITIZERS) $(PARALLEL) programs' 'SAN=$(SANITIZERS) check-unit' \
 		'SAN=$(SANITIZERS) check-fuzz' 'SAN=$(SANITIZERS) check-mount'

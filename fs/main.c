@@ -23,6 +23,7 @@
  *	spectral	the weak part of the spectrum; on
  *	fft dft fourier	KissFFT's short transforms joined; of any length; of real values
  *	tail		the least of many energies, within a budget
+ *	muldiv		a product of 64-bit numbers, divided
  *	lora quantise	a row with an adapter merged; as F16, BF16 and Q8_0
  *
  * fs/		the filesystem; each module uses those above it

@@ -12,6 +12,7 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* An entry has one option at least. */
@@ -30,16 +31,20 @@
 #define LOCK_DIRECTORY "/run/mount"
 #define LOCK_FILE      LOCK_DIRECTORY "/organfs.lock"
 
-/* A descriptor to close, or -1: without a lock the rest is done all the same. */
+/* A descriptor to close, or -1. Without the lock the rest is done all the same: another organfs
+ * holds it for as long as await() takes at most, unless it is stopped. */
 static int lock_entries(void)
 {
-	int fd, rc;
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	int fd;
 
 	mkdir(LOCK_DIRECTORY, 0755);
 	fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	do
-		rc = fd < 0 ? 0 : flock(fd, LOCK_EX);
-	while (rc < 0 && errno == EINTR);
+	for (int tries = 2 * PATIENCE_MS / 10; fd >= 0 && tries > 0; tries--) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			break;
+		nanosleep(&pause, NULL);
+	}
 	return fd;
 }
 
