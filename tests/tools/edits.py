@@ -23,11 +23,18 @@ from gguf import Model, organ_header, Tensor  # noqa: E402
 
 CLASSES = ("skeleton", "organs", "embed", "norm")
 ROLES = ("ffn_up", "ffn_gate", "ffn_down")
+ALIKE = ("ffn_up", "ffn_gate")  # of one shape
 
 
 def read(path):
     with open(path, "rb") as f:
         return f.read()
+
+
+def role_of(organ):
+    """What the organ's own header calls it, in whatever slot it is."""
+    name = organ[4:4 + int.from_bytes(organ[:4], "little")].decode()
+    return name.split(".")[2]
 
 
 def organs_of(mount):
@@ -84,7 +91,11 @@ class Edits:
     def step(self):
         role = random.choice(ROLES)
         target, now = self.slot(role), dict(self.expected)
-        there = [n for n in now if re.fullmatch(rf"organs/blk_\d+_{role}\.bin", n)]
+        # A slot that is there takes an organ of another role; a new one is named after its organ.
+        if target in now and role in ALIKE:
+            role = random.choice(ALIKE)
+        there = [n for n in now if re.fullmatch(rf"organs/blk_\d+_{role}\.bin", n)
+                 and (target in now or role_of(now[n]) == role)]
         source = random.choice(there) if there else None
         kind = random.choice(("copy", "copy", "link", "move", "remove", "junk", "in place", "within",
                               "symlink", "undo"))
