@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -49,11 +50,30 @@ static void say_of_table(const char *directory, uint64_t line, const char *what)
 	free(text);
 }
 
+/* A directory that looks like a mount may have anything under these names: a FIFO is not waited
+ * for, and more than this is not read. */
+#define BYTES_MAX ((off_t)256 << 20)
+
+/* A descriptor, or -1 with errno set. */
+static int open_file(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat stat = { 0 };
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size <= BYTES_MAX)
+		return fd;
+	close(fd);
+	errno = S_ISREG(stat.st_mode) ? EFBIG : EINVAL;
+	return -1;
+}
+
 /* A file's text, to free; NULL after a line on stderr. */
 static char *read_file(const char *directory, const char *name, size_t *size)
 {
 	char *path = path_of(directory, name);
-	const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	const int fd = path ? open_file(path) : -1;
 	char *text = fd < 0 ? NULL : io_read_all(fd, size);
 
 	if (!text)

@@ -150,6 +150,13 @@ odd=$TMP/several/$(printf 'o\033[2Jdd\302\233')
 mkdir -p "$odd/.base/metadata"
 touch "$odd/.table" "$odd/.grafts" "$odd/.check"
 expect_fail 'dd.*/.table:.*there is no table' "$ORGANFS" --show "$odd"
+# Nor is a FIFO waited for, or memory filled.
+rm "$odd/.table"
+mkfifo "$odd/.table"
+expect_fail '.table: Invalid argument' timeout 20 "$ORGANFS" --show "$odd"
+rm "$odd/.table"
+truncate -s 1T "$odd/.table"
+expect_fail '.table: File too large' timeout 20 "$ORGANFS" --show "$odd"
 for text in "$odd" "$TMP/several"; do
 	! "$ORGANFS" --show "$text" 2>"$TMP/err" || fail 'an empty table is shown'
 	! grep -q -e "$ESC" -e "$(printf '\302\233')" "$TMP/err" || fail "$(cat -v "$TMP/err")"
