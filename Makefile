@@ -67,9 +67,12 @@ $B/%.o: %.c $B/flags
 	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c $< -o $@
 
 $B/gguf/anatomy.o: $B/gguf/anatomy_table.inc
-$B/gguf/anatomy_table.inc: gguf/anatomy_table.awk gguf/tensor_classes.tsv
+$B/gguf/anatomy_table.inc: gguf/tensor_classes.tsv
+$B/gguf/keys.o: $B/gguf/keys_table.inc
+$B/gguf/keys_table.inc: gguf/keys.tsv
+$B/gguf/%_table.inc: gguf/%_table.awk
 	@mkdir -p $(@D)
-	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > $@.new && mv $@.new $@
+	awk -f $< $(filter %.tsv,$^) > $@.new && mv $@.new $@
 
 $B/libgguf.a: $(GGUF_OBJECTS)
 $B/libmeasure.a: $(MEASURE_OBJECTS)
@@ -206,6 +209,7 @@ check-compilers:	## every gcc and clang that is here builds everything without a
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
 	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > build/fuzz/gguf/anatomy_table.inc
+	awk -f gguf/keys_table.awk gguf/keys.tsv > build/fuzz/gguf/keys_table.inc
 	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -Ibuild/fuzz/gguf \
 		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c $(GGUF:%=gguf/%.c) \
 		$(if $(filter $F,$(FUZZ_FS)),fs/io.c fs/frames.c fs/frames_cache.c -lzstd) -lxxhash

@@ -5,6 +5,7 @@
 #include "fs/inode.h"
 #include "fs/key_name.h"
 #include "fs/layer_metadata.h"
+#include "gguf/keys.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -56,8 +57,59 @@ static int find_key(struct editing *editing)
 		     : 0;
 }
 
+/* The model's architecture as it is now; empty: none that a key could begin with. */
+static void read_architecture(const struct editing *editing, char text[KEY_NAME_MAX + 1])
+{
+	struct metadata *metadata = editing->model->metadata;
+	uint32_t i;
+	int rc;
+	struct metadatum *metadatum = metadata_find(metadata, "general.architecture", &i)
+					      ? metadata_get(metadata, i, &rc)
+					      : NULL;
+	const struct value *value = metadatum ? metadatum_value(metadatum) : NULL;
+	size_t n = 0;
+
+	if (value && value->type.type == KV_STRING && value->length <= KEY_NAME_MAX &&
+	    value->source->read_at(value->source->context, text, (size_t)value->length,
+				   value->offset) == 0)
+		n = (size_t)value->length;
+	text[n] = '\0';
+	metadatum_unref(metadatum);
+}
+
+/* Is the text a JSON array? */
+static bool is_list(const struct source *text)
+{
+	char start[64];
+	const size_t n = text->size < sizeof(start) ? (size_t)text->size : sizeof(start);
+	size_t blanks = 0;
+
+	if (text->read_at(text->context, start, n, 0) < 0)
+		return false;
+	while (blanks < n && strchr(" \t\r\n", start[blanks]))
+		blanks++;
+	return blanks < n && start[blanks] == '[';
+}
+
+/* A key that has no type yet: the type is the specification's, or string. */
+static struct value_type type_of_new(const struct editing *editing, const struct source *text)
+{
+	struct metadata_key key = { .key = editing->key, .length = (uint32_t)editing->key_length };
+	char architecture[KEY_NAME_MAX + 1];
+	struct key_type known;
+
+	if (!editing->is_new)
+		key = metadata_key(editing->model->metadata, editing->i);
+	read_architecture(editing, architecture);
+	if (!key_type_find(key.key, key.length, architecture, &known))
+		return (struct value_type){ KV_STRING, 0 };
+	if (known.value == KV_ARRAY || (known.element != KV_ARRAY && is_list(text)))
+		return (struct value_type){ KV_ARRAY, known.element };
+	return (struct value_type){ known.value, 0 };
+}
+
 /* The type that the value will have. */
-static void find_type(struct editing *editing)
+static void find_type(struct editing *editing, const struct source *text)
 {
 	struct value_type type;
 
@@ -66,7 +118,7 @@ static void find_type(struct editing *editing)
 	if (!editing->is_new && metadata_type(editing->model->metadata, editing->i, &type))
 		editing->type = type;
 	else if (editing->typed == STAGE_UNTYPED)
-		editing->type = (struct value_type){ KV_STRING, 0 };
+		editing->type = type_of_new(editing, text);
 }
 
 static int check_text(void *context, const struct source *source)
@@ -76,7 +128,7 @@ static int check_text(void *context, const struct source *source)
 
 	if (rc < 0)
 		return rc;
-	find_type(editing);
+	find_type(editing, source);
 	return value_parse(source, editing->type, width_of(editing->model), &editing->bytes,
 			   &editing->err);
 }

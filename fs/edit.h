@@ -9,9 +9,10 @@
 #include "fs/stage.h"
 
 /* The key whose file has that name gets the value that is staged as text: of the type that is
- * wanted of the stage, else that the key has, else that the stage had elsewhere, else it is a
- * string. The base's value is no edit. Returns 0, or -errno: -EINVAL it is no value of that type or
- * the name makes no key, -EPERM the key is fixed. */
+ * wanted of the stage, else that the key has, else that the stage had elsewhere, else that the
+ * specification gives the key (gguf/keys.h), else it is a string. The base's value is no edit.
+ * Returns 0, or -errno: -EINVAL it is no value of that type or the name makes no key, -EPERM the
+ * key is fixed. */
 int edit_fill(struct model *model, const char *name, struct stage *stage);
 
 /* The key is not there any more. remember: when it is made again, its type is what it was. -ENOENT:
