@@ -131,6 +131,7 @@ static int add_sets(struct check *check, const struct group *group)
 			    struct finding *finding);
 	} checks[] = { { "donor", say_donor },
 		       { "shape", sets_shape },
+		       { "role", sets_role },
 		       { "type", sets_type },
 		       { "distance", sets_distance },
 		       { "unit", sets_unit } };

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,52 @@ int sets_shape(const struct groups *groups, const struct group *group, struct fi
 		finding_say(finding, VERDICT_OK, "the slots' own");
 	else
 		finding_say(finding, VERDICT_OK, "all are added, there is nothing to compare with");
+	return 0;
+}
+
+/* What the organ in a slot does for its slot; one that would do is no longer that in another
+ * shape. */
+static enum role_match role_in(const struct groups *groups, uint32_t slot)
+{
+	const struct organ_place *place = &groups->model->places[slot];
+	const struct gguf *gguf = groups->model->gguf;
+	const struct content *content = groups->content[slot];
+	const enum role_match match = content_role(content, place->tensor, place->tensor_length);
+	const bool fits = slot >= gguf->n_tensors ||
+			  memcmp(content->organ.ne, gguf->tensors[slot].ne,
+				 sizeof(content->organ.ne)) == 0;
+
+	return match == ROLE_ALIKE && !fits ? ROLE_OTHER : match;
+}
+
+int sets_role(const struct groups *groups, const struct group *group, struct finding *finding)
+{
+	enum role_match worst = ROLE_SAME;
+	uint32_t n = 0, first = 0;
+	char path[ORGAN_PATH_MAX], count[32];
+
+	for (uint32_t k = 0; k < group->n; k++) {
+		const enum role_match match = role_in(groups, group->slots[k]);
+
+		if (match > worst) {
+			worst = match;
+			first = group->slots[k];
+			n = 0;
+		}
+		n += match == worst;
+	}
+	model_organ_path(groups->model, first, path);
+	snprintf(count, sizeof(count), "%" PRIu32 " of %" PRIu32, n, group->n);
+	if (worst == ROLE_SAME)
+		finding_say(finding, VERDICT_OK, "each plays the part that its header names");
+	else if (worst == ROLE_UNNAMED)
+		finding_say(finding, VERDICT_UNKNOWN,
+			    "%s: the header of %.60s names no part that is known", count, path);
+	else
+		finding_say(finding, worst == ROLE_ALIKE ? VERDICT_RISKY : VERDICT_IMPOSSIBLE,
+			    "%s: %.60s holds %.48s, which %s", count, path,
+			    groups->content[first]->organ.name,
+			    worst == ROLE_ALIKE ? "can stand there" : "plays another part");
 	return 0;
 }
 

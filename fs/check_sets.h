@@ -9,6 +9,10 @@
 #include "fs/check_verdict.h"
 
 int sets_shape(const struct groups *groups, const struct group *group, struct finding *finding);
+
+/* Does each play the part that its own header names? */
+int sets_role(const struct groups *groups, const struct group *group, struct finding *finding);
+
 int sets_type(const struct groups *groups, const struct group *group, struct finding *finding);
 int sets_distance(const struct groups *groups, const struct group *group, struct finding *finding);
 

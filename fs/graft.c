@@ -279,6 +279,20 @@ int filling_refuse(struct filling *filling, int rc)
 	return rc;
 }
 
+void filling_say_role(const struct filling *filling)
+{
+	struct model *model = filling->model;
+	const struct organ_place *place = &model->places[filling->tensor];
+	struct content *content = slots_own(model->slots, filling->tensor);
+	char path[ORGAN_PATH_MAX];
+
+	if (content_role(content, place->tensor, place->tensor_length) > ROLE_UNNAMED)
+		log_add(model->log,
+			"%s: %.200s plays another part; it is in force, and impossible in .check",
+			model_organ_path(model, filling->tensor, path), content->organ.name);
+	content_unref(content);
+}
+
 /* A time that was set, and is not the base's, is worth keeping: rsync would copy the file again and
  * again. */
 static bool has_own_time(const struct model *model, struct stage *stage)
@@ -350,6 +364,8 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 	}
 	if (rc == 0 && klass == CLASS_ADAPTERS)
 		adapt_learn_alpha(model, name);
+	if (rc == 0)
+		filling_say_role(&filling);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 

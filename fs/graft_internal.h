@@ -71,6 +71,10 @@ int graft_remove_locked(struct model *model, uint32_t tensor);
  * rc. */
 int filling_refuse(struct filling *filling, int rc);
 
+/* The slot was filled: say in the log if the organ in it plays another part than the slot's by its
+ * own header. */
+void filling_say_role(const struct filling *filling);
+
 /* Fill the slot with what is at the origin. -ESTALE: it is not there any more. The organ's name is
  * borrowed afterwards. */
 int graft_fill_from(struct filling *filling, const struct origin *from);

@@ -7,6 +7,7 @@
  *	cursor		reading untrusted bytes in order
  *	reader reader_tensors		a GGUF: metadata and tensor infos
  *	anatomy		a tensor's class, kind, block and file name by its name
+ *	role		may a tensor of one name stand in the place of another
  *	organ		the organ file
  *	layout layout_header		the plan of an assembled GGUF
  *	shard join divide	the plan of the GGUF that shards are together, and of shards

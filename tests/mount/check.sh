@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # .check: has this chimera a chance? On pairs of models that are related, and on one that is not.
 . "${0%/*}/lib.sh"
+. "${0%/*}/check-lib.sh"
 
 need rsync
 base=$(use scribe-Q4_K_M)
@@ -14,17 +15,6 @@ mount_model -o noassemble "$donor" "$other"
 mount_model -o ro "$(use stories260K)" "$stranger"
 check=$MNT/.check
 
-# verdict CHECK [TITLE]: of that line, or lines.
-verdict() {
-	awk -F '\t' -v check="$1" -v title="${2-}" \
-		'$2 == check && (title == "" || index($3, title ": ") == 1) { print $1 }' "$check"
-}
-# says VERDICT CHECK PATTERN [TITLE]
-says() {
-	equal "$(verdict "$2" "${4-}")" "$1" "$2 of $(cat "$check")"
-	awk -F '\t' -v check="$2" '$2 == check { print $3 }' "$check" | grep -Eq -- "$3" ||
-		fail "$2: $(grep "	$2	" "$check")"
-}
 # The form: verdict, check, reason; the worst verdict first; and a size that is true.
 has_form() {
 	local size worst=ok verdict
