@@ -2,6 +2,7 @@
 /* check_sets.c - see check_sets.h. */
 #include "fs/check_sets.h"
 #include "fs/check_experts.h"
+#include "fs/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -151,8 +152,8 @@ int sets_distance(const struct groups *groups, const struct group *group, struct
 	else
 		finding_say(finding, far ? VERDICT_RISKY : VERDICT_OK,
 			    "block %" PRId32 " into block %" PRId32 ", %" PRId32
-			    " apart, is the farthest; %" PRIu32 " are more than %d apart",
-			    from, to, most, far, DISTANCE_MAX);
+			    " apart, is the farthest; %" PRIu32 " %s more than %d apart",
+			    from, to, most, far, far == 1 ? "is" : "are", DISTANCE_MAX);
 	return 0;
 }
 
@@ -216,13 +217,14 @@ static struct tally *count(const struct groups *groups, const struct group *grou
 	tallies = calloc((size_t)*blocks * SETS + 1, sizeof(*tallies));
 	for (uint32_t i = 0; tallies && i < groups->n_slots; i++) {
 		const struct organ_place *place = &groups->model->places[i];
-		const bool grafted = next < group->n && group->slots[next] == i;
+		const bool here = next < group->n && group->slots[next] == i;
+		const bool grafted = here && !groups_is_own(groups, group, i);
 		char role[ANATOMY_NAME_MAX + 1];
 		struct tally *block;
 		int32_t source;
 		enum set set;
 
-		next += grafted;
+		next += here;
 		if (content_is_nothing(groups->content[i]) || place->block < 0 ||
 		    place->block >= BLOCKS_MAX)
 			continue;
@@ -272,10 +274,11 @@ static void judge(const struct tally *tallies, uint32_t blocks, bool *broken,
 	if (finding->verdict == VERDICT_OK && sets == 0)
 		finding_say(finding, VERDICT_OK, "nothing that works together was taken apart");
 	else if (finding->verdict == VERDICT_OK)
-		finding_say(finding, VERDICT_OK,
-			    "%" PRIu32 " whole attentions and feed-forward networks, %" PRIu32
-			    " whole blocks",
-			    sets, whole);
+		finding_say(finding, VERDICT_OK, "%" PRIu32 " whole %s, %" PRIu32 " whole block%s",
+			    sets,
+			    sets == 1 ? "attention or feed-forward network"
+				      : "attentions and feed-forward networks",
+			    whole, plural(whole));
 }
 
 int sets_unit(const struct groups *groups, const struct group *group, struct finding *finding)
@@ -290,4 +293,21 @@ int sets_unit(const struct groups *groups, const struct group *group, struct fin
 	free(tallies);
 	free(broken);
 	return rc;
+}
+
+/* A cosine above it is that of one model at two precisions: training leaves less alike. */
+#define SAME_MODEL 0.99
+
+void sets_unit_of_kin(const struct groups *groups, const struct group *group, double likeness,
+		      struct finding *finding)
+{
+	if (!(likeness > SAME_MODEL) || finding->verdict != VERDICT_RISKY)
+		return;
+	for (uint32_t k = 0; k < group->n; k++)
+		if (!groups_in_place(groups, group->slots[k]))
+			return;
+	finding_say(finding, VERDICT_OK,
+		    "parts of networks, each in its own place, of the same model at another "
+		    "precision: cosine %.3f",
+		    likeness);
 }

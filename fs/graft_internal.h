@@ -32,7 +32,8 @@ struct filling {
 /* Find the slot CLASS/NAME, or that there is none. */
 void filling_find(struct filling *filling);
 
-/* What the layer is to keep of the slot, which is there, beside what fills it: origin, or NULL. */
+/* With the commit lock held: what the layer is to keep of the slot, which is there, beside what
+ * fills it. Returns origin. */
 const struct layer_origin *filling_origin(const struct filling *filling,
 					  struct layer_origin *origin);
 

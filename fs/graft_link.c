@@ -120,6 +120,7 @@ static int share(struct filling *filling, const struct origin *from)
 	struct backing *file;
 	int rc = -ENOMEM;
 
+	filling->donor = from->content->donor;
 	if (name && content)
 		rc = layer_link(from->model->layer, place->klass, place->name, model->layer,
 				filling->klass, filling->name, filling_origin(filling, &origin),
@@ -132,7 +133,6 @@ static int share(struct filling *filling, const struct origin *from)
 	memcpy(name, filling->organ.name, filling->organ.name_length);
 	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
-	filling->donor = from->content->donor;
 	filling_publish(filling, content, file);
 	return 0;
 }

@@ -62,7 +62,7 @@ undo
 # One of three, and in another block.
 cp "$other/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 has_form
-says risky overall '1 grafts, 0 removed, 0 keys edited'
+says risky overall '1 graft, 0 removed, 0 keys edited'
 says risky unit 'ffn gate, up and down are not from one place in blk 0'
 says risky distance 'block 5 into block 0, 5 apart'
 undo
@@ -71,7 +71,7 @@ says ok distance '4 apart, is the farthest; 0 are more'
 for part in gate down; do
 	cp "$other/organs/blk_4_ffn_$part.bin" "$MNT/organs/blk_0_ffn_$part.bin"
 done
-says ok unit '1 whole attentions and feed-forward networks, 0 whole blocks'
+says ok unit '1 whole attention or feed-forward network, 0 whole blocks'
 # Gate and up of one block, down of another.
 cp "$other/organs/blk_3_ffn_down.bin" "$MNT/organs/blk_0_ffn_down.bin"
 says risky unit 'blk 0'
@@ -148,7 +148,7 @@ unedited=$(cat "$key")
 echo 1000000 >"$key"
 has_form
 says impossible rope 'freq_base 10000 in the donor, 1000000 here'
-says impossible overall '1 keys edited'
+says impossible overall '1 key edited'
 echo "$unedited" >"$key"
 echo 7 >"$MNT/metadata/llama.block_count"
 has_form
