@@ -5,6 +5,7 @@
 #include "fs/inode.h"
 #include "fs/layer_adapters.h"
 #include "fs/links.h"
+#include "fs/plural.h"
 #include "fs/value_parse.h"
 
 #include <errno.h>
@@ -431,8 +432,9 @@ void adapt_take_up(struct model *model)
 	if (taking_up.found)
 		log_add(model->log,
 			"%s: took up %" PRIu32
-			" files about adapters that an earlier mount left in %s",
-			model->name, taking_up.found, layer_path(model->layer));
+			" file%s about adapters that an earlier mount left in %s",
+			model->name, taking_up.found, plural(taking_up.found),
+			layer_path(model->layer));
 }
 
 /* With the commit lock held: where the link leads now, if it is still the adapter's. Both are used

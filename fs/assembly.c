@@ -5,6 +5,7 @@
 #include "fs/divided.h"
 #include "fs/files.h"
 #include "fs/paths.h"
+#include "fs/plural.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -237,15 +238,15 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	char text[PATH_MAX + 400], shards[32] = "";
 
 	if (files > 0)
-		snprintf(shards, sizeof(shards), " in %d shard%s", files, files == 1 ? "" : "s");
+		snprintf(shards, sizeof(shards), " in %d shard%s", files, plural((uint64_t)files));
 	if (err->code)
 		snprintf(text, sizeof(text), "failed: %s: %s%s", path, err->text, after);
 	else
 		snprintf(text, sizeof(text),
 			 "assembled: %s: %" PRIu64 " bytes%s, %" PRIu32
-			 " grafts, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
+			 " graft%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
 			 " copied, %" PRIu64 " written",
-			 path, size, shards, snapshot->grafts, seconds,
+			 path, size, shards, snapshot->grafts, plural(snapshot->grafts), seconds,
 			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),

@@ -2,6 +2,7 @@
 /* card.c - see card.h. The keys are those of llama.cpp (gguf-py, constants.py). */
 #include "fs/card.h"
 #include "fs/card_read.h"
+#include "fs/plural.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -86,8 +87,10 @@ static void print_blocks(const struct card *card, const struct figures *figures,
 		if (block > last)
 			last = block;
 	}
-	if (last >= 0)
+	if (last > first)
 		fprintf(out, ", tensors of %" PRId32 " to %" PRId32, first, last);
+	else if (last > 0 || (last == 0 && card->counts[CARD_BLOCKS].high != 1))
+		fprintf(out, ", tensors of %" PRId32, last);
 	fputc('\n', out);
 }
 
@@ -172,7 +175,8 @@ static void print_rope(const struct card *card, FILE *out)
 
 	print_key(out, "rope");
 	if (card->counts[CARD_ROPE_DIMENSIONS].known) {
-		fprintf(out, "%" PRIu64 " dimensions", card->counts[CARD_ROPE_DIMENSIONS].high);
+		fprintf(out, "%" PRIu64 " dimension%s", card->counts[CARD_ROPE_DIMENSIONS].high,
+			plural(card->counts[CARD_ROPE_DIMENSIONS].high));
 		between = ", ";
 	}
 	if (base->known) {

@@ -4,6 +4,7 @@
 #include "fs/card.h"
 #include "fs/json.h"
 #include "fs/picture.h"
+#include "fs/plural.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,7 +21,7 @@ void chart_subtitle(const struct figures *figures, const struct grid *grid,
 		 grid->n_blocks == 0   ? ""
 		 : grid->n_blocks == 1 ? "block "
 				       : "blocks ",
-		 blocks, blocks[0] ? ", " : "", figures->n, figures->n == 1 ? "" : "s");
+		 blocks, blocks[0] ? ", " : "", figures->n, plural(figures->n));
 }
 
 /* A model with its texts. */

@@ -5,6 +5,7 @@
 #include "fs/check_experts.h"
 #include "fs/check_host.h"
 #include "fs/check_sets.h"
+#include "fs/plural.h"
 #include "fs/waiting.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ struct row {
 	const char *check;
 	const struct group *group; /* NULL: the model */
 	bool is_made;		   /* when it is read: the model's look, or the group's check */
+	bool is_unit;		   /* and what may be wrong is not where the donor is of one kind */
 	host_look *look;
 	enum donor_check donor_check;
 	struct finding finding;
@@ -111,14 +113,19 @@ static int say_donor(const struct groups *groups, const struct group *group,
 		     struct finding *finding)
 {
 	char slots[96];
+	const char *view = NULL;
 
+	for (uint32_t k = 0; k < group->n && group->kind != GROUP_UNKNOWN && !view; k++)
+		view = donor_view(groups->content[group->slots[k]]->donor);
 	groups_slots(groups, group->slots, group->n, slots, sizeof(slots));
 	finding_say(finding, group->kind == GROUP_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_OK,
-		    "%" PRIu32 " graft%s: %s", group->n, group->n == 1 ? "" : "s", slots);
+		    "%" PRIu32 " graft%s: %s", group->n, plural(group->n), slots);
 	if (group->kind == GROUP_UNKNOWN)
 		finding_add(finding, VERDICT_UNKNOWN, "nobody saw from where");
 	else if (group->kind == GROUP_MODEL)
 		finding_add(finding, VERDICT_OK, "from %s", donor_path(group->donor));
+	if (view)
+		finding_add(finding, VERDICT_OK, "by .views/%s", view);
 	return 0;
 }
 
@@ -131,6 +138,7 @@ static int add_sets(struct check *check, const struct group *group)
 			    struct finding *finding);
 	} checks[] = { { "donor", say_donor },
 		       { "shape", sets_shape },
+		       { "role", sets_role },
 		       { "type", sets_type },
 		       { "distance", sets_distance },
 		       { "unit", sets_unit } };
@@ -140,6 +148,8 @@ static int add_sets(struct check *check, const struct group *group)
 		struct row *row = add_row(check, checks[i].name, group);
 
 		rc = row ? checks[i].look(check->groups, group, &row->finding) : -ENOMEM;
+		if (rc == 0 && checks[i].look == sets_unit && group->kind != GROUP_SELF)
+			row->is_unit = row->is_made = row->finding.verdict == VERDICT_RISKY;
 	}
 	return rc;
 }
@@ -178,16 +188,22 @@ static int examine_groups(const struct check *check, const struct traits *host, 
 			  const struct halt *halt)
 {
 	struct finding findings[DONOR_CHECKS];
+	double likeness;
 	int rc = 0;
 
 	for (uint32_t g = 0; rc == 0 && g < check->groups->n; g++) {
 		const struct group *group = &check->groups->groups[g];
 
 		memset(findings, 0, sizeof(findings));
-		rc = donor_examine(check->groups, group, host, halt, findings);
-		for (size_t i = 0; rc == 0 && i < check->n; i++)
-			if (rows[i].is_made && rows[i].group == group)
+		rc = donor_examine(check->groups, group, host, halt, findings, &likeness);
+		for (size_t i = 0; rc == 0 && i < check->n; i++) {
+			if (!rows[i].is_made || rows[i].group != group)
+				continue;
+			if (rows[i].is_unit)
+				sets_unit_of_kin(check->groups, group, likeness, &rows[i].finding);
+			else
 				rows[i].finding = findings[rows[i].donor_check];
+		}
 	}
 	return rc;
 }
@@ -256,10 +272,11 @@ static void print_overall(FILE *out, const struct check *check, const struct row
 	}
 	if (groups->grafts + groups->removed + edits)
 		snprintf(text, sizeof(text),
-			 "%" PRIu32 " grafts, %" PRIu32 " removed, %" PRIu32
-			 " keys edited; of %zu checks %zu impossible, %zu risky, %zu unknown",
-			 groups->grafts, groups->removed, edits, check->n,
-			 count[VERDICT_IMPOSSIBLE], count[VERDICT_RISKY], count[VERDICT_UNKNOWN]);
+			 "%" PRIu32 " graft%s, %" PRIu32 " removed, %" PRIu32
+			 " key%s edited; of %zu checks %zu impossible, %zu risky, %zu unknown",
+			 groups->grafts, plural(groups->grafts), groups->removed, edits,
+			 plural(edits), check->n, count[VERDICT_IMPOSSIBLE], count[VERDICT_RISKY],
+			 count[VERDICT_UNKNOWN]);
 	else
 		snprintf(text, sizeof(text), "no graft; of %zu checks of the base %zu impossible",
 			 check->n, count[VERDICT_IMPOSSIBLE]);

@@ -32,6 +32,14 @@ bool donor_check_applies(enum donor_check check, const struct group *group)
 
 bool donor_check_known(enum donor_check check, const struct group *group, struct finding *finding)
 {
+	const bool in_blocks = (group->concerns & (CONCERN_ATTENTION | CONCERN_FFN)) != 0;
+
+	/* Of a norm, of the embedding and of the head these say nothing. */
+	if (!in_blocks && (check == DONOR_NORMS || check == DONOR_PARTS)) {
+		finding_say(finding, VERDICT_OK,
+			    "does not apply: no attention and no feed-forward network was grafted");
+		return true;
+	}
 	if (group->kind == GROUP_MODEL || group->kind == GROUP_SELF || check == DONOR_LINEAGE)
 		return false;
 	finding_say(finding, VERDICT_UNKNOWN,
@@ -47,6 +55,7 @@ struct examination {
 	const struct halt *halt;
 	struct relative host, donor;
 	struct finding *findings;
+	double likeness;
 };
 
 static bool is_stopped(const struct examination *e)
@@ -86,7 +95,7 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 	const struct group *group = e->group;
 	uint8_t *bytes = malloc(2 * SPOT_SIZE);
 	uint32_t *others = calloc(group->n + 1u, sizeof(*others));
-	uint32_t n = 0;
+	uint32_t n = 0, made = 0;
 	char text[64];
 	int rc = bytes && others ? 0 : -ENOMEM;
 
@@ -98,9 +107,11 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 
 		name = donor_tensor(content->donor, &length);
 		tensor = gguf_tensor(e->donor.gguf, name, length);
+		made += donor_view(content->donor) != NULL;
 		if (is_stopped(e))
 			rc = -EINTR;
-		else if (!tensor || !has_bytes_of(content, e->donor.file, tensor, bytes))
+		else if (!tensor || (!donor_view(content->donor) &&
+				     !has_bytes_of(content, e->donor.file, tensor, bytes)))
 			others[n++] = group->slots[k];
 	}
 	if (rc == 0 && n)
@@ -108,14 +119,17 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 			    "not the donor's, so that what follows may not hold for them: %s",
 			    groups_slots(e->groups, others, n, text, sizeof(text)));
 	else if (rc == 0)
-		finding_say(finding, VERDICT_OK, "the donor's, as far as samples show");
+		finding_say(finding, VERDICT_OK, "the donor's, %s",
+			    made == group->n ? "made by a view of them"
+			    : made	     ? "or made by a view, as far as samples show"
+					     : "as far as samples show");
 	free(bytes);
 	free(others);
 	return rc;
 }
 
 /* Of the grafts themselves, against the tensors of the base that have their names. */
-static int examine_kin(const struct examination *e, struct finding *finding)
+static int examine_kin(struct examination *e, struct finding *finding)
 {
 	const struct group *group = e->group;
 	struct kin *pairs = calloc(group->n + 1u, sizeof(*pairs));
@@ -139,7 +153,7 @@ static int examine_kin(const struct examination *e, struct finding *finding)
 		n += weights_of_tensor(e->host.file, ours, &kin->host) &&
 		     weights_of_tensor(content->file, &theirs, &kin->donor);
 	}
-	rc = lineage_of_pairs(pairs, n, e->halt, finding);
+	rc = lineage_of_pairs(pairs, n, e->halt, finding, &e->likeness);
 	free(pairs);
 	return rc;
 }
@@ -273,7 +287,8 @@ static int examine_model(struct examination *e, const struct traits *host,
 		rc = parts_compare(e->host.gguf, e->donor.gguf, e->group->concerns,
 				   &e->findings[DONOR_PARTS]);
 	if (rc == 0)
-		rc = lineage_cosines(&e->host, &e->donor, e->halt, &e->findings[DONOR_LINEAGE]);
+		rc = lineage_cosines(&e->host, &e->donor, e->halt, &e->findings[DONOR_LINEAGE],
+				     &e->likeness);
 	if (rc == 0)
 		rc = lineage_spreads(&e->host, &e->donor, e->halt, &e->findings[DONOR_SPREADS]);
 	if (rc == 0)
@@ -317,18 +332,20 @@ static int open_and_examine(struct examination *e, const struct traits *host)
 }
 
 int donor_examine(const struct groups *groups, const struct group *group, const struct traits *host,
-		  const struct halt *halt, struct finding findings[DONOR_CHECKS])
+		  const struct halt *halt, struct finding findings[DONOR_CHECKS], double *likeness)
 {
 	const struct relative base = { groups->model->base, groups->model->gguf };
-	struct examination e = { groups, group, halt, base, { NULL, NULL }, findings };
+	struct examination e = { groups, group, halt, base, { NULL, NULL }, findings, NAN };
+	int rc;
 
-	switch (group->kind) {
-	case GROUP_MODEL:
-		return open_and_examine(&e, host);
-	case GROUP_SELF:
+	if (group->kind == GROUP_MODEL) {
+		rc = open_and_examine(&e, host);
+	} else if (group->kind == GROUP_SELF) {
 		e.donor = base;
-		return examine_norms(&e, &findings[DONOR_NORMS]);
-	default:
-		return examine_kin(&e, &findings[DONOR_LINEAGE]);
+		rc = examine_norms(&e, &findings[DONOR_NORMS]);
+	} else {
+		rc = examine_kin(&e, &findings[DONOR_LINEAGE]);
 	}
+	*likeness = e.likeness;
+	return rc;
 }

@@ -34,9 +34,10 @@ bool donor_check_applies(enum donor_check check, const struct group *group);
  * known. */
 bool donor_check_known(enum donor_check check, const struct group *group, struct finding *finding);
 
-/* Find out all that applies. host are the traits of the base. May take long: ends with -EINTR soon
+/* Find out all that applies, and how alike the matrices of both are (check_lineage.h; NAN where it
+ * is not known). host are the traits of the base. May take long: ends with -EINTR soon
  * after halt; else 0 or -ENOMEM. */
 int donor_examine(const struct groups *groups, const struct group *group, const struct traits *host,
-		  const struct halt *halt, struct finding findings[DONOR_CHECKS]);
+		  const struct halt *halt, struct finding findings[DONOR_CHECKS], double *likeness);
 
 #endif

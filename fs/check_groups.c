@@ -227,15 +227,38 @@ struct gguf *groups_header(const struct groups *groups, struct view **view, stru
 	return NULL;
 }
 
-int32_t groups_donor_block(const struct groups *groups, uint32_t slot)
+/* The tensor that the organ in a slot was, as far as one knows. */
+static const char *tensor_of(const struct groups *groups, uint32_t slot, size_t *n)
 {
 	const struct content *content = groups->content[slot];
-	size_t n = 0;
-	const char *tensor = content->donor ? donor_tensor(content->donor, &n) : NULL;
+	const char *tensor = content->donor ? donor_tensor(content->donor, n) : NULL;
 
 	if (tensor)
-		return anatomy_block(tensor, n);
-	return anatomy_block(content->organ.name, content->organ.name_length);
+		return tensor;
+	*n = content->organ.name_length;
+	return content->organ.name;
+}
+
+int32_t groups_donor_block(const struct groups *groups, uint32_t slot)
+{
+	size_t n;
+	const char *tensor = tensor_of(groups, slot, &n);
+
+	return anatomy_block(tensor, n);
+}
+
+bool groups_in_place(const struct groups *groups, uint32_t slot)
+{
+	const struct organ_place *place = &groups->model->places[slot];
+	size_t n;
+	const char *tensor = tensor_of(groups, slot, &n);
+
+	return n == place->tensor_length && memcmp(tensor, place->tensor, n) == 0;
+}
+
+bool groups_is_own(const struct groups *groups, const struct group *group, uint32_t slot)
+{
+	return group->kind == GROUP_SELF && groups_in_place(groups, slot);
 }
 
 /* Text that is cut where its room ends. */

@@ -47,6 +47,12 @@ struct gguf *groups_header(const struct groups *groups, struct view **view, stru
 /* The block that the organ in a slot was made for, -1: none. */
 int32_t groups_donor_block(const struct groups *groups, uint32_t slot);
 
+/* Holds a slot what was made of its own tensor of the base, as the views do? */
+bool groups_is_own(const struct groups *groups, const struct group *group, uint32_t slot);
+
+/* Is the organ in a slot of a tensor that has the slot's own name? */
+bool groups_in_place(const struct groups *groups, uint32_t slot);
+
 /* Slots in few words, "blk 5-20 ffn_*" or "token_embd, output"; cut to n bytes. Returns text. */
 const char *groups_slots(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
 			 size_t size);

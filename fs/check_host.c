@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check_host.c - see check_host.h. */
 #include "fs/check_host.h"
+#include "fs/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -126,7 +127,8 @@ int host_complete(const struct groups *groups, const struct gguf *header, struct
 			    groups_slots(groups, holes, n, text, sizeof(text)));
 	if (broken)
 		finding_add(finding, VERDICT_IMPOSSIBLE,
-			    "%" PRIu32 " grafts cannot be read, .log says why", broken);
+			    "%" PRIu32 " graft%s cannot be read, .log says why", broken,
+			    plural(broken));
 	if (!finding->text[0])
 		finding_say(finding, VERDICT_OK, "no block lacks what it had");
 	free(there);
@@ -208,12 +210,14 @@ int host_adapters(const struct groups *groups, const struct gguf *header, struct
 	const struct adapted *adapted = &groups->adapted;
 
 	(void)header;
-	finding_say(finding, VERDICT_OK, "%" PRIu32 " in force, on %" PRIu32 " tensors",
-		    adapted->adapters - adapted->broken, adapted->touched);
+	finding_say(finding, VERDICT_OK, "%" PRIu32 " in force, on %" PRIu32 " tensor%s",
+		    adapted->adapters - adapted->broken, adapted->touched,
+		    plural(adapted->touched));
 	if (adapted->halves)
-		finding_add(finding, VERDICT_RISKY,
-			    "%" PRIu32 " halves of pairs change nothing without the other half",
-			    adapted->halves);
+		finding_add(finding, VERDICT_RISKY, "%" PRIu32 " %s nothing without the other half",
+			    adapted->halves,
+			    adapted->halves == 1 ? "half of a pair changes"
+						 : "halves of pairs change");
 	if (adapted->broken)
 		finding_add(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " cannot be read, .log says why", adapted->broken);

@@ -2,6 +2,7 @@
 /* check_lineage.c - see check_lineage.h. Norms are positive throughout, so that those of strangers
  * have a high cosine too; where there are matrices, these decide. */
 #include "fs/check_lineage.h"
+#include "fs/plural.h"
 #include "fs/sampling.h"
 #include "gguf/anatomy.h"
 #include "gguf/dequant.h"
@@ -118,17 +119,19 @@ void lineage_judge(const struct cosines *cosines, struct finding *finding)
 	else
 		finding_say(finding, VERDICT_RISKY, "unrelated: expect failure");
 	if (by_matrices)
-		finding_add(finding, VERDICT_OK, "cosine %.2f over %zu matrices",
-			    cosines->of_matrices, cosines->matrices);
+		finding_add(finding, VERDICT_OK, "cosine %.2f over %zu matri%s",
+			    cosines->of_matrices, cosines->matrices,
+			    cosines->matrices == 1 ? "x" : "ces");
 	if (cosines->norms)
-		finding_add(finding, VERDICT_OK, "%s%.2f over %zu norms",
-			    by_matrices ? "" : "cosine ", cosines->of_norms, cosines->norms);
+		finding_add(finding, VERDICT_OK, "%s%.2f over %zu norm%s",
+			    by_matrices ? "" : "cosine ", cosines->of_norms, cosines->norms,
+			    plural(cosines->norms));
 	finding_add(finding, VERDICT_OK, "thresholds %.1f and %.1f are a rule of thumb", SAME_BASE,
 		    UNRELATED);
 }
 
 int lineage_of_pairs(const struct kin *pairs, size_t n, const struct halt *halt,
-		     struct finding *finding)
+		     struct finding *finding, double *likeness)
 {
 	double values[2][KIN_MAX];
 	size_t count[2] = { 0, 0 }, unread = 0;
@@ -150,6 +153,7 @@ int lineage_of_pairs(const struct kin *pairs, size_t n, const struct halt *halt,
 	}
 	cosines = (struct cosines){ count[1], count[0], median(values[1], count[1]),
 				    median(values[0], count[0]) };
+	*likeness = unread ? NAN : cosines.of_matrices;
 	if (unread)
 		finding_say(finding, VERDICT_UNKNOWN, "%zu of %zu tensors cannot be read", unread,
 			    n);
@@ -183,7 +187,7 @@ static bool is_taken(size_t seen, size_t found, size_t most)
 }
 
 int lineage_cosines(const struct relative *host, const struct relative *donor,
-		    const struct halt *halt, struct finding *finding)
+		    const struct halt *halt, struct finding *finding, double *likeness)
 {
 	size_t found[2] = { 0, 0 }, seen[2] = { 0, 0 }, n = 0;
 	struct kin pairs[2 * KIN_MAX], kin;
@@ -195,7 +199,7 @@ int lineage_cosines(const struct relative *host, const struct relative *donor,
 		if (find_kin(host, donor, i, &kin) &&
 		    is_taken(seen[kin.norm]++, found[kin.norm], KIN_MAX))
 			pairs[n++] = kin;
-	return lineage_of_pairs(pairs, n, halt, finding);
+	return lineage_of_pairs(pairs, n, halt, finding, likeness);
 }
 
 /* The means of values and squares of a sample. */
@@ -308,8 +312,8 @@ int lineage_spreads(const struct relative *host, const struct relative *donor,
 		}
 	}
 	if (n == 0)
-		finding_say(finding, VERDICT_UNKNOWN,
-			    "less than 4 blocks whose attention can be compared");
+		finding_say(finding, VERDICT_OK,
+			    "does not apply: less than 4 blocks whose attention can be compared");
 	else if (sum / (double)n > 0.9)
 		finding_say(finding, VERDICT_OK,
 			    "the spreads of attention go alike through the blocks: "

@@ -32,13 +32,14 @@ struct relative {
 /* All of these return 0, -EINTR soon after halt, or -ENOMEM. What cannot be read or decoded makes
  * the finding VERDICT_UNKNOWN. */
 
-/* The cosines of tensors of the same name and shape: of at most 24 norms and 24 matrices. */
+/* The cosines of tensors of the same name and shape: of at most 24 norms and 24 matrices. *likeness
+ * is the median of the matrices, NAN where there is none. */
 int lineage_cosines(const struct relative *host, const struct relative *donor,
-		    const struct halt *halt, struct finding *finding);
+		    const struct halt *halt, struct finding *finding, double *likeness);
 
 /* The same of n pairs, for a donor of which only the grafts are known. */
 int lineage_of_pairs(const struct kin *pairs, size_t n, const struct halt *halt,
-		     struct finding *finding);
+		     struct finding *finding, double *likeness);
 
 /* How alike the spreads of attention's matrices go from block to block. */
 int lineage_spreads(const struct relative *host, const struct relative *donor,

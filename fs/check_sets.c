@@ -2,9 +2,11 @@
 /* check_sets.c - see check_sets.h. */
 #include "fs/check_sets.h"
 #include "fs/check_experts.h"
+#include "fs/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +44,52 @@ int sets_shape(const struct groups *groups, const struct group *group, struct fi
 		finding_say(finding, VERDICT_OK, "the slots' own");
 	else
 		finding_say(finding, VERDICT_OK, "all are added, there is nothing to compare with");
+	return 0;
+}
+
+/* What the organ in a slot does for its slot; one that would do is no longer that in another
+ * shape. */
+static enum role_match role_in(const struct groups *groups, uint32_t slot)
+{
+	const struct organ_place *place = &groups->model->places[slot];
+	const struct gguf *gguf = groups->model->gguf;
+	const struct content *content = groups->content[slot];
+	const enum role_match match = content_role(content, place->tensor, place->tensor_length);
+	const bool fits = slot >= gguf->n_tensors ||
+			  memcmp(content->organ.ne, gguf->tensors[slot].ne,
+				 sizeof(content->organ.ne)) == 0;
+
+	return match == ROLE_ALIKE && !fits ? ROLE_OTHER : match;
+}
+
+int sets_role(const struct groups *groups, const struct group *group, struct finding *finding)
+{
+	enum role_match worst = ROLE_SAME;
+	uint32_t n = 0, first = 0;
+	char path[ORGAN_PATH_MAX], count[32];
+
+	for (uint32_t k = 0; k < group->n; k++) {
+		const enum role_match match = role_in(groups, group->slots[k]);
+
+		if (match > worst) {
+			worst = match;
+			first = group->slots[k];
+			n = 0;
+		}
+		n += match == worst;
+	}
+	model_organ_path(groups->model, first, path);
+	snprintf(count, sizeof(count), "%" PRIu32 " of %" PRIu32, n, group->n);
+	if (worst == ROLE_SAME)
+		finding_say(finding, VERDICT_OK, "each plays the part that its header names");
+	else if (worst == ROLE_UNNAMED)
+		finding_say(finding, VERDICT_UNKNOWN,
+			    "%s: the header of %.60s names no part that is known", count, path);
+	else
+		finding_say(finding, worst == ROLE_ALIKE ? VERDICT_RISKY : VERDICT_IMPOSSIBLE,
+			    "%s: %.60s holds %.48s, which %s", count, path,
+			    groups->content[first]->organ.name,
+			    worst == ROLE_ALIKE ? "can stand there" : "plays another part");
 	return 0;
 }
 
@@ -104,8 +152,8 @@ int sets_distance(const struct groups *groups, const struct group *group, struct
 	else
 		finding_say(finding, far ? VERDICT_RISKY : VERDICT_OK,
 			    "block %" PRId32 " into block %" PRId32 ", %" PRId32
-			    " apart, is the farthest; %" PRIu32 " are more than %d apart",
-			    from, to, most, far, DISTANCE_MAX);
+			    " apart, is the farthest; %" PRIu32 " %s more than %d apart",
+			    from, to, most, far, far == 1 ? "is" : "are", DISTANCE_MAX);
 	return 0;
 }
 
@@ -169,13 +217,14 @@ static struct tally *count(const struct groups *groups, const struct group *grou
 	tallies = calloc((size_t)*blocks * SETS + 1, sizeof(*tallies));
 	for (uint32_t i = 0; tallies && i < groups->n_slots; i++) {
 		const struct organ_place *place = &groups->model->places[i];
-		const bool grafted = next < group->n && group->slots[next] == i;
+		const bool here = next < group->n && group->slots[next] == i;
+		const bool grafted = here && !groups_is_own(groups, group, i);
 		char role[ANATOMY_NAME_MAX + 1];
 		struct tally *block;
 		int32_t source;
 		enum set set;
 
-		next += grafted;
+		next += here;
 		if (content_is_nothing(groups->content[i]) || place->block < 0 ||
 		    place->block >= BLOCKS_MAX)
 			continue;
@@ -225,10 +274,11 @@ static void judge(const struct tally *tallies, uint32_t blocks, bool *broken,
 	if (finding->verdict == VERDICT_OK && sets == 0)
 		finding_say(finding, VERDICT_OK, "nothing that works together was taken apart");
 	else if (finding->verdict == VERDICT_OK)
-		finding_say(finding, VERDICT_OK,
-			    "%" PRIu32 " whole attentions and feed-forward networks, %" PRIu32
-			    " whole blocks",
-			    sets, whole);
+		finding_say(finding, VERDICT_OK, "%" PRIu32 " whole %s, %" PRIu32 " whole block%s",
+			    sets,
+			    sets == 1 ? "attention or feed-forward network"
+				      : "attentions and feed-forward networks",
+			    whole, plural(whole));
 }
 
 int sets_unit(const struct groups *groups, const struct group *group, struct finding *finding)
@@ -243,4 +293,21 @@ int sets_unit(const struct groups *groups, const struct group *group, struct fin
 	free(tallies);
 	free(broken);
 	return rc;
+}
+
+/* A cosine above it is that of one model at two precisions: training leaves less alike. */
+#define SAME_MODEL 0.99
+
+void sets_unit_of_kin(const struct groups *groups, const struct group *group, double likeness,
+		      struct finding *finding)
+{
+	if (!(likeness > SAME_MODEL) || finding->verdict != VERDICT_RISKY)
+		return;
+	for (uint32_t k = 0; k < group->n; k++)
+		if (!groups_in_place(groups, group->slots[k]))
+			return;
+	finding_say(finding, VERDICT_OK,
+		    "parts of networks, each in its own place, of the same model at another "
+		    "precision: cosine %.3f",
+		    likeness);
 }

@@ -9,8 +9,18 @@
 #include "fs/check_verdict.h"
 
 int sets_shape(const struct groups *groups, const struct group *group, struct finding *finding);
+
+/* Does each play the part that its own header names? */
+int sets_role(const struct groups *groups, const struct group *group, struct finding *finding);
+
 int sets_type(const struct groups *groups, const struct group *group, struct finding *finding);
 int sets_distance(const struct groups *groups, const struct group *group, struct finding *finding);
+
+/* The same once it is known how alike the donor's matrices are to the base's (check_lineage.h; NAN:
+ * it is not): what works together may be taken apart where both are one model at two
+ * precisions. */
+void sets_unit_of_kin(const struct groups *groups, const struct group *group, double likeness,
+		      struct finding *finding);
 
 /* Whole blocks are safest, then feed-forward networks and attentions, then single tensors. */
 int sets_unit(const struct groups *groups, const struct group *group, struct finding *finding);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,9 +17,13 @@ struct donor {
 	atomic_uint refs;
 	char *path, *tensor;
 	size_t tensor_length;
+	const char *view;     /* NULL: none; one of the names that there are */
 	struct backing *file; /* NULL: not held open */
-	bool can_be_opened;
+	/* Which file the path has to lead to: what it was, or what its fingerprint is. Without
+	 * either it is not opened. */
+	bool has_stat;
 	struct stat stat;
+	char fingerprint[FINGERPRINT_TEXT];
 };
 
 static struct donor *make(const char *path, const char *tensor, size_t n)
@@ -47,7 +52,7 @@ struct donor *donor_of_backing(struct backing *file, const char *tensor, size_t 
 
 	if (donor) {
 		donor->file = backing_ref(file);
-		donor->can_be_opened = true;
+		donor->has_stat = true;
 		donor->stat = *backing_stat(file);
 	}
 	return donor;
@@ -58,10 +63,39 @@ struct donor *donor_of_path(const char *path, const struct stat *stat, const cha
 	struct donor *donor = make(path, tensor, n);
 
 	if (donor && stat) {
-		donor->can_be_opened = true;
+		donor->has_stat = true;
 		donor->stat = *stat;
 	}
 	return donor;
+}
+
+struct donor *donor_of_record(const char *path, const char *fingerprint, const char *tensor,
+			      size_t n)
+{
+	struct donor *donor = make(path, tensor, n);
+
+	if (donor)
+		donor_set_fingerprint(donor, fingerprint);
+	return donor;
+}
+
+struct donor *donor_of_view(const struct donor *of, const char *view)
+{
+	struct donor *donor = of ? make(of->path, of->tensor, of->tensor_length) : NULL;
+
+	if (donor) {
+		donor->view = view;
+		donor->file = of->file ? backing_ref(of->file) : NULL;
+		donor->has_stat = of->has_stat;
+		donor->stat = of->stat;
+		donor_set_fingerprint(donor, of->fingerprint);
+	}
+	return donor;
+}
+
+void donor_set_fingerprint(struct donor *donor, const char *fingerprint)
+{
+	snprintf(donor->fingerprint, sizeof(donor->fingerprint), "%s", fingerprint);
 }
 
 struct donor *donor_ref(struct donor *donor)
@@ -92,10 +126,30 @@ const char *donor_tensor(const struct donor *donor, size_t *n)
 	return donor->tensor;
 }
 
+const char *donor_fingerprint(const struct donor *donor)
+{
+	return donor->fingerprint;
+}
+
+const char *donor_view(const struct donor *donor)
+{
+	return donor->view;
+}
+
+struct backing *donor_held(const struct donor *donor)
+{
+	return donor->file;
+}
+
 bool donor_same_file(const struct donor *a, const struct donor *b)
 {
-	return !a->tensor == !b->tensor && a->can_be_opened == b->can_be_opened &&
-	       paths_same_file(&a->stat, &b->stat) && strcmp(a->path, b->path) == 0;
+	if (!a->tensor != !b->tensor || strcmp(a->path, b->path) != 0)
+		return false;
+	if (a->has_stat && b->has_stat)
+		return paths_same_file(&a->stat, &b->stat);
+	if (a->fingerprint[0] || b->fingerprint[0])
+		return strcmp(a->fingerprint, b->fingerprint) == 0;
+	return a->has_stat == b->has_stat;
 }
 
 /* The path is a real one: a link that has come into it leads who knows where, perhaps into our own
@@ -108,6 +162,18 @@ static int open_path(const char *path)
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
+/* Has the file that fingerprint? */
+static bool has_fingerprint(struct backing *file, const char *wanted)
+{
+	const struct source source = backing_source(file);
+	struct gguf *gguf = gguf_read(&source, NULL);
+	char text[FINGERPRINT_TEXT];
+	const bool has = gguf && fingerprint(file, gguf, text) == 0 && strcmp(text, wanted) == 0;
+
+	gguf_free(gguf);
+	return has;
+}
+
 struct backing *donor_open(const struct donor *donor, struct error *err)
 {
 	struct backing *file;
@@ -115,7 +181,7 @@ struct backing *donor_open(const struct donor *donor, struct error *err)
 
 	if (donor->file)
 		return backing_ref(donor->file);
-	if (!donor->can_be_opened) {
+	if (!donor->has_stat && !donor->fingerprint[0]) {
 		error_set(err, ELOOP, ERROR_NO_OFFSET, "it leads back into this mount");
 		return NULL;
 	}
@@ -125,7 +191,8 @@ struct backing *donor_open(const struct donor *donor, struct error *err)
 		return NULL;
 	}
 	file = backing_adopt(fd, donor->path, err);
-	if (file && !paths_same_file(backing_stat(file), &donor->stat)) {
+	if (file && !(donor->has_stat ? paths_same_file(backing_stat(file), &donor->stat)
+				      : has_fingerprint(file, donor->fingerprint))) {
 		backing_unref(file);
 		error_set(err, ESTALE, ERROR_NO_OFFSET,
 			  "another file has that name now, or it was written to");

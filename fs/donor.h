@@ -7,7 +7,7 @@
 #ifndef FS_DONOR_H
 #define FS_DONOR_H
 
-#include "fs/backing.h"
+#include "fs/fingerprint.h"
 
 #include <stdbool.h>
 
@@ -22,6 +22,18 @@ struct donor *donor_of_backing(struct backing *file, const char *tensor, size_t 
 struct donor *donor_of_path(const char *path, const struct stat *stat, const char *tensor,
 			    size_t n);
 
+/* The same for a file that a layer tells of: what has that fingerprint there is it (fingerprint.h),
+ * of which nothing is looked at yet; the fingerprint is empty for an organ file. */
+struct donor *donor_of_record(const char *path, const char *fingerprint, const char *tensor,
+			      size_t n);
+
+/* What .views/VIEW of a mount makes of what came from there, which may be NULL: then it is too, as
+ * where there is no memory. Of the view of a view the last one counts. */
+struct donor *donor_of_view(const struct donor *of, const char *view);
+
+/* Before anybody else knows the donor: the GGUF has that fingerprint. */
+void donor_set_fingerprint(struct donor *donor, const char *fingerprint);
+
 struct donor *donor_ref(struct donor *donor); /* NULL is fine, in both */
 void donor_unref(struct donor *donor);
 
@@ -31,6 +43,14 @@ const char *donor_path(const struct donor *donor);
 /* The exact name of the tensor in that GGUF and its length, borrowed, with a NUL after it; NULL: it
  * is an organ file. */
 const char *donor_tensor(const struct donor *donor, size_t *n);
+
+/* Of the GGUF file, empty where it is not known; "spectral" and the like, NULL where it is the
+ * tensor itself. Both are borrowed. */
+const char *donor_fingerprint(const struct donor *donor);
+const char *donor_view(const struct donor *donor);
+
+/* The file, borrowed, where it is held open; else NULL. */
+struct backing *donor_held(const struct donor *donor);
 
 /* Do both come from the same file? */
 bool donor_same_file(const struct donor *a, const struct donor *b);

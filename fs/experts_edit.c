@@ -2,6 +2,7 @@
 /* experts_edit.c - see experts_edit.h. */
 #include "fs/experts_edit.h"
 #include "fs/experts.h"
+#include "fs/forms.h"
 #include "fs/graft.h"
 
 #include <ctype.h>
@@ -134,7 +135,7 @@ int experts_put(struct model *model, uint32_t tensor, uint32_t expert, struct st
 	}
 	stack.said = rc == 0;
 	if (rc == 0)
-		rc = graft_fill_any(model, tensor, whole);
+		rc = graft_fill_any(model, tensor, whole, NULL);
 	stage_free(whole);
 	return end(&stack, stage, "an expert is", rc, &err);
 }
@@ -229,11 +230,25 @@ static bool is_as_it_was(const uint32_t *order, uint32_t count, uint32_t n)
 	return same;
 }
 
+/* What is in another order came from where it came from before. */
+static struct donor *donor_of_order(const struct stack *stack)
+{
+	const struct organ_place *place = &stack->model->places[stack->tensor];
+	struct donor *of = stack->content ? donor_ref(stack->content->donor)
+					  : donor_of_backing(stack->model->base, place->tensor,
+							     place->tensor_length);
+	struct donor *donor = donor_of_view(of, form_name(FORM_EXPERTS));
+
+	donor_unref(of);
+	return donor;
+}
+
 static int arrange(struct stack *stack, const uint32_t *order, uint32_t count, struct error *err)
 {
 	struct organ organ;
 	struct stage *whole;
 	struct view *view;
+	struct donor *donor;
 	int rc;
 
 	if (is_as_it_was(order, count, stack->n))
@@ -244,7 +259,9 @@ static int arrange(struct stack *stack, const uint32_t *order, uint32_t count, s
 	whole = view ? stage_new(stack->model->layer, view) : NULL;
 	view_unref(view);
 	stack->said = whole != NULL;
-	rc = whole ? graft_fill_any(stack->model, stack->tensor, whole) : -ENOMEM;
+	donor = donor_of_order(stack);
+	rc = whole ? graft_fill_any(stack->model, stack->tensor, whole, donor) : -ENOMEM;
+	donor_unref(donor);
 	stage_free(whole);
 	return rc;
 }

@@ -83,14 +83,39 @@ static int check_new(struct filling *filling)
 	return 0;
 }
 
+/* What tells the donor's GGUF from others; empty: not known. A donor that was seen from outside has
+ * it already. */
+static void find_fingerprint(const struct filling *filling, char text[FINGERPRINT_TEXT])
+{
+	struct backing *held = filling->donor ? donor_held(filling->donor) : NULL;
+	struct source source;
+	struct gguf *gguf;
+
+	text[0] = '\0';
+	if (filling->donor && donor_fingerprint(filling->donor)[0]) {
+		strcpy(text, donor_fingerprint(filling->donor));
+	} else if (held == filling->model->base) {
+		strcpy(text, held ? model_fingerprint(filling->model) : "");
+	} else if (held) {
+		source = backing_source(held);
+		gguf = gguf_read(&source, NULL);
+		if (!gguf || fingerprint(held, gguf, text) < 0)
+			text[0] = '\0';
+		gguf_free(gguf);
+	}
+}
+
 const struct layer_origin *filling_origin(const struct filling *filling,
 					  struct layer_origin *origin)
 {
 	const struct organ_place *place = &filling->model->places[filling->tensor];
 
-	if (filling->is_new || filling->tensor < filling->model->gguf->n_tensors)
-		return NULL;
-	*origin = (struct layer_origin){ place->tensor, place->tensor_length };
+	*origin = (struct layer_origin){ .donor = filling->donor };
+	find_fingerprint(filling, origin->fingerprint);
+	if (!filling->is_new && filling->tensor >= filling->model->gguf->n_tensors) {
+		origin->slot = place->tensor;
+		origin->slot_length = place->tensor_length;
+	}
 	return origin;
 }
 
@@ -279,6 +304,20 @@ int filling_refuse(struct filling *filling, int rc)
 	return rc;
 }
 
+void filling_say_role(const struct filling *filling)
+{
+	struct model *model = filling->model;
+	const struct organ_place *place = &model->places[filling->tensor];
+	struct content *content = slots_own(model->slots, filling->tensor);
+	char path[ORGAN_PATH_MAX];
+
+	if (content_role(content, place->tensor, place->tensor_length) > ROLE_UNNAMED)
+		log_add(model->log,
+			"%s: %.200s plays another part; it is in force, and impossible in .check",
+			model_organ_path(model, filling->tensor, path), content->organ.name);
+	content_unref(content);
+}
+
 /* A time that was set, and is not the base's, is worth keeping: rsync would copy the file again and
  * again. */
 static bool has_own_time(const struct model *model, struct stage *stage)
@@ -326,8 +365,9 @@ static struct donor *traced_donor(const struct filling *filling, struct stage *s
 	return donor;
 }
 
+/* donor: where it is known to come from; NULL: the stage may tell. */
 static int fill(struct model *model, enum organ_class klass, const char *name, bool any_shape,
-		struct stage *stage)
+		struct donor *donor, struct stage *stage)
 {
 	struct filling filling = {
 		.model = model, .klass = klass, .name = name, .any_shape = any_shape
@@ -343,34 +383,36 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 		filling.organ = (struct organ){ 0 };
 		filling_find(&filling);
 		filling.may_be_base = !has_own_time(model, stage);
-		filling.donor = traced_donor(&filling, stage);
+		filling.donor = donor ? donor_ref(donor) : traced_donor(&filling, stage);
 		rc = stage_commit(stage, &commit);
 		donor_unref(filling.donor);
 		free((char *)filling.organ.name);
 	}
 	if (rc == 0 && klass == CLASS_ADAPTERS)
 		adapt_learn_alpha(model, name);
+	if (rc == 0)
+		filling_say_role(&filling);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
-	return fill(model, klass, name, model->any_shape, stage);
+	return fill(model, klass, name, model->any_shape, NULL, stage);
 }
 
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
 {
 	const struct organ_place *place = &model->places[tensor];
 
-	return fill(model, place->klass, place->name, model->any_shape, stage);
+	return fill(model, place->klass, place->name, model->any_shape, NULL, stage);
 }
 
-int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage)
+int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, struct donor *donor)
 {
 	const struct organ_place *place = &model->places[tensor];
 
-	return fill(model, place->klass, place->name, true, stage);
+	return fill(model, place->klass, place->name, true, donor, stage);
 }
 
 int graft_remove_locked(struct model *model, uint32_t tensor)

@@ -10,8 +10,9 @@
  * in the log: EINVAL it does not fit, else what the disk said. Then the slot keeps what it has. */
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage);
 
-/* The same for an organ whose shape may be another than the slot's. */
-int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage);
+/* The same for an organ whose shape may be another than the slot's; donor, which is borrowed, is
+ * where it came from, NULL: not known. */
+int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, struct donor *donor);
 
 /* The same for the slot CLASS/NAME, which is added if there is none and the organ in the stage has
  * a name for it (anatomy_added()). */
@@ -36,7 +37,8 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
 		  uid_t uid, gid_t gid);
 
-/* Put in force what the model's layer holds from an earlier mount. */
-void graft_take_up(struct model *model);
+/* Put in force what the model's layer holds from an earlier mount. The mount is to be at that path,
+ * NULL: there will be none; a donor that the layer tells of in there is never opened. */
+void graft_take_up(struct model *model, const char *mountpoint);
 
 #endif

@@ -32,7 +32,8 @@ struct filling {
 /* Find the slot CLASS/NAME, or that there is none. */
 void filling_find(struct filling *filling);
 
-/* What the layer is to keep of the slot, which is there, beside what fills it: origin, or NULL. */
+/* With the commit lock held: what the layer is to keep of the slot, which is there, beside what
+ * fills it. Returns origin. */
 const struct layer_origin *filling_origin(const struct filling *filling,
 					  struct layer_origin *origin);
 
@@ -70,6 +71,10 @@ int graft_remove_locked(struct model *model, uint32_t tensor);
 /* Say in the log why the graft is refused, which is what rc says where err says nothing. Returns
  * rc. */
 int filling_refuse(struct filling *filling, int rc);
+
+/* The slot was filled: say in the log if the organ in it plays another part than the slot's by its
+ * own header. */
+void filling_say_role(const struct filling *filling);
 
 /* Fill the slot with what is at the origin. -ESTALE: it is not there any more. The organ's name is
  * borrowed afterwards. */

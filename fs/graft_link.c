@@ -90,6 +90,8 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 	pthread_mutex_unlock(&model->commit);
 	if (rc == 0 && klass == CLASS_ADAPTERS)
 		adapt_learn_alpha(model, name);
+	if (rc == 0)
+		filling_say_role(&filling);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
@@ -118,6 +120,7 @@ static int share(struct filling *filling, const struct origin *from)
 	struct backing *file;
 	int rc = -ENOMEM;
 
+	filling->donor = from->content->donor;
 	if (name && content)
 		rc = layer_link(from->model->layer, place->klass, place->name, model->layer,
 				filling->klass, filling->name, filling_origin(filling, &origin),
@@ -130,7 +133,6 @@ static int share(struct filling *filling, const struct origin *from)
 	memcpy(name, filling->organ.name, filling->organ.name_length);
 	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
-	filling->donor = from->content->donor;
 	filling_publish(filling, content, file);
 	return 0;
 }
@@ -303,6 +305,8 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	else if (rc == 0 && klass == CLASS_ADAPTERS)
 		adapt_learn_alpha(model, name);
 	content_unref(origin.content);
+	if (rc == 0 && !merged)
+		filling_say_role(&filling);
 	return rc < 0 && rc != -ENOENT && rc != -EXDEV && !merged ? filling_refuse(&filling, rc)
 								  : rc;
 }
@@ -391,5 +395,7 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 		rc = move_slot(&filling, &from);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(from.content);
+	if (rc == 0)
+		filling_say_role(&filling);
 	return rc < 0 && rc != -ENOENT ? filling_refuse(&filling, rc) : rc;
 }

@@ -4,6 +4,8 @@
 #include "fs/graft.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
+#include "fs/paths.h"
+#include "fs/plural.h"
 #include "fs/reference.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@ struct taking_up {
 	struct model *model;
 	uint32_t found;
 	struct foreign *foreign; /* models that references lead to */
+	char *point;		 /* where the mount will be, absolute; NULL: not known */
 };
 
 /* The organ in a file of the layer as the slot's content. What close() once confirmed stays,
@@ -259,6 +262,51 @@ static struct content *content_of(struct taking_up *taking_up, struct filling *f
 	}
 }
 
+/* The canonical path of the mount to be, to free. NULL: there is none. */
+static char *canonical(const char *mountpoint)
+{
+	char *point = mountpoint ? realpath(mountpoint, NULL) : NULL, *directory;
+	const char *name = mountpoint ? strrchr(mountpoint, '/') : NULL;
+
+	/* It may have to be made yet. */
+	if (point || !mountpoint)
+		return point;
+	directory = paths_directory(mountpoint);
+	if (directory && asprintf(&point, "%s/%s", directory, name ? name + 1 : mountpoint) < 0)
+		point = NULL;
+	free(directory);
+	return point;
+}
+
+static bool is_inside(const char *path, const char *point)
+{
+	const size_t n = point ? strlen(point) : 0;
+
+	return n && strncmp(path, point, n) == 0 && (!path[n] || path[n] == '/');
+}
+
+/* A copy came from where the layer says. The base is known by its fingerprint, wherever it lies. */
+static struct donor *donor_of(const struct taking_up *taking_up, struct donor *recorded)
+{
+	struct model *model = taking_up->model;
+	size_t n;
+	const char *tensor = recorded ? donor_tensor(recorded, &n) : NULL;
+	struct donor *own, *viewed;
+
+	if (!tensor)
+		return donor_ref(recorded);
+	if (strcmp(donor_fingerprint(recorded), model_fingerprint(model)) != 0)
+		return is_inside(donor_path(recorded), taking_up->point)
+			       ? donor_of_path(donor_path(recorded), NULL, tensor, n)
+			       : donor_ref(recorded);
+	own = donor_of_backing(model->base, tensor, n);
+	if (!donor_view(recorded))
+		return own;
+	viewed = donor_of_view(own, donor_view(recorded));
+	donor_unref(own);
+	return viewed;
+}
+
 /* A slot that was added is the one that its place in the layer says, whatever fills it: by the name
  * that is kept beside it, else by a tensor of the base that differs in the block alone. Only where
  * there is neither does the organ's own header say it. */
@@ -297,6 +345,8 @@ static void take_up_one(void *context, const struct layer_entry *entry,
 	if (entry->file || entry->kind == LAYER_LINK)
 		content = content_of(taking_up, &filling, entry);
 	backing_unref(entry->file);
+	if (content && content->kind == CONTENT_COPY)
+		content_set_donor(content, donor_of(taking_up, entry->origin.donor));
 	if (!content && is_unreadable(entry, &filling.err))
 		content = broken_organ(&filling);
 	if (content && filling_put(&filling, content) == 0) {
@@ -359,9 +409,9 @@ static void finish_move(struct model *model)
 	model->noted = model->stuck || layer_noted_done(model->layer) < 0;
 }
 
-void graft_take_up(struct model *model)
+void graft_take_up(struct model *model, const char *mountpoint)
 {
-	struct taking_up taking_up = { .model = model };
+	struct taking_up taking_up = { .model = model, .point = canonical(mountpoint) };
 
 	if (layer_each(model->layer, take_up_one, &taking_up) < 0) {
 		model->left_alone = true;
@@ -369,9 +419,11 @@ void graft_take_up(struct model *model)
 			layer_path(model->layer));
 	}
 	close_foreign(&taking_up);
+	free(taking_up.point);
 	finish_move(model);
 	if (taking_up.found)
 		log_add(model->log,
-			"%s: took up %" PRIu32 " grafts that an earlier mount left in %s",
-			model->name, taking_up.found, layer_path(model->layer));
+			"%s: took up %" PRIu32 " graft%s that an earlier mount left in %s",
+			model->name, taking_up.found, plural(taking_up.found),
+			layer_path(model->layer));
 }

@@ -7,7 +7,8 @@
  *	CLASS/NAME.bin.zst      a copied organ, compressed (frames.h)
  *	CLASS/NAME.bin.xxh128, CLASS/NAME.bin.zst.xxh128        text: its XXH128 (layer_sums.h)
  *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
- *	CLASS/NAME.bin.from     text: the tensor's name, of a slot that was added (layer_origin.h)
+ *	CLASS/NAME.bin.from     text: the tensor's name, of a slot that was added, and where a
+ *				copied organ came from (layer_origin.h)
  *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
  *	adapters/       also adapters and their settings (layer_adapters.h)
  *	metadata/       edited metadata (layer_metadata.h)
@@ -23,7 +24,7 @@
 #ifndef FS_LAYER_H
 #define FS_LAYER_H
 
-#include "fs/backing.h"
+#include "fs/donor.h"
 #include "gguf/anatomy.h"
 #include "gguf/reader.h"
 
@@ -72,8 +73,10 @@ enum layer_kind {
 
 /* What is kept of a slot beside what fills it. */
 struct layer_origin {
-	const char *slot;   /* the exact name of the tensor, of a slot that was added; else NULL */
-	size_t slot_length; /* bytes */
+	const char *slot;    /* the exact name of the tensor, of a slot that was added; else NULL */
+	size_t slot_length;  /* bytes */
+	struct donor *donor; /* of a copied organ: where it came from; NULL: not known */
+	char fingerprint[FINGERPRINT_TEXT]; /* to write: of the donor's GGUF; empty: not known */
 };
 
 struct layer_entry {

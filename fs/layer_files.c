@@ -144,16 +144,20 @@ static int set_origin_aside(struct change *change, const char *name)
 	return change_aside(change, file);
 }
 
-/* Before what fills the slot is put in place: what is kept of the slot beside it. */
-static int put_origin(struct change *change, const char *name, const struct layer_origin *origin)
+/* Before what fills the slot, an organ of that hash if it has one, is put in place: what is kept of
+ * the slot beside it. Where it came from is not worth a failure. */
+static int put_origin(struct change *change, const char *name, const struct layer_origin *origin,
+		      const char *xxh128)
 {
 	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
 	int rc;
 
-	if (!origin)
+	if (!origin || !origin_says(origin, xxh128))
 		return set_origin_aside(change, name);
 	layer_stage_name(change->number, STAGED_ORIGIN, staged);
-	rc = origin_write(change->layer, staged, origin);
+	rc = origin_write(change->layer, staged, origin, xxh128);
+	if (rc < 0 && !origin->slot)
+		return set_origin_aside(change, name);
 	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
 	return rc < 0 ? rc : change_put(change, staged, file);
 }
@@ -186,14 +190,14 @@ static void staged_name(unsigned number, enum layer_kind kind, char staged[LAYER
 	layer_stage_name(number, kind == LAYER_PACKED ? STAGED_PACKED : "", staged);
 }
 
-/* Put stage number in place as what the slot holds; with the sum that lies beside it, if there is
- * one. */
+/* Put stage number in place as what the slot holds; with the sum that lies beside it, which says
+ * xxh128, if that is not empty. */
 static int put(struct layer *layer, unsigned number, int dir, enum layer_kind kind,
-	       const char *name, const struct layer_origin *origin, bool has_sum)
+	       const char *name, const struct layer_origin *origin, const char *xxh128)
 {
 	struct change change = { .layer = layer, .dir = dir, .number = number };
 	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
-	int rc = put_origin(&change, name, origin);
+	int rc = put_origin(&change, name, origin, xxh128);
 
 	/* Of what has that name now, if it is an organ. */
 	if (rc == 0 && (is_organ(kind) || kind == LAYER_LINK)) {
@@ -205,7 +209,7 @@ static int put(struct layer *layer, unsigned number, int dir, enum layer_kind ki
 		file_name(kind, name, file);
 		rc = change_put(&change, staged, file);
 	}
-	if (rc == 0 && has_sum) {
+	if (rc == 0 && xxh128[0]) {
 		layer_stage_name(number, STAGED_SUM, staged);
 		sum_name(kind, name, file);
 		rc = change_put(&change, staged, file);
@@ -265,7 +269,7 @@ static int keep(struct layer *layer, unsigned number, const struct layer_seal *s
 		layer_stage_name(number, STAGED_SUM, sum);
 		has_sum = sum_write(layer, sum, seal->xxh128, klass, name) == 0;
 	}
-	rc = put(layer, number, dir, seal->kind, name, origin, has_sum);
+	rc = put(layer, number, dir, seal->kind, name, origin, has_sum ? seal->xxh128 : "");
 	if (rc < 0) {
 		backing_unref(*file);
 		*file = NULL;
@@ -323,7 +327,7 @@ static int put_prepared(struct layer *layer, unsigned number, enum layer_kind ki
 			enum organ_class klass, const char *name, const struct layer_origin *origin)
 {
 	const int dir = layer_open_class(layer, klass, true);
-	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, false);
+	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, "");
 
 	if (dir >= 0)
 		close(dir);
@@ -380,7 +384,7 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		return dir;
 	done = layer_stage_link(layer, target, uid, gid, &number);
 	if (done == 0) {
-		done = put(layer, number, dir, LAYER_LINK, name, origin, false);
+		done = put(layer, number, dir, LAYER_LINK, name, origin, "");
 		if (done < 0)
 			layer_unstage(layer, number);
 	}
@@ -606,17 +610,19 @@ static void each_file(struct layer *layer, int dir, enum organ_class klass, cons
 		      layer_found *found, void *context)
 {
 	struct layer_entry what = { .klass = klass };
-	char name[NAME_MAX + 1], target[PATH_MAX];
+	char name[NAME_MAX + 1], target[PATH_MAX], xxh128[XXH128_TEXT];
 	struct error err = { 0 };
 
 	if (!parse_name(entry, &what.kind, name) || is_superseded(dir, what.kind, name))
 		return;
 	what.name = name;
-	origin_read(dir, name, &what.origin);
+	if (!is_organ(what.kind) || !sum_read(dir, entry, xxh128))
+		xxh128[0] = '\0';
+	origin_read(dir, name, xxh128, &what.origin);
 	if (what.kind != LAYER_ORGAN || !read_link(dir, entry, &what, target))
 		open_entry(layer, dir, entry, &what, &err);
 	found(context, &what, &err);
-	free((char *)what.origin.slot);
+	origin_release(&what.origin);
 }
 
 int layer_each(struct layer *layer, layer_found *found, void *context)

@@ -7,6 +7,7 @@
  *	cursor		reading untrusted bytes in order
  *	reader reader_tensors		a GGUF: metadata and tensor infos
  *	anatomy		a tensor's class, kind, block and file name by its name
+ *	role		may a tensor of one name stand in the place of another
  *	organ		the organ file
  *	layout layout_header		the plan of an assembled GGUF
  *	shard join divide	the plan of the GGUF that shards are together, and of shards
@@ -27,8 +28,9 @@
  *	lora quantise	a row with an adapter merged; as F16, BF16 and Q8_0
  *
  * fs/		the filesystem; each module uses those above it
- *	log pool waiting buffers io paths	messages; threads for slow jobs, and who waits for
- *			them; reply buffers; reads and writes; directories and names
+ *	plural.h log pool waiting buffers io paths	nouns after numbers; messages;
+ *			threads for slow jobs, and who waits for them; reply buffers; reads and
+ *			writes; directories and names
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
  *			of one file of the mount, as segments
@@ -37,10 +39,10 @@
  *	matrices merged	a tensor with low-rank pairs merged into it, row by row
  *	joined shards shards_* base	the shards of a split model, and the file they are together
  *	utf8 value value_text value_parse key_name	metadata as text and back
- *	donor adapter_list slots	where a graft came from; adapters at one moment; what each
- *			tensor is now: the base's, a graft, or nothing
- *	fingerprint layer layer_* reference	grafts on disk: directories, which base,
- *			files, changes that can be undone, checksums
+ *	fingerprint donor adapter_list slots	which base; where a graft came from; adapters at one
+ *			moment; what each tensor is now: the base's, a graft, or nothing
+ *	layer layer_* reference	grafts on disk: directories, of which base, files, where they came
+ *			from, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
  *	resolve look links	where symbolic links lead, found out without hanging
  *	openings trace	where the bytes that somebody writes come from

@@ -175,7 +175,7 @@ static int take_up_layer(struct model *model, const struct options *options,
 	if (model->layer) {
 		/* First, for the grafts' finishes what was noted for either. */
 		edit_take_up(model);
-		graft_take_up(model);
+		graft_take_up(model, options->mountpoint);
 		adapt_take_up(model);
 	}
 	return rc;

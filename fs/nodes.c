@@ -420,6 +420,16 @@ void nodes_put(struct nodes *nodes, struct node *node)
 		free_node(node);
 }
 
+/* What the slot holds that the node shows, as it is or in a form. */
+static struct donor *donor_of_node(const struct node *node)
+{
+	const struct organ_place *place = &node->model->places[node->index];
+
+	return node->content
+		       ? donor_ref(node->content->donor)
+		       : donor_of_backing(node->model->base, place->tensor, place->tensor_length);
+}
+
 struct donor *nodes_donor(void *context, uint64_t ino, uint64_t *size)
 {
 	struct nodes *nodes = context;
@@ -429,12 +439,15 @@ struct donor *nodes_donor(void *context, uint64_t ino, uint64_t *size)
 	/* What is being written is not where it comes from. */
 	*size = UINT64_MAX;
 	if (node && (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN)) {
-		const struct organ_place *place = &node->model->places[node->index];
-
 		*size = files_organ_size(node->model, node->index, node->content);
-		donor = node->content ? donor_ref(node->content->donor)
-				      : donor_of_backing(node->model->base, place->tensor,
-							 place->tensor_length);
+		donor = donor_of_node(node);
+	} else if (node && node->kind == NODE_FORMED) {
+		const struct organ organ = model_organ(node->model, node->index, node->content);
+		struct donor *of = donor_of_node(node);
+
+		*size = form_size(node->part, &organ);
+		donor = donor_of_view(of, form_name(node->part));
+		donor_unref(of);
 	}
 	nodes_put(nodes, node);
 	return donor;

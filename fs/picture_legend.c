@@ -3,6 +3,7 @@
  * measured, so only what there is is explained; signs of what was measured take the same room
  * whichever of them occur. */
 #include "fs/picture_internal.h"
+#include "fs/plural.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -118,15 +119,14 @@ static void flow_donors(struct flow *flow, const struct grid *grid)
 		const struct grid_donor *donor = &grid->donors[i];
 
 		snprintf(text, sizeof(text), "%zu cell%s from %s", donor->cells,
-			 donor->cells == 1 ? "" : "s", donor->label);
+			 plural(donor->cells), donor->label);
 		flow_mark(flow, &graft, i, text);
 	}
 	for (size_t i = own; i < grid->n_donors; i++)
 		others += grid->donors[i].cells;
 	if (others) {
 		snprintf(text, sizeof(text), "%zu cell%s from %zu other donor%s", others,
-			 others == 1 ? "" : "s", grid->n_donors - own,
-			 grid->n_donors - own == 1 ? "" : "s");
+			 plural(others), grid->n_donors - own, plural(grid->n_donors - own));
 		flow_mark(flow, &graft, own, text);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ranking.c - see ranking.h. Every number has its width, so that the length is always the same. */
 #include "fs/ranking.h"
+#include "fs/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,7 +90,7 @@ static void print_parts(const struct ranked *const *sorted, size_t n, FILE *out)
 static void print_number(double value, FILE *out)
 {
 	if (isnan(value))
-		fprintf(out, "%11s", "nan");
+		fprintf(out, "%11s", "-");
 	else
 		fprintf(out, "%11.4g", value);
 }
@@ -102,7 +103,10 @@ static void print_law(const char *what, const struct line *line, FILE *out)
 	print_number(line->intercept + few, out);
 	fputs("  ", out);
 	print_number(line->slope + few, out);
-	fprintf(out, "  %6.3f  %4zu\n", isnan(line->r + few) ? NAN : line->r, line->n);
+	if (isnan(line->r + few))
+		fprintf(out, "  %6s  %4zu\n", "-", line->n);
+	else
+		fprintf(out, "  %6.3f  %4zu\n", line->r, line->n);
 }
 
 static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
@@ -111,6 +115,11 @@ static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
 	struct line line;
 	size_t known = 0;
 
+	/* It is known before anything is measured that there will be none. */
+	if (n < LAW_LEAST) {
+		free(x);
+		return 0;
+	}
 	if (!x)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
@@ -192,7 +201,7 @@ int ranking_print(const struct ranked *models, size_t n, FILE *out)
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &models[i];
 	qsort(sorted, n, sizeof(const struct ranked *), compare);
-	fprintf(out, "# %zu models, the highest theta over elements first\n", n);
+	fprintf(out, "# %zu model%s, the highest theta over elements first\n", n, plural(n));
 	print_ranks(sorted, n, out);
 	print_parts(sorted, n, out);
 	rc = print_laws(sorted, n, out);

@@ -2,6 +2,7 @@
 /* report.c - see report.h. Every number has its width, so that the length is always the same. */
 #include "fs/report.h"
 #include "fs/card.h"
+#include "fs/plural.h"
 #include "fs/tally.h"
 #include "fs/theta.h"
 
@@ -141,10 +142,11 @@ static void print_words(const struct figures *figures, FILE *out)
 		unmeasured += !z || isnan(z->theta);
 	}
 	fprintf(out,
-		"\n# Uncertain by degrees, having less than 512 values: %zu tensors.%*s\n"
-		"# Without theta, being of an unknown type or not finite: %zu tensors.%*s\n",
-		low, 20 - snprintf(NULL, 0, "%zu", low), "", unmeasured,
-		20 - snprintf(NULL, 0, "%zu", unmeasured), "");
+		"\n# Uncertain by degrees, having less than 512 values: %zu tensor%s.%*s\n"
+		"# Without theta, being of an unknown type or not finite: %zu tensor%s.%*s\n",
+		low, plural(low), 21 - snprintf(NULL, 0, "%zu%s", low, plural(low)), "", unmeasured,
+		plural(unmeasured), 21 - snprintf(NULL, 0, "%zu%s", unmeasured, plural(unmeasured)),
+		"");
 	fputs("#\n"
 	      "# theta says how the weights of a tensor are distributed: near 0 evenly, as noise; "
 	      "36\n"

@@ -264,8 +264,8 @@ static void print_other(const struct notes *notes, char *const fields[FIELDS], b
 		if (asprintf(&text, "%s %s", fields[0], fields[1]) < 0)
 			return;
 	} else if (strncmp(fields[0], "adapters/", 9) == 0 && strstr(fields[1], "adapter")) {
-		if (asprintf(&text, "%s, %s of scale %s, changes %s tensors", fields[0], fields[1],
-			     fields[2], fields[3]) < 0)
+		if (asprintf(&text, "%s, %s of scale %s, changes %s tensor%s", fields[0], fields[1],
+			     fields[2], fields[3], strcmp(fields[3], "1") == 0 ? "" : "s") < 0)
 			return;
 	} else {
 		return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shards_text.c - see shards.h: in words. */
+#include "fs/plural.h"
 #include "fs/shards_internal.h"
 
 #include <inttypes.h>
@@ -71,7 +72,9 @@ char *shards_summary(const struct shards *shards)
 	fprintf(out, "%" PRIu32, shards_tensors(shards));
 	if (shards->total)
 		fprintf(out, "/%" PRIu64, shards->total);
-	fprintf(out, " tensors, shard%s ", count_there(shards) == 1 ? "" : "s");
+	fprintf(out, " tensor%s, shard%s ",
+		plural(shards->total ? shards->total : shards_tensors(shards)),
+		plural(count_there(shards)));
 	print_numbers(shards, out);
 	fprintf(out, " of %" PRIu32, shards->count);
 	if (fclose(out) == 0)
@@ -86,8 +89,8 @@ static void print_missing(const struct shards *shards, FILE *out)
 	uint32_t missing = 0;
 
 	if (!shards->stem)
-		fprintf(out, "the model lacks %" PRIu32 " of its %" PRIu32 " shards",
-			shards->count - count_there(shards), shards->count);
+		fprintf(out, "the model lacks %" PRIu32 " of its %" PRIu32 " shard%s",
+			shards->count - count_there(shards), shards->count, plural(shards->count));
 	for (uint32_t k = 0; shards->stem && k < shards->count; k++) {
 		const char *why = shards->places[k].why;
 
@@ -103,8 +106,8 @@ static void print_missing(const struct shards *shards, FILE *out)
 		fprintf(out, " and %" PRIu32 " more", missing - NAMED_MOST);
 	if (shards->stem && !missing && shards->total)
 		fprintf(out,
-			"the shards should have %" PRIu64 " tensors together, and have %" PRIu32,
-			shards->total, shards_tensors(shards));
+			"the shards should have %" PRIu64 " tensor%s together, and have %" PRIu32,
+			shards->total, plural(shards->total), shards_tensors(shards));
 }
 
 char *shards_missing(struct shards *shards)

@@ -174,6 +174,13 @@ const char *content_kind_name(const struct content *content)
 	return (content->broken ? broken : names)[content->kind];
 }
 
+enum role_match content_role(const struct content *content, const char *slot, size_t length)
+{
+	if (!content || content_is_nothing(content) || content->broken)
+		return ROLE_SAME;
+	return role_match(slot, length, content->organ.name, content->organ.name_length);
+}
+
 struct slots *slots_new(uint32_t n)
 {
 	struct slots *slots = calloc(1, sizeof(*slots));

@@ -16,6 +16,7 @@
 #include "fs/fingerprint.h"
 #include "fs/reading.h"
 #include "gguf/organ.h"
+#include "gguf/role.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -112,6 +113,10 @@ static inline struct content *content_own(struct content *content)
 {
 	return content && content->kind == CONTENT_MERGED ? content->own : content;
 }
+
+/* Does what the slot of that tensor holds play its part, by the header of the organ? Of the base's
+ * (NULL), of nothing and of what cannot be read: ROLE_SAME. */
+enum role_match content_role(const struct content *content, const char *slot, size_t length);
 
 struct content *content_ref(struct content *content);
 void content_unref(struct content *content); /* NULL is fine */

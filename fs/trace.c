@@ -3,6 +3,7 @@
 #include "fs/trace.h"
 #include "fs/caller.h"
 #include "fs/openings.h"
+#include "fs/paths.h"
 #include "fs/resolve.h"
 #include "fs/waiting.h"
 
@@ -27,8 +28,17 @@
 
 #define TENSOR_MAX 65536
 
+/* The GGUF files that organs came from last: a fingerprint takes the reading of a header. */
+#define REMEMBERED 8
+
 struct tracer {
 	atomic_uint refs; /* the mount's, and one a thread */
+	pthread_mutex_t lock; /* protects these two */
+	struct remembered {
+		struct stat stat;
+		char fingerprint[FINGERPRINT_TEXT]; /* empty: none */
+	} remembered[REMEMBERED];
+	unsigned oldest;
 	trace_own *own;
 	void *context;
 	char *point;
@@ -60,6 +70,7 @@ static void tracer_unref(struct tracer *tracer)
 {
 	if (!tracer || atomic_fetch_sub(&tracer->refs, 1) != 1)
 		return;
+	pthread_mutex_destroy(&tracer->lock);
 	free(tracer->point);
 	free(tracer);
 }
@@ -72,6 +83,7 @@ struct tracer *tracer_new(trace_own *own, void *context)
 		return NULL;
 	atomic_init(&tracer->refs, 1);
 	atomic_init(&tracer->running, 0);
+	pthread_mutex_init(&tracer->lock, NULL);
 	tracer->own = own;
 	tracer->context = context;
 	return tracer;
@@ -141,10 +153,63 @@ static bool cut_extent(char *extent)
 	return extent[0] == '/';
 }
 
+static bool recall(struct tracer *tracer, const struct stat *stat, char text[FINGERPRINT_TEXT])
+{
+	bool known = false;
+
+	pthread_mutex_lock(&tracer->lock);
+	for (unsigned i = 0; !known && i < REMEMBERED; i++) {
+		const struct remembered *one = &tracer->remembered[i];
+
+		known = one->fingerprint[0] && paths_same_file(&one->stat, stat);
+		if (known)
+			memcpy(text, one->fingerprint, FINGERPRINT_TEXT);
+	}
+	pthread_mutex_unlock(&tracer->lock);
+	return known;
+}
+
+static void remember(struct tracer *tracer, const struct stat *stat, const char *text)
+{
+	struct remembered *one;
+
+	pthread_mutex_lock(&tracer->lock);
+	one = &tracer->remembered[tracer->oldest++ % REMEMBERED];
+	one->stat = *stat;
+	memcpy(one->fingerprint, text, FINGERPRINT_TEXT);
+	pthread_mutex_unlock(&tracer->lock);
+}
+
+/* By its fingerprint a later mount knows the GGUF again. The descriptor is used up. */
+static void learn(struct tracer *tracer, int fd, const struct stat *stat, struct donor *donor)
+{
+	char text[FINGERPRINT_TEXT];
+	struct backing *file = NULL;
+	struct gguf *gguf = NULL;
+	struct source source;
+
+	if (recall(tracer, stat, text)) {
+		donor_set_fingerprint(donor, text);
+		close(fd);
+		return;
+	}
+	file = backing_adopt(fd, donor_path(donor), NULL);
+	if (file) {
+		source = backing_source(file);
+		gguf = gguf_read(&source, NULL);
+	}
+	if (gguf && fingerprint(file, gguf, text) == 0) {
+		remember(tracer, stat, text);
+		donor_set_fingerprint(donor, text);
+	}
+	gguf_free(gguf);
+	backing_unref(file);
+}
+
 /* The donor that an organ of another mount is of: what its extent lies in. A graft there lies in an
  * organ file. */
-static struct donor *donor_of_extent(const struct tracer *tracer, const char *path,
-				     const char *tensor, size_t n)
+static struct donor *donor_of_extent(struct tracer *tracer, const char *path, const char *tensor,
+				     size_t n)
 {
 	const struct resolve_own own = { tracer->point, tracer->device };
 	struct resolved resolved = { .links = 0 };
@@ -163,11 +228,14 @@ static struct donor *donor_of_extent(const struct tracer *tracer, const char *pa
 		else
 			donor = donor_of_path(path, NULL, NULL, 0);
 	}
-	close(resolved.fd);
+	if (donor && donor_tensor(donor, &n))
+		learn(tracer, resolved.fd, &stat, donor);
+	else
+		close(resolved.fd);
 	return donor;
 }
 
-static struct donor *donor_elsewhere(const struct tracer *tracer, const struct opening *opening)
+static struct donor *donor_elsewhere(struct tracer *tracer, const struct opening *opening)
 {
 	struct donor *donor = NULL;
 	char *extent, *tensor;
@@ -197,7 +265,7 @@ static bool is_at_its_path(const struct opening *opening, const struct stat *kno
 		stat.st_ino == known->st_ino);
 }
 
-static struct candidate look_at(const struct tracer *tracer, const struct opening *opening)
+static struct candidate look_at(struct tracer *tracer, const struct opening *opening)
 {
 	struct candidate candidate = { .is_known = true };
 	struct stat stat;

@@ -179,10 +179,30 @@ static enum organ_class guess_class(const char *name, size_t length)
 	return CLASS_OTHER;
 }
 
-enum organ_class anatomy_class(const char *name, size_t length)
+/* The class of a name that is in the table, with or without the ending of a parameter. */
+static bool find_class(const char *name, size_t length, enum organ_class *klass)
 {
 	static const char *const endings[] = { ".weight", ".bias", ".scale", ".input_scale",
 					       ".scales" };
+
+	if (find_known(name, length, klass))
+		return true;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (ends_with(name, length, endings[i]) &&
+		    find_known(name, length - strlen(endings[i]), klass))
+			return true;
+	return false;
+}
+
+bool anatomy_known(const char *name, size_t length)
+{
+	enum organ_class klass;
+
+	return find_class(name, length, &klass);
+}
+
+enum organ_class anatomy_class(const char *name, size_t length)
+{
 	enum organ_class klass;
 
 	if (ends_with(name, length, ".lora_a") || ends_with(name, length, ".lora_b"))
@@ -190,13 +210,7 @@ enum organ_class anatomy_class(const char *name, size_t length)
 	/* Tensors of an importance matrix, whatever they are about. */
 	if (ends_with(name, length, ".in_sum2") || ends_with(name, length, ".counts"))
 		return CLASS_OTHER;
-	if (find_known(name, length, &klass))
-		return klass;
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (ends_with(name, length, endings[i]) &&
-		    find_known(name, length - strlen(endings[i]), &klass))
-			return klass;
-	return guess_class(name, length);
+	return find_class(name, length, &klass) ? klass : guess_class(name, length);
 }
 
 /* "ffn_up.3": one expert of a block, as early conversions have them apart. */
@@ -363,6 +377,33 @@ void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1
 	memcpy(without, name, start);
 	memcpy(without + start, name + end, length - end);
 	anatomy_file_name(without, length - (end - start), NAME_SHORT, out);
+}
+
+/* A name less its block and a final ".weight": what comes before and after. */
+struct halves {
+	const char *before, *after;
+	size_t n_before, n_after;
+};
+
+static struct halves halves_of(const char *name, size_t length)
+{
+	size_t start, end;
+	int32_t number;
+
+	if (ends_with(name, length, ".weight"))
+		length -= strlen(".weight");
+	if (!find_block(name, length, &start, &end, &number))
+		return (struct halves){ name, name, length, 0 };
+	return (struct halves){ name, name + end, start + strlen("blk."), length - end };
+}
+
+bool anatomy_same_role(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	const struct halves x = halves_of(a, a_length), y = halves_of(b, b_length);
+
+	return x.n_before == y.n_before && x.n_after == y.n_after &&
+	       memcmp(x.before, y.before, x.n_before) == 0 &&
+	       memcmp(x.after, y.after, x.n_after) == 0;
 }
 
 /* Does a tensor of that name go to CLASS/NAME? */

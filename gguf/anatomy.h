@@ -25,6 +25,9 @@ const char *class_name(enum organ_class klass);
  * in them. */
 enum organ_class anatomy_class(const char *name, size_t length);
 
+/* Is it a name that the GGUF ecosystem uses? */
+bool anatomy_known(const char *name, size_t length);
+
 /* What a tensor does, as far as its name says it. */
 enum tensor_kind {
 	KIND_DENSE,	/* feed-forward network without experts */
@@ -63,6 +66,9 @@ void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
  * "blk_3_ffn_up", its role "ffn_up". The same form and limits as NAME; a name that is too long to
  * be shown keeps its block. */
 void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1]);
+
+/* Are both names the same but for the number of the block and a final ".weight"? */
+bool anatomy_same_role(const char *a, size_t a_length, const char *b, size_t b_length);
 
 /* The name of the tensor that a file CLASS/NAME.bin adds to a model when the organ in it says it is
  * of that name: the number of the block comes from NAME, the rest from the organ, so that

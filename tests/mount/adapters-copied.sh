@@ -49,7 +49,7 @@ equal "$(ls "$MNT/adapters")" ''
 # Half a pair waits. Where it came from says its alpha.
 cp "$TMP/lora/${pair}_b.bin" "$MNT/adapters/"
 same "$MNT/model.gguf" "$base"
-grep -q '^risky	adapters	.*1 halves .* other half' "$MNT/.check" ||
+grep -q '^risky	adapters	.*1 half of a pair .* other half' "$MNT/.check" ||
 	fail "$(cat "$MNT/.check")"
 equal "$(cat "$MNT/adapters/lora.alpha")" 10
 cp "$TMP/lora/${pair}_a.bin" "$MNT/adapters/"

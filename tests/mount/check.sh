@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # .check: has this chimera a chance? On pairs of models that are related, and on one that is not.
 . "${0%/*}/lib.sh"
+. "${0%/*}/check-lib.sh"
 
 need rsync
 base=$(use scribe-Q4_K_M)
@@ -14,17 +15,6 @@ mount_model -o noassemble "$donor" "$other"
 mount_model -o ro "$(use stories260K)" "$stranger"
 check=$MNT/.check
 
-# verdict CHECK [TITLE]: of that line, or lines.
-verdict() {
-	awk -F '\t' -v check="$1" -v title="${2-}" \
-		'$2 == check && (title == "" || index($3, title ": ") == 1) { print $1 }' "$check"
-}
-# says VERDICT CHECK PATTERN [TITLE]
-says() {
-	equal "$(verdict "$2" "${4-}")" "$1" "$2 of $(cat "$check")"
-	awk -F '\t' -v check="$2" '$2 == check { print $3 }' "$check" | grep -Eq -- "$3" ||
-		fail "$2: $(grep "	$2	" "$check")"
-}
 # The form: verdict, check, reason; the worst verdict first; and a size that is true.
 has_form() {
 	local size worst=ok verdict
@@ -72,7 +62,7 @@ undo
 # One of three, and in another block.
 cp "$other/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 has_form
-says risky overall '1 grafts, 0 removed, 0 keys edited'
+says risky overall '1 graft, 0 removed, 0 keys edited'
 says risky unit 'ffn gate, up and down are not from one place in blk 0'
 says risky distance 'block 5 into block 0, 5 apart'
 undo
@@ -81,7 +71,7 @@ says ok distance '4 apart, is the farthest; 0 are more'
 for part in gate down; do
 	cp "$other/organs/blk_4_ffn_$part.bin" "$MNT/organs/blk_0_ffn_$part.bin"
 done
-says ok unit '1 whole attentions and feed-forward networks, 0 whole blocks'
+says ok unit '1 whole attention or feed-forward network, 0 whole blocks'
 # Gate and up of one block, down of another.
 cp "$other/organs/blk_3_ffn_down.bin" "$MNT/organs/blk_0_ffn_down.bin"
 says risky unit 'blk 0'
@@ -158,7 +148,7 @@ unedited=$(cat "$key")
 echo 1000000 >"$key"
 has_form
 says impossible rope 'freq_base 10000 in the donor, 1000000 here'
-says impossible overall '1 keys edited'
+says impossible overall '1 key edited'
 echo "$unedited" >"$key"
 echo 7 >"$MNT/metadata/llama.block_count"
 has_form

@@ -51,7 +51,7 @@ graft
 umount_says 0 '' umount "../${MNT##*/}"
 written
 graft
-umount_says 0 "^assembled: $out: .* 1 grafts" umount -v "$MNT"
+umount_says 0 "^assembled: $out: .* 1 graft," umount -v "$MNT"
 written
 graft
 umount_says 0 '' umount -f "$MNT"

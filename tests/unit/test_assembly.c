@@ -94,7 +94,7 @@ static void the_default_target_lies_beside_the_base(void **state)
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
 	assert_says(&scene, "assembled: ");
 	assert_says(&scene, "/models/base.grafted.gguf: ");
-	assert_says(&scene, " 1 grafts");
+	assert_says(&scene, " 1 graft,");
 	assert_says(&scene, " MB/s; 0 shared, ");
 	assert_true(log_says(scene.o.log, "/models/base.grafted.gguf: "));
 	assert_int_not_equal(assembly_stamp(scene.assembly), stamp);

@@ -132,7 +132,7 @@ static void a_mixture_of_experts_says_how_many_and_how_it_attends(void **state)
 	card = card_of(state, m);
 	assert_well_formed(card);
 	assert_line(card, "experts", "256, 8 used, 1 shared, of type Q8_0 Q4_0");
-	assert_line(card, "blocks", "61, tensors of 3 to 3");
+	assert_line(card, "blocks", "61, tensors of 3");
 	assert_line(card, "attention", "latent (MLA), 128 heads, 1 kv head, kv rank 512");
 	assert_line(card, "rope", "64 dimensions, base 10000, scaling yarn by 40");
 	assert_line(card, "embedding", "unknown");

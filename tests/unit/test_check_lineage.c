@@ -78,9 +78,10 @@ static struct finding cosines(struct opened_model *host, struct opened_model *do
 {
 	const struct relative a = { host->backing, host->gguf };
 	const struct relative b = { donor->backing, donor->gguf };
+	double likeness;
 	struct finding f;
 
-	assert_int_equal(lineage_cosines(&a, &b, &nothing, &f), 0);
+	assert_int_equal(lineage_cosines(&a, &b, &nothing, &f, &likeness), 0);
 	return f;
 }
 
@@ -151,12 +152,15 @@ static void strangers_in_shape_cannot_be_compared(void **state)
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
 	struct gguf none = { .n_tensors = 0, .names = host.gguf->names };
 	const struct relative a = { host.backing, &none }, b = { host.backing, host.gguf };
+	double likeness;
 	struct finding f;
 
-	assert_int_equal(lineage_cosines(&a, &b, &nothing, &f), 0);
+	assert_int_equal(lineage_cosines(&a, &b, &nothing, &f, &likeness), 0);
 	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
+	assert_true(isnan(likeness));
 	assert_int_equal(lineage_spreads(&a, &b, &nothing, &f), 0);
-	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
+	assert_int_equal(f.verdict, VERDICT_OK);
+	assert_non_null(strstr(f.text, "does not apply"));
 	release(&host);
 }
 
@@ -180,9 +184,10 @@ static void an_interrupt_ends_it(void **state)
 	const struct relative a = { host.backing, host.gguf };
 	const atomic_bool yes = true;
 	const struct halt halt = { NULL, &yes };
+	double likeness;
 	struct finding f;
 
-	assert_int_equal(lineage_cosines(&a, &a, &halt, &f), -EINTR);
+	assert_int_equal(lineage_cosines(&a, &a, &halt, &f, &likeness), -EINTR);
 	assert_int_equal(lineage_spreads(&a, &a, &halt, &f), -EINTR);
 	release(&host);
 }

@@ -360,7 +360,7 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	o = open_model(state, "base.gguf");
-	assert_true(log_says(o.log, "took up 1 grafts"));
+	assert_true(log_says(o.log, "took up 1 graft "));
 	assert_organ(o.model, SMALL_UP, &up);
 	assert_base(o.model, SMALL_GATE);
 	free(up.bytes);

@@ -96,11 +96,19 @@ static void the_highest_theta_comes_first_and_none_last(void **state)
 
 static void two_models_make_no_law(void **state)
 {
-	const struct ranked models[] = { model("a", 100, 20), model("b", 200, 40),
-					 model("c", 400, 60) };
+	const struct ranked c = model("c", 400, 60);
+	struct ranked models[] = { model("a", 100, 20), model("b", 200, 40), c };
+	char *text;
 
 	(void)state;
-	assert_says(models, 2, "law theta/tensors          nan          nan     nan     2\n");
+	text = print(models, 2);
+	assert_null(strstr(text, "law "));
+	assert_null(strstr(text, "scale: "));
+	free(text);
+	/* Of three models one has no theta. */
+	models[2].all.measured = 0;
+	assert_says(models, 3, "law theta/tensors            -            -       -     2\n");
+	models[2] = c;
 	/* 20 degrees for each doubling. */
 	assert_says(models, 3, "        28.85   1.000     3\n");
 }
