@@ -15,7 +15,8 @@ void pending_free(struct pending *pending);
 
 /* A descriptor of an emptied file was closed: the release may be on its way. It is waited for no
  * longer than PENDING_PATIENCE seconds, since another descriptor of the file may stay open for as
- * long as its process likes. pending_unexpect(): the release has come, or the file was written to. */
+ * long as its process likes. pending_unexpect(): the release has come, or the file was
+ * written to. */
 #define PENDING_PATIENCE 1
 void pending_expect(struct pending *pending);
 void pending_unexpect(struct pending *pending);
