@@ -250,10 +250,20 @@ bool backing_is_made(const struct backing *backing)
 
 void backing_report_to(struct backing *backing, struct log *log)
 {
+	for (uint64_t at = 0, length; backing->parts.part && at < backing->size; at += length) {
+		uint64_t offset = at;
+		struct backing *part;
+
+		length = backing->size - at;
+		part = backing_part(backing, &offset, &length);
+		/* What is shared with an older set of shards was told before. */
+		if (part && !part->log)
+			part->log = log;
+	}
 	backing->log = log;
 }
 
 bool backing_has_failed(const struct backing *backing)
 {
-	return atomic_load(&backing->failed);
+	return atomic_load(&backing->failed) || atomic_load(&backing->changed);
 }

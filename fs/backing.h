@@ -113,8 +113,9 @@ void backing_let(struct backing *backing);
  * Valid as long as the backing. */
 struct source backing_source(struct backing *backing);
 
-/* To be called before anybody else knows the backing. The log, which outlives it, is told once when
- * it cannot be read any more. */
+/* To be called before anybody else knows the backing, or those of its parts that are not yet
+ * reported of. The log, which outlives it, is told once of each file when it cannot be read any
+ * more, and once when it was changed. */
 void backing_report_to(struct backing *backing, struct log *log);
 
 /* As the one before. Its bytes have to have this XXH128: the first read looks at all of them, and

@@ -20,7 +20,7 @@ struct backing {
 	struct frames *frames;	    /* NULL: the file's bytes are what is read */
 	struct backing_parts parts; /* read: NULL, or where all its bytes come from */
 	struct log *log;	    /* NULL: nobody is told */
-	atomic_bool failed;
+	atomic_bool failed, changed; /* it answered -EIO: for whatever cause, for a change */
 	atomic_bool ended;
 
 	char expected[XXH128_TEXT]; /* of all bytes, as long as they are not TRUSTED */

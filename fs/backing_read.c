@@ -11,9 +11,17 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+static const char changed[] = "the file was changed since it was opened";
+
 int backing_fail(struct backing *backing, const char *why)
 {
-	if (!atomic_exchange(&backing->failed, true) && backing->log)
+	/* A disk that cannot read and a file that was changed are two causes. Of what was changed
+	 * nothing else is told: it follows from that. */
+	const bool first = why == changed ? !atomic_exchange(&backing->changed, true)
+					  : !atomic_exchange(&backing->failed, true) &&
+						    !atomic_load(&backing->changed);
+
+	if (first && backing->log)
 		log_add(backing->log, "%s: cannot be read: %s", backing->path, why);
 	return -EIO;
 }
@@ -111,7 +119,7 @@ int backing_check(struct backing *backing)
 		return backing_fail(backing, why);
 	same = fstat(fd, &now) == 0 && backing_is_as_it_was(backing, &now);
 	backing_give(backing, false);
-	return same ? 0 : backing_fail(backing, "the file was changed since it was opened");
+	return same ? 0 : backing_fail(backing, changed);
 }
 
 /* Is the page that holds the byte in memory? The map is not read from. Where this process may not
@@ -189,7 +197,8 @@ static int read_file(struct backing *backing, bool spans, void *bytes, size_t n,
 	backing_give(backing, spans);
 	if (got >= 0 && (size_t)got == n)
 		return 0;
-	return backing_fail(backing, got < 0 ? strerror((int)-got) : "the file is too short");
+	/* It was as long as that when it was opened. */
+	return backing_fail(backing, got < 0 ? strerror((int)-got) : changed);
 }
 
 int backing_fetch(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset)

@@ -4,6 +4,7 @@
 #include "fs/graft.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
+#include "fs/layer_open.h"
 #include "fs/paths.h"
 #include "fs/plural.h"
 #include "fs/reference.h"
@@ -383,11 +384,15 @@ static void finish_move(struct model *model)
 	const char *name, *new_name;
 	uint32_t tensor;
 	int rc;
+	const ssize_t noted = layer_noted(model->layer, text, sizeof(text));
 
-	if (layer_noted(model->layer, text, sizeof(text)) == 0)
+	if (noted == 0)
 		return;
+	if (noted < 0)
+		log_add(model->log, "%s/MOVING: %s", layer_path(model->layer),
+			layer_open_error((int)noted));
 	/* What is moved may be what was left alone. */
-	model->stuck = model->left_alone;
+	model->stuck = model->left_alone || noted < 0;
 	end = strchr(line, '\n');
 	if (end && end[1] && !model->stuck) {
 		*end = '\0';

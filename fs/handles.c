@@ -76,6 +76,7 @@ struct handle *handles_open(struct handles *handles, struct node *node, struct v
 	handle->view = view;
 	handle->writes = writes;
 	atomic_init(&handle->busy, 0);
+	atomic_init(&handle->emptied, false);
 	if (node->stage)
 		stage_open(node->stage);
 	handle_begin(handle, HANDLE_BUSY);

@@ -16,6 +16,7 @@ struct handle {
 	/* Of a writer of a stage: 0 it was closed since it wrote, HANDLE_BUSY it was not, else the
 	 * lock owner of the process whose close ends it. */
 	atomic_uint_fast64_t busy;
+	atomic_bool emptied; /* and closed, which pending.h knows: the release may be on its way */
 	/* Of the list, which protects them. */
 	struct handle *next, **link;
 };

@@ -143,10 +143,11 @@ int layer_link(struct layer *from, enum organ_class klass, const char *name, str
 
 /* What changes two slots is noted before it begins, durably, and the note removed when it is done,
  * so that the next mount finishes what a crash cut short. layer_noted() gives the note that was
- * found, up to n - 1 bytes and a NUL, and its length, 0 for none. layer_noted_done() returns 0 or
- * -errno: it may still be there, and must not be when something else changes. */
+ * found, up to n - 1 bytes and a NUL, and its length, 0 for none, or -errno: it cannot be read.
+ * layer_noted_done() returns 0 or -errno: it may still be there, and must not be when something
+ * else changes. */
 int layer_note(struct layer *layer, const char *text);
-size_t layer_noted(struct layer *layer, char *text, size_t n);
+ssize_t layer_noted(struct layer *layer, char *text, size_t n);
 int layer_noted_done(struct layer *layer);
 
 #endif

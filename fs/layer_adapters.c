@@ -3,6 +3,7 @@
 #include "fs/layer_adapters.h"
 #include "fs/io.h"
 #include "fs/layer_change.h"
+#include "fs/layer_open.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -95,7 +96,7 @@ static bool is_ours(const char *file)
 
 static void read_text(int dir, struct layer_adapter *what, char text[LAYER_SETTING_MOST + 1])
 {
-	const int fd = openat(dir, what->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const int fd = layer_open_file(dir, what->file);
 	const ssize_t n = fd < 0 ? -1 : io_read(fd, text, LAYER_SETTING_MOST, 0);
 
 	if (fd >= 0)

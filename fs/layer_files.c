@@ -2,6 +2,7 @@
 /* layer_files.c - see layer.h: the files in a layer. */
 #include "fs/io.h"
 #include "fs/layer_change.h"
+#include "fs/layer_open.h"
 #include "fs/layer_origin.h"
 #include "fs/layer_sums.h"
 
@@ -31,6 +32,18 @@ void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE
 	snprintf(name, LAYER_STAGE_NAME, ".stage/%u%s", number, suffix);
 }
 
+/* A link would lead out of the layer. */
+static int make_stage_directory(const struct layer *layer)
+{
+	struct stat stat;
+
+	if (mkdirat(layer->dir, ".stage", 0700) == 0)
+		return 0;
+	if (errno != EEXIST || fstatat(layer->dir, ".stage", &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return S_ISDIR(stat.st_mode) ? 0 : -ENOTDIR;
+}
+
 int layer_stage(struct layer *layer, unsigned *number)
 {
 	char name[LAYER_STAGE_NAME];
@@ -38,14 +51,12 @@ int layer_stage(struct layer *layer, unsigned *number)
 
 	pthread_mutex_lock(&layer->lock);
 	fd = layer_ensure(layer);
-	if (fd == 0 && mkdirat(layer->dir, ".stage", 0700) < 0 && errno != EEXIST)
-		fd = -errno;
+	if (fd == 0)
+		fd = make_stage_directory(layer);
 	if (fd == 0) {
 		*number = layer->next_stage++;
 		layer_stage_name(*number, "", name);
-		fd = openat(layer->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd < 0)
-			fd = -errno;
+		fd = layer_create_file(layer->dir, name);
 	}
 	pthread_mutex_unlock(&layer->lock);
 	return fd;
@@ -247,9 +258,9 @@ static int open_staged(struct layer *layer, unsigned number, enum layer_kind kin
 	int fd;
 
 	staged_name(number, kind, staged);
-	fd = openat(layer->dir, staged, O_RDONLY | O_CLOEXEC);
+	fd = layer_open_file(layer->dir, staged);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	*file = organ_of(layer, fd, kind, klass, name, &err);
 	return *file ? 0 : -(err.code == EBADMSG ? EIO : err.code);
 }
@@ -505,20 +516,18 @@ int layer_note(struct layer *layer, const char *text)
 	return rc;
 }
 
-size_t layer_noted(struct layer *layer, char *text, size_t n)
+ssize_t layer_noted(struct layer *layer, char *text, size_t n)
 {
 	/* Who may not write cannot finish it either. */
 	const int fd = layer->dir < 0 || layer->manner.read_only
-			       ? -1
-			       : openat(layer->dir, "MOVING", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t got = fd < 0 ? 0 : io_read(fd, text, n - 1, 0);
+			       ? -ENOENT
+			       : layer_open_file(layer->dir, "MOVING");
+	const ssize_t got = fd < 0 ? fd : io_read(fd, text, n - 1, 0);
 
 	if (fd >= 0)
 		close(fd);
-	if (got < 0)
-		got = 0;
-	text[got] = '\0';
-	return (size_t)got;
+	text[got < 0 ? 0 : got] = '\0';
+	return got == -ENOENT ? 0 : got;
 }
 
 int layer_noted_done(struct layer *layer)
@@ -594,12 +603,12 @@ static struct backing *taken_up(struct layer *layer, int dir, int fd, const char
 static void open_entry(struct layer *layer, int dir, const char *entry, struct layer_entry *what,
 		       struct error *err)
 {
-	const int fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const int fd = layer_open_file(dir, entry);
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(what->klass), entry);
 	if (fd < 0)
-		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		error_set(err, -fd, ERROR_NO_OFFSET, "%s", layer_open_error(fd));
 	else if (is_organ(what->kind))
 		what->file = taken_up(layer, dir, fd, entry, what, err);
 	else

@@ -3,9 +3,9 @@
 #include "fs/layer_label.h"
 #include "fs/fingerprint.h"
 #include "fs/io.h"
+#include "fs/layer_open.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +18,12 @@
 
 static int read_label(int dir, char text[LABEL_MAX], struct error *err)
 {
-	const int fd = openat(dir, LABEL, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const int fd = layer_open_file(dir, LABEL);
 	ssize_t n;
 
 	if (fd < 0)
-		return error_set(err, errno == ENOENT ? ENOENT : EIO, ERROR_NO_OFFSET, LABEL ": %s",
-				 strerror(errno));
+		return error_set(err, fd == -ENOENT ? ENOENT : EIO, ERROR_NO_OFFSET, LABEL ": %s",
+				 layer_open_error(fd));
 	n = io_read(fd, text, LABEL_MAX - 1, 0);
 	close(fd);
 	if (n < 0)
@@ -116,9 +116,9 @@ int label_write(int dir, struct backing *base, const struct gguf *gguf)
 
 	if (rc < 0)
 		return rc;
-	fd = openat(dir, LABEL_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = layer_create_file(dir, LABEL_NEW);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (dprintf(fd, FIRST_LINE "%lu\n", VERSION) < 0 ||
 	    print_name(fd, slash ? slash + 1 : backing_path(base)) < 0 ||
 	    dprintf(fd, "fingerprint %s\n", print) < 0 || fsync(fd) < 0)

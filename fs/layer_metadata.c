@@ -3,6 +3,7 @@
 #include "fs/layer_metadata.h"
 #include "fs/io.h"
 #include "fs/layer_internal.h"
+#include "fs/layer_open.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -299,9 +300,9 @@ static void each_file(struct layer *layer, int dir, const char *entry, layer_fou
 	if (!name || is_superseded(dir, kind, name))
 		return;
 	snprintf(path, sizeof(path), "%s/" DIRECTORY "/%s", layer->path, entry);
-	fd = openat(dir, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = layer_open_file(dir, entry);
 	if (fd < 0)
-		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		error_set(&err, -fd, ERROR_NO_OFFSET, "%s", layer_open_error(fd));
 	else
 		file = backing_adopt(fd, path, &err);
 	found(context, kind, name, file, &err);

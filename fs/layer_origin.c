@@ -2,14 +2,13 @@
 /* layer_origin.c - see layer_origin.h. */
 #include "fs/layer_origin.h"
 #include "fs/io.h"
+#include "fs/layer_open.h"
 #include "fs/paths.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define FIRST_LINE "organfs origin 1\n"
@@ -98,9 +97,8 @@ int origin_write(struct layer *layer, const char *staged, const struct layer_ori
 	}
 	if (!text)
 		return -ENOMEM;
-	fd = openat(layer->dir, staged, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		    0600);
-	rc = fd < 0 ? -errno : write_text(fd, text, size, origin->slot != NULL);
+	fd = layer_create_file(layer->dir, staged);
+	rc = fd < 0 ? fd : write_text(fd, text, size, origin->slot != NULL);
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0 && rc < 0)
@@ -112,14 +110,14 @@ int origin_write(struct layer *layer, const char *staged, const struct layer_ori
 /* The text of the file, with a NUL, to free. NULL: it is not there, or no such file. */
 static char *read_text(int dir, const char *file)
 {
-	const int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat stat;
+	const int fd = layer_open_file(dir, file);
 	char *text = NULL;
 	ssize_t n = -1;
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && (text = malloc(TEXT_MAX)))
+	text = malloc(TEXT_MAX);
+	if (text)
 		n = io_read(fd, text, TEXT_MAX, 0);
 	close(fd);
 	if (n < 0 || n == TEXT_MAX || memchr(text, '\0', (size_t)n)) {

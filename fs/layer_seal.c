@@ -5,6 +5,7 @@
 #include "fs/frames_write.h"
 #include "fs/io.h"
 #include "fs/layer_internal.h"
+#include "fs/layer_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,9 +85,9 @@ static int press(const struct sealing *sealing, unsigned number)
 	int fd, rc;
 
 	layer_stage_name(number, STAGED_PACKED, name);
-	fd = openat(layer->dir, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = layer_create_file(layer->dir, name);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (costly)
 		pthread_mutex_lock(&layer->pressing);
 	rc = press_to(sealing, fd);
@@ -130,8 +131,10 @@ int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *to
 	int rc = -ENOMEM;
 
 	layer_stage_name(number, "", name);
-	sealing.from = openat(layer->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (sealing.from < 0 || fstat(sealing.from, &stat) < 0) {
+	sealing.from = layer_open_file(layer->dir, name);
+	if (sealing.from < 0) {
+		rc = sealing.from;
+	} else if (fstat(sealing.from, &stat) < 0) {
 		rc = -errno;
 	} else if (sealing.bytes) {
 		sealing.size = (uint64_t)stat.st_size;

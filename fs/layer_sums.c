@@ -2,9 +2,9 @@
 /* layer_sums.c - see layer_sums.h. */
 #include "fs/layer_sums.h"
 #include "fs/io.h"
+#include "fs/layer_open.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,12 +17,11 @@ int sum_write(struct layer *layer, const char *staged, const char *xxh128, enum 
 	char text[XXH128_TEXT + LAYER_FILE_MAX + 32];
 	const int n =
 		snprintf(text, sizeof(text), "%s  %s/%s.bin\n", xxh128, class_name(klass), name);
-	const int fd = openat(layer->dir, staged,
-			      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	const int fd = layer_create_file(layer->dir, staged);
 	int rc;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	rc = io_write(fd, text, (size_t)n, 0);
 	close(fd);
 	if (rc < 0)
@@ -38,7 +37,7 @@ bool sum_read(int dir, const char *file, char xxh128[XXH128_TEXT])
 
 	if (snprintf(path, sizeof(path), "%s" SUM_SUFFIX, file) >= (int)sizeof(path))
 		return false;
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = layer_open_file(dir, path);
 	if (fd < 0)
 		return false;
 	n = io_read(fd, text, sizeof(text), 0);

@@ -193,6 +193,8 @@ static int open_base(struct model *model, const char *path, const struct model_s
 	model->gguf = base.gguf;
 	model->shards = base.shards;
 	model->whole = !base.shards || shards_complete(base.shards);
+	if (rc == 0)
+		backing_report_to(base.file, site->log);
 	if (rc == 0 && base.shards && !site->old)
 		shards_tell(base.shards, NULL, site->log);
 	return rc;

@@ -146,6 +146,13 @@ static void write_first_later(fuse_req_t req, struct handle *handle, const char 
 	later_submit(later, fs_of(req)->beginnings);
 }
 
+/* It is not the last close of an emptied file that is waited for, or that has come. */
+static void expect_no_release(struct fs *fs, struct handle *handle)
+{
+	if (atomic_exchange(&handle->emptied, false))
+		pending_unexpect(fs->emptied);
+}
+
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	      struct fuse_file_info *fi)
 {
@@ -154,6 +161,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	ssize_t rc;
 
 	(void)ino;
+	expect_no_release(fs_of(req), handle);
 	handle_begin(handle, fi->writepage ? 0 : fi->lock_owner);
 	if (!handle->node->stage) {
 		if (ops_is_theta(handle->node))
@@ -231,6 +239,7 @@ void ops_close(struct fs *fs, struct handle *handle)
 	uint64_t directory;
 	char name[NAME_MAX + 1];
 
+	expect_no_release(fs, handle);
 	handles_close(fs->handles, handle);
 	if (node && node->kind == NODE_SCRATCH && stage_opens(node->stage) == 1 &&
 	    scratches_name(fs->scratches, node, &directory, name) && is_over(node, directory, name))
@@ -300,12 +309,18 @@ void ops_commit_emptied(fuse_req_t req, struct handle *handle)
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
+	const bool last = handle_end(handle, fi->lock_owner);
 
 	(void)ino;
-	if (handle_end(handle, fi->lock_owner) && stage_written(handle->node->stage))
+	if (last && stage_written(handle->node->stage)) {
 		act_on_stage(req, handle, commit, reply_rc);
-	else
-		fuse_reply_err(req, 0);
+		return;
+	}
+	/* A shell closes one of two descriptors between emptying a file and writing to it, so the
+	 * string is not empty before the release; a lookup until then has to wait for that. */
+	if (last && ops_is_emptied_string(handle->node) && !atomic_exchange(&handle->emptied, true))
+		pending_expect(fs_of(req)->emptied);
+	fuse_reply_err(req, 0);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)

@@ -46,8 +46,42 @@ static void a_waiter_waits_for_all(void **state)
 	pending_free(NULL);
 }
 
+static void a_release_is_waited_for_until_it_comes(void **state)
+{
+	struct waiter waiter = { .pending = pending_new() };
+	pthread_t thread;
+
+	(void)state;
+	pending_expect(waiter.pending);
+	assert_true(pending_any(waiter.pending));
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_none, &waiter), 0);
+	pending_begin(waiter.pending);
+	pending_unexpect(waiter.pending);
+	assert_true(pending_any(waiter.pending));
+	pending_end(waiter.pending);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_false(pending_any(waiter.pending));
+	pending_free(waiter.pending);
+}
+
+static void one_that_does_not_come_is_waited_for_no_longer_than_said(void **state)
+{
+	struct pending *pending = pending_new();
+
+	(void)state;
+	pending_expect(pending);
+	pending_wait(pending);
+	assert_false(pending_any(pending));
+	/* It was no close: nothing else is disturbed. */
+	pending_unexpect(pending);
+	assert_false(pending_any(pending));
+	pending_free(pending);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_waiter_waits_for_all),
+	cmocka_unit_test(a_release_is_waited_for_until_it_comes),
+	cmocka_unit_test(one_that_does_not_come_is_waited_for_no_longer_than_said),
 };
 
 UNIT_MAIN(tests)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_open.h - every open() of a file in a layer. A layer may come from somewhere else, so that
+ * any name in it may be a FIFO, a device, a socket or a link to one: nothing here waits for the
+ * other end of a FIFO, opens a device or follows a link. */
+#ifndef FS_LAYER_OPEN_H
+#define FS_LAYER_OPEN_H
+
+/* Open a regular file for reading. Returns a descriptor to close, or -errno: -ELOOP it is a
+ * symbolic link, -EISDIR a directory, -EINVAL it is something else that is no regular file. */
+int layer_open_file(int dir, const char *name);
+
+/* What that -errno says of the file. */
+const char *layer_open_error(int rc);
+
+/* Make a new file, open for reading and writing, in the place of one that an interrupted mount
+ * left. Returns a descriptor to close, or -errno. */
+int layer_create_file(int dir, const char *name);
+
+#endif
