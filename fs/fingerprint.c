@@ -30,9 +30,15 @@ static int hash_range(XXH3_state_t *hash, struct backing *base, uint64_t start, 
 
 int fingerprint(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT])
 {
+	return fingerprint_file(base, gguf->data_offset, gguf->size, text);
+}
+
+int fingerprint_file(struct backing *file, uint64_t header, uint64_t file_size,
+		     char text[FINGERPRINT_TEXT])
+{
 	XXH3_state_t *hash = XXH3_createState();
-	const uint64_t data = gguf->data_offset < gguf->size ? gguf->data_offset : gguf->size;
-	const uint64_t length = gguf->size - data;
+	const uint64_t data = header < file_size ? header : file_size;
+	const uint64_t length = file_size - data;
 	const uint64_t sample = length < SAMPLE ? length : SAMPLE;
 	XXH128_hash_t value;
 	uint8_t size[8];
@@ -41,13 +47,13 @@ int fingerprint(struct backing *base, const struct gguf *gguf, char text[FINGERP
 	if (!hash)
 		return -ENOMEM;
 	XXH3_128bits_reset(hash);
-	rc = hash_range(hash, base, 0, data);
-	store_u64(size, gguf->size);
+	rc = hash_range(hash, file, 0, data);
+	store_u64(size, file_size);
 	XXH3_128bits_update(hash, size, sizeof(size));
 	if (rc == 0)
-		rc = hash_range(hash, base, data, data + sample);
+		rc = hash_range(hash, file, data, data + sample);
 	if (rc == 0)
-		rc = hash_range(hash, base, gguf->size - sample, gguf->size);
+		rc = hash_range(hash, file, file_size - sample, file_size);
 	value = XXH3_128bits_digest(hash);
 	XXH3_freeState(hash);
 	xxh128_text(value, text);

@@ -116,6 +116,9 @@ static void *do_work(void *argument)
 	struct fs *fs = work->fs;
 
 	fs_settle(fs);
+	/* What is written is what a look would show, whether there was one or not. */
+	if (work->write)
+		links_refresh_last(fs->links);
 	for (uint32_t i = 0; i < fs->collection->n; i++)
 		say_kept(work, fs_now(fs, i));
 	for (uint32_t i = 0; work->write && i < fs->collection->n; i++) {

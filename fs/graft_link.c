@@ -45,8 +45,8 @@ static int put_link(struct filling *filling, struct content *content)
 
 	if (content)
 		rc = layer_symlink(filling->model->layer, filling->klass, filling->name,
-				   filling_origin(filling, &origin), content->target, content->uid,
-				   content->gid);
+				   filling_origin(filling, &origin), content->target, content->seen,
+				   content->uid, content->gid);
 	if (rc < 0) {
 		content_unref(content);
 		return rc;
@@ -104,6 +104,7 @@ static struct content *link_again(uint64_t ino, const struct content *link)
 	if (!content)
 		return NULL;
 	content_set_owner(content, link->uid, link->gid);
+	content_set_seen(content, link->seen);
 	if (link->broken)
 		content_break(content, link->broken);
 	return content;

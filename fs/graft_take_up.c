@@ -239,6 +239,7 @@ static struct content *content_of_link(struct filling *filling, const struct lay
 	if (content) {
 		content_set_owner(content, entry->stat.st_uid, entry->stat.st_gid);
 		content->mtime = entry->stat.st_mtim;
+		content_set_seen(content, entry->seen);
 		content_break(content, "a link that nobody has looked at yet");
 	}
 	return content;

@@ -9,6 +9,7 @@
  *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
  *	CLASS/NAME.bin.from     text: the tensor's name, of a slot that was added, and where a
  *				copied organ came from (layer_origin.h)
+ *	CLASS/NAME.bin.seen     text: where the link led when there was an organ (layer_seen.h)
  *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
  *	adapters/       also adapters and their settings (layer_adapters.h)
  *	metadata/       edited metadata (layer_metadata.h)
@@ -86,6 +87,7 @@ struct layer_entry {
 	struct backing *file; /* what is found's from then on; NULL: a link, or cannot be opened.
 				 Of an organ its bytes, however they are kept */
 	const char *target;   /* LAYER_LINK: where it leads */
+	const char *seen;     /* LAYER_LINK: what is known of where that led; NULL: nothing */
 	struct stat stat;     /* LAYER_LINK: of itself */
 	struct layer_origin origin;
 };
@@ -128,9 +130,16 @@ int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
 int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
 	      const char *name);
 
-/* From now on the slot holds what a path leads to, for that user; durable. Returns 0 or -errno. */
+/* From now on the slot holds what a path leads to, for that user; durable. seen is what seen.h says
+ * of where it leads now, NULL for nothing. Returns 0 or -errno. */
 int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
-		  const struct layer_origin *origin, const char *target, uid_t uid, gid_t gid);
+		  const struct layer_origin *origin, const char *target, const char *seen,
+		  uid_t uid, gid_t gid);
+
+/* From now on that is known of where the link of the slot led; durable. A layer that is only read
+ * stays as it is. Returns 0 or -errno. */
+int layer_saw(struct layer *layer, enum organ_class klass, const char *name, const char *target,
+	      const char *seen);
 
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
 int layer_forget(struct layer *layer, enum organ_class klass, const char *name);

@@ -7,7 +7,7 @@
 
 #include "fs/layer_internal.h"
 
-#define CHANGE_STEPS 14
+#define CHANGE_STEPS 15
 
 struct change {
 	struct layer *layer;

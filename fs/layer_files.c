@@ -4,6 +4,7 @@
 #include "fs/layer_change.h"
 #include "fs/layer_open.h"
 #include "fs/layer_origin.h"
+#include "fs/layer_seen.h"
 #include "fs/layer_sums.h"
 
 #include <dirent.h>
@@ -64,7 +65,8 @@ int layer_stage(struct layer *layer, unsigned *number)
 
 void layer_unstage(struct layer *layer, unsigned number)
 {
-	static const char *const suffixes[] = { "", STAGED_PACKED, STAGED_SUM, STAGED_ORIGIN };
+	static const char *const suffixes[] = { "", STAGED_PACKED, STAGED_SUM, STAGED_ORIGIN,
+						STAGED_SEEN };
 	char name[LAYER_STAGE_NAME];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
@@ -173,6 +175,24 @@ static int put_origin(struct change *change, const char *name, const struct laye
 	return rc < 0 ? rc : change_put(change, staged, file);
 }
 
+/* What is to be known of a link beside it. */
+struct seen_link {
+	const char *target, *seen;
+};
+
+static int put_seen(struct change *change, const char *name, const struct seen_link *link)
+{
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	int rc;
+
+	snprintf(file, sizeof(file), "%s" SEEN_SUFFIX, name);
+	if (!link || !link->seen)
+		return change_aside(change, file);
+	layer_stage_name(change->number, STAGED_SEEN, staged);
+	rc = seen_write(change->layer, staged, link->target, link->seen);
+	return rc < 0 ? rc : change_put(change, staged, file);
+}
+
 /* What the slot holds now is durable; what it held before goes. */
 static int settle(struct change *change, enum layer_kind kind, const char *name)
 {
@@ -184,6 +204,8 @@ static int settle(struct change *change, enum layer_kind kind, const char *name)
 			rc = set_aside(change, other, name);
 	if (rc == 0 && kind == LAYER_NOTHING)
 		rc = set_origin_aside(change, name);
+	if (rc == 0 && kind == LAYER_NOTHING)
+		rc = put_seen(change, name, NULL);
 	return rc == 0 && change->n > before ? change_sync(change) : rc;
 }
 
@@ -202,14 +224,17 @@ static void staged_name(unsigned number, enum layer_kind kind, char staged[LAYER
 }
 
 /* Put stage number in place as what the slot holds; with the sum that lies beside it, which says
- * xxh128, if that is not empty. */
+ * xxh128, if that is not empty, and what is known of it, if it is a link. */
 static int put(struct layer *layer, unsigned number, int dir, enum layer_kind kind,
-	       const char *name, const struct layer_origin *origin, const char *xxh128)
+	       const char *name, const struct layer_origin *origin, const char *xxh128,
+	       const struct seen_link *link)
 {
 	struct change change = { .layer = layer, .dir = dir, .number = number };
 	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
 	int rc = put_origin(&change, name, origin, xxh128);
 
+	if (rc == 0)
+		rc = put_seen(&change, name, link);
 	/* Of what has that name now, if it is an organ. */
 	if (rc == 0 && (is_organ(kind) || kind == LAYER_LINK)) {
 		sum_name(kind, name, file);
@@ -280,7 +305,8 @@ static int keep(struct layer *layer, unsigned number, const struct layer_seal *s
 		layer_stage_name(number, STAGED_SUM, sum);
 		has_sum = sum_write(layer, sum, seal->xxh128, klass, name) == 0;
 	}
-	rc = put(layer, number, dir, seal->kind, name, origin, has_sum ? seal->xxh128 : "");
+	rc = put(layer, number, dir, seal->kind, name, origin, has_sum ? seal->xxh128 : "",
+		 NULL);
 	if (rc < 0) {
 		backing_unref(*file);
 		*file = NULL;
@@ -338,7 +364,7 @@ static int put_prepared(struct layer *layer, unsigned number, enum layer_kind ki
 			enum organ_class klass, const char *name, const struct layer_origin *origin)
 {
 	const int dir = layer_open_class(layer, klass, true);
-	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, "");
+	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, "", NULL);
 
 	if (dir >= 0)
 		close(dir);
@@ -385,8 +411,10 @@ int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t g
 }
 
 int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
-		  const struct layer_origin *origin, const char *target, uid_t uid, gid_t gid)
+		  const struct layer_origin *origin, const char *target, const char *seen,
+		  uid_t uid, gid_t gid)
 {
+	const struct seen_link link = { target, seen };
 	const int rc = ensure(layer), dir = rc < 0 ? rc : layer_open_class(layer, klass, true);
 	unsigned number;
 	int done;
@@ -395,12 +423,35 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		return dir;
 	done = layer_stage_link(layer, target, uid, gid, &number);
 	if (done == 0) {
-		done = put(layer, number, dir, LAYER_LINK, name, origin, "");
+		done = put(layer, number, dir, LAYER_LINK, name, origin, "", &link);
 		if (done < 0)
 			layer_unstage(layer, number);
 	}
 	close(dir);
 	return done;
+}
+
+int layer_saw(struct layer *layer, enum organ_class klass, const char *name, const char *target,
+	      const char *seen)
+{
+	const struct seen_link link = { target, seen };
+	struct change change = { .layer = layer };
+	int rc;
+
+	if (layer->manner.read_only)
+		return 0;
+	change.dir = layer_open_class(layer, klass, false);
+	if (change.dir < 0)
+		return change.dir;
+	rc = layer_number_of_nobody(layer, &change.number);
+	if (rc == 0)
+		rc = put_seen(&change, name, &link);
+	if (rc == 0)
+		rc = change_sync(&change);
+	rc = finish(&change, rc);
+	layer_unstage(layer, change.number);
+	close(change.dir);
+	return rc;
 }
 
 int layer_number_of_nobody(struct layer *layer, unsigned *number)
@@ -630,8 +681,11 @@ static void each_file(struct layer *layer, int dir, enum organ_class klass, cons
 	origin_read(dir, name, xxh128, &what.origin);
 	if (what.kind != LAYER_ORGAN || !read_link(dir, entry, &what, target))
 		open_entry(layer, dir, entry, &what, &err);
+	else
+		what.seen = seen_read(dir, name, target);
 	found(context, &what, &err);
 	origin_release(&what.origin);
+	free((char *)what.seen);
 }
 
 int layer_each(struct layer *layer, layer_found *found, void *context)

@@ -33,6 +33,7 @@ void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE
 #define STAGED_PACKED ".zst"
 #define STAGED_SUM    ".sum"
 #define STAGED_ORIGIN ".from"
+#define STAGED_SEEN   ".seen"
 
 /* The directory of a class, to close; with make, it is made if need be. -errno. */
 int layer_open_class(const struct layer *layer, enum organ_class klass, bool make);

@@ -38,6 +38,9 @@ struct link {
 	struct origin shown; /* the first organ on its way that adapters make of a link: its end */
 	struct found found;
 	bool settled; /* found says where it leads in the end */
+	bool inside;  /* it leads there through this mount, where what it leads to is no other's */
+	bool silent;  /* there was no answer in time */
+	bool by_seen; /* its path leads nowhere, and what was seen at its end is still there */
 };
 
 struct links *links_new(struct model *const *models, uint32_t n, bool several)
@@ -143,6 +146,28 @@ static void take_organ(const struct origin *place, struct found *found)
 	found->offset = content ? content->offset : place->model->gguf->tensors[place->slot].offset;
 }
 
+static void release_at(struct link *link)
+{
+	free((char *)link->at.path);
+	free((char *)link->at.seen);
+	backing_unref(link->at.file);
+	link->at.path = link->at.seen = NULL;
+	link->at.file = NULL;
+}
+
+/* Look next where that link leads, and else where it led before. False: out of memory. */
+static bool go_to(struct link *link, const struct content *to)
+{
+	release_at(link);
+	link->at.path = strdup(to->target);
+	link->at.seen = to->seen ? strdup(to->seen) : NULL;
+	if (to->seen && !to->broken) {
+		link->at.file = backing_ref(to->file);
+		link->at.offset = to->offset;
+	}
+	return link->at.path && !link->at.seen == !to->seen;
+}
+
 /* A path into the mount: to an organ, or to a link to go on from. */
 static void step_inside(const struct links *links, struct link *link)
 {
@@ -151,7 +176,7 @@ static void step_inside(const struct links *links, struct link *link)
 	const struct content *own;
 	bool base;
 
-	link->settled = true;
+	link->settled = link->inside = true;
 	if (link->at.gguf) {
 		error_set(&found->err, EINVAL, ERROR_NO_OFFSET, "the path leads into this mount");
 		return;
@@ -178,10 +203,8 @@ static void step_inside(const struct links *links, struct link *link)
 		}
 		directory_of(links, place.model, place.model->places[place.slot].klass,
 			     link->at.inside);
-		free((char *)link->at.path);
-		link->at.path = strdup(own->target);
 		link->at.links = found->links + 1;
-		link->settled = !link->at.path;
+		link->settled = !go_to(link, own);
 		if (link->settled)
 			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		else
@@ -234,11 +257,9 @@ static void end_at_shown(struct link *link)
 	link->shown.content = NULL;
 }
 
-/* Follow all to their ends. What is not settled in time says so. */
-static void follow_all(const struct links *links, struct link *all, size_t n, long milliseconds)
+static struct timespec in(long milliseconds)
 {
 	struct timespec until;
-	size_t left;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += milliseconds / 1000;
@@ -247,9 +268,62 @@ static void follow_all(const struct links *links, struct link *all, size_t n, lo
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
+	return until;
+}
+
+/* Does the path lead nowhere? A file that is no organ is somewhere, and so is a circle of
+ * links. */
+static bool leads_nowhere(const struct found *found)
+{
+	const int code = found->err.code;
+
+	return code && code != EINVAL && code != ELOOP && code != ENOMEM;
+}
+
+/* Whose path leads nowhere is looked for where it led when it was good. What cannot be found there
+ * either has the path's error. */
+static void fall_back(const struct links *links, struct link *all, size_t n, long milliseconds)
+{
+	const struct timespec until = in(milliseconds);
+	struct error *lost = calloc(n, sizeof(*lost));
+	size_t left = 0;
+
+	for (size_t i = 0; lost && i < n; i++) {
+		struct link *link = &all[i];
+
+		link->silent = link->found.err.code == ETIMEDOUT;
+		if (!link->settled || !link->at.seen || !leads_nowhere(&link->found))
+			continue;
+		lost[i] = link->found.err;
+		found_release(&link->found);
+		free((char *)link->at.path);
+		link->at.path = NULL;
+		link->settled = false;
+		left++;
+	}
+	if (left)
+		look_once(links, all, n, &until);
+	for (size_t i = 0; lost && i < n; i++) {
+		if (!lost[i].code)
+			continue;
+		all[i].by_seen = all[i].settled && all[i].found.err.code == 0;
+		if (!all[i].by_seen)
+			all[i].found.err = lost[i];
+		all[i].settled = true;
+	}
+	free(lost);
+}
+
+/* Follow all to their ends. What is not settled in time says so. */
+static void follow_all(const struct links *links, struct link *all, size_t n, long milliseconds)
+{
+	const struct timespec until = in(milliseconds);
+	size_t left;
+
 	do
 		left = look_once(links, all, n, &until);
 	while (left != 0 && left != SIZE_MAX);
+	fall_back(links, all, n, milliseconds);
 	for (size_t i = 0; i < n; i++) {
 		if (!all[i].settled)
 			error_set(&all[i].found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
@@ -322,9 +396,11 @@ struct content *links_content(struct links *links, struct model *model, enum org
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		else
 			content_set_owner(content, uid, gid);
+		if (content && !link.inside)
+			content_set_seen(content, link.found.seen);
 	}
 	found_release(&link.found);
-	free((char *)link.at.path);
+	release_at(&link);
 	return content;
 }
 
@@ -345,7 +421,7 @@ int links_gguf(struct links *links, struct model *model, const struct content *o
 	}
 	*err = found->err;
 	found_release(found);
-	free((char *)link.at.path);
+	release_at(&link);
 	return -err->code;
 }
 
@@ -375,6 +451,31 @@ static void check_fit(struct link *link)
 			   &found->err);
 }
 
+/* What is to be known of where the link leads: what was seen there now, or where there is nothing,
+ * before. */
+static const char *seen_of(const struct link *link)
+{
+	if (link->found.err.code || link->by_seen)
+		return link->content->seen;
+	return link->inside ? NULL : link->found.seen;
+}
+
+/* With the commit lock held: the layer knows it too. */
+static void keep_seen(const struct link *link, const struct content *content)
+{
+	const char *was = link->content->seen, *is = content->seen;
+	const struct model *model = link->model;
+	const char *name = model->places[link->slot].name;
+	int rc;
+
+	if (was == is || (was && is && strcmp(was, is) == 0))
+		return;
+	rc = layer_saw(model->layer, link->klass, name, content->target, is);
+	if (rc < 0)
+		log_add(model->log, "%s/%s.bin: where it leads cannot be kept in the layer: %s",
+			class_name(link->klass), name, strerror(-rc));
+}
+
 /* Put what the link leads to in its slot, if that still holds the link. */
 static void renew(struct link *link)
 {
@@ -389,21 +490,26 @@ static void renew(struct link *link)
 	if (!content)
 		return;
 	content_set_owner(content, link->content->uid, link->content->gid);
+	content_set_seen(content, seen_of(link));
 	content->mtime = link->content->mtime;
 	if (content->broken)
 		log_add(model->log, "%s/%s.bin: %s", class_name(link->klass),
 			model->places[link->slot].name, content->broken);
 	pthread_mutex_lock(&model->commit);
 	now = slots_own(model->slots, link->slot);
-	if (now == link->content)
+	if (now == link->content) {
+		keep_seen(link, content);
 		slots_put(model->slots, link->slot, content_ref(content));
+	}
 	content_unref(now);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(content);
 }
 
-/* The links of a model, added to the n that are there. */
-static size_t collect(const struct links *links, struct model *model, struct link **all, size_t n)
+/* The links of a model, added to the n that are there. last: without those that led somewhere
+ * through this mount. */
+static size_t collect(const struct links *links, struct model *model, bool last, struct link **all,
+		      size_t n)
 {
 	struct snapshot snapshot;
 	struct link *more;
@@ -413,7 +519,7 @@ static size_t collect(const struct links *links, struct model *model, struct lin
 	for (uint32_t i = 0; i < snapshot.n; i++) {
 		struct content *content = content_own(snapshot.content[i]);
 
-		if (!content_is_link(content))
+		if (!content_is_link(content) || (last && !content->seen && !content->broken))
 			continue;
 		more = reallocarray(*all, n + 1, sizeof(**all));
 		if (!more)
@@ -421,8 +527,11 @@ static size_t collect(const struct links *links, struct model *model, struct lin
 		*all = more;
 		more[n] = (struct link){ .slot = i };
 		if (!set_out(links, &more[n], model, model->places[i].klass, content->target,
-			     content->uid, content->gid))
+			     content->uid, content->gid) ||
+		    !go_to(&more[n], content)) {
+			release_at(&more[n]);
 			break;
+		}
 		more[n++].content = content_ref(content);
 	}
 	snapshot_release(&snapshot);
@@ -432,6 +541,36 @@ static size_t collect(const struct links *links, struct model *model, struct lin
 static bool is_before(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* With the turn: look at the links, which are used up. Returns whether one gave no answer. */
+static bool renew_all(const struct links *links, struct link *all, size_t n)
+{
+	bool silent = false;
+
+	if (n)
+		follow_all(links, all, n, links->silent ? SILENT_MS : LINKS_PATIENCE * 1000);
+	for (size_t i = 0; i < n; i++) {
+		silent |= all[i].silent;
+		renew(&all[i]);
+		content_unref(all[i].content);
+		found_release(&all[i].found);
+		release_at(&all[i]);
+	}
+	return silent;
+}
+
+void links_refresh_last(struct links *links)
+{
+	struct link *all = NULL;
+	size_t n = 0;
+
+	pthread_mutex_lock(&links->turn);
+	for (uint32_t i = 0; i < links->n; i++)
+		n = collect(links, model_now(links->models[i]), true, &all, n);
+	renew_all(links, all, n);
+	free(all);
+	pthread_mutex_unlock(&links->turn);
 }
 
 void links_refresh(struct links *links, struct model *model)
@@ -456,18 +595,9 @@ void links_refresh(struct links *links, struct model *model)
 		if (model && model != now)
 			continue;
 		silent |= adapt_look(now, links->silent);
-		n = collect(links, now, &all, n);
+		n = collect(links, now, false, &all, n);
 	}
-	if (n)
-		follow_all(links, all, n, links->silent ? SILENT_MS : LINKS_PATIENCE * 1000);
-	links->silent = silent;
-	for (size_t i = 0; i < n; i++) {
-		links->silent |= all[i].found.err.code == ETIMEDOUT;
-		renew(&all[i]);
-		content_unref(all[i].content);
-		found_release(&all[i].found);
-		free((char *)all[i].at.path);
-	}
+	links->silent = renew_all(links, all, n) || silent;
 	free(all);
 	pthread_mutex_unlock(&links->turn);
 }

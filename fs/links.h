@@ -42,4 +42,9 @@ int links_gguf(struct links *links, struct model *model, const struct content *o
  * else now has a new content; adapters that led nowhere are in force where they lead now. */
 void links_refresh(struct links *links, struct model *model);
 
+/* The same for all models once more when the mount is gone, before what is in force is written
+ * down. A path into the mount leads nowhere then: links that led to something through it, and
+ * adapters, stay what they were. */
+void links_refresh_last(struct links *links);
+
 #endif

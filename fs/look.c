@@ -3,6 +3,8 @@
  * to leave frees it. */
 #include "fs/look.h"
 #include "fs/caller.h"
+#include "fs/paths.h"
+#include "fs/seen.h"
 #include "fs/waiting.h"
 
 #include <errno.h>
@@ -24,7 +26,7 @@
 #define THREADS_MOST 8
 
 struct job {
-	struct look_at at; /* its path is the job's own */
+	struct look_at at; /* what it points to is the job's own */
 	struct found found;
 	bool done;
 };
@@ -36,12 +38,14 @@ struct batch {
 	pthread_cond_t progress;
 	unsigned holders; /* threads, and the caller */
 	size_t n, next, done;
+	struct seen_models models;
 	struct job jobs[];
 };
 
 void found_release(struct found *found)
 {
 	free(found->path);
+	free(found->seen);
 	free((char *)found->organ.name);
 	gguf_free(found->gguf);
 	backing_unref(found->file);
@@ -50,7 +54,7 @@ void found_release(struct found *found)
 }
 
 /* Where another mount of organfs says that the bytes of a file lie. */
-struct extent {
+struct disk_extent {
 	char path[PATH_MAX + 64];
 	uint64_t offset, length;
 };
@@ -71,7 +75,7 @@ static bool cut_number(char *text, uint64_t *number)
 }
 
 /* Only what is a FUSE filesystem is believed: anybody can give such an attribute to a file. */
-static bool get_extent(int fd, struct extent *extent)
+static bool get_extent(int fd, struct disk_extent *extent)
 {
 	struct statfs status;
 	ssize_t n;
@@ -87,7 +91,7 @@ static bool get_extent(int fd, struct extent *extent)
 }
 
 /* The file on disk that the bytes lie in. */
-static int open_extent(const struct resolve_own *own, const struct extent *extent,
+static int open_extent(const struct resolve_own *own, const struct disk_extent *extent,
 		       struct found *found)
 {
 	struct resolved resolved = { .links = found->links };
@@ -127,7 +131,7 @@ static void open_organ(const struct resolve_own *own, int fd, struct found *foun
 {
 	char path[PATH_MAX];
 	struct source source;
-	struct extent extent;
+	struct disk_extent extent;
 	bool elsewhere;
 
 	name_of(fd, path);
@@ -153,7 +157,7 @@ static void open_organ(const struct resolve_own *own, int fd, struct found *foun
 static int instead_of(const struct resolve_own *own, int fd, struct found *found)
 {
 	struct resolved resolved = { .links = found->links };
-	struct extent extent;
+	struct disk_extent extent;
 
 	if (!get_extent(fd, &extent) || extent.offset)
 		return fd;
@@ -184,7 +188,60 @@ static void open_gguf(const struct resolve_own *own, int fd, struct found *found
 		found->err.code = EINVAL;
 }
 
-static void run(const struct resolve_own *own, struct job *job)
+/* Is that where it led before? */
+static bool is_known(const struct look_at *at, const struct backing *file)
+{
+	return at->seen && at->file && paths_same_file(backing_stat(at->file), backing_stat(file));
+}
+
+/* What there is to know of the organ, for the day when the path leads nowhere. */
+static void note_seen(const struct look_at *at, struct seen_models *models, struct found *found)
+{
+	if (!is_known(at, found->file) || at->offset != found->offset)
+		found->seen = seen_print(models, found->file, &found->organ, found->offset);
+}
+
+/* The organ of a text that is in a file, which was read before where it is the file that it was. */
+static void match(const struct look_at *at, struct seen_models *models,
+		  const struct reference *seen, struct found *found)
+{
+	if (!is_known(at, found->file)) {
+		seen_find(models, found->file, seen, &found->organ, &found->offset, &found->err);
+		return;
+	}
+	backing_unref(found->file);
+	found->file = backing_ref(at->file);
+	found->offset = at->offset;
+	found->organ = seen->organ;
+	found->organ.name = strndup(seen->organ.name, seen->organ.name_length);
+	if (!found->organ.name)
+		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* What was seen at the end of a path that leads nowhere now. */
+static void open_seen(const struct resolve_own *own, const struct look_at *at,
+		      struct seen_models *models, struct found *found)
+{
+	struct resolved resolved = { .links = 0 };
+	struct reference seen;
+	char path[PATH_MAX];
+
+	if (reference_parse(at->seen, &seen, &found->err) == 0 &&
+	    resolve(own, "", seen.model, &resolved, &found->err) == 0) {
+		if (resolved.own) {
+			error_set(&found->err, ELOOP, ERROR_NO_OFFSET,
+				  "it is made from this mount itself");
+		} else {
+			name_of(resolved.fd, path);
+			found->file = backing_adopt(resolved.fd, path, &found->err);
+		}
+		if (found->file)
+			match(at, models, &seen, found);
+	}
+	reference_release(&seen);
+}
+
+static void run(const struct resolve_own *own, struct seen_models *models, struct job *job)
 {
 	struct resolved resolved = { .links = job->at.links };
 	struct found *found = &job->found;
@@ -194,7 +251,9 @@ static void run(const struct resolve_own *own, struct job *job)
 			  "the rights of its owner cannot be assumed");
 		return;
 	}
-	if (resolve(own, job->at.inside, job->at.path, &resolved, &found->err) == 0) {
+	if (!job->at.path) {
+		open_seen(own, &job->at, models, found);
+	} else if (resolve(own, job->at.inside, job->at.path, &resolved, &found->err) == 0) {
 		found->links = resolved.links;
 		found->own = resolved.own;
 		if (!resolved.own && job->at.gguf)
@@ -203,6 +262,8 @@ static void run(const struct resolve_own *own, struct job *job)
 			open_organ(own, resolved.fd, found);
 		else if (!(found->path = strdup(resolved.path)))
 			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		if (found->err.code == 0 && found->file && !job->at.gguf)
+			note_seen(&job->at, models, found);
 	}
 	caller_restore();
 }
@@ -212,7 +273,10 @@ static void free_batch(struct batch *batch)
 	for (size_t i = 0; i < batch->n; i++) {
 		found_release(&batch->jobs[i].found);
 		free((char *)batch->jobs[i].at.path);
+		free((char *)batch->jobs[i].at.seen);
+		backing_unref(batch->jobs[i].at.file);
 	}
+	seen_models_release(&batch->models);
 	pthread_cond_destroy(&batch->progress);
 	pthread_mutex_destroy(&batch->lock);
 	free(batch->point);
@@ -239,7 +303,7 @@ static void *work(void *argument)
 		struct job *job = &batch->jobs[batch->next++];
 
 		pthread_mutex_unlock(&batch->lock);
-		run(&own, job);
+		run(&own, &batch->models, job);
 		pthread_mutex_lock(&batch->lock);
 		job->done = true;
 		batch->done++;
@@ -249,10 +313,22 @@ static void *work(void *argument)
 	return NULL;
 }
 
+/* False: out of memory. */
+static bool copy_place(struct look_at *copy, const struct look_at *place)
+{
+	*copy = *place;
+	copy->path = place->path ? strdup(place->path) : NULL;
+	copy->seen = place->seen ? strdup(place->seen) : NULL;
+	if (copy->file)
+		backing_ref(copy->file);
+	return !place->path == !copy->path && !place->seen == !copy->seen;
+}
+
 static struct batch *new_batch(const struct resolve_own *own, const struct look_at *places,
 			       size_t n)
 {
 	struct batch *batch = calloc(1, sizeof(*batch) + n * sizeof(batch->jobs[0]));
+	bool whole;
 
 	if (!batch)
 		return NULL;
@@ -261,16 +337,15 @@ static struct batch *new_batch(const struct resolve_own *own, const struct look_
 	batch->device = own->device;
 	batch->holders = 1;
 	batch->n = n;
+	seen_models_init(&batch->models);
 	batch->point = own->point ? strdup(own->point) : NULL;
-	for (size_t i = 0; i < n; i++) {
-		batch->jobs[i].at = places[i];
-		batch->jobs[i].at.path = strdup(places[i].path);
-		if (!batch->jobs[i].at.path || (own->point && !batch->point)) {
-			free_batch(batch);
-			return NULL;
-		}
-	}
-	return batch;
+	whole = !own->point || batch->point;
+	for (size_t i = 0; i < n; i++)
+		whole &= copy_place(&batch->jobs[i].at, &places[i]);
+	if (whole)
+		return batch;
+	free_batch(batch);
+	return NULL;
 }
 
 /* With the lock held. Fewer threads than wanted are slower, and none finds nothing. */

@@ -13,8 +13,11 @@
 
 /* Where to look, and with whose rights. */
 struct look_at {
-	char inside[64]; /* the directory in our mount that a relative path starts in */
-	const char *path;
+	char inside[64];      /* the directory in our mount that a relative path starts in */
+	const char *path;     /* NULL: only what was seen there is looked for */
+	const char *seen;     /* what seen_print() said of where it led; NULL: that is not known */
+	struct backing *file; /* where that was found in this mount, borrowed; NULL: nowhere yet */
+	uint64_t offset;
 	uid_t uid;
 	gid_t gid;
 	unsigned links; /* that were followed already */
@@ -34,6 +37,8 @@ struct found {
 	struct backing *file;
 	uint64_t offset;     /* of its data */
 	struct donor *donor; /* where that came from; NULL: not known, or the file says it */
+	char *seen; /* by a path: what seen_print() says of it, owned; NULL: nothing, or what
+				it said before */
 };
 
 /* Look at n places until that time of CLOCK_MONOTONIC, and fill in what was found at each, to

@@ -16,8 +16,11 @@
 
 char *reference_text(const struct content *content)
 {
-	const struct organ *organ = &content->organ;
-	const char *path = backing_path(content->file);
+	return reference_print(backing_path(content->file), content->fingerprint, &content->organ);
+}
+
+char *reference_print(const char *path, const char *fingerprint, const struct organ *organ)
+{
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -26,7 +29,7 @@ char *reference_text(const struct content *content)
 		return NULL;
 	fputs(FIRST_LINE "model ", out);
 	paths_print(path, strlen(path), out);
-	fprintf(out, "\nfingerprint %s\ntensor ", content->fingerprint);
+	fprintf(out, "\nfingerprint %s\ntensor ", fingerprint);
 	paths_print(organ->name, organ->name_length, out);
 	fprintf(out, "\ntype %" PRIu32 "\nshape ", organ->type);
 	for (uint32_t i = 0; i < organ->dims; i++)
@@ -133,6 +136,16 @@ int reference_read(struct backing *file, struct reference *reference, struct err
 	if (backing_read(file, reference->text, (size_t)size, 0) < 0)
 		return error_set(err, EIO, ERROR_NO_OFFSET, "it cannot be read");
 	reference->text[size] = '\0';
+	if (!parse(reference->text, reference))
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
+	return 0;
+}
+
+int reference_parse(const char *text, struct reference *reference, struct error *err)
+{
+	*reference = (struct reference){ .text = strdup(text) };
+	if (!reference->text)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (!parse(reference->text, reference))
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
 	return 0;

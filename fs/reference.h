@@ -19,6 +19,9 @@
 /* The text for a content of CONTENT_REFERENCE, to free. NULL: out of memory. */
 char *reference_text(const struct content *content);
 
+/* The same for an organ of the file at path, which has that fingerprint. */
+char *reference_print(const char *path, const char *fingerprint, const struct organ *organ);
+
 /* What a text says; texts are NUL-terminated, the name may hold NULs. */
 struct reference {
 	char *model, *tensor;
@@ -31,6 +34,10 @@ struct reference {
 /* Read the text in file. Returns 0, or -errno with err set: EBADMSG no reference, EIO, ENOMEM.
  * Release with reference_release() either way. */
 int reference_read(struct backing *file, struct reference *reference, struct error *err);
+
+/* The same for a text. */
+int reference_parse(const char *text, struct reference *reference, struct error *err);
+
 void reference_release(struct reference *reference);
 
 #endif

@@ -102,6 +102,12 @@ struct content *content_link(uint64_t ino, const struct organ *organ, struct bac
 	return content;
 }
 
+void content_set_seen(struct content *content, const char *seen)
+{
+	free(content->seen);
+	content->seen = seen ? strdup(seen) : NULL;
+}
+
 struct content *content_merged(uint64_t ino, const struct organ *organ, struct backing *file,
 			       const struct merge *merge, struct content *own)
 {
@@ -142,6 +148,7 @@ void content_unref(struct content *content)
 	backing_unref(content->file);
 	free(content->broken);
 	free(content->target);
+	free(content->seen);
 	donor_unref(content->donor);
 	content_unref(content->own);
 	free(content);

@@ -42,7 +42,9 @@ struct content {
 	struct timespec mtime;
 	char fingerprint[FINGERPRINT_TEXT]; /* of a reference: of its model */
 	char *target;			    /* of a link: as it was given */
-	uid_t uid;			    /* of a link: whose it is */
+	char *seen; /* of a link: as seen.h, of the file, or if it is broken, of
+					       the last one that was good; NULL: there is none */
+	uid_t uid;  /* of a link: whose it is */
 	gid_t gid;
 	struct donor *donor;		     /* where it came from; NULL: not known */
 	char *broken;			     /* NULL, or why its data cannot be read */
@@ -67,6 +69,10 @@ struct content *content_reference(uint64_t ino, const struct organ *organ, struc
  * memory. */
 struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
 			     uint64_t offset, const char *target);
+
+/* A link's seen becomes that text, which is copied; NULL: none. Before anybody else knows the
+ * content. Without memory there is none. */
+void content_set_seen(struct content *content, const char *seen);
 
 /* What a slot shows that holds own, NULL for the base's, of which it takes a reference: the organ
  * that merge makes, whose name is copied, with its bytes in the file, which becomes the content's,

@@ -83,9 +83,10 @@ is_broken ".*no organ file"
 mv "$TMP/gone.bin" "$TMP/2.bin"
 same "$MNT/model.gguf" "$TMP/expected"
 
-# The donor's mount goes, dies, hangs: one clear error, in time.
-ln -sfn "$TMP/donor/organs/blk_2_ffn_up.bin" "$slot"
-same "$MNT/model.gguf" "$TMP/expected"
+# The donor's mount goes, dies, hangs, and what the link leads to is nowhere else: one clear error,
+# in time.
+ln -sfn "$TMP/donor/.views/fractal/organs/blk_2_ffn_up.bin" "$slot"
+cp "$MNT/model.gguf" "$TMP/expected"
 kill -STOP "${DAEMON[$TMP/donor]}"
 started=$(date +%s)
 is_broken "no answer came in time"

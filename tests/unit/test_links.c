@@ -236,6 +236,132 @@ static void a_look_that_finds_the_same_changes_nothing(void **state)
 	close_scene(&scene);
 }
 
+/* A way to the organ that can go, of which the organ's own path knows nothing. */
+static void make_way(void **state, const char *to)
+{
+	unlink(in_temp(state, "way").text);
+	must(symlink(to, in_temp(state, "way").text) == 0);
+}
+
+static void what_was_seen_is_there_when_the_way_to_it_is_not(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct organ_file up = up_with(50), other = up_with(51);
+	uint64_t generation;
+
+	save_organ(state, "up.bin", &up);
+	make_way(state, "up.bin");
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../way"), 0);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", "blk_0_ffn_up.bin"), 0);
+	generation = slots_generation(scene.o.model->slots);
+	unlink(in_temp(state, "way").text);
+	links_refresh(scene.links, NULL);
+	links_refresh_last(scene.links);
+	assert_whole(&scene, SMALL_UP, &up);
+	assert_whole(&scene, SMALL_GATE, &up);
+	assert_int_equal(slots_generation(scene.o.model->slots), generation);
+	for (int i = 0; i < 2; i++) {
+		mount_again(state, &scene);
+		links_refresh(scene.links, NULL);
+		assert_whole(&scene, SMALL_UP, &up);
+		assert_whole(&scene, SMALL_GATE, &up);
+	}
+	/* The path goes first; what it leads to then is what was seen, also by the next mount. */
+	save_organ(state, "other.bin", &other);
+	make_way(state, "other.bin");
+	links_refresh(scene.links, NULL);
+	assert_whole(&scene, SMALL_UP, &other);
+	unlink(in_temp(state, "way").text);
+	mount_again(state, &scene);
+	links_refresh(scene.links, NULL);
+	assert_whole(&scene, SMALL_UP, &other);
+	assert_int_equal(graft_move(scene.o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
+	mount_again(state, &scene);
+	links_refresh(scene.links, NULL);
+	assert_whole(&scene, SMALL_GATE, &other);
+	free(up.bytes);
+	free(other.bytes);
+	close_scene(&scene);
+}
+
+static void what_was_seen_is_another_file_now(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct organ_file up = up_with(50), other = up_with(51);
+
+	save_organ(state, "up.bin", &up);
+	make_way(state, "up.bin");
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../way"), 0);
+	unlink(in_temp(state, "way").text);
+	save_organ(state, "new.bin", &other);
+	must(rename(in_temp(state, "new.bin").text, in_temp(state, "up.bin").text) == 0);
+	for (int i = 0; i < 2; i++) {
+		links_refresh(scene.links, NULL);
+		assert_broken(&scene, SMALL_UP, "way: No such file or directory");
+		mount_again(state, &scene);
+	}
+	/* It is there again. */
+	save_organ(state, "up.bin", &up);
+	links_refresh(scene.links, NULL);
+	assert_whole(&scene, SMALL_UP, &up);
+	make_way(state, "../nothing/up.bin");
+	links_refresh(scene.links, NULL);
+	assert_whole(&scene, SMALL_UP, &up);
+	/* A file that is no organ is no way that leads nowhere. */
+	save_organ(state, "way2", &up);
+	must(truncate(in_temp(state, "way2").text, 3) == 0);
+	make_way(state, "way2");
+	links_refresh(scene.links, NULL);
+	assert_broken(&scene, SMALL_UP, "header of an organ");
+	free(up.bytes);
+	free(other.bytes);
+	close_scene(&scene);
+}
+
+static void what_was_seen_goes_with_the_link(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct organ_file up = up_with(50);
+	char seen[PATH_MAX];
+
+	save_organ(state, "up.bin", &up);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../up.bin"), 0);
+	snprintf(seen, sizeof(seen), "%s/organs/blk_0_ffn_up.bin.seen",
+		 layer_path(scene.o.model->layer));
+	assert_int_equal(access(seen, F_OK), 0);
+	assert_int_equal(fill_up(scene.o.model, 52), 0);
+	assert_int_equal(access(seen, F_OK), -1);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../up.bin"), 0);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "/nowhere"), 0);
+	assert_int_equal(access(seen, F_OK), -1);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../up.bin"), 0);
+	assert_int_equal(graft_remove(scene.o.model, SMALL_UP), 0);
+	assert_int_equal(access(seen, F_OK), -1);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../up.bin"), 0);
+	assert_int_equal(access(seen, F_OK), 0);
+	assert_int_equal(fill_organ(scene.o.model, SMALL_UP, "blk.0.ffn_up.weight", GGML_F32, 2,
+				    small_ne, 53),
+			 0);
+	assert_int_equal(access(seen, F_OK), -1);
+	free(up.bytes);
+	close_scene(&scene);
+}
+
+static void what_is_deleted_is_broken_at_the_end_too(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct organ_file up = up_with(50);
+
+	save_organ(state, "up.bin", &up);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../up.bin"), 0);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", in_temp(state, "mnt/x").text), 0);
+	unlink(in_temp(state, "up.bin").text);
+	links_refresh_last(scene.links);
+	assert_broken(&scene, SMALL_UP, "No such file");
+	free(up.bytes);
+	close_scene(&scene);
+}
+
 static void a_model_with_a_broken_link_is_not_assembled(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -318,6 +444,10 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_new_slot_is_like_that_of_another_block),
 	FS_TEST(the_next_mount_has_them),
 	FS_TEST(a_look_that_finds_the_same_changes_nothing),
+	FS_TEST(what_was_seen_is_there_when_the_way_to_it_is_not),
+	FS_TEST(what_was_seen_is_another_file_now),
+	FS_TEST(what_was_seen_goes_with_the_link),
+	FS_TEST(what_is_deleted_is_broken_at_the_end_too),
 	FS_TEST(a_model_with_a_broken_link_is_not_assembled),
 	FS_TEST(many_places_are_looked_at_together),
 	FS_TEST(nobody_waits_longer_than_he_wants),

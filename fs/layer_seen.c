@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_seen.c - see layer_seen.h. */
+#include "fs/layer_seen.h"
+#include "fs/io.h"
+#include "fs/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Two paths and a tensor's name, each byte of which may stand encoded, are shorter. */
+#define TEXT_MAX ((size_t)1 << 16)
+
+/* The lines before the reference, to free. NULL: out of memory. */
+static char *first_lines(const char *target)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs("organfs seen 1\ntarget ", out);
+	paths_print(target, strlen(target), out);
+	putc('\n', out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int seen_write(struct layer *layer, const char *staged, const char *target, const char *reference)
+{
+	char *first = first_lines(target);
+	const size_t n = first ? strlen(first) : 0, more = strlen(reference);
+	int fd, rc;
+
+	if (!first || n + more >= TEXT_MAX) {
+		free(first);
+		return first ? -EFBIG : -ENOMEM;
+	}
+	fd = openat(layer->dir, staged, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		    0600);
+	rc = fd < 0 ? -errno : io_write(fd, first, n, 0);
+	if (rc == 0)
+		rc = io_write(fd, reference, more, n);
+	if (rc == 0 && fsync(fd) < 0)
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && rc < 0)
+		unlinkat(layer->dir, staged, 0);
+	free(first);
+	return rc;
+}
+
+/* The text of the file, with a NUL, to free. NULL: it is not there, or no such file. */
+static char *read_text(int dir, const char *file)
+{
+	const int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat stat;
+	char *text = NULL;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && (text = malloc(TEXT_MAX)))
+		n = io_read(fd, text, TEXT_MAX, 0);
+	close(fd);
+	if (n < 0 || n == (ssize_t)TEXT_MAX || memchr(text, '\0', (size_t)n)) {
+		free(text);
+		return NULL;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+char *seen_read(int dir, const char *name, const char *target)
+{
+	char path[LAYER_FILE_MAX], *text, *first, *reference = NULL;
+
+	if (snprintf(path, sizeof(path), "%s" SEEN_SUFFIX, name) >= (int)sizeof(path))
+		return NULL;
+	text = read_text(dir, path);
+	if (!text)
+		return NULL;
+	first = first_lines(target);
+	if (first && strncmp(text, first, strlen(first)) == 0)
+		reference = strdup(text + strlen(first));
+	free(first);
+	free(text);
+	return reference;
+}
