@@ -370,8 +370,5 @@ void graft_take_up(struct model *model)
 	}
 	close_foreign(&taking_up);
 	finish_move(model);
-	if (taking_up.found)
-		log_add(model->log,
-			"%s: took up %" PRIu32 " grafts that an earlier mount left in %s",
-			model->name, taking_up.found, layer_path(model->layer));
+	model->taken_up += taking_up.found;
 }

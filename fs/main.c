@@ -63,7 +63,7 @@
  *	follow		metadata that follows the blocks that are there
  *	check check_*	.check: what speaks against the grafts in force
  *	manifest json texts	what the other files of the mount contain
- *	collection	the models of a mount
+ *	collection announce	the models of a mount; what is said of them when it begins
  *	caller turns	with whose rights; one after another
  *	progress.h share fill assemble divided assembly	writing: bytes from file to file the
  *			cheapest way, all of a view, as a file that is whole or not there, as

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - see session.h. */
 #include "fs/session.h"
+#include "fs/announce.h"
 #include "fs/arrivals.h"
 #include "fs/divided.h"
 #include "fs/finish.h"
@@ -257,8 +258,10 @@ int session_run(const struct options *options, struct log *log, struct collectio
 
 	if (rc == 0)
 		rc = find_mountpoint(&mount);
-	if (rc == 0)
+	if (rc == 0) {
+		announce(collection);
 		rc = start(&mount);
+	}
 	if (rc == 0) {
 		const bool write = !options->read_only && !options->no_assembly;
 
