@@ -2,8 +2,12 @@
 /* announce.c - see announce.h. */
 #include "fs/announce.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static void tell_grafts(struct model *model, const struct layer_past *past)
 {
@@ -48,8 +52,36 @@ void announce_grafts(struct model *model, const struct options *options)
 			 model->name, past->copys, past->copy);
 }
 
+static bool has_directory(const struct collection *collection, uint32_t n, const char *directory)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(collection->models[i]->directory, directory) == 0)
+			return true;
+	return false;
+}
+
+/* Once for all models in a directory. */
+static void tell_output(const struct collection *collection)
+{
+	for (uint32_t i = 0; i < collection->n; i++) {
+		const struct model *model = collection->models[i];
+
+		if (has_directory(collection, i, model->directory) ||
+		    faccessat(AT_FDCWD, model->directory, W_OK, AT_EACCESS) == 0)
+			continue;
+		log_tell(collection->log,
+			 "%s: nothing can be written beside the base, in %s: %s; use -o "
+			 "output=FILE, or -o noassemble",
+			 model->name, model->directory, strerror(errno));
+	}
+}
+
 void announce(const struct collection *collection)
 {
+	const struct options *options = collection->options;
+
 	for (uint32_t i = 0; i < collection->n; i++)
-		announce_grafts(collection->models[i], collection->options);
+		announce_grafts(collection->models[i], options);
+	if (!options->read_only && !options->no_assembly && !options->output)
+		tell_output(collection);
 }

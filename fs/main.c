@@ -83,7 +83,8 @@
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
  *	finish		the end of a mount: what was grafted is written down
  *	config options options_*	files of defaults; the command line and what it means
- *	utab session main	what umount(8) has to know; life of a mount
+ *	utab mountpoint session main	what umount(8) has to know; what may be mounted on; life of
+ *			a mount
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->

@@ -52,6 +52,7 @@ static const struct fuse_opt templates[] = {
 	{ "noauto_unmount", offsetof(struct parsed, auto_unmount), 0 },
 	OPTION("fresh", fresh),
 	{ "nofresh", offsetof(struct parsed, fresh), 0 },
+	OPTION("nonempty", nonempty),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "layer=%s", offsetof(struct parsed, layer), 0 },
 	{ "compress=%s", offsetof(struct parsed, compress), 0 },
@@ -114,7 +115,6 @@ static const struct fuse_opt templates[] = {
 	FUSE_OPT_KEY("silent", KEY_DROP),
 	FUSE_OPT_KEY("loud", KEY_DROP),
 	/* For other filesystems of FUSE: so it is here in any case, or it changes nothing. */
-	FUSE_OPT_KEY("nonempty", KEY_DROP),
 	FUSE_OPT_KEY("big_writes", KEY_DROP),
 	FUSE_OPT_KEY("async_read", KEY_DROP),
 	FUSE_OPT_KEY("intr", KEY_DROP),
@@ -293,6 +293,7 @@ static int fill(const struct parsed *parsed)
 	options->allow = (enum allow)parsed->allow;
 	options->auto_unmount = parsed->auto_unmount;
 	options->fresh = parsed->fresh;
+	options->nonempty = parsed->nonempty;
 	options->any_shape = is(parsed->shape, "any");
 	options->list_views = is(parsed->views, "listed");
 	options->merged_f16 = is(parsed->merged, "f16");
@@ -436,6 +437,7 @@ const char *options_help(void)
 	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"
 	       "  -o allow_other,allow_root  let other users in, or only root\n"
 	       "  -o auto_unmount  end the mount also where the daemon is killed\n"
+	       "  -o nonempty      mount also over a directory that is not empty\n"
 	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n"
 	       "  -o rw,assemble,noallow_other,noauto_unmount,nofresh  take back a default\n"
 	       "Defaults, `option` or `option=value` a line, are in " CONFIG_SYSTEM " and,\n"

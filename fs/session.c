@@ -5,6 +5,7 @@
 #include "fs/arrivals.h"
 #include "fs/divided.h"
 #include "fs/finish.h"
+#include "fs/mountpoint.h"
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
 #include "fs/paths.h"
@@ -37,6 +38,7 @@ struct mount {
 static int find_mountpoint(struct mount *mount)
 {
 	const char *given = mount->options->mountpoint;
+	struct error err = { 0 };
 	struct stat stat;
 	int rc = 0;
 
@@ -48,6 +50,11 @@ static int find_mountpoint(struct mount *mount)
 		rc = -errno;
 	if (rc == 0 && !S_ISDIR(stat.st_mode))
 		rc = -ENOTDIR;
+	if (rc == 0 && !mount->made &&
+	    mountpoint_check(mount->point, mount->options->nonempty, &err) < 0) {
+		fprintf(stderr, "organfs: %s: %s\n", given, err.text);
+		return -err.code;
+	}
 	if (rc == -ENOTCONN)
 		fprintf(stderr,
 			"organfs: %s: the daemon of an earlier mount is gone; "

@@ -53,6 +53,7 @@ function __organfs_option_list
 				allow_root\t'let root in' \
 				auto_unmount\t'end the mount with a killed daemon' \
 				fresh\t'begin without grafts that were left' \
+				nonempty\t'mount over what is not empty' \
 				debug\t'every request to stderr' \
 				rw\t'not ro' assemble\t'not noassemble' \
 				noallow_other\t'not allow_other' \

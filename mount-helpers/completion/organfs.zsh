@@ -23,6 +23,7 @@ _organfs_option_list() {
 		'allow_root[let root in]' \
 		'auto_unmount[end the mount with a killed daemon]' \
 		'fresh[begin without grafts that were left]' \
+		'nonempty[mount over what is not empty]' \
 		'debug[every request to stderr]' \
 		'rw[not ro]' \
 		'assemble[not noassemble]' \

@@ -408,7 +408,7 @@ static void after_two_dashes_everything_is_an_argument(void **state)
 
 static void what_other_filesystems_of_fuse_take_is_dropped_or_ours(void **state)
 {
-	struct options options = good("-o nonempty,big_writes,async_read,intr,use_ino,readdir_ino,"
+	struct options options = good("-o big_writes,async_read,intr,use_ino,readdir_ino,"
 				      "kernel_cache,clone_fd,ro m mnt");
 
 	assert_true(options.read_only);
@@ -557,9 +557,11 @@ static void fresh_is_for_private_layers(void **state)
 	struct options options = good("-o fresh m mnt");
 
 	assert_true(options.fresh);
+	assert_false(options.nonempty);
 	options_release(&options);
-	options = good("-o fresh,nofresh,layer=l m mnt");
+	options = good("-o fresh,nofresh,nonempty,layer=l m mnt");
 	assert_false(options.fresh);
+	assert_true(options.nonempty);
 	options_release(&options);
 	assert_bad(state, "-o fresh,layer=l m mnt", "leave one of them out");
 	options = good_files(state, "-o layer=l,nofresh m mnt", "fresh", NULL);
