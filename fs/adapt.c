@@ -5,11 +5,9 @@
 #include "fs/inode.h"
 #include "fs/layer_adapters.h"
 #include "fs/links.h"
-#include "fs/plural.h"
 #include "fs/value_parse.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -429,12 +427,7 @@ void adapt_take_up(struct model *model)
 	/* A mount that finds nothing is as its base. */
 	if (taking_up.found || slots_generation(model->slots))
 		adapters_refresh(model);
-	if (taking_up.found)
-		log_add(model->log,
-			"%s: took up %" PRIu32
-			" file%s about adapters that an earlier mount left in %s",
-			model->name, taking_up.found, plural(taking_up.found),
-			layer_path(model->layer));
+	model->taken_up += taking_up.found;
 }
 
 /* With the commit lock held: where the link leads now, if it is still the adapter's. Both are used

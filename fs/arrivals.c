@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* arrivals.c - see arrivals.h. */
 #include "fs/arrivals.h"
+#include "fs/announce.h"
 #include "fs/fs.h"
 
 #include <time.h>
@@ -26,6 +27,7 @@ static void take_place(struct fs *fs, struct mounted *old, struct model *model,
 	nodes_renewed(fs->nodes, fs->collection->n_all);
 	atomic_store(&model->first->latest, model);
 	shards_end_gone(shards);
+	announce_grafts(model, fs->options);
 	/* Its layer may have grafts by link, at which nobody has looked yet. */
 	links_refresh(fs->links, model);
 }

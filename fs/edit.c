@@ -8,7 +8,6 @@
 #include "gguf/keys.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -600,10 +599,7 @@ void edit_take_up(struct model *model)
 		log_add(model->log, "%s: not all of it can be listed; left alone",
 			layer_path(model->layer));
 	}
-	if (taking_up.found)
-		log_add(model->log,
-			"%s: took up %" PRIu32 " metadata edits that an earlier mount left in %s",
-			model->name, taking_up.found, layer_path(model->layer));
+	model->taken_up += taking_up.found;
 }
 
 bool edit_finish_move(struct model *model, const char *from, const char *to)

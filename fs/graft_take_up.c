@@ -6,11 +6,9 @@
 #include "fs/inode.h"
 #include "fs/layer_open.h"
 #include "fs/paths.h"
-#include "fs/plural.h"
 #include "fs/reference.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -427,9 +425,5 @@ void graft_take_up(struct model *model, const char *mountpoint)
 	close_foreign(&taking_up);
 	free(taking_up.point);
 	finish_move(model);
-	if (taking_up.found)
-		log_add(model->log,
-			"%s: took up %" PRIu32 " graft%s that an earlier mount left in %s",
-			model->name, taking_up.found, plural(taking_up.found),
-			layer_path(model->layer));
+	model->taken_up += taking_up.found;
 }

@@ -45,68 +45,33 @@ static int lock_directory(const char *path, int flags, bool shared)
 	return fd;
 }
 
-/* A private layer; with make, it is made if need be. */
-static int claim(const char *path, bool make)
+int layer_claim(const char *path, bool make)
 {
 	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	return lock_directory(path, O_NOFOLLOW, false);
 }
 
-static bool is_ours(const struct layer *layer, int dir)
-{
-	return label_check(dir, layer->base, layer->gguf, NULL) == 0;
-}
-
-static bool use_if(struct layer *layer, const char *name, bool make,
-		   bool (*suits)(const struct layer *layer, int dir), int *rc)
+/* Make the directory of that name the layer, unless another mount or other grafts have it. */
+static int make_named(struct layer *layer, const char *name)
 {
 	char *path;
-
-	*rc = asprintf(&path, "%s/%s", layer->state, name) < 0 ? -ENOMEM : claim(path, make);
-	if (*rc >= 0 && suits(layer, *rc)) {
-		layer->dir = *rc;
-		layer->path = path;
-		return true;
-	}
-	if (*rc >= 0) {
-		close(*rc);
-		*rc = -EBUSY;
-	}
-	if (*rc != -ENOMEM)
-		free(path);
-	return false;
-}
-
-/* Is it one of the private layers of the base with that key: KEY, KEY-2, KEY-3, ...? */
-static bool is_private_name(const char *name, const char *key)
-{
-	const size_t n = strlen(key);
-
-	return strncmp(name, key, n) == 0 && (name[n] == '\0' || name[n] == '-');
-}
-
-/* Take up a private layer of this base that was left behind, if there is one. */
-static void take_up(struct layer *layer)
-{
-	char key[FINGERPRINT_KEY];
-	DIR *state = opendir(layer->state);
-	const struct dirent *entry;
 	int rc;
 
-	if (state && fingerprint_key(layer->base, key) == 0)
-		while ((entry = readdir(state)))
-			if (is_private_name(entry->d_name, key) &&
-			    use_if(layer, entry->d_name, false, is_ours, &rc))
-				break;
-	if (state)
-		closedir(state);
-}
-
-static bool is_nobodys(const struct layer *layer, int dir)
-{
-	(void)layer;
-	return faccessat(dir, "LAYER", F_OK, 0) < 0 && errno == ENOENT;
+	if (asprintf(&path, "%s/%s", layer->state, name) < 0)
+		return -ENOMEM;
+	rc = layer_claim(path, true);
+	if (rc >= 0 && (faccessat(rc, "LAYER", F_OK, 0) == 0 || errno != ENOENT)) {
+		close(rc);
+		rc = -EBUSY;
+	}
+	if (rc < 0) {
+		free(path);
+		return rc;
+	}
+	layer->dir = rc;
+	layer->path = path;
+	return 0;
 }
 
 /* Make a private layer, under the first name that nobody uses. */
@@ -119,8 +84,7 @@ static int make_private(struct layer *layer)
 		return rc;
 	snprintf(name, sizeof(name), "%s", key);
 	for (int i = 2; i <= PRIVATE_LAYERS; i++) {
-		if (use_if(layer, name, true, is_nobodys, &rc))
-			return 0;
+		rc = make_named(layer, name);
 		if (rc != -EBUSY)
 			return rc;
 		snprintf(name, sizeof(name), "%s-%d", key, i);
@@ -159,7 +123,9 @@ struct layer *layer_private(const char *state, const struct layer_manner *manner
 		layer_close(layer);
 		return NULL;
 	}
-	take_up(layer);
+	layer->place = layer_place(base);
+	if (!manner->fresh)
+		layer_take_up(layer);
 	if (layer->dir >= 0)
 		paths_empty(layer->dir, ".stage");
 	return layer;
@@ -202,7 +168,7 @@ static int move_in(struct layer *layer, struct error *err)
 				 "this directory is no layer, for it has no file LAYER, and is not "
 				 "empty either");
 	if (rc > 0 && !layer->manner.read_only)
-		rc = label_write(layer->dir, layer->base, layer->gguf);
+		rc = label_write(layer->dir, layer->base, layer->gguf, NULL);
 	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
 }
 
@@ -269,7 +235,7 @@ int layer_ensure(struct layer *layer)
 	if (rc < 0)
 		return rc;
 	empty_layer(layer->dir);
-	rc = label_write(layer->dir, layer->base, layer->gguf);
+	rc = label_write(layer->dir, layer->base, layer->gguf, layer->place);
 	if (rc == 0)
 		rc = paths_sync(layer->state);
 	if (rc < 0) {
@@ -278,6 +244,11 @@ int layer_ensure(struct layer *layer)
 		let_go(layer);
 	}
 	return rc;
+}
+
+const struct layer_past *layer_past(const struct layer *layer)
+{
+	return &layer->past;
 }
 
 const char *layer_path(struct layer *layer)
@@ -334,5 +305,8 @@ void layer_close(struct layer *layer)
 	pthread_mutex_destroy(&layer->pressing);
 	free(layer->path);
 	free(layer->state);
+	free(layer->place);
+	free(layer->past.copy);
+	free(layer->past.copys);
 	free(layer);
 }

@@ -35,15 +35,27 @@ struct layer; /* any thread may use it */
 struct layer_manner {
 	int level;		    /* zstd level for organs that are worth it; 0: none is */
 	bool read_only;		    /* nothing is written, and what would write is not called */
+	bool fresh;		    /* no private layer is taken up */
 	struct log *log;	    /* is told what cannot be told to whoever asked */
 	struct frames_cache *cache; /* for what is compressed */
 };
 
 /* The private layer for a base, under the directory state (made when needed, with its parents). If
- * an earlier mount of the same base left one behind that nobody uses, it is taken up. NULL with err
- * set: EIO, ENOMEM. */
+ * earlier mounts of the same base left some behind that no mount uses, the newest one is taken up.
+ * A layer's base is the file at the path that its label tells; where no copy of the base is there
+ * any more, or the label tells no path, it is any file with the fingerprint. NULL with err set:
+ * EIO, ENOMEM. */
 struct layer *layer_private(const char *state, const struct layer_manner *manner,
 			    struct backing *base, const struct gguf *gguf, struct error *err);
+
+/* What layer_private() found that earlier mounts left behind; borrowed from the layer. */
+struct layer_past {
+	struct timespec changed; /* what was taken up: when it changed last; 0: nothing was */
+	unsigned older;		 /* layers of the same base that were not taken up */
+	char *copy;  /* a layer was left alone as its base is another copy, here; NULL: none was */
+	char *copys; /* that layer's directory */
+};
+const struct layer_past *layer_past(const struct layer *layer);
 
 /* The layer in that directory, which is made, with its parents, if it is not there. NULL with err
  * set: EBUSY another mount uses it, ENOTEMPTY something else is in it, as label_check(), and what

@@ -14,6 +14,8 @@
 struct layer {
 	struct layer_manner manner;
 	char *state; /* where private layers are; NULL: it is one with a directory of its own */
+	char *place; /* of a private one: layer_place() of the base, or NULL */
+	struct layer_past past;
 	struct backing *base;
 	const struct gguf *gguf;
 	pthread_mutex_t pressing; /* held while something is compressed with much memory */
@@ -22,6 +24,18 @@ struct layer {
 	int dir;		  /* holds the lock; -1: there is no directory yet */
 	unsigned next_stage;
 };
+
+/* Open and lock the directory of a private layer; with make, it is made if need be. Returns its
+ * descriptor, or -errno: EBUSY it is in use. */
+int layer_claim(const char *path, bool make);
+
+/* The canonical path of a base, of shards that of the first one with tensors, to free. NULL: it is
+ * not there any more, or no memory. */
+char *layer_place(struct backing *base);
+
+/* Take up the private layer that earlier mounts of this base left behind, the newest one if there
+ * are several, and note in layer->past what was found. */
+void layer_take_up(struct layer *layer);
 
 /* With the lock held: there is a directory, a new one if need be. Returns 0 or -errno. */
 int layer_ensure(struct layer *layer);

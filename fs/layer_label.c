@@ -4,15 +4,17 @@
 #include "fs/fingerprint.h"
 #include "fs/io.h"
 #include "fs/layer_open.h"
+#include "fs/paths.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LABEL	   "LAYER"
-#define LABEL_MAX  4096
+#define LABEL_MAX  16384 /* a path takes three bytes for one at most */
 #define FIRST_LINE "organfs layer "
 #define VERSION	   1ul
 
@@ -96,8 +98,17 @@ int label_check(int dir, struct backing *base, const struct gguf *gguf, struct e
 	return check_text(text, mine, err);
 }
 
+char *label_path(int dir)
+{
+	char text[LABEL_MAX], path[3 * PATH_MAX];
+
+	if (read_label(dir, text, NULL) < 0 || !find_line(text, "path ", path, sizeof(path)))
+		return NULL;
+	return paths_decode(path) == strlen(path) && path[0] == '/' ? strdup(path) : NULL;
+}
+
 /* A line is a line, whatever the name of the base is. */
-static int print_name(int fd, const char *name)
+static void print_name(FILE *out, const char *name)
 {
 	char line[320];
 	size_t n = (size_t)snprintf(line, sizeof(line), "%.255s", name);
@@ -105,13 +116,27 @@ static int print_name(int fd, const char *name)
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';
-	return dprintf(fd, "base %s\n", line);
+	fprintf(out, "base %s\n", line);
 }
 
-int label_write(int dir, struct backing *base, const struct gguf *gguf)
+static void print_label(FILE *out, const struct backing *base, const char *print, const char *path)
 {
 	const char *slash = strrchr(backing_path(base), '/');
+
+	fprintf(out, FIRST_LINE "%lu\n", VERSION);
+	print_name(out, slash ? slash + 1 : backing_path(base));
+	fprintf(out, "fingerprint %s\n", print);
+	if (path) {
+		fputs("path ", out);
+		paths_print(path, strlen(path), out);
+		fputc('\n', out);
+	}
+}
+
+int label_renew(int dir, struct backing *base, const struct gguf *gguf, const char *path)
+{
 	char print[FINGERPRINT_TEXT];
+	FILE *out;
 	int fd, rc = fingerprint(base, gguf, print);
 
 	if (rc < 0)
@@ -119,17 +144,29 @@ int label_write(int dir, struct backing *base, const struct gguf *gguf)
 	fd = layer_create_file(dir, LABEL_NEW);
 	if (fd < 0)
 		return fd;
-	if (dprintf(fd, FIRST_LINE "%lu\n", VERSION) < 0 ||
-	    print_name(fd, slash ? slash + 1 : backing_path(base)) < 0 ||
-	    dprintf(fd, "fingerprint %s\n", print) < 0 || fsync(fd) < 0)
+	out = fdopen(fd, "w");
+	if (out) {
+		print_label(out, base, print, path);
+		if (fflush(out) != 0 || ferror(out) || fsync(fd) < 0)
+			rc = -errno;
+		fclose(out);
+	} else {
 		rc = -errno;
-	close(fd);
+		close(fd);
+	}
 	if (rc == 0 && (renameat(dir, LABEL_NEW, dir, LABEL) < 0 || fsync(dir) < 0))
 		rc = -errno;
-	if (rc < 0) {
+	if (rc < 0)
 		unlinkat(dir, LABEL_NEW, 0);
+	return rc;
+}
+
+int label_write(int dir, struct backing *base, const struct gguf *gguf, const char *path)
+{
+	const int rc = label_renew(dir, base, gguf, path);
+
+	if (rc < 0)
 		unlinkat(dir, LABEL, 0);
-	}
 	return rc;
 }
 

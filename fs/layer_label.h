@@ -4,6 +4,8 @@
  *	organfs layer 1         the format's version
  *	base NAME
  *	fingerprint HEX         as fingerprint()
+ *	path PATH               of a private layer: where the base lies, canonical, as paths_print()
+ *			writes it. Labels of before this line was written have none. It comes last.
  *
  * Readers pass over lines they do not know. */
 #ifndef FS_LAYER_LABEL_H
@@ -17,9 +19,16 @@
  * ENOMEM. */
 int label_check(int dir, struct backing *base, const struct gguf *gguf, struct error *err);
 
-/* Write it where there is none, durably; a crash leaves all of it or none. Returns 0 or -errno;
- * then there is none. */
-int label_write(int dir, struct backing *base, const struct gguf *gguf);
+/* Write it where there is none, durably; a crash leaves all of it or none. path is NULL for a layer
+ * that is not private. Returns 0 or -errno; then there is none. */
+int label_write(int dir, struct backing *base, const struct gguf *gguf, const char *path);
+
+/* The same in place of one that is there, for its base lies at another path now. Returns 0 or
+ * -errno; then either of them is there. */
+int label_renew(int dir, struct backing *base, const struct gguf *gguf, const char *path);
+
+/* The path in that directory's label, to free. NULL: there is none, or no memory. */
+char *label_path(int dir);
 
 /* The same for removing it. */
 int label_remove(int dir);

@@ -75,28 +75,44 @@ __attribute__((format(printf, 1, 0))) static char *make_line(const char *format,
 	return line;
 }
 
-void log_add(struct log *log, const char *format, ...)
+__attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell,
+						       const char *format, va_list args)
 {
-	va_list args;
-	char *line;
+	char *line = make_line(format, args);
+	const char *message = line ? line + STAMP : NULL;
 
-	va_start(args, format);
-	line = make_line(format, args);
-	va_end(args);
 	if (!line)
 		return;
 	pthread_mutex_lock(&log->lock);
 	if (log->whole)
-		log_add(log->whole, "%s/%.*s", log->name, (int)strcspn(line + STAMP, "\n"),
-			line + STAMP);
-	else if (log->to_stderr)
-		fprintf(stderr, "organfs: %s", line + STAMP);
-	else
-		syslog(LOG_DAEMON | LOG_NOTICE, "%s", line + STAMP);
+		(tell ? log_tell : log_add)(log->whole, "%s/%.*s", log->name,
+					    (int)strcspn(message, "\n"), message);
+	else if (log->to_stderr || tell)
+		fprintf(stderr, "organfs: %s", message);
+	if (!log->whole && !log->to_stderr)
+		syslog(LOG_DAEMON | LOG_NOTICE, "%s", message);
 	free(log->lines[log->count % KEPT]);
 	log->lines[log->count % KEPT] = line;
 	log->count++;
 	pthread_mutex_unlock(&log->lock);
+}
+
+void log_add(struct log *log, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(log, false, format, args);
+	va_end(args);
+}
+
+void log_tell(struct log *log, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(log, true, format, args);
+	va_end(args);
 }
 
 uint64_t log_count(struct log *log)

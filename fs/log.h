@@ -22,6 +22,9 @@ void log_free(struct log *log);
 /* Add one line. Control bytes are replaced, so that it stays one. */
 void log_add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same, and before the process goes into the background its user is told: on stderr too. */
+void log_tell(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* How many messages there have been: the text changes when this does. */
 uint64_t log_count(struct log *log);
 

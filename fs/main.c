@@ -65,7 +65,7 @@
  *	follow		metadata that follows the blocks that are there
  *	check check_*	.check: what speaks against the grafts in force
  *	manifest json texts	what the other files of the mount contain
- *	collection	the models of a mount
+ *	collection announce	the models of a mount; what is said of them when it begins
  *	caller turns	with whose rights; one after another
  *	progress.h share fill assemble divided assembly	writing: bytes from file to file the
  *			cheapest way, all of a view, as a file that is whole or not there, as
@@ -85,7 +85,8 @@
  *	ops ops_*	the FUSE operations on it; slow ones answer by ops_later
  *	finish		the end of a mount: what was grafted is written down
  *	config options options_*	files of defaults; the command line and what it means
- *	utab session main	what umount(8) has to know; life of a mount
+ *	utab mountpoint session main	what umount(8) has to know; what may be mounted on; life of
+ *			a mount
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->

@@ -161,6 +161,7 @@ static int take_up_layer(struct model *model, const struct options *options,
 {
 	const struct layer_manner manner = { .level = options->compress,
 					     .read_only = options->read_only,
+					     .fresh = options->fresh,
 					     .log = site->log,
 					     .cache = site->cache };
 	int rc = 0;

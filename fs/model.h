@@ -59,6 +59,7 @@ struct model {
 	struct slots *slots;
 	struct adapters *adapters;
 	struct metadata *metadata;
+	uint32_t taken_up; /* grafts that an earlier mount left in the layer */
 	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
 	struct links *links;	/* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
@@ -88,8 +89,8 @@ struct model_site {
 	struct shards *shards; /* of which it is made then */
 };
 
-/* Open the model at path. Grafts that an earlier mount of it left behind are taken up, with a line
- * in the log. NULL with err set: as gguf_read(), or as base_open() or layer_at(). Of
+/* Open the model at path. Grafts that an earlier mount of it left behind are taken up
+ * (announce.h). NULL with err set: as gguf_read(), or as base_open() or layer_at(). Of
  * the files of a split model some may be missing; the log says which. */
 struct model *model_open(const struct options *options, const char *path, struct model_site *site,
 			 struct error *err);

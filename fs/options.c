@@ -50,6 +50,9 @@ static const struct fuse_opt templates[] = {
 	{ "noallow_other", offsetof(struct parsed, allow), ALLOW_OWNER },
 	OPTION("auto_unmount", auto_unmount),
 	{ "noauto_unmount", offsetof(struct parsed, auto_unmount), 0 },
+	OPTION("fresh", fresh),
+	{ "nofresh", offsetof(struct parsed, fresh), 0 },
+	OPTION("nonempty", nonempty),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "layer=%s", offsetof(struct parsed, layer), 0 },
 	{ "compress=%s", offsetof(struct parsed, compress), 0 },
@@ -112,7 +115,6 @@ static const struct fuse_opt templates[] = {
 	FUSE_OPT_KEY("silent", KEY_DROP),
 	FUSE_OPT_KEY("loud", KEY_DROP),
 	/* For other filesystems of FUSE: so it is here in any case, or it changes nothing. */
-	FUSE_OPT_KEY("nonempty", KEY_DROP),
 	FUSE_OPT_KEY("big_writes", KEY_DROP),
 	FUSE_OPT_KEY("async_read", KEY_DROP),
 	FUSE_OPT_KEY("intr", KEY_DROP),
@@ -257,6 +259,9 @@ static int check(struct parsed *parsed)
 		fprintf(stderr, "organfs: %s\n", parsed->complaint);
 		return -1;
 	}
+	if (parsed->fresh && parsed->layer)
+		return options_complain(parsed, "fresh is for private layers, and layer= names one "
+						"whose grafts are wanted; leave one of them out");
 	if (parsed->not_read)
 		fprintf(stderr, "organfs: %s: not read, as it belongs to another user\n",
 			parsed->not_read);
@@ -287,6 +292,8 @@ static int fill(const struct parsed *parsed)
 	options->no_execution = parsed->no_execution;
 	options->allow = (enum allow)parsed->allow;
 	options->auto_unmount = parsed->auto_unmount;
+	options->fresh = parsed->fresh;
+	options->nonempty = parsed->nonempty;
 	options->any_shape = is(parsed->shape, "any");
 	options->list_views = is(parsed->views, "listed");
 	options->merged_f16 = is(parsed->merged, "f16");
@@ -419,6 +426,7 @@ const char *options_help(void)
 	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
 	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"
 	       "  -o layer=DIR     keep the grafts in DIR, and write only what output= says\n"
+	       "  -o fresh         begin without grafts that an earlier mount left behind\n"
 	       "  -o compress=N    zstd level for organs in the layer (1), or off\n"
 	       "  -o shape=any     accept an organ whose shape differs from the slot's\n"
 	       "  -o blocks=keep   do not let block_count follow the blocks that are there\n"
@@ -429,8 +437,9 @@ const char *options_help(void)
 	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"
 	       "  -o allow_other,allow_root  let other users in, or only root\n"
 	       "  -o auto_unmount  end the mount also where the daemon is killed\n"
+	       "  -o nonempty      mount also over a directory that is not empty\n"
 	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n"
-	       "  -o rw,assemble,noallow_other,noauto_unmount  take back what a default says\n"
+	       "  -o rw,assemble,noallow_other,noauto_unmount,nofresh  take back a default\n"
 	       "Defaults, `option` or `option=value` a line, are in " CONFIG_SYSTEM " and,\n"
 	       "before that, in ~/.config/organfs.conf; the command line goes before both.\n";
 }

@@ -18,6 +18,8 @@ struct options {
 	bool picture;	    /* print that of the one model, or of two; nothing is mounted */
 	bool show;	    /* the same in a terminal, of one model or mount */
 	bool read_only, no_assembly, any_shape, keep_blocks, list_views;
+	bool fresh;    /* a private layer that an earlier mount left is not taken up */
+	bool nonempty; /* the mount point may be a directory that is not empty */
 	enum allow allow;
 	bool auto_unmount; /* the mount goes with the daemon, however that ends */
 	bool no_execution; /* not even of what is no program */

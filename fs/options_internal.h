@@ -15,7 +15,8 @@ struct parsed {
 	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid,
 		*gid, *umask, *threads, *samples;
 	int help, version, report, picture, show, foreground, debug, read_only, assembly,
-		no_execution, allow, auto_unmount;
+		no_execution, allow, auto_unmount, fresh,
+		nonempty;
 	char **more; /* models that are options */
 	uint32_t n_more;
 	const char *where; /* FILE:LINE of the default that is being taken; NULL: a command line */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - see session.h. */
 #include "fs/session.h"
+#include "fs/announce.h"
 #include "fs/arrivals.h"
 #include "fs/divided.h"
 #include "fs/finish.h"
+#include "fs/mountpoint.h"
 #include "fs/ops.h"
 #include "fs/ops_loop.h"
 #include "fs/paths.h"
@@ -36,6 +38,7 @@ struct mount {
 static int find_mountpoint(struct mount *mount)
 {
 	const char *given = mount->options->mountpoint;
+	struct error err = { 0 };
 	struct stat stat;
 	int rc = 0;
 
@@ -47,6 +50,11 @@ static int find_mountpoint(struct mount *mount)
 		rc = -errno;
 	if (rc == 0 && !S_ISDIR(stat.st_mode))
 		rc = -ENOTDIR;
+	if (rc == 0 && !mount->made &&
+	    mountpoint_check(mount->point, mount->options->nonempty, &err) < 0) {
+		fprintf(stderr, "organfs: %s: %s\n", given, err.text);
+		return -err.code;
+	}
 	if (rc == -ENOTCONN)
 		fprintf(stderr,
 			"organfs: %s: the daemon of an earlier mount is gone; "
@@ -257,8 +265,10 @@ int session_run(const struct options *options, struct log *log, struct collectio
 
 	if (rc == 0)
 		rc = find_mountpoint(&mount);
-	if (rc == 0)
+	if (rc == 0) {
+		announce(collection);
 		rc = start(&mount);
+	}
 	if (rc == 0) {
 		const bool write = !options->read_only && !options->no_assembly;
 

@@ -45,8 +45,8 @@ _organfs_option_list() {
 	*)
 		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
 			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other
-			allow_root auto_unmount debug model= rw assemble noallow_other
-			noauto_unmount shape=same merged=own'
+			allow_root auto_unmount nonempty debug model= fresh rw assemble noallow_other
+			noauto_unmount nofresh shape=same merged=own'
 		;;
 	esac
 	# What is given once is enough.

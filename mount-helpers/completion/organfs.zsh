@@ -22,11 +22,14 @@ _organfs_option_list() {
 		'allow_other[let other users in]' \
 		'allow_root[let root in]' \
 		'auto_unmount[end the mount with a killed daemon]' \
+		'fresh[begin without grafts that were left]' \
+		'nonempty[mount over what is not empty]' \
 		'debug[every request to stderr]' \
 		'rw[not ro]' \
 		'assemble[not noassemble]' \
 		'noallow_other[not allow_other]' \
 		'noauto_unmount[not auto_unmount]' \
+		'nofresh[not fresh]' \
 		'*model[one model more]:model:_organfs_models'
 }
 

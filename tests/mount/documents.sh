@@ -8,7 +8,7 @@
 case $ORGANFS in
 */address* | */thread*) skip 'what users are told is the same with a sanitizer' ;;
 esac
-need python3 getfattr xxhsum jq parallel rsync zstd ip lighttpd curl rclone rsvg-convert
+need python3 file getfattr xxhsum jq parallel rsync zstd ip lighttpd curl rclone rsvg-convert
 [ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
 python3=$(PATH=/usr/bin:$PATH command -v python3)
 "$python3" -c 'import numpy' 2>/dev/null || skip 'no python3-numpy'

@@ -41,7 +41,7 @@ for round in 1 2; do
 	equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$m/my.number")" int64
 	absent "$m/.half"
 	equal "$(wc -l <"$MNT/.grafts")" 6 "lines in .grafts, mount $round"
-	log_says 'took up 6 metadata edits'
+	log_says 'took up 6 grafts'
 	kill_daemon
 done
 

@@ -67,12 +67,21 @@ equal "$(noted)" ''
 
 # Values with commas: in double quotes, as mount(8) has them, or with a backslash, as FUSE has.
 says 0 '' mount -t organfs -o 'output="x, \100%.gguf",ro' "$base" "$MNT"
+says 0 '' umount "$MNT"
 says 0 '' mount -t organfs -o 'layer=y\,z,output="x, \040y.gguf"' "$base" "$MNT"
 cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
 exists "y,z/LAYER"
 says 0 '' umount "$MNT"
 same 'x, \040y.gguf' expected
+# Over a mount nothing is mounted, over what else there is only when that is said.
+says 0 '' mount -t organfs -o ro "$base" "$MNT"
+says 32 'a model is mounted there already' mount -t organfs -o ro,nonempty "$odd" "$MNT"
 says 0 '' umount "$MNT"
+touch "$MNT/mine"
+says 32 'the directory is not empty' mount -t organfs -o ro "$base" "$MNT"
+says 0 '' mount -t organfs -o ro,nonempty "$base" "$MNT"
+says 0 '' umount "$MNT"
+rm "$MNT/mine"
 says 0 '' mount -t organfs -o "model=$TMP/q8.gguf,ro" "$base" "$MNT"
 same "$MNT/q8/model.gguf" q8.gguf
 same "$MNT/stories260K/model.gguf" stories260K.gguf

@@ -408,7 +408,7 @@ static void after_two_dashes_everything_is_an_argument(void **state)
 
 static void what_other_filesystems_of_fuse_take_is_dropped_or_ours(void **state)
 {
-	struct options options = good("-o nonempty,big_writes,async_read,intr,use_ino,readdir_ino,"
+	struct options options = good("-o big_writes,async_read,intr,use_ino,readdir_ino,"
 				      "kernel_cache,clone_fd,ro m mnt");
 
 	assert_true(options.read_only);
@@ -552,6 +552,23 @@ static void every_default_can_be_taken_back(void **state)
 	options_release(&options);
 }
 
+static void fresh_is_for_private_layers(void **state)
+{
+	struct options options = good("-o fresh m mnt");
+
+	assert_true(options.fresh);
+	assert_false(options.nonempty);
+	options_release(&options);
+	options = good("-o fresh,nofresh,nonempty,layer=l m mnt");
+	assert_false(options.fresh);
+	assert_true(options.nonempty);
+	options_release(&options);
+	assert_bad(state, "-o fresh,layer=l m mnt", "leave one of them out");
+	options = good_files(state, "-o layer=l,nofresh m mnt", "fresh", NULL);
+	assert_false(options.fresh);
+	options_release(&options);
+}
+
 static void a_bad_file_is_refused_with_its_line_where_a_model_is_opened(void **state)
 {
 	static const struct {
@@ -605,6 +622,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(noexec_is_taken_and_the_last_word_counts),
 	FS_TEST(a_mount_cannot_be_changed),
 	FS_TEST(models_may_be_options),
+	FS_TEST(fresh_is_for_private_layers),
 	FS_TEST(options_of_others_that_begin_with_x_are_dropped),
 	FS_TEST(the_last_argument_is_the_mountpoint),
 	FS_TEST(too_few_arguments_are_refused),
