@@ -162,6 +162,7 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	struct model *model = filling->model;
 	const uint64_t ino = inode_new(model);
 	const struct content *content = from->content;
+	struct timespec base;
 	const char *print;
 	int rc;
 
@@ -179,7 +180,8 @@ static int link_slot(struct filling *filling, const struct origin *from)
 		return has_other_time(filling, &content->mtime) ? -ESTALE : share(filling, from);
 	if (content_is_link(content))
 		return put_link(filling, link_again(ino, content));
-	if (is_own(filling, from) && !has_other_time(filling, &backing_stat(model->base)->st_mtim))
+	base = model_time(model);
+	if (is_own(filling, from) && !has_other_time(filling, &base))
 		return filling_restore(filling);
 	/* A reference to a reference is one to the same tensor. */
 	if (content)

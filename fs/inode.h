@@ -4,7 +4,8 @@
  *
  *	1			the root of the mount
  *	m << 44 | kind << 40 | index	what the base of model number m has (enum inode_kind)
- *	1 << 62 | m << 44 | n	grafts, generated files, files being written
+ *	1 << 62 | m << 44 | n	grafts, generated files, files being written; with n below
+ *				INODE_FIRST generated files of a model that has no graft yet
  *	3 << 61 | m << 44 | n	the θ file of the graft with that n
  */
 #ifndef FS_INODE_H
@@ -14,6 +15,8 @@
 
 #define INODE_ROOT ((uint64_t)1)
 #define INODE_NEW  ((uint64_t)1 << 62)
+
+#define INODE_FIRST ((uint64_t)64)
 
 /* Turns the number of a graft into that of its θ file. */
 #define INODE_OF_THETA ((uint64_t)1 << 61)

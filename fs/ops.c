@@ -118,14 +118,12 @@ bool ops_can_graft(const struct fs *fs, const struct model *model)
 	return !fs->options->read_only && (!model || model->whole);
 }
 
-static bool is_writable(const struct fs *fs, const struct node *node)
+/* Is it a file to write to, in a mount that takes writes? The mode says the same in one that takes
+ * none, as on disks: copies can be changed, and rsync sees no difference. */
+static bool is_for_writing(const struct node *node)
 {
-	if (fs->options->read_only)
-		return false;
 	if (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE)
 		return true;
-	if (!ops_can_graft(fs, node->model))
-		return false;
 	if (node->kind == NODE_KEY)
 		return !metadata_key(node->model->metadata, node->index).fixed;
 	if (node->kind == NODE_SETTING)
@@ -199,6 +197,11 @@ static uint64_t shown_ino(const struct node *node)
 		       : node->ino;
 }
 
+unsigned ops_directory_number(const struct node *node)
+{
+	return node->kind == NODE_METADATA ? MODEL_METADATA : node->index;
+}
+
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = ops_is_directory(node);
@@ -207,7 +210,7 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 			   node->kind == NODE_VIEWS || ops_is_view_directory(node);
 	const mode_t mode = fixed		    ? S_IFDIR | 0555
 			    : directory		    ? S_IFDIR | 0777
-			    : is_writable(fs, node) ? S_IFREG | 0666
+			    : is_for_writing(node)  ? S_IFREG | 0666
 						    : S_IFREG | 0444;
 	const uint64_t size = size_of(node);
 
@@ -228,6 +231,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	if (node->kind == NODE_GENERATED && node->index == GENERATED_MODEL && size)
 		attr->st_blocks = 1;
 	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;
+	if ((node->kind == NODE_CLASS || node->kind == NODE_METADATA) &&
+	    ops_can_graft(fs, node->model))
+		attr->st_mtim = model_directory_time(node->model, ops_directory_number(node));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
 	return node->stage ? 0 : FOREVER;
 }

@@ -40,6 +40,9 @@ bool ops_is_directory(const struct node *node);
 /* Is the class among the model's directories? */
 bool ops_is_listed_class(struct model *model, enum organ_class klass);
 
+/* Of a class's directory, or metadata: what model_directory_time() calls it. */
+unsigned ops_directory_number(const struct node *node);
+
 /* Is it a symbolic link? */
 bool ops_is_link(const struct node *node);
 
