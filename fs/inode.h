@@ -31,7 +31,7 @@ enum inode_kind {
 	INODE_THETA = 4,      /* index: tensor; the θ file of such an organ */
 	INODE_BASE = 5,	      /* the directory .base */
 	INODE_BASE_CLASS = 6, /* index: enum organ_class; in .base */
-	INODE_BASE_ORGAN = 7, /* index: tensor; in .base */
+	INODE_BASE_ORGAN = 7, /* index: tensor; in .base; INODE_BASE_THETA | tensor: its θ file */
 	INODE_METADATA = 8,   /* the directory metadata */
 	INODE_KEY = 9,	      /* index: key; as the base has it */
 	INODE_BASE_METADATA = 10,
@@ -41,6 +41,8 @@ enum inode_kind {
 	INODE_FORMED = 14,   /* index: form << 32 | tensor */
 	INODE_EXPERT = 15,   /* index: tensor << 16 | number of the expert, or INODE_ORDER */
 };
+
+#define INODE_BASE_THETA ((uint64_t)1 << 32)
 
 /* In place of an expert: the file that says in what order they are. */
 #define INODE_ORDER 0xffffu

@@ -78,6 +78,7 @@ struct model {
 	bool stuck; /* an earlier mount has noted it and it cannot be done, so nothing else can */
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
+	atomic_uint removed[CLASSES];	    /* how often the directory was */
 	atomic_uint_fast32_t seconds;	    /* fingerprint_seconds(); 0: nobody has asked yet */
 };
 

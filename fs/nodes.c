@@ -163,8 +163,7 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 		[INODE_VIEWS] = { NODE_VIEWS, false, false },
 	};
 	const unsigned kind = inode_kind(ino);
-	const uint64_t index = inode_index(ino);
-	uint64_t n = 1;
+	uint64_t index = inode_index(ino), n = 1;
 
 	if (kind >= INODE_FORM)
 		return read_view_number(model, ino, node);
@@ -177,6 +176,10 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 	else if (kind == INODE_CLASS || kind == INODE_BASE_CLASS)
 		n = CLASSES;
 	node->kind = kinds[kind].kind;
+	if (kind == INODE_BASE_ORGAN && (index & INODE_BASE_THETA)) {
+		node->kind = NODE_THETA;
+		index -= INODE_BASE_THETA;
+	}
 	node->index = (uint32_t)index;
 	return index < n;
 }

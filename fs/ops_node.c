@@ -52,7 +52,7 @@ static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *o
 void ops_reply_entry(fuse_req_t req, struct node *node)
 {
 	struct fs *fs = fs_of(req);
-	struct fuse_entry_param entry = { .ino = node->ino };
+	struct fuse_entry_param entry = { .ino = node->ino, .generation = ops_generation(node) };
 
 	entry.attr_timeout = ops_attributes(fs, node, &entry.attr);
 	entry.entry_timeout = ops_entry_timeout(fs, node);
@@ -227,7 +227,7 @@ static int set_size(struct node *node, uint64_t size)
 	if (node->stage)
 		return stage_truncate(node->stage, size);
 	/* The truncation that opening for writing brings along. */
-	if (ops_is_theta(node) ||
+	if (ops_drops(node) ||
 	    (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE))
 		return 0;
 	if (node->kind == NODE_KEY)
