@@ -81,8 +81,9 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 		rc = filling_reserve(&filling);
 	if (rc == 0) {
 		if (content->broken)
-			log_add(model->log, "%s/%s.bin: %s", class_name(klass), name,
-				content->broken);
+			log_add(model->log, "%s/%s.bin: %s%s", class_name(klass), name,
+				content->broken,
+				target[0] == '/' ? "" : "; " GRAFT_RELATIVE);
 		rc = put_link(&filling, content);
 	} else {
 		content_unref(content);
