@@ -19,12 +19,14 @@
 /* Nobody looks where a link of an earlier mount leads before the mount is there. */
 #define NOT_YET "a link that nobody has looked at yet"
 
-static int refuse(struct model *model, const char *file, const struct error *err, int rc)
+/* more: to be said after the reason. */
+static int refuse(struct model *model, const char *file, const struct error *err, const char *more,
+		  int rc)
 {
 	char text[320];
 
-	log_add(model->log, DIRECTORY "%s: refused: %s; nothing is changed", file,
-		err->code ? error_describe(err, text, sizeof(text)) : strerror(-rc));
+	log_add(model->log, DIRECTORY "%s: refused: %s%s; nothing is changed", file,
+		err->code ? error_describe(err, text, sizeof(text)) : strerror(-rc), more);
 	return rc;
 }
 
@@ -84,11 +86,17 @@ static struct content *follow(struct model *model, const struct content *of, boo
 	return NULL;
 }
 
+/* What to say where a link leads to nothing good. */
+static const char *hint(const char *target)
+{
+	return target[0] == '/' ? "" : "; " GRAFT_RELATIVE;
+}
+
 static void say_broken(struct model *model, const char *file, const struct content *link)
 {
 	if (link->broken)
-		log_add(model->log, DIRECTORY "%s: a link to %.100s%s: %s", file, link->target,
-			strlen(link->target) > 100 ? "..." : "", link->broken);
+		log_add(model->log, DIRECTORY "%s: a link to %.100s%s: %s%s", file, link->target,
+			strlen(link->target) > 100 ? "..." : "", link->broken, hint(link->target));
 }
 
 /* With the commit lock held: the link is in the layer, and in force. Both are used up. */
@@ -136,7 +144,7 @@ int adapt_link(struct model *model, const char *file, const char *target, uid_t 
 		rc = put_link(model, file, length, link, gguf);
 		pthread_mutex_unlock(&model->commit);
 	}
-	return rc < 0 ? refuse(model, file, &err, rc) : 0;
+	return rc < 0 ? refuse(model, file, &err, hint(target), rc) : 0;
 }
 
 /* A number that somebody writes. */
@@ -227,7 +235,7 @@ int adapt_write(struct model *model, const char *file, struct stage *stage)
 			       "an adapter's file is linked and not copied: ln -s");
 	if (rc == 0)
 		rc = stage_commit(stage, &commit);
-	return rc < 0 ? refuse(model, file, &writing.err, rc) : 0;
+	return rc < 0 ? refuse(model, file, &writing.err, "", rc) : 0;
 }
 
 /* With the commit lock held. */

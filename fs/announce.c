@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* announce.c - see announce.h. */
 #include "fs/announce.h"
+#include "fs/plural.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 
 static void tell_grafts(struct model *model, const struct layer_past *past)
 {
-	const char *path = layer_path(model->layer), *grafts = model->taken_up == 1 ? "" : "s";
+	const char *path = layer_path(model->layer), *grafts = plural(model->taken_up);
 	struct tm tm;
 	char when[32];
 
@@ -27,7 +28,7 @@ static void tell_grafts(struct model *model, const struct layer_past *past)
 	if (past->older)
 		log_tell(model->log,
 			 "%s: %u older layer%s of it that other mounts left stay%s beside that one",
-			 model->name, past->older, past->older == 1 ? "" : "s",
+			 model->name, past->older, plural(past->older),
 			 past->older == 1 ? "s" : "");
 }
 
@@ -41,7 +42,7 @@ void announce_grafts(struct model *model, const struct options *options)
 	if (model->taken_up && options->layer)
 		log_add(model->log,
 			"%s: took up %" PRIu32 " graft%s that an earlier mount left in %s",
-			model->name, model->taken_up, model->taken_up == 1 ? "" : "s",
+			model->name, model->taken_up, plural(model->taken_up),
 			layer_path(model->layer));
 	else if (model->taken_up)
 		tell_grafts(model, past);

@@ -20,6 +20,12 @@
 /* Default names that are taken are passed over, up to here. */
 #define DEFAULT_NAMES 10000
 
+/* What the texts begin with that .assemble shows. */
+#define NOTHING_YET "nothing was assembled yet: "
+#define RUNNING	    "assembling: "
+#define DONE	    "assembled: "
+#define FAILED	    "failed: "
+
 struct assembly {
 	struct model *model;
 	const char *output, *directory;
@@ -56,7 +62,7 @@ struct assembly *assembly_new(struct model *model, const char *output, const cha
 	assembly->directory = directory;
 	pthread_mutex_init(&assembly->lock, NULL);
 	snprintf(assembly->last, sizeof(assembly->last),
-		 "nothing was assembled yet: write a file name here\n");
+		 NOTHING_YET "write a file name here\n");
 	return assembly;
 }
 
@@ -95,6 +101,16 @@ static void say(struct assembly *assembly, bool running, const char *text)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	pthread_mutex_unlock(&assembly->lock);
+}
+
+bool assembly_is_answer(const char *text, size_t n)
+{
+	static const char *const answers[] = { NOTHING_YET, RUNNING, DONE, FAILED };
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+		if (n > strlen(answers[i]) && memcmp(text, answers[i], strlen(answers[i])) == 0)
+			return true;
+	return false;
 }
 
 /* The directory a relative path starts from: a descriptor, or -errno. */
@@ -240,10 +256,10 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	if (files > 0)
 		snprintf(shards, sizeof(shards), " in %d shard%s", files, plural((uint64_t)files));
 	if (err->code)
-		snprintf(text, sizeof(text), "failed: %s: %s%s", path, err->text, after);
+		snprintf(text, sizeof(text), FAILED "%s: %s%s", path, err->text, after);
 	else
 		snprintf(text, sizeof(text),
-			 "assembled: %s: %" PRIu64 " bytes%s, %" PRIu32
+			 DONE "%s: %" PRIu64 " bytes%s, %" PRIu32
 			 " graft%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
 			 " copied, %" PRIu64 " written",
 			 path, size, shards, snapshot->grafts, plural(snapshot->grafts), seconds,
@@ -511,7 +527,7 @@ char *assembly_text(struct assembly *assembly, size_t *size)
 
 	pthread_mutex_lock(&assembly->lock);
 	describe_progress(assembly, progress);
-	n = assembly->running ? asprintf(&text, "assembling: %s: %s", progress, assembly->last)
+	n = assembly->running ? asprintf(&text, RUNNING "%s: %s", progress, assembly->last)
 			      : asprintf(&text, "%s", assembly->last);
 	pthread_mutex_unlock(&assembly->lock);
 	*size = n < 0 ? 0 : (size_t)n;

@@ -49,6 +49,9 @@ struct view *assembly_view(struct assembly *assembly, uint64_t generation, struc
 /* Moves when assembly_view() may have another answer. */
 uint64_t assembly_kept(struct assembly *assembly);
 
+/* Is it a text that some .assemble shows, and so no file name? */
+bool assembly_is_answer(const char *text, size_t n);
+
 /* What the last assembly did or the one under way is doing, as .assemble says it: *size bytes to
  * free, NULL: out of memory. The stamp moves whenever the text does. */
 char *assembly_text(struct assembly *assembly, size_t *size);

@@ -20,4 +20,12 @@ int fingerprint_file(struct backing *file, uint64_t header, uint64_t size,
 #define FINGERPRINT_KEY 17
 int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY]);
 
+/* A number of seconds from 1 to FINGERPRINT_DAY, of the base's header and 4 KiB in the middle of
+ * each tensor (of some thousands at most), as far as they are in files. Programs take files of one
+ * size and time for the same: bases of one shape that were written in one second have other such
+ * numbers, but for one pair in 86,400. Copies of a base have the same. What cannot be read is left
+ * out. */
+#define FINGERPRINT_DAY 86400
+uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* generated.c - see generated.h. */
 #include "fs/generated.h"
+#include "fs/inode.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,6 +52,30 @@ void generated_free(struct generated *generated)
 	free(generated);
 }
 
+_Static_assert(GENERATED_KINDS <= INODE_FIRST, "each has a number");
+
+static uint64_t first_ino(const struct model *model, enum generated_kind kind)
+{
+	return INODE_NEW | (uint64_t)(model ? model->number : INODE_MODELS) << 44 | kind;
+}
+
+/* What the tables show has the one time of the organs, where they have one: a class that was copied
+ * with its times is found to be the same again. Before the first graft all is as old as the organs.
+ * The other files are as of now. */
+static struct timespec time_of(const struct generated *generated, enum generated_kind kind)
+{
+	const struct generator *generator = &generated->generator;
+	struct timespec time;
+
+	if (generated->current[kind].stamp == 0 && kind != GENERATED_LOG &&
+	    kind != GENERATED_ASSEMBLE)
+		return generator->model ? model_time(generator->model) : generator->mtime;
+	if (kind < GENERATED_TABLES ||
+	    !model_class_time(generator->model, (enum organ_class)(kind - GENERATED_TABLES), &time))
+		clock_gettime(CLOCK_REALTIME, &time);
+	return time;
+}
+
 /* With the lock held: bring what is kept to the state as it is now. The stamp is taken before the
  * state is looked at, so that a change in between makes the file again. */
 static void catch_up(struct generated *generated, enum generated_kind kind)
@@ -63,7 +88,9 @@ static void catch_up(struct generated *generated, enum generated_kind kind)
 		return;
 	nodes_put(generated->nodes, current->node);
 	current->node = NULL;
-	current->ino = nodes_new_ino(generated->nodes, generator->model);
+	/* What the base says is the same file at every mount. */
+	current->ino = stamp ? nodes_new_ino(generated->nodes, generator->model)
+			     : first_ino(generator->model, kind);
 	current->stamp = stamp;
 }
 
@@ -93,11 +120,7 @@ static struct node *make_node(struct generated *generated, enum generated_kind k
 	made.view = generator->view(generator->context, kind, err);
 	if (!made.view)
 		return NULL;
-	/* Before the first graft these are as old as the base. */
-	if (current->stamp == 0 && kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
-		made.mtime = generator->mtime;
-	else
-		clock_gettime(CLOCK_REALTIME, &made.mtime);
+	made.mtime = time_of(generated, kind);
 	node = nodes_add(generated->nodes, &made);
 	if (!node)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");

@@ -320,10 +320,10 @@ void filling_say_role(const struct filling *filling)
 
 /* A time that was set, and is not the base's, is worth keeping: rsync would copy the file again and
  * again. */
-static bool has_own_time(const struct model *model, struct stage *stage)
+static bool has_own_time(struct model *model, struct stage *stage)
 {
 	const struct timespec mtime = stage_mtime(stage);
-	const struct timespec base = backing_stat(model->base)->st_mtim;
+	const struct timespec base = model_time(model);
 
 	return stage_has_mtime(stage) &&
 	       (mtime.tv_sec != base.tv_sec || mtime.tv_nsec != base.tv_nsec);

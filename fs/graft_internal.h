@@ -10,6 +10,9 @@
 /* Longer names of tensors cannot be added. */
 #define ADDED_NAME_MAX 512
 
+/* Of a link that is broken, where its target does not begin with a slash. */
+#define GRAFT_RELATIVE "a relative target starts at the link, which ln -sr makes it do"
+
 struct filling {
 	struct model *model;
 	enum organ_class klass;

@@ -81,8 +81,9 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 		rc = filling_reserve(&filling);
 	if (rc == 0) {
 		if (content->broken)
-			log_add(model->log, "%s/%s.bin: %s", class_name(klass), name,
-				content->broken);
+			log_add(model->log, "%s/%s.bin: %s%s", class_name(klass), name,
+				content->broken,
+				target[0] == '/' ? "" : "; " GRAFT_RELATIVE);
 		rc = put_link(&filling, content);
 	} else {
 		content_unref(content);
@@ -165,6 +166,7 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	struct model *model = filling->model;
 	const uint64_t ino = inode_new(model);
 	const struct content *content = from->content;
+	struct timespec base;
 	const char *print;
 	int rc;
 
@@ -182,7 +184,8 @@ static int link_slot(struct filling *filling, const struct origin *from)
 		return has_other_time(filling, &content->mtime) ? -ESTALE : share(filling, from);
 	if (content_is_link(content))
 		return put_link(filling, link_again(ino, content));
-	if (is_own(filling, from) && !has_other_time(filling, &backing_stat(model->base)->st_mtim))
+	base = model_time(model);
+	if (is_own(filling, from) && !has_other_time(filling, &base))
 		return filling_restore(filling);
 	/* A reference to a reference is one to the same tensor. */
 	if (content)

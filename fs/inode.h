@@ -4,7 +4,8 @@
  *
  *	1			the root of the mount
  *	m << 44 | kind << 40 | index	what the base of model number m has (enum inode_kind)
- *	1 << 62 | m << 44 | n	grafts, generated files, files being written
+ *	1 << 62 | m << 44 | n	grafts, generated files, files being written; with n below
+ *				INODE_FIRST generated files of a model that has no graft yet
  *	3 << 61 | m << 44 | n	the θ file of the graft with that n
  */
 #ifndef FS_INODE_H
@@ -14,6 +15,8 @@
 
 #define INODE_ROOT ((uint64_t)1)
 #define INODE_NEW  ((uint64_t)1 << 62)
+
+#define INODE_FIRST ((uint64_t)64)
 
 /* Turns the number of a graft into that of its θ file. */
 #define INODE_OF_THETA ((uint64_t)1 << 61)
@@ -28,7 +31,7 @@ enum inode_kind {
 	INODE_THETA = 4,      /* index: tensor; the θ file of such an organ */
 	INODE_BASE = 5,	      /* the directory .base */
 	INODE_BASE_CLASS = 6, /* index: enum organ_class; in .base */
-	INODE_BASE_ORGAN = 7, /* index: tensor; in .base */
+	INODE_BASE_ORGAN = 7, /* index: tensor; in .base; INODE_BASE_THETA | tensor: its θ file */
 	INODE_METADATA = 8,   /* the directory metadata */
 	INODE_KEY = 9,	      /* index: key; as the base has it */
 	INODE_BASE_METADATA = 10,
@@ -38,6 +41,8 @@ enum inode_kind {
 	INODE_FORMED = 14,   /* index: form << 32 | tensor */
 	INODE_EXPERT = 15,   /* index: tensor << 16 | number of the expert, or INODE_ORDER */
 };
+
+#define INODE_BASE_THETA ((uint64_t)1 << 32)
 
 /* In place of an expert: the file that says in what order they are. */
 #define INODE_ORDER 0xffffu

@@ -261,6 +261,31 @@ const char *layer_path(struct layer *layer)
 	return path;
 }
 
+void layer_set_time(struct layer *layer, const char *directory, const struct timespec *mtime)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };
+
+	pthread_mutex_lock(&layer->lock);
+	if (layer->dir >= 0)
+		utimensat(layer->dir, directory, times, AT_SYMLINK_NOFOLLOW);
+	pthread_mutex_unlock(&layer->lock);
+}
+
+bool layer_time(struct layer *layer, const char *directory, struct timespec *mtime)
+{
+	struct stat stat;
+	bool there;
+
+	pthread_mutex_lock(&layer->lock);
+	there = layer->dir >= 0 &&
+		fstatat(layer->dir, directory, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISDIR(stat.st_mode);
+	pthread_mutex_unlock(&layer->lock);
+	if (there)
+		*mtime = stat.st_mtim;
+	return there;
+}
+
 int layer_drop(struct layer *layer)
 {
 	int rc = 0;

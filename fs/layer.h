@@ -109,6 +109,11 @@ struct layer_entry {
 typedef void layer_found(void *context, const struct layer_entry *entry, const struct error *err);
 int layer_each(struct layer *layer, layer_found *found, void *context);
 
+/* The modification time of a directory in the layer, "organs" or "metadata": given to it, as far as
+ * it is there; and what it has. False: it is not there. */
+void layer_set_time(struct layer *layer, const char *directory, const struct timespec *mtime);
+bool layer_time(struct layer *layer, const char *directory, struct timespec *mtime);
+
 /* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
  * -errno. */
 int layer_stage(struct layer *layer, unsigned *number);

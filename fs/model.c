@@ -4,6 +4,7 @@
 #include "fs/adapt.h"
 #include "fs/edit.h"
 #include "fs/graft.h"
+#include "fs/inode.h"
 #include "fs/paths.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
@@ -19,6 +20,11 @@
 static int out_of_memory(struct error *err)
 {
 	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
 /* Give every tensor the short form of its name, or its exact one where the short form is another's
@@ -229,7 +235,8 @@ static struct model *model_new(const struct options *options, const struct model
 	pthread_mutex_init(&model->commit, NULL);
 	pthread_mutex_init(&model->stacks, NULL);
 	pthread_mutex_init(&model->names, NULL);
-	atomic_init(&model->next_ino, 0);
+	atomic_init(&model->next_ino, INODE_FIRST);
+	atomic_init(&model->seconds, 0);
 	model->number = site->number;
 	model->log = site->log;
 	model->any_shape = options->any_shape;
@@ -324,6 +331,63 @@ const char *model_fingerprint(struct model *model)
 	if (!model->fingerprint[0] && fingerprint(model->base, model->gguf, model->fingerprint) < 0)
 		model->fingerprint[0] = '\0';
 	return model->fingerprint;
+}
+
+struct timespec model_time(struct model *model)
+{
+	struct timespec time = backing_stat(model->base)->st_mtim;
+	uint32_t seconds = (uint32_t)atomic_load(&model->seconds);
+
+	/* Two that ask at once get the same answer. */
+	if (!seconds) {
+		seconds = fingerprint_seconds(model->base, model->gguf);
+		atomic_store(&model->seconds, seconds);
+	}
+	time.tv_sec -= seconds;
+	return time;
+}
+
+bool model_class_time(struct model *model, enum organ_class klass, struct timespec *time)
+{
+	uint32_t tensor;
+
+	for (uint32_t k = 0; model_member(model, klass, k, &tensor); k++) {
+		struct content *content = slots_get(model->slots, tensor);
+		const struct timespec its = content ? content->mtime : model_time(model);
+		const bool there = !content_is_nothing(content);
+
+		content_unref(content);
+		if (k == 0)
+			*time = its;
+		if (!there || !is_same_time(&its, time))
+			return false;
+	}
+	return model_members(model, klass) > 0;
+}
+
+static const char *directory_name(unsigned directory)
+{
+	return directory < CLASSES ? class_name((enum organ_class)directory) : "metadata";
+}
+
+struct timespec model_directory_time(struct model *model, unsigned directory)
+{
+	struct timespec time;
+
+	if (model->layer && layer_time(model->layer, directory_name(directory), &time))
+		return time;
+	pthread_mutex_lock(&model->names);
+	time = model->set[directory];
+	pthread_mutex_unlock(&model->names);
+	return time.tv_sec || time.tv_nsec ? time : backing_stat(model->base)->st_mtim;
+}
+
+void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time)
+{
+	pthread_mutex_lock(&model->names);
+	model->set[directory] = *time;
+	pthread_mutex_unlock(&model->names);
+	layer_set_time(model->layer, directory_name(directory), time);
 }
 
 bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,

@@ -26,6 +26,9 @@ struct organ_place {
 /* So many slots can be added to those of the base. */
 #define MODEL_ADDED_MOST 65536u
 
+/* Directories whose time can be set: by enum organ_class, then this. */
+enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES };
+
 /* 1. A model of which shards are missing holds no grafts. When shards come or go, a new model takes
  *    its place, which has the number and the inodes of a new one; only directories stay what they
  *    are. The old one lives on for those who have files of it open. */
@@ -54,6 +57,7 @@ struct model {
 		uint32_t n, room;
 	} members[CLASSES];
 	struct names *files[CLASSES]; /* NAME to slot number */
+	struct timespec set[MODEL_DIRECTORIES]; /* their times, as somebody set them; 0: nobody */
 	struct arena *arena;
 
 	struct slots *slots;
@@ -75,6 +79,8 @@ struct model {
 	bool stuck; /* an earlier mount has noted it and it cannot be done, so nothing else can */
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
+	atomic_uint removed[CLASSES];	    /* how often the directory was */
+	atomic_uint_fast32_t seconds;	    /* fingerprint_seconds(); 0: nobody has asked yet */
 };
 
 /* What a model has from the mount; log and cache are borrowed and outlive it. */
@@ -118,6 +124,19 @@ bool model_find(struct model *model, enum organ_class klass, const char *name, s
 /* With the commit lock held, or before the mount: the fingerprint of the base, which is made once.
  * Empty: the base cannot be read. Borrowed. */
 const char *model_fingerprint(struct model *model);
+
+/* The modification time of what the base holds: the base's less fingerprint_seconds(). The first
+ * call reads. */
+struct timespec model_time(struct model *model);
+
+/* The one time that all organs of a class have. False: several, or a slot holds nothing. */
+bool model_class_time(struct model *model, enum organ_class klass, struct timespec *time);
+
+/* The modification time of one of its directories, of a model that can be grafted on: that of the
+ * layer's where there is one, else what it was set to, else the base's. Asks the layer's disk. */
+struct timespec model_directory_time(struct model *model, unsigned directory);
+void model_set_directory_time(struct model *model, unsigned directory,
+			      const struct timespec *time);
 
 /* Slot number k of a class. False: there are not so many. */
 bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);

@@ -123,7 +123,6 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 					     .view = view_of,
 					     .context = mounted,
 					     .model = model,
-					     .mtime = backing_stat(model->base)->st_mtim,
 					     .log = model->log };
 
 	*mounted = (struct mounted){ .model = model };

@@ -31,7 +31,7 @@ struct nodes *nodes_new(struct model *const *models, uint32_t n, bool several)
 	nodes->models = models;
 	atomic_init(&nodes->n_models, n);
 	nodes->several = several;
-	atomic_init(&nodes->next_ino, 0);
+	atomic_init(&nodes->next_ino, INODE_FIRST);
 	nodes->n_chains = 64;
 	nodes->chains = calloc(nodes->n_chains, sizeof(struct node *));
 	if (!nodes->chains) {
@@ -163,8 +163,7 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 		[INODE_VIEWS] = { NODE_VIEWS, false, false },
 	};
 	const unsigned kind = inode_kind(ino);
-	const uint64_t index = inode_index(ino);
-	uint64_t n = 1;
+	uint64_t index = inode_index(ino), n = 1;
 
 	if (kind >= INODE_FORM)
 		return read_view_number(model, ino, node);
@@ -177,6 +176,10 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 	else if (kind == INODE_CLASS || kind == INODE_BASE_CLASS)
 		n = CLASSES;
 	node->kind = kinds[kind].kind;
+	if (kind == INODE_BASE_ORGAN && (index & INODE_BASE_THETA)) {
+		node->kind = NODE_THETA;
+		index -= INODE_BASE_THETA;
+	}
 	node->index = (uint32_t)index;
 	return index < n;
 }
@@ -211,16 +214,17 @@ static struct node *base_node(const struct nodes *nodes, uint64_t ino)
 		node->model = nodes->models[number];
 		if (is_directory(ino))
 			node->model = model_now(node->model);
-		node->mtime = backing_stat(node->model->base)->st_mtim;
 	}
 	if (ino == INODE_ROOT) {
 		node->kind = nodes->several ? NODE_MODELS : NODE_ROOT;
-		if (nodes->several)
-			node->model = NULL;
 	} else if (!node->model || !read_number(node->model, ino, node)) {
 		free(node);
-		node = NULL;
+		return NULL;
 	}
+	node->mtime = is_directory(ino) ? backing_stat(node->model->base)->st_mtim
+					: model_time(node->model);
+	if (node->kind == NODE_MODELS)
+		node->model = NULL;
 	return node;
 }
 

@@ -40,6 +40,7 @@ enum node_kind {
 	NODE_EXPERTS,	   /* the directory of a tensor's experts; index: tensor */
 	NODE_EXPERT,	   /* index, content: the stack, part: which; INODE_ORDER: their order */
 	NODE_EXPERT_STAGE, /* stage: what is being written over that */
+	NODE_SINK,	   /* an empty file that drops what is written to it */
 };
 
 struct node {

@@ -105,12 +105,11 @@ bool ops_is_link(const struct node *node)
 	       node->kind == NODE_ADAPTER;
 }
 
-bool ops_is_theta(const struct node *node)
+bool ops_drops(const struct node *node)
 {
-	return node->kind == NODE_THETA ||
-	       (node->kind == NODE_GENERATED &&
-		(node->index == GENERATED_REPORT || node->index == GENERATED_ROWS ||
-		 node->index >= GENERATED_TABLES));
+	return node->kind == NODE_THETA || node->kind == NODE_SINK ||
+	       (node->kind == NODE_GENERATED && node->index != GENERATED_ASSEMBLE &&
+		(node->index < GENERATED_IN_ROOT || node->index >= GENERATED_TABLES));
 }
 
 bool ops_can_graft(const struct fs *fs, const struct model *model)
@@ -118,20 +117,18 @@ bool ops_can_graft(const struct fs *fs, const struct model *model)
 	return !fs->options->read_only && (!model || model->whole);
 }
 
-static bool is_writable(const struct fs *fs, const struct node *node)
+/* Is it a file to write to, in a mount that takes writes? The mode says the same in one that takes
+ * none, as on disks: copies can be changed, and rsync sees no difference. */
+static bool is_for_writing(const struct node *node)
 {
-	if (fs->options->read_only)
-		return false;
 	if (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE)
 		return true;
-	if (!ops_can_graft(fs, node->model))
-		return false;
 	if (node->kind == NODE_KEY)
 		return !metadata_key(node->model->metadata, node->index).fixed;
 	if (node->kind == NODE_SETTING)
 		return adapters_apply(node->model);
 	return node->kind == NODE_ORGAN || node->kind == NODE_EXPERT || node->stage ||
-	       ops_is_theta(node);
+	       ops_drops(node);
 }
 
 static uint64_t key_size(const struct node *node)
@@ -169,6 +166,7 @@ static uint64_t size_of(struct node *node)
 		return THETA_FILE_SIZE;
 	case NODE_GENERATED:
 	case NODE_SETTING:
+	case NODE_SINK:
 		return view_size(node->view);
 	case NODE_KEY:
 	case NODE_BASE_KEY:
@@ -199,6 +197,11 @@ static uint64_t shown_ino(const struct node *node)
 		       : node->ino;
 }
 
+unsigned ops_directory_number(const struct node *node)
+{
+	return node->kind == NODE_METADATA ? MODEL_METADATA : node->index;
+}
+
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = ops_is_directory(node);
@@ -207,7 +210,7 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 			   node->kind == NODE_VIEWS || ops_is_view_directory(node);
 	const mode_t mode = fixed		    ? S_IFDIR | 0555
 			    : directory		    ? S_IFDIR | 0777
-			    : is_writable(fs, node) ? S_IFREG | 0666
+			    : is_for_writing(node)  ? S_IFREG | 0666
 						    : S_IFREG | 0444;
 	const uint64_t size = size_of(node);
 
@@ -228,6 +231,9 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	if (node->kind == NODE_GENERATED && node->index == GENERATED_MODEL && size)
 		attr->st_blocks = 1;
 	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;
+	if ((node->kind == NODE_CLASS || node->kind == NODE_METADATA) &&
+	    ops_can_graft(fs, node->model))
+		attr->st_mtim = model_directory_time(node->model, ops_directory_number(node));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
 	return node->stage ? 0 : FOREVER;
 }
@@ -266,6 +272,8 @@ static bool is_there(struct fs *fs, struct model *model, enum organ_class klass)
 
 static struct node *find_in_root(struct fs *fs, const struct node *root, const char *name, int *rc)
 {
+	struct node *node;
+
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (strcmp(name, class_name(klass)) == 0 && is_there(fs, root->model, klass))
 			return nodes_get(fs->nodes,
@@ -276,7 +284,10 @@ static struct node *find_in_root(struct fs *fs, const struct node *root, const c
 		return nodes_get(fs->nodes, inode_of_directory(root->model, INODE_BASE, 0));
 	if (strcmp(name, ".views") == 0)
 		return nodes_get(fs->nodes, inode_of_directory(root->model, INODE_VIEWS, 0));
-	return find_generated(fs, root, 0, GENERATED_IN_ROOT, name, rc);
+	node = find_generated(fs, root, 0, GENERATED_IN_ROOT, name, rc);
+	if (!node)
+		scratches_find(fs->scratches, root->ino, name, &node);
+	return node;
 }
 
 /* NAME.bin, NAME.theta and .theta of what the model has. */
@@ -285,6 +296,7 @@ static struct node *find_slot(struct fs *fs, const struct node *directory, const
 {
 	const char *ending = strrchr(name, '.');
 	enum node_kind kind = NODE_ORGAN;
+	struct node *node;
 	uint32_t tensor;
 
 	if (!ending)
@@ -300,7 +312,11 @@ static struct node *find_slot(struct fs *fs, const struct node *directory, const
 				      GENERATED_TABLES + directory->index, rc);
 	if (!model_find(directory->model, directory->index, name, (size_t)(ending - name), &tensor))
 		return NULL;
-	return nodes_organ(fs->nodes, kind, directory->model, tensor, rc);
+	node = nodes_organ(fs->nodes, kind, directory->model, tensor, rc);
+	/* With `rm *` an organ goes first, and rm still wants to find its θ file. */
+	if (!node && *rc == -ENOENT && kind == NODE_THETA && ops_can_graft(fs, directory->model))
+		node = ops_make_sink(fs, directory->model);
+	return node;
 }
 
 /* What the model has comes before what somebody writes under that name. */
@@ -348,7 +364,8 @@ static struct node *find_in_base(struct fs *fs, const struct node *directory, co
 	if (strcmp(ending, ".bin") == 0)
 		return nodes_get(fs->nodes, inode_of(number, INODE_BASE_ORGAN, tensor));
 	return strcmp(ending, ".theta") == 0
-		       ? nodes_get(fs->nodes, inode_of(number, INODE_THETA, tensor))
+		       ? nodes_get(fs->nodes, inode_of(number, INODE_BASE_ORGAN,
+						       INODE_BASE_THETA | tensor))
 		       : NULL;
 }
 

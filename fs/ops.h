@@ -40,11 +40,15 @@ bool ops_is_directory(const struct node *node);
 /* Is the class among the model's directories? */
 bool ops_is_listed_class(struct model *model, enum organ_class klass);
 
+/* Of a class's directory, or metadata: what model_directory_time() calls it. */
+unsigned ops_directory_number(const struct node *node);
+
 /* Is it a symbolic link? */
 bool ops_is_link(const struct node *node);
 
-/* Does the node show θ and nothing else? What is written to it is dropped. */
-bool ops_is_theta(const struct node *node);
+/* Is what is written to the node dropped? A θ file, or a file of the root that shows the state of
+ * the model: whole trees can be copied in. */
+bool ops_drops(const struct node *node);
 
 /* Is that number a directory of metadata, in which keys can be changed? */
 bool ops_is_metadata(fuse_ino_t ino);
@@ -132,9 +136,30 @@ struct node *ops_set_aside(struct fs *fs, const struct node *directory, const ch
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi);
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device);
-void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+
+/* ops_root.c */
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+
+/* A new NODE_SINK, to release. NULL: out of memory. */
+struct node *ops_make_sink(struct fs *fs, struct model *model);
+
+/* A file in a directory in which none can be made: but what rsync writes beside a file of the root,
+ * which becomes a sink. NULL with *rc set, after a line in the log. */
+struct node *ops_create_beside(struct fs *fs, fuse_ino_t directory, const char *name, int *rc);
+
+/* The same for a file that goes, and one that takes another name. Returns 0 or -errno. */
+int ops_remove_beside(struct fs *fs, fuse_ino_t directory, const char *name);
+int ops_rename_beside(struct fs *fs, fuse_ino_t directory, const char *name,
+		      fuse_ino_t new_directory, const char *new_name);
+
+/* Say in the log that the name cannot be made there, and what to do instead. Returns -errno. */
+enum refused { REFUSED_FILE, REFUSED_LINK, REFUSED_DIRECTORY, REFUSED_REMOVAL, REFUSED_RENAME };
+int ops_refuse(struct fs *fs, fuse_ino_t directory, const char *name, enum refused what);
+
+/* Which directory of that class it is, of those that were there one after the other. */
+uint64_t ops_generation(const struct node *node);
 
 /* ops_rename.c */
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,

@@ -97,8 +97,10 @@ static bool list_organ(struct model *model, enum node_kind kind, uint32_t tensor
 	return there;
 }
 
-/* What follows "." and "..": in the root the classes that are there, metadata, then the generated
- * files. */
+/* What follows "." and "..": in the root the classes that are there, then the generated files.
+ * metadata is not listed, as .base is not: no program tells us whether it writes a value because
+ * its user has named that, or as part of a whole tree that is copied, and of the latter the values
+ * are to stay. */
 static bool list_root(struct fs *fs, const struct node *root, uint64_t place, struct listed *entry)
 {
 	struct model *model = root->model;
@@ -114,7 +116,7 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 			return true;
 		}
 	}
-	if (place-- == 0) {
+	if ((root->kind != NODE_ROOT || fs->options->list_views) && place-- == 0) {
 		snprintf(entry->name, sizeof(entry->name), "metadata");
 		entry->ino = inode_of_directory(model, INODE_METADATA, 0);
 		entry->type = S_IFDIR;
@@ -297,7 +299,8 @@ static bool list_base(struct fs *fs, const struct node *directory, uint64_t plac
 		return false;
 	snprintf(entry->name, sizeof(entry->name), "%s.%s", model->places[tensor].name,
 		 place % 2 ? "theta" : "bin");
-	entry->ino = inode_of(model->number, place % 2 ? INODE_THETA : INODE_BASE_ORGAN, tensor);
+	entry->ino = inode_of(model->number, INODE_BASE_ORGAN,
+			      (place % 2 ? INODE_BASE_THETA : 0) | tensor);
 	entry->type = S_IFREG;
 	return true;
 }

@@ -129,6 +129,8 @@ static struct node *create(struct fs *fs, const struct node *directory, const ch
 	node = ops_find(fs, directory, name, rc);
 	if (!node)
 		return make_empty(fs, directory, name, rc);
+	if (node->kind == NODE_SINK)
+		return node;
 	/* Somebody else was faster. */
 	nodes_put(fs->nodes, node);
 	*rc = -EEXIST;
@@ -141,7 +143,8 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	struct fs *fs = fs_of(req);
 	int rc;
 	struct node *directory = ops_editable(fs, parent, &rc);
-	struct node *node = directory ? create(fs, directory, name, &rc) : NULL;
+	struct node *node = directory ? create(fs, directory, name, &rc)
+				      : ops_create_beside(fs, parent, name, &rc);
 
 	(void)mode;
 	nodes_put(fs->nodes, directory);
@@ -169,6 +172,8 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *node = directory ? ops_find(fs, directory, name, &rc) : NULL;
 	struct later *later;
 
+	if (!directory)
+		rc = ops_remove_beside(fs, parent, name);
 	nodes_put(fs->nodes, directory);
 	if (node && (node->kind == NODE_ORGAN || node->kind == NODE_LINK)) {
 		later = later_on(req, node, 0, remove_organ);
@@ -187,21 +192,10 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (node && (node->kind == NODE_SCRATCH || node->kind == NODE_SCRATCH_LINK))
 		rc = scratches_remove(fs->scratches, parent, name) ? 0 : -ENOENT;
 	else if (node)
-		rc = scratches_add(fs->scratches, parent, name, NULL);
+		rc = node->kind == NODE_SINK ? 0
+					     : scratches_add(fs->scratches, parent, name, NULL);
 	nodes_put(fs->nodes, node);
 	fuse_reply_err(req, -rc);
-}
-
-static void refuse(fuse_req_t req)
-{
-	fuse_reply_err(req, fs_of(req)->options->read_only ? EROFS : EPERM);
-}
-
-void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-	(void)parent;
-	(void)name;
-	refuse(req);
 }
 
 /* A regular file, which tar makes so to set its attributes before it opens it. */
@@ -213,23 +207,16 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 
 	(void)device;
 	if (!S_ISREG(mode)) {
-		refuse(req);
+		fuse_reply_err(req, fs->options->read_only ? EROFS : EPERM);
 		return;
 	}
 	directory = ops_editable(fs, parent, &rc);
-	node = directory ? create(fs, directory, name, &rc) : NULL;
+	node = directory ? create(fs, directory, name, &rc)
+			 : ops_create_beside(fs, parent, name, &rc);
 	nodes_put(fs->nodes, directory);
 	if (node)
 		ops_reply_entry(req, node);
 	else
 		fuse_reply_err(req, -rc);
 	nodes_put(fs->nodes, node);
-}
-
-void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
-{
-	(void)parent;
-	(void)name;
-	(void)mode;
-	refuse(req);
 }

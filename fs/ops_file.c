@@ -96,8 +96,13 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		writers_expect(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		return -ESTALE;
 	}
-	if (!ops_is_theta(node))
+	if (!ops_drops(node))
 		return -EACCES;
+	if (node->kind == NODE_GENERATED && node->index == GENERATED_MODEL)
+		log_add(node->model->log,
+			"%s: what is written to it is dropped: it is the model with its grafts; "
+			"another model is mounted by itself",
+			generated_name(GENERATED_MODEL));
 	fi->direct_io = 1;
 	return 0;
 }

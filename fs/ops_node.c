@@ -52,7 +52,7 @@ static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *o
 void ops_reply_entry(fuse_req_t req, struct node *node)
 {
 	struct fs *fs = fs_of(req);
-	struct fuse_entry_param entry = { .ino = node->ino };
+	struct fuse_entry_param entry = { .ino = node->ino, .generation = ops_generation(node) };
 
 	entry.attr_timeout = ops_attributes(fs, node, &entry.attr);
 	entry.entry_timeout = ops_entry_timeout(fs, node);
@@ -227,7 +227,7 @@ static int set_size(struct node *node, uint64_t size)
 	if (node->stage)
 		return stage_truncate(node->stage, size);
 	/* The truncation that opening for writing brings along. */
-	if (ops_is_theta(node) ||
+	if (ops_drops(node) ||
 	    (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE))
 		return 0;
 	if (node->kind == NODE_KEY)
@@ -245,25 +245,33 @@ static int set_size(struct node *node, uint64_t size)
 	return -EINVAL;
 }
 
-/* Times of a file being written are kept; mode and owner are accepted and ignored, as are times of
- * what is there already: an inode does not change. */
+/* Of a directory that grafts are in: rsync sets it, and would again and again. */
+static void set_directory_time(const struct node *node, const struct timespec *time)
+{
+	if (node->kind == NODE_CLASS || node->kind == NODE_METADATA)
+		model_set_directory_time(node->model, ops_directory_number(node), time);
+}
+
+/* Times of a directory and of a file being written are kept; mode and owner are accepted and
+ * ignored, as are times of a file that is there already: an inode does not change. */
 void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = nodes_get(fs->nodes, ino);
-	struct timespec now;
+	struct timespec time = attr->st_mtim;
 	int rc = node ? 0 : -ESTALE;
 
 	(void)fi;
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
 		rc = set_size(node, (uint64_t)attr->st_size);
-	if (rc == 0 && node->stage) {
-		clock_gettime(CLOCK_REALTIME, &now);
-		if (to_set & FUSE_SET_ATTR_MTIME_NOW)
-			stage_set_mtime(node->stage, &now);
-		else if (to_set & FUSE_SET_ATTR_MTIME)
-			stage_set_mtime(node->stage, &attr->st_mtim);
+	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
+		clock_gettime(CLOCK_REALTIME, &time);
+	if (rc == 0 && (to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW))) {
+		if (node->stage)
+			stage_set_mtime(node->stage, &time);
+		else if (ops_can_graft(fs, node->model))
+			set_directory_time(node, &time);
 	}
 	if (rc == 0)
 		reply_attributes(req, fs, node);

@@ -130,7 +130,7 @@ static int rename_scratch(struct fs *fs, const struct renaming *names)
 			scratches_remove(fs->scratches, directory.ino, names->new_name);
 		target = ops_find(fs, &directory, names->new_name, &rc);
 		nodes_put(fs->nodes, target);
-		if (target && ops_is_theta(target)) {
+		if (target && ops_drops(target)) {
 			scratches_remove(fs->scratches, names->directory, names->name);
 			return 0;
 		}
@@ -214,6 +214,10 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	struct node *to = from ? ops_editable(fs, new_parent, &rc) : NULL;
 	struct renaming names;
 
+	if (!from)
+		rc = ops_rename_beside(fs, parent, name, new_parent, new_name);
+	else if (!to)
+		rc = ops_refuse(fs, new_parent, new_name, REFUSED_FILE);
 	if (to) {
 		node = find_old(fs, from, name, to, new_name, flags, &rc);
 		names = renaming_to(to, new_name);

@@ -131,7 +131,9 @@ void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
 	int rc;
 	struct node *directory = ops_editable(fs, parent, &rc);
 
-	if (directory)
+	if (!directory)
+		rc = ops_refuse(fs, parent, name, REFUSED_LINK);
+	else
 		rc = directory->kind == NODE_METADATA ? -EPERM : check_name(fs, directory, name);
 	if (directory && rc == 0 &&
 	    (ops_slot_name(name) || ops_is_adapter_name(directory->ino, name))) {

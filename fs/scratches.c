@@ -141,6 +141,22 @@ bool scratches_remove(struct scratches *scratches, uint64_t directory, const cha
 	return scratch != NULL;
 }
 
+void scratches_show(struct scratches *scratches, uint64_t directory)
+{
+	struct scratch **link = &scratches->first, *scratch;
+
+	pthread_mutex_lock(&scratches->lock);
+	while ((scratch = *link)) {
+		if (scratch->directory == directory && !scratch->node) {
+			*link = scratch->next;
+			release(scratches, scratch);
+		} else {
+			link = &scratch->next;
+		}
+	}
+	pthread_mutex_unlock(&scratches->lock);
+}
+
 int scratches_rename(struct scratches *scratches, uint64_t directory, const char *name,
 		     uint64_t new_directory, const char *new_name)
 {

@@ -34,6 +34,9 @@ int scratches_add(struct scratches *scratches, uint64_t directory, const char *n
 /* The name is not there any more. False: it was not. */
 bool scratches_remove(struct scratches *scratches, uint64_t directory, const char *name);
 
+/* No name in the directory is hidden any more. */
+void scratches_show(struct scratches *scratches, uint64_t directory);
+
 /* Give a name to another. What was there under the other one is gone. -ENOENT, -ENOMEM. */
 int scratches_rename(struct scratches *scratches, uint64_t directory, const char *name,
 		     uint64_t new_directory, const char *new_name);

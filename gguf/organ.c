@@ -134,6 +134,17 @@ static int check_size(struct organ *organ, uint64_t file_size, struct error *err
 			 type_name(organ->type, scratch), shape, organ->data_size, data);
 }
 
+/* What users of NumPy write into a slot has no name of a tensor to complain of. */
+static bool is_npy(const struct source *source)
+{
+	static const uint8_t magic[] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
+	uint8_t bytes[sizeof(magic)];
+
+	return source->size >= sizeof(bytes) &&
+	       source->read_at(source->context, bytes, sizeof(bytes), 0) == 0 &&
+	       memcmp(bytes, magic, sizeof(magic)) == 0;
+}
+
 int organ_parse(const struct source *source, struct organ *organ, struct error *err)
 {
 	struct cursor in;
@@ -153,6 +164,10 @@ int organ_parse(const struct source *source, struct organ *organ, struct error *
 		free((char *)organ->name);
 		organ->name = NULL;
 	}
+	if (rc == -EBADMSG && is_npy(source))
+		error_set(err, EBADMSG, ERROR_NO_OFFSET,
+			  "it is a NumPy file (.npy), and a slot takes an organ file: a header and "
+			  "the tensor's bytes, see organfs(5)");
 	return rc;
 }
 

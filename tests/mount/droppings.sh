@@ -20,10 +20,12 @@ done
 ! mknod "$MNT/organs/pipe" p 2>/dev/null || fail 'made a pipe'
 ! rmdir "$MNT/organs" 2>/dev/null || fail 'removed a class'
 ! mv "$MNT/organs" "$MNT/elsewhere" 2>/dev/null || fail 'moved a class'
-! sh -c "echo x >'$MNT/manifest.json'" 2>/dev/null || fail 'wrote the manifest'
-! sh -c "echo x >'$MNT/model.gguf'" 2>/dev/null || fail 'wrote the model'
-! sh -c "echo x >'$MNT/.grafts'" 2>/dev/null || fail 'wrote .grafts'
-! sh -c "echo x >'$MNT/.log'" 2>/dev/null || fail 'wrote .log'
+! rm -f "$MNT/manifest.json" 2>/dev/null || fail 'removed the manifest'
+for file in manifest.json model.gguf .grafts; do
+	before=$(checksum "$MNT/$file")
+	echo x >"$MNT/$file"
+	equal "$(checksum "$MNT/$file")" "$before" "$file after a write"
+done
 ! rm -f "$MNT/model.gguf" 2>/dev/null || fail 'removed the model'
 list | diff "$TMP/before" - || fail 'the tree changed'
 same "$MNT/model.gguf" "$base"

@@ -28,7 +28,8 @@ tensors | diff - "$TMP/names" || fail 'names at first'
 # rm, and the slot can be filled again by everything that makes a file anew.
 rm "$MNT/organs/blk_2_ffn_up.bin"
 absent "$MNT/organs/blk_2_ffn_up.bin"
-absent "$MNT/organs/blk_2_ffn_up.theta"
+! ls -A "$MNT/organs" | grep blk_2_ffn_up || fail 'still listed'
+equal "$(cat "$MNT/organs/blk_2_ffn_up.theta")" '' 'θ of an empty slot'
 tensors | diff - <(grep -v '^blk\.2\.ffn_up\.weight$' "$TMP/names") || fail 'names after rm'
 equal "$(cat "$MNT/.grafts")" "$(printf 'organs/blk_2_ffn_up.bin\tremoved\t-\t-\t0\t-\t-\t-\t-')"
 expect_fail 'No such file' rm "$MNT/organs/blk_2_ffn_up.bin"

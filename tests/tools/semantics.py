@@ -82,8 +82,12 @@ def check_open():
     for flags in os.O_RDONLY, os.O_RDWR, os.O_WRONLY, WRITE, os.O_RDONLY | os.O_DIRECT:
         check(f"open {flags:o}", None, lambda: opened(slot(2), flags))
     check("emptied only", {}, grafts)
-    for path in "model.gguf", "manifest.json", ".log", ".check", ".base/organs/blk_2_ffn_up.bin":
-        check(f"write {path}", "EACCES", lambda: opened(f"{mount}/{path}", os.O_WRONLY))
+    path = f"{mount}/.base/organs/blk_2_ffn_up.bin"
+    check("write to the base", "EACCES", lambda: opened(path, os.O_WRONLY))
+    for name in "model.gguf", "manifest.json", ".log", ".check":
+        path = f"{mount}/{name}"
+        check(f"write {name}", 4, lambda: opened(path, WRITE, lambda fd: os.write(fd, JUNK)))
+        check(f"{name} drops it", True, lambda: content(path) != JUNK)
     # In a directory that is read-only the kernel refuses all but root.
     fixed = "EACCES" if os.geteuid() else "EPERM"
     for path, error in ("x", "EPERM"), (".views/x", fixed), (".base/organs/x.bin", fixed):
@@ -217,7 +221,8 @@ def check_names():
         check(f"unlink {name}", "EPERM", lambda: os.unlink(f"{mount}/{name}"))
     for path in f"{mount}/x", f"{ORGANS}/x", f"{ORGANS}/.Trash-1000":
         check(f"mkdir {path}", "EPERM", lambda: os.mkdir(path))
-    check("rmdir", "EPERM", lambda: os.rmdir(ORGANS))
+    check("rmdir", "ENOTEMPTY", lambda: os.rmdir(ORGANS))
+    check("rmdir of another", "EPERM", lambda: os.rmdir(f"{mount}/metadata"))
     check("mknod", None, lambda: os.mknod(f"{ORGANS}/x.tmp"))
     check("mkfifo", "EPERM", lambda: os.mkfifo(f"{ORGANS}/fifo"))
     os.unlink(f"{ORGANS}/x.tmp")

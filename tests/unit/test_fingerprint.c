@@ -21,6 +21,7 @@ static struct mk_file mk_bytes(size_t n)
 
 struct prints {
 	char print[FINGERPRINT_TEXT], key[FINGERPRINT_KEY];
+	uint32_t seconds;
 };
 
 static struct prints prints_of(void **state, const struct mk_file *file)
@@ -38,6 +39,8 @@ static struct prints prints_of(void **state, const struct mk_file *file)
 	assert_non_null(gguf);
 	assert_int_equal(fingerprint(base, gguf, prints.print), 0);
 	assert_int_equal(fingerprint_key(base, prints.key), 0);
+	prints.seconds = fingerprint_seconds(base, gguf);
+	assert_in_range(prints.seconds, 1, FINGERPRINT_DAY);
 	gguf_free(gguf);
 	backing_unref(base);
 	assert_int_equal(strlen(prints.print), 32);
@@ -95,6 +98,7 @@ static void where_a_file_lies_does_not_matter(void **state)
 
 	assert_string_equal(one.print, other.print);
 	assert_string_equal(one.key, other.key);
+	assert_int_equal(one.seconds, other.seconds);
 	mk_file_free(&file);
 }
 
@@ -128,6 +132,30 @@ static void the_key_is_of_the_size_and_the_first_bytes(void **state)
 	mk_file_free(&file);
 }
 
+/* Neither the last nor the first bytes of the data, and of either tensor. */
+static void the_seconds_are_of_the_header_and_the_middle_of_each_tensor(void **state)
+{
+	const uint64_t ne[1] = { 200000 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	uint32_t before;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "a", GGML_I8, 1, ne);
+	mkgguf_tensor(m, "b", GGML_I8, 1, ne);
+	file = mkgguf_finish(m);
+	before = prints_of(state, &file).seconds;
+	const size_t places[] = { file.kv_at[1] - 1, file.data_at + 100000, file.size - 100000 };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+		file.bytes[places[i]] ^= 1;
+		assert_int_not_equal(prints_of(state, &file).seconds, before);
+		file.bytes[places[i]] ^= 1;
+	}
+	assert_int_equal(prints_of(state, &file).seconds, before);
+	mk_file_free(&file);
+}
+
 static void a_base_that_was_changed_has_none(void **state)
 {
 	struct mk_file file = mk_bytes(1000);
@@ -143,6 +171,7 @@ static void a_base_that_was_changed_has_none(void **state)
 	assert_int_equal(truncate(in_temp(state, "base").text, 100), 0);
 	assert_int_equal(fingerprint(base, gguf, print), -EIO);
 	assert_int_equal(fingerprint_key(base, key), -EIO);
+	assert_in_range(fingerprint_seconds(base, gguf), 1, FINGERPRINT_DAY);
 	gguf_free(gguf);
 	backing_unref(base);
 	mk_file_free(&file);
@@ -154,6 +183,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(where_a_file_lies_does_not_matter),
 	FS_TEST(a_byte_of_the_header_or_of_either_end_changes_it),
 	FS_TEST(the_key_is_of_the_size_and_the_first_bytes),
+	FS_TEST(the_seconds_are_of_the_header_and_the_middle_of_each_tensor),
 	FS_TEST(a_base_that_was_changed_has_none),
 };
 

@@ -213,6 +213,21 @@ static void every_prefix_is_refused_where_it_ends(void **state)
 	free(o.bytes);
 }
 
+static void a_numpy_file_is_called_one(void **state)
+{
+	uint8_t bytes[128] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118 };
+	struct organ organ;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse(bytes, sizeof(bytes), &organ, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "NumPy"));
+	bytes[5] = 'X';
+	assert_int_equal(parse(bytes, sizeof(bytes), &organ, &err), -EBADMSG);
+	assert_null(strstr(err.text, "NumPy"));
+	assert_int_equal(parse(bytes, 5, &organ, &err), -EBADMSG);
+}
+
 static void a_name_longer_than_the_file_is_refused(void **state)
 {
 	static const uint32_t lengths[] = {
@@ -441,6 +456,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(one_byte_short_is_refused_at_its_end),
 	cmocka_unit_test(one_byte_long_is_refused_at_that_byte),
 	cmocka_unit_test(every_prefix_is_refused_where_it_ends),
+	cmocka_unit_test(a_numpy_file_is_called_one),
 	cmocka_unit_test(a_name_longer_than_the_file_is_refused),
 	cmocka_unit_test(more_than_four_axes_are_refused),
 	cmocka_unit_test(a_shape_no_file_can_hold_is_refused),
