@@ -65,7 +65,7 @@
  *	manifest json texts	what the other files of the mount contain
  *	collection	the models of a mount
  *	caller turns	with whose rights; one after another
- *	progress.h share fill assemble divided assembly	writing: bytes from file to file the
+ *	progress.h share fill written assemble divided assembly	writing: bytes from file to file the
  *			cheapest way, all of a view, as a file that is whole or not there, as
  *			shards; .assemble
  *	inode.h nodes handles	what inode numbers stand for; open files

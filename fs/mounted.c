@@ -130,12 +130,8 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 	mounted->readings = readings_new(model, options->samples, measurers);
 	mounted->digests = digests_new(model, hashers);
 	/* With several models, what is given is the directory for all. */
-	if (several)
-		mounted->assembly =
-			assembly_new(model, NULL,
-				     options->output ? options->output : model->directory);
-	else
-		mounted->assembly = assembly_new(model, options->output, model->directory);
+	mounted->assembly = several ? assembly_new(model, NULL, options->output)
+				    : assembly_new(model, options->output, NULL);
 	/* A private layer is dropped when its model is assembled, and so is the mount. */
 	if (options->layer && mounted->assembly)
 		assembly_keep(mounted->assembly);
