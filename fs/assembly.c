@@ -5,6 +5,7 @@
 #include "fs/divided.h"
 #include "fs/files.h"
 #include "fs/paths.h"
+#include "fs/warning.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,12 @@
 
 /* Default names that are taken are passed over, up to here. */
 #define DEFAULT_NAMES 10000
+
+/* Seconds that the end of an assembly waits for what .check says. */
+#define WARNING_PATIENCE 3
+
+/* What comes of an assembly, beside its name. */
+#define OUTCOME_MAX (512 + WARNING_TEXT)
 
 struct assembly {
 	struct model *model;
@@ -33,9 +40,10 @@ struct assembly {
 	bool cancelled;
 	atomic_bool *stop; /* of what is under way; NULL: nothing that could be stopped */
 	uint64_t stamp;
-	char last[PATH_MAX + 512];
+	char last[PATH_MAX + OUTCOME_MAX];
 	struct written written; /* what the unmount need not write again */
 	uint64_t generation;	/* of the model in it */
+	char warning[WARNING_TEXT];
 	struct kept {
 		struct backing *file; /* NULL: there is none */
 		uint64_t generation;
@@ -235,14 +243,23 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 	return rc;
 }
 
+/* What is said of the model at the end of a line. */
+static void append_warning(char *text, size_t n, const char *warning)
+{
+	const size_t used = strlen(text);
+
+	if (warning[0])
+		snprintf(text + used, n - used, "; .check says: %s", warning);
+}
+
 /* files: how many shards, 0 one file, -1 one that is in place all the same. */
 static void report(struct assembly *assembly, const char *path, const struct error *err,
-		   const struct snapshot *snapshot, int files, double seconds)
+		   const struct snapshot *snapshot, int files, double seconds, const char *warning)
 {
 	const char *after = files < 0 ? "" : "; the target is as it was";
 	const struct progress *progress = &assembly->progress;
 	const uint64_t size = atomic_load(&progress->total);
-	char text[PATH_MAX + 400], shards[32] = "";
+	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "";
 
 	if (files > 0)
 		snprintf(shards, sizeof(shards), " in %d shard%s", files, files == 1 ? "" : "s");
@@ -258,6 +275,7 @@ static void report(struct assembly *assembly, const char *path, const struct err
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),
 			 (uint64_t)atomic_load(&progress->written));
+	append_warning(text, sizeof(text), warning);
 	say(assembly, false, text);
 	log_add(assembly->model->log, "%s", text);
 }
@@ -366,12 +384,14 @@ static bool is_unmounts(const struct assembly *assembly, const char *path,
 }
 
 /* The files of the record, which is used up, hold the model of that generation. */
-static void note_written(struct assembly *assembly, uint64_t generation, struct written *record)
+static void note_written(struct assembly *assembly, uint64_t generation, struct written *record,
+			 const char warning[WARNING_TEXT])
 {
 	pthread_mutex_lock(&assembly->lock);
 	written_release(&assembly->written);
 	assembly->written = *record;
 	assembly->generation = generation;
+	strcpy(assembly->warning, warning);
 	pthread_mutex_unlock(&assembly->lock);
 	*record = (struct written){ 0 };
 }
@@ -382,14 +402,16 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 {
 	const double start = seconds_now();
 	struct results results = { 0 };
+	struct warning *warning;
 	struct error err = { 0 };
-	char name[PATH_MAX];
+	char name[PATH_MAX], said[WARNING_TEXT];
 	struct view *view = NULL;
 	int rc, files = 0;
 
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	progress_begin(&assembly->progress, 0);
 	say(assembly, true, name);
+	warning = warning_begin(assembly->model, snapshot);
 	rc = verify_grafts(assembly, snapshot, &err);
 	if (rc == 0) {
 		view = files_model(assembly->model, snapshot, true, &err);
@@ -415,9 +437,11 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 		results.kept = NULL;
 	}
 	backing_unref(results.kept);
-	report(assembly, name, &err, snapshot, results.placed ? -1 : files, seconds_now() - start);
+	warning_end(warning, rc == 0 ? WARNING_PATIENCE : 0, said);
+	report(assembly, name, &err, snapshot, results.placed ? -1 : files, seconds_now() - start,
+	       rc == 0 ? said : "");
 	if (rc == 0 && is_unmounts(assembly, path, &results.record))
-		note_written(assembly, snapshot->generation, &results.record);
+		note_written(assembly, snapshot->generation, &results.record, said);
 	written_release(&results.record);
 	return rc;
 }
@@ -459,13 +483,14 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
 static void say_written(struct assembly *assembly)
 {
 	const struct written *written = &assembly->written;
-	char text[PATH_MAX + 400], shards[48] = "";
+	char text[PATH_MAX + OUTCOME_MAX], shards[48] = "";
 
 	if (written->n > 1)
 		snprintf(shards, sizeof(shards), " and %zu more shard%s", written->n - 1,
 			 written->n == 2 ? "" : "s");
 	snprintf(text, sizeof(text), "already assembled: %.*s%s: nothing was changed since",
 		 PATH_MAX, written->files[0].path, shards);
+	append_warning(text, sizeof(text), assembly->warning);
 	say(assembly, false, text);
 	log_add(assembly->model->log, "%s", text);
 }

@@ -61,7 +61,7 @@
  *	palette grid grid_* picture picture_* chart	theta.svg: colours; what it shows, row by
  *			row, and how far each tensor is from its row; drawn
  *	follow		metadata that follows the blocks that are there
- *	check check_*	.check: what speaks against the grafts in force
+ *	check check_* warning	.check: what speaks against the grafts in force; the worst of it
  *	manifest json texts	what the other files of the mount contain
  *	collection	the models of a mount
  *	caller turns	with whose rights; one after another
