@@ -16,7 +16,7 @@
 
 struct warning {
 	struct view *check; /* taken away before the thread is left to itself */
-	char **donors; /* the paths of their files */
+	char **donors;	    /* the paths of their files */
 	size_t n;
 	pthread_t thread;
 	atomic_bool stop;
