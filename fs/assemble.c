@@ -209,6 +209,7 @@ struct assembling {
 	bool replace, renamed;
 	int fd; /* of the temporary file */
 	struct backing *written, **tell;
+	struct written *record;
 	bool *placed;
 };
 
@@ -261,6 +262,7 @@ struct assembling *assemble_begin(struct view *view, const struct target *target
 	assembling->fd = -1;
 	assembling->replace = target->replace;
 	assembling->tell = target->written;
+	assembling->record = target->record;
 	assembling->placed = target->placed;
 	assembling->place = place_of(directory, name_in(target->path));
 	rc = check_target(target, &assembling->place, err);
@@ -300,6 +302,8 @@ void assemble_end(struct assembling *assembling, bool stays)
 		*assembling->placed = true;
 	if (!stays && assembling->renamed && !assembling->replace)
 		unlinkat(place->directory, place->name, 0);
+	if (stays && assembling->renamed && assembling->record)
+		written_add(assembling->record, place->directory, place->name, assembling->fd);
 	if (!assembling->renamed && assembling->fd >= 0)
 		unlinkat(place->directory, place->temporary, 0);
 	if (stays && assembling->renamed && assembling->tell)

@@ -6,6 +6,7 @@
 #include "fs/files.h"
 #include "fs/paths.h"
 #include "fs/plural.h"
+#include "fs/warning.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +26,16 @@
 #define RUNNING	    "assembling: "
 #define DONE	    "assembled: "
 #define FAILED	    "failed: "
+/* Seconds that the end of an assembly waits for what .check says. */
+#define WARNING_PATIENCE 3
+
+/* What comes of an assembly, beside its name. */
+#define OUTCOME_MAX (512 + WARNING_TEXT)
 
 struct assembly {
 	struct model *model;
 	const char *output, *directory;
+	bool chosen; /* the directory, by the user */
 	dev_t mount; /* 0: there is none */
 	struct progress progress;
 	bool keep; /* what is assembled */
@@ -39,11 +46,10 @@ struct assembly {
 	bool cancelled;
 	atomic_bool *stop; /* of what is under way; NULL: nothing that could be stopped */
 	uint64_t stamp;
-	char last[PATH_MAX + 512];
-	bool written; /* the default target holds the model of this generation */
-	uint64_t generation;
-	char *target; /* it, as it was then; NULL: these are several files */
-	struct stat target_stat;
+	char last[PATH_MAX + OUTCOME_MAX];
+	struct written written; /* what the unmount need not write again */
+	uint64_t generation;	/* of the model in it */
+	char warning[WARNING_TEXT];
 	struct kept {
 		struct backing *file; /* NULL: there is none */
 		uint64_t generation;
@@ -59,7 +65,8 @@ struct assembly *assembly_new(struct model *model, const char *output, const cha
 		return NULL;
 	assembly->model = model;
 	assembly->output = output;
-	assembly->directory = directory;
+	assembly->directory = directory ? directory : model->directory;
+	assembly->chosen = directory != NULL;
 	pthread_mutex_init(&assembly->lock, NULL);
 	snprintf(assembly->last, sizeof(assembly->last),
 		 NOTHING_YET "write a file name here\n");
@@ -71,7 +78,7 @@ void assembly_free(struct assembly *assembly)
 	if (!assembly)
 		return;
 	backing_unref(assembly->kept.file);
-	free(assembly->target);
+	written_release(&assembly->written);
 	pthread_mutex_destroy(&assembly->lock);
 	free(assembly);
 }
@@ -173,20 +180,28 @@ struct request {
 	pid_t caller;
 	bool replace;
 	uint64_t most; /* bytes of tensors in a shard; 0: one file */
-	bool *placed;
+	struct results *results;
+};
+
+/* What comes of it. */
+struct results {
+	struct backing *kept;  /* of one file; see assembly_keep() */
+	struct written record; /* of all files */
+	bool placed;	       /* though it failed */
 };
 
 /* Returns how many files there are now, or -errno. */
 static int write_to(struct assembly *assembly, struct view *view, const struct request *request,
-		    struct backing **written, struct error *err)
+		    struct error *err)
 {
 	struct target target = { .path = request->path,
 				 .replace = request->replace,
 				 .base = backing_stat(assembly->model->base),
 				 .shards = assembly->model->shards,
 				 .mount = assembly->mount,
-				 .written = assembly->keep ? written : NULL,
-				 .placed = request->placed };
+				 .written = assembly->keep ? &request->results->kept : NULL,
+				 .record = &request->results->record,
+				 .placed = &request->results->placed };
 	int rc;
 
 	target.directory = open_start(request->path, request->caller, err);
@@ -203,10 +218,10 @@ static int write_to(struct assembly *assembly, struct view *view, const struct r
 
 /* A path that somebody wrote. */
 static int write_to_given(struct assembly *assembly, struct view *view, char path[PATH_MAX],
-			  pid_t caller, bool *placed, struct backing **written, struct error *err)
+			  pid_t caller, struct results *results, struct error *err)
 {
 	struct request request = {
-		.path = path, .caller = caller, .replace = true, .placed = placed
+		.path = path, .caller = caller, .replace = true, .results = results
 	};
 	size_t n;
 	const int rc = divided_parse(path, &n, &request.most, err);
@@ -215,19 +230,19 @@ static int write_to_given(struct assembly *assembly, struct view *view, char pat
 		return rc;
 	if (rc > 0)
 		path[n] = '\0';
-	return write_to(assembly, view, &request, written, err);
+	return write_to(assembly, view, &request, err);
 }
 
 /* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
-			    bool *placed, struct backing **written, struct error *err)
+			    struct results *results, struct error *err)
 {
-	struct request request = { .path = path };
+	struct request request = { .path = path, .results = results };
 	int rc = -EEXIST;
 
 	if (assembly->output) {
 		snprintf(path, PATH_MAX, "%s", assembly->output);
-		return write_to_given(assembly, view, path, 0, placed, written, err);
+		return write_to_given(assembly, view, path, 0, results, err);
 	}
 	/* Of one that another mount is writing just now the name is taken, too. */
 	for (int i = 1; (rc == -EEXIST || rc == -EBUSY) && i <= DEFAULT_NAMES; i++) {
@@ -239,19 +254,28 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 			     assembly->model->name, number) >= PATH_MAX)
 			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
 					 "the default name is too long");
-		rc = write_to(assembly, view, &request, written, err);
+		rc = write_to(assembly, view, &request, err);
 	}
 	return rc;
 }
 
+/* What is said of the model at the end of a line. */
+static void append_warning(char *text, size_t n, const char *warning)
+{
+	const size_t used = strlen(text);
+
+	if (warning[0])
+		snprintf(text + used, n - used, "; .check says: %s", warning);
+}
+
 /* files: how many shards, 0 one file, -1 one that is in place all the same. */
 static void report(struct assembly *assembly, const char *path, const struct error *err,
-		   const struct snapshot *snapshot, int files, double seconds)
+		   const struct snapshot *snapshot, int files, double seconds, const char *warning)
 {
 	const char *after = files < 0 ? "" : "; the target is as it was";
 	const struct progress *progress = &assembly->progress;
 	const uint64_t size = atomic_load(&progress->total);
-	char text[PATH_MAX + 400], shards[32] = "";
+	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "";
 
 	if (files > 0)
 		snprintf(shards, sizeof(shards), " in %d shard%s", files, plural((uint64_t)files));
@@ -267,6 +291,7 @@ static void report(struct assembly *assembly, const char *path, const struct err
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),
 			 (uint64_t)atomic_load(&progress->written));
+	append_warning(text, sizeof(text), warning);
 	say(assembly, false, text);
 	log_add(assembly->model->log, "%s", text);
 }
@@ -314,21 +339,77 @@ static void name_culprit(const struct assembly *assembly, const struct snapshot 
 	}
 }
 
-/* The default target, path, holds the model of that generation. */
-static void note_written(struct assembly *assembly, uint64_t generation, const char *path)
+/* Does the file lie in that directory, which is absolute and has no symbolic links? */
+static bool lies_in(const char *path, const char *directory)
 {
-	char *target = path ? strdup(path) : NULL;
-	struct stat now = { 0 };
+	const size_t n = (size_t)(strrchr(path, '/') - path);
 
-	if (target && stat(target, &now) < 0)
-		now.st_ino = 0;
+	return strlen(directory) == n && memcmp(path, directory, n) == 0;
+}
+
+/* Is it the name of the file, or of shards of which the file is one? */
+static bool has_name(const char *path, const char *name, size_t n, bool shards)
+{
+	const char *own = strrchr(path, '/') + 1;
+	const size_t length = shards ? paths_shard_prefix(own) : strlen(own);
+	const size_t tail = shards ? strlen(DIVIDED_NUMBERS) : 0;
+
+	return n >= tail && length == n - tail && memcmp(own, name, length) == 0;
+}
+
+/* Was path, as it was asked for, what output asks for, too? The file is the first one of it. */
+static bool is_output(const struct assembly *assembly, const char *path, const char *file)
+{
+	const char *output = assembly->output, *slash = strrchr(output, '/');
+	char *directory = paths_directory(output);
+	const char *name = slash ? slash + 1 : output;
+	uint64_t most = 0, asked = 0;
+	struct error err = { 0 };
+	size_t n, n_asked;
+	bool same = false;
+	int shards;
+
+	shards = divided_parse(output, &n, &most, &err);
+	if (directory && shards >= 0 && n >= (size_t)(name - output) &&
+	    divided_parse(path, &n_asked, &asked, &err) == shards && most == asked)
+		same = lies_in(file, directory) &&
+		       has_name(file, name, n - (size_t)(name - output), shards > 0);
+	free(directory);
+	return same;
+}
+
+/* Has what was written to path the place that the user gave the unmount's? */
+static bool is_unmounts(const struct assembly *assembly, const char *path,
+			const struct written *record)
+{
+	char *directory;
+	bool inside;
+
+	if (!path[0])
+		return true;
+	if (record->n == 0 || record->unknown)
+		return false;
+	if (assembly->output)
+		return is_output(assembly, path, record->files[0].path);
+	if (!assembly->chosen)
+		return true;
+	directory = realpath(assembly->directory, NULL);
+	inside = directory && lies_in(record->files[0].path, directory);
+	free(directory);
+	return inside;
+}
+
+/* The files of the record, which is used up, hold the model of that generation. */
+static void note_written(struct assembly *assembly, uint64_t generation, struct written *record,
+			 const char warning[WARNING_TEXT])
+{
 	pthread_mutex_lock(&assembly->lock);
-	free(assembly->target);
-	assembly->target = target;
-	assembly->target_stat = now;
-	assembly->written = target || !path;
+	written_release(&assembly->written);
+	assembly->written = *record;
 	assembly->generation = generation;
+	strcpy(assembly->warning, warning);
 	pthread_mutex_unlock(&assembly->lock);
+	*record = (struct written){ 0 };
 }
 
 /* Assemble that snapshot. */
@@ -336,16 +417,17 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	       pid_t caller)
 {
 	const double start = seconds_now();
-	struct backing *written = NULL;
+	struct results results = { 0 };
+	struct warning *warning;
 	struct error err = { 0 };
-	char name[PATH_MAX];
+	char name[PATH_MAX], said[WARNING_TEXT];
 	struct view *view = NULL;
-	bool placed = false;
 	int rc, files = 0;
 
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	progress_begin(&assembly->progress, 0);
 	say(assembly, true, name);
+	warning = warning_begin(assembly->model, snapshot);
 	rc = verify_grafts(assembly, snapshot, &err);
 	if (rc == 0) {
 		view = files_model(assembly->model, snapshot, true, &err);
@@ -353,8 +435,8 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	}
 	if (rc == 0) {
 		say(assembly, true, name);
-		rc = path[0] ? write_to_given(assembly, view, name, caller, &placed, &written, &err)
-			     : write_to_default(assembly, view, name, &placed, &written, &err);
+		rc = path[0] ? write_to_given(assembly, view, name, caller, &results, &err)
+			     : write_to_default(assembly, view, name, &results, &err);
 	}
 	if (rc > 0) {
 		files = rc;
@@ -367,13 +449,16 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	view_unref(view);
 	/* With no graft it is the base anyway, and of several files none is the model. */
 	if (rc == 0 && snapshot->grafts && !files) {
-		keep(assembly, written, snapshot->generation);
-		written = NULL;
+		keep(assembly, results.kept, snapshot->generation);
+		results.kept = NULL;
 	}
-	backing_unref(written);
-	report(assembly, name, &err, snapshot, placed ? -1 : files, seconds_now() - start);
-	if (rc == 0 && !path[0])
-		note_written(assembly, snapshot->generation, files ? NULL : name);
+	backing_unref(results.kept);
+	warning_end(warning, rc == 0 ? WARNING_PATIENCE : 0, said);
+	report(assembly, name, &err, snapshot, results.placed ? -1 : files, seconds_now() - start,
+	       rc == 0 ? said : "");
+	if (rc == 0 && is_unmounts(assembly, path, &results.record))
+		note_written(assembly, snapshot->generation, &results.record, said);
+	written_release(&results.record);
 	return rc;
 }
 
@@ -411,30 +496,35 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
 	return rc;
 }
 
-/* Is what was written to the default target there yet? */
-static bool is_written(const struct assembly *assembly)
+static void say_written(struct assembly *assembly)
 {
-	struct stat now;
+	const struct written *written = &assembly->written;
+	char text[PATH_MAX + OUTCOME_MAX], shards[48] = "";
 
-	return !assembly->target ||
-	       (stat(assembly->target, &now) == 0 && paths_same_file(&now, &assembly->target_stat));
+	if (written->n > 1)
+		snprintf(shards, sizeof(shards), " and %zu more shard%s", written->n - 1,
+			 written->n == 2 ? "" : "s");
+	snprintf(text, sizeof(text), "already assembled: %.*s%s: nothing was changed since",
+		 PATH_MAX, written->files[0].path, shards);
+	append_warning(text, sizeof(text), assembly->warning);
+	say(assembly, false, text);
+	log_add(assembly->model->log, "%s", text);
 }
 
 int assembly_finish(struct assembly *assembly)
 {
 	struct snapshot snapshot;
 	atomic_bool stop = false;
-	bool needed;
 	int rc = model_snapshot(assembly->model, &snapshot);
 
 	if (rc < 0)
 		return rc;
-	needed = snapshot.grafts &&
-		 !(assembly->written && assembly->generation == snapshot.generation &&
-		   is_written(assembly));
 	/* The mount is gone, so no target can lie in it. */
 	assembly->mount = 0;
-	if (needed) {
+	if (snapshot.grafts && assembly->generation == snapshot.generation &&
+	    written_is_there(&assembly->written)) {
+		say_written(assembly);
+	} else if (snapshot.grafts) {
 		set_stop(assembly, &stop);
 		rc = run(assembly, &snapshot, "", 0);
 		set_stop(assembly, NULL);

@@ -10,8 +10,8 @@
 
 struct assembly; /* any thread may use it, but where something else is said */
 
-/* Where the unmount writes: output, or where that is NULL, a default name in directory. All are
- * borrowed. NULL: out of memory. */
+/* Where the unmount writes: output, or where that is NULL, a default name in directory, where that
+ * is NULL too, beside the base. All are borrowed. NULL: out of memory. */
 struct assembly *assembly_new(struct model *model, const char *output, const char *directory);
 void assembly_free(struct assembly *assembly);
 
@@ -24,8 +24,9 @@ void assembly_mounted(struct assembly *assembly, dev_t mount);
  * outcome in the text and the model's log. One at a time, as the caller sees to (turns.h). */
 int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel);
 
-/* The unmount's: where there are grafts that are not yet written down at the default target. 0 too
- * if there was nothing to do. */
+/* The unmount's: where there are grafts, unless they were assembled since the last change, and what
+ * was written is still there: to any name, but where output or directory was given to that file, or
+ * into that directory. Returns as assembly_run(), 0 too if there was nothing to write. */
 int assembly_finish(struct assembly *assembly);
 
 /* The assembly under way, and each that would begin later, ends with -EINTR. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char numbers[] = "-%05d-of-%05d.gguf";
+static const char numbers[] = DIVIDED_NUMBERS;
 static const char word[] = " split=";
 
 static bool parse_size(const char *text, uint64_t *size)

@@ -5,6 +5,9 @@
 
 #include "fs/assemble.h"
 
+/* What the name of shards ends in. */
+#define DIVIDED_NUMBERS "-%05d-of-%05d.gguf"
+
 /* What a text asks for: "NAME-%05d-of-%05d.gguf split=SIZE" shards with at most SIZE bytes of
  * tensors each, in bytes or with K, M, G or T behind, which are powers of 1000 as for gguf-split.
  * Then 1, and the name's length in *n; 0 for other texts, which are names of single files; -EINVAL

@@ -50,6 +50,7 @@
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
  *	layer_adapters adapters adapters_* adapt	adapters: on disk, what they make of slots,
  *			what is done to them
+ *	layer_undo undo undo_list	changes undone in one step; which there are
  *	once_state.h once	what is found out of each organ, by a job, when somebody asks
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	files		organ files and model.gguf, as views
@@ -63,14 +64,15 @@
  *	palette grid grid_* picture picture_* chart	theta.svg: colours; what it shows, row by
  *			row, and how far each tensor is from its row; drawn
  *	follow		metadata that follows the blocks that are there
- *	check check_*	.check: what speaks against the grafts in force
+ *	check check_* warning	.check: what speaks against the grafts in force; the worst of it
  *	manifest json texts	what the other files of the mount contain
  *	collection announce	the models of a mount; what is said of them when it begins
  *	caller turns	with whose rights; one after another
- *	progress.h share fill assemble divided assembly	writing: bytes from file to file the
+ *	progress.h share fill written assemble divided assembly	writing: bytes from file to file the
  *			cheapest way, all of a view, as a file that is whole or not there, as
  *			shards; .assemble
- *	inode.h nodes handles	what inode numbers stand for; open files
+ *	words inode.h nodes handles	what is written to .undo; what inode numbers stand for; open
+ *			files
  *	scratches	names in class directories that are no slots
  *	writers pending generated	who is about to write; what is about to be in force; files
  *			made from a state

@@ -11,6 +11,7 @@
 #include "fs/table.h"
 #include "fs/texts.h"
 #include "fs/theta.h"
+#include "fs/undo_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,6 +94,8 @@ static struct view *view_of_slots(struct mounted *mounted, enum generated_kind k
 		view = view_of_model(mounted, &snapshot, err);
 	else if (kind == GENERATED_GRAFTS)
 		view = texts_grafts(mounted->model, &snapshot, err);
+	else if (kind == GENERATED_UNDO)
+		view = undo_list(mounted->model, &snapshot, err);
 	else
 		view = view_of_readings(mounted, kind, &snapshot, err);
 	snapshot_release(&snapshot);
@@ -129,12 +132,8 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 	mounted->readings = readings_new(model, options->samples, measurers);
 	mounted->digests = digests_new(model, hashers);
 	/* With several models, what is given is the directory for all. */
-	if (several)
-		mounted->assembly =
-			assembly_new(model, NULL,
-				     options->output ? options->output : model->directory);
-	else
-		mounted->assembly = assembly_new(model, options->output, model->directory);
+	mounted->assembly = several ? assembly_new(model, NULL, options->output)
+				    : assembly_new(model, options->output, NULL);
 	/* A private layer is dropped when its model is assembled, and so is the mount. */
 	if (options->layer && mounted->assembly)
 		assembly_keep(mounted->assembly);

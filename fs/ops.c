@@ -108,7 +108,7 @@ bool ops_is_link(const struct node *node)
 bool ops_drops(const struct node *node)
 {
 	return node->kind == NODE_THETA || node->kind == NODE_SINK ||
-	       (node->kind == NODE_GENERATED && node->index != GENERATED_ASSEMBLE &&
+	       (node->kind == NODE_GENERATED && node->index != GENERATED_ASSEMBLE && !ops_is_undo(node) &&
 		(node->index < GENERATED_IN_ROOT || node->index >= GENERATED_TABLES));
 }
 
@@ -128,7 +128,7 @@ static bool is_for_writing(const struct node *node)
 	if (node->kind == NODE_SETTING)
 		return adapters_apply(node->model);
 	return node->kind == NODE_ORGAN || node->kind == NODE_EXPERT || node->stage ||
-	       ops_drops(node);
+	       ops_drops(node) || ops_is_undo(node);
 }
 
 static uint64_t key_size(const struct node *node)

@@ -171,6 +171,9 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	if (!handle->node->stage) {
 		if (ops_drops(handle->node))
 			fuse_reply_write(req, size);
+		else if (handle->words)
+			ops_write_words(req, handle, bytes, size, (uint64_t)offset,
+					fi->writepage ? 0 : fi->lock_owner);
 		else
 			write_assemble(req, handle, bytes, size);
 		return;
@@ -314,9 +317,12 @@ void ops_commit_emptied(fuse_req_t req, struct handle *handle)
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
-	const bool last = handle_end(handle, fi->lock_owner);
+	bool last;
 
 	(void)ino;
+	if (ops_flush_words(req, handle, fi->lock_owner))
+		return;
+	last = handle_end(handle, fi->lock_owner);
 	if (last && stage_written(handle->node->stage)) {
 		act_on_stage(req, handle, commit, reply_rc);
 		return;

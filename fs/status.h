@@ -14,7 +14,7 @@
  *				first one. Of fixed width, padded with blanks
  *	keep	DIRECTORY	grafts that are to be written down lie there
  *	begin	NAME		of the model that is now written
- *	done	TEXT		what was written
+ *	done	TEXT		what was written, or was before, with what .check says against it
  *	drop	DIRECTORY	what was kept there is written down
  *	failed	TEXT		why something was not
  *	end	0 or 1		the daemon ended as it should, with that outcome

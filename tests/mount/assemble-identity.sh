@@ -25,5 +25,5 @@ echo "$TMP/out.gguf" >"$MNT/.assemble"
 same "$TMP/out.gguf" "$MNT/model.gguf"
 "$GGUF" check-mount --grafted "$TMP/out.gguf" "$MNT"
 unmount_and_wait
-same "$TMP/out.gguf" "$TMP/scribe-Q4_K_M.grafted.gguf"
+absent "$TMP/scribe-Q4_K_M.grafted.gguf"
 unmount_and_wait "$TMP/donor"

@@ -24,7 +24,7 @@ static struct scene open_scene(void **state, const char *output)
 	snprintf(scene.dir, sizeof(scene.dir), "%s", in_temp(state, "models").text);
 	scene.o = open_small(state, "models/base.gguf");
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	scene.assembly = assembly_new(scene.o.model, output, scene.o.model->directory);
+	scene.assembly = assembly_new(scene.o.model, output, NULL);
 	assert_non_null(scene.assembly);
 	return scene;
 }
@@ -269,8 +269,6 @@ static void the_unmount_writes_what_was_grafted(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 
-	/* Another copy does not count. */
-	assert_int_equal(run(&scene, in_temp(state, "copy.gguf").text), 0);
 	assert_int_equal(assembly_finish(scene.assembly), 0);
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
 	close_scene(&scene, 1);
@@ -283,10 +281,111 @@ static void the_unmount_does_not_write_the_same_twice(void **state)
 	assert_int_equal(run(&scene, ""), 0);
 	assert_int_equal(assembly_finish(scene.assembly), 0);
 	assert_int_equal(count_entries(scene.dir), 2);
+	assert_says(&scene, "already assembled: ");
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
 	assert_int_equal(assembly_finish(scene.assembly), 0);
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted-2.gguf").text);
 	close_scene(&scene, 2);
+}
+
+static void nor_what_was_written_under_another_name(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const struct path copy = in_temp(state, "copy.gguf");
+	const struct path shards = in_temp(state, "s-%05d-of-%05d.gguf split=100");
+
+	assert_int_equal(run(&scene, copy.text), 0);
+	/* What fails later does not count. */
+	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "copy.gguf: nothing was changed since");
+	assert_int_equal(fill_up(scene.o.model, 51), 0);
+	assert_int_equal(run(&scene, shards.text), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "more shard");
+	close_scene(&scene, 0);
+}
+
+static void append(const char *path)
+{
+	const int fd = open(path, O_WRONLY | O_APPEND);
+
+	must(fd >= 0 && write(fd, "x", 1) == 1);
+	close(fd);
+}
+
+/* Another file of the same size and time. */
+static void replace_file(const char *path)
+{
+	char other[PATH_MAX + 8];
+	struct timespec times[2];
+	struct stat stat_of;
+	int fd;
+
+	must(stat(path, &stat_of) == 0);
+	snprintf(other, sizeof(other), "%s.new", path);
+	fd = open(other, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	times[0] = times[1] = stat_of.st_mtim;
+	must(fd >= 0 && ftruncate(fd, stat_of.st_size) == 0 && futimens(fd, times) == 0);
+	close(fd);
+	must(rename(other, path) == 0);
+}
+
+/* Not what is gone, was changed, or is another file. */
+static void what_is_not_there_any_more_is_written(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const struct path copy = in_temp(state, "copy.gguf");
+
+	assert_int_equal(run(&scene, copy.text), 0);
+	append(copy.text);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(count_entries(scene.dir), 2);
+	assert_int_equal(run(&scene, copy.text), 0);
+	must(unlink(copy.text) == 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(count_entries(scene.dir), 3);
+	assert_int_equal(run(&scene, copy.text), 0);
+	replace_file(copy.text);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(count_entries(scene.dir), 4);
+	close_scene(&scene, 3);
+}
+
+static void a_given_output_is_written_unless_it_was(void **state)
+{
+	const struct path output = in_temp(state, "out.gguf"), other = in_temp(state, "copy.gguf");
+	const struct path same = in_temp(state, "models/../out.gguf");
+	struct scene scene = open_scene(state, output.text);
+	struct stat before, after;
+
+	assert_int_equal(run(&scene, other.text), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_assembled(&scene, output.text);
+	must(unlink(output.text) == 0);
+	assert_int_equal(run(&scene, same.text), 0);
+	must(stat(output.text, &before) == 0);
+	/* A copy made later does not matter. */
+	assert_int_equal(run(&scene, other.text), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "already assembled: ");
+	must(stat(output.text, &after) == 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	close_scene(&scene, 0);
+}
+
+static void a_given_output_may_be_shards(void **state)
+{
+	const struct path output = in_temp(state, "o-%05d-of-%05d.gguf split=100");
+	struct scene scene = open_scene(state, output.text);
+
+	assert_int_equal(run(&scene, in_temp(state, "p-%05d-of-%05d.gguf split=100").text), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "assembled: ");
+	assert_int_equal(fill_up(scene.o.model, 51), 0);
+	/* They are there, and shards are not replaced. */
+	assert_int_equal(assembly_finish(scene.assembly), -EEXIST);
+	close_scene(&scene, 0);
 }
 
 static void without_a_graft_the_unmount_writes_nothing(void **state)
@@ -392,14 +491,6 @@ static void what_was_assembled_is_kept(void **state)
 	close_scene(&scene, 1);
 }
 
-static void append(const char *path)
-{
-	const int fd = open(path, O_WRONLY | O_APPEND);
-
-	must(fd >= 0 && write(fd, "x", 1) == 1);
-	close(fd);
-}
-
 static void change_model(struct scene *scene, const char *path)
 {
 	(void)path;
@@ -463,6 +554,10 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(no_target_lies_in_the_mount_while_it_is_there),
 	FS_TEST(the_unmount_writes_what_was_grafted),
 	FS_TEST(the_unmount_does_not_write_the_same_twice),
+	FS_TEST(nor_what_was_written_under_another_name),
+	FS_TEST(what_is_not_there_any_more_is_written),
+	FS_TEST(a_given_output_is_written_unless_it_was),
+	FS_TEST(a_given_output_may_be_shards),
 	FS_TEST(without_a_graft_the_unmount_writes_nothing),
 	FS_TEST(a_failed_unmount_says_so),
 	FS_TEST(a_graft_that_was_changed_on_disk_fails_it),
