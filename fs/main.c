@@ -43,7 +43,8 @@
  *			files, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
  *	resolve look links	where symbolic links lead, found out without hanging
- *	openings trace	where the bytes that somebody writes come from
+ *	mountinfo openings trace	which mounts there are; where the bytes that somebody
+ *			writes come from
  *	stage		a file being written
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
  *	layer_adapters adapters adapters_* adapt	adapters: on disk, what they make of slots,
