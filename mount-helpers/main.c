@@ -17,26 +17,35 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-static const char mount_usage[] =
-	"usage: %s MODEL DIRECTORY [-fnsv] [-N NAMESPACE] [-o OPTIONS] [-t TYPE]\n"
-	"       %s --help | --version\n"
-	"Mounts a GGUF model for mount(8). -f mounts nothing; -v says what is run.\n"
-	"Exit status: 0; 1 bad usage; 2 there is no organfs; 32 it was not mounted.\n";
-
-static const char unmount_usage[] =
-	"usage: %s [-flnrv] [-N NAMESPACE] [-t TYPE] MOUNTPOINT...\n"
-	"       %s --help | --version\n"
-	"Unmounts each MOUNTPOINT and waits until the grafts are assembled; -l does not wait.\n"
-	"Exit status: 0; 1 something could not be written; 2 bad usage; 32 one stays mounted.\n";
-
-static int answer(enum action action, const char *name, const char *usage, int status_of_bad)
+static void print_mount_usage(const char *name, FILE *out)
 {
-	FILE *out = action == ACTION_BAD ? stderr : stdout;
+	fprintf(out,
+		"usage: %s MODEL DIRECTORY [-fnsv] [-N NAMESPACE] [-o OPTIONS] [-t TYPE]\n"
+		"       %s --help | --version\n"
+		"Mounts a GGUF model for mount(8). -f mounts nothing; -v says what is run.\n"
+		"Exit status: 0; 1 bad usage; 2 there is no organfs; 32 it was not mounted.\n",
+		name, name);
+}
 
+static void print_unmount_usage(const char *name, FILE *out)
+{
+	fprintf(out,
+		"usage: %s [-flnrv] [-N NAMESPACE] [-t TYPE] MOUNTPOINT...\n"
+		"       %s --help | --version\n"
+		"Unmounts each MOUNTPOINT and waits until the grafts are assembled; -l does not "
+		"wait.\n"
+		"Exit status: 0; 1 something could not be written; 2 bad usage; 32 it stays "
+		"mounted.\n",
+		name, name);
+}
+
+static int answer(enum action action, const char *name,
+		  void (*print_usage)(const char *name, FILE *out), int status_of_bad)
+{
 	if (action == ACTION_VERSION)
-		printf("%s (organfs) %s\n", name, ORGANFS_VERSION);
+		printf("%s (organfs) " ORGANFS_VERSION "\n", name);
 	else
-		fprintf(out, usage, name, name);
+		print_usage(name, action == ACTION_BAD ? stderr : stdout);
 	return action == ACTION_BAD ? status_of_bad : 0;
 }
 
@@ -51,7 +60,7 @@ static int run_mount(const char *name, int argc, char **argv)
 	if (arguments.wrong[0])
 		fprintf(stderr, "%s: %s\n", name, arguments.wrong);
 	status = action == ACTION_RUN ? mounting_run(name, path ? path : argv[0], &arguments)
-				      : answer(action, name, mount_usage, 1);
+				      : answer(action, name, print_mount_usage, 1);
 	mount_arguments_release(&arguments);
 	return status;
 }
@@ -67,5 +76,5 @@ int main(int argc, char **argv)
 		return run_mount(name, argc, argv);
 	action = arguments_of_unmount(argc, argv, &arguments);
 	return action == ACTION_RUN ? unmounting_run(name, &arguments)
-				    : answer(action, name, unmount_usage, 2);
+				    : answer(action, name, print_unmount_usage, 2);
 }

@@ -81,10 +81,9 @@ static int become(const char *name, const char *user)
 	if (initgroups(found->pw_name, found->pw_gid) < 0 ||
 	    setresgid(found->pw_gid, found->pw_gid, found->pw_gid) < 0 ||
 	    setresuid(found->pw_uid, found->pw_uid, found->pw_uid) < 0 || clearenv() != 0 ||
-	    (terminal && setenv("TERM", terminal, 1) < 0) ||
-	    setenv("HOME", found->pw_dir, 1) < 0 || setenv("SHELL", found->pw_shell, 1) < 0 ||
-	    setenv("USER", found->pw_name, 1) < 0 || setenv("LOGNAME", found->pw_name, 1) < 0 ||
-	    setenv("PATH", USERS_PATH, 1) < 0) {
+	    (terminal && setenv("TERM", terminal, 1) < 0) || setenv("HOME", found->pw_dir, 1) < 0 ||
+	    setenv("SHELL", found->pw_shell, 1) < 0 || setenv("USER", found->pw_name, 1) < 0 ||
+	    setenv("LOGNAME", found->pw_name, 1) < 0 || setenv("PATH", USERS_PATH, 1) < 0) {
 		fprintf(stderr, "%s: setuid=%s: %s\n", name, user, strerror(errno));
 		free(terminal);
 		return NOT_MOUNTED;
@@ -131,8 +130,7 @@ int mounting_run(const char *name, const char *path, const struct mount_argument
 
 	if (status)
 		return status;
-	/* A model in another namespace may come there with it. */
-	if (arguments->optional && !arguments->space && access(arguments->source, F_OK) < 0) {
+	if (arguments->optional && access(arguments->source, F_OK) < 0) {
 		if (arguments->verbose)
 			fprintf(stderr, "%s: %s is not there, and does not have to be\n", name,
 				arguments->source);
