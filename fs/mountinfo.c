@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* The kernel writes blanks, tabs, newlines and backslashes as a backslash and three octal digits. */
+/* The kernel writes blanks, tabs, newlines and backslashes as a backslash and three digits. */
 static void decode(char *text)
 {
 	char *out = text;

@@ -174,7 +174,7 @@ static bool is_root_of(int place, dev_t device)
 {
 	struct statx stat;
 
-	/* For nothing but this root may look at a mount that is closed to it. */
+	/* For the device alone root may ask a mount that is closed to it. */
 	return statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &stat) == 0 &&
 	       makedev(stat.stx_dev_major, stat.stx_dev_minor) == device;
 }

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Print n bytes of a text, which ends with a NUL, in so many letters at most: what could be more than
- * text to a terminal, and what is no UTF-8, is '?'. */
+/* Print n bytes of a text, which ends with a NUL, in so many letters at most. What could be more
+ * than text to a terminal, and what is no UTF-8, is '?'. */
 void outcome_put(FILE *out, const char *text, size_t n, size_t letters);
 
 /* All of it as text, to free. NULL: it cannot be read, or no memory. */

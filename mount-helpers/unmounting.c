@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,36 +92,30 @@ static void say(struct work *work, const char *format, ...)
 	free(text);
 }
 
-/* Run a program, with all that it says going to the descriptor, or where ours goes. Returns its exit
- * status, STAYS_MOUNTED where it cannot be run, which is said there too. */
-static int run(const char *name, const struct tool *tool, const char *const argv[], int out)
+/* Run a program, with all that it says going to the descriptor, or where ours goes if that is -1.
+ * Returns its exit status. */
+static int run(const struct work *work, const struct tool *tool, const char *const argv[], int out)
 {
-	posix_spawn_file_actions_t actions;
-	int status = posix_spawn_file_actions_init(&actions);
-	pid_t pid;
+	const pid_t pid = fork();
+	int status = -1;
 
-	if (status == 0) {
-		status = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-		if (status == 0 && out != STDOUT_FILENO)
-			status = posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
-		if (status == 0)
-			status = posix_spawnp(&pid, tool->name, &actions, NULL, (char *const *)argv,
-					      environ);
-		posix_spawn_file_actions_destroy(&actions);
-	}
-	if (status != 0) {
-		if (out == STDOUT_FILENO)
-			out = STDERR_FILENO;
-		if (status == ENOENT)
-			dprintf(out, "%s: needs %s (package %s)\n", name, tool->name,
-				tool->package);
+	if (pid == 0) {
+		if (out >= 0) {
+			dup2(out, STDOUT_FILENO);
+			dup2(out, STDERR_FILENO);
+		}
+		execvp(tool->name, (char *const *)argv);
+		if (errno == ENOENT)
+			dprintf(STDERR_FILENO, "%s: needs %s (package %s)\n", work->name,
+				tool->name, tool->package);
 		else
-			dprintf(out, "%s: %s: %s\n", name, tool->name, strerror(status));
-		return STAYS_MOUNTED;
+			dprintf(STDERR_FILENO, "%s: %s: %s\n", work->name, tool->name,
+				strerror(errno));
+		_exit(STAYS_MOUNTED);
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : STAYS_MOUNTED;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : STAYS_MOUNTED;
 }
 
 /* As umount(8) and fusermount3(1) do it, once; what they say goes to out. */
@@ -135,7 +128,7 @@ static int take_away(const struct work *work, int out)
 	const char *const by_user[] = { tool->name, work->arguments->lazy ? "-uz" : "-u", point,
 					NULL };
 
-	return run(work->name, tool, is_root ? by_root : by_user, out);
+	return run(work, tool, is_root ? by_root : by_user, out);
 }
 
 /* What is not ours, or in another namespace, where nothing can be seen of it, is umount(8)'s. */
@@ -153,7 +146,7 @@ static int hand_over(const struct work *work, const char *point)
 	}
 	argv[n++] = "--";
 	argv[n] = point;
-	return run(work->name, &tools[UMOUNT], argv, STDOUT_FILENO);
+	return run(work, &tools[UMOUNT], argv, -1);
 }
 
 static bool is_there(const struct work *work)
@@ -180,28 +173,23 @@ static void pass_on(int from, FILE *to)
  * meanwhile, or a child of this one, which -f lets go. */
 static bool is_taken_away(const struct work *work)
 {
-	struct timespec pause = { .tv_nsec = 50000000 };
-	int out, status = STAYS_MOUNTED;
+	bool taken, gone = false;
+	int out;
 
-	for (int tries = 4; status != 0 && tries > 0; tries--) {
+	for (int pause = 50;; pause *= 2) {
 		out = memfd_create("umount", MFD_CLOEXEC);
-		status = take_away(work, out);
-		if (status != 0 && !work->arguments->lazy) {
-			if (!is_there(work)) {
-				close(out);
-				return true;
-			}
-			if (tries > 1)
-				nanosleep(&pause, NULL);
-			pause.tv_nsec *= 2;
-		} else {
-			tries = 1;
-		}
-		if (tries == 1)
-			pass_on(out, status == 0 ? stdout : stderr);
+		taken = take_away(work, out) == 0;
+		if (!taken && !work->arguments->lazy)
+			gone = !is_there(work);
+		if (taken || gone || work->arguments->lazy || pause > 200)
+			break;
 		close(out);
+		poll(NULL, 0, pause);
 	}
-	return status == 0;
+	if (!gone)
+		pass_on(out, taken ? stdout : stderr);
+	close(out);
+	return taken || gone;
 }
 
 /* A descriptor that is readable when a signal comes that ends the waiting; they are blocked. What
@@ -347,8 +335,8 @@ static int wait_and_report(struct work *work)
 	return status;
 }
 
-/* As /proc/self/mountinfo has it, to free; NULL: there is no such place. The directory itself is
- * asked for nothing, as it is where a slash follows its name: its daemon may be gone. */
+/* As /proc/self/mountinfo has it, to free; NULL: there is no such place. The directory itself,
+ * whose daemon may be gone, is asked for nothing; it would be where a slash follows its name. */
 static char *resolve(const char *given)
 {
 	char *copy = strdup(given), *path;
