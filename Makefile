@@ -141,10 +141,9 @@ $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 # That gives up after two seconds what the other waits an hour for.
-$B/tests/tools/impatient.o: ALL_CFLAGS += -DPATIENCE_S=2
 $B/tests/tools/impatient.o: mount-helpers/unmounting.c $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -I. -MMD -MP -c $< -o $@
+	$(CC) $(ALL_CFLAGS) -DPATIENCE_S=2 -I. -MMD -MP -c $< -o $@
 $B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient)
