@@ -86,7 +86,7 @@
  *	config options options_*	files of defaults; the command line and what it means
  *	utab session main	what umount(8) has to know; life of a mount
  *
- * mount-helpers/	around it; mount.organfs and organfs-umount are a program with a map of its own
+ * mount-helpers/	around it; mount.organfs and organfs-umount are a program with its own map
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->
