@@ -13,6 +13,7 @@
 #include "mount-helpers/mounting.h"
 #include "mount-helpers/unmounting.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -72,6 +73,8 @@ int main(int argc, char **argv)
 	struct unmount_arguments arguments;
 	enum action action;
 
+	/* Or no child could be waited for, where the process that started this one ignores it. */
+	signal(SIGCHLD, SIG_DFL);
 	if (arguments_is_mount(name))
 		return run_mount(name, argc, argv);
 	action = arguments_of_unmount(argc, argv, &arguments);

@@ -118,21 +118,7 @@ static int run(const struct work *work, const struct tool *tool, const char *con
 	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : STAYS_MOUNTED;
 }
 
-/* As umount(8) and fusermount3(1) do it, once; what they say goes to out. */
-static int take_away(const struct work *work, int out)
-{
-	const bool is_root = geteuid() == 0;
-	const struct tool *tool = &tools[is_root ? UMOUNT : FUSERMOUNT];
-	const char *const flags = work->arguments->flags, *const point = work->mount.point;
-	const char *const by_root[] = { tool->name, "-i", flags[1] ? flags : "-i", point, NULL };
-	const char *const by_user[] = { tool->name, work->arguments->lazy ? "-uz" : "-u", point,
-					NULL };
-
-	return run(work, tool, is_root ? by_root : by_user, out);
-}
-
-/* What is not ours, or in another namespace, where nothing can be seen of it, is umount(8)'s. */
-static int hand_over(const struct work *work, const char *point)
+static int run_umount(const struct work *work, const char *point, int out)
 {
 	const struct unmount_arguments *arguments = work->arguments;
 	const char *argv[8] = { tools[UMOUNT].name, "-i" };
@@ -146,7 +132,17 @@ static int hand_over(const struct work *work, const char *point)
 	}
 	argv[n++] = "--";
 	argv[n] = point;
-	return run(work, &tools[UMOUNT], argv, -1);
+	return run(work, &tools[UMOUNT], argv, out);
+}
+
+/* As umount(8) and fusermount3(1) do it, once; what they say goes to out. */
+static int take_away(const struct work *work, int out)
+{
+	const char *const argv[] = { tools[FUSERMOUNT].name, work->arguments->lazy ? "-uz" : "-u",
+				     work->mount.point, NULL };
+
+	return geteuid() == 0 ? run_umount(work, work->mount.point, out)
+			      : run(work, &tools[FUSERMOUNT], argv, out);
 }
 
 static bool is_there(const struct work *work)
@@ -378,7 +374,8 @@ static int unmount(const char *name, const struct unmount_arguments *arguments, 
 	    work.mount.is_organfs) {
 		status = unmount_found(&work);
 	} else if (arguments->space || strcmp(name, "organfs-umount") != 0) {
-		status = hand_over(&work, point);
+		/* Another's, or in a namespace of which nothing can be seen here. */
+		status = run_umount(&work, point, -1);
 	} else {
 		say(&work, "%s: not an organfs mount", path ? path : point);
 		status = STAYS_MOUNTED;

@@ -85,6 +85,17 @@ kill $sleeper
 until_true 20 is_gone "${DAEMON[$mnt]}" || fail 'the daemon stays'
 written
 
+# Where the kernel does not tell of the end, as nothing more can be watched.
+unwatched() {
+	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -qq -o /dev/null \
+		-e trace=inotify_add_watch -e inject=inotify_add_watch:error=ENOSPC "$HELPER" "$@"
+}
+graft
+mount --bind "$mnt" "$TMP/c"
+umount_says 0 "$mnt: mounted at $TMP/c too" unwatched "$mnt"
+umount_says 0 '' unwatched "$TMP/c"
+written
+
 # Several, of which one is none, and one is in use. Each is waited for.
 cp "$base" "$TMP/other.gguf"
 graft
