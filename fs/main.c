@@ -43,7 +43,7 @@
  *			files, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
  *	resolve look links	where symbolic links lead, found out without hanging
- *	mountinfo openings trace	which mounts there are; where the bytes that somebody
+ *	mountinfo openings trace	which mounts there are; where the bytes that a process
  *			writes come from
  *	stage		a file being written
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata

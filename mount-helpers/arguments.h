@@ -17,7 +17,7 @@ struct mount_arguments {
 	const char *space; /* a namespace of mounts, NULL: this one */
 	bool fake, verbose;
 	char *options;	/* for organfs -o, in its escapes; NULL: none */
-	char *user;	/* setuid=; NULL: who calls */
+	char *user;	/* setuid=; NULL: the calling user */
 	bool optional;	/* nofail */
 	char wrong[64]; /* of ACTION_BAD: what, or empty */
 };

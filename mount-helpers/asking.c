@@ -66,7 +66,7 @@ bool asking_is_status(int fd, const char *name, uid_t user)
 	return fcntl(fd, F_GET_SEALS) >= 0 && looks_like_status(fd, name, user);
 }
 
-/* For root to be that user, and nobody else any more. */
+/* Root becomes that user for good. Others stay who they are. */
 static bool become(uid_t user, gid_t group)
 {
 	if (geteuid() != 0 || user == 0)
@@ -182,7 +182,7 @@ static bool is_root_of(int place, dev_t device)
 static void ask_child(const struct mountinfo *mount, int place, struct asked *asked)
 {
 	unsigned user, group, pid_of_status, number;
-	char text[ANSWER_MAX], name[ASKING_NAME_MAX];
+	char text[ANSWER_MAX] = "", name[ASKING_NAME_MAX];
 	int sockets[2];
 	pid_t pid;
 

@@ -2,7 +2,7 @@
 /* asking.h - from a mount to the status of its daemon (fs/status.h), to which the attribute
  * user.organfs.daemon of the mount's root leads.
  *
- * Who owns the mount may answer anything, late or never, and root asks too. So:
+ * The mount's owner may have it answer anything, late or never, and root asks too. So:
  *
  * 1. The mount point is opened with O_PATH, which asks the daemon nothing, and has to lie in the
  *    superblock that mountinfo calls one of organfs.

@@ -27,12 +27,10 @@ enum { NOT_WRITTEN = 1, STAYS_MOUNTED = 32, INTERRUPTED = 130 };
 #define PATIENCE_S 3600
 #endif
 
-/* What the superblock's end is waited for where no mount of it is in sight. */
+/* How long the superblock's end is waited for where no mount of it is in sight. */
 #define ELSEWHERE_S 5
 
-/* Nothing is shown before. */
-#define QUIET_S 0.2
-
+#define QUIET_S	     0.2 /* before progress is shown */
 #define PAUSE_MS_MAX 100 /* between two looks */
 
 /* What is run, and the package of Debian that has it; what does not work without it is read by
@@ -165,8 +163,8 @@ static void pass_on(int from, FILE *to)
 	fflush(to);
 }
 
-/* Whoever asks the daemon keeps the mount busy for a moment: another helper, which may take it away
- * meanwhile, or a child of this one, which -f lets go. */
+/* A process that asks the daemon keeps the mount busy for a moment: another helper, which may take
+ * it away meanwhile, or a child of this one, whose request -f ends. */
 static bool is_taken_away(const struct work *work)
 {
 	bool taken, gone = false;
@@ -188,8 +186,8 @@ static bool is_taken_away(const struct work *work)
 	return taken || gone;
 }
 
-/* A descriptor that is readable when a signal comes that ends the waiting; they are blocked. What
- * the process that started this one had ignored stays ignored. -1: they end this process. */
+/* A descriptor that is readable when a signal comes that ends the waiting; these are blocked then.
+ * One that was ignored from the start stays ignored. -1: they end this process. */
 static int catch_signals(sigset_t *signals)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -206,7 +204,8 @@ static int catch_signals(sigset_t *signals)
 	return fd;
 }
 
-/* Where it is not told, its device is looked for, the number of which a newer mount may have. */
+/* Where inotify does not tell (asking.h), the kernel's entry for the device does, whose number a
+ * newer mount may have. */
 static bool is_superblock_gone(const struct work *work)
 {
 	struct pollfd poll_for = { .fd = work->daemon.events, .events = POLLIN };
@@ -253,8 +252,8 @@ static void look(struct work *work)
 		work->moved = now();
 }
 
-/* Root waits for another user's daemon, which nobody who could interrupt it sees, only while that
- * does something. */
+/* Root waits for another user's daemon only while that does something, unless a terminal shows the
+ * waiting, where it can be interrupted. */
 static bool is_stuck(struct work *work)
 {
 	unsigned user;
@@ -319,7 +318,7 @@ static int wait_and_report(struct work *work)
 
 	if (signals >= 0)
 		close(signals);
-	/* The one that came would end this process otherwise than by its exit status. */
+	/* Unblocked, the signal that came would end this process without its exit status. */
 	if (status == INTERRUPTED)
 		return status;
 	sigprocmask(SIG_UNBLOCK, &blocked, NULL);

@@ -105,7 +105,7 @@ equal "$(says DISPLAY=:none "$helpers/organfs-open" "$base")" \
 with_tools $(tools_of organfs-open) $(tools_of organfs-umount)
 inside "$helpers/organfs-open" -u >/dev/null || fail 'it stays mounted'
 
-# organfs-umount runs one of its tools, and asks nobody else: root umount(8), others fusermount3.
+# organfs-umount runs one tool and no other: for root umount(8), for others fusermount3.
 umounts() {
 	local status=0
 	inside organfs -o ro "$base" "$MNT"

@@ -74,13 +74,13 @@ for answer in x '1 2' "$$ 3 organfs-" '-1 6 organfs-x' '4294967297 6 organfs-x' 
 	"$$ 0 organfs-$(printf '%090d' 0)" "$(printf '%0200d' 0)"; do
 	lies 0 "^organfs-umount: $TMP/liar: its daemon cannot be asked" "$answer"
 done
-# A pipe that nobody writes to, and what is no status.
+# A pipe without a writer, and what is no status.
 mkfifo "$TMP/fifo"
 exec 6<>"$TMP/fifo" # keeps it there, for /proc to lead to
 for file in "$TMP/fifo" "$base" /dev/zero; do
 	setpriv --reuid "$nobody" --regid "$group" --clear-groups sleep 600 6<"$file" &
 	sleeper=$!
-	until_true 20 grep -q sleep "/proc/$sleeper/comm" || fail 'nobody holds it'
+	until_true 20 grep -q sleep "/proc/$sleeper/comm" || fail 'no process holds it'
 	lies 0 'cannot be asked' "$sleeper 6 organfs-x"
 	kill $sleeper
 done
@@ -98,7 +98,7 @@ print(fd, flush=True)
 os.execvp("setpriv", ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "sleep", "600"])
 ' "$1" "${2-}" >"$TMP/memory" &
 	until_true 20 test -s "$TMP/memory" || fail 'no file in memory'
-	until_true 20 grep -q sleep "/proc/$!/comm" || fail 'nobody holds it'
+	until_true 20 grep -q sleep "/proc/$!/comm" || fail 'no process holds it'
 }
 # Another user's, and root's, count for nothing. The user's own is believed, as far as text goes.
 for user in "$other" 0; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_outcome.c - mount-helpers/outcome.c: what is shown of a status, whoever wrote it. */
+/* test_outcome.c - mount-helpers/outcome.c: what is shown of a status, whatever stands in it. */
 #include "unit.h"
 #include "fs/status.h"
 #include "mount-helpers/outcome.h"
