@@ -45,10 +45,12 @@ FS := $(filter-out main,$(patsubst fs/%.c,%,$(wildcard fs/*.c)))
 MEASURE := $(patsubst measure/%.c,%,$(wildcard measure/*.c))
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 FS_OBJECTS := $(FS:%=$B/fs/%.o)
+HELPERS := $(filter-out main,$(patsubst mount-helpers/%.c,%,$(wildcard mount-helpers/*.c)))
+HELPERS_OBJECTS := $(HELPERS:%=$B/mount-helpers/%.o)
 MEASURE_OBJECTS := $(MEASURE:%=$B/measure/%.o)
 
 .PHONY: all
-all: $B/organfs	## build organfs
+all: $B/organfs $B/organfs-umount	## build organfs and the helpers of mount(8) and umount(8)
 
 # The command line of the compiler, so that everything is rebuilt when it changes.
 $B/flags: FORCE
@@ -60,6 +62,7 @@ FORCE:
 # gguf/ sees nothing but itself and libc, measure/ nothing but itself, libc, libm and KissFFT.
 $B/gguf/%.o: INC = -I$B/gguf
 $B/measure/%.o: INC = $(call flags,--cflags,$(MEASURE_PACKAGES))
+$B/mount-helpers/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"'
 $B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' $(call flags,--cflags,$(PACKAGES))
 
 $B/%.o: %.c $B/flags
@@ -77,6 +80,7 @@ $B/gguf/%_table.inc: gguf/%_table.awk
 $B/libgguf.a: $(GGUF_OBJECTS)
 $B/libmeasure.a: $(MEASURE_OBJECTS)
 $B/libfs.a: $(FS_OBJECTS)
+$B/libhelpers.a: $(HELPERS_OBJECTS)
 %.a:
 	rm -f $@ && $(AR) rcs $@ $^
 
@@ -86,16 +90,20 @@ LIBS = $(call flags,--libs,$(PACKAGES))
 MEASURE_LIBS = $(call flags,--libs,$(MEASURE_PACKAGES)) -lm
 $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
+# By other names it is mount.organfs and umount.fuse.organfs.
+$B/organfs-umount: $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^
 
 ## check
 
-# Unit tests mirror modules: tests/unit/test_X.c is for gguf/X.c, measure/X.c or fs/X.c and links the
-# archive of that folder, so that a dependency upwards does not link.
+# Unit tests mirror modules: tests/unit/test_X.c is for gguf/X.c, measure/X.c, fs/X.c or
+# mount-helpers/X.c and links the archive of that folder, so that a dependency upwards does not link.
 UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
 UNIT_MEASURE := $(foreach t,$(UNIT),$(if $(wildcard measure/$(t:test_%=%).c),$t))
 UNIT_LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
-UNIT_FS := $(filter-out $(UNIT_LIBRARIES),$(UNIT))
+UNIT_HELPERS := $(foreach t,$(UNIT),$(if $(wildcard mount-helpers/$(t:test_%=%).c),$t))
+UNIT_FS := $(filter-out $(UNIT_LIBRARIES) $(UNIT_HELPERS),$(UNIT))
 UNIT_HELP := $B/tests/unit/mkgguf.o
 $(UNIT_HELP) $(UNIT_LIBRARIES:%=$B/tests/unit/%.o): INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
@@ -110,6 +118,8 @@ $(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeas
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
 $(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) -lm $(call flags,--libs,cmocka)
+$(UNIT_HELPERS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libhelpers.a $B/libfs.a $B/libgguf.a
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # fuzz_X is for the module X: those of fs/ come with more.
@@ -133,12 +143,18 @@ $B/tests/tools/fsx: $B/tests/tools/fsx.o
 $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
-MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so)
+# That gives up after two seconds what the other waits an hour for.
+$B/tests/tools/impatient.o: mount-helpers/unmounting.c $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DPATIENCE_S=2 -I. -MMD -MP -c $< -o $@
+$B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^
+MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient)
 
 # What is run is built by all processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: programs
-programs: $B/organfs $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
+programs: all $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 
 # For compilers to look at.
@@ -168,7 +184,7 @@ check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds o
 	@set -e; for f in $(FUZZ); do \
 		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),5) tests/fuzz/corpus tests/malformed; done
 
-check-mount: $B/organfs $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
+check-mount: all $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
 	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(T:%='%')
 
 check-style:	## formatting, line length, manual pages, words that do not belong here
@@ -296,9 +312,9 @@ INSTALLED := \
 	644:mount-helpers/organfs-mime.xml:$(DATADIR)/mime/packages/organfs.xml \
 	644:mount-helpers/organfs.svg:$(DATADIR)/icons/hicolor/scalable/apps/organfs.svg \
 	644:mount-helpers/application-x-gguf.svg:$(DATADIR)/icons/hicolor/scalable/mimetypes/application-x-gguf.svg \
-	755:mount-helpers/umount.fuse.organfs:$(BINDIR)/organfs-umount \
-	755:mount-helpers/mount.organfs:$(SBINDIR)/mount.organfs \
-	755:mount-helpers/umount.fuse.organfs:$(SBINDIR)/umount.fuse.organfs \
+	755:$B/organfs-umount:$(BINDIR)/organfs-umount \
+	755:$B/organfs-umount:$(SBINDIR)/mount.organfs \
+	755:$B/organfs-umount:$(SBINDIR)/umount.fuse.organfs \
 	644:mount-helpers/organ-dissect.1:$(MANDIR)/man1/organ-dissect.1 \
 	644:mount-helpers/organ-stream.1:$(MANDIR)/man1/organ-stream.1 \
 	644:mount-helpers/organfs.1:$(MANDIR)/man1/organfs.1 \

@@ -45,7 +45,8 @@
  *			from, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
  *	seen resolve look links	where symbolic links lead, found out without hanging
- *	openings trace	where the bytes that somebody writes come from
+ *	mountinfo openings trace	which mounts there are; where the bytes that a process
+ *			writes come from
  *	stage		a file being written
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
  *	layer_adapters adapters adapters_* adapt	adapters: on disk, what they make of slots,
@@ -89,6 +90,8 @@
  *	config options options_*	files of defaults; the command line and what it means
  *	utab mountpoint session main	what umount(8) has to know; what may be mounted on; life of
  *			a mount
+ *
+ * mount-helpers/	around it; mount.organfs and organfs-umount are a program with its own map
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* openings.c - see openings.h. The formats are those of proc(5). */
 #include "fs/openings.h"
+#include "fs/mountinfo.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,72 +16,22 @@
 /* Descriptors that are looked at. Who copies has few. */
 #define DESCRIPTORS_MAX 256
 
-/* One line of mountinfo. */
-struct mount_line {
-	int id;
-	dev_t device;
-	bool is_organfs;
-};
-
-/* id parent major:minor root point options... - type source options */
-static bool parse_line(const char *line, struct mount_line *mount)
-{
-	unsigned major, minor;
-	const char *type = strstr(line, " - ");
-
-	if (!type || sscanf(line, "%d %*d %u:%u", &mount->id, &major, &minor) != 3)
-		return false;
-	mount->is_organfs = strncmp(type + 3, "fuse.organfs ", 13) == 0;
-	mount->device = makedev(major, minor);
-	return true;
-}
-
-static bool has_id(const struct mount_line *mount, const struct mount_line *wanted)
-{
-	return mount->id == wanted->id;
-}
-
-static bool has_device(const struct mount_line *mount, const struct mount_line *wanted)
-{
-	return mount->device == wanted->device;
-}
-
-/* The first mount that is like *wanted in that way, to put there. False: none that can be seen
- * from here is. */
-static bool find_mount(bool (*is_like)(const struct mount_line *mount,
-				       const struct mount_line *wanted),
-		       struct mount_line *wanted)
-{
-	struct mount_line mount;
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL;
-	size_t room = 0;
-	bool found = false;
-
-	while (file && !found && getline(&line, &room, file) > 0)
-		found = parse_line(line, &mount) && is_like(&mount, wanted);
-	free(line);
-	if (file)
-		fclose(file);
-	if (found)
-		*wanted = mount;
-	return found;
-}
-
 /* The mount of a file where no mount that can be seen has its id: it is of another namespace or, in
  * a chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen
  * too. */
-static struct mount_line hidden_mount(int fd)
+static void find_hidden(struct opening *opening)
 {
-	struct mount_line mount = { .is_organfs = false };
+	struct mountinfo wanted = { .device = 0 }, mount;
 	struct statx stat;
 
 	/* This asks the filesystem nothing. */
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stat) == 0) {
-		mount.device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
-		find_mount(has_device, &mount);
+	if (statx(opening->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stat) == 0) {
+		wanted.device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+		mountinfo_find(mountinfo_has_device, &wanted, &mount);
+		opening->is_organfs = mount.is_organfs;
+		mountinfo_release(&mount);
 	}
-	return mount;
+	opening->device = wanted.device;
 }
 
 /* What fdinfo says: how it is open, in which mount, and which inode. */
@@ -121,18 +72,20 @@ static bool is_candidate(const char *path)
 /* Which mount it lies in, by its descriptor in /proc and the mount's id. */
 static bool find_place(const char *link, int id, dev_t own, struct opening *opening)
 {
-	struct mount_line mount = { .id = id };
+	const struct mountinfo wanted = { .id = id };
+	struct mountinfo mount;
 
 	/* This asks the filesystem nothing either. */
 	opening->fd = open(link, O_PATH | O_CLOEXEC);
 	if (opening->fd < 0)
 		return false;
-	opening->is_hidden = !find_mount(has_id, &mount);
-	if (opening->is_hidden)
-		mount = hidden_mount(opening->fd);
+	opening->is_hidden = !mountinfo_find(mountinfo_has_id, &wanted, &mount);
 	opening->device = mount.device;
 	opening->is_organfs = mount.is_organfs;
-	if (mount.device == own) {
+	mountinfo_release(&mount);
+	if (opening->is_hidden)
+		find_hidden(opening);
+	if (opening->device == own) {
 		close(opening->fd);
 		opening->fd = -1;
 	}

@@ -88,7 +88,7 @@ organfs-open)
 organfs-umount)
 	_arguments -S $_organfs_help_option '-f[by force]' '-l[now, without waiting]' \
 		'-n[write no mtab]' '-r[read-only where that fails]' '-v[say what was written]' \
-		'-N+[namespace]:namespace:' '-t+[type]:type:' '1:mount point:_organfs_mounts'
+		'-N+[namespace]:namespace:' '-t+[type]:type:' '*:mount point:_organfs_mounts'
 	;;
 organ-serve)
 	_arguments -S $_organfs_help_option \

@@ -11,7 +11,7 @@ fi
 export HOME=$TMP/home ORGANFS_OPENER=true
 unset DISPLAY WAYLAND_DISPLAY
 helpers=$(readlink -f "$here/../../mount-helpers")
-ln -s "$helpers/umount.fuse.organfs" "$TMP/organfs-umount"
+ln -s "$UMOUNT" "$TMP/organfs-umount"
 export PATH=$TMP:$PATH
 base=$(use stories260K)
 mkdir "$HOME" "$TMP"/others-{1..200}

@@ -8,7 +8,7 @@ export HOME=$TMP/home ORGANFS_OPENER=$TMP/bin/manager DISPLAY=:none
 export PATH=$TMP/bin:$PATH
 unset WAYLAND_DISPLAY
 mkdir "$TMP/home" "$TMP/bin"
-ln -s "$(readlink -f "$here/../../mount-helpers/umount.fuse.organfs")" "$TMP/bin/organfs-umount"
+ln -s "$UMOUNT" "$TMP/bin/organfs-umount"
 ln -s "$(readlink -f "$here/../../mount-helpers/organfs-open")" "$TMP/bin/organfs-open"
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >>"%s"\n' "$TMP/opened" >"$TMP/bin/manager"
 printf '#!/bin/sh\nprintf "%%s|" "$@" >>"%s"\n' "$TMP/notes" >"$TMP/bin/notify-send"

@@ -8,6 +8,7 @@ MODELS=$here/../models
 MALFORMED=$here/../malformed
 GGUF=$here/../tools/gguf.py
 LORA=$here/../tools/lora.py
+UMOUNT=${ORGANFS%/*}/organfs-umount # built beside it
 declare -A DAEMON=() # process by mount point
 
 fail() {
@@ -219,7 +220,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 # find our helpers, whatever is installed, and what they write down goes with the test; $HELPER is
 # the one of umount(8) by its other name.
 with_umount_helper() {
-	local sbin helper=$here/../../mount-helpers/umount.fuse.organfs
+	local sbin name
 	need_root
 	if [ -z "${ORGANFS_TEST_NAMESPACE-}" ]; then
 		unshare -m true 2>/dev/null || skip 'no namespaces of mounts here'
@@ -231,9 +232,9 @@ with_umount_helper() {
 	done
 	sbin=$(readlink -f /sbin)
 	mkdir "$TMP/sbin"
-	cp "$helper" "$TMP/sbin/umount.fuse.organfs"
-	cp "$helper" "$TMP/sbin/organfs-umount"
-	cp "${helper%/*}/mount.organfs" "$TMP/sbin/mount.organfs"
+	for name in umount.fuse.organfs organfs-umount mount.organfs; do
+		cp "$UMOUNT" "$TMP/sbin/$name"
+	done
 	mount -t overlay -o "lowerdir=$TMP/sbin:$sbin" overlay "$sbin" 2>/dev/null ||
 		skip 'no overlay over /sbin'
 	mkdir -p /run/mount

@@ -100,7 +100,7 @@ umount_says 32 'not an organfs mount' "$HELPER" "$MNT"
 umount_says 32 'not an organfs mount' "$HELPER" "$TMP/none/at/all"
 umount_says 2 '^usage:' "$HELPER"
 umount_says 2 '^usage:' "$HELPER" -x "$MNT"
-umount_says 2 '^usage:' "$HELPER" "$MNT" "$MNT"
+umount_says 2 '^usage:' "$HELPER" -N
 umount_says 0 '^usage:' "$HELPER" --help
 
 # Another FUSE filesystem is unmounted as if we were not there; this one's daemon is gone.

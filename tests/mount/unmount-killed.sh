@@ -49,13 +49,14 @@ grep -Eq '^large: [0-9]+ %, [0-9]+ of 6[0-9] MB' "$TMP/lines" || fail "$(cat "$T
 grep -q "^assembled: $out: " "$TMP/lines" || fail "no outcome: $(cat "$TMP/lines")"
 
 # Whoever waits is killed, or leaves: the daemon goes on. Two others see it to its end. All of them
-# ask before any of them unmounts.
+# ask before any of them unmounts, each by a child.
 ask_count() {
-	[ "$(pgrep -f "^getfattr .* $MNT\$" | wc -l)" = "$1" ]
+	[ "$(pgrep -fc "^$HELPER $MNT\$")" = $(($1 * 2)) ]
 }
 
+# It takes signals when it has time for them. (A job of a shell in the background ignores SIGINT.)
 is_waiting() {
-	pgrep -P "$1" -x flock >/dev/null
+	grep -q '^SigBlk:[[:space:]]*0*400[13]$' "/proc/$1/status"
 }
 
 graft two

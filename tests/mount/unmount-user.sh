@@ -59,37 +59,61 @@ graft
 umount_says 0 '' "$HELPER" "$mnt"
 written
 
-# What the user's daemon leads to may be anything by the time it is opened: root does not hang. (A
-# readlink that tells of what was there before.)
+# What a mount of the user's leads to may be anything: root neither hangs nor believes it.
+mkdir "$TMP/liar"
+# lies STATUS PATTERN ANSWER [OPTION]
+lies() {
+	: >"$TMP/ready"
+	python3 "$here/../tools/liar.py" "$TMP/liar" "$nobody" "$group" "$3" >"$TMP/ready" 2>&1 &
+	until_true 20 grep -q ready "$TMP/ready" || fail "no mount: $(cat "$TMP/ready")"
+	umount_says "$1" "$2" timeout 60 "$HELPER" ${4:+"$4"} "$TMP/liar"
+	wait $! || fail "liar.py: $(cat "$TMP/ready")"
+}
+
+for answer in x '1 2' "$$ 3 organfs-" '-1 6 organfs-x' '4294967297 6 organfs-x' '1  6 organfs-x' \
+	"$$ 0 organfs-$(printf '%090d' 0)" "$(printf '%0200d' 0)"; do
+	lies 0 "^organfs-umount: $TMP/liar: its daemon cannot be asked" "$answer"
+done
+# A pipe without a writer, and what is no status.
 mkfifo "$TMP/fifo"
 exec 6<>"$TMP/fifo" # keeps it there, for /proc to lead to
-sleep 600 6<"$TMP/fifo" &
-sleeper=$!
+for file in "$TMP/fifo" "$base" /dev/zero; do
+	setpriv --reuid "$nobody" --regid "$group" --clear-groups sleep 600 6<"$file" &
+	sleeper=$!
+	until_true 20 grep -q sleep "/proc/$sleeper/comm" || fail 'no process holds it'
+	lies 0 'cannot be asked' "$sleeper 6 organfs-x"
+	kill $sleeper
+done
 exec 6<&-
-mkdir "$TMP/fake"
-printf '#!/bin/sh\necho %s 6 organfs-x\n' "$sleeper" >"$TMP/fake/getfattr"
-cat >"$TMP/fake/readlink" <<'END'
-#!/bin/sh
-[ "$1" != -f ] || exec /usr/bin/readlink "$@"
-echo '/memfd:organfs-x (deleted)'
-END
-chmod +x "$TMP"/fake/*
-graft
-PATH=$TMP/fake:$PATH umount_says 0 'cannot be asked' timeout 60 "$HELPER" "$mnt"
-kill "$sleeper"
-until_true 20 is_written || fail 'nothing is written'
-written
-
-# Nor does it read what is no status.
-rm "$TMP/fake/readlink"
-sleep 600 6<"$base" &
-sleeper=$!
-printf '#!/bin/sh\necho %s 6 organfs-x\n' "$sleeper" >"$TMP/fake/getfattr"
-graft
-PATH=$TMP/fake:$PATH umount_says 0 'cannot be asked' timeout 60 "$HELPER" "$mnt"
-kill "$sleeper"
-until_true 20 is_written || fail 'nothing is written'
-written
+# memory UID [BYTES]: a file in memory by the name of a status, open in process $! of that user as
+# the descriptor in $TMP/memory.
+memory() {
+	rm -f "$TMP/memory"
+	python3 -c 'import os, sys
+uid = sys.argv[1]
+fd = os.memfd_create("organfs-x", 0)
+os.fchown(fd, int(uid), int(uid))
+os.write(fd, os.fsencode(sys.argv[2]))
+print(fd, flush=True)
+os.execvp("setpriv", ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "sleep", "600"])
+' "$1" "${2-}" >"$TMP/memory" &
+	until_true 20 test -s "$TMP/memory" || fail 'no file in memory'
+	until_true 20 grep -q sleep "/proc/$!/comm" || fail 'no process holds it'
+}
+# Another user's, and root's, count for nothing. The user's own is believed, as far as text goes.
+for user in "$other" 0; do
+	memory "$user"
+	holder=$!
+	lies 0 'cannot be asked' "$holder $(cat "$TMP/memory") organfs-x"
+	kill $holder
+done
+memory "$nobody" $'finishing 0 0 0\nfailed\ta\e[2Jb\xc2\x9bc\nend\t1\n'
+holder=$!
+lies 1 '^organfs-umount: a\?\[2Jb\?c$' "$holder $(cat "$TMP/memory") organfs-x"
+lies 0 'cannot be asked' "$holder $(cat "$TMP/memory") organfs-y"
+kill $holder
+# One that does not answer at all is let go by force.
+lies 0 'cannot be asked' '' -f
 
 # Nor does it wait for ever for a daemon that does nothing. One that does something is waited for.
 graft
@@ -98,9 +122,7 @@ strace -f -qq -o /dev/null -p "${DAEMON[$mnt]}" -e trace=fsync \
 	-e inject=fsync:delay_enter=60000000 2>"$LOGS/strace" &
 TRACER=$!
 until_true 20 is_traced "${DAEMON[$mnt]}" || skip "no strace here: $(cat "$LOGS/strace")"
-sed 's/^patience=3600 /patience=2 /' "$HELPER" >"$TMP/sbin/impatient"
-chmod +x "$TMP/sbin/impatient"
-umount_says 1 'nothing was written for 2 s' "$TMP/sbin/impatient" "$mnt"
+umount_says 1 'nothing was written for 2 s' "${UMOUNT%/*}/tests/tools/impatient" "$mnt"
 absent "$out"
 full_speed
 until_true 20 is_written || fail 'nothing is written'

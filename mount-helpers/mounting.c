@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* mounting.c - see mounting.h. */
+#include "mount-helpers/mounting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* As mount(8) has them. */
+enum { BAD_USAGE = 1, NO_ORGANFS = 2, NOT_MOUNTED = 32 };
+
+/* Of the user that organfs is run as, as a login sets it. */
+#define USERS_PATH "/usr/local/bin:/bin:/usr/bin"
+
+/* mount(8) hands no PATH on. */
+static void set_path(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	char *path;
+
+	if (asprintf(&path,
+		     "%.*s/../bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		     slash ? (int)(slash - program) : 1, slash ? program : ".") < 0)
+		return;
+	setenv("PATH", path, 1);
+	free(path);
+}
+
+/* organfs in PATH. False: it is not there. */
+static bool find_organfs(char program[PATH_MAX])
+{
+	const char *path = getenv("PATH");
+	size_t n;
+
+	for (; path; path = path[n] ? path + n + 1 : NULL) {
+		n = strcspn(path, ":");
+		if (snprintf(program, PATH_MAX, "%.*s/organfs", (int)n, path) < PATH_MAX &&
+		    access(program, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* By name or number. NULL: there is none. */
+static const struct passwd *find_user(const char *user)
+{
+	const struct passwd *found = getpwnam(user);
+
+	if (!found && strspn(user, "0123456789") == strlen(user) && strlen(user) < 10)
+		found = getpwuid((uid_t)strtoul(user, NULL, 10));
+	return found;
+}
+
+/* The rights, home and state of that user. Returns 0 or the exit status. */
+static int become(const char *name, const char *user)
+{
+	const struct passwd *found = find_user(user);
+	char *terminal = getenv("TERM");
+
+	if (!found) {
+		fprintf(stderr, "%s: setuid=%s: there is no such user\n", name, user);
+		return BAD_USAGE;
+	}
+	if (found->pw_uid == geteuid())
+		return 0;
+	if (geteuid() != 0) {
+		fprintf(stderr, "%s: setuid=%s: only root can mount for another user\n", name,
+			user);
+		return BAD_USAGE;
+	}
+	terminal = terminal ? strdup(terminal) : NULL;
+	if (initgroups(found->pw_name, found->pw_gid) < 0 ||
+	    setresgid(found->pw_gid, found->pw_gid, found->pw_gid) < 0 ||
+	    setresuid(found->pw_uid, found->pw_uid, found->pw_uid) < 0 || clearenv() != 0 ||
+	    (terminal && setenv("TERM", terminal, 1) < 0) || setenv("HOME", found->pw_dir, 1) < 0 ||
+	    setenv("SHELL", found->pw_shell, 1) < 0 || setenv("USER", found->pw_name, 1) < 0 ||
+	    setenv("LOGNAME", found->pw_name, 1) < 0 || setenv("PATH", USERS_PATH, 1) < 0) {
+		fprintf(stderr, "%s: setuid=%s: %s\n", name, user, strerror(errno));
+		free(terminal);
+		return NOT_MOUNTED;
+	}
+	free(terminal);
+	return 0;
+}
+
+static int enter(const char *name, const char *space)
+{
+	const int fd = open(space, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && setns(fd, CLONE_NEWNS) == 0) {
+		close(fd);
+		return 0;
+	}
+	fprintf(stderr, "%s: %s: %s\n", name, space, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return NOT_MOUNTED;
+}
+
+static int run(const char *name, char *const argv[])
+{
+	pid_t pid;
+	int status = posix_spawn(&pid, argv[0], NULL, NULL, argv, environ);
+
+	if (status != 0) {
+		fprintf(stderr, "%s: %s: %s\n", name, argv[0], strerror(status));
+		return NOT_MOUNTED;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 2 ? BAD_USAGE : NOT_MOUNTED;
+}
+
+int mounting_run(const char *name, const char *path, const struct mount_arguments *arguments)
+{
+	char program[PATH_MAX], *argv[7];
+	size_t n = 0;
+	int status = arguments->space ? enter(name, arguments->space) : 0;
+
+	if (status)
+		return status;
+	if (arguments->optional && access(arguments->source, F_OK) < 0) {
+		if (arguments->verbose)
+			fprintf(stderr, "%s: %s is not there, and does not have to be\n", name,
+				arguments->source);
+		return 0;
+	}
+	set_path(path);
+	if (!find_organfs(program)) {
+		fprintf(stderr, "%s: organfs is not installed\n", name);
+		return NO_ORGANFS;
+	}
+	status = arguments->user ? become(name, arguments->user) : 0;
+	if (status)
+		return status;
+	argv[n++] = program;
+	if (arguments->options) {
+		argv[n++] = (char *)"-o";
+		argv[n++] = arguments->options;
+	}
+	argv[n++] = (char *)"--";
+	argv[n++] = (char *)arguments->source;
+	argv[n++] = (char *)arguments->directory;
+	argv[n] = NULL;
+	if (arguments->verbose) {
+		fprintf(stderr, "%s:", name);
+		for (size_t i = 0; i < n; i++)
+			fprintf(stderr, " %s", argv[i]);
+		fputc('\n', stderr);
+	}
+	return arguments->fake ? 0 : run(name, argv);
+}

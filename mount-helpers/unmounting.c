@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* unmounting.c - see unmounting.h. */
+#include "mount-helpers/unmounting.h"
+#include "fs/io.h"
+#include "mount-helpers/asking.h"
+#include "mount-helpers/outcome.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NOT_WRITTEN = 1, STAYS_MOUNTED = 32, INTERRUPTED = 130 };
+
+/* Seconds that root waits for another user's daemon that does nothing. A test has less. */
+#ifndef PATIENCE_S
+#define PATIENCE_S 3600
+#endif
+
+/* How long the superblock's end is waited for where no mount of it is in sight. */
+#define ELSEWHERE_S 5
+
+#define QUIET_S	     0.2 /* before progress is shown */
+#define PAUSE_MS_MAX 100 /* between two looks */
+
+/* What is run, and the package of Debian that has it; what does not work without it is read by
+ * mount-helpers/needs. */
+enum { FUSERMOUNT, UMOUNT };
+static const struct tool {
+	const char *name, *package;
+} tools[] = {
+	[FUSERMOUNT] = { "fusermount3", "fuse3" }, /* users other than root cannot unmount */
+	[UMOUNT] = { "umount", "mount" },	   /* root cannot unmount */
+};
+
+struct work {
+	const char *name;
+	const struct unmount_arguments *arguments;
+	struct mountinfo mount;
+	struct asked daemon;
+	bool at_terminal;
+	int width;	     /* of what is drawn there */
+	double begin, moved; /* of the waiting; when the daemon last wrote something */
+	struct outcome_state state;
+};
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* On a terminal, in place of what was drawn before. */
+static void draw(struct work *work, const char *line)
+{
+	printf("\r%*s\r%s", work->width, "", line);
+	fflush(stdout);
+	work->width = (int)strlen(line);
+}
+
+static void say(struct work *work, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct work *work, const char *format, ...)
+{
+	char *text;
+	va_list arguments;
+	int n;
+
+	if (work->width)
+		draw(work, "");
+	va_start(arguments, format);
+	n = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (n < 0)
+		return;
+	fprintf(stderr, "%s: ", work->name);
+	outcome_put(stderr, text, (size_t)n, SIZE_MAX);
+	fputc('\n', stderr);
+	free(text);
+}
+
+/* Run a program, with all that it says going to the descriptor, or where ours goes if that is -1.
+ * Returns its exit status. */
+static int run(const struct work *work, const struct tool *tool, const char *const argv[], int out)
+{
+	const pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0) {
+		if (out >= 0) {
+			dup2(out, STDOUT_FILENO);
+			dup2(out, STDERR_FILENO);
+		}
+		execvp(tool->name, (char *const *)argv);
+		if (errno == ENOENT)
+			dprintf(STDERR_FILENO, "%s: needs %s (package %s)\n", work->name,
+				tool->name, tool->package);
+		else
+			dprintf(STDERR_FILENO, "%s: %s: %s\n", work->name, tool->name,
+				strerror(errno));
+		_exit(STAYS_MOUNTED);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : STAYS_MOUNTED;
+}
+
+static int run_umount(const struct work *work, const char *point, int out)
+{
+	const struct unmount_arguments *arguments = work->arguments;
+	const char *argv[8] = { tools[UMOUNT].name, "-i" };
+	size_t n = 2;
+
+	if (arguments->flags[1])
+		argv[n++] = arguments->flags;
+	if (arguments->space) {
+		argv[n++] = "-N";
+		argv[n++] = arguments->space;
+	}
+	argv[n++] = "--";
+	argv[n] = point;
+	return run(work, &tools[UMOUNT], argv, out);
+}
+
+/* As umount(8) and fusermount3(1) do it, once; what they say goes to out. */
+static int take_away(const struct work *work, int out)
+{
+	const char *const argv[] = { tools[FUSERMOUNT].name, work->arguments->lazy ? "-uz" : "-u",
+				     work->mount.point, NULL };
+
+	return geteuid() == 0 ? run_umount(work, work->mount.point, out)
+			      : run(work, &tools[FUSERMOUNT], argv, out);
+}
+
+static bool is_there(const struct work *work)
+{
+	struct mountinfo found;
+	const bool is = mountinfo_find(mountinfo_has_id, &work->mount, &found) &&
+			mountinfo_has_device(&found, &work->mount);
+
+	mountinfo_release(&found);
+	return is;
+}
+
+static void pass_on(int from, FILE *to)
+{
+	char bytes[4096];
+	uint64_t offset = 0;
+
+	for (ssize_t n; (n = io_read(from, bytes, sizeof(bytes), offset)) > 0; offset += (size_t)n)
+		fwrite(bytes, (size_t)n, 1, to);
+	fflush(to);
+}
+
+/* A process that asks the daemon keeps the mount busy for a moment: another helper, which may take
+ * it away meanwhile, or a child of this one, whose request -f ends. */
+static bool is_taken_away(const struct work *work)
+{
+	bool taken, gone = false;
+	int out;
+
+	for (int pause = 50;; pause *= 2) {
+		out = memfd_create("umount", MFD_CLOEXEC);
+		taken = take_away(work, out) == 0;
+		if (!taken && !work->arguments->lazy)
+			gone = !is_there(work);
+		if (taken || gone || work->arguments->lazy || pause > 200)
+			break;
+		close(out);
+		poll(NULL, 0, pause);
+	}
+	if (!gone)
+		pass_on(out, taken ? stdout : stderr);
+	close(out);
+	return taken || gone;
+}
+
+/* A descriptor that is readable when a signal comes that ends the waiting; these are blocked then.
+ * One that was ignored from the start stays ignored. -1: they end this process. */
+static int catch_signals(sigset_t *signals)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action;
+	int fd;
+
+	sigemptyset(signals);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(signals, numbers[i]);
+	fd = signalfd(-1, signals, SFD_CLOEXEC);
+	if (fd >= 0)
+		sigprocmask(SIG_BLOCK, signals, NULL);
+	return fd;
+}
+
+/* Where inotify does not tell (asking.h), the kernel's entry for the device does, whose number a
+ * newer mount may have. */
+static bool is_superblock_gone(const struct work *work)
+{
+	struct pollfd poll_for = { .fd = work->daemon.events, .events = POLLIN };
+	char path[64];
+
+	if (poll_for.fd >= 0)
+		return poll(&poll_for, 1, 0) == 1;
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u", major(work->mount.device),
+		 minor(work->mount.device));
+	return access(path, F_OK) < 0;
+}
+
+/* Does the superblock stay, which is said then? */
+static bool is_elsewhere(struct work *work)
+{
+	struct mountinfo other;
+
+	if (!work->state.is_mounted || is_superblock_gone(work))
+		return false;
+	if (mountinfo_find(mountinfo_has_device, &work->mount, &other)) {
+		say(work, "%s: mounted at %s too: nothing is written before that ends",
+		    work->mount.point, other.point);
+		mountinfo_release(&other);
+		return true;
+	}
+	if (now() - work->begin < ELSEWHERE_S)
+		return false;
+	say(work, "%s: mounted elsewhere too: nothing is written before that ends",
+	    work->mount.point);
+	return true;
+}
+
+/* What can be seen of the daemon's doings. */
+static void look(struct work *work)
+{
+	const uint64_t before = work->state.done;
+	char first[128];
+	const ssize_t n = io_read(work->daemon.status, first, sizeof(first) - 1, 0);
+
+	first[n < 0 ? 0 : n] = '\0';
+	if (!outcome_state(first, &work->state))
+		work->state = (struct outcome_state){ .is_mounted = false };
+	if (work->state.done != before)
+		work->moved = now();
+}
+
+/* Root waits for another user's daemon only while that does something, unless a terminal shows the
+ * waiting, where it can be interrupted. */
+static bool is_stuck(struct work *work)
+{
+	unsigned user;
+
+	if (work->at_terminal || geteuid() != 0 || now() - work->moved < PATIENCE_S ||
+	    !mountinfo_number(&work->mount, "user_id", &user) || user == 0)
+		return false;
+	say(work, "%s: nothing was written for %d s: not waiting any longer", work->mount.point,
+	    PATIENCE_S);
+	return true;
+}
+
+static void show_progress(struct work *work)
+{
+	char *text, line[256];
+
+	if (!work->at_terminal || now() - work->begin < QUIET_S)
+		return;
+	text = outcome_read(work->daemon.status);
+	if (text && outcome_progress(text, line, sizeof(line)))
+		draw(work, line);
+	free(text);
+}
+
+/* Until the daemon has ended. Returns -1 then, and otherwise the exit status. */
+static int wait_for_daemon(struct work *work, int signals)
+{
+	struct pollfd poll_for = { .fd = signals, .events = POLLIN };
+
+	work->begin = work->moved = now();
+	for (int pause = 1; flock(work->daemon.status, LOCK_SH | LOCK_NB) < 0; pause *= 2) {
+		if (errno != EWOULDBLOCK) {
+			say(work, "%s: flock: %s: not waiting for its daemon", work->mount.point,
+			    strerror(errno));
+			return 0;
+		}
+		look(work);
+		if (is_elsewhere(work))
+			return 0;
+		if (is_stuck(work))
+			return NOT_WRITTEN;
+		show_progress(work);
+		if (pause > PAUSE_MS_MAX)
+			pause = PAUSE_MS_MAX;
+		if (poll(&poll_for, 1, pause) == 1) {
+			say(work, "the daemon goes on by itself");
+			return INTERRUPTED;
+		}
+	}
+	if (work->width)
+		draw(work, "");
+	return -1;
+}
+
+static int wait_and_report(struct work *work)
+{
+	FILE *out = work->at_terminal || work->arguments->verbose ? stdout : NULL;
+	sigset_t blocked;
+	const int signals = catch_signals(&blocked);
+	int status = wait_for_daemon(work, signals);
+	char *text;
+
+	if (signals >= 0)
+		close(signals);
+	/* Unblocked, the signal that came would end this process without its exit status. */
+	if (status == INTERRUPTED)
+		return status;
+	sigprocmask(SIG_UNBLOCK, &blocked, NULL);
+	if (status >= 0)
+		return status;
+	text = outcome_read(work->daemon.status);
+	status = outcome_print(text ? text : "", work->name, out, stderr);
+	free(text);
+	return status;
+}
+
+/* As /proc/self/mountinfo has it, to free; NULL: there is no such place. The directory itself,
+ * whose daemon may be gone, is asked for nothing; it would be where a slash follows its name. */
+static char *resolve(const char *given)
+{
+	char *copy = strdup(given), *path;
+
+	for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
+		copy[n - 1] = '\0';
+	path = copy ? realpath(copy, NULL) : NULL;
+	free(copy);
+	return path;
+}
+
+static int unmount_found(struct work *work)
+{
+	const bool lazy = work->arguments->lazy;
+
+	if (!lazy)
+		asking_ask(&work->mount, &work->daemon);
+	if (!is_taken_away(work))
+		return STAYS_MOUNTED;
+	if (work->daemon.status >= 0)
+		return wait_and_report(work);
+	if (!lazy)
+		say(work, "%s: its daemon cannot be asked how far it is: not waiting for it",
+		    work->mount.point);
+	return 0;
+}
+
+static int unmount(const char *name, const struct unmount_arguments *arguments, const char *point)
+{
+	struct work work = { .name = name,
+			     .arguments = arguments,
+			     .daemon = { .status = -1, .events = -1 },
+			     .at_terminal = isatty(STDOUT_FILENO) };
+	char *path = arguments->space ? NULL : resolve(point);
+	const struct mountinfo wanted = { .point = path };
+	int status;
+
+	if (path && mountinfo_find(mountinfo_has_point, &wanted, &work.mount) &&
+	    work.mount.is_organfs) {
+		status = unmount_found(&work);
+	} else if (arguments->space || strcmp(name, "organfs-umount") != 0) {
+		/* Another's, or in a namespace of which nothing can be seen here. */
+		status = run_umount(&work, point, -1);
+	} else {
+		say(&work, "%s: not an organfs mount", path ? path : point);
+		status = STAYS_MOUNTED;
+	}
+	asked_release(&work.daemon);
+	mountinfo_release(&work.mount);
+	free(path);
+	return status;
+}
+
+int unmounting_run(const char *name, const struct unmount_arguments *arguments)
+{
+	int status = 0, one;
+
+	for (int i = 0; i < arguments->n; i++) {
+		one = unmount(name, arguments, arguments->points[i]);
+		if (one == INTERRUPTED)
+			return one;
+		status |= one;
+	}
+	return status;
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# liar.py MOUNTPOINT UID GID ANSWER - a mount that calls itself one of organfs and that user's: an
+# empty directory, of which the attribute user.organfs.daemon says ANSWER, and nothing ever where
+# that is empty. For root. Says "ready" when it is mounted, and ends with the mount.
+import errno
+import os
+import struct
+import subprocess
+import sys
+
+FORGET, GETATTR, GETXATTR, INIT, INTERRUPT, BATCH_FORGET = 2, 3, 22, 26, 36, 42
+
+
+def attributes(uid, gid):
+    """Of the root: a directory of that user's, for ever."""
+    return struct.pack("<QII6Q10I", 1 << 40, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+                       0o40755, 2, uid, gid, 0, 4096, 0)
+
+
+def value(request, answer):
+    """Errno and reply for GETXATTR."""
+    size, name = struct.unpack_from("<I4x", request, 40)[0], request[48:-1]
+    if name != b"user.organfs.daemon":
+        return errno.ENODATA, b""
+    if size == 0:
+        return 0, struct.pack("<I4x", len(answer))
+    return (0, answer) if len(answer) <= size else (errno.ERANGE, b"")
+
+
+def main():
+    point, uid, gid, answer = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), os.fsencode(sys.argv[4])
+    fuse = os.open("/dev/fuse", os.O_RDWR)
+    options = f"fd={fuse},rootmode=40000,user_id={uid},group_id={gid}"
+    subprocess.run(["mount", "-i", "-t", "fuse.organfs", "-o", options, "liar", point],
+                   check=True, pass_fds=[fuse])
+    print("ready", flush=True)
+    while True:
+        try:
+            request = os.read(fuse, 1 << 20)
+        except OSError as error:
+            return 0 if error.errno == errno.ENODEV else 1
+        opcode, unique = struct.unpack_from("<IQ", request, 4)
+        code, reply = errno.ENOSYS, b""
+        if opcode in (FORGET, INTERRUPT, BATCH_FORGET) or opcode == GETXATTR and not answer:
+            continue
+        if opcode == INIT:
+            code, reply = 0, struct.pack("<4I2H2I2H8I", 7, 31, 0, 0, 1, 1, 4096, 1, 1, 0, *[0] * 8)
+        elif opcode == GETATTR:
+            code, reply = 0, attributes(uid, gid)
+        elif opcode == GETXATTR:
+            code, reply = value(request, answer)
+        os.write(fuse, struct.pack("<IiQ", 16 + len(reply), -code, unique) + reply)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
