@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_open.c - see layer_open.h. */
 #include "fs/layer_open.h"
+#include "fs/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +33,22 @@ int layer_open_file(int dir, const char *name)
 		return fd;
 	close(fd);
 	return rc;
+}
+
+char *layer_read_text(int dir, const char *name, size_t most)
+{
+	const int fd = layer_open_file(dir, name);
+	char *text = fd < 0 ? NULL : malloc(most);
+	const ssize_t n = text ? io_read(fd, text, most, 0) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0 || n == (ssize_t)most || memchr(text, '\0', (size_t)n)) {
+		free(text);
+		return NULL;
+	}
+	text[n] = '\0';
+	return text;
 }
 
 const char *layer_open_error(int rc)

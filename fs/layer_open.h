@@ -5,9 +5,15 @@
 #ifndef FS_LAYER_OPEN_H
 #define FS_LAYER_OPEN_H
 
+#include <stddef.h>
+
 /* Open a regular file for reading. Returns a descriptor to close, or -errno: -ELOOP it is a
  * symbolic link, -EISDIR a directory, -EINVAL it is something else that is no regular file. */
 int layer_open_file(int dir, const char *name);
+
+/* The text of a regular file of less than `most` bytes, with a NUL, to free. NULL: there is none,
+ * it holds a NUL, is longer, or cannot be read. */
+char *layer_read_text(int dir, const char *name, size_t most);
 
 /* What that -errno says of the file. */
 const char *layer_open_error(int rc);

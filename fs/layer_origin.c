@@ -107,27 +107,6 @@ int origin_write(struct layer *layer, const char *staged, const struct layer_ori
 	return rc;
 }
 
-/* The text of the file, with a NUL, to free. NULL: it is not there, or no such file. */
-static char *read_text(int dir, const char *file)
-{
-	const int fd = layer_open_file(dir, file);
-	char *text = NULL;
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return NULL;
-	text = malloc(TEXT_MAX);
-	if (text)
-		n = io_read(fd, text, TEXT_MAX, 0);
-	close(fd);
-	if (n < 0 || n == TEXT_MAX || memchr(text, '\0', (size_t)n)) {
-		free(text);
-		return NULL;
-	}
-	text[n] = '\0';
-	return text;
-}
-
 enum key { KEY_SLOT, KEY_ORGAN, KEY_DONOR, KEY_FINGERPRINT, KEY_TENSOR, KEY_VIEW, KEYS };
 
 /* Cut the text into the values of the keys. False: it is no such text. */
@@ -208,7 +187,7 @@ bool origin_read(int dir, const char *name, const char *xxh128, struct layer_ori
 	*origin = (struct layer_origin){ NULL };
 	if (snprintf(path, sizeof(path), "%s" ORIGIN_SUFFIX, name) >= (int)sizeof(path))
 		return false;
-	text = read_text(dir, path);
+	text = layer_read_text(dir, path, TEXT_MAX);
 	if (text && parse(text, values)) {
 		origin->slot = slot_of(values[KEY_SLOT], &origin->slot_length);
 		origin->donor = donor_of(values, xxh128);

@@ -2,14 +2,13 @@
 /* layer_seen.c - see layer_seen.h. */
 #include "fs/layer_seen.h"
 #include "fs/io.h"
+#include "fs/layer_open.h"
 #include "fs/paths.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Two paths and a tensor's name, each byte of which may stand encoded, are shorter. */
@@ -43,9 +42,8 @@ int seen_write(struct layer *layer, const char *staged, const char *target, cons
 		free(first);
 		return first ? -EFBIG : -ENOMEM;
 	}
-	fd = openat(layer->dir, staged, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		    0600);
-	rc = fd < 0 ? -errno : io_write(fd, first, n, 0);
+	fd = layer_create_file(layer->dir, staged);
+	rc = fd < 0 ? fd : io_write(fd, first, n, 0);
 	if (rc == 0)
 		rc = io_write(fd, reference, more, n);
 	if (rc == 0 && fsync(fd) < 0)
@@ -58,34 +56,13 @@ int seen_write(struct layer *layer, const char *staged, const char *target, cons
 	return rc;
 }
 
-/* The text of the file, with a NUL, to free. NULL: it is not there, or no such file. */
-static char *read_text(int dir, const char *file)
-{
-	const int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat stat;
-	char *text = NULL;
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && (text = malloc(TEXT_MAX)))
-		n = io_read(fd, text, TEXT_MAX, 0);
-	close(fd);
-	if (n < 0 || n == (ssize_t)TEXT_MAX || memchr(text, '\0', (size_t)n)) {
-		free(text);
-		return NULL;
-	}
-	text[n] = '\0';
-	return text;
-}
-
 char *seen_read(int dir, const char *name, const char *target)
 {
 	char path[LAYER_FILE_MAX], *text, *first, *reference = NULL;
 
 	if (snprintf(path, sizeof(path), "%s" SEEN_SUFFIX, name) >= (int)sizeof(path))
 		return NULL;
-	text = read_text(dir, path);
+	text = layer_read_text(dir, path, TEXT_MAX);
 	if (!text)
 		return NULL;
 	first = first_lines(target);

@@ -3,6 +3,7 @@
 #include "fs/layer_undo.h"
 #include "fs/io.h"
 #include "fs/layer_internal.h"
+#include "fs/layer_open.h"
 #include "fs/paths.h"
 
 #include <errno.h>
@@ -116,17 +117,12 @@ static char *read_note(int fd, int *rc)
 
 char *layer_undo_noted(struct layer *layer, int *rc)
 {
-	const int fd = layer->dir < 0 ? -1
-				      : openat(layer->dir, NOTE,
-					       O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const int fd = layer->dir < 0 ? -ENOENT : layer_open_file(layer->dir, NOTE);
 	char *note;
 
-	*rc = 0;
-	if (fd < 0) {
-		if (layer->dir >= 0 && errno != ENOENT)
-			*rc = -errno;
+	*rc = fd < 0 && fd != -ENOENT ? fd : 0;
+	if (fd < 0)
 		return NULL;
-	}
 	note = read_note(fd, rc);
 	close(fd);
 	return note;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mountpoint.c - see mountpoint.h. */
 #include "fs/mountpoint.h"
+#include "fs/mountinfo.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,24 +18,18 @@
 #define AUTOFS_SUPER_MAGIC 0x0187
 #endif
 
-/* Does /proc/self/mountinfo say that the mount with that number is one of organfs? */
+/* Is the mount with that number one of organfs? */
 static bool is_organfs(uint64_t number)
 {
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL;
-	size_t room = 0;
-	bool found = false;
+	const struct mountinfo wanted = { .id = (int)number };
+	struct mountinfo mount;
+	bool is;
 
-	while (file && !found && getline(&line, &room, file) > 0) {
-		const char *type = strstr(line, " - ");
-
-		found = type && strtoull(line, NULL, 10) == number &&
-			strncmp(type, " - fuse.organfs ", 16) == 0;
-	}
-	free(line);
-	if (file)
-		fclose(file);
-	return found;
+	if (!mountinfo_find(mountinfo_has_id, &wanted, &mount))
+		return false;
+	is = mount.is_organfs;
+	mountinfo_release(&mount);
+	return is;
 }
 
 /* The filesystem that is mounted there is asked nothing: its daemon may be gone, or the automounter

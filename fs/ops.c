@@ -108,7 +108,8 @@ bool ops_is_link(const struct node *node)
 bool ops_drops(const struct node *node)
 {
 	return node->kind == NODE_THETA || node->kind == NODE_SINK ||
-	       (node->kind == NODE_GENERATED && node->index != GENERATED_ASSEMBLE && !ops_is_undo(node) &&
+	       (node->kind == NODE_GENERATED && node->index != GENERATED_ASSEMBLE &&
+		node->index != GENERATED_UNDO &&
 		(node->index < GENERATED_IN_ROOT || node->index >= GENERATED_TABLES));
 }
 
