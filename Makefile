@@ -292,6 +292,7 @@ UNITDIR := $(if $(filter /usr /usr/local,$(PREFIX)),$(PREFIX)/lib,$(DATADIR))/sy
 BASHDIR := $(DATADIR)/bash-completion/completions
 ZSHDIR := $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
 FISHDIR := $(DATADIR)/fish/vendor_completions.d
+FISHCONFDIR := $(DATADIR)/fish/vendor_conf.d
 # What bash and fish look up by its own name.
 COMPLETED := organfs organ-dissect organ-serve organ-stream organfs-open organfs-umount
 PAGE := $(wildcard mount-helpers/organ-serve-page/*)
@@ -331,6 +332,9 @@ INSTALLED := \
 	$(COMPLETED:%=644:mount-helpers/completion/organfs.bash:$(BASHDIR)/%) \
 	$(COMPLETED:%=644:mount-helpers/completion/organfs.fish:$(FISHDIR)/%.fish) \
 	644:mount-helpers/completion/organfs.zsh:$(ZSHDIR)/_organfs \
+	644:mount-helpers/completion/unlisted.bash:$(DATADIR)/organfs/unlisted.bash \
+	644:mount-helpers/completion/unlisted.zsh:$(DATADIR)/organfs/unlisted.zsh \
+	644:mount-helpers/completion/unlisted.fish:$(FISHCONFDIR)/organfs.fish \
 	644:README.md:$(DOCDIR)/README.md \
 	644:LICENSE:$(DOCDIR)/LICENSE
 

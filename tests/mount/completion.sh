@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What bash, zsh and fish offer: options and their values, files, mount points. Every option that
-# organfs --help names is among it, in each of them.
+# organfs --help names is among it, in each of them. For any command that takes files, they offer
+# those of a mount that are not listed, too.
 # timeout: 300
 . "${0%/*}/lib.sh"
 
@@ -10,6 +11,7 @@ scripts=$here/../../mount-helpers/completion
 mkdir files "$TMP/m n"
 cd files
 mkdir 'a dir'
+ln -s 'm n' "$TMP/plain"
 touch 'a model.gguf' b.gguf text.txt
 mount_model -o ro "$MODELS/stories260K.gguf" "$TMP/m n"
 
@@ -33,12 +35,31 @@ _organfs "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD
 [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
 END
 
+# For a command of others: the completion that bash-completion has for it. What was sourced twice is
+# there once.
+cat >"$TMP/ask-any.bash" <<'END'
+. /usr/share/bash-completion/bash_completion
+. "$1"
+. "$1"
+compopt() { :; }
+command=${2%% *} word=${2#* }
+COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDS=("$command" "$word") COMP_CWORD=1 COMPREPLY=()
+load=_completion_loader
+! declare -F _comp_load >/dev/null || load=_comp_load
+"$load" "$command"
+completion=$(complete -p "$command")
+completion=${completion#*-F }
+"${completion%% *}" "$command" "$word" "$command"
+[ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
+END
+
 # zsh shows what it offers to a user who types, here at a terminal without an end of its lines. What
 # compinit finds out the first time is kept for the next ones.
 cat >"$TMP/ask.zsh" <<'END'
 zmodload zsh/zpty
 setup="PS1= PS2=; stty columns 500 rows 500; COLUMNS=500 LINES=500 LISTMAX=0; fpath=($1 \$fpath)"
 setup+="; autoload -Uz compinit; compinit -u -d $1/dump; zstyle ':completion:*' verbose no"
+setup+="; . $1/unlisted.zsh"
 setup+="; bindkey '^I' list-choices; echo re''ady"
 zpty shell zsh -f -i
 zpty -w shell "$setup"
@@ -102,6 +123,31 @@ try_shell() {
 	grep -Eq "$TMP/m(\\\\)? n" "$TMP/answer" || fail "$shell: $(cat "$TMP/answer")"
 }
 
+# .base and .views, by whatever path, and what is in them; not where no dot was typed, nor where
+# they are not. What is listed is offered as ever, and so are directories that are no mounts.
+try_unlisted() {
+	local mount
+	for mount in "$TMP/plain" ../plain; do
+		offers "cat $mount/." .base/ .views/ .grafts .theta
+		offers "cp $mount/.v" .views/
+		lacks .base
+		offers "cat $mount/.views/npy/organs/blk_0_ffn_g" blk_0_ffn_gate.npy
+		offers "cat $mount/.base/metadata/general.n" general.name
+		offers "cat $mount/" manifest.json
+		lacks '\.base'
+		offers "cat $mount/.views/."
+		lacks '\.base'
+	done
+	# What is typed with a backslash, bash takes apart only where somebody types.
+	offers 'cat ../m\ n/.' .base/ .views/
+	offers 'cat ' b.gguf text.txt 'dir/'
+	offers 'cat ./.'
+	lacks '\.base'
+	cd "$TMP/m n"
+	offers 'ls .' .base/ .views/ .log
+	cd "$TMP/files"
+}
+
 tried=
 if [ -e /usr/share/bash-completion/bash_completion ]; then
 	shell=bash
@@ -115,18 +161,30 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
 	offers 'organfs -o ro,allow_other,'
 	lacks ',ro$'
 	lacks 'allow_other,allow_other'
+	ask_bash() {
+		bash --norc "$TMP/ask-any.bash" "$scripts/unlisted.bash" "$1" |
+			sed 's/\(dir\|\.base\|\.views\)$/&\//'
+	}
+	try_unlisted
 	tried=yes
 fi
 if command -v zsh >/dev/null; then
 	mkdir "$TMP/zsh"
 	cp "$scripts/organfs.zsh" "$TMP/zsh/_organfs"
+	cp "$scripts/unlisted.zsh" "$TMP/zsh/"
 	shell=zsh
 	try_shell
+	try_unlisted
 	tried=yes
 fi
 if command -v fish >/dev/null; then
 	shell=fish
 	try_shell
+	ask_fish() {
+		HOME=$TMP fish --no-config -c "source '$scripts/unlisted.fish'; complete -C '$1'" |
+			cut -f 1
+	}
+	try_unlisted
 	tried=yes
 fi
 unmount_and_wait "$TMP/m n"
