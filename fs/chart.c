@@ -14,13 +14,14 @@ void chart_subtitle(const struct figures *figures, const struct grid *grid,
 {
 	struct card card;
 	char blocks[96];
+	size_t n_blocks;
 
 	card_get(figures, &card);
-	grid_blocks_text(grid, blocks, sizeof(blocks));
+	n_blocks = grid_blocks_text(grid, blocks, sizeof(blocks));
 	snprintf(text, CHART_SUBTITLE_MAX, "%s, %s%s%s%zu tensor%s", card.architecture,
-		 grid->n_blocks == 0   ? ""
-		 : grid->n_blocks == 1 ? "block "
-				       : "blocks ",
+		 n_blocks == 0	 ? ""
+		 : n_blocks == 1 ? "block "
+				 : "blocks ",
 		 blocks, blocks[0] ? ", " : "", figures->n, plural(figures->n));
 }
 

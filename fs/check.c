@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - see check.h. */
 #include "fs/check.h"
+#include "fs/check_blocks.h"
 #include "fs/check_donor.h"
 #include "fs/check_experts.h"
 #include "fs/check_host.h"
@@ -81,12 +82,10 @@ static int add_host(struct check *check)
 		const char *name;
 		bool of_metadata;
 		host_look *look;
-	} checks[] = { { "blocks", true, host_blocks },
-		       { "complete", false, host_complete },
-		       { "arrays", true, host_arrays },
-		       { "output", false, host_output },
-		       { "adapters", false, host_adapters },
-		       { "experts", true, host_experts } };
+	} checks[] = { { "blocks", true, host_blocks },	     { "complete", false, host_complete },
+		       { "arrays", true, host_arrays },	     { "output", false, host_output },
+		       { "adapters", false, host_adapters }, { "experts", true, host_experts },
+		       { "nextn", true, host_nextn } };
 	const struct groups *groups = check->groups;
 	const bool changed =
 		groups->grafts || groups->removed || (groups->edits && groups->edits->n);
@@ -96,7 +95,8 @@ static int add_host(struct check *check)
 		struct row *row;
 
 		if ((checks[i].look == host_adapters && groups->adapted.adapters == 0) ||
-		    (checks[i].look == host_experts && !host_has_experts(groups)))
+		    (checks[i].look == host_experts && !host_has_experts(groups)) ||
+		    (checks[i].look == host_nextn && !host_has_nextn(groups)))
 			continue;
 		row = add_row(check, checks[i].name, NULL);
 		if (!row)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* check_donor.c - see check_donor.h. */
 #include "fs/check_donor.h"
+#include "fs/check_blocks.h"
 #include "fs/check_lineage.h"
 #include "fs/check_parts.h"
+#include "fs/check_sets.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -269,11 +271,32 @@ static int examine_traits(const struct examination *e, const struct traits *host
 		return rc;
 	traits_architecture(host, &donor, &findings[DONOR_ARCHITECTURE]);
 	traits_dimensions(host, &donor, concerns, &findings[DONOR_DIMENSIONS]);
+	if (traits_bare(&donor) && host->numbers[TRAIT_EMBEDDING].known &&
+	    sets_shapes_agree(e->groups, e->group, host->numbers[TRAIT_EMBEDDING].high))
+		finding_say(
+			&findings[DONOR_DIMENSIONS], VERDICT_OK,
+			"the donor does not say them; the shapes are those that this model has");
 	traits_rope(host, &donor, concerns, &findings[DONOR_ROPE]);
 	traits_epsilon(host, &donor, &findings[DONOR_EPSILON]);
 	traits_tokenizer(host, &donor, concerns, &findings[DONOR_TOKENIZER]);
 	traits_names(host, &donor, &findings[DONOR_NAMES]);
 	return 0;
+}
+
+/* What a nextn block has in common with ordinary ones proves nothing. */
+static void excuse_nextn(const struct examination *e)
+{
+	const struct gguf *donor = e->donor.gguf;
+
+	finding_say(&e->findings[DONOR_PARTS], VERDICT_OK,
+		    "does not apply: a nextn block is not made of the parts of others");
+	for (uint32_t i = 0; i < donor->n_tensors; i++)
+		if (gguf_tensor(e->host.gguf, donor->tensors[i].name,
+				donor->tensors[i].name_length))
+			return;
+	if (e->findings[DONOR_LINEAGE].verdict == VERDICT_UNKNOWN)
+		finding_say(&e->findings[DONOR_LINEAGE], VERDICT_OK,
+			    "does not apply: a nextn block, and nothing else to compare");
 }
 
 static int examine_model(struct examination *e, const struct traits *host,
@@ -293,6 +316,8 @@ static int examine_model(struct examination *e, const struct traits *host,
 		rc = lineage_spreads(&e->host, &e->donor, e->halt, &e->findings[DONOR_SPREADS]);
 	if (rc == 0)
 		rc = examine_norms(e, &e->findings[DONOR_NORMS]);
+	if (rc == 0 && blocks_all_nextn(e->groups, e->group))
+		excuse_nextn(e);
 	return rc;
 }
 

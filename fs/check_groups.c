@@ -37,12 +37,18 @@ static void print_title(struct group *group)
 
 static unsigned concern_of(const struct organ_place *place)
 {
+	static const char eh_proj[] = "blk.0.nextn.eh_proj";
+
 	switch (place->klass) {
 	case CLASS_SKELETON:
 		return CONCERN_ATTENTION;
 	case CLASS_ORGANS:
 		return CONCERN_FFN;
 	case CLASS_EMBED:
+		/* The projection of a nextn block has no entry for a token. */
+		if (anatomy_same_role(place->tensor, place->tensor_length, eh_proj,
+				      sizeof(eh_proj) - 1))
+			return 0;
 		return anatomy_kind(place->tensor, place->tensor_length) == KIND_EMBEDDING
 			       ? CONCERN_TOKENS
 			       : 0;
@@ -336,6 +342,20 @@ static void print_roles(char roles[][ANATOMY_NAME_MAX + 1], uint32_t n, struct c
 	}
 }
 
+/* Take a role up once; n counts them. */
+static void add_role(char roles[][ANATOMY_NAME_MAX + 1], uint32_t *n,
+		     const struct organ_place *place)
+{
+	char role[ANATOMY_NAME_MAX + 1];
+	uint32_t k = 0;
+
+	anatomy_role(place->tensor, place->tensor_length, role);
+	while (k < *n && strcmp(roles[k], role) != 0)
+		k++;
+	if (k == *n && *n < ROLES_SHOWN)
+		strcpy(roles[(*n)++], role);
+}
+
 /* Those that are of a block, or those that are not. */
 static void print_slots(const struct groups *groups, const uint32_t *slots, uint32_t n, bool blocks,
 			struct cut *cut, bool *marked)
@@ -346,8 +366,6 @@ static void print_slots(const struct groups *groups, const uint32_t *slots, uint
 
 	for (uint32_t i = 0; roles && i < n; i++) {
 		const struct organ_place *place = &groups->model->places[slots[i]];
-		char role[ANATOMY_NAME_MAX + 1];
-		uint32_t k = 0;
 
 		if ((place->block >= 0 && place->block < BLOCKS_MAX) != blocks)
 			continue;
@@ -357,11 +375,7 @@ static void print_slots(const struct groups *groups, const uint32_t *slots, uint
 			if ((uint32_t)place->block >= highest)
 				highest = (uint32_t)place->block + 1;
 		}
-		anatomy_role(place->tensor, place->tensor_length, role);
-		while (k < n_roles && strcmp(roles[k], role) != 0)
-			k++;
-		if (k == n_roles && n_roles < ROLES_SHOWN)
-			strcpy(roles[n_roles++], role);
+		add_role(roles, &n_roles, place);
 	}
 	if (count && cut->used)
 		cut_add(cut, ", ");
@@ -384,5 +398,21 @@ const char *groups_slots(const struct groups *groups, const uint32_t *slots, uin
 		print_slots(groups, slots, n, false, &cut, marked);
 	}
 	free(marked);
+	return text;
+}
+
+const char *groups_roles(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
+			 size_t size)
+{
+	char(*roles)[ANATOMY_NAME_MAX + 1] = calloc(ROLES_SHOWN, sizeof(*roles));
+	struct cut cut = { text, size, 0 };
+	uint32_t n_roles = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; roles && i < n; i++)
+		add_role(roles, &n_roles, &groups->model->places[slots[i]]);
+	if (roles)
+		print_roles(roles, n_roles, &cut);
+	free(roles);
 	return text;
 }

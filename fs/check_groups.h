@@ -57,6 +57,10 @@ bool groups_in_place(const struct groups *groups, uint32_t slot);
 const char *groups_slots(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
 			 size_t size);
 
+/* The roles of slots in few words, "ffn_*"; cut to n bytes. Returns text. */
+const char *groups_roles(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
+			 size_t size);
+
 /* Numbers in few words, "0-3, 7", of those of n that are true. Returns text. */
 const char *groups_numbers(const bool *marked, uint32_t n, char *text, size_t size);
 

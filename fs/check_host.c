@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check_host.c - see check_host.h. */
 #include "fs/check_host.h"
+#include "fs/check_blocks.h"
 #include "fs/plural.h"
 
 #include <errno.h>
@@ -109,6 +110,7 @@ int host_complete(const struct groups *groups, const struct gguf *header, struct
 	uint32_t *holes = calloc(groups->n_slots + 1u, sizeof(*holes));
 	uint32_t n, broken;
 	char text[96];
+	int rc;
 
 	(void)header;
 	if (!there || !holes) {
@@ -129,11 +131,12 @@ int host_complete(const struct groups *groups, const struct gguf *header, struct
 		finding_add(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " graft%s cannot be read, .log says why", broken,
 			    plural(broken));
+	rc = blocks_added(groups, finding);
 	if (!finding->text[0])
 		finding_say(finding, VERDICT_OK, "no block lacks what it had");
 	free(there);
 	free(holes);
-	return 0;
+	return rc;
 }
 
 /* Arrays that llama.cpp reads with an entry for each block. */

@@ -3,6 +3,8 @@
 #include "fs/check_sets.h"
 #include "fs/check_experts.h"
 #include "fs/plural.h"
+#include "gguf/arena.h"
+#include "gguf/names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,6 +47,63 @@ int sets_shape(const struct groups *groups, const struct group *group, struct fi
 	else
 		finding_say(finding, VERDICT_OK, "all are added, there is nothing to compare with");
 	return 0;
+}
+
+/* The shape that a tensor has in every nextn block, whatever else is in that. */
+static bool is_nextn_shape(const char *role, const uint64_t ne[GGML_AXES], uint64_t width)
+{
+	if (strcmp(role, "nextn_eh_proj") == 0)
+		return ne[0] == 2 * width && ne[1] == width;
+	return strncmp(role, "nextn_", 6) == 0 && ne[0] == width;
+}
+
+/* The first tensor of the base for each role. NULL: out of memory. */
+static struct names *roles_of_base(const struct groups *groups, struct arena *arena)
+{
+	struct names *names = names_new(64);
+	const struct gguf *gguf = groups->model->gguf;
+	bool well = names != NULL;
+
+	for (uint32_t i = 0; well && i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+		char role[ANATOMY_NAME_MAX + 1];
+		const char *kept;
+		uint32_t first;
+
+		anatomy_role(t->name, t->name_length, role);
+		if (names_find(names, role, strlen(role), &first))
+			continue;
+		kept = arena_copy(arena, role, strlen(role));
+		well = kept && names_add(names, kept, strlen(role), i) == 0;
+	}
+	if (well)
+		return names;
+	names_free(names);
+	return NULL;
+}
+
+bool sets_shapes_agree(const struct groups *groups, const struct group *group, uint64_t width)
+{
+	const struct gguf *gguf = groups->model->gguf;
+	struct arena *arena = arena_new();
+	struct names *names = arena ? roles_of_base(groups, arena) : NULL;
+	bool agree = names != NULL;
+
+	for (uint32_t k = 0; agree && k < group->n; k++) {
+		const struct organ_place *place = &groups->model->places[group->slots[k]];
+		const struct organ *organ = &groups->content[group->slots[k]]->organ;
+		char role[ANATOMY_NAME_MAX + 1];
+		uint32_t like = group->slots[k];
+
+		anatomy_role(place->tensor, place->tensor_length, role);
+		if (like < gguf->n_tensors || names_find(names, role, strlen(role), &like))
+			agree = memcmp(organ->ne, gguf->tensors[like].ne, sizeof(organ->ne)) == 0;
+		else
+			agree = is_nextn_shape(role, organ->ne, width);
+	}
+	names_free(names);
+	arena_free(arena);
+	return agree;
 }
 
 /* What the organ in a slot does for its slot; one that would do is no longer that in another
@@ -93,29 +152,61 @@ int sets_role(const struct groups *groups, const struct group *group, struct fin
 	return 0;
 }
 
+/* A type that no ggml has any more; one with a higher number may be of a fork, or to come. */
+static bool is_retired(uint32_t type)
+{
+	return !type_find(type) && type < GGML_TYPES;
+}
+
+/* Has the base tensors of such types too? What runs it knows them. */
+static bool is_of_fork(const struct gguf *gguf)
+{
+	for (uint32_t i = 0; i < gguf->n_tensors; i++)
+		if (!type_find(gguf->tensors[i].type))
+			return true;
+	return false;
+}
+
+static void judge_types(const struct groups *groups, uint32_t n, uint32_t first,
+			struct finding *finding)
+{
+	const struct organ *organ = &groups->content[first]->organ;
+	const bool known = type_find(organ->type) != NULL, retired = is_retired(organ->type);
+	char scratch[TYPE_NAME_MAX], path[ORGAN_PATH_MAX];
+
+	finding_say(finding, known || retired ? VERDICT_IMPOSSIBLE : VERDICT_UNKNOWN,
+		    "%s of %.60s, which %s", type_name(organ->type, scratch),
+		    model_organ_path(groups->model, first, path),
+		    known     ? "does not divide its rows"
+		    : retired ? "ggml does not know any more"
+			      : "ggml does not know; a fork of it may");
+	if (finding->verdict == VERDICT_UNKNOWN && is_of_fork(groups->model->gguf))
+		finding_say(finding, VERDICT_OK,
+			    "%" PRIu32 " of types that ggml does not know, as some of this model's",
+			    n);
+}
+
 int sets_type(const struct groups *groups, const struct group *group, struct finding *finding)
 {
-	uint32_t unknown = 0, odd = 0, other = 0, first = 0;
-	char scratch[TYPE_NAME_MAX], path[ORGAN_PATH_MAX];
+	uint32_t unknown = 0, other = 0, first = 0, worst = 0;
 
 	for (uint32_t k = 0; k < group->n; k++) {
 		const uint32_t i = group->slots[k];
 		const struct organ *organ = &groups->content[i]->organ;
 		const struct type_info *type = type_find(organ->type);
-		const bool wrong = !type || organ->ne[0] % type->block_elements != 0;
+		const bool odd = type && organ->ne[0] % type->block_elements != 0;
+		const uint32_t bad = odd || is_retired(organ->type) ? 2 : !type;
 
-		if (wrong && unknown + odd == 0)
+		if (bad > worst) {
+			worst = bad;
 			first = i;
-		unknown += !type;
-		odd += type && wrong;
+		}
+		unknown += bad != 0;
 		other += i < groups->model->gguf->n_tensors &&
 			 organ->type != groups->model->gguf->tensors[i].type;
 	}
-	if (unknown + odd)
-		finding_say(finding, VERDICT_IMPOSSIBLE, "%s of %s, which %s",
-			    type_name(groups->content[first]->organ.type, scratch),
-			    model_organ_path(groups->model, first, path),
-			    unknown ? "ggml does not know" : "does not divide its rows");
+	if (unknown)
+		judge_types(groups, unknown, first, finding);
 	else if (other)
 		finding_say(finding, VERDICT_OK,
 			    "known to ggml; %" PRIu32 " of %" PRIu32 " other than the slots' own",

@@ -13,6 +13,10 @@ int sets_shape(const struct groups *groups, const struct group *group, struct fi
 /* Does each play the part that its own header names? */
 int sets_role(const struct groups *groups, const struct group *group, struct finding *finding);
 
+/* Are all shapes those of tensors of the base that play the same part, or what its width makes
+ * them? Then donor and host are as wide where it counts. False also without memory. */
+bool sets_shapes_agree(const struct groups *groups, const struct group *group, uint64_t width);
+
 int sets_type(const struct groups *groups, const struct group *group, struct finding *finding);
 int sets_distance(const struct groups *groups, const struct group *group, struct finding *finding);
 

@@ -32,6 +32,13 @@ void traits_architecture(const struct traits *host, const struct traits *donor,
 			    donor->architecture, host->architecture);
 }
 
+bool traits_bare(const struct traits *traits)
+{
+	return !traits->numbers[TRAIT_EMBEDDING].known && !traits->numbers[TRAIT_HEADS].known &&
+	       !traits->numbers[TRAIT_FEED_FORWARD].known && !traits->has_epsilon &&
+	       !traits->has_tokenizer;
+}
+
 static bool is_needed(enum trait trait, unsigned concerns)
 {
 	if (trait == TRAIT_EMBEDDING)
@@ -103,6 +110,15 @@ void traits_rope(const struct traits *host, const struct traits *donor, unsigned
 	const enum verdict worse =
 		concerns & CONCERN_ATTENTION ? VERDICT_IMPOSSIBLE : VERDICT_RISKY;
 
+	/* Its defaults are those of a model that says what else it is. */
+	if (traits_bare(donor)) {
+		finding_say(finding,
+			    concerns & (CONCERN_ATTENTION | CONCERN_FFN) ? VERDICT_UNKNOWN
+									 : VERDICT_OK,
+			    "the donor does not say it; freq_base %.7g, scaling %s here",
+			    host->rope_base, host->rope_scaling);
+		return;
+	}
 	finding_say(finding, VERDICT_OK, "%s", "");
 	if (differ(host->rope_base, donor->rope_base))
 		finding_add(finding, worse, "freq_base %.7g in the donor, %.7g here",
@@ -149,8 +165,10 @@ void traits_tokenizer(const struct traits *host, const struct traits *donor, uns
 	const bool tokens = (concerns & CONCERN_TOKENS) != 0;
 
 	if (!host->has_tokenizer || !donor->has_tokenizer) {
-		finding_say(finding, VERDICT_UNKNOWN, "%s no tokenizer in it",
-			    host->has_tokenizer ? "the donor has" : "this model has");
+		finding_say(finding, tokens ? VERDICT_UNKNOWN : VERDICT_OK,
+			    "%s no tokenizer in it%s",
+			    host->has_tokenizer ? "the donor has" : "this model has",
+			    tokens ? "" : "; no embedding and no head was grafted");
 		return;
 	}
 	if (strcmp(host->tokenizer, donor->tokenizer) != 0 ||

@@ -51,6 +51,9 @@ struct traits {
 int traits_read(const struct gguf *gguf, const struct source *source, const struct halt *halt,
 		struct traits *traits);
 
+/* Does the metadata say nothing but an architecture? */
+bool traits_bare(const struct traits *traits);
+
 /* Which parts of a model grafts are, as bits. */
 enum concern {
 	CONCERN_ATTENTION = 1,

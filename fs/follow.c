@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* follow.c - see follow.h. */
 #include "fs/follow.h"
+#include "fs/inode.h"
 #include "gguf/bytes.h"
 
 #include <errno.h>
@@ -238,4 +239,47 @@ void follow_release(struct follow *follow)
 		free((uint8_t *)follow->owned[i].bytes);
 	free(follow->owned);
 	*follow = (struct follow){ .owned = NULL };
+}
+
+static uint64_t new_ino(void *context)
+{
+	return inode_new(context);
+}
+
+/* The values in the order of the keys, to free. NULL: out of memory. */
+static struct shown_value *values_to_show(const struct gguf *gguf, const struct follow *follow)
+{
+	const uint32_t n = follow->values.n;
+	struct shown_value *values = calloc(n + 1u, sizeof(*values));
+
+	for (uint32_t k = 0; values && k < n; k++) {
+		const struct layout_value *from = &follow->owned[k];
+		const struct kv *kv = &gguf->kv[from->kv];
+
+		values[k] = (struct shown_value){ .i = from->kv,
+						  .type = { kv->type, kv->element },
+						  .bytes = from->bytes,
+						  .length = (size_t)from->length,
+						  .count = from->count };
+	}
+	return values;
+}
+
+void follow_show(struct model *model)
+{
+	struct shown_value *values = NULL;
+	struct snapshot snapshot;
+	struct follow follow;
+
+	if (!model->follow || !model->whole ||
+	    model_generation(model) == metadata_shown(model->metadata) ||
+	    model_snapshot(model, &snapshot) < 0)
+		return;
+	if (follow_blocks(model, &snapshot, &follow, NULL) == 0)
+		values = values_to_show(model->gguf, &follow);
+	metadata_show(model->metadata, snapshot.generation, values, values ? follow.values.n : 0,
+		      new_ino, model);
+	free(values);
+	follow_release(&follow);
+	snapshot_release(&snapshot);
 }

@@ -22,4 +22,8 @@ int follow_blocks(struct model *model, const struct snapshot *snapshot, struct f
 		  struct error *err);
 void follow_release(struct follow *follow);
 
+/* What the files of the mount say of the metadata (metadata_unedited()) is of the blocks as they
+ * are now, where it is to follow them. Where blocks are missing it is as in the base. */
+void follow_show(struct model *model);
+
 #endif

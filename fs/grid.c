@@ -366,26 +366,58 @@ size_t grid_step(size_t width, size_t room)
 	return step;
 }
 
-void grid_blocks_text(const struct grid *grid, char *text, size_t n)
+/* The numbers of the blocks of which something is there, to free, and how many. NULL: out of
+ * memory. */
+static int32_t *blocks_there(const struct grid *grid, size_t *n)
+{
+	int32_t *there = malloc((grid->n_blocks + 1) * sizeof(*there));
+	bool *is_there = calloc(grid->n_blocks + 1, sizeof(*is_there));
+
+	*n = 0;
+	for (size_t i = 0; is_there && i < grid->in_blocks; i++)
+		for (size_t s = 0; s < grid->n_sides; s++) {
+			const struct figure *figure = grid->cells[i].sides[s].figure;
+
+			if (figure && !figure_is(figure, FIGURE_REMOVED))
+				is_there[grid->cells[i].column] = true;
+		}
+	for (size_t c = 0; there && is_there && c < grid->n_blocks; c++)
+		if (is_there[c])
+			there[(*n)++] = grid->blocks[c];
+	free(is_there);
+	return there;
+}
+
+static void print_ranges(const int32_t *blocks, size_t n_blocks, char *text, size_t n)
 {
 	size_t used = 0;
 
-	text[0] = '\0';
-	for (size_t i = 0, last = 0; i < grid->n_blocks; i = last + 1) {
+	for (size_t i = 0, last = 0; i < n_blocks; i = last + 1) {
 		char range[32];
 
-		for (last = i;
-		     last + 1 < grid->n_blocks && grid->blocks[last + 1] - 1 == grid->blocks[last];)
+		for (last = i; last + 1 < n_blocks && blocks[last + 1] - 1 == blocks[last];)
 			last++;
 		if (last > i)
-			snprintf(range, sizeof(range), "%" PRId32 "-%" PRId32, grid->blocks[i],
-				 grid->blocks[last]);
+			snprintf(range, sizeof(range), "%" PRId32 "-%" PRId32, blocks[i],
+				 blocks[last]);
 		else
-			snprintf(range, sizeof(range), "%" PRId32, grid->blocks[i]);
+			snprintf(range, sizeof(range), "%" PRId32, blocks[i]);
 		if (used + strlen(range) + 8 > n) {
 			snprintf(text + used, n - used, ", ...");
 			return;
 		}
 		used += (size_t)snprintf(text + used, n - used, "%s%s", used ? ", " : "", range);
 	}
+}
+
+size_t grid_blocks_text(const struct grid *grid, char *text, size_t n)
+{
+	size_t count;
+	int32_t *there = blocks_there(grid, &count);
+
+	text[0] = '\0';
+	if (there)
+		print_ranges(there, count, text, n);
+	free(there);
+	return count;
 }

@@ -86,8 +86,8 @@ size_t grid_band(const struct grid *grid, size_t most, size_t bands_most);
 /* The least of 1, 2, 5, 10, 20 and so on, so many columns of that width are at least room. */
 size_t grid_step(size_t width, size_t room);
 
-/* "0-3, 5": the blocks that are there, cut after n bytes. */
-void grid_blocks_text(const struct grid *grid, char *text, size_t n);
+/* "0-3, 5": the blocks of which not all was removed, cut after n bytes. Returns how many. */
+size_t grid_blocks_text(const struct grid *grid, char *text, size_t n);
 
 /* Where a role stands among the rows. Roles of no table come after those that they resemble. */
 struct grid_rank {

@@ -194,7 +194,7 @@ static void write_metadata(FILE *out, struct model *model, const struct edits *e
 				write_entry(out, &key, edit->metadatum, &first);
 			continue;
 		}
-		base = metadata_base(model->metadata, i, &rc);
+		base = metadata_unedited(model->metadata, i, &rc);
 		write_entry(out, &key, base, &first);
 		metadatum_unref(base);
 	}

@@ -10,12 +10,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct key {
 	struct metadata_key key;
 	bool edited; /* and now is what it holds, NULL for nothing */
 	struct metadatum *now;
 	struct metadatum *base; /* NULL: not asked for yet, or it has none */
+	struct metadatum *shown; /* in place of the base's; NULL: none */
 	bool remembered;
 	struct value_type type; /* to remember */
 };
@@ -25,6 +27,7 @@ struct metadata {
 	const struct gguf *gguf;
 	pthread_mutex_t lock; /* protects what follows */
 	uint64_t generation;
+	uint64_t shown; /* the generation of the model that the values shown are of */
 	uint32_t n, room, n_edited;
 	struct key *keys;
 	struct names *files; /* file name to key number */
@@ -101,6 +104,7 @@ void metadata_free(struct metadata *metadata)
 	for (uint32_t i = 0; i < metadata->n; i++) {
 		metadatum_unref(metadata->keys[i].now);
 		metadatum_unref(metadata->keys[i].base);
+		metadatum_unref(metadata->keys[i].shown);
 	}
 	free(metadata->keys);
 	names_free(metadata->files);
@@ -163,6 +167,24 @@ struct metadatum *metadata_base(struct metadata *metadata, uint32_t i, int *rc)
 	return metadatum;
 }
 
+/* With the lock held. */
+static struct metadatum *get_unedited(struct metadata *metadata, uint32_t i, int *rc)
+{
+	struct metadatum *shown = metadata->keys[i].shown;
+
+	return shown ? metadatum_ref(shown) : get_base(metadata, i, rc);
+}
+
+struct metadatum *metadata_unedited(struct metadata *metadata, uint32_t i, int *rc)
+{
+	struct metadatum *metadatum;
+
+	pthread_mutex_lock(&metadata->lock);
+	metadatum = get_unedited(metadata, i, rc);
+	pthread_mutex_unlock(&metadata->lock);
+	return metadatum;
+}
+
 struct metadatum *metadata_get(struct metadata *metadata, uint32_t i, int *rc)
 {
 	struct metadatum *metadatum;
@@ -171,13 +193,65 @@ struct metadatum *metadata_get(struct metadata *metadata, uint32_t i, int *rc)
 	pthread_mutex_lock(&metadata->lock);
 	key = &metadata->keys[i];
 	if (!key->edited) {
-		metadatum = get_base(metadata, i, rc);
+		metadatum = get_unedited(metadata, i, rc);
 	} else {
 		metadatum = key->now ? metadatum_ref(key->now) : NULL;
 		*rc = -ENOENT;
 	}
 	pthread_mutex_unlock(&metadata->lock);
 	return metadatum;
+}
+
+uint64_t metadata_shown(struct metadata *metadata)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&metadata->lock);
+	generation = metadata->shown;
+	pthread_mutex_unlock(&metadata->lock);
+	return generation;
+}
+
+static struct metadatum *shown_of(const struct metadata *metadata, const struct shown_value *value,
+				  uint64_t ino)
+{
+	struct value_bytes bytes = { malloc(value->length + 1), value->length, value->count };
+	struct timespec now;
+
+	if (!bytes.bytes)
+		return NULL;
+	memcpy(bytes.bytes, value->bytes, value->length);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return metadatum_new(ino, value->type, metadata->gguf->version > 1 ? 8 : 4, &bytes, &now);
+}
+
+static bool is_shown(const struct key *key, const struct shown_value *value)
+{
+	const struct value *is = key->shown ? metadatum_value(key->shown) : NULL;
+
+	return is && is->length == value->length && is->count == value->count &&
+	       memcmp(metadatum_bytes(key->shown), value->bytes, value->length) == 0;
+}
+
+void metadata_show(struct metadata *metadata, uint64_t generation, const struct shown_value *values,
+		   uint32_t n, uint64_t (*new_ino)(void *context), void *context)
+{
+	uint32_t k = 0;
+
+	pthread_mutex_lock(&metadata->lock);
+	/* values are in the order of the keys. */
+	for (uint32_t i = 0; generation >= metadata->shown && i < metadata->gguf->n_kv; i++) {
+		struct key *key = &metadata->keys[i];
+		const struct shown_value *value = k < n && values[k].i == i ? &values[k++] : NULL;
+
+		if ((!value && !key->shown) || (value && is_shown(key, value)))
+			continue;
+		metadatum_unref(key->shown);
+		key->shown = value ? shown_of(metadata, value, new_ino(context)) : NULL;
+	}
+	if (generation > metadata->shown)
+		metadata->shown = generation;
+	pthread_mutex_unlock(&metadata->lock);
 }
 
 bool metadata_is_edited(struct metadata *metadata, uint32_t i)
@@ -353,6 +427,6 @@ struct metadatum *metadata_with(struct metadata *metadata, const struct edits *e
 		return NULL;
 	edit = edits_find(edits, i);
 	if (!edit)
-		return metadata_base(metadata, i, &rc);
+		return metadata_unedited(metadata, i, &rc);
 	return edit->metadatum ? metadatum_ref(edit->metadatum) : NULL;
 }

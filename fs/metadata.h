@@ -67,10 +67,30 @@ struct metadata_key metadata_key(struct metadata *metadata, uint32_t i);
 /* Does a key of n bytes belong to the container? */
 bool metadata_is_fixed(const char *key, size_t n);
 
-/* The value that a key has now, or that it has in the base, to release with metadatum_unref(). NULL
- * with *rc set: -ENOENT it has none, -ENOMEM. */
+/* The value that a key has now, that it has where nobody has edited it, or that it has in the base,
+ * to release with metadatum_unref(). NULL with *rc set: -ENOENT it has none, -ENOMEM. */
 struct metadatum *metadata_get(struct metadata *metadata, uint32_t i, int *rc);
+struct metadatum *metadata_unedited(struct metadata *metadata, uint32_t i, int *rc);
 struct metadatum *metadata_base(struct metadata *metadata, uint32_t i, int *rc);
+
+/* A key of the base that has another value where nobody has edited it: it follows the blocks that
+ * are there (follow.h). The value's bytes are copied. */
+struct shown_value {
+	uint32_t i;
+	struct value_type type;
+	const uint8_t *bytes;
+	size_t length;
+	uint64_t count; /* elements of an array */
+};
+
+/* The generation of the model that the values shown are of; 0: none yet. */
+uint64_t metadata_shown(struct metadata *metadata);
+
+/* From now on these n are shown, and no others, for that generation of the model, unless they are
+ * of a later one. A value that is as before stays the same. new_ino makes the number of a file.
+ * Without memory the base's are shown. */
+void metadata_show(struct metadata *metadata, uint64_t generation, const struct shown_value *values,
+		   uint32_t n, uint64_t (*new_ino)(void *context), void *context);
 
 /* Is the key other than in the base? */
 bool metadata_is_edited(struct metadata *metadata, uint32_t i);

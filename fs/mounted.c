@@ -5,6 +5,7 @@
 #include "fs/check.h"
 #include "fs/checksums.h"
 #include "fs/files.h"
+#include "fs/follow.h"
 #include "fs/gguf_hash.h"
 #include "fs/manifest.h"
 #include "fs/report.h"
@@ -109,8 +110,10 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 	size_t size;
 	char *text;
 
-	if (kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
+	if (kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE) {
+		follow_show(mounted->model);
 		return view_of_slots(mounted, kind, err);
+	}
 	text = kind == GENERATED_LOG ? log_text(mounted->model->log, &size)
 				     : assembly_text(mounted->assembly, &size);
 	view = view_of_text(text, size);

@@ -4,6 +4,7 @@
 #include "fs/nodes.h"
 #include "fs/experts.h"
 #include "fs/files.h"
+#include "fs/follow.h"
 #include "fs/forms.h"
 #include "fs/inode.h"
 
@@ -354,9 +355,11 @@ struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *
 
 struct node *nodes_key(struct nodes *nodes, struct model *model, uint32_t i, int *rc)
 {
-	struct metadatum *metadatum = metadata_get(model->metadata, i, rc);
 	struct node made = { .kind = NODE_KEY, .index = i, .model = model };
+	struct metadatum *metadatum;
 
+	follow_show(model);
+	metadatum = metadata_get(model->metadata, i, rc);
 	if (!metadatum)
 		return NULL;
 	*rc = -ENOMEM;

@@ -82,6 +82,34 @@ static void what_was_removed_leaves_a_hole(void **state)
 	close_model(&o);
 }
 
+static void another_part_is_impossible_and_said(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(fill_organ(o.model, SMALL_UP, "blk.0.ffn_gate.weight", GGML_F32, 2,
+				    small_ne, 60),
+			 0);
+	assert_says(o.model, "\nimpossible\trole\tcopies: 1 of 1: organs/blk_0_ffn_up.bin holds "
+			     "blk.0.ffn_gate.weight, which plays another part\n");
+	assert_true(
+		log_says(o.log, "organs/blk_0_ffn_up.bin: blk.0.ffn_gate.weight plays another"));
+	assert_int_equal(fill_organ(o.model, SMALL_UP, "nobody's", GGML_F32, 2, small_ne, 60), 0);
+	assert_says(o.model, "\nunknown\trole\tcopies: 1 of 1: the header of "
+			     "organs/blk_0_ffn_up.bin names no part that is known\n");
+	assert_int_equal(fill_up(o.model, 60), 0);
+	assert_says(o.model, "\nok\trole\tcopies: each plays the part that its header names\n");
+	close_model(&o);
+}
+
+static void an_added_block_has_to_be_whole(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_1_ffn_up"), 0);
+	assert_says(o.model, "\nimpossible\tcomplete\tblk 1 was added and lacks ");
+	close_model(&o);
+}
+
 static void another_shape_is_impossible(void **state)
 {
 	struct options options = { .any_shape = true };
@@ -186,6 +214,8 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_copy_from_nowhere_is_unknown),
 	FS_TEST(the_model_itself_can_be_the_donor),
 	FS_TEST(what_was_removed_leaves_a_hole),
+	FS_TEST(another_part_is_impossible_and_said),
+	FS_TEST(an_added_block_has_to_be_whole),
 	FS_TEST(another_shape_is_impossible),
 	FS_TEST(another_model_is_opened_when_it_is_read),
 	FS_TEST(an_unmount_ends_it_and_it_can_be_read_again),

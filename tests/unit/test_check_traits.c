@@ -193,8 +193,25 @@ static void what_is_not_said_counts_as_llama_cpp_has_it(void **state)
 	assert_finding(&f, VERDICT_OK, "10000");
 	traits_epsilon(&host, &donor, &f);
 	assert_finding(&f, VERDICT_UNKNOWN, "does not say");
-	traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
+	traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
 	assert_finding(&f, VERDICT_UNKNOWN, "no tokenizer");
+	traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_OK, "no embedding and no head was grafted");
+}
+
+static void a_donor_of_tensors_alone_tells_no_angle(void **state)
+{
+	struct said bare = { .architecture = "qwen2" };
+	struct traits host = read(&qwen_14b), donor = read(&bare);
+	struct finding f;
+
+	(void)state;
+	assert_true(traits_bare(&donor));
+	assert_false(traits_bare(&host));
+	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_UNKNOWN, "the donor does not say it");
+	traits_rope(&host, &donor, CONCERN_TOKENS, &f);
+	assert_finding(&f, VERDICT_OK, "the donor does not say it");
 }
 
 static void an_empty_model_is_unknown(void **state)
@@ -375,6 +392,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_14b_and_what_it_was_made_from_agree),
 	cmocka_unit_test(the_7b_and_what_it_was_not_made_from_do_not),
 	cmocka_unit_test(what_is_not_said_counts_as_llama_cpp_has_it),
+	cmocka_unit_test(a_donor_of_tensors_alone_tells_no_angle),
 	cmocka_unit_test(an_empty_model_is_unknown),
 	cmocka_unit_test(another_architecture_is_impossible),
 	cmocka_unit_test(a_part_needs_only_its_own_dimensions),

@@ -154,6 +154,72 @@ static void an_added_block_has_the_entries_of_the_one_it_was(void **state)
 	}
 }
 
+/* What metadata shows of a key, as text without its newline. */
+static void assert_shown(struct model *model, const char *file, const char *text)
+{
+	struct metadatum *metadatum;
+	struct view *view;
+	char *shown;
+	uint32_t i;
+	int rc;
+
+	follow_show(model);
+	assert_true(metadata_find(model->metadata, file, &i));
+	metadatum = metadata_get(model->metadata, i, &rc);
+	assert_non_null(metadatum);
+	view = metadatum_view(metadatum, &rc);
+	assert_non_null(view);
+	shown = read_view(view);
+	assert_int_equal(strncmp(shown, text, strlen(text)), 0);
+	assert_string_equal(shown + strlen(text), "\n");
+	free(shown);
+	view_unref(view);
+	metadatum_unref(metadatum);
+}
+
+static uint64_t ino_shown(struct model *model, const char *file)
+{
+	struct metadatum *metadatum;
+	uint64_t ino;
+	uint32_t i;
+	int rc;
+
+	follow_show(model);
+	must(metadata_find(model->metadata, file, &i));
+	metadatum = metadata_get(model->metadata, i, &rc);
+	must(metadatum);
+	ino = metadatum_ino(metadatum);
+	metadatum_unref(metadatum);
+	return ino;
+}
+
+static void the_metadata_shows_what_follows(void **state)
+{
+	struct opened o = open_blocks(state, 3, 3, 3);
+	uint64_t ino;
+
+	assert_shown(o.model, "llama.block_count", "3");
+	assert_int_equal(ino_shown(o.model, "llama.block_count"), 0);
+	each_of(o.model, 1, 3, link_within);
+	assert_shown(o.model, "llama.block_count", "4");
+	assert_shown(o.model, "llama.each", "[10, 11, 12, 11]");
+	assert_shown(o.model, "other.each", "[10, 11, 12]");
+	ino = ino_shown(o.model, "llama.block_count");
+	assert_int_not_equal(ino, 0);
+	/* A value that stays the same is the same file, another one is another. */
+	assert_int_equal(graft_link(o.model, slot(o.model, "blk_0_ffn_up"), o.model, CLASS_ORGANS,
+				    "blk_2_ffn_up"),
+			 0);
+	assert_int_equal(ino_shown(o.model, "llama.block_count"), ino);
+	each_of(o.model, 3, 0, NULL);
+	assert_int_equal(ino_shown(o.model, "llama.block_count"), 0);
+	assert_shown(o.model, "llama.block_count", "3");
+	/* With a gap it is not known. */
+	each_of(o.model, 1, 0, NULL);
+	assert_shown(o.model, "llama.block_count", "3");
+	model_drop(&o);
+}
+
 static void a_pruned_block_takes_its_entries_along(void **state)
 {
 	struct opened o = open_blocks(state, 4, 4, 3);
@@ -240,6 +306,7 @@ static void an_edited_key_is_left_alone(void **state)
 static const struct CMUnitTest tests[] = {
 	FS_TEST(blocks_as_they_were_change_nothing),
 	FS_TEST(an_added_block_has_the_entries_of_the_one_it_was),
+	FS_TEST(the_metadata_shows_what_follows),
 	FS_TEST(a_pruned_block_takes_its_entries_along),
 	FS_TEST(a_gap_is_refused_with_the_blocks_that_are_missing),
 	FS_TEST(a_block_of_several_keeps_its_entries),

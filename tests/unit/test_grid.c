@@ -223,7 +223,7 @@ static void blocks_that_are_there_are_said(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++)
 		add(&sheet, "attn_q", CLASS_SKELETON, blocks[i], 30);
 	make(&grid, &sheet, NULL);
-	grid_blocks_text(&grid, text, sizeof(text));
+	assert_int_equal(grid_blocks_text(&grid, text, sizeof(text)), 7);
 	assert_string_equal(text, "0-2, 5, 7-8, 2147483647");
 	grid_blocks_text(&grid, text, 16);
 	assert_string_equal(text, "0-2, 5, ...");
