@@ -19,12 +19,12 @@
  * 2. Attributes are the readers', also after the writer has set a size: so the kernel keeps its
  *    pages.
  * 3. A write beyond the end makes the kernel believe in a larger file until it asks again; readers
- *    who have the file open would see zeros behind its end. So the file cannot grow as long as
- *    there is such a reader, and who opens it afterwards reads without pages (direct).
+ *    that have the file open would see zeros behind its end. So the file cannot grow as long as
+ *    there is such a reader, and a reader that opens it afterwards reads without pages (direct).
  * 4. Since Linux 6.6 a file that is open for direct I/O may have shared maps, where libfuse asks
- *    for that. What is written through such a map is in pages of readers, and nobody is asked
- *    before. It goes to the stage; and the pages are thrown away by each later open (fresh). Who
- *    has the file open at that moment sees it. */
+ *    for that (ops.c). What is written through such a map is in pages of readers, and the kernel
+ *    does not ask the daemon before. It goes to the stage; and each later open throws the pages
+ *    away (fresh). Only a reader that has the file open at that moment sees it. */
 
 struct handle {
 	struct node *node;
@@ -34,8 +34,8 @@ struct handle {
 	 * lock owner of the process whose close ends it. */
 	atomic_uint_fast64_t busy;
 	atomic_bool emptied; /* and closed, which pending.h knows: the release may be on its way */
-	/* The number of the readers' inode, and who opened it, where it is a writer without a name;
-	 * 0: it is none. */
+	/* The number of the readers' inode, and the thread that opened it, where it is a writer
+	 * without a name; 0: it is none. */
 	uint64_t nameless;
 	pid_t thread;
 	bool direct, fresh; /* set by handles_open() for a reader, as 3 and 4 say */

@@ -60,8 +60,8 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 	if (ops_is_link(node))
 		return -ELOOP;
 	if (node->kind == NODE_SCRATCH) {
-		/* Whoever reads and writes may map it, which direct I/O does not allow before Linux
-		 * 6.6. Others see what was written, and no page of before. */
+		/* A process that reads and writes may map it, which older kernels and libfuse do
+		 * not allow for direct I/O. Others see what was written, no page of before. */
 		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
 		return 0;
 	}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A file that is opened for writing without its name: a descriptor opened with O_PATH, and once more
-# through /proc/self/fd, or a file handle. It is a graft like any other, and whoever has the old
-# content open, or mapped, keeps it.
+# through /proc/self/fd, or a file handle. It is a graft like any other, and a process that has the
+# old content open, or mapped, keeps it.
 . "${0%/*}/lib.sh"
 
 base=$(use stories260K)
@@ -135,7 +135,7 @@ assert content(organ) == donor
 os.close(g)
 assert content(organ) == other
 
-# A larger one: not while somebody has it open, who would see zeros behind its end.
+# A larger one: not while a reader has it open, which would see zeros behind its end.
 key = mnt + "/metadata/general.name"
 before = content(key)
 reader = os.open(key, os.O_RDONLY)
@@ -156,7 +156,7 @@ os.close(reader)
 f = nameless(key, os.O_WRONLY | os.O_TRUNC)
 os.write(f, b"a name ")
 os.write(f, b"that is longer than the one before")
-# Who opens it now sees it as it is.
+# A reader that opens it now sees it as it is.
 reader = os.open(key, os.O_RDONLY)
 for n in len(before) + 10, 1000, 10:
     assert os.pread(reader, n, 0) == before[:n], "zeros behind the end"
