@@ -116,6 +116,8 @@ static struct foreign *find_foreign(struct taking_up *taking_up, const char *pat
 		return NULL;
 	}
 	open_foreign(foreign);
+	if (foreign->base.file)
+		backing_report_to(foreign->base.file, taking_up->model->log);
 	foreign->next = taking_up->foreign;
 	taking_up->foreign = foreign;
 	return foreign;

@@ -7,8 +7,11 @@
 
 struct handles {
 	struct nodes *nodes;
-	pthread_mutex_t lock; /* protects first, and in a handle what it says there */
+	pthread_mutex_t lock; /* protects what follows, and in a handle what it says there */
 	struct handle *first;
+	unsigned n_grown;
+	uint64_t *mapped; /* inodes by which a writer without a name could make shared maps */
+	size_t n_mapped;
 };
 
 struct handles *handles_new(struct nodes *nodes)
@@ -29,6 +32,7 @@ void handles_free(struct handles *handles)
 	while (handles->first)
 		handles_close(handles, handles->first);
 	pthread_mutex_destroy(&handles->lock);
+	free(handles->mapped);
 	free(handles);
 }
 
@@ -65,8 +69,50 @@ bool handle_release(struct handle *handle)
 	return handle_end(handle, atomic_load(&handle->busy));
 }
 
-struct handle *handles_open(struct handles *handles, struct node *node, struct view *view,
-			    bool writes)
+/* With the lock held. */
+static bool is_mapped(const struct handles *handles, uint64_t ino)
+{
+	size_t i = 0;
+
+	while (i < handles->n_mapped && handles->mapped[i] != ino)
+		i++;
+	return i < handles->n_mapped;
+}
+
+static bool note_mapped(struct handles *handles, uint64_t ino)
+{
+	uint64_t *more;
+
+	if (is_mapped(handles, ino))
+		return true;
+	more = reallocarray(handles->mapped, handles->n_mapped + 1, sizeof(*more));
+	if (!more)
+		return false;
+	more[handles->n_mapped++] = ino;
+	handles->mapped = more;
+	return true;
+}
+
+static bool is_grown(const struct handles *handles, uint64_t ino)
+{
+	const struct handle *handle = handles->n_grown ? handles->first : NULL;
+
+	while (handle && !(handle->grown && handle->nameless == ino))
+		handle = handle->next;
+	return handle != NULL;
+}
+
+/* With the lock held. */
+static void enter(struct handles *handles, struct handle *handle)
+{
+	handle->next = handles->first;
+	handle->link = &handles->first;
+	if (handle->next)
+		handle->next->link = &handle->next;
+	handles->first = handle;
+}
+
+static struct handle *handle_new(struct node *node, struct view *view, bool writes)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
 
@@ -80,14 +126,69 @@ struct handle *handles_open(struct handles *handles, struct node *node, struct v
 	if (node->stage)
 		stage_open(node->stage);
 	handle_begin(handle, HANDLE_BUSY);
+	return handle;
+}
+
+struct handle *handles_open(struct handles *handles, struct node *node, struct view *view,
+			    bool writes)
+{
+	struct handle *handle = handle_new(node, view, writes);
+
+	if (!handle)
+		return NULL;
 	pthread_mutex_lock(&handles->lock);
-	handle->next = handles->first;
-	handle->link = &handles->first;
-	if (handle->next)
-		handle->next->link = &handle->next;
-	handles->first = handle;
+	handle->direct = is_grown(handles, node->ino);
+	handle->fresh = is_mapped(handles, node->ino);
+	enter(handles, handle);
 	pthread_mutex_unlock(&handles->lock);
 	return handle;
+}
+
+struct handle *handles_open_nameless(struct handles *handles, struct node *node, struct view *view,
+				     uint64_t readers, pid_t thread)
+{
+	struct handle *handle = NULL;
+
+	pthread_mutex_lock(&handles->lock);
+	if (note_mapped(handles, readers))
+		handle = handle_new(node, view, true);
+	if (handle) {
+		handle->nameless = readers;
+		handle->thread = thread;
+		handle->direct = true;
+		enter(handles, handle);
+	}
+	pthread_mutex_unlock(&handles->lock);
+	return handle;
+}
+
+struct node *handles_nameless(struct handles *handles, uint64_t readers, pid_t thread)
+{
+	struct node *node = NULL;
+
+	pthread_mutex_lock(&handles->lock);
+	for (struct handle *handle = handles->first; handle && !node; handle = handle->next)
+		if (handle->nameless == readers && handle->thread == thread)
+			node = nodes_get(handles->nodes, handle->node->ino);
+	pthread_mutex_unlock(&handles->lock);
+	return node;
+}
+
+bool handles_may_reach(struct handles *handles, struct handle *handle, uint64_t end)
+{
+	bool may = true;
+
+	if (end <= view_size(handle->view))
+		return true;
+	pthread_mutex_lock(&handles->lock);
+	for (struct handle *other = handles->first; other && may; other = other->next)
+		may = other->direct || other->node->ino != handle->nameless;
+	if (may && !handle->grown) {
+		handle->grown = true;
+		handles->n_grown++;
+	}
+	pthread_mutex_unlock(&handles->lock);
+	return may;
 }
 
 void handles_close(struct handles *handles, struct handle *handle)
@@ -96,6 +197,8 @@ void handles_close(struct handles *handles, struct handle *handle)
 	*handle->link = handle->next;
 	if (handle->next)
 		handle->next->link = handle->link;
+	if (handle->grown)
+		handles->n_grown--;
 	pthread_mutex_unlock(&handles->lock);
 	handle_release(handle);
 	if (handle->node->stage)

@@ -63,6 +63,10 @@ size_t ops_slot_name(const char *name);
 /* A number for the slot or key of a node or of the stage over it, for writers.h. */
 uint64_t ops_slot_number(const struct node *node);
 
+/* A new inode over an organ, a key, a number or an expert, in which the caller will write. NULL:
+ * out of memory. */
+struct node *ops_make_stage(struct fs *fs, const struct node *node);
+
 /* Open a node that the caller releases unless this succeeds: 0 or -errno. */
 int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi);
 

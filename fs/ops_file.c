@@ -49,8 +49,9 @@ static bool is_made(const struct node *node)
 	       (node->kind == NODE_GENERATED && view_is_made(node->view));
 }
 
-/* May the node be opened, and how? Sets the flags of the reply. */
-static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
+/* May the node be opened, and how? Sets the flags of the reply, and whether it is opened to write
+ * to it by a process that has no name for it. */
+static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *fi, bool *nameless)
 {
 	struct fs *fs = fs_of(req);
 
@@ -59,8 +60,8 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 	if (ops_is_link(node))
 		return -ELOOP;
 	if (node->kind == NODE_SCRATCH) {
-		/* Whoever reads and writes may map it, which direct I/O does not allow before Linux
-		 * 6.6. Others see what was written, and no page of before. */
+		/* A process that reads and writes may map it, which older kernels and libfuse do
+		 * not allow for direct I/O. Others see what was written, no page of before. */
 		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
 		return 0;
 	}
@@ -92,8 +93,17 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		return -EACCES;
 	if (node->kind == NODE_ORGAN || node->kind == NODE_KEY || node->kind == NODE_SETTING ||
 	    node->kind == NODE_EXPERT) {
-		/* Either way the answer; if there is no name to look up again, the caller's. */
-		writers_expect(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
+		switch (writers_expect(fs->writers, fuse_req_ctx(req)->pid,
+				       ops_slot_number(node))) {
+		case WRITERS_NAMELESS:
+			fi->direct_io = fi->keep_cache = 1;
+			*nameless = true;
+			return 0;
+		case WRITERS_NO_MEMORY:
+			return -ENOMEM;
+		case WRITERS_STALE:
+			break;
+		}
 		return -ESTALE;
 	}
 	if (!ops_drops(node) && !ops_is_undo(node))
@@ -137,13 +147,40 @@ static struct handle *open_handle(struct fs *fs, struct node *node, struct view 
 	return handle;
 }
 
+/* The handle's node is the stage's; the other one is not needed any more. */
+static int open_nameless(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	int rc;
+	struct view *view = content_of(fs, node, &rc);
+	struct node *stage = view ? ops_make_stage(fs, node) : NULL;
+	struct handle *handle = NULL;
+
+	if (!view)
+		return rc;
+	if (stage)
+		handle = handles_open_nameless(fs->handles, stage, view, node->ino,
+					       fuse_req_ctx(req)->pid);
+	if (!handle) {
+		nodes_put(fs->nodes, stage);
+		view_unref(view);
+		return -ENOMEM;
+	}
+	nodes_put(fs->nodes, node);
+	fi->fh = (uintptr_t)handle;
+	return 0;
+}
+
 int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct view *view = NULL;
 	struct handle *handle;
-	int rc = open_mode(req, node, fi);
+	bool nameless = false;
+	int rc = open_mode(req, node, fi, &nameless);
 
+	if (nameless)
+		return open_nameless(req, node, fi);
 	if (rc == 0 && is_lacking(node))
 		rc = refuse_lacking(node);
 
@@ -159,6 +196,10 @@ int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 		view_unref(view);
 		return -ENOMEM;
 	}
+	if (handle->direct)
+		fi->direct_io = 1;
+	if (handle->fresh)
+		fi->keep_cache = 0;
 	fi->fh = (uintptr_t)handle;
 	return 0;
 }
@@ -213,25 +254,32 @@ static void read_later(fuse_req_t req, struct handle *handle, size_t size, uint6
 	later_submit(later, fs_of(req)->makers);
 }
 
+/* A writer without a name sees its stage, and pages of the inode do not (handles.h). */
+static bool sees_view(const struct handle *handle, const struct fuse_file_info *fi)
+{
+	return handle->nameless ? fi->lock_owner == 0 : handle->view != NULL;
+}
+
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct handle *handle = handle_of(fi);
+	struct view *view = sees_view(handle, fi) ? handle->view : NULL;
 	char *buffer;
 	ssize_t got;
 
 	(void)ino;
 	if (size > BUFFER_SIZE)
 		size = BUFFER_SIZE;
-	if (handle->view && view_is_slow(handle->view, size, (uint64_t)offset)) {
+	if (view && view_is_slow(view, size, (uint64_t)offset)) {
 		read_later(req, handle, size, (uint64_t)offset);
 		return;
 	}
 	buffer = buffers_get(fs->buffers);
 	if (!buffer)
 		got = -ENOMEM;
-	else if (handle->view)
-		got = view_read(handle->view, buffer, size, (uint64_t)offset);
+	else if (view)
+		got = view_read(view, buffer, size, (uint64_t)offset);
 	else
 		got = stage_read(handle->node->stage, buffer, size, (uint64_t)offset);
 	if (got < 0)
@@ -258,7 +306,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 	(void)ino;
 	(void)ino_out;
 	(void)flags;
-	if (!to->node->stage || offset != offset_out ||
+	if (!to->node->stage || to->nameless || offset != offset_out ||
 	    (node->kind != NODE_ORGAN && node->kind != NODE_BASE_ORGAN)) {
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;

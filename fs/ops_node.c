@@ -10,8 +10,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* A new inode over the organ, in which the caller will write. */
-static struct node *make_stage(struct fs *fs, struct node *organ)
+static struct node *stage_organ(struct fs *fs, const struct node *organ)
 {
 	struct model *model = organ->model;
 	struct node made = {
@@ -26,6 +25,20 @@ static struct node *make_stage(struct fs *fs, struct node *organ)
 	return made.stage ? nodes_add(fs->nodes, &made) : NULL;
 }
 
+struct node *ops_make_stage(struct fs *fs, const struct node *node)
+{
+	switch (node->kind) {
+	case NODE_KEY:
+		return ops_stage_key(fs, node);
+	case NODE_SETTING:
+		return ops_stage_setting(fs, node);
+	case NODE_EXPERT:
+		return ops_stage_expert(fs, node);
+	default:
+		return stage_organ(fs, node);
+	}
+}
+
 /* Whoever was just refused an open() for writing gets a stage in place of the organ (writers.h). */
 static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *organ)
 {
@@ -38,10 +51,7 @@ static struct node *stage_for_writer(struct fs *fs, pid_t thread, struct node *o
 		return organ;
 	stage = ino ? nodes_get(fs->nodes, ino) : NULL;
 	if (!stage) {
-		stage = organ->kind == NODE_KEY	      ? ops_stage_key(fs, organ)
-			: organ->kind == NODE_SETTING ? ops_stage_setting(fs, organ)
-			: organ->kind == NODE_EXPERT  ? ops_stage_expert(fs, organ)
-						      : make_stage(fs, organ);
+		stage = ops_make_stage(fs, organ);
 		if (stage)
 			writers_made(fs->writers, thread, ops_slot_number(organ), stage->ino);
 	}
@@ -245,11 +255,40 @@ static int set_size(struct node *node, uint64_t size)
 	return -EINVAL;
 }
 
+/* The stage's node where the caller is, or has open, a writer without a name (handles.h). What
+ * open() empties comes without the handle, and so do times. */
+static struct node *nameless_stage(fuse_req_t req, fuse_ino_t ino, const struct stat *attr,
+				   int to_set, const struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+
+	if (fi)
+		return handle_of(fi)->nameless ? nodes_get(fs->nodes, handle_of(fi)->node->ino)
+					       : NULL;
+	if ((to_set & FUSE_SET_ATTR_SIZE) && attr->st_size != 0)
+		return NULL;
+	return handles_nameless(fs->handles, ino, fuse_req_ctx(req)->pid);
+}
+
 /* Of a directory that grafts are in: rsync sets it, and would again and again. */
 static void set_directory_time(const struct node *node, const struct timespec *time)
 {
 	if (node->kind == NODE_CLASS || node->kind == NODE_METADATA)
 		model_set_directory_time(node->model, ops_directory_number(node), time);
+}
+
+static void set_time(struct fs *fs, const struct node *meant, const struct stat *attr, int to_set)
+{
+	struct timespec time = attr->st_mtim;
+
+	if (!(to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW)))
+		return;
+	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
+		clock_gettime(CLOCK_REALTIME, &time);
+	if (meant->stage)
+		stage_set_mtime(meant->stage, &time);
+	else if (ops_can_graft(fs, meant->model))
+		set_directory_time(meant, &time);
 }
 
 /* Times of a directory and of a file being written are kept; mode and owner are accepted and
@@ -259,24 +298,19 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = nodes_get(fs->nodes, ino);
-	struct timespec time = attr->st_mtim;
+	struct node *stage = nameless_stage(req, ino, attr, to_set, fi);
+	struct node *meant = stage ? stage : node;
 	int rc = node ? 0 : -ESTALE;
 
-	(void)fi;
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
-		rc = set_size(node, (uint64_t)attr->st_size);
-	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
-		clock_gettime(CLOCK_REALTIME, &time);
-	if (rc == 0 && (to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW))) {
-		if (node->stage)
-			stage_set_mtime(node->stage, &time);
-		else if (ops_can_graft(fs, node->model))
-			set_directory_time(node, &time);
-	}
+		rc = set_size(meant, (uint64_t)attr->st_size);
+	if (rc == 0)
+		set_time(fs, meant, attr, to_set);
 	if (rc == 0)
 		reply_attributes(req, fs, node);
 	else
 		fuse_reply_err(req, -rc);
+	nodes_put(fs->nodes, stage);
 	nodes_put(fs->nodes, node);
 }
 

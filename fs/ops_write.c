@@ -11,6 +11,7 @@
 #include "fs/ops_views.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,6 +159,30 @@ static void expect_no_release(struct fs *fs, struct handle *handle)
 		pending_unexpect(fs->emptied);
 }
 
+/* May a writer without a name write there (handles.h)? To the kernel the file ends where readers
+ * see it end, so that it cannot tell where to append. */
+static bool place_nameless(fuse_req_t req, struct handle *handle, const struct fuse_file_info *fi,
+			   size_t size, off_t *offset)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = handle->node;
+	char name[STAGED_NAME_MAX];
+
+	if (!handles_may_reach(fs->handles, handle, (uint64_t)*offset + size)) {
+		if (!stage_failed(node->stage))
+			log_add(node->model->log,
+				"%s: refused: opened without its name (through /proc/self/fd, as "
+				"Samba does), it cannot be made larger while another program has "
+				"it open; remove it first, or try again",
+				staged_name(fs, node, name));
+		stage_fail(node->stage, -EBUSY);
+		return false;
+	}
+	if (fi->flags & O_APPEND)
+		*offset = (off_t)stage_size(node->stage);
+	return true;
+}
+
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	      struct fuse_file_info *fi)
 {
@@ -168,6 +193,10 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	(void)ino;
 	expect_no_release(fs_of(req), handle);
 	handle_begin(handle, fi->writepage ? 0 : fi->lock_owner);
+	if (handle->nameless && !place_nameless(req, handle, fi, size, &offset)) {
+		fuse_reply_err(req, EBUSY);
+		return;
+	}
 	if (!handle->node->stage) {
 		if (ops_drops(handle->node))
 			fuse_reply_write(req, size);

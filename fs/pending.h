@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pending.h - changes whose program has been answered before they are in force: a file that was
- * emptied and closed. The kernel tells of each close of a descriptor, and only with the release,
- * which answers nobody, that it was the last one. A lookup that comes afterwards waits for such
+ * emptied and closed. The kernel tells of each close of a descriptor, and that it was the last one
+ * only with the release, which no process waits for. A lookup that comes afterwards waits for such
  * changes, so that it finds them in force. */
 #ifndef FS_PENDING_H
 #define FS_PENDING_H

@@ -406,6 +406,14 @@ bool stage_failed(struct stage *stage)
 	return failed;
 }
 
+void stage_fail(struct stage *stage, int rc)
+{
+	pthread_mutex_lock(&stage->lock);
+	stage->failed = rc;
+	stage->written = stage->unflushed = true;
+	pthread_mutex_unlock(&stage->lock);
+}
+
 bool stage_unflushed(struct stage *stage)
 {
 	bool unflushed;

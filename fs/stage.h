@@ -82,8 +82,9 @@ enum stage_type stage_type(struct stage *stage, struct value_type *type);
  * close a descriptor between the two. */
 bool stage_written(struct stage *stage);
 
-/* Has a write to what is staged failed? */
+/* Has a write to what is staged failed? And one has: rc is -errno. */
 bool stage_failed(struct stage *stage);
+void stage_fail(struct stage *stage, int rc);
 
 /* Was it written to since the last stage_commit(), whatever came of that? */
 bool stage_unflushed(struct stage *stage);

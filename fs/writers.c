@@ -81,23 +81,29 @@ static void drop(struct writer **link)
 	free(writer);
 }
 
-bool writers_expect(struct writers *writers, pid_t thread, uint64_t slot)
+enum writers_answer writers_expect(struct writers *writers, pid_t thread, uint64_t slot)
 {
-	struct writer **link, *writer = NULL;
+	enum writers_answer answer = WRITERS_STALE;
+	struct writer **link, *writer;
 
 	pthread_mutex_lock(&writers->lock);
 	link = find(writers, thread, slot);
-	if (link) {
+	/* One that has looked its name up and did not come is another open(). */
+	if (link && (*link)->ino == 0)
+		answer = WRITERS_NAMELESS;
+	if (link)
 		drop(link);
-	} else {
+	if (answer == WRITERS_STALE) {
 		writer = malloc(sizeof(*writer));
 		if (writer) {
 			*writer = (struct writer){ writers->first, thread, slot, 0, now() };
 			writers->first = writer;
+		} else {
+			answer = WRITERS_NO_MEMORY;
 		}
 	}
 	pthread_mutex_unlock(&writers->lock);
-	return writer != NULL;
+	return answer;
 }
 
 bool writers_find(struct writers *writers, pid_t thread, uint64_t slot, uint64_t *ino)

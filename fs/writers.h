@@ -18,10 +18,12 @@ struct writers; /* any thread may use it */
 struct writers *writers_new(void);
 void writers_free(struct writers *writers);
 
-/* The thread is answered ESTALE for that slot, any number that says which it is. False: it was
- * already, and has not looked the name up since, so that there is no name to look up (a
- * descriptor reopened through /proc); or there is no memory. */
-bool writers_expect(struct writers *writers, pid_t thread, uint64_t slot);
+/* The thread opens that slot, any number that says which it is: it is to be answered ESTALE, unless
+ * it was already and has not looked the name up since. Then it has no name: it opens a descriptor
+ * once more through /proc (as Samba does with all files), or opens a file handle. For what is done
+ * then see handles.h. */
+enum writers_answer { WRITERS_STALE, WRITERS_NAMELESS, WRITERS_NO_MEMORY };
+enum writers_answer writers_expect(struct writers *writers, pid_t thread, uint64_t slot);
 
 /* Is a lookup of that slot by that thread its second one? Then *ino is the number of the stage's
  * inode, 0 if that is still to be made, which writers_made() then tells. */

@@ -62,3 +62,21 @@ done
 says_once "$MNT" "$shard"
 equal "$(wc -l <"$MNT/.log")" $((before + 1)) "lines: $(cat "$MNT/.log")"
 unmount_and_wait
+
+# A model that a graft refers to.
+rm -r "$TMP/models"
+mkdir "$TMP/models"
+cp "$MODELS/stories260K.gguf" "$TMP/models/a.gguf"
+cp "$MODELS/stories260K-donor.gguf" "$TMP/models/b.gguf"
+mount_model -o "layer=$TMP/layer" "$TMP/models"
+cp "$MNT/b/organs/blk_1_ffn_up.bin" "$MNT/a/organs/"
+unmount_and_wait
+exists "$TMP/layer/a/organs/blk_1_ffn_up.bin.ref"
+mount_model -o "layer=$TMP/layer/a" "$TMP/models/a.gguf"
+printf 'x' | dd of="$TMP/models/b.gguf" bs=1 seek=100000 conv=notrunc status=none
+for i in 1 2; do
+	expect_fail 'input/output error' cat "$MNT/organs/blk_1_ffn_up.bin"
+done
+says_once "$MNT" "$TMP/models/b.gguf"
+cat "$MNT/organs/blk_2_ffn_up.bin" >/dev/null
+unmount_and_wait

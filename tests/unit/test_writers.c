@@ -26,7 +26,7 @@ static void an_open_goes_through_its_steps(void **state)
 	uint64_t ino = 7;
 
 	(void)state;
-	assert_true(writers_expect(writers, 1, 5));
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
 	assert_true(writers_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 0);
 	writers_made(writers, 1, 5, 99);
@@ -43,8 +43,8 @@ static void only_that_thread_and_that_tensor_are_meant(void **state)
 	uint64_t ino;
 
 	(void)state;
-	assert_true(writers_expect(writers, 1, 5));
-	assert_true(writers_expect(writers, 2, 6));
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_int_equal(writers_expect(writers, 2, 6), WRITERS_STALE);
 	assert_false(writers_find(writers, 2, 5, &ino));
 	assert_false(writers_find(writers, 1, 6, &ino));
 	writers_made(writers, 2, 5, 98);
@@ -63,8 +63,8 @@ static void two_threads_may_write_the_same_tensor(void **state)
 	uint64_t ino;
 
 	(void)state;
-	assert_true(writers_expect(writers, 1, 5));
-	assert_true(writers_expect(writers, 2, 5));
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_int_equal(writers_expect(writers, 2, 5), WRITERS_STALE);
 	writers_made(writers, 1, 5, 11);
 	writers_made(writers, 2, 5, 12);
 	assert_true(writers_find(writers, 1, 5, &ino));
@@ -81,12 +81,26 @@ static void who_is_answered_twice_has_no_name_to_look_up(void **state)
 	uint64_t ino;
 
 	(void)state;
-	assert_true(writers_expect(writers, 1, 5));
-	assert_false(writers_expect(writers, 1, 5));
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_NAMELESS);
 	assert_false(writers_find(writers, 1, 5, &ino));
 	/* The next open() begins anew. */
-	assert_true(writers_expect(writers, 1, 5));
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
 	assert_true(writers_find(writers, 1, 5, &ino));
+	writers_free(writers);
+}
+
+static void who_looked_its_name_up_and_did_not_come_has_one(void **state)
+{
+	struct writers *writers = writers_new();
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	writers_made(writers, 1, 5, 99);
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(ino, 0);
 	writers_free(writers);
 }
 
@@ -104,7 +118,7 @@ static void *open_often(void *argument)
 	for (uint32_t i = 0; i < 500; i++) {
 		const uint32_t tensor = i % 3;
 
-		if (!writers_expect(opener->writers, opener->thread, tensor))
+		if (writers_expect(opener->writers, opener->thread, tensor) != WRITERS_STALE)
 			opener->wrong = true;
 		writers_made(opener->writers, opener->thread, tensor, 1000u + i);
 		if (!writers_find(opener->writers, opener->thread, tensor, &ino) ||
@@ -139,6 +153,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(only_that_thread_and_that_tensor_are_meant),
 	cmocka_unit_test(two_threads_may_write_the_same_tensor),
 	cmocka_unit_test(who_is_answered_twice_has_no_name_to_look_up),
+	cmocka_unit_test(who_looked_its_name_up_and_did_not_come_has_one),
 	cmocka_unit_test(many_may_open_at_once),
 };
 
