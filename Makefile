@@ -130,7 +130,9 @@ $B/tests/tools/fsx: $B/tests/tools/fsx.o
 $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
-MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so)
+$B/tests/tools/serve-file: $B/tests/tools/serve_file.o
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
+MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so serve-file)
 
 # What is run is built by all processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))

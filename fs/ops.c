@@ -35,6 +35,9 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 {
 	const struct fs *fs = userdata;
 
+	/* Reads with O_DIRECT that the kernel makes in the background are never interrupted: nobody
+	 * could kill who reads from a disk that hangs. */
+	do_without(connection, FUSE_CAP_ASYNC_DIO);
 	/* With ATOMIC_O_TRUNC the kernel empties the pages of an inode at open(), and whoever maps
 	 * it gets a SIGBUS. Pages stay valid whatever the times say: contents do not change. */
 	do_without(connection, FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
@@ -47,8 +50,10 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	if (!fs->options->read_only)
 		do_without(connection, FUSE_CAP_READDIRPLUS);
 	do_without(connection, FUSE_CAP_READDIRPLUS_AUTO);
-	connection->max_background = 64;
-	connection->congestion_threshold = 48;
+	/* The kernel sends no more pages to be read ahead while so many are not answered, whatever
+	 * file they are of. Those of a disk that hangs wait for long. */
+	connection->max_background = 4096;
+	connection->congestion_threshold = 3072;
 }
 
 const struct fuse_lowlevel_ops organfs_ops = {

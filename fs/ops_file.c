@@ -157,67 +157,86 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 }
 
+static void drop_read(struct later *later)
+{
+	buffers_put(later->fs->buffers, later->buffer);
+	view_unref(later->view);
+}
+
 static void reply_read(struct later *later, ssize_t got)
 {
-	struct fs *fs = fs_of(later->req);
-
 	if (got < 0)
 		fuse_reply_err(later->req, (int)-got);
 	else
 		fuse_reply_buf(later->req, later->buffer, (size_t)got);
-	buffers_put(fs->buffers, later->buffer);
+	drop_read(later);
 }
 
-static ssize_t read_slowly(struct later *later)
+static ssize_t act_read(struct later *later)
 {
-	later->buffer = buffers_get(fs_of(later->req)->buffers);
+	later->buffer = buffers_get(later->fs->buffers);
 	if (!later->buffer)
 		return -ENOMEM;
-	return view_read_until(later->handle->view, later->buffer, later->size, later->offset,
+	if (!later->view)
+		return stage_read(later->handle->node->stage, later->buffer, later->size,
+				  later->offset);
+	return view_read_until(later->view, later->buffer, later->size, later->offset,
 			       &later->stop);
 }
 
-/* What may take long is done on other threads than those that answer requests. */
-static void read_later(fuse_req_t req, struct handle *handle, size_t size, uint64_t offset)
-{
-	struct later *later = later_new(req, 0);
-
-	if (!later)
-		return;
-	later->act = read_slowly;
-	later->reply = reply_read;
-	later->handle = handle;
-	later->size = size;
-	later->offset = offset;
-	later_submit(later, fs_of(req)->makers);
-}
-
-void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+/* From memory alone. */
+static void read_now(fuse_req_t req, struct view *view, size_t size, uint64_t offset)
 {
 	struct fs *fs = fs_of(req);
-	struct handle *handle = handle_of(fi);
-	char *buffer;
-	ssize_t got;
+	char *buffer = buffers_get(fs->buffers);
+	const ssize_t got = buffer ? view_read(view, buffer, size, offset) : -ENOMEM;
 
-	(void)ino;
-	if (size > BUFFER_SIZE)
-		size = BUFFER_SIZE;
-	if (handle->view && view_is_slow(handle->view, size, (uint64_t)offset)) {
-		read_later(req, handle, size, (uint64_t)offset);
-		return;
-	}
-	buffer = buffers_get(fs->buffers);
-	if (!buffer)
-		got = -ENOMEM;
-	else if (handle->view)
-		got = view_read(handle->view, buffer, size, (uint64_t)offset);
-	else
-		got = stage_read(handle->node->stage, buffer, size, (uint64_t)offset);
 	if (got < 0)
 		fuse_reply_err(req, (int)-got);
 	else
 		fuse_reply_buf(req, buffer, (size_t)got);
 	buffers_put(fs->buffers, buffer);
+}
+
+/* What may take long is done on other threads than those that answer requests; what waits for a
+ * disk, on those that readers.h says. A view outlives its handle where the reader is gone; a stage,
+ * whose reader waits for the answer, does not have to. */
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handle_of(fi);
+	struct view *view = handle->view;
+	struct backing *from;
+	struct later *later;
+	bool slow;
+
+	(void)ino;
+	if (size > BUFFER_SIZE)
+		size = BUFFER_SIZE;
+	slow = view && view_is_slow(view, size, (uint64_t)offset);
+	from = view ? view_reads(view, size, (uint64_t)offset) : NULL;
+	if (view && !slow && !from) {
+		read_now(req, view, size, (uint64_t)offset);
+		return;
+	}
+	later = later_new(req, 0);
+	if (!later)
+		return;
+	later->act = act_read;
+	later->reply = reply_read;
+	later->drop = view ? drop_read : NULL;
+	later->view = view ? view_ref(view) : NULL;
+	later->handle = handle;
+	later->size = size;
+	later->offset = (uint64_t)offset;
+	if (slow) {
+		later_submit(later, fs->makers);
+	} else if (readers_enter(fs->readers)) {
+		later_now(later);
+		readers_leave(fs->readers);
+	} else {
+		later_submit(later, readers_of(fs->readers, from ? backing_stat(from)->st_dev : 0));
+	}
 }
 
 /* One answer tells of no more. */

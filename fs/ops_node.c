@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 /* A new inode over the organ, in which the caller will write. */
 static struct node *make_stage(struct fs *fs, struct node *organ)
@@ -277,15 +276,10 @@ void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = nodes_get(fs->nodes, ino);
-	const struct model *model = node && node->model ? node->model : fs_now(fs, 0)->model;
-	struct backing *file = backing_first(model->base);
+	const struct mounted *mounted = node && node->model ? fs_mounted(fs, node) : fs_now(fs, 0);
 	struct statvfs stat;
-	const int fd = file ? backing_hold(file) : -1;
-	int rc = fd < 0 ? statvfs(model->directory, &stat) : fstatvfs(fd, &stat);
+	const int rc = space_get(mounted->space, &stat);
 
-	rc = rc < 0 ? -errno : 0;
-	if (fd >= 0)
-		backing_let(file);
 	nodes_put(fs->nodes, node);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
