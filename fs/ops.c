@@ -251,6 +251,37 @@ static struct node *find_in_models(struct fs *fs, const char *name, int *rc)
 		     : overview_node(fs->overview, name, rc);
 }
 
+/* Is the file of that name, from number first up to end, not made yet, and not of memory alone? */
+static bool is_unmade(struct fs *fs, const struct node *directory, enum generated_kind first,
+		      enum generated_kind end, const char *name)
+{
+	for (enum generated_kind kind = first; kind < end; kind++)
+		if (strcmp(name, generated_name(kind)) == 0)
+			return kind != GENERATED_LOG && kind != GENERATED_GRAFTS &&
+			       kind != GENERATED_ASSEMBLE &&
+			       !generated_is_made(fs_mounted(fs, directory)->generated, kind);
+	return false;
+}
+
+bool ops_is_far(struct fs *fs, const struct node *directory, const char *name)
+{
+	switch (directory->kind) {
+	case NODE_ROOT:
+		return is_unmade(fs, directory, 0, GENERATED_IN_ROOT, name);
+	case NODE_VIEWS:
+		return is_unmade(fs, directory, GENERATED_IN_ROOT, GENERATED_IN_VIEWS, name);
+	case NODE_CLASS:
+		return strcmp(name, ".theta") == 0 &&
+		       !generated_is_made(fs_mounted(fs, directory)->generated,
+					  GENERATED_TABLES + directory->index);
+	case NODE_METADATA:
+	case NODE_BASE_METADATA:
+		return ops_is_far_key(directory, name);
+	default:
+		return false;
+	}
+}
+
 /* Of the files from number first up to end. */
 static struct node *find_generated(struct fs *fs, const struct node *directory,
 				   enum generated_kind first, enum generated_kind end,

@@ -74,6 +74,11 @@ static uint32_t kind_of(const struct fuse_buf *request)
 	return load_u32((const uint8_t *)request->mem + 4);
 }
 
+static uint64_t inode_of_request(const struct fuse_buf *request)
+{
+	return load_u64((const uint8_t *)request->mem + 16);
+}
+
 /* The name that is looked up follows the 40 bytes that every request begins with. */
 static bool is_hidden_name(const struct fuse_buf *request)
 {
@@ -86,6 +91,15 @@ static bool has_generated(uint64_t ino)
 	return ino == INODE_ROOT || inode_kind(ino) == INODE_MODEL || inode_kind(ino) == INODE_BASE;
 }
 
+/* The first who asks for a key of the base has its text measured, which is read from disk. */
+static bool is_of_keys(uint64_t ino)
+{
+	const unsigned kind = inode_kind(ino);
+
+	return kind == INODE_METADATA || kind == INODE_KEY || kind == INODE_BASE_METADATA ||
+	       kind == INODE_BASE_KEY;
+}
+
 /* In a root there are files that may have to be generated, and in a class .theta. */
 static bool is_quick(const struct fuse_buf *request)
 {
@@ -94,12 +108,16 @@ static bool is_quick(const struct fuse_buf *request)
 		if (is_hidden_name(request))
 			return false;
 		__attribute__((fallthrough));
-	case READDIR:
 	case READDIRPLUS:
-		return !has_generated(load_u64((const uint8_t *)request->mem + 16));
-	case FORGET:
+		if (is_of_keys(inode_of_request(request)))
+			return false;
+		__attribute__((fallthrough));
+	case READDIR:
+		return !has_generated(inode_of_request(request));
 	case GETATTR:
 	case OPEN:
+		return !is_of_keys(inode_of_request(request));
+	case FORGET:
 	case GETXATTR:
 	case LISTXATTR:
 	case INIT:

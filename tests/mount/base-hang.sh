@@ -55,6 +55,13 @@ others_go_on() {
 }
 need getfattr
 others_go_on 'with readers'
+# What nobody has asked for yet has to be read from the base.
+for i in 1 2 3 4 5; do
+	ls -l "$MNT/.base/metadata" >/dev/null 2>&1 &
+	readers+=($!)
+done
+sleep 0.5
+others_go_on 'with readers of metadata'
 [ "$(threads)" -le 80 ] || fail "$(threads) threads"
 kill "${readers[@]}"
 are_gone() {
@@ -63,7 +70,7 @@ are_gone() {
 		is_gone "$pid" || return 1
 	done
 }
-until_true 10 are_gone || fail "a reader cannot be killed: $(for p in "${readers[@]}"; do is_gone $p || { tr '\0' ' ' </proc/$p/cmdline; cat /proc/$p/stack; }; done)"
+until_true 10 are_gone || fail "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
 others_go_on 'without readers'
 
 # Again and again: what one reader leaves behind is bounded.
