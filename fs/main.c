@@ -44,7 +44,7 @@
  *	fingerprint layer layer_* reference	grafts on disk: directories, which base,
  *			files, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
- *	seen resolve look links	where symbolic links lead, found out without hanging
+ *	seen resolve visits look links	where symbolic links lead, found out without hanging
  *	openings trace	where the bytes that somebody writes come from
  *	stage		a file being written
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
