@@ -149,7 +149,9 @@ $B/tests/tools/impatient.o: mount-helpers/unmounting.c $B/flags
 	$(CC) $(ALL_CFLAGS) -DPATIENCE_S=2 -I. -MMD -MP -c $< -o $@
 $B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
-MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient)
+$B/tests/tools/serve-file: $B/tests/tools/serve_file.o
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
+MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient serve-file)
 
 # What is run is built by all processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))

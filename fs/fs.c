@@ -60,6 +60,7 @@ struct fs *fs_new(const struct options *options, struct log *log, struct collect
 	fs->writers = writers_new();
 	fs->emptied = pending_new();
 	fs->buffers = buffers_new();
+	fs->readers = readers_new(options->threads);
 	fs->makers = pool_new(MAKER_THREADS);
 	fs->commits = pool_new(COMMIT_THREADS);
 	fs->assemblies = pool_new(ASSEMBLY_THREADS);
@@ -70,8 +71,9 @@ struct fs *fs_new(const struct options *options, struct log *log, struct collect
 	fs->beginnings = pool_new(BEGINNING_THREADS);
 	fs->tracer = fs->nodes ? tracer_new(nodes_donor, fs->nodes) : NULL;
 	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
-	    fs->buffers && fs->makers && fs->commits && fs->assemblies && fs->lookers &&
-	    fs->arrivals && fs->links && fs->emptied && fs->beginnings && fs->tracer && fs->turns)
+	    fs->buffers && fs->readers && fs->makers && fs->commits && fs->assemblies &&
+	    fs->lookers && fs->arrivals && fs->links && fs->emptied && fs->beginnings &&
+	    fs->tracer && fs->turns)
 		return fs;
 	fs_free(fs);
 	return NULL;
@@ -87,6 +89,7 @@ void fs_settle(struct fs *fs)
 			digests_stop(fs->mounted[i].digests);
 	}
 	pool_free(fs->makers);
+	readers_settle(fs->readers);
 	pool_free(fs->beginnings);
 	pool_free(fs->assemblies);
 	pool_free(fs->lookers);
@@ -122,6 +125,7 @@ void fs_free(struct fs *fs)
 	free(fs->mounted);
 	pthread_mutex_destroy(&fs->looking);
 	writers_free(fs->writers);
+	readers_free(fs->readers);
 	buffers_free(fs->buffers);
 	free(fs);
 }

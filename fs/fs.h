@@ -11,7 +11,7 @@
 #include "fs/options.h"
 #include "fs/overview.h"
 #include "fs/pending.h"
-#include "fs/pool.h"
+#include "fs/readers.h"
 #include "fs/scratches.h"
 #include "fs/status.h"
 #include "fs/trace.h"
@@ -35,6 +35,7 @@ struct fs {
 	struct writers *writers;
 	struct pending *emptied; /* keys that are about to be empty strings */
 	struct buffers *buffers;
+	struct readers *readers; /* threads that read from disks */
 	struct pool *measurers;	 /* threads that measure */
 	struct pool *hashers;	 /* threads that hash */
 	struct pool *makers;	 /* reads that wait for them */

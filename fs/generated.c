@@ -10,10 +10,11 @@ struct generated {
 	struct generator generator;
 	struct nodes *nodes;
 	struct current {
-		pthread_mutex_t lock; /* protects what follows; held while it is made */
-		uint64_t stamp;	      /* of the state that what follows is for */
-		uint64_t ino;	      /* 0: nobody has looked yet */
-		struct node *node;    /* NULL: only its number was asked for */
+		pthread_mutex_t making; /* held while it is made, which may take long */
+		pthread_mutex_t lock;	/* protects what follows; taken after making */
+		uint64_t stamp;		/* of the state that what follows is for */
+		uint64_t ino;		/* 0: nobody has looked yet */
+		struct node *node;	/* NULL: only its number was asked for */
 	} current[GENERATED_KINDS];
 };
 
@@ -36,8 +37,10 @@ struct generated *generated_new(const struct generator *generator, struct nodes 
 		return NULL;
 	generated->generator = *generator;
 	generated->nodes = nodes;
-	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++)
+	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++) {
+		pthread_mutex_init(&generated->current[kind].making, NULL);
 		pthread_mutex_init(&generated->current[kind].lock, NULL);
+	}
 	return generated;
 }
 
@@ -48,6 +51,7 @@ void generated_free(struct generated *generated)
 	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++) {
 		nodes_put(generated->nodes, generated->current[kind].node);
 		pthread_mutex_destroy(&generated->current[kind].lock);
+		pthread_mutex_destroy(&generated->current[kind].making);
 	}
 	free(generated);
 }
@@ -62,13 +66,13 @@ static uint64_t first_ino(const struct model *model, enum generated_kind kind)
 /* What the tables show has the one time of the organs, where they have one: a class that was copied
  * with its times is found to be the same again. Before the first graft all is as old as the organs.
  * The other files are as of now. */
-static struct timespec time_of(const struct generated *generated, enum generated_kind kind)
+static struct timespec time_of(const struct generated *generated, enum generated_kind kind,
+			       uint64_t stamp)
 {
 	const struct generator *generator = &generated->generator;
 	struct timespec time;
 
-	if (generated->current[kind].stamp == 0 && kind != GENERATED_LOG &&
-	    kind != GENERATED_ASSEMBLE)
+	if (stamp == 0 && kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
 		return generator->model ? model_time(generator->model) : generator->mtime;
 	if (kind < GENERATED_TABLES ||
 	    !model_class_time(generator->model, (enum organ_class)(kind - GENERATED_TABLES), &time))
@@ -106,24 +110,76 @@ uint64_t generated_ino(struct generated *generated, enum generated_kind kind)
 	return ino;
 }
 
-static struct node *make_node(struct generated *generated, enum generated_kind kind,
-			      struct error *err)
+bool generated_is_made(struct generated *generated, enum generated_kind kind)
 {
-	const struct current *current = &generated->current[kind];
+	struct current *current = &generated->current[kind];
+	bool made;
+
+	pthread_mutex_lock(&current->lock);
+	catch_up(generated, kind);
+	made = current->node != NULL;
+	pthread_mutex_unlock(&current->lock);
+	return made;
+}
+
+/* A new file for the state with that stamp, under that number. */
+static struct node *make_node(struct generated *generated, enum generated_kind kind, uint64_t ino,
+			      uint64_t stamp, struct error *err)
+{
 	const struct generator *generator = &generated->generator;
-	struct node made = { .ino = current->ino,
-			     .kind = NODE_GENERATED,
-			     .index = kind,
-			     .model = generator->model };
+	struct node made = {
+		.ino = ino, .kind = NODE_GENERATED, .index = kind, .model = generator->model
+	};
 	struct node *node;
 
 	made.view = generator->view(generator->context, kind, err);
 	if (!made.view)
 		return NULL;
-	made.mtime = time_of(generated, kind);
+	made.mtime = time_of(generated, kind, stamp);
 	node = nodes_add(generated->nodes, &made);
 	if (!node)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return node;
+}
+
+/* The file, if it was made for the state as it is now; else its number and stamp. */
+static struct node *find_made(struct generated *generated, enum generated_kind kind, uint64_t *ino,
+			      uint64_t *stamp)
+{
+	struct current *current = &generated->current[kind];
+	struct node *node = NULL;
+
+	pthread_mutex_lock(&current->lock);
+	catch_up(generated, kind);
+	*ino = current->ino;
+	*stamp = current->stamp;
+	if (current->node)
+		node = nodes_get(generated->nodes, current->ino);
+	pthread_mutex_unlock(&current->lock);
+	return node;
+}
+
+/* With making held. The state may change meanwhile: then who asked gets what it was. */
+static struct node *make_current(struct generated *generated, enum generated_kind kind,
+				 struct error *err)
+{
+	struct current *current = &generated->current[kind];
+	uint64_t ino, stamp;
+	struct node *node = find_made(generated, kind, &ino, &stamp), *kept;
+
+	if (node)
+		return node;
+	kept = make_node(generated, kind, ino, stamp, err);
+	if (!kept)
+		return NULL;
+	node = nodes_get(generated->nodes, ino);
+	pthread_mutex_lock(&current->lock);
+	if (current->ino == ino) {
+		current->node = kept;
+		kept = NULL;
+	}
+	pthread_mutex_unlock(&current->lock);
+	nodes_put(generated->nodes, kept);
 	return node;
 }
 
@@ -131,15 +187,14 @@ struct node *generated_node(struct generated *generated, enum generated_kind kin
 {
 	struct current *current = &generated->current[kind];
 	struct error err = { 0 };
-	struct node *node = NULL;
+	uint64_t ino, stamp;
+	struct node *node = find_made(generated, kind, &ino, &stamp);
 
-	pthread_mutex_lock(&current->lock);
-	catch_up(generated, kind);
-	if (!current->node)
-		current->node = make_node(generated, kind, &err);
-	if (current->node)
-		node = nodes_get(generated->nodes, current->ino);
-	pthread_mutex_unlock(&current->lock);
+	if (node)
+		return node;
+	pthread_mutex_lock(&current->making);
+	node = make_current(generated, kind, &err);
+	pthread_mutex_unlock(&current->making);
 	if (!node) {
 		*rc = -err.code;
 		log_add(generated->generator.log, "%s: cannot be made: %s", generated_name(kind),

@@ -54,6 +54,9 @@ const char *generated_name(enum generated_kind kind);
 /* Its inode number as it is now, without making the file. */
 uint64_t generated_ino(struct generated *generated, enum generated_kind kind);
 
+/* Is the file there already as it is now, so that the next one takes no time? */
+bool generated_is_made(struct generated *generated, enum generated_kind kind);
+
 /* The file as it is now, to release with nodes_put(). NULL with *rc set to -errno, and a line in
  * the log, if it cannot be made. */
 struct node *generated_node(struct generated *generated, enum generated_kind kind, int *rc);

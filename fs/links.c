@@ -22,6 +22,7 @@ struct links {
 	bool several;
 	char *point; /* set before requests come */
 	dev_t device;
+	struct visits *visits;
 	pthread_mutex_t turn; /* held while links are looked at again */
 	struct timespec last; /* when that was last begun; protected by turn */
 	const struct model *last_model;
@@ -47,8 +48,10 @@ struct links *links_new(struct model *const *models, uint32_t n, bool several)
 {
 	struct links *links = calloc(1, sizeof(*links));
 
-	if (!links)
+	if (!links || !(links->visits = visits_new())) {
+		free(links);
 		return NULL;
+	}
 	links->models = models;
 	links->n = n;
 	links->several = several;
@@ -60,6 +63,7 @@ void links_free(struct links *links)
 {
 	if (!links)
 		return;
+	visits_unref(links->visits);
 	pthread_mutex_destroy(&links->turn);
 	free(links->point);
 	free(links);
@@ -226,7 +230,7 @@ static size_t look_once(const struct links *links, struct link *all, size_t n,
 		if (!all[i].settled)
 			places[asked++] = all[i].at;
 	if (places && found)
-		look(&own, places, asked, until, found);
+		look(links->visits, &own, places, asked, until, found);
 	asked = 0;
 	for (size_t i = 0; places && found && i < n; i++) {
 		if (all[i].settled)

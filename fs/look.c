@@ -6,6 +6,7 @@
 #include "fs/paths.h"
 #include "fs/seen.h"
 #include "fs/waiting.h"
+#include "gguf/anatomy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,17 +28,21 @@
 
 struct job {
 	struct look_at at; /* what it points to is the job's own */
+	char *place;	   /* where it is, for visits.h */
 	struct found found;
-	bool done;
+	bool begun, done;
 };
 
 struct batch {
+	struct visits *visits;
+	struct timespec until;
 	char *point;
 	dev_t device;
 	pthread_mutex_t lock; /* protects what follows; a job is its thread's until it is done */
 	pthread_cond_t progress;
 	unsigned holders; /* threads, and the caller */
-	size_t n, next, done;
+	bool over;	  /* nothing more is to be begun */
+	size_t n, done;
 	struct seen_models models;
 	struct job jobs[];
 };
@@ -274,9 +279,11 @@ static void free_batch(struct batch *batch)
 		found_release(&batch->jobs[i].found);
 		free((char *)batch->jobs[i].at.path);
 		free((char *)batch->jobs[i].at.seen);
+		free(batch->jobs[i].place);
 		backing_unref(batch->jobs[i].at.file);
 	}
 	seen_models_release(&batch->models);
+	visits_unref(batch->visits);
 	pthread_cond_destroy(&batch->progress);
 	pthread_mutex_destroy(&batch->lock);
 	free(batch->point);
@@ -293,15 +300,35 @@ static void leave(struct batch *batch)
 		free_batch(batch);
 }
 
-static void *work(void *argument)
+/* With the lock held: the first job that nobody has begun, at that place, NULL for any. NULL: there
+ * is none. */
+static struct job *next_job(struct batch *batch, const char *place)
 {
-	struct batch *batch = argument;
+	for (size_t i = 0; i < batch->n && !batch->over; i++) {
+		struct job *job = &batch->jobs[i];
+
+		if (!job->begun && (!place || strcmp(job->place, place) == 0))
+			return job;
+	}
+	return NULL;
+}
+
+/* With the lock held: do all that is to be done at the job's place, or leave it undone, where
+ * another thread has been there for long. */
+static void visit(struct batch *batch, struct job *job)
+{
 	const struct resolve_own own = { batch->point, batch->device };
+	const char *place = job->place;
+	bool begun;
 
+	for (struct job *same = job; same; same = next_job(batch, place))
+		same->begun = true;
+	pthread_mutex_unlock(&batch->lock);
+	begun = visit_begin(batch->visits, place, &batch->until);
 	pthread_mutex_lock(&batch->lock);
-	while (batch->next < batch->n) {
-		struct job *job = &batch->jobs[batch->next++];
-
+	for (; begun && !batch->over && job < batch->jobs + batch->n; job++) {
+		if (strcmp(job->place, place) != 0)
+			continue;
 		pthread_mutex_unlock(&batch->lock);
 		run(&own, &batch->models, job);
 		pthread_mutex_lock(&batch->lock);
@@ -309,8 +336,52 @@ static void *work(void *argument)
 		batch->done++;
 		pthread_cond_signal(&batch->progress);
 	}
+	if (begun)
+		visit_end(batch->visits, place);
+}
+
+static void *work(void *argument)
+{
+	struct batch *batch = argument;
+	struct job *job;
+
+	pthread_mutex_lock(&batch->lock);
+	while ((job = next_job(batch, NULL)))
+		visit(batch, job);
+	pthread_cond_signal(&batch->progress);
 	leave(batch);
 	return NULL;
+}
+
+/* Cut the last name off the path, if it is that, or any for NULL. */
+static bool cut_name(char *path, const char *name)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash || (name && strcmp(slash + 1, name) != 0))
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/* What hangs together: of an organ of a mount the mount, of another file its directory; of what was
+ * seen the file. */
+static char *place_of(const struct look_at *at)
+{
+	static const char model[] = "\nmodel ";
+	const char *file = at->path ? NULL : strstr(at->seen, model);
+	char *place = at->path ? strdup(at->path)
+		      : file   ? strndup(file, sizeof(model) - 1 + strcspn(file + 1, "\n"))
+			       : strdup("");
+
+	if (!place || !at->path)
+		return place;
+	cut_name(place, NULL);
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
+		if (cut_name(place, class_name(klass)))
+			break;
+	cut_name(place, ".base");
+	return place;
 }
 
 /* False: out of memory. */
@@ -324,8 +395,8 @@ static bool copy_place(struct look_at *copy, const struct look_at *place)
 	return !place->path == !copy->path && !place->seen == !copy->seen;
 }
 
-static struct batch *new_batch(const struct resolve_own *own, const struct look_at *places,
-			       size_t n)
+static struct batch *new_batch(struct visits *visits, const struct resolve_own *own,
+			       const struct look_at *places, size_t n)
 {
 	struct batch *batch = calloc(1, sizeof(*batch) + n * sizeof(batch->jobs[0]));
 	bool whole;
@@ -334,14 +405,18 @@ static struct batch *new_batch(const struct resolve_own *own, const struct look_
 		return NULL;
 	pthread_mutex_init(&batch->lock, NULL);
 	waiting_init(&batch->progress);
+	batch->visits = visits_ref(visits);
 	batch->device = own->device;
 	batch->holders = 1;
 	batch->n = n;
 	seen_models_init(&batch->models);
 	batch->point = own->point ? strdup(own->point) : NULL;
 	whole = !own->point || batch->point;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		whole &= copy_place(&batch->jobs[i].at, &places[i]);
+		batch->jobs[i].place = place_of(&places[i]);
+		whole &= batch->jobs[i].place != NULL;
+	}
 	if (whole)
 		return batch;
 	free_batch(batch);
@@ -362,10 +437,10 @@ static void start(struct batch *batch)
 	pthread_attr_destroy(&detached);
 }
 
-void look(const struct resolve_own *own, const struct look_at *places, size_t n,
-	  const struct timespec *until, struct found *found)
+void look(struct visits *visits, const struct resolve_own *own, const struct look_at *places,
+	  size_t n, const struct timespec *until, struct found *found)
 {
-	struct batch *batch = new_batch(own, places, n);
+	struct batch *batch = new_batch(visits, own, places, n);
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -375,6 +450,7 @@ void look(const struct resolve_own *own, const struct look_at *places, size_t n,
 	}
 	if (!batch)
 		return;
+	batch->until = *until;
 	pthread_mutex_lock(&batch->lock);
 	start(batch);
 	while (rc == 0 && batch->done < n && batch->holders > 1)
@@ -386,6 +462,6 @@ void look(const struct resolve_own *own, const struct look_at *places, size_t n,
 		batch->jobs[i].found = (struct found){ .own = false };
 	}
 	/* What nobody has begun is not begun any more. */
-	batch->next = n;
+	batch->over = true;
 	leave(batch);
 }

@@ -7,6 +7,7 @@
 #include "fs/backing.h"
 #include "fs/donor.h"
 #include "fs/resolve.h"
+#include "fs/visits.h"
 #include "gguf/organ.h"
 
 #include <time.h>
@@ -42,9 +43,10 @@ struct found {
 };
 
 /* Look at n places until that time of CLOCK_MONOTONIC, and fill in what was found at each, to
- * release with found_release(). */
-void look(const struct resolve_own *own, const struct look_at *places, size_t n,
-	  const struct timespec *until, struct found *found);
+ * release with found_release(). Of one that hangs others of the same visits do not begin to look
+ * again: they have no answer either. */
+void look(struct visits *visits, const struct resolve_own *own, const struct look_at *places,
+	  size_t n, const struct timespec *until, struct found *found);
 void found_release(struct found *found);
 
 #endif

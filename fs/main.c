@@ -28,12 +28,13 @@
  *	lora quantise	a row with an adapter merged; as F16, BF16 and Q8_0
  *
  * fs/		the filesystem; each module uses those above it
- *	plural.h log pool waiting buffers io paths	nouns after numbers; messages;
- *			threads for slow jobs, and who waits for them; reply buffers; reads and
- *			writes; directories and names
+ *	plural.h log pool readers waiting buffers io paths	nouns after numbers; messages;
+ *			threads for slow jobs, those that read from disks, and who waits for
+ *			them; reply buffers; reads and writes; directories and names
  *	frames frames_*	bytes that are compressed on disk, and any of which can be read
  *	descriptors backing backing_* view	a file on disk, open or open by turns; the content
  *			of one file of the mount, as segments
+ *	space		how much room there is where it lies
  *	rows		a backing whose bytes are made, row by row
  *	floats encode	a tensor's values, and values that were computed as a ggml type again
  *	matrices merged	a tensor with low-rank pairs merged into it, row by row
@@ -44,7 +45,7 @@
  *	layer layer_* reference	grafts on disk: directories, of which base, files, where they came
  *			from, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
- *	seen resolve look links	where symbolic links lead, found out without hanging
+ *	seen resolve visits look links	where symbolic links lead, found out without hanging
  *	mountinfo openings trace	which mounts there are; where the bytes that a process
  *			writes come from
  *	stage		a file being written

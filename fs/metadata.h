@@ -37,6 +37,9 @@ const uint8_t *metadatum_bytes(const struct metadatum *metadatum);
 /* Bytes of its text (value_text.h), which is made once to know. Returns 0, -EIO, -ENOMEM. */
 int metadatum_size(struct metadatum *metadatum, uint64_t *size);
 
+/* Was that made already, or is it made from memory alone? Never waits for who makes it. */
+bool metadatum_is_measured(struct metadatum *metadatum);
+
 /* Its text. NULL with *rc set, as metadatum_size(). */
 struct view *metadatum_view(struct metadatum *metadatum, int *rc);
 

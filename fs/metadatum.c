@@ -161,6 +161,19 @@ int metadatum_size(struct metadatum *metadatum, uint64_t *size)
 	return rc;
 }
 
+bool metadatum_is_measured(struct metadatum *metadatum)
+{
+	bool measured;
+
+	if (metadatum->source.context == &metadatum->memory)
+		return true;
+	if (pthread_mutex_trylock(&metadatum->lock) != 0)
+		return false;
+	measured = metadatum->text != NULL;
+	pthread_mutex_unlock(&metadatum->lock);
+	return measured;
+}
+
 struct text_maker {
 	struct maker maker;
 	struct metadatum *metadatum;

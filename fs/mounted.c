@@ -141,7 +141,9 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 	if (options->layer && mounted->assembly)
 		assembly_keep(mounted->assembly);
 	mounted->generated = generated_new(&generator, nodes);
-	return mounted->readings && mounted->digests && mounted->assembly && mounted->generated
+	mounted->space = space_new(model->base, model->directory);
+	return mounted->readings && mounted->digests && mounted->assembly && mounted->generated &&
+			       mounted->space
 		       ? 0
 		       : -ENOMEM;
 }
@@ -152,6 +154,7 @@ void mounted_release(struct mounted *mounted)
 	readings_free(mounted->readings);
 	digests_free(mounted->digests);
 	assembly_free(mounted->assembly);
+	space_free(mounted->space);
 	shards_unref(mounted->refused);
 	*mounted = (struct mounted){ 0 };
 }

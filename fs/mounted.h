@@ -7,12 +7,14 @@
 #include "fs/digests.h"
 #include "fs/generated.h"
 #include "fs/readings.h"
+#include "fs/space.h"
 
 struct mounted {
 	struct model *model;
 	struct readings *readings;
 	struct digests *digests;
 	struct assembly *assembly;
+	struct space *space; /* on the filesystem of the base */
 	struct generated *generated; /* the files made from its state */
 	struct shards *refused;	     /* of which no model could be made; NULL: none (arrivals.h) */
 	atomic_bool ending;	     /* what is being made for them is not wanted any more */

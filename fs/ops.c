@@ -35,6 +35,9 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 {
 	const struct fs *fs = userdata;
 
+	/* Reads with O_DIRECT that the kernel makes in the background are never interrupted: nobody
+	 * could kill who reads from a disk that hangs. */
+	do_without(connection, FUSE_CAP_ASYNC_DIO);
 	/* With ATOMIC_O_TRUNC the kernel empties the pages of an inode at open(), and whoever maps
 	 * it gets a SIGBUS. Pages stay valid whatever the times say: contents do not change. */
 	do_without(connection, FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
@@ -47,8 +50,10 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	if (!fs->options->read_only)
 		do_without(connection, FUSE_CAP_READDIRPLUS);
 	do_without(connection, FUSE_CAP_READDIRPLUS_AUTO);
-	connection->max_background = 64;
-	connection->congestion_threshold = 48;
+	/* The kernel sends no more pages to be read ahead while so many are not answered, whatever
+	 * file they are of. Those of a disk that hangs wait for long. */
+	connection->max_background = 4096;
+	connection->congestion_threshold = 3072;
 }
 
 const struct fuse_lowlevel_ops organfs_ops = {
@@ -251,6 +256,37 @@ static struct node *find_in_models(struct fs *fs, const char *name, int *rc)
 
 	return model ? nodes_get(fs->nodes, nodes_root_ino(fs->nodes, model))
 		     : overview_node(fs->overview, name, rc);
+}
+
+/* Is the file of that name, from number first up to end, not made yet, and not of memory alone? */
+static bool is_unmade(struct fs *fs, const struct node *directory, enum generated_kind first,
+		      enum generated_kind end, const char *name)
+{
+	for (enum generated_kind kind = first; kind < end; kind++)
+		if (strcmp(name, generated_name(kind)) == 0)
+			return kind != GENERATED_LOG && kind != GENERATED_GRAFTS &&
+			       kind != GENERATED_ASSEMBLE &&
+			       !generated_is_made(fs_mounted(fs, directory)->generated, kind);
+	return false;
+}
+
+bool ops_is_far(struct fs *fs, const struct node *directory, const char *name)
+{
+	switch (directory->kind) {
+	case NODE_ROOT:
+		return is_unmade(fs, directory, 0, GENERATED_IN_ROOT, name);
+	case NODE_VIEWS:
+		return is_unmade(fs, directory, GENERATED_IN_ROOT, GENERATED_IN_VIEWS, name);
+	case NODE_CLASS:
+		return strcmp(name, ".theta") == 0 &&
+		       !generated_is_made(fs_mounted(fs, directory)->generated,
+					  GENERATED_TABLES + directory->index);
+	case NODE_METADATA:
+	case NODE_BASE_METADATA:
+		return ops_is_far_key(directory, name);
+	default:
+		return false;
+	}
 }
 
 /* Of the files from number first up to end. */

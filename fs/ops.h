@@ -28,6 +28,10 @@ static inline struct handle *handle_of(const struct fuse_file_info *fi)
 /* The attributes of a node, and for how long they hold. */
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr);
 
+/* May ops_find(), or saying how large the file is, have to read from the base first? Only the first
+ * one for a name has to, until the model changes. */
+bool ops_is_far(struct fs *fs, const struct node *directory, const char *name);
+
 /* The node that a name in a directory stands for now, to release with nodes_put(). NULL with *rc
  * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. This makes it. */
 struct node *ops_find(struct fs *fs, const struct node *directory, const char *name, int *rc);
@@ -192,7 +196,8 @@ struct node *ops_make_link(struct fs *fs, const struct node *directory, const ch
 
 /* ops_metadata.c */
 
-/* In metadata, or .base/metadata, as ops_find(). */
+/* In metadata, or .base/metadata, as ops_is_far() and ops_find(). */
+bool ops_is_far_key(const struct node *directory, const char *name);
 struct node *ops_find_key(struct fs *fs, const struct node *directory, const char *name, int *rc);
 
 /* May a file of that name be made in metadata? Returns 0 or -EPERM. */

@@ -49,37 +49,31 @@ static bool is_made(const struct node *node)
 	       (node->kind == NODE_GENERATED && view_is_made(node->view));
 }
 
-/* May the node be opened, and how? Sets the flags of the reply, and whether it is opened to write
- * to it by a process that has no name for it. */
-static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *fi, bool *nameless)
+/* A slot or key that is there is opened to write to it: the caller looks its name up again, and
+ * finds a file to write to. A process that has no name for it writes through what it has. */
+static int open_again(fuse_req_t req, const struct node *node, struct fuse_file_info *fi,
+		      bool *nameless)
+{
+	switch (writers_expect(fs_of(req)->writers, fuse_req_ctx(req)->pid,
+			       ops_slot_number(node))) {
+	case WRITERS_NAMELESS:
+		fi->direct_io = fi->keep_cache = 1;
+		*nameless = true;
+		return 0;
+	case WRITERS_NO_MEMORY:
+		return -ENOMEM;
+	case WRITERS_STALE:
+		break;
+	}
+	return -ESTALE;
+}
+
+/* May the node, which is neither a stage nor private, be written to, and how? As open_mode(). */
+static int open_to_write(fuse_req_t req, const struct node *node, struct fuse_file_info *fi,
+			 bool *nameless)
 {
 	struct fs *fs = fs_of(req);
 
-	if (ops_is_directory(node))
-		return -EISDIR;
-	if (ops_is_link(node))
-		return -ELOOP;
-	if (node->kind == NODE_SCRATCH) {
-		/* A process that reads and writes may map it, which older kernels and libfuse do
-		 * not allow for direct I/O. Others see what was written, no page of before. */
-		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
-		return 0;
-	}
-	if (node->kind == NODE_STAGE || node->kind == NODE_KEY_STAGE ||
-	    node->kind == NODE_SETTING_STAGE || node->kind == NODE_EXPERT_STAGE) {
-		writers_arrived(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
-		/* Whoever only writes has no use for pages; a reader may map them. */
-		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
-		return 0;
-	}
-	if (!for_writing(fi)) {
-		/* What has to be made is asked for as it is read: the kernel, reading ahead, would
-		 * have all of it made, and not let go of it at an interrupt. */
-		fi->direct_io = is_made(node);
-		fi->keep_cache = 1;
-		fi->noflush = 1;
-		return 0;
-	}
 	if (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE &&
 	    !fs->options->read_only) {
 		fi->direct_io = 1;
@@ -92,20 +86,8 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 	if (node->kind == NODE_SETTING && !adapters_apply(node->model))
 		return -EACCES;
 	if (node->kind == NODE_ORGAN || node->kind == NODE_KEY || node->kind == NODE_SETTING ||
-	    node->kind == NODE_EXPERT) {
-		switch (writers_expect(fs->writers, fuse_req_ctx(req)->pid,
-				       ops_slot_number(node))) {
-		case WRITERS_NAMELESS:
-			fi->direct_io = fi->keep_cache = 1;
-			*nameless = true;
-			return 0;
-		case WRITERS_NO_MEMORY:
-			return -ENOMEM;
-		case WRITERS_STALE:
-			break;
-		}
-		return -ESTALE;
-	}
+	    node->kind == NODE_EXPERT)
+		return open_again(req, node, fi, nameless);
 	if (!ops_drops(node) && !ops_is_undo(node))
 		return -EACCES;
 	if (node->kind == NODE_GENERATED && node->index == GENERATED_MODEL)
@@ -115,6 +97,38 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 			generated_name(GENERATED_MODEL));
 	fi->direct_io = 1;
 	return 0;
+}
+
+/* May the node be opened, and how? Sets the flags of the reply, and whether it is opened to write
+ * to it by a process that has no name for it. */
+static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *fi, bool *nameless)
+{
+	if (ops_is_directory(node))
+		return -EISDIR;
+	if (ops_is_link(node))
+		return -ELOOP;
+	if (node->kind == NODE_SCRATCH) {
+		/* A process that reads and writes may map it, which older kernels and libfuse do
+		 * not allow for direct I/O. Others see what was written, no page of before. */
+		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
+		return 0;
+	}
+	if (node->kind == NODE_STAGE || node->kind == NODE_KEY_STAGE ||
+	    node->kind == NODE_SETTING_STAGE || node->kind == NODE_EXPERT_STAGE) {
+		writers_arrived(fs_of(req)->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
+		/* Whoever only writes has no use for pages; a reader may map them. */
+		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
+		return 0;
+	}
+	if (!for_writing(fi)) {
+		/* What has to be made is asked for as it is read: the kernel, reading ahead, would
+		 * have all of it made, and not let go of it at an interrupt. */
+		fi->direct_io = is_made(node);
+		fi->keep_cache = 1;
+		fi->noflush = 1;
+		return 0;
+	}
+	return open_to_write(req, node, fi, nameless);
 }
 
 static bool is_lacking(const struct node *node)
@@ -219,39 +233,31 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 }
 
+static void drop_read(struct later *later)
+{
+	buffers_put(later->fs->buffers, later->buffer);
+	view_unref(later->view);
+}
+
 static void reply_read(struct later *later, ssize_t got)
 {
-	struct fs *fs = fs_of(later->req);
-
 	if (got < 0)
 		fuse_reply_err(later->req, (int)-got);
 	else
 		fuse_reply_buf(later->req, later->buffer, (size_t)got);
-	buffers_put(fs->buffers, later->buffer);
+	drop_read(later);
 }
 
-static ssize_t read_slowly(struct later *later)
+static ssize_t act_read(struct later *later)
 {
-	later->buffer = buffers_get(fs_of(later->req)->buffers);
+	later->buffer = buffers_get(later->fs->buffers);
 	if (!later->buffer)
 		return -ENOMEM;
-	return view_read_until(later->handle->view, later->buffer, later->size, later->offset,
+	if (!later->view)
+		return stage_read(later->handle->node->stage, later->buffer, later->size,
+				  later->offset);
+	return view_read_until(later->view, later->buffer, later->size, later->offset,
 			       &later->stop);
-}
-
-/* What may take long is done on other threads than those that answer requests. */
-static void read_later(fuse_req_t req, struct handle *handle, size_t size, uint64_t offset)
-{
-	struct later *later = later_new(req, 0);
-
-	if (!later)
-		return;
-	later->act = read_slowly;
-	later->reply = reply_read;
-	later->handle = handle;
-	later->size = size;
-	later->offset = offset;
-	later_submit(later, fs_of(req)->makers);
 }
 
 /* A writer without a name sees its stage, and pages of the inode do not (handles.h). */
@@ -260,33 +266,59 @@ static bool sees_view(const struct handle *handle, const struct fuse_file_info *
 	return handle->nameless ? fi->lock_owner == 0 : handle->view != NULL;
 }
 
-void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+/* From memory alone. */
+static void read_now(fuse_req_t req, struct view *view, size_t size, uint64_t offset)
 {
 	struct fs *fs = fs_of(req);
-	struct handle *handle = handle_of(fi);
-	struct view *view = sees_view(handle, fi) ? handle->view : NULL;
-	char *buffer;
-	ssize_t got;
+	char *buffer = buffers_get(fs->buffers);
+	const ssize_t got = buffer ? view_read(view, buffer, size, offset) : -ENOMEM;
 
-	(void)ino;
-	if (size > BUFFER_SIZE)
-		size = BUFFER_SIZE;
-	if (view && view_is_slow(view, size, (uint64_t)offset)) {
-		read_later(req, handle, size, (uint64_t)offset);
-		return;
-	}
-	buffer = buffers_get(fs->buffers);
-	if (!buffer)
-		got = -ENOMEM;
-	else if (view)
-		got = view_read(view, buffer, size, (uint64_t)offset);
-	else
-		got = stage_read(handle->node->stage, buffer, size, (uint64_t)offset);
 	if (got < 0)
 		fuse_reply_err(req, (int)-got);
 	else
 		fuse_reply_buf(req, buffer, (size_t)got);
 	buffers_put(fs->buffers, buffer);
+}
+
+/* What may take long is done on other threads than those that answer requests; what waits for a
+ * disk, on those that readers.h says. A view outlives its handle where the reader is gone; a stage,
+ * whose reader waits for the answer, does not have to. */
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handle_of(fi);
+	struct view *view = sees_view(handle, fi) ? handle->view : NULL;
+	struct backing *from;
+	struct later *later;
+	bool slow;
+
+	(void)ino;
+	if (size > BUFFER_SIZE)
+		size = BUFFER_SIZE;
+	slow = view && view_is_slow(view, size, (uint64_t)offset);
+	from = view ? view_reads(view, size, (uint64_t)offset) : NULL;
+	if (view && !slow && !from) {
+		read_now(req, view, size, (uint64_t)offset);
+		return;
+	}
+	later = later_new(req, 0);
+	if (!later)
+		return;
+	later->act = act_read;
+	later->reply = reply_read;
+	later->drop = view ? drop_read : NULL;
+	later->view = view ? view_ref(view) : NULL;
+	later->handle = handle;
+	later->size = size;
+	later->offset = (uint64_t)offset;
+	if (slow) {
+		later_submit(later, fs->makers);
+	} else if (readers_enter(fs->readers)) {
+		later_now(later);
+		readers_leave(fs->readers);
+	} else {
+		later_submit(later, readers_of(fs->readers, from ? backing_stat(from)->st_dev : 0));
+	}
 }
 
 /* One answer tells of no more. */

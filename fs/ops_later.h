@@ -11,6 +11,11 @@ struct later {
 	ssize_t (*act)(struct later *later);
 	/* The reply is the last thing that may be done with req. */
 	void (*reply)(struct later *later, ssize_t result);
+	/* NULL: who asked waits for act, whatever happens. Else: if act has not returned a moment
+	 * after an interrupt, the answer is EINTR, and when act returns, drop lets go of what the
+	 * other two hold. It knows no req any more. */
+	void (*drop)(struct later *later);
+	struct fs *fs;
 	atomic_bool stop; /* the caller was interrupted, act may end with -EINTR */
 	/* For act and reply, as op needs them. */
 	struct handle *handle;
@@ -18,6 +23,11 @@ struct later {
 	char *buffer;
 	size_t size;
 	uint64_t offset;
+	struct view *view;
+	/* Of ops_later.c. */
+	atomic_uint refs;
+	atomic_bool answered;
+	struct timespec interrupted;
 	_Alignas(8) char text[]; /* or a structure */
 };
 
@@ -34,6 +44,9 @@ struct later *later_on(fuse_req_t req, struct node *node, size_t n,
  * tools do: EPERM instead. */
 void later_done(struct later *later, ssize_t result);
 void later_renamed(struct later *later, ssize_t result);
+
+/* Act and reply on this thread, and free it. */
+void later_now(struct later *later);
 
 /* Hand it to the pool, which frees it after the reply. If that fails, reply gets -errno now. */
 void later_submit(struct later *later, struct pool *pool);

@@ -2,6 +2,7 @@
 /* ops_loop.c - see ops_loop.h. */
 #include "fs/ops_loop.h"
 #include "fs/inode.h"
+#include "fs/readers.h"
 #include "gguf/bytes.h"
 
 #define FUSE_USE_VERSION 312
@@ -11,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Interrupts a thread that waits in read(2). */
@@ -19,8 +21,16 @@
 /* Tells the main thread that the mount is gone. */
 #define DONE_SIGNAL SIGUSR1
 
+/* A request that no thread has come to yet. */
+struct waiting_request {
+	struct waiting_request *next;
+	struct fuse_buf request;
+	char bytes[];
+};
+
 struct loop {
 	struct fuse_session *session;
+	struct readers *readers;
 	void (*connected)(void *context);
 	bool (*hung_up)(void *context);
 	void *context;
@@ -30,6 +40,7 @@ struct loop {
 	bool waiting;	      /* somebody does */
 	bool over;
 	int error;
+	struct waiting_request *first, **last; /* while every other thread is at work */
 	unsigned idle, started, most;
 	pthread_t threads[];
 };
@@ -41,6 +52,8 @@ enum quick {
 	FORGET = 2,
 	GETATTR = 3,
 	OPEN = 14,
+	READ = 15,
+	STATFS = 17,
 	GETXATTR = 22,
 	LISTXATTR = 23,
 	INIT = 26,
@@ -61,6 +74,11 @@ static uint32_t kind_of(const struct fuse_buf *request)
 	return load_u32((const uint8_t *)request->mem + 4);
 }
 
+static uint64_t inode_of_request(const struct fuse_buf *request)
+{
+	return load_u64((const uint8_t *)request->mem + 16);
+}
+
 /* The name that is looked up follows the 40 bytes that every request begins with. */
 static bool is_hidden_name(const struct fuse_buf *request)
 {
@@ -73,6 +91,15 @@ static bool has_generated(uint64_t ino)
 	return ino == INODE_ROOT || inode_kind(ino) == INODE_MODEL || inode_kind(ino) == INODE_BASE;
 }
 
+/* The first who asks for a key of the base has its text measured, which is read from disk. */
+static bool is_of_keys(uint64_t ino)
+{
+	const unsigned kind = inode_kind(ino);
+
+	return kind == INODE_METADATA || kind == INODE_KEY || kind == INODE_BASE_METADATA ||
+	       kind == INODE_BASE_KEY;
+}
+
 /* In a root there are files that may have to be generated, and in a class .theta. */
 static bool is_quick(const struct fuse_buf *request)
 {
@@ -81,12 +108,16 @@ static bool is_quick(const struct fuse_buf *request)
 		if (is_hidden_name(request))
 			return false;
 		__attribute__((fallthrough));
-	case READDIR:
 	case READDIRPLUS:
-		return !has_generated(load_u64((const uint8_t *)request->mem + 16));
-	case FORGET:
+		if (is_of_keys(inode_of_request(request)))
+			return false;
+		__attribute__((fallthrough));
+	case READDIR:
+		return !has_generated(inode_of_request(request));
 	case GETATTR:
 	case OPEN:
+		return !is_of_keys(inode_of_request(request));
+	case FORGET:
 	case GETXATTR:
 	case LISTXATTR:
 	case INIT:
@@ -102,18 +133,85 @@ static bool is_quick(const struct fuse_buf *request)
 
 static void *work(void *argument);
 
-/* With the lock held: somebody else is to wait for requests. */
-static void pass_on(struct loop *loop)
+/* With the lock held: another thread is to wait for requests. False: all others are at work. */
+static bool pass_on(struct loop *loop)
 {
-	loop->waiting = false;
 	if (loop->idle)
 		pthread_cond_signal(&loop->turn);
 	else if (loop->started < loop->most &&
 		 pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)
 		loop->started++;
+	else
+		return false;
+	loop->waiting = false;
+	return true;
 }
 
-/* Wait for a request that is not quick, answering the quick ones. False: the mount is gone. */
+/* With the lock held: the next thread that has done its work is to answer the request. False: its
+ * bytes are not here, or there is no memory. */
+static bool put_by(struct loop *loop, const struct fuse_buf *request)
+{
+	struct waiting_request *waiting =
+		request->flags & FUSE_BUF_IS_FD ? NULL : malloc(sizeof(*waiting) + request->size);
+
+	if (!waiting)
+		return false;
+	waiting->next = NULL;
+	waiting->request = *request;
+	waiting->request.mem = memcpy(waiting->bytes, request->mem, request->size);
+	*loop->last = waiting;
+	loop->last = &waiting->next;
+	/* One may have done its work since. */
+	pthread_cond_signal(&loop->turn);
+	return true;
+}
+
+/* With the lock held: answer what was put by first. */
+static void take_up(struct loop *loop)
+{
+	struct waiting_request *waiting = loop->first;
+
+	loop->first = waiting->next;
+	if (!loop->first)
+		loop->last = &loop->first;
+	pthread_mutex_unlock(&loop->lock);
+	fuse_session_process_buf(loop->session, &waiting->request);
+	free(waiting);
+	pthread_mutex_lock(&loop->lock);
+}
+
+/* The thread that waits for requests has one that may take long, and nobody to pass the waiting on
+ * to: it goes on waiting. Reads are then made elsewhere (readers.h), and all else is put by. A
+ * session of one thread has no others. */
+static void answer_alone(struct loop *loop, const struct fuse_buf *request)
+{
+	const uint32_t kind = kind_of(request);
+	bool is_put_by = false;
+
+	if (loop->most > 1 && kind != READ && kind != STATFS) {
+		pthread_mutex_lock(&loop->lock);
+		is_put_by = loop->started > 1 && put_by(loop, request);
+		pthread_mutex_unlock(&loop->lock);
+	}
+	if (is_put_by)
+		return;
+	readers_alone(loop->readers, true);
+	fuse_session_process_buf(loop->session, request);
+	readers_alone(loop->readers, false);
+}
+
+static bool has_passed_on(struct loop *loop)
+{
+	bool passed;
+
+	pthread_mutex_lock(&loop->lock);
+	passed = pass_on(loop);
+	pthread_mutex_unlock(&loop->lock);
+	return passed;
+}
+
+/* Wait for a request that is not quick, and pass the waiting on, answering the quick ones. False:
+ * the mount is gone. */
 static bool next_request(struct loop *loop, struct fuse_buf *request)
 {
 	for (;;) {
@@ -131,11 +229,15 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 			pthread_kill(loop->main, DONE_SIGNAL);
 			return false;
 		}
-		if (!is_quick(request))
+		if (is_quick(request)) {
+			fuse_session_process_buf(loop->session, request);
+			if (kind_of(request) == INIT)
+				loop->connected(loop->context);
+		} else if (has_passed_on(loop)) {
 			return true;
-		fuse_session_process_buf(loop->session, request);
-		if (kind_of(request) == INIT)
-			loop->connected(loop->context);
+		} else {
+			answer_alone(loop, request);
+		}
 	}
 }
 
@@ -150,6 +252,10 @@ static void *work(void *argument)
 	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
 	pthread_mutex_lock(&loop->lock);
 	while (!loop->over) {
+		if (loop->waiting && loop->first) {
+			take_up(loop);
+			continue;
+		}
 		if (loop->waiting) {
 			loop->idle++;
 			pthread_cond_wait(&loop->turn, &loop->lock);
@@ -158,12 +264,8 @@ static void *work(void *argument)
 		}
 		loop->waiting = true;
 		pthread_mutex_unlock(&loop->lock);
-		if (next_request(loop, &request)) {
-			pthread_mutex_lock(&loop->lock);
-			pass_on(loop);
-			pthread_mutex_unlock(&loop->lock);
+		if (next_request(loop, &request))
 			fuse_session_process_buf(loop->session, &request);
-		}
 		pthread_mutex_lock(&loop->lock);
 	}
 	pthread_mutex_unlock(&loop->lock);
@@ -188,6 +290,13 @@ static void stop(struct loop *loop)
 	pthread_mutex_unlock(&loop->lock);
 	for (unsigned i = 0; i < loop->started; i++)
 		pthread_join(loop->threads[i], NULL);
+	/* Nobody waits for their answers: the mount is gone. */
+	while (loop->first) {
+		struct waiting_request *waiting = loop->first;
+
+		loop->first = waiting->next;
+		free(waiting);
+	}
 }
 
 static void ignore_signal(int number)
@@ -213,8 +322,8 @@ static int run(struct loop *loop, const sigset_t *ending)
 	return loop->error;
 }
 
-int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(void *context),
-	     bool (*hung_up)(void *context), void *context)
+int ops_loop(struct fuse_session *session, unsigned threads, struct readers *readers,
+	     void (*connected)(void *context), bool (*hung_up)(void *context), void *context)
 {
 	/* Without SA_RESTART, so that read(2) ends. */
 	const struct sigaction wake = { .sa_handler = ignore_signal };
@@ -226,6 +335,8 @@ int ops_loop(struct fuse_session *session, unsigned threads, void (*connected)(v
 	if (!loop)
 		return -ENOMEM;
 	loop->session = session;
+	loop->readers = readers;
+	loop->last = &loop->first;
 	loop->connected = connected;
 	loop->hung_up = hung_up;
 	loop->context = context;

@@ -52,6 +52,23 @@ struct node *ops_find_key(struct fs *fs, const struct node *directory, const cha
 	return node;
 }
 
+bool ops_is_far_key(const struct node *directory, const char *name)
+{
+	struct metadata *metadata = directory->model->metadata;
+	const bool base = directory->kind == NODE_BASE_METADATA;
+	struct metadatum *metadatum;
+	uint32_t i;
+	bool far;
+	int rc;
+
+	if (!metadata_find(metadata, name, &i) || (base && i >= directory->model->gguf->n_kv))
+		return false;
+	metadatum = base ? metadata_base(metadata, i, &rc) : metadata_get(metadata, i, &rc);
+	far = metadatum && !metadatum_is_measured(metadatum);
+	metadatum_unref(metadatum);
+	return far;
+}
+
 int ops_check_key(const struct model *model, const char *name)
 {
 	char key[KEY_NAME_MAX + 1];

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 static struct node *stage_organ(struct fs *fs, const struct node *organ)
 {
@@ -116,12 +115,27 @@ static bool is_by_links(struct fs *fs, const struct node *directory, const char 
 /* What has to be known first. */
 static ssize_t look_before(struct later *later)
 {
-	struct fs *fs = fs_of(later->req);
+	struct fs *fs = later->fs;
+	struct node *node;
+	struct stat attr;
+	int rc;
 
 	pending_wait(fs->emptied);
 	if (is_by_links(fs, later->node, later->text))
 		links_refresh(fs->links, later->node->model);
+	if (!ops_is_far(fs, later->node, later->text))
+		return 0;
+	/* It and its size are there then. */
+	node = ops_find(fs, later->node, later->text, &rc);
+	if (node)
+		ops_attributes(fs, node, &attr);
+	nodes_put(fs->nodes, node);
 	return 0;
+}
+
+static void drop_lookup(struct later *later)
+{
+	nodes_put(later->fs->nodes, later->node);
 }
 
 static void reply_lookup(struct later *later, ssize_t result)
@@ -136,7 +150,8 @@ static void reply_lookup(struct later *later, ssize_t result)
 	nodes_put(fs->nodes, directory);
 }
 
-static void look_up_later(fuse_req_t req, struct node *directory, const char *name)
+static void look_up_later(fuse_req_t req, struct node *directory, const char *name,
+			  struct pool *pool)
 {
 	struct fs *fs = fs_of(req);
 	struct later *later = later_new(req, strlen(name) + 1);
@@ -148,8 +163,9 @@ static void look_up_later(fuse_req_t req, struct node *directory, const char *na
 	strcpy(later->text, name);
 	later->act = look_before;
 	later->reply = reply_lookup;
+	later->drop = drop_lookup;
 	later->node = directory;
-	later_submit(later, fs->lookers);
+	later_submit(later, pool);
 }
 
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -158,7 +174,11 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *directory = nodes_get(fs->nodes, parent);
 
 	if (directory && (pending_any(fs->emptied) || is_by_links(fs, directory, name))) {
-		look_up_later(req, directory, name);
+		look_up_later(req, directory, name, fs->lookers);
+		return;
+	}
+	if (directory && ops_is_far(fs, directory, name)) {
+		look_up_later(req, directory, name, fs->makers);
 		return;
 	}
 	if (directory)
@@ -319,15 +339,10 @@ void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = nodes_get(fs->nodes, ino);
-	const struct model *model = node && node->model ? node->model : fs_now(fs, 0)->model;
-	struct backing *file = backing_first(model->base);
+	const struct mounted *mounted = node && node->model ? fs_mounted(fs, node) : fs_now(fs, 0);
 	struct statvfs stat;
-	const int fd = file ? backing_hold(file) : -1;
-	int rc = fd < 0 ? statvfs(model->directory, &stat) : fstatvfs(fd, &stat);
+	const int rc = space_get(mounted->space, &stat);
 
-	rc = rc < 0 ? -errno : 0;
-	if (fd >= 0)
-		backing_let(file);
 	nodes_put(fs->nodes, node);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);

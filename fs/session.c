@@ -205,8 +205,8 @@ static int serve(struct mount *mount)
 	if (fuse_daemonize(mount->options->foreground) == 0) {
 		/* Before the first request is answered, what was grafted by links is there. */
 		links_refresh(mount->fs->links, NULL);
-		rc = ops_loop(mount->session, mount->options->threads, set_readahead,
-			      look_for_shards, mount);
+		rc = ops_loop(mount->session, mount->options->threads, mount->fs->readers,
+			      set_readahead, look_for_shards, mount);
 	}
 	fuse_session_unmount(mount->session);
 	return rc;

@@ -214,6 +214,20 @@ bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
 	return false;
 }
 
+struct backing *view_reads(const struct view *view, size_t n, uint64_t offset)
+{
+	for (size_t i = find_piece(view, offset);
+	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
+	     i++) {
+		const struct piece *piece = &view->pieces[i];
+
+		if (piece->segment.kind == SEGMENT_EXTENT &&
+		    piece->start + piece->segment.length > offset)
+			return piece->segment.backing;
+	}
+	return NULL;
+}
+
 /* The maker makes a segment whole. */
 static int read_made(struct view *view, const struct piece *piece, char *bytes, size_t n,
 		     uint64_t offset, const atomic_bool *stop)

@@ -82,6 +82,9 @@ bool view_is_made(const struct view *view);
  * has to be looked at first? */
 bool view_is_slow(const struct view *view, size_t n, uint64_t offset);
 
+/* The first file that a read of n bytes at offset reads from, borrowed. NULL: there is none. */
+struct backing *view_reads(const struct view *view, size_t n, uint64_t offset);
+
 /* Up to n bytes at offset into bytes: fewer only at the view's end. Returns their number or -errno,
  * and never part of what was asked for when some of it cannot be read: -EIO for an extent, else as
  * its maker says. */

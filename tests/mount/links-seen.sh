@@ -134,3 +134,31 @@ for look in no yes; do
 	absent "$TMP/other.grafted.gguf"
 	unset "DAEMON[$MNT]"
 done
+
+# A donor that does not answer keeps one thread, however many links lead there and however often
+# somebody looks, and no descriptors.
+mkdir -p "$TMP/donor"
+mount_model -o noassemble "$donor" "$TMP/donor"
+mount_model -o noassemble "$base"
+for block in 1 2 3 4; do
+	ln -sf "$TMP/donor/organs/blk_${block}_ffn_up.bin" "$MNT/organs/"
+	ln -sf "$TMP/donor/skeleton/blk_${block}_attn_q.bin" "$MNT/skeleton/"
+done
+threads() {
+	ls "/proc/${DAEMON[$MNT]}/task" | wc -l
+}
+cat "$MNT/.grafts" >"$TMP/grafts"
+descriptors_before=$(descriptors)
+before=$(threads)
+kill -STOP "${DAEMON[$TMP/donor]}"
+for look in 1 2 3 4 5 6; do
+	cat "$MNT/.grafts" >"$TMP/grafts.now"
+	same "$TMP/grafts" "$TMP/grafts.now"
+done
+sleep 1
+[ "$(threads)" -le $((before + 8)) ] || fail "$before threads before, $(threads) now"
+[ "$(descriptors)" -le $((descriptors_before + 8)) ] ||
+	fail "$descriptors_before descriptors before, $(descriptors) now"
+kill -CONT "${DAEMON[$TMP/donor]}"
+unmount_and_wait
+unmount_and_wait "$TMP/donor"

@@ -401,13 +401,14 @@ static void many_places_are_looked_at_together(void **state)
 	struct organ_file up = up_with(50);
 	struct look_at places[100];
 	struct found found[ARRAY_LENGTH(places)];
+	struct visits *visits = visits_new();
 
 	save_organ(state, "up.bin", &up);
 	for (size_t i = 0; i < ARRAY_LENGTH(places); i++)
 		places[i] = (struct look_at){ .path = i % 2 ? good.text : none.text,
 					      .uid = getuid(),
 					      .gid = getgid() };
-	look(&own, places, ARRAY_LENGTH(places), &until, found);
+	look(visits, &own, places, ARRAY_LENGTH(places), &until, found);
 	for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
 		assert_int_equal(found[i].err.code, i % 2 ? 0 : ENOENT);
 		if (i % 2) {
@@ -416,6 +417,7 @@ static void many_places_are_looked_at_together(void **state)
 		}
 		found_release(&found[i]);
 	}
+	visits_unref(visits);
 	free(up.bytes);
 }
 
@@ -426,13 +428,15 @@ static void nobody_waits_longer_than_he_wants(void **state)
 	const struct path file = in_temp(state, "file");
 	const struct look_at place = { .path = file.text, .uid = getuid(), .gid = getgid() };
 	struct found found;
+	struct visits *visits = visits_new();
 
 	/* Whether the answer was there already is chance; no answer is no other one. */
 	for (int i = 0; i < 200; i++) {
-		look(&own, &place, 1, &past, &found);
+		look(visits, &own, &place, 1, &past, &found);
 		assert_true(found.err.code == ETIMEDOUT || found.err.code == ENOENT);
 		found_release(&found);
 	}
+	visits_unref(visits);
 }
 
 static const struct CMUnitTest tests[] = {
