@@ -26,7 +26,7 @@ void layer_undone_print(const struct layer_undone *undone, FILE *out)
 	fputc('\n', out);
 }
 
-/* A note may be anybody's who could write to the layer. */
+/* A layer, and so a note, may come from another user. */
 static bool is_file_name(const char *name, size_t length)
 {
 	return length == strlen(name) && length > 0 && length <= NAME_MAX && name[0] != '.' &&

@@ -38,7 +38,7 @@ static void reply_flushed(struct later *later, ssize_t result)
 	fuse_reply_err(later->req, (int)-result);
 }
 
-/* Nobody is left to be told of a failure but the log. */
+/* The file is closed: of a failure only the log tells. */
 static void reply_released(struct later *later, ssize_t result)
 {
 	(void)result;

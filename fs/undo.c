@@ -21,7 +21,7 @@ struct undoing {
 	FILE *out; /* the note */
 	char *note;
 	size_t size;
-	uint32_t n;	  /* lines of it */
+	uint32_t n;	  /* changes in it */
 	unsigned classes; /* all of these, by bits */
 	bool keys;	  /* all of them */
 };
@@ -72,8 +72,11 @@ static void add_adapter(struct undoing *undoing, const char *file,
 	if (shown->kind != ADAPTER_GGUF)
 		return;
 	snprintf(scale, sizeof(scale), "%.*s.scale", (int)(strlen(file) - strlen(".gguf")), file);
-	if (strlen(scale) <= NAME_MAX)
-		add(undoing, false, CLASS_ADAPTERS, scale);
+	if (strlen(scale) > NAME_MAX)
+		return;
+	/* Perhaps there is none; else it is a change of its own. */
+	add(undoing, false, CLASS_ADAPTERS, scale);
+	undoing->n--;
 }
 
 /* All that the words say by its class. */
@@ -391,7 +394,7 @@ int undo(struct model *model, char *words)
 	struct undoing undoing = { .model = model };
 	int rc;
 
-	/* Nobody is to put back an expert of a stack that is undone. */
+	/* A thread that changes an expert would put back what its stack held before. */
 	pthread_mutex_lock(&model->stacks);
 	pthread_mutex_lock(&model->commit);
 	rc = undo_words(&undoing, words);
@@ -409,7 +412,7 @@ void undo_finish(struct model *model)
 	if (rc == 0)
 		return;
 	model->undoing = rc != -EBADMSG;
-	/* Who may not write does not change anything either. */
+	/* A mount that may not write has no changes that the note could stop. */
 	if (rc == -EROFS)
 		return;
 	model->stuck = true;

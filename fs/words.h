@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* words.h - what is written to .undo through one open file, as it comes, until that is closed.
  *
- * Lines that begin with '#' say nothing. .undo itself consists of such lines, and who copies a tree
- * with all its files copies that too: nothing may be undone by it. */
+ * Lines that begin with '#' say nothing. .undo itself consists of such lines, and a program that
+ * copies a whole tree writes them back: nothing may be undone by it. */
 #ifndef FS_WORDS_H
 #define FS_WORDS_H
 

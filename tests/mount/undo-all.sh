@@ -131,6 +131,9 @@ equal "$(wc -c <"$MNT/.undo")" "$(stat -c %s "$MNT/.undo")"
 	words | grep -qx norm || fail 'undone before it was closed'
 } >"$MNT/.undo"
 ! words | grep norm || fail 'not undone'
+cp -r "$TMP/donor/." "$MNT/" 2>/dev/null || true
+exists "$MNT/organs/blk_40_ffn_up.bin"
+exists "$MNT/adapters/style.gguf"
 echo all >"$MNT/.undo"
 all_is_undone
 
@@ -156,5 +159,18 @@ done
 echo "$undone of 12 undone"
 echo all >"$MNT/.undo"
 all_is_undone
+unmount_and_wait
+
+# With several models each has its own.
+mkdir "$TMP/m"
+cp "$base" "$TMP/m/a.gguf"
+cp "$base" "$TMP/m/b.gguf"
+mount_model -o noassemble "$TMP/m"
+absent "$MNT/.undo"
+rm "$MNT/a/organs/blk_1_ffn_up.bin" "$MNT/b/organs/blk_1_ffn_up.bin"
+echo all >"$MNT/a/.undo"
+equal "$(cat "$MNT/a/.grafts")" ''
+equal "$(wc -l <"$MNT/b/.grafts")" 1
+echo all >"$MNT/b/.undo"
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
