@@ -447,6 +447,7 @@ static bool show(struct model *model, struct entry *entry, enum adapter_file kin
 	if (kind == ADAPTER_GGUF) {
 		if (!entry->link)
 			return false;
+		shown->set = true;
 		shown->link = content_ref(entry->link);
 		shown->ino = entry->link->ino;
 		shown->mtime = entry->link->mtime;
@@ -465,6 +466,7 @@ static bool show(struct model *model, struct entry *entry, enum adapter_file kin
 		setting->ino = inode_new(model);
 	}
 	memcpy(shown->text, text, sizeof(text));
+	shown->set = setting->set;
 	shown->ino = setting->ino;
 	shown->mtime = setting->set  ? setting->mtime
 		       : entry->link ? entry->link->mtime

@@ -62,6 +62,7 @@ struct adapter_shown {
 	enum adapter_file kind;
 	uint64_t ino;
 	struct timespec mtime;
+	bool set;		     /* by somebody, and not as it is by default */
 	struct content *link;	     /* ADAPTER_GGUF: to be released */
 	char text[ADAPTER_TEXT_MAX]; /* else */
 };

@@ -25,7 +25,7 @@ struct target {
 	dev_t mount; /* what must not be written into: the mount's own device; 0: none */
 	struct backing **written; /* NULL, or where to put the new file, opened for reading; NULL
 				   * there where it cannot be opened */
-	struct written *record; /* NULL, or what each file that is in place is added to */
+	struct written *record;	  /* NULL, or what each file that is in place is added to */
 	bool *placed; /* NULL, or set where the new file is in place though it failed: nobody knows
 			 whether it would be after a power cut */
 	bool swept;   /* what killed assemblies left in its directory is removed already */

@@ -19,9 +19,9 @@ struct generated {
 const char *generated_name(enum generated_kind kind)
 {
 	static const char *const names[GENERATED_TABLES] = {
-		"manifest.json", "model.gguf", "theta.svg",	  "checksums.xxh128",
-		".theta",	 ".table",     ".assemble",	  ".grafts",
-		".check",	 ".log",       "gguf-hash.xxh64", "theta.svg"
+		"manifest.json", "model.gguf",	    "theta.svg", "checksums.xxh128", ".theta",
+		".table",	 ".assemble",	    ".grafts",	 ".check",	     ".undo",
+		".log",		 "gguf-hash.xxh64", "theta.svg"
 	};
 
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
- * theta.svg, checksums.xxh128, .theta, .table, .grafts, .check, .log, .assemble in its root, files
- * of its .views and .base, .theta in every class; and from that of a mount with several. Each state
- * of one is a node of its own, made when it is first looked at and shared until the state moves
- * on. */
+ * theta.svg, checksums.xxh128, .theta, .table, .grafts, .check, .undo, .log, .assemble in its root,
+ * files of its .views and .base, .theta in every class; and from that of a mount with several. Each
+ * state of one is a node of its own, made when it is first looked at and shared until the state
+ * moves on. */
 #ifndef FS_GENERATED_H
 #define FS_GENERATED_H
 
@@ -19,6 +19,7 @@ enum generated_kind {
 	GENERATED_ASSEMBLE,
 	GENERATED_GRAFTS,
 	GENERATED_CHECK,
+	GENERATED_UNDO,
 	GENERATED_LOG,
 	GENERATED_IN_ROOT,
 	GENERATED_GGUF_HASH = GENERATED_IN_ROOT,

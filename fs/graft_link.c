@@ -6,6 +6,7 @@
 #include "fs/files.h"
 #include "fs/graft_internal.h"
 #include "fs/inode.h"
+#include "fs/layer_undo.h"
 #include "fs/links.h"
 #include "fs/reference.h"
 
@@ -311,6 +312,10 @@ int graft_settle(struct model *model)
 {
 	int rc = model->stuck ? -EIO : 0;
 
+	if (rc == 0 && model->undoing)
+		rc = layer_undo_finish(model->layer);
+	if (rc == 0)
+		model->undoing = false;
 	if (rc == 0 && model->half_moved)
 		rc = graft_remove_locked(model, model->moved);
 	if (rc == 0) {

@@ -101,5 +101,6 @@ void handles_close(struct handles *handles, struct handle *handle)
 		stage_close(handle->node->stage);
 	nodes_put(handles->nodes, handle->node);
 	view_unref(handle->view);
+	words_free(handle->words);
 	free(handle);
 }

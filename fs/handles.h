@@ -6,13 +6,15 @@
 #define FS_HANDLES_H
 
 #include "fs/nodes.h"
+#include "fs/words.h"
 
 #include <stdatomic.h>
 
 struct handle {
 	struct node *node;
-	struct view *view; /* NULL for a stage */
-	bool writes;	   /* opened for writing */
+	struct view *view;   /* NULL for a stage */
+	bool writes;	     /* opened for writing */
+	struct words *words; /* of a writer of .undo; else NULL */
 	/* Of a writer of a stage: 0 it was closed since it wrote, HANDLE_BUSY it was not, else the
 	 * lock owner of the process whose close ends it. */
 	atomic_uint_fast64_t busy;

@@ -25,6 +25,7 @@ static void empty_layer(int dir)
 	paths_empty(dir, "metadata");
 	paths_empty(dir, ".stage");
 	unlinkat(dir, "MOVING", 0);
+	unlinkat(dir, "UNDOING", 0);
 	unlinkat(dir, LABEL_NEW, 0);
 }
 

@@ -12,6 +12,7 @@
  *	adapters/       also adapters and their settings (layer_adapters.h)
  *	metadata/       edited metadata (layer_metadata.h)
  *	MOVING          text: a slot that was being moved to another when the mount ended
+ *	UNDOING         text: what was being undone when the mount ended (layer_undo.h)
  *	.stage/N        files being written
  *
  * 1. A graft is in force when its rename into CLASS/ has been made durable, and not before.

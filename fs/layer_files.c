@@ -418,6 +418,50 @@ int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
 	return rc;
 }
 
+static int remove_in(int dir, const char *file)
+{
+	return unlinkat(dir, file, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* The one that counts goes last. */
+static int erase_slot(int dir, const char *name)
+{
+	char file[LAYER_FILE_MAX];
+	int rc;
+
+	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
+	rc = remove_in(dir, file);
+	for (enum layer_kind kind = LAYER_NOTHING; rc == 0 && kind-- > 0;) {
+		if (is_organ(kind)) {
+			sum_name(kind, name, file);
+			rc = remove_in(dir, file);
+		}
+		file_name(kind, name, file);
+		if (rc == 0)
+			rc = remove_in(dir, file);
+	}
+	return rc;
+}
+
+int layer_erase(const struct layer *layer, enum organ_class klass, const char *file)
+{
+	const int dir = layer_open_class(layer, klass, false);
+	const size_t n = strlen(file);
+	char name[NAME_MAX + 1];
+	int rc;
+
+	if (dir < 0)
+		return dir == -ENOENT ? 0 : dir;
+	if (n > 4 && n <= NAME_MAX && strcmp(file + n - 4, ".bin") == 0) {
+		snprintf(name, sizeof(name), "%.*s", (int)(n - 4), file);
+		rc = erase_slot(dir, name);
+	} else {
+		rc = remove_in(dir, file);
+	}
+	close(dir);
+	return rc;
+}
+
 /* One more name for the slot's organ file, as stage number of layer. Tells how it is kept, and what
  * was recorded of it. */
 static int link_stage(struct layer *layer, unsigned number, int dir, const char *name,
@@ -480,7 +524,7 @@ int layer_link(struct layer *from, enum organ_class klass, const char *name, str
 	return rc;
 }
 
-int layer_note(struct layer *layer, const char *text)
+int layer_note_as(struct layer *layer, const char *name, const char *text)
 {
 	const size_t n = strlen(text);
 	unsigned number;
@@ -492,13 +536,18 @@ int layer_note(struct layer *layer, const char *text)
 		return fd;
 	layer_stage_name(number, "", stage);
 	rc = io_write(fd, text, n, 0);
-	if (rc == 0 && (fsync(fd) < 0 || renameat(layer->dir, stage, layer->dir, "MOVING") < 0 ||
+	if (rc == 0 && (fsync(fd) < 0 || renameat(layer->dir, stage, layer->dir, name) < 0 ||
 			fsync(layer->dir) < 0))
 		rc = -errno;
 	close(fd);
 	if (rc < 0)
 		layer_unstage(layer, number);
 	return rc;
+}
+
+int layer_note(struct layer *layer, const char *text)
+{
+	return layer_note_as(layer, "MOVING", text);
 }
 
 size_t layer_noted(struct layer *layer, char *text, size_t n)

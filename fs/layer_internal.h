@@ -21,6 +21,7 @@ struct layer {
 	char *path;		  /* NULL: there is no directory yet */
 	int dir;		  /* holds the lock; -1: there is no directory yet */
 	unsigned next_stage;
+	bool undo_refused; /* the note of it has to go: layer_undo.c, one at a time */
 };
 
 /* With the lock held: there is a directory, a new one if need be. Returns 0 or -errno. */
@@ -40,6 +41,15 @@ int layer_open_class(const struct layer *layer, enum organ_class klass, bool mak
 /* A number for names in .stage/ of what is set aside where nothing is staged. Returns 0 or
  * -errno. */
 int layer_number_of_nobody(struct layer *layer, unsigned *number);
+
+/* A durable file of that name and text in the layer. Returns 0, or -errno: it may be there all the
+ * same. */
+int layer_note_as(struct layer *layer, const char *name, const char *text);
+
+/* Remove the files that say something of the slot or setting CLASS/FILE, or of the key of that
+ * name; what is not durable. Returns 0 or -errno. */
+int layer_erase(const struct layer *layer, enum organ_class klass, const char *file);
+int layer_erase_key(const struct layer *layer, const char *name);
 
 /* A symbolic link as a stage, for that user. Returns 0 and its number, or -errno. */
 int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,

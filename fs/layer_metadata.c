@@ -228,6 +228,24 @@ int layer_write_key(struct layer *layer, enum layer_key kind, const char *name, 
 	return rc;
 }
 
+int layer_erase_key(const struct layer *layer, const char *name)
+{
+	const int dir = open_directory(layer, false);
+	char file[FILE_MAX];
+	int rc = 0;
+
+	if (dir < 0)
+		return dir == -ENOENT ? 0 : dir;
+	/* The one that counts goes last. */
+	for (int kind = LAYER_KEY_NOTHING - 1; rc == 0 && kind >= 0; kind--) {
+		file_name((enum layer_key)kind, name, file);
+		if (unlinkat(dir, file, 0) < 0 && errno != ENOENT)
+			rc = -errno;
+	}
+	close(dir);
+	return rc;
+}
+
 /* The directory, where the layer says something of the key; -ENOENT: it does not. */
 static int find_said(struct layer *layer, const char *name)
 {

@@ -48,6 +48,7 @@
  *	model graft graft_* edit	a mounted model; what is done to its slots and metadata
  *	layer_adapters adapters adapters_* adapt	adapters: on disk, what they make of slots,
  *			what is done to them
+ *	layer_undo undo undo_list	changes undone in one step; which there are
  *	once_state.h once	what is found out of each organ, by a job, when somebody asks
  *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
  *	files		organ files and model.gguf, as views
@@ -68,7 +69,8 @@
  *	progress.h share fill written assemble divided assembly	writing: bytes from file to file the
  *			cheapest way, all of a view, as a file that is whole or not there, as
  *			shards; .assemble
- *	inode.h nodes handles	what inode numbers stand for; open files
+ *	words inode.h nodes handles	what is written to .undo; what inode numbers stand for; open
+ *			files
  *	scratches	names in class directories that are no slots
  *	writers pending generated	who is about to write; what is about to be in force; files
  *			made from a state

@@ -5,6 +5,7 @@
 #include "fs/edit.h"
 #include "fs/graft.h"
 #include "fs/paths.h"
+#include "fs/undo.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
 
@@ -173,10 +174,12 @@ static int take_up_layer(struct model *model, const struct options *options,
 		rc = open_private(model, &manner, err);
 	}
 	if (model->layer) {
+		undo_finish(model);
 		/* First, for the grafts' finishes what was noted for either. */
 		edit_take_up(model);
 		graft_take_up(model);
 		adapt_take_up(model);
+		undo_take_up(model);
 	}
 	return rc;
 }

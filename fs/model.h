@@ -71,7 +71,8 @@ struct model {
 	uint32_t moved;
 	bool key_half_moved; /* the same of a metadata key */
 	uint32_t moved_key;
-	bool stuck; /* an earlier mount has noted it and it cannot be done, so nothing else can */
+	bool undoing; /* what was undone is in the layer's note yet (layer_undo.h) */
+	bool stuck;   /* an earlier mount has noted it and it cannot be done, so nothing else can */
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
 };

@@ -11,6 +11,7 @@
 #include "fs/table.h"
 #include "fs/texts.h"
 #include "fs/theta.h"
+#include "fs/undo_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,6 +94,8 @@ static struct view *view_of_slots(struct mounted *mounted, enum generated_kind k
 		view = view_of_model(mounted, &snapshot, err);
 	else if (kind == GENERATED_GRAFTS)
 		view = texts_grafts(mounted->model, &snapshot, err);
+	else if (kind == GENERATED_UNDO)
+		view = undo_list(mounted->model, &snapshot, err);
 	else
 		view = view_of_readings(mounted, kind, &snapshot, err);
 	snapshot_release(&snapshot);

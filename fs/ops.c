@@ -131,7 +131,7 @@ static bool is_writable(const struct fs *fs, const struct node *node)
 	if (node->kind == NODE_SETTING)
 		return adapters_apply(node->model);
 	return node->kind == NODE_ORGAN || node->kind == NODE_EXPERT || node->stage ||
-	       ops_is_theta(node);
+	       ops_is_theta(node) || ops_is_undo(node);
 }
 
 static uint64_t key_size(const struct node *node)

@@ -106,6 +106,18 @@ void ops_commit_emptied(fuse_req_t req, struct handle *handle);
 void ops_close(struct fs *fs, struct handle *handle);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
 
+/* ops_undo.c */
+
+/* Is it .undo? */
+bool ops_is_undo(const struct node *node);
+
+/* A write, a close and the end of a handle with words; answer the request. The flush is false where
+ * there is nothing to do, and so is the release; then they have done nothing. */
+void ops_write_words(fuse_req_t req, struct handle *handle, const char *bytes, size_t size,
+		     uint64_t offset, uint64_t owner);
+bool ops_flush_words(fuse_req_t req, struct handle *handle, uint64_t owner);
+bool ops_release_words(fuse_req_t req, struct handle *handle);
+
 /* ops_edit.c */
 
 /* What desktops drop everywhere: such names cannot be made. */

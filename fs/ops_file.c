@@ -94,7 +94,7 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 		writers_expect(fs->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
 		return -ESTALE;
 	}
-	if (!ops_is_theta(node))
+	if (!ops_is_theta(node) && !ops_is_undo(node))
 		return -EACCES;
 	fi->direct_io = 1;
 	return 0;
@@ -116,6 +116,20 @@ static int refuse_lacking(const struct node *node)
 	return -ENODATA;
 }
 
+static struct handle *open_handle(struct fs *fs, struct node *node, struct view *view, bool writes)
+{
+	struct words *words = writes && ops_is_undo(node) ? words_new() : NULL;
+	struct handle *handle = NULL;
+
+	if (words || !writes || !ops_is_undo(node))
+		handle = handles_open(fs->handles, node, view, writes);
+	if (handle)
+		handle->words = words;
+	else
+		words_free(words);
+	return handle;
+}
+
 int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
@@ -133,7 +147,7 @@ int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 		if (!view)
 			return rc;
 	}
-	handle = handles_open(fs->handles, node, view, for_writing(fi));
+	handle = open_handle(fs, node, view, for_writing(fi));
 	if (!handle) {
 		view_unref(view);
 		return -ENOMEM;
@@ -262,6 +276,8 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	char path[ORGAN_PATH_MAX];
 
 	(void)ino;
+	if (ops_release_words(req, handle))
+		return;
 	if (last && handle->node->kind == NODE_STAGE && stage_size(handle->node->stage) == 0)
 		log_add(handle->node->model->log,
 			"%s: emptied and closed again, which is no graft; "

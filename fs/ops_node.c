@@ -227,7 +227,7 @@ static int set_size(struct node *node, uint64_t size)
 	if (node->stage)
 		return stage_truncate(node->stage, size);
 	/* The truncation that opening for writing brings along. */
-	if (ops_is_theta(node) ||
+	if (ops_is_theta(node) || ops_is_undo(node) ||
 	    (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE))
 		return 0;
 	if (node->kind == NODE_KEY)

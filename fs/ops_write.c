@@ -158,6 +158,9 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	if (!handle->node->stage) {
 		if (ops_is_theta(handle->node))
 			fuse_reply_write(req, size);
+		else if (handle->words)
+			ops_write_words(req, handle, bytes, size, (uint64_t)offset,
+					fi->writepage ? 0 : fi->lock_owner);
 		else
 			write_assemble(req, handle, bytes, size);
 		return;
@@ -302,6 +305,8 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct handle *handle = handle_of(fi);
 
 	(void)ino;
+	if (ops_flush_words(req, handle, fi->lock_owner))
+		return;
 	if (handle_end(handle, fi->lock_owner) && stage_written(handle->node->stage))
 		act_on_stage(req, handle, commit, reply_rc);
 	else

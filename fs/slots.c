@@ -300,6 +300,19 @@ void slots_put(struct slots *slots, uint32_t i, struct content *content)
 	release_shown(&showing, follows);
 }
 
+void slots_put_all(struct slots *slots, struct showing *puts, size_t n)
+{
+	pthread_mutex_lock(&slots->lock);
+	for (size_t k = 0; k < n; k++) {
+		slots->links += content_is_link(puts[k].content);
+		puts[k].content = exchange(slots, slots->now, puts[k].slot, puts[k].content);
+		slots->links -= content_is_link(puts[k].content);
+	}
+	slots->generation++;
+	pthread_mutex_unlock(&slots->lock);
+	release_shown(puts, n);
+}
+
 void slots_show(struct slots *slots, struct showing *showings, size_t n)
 {
 	pthread_mutex_lock(&slots->lock);

@@ -137,6 +137,10 @@ struct showing {
 	struct content *content;
 };
 
+/* As slots_put() for n slots in one step, which uses puts up. No follower is called: what adapters
+ * made of slots is shown until slots_show() says otherwise. */
+void slots_put_all(struct slots *slots, struct showing *puts, size_t n);
+
 /* Called by slots_put(), before slot i holds that content: what it or another slot shows from then
  * on, in the same step. False: slot i shows what it holds, and no other changes. */
 typedef bool slots_follower(void *context, uint32_t i, struct content *content,

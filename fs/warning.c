@@ -16,13 +16,13 @@
 
 struct warning {
 	struct view *check; /* taken away before the thread is left to itself */
-	char **donors; /* the paths of their files */
+	char **donors;	    /* the paths of their files */
 	size_t n;
 	pthread_t thread;
 	atomic_bool stop;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t changed;
-	enum { STEP_DONORS, STEP_CHECK, STEP_DONE } step;
+	enum step { STEP_DONORS, STEP_CHECK, STEP_DONE } step;
 	bool left; /* by warning_end(): what there is, the thread frees */
 	char text[WARNING_TEXT];
 };
@@ -110,8 +110,8 @@ static void ask_check(struct warning *warning, char text[WARNING_TEXT])
 	free(check);
 }
 
-/* False: nobody waits any more. */
-static bool enter(struct warning *warning, int step, const char *text)
+/* False: warning_end() does not wait any more. */
+static bool enter(struct warning *warning, enum step step, const char *text)
 {
 	bool left;
 

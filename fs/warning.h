@@ -3,8 +3,8 @@
  *
  * 1. A thread asks, first whether the donors' files answer, then .check. Only in the second step,
  *    which ends soon when it is told to, it touches the model.
- * 2. Nobody waits for a donor whose filesystem does not answer: warning_end() leaves the thread in
- *    the first step to itself, and what it works on then is its own. */
+ * 2. No assembly waits for a donor whose filesystem does not answer: warning_end() leaves the
+ *    thread in the first step to itself, and what it works on then is its own. */
 #ifndef FS_WARNING_H
 #define FS_WARNING_H
 

@@ -21,8 +21,8 @@ struct written {
  * noted, written_is_there() is false from then on. */
 void written_add(struct written *written, int directory, const char *name, int fd);
 
-/* Is there at least one, and has each its name yet, and nobody changed it, as far as inode, size
- * and times tell? */
+/* Is there at least one, and is each what it was, under its name, as far as inode, size and times
+ * tell? */
 bool written_is_there(const struct written *written);
 
 /* None are there any more. */

@@ -781,7 +781,7 @@ def cmd_check_mount(a):
     names = expected_names(model)
     root = os.listdir(a.mount)
     for needed in ("manifest.json", "model.gguf", "theta.svg", "checksums.xxh128", ".theta", ".assemble", ".grafts",
-                   ".log", *CLASSES[:4]):
+                   ".undo", ".log", *CLASSES[:4]):
         check(needed in root, f"{needed} is missing")
     for directory in filter(root.__contains__, CLASSES):
         files, table = set(os.listdir(os.path.join(a.mount, directory))), {}

@@ -73,6 +73,7 @@ static void each_has_a_name(void **state)
 	assert_string_equal(generated_name(GENERATED_REPORT), ".theta");
 	assert_string_equal(generated_name(GENERATED_ROWS), ".table");
 	assert_string_equal(generated_name(GENERATED_CHECK), ".check");
+	assert_string_equal(generated_name(GENERATED_UNDO), ".undo");
 	assert_string_equal(generated_name(GENERATED_CHECKSUMS), "checksums.xxh128");
 	assert_string_equal(generated_name(GENERATED_GGUF_HASH), "gguf-hash.xxh64");
 	for (enum generated_kind kind = GENERATED_TABLES; kind < GENERATED_KINDS; kind++)
