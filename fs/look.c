@@ -210,6 +210,8 @@ static void note_seen(const struct look_at *at, struct seen_models *models, stru
 static void match(const struct look_at *at, struct seen_models *models,
 		  const struct reference *seen, struct found *found)
 {
+	char *name;
+
 	if (!is_known(at, found->file)) {
 		seen_find(models, found->file, seen, &found->organ, &found->offset, &found->err);
 		return;
@@ -218,8 +220,10 @@ static void match(const struct look_at *at, struct seen_models *models,
 	found->file = backing_ref(at->file);
 	found->offset = at->offset;
 	found->organ = seen->organ;
-	found->organ.name = strndup(seen->organ.name, seen->organ.name_length);
-	if (!found->organ.name)
+	found->organ.name = name = malloc(seen->organ.name_length + 1u);
+	if (name)
+		memcpy(name, seen->organ.name, seen->organ.name_length + 1u);
+	else
 		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 

@@ -4,6 +4,7 @@
 #include "fs_model.h"
 #include "fs/links.h"
 #include "fs/look.h"
+#include "fs/reference.h"
 
 #include <time.h>
 
@@ -439,6 +440,36 @@ static void nobody_waits_longer_than_he_wants(void **state)
 	visits_unref(visits);
 }
 
+/* What a layer says may hold any name. */
+static void a_name_that_was_seen_may_hold_anything(void **state)
+{
+	const struct resolve_own own = { .point = NULL };
+	const struct timespec until = in_seconds(30);
+	const struct path path = in_temp(state, "up.bin");
+	struct visits *visits = visits_new();
+	struct organ_file up = up_with(50);
+	struct organ organ = { .name = "a\0b", .name_length = 3, .ne = { 1, 1, 1, 1 } };
+	struct look_at place = { .uid = getuid(), .gid = getgid(), .offset = 7 };
+	struct found found;
+
+	save_organ(state, "up.bin", &up);
+	organ.data_size = 4;
+	place.file = backing_open(path.text, NULL);
+	place.seen = reference_print(path.text, "0123456789abcdef0123456789abcdef", &organ);
+	must(place.file && place.seen && visits);
+	look(visits, &own, &place, 1, &until, &found);
+	assert_int_equal(found.err.code, 0);
+	assert_ptr_equal(found.file, place.file);
+	assert_int_equal(found.offset, 7);
+	assert_int_equal(found.organ.name_length, 3);
+	assert_memory_equal(found.organ.name, "a\0b", 4);
+	found_release(&found);
+	backing_unref(place.file);
+	free((char *)place.seen);
+	visits_unref(visits);
+	free(up.bytes);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(a_link_leads_to_an_organ_file),
 	FS_TEST(a_link_into_the_mount_follows_what_is_there),
@@ -454,6 +485,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(what_is_deleted_is_broken_at_the_end_too),
 	FS_TEST(a_model_with_a_broken_link_is_not_assembled),
 	FS_TEST(many_places_are_looked_at_together),
+	FS_TEST(a_name_that_was_seen_may_hold_anything),
 	FS_TEST(nobody_waits_longer_than_he_wants),
 };
 
