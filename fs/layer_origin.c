@@ -207,7 +207,7 @@ bool origin_read(int dir, const char *name, const char *xxh128, struct layer_ori
 {
 	char path[LAYER_FILE_MAX], *text, *values[KEYS] = { NULL };
 
-	*origin = (struct layer_origin){ NULL };
+	*origin = (struct layer_origin){ .slot = NULL };
 	if (snprintf(path, sizeof(path), "%s" ORIGIN_SUFFIX, name) >= (int)sizeof(path))
 		return false;
 	text = read_text(dir, path);
@@ -223,5 +223,5 @@ void origin_release(struct layer_origin *origin)
 {
 	free((char *)origin->slot);
 	donor_unref(origin->donor);
-	*origin = (struct layer_origin){ NULL };
+	*origin = (struct layer_origin){ .slot = NULL };
 }
