@@ -307,6 +307,21 @@ static void count_changes(struct grid *grid, const struct entry *entries, size_t
 			grid->changes[change] += figure_is(entries[i].figure, change);
 }
 
+/* Which blocks have a tensor that was not removed: each column is marked, then they are counted. */
+static void find_there(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->in_blocks; i++)
+		for (size_t s = 0; s < grid->n_sides; s++) {
+			const struct figure *figure = grid->cells[i].sides[s].figure;
+
+			if (figure && !figure_is(figure, FIGURE_REMOVED))
+				grid->there[grid->cells[i].column] = 1;
+		}
+	for (size_t c = 0; c < grid->n_blocks; c++)
+		if (grid->there[c])
+			grid->there[grid->n_there++] = grid->blocks[c];
+}
+
 int grid_make(struct grid *grid, const struct figures *firsts, const struct figures *seconds)
 {
 	size_t n = firsts->n + firsts->n_removed;
@@ -319,9 +334,10 @@ int grid_make(struct grid *grid, const struct figures *firsts, const struct figu
 	grid->cells = calloc(n + 1, sizeof(*grid->cells));
 	grid->rows = calloc(n + 1, sizeof(*grid->rows));
 	grid->blocks = calloc(n + 1, sizeof(*grid->blocks));
+	grid->there = calloc(n + 1, sizeof(*grid->there));
 	grid->donors = calloc(n + 1, sizeof(*grid->donors));
 	entries = calloc(n + 1, sizeof(*entries));
-	if (grid->cells && grid->rows && grid->blocks && grid->donors && entries) {
+	if (grid->cells && grid->rows && grid->blocks && grid->there && grid->donors && entries) {
 		n = collect(entries, 0, firsts, 0);
 		if (seconds)
 			n = collect(entries, n, seconds, 1);
@@ -331,6 +347,7 @@ int grid_make(struct grid *grid, const struct figures *firsts, const struct figu
 		fill_cells(grid, entries, n);
 		count_changes(grid, entries, n);
 		find_columns(grid);
+		find_there(grid);
 		rc = find_donors(grid) ? grid_compare(grid) : -ENOMEM;
 	}
 	free(entries);
@@ -344,6 +361,7 @@ void grid_free(struct grid *grid)
 	free(grid->cells);
 	free(grid->rows);
 	free(grid->blocks);
+	free(grid->there);
 	free(grid->donors);
 }
 
@@ -366,28 +384,7 @@ size_t grid_step(size_t width, size_t room)
 	return step;
 }
 
-/* The numbers of the blocks of which something is there, to free, and how many. NULL: out of
- * memory. */
-static int32_t *blocks_there(const struct grid *grid, size_t *n)
-{
-	int32_t *there = malloc((grid->n_blocks + 1) * sizeof(*there));
-	bool *is_there = calloc(grid->n_blocks + 1, sizeof(*is_there));
-
-	*n = 0;
-	for (size_t i = 0; is_there && i < grid->in_blocks; i++)
-		for (size_t s = 0; s < grid->n_sides; s++) {
-			const struct figure *figure = grid->cells[i].sides[s].figure;
-
-			if (figure && !figure_is(figure, FIGURE_REMOVED))
-				is_there[grid->cells[i].column] = true;
-		}
-	for (size_t c = 0; there && is_there && c < grid->n_blocks; c++)
-		if (is_there[c])
-			there[(*n)++] = grid->blocks[c];
-	free(is_there);
-	return there;
-}
-
+/* "0-3, 5", cut after n bytes. */
 static void print_ranges(const int32_t *blocks, size_t n_blocks, char *text, size_t n)
 {
 	size_t used = 0;
@@ -412,12 +409,7 @@ static void print_ranges(const int32_t *blocks, size_t n_blocks, char *text, siz
 
 size_t grid_blocks_text(const struct grid *grid, char *text, size_t n)
 {
-	size_t count;
-	int32_t *there = blocks_there(grid, &count);
-
 	text[0] = '\0';
-	if (there)
-		print_ranges(there, count, text, n);
-	free(there);
-	return count;
+	print_ranges(grid->there, grid->n_there, text, n);
+	return grid->n_there;
 }

@@ -57,6 +57,8 @@ struct grid {
 	size_t n_rows;
 	int32_t *blocks; /* the numbers that occur, ascending: the columns */
 	size_t n_blocks;
+	int32_t *there; /* those of them of which not all was removed */
+	size_t n_there;
 	struct grid_donor *donors; /* those with most cells first */
 	size_t n_donors;
 	size_t unknown;			/* grafts whose donor is not known */

@@ -184,7 +184,7 @@ bool origin_read(int dir, const char *name, const char *xxh128, struct layer_ori
 {
 	char path[LAYER_FILE_MAX], *text, *values[KEYS] = { NULL };
 
-	*origin = (struct layer_origin){ NULL };
+	*origin = (struct layer_origin){ .slot = NULL };
 	if (snprintf(path, sizeof(path), "%s" ORIGIN_SUFFIX, name) >= (int)sizeof(path))
 		return false;
 	text = layer_read_text(dir, path, TEXT_MAX);
@@ -200,5 +200,5 @@ void origin_release(struct layer_origin *origin)
 {
 	free((char *)origin->slot);
 	donor_unref(origin->donor);
-	*origin = (struct layer_origin){ NULL };
+	*origin = (struct layer_origin){ .slot = NULL };
 }

@@ -17,7 +17,8 @@ function verdictOf(check) {
 		what !== "overall");
 	if (overall.verdict === "ok" || !worst)
 		return {verdict: overall.verdict, why: overall.why};
-	const lacks = /^removed, while their blocks are there: blk (\S+) (\S+)$/.exec(worst.why);
+	const lacks = /^removed, while their blocks are there: blk (\S+) (\S+?)(; |$)/
+		.exec(worst.why);
 	return {verdict: worst.verdict, why: lacks ? `blk ${lacks[1]} lacks ${lacks[2]}`
 		: `${worst.what}: ${worst.why}`};
 }
@@ -115,7 +116,8 @@ export class Pane {
 			title.textContent = model.name;
 			this.element.setAttribute("aria-label", model.name);
 			line.textContent = [facts.architecture,
-				facts.tensors && `${facts.tensors} tensors`,
+				facts.tensors &&
+					`${facts.tensors} tensor${facts.tensors === 1 ? "" : "s"}`,
 				facts.parameters &&
 					`${(facts.parameters / 1e6).toFixed(1)} million parameters`,
 				facts.bits_per_weight &&

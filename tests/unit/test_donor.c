@@ -93,6 +93,51 @@ static void a_file_that_is_not_held_is_opened_only_as_it_was(void **state)
 	donor_unref(donor);
 }
 
+static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
+{
+	const struct path path = in_temp(state, "a.gguf");
+	char text[FINGERPRINT_TEXT], other[FINGERPRINT_TEXT];
+	struct donor *donor, *view;
+	struct error err = { 0 };
+	struct backing *file;
+	struct source source;
+	struct gguf *gguf;
+
+	needs_openat2();
+	save_small(state, "a.gguf");
+	file = open_file(state, "a.gguf");
+	source = backing_source(file);
+	gguf = gguf_read(&source, NULL);
+	must(gguf && fingerprint(file, gguf, text) == 0);
+	gguf_free(gguf);
+	backing_unref(file);
+	donor = donor_of_record(path.text, text, "t", 1);
+	view = donor_of_view(donor, "spectral");
+	must(donor && view);
+	assert_null(donor_of_view(NULL, "spectral"));
+	assert_null(donor_view(donor));
+	assert_string_equal(donor_view(view), "spectral");
+	assert_string_equal(donor_fingerprint(view), text);
+	assert_true(donor_same_file(donor, view));
+	file = donor_open(view, &err);
+	assert_non_null(file);
+	backing_unref(file);
+	donor_unref(view);
+	/* Of another fingerprint, it is another file. */
+	strcpy(other, text);
+	other[0] = other[0] == '0' ? '1' : '0';
+	view = donor_of_record(path.text, other, "t", 1);
+	must(view);
+	assert_false(donor_same_file(donor, view));
+	assert_null(donor_open(view, &err));
+	assert_int_equal(err.code, ESTALE);
+	donor_unref(view);
+	write_text(path.text, "no model any more");
+	assert_null(donor_open(donor, &err));
+	assert_int_equal(err.code, ESTALE);
+	donor_unref(donor);
+}
+
 static void a_path_that_became_a_link_is_not_followed(void **state)
 {
 	const struct path path = in_temp(state, "a.gguf");
@@ -194,6 +239,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_donor_says_where_a_graft_came_from),
 	FS_TEST(an_organ_file_has_no_tensor),
 	FS_TEST(a_file_that_is_not_held_is_opened_only_as_it_was),
+	FS_TEST(a_donor_on_record_is_known_by_its_fingerprint),
 	FS_TEST(a_path_that_became_a_link_is_not_followed),
 	FS_TEST(what_must_not_be_opened_is_not),
 	FS_TEST(donors_are_of_one_file_or_not),

@@ -178,7 +178,7 @@ static void what_was_done_is_told(void **state)
 	sheet.values[10].status = ZMEASURE_CONSTANT;
 	text = show(&sheet, "mo\033del", (struct terminal){ .columns = 80 });
 	assert_null(strchr(text, '\033'));
-	assert_non_null(strstr(text, "llama, blocks 0-5, 9, 55 tensors\n"));
+	assert_non_null(strstr(text, "llama, blocks 0-5, 55 tensors\n"));
 	assert_non_null(strstr(text, "\na 9 from cl?erk: ffn_gate ffn_up ffn_down 1-3\n"));
 	assert_non_null(strstr(text, "\n? 1 from an unknown donor: output\n"));
 	assert_non_null(strstr(text, "\n/ 1 removed: ffn_up 9\n"));
