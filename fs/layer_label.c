@@ -3,6 +3,7 @@
 #include "fs/layer_label.h"
 #include "fs/fingerprint.h"
 #include "fs/io.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,11 +101,9 @@ int label_check(int dir, struct backing *base, const struct gguf *gguf, struct e
 static int print_name(int fd, const char *name)
 {
 	char line[320];
-	size_t n = (size_t)snprintf(line, sizeof(line), "%.255s", name);
 
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
+	snprintf(line, sizeof(line), "%.255s", name);
+	make_printable(line);
 	return dprintf(fd, "base %s\n", line);
 }
 
