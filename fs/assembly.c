@@ -7,6 +7,7 @@
 #include "fs/paths.h"
 #include "fs/plural.h"
 #include "fs/warning.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,11 +103,10 @@ static void say(struct assembly *assembly, bool running, const char *text)
 	assembly->running = running;
 	assembly->started = seconds_now();
 	assembly->stamp++;
-	snprintf(assembly->last, sizeof(assembly->last), "%s\n", text);
 	/* One line, whatever bytes the name has. */
-	for (char *c = assembly->last; c[0] && c[1]; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	snprintf(assembly->last, sizeof(assembly->last) - 1, "%s", text);
+	make_printable(assembly->last);
+	strcat(assembly->last, "\n");
 	pthread_mutex_unlock(&assembly->lock);
 }
 

@@ -34,13 +34,6 @@ const char *card_number_key(enum card_number number)
 	return keys[number];
 }
 
-void card_one_line(char *text)
-{
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-}
-
 /* Does the metadata say a count other than 0? */
 static bool has(const struct card *card, enum card_count count)
 {

@@ -52,9 +52,6 @@ const char *card_count_key(enum card_count count);
 const char *card_number_key(enum card_number number);
 #define CARD_SCALING_KEY "rope.scaling.type"
 
-/* A file name or a hostile value may have line breaks in it. */
-void card_one_line(char *text);
-
 /* Print lines of "model", a key and its value: name, architecture, parameters, tensors, of a model
  * that lacks shards what there is, grafts, blocks, experts, embedding, context, attention, rope.
  * What the metadata does not say is "unknown" or "none". Depends on no θ. */

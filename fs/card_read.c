@@ -2,6 +2,7 @@
 /* card_read.c - see card_read.h. */
 #include "fs/card_read.h"
 #include "fs/manifest_internal.h"
+#include "gguf/printable.h"
 
 #include <string.h>
 
@@ -27,7 +28,7 @@ static void read_text(const struct metadata_of *from, const char *key, char text
 	const char *string = cJSON_GetStringValue(value);
 
 	snprintf(text, CARD_TEXT_MAX, "%s", string ? string : "");
-	card_one_line(text);
+	make_printable(text);
 	cJSON_Delete(value);
 	metadatum_unref(metadatum);
 }
@@ -115,7 +116,7 @@ void card_read(struct model *model, struct edits *edits, struct card *card)
 
 	*card = (struct card){ .name = "" };
 	snprintf(card->name, sizeof(card->name), "%s", model->name);
-	card_one_line(card->name);
+	make_printable(card->name);
 	read_text(&from, "general.architecture", card->architecture);
 	/* Keys without an architecture are looked for all the same. */
 	if (card->architecture[0] == '\0')

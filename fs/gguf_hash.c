@@ -4,6 +4,7 @@
 #include "fs/gguf_hash.h"
 #include "fs/cells.h"
 #include "fs/waiting.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -174,13 +175,13 @@ static struct gguf_hash *new_hash(struct model *model, const struct snapshot *sn
 static void write_line(FILE *out, const struct organ_place *place)
 {
 	fputs("  model.gguf:", out);
-	for (uint32_t i = 0; i < place->tensor_length; i++) {
-		const unsigned char c = (unsigned char)place->tensor[i];
+	for (uint32_t i = 0, controls = 0; i < place->tensor_length; i++) {
+		const char *at = place->tensor + i;
 
-		if (c < ' ' || c == 0x7f)
-			fprintf(out, "%%%02X", c);
-		else
-			fputc(c, out);
+		if (!controls)
+			controls = (uint32_t)control_length(at, place->tensor_length - i, NULL);
+		fprintf(out, controls ? "%%%02X" : "%c", (unsigned char)*at);
+		controls -= controls > 0;
 	}
 	fputc('\n', out);
 }

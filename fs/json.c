@@ -2,6 +2,7 @@
 /* json.c - see json.h. */
 #include "fs/json.h"
 #include "fs/utf8.h"
+#include "gguf/printable.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -115,4 +116,20 @@ cJSON *json_text(const char *bytes, size_t n)
 char *json_key(const char *bytes, size_t n)
 {
 	return clean(bytes, n, REPLACE_PERCENT);
+}
+
+void json_print(const char *json, FILE *out)
+{
+	const char *plain = json;
+	uint32_t code;
+
+	for (size_t left = strlen(json), length; left; json += length, left -= length) {
+		length = control_length(json, left, &code);
+		if (length && code >= 0x7f) {
+			fprintf(out, "%.*s\\u%04x", (int)(json - plain), plain, (unsigned)code);
+			plain = json + length;
+		}
+		length += !length;
+	}
+	fputs(plain, out);
 }

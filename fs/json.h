@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 void json_add_unsigned(cJSON *object, const char *key, uint64_t value);
 void json_add_signed(cJSON *object, const char *key, int64_t value);
@@ -19,6 +20,9 @@ cJSON *json_scalar(enum kv_type type, uint64_t scalar);
 
 /* Text of n bytes, in which what is no UTF-8, and NUL, stands as U+FFFD. */
 cJSON *json_text(const char *bytes, size_t n);
+
+/* Print what cJSON has printed, which escapes of the controls in it those below U+0020 only. */
+void json_print(const char *json, FILE *out);
 
 /* A key of n bytes, in which '%', NUL and what is no UTF-8 stand percent-encoded, so that different
  * keys stay different. Returns text to free. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* key_name.c - see key_name.h. */
 #include "fs/key_name.h"
+#include "gguf/printable.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -10,9 +11,9 @@
 
 #define HASH_SIZE (1 + 32)
 
-static size_t encode_byte(unsigned char c, bool first, char *out)
+static size_t encode_byte(unsigned char c, bool control, bool first, char *out)
 {
-	if (c > 0x1f && c != 0x7f && c != '/' && c != '%' && c != '~' && !(first && c == '.')) {
+	if (!control && c != '/' && c != '%' && c != '~' && !(first && c == '.')) {
 		*out = (char)c;
 		return 1;
 	}
@@ -24,11 +25,15 @@ void key_name(const char *key, size_t n, char out[KEY_NAME_MAX + 1])
 {
 	const XXH128_hash_t hash = XXH3_128bits(key, n);
 	char byte[4];
-	size_t used = 0, cut = 0;
+	size_t used = 0, cut = 0, control = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const size_t size = encode_byte((unsigned char)key[i], i == 0, byte);
+		size_t size;
 
+		if (!control)
+			control = control_length(key + i, n - i, NULL);
+		size = encode_byte((unsigned char)key[i], control, i == 0, byte);
+		control -= control > 0;
 		if (used <= KEY_NAME_MAX - HASH_SIZE)
 			cut = used;
 		if (used + size > KEY_NAME_MAX) {

@@ -5,6 +5,7 @@
 #include "fs/io.h"
 #include "fs/layer_open.h"
 #include "fs/paths.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -111,11 +112,9 @@ char *label_path(int dir)
 static void print_name(FILE *out, const char *name)
 {
 	char line[320];
-	size_t n = (size_t)snprintf(line, sizeof(line), "%.255s", name);
 
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
+	snprintf(line, sizeof(line), "%.255s", name);
+	make_printable(line);
 	fprintf(out, "base %s\n", line);
 }
 

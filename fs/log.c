@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* log.c - see log.h. */
 #include "fs/log.h"
+#include "gguf/printable.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -64,15 +65,28 @@ __attribute__((format(printf, 1, 0))) static char *make_line(const char *format,
 
 	if (vasprintf(&message, format, args) < 0)
 		return NULL;
-	for (char *c = message; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	make_printable(message);
 	localtime_r(&now, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
 	if (asprintf(&line, "%s %s\n", stamp, message) < 0)
 		line = NULL;
 	free(message);
 	return line;
+}
+
+void log_complain(const char *format, ...)
+{
+	char *message;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&message, format, args) < 0)
+		message = NULL;
+	va_end(args);
+	if (message)
+		make_printable(message);
+	fprintf(stderr, "organfs: %s\n", message ? message : "out of memory");
+	free(message);
 }
 
 __attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell,

@@ -19,6 +19,9 @@ struct log *log_part(struct log *whole, const char *name);
 
 void log_free(struct log *log);
 
+/* One line on standard error, after "organfs: ", in which controls are replaced. */
+void log_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Add one line. Control bytes are replaced, so that it stays one. */
 void log_add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

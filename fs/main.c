@@ -2,7 +2,8 @@
 /* main.c - the command line program, and the map of the source.
  *
  * gguf/	the format; knows no FUSE and no files, only bytes
- *	error bytes.h arena names	failures, arithmetic, small strings, a hash index
+ *	printable error bytes.h arena names	what of names must not be printed, failures,
+ *			arithmetic, small strings, a hash index
  *	types		ggml types: names, blocks, sizes
  *	cursor		reading untrusted bytes in order
  *	reader reader_tensors		a GGUF: metadata and tensor infos
@@ -144,15 +145,14 @@ static int mount_models(const struct options *options)
 	int rc = 1;
 
 	if (!log) {
-		fprintf(stderr, "organfs: out of memory\n");
+		log_complain("out of memory");
 		return 1;
 	}
 	status = status_new();
 	openlog("organfs", LOG_PID, LOG_DAEMON);
 	raise_descriptor_limit();
 	if (collection_open(&collection, options, log, &culprit, &err) < 0)
-		fprintf(stderr, "organfs: %s: %s\n", culprit,
-			error_describe(&err, text, sizeof(text)));
+		log_complain("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
 	else
 		rc = session_run(options, log, &collection, status);
 	collection_close(&collection);

@@ -43,10 +43,10 @@ static void print_item(FILE *out, cJSON *item)
 	char line[4096], *text;
 
 	if (item && cJSON_PrintPreallocated(item, line, sizeof(line), false)) {
-		fputs(line, out);
+		json_print(line, out);
 	} else {
 		text = item ? cJSON_PrintUnformatted(item) : NULL;
-		fputs(text ? text : "null", out);
+		json_print(text ? text : "null", out);
 		free(text);
 	}
 	cJSON_Delete(item);
@@ -211,10 +211,12 @@ static void write_tensor(struct cells *cells, struct model *model, const struct 
 	const size_t n = text ? strlen(text) : 0;
 
 	/* The cell goes before the closing brace. */
-	if (n)
-		fwrite(text, 1, n - 1, cells_text(cells));
-	else
+	if (n) {
+		text[n - 1] = '\0';
+		json_print(text, cells_text(cells));
+	} else {
 		cells_fail(cells);
+	}
 	cells_add(cells, subject, theta_json);
 	fputc('}', cells_text(cells));
 	cJSON_free(text);

@@ -3,6 +3,7 @@
 #include "fs/merge.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -248,6 +249,22 @@ static int take_part(struct merging *m)
 	return 0;
 }
 
+static int say_changed(struct merging *m, FILE *said)
+{
+	char *line;
+
+	if (asprintf(&line,
+		     "%s:%" PRIu64 ": %s: %zu tensor%s measured otherwise before; "
+		     "what is told here counts",
+		     m->file, m->part->line, m->model->name, m->changed,
+		     m->changed == 1 ? " was" : "s were") < 0)
+		return out_of_memory(m);
+	make_printable(line);
+	fprintf(said, "%s\n", line);
+	free(line);
+	return 0;
+}
+
 int merge_add(struct merge *merge, const struct table *table, const char *file, FILE *said,
 	      uint64_t *line, struct error *err)
 {
@@ -262,11 +279,7 @@ int merge_add(struct merge *merge, const struct table *table, const char *file, 
 		m.model = find_model(merge, m.part->model, file);
 		rc = m.model ? take_part(&m) : out_of_memory(&m);
 		if (rc == 0 && m.changed)
-			fprintf(said,
-				"%s:%" PRIu64 ": %s: %zu tensor%s measured otherwise before; "
-				"what is told here counts\n",
-				file, m.part->line, m.model->name, m.changed,
-				m.changed == 1 ? " was" : "s were");
+			rc = say_changed(&m, said);
 	}
 	return rc;
 }

@@ -120,6 +120,7 @@ static int rename_scratch(struct fs *fs, const struct renaming *names)
 {
 	const struct node directory = new_directory(names);
 	struct node *target;
+	bool drops;
 	int rc;
 
 	if (is_theta_name(names->new_name)) {
@@ -129,8 +130,9 @@ static int rename_scratch(struct fs *fs, const struct renaming *names)
 		    SCRATCH_HIDDEN)
 			scratches_remove(fs->scratches, directory.ino, names->new_name);
 		target = ops_find(fs, &directory, names->new_name, &rc);
+		drops = target && ops_drops(target);
 		nodes_put(fs->nodes, target);
-		if (target && ops_drops(target)) {
+		if (drops) {
 			scratches_remove(fs->scratches, names->directory, names->name);
 			return 0;
 		}

@@ -65,7 +65,8 @@ int ops_refuse(struct fs *fs, fuse_ino_t ino, const char *name, enum refused wha
 
 	if (directory && !ops_can_graft(fs, directory->model))
 		rc = -EROFS;
-	if (rc == -EPERM) {
+	/* What desktops try everywhere is nothing that a user wants. */
+	if (rc == -EPERM && !ops_is_dropping(name)) {
 		if (directory->kind == NODE_CLASS)
 			where = class_name((enum organ_class)directory->index);
 		else if (directory->kind == NODE_METADATA)

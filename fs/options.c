@@ -3,6 +3,7 @@
 #include "fs/options.h"
 #include "fs/config.h"
 #include "fs/options_internal.h"
+#include "fs/log.h"
 
 #define FUSE_USE_VERSION 312
 #include <errno.h>
@@ -256,15 +257,14 @@ static int check(struct parsed *parsed)
 	if ((parsed->picture || parsed->show ? check_picture(parsed) : take_mountpoint(parsed)) < 0)
 		return -1;
 	if (parsed->complaint) {
-		fprintf(stderr, "organfs: %s\n", parsed->complaint);
+		log_complain("%s", parsed->complaint);
 		return -1;
 	}
 	if (parsed->fresh && parsed->layer)
 		return options_complain(parsed, "fresh is for private layers, and layer= names one "
 						"whose grafts are wanted; leave one of them out");
 	if (parsed->not_read)
-		fprintf(stderr, "organfs: %s: not read, as it belongs to another user\n",
-			parsed->not_read);
+		log_complain("%s: not read, as it belongs to another user", parsed->not_read);
 	return options_check_words(parsed) < 0 ? -1 : options_fill_numbers(parsed);
 }
 

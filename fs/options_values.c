@@ -3,6 +3,7 @@
 #include "fs/frames_write.h"
 #include "fs/options_internal.h"
 #include "fs/sampling.h"
+#include "fs/log.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +28,7 @@ int options_complain(struct parsed *parsed, const char *format, ...)
 		text = NULL;
 	va_end(args);
 	if (!parsed->where)
-		fprintf(stderr, "organfs: %s\n", text ? text : "out of memory");
+		log_complain("%s", text ? text : "out of memory");
 	else if (!parsed->complaint && asprintf(&parsed->complaint, "%s: %s", parsed->where,
 						text ? text : "out of memory") < 0)
 		parsed->complaint = NULL;

@@ -56,12 +56,11 @@ static int find_mountpoint(struct mount *mount)
 		return -err.code;
 	}
 	if (rc == -ENOTCONN)
-		fprintf(stderr,
-			"organfs: %s: the daemon of an earlier mount is gone; "
-			"end that mount first: fusermount3 -u %s\n",
-			given, given);
+		log_complain("%s: the daemon of an earlier mount is gone; "
+			     "end that mount first: fusermount3 -u %s",
+			     given, given);
 	else if (rc < 0)
-		fprintf(stderr, "organfs: %s: %s\n", given, strerror(-rc));
+		log_complain("%s: %s", given, strerror(-rc));
 	return rc;
 }
 
@@ -137,7 +136,7 @@ static int start(struct mount *mount)
 			fuse_session_new(&args, &organfs_ops, sizeof(organfs_ops), mount->fs);
 	fuse_opt_free_args(&args);
 	if (!mount->session) {
-		fprintf(stderr, "organfs: %s: the session cannot be made\n", mount->point);
+		log_complain("%s: the session cannot be made", mount->point);
 		return -1;
 	}
 	/* libfuse says itself what is wrong. */
@@ -251,7 +250,7 @@ static int check_output(const struct mount *mount)
 		error_set(&err, ENOTDIR, ERROR_NO_OFFSET,
 			  "with several models this must be a directory");
 	if (err.code)
-		fprintf(stderr, "organfs: %s: %s\n", output, err.text);
+		log_complain("%s: %s", output, err.text);
 	return -err.code;
 }
 

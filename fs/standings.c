@@ -3,6 +3,7 @@
 #include "fs/standings.h"
 #include "fs/figures.h"
 #include "fs/ranking.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -125,9 +126,8 @@ static char *one_line(const char *name)
 {
 	char *text = strdup(name);
 
-	for (char *c = text; c && *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	if (text)
+		make_printable(text);
 	return text;
 }
 

@@ -2,6 +2,7 @@
 /* status.c - see status.h. */
 #include "fs/status.h"
 #include "fs/io.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -98,12 +99,12 @@ void status_say(struct status *status, const char *word, const char *text)
 
 	if (!status)
 		return;
-	n = asprintf(&line, "%s\t%s\n", word, text);
+	n = asprintf(&line, "%s\t%s ", word, text);
 	if (n < 0)
 		return;
-	for (char *c = line + strlen(word) + 1; c[1]; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	make_printable(line + strlen(word) + 1);
+	n = (int)strlen(line);
+	line[n - 1] = '\n';
 	if (io_write(status->fd, line, (size_t)n, status->end) == 0)
 		status->end += (uint64_t)n;
 	free(line);

@@ -4,6 +4,7 @@
 #include "fs/io.h"
 #include "fs/merge.h"
 #include "fs/report.h"
+#include "fs/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 
 static int fail(const char *file, int rc)
 {
-	fprintf(stderr, "organfs: %s%s%s\n", file ? file : "", file ? ": " : "", strerror(-rc));
+	log_complain("%s%s%s", file ? file : "", file ? ": " : "", strerror(-rc));
 	return rc;
 }
 
@@ -39,7 +40,7 @@ static int take_file(struct merge *merge, const char *file, struct table *table)
 	if (rc == 0)
 		rc = merge_add(merge, table, file, stderr, &line, &err);
 	if (rc < 0)
-		fprintf(stderr, "organfs: %s:%" PRIu64 ": %s\n", file, line, err.text);
+		log_complain("%s:%" PRIu64 ": %s", file, line, err.text);
 	return rc;
 }
 
@@ -77,7 +78,7 @@ static int print(const struct merge *merge, const char *name, FILE *out)
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(merge_name(merge, i), name) == 0)
 			return print_report(merge, i, out);
-	fprintf(stderr, "organfs: the tables are of no model %s\n", name);
+	log_complain("the tables are of no model %s", name);
 	return -ENOENT;
 }
 

@@ -2,6 +2,7 @@
 /* table_field.c - see table_field.h. */
 #include "fs/table_field.h"
 #include "gguf/types.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,13 +11,11 @@
 
 void table_put(const char *bytes, size_t n, FILE *out)
 {
-	for (size_t i = 0; i < n; i++) {
-		const unsigned char c = (unsigned char)bytes[i];
-
-		if (c < ' ' || c == 0x7f || c == '%')
-			fprintf(out, "%%%02X", c);
-		else
-			fputc(c, out);
+	for (size_t i = 0, encoded = 0; i < n; i++) {
+		if (!encoded)
+			encoded = bytes[i] == '%' ? 1 : control_length(bytes + i, n - i, NULL);
+		fprintf(out, encoded ? "%%%02X" : "%c", (unsigned char)bytes[i]);
+		encoded -= encoded > 0;
 	}
 }
 

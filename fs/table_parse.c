@@ -3,6 +3,7 @@
 #include "fs/table_parse.h"
 #include "fs/table.h"
 #include "fs/table_field.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,7 +90,7 @@ static int begin_part(struct parsing *p)
 		return out_of_memory(p);
 	if (!table_get(p->fields[2], &n) || n == 0 || strlen(p->fields[2]) != n)
 		return bad(p, "this is no name of a model");
-	card_one_line(p->fields[2]);
+	make_printable(p->fields[2]);
 	part.model = p->fields[2];
 	p->part = &table->parts[table->n++];
 	*p->part = part;
@@ -120,7 +121,7 @@ static int take_text(struct parsing *p, char *text, size_t size)
 	if (p->n != 3 || !table_get(p->fields[2], &n) || n >= size || n == 0)
 		return bad(p, "this fact is no text, or too long");
 	snprintf(text, size, "%s", p->fields[2]);
-	card_one_line(text);
+	make_printable(text);
 	return 0;
 }
 

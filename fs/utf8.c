@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* utf8.c - see utf8.h. */
 #include "fs/utf8.h"
+#include "gguf/printable.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -63,20 +64,18 @@ static size_t decode(const char *s, uint32_t *code)
 	return length ? length : 1;
 }
 
-/* Controls, what XML forbids, and what would turn the direction of the text around it. */
+/* What XML forbids, what has no width, and what ends lines. */
 static bool is_unprintable(uint32_t code)
 {
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code & 0xfffe) == 0xfffe ||
-	       code == 0x061c || (code >= 0x200b && code <= 0x200f) ||
-	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
-	       code == 0xfeff;
+	return (code & 0xfffe) == 0xfffe || (code >= 0x200b && code <= 0x200d) || code == 0x2028 ||
+	       code == 0x2029 || code == 0xfeff;
 }
 
 size_t utf8_next(const char *text, uint32_t *code)
 {
 	const size_t length = decode(text, code);
 
-	if (is_unprintable(*code))
+	if (control_length(text, length, NULL) || is_unprintable(*code))
 		*code = UTF8_REPLACEMENT;
 	return length;
 }

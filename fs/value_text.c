@@ -3,6 +3,7 @@
 #include "fs/value_text.h"
 #include "fs/utf8.h"
 #include "gguf/bytes.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -110,6 +111,8 @@ static size_t print_character(struct printing *p, const uint8_t *bytes, size_t n
 {
 	static const char short_forms[] = "\bb\tt\nn\ff\rr\"\"\\\\";
 	const size_t length = utf8_length(bytes, n);
+	uint32_t code;
+	const size_t control = control_length(bytes, n, &code);
 	const char *form = bytes[0] ? strchr(short_forms, bytes[0]) : NULL;
 
 	/* The letters in it are the second of each pair. */
@@ -118,8 +121,8 @@ static size_t print_character(struct printing *p, const uint8_t *bytes, size_t n
 		*p->out++ = form[1];
 		return 1;
 	}
-	if (bytes[0] < 0x20)
-		p->out += sprintf(p->out, "\\u%04x", bytes[0]);
+	if (control)
+		p->out += sprintf(p->out, "\\u%04x", (unsigned)code);
 	else if (length)
 		p->out = (char *)store_bytes((uint8_t *)p->out, bytes, length);
 	else if (n < 4 && !is_all)

@@ -2,6 +2,7 @@
 /* viewing.c - see viewing.h. */
 #include "fs/viewing.h"
 #include "fs/terminal.h"
+#include "fs/log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,15 +64,13 @@ static int open_all(struct viewing *viewing, const struct options *options)
 	char text[320];
 
 	if (collection_open(collection, options, viewing->log, &culprit, &err) < 0) {
-		fprintf(stderr, "organfs: %s: %s\n", culprit,
-			error_describe(&err, text, sizeof(text)));
+		log_complain("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
 		return -1;
 	}
 	if (collection->n == options->n_models)
 		return 0;
-	fprintf(stderr,
-		"organfs: %s: there are %u models in this directory, and a picture is of one\n",
-		options->models[0], (unsigned)collection->n);
+	log_complain("%s: there are %u models in this directory, and a picture is of one",
+		     options->models[0], (unsigned)collection->n);
 	return -1;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* error.c - see error.h. */
 #include "error.h"
+#include "printable.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,9 +18,7 @@ int error_set(struct error *err, int code, uint64_t offset, const char *format, 
 	va_start(args, format);
 	vsnprintf(err->text, sizeof(err->text), format, args);
 	va_end(args);
-	for (char *c = err->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	make_printable(err->text);
 	return -code;
 }
 

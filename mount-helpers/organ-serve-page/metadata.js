@@ -12,8 +12,10 @@ const LONGEST = 20000;
 const FIXED = /^(general\.alignment|split\.)/;
 
 // The file of a key, as the mount calls it.
-const fileOf = (key) => key.replace(/[\x00-\x1f\x7f/%~]|^\./g, (c) =>
-	`%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
+const ENCODED = new RegExp("[\\x00-\\x1f\\x7f-\\x9f/%~\\u061c\\u200e\\u200f\\u202a-\\u202e" +
+	"\\u2066-\\u2069]|^\\.", "g");
+const fileOf = (key) => key.replace(ENCODED, (c) => Array.from(new TextEncoder().encode(c),
+	(byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""));
 
 function typeOf(value) {
 	if (value?.type === "array")

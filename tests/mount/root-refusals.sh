@@ -31,6 +31,10 @@ refused ' organs: refused: it cannot be renamed' mv -T "$MNT/organs" "$MNT/norga
 refused ' x: refused: no file can be made here' mv "$MNT/organs/blk_0_ffn_up.bin" "$MNT/x"
 refused ' metadata: refused: it cannot be removed' rmdir "$MNT/metadata"
 
+before=$(cat "$MNT/.log")
+expect_fail 'not permitted' mkdir "$MNT/.Trash-1000"
+equal "$(cat "$MNT/.log")" "$before" 'log of what a desktop drops'
+
 # A relative link starts where it is, and not where ln is run.
 cd "$TMP"
 cp "$MNT/organs/blk_1_ffn_up.bin" up.bin

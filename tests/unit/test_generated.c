@@ -2,6 +2,7 @@
 /* test_generated.c - fs/generated.c, with the files of fs/mounted.c: a file is made once for
  * each state, and stays as it was. */
 #include "fs_model.h"
+#include "fs/inode.h"
 #include "fs/mounted.h"
 #include "measure/sample.h"
 
@@ -116,13 +117,14 @@ static void a_graft_makes_new_ones_and_the_old_stay_readable(void **state)
 	close_scene(&scene);
 }
 
-static void before_the_first_graft_they_are_as_old_as_the_base(void **state)
+static void before_the_first_graft_they_are_as_old_as_organs(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct node *node = node_of(&scene, GENERATED_MODEL);
-	const time_t base = backing_stat(scene.o.model->base)->st_mtim.tv_sec;
+	const time_t base = model_time(scene.o.model).tv_sec;
 
 	assert_int_equal(node->mtime.tv_sec, base);
+	assert_true(node->ino < (INODE_NEW | INODE_FIRST));
 	nodes_put(scene.nodes, node);
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
 	node = node_of(&scene, GENERATED_MODEL);
@@ -184,7 +186,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(each_has_a_name),
 	FS_TEST(as_long_as_nothing_changes_it_is_one_node),
 	FS_TEST(a_graft_makes_new_ones_and_the_old_stay_readable),
-	FS_TEST(before_the_first_graft_they_are_as_old_as_the_base),
+	FS_TEST(before_the_first_graft_they_are_as_old_as_organs),
 	FS_TEST(a_message_makes_a_new_log),
 	FS_TEST(an_assembly_makes_a_new_report),
 	FS_TEST(what_nobody_knows_any_more_is_freed),

@@ -64,7 +64,8 @@ static void strings_in_arrays_are_escaped(void **state)
 	static const char *const strings[][2] = {
 		{ "", "\"\"" },
 		{ "a\"b\\c/", "\"a\\\"b\\\\c/\"" },
-		{ "\b\t\n\f\r\x01\x1f\x7f", "\"\\b\\t\\n\\f\\r\\u0001\\u001f\x7f\"" },
+		{ "\b\t\n\f\r\x01\x1f\x7f", "\"\\b\\t\\n\\f\\r\\u0001\\u001f\\u007f\"" },
+		{ "\xc2\x9b[\xe2\x80\xae\xd8\x9c", "\"\\u009b[\\u202e\\u061c\"" },
 		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
 		  "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
 		{ "\xff\xc3", "\"\\udcff\\udcc3\"" },
