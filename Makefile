@@ -91,7 +91,7 @@ MEASURE_LIBS = $(call flags,--libs,$(MEASURE_PACKAGES)) -lm
 $B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 # By other names it is mount.organfs and umount.fuse.organfs.
-$B/organfs-umount: $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a
+$B/organfs-umount: $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 
 ## check
@@ -147,7 +147,7 @@ $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 $B/tests/tools/impatient.o: mount-helpers/unmounting.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DPATIENCE_S=2 -I. -MMD -MP -c $< -o $@
-$B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a
+$B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)

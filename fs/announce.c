@@ -12,7 +12,6 @@
 
 static void tell_grafts(struct model *model, const struct layer_past *past)
 {
-	const char *path = layer_path(model->layer), *grafts = plural(model->taken_up);
 	struct tm tm;
 	char when[32];
 
@@ -20,16 +19,14 @@ static void tell_grafts(struct model *model, const struct layer_past *past)
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	log_tell(model->log,
 		 "%s: took up %" PRIu32 " graft%s that an earlier mount left, the last on %s",
-		 model->name, model->taken_up, grafts, when);
+		 model->name, model->taken_up, plural(model->taken_up), when);
 	log_tell(model->log,
 		 "%s: -o fresh begins without them; they are dropped by removing %s while the "
 		 "model is not mounted",
-		 model->name, path);
+		 model->name, layer_path(model->layer));
 	if (past->older)
-		log_tell(model->log,
-			 "%s: %u older layer%s of it that other mounts left stay%s beside that one",
-			 model->name, past->older, plural(past->older),
-			 past->older == 1 ? "s" : "");
+		log_tell(model->log, "%s: beside that one, earlier mounts left %u older layer%s",
+			 model->name, past->older, plural(past->older));
 }
 
 void announce_grafts(struct model *model, const struct options *options)
@@ -50,7 +47,7 @@ void announce_grafts(struct model *model, const struct options *options)
 		log_tell(model->log,
 			 "%s: begins without the grafts that an earlier mount left in %s, for they "
 			 "are those of another copy, %s",
-			 model->name, past->copys, past->copy);
+			 model->name, past->copy_layer, past->copy);
 }
 
 static bool has_directory(const struct collection *collection, uint32_t n, const char *directory)

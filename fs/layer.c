@@ -333,6 +333,6 @@ void layer_close(struct layer *layer)
 	free(layer->state);
 	free(layer->place);
 	free(layer->past.copy);
-	free(layer->past.copys);
+	free(layer->past.copy_layer);
 	free(layer);
 }

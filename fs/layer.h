@@ -53,8 +53,8 @@ struct layer *layer_private(const char *state, const struct layer_manner *manner
 struct layer_past {
 	struct timespec changed; /* what was taken up: when it changed last; 0: nothing was */
 	unsigned older;		 /* layers of the same base that were not taken up */
-	char *copy;  /* a layer was left alone as its base is another copy, here; NULL: none was */
-	char *copys; /* that layer's directory */
+	char *copy; /* a layer was left alone, as its base is another copy, here; NULL: none was */
+	char *copy_layer; /* the directory of that layer */
 };
 const struct layer_past *layer_past(const struct layer *layer);
 

@@ -146,7 +146,9 @@ int label_renew(int dir, struct backing *base, const struct gguf *gguf, const ch
 	out = fdopen(fd, "w");
 	if (out) {
 		print_label(out, base, print, path);
-		if (fflush(out) != 0 || ferror(out) || fsync(fd) < 0)
+		if (fflush(out) != 0 || ferror(out))
+			rc = -EIO;
+		else if (fsync(fd) < 0)
 			rc = -errno;
 		fclose(out);
 	} else {

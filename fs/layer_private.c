@@ -75,12 +75,12 @@ static bool is_copy(const struct layer *layer, const char *path)
 	char print[FINGERPRINT_TEXT], mine[FINGERPRINT_TEXT];
 	struct error err = { 0 };
 	struct base other;
-	struct stat stat_;
+	struct stat status;
 	int rc;
 
-	if (stat(path, &stat_) < 0)
+	if (stat(path, &status) < 0)
 		return errno != ENOENT && errno != ENOTDIR;
-	if (!S_ISREG(stat_.st_mode))
+	if (!S_ISREG(status.st_mode))
 		return false;
 	rc = base_open(&other, path, &err);
 	if (rc == 0)
@@ -98,12 +98,12 @@ static bool is_base(const struct layer *layer, const char *path)
 {
 	struct backing *first = backing_first(layer->base);
 	const struct stat *mine = backing_stat(first ? first : layer->base);
-	struct stat stat_;
+	struct stat status;
 
 	if (layer->place && strcmp(layer->place, path) == 0)
 		return true;
-	return stat(path, &stat_) == 0 && stat_.st_dev == mine->st_dev &&
-	       stat_.st_ino == mine->st_ino;
+	return stat(path, &status) == 0 && status.st_dev == mine->st_dev &&
+	       status.st_ino == mine->st_ino;
 }
 
 static void let_go(struct candidate *candidate)
@@ -139,7 +139,7 @@ static void note_copy(struct layer_past *past, struct candidate *candidate)
 {
 	if (!past->copy && candidate->changed.tv_sec) {
 		past->copy = candidate->place;
-		past->copys = candidate->path;
+		past->copy_layer = candidate->path;
 		candidate->place = candidate->path = NULL;
 	}
 }

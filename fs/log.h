@@ -25,7 +25,8 @@ void log_complain(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* Add one line. Control bytes are replaced, so that it stays one. */
 void log_add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, and before the process goes into the background its user is told: on stderr too. */
+/* The same, on stderr also where messages go to syslog: for what the user is to be told before the
+ * process goes into the background. */
 void log_tell(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* How many messages there have been: the text changes when this does. */

@@ -122,6 +122,12 @@ equal "$(find "$tab" -maxdepth 1 -printf x)" xxxxxxxx 'directories'
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/expected"
 cp "$TMP/organ.bin" "$tab/stories260K/organs/blk_1_ffn_up.bin"
+# What a mount says, as that it has grafts of one that was killed, is passed on.
+pkill -9 -f "^$ORGANFS .*$tab/stories260K\$"
+organfs-open "$base" >/dev/null 2>"$TMP/said" || fail "$(cat "$TMP/said")"
+grep -q '^organfs: .* took up 1 graft that' "$TMP/said" || fail "it says: $(cat "$TMP/said")"
+until_true 5 grep -qs 'stories260K: took up 1 graft that' "$TMP/notes" ||
+	fail "notified: $(cat "$TMP/notes")"
 rm -f "$TMP/notes"
 organfs-open --unmount "$TMP/link.gguf" >/dev/null || fail 'cannot be unmounted'
 same "$TMP/stories260K.grafted.gguf" "$TMP/expected"

@@ -66,7 +66,7 @@ sha256sum --quiet -c "$TMP/sums" || fail 'a fresh mount changed the layer that w
 layers 2 ' after a fresh mount'
 start noassemble "$a"
 says 'took up 1 graft that'
-says '1 older layer of it .* stays beside'
+says 'beside that one, earlier mounts left 1 older layer$'
 same "$MNT/$slot" "$TMP/2.bin"
 unmount_and_wait
 # A mount that leaves an empty one behind does not hide what is there.

@@ -121,7 +121,7 @@ static void a_copy_has_no_grafts_as_long_as_the_file_is_there(void **state)
 
 	assert_layer(layer, "");
 	assert_string_equal(layer_past(layer)->copy, in_temp(state, "base.gguf").text);
-	assert_string_equal(layer_past(layer)->copys, path.text);
+	assert_string_equal(layer_past(layer)->copy_layer, path.text);
 	layer_close(layer);
 	leave_layer(&copy, "copy");
 	layer = open_layer(&first);
