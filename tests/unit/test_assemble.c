@@ -45,7 +45,7 @@ static void close_scene(struct scene *scene, int files)
 static int assemble_at(struct scene *scene, int directory, const char *path)
 {
 	const struct target target = { directory, path, scene->replace, &scene->base, NULL,
-				       0,	  NULL, NULL,		false };
+				       0,	  NULL, NULL,		NULL,	      false };
 	int rc;
 
 	scene->err = (struct error){ 0 };
@@ -100,7 +100,7 @@ static void the_new_file_is_handed_out_under_its_name(void **state)
 	const struct path path = path_in(scene.out, "new.gguf");
 	struct backing *written = NULL;
 	const struct target target = { AT_FDCWD, path.text, false, &scene.base, NULL,
-				       0,	 &written,  NULL,  false };
+				       0,	 &written,  NULL,  NULL,	false };
 	char bytes[LENGTH];
 
 	assert_int_equal(assemble_write(scene.view, &target, &scene.progress, &scene.err), 0);
@@ -228,7 +228,7 @@ static void nothing_is_written_into_the_mount(void **state)
 	struct scene scene = open_scene(state);
 	struct path path = path_in(scene.out, "new.gguf");
 	const struct target target = { AT_FDCWD,	  path.text, true, &scene.base, NULL,
-				       scene.base.st_dev, NULL,	     NULL, false };
+				       scene.base.st_dev, NULL,	     NULL, NULL,	false };
 
 	assert_int_equal(assemble_write(scene.view, &target, &scene.progress, &scene.err), -EINVAL);
 	close_scene(&scene, 0);
