@@ -6,41 +6,11 @@
 . "${0%/*}/check-lib.sh"
 
 base=$(use stories260K-q8_0)
-# donor OUT TYPE: block 5 with nextn tensors, and the architecture; ffn_up of that type, which may
-# be one that only a fork knows.
-donor() {
-	python3 - "$MODELS/stories260K.gguf" "$1" "$2" "${GGUF%/*}" <<'END'
-import sys
-sys.path.insert(0, sys.argv[4])
-import gguf
-base, kind = gguf.Model(sys.argv[1]), int(sys.argv[3])
-width = base.get(b"llama.embedding_length")
-base.kv = [(k, v) for k, v in base.kv if k == b"general.architecture"]
-tensors, data = [], {}
-def add(name, ne, content, type_id=gguf.F32):
-    t = gguf.Tensor(name, ne, type_id, 0)
-    t.size = len(content)
-    tensors.append(t)
-    data[name] = content
-for t in base.tensors:
-    if t.name.startswith(b"blk.4."):
-        up = t.name == b"blk.4.ffn_up.weight"
-        # 160 bytes a row: no type of ggml has so many.
-        add(t.name.replace(b"blk.4.", b"blk.5."), t.ne,
-            bytes(i * 7 % 256 for i in range(t.ne[1] * 160)) if up and kind else base.data(t),
-            kind if up and kind else t.type)
-for name in b"enorm", b"hnorm", b"shared_head_norm":
-    add(b"blk.5.nextn." + name + b".weight", [width], bytes(4 * width))
-add(b"blk.5.nextn.eh_proj.weight", [2 * width, width], bytes(8 * width * width))
-gguf.rewrite(base, sys.argv[2], 3, 32, keep=tensors, data_of=lambda t: data[t.name])
-END
-}
 key=$MNT/metadata/llama.nextn_predict_layers
 count_layers() {
 	echo "$1" >"$key"
-	setfattr -n user.organfs.type -v uint32 "$key"
 }
-donor "$TMP/mtp.gguf" 0
+"$GGUF" nextn "$MODELS/stories260K.gguf" "$TMP/mtp.gguf"
 other=$MNT.donor
 mkdir "$other"
 mount_model -o noassemble "$base"
@@ -107,7 +77,7 @@ MNT=$other says impossible nextn 'is no number: set user.organfs.type to uint32'
 unmount_and_wait "$other"
 
 # Types of a fork travel as they are: copied, linked, by reference, assembled.
-donor "$TMP/fork.gguf" 139
+"$GGUF" nextn --up-type 139 "$MODELS/stories260K.gguf" "$TMP/fork.gguf"
 mount_model -o ro "$TMP/fork.gguf" "$other"
 for class in skeleton norm embed; do
 	cp "$other/$class"/blk_5_*.bin "$MNT/$class/"

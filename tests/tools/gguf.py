@@ -616,6 +616,33 @@ def expert_scale(i, e):
     return 1 + (i + 1) * (e - 3) / 64
 
 
+def cmd_nextn(a):
+    """A block for multi-token prediction behind those of the base, and the architecture alone."""
+    base, tensors, data = Model(a.base), [], {}
+    width = base.get(b"llama.embedding_length")
+    number = base.get(b"llama.block_count")
+
+    def add(name, ne, content, kind):
+        tensors.append(Tensor(b"blk.%d." % number + name, ne, kind, 0))
+        tensors[-1].size = len(content)
+        data[tensors[-1].name] = content
+
+    last = b"blk.%d." % (number - 1)
+    for t in base.tensors:
+        if not t.name.startswith(last):
+            continue
+        if a.up_type and t.name == last + b"ffn_up.weight":
+            # 160 bytes a row: no type of ggml has so many.
+            add(b"ffn_up.weight", t.ne, bytes(i * 7 % 256 for i in range(t.ne[1] * 160)), a.up_type)
+        else:
+            add(t.name[len(last):], t.ne, base.data(t), t.type)
+    for name in b"enorm", b"hnorm", b"shared_head_norm":
+        add(b"nextn." + name + b".weight", [width], bytes(4 * width), F32)
+    add(b"nextn.eh_proj.weight", [2 * width, width], bytes(8 * width * width), F32)
+    base.kv = [(k, v) for k, v in base.kv if k == b"general.architecture"]
+    rewrite(base, a.out, 3, 32, keep=tensors, data_of=lambda t: data[t.name])
+
+
 def cmd_experts(a):
     """A dense llama in F32 with each network as n experts, and routers that tell them apart."""
     base, tensors, data = Model(a.base), [], {}
@@ -1045,6 +1072,8 @@ def arguments():
     command("qwen", cmd_qwen, "out", "make a model like Qwen2.5-7B in Q4_K_M, 4.7 GB")
     sub = command("experts", cmd_experts, "base out", "make a dense model one of experts")
     sub.add_argument("n", type=int)
+    sub = command("nextn", cmd_nextn, "base out", "make a model of one nextn block's tensors")
+    sub.add_argument("--up-type", type=int, default=0, help="of ffn_up, which no ggml has")
     command("hostile", cmd_hostile, "outdir", "make models with evil tensor names")
     return parser.parse_args()
 
