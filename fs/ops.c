@@ -208,6 +208,13 @@ unsigned ops_directory_number(const struct node *node)
 	return node->kind == NODE_METADATA ? MODEL_METADATA : node->index;
 }
 
+/* Is it a directory that has another time with each graft? */
+static bool is_of_grafts(const struct fs *fs, const struct node *node)
+{
+	return (node->kind == NODE_CLASS || node->kind == NODE_METADATA) &&
+	       ops_can_graft(fs, node->model);
+}
+
 double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 {
 	const bool directory = ops_is_directory(node);
@@ -237,11 +244,10 @@ double ops_attributes(struct fs *fs, struct node *node, struct stat *attr)
 	if (node->kind == NODE_GENERATED && node->index == GENERATED_MODEL && size)
 		attr->st_blocks = 1;
 	attr->st_mtim = node->stage ? stage_mtime(node->stage) : node->mtime;
-	if ((node->kind == NODE_CLASS || node->kind == NODE_METADATA) &&
-	    ops_can_graft(fs, node->model))
+	if (is_of_grafts(fs, node))
 		attr->st_mtim = model_directory_time(node->model, ops_directory_number(node));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-	return node->stage ? 0 : FOREVER;
+	return node->stage || is_of_grafts(fs, node) ? 0 : FOREVER;
 }
 
 bool ops_is_listed_class(struct model *model, enum organ_class klass)

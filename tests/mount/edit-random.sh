@@ -15,6 +15,8 @@ seed=${SEED:-1}
 echo "seed $seed"
 mount_model -o ro "$donor" "$TMP/donor"
 mount_model "$base"
+# The first look reads for the times of the organs, by a descriptor that stays.
+ls -l "$MNT/norm" >/dev/null
 before=$(descriptors)
 python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" "$seed" "${EDITS:-300}"
 # One descriptor for the layer, and one for each copy that is in force.

@@ -102,6 +102,8 @@ kill_daemon() {
 	local mnt=${1:-$MNT}
 	kill -9 "${DAEMON[$mnt]}"
 	wait "${DAEMON[$mnt]}" 2>/dev/null || true
+	# A daemon that is no child of the test holds its layer until the kernel is done with it.
+	until_true 20 is_gone "${DAEMON[$mnt]}"
 	unset "DAEMON[$mnt]"
 	fusermount3 -uz "$mnt"
 }

@@ -24,7 +24,9 @@ for options in noassemble ro; do
 	mount_model -o $options "$base"
 	find "$MNT" -printf '%P %s\n' | sort >"$TMP/before"
 	refused "$message" rm -f "$MNT/model.gguf"
+	[ $options = ro ] || message='Directory not empty'
 	refused "$message" rmdir "$MNT/norm"
+	[ $options = ro ] || message='Operation not permitted'
 	refused "$message" mkdir "$MNT/new"
 	refused "$message" ln -s /etc/passwd "$MNT/link.bin"
 	refused "$message" mv "$MNT/organs/blk_0_ffn_up.theta" "$MNT/organs/moved.theta"
