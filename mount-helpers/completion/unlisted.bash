@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# unlisted.bash - for ~/.bashrc, behind bash-completion: where a command's files are completed, .base
-# and .views of a mount are among them. No listing shows them, so that bash does not know them.
+# unlisted.bash - for ~/.bashrc, behind bash-completion: where a command's files are completed,
+# .base, .views and metadata of a mount are among them. No listing shows them, so that bash does not
+# know them.
 #
 # bash-completion has one function that completes files for all commands, _filedir until 2.11 and
 # _comp_compgen_filedir since. It is called as before, and then the names are added.
@@ -12,11 +13,11 @@ _organfs_unlisted() {
 	unlisted=()
 	typed=${typed//\\/}
 	[[ $typed == */* ]] || typed=./$typed
-	[[ ${typed##*/} == .* ]] || return 0
 	place=${typed%/*}
 	[[ $place != '~' && $place != '~/'* ]] || place=$HOME${place#'~'}
 	[ -e "$place/.grafts" ] || return 0
-	for name in .base .views; do
+	for name in .base .views metadata; do
+		[[ $name != .* || ${typed##*/} == .* ]] || continue
 		[[ ! -d $place/$name || $name != "${typed##*/}"* ]] ||
 			unlisted+=("${1%"${1##*/}"}$name")
 	done

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-# unlisted.fish - where fish completes files for one of these commands, .base and .views of a mount
-# are among them. No listing shows them, so that fish does not know them. Whatever else it offers
-# for a command stays.
+# unlisted.fish - where fish completes files for one of these commands, .base, .views and metadata of
+# a mount are among them. No listing shows them, so that fish does not know them. Whatever else it
+# offers for a command stays.
 
 # Those that go on from the word at the cursor.
 function __organfs_unlisted
 	set -l typed (commandline -ct)
 	set -l start (string replace -r '[^/]*$' '' -- $typed)
 	set -l place (string unescape -- $start | string replace -r '^~/' $HOME/)
-	string match -q '.*' -- (string replace -r '.*/' '' -- $typed)
-	and test -e "$place.grafts"
+	test -e "$place.grafts"
 	or return 0
-	for name in .base .views
+	for name in .base .views metadata
+		string match -q '.*' -- $name
+		and not string match -q '.*' -- (string replace -r '.*/' '' -- $typed)
+		and continue
 		test -d "$place$name"
 		and printf '%s/\n' (string unescape -- $start)$name
 	end

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# unlisted.zsh - for ~/.zshrc: where files are completed, .base and .views of a mount are among
-# them. No listing shows them, so that zsh does not know them; its style fake-files is for that.
+# unlisted.zsh - for ~/.zshrc: where files are completed, .base, .views and metadata of a mount
+# are among them. No listing shows them, so that zsh does not know them; its style fake-files is for
+# that.
 
 # What the style says of the directories that are typed: DIRECTORY:NAME NAME.
 _organfs_unlisted() {
@@ -12,8 +13,9 @@ _organfs_unlisted() {
 		next=${typed##*/} typed=${typed%/*} names=()
 		place=${(Q)typed}
 		[[ $place != '~'* ]] || place=$~place
-		[[ $next == .* && -e $place/.grafts ]] || continue
-		for name in .base .views; do
+		[[ -e $place/.grafts ]] || continue
+		for name in .base .views metadata; do
+			[[ $name != .* || $next == .* ]] || continue
 			[[ ! -d $place/$name ]] || names+=($name)
 		done
 		place=${place//\\/\\\\}

@@ -123,8 +123,9 @@ try_shell() {
 	grep -Eq "$TMP/m(\\\\)? n" "$TMP/answer" || fail "$shell: $(cat "$TMP/answer")"
 }
 
-# .base and .views, by whatever path, and what is in them; not where no dot was typed, nor where
-# they are not. What is listed is offered as ever, and so are directories that are no mounts.
+# .base, .views and metadata, by whatever path, and what is in them; no name with a dot where none
+# was typed, and none where they are not. What is listed is offered as ever, and so are directories
+# that are no mounts.
 try_unlisted() {
 	local mount
 	for mount in "$TMP/plain" ../plain; do
@@ -133,8 +134,10 @@ try_unlisted() {
 		lacks .base
 		offers "cat $mount/.views/npy/organs/blk_0_ffn_g" blk_0_ffn_gate.npy
 		offers "cat $mount/.base/metadata/general.n" general.name
-		offers "cat $mount/" manifest.json
+		offers "cat $mount/" manifest.json metadata/
 		lacks '\.base'
+		offers "cat $mount/met" metadata/
+		offers "cat $mount/metadata/general.n" general.name
 		offers "cat $mount/.views/."
 		lacks '\.base'
 	done
@@ -163,7 +166,7 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
 	lacks 'allow_other,allow_other'
 	ask_bash() {
 		bash --norc "$TMP/ask-any.bash" "$scripts/unlisted.bash" "$1" |
-			sed 's/\(dir\|\.base\|\.views\)$/&\//'
+			sed 's/\(dir\|\.base\|\.views\|metadata\)$/&\//'
 	}
 	try_unlisted
 	tried=yes
