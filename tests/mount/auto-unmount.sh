@@ -28,7 +28,7 @@ try() {
 		is_mounted "$mnt" || fail 'not mounted'
 		pid=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$")
 		kill -$end "$pid"
-		until_true 10 eval "! is_mounted '$mnt'" || fail "$who: still mounted after SIG$end"
+		until_true 30 eval "! is_mounted '$mnt'" || fail "$who: still mounted after SIG$end"
 		ls "$mnt" >/dev/null || fail "$who: a dead mount"
 	done
 
