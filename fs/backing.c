@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NOT_REGULAR "this is not a regular file"
+
 /* Nothing is open yet. NULL with err set: out of memory. */
 static struct backing *backing_new(const char *path, struct error *err)
 {
@@ -42,7 +44,7 @@ struct backing *backing_adopt(int fd, const char *path, struct error *err)
 		return NULL;
 	}
 	if (!S_ISREG(backing->stat.st_mode)) {
-		error_set(err, EINVAL, ERROR_NO_OFFSET, "this is not a regular file");
+		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
 		backing_unref(backing);
 		return NULL;
 	}
@@ -76,10 +78,18 @@ static int open_file(const char *path)
 
 struct backing *backing_open(const char *path, struct error *err)
 {
-	const int fd = open_file(path);
 	struct backing *backing;
+	struct stat before;
 	char *real;
+	int fd;
 
+	/* A device may do something when it is opened, and a layer that another user made may name
+	 * one. */
+	if (stat(path, &before) == 0 && !S_ISREG(before.st_mode)) {
+		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
+		return NULL;
+	}
+	fd = open_file(path);
 	if (fd < 0) {
 		error_set(err, -fd, ERROR_NO_OFFSET, "%s", strerror(-fd));
 		return NULL;

@@ -158,7 +158,13 @@ static int open_path(const char *path)
 {
 	const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 				      .resolve = RESOLVE_NO_SYMLINKS };
+	struct stat stat;
 
+	/* A device may do something when it is opened. */
+	if (lstat(path, &stat) == 0 && !S_ISREG(stat.st_mode) && !S_ISLNK(stat.st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 

@@ -456,11 +456,10 @@ int layer_saw(struct layer *layer, enum organ_class klass, const char *name, con
 
 int layer_number_of_nobody(struct layer *layer, unsigned *number)
 {
-	int rc = 0;
+	int rc;
 
 	pthread_mutex_lock(&layer->lock);
-	if (mkdirat(layer->dir, ".stage", 0700) < 0 && errno != EEXIST)
-		rc = -errno;
+	rc = make_stage_directory(layer);
 	*number = layer->next_stage++;
 	pthread_mutex_unlock(&layer->lock);
 	return rc;
@@ -497,6 +496,9 @@ static int erase_slot(int dir, const char *name)
 
 	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
 	rc = remove_in(dir, file);
+	snprintf(file, sizeof(file), "%s" SEEN_SUFFIX, name);
+	if (rc == 0)
+		rc = remove_in(dir, file);
 	for (enum layer_kind kind = LAYER_NOTHING; rc == 0 && kind-- > 0;) {
 		if (is_organ(kind)) {
 			sum_name(kind, name, file);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Two paths and a tensor's name, each byte of which may stand encoded, are shorter. */
-#define TEXT_MAX ((size_t)1 << 16)
+/* Two paths and a tensor's name, of up to 64 KiB, are shorter, also with each byte encoded. */
+#define TEXT_MAX ((size_t)1 << 18)
 
 /* The lines before the reference, to free. NULL: out of memory. */
 static char *first_lines(const char *target)

@@ -3,6 +3,7 @@
 #include "fs/warning.h"
 #include "fs/check.h"
 #include "fs/check_verdict.h"
+#include "fs/layer_open.h"
 #include "fs/waiting.h"
 
 #include <errno.h>
@@ -81,8 +82,7 @@ void warning_of(char *check, char text[WARNING_TEXT])
 static void ask_donors(const struct warning *warning)
 {
 	for (size_t i = 0; i < warning->n; i++) {
-		const int fd = open(warning->donors[i],
-				    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+		const int fd = layer_open_file(AT_FDCWD, warning->donors[i]);
 		char byte;
 
 		if (fd < 0)

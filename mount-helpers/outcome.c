@@ -12,6 +12,10 @@
 #define TEXT_MAX  ((off_t)16 << 20)
 #define MODEL_MAX 30 /* letters of a model's name */
 
+/* Directories that are named: each is looked for in the whole text, which may be made to have
+ * millions of them. */
+#define KEPT_MAX 1000
+
 char *outcome_read(int status)
 {
 	struct stat stat;
@@ -154,6 +158,7 @@ static bool is_dropped(const char *text, const char *layer)
 int outcome_print(const char *text, const char *name, FILE *out, FILE *err)
 {
 	const char *end = NULL, *found;
+	unsigned kept = 0;
 
 	for (const char *line = text; line; line = next_line(line)) {
 		if ((found = text_of(line, "failed")))
@@ -166,8 +171,12 @@ int outcome_print(const char *text, const char *name, FILE *out, FILE *err)
 	if (end)
 		return strcspn(end, "\n") == 1 && *end == '0' ? 0 : 1;
 	say(err, name, "the daemon ended without finishing", "");
-	for (const char *line = text; line; line = next_line(line))
-		if ((found = text_of(line, "keep")) && !is_dropped(text, found))
+	for (const char *line = text; line && kept <= KEPT_MAX; line = next_line(line)) {
+		found = text_of(line, "keep");
+		if (found && ++kept > KEPT_MAX)
+			say(err, name, "others may be kept, too", "");
+		else if (found && !is_dropped(text, found))
 			say(err, name, "the grafts are kept in ", found);
+	}
 	return 1;
 }

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,6 +56,25 @@ static inline struct path path_in(const char *dir, const char *name)
 static inline struct path in_temp(void **state, const char *name)
 {
 	return path_in(((struct temp *)*state)->dir, name);
+}
+
+/* A FIFO at path, and a descriptor that tells assert_unopened(), which closes it, whether a process
+ * opened that. */
+static inline int watched_fifo(const char *path)
+{
+	const int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	must(mkfifo(path, 0600) == 0 && fd >= 0 && inotify_add_watch(fd, path, IN_OPEN) >= 0);
+	return fd;
+}
+
+static inline void assert_unopened(int fd)
+{
+	char event[sizeof(struct inotify_event) + NAME_MAX + 1];
+
+	assert_int_equal(read(fd, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(fd);
 }
 
 /* A directory that everything goes into: stderr, and layers under state/organfs. */

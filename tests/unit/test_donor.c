@@ -158,12 +158,20 @@ static void what_must_not_be_opened_is_not(void **state)
 {
 	struct error err = { 0 };
 	struct donor *donor;
+	int opens;
 
 	write_text(in_temp(state, "a.gguf").text, "bytes");
 	donor = donor_of_path(in_temp(state, "a.gguf").text, NULL, "t", 1);
 	must(donor);
 	assert_null(donor_open(donor, &err));
 	assert_int_equal(err.code, ELOOP);
+	donor_unref(donor);
+	opens = watched_fifo(in_temp(state, "fifo").text);
+	donor = donor_of_record(in_temp(state, "fifo").text, "print", "t", 1);
+	must(donor);
+	assert_null(donor_open(donor, &err));
+	assert_int_equal(err.code, EINVAL);
+	assert_unopened(opens);
 	donor_unref(donor);
 }
 

@@ -238,6 +238,31 @@ static void names_that_say_nothing_of_a_slot_are_passed_over(void **state)
 	close_site(&site);
 }
 
+/* A layer may come from another user. */
+static void nothing_is_moved_through_a_link_out_of_the_layer(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_layer(&site);
+	const struct path outside = in_temp(state, "outside");
+
+	assert_int_equal(write_up(layer, LAYER_ORGAN, "x"), 0);
+	must(mkdir(outside.text, 0700) == 0);
+	must(rmdir(path_in(layer_path(layer), ".stage").text) == 0);
+	must(symlink(outside.text, path_in(layer_path(layer), ".stage").text) == 0);
+	for (unsigned number = 0; number < 8; number++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u.0", number);
+		write_text(path_in(outside.text, name).text, "mine");
+	}
+	assert_int_equal(layer_forget(layer, CLASS_ORGANS, "up"), -ENOTDIR);
+	assert_says(layer, "organ up x ");
+	assert_int_equal(count_entries(outside.text), 8);
+	must(unlink(path_in(layer_path(layer), ".stage").text) == 0);
+	layer_close(layer);
+	close_site(&site);
+}
+
 static const struct CMUnitTest tests[] = {
 	FS_TEST(each_kind_replaces_each_other),
 	FS_TEST(what_is_forgotten_is_gone_whatever_it_was),
@@ -248,6 +273,7 @@ static const struct CMUnitTest tests[] = {
 	FS_TEST(a_note_is_found_until_it_is_done),
 	FS_TEST(a_note_that_stays_is_told_of),
 	FS_TEST(names_that_say_nothing_of_a_slot_are_passed_over),
+	FS_TEST(nothing_is_moved_through_a_link_out_of_the_layer),
 };
 
 UNIT_MAIN(tests)

@@ -46,6 +46,27 @@ static void it_is_read_for_its_own_target(void **state)
 	close_site(&site);
 }
 
+/* The longest name that a tensor has in a GGUF, which takes three bytes for one. */
+static void a_long_name_is_kept(void **state)
+{
+	const size_t n = (size_t)3 << 16;
+	struct site site = small_site(state);
+	struct layer *layer = staged_layer(&site);
+	char *name = malloc(n + 1), *text;
+
+	must(name);
+	memset(name, 'x', n);
+	name[n] = '\0';
+	assert_int_equal(seen_write(layer, "up" SEEN_SUFFIX, "/a", name), 0);
+	text = seen_read(layer->dir, "up", "/a");
+	assert_non_null(text);
+	assert_string_equal(text, name);
+	free(text);
+	free(name);
+	layer_close(layer);
+	close_site(&site);
+}
+
 static void write_seen(struct layer *layer, const char *text, size_t n)
 {
 	const int fd = openat(layer->dir, "up" SEEN_SUFFIX, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -59,7 +80,7 @@ static void what_is_no_such_file_is_not_read(void **state)
 	static const char *const texts[] = { "", "organfs seen 1\n", "organfs seen 1\ntarget /a",
 					     "organfs seen 2\ntarget /a\nx\n", "target /a\n" };
 	static const char nul[] = "organfs seen 1\ntarget /a\nx\0y\n";
-	const size_t much = (size_t)1 << 17;
+	const size_t much = (size_t)1 << 18;
 	struct site site = small_site(state);
 	struct layer *layer = staged_layer(&site);
 	char *large = malloc(much);
@@ -89,6 +110,7 @@ static void what_is_no_such_file_is_not_read(void **state)
 
 static const struct CMUnitTest tests[] = {
 	FS_TEST(it_is_read_for_its_own_target),
+	FS_TEST(a_long_name_is_kept),
 	FS_TEST(what_is_no_such_file_is_not_read),
 };
 

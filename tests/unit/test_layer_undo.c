@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char note[] = "organs/up.bin\nnorm/n%20%25.bin\nmetadata/k.x\nadapters/a.scale\n";
+static const char note[] = "organs/up.bin\norgans/link.bin\nnorm/n%20%25.bin\nmetadata/k.x\n"
+			   "adapters/a.scale\n";
 
 static struct path file_of(struct layer *layer, const char *name)
 {
@@ -28,6 +29,8 @@ static struct layer *open_full(const struct site *site)
 
 	must(keep_text(layer, CLASS_ORGANS, "up", "u") == 0);
 	must(keep_text(layer, CLASS_ORGANS, "down", "d") == 0);
+	must(layer_symlink(layer, CLASS_ORGANS, "link", NULL, "/a", "seen", getuid(), getgid()) ==
+	     0);
 	must(layer_write(layer, LAYER_WHITEOUT, CLASS_NORM, "n %", NULL, "", NULL) == 0);
 	must(layer_write_key(layer, LAYER_KEY_REMOVED, "k.x", "", NULL, &now) == 0);
 	must(keep_text(layer, CLASS_ADAPTERS, "pair", "p") == 0);
@@ -39,6 +42,7 @@ static void assert_undone(struct layer *layer, bool undone)
 {
 	assert_int_equal(is_there(layer, "organs/up.bin"), !undone);
 	assert_int_equal(is_there(layer, "organs/up.bin.xxh128"), !undone);
+	assert_int_equal(is_there(layer, "organs/link.bin.seen"), !undone);
 	assert_int_equal(is_there(layer, "norm/.wh.n %.bin"), !undone);
 	assert_int_equal(is_there(layer, "metadata/.wh.k.x"), !undone);
 	assert_int_equal(is_there(layer, "adapters/a.scale"), !undone);

@@ -106,6 +106,29 @@ static void without_an_end_the_grafts_are_kept(void **state)
 		       "it: the grafts are kept in /ab\n");
 }
 
+/* Or a text that is hostile has root look for days. */
+static void no_more_than_1000_directories_are_named(void **state)
+{
+	char *text, *said;
+	size_t n, lines = 0;
+	FILE *out = open_memstream(&text, &n), *err = open_memstream(&said, &n);
+
+	(void)state;
+	fputs(FIRST, out);
+	for (unsigned i = 0; i < 1500; i++)
+		fprintf(out, "keep\t/%u\n", i);
+	fclose(out);
+	assert_int_equal(outcome_print(text, "it", NULL, err), 1);
+	fclose(err);
+	for (const char *s = said; (s = strchr(s, '\n')); s++)
+		lines++;
+	assert_int_equal(lines, 1 + 1000 + 1);
+	assert_non_null(strstr(said, "it: the grafts are kept in /999\n"
+				     "it: others may be kept, too\n"));
+	free(text);
+	free(said);
+}
+
 static void what_a_daemon_writes_is_read(void **state)
 {
 	struct status *status = status_new();
@@ -153,6 +176,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_name_is_cut_between_letters),
 	cmocka_unit_test(the_end_is_the_outcome),
 	cmocka_unit_test(without_an_end_the_grafts_are_kept),
+	cmocka_unit_test(no_more_than_1000_directories_are_named),
 	cmocka_unit_test(what_a_daemon_writes_is_read),
 	cmocka_unit_test(no_more_than_16_mib_is_read),
 };

@@ -68,6 +68,23 @@ static void a_model_is_asked_about(void **state)
 	close_model(&o);
 }
 
+/* A layer that another user made may name a device as a donor. */
+static void a_donor_that_is_no_regular_file_is_not_opened(void **state)
+{
+	const struct path fifo = in_temp(state, "fifo");
+	const int opens = watched_fifo(fifo.text);
+	struct opened o = open_small(state, "base.gguf");
+	struct content *content;
+
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	content = slots_own(o.model->slots, SMALL_UP);
+	content_set_donor(content, donor_of_record(fifo.text, "print", "t", 1));
+	assert_warning(&o, "impossible: complete: ");
+	assert_unopened(opens);
+	content_unref(content);
+	close_model(&o);
+}
+
 /* Whatever there is no memory for, there is no harm. */
 static void without_memory_it_says_nothing(void **state)
 {
@@ -99,6 +116,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_first_of_the_worst_is_said),
 		cmocka_unit_test(what_is_no_check_says_nothing),
 		FS_TEST(a_model_is_asked_about),
+		FS_TEST(a_donor_that_is_no_regular_file_is_not_opened),
 		FS_TEST(without_memory_it_says_nothing),
 	};
 
