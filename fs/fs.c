@@ -51,6 +51,7 @@ struct fs *fs_new(const struct options *options, struct log *log, struct collect
 	fs->log = log;
 	fs->collection = collection;
 	pthread_mutex_init(&fs->looking, NULL);
+	pthread_rwlock_init(&fs->answering, NULL);
 	fs->nodes = nodes_new(collection->models, collection->n, collection->several);
 	fs->measurers = pool_new(onces_threads());
 	/* Not the same: θ takes moments, and is not to wait behind organs of gigabytes. */
@@ -124,6 +125,7 @@ void fs_free(struct fs *fs)
 	tracer_free(fs->tracer);
 	free(fs->mounted);
 	pthread_mutex_destroy(&fs->looking);
+	pthread_rwlock_destroy(&fs->answering);
 	writers_free(fs->writers);
 	readers_free(fs->readers);
 	buffers_free(fs->buffers);

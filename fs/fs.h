@@ -48,6 +48,9 @@ struct fs {
 	struct pool *beginnings; /* first writes to a stage, that are traced */
 	struct tracer *tracer;
 	const struct status *status; /* the session's; NULL: there is none */
+	/* A job holds it to read while it answers, the session to write while it closes the
+	 * connection to the kernel. */
+	pthread_rwlock_t answering;
 };
 
 /* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */

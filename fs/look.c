@@ -375,7 +375,7 @@ static char *place_of(const struct look_at *at)
 	static const char model[] = "\nmodel ";
 	const char *file = at->path ? NULL : strstr(at->seen, model);
 	char *place = at->path ? strdup(at->path)
-		      : file   ? strndup(file, sizeof(model) - 1 + strcspn(file + 1, "\n"))
+		      : file   ? strndup(file, 1 + strcspn(file + 1, "\n"))
 			       : strdup("");
 
 	if (!place || !at->path)

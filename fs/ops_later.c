@@ -78,7 +78,9 @@ static void give_up(void *argument)
 	/* Whoever says so first answers, and nobody else touches the request. */
 	if (!atomic_exchange(&later->answered, true)) {
 		fuse_req_interrupt_func(later->req, NULL, NULL);
+		pthread_rwlock_rdlock(&later->fs->answering);
 		fuse_reply_err(later->req, EINTR);
+		pthread_rwlock_unlock(&later->fs->answering);
 	}
 	unref(later);
 }
@@ -105,7 +107,9 @@ static void conclude(struct later *later, ssize_t result)
 		later->drop(later);
 	} else {
 		fuse_req_interrupt_func(later->req, NULL, NULL);
+		pthread_rwlock_rdlock(&later->fs->answering);
 		later->reply(later, result);
+		pthread_rwlock_unlock(&later->fs->answering);
 	}
 	unref(later);
 }

@@ -133,10 +133,12 @@ static bool is_quick(const struct fuse_buf *request)
 
 static void *work(void *argument);
 
-/* With the lock held: another thread is to wait for requests. False: all others are at work. */
+/* With the lock held: another thread is to wait for requests. False: all others are at work, or are
+ * about to answer what was put by. One of them that was woken for that, and came to the waiting
+ * first, would leave it to a thread that may never come back. */
 static bool pass_on(struct loop *loop)
 {
-	if (loop->idle)
+	if (loop->idle && !loop->first)
 		pthread_cond_signal(&loop->turn);
 	else if (loop->started < loop->most &&
 		 pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)

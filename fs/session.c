@@ -207,7 +207,11 @@ static int serve(struct mount *mount)
 		rc = ops_loop(mount->session, mount->options->threads, mount->fs->readers,
 			      set_readahead, look_for_shards, mount);
 	}
+	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
+	 * between the two would write to whatever file has that number by then. */
+	pthread_rwlock_wrlock(&mount->fs->answering);
 	fuse_session_unmount(mount->session);
+	pthread_rwlock_unlock(&mount->fs->answering);
 	return rc;
 }
 
