@@ -57,9 +57,12 @@ static unsigned concern_of(const struct organ_place *place)
 	}
 }
 
+/* A link has no fingerprint, and a copy that the layer tells of nothing else; whether they are of
+ * one file indeed shows when it is opened, and by the bytes. */
 static bool is_group_of(const struct group *group, enum group_kind kind, const struct donor *donor)
 {
-	return group->kind == kind && (kind != GROUP_MODEL || donor_same_file(group->donor, donor));
+	return group->kind == kind &&
+	       (kind != GROUP_MODEL || donor_may_be_same_file(group->donor, donor));
 }
 
 static bool put(struct groups *groups, uint32_t slot, enum group_kind kind,
