@@ -414,8 +414,12 @@ const char *groups_roles(const struct groups *groups, const uint32_t *slots, uin
 	text[0] = '\0';
 	for (uint32_t i = 0; roles && i < n; i++)
 		add_role(roles, &n_roles, &groups->model->places[slots[i]]);
-	if (roles)
+	for (uint32_t k = 0; k < n_roles; k++)
+		cut_add(&cut, "%s%s", k ? ", " : "", roles[k]);
+	if (cut.used == size - 1) {
+		cut = (struct cut){ text, size, 0 };
 		print_roles(roles, n_roles, &cut);
+	}
 	free(roles);
 	return text;
 }
