@@ -497,6 +497,9 @@ static int erase_slot(int dir, const char *name)
 
 	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
 	rc = remove_in(dir, file);
+	snprintf(file, sizeof(file), "%s" SEEN_SUFFIX, name);
+	if (rc == 0)
+		rc = remove_in(dir, file);
 	for (enum layer_kind kind = LAYER_NOTHING; rc == 0 && kind-- > 0;) {
 		if (is_organ(kind)) {
 			sum_name(kind, name, file);
