@@ -57,9 +57,12 @@ static unsigned concern_of(const struct organ_place *place)
 	}
 }
 
+/* A link has no fingerprint, and a copy that the layer tells of nothing else; whether they are of
+ * one file indeed shows when it is opened, and by the bytes. */
 static bool is_group_of(const struct group *group, enum group_kind kind, const struct donor *donor)
 {
-	return group->kind == kind && (kind != GROUP_MODEL || donor_same_file(group->donor, donor));
+	return group->kind == kind &&
+	       (kind != GROUP_MODEL || donor_may_be_same_file(group->donor, donor));
 }
 
 static bool put(struct groups *groups, uint32_t slot, enum group_kind kind,
@@ -411,8 +414,12 @@ const char *groups_roles(const struct groups *groups, const uint32_t *slots, uin
 	text[0] = '\0';
 	for (uint32_t i = 0; roles && i < n; i++)
 		add_role(roles, &n_roles, &groups->model->places[slots[i]]);
-	if (roles)
+	for (uint32_t k = 0; k < n_roles; k++)
+		cut_add(&cut, "%s%s", k ? ", " : "", roles[k]);
+	if (cut.used == size - 1) {
+		cut = (struct cut){ text, size, 0 };
 		print_roles(roles, n_roles, &cut);
+	}
 	free(roles);
 	return text;
 }

@@ -57,7 +57,8 @@ bool groups_in_place(const struct groups *groups, uint32_t slot);
 const char *groups_slots(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
 			 size_t size);
 
-/* The roles of slots in few words, "ffn_*"; cut to n bytes. Returns text. */
+/* The roles of slots, "ffn_gate, ffn_up"; in few words, "ffn_*", where all are longer than size
+ * bytes, and cut to these. Returns text. */
 const char *groups_roles(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
 			 size_t size);
 

@@ -3,6 +3,7 @@
 #include "fs/collection.h"
 #include "fs/inode.h"
 #include "fs/paths.h"
+#include "gguf/printable.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,11 +40,42 @@ static bool is_taken(const struct collection *collection, const char *name)
 	return false;
 }
 
+/* Leaves room for a number. */
+#define SHOWN_MAX 240
+
+/* The name of a model's file as that of a directory, to free: control characters stand
+ * percent-encoded, or as '?' where it would be too long then. NULL: out of memory. */
+static char *printable_stem(const char *path)
+{
+	char *stem = paths_stem(path), *name = stem ? malloc(3 * strlen(stem) + 1) : NULL;
+	char *to = name;
+
+	for (size_t left = 0, n = name ? strlen(stem) : 0, i = 0; i < n; i++) {
+		if (!left)
+			left = control_length(stem + i, n - i, NULL);
+		if (left) {
+			to += sprintf(to, "%%%02X", (unsigned char)stem[i]);
+			left--;
+		} else {
+			*to++ = stem[i];
+		}
+	}
+	if (name)
+		*to = '\0';
+	if (!name || to - name <= SHOWN_MAX) {
+		free(stem);
+		return name;
+	}
+	free(name);
+	make_printable(stem);
+	return stem;
+}
+
 /* The name of a model's directory, to free: that of its file, with a number where another model has
  * it already. NULL: out of memory. */
 static char *choose_name(const struct collection *collection, const char *path)
 {
-	char *stem = paths_stem(path), *name = stem ? strdup(stem) : NULL;
+	char *stem = printable_stem(path), *name = stem ? strdup(stem) : NULL;
 
 	for (unsigned i = 2; name && is_taken(collection, name); i++) {
 		free(name);

@@ -141,15 +141,37 @@ struct backing *donor_held(const struct donor *donor)
 	return donor->file;
 }
 
+static bool same_name(const struct donor *a, const struct donor *b)
+{
+	return !a->tensor == !b->tensor && strcmp(a->path, b->path) == 0;
+}
+
 bool donor_same_file(const struct donor *a, const struct donor *b)
 {
-	if (!a->tensor != !b->tensor || strcmp(a->path, b->path) != 0)
+	if (!same_name(a, b))
 		return false;
 	if (a->has_stat && b->has_stat)
 		return paths_same_file(&a->stat, &b->stat);
 	if (a->fingerprint[0] || b->fingerprint[0])
 		return strcmp(a->fingerprint, b->fingerprint) == 0;
 	return a->has_stat == b->has_stat;
+}
+
+static bool is_of_stat(const struct donor *donor)
+{
+	return donor->has_stat && !donor->fingerprint[0];
+}
+
+static bool is_of_fingerprint(const struct donor *donor)
+{
+	return !donor->has_stat && donor->fingerprint[0];
+}
+
+bool donor_may_be_same_file(const struct donor *a, const struct donor *b)
+{
+	return donor_same_file(a, b) ||
+	       (same_name(a, b) && ((is_of_stat(a) && is_of_fingerprint(b)) ||
+				    (is_of_stat(b) && is_of_fingerprint(a))));
 }
 
 /* The path is a real one: a link that has come into it leads who knows where, perhaps into our own

@@ -55,6 +55,10 @@ struct backing *donor_held(const struct donor *donor);
 /* Do both come from the same file? */
 bool donor_same_file(const struct donor *a, const struct donor *b);
 
+/* The same as far as it is known without reading: a file on record, of which the fingerprint alone
+ * is known, and one of which it is not known are the same where their paths are. */
+bool donor_may_be_same_file(const struct donor *a, const struct donor *b);
+
 /* The file, to release with backing_unref(). May wait for the disk. NULL with err set: as
  * backing_open(), or ESTALE: another file has that name now, or it was written to. */
 struct backing *donor_open(const struct donor *donor, struct error *err);

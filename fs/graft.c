@@ -73,8 +73,8 @@ static int check_new(struct filling *filling)
 			      filling->klass, filling->added, sizeof(filling->added));
 	if (filling->added_length == 0)
 		return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
-				 "the model has no tensor of that file name, and the organ is %s, "
-				 "for which it is no name either",
+				 "the model has no tensor of that file name, and the organ, %s, "
+				 "cannot be added under it",
 				 filling->organ.name);
 	if (gguf_tensor(filling->model->gguf, filling->added, filling->added_length))
 		return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
@@ -299,8 +299,8 @@ int filling_refuse(struct filling *filling, int rc)
 		error_describe(&filling->err, text, sizeof(text));
 	else
 		snprintf(text, sizeof(text), "%s", strerror(-rc));
-	log_add(filling->model->log, "%s/%s.bin: graft refused: %s; the slot keeps what it had",
-		class_name(filling->klass), filling->name, text);
+	log_add(filling->model->log, "%s/%s.bin: graft refused: %s%s", class_name(filling->klass),
+		filling->name, text, filling->is_new ? "" : "; the slot keeps what it had");
 	return rc;
 }
 

@@ -237,6 +237,19 @@ static int check_file(const struct model *model, const char *output, struct erro
 	return rc;
 }
 
+/* Of several models output is the directory, of one it lies in that. */
+static void check_directory(const struct mount *mount, const char *output, struct error *err)
+{
+	char *directory = mount->collection->several ? strdup(output) : paths_directory(output);
+
+	if (!directory)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	else if (faccessat(AT_FDCWD, directory, W_OK, AT_EACCESS) < 0)
+		error_set(err, errno, ERROR_NO_OFFSET, "nothing can be written in %s: %s",
+			  directory, strerror(errno));
+	free(directory);
+}
+
 /* A wrong output= is better known now than at the unmount. */
 static int check_output(const struct mount *mount)
 {
@@ -253,6 +266,8 @@ static int check_output(const struct mount *mount)
 	else if (!S_ISDIR(status.st_mode))
 		error_set(&err, ENOTDIR, ERROR_NO_OFFSET,
 			  "with several models this must be a directory");
+	if (!err.code && !mount->options->read_only)
+		check_directory(mount, output, &err);
 	if (err.code)
 		log_complain("%s: %s", output, err.text);
 	return -err.code;

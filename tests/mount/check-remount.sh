@@ -126,3 +126,18 @@ mount_model -o "$OPTIONS" "$base"
 equal "$(verdict architecture donor)$(verdict architecture .check)" unknown
 grep -q 'leads back into this mount' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 unmount_and_wait
+
+# What is linked and what was copied of one file is of one donor, also after a remount.
+layer=$TMP/linked
+OPTIONS=layer=$layer
+mount_model -o ro "$donor" "$other"
+mount_model -o "$OPTIONS" "$base"
+cp "$other"/organs/blk_1_ffn_{up,down}.bin "$organs/"
+ln -sf "$other/organs/blk_1_ffn_gate.bin" "$organs/"
+says ok donor 'clerk-Q4_K_M: 3 grafts: blk 1 ffn_\*' clerk-Q4_K_M
+equal "$(verdict unit clerk-Q4_K_M)" ok
+noted before
+remount
+unchanged 'a link and copies'
+unmount_and_wait
+unmount_and_wait "$other"

@@ -124,4 +124,13 @@ cp "$base" "$MODELS/stories260K.gguf" "$TMP/several"
 mount_model -o ro "$TMP/several"
 text clean "$MNT/.theta"
 text clean "$MNT/manifest.json"
+# The directory of the model that is named after its file.
+ls -A "$MNT" >"$TMP/names"
+text clean "$TMP/names"
+test -f "$MNT/m%C2%9B%D8%9C%E2%80%AE%E2%81%A6x/model.gguf" || fail "$(cat "$TMP/names")"
+unmount_and_wait
+# One that has no room for that.
+mv "$TMP/several/$odd.gguf" "$TMP/several/$(printf 'm%.0s\302\233' {1..82}).gguf"
+mount_model -o ro "$TMP/several"
+test -f "$MNT/$(printf 'm%.0s?' {1..82})/model.gguf" || fail "$(ls "$MNT")"
 unmount_and_wait

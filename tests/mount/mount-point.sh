@@ -111,6 +111,13 @@ for model in "$TMP/disk/one.gguf" "$TMP/disk"; do
 	fusermount3 -u "$MNT"
 	wait_for_end "$MNT"
 done
+# What is to be written there is refused.
+for output in one.gguf:/out.gguf one.gguf:/x-%05d-of-%05d.gguf\ split=1M :; do
+	expect_fail "nothing can be written in $TMP/disk/?: Read-only" \
+		"$ORGANFS" -o "output=$TMP/disk${output#*:}" "$TMP/disk/${output%%:*}" "$MNT"
+	mounts 0
+done
+quiet "ro,output=$TMP/disk/out.gguf" "$TMP/disk/one.gguf"
 for options in ro noassemble "output=$TMP/out.gguf" "layer=$TMP/layer"; do
 	quiet "$options" "$TMP/disk/one.gguf"
 done

@@ -97,7 +97,7 @@ static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
 {
 	const struct path path = in_temp(state, "a.gguf");
 	char text[FINGERPRINT_TEXT], other[FINGERPRINT_TEXT];
-	struct donor *donor, *view;
+	struct donor *donor, *view, *held;
 	struct error err = { 0 };
 	struct backing *file;
 	struct source source;
@@ -119,6 +119,15 @@ static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
 	assert_string_equal(donor_view(view), "spectral");
 	assert_string_equal(donor_fingerprint(view), text);
 	assert_true(donor_same_file(donor, view));
+	/* Of a file that is held only the path can be compared, without reading it. */
+	file = open_file(state, "a.gguf");
+	held = donor_of_backing(file, "t", 1);
+	must(held);
+	backing_unref(file);
+	assert_false(donor_same_file(held, donor));
+	assert_true(donor_may_be_same_file(held, donor));
+	assert_true(donor_may_be_same_file(donor, held));
+	donor_unref(held);
 	file = donor_open(view, &err);
 	assert_non_null(file);
 	backing_unref(file);
@@ -129,6 +138,7 @@ static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
 	view = donor_of_record(path.text, other, "t", 1);
 	must(view);
 	assert_false(donor_same_file(donor, view));
+	assert_false(donor_may_be_same_file(donor, view));
 	assert_null(donor_open(view, &err));
 	assert_int_equal(err.code, ESTALE);
 	donor_unref(view);

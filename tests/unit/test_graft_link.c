@@ -154,6 +154,7 @@ static void what_does_not_fit_is_refused_and_nothing_moves(void **state)
 	}
 	assert_true(log_says(o.log, "organs/blk_0_ffn_down.bin: graft refused: the organ's shape"));
 	assert_true(log_says(o.log, "organs/nonsense.bin: graft refused: the model has no tensor"));
+	assert_true(log_says(o.log, "cannot be added under it\n"));
 	for (int i = 0; i < 2; i++) {
 		assert_kind(o.model, SMALL_UP, BASE);
 		assert_kind(o.model, SMALL_DOWN, BASE);
