@@ -34,6 +34,7 @@ fcntl.ioctl(root, READY if status == 0 else FAIL, token)
 END
 
 automount() {
+	rm -f "$TMP/automounter"
 	setsid python3 "$TMP/automount.py" "$MNT" "$@" >"$TMP/automounter" 2>&1 &
 	automounter=$!
 	until_true 10 grep -q ready "$TMP/automounter" ||
