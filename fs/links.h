@@ -3,7 +3,8 @@
  *
  * 1. A link leads where its path leads when it is looked at, with the rights of whoever made it.
  * 2. Looking may wait for ever, for a server that is gone or a mount whose daemon hangs. It is done
- *    by threads of which nobody waits longer than LINKS_PATIENCE; what they touch is their own.
+ *    by threads that a request waits for LINKS_PATIENCE at most, twice where the link was seen
+ *    before; what they touch is their own.
  * 3. A path into this mount is followed in memory, one into another mount of organfs ends at the
  *    file on disk that its bytes lie in, so that no two mounts wait for each other. */
 #ifndef FS_LINKS_H
@@ -11,7 +12,7 @@
 
 #include "fs/model.h"
 
-/* Seconds that somebody waits for what links lead to; much less where the last look had no answer
+/* Seconds that a request waits for what links lead to; much less where the last look had no answer
  * either. */
 #define LINKS_PATIENCE 3
 
