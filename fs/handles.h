@@ -31,6 +31,7 @@ struct handle {
 	struct node *node;
 	struct view *view;   /* NULL for a stage, but for a writer without a name: the readers' */
 	bool writes;	     /* opened for writing */
+	bool maps;	     /* it may have shared maps that are written to */
 	struct words *words; /* of a writer of .undo; else NULL */
 	/* Of a writer of a stage: 0 it was closed since it wrote, HANDLE_BUSY it was not, else the
 	 * lock owner of the process whose close ends it. */

@@ -210,6 +210,7 @@ int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 		view_unref(view);
 		return -ENOMEM;
 	}
+	handle->maps = (fi->flags & O_ACCMODE) == O_RDWR && !fi->direct_io;
 	if (handle->direct)
 		fi->direct_io = 1;
 	if (handle->fresh)

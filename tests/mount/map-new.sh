@@ -49,6 +49,7 @@ END
 }
 
 hows='python closed'
+# numpy closes its descriptor before anything is in the map.
 ! python3 -c 'import numpy' 2>/dev/null || hows+=' numpy'
 organs=$MNT/organs
 rounds=0

@@ -84,7 +84,7 @@ equal "$(stat -c %s "$MNT/.base/theta.svg")" "$(wc -c <"$MNT/.base/theta.svg")" 
 # A class alone.
 show "$MNT/organs/"
 says ffn_down
-says_not attn_q
+says_not "attn_q  "
 
 # Colours: in a terminal, or forced; not where NO_COLOR is set.
 CLICOLOR_FORCE=1 show "$MNT"
