@@ -12,9 +12,7 @@ static void take_place(struct fs *fs, struct mounted *old, struct model *model,
 {
 	struct mounted *mounted = &fs->mounted[model->number];
 
-	model->links = fs->links;
-	if (mounted_init(mounted, model, fs->options, fs->collection->several, fs->nodes,
-			 fs->measurers, fs->hashers) < 0) {
+	if (fs_mount_model(fs, mounted, model) < 0) {
 		mounted_release(mounted);
 		log_add(model->log, "%s: out of memory to look at its shards", model->name);
 		collection_forget(fs->collection, model);

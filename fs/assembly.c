@@ -4,6 +4,7 @@
 #include "fs/assemble.h"
 #include "fs/divided.h"
 #include "fs/files.h"
+#include "fs/model_view.h"
 #include "fs/paths.h"
 #include "fs/plural.h"
 #include "fs/warning.h"
@@ -430,7 +431,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	warning = warning_begin(assembly->model, snapshot);
 	rc = verify_grafts(assembly, snapshot, &err);
 	if (rc == 0) {
-		view = files_model(assembly->model, snapshot, true, &err);
+		view = model_view(assembly->model, snapshot, true, &err);
 		rc = view ? 0 : -err.code;
 	}
 	if (rc == 0) {

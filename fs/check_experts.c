@@ -2,6 +2,7 @@
 /* check_experts.c - see check_experts.h. */
 #include "fs/check_experts.h"
 #include "fs/experts.h"
+#include "fs/files.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 /* How many the slot holds something of; 0: it is not by expert, or empty. */
 static uint32_t count_of(const struct groups *groups, uint32_t slot)
 {
-	return experts_in_slot(groups->model, slot, groups->content[slot]);
+	return files_experts(groups->model, slot, groups->content[slot]);
 }
 
 bool host_has_experts(const struct groups *groups)

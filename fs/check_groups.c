@@ -4,6 +4,7 @@
 #include "fs/adapters.h"
 #include "fs/check_traits.h"
 #include "fs/files.h"
+#include "fs/model_view.h"
 #include "fs/paths.h"
 
 #include <errno.h>
@@ -224,7 +225,7 @@ struct gguf *groups_header(const struct groups *groups, struct view **view, stru
 					   .content = groups->content };
 	struct gguf *gguf;
 
-	*view = files_model(groups->model, &snapshot, false, NULL);
+	*view = model_view(groups->model, &snapshot, false, NULL);
 	if (!*view)
 		return NULL;
 	*source = (struct source){ read_view_at, *view, view_size(*view) };

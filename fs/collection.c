@@ -2,7 +2,9 @@
 /* collection.c - see collection.h. */
 #include "fs/collection.h"
 #include "fs/inode.h"
+#include "fs/options.h"
 #include "fs/paths.h"
+#include "fs/recover.h"
 #include "gguf/printable.h"
 
 #include <dirent.h>
@@ -126,6 +128,25 @@ static int choose_layer(const struct collection *collection, const char *name, c
 	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
+/* The model with what earlier mounts left in its layer; as model_open(). */
+static struct model *open_and_recover(const struct options *options, const char *path,
+				      struct model_site *site, struct error *err)
+{
+	const struct model_options of_models = {
+		.read_only = options->read_only,
+		.any_shape = options->any_shape,
+		.keep_blocks = options->keep_blocks,
+		.fresh = options->fresh,
+		.merged_f16 = options->merged_f16,
+		.compress = options->compress,
+	};
+	struct model *model = model_open(&of_models, path, site, err);
+
+	if (model)
+		recover(model, options->mountpoint);
+	return model;
+}
+
 static int open_model(struct opening *opening, const char *path)
 {
 	struct collection *collection = opening->collection;
@@ -149,7 +170,7 @@ static int open_model(struct opening *opening, const char *path)
 	site.log = log ? log : opening->log;
 	if (choose_layer(collection, name, &layer, opening->err) == 0) {
 		site.layer = layer;
-		model = model_open(opening->options, path, &site, opening->err);
+		model = open_and_recover(opening->options, path, &site, opening->err);
 	}
 	free(layer);
 	opening->layer_refused = site.layer_refused;
@@ -363,7 +384,7 @@ struct model *collection_renew(struct collection *collection, struct model *old,
 	}
 	if (choose_layer(collection, old->shown, &layer, err) == 0) {
 		site.layer = layer;
-		model = model_open(collection->options, backing_path(old->base), &site, err);
+		model = open_and_recover(collection->options, backing_path(old->base), &site, err);
 	}
 	free(layer);
 	if (model) {

@@ -4,6 +4,7 @@
 #define FS_COLLECTION_H
 
 #include "fs/model.h"
+#include "fs/options.h"
 
 struct collection {
 	struct model **models; /* by their numbers; there is room for more */

@@ -17,18 +17,6 @@ uint32_t experts_count(const struct organ *organ)
 	return (uint32_t)organ->ne[organ->dims - 1];
 }
 
-uint32_t experts_in_slot(const struct model *model, uint32_t tensor, const struct content *content)
-{
-	struct organ organ;
-
-	if (content_is_nothing(content))
-		return 0;
-	organ = model_organ(model, tensor, content);
-	organ.name = model->places[tensor].tensor;
-	organ.name_length = model->places[tensor].tensor_length;
-	return experts_count(&organ);
-}
-
 struct located experts_slice(const struct located *stack, uint32_t expert)
 {
 	struct located slice = *stack;

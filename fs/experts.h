@@ -4,7 +4,7 @@
 #ifndef FS_EXPERTS_H
 #define FS_EXPERTS_H
 
-#include "fs/files.h"
+#include "fs/located.h"
 
 /* So many experts can be told apart. */
 #define EXPERTS_MOST 65535u
@@ -12,10 +12,6 @@
 /* How many there are in an organ in the place of the tensor that it is named after. 0: it holds
  * nothing by expert, or there are too many. */
 uint32_t experts_count(const struct organ *organ);
-
-/* In what a slot holds, whatever name that has itself: the base's for content NULL, else that
- * graft. */
-uint32_t experts_in_slot(const struct model *model, uint32_t tensor, const struct content *content);
 
 /* What the stack has of one of them: no byte is copied. */
 struct located experts_slice(const struct located *stack, uint32_t expert);

@@ -2,6 +2,7 @@
 /* experts_edit.c - see experts_edit.h. */
 #include "fs/experts_edit.h"
 #include "fs/experts.h"
+#include "fs/files.h"
 #include "fs/forms.h"
 #include "fs/graft.h"
 
@@ -33,7 +34,7 @@ static int begin(struct stack *stack, struct model *model, uint32_t tensor)
 	if (content_is_nothing(stack->content))
 		return -ESTALE;
 	stack->located = files_locate(model, tensor, stack->content);
-	stack->n = experts_in_slot(model, tensor, stack->content);
+	stack->n = files_experts(model, tensor, stack->content);
 	return stack->n ? 0 : -ESTALE;
 }
 
@@ -124,7 +125,7 @@ int experts_put(struct model *model, uint32_t tensor, uint32_t expert, struct st
 		rc = check_slice(stage, &slice.organ, &skip, &err);
 	}
 	if (rc == 0) {
-		view = files_view(&stack.located);
+		view = located_view(&stack.located);
 		whole = view ? stage_new(model->layer, view) : NULL;
 		view_unref(view);
 		rc = whole ? copy_bytes(stage, skip, whole,

@@ -19,20 +19,15 @@ const char *form_ending(enum form form)
 	return endings[form];
 }
 
-bool form_has(enum form form, const struct model *model, uint32_t tensor,
-	      const struct content *content)
+bool form_has(enum form form, const struct organ *organ)
 {
-	struct organ organ;
 	uint64_t size;
 
-	if (content_is_nothing(content))
-		return false;
-	organ = model_organ(model, tensor, content);
 	switch (form) {
 	case FORM_NPY:
-		return npy_can(organ.type) && npy_size(&organ, &size);
+		return npy_can(organ->type) && npy_size(organ, &size);
 	case FORM_EXPERTS:
-		return experts_in_slot(model, tensor, content) > 0;
+		return experts_count(organ) > 0;
 	default:
 		return true;
 	}
@@ -65,6 +60,6 @@ struct view *form_view(enum form form, const struct located *located)
 	case FORM_FRACTAL:
 		return purified_view(PURIFIER_FRACTAL, located);
 	default:
-		return files_view(located);
+		return located_view(located);
 	}
 }

@@ -4,7 +4,7 @@
 #ifndef FS_FORMS_H
 #define FS_FORMS_H
 
-#include "fs/files.h"
+#include "fs/located.h"
 
 enum form {
 	FORM_NPY,      /* a NumPy file */
@@ -20,9 +20,8 @@ const char *form_name(enum form form);
 /* ".npy", ".bin", "" for directories */
 const char *form_ending(enum form form);
 
-/* Is there in that form what a slot holds: the base's for content NULL, else that graft? */
-bool form_has(enum form form, const struct model *model, uint32_t tensor,
-	      const struct content *content);
+/* Is there such a file of the organ, which has the name of its slot? */
+bool form_has(enum form form, const struct organ *organ);
 
 /* Of a file, for which form_has(): its size in bytes, and the file; NULL: out of memory. */
 uint64_t form_size(enum form form, const struct organ *organ);

@@ -20,6 +20,26 @@
 /* Nobody waits here for longer than links.h says. */
 #define LOOKER_THREADS 16
 
+int fs_mount_model(struct fs *fs, struct mounted *mounted, struct model *model)
+{
+	const struct options *options = fs->options;
+	/* With several models, what is given is the directory for all. */
+	const bool several = fs->collection->several;
+	const struct mounted_site site = {
+		.samples = options->samples,
+		.output = several ? NULL : options->output,
+		.directory = several ? options->output : NULL,
+		/* A private layer is dropped when its model is assembled, and so is the mount. */
+		.keep = options->layer != NULL,
+		.nodes = fs->nodes,
+		.measurers = fs->measurers,
+		.hashers = fs->hashers,
+	};
+
+	model->links = fs->links;
+	return mounted_init(mounted, model, &site);
+}
+
 static bool mount_models(struct fs *fs, const struct collection *collection)
 {
 	const uint32_t n = collection->n;
@@ -30,9 +50,7 @@ static bool mount_models(struct fs *fs, const struct collection *collection)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		fs->n_mounted = i + 1;
-		collection->models[i]->links = fs->links;
-		if (mounted_init(&fs->mounted[i], collection->models[i], fs->options,
-				 collection->several, fs->nodes, fs->measurers, fs->hashers) < 0)
+		if (fs_mount_model(fs, &fs->mounted[i], collection->models[i]) < 0)
 			return false;
 	}
 	if (!collection->several)

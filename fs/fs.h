@@ -56,6 +56,9 @@ struct fs {
 /* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */
 struct fs *fs_new(const struct options *options, struct log *log, struct collection *collection);
 
+/* What there is of a model of the mount's alone, as mounted_init(). */
+int fs_mount_model(struct fs *fs, struct mounted *mounted, struct model *model);
+
 /* End the measuring, and wait for the grafts and assemblies that still run. None may be begun
  * afterwards. */
 void fs_settle(struct fs *fs);

@@ -20,7 +20,9 @@
 /* The slot holds that tensor of a model, which content refers to. */
 static int refer(struct filling *filling, struct content *content)
 {
-	char *text = content ? reference_text(content) : NULL;
+	char *text = content ? reference_print(backing_path(content->file), content->fingerprint,
+					       &content->organ)
+			     : NULL;
 	struct layer_origin origin;
 	int rc = -ENOMEM;
 

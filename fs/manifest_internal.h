@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest_internal.h - what manifest.c and manifest_metadata.c share. */
+/* manifest_internal.h - the values of metadata entries as JSON. */
 #ifndef FS_MANIFEST_INTERNAL_H
 #define FS_MANIFEST_INTERNAL_H
 
-#include "fs/model.h"
+#include "fs/value.h"
 
 #include <cjson/cJSON.h>
 

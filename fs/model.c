@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c - see model.h. */
 #include "fs/model.h"
-#include "fs/adapt.h"
-#include "fs/edit.h"
-#include "fs/graft.h"
+#include "fs/adapters.h"
 #include "fs/inode.h"
 #include "fs/paths.h"
-#include "fs/undo.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
 
@@ -163,8 +160,8 @@ static int open_private(struct model *model, const struct layer_manner *manner, 
 	return model->layer ? 0 : -err->code;
 }
 
-static int take_up_layer(struct model *model, const struct options *options,
-			 struct model_site *site, struct error *err)
+static int open_layer(struct model *model, const struct model_options *options,
+		      struct model_site *site, struct error *err)
 {
 	const struct layer_manner manner = { .level = options->compress,
 					     .read_only = options->read_only,
@@ -179,14 +176,6 @@ static int take_up_layer(struct model *model, const struct options *options,
 		rc = model->layer ? 0 : -err->code;
 	} else if (!options->read_only) {
 		rc = open_private(model, &manner, err);
-	}
-	if (model->layer) {
-		undo_finish(model);
-		/* First, for the grafts' finishes what was noted for either. */
-		edit_take_up(model);
-		graft_take_up(model, options->mountpoint);
-		adapt_take_up(model);
-		undo_take_up(model);
 	}
 	return rc;
 }
@@ -218,18 +207,18 @@ static int name_model(struct model *model, const char *path, const struct model_
 }
 
 /* Until it has all its shards, nobody can tell which layers are the base's. */
-static int find_layer(struct model *model, const struct options *options, struct model_site *site,
-		      struct error *err)
+static int find_layer(struct model *model, const struct model_options *options,
+		      struct model_site *site, struct error *err)
 {
 	if (model->whole)
-		return take_up_layer(model, options, site, err);
+		return open_layer(model, options, site, err);
 	if (!options->read_only && !site->old)
 		log_add(site->log, "%s: nothing can be grafted before all its shards are there",
 			model->name);
 	return 0;
 }
 
-static struct model *model_new(const struct options *options, const struct model_site *site)
+static struct model *model_new(const struct model_options *options, const struct model_site *site)
 {
 	struct model *model = calloc(1, sizeof(*model));
 
@@ -251,8 +240,8 @@ static struct model *model_new(const struct options *options, const struct model
 	return model;
 }
 
-struct model *model_open(const struct options *options, const char *path, struct model_site *site,
-			 struct error *err)
+struct model *model_open(const struct model_options *options, const char *path,
+			 struct model_site *site, struct error *err)
 {
 	struct model *model = model_new(options, site);
 	int rc;

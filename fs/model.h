@@ -8,7 +8,6 @@
 #include "fs/fingerprint.h"
 #include "fs/layer.h"
 #include "fs/log.h"
-#include "fs/options.h"
 #include "fs/slots.h"
 
 #include <pthread.h>
@@ -84,6 +83,14 @@ struct model {
 	atomic_uint_fast32_t seconds;	    /* fingerprint_seconds(); 0: nobody has asked yet */
 };
 
+/* What the user chose for all models of a mount. */
+struct model_options {
+	bool read_only, any_shape, keep_blocks;
+	bool fresh;	 /* a private layer that an earlier mount left is not taken up */
+	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (merged.h) */
+	int compress;	 /* zstd level for organs in the layer; 0: none */
+};
+
 /* What a model has from the mount; log and cache are borrowed and outlive it. */
 struct model_site {
 	uint32_t number;
@@ -96,11 +103,11 @@ struct model_site {
 	struct shards *shards; /* of which it is made then */
 };
 
-/* Open the model at path. Grafts that an earlier mount of it left behind are taken up
- * (announce.h). NULL with err set: as gguf_read(), or as base_open() or layer_at(). Of
- * the files of a split model some may be missing; the log says which. */
-struct model *model_open(const struct options *options, const char *path, struct model_site *site,
-			 struct error *err);
+/* Open the model at path, with its layer; what is in that is not taken up yet: recover() does that,
+ * which is due before anything else. NULL with err set: as gguf_read(), or as base_open() or
+ * layer_at(). Of the files of a split model some may be missing; the log says which. */
+struct model *model_open(const struct model_options *options, const char *path,
+			 struct model_site *site, struct error *err);
 
 /* Grafts stay in the layer, unless model_drop_layer() was called before. */
 void model_close(struct model *model);

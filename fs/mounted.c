@@ -8,6 +8,7 @@
 #include "fs/follow.h"
 #include "fs/gguf_hash.h"
 #include "fs/manifest.h"
+#include "fs/model_view.h"
 #include "fs/report.h"
 #include "fs/table.h"
 #include "fs/texts.h"
@@ -69,7 +70,7 @@ static struct view *view_of_readings(struct mounted *mounted, enum generated_kin
 static struct view *view_of_model(struct mounted *mounted, const struct snapshot *snapshot,
 				  struct error *err)
 {
-	struct view *layout = files_model(mounted->model, snapshot, false, err);
+	struct view *layout = model_view(mounted->model, snapshot, false, err);
 	struct view *file =
 		layout ? assembly_view(mounted->assembly, snapshot->generation, layout) : NULL;
 
@@ -122,8 +123,7 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 	return view;
 }
 
-int mounted_init(struct mounted *mounted, struct model *model, const struct options *options,
-		 bool several, struct nodes *nodes, struct pool *measurers, struct pool *hashers)
+int mounted_init(struct mounted *mounted, struct model *model, const struct mounted_site *site)
 {
 	const struct generator generator = { .stamp = stamp_of,
 					     .view = view_of,
@@ -132,15 +132,12 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct opti
 					     .log = model->log };
 
 	*mounted = (struct mounted){ .model = model };
-	mounted->readings = readings_new(model, options->samples, measurers);
-	mounted->digests = digests_new(model, hashers);
-	/* With several models, what is given is the directory for all. */
-	mounted->assembly = several ? assembly_new(model, NULL, options->output)
-				    : assembly_new(model, options->output, NULL);
-	/* A private layer is dropped when its model is assembled, and so is the mount. */
-	if (options->layer && mounted->assembly)
+	mounted->readings = readings_new(model, site->samples, site->measurers);
+	mounted->digests = digests_new(model, site->hashers);
+	mounted->assembly = assembly_new(model, site->output, site->directory);
+	if (site->keep && mounted->assembly)
 		assembly_keep(mounted->assembly);
-	mounted->generated = generated_new(&generator, nodes);
+	mounted->generated = generated_new(&generator, site->nodes);
 	mounted->space = space_new(model->base, model->directory);
 	return mounted->readings && mounted->digests && mounted->assembly && mounted->generated &&
 			       mounted->space

@@ -20,11 +20,17 @@ struct mounted {
 	atomic_bool ending;	     /* what is being made for them is not wanted any more */
 };
 
-/* What there is of a model alone (several: it is one of several) in a mount with these nodes and
- * threads to measure and to hash with. All are borrowed. Returns 0 or -ENOMEM; mounted_release() is
- * due either way. */
-int mounted_init(struct mounted *mounted, struct model *model, const struct options *options,
-		 bool several, struct nodes *nodes, struct pool *measurers, struct pool *hashers);
+/* What a model's files have from the mount. All is borrowed. */
+struct mounted_site {
+	uint64_t samples;		/* values of a tensor that are looked at (sampling.h) */
+	const char *output, *directory; /* as assembly_new() */
+	bool keep;			/* what is assembled stays open (assembly_keep()) */
+	struct nodes *nodes;
+	struct pool *measurers, *hashers; /* threads to measure and to hash with */
+};
+
+/* What there is of a model alone. Returns 0 or -ENOMEM; mounted_release() is due either way. */
+int mounted_init(struct mounted *mounted, struct model *model, const struct mounted_site *site);
 void mounted_release(struct mounted *mounted);
 
 /* Who has the place of model number i now, of all by their numbers. */

@@ -108,7 +108,7 @@ static void grow(struct nodes *nodes)
 static bool has_expert(const struct model *model, uint32_t tensor, uint32_t part,
 		       const struct content *content)
 {
-	const uint32_t n = experts_in_slot(model, tensor, content);
+	const uint32_t n = files_experts(model, tensor, content);
 
 	return n && (part < n || part == INODE_ORDER);
 }
@@ -133,7 +133,7 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct nod
 		if (node->kind == NODE_EXPERTS)
 			return node->index < slots_count(model->slots);
 		return node->part < FORMS && node->index < n &&
-		       form_has(node->part, model, node->index, NULL);
+		       files_has_form(model, node->index, NULL, node->part);
 	default:
 		node->kind = NODE_EXPERT;
 		node->part = (uint32_t)(index & 0xffff);
@@ -326,7 +326,7 @@ uint64_t nodes_made_ino(struct model *model, enum node_kind kind, uint32_t tenso
 	if (!content)
 		return formed ? inode_of_formed(model, part, tensor)
 			      : inode_of_expert(model, tensor, part);
-	n = experts_in_slot(model, tensor, content);
+	n = files_experts(model, tensor, content);
 	return inode_of_made(model, content, FORMS + n + 1) +
 	       (formed ? part : FORMS + (part < n ? part : n));
 }
@@ -338,7 +338,7 @@ struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *
 	struct node made = {
 		.kind = kind, .index = tensor, .part = part, .model = model, .content = content
 	};
-	const bool there = kind == NODE_FORMED ? form_has(part, model, tensor, content)
+	const bool there = kind == NODE_FORMED ? files_has_form(model, tensor, content, part)
 					       : has_expert(model, tensor, part, content);
 
 	*rc = there ? -ENOMEM : -ENOENT;

@@ -9,7 +9,7 @@
 #ifndef FS_NPY_H
 #define FS_NPY_H
 
-#include "fs/files.h"
+#include "fs/located.h"
 
 /* Does the type hold values that are known? */
 bool npy_can(uint32_t type);

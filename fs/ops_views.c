@@ -3,6 +3,7 @@
  * slots hold in that form, a file or a directory of experts each. */
 #include "fs/experts.h"
 #include "fs/experts_edit.h"
+#include "fs/files.h"
 #include "fs/forms.h"
 #include "fs/inode.h"
 #include "fs/ops_views.h"
@@ -21,7 +22,7 @@ static struct located located_of(const struct node *node)
 
 static uint32_t experts_of(const struct node *node)
 {
-	return experts_in_slot(node->model, node->index, node->content);
+	return files_experts(node->model, node->index, node->content);
 }
 
 uint64_t ops_view_size(const struct node *node)
@@ -47,7 +48,7 @@ struct view *ops_view_content(const struct node *node)
 	if (node->part == INODE_ORDER)
 		return experts_order(experts_of(node));
 	slice = experts_slice(&stack, node->part);
-	return files_view(&slice);
+	return located_view(&slice);
 }
 
 struct organ ops_view_organ(const struct node *node)
@@ -89,7 +90,8 @@ int ops_commit_expert(struct node *node)
 /* Has the slot a directory of experts, with that content? */
 static bool has_experts(const struct model *model, uint32_t tensor, const struct content *content)
 {
-	return tensor < INODE_EXPERT_TENSORS && form_has(FORM_EXPERTS, model, tensor, content);
+	return tensor < INODE_EXPERT_TENSORS &&
+	       files_has_form(model, tensor, content, FORM_EXPERTS);
 }
 
 /* CLASS/NAME and the ending of the form. */
@@ -120,7 +122,7 @@ static struct node *find_formed(struct fs *fs, const struct node *directory, con
 static uint32_t count_now(struct model *model, uint32_t tensor)
 {
 	struct content *content = slots_get(model->slots, tensor);
-	const uint32_t n = experts_in_slot(model, tensor, content);
+	const uint32_t n = files_experts(model, tensor, content);
 
 	content_unref(content);
 	return n;
@@ -198,7 +200,7 @@ static bool list_formed(const struct node *directory, uint64_t *place, struct li
 			break;
 		content = slots_get(model->slots, tensor);
 		found = experts ? has_experts(model, tensor, content)
-				: form_has(form, model, tensor, content);
+				: files_has_form(model, tensor, content, form);
 		if (found) {
 			snprintf(entry->name, sizeof(entry->name), "%s%s",
 				 model->places[tensor].name, form_ending(form));
@@ -220,7 +222,7 @@ static bool list_experts(const struct node *directory, uint64_t place, struct li
 	struct model *model = directory->model;
 	const uint32_t tensor = directory->index;
 	struct content *content = slots_get(model->slots, tensor);
-	const uint32_t n = experts_in_slot(model, tensor, content);
+	const uint32_t n = files_experts(model, tensor, content);
 	const uint32_t part = place < n ? (uint32_t)place : INODE_ORDER;
 	char name[EXPERT_NAME_MAX];
 

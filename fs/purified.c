@@ -200,11 +200,11 @@ struct view *purified_view(enum purifier purifier, const struct located *located
 	struct view *view;
 
 	if (!is_purified(&located->organ, &made.organ))
-		return files_view(located);
+		return located_view(located);
 	made.file = rows_of(purifier, located, &made.organ);
 	if (!made.file)
 		return NULL;
-	view = files_view(&made);
+	view = located_view(&made);
 	backing_unref(made.file);
 	return view;
 }

@@ -7,7 +7,7 @@
 #ifndef FS_PURIFIED_H
 #define FS_PURIFIED_H
 
-#include "fs/files.h"
+#include "fs/located.h"
 
 #define PURIFIED_ROW ((uint64_t)1 << 20)
 

@@ -14,11 +14,6 @@
 #define FIRST_WORDS "organfs reference 1"
 #define FIRST_LINE  FIRST_WORDS "\n"
 
-char *reference_text(const struct content *content)
-{
-	return reference_print(backing_path(content->file), content->fingerprint, &content->organ);
-}
-
 char *reference_print(const char *path, const char *fingerprint, const struct organ *organ)
 {
 	char *text = NULL;

@@ -14,12 +14,12 @@
 #ifndef FS_REFERENCE_H
 #define FS_REFERENCE_H
 
-#include "fs/slots.h"
+#include "fs/backing.h"
+#include "fs/fingerprint.h"
+#include "gguf/organ.h"
 
-/* The text for a content of CONTENT_REFERENCE, to free. NULL: out of memory. */
-char *reference_text(const struct content *content);
-
-/* The same for an organ of the file at path, which has that fingerprint. */
+/* The text for an organ of the file at path, which has that fingerprint, to free. NULL: out of
+ * memory. */
 char *reference_print(const char *path, const char *fingerprint, const struct organ *organ);
 
 /* What a text says; texts are NUL-terminated, the name may hold NULs. */

@@ -7,6 +7,7 @@
 #include "fs_help.h"
 #include "fs/files.h"
 #include "fs/graft.h"
+#include "fs/recover.h"
 
 /* Of a test: the model in its directory, open. */
 struct opened {
@@ -16,21 +17,30 @@ struct opened {
 	struct error err;
 };
 
-static inline struct opened open_with(void **state, const char *name, struct options *options)
+static inline struct opened open_at(void **state, const char *name, const char *layer,
+				    const struct model_options *options)
 {
 	struct opened o = { .log = log_new(true), .cache = frames_cache_new() };
-	struct model_site site = { .log = o.log, .cache = o.cache, .layer = options->layer };
+	struct model_site site = { .log = o.log, .cache = o.cache, .layer = layer };
 	struct path path = in_temp(state, name);
 
 	must(o.log && o.cache);
 	o.model = model_open(options, path.text, &site, &o.err);
+	if (o.model)
+		recover(o.model, NULL);
 	return o;
+}
+
+static inline struct opened open_with(void **state, const char *name,
+				      const struct model_options *options)
+{
+	return open_at(state, name, NULL, options);
 }
 
 /* That file; the caller asserts that it can be opened. */
 static inline struct opened try_model(void **state, const char *name)
 {
-	struct options options = { 0 };
+	const struct model_options options = { 0 };
 
 	return open_with(state, name, &options);
 }

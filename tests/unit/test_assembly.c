@@ -3,6 +3,7 @@
  * writes. */
 #include "fs_model.h"
 #include "fs/assembly.h"
+#include "fs/model_view.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -54,7 +55,7 @@ static void assert_assembled(struct scene *scene, const char *path)
 	char *bytes;
 
 	assert_int_equal(slots_snapshot(scene->o.model->slots, &snapshot), 0);
-	view = files_model(scene->o.model, &snapshot, true, NULL);
+	view = model_view(scene->o.model, &snapshot, true, NULL);
 	snapshot_release(&snapshot);
 	bytes = read_view(view);
 	assert_file(path, bytes, (size_t)view_size(view));

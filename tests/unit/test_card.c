@@ -355,7 +355,7 @@ static void very_long_and_odd_architectures_are_cut_or_unknown(void **state)
 
 static void grafts_are_counted_with_their_own_elements(void **state)
 {
-	struct options options = { .any_shape = true };
+	const struct model_options options = { .any_shape = true };
 	struct figures *figures;
 	struct opened o;
 	char *text = NULL;

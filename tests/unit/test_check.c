@@ -112,7 +112,7 @@ static void an_added_block_has_to_be_whole(void **state)
 
 static void another_shape_is_impossible(void **state)
 {
-	struct options options = { .any_shape = true };
+	const struct model_options options = { .any_shape = true };
 	static const uint64_t ne[2] = { 8, 5 };
 	struct opened o;
 

@@ -13,7 +13,7 @@ static void each_expert_is_an_organ_of_an_axis_less(void **state)
 	assert_int_equal(experts_count(&t.located.organ), 5);
 	for (uint32_t i = 0; i < 5; i++) {
 		const struct located slice = experts_slice(&t.located, i);
-		struct view *view = files_view(&slice);
+		struct view *view = located_view(&slice);
 		struct memory_bytes memory = { (const uint8_t *)read_view(view), view_size(view) };
 		const struct source source = source_of_memory(&memory);
 		struct organ organ;

@@ -145,7 +145,7 @@ static void a_graft_has_its_own_type_and_the_slots_place(void **state)
 static void a_graft_of_another_shape_has_other_elements(void **state)
 {
 	static const uint64_t ne[] = { 5, 3 };
-	struct options options = { .any_shape = true };
+	const struct model_options options = { .any_shape = true };
 	struct figures *figures;
 	struct opened o;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_files.c - fs/files.c: organ files and the assembled model, byte for byte. */
 #include "fs_model.h"
+#include "fs/model_view.h"
 
 /* The assembled model as it is now. */
 static struct view *assembled(struct model *model)
@@ -9,7 +10,7 @@ static struct view *assembled(struct model *model)
 	struct view *view;
 
 	assert_int_equal(slots_snapshot(model->slots, &snapshot), 0);
-	view = files_model(model, &snapshot, true, NULL);
+	view = model_view(model, &snapshot, true, NULL);
 	snapshot_release(&snapshot);
 	assert_non_null(view);
 	return view;

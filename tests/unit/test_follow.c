@@ -4,6 +4,7 @@
 #include "fs_model.h"
 #include "fs/edit.h"
 #include "fs/follow.h"
+#include "fs/model_view.h"
 
 static const uint64_t ne[] = { 32, 2 };
 
@@ -43,7 +44,7 @@ static int assembled(struct model *model, struct gguf **gguf, char **bytes, stru
 	struct view *view;
 
 	assert_int_equal(model_snapshot(model, &snapshot), 0);
-	view = files_model(model, &snapshot, true, err);
+	view = model_view(model, &snapshot, true, err);
 	snapshot_release(&snapshot);
 	if (!view)
 		return -err->code;

@@ -18,7 +18,7 @@ struct scene {
 static struct scene open_scene(void **state)
 {
 	struct scene scene = { .o = open_small(state, "base.gguf") };
-	const struct options options = { .samples = SAMPLE_DEFAULT };
+	struct mounted_site site = { .samples = SAMPLE_DEFAULT };
 
 	scene.models = malloc(sizeof(*scene.models));
 	must(scene.models);
@@ -26,8 +26,8 @@ static struct scene open_scene(void **state)
 	scene.nodes = nodes_new(scene.models, 1, false);
 	scene.mounted = malloc(sizeof(*scene.mounted));
 	must(scene.nodes && scene.mounted);
-	must(mounted_init(scene.mounted, scene.o.model, &options, false, scene.nodes, NULL, NULL) ==
-	     0);
+	site.nodes = scene.nodes;
+	must(mounted_init(scene.mounted, scene.o.model, &site) == 0);
 	scene.generated = scene.mounted->generated;
 	return scene;
 }

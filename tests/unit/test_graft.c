@@ -144,7 +144,7 @@ static void what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had(void **st
 static void another_shape_is_refused_unless_any_is_accepted(void **state)
 {
 	static const uint64_t turned[2] = { 4, 8 };
-	struct options options = { .any_shape = true };
+	const struct model_options options = { .any_shape = true };
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file organ = mk_organ("x", GGML_F32, 2, turned, 50);
 
@@ -229,7 +229,7 @@ static void without_grafts_nothing_is_said_and_nothing_stays(void **state)
 static void what_was_once_confirmed_stays_whatever_shapes_are_accepted(void **state)
 {
 	static const uint64_t turned[2] = { 4, 8 };
-	struct options options = { .any_shape = true };
+	const struct model_options options = { .any_shape = true };
 	struct organ_file organ = mk_organ("x", GGML_F32, 2, turned, 50);
 	struct opened o;
 

@@ -4,6 +4,7 @@
 #include "fs_model.h"
 #include "fs/links.h"
 #include "fs/look.h"
+#include "fs/model_view.h"
 #include "fs/reference.h"
 
 #include <time.h>
@@ -373,9 +374,9 @@ static void a_model_with_a_broken_link_is_not_assembled(void **state)
 
 	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "/nowhere"), 0);
 	must(slots_snapshot(scene.o.model->slots, &snapshot) == 0);
-	assert_null(files_model(scene.o.model, &snapshot, true, &err));
+	assert_null(model_view(scene.o.model, &snapshot, true, &err));
 	assert_non_null(strstr(err.text, "organs/blk_0_ffn_up.bin: a link to /nowhere"));
-	view = files_model(scene.o.model, &snapshot, false, &err);
+	view = model_view(scene.o.model, &snapshot, false, &err);
 	assert_non_null(view);
 	assert_int_equal(view_read(view, &byte, 1, 0), 1);
 	view_unref(view);

@@ -270,7 +270,7 @@ static void an_organ_is_the_bases_or_the_grafts(void **state)
 
 static void a_read_only_model_has_no_layer_and_no_grafts(void **state)
 {
-	struct options options = { .read_only = true };
+	const struct model_options options = { .read_only = true };
 	struct opened o = open_small(state, "base.gguf");
 	struct content *content;
 

@@ -57,7 +57,7 @@ static void assert_passes(void **state, uint32_t type, uint32_t dims, const uint
 			  const void *bytes)
 {
 	struct tensor_file t = new_tensor(state, "t", type, dims, ne, bytes);
-	struct view *organ = files_view(&t.located);
+	struct view *organ = located_view(&t.located);
 	char *expected = read_view(organ);
 
 	for (enum purifier purifier = 0; purifier <= PURIFIER_FRACTAL; purifier++) {

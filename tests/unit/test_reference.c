@@ -25,7 +25,7 @@ static char *text_for(void **state, const char *file, const char *name, uint32_t
 	organ = organ_of_tensor(&tensor);
 	content = content_reference(7, &organ, backing, 64, PRINT);
 	must(content);
-	text = reference_text(content);
+	text = reference_print(backing_path(content->file), content->fingerprint, &content->organ);
 	content_unref(content);
 	backing_unref(backing);
 	return text;

@@ -206,15 +206,14 @@ static void a_damaged_note_stops_everything(void **state)
 static void who_may_only_read_sees_it_undone(void **state)
 {
 	struct opened o = open_changed(state);
-	struct options options = { .read_only = true };
+	const struct model_options options = { .read_only = true };
 	char layer[PATH_MAX];
 
 	leave_note(&o, "organs/blk_0_ffn_up.bin\nnorm/blk_0_ffn_norm.bin\n"
 		       "metadata/llama.block_count\norgans/blk_7_ffn_up.bin\n");
 	snprintf(layer, sizeof(layer), "%s", layer_path(o.model->layer));
 	close_model(&o);
-	options.layer = layer;
-	o = open_with(state, "base.gguf", &options);
+	o = open_at(state, "base.gguf", layer, &options);
 	assert_non_null(o.model);
 	assert_false(o.model->left_alone);
 	assert_int_equal(grafts(o.model), 0);
