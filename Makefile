@@ -41,10 +41,30 @@ flags = $(if $(filter undefined,$(origin $(key))),$(eval $(key) := $(shell $(PKG
 ## objects
 
 GGUF := $(patsubst gguf/%.c,%,$(wildcard gguf/*.c))
-FS := $(filter-out main,$(patsubst fs/%.c,%,$(wildcard fs/*.c)))
+# The rooms of fs/, row by row from the ground up. A file includes its own folder and those of lower
+# rows (tests/rooms), and links with no others: BELOW_X is what X may use, from the top down.
+ROWS := 0 1 2 3 4 5 6 7 8 9 10
+ROW_0 := util
+ROW_1 := storage
+ROW_2 := base tensor metadata
+ROW_3 := layer
+ROW_4 := model
+ROW_5 := paths lazy assemble
+ROW_6 := edit report check
+ROW_7 := files
+ROW_8 := tree
+ROW_9 := mount
+ROW_10 := fuse
+BELOW_fs :=
+$(foreach r,$(ROWS),$(foreach f,$(ROW_$r),$(eval BELOW_$f := $(BELOW_fs)))$(eval \
+	BELOW_fs := $(ROW_$r) $(BELOW_fs)))
+FOLDERS := $(BELOW_fs)
+# $(call archives,FOLDER...): of folders of fs/; fs itself is the commands that need no mount.
+archives = $(1:%=$B/libfs-%.a)
+# What a program of that folder is linked with.
+with_below = $(call archives,$1 $(BELOW_$1)) $B/libgguf.a $B/libmeasure.a
 MEASURE := $(patsubst measure/%.c,%,$(wildcard measure/*.c))
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
-FS_OBJECTS := $(FS:%=$B/fs/%.o)
 HELPERS := $(filter-out main,$(patsubst mount-helpers/%.c,%,$(wildcard mount-helpers/*.c)))
 HELPERS_OBJECTS := $(HELPERS:%=$B/mount-helpers/%.o)
 MEASURE_OBJECTS := $(MEASURE:%=$B/measure/%.o)
@@ -79,7 +99,9 @@ $B/gguf/%_table.inc: gguf/%_table.awk
 
 $B/libgguf.a: $(GGUF_OBJECTS)
 $B/libmeasure.a: $(MEASURE_OBJECTS)
-$B/libfs.a: $(FS_OBJECTS)
+$(foreach f,$(FOLDERS),$(eval $B/libfs-$f.a: \
+	$(patsubst %.c,$B/%.o,$(wildcard fs/$f/*.c))))
+$B/libfs-fs.a: $(patsubst %.c,$B/%.o,$(filter-out fs/main.c,$(wildcard fs/*.c)))
 $B/libhelpers.a: $(HELPERS_OBJECTS)
 %.a:
 	rm -f $@ && $(AR) rcs $@ $^
@@ -88,54 +110,68 @@ $B/libhelpers.a: $(HELPERS_OBJECTS)
 
 LIBS = $(call flags,--libs,$(PACKAGES))
 MEASURE_LIBS = $(call flags,--libs,$(MEASURE_PACKAGES)) -lm
-$B/organfs: $B/fs/main.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
+$B/organfs: $B/fs/main.o $(call with_below,fs)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 # By other names it is mount.organfs and umount.fuse.organfs.
-$B/organfs-umount: $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a $B/libgguf.a
+$B/organfs-umount: $B/mount-helpers/main.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 
 ## check
 
-# Unit tests mirror modules: tests/unit/test_X.c is for gguf/X.c, measure/X.c, fs/X.c or
-# mount-helpers/X.c and links the archive of that folder, so that a dependency upwards does not link.
-UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
-UNIT_GGUF := $(foreach t,$(UNIT),$(if $(wildcard gguf/$(t:test_%=%).c),$t))
-UNIT_MEASURE := $(foreach t,$(UNIT),$(if $(wildcard measure/$(t:test_%=%).c),$t))
+# Unit tests mirror modules: tests/unit/FOLDER/test_X.c is for FOLDER/X.c or fs/FOLDER/X.c, and is
+# linked with that folder and those below it, so that a dependency upwards does not link.
+UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/*/test_*.c)))
+UNIT_GGUF := $(filter gguf/%,$(UNIT))
+UNIT_MEASURE := $(filter measure/%,$(UNIT))
 UNIT_LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
-UNIT_HELPERS := $(foreach t,$(UNIT),$(if $(wildcard mount-helpers/$(t:test_%=%).c),$t))
-UNIT_FS := $(filter-out $(UNIT_LIBRARIES) $(UNIT_HELPERS),$(UNIT))
+UNIT_HELPERS := $(filter mount-helpers/%,$(UNIT))
 UNIT_HELP := $B/tests/unit/mkgguf.o
 $(UNIT_HELP) $(UNIT_LIBRARIES:%=$B/tests/unit/%.o): INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
 # A filesystem that shares blocks: tests/unit/fs_share.h.
-$B/tests/unit/test_share $B/tests/unit/test_fill: UNIT_LDFLAGS += -Wl,--wrap=ioctl,--wrap=fallocate64 \
+$B/tests/unit/assemble/test_copy_range $B/tests/unit/assemble/test_view_writer: UNIT_LDFLAGS += -Wl,--wrap=ioctl,--wrap=fallocate64 \
 	-Wl,--wrap=copy_file_range,--wrap=sync_file_range,--wrap=fstatfs64
 $(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 $(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
-$(UNIT_FS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libfs.a $B/libgguf.a $B/libmeasure.a
+# $(eval $(call unit_of,FOLDER)): the rule for the tests of a folder of fs/. The scene of some is a
+# model with grafts, which edit/ makes: they are linked with that as well.
+SCENES := $(filter layer/test_layer_adapters layer/test_link_target model/test_adapters \
+	model/test_model model/test_organ_file lazy/% assemble/test_block_metadata \
+	report/test_card report/test_table report/test_report check/test_check \
+	check/test_warning,$(UNIT))
+define unit_of
+$(patsubst %,$B/tests/unit/%,$(filter-out $(SCENES),$(filter $1/%,$(UNIT)))): $B/tests/unit/%: \
+		$B/tests/unit/%.o $(UNIT_HELP) $(call with_below,$1)
+	$$(CC) $$(ALL_LDFLAGS) $$(UNIT_LDFLAGS) -o $$@ $$^ $$(LIBS) -lm $$(call flags,--libs,cmocka)
+endef
+$(foreach f,$(FOLDERS) fs,$(eval $(call unit_of,$f)))
+$(SCENES:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $(call archives,report check) \
+		$(call with_below,edit)
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) -lm $(call flags,--libs,cmocka)
-$(UNIT_HELPERS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libhelpers.a $B/libfs.a $B/libgguf.a
+# What they ask a daemon for is what that writes, by unmount_status.
+$(UNIT_HELPERS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) \
+		$B/fs/mount/unmount_status.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # fuzz_X is for the module X: those of fs/ come with more.
-FUZZ_FS := $(foreach f,$(FUZZ),$(if $(wildcard fs/$(f:fuzz_%=%).c),$f))
+FUZZ_FS := $(foreach f,$(FUZZ),$(if $(wildcard fs/*/$(f:fuzz_%=%).c),$f))
 FUZZ_GGUF := $(filter-out $(FUZZ_FS),$(FUZZ))
 $(FUZZ_GGUF:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,libxxhash)
 $(FUZZ_FS:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o \
-		$B/libfs.a $B/libgguf.a $B/libmeasure.a
+		$(call with_below,storage)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
 FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat \
 	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range \
 	ioctl sync_file_range
-$B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
+$B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $(call with_below,fs)
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
 $B/tests/tools/fsx: $B/tests/tools/fsx.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
@@ -147,7 +183,7 @@ $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 $B/tests/tools/impatient.o: mount-helpers/unmounting.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DPATIENCE_S=2 -I. -MMD -MP -c $< -o $@
-$B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/libhelpers.a $B/libfs.a $B/libgguf.a
+$B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
@@ -230,7 +266,7 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	awk -f gguf/keys_table.awk gguf/keys.tsv > build/fuzz/gguf/keys_table.inc
 	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -Ibuild/fuzz/gguf \
 		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c $(GGUF:%=gguf/%.c) \
-		$(if $(filter $F,$(FUZZ_FS)),fs/io.c fs/frames.c fs/frames_cache.c -lzstd) -lxxhash
+		$(if $(filter $F,$(FUZZ_FS)),fs/util/io.c fs/storage/zstd_seekable.c fs/storage/zstd_cache.c -lzstd) -lxxhash
 	build/fuzz/$(or $F,fuzz_reader) build/fuzz/corpus tests/fuzz/corpus tests/malformed
 
 ## bench
@@ -240,7 +276,7 @@ bench: $B/organfs $B/tests/bench/spans $B/tests/bench/purify	## speed, as ratios
 	@ORGANFS=$(CURDIR)/$B/organfs SPANS=$(CURDIR)/$B/tests/bench/spans tests/bench/run
 	@$B/tests/bench/purify && tests/bench/lora
 
-$B/tests/bench/spans: $B/tests/bench/spans.o $B/libfs.a $B/libgguf.a $B/libmeasure.a
+$B/tests/bench/spans: $B/tests/bench/spans.o $(call with_below,storage)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 $B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/%.o $B/libmeasure.a

@@ -99,11 +99,11 @@
  * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->
  * files (a view) -> backing. A graft: ops_write -> stage ->
  * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
-#include "fs/config.h"
-#include "fs/drawing.h"
-#include "fs/session.h"
-#include "fs/show.h"
-#include "fs/summary.h"
+#include "fs/fuse/session.h"
+#include "fs/mount/config.h"
+#include "fs/picture_command.h"
+#include "fs/report_command.h"
+#include "fs/show_command.h"
 
 #include <fcntl.h>
 #include <stdio.h>

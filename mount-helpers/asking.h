@@ -13,7 +13,7 @@
 #ifndef MOUNT_HELPERS_ASKING_H
 #define MOUNT_HELPERS_ASKING_H
 
-#include "fs/mountinfo.h"
+#include "fs/util/mountinfo.h"
 
 #define ASKING_NAME_MAX 64
 

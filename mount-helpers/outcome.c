@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* outcome.c - see outcome.h. */
+#include "fs/util/io.h"
+#include "fs/util/utf8.h"
 #include "mount-helpers/outcome.h"
-#include "fs/io.h"
-#include "fs/utf8.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

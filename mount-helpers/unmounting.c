@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* unmounting.c - see unmounting.h. */
-#include "mount-helpers/unmounting.h"
-#include "fs/io.h"
+#include "fs/util/io.h"
 #include "mount-helpers/asking.h"
 #include "mount-helpers/outcome.h"
+#include "mount-helpers/unmounting.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* spans.c - read the bytes that θ of every tensor of a model is computed from, and do nothing with
  * them: what no way of computing θ from this file can be faster than. */
-#include "fs/backing.h"
+#include "fs/storage/backing.h"
 #include "gguf/reader.h"
 #include "measure/sample.h"
 

@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_FS_DIGESTS_H
 #define TESTS_UNIT_FS_DIGESTS_H
 
-#include "fs_readings.h"
-#include "fs/digests.h"
+#include "fs/lazy/tensor_hashes.h"
+#include "tests/unit/fs_readings.h"
 
 static inline struct digests *new_digests(struct model *model)
 {

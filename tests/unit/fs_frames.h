@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_FS_FRAMES_H
 #define TESTS_UNIT_FS_FRAMES_H
 
-#include "fs_help.h"
-#include "fs/frames_write.h"
+#include "fs/storage/zstd_write.h"
+#include "tests/unit/fs_help.h"
 
 /* Bytes with these bits at random: with all of them they do not shrink. */
 static inline uint8_t *mk_random(size_t n, uint64_t seed, uint8_t bits)

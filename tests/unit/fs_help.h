@@ -4,10 +4,10 @@
 #ifndef TESTS_UNIT_FS_HELP_H
 #define TESTS_UNIT_FS_HELP_H
 
-#include "unit.h"
-#include "fs/model.h"
-#include "fs/view.h"
+#include "fs/model/model.h"
+#include "fs/storage/view.h"
 #include "gguf/bytes.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
 #include <fcntl.h>

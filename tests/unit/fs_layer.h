@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_FS_LAYER_H
 #define TESTS_UNIT_FS_LAYER_H
 
-#include "fs_help.h"
-#include "fs/layer.h"
+#include "fs/layer/layer.h"
+#include "tests/unit/fs_help.h"
 
 #include <limits.h>
 

@@ -4,10 +4,10 @@
 #ifndef TESTS_UNIT_FS_MODEL_H
 #define TESTS_UNIT_FS_MODEL_H
 
-#include "fs_help.h"
-#include "fs/files.h"
-#include "fs/graft.h"
-#include "fs/recover.h"
+#include "fs/edit/graft.h"
+#include "fs/edit/recover.h"
+#include "fs/model/organ_file.h"
+#include "tests/unit/fs_help.h"
 
 /* Of a test: the model in its directory, open. */
 struct opened {

@@ -4,11 +4,11 @@
 #ifndef TESTS_UNIT_FS_READINGS_H
 #define TESTS_UNIT_FS_READINGS_H
 
-#include "fs_model.h"
-#include "fs/figures.h"
-#include "fs/readings.h"
-#include "fs/sampling.h"
+#include "fs/lazy/figures.h"
+#include "fs/lazy/tensor_measures.h"
+#include "fs/tensor/sampling.h"
 #include "gguf/dequant.h"
+#include "tests/unit/fs_model.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_FS_SHARE_H
 #define TESTS_UNIT_FS_SHARE_H
 
-#include "fs_help.h"
+#include "tests/unit/fs_help.h"
 
 #include <linux/fs.h>
 #include <linux/magic.h>

@@ -3,9 +3,9 @@
 #ifndef TESTS_UNIT_FS_TABLES_H
 #define TESTS_UNIT_FS_TABLES_H
 
-#include "fs_readings.h"
-#include "fs/table_parse.h"
-#include "fs/theta.h"
+#include "fs/lazy/theta_text.h"
+#include "fs/report/table_parse.h"
+#include "tests/unit/fs_readings.h"
 
 /* A tensor's line. */
 struct mk_row {

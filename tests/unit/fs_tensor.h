@@ -4,10 +4,10 @@
 #ifndef TESTS_UNIT_FS_TENSOR_H
 #define TESTS_UNIT_FS_TENSOR_H
 
-#include "fs_help.h"
-#include "fs/files.h"
+#include "fs/model/organ_file.h"
 #include "gguf/dequant.h"
 #include "gguf/types.h"
+#include "tests/unit/fs_help.h"
 
 #define TENSOR_AT    1237
 #define TENSOR_AFTER 41

@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_GGUF_BYTES_H
 #define TESTS_UNIT_GGUF_BYTES_H
 
-#include "unit.h"
 #include "gguf/reader.h"
+#include "tests/unit/unit.h"
 
 static inline struct gguf *read_bytes(const uint8_t *bytes, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* mkgguf.c - see mkgguf.h. */
-#include "mkgguf.h"
 #include "gguf/bytes.h"
 #include "gguf/types.h"
+#include "tests/unit/mkgguf.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #ifndef TESTS_UNIT_PURIFIED_H
 #define TESTS_UNIT_PURIFIED_H
 
-#include "unit.h"
-#include "zinputs.h"
+#include "tests/unit/unit.h"
+#include "tests/unit/zinputs.h"
 
 #include <float.h>
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "gguf/error.h"
-#include "mkgguf.h"
+#include "tests/unit/mkgguf.h"
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

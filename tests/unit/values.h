@@ -3,9 +3,9 @@
 #ifndef TESTS_UNIT_VALUES_H
 #define TESTS_UNIT_VALUES_H
 
-#include "unit.h"
-#include "fs/value_parse.h"
-#include "fs/value_text.h"
+#include "fs/metadata/value_parse.h"
+#include "fs/metadata/value_text.h"
+#include "tests/unit/unit.h"
 
 /* The whole text of a value, to free, with a NUL after it. */
 static inline char *text_of_value(const struct value *value, size_t *size)

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* follow.c - see follow.h. */
+#include "fs/assemble/block_metadata.h"
+#include "fs/model/inode.h"
+#include "gguf/bytes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Higher block numbers are no model's. */
+#define BLOCKS_MAX 100000
+
+struct blocks {
+	uint32_t n;	 /* numbers up to the highest */
+	int32_t *source; /* of each: the block it was; -1: not there, -2: of several */
+};
+
+#define ABSENT	(-1)
+#define SEVERAL (-2)
+
+static bool is_block(const struct organ_place *place)
+{
+	return place->block >= 0 && place->block < BLOCKS_MAX &&
+	       strncmp(place->tensor, "blk.", 4) == 0;
+}
+
+/* Which block the organ in a slot was made as. */
+static int32_t origin_of(const struct organ_place *place, const struct content *content)
+{
+	const int32_t block =
+		content ? anatomy_block(content->organ.name, content->organ.name_length)
+			: place->block;
+
+	return block < 0 ? place->block : block;
+}
+
+static int find_blocks(struct model *model, const struct snapshot *snapshot, struct blocks *blocks)
+{
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		if (is_block(&model->places[i]) && !content_is_nothing(snapshot->content[i]) &&
+		    (uint32_t)model->places[i].block >= blocks->n)
+			blocks->n = (uint32_t)model->places[i].block + 1;
+	blocks->source = malloc((blocks->n + 1u) * sizeof(*blocks->source));
+	if (!blocks->source)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < blocks->n; b++)
+		blocks->source[b] = ABSENT;
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct organ_place *place = &model->places[i];
+		const struct content *content = snapshot->content[i];
+		int32_t *source;
+
+		if (!is_block(place) || content_is_nothing(content))
+			continue;
+		source = &blocks->source[place->block];
+		if (*source == ABSENT)
+			*source = origin_of(place, content);
+		else if (*source != origin_of(place, content))
+			*source = SEVERAL;
+	}
+	return 0;
+}
+
+/* Has the base just the blocks that its metadata counts? */
+static bool base_agrees(struct model *model, uint64_t count)
+{
+	bool *seen = calloc(count + 1, sizeof(*seen));
+	uint64_t n = 0;
+	bool agrees = seen != NULL;
+
+	for (uint32_t i = 0; agrees && i < model->gguf->n_tensors; i++) {
+		const struct organ_place *place = &model->places[i];
+
+		if (!is_block(place))
+			continue;
+		agrees = (uint64_t)place->block < count;
+		if (agrees && !seen[place->block]) {
+			seen[place->block] = true;
+			n++;
+		}
+	}
+	free(seen);
+	return agrees && n == count;
+}
+
+/* The entry whose key is ARCH.block_count, and its prefix "ARCH.". */
+static const struct kv *find_count(const struct gguf *gguf, uint64_t *count, size_t *prefix)
+{
+	static const char ending[] = ".block_count";
+	const size_t n = sizeof(ending) - 1;
+
+	for (uint32_t i = 0; i < gguf->n_kv; i++) {
+		const struct kv *kv = &gguf->kv[i];
+
+		if (kv->key_length > n && kv_unsigned(kv, count) && *count < BLOCKS_MAX &&
+		    memcmp(kv->key + kv->key_length - n, ending, n) == 0) {
+			*prefix = kv->key_length - n + 1;
+			return kv;
+		}
+	}
+	return NULL;
+}
+
+/* Is there anything to follow? */
+static bool has_changed(const struct blocks *blocks, uint64_t count)
+{
+	for (uint32_t b = 0; b < blocks->n; b++)
+		if (blocks->source[b] != (int32_t)b && blocks->source[b] != SEVERAL)
+			return true;
+	return blocks->n != count;
+}
+
+static int refuse_gaps(const struct blocks *blocks, struct error *err)
+{
+	char missing[160] = "";
+	size_t used = 0;
+
+	for (uint32_t b = 0; b < blocks->n; b++)
+		if (blocks->source[b] == ABSENT && used < sizeof(missing) - 24)
+			used += (size_t)snprintf(missing + used, sizeof(missing) - used,
+						 "%s%" PRIu32, used ? ", " : "", b);
+	if (!used)
+		return 0;
+	return error_set(err, EINVAL, ERROR_NO_OFFSET,
+			 "blocks have to run from 0 without a gap, and these are missing: %s",
+			 missing);
+}
+
+/* The entry of an array that block b goes by. */
+static uint64_t entry_of(const struct blocks *blocks, uint32_t b, uint64_t count)
+{
+	const int32_t source = blocks->source[b];
+
+	if (source >= 0 && (uint64_t)source < count)
+		return (uint64_t)source;
+	return b < count ? b : count - 1;
+}
+
+static int follow_count(const struct blocks *blocks, const struct kv *kv,
+			struct layout_value *value)
+{
+	uint8_t *bytes = malloc(8);
+
+	value->type = kv->type;
+	value->length = kv_type_size(kv->type);
+	value->bytes = bytes;
+	if (!bytes)
+		return -ENOMEM;
+	store_u64(bytes, blocks->n);
+	return 0;
+}
+
+/* Only arrays of numbers: nobody has strings a block. */
+static int follow_array(struct model *model, const struct blocks *blocks, const struct kv *kv,
+			struct layout_value *value)
+{
+	const size_t width = kv_type_size(kv->element);
+	uint8_t *old = malloc((size_t)kv->length + 1);
+	uint8_t *bytes = malloc(blocks->n * width + 1);
+	int rc = -ENOMEM;
+
+	value->type = KV_ARRAY;
+	value->element = kv->element;
+	value->count = blocks->n;
+	value->length = blocks->n * width;
+	value->bytes = bytes;
+	if (old && bytes)
+		rc = backing_read(model->base, old, (size_t)kv->length, kv->offset);
+	for (uint32_t b = 0; rc == 0 && b < blocks->n; b++)
+		memcpy(bytes + b * width, old + entry_of(blocks, b, kv->count) * width, width);
+	free(old);
+	return rc;
+}
+
+static int find_values(struct model *model, const struct edits *edits, const struct blocks *blocks,
+		       const struct kv *count_kv, uint64_t count, size_t prefix,
+		       struct follow *follow)
+{
+	const struct gguf *gguf = model->gguf;
+	int rc = 0;
+
+	follow->owned = calloc(gguf->n_kv, sizeof(*follow->owned));
+	if (!follow->owned)
+		return -ENOMEM;
+	follow->values.values = follow->owned;
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_kv; i++) {
+		const struct kv *kv = &gguf->kv[i];
+		struct layout_value *value = &follow->owned[follow->values.n];
+		const bool is_count = kv == count_kv;
+
+		if (!is_count &&
+		    (kv->type != KV_ARRAY || kv->count != count || !kv_type_size(kv->element) ||
+		     kv->key_length < prefix || memcmp(kv->key, count_kv->key, prefix) != 0))
+			continue;
+		/* Whoever has said what it is means it. */
+		if (edits_find(edits, i))
+			continue;
+		value->kv = i;
+		follow->values.n++;
+		rc = is_count ? follow_count(blocks, kv, value)
+			      : follow_array(model, blocks, kv, value);
+	}
+	return rc;
+}
+
+int follow_blocks(struct model *model, const struct snapshot *snapshot, struct follow *follow,
+		  struct error *err)
+{
+	struct blocks blocks = { 0 };
+	const struct kv *kv;
+	uint64_t count;
+	size_t prefix;
+	int rc;
+
+	*follow = (struct follow){ .owned = NULL };
+	kv = snapshot->grafts ? find_count(model->gguf, &count, &prefix) : NULL;
+	if (!kv || count == 0 || !base_agrees(model, count))
+		return 0;
+	rc = find_blocks(model, snapshot, &blocks);
+	if (rc == 0 && has_changed(&blocks, count)) {
+		rc = refuse_gaps(&blocks, err);
+		if (rc == 0)
+			rc = find_values(model, snapshot->edits, &blocks, kv, count, prefix,
+					 follow);
+	}
+	free(blocks.source);
+	if (rc < 0 && rc != -EINVAL)
+		error_set(err, -rc, ERROR_NO_OFFSET, "%s",
+			  rc == -EIO ? "the base cannot be read" : "out of memory");
+	return rc;
+}
+
+void follow_release(struct follow *follow)
+{
+	for (uint32_t i = 0; i < follow->values.n; i++)
+		free((uint8_t *)follow->owned[i].bytes);
+	free(follow->owned);
+	*follow = (struct follow){ .owned = NULL };
+}
+
+static uint64_t new_ino(void *context)
+{
+	return inode_new(context);
+}
+
+/* The values in the order of the keys, to free. NULL: out of memory. */
+static struct shown_value *values_to_show(const struct gguf *gguf, const struct follow *follow)
+{
+	const uint32_t n = follow->values.n;
+	struct shown_value *values = calloc(n + 1u, sizeof(*values));
+
+	for (uint32_t k = 0; values && k < n; k++) {
+		const struct layout_value *from = &follow->owned[k];
+		const struct kv *kv = &gguf->kv[from->kv];
+
+		values[k] = (struct shown_value){ .i = from->kv,
+						  .type = { kv->type, kv->element },
+						  .bytes = from->bytes,
+						  .length = (size_t)from->length,
+						  .count = from->count };
+	}
+	return values;
+}
+
+void follow_show(struct model *model)
+{
+	struct shown_value *values = NULL;
+	struct snapshot snapshot;
+	struct follow follow;
+
+	if (!model->follow || !model->whole ||
+	    model_generation(model) == metadata_shown(model->metadata) ||
+	    model_snapshot(model, &snapshot) < 0)
+		return;
+	if (follow_blocks(model, &snapshot, &follow, NULL) == 0)
+		values = values_to_show(model->gguf, &follow);
+	metadata_show(model->metadata, snapshot.generation, values, values ? follow.values.n : 0,
+		      new_ino, model);
+	free(values);
+	follow_release(&follow);
+	snapshot_release(&snapshot);
+}

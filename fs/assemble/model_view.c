@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* model_view.c - see model_view.h. */
+#include "fs/assemble/model_view.h"
+#include "fs/assemble/block_metadata.h"
+#include "fs/model/adapters.h"
+#include "gguf/layout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct segment segment_of(const struct piece *piece, const struct layout *layout,
+				 struct model *model, const struct snapshot *snapshot)
+{
+	struct segment segment = { .length = piece->length };
+	const struct content *content;
+
+	switch (piece->kind) {
+	case PIECE_ZEROS:
+		segment.kind = SEGMENT_ZEROS;
+		break;
+	case PIECE_HEADER:
+		segment.kind = SEGMENT_MEMORY;
+		segment.memory = layout->header + piece->offset;
+		break;
+	case PIECE_BASE:
+		segment.kind = SEGMENT_EXTENT;
+		segment.backing = model->base;
+		segment.offset = piece->offset;
+		break;
+	case PIECE_GRAFT:
+		content = snapshot->content[piece->slot];
+		segment.kind = SEGMENT_EXTENT;
+		segment.backing = content->file;
+		segment.offset = content->offset;
+		break;
+	}
+	return segment;
+}
+
+/* Which tensors an adapter changes that cannot be read is not known: as large as it would be
+ * without, and unreadable. */
+static struct view *unreadable(const struct model *model, uint64_t size)
+{
+	struct segment segment = { .kind = SEGMENT_EXTENT, .length = size };
+	struct view *view = NULL;
+
+	segment.backing = backing_gone(backing_path(model->base), size);
+	if (segment.backing)
+		view = view_new(&segment, 1, NULL);
+	backing_unref(segment.backing);
+	return view;
+}
+
+static struct view *view_of_layout(struct layout *layout, struct model *model,
+				   const struct snapshot *snapshot)
+{
+	struct segment *segments = calloc(layout->n_pieces + 1, sizeof(*segments));
+	struct view *view;
+
+	if (!segments)
+		return NULL;
+	for (size_t i = 0; i < layout->n_pieces; i++)
+		segments[i] = segment_of(&layout->pieces[i], layout, model, snapshot);
+	view = view_new(segments, layout->n_pieces, layout->header);
+	layout->header = NULL;
+	free(segments);
+	return view;
+}
+
+/* Is every graft there that the model is to be made with? */
+static int check_whole(const struct model *model, const struct snapshot *snapshot,
+		       struct error *err)
+{
+	const struct adapter_list *adapters = snapshot->adapters;
+	char path[ORGAN_PATH_MAX];
+
+	for (uint32_t i = 0; adapters && i < adapters->n; i++)
+		if (adapters->lines[i].broken)
+			return error_set(err, EIO, ERROR_NO_OFFSET, "adapters/%.100s: %.140s",
+					 adapters->lines[i].name, adapters->lines[i].broken);
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		if (snapshot->content[i] && snapshot->content[i]->broken)
+			return error_set(err, EIO, ERROR_NO_OFFSET, "%s: %s",
+					 model_organ_path(model, i, path),
+					 snapshot->content[i]->broken);
+	return 0;
+}
+
+static struct layout_value value_of(const struct edit *edit)
+{
+	struct layout_value value = { .kv = edit->i,
+				      .removed = !edit->metadatum,
+				      .key = edit->key.key,
+				      .key_length = edit->key.length };
+	const struct value *is;
+
+	if (edit->metadatum) {
+		is = metadatum_value(edit->metadatum);
+		value.type = is->type.type;
+		value.element = is->type.element;
+		value.count = is->count;
+		value.bytes = metadatum_bytes(edit->metadatum);
+		value.length = (size_t)is->length;
+	}
+	return value;
+}
+
+/* All that changes in the metadata, in the order of the keys: what follows the blocks and what was
+ * edited, which are never the same keys. Returns 0 or -ENOMEM. */
+static int merge_values(const struct layout_values *follow, const struct edits *edits,
+			struct layout_values *values, struct layout_value **owned)
+{
+	const uint32_t n_edits = edits ? edits->n : 0;
+	uint32_t f = 0, e = 0;
+
+	*owned = calloc((size_t)follow->n + n_edits + 1, sizeof(**owned));
+	if (!*owned)
+		return -ENOMEM;
+	for (values->n = 0; f < follow->n || e < n_edits; values->n++) {
+		const bool edit =
+			e < n_edits && (f == follow->n || edits->edits[e].i < follow->values[f].kv);
+
+		(*owned)[values->n] = edit ? value_of(&edits->edits[e++]) : follow->values[f++];
+	}
+	values->values = *owned;
+	return 0;
+}
+
+/* What fills each slot; organs go under their slots' names. */
+static void fill_slots(const struct model *model, const struct snapshot *snapshot,
+		       struct layout_slot *slots, struct organ *organs)
+{
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct content *content = snapshot->content[i];
+
+		if (content_is_nothing(content) || adapters_is_half(model, i))
+			slots[i].fill = FILL_NOTHING;
+		else if (content)
+			slots[i] = (struct layout_slot){ FILL_ORGAN, &organs[i] };
+		if (slots[i].fill == FILL_ORGAN) {
+			organs[i] = content->organ;
+			organs[i].name = model->places[i].tensor;
+			organs[i].name_length = model->places[i].tensor_length;
+		}
+	}
+}
+
+static int refuse_lacking(const struct model *model, struct error *err)
+{
+	char *lacks = model_lacks(model);
+	const int rc =
+		error_set(err, ENODATA, ERROR_NO_OFFSET, "%s", lacks ? lacks : "out of memory");
+
+	free(lacks);
+	return rc;
+}
+
+/* Plan the file, with memory for every slot. */
+static int plan(struct model *model, const struct snapshot *snapshot, bool strict,
+		struct layout_slot *slots, struct organ *organs, struct layout *layout,
+		struct error *err)
+{
+	static const struct layout_values none;
+	struct layout_value *owned = NULL;
+	struct layout_values values;
+	struct follow follow = { .owned = NULL };
+	int rc;
+
+	if (!model->whole)
+		return refuse_lacking(model, err);
+	fill_slots(model, snapshot, slots, organs);
+	rc = model->follow ? follow_blocks(model, snapshot, &follow, err) : 0;
+	if (rc == 0 && strict)
+		rc = check_whole(model, snapshot, err);
+	if (rc == 0 || !strict) {
+		rc = merge_values(rc == 0 ? &follow.values : &none, snapshot->edits, &values,
+				  &owned);
+		if (rc < 0)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		else
+			rc = layout_build(model->gguf, slots, snapshot->n, &values, layout, err);
+	}
+	free(owned);
+	follow_release(&follow);
+	return rc;
+}
+
+struct view *model_view(struct model *model, const struct snapshot *snapshot, bool strict,
+			struct error *err)
+{
+	struct layout_slot *slots = calloc(snapshot->n + 1u, sizeof(*slots));
+	struct organ *organs = calloc(snapshot->n + 1u, sizeof(*organs));
+	struct view *view = NULL;
+	struct layout layout;
+	int rc = -ENOMEM;
+
+	if (slots && organs)
+		rc = plan(model, snapshot, strict, slots, organs, &layout, err);
+	else
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	free(slots);
+	free(organs);
+	if (rc == 0) {
+		view = snapshot->adapters && snapshot->adapters->broken
+			       ? unreadable(model, layout.size)
+			       : view_of_layout(&layout, model, snapshot);
+		layout_release(&layout);
+		if (!view)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	}
+	return view;
+}

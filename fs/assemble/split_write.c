@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* divided.c - see divided.h. */
+#include "fs/assemble/split_write.h"
+#include "gguf/bytes.h"
+#include "gguf/divide.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char numbers[] = DIVIDED_NUMBERS;
+static const char word[] = " split=";
+
+static bool parse_size(const char *text, uint64_t *size)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	if (*text < '1' || *text > '9')
+		return false;
+	*size = strtoull(text, &end, 10);
+	if (errno)
+		return false;
+	unit = *end ? strchr(units, *end) : NULL;
+	for (const char *u = units; unit && u <= unit; u++)
+		if (!mul_u64(*size, 1000, size))
+			return false;
+	return unit ? end[1] == '\0' : *end == '\0';
+}
+
+int divided_parse(const char *text, size_t *n, uint64_t *most, struct error *err)
+{
+	const size_t tail = sizeof(numbers) - 1;
+	const char *size = NULL, *has = strstr(text, "%05d-of-%05d");
+
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+		size = at;
+	*n = size ? (size_t)(size - text) : strlen(text);
+	/* A file may have either in its name. */
+	if (!has)
+		return 0;
+	if (!size || !parse_size(size + sizeof(word) - 1, most))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "a name for shards is followed by how many bytes of tensors one "
+				 "may have, as in \"out%s split=4G\"",
+				 numbers);
+	if (*n <= tail || memcmp(text + *n - tail, numbers, tail) != 0 ||
+	    has != text + *n - tail + 1)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "a name for shards has to end in %s, or nobody would find them",
+				 numbers);
+	return 1;
+}
+
+static int read_view(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const ssize_t got = view_read(context, bytes, n, offset);
+
+	return got < 0 ? (int)got : (size_t)got == n ? 0 : -EIO;
+}
+
+static size_t count_segments(const struct divide_part *part, const struct view *whole)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < part->n_pieces; i++) {
+		const struct divide_piece *piece = &part->pieces[i];
+
+		n += piece->kind == DIVIDE_WHOLE
+			     ? view_segments(whole, piece->offset, piece->length, NULL)
+			     : 1;
+	}
+	return n;
+}
+
+/* A shard; its header becomes the view's. NULL: out of memory. */
+static struct view *view_of_part(struct divide_part *part, struct view *whole)
+{
+	struct segment *segments = calloc(count_segments(part, whole) + 1, sizeof(*segments));
+	struct view *view;
+	size_t n = 0;
+
+	if (!segments)
+		return NULL;
+	for (size_t i = 0; i < part->n_pieces; i++) {
+		const struct divide_piece *piece = &part->pieces[i];
+
+		if (piece->kind == DIVIDE_WHOLE)
+			n += view_segments(whole, piece->offset, piece->length, segments + n);
+		else if (piece->kind == DIVIDE_ZEROS)
+			segments[n++] =
+				(struct segment){ .kind = SEGMENT_ZEROS, .length = piece->length };
+		else
+			segments[n++] = (struct segment){ .kind = SEGMENT_MEMORY,
+							  .length = piece->length,
+							  .memory = part->header + piece->offset };
+	}
+	view = view_new(segments, n, part->header);
+	part->header = NULL;
+	free(segments);
+	if (view)
+		view_lean_on(view, whole);
+	return view;
+}
+
+/* The path of shard number k of n, to free. */
+static char *path_of(const char *path, uint32_t k, uint32_t n)
+{
+	const size_t stem = strlen(path) - (sizeof(numbers) - 1);
+	char *name;
+
+	return asprintf(&name, "%.*s-%05" PRIu32 "-of-%05" PRIu32 ".gguf", (int)stem, path, k + 1,
+			n) < 0
+		       ? NULL
+		       : name;
+}
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* Shard k is durable under another name. NULL with err set. */
+static struct assembling *begin_part(struct division *division, uint32_t k, struct view *whole,
+				     const struct target *target, int directory,
+				     struct progress *progress, struct error *err)
+{
+	char *path = path_of(target->path, k, division->n);
+	struct view *view = path ? view_of_part(&division->parts[k], whole) : NULL;
+	struct assembling *assembling = NULL;
+	struct target one = *target;
+	char why[sizeof(err->text)];
+
+	one.path = path;
+	one.replace = false;
+	one.swept = k > 0;
+	one.written = NULL;
+	if (view)
+		assembling = assemble_begin(view, &one, directory, progress, err);
+	else
+		out_of_memory(err);
+	if (!assembling && err->code == EEXIST) {
+		snprintf(why, sizeof(why), "%.180s exists, and shards are not replaced", path);
+		error_set(err, EEXIST, ERROR_NO_OFFSET, "%s", why);
+	}
+	view_unref(view);
+	free(path);
+	return assembling;
+}
+
+/* All together, or none. */
+static int put_all(struct assembling **all, uint32_t n, struct error *err)
+{
+	int rc = 0;
+
+	for (uint32_t k = n; rc == 0 && k-- > 0;)
+		rc = assemble_put(all[k], err);
+	return rc;
+}
+
+static int write_parts(struct division *division, struct view *whole, const struct target *target,
+		       struct progress *progress, struct error *err)
+{
+	struct assembling **all = calloc(division->n, sizeof(struct assembling *));
+	const int directory = all ? assemble_enter(target, err) : out_of_memory(err);
+	uint64_t total = 0;
+	uint32_t begun = 0;
+	int rc = directory < 0 ? directory : 0;
+
+	for (uint32_t k = 0; k < division->n; k++)
+		total += division->parts[k].size;
+	progress_begin(progress, total);
+	for (; rc == 0 && begun < division->n; begun += rc == 0) {
+		all[begun] = begin_part(division, begun, whole, target, directory, progress, err);
+		rc = all[begun] ? 0 : -err->code;
+	}
+	if (rc == 0)
+		rc = put_all(all, begun, err);
+	for (uint32_t k = 0; k < begun; k++)
+		assemble_end(all[k], rc == 0);
+	if (directory >= 0)
+		close(directory);
+	free(all);
+	return rc;
+}
+
+int divided_write(struct view *view, const struct target *target, uint64_t most,
+		  struct progress *progress, struct error *err)
+{
+	const struct source source = { read_view, view, view_size(view) };
+	struct gguf *whole = gguf_read(&source, err);
+	struct division division;
+	int rc;
+
+	if (!whole)
+		return -err->code;
+	rc = divide_build(whole, most, &division, err);
+	gguf_free(whole);
+	if (rc < 0)
+		return rc;
+	rc = write_parts(&division, view, target, progress, err);
+	if (rc == 0)
+		rc = (int)division.n;
+	divide_release(&division);
+	return rc;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* fill.c - see fill.h. */
+#include "fs/assemble/view_writer.h"
+#include "fs/assemble/copy_range.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Part of the view. */
+struct run {
+	uint64_t at;
+	struct extent extent;
+	uint64_t first, end; /* what of it, as offsets in the view, is there already */
+};
+
+struct fill {
+	struct view *view;
+	struct share share;
+	struct progress *progress;
+	struct run *runs; /* in their order, without gaps */
+	size_t n, room;
+};
+
+static int failed(struct error *err, int code, const char *what)
+{
+	return error_set(err, code, ERROR_NO_OFFSET, "%s: %s", what, strerror(code));
+}
+
+static int fail_reading(struct error *err)
+{
+	return error_set(err, EIO, ERROR_NO_OFFSET,
+			 "the base or a graft can no longer be read: it was changed on disk since "
+			 "it was mounted");
+}
+
+static int fail_interrupted(struct error *err)
+{
+	return error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
+}
+
+static int list_runs(struct fill *fill)
+{
+	struct extent extent;
+
+	for (uint64_t at = 0; view_extent(fill->view, at, &extent); at += extent.length) {
+		if (fill->n == fill->room) {
+			const size_t room = fill->room * 2 + 64;
+			struct run *runs = reallocarray(fill->runs, room, sizeof(*runs));
+
+			if (!runs)
+				return -ENOMEM;
+			fill->runs = runs;
+			fill->room = room;
+		}
+		fill->runs[fill->n++] = (struct run){ at, extent, at, at };
+	}
+	return 0;
+}
+
+/* Only what is what it was when it was put in force. */
+static int verify_files(const struct fill *fill, struct error *err)
+{
+	for (size_t i = 0; i < fill->n; i++) {
+		struct backing *file = fill->runs[i].extent.backing;
+		const int rc = file ? backing_verify(file, fill->progress->cancel) : 0;
+
+		if (rc < 0)
+			return rc == -EINTR ? fail_interrupted(err) : fail_reading(err);
+	}
+	return 0;
+}
+
+/* What was shared or copied counts only if the files are what they were even now. */
+static int check_files(const struct fill *fill, struct error *err)
+{
+	const struct backing *last = NULL;
+
+	for (size_t i = 0; i < fill->n; i++) {
+		struct backing *file = fill->runs[i].extent.backing;
+
+		if (file && file != last && backing_check(file) < 0)
+			return fail_reading(err);
+		last = file;
+	}
+	return 0;
+}
+
+static bool is_in_place(const struct run *run, const struct backing *file)
+{
+	return run->extent.backing == file && run->extent.offset == run->at;
+}
+
+/* The file of which more than half of the view is made, at the places that it has in the file. The
+ * bytes of each one weigh against those of the others; only that one can be left over. NULL: there
+ * is none. */
+static struct backing *find_template(const struct fill *fill)
+{
+	struct backing *file = NULL;
+	uint64_t weight = 0, same = 0;
+
+	for (size_t i = 0; i < fill->n; i++) {
+		const struct run *run = &fill->runs[i];
+		const bool other = !file || !is_in_place(run, file);
+
+		if (!other) {
+			weight += run->extent.length;
+		} else if (weight >= run->extent.length) {
+			weight -= run->extent.length;
+		} else {
+			weight = run->extent.length - weight;
+			file = is_in_place(run, run->extent.backing) ? run->extent.backing : NULL;
+		}
+	}
+	for (size_t i = 0; file && i < fill->n; i++)
+		if (is_in_place(&fill->runs[i], file))
+			same += fill->runs[i].extent.length;
+	return file && same > view_size(fill->view) / 2 ? file : NULL;
+}
+
+/* Begin with all of that file. */
+static int share_template(struct fill *fill)
+{
+	struct backing *file = find_template(fill);
+	const int fd = file ? backing_hold(file) : -1;
+	const int rc = fd >= 0 ? share_whole(&fill->share, fd) : 0;
+
+	if (fd >= 0)
+		backing_let(file);
+	if (rc <= 0)
+		return rc;
+	for (size_t i = 0; i < fill->n; i++) {
+		struct run *run = &fill->runs[i];
+
+		if (!is_in_place(run, file))
+			continue;
+		run->end = run->at + run->extent.length;
+		progress_add(fill->progress, &fill->progress->shared, run->extent.length);
+	}
+	return 0;
+}
+
+static int share_run(struct fill *fill, struct run *run)
+{
+	const struct extent *extent = &run->extent;
+	const int fd = backing_hold(extent->backing);
+	int rc;
+
+	if (fd < 0)
+		return 0;
+	rc = share_blocks(&fill->share, fd, extent->offset, extent->length, run->at, &run->first,
+			  &run->end);
+	backing_let(extent->backing);
+	return rc;
+}
+
+static int share_runs(struct fill *fill)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < fill->n; i++) {
+		struct run *run = &fill->runs[i];
+
+		if (progress_is_cancelled(fill->progress))
+			return -EINTR;
+		if (run->extent.backing && run->first == run->end)
+			rc = share_run(fill, run);
+	}
+	return rc;
+}
+
+/* Room for everything that is not there yet: from the end of what is, to the next that is. */
+static int reserve(struct fill *fill)
+{
+	uint64_t from = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < fill->n; i++) {
+		const struct run *run = &fill->runs[i];
+
+		if (run->first == run->end)
+			continue;
+		rc = share_reserve(&fill->share, from, run->first - from);
+		from = run->end;
+	}
+	return rc < 0 ? rc : share_reserve(&fill->share, from, view_size(fill->view) - from);
+}
+
+/* Bytes that lie in no file as they are. */
+static int write_bytes(struct fill *fill, uint64_t from, uint64_t to)
+{
+	int rc = 0;
+
+	while (rc == 0 && from < to) {
+		const size_t n = to - from < SHARE_BUFFER ? (size_t)(to - from) : SHARE_BUFFER;
+		const ssize_t got = view_read_until(fill->view, fill->share.buffer, n, from,
+						    fill->progress->cancel);
+
+		if (progress_is_cancelled(fill->progress))
+			return -EINTR;
+		if (got <= 0)
+			return got == -ENOMEM ? -ENOMEM : -ENODATA;
+		rc = share_write(&fill->share, fill->share.buffer, (size_t)got, from);
+		from += (uint64_t)got;
+	}
+	return rc;
+}
+
+static int put_bytes(struct fill *fill, const struct run *run, uint64_t from, uint64_t to)
+{
+	struct backing *file = run->extent.backing;
+	int fd, rc;
+
+	if (from == to)
+		return 0;
+	if (!file)
+		return write_bytes(fill, from, to);
+	fd = backing_hold(file);
+	if (fd < 0)
+		return -ENODATA;
+	rc = share_copy(&fill->share, fd, run->extent.offset + (from - run->at), to - from, from);
+	backing_let(file);
+	return rc;
+}
+
+static int put_runs(struct fill *fill)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < fill->n; i++) {
+		const struct run *run = &fill->runs[i];
+
+		rc = put_bytes(fill, run, run->at, run->first);
+		if (rc == 0)
+			rc = put_bytes(fill, run, run->end, run->at + run->extent.length);
+	}
+	return rc;
+}
+
+static int run_fill(struct fill *fill, struct error *err)
+{
+	int rc = list_runs(fill);
+
+	if (rc < 0)
+		return failed(err, -rc, "the plan");
+	rc = verify_files(fill, err);
+	/* Better known before all is copied. */
+	if (rc == 0)
+		rc = check_files(fill, err);
+	if (rc < 0)
+		return rc;
+	rc = share_template(fill);
+	/* The file that was shared may be longer. */
+	if (rc == 0 && ftruncate(fill->share.fd, (off_t)view_size(fill->view)) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = share_runs(fill);
+	if (rc == 0)
+		rc = reserve(fill);
+	if (rc == 0)
+		rc = put_runs(fill);
+	if (rc == -EINTR)
+		return fail_interrupted(err);
+	if (rc == -ENODATA)
+		return fail_reading(err);
+	return rc < 0 ? failed(err, -rc, "writing") : check_files(fill, err);
+}
+
+int fill_from_view(int fd, struct view *view, struct progress *progress, struct error *err)
+{
+	struct fill fill = { .view = view, .progress = progress };
+	int rc = share_init(&fill.share, fd, progress);
+
+	rc = rc < 0 ? failed(err, -rc, "the buffer") : run_fill(&fill, err);
+	share_release(&fill.share);
+	free(fill.runs);
+	return rc;
+}

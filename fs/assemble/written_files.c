@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* written.c - see written.h. */
+#include "fs/assemble/written_files.h"
+#include "fs/util/paths.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The path of the name in the directory, to free. NULL: it cannot be told. */
+static char *path_in(int directory, const char *name)
+{
+	char link[40], path[PATH_MAX], *whole;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
+	n = readlink(link, path, sizeof(path));
+	if (n <= 0 || (size_t)n == sizeof(path) ||
+	    asprintf(&whole, "%.*s/%s", (int)n, path, name) < 0)
+		return NULL;
+	return whole;
+}
+
+static bool add(struct written *written, int directory, const char *name, int fd)
+{
+	struct written_file file, *more;
+
+	more = reallocarray(written->files, written->n + 1, sizeof(*more));
+	if (!more)
+		return false;
+	written->files = more;
+	if (fstat(fd, &file.stat) < 0 || !(file.path = path_in(directory, name)))
+		return false;
+	written->files[written->n++] = file;
+	return true;
+}
+
+void written_add(struct written *written, int directory, const char *name, int fd)
+{
+	if (!add(written, directory, name, fd))
+		written->unknown = true;
+}
+
+bool written_is_there(const struct written *written)
+{
+	bool there = written->n > 0 && !written->unknown;
+
+	for (size_t i = 0; there && i < written->n; i++) {
+		const struct stat *then = &written->files[i].stat;
+		struct stat now;
+
+		there = lstat(written->files[i].path, &now) == 0 && paths_same_file(&now, then) &&
+			now.st_ctim.tv_sec == then->st_ctim.tv_sec &&
+			now.st_ctim.tv_nsec == then->st_ctim.tv_nsec;
+	}
+	return there;
+}
+
+void written_release(struct written *written)
+{
+	for (size_t i = 0; i < written->n; i++)
+		free(written->files[i].path);
+	free(written->files);
+	*written = (struct written){ 0 };
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* base.h - a model as it lies on disk: one file, or the shards of one that are there, with what the
+ * reader made of it. */
+#ifndef FS_BASE_H
+#define FS_BASE_H
+
+#include "fs/base/shards.h"
+
+struct base {
+	struct backing *file;
+	struct gguf *gguf;
+	struct shards *shards; /* NULL: it is one file */
+};
+
+/* Open the model of which the file at path is all, or a shard. Returns 0, or -errno with err set:
+ * as backing_open(), gguf_read(), shards_find(). base_close() is due either way. */
+int base_open(struct base *base, const char *path, struct error *err);
+
+/* The same for shards that were found. */
+int base_join(struct base *base, struct shards *shards, struct error *err);
+
+void base_close(struct base *base);
+
+#endif

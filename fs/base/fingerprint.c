@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* fingerprint.c - see fingerprint.h. */
+#include "fs/base/fingerprint.h"
+#include "gguf/bytes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+/* Of the tensor data, this much at both ends is hashed. */
+#define SAMPLE ((size_t)65536)
+
+/* Of each tensor, this much in its middle; of so many tensors. */
+#define PIECE	((uint64_t)4096)
+#define PIECES	((uint32_t)4096)
+
+static int hash_range(XXH3_state_t *hash, struct backing *base, uint64_t start, uint64_t end)
+{
+	uint8_t *bytes = malloc(SAMPLE);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	while (rc == 0 && start < end) {
+		const size_t n = end - start < SAMPLE ? (size_t)(end - start) : SAMPLE;
+
+		rc = backing_read(base, bytes, n, start);
+		XXH3_128bits_update(hash, bytes, rc == 0 ? n : 0);
+		start += n;
+	}
+	free(bytes);
+	return rc;
+}
+
+int fingerprint(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT])
+{
+	return fingerprint_file(base, gguf->data_offset, gguf->size, text);
+}
+
+int fingerprint_file(struct backing *file, uint64_t header, uint64_t file_size,
+		     char text[FINGERPRINT_TEXT])
+{
+	XXH3_state_t *hash = XXH3_createState();
+	const uint64_t data = header < file_size ? header : file_size;
+	const uint64_t length = file_size - data;
+	const uint64_t sample = length < SAMPLE ? length : SAMPLE;
+	XXH128_hash_t value;
+	uint8_t size[8];
+	int rc;
+
+	if (!hash)
+		return -ENOMEM;
+	XXH3_128bits_reset(hash);
+	rc = hash_range(hash, file, 0, data);
+	store_u64(size, file_size);
+	XXH3_128bits_update(hash, size, sizeof(size));
+	if (rc == 0)
+		rc = hash_range(hash, file, data, data + sample);
+	if (rc == 0)
+		rc = hash_range(hash, file, file_size - sample, file_size);
+	value = XXH3_128bits_digest(hash);
+	XXH3_freeState(hash);
+	xxh128_text(value, text);
+	return rc;
+}
+
+int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY])
+{
+	const uint64_t size = backing_size(base);
+	uint8_t *bytes = malloc(SAMPLE);
+	const size_t n = size < SAMPLE ? (size_t)size : SAMPLE;
+	int rc = bytes ? backing_read(base, bytes, n, 0) : -ENOMEM;
+
+	if (rc == 0)
+		snprintf(key, FINGERPRINT_KEY, "%016" PRIx64, XXH3_64bits_withSeed(bytes, n, size));
+	free(bytes);
+	return rc;
+}
+
+/* Where the piece of a tensor lies. NULL: in no file, or in two. */
+static struct backing *find_piece(struct backing *base, const struct gguf_tensor *tensor,
+				  uint64_t *offset, uint64_t *length)
+{
+	const uint64_t skip = tensor->size / 2 / PIECE * PIECE, left = tensor->size - skip;
+	const uint64_t whole = left < PIECE ? left : PIECE;
+	struct backing *file = NULL;
+
+	*offset = tensor->offset + skip;
+	*length = whole;
+	if (whole)
+		file = backing_part(base, offset, length);
+	return file && *length == whole && !backing_has_ended(file) ? file : NULL;
+}
+
+static void hash_pieces(XXH3_state_t *hash, struct backing *base, const struct gguf *gguf)
+{
+	const uint32_t step = gguf->n_tensors / PIECES + 1;
+	uint8_t bytes[PIECE];
+	uint64_t offset, length;
+	struct backing *file;
+
+	/* The disk gets them in the order that suits it. */
+	for (uint32_t i = 0; i < gguf->n_tensors; i += step) {
+		file = find_piece(base, &gguf->tensors[i], &offset, &length);
+		if (file)
+			backing_want(file, (size_t)length, offset);
+	}
+	for (uint32_t i = 0; i < gguf->n_tensors; i += step) {
+		file = find_piece(base, &gguf->tensors[i], &offset, &length);
+		if (file && backing_read_as(file, true, bytes, (size_t)length, offset) == 0)
+			XXH3_128bits_update(hash, bytes, (size_t)length);
+	}
+}
+
+uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf)
+{
+	uint64_t offset = 0, length = gguf->data_offset;
+	XXH3_state_t *hash = XXH3_createState();
+	struct backing *file = backing_part(base, &offset, &length);
+	uint32_t seconds = FINGERPRINT_DAY;
+
+	if (!hash)
+		return seconds;
+	XXH3_128bits_reset(hash);
+	if (file && length > gguf->size)
+		length = gguf->size;
+	if (file)
+		hash_range(hash, file, offset, offset + length);
+	hash_pieces(hash, base, gguf);
+	seconds = (uint32_t)(XXH3_128bits_digest(hash).low64 % FINGERPRINT_DAY) + 1;
+	XXH3_freeState(hash);
+	return seconds;
+}

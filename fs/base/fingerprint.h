@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* fingerprint.h - what tells one base from another. */
+#ifndef FS_FINGERPRINT_H
+#define FS_FINGERPRINT_H
+
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
+
+/* XXH128 of a base's header bytes, its size as u64, and the first and last 64 KiB of its tensor
+ * data, as hexadecimal digits. Returns 0, -EIO or -ENOMEM. */
+#define FINGERPRINT_TEXT 33
+int fingerprint(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT]);
+
+/* The same of any file of size bytes with a header of that many, such as an organ file. */
+int fingerprint_file(struct backing *file, uint64_t header, uint64_t size,
+		     char text[FINGERPRINT_TEXT]);
+
+/* A shorter one, of the size and the first 64 KiB: quick to make, so that a mount need not read the
+ * whole header to find out that there is no layer for its base. */
+#define FINGERPRINT_KEY 17
+int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY]);
+
+/* A number of seconds from 1 to FINGERPRINT_DAY, of the base's header and 4 KiB in the middle of
+ * each tensor (of some thousands at most), as far as they are in files. Programs take files of one
+ * size and time for the same: bases of one shape that were written in one second have other such
+ * numbers, but for one pair in 86,400. Copies of a base have the same. What cannot be read is left
+ * out. */
+#define FINGERPRINT_DAY 86400
+uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf);
+
+#endif

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* shards.c - see shards.h: what is there, and what of it is the model's. */
+#include "fs/base/shards_internal.h"
+#include "fs/util/paths.h"
+#include "gguf/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* split.count is an u16. */
+#define COUNT_MAX 65535u
+
+/* Of the descriptors that the process may have, shards take at most this part. */
+#define DESCRIPTORS_PART 4
+
+static void part_unref(struct part *part)
+{
+	if (!part || atomic_fetch_sub(&part->refs, 1) != 1)
+		return;
+	gguf_free(part->gguf);
+	backing_unref(part->file);
+	free((uint8_t *)part->head.bytes);
+	free(part->path);
+	free(part);
+}
+
+static struct part *part_ref(struct part *part)
+{
+	if (part)
+		atomic_fetch_add(&part->refs, 1);
+	return part;
+}
+
+/* NULL with err set: it is no shard that can be read. */
+static struct part *open_part(struct descriptors *set, const char *path, struct error *err)
+{
+	struct part *part = calloc(1, sizeof(*part));
+	struct source source;
+
+	if (!part) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return NULL;
+	}
+	atomic_init(&part->refs, 1);
+	part->path = strdup(path);
+	if (part->path)
+		part->file = backing_open_one_of(set, path, err);
+	else
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	if (part->file) {
+		source = backing_source(part->file);
+		part->gguf = gguf_read(&source, err);
+	}
+	if (part->gguf && gguf_split(part->gguf, &part->split))
+		return part;
+	if (part->gguf)
+		error_set(err, EBADMSG, ERROR_NO_OFFSET, "it is no shard of a split model");
+	part_unref(part);
+	return NULL;
+}
+
+static struct descriptors *make_set(void)
+{
+	struct rlimit limit;
+	unsigned most = 256;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    limit.rlim_cur < (rlim_t)4096 * DESCRIPTORS_PART)
+		most = (unsigned)(limit.rlim_cur / DESCRIPTORS_PART);
+	else
+		most = 4096;
+	return descriptors_new(most < 4 ? 4 : most);
+}
+
+/* Nothing was looked for yet. NULL: out of memory. */
+static struct shards *shards_new(const char *stem, uint32_t count, uint64_t total,
+				 struct descriptors *set)
+{
+	struct shards *shards = calloc(1, sizeof(*shards));
+
+	if (!shards)
+		return NULL;
+	atomic_init(&shards->refs, 1);
+	pthread_mutex_init(&shards->lock, NULL);
+	shards->count = count;
+	shards->total = total;
+	shards->set = set ? descriptors_ref(set) : make_set();
+	shards->stem = stem ? strdup(stem) : NULL;
+	shards->n_places = stem ? count : 1;
+	shards->places = calloc(shards->n_places, sizeof(*shards->places));
+	shards->parts = calloc(count, sizeof(struct part *));
+	shards->gone = calloc(count, sizeof(bool));
+	if (shards->set && (!stem || shards->stem) && shards->places && shards->parts &&
+	    shards->gone)
+		return shards;
+	shards_unref(shards);
+	return NULL;
+}
+
+struct shards *shards_ref(struct shards *shards)
+{
+	atomic_fetch_add(&shards->refs, 1);
+	return shards;
+}
+
+void shards_unref(struct shards *shards)
+{
+	if (!shards || atomic_fetch_sub(&shards->refs, 1) != 1)
+		return;
+	for (size_t i = 0; shards->places && i < shards->n_places; i++) {
+		part_unref(shards->places[i].part);
+		free(shards->places[i].why);
+		free(shards->places[i].path);
+	}
+	for (uint32_t k = 0; shards->parts && k < shards->count; k++)
+		part_unref(shards->parts[k]);
+	free(shards->places);
+	free(shards->parts);
+	free(shards->gone);
+	free(shards->stem);
+	descriptors_unref(shards->set);
+	pthread_mutex_destroy(&shards->lock);
+	free(shards);
+}
+
+static void say_why(struct place *place, const char *why)
+{
+	free(place->why);
+	place->why = strdup(why);
+}
+
+/* aria2 makes a file of its full length first, and keeps account of it beside it. */
+static bool is_being_fetched(const char *path)
+{
+	struct stat status;
+	char *account;
+	bool fetched;
+
+	if (asprintf(&account, "%s.aria2", path) < 0)
+		return false;
+	fetched = stat(account, &status) == 0;
+	free(account);
+	return fetched;
+}
+
+/* Is there a file, as far as can be told? A disk far away that does not answer keeps what it had
+ * before. */
+static bool find_file(const struct place *before, struct place *place)
+{
+	if (stat(place->path, &place->seen) == 0)
+		return true;
+	place->seen = (struct stat){ .st_ino = 0 };
+	if (errno == ENOENT || errno == ENOTDIR)
+		return false;
+	if (!before || !before->part)
+		say_why(place, strerror(errno));
+	if (before) {
+		place->seen = before->seen;
+		place->part = part_ref(before->part);
+	}
+	return false;
+}
+
+/* See what is there, unless it is what was there before. */
+static void look_at(struct descriptors *set, const struct place *before, struct place *place)
+{
+	struct error err = { 0 };
+	char text[320];
+
+	if (!find_file(before, place))
+		return;
+	/* What could not be used may be by now, for other reasons than its bytes. */
+	if (before && before->part && paths_same_file(&before->seen, &place->seen) &&
+	    !backing_has_ended(before->part->file)) {
+		place->part = part_ref(before->part);
+		return;
+	}
+	if (is_being_fetched(place->path)) {
+		say_why(place, "it is being fetched");
+		return;
+	}
+	place->part = open_part(set, place->path, &err);
+	if (!place->part)
+		say_why(place, error_describe(&err, text, sizeof(text)));
+}
+
+/* Why a shard cannot be of this model; false: it can. */
+static bool is_foreign(const struct shards *shards, const struct split *split, char why[160])
+{
+	if (split->count != shards->count)
+		snprintf(why, 160, "it is of another model: one with %" PRIu64 " shards",
+			 split->count);
+	else if (split->no >= split->count)
+		snprintf(why, 160, "it says that it is shard %" PRIu64 " of %" PRIu64,
+			 split->no + 1, split->count);
+	else if (split->tensors && shards->total && split->tensors != shards->total)
+		snprintf(why, 160,
+			 "it is of another model: one with %" PRIu64 " tensors, not %" PRIu64,
+			 split->tensors, shards->total);
+	else
+		return false;
+	return true;
+}
+
+/* Has it a tensor that is there already? If not, its tensors are from now on. */
+static bool has_known(struct names *names, const struct gguf *gguf, char why[160])
+{
+	uint32_t number;
+
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+
+		if (names_find(names, t->name, t->name_length, &number)) {
+			snprintf(why, 160, "its tensor \"%.80s\" is in shard %" PRIu32 " as well",
+				 t->name, number + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Put the shard of a place among those of the model, if it belongs there. -ENOMEM. */
+static int use(struct shards *shards, struct place *place, struct names *names)
+{
+	const struct part *part = place->part;
+	const uint32_t no = (uint32_t)part->split.no;
+	char why[160];
+
+	if (is_foreign(shards, &part->split, why)) {
+		say_why(place, why);
+		return 0;
+	}
+	if (shards->parts[no]) {
+		snprintf(why, sizeof(why),
+			 "it says that it is shard %" PRIu32 ", as another file does", no + 1);
+		say_why(place, why);
+		return 0;
+	}
+	if (has_known(names, part->gguf, why)) {
+		say_why(place, why);
+		return 0;
+	}
+	shards->parts[no] = part_ref(place->part);
+	if (!shards->total)
+		shards->total = part->split.tensors;
+	for (uint32_t i = 0; i < part->gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &part->gguf->tensors[i];
+
+		if (names_add(names, t->name, t->name_length, no) == -ENOMEM)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Of two that have the same number, the one that is also named so is the shard. */
+static int use_all(struct shards *shards)
+{
+	struct names *names = names_new(0);
+	int rc = names ? 0 : -ENOMEM;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; rc == 0 && i < shards->n_places; i++) {
+			struct place *place = &shards->places[i];
+			const bool agrees = place->part && place->part->split.no == i;
+
+			if (place->part && agrees == (pass == 0))
+				rc = use(shards, place, names);
+		}
+	}
+	names_free(names);
+	return rc;
+}
+
+/* Look where old has looked, or where the stem says, or at path. NULL: out of memory. */
+static struct shards *look_everywhere(struct shards *shards, const struct shards *old,
+				      const char *path)
+{
+	bool whole = true;
+
+	for (size_t i = 0; whole && i < shards->n_places; i++) {
+		struct place *place = &shards->places[i];
+
+		if (!shards->stem)
+			place->path = strdup(path);
+		else if (asprintf(&place->path, "%s-%05zu-of-%05" PRIu32 ".gguf", shards->stem,
+				  i + 1, shards->count) < 0)
+			place->path = NULL;
+		whole = place->path != NULL;
+		if (whole)
+			look_at(shards->set, old ? &old->places[i] : NULL, place);
+	}
+	if (whole && use_all(shards) == 0)
+		return shards;
+	shards_unref(shards);
+	return NULL;
+}
+
+/* The path up to the numbers, to free. NULL: it is not named as a shard of so many is. */
+static char *stem_of(const char *path, uint32_t count)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const size_t n = paths_shard_prefix(name);
+
+	if (n == 0 || strtoul(name + n + sizeof("-00000-of-") - 1, NULL, 10) != count)
+		return NULL;
+	return strndup(path, (size_t)(name - path) + n);
+}
+
+/* It stays when the working directory changes. To free. */
+static char *absolute(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	char *directory = paths_directory(path), *whole;
+	int n = -1;
+
+	if (directory)
+		n = asprintf(&whole, "%s/%s", directory[1] ? directory : "", name);
+	free(directory);
+	return n < 0 ? NULL : whole;
+}
+
+struct shards *shards_find(const char *given, const struct split *split, struct error *err)
+{
+	struct shards *shards = NULL;
+	char *path, *stem;
+
+	if (split->count > COUNT_MAX || split->no >= split->count) {
+		error_set(err, EBADMSG, ERROR_NO_OFFSET,
+			  "it says that it is shard %" PRIu64 " of %" PRIu64, split->no + 1,
+			  split->count);
+		return NULL;
+	}
+	path = absolute(given);
+	stem = path ? stem_of(path, (uint32_t)split->count) : NULL;
+	shards = path ? shards_new(stem, (uint32_t)split->count, split->tensors, NULL) : NULL;
+	if (shards)
+		shards = look_everywhere(shards, NULL, path);
+	free(stem);
+	free(path);
+	if (!shards)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return shards;
+}
+
+/* The metadata of the model, which shard 0 has, stays known. */
+static void keep_head(struct part *part)
+{
+	const size_t n = (size_t)part->gguf->infos_offset;
+	uint8_t *bytes = part->split.no == 0 && !part->head.bytes ? malloc(n) : NULL;
+
+	if (bytes && backing_read(part->file, bytes, n, 0) == 0)
+		part->head = (struct joined_head){ bytes, n };
+	else
+		free(bytes);
+}
+
+void shards_end_gone(struct shards *shards)
+{
+	for (uint32_t k = 0; k < shards->count; k++)
+		if (shards->parts[k] && shards->gone[k])
+			backing_end(shards->parts[k]->file);
+}
+
+bool shards_alike(const struct shards *a, const struct shards *b)
+{
+	for (size_t i = 0; i < a->n_places; i++)
+		if (!paths_same_file(&a->places[i].seen, &b->places[i].seen))
+			return false;
+	return true;
+}
+
+/* What old had and is not there any more stays known. Returns whether there is anything new. */
+static bool keep_gone(struct shards *shards, const struct shards *old)
+{
+	bool news = false;
+
+	for (uint32_t k = 0; k < shards->count; k++) {
+		if (!shards->parts[k] && old->parts[k]) {
+			shards->parts[k] = part_ref(old->parts[k]);
+			shards->gone[k] = true;
+			if (!old->gone[k])
+				keep_head(shards->parts[k]);
+		}
+		news |= shards->parts[k] != old->parts[k] || shards->gone[k] != old->gone[k];
+	}
+	return news;
+}
+
+struct shards *shards_look(struct shards *old)
+{
+	struct shards *shards = shards_new(old->stem, old->count, old->total, old->set);
+	struct place *places;
+
+	if (shards)
+		shards = look_everywhere(shards, old, old->places[0].path);
+	if (!shards || keep_gone(shards, old))
+		return shards;
+	/* It is the same set, but why the others are missing may have changed. */
+	pthread_mutex_lock(&old->lock);
+	places = old->places;
+	old->places = shards->places;
+	shards->places = places;
+	pthread_mutex_unlock(&old->lock);
+	shards_unref(shards);
+	return NULL;
+}

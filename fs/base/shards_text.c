@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* shards_text.c - see shards.h: in words. */
+#include "fs/base/shards_internal.h"
+#include "fs/util/plural.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many missing files are named. */
+#define NAMED_MOST 8u
+
+static const char *name_in(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+const char *shards_name(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1])
+{
+	if (shards->stem)
+		snprintf(name, NAME_MAX + 1, "%.200s-%05" PRIu32 "-of-%05" PRIu32 ".gguf",
+			 name_in(shards->stem), no + 1, shards->count);
+	else
+		snprintf(name, NAME_MAX + 1, "shard %" PRIu32 " of %" PRIu32, no + 1,
+			 shards->count);
+	return name;
+}
+
+/* "1-3,5" */
+static void print_numbers(const struct shards *shards, FILE *out)
+{
+	const char *comma = "";
+
+	for (uint32_t k = 0; k < shards->count; k++) {
+		uint32_t last = k;
+
+		if (!shards_there(shards, k))
+			continue;
+		while (last + 1 < shards->count && shards_there(shards, last + 1))
+			last++;
+		fprintf(out, "%s%" PRIu32, comma, k + 1);
+		if (last > k)
+			fprintf(out, "-%" PRIu32, last + 1);
+		comma = ",";
+		k = last;
+	}
+	if (!*comma)
+		fputc('0', out);
+}
+
+static uint32_t count_there(const struct shards *shards)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < shards->count; k++)
+		n += shards_there(shards, k);
+	return n;
+}
+
+char *shards_summary(const struct shards *shards)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "%" PRIu32, shards_tensors(shards));
+	if (shards->total)
+		fprintf(out, "/%" PRIu64, shards->total);
+	fprintf(out, " tensor%s, shard%s ",
+		plural(shards->total ? shards->total : shards_tensors(shards)),
+		plural(count_there(shards)));
+	print_numbers(shards, out);
+	fprintf(out, " of %" PRIu32, shards->count);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void print_missing(const struct shards *shards, FILE *out)
+{
+	char name[NAME_MAX + 1];
+	uint32_t missing = 0;
+
+	if (!shards->stem)
+		fprintf(out, "the model lacks %" PRIu32 " of its %" PRIu32 " shard%s",
+			shards->count - count_there(shards), shards->count, plural(shards->count));
+	for (uint32_t k = 0; shards->stem && k < shards->count; k++) {
+		const char *why = shards->places[k].why;
+
+		if (shards_there(shards, k) || missing++ >= NAMED_MOST)
+			continue;
+		fprintf(out, "%s%s", missing > 1 ? ", " : "the model lacks ",
+			shards_name(shards, k, name));
+		/* What is wrong with the file that is there. */
+		if (why)
+			fprintf(out, " (%s)", why);
+	}
+	if (missing > NAMED_MOST)
+		fprintf(out, " and %" PRIu32 " more", missing - NAMED_MOST);
+	if (shards->stem && !missing && shards->total)
+		fprintf(out,
+			"the shards should have %" PRIu64 " tensor%s together, and have %" PRIu32,
+			shards->total, plural(shards->total), shards_tensors(shards));
+}
+
+char *shards_missing(struct shards *shards)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	pthread_mutex_lock(&shards->lock);
+	print_missing(shards, out);
+	pthread_mutex_unlock(&shards->lock);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+void shards_each_missing(const struct shards *shards,
+			 void (*found)(void *context, const char *name), void *context)
+{
+	char name[NAME_MAX + 1];
+
+	for (uint32_t k = 0; k < shards->count; k++)
+		if (!shards_there(shards, k))
+			found(context, shards_name(shards, k, name));
+}
+
+static bool was_said(const struct shards *old, size_t i, const char *why)
+{
+	return old && old->places[i].why && strcmp(old->places[i].why, why) == 0;
+}
+
+static void tell_place(const struct shards *shards, const struct shards *old, size_t i,
+		       struct log *log)
+{
+	const struct place *place = &shards->places[i];
+	const struct part *part = place->part;
+
+	if (place->why) {
+		if (!was_said(old, i, place->why))
+			log_add(log, "%s: passed over: %s", place->path, place->why);
+	} else if (part && shards->stem && part->split.no != i && (!old || !old->places[i].part)) {
+		log_add(log, "%s: taken for shard %" PRIu64 ", which it says it is", place->path,
+			part->split.no + 1);
+	}
+}
+
+void shards_tell(struct shards *shards, const struct shards *old, struct log *log)
+{
+	char name[NAME_MAX + 1], *text;
+
+	for (size_t i = 0; i < shards->n_places; i++)
+		tell_place(shards, old, i, log);
+	for (uint32_t k = 0; old && k < shards->count; k++) {
+		if (shards_there(shards, k) != shards_there(old, k))
+			log_add(log, "%s %s", shards_name(shards, k, name),
+				shards_there(shards, k) ? "is there now" : "is gone");
+	}
+	if (!shards->stem)
+		log_add(log,
+			"%s: is not named as a shard of %" PRIu32
+			" is, so that the others cannot be found",
+			shards->places[0].path, shards->count);
+	text = shards_complete(shards) ? NULL : shards_missing(shards);
+	if (text)
+		log_add(log, "%s: %s",
+			name_in(shards->stem ? shards->stem : shards->places[0].path), text);
+	free(text);
+}

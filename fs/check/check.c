@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* check.c - see check.h. */
+#include "fs/check/check.h"
+#include "fs/check/check_blocks.h"
+#include "fs/check/check_donor.h"
+#include "fs/check/check_experts.h"
+#include "fs/check/check_host.h"
+#include "fs/check/check_sets.h"
+#include "fs/util/cond_poll.h"
+#include "fs/util/plural.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The reason of a line that is made when it is read is cut to so many bytes. */
+#define REASON_WIDTH 130
+
+/* Of the model as it is. */
+typedef int host_look(const struct groups *groups, const struct gguf *header,
+		      struct finding *finding);
+
+/* A line. */
+struct row {
+	const char *check;
+	const struct group *group; /* NULL: the model */
+	bool is_made;		   /* when it is read: the model's look, or the group's check */
+	bool is_unit;		   /* and what may be wrong is not where the donor is of one kind */
+	host_look *look;
+	enum donor_check donor_check;
+	struct finding finding;
+};
+
+struct check {
+	struct maker maker;
+	const atomic_bool *ending;
+	struct groups *groups;
+	struct row *rows;
+	size_t n, room;
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t changed;
+	bool is_making; /* somebody is */
+	char *text;	/* as it was made once; NULL: not yet */
+	size_t size;
+};
+
+static void release(struct maker *maker)
+{
+	struct check *check = (struct check *)maker;
+
+	groups_free(check->groups);
+	pthread_mutex_destroy(&check->lock);
+	pthread_cond_destroy(&check->changed);
+	free(check->rows);
+	free(check->text);
+	free(check);
+}
+
+/* A row to be filled in; NULL: out of memory. */
+static struct row *add_row(struct check *check, const char *name, const struct group *group)
+{
+	if (check->n == check->room) {
+		const size_t room = check->room * 2 + 16;
+		struct row *more = reallocarray(check->rows, room, sizeof(*more));
+
+		if (!more)
+			return NULL;
+		check->rows = more;
+		check->room = room;
+	}
+	check->rows[check->n] = (struct row){ .check = name, .group = group };
+	return &check->rows[check->n++];
+}
+
+/* With the metadata as it is now, which has to be read where it is not the base's. */
+static int add_host(struct check *check)
+{
+	static const struct {
+		const char *name;
+		bool of_metadata;
+		host_look *look;
+	} checks[] = { { "blocks", true, host_blocks },	     { "complete", false, host_complete },
+		       { "arrays", true, host_arrays },	     { "output", false, host_output },
+		       { "adapters", false, host_adapters }, { "experts", true, host_experts },
+		       { "nextn", true, host_nextn } };
+	const struct groups *groups = check->groups;
+	const bool changed =
+		groups->grafts || groups->removed || (groups->edits && groups->edits->n);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
+		struct row *row;
+
+		if ((checks[i].look == host_adapters && groups->adapted.adapters == 0) ||
+		    (checks[i].look == host_experts && !host_has_experts(groups)) ||
+		    (checks[i].look == host_nextn && !host_has_nextn(groups)))
+			continue;
+		row = add_row(check, checks[i].name, NULL);
+		if (!row)
+			return -ENOMEM;
+		row->look = checks[i].look;
+		row->is_made = checks[i].of_metadata && changed;
+		if (!row->is_made)
+			rc = row->look(groups, groups->model->gguf, &row->finding);
+	}
+	return rc;
+}
+
+static int say_donor(const struct groups *groups, const struct group *group,
+		     struct finding *finding)
+{
+	char slots[96];
+	const char *view = NULL;
+
+	for (uint32_t k = 0; k < group->n && group->kind != GROUP_UNKNOWN && !view; k++)
+		view = donor_view(groups->content[group->slots[k]]->donor);
+	groups_slots(groups, group->slots, group->n, slots, sizeof(slots));
+	finding_say(finding, group->kind == GROUP_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_OK,
+		    "%" PRIu32 " graft%s: %s", group->n, plural(group->n), slots);
+	if (group->kind == GROUP_UNKNOWN)
+		finding_add(finding, VERDICT_UNKNOWN, "nobody saw from where");
+	else if (group->kind == GROUP_MODEL)
+		finding_add(finding, VERDICT_OK, "from %s", donor_path(group->donor));
+	if (view)
+		finding_add(finding, VERDICT_OK, "by .views/%s", view);
+	return 0;
+}
+
+/* What the grafts come to by themselves. */
+static int add_sets(struct check *check, const struct group *group)
+{
+	static const struct {
+		const char *name;
+		int (*look)(const struct groups *groups, const struct group *group,
+			    struct finding *finding);
+	} checks[] = { { "donor", say_donor },
+		       { "shape", sets_shape },
+		       { "role", sets_role },
+		       { "type", sets_type },
+		       { "distance", sets_distance },
+		       { "unit", sets_unit } };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
+		struct row *row = add_row(check, checks[i].name, group);
+
+		rc = row ? checks[i].look(check->groups, group, &row->finding) : -ENOMEM;
+		if (rc == 0 && checks[i].look == sets_unit && group->kind != GROUP_SELF)
+			row->is_unit = row->is_made = row->finding.verdict == VERDICT_RISKY;
+	}
+	return rc;
+}
+
+static int add_group(struct check *check, const struct group *group)
+{
+	int rc = add_sets(check, group);
+
+	for (enum donor_check of = 0; rc == 0 && of < DONOR_CHECKS; of++) {
+		struct row *row;
+
+		if (!donor_check_applies(of, group))
+			continue;
+		row = add_row(check, donor_check_name(of), group);
+		if (!row)
+			return -ENOMEM;
+		row->donor_check = of;
+		row->is_made = !donor_check_known(of, group, &row->finding);
+	}
+	return rc;
+}
+
+/* Those of the model. */
+static int examine_host(const struct check *check, const struct gguf *header, struct row *rows)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < check->n; i++)
+		if (rows[i].is_made && !rows[i].group)
+			rc = rows[i].look(check->groups, header, &rows[i].finding);
+	return rc;
+}
+
+/* Those of the donors. */
+static int examine_groups(const struct check *check, const struct traits *host, struct row *rows,
+			  const struct halt *halt)
+{
+	struct finding findings[DONOR_CHECKS];
+	double likeness;
+	int rc = 0;
+
+	for (uint32_t g = 0; rc == 0 && g < check->groups->n; g++) {
+		const struct group *group = &check->groups->groups[g];
+
+		memset(findings, 0, sizeof(findings));
+		rc = donor_examine(check->groups, group, host, halt, findings, &likeness);
+		for (size_t i = 0; rc == 0 && i < check->n; i++) {
+			if (!rows[i].is_made || rows[i].group != group)
+				continue;
+			if (rows[i].is_unit)
+				sets_unit_of_kin(check->groups, group, likeness, &rows[i].finding);
+			else
+				rows[i].finding = findings[rows[i].donor_check];
+		}
+	}
+	return rc;
+}
+
+/* Fill the rows that have to be made. Where the model cannot be assembled, its metadata is taken
+ * from the base. */
+static int examine(const struct check *check, struct row *rows, const struct halt *halt)
+{
+	const struct model *model = check->groups->model;
+	struct view *view = NULL;
+	struct source source;
+	struct gguf *made = groups_header(check->groups, &view, &source);
+	const struct gguf *header = made ? made : model->gguf;
+	struct traits host;
+	int rc;
+
+	if (!made)
+		source = backing_source(model->base);
+	rc = traits_read(header, &source, halt, &host);
+	if (rc == 0)
+		rc = examine_host(check, header, rows);
+	if (rc == 0)
+		rc = examine_groups(check, &host, rows, halt);
+	gguf_free(made);
+	view_unref(view);
+	return rc;
+}
+
+static void print_padded(FILE *out, enum verdict verdict, const char *check, const char *title,
+			 const char *reason)
+{
+	static const size_t widest = sizeof("impossible") - 1;
+	const char *name = verdict_name(verdict);
+	const int width = REASON_WIDTH + (int)(widest - strlen(name));
+	const bool cut = strlen(reason) > REASON_WIDTH;
+
+	fprintf(out, "%s\t%s\t%s%.*s%*s\n", name, check, title, cut ? REASON_WIDTH - 3 : width,
+		reason, width - (cut ? REASON_WIDTH - 3 : (int)strlen(reason)), cut ? "..." : "");
+}
+
+static void print_row(FILE *out, const struct row *row)
+{
+	char title[64] = "";
+
+	if (row->group)
+		snprintf(title, sizeof(title), "%s: ", row->group->title);
+	if (row->is_made)
+		print_padded(out, row->finding.verdict, row->check, title, row->finding.text);
+	else
+		fprintf(out, "%s\t%s\t%s%s\n", verdict_name(row->finding.verdict), row->check,
+			title, row->finding.text);
+}
+
+static void print_overall(FILE *out, const struct check *check, const struct row *rows)
+{
+	const struct groups *groups = check->groups;
+	const uint32_t edits = groups->edits ? groups->edits->n : 0;
+	size_t count[VERDICTS] = { 0 };
+	enum verdict worst = VERDICT_OK;
+	char text[REASON_WIDTH + 1];
+
+	for (size_t i = 0; i < check->n; i++) {
+		count[rows[i].finding.verdict]++;
+		if (rows[i].finding.verdict > worst)
+			worst = rows[i].finding.verdict;
+	}
+	if (groups->grafts + groups->removed + edits)
+		snprintf(text, sizeof(text),
+			 "%" PRIu32 " graft%s, %" PRIu32 " removed, %" PRIu32
+			 " key%s edited; of %zu checks %zu impossible, %zu risky, %zu unknown",
+			 groups->grafts, plural(groups->grafts), groups->removed, edits,
+			 plural(edits), check->n, count[VERDICT_IMPOSSIBLE], count[VERDICT_RISKY],
+			 count[VERDICT_UNKNOWN]);
+	else
+		snprintf(text, sizeof(text), "no graft; of %zu checks of the base %zu impossible",
+			 check->n, count[VERDICT_IMPOSSIBLE]);
+	print_padded(out, worst, "overall", "", text);
+}
+
+/* The text with these rows, to free; NULL: out of memory. Its size depends on the rows' number
+ * alone. */
+static char *print(const struct check *check, const struct row *rows, size_t *size)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
+
+	if (!out)
+		return NULL;
+	print_overall(out, check, rows);
+	for (size_t i = 0; i < check->n; i++)
+		print_row(out, &rows[i]);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int make_text(const struct check *check, const struct halt *halt, char **text, size_t *size)
+{
+	struct row *rows = calloc(check->n + 1, sizeof(*rows));
+	int rc = -ENOMEM;
+
+	if (!rows)
+		return rc;
+	memcpy(rows, check->rows, check->n * sizeof(*rows));
+	rc = examine(check, rows, halt);
+	if (rc == 0) {
+		*text = print(check, rows, size);
+		rc = *text ? 0 : -ENOMEM;
+	}
+	free(rows);
+	return rc;
+}
+
+/* With the lock held: wait until nobody makes it. Whoever does may be interrupted. */
+static int await_turn(struct check *check, const struct halt *halt)
+{
+	while (check->is_making) {
+		if (halted(halt))
+			return -EINTR;
+		waiting_moment(&check->changed, &check->lock);
+	}
+	return 0;
+}
+
+/* There is a text afterwards. */
+static int prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+{
+	struct check *check = (struct check *)maker;
+	const struct halt halt = { stop, check->ending };
+	char *text = NULL;
+	size_t size = 0;
+	int rc;
+
+	(void)first;
+	(void)n;
+	pthread_mutex_lock(&check->lock);
+	rc = await_turn(check, &halt);
+	if (rc == 0 && !check->text) {
+		check->is_making = true;
+		pthread_mutex_unlock(&check->lock);
+		rc = make_text(check, &halt, &text, &size);
+		pthread_mutex_lock(&check->lock);
+		check->is_making = false;
+		check->text = text;
+		check->size = size;
+		pthread_cond_broadcast(&check->changed);
+	}
+	pthread_mutex_unlock(&check->lock);
+	return rc;
+}
+
+static int make(struct maker *maker, size_t number, char *bytes, size_t length,
+		const atomic_bool *stop)
+{
+	struct check *check = (struct check *)maker;
+	int rc = -EIO;
+
+	(void)number;
+	(void)stop;
+	/* Prepared, it does not change any more. */
+	pthread_mutex_lock(&check->lock);
+	if (check->text && check->size == length) {
+		memcpy(bytes, check->text, length);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&check->lock);
+	return rc;
+}
+
+static struct check *new_check(struct model *model, const struct snapshot *snapshot,
+			       const atomic_bool *ending)
+{
+	struct check *check = calloc(1, sizeof(*check));
+	int rc = -ENOMEM;
+
+	if (!check)
+		return NULL;
+	check->maker = (struct maker){ prepare, make, release };
+	check->ending = ending;
+	pthread_mutex_init(&check->lock, NULL);
+	waiting_init(&check->changed);
+	check->groups = groups_new(model, snapshot);
+	if (check->groups)
+		rc = add_host(check);
+	for (uint32_t g = 0; rc == 0 && g < check->groups->n; g++)
+		rc = add_group(check, &check->groups->groups[g]);
+	if (rc == 0)
+		return check;
+	release(&check->maker);
+	return NULL;
+}
+
+struct view *check_view(struct model *model, const struct snapshot *snapshot,
+			const atomic_bool *ending)
+{
+	struct check *check = new_check(model, snapshot, ending);
+	struct segment whole = { .kind = SEGMENT_MADE };
+	size_t size;
+	char *text = check ? print(check, check->rows, &size) : NULL;
+	bool is_made = false;
+
+	if (!text) {
+		if (check)
+			release(&check->maker);
+		return NULL;
+	}
+	for (size_t i = 0; i < check->n; i++)
+		is_made |= check->rows[i].is_made;
+	if (!is_made) {
+		release(&check->maker);
+		return view_of_text(text, size);
+	}
+	free(text);
+	whole.length = size;
+	return view_new_made(&whole, 1, NULL, &check->maker);
+}

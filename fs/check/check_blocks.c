@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* check_blocks.c - see check_blocks.h. */
+#include "fs/check/check_blocks.h"
+#include "fs/util/plural.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Higher block numbers are no model's. */
+#define BLOCKS_MAX 100000
+
+/* Of so many kinds of blocks of the base one each is an example for what is added. */
+#define EXAMPLES 8
+
+#define COUNT_KEY ".block_count"
+#define NEXTN_KEY ".nextn_predict_layers"
+
+struct block {
+	uint32_t n;	/* tensors that are there */
+	uint32_t base;	/* and in the base */
+	uint64_t roles; /* in the base: of their names */
+	bool nextn;	/* one of those that are there is for that */
+};
+
+/* The block that a slot is of, -1: none. */
+static int32_t block_of(const struct groups *groups, uint32_t slot)
+{
+	const struct organ_place *place = &groups->model->places[slot];
+
+	return place->block < BLOCKS_MAX && strncmp(place->tensor, "blk.", 4) == 0 ? place->block
+										   : -1;
+}
+
+static void role_of(const struct groups *groups, uint32_t slot, char role[ANATOMY_NAME_MAX + 1])
+{
+	const struct organ_place *place = &groups->model->places[slot];
+
+	anatomy_role(place->tensor, place->tensor_length, role);
+}
+
+static bool is_there(const struct groups *groups, uint32_t slot)
+{
+	return !content_is_nothing(groups->content[slot]);
+}
+
+/* All of them, by number, to free. NULL: out of memory. */
+static struct block *find_blocks(const struct groups *groups)
+{
+	struct block *blocks = calloc(BLOCKS_MAX, sizeof(*blocks));
+
+	for (uint32_t i = 0; blocks && i < groups->n_slots; i++) {
+		const int32_t b = block_of(groups, i);
+		char role[ANATOMY_NAME_MAX + 1];
+
+		if (b < 0)
+			continue;
+		role_of(groups, i, role);
+		if (i < groups->model->gguf->n_tensors) {
+			blocks[b].base++;
+			blocks[b].roles += XXH3_64bits(role, strlen(role));
+		}
+		if (!is_there(groups, i))
+			continue;
+		blocks[b].n++;
+		blocks[b].nextn |= strncmp(role, "nextn_", 6) == 0;
+	}
+	return blocks;
+}
+
+/* Blocks of the base that consist of other parts each. Returns how many. */
+static uint32_t find_examples(const struct block *blocks, int32_t examples[EXAMPLES])
+{
+	uint32_t n = 0;
+
+	for (int32_t b = 0; b < BLOCKS_MAX && n < EXAMPLES; b++) {
+		bool seen = blocks[b].base == 0;
+
+		for (uint32_t k = 0; k < n && !seen; k++)
+			seen = blocks[b].base == blocks[examples[k]].base &&
+			       blocks[b].roles == blocks[examples[k]].roles;
+		if (!seen)
+			examples[n++] = b;
+	}
+	return n;
+}
+
+/* Has a block what another one has in that slot? */
+static bool has_like(const struct groups *groups, int32_t block, uint32_t slot)
+{
+	const struct organ_place *place = &groups->model->places[slot];
+	const char *rest = memchr(place->tensor + 4, '.', place->tensor_length - 4);
+	char name[512], file[ANATOMY_NAME_MAX + 1];
+	uint32_t found;
+	const int n =
+		rest ? snprintf(name, sizeof(name), "blk.%" PRId32 "%.*s", block,
+				(int)(place->tensor_length - (size_t)(rest - place->tensor)), rest)
+		     : 0;
+
+	if (n <= 0 || (size_t)n >= sizeof(name))
+		return false;
+	anatomy_file_name(name, (size_t)n, NAME_SHORT, file);
+	return model_find(groups->model, place->klass, file, strlen(file), &found) &&
+	       found < groups->n_slots && is_there(groups, found);
+}
+
+/* The slots of the example whose like the block lacks; lacking has room for all. Returns how
+ * many. */
+static uint32_t compare(const struct groups *groups, int32_t block, int32_t example,
+			uint32_t *lacking)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < groups->model->gguf->n_tensors; i++)
+		if (block_of(groups, i) == example && !has_like(groups, block, i))
+			lacking[n++] = i;
+	return n;
+}
+
+/* What a block that was added lacks of the example that it is most like, in few words; empty:
+ * nothing. Returns 0 or -ENOMEM. */
+static int lacks_of_examples(const struct groups *groups, int32_t block, const struct block *blocks,
+			     char *text, size_t size)
+{
+	uint32_t *lacking = calloc(groups->model->gguf->n_tensors + 1u, sizeof(*lacking));
+	int32_t examples[EXAMPLES];
+	const uint32_t n = find_examples(blocks, examples);
+	uint32_t least = UINT32_MAX, best = 0;
+
+	text[0] = '\0';
+	if (!lacking)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < n && least; k++) {
+		const uint32_t lacks = compare(groups, block, examples[k], lacking);
+
+		if (lacks < least) {
+			least = lacks;
+			best = k;
+		}
+	}
+	if (n && least)
+		groups_roles(groups, lacking, compare(groups, block, examples[best], lacking), text,
+			     size);
+	free(lacking);
+	return 0;
+}
+
+/* The same of a nextn block: what llama.cpp has in each, and one way or another an attention and a
+ * feed-forward network. */
+static void lacks_of_nextn(const struct groups *groups, int32_t block, char *text, size_t size)
+{
+	static const char *const parts[][2] = {
+		{ "nextn_eh_proj", "nextn_eh_proj" }, { "nextn_enorm", "nextn_enorm" },
+		{ "nextn_hnorm", "nextn_hnorm" },     { "attn_norm", "attn_norm" },
+		{ "attn_output", "attn_output" },     { "ffn_down", "ffn_down_exps" },
+	};
+	bool has[sizeof(parts) / sizeof(parts[0])] = { false };
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < groups->n_slots; i++) {
+		char role[ANATOMY_NAME_MAX + 1];
+
+		if (block_of(groups, i) != block || !is_there(groups, i))
+			continue;
+		role_of(groups, i, role);
+		for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
+			has[k] |= strcmp(role, parts[k][0]) == 0 || strcmp(role, parts[k][1]) == 0;
+	}
+	text[0] = '\0';
+	for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
+		if (!has[k] && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+						 parts[k][0]);
+}
+
+int blocks_added(const struct groups *groups, struct finding *finding)
+{
+	struct block *blocks = find_blocks(groups);
+	char text[96] = "";
+	int32_t b = 0;
+	int rc = blocks ? 0 : -ENOMEM;
+
+	/* The first one that is not whole is told. */
+	for (; rc == 0 && b < BLOCKS_MAX && !text[0]; b++) {
+		if (blocks[b].base || !blocks[b].n)
+			continue;
+		if (blocks[b].nextn)
+			lacks_of_nextn(groups, b, text, sizeof(text));
+		else
+			rc = lacks_of_examples(groups, b, blocks, text, sizeof(text));
+	}
+	if (rc == 0 && text[0])
+		finding_add(finding, VERDICT_IMPOSSIBLE, "%sblk %" PRId32 " was added and lacks %s",
+			    blocks[b - 1].nextn ? "nextn " : "", b - 1, text);
+	free(blocks);
+	return rc;
+}
+
+static bool ends_with(const char *key, size_t length, const char *ending)
+{
+	const size_t n = strlen(ending);
+
+	return length > n && memcmp(key + length - n, ending, n) == 0;
+}
+
+static const struct kv *find_key(const struct gguf *header, const char *ending)
+{
+	for (uint32_t i = 0; i < header->n_kv; i++)
+		if (ends_with(header->kv[i].key, header->kv[i].key_length, ending))
+			return &header->kv[i];
+	return NULL;
+}
+
+/* "llama" */
+static int architecture(const struct gguf *header, const char **name)
+{
+	const struct kv *kv = find_key(header, COUNT_KEY);
+
+	*name = kv ? kv->key : "ARCH";
+	return kv ? (int)(kv->key_length - strlen(COUNT_KEY)) : 4;
+}
+
+/* marked has room for all blocks. */
+static void judge_nextn(const struct gguf *header, const struct block *blocks, bool *marked,
+			struct finding *finding)
+{
+	const struct kv *kv = find_key(header, NEXTN_KEY);
+	uint32_t n = 0, end = 0, inner = 0;
+	uint64_t told = 0;
+	const bool is_number = kv && kv_unsigned(kv, &told);
+	const char *name;
+	const int length = architecture(header, &name);
+	char numbers[48];
+
+	for (uint32_t b = 0; b < BLOCKS_MAX; b++) {
+		marked[b] = blocks[b].nextn;
+		n += marked[b];
+		if (blocks[b].n)
+			end = b + 1;
+		inner = marked[b] ? inner : n ? inner + (blocks[b].n != 0) : 0;
+	}
+	groups_numbers(marked, end, numbers, sizeof(numbers));
+	if (kv && !is_number)
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "%.*s" NEXTN_KEY " is no number: set user.organfs.type to uint32",
+			    length, name);
+	else if (n && !told)
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "blk %s would be ordinary: write %" PRIu32
+			    " to metadata/%.*s" NEXTN_KEY,
+			    numbers, n, length, name);
+	else if (!n && told)
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "%.*s" NEXTN_KEY " says %" PRIu64 ", and no block has nextn tensors",
+			    length, name, told);
+	else if (n != told)
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "%.*s" NEXTN_KEY " says %" PRIu64 ", and %" PRIu32
+			    " block%s nextn tensors",
+			    length, name, told, n, n == 1 ? " has" : "s have");
+	else if (inner)
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "nextn blocks have to be the last ones; of %" PRIu32 " they are %s",
+			    end, numbers);
+	else if (n)
+		finding_say(finding, VERDICT_OK, "blk %s, as nextn_predict_layers says", numbers);
+	else
+		finding_say(finding, VERDICT_OK, "none, as nextn_predict_layers says");
+}
+
+int host_nextn(const struct groups *groups, const struct gguf *header, struct finding *finding)
+{
+	struct block *blocks = find_blocks(groups);
+	bool *marked = calloc(BLOCKS_MAX, sizeof(*marked));
+	const int rc = blocks && marked ? 0 : -ENOMEM;
+
+	if (rc == 0)
+		judge_nextn(header, blocks, marked, finding);
+	free(blocks);
+	free(marked);
+	return rc;
+}
+
+bool host_has_nextn(const struct groups *groups)
+{
+	const struct edits *edits = groups->edits;
+
+	if (find_key(groups->model->gguf, NEXTN_KEY))
+		return true;
+	for (uint32_t i = 0; edits && i < edits->n; i++)
+		if (ends_with(edits->edits[i].key.key, edits->edits[i].key.length, NEXTN_KEY))
+			return true;
+	for (uint32_t i = 0; i < groups->n_slots; i++) {
+		char role[ANATOMY_NAME_MAX + 1];
+
+		role_of(groups, i, role);
+		if (is_there(groups, i) && block_of(groups, i) >= 0 &&
+		    strncmp(role, "nextn_", 6) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool blocks_all_nextn(const struct groups *groups, const struct group *group)
+{
+	struct block *blocks = find_blocks(groups);
+	bool all = blocks != NULL;
+
+	for (uint32_t k = 0; all && k < group->n; k++) {
+		const int32_t b = block_of(groups, group->slots[k]);
+
+		all = b >= 0 && blocks[b].nextn;
+	}
+	free(blocks);
+	return all;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* check_donor.c - see check_donor.h. */
+#include "fs/check/check_donor.h"
+#include "fs/check/check_blocks.h"
+#include "fs/check/check_lineage.h"
+#include "fs/check/check_parts.h"
+#include "fs/check/check_sets.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *donor_check_name(enum donor_check check)
+{
+	static const char *const names[DONOR_CHECKS] = {
+		"bytes",     "architecture", "dimensions", "rope",  "epsilon", "parts",
+		"tokenizer", "lineage",	     "spreads",	   "norms", "names",
+	};
+
+	return names[check];
+}
+
+bool donor_check_applies(enum donor_check check, const struct group *group)
+{
+	if (group->kind == GROUP_SELF)
+		return check == DONOR_NORMS;
+	if (group->kind == GROUP_MODEL)
+		return true;
+	return check != DONOR_BYTES && check != DONOR_NAMES && check != DONOR_SPREADS;
+}
+
+bool donor_check_known(enum donor_check check, const struct group *group, struct finding *finding)
+{
+	const bool in_blocks = (group->concerns & (CONCERN_ATTENTION | CONCERN_FFN)) != 0;
+
+	/* Of a norm, of the embedding and of the head these say nothing. */
+	if (!in_blocks && (check == DONOR_NORMS || check == DONOR_PARTS)) {
+		finding_say(finding, VERDICT_OK,
+			    "does not apply: no attention and no feed-forward network was grafted");
+		return true;
+	}
+	if (group->kind == GROUP_MODEL || group->kind == GROUP_SELF || check == DONOR_LINEAGE)
+		return false;
+	finding_say(finding, VERDICT_UNKNOWN,
+		    group->kind == GROUP_ORGANS ? "an organ file does not tell of its model"
+						: "their donor is not known");
+	return true;
+}
+
+/* The examination of one group. */
+struct examination {
+	const struct groups *groups;
+	const struct group *group;
+	const struct halt *halt;
+	struct relative host, donor;
+	struct finding *findings;
+	double likeness;
+};
+
+static bool is_stopped(const struct examination *e)
+{
+	return halted(e->halt);
+}
+
+/* Of each graft these are compared. */
+#define SPOTS	  4
+#define SPOT_SIZE ((size_t)4096)
+
+/* Does the graft hold the bytes of the donor's tensor, as far as one looks? */
+static bool has_bytes_of(const struct content *content, struct backing *file,
+			 const struct gguf_tensor *tensor, uint8_t bytes[2 * SPOT_SIZE])
+{
+	const struct organ *organ = &content->organ;
+	const size_t n = organ->data_size < SPOT_SIZE ? (size_t)organ->data_size : SPOT_SIZE;
+
+	if (organ->type != tensor->type || organ->data_size != tensor->size ||
+	    memcmp(organ->ne, tensor->ne, sizeof(organ->ne)) != 0)
+		return false;
+	if (content->file == file && content->offset == tensor->offset)
+		return true;
+	for (uint64_t spot = 0; spot < SPOTS; spot++) {
+		const uint64_t at = (organ->data_size - n) / (SPOTS - 1) * spot;
+
+		if (backing_read(content->file, bytes, n, content->offset + at) < 0 ||
+		    backing_read(file, bytes + SPOT_SIZE, n, tensor->offset + at) < 0 ||
+		    memcmp(bytes, bytes + SPOT_SIZE, n) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int examine_bytes(const struct examination *e, struct finding *finding)
+{
+	const struct group *group = e->group;
+	uint8_t *bytes = malloc(2 * SPOT_SIZE);
+	uint32_t *others = calloc(group->n + 1u, sizeof(*others));
+	uint32_t n = 0, made = 0;
+	char text[64];
+	int rc = bytes && others ? 0 : -ENOMEM;
+
+	for (uint32_t k = 0; rc == 0 && k < group->n; k++) {
+		const struct content *content = e->groups->content[group->slots[k]];
+		const struct gguf_tensor *tensor;
+		const char *name;
+		size_t length;
+
+		name = donor_tensor(content->donor, &length);
+		tensor = gguf_tensor(e->donor.gguf, name, length);
+		made += donor_view(content->donor) != NULL;
+		if (is_stopped(e))
+			rc = -EINTR;
+		else if (!tensor || (!donor_view(content->donor) &&
+				     !has_bytes_of(content, e->donor.file, tensor, bytes)))
+			others[n++] = group->slots[k];
+	}
+	if (rc == 0 && n)
+		finding_say(finding, VERDICT_UNKNOWN,
+			    "not the donor's, so that what follows may not hold for them: %s",
+			    groups_slots(e->groups, others, n, text, sizeof(text)));
+	else if (rc == 0)
+		finding_say(finding, VERDICT_OK, "the donor's, %s",
+			    made == group->n ? "made by a view of them"
+			    : made	     ? "or made by a view, as far as samples show"
+					     : "as far as samples show");
+	free(bytes);
+	free(others);
+	return rc;
+}
+
+/* Of the grafts themselves, against the tensors of the base that have their names. */
+static int examine_kin(struct examination *e, struct finding *finding)
+{
+	const struct group *group = e->group;
+	struct kin *pairs = calloc(group->n + 1u, sizeof(*pairs));
+	size_t n = 0;
+	int rc;
+
+	if (!pairs)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < group->n; k++) {
+		const struct content *content = e->groups->content[group->slots[k]];
+		const struct organ *organ = &content->organ;
+		const struct gguf_tensor *ours =
+			gguf_tensor(e->host.gguf, organ->name, organ->name_length);
+		struct gguf_tensor theirs = { .offset = content->offset, .type = organ->type };
+		struct kin *kin = &pairs[n];
+
+		memcpy(theirs.ne, organ->ne, sizeof(theirs.ne));
+		if (!ours || memcmp(ours->ne, theirs.ne, sizeof(theirs.ne)) != 0)
+			continue;
+		kin->norm = anatomy_kind(organ->name, organ->name_length) == KIND_NORM;
+		n += weights_of_tensor(e->host.file, ours, &kin->host) &&
+		     weights_of_tensor(content->file, &theirs, &kin->donor);
+	}
+	rc = lineage_of_pairs(pairs, n, e->halt, finding, &e->likeness);
+	free(pairs);
+	return rc;
+}
+
+/* Norms of a block of the donor and of the block of the host that its grafts are in. */
+struct seam {
+	uint32_t blocks, compared;
+	double worst; /* how many times the greater is the lesser */
+	int32_t at;
+	double ratio; /* of the donor's to the host's there */
+	const char *name;
+};
+
+/* The norm of that name in a block of the host as it is now. */
+static bool host_norm(const struct examination *e, int32_t block, const char *name,
+		      struct weights *weights)
+{
+	const struct model *model = e->groups->model;
+	const struct content *content;
+	struct gguf_tensor tensor;
+	char file[64];
+	uint32_t slot;
+
+	snprintf(file, sizeof(file), "blk_%" PRId32 "_%s", block, name);
+	if (!model_find(e->groups->model, CLASS_NORM, file, strlen(file), &slot) ||
+	    slot >= e->groups->n_slots || content_is_nothing(e->groups->content[slot]))
+		return false;
+	content = e->groups->content[slot];
+	if (!content)
+		return weights_of_tensor(model->base, &model->gguf->tensors[slot], weights);
+	tensor = (struct gguf_tensor){ .offset = content->offset, .type = content->organ.type };
+	memcpy(tensor.ne, content->organ.ne, sizeof(tensor.ne));
+	return weights_of_tensor(content->file, &tensor, weights);
+}
+
+static bool donor_norm(const struct examination *e, int32_t block, const char *name,
+		       struct weights *weights)
+{
+	const struct gguf_tensor *tensor;
+	char text[64];
+	const int n = snprintf(text, sizeof(text), "blk.%" PRId32 ".%s.weight", block, name);
+
+	tensor = gguf_tensor(e->donor.gguf, text, (size_t)n);
+	return tensor && weights_of_tensor(e->donor.file, tensor, weights);
+}
+
+static int compare_norms(const struct examination *e, int32_t from, int32_t to, const char *name,
+			 struct seam *seam)
+{
+	struct weights ours, theirs;
+	double a, b, ratio;
+	int rc;
+
+	if (!host_norm(e, to, name, &ours) || !donor_norm(e, from, name, &theirs))
+		return 0;
+	rc = lineage_rms(&theirs, e->halt, &a);
+	if (rc == 0)
+		rc = lineage_rms(&ours, e->halt, &b);
+	ratio = rc == 0 ? a / b : NAN;
+	if (!isfinite(ratio) || ratio <= 0)
+		return rc;
+	seam->compared++;
+	if (fmax(ratio, 1 / ratio) > seam->worst) {
+		seam->worst = fmax(ratio, 1 / ratio);
+		seam->ratio = ratio;
+		seam->at = to;
+		seam->name = name;
+	}
+	return rc;
+}
+
+static int examine_norms(const struct examination *e, struct finding *finding)
+{
+	static const char *const names[] = { "attn_norm", "ffn_norm" };
+	struct seam seam = { .worst = 0 };
+	int32_t last[2][2] = { { -1, -1 }, { -1, -1 } };
+	int rc = 0;
+
+	for (uint32_t k = 0; rc == 0 && k < e->group->n; k++) {
+		const uint32_t slot = e->group->slots[k];
+		const struct organ_place *place = &e->groups->model->places[slot];
+		const unsigned which = place->klass == CLASS_ORGANS;
+		const int32_t from = groups_donor_block(e->groups, slot), to = place->block;
+
+		if (from < 0 || to < 0 ||
+		    (place->klass != CLASS_ORGANS && place->klass != CLASS_SKELETON) ||
+		    (last[which][0] == from && last[which][1] == to))
+			continue;
+		last[which][0] = from;
+		last[which][1] = to;
+		rc = compare_norms(e, from, to, names[which], &seam);
+	}
+	if (!seam.compared)
+		finding_say(finding, VERDICT_UNKNOWN, "no norms before the grafts in both");
+	else
+		finding_say(finding, seam.worst <= 2 ? VERDICT_OK : VERDICT_RISKY,
+			    "those before the grafts are %s 2 times apart: at most in blk %" PRId32
+			    ", where the donor's %s is %.2f times this one's",
+			    seam.worst <= 2 ? "within" : "more than", seam.at, seam.name,
+			    seam.ratio);
+	return rc;
+}
+
+static int examine_traits(const struct examination *e, const struct traits *host,
+			  const struct source *source)
+{
+	const unsigned concerns = e->group->concerns;
+	struct finding *findings = e->findings;
+	struct traits donor;
+	const int rc = traits_read(e->donor.gguf, source, e->halt, &donor);
+
+	if (rc < 0)
+		return rc;
+	traits_architecture(host, &donor, &findings[DONOR_ARCHITECTURE]);
+	traits_dimensions(host, &donor, concerns, &findings[DONOR_DIMENSIONS]);
+	if (traits_bare(&donor) && host->numbers[TRAIT_EMBEDDING].known &&
+	    sets_shapes_agree(e->groups, e->group, host->numbers[TRAIT_EMBEDDING].high))
+		finding_say(
+			&findings[DONOR_DIMENSIONS], VERDICT_OK,
+			"the donor does not say them; the shapes are those that this model has");
+	traits_rope(host, &donor, concerns, &findings[DONOR_ROPE]);
+	traits_epsilon(host, &donor, &findings[DONOR_EPSILON]);
+	traits_tokenizer(host, &donor, concerns, &findings[DONOR_TOKENIZER]);
+	traits_names(host, &donor, &findings[DONOR_NAMES]);
+	return 0;
+}
+
+/* What a nextn block has in common with ordinary ones proves nothing. */
+static void excuse_nextn(const struct examination *e)
+{
+	const struct gguf *donor = e->donor.gguf;
+
+	finding_say(&e->findings[DONOR_PARTS], VERDICT_OK,
+		    "does not apply: a nextn block is not made of the parts of others");
+	for (uint32_t i = 0; i < donor->n_tensors; i++)
+		if (gguf_tensor(e->host.gguf, donor->tensors[i].name,
+				donor->tensors[i].name_length))
+			return;
+	if (e->findings[DONOR_LINEAGE].verdict == VERDICT_UNKNOWN)
+		finding_say(&e->findings[DONOR_LINEAGE], VERDICT_OK,
+			    "does not apply: a nextn block, and nothing else to compare");
+}
+
+static int examine_model(struct examination *e, const struct traits *host,
+			 const struct source *source)
+{
+	int rc = examine_traits(e, host, source);
+
+	if (rc == 0)
+		rc = examine_bytes(e, &e->findings[DONOR_BYTES]);
+	if (rc == 0)
+		rc = parts_compare(e->host.gguf, e->donor.gguf, e->group->concerns,
+				   &e->findings[DONOR_PARTS]);
+	if (rc == 0)
+		rc = lineage_cosines(&e->host, &e->donor, e->halt, &e->findings[DONOR_LINEAGE],
+				     &e->likeness);
+	if (rc == 0)
+		rc = lineage_spreads(&e->host, &e->donor, e->halt, &e->findings[DONOR_SPREADS]);
+	if (rc == 0)
+		rc = examine_norms(e, &e->findings[DONOR_NORMS]);
+	if (rc == 0 && blocks_all_nextn(e->groups, e->group))
+		excuse_nextn(e);
+	return rc;
+}
+
+static void say_unreadable(struct finding findings[DONOR_CHECKS], const struct error *err)
+{
+	for (enum donor_check check = 0; check < DONOR_CHECKS; check++)
+		finding_say(&findings[check], VERDICT_UNKNOWN, "the donor cannot be read: %s",
+			    err->text[0] ? err->text : strerror(err->code));
+}
+
+/* The donor's file is opened for as long as this takes. */
+static int open_and_examine(struct examination *e, const struct traits *host)
+{
+	struct error err = { 0 };
+	struct gguf *gguf = NULL;
+	struct source source;
+	int rc = 0;
+
+	e->donor.file = donor_open(e->group->donor, &err);
+	if (e->donor.file) {
+		source = backing_source(e->donor.file);
+		gguf = gguf_read(&source, &err);
+	}
+	e->donor.gguf = gguf;
+	if (gguf)
+		rc = examine_model(e, host, &source);
+	else
+		say_unreadable(e->findings, &err);
+	if (rc == -EIO) {
+		error_set(&err, EIO, ERROR_NO_OFFSET, "%s", strerror(EIO));
+		say_unreadable(e->findings, &err);
+		rc = 0;
+	}
+	gguf_free(gguf);
+	backing_unref(e->donor.file);
+	return rc;
+}
+
+int donor_examine(const struct groups *groups, const struct group *group, const struct traits *host,
+		  const struct halt *halt, struct finding findings[DONOR_CHECKS], double *likeness)
+{
+	const struct relative base = { groups->model->base, groups->model->gguf };
+	struct examination e = { groups, group, halt, base, { NULL, NULL }, findings, NAN };
+	int rc;
+
+	if (group->kind == GROUP_MODEL) {
+		rc = open_and_examine(&e, host);
+	} else if (group->kind == GROUP_SELF) {
+		e.donor = base;
+		rc = examine_norms(&e, &findings[DONOR_NORMS]);
+	} else {
+		rc = examine_kin(&e, &findings[DONOR_LINEAGE]);
+	}
+	*likeness = e.likeness;
+	return rc;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* check_host.c - see check_host.h. */
+#include "fs/check/check_host.h"
+#include "fs/check/check_blocks.h"
+#include "fs/util/plural.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Higher block numbers are no model's. */
+#define BLOCKS_MAX 100000
+
+static bool is_block(const struct organ_place *place)
+{
+	return place->block >= 0 && place->block < BLOCKS_MAX &&
+	       strncmp(place->tensor, "blk.", 4) == 0;
+}
+
+static bool is_there(const struct groups *groups, uint32_t slot)
+{
+	return !content_is_nothing(groups->content[slot]);
+}
+
+static bool ends_with(const struct kv *kv, const char *ending)
+{
+	const size_t n = strlen(ending);
+
+	return kv->key_length >= n && memcmp(kv->key + kv->key_length - n, ending, n) == 0;
+}
+
+static bool find_count(const struct gguf *gguf, uint64_t *count)
+{
+	for (uint32_t i = 0; i < gguf->n_kv; i++)
+		if (ends_with(&gguf->kv[i], ".block_count") && kv_unsigned(&gguf->kv[i], count))
+			return true;
+	return false;
+}
+
+static void judge_blocks(const struct gguf *header, uint32_t n, const char *missing,
+			 struct finding *finding)
+{
+	uint64_t count;
+
+	if (missing[0])
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "they have to run from 0 without a gap, and these are missing: %s",
+			    missing);
+	else if (!find_count(header, &count))
+		finding_say(finding, VERDICT_UNKNOWN, "%" PRIu32 " from 0 on; no block_count", n);
+	else if (n == count)
+		finding_say(finding, VERDICT_OK, "%" PRIu32 " from 0 on, as block_count says", n);
+	else
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "%" PRIu32 " from 0 on, but block_count says %" PRIu64, n, count);
+}
+
+int host_blocks(const struct groups *groups, const struct gguf *header, struct finding *finding)
+{
+	bool *marked = calloc(BLOCKS_MAX, sizeof(*marked));
+	char missing[96];
+	uint32_t n = 0;
+
+	if (!marked)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < groups->n_slots; i++) {
+		const struct organ_place *place = &groups->model->places[i];
+
+		if (!is_block(place) || !is_there(groups, i))
+			continue;
+		marked[place->block] = true;
+		if ((uint32_t)place->block >= n)
+			n = (uint32_t)place->block + 1;
+	}
+	for (uint32_t b = 0; b < n; b++)
+		marked[b] = !marked[b];
+	groups_numbers(marked, n, missing, sizeof(missing));
+	if (n)
+		judge_blocks(header, n, missing, finding);
+	else
+		finding_say(finding, VERDICT_UNKNOWN, "there are none");
+	free(marked);
+	return 0;
+}
+
+/* Slots whose block is there and they are not, and those that cannot be read. */
+static uint32_t find_holes(const struct groups *groups, const bool *there, uint32_t *holes,
+			   uint32_t *broken)
+{
+	uint32_t n = 0;
+
+	*broken = 0;
+	for (uint32_t i = 0; i < groups->n_slots; i++) {
+		const struct content *content = groups->content[i];
+		const struct organ_place *place = &groups->model->places[i];
+
+		*broken += content && content->broken;
+		if (!content_is_nothing(content) || i >= groups->model->gguf->n_tensors)
+			continue;
+		if (!is_block(place) || there[place->block])
+			holes[n++] = i;
+	}
+	return n;
+}
+
+int host_complete(const struct groups *groups, const struct gguf *header, struct finding *finding)
+{
+	bool *there = calloc(BLOCKS_MAX, sizeof(*there));
+	uint32_t *holes = calloc(groups->n_slots + 1u, sizeof(*holes));
+	uint32_t n, broken;
+	char text[96];
+	int rc;
+
+	(void)header;
+	if (!there || !holes) {
+		free(there);
+		free(holes);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < groups->n_slots; i++)
+		if (is_block(&groups->model->places[i]) && is_there(groups, i))
+			there[groups->model->places[i].block] = true;
+	n = find_holes(groups, there, holes, &broken);
+	finding_say(finding, VERDICT_OK, "%s", "");
+	if (n)
+		finding_add(finding, VERDICT_IMPOSSIBLE,
+			    "removed, while their blocks are there: %s",
+			    groups_slots(groups, holes, n, text, sizeof(text)));
+	if (broken)
+		finding_add(finding, VERDICT_IMPOSSIBLE,
+			    "%" PRIu32 " graft%s cannot be read, .log says why", broken,
+			    plural(broken));
+	rc = blocks_added(groups, finding);
+	if (!finding->text[0])
+		finding_say(finding, VERDICT_OK, "no block lacks what it had");
+	free(there);
+	free(holes);
+	return rc;
+}
+
+/* Arrays that llama.cpp reads with an entry for each block. */
+static bool is_a_block(const struct kv *kv)
+{
+	return kv->type == KV_ARRAY &&
+	       (ends_with(kv, ".attention.head_count") ||
+		ends_with(kv, ".attention.head_count_kv") || ends_with(kv, ".feed_forward_length"));
+}
+
+int host_arrays(const struct groups *groups, const struct gguf *header, struct finding *finding)
+{
+	uint32_t arrays = 0, wrong = 0, first = 0;
+	uint64_t count = 0;
+
+	(void)groups;
+	if (!find_count(header, &count)) {
+		finding_say(finding, VERDICT_UNKNOWN, "no block_count");
+		return 0;
+	}
+	for (uint32_t i = 0; i < header->n_kv; i++) {
+		if (!is_a_block(&header->kv[i]))
+			continue;
+		arrays++;
+		if (header->kv[i].count != count && wrong++ == 0)
+			first = i;
+	}
+	if (wrong)
+		finding_say(finding, VERDICT_IMPOSSIBLE,
+			    "%.60s has %" PRIu64 " entries, block_count says %" PRIu64,
+			    header->kv[first].key, header->kv[first].count, count);
+	else if (arrays)
+		finding_say(finding, VERDICT_OK, "%" PRIu32 " with an entry for each block",
+			    arrays);
+	else
+		finding_say(finding, VERDICT_OK, "none has an entry for each block");
+	return 0;
+}
+
+static bool has_output(const struct groups *groups, bool in_base)
+{
+	static const char name[] = "output.weight";
+	const uint32_t n = in_base ? groups->model->gguf->n_tensors : groups->n_slots;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct organ_place *place = &groups->model->places[i];
+
+		if ((in_base || is_there(groups, i)) && place->tensor_length == sizeof(name) - 1 &&
+		    memcmp(place->tensor, name, sizeof(name) - 1) == 0)
+			return true;
+	}
+	return false;
+}
+
+int host_output(const struct groups *groups, const struct gguf *header, struct finding *finding)
+{
+	const bool before = has_output(groups, true), now = has_output(groups, false);
+
+	(void)header;
+	if (before == now)
+		finding_say(finding, VERDICT_OK,
+			    now ? "a head of its own" : "tied: the token embedding is the head");
+	else if (now)
+		finding_say(finding, VERDICT_RISKY,
+			    "a head was added to a model whose token embedding was it");
+	else
+		finding_say(finding, VERDICT_RISKY,
+			    "the head was removed: the token embedding will be it, or nothing");
+	return 0;
+}
+
+int host_adapters(const struct groups *groups, const struct gguf *header, struct finding *finding)
+{
+	const struct adapted *adapted = &groups->adapted;
+
+	(void)header;
+	finding_say(finding, VERDICT_OK, "%" PRIu32 " in force, on %" PRIu32 " tensor%s",
+		    adapted->adapters - adapted->broken, adapted->touched,
+		    plural(adapted->touched));
+	if (adapted->halves)
+		finding_add(finding, VERDICT_RISKY, "%" PRIu32 " %s nothing without the other half",
+			    adapted->halves,
+			    adapted->halves == 1 ? "half of a pair changes"
+						 : "halves of pairs change");
+	if (adapted->broken)
+		finding_add(finding, VERDICT_IMPOSSIBLE,
+			    "%" PRIu32 " cannot be read, .log says why", adapted->broken);
+	return 0;
+}

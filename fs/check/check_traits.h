@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* check_traits.h - what a model's metadata says that a graft and its host have to agree in, and
+ * how well two models do. The keys and what their absence means are llama.cpp's. */
+#ifndef FS_CHECK_TRAITS_H
+#define FS_CHECK_TRAITS_H
+
+#include "fs/check/check_verdict.h"
+#include "gguf/reader.h"
+
+#include <xxhash.h>
+
+enum trait {
+	TRAIT_EMBEDDING,
+	TRAIT_HEADS,
+	TRAIT_KV_HEADS,
+	TRAIT_KEY,
+	TRAIT_VALUE,
+	TRAIT_ROPE_DIMENSIONS,
+	TRAIT_FEED_FORWARD,
+	TRAIT_EXPERTS,
+	TRAIT_EXPERTS_USED,
+	TRAIT_NUMBERS,
+};
+
+/* A number, or one a block. */
+struct trait_number {
+	bool known;
+	uint64_t low, high; /* least and greatest */
+	uint64_t hash;	    /* of all of them; of one number the number */
+};
+
+#define TRAIT_TEXT 64
+
+struct traits {
+	char architecture[TRAIT_TEXT]; /* this and the next two: empty where nothing is said */
+	char name[TRAIT_TEXT], base_model[TRAIT_TEXT];
+	struct trait_number numbers[TRAIT_NUMBERS];
+	double rope_base, rope_factor; /* what counts where nothing is said is filled in */
+	char rope_scaling[TRAIT_TEXT];
+	double rope_context;	    /* before it was stretched; 0: not said */
+	XXH128_hash_t rope_factors; /* of the tensors that hold factors; zeros: there are none */
+	bool has_epsilon, has_tokenizer;
+	double epsilon;
+	char tokenizer[TRAIT_TEXT], tokenizer_pre[TRAIT_TEXT];
+	uint64_t tokens;
+	XXH128_hash_t vocabulary, special; /* tokens, types, merges; numbers of special tokens */
+};
+
+/* Read the traits of a parsed model from its file. Returns 0, -EINTR soon after halt, -EIO or
+ * -ENOMEM. */
+int traits_read(const struct gguf *gguf, const struct source *source, const struct halt *halt,
+		struct traits *traits);
+
+/* Does the metadata say nothing but an architecture? */
+bool traits_bare(const struct traits *traits);
+
+/* Which parts of a model grafts are, as bits. */
+enum concern {
+	CONCERN_ATTENTION = 1,
+	CONCERN_FFN = 2,
+	CONCERN_TOKENS = 4, /* token embedding, output head */
+};
+
+/* What grafts from the donor come to in the host, each in one respect. */
+void traits_architecture(const struct traits *host, const struct traits *donor,
+			 struct finding *finding);
+void traits_dimensions(const struct traits *host, const struct traits *donor, unsigned concerns,
+		       struct finding *finding);
+void traits_rope(const struct traits *host, const struct traits *donor, unsigned concerns,
+		 struct finding *finding);
+void traits_epsilon(const struct traits *host, const struct traits *donor, struct finding *finding);
+void traits_tokenizer(const struct traits *host, const struct traits *donor, unsigned concerns,
+		      struct finding *finding);
+
+/* Always ok: what the two call themselves. */
+void traits_names(const struct traits *host, const struct traits *donor, struct finding *finding);
+
+#endif

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/* adapt.c - see adapt.h. */
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/graft_internal.h"
+#include "fs/edit/symlinks.h"
+#include "fs/layer/layer_adapters.h"
+#include "fs/metadata/value_parse.h"
+#include "fs/model/inode.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIRECTORY "adapters/"
+
+/* Nobody looks where a link of an earlier mount leads before the mount is there. */
+#define NOT_YET "a link that nobody has looked at yet"
+
+/* more: to be said after the reason. */
+static int refuse(struct model *model, const char *file, const struct error *err, const char *more,
+		  int rc)
+{
+	char text[320];
+
+	log_add(model->log, DIRECTORY "%s: refused: %s%s; nothing is changed", file,
+		err->code ? error_describe(err, text, sizeof(text)) : strerror(-rc), more);
+	return rc;
+}
+
+static int not_for_this(const struct model *model, struct error *err)
+{
+	return adapters_apply(model)
+		       ? 0
+		       : error_set(err, EINVAL, ERROR_NO_OFFSET, "the model is an adapter itself");
+}
+
+/* A link of that user's to that file, which becomes the content's; NULL: to one that cannot be
+ * read, because of why. NULL: out of memory. */
+static struct content *make_link(struct model *model, const char *target, uid_t uid, gid_t gid,
+				 struct backing *file, const char *why)
+{
+	const struct organ nothing = { .name = "" };
+	struct backing *at = file ? file : backing_gone(target, 0);
+	struct content *content =
+		at ? content_link(inode_new(model), &nothing, at, 0, target) : NULL;
+
+	backing_unref(at);
+	if (content && !file)
+		content_break(content, why);
+	if (content)
+		content_set_owner(content, uid, gid);
+	return content;
+}
+
+/* Where a link leads: another one like it, and in *gguf what is in its file; broken where that is
+ * nowhere. NULL with err set: it leads to something else. */
+static struct content *follow(struct model *model, const struct content *of, bool hurried,
+			      struct gguf **gguf, struct error *err)
+{
+	struct backing *file = NULL;
+	struct content *content = NULL;
+	char text[320];
+	int rc;
+
+	*gguf = NULL;
+	rc = links_gguf(model->links, model, of, hurried, &file, gguf, err);
+	if (rc == 0)
+		rc = adapters_check_file(model, file, *gguf, err);
+	if (rc == -EINVAL || rc == -ENOMEM) {
+		backing_unref(file);
+	} else {
+		if (file)
+			backing_report_to(file, model->log);
+		content = make_link(model, of->target, of->uid, of->gid, file,
+				    error_describe(err, text, sizeof(text)));
+		if (!content)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	}
+	if (content)
+		return content;
+	gguf_free(*gguf);
+	*gguf = NULL;
+	return NULL;
+}
+
+/* What to say where a link leads to nothing good. */
+static const char *hint(const char *target)
+{
+	return target[0] == '/' ? "" : "; " GRAFT_RELATIVE;
+}
+
+static void say_broken(struct model *model, const char *file, const struct content *link)
+{
+	if (link->broken)
+		log_add(model->log, DIRECTORY "%s: a link to %.100s%s: %s%s", file, link->target,
+			strlen(link->target) > 100 ? "..." : "", link->broken, hint(link->target));
+}
+
+/* With the commit lock held: the link is in the layer, and in force. Both are used up. */
+static int put_link(struct model *model, const char *file, size_t length, struct content *link,
+		    struct gguf *gguf)
+{
+	int rc = graft_settle(model);
+
+	if (rc == 0)
+		rc = adapters_reserve(model, file, length, ADAPTER_GGUF);
+	if (rc == 0)
+		rc = layer_link_adapter(model->layer, file, link->target, link->uid, link->gid);
+	if (rc < 0) {
+		content_unref(link);
+		gguf_free(gguf);
+		return rc;
+	}
+	say_broken(model, file, link);
+	adapters_set_link(model, file, length, link, gguf);
+	adapters_refresh(model);
+	return 0;
+}
+
+int adapt_link(struct model *model, const char *file, const char *target, uid_t uid, gid_t gid)
+{
+	struct error err = { 0 };
+	struct content *of = NULL, *link = NULL;
+	struct gguf *gguf = NULL;
+	enum adapter_file kind;
+	size_t length;
+	int rc = not_for_this(model, &err);
+
+	if (rc == 0 && !(adapters_parse(file, &kind, &length) && kind == ADAPTER_GGUF))
+		rc = error_set(&err, EINVAL, ERROR_NO_OFFSET, "it holds a number, and is no link");
+	if (rc == 0 && !(of = make_link(model, target, uid, gid, NULL, NOT_YET)))
+		rc = -ENOMEM;
+	if (rc == 0) {
+		link = follow(model, of, false, &gguf, &err);
+		rc = link ? 0 : -err.code;
+	}
+	content_unref(of);
+	if (rc == 0) {
+		err.code = 0;
+		pthread_mutex_lock(&model->commit);
+		rc = put_link(model, file, length, link, gguf);
+		pthread_mutex_unlock(&model->commit);
+	}
+	return rc < 0 ? refuse(model, file, &err, hint(target), rc) : 0;
+}
+
+/* A number that somebody writes. */
+struct writing {
+	struct model *model;
+	const char *file;
+	enum adapter_file kind;
+	size_t length; /* of the adapter's name in file */
+	float value;
+	struct timespec mtime;
+	struct error err;
+};
+
+static int check_number(void *context, const struct source *source)
+{
+	struct writing *writing = context;
+	const struct value_type number = { KV_F32, 0 };
+	struct value_bytes bytes = { .bytes = NULL };
+	int rc = not_for_this(writing->model, &writing->err);
+
+	if (rc == 0)
+		rc = value_parse(source, number, 8, &bytes, &writing->err);
+	if (rc == 0)
+		memcpy(&writing->value, bytes.bytes, sizeof(writing->value));
+	free(bytes.bytes);
+	if (rc == 0 && !isfinite(writing->value))
+		rc = error_set(&writing->err, EINVAL, ERROR_NO_OFFSET, "it is no finite number");
+	return rc;
+}
+
+static int seal_nothing(void *context, unsigned number)
+{
+	(void)context;
+	(void)number;
+	return 0;
+}
+
+/* With the commit lock held. */
+static int put_number(struct writing *writing, const char *text)
+{
+	struct model *model = writing->model;
+	int rc = graft_settle(model);
+
+	if (rc == 0)
+		rc = adapters_reserve(model, writing->file, writing->length, writing->kind);
+	if (rc == 0)
+		rc = layer_write_setting(model->layer, writing->file, text, &writing->mtime);
+	if (rc < 0)
+		return rc;
+	adapters_set(model, writing->file, writing->length, writing->kind, &writing->value,
+		     &writing->mtime);
+	adapters_refresh(model);
+	return 0;
+}
+
+static struct view *keep_number(void *context, unsigned number)
+{
+	struct writing *writing = context;
+	struct model *model = writing->model;
+	char text[ADAPTER_TEXT_MAX];
+	const size_t n = adapters_number(writing->value, text);
+	struct view *view = view_of_text(strdup(text), n);
+	int rc = -ENOMEM;
+
+	if (view) {
+		pthread_mutex_lock(&model->commit);
+		rc = put_number(writing, text);
+		pthread_mutex_unlock(&model->commit);
+	}
+	if (rc == 0) {
+		layer_unstage(model->layer, number);
+		errno = 0;
+		return view;
+	}
+	view_unref(view);
+	errno = -rc;
+	return NULL;
+}
+
+int adapt_write(struct model *model, const char *file, struct stage *stage)
+{
+	struct writing writing = { .model = model, .file = file, .mtime = stage_mtime(stage) };
+	const struct stage_commit commit = { check_number, seal_nothing, keep_number, &writing };
+	int rc = adapters_parse(file, &writing.kind, &writing.length) ? 0 : -EINVAL;
+
+	if (rc == 0 && writing.kind == ADAPTER_GGUF)
+		rc = error_set(&writing.err, EINVAL, ERROR_NO_OFFSET,
+			       "an adapter's file is linked and not copied: ln -s");
+	if (rc == 0)
+		rc = stage_commit(stage, &commit);
+	return rc < 0 ? refuse(model, file, &writing.err, "", rc) : 0;
+}
+
+/* With the commit lock held. */
+static int remove_file(struct model *model, const char *file, enum adapter_file kind, size_t length)
+{
+	const struct timespec never = { 0 };
+	char scale[NAME_MAX + 8];
+	const char *const files[LAYER_ADAPTER_FILES] = { file, scale };
+	int rc = graft_settle(model);
+
+	snprintf(scale, sizeof(scale), "%.*s.scale", (int)length, file);
+	if (rc == 0)
+		rc = layer_forget_adapter(model->layer, files, kind == ADAPTER_GGUF ? 2 : 1);
+	if (rc < 0)
+		return rc;
+	if (kind == ADAPTER_GGUF)
+		adapters_set_link(model, file, length, NULL, NULL);
+	else
+		adapters_set(model, file, length, kind, NULL, &never);
+	adapters_refresh(model);
+	return 0;
+}
+
+int adapt_remove(struct model *model, const char *file)
+{
+	struct adapter_shown shown;
+	enum adapter_file kind;
+	size_t length;
+	int rc;
+
+	pthread_mutex_lock(&model->commit);
+	if (adapters_parse(file, &kind, &length) && adapters_look_up(model, file, &shown)) {
+		content_unref(shown.link);
+		rc = adapters_apply(model) ? remove_file(model, file, kind, length) : -EPERM;
+	} else {
+		rc = -ENOENT;
+	}
+	pthread_mutex_unlock(&model->commit);
+	if (rc < 0 && rc != -ENOENT)
+		log_add(model->log, DIRECTORY "%s: cannot be removed: %s", file, strerror(-rc));
+	return rc;
+}
+
+/* What the GGUF that a half came from says; 0: nothing. */
+static float donors_alpha(const struct donor *donor)
+{
+	struct backing *file = NULL;
+	struct gguf *gguf = NULL;
+	struct error err;
+	size_t n;
+	float alpha = 0.0f;
+
+	if (donor && donor_tensor(donor, &n))
+		file = donor_open(donor, &err);
+	if (file) {
+		const struct source source = backing_source(file);
+
+		gguf = gguf_read(&source, NULL);
+	}
+	if (gguf)
+		alpha = adapters_alpha(gguf);
+	gguf_free(gguf);
+	backing_unref(file);
+	return alpha;
+}
+
+/* With the commit lock held. */
+static void set_alpha(struct model *model, float alpha)
+{
+	const size_t length = strlen(ADAPTERS_COPIED);
+	char text[ADAPTER_TEXT_MAX];
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	adapters_number(alpha, text);
+	if (layer_write_setting(model->layer, ADAPTERS_COPIED ".alpha", text, &now) < 0)
+		return;
+	adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, &alpha, &now);
+	adapters_refresh(model);
+}
+
+void adapt_learn_alpha(struct model *model, const char *name)
+{
+	struct content *content;
+	uint32_t slot;
+	float alpha;
+
+	if (!adapters_apply(model) || adapters_knows_alpha(model) ||
+	    !model_find(model, CLASS_ADAPTERS, name, strlen(name), &slot))
+		return;
+	content = slots_own(model->slots, slot);
+	alpha = content && !content_is_nothing(content) ? donors_alpha(content->donor) : 0.0f;
+	content_unref(content);
+	if (alpha == 0.0f)
+		return;
+	pthread_mutex_lock(&model->commit);
+	if (!adapters_knows_alpha(model) && adapters_copied(model))
+		set_alpha(model, alpha);
+	pthread_mutex_unlock(&model->commit);
+}
+
+void adapt_forget_copied(struct model *model)
+{
+	static const char *const files[] = { ADAPTERS_COPIED ".alpha", ADAPTERS_COPIED ".scale" };
+	const size_t length = strlen(ADAPTERS_COPIED);
+	const struct timespec never = { 0 };
+	struct content *link;
+
+	if (!adapters_apply(model) || adapters_copied(model))
+		return;
+	/* An adapter's file of that name keeps its scale. */
+	link = adapters_link(model, ADAPTERS_COPIED, length);
+	if (layer_forget_adapter(model->layer, files, link ? 1 : 2) == 0) {
+		adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, NULL, &never);
+		if (!link)
+			adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_SCALE, NULL, &never);
+	}
+	content_unref(link);
+}
+
+struct taking_up {
+	struct model *model;
+	uint32_t found;
+};
+
+static int take_up_number(struct model *model, const struct layer_adapter *what,
+			  enum adapter_file kind, size_t length)
+{
+	const char *text = what->text;
+	size_t n = text ? strlen(text) : 0;
+	struct error err;
+	uint64_t bits;
+	uint32_t low;
+	float value;
+	int rc;
+
+	if (n && text[n - 1] == '\n')
+		n--;
+	if (!text || value_scalar_parse(KV_F32, text, n, 0, &bits, &err) < 0)
+		return -EINVAL;
+	low = (uint32_t)bits;
+	memcpy(&value, &low, sizeof(value));
+	if (!isfinite(value))
+		return -EINVAL;
+	rc = adapters_reserve(model, what->file, length, kind);
+	if (rc == 0)
+		adapters_set(model, what->file, length, kind, &value, &what->stat.st_mtim);
+	return rc;
+}
+
+static int take_up_link(struct model *model, const struct layer_adapter *what, size_t length)
+{
+	struct content *link =
+		make_link(model, what->target, what->stat.st_uid, what->stat.st_gid, NULL, NOT_YET);
+	int rc = link ? adapters_reserve(model, what->file, length, ADAPTER_GGUF) : -ENOMEM;
+
+	if (rc < 0) {
+		content_unref(link);
+		return rc;
+	}
+	link->mtime = what->stat.st_mtim;
+	adapters_set_link(model, what->file, length, link, NULL);
+	return 0;
+}
+
+static void take_up_one(void *context, const struct layer_adapter *what)
+{
+	struct taking_up *taking_up = context;
+	struct model *model = taking_up->model;
+	enum adapter_file kind;
+	size_t length;
+	int rc = -EINVAL;
+
+	if (adapters_apply(model) && adapters_parse(what->file, &kind, &length) &&
+	    (kind == ADAPTER_GGUF) == (what->target != NULL))
+		rc = what->target ? take_up_link(model, what, length)
+				  : take_up_number(model, what, kind, length);
+	if (rc == 0) {
+		taking_up->found++;
+		return;
+	}
+	model->left_alone = true;
+	log_add(model->log, "%s/" DIRECTORY "%s: left alone: %s", layer_path(model->layer),
+		what->file,
+		rc == -EINVAL ? "it is no link to an adapter and no number" : strerror(-rc));
+}
+
+void adapt_take_up(struct model *model)
+{
+	struct taking_up taking_up = { .model = model };
+
+	if (layer_each_adapter(model->layer, take_up_one, &taking_up) < 0) {
+		model->left_alone = true;
+		log_add(model->log, "%s: not all of it can be listed; left alone",
+			layer_path(model->layer));
+	}
+	/* A mount that finds nothing is as its base. */
+	if (taking_up.found || slots_generation(model->slots))
+		adapters_refresh(model);
+	model->taken_up += taking_up.found;
+}
+
+/* With the commit lock held: where the link leads now, if it is still the adapter's. Both are used
+ * up. */
+static void renew(struct model *model, const char *file, const struct content *was,
+		  struct content *link, struct gguf *gguf)
+{
+	enum adapter_file kind;
+	struct content *now;
+	size_t length;
+
+	adapters_parse(file, &kind, &length);
+	now = adapters_link(model, file, length);
+	if (now == was) {
+		say_broken(model, file, link);
+		adapters_set_link(model, file, length, link, gguf);
+		adapters_refresh(model);
+	} else {
+		content_unref(link);
+		gguf_free(gguf);
+	}
+	content_unref(now);
+}
+
+/* Look again at one link. What is there now and does not fit stays broken, and why is known. False:
+ * there was no answer. */
+static bool look_again(struct model *model, const char *file, const struct content *was,
+		       bool hurried)
+{
+	struct error err = { 0 };
+	struct gguf *gguf;
+	struct content *link = follow(model, was, hurried, &gguf, &err);
+	char text[320];
+
+	if (!link)
+		link = make_link(model, was->target, was->uid, was->gid, NULL,
+				 error_describe(&err, text, sizeof(text)));
+	if (!link || (link->broken && strcmp(link->broken, was->broken) == 0)) {
+		content_unref(link);
+		return err.code != ETIMEDOUT;
+	}
+	link->mtime = was->mtime;
+	pthread_mutex_lock(&model->commit);
+	renew(model, file, was, link, gguf);
+	pthread_mutex_unlock(&model->commit);
+	return err.code != ETIMEDOUT;
+}
+
+bool adapt_look(struct model *model, bool hurried)
+{
+	char file[NAME_MAX + 1];
+	struct adapter_shown shown;
+	bool silent = false;
+
+	if (!adapters_broken(model))
+		return false;
+	for (uint64_t place = 0; adapters_next(model, &place, file, &shown); place++) {
+		if (shown.link && shown.link->broken)
+			silent |= !look_again(model, file, shown.link, hurried || silent);
+		content_unref(shown.link);
+	}
+	return silent;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* experts_edit.c - see experts_edit.h. */
+#include "fs/edit/expert_edit.h"
+#include "fs/edit/graft.h"
+#include "fs/model/organ_file.h"
+#include "fs/tensor/expert_slice.h"
+#include "fs/tensor/organ_views.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COPY_CHUNK ((size_t)1 << 20)
+
+/* A slot whose experts are changed, with what it holds. */
+struct stack {
+	struct model *model;
+	uint32_t tensor;
+	struct content *content;
+	struct located located;
+	uint32_t n; /* experts */
+	bool said;  /* the log has a line already if it was refused */
+};
+
+/* Until end(), nobody else changes an expert. Returns 0 or -ESTALE. */
+static int begin(struct stack *stack, struct model *model, uint32_t tensor)
+{
+	pthread_mutex_lock(&model->stacks);
+	*stack = (struct stack){ .model = model,
+				 .tensor = tensor,
+				 .content = slots_own(model->slots, tensor) };
+	if (content_is_nothing(stack->content))
+		return -ESTALE;
+	stack->located = files_locate(model, tensor, stack->content);
+	stack->n = files_experts(model, tensor, stack->content);
+	return stack->n ? 0 : -ESTALE;
+}
+
+/* Returns rc, and the log has a sentence for it, from err where that says more. */
+static int end(struct stack *stack, struct stage *stage, const char *what, int rc,
+	       const struct error *err)
+{
+	char path[ORGAN_PATH_MAX];
+
+	content_unref(stack->content);
+	pthread_mutex_unlock(&stack->model->stacks);
+	if (rc < 0 && !stack->said)
+		log_add(stack->model->log, "%s: %s refused: %s; the slot keeps what it had",
+			model_organ_path(stack->model, stack->tensor, path), what,
+			err->code ? err->text : strerror(-rc));
+	/* What was refused must not be tried again at the release, when nobody is told. */
+	stage_settle(stage, rc == 0);
+	return rc;
+}
+
+static int read_stage(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const ssize_t got = stage_read(context, bytes, n, offset);
+
+	if (got < 0)
+		return (int)got;
+	return (size_t)got == n ? 0 : -EIO;
+}
+
+/* Is what is staged an organ like the slice? Then *skip is the size of its header. */
+static int check_slice(struct stage *stage, const struct organ *slice, uint64_t *skip,
+		       struct error *err)
+{
+	const struct source source = { read_stage, stage, stage_size(stage) };
+	char scratch[2][TYPE_NAME_MAX], shapes[2][SHAPE_TEXT_MAX];
+	struct organ organ = { 0 };
+	int rc = organ_parse(&source, &organ, err);
+
+	*skip = organ.header_size;
+	if (rc == 0 && organ.type != slice->type)
+		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
+			       "it is %s, and the experts of a stack are all of one type, here %s",
+			       type_name(organ.type, scratch[0]),
+			       type_name(slice->type, scratch[1]));
+	else if (rc == 0 && memcmp(organ.ne, slice->ne, sizeof(organ.ne)) != 0)
+		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
+			       "its shape is %s, and that of an expert %s",
+			       shape_text(organ.ne, organ.dims, shapes[0]),
+			       shape_text(slice->ne, slice->dims, shapes[1]));
+	free((char *)organ.name);
+	return rc == -EBADMSG ? -EINVAL : rc;
+}
+
+static int copy_bytes(struct stage *from, uint64_t at, struct stage *to, uint64_t offset,
+		      uint64_t size)
+{
+	char *bytes = malloc(COPY_CHUNK);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t done = 0; rc == 0 && done < size; done += COPY_CHUNK) {
+		const uint64_t left = size - done;
+		const size_t n = left < COPY_CHUNK ? (size_t)left : COPY_CHUNK;
+
+		rc = read_stage(from, bytes, n, at + done);
+		if (rc == 0)
+			rc = stage_write(to, bytes, n, offset + done);
+	}
+	free(bytes);
+	return rc;
+}
+
+int experts_put(struct model *model, uint32_t tensor, uint32_t expert, struct stage *stage)
+{
+	struct error err = { 0 };
+	struct stack stack;
+	struct located slice;
+	struct stage *whole = NULL;
+	struct view *view;
+	uint64_t skip;
+	int rc = begin(&stack, model, tensor);
+
+	if (rc == 0 && expert >= stack.n)
+		rc = -ESTALE;
+	if (rc == 0 && stage_failed(stage))
+		rc = -EIO;
+	if (rc == 0) {
+		slice = experts_slice(&stack.located, expert);
+		rc = check_slice(stage, &slice.organ, &skip, &err);
+	}
+	if (rc == 0) {
+		view = located_view(&stack.located);
+		whole = view ? stage_new(model->layer, view) : NULL;
+		view_unref(view);
+		rc = whole ? copy_bytes(stage, skip, whole,
+					stack.located.organ.header_size +
+						expert * slice.organ.data_size,
+					slice.organ.data_size)
+			   : -ENOMEM;
+	}
+	stack.said = rc == 0;
+	if (rc == 0)
+		rc = graft_fill_any(model, tensor, whole, NULL);
+	stage_free(whole);
+	return end(&stack, stage, "an expert is", rc, &err);
+}
+
+/* The text of the order that is staged, to free. NULL with *rc set. */
+static char *read_order(struct stage *stage, int *rc, struct error *err)
+{
+	const uint64_t size = stage_size(stage);
+	char *text = NULL;
+
+	if (size > EXPERTS_ORDER_MAX) {
+		*rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
+				"an order of %" PRIu64 " bytes is none", size);
+		return NULL;
+	}
+	text = calloc(1, size + 1);
+	*rc = text ? read_stage(stage, text, size, 0) : -ENOMEM;
+	if (*rc == 0 && strlen(text) != size)
+		*rc = error_set(err, EINVAL, strlen(text), "there is a NUL in the order");
+	if (*rc == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Takes the numbers out of text, into order, which has room for EXPERTS_MOST. */
+static int parse_order(const char *text, uint32_t n, uint32_t *order, uint32_t *count,
+		       struct error *err)
+{
+	const char *at = text;
+
+	for (*count = 0;; ++*count) {
+		char *after;
+		unsigned long number;
+
+		while (isspace((unsigned char)*at))
+			at++;
+		if (!*at)
+			break;
+		number = strtoul(at, &after, 10);
+		if (!isdigit((unsigned char)*at) || (*after && !isspace((unsigned char)*after)))
+			return error_set(err, EINVAL, (uint64_t)(at - text),
+					 "the order has something that is no number");
+		if (number >= n)
+			return error_set(err, EINVAL, (uint64_t)(at - text),
+					 "there is no expert %lu; they are 0 to %" PRIu32, number,
+					 n - 1);
+		if (*count == EXPERTS_MOST)
+			return error_set(err, EINVAL, (uint64_t)(at - text), "more than %u experts",
+					 EXPERTS_MOST);
+		order[*count] = (uint32_t)number;
+		at = after;
+	}
+	return *count ? 0 : error_set(err, EINVAL, ERROR_NO_OFFSET, "there is no expert in it");
+}
+
+/* The organ file of the stack's experts in that order. NULL: no memory. */
+static struct view *arranged(const struct located *stack, const struct organ *organ,
+			     const uint32_t *order, uint32_t count)
+{
+	struct segment *segments = calloc(count + 1u, sizeof(*segments));
+	uint8_t *header = malloc(organ->header_size);
+	struct view *view = NULL;
+
+	if (segments && header) {
+		organ_write_header(organ, header);
+		segments[0] = (struct segment){ .kind = SEGMENT_MEMORY,
+						.length = organ->header_size,
+						.memory = header };
+		for (uint32_t i = 0; i < count; i++) {
+			const struct located slice = experts_slice(stack, order[i]);
+
+			segments[i + 1] = (struct segment){ .kind = SEGMENT_EXTENT,
+							    .length = slice.organ.data_size,
+							    .backing = slice.file,
+							    .offset = slice.offset };
+		}
+		view = view_new(segments, count + 1u, header);
+		header = NULL;
+	}
+	free(header);
+	free(segments);
+	return view;
+}
+
+static bool is_as_it_was(const uint32_t *order, uint32_t count, uint32_t n)
+{
+	bool same = count == n;
+
+	for (uint32_t i = 0; same && i < count; i++)
+		same = order[i] == i;
+	return same;
+}
+
+/* What is in another order came from where it came from before. */
+static struct donor *donor_of_order(const struct stack *stack)
+{
+	const struct organ_place *place = &stack->model->places[stack->tensor];
+	struct donor *of = stack->content ? donor_ref(stack->content->donor)
+					  : donor_of_backing(stack->model->base, place->tensor,
+							     place->tensor_length);
+	struct donor *donor = donor_of_view(of, form_name(FORM_EXPERTS));
+
+	donor_unref(of);
+	return donor;
+}
+
+static int arrange(struct stack *stack, const uint32_t *order, uint32_t count, struct error *err)
+{
+	struct organ organ;
+	struct stage *whole;
+	struct view *view;
+	struct donor *donor;
+	int rc;
+
+	if (is_as_it_was(order, count, stack->n))
+		return 0;
+	if (!organ_of_slices(&stack->located.organ, count, &organ))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "the stack would be too large");
+	view = arranged(&stack->located, &organ, order, count);
+	whole = view ? stage_new(stack->model->layer, view) : NULL;
+	view_unref(view);
+	stack->said = whole != NULL;
+	donor = donor_of_order(stack);
+	rc = whole ? graft_fill_any(stack->model, stack->tensor, whole, donor) : -ENOMEM;
+	donor_unref(donor);
+	stage_free(whole);
+	return rc;
+}
+
+int experts_arrange(struct model *model, uint32_t tensor, struct stage *stage)
+{
+	struct error err = { 0 };
+	struct stack stack;
+	uint32_t *order = malloc(EXPERTS_MOST * sizeof(*order)), count = 0;
+	char *text = NULL;
+	int rc = begin(&stack, model, tensor);
+
+	if (rc == 0)
+		rc = order ? 0 : -ENOMEM;
+	if (rc == 0)
+		text = read_order(stage, &rc, &err);
+	if (text)
+		rc = parse_order(text, stack.n, order, &count, &err);
+	if (rc == 0)
+		rc = arrange(&stack, order, count, &err);
+	free(text);
+	free(order);
+	return end(&stack, stage, "an order of experts is", rc, &err);
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/* graft.c - see graft.h: a slot filled with what was written, or emptied. Slots filled with what
+ * others hold are graft_link.c, what an earlier mount left is graft_take_up.c. */
+#include "fs/edit/graft.h"
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/graft_internal.h"
+#include "fs/model/inode.h"
+#include "fs/model/organ_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMPARE_CHUNK ((size_t)1 << 20)
+
+/* Are the organ's bytes those that the base has in the slot? Most that are not differ early. */
+static bool is_bases(const struct filling *filling, const struct source *source)
+{
+	const struct model *model = filling->model;
+	const struct gguf_tensor *t = &model->gguf->tensors[filling->tensor];
+	const struct organ *organ = &filling->organ;
+	char *bytes;
+	bool same = true;
+
+	if (filling->is_new || filling->tensor >= model->gguf->n_tensors ||
+	    organ->type != t->type || organ->dims != t->dims || organ->data_size != t->size ||
+	    memcmp(organ->ne, t->ne, sizeof(t->ne)) != 0 || organ->name_length != t->name_length ||
+	    memcmp(organ->name, t->name, t->name_length) != 0)
+		return false;
+	bytes = malloc(2 * COMPARE_CHUNK);
+	for (uint64_t at = 0; bytes && same && at < t->size;) {
+		const uint64_t left = t->size - at;
+		const size_t n = left < COMPARE_CHUNK ? (size_t)left : COMPARE_CHUNK;
+
+		same = backing_read(model->base, bytes, n, t->offset + at) == 0 &&
+		       source->read_at(source->context, bytes + COMPARE_CHUNK, n,
+				       organ->header_size + at) == 0 &&
+		       memcmp(bytes, bytes + COMPARE_CHUNK, n) == 0;
+		at += n;
+	}
+	same = same && bytes;
+	free(bytes);
+	return same;
+}
+
+static int check_organ(void *context, const struct source *source)
+{
+	struct filling *filling = context;
+	int rc = organ_parse(source, &filling->organ, &filling->err);
+
+	if (rc == 0)
+		rc = filling_check(filling);
+	if (rc == 0)
+		filling->is_base = filling->may_be_base && is_bases(filling, source);
+	/* A file that is no organ is an invalid argument to whoever closed it. */
+	return rc == -EBADMSG ? -EINVAL : rc;
+}
+
+void filling_find(struct filling *filling)
+{
+	filling->is_new = !model_find(filling->model, filling->klass, filling->name,
+				      strlen(filling->name), &filling->tensor);
+}
+
+/* A new slot: what would it be called? */
+static int check_new(struct filling *filling)
+{
+	filling->added_length =
+		anatomy_added(filling->organ.name, filling->organ.name_length, filling->name,
+			      filling->klass, filling->added, sizeof(filling->added));
+	if (filling->added_length == 0)
+		return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
+				 "the model has no tensor of that file name, and the organ, %s, "
+				 "cannot be added under it",
+				 filling->organ.name);
+	if (gguf_tensor(filling->model->gguf, filling->added, filling->added_length))
+		return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
+				 "the model has the tensor %s under another file name",
+				 filling->added);
+	return 0;
+}
+
+/* What tells the donor's GGUF from others; empty: not known. A donor that was seen from outside has
+ * it already. */
+static void find_fingerprint(const struct filling *filling, char text[FINGERPRINT_TEXT])
+{
+	struct backing *held = filling->donor ? donor_held(filling->donor) : NULL;
+	struct source source;
+	struct gguf *gguf;
+
+	text[0] = '\0';
+	if (filling->donor && donor_fingerprint(filling->donor)[0]) {
+		strcpy(text, donor_fingerprint(filling->donor));
+	} else if (held == filling->model->base) {
+		strcpy(text, held ? model_fingerprint(filling->model) : "");
+	} else if (held) {
+		source = backing_source(held);
+		gguf = gguf_read(&source, NULL);
+		if (!gguf || fingerprint(held, gguf, text) < 0)
+			text[0] = '\0';
+		gguf_free(gguf);
+	}
+}
+
+const struct layer_origin *filling_origin(const struct filling *filling,
+					  struct layer_origin *origin)
+{
+	const struct organ_place *place = &filling->model->places[filling->tensor];
+
+	*origin = (struct layer_origin){ .donor = filling->donor };
+	find_fingerprint(filling, origin->fingerprint);
+	if (!filling->is_new && filling->tensor >= filling->model->gguf->n_tensors) {
+		origin->slot = place->tensor;
+		origin->slot_length = place->tensor_length;
+	}
+	return origin;
+}
+
+bool filling_name(struct filling *filling, const char *tensor, size_t length)
+{
+	char name[ANATOMY_NAME_MAX + 1];
+
+	anatomy_file_name(tensor, length, NAME_SHORT, name);
+	if (strcmp(name, filling->name) != 0)
+		anatomy_file_name(tensor, length, NAME_EXACT, name);
+	if (!filling->is_new || length == 0 || length >= sizeof(filling->added) ||
+	    strcmp(name, filling->name) != 0 || anatomy_class(tensor, length) != filling->klass ||
+	    gguf_tensor(filling->model->gguf, tensor, (uint32_t)length))
+		return false;
+	memcpy(filling->added, tensor, length);
+	filling->added[length] = '\0';
+	filling->added_length = length;
+	return true;
+}
+
+int filling_check(struct filling *filling)
+{
+	struct model *model = filling->model;
+	const bool adapter =
+		filling->klass == CLASS_ADAPTERS && adapters_apply(model) && !filling->confirmed;
+	const struct organ_place *place;
+	int rc = filling->is_new && !filling->added_length ? check_new(filling) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (filling->is_new)
+		return adapter ? adapters_check(model, filling->added, filling->added_length,
+						&filling->organ, &filling->err)
+			       : 0;
+	place = &model->places[filling->tensor];
+	if (filling->tensor < model->gguf->n_tensors)
+		return organ_fits(&filling->organ, &model->gguf->tensors[filling->tensor],
+				  filling->any_shape, &filling->err);
+	/* What was added may be anything that has the name. */
+	return adapter ? adapters_check(model, place->tensor, place->tensor_length, &filling->organ,
+					&filling->err)
+		       : 0;
+}
+
+bool filling_stand_in(const struct filling *filling, struct organ *organ)
+{
+	const struct gguf *gguf = filling->model->gguf;
+	char added[ADDED_NAME_MAX];
+
+	if (!filling->is_new && filling->tensor < gguf->n_tensors) {
+		*organ = organ_of_tensor(&gguf->tensors[filling->tensor]);
+		return true;
+	}
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *tensor = &gguf->tensors[i];
+
+		if (filling->model->places[i].klass != filling->klass ||
+		    anatomy_added(tensor->name, tensor->name_length, filling->name, filling->klass,
+				  added, sizeof(added)) == 0)
+			continue;
+		*organ = organ_of_tensor(tensor);
+		return true;
+	}
+	return false;
+}
+
+int filling_put(struct filling *filling, struct content *content)
+{
+	if (filling->is_new)
+		return model_add(filling->model, filling->klass, filling->name, filling->added,
+				 (uint32_t)filling->added_length, content);
+	slots_put(filling->model->slots, filling->tensor, content);
+	return 0;
+}
+
+int filling_reserve(struct filling *filling)
+{
+	struct content *nothing = filling->is_new ? content_nothing() : NULL;
+	int rc;
+
+	if (!filling->is_new)
+		return 0;
+	rc = nothing ? filling_put(filling, nothing) : -ENOMEM;
+	if (rc == 0)
+		filling_find(filling);
+	return rc;
+}
+
+void filling_publish(struct filling *filling, struct content *content, struct backing *file)
+{
+	content_fill(content, inode_new(filling->model), &filling->organ, file);
+	filling->organ.name = NULL;
+	content_set_donor(content, donor_ref(filling->donor));
+	slots_put(filling->model->slots, filling->tensor, content);
+}
+
+int filling_restore(struct filling *filling)
+{
+	const int rc = layer_forget(filling->model->layer, filling->klass, filling->name);
+
+	if (rc == 0)
+		slots_put(filling->model->slots, filling->tensor, NULL);
+	return rc;
+}
+
+/* What was staged is what the base has: that is no graft, and ends one. */
+static struct view *keep_base(struct filling *filling, unsigned number)
+{
+	struct view *view = NULL;
+	const int rc = filling_restore(filling);
+
+	if (rc == 0) {
+		layer_unstage(filling->model->layer, number);
+		view = files_organ(filling->model, filling->tensor, NULL);
+	}
+	errno = -rc;
+	return view;
+}
+
+/* With the commit lock held. */
+static struct view *keep_sealed(struct filling *filling, unsigned number)
+{
+	struct model *model = filling->model;
+	struct content *content = content_nothing();
+	struct layer_origin origin;
+	struct backing *file;
+	struct view *view;
+	int rc;
+
+	/* Somebody may have added the slot meanwhile. */
+	filling_find(filling);
+	rc = content ? filling_reserve(filling) : -ENOMEM;
+	if (rc == 0)
+		rc = layer_keep(model->layer, number, &filling->seal, filling->klass, filling->name,
+				filling_origin(filling, &origin), &file);
+	if (rc < 0) {
+		content_unref(content);
+		errno = -rc;
+		return NULL;
+	}
+	filling_publish(filling, content_ref(content), file);
+	view = files_organ(model, filling->tensor, content);
+	content_unref(content);
+	errno = 0;
+	return view;
+}
+
+/* Not with the commit lock held: this is what takes long, and others may be at it too. */
+static int seal_organ(void *context, unsigned number)
+{
+	struct filling *filling = context;
+
+	return filling->is_base ? 0
+				: layer_seal_stage(filling->model->layer, number, &filling->seal);
+}
+
+static struct view *keep_organ(void *context, unsigned number)
+{
+	struct filling *filling = context;
+	struct model *model = filling->model;
+	struct view *view = NULL;
+	int rc;
+
+	pthread_mutex_lock(&model->commit);
+	rc = graft_settle(model);
+	if (rc < 0)
+		errno = -rc;
+	else if (filling->is_base)
+		view = keep_base(filling, number);
+	else
+		view = keep_sealed(filling, number);
+	pthread_mutex_unlock(&model->commit);
+	return view;
+}
+
+int filling_refuse(struct filling *filling, int rc)
+{
+	char text[320];
+
+	if (filling->err.code)
+		error_describe(&filling->err, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "%s", strerror(-rc));
+	log_add(filling->model->log, "%s/%s.bin: graft refused: %s%s", class_name(filling->klass),
+		filling->name, text, filling->is_new ? "" : "; the slot keeps what it had");
+	return rc;
+}
+
+void filling_say_role(const struct filling *filling)
+{
+	struct model *model = filling->model;
+	const struct organ_place *place = &model->places[filling->tensor];
+	struct content *content = slots_own(model->slots, filling->tensor);
+	char path[ORGAN_PATH_MAX];
+
+	if (content_role(content, place->tensor, place->tensor_length) > ROLE_UNNAMED)
+		log_add(model->log,
+			"%s: %.200s plays another part; it is in force, and impossible in .check",
+			model_organ_path(model, filling->tensor, path), content->organ.name);
+	content_unref(content);
+}
+
+/* A time that was set, and is not the base's, is worth keeping: rsync would copy the file again and
+ * again. */
+static bool has_own_time(struct model *model, struct stage *stage)
+{
+	const struct timespec mtime = stage_mtime(stage);
+	const struct timespec base = model_time(model);
+
+	return stage_has_mtime(stage) &&
+	       (mtime.tv_sec != base.tv_sec || mtime.tv_nsec != base.tv_nsec);
+}
+
+/* What was copied whole from a slot of this model is shared with it. -ESTALE: it was not, or it is
+ * not there any more, or must not be shared for the time it is to have. */
+static int fill_from_origin(struct filling *filling, struct stage *stage)
+{
+	struct origin from;
+	int rc = -ESTALE;
+
+	if (!stage_origin(stage, &from))
+		return rc;
+	rc = graft_fill_from(filling, &from);
+	/* What was refused must not be tried again at the release, when nobody is told. */
+	if (rc != -ESTALE)
+		stage_settle(stage, rc == 0);
+	content_unref(from.content);
+	return rc;
+}
+
+/* Where what is staged came from, as far as that showed. */
+static struct donor *traced_donor(const struct filling *filling, struct stage *stage)
+{
+	struct trace *trace = stage_trace(stage);
+	struct content *content = NULL;
+	struct donor *donor;
+	uint64_t target = 0;
+
+	if (!filling->is_new) {
+		content = slots_get(filling->model->slots, filling->tensor);
+		target = content ? content->ino
+				 : inode_of(filling->model->number, INODE_ORGAN, filling->tensor);
+	}
+	donor = trace_donor(trace, stage_size(stage), target);
+	content_unref(content);
+	trace_unref(trace);
+	return donor;
+}
+
+/* donor: where it is known to come from; NULL: the stage may tell. */
+static int fill(struct model *model, enum organ_class klass, const char *name, bool any_shape,
+		struct donor *donor, struct stage *stage)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = any_shape
+	};
+	const struct stage_commit commit = { check_organ, seal_organ, keep_organ, &filling };
+	struct timespec mtime = stage_mtime(stage);
+	int rc;
+
+	if (stage_has_mtime(stage))
+		filling.mtime = &mtime;
+	rc = fill_from_origin(&filling, stage);
+	if (rc == -ESTALE) {
+		filling.organ = (struct organ){ 0 };
+		filling_find(&filling);
+		filling.may_be_base = !has_own_time(model, stage);
+		filling.donor = donor ? donor_ref(donor) : traced_donor(&filling, stage);
+		rc = stage_commit(stage, &commit);
+		donor_unref(filling.donor);
+		free((char *)filling.organ.name);
+	}
+	if (rc == 0 && klass == CLASS_ADAPTERS)
+		adapt_learn_alpha(model, name);
+	if (rc == 0)
+		filling_say_role(&filling);
+	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+}
+
+int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
+		    struct stage *stage)
+{
+	return fill(model, klass, name, model->any_shape, NULL, stage);
+}
+
+int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
+{
+	const struct organ_place *place = &model->places[tensor];
+
+	return fill(model, place->klass, place->name, model->any_shape, NULL, stage);
+}
+
+int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, struct donor *donor)
+{
+	const struct organ_place *place = &model->places[tensor];
+
+	return fill(model, place->klass, place->name, true, donor, stage);
+}
+
+int graft_remove_locked(struct model *model, uint32_t tensor)
+{
+	const struct organ_place *place = &model->places[tensor];
+	struct content *nothing = content_nothing();
+	int rc;
+
+	if (!nothing)
+		return -ENOMEM;
+	if (tensor < model->gguf->n_tensors)
+		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, NULL, "",
+				 NULL);
+	else
+		rc = layer_forget(model->layer, place->klass, place->name);
+	if (rc == 0)
+		slots_put(model->slots, tensor, nothing);
+	else
+		content_unref(nothing);
+	return rc;
+}
+
+int graft_remove(struct model *model, uint32_t tensor)
+{
+	struct content *content;
+	char path[ORGAN_PATH_MAX];
+	int rc;
+
+	pthread_mutex_lock(&model->commit);
+	content = slots_own(model->slots, tensor);
+	rc = content_is_nothing(content) ? -ENOENT : graft_settle(model);
+	if (rc == 0)
+		rc = graft_remove_locked(model, tensor);
+	if (rc == 0 && model->places[tensor].klass == CLASS_ADAPTERS)
+		adapt_forget_copied(model);
+	pthread_mutex_unlock(&model->commit);
+	content_unref(content);
+	if (rc < 0 && rc != -ENOENT)
+		log_add(model->log, "%s: cannot be removed: %s",
+			model_organ_path(model, tensor, path), strerror(-rc));
+	return rc;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* graft.h - what a user may do to a slot. The order is: checked, durable, visible, answered. */
+#ifndef FS_GRAFT_H
+#define FS_GRAFT_H
+
+#include "fs/edit/stage.h"
+#include "fs/model/model.h"
+
+/* Fill the slot with what is staged, if it is an organ that fits. Returns 0, or -errno with a line
+ * in the log: EINVAL it does not fit, else what the disk said. Then the slot keeps what it has. */
+int graft_fill(struct model *model, uint32_t tensor, struct stage *stage);
+
+/* The same for an organ whose shape may be another than the slot's; donor, which is borrowed, is
+ * where it came from, NULL: not known. */
+int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, struct donor *donor);
+
+/* The same for the slot CLASS/NAME, which is added if there is none and the organ in the stage has
+ * a name for it (anatomy_added()). */
+int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
+		    struct stage *stage);
+
+/* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
+int graft_remove(struct model *model, uint32_t tensor);
+
+/* The slot CLASS/NAME of a model, which is added if there is none, holds what is in that slot of
+ * from, which may be the same model, without a copy. Returns as graft_fill(), or -ENOENT that slot
+ * holds nothing, -EXDEV the layers lie on different filesystems. */
+int graft_link(struct model *from, uint32_t tensor, struct model *model, enum organ_class klass,
+	       const char *name);
+
+/* The same within a model, and that other slot holds nothing any more. */
+int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name);
+
+/* The slot CLASS/NAME, which is added if there is none, holds what a path leads to, with the rights
+ * of that user; where it leads to no organ now, the graft is kept as broken. Waits for the path as
+ * long as links.h says. Returns as graft_fill(); EINVAL too for a file that is no organ. */
+int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
+		  uid_t uid, gid_t gid);
+
+/* Put in force what the model's layer holds from an earlier mount. The mount is to be at that path,
+ * NULL: there will be none; a donor that the layer tells of in there is never opened. */
+void graft_take_up(struct model *model, const char *mountpoint);
+
+#endif

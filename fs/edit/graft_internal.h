@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* graft_internal.h - what graft.c, graft_link.c and graft_take_up.c share: the filling of one
+ * slot. */
+#ifndef FS_GRAFT_INTERNAL_H
+#define FS_GRAFT_INTERNAL_H
+
+#include "fs/edit/stage.h"
+#include "fs/model/model.h"
+
+/* Longer names of tensors cannot be added. */
+#define ADDED_NAME_MAX 512
+
+/* Of a link that is broken, where its target does not begin with a slash. */
+#define GRAFT_RELATIVE "a relative target starts at the link, which ln -sr makes it do"
+
+struct filling {
+	struct model *model;
+	enum organ_class klass;
+	const char *name;
+	bool any_shape;
+	bool confirmed;		/* by an earlier mount: half of a pair stays, also for nothing */
+	bool is_new;		/* there is no such slot yet */
+	struct timespec *mtime; /* that the file was given; NULL: none */
+	bool may_be_base;	/* and then it is no graft */
+	bool is_base;		/* what is staged is what the base has, byte for byte */
+	uint32_t tensor;	/* else its number */
+	struct layer_seal seal; /* how what is staged goes into the layer */
+	struct organ organ;	/* what is to fill it; its name is ours until it is a content */
+	struct donor *donor;	/* where it came from, borrowed; NULL: not known */
+	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
+	size_t added_length;
+	struct error err;
+};
+
+/* Find the slot CLASS/NAME, or that there is none. */
+void filling_find(struct filling *filling);
+
+/* With the commit lock held: what the layer is to keep of the slot, which is there, beside what
+ * fills it. Returns origin. */
+const struct layer_origin *filling_origin(const struct filling *filling,
+					  struct layer_origin *origin);
+
+/* The slot is to be the one of the tensor of that name, which has to be a new one, and of which the
+ * file CLASS/NAME.bin is. False: it is not. */
+bool filling_name(struct filling *filling, const char *tensor, size_t length);
+
+/* May the organ fill the slot? Returns 0, or -EINVAL with the reason in err. */
+int filling_check(struct filling *filling);
+
+/* What a slot holds whose link leads nowhere is like what the base has there, or where it is new,
+ * like a tensor of the base that differs in the block alone. False: there is none. */
+bool filling_stand_in(const struct filling *filling, struct organ *organ);
+
+/* Where there is no such slot yet, there is one from now on, with nothing in it, so that
+ * filling_put() cannot fail. Returns 0, -ENOSPC or -ENOMEM. */
+int filling_reserve(struct filling *filling);
+
+/* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
+int filling_put(struct filling *filling, struct content *content);
+
+/* With the commit lock held, as the next two: the file of a slot that was reserved is in force, and
+ * the slot holds what is in it: content, a content_nothing() until now. Both are used up. */
+void filling_publish(struct filling *filling, struct content *content, struct backing *file);
+
+/* The slot holds its own tensor of the base again. Returns 0 or -errno. */
+int filling_restore(struct filling *filling);
+
+/* Before anything else changes: finish a move that the disk cut short. Returns 0 or -errno. */
+int graft_settle(struct model *model);
+
+/* graft_remove(). What the base has is whited out, what was added is forgotten. */
+int graft_remove_locked(struct model *model, uint32_t tensor);
+
+/* Say in the log why the graft is refused, which is what rc says where err says nothing. Returns
+ * rc. */
+int filling_refuse(struct filling *filling, int rc);
+
+/* The slot was filled: say in the log if the organ in it plays another part than the slot's by its
+ * own header. */
+void filling_say_role(const struct filling *filling);
+
+/* Fill the slot with what is at the origin. -ESTALE: it is not there any more. The organ's name is
+ * borrowed afterwards. */
+int graft_fill_from(struct filling *filling, const struct origin *from);
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
+#include "fs/edit/graft.h"
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/graft_internal.h"
+#include "fs/edit/metadata_edit.h"
+#include "fs/edit/symlinks.h"
+#include "fs/layer/layer_reference.h"
+#include "fs/layer/layer_undo.h"
+#include "fs/model/inode.h"
+#include "fs/model/organ_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The slot holds that tensor of a model, which content refers to. */
+static int refer(struct filling *filling, struct content *content)
+{
+	char *text = content ? reference_print(backing_path(content->file), content->fingerprint,
+					       &content->organ)
+			     : NULL;
+	struct layer_origin origin;
+	int rc = -ENOMEM;
+
+	if (content && filling->mtime)
+		content->mtime = *filling->mtime;
+	if (text)
+		rc = layer_write(filling->model->layer, LAYER_REFERENCE, filling->klass,
+				 filling->name, filling_origin(filling, &origin), text,
+				 &content->mtime);
+	free(text);
+	if (rc < 0) {
+		content_unref(content);
+		return rc;
+	}
+	return filling_put(filling, content);
+}
+
+/* The slot holds what a symbolic link leads to, which content says. */
+static int put_link(struct filling *filling, struct content *content)
+{
+	struct layer_origin origin;
+	int rc = -ENOMEM;
+
+	if (content)
+		rc = layer_symlink(filling->model->layer, filling->klass, filling->name,
+				   filling_origin(filling, &origin), content->target, content->seen,
+				   content->uid, content->gid);
+	if (rc < 0) {
+		content_unref(content);
+		return rc;
+	}
+	return filling_put(filling, content);
+}
+
+int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
+		  uid_t uid, gid_t gid)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+	};
+	struct content *content;
+	struct organ stand_in;
+	bool known;
+	int rc;
+
+	filling_find(&filling);
+	known = filling_stand_in(&filling, &stand_in);
+	content = links_content(model->links, model, klass, target, uid, gid,
+				known ? &stand_in : NULL, &filling.err);
+	if (!content)
+		return filling_refuse(&filling, -filling.err.code);
+	pthread_mutex_lock(&model->commit);
+	filling_find(&filling);
+	filling.organ = content->organ;
+	rc = graft_settle(model);
+	if (rc == 0 && (!content->broken || filling.is_new))
+		rc = filling_check(&filling);
+	if (rc == 0)
+		rc = filling_reserve(&filling);
+	if (rc == 0) {
+		if (content->broken)
+			log_add(model->log, "%s/%s.bin: %s%s", class_name(klass), name,
+				content->broken,
+				target[0] == '/' ? "" : "; " GRAFT_RELATIVE);
+		rc = put_link(&filling, content);
+	} else {
+		content_unref(content);
+	}
+	pthread_mutex_unlock(&model->commit);
+	if (rc == 0 && klass == CLASS_ADAPTERS)
+		adapt_learn_alpha(model, name);
+	if (rc == 0)
+		filling_say_role(&filling);
+	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+}
+
+/* The same link once more. */
+static struct content *link_again(uint64_t ino, const struct content *link)
+{
+	struct content *content =
+		content_link(ino, &link->organ, link->file, link->offset, link->target);
+
+	if (!content)
+		return NULL;
+	content_set_owner(content, link->uid, link->gid);
+	content_set_seen(content, link->seen);
+	if (link->broken)
+		content_break(content, link->broken);
+	return content;
+}
+
+/* The slot holds the organ file that is already another's. */
+static int share(struct filling *filling, const struct origin *from)
+{
+	struct model *model = filling->model;
+	const struct organ_place *place = &from->model->places[from->slot];
+	char *name = malloc(filling->organ.name_length + 1u);
+	struct content *content = content_nothing();
+	struct layer_origin origin;
+	struct backing *file;
+	int rc = -ENOMEM;
+
+	filling->donor = from->content->donor;
+	if (name && content)
+		rc = layer_link(from->model->layer, place->klass, place->name, model->layer,
+				filling->klass, filling->name, filling_origin(filling, &origin),
+				&file);
+	if (rc < 0) {
+		content_unref(content);
+		free(name);
+		return rc;
+	}
+	memcpy(name, filling->organ.name, filling->organ.name_length);
+	name[filling->organ.name_length] = '\0';
+	filling->organ.name = name;
+	filling_publish(filling, content, file);
+	return 0;
+}
+
+/* Is what is there the slot's own tensor of the base? */
+static bool is_own(const struct filling *filling, const struct origin *from)
+{
+	const struct model *model = filling->model;
+	const struct content *content = from->content;
+	const struct backing *file = content ? content->file : from->model->base;
+
+	if (filling->is_new || filling->tensor >= model->gguf->n_tensors || file != model->base)
+		return false;
+	return content ? content->offset == model->gguf->tensors[filling->tensor].offset
+		       : from->slot == filling->tensor;
+}
+
+/* Is the file to have a time of its own, which is worth keeping? Without it rsync would copy the
+ * file again and again. */
+static bool has_other_time(const struct filling *filling, const struct timespec *mtime)
+{
+	return filling->mtime && (filling->mtime->tv_sec != mtime->tv_sec ||
+				  filling->mtime->tv_nsec != mtime->tv_nsec);
+}
+
+/* With the commits of both models locked: fill the slot with what is there. */
+static int link_slot(struct filling *filling, const struct origin *from)
+{
+	struct model *model = filling->model;
+	const uint64_t ino = inode_new(model);
+	const struct content *content = from->content;
+	struct timespec base;
+	const char *print;
+	int rc;
+
+	filling->organ = model_organ(from->model, from->slot, content);
+	filling_find(filling);
+	rc = filling_check(filling);
+	if (rc == 0)
+		rc = filling_reserve(filling);
+	if (rc < 0)
+		return rc;
+	/* What adapters make lies nowhere that could be referred to. */
+	if (content && content->kind == CONTENT_MERGED)
+		return -ESTALE;
+	if (content && content->kind == CONTENT_COPY)
+		return has_other_time(filling, &content->mtime) ? -ESTALE : share(filling, from);
+	if (content_is_link(content))
+		return put_link(filling, link_again(ino, content));
+	base = model_time(model);
+	if (is_own(filling, from) && !has_other_time(filling, &base))
+		return filling_restore(filling);
+	/* A reference to a reference is one to the same tensor. */
+	if (content)
+		return refer(filling, content_reference(ino, &content->organ, content->file,
+							content->offset, content->fingerprint));
+	/* Nobody would find it again by what it is without its other shards. */
+	if (!from->model->whole)
+		return -ESTALE;
+	print = model_fingerprint(from->model);
+	if (!print[0])
+		return -EIO;
+	return refer(filling,
+		     content_reference(ino, &filling->organ, from->model->base,
+				       from->model->gguf->tensors[from->slot].offset, print));
+}
+
+static int note_move(struct model *model, uint32_t from, const struct filling *to)
+{
+	const struct organ_place *place = &model->places[from];
+	char text[2 * (NAME_MAX + 16) + 2];
+
+	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", class_name(place->klass), place->name,
+		 class_name(to->klass), to->name);
+	return layer_note(model->layer, text);
+}
+
+/* With the commits locked: is that still what the layer has for the slot? */
+static bool is_current(const struct origin *from)
+{
+	struct content *now;
+	bool current;
+
+	if (!from->content || from->content->kind != CONTENT_COPY)
+		return true;
+	now = slots_own(from->model->slots, from->slot);
+	current = now == from->content;
+	content_unref(now);
+	return current;
+}
+
+/* Two models are always locked in the order of their numbers. */
+static void lock_both(struct model *a, struct model *b)
+{
+	struct model *first = a->number < b->number ? a : b;
+
+	pthread_mutex_lock(&first->commit);
+	if (a != b)
+		pthread_mutex_lock(first == a ? &b->commit : &a->commit);
+}
+
+static void unlock_both(struct model *a, struct model *b)
+{
+	pthread_mutex_unlock(&a->commit);
+	if (a != b)
+		pthread_mutex_unlock(&b->commit);
+}
+
+static bool is_at(const struct filling *filling, const struct origin *from)
+{
+	return !filling->is_new && filling->model == from->model && filling->tensor == from->slot;
+}
+
+int graft_fill_from(struct filling *filling, const struct origin *from)
+{
+	struct model *model = filling->model;
+	int rc = -ESTALE;
+
+	lock_both(model, from->model);
+	filling_find(filling);
+	if (is_current(from)) {
+		rc = graft_settle(model);
+		/* A copy onto itself changes nothing. */
+		if (rc == 0 && (!is_at(filling, from) || !from->content))
+			rc = link_slot(filling, from);
+	}
+	unlock_both(model, from->model);
+	/* Between filesystems bytes have to be copied. */
+	return rc == -EXDEV ? -ESTALE : rc;
+}
+
+/* The slot CLASS/NAME holds a copy of what is shown at the origin. */
+static int copy_shown(const struct origin *origin, struct model *model, enum organ_class klass,
+		      const char *name)
+{
+	struct view *shown = files_organ(origin->model, origin->slot, origin->content);
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = shown && empty ? stage_new(model->layer, empty) : NULL;
+	int rc = -ENOMEM;
+
+	if (stage) {
+		stage_adopt(stage, shown, origin);
+		rc = graft_fill_name(model, klass, name, stage);
+	}
+	stage_free(stage);
+	view_unref(empty);
+	view_unref(shown);
+	return rc;
+}
+
+int graft_link(struct model *from, uint32_t tensor, struct model *model, enum organ_class klass,
+	       const char *name)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+	};
+	struct origin origin = { .model = from, .slot = tensor };
+	bool merged;
+	int rc = 0;
+
+	lock_both(model, from);
+	origin.content = slots_get(from->slots, tensor);
+	merged = origin.content && origin.content->kind == CONTENT_MERGED;
+	filling_find(&filling);
+	if (content_is_nothing(origin.content))
+		rc = -ENOENT;
+	else if (!merged && !is_at(&filling, &origin) && (rc = graft_settle(model)) == 0)
+		rc = link_slot(&filling, &origin);
+	unlock_both(model, from);
+	if (merged)
+		rc = copy_shown(&origin, model, klass, name);
+	else if (rc == 0 && klass == CLASS_ADAPTERS)
+		adapt_learn_alpha(model, name);
+	content_unref(origin.content);
+	if (rc == 0 && !merged)
+		filling_say_role(&filling);
+	return rc < 0 && rc != -ENOENT && rc != -EXDEV && !merged ? filling_refuse(&filling, rc)
+								  : rc;
+}
+
+int graft_settle(struct model *model)
+{
+	int rc = model->stuck ? -EIO : 0;
+
+	if (rc == 0 && model->undoing)
+		rc = layer_undo_finish(model->layer);
+	if (rc == 0)
+		model->undoing = false;
+	if (rc == 0 && model->half_moved)
+		rc = graft_remove_locked(model, model->moved);
+	if (rc == 0) {
+		model->half_moved = false;
+		rc = edit_settle(model);
+	}
+	if (rc == 0) {
+		rc = model->noted ? layer_noted_done(model->layer) : 0;
+	}
+	if (rc == 0)
+		model->noted = false;
+	return rc;
+}
+
+/* The slot holds nothing any more, which is staged already where it has to be said. What fails is
+ * made up for later: the note says what there is to do. */
+static void leave_slot(struct model *model, uint32_t tensor, unsigned number,
+		       struct content *nothing)
+{
+	const struct organ_place *place = &model->places[tensor];
+	const int rc =
+		tensor < model->gguf->n_tensors
+			? layer_put(model->layer, number, LAYER_WHITEOUT, place->klass, place->name)
+			: layer_forget(model->layer, place->klass, place->name);
+
+	slots_put(model->slots, tensor, nothing);
+	model->half_moved = rc < 0;
+	model->moved = tensor;
+}
+
+/* With the commit lock held. Once the new slot is filled, the move is in force: all that may well
+ * fail comes before that. */
+static int move_slot(struct filling *filling, const struct origin *from)
+{
+	struct model *model = filling->model;
+	const struct organ_place *place = &model->places[from->slot];
+	const bool in_base = from->slot < model->gguf->n_tensors;
+	struct content *nothing = content_nothing();
+	unsigned number = 0;
+	int rc = !nothing  ? -ENOMEM
+		 : in_base ? layer_prepare(model->layer, place->klass, "", NULL, &number)
+			   : 0;
+
+	if (rc < 0) {
+		content_unref(nothing);
+		return rc;
+	}
+	model->noted = true;
+	rc = note_move(model, from->slot, filling);
+	if (rc == 0)
+		rc = link_slot(filling, from);
+	if (rc == 0) {
+		leave_slot(model, from->slot, number, nothing);
+	} else {
+		content_unref(nothing);
+		if (in_base)
+			layer_unstage(model->layer, number);
+	}
+	if (!model->half_moved && layer_noted_done(model->layer) == 0)
+		model->noted = false;
+	return rc;
+}
+
+int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name)
+{
+	struct filling filling = {
+		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
+	};
+	struct origin from = { .model = model, .slot = tensor };
+	int rc = 0;
+
+	pthread_mutex_lock(&model->commit);
+	from.content = slots_own(model->slots, tensor);
+	filling_find(&filling);
+	if (content_is_nothing(from.content))
+		rc = -ENOENT;
+	else if (!is_at(&filling, &from) && (rc = graft_settle(model)) == 0)
+		rc = move_slot(&filling, &from);
+	pthread_mutex_unlock(&model->commit);
+	content_unref(from.content);
+	if (rc == 0)
+		filling_say_role(&filling);
+	return rc < 0 && rc != -ENOENT ? filling_refuse(&filling, rc) : rc;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/* graft_take_up.c - grafts that an earlier mount left in the layer. */
+#include "fs/edit/graft.h"
+#include "fs/edit/graft_internal.h"
+#include "fs/edit/metadata_edit.h"
+#include "fs/layer/layer_open.h"
+#include "fs/layer/layer_reference.h"
+#include "fs/model/inode.h"
+#include "fs/util/paths.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct taking_up {
+	struct model *model;
+	uint32_t found;
+	struct foreign *foreign; /* models that references lead to */
+	char *point;		 /* where the mount will be, absolute; NULL: not known */
+};
+
+/* The organ in a file of the layer as the slot's content. What close() once confirmed stays,
+ * whatever shapes this mount accepts. */
+static struct content *content_of_organ(struct filling *filling, struct backing *file)
+{
+	const struct source source = backing_source(file);
+
+	if (organ_parse(&source, &filling->organ, &filling->err) < 0)
+		return NULL;
+	if (filling_check(filling) < 0) {
+		free((char *)filling->organ.name);
+		return NULL;
+	}
+	return content_new(inode_new(filling->model), &filling->organ, backing_ref(file));
+}
+
+/* An organ file that cannot be read stays what the slot holds: the base's organ is not what was
+ * promised. It stands in for the other's shape. */
+static struct content *broken_organ(struct filling *filling)
+{
+	const struct model *model = filling->model;
+	struct content *content;
+	struct backing *gone;
+	char text[320], *name;
+
+	if (filling->is_new || filling->tensor >= model->gguf->n_tensors)
+		return NULL;
+	filling->organ = organ_of_tensor(&model->gguf->tensors[filling->tensor]);
+	name = malloc(filling->organ.name_length + 1u);
+	gone = backing_gone(layer_path(model->layer), 0);
+	if (!name || !gone) {
+		free(name);
+		backing_unref(gone);
+		return NULL;
+	}
+	memcpy(name, filling->organ.name, filling->organ.name_length);
+	name[filling->organ.name_length] = '\0';
+	filling->organ.name = name;
+	content = content_new(inode_new(filling->model), &filling->organ, gone);
+	if (content) {
+		content_break(content, error_describe(&filling->err, text, sizeof(text)));
+		log_add(model->log, "%s/%s.bin: broken: %s", class_name(filling->klass),
+			filling->name, text);
+	}
+	return content;
+}
+
+static bool is_unreadable(const struct layer_entry *entry, const struct error *err)
+{
+	return (entry->kind == LAYER_ORGAN || entry->kind == LAYER_PACKED) &&
+	       (err->code == EBADMSG || err->code == EIO);
+}
+
+/* A model that references lead to, as it is now. */
+struct foreign {
+	char *path;
+	struct base base; /* without gguf it cannot be read, because of err */
+	char fingerprint[FINGERPRINT_TEXT];
+	struct error err;
+	struct foreign *next;
+};
+
+static void open_foreign(struct foreign *foreign)
+{
+	struct base *base = &foreign->base;
+	char *lacks;
+
+	if (base_open(base, foreign->path, &foreign->err) < 0) {
+		base_close(base);
+	} else if (base->shards && !shards_complete(base->shards)) {
+		lacks = shards_missing(base->shards);
+		error_set(&foreign->err, ENODATA, ERROR_NO_OFFSET, "%s", lacks ? lacks : "");
+		free(lacks);
+		base_close(base);
+	} else if (fingerprint(base->file, base->gguf, foreign->fingerprint) < 0) {
+		error_set(&foreign->err, EIO, ERROR_NO_OFFSET, "it cannot be read");
+		base_close(base);
+	}
+}
+
+/* The model at a path, which is read once however many references there are. NULL: out of
+ * memory. */
+static struct foreign *find_foreign(struct taking_up *taking_up, const char *path)
+{
+	struct foreign *foreign = taking_up->foreign;
+
+	while (foreign && strcmp(foreign->path, path) != 0)
+		foreign = foreign->next;
+	if (foreign)
+		return foreign;
+	foreign = calloc(1, sizeof(*foreign));
+	if (!foreign || !(foreign->path = strdup(path))) {
+		free(foreign);
+		return NULL;
+	}
+	open_foreign(foreign);
+	if (foreign->base.file)
+		backing_report_to(foreign->base.file, taking_up->model->log);
+	foreign->next = taking_up->foreign;
+	taking_up->foreign = foreign;
+	return foreign;
+}
+
+static void close_foreign(struct taking_up *taking_up)
+{
+	while (taking_up->foreign) {
+		struct foreign *foreign = taking_up->foreign;
+
+		taking_up->foreign = foreign->next;
+		base_close(&foreign->base);
+		free(foreign->path);
+		free(foreign);
+	}
+}
+
+/* The tensor that is meant, if the model is still the one that was meant. */
+static const struct gguf_tensor *find_tensor(const struct gguf *gguf, const char *print,
+					     const struct reference *reference)
+{
+	const struct organ *organ = &reference->organ;
+	const struct gguf_tensor *tensor = NULL;
+
+	if (strcmp(print, reference->fingerprint) == 0)
+		tensor = gguf_tensor(gguf, reference->tensor, reference->tensor_length);
+	return tensor && tensor->type == organ->type && tensor->size == organ->data_size &&
+			       memcmp(tensor->ne, organ->ne, sizeof(organ->ne)) == 0
+		       ? tensor
+		       : NULL;
+}
+
+/* What a reference says whose model is not what it was: it is kept, and cannot be read. */
+static struct content *broken_reference(const struct filling *filling,
+					const struct reference *reference,
+					const struct foreign *foreign)
+{
+	const struct organ *organ = &reference->organ;
+	struct backing *gone = backing_gone(reference->model, organ->data_size);
+	struct content *content = NULL;
+	char text[320], why[700];
+
+	if (foreign->base.gguf)
+		snprintf(text, sizeof(text), "it is another model now, or was changed");
+	else
+		error_describe(&foreign->err, text, sizeof(text));
+	snprintf(why, sizeof(why), "a reference to %.100s%s: %s", reference->model,
+		 strlen(reference->model) > 100 ? "..." : "", text);
+	if (gone)
+		content = content_reference(inode_new(filling->model), organ, gone, 0,
+					    reference->fingerprint);
+	backing_unref(gone);
+	if (content)
+		content_break(content, why);
+	log_add(filling->model->log, "%s/%s.bin: broken: %s", class_name(filling->klass),
+		filling->name, why);
+	return content;
+}
+
+/* The content that the reference leads to, in the base or another model. */
+static struct content *resolve(struct taking_up *taking_up, struct filling *filling,
+			       const struct reference *reference)
+{
+	struct model *model = filling->model;
+	const uint64_t ino = inode_new(model);
+	const struct gguf_tensor *tensor =
+		find_tensor(model->gguf, model_fingerprint(model), reference);
+	const struct foreign *foreign;
+
+	/* The base may have moved; it is known by its fingerprint. */
+	if (tensor)
+		return content_reference(ino, &filling->organ, model->base, tensor->offset,
+					 reference->fingerprint);
+	foreign = find_foreign(taking_up, reference->model);
+	if (!foreign)
+		return NULL;
+	if (foreign->base.gguf)
+		tensor = find_tensor(foreign->base.gguf, foreign->fingerprint, reference);
+	if (!tensor)
+		return broken_reference(filling, reference, foreign);
+	return content_reference(ino, &filling->organ, foreign->base.file, tensor->offset,
+				 reference->fingerprint);
+}
+
+static struct content *content_of_reference(struct taking_up *taking_up, struct filling *filling,
+					    struct backing *file)
+{
+	struct reference reference;
+	struct content *content = NULL;
+
+	if (reference_read(file, &reference, &filling->err) == 0) {
+		filling->organ = reference.organ;
+		if (filling_check(filling) == 0)
+			content = resolve(taking_up, filling, &reference);
+	}
+	if (content)
+		content->mtime = backing_stat(file)->st_mtim;
+	filling->organ.name = NULL;
+	reference_release(&reference);
+	return content;
+}
+
+/* Where a link leads is looked at when the mount is there. */
+static struct content *content_of_link(struct filling *filling, const struct layer_entry *entry)
+{
+	struct content *content = NULL;
+	struct backing *gone;
+
+	if (!filling_stand_in(filling, &filling->organ) || filling_check(filling) < 0) {
+		filling->organ.name = NULL;
+		error_set(&filling->err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
+		return NULL;
+	}
+	gone = backing_gone(entry->target, filling->organ.data_size);
+	if (gone)
+		content = content_link(inode_new(filling->model), &filling->organ, gone, 0,
+				       entry->target);
+	backing_unref(gone);
+	if (content) {
+		content_set_owner(content, entry->stat.st_uid, entry->stat.st_gid);
+		content->mtime = entry->stat.st_mtim;
+		content_set_seen(content, entry->seen);
+		content_break(content, "a link that nobody has looked at yet");
+	}
+	return content;
+}
+
+static struct content *content_of(struct taking_up *taking_up, struct filling *filling,
+				  const struct layer_entry *entry)
+{
+	switch (entry->kind) {
+	case LAYER_ORGAN:
+	case LAYER_PACKED:
+		return content_of_organ(filling, entry->file);
+	case LAYER_LINK:
+		return content_of_link(filling, entry);
+	case LAYER_REFERENCE:
+		return content_of_reference(taking_up, filling, entry->file);
+	default:
+		if (!filling->is_new)
+			return content_nothing();
+		error_set(&filling->err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
+		return NULL;
+	}
+}
+
+/* The canonical path of the mount to be, to free. NULL: there is none. */
+static char *canonical(const char *mountpoint)
+{
+	char *point = mountpoint ? realpath(mountpoint, NULL) : NULL, *directory;
+	const char *name = mountpoint ? strrchr(mountpoint, '/') : NULL;
+
+	/* It may have to be made yet. */
+	if (point || !mountpoint)
+		return point;
+	directory = paths_directory(mountpoint);
+	if (directory && asprintf(&point, "%s/%s", directory, name ? name + 1 : mountpoint) < 0)
+		point = NULL;
+	free(directory);
+	return point;
+}
+
+static bool is_inside(const char *path, const char *point)
+{
+	const size_t n = point ? strlen(point) : 0;
+
+	return n && strncmp(path, point, n) == 0 && (!path[n] || path[n] == '/');
+}
+
+/* A copy came from where the layer says. The base is known by its fingerprint, wherever it lies. */
+static struct donor *donor_of(const struct taking_up *taking_up, struct donor *recorded)
+{
+	struct model *model = taking_up->model;
+	size_t n;
+	const char *tensor = recorded ? donor_tensor(recorded, &n) : NULL;
+	struct donor *own, *viewed;
+
+	if (!tensor)
+		return donor_ref(recorded);
+	if (strcmp(donor_fingerprint(recorded), model_fingerprint(model)) != 0)
+		return is_inside(donor_path(recorded), taking_up->point)
+			       ? donor_of_path(donor_path(recorded), NULL, tensor, n)
+			       : donor_ref(recorded);
+	own = donor_of_backing(model->base, tensor, n);
+	if (!donor_view(recorded))
+		return own;
+	viewed = donor_of_view(own, donor_view(recorded));
+	donor_unref(own);
+	return viewed;
+}
+
+/* A slot that was added is the one that its place in the layer says, whatever fills it: by the name
+ * that is kept beside it, else by a tensor of the base that differs in the block alone. Only where
+ * there is neither does the organ's own header say it. */
+static void name_slot(struct filling *filling, const struct layer_origin *origin)
+{
+	struct organ stand_in;
+	char added[ADDED_NAME_MAX];
+	size_t length;
+
+	if (!filling->is_new ||
+	    (origin->slot && filling_name(filling, origin->slot, origin->slot_length)))
+		return;
+	if (!filling_stand_in(filling, &stand_in))
+		return;
+	length = anatomy_added(stand_in.name, stand_in.name_length, filling->name, filling->klass,
+			       added, sizeof(added));
+	filling_name(filling, added, length);
+}
+
+static void take_up_one(void *context, const struct layer_entry *entry,
+			const struct error *open_err)
+{
+	struct taking_up *taking_up = context;
+	struct model *model = taking_up->model;
+	struct filling filling = { .model = model,
+				   .klass = entry->klass,
+				   .name = entry->name,
+				   .any_shape = true,
+				   .confirmed = true,
+				   .err = *open_err };
+	struct content *content = NULL;
+	char text[320];
+
+	filling_find(&filling);
+	name_slot(&filling, &entry->origin);
+	if (entry->file || entry->kind == LAYER_LINK)
+		content = content_of(taking_up, &filling, entry);
+	backing_unref(entry->file);
+	if (content && content->kind == CONTENT_COPY)
+		content_set_donor(content, donor_of(taking_up, entry->origin.donor));
+	if (!content && is_unreadable(entry, &filling.err))
+		content = broken_organ(&filling);
+	if (content && filling_put(&filling, content) == 0) {
+		taking_up->found++;
+		return;
+	}
+	model->left_alone = true;
+	log_add(model->log, "%s/%s/%s.bin: left alone: %s", layer_path(model->layer),
+		class_name(entry->klass), entry->name,
+		filling.err.code ? error_describe(&filling.err, text, sizeof(text))
+				 : "out of memory");
+}
+
+/* "CLASS/NAME": cut at the slash. */
+static bool split_path(char *path, enum organ_class *klass, const char **name)
+{
+	char *slash = strchr(path, '/');
+
+	if (!slash)
+		return false;
+	*slash = '\0';
+	*name = slash + 1;
+	for (*klass = 0; *klass < CLASSES; (*klass)++)
+		if (strcmp(path, class_name(*klass)) == 0)
+			return true;
+	return false;
+}
+
+/* A move that was cut short: what is moved is where it was, or at both places, or done. */
+static void finish_move(struct model *model)
+{
+	char text[2 * NAME_MAX + 64], *line = text, *end;
+	enum organ_class klass, new_class;
+	const char *name, *new_name;
+	uint32_t tensor;
+	int rc;
+	const ssize_t noted = layer_noted(model->layer, text, sizeof(text));
+
+	if (noted == 0)
+		return;
+	if (noted < 0)
+		log_add(model->log, "%s/MOVING: %s", layer_path(model->layer),
+			layer_open_error((int)noted));
+	/* What is moved may be what was left alone. */
+	model->stuck = model->left_alone || noted < 0;
+	end = strchr(line, '\n');
+	if (end && end[1] && !model->stuck) {
+		*end = '\0';
+		end[1 + strcspn(end + 1, "\n")] = '\0';
+		if (!edit_finish_move(model, line, end + 1) && split_path(line, &klass, &name) &&
+		    split_path(end + 1, &new_class, &new_name) &&
+		    model_find(model, klass, name, strlen(name), &tensor)) {
+			rc = graft_move(model, tensor, new_class, new_name);
+			model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL;
+		}
+	}
+	/* The next mount tries again. */
+	model->left_alone |= model->stuck;
+	if (model->stuck)
+		log_add(model->log,
+			"%s: a move that an earlier mount began cannot be finished; "
+			"until a mount can, every graft is refused",
+			layer_path(model->layer));
+	model->noted = model->stuck || layer_noted_done(model->layer) < 0;
+}
+
+void graft_take_up(struct model *model, const char *mountpoint)
+{
+	struct taking_up taking_up = { .model = model, .point = canonical(mountpoint) };
+
+	if (layer_each(model->layer, take_up_one, &taking_up) < 0) {
+		model->left_alone = true;
+		log_add(model->log, "%s: not all of it can be listed; left alone",
+			layer_path(model->layer));
+	}
+	close_foreign(&taking_up);
+	free(taking_up.point);
+	finish_move(model);
+	model->taken_up += taking_up.found;
+}

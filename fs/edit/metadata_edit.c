@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: MIT */
+/* edit.c - see edit.h. */
+#include "fs/edit/metadata_edit.h"
+#include "fs/edit/graft_internal.h"
+#include "fs/layer/layer_metadata.h"
+#include "fs/metadata/key_filename.h"
+#include "fs/model/inode.h"
+#include "gguf/keys.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPARE_CHUNK ((size_t)1 << 16)
+
+/* A key about to get a value. */
+struct editing {
+	struct model *model;
+	const char *name;
+	bool is_new; /* there is no such key yet */
+	uint32_t i;  /* else its number */
+	char key[KEY_NAME_MAX + 1];
+	size_t key_length;
+	enum stage_type typed; /* of what is to be its value */
+	struct value_type type;
+	struct timespec mtime;
+	struct value_bytes bytes;
+	struct error err;
+};
+
+static uint32_t width_of(const struct model *model)
+{
+	return model->gguf->version > 1 ? 8 : 4;
+}
+
+/* Find the key, or what key the name makes. Returns 0, -EINVAL, -EPERM. */
+static int find_key(struct editing *editing)
+{
+	struct metadata *metadata = editing->model->metadata;
+	bool fixed;
+
+	editing->is_new = !metadata_find(metadata, editing->name, &editing->i);
+	if (editing->is_new) {
+		editing->key_length = key_of_name(editing->name, editing->key);
+		if (editing->key_length == 0)
+			return error_set(&editing->err, EINVAL, ERROR_NO_OFFSET,
+					 "this is no name of a key");
+		fixed = metadata_is_fixed(editing->key, editing->key_length);
+	} else {
+		fixed = metadata_key(metadata, editing->i).fixed;
+	}
+	return fixed ? error_set(&editing->err, EPERM, ERROR_NO_OFFSET,
+				 "the key belongs to the container and cannot be changed")
+		     : 0;
+}
+
+/* The model's architecture as it is now; empty: none that a key could begin with. */
+static void read_architecture(const struct editing *editing, char text[KEY_NAME_MAX + 1])
+{
+	struct metadata *metadata = editing->model->metadata;
+	uint32_t i;
+	int rc;
+	struct metadatum *metadatum = metadata_find(metadata, "general.architecture", &i)
+					      ? metadata_get(metadata, i, &rc)
+					      : NULL;
+	const struct value *value = metadatum ? metadatum_value(metadatum) : NULL;
+	size_t n = 0;
+
+	if (value && value->type.type == KV_STRING && value->length <= KEY_NAME_MAX &&
+	    value->source->read_at(value->source->context, text, (size_t)value->length,
+				   value->offset) == 0)
+		n = (size_t)value->length;
+	text[n] = '\0';
+	metadatum_unref(metadatum);
+}
+
+/* Is the text a JSON array? */
+static bool is_list(const struct source *text)
+{
+	char start[64];
+	const size_t n = text->size < sizeof(start) ? (size_t)text->size : sizeof(start);
+	size_t blanks = 0;
+
+	if (text->read_at(text->context, start, n, 0) < 0)
+		return false;
+	while (blanks < n && strchr(" \t\r\n", start[blanks]))
+		blanks++;
+	return blanks < n && start[blanks] == '[';
+}
+
+/* A key that has no type yet: the type is the specification's, or string. */
+static struct value_type type_of_new(const struct editing *editing, const struct source *text)
+{
+	struct metadata_key key = { .key = editing->key, .length = (uint32_t)editing->key_length };
+	char architecture[KEY_NAME_MAX + 1];
+	struct key_type known;
+
+	if (!editing->is_new)
+		key = metadata_key(editing->model->metadata, editing->i);
+	read_architecture(editing, architecture);
+	if (!key_type_find(key.key, key.length, architecture, &known))
+		return (struct value_type){ KV_STRING, 0 };
+	if (known.value == KV_ARRAY || (known.element != KV_ARRAY && is_list(text)))
+		return (struct value_type){ KV_ARRAY, known.element };
+	return (struct value_type){ known.value, 0 };
+}
+
+/* The type that the value will have. */
+static void find_type(struct editing *editing, const struct source *text)
+{
+	struct value_type type;
+
+	if (editing->typed == STAGE_WANTED)
+		return;
+	if (!editing->is_new && metadata_type(editing->model->metadata, editing->i, &type))
+		editing->type = type;
+	else if (editing->typed == STAGE_UNTYPED)
+		editing->type = type_of_new(editing, text);
+}
+
+static int check_text(void *context, const struct source *source)
+{
+	struct editing *editing = context;
+	int rc = find_key(editing);
+
+	if (rc < 0)
+		return rc;
+	find_type(editing, source);
+	return value_parse(source, editing->type, width_of(editing->model), &editing->bytes,
+			   &editing->err);
+}
+
+static bool same_bytes(const struct value *value, const uint8_t *bytes)
+{
+	uint8_t *chunk = malloc(COMPARE_CHUNK);
+	bool same = chunk != NULL;
+
+	for (uint64_t at = 0; same && at < value->length;) {
+		const uint64_t left = value->length - at;
+		const size_t n = left < COMPARE_CHUNK ? (size_t)left : COMPARE_CHUNK;
+
+		same = value->source->read_at(value->source->context, chunk, n,
+					      value->offset + at) == 0 &&
+		       memcmp(chunk, bytes + at, n) == 0;
+		at += n;
+	}
+	free(chunk);
+	return same;
+}
+
+/* Is it what the base has? */
+static bool is_bases(const struct editing *editing)
+{
+	struct metadatum *base;
+	const struct value *value;
+	bool same;
+	int rc;
+
+	if (editing->is_new)
+		return false;
+	base = metadata_base(editing->model->metadata, editing->i, &rc);
+	if (!base)
+		return false;
+	value = metadatum_value(base);
+	same = value_type_same(value->type, editing->type) &&
+	       value->length == editing->bytes.length &&
+	       (value->type.type != KV_ARRAY || value->count == editing->bytes.count) &&
+	       same_bytes(value, editing->bytes.bytes);
+	metadatum_unref(base);
+	return same;
+}
+
+static bool has_bases_type(const struct editing *editing)
+{
+	const struct gguf *gguf = editing->model->gguf;
+
+	if (editing->is_new || editing->i >= gguf->n_kv)
+		return false;
+	return value_type_same(editing->type, (struct value_type){ gguf->kv[editing->i].type,
+								   gguf->kv[editing->i].element });
+}
+
+static int write_layer(const struct editing *editing, struct view *text)
+{
+	struct layer *layer = editing->model->layer;
+	char head[VALUE_TYPE_TEXT + 1];
+
+	if (has_bases_type(editing))
+		return layer_write_key(layer, LAYER_KEY_TEXT, editing->name, "", text,
+				       &editing->mtime);
+	value_type_text(editing->type, head);
+	strcat(head, "\n");
+	return layer_write_key(layer, LAYER_KEY_TYPED, editing->name, head, text, &editing->mtime);
+}
+
+/* There is such a key from now on, if without a value: nothing can fail once the layer has it. */
+static int reserve(struct editing *editing)
+{
+	struct metadata *metadata = editing->model->metadata;
+	int rc = 0;
+
+	if (editing->is_new)
+		rc = metadata_add(metadata, editing->key, editing->key_length, &editing->i);
+	editing->is_new = editing->is_new && rc < 0;
+	return rc;
+}
+
+/* The key is as in the base again. Returns its text, or NULL with *rc set. */
+static struct view *restore(struct editing *editing, int *rc)
+{
+	struct model *model = editing->model;
+	struct metadatum *base = metadata_base(model->metadata, editing->i, rc);
+	struct view *text = base ? metadatum_view(base, rc) : NULL;
+
+	metadatum_unref(base);
+	if (text)
+		*rc = layer_forget_key(model->layer, editing->name);
+	if (text && *rc == 0) {
+		metadata_restore(model->metadata, editing->i);
+		return text;
+	}
+	view_unref(text);
+	return NULL;
+}
+
+/* The key gets the value that was read. Returns its text, or NULL with *rc set. */
+static struct view *replace(struct editing *editing, int *rc)
+{
+	struct model *model = editing->model;
+	struct metadatum *metadatum;
+	struct view *text = NULL;
+
+	*rc = -ENOMEM;
+	metadatum = metadatum_new(inode_new(model), editing->type, width_of(model), &editing->bytes,
+				  &editing->mtime);
+	if (metadatum)
+		text = metadatum_view(metadatum, rc);
+	if (text)
+		*rc = reserve(editing);
+	if (text && *rc == 0)
+		*rc = write_layer(editing, text);
+	if (text && *rc == 0) {
+		metadata_put(model->metadata, editing->i, metadatum);
+		return text;
+	}
+	metadatum_unref(metadatum);
+	view_unref(text);
+	return NULL;
+}
+
+/* With the commit lock held: replace(), or restore() where it is the base's value. */
+static struct view *put_value(struct editing *editing, int *rc)
+{
+	*rc = graft_settle(editing->model);
+	if (*rc < 0)
+		return NULL;
+	/* Somebody may have made the key meanwhile. */
+	editing->is_new = !metadata_find(editing->model->metadata, editing->name, &editing->i);
+	return is_bases(editing) ? restore(editing, rc) : replace(editing, rc);
+}
+
+/* What was written is not kept: the layer has the value as it is shown. */
+static int seal_nothing(void *context, unsigned number)
+{
+	(void)context;
+	(void)number;
+	return 0;
+}
+
+static struct view *keep_value(void *context, unsigned number)
+{
+	struct editing *editing = context;
+	struct model *model = editing->model;
+	struct view *text;
+	int rc;
+
+	pthread_mutex_lock(&model->commit);
+	text = put_value(editing, &rc);
+	pthread_mutex_unlock(&model->commit);
+	if (text)
+		layer_unstage(model->layer, number);
+	errno = -rc;
+	return text;
+}
+
+static int refuse(struct editing *editing, int rc)
+{
+	char text[320], type[VALUE_TYPE_TEXT];
+
+	if (editing->err.code)
+		error_describe(&editing->err, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "%s", strerror(-rc));
+	if (editing->err.code == EINVAL && editing->err.offset != ERROR_NO_OFFSET)
+		log_add(editing->model->log,
+			EDIT_DIRECTORY "%s: refused, for it is no %s: %s; "
+				       "the key keeps what it had",
+			editing->name, value_type_text(editing->type, type), text);
+	else
+		log_add(editing->model->log,
+			EDIT_DIRECTORY "%s: refused: %s; the key keeps what it had", editing->name,
+			text);
+	return rc;
+}
+
+int edit_fill(struct model *model, const char *name, struct stage *stage)
+{
+	struct editing editing = { .model = model, .name = name };
+	const struct stage_commit commit = { check_text, seal_nothing, keep_value, &editing };
+	int rc;
+
+	editing.typed = stage_type(stage, &editing.type);
+	editing.mtime = stage_mtime(stage);
+	rc = stage_commit(stage, &commit);
+	free(editing.bytes.bytes);
+	return rc < 0 ? refuse(&editing, rc) : 0;
+}
+
+/* With the commit lock held: the layer says that the key is not there any more. */
+static int remove_from_layer(struct model *model, uint32_t i)
+{
+	const struct metadata_key key = metadata_key(model->metadata, i);
+	struct timespec now;
+
+	if (i >= model->gguf->n_kv)
+		return layer_forget_key(model->layer, key.name);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return layer_write_key(model->layer, LAYER_KEY_REMOVED, key.name, "", NULL, &now);
+}
+
+int edit_settle(struct model *model)
+{
+	const int rc = model->key_half_moved ? remove_from_layer(model, model->moved_key) : 0;
+
+	if (rc == 0)
+		model->key_half_moved = false;
+	return rc;
+}
+
+/* With the commit lock held. */
+static int remove_key(struct model *model, uint32_t i, bool remember)
+{
+	const struct metadata_key key = metadata_key(model->metadata, i);
+	struct value_type type;
+	int rc;
+
+	if (key.fixed)
+		return -EPERM;
+	remember = remember && metadata_type(model->metadata, i, &type);
+	rc = graft_settle(model);
+	if (rc == 0)
+		rc = remove_from_layer(model, i);
+	if (rc < 0)
+		return rc;
+	metadata_remember(model->metadata, i, remember ? &type : NULL);
+	metadata_put(model->metadata, i, NULL);
+	return 0;
+}
+
+int edit_remove(struct model *model, uint32_t i, bool remember)
+{
+	struct metadatum *metadatum;
+	int rc;
+
+	pthread_mutex_lock(&model->commit);
+	metadatum = metadata_get(model->metadata, i, &rc);
+	if (metadatum)
+		rc = remove_key(model, i, remember);
+	pthread_mutex_unlock(&model->commit);
+	metadatum_unref(metadatum);
+	if (rc < 0 && rc != -ENOENT)
+		log_add(model->log, EDIT_DIRECTORY "%s: cannot be removed: %s",
+			metadata_key(model->metadata, i).name, strerror(-rc));
+	return rc;
+}
+
+static int read_view_at(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const ssize_t got = view_read(context, bytes, n, offset);
+
+	return got >= 0 && (size_t)got == n ? 0 : -EIO;
+}
+
+/* With the commit lock held: the key gets the value whose text is that of another. */
+static int fill_from(struct editing *editing, struct metadatum *from)
+{
+	struct source source = { .read_at = read_view_at };
+	struct view *text, *now;
+	int rc;
+
+	text = metadatum_view(from, &rc);
+	if (!text)
+		return rc;
+	source.context = text;
+	source.size = view_size(text);
+	rc = check_text(editing, &source);
+	if (rc == 0) {
+		now = put_value(editing, &rc);
+		view_unref(now);
+	}
+	free(editing->bytes.bytes);
+	view_unref(text);
+	return rc;
+}
+
+static int note_move(struct model *model, const char *name, const char *new_name)
+{
+	char text[2 * (NAME_MAX + 16)];
+
+	snprintf(text, sizeof(text), EDIT_DIRECTORY "%s\n" EDIT_DIRECTORY "%s\n", name, new_name);
+	return layer_note(model->layer, text);
+}
+
+/* Once the new key has the value, the move is in force. What fails then is made up for later: the
+ * note says what there is to do. */
+static void leave_key(struct model *model, uint32_t i)
+{
+	model->moved_key = i;
+	model->key_half_moved = remove_from_layer(model, i) < 0;
+	metadata_remember(model->metadata, i, NULL);
+	metadata_put(model->metadata, i, NULL);
+}
+
+static int move_key(struct editing *editing, uint32_t i, struct metadatum *metadatum)
+{
+	struct model *model = editing->model;
+	const struct metadata_key key = metadata_key(model->metadata, i);
+	int rc = find_key(editing);
+
+	if (rc == 0 && key.fixed)
+		rc = error_set(&editing->err, EPERM, ERROR_NO_OFFSET,
+			       "the key belongs to the container and cannot be changed");
+	if (rc < 0 || (!editing->is_new && editing->i == i))
+		return rc;
+	rc = graft_settle(model);
+	if (rc < 0)
+		return rc;
+	rc = note_move(model, key.name, editing->name);
+	if (rc == 0)
+		rc = fill_from(editing, metadatum);
+	if (rc == 0)
+		leave_key(model, i);
+	model->noted = true;
+	if (!model->key_half_moved && layer_noted_done(model->layer) == 0)
+		model->noted = false;
+	return rc;
+}
+
+int edit_move(struct model *model, uint32_t i, const char *new_name)
+{
+	struct editing editing = { .model = model, .name = new_name, .typed = STAGE_WAS };
+	struct metadatum *metadatum;
+	int rc;
+
+	pthread_mutex_lock(&model->commit);
+	metadatum = metadata_get(model->metadata, i, &rc);
+	if (metadatum) {
+		editing.type = metadatum_value(metadatum)->type;
+		editing.mtime = metadatum_mtime(metadatum);
+		rc = move_key(&editing, i, metadatum);
+	}
+	pthread_mutex_unlock(&model->commit);
+	metadatum_unref(metadatum);
+	return rc < 0 && rc != -ENOENT ? refuse(&editing, rc) : rc;
+}
+
+int edit_set_type(struct model *model, uint32_t i, struct value_type type)
+{
+	struct editing editing = { .model = model,
+				   .name = metadata_key(model->metadata, i).name,
+				   .typed = STAGE_WANTED,
+				   .type = type };
+	struct metadatum *metadatum;
+	int rc;
+
+	clock_gettime(CLOCK_REALTIME, &editing.mtime);
+	pthread_mutex_lock(&model->commit);
+	metadatum = metadata_get(model->metadata, i, &rc);
+	if (metadatum && value_type_same(metadatum_value(metadatum)->type, type))
+		rc = 0;
+	else if (metadatum)
+		rc = fill_from(&editing, metadatum);
+	pthread_mutex_unlock(&model->commit);
+	metadatum_unref(metadatum);
+	return rc < 0 && rc != -ENOENT ? refuse(&editing, rc) : rc;
+}
+
+bool edit_type(struct model *model, uint32_t i, struct value_type *type)
+{
+	int rc;
+	struct metadatum *metadatum = metadata_get(model->metadata, i, &rc);
+
+	if (metadatum)
+		*type = metadatum_value(metadatum)->type;
+	metadatum_unref(metadatum);
+	return metadatum != NULL;
+}
+
+struct taking_up {
+	struct model *model;
+	uint32_t found;
+};
+
+/* The first line of a file, which is a type. Returns its length with the newline; 0: it is none. */
+static uint64_t read_type(struct backing *file, struct value_type *type)
+{
+	char line[VALUE_TYPE_TEXT + 1];
+	const uint64_t size = backing_size(file);
+	const size_t n = size < sizeof(line) ? (size_t)size : sizeof(line);
+	const char *end;
+
+	if (backing_read(file, line, n, 0) < 0)
+		return 0;
+	end = memchr(line, '\n', n);
+	return end && value_type_parse(line, (size_t)(end - line), type)
+		       ? (uint64_t)(end - line) + 1
+		       : 0;
+}
+
+struct tail {
+	struct backing *file;
+	uint64_t start;
+};
+
+static int read_tail(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const struct tail *tail = context;
+
+	return backing_read(tail->file, bytes, n, tail->start + offset);
+}
+
+static int take_up_value(struct editing *editing, enum layer_key kind, struct backing *file)
+{
+	struct tail tail = { file, 0 };
+	struct source source = { .read_at = read_tail, .context = &tail };
+	struct metadatum *metadatum;
+	int rc;
+
+	if (kind == LAYER_KEY_TYPED) {
+		editing->typed = STAGE_WANTED;
+		tail.start = read_type(file, &editing->type);
+		if (tail.start == 0)
+			return error_set(&editing->err, EINVAL, 0, "the first line is no type");
+	}
+	source.size = backing_size(file) - tail.start;
+	editing->mtime = backing_stat(file)->st_mtim;
+	rc = check_text(editing, &source);
+	if (rc < 0)
+		return rc;
+	metadatum = metadatum_new(inode_new(editing->model), editing->type,
+				  width_of(editing->model), &editing->bytes, &editing->mtime);
+	rc = metadatum ? reserve(editing) : -ENOMEM;
+	if (rc == 0)
+		metadata_put(editing->model->metadata, editing->i, metadatum);
+	else
+		metadatum_unref(metadatum);
+	return rc;
+}
+
+static void take_up_one(void *context, enum layer_key kind, const char *name, struct backing *file,
+			const struct error *open_err)
+{
+	struct taking_up *taking_up = context;
+	struct model *model = taking_up->model;
+	struct editing editing = { .model = model, .name = name, .err = *open_err };
+	char text[320];
+	int rc = -EIO;
+
+	if (file)
+		rc = find_key(&editing);
+	if (rc == 0 && kind != LAYER_KEY_REMOVED) {
+		rc = take_up_value(&editing, kind, file);
+	} else if (rc == 0 && editing.is_new) {
+		rc = error_set(&editing.err, ENOENT, ERROR_NO_OFFSET, "no key has that name");
+	} else if (rc == 0) {
+		metadata_put(model->metadata, editing.i, NULL);
+	}
+	backing_unref(file);
+	free(editing.bytes.bytes);
+	if (rc == 0) {
+		taking_up->found++;
+		return;
+	}
+	model->left_alone = true;
+	log_add(model->log, "%s/" EDIT_DIRECTORY "%s: left alone: %s", layer_path(model->layer),
+		name,
+		editing.err.code ? error_describe(&editing.err, text, sizeof(text))
+				 : "out of memory");
+}
+
+void edit_take_up(struct model *model)
+{
+	struct taking_up taking_up = { model, 0 };
+
+	if (layer_each_key(model->layer, take_up_one, &taking_up) < 0) {
+		model->left_alone = true;
+		log_add(model->log, "%s: not all of it can be listed; left alone",
+			layer_path(model->layer));
+	}
+	model->taken_up += taking_up.found;
+}
+
+bool edit_finish_move(struct model *model, const char *from, const char *to)
+{
+	const size_t n = strlen(EDIT_DIRECTORY);
+	uint32_t i;
+	int rc;
+
+	if (strncmp(from, EDIT_DIRECTORY, n) != 0 || strncmp(to, EDIT_DIRECTORY, n) != 0)
+		return false;
+	if (metadata_find(model->metadata, from + n, &i)) {
+		rc = edit_move(model, i, to + n);
+		model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL && rc != -EPERM;
+	}
+	return true;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* recover.h - what earlier mounts left in a model's layer. */
+#ifndef FS_RECOVER_H
+#define FS_RECOVER_H
+
+#include "fs/model/model.h"
+
+/* Take up what is in the layer of a model that was just opened, if it has one: what was begun is
+ * finished or undone first, then metadata, grafts and adapters are put in force as they are there.
+ * What cannot be is said in the log and left alone. A link into mountpoint, which may be NULL,
+ * leads to the model itself. Before any other thread knows the model. */
+void recover(struct model *model, const char *mountpoint);
+
+#endif

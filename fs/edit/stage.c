@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* stage.c - see stage.h. */
+#include "fs/edit/stage.h"
+#include "fs/util/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COPY_CHUNK ((size_t)1 << 20)
+
+struct stage {
+	struct layer *layer;
+	atomic_uint opens;
+	atomic_uint busy;      /* writers that have not closed since they wrote */
+	pthread_mutex_t shown; /* protects what attributes show; held for a moment only */
+	struct timespec mtime;
+	bool has_mtime; /* it was set, and no write moves it on */
+	uint64_t shown_size;
+	enum stage_type typed;
+	struct value_type type;
+	struct trace *trace; /* NULL: nobody has written yet, or nobody looked */
+
+	pthread_mutex_t lock; /* protects what follows; held while the disk works */
+	struct view *content; /* what is there as long as fd is not; NULL: emptied */
+	int fd;		      /* -1: nothing was written yet */
+	unsigned number;
+	uint64_t size;
+	bool written;
+	bool unflushed; /* written to since the last commit was tried */
+	bool adopted;	/* content was taken whole from somewhere, as the next says */
+	struct origin origin;
+	int failed; /* a write or fsync() failed: what is staged is not what was meant */
+};
+
+static uint64_t content_size(const struct stage *stage)
+{
+	if (stage->fd >= 0)
+		return stage->size;
+	return stage->content ? view_size(stage->content) : 0;
+}
+
+/* With the lock held, or nobody else there: attributes show the state as it is now. */
+static void show(struct stage *stage)
+{
+	pthread_mutex_lock(&stage->shown);
+	stage->shown_size = content_size(stage);
+	if (!stage->has_mtime)
+		clock_gettime(CLOCK_REALTIME, &stage->mtime);
+	pthread_mutex_unlock(&stage->shown);
+}
+
+struct stage *stage_new(struct layer *layer, struct view *content)
+{
+	struct stage *stage = calloc(1, sizeof(*stage));
+
+	if (!stage)
+		return NULL;
+	atomic_init(&stage->opens, 0);
+	atomic_init(&stage->busy, 0);
+	pthread_mutex_init(&stage->shown, NULL);
+	pthread_mutex_init(&stage->lock, NULL);
+	stage->layer = layer;
+	stage->content = view_ref(content);
+	stage->fd = -1;
+	show(stage);
+	return stage;
+}
+
+static void forget_origin(struct stage *stage)
+{
+	content_unref(stage->origin.content);
+	stage->origin = (struct origin){ 0 };
+	stage->adopted = false;
+}
+
+void stage_set_trace(struct stage *stage, struct trace *trace)
+{
+	struct trace *before;
+
+	pthread_mutex_lock(&stage->shown);
+	before = stage->trace;
+	stage->trace = trace;
+	pthread_mutex_unlock(&stage->shown);
+	trace_unref(before);
+}
+
+struct trace *stage_trace(struct stage *stage)
+{
+	struct trace *trace;
+
+	pthread_mutex_lock(&stage->shown);
+	trace = trace_ref(stage->trace);
+	pthread_mutex_unlock(&stage->shown);
+	return trace;
+}
+
+static void discard(struct stage *stage)
+{
+	stage_set_trace(stage, NULL);
+	forget_origin(stage);
+	view_unref(stage->content);
+	stage->content = NULL;
+	if (stage->fd >= 0) {
+		close(stage->fd);
+		layer_unstage(stage->layer, stage->number);
+	}
+	stage->fd = -1;
+	stage->size = 0;
+	stage->failed = 0;
+}
+
+void stage_free(struct stage *stage)
+{
+	if (!stage)
+		return;
+	discard(stage);
+	pthread_mutex_destroy(&stage->lock);
+	pthread_mutex_destroy(&stage->shown);
+	free(stage);
+}
+
+void stage_open(struct stage *stage)
+{
+	/* Not under the lock: nobody who answers other requests may wait for the disk here. */
+	atomic_fetch_add(&stage->opens, 1);
+}
+
+void stage_close(struct stage *stage)
+{
+	const bool last = atomic_fetch_sub(&stage->opens, 1) == 1;
+
+	pthread_mutex_lock(&stage->lock);
+	if (last && atomic_load(&stage->opens) == 0)
+		discard(stage);
+	pthread_mutex_unlock(&stage->lock);
+}
+
+unsigned stage_opens(struct stage *stage)
+{
+	return atomic_load(&stage->opens);
+}
+
+void stage_begin(struct stage *stage)
+{
+	atomic_fetch_add(&stage->busy, 1);
+}
+
+unsigned stage_end(struct stage *stage)
+{
+	return atomic_fetch_sub(&stage->busy, 1) - 1;
+}
+
+unsigned stage_busy(struct stage *stage)
+{
+	return atomic_load(&stage->busy);
+}
+
+static int copy_content(struct stage *stage, int fd, uint64_t size)
+{
+	char *bytes = malloc(COPY_CHUNK);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; rc == 0 && at < size;) {
+		const uint64_t left = size - at;
+		const ssize_t got = view_read(stage->content, bytes,
+					      left < COPY_CHUNK ? (size_t)left : COPY_CHUNK, at);
+
+		if (got <= 0)
+			rc = got < 0 ? (int)got : -EIO;
+		else
+			rc = io_write(fd, bytes, (size_t)got, at);
+		at += got > 0 ? (uint64_t)got : 0;
+	}
+	free(bytes);
+	return rc;
+}
+
+/* With the lock held: there is a file, with the first keep bytes of the content. */
+static int open_file(struct stage *stage, uint64_t keep)
+{
+	unsigned number;
+	int fd, rc = 0;
+
+	if (stage->fd >= 0)
+		return 0;
+	fd = layer_stage(stage->layer, &number);
+	if (fd < 0)
+		return fd;
+	if (keep > content_size(stage))
+		keep = content_size(stage);
+	if (keep)
+		rc = copy_content(stage, fd, keep);
+	if (rc < 0) {
+		close(fd);
+		layer_unstage(stage->layer, number);
+		return rc;
+	}
+	view_unref(stage->content);
+	stage->content = NULL;
+	forget_origin(stage);
+	stage->fd = fd;
+	stage->number = number;
+	stage->size = keep;
+	return 0;
+}
+
+bool stage_adopt(struct stage *stage, struct view *view, const struct origin *origin)
+{
+	bool empty;
+
+	pthread_mutex_lock(&stage->lock);
+	empty = stage->fd < 0 && !stage->failed && content_size(stage) == 0;
+	if (empty) {
+		discard(stage);
+		stage->content = view_ref(view);
+		stage->adopted = true;
+		stage->origin = *origin;
+		if (origin->content)
+			content_ref(origin->content);
+		stage->written = stage->unflushed = true;
+	}
+	show(stage);
+	pthread_mutex_unlock(&stage->lock);
+	return empty;
+}
+
+bool stage_adopted(struct stage *stage, const struct view *view)
+{
+	bool adopted;
+
+	pthread_mutex_lock(&stage->lock);
+	adopted = stage->adopted && stage->content == view;
+	pthread_mutex_unlock(&stage->lock);
+	return adopted;
+}
+
+bool stage_origin(struct stage *stage, struct origin *origin)
+{
+	bool adopted;
+
+	pthread_mutex_lock(&stage->lock);
+	adopted = stage->adopted;
+	*origin = stage->origin;
+	if (origin->content)
+		content_ref(origin->content);
+	pthread_mutex_unlock(&stage->lock);
+	return adopted;
+}
+
+void stage_settle(struct stage *stage, bool in_force)
+{
+	pthread_mutex_lock(&stage->lock);
+	stage->unflushed = false;
+	if (in_force)
+		stage->written = false;
+	pthread_mutex_unlock(&stage->lock);
+}
+
+int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset)
+{
+	int rc;
+
+	if (offset > INT64_MAX - n)
+		return -EFBIG;
+	pthread_mutex_lock(&stage->lock);
+	rc = open_file(stage, UINT64_MAX);
+	if (rc == 0)
+		rc = io_write(stage->fd, bytes, n, offset);
+	if (rc == 0) {
+		stage->written = stage->unflushed = true;
+		if (offset + n > stage->size)
+			stage->size = offset + n;
+	} else {
+		stage->failed = rc;
+	}
+	show(stage);
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}
+
+ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset)
+{
+	ssize_t got = 0;
+
+	pthread_mutex_lock(&stage->lock);
+	if (stage->fd >= 0)
+		got = io_read(stage->fd, bytes, n, offset);
+	else if (stage->content)
+		got = view_read(stage->content, bytes, n, offset);
+	pthread_mutex_unlock(&stage->lock);
+	return got;
+}
+
+int stage_truncate(struct stage *stage, uint64_t size)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&stage->lock);
+	if (size == 0) {
+		discard(stage);
+	} else if (size != content_size(stage)) {
+		rc = open_file(stage, size);
+		if (rc == 0 && ftruncate(stage->fd, (off_t)size) < 0)
+			rc = -errno;
+		if (rc == 0) {
+			stage->size = size;
+			stage->written = stage->unflushed = true;
+		}
+	}
+	show(stage);
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}
+
+int stage_sync(struct stage *stage)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&stage->lock);
+	/* A later fsync() may succeed without what this one has lost. */
+	if (stage->fd >= 0 && fsync(stage->fd) < 0)
+		stage->failed = rc = -errno;
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}
+
+uint64_t stage_size(struct stage *stage)
+{
+	uint64_t size;
+
+	pthread_mutex_lock(&stage->shown);
+	size = stage->shown_size;
+	pthread_mutex_unlock(&stage->shown);
+	return size;
+}
+
+void stage_set_mtime(struct stage *stage, const struct timespec *mtime)
+{
+	pthread_mutex_lock(&stage->shown);
+	stage->mtime = *mtime;
+	stage->has_mtime = true;
+	pthread_mutex_unlock(&stage->shown);
+}
+
+bool stage_has_mtime(struct stage *stage)
+{
+	bool has;
+
+	pthread_mutex_lock(&stage->shown);
+	has = stage->has_mtime;
+	pthread_mutex_unlock(&stage->shown);
+	return has;
+}
+
+struct timespec stage_mtime(struct stage *stage)
+{
+	struct timespec mtime;
+
+	pthread_mutex_lock(&stage->shown);
+	mtime = stage->mtime;
+	pthread_mutex_unlock(&stage->shown);
+	return mtime;
+}
+
+void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type)
+{
+	pthread_mutex_lock(&stage->shown);
+	stage->typed = how;
+	stage->type = type;
+	pthread_mutex_unlock(&stage->shown);
+}
+
+enum stage_type stage_type(struct stage *stage, struct value_type *type)
+{
+	enum stage_type typed;
+
+	pthread_mutex_lock(&stage->shown);
+	typed = stage->typed;
+	*type = stage->type;
+	pthread_mutex_unlock(&stage->shown);
+	return typed;
+}
+
+bool stage_written(struct stage *stage)
+{
+	bool written;
+
+	pthread_mutex_lock(&stage->lock);
+	written = stage->written;
+	pthread_mutex_unlock(&stage->lock);
+	return written;
+}
+
+bool stage_failed(struct stage *stage)
+{
+	bool failed;
+
+	pthread_mutex_lock(&stage->lock);
+	failed = stage->failed != 0;
+	pthread_mutex_unlock(&stage->lock);
+	return failed;
+}
+
+void stage_fail(struct stage *stage, int rc)
+{
+	pthread_mutex_lock(&stage->lock);
+	stage->failed = rc;
+	stage->written = stage->unflushed = true;
+	pthread_mutex_unlock(&stage->lock);
+}
+
+bool stage_unflushed(struct stage *stage)
+{
+	bool unflushed;
+
+	pthread_mutex_lock(&stage->lock);
+	unflushed = stage->unflushed;
+	pthread_mutex_unlock(&stage->lock);
+	return unflushed;
+}
+
+static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const struct stage *stage = context;
+	const ssize_t got = io_read(stage->fd, bytes, n, offset);
+
+	return got >= 0 && (size_t)got == n ? 0 : -EIO;
+}
+
+static int set_times(struct stage *stage)
+{
+	const struct timespec mtime = stage_mtime(stage);
+	const struct timespec times[2] = { mtime, mtime };
+
+	return futimens(stage->fd, times) < 0 ? -errno : 0;
+}
+
+int stage_commit(struct stage *stage, const struct stage_commit *commit)
+{
+	struct source staged = { source_read_at, stage, 0 };
+	struct view *view;
+	int rc;
+
+	pthread_mutex_lock(&stage->lock);
+	stage->unflushed = false;
+	rc = stage->failed ? stage->failed : open_file(stage, UINT64_MAX);
+	staged.size = stage->size;
+	if (rc == 0)
+		rc = commit->check(commit->context, &staged);
+	if (rc == 0)
+		rc = set_times(stage);
+	if (rc == 0) {
+		rc = commit->seal(commit->context, stage->number);
+		/* What a failed fsync() has lost, the next one does not miss. */
+		if (rc < 0 && rc != -ENOMEM)
+			stage->failed = rc;
+	}
+	if (rc == 0) {
+		view = commit->keep(commit->context, stage->number);
+		if (view || errno == 0) {
+			close(stage->fd);
+			stage->fd = -1;
+			stage->content = view;
+			stage->written = false;
+			/* What cannot be shown cannot be written inside of either. */
+			stage->failed = view ? 0 : -ENOMEM;
+			stage_set_trace(stage, NULL);
+		} else {
+			rc = -errno;
+		}
+	}
+	show(stage);
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}

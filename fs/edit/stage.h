@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* stage.h - an organ file being written: apart from the slot, until close() puts it in force.
+ *
+ * A stage begins with the slot's content and takes it over only when it is written to: writing the
+ * whole file anew, as cp does, never copies the old one. */
+#ifndef FS_STAGE_H
+#define FS_STAGE_H
+
+#include "fs/layer/layer.h"
+#include "fs/metadata/value.h"
+#include "fs/model/slots.h"
+#include "fs/paths/write_source.h"
+#include "fs/storage/view.h"
+
+#include <stdbool.h>
+#include <time.h>
+
+struct model;
+struct stage; /* any thread may use it */
+
+/* A stage on top of content, of which it takes a reference. NULL: out of memory. */
+struct stage *stage_new(struct layer *layer, struct view *content);
+void stage_free(struct stage *stage); /* what was not put in force is gone; NULL is fine */
+
+/* It is opened, and closed again: after the last close what was not put in force is gone. */
+void stage_open(struct stage *stage);
+void stage_close(struct stage *stage);
+unsigned stage_opens(struct stage *stage);
+
+/* A writer begins to write, and is done for now; how many others are still writing then. */
+void stage_begin(struct stage *stage);
+unsigned stage_end(struct stage *stage);
+unsigned stage_busy(struct stage *stage);
+
+/* Like the calls of the same names. -EIO, -ENOSPC and what else the disk says. */
+int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset);
+ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset);
+int stage_truncate(struct stage *stage, uint64_t size);
+int stage_sync(struct stage *stage);
+uint64_t stage_size(struct stage *stage);
+
+/* Where a stage's content came from: a slot of a model, with that content of the slot, NULL for the
+ * base's. */
+struct origin {
+	struct model *model;
+	uint32_t slot;
+	struct content *content;
+};
+
+/* Take view, of which the stage takes a reference, as the whole content: that of the organ in
+ * origin, of whose content it takes a reference too. Nothing is copied before somebody writes to
+ * it. False: there is something in the stage already. */
+bool stage_adopt(struct stage *stage, struct view *view, const struct origin *origin);
+
+/* Is view, and nothing else, what the stage took? */
+bool stage_adopted(struct stage *stage, const struct view *view);
+
+/* Where the content came from, if it was taken whole and not written to since. Its content is to be
+ * released. */
+bool stage_origin(struct stage *stage, struct origin *origin);
+
+/* It was put in force by its origin, or that was tried and refused. */
+void stage_settle(struct stage *stage, bool in_force);
+
+/* Where what is written comes from: the trace becomes the stage's, until it is emptied or put in
+ * force. stage_trace() gives it with a reference, NULL: there is none. */
+void stage_set_trace(struct stage *stage, struct trace *trace);
+struct trace *stage_trace(struct stage *stage);
+
+/* The modification time it will have, whatever is written to it from now on. */
+void stage_set_mtime(struct stage *stage, const struct timespec *mtime);
+bool stage_has_mtime(struct stage *stage);
+struct timespec stage_mtime(struct stage *stage);
+
+/* Of a file that is to be the value of a metadata key, the type: as it was where the text comes
+ * from, or as somebody wants it to be. */
+enum stage_type { STAGE_UNTYPED, STAGE_WAS, STAGE_WANTED };
+void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type);
+enum stage_type stage_type(struct stage *stage, struct value_type *type);
+
+/* Was it written to since it was made or last put in force? Emptying alone is not writing: shells
+ * close a descriptor between the two. */
+bool stage_written(struct stage *stage);
+
+/* Has a write to what is staged failed? And one has: rc is -errno. */
+bool stage_failed(struct stage *stage);
+void stage_fail(struct stage *stage, int rc);
+
+/* Was it written to since the last stage_commit(), whatever came of that? */
+bool stage_unflushed(struct stage *stage);
+
+/* Check what is staged, unless a write to it has failed, and put it in force.
+ * check(context, source) looks at the bytes. seal(context, number) makes the stage file durable and
+ * returns 0 or -errno; after a failure the stage has failed. keep(context, number) takes the file
+ * and returns the view of what is now the content, or NULL with errno set: 0 where it is in force
+ * and there is no memory for a view. Nothing is written meanwhile. Returns 0 or -errno; then the
+ * stage stays as it is. */
+struct stage_commit {
+	int (*check)(void *context, const struct source *source);
+	int (*seal)(void *context, unsigned number);
+	struct view *(*keep)(void *context, unsigned number);
+	void *context;
+};
+int stage_commit(struct stage *stage, const struct stage_commit *commit);
+
+#endif

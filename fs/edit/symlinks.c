@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: MIT */
+/* links.c - see links.h. A link that leads to a link in this mount is looked at again from
+ * there. */
+#include "fs/edit/symlinks.h"
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/stage.h"
+#include "fs/model/inode.h"
+#include "fs/paths/path_probe.h"
+#include "fs/util/paths.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of whom did not answer the last time, nobody expects much. */
+#define SILENT_MS 500
+
+struct links {
+	struct model *const *models;
+	uint32_t n;
+	bool several;
+	char *point; /* set before requests come */
+	dev_t device;
+	struct visits *visits;
+	pthread_mutex_t turn; /* held while links are looked at again */
+	struct timespec last; /* when that was last begun; protected by turn */
+	const struct model *last_model;
+	bool silent; /* some gave no answer then; so is this */
+};
+
+/* One link on its way. */
+struct link {
+	struct model *model;
+	uint32_t slot; /* for links_refresh() */
+	enum organ_class klass;
+	struct content *content; /* for links_refresh(): what the slot holds */
+	struct look_at at;
+	struct origin shown; /* the first organ on its way that adapters make of a link: its end */
+	struct found found;
+	bool settled; /* found says where it leads in the end */
+	bool inside;  /* it leads there through this mount, where what it leads to is no other's */
+	bool silent;  /* there was no answer in time */
+	bool by_seen; /* its path leads nowhere, and what was seen at its end is still there */
+};
+
+struct links *links_new(struct model *const *models, uint32_t n, bool several)
+{
+	struct links *links = calloc(1, sizeof(*links));
+
+	if (!links || !(links->visits = visits_new())) {
+		free(links);
+		return NULL;
+	}
+	links->models = models;
+	links->n = n;
+	links->several = several;
+	pthread_mutex_init(&links->turn, NULL);
+	return links;
+}
+
+void links_free(struct links *links)
+{
+	if (!links)
+		return;
+	visits_unref(links->visits);
+	pthread_mutex_destroy(&links->turn);
+	free(links->point);
+	free(links);
+}
+
+void links_mounted(struct links *links, const char *point, dev_t device)
+{
+	links->point = strdup(point);
+	links->device = device;
+}
+
+/* The path of a class directory after the root of the mount. */
+static void directory_of(const struct links *links, const struct model *model,
+			 enum organ_class klass, char inside[64])
+{
+	/* A name that is too long leads nowhere. */
+	if (links->several)
+		snprintf(inside, 64, "%.50s/%s", model->shown, class_name(klass));
+	else
+		snprintf(inside, 64, "%s", class_name(klass));
+}
+
+/* The next name of a path, cut off. */
+static char *next_name(char **path)
+{
+	char *name = *path;
+	const size_t n = strcspn(name, "/");
+
+	*path = name + n + (name[n] != '\0');
+	name[n] = '\0';
+	return name;
+}
+
+/* The organ file that a path in the mount means: [MODEL/][.base/]CLASS/NAME.bin. */
+static bool find_own(const struct links *links, char *path, struct origin *place, bool *base)
+{
+	const char *name = next_name(&path);
+	enum organ_class klass = 0;
+	size_t n;
+
+	place->model = links->several ? NULL : model_now(links->models[0]);
+	for (uint32_t i = 0; links->several && i < links->n; i++)
+		if (strcmp(links->models[i]->shown, name) == 0)
+			place->model = model_now(links->models[i]);
+	if (!place->model)
+		return false;
+	if (links->several)
+		name = next_name(&path);
+	*base = strcmp(name, ".base") == 0;
+	if (*base)
+		name = next_name(&path);
+	while (klass < CLASSES && strcmp(name, class_name(klass)) != 0)
+		klass++;
+	name = next_name(&path);
+	n = strlen(name);
+	return klass < CLASSES && *path == '\0' && n > 4 && strcmp(name + n - 4, ".bin") == 0 &&
+	       model_find(place->model, klass, name, n - 4, &place->slot) &&
+	       (!*base || place->slot < place->model->gguf->n_tensors);
+}
+
+static void set_nowhere(struct found *found)
+{
+	error_set(&found->err, ENOENT, ERROR_NO_OFFSET, "%s among the organs of this mount",
+		  strerror(ENOENT));
+}
+
+/* The organ with that content, NULL for the base's, is where it leads. */
+static void take_organ(const struct origin *place, struct found *found)
+{
+	const struct content *content = place->content;
+	const struct organ organ = model_organ(place->model, place->slot, content);
+	char *name = malloc(organ.name_length + 1u);
+
+	if (!name) {
+		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return;
+	}
+	memcpy(name, organ.name, organ.name_length);
+	name[organ.name_length] = '\0';
+	found->organ = organ;
+	found->organ.name = name;
+	found->file = backing_ref(content ? content->file : place->model->base);
+	found->donor = content ? donor_ref(content->donor) : NULL;
+	found->offset = content ? content->offset : place->model->gguf->tensors[place->slot].offset;
+}
+
+static void release_at(struct link *link)
+{
+	free((char *)link->at.path);
+	free((char *)link->at.seen);
+	backing_unref(link->at.file);
+	link->at.path = link->at.seen = NULL;
+	link->at.file = NULL;
+}
+
+/* Look next where that link leads, and else where it led before. False: out of memory. */
+static bool go_to(struct link *link, const struct content *to)
+{
+	release_at(link);
+	link->at.path = strdup(to->target);
+	link->at.seen = to->seen ? strdup(to->seen) : NULL;
+	if (to->seen && !to->broken) {
+		link->at.file = backing_ref(to->file);
+		link->at.offset = to->offset;
+	}
+	return link->at.path && !link->at.seen == !to->seen;
+}
+
+/* A path into the mount: to an organ, or to a link to go on from. */
+static void step_inside(const struct links *links, struct link *link)
+{
+	struct found *found = &link->found;
+	struct origin place = { .content = NULL };
+	const struct content *own;
+	bool base;
+
+	link->settled = link->inside = true;
+	if (link->at.gguf) {
+		error_set(&found->err, EINVAL, ERROR_NO_OFFSET, "the path leads into this mount");
+		return;
+	}
+	if (!find_own(links, found->path, &place, &base)) {
+		set_nowhere(found);
+		return;
+	}
+	if (!base)
+		place.content = slots_get(place.model->slots, place.slot);
+	own = content_own(place.content);
+	if (content_is_nothing(place.content)) {
+		set_nowhere(found);
+	} else if (!content_is_link(own)) {
+		take_organ(&place, found);
+	} else if (found->links >= RESOLVE_LINKS) {
+		error_set(&found->err, ELOOP, ERROR_NO_OFFSET, "%s", strerror(ELOOP));
+	} else {
+		/* What is merged there is not what is looked for further on, but that path must not
+		 * lead back: each time it would be merged once more. */
+		if (own != place.content && !link->shown.content) {
+			link->shown = place;
+			content_ref(place.content);
+		}
+		directory_of(links, place.model, place.model->places[place.slot].klass,
+			     link->at.inside);
+		link->at.links = found->links + 1;
+		link->settled = !go_to(link, own);
+		if (link->settled)
+			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		else
+			found_release(found);
+	}
+	content_unref(place.content);
+}
+
+/* Look once at all that are not settled. Returns how many still are not; SIZE_MAX out of memory. */
+static size_t look_once(const struct links *links, struct link *all, size_t n,
+			const struct timespec *until)
+{
+	const struct resolve_own own = { links->point, links->device };
+	struct look_at *places = calloc(n + 1, sizeof(*places));
+	struct found *found = calloc(n + 1, sizeof(*found));
+	size_t asked = 0, left = 0;
+
+	for (size_t i = 0; places && found && i < n; i++)
+		if (!all[i].settled)
+			places[asked++] = all[i].at;
+	if (places && found)
+		look(links->visits, &own, places, asked, until, found);
+	asked = 0;
+	for (size_t i = 0; places && found && i < n; i++) {
+		if (all[i].settled)
+			continue;
+		all[i].found = found[asked++];
+		if (all[i].found.own && all[i].found.err.code == 0)
+			step_inside(links, &all[i]);
+		else
+			all[i].settled = true;
+		left += !all[i].settled;
+	}
+	left = places && found ? left : SIZE_MAX;
+	free(places);
+	free(found);
+	return left;
+}
+
+/* A link that came to its end ends where adapters change what it came by. */
+static void end_at_shown(struct link *link)
+{
+	if (!link->shown.content)
+		return;
+	if (link->found.err.code == 0) {
+		found_release(&link->found);
+		take_organ(&link->shown, &link->found);
+	}
+	content_unref(link->shown.content);
+	link->shown.content = NULL;
+}
+
+static struct timespec in(long milliseconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += milliseconds / 1000;
+	until.tv_nsec += milliseconds % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	return until;
+}
+
+/* Does the path lead nowhere? A file that is no organ is somewhere, and so is a circle of
+ * links. */
+static bool leads_nowhere(const struct found *found)
+{
+	const int code = found->err.code;
+
+	return code && code != EINVAL && code != ELOOP && code != ENOMEM;
+}
+
+/* Whose path leads nowhere is looked for where it led when it was good. What cannot be found there
+ * either has the path's error. */
+static void fall_back(const struct links *links, struct link *all, size_t n, long milliseconds)
+{
+	const struct timespec until = in(milliseconds);
+	struct error *lost = calloc(n, sizeof(*lost));
+	size_t left = 0;
+
+	for (size_t i = 0; lost && i < n; i++) {
+		struct link *link = &all[i];
+
+		link->silent = link->found.err.code == ETIMEDOUT;
+		if (!link->settled || !link->at.seen || !leads_nowhere(&link->found))
+			continue;
+		lost[i] = link->found.err;
+		found_release(&link->found);
+		free((char *)link->at.path);
+		link->at.path = NULL;
+		link->settled = false;
+		left++;
+	}
+	if (left)
+		look_once(links, all, n, &until);
+	for (size_t i = 0; lost && i < n; i++) {
+		if (!lost[i].code)
+			continue;
+		all[i].by_seen = all[i].settled && all[i].found.err.code == 0;
+		if (!all[i].by_seen)
+			all[i].found.err = lost[i];
+		all[i].settled = true;
+	}
+	free(lost);
+}
+
+/* Follow all to their ends. What is not settled in time says so. */
+static void follow_all(const struct links *links, struct link *all, size_t n, long milliseconds)
+{
+	const struct timespec until = in(milliseconds);
+	size_t left;
+
+	do
+		left = look_once(links, all, n, &until);
+	while (left != 0 && left != SIZE_MAX);
+	fall_back(links, all, n, milliseconds);
+	for (size_t i = 0; i < n; i++) {
+		if (!all[i].settled)
+			error_set(&all[i].found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		end_at_shown(&all[i]);
+	}
+}
+
+static bool set_out(const struct links *links, struct link *link, struct model *model,
+		    enum organ_class klass, const char *target, uid_t uid, gid_t gid)
+{
+	link->model = model;
+	link->klass = klass;
+	link->at = (struct look_at){ .path = strdup(target), .uid = uid, .gid = gid };
+	directory_of(links, model, klass, link->at.inside);
+	return link->at.path != NULL;
+}
+
+#define WHY_MAX 640
+
+/* Why it leads to no organ; "" where it does. */
+static void describe(const struct found *found, const char *target, char why[WHY_MAX])
+{
+	char text[320];
+
+	why[0] = '\0';
+	if (found->err.code)
+		snprintf(why, WHY_MAX, "a link to %.100s%s: %s", target,
+			 strlen(target) > 100 ? "..." : "",
+			 error_describe(&found->err, text, sizeof(text)));
+}
+
+/* A content for what was found, with its inode number. NULL: out of memory. */
+static struct content *make_content(uint64_t ino, const struct found *found, const char *target,
+				    const struct organ *stand_in)
+{
+	const bool well = found->err.code == 0;
+	const struct organ *organ = well ? &found->organ : stand_in;
+	struct backing *file =
+		well ? backing_ref(found->file) : backing_gone(target, organ->data_size);
+	struct content *content = NULL;
+	char why[WHY_MAX];
+
+	if (file)
+		content = content_link(ino, organ, file, well ? found->offset : 0, target);
+	backing_unref(file);
+	if (content && found->donor)
+		content_set_donor(content, donor_ref(found->donor));
+	describe(found, target, why);
+	if (content && why[0])
+		content_break(content, why);
+	return content;
+}
+
+struct content *links_content(struct links *links, struct model *model, enum organ_class klass,
+			      const char *target, uid_t uid, gid_t gid,
+			      const struct organ *stand_in, struct error *err)
+{
+	struct link link = { .slot = 0 };
+	struct content *content = NULL;
+
+	if (!set_out(links, &link, model, klass, target, uid, gid)) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return NULL;
+	}
+	follow_all(links, &link, 1, LINKS_PATIENCE * 1000);
+	*err = link.found.err;
+	if (err->code == 0 || (err->code != EINVAL && err->code != ENOMEM && stand_in)) {
+		content = make_content(inode_new(model), &link.found, target, stand_in);
+		if (!content)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		else
+			content_set_owner(content, uid, gid);
+		if (content && !link.inside)
+			content_set_seen(content, link.found.seen);
+	}
+	found_release(&link.found);
+	release_at(&link);
+	return content;
+}
+
+int links_gguf(struct links *links, struct model *model, const struct content *of, bool hurried,
+	       struct backing **file, struct gguf **gguf, struct error *err)
+{
+	struct link link = { .slot = 0 };
+	struct found *found = &link.found;
+
+	if (!set_out(links, &link, model, CLASS_ADAPTERS, of->target, of->uid, of->gid))
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	link.at.gguf = true;
+	follow_all(links, &link, 1, hurried ? SILENT_MS : LINKS_PATIENCE * 1000);
+	if (found->err.code == 0) {
+		*file = backing_ref(found->file);
+		*gguf = found->gguf;
+		found->gguf = NULL;
+	}
+	*err = found->err;
+	found_release(found);
+	release_at(&link);
+	return -err->code;
+}
+
+/* Does it lead where it did? What is made when it is read has no file to tell by. */
+static bool is_same(const struct content *content, const struct found *found)
+{
+	const struct stat *was = backing_stat(content->file), *now;
+	char why[WHY_MAX];
+
+	describe(found, content->target, why);
+	if (found->err.code)
+		return content->broken && strcmp(content->broken, why) == 0;
+	if (backing_is_made(content->file) || backing_is_made(found->file))
+		return !content->broken && content->file == found->file;
+	now = backing_stat(found->file);
+	return !content->broken && content->offset == found->offset && paths_same_file(was, now);
+}
+
+/* What a slot may hold: with shape=any, and in a slot that was added, anything. */
+static void check_fit(struct link *link)
+{
+	const struct model *model = link->model;
+	struct found *found = &link->found;
+
+	if (found->err.code == 0 && link->slot < model->gguf->n_tensors)
+		organ_fits(&found->organ, &model->gguf->tensors[link->slot], model->any_shape,
+			   &found->err);
+}
+
+/* What is to be known of where the link leads: what was seen there now, or where there is nothing,
+ * before. */
+static const char *seen_of(const struct link *link)
+{
+	if (link->found.err.code || link->by_seen)
+		return link->content->seen;
+	return link->inside ? NULL : link->found.seen;
+}
+
+/* With the commit lock held: the layer knows it too. */
+static void keep_seen(const struct link *link, const struct content *content)
+{
+	const char *was = link->content->seen, *is = content->seen;
+	const struct model *model = link->model;
+	const char *name = model->places[link->slot].name;
+	int rc;
+
+	if (was == is || (was && is && strcmp(was, is) == 0))
+		return;
+	rc = layer_saw(model->layer, link->klass, name, content->target, is);
+	if (rc < 0)
+		log_add(model->log, "%s/%s.bin: where it leads cannot be kept in the layer: %s",
+			class_name(link->klass), name, strerror(-rc));
+}
+
+/* Put what the link leads to in its slot, if that still holds the link. */
+static void renew(struct link *link)
+{
+	struct model *model = link->model;
+	struct content *content, *now;
+
+	check_fit(link);
+	if (is_same(link->content, &link->found))
+		return;
+	content = make_content(inode_new(model), &link->found, link->content->target,
+			       &link->content->organ);
+	if (!content)
+		return;
+	content_set_owner(content, link->content->uid, link->content->gid);
+	content_set_seen(content, seen_of(link));
+	content->mtime = link->content->mtime;
+	if (content->broken)
+		log_add(model->log, "%s/%s.bin: %s", class_name(link->klass),
+			model->places[link->slot].name, content->broken);
+	pthread_mutex_lock(&model->commit);
+	now = slots_own(model->slots, link->slot);
+	if (now == link->content) {
+		keep_seen(link, content);
+		slots_put(model->slots, link->slot, content_ref(content));
+	}
+	content_unref(now);
+	pthread_mutex_unlock(&model->commit);
+	content_unref(content);
+}
+
+/* The links of a model, added to the n that are there. last: without those that led somewhere
+ * through this mount. */
+static size_t collect(const struct links *links, struct model *model, bool last, struct link **all,
+		      size_t n)
+{
+	struct snapshot snapshot;
+	struct link *more;
+
+	if (slots_snapshot(model->slots, &snapshot) < 0)
+		return n;
+	for (uint32_t i = 0; i < snapshot.n; i++) {
+		struct content *content = content_own(snapshot.content[i]);
+
+		if (!content_is_link(content) || (last && !content->seen && !content->broken))
+			continue;
+		more = reallocarray(*all, n + 1, sizeof(**all));
+		if (!more)
+			break;
+		*all = more;
+		more[n] = (struct link){ .slot = i };
+		if (!set_out(links, &more[n], model, model->places[i].klass, content->target,
+			     content->uid, content->gid) ||
+		    !go_to(&more[n], content)) {
+			release_at(&more[n]);
+			break;
+		}
+		more[n++].content = content_ref(content);
+	}
+	snapshot_release(&snapshot);
+	return n;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* With the turn: look at the links, which are used up. Returns whether one gave no answer. */
+static bool renew_all(const struct links *links, struct link *all, size_t n)
+{
+	bool silent = false;
+
+	if (n)
+		follow_all(links, all, n, links->silent ? SILENT_MS : LINKS_PATIENCE * 1000);
+	for (size_t i = 0; i < n; i++) {
+		silent |= all[i].silent;
+		renew(&all[i]);
+		content_unref(all[i].content);
+		found_release(&all[i].found);
+		release_at(&all[i]);
+	}
+	return silent;
+}
+
+void links_refresh_last(struct links *links)
+{
+	struct link *all = NULL;
+	size_t n = 0;
+
+	pthread_mutex_lock(&links->turn);
+	for (uint32_t i = 0; i < links->n; i++)
+		n = collect(links, model_now(links->models[i]), true, &all, n);
+	renew_all(links, all, n);
+	free(all);
+	pthread_mutex_unlock(&links->turn);
+}
+
+void links_refresh(struct links *links, struct model *model)
+{
+	struct link *all = NULL;
+	struct timespec asked;
+	bool silent = false;
+	size_t n = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &asked);
+	pthread_mutex_lock(&links->turn);
+	/* Of those who waited for their turn together, the first one looks for all. */
+	if (model == links->last_model && is_before(&asked, &links->last)) {
+		pthread_mutex_unlock(&links->turn);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &links->last);
+	links->last_model = model;
+	for (uint32_t i = 0; i < links->n; i++) {
+		struct model *now = model_now(links->models[i]);
+
+		if (model && model != now)
+			continue;
+		silent |= adapt_look(now, links->silent);
+		n = collect(links, now, false, &all, n);
+	}
+	links->silent = renew_all(links, all, n) || silent;
+	free(all);
+	pthread_mutex_unlock(&links->turn);
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/* undo.c - see undo.h. What is to go is written down as the layer's note; what that says is then
+ * done to the model, as it is by a mount that finds such a note. */
+#include "fs/edit/undo.h"
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/graft_internal.h"
+#include "fs/edit/metadata_edit.h"
+#include "fs/layer/layer_undo.h"
+#include "fs/model/adapters.h"
+#include "fs/util/paths.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is about to be undone. */
+struct undoing {
+	struct model *model;
+	FILE *out; /* the note */
+	char *note;
+	size_t size;
+	uint32_t n;	  /* changes in it */
+	unsigned classes; /* all of these, by bits */
+	bool keys;	  /* all of them */
+};
+
+static void add(struct undoing *undoing, bool is_key, enum organ_class klass, const char *file)
+{
+	const struct layer_undone undone = { is_key, klass, file };
+
+	layer_undone_print(&undone, undoing->out);
+	undoing->n++;
+}
+
+/* Does the slot hold other than in the base? */
+static bool is_changed(const struct model *model, uint32_t i, const struct content *own)
+{
+	return i < model->gguf->n_tensors ? own != NULL : own && !content_is_nothing(own);
+}
+
+static void add_slot(struct undoing *undoing, uint32_t i)
+{
+	const struct model *model = undoing->model;
+	const struct organ_place *place = &model->places[i];
+	struct content *own = slots_own(model->slots, i);
+	char file[ORGAN_PATH_MAX];
+
+	if (is_changed(model, i, own)) {
+		snprintf(file, sizeof(file), "%s.bin", place->name);
+		add(undoing, false, place->klass, file);
+	}
+	content_unref(own);
+}
+
+static void add_key(struct undoing *undoing, uint32_t i)
+{
+	if (metadata_is_edited(undoing->model->metadata, i))
+		add(undoing, true, 0, metadata_key(undoing->model->metadata, i).name);
+}
+
+/* With a link its scale goes. */
+static void add_adapter(struct undoing *undoing, const char *file,
+			const struct adapter_shown *shown)
+{
+	char scale[NAME_MAX + 8];
+
+	if (!shown->set)
+		return;
+	add(undoing, false, CLASS_ADAPTERS, file);
+	if (shown->kind != ADAPTER_GGUF)
+		return;
+	snprintf(scale, sizeof(scale), "%.*s.scale", (int)(strlen(file) - strlen(".gguf")), file);
+	if (strlen(scale) > NAME_MAX)
+		return;
+	/* Perhaps there is none; else it is a change of its own. */
+	add(undoing, false, CLASS_ADAPTERS, scale);
+	undoing->n--;
+}
+
+/* All that the words say by its class. */
+static void add_classes(struct undoing *undoing)
+{
+	struct model *model = undoing->model;
+	const uint32_t slots = slots_count(model->slots), keys = metadata_count(model->metadata);
+	struct adapter_shown shown;
+	char file[NAME_MAX + 1];
+
+	for (uint32_t i = 0; undoing->classes && i < slots; i++)
+		if (undoing->classes & 1u << model->places[i].klass)
+			add_slot(undoing, i);
+	for (uint32_t i = 0; undoing->keys && i < keys; i++)
+		add_key(undoing, i);
+	if (!(undoing->classes & 1u << CLASS_ADAPTERS))
+		return;
+	for (uint64_t place = 0; adapters_next(model, &place, file, &shown); place++) {
+		add_adapter(undoing, file, &shown);
+		content_unref(shown.link);
+	}
+}
+
+/* Is it a class, or all? */
+static bool find_classes(struct undoing *undoing, const char *word)
+{
+	const bool all = strcmp(word, "all") == 0;
+	bool found = all;
+
+	if (all || strcmp(word, "metadata") == 0)
+		undoing->keys = found = true;
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		if (!all && strcmp(word, class_name(klass)) != 0)
+			continue;
+		undoing->classes |= 1u << klass;
+		found = true;
+	}
+	return found;
+}
+
+/* The length of NAME in NAME.bin; 0: it is none. */
+static size_t slot_name(const char *file)
+{
+	const size_t n = strlen(file);
+
+	return n > 4 && strcmp(file + n - 4, ".bin") == 0 ? n - 4 : 0;
+}
+
+/* The pairs that were copied in. */
+static void add_copied(struct undoing *undoing)
+{
+	static const char *const settings[] = { ADAPTERS_COPIED ".alpha",
+						ADAPTERS_COPIED ".scale" };
+	struct model *model = undoing->model;
+	struct adapter_shown shown;
+	uint32_t slot;
+
+	for (uint32_t k = 0; model_member(model, CLASS_ADAPTERS, k, &slot); k++)
+		if (adapters_is_half(model, slot))
+			add_slot(undoing, slot);
+	for (size_t i = 0; i < 2; i++) {
+		if (!adapters_look_up(model, settings[i], &shown))
+			continue;
+		add_adapter(undoing, settings[i], &shown);
+		content_unref(shown.link);
+	}
+}
+
+/* adapters/FILE, which stands percent-encoded, or adapters/lora. */
+static bool find_adapter(struct undoing *undoing, const char *word)
+{
+	struct adapter_shown shown;
+	char *file = strdup(word);
+	bool found = false;
+
+	if (strcmp(word, ADAPTERS_COPIED) == 0 && adapters_copied(undoing->model)) {
+		add_copied(undoing);
+		free(file);
+		return true;
+	}
+	if (file && paths_decode(file) == strlen(file))
+		found = adapters_look_up(undoing->model, file, &shown);
+	if (found) {
+		add_adapter(undoing, file, &shown);
+		content_unref(shown.link);
+	}
+	free(file);
+	return found;
+}
+
+/* DIRECTORY/FILE, the first of which has n bytes. */
+static bool find_file(struct undoing *undoing, const char *word, size_t n)
+{
+	struct model *model = undoing->model;
+	const char *file = word + n + 1;
+	uint32_t i;
+
+	if (n == strlen("metadata") && memcmp(word, "metadata", n) == 0) {
+		if (!metadata_find(model->metadata, file, &i))
+			return false;
+		add_key(undoing, i);
+		return true;
+	}
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		if (strlen(class_name(klass)) != n || memcmp(word, class_name(klass), n) != 0)
+			continue;
+		if (model_find(model, klass, file, slot_name(file), &i)) {
+			add_slot(undoing, i);
+			return true;
+		}
+		return klass == CLASS_ADAPTERS && find_adapter(undoing, file);
+	}
+	return false;
+}
+
+/* NAME or NAME.bin, if only one class has it. */
+static bool find_name(struct undoing *undoing, const char *word)
+{
+	const size_t n = slot_name(word) ? slot_name(word) : strlen(word);
+	unsigned found = 0;
+	uint32_t i, last = 0;
+
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		if (!model_find(undoing->model, klass, word, n, &i))
+			continue;
+		last = i;
+		found++;
+	}
+	if (found == 1)
+		add_slot(undoing, last);
+	return found == 1;
+}
+
+/* False: the word says nothing. */
+static bool find(struct undoing *undoing, char *word)
+{
+	size_t n = strlen(word);
+	const char *slash;
+
+	/* As a shell completes the name of a directory. */
+	if (n > 1 && word[n - 1] == '/')
+		word[--n] = '\0';
+	slash = strchr(word, '/');
+	if (slash)
+		return find_file(undoing, word, (size_t)(slash - word));
+	return find_classes(undoing, word) || find_name(undoing, word);
+}
+
+static int find_all(struct undoing *undoing, char *words)
+{
+	char *word;
+
+	while ((word = strsep(&words, "\n"))) {
+		/* What stands behind a tab, in .grafts too, says what it is. */
+		size_t n = strcspn(word, "\t");
+
+		word[n] = '\0';
+		while (n && (word[n - 1] == ' ' || word[n - 1] == '\r'))
+			word[--n] = '\0';
+		if (n == 0 || find(undoing, word))
+			continue;
+		log_add(undoing->model->log,
+			".undo: refused: \"%.200s\" is none of the words that stand in .undo, and "
+			"no file there is or was; nothing is undone",
+			word);
+		return -EINVAL;
+	}
+	add_classes(undoing);
+	return 0;
+}
+
+/* What is done to the model where the note is there: slots, and what cannot fail. */
+struct restoring {
+	struct model *model;
+	struct showing *puts;
+	size_t n, room;
+	bool failed, halves;
+};
+
+static void restore_slot(struct restoring *restoring, enum organ_class klass, const char *file)
+{
+	struct model *model = restoring->model;
+	struct content *nothing = NULL;
+	uint32_t i;
+
+	if (!model_find(model, klass, file, slot_name(file), &i))
+		return;
+	if (restoring->n == restoring->room) {
+		const size_t room = restoring->room * 2 + 64;
+		struct showing *more = reallocarray(restoring->puts, room, sizeof(*more));
+
+		restoring->failed |= !more;
+		if (!more)
+			return;
+		restoring->puts = more;
+		restoring->room = room;
+	}
+	if (i >= model->gguf->n_tensors && !(nothing = content_nothing())) {
+		restoring->failed = true;
+		return;
+	}
+	restoring->halves |= klass == CLASS_ADAPTERS;
+	restoring->puts[restoring->n++] = (struct showing){ i, nothing };
+}
+
+/* Makes ready what needs memory. */
+static void prepare_one(void *context, const struct layer_undone *undone)
+{
+	if (!undone->is_key && slot_name(undone->file))
+		restore_slot(context, undone->klass, undone->file);
+}
+
+/* Keys and adapters. */
+static void restore_one(void *context, const struct layer_undone *undone)
+{
+	const struct restoring *restoring = context;
+	struct model *model = restoring->model;
+	const struct timespec never = { 0 };
+	struct adapter_shown shown;
+	enum adapter_file kind;
+	size_t length;
+	uint32_t i;
+
+	if (undone->is_key) {
+		if (!metadata_find(model->metadata, undone->file, &i))
+			return;
+		metadata_remember(model->metadata, i, NULL);
+		metadata_restore(model->metadata, i);
+	} else if (undone->klass == CLASS_ADAPTERS &&
+		   adapters_parse(undone->file, &kind, &length) &&
+		   adapters_look_up(model, undone->file, &shown)) {
+		content_unref(shown.link);
+		if (kind == ADAPTER_GGUF)
+			adapters_set_link(model, undone->file, length, NULL, NULL);
+		else
+			adapters_set(model, undone->file, length, kind, NULL, &never);
+	}
+}
+
+/* Returns 0 or -ENOMEM; then there is nothing to release. */
+static int prepare(struct restoring *restoring, const char *note)
+{
+	char *copy = strdup(note);
+
+	if (copy)
+		layer_undone_each(copy, prepare_one, restoring);
+	restoring->failed |= !copy;
+	free(copy);
+	for (size_t k = 0; restoring->failed && k < restoring->n; k++)
+		content_unref(restoring->puts[k].content);
+	if (restoring->failed)
+		free(restoring->puts);
+	return restoring->failed ? -ENOMEM : 0;
+}
+
+/* With the commit lock held, or before the mount. Both are used up. */
+static void restore(struct restoring *restoring, char *note)
+{
+	slots_put_all(restoring->model->slots, restoring->puts, restoring->n);
+	layer_undone_each(note, restore_one, restoring);
+	adapters_refresh(restoring->model);
+	free(restoring->puts);
+	free(note);
+}
+
+/* With the commit lock held: what is noted is undone. */
+static int undo_noted(struct undoing *undoing)
+{
+	struct model *model = undoing->model;
+	struct restoring restoring = { .model = model };
+	int rc = prepare(&restoring, undoing->note);
+
+	if (rc < 0)
+		return rc;
+	rc = layer_undo(model->layer, undoing->note);
+	if (rc < 0) {
+		model->undoing = true;
+		for (size_t k = 0; k < restoring.n; k++)
+			content_unref(restoring.puts[k].content);
+		free(restoring.puts);
+		return rc;
+	}
+	restore(&restoring, undoing->note);
+	undoing->note = NULL;
+	/* From here on it can only be made up for: the next change tries again. */
+	model->undoing = layer_undo_finish(model->layer) < 0;
+	if (restoring.halves && !model->undoing)
+		adapt_forget_copied(model);
+	log_add(model->log, ".undo: %" PRIu32 " change%s undone", undoing->n,
+		undoing->n == 1 ? " is" : "s are");
+	return 0;
+}
+
+/* With the commit lock held. */
+static int undo_words(struct undoing *undoing, char *words)
+{
+	int rc = graft_settle(undoing->model);
+
+	if (rc < 0)
+		return rc;
+	undoing->out = open_memstream(&undoing->note, &undoing->size);
+	if (!undoing->out)
+		return -ENOMEM;
+	rc = find_all(undoing, words);
+	if (fclose(undoing->out) != 0 && rc == 0)
+		rc = -ENOMEM;
+	if (rc == 0 && undoing->n)
+		rc = undo_noted(undoing);
+	free(undoing->note);
+	return rc;
+}
+
+int undo(struct model *model, char *words)
+{
+	struct undoing undoing = { .model = model };
+	int rc;
+
+	/* A thread that changes an expert would put back what its stack held before. */
+	pthread_mutex_lock(&model->stacks);
+	pthread_mutex_lock(&model->commit);
+	rc = undo_words(&undoing, words);
+	pthread_mutex_unlock(&model->commit);
+	pthread_mutex_unlock(&model->stacks);
+	if (rc < 0 && rc != -EINVAL)
+		log_add(model->log, ".undo: refused: %s; nothing is undone", strerror(-rc));
+	return rc;
+}
+
+void undo_finish(struct model *model)
+{
+	const int rc = layer_undo_finish(model->layer);
+
+	if (rc == 0)
+		return;
+	model->undoing = rc != -EBADMSG;
+	/* A mount that may not write has no changes that the note could stop. */
+	if (rc == -EROFS)
+		return;
+	model->stuck = true;
+	model->left_alone = true;
+	log_add(model->log,
+		"%s: what an earlier mount began to undo cannot be finished: %s; "
+		"until a mount can, every graft is refused",
+		layer_path(model->layer),
+		rc == -EBADMSG ? "its file UNDOING is damaged" : strerror(-rc));
+}
+
+void undo_take_up(struct model *model)
+{
+	struct restoring restoring = { .model = model };
+	char *note;
+	int rc;
+
+	if (!model->undoing)
+		return;
+	note = layer_undo_noted(model->layer, &rc);
+	if (note && prepare(&restoring, note) == 0)
+		restore(&restoring, note);
+	else
+		free(note);
+}

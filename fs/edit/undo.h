@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* undo.h - changes of a model undone in one step: grafts, removals, metadata, adapters. */
+#ifndef FS_UNDO_H
+#define FS_UNDO_H
+
+#include "fs/model/model.h"
+
+/* Undo what the lines of words say, which is cut to pieces:
+ *
+ *	all		everything
+ *	CLASS		organ files of that class; of adapters also links and settings
+ *	metadata	all keys
+ *	CLASS/FILE	that file; metadata/KEY and adapters/FILE too, as undo_list() has them
+ *	NAME		the organ file of that name, with or without ".bin"
+ *
+ * What stands behind a tab is not looked at, and empty lines say nothing. All of it is undone, also
+ * after a crash, or nothing; what is as in the base stays so. Returns 0, or -errno with a line in
+ * the log: -EINVAL there is no such thing. */
+int undo(struct model *model, char *words);
+
+/* Finish what an earlier mount began to undo. The first before anything of the layer is taken up,
+ * the other one after that: where the disk cannot do it, the model is as if it could. */
+void undo_finish(struct model *model);
+void undo_take_up(struct model *model);
+
+#endif

@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: MIT */
+/* assembly.c - see assembly.h. */
+#include "fs/files/assembly.h"
+#include "fs/assemble/atomic_write.h"
+#include "fs/assemble/model_view.h"
+#include "fs/assemble/split_write.h"
+#include "fs/check/warning.h"
+#include "fs/model/organ_file.h"
+#include "fs/util/paths.h"
+#include "fs/util/plural.h"
+#include "gguf/printable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Default names that are taken are passed over, up to here. */
+#define DEFAULT_NAMES 10000
+
+/* What the texts begin with that .assemble shows. */
+#define NOTHING_YET "nothing was assembled yet: "
+#define RUNNING	    "assembling: "
+#define DONE	    "assembled: "
+#define FAILED	    "failed: "
+/* Seconds that the end of an assembly waits for what .check says. */
+#define WARNING_PATIENCE 3
+
+/* What comes of an assembly, beside its name. */
+#define OUTCOME_MAX (512 + WARNING_TEXT)
+
+struct assembly {
+	struct model *model;
+	const char *output, *directory;
+	bool chosen; /* the directory, by the user */
+	dev_t mount; /* 0: there is none */
+	struct progress progress;
+	bool keep; /* what is assembled */
+
+	pthread_mutex_t lock; /* protects what follows */
+	bool running;
+	double started; /* seconds_now() then */
+	bool cancelled;
+	atomic_bool *stop; /* of what is under way; NULL: nothing that could be stopped */
+	uint64_t stamp;
+	char last[PATH_MAX + OUTCOME_MAX];
+	struct written written; /* what the unmount need not write again */
+	uint64_t generation;	/* of the model in it */
+	char warning[WARNING_TEXT];
+	struct kept {
+		struct backing *file; /* NULL: there is none */
+		uint64_t generation;
+		uint64_t stamp; /* of changes */
+	} kept;
+};
+
+struct assembly *assembly_new(struct model *model, const char *output, const char *directory)
+{
+	struct assembly *assembly = calloc(1, sizeof(*assembly));
+
+	if (!assembly)
+		return NULL;
+	assembly->model = model;
+	assembly->output = output;
+	assembly->directory = directory ? directory : model->directory;
+	assembly->chosen = directory != NULL;
+	pthread_mutex_init(&assembly->lock, NULL);
+	snprintf(assembly->last, sizeof(assembly->last),
+		 NOTHING_YET "write a file name here\n");
+	return assembly;
+}
+
+void assembly_free(struct assembly *assembly)
+{
+	if (!assembly)
+		return;
+	backing_unref(assembly->kept.file);
+	written_release(&assembly->written);
+	pthread_mutex_destroy(&assembly->lock);
+	free(assembly);
+}
+
+void assembly_mounted(struct assembly *assembly, dev_t mount)
+{
+	assembly->mount = mount;
+}
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void say(struct assembly *assembly, bool running, const char *text)
+{
+	pthread_mutex_lock(&assembly->lock);
+	assembly->running = running;
+	assembly->started = seconds_now();
+	assembly->stamp++;
+	/* One line, whatever bytes the name has. */
+	snprintf(assembly->last, sizeof(assembly->last) - 1, "%s", text);
+	make_printable(assembly->last);
+	strcat(assembly->last, "\n");
+	pthread_mutex_unlock(&assembly->lock);
+}
+
+bool assembly_is_answer(const char *text, size_t n)
+{
+	static const char *const answers[] = { NOTHING_YET, RUNNING, DONE, FAILED };
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+		if (n > strlen(answers[i]) && memcmp(text, answers[i], strlen(answers[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The directory a relative path starts from: a descriptor, or -errno. */
+static int open_start(const char *path, pid_t caller, struct error *err)
+{
+	char link[48];
+	int fd;
+
+	if (path[0] == '/')
+		return AT_FDCWD;
+	snprintf(link, sizeof(link), "/proc/%d/cwd", (int)caller);
+	fd = caller > 0 ? open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0)
+		return fd;
+	error_set(err, EINVAL, ERROR_NO_OFFSET,
+		  "the working directory of whoever wrote the name cannot be told; "
+		  "give a name that begins with /");
+	return -EINVAL;
+}
+
+/* The last one is let go of, also where there is no new one. */
+static void keep(struct assembly *assembly, struct backing *file, uint64_t generation)
+{
+	struct backing *last;
+
+	pthread_mutex_lock(&assembly->lock);
+	last = assembly->kept.file;
+	assembly->kept.file = file;
+	assembly->kept.generation = generation;
+	assembly->kept.stamp += file || last;
+	pthread_mutex_unlock(&assembly->lock);
+	backing_unref(last);
+}
+
+/* With the lock held: is it where it was put, and what it was? */
+static bool is_kept(const struct assembly *assembly)
+{
+	struct stat now;
+
+	return stat(backing_path(assembly->kept.file), &now) == 0 &&
+	       paths_same_file(&now, backing_stat(assembly->kept.file));
+}
+
+/* With the lock held: what is it that may go? */
+static struct backing *drop_changed(struct assembly *assembly)
+{
+	struct kept *kept = &assembly->kept;
+	struct backing *file = kept->file;
+
+	if (!file || (kept->generation == model_generation(assembly->model) && is_kept(assembly)))
+		return NULL;
+	kept->file = NULL;
+	kept->stamp++;
+	return file;
+}
+
+/* What is asked for: one file, or with most set shards (divided.h). */
+struct request {
+	const char *path;
+	pid_t caller;
+	bool replace;
+	uint64_t most; /* bytes of tensors in a shard; 0: one file */
+	struct results *results;
+};
+
+/* What comes of it. */
+struct results {
+	struct backing *kept;  /* of one file; see assembly_keep() */
+	struct written record; /* of all files */
+	bool placed;	       /* though it failed */
+};
+
+/* Returns how many files there are now, or -errno. */
+static int write_to(struct assembly *assembly, struct view *view, const struct request *request,
+		    struct error *err)
+{
+	struct target target = { .path = request->path,
+				 .replace = request->replace,
+				 .base = backing_stat(assembly->model->base),
+				 .shards = assembly->model->shards,
+				 .mount = assembly->mount,
+				 .written = assembly->keep ? &request->results->kept : NULL,
+				 .record = &request->results->record,
+				 .placed = &request->results->placed };
+	int rc;
+
+	target.directory = open_start(request->path, request->caller, err);
+	if (target.directory < 0 && target.directory != AT_FDCWD)
+		return target.directory;
+	if (request->most)
+		rc = divided_write(view, &target, request->most, &assembly->progress, err);
+	else
+		rc = assemble_write(view, &target, &assembly->progress, err);
+	if (target.directory >= 0)
+		close(target.directory);
+	return rc;
+}
+
+/* A path that somebody wrote. */
+static int write_to_given(struct assembly *assembly, struct view *view, char path[PATH_MAX],
+			  pid_t caller, struct results *results, struct error *err)
+{
+	struct request request = {
+		.path = path, .caller = caller, .replace = true, .results = results
+	};
+	size_t n;
+	const int rc = divided_parse(path, &n, &request.most, err);
+
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		path[n] = '\0';
+	return write_to(assembly, view, &request, err);
+}
+
+/* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
+static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
+			    struct results *results, struct error *err)
+{
+	struct request request = { .path = path, .results = results };
+	int rc = -EEXIST;
+
+	if (assembly->output) {
+		snprintf(path, PATH_MAX, "%s", assembly->output);
+		return write_to_given(assembly, view, path, 0, results, err);
+	}
+	/* Of one that another mount is writing just now the name is taken, too. */
+	for (int i = 1; (rc == -EEXIST || rc == -EBUSY) && i <= DEFAULT_NAMES; i++) {
+		char number[16] = "";
+
+		if (i > 1)
+			snprintf(number, sizeof(number), "-%d", i);
+		if (snprintf(path, PATH_MAX, "%s/%s.grafted%s.gguf", assembly->directory,
+			     assembly->model->name, number) >= PATH_MAX)
+			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
+					 "the default name is too long");
+		rc = write_to(assembly, view, &request, err);
+	}
+	return rc;
+}
+
+/* What is said of the model at the end of a line. */
+static void append_warning(char *text, size_t n, const char *warning)
+{
+	const size_t used = strlen(text);
+
+	if (warning[0])
+		snprintf(text + used, n - used, "; .check says: %s", warning);
+}
+
+/* files: how many shards, 0 one file, -1 one that is in place all the same. */
+static void report(struct assembly *assembly, const char *path, const struct error *err,
+		   const struct snapshot *snapshot, int files, double seconds, const char *warning)
+{
+	const char *after = files < 0 ? "" : "; the target is as it was";
+	const struct progress *progress = &assembly->progress;
+	const uint64_t size = atomic_load(&progress->total);
+	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "";
+
+	if (files > 0)
+		snprintf(shards, sizeof(shards), " in %d shard%s", files, plural((uint64_t)files));
+	if (err->code)
+		snprintf(text, sizeof(text), FAILED "%s: %s%s", path, err->text, after);
+	else
+		snprintf(text, sizeof(text),
+			 DONE "%s: %" PRIu64 " bytes%s, %" PRIu32
+			 " graft%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
+			 " copied, %" PRIu64 " written",
+			 path, size, shards, snapshot->grafts, plural(snapshot->grafts), seconds,
+			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
+			 (uint64_t)atomic_load(&progress->shared),
+			 (uint64_t)atomic_load(&progress->copied),
+			 (uint64_t)atomic_load(&progress->written));
+	append_warning(text, sizeof(text), warning);
+	say(assembly, false, text);
+	log_add(assembly->model->log, "%s", text);
+}
+
+/* The grafts are what they were when they were put in force: better known before the first byte is
+ * written. */
+static int verify_grafts(const struct assembly *assembly, const struct snapshot *snapshot,
+			 struct error *err)
+{
+	char path[ORGAN_PATH_MAX];
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < snapshot->n; i++) {
+		const struct content *content = snapshot->content[i];
+
+		if (!content || !content->file)
+			continue;
+		rc = backing_verify(content->file, assembly->progress.cancel);
+		if (rc == -EINTR)
+			error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
+		else if (rc < 0)
+			error_set(err, -rc, ERROR_NO_OFFSET,
+				  "%s cannot be read, or is not what it was when it was put in "
+				  "force",
+				  model_organ_path(assembly->model, i, path));
+	}
+	return rc;
+}
+
+/* Something could not be read. Say which graft, if it was one. */
+static void name_culprit(const struct assembly *assembly, const struct snapshot *snapshot,
+			 struct error *err)
+{
+	char path[ORGAN_PATH_MAX];
+
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct content *content = snapshot->content[i];
+
+		if (content && content->file && content->file != assembly->model->base &&
+		    backing_has_failed(content->file)) {
+			error_set(err, EIO, ERROR_NO_OFFSET, "%s can no longer be read",
+				  model_organ_path(assembly->model, i, path));
+			return;
+		}
+	}
+}
+
+/* Does the file lie in that directory, which is absolute and has no symbolic links? */
+static bool lies_in(const char *path, const char *directory)
+{
+	const size_t n = (size_t)(strrchr(path, '/') - path);
+
+	return strlen(directory) == n && memcmp(path, directory, n) == 0;
+}
+
+/* Is it the name of the file, or of shards of which the file is one? */
+static bool has_name(const char *path, const char *name, size_t n, bool shards)
+{
+	const char *own = strrchr(path, '/') + 1;
+	const size_t length = shards ? paths_shard_prefix(own) : strlen(own);
+	const size_t tail = shards ? strlen(DIVIDED_NUMBERS) : 0;
+
+	return n >= tail && length == n - tail && memcmp(own, name, length) == 0;
+}
+
+/* Was path, as it was asked for, what output asks for, too? The file is the first one of it. */
+static bool is_output(const struct assembly *assembly, const char *path, const char *file)
+{
+	const char *output = assembly->output, *slash = strrchr(output, '/');
+	char *directory = paths_directory(output);
+	const char *name = slash ? slash + 1 : output;
+	uint64_t most = 0, asked = 0;
+	struct error err = { 0 };
+	size_t n, n_asked;
+	bool same = false;
+	int shards;
+
+	shards = divided_parse(output, &n, &most, &err);
+	if (directory && shards >= 0 && n >= (size_t)(name - output) &&
+	    divided_parse(path, &n_asked, &asked, &err) == shards && most == asked)
+		same = lies_in(file, directory) &&
+		       has_name(file, name, n - (size_t)(name - output), shards > 0);
+	free(directory);
+	return same;
+}
+
+/* Has what was written to path the place that the user gave the unmount's? */
+static bool is_unmounts(const struct assembly *assembly, const char *path,
+			const struct written *record)
+{
+	char *directory;
+	bool inside;
+
+	if (!path[0])
+		return true;
+	if (record->n == 0 || record->unknown)
+		return false;
+	if (assembly->output)
+		return is_output(assembly, path, record->files[0].path);
+	if (!assembly->chosen)
+		return true;
+	directory = realpath(assembly->directory, NULL);
+	inside = directory && lies_in(record->files[0].path, directory);
+	free(directory);
+	return inside;
+}
+
+/* The files of the record, which is used up, hold the model of that generation. */
+static void note_written(struct assembly *assembly, uint64_t generation, struct written *record,
+			 const char warning[WARNING_TEXT])
+{
+	pthread_mutex_lock(&assembly->lock);
+	written_release(&assembly->written);
+	assembly->written = *record;
+	assembly->generation = generation;
+	strcpy(assembly->warning, warning);
+	pthread_mutex_unlock(&assembly->lock);
+	*record = (struct written){ 0 };
+}
+
+/* Assemble that snapshot. */
+static int run(struct assembly *assembly, const struct snapshot *snapshot, const char *path,
+	       pid_t caller)
+{
+	const double start = seconds_now();
+	struct results results = { 0 };
+	struct warning *warning;
+	struct error err = { 0 };
+	char name[PATH_MAX], said[WARNING_TEXT];
+	struct view *view = NULL;
+	int rc, files = 0;
+
+	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
+	progress_begin(&assembly->progress, 0);
+	say(assembly, true, name);
+	warning = warning_begin(assembly->model, snapshot);
+	rc = verify_grafts(assembly, snapshot, &err);
+	if (rc == 0) {
+		view = model_view(assembly->model, snapshot, true, &err);
+		rc = view ? 0 : -err.code;
+	}
+	if (rc == 0) {
+		say(assembly, true, name);
+		rc = path[0] ? write_to_given(assembly, view, name, caller, &results, &err)
+			     : write_to_default(assembly, view, name, &results, &err);
+	}
+	if (rc > 0) {
+		files = rc;
+		rc = 0;
+	}
+	if (rc == 0)
+		err.code = 0;
+	else if (rc == -EIO && view)
+		name_culprit(assembly, snapshot, &err);
+	view_unref(view);
+	/* With no graft it is the base anyway, and of several files none is the model. */
+	if (rc == 0 && snapshot->grafts && !files) {
+		keep(assembly, results.kept, snapshot->generation);
+		results.kept = NULL;
+	}
+	backing_unref(results.kept);
+	warning_end(warning, rc == 0 ? WARNING_PATIENCE : 0, said);
+	report(assembly, name, &err, snapshot, results.placed ? -1 : files, seconds_now() - start,
+	       rc == 0 ? said : "");
+	if (rc == 0 && is_unmounts(assembly, path, &results.record))
+		note_written(assembly, snapshot->generation, &results.record, said);
+	written_release(&results.record);
+	return rc;
+}
+
+/* Let assembly_cancel() have the flag that stops what is under way. NULL: nothing is any more. */
+static void set_stop(struct assembly *assembly, atomic_bool *stop)
+{
+	pthread_mutex_lock(&assembly->lock);
+	assembly->stop = stop;
+	assembly->progress.cancel = stop;
+	if (stop && assembly->cancelled)
+		atomic_store(stop, true);
+	pthread_mutex_unlock(&assembly->lock);
+}
+
+void assembly_cancel(struct assembly *assembly)
+{
+	pthread_mutex_lock(&assembly->lock);
+	assembly->cancelled = true;
+	if (assembly->stop)
+		atomic_store(assembly->stop, true);
+	pthread_mutex_unlock(&assembly->lock);
+}
+
+int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel)
+{
+	struct snapshot snapshot;
+	int rc = model_snapshot(assembly->model, &snapshot);
+
+	if (rc < 0)
+		return rc;
+	set_stop(assembly, cancel);
+	rc = run(assembly, &snapshot, path, caller);
+	set_stop(assembly, NULL);
+	snapshot_release(&snapshot);
+	return rc;
+}
+
+static void say_written(struct assembly *assembly)
+{
+	const struct written *written = &assembly->written;
+	char text[PATH_MAX + OUTCOME_MAX], shards[48] = "";
+
+	if (written->n > 1)
+		snprintf(shards, sizeof(shards), " and %zu more shard%s", written->n - 1,
+			 written->n == 2 ? "" : "s");
+	snprintf(text, sizeof(text), "already assembled: %.*s%s: nothing was changed since",
+		 PATH_MAX, written->files[0].path, shards);
+	append_warning(text, sizeof(text), assembly->warning);
+	say(assembly, false, text);
+	log_add(assembly->model->log, "%s", text);
+}
+
+int assembly_finish(struct assembly *assembly)
+{
+	struct snapshot snapshot;
+	atomic_bool stop = false;
+	int rc = model_snapshot(assembly->model, &snapshot);
+
+	if (rc < 0)
+		return rc;
+	/* The mount is gone, so no target can lie in it. */
+	assembly->mount = 0;
+	if (snapshot.grafts && assembly->generation == snapshot.generation &&
+	    written_is_there(&assembly->written)) {
+		say_written(assembly);
+	} else if (snapshot.grafts) {
+		set_stop(assembly, &stop);
+		rc = run(assembly, &snapshot, "", 0);
+		set_stop(assembly, NULL);
+	}
+	snapshot_release(&snapshot);
+	return rc;
+}
+
+bool assembly_progress(struct assembly *assembly, struct assembly_progress *progress)
+{
+	bool running;
+
+	pthread_mutex_lock(&assembly->lock);
+	running = assembly->running;
+	progress->done = atomic_load(&assembly->progress.done);
+	progress->total = atomic_load(&assembly->progress.total);
+	progress->seconds = seconds_now() - assembly->started;
+	pthread_mutex_unlock(&assembly->lock);
+	return running;
+}
+
+void assembly_keep(struct assembly *assembly)
+{
+	assembly->keep = true;
+}
+
+struct view *assembly_view(struct assembly *assembly, uint64_t generation, struct view *instead)
+{
+	struct segment segment = { .kind = SEGMENT_EXTENT };
+	struct view *view = NULL;
+	struct backing *dropped;
+
+	pthread_mutex_lock(&assembly->lock);
+	dropped = drop_changed(assembly);
+	if (assembly->kept.file && assembly->kept.generation == generation) {
+		segment.backing = assembly->kept.file;
+		segment.length = backing_size(segment.backing);
+		view = view_new(&segment, 1, NULL);
+	}
+	pthread_mutex_unlock(&assembly->lock);
+	backing_unref(dropped);
+	if (view)
+		view_fall_back(view, instead);
+	return view;
+}
+
+uint64_t assembly_kept(struct assembly *assembly)
+{
+	struct backing *dropped;
+	uint64_t stamp;
+
+	pthread_mutex_lock(&assembly->lock);
+	dropped = drop_changed(assembly);
+	stamp = assembly->kept.stamp;
+	pthread_mutex_unlock(&assembly->lock);
+	backing_unref(dropped);
+	return stamp;
+}
+
+/* Room for what goes before the name. */
+#define PROGRESS_MAX 160
+
+/* What is shared takes no time, and comes first: the rate is of the rest. */
+static void describe_progress(const struct assembly *assembly, char text[PROGRESS_MAX])
+{
+	const struct progress *progress = &assembly->progress;
+	const uint64_t shared = atomic_load(&progress->shared), done = atomic_load(&progress->done);
+	const uint64_t total = atomic_load(&progress->total);
+	const double seconds = seconds_now() - assembly->started;
+	const double rate = seconds > 0 && done > shared ? (double)(done - shared) / seconds : 0;
+	char left[32] = "?";
+
+	if (total == 0) {
+		snprintf(text, PROGRESS_MAX, "the grafts are being checked");
+		return;
+	}
+	if (done <= total && rate > 0)
+		snprintf(left, sizeof(left), "%.0f", (double)(total - done) / rate);
+	/* Rounded down: 100 % is all of it. */
+	snprintf(text, PROGRESS_MAX,
+		 "%.1f %%, %" PRIu64 " of %" PRIu64 " bytes, %.0f MB/s, %s s left",
+		 (double)(uint64_t)((double)done / (double)total * 1000) / 10, done, total,
+		 rate / 1e6, left);
+}
+
+char *assembly_text(struct assembly *assembly, size_t *size)
+{
+	char progress[PROGRESS_MAX], *text;
+	int n;
+
+	pthread_mutex_lock(&assembly->lock);
+	describe_progress(assembly, progress);
+	n = assembly->running ? asprintf(&text, RUNNING "%s: %s", progress, assembly->last)
+			      : asprintf(&text, "%s", assembly->last);
+	pthread_mutex_unlock(&assembly->lock);
+	*size = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? NULL : text;
+}
+
+uint64_t assembly_stamp(struct assembly *assembly)
+{
+	uint64_t stamp;
+
+	pthread_mutex_lock(&assembly->lock);
+	/* Progress is news at every look. */
+	if (assembly->running)
+		assembly->stamp++;
+	stamp = assembly->stamp;
+	pthread_mutex_unlock(&assembly->lock);
+	return stamp;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* gguf_hash.h - .views/gguf-hash.xxh64: what `llama-gguf-hash --xxh64 model.gguf` prints of the
+ * assembled model, without reading it through the mount. The hashes are made when they are read,
+ * and their width is known. */
+#ifndef FS_GGUF_HASH_H
+#define FS_GGUF_HASH_H
+
+#include "fs/lazy/tensor_hashes.h"
+#include "fs/storage/view.h"
+
+/* A line for each tensor of that snapshot, in the order in which model.gguf describes them, with
+ * the XXH64 of its data; then, unless the model lacks shards, one with that of the data of all, one
+ * after another (llama.cpp examples/gguf-hash/gguf-hash.cpp):
+ *
+ *	xxh64     HASH  model.gguf:TENSOR
+ *	xxh64     HASH  model.gguf
+ *
+ * A tensor's name stands as it is; only its control bytes are percent-encoded, so that it is one
+ * line. When *ending becomes true, which may be NULL, whoever waits soon gets -EINTR. NULL: out of
+ * memory. */
+struct view *gguf_hash_view(struct model *model, struct digests *digests,
+			    const struct snapshot *snapshot, const atomic_bool *ending);
+
+#endif

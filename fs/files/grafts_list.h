@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* texts.h - the text files that list what is. */
+#ifndef FS_TEXTS_H
+#define FS_TEXTS_H
+
+#include "fs/model/model.h"
+#include "fs/storage/view.h"
+
+/* .grafts: one line a graft in force, in file order of the tensors, then one a metadata key that is
+ * edited, removed or added, then one an adapter, in the order in which they are merged. Fields,
+ * separated by tabs:
+ *
+ *	file | how | ggml type | shape | bytes of data | tensor name in its header | time |
+ *	donor's file | donor's tensor
+ *
+ * Of a key the type is that of its value, the bytes are the value's, and there is no shape and no
+ * tensor. A tensor that adapters change is "merged", a graft that they change "copy merged" and so
+ * on. Of an adapter the type is its scale, the shape the number of tensors that it changes, and the
+ * donor's file where a link leads; "adapters/lora" are the pairs that were copied in.
+ *
+ * A name's bytes outside printable ASCII, and '%', stand percent-encoded; the time is ISO 8601 in
+ * UTC; what is not known is "-". NULL with err set: out of memory. */
+struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, struct error *err);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* picture.c - see picture.h. The parts are picture_layout.c, picture_style.c, picture_legend.c,
+ * picture_text.c and picture_cell.c. */
+#include "fs/files/picture.h"
+#include "fs/files/picture_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define INK	 "class=\"i\" fill=\"#1a1a1a\""
+#define INK_SOFT "class=\"s\" fill=\"#5a5a5a\""
+
+enum {
+	NAME_SIZE = 18,
+	SUBTITLE_SIZE = 12,
+	MEANS_TEXT = 13,
+};
+
+void picture_means(const struct figures *figures, char text[PICTURE_MEANS])
+{
+	static const char none[] = "no θ is known";
+	double theta = 0, signal = 0, weighted = 0, weight = 0;
+	size_t n = 0, signals = 0;
+	char mean[NUMBER_MAX], by_elements[NUMBER_MAX], mean_signal[NUMBER_MAX];
+
+	for (size_t i = 0; i < figures->n; i++) {
+		const struct figure *figure = &figures->figures[i];
+
+		if (!figure->z)
+			continue;
+		if (isfinite(figure->z->theta)) {
+			theta += figure->z->theta;
+			weighted += figure->z->theta * (double)figure->elements;
+			weight += (double)figure->elements;
+			n++;
+		}
+		if (isfinite(figure->z->signal)) {
+			signal += figure->z->signal;
+			signals++;
+		}
+	}
+	snprintf(text, PICTURE_MEANS,
+		 "θ mean %s° over %*zu tensors, %s° weighted by elements; signal %s",
+		 number_fixed(mean, 5, 2, theta / (double)n), snprintf(NULL, 0, "%zu", figures->n),
+		 n, number_fixed(by_elements, 5, 2, weighted / weight),
+		 number_fixed(mean_signal, 5, 3, signal / (double)signals));
+	if (n == 0) {
+		memset(text, ' ', strlen(text));
+		memcpy(text, none, strlen(none));
+	}
+}
+
+static void print_names(FILE *out, const struct picture *picture)
+{
+	for (size_t i = 0; i < picture->n; i++) {
+		fputs(i ? " and " : "", out);
+		text_print(out, picture->models[i].name);
+	}
+}
+
+static void print_start(FILE *out, const struct picture *picture, const struct layout *layout)
+{
+	char means[PICTURE_MEANS];
+
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
+		"aria-labelledby=\"title desc\" width=\"%" PRIu64 "\" height=\"%" PRIu64
+		"\" viewBox=\"0 0 %" PRIu64 " %" PRIu64 "\" fill=\"#1a1a1a\" "
+		"font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', "
+		"sans-serif\">\n<title id=\"title\">θ of ",
+		layout->width, layout->height, layout->width, layout->height);
+	print_names(out, picture);
+	fputs("</title>\n<desc id=\"desc\">The angle θ of every tensor, in degrees from 0 to 90: "
+	      "blocks across, the parts that tensors play down, tensors outside the blocks on "
+	      "the right. Colour says how far it is from the median of its row, blue below and "
+	      "orange above, in units of the row&#39;s spread: 1.4826 times the median distance "
+	      "from the median, 1° at least.",
+	      out);
+	for (size_t i = 0; i < picture->n; i++) {
+		picture_means(picture->models[i].figures, means);
+		fprintf(out, " %s.", means);
+	}
+	fprintf(out, "</desc>\n");
+	style_print(out);
+	fprintf(out,
+		"<rect class=\"p\" width=\"%" PRIu64 "\" height=\"%" PRIu64
+		"\" fill=\"#ffffff\"/>\n",
+		layout->width, layout->height);
+}
+
+/* A line of text at y, cut where the picture ends; attributes are of its element. */
+static void print_line(FILE *out, uint64_t y, unsigned size, const char *attributes,
+		       const char *text, uint64_t width)
+{
+	fprintf(out, "<text x=\"%d\" y=\"%" PRIu64 "\" font-size=\"%u\" %s>", PICTURE_MARGIN, y,
+		size, attributes);
+	text_print_cut(out, text, size, width - 2 * PICTURE_MARGIN);
+	fputs("</text>\n", out);
+}
+
+/* Lines about each model, from y on. Returns where the next thing begins; out NULL: nothing is
+ * printed. */
+static uint64_t print_head(FILE *out, const struct picture *picture, uint64_t width)
+{
+	uint64_t y = PICTURE_MARGIN;
+	char means[PICTURE_MEANS];
+
+	for (size_t i = 0; i < picture->n; i++) {
+		const struct picture_model *model = &picture->models[i];
+
+		y += NAME_SIZE;
+		if (out)
+			print_line(out, y, NAME_SIZE, INK " font-weight=\"bold\"", model->name,
+				   width);
+		if (model->subtitle[0]) {
+			y += 20;
+			if (out)
+				print_line(out, y, SUBTITLE_SIZE, INK_SOFT, model->subtitle, width);
+		}
+		y += 22;
+		picture_means(model->figures, means);
+		if (out)
+			fprintf(out,
+				"<text " INK " x=\"%d\" y=\"%" PRIu64 "\" font-size=\"%d\">%s"
+				"</text>\n",
+				PICTURE_MARGIN, y, MEANS_TEXT, means);
+		y += 14;
+	}
+	return y;
+}
+
+static void print_label(FILE *out, uint64_t x, uint64_t y, const char *anchor, const char *text,
+			uint64_t width)
+{
+	fprintf(out,
+		"<text " INK " x=\"%" PRIu64 "\" y=\"%" PRIu64
+		"\" font-size=\"%d\" text-anchor=\"%s\">",
+		x, y, PICTURE_LABEL, anchor);
+	text_print_cut(out, text, PICTURE_LABEL, width);
+	fputs("</text>\n", out);
+}
+
+static void print_heading(FILE *out, uint64_t x, uint64_t y, const char *text, uint64_t width)
+{
+	fprintf(out,
+		"<text " INK " x=\"%" PRIu64 "\" y=\"%" PRIu64
+		"\" font-size=\"12\" font-weight=\"bold\">",
+		x, y);
+	text_print_cut(out, text, 13, width);
+	fputs("</text>\n", out);
+}
+
+/* The numbers of the blocks, as many as there is room for, and what else stands in their line. */
+static void print_numbers(FILE *out, const struct layout *layout, size_t panel, size_t band)
+{
+	const struct grid *grid = &layout->grid;
+	const size_t step = layout_step(layout), first = band * layout->per_band;
+	const struct place place = layout_row(layout, panel, band, 0);
+	const uint64_t y = place.y - 5;
+
+	fprintf(out, "<g " INK_SOFT " font-size=\"%d\" text-anchor=\"middle\">\n", PICTURE_NUMBER);
+	fprintf(out, "<text x=\"%" PRIu64 "\" y=\"%" PRIu64 "\">median</text>\n",
+		place.x - PICTURE_GAP - PICTURE_MEDIAN / 2, y);
+	if (panel == 0 || !layout->across)
+		fprintf(out,
+			"<text x=\"%" PRIu64 "\" y=\"%" PRIu64
+			"\" text-anchor=\"end\">block</text>\n",
+			place.x - 2 * PICTURE_GAP - PICTURE_MEDIAN, y);
+	for (size_t i = first; i < grid->n_blocks && i < first + layout->per_band; i += step)
+		fprintf(out, "<text x=\"%.1f\" y=\"%" PRIu64 "\">%d</text>\n",
+			(double)place.x + ((double)(i - first) + 0.5) * (double)layout->cell_width,
+			y, grid->blocks[i]);
+	fputs("</g>\n", out);
+}
+
+/* The median of a row, in the colour of the angle itself; the difference of two in none. */
+static void print_median(FILE *out, const struct layout *layout, size_t panel, struct place place,
+			 const struct grid_row *row)
+{
+	const double median =
+		panel == PANEL_DELTA ? row->medians[1] - row->medians[0] : row->medians[panel];
+	const struct rgb none = { 0xe4, 0xe4, 0xe4 };
+	const struct rgb ground = isnan(median) ? none : palette_angle(median);
+	const uint64_t x = place.x - PICTURE_GAP - PICTURE_MEDIAN;
+	char colour[COLOUR_MAX], ink[COLOUR_MAX], text[NUMBER_MAX];
+
+	if (panel != PANEL_DELTA)
+		fprintf(out,
+			"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%d\" height=\"%" PRIu64
+			"\" fill=\"%s\"/>",
+			x, place.y, PICTURE_MEDIAN, layout->cell_height - 1,
+			rgb_text(colour, ground));
+	fprintf(out,
+		"<text x=\"%" PRIu64 "\" y=\"%" PRIu64
+		"\" font-size=\"10\" text-anchor=\"middle\" %s fill=\"%s\">%s</text>\n",
+		x + PICTURE_MEDIAN / 2, place.y + layout->cell_height / 2 + 3,
+		panel == PANEL_DELTA ? "class=\"i\"" : "",
+		panel == PANEL_DELTA ? "#1a1a1a" : rgb_text(ink, palette_ink(ground)),
+		panel == PANEL_DELTA ? number_signed(text, 5, 1, median)
+				     : number_fixed(text, 4, 1, median));
+}
+
+static void print_panel(FILE *out, const struct layout *layout, const struct picture *picture,
+			size_t panel, size_t band)
+{
+	const struct grid *grid = &layout->grid;
+	const size_t left = grid->n_blocks - band * layout->per_band;
+	const size_t columns = left < layout->per_band ? left : layout->per_band;
+	const bool labels = panel == 0 || !layout->across;
+	struct place place = layout_row(layout, panel, band, 0);
+
+	if (layout->panels > 1)
+		print_heading(out, place.x - PICTURE_GAP - PICTURE_MEDIAN, place.y - 22,
+			      panel == PANEL_DELTA ? "difference (second − first)"
+						   : picture->models[panel].name,
+			      layout->panel_width);
+	print_numbers(out, layout, panel, band);
+	for (size_t i = 0; i < grid->n_rows; i++) {
+		place = layout_row(layout, panel, band, i);
+		if (labels)
+			print_label(out, layout->grid_x - PICTURE_GAP,
+				    place.y + layout->cell_height / 2 + 3, "end",
+				    grid->rows[i].role, layout->label_width);
+		print_median(out, layout, panel, place, &grid->rows[i]);
+		fprintf(out,
+			"<rect class=\"b\" x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%" PRIu64
+			"\" height=\"%" PRIu64 "\" fill=\"#fafafa\"/>\n",
+			place.x, place.y, columns * layout->cell_width - 1,
+			layout->cell_height - 1);
+	}
+}
+
+static void print_outside(FILE *out, const struct layout *layout)
+{
+	const struct grid *grid = &layout->grid;
+
+	if (grid->in_blocks == grid->n)
+		return;
+	print_heading(out, layout->side_x, layout->side_y - 6, "outside the blocks",
+		      layout->side_step);
+	for (size_t i = grid->in_blocks; i < grid->n; i++) {
+		uint64_t width;
+		const struct place place = layout_cell(layout, layout->panels - 1, i, &width);
+		const struct grid_cell *cell = &grid->cells[i];
+
+		print_label(out, place.x + PICTURE_SIDE_CELL + PICTURE_GAP,
+			    place.y + layout->cell_height / 2 + 3, "start",
+			    cell->sides[cell->sides[0].figure ? 0 : 1].figure->role,
+			    layout->side_width);
+	}
+}
+
+static void print_all(FILE *out, const struct layout *layout, const struct picture *picture,
+		      uint64_t legend)
+{
+	print_start(out, picture, layout);
+	print_head(out, picture, layout->width);
+	legend_print(out, &layout->grid, legend);
+	for (size_t band = 0; band < layout->bands; band++)
+		for (size_t panel = 0; panel < layout->panels; panel++)
+			print_panel(out, layout, picture, panel, band);
+	print_outside(out, layout);
+	fputs("<g text-anchor=\"middle\">\n", out);
+	for (size_t i = 0; i < layout->grid.n; i++)
+		for (size_t panel = 0; panel < layout->panels; panel++)
+			cell_print(out, layout, picture, panel, i);
+	fputs("</g>\n</svg>\n", out);
+}
+
+int picture_print(const struct picture *picture, FILE *out)
+{
+	const uint64_t legend = print_head(NULL, picture, 0);
+	struct layout layout;
+	int rc = layout_make(&layout, picture, legend);
+
+	if (rc == 0) {
+		print_all(out, &layout, picture, legend);
+		rc = ferror(out) ? -ENOMEM : 0;
+	}
+	layout_free(&layout);
+	return rc;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* picture_cell.c - one tensor: its colour, its mark, its number, and the text under the pointer.
+ * Nothing here may be longer or shorter for another z. */
+#include "fs/files/picture_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const char *status_of(const struct figure *figure)
+{
+	if (!figure->z || figure->z->status > ZMEASURE_NONFINITE)
+		return "undecoded";
+	return zmeasure_status_name(figure->z->status);
+}
+
+static void print_measure(FILE *out, const struct figure *figure)
+{
+	static const struct zmeasure none = {
+		.signal = NAN,
+		.theta = NAN,
+		.entropy = NAN,
+		.kurtosis = NAN,
+		.spacing = NAN,
+	};
+	const struct zmeasure *z = figure->z ? figure->z : &none;
+	char theta[NUMBER_MAX], signal[NUMBER_MAX], entropy[NUMBER_MAX], kurtosis[NUMBER_MAX];
+	char spacing[NUMBER_MAX], magnitude[NUMBER_MAX];
+
+	fprintf(out, "\nθ %s°, signal %s, status %-9s\n", number_fixed(theta, 5, 2, z->theta),
+		number_fixed(signal, 6, 4, z->signal), status_of(figure));
+	fprintf(out, "entropy %s, kurtosis %s, spacing %s, magnitude %s%-12s",
+		number_fixed(entropy, 6, 4, z->entropy), number_general(kurtosis, 12, z->kurtosis),
+		number_general(spacing, 12, z->spacing),
+		number_fixed(magnitude, 7, 4, z->has_magnitude ? z->magnitude : NAN),
+		z->low_n ? ", few values" : "");
+}
+
+static void print_changes(FILE *out, const struct grid *grid, const struct grid_side *side)
+{
+	const struct figure *figure = side->figure;
+
+	if (figure_is(figure, FIGURE_GRAFTED)) {
+		fputs("\ngrafted from ", out);
+		text_print(out, side->donor < grid->n_donors ? grid->donors[side->donor].label
+							     : "an unknown donor");
+	}
+	if (figure_is(figure, FIGURE_ADDED))
+		fputs("\nadded: the base has no such tensor", out);
+	if (figure_is(figure, FIGURE_CONVERTED))
+		fputs("\nconverted: of another type than the base's", out);
+	if (figure_is(figure, FIGURE_MERGED))
+		fputs("\nmerged: adapters change it", out);
+}
+
+/* Of a tensor that was removed, or is there. */
+static void print_tooltip(FILE *out, const struct grid *grid, const struct grid_side *side)
+{
+	const struct figure *figure = side->figure;
+	char median[NUMBER_MAX], spreads[NUMBER_MAX];
+
+	fputs("<title>", out);
+	text_print(out, figure->file);
+	fputs("\n", out);
+	text_print(out, figure->type);
+	fprintf(out, ", %" PRIu64 " elements", figure->elements);
+	if (figure_is(figure, FIGURE_REMOVED)) {
+		fputs("\nremoved: the base has it</title>", out);
+		return;
+	}
+	print_changes(out, grid, side);
+	print_measure(out, figure);
+	fprintf(out, "\nfrom the median %s° of its row %s spreads</title>",
+		number_fixed(median, 5, 2, side->median),
+		number_signed(spreads, 6, 1, (side->theta - side->median) / side->spread));
+}
+
+static void print_rect(FILE *out, struct place place, uint64_t width, uint64_t height)
+{
+	fprintf(out,
+		"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%" PRIu64 "\" height=\"%" PRIu64
+		"\"",
+		place.x, place.y, width, height);
+}
+
+static void print_ground(FILE *out, char klass, bool special, struct place place, uint64_t width,
+			 uint64_t height)
+{
+	char colour[COLOUR_MAX];
+
+	print_rect(out, place, width, height);
+	/* "none" and "#bbb" are of one length. */
+	fprintf(out, " class=\"c%c\" fill=\"%s\" stroke=\"%s\"/>", klass,
+		rgb_text(colour, style_ground(klass, false)),
+		special || klass == 'n' ? "#bbb" : "none");
+}
+
+static void print_text(FILE *out, char klass, struct place place, uint64_t width, uint64_t height,
+		       const char *text)
+{
+	char colour[COLOUR_MAX];
+
+	fprintf(out,
+		"<text class=\"k%c\" x=\"%" PRIu64 "%s\" y=\"%" PRIu64
+		"%s\" font-size=\"%d\" fill=\"%s\">%s</text>",
+		klass, place.x + width / 2, width % 2 ? ".5" : "", place.y + height / 2 + 3,
+		height % 2 ? ".9" : ".4", width >= PICTURE_DECIMALS ? 10 : 9,
+		rgb_text(colour, palette_ink(style_ground(klass, false))), text);
+}
+
+/* The angle, as much of it as there is room for, and what is special. */
+static void print_inscription(FILE *out, const struct grid_side *side, char klass,
+			      struct place place, uint64_t width, uint64_t height)
+{
+	const double theta = side->theta;
+	const char mark = grid_mark(side->figure);
+	char text[NUMBER_MAX], all[NUMBER_MAX + 1];
+
+	if (width < PICTURE_SIGNS)
+		return;
+	if (width >= PICTURE_DECIMALS)
+		snprintf(all, sizeof(all), "%c%s", mark,
+			 isnan(theta) ? "    " : number_fixed(text, 4, 1, theta));
+	else if (width >= PICTURE_WHOLE && mark == ' ')
+		snprintf(all, sizeof(all), "%s", number_fixed(text, 2, 0, theta));
+	else
+		snprintf(all, sizeof(all), "%*c", width >= PICTURE_WHOLE ? 2 : 1, mark);
+	print_text(out, klass, place, width, height, all);
+}
+
+/* Where one of two models has no such tensor. */
+static void print_missing(FILE *out, const char *name, struct place place, uint64_t width,
+			  uint64_t height)
+{
+	fputs("<title>", out);
+	if (name) {
+		fputs("not in ", out);
+		text_print(out, name);
+	} else {
+		fputs("not in both", out);
+	}
+	fputs("</title>", out);
+	place.x += 1;
+	place.y += 1;
+	print_rect(out, place, width > 2 ? width - 2 : 1, height - 2);
+	fputs(" class=\"ss\" fill=\"none\" stroke=\"#5a5a5a\" stroke-dasharray=\"2 2\" "
+	      "stroke-opacity=\".6\"/>",
+	      out);
+}
+
+static void print_side(FILE *out, const struct grid *grid, const struct grid_side *side,
+		       struct place place, uint64_t width, uint64_t height)
+{
+	const char klass = style_class(side->step, side->theta);
+
+	print_tooltip(out, grid, side);
+	if (figure_is(side->figure, FIGURE_REMOVED)) {
+		print_rect(out, place, width, height);
+		fputs(" fill=\"url(#removed)\"/>", out);
+		return;
+	}
+	print_ground(out, klass, grid_mark(side->figure) != ' ', place, width, height);
+	style_changes(out, side->figure, side->donor, place, width, height);
+	print_inscription(out, side, klass, place, width, height);
+}
+
+static void print_delta(FILE *out, const struct grid_cell *cell, struct place place, uint64_t width,
+			uint64_t height)
+{
+	const char klass = style_class(cell->step, cell->delta);
+	char text[NUMBER_MAX];
+
+	fputs("<title>", out);
+	text_print(out, cell->sides[0].figure->file);
+	fprintf(out, "\nθ of the second less that of the first: %s°</title>",
+		number_signed(text, 6, 2, cell->delta));
+	print_ground(out, klass, false, place, width, height);
+	if (width >= PICTURE_DECIMALS)
+		print_text(out, klass, place, width, height,
+			   number_signed(text, 5, 1, cell->delta));
+	else if (width >= PICTURE_WHOLE)
+		print_text(out, klass, place, width, height,
+			   number_signed(text, 3, 0, cell->delta));
+}
+
+/* The angle itself, beside what has no row to compare with. */
+static void print_swatch(FILE *out, const struct grid_cell *cell, struct place place,
+			 uint64_t height)
+{
+	const double theta = cell->sides[cell->sides[0].figure ? 0 : 1].theta;
+	char colour[COLOUR_MAX];
+
+	place.x -= PICTURE_SWATCH;
+	print_rect(out, place, PICTURE_SWATCH - 2, height);
+	fprintf(out, " fill=\"%s\"/>",
+		isnan(theta) ? "#bbbbbb" : rgb_text(colour, palette_angle(theta)));
+}
+
+static bool is_there(const struct figure *figure)
+{
+	return figure && !figure_is(figure, FIGURE_REMOVED);
+}
+
+void cell_print(FILE *out, const struct layout *layout, const struct picture *picture, size_t panel,
+		size_t i)
+{
+	const struct grid_cell *cell = &layout->grid.cells[i];
+	const uint64_t height = layout->cell_height - 1;
+	uint64_t width;
+	const struct place place = layout_cell(layout, panel, i, &width);
+
+	fputs("<g>", out);
+	if (panel == PANEL_DELTA &&
+	    (!is_there(cell->sides[0].figure) || !is_there(cell->sides[1].figure)))
+		print_missing(out, NULL, place, width, height);
+	else if (panel == PANEL_DELTA)
+		print_delta(out, cell, place, width, height);
+	else if (!cell->sides[panel].figure)
+		print_missing(out, picture->models[panel].name, place, width, height);
+	else
+		print_side(out, &layout->grid, &cell->sides[panel], place, width, height);
+	if (panel == 0 && i >= layout->grid.in_blocks)
+		print_swatch(out, cell, place, height);
+	fputs("</g>\n", out);
+}

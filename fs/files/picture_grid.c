@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* grid.c - see grid.h; the order of rows is grid_order.c, deviations are grid_spread.c. Sorted,
+ * never searched, so that many tensors cost little. */
+#include "fs/files/picture_grid.h"
+#include "fs/util/paths.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* A tensor on its way into a cell. */
+struct entry {
+	const struct figure *figure;
+	struct grid_rank rank;
+	size_t side, number; /* in file order */
+	size_t copy;	     /* how many of this role stand in this block before it */
+};
+
+double grid_theta(const struct figure *figure)
+{
+	const struct zmeasure *z = figure ? figure->z : NULL;
+
+	if (!z || (z->status != ZMEASURE_OK && z->status != ZMEASURE_SPIKE) || !isfinite(z->theta))
+		return NAN;
+	return fmin(fmax(z->theta, 0.0), 90.0);
+}
+
+char grid_mark(const struct figure *figure)
+{
+	static const char marks[] = {
+		[ZMEASURE_OK] = ' ',	[ZMEASURE_CONSTANT] = '=', [ZMEASURE_ZERO] = 'z',
+		[ZMEASURE_SHORT] = 's', [ZMEASURE_SPIKE] = '^',	   [ZMEASURE_NONFINITE] = '!',
+	};
+
+	if (!figure->z || figure->z->status >= sizeof(marks))
+		return '-';
+	if (!isfinite(figure->z->theta))
+		return '!';
+	return marks[figure->z->status];
+}
+
+const char *grid_mark_name(char mark)
+{
+	static const char *const names[] = { "constant", "zero",      "short",
+					     "spike",	 "nonfinite", "no values" };
+	const char *place = mark ? strchr(GRID_MARKS, mark) : NULL;
+
+	return place ? names[place - GRID_MARKS] : "";
+}
+
+static bool in_block(const struct figure *figure)
+{
+	return figure->block >= 0;
+}
+
+/* Those in blocks first, then by role, block and side. */
+static int by_role(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	int order = COMPARE(in_block(b->figure), in_block(a->figure));
+
+	if (!order)
+		order = grid_compare_ranks(&a->rank, &b->rank);
+	if (!order)
+		order = COMPARE(a->figure->block, b->figure->block);
+	if (!order)
+		order = COMPARE(a->side, b->side);
+	return order ? order : COMPARE(a->number, b->number);
+}
+
+static int by_row(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	int order = COMPARE(in_block(b->figure), in_block(a->figure));
+
+	if (!order)
+		order = grid_compare_ranks(&a->rank, &b->rank);
+	if (!order)
+		order = COMPARE(a->copy, b->copy);
+	if (!order)
+		order = COMPARE(a->figure->block, b->figure->block);
+	return order ? order : COMPARE(a->side, b->side);
+}
+
+static bool same_role(const struct entry *a, const struct entry *b)
+{
+	return in_block(a->figure) == in_block(b->figure) &&
+	       grid_compare_ranks(&a->rank, &b->rank) == 0;
+}
+
+static bool same_row(const struct entry *a, const struct entry *b)
+{
+	return same_role(a, b) && a->copy == b->copy;
+}
+
+static size_t collect(struct entry *entries, size_t n, const struct figures *figures, size_t side)
+{
+	const size_t before = n;
+
+	for (size_t i = 0; i < figures->n + figures->n_removed; i++, n++) {
+		const struct figure *figure =
+			i < figures->n ? &figures->figures[i] : &figures->removed[i - figures->n];
+
+		entries[n] = (struct entry){ figure, grid_rank_of(figure), side, n - before, 0 };
+	}
+	return n;
+}
+
+/* Two tensors of a role in one block are of different rows. */
+static void count_copies(struct entry *entries, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (same_role(&entries[i], &entries[i - 1]) &&
+		    entries[i].figure->block == entries[i - 1].figure->block &&
+		    entries[i].side == entries[i - 1].side)
+			entries[i].copy = entries[i - 1].copy + 1;
+}
+
+/* Cells and rows of entries that are sorted by row. */
+static void fill_cells(struct grid *grid, const struct entry *entries, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *entry = &entries[i], *before = i ? entry - 1 : NULL;
+		const struct figure *figure = entry->figure;
+		const bool new_row = !before || !same_row(entry, before);
+		struct grid_cell *cell;
+
+		if (in_block(figure) && new_row)
+			grid->rows[grid->n_rows++] = (struct grid_row){
+				.role = figure->role,
+				.section = before && before->rank.section != entry->rank.section,
+				.medians = { NAN, NAN },
+			};
+		if (new_row || before->figure->block != figure->block ||
+		    before->side == entry->side) {
+			grid->cells[grid->n++] = (struct grid_cell){
+				.sides = { { NULL, NAN, NAN, NAN, GRID_NONE, GRID_NO_DONOR },
+					   { NULL, NAN, NAN, NAN, GRID_NONE, GRID_NO_DONOR } },
+				.row = grid->n_rows ? grid->n_rows - 1 : 0,
+				.delta = NAN,
+				.step = GRID_NONE,
+			};
+			grid->in_blocks += in_block(figure);
+		}
+		cell = &grid->cells[grid->n - 1];
+		cell->sides[entry->side].figure = figure;
+		cell->sides[entry->side].theta = grid_theta(figure);
+	}
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const int32_t *a = left, *b = right;
+
+	return COMPARE(*a, *b);
+}
+
+static int32_t block_of(const struct grid_cell *cell)
+{
+	return cell->sides[0].figure ? cell->sides[0].figure->block : cell->sides[1].figure->block;
+}
+
+static void find_columns(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->in_blocks; i++)
+		grid->blocks[i] = block_of(&grid->cells[i]);
+	qsort(grid->blocks, grid->in_blocks, sizeof(*grid->blocks), by_number);
+	for (size_t i = 0; i < grid->in_blocks; i++)
+		if (!grid->n_blocks || grid->blocks[grid->n_blocks - 1] != grid->blocks[i])
+			grid->blocks[grid->n_blocks++] = grid->blocks[i];
+	for (size_t i = 0; i < grid->in_blocks; i++) {
+		const int32_t block = block_of(&grid->cells[i]);
+		const int32_t *column =
+			bsearch(&block, grid->blocks, grid->n_blocks, sizeof(*column), by_number);
+
+		grid->cells[i].column = (size_t)(column - grid->blocks);
+	}
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct grid_donor *a = left, *b = right;
+
+	return strcmp(a->key, b->key);
+}
+
+static int by_cells(const void *left, const void *right)
+{
+	const struct grid_donor *a = left, *b = right;
+
+	return a->cells == b->cells ? by_key(a, b) : COMPARE(b->cells, a->cells);
+}
+
+static int by_label(const void *left, const void *right)
+{
+	return strcmp((*(struct grid_donor *const *)left)->label,
+		      (*(struct grid_donor *const *)right)->label);
+}
+
+/* A donor among those in the order of their keys. */
+static int by_key_of(const void *left, const void *right)
+{
+	return by_key(*(struct grid_donor *const *)left, *(struct grid_donor *const *)right);
+}
+
+/* "clerk" of "/models/clerk.gguf", "parts/" of "/models/parts/"; to free. NULL: out of memory. */
+static char *label_of(const char *key)
+{
+	const char *last = key + strlen(key);
+
+	if (last == key || last[-1] != '/')
+		return paths_stem(key);
+	last--;
+	while (last > key && last[-1] != '/')
+		last--;
+	return strdup(last);
+}
+
+/* Names that two donors share are told apart by their paths. sorted has room for all. */
+static bool name_donors(struct grid *grid, struct grid_donor **sorted)
+{
+	bool shared = false;
+
+	for (size_t i = 0; i < grid->n_donors; i++) {
+		sorted[i] = &grid->donors[i];
+		sorted[i]->label = label_of(sorted[i]->key);
+		if (!sorted[i]->label)
+			return false;
+	}
+	qsort(sorted, grid->n_donors, sizeof(struct grid_donor *), by_label);
+	for (size_t i = 0; i < grid->n_donors; i++) {
+		const bool next =
+			i + 1 < grid->n_donors && by_label(&sorted[i], &sorted[i + 1]) == 0;
+		char *path;
+
+		if (shared || next || !sorted[i]->label[0]) {
+			path = strdup(sorted[i]->key);
+			if (!path)
+				return false;
+			free(sorted[i]->label);
+			sorted[i]->label = path;
+		}
+		shared = next;
+	}
+	return true;
+}
+
+static void number_donors(struct grid *grid, struct grid_donor **sorted)
+{
+	for (size_t i = 0; i < grid->n_donors; i++)
+		sorted[i] = &grid->donors[i];
+	qsort(sorted, grid->n_donors, sizeof(struct grid_donor *), by_key_of);
+	for (size_t i = 0; i < grid->n * 2; i++) {
+		struct grid_side *side = &grid->cells[i / 2].sides[i % 2];
+		struct grid_donor key, *of = &key, **found;
+
+		if (!side->figure || !side->figure->donor)
+			continue;
+		key.key = side->figure->donor;
+		found = bsearch(&of, sorted, grid->n_donors, sizeof(struct grid_donor *),
+				by_key_of);
+		side->donor = (size_t)(*found - grid->donors);
+	}
+}
+
+static bool find_donors(struct grid *grid)
+{
+	size_t n = 0;
+	struct grid_donor **sorted;
+	bool well;
+
+	for (size_t i = 0; i < grid->n * 2; i++) {
+		const struct figure *figure = grid->cells[i / 2].sides[i % 2].figure;
+
+		if (figure && figure->donor)
+			grid->donors[n++] = (struct grid_donor){ .key = figure->donor, .cells = 1 };
+		else
+			grid->unknown += figure && figure_is(figure, FIGURE_GRAFTED);
+	}
+	qsort(grid->donors, n, sizeof(*grid->donors), by_key);
+	for (size_t i = 0; i < n; i++) {
+		struct grid_donor *last = grid->donors + grid->n_donors;
+
+		if (grid->n_donors && by_key(last - 1, &grid->donors[i]) == 0)
+			last[-1].cells++;
+		else
+			grid->donors[grid->n_donors++] = grid->donors[i];
+	}
+	qsort(grid->donors, grid->n_donors, sizeof(*grid->donors), by_cells);
+	sorted = calloc(grid->n_donors + 1, sizeof(struct grid_donor *));
+	well = sorted && name_donors(grid, sorted);
+	if (well)
+		number_donors(grid, sorted);
+	free(sorted);
+	return well;
+}
+
+static void count_changes(struct grid *grid, const struct entry *entries, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (unsigned change = 0; change < FIGURE_CHANGES; change++)
+			grid->changes[change] += figure_is(entries[i].figure, change);
+}
+
+/* Which blocks have a tensor that was not removed: each column is marked, then they are counted. */
+static void find_there(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->in_blocks; i++)
+		for (size_t s = 0; s < grid->n_sides; s++) {
+			const struct figure *figure = grid->cells[i].sides[s].figure;
+
+			if (figure && !figure_is(figure, FIGURE_REMOVED))
+				grid->there[grid->cells[i].column] = 1;
+		}
+	for (size_t c = 0; c < grid->n_blocks; c++)
+		if (grid->there[c])
+			grid->there[grid->n_there++] = grid->blocks[c];
+}
+
+int grid_make(struct grid *grid, const struct figures *firsts, const struct figures *seconds)
+{
+	size_t n = firsts->n + firsts->n_removed;
+	struct entry *entries;
+	int rc = -ENOMEM;
+
+	n += seconds ? seconds->n + seconds->n_removed : 0;
+	*grid = (struct grid){ .n_sides = seconds ? 2 : 1 };
+	/* One more, because none may be NULL as well. */
+	grid->cells = calloc(n + 1, sizeof(*grid->cells));
+	grid->rows = calloc(n + 1, sizeof(*grid->rows));
+	grid->blocks = calloc(n + 1, sizeof(*grid->blocks));
+	grid->there = calloc(n + 1, sizeof(*grid->there));
+	grid->donors = calloc(n + 1, sizeof(*grid->donors));
+	entries = calloc(n + 1, sizeof(*entries));
+	if (grid->cells && grid->rows && grid->blocks && grid->there && grid->donors && entries) {
+		n = collect(entries, 0, firsts, 0);
+		if (seconds)
+			n = collect(entries, n, seconds, 1);
+		qsort(entries, n, sizeof(*entries), by_role);
+		count_copies(entries, n);
+		qsort(entries, n, sizeof(*entries), by_row);
+		fill_cells(grid, entries, n);
+		count_changes(grid, entries, n);
+		find_columns(grid);
+		find_there(grid);
+		rc = find_donors(grid) ? grid_compare(grid) : -ENOMEM;
+	}
+	free(entries);
+	return rc;
+}
+
+void grid_free(struct grid *grid)
+{
+	for (size_t i = 0; grid->donors && i < grid->n_donors; i++)
+		free(grid->donors[i].label);
+	free(grid->cells);
+	free(grid->rows);
+	free(grid->blocks);
+	free(grid->there);
+	free(grid->donors);
+}
+
+size_t grid_band(const struct grid *grid, size_t most, size_t bands_most)
+{
+	size_t bands = (grid->n_blocks + most - 1) / most;
+
+	bands = bands > bands_most ? bands_most : bands;
+	return bands ? (grid->n_blocks + bands - 1) / bands : 0;
+}
+
+size_t grid_step(size_t width, size_t room)
+{
+	static const size_t factors[] = { 1, 2, 5 };
+	size_t step = 1;
+
+	for (size_t ten = 1; step * width < room; ten *= 10)
+		for (size_t i = 0; i < 3 && step * width < room; i++)
+			step = ten * factors[i];
+	return step;
+}
+
+/* "0-3, 5", cut after n bytes. */
+static void print_ranges(const int32_t *blocks, size_t n_blocks, char *text, size_t n)
+{
+	size_t used = 0;
+
+	for (size_t i = 0, last = 0; i < n_blocks; i = last + 1) {
+		char range[32];
+
+		for (last = i; last + 1 < n_blocks && blocks[last + 1] - 1 == blocks[last];)
+			last++;
+		if (last > i)
+			snprintf(range, sizeof(range), "%" PRId32 "-%" PRId32, blocks[i],
+				 blocks[last]);
+		else
+			snprintf(range, sizeof(range), "%" PRId32, blocks[i]);
+		if (used + strlen(range) + 8 > n) {
+			snprintf(text + used, n - used, ", ...");
+			return;
+		}
+		used += (size_t)snprintf(text + used, n - used, "%s%s", used ? ", " : "", range);
+	}
+}
+
+size_t grid_blocks_text(const struct grid *grid, char *text, size_t n)
+{
+	text[0] = '\0';
+	print_ranges(grid->there, grid->n_there, text, n);
+	return grid->n_there;
+}

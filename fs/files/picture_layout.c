@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* picture_layout.c - where everything stands. Blocks are the columns; where there are more than can
+ * show a number, bands of them stand below each other. */
+#include "fs/files/picture_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	GRID_WIDTH = 1100, /* what the columns of a band share */
+	BANDS_MOST = 4,
+	CELL_WIDTH_MAX = 72,
+	CELL_WIDTH_MIN = 2,
+	ACROSS_CELL = 48,
+	ACROSS_WIDTH = 470, /* what they share where three panels stand side by side */
+	ACROSS_MOST = ACROSS_WIDTH / (PICTURE_WHOLE + 1),
+	LABEL_WIDTH_MIN = 80,
+	LABEL_WIDTH_MAX = 180,
+	PANEL_GAP = 26,
+	TITLE = 18,	  /* height of a panel's name */
+	NUMBERS = 18,	  /* height of the block numbers */
+	SECTION = 7,	  /* between attention and feed-forward */
+	SIDE_GAP = 40,	  /* before what is outside the blocks */
+	SIDE_ROWS = 24,	  /* one column beside the blocks holds this many in any case, */
+	SIDE_ALONE = 12,  /* where there are no blocks this many */
+	WIDTH_MAX = 1580, /* of a picture with more columns than one beside the blocks */
+	HEADING = 22,
+};
+
+static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+static const struct figure *figure_of(const struct grid_cell *cell)
+{
+	return cell->sides[0].figure ? cell->sides[0].figure : cell->sides[1].figure;
+}
+
+static void place_columns(struct layout *layout)
+{
+	const struct grid *grid = &layout->grid;
+	const size_t most = GRID_WIDTH / (PICTURE_WHOLE + 1);
+
+	layout->across = layout->panels > 1 && grid->n_blocks <= ACROSS_MOST;
+	layout->per_band = grid_band(grid, most, BANDS_MOST);
+	layout->bands =
+		layout->per_band ? (grid->n_blocks + layout->per_band - 1) / layout->per_band : 0;
+	if (layout->per_band)
+		layout->cell_width =
+			clamp((layout->across ? ACROSS_WIDTH : GRID_WIDTH) / layout->per_band,
+			      CELL_WIDTH_MIN, layout->across ? ACROSS_CELL : CELL_WIDTH_MAX);
+	layout->panel_width = grid->n_blocks ? PICTURE_MEDIAN + PICTURE_GAP +
+						       layout->per_band * layout->cell_width
+					     : 0;
+}
+
+/* The rows of a panel. */
+static void place_rows(struct layout *layout)
+{
+	const struct grid *grid = &layout->grid;
+	uint64_t y = 0, labels = LABEL_WIDTH_MIN;
+
+	layout->cell_height = grid->n_rows <= 24 ? 22 : grid->n_rows <= 48 ? 18 : 15;
+	for (size_t i = 0; i < grid->n_rows; i++) {
+		const uint64_t width = text_width(grid->rows[i].role, PICTURE_LABEL);
+
+		y += grid->rows[i].section ? SECTION : 0;
+		layout->rows[i] = y;
+		y += layout->cell_height;
+		labels = width > labels ? width : labels;
+	}
+	layout->label_width = clamp(labels, LABEL_WIDTH_MIN, LABEL_WIDTH_MAX);
+	layout->grid_x = PICTURE_MARGIN + layout->label_width + PICTURE_GAP;
+	layout->panel_height = y + NUMBERS + (layout->panels > 1 ? TITLE : 0);
+}
+
+/* The corner below all panels, to the right of them. */
+static struct place panels_end(const struct layout *layout)
+{
+	const size_t columns = layout->across ? layout->panels : 1;
+	const size_t lines = layout->bands * (layout->across ? 1 : layout->panels);
+
+	if (!layout->bands)
+		return (struct place){ PICTURE_MARGIN, layout->grid_y };
+	return (struct place){
+		layout->grid_x + columns * (layout->panel_width + PANEL_GAP) - PANEL_GAP,
+		layout->grid_y + lines * (layout->panel_height + PANEL_GAP) - PANEL_GAP,
+	};
+}
+
+/* What belongs to no block, in as many columns as there is room for. Returns the corner below and
+ * to the right. */
+static struct place place_side(struct layout *layout)
+{
+	const struct grid *grid = &layout->grid;
+	const size_t n = grid->n - grid->in_blocks;
+	const uint64_t cells = PICTURE_SWATCH + layout->panels * PICTURE_SIDE_CELL;
+	uint64_t labels = LABEL_WIDTH_MIN, fit;
+
+	layout->side_x = panels_end(layout).x + (grid->n_blocks ? SIDE_GAP : 0);
+	layout->side_y = layout->grid_y + HEADING;
+	for (size_t i = grid->in_blocks; i < grid->n; i++) {
+		const uint64_t width = text_width(figure_of(&grid->cells[i])->role, PICTURE_LABEL);
+
+		labels = width > labels ? width : labels;
+	}
+	layout->side_width = clamp(labels, LABEL_WIDTH_MIN, LABEL_WIDTH_MAX);
+	layout->side_step = cells + PICTURE_GAP + layout->side_width + 2 * PICTURE_GAP;
+	fit = layout->side_x + layout->side_step < WIDTH_MAX
+		      ? (WIDTH_MAX - layout->side_x) / layout->side_step
+		      : 1;
+	layout->side_deep = grid->n_blocks ? SIDE_ROWS : SIDE_ALONE;
+	if (layout->side_deep < grid->n_rows)
+		layout->side_deep = grid->n_rows;
+	if ((n + layout->side_deep - 1) / layout->side_deep > fit)
+		layout->side_deep = (n + fit - 1) / fit;
+	return (struct place){
+		layout->side_x + (n ? (n - 1) / layout->side_deep + 1 : 0) * layout->side_step,
+		layout->side_y +
+			(n < layout->side_deep ? n : layout->side_deep) * layout->cell_height,
+	};
+}
+
+struct place layout_row(const struct layout *layout, size_t panel, size_t band, size_t row)
+{
+	const size_t column = layout->across ? panel : 0;
+	const size_t line = layout->across ? band : band * layout->panels + panel;
+
+	return (struct place){
+		layout->grid_x + column * (layout->panel_width + PANEL_GAP) + PICTURE_MEDIAN +
+			PICTURE_GAP,
+		layout->grid_y + line * (layout->panel_height + PANEL_GAP) + NUMBERS +
+			(layout->panels > 1 ? TITLE : 0) + layout->rows[row],
+	};
+}
+
+struct place layout_cell(const struct layout *layout, size_t panel, size_t i, uint64_t *width)
+{
+	const struct grid_cell *cell = &layout->grid.cells[i];
+	struct place place;
+
+	if (i < layout->grid.in_blocks) {
+		/* A line of the ground between cells that are not too small for it. */
+		*width = layout->cell_width - (layout->cell_width > 3);
+		place = layout_row(layout, panel, cell->column / layout->per_band, cell->row);
+		place.x += cell->column % layout->per_band * layout->cell_width;
+		return place;
+	}
+	i -= layout->grid.in_blocks;
+	*width = PICTURE_SIDE_CELL - 1;
+	return (struct place){
+		layout->side_x + i / layout->side_deep * layout->side_step + PICTURE_SWATCH +
+			panel * PICTURE_SIDE_CELL,
+		layout->side_y + i % layout->side_deep * layout->cell_height,
+	};
+}
+
+size_t layout_step(const struct layout *layout)
+{
+	const struct grid *grid = &layout->grid;
+	const int32_t last = grid->n_blocks ? grid->blocks[grid->n_blocks - 1] : 0;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", last);
+	return grid_step(layout->cell_width, text_width(text, PICTURE_NUMBER) + 2);
+}
+
+int layout_make(struct layout *layout, const struct picture *picture, uint64_t top)
+{
+	struct place end, side;
+	int rc;
+
+	*layout = (struct layout){ .panels = picture->n > 1 ? PANELS : 1 };
+	rc = grid_make(&layout->grid, picture->models[0].figures,
+		       picture->n > 1 ? picture->models[1].figures : NULL);
+	layout->rows = calloc(layout->grid.n_rows + 1, sizeof(*layout->rows));
+	if (rc < 0 || !layout->rows)
+		return -ENOMEM;
+	layout->grid_y = top + legend_height(&layout->grid);
+	place_columns(layout);
+	place_rows(layout);
+	end = panels_end(layout);
+	side = place_side(layout);
+	layout->width = clamp((side.x > end.x ? side.x : end.x) + PICTURE_MARGIN, PICTURE_WIDTH_MIN,
+			      UINT64_MAX);
+	layout->height = (end.y > side.y ? end.y : side.y) + PICTURE_MARGIN;
+	return 0;
+}
+
+void layout_free(struct layout *layout)
+{
+	grid_free(&layout->grid);
+	free(layout->rows);
+}

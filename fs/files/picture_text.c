@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* picture_text.c - text of any bytes as XML, its width, and numbers of fixed width. */
+#include "fs/files/picture_internal.h"
+#include "fs/util/utf8.h"
+
+#include <math.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"
+#define ELLIPSIS    "\xe2\x80\xa6"
+#define EM	    100 /* widths are counted in hundredths of the letters' size */
+
+/* The widest of the common fonts, DejaVu Sans and Verdana, rounded up. */
+static uint64_t width_of(uint32_t code)
+{
+	if (code >= 0x80 || strchr("mwMW@%&<>=+~#^", (int)code))
+		return EM;
+	if (strchr("ijl.,:;'|! I", (int)code))
+		return 37;
+	if (strchr("frt-()[]/\\\"`", (int)code))
+		return 46;
+	return code >= 'A' && code <= 'Z' ? 80 : 65;
+}
+
+static uint64_t measure(const char *text)
+{
+	uint64_t width = 0;
+	uint32_t code;
+
+	while (*text) {
+		text += utf8_next(text, &code);
+		width += width_of(code);
+	}
+	return width;
+}
+
+uint64_t text_width(const char *text, uint64_t size)
+{
+	return (measure(text) * size + EM - 1) / EM;
+}
+
+static void print_character(FILE *out, const char *bytes, size_t length, uint32_t code)
+{
+	switch (code) {
+	case '<':
+		fputs("&lt;", out);
+		break;
+	case '>':
+		fputs("&gt;", out);
+		break;
+	case '&':
+		fputs("&amp;", out);
+		break;
+	case '"':
+		fputs("&quot;", out);
+		break;
+	case '\'':
+		fputs("&#39;", out);
+		break;
+	case UTF8_REPLACEMENT:
+		fputs(REPLACEMENT, out);
+		break;
+	default:
+		fwrite(bytes, 1, length, out);
+	}
+}
+
+/* The bytes at the start that stand for themselves. */
+static size_t plain_length(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] >= 0x20 && text[n] < 0x7f && !strchr("<>&\"'", text[n]))
+		n++;
+	return n;
+}
+
+void text_print(FILE *out, const char *text)
+{
+	uint32_t code;
+
+	while (*text) {
+		size_t length = plain_length(text);
+
+		fwrite(text, 1, length, out);
+		text += length;
+		if (*text) {
+			length = utf8_next(text, &code);
+			print_character(out, text, length, code);
+			text += length;
+		}
+	}
+}
+
+void text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width)
+{
+	const uint64_t total = measure(text), room = width * EM / size;
+	const uint64_t part = room > EM ? (room - EM) / 2 : 0;
+	uint64_t before = 0;
+	bool cut = false;
+	uint32_t code;
+
+	if (total <= room) {
+		text_print(out, text);
+		return;
+	}
+	while (*text) {
+		const size_t length = utf8_next(text, &code);
+
+		if (before + width_of(code) <= part || total - before <= part) {
+			print_character(out, text, length, code);
+		} else if (!cut) {
+			fputs(ELLIPSIS, out);
+			cut = true;
+		}
+		before += width_of(code);
+		text += length;
+	}
+}
+
+static const char *no_number(char out[NUMBER_MAX], int width)
+{
+	snprintf(out, NUMBER_MAX, "%*s", width, "-");
+	return out;
+}
+
+const char *number_fixed(char out[NUMBER_MAX], int width, int decimals, double value)
+{
+	if (!isfinite(value) || snprintf(out, NUMBER_MAX, "%*.*f", width, decimals, value) != width)
+		return no_number(out, width);
+	return out;
+}
+
+const char *number_general(char out[NUMBER_MAX], int width, double value)
+{
+	for (int digits = 6; isfinite(value) && digits > 0; digits--)
+		if (snprintf(out, NUMBER_MAX, "%*.*g", width, digits, value) == width)
+			return out;
+	return no_number(out, width);
+}
+
+const char *number_signed(char out[NUMBER_MAX], int width, int decimals, double value)
+{
+	char zero[NUMBER_MAX];
+
+	if (!isfinite(value) ||
+	    snprintf(out, NUMBER_MAX, "%+*.*f", width, decimals, value) != width)
+		return no_number(out, width);
+	/* A difference that is shown as nothing has no sign. */
+	snprintf(zero, sizeof(zero), "%*.*f", width, decimals, 0.0);
+	if (strspn(out, " +-0.") == (size_t)width)
+		memcpy(out, zero, (size_t)width);
+	return out;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* undo_list.h - .undo: what could be undone, one line each, "# WORD\tWHAT", and of an organ or link
+ * "\tFILE" that it came from. Every line begins with "# ", so that the text undoes nothing where it
+ * is written to .undo itself, as a copy of a whole tree does (words.h). */
+#ifndef FS_UNDO_LIST_H
+#define FS_UNDO_LIST_H
+
+#include "fs/model/model.h"
+#include "fs/storage/view.h"
+
+/* NULL with err set: out of memory. */
+struct view *undo_list(struct model *model, const struct snapshot *snapshot, struct error *err);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* session.c - see session.h. */
+#include "fs/fuse/session.h"
+#include "fs/assemble/split_write.h"
+#include "fs/fuse/ops.h"
+#include "fs/fuse/session_loop.h"
+#include "fs/mount/announce.h"
+#include "fs/mount/mountpoint.h"
+#include "fs/mount/shard_watch.h"
+#include "fs/mount/unmount.h"
+#include "fs/mount/utab.h"
+#include "fs/util/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+struct mount {
+	const struct options *options;
+	struct log *log;
+	struct collection *collection;
+	char point[PATH_MAX]; /* absolute */
+	bool made;	      /* by us, so that it goes away with the mount */
+	dev_t device;	      /* 0: not known */
+	bool at_terminal;     /* in the foreground of one */
+	bool in_utab;
+	struct fuse_session *session;
+	struct fs *fs;
+	struct status *status;
+};
+
+static int find_mountpoint(struct mount *mount)
+{
+	const char *given = mount->options->mountpoint;
+	struct error err = { 0 };
+	struct stat stat;
+	int rc = 0;
+
+	if (mkdir(given, 0777) == 0)
+		mount->made = true;
+	else if (errno != EEXIST)
+		rc = -errno;
+	if (rc == 0 && (!realpath(given, mount->point) || lstat(mount->point, &stat) < 0))
+		rc = -errno;
+	if (rc == 0 && !S_ISDIR(stat.st_mode))
+		rc = -ENOTDIR;
+	if (rc == 0 && !mount->made &&
+	    mountpoint_check(mount->point, mount->options->nonempty, &err) < 0) {
+		fprintf(stderr, "organfs: %s: %s\n", given, err.text);
+		return -err.code;
+	}
+	if (rc == -ENOTCONN)
+		log_complain("%s: the daemon of an earlier mount is gone; "
+			     "end that mount first: fusermount3 -u %s",
+			     given, given);
+	else if (rc < 0)
+		log_complain("%s: %s", given, strerror(-rc));
+	return rc;
+}
+
+/* As mount(8) looks for a mount, to know whether a line of fstab is mounted: the canonical path of
+ * what was given, to free. But the name of a shard, which may be a link, says where the others are.
+ * NULL: there is none, or out of memory. */
+static char *source_of(const struct mount *mount)
+{
+	const char *given = mount->options->models[0], *name = strrchr(given, '/');
+	char *directory, *source = NULL;
+
+	if (mount->collection->several || !mount->collection->models[0]->shards)
+		return realpath(given, NULL);
+	directory = paths_directory(given);
+	if (directory && asprintf(&source, "%s%s%s", directory, directory[1] ? "/" : "",
+				  name ? name + 1 : given) < 0)
+		source = NULL;
+	free(directory);
+	return source;
+}
+
+/* Those of libfuse and of the kernel that the user has chosen. */
+static int add_chosen(const struct options *options, char **list)
+{
+	const struct {
+		bool on;
+		const char *name;
+	} chosen[] = {
+		{ options->read_only, "ro" },
+		{ options->no_execution, "noexec" },
+		{ options->allow == ALLOW_OTHER, "allow_other" },
+		{ options->allow == ALLOW_ROOT, "allow_root" },
+		{ options->auto_unmount, "auto_unmount" },
+		{ options->debug, "debug" },
+	};
+
+	for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++)
+		if (chosen[i].on && fuse_opt_add_opt(list, chosen[i].name) < 0)
+			return -1;
+	return 0;
+}
+
+static int add_options(const struct mount *mount, struct fuse_args *args)
+{
+	static const char fixed[] = "subtype=organfs,default_permissions,nosuid,nodev";
+	char *source = source_of(mount), *name = NULL, *list = NULL;
+	int rc = -1;
+
+	if (asprintf(&name, "fsname=%s", source ? source : mount->options->models[0]) < 0)
+		name = NULL;
+	/* The name may hold commas. */
+	if (name && fuse_opt_add_opt(&list, fixed) == 0 &&
+	    fuse_opt_add_opt_escaped(&list, name) == 0 && add_chosen(mount->options, &list) == 0 &&
+	    fuse_opt_add_arg(args, "organfs") == 0 && fuse_opt_add_arg(args, "-o") == 0 &&
+	    fuse_opt_add_arg(args, list) == 0)
+		rc = 0;
+	free(source);
+	free(name);
+	free(list);
+	return rc;
+}
+
+static int start(struct mount *mount)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	int rc = add_options(mount, &args);
+
+	mount->fs = fs_new(mount->options, mount->log, mount->collection);
+	if (mount->fs)
+		mount->fs->status = mount->status;
+	if (rc == 0 && mount->fs)
+		mount->session =
+			fuse_session_new(&args, &organfs_ops, sizeof(organfs_ops), mount->fs);
+	fuse_opt_free_args(&args);
+	if (!mount->session) {
+		log_complain("%s: the session cannot be made", mount->point);
+		return -1;
+	}
+	/* libfuse says itself what is wrong. */
+	return fuse_session_mount(mount->session, mount->point);
+}
+
+/* Nobody answers yet, so the mount must not be asked for anything: DONT_SYNC. */
+static void note_device(struct mount *mount)
+{
+	struct statx stat;
+
+	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
+		  &stat) == 0)
+		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+	mount->fs->device = mount->device;
+	links_mounted(mount->fs->links, mount->point, mount->device);
+	tracer_mounted(mount->fs->tracer, mount->point, mount->device);
+	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
+		assembly_mounted(mount->fs->mounted[i].assembly, mount->device);
+}
+
+/* The kernel asks for this much at once where somebody reads on; its own figure, 128 KiB, costs a
+ * third of the speed. */
+#define READAHEAD_KIB 1024
+
+/* The answer to the kernel's first request sets the figure too, so this comes after it. Only root
+ * may say more, and the mount is well without. */
+static void set_readahead(void *context)
+{
+	const struct mount *mount = context;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(mount->device),
+		 minor(mount->device));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		dprintf(fd, "%d\n", READAHEAD_KIB);
+		close(fd);
+	}
+}
+
+/* Look for shards; but where the terminal of a mount in the foreground is gone, that is the end. */
+static bool look_for_shards(void *context)
+{
+	const struct mount *mount = context;
+
+	if (mount->at_terminal && !isatty(STDERR_FILENO))
+		return false;
+	arrivals_look(mount->fs, true);
+	return true;
+}
+
+static int serve(struct mount *mount)
+{
+	int rc = -1;
+
+	/* A signal from here on finds a mount that it must not leave without a daemon. The one that
+	 * ends the mount is taken in the loop, the next one by finish(). */
+	finish_block_signals();
+	note_device(mount);
+	/* Before the command returns: an umount may follow at once. */
+	mount->in_utab = utab_enter(mount->point);
+	mount->at_terminal = mount->options->foreground && isatty(STDERR_FILENO);
+	if (fuse_daemonize(mount->options->foreground) == 0) {
+		/* Before the first request is answered, what was grafted by links is there. */
+		links_refresh(mount->fs->links, NULL);
+		rc = ops_loop(mount->session, mount->options->threads, mount->fs->readers,
+			      set_readahead, look_for_shards, mount);
+	}
+	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
+	 * between the two would write to whatever file has that number by then. */
+	pthread_rwlock_wrlock(&mount->fs->answering);
+	fuse_session_unmount(mount->session);
+	pthread_rwlock_unlock(&mount->fs->answering);
+	return rc;
+}
+
+/* Of shards, the directory and the form of their names. */
+static int check_file(const struct model *model, const char *output, struct error *err)
+{
+	char *path = strdup(output);
+	const struct target target = { .directory = AT_FDCWD,
+				       .path = path,
+				       .replace = true,
+				       .base = backing_stat(model->base),
+				       .shards = model->shards };
+	uint64_t most;
+	size_t n;
+	int rc = path ? divided_parse(path, &n, &most, err)
+		      : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+
+	if (rc > 0)
+		path[n] = '\0';
+	if (rc >= 0)
+		rc = assemble_check(&target, err);
+	free(path);
+	return rc;
+}
+
+/* Of several models output is the directory, of one it lies in that. */
+static void check_directory(const struct mount *mount, const char *output, struct error *err)
+{
+	char *directory = mount->collection->several ? strdup(output) : paths_directory(output);
+
+	if (!directory)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	else if (faccessat(AT_FDCWD, directory, W_OK, AT_EACCESS) < 0)
+		error_set(err, errno, ERROR_NO_OFFSET, "nothing can be written in %s: %s",
+			  directory, strerror(errno));
+	free(directory);
+}
+
+/* A wrong output= is better known now than at the unmount. */
+static int check_output(const struct mount *mount)
+{
+	const char *output = mount->options->output;
+	struct error err = { 0 };
+	struct stat status;
+
+	if (!output)
+		return 0;
+	if (!mount->collection->several)
+		check_file(mount->collection->models[0], output, &err);
+	else if (stat(output, &status) < 0)
+		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	else if (!S_ISDIR(status.st_mode))
+		error_set(&err, ENOTDIR, ERROR_NO_OFFSET,
+			  "with several models this must be a directory");
+	if (!err.code && !mount->options->read_only)
+		check_directory(mount, output, &err);
+	if (err.code)
+		log_complain("%s: %s", output, err.text);
+	return -err.code;
+}
+
+int session_run(const struct options *options, struct log *log, struct collection *collection,
+		struct status *status)
+{
+	struct mount mount = {
+		.options = options, .log = log, .collection = collection, .status = status
+	};
+	int rc = check_output(&mount);
+
+	if (rc == 0)
+		rc = find_mountpoint(&mount);
+	if (rc == 0) {
+		announce(collection);
+		rc = start(&mount);
+	}
+	if (rc == 0) {
+		const bool write = !options->read_only && !options->no_assembly;
+
+		rc = serve(&mount);
+		if (rc < 0)
+			status_say(status, "failed", "the mount broke off: nothing was written");
+		if (finish(mount.fs, rc == 0 && write, status) < 0)
+			rc = -EIO;
+		status_say(status, "end", rc == 0 ? "0" : "1");
+	}
+	if (mount.in_utab)
+		utab_leave(mount.point);
+	if (mount.session)
+		fuse_session_destroy(mount.session);
+	fs_free(mount.fs);
+	if (mount.made)
+		rmdir(mount.point[0] ? mount.point : options->mountpoint);
+	return rc == 0 ? 0 : 1;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_loop.c - see ops_loop.h. */
+#include "fs/fuse/session_loop.h"
+#include "fs/model/inode.h"
+#include "fs/storage/read_threads.h"
+#include "gguf/bytes.h"
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Interrupts a thread that waits in read(2). */
+#define WAKE_SIGNAL SIGUSR2
+
+/* Tells the main thread that the mount is gone. */
+#define DONE_SIGNAL SIGUSR1
+
+/* A request that no thread has come to yet. */
+struct waiting_request {
+	struct waiting_request *next;
+	struct fuse_buf request;
+	char bytes[];
+};
+
+struct loop {
+	struct fuse_session *session;
+	struct readers *readers;
+	void (*connected)(void *context);
+	bool (*hung_up)(void *context);
+	void *context;
+	pthread_t main;
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t turn;  /* nobody waits for requests any more */
+	bool waiting;	      /* somebody does */
+	bool over;
+	int error;
+	struct waiting_request *first, **last; /* while every other thread is at work */
+	unsigned idle, started, most;
+	pthread_t threads[];
+};
+
+/* Numbers of requests in the kernel's protocol (enum fuse_opcode in linux/fuse.h): those that are
+ * answered from memory. */
+enum quick {
+	LOOKUP = 1,
+	FORGET = 2,
+	GETATTR = 3,
+	OPEN = 14,
+	READ = 15,
+	STATFS = 17,
+	GETXATTR = 22,
+	LISTXATTR = 23,
+	INIT = 26,
+	OPENDIR = 27,
+	READDIR = 28,
+	RELEASEDIR = 29,
+	INTERRUPT = 36,
+	BATCH_FORGET = 42,
+	READDIRPLUS = 44,
+};
+
+/* Each request begins with its length and kind as u32, then its own number and the inode's as u64.
+ * 0: no such request. */
+static uint32_t kind_of(const struct fuse_buf *request)
+{
+	if ((request->flags & FUSE_BUF_IS_FD) || request->size < 24)
+		return 0;
+	return load_u32((const uint8_t *)request->mem + 4);
+}
+
+static uint64_t inode_of_request(const struct fuse_buf *request)
+{
+	return load_u64((const uint8_t *)request->mem + 16);
+}
+
+/* The name that is looked up follows the 40 bytes that every request begins with. */
+static bool is_hidden_name(const struct fuse_buf *request)
+{
+	return request->size > 40 && ((const char *)request->mem)[40] == '.';
+}
+
+/* Are there files in that directory that are made from the state of all tensors? */
+static bool has_generated(uint64_t ino)
+{
+	return ino == INODE_ROOT || inode_kind(ino) == INODE_MODEL || inode_kind(ino) == INODE_BASE;
+}
+
+/* The first who asks for a key of the base has its text measured, which is read from disk. */
+static bool is_of_keys(uint64_t ino)
+{
+	const unsigned kind = inode_kind(ino);
+
+	return kind == INODE_METADATA || kind == INODE_KEY || kind == INODE_BASE_METADATA ||
+	       kind == INODE_BASE_KEY;
+}
+
+/* In a root there are files that may have to be generated, and in a class .theta. */
+static bool is_quick(const struct fuse_buf *request)
+{
+	switch (kind_of(request)) {
+	case LOOKUP:
+		if (is_hidden_name(request))
+			return false;
+		__attribute__((fallthrough));
+	case READDIRPLUS:
+		if (is_of_keys(inode_of_request(request)))
+			return false;
+		__attribute__((fallthrough));
+	case READDIR:
+		return !has_generated(inode_of_request(request));
+	case GETATTR:
+	case OPEN:
+		return !is_of_keys(inode_of_request(request));
+	case FORGET:
+	case GETXATTR:
+	case LISTXATTR:
+	case INIT:
+	case OPENDIR:
+	case RELEASEDIR:
+	case INTERRUPT:
+	case BATCH_FORGET:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void *work(void *argument);
+
+/* With the lock held: another thread is to wait for requests. False: all others are at work, or are
+ * about to answer what was put by. One of them that was woken for that, and came to the waiting
+ * first, would leave it to a thread that may never come back. */
+static bool pass_on(struct loop *loop)
+{
+	if (loop->idle && !loop->first)
+		pthread_cond_signal(&loop->turn);
+	else if (loop->started < loop->most &&
+		 pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)
+		loop->started++;
+	else
+		return false;
+	loop->waiting = false;
+	return true;
+}
+
+/* With the lock held: the next thread that has done its work is to answer the request. False: its
+ * bytes are not here, or there is no memory. */
+static bool put_by(struct loop *loop, const struct fuse_buf *request)
+{
+	struct waiting_request *waiting =
+		request->flags & FUSE_BUF_IS_FD ? NULL : malloc(sizeof(*waiting) + request->size);
+
+	if (!waiting)
+		return false;
+	waiting->next = NULL;
+	waiting->request = *request;
+	waiting->request.mem = memcpy(waiting->bytes, request->mem, request->size);
+	*loop->last = waiting;
+	loop->last = &waiting->next;
+	/* One may have done its work since. */
+	pthread_cond_signal(&loop->turn);
+	return true;
+}
+
+/* With the lock held: answer what was put by first. */
+static void take_up(struct loop *loop)
+{
+	struct waiting_request *waiting = loop->first;
+
+	loop->first = waiting->next;
+	if (!loop->first)
+		loop->last = &loop->first;
+	pthread_mutex_unlock(&loop->lock);
+	fuse_session_process_buf(loop->session, &waiting->request);
+	free(waiting);
+	pthread_mutex_lock(&loop->lock);
+}
+
+/* The thread that waits for requests has one that may take long, and nobody to pass the waiting on
+ * to: it goes on waiting. Reads are then made elsewhere (readers.h), and all else is put by. A
+ * session of one thread has no others. */
+static void answer_alone(struct loop *loop, const struct fuse_buf *request)
+{
+	const uint32_t kind = kind_of(request);
+	bool is_put_by = false;
+
+	if (loop->most > 1 && kind != READ && kind != STATFS) {
+		pthread_mutex_lock(&loop->lock);
+		is_put_by = loop->started > 1 && put_by(loop, request);
+		pthread_mutex_unlock(&loop->lock);
+	}
+	if (is_put_by)
+		return;
+	readers_alone(loop->readers, true);
+	fuse_session_process_buf(loop->session, request);
+	readers_alone(loop->readers, false);
+}
+
+static bool has_passed_on(struct loop *loop)
+{
+	bool passed;
+
+	pthread_mutex_lock(&loop->lock);
+	passed = pass_on(loop);
+	pthread_mutex_unlock(&loop->lock);
+	return passed;
+}
+
+/* Wait for a request that is not quick, and pass the waiting on, answering the quick ones. False:
+ * the mount is gone. */
+static bool next_request(struct loop *loop, struct fuse_buf *request)
+{
+	for (;;) {
+		const int n = fuse_session_receive_buf(loop->session, request);
+
+		if (n == -EINTR && !fuse_session_exited(loop->session))
+			continue;
+		if (n <= 0) {
+			pthread_mutex_lock(&loop->lock);
+			loop->over = true;
+			if (n < 0 && n != -EINTR)
+				loop->error = n;
+			pthread_cond_broadcast(&loop->turn);
+			pthread_mutex_unlock(&loop->lock);
+			pthread_kill(loop->main, DONE_SIGNAL);
+			return false;
+		}
+		if (is_quick(request)) {
+			fuse_session_process_buf(loop->session, request);
+			if (kind_of(request) == INIT)
+				loop->connected(loop->context);
+		} else if (has_passed_on(loop)) {
+			return true;
+		} else {
+			answer_alone(loop, request);
+		}
+	}
+}
+
+static void *work(void *argument)
+{
+	struct loop *loop = argument;
+	struct fuse_buf request = { .mem = NULL };
+	sigset_t wake;
+
+	sigemptyset(&wake);
+	sigaddset(&wake, WAKE_SIGNAL);
+	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
+	pthread_mutex_lock(&loop->lock);
+	while (!loop->over) {
+		if (loop->waiting && loop->first) {
+			take_up(loop);
+			continue;
+		}
+		if (loop->waiting) {
+			loop->idle++;
+			pthread_cond_wait(&loop->turn, &loop->lock);
+			loop->idle--;
+			continue;
+		}
+		loop->waiting = true;
+		pthread_mutex_unlock(&loop->lock);
+		if (next_request(loop, &request))
+			fuse_session_process_buf(loop->session, &request);
+		pthread_mutex_lock(&loop->lock);
+	}
+	pthread_mutex_unlock(&loop->lock);
+	free(request.mem);
+	return NULL;
+}
+
+/* A thread may be just about to wait when it is woken, so it is woken until it is gone. */
+static void stop(struct loop *loop)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	fuse_session_exit(loop->session);
+	pthread_mutex_lock(&loop->lock);
+	while (!loop->over) {
+		for (unsigned i = 0; i < loop->started; i++)
+			pthread_kill(loop->threads[i], WAKE_SIGNAL);
+		pthread_mutex_unlock(&loop->lock);
+		nanosleep(&moment, NULL);
+		pthread_mutex_lock(&loop->lock);
+	}
+	pthread_mutex_unlock(&loop->lock);
+	for (unsigned i = 0; i < loop->started; i++)
+		pthread_join(loop->threads[i], NULL);
+	/* Nobody waits for their answers: the mount is gone. */
+	while (loop->first) {
+		struct waiting_request *waiting = loop->first;
+
+		loop->first = waiting->next;
+		free(waiting);
+	}
+}
+
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+static int run(struct loop *loop, const sigset_t *ending)
+{
+	int number, rc;
+
+	/* It may want to pass on before this thread sees that it runs. */
+	pthread_mutex_lock(&loop->lock);
+	rc = pthread_create(&loop->threads[0], NULL, work, loop);
+	if (rc == 0)
+		loop->started++;
+	pthread_mutex_unlock(&loop->lock);
+	if (rc != 0)
+		return -rc;
+	while (sigwait(ending, &number) == 0 && number == SIGHUP && loop->hung_up(loop->context))
+		;
+	stop(loop);
+	return loop->error;
+}
+
+int ops_loop(struct fuse_session *session, unsigned threads, struct readers *readers,
+	     void (*connected)(void *context), bool (*hung_up)(void *context), void *context)
+{
+	/* Without SA_RESTART, so that read(2) ends. */
+	const struct sigaction wake = { .sa_handler = ignore_signal };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct loop *loop = calloc(1, sizeof(*loop) + threads * sizeof(loop->threads[0]));
+	sigset_t ending, blocked, before;
+	int rc;
+
+	if (!loop)
+		return -ENOMEM;
+	loop->session = session;
+	loop->readers = readers;
+	loop->last = &loop->first;
+	loop->connected = connected;
+	loop->hung_up = hung_up;
+	loop->context = context;
+	loop->main = pthread_self();
+	loop->most = threads;
+	pthread_mutex_init(&loop->lock, NULL);
+	pthread_cond_init(&loop->turn, NULL);
+	sigaction(WAKE_SIGNAL, &wake, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGHUP);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigaddset(&ending, DONE_SIGNAL);
+	blocked = ending;
+	sigaddset(&blocked, WAKE_SIGNAL);
+	pthread_sigmask(SIG_BLOCK, &blocked, &before);
+	rc = run(loop, &ending);
+	/* One that is still pending would end the process now. */
+	sigaction(DONE_SIGNAL, &ignore, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_cond_destroy(&loop->turn);
+	pthread_mutex_destroy(&loop->lock);
+	free(loop);
+	return rc;
+}

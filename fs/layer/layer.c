@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* layer.c - see layer.h: the directory, whose it is and how long. */
+#include "fs/layer/layer_internal.h"
+#include "fs/base/fingerprint.h"
+#include "fs/layer/layer_label.h"
+#include "fs/util/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* So many mounts of one base at a time have a private layer each. */
+#define PRIVATE_LAYERS 1000
+
+static void empty_layer(int dir)
+{
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
+		paths_empty(dir, class_name(klass));
+	paths_empty(dir, "metadata");
+	paths_empty(dir, ".stage");
+	unlinkat(dir, "MOVING", 0);
+	unlinkat(dir, "UNDOING", 0);
+	unlinkat(dir, LABEL_NEW, 0);
+}
+
+/* Open and lock a directory: against everybody, or against those who would write. -EBUSY: it is in
+ * use. */
+static int lock_directory(const char *path, int flags, bool shared)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+	struct stat stat;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0 || fstat(fd, &stat) < 0 ||
+	    stat.st_nlink == 0) {
+		close(fd);
+		return -EBUSY;
+	}
+	return fd;
+}
+
+int layer_claim(const char *path, bool make)
+{
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	return lock_directory(path, O_NOFOLLOW, false);
+}
+
+/* Make the directory of that name the layer, unless another mount or other grafts have it. */
+static int make_named(struct layer *layer, const char *name)
+{
+	char *path;
+	int rc;
+
+	if (asprintf(&path, "%s/%s", layer->state, name) < 0)
+		return -ENOMEM;
+	rc = layer_claim(path, true);
+	if (rc >= 0 && (faccessat(rc, "LAYER", F_OK, 0) == 0 || errno != ENOENT)) {
+		close(rc);
+		rc = -EBUSY;
+	}
+	if (rc < 0) {
+		free(path);
+		return rc;
+	}
+	layer->dir = rc;
+	layer->path = path;
+	return 0;
+}
+
+/* Make a private layer, under the first name that nobody uses. */
+static int make_private(struct layer *layer)
+{
+	char key[FINGERPRINT_KEY], name[FINGERPRINT_KEY + 16];
+	int rc = fingerprint_key(layer->base, key);
+
+	if (rc < 0)
+		return rc;
+	snprintf(name, sizeof(name), "%s", key);
+	for (int i = 2; i <= PRIVATE_LAYERS; i++) {
+		rc = make_named(layer, name);
+		if (rc != -EBUSY)
+			return rc;
+		snprintf(name, sizeof(name), "%s-%d", key, i);
+	}
+	return rc;
+}
+
+static struct layer *layer_new(const struct layer_manner *manner, struct backing *base,
+			       const struct gguf *gguf, struct error *err)
+{
+	struct layer *layer = calloc(1, sizeof(*layer));
+
+	if (!layer) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_init(&layer->pressing, NULL);
+	pthread_mutex_init(&layer->lock, NULL);
+	layer->manner = *manner;
+	layer->base = backing_ref(base);
+	layer->gguf = gguf;
+	layer->dir = -1;
+	return layer;
+}
+
+struct layer *layer_private(const char *state, const struct layer_manner *manner,
+			    struct backing *base, const struct gguf *gguf, struct error *err)
+{
+	struct layer *layer = layer_new(manner, base, gguf, err);
+
+	if (!layer)
+		return NULL;
+	layer->state = strdup(state);
+	if (!layer->state) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		layer_close(layer);
+		return NULL;
+	}
+	layer->place = layer_place(base);
+	if (!manner->fresh)
+		layer_take_up(layer);
+	if (layer->dir >= 0)
+		paths_empty(layer->dir, ".stage");
+	return layer;
+}
+
+/* Is there nothing in the directory, but for what an interrupted label_write() left? -errno: that
+ * cannot be told. */
+static int holds_nothing(int dir)
+{
+	const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int nothing = 1;
+
+	if (!entries) {
+		const int rc = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	while ((entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    strcmp(entry->d_name, LABEL_NEW) != 0)
+			nothing = 0;
+	closedir(entries);
+	return nothing;
+}
+
+/* The directory is open and locked: is it the base's layer, or can it become that? */
+static int move_in(struct layer *layer, struct error *err)
+{
+	int rc = label_check(layer->dir, layer->base, layer->gguf, err);
+
+	if (rc != -ENOENT)
+		return rc;
+	rc = holds_nothing(layer->dir);
+	if (rc == 0)
+		return error_set(err, ENOTEMPTY, ERROR_NO_OFFSET,
+				 "this directory is no layer, for it has no file LAYER, and is not "
+				 "empty either");
+	if (rc > 0 && !layer->manner.read_only)
+		rc = label_write(layer->dir, layer->base, layer->gguf, NULL);
+	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
+}
+
+/* Returns 0, also where there is no directory and none is to be made. */
+static int settle_at(struct layer *layer, const char *path, struct error *err)
+{
+	const bool read_only = layer->manner.read_only;
+	int rc = read_only ? 0 : paths_make(path);
+
+	if (rc == 0)
+		rc = lock_directory(path, 0, read_only);
+	if (rc == -EBUSY)
+		return error_set(err, EBUSY, ERROR_NO_OFFSET, "another mount uses this layer");
+	if (rc >= 0) {
+		layer->dir = rc;
+		layer->path = realpath(path, NULL);
+		return layer->path ? move_in(layer, err)
+				   : error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	}
+	if (rc != -ENOENT || !read_only)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+	layer->path = strdup(path);
+	return layer->path ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+static void let_go(struct layer *layer)
+{
+	close(layer->dir);
+	layer->dir = -1;
+	free(layer->path);
+	layer->path = NULL;
+}
+
+struct layer *layer_at(const char *path, const struct layer_manner *manner, struct backing *base,
+		       const struct gguf *gguf, struct error *err)
+{
+	struct layer *layer = layer_new(manner, base, gguf, err);
+
+	if (!layer)
+		return NULL;
+	if (settle_at(layer, path, err) < 0) {
+		/* Nothing of it is touched. */
+		if (layer->dir >= 0)
+			let_go(layer);
+		layer_close(layer);
+		return NULL;
+	}
+	if (layer->dir >= 0 && !manner->read_only)
+		paths_empty(layer->dir, ".stage");
+	return layer;
+}
+
+int layer_ensure(struct layer *layer)
+{
+	int rc;
+
+	if (layer->dir >= 0)
+		return 0;
+	if (!layer->state)
+		return -EROFS;
+	rc = paths_make(layer->state);
+	if (rc == 0)
+		rc = make_private(layer);
+	if (rc < 0)
+		return rc;
+	empty_layer(layer->dir);
+	rc = label_write(layer->dir, layer->base, layer->gguf, layer->place);
+	if (rc == 0)
+		rc = paths_sync(layer->state);
+	if (rc < 0) {
+		/* The next mount would take this one up, and not the one that is made instead. */
+		label_remove(layer->dir);
+		let_go(layer);
+	}
+	return rc;
+}
+
+const struct layer_past *layer_past(const struct layer *layer)
+{
+	return &layer->past;
+}
+
+const char *layer_path(struct layer *layer)
+{
+	const char *path;
+
+	pthread_mutex_lock(&layer->lock);
+	path = layer->path ? layer->path : layer->state;
+	pthread_mutex_unlock(&layer->lock);
+	return path;
+}
+
+void layer_set_time(struct layer *layer, const char *directory, const struct timespec *mtime)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };
+
+	pthread_mutex_lock(&layer->lock);
+	if (layer->dir >= 0)
+		utimensat(layer->dir, directory, times, AT_SYMLINK_NOFOLLOW);
+	pthread_mutex_unlock(&layer->lock);
+}
+
+bool layer_time(struct layer *layer, const char *directory, struct timespec *mtime)
+{
+	struct stat stat;
+	bool there;
+
+	pthread_mutex_lock(&layer->lock);
+	there = layer->dir >= 0 &&
+		fstatat(layer->dir, directory, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISDIR(stat.st_mode);
+	pthread_mutex_unlock(&layer->lock);
+	if (there)
+		*mtime = stat.st_mtim;
+	return there;
+}
+
+int layer_drop(struct layer *layer)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&layer->lock);
+	if (layer->dir >= 0 && layer->state) {
+		/* First what makes it a layer: an interrupted drop must not leave half of one. */
+		rc = label_remove(layer->dir);
+		if (rc == 0) {
+			empty_layer(layer->dir);
+			/* What somebody else put there stays; the grafts are gone. */
+			if (rmdir(layer->path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
+				rc = -errno;
+			/* From here on a directory of that name is somebody else's. */
+			let_go(layer);
+		}
+	}
+	pthread_mutex_unlock(&layer->lock);
+	return rc;
+}
+
+static bool is_empty(const struct layer *layer)
+{
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
+		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0 || errno != ENOENT)
+			return false;
+	return faccessat(layer->dir, "metadata", F_OK, 0) < 0 && errno == ENOENT;
+}
+
+void layer_close(struct layer *layer)
+{
+	if (!layer)
+		return;
+	if (layer->dir >= 0 && layer->state && is_empty(layer))
+		layer_drop(layer);
+	if (layer->dir >= 0 && !layer->manner.read_only)
+		paths_empty(layer->dir, ".stage");
+	if (layer->dir >= 0)
+		let_go(layer);
+	backing_unref(layer->base);
+	pthread_mutex_destroy(&layer->lock);
+	pthread_mutex_destroy(&layer->pressing);
+	free(layer->path);
+	free(layer->state);
+	free(layer->place);
+	free(layer->past.copy);
+	free(layer->past.copy_layer);
+	free(layer);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_adapters.c - see layer_adapters.h. */
+#include "fs/layer/layer_adapters.h"
+#include "fs/layer/layer_open.h"
+#include "fs/layer/layer_transaction.h"
+#include "fs/util/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int finish(struct change *change, int rc)
+{
+	if (rc == 0)
+		rc = change_sync(change);
+	if (rc < 0)
+		change_undo(change);
+	else
+		change_done(change);
+	close(change->dir);
+	return rc;
+}
+
+/* Put the stage in place. */
+static int put(struct layer *layer, unsigned number, const char *file)
+{
+	struct change change = { .layer = layer, .number = number };
+	char staged[LAYER_STAGE_NAME];
+	int rc;
+
+	change.dir = layer_open_class(layer, CLASS_ADAPTERS, true);
+	if (change.dir >= 0) {
+		layer_stage_name(number, "", staged);
+		rc = finish(&change, change_put(&change, staged, file));
+	} else {
+		rc = change.dir;
+	}
+	if (rc < 0)
+		layer_unstage(layer, number);
+	return rc;
+}
+
+int layer_write_setting(struct layer *layer, const char *file, const char *text,
+			const struct timespec *mtime)
+{
+	unsigned number;
+	const int rc = layer_prepare(layer, CLASS_ADAPTERS, text, mtime, &number);
+
+	return rc < 0 ? rc : put(layer, number, file);
+}
+
+int layer_link_adapter(struct layer *layer, const char *file, const char *target, uid_t uid,
+		       gid_t gid)
+{
+	unsigned number;
+	const int rc = layer_stage_link(layer, target, uid, gid, &number);
+
+	return rc < 0 ? rc : put(layer, number, file);
+}
+
+int layer_forget_adapter(struct layer *layer, const char *const *files, size_t n)
+{
+	struct change change = { .layer = layer };
+	int rc;
+
+	/* Without a directory it says nothing about anything. */
+	if (layer->dir < 0)
+		return 0;
+	change.dir = layer_open_class(layer, CLASS_ADAPTERS, false);
+	if (change.dir < 0)
+		return change.dir == -ENOENT ? 0 : change.dir;
+	rc = layer_number_of_nobody(layer, &change.number);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = change_aside(&change, files[i]);
+	return finish(&change, rc);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	const size_t n = strlen(name), m = strlen(end);
+
+	return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Is it a name that the calls above are given? Those of organs end otherwise. */
+static bool is_ours(const char *file)
+{
+	return file[0] != '.' &&
+	       (ends_with(file, ".gguf") || ends_with(file, ".scale") || ends_with(file, ".alpha"));
+}
+
+static void read_text(int dir, struct layer_adapter *what, char text[LAYER_SETTING_MOST + 1])
+{
+	const int fd = layer_open_file(dir, what->file);
+	const ssize_t n = fd < 0 ? -1 : io_read(fd, text, LAYER_SETTING_MOST, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return;
+	text[n] = '\0';
+	what->text = text;
+}
+
+static void each_file(int dir, const char *file, layer_found_adapter *found, void *context)
+{
+	struct layer_adapter what = { .file = file };
+	char target[PATH_MAX], text[LAYER_SETTING_MOST + 1];
+	ssize_t n;
+
+	if (!is_ours(file) || fstatat(dir, file, &what.stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	n = readlinkat(dir, file, target, sizeof(target) - 1);
+	if (n >= 0) {
+		target[n] = '\0';
+		what.target = target;
+	} else if (S_ISREG(what.stat.st_mode)) {
+		read_text(dir, &what, text);
+	}
+	found(context, &what);
+}
+
+int layer_each_adapter(struct layer *layer, layer_found_adapter *found, void *context)
+{
+	const int fd = layer->dir < 0 ? -ENOENT : layer_open_class(layer, CLASS_ADAPTERS, false);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int rc = 0;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (!entries) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	while ((errno = 0, entry = readdir(entries)))
+		each_file(fd, entry->d_name, found, context);
+	if (errno)
+		rc = -errno;
+	closedir(entries);
+	return rc;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_adapters.h - adapters in a layer, beside the organ files of adapters/.
+ *
+ *	adapters/NAME.gguf    a symbolic link to an adapter's file
+ *	adapters/NAME.scale   text: what it is multiplied by
+ *	adapters/lora.alpha   text: the alpha of the pairs that are there as organ files
+ *
+ * A file is as it was given, or it is not there. */
+#ifndef FS_LAYER_ADAPTERS_H
+#define FS_LAYER_ADAPTERS_H
+
+#include "fs/layer/layer.h"
+
+#include <time.h>
+
+/* From now on adapters/ has a file of that name with that text; durable. It has that modification
+ * time. Returns 0 or -errno. */
+int layer_write_setting(struct layer *layer, const char *file, const char *text,
+			const struct timespec *mtime);
+
+/* The same of a symbolic link, made by that user. */
+int layer_link_adapter(struct layer *layer, const char *file, const char *target, uid_t uid,
+		       gid_t gid);
+
+/* From now on it has none of these n files, at most LAYER_ADAPTER_FILES; durable. Returns 0 or
+ * -errno. */
+#define LAYER_ADAPTER_FILES 2
+int layer_forget_adapter(struct layer *layer, const char *const *files, size_t n);
+
+/* A file that adapters/ has and that is no organ's: of a symbolic link the target, else up to
+ * LAYER_SETTING_MOST bytes of text; NULL: it cannot be read. */
+#define LAYER_SETTING_MOST 64
+struct layer_adapter {
+	const char *file;
+	const char *target, *text;
+	struct stat stat; /* of the file or link itself */
+};
+
+/* Call found for each. Returns 0, or -errno: not all could be listed. */
+typedef void layer_found_adapter(void *context, const struct layer_adapter *what);
+int layer_each_adapter(struct layer *layer, layer_found_adapter *found, void *context);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_sums.c - see layer_sums.h. */
+#include "fs/layer/layer_checksums.h"
+#include "fs/layer/layer_open.h"
+#include "fs/util/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DIGITS ((size_t)XXH128_TEXT - 1)
+
+int sum_write(struct layer *layer, const char *staged, const char *xxh128, enum organ_class klass,
+	      const char *name)
+{
+	char text[XXH128_TEXT + LAYER_FILE_MAX + 32];
+	const int n =
+		snprintf(text, sizeof(text), "%s  %s/%s.bin\n", xxh128, class_name(klass), name);
+	const int fd = layer_create_file(layer->dir, staged);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = io_write(fd, text, (size_t)n, 0);
+	close(fd);
+	if (rc < 0)
+		unlinkat(layer->dir, staged, 0);
+	return rc;
+}
+
+bool sum_read(int dir, const char *file, char xxh128[XXH128_TEXT])
+{
+	char path[LAYER_FILE_MAX], text[XXH128_TEXT + 1];
+	int fd;
+	ssize_t n;
+
+	if (snprintf(path, sizeof(path), "%s" SUM_SUFFIX, file) >= (int)sizeof(path))
+		return false;
+	fd = layer_open_file(dir, path);
+	if (fd < 0)
+		return false;
+	n = io_read(fd, text, sizeof(text), 0);
+	close(fd);
+	if (n != (ssize_t)sizeof(text) || memcmp(text + DIGITS, "  ", 2) != 0)
+		return false;
+	text[DIGITS] = '\0';
+	if (strspn(text, "0123456789abcdef") != DIGITS)
+		return false;
+	memcpy(xxh128, text, XXH128_TEXT);
+	return true;
+}

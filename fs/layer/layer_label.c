@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_label.c - see layer_label.h. */
+#include "fs/layer/layer_label.h"
+#include "fs/base/fingerprint.h"
+#include "fs/layer/layer_open.h"
+#include "fs/util/io.h"
+#include "fs/util/paths.h"
+#include "gguf/printable.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LABEL	   "LAYER"
+#define LABEL_MAX  16384 /* a path takes three bytes for one at most */
+#define FIRST_LINE "organfs layer "
+#define VERSION	   1ul
+
+static int read_label(int dir, char text[LABEL_MAX], struct error *err)
+{
+	const int fd = layer_open_file(dir, LABEL);
+	ssize_t n;
+
+	if (fd < 0)
+		return error_set(err, fd == -ENOENT ? ENOENT : EIO, ERROR_NO_OFFSET, LABEL ": %s",
+				 layer_open_error(fd));
+	n = io_read(fd, text, LABEL_MAX - 1, 0);
+	close(fd);
+	if (n < 0)
+		return error_set(err, EIO, ERROR_NO_OFFSET, LABEL ": %s", strerror((int)-n));
+	text[n] = '\0';
+	return 0;
+}
+
+/* The rest of the line that begins with a word, into value of n bytes. */
+static bool find_line(const char *text, const char *word, char *value, size_t n)
+{
+	const size_t length = strlen(word);
+
+	while (*text) {
+		const size_t line = strcspn(text, "\n");
+
+		if (line > length && text[line] == '\n' && strncmp(text, word, length) == 0 &&
+		    line - length < n) {
+			memcpy(value, text + length, line - length);
+			value[line - length] = '\0';
+			return true;
+		}
+		text += line + (text[line] == '\n');
+	}
+	return false;
+}
+
+static int check_text(const char *text, const char *mine, struct error *err)
+{
+	char version[24], print[FINGERPRINT_TEXT], base[96] = "a file whose name it does not tell";
+	unsigned long number;
+	char *end;
+
+	if (strncmp(text, FIRST_LINE, strlen(FIRST_LINE)) != 0 ||
+	    !find_line(text, FIRST_LINE, version, sizeof(version)))
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "this layer's file " LABEL " is none that organfs wrote");
+	number = strtoul(version, &end, 10);
+	if (version[0] < '1' || version[0] > '9' || *end)
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "this layer's file " LABEL " tells of no format version");
+	if (number != VERSION)
+		return error_set(
+			err, ENOTSUP, ERROR_NO_OFFSET,
+			"this layer has format version %lu, and this organfs knows only %lu",
+			number, VERSION);
+	find_line(text, "base ", base, sizeof(base));
+	if (!find_line(text, "fingerprint ", print, sizeof(print)))
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "this layer's file " LABEL
+				 " does not tell for which base it was made");
+	if (strcmp(print, mine) != 0)
+		return error_set(err, ESTALE, ERROR_NO_OFFSET,
+				 "this layer was made for another base, %s, with the fingerprint "
+				 "%s; the model has %s",
+				 base, print, mine);
+	return 0;
+}
+
+int label_check(int dir, struct backing *base, const struct gguf *gguf, struct error *err)
+{
+	char text[LABEL_MAX], mine[FINGERPRINT_TEXT];
+	int rc = read_label(dir, text, err);
+
+	if (rc < 0)
+		return rc;
+	rc = fingerprint(base, gguf, mine);
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "the base cannot be read");
+	return check_text(text, mine, err);
+}
+
+char *label_path(int dir)
+{
+	char text[LABEL_MAX], path[3 * PATH_MAX];
+
+	if (read_label(dir, text, NULL) < 0 || !find_line(text, "path ", path, sizeof(path)))
+		return NULL;
+	return paths_decode(path) == strlen(path) && path[0] == '/' ? strdup(path) : NULL;
+}
+
+/* A line is a line, whatever the name of the base is. */
+static void print_name(FILE *out, const char *name)
+{
+	char line[320];
+
+	snprintf(line, sizeof(line), "%.255s", name);
+	make_printable(line);
+	fprintf(out, "base %s\n", line);
+}
+
+static void print_label(FILE *out, const struct backing *base, const char *print, const char *path)
+{
+	const char *slash = strrchr(backing_path(base), '/');
+
+	fprintf(out, FIRST_LINE "%lu\n", VERSION);
+	print_name(out, slash ? slash + 1 : backing_path(base));
+	fprintf(out, "fingerprint %s\n", print);
+	if (path) {
+		fputs("path ", out);
+		paths_print(path, strlen(path), out);
+		fputc('\n', out);
+	}
+}
+
+int label_renew(int dir, struct backing *base, const struct gguf *gguf, const char *path)
+{
+	char print[FINGERPRINT_TEXT];
+	FILE *out;
+	int fd, rc = fingerprint(base, gguf, print);
+
+	if (rc < 0)
+		return rc;
+	fd = layer_create_file(dir, LABEL_NEW);
+	if (fd < 0)
+		return fd;
+	out = fdopen(fd, "w");
+	if (out) {
+		print_label(out, base, print, path);
+		if (fflush(out) != 0 || ferror(out))
+			rc = -EIO;
+		else if (fsync(fd) < 0)
+			rc = -errno;
+		fclose(out);
+	} else {
+		rc = -errno;
+		close(fd);
+	}
+	if (rc == 0 && (renameat(dir, LABEL_NEW, dir, LABEL) < 0 || fsync(dir) < 0))
+		rc = -errno;
+	if (rc < 0)
+		unlinkat(dir, LABEL_NEW, 0);
+	return rc;
+}
+
+int label_write(int dir, struct backing *base, const struct gguf *gguf, const char *path)
+{
+	const int rc = label_renew(dir, base, gguf, path);
+
+	if (rc < 0)
+		unlinkat(dir, LABEL, 0);
+	return rc;
+}
+
+int label_remove(int dir)
+{
+	if (unlinkat(dir, LABEL, 0) < 0 && errno != ENOENT)
+		return -errno;
+	return fsync(dir) < 0 ? -errno : 0;
+}

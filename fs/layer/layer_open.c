@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_open.c - see layer_open.h. */
+#include "fs/layer/layer_open.h"
+#include "fs/util/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int refusal(const struct stat *stat)
+{
+	if (S_ISREG(stat->st_mode))
+		return 0;
+	return S_ISLNK(stat->st_mode) ? -ELOOP : S_ISDIR(stat->st_mode) ? -EISDIR : -EINVAL;
+}
+
+int layer_open_file(int dir, const char *name)
+{
+	struct stat stat;
+	int fd, rc = fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : refusal(&stat);
+
+	if (rc < 0)
+		return rc;
+	/* Another process may have put something else there since. */
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	rc = fstat(fd, &stat) < 0 ? -errno : refusal(&stat);
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+char *layer_read_text(int dir, const char *name, size_t most)
+{
+	const int fd = layer_open_file(dir, name);
+	char *text = fd < 0 ? NULL : malloc(most);
+	const ssize_t n = text ? io_read(fd, text, most, 0) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0 || n == (ssize_t)most || memchr(text, '\0', (size_t)n)) {
+		free(text);
+		return NULL;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+const char *layer_open_error(int rc)
+{
+	return rc == -EINVAL ? "this is not a regular file" : strerror(-rc);
+}
+
+int layer_create_file(int dir, const char *name)
+{
+	int fd;
+
+	/* What cannot be removed shows in openat(). */
+	unlinkat(dir, name, 0);
+	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? -errno : fd;
+}

@@ -1,0 +1,765 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_files.c - see layer.h: the files in a layer. */
+#include "fs/layer/layer_checksums.h"
+#include "fs/layer/layer_open.h"
+#include "fs/layer/layer_origin.h"
+#include "fs/layer/layer_seen.h"
+#include "fs/layer/layer_transaction.h"
+#include "fs/util/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* There is a directory from now on. */
+static int ensure(struct layer *layer)
+{
+	int rc;
+
+	pthread_mutex_lock(&layer->lock);
+	rc = layer_ensure(layer);
+	pthread_mutex_unlock(&layer->lock);
+	return rc;
+}
+
+void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE_NAME])
+{
+	snprintf(name, LAYER_STAGE_NAME, ".stage/%u%s", number, suffix);
+}
+
+/* A link would lead out of the layer. */
+static int make_stage_directory(const struct layer *layer)
+{
+	struct stat stat;
+
+	if (mkdirat(layer->dir, ".stage", 0700) == 0)
+		return 0;
+	if (errno != EEXIST || fstatat(layer->dir, ".stage", &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return S_ISDIR(stat.st_mode) ? 0 : -ENOTDIR;
+}
+
+int layer_stage(struct layer *layer, unsigned *number)
+{
+	char name[LAYER_STAGE_NAME];
+	int fd;
+
+	pthread_mutex_lock(&layer->lock);
+	fd = layer_ensure(layer);
+	if (fd == 0)
+		fd = make_stage_directory(layer);
+	if (fd == 0) {
+		*number = layer->next_stage++;
+		layer_stage_name(*number, "", name);
+		fd = layer_create_file(layer->dir, name);
+	}
+	pthread_mutex_unlock(&layer->lock);
+	return fd;
+}
+
+void layer_unstage(struct layer *layer, unsigned number)
+{
+	static const char *const suffixes[] = { "", STAGED_PACKED, STAGED_SUM, STAGED_ORIGIN,
+						STAGED_SEEN };
+	char name[LAYER_STAGE_NAME];
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		layer_stage_name(number, suffixes[i], name);
+		unlinkat(layer->dir, name, 0);
+	}
+}
+
+static int make_class(const struct layer *layer, enum organ_class klass)
+{
+	int rc = 0;
+
+	if (mkdirat(layer->dir, class_name(klass), 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	if (fsync(layer->dir) < 0) {
+		rc = -errno;
+		/* The next to come must not take it for durable. */
+		unlinkat(layer->dir, class_name(klass), AT_REMOVEDIR);
+	}
+	return rc;
+}
+
+int layer_open_class(const struct layer *layer, enum organ_class klass, bool make)
+{
+	int fd = openat(layer->dir, class_name(klass),
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int rc;
+
+	if (fd >= 0 || errno != ENOENT || !make)
+		return fd < 0 ? -errno : fd;
+	rc = make_class(layer, klass);
+	return rc < 0 ? rc : layer_open_class(layer, klass, false);
+}
+
+/* The name of the file that says what a slot holds. */
+static void file_name(enum layer_kind kind, const char *name, char out[LAYER_FILE_MAX])
+{
+	static const char *const forms[] = { [LAYER_WHITEOUT] = ".wh.%s.bin",
+					     [LAYER_REFERENCE] = "%s.bin.ref",
+					     [LAYER_ORGAN] = "%s.bin",
+					     [LAYER_LINK] = "%s.bin",
+					     [LAYER_PACKED] = "%s.bin.zst" };
+	const char *form = forms[kind];
+	const size_t before = (size_t)(strchr(form, '%') - form);
+
+	snprintf(out, LAYER_FILE_MAX, "%.*s%s%s", (int)before, form, name, form + before + 2);
+}
+
+static void sum_name(enum layer_kind kind, const char *name, char out[LAYER_FILE_MAX])
+{
+	size_t n;
+
+	file_name(kind, name, out);
+	n = strlen(out);
+	snprintf(out + n, LAYER_FILE_MAX - n, SUM_SUFFIX);
+}
+
+static bool is_organ(enum layer_kind kind)
+{
+	return kind == LAYER_ORGAN || kind == LAYER_PACKED;
+}
+
+static int set_aside(struct change *change, enum layer_kind kind, const char *name)
+{
+	char file[LAYER_FILE_MAX];
+	int rc;
+
+	file_name(kind, name, file);
+	rc = change_aside(change, file);
+	if (rc < 0 || !is_organ(kind))
+		return rc;
+	sum_name(kind, name, file);
+	return change_aside(change, file);
+}
+
+/* Have files of both kinds the same name? */
+static bool same_name(enum layer_kind a, enum layer_kind b)
+{
+	return a == b || (a == LAYER_ORGAN && b == LAYER_LINK) ||
+	       (a == LAYER_LINK && b == LAYER_ORGAN);
+}
+
+static int set_origin_aside(struct change *change, const char *name)
+{
+	char file[LAYER_FILE_MAX];
+
+	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
+	return change_aside(change, file);
+}
+
+/* Before what fills the slot, an organ of that hash if it has one, is put in place: what is kept of
+ * the slot beside it. Where it came from is not worth a failure. */
+static int put_origin(struct change *change, const char *name, const struct layer_origin *origin,
+		      const char *xxh128)
+{
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	int rc;
+
+	if (!origin || !origin_says(origin, xxh128))
+		return set_origin_aside(change, name);
+	layer_stage_name(change->number, STAGED_ORIGIN, staged);
+	rc = origin_write(change->layer, staged, origin, xxh128);
+	if (rc < 0 && !origin->slot)
+		return set_origin_aside(change, name);
+	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
+	return rc < 0 ? rc : change_put(change, staged, file);
+}
+
+/* What is to be known of a link beside it. */
+struct seen_link {
+	const char *target, *seen;
+};
+
+static int put_seen(struct change *change, const char *name, const struct seen_link *link)
+{
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	int rc;
+
+	snprintf(file, sizeof(file), "%s" SEEN_SUFFIX, name);
+	if (!link || !link->seen)
+		return change_aside(change, file);
+	layer_stage_name(change->number, STAGED_SEEN, staged);
+	rc = seen_write(change->layer, staged, link->target, link->seen);
+	return rc < 0 ? rc : change_put(change, staged, file);
+}
+
+/* What the slot holds now is durable; what it held before goes. */
+static int settle(struct change *change, enum layer_kind kind, const char *name)
+{
+	const unsigned before = change->n;
+	int rc = 0;
+
+	for (enum layer_kind other = 0; rc == 0 && other < LAYER_NOTHING; other++)
+		if (!same_name(other, kind))
+			rc = set_aside(change, other, name);
+	if (rc == 0 && kind == LAYER_NOTHING)
+		rc = set_origin_aside(change, name);
+	if (rc == 0 && kind == LAYER_NOTHING)
+		rc = put_seen(change, name, NULL);
+	return rc == 0 && change->n > before ? change_sync(change) : rc;
+}
+
+static int finish(struct change *change, int rc)
+{
+	if (rc < 0)
+		change_undo(change);
+	else
+		change_done(change);
+	return rc;
+}
+
+static void staged_name(unsigned number, enum layer_kind kind, char staged[LAYER_STAGE_NAME])
+{
+	layer_stage_name(number, kind == LAYER_PACKED ? STAGED_PACKED : "", staged);
+}
+
+/* Put stage number in place as what the slot holds; with the sum that lies beside it, which says
+ * xxh128, if that is not empty, and what is known of it, if it is a link. */
+static int put(struct layer *layer, unsigned number, int dir, enum layer_kind kind,
+	       const char *name, const struct layer_origin *origin, const char *xxh128,
+	       const struct seen_link *link)
+{
+	struct change change = { .layer = layer, .dir = dir, .number = number };
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	int rc = put_origin(&change, name, origin, xxh128);
+
+	if (rc == 0)
+		rc = put_seen(&change, name, link);
+	/* Of what has that name now, if it is an organ. */
+	if (rc == 0 && (is_organ(kind) || kind == LAYER_LINK)) {
+		sum_name(kind, name, file);
+		rc = change_aside(&change, file);
+	}
+	if (rc == 0) {
+		staged_name(number, kind, staged);
+		file_name(kind, name, file);
+		rc = change_put(&change, staged, file);
+	}
+	if (rc == 0 && xxh128[0]) {
+		layer_stage_name(number, STAGED_SUM, staged);
+		sum_name(kind, name, file);
+		rc = change_put(&change, staged, file);
+	}
+	if (rc == 0)
+		rc = change_sync(&change);
+	if (rc == 0)
+		rc = settle(&change, kind, name);
+	return finish(&change, rc);
+}
+
+/* The bytes of an organ file, whose descriptor is used up. */
+static struct backing *organ_of(struct layer *layer, int fd, enum layer_kind kind,
+				enum organ_class klass, const char *name, struct error *err)
+{
+	char path[PATH_MAX], file[LAYER_FILE_MAX];
+	struct backing *backing;
+
+	file_name(kind, name, file);
+	snprintf(path, sizeof(path), "%s/%s/%s", layer_path(layer), class_name(klass), file);
+	backing = kind == LAYER_PACKED ? backing_adopt_frames(fd, path, layer->manner.cache, err)
+				       : backing_adopt(fd, path, err);
+	if (backing)
+		backing_report_to(backing, layer->manner.log);
+	return backing;
+}
+
+/* The same for what is in a stage. Opened before the rename: after it nothing may fail but the
+ * durability itself. Returns 0 or -errno. */
+static int open_staged(struct layer *layer, unsigned number, enum layer_kind kind,
+		       enum organ_class klass, const char *name, struct backing **file)
+{
+	char staged[LAYER_STAGE_NAME];
+	struct error err = { 0 };
+	int fd;
+
+	staged_name(number, kind, staged);
+	fd = layer_open_file(layer->dir, staged);
+	if (fd < 0)
+		return fd;
+	*file = organ_of(layer, fd, kind, klass, name, &err);
+	return *file ? 0 : -(err.code == EBADMSG ? EIO : err.code);
+}
+
+/* As layer_keep(), into a class that is open. */
+static int keep(struct layer *layer, unsigned number, const struct layer_seal *seal, int dir,
+		enum organ_class klass, const char *name, const struct layer_origin *origin,
+		struct backing **file)
+{
+	char sum[LAYER_STAGE_NAME];
+	bool has_sum = false;
+	int rc = open_staged(layer, number, seal->kind, klass, name, file);
+
+	if (rc < 0)
+		return rc;
+	if (seal->xxh128[0]) {
+		layer_stage_name(number, STAGED_SUM, sum);
+		has_sum = sum_write(layer, sum, seal->xxh128, klass, name) == 0;
+	}
+	rc = put(layer, number, dir, seal->kind, name, origin, has_sum ? seal->xxh128 : "",
+		 NULL);
+	if (rc < 0) {
+		backing_unref(*file);
+		*file = NULL;
+	}
+	return rc;
+}
+
+int layer_keep(struct layer *layer, unsigned number, const struct layer_seal *seal,
+	       enum organ_class klass, const char *name, const struct layer_origin *origin,
+	       struct backing **file)
+{
+	const int dir = layer_open_class(layer, klass, true);
+	int rc;
+
+	if (dir < 0)
+		return dir;
+	rc = keep(layer, number, seal, dir, klass, name, origin, file);
+	if (rc == 0)
+		layer_unstage(layer, number);
+	close(dir);
+	return rc;
+}
+
+static int set_mtime(int fd, const struct timespec *mtime)
+{
+	const struct timespec times[2] = { *mtime, *mtime };
+
+	return futimens(fd, times) < 0 ? -errno : 0;
+}
+
+int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
+		  const struct timespec *mtime, unsigned *number)
+{
+	const size_t n = strlen(text);
+	const int fd = layer_stage(layer, number);
+	int dir, rc;
+
+	if (fd < 0)
+		return fd;
+	rc = io_write(fd, text, n, 0);
+	if (rc == 0 && mtime)
+		rc = set_mtime(fd, mtime);
+	if (rc == 0 && fsync(fd) < 0)
+		rc = -errno;
+	close(fd);
+	dir = rc == 0 ? layer_open_class(layer, klass, true) : rc;
+	if (dir >= 0)
+		close(dir);
+	else
+		layer_unstage(layer, *number);
+	return dir < 0 ? dir : 0;
+}
+
+static int put_prepared(struct layer *layer, unsigned number, enum layer_kind kind,
+			enum organ_class klass, const char *name, const struct layer_origin *origin)
+{
+	const int dir = layer_open_class(layer, klass, true);
+	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, "", NULL);
+
+	if (dir >= 0)
+		close(dir);
+	if (rc < 0)
+		layer_unstage(layer, number);
+	return rc;
+}
+
+int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
+	      const char *name)
+{
+	return put_prepared(layer, number, kind, klass, name, NULL);
+}
+
+int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
+		const struct layer_origin *origin, const char *text, const struct timespec *mtime)
+{
+	unsigned number;
+	const int rc = layer_prepare(layer, klass, text, mtime, &number);
+
+	return rc < 0 ? rc : put_prepared(layer, number, kind, klass, name, origin);
+}
+
+int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,
+		     unsigned *number)
+{
+	char stage[LAYER_STAGE_NAME];
+	const int fd = layer_stage(layer, number);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	layer_unstage(layer, *number);
+	layer_stage_name(*number, "", stage);
+	rc = symlinkat(target, layer->dir, stage) < 0 ? -errno : 0;
+	/* Only root can say whose it is, and only root acts for others. */
+	if (rc == 0 && geteuid() == 0 &&
+	    fchownat(layer->dir, stage, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = -errno;
+	if (rc < 0)
+		layer_unstage(layer, *number);
+	return rc;
+}
+
+int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
+		  const struct layer_origin *origin, const char *target, const char *seen,
+		  uid_t uid, gid_t gid)
+{
+	const struct seen_link link = { target, seen };
+	const int rc = ensure(layer), dir = rc < 0 ? rc : layer_open_class(layer, klass, true);
+	unsigned number;
+	int done;
+
+	if (dir < 0)
+		return dir;
+	done = layer_stage_link(layer, target, uid, gid, &number);
+	if (done == 0) {
+		done = put(layer, number, dir, LAYER_LINK, name, origin, "", &link);
+		if (done < 0)
+			layer_unstage(layer, number);
+	}
+	close(dir);
+	return done;
+}
+
+int layer_saw(struct layer *layer, enum organ_class klass, const char *name, const char *target,
+	      const char *seen)
+{
+	const struct seen_link link = { target, seen };
+	struct change change = { .layer = layer };
+	int rc;
+
+	if (layer->manner.read_only)
+		return 0;
+	change.dir = layer_open_class(layer, klass, false);
+	if (change.dir < 0)
+		return change.dir;
+	rc = layer_number_of_nobody(layer, &change.number);
+	if (rc == 0)
+		rc = put_seen(&change, name, &link);
+	if (rc == 0)
+		rc = change_sync(&change);
+	rc = finish(&change, rc);
+	layer_unstage(layer, change.number);
+	close(change.dir);
+	return rc;
+}
+
+int layer_number_of_nobody(struct layer *layer, unsigned *number)
+{
+	int rc;
+
+	pthread_mutex_lock(&layer->lock);
+	rc = make_stage_directory(layer);
+	*number = layer->next_stage++;
+	pthread_mutex_unlock(&layer->lock);
+	return rc;
+}
+
+int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
+{
+	struct change change = { .layer = layer };
+	int rc;
+
+	/* Without a directory it says nothing about anything. */
+	if (layer->dir < 0)
+		return 0;
+	change.dir = layer_open_class(layer, klass, false);
+	if (change.dir < 0)
+		return change.dir == -ENOENT ? 0 : change.dir;
+	rc = layer_number_of_nobody(layer, &change.number);
+	if (rc == 0)
+		rc = finish(&change, settle(&change, LAYER_NOTHING, name));
+	close(change.dir);
+	return rc;
+}
+
+static int remove_in(int dir, const char *file)
+{
+	return unlinkat(dir, file, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* The one that counts goes last. */
+static int erase_slot(int dir, const char *name)
+{
+	char file[LAYER_FILE_MAX];
+	int rc;
+
+	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
+	rc = remove_in(dir, file);
+	snprintf(file, sizeof(file), "%s" SEEN_SUFFIX, name);
+	if (rc == 0)
+		rc = remove_in(dir, file);
+	for (enum layer_kind kind = LAYER_NOTHING; rc == 0 && kind-- > 0;) {
+		if (is_organ(kind)) {
+			sum_name(kind, name, file);
+			rc = remove_in(dir, file);
+		}
+		file_name(kind, name, file);
+		if (rc == 0)
+			rc = remove_in(dir, file);
+	}
+	return rc;
+}
+
+int layer_erase(const struct layer *layer, enum organ_class klass, const char *file)
+{
+	const int dir = layer_open_class(layer, klass, false);
+	const size_t n = strlen(file);
+	char name[NAME_MAX + 1];
+	int rc;
+
+	if (dir < 0)
+		return dir == -ENOENT ? 0 : dir;
+	if (n > 4 && n <= NAME_MAX && strcmp(file + n - 4, ".bin") == 0) {
+		snprintf(name, sizeof(name), "%.*s", (int)(n - 4), file);
+		rc = erase_slot(dir, name);
+	} else {
+		rc = remove_in(dir, file);
+	}
+	close(dir);
+	return rc;
+}
+
+/* One more name for the slot's organ file, as stage number of layer. Tells how it is kept, and what
+ * was recorded of it. */
+static int link_stage(struct layer *layer, unsigned number, int dir, const char *name,
+		      struct layer_seal *seal)
+{
+	static const enum layer_kind kinds[] = { LAYER_ORGAN, LAYER_PACKED };
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		seal->kind = kinds[i];
+		staged_name(number, seal->kind, staged);
+		file_name(seal->kind, name, file);
+		if (linkat(dir, file, layer->dir, staged, 0) == 0) {
+			if (!sum_read(dir, file, seal->xxh128))
+				seal->xxh128[0] = '\0';
+			return 0;
+		}
+		if (errno != ENOENT)
+			break;
+	}
+	return -errno;
+}
+
+static int link_into(struct layer *layer, int from, const char *name, int to,
+		     enum organ_class klass, const char *new_name,
+		     const struct layer_origin *origin, struct backing **file)
+{
+	struct layer_seal seal;
+	unsigned number;
+	int fd = layer_stage(layer, &number), rc;
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	layer_unstage(layer, number);
+	rc = link_stage(layer, number, from, name, &seal);
+	if (rc == 0)
+		rc = keep(layer, number, &seal, to, klass, new_name, origin, file);
+	/* Perhaps nobody has read the other one yet. */
+	if (rc == 0 && seal.xxh128[0])
+		backing_expect(*file, seal.xxh128);
+	/* A rename of one name of a file onto another leaves both. */
+	layer_unstage(layer, number);
+	return rc;
+}
+
+int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
+	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
+	       struct backing **file)
+{
+	const int old = layer_open_class(from, klass, false);
+	int rc = old < 0 ? old : ensure(to);
+	const int new = rc < 0 ? rc : layer_open_class(to, new_class, true);
+
+	rc = new < 0 ? new : link_into(to, old, name, new, new_class, new_name, origin, file);
+	if (old >= 0)
+		close(old);
+	if (new >= 0)
+		close(new);
+	return rc;
+}
+
+int layer_note_as(struct layer *layer, const char *name, const char *text)
+{
+	const size_t n = strlen(text);
+	unsigned number;
+	char stage[LAYER_STAGE_NAME];
+	const int fd = layer_stage(layer, &number);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	layer_stage_name(number, "", stage);
+	rc = io_write(fd, text, n, 0);
+	if (rc == 0 && (fsync(fd) < 0 || renameat(layer->dir, stage, layer->dir, name) < 0 ||
+			fsync(layer->dir) < 0))
+		rc = -errno;
+	close(fd);
+	if (rc < 0)
+		layer_unstage(layer, number);
+	return rc;
+}
+
+int layer_note(struct layer *layer, const char *text)
+{
+	return layer_note_as(layer, "MOVING", text);
+}
+
+ssize_t layer_noted(struct layer *layer, char *text, size_t n)
+{
+	/* Who may not write cannot finish it either. */
+	const int fd = layer->dir < 0 || layer->manner.read_only
+			       ? -ENOENT
+			       : layer_open_file(layer->dir, "MOVING");
+	const ssize_t got = fd < 0 ? fd : io_read(fd, text, n - 1, 0);
+
+	if (fd >= 0)
+		close(fd);
+	text[got < 0 ? 0 : got] = '\0';
+	return got == -ENOENT ? 0 : got;
+}
+
+int layer_noted_done(struct layer *layer)
+{
+	if (unlinkat(layer->dir, "MOVING", 0) < 0 && errno != ENOENT)
+		return -errno;
+	return fsync(layer->dir) < 0 ? -errno : 0;
+}
+
+/* The slot that a file says something about, and what. False: it is none of ours. */
+static bool parse_name(const char *entry, enum layer_kind *kind, char name[NAME_MAX + 1])
+{
+	size_t n = strlen(entry);
+
+	*kind = LAYER_ORGAN;
+	if (n > 4 && strcmp(entry + n - 4, ".zst") == 0) {
+		*kind = LAYER_PACKED;
+		n -= 4;
+	} else if (strncmp(entry, ".wh.", 4) == 0) {
+		*kind = LAYER_WHITEOUT;
+		entry += 4;
+		n -= 4;
+	} else if (n > 4 && strcmp(entry + n - 4, ".ref") == 0) {
+		*kind = LAYER_REFERENCE;
+		n -= 4;
+	}
+	if (n < 5 || n > NAME_MAX || strncmp(entry + n - 4, ".bin", 4) != 0)
+		return false;
+	snprintf(name, NAME_MAX + 1, "%.*s", (int)(n - 4), entry);
+	return true;
+}
+
+/* Is there a file that counts more? One of the two is what was to be forgotten when the daemon was
+ * killed. */
+static bool is_superseded(int dir, enum layer_kind kind, const char *name)
+{
+	for (enum layer_kind other = 0; other < kind; other++) {
+		char file[LAYER_FILE_MAX];
+
+		file_name(other, name, file);
+		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is it a symbolic link? Its target goes into text. */
+static bool read_link(int dir, const char *entry, struct layer_entry *what, char text[PATH_MAX])
+{
+	const ssize_t n = readlinkat(dir, entry, text, PATH_MAX - 1);
+
+	if (n < 0 || fstatat(dir, entry, &what->stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	text[n] = '\0';
+	what->kind = LAYER_LINK;
+	what->target = text;
+	return true;
+}
+
+/* An organ that was put in force by an earlier mount, or by whoever made the layer. */
+static struct backing *taken_up(struct layer *layer, int dir, int fd, const char *entry,
+				const struct layer_entry *what, struct error *err)
+{
+	struct backing *file = organ_of(layer, fd, what->kind, what->klass, what->name, err);
+	char xxh128[XXH128_TEXT];
+
+	if (file && sum_read(dir, entry, xxh128))
+		backing_expect(file, xxh128);
+	return file;
+}
+
+/* What the file says, in *what, which the caller gets. */
+static void open_entry(struct layer *layer, int dir, const char *entry, struct layer_entry *what,
+		       struct error *err)
+{
+	const int fd = layer_open_file(dir, entry);
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", layer->path, class_name(what->klass), entry);
+	if (fd < 0)
+		error_set(err, -fd, ERROR_NO_OFFSET, "%s", layer_open_error(fd));
+	else if (is_organ(what->kind))
+		what->file = taken_up(layer, dir, fd, entry, what, err);
+	else
+		what->file = backing_adopt(fd, path, err);
+}
+
+static void each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
+		      layer_found *found, void *context)
+{
+	struct layer_entry what = { .klass = klass };
+	char name[NAME_MAX + 1], target[PATH_MAX], xxh128[XXH128_TEXT];
+	struct error err = { 0 };
+
+	if (!parse_name(entry, &what.kind, name) || is_superseded(dir, what.kind, name))
+		return;
+	what.name = name;
+	if (!is_organ(what.kind) || !sum_read(dir, entry, xxh128))
+		xxh128[0] = '\0';
+	origin_read(dir, name, xxh128, &what.origin);
+	if (what.kind != LAYER_ORGAN || !read_link(dir, entry, &what, target))
+		open_entry(layer, dir, entry, &what, &err);
+	else
+		what.seen = seen_read(dir, name, target);
+	found(context, &what, &err);
+	origin_release(&what.origin);
+	free((char *)what.seen);
+}
+
+int layer_each(struct layer *layer, layer_found *found, void *context)
+{
+	int rc = 0;
+
+	for (enum organ_class klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
+		const int fd = layer_open_class(layer, klass, false);
+		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+		const struct dirent *entry;
+
+		if (fd < 0 && fd != -ENOENT)
+			rc = fd;
+		if (fd >= 0 && !entries) {
+			rc = -errno;
+			close(fd);
+		}
+		while (entries && (errno = 0, entry = readdir(entries)))
+			each_file(layer, fd, klass, entry->d_name, found, context);
+		if (entries && errno)
+			rc = -errno;
+		if (entries)
+			closedir(entries);
+	}
+	return rc;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_private.c - see layer.h: which of the private layers that earlier mounts left behind is
+ * taken up.
+ *
+ * A file that was copied has the fingerprint of the first one, but not its grafts: a user who keeps
+ * a copy wants it as it is. A file that was moved is still the one that was grafted onto. */
+#include "fs/layer/layer_internal.h"
+#include "fs/base/base.h"
+#include "fs/base/fingerprint.h"
+#include "fs/layer/layer_label.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A private layer of this base, open and locked. */
+struct candidate {
+	int dir; /* -1: there is none */
+	char *path;
+	char *place;		 /* as its label says; NULL: it says none */
+	struct timespec changed; /* 0: there is nothing in it */
+};
+
+char *layer_place(struct backing *base)
+{
+	const struct backing *first = backing_first(base);
+
+	return realpath(backing_path(first ? first : base), NULL);
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* Let *changed be no earlier than the last change of a directory in a layer that holds something:
+ * each graft is renamed into one. */
+static void look_into(int dir, const char *name, struct timespec *changed)
+{
+	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	struct stat stat;
+	bool holds = false;
+
+	if (!entries) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while (!holds && (entry = readdir(entries)))
+		holds = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	if (holds && fstat(fd, &stat) == 0 && is_later(&stat.st_mtim, changed))
+		*changed = stat.st_mtim;
+	closedir(entries);
+}
+
+static struct timespec last_change(int dir)
+{
+	struct timespec changed = { 0 };
+
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
+		look_into(dir, class_name(klass), &changed);
+	look_into(dir, "metadata", &changed);
+	return changed;
+}
+
+/* Is there a copy of this base at path, or something that cannot be told from one? */
+static bool is_copy(const struct layer *layer, const char *path)
+{
+	char print[FINGERPRINT_TEXT], mine[FINGERPRINT_TEXT];
+	struct error err = { 0 };
+	struct base other;
+	struct stat status;
+	int rc;
+
+	if (stat(path, &status) < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	if (!S_ISREG(status.st_mode))
+		return false;
+	rc = base_open(&other, path, &err);
+	if (rc == 0)
+		rc = fingerprint(other.file, other.gguf, print);
+	if (rc == 0)
+		rc = fingerprint(layer->base, layer->gguf, mine);
+	base_close(&other);
+	if (rc < 0)
+		return rc == -EACCES || rc == -EPERM || rc == -EIO || rc == -ENOMEM;
+	return strcmp(print, mine) == 0;
+}
+
+/* Is the file at path the base itself, perhaps by another name? */
+static bool is_base(const struct layer *layer, const char *path)
+{
+	struct backing *first = backing_first(layer->base);
+	const struct stat *mine = backing_stat(first ? first : layer->base);
+	struct stat status;
+
+	if (layer->place && strcmp(layer->place, path) == 0)
+		return true;
+	return stat(path, &status) == 0 && status.st_dev == mine->st_dev &&
+	       status.st_ino == mine->st_ino;
+}
+
+static void let_go(struct candidate *candidate)
+{
+	if (candidate->dir >= 0)
+		close(candidate->dir);
+	free(candidate->path);
+	free(candidate->place);
+	*candidate = (struct candidate){ .dir = -1 };
+}
+
+/* The layer in that directory, if it is of a base with this fingerprint and no mount uses it. */
+static struct candidate open_candidate(const struct layer *layer, const char *name)
+{
+	struct candidate candidate = { .dir = -1 };
+
+	if (asprintf(&candidate.path, "%s/%s", layer->state, name) < 0)
+		candidate.path = NULL;
+	if (candidate.path)
+		candidate.dir = layer_claim(candidate.path, false);
+	if (candidate.dir >= 0 &&
+	    label_check(candidate.dir, layer->base, layer->gguf, NULL) == 0) {
+		candidate.place = label_path(candidate.dir);
+		candidate.changed = last_change(candidate.dir);
+	} else {
+		let_go(&candidate);
+	}
+	return candidate;
+}
+
+/* Note that this layer's base is another file. One that holds nothing is not worth a word. */
+static void note_copy(struct layer_past *past, struct candidate *candidate)
+{
+	if (!past->copy && candidate->changed.tv_sec) {
+		past->copy = candidate->place;
+		past->copy_layer = candidate->path;
+		candidate->place = candidate->path = NULL;
+	}
+}
+
+/* Keep the newer one of both, and let the other one go. */
+static void choose(struct layer *layer, struct candidate *best, struct candidate *other)
+{
+	if (best->dir < 0 || is_later(&other->changed, &best->changed)) {
+		const struct candidate swapped = *best;
+
+		*best = *other;
+		*other = swapped;
+	}
+	layer->past.older += other->dir >= 0 && other->changed.tv_sec;
+}
+
+/* Is it one of the private layers of the base with that key: KEY, KEY-2, KEY-3, ...? */
+static bool is_private_name(const char *name, const char *key)
+{
+	const size_t n = strlen(key);
+
+	return strncmp(name, key, n) == 0 && (name[n] == '\0' || name[n] == '-');
+}
+
+static struct candidate find_newest(struct layer *layer)
+{
+	struct candidate best = { .dir = -1 };
+	char key[FINGERPRINT_KEY];
+	DIR *state = opendir(layer->state);
+	const struct dirent *entry;
+
+	if (state && fingerprint_key(layer->base, key) == 0)
+		while ((entry = readdir(state))) {
+			struct candidate found;
+
+			if (!is_private_name(entry->d_name, key))
+				continue;
+			found = open_candidate(layer, entry->d_name);
+			if (found.dir < 0)
+				continue;
+			if (!found.place || is_base(layer, found.place) ||
+			    !is_copy(layer, found.place))
+				choose(layer, &best, &found);
+			else
+				note_copy(&layer->past, &found);
+			let_go(&found);
+		}
+	if (state)
+		closedir(state);
+	return best;
+}
+
+void layer_take_up(struct layer *layer)
+{
+	struct candidate newest = find_newest(layer);
+
+	if (newest.dir < 0)
+		return;
+	/* From now on it is this file's, also where that is moved again. Where the disk refuses
+	 * that, the label stays as it was, which is no worse than before. */
+	if (layer->place && (!newest.place || strcmp(newest.place, layer->place) != 0))
+		label_renew(newest.dir, layer->base, layer->gguf, layer->place);
+	layer->past.changed = newest.changed;
+	layer->dir = newest.dir;
+	layer->path = newest.path;
+	free(newest.place);
+}

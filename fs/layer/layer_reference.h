@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* reference.h - how a layer says that a slot holds a tensor of a model:
+ *
+ *	organfs reference 1
+ *	model PATH
+ *	fingerprint HEX         as fingerprint()
+ *	tensor NAME
+ *	type ID                 of ggml
+ *	shape NE[xNE...]        nothing for a scalar
+ *	bytes N
+ *
+ * In PATH and NAME, bytes up to a blank, from 0x7f on, and '%' are percent-encoded. Type, shape
+ * and bytes say what the slot holds while the model cannot be read. */
+#ifndef FS_REFERENCE_H
+#define FS_REFERENCE_H
+
+#include "fs/base/fingerprint.h"
+#include "fs/storage/backing.h"
+#include "gguf/organ.h"
+
+/* The text for an organ of the file at path, which has that fingerprint, to free. NULL: out of
+ * memory. */
+char *reference_print(const char *path, const char *fingerprint, const struct organ *organ);
+
+/* What a text says; texts are NUL-terminated, the name may hold NULs. */
+struct reference {
+	char *model, *tensor;
+	size_t tensor_length;
+	char fingerprint[FINGERPRINT_TEXT];
+	struct organ organ; /* the tensor, under that name */
+	char *text;	    /* owned */
+};
+
+/* Read the text in file. Returns 0, or -errno with err set: EBADMSG no reference, EIO, ENOMEM.
+ * Release with reference_release() either way. */
+int reference_read(struct backing *file, struct reference *reference, struct error *err);
+
+/* The same for a text. */
+int reference_parse(const char *text, struct reference *reference, struct error *err);
+
+void reference_release(struct reference *reference);
+
+#endif

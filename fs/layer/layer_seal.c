@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_seal.c - see layer.h: a stage on its way into the layer. Its bytes are hashed, compressed
+ * if that is worth it, and made durable, once: what is compressed is not made durable as it was,
+ * too. */
+#include "fs/layer/layer_internal.h"
+#include "fs/layer/layer_open.h"
+#include "fs/storage/zstd_write.h"
+#include "fs/util/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Above this level compressing takes many megabytes, so one organ at a time has them. */
+#define CHEAP_LEVEL 3
+
+struct sealing {
+	struct layer *layer;
+	int from;
+	uint64_t size;
+	struct timespec mtime;
+	uint8_t *bytes; /* FRAME_BYTES */
+	struct layer_seal *seal;
+};
+
+/* The bytes at a frame's start, into sealing->bytes. */
+static int read_frame(const struct sealing *sealing, uint64_t at, size_t *n)
+{
+	const uint64_t left = sealing->size - at;
+	ssize_t got;
+
+	*n = left < FRAME_BYTES ? (size_t)left : FRAME_BYTES;
+	got = io_read(sealing->from, sealing->bytes, *n, at);
+	return got < 0 ? (int)got : (size_t)got < *n ? -EIO : 0;
+}
+
+/* Through the hash, and to the writer if there is one. */
+static int pass_on(const struct sealing *sealing, struct frames_writer *writer)
+{
+	XXH3_state_t *hash = XXH3_createState();
+	int rc = hash ? 0 : -ENOMEM;
+	size_t n;
+
+	if (hash)
+		XXH3_128bits_reset(hash);
+	for (uint64_t at = 0; rc == 0 && at < sealing->size; at += n) {
+		rc = read_frame(sealing, at, &n);
+		if (rc == 0)
+			XXH3_128bits_update(hash, sealing->bytes, n);
+		if (rc == 0 && writer)
+			rc = frames_add(writer, sealing->bytes, n);
+	}
+	if (rc == 0)
+		xxh128_text(XXH3_128bits_digest(hash), sealing->seal->xxh128);
+	XXH3_freeState(hash);
+	return rc;
+}
+
+static int press_to(const struct sealing *sealing, int fd)
+{
+	const struct timespec times[2] = { sealing->mtime, sealing->mtime };
+	struct frames_writer *writer = frames_writer_new(fd, sealing->layer->manner.level);
+	int rc = writer ? pass_on(sealing, writer) : -ENOMEM;
+
+	if (rc == 0) {
+		const int64_t size = frames_end(writer);
+
+		/* It began well and went on badly. */
+		rc = size < 0 ? (int)size : (uint64_t)size >= sealing->size ? -EFBIG : 0;
+	}
+	frames_writer_free(writer);
+	if (rc == 0 && (futimens(fd, times) < 0 || fsync(fd) < 0))
+		rc = -errno;
+	return rc;
+}
+
+/* Compress the stage into a file beside it. */
+static int press(const struct sealing *sealing, unsigned number)
+{
+	struct layer *layer = sealing->layer;
+	const bool costly = layer->manner.level > CHEAP_LEVEL;
+	char name[LAYER_STAGE_NAME];
+	int fd, rc;
+
+	layer_stage_name(number, STAGED_PACKED, name);
+	fd = layer_create_file(layer->dir, name);
+	if (fd < 0)
+		return fd;
+	if (costly)
+		pthread_mutex_lock(&layer->pressing);
+	rc = press_to(sealing, fd);
+	if (costly)
+		pthread_mutex_unlock(&layer->pressing);
+	close(fd);
+	if (rc < 0)
+		unlinkat(layer->dir, name, 0);
+	return rc;
+}
+
+static bool is_worth_it(const struct sealing *sealing)
+{
+	const int level = sealing->layer->manner.level;
+	size_t n;
+
+	return level && sealing->size && sealing->size <= (uint64_t)FRAMES_MOST * FRAME_BYTES &&
+	       read_frame(sealing, 0, &n) == 0 && frames_pay(sealing->bytes, n, level);
+}
+
+static int seal(struct sealing *sealing, unsigned number)
+{
+	int rc;
+
+	sealing->seal->kind = LAYER_PACKED;
+	/* What cannot be compressed, for want of room too, is kept as it is. */
+	if (is_worth_it(sealing) && press(sealing, number) == 0)
+		return 0;
+	sealing->seal->kind = LAYER_ORGAN;
+	/* The disk may begin while we hash. */
+	sync_file_range(sealing->from, 0, 0, SYNC_FILE_RANGE_WRITE);
+	rc = pass_on(sealing, NULL);
+	return rc == 0 && fsync(sealing->from) < 0 ? -errno : rc;
+}
+
+int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *to)
+{
+	struct sealing sealing = { .layer = layer, .seal = to, .bytes = malloc(FRAME_BYTES) };
+	char name[LAYER_STAGE_NAME];
+	struct stat stat;
+	int rc = -ENOMEM;
+
+	layer_stage_name(number, "", name);
+	sealing.from = layer_open_file(layer->dir, name);
+	if (sealing.from < 0) {
+		rc = sealing.from;
+	} else if (fstat(sealing.from, &stat) < 0) {
+		rc = -errno;
+	} else if (sealing.bytes) {
+		sealing.size = (uint64_t)stat.st_size;
+		sealing.mtime = stat.st_mtim;
+		rc = seal(&sealing, number);
+	}
+	if (sealing.from >= 0)
+		close(sealing.from);
+	free(sealing.bytes);
+	return rc;
+}

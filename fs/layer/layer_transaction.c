@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_change.c - see layer_change.h. */
+#include "fs/layer/layer_transaction.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The next step, to be counted once it is done. NULL: there are too many. */
+static struct step *next_step(struct change *change, const char *file)
+{
+	struct step *step = &change->steps[change->n];
+
+	if (change->n == CHANGE_STEPS || strlen(file) >= sizeof(step->file))
+		return NULL;
+	snprintf(step->file, sizeof(step->file), "%s", file);
+	return step;
+}
+
+int change_put(struct change *change, const char *staged, const char *file)
+{
+	const int dir = change->dir, layer = change->layer->dir;
+	struct step *step = next_step(change, file);
+	struct stat there;
+
+	if (!step)
+		return -ENAMETOOLONG;
+	snprintf(step->staged, sizeof(step->staged), "%s", staged);
+	if (fstatat(dir, file, &there, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno != ENOENT || renameat(layer, staged, dir, file) < 0)
+			return -errno;
+		step->kind = STEP_PUT;
+	} else if (S_ISDIR(there.st_mode)) {
+		return -EISDIR;
+	} else if (renameat2(layer, staged, dir, file, RENAME_EXCHANGE) == 0) {
+		step->kind = STEP_EXCHANGE;
+	} else if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) {
+		return -errno;
+	} else {
+		/* Some filesystems cannot exchange: there what was in place cannot come back. */
+		return renameat(layer, staged, dir, file) < 0 ? -errno : 0;
+	}
+	change->n++;
+	return 0;
+}
+
+int change_aside(struct change *change, const char *file)
+{
+	struct step *step = next_step(change, file);
+
+	if (!step)
+		return -ENAMETOOLONG;
+	step->kind = STEP_ASIDE;
+	snprintf(step->staged, sizeof(step->staged), ".stage/%u.%u", change->number, change->n);
+	if (renameat(change->dir, file, change->layer->dir, step->staged) == 0)
+		change->n++;
+	else if (errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
+int change_sync(struct change *change)
+{
+	return fsync(change->dir) < 0 ? -errno : 0;
+}
+
+void change_done(struct change *change)
+{
+	for (unsigned i = 0; i < change->n; i++)
+		if (change->steps[i].kind != STEP_PUT)
+			unlinkat(change->layer->dir, change->steps[i].staged, 0);
+	change->n = 0;
+}
+
+static int undo_step(const struct change *change, const struct step *step)
+{
+	const int dir = change->dir, layer = change->layer->dir;
+
+	switch (step->kind) {
+	case STEP_EXCHANGE:
+		return renameat2(layer, step->staged, dir, step->file, RENAME_EXCHANGE);
+	case STEP_PUT:
+		return renameat(dir, step->file, layer, step->staged);
+	case STEP_ASIDE:
+		break;
+	}
+	return renameat(layer, step->staged, dir, step->file);
+}
+
+void change_undo(struct change *change)
+{
+	bool undone = true;
+
+	if (change->n == 0)
+		return;
+	while (change->n)
+		undone &= undo_step(change, &change->steps[--change->n]) == 0;
+	undone &= fsync(change->dir) == 0;
+	if (!undone && change->layer->manner.log)
+		log_add(change->layer->manner.log,
+			"%s: %s: what was refused could not be taken back; the next mount may find "
+			"it there",
+			layer_path(change->layer), change->steps[0].file);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_undo.c - see layer_undo.h. */
+#include "fs/layer/layer_undo.h"
+#include "fs/layer/layer_internal.h"
+#include "fs/layer/layer_open.h"
+#include "fs/util/io.h"
+#include "fs/util/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOTE	 "UNDOING"
+#define METADATA "metadata"
+
+/* More than all slots and keys there can be. */
+#define NOTE_MOST ((uint64_t)256 << 20)
+
+void layer_undone_print(const struct layer_undone *undone, FILE *out)
+{
+	fprintf(out, "%s/", undone->is_key ? METADATA : class_name(undone->klass));
+	paths_print(undone->file, strlen(undone->file), out);
+	fputc('\n', out);
+}
+
+/* A layer, and so a note, may come from another user. */
+static bool is_file_name(const char *name, size_t length)
+{
+	return length == strlen(name) && length > 0 && length <= NAME_MAX && name[0] != '.' &&
+	       !strchr(name, '/');
+}
+
+static bool parse(char *line, struct layer_undone *undone)
+{
+	char *slash = strchr(line, '/');
+
+	if (!slash)
+		return false;
+	*slash = '\0';
+	undone->file = slash + 1;
+	if (!is_file_name(undone->file, paths_decode(slash + 1)))
+		return false;
+	undone->is_key = strcmp(line, METADATA) == 0;
+	if (undone->is_key)
+		return true;
+	for (undone->klass = 0; undone->klass < CLASSES; undone->klass++)
+		if (strcmp(line, class_name(undone->klass)) == 0)
+			return true;
+	return false;
+}
+
+int layer_undone_each(char *note, layer_each_undone *each, void *context)
+{
+	struct layer_undone undone;
+	char *line;
+
+	while ((line = strsep(&note, "\n"))) {
+		/* After the last newline. */
+		if (!note && !*line)
+			return 0;
+		if (!note || !parse(line, &undone))
+			return -EBADMSG;
+		each(context, &undone);
+	}
+	return 0;
+}
+
+static int drop_note(const struct layer *layer)
+{
+	if (unlinkat(layer->dir, NOTE, 0) < 0 && errno != ENOENT)
+		return -errno;
+	return fsync(layer->dir) < 0 ? -errno : 0;
+}
+
+int layer_undo(struct layer *layer, const char *note)
+{
+	const int rc = layer_note_as(layer, NOTE, note);
+
+	if (rc == 0 || layer->dir < 0 || faccessat(layer->dir, NOTE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return rc;
+	layer->undo_refused = drop_note(layer) < 0;
+	if (layer->undo_refused && layer->manner.log)
+		log_add(layer->manner.log,
+			"%s: what was refused could not be taken back; the next mount may find it "
+			"undone",
+			layer_path(layer));
+	return rc;
+}
+
+static char *read_note(int fd, int *rc)
+{
+	struct stat stat;
+	char *note;
+	ssize_t got;
+
+	*rc = -EBADMSG;
+	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || (uint64_t)stat.st_size > NOTE_MOST)
+		return NULL;
+	*rc = -ENOMEM;
+	note = malloc((size_t)stat.st_size + 1);
+	if (!note)
+		return NULL;
+	got = io_read(fd, note, (size_t)stat.st_size, 0);
+	*rc = got < 0 ? (int)got : 0;
+	if (got >= 0 && memchr(note, '\0', (size_t)got))
+		*rc = -EBADMSG;
+	if (*rc == 0) {
+		note[got] = '\0';
+		return note;
+	}
+	free(note);
+	return NULL;
+}
+
+char *layer_undo_noted(struct layer *layer, int *rc)
+{
+	const int fd = layer->dir < 0 ? -ENOENT : layer_open_file(layer->dir, NOTE);
+	char *note;
+
+	*rc = fd < 0 && fd != -ENOENT ? fd : 0;
+	if (fd < 0)
+		return NULL;
+	note = read_note(fd, rc);
+	close(fd);
+	return note;
+}
+
+/* What is being removed. */
+struct removal {
+	struct layer *layer;
+	bool touched[CLASSES], keys_touched;
+	int rc;
+};
+
+static void check_one(void *context, const struct layer_undone *undone)
+{
+	(void)context;
+	(void)undone;
+}
+
+static void remove_one(void *context, const struct layer_undone *undone)
+{
+	struct removal *removal = context;
+	int rc;
+
+	if (undone->is_key)
+		rc = layer_erase_key(removal->layer, undone->file);
+	else
+		rc = layer_erase(removal->layer, undone->klass, undone->file);
+	if (undone->is_key)
+		removal->keys_touched = true;
+	else
+		removal->touched[undone->klass] = true;
+	if (rc < 0 && removal->rc == 0)
+		removal->rc = rc;
+}
+
+static int sync_directory(const struct layer *layer, const char *name)
+{
+	const int fd = openat(layer->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int rc;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	rc = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+static int sync_touched(const struct removal *removal)
+{
+	int rc = removal->keys_touched ? sync_directory(removal->layer, METADATA) : 0;
+
+	for (enum organ_class klass = 0; rc == 0 && klass < CLASSES; klass++)
+		if (removal->touched[klass])
+			rc = sync_directory(removal->layer, class_name(klass));
+	return rc;
+}
+
+/* Is all of it a note? */
+static int check(const char *note)
+{
+	char *copy = strdup(note);
+	const int rc = copy ? layer_undone_each(copy, check_one, NULL) : -ENOMEM;
+
+	free(copy);
+	return rc;
+}
+
+int layer_undo_finish(struct layer *layer)
+{
+	struct removal removal = { .layer = layer };
+	int rc;
+	char *note;
+
+	if (layer->undo_refused) {
+		rc = drop_note(layer);
+		layer->undo_refused = rc < 0;
+		return rc;
+	}
+	note = layer_undo_noted(layer, &rc);
+	if (!note)
+		return rc;
+	rc = check(note);
+	if (rc == 0 && layer->manner.read_only)
+		rc = -EROFS;
+	if (rc == 0) {
+		layer_undone_each(note, remove_one, &removal);
+		rc = removal.rc;
+	}
+	free(note);
+	if (rc == 0)
+		rc = sync_touched(&removal);
+	return rc < 0 ? rc : drop_note(layer);
+}

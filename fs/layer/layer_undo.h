@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_undo.h - several things that a layer says, taken back in one step.
+ *
+ *	UNDOING		text: a line each, "CLASS/NAME.bin", "metadata/NAME" or a setting's or
+ *			link's "adapters/FILE", percent-encoded as in a reference
+ *
+ * 1. The note is written first, durably: from then on the layer does not say any of it, though the
+ *    files are there yet. They go, the directories are made durable, and then the note goes.
+ * 2. So a crash leaves all of it, or a note by which the next mount takes the rest of it back.
+ * 3. Nothing else may be changed while there is a note: it could be taken back too. */
+#ifndef FS_LAYER_UNDO_H
+#define FS_LAYER_UNDO_H
+
+#include "fs/layer/layer.h"
+
+#include <stdio.h>
+
+/* A line of a note. */
+struct layer_undone {
+	bool is_key; /* of the metadata; else of that class */
+	enum organ_class klass;
+	const char *file;
+};
+void layer_undone_print(const struct layer_undone *undone, FILE *out);
+
+/* Call each for the lines of a note, which is cut to pieces. Returns 0, or -EBADMSG if it is none,
+ * perhaps after some calls. */
+typedef void layer_each_undone(void *context, const struct layer_undone *undone);
+int layer_undone_each(char *note, layer_each_undone *each, void *context);
+
+/* From now on the layer says nothing of all that; durable. Returns 0, or -errno: it says all of it
+ * as before, as far as the disk allows. Either way layer_undo_finish() is due, before anything else
+ * changes. */
+int layer_undo(struct layer *layer, const char *note);
+
+/* The note that is there, to free. NULL: *rc 0 there is none, or -errno. */
+char *layer_undo_noted(struct layer *layer, int *rc);
+
+/* Remove the files of which there is a note, unless layer_undo() has failed, then the note. One
+ * thread at a time calls this or layer_undo(). Returns 0, also where there is none, or
+ * -errno: it may still be there. -EBADMSG it is none, -EROFS: nothing is removed. */
+int layer_undo_finish(struct layer *layer);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* seen.c - see seen.h. */
+#include "fs/layer/link_target.h"
+#include "fs/util/paths.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A GGUF that was read. */
+struct seen_model {
+	struct stat stat;
+	struct gguf *gguf;
+	char fingerprint[FINGERPRINT_TEXT];
+	struct seen_model *next;
+};
+
+void seen_models_init(struct seen_models *models)
+{
+	pthread_mutex_init(&models->lock, NULL);
+	models->first = NULL;
+}
+
+static void free_model(struct seen_model *model)
+{
+	gguf_free(model->gguf);
+	free(model);
+}
+
+void seen_models_release(struct seen_models *models)
+{
+	while (models->first) {
+		struct seen_model *model = models->first;
+
+		models->first = model->next;
+		free_model(model);
+	}
+	pthread_mutex_destroy(&models->lock);
+}
+
+static struct seen_model *read_model(struct backing *file)
+{
+	struct seen_model *model = calloc(1, sizeof(*model));
+	const struct source source = backing_source(file);
+	struct error err = { 0 };
+
+	if (!model)
+		return NULL;
+	model->stat = *backing_stat(file);
+	model->gguf = gguf_read(&source, &err);
+	if (model->gguf && fingerprint(file, model->gguf, model->fingerprint) == 0)
+		return model;
+	free_model(model);
+	return NULL;
+}
+
+/* The GGUF in the file, borrowed. The lock is not held while it is read, for the file's filesystem
+ * may not answer: two threads may read the same one, and the list has it twice. NULL: it cannot be
+ * read, or there is no memory. */
+static const struct seen_model *find_model(struct seen_models *models, struct backing *file)
+{
+	struct seen_model *model;
+
+	pthread_mutex_lock(&models->lock);
+	model = models->first;
+	while (model && !paths_same_file(&model->stat, backing_stat(file)))
+		model = model->next;
+	pthread_mutex_unlock(&models->lock);
+	if (model)
+		return model;
+	model = read_model(file);
+	if (!model)
+		return NULL;
+	pthread_mutex_lock(&models->lock);
+	model->next = models->first;
+	models->first = model;
+	pthread_mutex_unlock(&models->lock);
+	return model;
+}
+
+/* An organ file begins with the length of a name, which is never that large. */
+static bool is_gguf(struct backing *file)
+{
+	char magic[4];
+
+	return backing_size(file) >= sizeof(magic) &&
+	       backing_read(file, magic, sizeof(magic), 0) == 0 &&
+	       memcmp(magic, "GGUF", sizeof(magic)) == 0;
+}
+
+static bool is_like(const struct organ *a, const struct organ *b)
+{
+	return a->type == b->type && a->data_size == b->data_size &&
+	       memcmp(a->ne, b->ne, sizeof(a->ne)) == 0;
+}
+
+/* The organ file's organ, whose name is to be freed, and fingerprint. */
+static int read_organ(struct backing *file, struct organ *organ, char print[FINGERPRINT_TEXT])
+{
+	const struct source source = backing_source(file);
+	struct error err = { 0 };
+	int rc = organ_parse(&source, organ, &err);
+
+	if (rc < 0)
+		return rc;
+	rc = fingerprint_file(file, organ->header_size, backing_size(file), print);
+	if (rc < 0)
+		free((char *)organ->name);
+	return rc;
+}
+
+/* The first tensor at or after that offset of the file, by place in gguf->order. */
+static uint32_t first_at(const struct gguf *gguf, uint64_t offset)
+{
+	uint32_t low = 0, high = gguf->n_tensors;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (gguf->tensors[gguf->order[middle]].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The text for a tensor of a GGUF. */
+static char *print_tensor(const struct seen_model *model, const char *path,
+			  const struct organ *organ, uint64_t offset)
+{
+	const struct gguf *gguf = model->gguf;
+
+	for (uint32_t i = first_at(gguf, offset); i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *tensor = &gguf->tensors[gguf->order[i]];
+		const struct organ found = organ_of_tensor(tensor);
+
+		if (tensor->offset != offset)
+			break;
+		if (is_like(&found, organ))
+			return reference_print(path, model->fingerprint, &found);
+	}
+	return NULL;
+}
+
+char *seen_print(struct seen_models *models, struct backing *file, const struct organ *organ,
+		 uint64_t offset)
+{
+	const struct seen_model *model;
+	char print[FINGERPRINT_TEXT], *text = NULL;
+	struct organ whole;
+
+	if (is_gguf(file)) {
+		model = find_model(models, file);
+		return model ? print_tensor(model, backing_path(file), organ, offset) : NULL;
+	}
+	if (read_organ(file, &whole, print) < 0)
+		return NULL;
+	if (whole.header_size == offset && is_like(&whole, organ))
+		text = reference_print(backing_path(file), print, &whole);
+	free((char *)whole.name);
+	return text;
+}
+
+static int set_stale(struct error *err)
+{
+	return error_set(err, ESTALE, ERROR_NO_OFFSET, "it is another file now, or was changed");
+}
+
+static int find_tensor(struct seen_models *models, struct backing *file,
+		       const struct reference *seen, struct organ *organ, uint64_t *offset,
+		       struct error *err)
+{
+	const struct seen_model *model = find_model(models, file);
+	const struct gguf_tensor *tensor = NULL;
+	struct organ found;
+	char *name;
+
+	if (model && strcmp(model->fingerprint, seen->fingerprint) == 0)
+		tensor = gguf_tensor(model->gguf, seen->tensor, seen->tensor_length);
+	if (!tensor)
+		return set_stale(err);
+	found = organ_of_tensor(tensor);
+	if (!is_like(&found, &seen->organ))
+		return set_stale(err);
+	name = malloc(found.name_length + 1u);
+	if (!name)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	memcpy(name, found.name, found.name_length);
+	name[found.name_length] = '\0';
+	*organ = found;
+	organ->name = name;
+	*offset = tensor->offset;
+	return 0;
+}
+
+int seen_find(struct seen_models *models, struct backing *file, const struct reference *seen,
+	      struct organ *organ, uint64_t *offset, struct error *err)
+{
+	char print[FINGERPRINT_TEXT];
+
+	if (is_gguf(file))
+		return find_tensor(models, file, seen, organ, offset, err);
+	if (read_organ(file, organ, print) < 0)
+		return set_stale(err);
+	if (strcmp(print, seen->fingerprint) == 0 && is_like(organ, &seen->organ)) {
+		*offset = organ->header_size;
+		return 0;
+	}
+	free((char *)organ->name);
+	*organ = (struct organ){ .name = NULL };
+	return set_stale(err);
+}

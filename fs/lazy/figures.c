@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* figures.c - see figures.h. */
+#include "fs/lazy/figures.h"
+#include "gguf/arena.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *keep(struct figures *figures, const char *text)
+{
+	return arena_copy(figures->arena, text, strlen(text));
+}
+
+/* Of an organ file only its directory says something. */
+static const char *keep_donor(struct figures *figures, const struct donor *donor)
+{
+	const char *path = donor_path(donor), *slash = strrchr(path, '/');
+	size_t n;
+
+	if (donor_tensor(donor, &n) || !slash)
+		return keep(figures, path);
+	return arena_copy(figures->arena, path, (size_t)(slash - path) + 1);
+}
+
+/* What was made of the tensor. False: out of memory. */
+static bool fill_changes(struct figures *figures, struct figure *figure, uint32_t i,
+			 struct content *content)
+{
+	const struct gguf *gguf = figures->model->gguf;
+	const struct content *own = content_own(content);
+
+	if (own)
+		figure->changes |= 1u << FIGURE_GRAFTED;
+	if (i >= gguf->n_tensors)
+		figure->changes |= 1u << FIGURE_ADDED;
+	else if (content && content->organ.type != gguf->tensors[i].type)
+		figure->changes |= 1u << FIGURE_CONVERTED;
+	if (content && content->kind == CONTENT_MERGED)
+		figure->changes |= 1u << FIGURE_MERGED;
+	if (!own || !own->donor)
+		return true;
+	figure->donor = keep_donor(figures, own->donor);
+	return figure->donor != NULL;
+}
+
+/* Of the organ that content is, the base's for NULL. False: out of memory. */
+static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
+		 struct content *content)
+{
+	struct model *model = figures->model;
+	const struct organ_place *place = &model->places[i];
+	const struct organ organ = model_organ(model, i, content);
+	char path[ORGAN_PATH_MAX], role[ANATOMY_NAME_MAX + 1], scratch[TYPE_NAME_MAX];
+
+	anatomy_role(place->tensor, place->tensor_length, role);
+	*figure = (struct figure){
+		.file = keep(figures, model_organ_path(model, i, path)),
+		.role = keep(figures, role),
+		.type = keep(figures, type_name(organ.type, scratch)),
+		.klass = place->klass,
+		.kind = anatomy_kind(place->tensor, place->tensor_length),
+		.block = place->block,
+	};
+	shape_elements(organ.ne, &figure->elements);
+	return figure->file && figure->role && figure->type &&
+	       fill_changes(figures, figure, i, content);
+}
+
+static bool fill_slot(struct figures *figures, uint32_t i, struct content *content)
+{
+	struct figure *figure;
+
+	if (!content_is_nothing(content)) {
+		figures->subjects[figures->n] =
+			(struct subject){ i, content ? content_ref(content) : NULL };
+		return fill(figures, &figures->figures[figures->n++], i, content);
+	}
+	if (i >= figures->model->gguf->n_tensors)
+		return true;
+	figure = &figures->removed[figures->n_removed++];
+	if (!fill(figures, figure, i, NULL))
+		return false;
+	figure->changes = 1u << FIGURE_REMOVED;
+	return true;
+}
+
+struct figures *figures_new(struct model *model, const struct snapshot *snapshot)
+{
+	struct figures *figures = calloc(1, sizeof(*figures));
+	bool well;
+
+	if (!figures)
+		return NULL;
+	figures->model = model;
+	figures->grafts = snapshot->grafts;
+	figures->edits = edits_ref(snapshot->edits);
+	figures->figures = calloc(snapshot->n + 1u, sizeof(*figures->figures));
+	figures->removed = calloc(snapshot->n + 1u, sizeof(*figures->removed));
+	figures->subjects = calloc(snapshot->n + 1u, sizeof(*figures->subjects));
+	figures->arena = arena_new();
+	well = figures->figures && figures->removed && figures->subjects && figures->arena;
+	for (uint32_t i = 0; well && i < snapshot->n; i++)
+		well = fill_slot(figures, i, snapshot->content[i]);
+	if (well)
+		return figures;
+	figures_free(figures);
+	return NULL;
+}
+
+struct figures *figures_of_base(struct model *model)
+{
+	struct snapshot base = { .n = model->gguf->n_tensors };
+	struct figures *figures;
+
+	base.content = calloc(base.n + 1u, sizeof(struct content *));
+	figures = base.content ? figures_new(model, &base) : NULL;
+	free(base.content);
+	return figures;
+}
+
+int figures_measure(struct figures *figures, struct readings *readings, struct zmeasure *values,
+		    const atomic_bool *stop)
+{
+	int rc = readings_prepare(readings, figures->subjects, figures->n, stop);
+
+	for (size_t i = 0; rc == 0 && i < figures->n; i++) {
+		rc = readings_get(readings, &figures->subjects[i], stop, &values[i]);
+		if (rc == 0)
+			figures->figures[i].z = &values[i];
+		rc = rc == -ENOTSUP ? 0 : rc;
+	}
+	return rc;
+}
+
+void figures_free(struct figures *figures)
+{
+	if (!figures)
+		return;
+	for (size_t i = 0; figures->subjects && i < figures->n; i++)
+		content_unref(figures->subjects[i].content);
+	arena_free(figures->arena);
+	free(figures->subjects);
+	free(figures->removed);
+	free(figures->figures);
+	edits_unref(figures->edits);
+	free(figures);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* figures.h - what reports and pictures show: of each tensor where it stands in the anatomy and its
+ * Z-measure, of the model what its metadata says. */
+#ifndef FS_FIGURES_H
+#define FS_FIGURES_H
+
+#include "fs/lazy/tensor_measures.h"
+#include "gguf/anatomy.h"
+#include "measure/zmeasure.h"
+
+/* What a mount has made of a tensor; each is a bit. */
+enum figure_change {
+	FIGURE_GRAFTED,	  /* its slot holds something else than the base's */
+	FIGURE_REMOVED,	  /* its slot holds nothing */
+	FIGURE_ADDED,	  /* the base has no such slot */
+	FIGURE_CONVERTED, /* the base's is of another type */
+	FIGURE_MERGED,	  /* adapters change it */
+	FIGURE_CHANGES,
+};
+
+/* All texts are borrowed. */
+struct figure {
+	const char *file; /* "organs/blk_3_ffn_up.bin" */
+	const char *role; /* its name without the block and without ".weight": "ffn_up" */
+	const char *type; /* of its values: "Q4_K" */
+	enum organ_class klass;
+	enum tensor_kind kind;
+	int32_t block; /* -1: none */
+	uint64_t elements;
+	const struct zmeasure *z; /* NULL: not known (yet), or its type holds no values */
+	unsigned changes;	  /* 1 << enum figure_change, ... */
+	const char *donor; /* of a graft: the path of a GGUF, or that of the directory of an organ
+			      file with '/' at its end; NULL: none, or not known */
+};
+
+static inline bool figure_is(const struct figure *figure, enum figure_change change)
+{
+	return figure->changes >> change & 1;
+}
+
+struct card; /* card.h */
+
+struct figures {
+	const struct card *card; /* borrowed; NULL: what the model's metadata say */
+	struct model *model;	 /* borrowed; NULL: there is none, and no subjects */
+	struct edits *edits;	 /* of the metadata; NULL: none */
+	uint32_t grafts;
+	uint64_t total; /* tensors of the whole model, where only a part is here; else 0 */
+	size_t n;
+	struct figure *figures; /* in file order, with z NULL */
+	size_t n_removed;
+	struct figure *removed;	  /* what slots held that hold nothing now; pictures show that */
+	struct subject *subjects; /* what to measure for each, with references of their own */
+	struct arena *arena;	  /* of the texts */
+};
+
+/* The figures of a model with the slots of that snapshot. NULL: out of memory. */
+struct figures *figures_new(struct model *model, const struct snapshot *snapshot);
+void figures_free(struct figures *figures); /* NULL is fine */
+
+/* The same of the base, whatever was grafted on. */
+struct figures *figures_of_base(struct model *model);
+
+/* Measure them all: z of each points into values, n of them, from then on. Returns 0, or as
+ * readings_prepare(). */
+int figures_measure(struct figures *figures, struct readings *readings, struct zmeasure *values,
+		    const atomic_bool *stop);
+
+#endif

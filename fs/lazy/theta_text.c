@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* theta.c - see theta.h. A number too wide for its cell cannot be: entropy, signal and magnitude
+ * have bounds, kurtosis and spacing are at most the number of values, and %.6g of a positive double
+ * takes 12 bytes at most. */
+#include "fs/lazy/theta_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+const char *theta_status(const struct zmeasure *z)
+{
+	return z ? zmeasure_status_name(z->status) : "undecoded";
+}
+
+/* The longest status, so that its line can be padded elsewhere. */
+#define STATUS_WIDTH 9
+
+/* Everything that cannot be said is not a number. */
+static struct zmeasure with_nan(const struct zmeasure *z)
+{
+	struct zmeasure all = { .theta = NAN,
+				.signal = NAN,
+				.entropy = NAN,
+				.kurtosis = NAN,
+				.spacing = NAN,
+				.magnitude = NAN };
+
+	if (z && z->status != ZMEASURE_NONFINITE)
+		all = *z;
+	if (!all.has_magnitude)
+		all.magnitude = NAN;
+	return all;
+}
+
+int theta_degrees(char *text, size_t n, const struct zmeasure *z)
+{
+	return snprintf(text, n, "%5.2f\n", with_nan(z).theta);
+}
+
+int theta_columns(char *text, size_t n, const struct zmeasure *z)
+{
+	const struct zmeasure all = with_nan(z);
+	const char *status = theta_status(z);
+	/* Blanks before a number disturb nobody, after a word they do. */
+	const int pad = STATUS_WIDTH - (int)strlen(status);
+
+	return snprintf(text, n, "%5.2f\t%7.5f\t%8.6f\t%12.6g\t%12.6g\t%*.6f\t%s\n", all.theta,
+			all.signal, all.entropy, all.kurtosis, all.spacing, 9 + pad, all.magnitude,
+			status);
+}
+
+/* A member of an object whose value takes width bytes: a number with so many digits, all or after
+ * the point. JSON knows no NaN. */
+struct member {
+	const char *name;
+	int width, digits;
+	bool all;
+	double value;
+};
+
+static int add_member(char *text, size_t n, const struct member *member)
+{
+	char number[32] = "null";
+
+	if (isfinite(member->value) && member->all)
+		snprintf(number, sizeof(number), "%.*g", member->digits, member->value);
+	else if (isfinite(member->value))
+		snprintf(number, sizeof(number), "%.*f", member->digits, member->value);
+	return snprintf(text, n, ",\"%s\":%*s", member->name, member->width, number);
+}
+
+int theta_json(char *text, size_t n, const struct zmeasure *z)
+{
+	const struct zmeasure all = with_nan(z);
+	const double radians = all.theta * M_PI / 180;
+	const char *status = theta_status(z);
+	const struct member members[] = {
+		{ "theta", 5, 2, false, all.theta },
+		{ "signal", 7, 5, false, all.signal },
+		{ "entropy", 8, 6, false, all.entropy },
+		{ "kurtosis", 12, 6, true, all.kurtosis },
+		{ "spacing", 12, 6, true, all.spacing },
+		{ "magnitude", 9, 6, false, all.magnitude },
+		{ "z_re", 9, 6, false, all.magnitude * cos(radians) },
+		{ "z_im", 9, 6, false, all.magnitude * sin(radians) },
+	};
+	int used = 0;
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		used += add_member(text + used, n - (size_t)used, &members[i]);
+	return used + snprintf(text + used, n - (size_t)used,
+			       ",\"sampled\":%20" PRIu64 ",\"nonfinite\":%20" PRIu64
+			       ",\"low_n\":%5s,\"status\":%*s\"%s\"",
+			       z ? z->sampled : 0, z ? z->nonfinite : 0,
+			       z && z->low_n ? "true" : "false", STATUS_WIDTH - (int)strlen(status),
+			       "", status);
+}
+
+/* As wide as %.Ng of any double can be; NaN never with a sign. */
+static int add_exact(char *text, size_t n, int digits, double value)
+{
+	const int width = digits + 7;
+
+	if (isnan(value))
+		return snprintf(text, n, "%*s\t", width, "nan");
+	return snprintf(text, n, "%*.*g\t", width, digits, value);
+}
+
+int theta_exact(char *text, size_t n, const struct zmeasure *z)
+{
+	const struct zmeasure all = with_nan(z);
+	const char *status = theta_status(z);
+	const int pad = STATUS_WIDTH - (int)strlen(status);
+	int used = add_exact(text, n, 17, all.theta);
+
+	used += add_exact(text + used, n - (size_t)used, 17, all.signal);
+	used += add_exact(text + used, n - (size_t)used, 9, all.entropy);
+	used += add_exact(text + used, n - (size_t)used, 9, all.kurtosis);
+	used += add_exact(text + used, n - (size_t)used, 9, all.spacing);
+	used += add_exact(text + used, n - (size_t)used, 9, all.magnitude);
+	return used + snprintf(text + used, n - (size_t)used,
+			       "%20" PRIu64 "\t%*" PRIu64 "\t%d\t%s\n", z ? z->sampled : 0,
+			       20 + pad, z ? z->nonfinite : 0, z && z->low_n, status);
+}
+
+struct view *theta_file(struct readings *readings, const struct subject *subject)
+{
+	struct cells *cells = cells_new(readings);
+
+	if (!cells)
+		return NULL;
+	cells_add(cells, subject, theta_degrees);
+	return cells_view(cells);
+}
+
+struct view *theta_table(struct model *model, struct readings *readings,
+			 const struct snapshot *snapshot, enum organ_class klass)
+{
+	struct cells *cells = cells_new(readings);
+
+	if (!cells)
+		return NULL;
+	fputs(THETA_HEADER, cells_text(cells));
+	for (uint32_t k = 0, i; model_member(model, klass, k, &i) && i < snapshot->n; k++) {
+		const struct subject subject = { i, snapshot->content[i] };
+		char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX];
+		uint64_t elements = 0;
+		struct organ organ;
+
+		if (content_is_nothing(subject.content))
+			continue;
+		organ = model_organ(model, i, subject.content);
+		shape_elements(organ.ne, &elements);
+		fprintf(cells_text(cells), "%s\t%s\t%" PRIu64 "\t",
+			model_organ_path(model, i, path), type_name(organ.type, scratch), elements);
+		cells_add(cells, &subject, theta_columns);
+	}
+	return cells_view(cells);
+}
+
+static double figure_of(const char *name, const struct zmeasure *z)
+{
+	const struct zmeasure all = with_nan(z);
+	const struct {
+		const char *name;
+		double value;
+	} figures[] = {
+		{ "theta", all.theta },	    { "signal", all.signal },
+		{ "entropy", all.entropy }, { "kurtosis", all.kurtosis },
+		{ "spacing", all.spacing }, { "magnitude", all.magnitude },
+	};
+
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		if (strcmp(name, figures[i].name) == 0)
+			return figures[i].value;
+	return NAN;
+}
+
+bool theta_is_figure(const char *name)
+{
+	static const struct zmeasure any = { .has_magnitude = true };
+
+	return isfinite(figure_of(name, &any));
+}
+
+int theta_figure(const char *name, const struct zmeasure *z, char *text, size_t n)
+{
+	const double value = figure_of(name, z);
+
+	if (!isfinite(value))
+		return -ENODATA;
+	return snprintf(text, n, strcmp(name, "theta") == 0 ? "%.2f" : "%.9g", value);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* key_name.c - see key_name.h. */
+#include "fs/metadata/key_filename.h"
+#include "gguf/printable.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define HASH_SIZE (1 + 32)
+
+static size_t encode_byte(unsigned char c, bool control, bool first, char *out)
+{
+	if (!control && c != '/' && c != '%' && c != '~' && !(first && c == '.')) {
+		*out = (char)c;
+		return 1;
+	}
+	sprintf(out, "%%%02X", c);
+	return 3;
+}
+
+void key_name(const char *key, size_t n, char out[KEY_NAME_MAX + 1])
+{
+	const XXH128_hash_t hash = XXH3_128bits(key, n);
+	char byte[4];
+	size_t used = 0, cut = 0, control = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t size;
+
+		if (!control)
+			control = control_length(key + i, n - i, NULL);
+		size = encode_byte((unsigned char)key[i], control, i == 0, byte);
+		control -= control > 0;
+		if (used <= KEY_NAME_MAX - HASH_SIZE)
+			cut = used;
+		if (used + size > KEY_NAME_MAX) {
+			snprintf(out + cut, KEY_NAME_MAX + 1 - cut, "~%016" PRIx64 "%016" PRIx64,
+				 hash.high64, hash.low64);
+			return;
+		}
+		memcpy(out + used, byte, size);
+		used += size;
+	}
+	out[used] = '\0';
+}
+
+static bool is_put_aside(const char *name, size_t n)
+{
+	static const char *const endings[] = { ".bak", ".orig", ".old", ".new",
+					       ".tmp", ".swp",	".swx", ".rej" };
+
+	if (strspn(name, "0123456789") == n)
+		return true;
+	if (n == 9 && strncmp(name, "sed", 3) == 0 && !strchr(name, '.') && !strchr(name, '_'))
+		return true;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (n > strlen(endings[i]) &&
+		    strcmp(name + n - strlen(endings[i]), endings[i]) == 0)
+			return true;
+	return false;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+size_t key_of_name(const char *name, char key[KEY_NAME_MAX + 1])
+{
+	const size_t length = strlen(name);
+	char again[KEY_NAME_MAX + 1];
+	size_t n = 0;
+
+	if (length > KEY_NAME_MAX || is_put_aside(name, length))
+		return 0;
+	for (size_t i = 0; i < length; i++) {
+		const int high = name[i] == '%' && i + 2 < length ? hex_digit(name[i + 1]) : -1;
+		const int low = high >= 0 ? hex_digit(name[i + 2]) : -1;
+
+		if (low >= 0) {
+			key[n++] = (char)(high << 4 | low);
+			i += 2;
+		} else if (isalnum((unsigned char)name[i]) || strchr("_-+.", name[i])) {
+			key[n++] = name[i];
+		} else {
+			return 0;
+		}
+	}
+	key[n] = '\0';
+	if (n == 0)
+		return 0;
+	/* No two names make one key. */
+	key_name(key, n, again);
+	return strcmp(again, name) == 0 ? n : 0;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/* metadata.c - see metadata.h. Values are metadatum.c. */
+#include "fs/metadata/metadata.h"
+#include "fs/metadata/key_filename.h"
+#include "fs/metadata/metadata_internal.h"
+#include "gguf/arena.h"
+#include "gguf/names.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct key {
+	struct metadata_key key;
+	bool edited; /* and now is what it holds, NULL for nothing */
+	struct metadatum *now;
+	struct metadatum *base; /* NULL: not asked for yet, or it has none */
+	struct metadatum *shown; /* in place of the base's; NULL: none */
+	bool remembered;
+	struct value_type type; /* to remember */
+};
+
+struct metadata {
+	struct backing *base;
+	const struct gguf *gguf;
+	pthread_mutex_t lock; /* protects what follows */
+	uint64_t generation;
+	uint64_t shown; /* the generation of the model that the values shown are of */
+	uint32_t n, room, n_edited;
+	struct key *keys;
+	struct names *files; /* file name to key number */
+	struct arena *arena;
+};
+
+bool metadata_is_fixed(const char *key, size_t n)
+{
+	static const char alignment[] = "general.alignment";
+
+	return (n == sizeof(alignment) - 1 && memcmp(key, alignment, n) == 0) ||
+	       (n > 6 && memcmp(key, "split.", 6) == 0);
+}
+
+/* With the lock held, or nobody else there. */
+static int enter(struct metadata *metadata, const char *key, uint32_t length)
+{
+	char name[KEY_NAME_MAX + 1];
+	struct key *entry;
+	int rc;
+
+	if (metadata->n == metadata->room) {
+		const uint32_t room = metadata->room * 2 + 16;
+		struct key *more = reallocarray(metadata->keys, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		metadata->keys = more;
+		metadata->room = room;
+	}
+	entry = &metadata->keys[metadata->n];
+	*entry = (struct key){ .key = { .key = key, .length = length } };
+	key_name(key, length, name);
+	entry->key.name = arena_copy(metadata->arena, name, strlen(name));
+	entry->key.fixed = metadata_is_fixed(key, length);
+	if (!entry->key.name)
+		return -ENOMEM;
+	rc = names_add(metadata->files, entry->key.name, strlen(name), metadata->n);
+	metadata->n += rc == 0;
+	return rc;
+}
+
+struct metadata *metadata_new(struct backing *base, const struct gguf *gguf, struct error *err)
+{
+	struct metadata *metadata = calloc(1, sizeof(*metadata));
+	int rc = -ENOMEM;
+
+	if (metadata) {
+		pthread_mutex_init(&metadata->lock, NULL);
+		metadata->base = base;
+		metadata->gguf = gguf;
+		metadata->files = names_new(gguf->n_kv);
+		metadata->arena = arena_new();
+		if (metadata->files && metadata->arena)
+			rc = 0;
+	}
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_kv; i++)
+		rc = enter(metadata, gguf->kv[i].key, gguf->kv[i].key_length);
+	if (rc == 0)
+		return metadata;
+	metadata_free(metadata);
+	if (rc == -EEXIST)
+		error_set(err, EBADMSG, ERROR_NO_OFFSET,
+			  "two long metadata keys were made to give the same file name");
+	else
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return NULL;
+}
+
+void metadata_free(struct metadata *metadata)
+{
+	if (!metadata)
+		return;
+	for (uint32_t i = 0; i < metadata->n; i++) {
+		metadatum_unref(metadata->keys[i].now);
+		metadatum_unref(metadata->keys[i].base);
+		metadatum_unref(metadata->keys[i].shown);
+	}
+	free(metadata->keys);
+	names_free(metadata->files);
+	arena_free(metadata->arena);
+	pthread_mutex_destroy(&metadata->lock);
+	free(metadata);
+}
+
+uint32_t metadata_count(struct metadata *metadata)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&metadata->lock);
+	n = metadata->n;
+	pthread_mutex_unlock(&metadata->lock);
+	return n;
+}
+
+bool metadata_find(struct metadata *metadata, const char *name, uint32_t *i)
+{
+	bool found;
+
+	pthread_mutex_lock(&metadata->lock);
+	found = names_find(metadata->files, name, strlen(name), i);
+	pthread_mutex_unlock(&metadata->lock);
+	return found;
+}
+
+struct metadata_key metadata_key(struct metadata *metadata, uint32_t i)
+{
+	struct metadata_key key;
+
+	pthread_mutex_lock(&metadata->lock);
+	key = metadata->keys[i].key;
+	pthread_mutex_unlock(&metadata->lock);
+	return key;
+}
+
+/* With the lock held: a reference to what the base has. */
+static struct metadatum *get_base(struct metadata *metadata, uint32_t i, int *rc)
+{
+	struct key *key = &metadata->keys[i];
+
+	*rc = -ENOENT;
+	if (i >= metadata->gguf->n_kv)
+		return NULL;
+	if (!key->base)
+		key->base = metadatum_of_base(metadata->base, metadata->gguf, i);
+	*rc = -ENOMEM;
+	return key->base ? metadatum_ref(key->base) : NULL;
+}
+
+struct metadatum *metadata_base(struct metadata *metadata, uint32_t i, int *rc)
+{
+	struct metadatum *metadatum;
+
+	pthread_mutex_lock(&metadata->lock);
+	metadatum = get_base(metadata, i, rc);
+	pthread_mutex_unlock(&metadata->lock);
+	return metadatum;
+}
+
+/* With the lock held. */
+static struct metadatum *get_unedited(struct metadata *metadata, uint32_t i, int *rc)
+{
+	struct metadatum *shown = metadata->keys[i].shown;
+
+	return shown ? metadatum_ref(shown) : get_base(metadata, i, rc);
+}
+
+struct metadatum *metadata_unedited(struct metadata *metadata, uint32_t i, int *rc)
+{
+	struct metadatum *metadatum;
+
+	pthread_mutex_lock(&metadata->lock);
+	metadatum = get_unedited(metadata, i, rc);
+	pthread_mutex_unlock(&metadata->lock);
+	return metadatum;
+}
+
+struct metadatum *metadata_get(struct metadata *metadata, uint32_t i, int *rc)
+{
+	struct metadatum *metadatum;
+	const struct key *key;
+
+	pthread_mutex_lock(&metadata->lock);
+	key = &metadata->keys[i];
+	if (!key->edited) {
+		metadatum = get_unedited(metadata, i, rc);
+	} else {
+		metadatum = key->now ? metadatum_ref(key->now) : NULL;
+		*rc = -ENOENT;
+	}
+	pthread_mutex_unlock(&metadata->lock);
+	return metadatum;
+}
+
+uint64_t metadata_shown(struct metadata *metadata)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&metadata->lock);
+	generation = metadata->shown;
+	pthread_mutex_unlock(&metadata->lock);
+	return generation;
+}
+
+static struct metadatum *shown_of(const struct metadata *metadata, const struct shown_value *value,
+				  uint64_t ino)
+{
+	struct value_bytes bytes = { malloc(value->length + 1), value->length, value->count };
+	struct timespec now;
+
+	if (!bytes.bytes)
+		return NULL;
+	memcpy(bytes.bytes, value->bytes, value->length);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return metadatum_new(ino, value->type, metadata->gguf->version > 1 ? 8 : 4, &bytes, &now);
+}
+
+static bool is_shown(const struct key *key, const struct shown_value *value)
+{
+	const struct value *is = key->shown ? metadatum_value(key->shown) : NULL;
+
+	return is && is->length == value->length && is->count == value->count &&
+	       memcmp(metadatum_bytes(key->shown), value->bytes, value->length) == 0;
+}
+
+void metadata_show(struct metadata *metadata, uint64_t generation, const struct shown_value *values,
+		   uint32_t n, uint64_t (*new_ino)(void *context), void *context)
+{
+	uint32_t k = 0;
+
+	pthread_mutex_lock(&metadata->lock);
+	/* values are in the order of the keys. */
+	for (uint32_t i = 0; generation >= metadata->shown && i < metadata->gguf->n_kv; i++) {
+		struct key *key = &metadata->keys[i];
+		const struct shown_value *value = k < n && values[k].i == i ? &values[k++] : NULL;
+
+		if ((!value && !key->shown) || (value && is_shown(key, value)))
+			continue;
+		metadatum_unref(key->shown);
+		key->shown = value ? shown_of(metadata, value, new_ino(context)) : NULL;
+	}
+	if (generation > metadata->shown)
+		metadata->shown = generation;
+	pthread_mutex_unlock(&metadata->lock);
+}
+
+bool metadata_is_edited(struct metadata *metadata, uint32_t i)
+{
+	bool edited;
+
+	pthread_mutex_lock(&metadata->lock);
+	edited = metadata->keys[i].edited;
+	pthread_mutex_unlock(&metadata->lock);
+	return edited;
+}
+
+bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *type)
+{
+	const struct gguf *gguf = metadata->gguf;
+	const struct key *key;
+	bool known = true;
+
+	pthread_mutex_lock(&metadata->lock);
+	key = &metadata->keys[i];
+	if (key->edited && key->now)
+		*type = metadatum_value(key->now)->type;
+	else if (key->remembered && (key->edited || i >= gguf->n_kv))
+		*type = key->type;
+	else if (i < gguf->n_kv)
+		*type = (struct value_type){ gguf->kv[i].type, gguf->kv[i].element };
+	else
+		known = false;
+	pthread_mutex_unlock(&metadata->lock);
+	return known;
+}
+
+void metadata_remember(struct metadata *metadata, uint32_t i, const struct value_type *type)
+{
+	pthread_mutex_lock(&metadata->lock);
+	metadata->keys[i].remembered = type != NULL;
+	if (type)
+		metadata->keys[i].type = *type;
+	pthread_mutex_unlock(&metadata->lock);
+}
+
+static void set(struct metadata *metadata, uint32_t i, bool edited, struct metadatum *metadatum)
+{
+	struct metadatum *before;
+	struct key *key;
+
+	pthread_mutex_lock(&metadata->lock);
+	key = &metadata->keys[i];
+	before = key->now;
+	metadata->n_edited += edited;
+	metadata->n_edited -= key->edited;
+	key->edited = edited;
+	key->now = metadatum;
+	metadata->generation++;
+	pthread_mutex_unlock(&metadata->lock);
+	metadatum_unref(before);
+}
+
+void metadata_put(struct metadata *metadata, uint32_t i, struct metadatum *metadatum)
+{
+	/* What was added and is gone is as in the base. */
+	set(metadata, i, metadatum || i < metadata->gguf->n_kv, metadatum);
+}
+
+void metadata_restore(struct metadata *metadata, uint32_t i)
+{
+	set(metadata, i, false, NULL);
+}
+
+/* With the lock held. */
+static int add(struct metadata *metadata, const char *key, size_t n, uint32_t *i)
+{
+	char name[KEY_NAME_MAX + 1];
+	const char *copy;
+	int rc;
+
+	key_name(key, n, name);
+	if (names_find(metadata->files, name, strlen(name), i))
+		return -EEXIST;
+	if (metadata->n >= metadata->gguf->n_kv + METADATA_ADDED_MOST)
+		return -ENOSPC;
+	copy = arena_copy(metadata->arena, key, n);
+	rc = copy ? enter(metadata, copy, (uint32_t)n) : -ENOMEM;
+	*i = metadata->n - 1;
+	return rc;
+}
+
+int metadata_add(struct metadata *metadata, const char *key, size_t n, uint32_t *i)
+{
+	int rc;
+
+	pthread_mutex_lock(&metadata->lock);
+	rc = add(metadata, key, n, i);
+	pthread_mutex_unlock(&metadata->lock);
+	return rc;
+}
+
+uint64_t metadata_generation(struct metadata *metadata)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&metadata->lock);
+	generation = metadata->generation;
+	pthread_mutex_unlock(&metadata->lock);
+	return generation;
+}
+
+struct edits *metadata_edits(struct metadata *metadata)
+{
+	struct edits *edits;
+
+	pthread_mutex_lock(&metadata->lock);
+	edits = calloc(1, sizeof(*edits) + metadata->n_edited * sizeof(edits->edits[0]));
+	if (edits) {
+		atomic_init(&edits->refs, 1);
+		edits->generation = metadata->generation;
+	}
+	for (uint32_t i = 0; edits && i < metadata->n; i++) {
+		const struct key *key = &metadata->keys[i];
+
+		if (!key->edited)
+			continue;
+		edits->edits[edits->n++] =
+			(struct edit){ i, key->key, key->now ? metadatum_ref(key->now) : NULL };
+	}
+	pthread_mutex_unlock(&metadata->lock);
+	return edits;
+}
+
+struct edits *edits_ref(struct edits *edits)
+{
+	if (edits)
+		atomic_fetch_add(&edits->refs, 1);
+	return edits;
+}
+
+void edits_unref(struct edits *edits)
+{
+	if (!edits || atomic_fetch_sub(&edits->refs, 1) != 1)
+		return;
+	for (uint32_t i = 0; i < edits->n; i++)
+		metadatum_unref(edits->edits[i].metadatum);
+	free(edits);
+}
+
+const struct edit *edits_find(const struct edits *edits, uint32_t i)
+{
+	uint32_t low = 0, high = edits ? edits->n : 0;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (edits->edits[middle].i == i)
+			return &edits->edits[middle];
+		if (edits->edits[middle].i < i)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+struct metadatum *metadata_with(struct metadata *metadata, const struct edits *edits,
+				const char *key)
+{
+	char name[KEY_NAME_MAX + 1];
+	const struct edit *edit;
+	uint32_t i;
+	int rc;
+
+	key_name(key, strlen(key), name);
+	if (!metadata_find(metadata, name, &i))
+		return NULL;
+	edit = edits_find(edits, i);
+	if (!edit)
+		return metadata_unedited(metadata, i, &rc);
+	return edit->metadatum ? metadatum_ref(edit->metadatum) : NULL;
+}

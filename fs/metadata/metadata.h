@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* metadata.h - what every metadata key of a model is now: the base's, edited, removed or added.
+ *
+ * 1. A key changes in one step: readers see the old value or the new one.
+ * 2. A value never changes; whoever holds it keeps it alive.
+ * 3. Every change moves the generation on, and nothing else does.
+ * 4. Keys are added behind those of the base and keep their numbers; one that was removed has no
+ *    value. */
+#ifndef FS_METADATA_H
+#define FS_METADATA_H
+
+#include "fs/metadata/value_parse.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+/* The value of a key. Counted; immutable, any thread may use it. */
+struct metadatum;
+
+/* A value that somebody wrote, whose bytes become the metadatum's, also on failure; ino: the inode
+ * number of its file. NULL: out of memory. */
+struct metadatum *metadatum_new(uint64_t ino, struct value_type type, uint32_t width,
+				struct value_bytes *bytes, const struct timespec *mtime);
+struct metadatum *metadatum_ref(struct metadatum *metadatum);
+void metadatum_unref(struct metadatum *metadatum); /* NULL is fine */
+
+const struct value *metadatum_value(const struct metadatum *metadatum);
+uint64_t metadatum_ino(const struct metadatum *metadatum); /* 0: it is the base's */
+struct timespec metadatum_mtime(const struct metadatum *metadatum);
+
+/* Its bytes in memory; NULL for the base's. */
+const uint8_t *metadatum_bytes(const struct metadatum *metadatum);
+
+/* Bytes of its text (value_text.h), which is made once to know. Returns 0, -EIO, -ENOMEM. */
+int metadatum_size(struct metadatum *metadatum, uint64_t *size);
+
+/* Was that made already, or is it made from memory alone? Never waits for who makes it. */
+bool metadatum_is_measured(struct metadatum *metadatum);
+
+/* Its text. NULL with *rc set, as metadatum_size(). */
+struct view *metadatum_view(struct metadatum *metadatum, int *rc);
+
+struct metadata; /* any thread may use it */
+
+/* So many keys can be added to those of the base. */
+#define METADATA_ADDED_MOST 65536u
+
+/* Both are borrowed. NULL with err set: ENOMEM, or EBADMSG two keys give one file name. */
+struct metadata *metadata_new(struct backing *base, const struct gguf *gguf, struct error *err);
+void metadata_free(struct metadata *metadata);
+
+/* How many keys there are by now, whatever they hold. */
+uint32_t metadata_count(struct metadata *metadata);
+
+/* The key whose file has that name (key_name.h). */
+bool metadata_find(struct metadata *metadata, const char *name, uint32_t *i);
+
+/* Key number i; texts are borrowed from the metadata. */
+struct metadata_key {
+	const char *key;
+	uint32_t length;
+	const char *name; /* of its file */
+	bool fixed;	  /* it belongs to the container and cannot be changed */
+};
+struct metadata_key metadata_key(struct metadata *metadata, uint32_t i);
+
+/* Does a key of n bytes belong to the container? */
+bool metadata_is_fixed(const char *key, size_t n);
+
+/* The value that a key has now, that it has where nobody has edited it, or that it has in the base,
+ * to release with metadatum_unref(). NULL with *rc set: -ENOENT it has none, -ENOMEM. */
+struct metadatum *metadata_get(struct metadata *metadata, uint32_t i, int *rc);
+struct metadatum *metadata_unedited(struct metadata *metadata, uint32_t i, int *rc);
+struct metadatum *metadata_base(struct metadata *metadata, uint32_t i, int *rc);
+
+/* A key of the base that has another value where nobody has edited it: it follows the blocks that
+ * are there (follow.h). The value's bytes are copied. */
+struct shown_value {
+	uint32_t i;
+	struct value_type type;
+	const uint8_t *bytes;
+	size_t length;
+	uint64_t count; /* elements of an array */
+};
+
+/* The generation of the model that the values shown are of; 0: none yet. */
+uint64_t metadata_shown(struct metadata *metadata);
+
+/* From now on these n are shown, and no others, for that generation of the model, unless they are
+ * of a later one. A value that is as before stays the same. new_ino makes the number of a file.
+ * Without memory the base's are shown. */
+void metadata_show(struct metadata *metadata, uint64_t generation, const struct shown_value *values,
+		   uint32_t n, uint64_t (*new_ino)(void *context), void *context);
+
+/* Is the key other than in the base? */
+bool metadata_is_edited(struct metadata *metadata, uint32_t i);
+
+/* The type of what is written to a key: that of its value; else the one to remember; else the
+ * base's. False: there is none. */
+bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *type);
+void metadata_remember(struct metadata *metadata, uint32_t i, const struct value_type *type);
+
+/* The key has that value, which becomes the metadata's; NULL: none. */
+void metadata_put(struct metadata *metadata, uint32_t i, struct metadatum *metadatum);
+
+/* The key is as in the base. */
+void metadata_restore(struct metadata *metadata, uint32_t i);
+
+/* One more key, which has no value yet. Returns 0, -EEXIST a key gives that file name, -ENOSPC,
+ * -ENOMEM. */
+int metadata_add(struct metadata *metadata, const char *key, size_t n, uint32_t *i);
+
+uint64_t metadata_generation(struct metadata *metadata);
+
+/* What is other than in the base, at one moment. */
+struct edit {
+	uint32_t i; /* number of the key; from the base's n_kv on, it was added */
+	struct metadata_key key;
+	struct metadatum *metadatum; /* NULL: removed */
+};
+
+struct edits {
+	atomic_uint refs;
+	uint64_t generation;
+	uint32_t n;
+	struct edit edits[]; /* in the order of the keys' numbers */
+};
+
+/* To release with edits_unref(). NULL: out of memory. */
+struct edits *metadata_edits(struct metadata *metadata);
+struct edits *edits_ref(struct edits *edits); /* NULL is fine, here too: */
+void edits_unref(struct edits *edits);
+
+/* The edit of key number i; NULL, also of no edits at all: there is none. */
+const struct edit *edits_find(const struct edits *edits, uint32_t i);
+
+/* The value that a key has with those edits, to release. NULL: it has none, or there is no
+ * memory. */
+struct metadatum *metadata_with(struct metadata *metadata, const struct edits *edits,
+				const char *key);
+
+/* The little-endian bytes of a scalar, or of element i of an array of scalars, zero-extended.
+ * False: there is none, or it cannot be read. */
+bool metadatum_scalar(const struct metadatum *metadatum, uint64_t i, uint64_t *scalar);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* metadatum.c - see metadata.h: one value, and its text as a view. */
+#include "fs/metadata/metadata_internal.h"
+#include "fs/metadata/value_text.h"
+#include "gguf/bytes.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct metadatum {
+	atomic_uint refs;
+	uint64_t ino;
+	struct value value;
+	struct source source;
+	struct memory_bytes memory; /* where the value is not read from the base */
+	uint8_t *bytes;
+	struct backing *base;
+	uint8_t scalar[8];
+	struct timespec mtime;
+	pthread_mutex_t lock; /* protects text; held while it is made */
+	struct value_text *text;
+};
+
+static struct metadatum *make(struct value_type type, uint32_t width)
+{
+	struct metadatum *metadatum = calloc(1, sizeof(*metadatum));
+
+	if (!metadatum)
+		return NULL;
+	atomic_init(&metadatum->refs, 1);
+	pthread_mutex_init(&metadatum->lock, NULL);
+	metadatum->value.type = type;
+	metadatum->value.width = width;
+	metadatum->value.source = &metadatum->source;
+	return metadatum;
+}
+
+static void read_from_memory(struct metadatum *metadatum, const uint8_t *bytes, size_t n)
+{
+	metadatum->memory = (struct memory_bytes){ bytes, n };
+	metadatum->source = source_of_memory(&metadatum->memory);
+	metadatum->value.offset = 0;
+	metadatum->value.length = n;
+}
+
+struct metadatum *metadatum_new(uint64_t ino, struct value_type type, uint32_t width,
+				struct value_bytes *bytes, const struct timespec *mtime)
+{
+	struct metadatum *metadatum = make(type, width);
+
+	if (metadatum) {
+		metadatum->ino = ino;
+		metadatum->bytes = bytes->bytes;
+		metadatum->value.count = bytes->count;
+		metadatum->mtime = *mtime;
+		read_from_memory(metadatum, bytes->bytes, bytes->length);
+	} else {
+		free(bytes->bytes);
+	}
+	bytes->bytes = NULL;
+	return metadatum;
+}
+
+struct metadatum *metadatum_of_base(struct backing *base, const struct gguf *gguf, uint32_t i)
+{
+	const struct kv *kv = &gguf->kv[i];
+	struct metadatum *metadatum =
+		make((struct value_type){ kv->type, kv->element }, gguf->version > 1 ? 8 : 4);
+
+	if (!metadatum)
+		return NULL;
+	metadatum->base = backing_ref(base);
+	metadatum->mtime = backing_stat(base)->st_mtim;
+	metadatum->value.count = kv->count;
+	if (kv_type_size(kv->type)) {
+		store_u64(metadatum->scalar, kv->scalar);
+		read_from_memory(metadatum, metadatum->scalar, (size_t)kv->length);
+	} else {
+		metadatum->value.offset = kv->offset;
+		metadatum->value.length = kv->length;
+		/* Nothing is read that is not the value's. */
+		metadatum->source = backing_source(base);
+		metadatum->source.size = kv->offset + kv->length;
+	}
+	return metadatum;
+}
+
+struct metadatum *metadatum_ref(struct metadatum *metadatum)
+{
+	atomic_fetch_add(&metadatum->refs, 1);
+	return metadatum;
+}
+
+void metadatum_unref(struct metadatum *metadatum)
+{
+	if (!metadatum || atomic_fetch_sub(&metadatum->refs, 1) != 1)
+		return;
+	value_text_free(metadatum->text);
+	pthread_mutex_destroy(&metadatum->lock);
+	backing_unref(metadatum->base);
+	free(metadatum->bytes);
+	free(metadatum);
+}
+
+const struct value *metadatum_value(const struct metadatum *metadatum)
+{
+	return &metadatum->value;
+}
+
+uint64_t metadatum_ino(const struct metadatum *metadatum)
+{
+	return metadatum->ino;
+}
+
+struct timespec metadatum_mtime(const struct metadatum *metadatum)
+{
+	return metadatum->mtime;
+}
+
+const uint8_t *metadatum_bytes(const struct metadatum *metadatum)
+{
+	return metadatum->bytes;
+}
+
+bool metadatum_scalar(const struct metadatum *metadatum, uint64_t i, uint64_t *scalar)
+{
+	const struct value *value = &metadatum->value;
+	const bool array = value->type.type == KV_ARRAY;
+	const uint32_t size = kv_type_size(array ? value->type.element : value->type.type);
+	uint8_t bytes[8] = { 0 };
+
+	if (size == 0 || i >= (array ? value->count : 1) ||
+	    value->source->read_at(value->source->context, bytes, size, value->offset + i * size) <
+		    0)
+		return false;
+	*scalar = load_u64(bytes);
+	return true;
+}
+
+/* The text, which stays as long as the value. NULL with *rc set. */
+static const struct value_text *text_of(struct metadatum *metadatum, int *rc)
+{
+	const struct value_text *text;
+
+	*rc = 0;
+	pthread_mutex_lock(&metadatum->lock);
+	if (!metadatum->text)
+		metadatum->text = value_text_new(&metadatum->value, rc);
+	text = metadatum->text;
+	pthread_mutex_unlock(&metadatum->lock);
+	return text;
+}
+
+int metadatum_size(struct metadatum *metadatum, uint64_t *size)
+{
+	int rc;
+	const struct value_text *text = text_of(metadatum, &rc);
+
+	*size = text ? value_text_size(text) : 0;
+	return rc;
+}
+
+bool metadatum_is_measured(struct metadatum *metadatum)
+{
+	bool measured;
+
+	if (metadatum->source.context == &metadatum->memory)
+		return true;
+	if (pthread_mutex_trylock(&metadatum->lock) != 0)
+		return false;
+	measured = metadatum->text != NULL;
+	pthread_mutex_unlock(&metadatum->lock);
+	return measured;
+}
+
+struct text_maker {
+	struct maker maker;
+	struct metadatum *metadatum;
+	const struct value_text *text;
+};
+
+static int prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+{
+	(void)maker;
+	(void)first;
+	(void)n;
+	(void)stop;
+	return 0;
+}
+
+static int make_stretch(struct maker *maker, size_t number, char *bytes, size_t length,
+			const atomic_bool *stop)
+{
+	struct text_maker *text_maker = (struct text_maker *)maker;
+	uint64_t offset;
+
+	if (stop && atomic_load(stop))
+		return -EINTR;
+	value_text_stretch(text_maker->text, number, &offset);
+	return value_text_read(text_maker->text, &text_maker->metadatum->value, bytes, length,
+			       offset);
+}
+
+static void release(struct maker *maker)
+{
+	struct text_maker *text_maker = (struct text_maker *)maker;
+
+	metadatum_unref(text_maker->metadatum);
+	free(text_maker);
+}
+
+struct view *metadatum_view(struct metadatum *metadatum, int *rc)
+{
+	const struct value_text *text = text_of(metadatum, rc);
+	const size_t n = text ? value_text_stretches(text) : 0;
+	struct segment *segments = calloc(n + 1, sizeof(*segments));
+	struct text_maker *maker = calloc(1, sizeof(*maker));
+	struct view *view = NULL;
+	uint64_t offset;
+
+	if (!text || !segments || !maker) {
+		*rc = *rc < 0 ? *rc : -ENOMEM;
+		free(maker);
+	} else {
+		maker->maker = (struct maker){ prepare, make_stretch, release };
+		maker->metadatum = metadatum_ref(metadatum);
+		maker->text = text;
+		for (size_t i = 0; i < n; i++)
+			segments[i] =
+				(struct segment){ .kind = SEGMENT_MADE,
+						  .length = value_text_stretch(text, i, &offset) };
+		view = view_new_made(segments, n, NULL, &maker->maker);
+		*rc = view ? 0 : -ENOMEM;
+	}
+	free(segments);
+	return view;
+}

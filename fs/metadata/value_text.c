@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* value_text.c - see value_text.h. */
+#include "fs/metadata/value_text.h"
+#include "fs/util/utf8.h"
+#include "gguf/bytes.h"
+#include "gguf/printable.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So much text is made at a time, from one place to the next. */
+#define STRETCH ((size_t)1 << 16)
+
+/* No step writes more: a word with quotes and what separates it from the last. */
+#define STEP_MAX ((size_t)VALUE_SCALAR_TEXT + 8)
+
+/* Looked at at once in a string. */
+#define LOOK_MAX ((size_t)4096)
+
+enum phase { BEFORE, BETWEEN, IN_STRING, AFTER };
+
+/* How far the text is made: with the value, all that is needed to go on. */
+struct place {
+	enum phase phase;
+	uint64_t at;	  /* next byte of the source */
+	uint64_t element; /* of an array */
+	uint64_t left;	  /* bytes of the string */
+	uint64_t text;	  /* bytes of text before */
+};
+
+struct value_text {
+	uint64_t size;
+	size_t n, room;
+	struct place *places; /* STRETCH or a little less apart */
+};
+
+struct printing {
+	const struct value *value;
+	struct cursor in;
+	struct place place;
+	char *out, *end;
+};
+
+static bool is_array(const struct printing *p)
+{
+	return p->value->type.type == KV_ARRAY;
+}
+
+static size_t room(const struct printing *p)
+{
+	return (size_t)(p->end - p->out);
+}
+
+static void put(struct printing *p, const char *text)
+{
+	while (*text)
+		*p->out++ = *text++;
+}
+
+/* The next n bytes of the value. The file may not be any more what the reader has checked. */
+static int take(struct printing *p, size_t n, const uint8_t **bytes)
+{
+	const uint64_t end = p->value->offset + p->value->length;
+
+	if (p->in.at > end || n > end - p->in.at)
+		return -EIO;
+	return cursor_take(&p->in, n, bytes) < 0 ? -EIO : 0;
+}
+
+static int print_scalar(struct printing *p, enum kv_type type)
+{
+	char word[VALUE_SCALAR_TEXT];
+	uint8_t wide[8] = { 0 };
+	const uint8_t *bytes;
+	const size_t size = kv_type_size(type);
+	const int rc = take(p, size, &bytes);
+	bool quoted;
+
+	if (rc < 0)
+		return rc;
+	memcpy(wide, bytes, size);
+	value_scalar_text(type, load_u64(wide), word);
+	quoted = is_array(p) && (type == KV_F32 || type == KV_F64) && strpbrk(word, "in");
+	if (quoted)
+		put(p, "\"");
+	put(p, word);
+	if (quoted)
+		put(p, "\"");
+	return 0;
+}
+
+static int begin_string(struct printing *p)
+{
+	const uint8_t *bytes;
+	const int rc = take(p, p->value->width, &bytes);
+
+	if (rc < 0)
+		return rc;
+	p->place.left = p->value->width == 8 ? load_u64(bytes) : load_u32(bytes);
+	if (p->place.left > p->value->offset + p->value->length - p->in.at)
+		return -EIO;
+	p->place.phase = IN_STRING;
+	put(p, "\"");
+	return 0;
+}
+
+/* One sequence of a string in an array. Returns the bytes it has, 0 if it is not all here. */
+static size_t print_character(struct printing *p, const uint8_t *bytes, size_t n, bool is_all)
+{
+	static const char short_forms[] = "\bb\tt\nn\ff\rr\"\"\\\\";
+	const size_t length = utf8_length(bytes, n);
+	uint32_t code;
+	const size_t control = control_length(bytes, n, &code);
+	const char *form = bytes[0] ? strchr(short_forms, bytes[0]) : NULL;
+
+	/* The letters in it are the second of each pair. */
+	if (form && (form - short_forms) % 2 == 0) {
+		*p->out++ = '\\';
+		*p->out++ = form[1];
+		return 1;
+	}
+	if (control)
+		p->out += sprintf(p->out, "\\u%04x", (unsigned)code);
+	else if (length)
+		p->out = (char *)store_bytes((uint8_t *)p->out, bytes, length);
+	else if (n < 4 && !is_all)
+		return 0;
+	else
+		p->out += sprintf(p->out, "\\udc%02x", bytes[0]);
+	return length ? length : 1;
+}
+
+static int print_quoted(struct printing *p)
+{
+	const size_t n = p->place.left < LOOK_MAX ? (size_t)p->place.left : LOOK_MAX;
+	const uint64_t at = p->in.at;
+	const uint8_t *bytes;
+	const int rc = take(p, n, &bytes);
+	size_t used = 0;
+
+	if (rc < 0)
+		return rc;
+	while (used < n && room(p) >= STEP_MAX) {
+		const size_t length =
+			print_character(p, bytes + used, n - used, n == p->place.left);
+
+		if (length == 0)
+			break;
+		used += length;
+	}
+	p->in.at = at + used;
+	p->place.left -= used;
+	if (p->place.left == 0 && room(p) >= STEP_MAX) {
+		put(p, "\"");
+		p->place.phase = BETWEEN;
+		p->place.element++;
+	}
+	return 0;
+}
+
+static int print_element(struct printing *p)
+{
+	int rc;
+
+	if (p->place.element == p->value->count) {
+		put(p, "]\n");
+		p->place.phase = AFTER;
+		return 0;
+	}
+	if (p->place.element)
+		put(p, ", ");
+	if (p->value->type.element == KV_STRING)
+		return begin_string(p);
+	rc = print_scalar(p, p->value->type.element);
+	p->place.element++;
+	return rc;
+}
+
+static int print_plain(struct printing *p)
+{
+	size_t n = p->place.left < LOOK_MAX ? (size_t)p->place.left : LOOK_MAX;
+	const uint8_t *bytes;
+	int rc;
+
+	if (n > room(p))
+		n = room(p);
+	rc = take(p, n, &bytes);
+	if (rc < 0)
+		return rc;
+	p->out = (char *)store_bytes((uint8_t *)p->out, bytes, n);
+	p->place.left -= n;
+	if (p->place.left == 0 && room(p) >= STEP_MAX) {
+		put(p, "\n");
+		p->place.phase = AFTER;
+	}
+	return 0;
+}
+
+static int begin(struct printing *p)
+{
+	int rc = 0;
+
+	p->place.phase = BETWEEN;
+	if (is_array(p)) {
+		put(p, "[");
+	} else if (p->value->type.type == KV_STRING) {
+		p->place.left = p->value->length;
+		p->place.phase = IN_STRING;
+	} else {
+		rc = print_scalar(p, p->value->type.type);
+		put(p, "\n");
+		p->place.phase = AFTER;
+	}
+	return rc;
+}
+
+/* Go on from the place, up to a stretch further or to the end. buffer has STRETCH bytes; *n of them
+ * are written. */
+static int print_stretch(struct printing *p, char *buffer, size_t *n)
+{
+	int rc = 0;
+
+	p->out = buffer;
+	p->end = buffer + STRETCH;
+	p->in.at = p->place.at;
+	while (rc == 0 && p->place.phase != AFTER && room(p) >= STEP_MAX) {
+		if (p->place.phase == BEFORE)
+			rc = begin(p);
+		else if (p->place.phase == BETWEEN)
+			rc = print_element(p);
+		else
+			rc = is_array(p) ? print_quoted(p) : print_plain(p);
+	}
+	*n = (size_t)(p->out - buffer);
+	p->place.at = p->in.at;
+	p->place.text += *n;
+	return rc;
+}
+
+static int note_place(struct value_text *text, const struct place *place)
+{
+	if (text->n == text->room) {
+		const size_t more = text->room ? text->room * 2 : 1;
+		struct place *places = reallocarray(text->places, more, sizeof(*places));
+
+		if (!places)
+			return -ENOMEM;
+		text->places = places;
+		text->room = more;
+	}
+	text->places[text->n++] = *place;
+	return 0;
+}
+
+static int begin_printing(struct printing *p, const struct value *value, const struct place *from,
+			  char **buffer)
+{
+	*p = (struct printing){ .value = value, .place = *from };
+	*buffer = malloc(STRETCH);
+	if (!*buffer || cursor_init(&p->in, value->source, from->at) < 0) {
+		free(*buffer);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void end_printing(struct printing *p, char *buffer)
+{
+	cursor_release(&p->in);
+	free(buffer);
+}
+
+static int measure(struct value_text *text, const struct value *value)
+{
+	const struct place start = { .at = value->offset };
+	struct printing p;
+	char *buffer;
+	size_t n;
+	int rc = begin_printing(&p, value, &start, &buffer);
+
+	if (rc < 0)
+		return rc;
+	while (rc == 0 && p.place.phase != AFTER) {
+		rc = note_place(text, &p.place);
+		if (rc == 0)
+			rc = print_stretch(&p, buffer, &n);
+	}
+	text->size = p.place.text;
+	end_printing(&p, buffer);
+	return rc;
+}
+
+struct value_text *value_text_new(const struct value *value, int *rc)
+{
+	struct value_text *text = calloc(1, sizeof(*text));
+
+	*rc = text ? measure(text, value) : -ENOMEM;
+	if (*rc == 0)
+		return text;
+	value_text_free(text);
+	return NULL;
+}
+
+void value_text_free(struct value_text *text)
+{
+	if (!text)
+		return;
+	free(text->places);
+	free(text);
+}
+
+uint64_t value_text_size(const struct value_text *text)
+{
+	return text->size;
+}
+
+size_t value_text_stretches(const struct value_text *text)
+{
+	return text->n;
+}
+
+uint64_t value_text_stretch(const struct value_text *text, size_t i, uint64_t *offset)
+{
+	*offset = text->places[i].text;
+	return (i + 1 < text->n ? text->places[i + 1].text : text->size) - *offset;
+}
+
+/* The last place at or before an offset. */
+static size_t find_place(const struct value_text *text, uint64_t offset)
+{
+	size_t low = 0, high = text->n;
+
+	while (high - low > 1) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (text->places[middle].text <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Did what was made end where place number i is, or all of it? */
+static bool is_as_measured(const struct value_text *text, size_t i, const struct place *place)
+{
+	const struct place *next = &text->places[i];
+
+	if (i == text->n)
+		return place->phase == AFTER && place->text == text->size;
+	return place->phase == next->phase && place->at == next->at &&
+	       place->element == next->element && place->left == next->left &&
+	       place->text == next->text;
+}
+
+int value_text_read(const struct value_text *text, const struct value *value, char *bytes, size_t n,
+		    uint64_t offset)
+{
+	size_t i = find_place(text, offset);
+	struct printing p;
+	char *buffer;
+	int rc = begin_printing(&p, value, &text->places[i], &buffer);
+
+	if (rc < 0)
+		return rc;
+	while (rc == 0 && n) {
+		const uint64_t start = p.place.text, skip = offset - start;
+		size_t got;
+
+		rc = print_stretch(&p, buffer, &got);
+		if (rc == 0 && !is_as_measured(text, ++i, &p.place))
+			rc = -EIO;
+		if (rc == 0) {
+			const size_t here = got - skip < n ? (size_t)(got - skip) : n;
+
+			memcpy(bytes, buffer + skip, here);
+			bytes += here;
+			offset += here;
+			n -= here;
+		}
+	}
+	end_printing(&p, buffer);
+	return rc;
+}

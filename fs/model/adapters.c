@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: MIT */
+/* adapters.c - see adapters.h: which adapters a model has, and their files. What they do to slots
+ * is adapters_merge.c. */
+#include "fs/model/adapters_internal.h"
+#include "fs/metadata/value.h"
+#include "fs/model/inode.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The key that says what an adapter's product is divided by its rank with. */
+#define ALPHA_KEY "adapter.lora.alpha"
+
+static const char *const endings[] = {
+	[ADAPTER_GGUF] = ".gguf", [ADAPTER_SCALE] = ".scale", [ADAPTER_ALPHA] = ".alpha"
+};
+
+bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length)
+{
+	const size_t n = strlen(file);
+
+	for (*kind = 0; *kind < ADAPTER_FILES; (*kind)++) {
+		const size_t end = strlen(endings[*kind]);
+
+		if (n > end && file[0] != '.' && strcmp(file + n - end, endings[*kind]) == 0) {
+			*length = n - end;
+			return *kind != ADAPTER_ALPHA ||
+			       strcmp(file, ADAPTERS_COPIED ".alpha") == 0;
+		}
+	}
+	return false;
+}
+
+/* With either lock held. NULL: there is none of that name. */
+static struct entry *find(struct adapters *adapters, const char *name, size_t length)
+{
+	for (uint32_t i = 0; i < adapters->n; i++) {
+		struct entry *entry = adapters->entries[i];
+
+		if (strlen(entry->name) == length && memcmp(entry->name, name, length) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+/* With both locks held. */
+static int add(struct adapters *adapters, const char *name, size_t length)
+{
+	struct entry *entry = adapters->n < ADAPTERS_NAMES ? calloc(1, sizeof(*entry)) : NULL;
+	uint32_t i = adapters->n;
+
+	if (entry)
+		entry->name = strndup(name, length);
+	if (!entry || !entry->name) {
+		free(entry);
+		return i < ADAPTERS_NAMES ? -ENOMEM : -ENOSPC;
+	}
+	entry->number = i;
+	adapters->entries[adapters->n++] = entry;
+	for (; i > 0 && strcmp(adapters->order[i - 1]->name, entry->name) > 0; i--)
+		adapters->order[i] = adapters->order[i - 1];
+	adapters->order[i] = entry;
+	return 0;
+}
+
+/* With both locks held. */
+static uint32_t count_links(const struct adapters *adapters)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < adapters->n; i++)
+		n += adapters->entries[i]->link != NULL;
+	return n;
+}
+
+int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind)
+{
+	struct adapters *adapters = model->adapters;
+	const struct entry *entry;
+	int rc = 0;
+
+	pthread_mutex_lock(&adapters->lock);
+	entry = find(adapters, name, length);
+	if (kind == ADAPTER_GGUF && !(entry && entry->link) &&
+	    count_links(adapters) >= ADAPTERS_MOST)
+		rc = -ENOSPC;
+	else if (!entry)
+		rc = add(adapters, name, length);
+	pthread_mutex_unlock(&adapters->lock);
+	return rc;
+}
+
+static bool has_pairs_in_base(const struct model *model)
+{
+	size_t n;
+
+	for (uint32_t i = 0; i < model->gguf->n_tensors; i++)
+		if (pair_half(model->places[i].tensor, model->places[i].tensor_length, &n) !=
+		    PAIR_NONE)
+			return true;
+	return false;
+}
+
+struct adapters *adapters_new(struct model *model, bool f16)
+{
+	struct adapters *adapters = calloc(1, sizeof(*adapters));
+
+	if (!adapters)
+		return NULL;
+	pthread_mutex_init(&adapters->lock, NULL);
+	adapters->apply = model->whole && !has_pairs_in_base(model);
+	adapters->f16 = f16;
+	adapters->matrices = matrices_new();
+	if (!adapters->matrices || add(adapters, ADAPTERS_COPIED, strlen(ADAPTERS_COPIED)) < 0) {
+		adapters_free(adapters);
+		return NULL;
+	}
+	slots_follow(model->slots, adapters_follow, model);
+	return adapters;
+}
+
+void adapters_free(struct adapters *adapters)
+{
+	if (!adapters)
+		return;
+	for (uint32_t i = 0; i < adapters->n; i++) {
+		struct entry *entry = adapters->entries[i];
+
+		content_unref(entry->link);
+		gguf_free(entry->gguf);
+		free(entry->name);
+		free(entry);
+	}
+	matrices_unref(adapters->matrices);
+	pthread_mutex_destroy(&adapters->lock);
+	free(adapters);
+}
+
+bool adapters_apply(const struct model *model)
+{
+	return model->adapters->apply;
+}
+
+bool adapters_is_half(const struct model *model, uint32_t slot)
+{
+	return model->adapters->apply && slot >= model->gguf->n_tensors &&
+	       model->places[slot].klass == CLASS_ADAPTERS;
+}
+
+/* The name of the tensor in question is not the organ's own. */
+static struct organ organ_at(struct model *model, uint32_t slot)
+{
+	struct content *content = slots_own(model->slots, slot);
+	const bool known =
+		!content_is_nothing(content) && (content || slot < model->gguf->n_tensors);
+	struct organ organ = { .name = NULL };
+
+	if (known)
+		organ = model_organ(model, slot, content);
+	else if (slot < model->gguf->n_tensors)
+		organ = organ_of_tensor(&model->gguf->tensors[slot]);
+	organ.name = model->places[slot].tensor;
+	organ.name_length = model->places[slot].tensor_length;
+	content_unref(content);
+	return organ;
+}
+
+static int check_half(struct model *model, const char *tensor, size_t length, const struct organ *a,
+		      const struct organ *b, struct error *err)
+{
+	struct organ target;
+	uint32_t slot;
+	size_t n;
+
+	if (pair_half(tensor, length, &n) == PAIR_NONE)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "%.100s is no half of a low-rank pair, NAME.lora_a or NAME.lora_b",
+				 tensor);
+	if (!adapters_target(model, tensor, length, &slot))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the model has no tensor %.*s that it could change",
+				 (int)(n < 100 ? n : 100), tensor);
+	target = organ_at(model, slot);
+	return pair_fits(&target, a, b, err);
+}
+
+int adapters_check(struct model *model, const char *tensor, size_t length,
+		   const struct organ *organ, struct error *err)
+{
+	size_t target;
+	const enum pair_half half = pair_half(tensor, length, &target);
+	struct content *other = half == PAIR_NONE ? NULL
+						  : adapters_half(model, tensor, target,
+								  half == PAIR_A ? PAIR_B : PAIR_A);
+	const struct organ *partner = other && !other->broken ? &other->organ : NULL;
+	const int rc = half == PAIR_B ? check_half(model, tensor, length, partner, organ, err)
+				      : check_half(model, tensor, length, organ, partner, err);
+
+	content_unref(other);
+	return rc;
+}
+
+/* A short text; -1: the key has none. */
+static int text_of(const struct gguf *gguf, const struct source *source, const char *key,
+		   char text[64])
+{
+	const struct kv *kv = gguf_find(gguf, key);
+
+	if (!kv || kv->type != KV_STRING || kv->length > 64 ||
+	    source->read_at(source->context, text, (size_t)kv->length, kv->offset) < 0)
+		return -1;
+	return (int)kv->length;
+}
+
+/* Is the value of that key, where there is one, this text? */
+static bool says(const struct gguf *gguf, const struct source *source, const char *key,
+		 const char *value)
+{
+	char text[64];
+	const int n = text_of(gguf, source, key, text);
+
+	return !gguf_find(gguf, key) ||
+	       (n == (int)strlen(value) && memcmp(text, value, strlen(value)) == 0);
+}
+
+/* Both say it, or one does not. */
+static bool same_architecture(const struct model *model, const struct gguf *gguf,
+			      const struct source *source)
+{
+	const struct source base = backing_source(model->base);
+	char theirs[64], ours[64];
+	const int n = text_of(gguf, source, "general.architecture", theirs);
+	const int m = text_of(model->gguf, &base, "general.architecture", ours);
+
+	return n < 0 || m < 0 || (n == m && memcmp(theirs, ours, (size_t)n) == 0);
+}
+
+/* The other half. NULL: there is none. */
+static const struct gguf_tensor *partner_of(const struct gguf *gguf, const struct gguf_tensor *t)
+{
+	char *name = strndup(t->name, t->name_length);
+	const struct gguf_tensor *other = NULL;
+
+	if (name && strlen(name) == t->name_length) {
+		name[t->name_length - 1] = name[t->name_length - 1] == 'a' ? 'b' : 'a';
+		other = gguf_tensor(gguf, name, t->name_length);
+	}
+	free(name);
+	return other;
+}
+
+static int check_pair(struct model *model, const struct gguf *gguf, const struct gguf_tensor *t,
+		      struct error *err)
+{
+	const struct organ organ = organ_of_tensor(t);
+	const struct gguf_tensor *other;
+	struct organ partner;
+	size_t n;
+	const enum pair_half half = pair_half(t->name, t->name_length, &n);
+	int rc = check_half(model, t->name, t->name_length, NULL, NULL, err);
+
+	if (rc < 0)
+		return rc;
+	other = partner_of(gguf, t);
+	if (!other)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%.100s has no other half", t->name);
+	if (half == PAIR_B)
+		return 0;
+	partner = organ_of_tensor(other);
+	rc = check_half(model, t->name, t->name_length, &organ, &partner, err);
+	if (rc < 0 && err) {
+		const struct error why = *err;
+
+		error_set(err, EINVAL, ERROR_NO_OFFSET, "%.100s: %.140s", t->name, why.text);
+	}
+	return rc;
+}
+
+int adapters_check_file(struct model *model, struct backing *file, const struct gguf *gguf,
+			struct error *err)
+{
+	const struct source source = backing_source(file);
+	int rc = 0;
+
+	if (!adapters_apply(model))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the model is an adapter itself, or shards of it are missing");
+	if (!says(gguf, &source, "general.type", "adapter") ||
+	    !says(gguf, &source, "adapter.type", "lora"))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "its metadata says that it is no LoRA adapter");
+	if (!same_architecture(model, gguf, &source))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "it is for a model of another architecture");
+	if (gguf->n_tensors == 0)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
+		rc = check_pair(model, gguf, &gguf->tensors[i], err);
+	return rc;
+}
+
+float adapters_alpha(const struct gguf *gguf)
+{
+	const struct kv *kv = gguf_find(gguf, ALPHA_KEY);
+	const uint32_t bits = kv ? (uint32_t)kv->scalar : 0;
+	float alpha;
+
+	memcpy(&alpha, &bits, sizeof(alpha));
+	return kv && kv->type == KV_F32 && isfinite(alpha) ? alpha : 0.0f;
+}
+
+void adapters_set_link(struct model *model, const char *name, size_t length, struct content *link,
+		       struct gguf *gguf)
+{
+	struct adapters *adapters = model->adapters;
+	struct entry *entry = find(adapters, name, length);
+	struct content *before = entry->link;
+	struct gguf *gguf_before = entry->gguf;
+
+	pthread_mutex_lock(&adapters->lock);
+	entry->link = link;
+	entry->gguf = gguf;
+	entry->alpha = gguf ? adapters_alpha(gguf) : 0.0f;
+	if (!link)
+		memset(&entry->settings[ADAPTER_SCALE], 0, sizeof(struct setting));
+	pthread_mutex_unlock(&adapters->lock);
+	content_unref(before);
+	gguf_free(gguf_before);
+}
+
+struct content *adapters_link(struct model *model, const char *name, size_t length)
+{
+	const struct entry *entry = find(model->adapters, name, length);
+
+	return entry && entry->link ? content_ref(entry->link) : NULL;
+}
+
+void adapters_set(struct model *model, const char *name, size_t length, enum adapter_file kind,
+		  const float *value, const struct timespec *mtime)
+{
+	struct adapters *adapters = model->adapters;
+	struct setting *setting = &find(adapters, name, length)->settings[kind];
+
+	pthread_mutex_lock(&adapters->lock);
+	setting->set = value != NULL;
+	setting->value = value ? *value : 0.0f;
+	setting->mtime = *mtime;
+	pthread_mutex_unlock(&adapters->lock);
+}
+
+bool adapters_copied(struct model *model)
+{
+	uint32_t pairs, halves;
+	uint64_t bytes;
+
+	adapters_count(model, &pairs, &halves, &bytes);
+	return pairs || halves;
+}
+
+bool adapters_knows_alpha(struct model *model)
+{
+	struct adapters *adapters = model->adapters;
+	bool known;
+
+	pthread_mutex_lock(&adapters->lock);
+	known = adapters->entries[0]->settings[ADAPTER_ALPHA].set;
+	pthread_mutex_unlock(&adapters->lock);
+	return known;
+}
+
+/* The alpha of a model that is an adapter, as its metadata have it now. */
+static bool own_alpha(struct model *model, float *alpha)
+{
+	struct metadatum *metadatum;
+	uint64_t bits = 0;
+	uint32_t i, low;
+	bool known = false;
+	int rc;
+
+	if (model->adapters->apply || !has_pairs_in_base(model) ||
+	    !metadata_find(model->metadata, ALPHA_KEY, &i))
+		return false;
+	metadatum = metadata_get(model->metadata, i, &rc);
+	if (metadatum)
+		known = metadatum_value(metadatum)->type.type == KV_F32 &&
+			metadatum_scalar(metadatum, 0, &bits);
+	metadatum_unref(metadatum);
+	low = (uint32_t)bits;
+	memcpy(alpha, &low, sizeof(*alpha));
+	return known;
+}
+
+/* Is the file of an entry there, and with what value? copied: are there copied halves? With the
+ * lock held. */
+static bool value_of(const struct entry *entry, enum adapter_file kind, bool copied, float *value)
+{
+	const struct setting *setting = &entry->settings[kind];
+
+	*value = setting->set ? setting->value : kind == ADAPTER_SCALE ? 1.0f : 0.0f;
+	if (kind == ADAPTER_ALPHA)
+		return entry->number == 0 && (setting->set || copied);
+	return setting->set || entry->link || (entry->number == 0 && copied);
+}
+
+size_t adapters_number(float value, char text[ADAPTER_TEXT_MAX])
+{
+	uint32_t bits;
+	size_t n;
+
+	memcpy(&bits, &value, sizeof(bits));
+	n = value_scalar_text(KV_F32, bits, text);
+	text[n++] = '\n';
+	text[n] = '\0';
+	return n;
+}
+
+/* What is not in the entries. */
+struct seen {
+	bool copied;	/* there are copied halves */
+	bool has_alpha; /* the model is an adapter, and that is its alpha */
+	float alpha;
+};
+
+static struct seen see(struct model *model)
+{
+	struct seen seen = { .copied = model->adapters->apply && adapters_copied(model) };
+
+	seen.has_alpha = own_alpha(model, &seen.alpha);
+	return seen;
+}
+
+/* With the lock held: what the file shows. False: it is not there. */
+static bool show(struct model *model, struct entry *entry, enum adapter_file kind,
+		 const struct seen *seen, struct adapter_shown *shown)
+{
+	struct setting *setting = &entry->settings[kind];
+	char text[ADAPTER_TEXT_MAX];
+	float value;
+	bool there;
+
+	*shown = (struct adapter_shown){ .number = entry->number * ADAPTER_FILES + kind,
+					 .kind = kind };
+	if (kind == ADAPTER_GGUF) {
+		if (!entry->link)
+			return false;
+		shown->set = true;
+		shown->link = content_ref(entry->link);
+		shown->ino = entry->link->ino;
+		shown->mtime = entry->link->mtime;
+		return true;
+	}
+	there = value_of(entry, kind, seen->copied, &value);
+	if (seen->has_alpha && entry->number == 0 && kind == ADAPTER_ALPHA) {
+		there = true;
+		value = seen->alpha;
+	}
+	if (!there)
+		return false;
+	adapters_number(value, text);
+	if (!setting->ino || strcmp(setting->text, text) != 0) {
+		memcpy(setting->text, text, sizeof(text));
+		setting->ino = inode_new(model);
+	}
+	memcpy(shown->text, text, sizeof(text));
+	shown->set = setting->set;
+	shown->ino = setting->ino;
+	shown->mtime = setting->set  ? setting->mtime
+		       : entry->link ? entry->link->mtime
+				     : backing_stat(model->base)->st_mtim;
+	return true;
+}
+
+bool adapters_look_up(struct model *model, const char *file, struct adapter_shown *shown)
+{
+	struct adapters *adapters = model->adapters;
+	enum adapter_file kind;
+	struct entry *entry;
+	struct seen seen;
+	size_t length;
+	bool there = false;
+
+	if (!adapters_parse(file, &kind, &length))
+		return false;
+	seen = see(model);
+	pthread_mutex_lock(&adapters->lock);
+	entry = find(adapters, file, length);
+	if (entry)
+		there = show(model, entry, kind, &seen, shown);
+	pthread_mutex_unlock(&adapters->lock);
+	return there;
+}
+
+static void write_name(const struct entry *entry, enum adapter_file kind, char file[NAME_MAX + 1])
+{
+	snprintf(file, NAME_MAX + 1, "%.*s%s", NAME_MAX - 8, entry->name, endings[kind]);
+}
+
+bool adapters_next(struct model *model, uint64_t *place, char file[NAME_MAX + 1],
+		   struct adapter_shown *shown)
+{
+	struct adapters *adapters = model->adapters;
+	const struct seen seen = see(model);
+	bool there = false;
+
+	pthread_mutex_lock(&adapters->lock);
+	for (; *place < (uint64_t)adapters->n * ADAPTER_FILES; ++*place) {
+		struct entry *entry = adapters->entries[*place / ADAPTER_FILES];
+		const enum adapter_file kind = (enum adapter_file)(*place % ADAPTER_FILES);
+
+		there = show(model, entry, kind, &seen, shown);
+		if (there) {
+			write_name(entry, kind, file);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&adapters->lock);
+	return there;
+}
+
+void adapters_name(struct model *model, uint32_t number, char file[NAME_MAX + 1])
+{
+	struct adapters *adapters = model->adapters;
+
+	pthread_mutex_lock(&adapters->lock);
+	write_name(adapters->entries[number / ADAPTER_FILES],
+		   (enum adapter_file)(number % ADAPTER_FILES), file);
+	pthread_mutex_unlock(&adapters->lock);
+}
+
+bool adapters_any(struct model *model)
+{
+	char file[NAME_MAX + 1];
+	struct adapter_shown shown;
+	uint64_t place = 0;
+
+	if (!adapters_next(model, &place, file, &shown))
+		return false;
+	content_unref(shown.link);
+	return true;
+}
+
+bool adapters_broken(struct model *model)
+{
+	struct adapters *adapters = model->adapters;
+	bool broken = false;
+
+	pthread_mutex_lock(&adapters->lock);
+	for (uint32_t i = 0; i < adapters->n; i++)
+		broken |= adapters->entries[i]->link && adapters->entries[i]->link->broken;
+	pthread_mutex_unlock(&adapters->lock);
+	return broken;
+}
+
+static bool list_link(const struct entry *entry, struct adapter_line *line)
+{
+	const struct content *link = entry->link;
+
+	*line = (struct adapter_line){ .scale = entry_scale(entry), .mtime = link->mtime };
+	for (uint32_t i = 0; entry->gguf && i < entry->gguf->n_tensors; i++)
+		line->bytes += entry->gguf->tensors[i].size;
+	if (entry->gguf && line->scale != 0.0f)
+		line->touched = entry->gguf->n_tensors / 2;
+	line->file = strdup(backing_path(link->file));
+	if (link->broken)
+		line->broken = strdup(link->broken);
+	return line->file && (line->broken || !link->broken) &&
+	       asprintf(&line->name, "%s%s", entry->name, endings[ADAPTER_GGUF]) >= 0;
+}
+
+static bool list_copied(struct model *model, const struct entry *entry, struct adapter_line *line)
+{
+	*line = (struct adapter_line){ .scale = entry_scale(entry),
+				       .mtime = entry->settings[ADAPTER_SCALE].set
+							? entry->settings[ADAPTER_SCALE].mtime
+							: backing_stat(model->base)->st_mtim };
+	adapters_count(model, &line->touched, &line->halves, &line->bytes);
+	if (line->scale == 0.0f)
+		line->touched = 0;
+	line->name = strdup(entry->name);
+	return line->name != NULL;
+}
+
+struct adapter_list *adapters_list(struct model *model)
+{
+	struct adapters *adapters = model->adapters;
+	struct adapter_list *list = calloc(1, sizeof(*list));
+	const bool copied = adapters->apply && adapters_copied(model);
+	bool well = list;
+
+	if (list)
+		list->lines = calloc(ADAPTERS_MOST + 1u, sizeof(*list->lines));
+	well = well && list->lines;
+	pthread_mutex_lock(&adapters->lock);
+	for (uint32_t i = 0; well && i < adapters->n; i++) {
+		const struct entry *entry = adapters->order[i];
+
+		if (entry->link)
+			well = list_link(entry, &list->lines[list->n++]);
+		if (entry->link && entry->link->broken)
+			list->broken++;
+		if (well && copied && entry->number == 0)
+			well = list_copied(model, entry, &list->lines[list->n++]);
+	}
+	pthread_mutex_unlock(&adapters->lock);
+	if (well)
+		return list;
+	adapter_list_free(list);
+	return NULL;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* adapters.h - the low-rank adapters of a model: what its slots show with them.
+ *
+ *	adapters/NAME.gguf	a link to an adapter's file
+ *	adapters/NAME.scale	what it is multiplied by, 1 where nobody said otherwise
+ *	adapters/PAIR.bin	halves that were copied in, which are slots of the model; together
+ *				they are the adapter "lora"
+ *	adapters/lora.alpha	their alpha, and lora.scale
+ *
+ * 1. Adapters are merged in the order of their names, the copied pairs last among those of one
+ *    name; with a scale of 0 one is not merged at all.
+ * 2. A slot that an adapter changes shows a content of its own, a new one whenever that changes.
+ * 3. A half whose other half is missing changes nothing.
+ * 4. A model that has low-rank pairs in its base is an adapter itself: nothing is merged into
+ *    it. */
+#ifndef FS_ADAPTERS_H
+#define FS_ADAPTERS_H
+
+#include "fs/model/adapter_list.h"
+#include "fs/model/model.h"
+
+#include <limits.h>
+
+struct adapters; /* any thread may use it */
+
+/* The copied pairs are the adapter of that name. */
+#define ADAPTERS_COPIED "lora"
+
+/* So many there can be beside the copied pairs. */
+#define ADAPTERS_MOST 31
+
+/* Those of a model whose slots are there, which follow them from now on. The model is borrowed.
+ * NULL: out of memory. */
+struct adapters *adapters_new(struct model *model, bool f16);
+void adapters_free(struct adapters *adapters); /* NULL is fine */
+
+/* Can adapters be merged into the model? */
+bool adapters_apply(const struct model *model);
+
+/* Is the slot a half that was copied in, and so no part of the assembled model? */
+bool adapters_is_half(const struct model *model, uint32_t slot);
+
+/* May an organ be a half under that tensor name? Returns 0, or -EINVAL with the reason. */
+int adapters_check(struct model *model, const char *tensor, size_t length,
+		   const struct organ *organ, struct error *err);
+
+/* May the adapter in that file be merged, a GGUF? The same. */
+int adapters_check_file(struct model *model, struct backing *file, const struct gguf *gguf,
+			struct error *err);
+
+/* The files of an adapter that are no organs. */
+enum adapter_file { ADAPTER_GGUF, ADAPTER_SCALE, ADAPTER_ALPHA, ADAPTER_FILES };
+
+/* What a file of that name would be, and how long the adapter's name in it is. False: none of
+ * these. */
+bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length);
+
+/* What such a file shows now. */
+#define ADAPTER_TEXT_MAX 48
+struct adapter_shown {
+	uint32_t number; /* of the file, which is always the same */
+	enum adapter_file kind;
+	uint64_t ino;
+	struct timespec mtime;
+	bool set;		     /* by somebody, and not as it is by default */
+	struct content *link;	     /* ADAPTER_GGUF: to be released */
+	char text[ADAPTER_TEXT_MAX]; /* else */
+};
+
+/* A number as the text that is kept and shown. Returns its length. */
+size_t adapters_number(float value, char text[ADAPTER_TEXT_MAX]);
+
+/* The file of that name. False: there is none now. */
+bool adapters_look_up(struct model *model, const char *file, struct adapter_shown *shown);
+
+/* The first file from *place on, which is set to its place, with its name. False: no more. */
+bool adapters_next(struct model *model, uint64_t *place, char file[NAME_MAX + 1],
+		   struct adapter_shown *shown);
+
+/* The name of the file with that number. */
+void adapters_name(struct model *model, uint32_t number, char file[NAME_MAX + 1]);
+
+/* Is there anything to be listed? */
+bool adapters_any(struct model *model);
+
+/* Do some lead nowhere, so that it is worth while to look again? */
+bool adapters_broken(struct model *model);
+
+/* With the commit lock held, as all below. There is an adapter with that name, perhaps without
+ * anything in it: what follows cannot fail for it and that kind of file. Returns 0, -ENOSPC or
+ * -ENOMEM. */
+int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind);
+
+/* The adapter NAME is what link leads to, which becomes the adapters', and so does gguf: what is in
+ * the link's file, NULL where that is broken. With link NULL, it is nothing any more, and has no
+ * scale of its own either. */
+void adapters_set_link(struct model *model, const char *name, size_t length, struct content *link,
+		       struct gguf *gguf);
+
+/* Its link, to release. NULL: it has none. */
+struct content *adapters_link(struct model *model, const char *name, size_t length);
+
+/* One of its settings, with the time at which it was made; value NULL: as if nobody had. */
+void adapters_set(struct model *model, const char *name, size_t length, enum adapter_file kind,
+		  const float *value, const struct timespec *mtime);
+
+/* Slots show what adapters make of them now. */
+void adapters_refresh(struct model *model);
+
+/* Are there halves that were copied in? */
+bool adapters_copied(struct model *model);
+
+/* Has somebody said what their alpha is? */
+bool adapters_knows_alpha(struct model *model);
+
+/* The alpha that an adapter's GGUF says; 0: none. */
+float adapters_alpha(const struct gguf *gguf);
+
+/* All adapters in force, to free. NULL: out of memory. */
+struct adapter_list *adapters_list(struct model *model);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* adapters_internal.h - what adapters.c and adapters_merge.c share. */
+#ifndef FS_ADAPTERS_INTERNAL_H
+#define FS_ADAPTERS_INTERNAL_H
+
+#include "fs/model/adapters.h"
+#include "fs/tensor/lora_merge.h"
+#include "gguf/pair.h"
+
+/* So many names are known in the life of a mount; none is forgotten. */
+#define ADAPTERS_NAMES 4096
+
+/* A scale or alpha. */
+struct setting {
+	bool set; /* by somebody; else it is the default */
+	float value;
+	struct timespec mtime;
+	/* As its file was last shown. */
+	char text[ADAPTER_TEXT_MAX];
+	uint64_t ino;
+};
+
+struct entry {
+	char *name;
+	uint32_t number;      /* among all: the order in which they were reserved */
+	struct content *link; /* NULL: none */
+	struct gguf *gguf;    /* what is in its file; NULL: none, or it is broken */
+	float alpha;	      /* of the link, 0: it has none */
+	struct setting settings[ADAPTER_FILES];
+};
+
+/* What only changes with the commit lock and this lock held may be read with either. */
+struct adapters {
+	bool apply, f16;
+	bool told; /* that there is no alpha */
+	struct matrices *matrices;
+	pthread_mutex_t lock; /* protects what follows */
+	uint32_t n;
+	struct entry
+		*entries[ADAPTERS_NAMES];    /* by number; the first is that of the copied pairs */
+	struct entry *order[ADAPTERS_NAMES]; /* by name */
+};
+
+/* The scale of an adapter. */
+float entry_scale(const struct entry *entry);
+
+/* What the half of that tensor holds that was copied in, to release. NULL: there is none, or it
+ * holds nothing. */
+struct content *adapters_half(struct model *model, const char *tensor, size_t length,
+			      enum pair_half half);
+
+/* The slot of the tensor that a half of that name is for. */
+bool adapters_target(struct model *model, const char *half, size_t length, uint32_t *slot);
+
+/* How many pairs were copied in, halves of which the other is missing, and the bytes of all. */
+void adapters_count(struct model *model, uint32_t *pairs, uint32_t *halves, uint64_t *bytes);
+
+/* slots_follower() of a model. */
+slots_follower adapters_follow;
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* adapters_merge.c - see adapters.h: what the slots of a model show with its adapters. */
+#include "fs/model/adapters_internal.h"
+#include "fs/model/inode.h"
+#include "measure/lora.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A slot that is about to hold something else, which nobody sees yet. */
+struct about {
+	uint32_t slot;
+	struct content *content;
+};
+
+/* What a slot is to show, as far as it is known. */
+struct planning {
+	struct model *model;
+	const struct about *about; /* NULL: nothing is about to change */
+	uint32_t slot;
+	struct content *own;
+	struct organ organ;  /* what it is to show */
+	struct organ target; /* what it holds, under the slot's name */
+	struct timespec mtime;
+	struct merge merge;
+	struct error err; /* why it cannot be merged */
+};
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static void note_time(struct planning *planning, const struct timespec *mtime)
+{
+	if (is_later(mtime, &planning->mtime))
+		planning->mtime = *mtime;
+}
+
+float entry_scale(const struct entry *entry)
+{
+	const struct setting *scale = &entry->settings[ADAPTER_SCALE];
+
+	return scale->set ? scale->value : 1.0f;
+}
+
+/* A slot by the name of its tensor. */
+static bool find_slot(struct model *model, const char *name, size_t length, uint32_t *slot)
+{
+	const struct gguf_tensor *tensor = gguf_tensor(model->gguf, name, length);
+	char file[ANATOMY_NAME_MAX + 1];
+
+	if (tensor) {
+		*slot = (uint32_t)(tensor - model->gguf->tensors);
+		return true;
+	}
+	anatomy_file_name(name, length, NAME_SHORT, file);
+	return model_find(model, anatomy_class(name, length), file, strlen(file), slot) &&
+	       model->places[*slot].tensor_length == length &&
+	       memcmp(model->places[*slot].tensor, name, length) == 0;
+}
+
+/* NAME.lora_a or NAME.lora_b, to free. NULL: out of memory. */
+static char *half_name(const char *tensor, size_t length, enum pair_half half)
+{
+	char *name = malloc(length + sizeof(".lora_a"));
+
+	if (!name)
+		return NULL;
+	memcpy(name, tensor, length);
+	strcpy(name + length, half == PAIR_A ? ".lora_a" : ".lora_b");
+	return name;
+}
+
+/* The slot of a half that was copied in, whatever it holds. */
+static bool find_half(struct model *model, const char *tensor, size_t length, enum pair_half half,
+		      uint32_t *slot)
+{
+	char *name = half_name(tensor, length, half);
+	const bool found = name && find_slot(model, name, length + strlen(".lora_a"), slot) &&
+			   adapters_is_half(model, *slot);
+
+	free(name);
+	return found;
+}
+
+struct content *adapters_half(struct model *model, const char *tensor, size_t length,
+			      enum pair_half half)
+{
+	uint32_t slot;
+	struct content *content = find_half(model, tensor, length, half, &slot)
+					  ? slots_own(model->slots, slot)
+					  : NULL;
+
+	if (!content_is_nothing(content))
+		return content;
+	content_unref(content);
+	return NULL;
+}
+
+bool adapters_target(struct model *model, const char *half, size_t length, uint32_t *slot)
+{
+	size_t target;
+
+	return pair_half(half, length, &target) != PAIR_NONE &&
+	       find_slot(model, half, target, slot) && model->places[*slot].klass != CLASS_ADAPTERS;
+}
+
+static void add_pair(struct planning *planning, const struct entry *entry, float alpha,
+		     const struct organ *a, const struct organ *b, struct merge_pair *pair)
+{
+	struct merge *merge = &planning->merge;
+
+	if (planning->err.code || pair_fits(&planning->target, a, b, &planning->err) < 0)
+		return;
+	pair->flipped = pair_is_flipped(planning->target.name, planning->target.name_length);
+	pair->rank = pair_rank(a, pair->flipped);
+	pair->factor = lora_factor(entry_scale(entry), alpha, (size_t)pair->rank);
+	if (!isfinite(pair->factor)) {
+		error_set(&planning->err, EINVAL, ERROR_NO_OFFSET,
+			  "the scale and alpha of the adapter %s come to no finite number",
+			  entry->name);
+		return;
+	}
+	note_time(planning, &entry->settings[ADAPTER_SCALE].mtime);
+	merge->pairs[merge->n++] = *pair;
+}
+
+/* The pair of an adapter's file. */
+static void add_linked(struct planning *planning, const struct entry *entry)
+{
+	const struct organ *organ = &planning->target;
+	const size_t length = organ->name_length + strlen(".lora_a");
+	const struct gguf_tensor *halves[2] = { NULL, NULL };
+	struct merge_pair pair = { .factor = 0 };
+	struct organ organs[2];
+
+	for (enum pair_half half = PAIR_A; half <= PAIR_B; half++) {
+		char *name = half_name(organ->name, organ->name_length, half);
+
+		if (name)
+			halves[half] = gguf_tensor(entry->gguf, name, length);
+		free(name);
+		if (!halves[half])
+			return;
+		organs[half] = organ_of_tensor(halves[half]);
+	}
+	pair.a = (struct merge_data){ entry->link->file, halves[PAIR_A]->offset, organs[0].type };
+	pair.b = (struct merge_data){ entry->link->file, halves[PAIR_B]->offset, organs[1].type };
+	note_time(planning, &entry->link->mtime);
+	add_pair(planning, entry, entry->alpha, &organs[0], &organs[1], &pair);
+}
+
+/* What a half holds, or is about to. Of what leads to something that is itself made when it is
+ * read, nothing is made. NULL: nothing that can be used. */
+static struct content *half_content(const struct planning *planning, enum pair_half half)
+{
+	const struct organ *organ = &planning->target;
+	const struct about *about = planning->about;
+	struct content *content = NULL;
+	uint32_t slot;
+
+	if (!find_half(planning->model, organ->name, organ->name_length, half, &slot))
+		return NULL;
+	if (!about || about->slot != slot)
+		content = slots_own(planning->model->slots, slot);
+	else if (about->content)
+		content = content_ref(about->content);
+	if (content && !content_is_nothing(content) && !content->broken &&
+	    !backing_is_made(content->file))
+		return content;
+	content_unref(content);
+	return NULL;
+}
+
+/* The pair that was copied in. */
+static void add_copied(struct planning *planning, struct entry *entry)
+{
+	struct content *a = half_content(planning, PAIR_A), *b = half_content(planning, PAIR_B);
+	const struct setting *alpha = &entry->settings[ADAPTER_ALPHA];
+	struct merge_pair pair = { .factor = 0 };
+
+	if (a && b) {
+		pair.a = (struct merge_data){ a->file, a->offset, a->organ.type };
+		pair.b = (struct merge_data){ b->file, b->offset, b->organ.type };
+		note_time(planning, &a->mtime);
+		note_time(planning, &b->mtime);
+		note_time(planning, &alpha->mtime);
+		add_pair(planning, entry, alpha->set ? alpha->value : 0.0f, &a->organ, &b->organ,
+			 &pair);
+		if (!alpha->set && !planning->model->adapters->told)
+			log_add(planning->model->log,
+				"adapters: pairs are merged with the scale alone, for no "
+				"adapters/" ADAPTERS_COPIED ".alpha says what their alpha is");
+		planning->model->adapters->told |= !alpha->set;
+	}
+	content_unref(a);
+	content_unref(b);
+}
+
+static void set_donor(const struct planning *planning, struct content *content)
+{
+	const struct organ *organ = &planning->target;
+
+	content_set_donor(content, planning->own
+					   ? donor_ref(planning->own->donor)
+					   : donor_of_backing(planning->model->base, organ->name,
+							      organ->name_length));
+}
+
+/* A content for what was planned; broken where it cannot be. NULL: out of memory. */
+static struct content *make_content(struct planning *planning)
+{
+	struct model *model = planning->model;
+	struct merge *merge = &planning->merge;
+	const struct merge *kept = NULL;
+	struct content *content = NULL;
+	struct backing *file;
+
+	if (!planning->err.code &&
+	    type_size(merge->type, merge->ne, &planning->organ.data_size) != TYPE_SIZE_OK)
+		error_set(&planning->err, EINVAL, ERROR_NO_OFFSET, "it would be too large");
+	if (planning->err.code) {
+		file = backing_gone(backing_path(merge->w.file), planning->organ.data_size);
+	} else {
+		planning->organ.type = merge->type;
+		file = merged_new(merge, model->adapters->matrices, &kept);
+	}
+	if (file)
+		content = content_merged(inode_new(model), &planning->organ, file, kept,
+					 planning->own);
+	if (!content)
+		return NULL;
+	content->mtime = planning->mtime;
+	set_donor(planning, content);
+	if (planning->err.code)
+		content_break(content, planning->err.text);
+	return content;
+}
+
+/* What the slot holds, to begin with. False: there is nothing to be merged into. */
+static bool begin(struct planning *planning)
+{
+	struct model *model = planning->model;
+	const struct content *own = planning->own;
+	const struct organ_place *place = &model->places[planning->slot];
+	const struct gguf *gguf = model->gguf;
+
+	if (place->klass == CLASS_ADAPTERS ||
+	    (own && (own->kind == CONTENT_NOTHING || own->broken)) ||
+	    (!own && planning->slot >= gguf->n_tensors))
+		return false;
+	planning->organ = model_organ(model, planning->slot, own);
+	planning->target = planning->organ;
+	planning->target.name = place->tensor;
+	planning->target.name_length = place->tensor_length;
+	planning->mtime = own ? own->mtime : backing_stat(model->base)->st_mtim;
+	planning->merge.w = (struct merge_data){
+		.file = own ? own->file : model->base,
+		.offset = own ? own->offset : gguf->tensors[planning->slot].offset,
+		.type = planning->organ.type,
+	};
+	memcpy(planning->merge.ne, planning->organ.ne, sizeof(planning->merge.ne));
+	return true;
+}
+
+/* What a slot that holds own is to show, to release: NULL that, *same what it shows now. */
+static struct content *plan(struct model *model, uint32_t slot, struct content *own,
+			    const struct about *about, bool *same)
+{
+	struct adapters *adapters = model->adapters;
+	struct planning planning = { .model = model, .about = about, .slot = slot, .own = own };
+	struct content *now, *next = NULL;
+
+	*same = false;
+	if (!adapters->apply || !begin(&planning))
+		return NULL;
+	for (uint32_t i = 0; i < adapters->n; i++) {
+		struct entry *entry = adapters->order[i];
+
+		if (entry_scale(entry) != 0.0f && entry->gguf)
+			add_linked(&planning, entry);
+		if (entry_scale(entry) != 0.0f && entry->number == 0)
+			add_copied(&planning, entry);
+	}
+	if (planning.merge.n == 0 && !planning.err.code)
+		return NULL;
+	planning.merge.type =
+		merge_type(planning.merge.w.type, planning.merge.ne[0], adapters->f16);
+	now = slots_get(model->slots, slot);
+	*same = now && now->merge && content_own(now) == own && !planning.err.code &&
+		merge_same(now->merge, &planning.merge);
+	if (!*same)
+		next = make_content(&planning);
+	if (!*same && !next)
+		log_add(model->log, "adapters: %.*s is not merged: out of memory",
+			(int)planning.target.name_length, planning.target.name);
+	else if (next && next->broken)
+		log_add(model->log, "adapters: %.*s cannot be merged: %s",
+			(int)planning.target.name_length, planning.target.name, next->broken);
+	content_unref(now);
+	return next;
+}
+
+bool adapters_follow(void *context, uint32_t slot, struct content *content, struct showing *showing)
+{
+	struct model *model = context;
+	const struct about about = { slot, content };
+	struct content *own;
+	bool same;
+
+	if (!adapters_is_half(model, slot)) {
+		*showing = (struct showing){ slot, plan(model, slot, content, NULL, &same) };
+		if (same)
+			showing->content = slots_get(model->slots, slot);
+		return showing->content;
+	}
+	if (!adapters_target(model, model->places[slot].tensor, model->places[slot].tensor_length,
+			     &showing->slot))
+		return false;
+	own = slots_own(model->slots, showing->slot);
+	showing->content = plan(model, showing->slot, own, &about, &same);
+	content_unref(own);
+	return !same;
+}
+
+void adapters_refresh(struct model *model)
+{
+	const uint32_t n = slots_count(model->slots);
+	struct showing *showings = calloc(n + 1u, sizeof(*showings));
+	size_t changed = 0;
+
+	if (!showings) {
+		log_add(model->log, "adapters: what changed takes effect with the next change: "
+				    "out of memory");
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct content *own = slots_own(model->slots, i);
+		struct content *now = slots_get(model->slots, i);
+		bool same;
+		struct content *next = plan(model, i, own, NULL, &same);
+
+		if (!same && (next || now != own))
+			showings[changed++] = (struct showing){ i, next };
+		content_unref(now);
+		content_unref(own);
+	}
+	slots_show(model->slots, showings, changed);
+	free(showings);
+}
+
+void adapters_count(struct model *model, uint32_t *pairs, uint32_t *halves, uint64_t *bytes)
+{
+	uint32_t slot;
+
+	*pairs = *halves = 0;
+	*bytes = 0;
+	for (uint32_t k = 0; model_member(model, CLASS_ADAPTERS, k, &slot); k++) {
+		const struct organ_place *place = &model->places[slot];
+		struct content *content = slots_own(model->slots, slot), *other = NULL;
+		size_t length;
+		const enum pair_half half = pair_half(place->tensor, place->tensor_length, &length);
+
+		if (adapters_is_half(model, slot) && half != PAIR_NONE &&
+		    !content_is_nothing(content)) {
+			*bytes += content->organ.data_size;
+			other = adapters_half(model, place->tensor, length,
+					      half == PAIR_A ? PAIR_B : PAIR_A);
+			*halves += !other;
+			*pairs += other && half == PAIR_A;
+		}
+		content_unref(other);
+		content_unref(content);
+	}
+}

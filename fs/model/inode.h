@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* inode.h - inode numbers. What a base holds has numbers that say what it is, the same at every
+ * mount, and needs no memory; what is made later gets a new number each time.
+ *
+ *	1			the root of the mount
+ *	m << 44 | kind << 40 | index	what the base of model number m has (enum inode_kind)
+ *	1 << 62 | m << 44 | n	grafts, generated files, files being written; with n below
+ *				INODE_FIRST generated files of a model that has no graft yet
+ *	3 << 61 | m << 44 | n	the θ file of the graft with that n
+ */
+#ifndef FS_INODE_H
+#define FS_INODE_H
+
+#include "fs/model/model.h"
+
+#define INODE_ROOT ((uint64_t)1)
+#define INODE_NEW  ((uint64_t)1 << 62)
+
+#define INODE_FIRST ((uint64_t)64)
+
+/* Turns the number of a graft into that of its θ file. */
+#define INODE_OF_THETA ((uint64_t)1 << 61)
+
+/* So many models there can be in one mount; one number more is the mount's own. */
+#define INODE_MODELS 65535u
+
+enum inode_kind {
+	INODE_MODEL = 1,      /* the directory of a model, where there are several */
+	INODE_CLASS = 2,      /* index: enum organ_class */
+	INODE_ORGAN = 3,      /* index: tensor; an organ as the base has it */
+	INODE_THETA = 4,      /* index: tensor; the θ file of such an organ */
+	INODE_BASE = 5,	      /* the directory .base */
+	INODE_BASE_CLASS = 6, /* index: enum organ_class; in .base */
+	INODE_BASE_ORGAN = 7, /* index: tensor; in .base; INODE_BASE_THETA | tensor: its θ file */
+	INODE_METADATA = 8,   /* the directory metadata */
+	INODE_KEY = 9,	      /* index: key; as the base has it */
+	INODE_BASE_METADATA = 10,
+	INODE_BASE_KEY = 11, /* index: key; in .base */
+	INODE_VIEWS = 12,    /* the directory .views */
+	INODE_FORM = 13,     /* index: form << 8 | number of a directory in it (inode_form()) */
+	INODE_FORMED = 14,   /* index: form << 32 | tensor */
+	INODE_EXPERT = 15,   /* index: tensor << 16 | number of the expert, or INODE_ORDER */
+};
+
+#define INODE_BASE_THETA ((uint64_t)1 << 32)
+
+/* In place of an expert: the file that says in what order they are. */
+#define INODE_ORDER 0xffffu
+
+/* Of a tensor with a higher number experts are not shown. */
+#define INODE_EXPERT_TENSORS ((uint32_t)1 << 24)
+
+static inline uint64_t inode_of(uint32_t model, enum inode_kind kind, uint64_t index)
+{
+	return (uint64_t)model << 44 | (uint64_t)kind << 40 | index;
+}
+
+/* Directories keep their numbers when another model takes the place. */
+static inline uint64_t inode_of_directory(const struct model *model, enum inode_kind kind,
+					  uint64_t index)
+{
+	return inode_of(model->first->number, kind, index);
+}
+
+/* The directory of a form, and those of the classes in it. */
+static inline uint64_t inode_of_form(const struct model *model, uint32_t form)
+{
+	return inode_of_directory(model, INODE_FORM, (uint64_t)form << 8);
+}
+
+static inline uint64_t inode_of_form_class(const struct model *model, uint32_t form,
+					   enum organ_class klass)
+{
+	return inode_of_directory(model, INODE_FORM, (uint64_t)form << 8 | (klass + 1u));
+}
+
+/* A tensor in a form: a file, or the directory of its experts. */
+static inline uint64_t inode_of_formed(const struct model *model, uint32_t form, uint32_t tensor)
+{
+	return inode_of(model->number, INODE_FORMED, (uint64_t)form << 32 | tensor);
+}
+
+static inline uint64_t inode_of_expert(const struct model *model, uint32_t tensor, uint32_t expert)
+{
+	return inode_of(model->number, INODE_EXPERT, (uint64_t)tensor << 16 | expert);
+}
+
+/* 0: it is none of the base's. */
+static inline unsigned inode_kind(uint64_t ino)
+{
+	return ino < INODE_NEW ? (unsigned)(ino >> 40 & 15) : 0;
+}
+
+static inline uint32_t inode_model(uint64_t ino)
+{
+	return (uint32_t)(ino >> 44 & 0xffff);
+}
+
+static inline uint64_t inode_index(uint64_t ino)
+{
+	return ino & (((uint64_t)1 << 40) - 1);
+}
+
+static inline uint64_t inode_new(struct model *model)
+{
+	return INODE_NEW | (uint64_t)model->number << 44 | atomic_fetch_add(&model->next_ino, 1);
+}
+
+/* The numbers of what is made from a graft, always the same ones: the first of n. */
+static inline uint64_t inode_of_made(struct model *model, struct content *content, uint32_t n)
+{
+	uint64_t first = atomic_load(&content->made), none = 0;
+
+	if (first == 0) {
+		first = INODE_NEW | (uint64_t)model->number << 44 |
+			atomic_fetch_add(&model->next_ino, n);
+		if (!atomic_compare_exchange_strong(&content->made, &none, first))
+			first = none;
+	}
+	return first;
+}
+
+#endif

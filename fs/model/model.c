@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/* model.c - see model.h. */
+#include "fs/model/model.h"
+#include "fs/model/adapters.h"
+#include "fs/model/inode.h"
+#include "fs/util/paths.h"
+#include "gguf/arena.h"
+#include "gguf/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Give every tensor the short form of its name, or its exact one where the short form is another's
+ * too. */
+static int name_files(struct model *model)
+{
+	const struct gguf *gguf = model->gguf;
+	struct names *shorts = names_new(gguf->n_tensors);
+	bool *shared = calloc(gguf->n_tensors + 1u, sizeof(*shared));
+	char name[ANATOMY_NAME_MAX + 1];
+	int rc = shorts && shared ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+		uint32_t other;
+
+		anatomy_file_name(t->name, t->name_length, NAME_SHORT, name);
+		model->places[i].name = arena_copy(model->arena, name, strlen(name));
+		if (!model->places[i].name)
+			rc = -ENOMEM;
+		else if (names_find(shorts, name, strlen(name), &other))
+			shared[i] = shared[other] = true;
+		else
+			rc = names_add(shorts, model->places[i].name, strlen(name), i);
+	}
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+
+		if (!shared[i])
+			continue;
+		anatomy_file_name(t->name, t->name_length, NAME_EXACT, name);
+		model->places[i].name = arena_copy(model->arena, name, strlen(name));
+		if (!model->places[i].name)
+			rc = -ENOMEM;
+	}
+	names_free(shorts);
+	free(shared);
+	return rc;
+}
+
+/* The slot's name is found from now on. */
+static int enter(struct model *model, uint32_t i)
+{
+	const struct organ_place *place = &model->places[i];
+	struct members *members = &model->members[place->klass];
+
+	if (members->n == members->room) {
+		const uint32_t room = members->room * 2;
+		uint32_t *more = reallocarray(members->slots, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		members->slots = more;
+		members->room = room;
+	}
+	members->slots[members->n++] = i;
+	return names_add(model->files[place->klass], place->name, strlen(place->name), i);
+}
+
+static int sort_into_classes(struct model *model)
+{
+	const struct gguf *gguf = model->gguf;
+
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[i];
+
+		model->places[i].klass = anatomy_class(t->name, t->name_length);
+		model->places[i].block = anatomy_block(t->name, t->name_length);
+		model->places[i].tensor = t->name;
+		model->places[i].tensor_length = t->name_length;
+		model->members[model->places[i].klass].room++;
+	}
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		struct members *members = &model->members[klass];
+
+		members->slots = calloc(++members->room, sizeof(uint32_t));
+		model->files[klass] = names_new(members->room);
+		if (!members->slots || !model->files[klass])
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const int rc = enter(model, i);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int arrange(struct model *model, struct error *err)
+{
+	/* Pages of places that are never added are never touched. */
+	model->places =
+		calloc((size_t)model->gguf->n_tensors + MODEL_ADDED_MOST, sizeof(*model->places));
+	model->arena = arena_new();
+	model->slots = slots_new(model->gguf->n_tensors);
+	if (!model->places || !model->arena || !model->slots || name_files(model) < 0)
+		return out_of_memory(err);
+	switch (sort_into_classes(model)) {
+	case 0:
+		return 0;
+	case -EEXIST:
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "two long tensor names were made to give the same file name");
+	default:
+		return out_of_memory(err);
+	}
+}
+
+/* $XDG_STATE_HOME/organfs, which is ~/.local/state/organfs where nothing else is said. */
+static char *state_directory(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const struct passwd *user;
+	char *path;
+
+	if (!home || home[0] != '/') {
+		user = getpwuid(getuid());
+		home = user ? user->pw_dir : "/";
+	}
+	if (state && state[0] == '/' ? asprintf(&path, "%s/organfs", state) < 0
+				     : asprintf(&path, "%s/.local/state/organfs", home) < 0)
+		return NULL;
+	return path;
+}
+
+static int open_private(struct model *model, const struct layer_manner *manner, struct error *err)
+{
+	char *state = state_directory();
+
+	if (!state)
+		return out_of_memory(err);
+	model->layer = layer_private(state, manner, model->base, model->gguf, err);
+	free(state);
+	return model->layer ? 0 : -err->code;
+}
+
+static int open_layer(struct model *model, const struct model_options *options,
+		      struct model_site *site, struct error *err)
+{
+	const struct layer_manner manner = { .level = options->compress,
+					     .read_only = options->read_only,
+					     .fresh = options->fresh,
+					     .log = site->log,
+					     .cache = site->cache };
+	int rc = 0;
+
+	if (site->layer) {
+		model->layer = layer_at(site->layer, &manner, model->base, model->gguf, err);
+		site->layer_refused = !model->layer;
+		rc = model->layer ? 0 : -err->code;
+	} else if (!options->read_only) {
+		rc = open_private(model, &manner, err);
+	}
+	return rc;
+}
+
+/* The base at path, or that of a model whose place is to be taken. */
+static int open_base(struct model *model, const char *path, const struct model_site *site,
+		     struct error *err)
+{
+	struct base base;
+	const int rc =
+		site->old ? base_join(&base, site->shards, err) : base_open(&base, path, err);
+
+	model->base = base.file;
+	model->gguf = base.gguf;
+	model->shards = base.shards;
+	model->whole = !base.shards || shards_complete(base.shards);
+	if (rc == 0)
+		backing_report_to(base.file, site->log);
+	if (rc == 0 && base.shards && !site->old)
+		shards_tell(base.shards, NULL, site->log);
+	return rc;
+}
+
+static int name_model(struct model *model, const char *path, const struct model_site *site)
+{
+	model->name = site->old ? strdup(site->old->name) : paths_stem(path);
+	model->directory = site->old ? strdup(site->old->directory) : paths_directory(path);
+	return model->name && model->directory ? 0 : -ENOMEM;
+}
+
+/* Until it has all its shards, nobody can tell which layers are the base's. */
+static int find_layer(struct model *model, const struct model_options *options,
+		      struct model_site *site, struct error *err)
+{
+	if (model->whole)
+		return open_layer(model, options, site, err);
+	if (!options->read_only && !site->old)
+		log_add(site->log, "%s: nothing can be grafted before all its shards are there",
+			model->name);
+	return 0;
+}
+
+static struct model *model_new(const struct model_options *options, const struct model_site *site)
+{
+	struct model *model = calloc(1, sizeof(*model));
+
+	if (!model)
+		return NULL;
+	pthread_mutex_init(&model->commit, NULL);
+	pthread_mutex_init(&model->stacks, NULL);
+	pthread_mutex_init(&model->names, NULL);
+	atomic_init(&model->next_ino, INODE_FIRST);
+	atomic_init(&model->seconds, 0);
+	model->number = site->number;
+	model->log = site->log;
+	model->any_shape = options->any_shape;
+	model->follow = !options->keep_blocks;
+	model->first = site->old ? site->old->first : model;
+	atomic_init(&model->latest, model);
+	if (site->old)
+		model->generation_before = model_generation(site->old) + 1;
+	return model;
+}
+
+struct model *model_open(const struct model_options *options, const char *path,
+			 struct model_site *site, struct error *err)
+{
+	struct model *model = model_new(options, site);
+	int rc;
+
+	if (!model) {
+		out_of_memory(err);
+		return NULL;
+	}
+	rc = open_base(model, path, site, err);
+	if (rc == 0)
+		rc = arrange(model, err);
+	if (rc == 0) {
+		model->metadata = metadata_new(model->base, model->gguf, err);
+		rc = model->metadata ? 0 : -err->code;
+	}
+	if (rc == 0 && name_model(model, path, site) < 0)
+		rc = out_of_memory(err);
+	if (rc == 0 && !(model->adapters = adapters_new(model, options->merged_f16)))
+		rc = out_of_memory(err);
+	if (rc == 0)
+		rc = find_layer(model, options, site, err);
+	if (rc == 0)
+		return model;
+	model_close(model);
+	return NULL;
+}
+
+bool model_has_of(const struct model *model, uint32_t tensor, const struct model *old,
+		  uint32_t *was)
+{
+	const struct gguf_tensor *t = &model->gguf->tensors[tensor];
+	const struct gguf_tensor *before = gguf_tensor(old->gguf, t->name, t->name_length);
+	uint64_t at = t->offset, length = t->size, then, as_long;
+	const struct backing *file;
+
+	if (!before)
+		return false;
+	*was = (uint32_t)(before - old->gguf->tensors);
+	then = before->offset;
+	as_long = before->size;
+	file = backing_part(model->base, &at, &length);
+	return file && file == backing_part(old->base, &then, &as_long) && at == then &&
+	       length == as_long;
+}
+
+char *model_lacks(const struct model *model)
+{
+	return model->whole ? NULL : shards_missing(model->shards);
+}
+
+void model_close(struct model *model)
+{
+	if (!model)
+		return;
+	layer_close(model->layer);
+	slots_free(model->slots);
+	adapters_free(model->adapters);
+	metadata_free(model->metadata);
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		names_free(model->files[klass]);
+		free(model->members[klass].slots);
+	}
+	arena_free(model->arena);
+	free(model->places);
+	gguf_free(model->gguf);
+	backing_unref(model->base);
+	shards_unref(model->shards);
+	pthread_mutex_destroy(&model->commit);
+	pthread_mutex_destroy(&model->stacks);
+	pthread_mutex_destroy(&model->names);
+	free(model->shown);
+	free(model->directory);
+	free(model->name);
+	free(model);
+}
+
+const char *model_fingerprint(struct model *model)
+{
+	if (!model->fingerprint[0] && fingerprint(model->base, model->gguf, model->fingerprint) < 0)
+		model->fingerprint[0] = '\0';
+	return model->fingerprint;
+}
+
+struct timespec model_time(struct model *model)
+{
+	struct timespec time = backing_stat(model->base)->st_mtim;
+	uint32_t seconds = (uint32_t)atomic_load(&model->seconds);
+
+	/* Two that ask at once get the same answer. */
+	if (!seconds) {
+		seconds = fingerprint_seconds(model->base, model->gguf);
+		atomic_store(&model->seconds, seconds);
+	}
+	time.tv_sec -= seconds;
+	return time;
+}
+
+bool model_class_time(struct model *model, enum organ_class klass, struct timespec *time)
+{
+	uint32_t tensor;
+
+	for (uint32_t k = 0; model_member(model, klass, k, &tensor); k++) {
+		struct content *content = slots_get(model->slots, tensor);
+		const struct timespec its = content ? content->mtime : model_time(model);
+		const bool there = !content_is_nothing(content);
+
+		content_unref(content);
+		if (k == 0)
+			*time = its;
+		if (!there || !is_same_time(&its, time))
+			return false;
+	}
+	return model_members(model, klass) > 0;
+}
+
+static const char *directory_name(unsigned directory)
+{
+	return directory < CLASSES ? class_name((enum organ_class)directory) : "metadata";
+}
+
+struct timespec model_directory_time(struct model *model, unsigned directory)
+{
+	struct timespec time;
+
+	if (model->layer && layer_time(model->layer, directory_name(directory), &time))
+		return time;
+	pthread_mutex_lock(&model->names);
+	time = model->set[directory];
+	pthread_mutex_unlock(&model->names);
+	return time.tv_sec || time.tv_nsec ? time : backing_stat(model->base)->st_mtim;
+}
+
+void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time)
+{
+	pthread_mutex_lock(&model->names);
+	model->set[directory] = *time;
+	pthread_mutex_unlock(&model->names);
+	layer_set_time(model->layer, directory_name(directory), time);
+}
+
+bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,
+		uint32_t *tensor)
+{
+	bool found;
+
+	pthread_mutex_lock(&model->names);
+	found = names_find(model->files[klass], name, length, tensor);
+	pthread_mutex_unlock(&model->names);
+	return found;
+}
+
+bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor)
+{
+	const struct members *members = &model->members[klass];
+	bool found;
+
+	pthread_mutex_lock(&model->names);
+	found = k < members->n;
+	if (found)
+		*tensor = members->slots[k];
+	pthread_mutex_unlock(&model->names);
+	return found;
+}
+
+uint32_t model_members(struct model *model, enum organ_class klass)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&model->names);
+	n = model->members[klass].n;
+	pthread_mutex_unlock(&model->names);
+	return n;
+}
+
+/* With the names locked. */
+static int add_slot(struct model *model, const struct organ_place *place, struct content *content)
+{
+	struct slots *slots = model->slots;
+	uint32_t i;
+	int rc;
+
+	if (names_find(model->files[place->klass], place->name, strlen(place->name), &i))
+		return -EEXIST;
+	i = slots_count(slots);
+	if (i >= model->gguf->n_tensors + MODEL_ADDED_MOST)
+		return -ENOSPC;
+	model->places[i] = *place;
+	model->places[i].name = arena_copy(model->arena, place->name, strlen(place->name));
+	model->places[i].tensor = arena_copy(model->arena, place->tensor, place->tensor_length);
+	if (!model->places[i].name || !model->places[i].tensor)
+		return -ENOMEM;
+	/* Nobody knows the slot's number before its name is entered; only here are slots added. */
+	rc = slots_add(slots, content_ref(content), &i);
+	return rc < 0 ? rc : enter(model, i);
+}
+
+int model_add(struct model *model, enum organ_class klass, const char *name, const char *tensor,
+	      uint32_t tensor_length, struct content *content)
+{
+	const struct organ_place place = { .name = name,
+					   .klass = klass,
+					   .block = anatomy_block(tensor, tensor_length),
+					   .tensor = tensor,
+					   .tensor_length = tensor_length };
+	int rc;
+
+	pthread_mutex_lock(&model->names);
+	rc = add_slot(model, &place, content);
+	pthread_mutex_unlock(&model->names);
+	content_unref(content);
+	return rc;
+}
+
+uint64_t model_generation(struct model *model)
+{
+	return model->generation_before + slots_generation(model->slots) +
+	       metadata_generation(model->metadata);
+}
+
+int model_snapshot(struct model *model, struct snapshot *snapshot)
+{
+	/* What changes from here on may be in it, and has a later generation. */
+	const uint64_t generation = slots_generation(model->slots);
+	struct edits *edits = metadata_edits(model->metadata);
+	struct adapter_list *adapters = adapters_list(model);
+
+	if (!edits || !adapters || slots_snapshot(model->slots, snapshot) < 0) {
+		edits_unref(edits);
+		adapter_list_free(adapters);
+		return -ENOMEM;
+	}
+	snapshot->edits = edits;
+	snapshot->adapters = adapters;
+	snapshot->grafts += adapters->n;
+	snapshot->generation = model->generation_before + generation + edits->generation;
+	snapshot->grafts += edits->n;
+	return 0;
+}
+
+struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content)
+{
+	return content ? content->organ : organ_of_tensor(&model->gguf->tensors[tensor]);
+}
+
+const char *model_organ_path(const struct model *model, uint32_t tensor, char path[ORGAN_PATH_MAX])
+{
+	const struct organ_place *place = &model->places[tensor];
+
+	snprintf(path, ORGAN_PATH_MAX, "%s/%s.bin", class_name(place->klass), place->name);
+	return path;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* model.h - one mounted model: the base, its tensors under the names of their files, and what has
+ * been grafted on. */
+#ifndef FS_MODEL_H
+#define FS_MODEL_H
+
+#include "fs/base/base.h"
+#include "fs/base/fingerprint.h"
+#include "fs/layer/layer.h"
+#include "fs/model/slots.h"
+#include "fs/util/log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Where a tensor stands in the tree. Texts are borrowed from the model. */
+struct organ_place {
+	const char *name; /* of its files, without ".bin" */
+	enum organ_class klass;
+	int32_t block;	    /* -1: none */
+	const char *tensor; /* its exact name; may hold NULs */
+	uint32_t tensor_length;
+};
+
+/* So many slots can be added to those of the base. */
+#define MODEL_ADDED_MOST 65536u
+
+/* Directories whose time can be set: by enum organ_class, then this. */
+enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES };
+
+/* 1. A model of which shards are missing holds no grafts. When shards come or go, a new model takes
+ *    its place, which has the number and the inodes of a new one; only directories stay what they
+ *    are. The old one lives on for those who have files of it open. */
+struct model {
+	/* Set by model_open() and not changed afterwards. */
+	uint32_t number; /* in the mount */
+	char *name;	 /* the base's file name, as given, without ".gguf" and number of shard */
+	char *directory; /* in which that name stands, absolute */
+	struct backing *base;
+	struct gguf *gguf;
+	struct shards *shards;	    /* NULL: the base is one file */
+	bool whole;		    /* all of them are there */
+	struct model *first;	    /* itself, or the one whose place it took */
+	uint64_t generation_before; /* how often those before it have changed */
+	struct organ_place
+		*places; /* one a slot; those of slots that somebody knows never change */
+	struct log *log;
+	bool any_shape, follow;
+	char *shown; /* the name of its directory, where there are several; set before anybody else
+			knows the model */
+	_Atomic(struct model *) latest; /* of the first: who has its place now */
+
+	pthread_mutex_t names; /* protects what follows, up to slots */
+	struct members {
+		uint32_t *slots; /* slot numbers: in file order, then as they were added */
+		uint32_t n, room;
+	} members[CLASSES];
+	struct names *files[CLASSES]; /* NAME to slot number */
+	struct timespec set[MODEL_DIRECTORIES]; /* their times, as somebody set them; 0: nobody */
+	struct arena *arena;
+
+	struct slots *slots;
+	struct adapters *adapters;
+	struct metadata *metadata;
+	uint32_t taken_up; /* grafts that an earlier mount left in the layer */
+	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
+	struct links *links;	/* of the mount; set before requests come */
+	struct layer *layer;	/* NULL for a read-only mount of the base alone */
+	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
+	pthread_mutex_t
+		stacks; /* held while what a slot has of one expert is changed; before commit */
+	/* Under commit: a move that the disk cut short. */
+	bool noted;	 /* the layer's note of it must go before the next graft */
+	bool half_moved; /* and before that, from the layer, what the slot moved held */
+	uint32_t moved;
+	bool key_half_moved; /* the same of a metadata key */
+	uint32_t moved_key;
+	bool undoing; /* what was undone is in the layer's note yet (layer_undo.h) */
+	bool stuck;   /* an earlier mount has noted it and it cannot be done, so nothing else can */
+	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
+	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
+	atomic_uint removed[CLASSES];	    /* how often the directory was */
+	atomic_uint_fast32_t seconds;	    /* fingerprint_seconds(); 0: nobody has asked yet */
+};
+
+/* What the user chose for all models of a mount. */
+struct model_options {
+	bool read_only, any_shape, keep_blocks;
+	bool fresh;	 /* a private layer that an earlier mount left is not taken up */
+	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (merged.h) */
+	int compress;	 /* zstd level for organs in the layer; 0: none */
+};
+
+/* What a model has from the mount; log and cache are borrowed and outlive it. */
+struct model_site {
+	uint32_t number;
+	struct log *log;
+	struct frames_cache *cache; /* for grafts that are compressed */
+	const char *layer;	    /* the directory that is its layer; NULL: a private one */
+	bool layer_refused;	    /* set if it is that which is wrong */
+	/* Of a model that is to take another's place: */
+	struct model *old;     /* NULL: it takes nobody's */
+	struct shards *shards; /* of which it is made then */
+};
+
+/* Open the model at path, with its layer; what is in that is not taken up yet: recover() does that,
+ * which is due before anything else. NULL with err set: as gguf_read(), or as base_open() or
+ * layer_at(). Of the files of a split model some may be missing; the log says which. */
+struct model *model_open(const struct model_options *options, const char *path,
+			 struct model_site *site, struct error *err);
+
+/* Grafts stay in the layer, unless model_drop_layer() was called before. */
+void model_close(struct model *model);
+
+/* Who has the model's place now: itself, or one that has more or fewer shards. */
+static inline struct model *model_now(struct model *model)
+{
+	return atomic_load(&model->first->latest);
+}
+
+/* Has the model's base for a tensor the very bytes that the old one's has, for which number? */
+bool model_has_of(const struct model *model, uint32_t tensor, const struct model *old,
+		  uint32_t *was);
+
+/* Why it cannot be assembled or run, to free; NULL: it can. */
+char *model_lacks(const struct model *model);
+
+/* The slot that is CLASS/NAME, whatever it holds. */
+bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,
+		uint32_t *tensor);
+
+/* With the commit lock held, or before the mount: the fingerprint of the base, which is made once.
+ * Empty: the base cannot be read. Borrowed. */
+const char *model_fingerprint(struct model *model);
+
+/* The modification time of what the base holds: the base's less fingerprint_seconds(). The first
+ * call reads. */
+struct timespec model_time(struct model *model);
+
+/* The one time that all organs of a class have. False: several, or a slot holds nothing. */
+bool model_class_time(struct model *model, enum organ_class klass, struct timespec *time);
+
+/* The modification time of one of its directories, of a model that can be grafted on: that of the
+ * layer's where there is one, else what it was set to, else the base's. Asks the layer's disk. */
+struct timespec model_directory_time(struct model *model, unsigned directory);
+void model_set_directory_time(struct model *model, unsigned directory,
+			      const struct timespec *time);
+
+/* Slot number k of a class. False: there are not so many. */
+bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);
+uint32_t model_members(struct model *model, enum organ_class klass);
+
+/* Add a slot CLASS/NAME for a tensor of that name, which holds content; content becomes the
+ * model's, also on failure. Returns 0, -EEXIST there is one, -ENOSPC, -ENOMEM. */
+int model_add(struct model *model, enum organ_class klass, const char *name, const char *tensor,
+	      uint32_t tensor_length, struct content *content);
+
+/* How often the model has changed, slots and metadata. */
+uint64_t model_generation(struct model *model);
+
+/* All of it at one moment: the slots' snapshot with the edits of the metadata and the adapters,
+ * which count as grafts, and in the generation. Returns 0 or -ENOMEM. Release with
+ * snapshot_release(). */
+int model_snapshot(struct model *model, struct snapshot *snapshot);
+
+/* The organ in a slot, base's or graft's: its name is borrowed from model or content. */
+struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content);
+
+/* "organs/blk_5_ffn_up.bin" for messages and .grafts. */
+#define ORGAN_PATH_MAX (ANATOMY_NAME_MAX + 32)
+const char *model_organ_path(const struct model *model, uint32_t tensor, char path[ORGAN_PATH_MAX]);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/* slots.c - see slots.h. */
+#include "fs/model/slots.h"
+#include "fs/model/adapter_list.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slots {
+	pthread_mutex_t lock; /* protects what follows */
+	uint64_t generation;
+	uint32_t base, n, room, grafts, links;
+	struct content **now;	 /* what they hold */
+	struct content **merged; /* what they show instead; NULL: nothing else */
+	slots_follower *follower;
+	void *context; /* of the follower */
+};
+
+void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
+		  struct backing *file)
+{
+	content->kind = CONTENT_COPY;
+	content->ino = ino;
+	content->organ = *organ;
+	content->file = file;
+	content->offset = organ->header_size;
+	content->mtime = backing_stat(file)->st_mtim;
+}
+
+struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file)
+{
+	struct content *content = content_nothing();
+
+	if (!content) {
+		free((char *)organ->name);
+		backing_unref(file);
+		return NULL;
+	}
+	content_fill(content, ino, organ, file);
+	return content;
+}
+
+/* Lies the organ in a GGUF, and not in an organ file? There the data begin later than after an
+ * organ's header, which holds less. A link that is broken is taken to lead to an organ file. */
+static bool is_of_gguf(enum content_kind kind, const struct organ *organ, uint64_t offset)
+{
+	return kind == CONTENT_REFERENCE || offset > organ->header_size;
+}
+
+/* A content of data in a file of somebody else's. */
+static struct content *content_elsewhere(enum content_kind kind, uint64_t ino,
+					 const struct organ *organ, struct backing *file,
+					 uint64_t offset)
+{
+	struct content *content = calloc(1, sizeof(*content));
+	char *name = malloc(organ->name_length + 1u);
+
+	if (!content || !name) {
+		free(content);
+		free(name);
+		return NULL;
+	}
+	memcpy(name, organ->name, organ->name_length);
+	name[organ->name_length] = '\0';
+	atomic_init(&content->refs, 1);
+	content->kind = kind;
+	content->ino = ino;
+	content->organ = *organ;
+	content->organ.name = name;
+	content->file = backing_ref(file);
+	content->offset = offset;
+	/* Without memory it is a content of which this is not known. */
+	content->donor =
+		donor_of_backing(file, is_of_gguf(kind, organ, offset) ? organ->name : NULL,
+				 organ->name_length);
+	clock_gettime(CLOCK_REALTIME, &content->mtime);
+	return content;
+}
+
+struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
+				  uint64_t offset, const char *fingerprint)
+{
+	struct content *content = content_elsewhere(CONTENT_REFERENCE, ino, organ, file, offset);
+
+	if (content)
+		snprintf(content->fingerprint, sizeof(content->fingerprint), "%s", fingerprint);
+	return content;
+}
+
+struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
+			     uint64_t offset, const char *target)
+{
+	struct content *content = content_elsewhere(CONTENT_LINK, ino, organ, file, offset);
+
+	if (content && !(content->target = strdup(target))) {
+		content_unref(content);
+		return NULL;
+	}
+	return content;
+}
+
+void content_set_seen(struct content *content, const char *seen)
+{
+	free(content->seen);
+	content->seen = seen ? strdup(seen) : NULL;
+}
+
+struct content *content_merged(uint64_t ino, const struct organ *organ, struct backing *file,
+			       const struct merge *merge, struct content *own)
+{
+	struct content *content =
+		content_elsewhere(CONTENT_MERGED, ino, organ, file, organ->header_size);
+
+	backing_unref(file);
+	if (!content)
+		return NULL;
+	content->offset = 0;
+	content->merge = merge;
+	content->own = own ? content_ref(own) : NULL;
+	return content;
+}
+
+struct content *content_nothing(void)
+{
+	struct content *content = calloc(1, sizeof(*content));
+
+	if (content) {
+		atomic_init(&content->refs, 1);
+		content->kind = CONTENT_NOTHING;
+	}
+	return content;
+}
+
+struct content *content_ref(struct content *content)
+{
+	atomic_fetch_add(&content->refs, 1);
+	return content;
+}
+
+void content_unref(struct content *content)
+{
+	if (!content || atomic_fetch_sub(&content->refs, 1) != 1)
+		return;
+	free((char *)content->organ.name);
+	backing_unref(content->file);
+	free(content->broken);
+	free(content->target);
+	free(content->seen);
+	donor_unref(content->donor);
+	content_unref(content->own);
+	free(content);
+}
+
+void content_set_donor(struct content *content, struct donor *donor)
+{
+	donor_unref(content->donor);
+	content->donor = donor;
+}
+
+void content_break(struct content *content, const char *why)
+{
+	content->broken = strdup(why);
+}
+
+const char *content_kind_name(const struct content *content)
+{
+	static const char *const names[] = { [CONTENT_COPY] = "copy",
+					     [CONTENT_REFERENCE] = "reference",
+					     [CONTENT_LINK] = "link",
+					     [CONTENT_NOTHING] = "removed",
+					     [CONTENT_MERGED] = "merged" };
+	static const char *const broken[] = { [CONTENT_COPY] = "broken copy",
+					      [CONTENT_REFERENCE] = "broken reference",
+					      [CONTENT_LINK] = "broken link",
+					      [CONTENT_NOTHING] = "removed",
+					      [CONTENT_MERGED] = "broken merged" };
+
+	return (content->broken ? broken : names)[content->kind];
+}
+
+enum role_match content_role(const struct content *content, const char *slot, size_t length)
+{
+	if (!content || content_is_nothing(content) || content->broken)
+		return ROLE_SAME;
+	return role_match(slot, length, content->organ.name, content->organ.name_length);
+}
+
+struct slots *slots_new(uint32_t n)
+{
+	struct slots *slots = calloc(1, sizeof(*slots));
+
+	if (!slots)
+		return NULL;
+	slots->now = calloc(n + 1u, sizeof(*slots->now));
+	slots->merged = calloc(n + 1u, sizeof(*slots->merged));
+	if (!slots->now || !slots->merged) {
+		free(slots->now);
+		free(slots->merged);
+		free(slots);
+		return NULL;
+	}
+	pthread_mutex_init(&slots->lock, NULL);
+	slots->base = slots->n = n;
+	slots->room = n + 1u;
+	return slots;
+}
+
+void slots_free(struct slots *slots)
+{
+	if (!slots)
+		return;
+	for (uint32_t i = 0; i < slots->n; i++) {
+		content_unref(slots->now[i]);
+		content_unref(slots->merged[i]);
+	}
+	pthread_mutex_destroy(&slots->lock);
+	free(slots->now);
+	free(slots->merged);
+	free(slots);
+}
+
+/* What slot i shows. */
+static struct content *shown(const struct slots *slots, uint32_t i)
+{
+	return slots->merged[i] ? slots->merged[i] : slots->now[i];
+}
+
+/* Is what the slot shows other than in the base? */
+static bool is_graft(const struct slots *slots, uint32_t i)
+{
+	const struct content *content = shown(slots, i);
+
+	return i < slots->base ? content != NULL : !content_is_nothing(content);
+}
+
+struct content *slots_get(struct slots *slots, uint32_t i)
+{
+	struct content *content;
+
+	pthread_mutex_lock(&slots->lock);
+	content = shown(slots, i);
+	if (content)
+		content_ref(content);
+	pthread_mutex_unlock(&slots->lock);
+	return content;
+}
+
+struct content *slots_own(struct slots *slots, uint32_t i)
+{
+	struct content *content;
+
+	pthread_mutex_lock(&slots->lock);
+	content = slots->now[i];
+	if (content)
+		content_ref(content);
+	pthread_mutex_unlock(&slots->lock);
+	return content;
+}
+
+void slots_follow(struct slots *slots, slots_follower *follower, void *context)
+{
+	slots->follower = follower;
+	slots->context = context;
+}
+
+/* With the lock held: put content in one of the two places of slot i. What was there may be
+ * released without the lock. */
+static struct content *exchange(struct slots *slots, struct content **place, uint32_t i,
+				struct content *content)
+{
+	struct content *before = place[i];
+
+	slots->grafts -= is_graft(slots, i);
+	place[i] = content;
+	slots->grafts += is_graft(slots, i);
+	return before;
+}
+
+/* With the lock held. What was shown is in showings then. */
+static void show(struct slots *slots, struct showing *showings, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		showings[k].content =
+			exchange(slots, slots->merged, showings[k].slot, showings[k].content);
+}
+
+/* Without it: files may be closed. */
+static void release_shown(const struct showing *showings, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		content_unref(showings[k].content);
+}
+
+void slots_put(struct slots *slots, uint32_t i, struct content *content)
+{
+	struct content *before, *merged;
+	struct showing showing;
+	const bool follows =
+		slots->follower && slots->follower(slots->context, i, content, &showing);
+
+	pthread_mutex_lock(&slots->lock);
+	merged = exchange(slots, slots->merged, i, NULL);
+	before = exchange(slots, slots->now, i, content);
+	show(slots, &showing, follows);
+	slots->links += content_is_link(content);
+	slots->links -= content_is_link(before);
+	slots->generation++;
+	pthread_mutex_unlock(&slots->lock);
+	content_unref(before);
+	content_unref(merged);
+	release_shown(&showing, follows);
+}
+
+void slots_put_all(struct slots *slots, struct showing *puts, size_t n)
+{
+	pthread_mutex_lock(&slots->lock);
+	for (size_t k = 0; k < n; k++) {
+		slots->links += content_is_link(puts[k].content);
+		puts[k].content = exchange(slots, slots->now, puts[k].slot, puts[k].content);
+		slots->links -= content_is_link(puts[k].content);
+	}
+	slots->generation++;
+	pthread_mutex_unlock(&slots->lock);
+	release_shown(puts, n);
+}
+
+void slots_show(struct slots *slots, struct showing *showings, size_t n)
+{
+	pthread_mutex_lock(&slots->lock);
+	show(slots, showings, n);
+	slots->generation++;
+	pthread_mutex_unlock(&slots->lock);
+	release_shown(showings, n);
+}
+
+/* With the lock held. */
+static bool make_room(struct slots *slots)
+{
+	const uint32_t room = slots->room + slots->room / 2 + 16;
+	struct content **more;
+
+	if (slots->n < slots->room)
+		return true;
+	more = room > slots->room ? reallocarray(slots->now, room, sizeof(*more)) : NULL;
+	if (!more)
+		return false;
+	slots->now = more;
+	more = reallocarray(slots->merged, room, sizeof(*more));
+	if (!more)
+		return false;
+	slots->merged = more;
+	slots->room = room;
+	return true;
+}
+
+int slots_add(struct slots *slots, struct content *content, uint32_t *i)
+{
+	int rc = -ENOMEM;
+
+	pthread_mutex_lock(&slots->lock);
+	if (make_room(slots)) {
+		*i = slots->n++;
+		slots->now[*i] = content;
+		slots->merged[*i] = NULL;
+		slots->grafts += is_graft(slots, *i);
+		slots->links += content_is_link(content);
+		slots->generation++;
+		rc = 0;
+	}
+	pthread_mutex_unlock(&slots->lock);
+	if (rc < 0)
+		content_unref(content);
+	return rc;
+}
+
+uint64_t slots_generation(struct slots *slots)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&slots->lock);
+	generation = slots->generation;
+	pthread_mutex_unlock(&slots->lock);
+	return generation;
+}
+
+uint32_t slots_links(struct slots *slots)
+{
+	uint32_t links;
+
+	pthread_mutex_lock(&slots->lock);
+	links = slots->links;
+	pthread_mutex_unlock(&slots->lock);
+	return links;
+}
+
+uint32_t slots_count(struct slots *slots)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&slots->lock);
+	n = slots->n;
+	pthread_mutex_unlock(&slots->lock);
+	return n;
+}
+
+int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
+{
+	pthread_mutex_lock(&slots->lock);
+	snapshot->content = calloc(slots->n + 1u, sizeof(*snapshot->content));
+	snapshot->n = snapshot->content ? slots->n : 0;
+	snapshot->generation = slots->generation;
+	snapshot->grafts = slots->grafts;
+	snapshot->edits = NULL;
+	snapshot->adapters = NULL;
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		if (shown(slots, i))
+			snapshot->content[i] = content_ref(shown(slots, i));
+	pthread_mutex_unlock(&slots->lock);
+	return snapshot->content ? 0 : -ENOMEM;
+}
+
+void snapshot_release(struct snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		content_unref(snapshot->content[i]);
+	edits_unref(snapshot->edits);
+	adapter_list_free(snapshot->adapters);
+	snapshot->edits = NULL;
+	snapshot->adapters = NULL;
+	free(snapshot->content);
+	snapshot->content = NULL;
+	snapshot->n = 0;
+}

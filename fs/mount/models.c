@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* collection.c - see collection.h. */
+#include "fs/mount/models.h"
+#include "fs/edit/recover.h"
+#include "fs/model/inode.h"
+#include "fs/mount/options.h"
+#include "fs/util/paths.h"
+#include "gguf/printable.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Names in the root that are no model's. */
+static const char *const reserved[] = { "manifest.json", ".theta", ".log" };
+
+struct opening {
+	struct collection *collection;
+	const struct options *options;
+	struct log *log;
+	struct error *err;
+	bool layer_refused;
+};
+
+static int out_of_memory(struct opening *opening)
+{
+	return error_set(opening->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+static bool is_taken(const struct collection *collection, const char *name)
+{
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (strcmp(name, reserved[i]) == 0)
+			return true;
+	for (uint32_t i = 0; i < collection->n; i++)
+		if (strcmp(name, collection->models[i]->shown) == 0)
+			return true;
+	return false;
+}
+
+/* Leaves room for a number. */
+#define SHOWN_MAX 240
+
+/* The name of a model's file as that of a directory, to free: control characters stand
+ * percent-encoded, or as '?' where it would be too long then. NULL: out of memory. */
+static char *printable_stem(const char *path)
+{
+	char *stem = paths_stem(path), *name = stem ? malloc(3 * strlen(stem) + 1) : NULL;
+	char *to = name;
+
+	for (size_t left = 0, n = name ? strlen(stem) : 0, i = 0; i < n; i++) {
+		if (!left)
+			left = control_length(stem + i, n - i, NULL);
+		if (left) {
+			to += sprintf(to, "%%%02X", (unsigned char)stem[i]);
+			left--;
+		} else {
+			*to++ = stem[i];
+		}
+	}
+	if (name)
+		*to = '\0';
+	if (!name || to - name <= SHOWN_MAX) {
+		free(stem);
+		return name;
+	}
+	free(name);
+	make_printable(stem);
+	return stem;
+}
+
+/* The name of a model's directory, to free: that of its file, with a number where another model has
+ * it already. NULL: out of memory. */
+static char *choose_name(const struct collection *collection, const char *path)
+{
+	char *stem = printable_stem(path), *name = stem ? strdup(stem) : NULL;
+
+	for (unsigned i = 2; name && is_taken(collection, name); i++) {
+		free(name);
+		if (asprintf(&name, "%s-%u", stem, i) < 0)
+			name = NULL;
+	}
+	free(stem);
+	return name;
+}
+
+/* A model with these parts, which become the collection's, has come. */
+static int enter(struct opening *opening, struct model *model, struct log *log, char *name)
+{
+	struct collection *collection = opening->collection;
+	const size_t n = collection->n + 1u;
+	struct log **logs = reallocarray(collection->logs, n, sizeof(struct log *));
+
+	if (!logs) {
+		model_close(model);
+		log_free(log);
+		free(name);
+		return out_of_memory(opening);
+	}
+	collection->logs = logs;
+	model->shown = name;
+	collection->models[collection->n] = model;
+	logs[collection->n++] = log;
+	collection->n_all = collection->n;
+	return 0;
+}
+
+/* The directory that is the model's layer, to free: where there are several, one of its name in
+ * that of the mount. */
+static int choose_layer(const struct collection *collection, const char *name, char **layer,
+			struct error *err)
+{
+	const char *given = collection->options->layer;
+	int n = 0;
+
+	*layer = NULL;
+	if (given && collection->several)
+		n = asprintf(layer, "%s/%s", given, name);
+	else if (given)
+		n = asprintf(layer, "%s", given);
+	if (n >= 0)
+		return 0;
+	*layer = NULL;
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* The model with what earlier mounts left in its layer; as model_open(). */
+static struct model *open_and_recover(const struct options *options, const char *path,
+				      struct model_site *site, struct error *err)
+{
+	const struct model_options of_models = {
+		.read_only = options->read_only,
+		.any_shape = options->any_shape,
+		.keep_blocks = options->keep_blocks,
+		.fresh = options->fresh,
+		.merged_f16 = options->merged_f16,
+		.compress = options->compress,
+	};
+	struct model *model = model_open(&of_models, path, site, err);
+
+	if (model)
+		recover(model, options->mountpoint);
+	return model;
+}
+
+static int open_model(struct opening *opening, const char *path)
+{
+	struct collection *collection = opening->collection;
+	char *name = choose_name(collection, path);
+	struct model_site site = { .cache = collection->cache, .number = collection->n };
+	struct model *model = NULL;
+	struct log *log = NULL;
+	char *layer = NULL;
+
+	if (collection->n == INODE_MODELS) {
+		free(name);
+		return error_set(opening->err, EMFILE, ERROR_NO_OFFSET,
+				 "these are more models than a mount can have");
+	}
+	if (name && collection->several)
+		log = log_part(opening->log, name);
+	if (!name || (collection->several && !log)) {
+		free(name);
+		return out_of_memory(opening);
+	}
+	site.log = log ? log : opening->log;
+	if (choose_layer(collection, name, &layer, opening->err) == 0) {
+		site.layer = layer;
+		model = open_and_recover(opening->options, path, &site, opening->err);
+	}
+	free(layer);
+	opening->layer_refused = site.layer_refused;
+	if (!model) {
+		free(name);
+		log_free(log);
+		return -opening->err->code;
+	}
+	return enter(opening, model, log, name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a directory that do not begin with a dot, sorted, and a NULL; to free one by one.
+ * NULL: it cannot be listed. */
+static char **list(const char *path)
+{
+	DIR *entries = opendir(path);
+	const struct dirent *entry;
+	char **names = entries ? calloc(1, sizeof(char *)) : NULL;
+	size_t n = 0;
+
+	while (names && (errno = 0, entry = readdir(entries))) {
+		char **more;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		more = reallocarray(names, n + 2, sizeof(char *));
+		if (more)
+			names = more;
+		if (!more || !(names[n] = strdup(entry->d_name)))
+			break;
+		names[++n] = NULL;
+	}
+	if (entries)
+		closedir(entries);
+	if (names)
+		qsort(names, n, sizeof(char *), compare_names);
+	return names;
+}
+
+static bool is_gguf_name(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > 5 && strcasecmp(name + n - 5, ".gguf") == 0;
+}
+
+static void pass_over(struct opening *opening, const char *path)
+{
+	char text[320];
+
+	log_add(opening->log, "%s: passed over: %s", path,
+		error_describe(opening->err, text, sizeof(text)));
+	*opening->err = (struct error){ 0 };
+	opening->layer_refused = false;
+}
+
+/* Returns whether there is one. */
+static bool try_model(struct opening *opening, const char *path)
+{
+	if (!is_gguf_name(path))
+		return false;
+	if (open_model(opening, path) == 0)
+		return true;
+	pass_over(opening, path);
+	return false;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Are both named as shards of one model? Prefix and count say which. */
+static bool are_shards_of_one(const char *a, const char *b)
+{
+	const size_t n = paths_shard_prefix(a), count = sizeof("-00000") - 1;
+
+	return n && paths_shard_prefix(b) == n && strncmp(a, b, n) == 0 &&
+	       strcmp(a + n + count, b + n + count) == 0;
+}
+
+/* Has a shard before it brought the model that it is of? */
+static bool is_brought(char *const *names, const bool *opened, size_t i)
+{
+	for (size_t k = 0; paths_shard_prefix(names[i]) && k < i; k++)
+		if (opened[k] && are_shards_of_one(names[k], names[i]))
+			return true;
+	return false;
+}
+
+static int open_directory(struct opening *opening, const char *path, bool deeper);
+
+/* Returns whether it is a model. */
+static bool open_entry(struct opening *opening, const char *path, bool deeper)
+{
+	if (!is_directory(path))
+		return try_model(opening, path);
+	if (deeper && open_directory(opening, path, false) < 0)
+		pass_over(opening, path);
+	return false;
+}
+
+static int open_entries(struct opening *opening, const char *path, char **names, bool *opened,
+			bool deeper)
+{
+	char *file;
+
+	for (size_t i = 0; names[i]; i++) {
+		if (is_brought(names, opened, i))
+			continue;
+		if (asprintf(&file, "%s/%s", path, names[i]) < 0)
+			return out_of_memory(opening);
+		opened[i] = open_entry(opening, file, deeper);
+		free(file);
+	}
+	return 0;
+}
+
+static int open_directory(struct opening *opening, const char *path, bool deeper)
+{
+	char **names = list(path);
+	bool *opened;
+	size_t n = 0;
+	int rc;
+
+	if (!names)
+		return error_set(opening->err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	while (names[n])
+		n++;
+	opened = calloc(n + 1, sizeof(*opened));
+	rc = opened ? open_entries(opening, path, names, opened, deeper) : out_of_memory(opening);
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+	free(opened);
+	return rc;
+}
+
+int collection_open(struct collection *collection, const struct options *options, struct log *log,
+		    const char **culprit, struct error *err)
+{
+	struct opening opening = {
+		.collection = collection, .options = options, .log = log, .err = err
+	};
+	int rc = 0;
+
+	*collection = (struct collection){ .several = options->n_models > 1,
+					   .cache = frames_cache_new(),
+					   .options = options,
+					   .log = log };
+	*culprit = options->models[0];
+	/* Pages of places that nobody takes are never touched. */
+	collection->models = calloc(INODE_MODELS, sizeof(struct model *));
+	if (!collection->cache || !collection->models)
+		return out_of_memory(&opening);
+	for (uint32_t i = 0; i < options->n_models; i++)
+		collection->several |= is_directory(options->models[i]);
+	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
+		const uint32_t before = collection->n;
+
+		*culprit = options->models[i];
+		if (!is_directory(*culprit)) {
+			rc = open_model(&opening, *culprit);
+			continue;
+		}
+		rc = open_directory(&opening, *culprit, true);
+		if (rc == 0 && collection->n == before)
+			rc = error_set(err, ENOENT, ERROR_NO_OFFSET,
+				       "there is no model in this directory that can be read");
+	}
+	if (rc < 0 && opening.layer_refused)
+		*culprit = options->layer;
+	return rc;
+}
+
+void collection_close(struct collection *collection)
+{
+	for (uint32_t i = collection->n_all; i-- > 0;)
+		model_close(collection->models[i]);
+	for (uint32_t i = 0; i < collection->n; i++)
+		log_free(collection->logs[i]);
+	free(collection->models);
+	free(collection->logs);
+	frames_cache_unref(collection->cache);
+	*collection = (struct collection){ 0 };
+}
+
+struct model *collection_renew(struct collection *collection, struct model *old,
+			       struct shards *shards, struct error *err)
+{
+	struct model_site site = { .number = collection->n_all,
+				   .log = old->log,
+				   .cache = collection->cache,
+				   .old = old,
+				   .shards = shards };
+	struct model *model = NULL;
+	char *layer, *shown = old->shown ? strdup(old->shown) : NULL;
+
+	if (collection->n_all == INODE_MODELS) {
+		error_set(err, EMFILE, ERROR_NO_OFFSET,
+			  "shards have come and gone so often that the mount can follow no more");
+		free(shown);
+		return NULL;
+	}
+	if (choose_layer(collection, old->shown, &layer, err) == 0) {
+		site.layer = layer;
+		model = open_and_recover(collection->options, backing_path(old->base), &site, err);
+	}
+	free(layer);
+	if (model) {
+		model->shown = shown;
+		collection->models[collection->n_all++] = model;
+	} else {
+		free(shown);
+	}
+	return model;
+}
+
+void collection_forget(struct collection *collection, struct model *model)
+{
+	collection->models[--collection->n_all] = NULL;
+	model_close(model);
+}

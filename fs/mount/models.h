@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* collection.h - the models of a mount: what the command line names, files and directories. */
+#ifndef FS_COLLECTION_H
+#define FS_COLLECTION_H
+
+#include "fs/model/model.h"
+#include "fs/mount/options.h"
+
+struct collection {
+	struct model **models; /* by their numbers; there is room for more */
+	uint32_t n;	       /* that the command line named, which come first */
+	uint32_t n_all;	       /* and those that took the place of one */
+	bool several;	       /* each has a directory in the root; else the only one is the root */
+	struct log **logs;     /* one a model of the n, where there are several */
+	struct frames_cache *cache;
+	const struct options *options; /* borrowed */
+	struct log *log;
+};
+
+/* Open the models of a command line. In a directory these are the files NAME.gguf in it and in the
+ * directories in it, in the order of their names; those that are no models are passed over with a
+ * line in the log. Returns 0, or -errno with err set, and in *culprit what of the command line it
+ * is about, borrowed. collection_close() is due either way. */
+int collection_open(struct collection *collection, const struct options *options, struct log *log,
+		    const char **culprit, struct error *err);
+void collection_close(struct collection *collection);
+
+/* One more model, of those shards, which is to take the place of the old one. It has a number, but
+ * is in nobody's place yet. One at a time. NULL with err set: as model_open(), or EMFILE. */
+struct model *collection_renew(struct collection *collection, struct model *old,
+			       struct shards *shards, struct error *err);
+
+/* Close that model, the last one that came, which nobody else knows yet. */
+void collection_forget(struct collection *collection, struct model *model);
+
+#endif

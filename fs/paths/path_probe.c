@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+/* look.c - see look.h. What the threads work on is theirs and the caller's together; the last one
+ * to leave frees it. */
+#include "fs/paths/path_probe.h"
+#include "fs/layer/link_target.h"
+#include "fs/util/cond_poll.h"
+#include "fs/util/credentials.h"
+#include "fs/util/paths.h"
+#include "gguf/anatomy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+
+#define THREADS_MOST 8
+
+struct job {
+	struct look_at at; /* what it points to is the job's own */
+	char *place;	   /* where it is, for visits.h */
+	struct found found;
+	bool begun, done;
+};
+
+struct batch {
+	struct visits *visits;
+	struct timespec until;
+	char *point;
+	dev_t device;
+	pthread_mutex_t lock; /* protects what follows; a job is its thread's until it is done */
+	pthread_cond_t progress;
+	unsigned holders; /* threads, and the caller */
+	bool over;	  /* nothing more is to be begun */
+	size_t n, done;
+	struct seen_models models;
+	struct job jobs[];
+};
+
+void found_release(struct found *found)
+{
+	free(found->path);
+	free(found->seen);
+	free((char *)found->organ.name);
+	gguf_free(found->gguf);
+	backing_unref(found->file);
+	donor_unref(found->donor);
+	*found = (struct found){ .own = false };
+}
+
+/* Where another mount of organfs says that the bytes of a file lie. */
+struct disk_extent {
+	char path[PATH_MAX + 64];
+	uint64_t offset, length;
+};
+
+/* Cut ":NUMBER" off the end. */
+static bool cut_number(char *text, uint64_t *number)
+{
+	char *colon = strrchr(text, ':'), *end;
+
+	if (!colon || colon[1] < '0' || colon[1] > '9')
+		return false;
+	errno = 0;
+	*number = strtoull(colon + 1, &end, 10);
+	if (errno || *end)
+		return false;
+	*colon = '\0';
+	return true;
+}
+
+/* Only what is a FUSE filesystem is believed: anybody can give such an attribute to a file. */
+static bool get_extent(int fd, struct disk_extent *extent)
+{
+	struct statfs status;
+	ssize_t n;
+
+	if (fstatfs(fd, &status) < 0 || status.f_type != FUSE_SUPER_MAGIC)
+		return false;
+	n = fgetxattr(fd, "user.organfs.extent", extent->path, sizeof(extent->path) - 1);
+	if (n <= 0)
+		return false;
+	extent->path[n] = '\0';
+	return cut_number(extent->path, &extent->length) &&
+	       cut_number(extent->path, &extent->offset) && extent->path[0] == '/';
+}
+
+/* The file on disk that the bytes lie in. */
+static int open_extent(const struct resolve_own *own, const struct disk_extent *extent,
+		       struct found *found)
+{
+	struct resolved resolved = { .links = found->links };
+
+	if (extent->length != found->organ.data_size)
+		return error_set(&found->err, EINVAL, ERROR_NO_OFFSET,
+				 "the file and its extent do not agree");
+	if (resolve(own, "", extent->path, &resolved, &found->err) < 0)
+		return -found->err.code;
+	if (resolved.own)
+		return error_set(&found->err, ELOOP, ERROR_NO_OFFSET,
+				 "it is made from this mount itself");
+	backing_unref(found->file);
+	found->file = backing_adopt(resolved.fd, extent->path, &found->err);
+	if (!found->file)
+		return -found->err.code;
+	if (extent->offset > backing_size(found->file) ||
+	    extent->length > backing_size(found->file) - extent->offset)
+		return error_set(&found->err, EINVAL, ERROR_NO_OFFSET,
+				 "the file ends before its extent");
+	found->offset = extent->offset;
+	return 0;
+}
+
+/* The name of an open file, as the kernel knows it. */
+static void name_of(int fd, char path[PATH_MAX])
+{
+	char link[48];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, PATH_MAX - 1);
+	path[n < 0 ? 0 : n] = '\0';
+}
+
+static void open_organ(const struct resolve_own *own, int fd, struct found *found)
+{
+	char path[PATH_MAX];
+	struct source source;
+	struct disk_extent extent;
+	bool elsewhere;
+
+	name_of(fd, path);
+	elsewhere = get_extent(fd, &extent);
+	found->file = backing_adopt(fd, path, &found->err);
+	if (!found->file)
+		return;
+	source = backing_source(found->file);
+	if (organ_parse(&source, &found->organ, &found->err) < 0) {
+		found->organ.name = NULL;
+		/* A file that is no organ is no valid argument. */
+		if (found->err.code == EBADMSG)
+			found->err.code = EINVAL;
+		return;
+	}
+	found->offset = found->organ.header_size;
+	if (elsewhere)
+		open_extent(own, &extent, found);
+}
+
+/* The model of another mount of organfs may be a file on disk as it is. Returns the descriptor to
+ * read, that of the other mount where it is not, or -1 with found->err set; fd is used up. */
+static int instead_of(const struct resolve_own *own, int fd, struct found *found)
+{
+	struct resolved resolved = { .links = found->links };
+	struct disk_extent extent;
+
+	if (!get_extent(fd, &extent) || extent.offset)
+		return fd;
+	close(fd);
+	if (resolve(own, "", extent.path, &resolved, &found->err) < 0)
+		return -1;
+	if (!resolved.own)
+		return resolved.fd;
+	error_set(&found->err, ELOOP, ERROR_NO_OFFSET, "it is made from this mount itself");
+	return -1;
+}
+
+static void open_gguf(const struct resolve_own *own, int fd, struct found *found)
+{
+	char path[PATH_MAX];
+	struct source source;
+
+	fd = instead_of(own, fd, found);
+	if (fd < 0)
+		return;
+	name_of(fd, path);
+	found->file = backing_adopt(fd, path, &found->err);
+	if (!found->file)
+		return;
+	source = backing_source(found->file);
+	found->gguf = gguf_read(&source, &found->err);
+	if (!found->gguf && (found->err.code == EBADMSG || found->err.code == ENOTSUP))
+		found->err.code = EINVAL;
+}
+
+/* Is that where it led before? */
+static bool is_known(const struct look_at *at, const struct backing *file)
+{
+	return at->seen && at->file && paths_same_file(backing_stat(at->file), backing_stat(file));
+}
+
+/* What there is to know of the organ, for the day when the path leads nowhere. */
+static void note_seen(const struct look_at *at, struct seen_models *models, struct found *found)
+{
+	if (!is_known(at, found->file) || at->offset != found->offset)
+		found->seen = seen_print(models, found->file, &found->organ, found->offset);
+}
+
+/* The organ of a text that is in a file, which was read before where it is the file that it was. */
+static void match(const struct look_at *at, struct seen_models *models,
+		  const struct reference *seen, struct found *found)
+{
+	char *name;
+
+	if (!is_known(at, found->file)) {
+		seen_find(models, found->file, seen, &found->organ, &found->offset, &found->err);
+		return;
+	}
+	backing_unref(found->file);
+	found->file = backing_ref(at->file);
+	found->offset = at->offset;
+	found->organ = seen->organ;
+	found->organ.name = name = malloc(seen->organ.name_length + 1u);
+	if (name)
+		memcpy(name, seen->organ.name, seen->organ.name_length + 1u);
+	else
+		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* What was seen at the end of a path that leads nowhere now. */
+static void open_seen(const struct resolve_own *own, const struct look_at *at,
+		      struct seen_models *models, struct found *found)
+{
+	struct resolved resolved = { .links = 0 };
+	struct reference seen;
+	char path[PATH_MAX];
+
+	if (reference_parse(at->seen, &seen, &found->err) == 0 &&
+	    resolve(own, "", seen.model, &resolved, &found->err) == 0) {
+		if (resolved.own) {
+			error_set(&found->err, ELOOP, ERROR_NO_OFFSET,
+				  "it is made from this mount itself");
+		} else {
+			name_of(resolved.fd, path);
+			found->file = backing_adopt(resolved.fd, path, &found->err);
+		}
+		if (found->file)
+			match(at, models, &seen, found);
+	}
+	reference_release(&seen);
+}
+
+static void run(const struct resolve_own *own, struct seen_models *models, struct job *job)
+{
+	struct resolved resolved = { .links = job->at.links };
+	struct found *found = &job->found;
+
+	if (caller_assume(job->at.uid, job->at.gid) < 0) {
+		error_set(&found->err, EPERM, ERROR_NO_OFFSET,
+			  "the rights of its owner cannot be assumed");
+		return;
+	}
+	if (!job->at.path) {
+		open_seen(own, &job->at, models, found);
+	} else if (resolve(own, job->at.inside, job->at.path, &resolved, &found->err) == 0) {
+		found->links = resolved.links;
+		found->own = resolved.own;
+		if (!resolved.own && job->at.gguf)
+			open_gguf(own, resolved.fd, found);
+		else if (!resolved.own)
+			open_organ(own, resolved.fd, found);
+		else if (!(found->path = strdup(resolved.path)))
+			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		if (found->err.code == 0 && found->file && !job->at.gguf)
+			note_seen(&job->at, models, found);
+	}
+	caller_restore();
+}
+
+static void free_batch(struct batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		found_release(&batch->jobs[i].found);
+		free((char *)batch->jobs[i].at.path);
+		free((char *)batch->jobs[i].at.seen);
+		free(batch->jobs[i].place);
+		backing_unref(batch->jobs[i].at.file);
+	}
+	seen_models_release(&batch->models);
+	visits_unref(batch->visits);
+	pthread_cond_destroy(&batch->progress);
+	pthread_mutex_destroy(&batch->lock);
+	free(batch->point);
+	free(batch);
+}
+
+/* With the lock held, which is released. */
+static void leave(struct batch *batch)
+{
+	const bool last = --batch->holders == 0;
+
+	pthread_mutex_unlock(&batch->lock);
+	if (last)
+		free_batch(batch);
+}
+
+/* With the lock held: the first job that nobody has begun, at that place, NULL for any. NULL: there
+ * is none. */
+static struct job *next_job(struct batch *batch, const char *place)
+{
+	for (size_t i = 0; i < batch->n && !batch->over; i++) {
+		struct job *job = &batch->jobs[i];
+
+		if (!job->begun && (!place || strcmp(job->place, place) == 0))
+			return job;
+	}
+	return NULL;
+}
+
+/* With the lock held: do all that is to be done at the job's place, or leave it undone, where
+ * another thread has been there for long. */
+static void visit(struct batch *batch, struct job *job)
+{
+	const struct resolve_own own = { batch->point, batch->device };
+	const char *place = job->place;
+	bool begun;
+
+	for (struct job *same = job; same; same = next_job(batch, place))
+		same->begun = true;
+	pthread_mutex_unlock(&batch->lock);
+	begun = visit_begin(batch->visits, place, &batch->until);
+	pthread_mutex_lock(&batch->lock);
+	for (; begun && !batch->over && job < batch->jobs + batch->n; job++) {
+		if (strcmp(job->place, place) != 0)
+			continue;
+		pthread_mutex_unlock(&batch->lock);
+		run(&own, &batch->models, job);
+		pthread_mutex_lock(&batch->lock);
+		job->done = true;
+		batch->done++;
+		pthread_cond_signal(&batch->progress);
+	}
+	if (begun)
+		visit_end(batch->visits, place);
+}
+
+static void *work(void *argument)
+{
+	struct batch *batch = argument;
+	struct job *job;
+
+	pthread_mutex_lock(&batch->lock);
+	while ((job = next_job(batch, NULL)))
+		visit(batch, job);
+	pthread_cond_signal(&batch->progress);
+	leave(batch);
+	return NULL;
+}
+
+/* Cut the last name off the path, if it is that, or any for NULL. */
+static bool cut_name(char *path, const char *name)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash || (name && strcmp(slash + 1, name) != 0))
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/* What hangs together: of an organ of a mount the mount, of another file its directory; of what was
+ * seen the file. */
+static char *place_of(const struct look_at *at)
+{
+	static const char model[] = "\nmodel ";
+	const char *file = at->path ? NULL : strstr(at->seen, model);
+	char *place = at->path ? strdup(at->path)
+		      : file   ? strndup(file, 1 + strcspn(file + 1, "\n"))
+			       : strdup("");
+
+	if (!place || !at->path)
+		return place;
+	cut_name(place, NULL);
+	for (enum organ_class klass = 0; klass < CLASSES; klass++)
+		if (cut_name(place, class_name(klass)))
+			break;
+	cut_name(place, ".base");
+	return place;
+}
+
+/* False: out of memory. */
+static bool copy_place(struct look_at *copy, const struct look_at *place)
+{
+	*copy = *place;
+	copy->path = place->path ? strdup(place->path) : NULL;
+	copy->seen = place->seen ? strdup(place->seen) : NULL;
+	if (copy->file)
+		backing_ref(copy->file);
+	return !place->path == !copy->path && !place->seen == !copy->seen;
+}
+
+static struct batch *new_batch(struct visits *visits, const struct resolve_own *own,
+			       const struct look_at *places, size_t n)
+{
+	struct batch *batch = calloc(1, sizeof(*batch) + n * sizeof(batch->jobs[0]));
+	bool whole;
+
+	if (!batch)
+		return NULL;
+	pthread_mutex_init(&batch->lock, NULL);
+	waiting_init(&batch->progress);
+	batch->visits = visits_ref(visits);
+	batch->device = own->device;
+	batch->holders = 1;
+	batch->n = n;
+	seen_models_init(&batch->models);
+	batch->point = own->point ? strdup(own->point) : NULL;
+	whole = !own->point || batch->point;
+	for (size_t i = 0; i < n; i++) {
+		whole &= copy_place(&batch->jobs[i].at, &places[i]);
+		batch->jobs[i].place = place_of(&places[i]);
+		whole &= batch->jobs[i].place != NULL;
+	}
+	if (whole)
+		return batch;
+	free_batch(batch);
+	return NULL;
+}
+
+/* With the lock held. Fewer threads than wanted are slower, and none finds nothing. */
+static void start(struct batch *batch)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	for (size_t i = 0; i < batch->n && i < THREADS_MOST; i++)
+		if (pthread_create(&thread, &detached, work, batch) == 0)
+			batch->holders++;
+	pthread_attr_destroy(&detached);
+}
+
+void look(struct visits *visits, const struct resolve_own *own, const struct look_at *places,
+	  size_t n, const struct timespec *until, struct found *found)
+{
+	struct batch *batch = new_batch(visits, own, places, n);
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		found[i] = (struct found){ .own = false };
+		error_set(&found[i].err, batch ? ETIMEDOUT : ENOMEM, ERROR_NO_OFFSET,
+			  batch ? "no answer came in time" : "out of memory");
+	}
+	if (!batch)
+		return;
+	batch->until = *until;
+	pthread_mutex_lock(&batch->lock);
+	start(batch);
+	while (rc == 0 && batch->done < n && batch->holders > 1)
+		rc = pthread_cond_timedwait(&batch->progress, &batch->lock, until);
+	for (size_t i = 0; i < n; i++) {
+		if (!batch->jobs[i].done)
+			continue;
+		found[i] = batch->jobs[i].found;
+		batch->jobs[i].found = (struct found){ .own = false };
+	}
+	/* What nobody has begun is not begun any more. */
+	batch->over = true;
+	leave(batch);
+}

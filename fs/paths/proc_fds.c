@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* openings.c - see openings.h. The formats are those of proc(5). */
+#include "fs/paths/proc_fds.h"
+#include "fs/util/mountinfo.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Descriptors that are looked at. Who copies has few. */
+#define DESCRIPTORS_MAX 256
+
+/* The mount of a file where no mount that can be seen has its id: it is of another namespace or, in
+ * a chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen
+ * too. */
+static void find_hidden(struct opening *opening)
+{
+	struct mountinfo wanted = { .device = 0 }, mount;
+	struct statx stat;
+
+	/* This asks the filesystem nothing. */
+	if (statx(opening->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stat) == 0) {
+		wanted.device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+		mountinfo_find(mountinfo_has_device, &wanted, &mount);
+		opening->is_organfs = mount.is_organfs;
+		mountinfo_release(&mount);
+	}
+	opening->device = wanted.device;
+}
+
+/* What fdinfo says: how it is open, in which mount, and which inode. */
+static bool read_info(pid_t pid, unsigned fd, unsigned *flags, int *mount, uint64_t *ino)
+{
+	char path[64], line[128];
+	unsigned found = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%u", (int)pid, fd);
+	file = fopen(path, "re");
+	*ino = 0;
+	/* The rest is the kind of file's own business. */
+	for (unsigned i = 0; file && i < 4 && fgets(line, sizeof(line), file); i++) {
+		unsigned long long value;
+
+		found += sscanf(line, "flags: %o", flags) == 1;
+		found += sscanf(line, "mnt_id: %d", mount) == 1;
+		if (sscanf(line, "ino: %llu", &value) == 1)
+			*ino = value;
+	}
+	if (file)
+		fclose(file);
+	return found == 2;
+}
+
+/* Neither a pipe nor a device nor what the kernel makes up. */
+static bool is_candidate(const char *path)
+{
+	static const char *const others[] = { "/dev/", "/proc/", "/sys/", "/memfd:" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strncmp(path, others[i], strlen(others[i])) == 0)
+			return false;
+	return path[0] == '/';
+}
+
+/* Which mount it lies in, by its descriptor in /proc and the mount's id. */
+static bool find_place(const char *link, int id, dev_t own, struct opening *opening)
+{
+	const struct mountinfo wanted = { .id = id };
+	struct mountinfo mount;
+
+	/* This asks the filesystem nothing either. */
+	opening->fd = open(link, O_PATH | O_CLOEXEC);
+	if (opening->fd < 0)
+		return false;
+	opening->is_hidden = !mountinfo_find(mountinfo_has_id, &wanted, &mount);
+	opening->device = mount.device;
+	opening->is_organfs = mount.is_organfs;
+	mountinfo_release(&mount);
+	if (opening->is_hidden)
+		find_hidden(opening);
+	if (opening->device == own) {
+		close(opening->fd);
+		opening->fd = -1;
+	}
+	return true;
+}
+
+static bool look(pid_t pid, unsigned fd, dev_t own, struct opening *opening)
+{
+	unsigned flags;
+	char path[64];
+	ssize_t n;
+	int id;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)pid, fd);
+	n = readlink(path, opening->path, sizeof(opening->path) - 1);
+	if (n <= 0)
+		return false;
+	opening->path[n] = '\0';
+	return is_candidate(opening->path) && read_info(pid, fd, &flags, &id, &opening->ino) &&
+	       (flags & O_ACCMODE) != O_WRONLY && !(flags & (O_PATH | O_DIRECTORY)) &&
+	       find_place(path, id, own, opening);
+}
+
+unsigned openings_find(pid_t pid, dev_t own, struct opening *openings, unsigned most)
+{
+	char path[64];
+	DIR *directory;
+	struct dirent *entry;
+	unsigned n = 0, seen = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	directory = pid > 0 ? opendir(path) : NULL;
+	while (directory && n < most && seen < DESCRIPTORS_MAX && (entry = readdir(directory))) {
+		char *end;
+		const unsigned long fd = strtoul(entry->d_name, &end, 10);
+
+		if (entry->d_name[0] == '.' || *end || fd > INT_MAX)
+			continue;
+		seen++;
+		n += look(pid, (unsigned)fd, own, &openings[n]);
+	}
+	if (directory)
+		closedir(directory);
+	return n;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* trace.c - see trace.h. */
+#include "fs/paths/write_source.h"
+#include "fs/paths/path_resolve.h"
+#include "fs/paths/proc_fds.h"
+#include "fs/util/cond_poll.h"
+#include "fs/util/credentials.h"
+#include "fs/util/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OPENINGS_MAX 8
+
+/* A thread that hangs is not waited for, but so many and no more may. */
+#define THREADS_MAX 16
+
+#define PATIENCE_SECONDS 3
+
+#define TENSOR_MAX 65536
+
+/* The GGUF files that organs came from last: a fingerprint takes the reading of a header. */
+#define REMEMBERED 8
+
+struct tracer {
+	atomic_uint refs; /* the mount's, and one a thread */
+	pthread_mutex_t lock; /* protects these two */
+	struct remembered {
+		struct stat stat;
+		char fingerprint[FINGERPRINT_TEXT]; /* empty: none */
+	} remembered[REMEMBERED];
+	unsigned oldest;
+	trace_own *own;
+	void *context;
+	char *point;
+	dev_t device; /* 0: not known yet, and nothing is traced */
+	atomic_uint running;
+};
+
+/* A file that the bytes may be from. */
+struct candidate {
+	bool is_known; /* what follows is */
+	uint64_t size;
+	struct donor *donor; /* NULL: it does not tell */
+};
+
+struct trace {
+	atomic_uint refs;
+	struct tracer *tracer;
+	uid_t uid;
+	gid_t gid;
+	unsigned n;
+	struct opening *openings;
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t ended;
+	bool is_done;
+	struct candidate candidates[OPENINGS_MAX];
+};
+
+static void tracer_unref(struct tracer *tracer)
+{
+	if (!tracer || atomic_fetch_sub(&tracer->refs, 1) != 1)
+		return;
+	pthread_mutex_destroy(&tracer->lock);
+	free(tracer->point);
+	free(tracer);
+}
+
+struct tracer *tracer_new(trace_own *own, void *context)
+{
+	struct tracer *tracer = calloc(1, sizeof(*tracer));
+
+	if (!tracer)
+		return NULL;
+	atomic_init(&tracer->refs, 1);
+	atomic_init(&tracer->running, 0);
+	pthread_mutex_init(&tracer->lock, NULL);
+	tracer->own = own;
+	tracer->context = context;
+	return tracer;
+}
+
+void tracer_free(struct tracer *tracer)
+{
+	tracer_unref(tracer);
+}
+
+void tracer_mounted(struct tracer *tracer, const char *point, dev_t device)
+{
+	tracer->point = strdup(point);
+	tracer->device = tracer->point ? device : 0;
+}
+
+struct trace *trace_ref(struct trace *trace)
+{
+	if (trace)
+		atomic_fetch_add(&trace->refs, 1);
+	return trace;
+}
+
+void trace_unref(struct trace *trace)
+{
+	if (!trace || atomic_fetch_sub(&trace->refs, 1) != 1)
+		return;
+	for (unsigned i = 0; i < trace->n; i++) {
+		if (trace->openings[i].fd >= 0)
+			close(trace->openings[i].fd);
+		donor_unref(trace->candidates[i].donor);
+	}
+	pthread_mutex_destroy(&trace->lock);
+	pthread_cond_destroy(&trace->ended);
+	tracer_unref(trace->tracer);
+	free(trace->openings);
+	free(trace);
+}
+
+/* An attribute of the file, with a NUL after it, to free. NULL: it has none. */
+static char *attribute(int fd, const char *name, size_t *n)
+{
+	char path[64], *value = malloc(TENSOR_MAX + 1);
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	length = value ? getxattr(path, name, value, TENSOR_MAX) : -1;
+	if (length < 0) {
+		free(value);
+		return NULL;
+	}
+	value[length] = '\0';
+	*n = (size_t)length;
+	return value;
+}
+
+/* PATH:OFFSET:LENGTH is cut down to PATH. */
+static bool cut_extent(char *extent)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		char *colon = strrchr(extent, ':');
+
+		if (!colon || strspn(colon + 1, "0123456789") != strlen(colon + 1))
+			return false;
+		*colon = '\0';
+	}
+	return extent[0] == '/';
+}
+
+static bool recall(struct tracer *tracer, const struct stat *stat, char text[FINGERPRINT_TEXT])
+{
+	bool known = false;
+
+	pthread_mutex_lock(&tracer->lock);
+	for (unsigned i = 0; !known && i < REMEMBERED; i++) {
+		const struct remembered *one = &tracer->remembered[i];
+
+		known = one->fingerprint[0] && paths_same_file(&one->stat, stat);
+		if (known)
+			memcpy(text, one->fingerprint, FINGERPRINT_TEXT);
+	}
+	pthread_mutex_unlock(&tracer->lock);
+	return known;
+}
+
+static void remember(struct tracer *tracer, const struct stat *stat, const char *text)
+{
+	struct remembered *one;
+
+	pthread_mutex_lock(&tracer->lock);
+	one = &tracer->remembered[tracer->oldest++ % REMEMBERED];
+	one->stat = *stat;
+	memcpy(one->fingerprint, text, FINGERPRINT_TEXT);
+	pthread_mutex_unlock(&tracer->lock);
+}
+
+/* By its fingerprint a later mount knows the GGUF again. The descriptor is used up. */
+static void learn(struct tracer *tracer, int fd, const struct stat *stat, struct donor *donor)
+{
+	char text[FINGERPRINT_TEXT];
+	struct backing *file = NULL;
+	struct gguf *gguf = NULL;
+	struct source source;
+
+	if (recall(tracer, stat, text)) {
+		donor_set_fingerprint(donor, text);
+		close(fd);
+		return;
+	}
+	file = backing_adopt(fd, donor_path(donor), NULL);
+	if (file) {
+		source = backing_source(file);
+		gguf = gguf_read(&source, NULL);
+	}
+	if (gguf && fingerprint(file, gguf, text) == 0) {
+		remember(tracer, stat, text);
+		donor_set_fingerprint(donor, text);
+	}
+	gguf_free(gguf);
+	backing_unref(file);
+}
+
+/* The donor that an organ of another mount is of: what its extent lies in. A graft there lies in an
+ * organ file. */
+static struct donor *donor_of_extent(struct tracer *tracer, const char *path, const char *tensor,
+				     size_t n)
+{
+	const struct resolve_own own = { tracer->point, tracer->device };
+	struct resolved resolved = { .links = 0 };
+	struct donor *donor = NULL;
+	char magic[4] = "";
+	struct stat stat;
+
+	if (resolve(&own, "", path, &resolved, NULL) < 0)
+		return NULL;
+	if (resolved.own)
+		return donor_of_path(path, NULL, tensor, n);
+	if (fstat(resolved.fd, &stat) == 0 &&
+	    pread(resolved.fd, magic, sizeof(magic), 0) == sizeof(magic)) {
+		if (memcmp(magic, "GGUF", sizeof(magic)) == 0)
+			donor = donor_of_path(path, &stat, tensor, n);
+		else
+			donor = donor_of_path(path, NULL, NULL, 0);
+	}
+	if (donor && donor_tensor(donor, &n))
+		learn(tracer, resolved.fd, &stat, donor);
+	else
+		close(resolved.fd);
+	return donor;
+}
+
+static struct donor *donor_elsewhere(struct tracer *tracer, const struct opening *opening)
+{
+	struct donor *donor = NULL;
+	char *extent, *tensor;
+	size_t n, length;
+
+	if (!opening->is_organfs)
+		return donor_of_path(opening->path, NULL, NULL, 0);
+	extent = attribute(opening->fd, "user.organfs.extent", &length);
+	tensor = attribute(opening->fd, "user.organfs.tensor", &n);
+	if (extent && tensor && strlen(extent) == length && cut_extent(extent))
+		donor = donor_of_extent(tracer, extent, tensor, n);
+	/* A graft there may lie in pieces. */
+	else if (tensor)
+		donor = donor_of_path(opening->path, NULL, NULL, 0);
+	free(extent);
+	free(tensor);
+	return donor;
+}
+
+/* In a mount that cannot be seen from here, the path may be that of another file. */
+static bool is_at_its_path(const struct opening *opening, const struct stat *known)
+{
+	struct stat stat;
+
+	return !opening->is_hidden ||
+	       (lstat(opening->path, &stat) == 0 && stat.st_dev == known->st_dev &&
+		stat.st_ino == known->st_ino);
+}
+
+static struct candidate look_at(struct tracer *tracer, const struct opening *opening)
+{
+	struct candidate candidate = { .is_known = true };
+	struct stat stat;
+
+	if (fstat(opening->fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_nlink == 0)
+		return candidate;
+	candidate.size = (uint64_t)stat.st_size;
+	if (is_at_its_path(opening, &stat))
+		candidate.donor = donor_elsewhere(tracer, opening);
+	return candidate;
+}
+
+static void *run(void *argument)
+{
+	struct trace *trace = argument;
+	struct tracer *tracer = trace->tracer;
+	const bool may = caller_assume(trace->uid, trace->gid) == 0;
+
+	for (unsigned i = 0; i < trace->n && may; i++) {
+		struct candidate candidate;
+
+		if (trace->openings[i].fd < 0)
+			continue;
+		candidate = look_at(tracer, &trace->openings[i]);
+		pthread_mutex_lock(&trace->lock);
+		trace->candidates[i] = candidate;
+		pthread_mutex_unlock(&trace->lock);
+	}
+	pthread_mutex_lock(&trace->lock);
+	trace->is_done = true;
+	pthread_cond_broadcast(&trace->ended);
+	pthread_mutex_unlock(&trace->lock);
+	atomic_fetch_sub(&tracer->running, 1);
+	trace_unref(trace);
+	return NULL;
+}
+
+/* Those that others have to tell. */
+static bool start_thread(struct trace *trace)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int rc;
+
+	if (atomic_fetch_add(&trace->tracer->running, 1) >= THREADS_MAX ||
+	    pthread_attr_init(&attributes) != 0) {
+		atomic_fetch_sub(&trace->tracer->running, 1);
+		return false;
+	}
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &attributes, run, trace_ref(trace));
+	pthread_attr_destroy(&attributes);
+	if (rc == 0)
+		return true;
+	atomic_fetch_sub(&trace->tracer->running, 1);
+	trace_unref(trace);
+	return false;
+}
+
+static struct trace *new_trace(struct tracer *tracer)
+{
+	struct trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace)
+		return NULL;
+	atomic_init(&trace->refs, 1);
+	pthread_mutex_init(&trace->lock, NULL);
+	waiting_init(&trace->ended);
+	atomic_fetch_add(&tracer->refs, 1);
+	trace->tracer = tracer;
+	trace->openings = calloc(OPENINGS_MAX, sizeof(*trace->openings));
+	if (trace->openings)
+		return trace;
+	trace_unref(trace);
+	return NULL;
+}
+
+struct trace *trace_begin(struct tracer *tracer, pid_t pid, uid_t uid, gid_t gid)
+{
+	struct trace *trace = new_trace(tracer);
+	bool others = false;
+
+	if (!trace)
+		return NULL;
+	trace->uid = uid;
+	trace->gid = gid;
+	if (tracer->device)
+		trace->n = openings_find(pid, tracer->device, trace->openings, OPENINGS_MAX);
+	for (unsigned i = 0; i < trace->n; i++) {
+		struct candidate *candidate = &trace->candidates[i];
+
+		others |= trace->openings[i].fd >= 0;
+		if (trace->openings[i].fd >= 0)
+			continue;
+		candidate->donor =
+			tracer->own(tracer->context, trace->openings[i].ino, &candidate->size);
+		candidate->is_known = true;
+	}
+	trace->is_done = !others;
+	if (others && !start_thread(trace))
+		trace->is_done = true;
+	return trace;
+}
+
+/* With the lock held. */
+static void await(struct trace *trace)
+{
+	struct timespec until;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += PATIENCE_SECONDS;
+	while (!trace->is_done && rc == 0)
+		rc = pthread_cond_timedwait(&trace->ended, &trace->lock, &until);
+}
+
+/* Can it be what was written, if it has the right size? Not if it is the target, nor once more if
+ * it is open twice. */
+static bool counts(const struct trace *trace, unsigned i, uint64_t target)
+{
+	const struct opening *openings = trace->openings;
+
+	if (openings[i].fd < 0 && openings[i].ino == target)
+		return false;
+	for (unsigned k = 0; k < i; k++)
+		if (openings[i].ino && openings[k].ino == openings[i].ino &&
+		    openings[k].device == openings[i].device)
+			return false;
+	return true;
+}
+
+struct donor *trace_donor(struct trace *trace, uint64_t size, uint64_t target)
+{
+	struct donor *donor = NULL;
+	unsigned fitting = 0;
+
+	if (!trace)
+		return NULL;
+	pthread_mutex_lock(&trace->lock);
+	await(trace);
+	for (unsigned i = 0; i < trace->n; i++) {
+		const struct candidate *candidate = &trace->candidates[i];
+
+		/* One that does not answer may be it. */
+		if ((candidate->is_known && candidate->size != size) || !counts(trace, i, target))
+			continue;
+		if (fitting++ == 0)
+			donor = donor_ref(candidate->donor);
+	}
+	pthread_mutex_unlock(&trace->lock);
+	if (fitting <= 1)
+		return donor;
+	donor_unref(donor);
+	return NULL;
+}

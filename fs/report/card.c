@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* card.c - see card.h. The keys are those of llama.cpp (gguf-py, constants.py). */
+#include "fs/report/card.h"
+#include "fs/report/card_read.h"
+#include "fs/util/plural.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *card_count_key(enum card_count count)
+{
+	static const char *const keys[CARD_COUNTS] = {
+		"block_count",
+		"expert_count",
+		"expert_used_count",
+		"expert_shared_count",
+		"embedding_length",
+		"context_length",
+		"attention.head_count",
+		"attention.head_count_kv",
+		"attention.kv_lora_rank",
+		"attention.sliding_window",
+		"rope.dimension_count",
+	};
+
+	return keys[count];
+}
+
+const char *card_number_key(enum card_number number)
+{
+	static const char *const keys[CARD_NUMBERS] = { "rope.freq_base", "rope.scaling.factor" };
+
+	return keys[number];
+}
+
+/* Does the metadata say a count other than 0? */
+static bool has(const struct card *card, enum card_count count)
+{
+	return card->counts[count].known && card->counts[count].high > 0;
+}
+
+static void print_key(FILE *out, const char *key)
+{
+	fprintf(out, "model %-14s ", key);
+}
+
+static void print_count(const struct card *card, const char *label, enum card_count count,
+			FILE *out)
+{
+	print_key(out, label);
+	if (card->counts[count].known)
+		fprintf(out, "%" PRIu64 "\n", card->counts[count].high);
+	else
+		fputs("unknown\n", out);
+}
+
+static void print_range(const struct card_range *range, FILE *out)
+{
+	if (range->low == range->high)
+		fprintf(out, "%" PRIu64, range->high);
+	else
+		fprintf(out, "%" PRIu64 " to %" PRIu64, range->low, range->high);
+}
+
+static void print_blocks(const struct card *card, const struct figures *figures, FILE *out)
+{
+	int32_t first = INT32_MAX, last = -1;
+
+	print_key(out, "blocks");
+	if (card->counts[CARD_BLOCKS].known)
+		fprintf(out, "%" PRIu64, card->counts[CARD_BLOCKS].high);
+	else
+		fputs("unknown", out);
+	for (size_t i = 0; i < figures->n; i++) {
+		const int32_t block = figures->figures[i].block;
+
+		if (block >= 0 && block < first)
+			first = block;
+		if (block > last)
+			last = block;
+	}
+	if (last > first)
+		fprintf(out, ", tensors of %" PRId32 " to %" PRId32, first, last);
+	else if (last > 0 || (last == 0 && card->counts[CARD_BLOCKS].high != 1))
+		fprintf(out, ", tensors of %" PRId32, last);
+	fputc('\n', out);
+}
+
+/* The first few types that experts have. */
+static void print_expert_types(const struct figures *figures, FILE *out)
+{
+	const char *seen[4];
+	size_t n = 0;
+
+	for (size_t i = 0; i < figures->n && n < 4; i++) {
+		const struct figure *figure = &figures->figures[i];
+		bool known = figure->kind != KIND_EXPERTS;
+
+		for (size_t k = 0; k < n; k++)
+			known = known || strcmp(seen[k], figure->type) == 0;
+		if (known)
+			continue;
+		fprintf(out, "%s%s", n ? " " : ", of type ", figure->type);
+		seen[n++] = figure->type;
+	}
+}
+
+static void print_experts(const struct card *card, const struct figures *figures, FILE *out)
+{
+	const struct card_range *counts = card->counts;
+
+	print_key(out, "experts");
+	if (!has(card, CARD_EXPERTS)) {
+		fputs("none\n", out);
+		return;
+	}
+	print_range(&counts[CARD_EXPERTS], out);
+	if (counts[CARD_EXPERTS_USED].known)
+		fprintf(out, ", %" PRIu64 " used", counts[CARD_EXPERTS_USED].high);
+	if (has(card, CARD_EXPERTS_SHARED))
+		fprintf(out, ", %" PRIu64 " shared", counts[CARD_EXPERTS_SHARED].high);
+	print_expert_types(figures, out);
+	fputc('\n', out);
+}
+
+static const char *attention_kind(const struct card *card, const struct card_range *heads,
+				  const struct card_range *kv_heads)
+{
+	if (has(card, CARD_KV_RANK))
+		return "latent (MLA)";
+	if (kv_heads->high == heads->high)
+		return "multi-head (MHA)";
+	return kv_heads->high == 1 ? "multi-query (MQA)" : "grouped-query (GQA)";
+}
+
+static void print_attention(const struct card *card, FILE *out)
+{
+	const struct card_range *counts = card->counts, *heads = &counts[CARD_HEADS], *kv_heads;
+
+	print_key(out, "attention");
+	if (!heads->known) {
+		fputs("unknown\n", out);
+		return;
+	}
+	if (heads->high == 0) {
+		fputs("none\n", out);
+		return;
+	}
+	kv_heads = counts[CARD_KV_HEADS].known ? &counts[CARD_KV_HEADS] : heads;
+	fprintf(out, "%s, ", attention_kind(card, heads, kv_heads));
+	print_range(heads, out);
+	fputs(heads->high == 1 ? " head, " : " heads, ", out);
+	print_range(kv_heads, out);
+	fputs(kv_heads->high == 1 ? " kv head" : " kv heads", out);
+	if (has(card, CARD_KV_RANK))
+		fprintf(out, ", kv rank %" PRIu64, counts[CARD_KV_RANK].high);
+	if (has(card, CARD_WINDOW))
+		fprintf(out, ", window %" PRIu64, counts[CARD_WINDOW].high);
+	fputc('\n', out);
+}
+
+static void print_rope(const struct card *card, FILE *out)
+{
+	const struct card_value *base = &card->numbers[CARD_ROPE_BASE];
+	const struct card_value *factor = &card->numbers[CARD_ROPE_FACTOR];
+	const char *between = "";
+
+	print_key(out, "rope");
+	if (card->counts[CARD_ROPE_DIMENSIONS].known) {
+		fprintf(out, "%" PRIu64 " dimension%s", card->counts[CARD_ROPE_DIMENSIONS].high,
+			plural(card->counts[CARD_ROPE_DIMENSIONS].high));
+		between = ", ";
+	}
+	if (base->known) {
+		fprintf(out, "%sbase %.9g", between, base->value);
+		between = ", ";
+	}
+	if (card->scaling[0] == '\0' || strcmp(card->scaling, "none") == 0) {
+		fprintf(out, "%s%s\n", between,
+			between[0] || card->scaling[0] ? "no scaling" : "unknown");
+		return;
+	}
+	fprintf(out, "%sscaling %s", between, card->scaling);
+	if (factor->known)
+		fprintf(out, " by %.9g", factor->value);
+	fputc('\n', out);
+}
+
+static uint64_t count_parameters(const struct figures *figures)
+{
+	uint64_t parameters = 0;
+
+	for (size_t i = 0; i < figures->n; i++)
+		parameters += figures->figures[i].elements;
+	return parameters;
+}
+
+void card_get(const struct figures *figures, struct card *card)
+{
+	if (figures->card)
+		*card = *figures->card;
+	else
+		card_read(figures->model, figures->edits, card);
+	if (card->architecture[0] == '\0')
+		snprintf(card->architecture, sizeof(card->architecture), "unknown");
+}
+
+/* Only where something is missing. */
+static void print_shards(const struct figures *figures, FILE *out)
+{
+	const struct model *model = figures->model;
+	char *summary = !model || model->whole ? NULL : shards_summary(model->shards);
+
+	if (!summary)
+		return;
+	print_key(out, "shards");
+	fprintf(out, "%s\n", summary);
+	free(summary);
+}
+
+void card_print(const struct figures *figures, FILE *out)
+{
+	struct card card;
+
+	card_get(figures, &card);
+	print_key(out, "name");
+	fprintf(out, "%s\n", card.name);
+	print_key(out, "architecture");
+	fprintf(out, "%s\n", card.architecture);
+	print_key(out, "parameters");
+	fprintf(out, "%" PRIu64 "\n", count_parameters(figures));
+	print_key(out, "tensors");
+	fprintf(out, "%zu", figures->n);
+	if (figures->total)
+		fprintf(out, "/%" PRIu64, figures->total);
+	fputc('\n', out);
+	print_shards(figures, out);
+	print_key(out, "grafts");
+	fprintf(out, "%" PRIu32 "\n", figures->grafts);
+	print_blocks(&card, figures, out);
+	print_experts(&card, figures, out);
+	print_count(&card, "embedding", CARD_EMBEDDING, out);
+	print_count(&card, "context", CARD_CONTEXT, out);
+	print_attention(&card, out);
+	print_rope(&card, out);
+}

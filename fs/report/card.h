@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* card.h - what a model is, by its metadata: a few lines at the head of the report. */
+#ifndef FS_CARD_H
+#define FS_CARD_H
+
+#include "fs/lazy/figures.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#define CARD_TEXT_MAX 64 /* bytes of a text that is shown, with a NUL */
+
+/* Counts that the metadata say, by one number for all blocks or by one a block. */
+enum card_count {
+	CARD_BLOCKS,
+	CARD_EXPERTS,
+	CARD_EXPERTS_USED,
+	CARD_EXPERTS_SHARED,
+	CARD_EMBEDDING,
+	CARD_CONTEXT,
+	CARD_HEADS,
+	CARD_KV_HEADS,
+	CARD_KV_RANK,
+	CARD_WINDOW,
+	CARD_ROPE_DIMENSIONS,
+	CARD_COUNTS,
+};
+
+enum card_number {
+	CARD_ROPE_BASE,
+	CARD_ROPE_FACTOR,
+	CARD_NUMBERS,
+};
+
+/* All of it is plain data. What the metadata do not say is not known, or an empty text. */
+struct card {
+	char name[NAME_MAX + 1]; /* of the file, without ".gguf" */
+	char architecture[CARD_TEXT_MAX], scaling[CARD_TEXT_MAX];
+	struct card_range { /* least and greatest */
+		bool known;
+		uint64_t low, high;
+	} counts[CARD_COUNTS];
+	struct card_value {
+		bool known;
+		double value;
+	} numbers[CARD_NUMBERS];
+};
+
+/* The metadata keys that say them, without the architecture before them: "block_count",
+ * "rope.freq_base". */
+const char *card_count_key(enum card_count count);
+const char *card_number_key(enum card_number number);
+#define CARD_SCALING_KEY "rope.scaling.type"
+
+/* Print lines of "model", a key and its value: name, architecture, parameters, tensors, of a model
+ * that lacks shards what there is, grafts, blocks, experts, embedding, context, attention, rope.
+ * What the metadata does not say is "unknown" or "none". Depends on no θ. */
+void card_print(const struct figures *figures, FILE *out);
+
+/* The card of a model, "unknown" for an architecture that is not said. */
+void card_get(const struct figures *figures, struct card *card);
+
+#endif

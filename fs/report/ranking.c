@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* ranking.c - see ranking.h. Every number has its width, so that the length is always the same. */
+#include "fs/report/ranking.h"
+#include "fs/util/plural.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fewer models make no law. */
+#define LAW_LEAST 3
+
+struct line line_fit(const double *x, const double *y, size_t n)
+{
+	struct line line = { NAN, NAN, NAN, n };
+	double mx = 0, my = 0, xx = 0, xy = 0, yy = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		mx += x[i] / (double)n;
+		my += y[i] / (double)n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		xx += (x[i] - mx) * (x[i] - mx);
+		xy += (x[i] - mx) * (y[i] - my);
+		yy += (y[i] - my) * (y[i] - my);
+	}
+	if (n < 2 || xx <= 0)
+		return line;
+	line.slope = xy / xx;
+	line.intercept = my - line.slope * mx;
+	if (yy > 0)
+		line.r = fmax(-1, fmin(1, xy / sqrt(xx * yy)));
+	return line;
+}
+
+void ranked_count(struct ranked *ranked, enum organ_class klass, uint64_t elements,
+		  const struct zmeasure *z)
+{
+	tally_count(&ranked->all, z, elements);
+	tally_count(&ranked->classes[klass], z, elements);
+	ranked->parameters += elements;
+}
+
+static double theta_over_elements(const struct ranked *model)
+{
+	return tally_over(model->all.weighted_theta, model->all.weight);
+}
+
+/* The greatest first, those without any last; then by name. */
+static int compare(const void *a, const void *b)
+{
+	const struct ranked *const *x = a, *const *y = b;
+	const double tx = theta_over_elements(*x), ty = theta_over_elements(*y);
+
+	if (isnan(tx) != isnan(ty))
+		return isnan(tx) ? 1 : -1;
+	if (tx < ty || tx > ty)
+		return tx > ty ? -1 : 1;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static void print_ranks(const struct ranked *const *sorted, size_t n, FILE *out)
+{
+	fputs("\n#     rank  theta/elements  theta/tensors  signal       parameters  tensors  "
+	      "model\n",
+	      out);
+	for (size_t i = 0; i < n; i++) {
+		const struct tally *all = &sorted[i]->all;
+		const double measured = (double)all->measured;
+
+		fprintf(out,
+			"model %4zu           %5.2f          %5.2f  %6.4f  %15" PRIu64
+			"  %7zu  %s\n",
+			i + 1, theta_over_elements(sorted[i]), tally_over(all->theta, measured),
+			tally_over(all->signal, measured), sorted[i]->parameters, all->tensors,
+			sorted[i]->name);
+	}
+}
+
+static void print_parts(const struct ranked *const *sorted, size_t n, FILE *out)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sorted[i]->total)
+			fprintf(out, "# %s: only %zu of %" PRIu64 " tensors; not compared\n",
+				sorted[i]->name, sorted[i]->all.tensors, sorted[i]->total);
+}
+
+/* As wide as %11.4g can be; NaN never with a sign. */
+static void print_number(double value, FILE *out)
+{
+	if (isnan(value))
+		fprintf(out, "%11s", "-");
+	else
+		fprintf(out, "%11.4g", value);
+}
+
+static void print_law(const char *what, const struct line *line, FILE *out)
+{
+	const double few = line->n < LAW_LEAST ? NAN : 0;
+
+	fprintf(out, "law %-14s ", what);
+	print_number(line->intercept + few, out);
+	fputs("  ", out);
+	print_number(line->slope + few, out);
+	if (isnan(line->r + few))
+		fprintf(out, "  %6s  %4zu\n", "-", line->n);
+	else
+		fprintf(out, "  %6.3f  %4zu\n", line->r, line->n);
+}
+
+static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
+{
+	double *x = calloc(3 * n + 1, sizeof(*x)), *theta = x + n, *signal = x + 2 * n;
+	struct line line;
+	size_t known = 0;
+
+	/* It is known before anything is measured that there will be none. */
+	if (n < LAW_LEAST) {
+		free(x);
+		return 0;
+	}
+	if (!x)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct tally *all = &sorted[i]->all;
+
+		if (!all->measured || !sorted[i]->parameters)
+			continue;
+		x[known] = log((double)sorted[i]->parameters);
+		theta[known] = all->theta / (double)all->measured;
+		signal[known++] = all->signal / (double)all->measured;
+	}
+	fputs("\n# scale: least squares over the models, value = a + b ln(parameters); r is their\n"
+	      "# correlation, n how many models have a theta. Fewer than 3 make no law.\n"
+	      "#                           a            b       r     n\n",
+	      out);
+	line = line_fit(x, theta, known);
+	print_law("theta/tensors", &line, out);
+	line = line_fit(x, signal, known);
+	print_law("signal", &line, out);
+	free(x);
+	return 0;
+}
+
+/* The models with the least and the greatest mean of a class. */
+static void find_ends(const struct ranked *const *sorted, size_t n, enum organ_class klass,
+		      const struct ranked **low, const struct ranked **high, double *low_mean,
+		      double *high_mean)
+{
+	*low = *high = NULL;
+	*low_mean = *high_mean = NAN;
+	for (size_t i = 0; i < n; i++) {
+		const struct tally *t = &sorted[i]->classes[klass];
+		const double mean = tally_over(t->theta, (double)t->measured);
+
+		if (isnan(mean))
+			continue;
+		if (!*low || mean < *low_mean) {
+			*low = sorted[i];
+			*low_mean = mean;
+		}
+		if (!*high || mean > *high_mean) {
+			*high = sorted[i];
+			*high_mean = mean;
+		}
+	}
+}
+
+static void print_classes(const struct ranked *const *sorted, size_t n, FILE *out)
+{
+	int widest = 1;
+
+	for (size_t i = 0; i < n; i++)
+		if ((int)strlen(sorted[i]->name) > widest)
+			widest = (int)strlen(sorted[i]->name);
+	fputs("\n# the mean theta of each class: least and greatest, and of which model\n", out);
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		const struct ranked *low, *high;
+		double low_mean, high_mean;
+		size_t tensors = 0;
+
+		for (size_t i = 0; i < n; i++)
+			tensors += sorted[i]->classes[klass].tensors;
+		if (tensors == 0)
+			continue;
+		find_ends(sorted, n, klass, &low, &high, &low_mean, &high_mean);
+		fprintf(out, "class %-9s %7zu  %5.2f  %-*s  %5.2f  %-*s\n", class_name(klass),
+			tensors, low_mean, widest, low ? low->name : "-", high_mean, widest,
+			high ? high->name : "-");
+	}
+}
+
+int ranking_print(const struct ranked *models, size_t n, FILE *out)
+{
+	const struct ranked **sorted = calloc(n + 1, sizeof(const struct ranked *));
+	int rc;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &models[i];
+	qsort(sorted, n, sizeof(const struct ranked *), compare);
+	fprintf(out, "# %zu model%s, the highest theta over elements first\n", n, plural(n));
+	print_ranks(sorted, n, out);
+	print_parts(sorted, n, out);
+	rc = print_laws(sorted, n, out);
+	print_classes(sorted, n, out);
+	fputs("\n# theta in degrees, 0 to 90; signal is sin theta. theta/elements: each tensor "
+	      "counts\n"
+	      "# with its elements; theta/tensors: each counts once, so that norms weigh as much "
+	      "as\n"
+	      "# matrices. The order grades no model; see the report of each, MODEL/.theta.\n",
+	      out);
+	free(sorted);
+	return rc;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* table.c - see table.h. */
+#include "fs/report/table.h"
+#include "fs/report/card_read.h"
+#include "fs/report/table_field.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct printing {
+	struct model *model;
+	const struct snapshot *snapshot;
+	FILE *out;
+	const char *name;
+	uint32_t tensors;
+	uint64_t total; /* 0: not known */
+};
+
+/* The file of its model that has a slot, from 1. One that was added stands behind all others. */
+static uint32_t shard_of(const struct printing *p, const struct organ_place *place)
+{
+	const struct shards *shards = p->model->shards;
+	uint32_t no;
+
+	if (!shards)
+		return 1;
+	if (shards_of_tensor(shards, place->tensor, place->tensor_length, &no))
+		return no + 1;
+	return shards_count(shards);
+}
+
+static void print_name(const struct printing *p)
+{
+	fputc('\t', p->out);
+	table_put(p->name, strlen(p->name), p->out);
+}
+
+static void print_head(const struct printing *p)
+{
+	fputs("# organfs " ORGANFS_VERSION ", what organfs --report reads\n"
+	      "# "
+	      "tensor\tmodel\ttensor\tshard\tclass\tblock\tfile\ttype\tshape\telements"
+	      "\t" THETA_EXACT "\n",
+	      p->out);
+	fprintf(p->out, "table\t%u", TABLE_FORMAT);
+	print_name(p);
+	fprintf(p->out, "\t%" PRIu32, p->tensors);
+	if (p->total)
+		fprintf(p->out, "\t%" PRIu64, p->total);
+	else
+		fputs("\t-", p->out);
+	fprintf(p->out, "\t%" PRIu32 "\n", p->snapshot->grafts);
+}
+
+static void print_text(const char *key, const char *text, FILE *out)
+{
+	if (text[0] == '\0')
+		return;
+	fprintf(out, "fact\t%s\t", key);
+	table_put(text, strlen(text), out);
+	fputc('\n', out);
+}
+
+static void print_facts(const struct printing *p)
+{
+	struct card card;
+
+	card_read(p->model, p->snapshot->edits, &card);
+	print_text("name", card.name, p->out);
+	print_text("architecture", card.architecture, p->out);
+	print_text(CARD_SCALING_KEY, card.scaling, p->out);
+	for (enum card_count i = 0; i < CARD_COUNTS; i++)
+		if (card.counts[i].known)
+			fprintf(p->out, "fact\t%s\t%" PRIu64 "\t%" PRIu64 "\n", card_count_key(i),
+				card.counts[i].low, card.counts[i].high);
+	for (enum card_number i = 0; i < CARD_NUMBERS; i++)
+		if (card.numbers[i].known)
+			fprintf(p->out, "fact\t%s\t%.17g\n", card_number_key(i),
+				card.numbers[i].value);
+}
+
+static void print_tensor(const struct printing *p, uint32_t i, const struct content *content)
+{
+	const struct organ_place *place = &p->model->places[i];
+	const struct organ organ = model_organ(p->model, i, content);
+	char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX], shape[SHAPE_TEXT_MAX];
+	uint64_t elements = 0;
+
+	shape_elements(organ.ne, &elements);
+	fputs("tensor", p->out);
+	print_name(p);
+	fputc('\t', p->out);
+	table_put(place->tensor, place->tensor_length, p->out);
+	fprintf(p->out, "\t%" PRIu32 "\t%s\t", shard_of(p, place), class_name(place->klass));
+	if (place->block < 0)
+		fputc('-', p->out);
+	else
+		fprintf(p->out, "%" PRId32, place->block);
+	fprintf(p->out, "\t%s\t%s\t%s\t%" PRIu64 "\t", model_organ_path(p->model, i, path),
+		type_name(organ.type, scratch), shape_text(organ.ne, organ.dims, shape), elements);
+}
+
+static void print_all(struct printing *p, struct cells *cells)
+{
+	const struct snapshot *snapshot = p->snapshot;
+
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		p->tensors += !content_is_nothing(snapshot->content[i]);
+	p->total = p->model->whole ? p->tensors : shards_total(p->model->shards);
+	print_head(p);
+	print_facts(p);
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		if (content_is_nothing(snapshot->content[i]))
+			continue;
+		print_tensor(p, i, snapshot->content[i]);
+		cells_add(cells, &(struct subject){ i, snapshot->content[i] }, theta_exact);
+	}
+	fputs("end", p->out);
+	print_name(p);
+	fprintf(p->out, "\t%" PRIu32 "\n", p->tensors);
+}
+
+struct view *table_view(struct model *model, struct readings *readings,
+			const struct snapshot *snapshot)
+{
+	struct cells *cells = cells_new(readings);
+	struct printing p = { .model = model, .snapshot = snapshot };
+
+	if (!cells)
+		return NULL;
+	p.out = cells_text(cells);
+	p.name = model->shown ? model->shown : model->name;
+	print_all(&p, cells);
+	return cells_view(cells);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* table_field.h - the fields of a table line, in both directions. Nothing of what is read is
+ * trusted. */
+#ifndef FS_TABLE_FIELD_H
+#define FS_TABLE_FIELD_H
+
+#include "fs/lazy/theta_text.h"
+
+#include <stdio.h>
+
+/* Print n bytes as a field: control bytes and '%' stand percent-encoded. */
+void table_put(const char *bytes, size_t n, FILE *out);
+
+/* The other way, in place; a NUL follows. False: a '%' without two hexadecimal digits. */
+bool table_get(char *field, size_t *n);
+
+/* A decimal number up to most, after blanks. False: it is none. */
+bool table_unsigned(const char *field, uint64_t most, uint64_t *value);
+
+/* A number as printf() writes it, after blanks: "inf" and "nan" are some too. False: it is none. */
+bool table_real(const char *field, double *value);
+
+/* A shape as shape_text() writes it, and how many elements it has. False: it is none. */
+bool table_shape(const char *field, uint64_t *elements);
+
+/* The fields of theta_exact(), without the newline. Scores and elements stay 0; *known is false for
+ * a type that holds no values. False: they are none. */
+bool table_measure(char *const fields[THETA_EXACT_COLUMNS], struct zmeasure *z, bool *known);
+
+#endif

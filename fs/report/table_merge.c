@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* merge.c - see merge.h. */
+#include "fs/report/table_merge.h"
+#include "gguf/arena.h"
+#include "gguf/names.h"
+#include "gguf/printable.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A tensor: its line, and where it stands in the file of the model. */
+struct merged_tensor {
+	const struct table_row *row;
+	uint32_t shard;
+	size_t order; /* in its table */
+};
+
+struct merged {
+	const char *name;
+	const char *file; /* of the table that told of it first */
+	struct card card;
+	uint64_t total; /* 0: not known */
+	uint32_t grafts;
+	struct merged_tensor *tensors;
+	size_t n, room;
+	struct names *index; /* tensor name to its number */
+};
+
+struct merge {
+	struct merged **models;
+	size_t n, room;
+};
+
+struct merging {
+	struct merged *model;
+	const char *file;
+	const struct table_part *part;
+	uint64_t *line;
+	struct error *err;
+	size_t added, changed;
+};
+
+struct merge *merge_new(void)
+{
+	return calloc(1, sizeof(struct merge));
+}
+
+static void free_model(struct merged *model)
+{
+	if (!model)
+		return;
+	names_free(model->index);
+	free(model->tensors);
+	free(model);
+}
+
+void merge_free(struct merge *merge)
+{
+	if (!merge)
+		return;
+	for (size_t i = 0; i < merge->n; i++)
+		free_model(merge->models[i]);
+	free(merge->models);
+	free(merge);
+}
+
+static int out_of_memory(const struct merging *m)
+{
+	return error_set(m->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* What the table says of its model is not what another one says. */
+static int differs(const struct merging *m, const char *what)
+{
+	return error_set(m->err, EBADMSG, ERROR_NO_OFFSET,
+			 "this is another model than the %s of %s: %s differs", m->model->name,
+			 m->model->file, what);
+}
+
+/* The model of that name; a new one if there is none. NULL: out of memory. */
+static struct merged *find_model(struct merge *merge, const char *name, const char *file)
+{
+	struct merged *model, **models;
+	size_t at = 0;
+
+	while (at < merge->n && strcmp(merge->models[at]->name, name) < 0)
+		at++;
+	if (at < merge->n && strcmp(merge->models[at]->name, name) == 0)
+		return merge->models[at];
+	if (merge->n == merge->room) {
+		models = reallocarray(merge->models, merge->room * 2 + 8, sizeof(*models));
+		if (!models)
+			return NULL;
+		merge->models = models;
+		merge->room = merge->room * 2 + 8;
+	}
+	model = calloc(1, sizeof(*model));
+	if (!model || !(model->index = names_new(64))) {
+		free(model);
+		return NULL;
+	}
+	model->name = name;
+	model->file = file;
+	memmove(&merge->models[at + 1], &merge->models[at],
+		(merge->n++ - at) * sizeof(*merge->models));
+	merge->models[at] = model;
+	return model;
+}
+
+/* Take over a text that the model does not have. False: it has another one. */
+static bool take_text(char *text, const char *told, size_t size)
+{
+	if (text[0] == '\0')
+		snprintf(text, size, "%s", told);
+	return told[0] == '\0' || strcmp(text, told) == 0;
+}
+
+static bool same_bits(double a, double b)
+{
+	return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static int take_facts(const struct merging *m)
+{
+	struct card *card = &m->model->card;
+	const struct card *told = &m->part->card;
+
+	if (!take_text(card->name, told->name, sizeof(card->name)))
+		return differs(m, "name");
+	if (!take_text(card->architecture, told->architecture, sizeof(card->architecture)))
+		return differs(m, "architecture");
+	if (!take_text(card->scaling, told->scaling, sizeof(card->scaling)))
+		return differs(m, CARD_SCALING_KEY);
+	for (enum card_count i = 0; i < CARD_COUNTS; i++) {
+		struct card_range *mine = &card->counts[i];
+		const struct card_range *range = &told->counts[i];
+
+		if (range->known && !mine->known)
+			*mine = *range;
+		if (range->known && (range->low != mine->low || range->high != mine->high))
+			return differs(m, card_count_key(i));
+	}
+	for (enum card_number i = 0; i < CARD_NUMBERS; i++) {
+		struct card_value *mine = &card->numbers[i];
+		const struct card_value *value = &told->numbers[i];
+
+		if (value->known && !mine->known)
+			*mine = *value;
+		if (value->known && !same_bits(value->value, mine->value))
+			return differs(m, card_number_key(i));
+	}
+	return 0;
+}
+
+static bool same_number(double a, double b)
+{
+	return same_bits(a, b) || (isnan(a) && isnan(b));
+}
+
+static bool same_measure(const struct table_row *a, const struct table_row *b)
+{
+	const struct zmeasure *x = &a->z, *y = &b->z;
+
+	return a->known == b->known && x->status == y->status && x->sampled == y->sampled &&
+	       x->nonfinite == y->nonfinite && x->low_n == y->low_n &&
+	       same_number(x->theta, y->theta) && same_number(x->signal, y->signal) &&
+	       same_number(x->entropy, y->entropy) && same_number(x->kurtosis, y->kurtosis) &&
+	       same_number(x->spacing, y->spacing) && same_number(x->magnitude, y->magnitude);
+}
+
+static int add_tensor(struct merging *m, const struct table_row *row)
+{
+	struct merged *model = m->model;
+
+	if (model->n == model->room) {
+		const size_t room = model->room * 2 + 64;
+		struct merged_tensor *tensors =
+			reallocarray(model->tensors, room, sizeof(*tensors));
+
+		if (!tensors)
+			return out_of_memory(m);
+		model->tensors = tensors;
+		model->room = room;
+	}
+	if (model->n == UINT32_MAX ||
+	    names_add(model->index, row->tensor, row->tensor_length, (uint32_t)model->n) < 0)
+		return out_of_memory(m);
+	model->tensors[model->n++] =
+		(struct merged_tensor){ row, row->shard, (size_t)(row - m->part->rows) };
+	m->added++;
+	return 0;
+}
+
+/* A tensor stands at the lowest of its places. Where one table is of the model as one file and the
+ * other of a shard, that is the one in the file, as for all the other tensors. */
+static void take_lower(struct merged_tensor *known, uint32_t shard, size_t order)
+{
+	if (shard < known->shard || (shard == known->shard && order < known->order)) {
+		known->shard = shard;
+		known->order = order;
+	}
+}
+
+static int take_row(struct merging *m, const struct table_row *row)
+{
+	struct merged *model = m->model;
+	struct merged_tensor *known;
+	uint32_t i;
+
+	*m->line = row->line;
+	if (!names_find(model->index, row->tensor, row->tensor_length, &i))
+		return add_tensor(m, row);
+	known = &model->tensors[i];
+	if (strcmp(known->row->type, row->type) != 0 ||
+	    strcmp(known->row->shape, row->shape) != 0 || known->row->klass != row->klass)
+		return differs(m, "the type or the shape of this tensor");
+	m->changed += !same_measure(known->row, row);
+	known->row = row;
+	take_lower(known, row->shard, (size_t)(row - m->part->rows));
+	return 0;
+}
+
+static int take_part(struct merging *m)
+{
+	struct merged *model = m->model;
+	const struct table_part *part = m->part;
+	int rc = take_facts(m);
+
+	if (rc < 0)
+		return rc;
+	if (part->total && !model->total)
+		model->total = part->total;
+	if (part->total && part->total != model->total)
+		return differs(m, "the number of its tensors");
+	for (size_t i = 0; rc == 0 && i < part->n; i++)
+		rc = take_row(m, &part->rows[i]);
+	if (rc < 0)
+		return rc;
+	*m->line = part->line;
+	if (model->total && model->n > model->total)
+		return error_set(m->err, EBADMSG, ERROR_NO_OFFSET,
+				 "with this table %s has more than its %" PRIu64 " tensors",
+				 model->name, model->total);
+	/* One that brings nothing new tells of the same grafts again. */
+	if (m->added || !part->n)
+		model->grafts += part->grafts;
+	return 0;
+}
+
+static int say_changed(struct merging *m, FILE *said)
+{
+	char *line;
+
+	if (asprintf(&line,
+		     "%s:%" PRIu64 ": %s: %zu tensor%s measured otherwise before; "
+		     "what is told here counts",
+		     m->file, m->part->line, m->model->name, m->changed,
+		     m->changed == 1 ? " was" : "s were") < 0)
+		return out_of_memory(m);
+	make_printable(line);
+	fprintf(said, "%s\n", line);
+	free(line);
+	return 0;
+}
+
+int merge_add(struct merge *merge, const struct table *table, const char *file, FILE *said,
+	      uint64_t *line, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < table->n; i++) {
+		struct merging m = {
+			.file = file, .part = &table->parts[i], .line = line, .err = err
+		};
+
+		*line = m.part->line;
+		m.model = find_model(merge, m.part->model, file);
+		rc = m.model ? take_part(&m) : out_of_memory(&m);
+		if (rc == 0 && m.changed)
+			rc = say_changed(&m, said);
+	}
+	return rc;
+}
+
+size_t merge_models(const struct merge *merge)
+{
+	return merge->n;
+}
+
+const char *merge_name(const struct merge *merge, size_t i)
+{
+	return merge->models[i]->name;
+}
+
+/* Tensors of the whole model, where they are not all here; else 0. */
+static uint64_t missing_of(const struct merged *model)
+{
+	return model->n < model->total ? model->total : 0;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct merged_tensor *x = a, *y = b;
+
+	if (x->shard != y->shard)
+		return x->shard < y->shard ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return strcmp(x->row->tensor, y->row->tensor);
+}
+
+void merge_finish(struct merge *merge)
+{
+	for (size_t i = 0; i < merge->n; i++) {
+		struct merged *model = merge->models[i];
+
+		if (model->n)
+			qsort(model->tensors, model->n, sizeof(*model->tensors), compare_places);
+		if (model->card.name[0] == '\0')
+			snprintf(model->card.name, sizeof(model->card.name), "%s", model->name);
+	}
+}
+
+static const struct zmeasure *measure_of(const struct table_row *row)
+{
+	return row->known ? &row->z : NULL;
+}
+
+static bool fill(struct figures *figures, const struct table_row *row)
+{
+	char role[ANATOMY_NAME_MAX + 1];
+	const char *copy;
+
+	anatomy_role(row->tensor, row->tensor_length, role);
+	copy = arena_copy(figures->arena, role, strlen(role));
+	figures->figures[figures->n++] = (struct figure){
+		.file = row->file,
+		.role = copy,
+		.type = row->type,
+		.klass = row->klass,
+		.kind = anatomy_kind(row->tensor, row->tensor_length),
+		.block = row->block,
+		.elements = row->elements,
+		.z = measure_of(row),
+	};
+	return copy != NULL;
+}
+
+static bool fill_all(struct figures *figures, const struct merged *model)
+{
+	for (size_t i = 0; i < model->n; i++)
+		if (!fill(figures, model->tensors[i].row))
+			return false;
+	return true;
+}
+
+struct figures *merge_figures(const struct merge *merge, size_t i)
+{
+	const struct merged *model = merge->models[i];
+	struct figures *figures = calloc(1, sizeof(*figures));
+
+	if (!figures)
+		return NULL;
+	figures->card = &model->card;
+	figures->grafts = model->grafts;
+	figures->total = missing_of(model);
+	figures->figures = calloc(model->n + 1, sizeof(*figures->figures));
+	figures->arena = arena_new();
+	if (figures->figures && figures->arena && fill_all(figures, model))
+		return figures;
+	figures_free(figures);
+	return NULL;
+}
+
+struct ranked merge_ranked(const struct merge *merge, size_t i)
+{
+	const struct merged *model = merge->models[i];
+	struct ranked ranked = { .name = model->name, .total = missing_of(model) };
+
+	for (size_t k = 0; k < model->n; k++) {
+		const struct table_row *row = model->tensors[k].row;
+
+		ranked_count(&ranked, row->klass, row->elements,
+			     ranked.total ? NULL : measure_of(row));
+	}
+	return ranked;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* summary.c - see summary.h. */
+#include "fs/report_command.h"
+#include "fs/report/report.h"
+#include "fs/report/table_merge.h"
+#include "fs/util/io.h"
+#include "fs/util/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int fail(const char *file, int rc)
+{
+	log_complain("%s%s%s", file ? file : "", file ? ": " : "", strerror(-rc));
+	return rc;
+}
+
+/* Read a file of tables and add them. Returns 0, or -1 after a line on stderr. */
+static int take_file(struct merge *merge, const char *file, struct table *table)
+{
+	const int fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct error err = { 0 };
+	uint64_t line;
+	size_t size;
+	char *text;
+	int rc;
+
+	if (fd < 0)
+		return fail(file, -errno);
+	text = io_read_all(fd, &size);
+	rc = text ? 0 : -errno;
+	close(fd);
+	if (!text)
+		return fail(file, rc);
+	rc = table_parse(table, text, size, &line, &err);
+	if (rc == 0)
+		rc = merge_add(merge, table, file, stderr, &line, &err);
+	if (rc < 0)
+		log_complain("%s:%" PRIu64 ": %s", file, line, err.text);
+	return rc;
+}
+
+static int print_ranking(const struct merge *merge, FILE *out)
+{
+	const size_t n = merge_models(merge);
+	struct ranked *ranked = calloc(n + 1, sizeof(*ranked));
+	int rc;
+
+	if (!ranked)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		ranked[i] = merge_ranked(merge, i);
+	fputs("# organfs " ORGANFS_VERSION "\n", out);
+	rc = ranking_print(ranked, n, out);
+	free(ranked);
+	return rc;
+}
+
+static int print_report(const struct merge *merge, size_t i, FILE *out)
+{
+	struct figures *figures = merge_figures(merge, i);
+	const int rc = figures ? report_print(figures, out) : -ENOMEM;
+
+	figures_free(figures);
+	return rc;
+}
+
+static int print(const struct merge *merge, const char *name, FILE *out)
+{
+	const size_t n = merge_models(merge);
+
+	if (!name)
+		return n == 1 ? print_report(merge, 0, out) : print_ranking(merge, out);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(merge_name(merge, i), name) == 0)
+			return print_report(merge, i, out);
+	log_complain("the tables are of no model %s", name);
+	return -ENOENT;
+}
+
+/* All of the text or nothing of it. */
+static int print_whole(const struct merge *merge, const char *name)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int rc = out ? print(merge, name, out) : -ENOMEM;
+
+	if (out && fclose(out) != 0)
+		rc = -ENOMEM;
+	if (rc == 0 && (fwrite(text, 1, size, stdout) != size || fflush(stdout) != 0))
+		rc = fail("standard output", -errno);
+	else if (rc == -ENOMEM)
+		fail(NULL, rc);
+	free(text);
+	return rc;
+}
+
+int summary_run(const char *const *files, uint32_t n, const char *name)
+{
+	struct table *tables = calloc(n + 1u, sizeof(*tables));
+	struct merge *merge = merge_new();
+	int rc = tables && merge ? 0 : fail(NULL, -ENOMEM);
+
+	for (uint32_t i = 0; rc == 0 && i < n; i++)
+		rc = take_file(merge, files[i], &tables[i]);
+	if (rc == 0) {
+		merge_finish(merge);
+		rc = print_whole(merge, name);
+	}
+	merge_free(merge);
+	for (uint32_t i = 0; tables && i < n; i++)
+		table_release(&tables[i]);
+	free(tables);
+	return rc < 0 ? 1 : 0;
+}

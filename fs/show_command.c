@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* show.c - see show.h. */
+#include "fs/show_command.h"
+#include "fs/check/check.h"
+#include "fs/mount_files.h"
+#include "fs/offline_models.h"
+#include "fs/terminal_picture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All of it or nothing. Returns 0 or -1, after a line on stderr. */
+static int show_screen(const struct screen *screen)
+{
+	const struct terminal terminal = terminal_of_stdout();
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int rc = out ? screen_print(screen, &terminal, out) : -ENOMEM;
+
+	if (out && fclose(out) != 0)
+		rc = -ENOMEM;
+	rc = rc < 0 ? viewing_fail(screen->name, rc) : viewing_print(text, size);
+	free(text);
+	return rc;
+}
+
+/* .check of a model, to free; NULL: it cannot be made. */
+static char *check_of(struct model *model)
+{
+	const atomic_bool ending = false;
+	struct snapshot snapshot;
+	struct view *view = NULL;
+	char *text = NULL;
+	ssize_t got = -1;
+
+	if (model_snapshot(model, &snapshot) == 0) {
+		view = check_view(model, &snapshot, &ending);
+		snapshot_release(&snapshot);
+	}
+	if (view)
+		text = calloc(1, (size_t)view_size(view) + 1);
+	if (text)
+		got = view_read(view, text, (size_t)view_size(view), 0);
+	view_unref(view);
+	if (got >= 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int show_model(const struct options *options)
+{
+	struct viewing viewing;
+	int rc = viewing_open(&viewing, options);
+
+	if (rc == 0) {
+		const struct viewed *viewed = &viewing.models[0];
+		char *check = check_of(viewed->model);
+		const struct screen screen = { viewed->model->name, viewed->figures, NULL, check };
+
+		rc = show_screen(&screen);
+		free(check);
+	}
+	viewing_close(&viewing);
+	return rc;
+}
+
+/* The model in a directory of a mount, or with klass below CLASSES what it has of that. */
+static int show_mounted(const char *directory, enum organ_class klass)
+{
+	struct witness witness;
+	int rc = witness_read(&witness, directory);
+
+	if (rc == 0) {
+		const struct screen screen = { merge_name(witness.merge, 0), witness.figures,
+					       witness.grafts, witness.check };
+
+		if (klass < CLASSES)
+			witness_limit(&witness, klass);
+		rc = show_screen(&screen);
+	}
+	witness_release(&witness);
+	return rc;
+}
+
+/* A directory of a class, to free, and the class: the model's is above it. NULL: it is none. */
+static char *above_class(const char *path, enum organ_class *klass)
+{
+	char *whole = realpath(path, NULL), *slash = whole ? strrchr(whole, '/') : NULL;
+
+	for (*klass = 0; slash && *klass < CLASSES; ++*klass)
+		if (strcmp(slash + 1, class_name(*klass)) == 0) {
+			*slash = '\0';
+			if (witness_is(whole))
+				return whole;
+			break;
+		}
+	free(whole);
+	return NULL;
+}
+
+/* The models of a mount with several, one after the other. Returns how many there are, or -1. */
+static int show_several(const char *root)
+{
+	struct dirent **entries;
+	const int all = scandir(root, &entries, NULL, alphasort);
+	int n = 0;
+
+	for (int i = 0; i < all; i++) {
+		char *path;
+
+		if (n >= 0 && entries[i]->d_name[0] != '.' &&
+		    asprintf(&path, "%s/%s", root, entries[i]->d_name) >= 0) {
+			if (witness_is(path)) {
+				if (n > 0)
+					puts("");
+				n = show_mounted(path, CLASSES) < 0 ? -1 : n + 1;
+			}
+			free(path);
+		}
+		free(entries[i]);
+	}
+	if (all >= 0)
+		free(entries);
+	return n;
+}
+
+int show_run(const struct options *options)
+{
+	const char *path = options->models[0];
+	enum organ_class klass;
+	char *above;
+	int rc;
+
+	if (witness_is(path))
+		return show_mounted(path, CLASSES) < 0 ? 1 : 0;
+	above = above_class(path, &klass);
+	if (above) {
+		rc = show_mounted(above, klass);
+		free(above);
+		return rc < 0 ? 1 : 0;
+	}
+	rc = show_several(path);
+	if (rc == 0)
+		rc = show_model(options);
+	return rc < 0 ? 1 : 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* backing.c - see backing.h: a backing's life, and what is known of it without reading. */
+#include "fs/storage/backing_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOT_REGULAR "this is not a regular file"
+
+/* Nothing is open yet. NULL with err set: out of memory. */
+static struct backing *backing_new(const char *path, struct error *err)
+{
+	struct backing *backing = calloc(1, sizeof(*backing));
+
+	if (backing) {
+		atomic_init(&backing->refs, 1);
+		pthread_mutex_init(&backing->lock, NULL);
+		backing->file.fd = backing->spans.fd = -1;
+		backing->path = strdup(path);
+	}
+	if (backing && backing->path)
+		return backing;
+	error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	backing_unref(backing);
+	return NULL;
+}
+
+struct backing *backing_adopt(int fd, const char *path, struct error *err)
+{
+	struct backing *backing = backing_new(path, err);
+
+	if (!backing) {
+		close(fd);
+		return NULL;
+	}
+	backing->file.fd = fd;
+	if (fstat(fd, &backing->stat) < 0) {
+		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		backing_unref(backing);
+		return NULL;
+	}
+	if (!S_ISREG(backing->stat.st_mode)) {
+		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
+		backing_unref(backing);
+		return NULL;
+	}
+	backing->size = (uint64_t)backing->stat.st_size;
+	return backing;
+}
+
+struct backing *backing_adopt_frames(int fd, const char *path, struct frames_cache *cache,
+				     struct error *err)
+{
+	struct backing *backing = backing_adopt(fd, path, err);
+
+	if (!backing)
+		return NULL;
+	backing->frames = frames_open(fd, cache, err);
+	if (!backing->frames) {
+		backing_unref(backing);
+		return NULL;
+	}
+	backing->size = frames_size(backing->frames);
+	return backing;
+}
+
+/* Without O_NONBLOCK a FIFO of that name would wait for a writer. */
+static int open_file(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd;
+}
+
+struct backing *backing_open(const char *path, struct error *err)
+{
+	struct backing *backing;
+	struct stat before;
+	char *real;
+	int fd;
+
+	/* A device may do something when it is opened, and a layer that another user made may name
+	 * one. */
+	if (stat(path, &before) == 0 && !S_ISREG(before.st_mode)) {
+		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
+		return NULL;
+	}
+	fd = open_file(path);
+	if (fd < 0) {
+		error_set(err, -fd, ERROR_NO_OFFSET, "%s", strerror(-fd));
+		return NULL;
+	}
+	real = realpath(path, NULL);
+	backing = backing_adopt(fd, real ? real : path, err);
+	free(real);
+	return backing;
+}
+
+/* For a descriptor of a set: the file that it was, or -ESTALE. */
+static int reopen(const struct backing *backing)
+{
+	const int fd = open_file(backing->path);
+	struct stat now;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &now) == 0 && now.st_dev == backing->stat.st_dev &&
+	    now.st_ino == backing->stat.st_ino && backing_is_as_it_was(backing, &now))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int reopen_file(struct descriptor *descriptor)
+{
+	return reopen((const struct backing *)((const char *)descriptor -
+					       offsetof(struct backing, file)));
+}
+
+/* By the open file, where that is open: its name may be another's. The set is locked. */
+static int reopen_spans(struct descriptor *descriptor)
+{
+	const struct backing *backing = (const struct backing *)((const char *)descriptor -
+								 offsetof(struct backing, spans));
+	char path[32];
+	int fd = -1;
+
+	if (backing->file.fd >= 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", backing->file.fd);
+		fd = open_file(path);
+	}
+	if (fd < 0)
+		fd = reopen(backing);
+
+	if (fd >= 0)
+		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	return fd;
+}
+
+struct backing *backing_open_one_of(struct descriptors *set, const char *path, struct error *err)
+{
+	struct backing *backing = backing_open(path, err);
+
+	if (!backing)
+		return NULL;
+	backing->file.open = reopen_file;
+	backing->spans.open = reopen_spans;
+	backing->set = descriptors_ref(set);
+	descriptors_add(set, &backing->file);
+	return backing;
+}
+
+void backing_end(struct backing *backing)
+{
+	if (!backing->set)
+		return;
+	atomic_store(&backing->ended, true);
+	descriptors_end(backing->set, &backing->file);
+	descriptors_end(backing->set, &backing->spans);
+}
+
+bool backing_has_ended(const struct backing *backing)
+{
+	return atomic_load(&backing->ended);
+}
+
+struct backing *backing_of_parts(const struct backing_parts *parts, const char *path,
+				 const struct stat *stat)
+{
+	struct error err;
+	struct backing *backing = backing_new(path, &err);
+
+	if (!backing) {
+		parts->release(parts->context);
+		return NULL;
+	}
+	backing->parts = *parts;
+	backing->stat = *stat;
+	backing->size = (uint64_t)stat->st_size;
+	return backing;
+}
+
+struct backing *backing_part(struct backing *backing, uint64_t *offset, uint64_t *length)
+{
+	if (!backing->parts.read)
+		return backing;
+	return backing->parts.part(backing->parts.context, offset, length);
+}
+
+struct backing *backing_gone(const char *path, uint64_t size)
+{
+	struct error err;
+	struct backing *backing = backing_new(path, &err);
+
+	if (backing)
+		backing->size = size;
+	return backing;
+}
+
+struct backing *backing_ref(struct backing *backing)
+{
+	atomic_fetch_add(&backing->refs, 1);
+	return backing;
+}
+
+static void close_files(struct backing *backing)
+{
+	if (backing->set) {
+		backing_end(backing);
+		descriptors_unref(backing->set);
+		return;
+	}
+	if (backing->spans.fd >= 0 && backing->spans.fd != backing->file.fd)
+		close(backing->spans.fd);
+	if (backing->file.fd >= 0)
+		close(backing->file.fd);
+}
+
+void backing_unref(struct backing *backing)
+{
+	if (!backing || atomic_fetch_sub(&backing->refs, 1) != 1)
+		return;
+	frames_close(backing->frames);
+	if (backing->parts.read)
+		backing->parts.release(backing->parts.context);
+	close_files(backing);
+	pthread_mutex_destroy(&backing->lock);
+	free(backing->path);
+	free(backing);
+}
+
+const char *backing_path(const struct backing *backing)
+{
+	return backing->path;
+}
+
+const struct stat *backing_stat(const struct backing *backing)
+{
+	return &backing->stat;
+}
+
+uint64_t backing_size(const struct backing *backing)
+{
+	return backing->size;
+}
+
+bool backing_is_plain(const struct backing *backing)
+{
+	return !backing->frames && !backing->parts.read && (backing->set || backing->file.fd >= 0);
+}
+
+bool backing_is_made(const struct backing *backing)
+{
+	return backing->parts.made;
+}
+
+void backing_report_to(struct backing *backing, struct log *log)
+{
+	for (uint64_t at = 0, length; backing->parts.part && at < backing->size; at += length) {
+		uint64_t offset = at;
+		struct backing *part;
+
+		length = backing->size - at;
+		part = backing_part(backing, &offset, &length);
+		/* What is shared with an older set of shards was told before. */
+		if (part && !part->log)
+			part->log = log;
+	}
+	backing->log = log;
+}
+
+bool backing_has_failed(const struct backing *backing)
+{
+	return atomic_load(&backing->failed) || atomic_load(&backing->changed);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* backing.h - a file on disk whose bytes are served: a base, or an organ in a layer.
+ *
+ * What was there when it was opened is what every read gives. A file that has shrunk, grown or been
+ * written since answers -EIO, for it cannot be told any more which of its bytes are the old ones:
+ * never a short read, never zeros. It is read, not mapped, so that no change is a signal. A file
+ * that is renamed, or has another renamed over it, stays readable.
+ *
+ * A file may hold its bytes compressed (frames.h): sizes and offsets are those of what it holds.
+ * And the bytes may come from several files (joined.h), or be made of those of another (rows.h). */
+#ifndef FS_BACKING_H
+#define FS_BACKING_H
+
+#include "fs/storage/fd_cache.h"
+#include "fs/storage/zstd_seekable.h"
+#include "fs/util/hash_text.h"
+#include "fs/util/log.h"
+#include "gguf/cursor.h"
+#include "gguf/error.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+struct backing; /* counted; immutable, any thread may use it */
+
+/* Open a regular file for reading. NULL with err set: what open(2) says, EINVAL no regular file. */
+struct backing *backing_open(const char *path, struct error *err);
+
+/* The same for a descriptor, which is the backing's from then on, also on failure. The path is
+ * absolute and only told. */
+struct backing *backing_adopt(int fd, const char *path, struct error *err);
+
+/* The same for a file of frames. NULL also as frames_open(). */
+struct backing *backing_adopt_frames(int fd, const char *path, struct frames_cache *cache,
+				     struct error *err);
+
+/* As backing_open(), for one of many files of which not all can be open at a time. Once closed, a
+ * file that was renamed or removed cannot be read any more. */
+struct backing *backing_open_one_of(struct descriptors *set, const char *path, struct error *err);
+
+/* Close its file for good, so that the disk can have the space: from now on every read is -EIO. */
+void backing_end(struct backing *backing);
+bool backing_has_ended(const struct backing *backing);
+
+/* Where bytes come from that are in several files; context becomes the backing's. */
+struct backing_parts {
+	/* All n bytes at offset, or -EIO. spans: nothing is to be read ahead. */
+	int (*read)(void *context, bool spans, void *bytes, size_t n, uint64_t offset);
+	/* As backing_part(). */
+	struct backing *(*part)(void *context, uint64_t *offset, uint64_t *length);
+	void (*release)(void *context);
+	void *context;
+	bool made; /* its bytes are in no file: reading takes the processor's time */
+};
+
+/* A backing of such bytes, with what backing_stat() and backing_path() are to say; its size is that
+ * of stat. NULL: out of memory. */
+struct backing *backing_of_parts(const struct backing_parts *parts, const char *path,
+				 const struct stat *stat);
+
+/* The backing whose file has the byte at offset: itself, where it is not made of parts. *offset
+ * becomes that in the file, and *length is cut to what follows there. NULL: no file has them.
+ * Borrowed. */
+struct backing *backing_part(struct backing *backing, uint64_t *offset, uint64_t *length);
+
+/* A file of size bytes that cannot be read, to stand in for one that should be there. NULL: out of
+ * memory. */
+struct backing *backing_gone(const char *path, uint64_t size);
+
+struct backing *backing_ref(struct backing *backing);
+void backing_unref(struct backing *backing); /* NULL is fine */
+
+/* All n bytes at offset, or -EIO, or -ENOMEM where that takes memory. */
+int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset);
+
+/* The same in two steps, for many small pieces: what backing_peek() read counts only once
+ * backing_check() has said 0 afterwards. Nothing before or behind the pieces is read ahead from
+ * disk. */
+int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset);
+int backing_check(struct backing *backing);
+
+/* backing_read(), or where it is one of many small pieces (spans), both of these steps. */
+int backing_read_as(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset);
+
+/* Would backing_peek() have to wait for the disk for the byte at offset? And n bytes that will be
+ * asked for soon: the disk may get them meanwhile. Both only as far as can be told. */
+bool backing_is_far(struct backing *backing, uint64_t offset);
+void backing_want(struct backing *backing, size_t n, uint64_t offset);
+
+/* As it was when opened. The path is absolute; both are borrowed. The size is of what it holds, the
+ * status is the file's. */
+const char *backing_path(const struct backing *backing);
+const struct stat *backing_stat(const struct backing *backing);
+uint64_t backing_size(const struct backing *backing);
+
+/* Are its bytes in one file as they are read? */
+bool backing_is_plain(const struct backing *backing);
+
+/* Are they made when they are read, which may take long? */
+bool backing_is_made(const struct backing *backing);
+
+/* The first of the backings that it is made of which can still be read, or itself. NULL: there is
+ * none. Borrowed. */
+struct backing *backing_first(struct backing *backing);
+
+/* A descriptor of its file, until it is let go. -1: there is none that can be had, or it is made of
+ * several. */
+int backing_hold(struct backing *backing);
+void backing_let(struct backing *backing);
+
+/* For the parsers of gguf/, and headers only: neither checksums nor the XXH128 are looked at.
+ * Valid as long as the backing. */
+struct source backing_source(struct backing *backing);
+
+/* To be called before anybody else knows the backing, or those of its parts that are not yet
+ * reported of. The log, which outlives it, is told once of each file when it cannot be read any
+ * more, and once when it was changed. */
+void backing_report_to(struct backing *backing, struct log *log);
+
+/* As the one before. Its bytes have to have this XXH128: the first read looks at all of them, and
+ * if they have not, every read is -EIO. */
+void backing_expect(struct backing *backing, const char xxh128[XXH128_TEXT]);
+
+/* Would the first read have to do so yet, and take long? */
+bool backing_is_unverified(const struct backing *backing);
+
+/* Do what the first read would. When *stop becomes true, which may be NULL, it soon returns -EINTR.
+ * Returns 0 at once where there is nothing to be done, or what a read does. */
+int backing_verify(struct backing *backing, const atomic_bool *stop);
+
+/* Was there a read that it answered with -EIO? */
+bool backing_has_failed(const struct backing *backing);
+
+#endif

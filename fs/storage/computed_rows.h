@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.h - a backing whose bytes are made when they are read: rows of one length, each made by
+ * itself. A read makes the rows that it touches; what reads beside each other have in common is
+ * made once, as long as it is the same moment. */
+#ifndef FS_ROWS_H
+#define FS_ROWS_H
+
+#include "fs/storage/backing.h"
+
+struct row_source {
+	uint64_t n;    /* rows */
+	size_t length; /* bytes of one, at least 1 */
+	/* All bytes of the n rows from first on, always the same ones. spans: nothing before or
+	 * behind what they are made of is to be read ahead. Any thread may call it, also several at
+	 * once. Errors are -errno, as of backing_read(). */
+	int (*make)(void *context, bool spans, uint64_t first, size_t n, void *bytes);
+	void (*release)(void *context);
+	void *context;
+};
+
+/* A backing of these rows, with the path and the time of the file that they are made of, which is
+ * borrowed; the source's context becomes the backing's, also on failure. NULL: out of memory, or
+ * the rows together have more than 2^63 - 1 bytes. */
+struct backing *rows_new(const struct row_source *source, const struct backing *of);
+
+#endif

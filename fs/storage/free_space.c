@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* space.c - see space.h. The thread that asks and the owner hold it together; the last one to leave
+ * frees it. */
+#include "fs/storage/free_space.h"
+#include "fs/util/cond_poll.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct space {
+	struct backing *base;
+	char *directory;
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t answered;
+	unsigned holders;
+	bool asking;
+	bool silent; /* somebody has waited in vain for the answer that is being waited for */
+	int rc;
+	struct statvfs room;
+};
+
+static int ask(const struct space *space, struct statvfs *room)
+{
+	struct backing *file = backing_first(space->base);
+	const int fd = file ? backing_hold(file) : -1;
+	const int rc = fd < 0 ? statvfs(space->directory, room) : fstatvfs(fd, room);
+	const int code = errno;
+
+	if (fd >= 0)
+		backing_let(file);
+	return rc < 0 ? -code : 0;
+}
+
+/* With the lock held, which is released. */
+static void leave(struct space *space)
+{
+	const bool last = --space->holders == 0;
+
+	pthread_mutex_unlock(&space->lock);
+	if (!last)
+		return;
+	pthread_cond_destroy(&space->answered);
+	pthread_mutex_destroy(&space->lock);
+	backing_unref(space->base);
+	free(space->directory);
+	free(space);
+}
+
+struct space *space_new(struct backing *base, const char *directory)
+{
+	struct space *space = calloc(1, sizeof(*space));
+
+	if (!space || !(space->directory = strdup(directory))) {
+		free(space);
+		return NULL;
+	}
+	space->base = backing_ref(base);
+	space->holders = 1;
+	pthread_mutex_init(&space->lock, NULL);
+	waiting_init(&space->answered);
+	space->rc = ask(space, &space->room);
+	return space;
+}
+
+void space_free(struct space *space)
+{
+	if (!space)
+		return;
+	pthread_mutex_lock(&space->lock);
+	leave(space);
+}
+
+static void *work(void *argument)
+{
+	struct space *space = argument;
+	struct statvfs room = { 0 };
+	const int rc = ask(space, &room);
+
+	pthread_mutex_lock(&space->lock);
+	space->rc = rc;
+	if (rc == 0)
+		space->room = room;
+	space->asking = space->silent = false;
+	pthread_cond_broadcast(&space->answered);
+	leave(space);
+	return NULL;
+}
+
+/* With the lock held. Without a thread what was said last has to do. */
+static void start(struct space *space)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &detached, work, space) == 0) {
+		space->asking = true;
+		space->holders++;
+	}
+	pthread_attr_destroy(&detached);
+}
+
+int space_get(struct space *space, struct statvfs *room)
+{
+	struct timespec until;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += SPACE_PATIENCE_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&space->lock);
+	if (!space->asking)
+		start(space);
+	while (rc == 0 && space->asking && !space->silent)
+		rc = pthread_cond_timedwait(&space->answered, &space->lock, &until);
+	space->silent = space->asking;
+	*room = space->room;
+	rc = space->rc;
+	pthread_mutex_unlock(&space->lock);
+	return rc;
+}

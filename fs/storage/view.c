@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* view.c - see view.h. */
+#include "fs/storage/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct view {
+	atomic_uint refs;
+	void *owned;
+	struct maker *maker;  /* NULL: nothing has to be made */
+	struct view *instead; /* NULL: there is no other way to the bytes */
+	struct view *other;   /* whose memory this one shows; NULL: nobody's */
+	uint64_t size;
+	size_t n;
+	struct piece {
+		uint64_t start; /* in the view */
+		size_t made;	/* segments before it that have to be made */
+		struct segment segment;
+	} pieces[];
+};
+
+static void release_parts(void *owned, struct maker *maker)
+{
+	free(owned);
+	if (maker)
+		maker->release(maker);
+}
+
+struct view *view_new_made(const struct segment *segments, size_t n, void *owned,
+			   struct maker *maker)
+{
+	struct view *view = NULL;
+	size_t made = 0;
+
+	if (n <= (SIZE_MAX - sizeof(*view)) / sizeof(view->pieces[0]))
+		view = malloc(sizeof(*view) + n * sizeof(view->pieces[0]));
+	if (!view) {
+		release_parts(owned, maker);
+		return NULL;
+	}
+	atomic_init(&view->refs, 1);
+	view->owned = owned;
+	view->maker = maker;
+	view->instead = NULL;
+	view->other = NULL;
+	view->size = 0;
+	view->n = n;
+	for (size_t i = 0; i < n; i++) {
+		view->pieces[i].start = view->size;
+		view->pieces[i].made = made;
+		view->pieces[i].segment = segments[i];
+		view->size += segments[i].length;
+		made += segments[i].kind == SEGMENT_MADE;
+		if (segments[i].kind == SEGMENT_EXTENT)
+			backing_ref(segments[i].backing);
+	}
+	return view;
+}
+
+struct view *view_new(const struct segment *segments, size_t n, void *owned)
+{
+	return view_new_made(segments, n, owned, NULL);
+}
+
+struct view *view_of_text(char *text, size_t size)
+{
+	const struct segment segment = { .kind = SEGMENT_MEMORY, .length = size, .memory = text };
+
+	return text ? view_new(&segment, 1, text) : NULL;
+}
+
+void view_fall_back(struct view *view, struct view *instead)
+{
+	view->instead = instead;
+}
+
+void view_lean_on(struct view *view, struct view *other)
+{
+	view->other = view_ref(other);
+}
+
+struct view *view_ref(struct view *view)
+{
+	atomic_fetch_add(&view->refs, 1);
+	return view;
+}
+
+void view_unref(struct view *view)
+{
+	if (!view || atomic_fetch_sub(&view->refs, 1) != 1)
+		return;
+	for (size_t i = 0; i < view->n; i++)
+		if (view->pieces[i].segment.kind == SEGMENT_EXTENT)
+			backing_unref(view->pieces[i].segment.backing);
+	release_parts(view->owned, view->maker);
+	view_unref(view->instead);
+	view_unref(view->other);
+	free(view);
+}
+
+uint64_t view_size(const struct view *view)
+{
+	return view->size;
+}
+
+bool view_is_made(const struct view *view)
+{
+	return view->maker != NULL;
+}
+
+/* The last segment that begins at or before offset. */
+static size_t find_piece(const struct view *view, uint64_t offset)
+{
+	size_t low = 0, high = view->n;
+
+	while (high - low > 1) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (view->pieces[middle].start <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What begins in a segment at skip, in one file or in none. */
+static struct extent extent_of(const struct segment *segment, uint64_t skip)
+{
+	struct extent extent = { .length = segment->length - skip };
+	uint64_t offset = segment->offset + skip;
+	struct backing *file = NULL;
+
+	if (segment->kind == SEGMENT_EXTENT)
+		file = backing_part(segment->backing, &offset, &extent.length);
+	if (file && backing_is_plain(file)) {
+		extent.backing = file;
+		extent.offset = offset;
+	}
+	return extent;
+}
+
+static bool continues(const struct extent *extent, const struct extent *next)
+{
+	return next->backing == extent->backing &&
+	       (!next->backing || next->offset == extent->offset + extent->length);
+}
+
+bool view_extent(const struct view *view, uint64_t offset, struct extent *extent)
+{
+	size_t i;
+
+	if (offset >= view->size)
+		return false;
+	i = find_piece(view, offset);
+	*extent = extent_of(&view->pieces[i].segment, offset - view->pieces[i].start);
+	for (uint64_t at = offset + extent->length; at < view->size;) {
+		struct extent next;
+
+		while (view->pieces[i].start + view->pieces[i].segment.length <= at)
+			i++;
+		next = extent_of(&view->pieces[i].segment, at - view->pieces[i].start);
+		if (!continues(extent, &next))
+			break;
+		extent->length += next.length;
+		at += next.length;
+	}
+	return true;
+}
+
+size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
+		     struct segment *segments)
+{
+	const uint64_t end = offset + length;
+	size_t n = 0;
+
+	for (size_t i = find_piece(view, offset); i < view->n && view->pieces[i].start < end; i++) {
+		const struct piece *piece = &view->pieces[i];
+		const uint64_t skip = offset > piece->start ? offset - piece->start : 0;
+		uint64_t left = piece->segment.length - skip;
+
+		if (piece->segment.length <= skip)
+			continue;
+		if (left > end - piece->start - skip)
+			left = end - piece->start - skip;
+		if (segments) {
+			segments[n] = piece->segment;
+			segments[n].length = left;
+			if (piece->segment.kind == SEGMENT_EXTENT)
+				segments[n].offset += skip;
+			else if (piece->segment.kind == SEGMENT_MEMORY)
+				segments[n].memory = (const char *)piece->segment.memory + skip;
+		}
+		n++;
+	}
+	return n;
+}
+
+bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
+{
+	if (view->maker)
+		return true;
+	for (size_t i = find_piece(view, offset);
+	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
+	     i++) {
+		const struct segment *segment = &view->pieces[i].segment;
+
+		if (segment->kind == SEGMENT_EXTENT &&
+		    (backing_is_unverified(segment->backing) || backing_is_made(segment->backing)))
+			return true;
+	}
+	return false;
+}
+
+struct backing *view_reads(const struct view *view, size_t n, uint64_t offset)
+{
+	for (size_t i = find_piece(view, offset);
+	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
+	     i++) {
+		const struct piece *piece = &view->pieces[i];
+
+		if (piece->segment.kind == SEGMENT_EXTENT &&
+		    piece->start + piece->segment.length > offset)
+			return piece->segment.backing;
+	}
+	return NULL;
+}
+
+/* The maker makes a segment whole. */
+static int read_made(struct view *view, const struct piece *piece, char *bytes, size_t n,
+		     uint64_t offset, const atomic_bool *stop)
+{
+	const size_t length = (size_t)piece->segment.length;
+	char *whole;
+	int rc;
+
+	if (n == length)
+		return view->maker->make(view->maker, piece->made, bytes, length, stop);
+	whole = malloc(length);
+	if (!whole)
+		return -ENOMEM;
+	rc = view->maker->make(view->maker, piece->made, whole, length, stop);
+	if (rc == 0)
+		memcpy(bytes, whole + offset, n);
+	free(whole);
+	return rc;
+}
+
+static int read_piece(struct view *view, const struct piece *piece, char *bytes, size_t n,
+		      uint64_t offset, const atomic_bool *stop)
+{
+	const struct segment *segment = &piece->segment;
+	int rc;
+
+	switch (segment->kind) {
+	case SEGMENT_MEMORY:
+		memcpy(bytes, (const char *)segment->memory + offset, n);
+		return 0;
+	case SEGMENT_ZEROS:
+		memset(bytes, 0, n);
+		return 0;
+	case SEGMENT_MADE:
+		return read_made(view, piece, bytes, n, offset, stop);
+	case SEGMENT_EXTENT:
+		break;
+	}
+	rc = backing_verify(segment->backing, stop);
+	return rc < 0 ? rc : backing_read(segment->backing, bytes, n, segment->offset + offset);
+}
+
+/* Tell the maker what it will be asked for, from that piece on. */
+static int prepare(struct view *view, size_t first, uint64_t end, const atomic_bool *stop)
+{
+	size_t made = 0;
+
+	for (size_t i = first; i < view->n && view->pieces[i].start < end; i++)
+		made += view->pieces[i].segment.kind == SEGMENT_MADE;
+	if (!made)
+		return 0;
+	return view->maker->prepare(view->maker, view->pieces[first].made, made, stop);
+}
+
+ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offset,
+			const atomic_bool *stop)
+{
+	size_t first, done = 0;
+	int rc = 0;
+
+	if (n == 0 || offset >= view->size)
+		return 0;
+	if (n > view->size - offset)
+		n = (size_t)(view->size - offset);
+	first = find_piece(view, offset);
+	if (view->maker)
+		rc = prepare(view, first, offset + n, stop);
+	for (size_t i = first; rc == 0 && done < n; i++) {
+		const struct piece *piece = &view->pieces[i];
+		const uint64_t skip = offset + done - piece->start;
+		size_t part = n - done;
+
+		if (part > piece->segment.length - skip)
+			part = (size_t)(piece->segment.length - skip);
+		if (part)
+			rc = read_piece(view, piece, (char *)bytes + done, part, skip, stop);
+		done += part;
+	}
+	if (rc == -EIO && view->instead)
+		return view_read_until(view->instead, bytes, n, offset, stop);
+	return rc < 0 ? rc : (ssize_t)n;
+}
+
+ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset)
+{
+	return view_read_until(view, bytes, n, offset, NULL);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* floats.c - see floats.h. */
+#include "fs/tensor/decode.h"
+#include "fs/storage/computed_rows.h"
+#include "gguf/dequant.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct floats {
+	struct backing *file;
+	uint64_t offset;
+	uint32_t type;
+};
+
+int floats_read(struct backing *file, uint64_t offset, uint32_t type, bool spans, uint64_t first,
+		uint64_t n, void *scratch, float *values)
+{
+	const struct type_info *info = type_find(type);
+	const uint64_t most = FLOATS_SCRATCH / info->block_bytes;
+
+	while (n) {
+		const uint64_t part = n < most ? n : most;
+		const size_t bytes = (size_t)part * info->block_bytes;
+		const uint64_t at = offset + first * info->block_bytes;
+		const int rc = backing_read_as(file, spans, scratch, bytes, at);
+
+		if (rc < 0)
+			return rc;
+		dequant_blocks(type, scratch, part, values);
+		values += part * info->block_elements;
+		first += part;
+		n -= part;
+	}
+	return 0;
+}
+
+/* Values that are asked for at an odd address are decoded elsewhere, so many blocks at a time. */
+#define ASIDE 64u
+
+static int make_aside(const struct floats *floats, bool spans, uint64_t first, size_t n,
+		      void *scratch, uint8_t *bytes)
+{
+	const size_t elements = type_find(floats->type)->block_elements;
+	float *values = malloc(ASIDE * elements * sizeof(*values));
+	int rc = values ? 0 : -ENOMEM;
+
+	while (rc == 0 && n) {
+		const size_t part = n < ASIDE ? n : ASIDE;
+		const size_t length = part * elements * sizeof(*values);
+
+		rc = floats_read(floats->file, floats->offset, floats->type, spans, first, part,
+				 scratch, values);
+		if (rc == 0)
+			memcpy(bytes, values, length);
+		bytes += length;
+		first += part;
+		n -= part;
+	}
+	free(values);
+	return rc;
+}
+
+static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
+{
+	const struct floats *floats = context;
+	void *scratch = malloc(FLOATS_SCRATCH);
+	int rc;
+
+	if (!scratch)
+		return -ENOMEM;
+	if ((uintptr_t)bytes % _Alignof(float))
+		rc = make_aside(floats, spans, first, n, scratch, bytes);
+	else
+		rc = floats_read(floats->file, floats->offset, floats->type, spans, first, n,
+				 scratch, bytes);
+	free(scratch);
+	return rc;
+}
+
+static void release(void *context)
+{
+	struct floats *floats = context;
+
+	backing_unref(floats->file);
+	free(floats);
+}
+
+struct backing *floats_new(struct backing *file, uint64_t offset, uint32_t type, uint64_t elements)
+{
+	const struct type_info *info = type_find(type);
+	struct floats *floats = malloc(sizeof(*floats));
+	const struct row_source source = {
+		.n = elements / info->block_elements,
+		.length = info->block_elements * sizeof(float),
+		.make = make,
+		.release = release,
+		.context = floats,
+	};
+
+	if (!floats)
+		return NULL;
+	*floats = (struct floats){ backing_ref(file), offset, type };
+	return rows_new(&source, file);
+}

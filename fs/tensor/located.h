@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* located.h - an organ, and where its data lie. */
+#ifndef FS_LOCATED_H
+#define FS_LOCATED_H
+
+#include "fs/storage/view.h"
+#include "gguf/organ.h"
+
+/* All is borrowed. */
+struct located {
+	struct organ organ;
+	struct backing *file;
+	uint64_t offset; /* of the data in it, in bytes */
+};
+
+/* Its organ file. NULL: no memory. */
+struct view *located_view(const struct located *located);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* npy.c - see npy.h. */
+#include "fs/tensor/npy.h"
+#include "fs/tensor/decode.h"
+#include "gguf/dequant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Up to four axes of 20 digits make no longer header. */
+#define HEAD	   10u
+#define HEADER_MAX 256u
+
+/* NumPy's word for a type whose bytes it takes as they are, else NULL. */
+static const char *own_type(uint32_t type)
+{
+	switch (type) {
+	case GGML_F64:
+		return "<f8";
+	case GGML_F32:
+		return "<f4";
+	case GGML_F16:
+		return "<f2";
+	case GGML_I8:
+		return "|i1";
+	case GGML_I16:
+		return "<i2";
+	case GGML_I32:
+		return "<i4";
+	case GGML_I64:
+		return "<i8";
+	default:
+		return NULL;
+	}
+}
+
+bool npy_can(uint32_t type)
+{
+	return own_type(type) || dequant_supported(type);
+}
+
+/* Fills the header with what is shown of an organ, and returns its size. */
+static size_t write_header(const struct organ *organ, char header[HEADER_MAX])
+{
+	const char *type = own_type(organ->type);
+	const char *gap = "";
+	size_t n = HEAD, size;
+
+	n += (size_t)sprintf(header + n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+			     type ? type : "<f4");
+	for (uint32_t axis = organ->dims; axis-- > 0; gap = " ")
+		n += (size_t)sprintf(header + n, "%s%" PRIu64 ",", gap, organ->ne[axis]);
+	/* One axis has a comma behind it, several have not. */
+	if (organ->dims > 1)
+		n--;
+	n += (size_t)sprintf(header + n, "), }");
+	size = (n + 1 + 63) / 64 * 64;
+	memset(header + n, ' ', size - n);
+	header[size - 1] = '\n';
+	memcpy(header, "\x93NUMPY\x01\x00", 8);
+	header[8] = (char)((size - HEAD) & 0xff);
+	header[9] = (char)((size - HEAD) >> 8);
+	return size;
+}
+
+static uint64_t elements_of(const struct organ *organ)
+{
+	uint64_t elements = 0;
+
+	shape_elements(organ->ne, &elements);
+	return elements;
+}
+
+bool npy_size(const struct organ *organ, uint64_t *size)
+{
+	char header[HEADER_MAX];
+	const uint64_t elements = elements_of(organ), head = write_header(organ, header);
+	uint64_t data = organ->data_size;
+
+	if (!own_type(organ->type)) {
+		if (elements > INT64_MAX / sizeof(float))
+			return false;
+		data = elements * sizeof(float);
+	}
+	*size = head + data;
+	return *size <= INT64_MAX;
+}
+
+struct view *npy_view(const struct located *located)
+{
+	const struct organ *organ = &located->organ;
+	char *header = malloc(HEADER_MAX);
+	struct segment segments[2] = {
+		{ .kind = SEGMENT_MEMORY, .memory = header },
+		{ .kind = SEGMENT_EXTENT,
+		  .length = organ->data_size,
+		  .backing = located->file,
+		  .offset = located->offset },
+	};
+	struct backing *floats = NULL;
+	struct view *view;
+
+	if (!header)
+		return NULL;
+	segments[0].length = write_header(organ, header);
+	if (!own_type(organ->type)) {
+		floats =
+			floats_new(located->file, located->offset, organ->type, elements_of(organ));
+		if (!floats) {
+			free(header);
+			return NULL;
+		}
+		segments[1].length = backing_size(floats);
+		segments[1].backing = floats;
+		segments[1].offset = 0;
+	}
+	view = view_new(segments, 2, header);
+	backing_unref(floats);
+	return view;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* purified.c - see purified.h. */
+#include "fs/tensor/purified.h"
+#include "fs/storage/computed_rows.h"
+#include "fs/tensor/encode.h"
+#include "gguf/dequant.h"
+#include "measure/fractal.h"
+#include "measure/spectral.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_ROW 4u
+
+/* Where one row at a time is purified. */
+struct bench {
+	struct bench *next;
+	struct spectral *spectral; /* one of the two */
+	struct fractal *fractal;
+	float *values;
+	uint8_t *bytes; /* the row as it is on disk */
+};
+
+struct purified {
+	struct backing *file;
+	uint64_t offset;
+	uint32_t from, to; /* types */
+	size_t row;	   /* values */
+	size_t row_bytes;  /* of it on disk */
+	size_t made_bytes; /* and purified */
+	enum purifier purifier;
+	pthread_mutex_t lock; /* protects what follows */
+	struct bench *idle;
+};
+
+static bool holds_weights(const struct organ *organ)
+{
+	switch (organ->type) {
+	case GGML_I8:
+	case GGML_I16:
+	case GGML_I32:
+	case GGML_I64:
+	case GGML_F64:
+		return false;
+	default:
+		return dequant_supported(organ->type);
+	}
+}
+
+/* Is the organ purified, as what? */
+static bool is_purified(const struct organ *organ, struct organ *made)
+{
+	*made = *organ;
+	if (!holds_weights(organ) || organ->dims < 2 || organ->ne[0] < LEAST_ROW ||
+	    organ->ne[0] > PURIFIED_ROW || organ->data_size == 0)
+		return false;
+	made->type = encode_type(organ->type, organ->ne[0]);
+	return type_size(made->type, made->ne, &made->data_size) == TYPE_SIZE_OK;
+}
+
+struct organ purified_organ(const struct organ *organ)
+{
+	struct organ made;
+
+	return is_purified(organ, &made) ? made : *organ;
+}
+
+static void free_bench(struct bench *bench)
+{
+	spectral_free(bench->spectral);
+	fractal_free(bench->fractal);
+	free(bench->values);
+	free(bench->bytes);
+	free(bench);
+}
+
+static struct bench *new_bench(const struct purified *purified)
+{
+	const float most = encode_most(purified->to);
+	struct bench *bench = calloc(1, sizeof(*bench));
+
+	if (!bench)
+		return NULL;
+	bench->values = malloc(purified->row * sizeof(*bench->values));
+	bench->bytes = malloc(purified->row_bytes);
+	if (purified->purifier == PURIFIER_SPECTRAL)
+		bench->spectral = spectral_new(purified->row, most);
+	else
+		bench->fractal = fractal_new(purified->row, most);
+	if (bench->values && bench->bytes && (bench->spectral || bench->fractal))
+		return bench;
+	free_bench(bench);
+	return NULL;
+}
+
+static struct bench *take_bench(struct purified *purified)
+{
+	struct bench *bench;
+
+	pthread_mutex_lock(&purified->lock);
+	bench = purified->idle;
+	if (bench)
+		purified->idle = bench->next;
+	pthread_mutex_unlock(&purified->lock);
+	return bench ? bench : new_bench(purified);
+}
+
+static void give_bench(struct purified *purified, struct bench *bench)
+{
+	pthread_mutex_lock(&purified->lock);
+	bench->next = purified->idle;
+	purified->idle = bench;
+	pthread_mutex_unlock(&purified->lock);
+}
+
+/* What is on the bench, as bytes of the type to be made. A row that stays as it is keeps its bits,
+ * also where they are no number. */
+static void make_row(const struct purified *purified, struct bench *bench, uint8_t *made)
+{
+	float *x = bench->values;
+	bool changed;
+
+	dequant_blocks(purified->from, bench->bytes,
+		       purified->row / type_find(purified->from)->block_elements, x);
+	if (bench->spectral)
+		changed = spectral_purify(bench->spectral, x, x, SPECTRAL_KEEP);
+	else
+		changed = fractal_purify(bench->fractal, x, x, FRACTAL_STRENGTH);
+	if (!changed && purified->from == purified->to)
+		memcpy(made, bench->bytes, purified->made_bytes);
+	else
+		encode(purified->to, x, purified->row, made);
+}
+
+static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
+{
+	struct purified *purified = context;
+	struct bench *bench = take_bench(purified);
+	uint8_t *made = bytes;
+	int rc = bench ? 0 : -ENOMEM;
+
+	for (uint64_t i = first; rc == 0 && i < first + n; i++) {
+		const uint64_t at = purified->offset + i * purified->row_bytes;
+
+		rc = backing_read_as(purified->file, spans, bench->bytes, purified->row_bytes, at);
+		if (rc == 0)
+			make_row(purified, bench, made);
+		made += purified->made_bytes;
+	}
+	if (bench)
+		give_bench(purified, bench);
+	return rc;
+}
+
+static void release(void *context)
+{
+	struct purified *purified = context;
+
+	while (purified->idle) {
+		struct bench *bench = purified->idle;
+
+		purified->idle = bench->next;
+		free_bench(bench);
+	}
+	pthread_mutex_destroy(&purified->lock);
+	backing_unref(purified->file);
+	free(purified);
+}
+
+static struct backing *rows_of(enum purifier purifier, const struct located *located,
+			       const struct organ *made)
+{
+	const struct organ *organ = &located->organ;
+	struct purified *purified = calloc(1, sizeof(*purified));
+	struct row_source source = { .make = make, .release = release, .context = purified };
+
+	if (!purified)
+		return NULL;
+	/* Whole rows, for none of which ne[0] is 0. */
+	shape_elements(organ->ne, &source.n);
+	source.n /= organ->ne[0];
+	purified->file = backing_ref(located->file);
+	purified->offset = located->offset;
+	purified->from = organ->type;
+	purified->to = made->type;
+	purified->row = (size_t)organ->ne[0];
+	purified->row_bytes = (size_t)(organ->data_size / source.n);
+	purified->made_bytes = (size_t)(made->data_size / source.n);
+	purified->purifier = purifier;
+	pthread_mutex_init(&purified->lock, NULL);
+	source.length = purified->made_bytes;
+	return rows_new(&source, located->file);
+}
+
+struct view *purified_view(enum purifier purifier, const struct located *located)
+{
+	struct located made = { .offset = 0 };
+	struct view *view;
+
+	if (!is_purified(&located->organ, &made.organ))
+		return located_view(located);
+	made.file = rows_of(purifier, located, &made.organ);
+	if (!made.file)
+		return NULL;
+	view = located_view(&made);
+	backing_unref(made.file);
+	return view;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* sampling.c - see sampling.h. */
+#include "fs/tensor/sampling.h"
+#include "gguf/dequant.h"
+#include "measure/zstream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Elements that are read and decoded at once: whole blocks of every type. */
+#define CHUNK ((size_t)1 << 16)
+
+/* Where count elements from a block's start on lie in the file. */
+static uint64_t place_of(const struct sampling *s, uint64_t start, size_t count, size_t *n)
+{
+	const struct type_info *type = type_find(s->type);
+	const size_t blocks = (count + type->block_elements - 1) / type->block_elements;
+
+	*n = blocks * type->block_bytes;
+	return s->offset + start / type->block_elements * type->block_bytes;
+}
+
+/* Read and decode count elements, at most CHUNK, from a block's start on. */
+static int read_values(const struct sampling *s, uint64_t start, size_t count, void *bytes,
+		       float *values)
+{
+	size_t n;
+	const uint64_t at = place_of(s, start, count, &n);
+	const int rc = backing_peek(s->file, bytes, n, at);
+
+	if (rc == 0)
+		dequant_range(s->type, bytes, 0, count, values);
+	return rc;
+}
+
+static size_t at_most(uint64_t n, size_t most)
+{
+	return n < most ? (size_t)n : most;
+}
+
+/* A disk that is far away gets all spans at once, not one after the other. */
+static void announce(const struct sampling *s, const struct sample *sample)
+{
+	struct sample all = *sample;
+	struct span span;
+	size_t n;
+
+	if (s->elements == 0 || !backing_is_far(s->file, s->offset))
+		return;
+	while (s->wanted(s->context) && sample_next(&all, &span))
+		for (uint64_t done = 0; done < span.count; done += CHUNK) {
+			const size_t count = at_most(span.count - done, CHUNK);
+			const uint64_t at = place_of(s, span.start + done, count, &n);
+
+			backing_want(s->file, n, at);
+		}
+}
+
+static int read_sample(const struct sampling *s, struct sample *sample, void *bytes, float *values)
+{
+	struct span span;
+	size_t n = 0;
+
+	announce(s, sample);
+	while (sample_next(sample, &span)) {
+		for (uint64_t done = 0; done < span.count;) {
+			const size_t count = at_most(span.count - done, CHUNK);
+			int rc;
+
+			if (!s->wanted(s->context))
+				return -EINTR;
+			rc = read_values(s, span.start + done, count, bytes, values + n);
+			if (rc < 0)
+				return rc;
+			n += count;
+			done += count;
+		}
+	}
+	return backing_check(s->file);
+}
+
+static int measure_sample(const struct sampling *s, uint64_t limit, void *bytes,
+			  struct zmeasure *result)
+{
+	const size_t n = (size_t)sample_total(s->elements, limit);
+	float *values = malloc((n + 1) * sizeof(*values));
+	void *scratch = malloc(zmeasure_scratch(n) + 1);
+	struct sample sample;
+	int rc = -ENOMEM;
+
+	sample_init(&sample, s->elements, limit);
+	if (values && scratch)
+		rc = read_sample(s, &sample, bytes, values);
+	if (rc == 0)
+		zmeasure(values, n, s->elements, scratch, result);
+	free(scratch);
+	free(values);
+	return rc;
+}
+
+static int stream_pass(const struct sampling *s, struct zstream *z, void *bytes, float *values)
+{
+	for (uint64_t done = 0; done < s->elements;) {
+		const size_t count = at_most(s->elements - done, CHUNK);
+		int rc;
+
+		if (!s->wanted(s->context))
+			return -EINTR;
+		rc = read_values(s, done, count, bytes, values);
+		if (rc < 0)
+			return rc;
+		zstream_add(z, values, count);
+		done += count;
+	}
+	return backing_check(s->file);
+}
+
+static int measure_all(const struct sampling *s, void *bytes, struct zmeasure *result)
+{
+	struct zstream *z = malloc(sizeof(*z));
+	float *values = malloc(CHUNK * sizeof(*values));
+	int rc = z && values ? 0 : -ENOMEM;
+
+	if (rc == 0) {
+		zstream_begin(z);
+		do
+			rc = stream_pass(s, z, bytes, values);
+		while (rc == 0 && zstream_again(z));
+	}
+	if (rc == 0)
+		zstream_end(z, result);
+	free(values);
+	free(z);
+	return rc;
+}
+
+int sampling_measure(const struct sampling *s, struct zmeasure *result)
+{
+	const struct type_info *type = type_find(s->type);
+	void *bytes;
+	int rc;
+
+	if (!dequant_supported(s->type))
+		return -ENOTSUP;
+	bytes = malloc(CHUNK / type->block_elements * type->block_bytes);
+	if (!bytes)
+		return -ENOMEM;
+	if (s->samples == SAMPLES_ALL && s->elements > SAMPLE_DEFAULT)
+		rc = measure_all(s, bytes, result);
+	else
+		rc = measure_sample(s, s->samples == SAMPLES_ALL ? SAMPLE_DEFAULT : s->samples,
+				    bytes, result);
+	free(bytes);
+	return rc;
+}
+
+int sampling_values(const struct sampling *s, float *values)
+{
+	const struct type_info *type = type_find(s->type);
+	struct sample sample;
+	void *bytes;
+	int rc;
+
+	if (!dequant_supported(s->type))
+		return -ENOTSUP;
+	bytes = malloc(CHUNK / type->block_elements * type->block_bytes);
+	if (!bytes)
+		return -ENOMEM;
+	sample_init(&sample, s->elements, s->samples);
+	rc = read_sample(s, &sample, bytes, values);
+	free(bytes);
+	return rc;
+}

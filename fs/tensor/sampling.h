@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* sampling.h - from an organ on disk to its Z-measure: read the blocks that hold the sampled
+ * values, decode them, measure. */
+#ifndef FS_SAMPLING_H
+#define FS_SAMPLING_H
+
+#include "fs/storage/backing.h"
+#include "measure/sample.h"
+#include "measure/zmeasure.h"
+
+/* In place of a number of values: look at all of them. */
+#define SAMPLES_ALL ((uint64_t)0)
+
+struct sampling {
+	struct backing *file; /* borrowed */
+	uint64_t offset;      /* of the tensor's data in it, bytes */
+	uint32_t type;	      /* ggml type id */
+	uint64_t elements;    /* whole blocks of the type */
+	uint64_t samples;     /* values to look at, at most (sample.h), or SAMPLES_ALL */
+	/* Asked now and then: is the result still wanted? */
+	bool (*wanted)(void *context);
+	void *context;
+};
+
+/* Measure. Reads no byte but those of the sampled blocks. Returns 0, or -EINTR: not wanted any
+ * more; -EIO: the file is not what it was; -ENOTSUP: blocks of this type hold no values that are
+ * known; -ENOMEM. */
+int sampling_measure(const struct sampling *sampling, struct zmeasure *result);
+
+/* The sampled values themselves, sample_total(elements, samples) of them; samples is not
+ * SAMPLES_ALL. Returns as above. */
+int sampling_values(const struct sampling *sampling, float *values);
+
+#endif

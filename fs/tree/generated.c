@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* generated.c - see generated.h. */
+#include "fs/tree/generated.h"
+#include "fs/model/inode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct generated {
+	struct generator generator;
+	struct nodes *nodes;
+	struct current {
+		pthread_mutex_t making; /* held while it is made, which may take long */
+		pthread_mutex_t lock;	/* protects what follows; taken after making */
+		uint64_t stamp;		/* of the state that what follows is for */
+		uint64_t ino;		/* 0: nobody has looked yet */
+		struct node *node;	/* NULL: only its number was asked for */
+	} current[GENERATED_KINDS];
+};
+
+const char *generated_name(enum generated_kind kind)
+{
+	static const char *const names[GENERATED_TABLES] = {
+		"manifest.json", "model.gguf",	    "theta.svg", "checksums.xxh128", ".theta",
+		".table",	 ".assemble",	    ".grafts",	 ".check",	     ".undo",
+		".log",		 "gguf-hash.xxh64", "theta.svg"
+	};
+
+	return kind < GENERATED_TABLES ? names[kind] : ".theta";
+}
+
+struct generated *generated_new(const struct generator *generator, struct nodes *nodes)
+{
+	struct generated *generated = calloc(1, sizeof(*generated));
+
+	if (!generated)
+		return NULL;
+	generated->generator = *generator;
+	generated->nodes = nodes;
+	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++) {
+		pthread_mutex_init(&generated->current[kind].making, NULL);
+		pthread_mutex_init(&generated->current[kind].lock, NULL);
+	}
+	return generated;
+}
+
+void generated_free(struct generated *generated)
+{
+	if (!generated)
+		return;
+	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++) {
+		nodes_put(generated->nodes, generated->current[kind].node);
+		pthread_mutex_destroy(&generated->current[kind].lock);
+		pthread_mutex_destroy(&generated->current[kind].making);
+	}
+	free(generated);
+}
+
+_Static_assert(GENERATED_KINDS <= INODE_FIRST, "each has a number");
+
+static uint64_t first_ino(const struct model *model, enum generated_kind kind)
+{
+	return INODE_NEW | (uint64_t)(model ? model->number : INODE_MODELS) << 44 | kind;
+}
+
+/* What the tables show has the one time of the organs, where they have one: a class that was copied
+ * with its times is found to be the same again. Before the first graft all is as old as the organs.
+ * The other files are as of now. */
+static struct timespec time_of(const struct generated *generated, enum generated_kind kind,
+			       uint64_t stamp)
+{
+	const struct generator *generator = &generated->generator;
+	struct timespec time;
+
+	if (stamp == 0 && kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
+		return generator->model ? model_time(generator->model) : generator->mtime;
+	if (kind < GENERATED_TABLES ||
+	    !model_class_time(generator->model, (enum organ_class)(kind - GENERATED_TABLES), &time))
+		clock_gettime(CLOCK_REALTIME, &time);
+	return time;
+}
+
+/* With the lock held: bring what is kept to the state as it is now. The stamp is taken before the
+ * state is looked at, so that a change in between makes the file again. */
+static void catch_up(struct generated *generated, enum generated_kind kind)
+{
+	struct current *current = &generated->current[kind];
+	const struct generator *generator = &generated->generator;
+	const uint64_t stamp = generator->stamp(generator->context, kind);
+
+	if (current->ino && current->stamp == stamp)
+		return;
+	nodes_put(generated->nodes, current->node);
+	current->node = NULL;
+	/* What the base says is the same file at every mount. */
+	current->ino = stamp ? nodes_new_ino(generated->nodes, generator->model)
+			     : first_ino(generator->model, kind);
+	current->stamp = stamp;
+}
+
+uint64_t generated_ino(struct generated *generated, enum generated_kind kind)
+{
+	struct current *current = &generated->current[kind];
+	uint64_t ino;
+
+	pthread_mutex_lock(&current->lock);
+	catch_up(generated, kind);
+	ino = current->ino;
+	pthread_mutex_unlock(&current->lock);
+	return ino;
+}
+
+bool generated_is_made(struct generated *generated, enum generated_kind kind)
+{
+	struct current *current = &generated->current[kind];
+	bool made;
+
+	pthread_mutex_lock(&current->lock);
+	catch_up(generated, kind);
+	made = current->node != NULL;
+	pthread_mutex_unlock(&current->lock);
+	return made;
+}
+
+/* A new file for the state with that stamp, under that number. */
+static struct node *make_node(struct generated *generated, enum generated_kind kind, uint64_t ino,
+			      uint64_t stamp, struct error *err)
+{
+	const struct generator *generator = &generated->generator;
+	struct node made = {
+		.ino = ino, .kind = NODE_GENERATED, .index = kind, .model = generator->model
+	};
+	struct node *node;
+
+	made.view = generator->view(generator->context, kind, err);
+	if (!made.view)
+		return NULL;
+	made.mtime = time_of(generated, kind, stamp);
+	node = nodes_add(generated->nodes, &made);
+	if (!node)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return node;
+}
+
+/* The file, if it was made for the state as it is now; else its number and stamp. */
+static struct node *find_made(struct generated *generated, enum generated_kind kind, uint64_t *ino,
+			      uint64_t *stamp)
+{
+	struct current *current = &generated->current[kind];
+	struct node *node = NULL;
+
+	pthread_mutex_lock(&current->lock);
+	catch_up(generated, kind);
+	*ino = current->ino;
+	*stamp = current->stamp;
+	if (current->node)
+		node = nodes_get(generated->nodes, current->ino);
+	pthread_mutex_unlock(&current->lock);
+	return node;
+}
+
+/* With making held. The state may change meanwhile: then who asked gets what it was. */
+static struct node *make_current(struct generated *generated, enum generated_kind kind,
+				 struct error *err)
+{
+	struct current *current = &generated->current[kind];
+	uint64_t ino, stamp;
+	struct node *node = find_made(generated, kind, &ino, &stamp), *kept;
+
+	if (node)
+		return node;
+	kept = make_node(generated, kind, ino, stamp, err);
+	if (!kept)
+		return NULL;
+	node = nodes_get(generated->nodes, ino);
+	pthread_mutex_lock(&current->lock);
+	if (current->ino == ino) {
+		current->node = kept;
+		kept = NULL;
+	}
+	pthread_mutex_unlock(&current->lock);
+	nodes_put(generated->nodes, kept);
+	return node;
+}
+
+struct node *generated_node(struct generated *generated, enum generated_kind kind, int *rc)
+{
+	struct current *current = &generated->current[kind];
+	struct error err = { 0 };
+	uint64_t ino, stamp;
+	struct node *node = find_made(generated, kind, &ino, &stamp);
+
+	if (node)
+		return node;
+	pthread_mutex_lock(&current->making);
+	node = make_current(generated, kind, &err);
+	pthread_mutex_unlock(&current->making);
+	if (!node) {
+		*rc = -err.code;
+		log_add(generated->generator.log, "%s: cannot be made: %s", generated_name(kind),
+			err.text);
+	}
+	return node;
+}

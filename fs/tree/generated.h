@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
+ * theta.svg, checksums.xxh128, .theta, .table, .grafts, .check, .undo, .log, .assemble in its root,
+ * files of its .views and .base, .theta in every class; and from that of a mount with several. Each
+ * state of one is a node of its own, made when it is first looked at and shared until the state
+ * moves on. */
+#ifndef FS_GENERATED_H
+#define FS_GENERATED_H
+
+#include "fs/tree/inodes.h"
+
+enum generated_kind {
+	GENERATED_MANIFEST,
+	GENERATED_MODEL,
+	GENERATED_PICTURE,
+	GENERATED_CHECKSUMS,
+	GENERATED_REPORT,
+	GENERATED_ROWS,
+	GENERATED_ASSEMBLE,
+	GENERATED_GRAFTS,
+	GENERATED_CHECK,
+	GENERATED_UNDO,
+	GENERATED_LOG,
+	GENERATED_IN_ROOT,
+	GENERATED_GGUF_HASH = GENERATED_IN_ROOT,
+	GENERATED_IN_VIEWS,
+	GENERATED_BASE_PICTURE = GENERATED_IN_VIEWS,
+	GENERATED_IN_BASE,
+	/* The table of each class, in the order of enum organ_class. */
+	GENERATED_TABLES = GENERATED_IN_BASE,
+	GENERATED_KINDS = GENERATED_TABLES + CLASSES,
+};
+
+struct generated; /* any thread may use it */
+
+/* What makes the files. The view of one is made from the state that its stamp stands for; NULL with
+ * err set: it cannot be made. */
+struct generator {
+	uint64_t (*stamp)(void *context, enum generated_kind kind);
+	struct view *(*view)(void *context, enum generated_kind kind, struct error *err);
+	void *context;
+	struct model *model;   /* whose files they are; NULL: the mount's */
+	struct timespec mtime; /* of what is made from stamp 0, where there is no model */
+	struct log *log;
+};
+
+/* All that it points to is borrowed. NULL: out of memory. */
+struct generated *generated_new(const struct generator *generator, struct nodes *nodes);
+void generated_free(struct generated *generated);
+
+/* "manifest.json", ... */
+const char *generated_name(enum generated_kind kind);
+
+/* Its inode number as it is now, without making the file. */
+uint64_t generated_ino(struct generated *generated, enum generated_kind kind);
+
+/* Is the file there already as it is now, so that the next one takes no time? */
+bool generated_is_made(struct generated *generated, enum generated_kind kind);
+
+/* The file as it is now, to release with nodes_put(). NULL with *rc set to -errno, and a line in
+ * the log, if it cannot be made. */
+struct node *generated_node(struct generated *generated, enum generated_kind kind, int *rc);
+
+#endif

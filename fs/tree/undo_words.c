@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* words.c - see words.h. */
+#include "fs/tree/undo_words.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct words {
+	pthread_mutex_t lock; /* protects what follows */
+	bool begun;	      /* something was written since the last words_take() */
+	int failed;	      /* and refused */
+	bool inside;	      /* a line */
+	bool silent;	      /* which says nothing */
+	uint64_t next;	      /* offset */
+	uint64_t owner;
+	char *text;
+	size_t n, room;
+};
+
+struct words *words_new(void)
+{
+	struct words *words = calloc(1, sizeof(*words));
+
+	if (words)
+		pthread_mutex_init(&words->lock, NULL);
+	return words;
+}
+
+void words_free(struct words *words)
+{
+	if (!words)
+		return;
+	pthread_mutex_destroy(&words->lock);
+	free(words->text);
+	free(words);
+}
+
+/* With the lock held: room for n bytes more, and a NUL. */
+static int make_room(struct words *words, size_t n)
+{
+	size_t room;
+	char *more;
+
+	if (n > WORDS_MOST - words->n)
+		return -EFBIG;
+	if (words->n + n < words->room)
+		return 0;
+	room = 2 * (words->n + n) + 64;
+	more = realloc(words->text, room);
+	if (!more)
+		return -ENOMEM;
+	words->text = more;
+	words->room = room;
+	return 0;
+}
+
+/* With the lock held: what begins a line, or goes on with it. */
+static int add(struct words *words, const char *bytes, size_t n)
+{
+	int rc;
+
+	if (!words->inside)
+		words->silent = bytes[0] == '#';
+	words->inside = bytes[n - 1] != '\n';
+	if (words->silent)
+		return 0;
+	rc = make_room(words, n);
+	if (rc < 0)
+		return rc;
+	memcpy(words->text + words->n, bytes, n);
+	words->n += n;
+	return 0;
+}
+
+int words_write(struct words *words, const char *bytes, size_t n, uint64_t offset, uint64_t owner)
+{
+	int rc;
+
+	pthread_mutex_lock(&words->lock);
+	rc = words->failed;
+	if (rc == 0 && (memchr(bytes, '\0', n) || (words->begun && offset != words->next)))
+		rc = -EINVAL;
+	for (size_t at = 0; rc == 0 && at < n;) {
+		const char *end = memchr(bytes + at, '\n', n - at);
+		const size_t length = end ? (size_t)(end - bytes) - at + 1 : n - at;
+
+		rc = add(words, bytes + at, length);
+		at += length;
+	}
+	words->begun = true;
+	words->failed = rc;
+	words->next = offset + n;
+	words->owner = owner;
+	pthread_mutex_unlock(&words->lock);
+	return rc;
+}
+
+char *words_take(struct words *words, uint64_t owner)
+{
+	char *text = NULL;
+
+	pthread_mutex_lock(&words->lock);
+	if (words->begun && (owner == 0 || words->owner == 0 || owner == words->owner)) {
+		if (!words->failed && make_room(words, 0) == 0) {
+			text = words->text;
+			text[words->n] = '\0';
+			words->text = NULL;
+			words->room = 0;
+		}
+		words->n = 0;
+		words->failed = 0;
+		words->begun = words->inside = false;
+	}
+	pthread_mutex_unlock(&words->lock);
+	return text;
+}

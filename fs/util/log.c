@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* log.c - see log.h. */
+#include "fs/util/log.h"
+#include "gguf/printable.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+
+#define KEPT 1000
+
+/* Bytes of a line before its message. */
+#define STAMP strlen("2000-01-01 00:00:00 ")
+
+struct log {
+	pthread_mutex_t lock; /* protects what follows */
+	char *lines[KEPT];    /* a ring; NULL: not there yet */
+	uint64_t count;
+	bool to_stderr;
+	struct log *whole; /* NULL, or where messages go too, */
+	const char *name;  /* after this */
+};
+
+struct log *log_new(bool to_stderr)
+{
+	struct log *log = calloc(1, sizeof(*log));
+
+	if (!log)
+		return NULL;
+	pthread_mutex_init(&log->lock, NULL);
+	log->to_stderr = to_stderr;
+	return log;
+}
+
+struct log *log_part(struct log *whole, const char *name)
+{
+	struct log *log = log_new(false);
+
+	if (log) {
+		log->whole = whole;
+		log->name = name;
+	}
+	return log;
+}
+
+void log_free(struct log *log)
+{
+	if (!log)
+		return;
+	for (size_t i = 0; i < KEPT; i++)
+		free(log->lines[i]);
+	pthread_mutex_destroy(&log->lock);
+	free(log);
+}
+
+__attribute__((format(printf, 1, 0))) static char *make_line(const char *format, va_list args)
+{
+	char *message, *line, stamp[32];
+	const time_t now = time(NULL);
+	struct tm tm;
+
+	if (vasprintf(&message, format, args) < 0)
+		return NULL;
+	make_printable(message);
+	localtime_r(&now, &tm);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
+	if (asprintf(&line, "%s %s\n", stamp, message) < 0)
+		line = NULL;
+	free(message);
+	return line;
+}
+
+void log_complain(const char *format, ...)
+{
+	char *message;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&message, format, args) < 0)
+		message = NULL;
+	va_end(args);
+	if (message)
+		make_printable(message);
+	fprintf(stderr, "organfs: %s\n", message ? message : "out of memory");
+	free(message);
+}
+
+__attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell,
+						       const char *format, va_list args)
+{
+	char *line = make_line(format, args);
+	const char *message = line ? line + STAMP : NULL;
+
+	if (!line)
+		return;
+	pthread_mutex_lock(&log->lock);
+	if (log->whole)
+		(tell ? log_tell : log_add)(log->whole, "%s/%.*s", log->name,
+					    (int)strcspn(message, "\n"), message);
+	else if (log->to_stderr || tell)
+		fprintf(stderr, "organfs: %s", message);
+	if (!log->whole && !log->to_stderr)
+		syslog(LOG_DAEMON | LOG_NOTICE, "%s", message);
+	free(log->lines[log->count % KEPT]);
+	log->lines[log->count % KEPT] = line;
+	log->count++;
+	pthread_mutex_unlock(&log->lock);
+}
+
+void log_add(struct log *log, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(log, false, format, args);
+	va_end(args);
+}
+
+void log_tell(struct log *log, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(log, true, format, args);
+	va_end(args);
+}
+
+uint64_t log_count(struct log *log)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&log->lock);
+	count = log->count;
+	pthread_mutex_unlock(&log->lock);
+	return count;
+}
+
+char *log_text(struct log *log, size_t *size)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
+	uint64_t i;
+
+	if (!out)
+		return NULL;
+	pthread_mutex_lock(&log->lock);
+	for (i = log->count > KEPT ? log->count - KEPT : 0; i < log->count; i++)
+		fputs(log->lines[i % KEPT], out);
+	pthread_mutex_unlock(&log->lock);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

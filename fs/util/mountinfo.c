@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* mountinfo.c - see mountinfo.h. */
+#include "fs/util/mountinfo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* The kernel writes blanks, tabs, newlines and backslashes as a backslash and three digits. */
+static void decode(char *text)
+{
+	char *out = text;
+
+	for (; *text; out++) {
+		if (text[0] == '\\' && strspn(text + 1, "01234567") >= 3) {
+			*out = (char)((text[1] & 3) << 6 | (text[2] & 7) << 3 | (text[3] & 7));
+			text += 4;
+		} else {
+			*out = *text++;
+		}
+	}
+	*out = '\0';
+}
+
+/* id parent major:minor root point options [more...] - type source options */
+bool mountinfo_parse(char *line, struct mountinfo *mount)
+{
+	unsigned major, minor;
+	char *rest, *type, *point = NULL;
+
+	*mount = (struct mountinfo){ .id = -1 };
+	line[strcspn(line, "\n")] = '\0';
+	rest = strstr(line, " - ");
+	if (!rest || sscanf(line, "%d %*d %u:%u", &mount->id, &major, &minor) != 3)
+		return false;
+	*rest = '\0';
+	rest += 3;
+	type = strsep(&rest, " ");
+	strsep(&rest, " ");
+	for (unsigned i = 0; i < 5; i++)
+		point = strsep(&line, " ");
+	if (!point || !rest)
+		return false;
+	decode(point);
+	mount->device = makedev(major, minor);
+	mount->is_organfs = strcmp(type, "fuse.organfs") == 0;
+	mount->point = point;
+	mount->options = rest;
+	return true;
+}
+
+bool mountinfo_find(bool (*is_like)(const struct mountinfo *mount, const struct mountinfo *wanted),
+		    const struct mountinfo *wanted, struct mountinfo *found)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	struct mountinfo mount;
+	char *line = NULL;
+	size_t room = 0;
+
+	*found = (struct mountinfo){ .id = -1 };
+	while (file && getline(&line, &room, file) > 0) {
+		if (!mountinfo_parse(line, &mount) || !is_like(&mount, wanted))
+			continue;
+		free(found->line);
+		*found = mount;
+		found->line = line;
+		line = NULL;
+		room = 0;
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return found->line != NULL;
+}
+
+void mountinfo_release(struct mountinfo *mount)
+{
+	free(mount->line);
+	*mount = (struct mountinfo){ .id = -1 };
+}
+
+bool mountinfo_has_id(const struct mountinfo *mount, const struct mountinfo *wanted)
+{
+	return mount->id == wanted->id;
+}
+
+bool mountinfo_has_device(const struct mountinfo *mount, const struct mountinfo *wanted)
+{
+	return mount->device == wanted->device;
+}
+
+bool mountinfo_has_point(const struct mountinfo *mount, const struct mountinfo *wanted)
+{
+	return strcmp(mount->point, wanted->point) == 0;
+}
+
+bool mountinfo_number(const struct mountinfo *mount, const char *option, unsigned *number)
+{
+	const size_t n = strlen(option);
+	const char *s = mount->options;
+
+	while (strncmp(s, option, n) != 0 || s[n] != '=') {
+		s = strchr(s, ',');
+		if (!s++)
+			return false;
+	}
+	return sscanf(s + n + 1, "%u", number) == 1;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* paths.c - see paths.h. */
+#include "fs/util/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int paths_sync(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Make the entry of a directory that was just made durable; a failure shows when the layer is. */
+static void sync_parent(const char *path)
+{
+	char parent[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path + 1) : 1,
+		 slash ? path : ".");
+	paths_sync(parent);
+}
+
+int paths_make(const char *path)
+{
+	char part[PATH_MAX];
+
+	for (size_t i = 1; path[i - 1]; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		if (i >= sizeof(part))
+			return -ENAMETOOLONG;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0700) == 0)
+			sync_parent(part);
+		else if (errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+void paths_empty(int dir, const char *name)
+{
+	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!entries) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(fd, entry->d_name, 0);
+	closedir(entries);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+bool paths_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+char *paths_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+	char *directory = parent ? realpath(parent, NULL) : NULL;
+
+	free(parent);
+	return directory;
+}
+
+char *paths_stem(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	const size_t n = strlen(file), prefix = paths_shard_prefix(file);
+
+	if (prefix)
+		return strndup(file, prefix);
+	if (n > 5 && strcasecmp(file + n - 5, ".gguf") == 0)
+		return strndup(file, n - 5);
+	return strdup(file);
+}
+
+size_t paths_shard_prefix(const char *name)
+{
+	/* -NNNNN-of-NNNNN.gguf */
+	static const char form[] = "-00000-of-00000.gguf";
+	const size_t n = strlen(name), m = sizeof(form) - 1;
+
+	if (n <= m)
+		return 0;
+	for (size_t i = 0; i < m; i++) {
+		const char c = name[n - m + i];
+
+		if (form[i] == '0' ? c < '0' || c > '9' : c != form[i])
+			return 0;
+	}
+	return n - m;
+}
+
+void paths_print(const char *bytes, size_t n, FILE *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char c = (unsigned char)bytes[i];
+
+		if (c > ' ' && c < 0x7f && c != '%')
+			fputc(c, out);
+		else
+			fprintf(out, "%%%02X", c);
+	}
+}
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	const char *found = c ? strchr(digits, c) : NULL;
+
+	return found ? (int)(found - digits) : -1;
+}
+
+size_t paths_decode(char *text)
+{
+	size_t n = 0;
+
+	for (const char *at = text; *at; at++) {
+		if (at[0] == '%' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0) {
+			text[n++] = (char)(hex_digit(at[1]) << 4 | hex_digit(at[2]));
+			at += 2;
+		} else {
+			text[n++] = *at;
+		}
+	}
+	text[n] = '\0';
+	return n;
+}

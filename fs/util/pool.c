@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* pool.c - see pool.h. */
+#include "fs/util/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct job {
+	struct job *next;
+	void (*run)(void *argument);
+	void *argument;
+};
+
+struct pool {
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t wake;
+	struct job *first, **last;
+	bool closing;
+	unsigned most, started, idle, queued;
+	pthread_t threads[];
+};
+
+struct pool *pool_new(unsigned threads)
+{
+	struct pool *pool = calloc(1, sizeof(*pool) + threads * sizeof(pool->threads[0]));
+
+	if (!pool)
+		return NULL;
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->wake, NULL);
+	pool->last = &pool->first;
+	pool->most = threads;
+	return pool;
+}
+
+static void *work(void *argument)
+{
+	struct pool *pool = argument;
+
+	pthread_mutex_lock(&pool->lock);
+	for (;;) {
+		struct job *job = pool->first;
+
+		if (!job && pool->closing)
+			break;
+		if (!job) {
+			pool->idle++;
+			pthread_cond_wait(&pool->wake, &pool->lock);
+			pool->idle--;
+			continue;
+		}
+		pool->first = job->next;
+		pool->queued--;
+		if (!pool->first)
+			pool->last = &pool->first;
+		pthread_mutex_unlock(&pool->lock);
+		job->run(job->argument);
+		free(job);
+		pthread_mutex_lock(&pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+void pool_free(struct pool *pool)
+{
+	if (!pool)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	pool->closing = true;
+	pthread_cond_broadcast(&pool->wake);
+	/* A job that still runs may submit another, and that start a thread. */
+	for (unsigned i = 0; i < pool->started; i++) {
+		pthread_mutex_unlock(&pool->lock);
+		pthread_join(pool->threads[i], NULL);
+		pthread_mutex_lock(&pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	pthread_cond_destroy(&pool->wake);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+/* Signals are the main thread's: here they would only interrupt reads and writes. */
+static int start_thread(struct pool *pool)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	rc = pthread_create(&pool->threads[pool->started], NULL, work, pool);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == 0)
+		pool->started++;
+	return -rc;
+}
+
+int pool_submit(struct pool *pool, void (*run)(void *argument), void *argument)
+{
+	struct job *job = malloc(sizeof(*job));
+	int rc = 0;
+
+	if (!job)
+		return -ENOMEM;
+	*job = (struct job){ NULL, run, argument };
+	pthread_mutex_lock(&pool->lock);
+	if (pool->queued >= pool->idle && pool->started < pool->most)
+		rc = start_thread(pool);
+	if (pool->started == 0) {
+		pthread_mutex_unlock(&pool->lock);
+		free(job);
+		return rc;
+	}
+	*pool->last = job;
+	pool->last = &job->next;
+	pool->queued++;
+	pthread_cond_signal(&pool->wake);
+	pthread_mutex_unlock(&pool->lock);
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_frames.c - any bytes as a file of frames: refused with a place in the file, or read, the
+ * same bytes each time, or not at all. Where the last byte is low, the bytes before it are one
+ * frame, and get a table. */
+#include "fs/storage/zstd_seekable.h"
+#include "fuzz_help.h"
+#include "gguf/bytes.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static int file_of(const uint8_t *data, size_t size)
+{
+	const int fd = memfd_create("frames", MFD_CLOEXEC);
+
+	require(fd >= 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+	return fd;
+}
+
+/* Where it can be read at all, a part is what it is in the whole. */
+static void check_reads(struct frames *frames, uint64_t size)
+{
+	const size_t n = size < 3 * FRAME_BYTES ? (size_t)size : 3 * FRAME_BYTES;
+	uint8_t *whole = malloc(n + 1), part[100];
+	struct error err = { 0 };
+	const int rc = frames_read(frames, whole, n, 0, &err);
+
+	require(whole && (rc == 0 || (rc == -EIO && err.code == EIO && err.text[0])));
+	for (size_t from = 0; rc == 0 && from + sizeof(part) <= n; from += n / 7 + 1) {
+		require(frames_read(frames, part, sizeof(part), from, &err) == 0);
+		require(memcmp(part, whole + from, sizeof(part)) == 0);
+		require(frames_peek(frames, part, sizeof(part), from, &err) == 0);
+		require(memcmp(part, whole + from, sizeof(part)) == 0);
+	}
+	if (rc < 0 && n)
+		frames_peek(frames, part, n < sizeof(part) ? n : sizeof(part), 0, &err);
+	require(frames_read(frames, part, 1, size, &err) == -EIO);
+	free(whole);
+}
+
+static void open_and_read(const uint8_t *data, size_t size)
+{
+	const int fd = file_of(data, size);
+	struct frames_cache *cache = frames_cache_new();
+	struct error err = { 0 };
+	struct frames *frames = frames_open(fd, cache, &err);
+
+	if (frames)
+		check_reads(frames, frames_size(frames));
+	else
+		require(err.code == EBADMSG && err.text[0] && err.offset <= size);
+	frames_close(frames);
+	frames_cache_unref(cache);
+	close(fd);
+}
+
+/* The bytes as the only frame, with a table that is right about it as far as anybody can say. */
+static void with_a_table(const uint8_t *data, size_t size)
+{
+	uint8_t *file = malloc(size + 64), *content = malloc(FRAME_BYTES), *at = file;
+	size_t holds;
+
+	require(file && content);
+	memset(content, 0, 1000);
+	holds = ZSTD_decompress(content, FRAME_BYTES, data, size);
+	if (ZSTD_isError(holds))
+		holds = 1000;
+	at = store_bytes(at, data, size);
+	at = store_u32(at, FRAMES_TABLE_MAGIC);
+	at = store_u32(at, FRAMES_ENTRY + FRAMES_FOOTER);
+	at = store_u32(at, (uint32_t)size);
+	at = store_u32(at, (uint32_t)holds);
+	at = store_u32(at, (uint32_t)XXH64(content, holds, 0));
+	at = store_u32(at, 1);
+	*at++ = FRAMES_WITH_SUMS;
+	at = store_u32(at, FRAMES_FOOTER_MAGIC);
+	open_and_read(file, (size_t)(at - file));
+	free(content);
+	free(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size && data[size - 1] < 64)
+		with_a_table(data, size - 1);
+	else
+		open_and_read(data, size);
+	return 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* test_fingerprint.c - fs/fingerprint.c: what moves a fingerprint, and what does not. */
+#include "fs/base/fingerprint.h"
+#include "tests/unit/fs_help.h"
+
+#include <inttypes.h>
+#include <xxhash.h>
+
+#define SAMPLE ((size_t)65536)
+
+/* A model with one tensor of that many bytes of data. */
+static struct mk_file mk_bytes(size_t n)
+{
+	const uint64_t ne[1] = { n };
+	struct mkgguf *m = mkgguf_new(3);
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "token_embd.weight", GGML_I8, 1, ne);
+	return mkgguf_finish(m);
+}
+
+struct prints {
+	char print[FINGERPRINT_TEXT], key[FINGERPRINT_KEY];
+	uint32_t seconds;
+};
+
+static struct prints prints_of(void **state, const struct mk_file *file)
+{
+	struct backing *base;
+	struct source source;
+	struct gguf *gguf;
+	struct prints prints;
+
+	unlink(in_temp(state, "base").text);
+	save(state, "base", file);
+	base = backing_open(in_temp(state, "base").text, NULL);
+	source = backing_source(base);
+	gguf = gguf_read(&source, NULL);
+	assert_non_null(gguf);
+	assert_int_equal(fingerprint(base, gguf, prints.print), 0);
+	assert_int_equal(fingerprint_key(base, prints.key), 0);
+	prints.seconds = fingerprint_seconds(base, gguf);
+	assert_in_range(prints.seconds, 1, FINGERPRINT_DAY);
+	gguf_free(gguf);
+	backing_unref(base);
+	assert_int_equal(strlen(prints.print), 32);
+	assert_int_equal(strspn(prints.print, "0123456789abcdef"), 32);
+	assert_int_equal(strspn(prints.key, "0123456789abcdef"), 16);
+	assert_int_equal(strlen(prints.key), 16);
+	return prints;
+}
+
+/* As the header describes it, from the bytes in memory. */
+static void assert_described(const struct mk_file *file, const char *print)
+{
+	const size_t data = file->size - file->data_at, sample = data < SAMPLE ? data : SAMPLE;
+	XXH3_state_t *hash = XXH3_createState();
+	XXH128_hash_t value;
+	char text[FINGERPRINT_TEXT];
+	uint8_t size[8];
+
+	store_u64(size, file->size);
+	XXH3_128bits_reset(hash);
+	XXH3_128bits_update(hash, file->bytes, file->data_at);
+	XXH3_128bits_update(hash, size, 8);
+	XXH3_128bits_update(hash, file->bytes + file->data_at, sample);
+	XXH3_128bits_update(hash, file->bytes + file->size - sample, sample);
+	value = XXH3_128bits_digest(hash);
+	XXH3_freeState(hash);
+	snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, value.high64, value.low64);
+	assert_string_equal(print, text);
+}
+
+static void it_is_the_hash_that_the_format_describes(void **state)
+{
+	static const size_t sizes[] = { 1, 31, 65535, 65536, 65537, 131072, 131073, 400000 };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+		struct mk_file file = mk_bytes(sizes[i]);
+
+		assert_described(&file, prints_of(state, &file).print);
+		mk_file_free(&file);
+	}
+}
+
+static void a_model_without_tensors_has_one(void **state)
+{
+	struct mk_file file = mkgguf_finish(mkgguf_new(3));
+
+	prints_of(state, &file);
+	mk_file_free(&file);
+}
+
+static void where_a_file_lies_does_not_matter(void **state)
+{
+	struct mk_file file = mk_bytes(1000);
+	const struct prints one = prints_of(state, &file), other = prints_of(state, &file);
+
+	assert_string_equal(one.print, other.print);
+	assert_string_equal(one.key, other.key);
+	assert_int_equal(one.seconds, other.seconds);
+	mk_file_free(&file);
+}
+
+static void a_byte_of_the_header_or_of_either_end_changes_it(void **state)
+{
+	struct mk_file file = mk_bytes(300000);
+	const struct prints before = prints_of(state, &file);
+	const size_t places[] = { file.kv_at[1] - 1, file.data_at, file.data_at + SAMPLE - 1,
+				  file.size - SAMPLE, file.size - 1 };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+		file.bytes[places[i]] ^= 1;
+		assert_string_not_equal(prints_of(state, &file).print, before.print);
+		file.bytes[places[i]] ^= 1;
+	}
+	assert_string_equal(prints_of(state, &file).print, before.print);
+	mk_file_free(&file);
+}
+
+static void the_key_is_of_the_size_and_the_first_bytes(void **state)
+{
+	struct mk_file file = mk_bytes(300000), larger = mk_bytes(300032);
+	const struct prints before = prints_of(state, &file);
+
+	assert_string_not_equal(prints_of(state, &larger).key, before.key);
+	file.bytes[file.size - 1] ^= 1;
+	assert_string_equal(prints_of(state, &file).key, before.key);
+	file.bytes[SAMPLE - 1] ^= 1;
+	assert_string_not_equal(prints_of(state, &file).key, before.key);
+	mk_file_free(&larger);
+	mk_file_free(&file);
+}
+
+/* Neither the last nor the first bytes of the data, and of either tensor. */
+static void the_seconds_are_of_the_header_and_the_middle_of_each_tensor(void **state)
+{
+	const uint64_t ne[1] = { 200000 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	uint32_t before;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "a", GGML_I8, 1, ne);
+	mkgguf_tensor(m, "b", GGML_I8, 1, ne);
+	file = mkgguf_finish(m);
+	before = prints_of(state, &file).seconds;
+	const size_t places[] = { file.kv_at[1] - 1, file.data_at + 100000, file.size - 100000 };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+		file.bytes[places[i]] ^= 1;
+		assert_int_not_equal(prints_of(state, &file).seconds, before);
+		file.bytes[places[i]] ^= 1;
+	}
+	assert_int_equal(prints_of(state, &file).seconds, before);
+	mk_file_free(&file);
+}
+
+static void a_base_that_was_changed_has_none(void **state)
+{
+	struct mk_file file = mk_bytes(1000);
+	struct backing *base;
+	struct source source;
+	struct gguf *gguf;
+	char print[FINGERPRINT_TEXT], key[FINGERPRINT_KEY];
+
+	save(state, "base", &file);
+	base = backing_open(in_temp(state, "base").text, NULL);
+	source = backing_source(base);
+	gguf = gguf_read(&source, NULL);
+	assert_int_equal(truncate(in_temp(state, "base").text, 100), 0);
+	assert_int_equal(fingerprint(base, gguf, print), -EIO);
+	assert_int_equal(fingerprint_key(base, key), -EIO);
+	assert_in_range(fingerprint_seconds(base, gguf), 1, FINGERPRINT_DAY);
+	gguf_free(gguf);
+	backing_unref(base);
+	mk_file_free(&file);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(it_is_the_hash_that_the_format_describes),
+	FS_TEST(a_model_without_tensors_has_one),
+	FS_TEST(where_a_file_lies_does_not_matter),
+	FS_TEST(a_byte_of_the_header_or_of_either_end_changes_it),
+	FS_TEST(the_key_is_of_the_size_and_the_first_bytes),
+	FS_TEST(the_seconds_are_of_the_header_and_the_middle_of_each_tensor),
+	FS_TEST(a_base_that_was_changed_has_none),
+};
+
+UNIT_MAIN(tests)

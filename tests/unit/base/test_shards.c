@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* test_shards.c - fs/shards.c: which files are the shards of a model, and what they make. */
+#include "fs/base/base.h"
+#include "tests/unit/fs_help.h"
+
+#define GGML_F32 0u
+
+static const uint64_t row[GGML_AXES] = { 8, 1, 1, 1 };
+
+static void put_u16(struct mkgguf *m, const char *key, unsigned value)
+{
+	const uint8_t bytes[2] = { (uint8_t)value, (uint8_t)(value >> 8) };
+
+	mkgguf_kv(m, key, strlen(key), KV_U16, bytes, 2);
+}
+
+/* Shard no of count, with a tensor of that name, of total. */
+static void save_shard(void **state, const char *file, unsigned no, unsigned count, unsigned total,
+		       const char *tensor)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file made;
+
+	if (no == 0)
+		mkgguf_kv_string(m, "general.architecture", "llama");
+	put_u16(m, "split.no", no);
+	put_u16(m, "split.count", count);
+	mkgguf_kv_u32(m, "split.tensors.count", total);
+	mkgguf_tensor(m, tensor, GGML_F32, 1, row);
+	made = mkgguf_finish(m);
+	write_file(in_temp(state, file).text, made.bytes, made.size);
+	mk_file_free(&made);
+}
+
+static const char *const files[] = { "x-00001-of-00003.gguf", "x-00002-of-00003.gguf",
+				     "x-00003-of-00003.gguf" };
+static const char *const names[] = { "token_embd.weight", "blk.0.ffn_up.weight", "output.weight" };
+
+static void save_all(void **state)
+{
+	for (unsigned k = 0; k < 3; k++)
+		save_shard(state, files[k], k, 3, 3, names[k]);
+}
+
+static struct base open_base(void **state, const char *file)
+{
+	struct error err = { 0 };
+	struct base base;
+
+	if (base_open(&base, in_temp(state, file).text, &err) < 0)
+		fail_msg("%s", err.text);
+	return base;
+}
+
+static void assert_missing(struct shards *shards, const char *text)
+{
+	char *missing = shards_missing(shards);
+
+	assert_non_null(missing);
+	assert_string_equal(missing, text);
+	free(missing);
+}
+
+static void assert_summary(const struct shards *shards, const char *text)
+{
+	char *summary = shards_summary(shards);
+
+	assert_non_null(summary);
+	assert_string_equal(summary, text);
+	free(summary);
+}
+
+static void any_shard_finds_the_others(void **state)
+{
+	save_all(state);
+	for (unsigned k = 0; k < 3; k++) {
+		struct base base = open_base(state, files[k]);
+
+		assert_true(shards_complete(base.shards));
+		assert_summary(base.shards, "3/3 tensors, shards 1-3 of 3");
+		assert_int_equal(base.gguf->n_tensors, 3);
+		for (unsigned i = 0; i < 3; i++)
+			assert_string_equal(base.gguf->tensors[i].name, names[i]);
+		base_close(&base);
+	}
+}
+
+static void the_bytes_are_those_of_the_shards(void **state)
+{
+	struct base base;
+	uint8_t bytes[32], expected[32];
+
+	save_all(state);
+	base = open_base(state, files[0]);
+	for (unsigned k = 0; k < 3; k++) {
+		const struct gguf_tensor *t = &base.gguf->tensors[k];
+		uint64_t offset = t->offset, length = t->size;
+		struct backing *part = backing_part(base.file, &offset, &length);
+
+		assert_non_null(part);
+		assert_int_equal(length, 32);
+		assert_true(backing_is_plain(part));
+		assert_non_null(strstr(backing_path(part), files[k]));
+		assert_int_equal(backing_read(part, expected, 32, offset), 0);
+		assert_int_equal(backing_read(base.file, bytes, 32, t->offset), 0);
+		assert_memory_equal(bytes, expected, 32);
+		assert_int_equal(backing_peek(base.file, bytes, 32, t->offset), 0);
+		assert_memory_equal(bytes, expected, 32);
+	}
+	assert_int_equal(backing_read(base.file, bytes, 32, base.gguf->size - 31), -EIO);
+	assert_false(backing_is_plain(base.file));
+	base_close(&base);
+}
+
+static void what_is_not_there_is_named(void **state)
+{
+	struct base base;
+
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	base = open_base(state, files[1]);
+	assert_false(shards_complete(base.shards));
+	assert_summary(base.shards, "1/3 tensors, shard 2 of 3");
+	assert_missing(base.shards, "the model lacks x-00001-of-00003.gguf, x-00003-of-00003.gguf");
+	assert_int_equal(base.gguf->n_kv, 0);
+	base_close(&base);
+}
+
+static void a_shard_is_what_it_says_it_is(void **state)
+{
+	struct base base;
+
+	save_shard(state, files[0], 2, 3, 3, names[2]);
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	save_shard(state, files[2], 0, 3, 3, names[0]);
+	base = open_base(state, files[1]);
+	assert_true(shards_complete(base.shards));
+	assert_string_equal(base.gguf->tensors[0].name, names[0]);
+	assert_string_equal(base.gguf->tensors[2].name, names[2]);
+	base_close(&base);
+}
+
+static void a_tensor_tells_its_shard(void **state)
+{
+	struct base base;
+	struct shards *less;
+	uint32_t no = 9;
+
+	save_shard(state, files[0], 0, 3, 3, names[0]);
+	save_shard(state, files[2], 2, 3, 3, names[2]);
+	base = open_base(state, files[0]);
+	assert_false(shards_of_tensor(base.shards, names[1], strlen(names[1]), &no));
+	assert_false(shards_of_tensor(base.shards, names[2], strlen(names[2]) - 1, &no));
+	assert_int_equal(no, 9);
+	assert_true(shards_of_tensor(base.shards, names[0], strlen(names[0]), &no));
+	assert_int_equal(no, 0);
+	must(unlink(in_temp(state, files[2]).text) == 0);
+	less = shards_look(base.shards);
+	assert_non_null(less);
+	/* One that is gone stays known. */
+	assert_true(shards_of_tensor(less, names[2], strlen(names[2]), &no));
+	assert_int_equal(no, 2);
+	shards_unref(less);
+	base_close(&base);
+}
+
+static void what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over(void **state)
+{
+	struct log *log = log_new(false);
+	struct base base;
+	struct shards *more;
+	size_t size;
+	char *text;
+
+	must(log);
+	save_shard(state, files[0], 0, 3, 3, names[0]);
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	base = open_base(state, files[0]);
+	/* A link in a ring is neither there nor not there. */
+	must(unlink(in_temp(state, files[1]).text) == 0);
+	must(symlink(files[1], in_temp(state, files[1]).text) == 0);
+	save_shard(state, files[2], 2, 3, 3, names[2]);
+	more = shards_look(base.shards);
+	assert_non_null(more);
+	assert_true(shards_complete(more));
+	shards_tell(more, base.shards, log);
+	text = log_text(log, &size);
+	must(text);
+	assert_non_null(strstr(text, "x-00003-of-00003.gguf is there now"));
+	assert_null(strstr(text, "passed over"));
+	free(text);
+	shards_unref(more);
+	base_close(&base);
+	log_free(log);
+}
+
+static void of_two_with_one_number_the_name_decides(void **state)
+{
+	struct base base;
+
+	save_all(state);
+	save_shard(state, files[0], 1, 3, 3, "other");
+	base = open_base(state, files[1]);
+	assert_false(shards_complete(base.shards));
+	assert_int_equal(base.gguf->n_tensors, 2);
+	assert_string_equal(base.gguf->tensors[0].name, names[1]);
+	assert_missing(base.shards, "the model lacks x-00001-of-00003.gguf (it says that it is "
+				    "shard 2, as another file does)");
+	base_close(&base);
+}
+
+static void a_tensor_is_in_one_shard_only(void **state)
+{
+	struct base base;
+
+	save_all(state);
+	save_shard(state, files[2], 2, 3, 3, names[0]);
+	base = open_base(state, files[1]);
+	assert_missing(base.shards, "the model lacks x-00003-of-00003.gguf (its tensor "
+				    "\"token_embd.weight\" is in shard 1 as well)");
+	base_close(&base);
+}
+
+static void shards_of_other_models_are_passed_over(void **state)
+{
+	struct base base;
+
+	save_all(state);
+	save_shard(state, files[0], 0, 4, 3, names[0]);
+	save_shard(state, files[2], 2, 3, 9, names[2]);
+	base = open_base(state, files[1]);
+	assert_missing(base.shards,
+		       "the model lacks x-00001-of-00003.gguf (it is of another model: one with 4 "
+		       "shards), x-00003-of-00003.gguf (it is of another model: one with 9 "
+		       "tensors, not 3)");
+	base_close(&base);
+}
+
+static void too_few_tensors_are_no_whole_model(void **state)
+{
+	struct base base;
+
+	for (unsigned k = 0; k < 3; k++)
+		save_shard(state, files[k], k, 3, 4, names[k]);
+	base = open_base(state, files[1]);
+	assert_false(shards_complete(base.shards));
+	assert_missing(base.shards, "the shards should have 4 tensors together, and have 3");
+	base_close(&base);
+}
+
+static void numbers_that_cannot_be_are_refused(void **state)
+{
+	struct error err = { 0 };
+	struct base base;
+
+	save_shard(state, files[0], 3, 3, 3, names[0]);
+	assert_refused(base_open(&base, in_temp(state, files[0]).text, &err), &err, EBADMSG,
+		       ERROR_NO_OFFSET);
+	base_close(&base);
+}
+
+static void nothing_new_is_nothing(void **state)
+{
+	struct base base;
+
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	base = open_base(state, files[1]);
+	assert_null(shards_look(base.shards));
+	/* What cannot be used is no news either, but is told. */
+	write_file(in_temp(state, files[0]).text, "junk", 4);
+	assert_null(shards_look(base.shards));
+	assert_missing(base.shards,
+		       "the model lacks x-00001-of-00003.gguf (at byte 0: this is no GGUF file: it "
+		       "does not begin with \"GGUF\"), x-00003-of-00003.gguf");
+	base_close(&base);
+}
+
+static void what_comes_is_found(void **state)
+{
+	struct base base, next;
+	struct shards *more;
+	struct error err = { 0 };
+
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	base = open_base(state, files[1]);
+	save_shard(state, files[0], 0, 3, 3, names[0]);
+	save_shard(state, files[2], 2, 3, 3, names[2]);
+	more = shards_look(base.shards);
+	assert_non_null(more);
+	assert_int_equal(base_join(&next, more, &err), 0);
+	shards_unref(more);
+	assert_true(shards_complete(next.shards));
+	assert_int_equal(next.gguf->n_tensors, 3);
+	assert_int_equal(base.gguf->n_tensors, 1);
+	base_close(&base);
+	base_close(&next);
+}
+
+static void what_goes_stays_known_and_cannot_be_read(void **state)
+{
+	struct base base, next;
+	struct shards *less;
+	struct error err = { 0 };
+	uint8_t bytes[32];
+
+	save_shard(state, files[0], 0, 3, 3, names[0]);
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	base = open_base(state, files[1]);
+	must(unlink(in_temp(state, files[0]).text) == 0);
+	less = shards_look(base.shards);
+	assert_non_null(less);
+	assert_int_equal(base_join(&next, less, &err), 0);
+	shards_end_gone(less);
+	assert_summary(next.shards, "1/3 tensors, shard 2 of 3");
+	assert_int_equal(next.gguf->n_tensors, 2);
+	assert_non_null(gguf_find(next.gguf, "general.architecture"));
+	assert_int_equal(backing_read(next.file, bytes, 32, next.gguf->tensors[0].offset), -EIO);
+	assert_int_equal(backing_read(base.file, bytes, 32, base.gguf->tensors[0].offset), -EIO);
+	assert_int_equal(backing_read(next.file, bytes, 32, next.gguf->tensors[1].offset), 0);
+	/* And is no news again. */
+	assert_null(shards_look(less));
+	shards_unref(less);
+	base_close(&base);
+	base_close(&next);
+}
+
+static void one_that_was_replaced_is_another(void **state)
+{
+	struct base base;
+	struct shards *other;
+
+	save_shard(state, files[0], 0, 3, 3, names[0]);
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	base = open_base(state, files[1]);
+	must(unlink(in_temp(state, files[0]).text) == 0);
+	save_shard(state, files[0], 0, 3, 3, "another.weight");
+	other = shards_look(base.shards);
+	assert_non_null(other);
+	assert_summary(other, "2/3 tensors, shards 1-2 of 3");
+	shards_unref(other);
+	base_close(&base);
+}
+
+static void a_single_file_has_no_shards(void **state)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file made;
+	struct base base;
+
+	mkgguf_tensor(m, "t", GGML_F32, 1, row);
+	made = mkgguf_finish(m);
+	write_file(in_temp(state, files[0]).text, made.bytes, made.size);
+	mk_file_free(&made);
+	base = open_base(state, files[0]);
+	assert_null(base.shards);
+	assert_true(backing_is_plain(base.file));
+	base_close(&base);
+}
+
+static void each_failing_allocation_is_survived(void **state)
+{
+	needs_failing_allocations();
+	save_all(state);
+	for (uint64_t k = 1;; k++) {
+		struct error err = { 0 };
+		struct base base;
+		bool failed;
+		int rc;
+
+		allocation_fails(k);
+		rc = base_open(&base, in_temp(state, files[1]).text, &err);
+		failed = allocation_failed();
+		/* A shard that there was no memory for is passed over like one that is broken. */
+		if (rc < 0)
+			assert_int_equal(err.code, ENOMEM);
+		else if (!failed)
+			assert_true(shards_complete(base.shards));
+		base_close(&base);
+		if (!failed)
+			break;
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(any_shard_finds_the_others),
+	FS_TEST(the_bytes_are_those_of_the_shards),
+	FS_TEST(what_is_not_there_is_named),
+	FS_TEST(a_shard_is_what_it_says_it_is),
+	FS_TEST(a_tensor_tells_its_shard),
+	FS_TEST(what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over),
+	FS_TEST(of_two_with_one_number_the_name_decides),
+	FS_TEST(a_tensor_is_in_one_shard_only),
+	FS_TEST(shards_of_other_models_are_passed_over),
+	FS_TEST(too_few_tensors_are_no_whole_model),
+	FS_TEST(numbers_that_cannot_be_are_refused),
+	FS_TEST(nothing_new_is_nothing),
+	FS_TEST(what_comes_is_found),
+	FS_TEST(what_goes_stays_known_and_cannot_be_read),
+	FS_TEST(one_that_was_replaced_is_another),
+	FS_TEST(a_single_file_has_no_shards),
+	FS_TEST(each_failing_allocation_is_survived),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* test_check.c - fs/check.c and what it is made of, on a model that is open. */
+#include "fs/check/check.h"
+#include "fs/check/check_groups.h"
+#include "tests/unit/fs_model.h"
+
+static const atomic_bool no = false, yes = true;
+
+/* The text of .check as it is now, to free; its size is what was said before. */
+static char *check_of(struct model *model)
+{
+	struct snapshot snapshot;
+	struct view *view;
+	char *text;
+
+	assert_int_equal(model_snapshot(model, &snapshot), 0);
+	view = check_view(model, &snapshot, &no);
+	snapshot_release(&snapshot);
+	assert_non_null(view);
+	text = read_view(view);
+	assert_int_equal(strlen(text), view_size(view));
+	view_unref(view);
+	return text;
+}
+
+#define assert_says(model, line) unit_assert_says(model, line, __FILE__, __LINE__)
+
+static void unit_assert_says(struct model *model, const char *line, const char *file, int at)
+{
+	char *text = check_of(model);
+	const bool says = strstr(text, line) != NULL;
+
+	if (!says)
+		print_error("\"%s\" is not in\n%s", line, text);
+	free(text);
+	if (!says)
+		_fail(file, at);
+}
+
+static void without_a_graft_the_base_is_checked(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	char *text = check_of(o.model);
+
+	assert_int_equal(strncmp(text, "ok\toverall\tno graft", 19), 0);
+	assert_non_null(strstr(text, "\nok\tblocks\t1 from 0 on, as block_count says\n"));
+	assert_non_null(strstr(text, "\nok\toutput\ttied: "));
+	free(text);
+	close_model(&o);
+}
+
+static void a_copy_from_nowhere_is_unknown(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(fill_up(o.model, 60), 0);
+	assert_says(o.model, "\nunknown\tdonor\tcopies: 1 graft: blk 0 ffn_up; nobody saw");
+	assert_says(o.model, "\nunknown\trope\tcopies: their donor is not known\n");
+	assert_says(o.model, "\nok\tshape\tcopies: the slots' own\n");
+	assert_says(o.model, "\nrisky\tunit\tcopies: ffn gate, up and down are not from one place");
+	close_model(&o);
+}
+
+static void the_model_itself_can_be_the_donor(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(graft_link(o.model, SMALL_GATE, o.model, CLASS_ORGANS, "blk_0_ffn_up"), 0);
+	assert_says(o.model, "\nok\tdonor\tthis model: 1 graft: blk 0 ffn_up\n");
+	assert_says(o.model, "\tnorms\tthis model: ");
+	close_model(&o);
+}
+
+static void what_was_removed_leaves_a_hole(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	assert_says(o.model, "impossible\toverall\t0 grafts, 1 removed, 0 keys edited; ");
+	assert_says(o.model, "\nimpossible\tcomplete\tremoved, while their blocks are there: blk 0 "
+			     "ffn_up\n");
+	close_model(&o);
+}
+
+static void another_part_is_impossible_and_said(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(fill_organ(o.model, SMALL_UP, "blk.0.ffn_gate.weight", GGML_F32, 2,
+				    small_ne, 60),
+			 0);
+	assert_says(o.model, "\nimpossible\trole\tcopies: 1 of 1: organs/blk_0_ffn_up.bin holds "
+			     "blk.0.ffn_gate.weight, which plays another part\n");
+	assert_true(
+		log_says(o.log, "organs/blk_0_ffn_up.bin: blk.0.ffn_gate.weight plays another"));
+	assert_int_equal(fill_organ(o.model, SMALL_UP, "nobody's", GGML_F32, 2, small_ne, 60), 0);
+	assert_says(o.model, "\nunknown\trole\tcopies: 1 of 1: the header of "
+			     "organs/blk_0_ffn_up.bin names no part that is known\n");
+	assert_int_equal(fill_up(o.model, 60), 0);
+	assert_says(o.model, "\nok\trole\tcopies: each plays the part that its header names\n");
+	close_model(&o);
+}
+
+static void an_added_block_has_to_be_whole(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_1_ffn_up"), 0);
+	assert_says(o.model, "\nimpossible\tcomplete\tblk 1 was added and lacks ");
+	close_model(&o);
+}
+
+static void another_shape_is_impossible(void **state)
+{
+	const struct model_options options = { .any_shape = true };
+	static const uint64_t ne[2] = { 8, 5 };
+	struct opened o;
+
+	save_small(state, "base.gguf");
+	o = open_with(state, "base.gguf", &options);
+	assert_non_null(o.model);
+	assert_int_equal(fill_organ(o.model, SMALL_UP, "blk.0.ffn_up.weight", GGML_F32, 2, ne, 60),
+			 0);
+	assert_says(o.model,
+		    "\nimpossible\tshape\tcopies: 1 of 1 differ: organs/blk_0_ffn_up.bin is "
+		    "8x5, the slot 8x4\n");
+	close_model(&o);
+}
+
+static void another_model_is_opened_when_it_is_read(void **state)
+{
+	struct opened o = open_small(state, "base.gguf"), donor = open_small(state, "donor.gguf");
+
+	donor.model->number = 1;
+	assert_int_equal(graft_link(donor.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_0_ffn_up"),
+			 0);
+	assert_says(o.model, "\nok\tarchitecture\tdonor: both are llama ");
+	assert_says(o.model, "\nok\tbytes\tdonor: the donor's");
+	/* As in a mount, the log outlives what reads. */
+	model_close(donor.model);
+	assert_says(o.model, "\nok\tarchitecture\tdonor: both are llama ");
+	write_text(in_temp(state, "donor.gguf").text, "no model any more");
+	assert_says(o.model, "\nunknown\tarchitecture\tdonor: the donor cannot be read: ");
+	close_model(&o);
+	frames_cache_unref(donor.cache);
+	log_free(donor.log);
+}
+
+static void an_unmount_ends_it_and_it_can_be_read_again(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct snapshot snapshot;
+	struct view *view;
+	char byte;
+
+	assert_int_equal(fill_up(o.model, 60), 0);
+	assert_int_equal(model_snapshot(o.model, &snapshot), 0);
+	view = check_view(o.model, &snapshot, &yes);
+	assert_non_null(view);
+	assert_int_equal(view_read(view, &byte, 1, 0), -EINTR);
+	view_unref(view);
+	view = check_view(o.model, &snapshot, &no);
+	assert_non_null(view);
+	assert_int_equal(view_read_until(view, &byte, 1, 0, &yes), -EINTR);
+	assert_int_equal(view_read(view, &byte, 1, 0), 1);
+	assert_int_equal(byte, 'r');
+	/* Made once. */
+	assert_int_equal(view_read_until(view, &byte, 1, 0, &yes), 1);
+	snapshot_release(&snapshot);
+	view_unref(view);
+	close_model(&o);
+}
+
+static void numbers_and_slots_are_named_in_few_words(void **state)
+{
+	static const uint32_t slots[] = { SMALL_EMBED, SMALL_Q, SMALL_UP, SMALL_GATE };
+	struct opened o = open_small(state, "base.gguf");
+	const bool marked[] = { true, true, true, false, true, false, true, true };
+	struct groups groups = { .model = o.model };
+	char text[64];
+
+	assert_string_equal(groups_numbers(marked, 8, text, sizeof(text)), "0-2, 4, 6-7");
+	assert_string_equal(groups_numbers(marked, 8, text, 8), "0-2,...");
+	assert_string_equal(groups_numbers(marked, 0, text, sizeof(text)), "");
+	assert_string_equal(groups_slots(&groups, slots, 4, text, sizeof(text)),
+			    "blk 0 attn_q, ffn_*, token_embd");
+	assert_string_equal(groups_slots(&groups, slots + 2, 1, text, sizeof(text)),
+			    "blk 0 ffn_up");
+	close_model(&o);
+}
+
+static void without_memory_there_is_no_check(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct snapshot snapshot;
+	struct view *view = NULL;
+
+	needs_failing_allocations();
+	assert_int_equal(fill_up(o.model, 60), 0);
+	assert_int_equal(model_snapshot(o.model, &snapshot), 0);
+	for (uint64_t k = 1; !view; k++) {
+		assert_between(k, 1, 1000);
+		allocation_fails(k);
+		view = check_view(o.model, &snapshot, &no);
+		if (allocation_failed()) {
+			view_unref(view);
+			view = NULL;
+		}
+	}
+	view_unref(view);
+	snapshot_release(&snapshot);
+	close_model(&o);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(without_a_graft_the_base_is_checked),
+	FS_TEST(a_copy_from_nowhere_is_unknown),
+	FS_TEST(the_model_itself_can_be_the_donor),
+	FS_TEST(what_was_removed_leaves_a_hole),
+	FS_TEST(another_part_is_impossible_and_said),
+	FS_TEST(an_added_block_has_to_be_whole),
+	FS_TEST(another_shape_is_impossible),
+	FS_TEST(another_model_is_opened_when_it_is_read),
+	FS_TEST(an_unmount_ends_it_and_it_can_be_read_again),
+	FS_TEST(numbers_and_slots_are_named_in_few_words),
+	FS_TEST(without_memory_there_is_no_check),
+};
+
+UNIT_MAIN(tests)

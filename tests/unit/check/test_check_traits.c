@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/* test_check_traits.c - fs/check_traits.c and check_traits_read.c: two models' metadata, among them
+ * two pairs of real ones: a distilled 14B that works with the model it was made from, and a 7B that
+ * does not work with the model whose shapes it has. */
+#include "fs/check/check_traits.h"
+#include "tests/unit/unit.h"
+
+static const struct halt nothing = { NULL, NULL };
+
+/* What a made model says; zeros are left out. */
+struct said {
+	const char *architecture, *scaling, *tokenizer, *pre, *name;
+	uint32_t embedding, heads, kv_heads, feed_forward, experts, eos;
+	float rope_base, factor, epsilon;
+	uint32_t tokens;
+	bool kv_array, kv_array_mixed, factors;
+};
+
+static const struct said qwen_14b = { .architecture = "qwen2",
+				      .tokenizer = "gpt2",
+				      .pre = "qwen2",
+				      .embedding = 5120,
+				      .heads = 40,
+				      .kv_heads = 8,
+				      .feed_forward = 13824,
+				      .rope_base = 1e6f,
+				      .epsilon = 1e-6f,
+				      .eos = 151643,
+				      .tokens = 100 };
+
+static void put_float(struct mkgguf *m, const char *key, float value)
+{
+	if (value != 0)
+		mkgguf_kv(m, key, strlen(key), 6, &value, sizeof(value));
+}
+
+static void put_number(struct mkgguf *m, const char *key, uint32_t value)
+{
+	if (value)
+		mkgguf_kv_u32(m, key, value);
+}
+
+static void put_text(struct mkgguf *m, const char *key, const char *value)
+{
+	if (value)
+		mkgguf_kv_string(m, key, value);
+}
+
+static void put_tokens(struct mkgguf *m, uint32_t n)
+{
+	/* Each a length and a letter. */
+	uint8_t bytes[9 * 200] = { 0 };
+
+	if (!n)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		bytes[9 * i] = 1;
+		bytes[9 * i + 8] = (uint8_t)('!' + i % 90);
+	}
+	mkgguf_kv_array(m, "tokenizer.ggml.tokens", 8, n, bytes, (size_t)9 * n);
+}
+
+static struct mk_file make(const struct said *said)
+{
+	static const uint64_t row[1] = { 32 };
+	const uint32_t each[4] = { said->kv_heads, said->kv_heads, said->kv_heads,
+				   said->kv_array_mixed ? 1 : said->kv_heads };
+	struct mkgguf *m = mkgguf_new(3);
+
+	put_text(m, "general.architecture", said->architecture);
+	put_text(m, "general.name", said->name);
+	put_number(m, "qwen2.embedding_length", said->embedding);
+	put_number(m, "qwen2.attention.head_count", said->heads);
+	if (said->kv_array)
+		mkgguf_kv_array(m, "qwen2.attention.head_count_kv", 4, 4, each, sizeof(each));
+	else
+		put_number(m, "qwen2.attention.head_count_kv", said->kv_heads);
+	put_number(m, "qwen2.feed_forward_length", said->feed_forward);
+	put_number(m, "qwen2.expert_count", said->experts);
+	put_float(m, "qwen2.rope.freq_base", said->rope_base);
+	put_text(m, "qwen2.rope.scaling.type", said->scaling);
+	put_float(m, "qwen2.rope.scaling.factor", said->factor);
+	put_float(m, "qwen2.attention.layer_norm_rms_epsilon", said->epsilon);
+	put_text(m, "tokenizer.ggml.model", said->tokenizer);
+	put_text(m, "tokenizer.ggml.pre", said->pre);
+	put_number(m, "tokenizer.ggml.eos_token_id", said->eos);
+	put_tokens(m, said->tokens);
+	if (said->factors)
+		mkgguf_tensor(m, "rope_freqs.weight", 0, 1, row);
+	return mkgguf_finish(m);
+}
+
+static struct traits read(const struct said *said)
+{
+	struct mk_file file = make(said);
+	struct memory_bytes memory = { file.bytes, file.size };
+	const struct source source = source_of_memory(&memory);
+	struct error err = { 0 };
+	struct gguf *gguf = gguf_read(&source, &err);
+	struct traits traits;
+
+	if (!gguf)
+		fail_msg("%s", err.text);
+	assert_int_equal(traits_read(gguf, &source, &nothing, &traits), 0);
+	gguf_free(gguf);
+	mk_file_free(&file);
+	return traits;
+}
+
+#define assert_finding(finding, is, words) \
+	unit_assert_finding(finding, is, words, __FILE__, __LINE__)
+
+static void unit_assert_finding(const struct finding *finding, enum verdict verdict,
+				const char *words, const char *file, int line)
+{
+	if (finding->verdict == verdict && strstr(finding->text, words))
+		return;
+	print_error("%s: %s\n", verdict_name(finding->verdict), finding->text);
+	_fail(file, line);
+}
+
+static void the_14b_and_what_it_was_made_from_agree(void **state)
+{
+	struct said distilled = qwen_14b;
+	struct traits host = read(&qwen_14b), donor;
+	struct finding f;
+
+	(void)state;
+	distilled.pre = "deepseek-r1-qwen";
+	distilled.name = "DeepSeek R1 Distill Qwen 14B";
+	donor = read(&distilled);
+	for (unsigned concerns = CONCERN_ATTENTION; concerns <= CONCERN_FFN; concerns++) {
+		traits_architecture(&host, &donor, &f);
+		assert_finding(&f, VERDICT_OK, "qwen2");
+		traits_dimensions(&host, &donor, concerns, &f);
+		assert_finding(&f, VERDICT_OK, "5120");
+		traits_rope(&host, &donor, concerns, &f);
+		assert_finding(&f, VERDICT_OK, "freq_base 1000000, scaling none in both");
+		traits_epsilon(&host, &donor, &f);
+		assert_finding(&f, VERDICT_OK, "1e-06 in both");
+		/* The way of splitting is spelt by the converter. */
+		traits_tokenizer(&host, &donor, concerns, &f);
+		assert_finding(&f, VERDICT_OK, "the same 100 tokens");
+		assert_non_null(strstr(f.text, "deepseek-r1-qwen"));
+	}
+	traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
+	assert_finding(&f, VERDICT_RISKY, "may be the same");
+	traits_names(&host, &donor, &f);
+	assert_finding(&f, VERDICT_OK, "DeepSeek R1 Distill Qwen 14B");
+}
+
+static void the_7b_and_what_it_was_not_made_from_do_not(void **state)
+{
+	struct said distilled = qwen_14b, general = qwen_14b;
+	struct traits host, donor;
+	struct finding f;
+
+	(void)state;
+	distilled.embedding = general.embedding = 3584;
+	distilled.heads = general.heads = 28;
+	distilled.kv_heads = general.kv_heads = 4;
+	distilled.rope_base = 10000;
+	host = read(&general);
+	donor = read(&distilled);
+	traits_architecture(&host, &donor, &f);
+	assert_finding(&f, VERDICT_OK, "qwen2");
+	traits_dimensions(&host, &donor, CONCERN_ATTENTION | CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_OK, "3584");
+	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "freq_base 10000 in the donor, 1000000 here");
+	traits_rope(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_RISKY, "another lineage");
+}
+
+static void what_is_not_said_counts_as_llama_cpp_has_it(void **state)
+{
+	struct said silent = { .architecture = "qwen2", .embedding = 64, .heads = 8 };
+	struct said saying = silent;
+	struct traits host = read(&silent), donor;
+	struct finding f;
+
+	(void)state;
+	saying.kv_heads = 8;
+	saying.rope_base = 10000;
+	saying.scaling = "linear";
+	saying.factor = 1;
+	donor = read(&saying);
+	assert_int_equal(donor.numbers[TRAIT_KEY].high, 8);
+	assert_int_equal(donor.numbers[TRAIT_ROPE_DIMENSIONS].high, 8);
+	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_OK, "64");
+	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_OK, "10000");
+	traits_epsilon(&host, &donor, &f);
+	assert_finding(&f, VERDICT_UNKNOWN, "does not say");
+	traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
+	assert_finding(&f, VERDICT_UNKNOWN, "no tokenizer");
+	traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_OK, "no embedding and no head was grafted");
+}
+
+static void a_donor_of_tensors_alone_tells_no_angle(void **state)
+{
+	struct said bare = { .architecture = "qwen2" };
+	struct traits host = read(&qwen_14b), donor = read(&bare);
+	struct finding f;
+
+	(void)state;
+	assert_true(traits_bare(&donor));
+	assert_false(traits_bare(&host));
+	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_UNKNOWN, "the donor does not say it");
+	traits_rope(&host, &donor, CONCERN_TOKENS, &f);
+	assert_finding(&f, VERDICT_OK, "the donor does not say it");
+}
+
+static void an_empty_model_is_unknown(void **state)
+{
+	struct said nobody = { .tokens = 0 };
+	struct traits host = read(&nobody);
+	struct finding f;
+
+	(void)state;
+	traits_architecture(&host, &host, &f);
+	assert_finding(&f, VERDICT_UNKNOWN, "does not say");
+	traits_dimensions(&host, &host, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_UNKNOWN, "neither");
+}
+
+static void another_architecture_is_impossible(void **state)
+{
+	struct said llama = qwen_14b;
+	struct traits host = read(&qwen_14b), donor;
+	struct finding f;
+
+	(void)state;
+	llama.architecture = "llama";
+	donor = read(&llama);
+	traits_architecture(&host, &donor, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "llama in the donor, qwen2 here");
+}
+
+static void a_part_needs_only_its_own_dimensions(void **state)
+{
+	struct said other = qwen_14b;
+	struct traits host = read(&qwen_14b), donor;
+	struct finding f;
+
+	(void)state;
+	other.kv_heads = 4;
+	donor = read(&other);
+	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "head_count_kv 4 in the donor, 8 here");
+	traits_dimensions(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_OK, "5120");
+	other = qwen_14b;
+	other.feed_forward = 1000;
+	donor = read(&other);
+	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_OK, "5120");
+	traits_dimensions(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "feed_forward_length 1000 in the donor, 13824");
+	other = qwen_14b;
+	other.experts = 8;
+	donor = read(&other);
+	traits_dimensions(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "expert_count 8 in the donor, 0 here");
+	other.embedding = 8;
+	donor = read(&other);
+	traits_dimensions(&host, &donor, CONCERN_TOKENS, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "embedding_length 8 in the donor, 5120 here");
+}
+
+static void one_number_a_block_is_a_number_if_all_are_the_same(void **state)
+{
+	struct said each = qwen_14b;
+	struct traits host = read(&qwen_14b), donor;
+	struct finding f;
+
+	(void)state;
+	each.kv_array = true;
+	donor = read(&each);
+	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_OK, "5120");
+	each.kv_array_mixed = true;
+	donor = read(&each);
+	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "head_count_kv 1 to 8 in the donor, 8 here");
+}
+
+static void scaling_and_factors_count(void **state)
+{
+	struct said yarn = qwen_14b, more;
+	struct traits host = read(&qwen_14b), donor;
+	struct finding f;
+
+	(void)state;
+	yarn.scaling = "yarn";
+	yarn.factor = 4;
+	donor = read(&yarn);
+	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "scaling yarn in the donor, none here");
+	more = yarn;
+	more.factor = 8;
+	host = read(&more);
+	traits_rope(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_RISKY, "scaling by 4 from 0 in the donor, by 8");
+	host = read(&qwen_14b);
+	more = qwen_14b;
+	more.factors = true;
+	donor = read(&more);
+	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "other rope factor tensors");
+	traits_rope(&donor, &donor, CONCERN_ATTENTION, &f);
+	assert_finding(&f, VERDICT_OK, "in both");
+}
+
+static void epsilons_more_than_ten_times_apart_are_risky(void **state)
+{
+	struct said other = qwen_14b;
+	struct traits host = read(&qwen_14b), donor;
+	struct finding f;
+
+	(void)state;
+	other.epsilon = 1e-5f;
+	donor = read(&other);
+	traits_epsilon(&host, &donor, &f);
+	assert_finding(&f, VERDICT_OK, "1e-05 in the donor, 1e-06 here");
+	other.epsilon = 1.1e-5f;
+	donor = read(&other);
+	traits_epsilon(&host, &donor, &f);
+	assert_finding(&f, VERDICT_RISKY, "more than 10 times");
+	traits_epsilon(&donor, &host, &f);
+	assert_finding(&f, VERDICT_RISKY, "more than 10 times");
+}
+
+static void another_vocabulary_is_impossible_for_the_embedding(void **state)
+{
+	struct said other = qwen_14b;
+	struct traits host = read(&qwen_14b), donor;
+	struct finding f;
+
+	(void)state;
+	other.tokens = 101;
+	donor = read(&other);
+	traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
+	assert_finding(&f, VERDICT_IMPOSSIBLE, "gpt2 of 101 tokens in the donor, gpt2 of 100 here");
+	traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_RISKY, "another vocabulary");
+	other = qwen_14b;
+	other.eos = 7;
+	donor = read(&other);
+	traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
+	assert_finding(&f, VERDICT_RISKY, "other special tokens");
+}
+
+static void whoever_does_not_wait_any_more_is_not_read_for(void **state)
+{
+	struct mk_file file = make(&qwen_14b);
+	struct memory_bytes memory = { file.bytes, file.size };
+	const struct source source = source_of_memory(&memory);
+	struct gguf *gguf = gguf_read(&source, NULL);
+	const atomic_bool yes = true;
+	const struct halt reader = { &yes, NULL }, mount = { NULL, &yes };
+	struct traits traits;
+
+	(void)state;
+	assert_non_null(gguf);
+	assert_int_equal(traits_read(gguf, &source, &reader, &traits), -EINTR);
+	assert_int_equal(traits_read(gguf, &source, &mount, &traits), -EINTR);
+	gguf_free(gguf);
+	mk_file_free(&file);
+}
+
+static void a_long_reason_is_cut_and_a_strange_one_made_plain(void **state)
+{
+	struct finding f;
+
+	(void)state;
+	finding_say(&f, VERDICT_OK, "a\tb\nc\xc3\xa4");
+	assert_string_equal(f.text, "a?b?c??");
+	finding_add(&f, VERDICT_RISKY, "%0200d", 1);
+	assert_int_equal(f.verdict, VERDICT_RISKY);
+	assert_int_equal(strlen(f.text), FINDING_TEXT - 1);
+	assert_string_equal(f.text + FINDING_TEXT - 4, "...");
+	finding_add(&f, VERDICT_OK, "more");
+	assert_int_equal(f.verdict, VERDICT_RISKY);
+	assert_int_equal(strlen(f.text), FINDING_TEXT - 1);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(the_14b_and_what_it_was_made_from_agree),
+	cmocka_unit_test(the_7b_and_what_it_was_not_made_from_do_not),
+	cmocka_unit_test(what_is_not_said_counts_as_llama_cpp_has_it),
+	cmocka_unit_test(a_donor_of_tensors_alone_tells_no_angle),
+	cmocka_unit_test(an_empty_model_is_unknown),
+	cmocka_unit_test(another_architecture_is_impossible),
+	cmocka_unit_test(a_part_needs_only_its_own_dimensions),
+	cmocka_unit_test(one_number_a_block_is_a_number_if_all_are_the_same),
+	cmocka_unit_test(scaling_and_factors_count),
+	cmocka_unit_test(epsilons_more_than_ten_times_apart_are_risky),
+	cmocka_unit_test(another_vocabulary_is_impossible_for_the_embedding),
+	cmocka_unit_test(whoever_does_not_wait_any_more_is_not_read_for),
+	cmocka_unit_test(a_long_reason_is_cut_and_a_strange_one_made_plain),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* test_warning.c - fs/warning.c: what .check says, in one line. */
+#include "fs/check/warning.h"
+#include "tests/unit/fs_model.h"
+
+static void assert_text(const char *check, const char *expected)
+{
+	char *copy = strdup(check), text[WARNING_TEXT];
+
+	warning_of(copy, text);
+	assert_string_equal(text, expected);
+	free(copy);
+}
+
+static void what_is_well_or_unknown_is_not_said(void **state)
+{
+	(void)state;
+	assert_text("", "");
+	assert_text("ok\toverall\tno graft   \nok\tblocks\tas it says\n", "");
+	assert_text("unknown\toverall\tx\nunknown\tdonor\tnobody saw\n", "");
+}
+
+static void the_first_of_the_worst_is_said(void **state)
+{
+	(void)state;
+	assert_text("risky\toverall\t1 graft   \nok\tblocks\ta\nrisky\tunit\tb: c  d   \n",
+		    "risky: unit: b: c  d");
+	assert_text("impossible\toverall\tx\nrisky\tunit\ta\nimpossible\tshape\tb\n"
+		    "impossible\ttype\tc\nimpossible\tblocks\td\n",
+		    "impossible: shape: b (and 2 more)");
+}
+
+static void what_is_no_check_says_nothing(void **state)
+{
+	char line[2 * WARNING_TEXT + 64], text[WARNING_TEXT];
+
+	(void)state;
+	assert_text("risky", "");
+	assert_text("risky\n\n\t\t\n", "");
+	assert_text("risky\toverall\nrisky", "risky: : ");
+	snprintf(line, sizeof(line), "risky\toverall\tx\nrisky\t%0*d\ty\n", 2 * WARNING_TEXT, 0);
+	warning_of(line, text);
+	assert_int_equal(strlen(text), WARNING_TEXT - 1);
+}
+
+/* What it comes to for that model. */
+static void assert_warning(struct opened *o, const char *words)
+{
+	struct snapshot snapshot;
+	struct warning *warning;
+	char text[WARNING_TEXT];
+
+	assert_int_equal(model_snapshot(o->model, &snapshot), 0);
+	warning = warning_begin(o->model, &snapshot);
+	snapshot_release(&snapshot);
+	warning_end(warning, 60, text);
+	if (words ? !strstr(text, words) : text[0])
+		fail_msg("it says: %s", text);
+}
+
+static void a_model_is_asked_about(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_warning(&o, NULL);
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	assert_warning(&o, "impossible: complete: ");
+	close_model(&o);
+}
+
+/* A layer that another user made may name a device as a donor. */
+static void a_donor_that_is_no_regular_file_is_not_opened(void **state)
+{
+	const struct path fifo = in_temp(state, "fifo");
+	const int opens = watched_fifo(fifo.text);
+	struct opened o = open_small(state, "base.gguf");
+	struct content *content;
+
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	content = slots_own(o.model->slots, SMALL_UP);
+	content_set_donor(content, donor_of_record(fifo.text, "print", "t", 1));
+	assert_warning(&o, "impossible: complete: ");
+	assert_unopened(opens);
+	content_unref(content);
+	close_model(&o);
+}
+
+/* Whatever there is no memory for, there is no harm. */
+static void without_memory_it_says_nothing(void **state)
+{
+	struct opened o;
+	struct snapshot snapshot;
+	char text[WARNING_TEXT];
+
+	needs_failing_allocations();
+	o = open_small(state, "base.gguf");
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	assert_int_equal(model_snapshot(o.model, &snapshot), 0);
+	for (uint64_t k = 1; k < 40; k++) {
+		struct warning *warning;
+
+		allocation_fails(k);
+		warning = warning_begin(o.model, &snapshot);
+		warning_end(warning, 60, text);
+		allocation_failed();
+	}
+	snapshot_release(&snapshot);
+	assert_warning(&o, "impossible");
+	close_model(&o);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_well_or_unknown_is_not_said),
+		cmocka_unit_test(the_first_of_the_worst_is_said),
+		cmocka_unit_test(what_is_no_check_says_nothing),
+		FS_TEST(a_model_is_asked_about),
+		FS_TEST(a_donor_that_is_no_regular_file_is_not_opened),
+		FS_TEST(without_memory_it_says_nothing),
+	};
+
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* test_graft.c - fs/graft.c: what fills a slot, what is refused, and what the next mount finds. */
+#include "tests/unit/fs_model.h"
+
+#include <limits.h>
+#include <sys/wait.h>
+
+static struct organ_file up_with(uint32_t seed)
+{
+	return mk_organ("blk.0.ffn_up.weight", GGML_F32, 2, small_ne, seed);
+}
+
+/* The slot has the base's content, and that can be read. */
+static void assert_base(struct model *model, uint32_t tensor)
+{
+	struct content *content = slots_get(model->slots, tensor);
+	size_t size;
+
+	assert_null(content);
+	free(read_organ(model, tensor, &size));
+}
+
+static void an_organ_that_fits_fills_the_slot(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	assert_organ(o.model, SMALL_UP, &up);
+	assert_int_equal(slots_generation(o.model->slots), 1);
+	assert_base(o.model, SMALL_GATE);
+	assert_base(o.model, SMALL_DOWN);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void a_later_graft_replaces_an_earlier_one(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file first = up_with(50), second = up_with(51);
+
+	assert_int_equal(fill(o.model, SMALL_UP, first.bytes, first.size), 0);
+	assert_int_equal(fill(o.model, SMALL_UP, second.bytes, second.size), 0);
+	assert_organ(o.model, SMALL_UP, &second);
+	close_model(&o);
+	o = open_model(state, "base.gguf");
+	assert_organ(o.model, SMALL_UP, &second);
+	free(first.bytes);
+	free(second.bytes);
+	close_model(&o);
+}
+
+static void whoever_opened_the_old_content_goes_on_reading_it(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file first = up_with(50);
+	struct content *content;
+	struct view *view;
+	char *bytes;
+
+	assert_int_equal(fill(o.model, SMALL_UP, first.bytes, first.size), 0);
+	content = slots_get(o.model->slots, SMALL_UP);
+	view = files_organ(o.model, SMALL_UP, content);
+	content_unref(content);
+	assert_int_equal(fill_up(o.model, 51), 0);
+	bytes = read_view(view);
+	assert_memory_equal(bytes, first.bytes, first.size);
+	free(bytes);
+	view_unref(view);
+	free(first.bytes);
+	close_model(&o);
+}
+
+static void every_graft_is_a_new_inode(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct content *content;
+
+		assert_int_equal(fill_up(o.model, 50), 0);
+		content = slots_get(o.model->slots, SMALL_UP);
+		assert_int_not_equal(content->ino, before);
+		before = content->ino;
+		content_unref(content);
+	}
+	close_model(&o);
+}
+
+static void the_name_in_the_header_does_not_have_to_agree(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file gate = mk_organ("blk.7.ffn_gate.weight", GGML_F32, 2, small_ne, 50);
+
+	assert_int_equal(fill(o.model, SMALL_UP, gate.bytes, gate.size), 0);
+	assert_organ(o.model, SMALL_UP, &gate);
+	free(gate.bytes);
+	close_model(&o);
+}
+
+static void the_type_may_differ_from_the_slots(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(fill_organ(o.model, SMALL_DOWN, "x", GGML_F32, 2, small_blocks, 50), 0);
+	assert_int_equal(fill_organ(o.model, SMALL_DOWN, "x", GGML_Q4_0, 2, small_blocks, 50), 0);
+	assert_int_equal(fill_organ(o.model, SMALL_UP, "x", GGML_F16, 2, small_ne, 50), 0);
+	close_model(&o);
+}
+
+/* Bytes that are refused for the slot of SMALL_UP, with words of the reason. */
+static void assert_refused_bytes(struct opened *o, const void *bytes, size_t n, const char *words)
+{
+	const uint64_t before = slots_generation(o->model->slots);
+
+	assert_int_equal(fill(o->model, SMALL_UP, bytes, n), -EINVAL);
+	assert_int_equal(slots_generation(o->model->slots), before);
+	assert_true(log_says(o->log, "organs/blk_0_ffn_up.bin: graft refused: "));
+	if (!log_says(o->log, words))
+		fail_msg("the log does not say: %s", words);
+}
+
+static void what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	uint8_t *longer = mk_copy(up.bytes, up.size);
+
+	longer = realloc(longer, up.size + 1);
+	longer[up.size] = 0;
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	assert_refused_bytes(&o, "", 0, "the file ends inside the header");
+	assert_refused_bytes(&o, "junk of some length", 19, "no organ file");
+	assert_refused_bytes(&o, up.bytes, up.size - 1, "but the file has 127");
+	assert_refused_bytes(&o, longer, up.size + 1, "but the file has 129");
+	assert_refused_bytes(&o, up.bytes, 9, "no organ file");
+	assert_organ(o.model, SMALL_UP, &up);
+	free(longer);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void another_shape_is_refused_unless_any_is_accepted(void **state)
+{
+	static const uint64_t turned[2] = { 4, 8 };
+	const struct model_options options = { .any_shape = true };
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file organ = mk_organ("x", GGML_F32, 2, turned, 50);
+
+	assert_refused_bytes(&o, organ.bytes, organ.size,
+			     "the organ's shape is 4x8, the slot's is 8x4");
+	assert_base(o.model, SMALL_UP);
+	close_model(&o);
+	o = open_with(state, "base.gguf", &options);
+	assert_int_equal(fill(o.model, SMALL_UP, organ.bytes, organ.size), 0);
+	assert_organ(o.model, SMALL_UP, &organ);
+	free(organ.bytes);
+	close_model(&o);
+}
+
+static void a_refused_stage_can_be_mended(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	struct stage *stage = stage_over(o.model, SMALL_UP);
+
+	assert_int_equal(stage_truncate(stage, 0), 0);
+	assert_int_equal(stage_write(stage, up.bytes, up.size - 4, 0), 0);
+	assert_int_equal(graft_fill(o.model, SMALL_UP, stage), -EINVAL);
+	assert_int_equal(stage_write(stage, up.bytes + up.size - 4, 4, up.size - 4), 0);
+	assert_int_equal(graft_fill(o.model, SMALL_UP, stage), 0);
+	assert_organ(o.model, SMALL_UP, &up);
+	stage_free(stage);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void writing_inside_a_file_is_a_graft_of_the_rest(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct stage *stage = stage_over(o.model, SMALL_UP);
+	size_t size;
+	char *before = read_organ(o.model, SMALL_UP, &size), *after;
+
+	assert_int_equal(stage_write(stage, "\0\0\0\0", 4, size - 4), 0);
+	assert_int_equal(graft_fill(o.model, SMALL_UP, stage), 0);
+	stage_free(stage);
+	after = read_organ(o.model, SMALL_UP, &size);
+	assert_memory_equal(after, before, size - 4);
+	assert_memory_equal(after + size - 4, "\0\0\0\0", 4);
+	free(before);
+	free(after);
+	close_model(&o);
+}
+
+static void grafts_are_taken_up_by_the_next_mount(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	struct organ_file down = mk_organ("down", GGML_F32, 2, small_blocks, 51);
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	assert_int_equal(fill(o.model, SMALL_DOWN, down.bytes, down.size), 0);
+	assert_int_equal(fill(o.model, SMALL_DOWN, "junk", 4), -EINVAL);
+	close_model(&o);
+	o = open_model(state, "base.gguf");
+	assert_int_equal(o.model->taken_up, 2);
+	assert_organ(o.model, SMALL_UP, &up);
+	assert_organ(o.model, SMALL_DOWN, &down);
+	assert_base(o.model, SMALL_GATE);
+	free(up.bytes);
+	free(down.bytes);
+	close_model(&o);
+}
+
+static void without_grafts_nothing_is_said_and_nothing_stays(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(fill(o.model, SMALL_UP, "junk", 4), -EINVAL);
+	close_model(&o);
+	assert_int_equal(count_entries(in_temp(state, "state/organfs").text), 0);
+	o = open_model(state, "base.gguf");
+	assert_int_equal(log_count(o.log), 0);
+	close_model(&o);
+}
+
+static void what_was_once_confirmed_stays_whatever_shapes_are_accepted(void **state)
+{
+	static const uint64_t turned[2] = { 4, 8 };
+	const struct model_options options = { .any_shape = true };
+	struct organ_file organ = mk_organ("x", GGML_F32, 2, turned, 50);
+	struct opened o;
+
+	save_small(state, "base.gguf");
+	o = open_with(state, "base.gguf", &options);
+	assert_int_equal(fill(o.model, SMALL_UP, organ.bytes, organ.size), 0);
+	close_model(&o);
+	o = open_model(state, "base.gguf");
+	assert_organ(o.model, SMALL_UP, &organ);
+	free(organ.bytes);
+	close_model(&o);
+}
+
+/* Of a slot that is there it is a graft that cannot be read any more. */
+static void what_is_no_graft_in_a_layer_is_left_alone(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	struct content *content;
+	char layer[PATH_MAX], byte;
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	snprintf(layer, sizeof(layer), "%s", layer_path(o.model->layer));
+	close_model(&o);
+	write_file(path_in(layer, "organs/nonsense.bin").text, up.bytes, up.size);
+	write_file(path_in(layer, "organs/blk_0_ffn_gate.bin").text, up.bytes, up.size - 1);
+	o = open_model(state, "base.gguf");
+	assert_organ(o.model, SMALL_UP, &up);
+	content = slots_get(o.model->slots, SMALL_GATE);
+	assert_string_equal(content_kind_name(content), "broken copy");
+	assert_int_equal(backing_read(content->file, &byte, 1, 0), -EIO);
+	content_unref(content);
+	assert_int_equal(o.model->taken_up, 2);
+	assert_true(log_says(o.log, "nonsense.bin: left alone: the model has no tensor of that "));
+	assert_true(log_says(o.log, "blk_0_ffn_gate.bin: broken: at byte "));
+	close_model(&o);
+	assert_true(exists(path_in(layer, "organs/nonsense.bin").text));
+	assert_true(exists(path_in(layer, "organs/blk_0_ffn_gate.bin").text));
+	free(up.bytes);
+}
+
+static void a_slot_of_any_name_can_be_filled_and_found_again(void **state)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct organ_file organ = mk_organ("x", GGML_F32, 1, small_row, 50);
+	struct mk_file file;
+	struct opened o;
+
+	mkgguf_tensor(m, "../../../a\nb", GGML_F32, 1, small_row);
+	mkgguf_tensor(m, ".hidden", GGML_F32, 1, small_row);
+	file = mkgguf_finish(m);
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	assert_int_equal(fill(o.model, 0, organ.bytes, organ.size), 0);
+	assert_int_equal(fill(o.model, 1, organ.bytes, organ.size), 0);
+	close_model(&o);
+	o = open_model(state, "base.gguf");
+	assert_organ(o.model, 0, &organ);
+	assert_organ(o.model, 1, &organ);
+	free(organ.bytes);
+	close_model(&o);
+}
+
+static void the_time_of_the_file_is_kept(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	const struct timespec then = { 1234567890, 0 };
+	struct stage *stage = stage_over(o.model, SMALL_UP);
+	struct content *content;
+
+	assert_int_equal(stage_write(stage, "", 0, 0), 0);
+	stage_set_mtime(stage, &then);
+	assert_int_equal(graft_fill(o.model, SMALL_UP, stage), 0);
+	stage_free(stage);
+	for (int i = 0; i < 2; i++) {
+		content = slots_get(o.model->slots, SMALL_UP);
+		assert_int_equal(content->mtime.tv_sec, then.tv_sec);
+		content_unref(content);
+		close_model(&o);
+		o = open_model(state, "base.gguf");
+	}
+	close_model(&o);
+}
+
+static void a_graft_that_cannot_be_kept_leaves_the_slot(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+
+	assert_int_equal(fill(o.model, SMALL_GATE, up.bytes, up.size), 0);
+	/* A directory in the way. */
+	assert_int_equal(mkdir(path_in(layer_path(o.model->layer), "organs/blk_0_ffn_up.bin").text,
+			       0700),
+			 0);
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), -EISDIR);
+	assert_base(o.model, SMALL_UP);
+	assert_true(log_says(o.log, "organs/blk_0_ffn_up.bin: graft refused: Is a directory"));
+	free(up.bytes);
+	close_model(&o);
+}
+
+/* In a process that then dies as in a crash: one slot filled, another one half written. */
+static void fill_and_die(void **state)
+{
+	struct opened o = open_model(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	struct stage *stage = stage_over(o.model, SMALL_GATE);
+
+	if (fill(o.model, SMALL_UP, up.bytes, up.size) < 0 ||
+	    stage_write(stage, up.bytes, up.size / 2, 0) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void **state)
+{
+	struct organ_file up = up_with(50);
+	struct opened o;
+	int status;
+	pid_t child;
+
+	save_small(state, "base.gguf");
+	child = fork();
+	assert_between(child, 0, INT_MAX);
+	if (child == 0)
+		fill_and_die(state);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	o = open_model(state, "base.gguf");
+	assert_int_equal(o.model->taken_up, 1);
+	assert_organ(o.model, SMALL_UP, &up);
+	assert_base(o.model, SMALL_GATE);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(an_organ_that_fits_fills_the_slot),
+	FS_TEST(a_later_graft_replaces_an_earlier_one),
+	FS_TEST(whoever_opened_the_old_content_goes_on_reading_it),
+	FS_TEST(every_graft_is_a_new_inode),
+	FS_TEST(the_name_in_the_header_does_not_have_to_agree),
+	FS_TEST(the_type_may_differ_from_the_slots),
+	FS_TEST(what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had),
+	FS_TEST(another_shape_is_refused_unless_any_is_accepted),
+	FS_TEST(a_refused_stage_can_be_mended),
+	FS_TEST(writing_inside_a_file_is_a_graft_of_the_rest),
+	FS_TEST(grafts_are_taken_up_by_the_next_mount),
+	FS_TEST(without_grafts_nothing_is_said_and_nothing_stays),
+	FS_TEST(what_was_once_confirmed_stays_whatever_shapes_are_accepted),
+	FS_TEST(what_is_no_graft_in_a_layer_is_left_alone),
+	FS_TEST(a_slot_of_any_name_can_be_filled_and_found_again),
+	FS_TEST(the_time_of_the_file_is_kept),
+	FS_TEST(a_graft_that_cannot_be_kept_leaves_the_slot),
+	FS_TEST(after_a_crash_every_confirmed_graft_is_there_and_none_half_done),
+};
+
+UNIT_MAIN(tests)

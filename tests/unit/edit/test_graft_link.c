@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/* test_graft_link.c - fs/graft_link.c, and the removal in fs/graft.c: slots that hold what others
+ * hold, or nothing, now and at the next mount. */
+#include "tests/unit/fs_model.h"
+
+static struct organ_file up_with(uint32_t seed)
+{
+	return mk_organ("blk.0.ffn_up.weight", GGML_F32, 2, small_ne, seed);
+}
+
+/* The next mount, as after a crash or an unmount: the layer alone tells of what there was. */
+static void mount_again(void **state, struct opened *o)
+{
+	close_model(o);
+	*o = open_model(state, "base.gguf");
+}
+
+static void assert_kind(struct model *model, uint32_t tensor, int kind)
+{
+	struct content *content = slots_get(model->slots, tensor);
+
+	assert_int_equal(content ? (int)content->kind : -1, kind);
+	content_unref(content);
+}
+
+enum { BASE = -1 };
+
+/* The slot shows the data of that tensor of the base. */
+static void assert_data_of(struct model *model, uint32_t tensor, uint32_t of)
+{
+	const struct gguf_tensor *t = &model->gguf->tensors[of];
+	char *bytes, *data = malloc(t->size);
+	size_t size;
+
+	must(data && backing_read(model->base, data, t->size, t->offset) == 0);
+	bytes = read_organ(model, tensor, &size);
+	assert_memory_equal(bytes + size - t->size, data, t->size);
+	free(bytes);
+	free(data);
+}
+
+static uint32_t slot_of(struct model *model, const char *name)
+{
+	uint32_t tensor;
+
+	assert_true(model_find(model, CLASS_ORGANS, name, strlen(name), &tensor));
+	return tensor;
+}
+
+static int link_up(struct model *model, const char *name)
+{
+	return graft_link(model, SMALL_UP, model, CLASS_ORGANS, name);
+}
+
+static int link_gate(struct model *model, const char *name)
+{
+	return graft_link(model, SMALL_GATE, model, CLASS_ORGANS, name);
+}
+
+static void a_removed_slot_holds_nothing(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	assert_int_equal(graft_remove(o.model, SMALL_UP), -ENOENT);
+	for (int i = 0; i < 2; i++) {
+		assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+		assert_kind(o.model, SMALL_GATE, BASE);
+		assert_int_equal(link_up(o.model, "blk_0_ffn_gate"), -ENOENT);
+		assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"),
+				 -ENOENT);
+		mount_again(state, &o);
+	}
+	close_model(&o);
+}
+
+static void a_removed_slot_can_be_filled_again(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	assert_int_equal(fill(o.model, SMALL_GATE, up.bytes, up.size), 0);
+	assert_int_equal(link_gate(o.model, "blk_0_ffn_up"), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_organ(o.model, SMALL_UP, &up);
+		mount_again(state, &o);
+	}
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void a_tensor_of_the_base_is_linked_by_reference(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(link_up(o.model, "blk_0_ffn_gate"), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_kind(o.model, SMALL_GATE, CONTENT_REFERENCE);
+		assert_kind(o.model, SMALL_UP, BASE);
+		assert_data_of(o.model, SMALL_GATE, SMALL_UP);
+		mount_again(state, &o);
+	}
+	/* A reference to a reference is one to the tensor, and one to the slot's own is none. */
+	assert_int_equal(link_gate(o.model, "blk_1_ffn_up"), 0);
+	assert_data_of(o.model, slot_of(o.model, "blk_1_ffn_up"), SMALL_UP);
+	assert_int_equal(link_gate(o.model, "blk_0_ffn_up"), 0);
+	assert_kind(o.model, SMALL_UP, BASE);
+	close_model(&o);
+}
+
+static void a_linked_copy_stays_when_the_other_goes(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	assert_int_equal(link_up(o.model, "blk_0_ffn_gate"), 0);
+	assert_int_equal(fill_up(o.model, 51), 0);
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_kind(o.model, SMALL_GATE, CONTENT_COPY);
+		assert_organ(o.model, SMALL_GATE, &up);
+		mount_again(state, &o);
+	}
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void a_link_onto_itself_changes_nothing(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	uint64_t before;
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	before = slots_generation(o.model->slots);
+	assert_int_equal(link_up(o.model, "blk_0_ffn_up"), 0);
+	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_up"), 0);
+	assert_int_equal(slots_generation(o.model->slots), before);
+	assert_organ(o.model, SMALL_UP, &up);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void what_does_not_fit_is_refused_and_nothing_moves(void **state)
+{
+	static const char *const names[] = { "blk_0_ffn_down", "nonsense", "blk_x_ffn_up" };
+	struct opened o = open_small(state, "base.gguf");
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		assert_int_equal(link_up(o.model, names[i]), -EINVAL);
+		assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, names[i]), -EINVAL);
+	}
+	assert_true(log_says(o.log, "organs/blk_0_ffn_down.bin: graft refused: the organ's shape"));
+	assert_true(log_says(o.log, "organs/nonsense.bin: graft refused: the model has no tensor"));
+	assert_true(log_says(o.log, "cannot be added under it\n"));
+	for (int i = 0; i < 2; i++) {
+		assert_kind(o.model, SMALL_UP, BASE);
+		assert_kind(o.model, SMALL_DOWN, BASE);
+		assert_int_equal(slots_count(o.model->slots), SMALL_TENSORS);
+		mount_again(state, &o);
+	}
+	close_model(&o);
+}
+
+static void an_added_slot_comes_and_goes_without_a_trace(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	uint32_t added;
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	assert_int_equal(link_up(o.model, "blk_1_ffn_up"), 0);
+	mount_again(state, &o);
+	added = slot_of(o.model, "blk_1_ffn_up");
+	assert_organ(o.model, added, &up);
+	assert_int_equal(graft_remove(o.model, added), 0);
+	assert_kind(o.model, added, CONTENT_NOTHING);
+	/* The other one, and its checksum. */
+	assert_int_equal(count_entries(path_in(layer_path(o.model->layer), "organs").text), 2);
+	mount_again(state, &o);
+	assert_int_equal(slots_count(o.model->slots), SMALL_TENSORS);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void a_move_fills_one_slot_and_empties_the_other(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+
+	assert_int_equal(fill_organ(o.model, SMALL_GATE, "x", GGML_F32, 2, small_ne, 51), 0);
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_organ(o.model, SMALL_GATE, &up);
+		assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+		mount_again(state, &o);
+	}
+	assert_false(exists(path_in(layer_path(o.model->layer), "MOVING").text));
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void a_move_and_back_is_none(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_1_ffn_up"), 0);
+	mount_again(state, &o);
+	assert_int_equal(graft_move(o.model, slot_of(o.model, "blk_1_ffn_up"), CLASS_ORGANS,
+				    "blk_0_ffn_up"),
+			 0);
+	for (int i = 0; i < 2; i++) {
+		assert_kind(o.model, SMALL_UP, BASE);
+		mount_again(state, &o);
+	}
+	assert_int_equal(slots_count(o.model->slots), SMALL_TENSORS);
+	close_model(&o);
+}
+
+/* ## moves that the disk or a crash cuts short */
+
+/* Nothing can get that name in the layer any more, until it is cleared again. */
+static struct path obstruct(struct opened *o, const char *name)
+{
+	const struct path path = path_in(layer_path(o->model->layer), name);
+
+	must(mkdir(path.text, 0700) == 0);
+	write_text(path_in(path.text, "x").text, "");
+	return path;
+}
+
+static void clear(const struct path *path)
+{
+	must(unlink(path_in(path->text, "x").text) == 0 && rmdir(path->text) == 0);
+}
+
+static bool is_noted(struct opened *o)
+{
+	return exists(path_in(layer_path(o->model->layer), "MOVING").text);
+}
+
+static void a_move_that_the_disk_refuses_has_moved_nothing(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	struct path path;
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	path = obstruct(&o, "organs/blk_0_ffn_gate.bin");
+	assert_between(-graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 1, 200);
+	assert_between(-link_up(o.model, "blk_0_ffn_gate"), 1, 200);
+	assert_false(is_noted(&o));
+	clear(&path);
+	for (int i = 0; i < 2; i++) {
+		assert_organ(o.model, SMALL_UP, &up);
+		assert_kind(o.model, SMALL_GATE, BASE);
+		mount_again(state, &o);
+	}
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void what_is_left_of_a_move_is_done_before_the_next_edit(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	struct path path;
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	path = obstruct(&o, "organs/.wh.blk_0_ffn_up.bin");
+	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
+	assert_organ(o.model, SMALL_GATE, &up);
+	assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+	assert_true(is_noted(&o));
+	assert_true(fill(o.model, SMALL_GATE, up.bytes, up.size) < 0);
+	assert_true(graft_remove(o.model, SMALL_NORM) < 0);
+	assert_true(link_gate(o.model, "blk_0_ffn_up") < 0);
+	assert_true(graft_move(o.model, SMALL_GATE, CLASS_ORGANS, "blk_1_ffn_up") < 0);
+	assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+	assert_kind(o.model, SMALL_NORM, BASE);
+	clear(&path);
+	assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
+	assert_false(is_noted(&o));
+	for (int i = 0; i < 2; i++) {
+		assert_organ(o.model, SMALL_GATE, &up);
+		assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+		assert_kind(o.model, SMALL_NORM, CONTENT_NOTHING);
+		mount_again(state, &o);
+	}
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void what_is_left_of_a_move_is_done_by_the_next_mount_that_can(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+	struct path path;
+
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	path = obstruct(&o, "organs/.wh.blk_0_ffn_up.bin");
+	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
+	mount_again(state, &o);
+	assert_true(o.model->left_alone);
+	assert_organ(o.model, SMALL_GATE, &up);
+	assert_true(log_says(o.log, "a move that an earlier mount began cannot be finished"));
+	assert_true(fill_up(o.model, 51) < 0);
+	assert_true(graft_remove(o.model, SMALL_NORM) < 0);
+	assert_true(is_noted(&o));
+	clear(&path);
+	for (int i = 0; i < 2; i++) {
+		mount_again(state, &o);
+		assert_organ(o.model, SMALL_GATE, &up);
+		assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+		assert_false(is_noted(&o));
+	}
+	assert_int_equal(graft_remove(o.model, SMALL_GATE), 0);
+	free(up.bytes);
+	close_model(&o);
+}
+
+/* The layer of a model in which SMALL_UP is filled, with that note in it. */
+static struct opened open_noted(void **state, const char *note)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct path path;
+
+	must(fill_up(o.model, 50) == 0);
+	path = path_in(layer_path(o.model->layer), "MOVING");
+	close_model(&o);
+	write_text(path.text, note);
+	return open_model(state, "base.gguf");
+}
+
+static void a_move_that_was_noted_and_not_begun_is_done(void **state)
+{
+	struct opened o = open_noted(state, "organs/blk_0_ffn_up\norgans/blk_0_ffn_gate\n");
+	struct organ_file up = up_with(50);
+
+	assert_organ(o.model, SMALL_GATE, &up);
+	assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+	assert_false(is_noted(&o));
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void a_note_that_makes_no_sense_is_dropped(void **state)
+{
+	static const char *const notes[] = { "\n",
+					     "organs/blk_0_ffn_up",
+					     "organs/blk_0_ffn_up\n",
+					     "organs/blk_0_ffn_up\n\n",
+					     "organs/blk_0_ffn_up\norgans\n",
+					     "organs/nonsense\norgans/blk_0_ffn_gate\n",
+					     "lungs/blk_0_ffn_up\norgans/blk_0_ffn_gate\n",
+					     "organs/blk_0_ffn_up\nlungs/blk_0_ffn_gate\n",
+					     "organs/blk_0_ffn_up\norgans/../../x\n",
+					     "organs/blk_0_ffn_up\norgans/blk_0_ffn_down\n" };
+	struct organ_file up = up_with(50);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(notes); i++) {
+		struct opened o = open_noted(state, notes[i]);
+
+		assert_organ(o.model, SMALL_UP, &up);
+		assert_kind(o.model, SMALL_GATE, BASE);
+		assert_kind(o.model, SMALL_DOWN, BASE);
+		assert_false(is_noted(&o));
+		assert_false(o.model->left_alone);
+		assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
+		close_model(&o);
+		remove_tree(in_temp(state, "state").text);
+	}
+	free(up.bytes);
+}
+
+/* ## without memory */
+
+static int do_remove(struct model *model)
+{
+	return graft_remove(model, SMALL_NORM);
+}
+
+static int do_refer(struct model *model)
+{
+	return graft_link(model, SMALL_Q, model, CLASS_SKELETON, "blk_1_attn_q");
+}
+
+static int do_share(struct model *model)
+{
+	return link_up(model, "blk_0_ffn_gate");
+}
+
+static int do_add(struct model *model)
+{
+	return link_up(model, "blk_1_ffn_up");
+}
+
+static int do_move(struct model *model)
+{
+	return graft_move(model, SMALL_Q, CLASS_SKELETON, "blk_1_attn_q");
+}
+
+/* A stage in which an organ is written; its making does not fail. */
+static struct stage *written(struct model *model)
+{
+	const uint64_t k = unit_allocation;
+	struct organ_file up;
+	struct view *empty;
+	struct stage *stage;
+
+	unit_allocation = 0;
+	up = up_with(51);
+	empty = view_new(NULL, 0, NULL);
+	must(empty);
+	stage = stage_new(model->layer, empty);
+	must(stage && stage_write(stage, up.bytes, up.size, 0) == 0);
+	view_unref(empty);
+	free(up.bytes);
+	unit_allocation = k;
+	return stage;
+}
+
+static int do_fill(struct model *model)
+{
+	struct stage *stage = written(model);
+	const int rc = graft_fill(model, SMALL_GATE, stage);
+
+	stage_free(stage);
+	return rc;
+}
+
+static int do_fill_new(struct model *model)
+{
+	struct stage *stage = written(model);
+	const int rc = graft_fill_name(model, CLASS_ORGANS, "blk_1_ffn_up", stage);
+
+	stage_free(stage);
+	return rc;
+}
+
+static uint32_t sum(const char *bytes, size_t n)
+{
+	uint32_t value = 1;
+
+	for (size_t i = 0; i < n; i++)
+		value = value * 31 + (uint8_t)bytes[i];
+	return value;
+}
+
+/* Every organ of the model, one after the other, to free(). */
+static char *read_all(struct model *model)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	must(out);
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		uint32_t tensor;
+
+		for (uint32_t k = 0; model_member(model, klass, k, &tensor); k++) {
+			struct content *content = slots_get(model->slots, tensor);
+			char *bytes;
+			size_t size;
+
+			if (!content_is_nothing(content)) {
+				bytes = read_organ(model, tensor, &size);
+				fprintf(out, "%s %08x\n", model->places[tensor].name,
+					sum(bytes, size));
+				free(bytes);
+			}
+			content_unref(content);
+		}
+	}
+	must(fclose(out) == 0);
+	return text;
+}
+
+static void assert_all(struct model *model, const char *expected, const char *what, uint64_t k)
+{
+	char *now = read_all(model);
+
+	if (strcmp(now, expected) != 0)
+		fail_msg("%s, allocation %d:\n%s\nnot\n%s", what, (int)k, now, expected);
+	free(now);
+}
+
+/* A fresh model with one copy in it; the edit with its k-th allocation failing. What is refused is
+ * not there, neither now nor at the next mount. False: there are fewer allocations. */
+static bool refuse_one(void **state, int (*edit)(struct model *model), const char *what, uint64_t k)
+{
+	struct opened o = open_small(state, "base.gguf");
+	char *before, *after;
+	bool failed;
+	int rc;
+
+	assert_int_equal(fill_up(o.model, 50), 0);
+	before = read_all(o.model);
+	allocation_fails(k);
+	rc = edit(o.model);
+	failed = allocation_failed();
+	after = read_all(o.model);
+	if (rc < 0)
+		assert_all(o.model, before, what, k);
+	mount_again(state, &o);
+	assert_all(o.model, after, what, k);
+	close_model(&o);
+	free(before);
+	free(after);
+	remove_tree(in_temp(state, "state").text);
+	assert_true(failed || rc == 0);
+	return failed;
+}
+
+static void without_memory_an_edit_is_refused_or_done(void **state)
+{
+	static const struct {
+		int (*edit)(struct model *model);
+		const char *name;
+	} edits[] = { { do_remove, "remove" },	  { do_refer, "refer" }, { do_share, "share" },
+		      { do_add, "add" },	  { do_move, "move" },	 { do_fill, "fill" },
+		      { do_fill_new, "fill new" } };
+
+	needs_failing_allocations();
+	for (size_t i = 0; i < ARRAY_LENGTH(edits); i++)
+		for (uint64_t k = 1; refuse_one(state, edits[i].edit, edits[i].name, k);)
+			k++;
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(a_removed_slot_holds_nothing),
+	FS_TEST(a_removed_slot_can_be_filled_again),
+	FS_TEST(a_tensor_of_the_base_is_linked_by_reference),
+	FS_TEST(a_linked_copy_stays_when_the_other_goes),
+	FS_TEST(a_link_onto_itself_changes_nothing),
+	FS_TEST(what_does_not_fit_is_refused_and_nothing_moves),
+	FS_TEST(an_added_slot_comes_and_goes_without_a_trace),
+	FS_TEST(a_move_fills_one_slot_and_empties_the_other),
+	FS_TEST(a_move_and_back_is_none),
+	FS_TEST(a_move_that_the_disk_refuses_has_moved_nothing),
+	FS_TEST(what_is_left_of_a_move_is_done_before_the_next_edit),
+	FS_TEST(what_is_left_of_a_move_is_done_by_the_next_mount_that_can),
+	FS_TEST(a_move_that_was_noted_and_not_begun_is_done),
+	FS_TEST(a_note_that_makes_no_sense_is_dropped),
+	FS_TEST(without_memory_an_edit_is_refused_or_done),
+};
+
+UNIT_MAIN(tests)

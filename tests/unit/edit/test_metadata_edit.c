@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* test_edit.c - fs/edit.c, and with it fs/metadata.c and fs/metadatum.c: values written, refused,
+ * removed, moved and given types, in a model and in the next mount of it. */
+#include "fs/edit/metadata_edit.h"
+#include "fs/model/inode.h"
+#include "tests/unit/fs_model.h"
+
+/* Keys: name (string), count (u32), list (array of u16), general.alignment. */
+static struct opened open_keys(void **state)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	const uint16_t list[] = { 1, 2, 3 };
+	struct mk_file file;
+
+	mkgguf_kv_string(m, "name", "old");
+	mkgguf_kv_u32(m, "count", 5);
+	mkgguf_kv_array(m, "list", KV_U16, 3, list, sizeof(list));
+	mkgguf_alignment(m, 32);
+	mkgguf_tensor(m, "output.weight", GGML_F32, 2, small_ne);
+	file = mkgguf_finish(m);
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	return open_model(state, "base.gguf");
+}
+
+/* As if the mount had been killed. */
+static void reopen(void **state, struct opened *o)
+{
+	close_model(o);
+	*o = open_model(state, "base.gguf");
+}
+
+static struct stage *stage_of(struct model *model, const char *text)
+{
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(model->layer, empty);
+
+	must(stage);
+	view_unref(empty);
+	assert_int_equal(stage_write(stage, text, strlen(text), 0), 0);
+	return stage;
+}
+
+static int put_typed(struct model *model, const char *name, const char *text, enum stage_type how,
+		     struct value_type type)
+{
+	struct stage *stage = stage_of(model, text);
+	int rc;
+
+	stage_set_type(stage, how, type);
+	rc = edit_fill(model, name, stage);
+	stage_free(stage);
+	return rc;
+}
+
+static int put(struct model *model, const char *name, const char *text)
+{
+	return put_typed(model, name, text, STAGE_UNTYPED, (struct value_type){ 0 });
+}
+
+static uint32_t number(struct model *model, const char *name)
+{
+	uint32_t i;
+
+	if (!metadata_find(model->metadata, name, &i))
+		fail_msg("no key %s", name);
+	return i;
+}
+
+/* "uint32 5\n": what a key holds; "" where it is not there. */
+static const char *now(struct model *model, const char *name)
+{
+	static char text[1000];
+	char type[VALUE_TYPE_TEXT];
+	struct metadatum *metadatum;
+	struct view *view;
+	uint64_t size;
+	size_t n;
+	int rc;
+
+	metadatum = metadata_get(model->metadata, number(model, name), &rc);
+	if (!metadatum) {
+		assert_int_equal(rc, -ENOENT);
+		return "";
+	}
+	n = (size_t)sprintf(text, "%s ", value_type_text(metadatum_value(metadatum)->type, type));
+	view = metadatum_view(metadatum, &rc);
+	must(view);
+	assert_int_equal(metadatum_size(metadatum, &size), 0);
+	assert_int_equal(size, view_size(view));
+	must(view_read(view, text + n, sizeof(text) - n - 1, 0) == (ssize_t)size);
+	text[n + size] = '\0';
+	view_unref(view);
+	metadatum_unref(metadatum);
+	return text;
+}
+
+static uint32_t edits_of(struct model *model)
+{
+	struct edits *edits = metadata_edits(model->metadata);
+	uint32_t n;
+
+	must(edits);
+	n = edits->n;
+	edits_unref(edits);
+	return n;
+}
+
+static void a_value_is_written_and_found_again(void **state)
+{
+	struct opened o = open_keys(state);
+	const uint64_t generation = model_generation(o.model);
+
+	assert_string_equal(now(o.model, "count"), "uint32 5\n");
+	assert_int_equal(put(o.model, "count", "6\n"), 0);
+	assert_int_equal(put(o.model, "name", "new"), 0);
+	assert_int_equal(put(o.model, "list", " [4,\n5] "), 0);
+	assert_int_equal(model_generation(o.model), generation + 3);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(now(o.model, "count"), "uint32 6\n");
+		assert_string_equal(now(o.model, "name"), "string new\n");
+		assert_string_equal(now(o.model, "list"), "array of uint16 [4, 5]\n");
+		assert_int_equal(edits_of(o.model), 3);
+		reopen(state, &o);
+	}
+	close_model(&o);
+}
+
+static void what_is_no_value_changes_nothing(void **state)
+{
+	static const char *const texts[][2] = { { "count", "" },      { "count", "six" },
+						{ "count", "-1" },    { "count", "4294967296" },
+						{ "list", "4, 5" },   { "list", "[65536]" },
+						{ "list", "[\"4\"]" } };
+	struct opened o = open_keys(state);
+	const uint64_t generation = model_generation(o.model);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+		assert_int_equal(put(o.model, texts[i][0], texts[i][1]), -EINVAL);
+		assert_true(log_says(o.log, "refused, for it is no "));
+	}
+	assert_int_equal(put(o.model, "general.alignment", "64"), -EPERM);
+	assert_int_equal(put(o.model, "split.count", "2"), -EPERM);
+	assert_int_equal(put(o.model, "name~", "x"), -EINVAL);
+	assert_int_equal(model_generation(o.model), generation);
+	assert_int_equal(edits_of(o.model), 0);
+	close_model(&o);
+}
+
+static void what_the_base_has_is_no_edit(void **state)
+{
+	struct opened o = open_keys(state);
+
+	assert_int_equal(put(o.model, "count", "6"), 0);
+	assert_int_equal(put(o.model, "list", "[]"), 0);
+	assert_int_equal(put(o.model, "name", ""), 0);
+	assert_int_equal(edits_of(o.model), 3);
+	assert_int_equal(put(o.model, "count", "05\n"), 0);
+	assert_int_equal(put(o.model, "list", "[1,2,3]"), 0);
+	assert_int_equal(put(o.model, "name", "old\n"), 0);
+	assert_int_equal(edits_of(o.model), 0);
+	assert_false(metadata_is_edited(o.model->metadata, number(o.model, "count")));
+	/* Another type of the same bytes is one. */
+	assert_int_equal(edit_set_type(o.model, number(o.model, "count"),
+				       (struct value_type){ KV_I32, 0 }),
+			 0);
+	assert_int_equal(edits_of(o.model), 1);
+	reopen(state, &o);
+	assert_string_equal(now(o.model, "count"), "int32 5\n");
+	assert_int_equal(edits_of(o.model), 1);
+	close_model(&o);
+}
+
+static void keys_go_and_come_back_with_their_types(void **state)
+{
+	static const struct value_type i8 = { KV_I8, 0 };
+	struct opened o = open_keys(state);
+	uint32_t i = number(o.model, "count");
+
+	assert_int_equal(edit_remove(o.model, i, false), 0);
+	assert_int_equal(edit_remove(o.model, i, false), -ENOENT);
+	assert_string_equal(now(o.model, "count"), "");
+	reopen(state, &o);
+	assert_string_equal(now(o.model, "count"), "");
+	assert_int_equal(put(o.model, "count", "7"), 0);
+	assert_string_equal(now(o.model, "count"), "uint32 7\n");
+	/* Of one that was put aside the type is remembered, of one that was removed the base's. */
+	assert_int_equal(edit_set_type(o.model, i, i8), 0);
+	assert_int_equal(edit_remove(o.model, i, true), 0);
+	assert_int_equal(put(o.model, "count", "300"), -EINVAL);
+	assert_int_equal(put(o.model, "count", "-7"), 0);
+	assert_string_equal(now(o.model, "count"), "int8 -7\n");
+	assert_int_equal(edit_remove(o.model, i, false), 0);
+	assert_int_equal(put(o.model, "count", "5"), 0);
+	assert_int_equal(edits_of(o.model), 0);
+	assert_int_equal(edit_remove(o.model, number(o.model, "general.alignment"), false), -EPERM);
+	assert_string_equal(now(o.model, "general.alignment"), "uint32 32\n");
+	close_model(&o);
+}
+
+static void a_new_key_is_a_string_unless_it_is_said(void **state)
+{
+	static const struct value_type f64 = { KV_F64, 0 };
+	struct opened o = open_keys(state);
+
+	assert_int_equal(put(o.model, "new.text", "5"), 0);
+	assert_int_equal(put_typed(o.model, "new.number", "5", STAGE_WANTED, f64), 0);
+	assert_int_equal(put_typed(o.model, "new.was", "6", STAGE_WAS, f64), 0);
+	assert_int_equal(put_typed(o.model, "count", "7", STAGE_WAS, f64), 0);
+	assert_int_equal(put_typed(o.model, "new.bad", "x", STAGE_WANTED, f64), -EINVAL);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(now(o.model, "new.text"), "string 5\n");
+		assert_string_equal(now(o.model, "new.number"), "float64 5\n");
+		assert_string_equal(now(o.model, "new.was"), "float64 6\n");
+		assert_string_equal(now(o.model, "count"), "uint32 7\n");
+		assert_int_equal(edits_of(o.model), 4);
+		reopen(state, &o);
+	}
+	assert_int_equal(edit_remove(o.model, number(o.model, "new.number"), false), 0);
+	assert_int_equal(edits_of(o.model), 3);
+	assert_int_equal(put(o.model, "new.number", "5"), 0);
+	assert_string_equal(now(o.model, "new.number"), "string 5\n");
+	close_model(&o);
+}
+
+static void a_key_moves_with_its_type_or_fills_another(void **state)
+{
+	struct opened o = open_keys(state);
+	const uint32_t i = number(o.model, "count");
+
+	assert_int_equal(edit_move(o.model, i, "amount"), 0);
+	assert_string_equal(now(o.model, "count"), "");
+	assert_string_equal(now(o.model, "amount"), "uint32 5\n");
+	assert_int_equal(edit_move(o.model, i, "other"), -ENOENT);
+	assert_int_equal(edit_move(o.model, number(o.model, "amount"), "name"), 0);
+	assert_string_equal(now(o.model, "amount"), "");
+	assert_string_equal(now(o.model, "name"), "string 5\n");
+	assert_int_equal(edit_move(o.model, number(o.model, "list"), "count"), -EINVAL);
+	assert_string_equal(now(o.model, "list"), "array of uint16 [1, 2, 3]\n");
+	assert_int_equal(edit_move(o.model, number(o.model, "name"), "count"), 0);
+	assert_string_equal(now(o.model, "count"), "uint32 5\n");
+	assert_int_equal(edits_of(o.model), 1);
+	assert_int_equal(edit_move(o.model, i, "count"), 0);
+	assert_int_equal(edit_move(o.model, i, "general.alignment"), -EPERM);
+	assert_int_equal(edit_move(o.model, number(o.model, "general.alignment"), "x"), -EPERM);
+	assert_int_equal(edit_move(o.model, i, "split.no"), -EPERM);
+	reopen(state, &o);
+	assert_string_equal(now(o.model, "count"), "uint32 5\n");
+	assert_string_equal(now(o.model, "name"), "");
+	close_model(&o);
+}
+
+static void a_move_that_was_cut_short_is_finished(void **state)
+{
+	struct opened o = open_keys(state);
+
+	assert_int_equal(put(o.model, "count", "6"), 0);
+	assert_int_equal(layer_note(o.model->layer, "metadata/count\nmetadata/amount\n"), 0);
+	reopen(state, &o);
+	assert_string_equal(now(o.model, "count"), "");
+	assert_string_equal(now(o.model, "amount"), "uint32 6\n");
+	/* What cannot be finished any more is over. */
+	assert_int_equal(layer_note(o.model->layer, "metadata/none\nmetadata/other\n"), 0);
+	reopen(state, &o);
+	assert_int_equal(edits_of(o.model), 2);
+	assert_false(o.model->left_alone);
+	close_model(&o);
+}
+
+static void edits_are_seen_at_one_moment(void **state)
+{
+	struct opened o = open_keys(state);
+	struct snapshot snapshot;
+	const struct edit *edit;
+	struct metadatum *metadatum;
+	uint64_t scalar;
+
+	assert_int_equal(put(o.model, "count", "6"), 0);
+	assert_int_equal(edit_remove(o.model, number(o.model, "name"), false), 0);
+	assert_int_equal(put(o.model, "zz", "x"), 0);
+	assert_int_equal(model_snapshot(o.model, &snapshot), 0);
+	assert_int_equal(snapshot.grafts, 3);
+	assert_int_equal(snapshot.generation, model_generation(o.model));
+	assert_int_equal(put(o.model, "count", "7"), 0);
+	assert_int_equal(snapshot.edits->n, 3);
+	edit = edits_find(snapshot.edits, number(o.model, "count"));
+	assert_non_null(edit);
+	assert_true(metadatum_scalar(edit->metadatum, 0, &scalar));
+	assert_int_equal(scalar, 6);
+	assert_false(metadatum_scalar(edit->metadatum, 1, &scalar));
+	assert_null(edits_find(snapshot.edits, number(o.model, "name"))->metadatum);
+	assert_null(edits_find(snapshot.edits, number(o.model, "list")));
+	assert_null(edits_find(NULL, 0));
+	metadatum = metadata_with(o.model->metadata, snapshot.edits, "list");
+	assert_true(metadatum_scalar(metadatum, 2, &scalar));
+	assert_int_equal(scalar, 3);
+	metadatum_unref(metadatum);
+	assert_null(metadata_with(o.model->metadata, snapshot.edits, "name"));
+	assert_null(metadata_with(o.model->metadata, snapshot.edits, "none"));
+	snapshot_release(&snapshot);
+	close_model(&o);
+}
+
+static void a_file_of_the_layer_that_is_no_edit_is_left_alone(void **state)
+{
+	static const char *const files[][2] = {
+		{ "count", "five" }, { ".typed.new", "float33\n5\n" }, { ".typed.new", "uint8" },
+		{ ".wh.never", "" }, { "general.alignment", "64" },    { "a b", "x" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(files); i++) {
+		struct opened o = open_keys(state);
+		char name[64];
+		FILE *file;
+
+		assert_int_equal(put(o.model, "name", "new"), 0);
+		snprintf(name, sizeof(name), "metadata/%s", files[i][0]);
+		file = fopen(path_in(layer_path(o.model->layer), name).text, "w");
+		must(file && fputs(files[i][1], file) >= 0 && fclose(file) == 0);
+		reopen(state, &o);
+		assert_true(o.model->left_alone);
+		assert_true(log_says(o.log, "left alone"));
+		assert_int_equal(edits_of(o.model), 1);
+		assert_int_equal(layer_drop(o.model->layer), 0);
+		close_model(&o);
+	}
+}
+
+static void each_failing_allocation_leaves_the_old_value(void **state)
+{
+	struct opened o;
+
+	needs_failing_allocations();
+	o = open_keys(state);
+	for (uint64_t k = 1;; k++) {
+		struct stage *stage = stage_of(o.model, "6");
+		int rc;
+
+		allocation_fails(k);
+		rc = edit_fill(o.model, "count", stage);
+		if (!allocation_failed()) {
+			assert_int_equal(rc, 0);
+			stage_free(stage);
+			break;
+		}
+		stage_free(stage);
+		/* Whether it is the base's value need not be found out. */
+		if (rc == 0)
+			assert_int_equal(put(o.model, "count", "5"), 0);
+		else
+			assert_int_equal(rc, -ENOMEM);
+		assert_string_equal(now(o.model, "count"), "uint32 5\n");
+	}
+	assert_string_equal(now(o.model, "count"), "uint32 6\n");
+	close_model(&o);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(a_value_is_written_and_found_again),
+	FS_TEST(what_is_no_value_changes_nothing),
+	FS_TEST(what_the_base_has_is_no_edit),
+	FS_TEST(keys_go_and_come_back_with_their_types),
+	FS_TEST(a_new_key_is_a_string_unless_it_is_said),
+	FS_TEST(a_key_moves_with_its_type_or_fills_another),
+	FS_TEST(a_move_that_was_cut_short_is_finished),
+	FS_TEST(edits_are_seen_at_one_moment),
+	FS_TEST(a_file_of_the_layer_that_is_no_edit_is_left_alone),
+	FS_TEST(each_failing_allocation_leaves_the_old_value),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* test_undo.c - fs/undo.c: changes of a model undone by words, all of them or none. */
+#include "fs/edit/metadata_edit.h"
+#include "fs/edit/undo.h"
+#include "fs/model/adapters.h"
+#include "tests/unit/fs_model.h"
+
+#include <unistd.h>
+
+static int say(struct model *model, const char *text)
+{
+	char words[512];
+
+	snprintf(words, sizeof(words), "%s", text);
+	return undo(model, words);
+}
+
+static uint32_t grafts(struct model *model)
+{
+	struct snapshot snapshot;
+	uint32_t n;
+
+	assert_int_equal(model_snapshot(model, &snapshot), 0);
+	n = snapshot.grafts;
+	snapshot_release(&snapshot);
+	return n;
+}
+
+static uint32_t key(struct model *model)
+{
+	uint32_t i;
+
+	assert_true(metadata_find(model->metadata, "llama.block_count", &i));
+	return i;
+}
+
+/* Three slots, one of which was added, and a key. */
+static struct opened open_changed(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(fill_up(o.model, 50), 0);
+	assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
+	assert_int_equal(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_7_ffn_up"), 0);
+	assert_int_equal(edit_remove(o.model, key(o.model), false), 0);
+	assert_int_equal(grafts(o.model), 4);
+	return o;
+}
+
+/* The same model as another mount has it. */
+static void reopen(void **state, struct opened *o)
+{
+	close_model(o);
+	*o = open_model(state, "base.gguf");
+}
+
+static void a_word_undoes_what_it_names(void **state)
+{
+	static const struct {
+		const char *words;
+		uint32_t left;
+	} cases[] = { { "all", 0 },
+		      { "organs", 2 },
+		      { "organs/", 2 },
+		      { "metadata", 3 },
+		      { "embed", 4 },
+		      { "adapters", 4 },
+		      { "organs/blk_0_ffn_up.bin", 3 },
+		      { "blk_0_ffn_up.bin", 3 },
+		      { "blk_0_ffn_up  \r", 3 },
+		      { "organs/blk_0_ffn_gate.bin", 4 },
+		      { "organs/blk_7_ffn_up.bin\tcopy\tx", 3 },
+		      { "metadata/llama.block_count\n", 3 },
+		      { "\n\norgans\nmetadata\nnorm", 0 },
+		      { "all\nall\nblk_7_ffn_up\nblk_7_ffn_up", 0 },
+		      { "", 4 } };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct opened o = open_changed(state);
+
+		assert_int_equal(say(o.model, cases[i].words), 0);
+		if (grafts(o.model) != cases[i].left)
+			fail_msg("%s leaves %u", cases[i].words, grafts(o.model));
+		reopen(state, &o);
+		assert_int_equal(grafts(o.model), cases[i].left);
+		assert_int_equal(say(o.model, "all"), 0);
+		assert_int_equal(grafts(o.model), 0);
+		close_model(&o);
+	}
+}
+
+static void a_wrong_word_undoes_nothing(void **state)
+{
+	static const char *const wrong[] = { "nothing",
+					     "organs/nothing.bin",
+					     "organs/blk_0_ffn_up",
+					     "organs/.bin",
+					     "norm/blk_0_ffn_up.bin",
+					     "metadata/no.key",
+					     "metadata/",
+					     "adapters/a.gguf",
+					     "adapters/lora",
+					     "adapters/lora.scale",
+					     "/",
+					     "//",
+					     "other/x.bin",
+					     "ALL",
+					     " all" };
+	struct opened o = open_changed(state);
+	char words[128];
+
+	for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+		snprintf(words, sizeof(words), "all\n%s\n", wrong[i]);
+		if (strcmp(wrong[i], "metadata/") != 0 && say(o.model, words) != -EINVAL)
+			fail_msg("\"%s\" is obeyed", wrong[i]);
+		assert_int_equal(grafts(o.model), 4);
+	}
+	assert_true(log_says(o.log, ".undo: refused: \"nothing\" is none of the words"));
+	close_model(&o);
+}
+
+static void what_is_held_stays_what_it_is(void **state)
+{
+	struct opened o = open_changed(state);
+	struct content *content = slots_get(o.model->slots, SMALL_UP);
+	struct view *view = files_organ(o.model, SMALL_UP, content);
+	char *before = read_view(view), *after;
+
+	assert_int_equal(say(o.model, "all"), 0);
+	after = read_view(view);
+	assert_memory_equal(before, after, (size_t)view_size(view));
+	free(before);
+	free(after);
+	view_unref(view);
+	content_unref(content);
+	close_model(&o);
+}
+
+/* Whichever allocation or fsync() fails: all of it is undone, or none. */
+static void a_failure_undoes_all_or_nothing(void **state)
+{
+	struct opened o = open_changed(state);
+	bool failed = true;
+	int rc;
+
+	needs_failing_allocations();
+	for (uint64_t k = 1; failed; k++) {
+		allocation_fails(k);
+		rc = say(o.model, "all");
+		failed = allocation_failed();
+		assert_int_equal(grafts(o.model), rc == 0 ? 0 : 4);
+		if (rc == 0)
+			break;
+	}
+	close_model(&o);
+	o = open_changed(state);
+	for (uint64_t k = 1;; k++) {
+		fsync_fails(k);
+		rc = say(o.model, "all");
+		failed = fsync_failed();
+		assert_int_equal(grafts(o.model), rc == 0 ? 0 : 4);
+		if (rc == 0)
+			break;
+	}
+	/* What is yet to be done is done before the next change, and it is not undone with it. */
+	assert_int_equal(fill_up(o.model, 51), 0);
+	reopen(state, &o);
+	assert_int_equal(grafts(o.model), 1);
+	assert_int_equal(say(o.model, "all"), 0);
+	close_model(&o);
+}
+
+/* The note that an earlier mount left, in the layer of this one. */
+static void leave_note(struct opened *o, const char *text)
+{
+	write_text(path_in(layer_path(o->model->layer), "UNDOING").text, text);
+}
+
+static void the_next_mount_finishes(void **state)
+{
+	struct opened o = open_changed(state);
+
+	leave_note(&o, "organs/blk_0_ffn_up.bin\norgans/blk_7_ffn_up.bin\nadapters/none.gguf\n"
+		       "adapters/none.scale\nmetadata/llama.block_count\nmetadata/no.key\n");
+	reopen(state, &o);
+	assert_int_equal(grafts(o.model), 1);
+	assert_int_equal(fill_up(o.model, 51), 0);
+	assert_int_equal(say(o.model, "all"), 0);
+	close_model(&o);
+}
+
+static void a_damaged_note_stops_everything(void **state)
+{
+	struct opened o = open_changed(state);
+
+	leave_note(&o, "organs/blk_0_ffn_up.bin\n../x\n");
+	reopen(state, &o);
+	assert_int_equal(grafts(o.model), 4);
+	assert_true(o.model->left_alone);
+	assert_true(log_says(o.log, "its file UNDOING is damaged"));
+	assert_int_equal(fill_up(o.model, 51), -EIO);
+	assert_int_equal(say(o.model, "all"), -EIO);
+	close_model(&o);
+}
+
+static void who_may_only_read_sees_it_undone(void **state)
+{
+	struct opened o = open_changed(state);
+	const struct model_options options = { .read_only = true };
+	char layer[PATH_MAX];
+
+	leave_note(&o, "organs/blk_0_ffn_up.bin\nnorm/blk_0_ffn_norm.bin\n"
+		       "metadata/llama.block_count\norgans/blk_7_ffn_up.bin\n");
+	snprintf(layer, sizeof(layer), "%s", layer_path(o.model->layer));
+	close_model(&o);
+	o = open_at(state, "base.gguf", layer, &options);
+	assert_non_null(o.model);
+	assert_false(o.model->left_alone);
+	assert_int_equal(grafts(o.model), 0);
+	close_model(&o);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		FS_TEST(a_word_undoes_what_it_names),	   FS_TEST(a_wrong_word_undoes_nothing),
+		FS_TEST(what_is_held_stays_what_it_is),	   FS_TEST(a_failure_undoes_all_or_nothing),
+		FS_TEST(the_next_mount_finishes),	   FS_TEST(a_damaged_note_stops_everything),
+		FS_TEST(who_may_only_read_sees_it_undone),
+	};
+
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: MIT */
+/* test_assembly.c - fs/assembly.c: where an assembly goes, what it says, and what the unmount
+ * writes. */
+#include "fs/assemble/model_view.h"
+#include "fs/files/assembly.h"
+#include "tests/unit/fs_model.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* A model in models/, with one graft, and its assemblies. */
+struct scene {
+	struct opened o;
+	struct assembly *assembly;
+	char dir[PATH_MAX];
+};
+
+static struct scene open_scene(void **state, const char *output)
+{
+	struct scene scene;
+
+	must(mkdir(in_temp(state, "models").text, 0700) == 0);
+	snprintf(scene.dir, sizeof(scene.dir), "%s", in_temp(state, "models").text);
+	scene.o = open_small(state, "models/base.gguf");
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	scene.assembly = assembly_new(scene.o.model, output, NULL);
+	assert_non_null(scene.assembly);
+	return scene;
+}
+
+/* There are so many files beside the base. */
+static void close_scene(struct scene *scene, int files)
+{
+	struct mk_file base = mk_small();
+
+	assert_file(path_in(scene->dir, "base.gguf").text, base.bytes, base.size);
+	assert_int_equal(count_entries(scene->dir), files + 1);
+	mk_file_free(&base);
+	assembly_free(scene->assembly);
+	close_model(&scene->o);
+}
+
+static int run(struct scene *scene, const char *path)
+{
+	return assembly_run(scene->assembly, path, 0, NULL);
+}
+
+/* The file is the model as it is now. */
+static void assert_assembled(struct scene *scene, const char *path)
+{
+	struct snapshot snapshot;
+	struct view *view;
+	char *bytes;
+
+	assert_int_equal(slots_snapshot(scene->o.model->slots, &snapshot), 0);
+	view = model_view(scene->o.model, &snapshot, true, NULL);
+	snapshot_release(&snapshot);
+	bytes = read_view(view);
+	assert_file(path, bytes, (size_t)view_size(view));
+	free(bytes);
+	view_unref(view);
+}
+
+static void assert_says(struct scene *scene, const char *words)
+{
+	size_t size;
+	char *text = assembly_text(scene->assembly, &size);
+
+	assert_non_null(text);
+	assert_int_equal(strlen(text), size);
+	assert_int_equal(text[size - 1], '\n');
+	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
+	if (!strstr(text, words))
+		fail_msg("\"%s\" is not in: %s", words, text);
+	free(text);
+}
+
+static void before_the_first_one_it_says_how(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	assert_says(&scene, "write a file name here");
+	assert_int_equal(assembly_stamp(scene.assembly), assembly_stamp(scene.assembly));
+	close_scene(&scene, 0);
+}
+
+static void the_default_target_lies_beside_the_base(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const uint64_t stamp = assembly_stamp(scene.assembly);
+
+	assert_int_equal(run(&scene, ""), 0);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
+	assert_says(&scene, "assembled: ");
+	assert_says(&scene, "/models/base.grafted.gguf: ");
+	assert_says(&scene, " 1 graft,");
+	assert_says(&scene, " MB/s; 0 shared, ");
+	assert_true(log_says(scene.o.log, "/models/base.grafted.gguf: "));
+	assert_int_not_equal(assembly_stamp(scene.assembly), stamp);
+	close_scene(&scene, 1);
+}
+
+static void a_default_name_never_overwrites(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	write_text(path_in(scene.dir, "base.grafted.gguf").text, "mine");
+	assert_int_equal(symlink("nowhere", path_in(scene.dir, "base.grafted-2.gguf").text), 0);
+	assert_int_equal(run(&scene, ""), 0);
+	assert_file(path_in(scene.dir, "base.grafted.gguf").text, "mine", 4);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted-3.gguf").text);
+	assert_int_equal(run(&scene, ""), 0);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted-4.gguf").text);
+	assert_says(&scene, "base.grafted-4.gguf");
+	close_scene(&scene, 4);
+}
+
+static void the_output_option_is_the_default_target_and_is_replaced(void **state)
+{
+	const struct path output = in_temp(state, "output.gguf");
+	struct scene scene = open_scene(state, output.text);
+
+	write_text(output.text, "old");
+	assert_int_equal(run(&scene, ""), 0);
+	assert_assembled(&scene, output.text);
+	assert_int_equal(fill_up(scene.o.model, 51), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_assembled(&scene, output.text);
+	close_scene(&scene, 0);
+}
+
+static void a_given_target_is_replaced(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const struct path target = in_temp(state, "given.gguf");
+
+	write_text(target.text, "old");
+	assert_int_equal(run(&scene, target.text), 0);
+	assert_assembled(&scene, target.text);
+	close_scene(&scene, 0);
+}
+
+/* A process with that working directory, until it is killed. */
+static pid_t start_in(const char *directory)
+{
+	int ready[2];
+	char byte;
+	pid_t child;
+
+	must(pipe(ready) == 0);
+	child = fork();
+	must(child >= 0);
+	if (child == 0) {
+		if (chdir(directory) < 0 || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	must(read(ready[0], &byte, 1) == 1);
+	close(ready[0]);
+	close(ready[1]);
+	return child;
+}
+
+static void a_relative_target_starts_where_the_caller_is(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	pid_t child;
+
+	assert_int_equal(mkdir(in_temp(state, "there").text, 0700), 0);
+	child = start_in(in_temp(state, "there").text);
+	assert_int_equal(assembly_run(scene.assembly, "a.gguf", child, NULL), 0);
+	assert_int_equal(assembly_run(scene.assembly, "../b.gguf", child, NULL), 0);
+	assert_int_equal(assembly_run(scene.assembly, "sub/a.gguf", child, NULL), -ENOENT);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_assembled(&scene, in_temp(state, "there/a.gguf").text);
+	assert_assembled(&scene, in_temp(state, "b.gguf").text);
+	close_scene(&scene, 0);
+}
+
+static void a_relative_target_of_nobody_is_refused(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	assert_int_equal(run(&scene, "a.gguf"), -EINVAL);
+	assert_says(&scene, "give a name that begins with /");
+	close_scene(&scene, 0);
+}
+
+static void a_failure_says_why_and_that_the_target_is_as_it_was(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
+	assert_says(&scene, "failed: ");
+	assert_says(&scene, "/missing/a.gguf: ");
+	assert_says(&scene, "No such file or directory; the target is as it was");
+	assert_true(log_says(scene.o.log, "/missing/a.gguf: "));
+	assert_int_equal(run(&scene, path_in(scene.dir, "base.gguf").text), -EINVAL);
+	assert_says(&scene, "the target is the base");
+	assert_int_equal(run(&scene, in_temp(state, "a.gguf").text), 0);
+	assert_says(&scene, "assembled: ");
+	close_scene(&scene, 0);
+}
+
+static void a_name_of_any_bytes_can_be_given(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	assert_int_equal(run(&scene, in_temp(state, "a\nb\t\x1b.gguf").text), 0);
+	assert_assembled(&scene, in_temp(state, "a\nb\t\x1b.gguf").text);
+	assert_true(log_says(scene.o.log, "/a?b??.gguf: "));
+	close_scene(&scene, 0);
+}
+
+static void a_cancelled_assembly_is_interrupted(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	atomic_bool cancel = true;
+
+	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
+	assert_says(&scene, "interrupted");
+	/* The unmount's is not. */
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	close_scene(&scene, 1);
+}
+
+static void what_is_given_up_stays_given_up(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	atomic_bool cancel = false;
+
+	assembly_cancel(scene.assembly);
+	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
+	assert_int_equal(assembly_finish(scene.assembly), -EINTR);
+	assert_says(&scene, "interrupted; the target is as it was");
+	close_scene(&scene, 0);
+}
+
+static void progress_is_that_of_what_is_under_way(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	struct assembly_progress progress;
+
+	assert_false(assembly_progress(scene.assembly, &progress));
+	assert_int_equal(run(&scene, ""), 0);
+	assert_false(assembly_progress(scene.assembly, &progress));
+	assert_true(progress.total > 0);
+	assert_int_equal(progress.done, progress.total);
+	close_scene(&scene, 1);
+}
+
+static void no_target_lies_in_the_mount_while_it_is_there(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	assembly_mounted(scene.assembly, backing_stat(scene.o.model->base)->st_dev);
+	assert_int_equal(run(&scene, in_temp(state, "a.gguf").text), -EINVAL);
+	assert_int_equal(run(&scene, ""), -EINVAL);
+	assert_says(&scene, "lies in this mount itself");
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
+	close_scene(&scene, 1);
+}
+
+static void the_unmount_writes_what_was_grafted(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
+	close_scene(&scene, 1);
+}
+
+static void the_unmount_does_not_write_the_same_twice(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	assert_int_equal(run(&scene, ""), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(count_entries(scene.dir), 2);
+	assert_says(&scene, "already assembled: ");
+	assert_int_equal(fill_up(scene.o.model, 51), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted-2.gguf").text);
+	close_scene(&scene, 2);
+}
+
+static void nor_what_was_written_under_another_name(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const struct path copy = in_temp(state, "copy.gguf");
+	const struct path shards = in_temp(state, "s-%05d-of-%05d.gguf split=100");
+
+	assert_int_equal(run(&scene, copy.text), 0);
+	/* What fails later does not count. */
+	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "copy.gguf: nothing was changed since");
+	assert_int_equal(fill_up(scene.o.model, 51), 0);
+	assert_int_equal(run(&scene, shards.text), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "more shard");
+	close_scene(&scene, 0);
+}
+
+static void append(const char *path)
+{
+	const int fd = open(path, O_WRONLY | O_APPEND);
+
+	must(fd >= 0 && write(fd, "x", 1) == 1);
+	close(fd);
+}
+
+/* Another file of the same size and time. */
+static void replace_file(const char *path)
+{
+	char other[PATH_MAX + 8];
+	struct timespec times[2];
+	struct stat stat_of;
+	int fd;
+
+	must(stat(path, &stat_of) == 0);
+	snprintf(other, sizeof(other), "%s.new", path);
+	fd = open(other, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	times[0] = times[1] = stat_of.st_mtim;
+	must(fd >= 0 && ftruncate(fd, stat_of.st_size) == 0 && futimens(fd, times) == 0);
+	close(fd);
+	must(rename(other, path) == 0);
+}
+
+/* Not what is gone, was changed, or is another file. */
+static void what_is_not_there_any_more_is_written(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const struct path copy = in_temp(state, "copy.gguf");
+
+	assert_int_equal(run(&scene, copy.text), 0);
+	append(copy.text);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(count_entries(scene.dir), 2);
+	assert_int_equal(run(&scene, copy.text), 0);
+	must(unlink(copy.text) == 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(count_entries(scene.dir), 3);
+	assert_int_equal(run(&scene, copy.text), 0);
+	replace_file(copy.text);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(count_entries(scene.dir), 4);
+	close_scene(&scene, 3);
+}
+
+static void a_given_output_is_written_unless_it_was(void **state)
+{
+	const struct path output = in_temp(state, "out.gguf"), other = in_temp(state, "copy.gguf");
+	const struct path same = in_temp(state, "models/../out.gguf");
+	struct scene scene = open_scene(state, output.text);
+	struct stat before, after;
+
+	assert_int_equal(run(&scene, other.text), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_assembled(&scene, output.text);
+	must(unlink(output.text) == 0);
+	assert_int_equal(run(&scene, same.text), 0);
+	must(stat(output.text, &before) == 0);
+	/* A copy made later does not matter. */
+	assert_int_equal(run(&scene, other.text), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "already assembled: ");
+	must(stat(output.text, &after) == 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	close_scene(&scene, 0);
+}
+
+static void a_given_output_may_be_shards(void **state)
+{
+	const struct path output = in_temp(state, "o-%05d-of-%05d.gguf split=100");
+	struct scene scene = open_scene(state, output.text);
+
+	assert_int_equal(run(&scene, in_temp(state, "p-%05d-of-%05d.gguf split=100").text), 0);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "assembled: ");
+	assert_int_equal(fill_up(scene.o.model, 51), 0);
+	/* They are there, and shards are not replaced. */
+	assert_int_equal(assembly_finish(scene.assembly), -EEXIST);
+	close_scene(&scene, 0);
+}
+
+static void without_a_graft_the_unmount_writes_nothing(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	slots_put(scene.o.model->slots, SMALL_UP, NULL);
+	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_says(&scene, "nothing was assembled yet");
+	assert_int_equal(count_entries(scene.dir), 1);
+	/* Asked for, it is the base. */
+	assert_int_equal(run(&scene, ""), 0);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
+	close_scene(&scene, 1);
+}
+
+static void a_failed_unmount_says_so(void **state)
+{
+	const struct path output = in_temp(state, "missing/output.gguf");
+	struct scene scene = open_scene(state, output.text);
+
+	assert_int_equal(assembly_finish(scene.assembly), -ENOENT);
+	assert_says(&scene, "failed: ");
+	close_scene(&scene, 0);
+}
+
+static void a_graft_that_was_changed_on_disk_fails_it(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	struct content *content = slots_get(scene.o.model->slots, SMALL_UP);
+
+	assert_int_equal(truncate(backing_path(content->file), 10), 0);
+	content_unref(content);
+	assert_int_equal(run(&scene, ""), -EIO);
+	assert_says(&scene, "can no longer be read");
+	assert_int_equal(assembly_finish(scene.assembly), -EIO);
+	close_scene(&scene, 0);
+}
+
+static void *run_default(void *argument)
+{
+	struct scene *scene = argument;
+	bool good = true;
+
+	for (int i = 0; i < 3; i++)
+		good = run(scene, "") == 0 && good;
+	return good ? NULL : argument;
+}
+
+static void the_text_can_be_read_meanwhile(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	pthread_t thread;
+	void *failed;
+	size_t size;
+
+	assert_int_equal(pthread_create(&thread, NULL, run_default, &scene), 0);
+	for (int i = 0; i < 100; i++) {
+		free(assembly_text(scene.assembly, &size));
+		assembly_stamp(scene.assembly);
+	}
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted-3.gguf").text);
+	close_scene(&scene, 3);
+}
+
+/* ## the file that was assembled, served */
+
+/* The view of it, whose bytes are those of the model. */
+static struct view *kept_view(struct scene *scene, bool expected)
+{
+	const uint64_t generation = model_generation(scene->o.model);
+	struct view *view = assembly_view(scene->assembly, generation, NULL);
+
+	assert_int_equal(view != NULL, expected);
+	return view;
+}
+
+static void what_was_assembled_is_kept(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const struct path path = path_in(scene.dir, "base.grafted.gguf");
+	struct extent extent;
+	struct view *view;
+
+	assert_int_equal(run(&scene, ""), 0);
+	kept_view(&scene, false);
+	assembly_keep(scene.assembly);
+	assert_int_equal(assembly_kept(scene.assembly), 0);
+	assert_int_equal(run(&scene, path.text), 0);
+	assert_int_equal(assembly_kept(scene.assembly), 1);
+	view = kept_view(&scene, true);
+	assert_true(view_extent(view, 0, &extent));
+	assert_int_equal(extent.length, view_size(view));
+	assert_string_equal(backing_path(extent.backing), path.text);
+	view_unref(view);
+	view_unref(kept_view(&scene, true));
+	assert_int_equal(assembly_kept(scene.assembly), 1);
+	/* A failure changes nothing. */
+	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
+	view_unref(kept_view(&scene, true));
+	close_scene(&scene, 1);
+}
+
+static void change_model(struct scene *scene, const char *path)
+{
+	(void)path;
+	assert_int_equal(fill_up(scene->o.model, 52), 0);
+}
+
+static void change_file(struct scene *scene, const char *path)
+{
+	(void)scene;
+	append(path);
+}
+
+static void remove_file(struct scene *scene, const char *path)
+{
+	(void)scene;
+	must(unlink(path) == 0);
+}
+
+static void move_file(struct scene *scene, const char *path)
+{
+	must(rename(path, path_in(scene->dir, "moved.gguf").text) == 0);
+	must(link(path_in(scene->dir, "base.gguf").text, path) == 0);
+}
+
+static void it_is_not_kept_beyond_a_change(void **state)
+{
+	static void (*const changes[])(struct scene * scene,
+				       const char *path) = { change_model, change_file, remove_file,
+							     move_file };
+	struct scene scene = open_scene(state, NULL);
+	const struct path path = in_temp(state, "a.gguf");
+
+	assembly_keep(scene.assembly);
+	for (size_t i = 0; i < ARRAY_LENGTH(changes); i++) {
+		uint64_t stamp;
+
+		assert_int_equal(run(&scene, path.text), 0);
+		stamp = assembly_kept(scene.assembly);
+		view_unref(kept_view(&scene, true));
+		changes[i](&scene, path.text);
+		assert_int_equal(assembly_kept(scene.assembly), stamp + 1);
+		kept_view(&scene, false);
+		assert_int_equal(assembly_kept(scene.assembly), stamp + 1);
+	}
+	close_scene(&scene, 1);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(before_the_first_one_it_says_how),
+	FS_TEST(the_default_target_lies_beside_the_base),
+	FS_TEST(a_default_name_never_overwrites),
+	FS_TEST(the_output_option_is_the_default_target_and_is_replaced),
+	FS_TEST(a_given_target_is_replaced),
+	FS_TEST(a_relative_target_starts_where_the_caller_is),
+	FS_TEST(a_relative_target_of_nobody_is_refused),
+	FS_TEST(a_failure_says_why_and_that_the_target_is_as_it_was),
+	FS_TEST(a_name_of_any_bytes_can_be_given),
+	FS_TEST(a_cancelled_assembly_is_interrupted),
+	FS_TEST(what_is_given_up_stays_given_up),
+	FS_TEST(progress_is_that_of_what_is_under_way),
+	FS_TEST(no_target_lies_in_the_mount_while_it_is_there),
+	FS_TEST(the_unmount_writes_what_was_grafted),
+	FS_TEST(the_unmount_does_not_write_the_same_twice),
+	FS_TEST(nor_what_was_written_under_another_name),
+	FS_TEST(what_is_not_there_any_more_is_written),
+	FS_TEST(a_given_output_is_written_unless_it_was),
+	FS_TEST(a_given_output_may_be_shards),
+	FS_TEST(without_a_graft_the_unmount_writes_nothing),
+	FS_TEST(a_failed_unmount_says_so),
+	FS_TEST(a_graft_that_was_changed_on_disk_fails_it),
+	FS_TEST(the_text_can_be_read_meanwhile),
+	FS_TEST(what_was_assembled_is_kept),
+	FS_TEST(it_is_not_kept_beyond_a_change),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* test_gguf_hash.c - fs/gguf_hash.c: a line a tensor in the order of model.gguf, and
+ * one for all. */
+#include "fs/files/gguf_hash.h"
+#include "tests/unit/fs_digests.h"
+
+#include <pthread.h>
+
+static struct view *lines_now(struct model *model, struct digests *digests,
+			      const atomic_bool *ending)
+{
+	struct snapshot snapshot;
+	struct view *view;
+
+	must(slots_snapshot(model->slots, &snapshot) == 0);
+	view = gguf_hash_view(model, digests, &snapshot, ending);
+	snapshot_release(&snapshot);
+	must(view);
+	return view;
+}
+
+/* All of the slots' data, one after another. */
+static void hash_all(struct model *model, const uint32_t *tensors, size_t n, char text[17])
+{
+	XXH64_state_t *hash = XXH64_createState();
+
+	must(hash);
+	XXH64_reset(hash, 0);
+	for (size_t i = 0; i < n; i++) {
+		struct content *content = slots_get(model->slots, tensors[i]);
+		const size_t header = (size_t)model_organ(model, tensors[i], content).header_size;
+		size_t size;
+		char *bytes = read_organ(model, tensors[i], &size);
+
+		XXH64_update(hash, bytes + header, size - header);
+		free(bytes);
+		content_unref(content);
+	}
+	xxh64_text(XXH64_digest(hash), text);
+	XXH64_freeState(hash);
+}
+
+static void assert_lines(struct model *model, const uint32_t *tensors, size_t n,
+			 const char *const *names)
+{
+	struct digests *digests = new_digests(model);
+	struct view *view = lines_now(model, digests, NULL);
+	char expected[2048], hash[XXH128_TEXT], *text;
+	size_t size = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		digest_of_slot(model, DIGEST_DATA, tensors[i], hash);
+		size += (size_t)sprintf(expected + size, "xxh64     %s  model.gguf:%s\n", hash,
+					names[i]);
+	}
+	hash_all(model, tensors, n, hash);
+	size += (size_t)sprintf(expected + size, "xxh64     %s  model.gguf\n", hash);
+	assert_int_equal(view_size(view), size);
+	text = read_view(view);
+	assert_string_equal(text, expected);
+	assert_true(digests_count(digests) <= n); /* what a graft holds was hashed before */
+	free(text);
+	view_unref(view);
+	digests_free(digests);
+}
+
+static void lines_are_in_file_order_and_added_ones_last_by_name(void **state)
+{
+	static const char *const names[] = { "token_embd.weight",     "blk.0.attn_q.weight",
+					     "blk.0.ffn_up.weight",   "blk.0.ffn_gate.weight",
+					     "blk.0.ffn_norm.weight", "blk.0.ffn_down.weight" };
+	static const uint32_t base[] = { 0, 1, 2, 3, 4, 5 };
+	static const char *const other_names[] = { "token_embd.weight",	    "blk.0.ffn_up.weight",
+						   "blk.0.ffn_gate.weight", "blk.0.ffn_norm.weight",
+						   "blk.0.ffn_down.weight", "blk.1.ffn_gate.weight",
+						   "blk.1.ffn_up",	    "blk.1.ffn_up.weight" };
+	static const uint32_t other[] = { 0, 2, 3, 4, 5, 8, 7, 6 };
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_lines(o.model, base, 6, names);
+	assert_int_equal(fill_up(o.model, 50), 0);
+	assert_lines(o.model, base, 6, names);
+	slots_put(o.model->slots, SMALL_Q, content_nothing());
+	add_slot(o.model, "blk_1_ffn_up", "blk.1.ffn_up.weight", SMALL_UP);
+	add_slot(o.model, "blk_1_ffn_up2", "blk.1.ffn_up", SMALL_EMBED);
+	add_slot(o.model, "blk_1_ffn_gate", "blk.1.ffn_gate.weight", SMALL_DOWN);
+	assert_lines(o.model, other, 8, other_names);
+	close_model(&o);
+}
+
+static void a_model_without_tensors_has_one_line(void **state)
+{
+	struct mk_file file = mkgguf_finish(mkgguf_new(3));
+	struct opened o;
+
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	assert_lines(o.model, NULL, 0, NULL);
+	close_model(&o);
+}
+
+static void whatever_the_name_it_is_one_line(void **state)
+{
+	static const char *const names[] = { "a%0Ab%7F%\xc3\xa9 c" };
+	static const uint32_t tensors[] = { 0 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct opened o;
+
+	mkgguf_tensor(m, "a\nb\x7f%\xc3\xa9 c", GGML_F32, 2, small_ne);
+	file = mkgguf_finish(m);
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	assert_lines(o.model, tensors, 1, names);
+	close_model(&o);
+}
+
+/* Where the hash of all stands. */
+static uint64_t whole_at(const struct view *view)
+{
+	return view_size(view) - strlen("0123456789abcdef  model.gguf\n");
+}
+
+static void only_what_is_read_is_hashed(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct digests *digests = new_digests(o.model);
+	struct view *view = lines_now(o.model, digests, NULL);
+	char bytes[64], hash[XXH128_TEXT];
+
+	assert_int_equal(view_read(view, bytes, 10, 0), 10);
+	assert_memory_equal(bytes, "xxh64     ", 10);
+	assert_int_equal(digests_count(digests), 0);
+	assert_int_equal(view_read(view, bytes, 1, 11), 1);
+	assert_int_equal(digests_count(digests), 1);
+	hash_all(o.model, (const uint32_t[]){ 0, 1, 2, 3, 4, 5 }, 6, hash);
+	assert_int_equal(view_read(view, bytes, 64, whole_at(view) + 3), 26);
+	assert_memory_equal(bytes, hash + 3, 13);
+	assert_int_equal(digests_count(digests), 1);
+	close_hashed(&o, digests, view);
+}
+
+static void a_line_that_cannot_be_made_is_an_error(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct digests *digests = new_digests(o.model);
+	atomic_bool ending = false;
+	struct view *view = lines_now(o.model, digests, &ending);
+	const atomic_bool stop = true;
+	char bytes[32];
+
+	assert_int_equal(view_read_until(view, bytes, 1, whole_at(view), &stop), -EINTR);
+	spoil(state, "base.gguf");
+	assert_int_equal(view_read(view, bytes, 32, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), -EIO);
+	mend(state, "base.gguf");
+	atomic_store(&ending, true);
+	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), -EINTR);
+	atomic_store(&ending, false);
+	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), 1);
+	/* What is made well stays made. */
+	spoil(state, "base.gguf");
+	assert_int_equal(view_read(view, bytes, 16, whole_at(view)), 16);
+	/* The job may be done before it is told. */
+	assert_int_equal(view_read_until(view, bytes, 32, 0, &stop), -EINTR);
+	close_hashed(&o, digests, view);
+}
+
+struct reader {
+	struct view *view;
+	atomic_bool stop;
+	int result;
+};
+
+static void *read_the_last(void *argument)
+{
+	struct reader *reader = argument;
+	char byte;
+
+	reader->result =
+		(int)view_read_until(reader->view, &byte, 1, whole_at(reader->view), &reader->stop);
+	return NULL;
+}
+
+/* One makes it, the others wait; each can leave. */
+static void whoever_waits_for_the_last_line_can_be_interrupted(void **state)
+{
+	struct reader readers[4];
+	pthread_t threads[4];
+	struct digests *digests;
+	struct opened o;
+	struct view *view;
+
+	save_hole(state, "base.gguf", GGML_F32, (uint64_t)1 << 40);
+	o = open_model(state, "base.gguf");
+	digests = new_digests(o.model);
+	view = lines_now(o.model, digests, NULL);
+	alarm(60);
+	for (int i = 0; i < 4; i++) {
+		readers[i] = (struct reader){ .view = view };
+		must(pthread_create(&threads[i], NULL, read_the_last, &readers[i]) == 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		atomic_store(&readers[i].stop, true);
+		pthread_join(threads[i], NULL);
+		assert_int_equal(readers[i].result, -EINTR);
+	}
+	alarm(0);
+	close_hashed(&o, digests, view);
+}
+
+static struct view *lines_of(struct model *model, struct digests *digests,
+			     const struct snapshot *snapshot)
+{
+	return gguf_hash_view(model, digests, snapshot, NULL);
+}
+
+static void without_memory_there_is_no_file(void **state)
+{
+	assert_needs_memory(state, lines_of);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(lines_are_in_file_order_and_added_ones_last_by_name),
+	FS_TEST(a_model_without_tensors_has_one_line),
+	FS_TEST(whatever_the_name_it_is_one_line),
+	FS_TEST(only_what_is_read_is_hashed),
+	FS_TEST(a_line_that_cannot_be_made_is_an_error),
+	FS_TEST(whoever_waits_for_the_last_line_can_be_interrupted),
+	FS_TEST(without_memory_there_is_no_file),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* test_texts.c - fs/texts.c: one line a graft, whatever its name holds. */
+#include "fs/files/grafts_list.h"
+#include "tests/unit/fs_model.h"
+
+static char *grafts_of(struct model *model)
+{
+	struct snapshot snapshot;
+	struct view *view;
+	char *text;
+
+	assert_int_equal(slots_snapshot(model->slots, &snapshot), 0);
+	view = texts_grafts(model, &snapshot, NULL);
+	snapshot_release(&snapshot);
+	assert_non_null(view);
+	text = read_view(view);
+	assert_int_equal(strlen(text), view_size(view));
+	view_unref(view);
+	return text;
+}
+
+static void without_grafts_there_is_no_line(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	char *text = grafts_of(o.model);
+
+	assert_string_equal(text, "");
+	free(text);
+	close_model(&o);
+}
+
+/* Fill the slot with an organ of that time, 2009-02-13T23:31:30Z. */
+static void fill_then(struct model *model, uint32_t tensor, const struct organ_file *organ)
+{
+	const struct timespec then = { 1234567890, 0 };
+	struct stage *stage = stage_over(model, tensor);
+
+	assert_int_equal(stage_truncate(stage, 0), 0);
+	assert_int_equal(stage_write(stage, organ->bytes, organ->size, 0), 0);
+	stage_set_mtime(stage, &then);
+	assert_int_equal(graft_fill(model, tensor, stage), 0);
+	stage_free(stage);
+}
+
+static void a_line_has_its_fields_and_lines_are_in_file_order(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file down = mk_organ("donor.down", GGML_F32, 2, small_blocks, 50);
+	struct organ_file up = mk_organ("blk.0.ffn_up.weight", GGML_F16, 2, small_ne, 51);
+	char *text;
+
+	fill_then(o.model, SMALL_DOWN, &down);
+	fill_then(o.model, SMALL_UP, &up);
+	text = grafts_of(o.model);
+	assert_string_equal(text, "organs/blk_0_ffn_up.bin\tcopy\tF16\t8x4\t64\t"
+				  "blk.0.ffn_up.weight\t2009-02-13T23:31:30Z\t-\t-\n"
+				  "organs/blk_0_ffn_down.bin\tcopy\tF32\t32x2\t256\t"
+				  "donor.down\t2009-02-13T23:31:30Z\t-\t-\n");
+	free(text);
+	free(down.bytes);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void any_name_stays_in_its_field(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = mk_organ("a\tb\nc %d\xff\x7f~", GGML_F32, 2, small_ne, 50);
+	char *text;
+
+	fill_then(o.model, SMALL_UP, &up);
+	text = grafts_of(o.model);
+	assert_string_equal(text, "organs/blk_0_ffn_up.bin\tcopy\tF32\t8x4\t128\t"
+				  "a%09b%0Ac%20%25d%FF%7F~\t2009-02-13T23:31:30Z\t-\t-\n");
+	free(text);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void a_name_with_a_nul_is_written_whole(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = mk_organ("aXb", GGML_F32, 2, small_ne, 50);
+	char *text;
+
+	up.bytes[5] = '\0';
+	fill_then(o.model, SMALL_UP, &up);
+	text = grafts_of(o.model);
+	assert_non_null(strstr(text, "\ta%00b\t"));
+	free(text);
+	free(up.bytes);
+	close_model(&o);
+}
+
+static void a_line_says_where_the_graft_came_from(void **state)
+{
+	struct opened o = open_small(state, "a base.gguf");
+	char *text;
+
+	assert_int_equal(graft_link(o.model, SMALL_GATE, o.model, CLASS_ORGANS, "blk_0_ffn_up"), 0);
+	text = grafts_of(o.model);
+	assert_non_null(strstr(text, "Z\t/"));
+	assert_non_null(strstr(text, "/a%20base.gguf\tblk.0.ffn_gate.weight\n"));
+	free(text);
+	close_model(&o);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(without_grafts_there_is_no_line),
+	FS_TEST(a_line_has_its_fields_and_lines_are_in_file_order),
+	FS_TEST(a_line_says_where_the_graft_came_from),
+	FS_TEST(any_name_stays_in_its_field),
+	FS_TEST(a_name_with_a_nul_is_written_whole),
+};
+
+UNIT_MAIN(tests)

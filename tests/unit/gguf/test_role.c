@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* test_role.c - gguf/role.c. */
+#include "tests/unit/unit.h"
+
+#include "gguf/role.h"
+
+#include <string.h>
+
+static enum role_match match(const char *slot, const char *tensor)
+{
+	return role_match(slot, strlen(slot), tensor, strlen(tensor));
+}
+
+static void the_block_does_not_count(void **state)
+{
+	(void)state;
+	assert_int_equal(match("blk.1.ffn_up.weight", "blk.31.ffn_up.weight"), ROLE_SAME);
+	assert_int_equal(match("blk.1.ffn_up.weight", "blk.1.ffn_up"), ROLE_SAME);
+	assert_int_equal(match("output.weight", "output.weight"), ROLE_SAME);
+	/* Names that nobody knows are what they are. */
+	assert_int_equal(match("blk.1.strange.weight", "blk.2.strange.weight"), ROLE_SAME);
+	assert_int_equal(match("v.blk.1.ffn_up.weight", "v.blk.2.ffn_up.weight"), ROLE_SAME);
+}
+
+static void another_part_is_another(void **state)
+{
+	(void)state;
+	assert_int_equal(match("blk.1.ffn_up.weight", "blk.1.ffn_gate.weight"), ROLE_OTHER);
+	assert_int_equal(match("blk.1.ffn_up.weight", "blk.1.ffn_up.bias"), ROLE_OTHER);
+	assert_int_equal(match("blk.1.attn_norm.weight", "blk.1.ffn_norm.weight"), ROLE_OTHER);
+	assert_int_equal(match("blk.1.ffn_up.weight", "v.blk.1.ffn_up.weight"), ROLE_OTHER);
+	assert_int_equal(match("blk.1.strange.weight", "blk.1.ffn_up.weight"), ROLE_OTHER);
+}
+
+static void what_does_the_same_is_alike(void **state)
+{
+	(void)state;
+	assert_int_equal(match("output.weight", "token_embd.weight"), ROLE_ALIKE);
+	assert_int_equal(match("token_embd.weight", "output.weight"), ROLE_ALIKE);
+	assert_int_equal(match("blk.1.ffn_norm.weight", "blk.2.post_attention_norm.weight"),
+			 ROLE_ALIKE);
+	assert_int_equal(match("blk.9.nextn.shared_head_head.weight", "output.weight"), ROLE_ALIKE);
+	assert_int_equal(match("output.weight", "output_norm.weight"), ROLE_OTHER);
+}
+
+static void what_nobody_knows_names_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(match("blk.1.ffn_up.weight", "odd"), ROLE_UNNAMED);
+	assert_int_equal(match("blk.1.ffn_up.weight", ""), ROLE_UNNAMED);
+	assert_int_equal(role_match("output.weight", 13, "output\0weight", 13), ROLE_UNNAMED);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(the_block_does_not_count),
+	cmocka_unit_test(another_part_is_another),
+	cmocka_unit_test(what_does_the_same_is_alike),
+	cmocka_unit_test(what_nobody_knows_names_nothing),
+};
+
+UNIT_MAIN(tests)

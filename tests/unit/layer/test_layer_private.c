@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* test_layer_private.c - fs/layer_private.c: which layer that was left behind is taken up, and of
+ * which file. */
+#include "tests/unit/fs_layer.h"
+
+#include <utime.h>
+
+/* Leave a layer behind in which organs/up holds that text. Its directory, for the caller. */
+static struct path leave_layer(const struct site *site, const char *text)
+{
+	struct layer *layer = open_layer(site);
+	struct path path;
+
+	assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", text), 0);
+	snprintf(path.text, sizeof(path.text), "%s", layer_path(layer));
+	layer_close(layer);
+	return path;
+}
+
+static void set_time(const struct path *layer, time_t seconds)
+{
+	const struct utimbuf times = { seconds, seconds };
+
+	must(utime(path_in(layer->text, "organs").text, &times) == 0);
+}
+
+static struct site copy_of_small(void **state, const char *name)
+{
+	struct mk_file file = mk_small();
+	struct site site = open_site(state, name, &file);
+
+	mk_file_free(&file);
+	return site;
+}
+
+/* The file of the site gets another name, and the next mount is of that. */
+static void move_site(void **state, struct site *site, const char *from, const char *to)
+{
+	close_site(site);
+	must(rename(in_temp(state, from).text, in_temp(state, to).text) == 0);
+	*site = copy_of_small(state, to);
+}
+
+static void nothing_was_there_before_the_first_mount(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_layer(&site);
+
+	assert_int_equal(layer_past(layer)->changed.tv_sec, 0);
+	assert_int_equal(layer_past(layer)->older, 0);
+	assert_null(layer_past(layer)->copy);
+	layer_close(layer);
+	close_site(&site);
+}
+
+static void the_time_is_that_of_the_last_graft(void **state)
+{
+	struct site site = small_site(state);
+	const struct path path = leave_layer(&site, "text");
+	struct layer *layer;
+
+	set_time(&path, 1234567);
+	layer = open_layer(&site);
+	assert_int_equal(layer_past(layer)->changed.tv_sec, 1234567);
+	assert_layer(layer, "organs/up=text ");
+	layer_close(layer);
+	close_site(&site);
+}
+
+static void a_fresh_mount_takes_nothing_up_and_has_a_layer_of_its_own(void **state)
+{
+	struct site site = small_site(state);
+	const struct path old = leave_layer(&site, "old");
+	struct path fresh;
+	struct layer *layer;
+
+	site.manner.fresh = true;
+	layer = open_layer(&site);
+	assert_layer(layer, "");
+	assert_int_equal(layer_past(layer)->changed.tv_sec, 0);
+	layer_close(layer);
+	fresh = leave_layer(&site, "fresh");
+	assert_string_not_equal(old.text, fresh.text);
+	assert_int_equal(count_entries(site.state), 2);
+	close_site(&site);
+}
+
+static void the_newest_of_several_is_taken_up(void **state)
+{
+	struct site site = small_site(state);
+	struct path paths[3];
+	struct layer *layer;
+
+	site.manner.fresh = true;
+	for (size_t i = 0; i < 3; i++)
+		paths[i] = leave_layer(&site, i == 1 ? "newest" : "older");
+	site.manner.fresh = false;
+	set_time(&paths[0], 2000);
+	set_time(&paths[1], 3000);
+	set_time(&paths[2], 1000);
+	layer = open_layer(&site);
+	assert_layer(layer, "organs/up=newest ");
+	assert_int_equal(layer_past(layer)->older, 2);
+	layer_close(layer);
+	/* One that holds nothing counts for nothing. */
+	layer = open_layer(&site);
+	assert_int_equal(layer_forget(layer, CLASS_ORGANS, "up"), 0);
+	layer_close(layer);
+	layer = open_layer(&site);
+	assert_string_equal(layer_path(layer), paths[0].text);
+	assert_int_equal(layer_past(layer)->older, 1);
+	layer_close(layer);
+	close_site(&site);
+}
+
+static void a_copy_has_no_grafts_as_long_as_the_file_is_there(void **state)
+{
+	struct site first = small_site(state), copy = copy_of_small(state, "copy.gguf");
+	const struct path path = leave_layer(&first, "text");
+	struct layer *layer = open_layer(&copy);
+
+	assert_layer(layer, "");
+	assert_string_equal(layer_past(layer)->copy, in_temp(state, "base.gguf").text);
+	assert_string_equal(layer_past(layer)->copy_layer, path.text);
+	layer_close(layer);
+	leave_layer(&copy, "copy");
+	layer = open_layer(&first);
+	assert_layer(layer, "organs/up=text ");
+	assert_int_equal(layer_past(layer)->older, 0);
+	layer_close(layer);
+	close_site(&first);
+	close_site(&copy);
+}
+
+/* And from then on they are those of the file that was moved. */
+static void a_file_that_was_moved_has_its_grafts(void **state)
+{
+	struct site site = small_site(state), back;
+	struct layer *layer;
+
+	leave_layer(&site, "text");
+	move_site(state, &site, "base.gguf", "moved.gguf");
+	write_text(in_temp(state, "base.gguf").text, "no model");
+	layer = open_layer(&site);
+	assert_layer(layer, "organs/up=text ");
+	layer_close(layer);
+	back = small_site(state);
+	layer = open_layer(&back);
+	assert_layer(layer, "");
+	assert_string_equal(layer_past(layer)->copy, in_temp(state, "moved.gguf").text);
+	layer_close(layer);
+	close_site(&back);
+	close_site(&site);
+}
+
+static void a_link_is_the_file_itself(void **state)
+{
+	struct site site = small_site(state), other;
+	struct layer *layer;
+
+	leave_layer(&site, "text");
+	must(link(in_temp(state, "base.gguf").text, in_temp(state, "hard.gguf").text) == 0);
+	must(symlink("base.gguf", in_temp(state, "soft.gguf").text) == 0);
+	other = site;
+	for (const char *const *name = (const char *const[]){ "hard.gguf", "soft.gguf", NULL };
+	     *name; name++) {
+		other.base = backing_open(in_temp(state, *name).text, NULL);
+		must(other.base);
+		layer = open_layer(&other);
+		assert_layer(layer, "organs/up=text ");
+		layer_close(layer);
+		backing_unref(other.base);
+	}
+	close_site(&site);
+}
+
+/* Labels of before they told it, and what no organfs has written. */
+static void a_label_without_a_path_is_of_any_copy(void **state)
+{
+	static const char *const lines[] = { "", "path \n", "path relative.gguf\n",
+					     "path /tmp/a%00b\n", "path /no/such/file" };
+	struct site first = small_site(state), copy = copy_of_small(state, "copy.gguf");
+	const struct path path = leave_layer(&first, "text");
+	const struct path file = path_in(path.text, "LAYER");
+	size_t size;
+	char *label = read_whole(file.text, &size), text[4096];
+	const int n = (int)(strstr(label, "path ") - label);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
+		struct layer *layer;
+
+		snprintf(text, sizeof(text), "%.*s%s", n, label, lines[i]);
+		write_text(file.text, text);
+		layer = open_layer(i % 2 ? &first : &copy);
+		assert_layer(layer, "organs/up=text ");
+		layer_close(layer);
+	}
+	free(label);
+	close_site(&first);
+	close_site(&copy);
+}
+
+/* Each fsync() in turn: the label is the old one or the new one, and the grafts are there. */
+static void a_label_that_cannot_be_renewed_stays(void **state)
+{
+	struct site site = small_site(state);
+	bool failed = true;
+
+	leave_layer(&site, "text");
+	for (uint64_t k = 1; failed; k++) {
+		const char *from = k % 2 ? "base.gguf" : "moved.gguf";
+		struct layer *layer;
+
+		move_site(state, &site, from, k % 2 ? "moved.gguf" : "base.gguf");
+		fsync_fails(k);
+		layer = open_layer(&site);
+		failed = fsync_failed();
+		assert_layer(layer, "organs/up=text ");
+		layer_close(layer);
+	}
+	close_site(&site);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(nothing_was_there_before_the_first_mount),
+	FS_TEST(the_time_is_that_of_the_last_graft),
+	FS_TEST(a_fresh_mount_takes_nothing_up_and_has_a_layer_of_its_own),
+	FS_TEST(the_newest_of_several_is_taken_up),
+	FS_TEST(a_copy_has_no_grafts_as_long_as_the_file_is_there),
+	FS_TEST(a_file_that_was_moved_has_its_grafts),
+	FS_TEST(a_link_is_the_file_itself),
+	FS_TEST(a_label_without_a_path_is_of_any_copy),
+	FS_TEST(a_label_that_cannot_be_renewed_stays),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* test_reference.c - fs/reference.c: what a layer says of a slot that holds a model's tensor. */
+#include "fs/layer/layer_reference.h"
+#include "tests/unit/fs_help.h"
+
+#include <limits.h>
+
+#define PRINT "0123456789abcdef0123456789abcdef"
+
+/* The text for a tensor of that name in a model of that file name. */
+static char *text_for(void **state, const char *file, const char *name, uint32_t length,
+		      const struct gguf_tensor *shape)
+{
+	struct gguf_tensor tensor = *shape;
+	struct organ organ;
+	struct backing *backing;
+	char *text;
+
+	write_text(in_temp(state, file).text, "a model");
+	backing = backing_open(in_temp(state, file).text, NULL);
+	must(backing);
+	tensor.name = name;
+	tensor.name_length = length;
+	organ = organ_of_tensor(&tensor);
+	text = reference_print(backing_path(backing), PRINT, &organ);
+	backing_unref(backing);
+	return text;
+}
+
+static const struct gguf_tensor up = {
+	.type = GGML_F32, .dims = 2, .ne = { 8, 4, 1, 1 }, .size = 128
+};
+
+static int read_bytes(void **state, const char *text, size_t n, struct reference *reference,
+		      struct error *err)
+{
+	struct backing *file;
+	int rc;
+
+	write_file(in_temp(state, "x.ref").text, text, n);
+	file = backing_open(in_temp(state, "x.ref").text, NULL);
+	must(file);
+	rc = reference_read(file, reference, err);
+	backing_unref(file);
+	return rc;
+}
+
+static void what_was_written_is_read(void **state)
+{
+	char *text = text_for(state, "base.gguf", "blk.0.ffn_up.weight", 19, &up);
+	struct reference reference;
+
+	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
+	assert_string_equal(reference.model, in_temp(state, "base.gguf").text);
+	assert_string_equal(reference.tensor, "blk.0.ffn_up.weight");
+	assert_int_equal(reference.tensor_length, 19);
+	assert_string_equal(reference.fingerprint, PRINT);
+	assert_int_equal(reference.organ.type, GGML_F32);
+	assert_int_equal(reference.organ.dims, 2);
+	assert_memory_equal(reference.organ.ne, up.ne, sizeof(up.ne));
+	assert_int_equal(reference.organ.data_size, 128);
+	assert_string_equal(reference.organ.name, "blk.0.ffn_up.weight");
+	reference_release(&reference);
+	reference_release(&reference);
+	free(text);
+}
+
+static void names_of_any_bytes_come_back(void **state)
+{
+	static const char name[] = "a b%41\n\0\xff\x7f\\=é";
+	char *text =
+		text_for(state, "a 100% model\nof two lines.gguf", name, sizeof(name) - 1, &up);
+	struct reference reference;
+
+	for (const char *at = text; *at; at++)
+		assert_true(*at == '\n' || (*at >= ' ' && *at < 0x7f));
+	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
+	assert_string_equal(reference.model,
+			    in_temp(state, "a 100% model\nof two lines.gguf").text);
+	assert_int_equal(reference.tensor_length, sizeof(name) - 1);
+	assert_memory_equal(reference.tensor, name, sizeof(name));
+	reference_release(&reference);
+	free(text);
+}
+
+static void scalars_and_types_that_are_not_known_have_their_size(void **state)
+{
+	const struct gguf_tensor scalar = { .type = GGML_F32, .ne = { 1, 1, 1, 1 }, .size = 4 };
+	const struct gguf_tensor strange = {
+		.type = 4000000000, .dims = 4, .ne = { 2, 3, 4, 5 }, .size = 77
+	};
+	struct reference reference;
+	char *text = text_for(state, "base.gguf", "x", 1, &scalar);
+
+	assert_non_null(strstr(text, "\nshape \n"));
+	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
+	assert_int_equal(reference.organ.dims, 0);
+	assert_int_equal(reference.organ.data_size, 4);
+	reference_release(&reference);
+	free(text);
+	text = text_for(state, "base.gguf", "x", 1, &strange);
+	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
+	assert_int_equal(reference.organ.type, 4000000000);
+	assert_int_equal(reference.organ.data_size, 77);
+	assert_memory_equal(reference.organ.ne, strange.ne, sizeof(strange.ne));
+	reference_release(&reference);
+	free(text);
+}
+
+static void assert_no_reference(void **state, const char *text, size_t n)
+{
+	struct reference reference;
+	struct error err = { 0 };
+	const int rc = read_bytes(state, text, n, &reference, &err);
+
+	if (rc == 0)
+		fail_msg("taken for a reference: %.*s", (int)n, text);
+	assert_refused(rc, &err, EBADMSG, ERROR_NO_OFFSET);
+	reference_release(&reference);
+}
+
+static void a_text_that_ends_early_is_no_reference(void **state)
+{
+	char *text = text_for(state, "base.gguf", "x", 1, &up);
+
+	for (size_t n = 0; n < strlen(text); n++)
+		assert_no_reference(state, text, n);
+	free(text);
+}
+
+/* The text with the rest of the line that begins with a word replaced. */
+static void assert_no_line(void **state, const char *word, const char *rest)
+{
+	char *text = text_for(state, "base.gguf", "x", 1, &up), other[PATH_MAX + 512];
+	char *line = strstr(text, word), *end = strchr(line, '\n');
+
+	snprintf(other, sizeof(other), "%.*s%s%s%s", (int)(line - text), text, word, rest, end);
+	assert_no_reference(state, other, strlen(other));
+	free(text);
+}
+
+static void lines_that_make_no_sense_are_no_reference(void **state)
+{
+	static const struct {
+		const char *word, *rest;
+	} lines[] = {
+		{ "organfs reference ", "2" },
+		{ "organfs reference ", "1 " },
+		{ "fingerprint ", "" },
+		{ "fingerprint ", PRINT "0" },
+		{ "type ", "" },
+		{ "type ", "-1" },
+		{ "type ", "0x0" },
+		{ "type ", " 0" },
+		{ "type ", "4294967296" },
+		{ "shape ", "" },
+		{ "shape ", "x8" },
+		{ "shape ", "8x4x" },
+		{ "shape ", "8xx4" },
+		{ "shape ", "8x-4" },
+		{ "shape ", "8,4" },
+		{ "shape ", "8x4x1x1x1" },
+		{ "shape ", "32x0" },
+		{ "shape ", "8x5" },
+		{ "shape ", "99999999999999999999x4" },
+		{ "shape ", "9223372036854775808x9223372036854775808" },
+		{ "bytes ", "127" },
+		{ "bytes ", "129" },
+		{ "bytes ", "" },
+		{ "bytes ", "18446744073709551616" },
+		{ "bytes ", "18446744073709551615" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(lines); i++)
+		assert_no_line(state, lines[i].word, lines[i].rest);
+}
+
+static void no_line_may_be_missing_or_elsewhere(void **state)
+{
+	static const char *const words[] = { "organfs ", "model ", "fingerprint ", "tensor ",
+					     "type ",	 "shape ", "bytes " };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+		char *text = text_for(state, "base.gguf", "x", 1, &up);
+		char *line = strstr(text, words[i]), *end = strchr(line, '\n') + 1;
+
+		memmove(line, end, strlen(end) + 1);
+		assert_no_reference(state, text, strlen(text));
+		free(text);
+	}
+	assert_no_reference(state, "\0\0\0\0", 4);
+}
+
+static void a_file_of_any_size_is_refused_without_reading_it(void **state)
+{
+	struct reference reference;
+	struct error err = { 0 };
+	struct backing *file;
+
+	write_text(in_temp(state, "x.ref").text, "organfs reference 1\n");
+	assert_int_equal(truncate(in_temp(state, "x.ref").text, (off_t)1 << 40), 0);
+	file = backing_open(in_temp(state, "x.ref").text, NULL);
+	assert_refused(reference_read(file, &reference, &err), &err, EBADMSG, ERROR_NO_OFFSET);
+	reference_release(&reference);
+	backing_unref(file);
+}
+
+static void a_file_that_was_changed_since_cannot_be_read(void **state)
+{
+	struct reference reference;
+	struct error err = { 0 };
+	struct backing *file;
+
+	write_text(in_temp(state, "x.ref").text, "organfs reference 1\n");
+	file = backing_open(in_temp(state, "x.ref").text, NULL);
+	assert_int_equal(truncate(in_temp(state, "x.ref").text, 3), 0);
+	assert_refused(reference_read(file, &reference, &err), &err, EIO, ERROR_NO_OFFSET);
+	reference_release(&reference);
+	backing_unref(file);
+}
+
+static void without_memory_nothing_is_read(void **state)
+{
+	char *text;
+	struct reference reference;
+	struct backing *file;
+	struct error err = { 0 };
+
+	needs_failing_allocations();
+	text = text_for(state, "base.gguf", "x", 1, &up);
+	write_text(in_temp(state, "x.ref").text, text);
+	file = backing_open(in_temp(state, "x.ref").text, NULL);
+	for (uint64_t k = 1;; k++) {
+		int rc;
+
+		allocation_fails(k);
+		rc = reference_read(file, &reference, &err);
+		if (!allocation_failed()) {
+			assert_int_equal(rc, 0);
+			break;
+		}
+		assert_refused(rc, &err, ENOMEM, ERROR_NO_OFFSET);
+		reference_release(&reference);
+	}
+	reference_release(&reference);
+	backing_unref(file);
+	free(text);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(what_was_written_is_read),
+	FS_TEST(names_of_any_bytes_come_back),
+	FS_TEST(scalars_and_types_that_are_not_known_have_their_size),
+	FS_TEST(a_text_that_ends_early_is_no_reference),
+	FS_TEST(lines_that_make_no_sense_are_no_reference),
+	FS_TEST(no_line_may_be_missing_or_elsewhere),
+	FS_TEST(a_file_of_any_size_is_refused_without_reading_it),
+	FS_TEST(a_file_that_was_changed_since_cannot_be_read),
+	FS_TEST(without_memory_nothing_is_read),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* test_cells.c - fs/cells.c: text with cells in it, of which only those are measured that are
+ * read. */
+#include "fs/lazy/lazy_text.h"
+#include "tests/unit/fs_readings.h"
+
+/* Six bytes. */
+static int print_degrees(char *text, size_t n, const struct zmeasure *z)
+{
+	return z ? snprintf(text, n, "<%4.1f>", z->theta) : snprintf(text, n, "<none>");
+}
+
+static int print_fixed(char *text, size_t n, const struct zmeasure *z)
+{
+	(void)z;
+	return snprintf(text, n, "same");
+}
+
+/* Wrong: longer when it knows. */
+static int print_longer(char *text, size_t n, const struct zmeasure *z)
+{
+	return snprintf(text, n, z ? "known" : "?");
+}
+
+static int print_nothing(char *text, size_t n, const struct zmeasure *z)
+{
+	(void)z;
+	return snprintf(text, n, "%s", "");
+}
+
+static int print_fails(char *text, size_t n, const struct zmeasure *z)
+{
+	(void)text;
+	(void)n;
+	(void)z;
+	return -1;
+}
+
+static int print_too_much(char *text, size_t n, const struct zmeasure *z)
+{
+	(void)z;
+	return snprintf(text, n, "%*s", CELL_MAX, "");
+}
+
+static int print_the_most(char *text, size_t n, const struct zmeasure *z)
+{
+	(void)z;
+	return snprintf(text, n, "%*s", CELL_MAX - 1, "");
+}
+
+/* "0 <12.3>\n1 <45.6>\n...end\n" of the first n tensors of the base. */
+#define LINE 9
+
+static struct view *lines(struct readings *readings, uint32_t n)
+{
+	struct cells *cells = cells_new(readings);
+
+	must(cells);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct subject subject = { i, NULL };
+
+		fprintf(cells_text(cells), "%u ", i % 10);
+		cells_add(cells, &subject, print_degrees);
+		fputc('\n', cells_text(cells));
+	}
+	fputs("end\n", cells_text(cells));
+	return cells_view(cells);
+}
+
+static void cells_stand_where_they_were_added(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct view *view = lines(readings, SMALL_TENSORS);
+	char *text, expected[LINE * SMALL_TENSORS + 5];
+	size_t n = 0;
+
+	assert_int_equal(view_size(view), LINE * SMALL_TENSORS + 4);
+	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
+		const struct zmeasure z = z_of_slot(o.model, i);
+
+		n += (size_t)snprintf(expected + n, sizeof(expected) - n, "%u <%4.1f>\n", i,
+				      z.theta);
+	}
+	snprintf(expected + n, sizeof(expected) - n, "end\n");
+	text = read_view(view);
+	assert_string_equal(text, expected);
+	free(text);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void nothing_is_measured_before_a_cell_is_read(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct view *view = lines(readings, SMALL_TENSORS);
+	char bytes[16];
+
+	assert_true(view_is_made(view));
+	assert_int_equal(view_read(view, bytes, 2, 0), 2);
+	assert_memory_equal(bytes, "0 ", 2);
+	assert_int_equal(view_read(view, bytes, 3, LINE - 1), 3);
+	assert_memory_equal(bytes, "\n1 ", 3);
+	assert_int_equal(view_read(view, bytes, 16, LINE * SMALL_TENSORS), 4);
+	assert_memory_equal(bytes, "end\n", 4);
+	assert_int_equal(readings_count(readings), 0);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void only_the_cells_that_are_read_are_measured(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	for (uint64_t from = 0; from < SMALL_TENSORS * LINE; from++)
+		for (size_t n = 1; n < 3 * LINE; n++) {
+			struct readings *readings = new_readings(o.model);
+			struct view *view = lines(readings, SMALL_TENSORS);
+			uint64_t touched = 0;
+			char bytes[3 * LINE];
+
+			for (uint64_t i = 0; i < SMALL_TENSORS; i++)
+				touched += from < i * LINE + 8 && i * LINE + 2 < from + n;
+			assert_true(view_read(view, bytes, n, from) > 0);
+			assert_int_equal(readings_count(readings), touched);
+			view_unref(view);
+			readings_free(readings);
+		}
+	close_model(&o);
+}
+
+static void there_may_be_many_cells(void **state)
+{
+	struct readings *readings;
+	struct opened o;
+	struct view *view;
+	char *text;
+
+	save_many(state, "base.gguf", 100);
+	o = open_model(state, "base.gguf");
+	readings = new_readings(o.model);
+	view = lines(readings, 100);
+	text = read_view(view);
+	for (uint32_t i = 0; i < 100; i++) {
+		const struct zmeasure z = z_of_slot(o.model, i);
+		char cell[16];
+
+		print_degrees(cell, sizeof(cell), &z);
+		assert_memory_equal(text + i * LINE + 2, cell, 6);
+	}
+	assert_int_equal(readings_count(readings), 100);
+	free(text);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_text_may_have_no_cells_and_nothing_in_it(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct view *view = cells_view(cells_new(readings));
+	struct cells *cells;
+	char *text;
+
+	assert_int_equal(view_size(view), 0);
+	view_unref(view);
+	cells = cells_new(readings);
+	fputs("only text", cells_text(cells));
+	view = cells_view(cells);
+	text = read_view(view);
+	assert_string_equal(text, "only text");
+	free(text);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void cells_may_be_neighbours_of_several_widths(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct cells *cells = cells_new(readings);
+	const struct subject subject = { SMALL_UP, NULL };
+	struct view *view;
+	char *text;
+
+	cells_add(cells, &subject, print_fixed);
+	cells_add(cells, &subject, print_the_most);
+	cells_add(cells, &subject, print_fixed);
+	view = cells_view(cells);
+	assert_int_equal(view_size(view), 4 + CELL_MAX - 1 + 4);
+	text = read_view(view);
+	assert_memory_equal(text, "same ", 5);
+	assert_string_equal(text + CELL_MAX + 2, " same");
+	assert_int_equal(readings_count(readings), 1);
+	free(text);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void of_a_type_without_values_there_is_no_measure_to_print(void **state)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct readings *readings;
+	struct mk_file file;
+	struct opened o;
+	struct view *view;
+	char *text;
+
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_Q8_1, 2, small_blocks);
+	mkgguf_tensor(m, "blk.0.ffn_gate.weight", 200, 2, small_blocks);
+	file = mkgguf_finish(m);
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	readings = new_readings(o.model);
+	view = lines(readings, 2);
+	text = read_view(view);
+	assert_string_equal(text, "0 <none>\n1 <none>\nend\n");
+	free(text);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void what_cannot_be_measured_is_an_error_of_the_read(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct view *view = lines(readings, SMALL_TENSORS);
+	const atomic_bool stop = true;
+	char bytes[LINE];
+
+	assert_int_equal(view_read_until(view, bytes, LINE, 0, &stop), -EINTR);
+	spoil(state, "base.gguf");
+	assert_int_equal(view_read(view, bytes, LINE, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 2, 0), 2);
+	mend(state, "base.gguf");
+	assert_int_equal(view_read(view, bytes, LINE, 0), LINE);
+	readings_stop(readings);
+	assert_int_equal(view_read(view, bytes, LINE, 0), -EINTR);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_cell_of_another_width_than_promised_is_an_error(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct cells *cells = cells_new(readings);
+	const struct subject subject = { SMALL_UP, NULL };
+	struct view *view;
+	char byte;
+
+	cells_add(cells, &subject, print_longer);
+	view = cells_view(cells);
+	assert_int_equal(view_size(view), 1);
+	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_cell_of_no_or_too_great_width_is_refused(void **state)
+{
+	cell_print *const bad[] = { print_nothing, print_fails, print_too_much };
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	const struct subject subject = { SMALL_UP, NULL };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+		struct cells *cells = cells_new(readings);
+
+		cells_add(cells, &subject, bad[i]);
+		cells_add(cells, &subject, print_fixed);
+		assert_null(cells_view(cells));
+	}
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void what_was_given_up_has_no_view(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct cells *cells = cells_new(readings);
+	const struct subject subject = { SMALL_UP, NULL };
+
+	cells_fail(cells);
+	cells_add(cells, &subject, print_fixed);
+	fputs("more", cells_text(cells));
+	assert_null(cells_view(cells));
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_view_shows_the_content_it_was_made_of(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct content *content;
+	struct zmeasure expected;
+	struct cells *cells = cells_new(readings);
+	struct view *view;
+	char *text, cell[16];
+
+	assert_int_equal(fill_up(o.model, 77), 0);
+	content = slots_get(o.model->slots, SMALL_UP);
+	expected = z_of_slot(o.model, SMALL_UP);
+	cells_add(cells, &(struct subject){ SMALL_UP, content }, print_degrees);
+	view = cells_view(cells);
+	assert_int_equal(content->refs, 3);
+	/* It is in no slot any more. */
+	slots_put(o.model->slots, SMALL_UP, NULL);
+	text = read_view(view);
+	print_degrees(cell, sizeof(cell), &expected);
+	assert_string_equal(text, cell);
+	view_unref(view);
+	readings_free(readings);
+	assert_int_equal(content->refs, 1);
+	content_unref(content);
+	free(text);
+	close_model(&o);
+}
+
+static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
+{
+	struct opened o;
+	struct readings *readings;
+	struct content *content;
+	struct view *view = NULL;
+
+	needs_failing_allocations();
+	o = open_small(state, "base.gguf");
+	readings = new_readings(o.model);
+	assert_int_equal(fill_up(o.model, 77), 0);
+	content = slots_get(o.model->slots, SMALL_UP);
+	for (uint64_t k = 1;; k++) {
+		struct cells *cells;
+
+		allocation_fails(k);
+		cells = cells_new(readings);
+		if (cells)
+			cells_add(cells, &(struct subject){ SMALL_UP, content }, print_degrees);
+		view = cells ? cells_view(cells) : NULL;
+		if (!allocation_failed())
+			break;
+		assert_null(view);
+		assert_int_equal(content->refs, 2);
+	}
+	assert_non_null(view);
+	view_unref(view);
+	assert_int_equal(content->refs, 2);
+	content_unref(content);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(cells_stand_where_they_were_added),
+	FS_TEST(nothing_is_measured_before_a_cell_is_read),
+	FS_TEST(only_the_cells_that_are_read_are_measured),
+	FS_TEST(there_may_be_many_cells),
+	FS_TEST(a_text_may_have_no_cells_and_nothing_in_it),
+	FS_TEST(cells_may_be_neighbours_of_several_widths),
+	FS_TEST(of_a_type_without_values_there_is_no_measure_to_print),
+	FS_TEST(what_cannot_be_measured_is_an_error_of_the_read),
+	FS_TEST(a_cell_of_another_width_than_promised_is_an_error),
+	FS_TEST(a_cell_of_no_or_too_great_width_is_refused),
+	FS_TEST(what_was_given_up_has_no_view),
+	FS_TEST(a_view_shows_the_content_it_was_made_of),
+	FS_TEST(without_memory_there_is_no_view_and_no_content_is_kept),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: MIT */
+/* test_readings.c - fs/readings.c and fs/once.c, by the invariants of once.h. */
+#include "fs/lazy/tensor_measures.h"
+#include "tests/unit/fs_readings.h"
+#include "tests/unit/zinputs.h"
+
+#include <pthread.h>
+#include <time.h>
+
+static struct subject base_of(uint32_t tensor)
+{
+	return (struct subject){ tensor, NULL };
+}
+
+/* What is in the slot, with a reference to release. */
+static struct subject slot_of(struct model *model, uint32_t tensor)
+{
+	return (struct subject){ tensor, slots_get(model->slots, tensor) };
+}
+
+static void sleep_ms(long ms)
+{
+	const struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
+
+	nanosleep(&time, NULL);
+}
+
+static void nothing_is_measured_before_somebody_asks(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+
+	assert_int_equal(readings_prepare(readings, NULL, 0, NULL), 0);
+	assert_int_equal(readings_count(readings), 0);
+	readings_free(readings);
+	readings_free(NULL);
+	close_model(&o);
+}
+
+static void a_reading_is_the_measure_of_the_tensors_values(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+
+	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
+		const struct subject subject = base_of(i);
+		const struct zmeasure expected = z_of_slot(o.model, i);
+		struct zmeasure z;
+
+		assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+		assert_same_z(&z, &expected);
+		assert_int_equal(readings_count(readings), i + 1);
+	}
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void samples_are_as_many_as_the_mount_says(void **state)
+{
+	const struct subject subject = base_of(0);
+	struct zmeasure z;
+	struct opened o;
+	struct readings *readings;
+
+	save_hole(state, "base.gguf", GGML_F16, 200192);
+	o = open_model(state, "base.gguf");
+	readings = readings_new(o.model, 256, NULL);
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+	assert_int_equal(z.sampled, 256);
+	readings_free(readings);
+	readings = readings_new(o.model, SAMPLES_ALL, NULL);
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+	assert_int_equal(z.sampled, 200192);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_model_without_tensors_has_readings_too(void **state)
+{
+	struct mk_file file = mkgguf_finish(mkgguf_new(3));
+	struct opened o;
+
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	readings_free(new_readings(o.model));
+	close_model(&o);
+}
+
+/* Threads that ask for the same. */
+#define THREADS 8
+#define MANY	40
+
+struct crowd {
+	struct readings *readings;
+	const struct subject *subjects;
+	const struct zmeasure *expected;
+	size_t n;
+	pthread_barrier_t start;
+	atomic_uint wrong, next_seed;
+	atomic_bool stops[THREADS], over;
+};
+
+static void *ask_for_all(void *argument)
+{
+	struct crowd *crowd = argument;
+	struct zmeasure z;
+
+	pthread_barrier_wait(&crowd->start);
+	if (readings_prepare(crowd->readings, crowd->subjects, crowd->n, NULL) != 0)
+		crowd->wrong++;
+	for (size_t i = 0; i < crowd->n; i++)
+		if (readings_get(crowd->readings, &crowd->subjects[i], NULL, &z) != 0 ||
+		    !same_z(&z, &crowd->expected[i]))
+			crowd->wrong++;
+	return NULL;
+}
+
+/* Invariant 1. */
+static void a_content_is_measured_once_however_many_ask(void **state)
+{
+	struct subject subjects[MANY];
+	struct zmeasure expected[MANY];
+	pthread_t threads[THREADS];
+	struct crowd crowd = { .subjects = subjects, .expected = expected, .n = MANY };
+	struct opened o;
+
+	save_many(state, "base.gguf", MANY);
+	o = open_model(state, "base.gguf");
+	crowd.readings = new_readings(o.model);
+	pthread_barrier_init(&crowd.start, NULL, THREADS);
+	for (uint32_t i = 0; i < MANY; i++) {
+		subjects[i] = base_of(i);
+		expected[i] = z_of_slot(o.model, i);
+	}
+	alarm(60);
+	for (size_t i = 0; i < THREADS; i++)
+		must(pthread_create(&threads[i], NULL, ask_for_all, &crowd) == 0);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	alarm(0);
+	assert_int_equal(crowd.wrong, 0);
+	assert_int_equal(readings_count(crowd.readings), MANY);
+	pthread_barrier_destroy(&crowd.start);
+	readings_free(crowd.readings);
+	close_model(&o);
+}
+
+static void asking_twice_in_one_go_measures_once(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	const struct subject twice[] = { base_of(SMALL_UP), base_of(SMALL_Q), base_of(SMALL_UP) };
+
+	assert_int_equal(readings_prepare(readings, twice, 3, NULL), 0);
+	assert_int_equal(readings_prepare(readings, twice, 3, NULL), 0);
+	assert_int_equal(readings_count(readings), 2);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_graft_is_measured_anew_and_the_bases_reading_stays(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	const struct subject base = base_of(SMALL_UP);
+	const struct zmeasure of_base = z_of_slot(o.model, SMALL_UP);
+	struct zmeasure of_graft, z;
+	struct subject graft;
+
+	assert_int_equal(readings_get(readings, &base, NULL, &z), 0);
+	assert_int_equal(fill_up(o.model, 77), 0);
+	of_graft = z_of_slot(o.model, SMALL_UP);
+	assert_false(same_z(&of_graft, &of_base));
+	graft = slot_of(o.model, SMALL_UP);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(readings_get(readings, &graft, NULL, &z), 0);
+		assert_same_z(&z, &of_graft);
+		assert_int_equal(readings_count(readings), 2);
+		assert_int_equal(readings_get(readings, &base, NULL, &z), 0);
+		assert_same_z(&z, &of_base);
+		assert_int_equal(readings_count(readings), 2);
+	}
+	content_unref(graft.content);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_graft_is_measured_by_its_own_type(void **state)
+{
+	static const uint64_t ne[] = { 32, 2 };
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct zmeasure expected, z;
+	struct subject graft;
+
+	assert_int_equal(fill_organ(o.model, SMALL_DOWN, "blk.0.ffn_down.weight", GGML_Q4_0, 2, ne,
+				    5),
+			 0);
+	expected = z_of_slot(o.model, SMALL_DOWN);
+	graft = slot_of(o.model, SMALL_DOWN);
+	assert_int_equal(graft.content->organ.type, GGML_Q4_0);
+	assert_int_equal(readings_get(readings, &graft, NULL, &z), 0);
+	assert_same_z(&z, &expected);
+	content_unref(graft.content);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void the_contents_a_job_measures_are_given_back(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct subject graft;
+	struct zmeasure z;
+
+	assert_int_equal(fill_up(o.model, 77), 0);
+	graft = slot_of(o.model, SMALL_UP);
+	assert_int_equal(graft.content->refs, 2);
+	assert_int_equal(readings_get(readings, &graft, NULL, &z), 0);
+	assert_int_equal(readings_prepare(readings, &graft, 1, NULL), 0);
+	readings_free(readings);
+	assert_int_equal(graft.content->refs, 2);
+	assert_int_equal(graft.content->reading.once.waiting, 0);
+	content_unref(graft.content);
+	close_model(&o);
+}
+
+/* Invariant 3. */
+static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	const struct subject subject = base_of(SMALL_UP);
+	const struct zmeasure expected = z_of_slot(o.model, SMALL_UP);
+	struct zmeasure z;
+
+	spoil(state, "base.gguf");
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), -EIO);
+	assert_int_equal(readings_count(readings), 1);
+	assert_int_equal(readings_prepare(readings, &subject, 1, NULL), -EIO);
+	assert_int_equal(readings_count(readings), 2);
+	mend(state, "base.gguf");
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+	assert_same_z(&z, &expected);
+	assert_int_equal(readings_count(readings), 3);
+	/* What is done well stays done, whatever becomes of the file. */
+	spoil(state, "base.gguf");
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+	assert_int_equal(readings_count(readings), 3);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void one_that_fails_is_the_error_of_all(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct subject subjects[3];
+	struct zmeasure z;
+
+	assert_int_equal(fill_up(o.model, 77), 0);
+	subjects[0] = subjects[2] = slot_of(o.model, SMALL_UP);
+	subjects[1] = base_of(SMALL_Q);
+	spoil(state, "base.gguf");
+	assert_int_equal(readings_prepare(readings, subjects, 3, NULL), -EIO);
+	/* The graft is a file of its own. */
+	assert_int_equal(readings_get(readings, &subjects[0], NULL, &z), 0);
+	content_unref(subjects[0].content);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void that_a_type_holds_no_values_stays(void **state)
+{
+	static const uint32_t types[] = { GGML_Q8_1, 200 };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+		struct mkgguf *m = mkgguf_new(3);
+		const struct subject subject = base_of(0);
+		struct readings *readings;
+		struct mk_file file;
+		struct opened o;
+		struct zmeasure z;
+
+		mkgguf_tensor(m, "blk.0.ffn_up.weight", types[i], 2, small_blocks);
+		file = mkgguf_finish(m);
+		save(state, "base.gguf", &file);
+		mk_file_free(&file);
+		o = open_model(state, "base.gguf");
+		readings = new_readings(o.model);
+		for (int k = 0; k < 3; k++) {
+			assert_int_equal(readings_get(readings, &subject, NULL, &z), -ENOTSUP);
+			assert_int_equal(readings_prepare(readings, &subject, 1, NULL), 0);
+			assert_int_equal(readings_count(readings), 1);
+		}
+		readings_free(readings);
+		close_model(&o);
+	}
+}
+
+/* ## giving up */
+
+static void who_has_stopped_gets_nothing(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	const struct subject subject = base_of(SMALL_UP);
+	const atomic_bool stop = true, go = false;
+	struct zmeasure z;
+
+	assert_int_equal(readings_get(readings, &subject, &stop, &z), -EINTR);
+	assert_int_equal(readings_prepare(readings, &subject, 1, &stop), -EINTR);
+	assert_int_equal(readings_get(readings, &subject, &go, &z), 0);
+	assert_int_equal(readings_count(readings), 1);
+	readings_free(readings);
+	close_model(&o);
+}
+
+/* All values of a tensor that is much too long for the patience of these tests: 64 GiB. */
+#define LONG_ELEMENTS ((uint64_t)1 << 34)
+
+static struct opened open_long(void **state)
+{
+	save_hole(state, "base.gguf", GGML_F32, LONG_ELEMENTS);
+	return open_model(state, "base.gguf");
+}
+
+static void *stop_soon(void *argument)
+{
+	sleep_ms(50);
+	atomic_store((atomic_bool *)argument, true);
+	return NULL;
+}
+
+/* Invariant 2. */
+static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
+{
+	struct opened o = open_long(state);
+	struct readings *readings = readings_new(o.model, SAMPLES_ALL, NULL);
+	const struct subject subject = base_of(0);
+	atomic_bool stop = false;
+	struct zmeasure z;
+	pthread_t thread;
+
+	alarm(60);
+	for (int i = 0; i < 2; i++) {
+		stop = false;
+		must(pthread_create(&thread, NULL, stop_soon, &stop) == 0);
+		assert_int_equal(readings_get(readings, &subject, &stop, &z), -EINTR);
+		pthread_join(thread, NULL);
+		assert_true(stop);
+	}
+	readings_free(readings);
+	alarm(0);
+	close_model(&o);
+}
+
+static void *stop_readings_soon(void *argument)
+{
+	sleep_ms(50);
+	readings_stop(argument);
+	return NULL;
+}
+
+static void when_the_readings_stop_nobody_waits_any_more(void **state)
+{
+	struct opened o = open_long(state);
+	struct readings *readings = readings_new(o.model, SAMPLES_ALL, NULL);
+	const struct subject subject = base_of(0);
+	struct zmeasure z;
+	pthread_t thread;
+
+	alarm(60);
+	must(pthread_create(&thread, NULL, stop_readings_soon, readings) == 0);
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), -EINTR);
+	pthread_join(thread, NULL);
+	/* Now and later. */
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), -EINTR);
+	assert_int_equal(readings_prepare(readings, &subject, 1, NULL), -EINTR);
+	assert_int_equal(readings_count(readings), 0);
+	readings_free(readings);
+	alarm(0);
+	close_model(&o);
+}
+
+static void what_was_measured_cannot_be_had_after_the_stop(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	const struct subject subject = base_of(SMALL_UP);
+	struct zmeasure z;
+
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+	readings_stop(readings);
+	assert_int_equal(readings_get(readings, &subject, NULL, &z), -EINTR);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_job_keeps_the_content_that_everybody_else_gave_up(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	const atomic_bool stop = true;
+
+	for (uint32_t i = 0; i < 50; i++) {
+		struct subject graft;
+
+		assert_int_equal(fill_up(o.model, 100 + i), 0);
+		graft = slot_of(o.model, SMALL_UP);
+		assert_int_equal(readings_prepare(readings, &graft, 1, &stop), -EINTR);
+		content_unref(graft.content);
+		slots_put(o.model->slots, SMALL_UP, NULL);
+	}
+	readings_free(readings);
+	close_model(&o);
+}
+
+/* ## a crowd in which some give up */
+
+static void *ask_for_some(void *argument)
+{
+	struct crowd *crowd = argument;
+	const unsigned me = crowd->next_seed++;
+	uint32_t seed = me;
+
+	pthread_barrier_wait(&crowd->start);
+	for (int round = 0; round < 150; round++) {
+		const size_t first = (size_t)(lcg(&seed) * (double)crowd->n);
+		const size_t n = (size_t)(lcg(&seed) * (double)(crowd->n - first)) + 1;
+		const size_t one = first + (size_t)(lcg(&seed) * (double)n);
+		struct zmeasure z;
+		int rc = readings_prepare(crowd->readings, crowd->subjects + first, n,
+					  &crowd->stops[me]);
+
+		if (rc != 0 && rc != -EINTR)
+			crowd->wrong++;
+		rc = readings_get(crowd->readings, &crowd->subjects[one], &crowd->stops[me], &z);
+		if (rc != -EINTR && (rc != 0 || !same_z(&z, &crowd->expected[one])))
+			crowd->wrong++;
+	}
+	return NULL;
+}
+
+static void *stop_some(void *argument)
+{
+	struct crowd *crowd = argument;
+	uint32_t seed = 99;
+
+	pthread_barrier_wait(&crowd->start);
+	while (!crowd->over) {
+		const size_t who = (size_t)(lcg(&seed) * THREADS);
+
+		crowd->stops[who] = lcg(&seed) < 0.5;
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* The bases' tensors, then grafts in some of their slots. */
+static size_t collect(struct model *model, struct subject *subjects, struct zmeasure *expected)
+{
+	static const uint64_t ne[] = { 64 };
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		expected[n] = z_of_slot(model, i);
+		subjects[n++] = base_of(i);
+	}
+	for (uint32_t i = 0; i < MANY; i += 5) {
+		assert_int_equal(fill_organ(model, i, "graft", GGML_F32, 1, ne, 200 + i), 0);
+		expected[n] = z_of_slot(model, i);
+		subjects[n++] = slot_of(model, i);
+	}
+	return n;
+}
+
+static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
+{
+	struct subject subjects[2 * MANY];
+	struct zmeasure expected[2 * MANY];
+	struct crowd crowd = { .subjects = subjects, .expected = expected };
+	pthread_t threads[THREADS], stopper;
+	struct opened o;
+
+	save_many(state, "base.gguf", MANY);
+	o = open_model(state, "base.gguf");
+	crowd.n = collect(o.model, subjects, expected);
+	pthread_barrier_init(&crowd.start, NULL, THREADS + 1);
+	alarm(60);
+	for (int round = 0; round < 5; round++) {
+		crowd.readings = new_readings(o.model);
+		crowd.next_seed = 0;
+		crowd.over = false;
+		for (size_t i = 0; i < crowd.n; i++)
+			if (subjects[i].content)
+				subjects[i].content->reading = (struct reading){ 0 };
+		for (size_t i = 0; i < THREADS; i++)
+			must(pthread_create(&threads[i], NULL, ask_for_some, &crowd) == 0);
+		must(pthread_create(&stopper, NULL, stop_some, &crowd) == 0);
+		for (size_t i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		crowd.over = true;
+		pthread_join(stopper, NULL);
+		assert_int_equal(crowd.wrong, 0);
+		assert_true(readings_count(crowd.readings) <= crowd.n);
+		assert_int_equal(readings_prepare(crowd.readings, subjects, crowd.n, NULL), 0);
+		assert_int_equal(readings_count(crowd.readings), crowd.n);
+		readings_free(crowd.readings);
+	}
+	alarm(0);
+	for (size_t i = 0; i < crowd.n; i++)
+		if (subjects[i].content) {
+			assert_int_equal(subjects[i].content->refs, 2);
+			assert_int_equal(subjects[i].content->reading.once.waiting, 0);
+			content_unref(subjects[i].content);
+		}
+	pthread_barrier_destroy(&crowd.start);
+	close_model(&o);
+}
+
+/* So many subjects that a job notices that it is given up while they are looked at. */
+#define CROWDED 100000
+
+static void whoever_comes_as_a_job_gives_up_has_it_begun_anew(void **state)
+{
+	struct subject *subjects = calloc(CROWDED, sizeof(*subjects));
+	const struct subject last = base_of(SMALL_UP);
+	const atomic_bool stop = true;
+	struct opened o = open_small(state, "base.gguf");
+
+	must(subjects);
+	subjects[CROWDED - 1] = last;
+	alarm(60);
+	for (int round = 0; round < 20; round++) {
+		struct readings *readings = new_readings(o.model);
+
+		assert_int_equal(readings_prepare(readings, &last, 1, &stop), -EINTR);
+		assert_int_equal(readings_prepare(readings, subjects, CROWDED, NULL), 0);
+		assert_int_equal(readings_count(readings), 2);
+		readings_free(readings);
+	}
+	alarm(0);
+	free(subjects);
+	close_model(&o);
+}
+
+/* ## memory */
+
+static void without_memory_there_are_no_readings(void **state)
+{
+	struct opened o;
+	struct readings *readings;
+
+	needs_failing_allocations();
+	o = open_small(state, "base.gguf");
+	for (uint64_t k = 1;; k++) {
+		allocation_fails(k);
+		readings = readings_new(o.model, SAMPLE_DEFAULT, NULL);
+		if (!allocation_failed())
+			break;
+		assert_null(readings);
+	}
+	assert_non_null(readings);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void without_memory_there_is_no_reading_and_later_there_is(void **state)
+{
+	struct opened o;
+	struct readings *readings;
+	struct subject graft;
+	struct zmeasure expected, z;
+
+	needs_failing_allocations();
+	o = open_small(state, "base.gguf");
+	readings = new_readings(o.model);
+	assert_int_equal(fill_up(o.model, 77), 0);
+	expected = z_of_slot(o.model, SMALL_UP);
+	graft = slot_of(o.model, SMALL_UP);
+	for (uint64_t k = 1;; k++) {
+		int rc;
+
+		allocation_fails(k);
+		rc = readings_get(readings, &graft, NULL, &z);
+		if (!allocation_failed()) {
+			assert_int_equal(rc, 0);
+			break;
+		}
+		assert_int_equal(rc, -ENOMEM);
+	}
+	assert_same_z(&z, &expected);
+	readings_free(readings);
+	assert_int_equal(graft.content->refs, 2);
+	content_unref(graft.content);
+	close_model(&o);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(nothing_is_measured_before_somebody_asks),
+	FS_TEST(a_reading_is_the_measure_of_the_tensors_values),
+	FS_TEST(samples_are_as_many_as_the_mount_says),
+	FS_TEST(a_model_without_tensors_has_readings_too),
+	FS_TEST(a_content_is_measured_once_however_many_ask),
+	FS_TEST(asking_twice_in_one_go_measures_once),
+	FS_TEST(a_graft_is_measured_anew_and_the_bases_reading_stays),
+	FS_TEST(a_graft_is_measured_by_its_own_type),
+	FS_TEST(the_contents_a_job_measures_are_given_back),
+	FS_TEST(what_failed_is_tried_again_when_it_is_asked_for_again),
+	FS_TEST(one_that_fails_is_the_error_of_all),
+	FS_TEST(that_a_type_holds_no_values_stays),
+	FS_TEST(who_has_stopped_gets_nothing),
+	FS_TEST(a_job_that_nobody_waits_for_gives_up_without_a_trace),
+	FS_TEST(when_the_readings_stop_nobody_waits_any_more),
+	FS_TEST(what_was_measured_cannot_be_had_after_the_stop),
+	FS_TEST(a_job_keeps_the_content_that_everybody_else_gave_up),
+	FS_TEST(nobody_waits_for_ever_and_nothing_is_measured_twice),
+	FS_TEST(whoever_comes_as_a_job_gives_up_has_it_begun_anew),
+	FS_TEST(without_memory_there_are_no_readings),
+	FS_TEST(without_memory_there_is_no_reading_and_later_there_is),
+};
+
+UNIT_MAIN(tests)

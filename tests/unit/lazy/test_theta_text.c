@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/* test_theta.c - fs/theta.c: how a measure is written, in the same width whatever it is. */
+#include "fs/lazy/theta_text.h"
+#include "tests/unit/fs_readings.h"
+
+#include <cjson/cJSON.h>
+
+/* Measures that strain a width: every status, both ends of every number, and none at all. */
+static struct zmeasure hard(size_t i)
+{
+	const double inf = (double)INFINITY, nan = (double)NAN;
+	struct zmeasure z = z_with(36.07);
+
+	switch (i) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+	case 4:
+	case 5:
+		z.status = (enum zmeasure_status)i;
+		break;
+	case 6:
+		return z_nonfinite();
+	case 7:
+		z.kurtosis = 9.87654321e18;
+		z.spacing = 1.23456789e18;
+		break;
+	case 8:
+		z.kurtosis = -1.23456789e-15;
+		z.spacing = 1.23456789e-300;
+		break;
+	case 9:
+		z.kurtosis = -2;
+		z.magnitude = -0.5;
+		z.theta = 90;
+		z.signal = z.entropy = 1;
+		break;
+	case 10:
+		z.sampled = z.nonfinite = UINT64_MAX;
+		z.low_n = true;
+		break;
+	case 11:
+		z.has_magnitude = false;
+		z.magnitude = 0;
+		break;
+	case 12:
+		z = (struct zmeasure){ .status = ZMEASURE_ZERO };
+		break;
+	case 13:
+		z.theta = z.signal = -nan;
+		z.entropy = z.kurtosis = z.spacing = z.magnitude = -nan;
+		break;
+	case 14:
+		z.kurtosis = z.spacing = -inf;
+		break;
+	case 15:
+		z.theta = 89.999;
+		z.entropy = 0;
+		z.magnitude = -1e-9;
+		break;
+	default:
+		z.theta = 1e-9;
+		z.kurtosis = -1.23456789e9;
+		break;
+	}
+	return z;
+}
+
+#define HARD 17
+
+static cell_print *const cells[] = { theta_degrees, theta_columns, theta_json, theta_exact };
+
+static void every_cell_has_one_width_whatever_it_shows(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < ARRAY_LENGTH(cells); c++) {
+		char text[CELL_MAX];
+		const int width = cells[c](text, sizeof(text), NULL);
+
+		assert_between(width, 1, CELL_MAX - 1);
+		assert_int_equal(strlen(text), width);
+		for (size_t i = 0; i < HARD; i++) {
+			const struct zmeasure z = hard(i);
+
+			if (cells[c](text, sizeof(text), &z) != width)
+				fail_msg("cell %zu of measure %zu: %s", c, i, text);
+			assert_int_equal(strlen(text), width);
+		}
+	}
+}
+
+static void every_status_has_a_word(void **state)
+{
+	static const char *const words[] = {
+		"ok", "constant", "zero", "short", "spike", "nonfinite"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+		const struct zmeasure z = { .status = (enum zmeasure_status)i };
+
+		assert_string_equal(theta_status(&z), words[i]);
+	}
+	assert_string_equal(theta_status(NULL), "undecoded");
+}
+
+static void degrees_have_two_places_or_are_not_a_number(void **state)
+{
+	const struct zmeasure bell = z_with(36.07), right = z_with(90), none = z_nonfinite();
+	char text[16];
+
+	(void)state;
+	assert_int_equal(theta_degrees(text, sizeof(text), &bell), THETA_FILE_SIZE);
+	assert_string_equal(text, "36.07\n");
+	theta_degrees(text, sizeof(text), &right);
+	assert_string_equal(text, "90.00\n");
+	theta_degrees(text, sizeof(text), &none);
+	assert_string_equal(text, "  nan\n");
+	theta_degrees(text, sizeof(text), NULL);
+	assert_string_equal(text, "  nan\n");
+}
+
+static void columns_are_those_of_the_header(void **state)
+{
+	struct zmeasure z = z_with(30);
+	char text[CELL_MAX];
+
+	(void)state;
+	assert_string_equal(THETA_COLUMNS,
+			    "theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus");
+	theta_columns(text, sizeof(text), &z);
+	assert_string_equal(text, "30.00\t0.50000\t0.500000\t         2.5\t        0.75\t"
+				  "        0.250000\tok\n");
+	z.status = ZMEASURE_CONSTANT;
+	z.has_magnitude = false;
+	theta_columns(text, sizeof(text), &z);
+	assert_string_equal(text, "30.00\t0.50000\t0.500000\t         2.5\t        0.75\t"
+				  "       nan\tconstant\n");
+	z = z_nonfinite();
+	theta_columns(text, sizeof(text), &z);
+	assert_string_equal(text, "  nan\t    nan\t     nan\t         nan\t         nan\t"
+				  "      nan\tnonfinite\n");
+	theta_columns(text, sizeof(text), NULL);
+	assert_string_equal(text, "  nan\t    nan\t     nan\t         nan\t         nan\t"
+				  "      nan\tundecoded\n");
+}
+
+/* ## JSON */
+
+static cJSON *parse_cell(const struct zmeasure *z)
+{
+	char cell[CELL_MAX], text[CELL_MAX + 16];
+	cJSON *object;
+
+	theta_json(cell, sizeof(cell), z);
+	snprintf(text, sizeof(text), "{\"name\":\"x\"%s}", cell);
+	object = cJSON_ParseWithOpts(text, NULL, true);
+	if (!object)
+		fail_msg("no JSON: %s", text);
+	return object;
+}
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	if (!item)
+		fail_msg("there is no %s", key);
+	return item;
+}
+
+static const char *const numbers[] = { "theta",	  "signal",    "entropy", "kurtosis",
+				       "spacing", "magnitude", "z_re",	  "z_im" };
+
+static void every_cell_is_json(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < HARD; i++) {
+		const struct zmeasure z = hard(i);
+		cJSON *object = parse_cell(&z);
+
+		assert_int_equal(cJSON_GetArraySize(object), 1 + ARRAY_LENGTH(numbers) + 4);
+		for (size_t k = 0; k < ARRAY_LENGTH(numbers); k++)
+			assert_true(cJSON_IsNumber(member(object, numbers[k])) ||
+				    cJSON_IsNull(member(object, numbers[k])));
+		assert_true(cJSON_IsNumber(member(object, "sampled")));
+		assert_true(cJSON_IsNumber(member(object, "nonfinite")));
+		assert_int_equal(cJSON_IsTrue(member(object, "low_n")), z.low_n);
+		assert_string_equal(member(object, "status")->valuestring, theta_status(&z));
+		cJSON_Delete(object);
+	}
+}
+
+#define assert_near(object, key, value) \
+	assert_true(fabs(member(object, key)->valuedouble - (value)) < 1e-6)
+
+static void json_says_what_was_measured(void **state)
+{
+	const struct zmeasure z = z_with(30);
+	cJSON *object = parse_cell(&z);
+
+	(void)state;
+	assert_near(object, "theta", 30);
+	assert_near(object, "signal", 0.5);
+	assert_near(object, "entropy", 0.5);
+	assert_near(object, "kurtosis", 2.5);
+	assert_near(object, "spacing", 0.75);
+	assert_near(object, "magnitude", 0.25);
+	assert_near(object, "z_re", 0.25 * sqrt(3) / 2);
+	assert_near(object, "z_im", 0.125);
+	assert_near(object, "sampled", 1000);
+	assert_near(object, "nonfinite", 0);
+	cJSON_Delete(object);
+}
+
+static void json_knows_no_nan(void **state)
+{
+	const struct zmeasure none = z_nonfinite();
+	struct zmeasure flat = z_with(30);
+	cJSON *object = parse_cell(&none);
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LENGTH(numbers); k++)
+		assert_true(cJSON_IsNull(member(object, numbers[k])));
+	assert_near(object, "nonfinite", 3);
+	cJSON_Delete(object);
+	object = parse_cell(NULL);
+	for (size_t k = 0; k < ARRAY_LENGTH(numbers); k++)
+		assert_true(cJSON_IsNull(member(object, numbers[k])));
+	assert_near(object, "sampled", 0);
+	assert_string_equal(member(object, "status")->valuestring, "undecoded");
+	cJSON_Delete(object);
+	flat.has_magnitude = false;
+	object = parse_cell(&flat);
+	assert_near(object, "theta", 30);
+	assert_true(cJSON_IsNull(member(object, "magnitude")));
+	assert_true(cJSON_IsNull(member(object, "z_re")));
+	assert_true(cJSON_IsNull(member(object, "z_im")));
+	cJSON_Delete(object);
+}
+
+/* ## files */
+
+static void the_file_of_an_organ_is_its_angle(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+
+	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
+		const struct zmeasure z = z_of_slot(o.model, i);
+		struct view *view = theta_file(readings, &(struct subject){ i, NULL });
+		char *text, expected[16];
+
+		assert_int_equal(view_size(view), THETA_FILE_SIZE);
+		assert_int_equal(readings_count(readings), i);
+		theta_degrees(expected, sizeof(expected), &z);
+		text = read_view(view);
+		assert_string_equal(text, expected);
+		free(text);
+		view_unref(view);
+	}
+	readings_free(readings);
+	close_model(&o);
+}
+
+static struct view *table_now(struct model *model, struct readings *readings,
+			      enum organ_class klass)
+{
+	struct snapshot snapshot;
+	struct view *view;
+
+	must(slots_snapshot(model->slots, &snapshot) == 0);
+	view = theta_table(model, readings, &snapshot, klass);
+	snapshot_release(&snapshot);
+	return view;
+}
+
+/* What a table of these tensors of a model has to be. */
+static void expect_row(char *text, size_t n, struct model *model, uint32_t tensor, const char *head)
+{
+	const struct zmeasure z = z_of_slot(model, tensor);
+	const size_t used = strlen(text);
+	char cell[CELL_MAX];
+
+	theta_columns(cell, sizeof(cell), &z);
+	snprintf(text + used, n - used, "%s\t%s", head, cell);
+}
+
+static void a_table_has_a_row_for_each_tensor_of_its_class(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	char expected[1024] = "file\ttype\telements\ttheta\tsignal\tentropy\tkurtosis\tspacing\t"
+			      "magnitude\tstatus\n";
+	struct view *view;
+	char *text;
+
+	assert_int_equal(fill_organ(o.model, SMALL_DOWN, "graft", GGML_Q4_0, 2, small_blocks, 5),
+			 0);
+	expect_row(expected, sizeof(expected), o.model, SMALL_UP,
+		   "organs/blk_0_ffn_up.bin\tF32\t32");
+	expect_row(expected, sizeof(expected), o.model, SMALL_GATE,
+		   "organs/blk_0_ffn_gate.bin\tF32\t32");
+	expect_row(expected, sizeof(expected), o.model, SMALL_DOWN,
+		   "organs/blk_0_ffn_down.bin\tQ4_0\t64");
+	view = table_now(o.model, readings, CLASS_ORGANS);
+	text = read_view(view);
+	assert_string_equal(text, expected);
+	assert_int_equal(readings_count(readings), 3);
+	free(text);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void a_class_without_tensors_has_a_header_alone(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct readings *readings = new_readings(o.model);
+	struct view *view = table_now(o.model, readings, CLASS_ADAPTERS);
+	char *text = read_view(view);
+
+	assert_string_equal(text, THETA_HEADER);
+	free(text);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void part_of_a_table_measures_the_rows_it_touches(void **state)
+{
+	struct readings *readings;
+	struct opened o;
+	struct view *view;
+	const size_t header = strlen(THETA_HEADER);
+	size_t row;
+	char *text, bytes[256];
+
+	save_many(state, "base.gguf", 100);
+	o = open_model(state, "base.gguf");
+	readings = new_readings(o.model);
+	view = table_now(o.model, readings, CLASS_ORGANS);
+	text = read_view(view);
+	row = (size_t)(strchr(text + header, '\n') - text) + 1 - header;
+	readings_free(readings);
+	view_unref(view);
+
+	readings = new_readings(o.model);
+	view = table_now(o.model, readings, CLASS_ORGANS);
+	assert_int_equal(view_read(view, bytes, header + 10, 0), header + 10);
+	assert_int_equal(readings_count(readings), 0);
+	/* The first row, its last byte, and one row more: rows 0 to 9 are of one width. */
+	assert_int_equal(view_read(view, bytes, 1, header + row - 1), 1);
+	assert_int_equal(readings_count(readings), 1);
+	assert_int_equal(view_read(view, bytes, row + 1, header + 4 * row - 1), row + 1);
+	assert_memory_equal(bytes, text + header + 4 * row - 1, row + 1);
+	assert_int_equal(readings_count(readings), 3);
+	free(text);
+	view_unref(view);
+	readings_free(readings);
+	close_model(&o);
+}
+
+static void without_memory_there_is_no_file(void **state)
+{
+	struct opened o;
+	struct readings *readings;
+	struct snapshot snapshot;
+	struct view *view;
+
+	needs_failing_allocations();
+	o = open_small(state, "base.gguf");
+	readings = new_readings(o.model);
+	must(slots_snapshot(o.model->slots, &snapshot) == 0);
+	for (int table = 0; table < 2; table++) {
+		for (uint64_t k = 1;; k++) {
+			allocation_fails(k);
+			view = table ? theta_table(o.model, readings, &snapshot, CLASS_ORGANS)
+				     : theta_file(readings, &(struct subject){ SMALL_UP, NULL });
+			if (!allocation_failed())
+				break;
+			assert_null(view);
+		}
+		assert_non_null(view);
+		view_unref(view);
+	}
+	snapshot_release(&snapshot);
+	readings_free(readings);
+	close_model(&o);
+}
+
+/* ## figures by name */
+
+static void a_figure_is_found_by_its_name(void **state)
+{
+	static const char *const names[] = { "theta",	 "signal",  "entropy",
+					     "kurtosis", "spacing", "magnitude" };
+	static const char *const values[] = { "30.00", "0.5", "0.5", "2.5", "0.75", "0.25" };
+	struct zmeasure z = z_with(30);
+	char text[32];
+
+	(void)state;
+	z.signal = 0.5;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		assert_true(theta_is_figure(names[i]));
+		assert_int_equal(theta_figure(names[i], &z, text, sizeof(text)), strlen(values[i]));
+		assert_string_equal(text, values[i]);
+		/* As snprintf(): how long it would be. */
+		assert_int_equal(theta_figure(names[i], &z, NULL, 0), strlen(values[i]));
+	}
+	z.kurtosis = -1.23456789012e-5;
+	theta_figure("kurtosis", &z, text, sizeof(text));
+	assert_string_equal(text, "-1.23456789e-05");
+	assert_false(theta_is_figure("status"));
+	assert_false(theta_is_figure("Theta"));
+	assert_false(theta_is_figure("thet"));
+	assert_false(theta_is_figure(""));
+}
+
+static void a_figure_that_the_measure_has_not_is_no_data(void **state)
+{
+	static const char *const names[] = { "theta",	 "signal",  "entropy",
+					     "kurtosis", "spacing", "magnitude" };
+	const struct zmeasure none = z_nonfinite();
+	struct zmeasure flat = z_with(30);
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		assert_int_equal(theta_figure(names[i], &none, text, sizeof(text)), -ENODATA);
+		assert_int_equal(theta_figure(names[i], NULL, text, sizeof(text)), -ENODATA);
+	}
+	flat.has_magnitude = false;
+	assert_int_equal(theta_figure("magnitude", &flat, text, sizeof(text)), -ENODATA);
+	assert_int_equal(theta_figure("theta", &flat, text, sizeof(text)), 5);
+	assert_int_equal(theta_figure("status", &flat, text, sizeof(text)), -ENODATA);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(every_cell_has_one_width_whatever_it_shows),
+	FS_TEST(every_status_has_a_word),
+	FS_TEST(degrees_have_two_places_or_are_not_a_number),
+	FS_TEST(columns_are_those_of_the_header),
+	FS_TEST(every_cell_is_json),
+	FS_TEST(json_says_what_was_measured),
+	FS_TEST(json_knows_no_nan),
+	FS_TEST(the_file_of_an_organ_is_its_angle),
+	FS_TEST(a_table_has_a_row_for_each_tensor_of_its_class),
+	FS_TEST(a_class_without_tensors_has_a_header_alone),
+	FS_TEST(part_of_a_table_measures_the_rows_it_touches),
+	FS_TEST(without_memory_there_is_no_file),
+	FS_TEST(a_figure_is_found_by_its_name),
+	FS_TEST(a_figure_that_the_measure_has_not_is_no_data),
+};
+
+UNIT_MAIN(tests)

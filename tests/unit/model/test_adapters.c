@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* test_adapters.c - fs/adapters.c and fs/adapt.c: what the slots of a model show with adapters. */
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/symlinks.h"
+#include "tests/unit/fs_model.h"
+
+#include <pthread.h>
+
+/* An adapter for the models of mk_small(): of rank 2, with that alpha. */
+static void save_adapter(void **state, const char *name, float alpha)
+{
+	static const uint64_t a[] = { 8, 2 }, b[] = { 2, 4 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+
+	mkgguf_kv_string(m, "general.type", "adapter");
+	mkgguf_kv_string(m, "adapter.type", "lora");
+	mkgguf_kv(m, "adapter.lora.alpha", 18, KV_F32, &alpha, sizeof(alpha));
+	mkgguf_tensor(m, "blk.0.attn_q.weight.lora_a", GGML_F32, 2, a);
+	mkgguf_tensor(m, "blk.0.attn_q.weight.lora_b", GGML_F32, 2, b);
+	file = mkgguf_finish(m);
+	save(state, name, &file);
+	mk_file_free(&file);
+}
+
+/* A mount of one model, without the mount. */
+struct alone {
+	struct opened o;
+	struct model *model;
+	struct links *links;
+};
+
+static struct alone mount_alone(void **state)
+{
+	struct alone alone = { .o = open_model(state, "base.gguf") };
+
+	alone.model = alone.o.model;
+	return alone;
+}
+
+/* model->links points into it. */
+static void begin(struct alone *alone)
+{
+	alone->links = links_new(&alone->model, 1, false);
+	must(alone->links);
+	alone->model->links = alone->links;
+}
+
+static void end(struct alone *alone)
+{
+	links_free(alone->links);
+	close_model(&alone->o);
+}
+
+static int write_number(struct model *model, const char *file, const char *text)
+{
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(model->layer, empty);
+	int rc;
+
+	must(empty && stage);
+	assert_int_equal(stage_write(stage, text, strlen(text), 0), 0);
+	rc = adapt_write(model, file, stage);
+	stage_free(stage);
+	view_unref(empty);
+	return rc;
+}
+
+static uint64_t shown_ino(struct model *model, uint32_t slot)
+{
+	struct content *content = slots_get(model->slots, slot);
+	const uint64_t ino = content ? content->ino : 0;
+
+	content_unref(content);
+	return ino;
+}
+
+static int link_it(void **state, struct model *model, const char *file, const char *target)
+{
+	return adapt_link(model, file, in_temp(state, target).text, getuid(), getgid());
+}
+
+static void assert_text(struct model *model, const char *file, const char *text)
+{
+	struct adapter_shown shown;
+
+	assert_true(adapters_look_up(model, file, &shown));
+	assert_string_equal(shown.text, text);
+}
+
+static void names_tell_what_a_file_is(void **state)
+{
+	enum adapter_file kind;
+	size_t n;
+
+	(void)state;
+	assert_true(adapters_parse("a.gguf", &kind, &n) && kind == ADAPTER_GGUF && n == 1);
+	assert_true(adapters_parse("a b.scale", &kind, &n) && kind == ADAPTER_SCALE && n == 3);
+	assert_true(adapters_parse("lora.alpha", &kind, &n) && kind == ADAPTER_ALPHA && n == 4);
+	assert_false(adapters_parse("a.alpha", &kind, &n));
+	assert_false(adapters_parse(".gguf", &kind, &n));
+	assert_false(adapters_parse(".a.scale", &kind, &n));
+	assert_false(adapters_parse("a.bin", &kind, &n));
+	assert_false(adapters_parse("", &kind, &n));
+}
+
+static void an_adapter_changes_what_it_is_for_and_nothing_else(void **state)
+{
+	struct alone alone;
+	size_t size, again;
+	char *before, *after;
+	uint64_t ino;
+
+	save_small(state, "base.gguf");
+	save_adapter(state, "a.gguf", 4);
+	alone = mount_alone(state);
+	begin(&alone);
+	before = read_organ(alone.model, SMALL_Q, &size);
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), 0);
+	after = read_organ(alone.model, SMALL_Q, &again);
+	assert_int_equal(size, again);
+	assert_memory_not_equal(before, after, size);
+	assert_int_equal(shown_ino(alone.model, SMALL_UP), 0);
+	free(after);
+	ino = shown_ino(alone.model, SMALL_Q);
+	/* What changes nothing is no new content. */
+	assert_int_equal(write_number(alone.model, "x.scale", "1.0"), 0);
+	assert_int_equal(shown_ino(alone.model, SMALL_Q), ino);
+	assert_int_equal(write_number(alone.model, "x.scale", "2"), 0);
+	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), ino);
+	assert_text(alone.model, "x.scale", "2\n");
+	/* Another slot's graft changes nothing either. */
+	ino = shown_ino(alone.model, SMALL_Q);
+	assert_int_equal(fill_up(alone.model, 50), 0);
+	assert_int_equal(shown_ino(alone.model, SMALL_Q), ino);
+	assert_int_equal(write_number(alone.model, "x.scale", "0"), 0);
+	assert_int_equal(shown_ino(alone.model, SMALL_Q), 0);
+	assert_int_equal(adapt_remove(alone.model, "x.gguf"), 0);
+	assert_int_equal(adapt_remove(alone.model, "x.gguf"), -ENOENT);
+	after = read_organ(alone.model, SMALL_Q, &again);
+	assert_memory_equal(before, after, size);
+	free(after);
+	free(before);
+	end(&alone);
+}
+
+static void grafts_go_under_the_adapters(void **state)
+{
+	struct organ_file graft = mk_organ("blk.0.attn_q.weight", GGML_F32, 2, small_ne, 60);
+	struct alone alone;
+	struct content *content;
+
+	save_small(state, "base.gguf");
+	save_adapter(state, "a.gguf", 0);
+	alone = mount_alone(state);
+	begin(&alone);
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), 0);
+	assert_int_equal(fill_organ(alone.model, SMALL_Q, "blk.0.attn_q.weight", GGML_F32, 2,
+				    small_ne, 60),
+			 0);
+	content = slots_get(alone.model->slots, SMALL_Q);
+	assert_int_equal(content->kind, CONTENT_MERGED);
+	assert_int_equal(content->own->kind, CONTENT_COPY);
+	content_unref(content);
+	assert_int_equal(adapt_remove(alone.model, "x.gguf"), 0);
+	assert_organ(alone.model, SMALL_Q, &graft);
+	assert_int_equal(graft_remove(alone.model, SMALL_Q), 0);
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), 0);
+	content = slots_get(alone.model->slots, SMALL_Q);
+	assert_true(content_is_nothing(content));
+	content_unref(content);
+	free(graft.bytes);
+	end(&alone);
+}
+
+static int copy_half(struct model *model, const char *name, const char *file, uint64_t ne0,
+		     uint64_t ne1)
+{
+	const uint64_t ne[] = { ne0, ne1 };
+	struct organ_file half = mk_organ(name, GGML_F32, 2, ne, 70);
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(model->layer, empty);
+	int rc;
+
+	must(empty && stage);
+	assert_int_equal(stage_write(stage, half.bytes, half.size, 0), 0);
+	rc = graft_fill_name(model, CLASS_ADAPTERS, file, stage);
+	stage_free(stage);
+	view_unref(empty);
+	free(half.bytes);
+	return rc;
+}
+
+static void a_pair_counts_when_it_is_complete(void **state)
+{
+	static const char a[] = "blk.0.attn_q.weight.lora_a", b[] = "blk.0.attn_q.weight.lora_b";
+	static const char file_a[] = "blk_0_attn_q_weight_lora_a";
+	static const char file_b[] = "blk_0_attn_q_weight_lora_b";
+	struct alone alone;
+	struct adapter_shown shown;
+	struct snapshot snapshot;
+	uint32_t slot;
+
+	save_small(state, "base.gguf");
+	alone = mount_alone(state);
+	begin(&alone);
+	assert_false(adapters_any(alone.model));
+	assert_int_equal(copy_half(alone.model, b, file_b, 2, 4), 0);
+	assert_int_equal(shown_ino(alone.model, SMALL_Q), 0);
+	assert_true(adapters_copied(alone.model));
+	assert_text(alone.model, "lora.alpha", "0\n");
+	assert_int_equal(copy_half(alone.model, a, file_a, 8, 3), -EINVAL);
+	assert_true(log_says(alone.o.log, "lora_a has rank 3 and lora_b 2"));
+	assert_int_equal(copy_half(alone.model, a, file_a, 8, 2), 0);
+	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), 0);
+	assert_int_equal(model_snapshot(alone.model, &snapshot), 0);
+	assert_int_equal(snapshot.adapters->n, 1);
+	assert_int_equal(snapshot.adapters->lines[0].touched, 1);
+	snapshot_release(&snapshot);
+	assert_int_equal(write_number(alone.model, "lora.alpha", "4"), 0);
+	close_model(&alone.o);
+	links_free(alone.links);
+	/* Another mount finds it again. */
+	alone = mount_alone(state);
+	begin(&alone);
+	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), 0);
+	assert_text(alone.model, "lora.alpha", "4\n");
+	assert_true(model_find(alone.model, CLASS_ADAPTERS, file_a, strlen(file_a), &slot));
+	assert_true(adapters_is_half(alone.model, slot));
+	assert_int_equal(graft_remove(alone.model, slot), 0);
+	assert_int_equal(shown_ino(alone.model, SMALL_Q), 0);
+	assert_text(alone.model, "lora.alpha", "4\n");
+	assert_true(model_find(alone.model, CLASS_ADAPTERS, file_b, strlen(file_b), &slot));
+	assert_int_equal(graft_remove(alone.model, slot), 0);
+	assert_false(adapters_look_up(alone.model, "lora.alpha", &shown));
+	assert_false(adapters_any(alone.model));
+	end(&alone);
+}
+
+/* However many links there are, what is copied has its settings. */
+static void the_settings_of_copied_pairs_always_have_a_place(void **state)
+{
+	struct alone alone;
+	char file[32];
+
+	save_small(state, "base.gguf");
+	save_adapter(state, "a.gguf", 4);
+	alone = mount_alone(state);
+	begin(&alone);
+	for (unsigned i = 0; i < ADAPTERS_MOST; i++) {
+		snprintf(file, sizeof(file), "x%u.gguf", i);
+		assert_int_equal(link_it(state, alone.model, file, "a.gguf"), 0);
+	}
+	assert_int_equal(link_it(state, alone.model, "y.gguf", "a.gguf"), -ENOSPC);
+	assert_int_equal(link_it(state, alone.model, "x0.gguf", "a.gguf"), 0);
+	assert_int_equal(copy_half(alone.model, "blk.0.attn_q.weight.lora_a",
+				   "blk_0_attn_q_weight_lora_a", 8, 2),
+			 0);
+	assert_int_equal(write_number(alone.model, "lora.alpha", "4"), 0);
+	assert_int_equal(write_number(alone.model, "lora.scale", "3"), 0);
+	assert_text(alone.model, "lora.scale", "3\n");
+	end(&alone);
+}
+
+#define SCALES 300
+
+struct snapping {
+	struct model *model;
+	uint64_t first; /* the generation with scale 1; each scale that is one more has the next */
+	bool wrong;
+};
+
+static void *snap(void *argument)
+{
+	struct snapping *snapping = argument;
+	uint64_t moved = 0;
+
+	while (moved < SCALES) {
+		struct snapshot snapshot;
+
+		must(model_snapshot(snapping->model, &snapshot) == 0);
+		moved = snapshot.generation - snapping->first;
+		snapping->wrong |= snapshot.adapters->lines[0].scale < (float)moved + 1.0f;
+		snapshot_release(&snapshot);
+	}
+	return NULL;
+}
+
+/* Texts are made once for each generation. */
+static void a_snapshot_has_no_older_adapters_than_its_generation(void **state)
+{
+	struct alone alone;
+	struct snapping snapping = { .wrong = false };
+	pthread_t thread;
+	char text[16];
+
+	save_small(state, "base.gguf");
+	save_adapter(state, "a.gguf", 4);
+	alone = mount_alone(state);
+	begin(&alone);
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), 0);
+	snapping.model = alone.model;
+	snapping.first = model_generation(alone.model);
+	assert_int_equal(pthread_create(&thread, NULL, snap, &snapping), 0);
+	for (unsigned i = 1; i <= SCALES; i++) {
+		snprintf(text, sizeof(text), "%u", i + 1);
+		assert_int_equal(write_number(alone.model, "x.scale", text), 0);
+	}
+	pthread_join(thread, NULL);
+	assert_false(snapping.wrong);
+	end(&alone);
+}
+
+static void what_is_no_adapter_is_refused(void **state)
+{
+	struct alone alone;
+
+	save_small(state, "base.gguf");
+	save_adapter(state, "a.gguf", 4);
+	alone = mount_alone(state);
+	begin(&alone);
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "base.gguf"), -EINVAL);
+	assert_int_equal(link_it(state, alone.model, "x.scale", "a.gguf"), -EINVAL);
+	assert_int_equal(write_number(alone.model, "x.gguf", "1"), -EINVAL);
+	assert_int_equal(write_number(alone.model, "x.scale", "one"), -EINVAL);
+	assert_int_equal(write_number(alone.model, "x.scale", "1e39"), -EINVAL);
+	assert_int_equal(copy_half(alone.model, "blk.7.attn_q.weight.lora_a",
+				   "blk_7_attn_q_weight_lora_a", 8, 2),
+			 -EINVAL);
+	assert_true(log_says(alone.o.log, "no tensor blk.7.attn_q.weight"));
+	assert_false(adapters_any(alone.model));
+	/* Where there is nothing, a link is kept. */
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "nothing"), 0);
+	assert_true(adapters_broken(alone.model));
+	save_adapter(state, "nothing", 4);
+	assert_false(adapt_look(alone.model, false));
+	assert_false(adapters_broken(alone.model));
+	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), 0);
+	end(&alone);
+}
+
+static void an_adapter_is_a_model_of_its_own(void **state)
+{
+	struct alone alone;
+
+	save_adapter(state, "base.gguf", 4);
+	save_adapter(state, "a.gguf", 4);
+	alone = mount_alone(state);
+	begin(&alone);
+	assert_false(adapters_apply(alone.model));
+	assert_text(alone.model, "lora.alpha", "4\n");
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), -EINVAL);
+	assert_int_equal(adapt_remove(alone.model, "lora.alpha"), -EPERM);
+	end(&alone);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(names_tell_what_a_file_is),
+	FS_TEST(an_adapter_changes_what_it_is_for_and_nothing_else),
+	FS_TEST(grafts_go_under_the_adapters),
+	FS_TEST(a_pair_counts_when_it_is_complete),
+	FS_TEST(the_settings_of_copied_pairs_always_have_a_place),
+	FS_TEST(a_snapshot_has_no_older_adapters_than_its_generation),
+	FS_TEST(what_is_no_adapter_is_refused),
+	FS_TEST(an_adapter_is_a_model_of_its_own),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* test_asking.c - mount-helpers/asking.c: which answers name a status, and which files are one.
+ * What asks a mount is tested on mounts (unmount-user.sh). */
+#include "fs/mount/unmount_status.h"
+#include "mount-helpers/asking.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void an_answer_is_parsed(void **state)
+{
+	char name[ASKING_NAME_MAX], longest[ASKING_NAME_MAX + 16] = "1 2 organfs-";
+	unsigned pid, fd;
+
+	(void)state;
+	assert_true(asking_parse("12 34 organfs-0f", &pid, &fd, name));
+	assert_int_equal(pid, 12);
+	assert_int_equal(fd, 34);
+	assert_string_equal(name, "organfs-0f");
+	assert_true(asking_parse("999999999 0 organfs-", &pid, &fd, name));
+	memset(longest + strlen(longest), 'x', ASKING_NAME_MAX - 1 - strlen("organfs-"));
+	assert_true(asking_parse(longest, &pid, &fd, name));
+	assert_int_equal(strlen(name), ASKING_NAME_MAX - 1);
+	longest[strlen(longest)] = 'x';
+	assert_false(asking_parse(longest, &pid, &fd, name));
+}
+
+static void what_is_no_answer_is_none(void **state)
+{
+	static const char *const answers[] = {
+		"",
+		" ",
+		"1",
+		"1 ",
+		"1 2",
+		"1 2 ",
+		"1 2 organfs",
+		"1 2 x",
+		"1 2  organfs-x",
+		"1  2 organfs-x",
+		" 1 2 organfs-x",
+		"-1 2 organfs-x",
+		"1 -2 organfs-x",
+		"+1 2 organfs-x",
+		"a 2 organfs-x",
+		"1 b organfs-x",
+		"1000000000 2 organfs-x",
+		"1 1000000000 organfs-x",
+		"1\t2 organfs-x",
+		"1 2\torganfs-x",
+		"0x1 2 organfs-x",
+	};
+	char name[ASKING_NAME_MAX];
+	unsigned pid, fd;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(answers); i++)
+		assert_false(asking_parse(answers[i], &pid, &fd, name));
+}
+
+static void the_status_of_a_daemon_is_one(void **state)
+{
+	struct status *status = status_new();
+	char text[128], name[ASKING_NAME_MAX];
+	unsigned pid, fd;
+
+	(void)state;
+	assert_true(status_text(status, text, sizeof(text)) > 0);
+	assert_true(asking_parse(text, &pid, &fd, name));
+	assert_int_equal(pid, getpid());
+	assert_true(asking_is_status((int)fd, name, geteuid()));
+	assert_false(asking_is_status((int)fd, "organfs-x", geteuid()));
+	name[strlen(name) - 1] = '\0';
+	assert_false(asking_is_status((int)fd, name, geteuid()));
+	assert_false(asking_is_status((int)fd, "", geteuid()));
+	assert_true(asking_parse(text, &pid, &fd, name));
+	assert_false(asking_is_status((int)fd, name, geteuid() + 1));
+	status_free(status);
+}
+
+static void other_files_are_none(void **state)
+{
+	char path[] = "/tmp/organfs-unit.XXXXXX";
+	const int memory = memfd_create("organfs-x", MFD_CLOEXEC), file = mkstemp(path);
+	char link[64];
+	int pipes[2], place;
+
+	(void)state;
+	assert_true(asking_is_status(memory, "organfs-x", geteuid()));
+	/* Which has a name of that form, but cannot be read from. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", memory);
+	place = open(link, O_PATH | O_CLOEXEC);
+	assert_true(place >= 0);
+	assert_false(asking_is_status(place, "organfs-x", geteuid()));
+	assert_int_equal(pipe(pipes), 0);
+	assert_false(asking_is_status(pipes[0], "organfs-x", geteuid()));
+	assert_true(file >= 0);
+	assert_false(asking_is_status(file, path, geteuid()));
+	assert_false(asking_is_status(-1, "organfs-x", geteuid()));
+	unlink(path);
+	close(file);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(place);
+	close(memory);
+}
+
+/* A file that is no mount's root is not asked: its device is another one. */
+static void what_is_no_mount_is_not_asked(void **state)
+{
+	const struct mountinfo wanted = { .point = "/proc" };
+	struct mountinfo mount;
+	struct asked asked;
+
+	(void)state;
+	if (!mountinfo_find(mountinfo_has_point, &wanted, &mount))
+		skip();
+	assert_false(asking_ask(&mount, &asked));
+	assert_int_equal(asked.status, -1);
+	asked_release(&asked);
+	mount.point = "/there/is/no such";
+	assert_false(asking_ask(&mount, &asked));
+	asked_release(&asked);
+	mountinfo_release(&mount);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(an_answer_is_parsed),
+	cmocka_unit_test(what_is_no_answer_is_none),
+	cmocka_unit_test(the_status_of_a_daemon_is_one),
+	cmocka_unit_test(other_files_are_none),
+	cmocka_unit_test(what_is_no_mount_is_not_asked),
+};
+
+UNIT_MAIN(tests)

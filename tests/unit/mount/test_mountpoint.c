@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* test_mountpoint.c - fs/mountpoint.c: what may be mounted on, as far as that takes no mount. */
+#include "fs/mount/mountpoint.h"
+#include "tests/unit/fs_help.h"
+
+static void an_empty_directory_is_free(void **state)
+{
+	const struct path point = in_temp(state, "point");
+	struct error err = { 0 };
+
+	must(mkdir(point.text, 0700) == 0);
+	assert_int_equal(mountpoint_check(point.text, false, &err), 0);
+	assert_int_equal(err.code, 0);
+}
+
+static void what_is_not_empty_is_refused_unless_that_is_wanted(void **state)
+{
+	static const char *const names[] = { "file", ".hidden", "..." };
+	const struct path point = in_temp(state, "point");
+
+	must(mkdir(point.text, 0700) == 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		const struct path path = path_in(point.text, names[i]);
+		struct error err = { 0 };
+
+		write_text(path.text, "");
+		assert_int_equal(mountpoint_check(point.text, false, &err), -ENOTEMPTY);
+		assert_non_null(strstr(err.text, "-o nonempty"));
+		err = (struct error){ 0 };
+		assert_int_equal(mountpoint_check(point.text, true, &err), 0);
+		assert_int_equal(err.code, 0);
+		must(unlink(path.text) == 0);
+	}
+}
+
+/* fusermount3 says what may be mounted on; nothing is known against it. */
+static void what_cannot_be_listed_is_not_refused(void **state)
+{
+	struct error err = { 0 };
+
+	assert_int_equal(mountpoint_check(in_temp(state, "nowhere").text, false, &err), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(an_empty_directory_is_free),
+	FS_TEST(what_is_not_empty_is_refused_unless_that_is_wanted),
+	FS_TEST(what_cannot_be_listed_is_not_refused),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT */
+/* test_options.c - fs/options.c: every option, and what is said about those that are wrong. */
+#include "fs/mount/options.h"
+#include "tests/unit/fs_help.h"
+
+#include <limits.h>
+
+/* Parse "organfs ARGUMENTS", which are separated by single blanks, with files of defaults. */
+static int parse_with(struct options *options, const char *arguments, const char *system_file,
+		      const char *users_file)
+{
+	char *copy = strdup(arguments), *rest = copy, *argument;
+	char *argv[16] = { (char *)"organfs" };
+	int argc = 1, rc;
+
+	while ((argument = strsep(&rest, " ")))
+		if (argument[0])
+			argv[argc++] = argument;
+	rc = options_parse(options, argc, argv, system_file, users_file);
+	free(copy);
+	return rc;
+}
+
+static int parse(struct options *options, const char *arguments)
+{
+	return parse_with(options, arguments, NULL, NULL);
+}
+
+static struct options good(const char *arguments)
+{
+	struct options options;
+
+	if (parse(&options, arguments) != 0)
+		fail_msg("refused: %s", arguments);
+	return options;
+}
+
+/* One line is on stderr, with these words in it. */
+static void assert_said(void **state, const char *arguments, const char *words)
+{
+	size_t size;
+	char *said;
+
+	fflush(stderr);
+	said = read_whole(in_temp(state, "stderr").text, &size);
+	if (!strstr(said, words))
+		fail_msg("%s: \"%s\" is not in: %s", arguments, words, said);
+	if (strchr(said, '\n') != said + size - 1)
+		fail_msg("%s: not one line: %s", arguments, said);
+	free(said);
+	must(truncate(in_temp(state, "stderr").text, 0) == 0);
+}
+
+/* Refused, with one line on stderr that has these words in it. */
+static void assert_bad(void **state, const char *arguments, const char *words)
+{
+	struct options options;
+
+	if (parse(&options, arguments) != -1)
+		fail_msg("accepted: %s", arguments);
+	options_release(&options);
+	assert_said(state, arguments, words);
+}
+
+static void a_model_and_a_mountpoint_are_enough(void **state)
+{
+	struct options options = good("m.gguf mnt");
+
+	(void)state;
+	assert_string_equal(options.models[0], "m.gguf");
+	assert_string_equal(options.mountpoint, "mnt");
+	assert_null(options.output);
+	assert_null(options.layer);
+	assert_int_equal(options.compress, 1);
+	assert_false(options.foreground || options.help || options.version);
+	assert_false(options.read_only || options.no_assembly);
+	assert_false(options.any_shape || options.debug || options.auto_unmount);
+	assert_int_equal(options.allow, ALLOW_OWNER);
+	assert_int_equal(options.uid, getuid());
+	assert_int_equal(options.gid, getgid());
+	assert_int_equal(options.umask, 022);
+	assert_between(options.threads, 4, 1024);
+	assert_int_equal(options.samples, 100000);
+	options_release(&options);
+	assert_null(options.models);
+}
+
+static void every_option_is_taken(void **state)
+{
+	struct options options = good("-f -o ro,noassemble,shape=any,allow_other,uid=12,gid=34,"
+				      "umask=077,threads=7,samples=all,output=/x/y.gguf,"
+				      "layer=/x/layer,compress=19 m mnt");
+
+	(void)state;
+	assert_true(options.foreground && options.read_only && options.no_assembly);
+	assert_true(options.any_shape);
+	assert_int_equal(options.allow, ALLOW_OTHER);
+	assert_int_equal(options.uid, 12);
+	assert_int_equal(options.gid, 34);
+	assert_int_equal(options.umask, 077);
+	assert_int_equal(options.threads, 7);
+	assert_int_equal(options.samples, 0);
+	assert_string_equal(options.output, "/x/y.gguf");
+	assert_string_equal(options.layer, "/x/layer");
+	assert_int_equal(options.compress, 19);
+	options_release(&options);
+}
+
+static void a_layer_is_kept_and_not_assembled_unless_it_is_said_where_to(void **state)
+{
+	struct options options = good("-o layer=l m mnt");
+	char here[PATH_MAX];
+
+	(void)state;
+	must(getcwd(here, sizeof(here)));
+	assert_true(options.no_assembly);
+	assert_string_equal(options.layer, path_in(here, "l").text);
+	options_release(&options);
+	options = good("-o layer=/l,output=/o m mnt");
+	assert_false(options.no_assembly);
+	options_release(&options);
+	options = good("-o layer=/l,output=/o,noassemble m mnt");
+	assert_true(options.no_assembly);
+	options_release(&options);
+	options = good("-o compress=off m mnt");
+	assert_int_equal(options.compress, 0);
+	assert_false(options.no_assembly);
+	options_release(&options);
+}
+
+static void options_may_stand_anywhere_and_more_than_once(void **state)
+{
+	struct options options =
+		good("m -o umask=0 -oro mnt -f -o rw,uid=0 -o threads=9,samples=256");
+
+	(void)state;
+	assert_string_equal(options.models[0], "m");
+	assert_string_equal(options.mountpoint, "mnt");
+	assert_true(options.foreground);
+	assert_false(options.read_only);
+	assert_int_equal(options.umask, 0);
+	assert_int_equal(options.uid, 0);
+	assert_int_equal(options.threads, 9);
+	assert_int_equal(options.samples, 256);
+	options_release(&options);
+}
+
+static void a_relative_output_is_made_absolute(void **state)
+{
+	struct options options = good("-o output=first.gguf,output=dir/out.gguf m mnt");
+	char *here = getcwd(NULL, 0);
+
+	(void)state;
+	assert_string_equal(options.output, path_in(here, "dir/out.gguf").text);
+	free(here);
+	options_release(&options);
+}
+
+static void a_report_needs_tables_alone(void **state)
+{
+	struct options options = good("--report a.tsv b.tsv");
+
+	assert_true(options.report);
+	assert_null(options.report_model);
+	assert_null(options.mountpoint);
+	assert_int_equal(options.n_models, 2);
+	assert_string_equal(options.models[1], "b.tsv");
+	options_release(&options);
+	options = good("--report=m a.tsv");
+	assert_true(options.report);
+	assert_string_equal(options.report_model, "m");
+	assert_int_equal(options.n_models, 1);
+	options_release(&options);
+	assert_bad(state, "--report", "--report needs a TABLE");
+}
+
+static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
+{
+	struct options options = good("--picture m.gguf -o samples=512");
+
+	assert_true(options.picture);
+	assert_true(options.read_only);
+	assert_null(options.mountpoint);
+	assert_int_equal(options.n_models, 1);
+	assert_int_equal(options.samples, 512);
+	options_release(&options);
+	options = good("--picture m.gguf n.gguf");
+	assert_int_equal(options.n_models, 2);
+	assert_null(options.mountpoint);
+	options_release(&options);
+	options = good("--show mnt");
+	assert_true(options.show);
+	assert_true(options.read_only);
+	assert_int_equal(options.n_models, 1);
+	options_release(&options);
+	assert_bad(state, "--show", "--show needs one MODEL or MOUNTPOINT");
+	assert_bad(state, "--show m.gguf mnt", "--show needs one MODEL or MOUNTPOINT");
+	assert_false((options = good("m.gguf mnt")).picture);
+	options_release(&options);
+	assert_bad(state, "--picture", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf n.gguf o.gguf", "--picture needs one MODEL, or two");
+	assert_bad(state, "--picture m.gguf -o model=n.gguf", "--picture needs one MODEL");
+	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
+}
+
+static void help_and_version_need_nothing_else(void **state)
+{
+	static const char *const helps[] = { "-h", "--help" };
+	static const char *const versions[] = { "-V", "--version" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct options options = good(helps[i]);
+
+		assert_true(options.help);
+		options_release(&options);
+		options = good(versions[i]);
+		assert_true(options.version);
+		options_release(&options);
+	}
+	assert_non_null(strstr(options_help(), "Usage: organfs "));
+}
+
+static void the_help_names_every_option(void **state)
+{
+	static const char *const names[] = { "-f",
+					     "--help",
+					     "--version",
+					     " ro ",
+					     "output=",
+					     "noassemble",
+					     "shape=any",
+					     "threads=",
+					     "samples=",
+					     "uid=",
+					     "gid=",
+					     "umask=",
+					     "allow_other",
+					     "layer=DIR",
+					     "compress=",
+					     "blocks=keep",
+					     "views=",
+					     "model=",
+					     "--report",
+					     "--picture",
+					     "--show",
+					     " -s ",
+					     "-d,",
+					     "debug",
+					     "auto_unmount",
+					     "allow_root",
+					     "/etc/organfs.conf",
+					     "~/.config/organfs.conf",
+					     "rw,assemble" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		assert_non_null(strstr(options_help(), names[i]));
+}
+
+static void the_help_fits_a_window(void **state)
+{
+	const char *line = options_help(), *end;
+	size_t lines = 0;
+
+	(void)state;
+	for (; *line; line = end + 1, lines++) {
+		end = strchr(line, '\n');
+		assert_non_null(end);
+		assert_between(end - line, 1, 80);
+	}
+	assert_between(lines, 1, 40);
+}
+
+static void what_fstab_adds_is_dropped(void **state)
+{
+	struct options options =
+		good("-o defaults,auto,noauto,nofail,_netdev,user,user=me,nouser,users,nousers,"
+		     "owner,noowner,group,nogroup,comment=systemd.automount,dev,nodev,suid,nosuid,"
+		     "exec,atime,noatime,diratime,nodiratime,relatime,norelatime,strictatime,"
+		     "nostrictatime,lazytime,nolazytime,iversion,noiversion,sync,async,dirsync,"
+		     "silent,loud,default_permissions,ro m mnt");
+
+	(void)state;
+	assert_true(options.read_only);
+	assert_false(options.no_execution);
+	assert_int_equal(options.n_models, 1);
+	options_release(&options);
+}
+
+static void noexec_is_taken_and_the_last_word_counts(void **state)
+{
+	struct options options = good("-o exec,noexec m mnt");
+
+	(void)state;
+	assert_true(options.no_execution);
+	options_release(&options);
+	options = good("-o noexec,exec m mnt");
+	assert_false(options.no_execution);
+	options_release(&options);
+}
+
+static void a_mount_cannot_be_changed(void **state)
+{
+	assert_bad(state, "-o remount,ro m mnt", "remount: the options of a mount cannot be");
+}
+
+static void models_may_be_options(void **state)
+{
+	struct options options = good("-o model=b\\,c,ro,model=d\\040e m -o model=f mnt");
+
+	assert_int_equal(options.n_models, 4);
+	assert_string_equal(options.models[0], "m");
+	assert_string_equal(options.models[1], "b,c");
+	assert_string_equal(options.models[2], "d e");
+	assert_string_equal(options.models[3], "f");
+	assert_string_equal(options.mountpoint, "mnt");
+	assert_true(options.read_only);
+	options_release(&options);
+	assert_bad(state, "-o model=x mnt", "a MODEL and a MOUNTPOINT are needed");
+	assert_bad(state, "-o model= m mnt", "model= needs a file name");
+}
+
+static void options_of_others_that_begin_with_x_are_dropped(void **state)
+{
+	struct options options = good("-o x-systemd.automount,x-gvfs-show,X-mount.mkdir,ro m mnt");
+
+	(void)state;
+	assert_true(options.read_only);
+	options_release(&options);
+	options = good("-o x-systemd.requires=network.target m mnt");
+	options_release(&options);
+}
+
+static void the_last_argument_is_the_mountpoint(void **state)
+{
+	struct options options = good("a.gguf b.gguf dir mnt");
+
+	(void)state;
+	assert_int_equal(options.n_models, 3);
+	assert_string_equal(options.models[0], "a.gguf");
+	assert_string_equal(options.models[2], "dir");
+	assert_string_equal(options.mountpoint, "mnt");
+	options_release(&options);
+}
+
+static void too_few_arguments_are_refused(void **state)
+{
+	assert_bad(state, "", "a MODEL and a MOUNTPOINT are needed");
+	assert_bad(state, "m", "a MODEL and a MOUNTPOINT are needed");
+	assert_bad(state, "-f", "a MODEL and a MOUNTPOINT are needed");
+}
+
+static void what_is_not_known_is_refused(void **state)
+{
+	assert_bad(state, "-o what m mnt", "unknown option \"what\"");
+	assert_bad(state, "-o ro,what=7 m mnt", "unknown option \"what=7\"");
+	assert_bad(state, "--what m mnt", "unknown option \"--what\"");
+	assert_bad(state, "-x m mnt", "unknown option \"-x\"");
+	assert_bad(state, "-o xattr m mnt", "unknown option \"xattr\"");
+	assert_bad(state, "-o allow_all m mnt", "unknown option \"allow_all\"");
+}
+
+static void values_that_make_no_sense_are_refused(void **state)
+{
+	assert_bad(state, "-o shape=some m mnt", "shape=some is not known; there are shape=any");
+	assert_bad(state, "-o threads=0 m mnt", "threads= takes a number from 1");
+	assert_bad(state, "-o threads=1025 m mnt", "threads= takes a number from 1");
+	assert_bad(state, "-o threads=-1 m mnt", "threads= takes a number from 1");
+	assert_bad(state, "-o threads=many m mnt", "threads=many");
+	assert_bad(state, "-o blocks=some m mnt", "blocks=some is not known");
+	assert_bad(state, "-o merged=q8 m mnt", "merged=q8 is not known");
+	assert_bad(state, "-o views=all m mnt", "there are views=listed and views=unlisted");
+	assert_bad(state, "-o samples=255 m mnt", "samples= takes a number from 256");
+	assert_bad(state, "-o samples=0 m mnt", "samples= takes a number from 256");
+	assert_bad(state, "-o samples=4294967296 m mnt", "samples= takes a number from 256");
+	assert_bad(state, "-o samples=every m mnt", "samples=every");
+	assert_bad(state, "-o umask=1000 m mnt", "umask= takes an octal number");
+	assert_bad(state, "-o umask=9 m mnt", "umask=9");
+	assert_bad(state, "-o uid=me m mnt", "uid=me");
+	assert_bad(state, "-o gid= m mnt", "gid=");
+	assert_bad(state, "-o output= m mnt", "output= needs a file name");
+	assert_bad(state, "-o layer= m mnt", "layer= needs the name of a directory");
+	assert_bad(state, "-o compress=0 m mnt", "compress= takes a number from 1 to 22");
+	assert_bad(state, "-o compress=23 m mnt", "compress= takes a number from 1 to 22");
+	assert_bad(state, "-o compress=on m mnt", "compress=on");
+}
+
+/* What is a number followed by something else is no number. */
+static void numbers_are_read_to_their_end(void **state)
+{
+	assert_bad(state, "-o threads=4x m mnt", "threads=");
+	assert_bad(state, "-o umask=0228 m mnt", "umask=");
+	assert_bad(state, "-o uid=1000.5 m mnt", "uid=");
+	assert_bad(state, "-o uid=-1 m mnt", "uid=");
+	assert_bad(state, "-o uid=4294967296 m mnt", "uid=");
+}
+
+static void after_two_dashes_everything_is_an_argument(void **state)
+{
+	struct options options = good("-f -- -m.gguf mnt");
+
+	(void)state;
+	assert_string_equal(options.models[0], "-m.gguf");
+	assert_string_equal(options.mountpoint, "mnt");
+	options_release(&options);
+}
+
+static void what_other_filesystems_of_fuse_take_is_dropped_or_ours(void **state)
+{
+	struct options options = good("-o big_writes,async_read,intr,use_ino,readdir_ino,"
+				      "kernel_cache,clone_fd,ro m mnt");
+
+	assert_true(options.read_only);
+	options_release(&options);
+	assert_bad(state, "-o fsname=x m mnt", "fsname: organfs sets this itself; leave it out");
+	assert_bad(state, "-o subtype=x m mnt", "subtype: organfs sets");
+	assert_bad(state, "-o blkdev m mnt", "blkdev: organfs sets");
+	assert_bad(state, "-o direct_io m mnt", "direct_io: organfs sets");
+	assert_bad(state, "-o auto_cache m mnt", "auto_cache: organfs sets");
+	assert_bad(state, "-o attr_timeout=1 m mnt", "attr_timeout: organfs sets");
+	assert_bad(state, "-o entry_timeout=1 m mnt", "entry_timeout: organfs sets");
+	assert_bad(state, "-o max_read=4096 m mnt", "max_read: organfs sets");
+}
+
+static void what_is_asked_for_is_said_to_stderr_in_the_foreground(void **state)
+{
+	static const char *const all[] = { "-d m mnt", "-o debug m mnt", "-f -d m mnt" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+		struct options options = good(all[i]);
+
+		assert_true(options.debug && options.foreground);
+		options_release(&options);
+	}
+}
+
+static void one_thread_is_enough_unless_more_are_asked_for_later(void **state)
+{
+	struct options options = good("-s m mnt");
+
+	(void)state;
+	assert_int_equal(options.threads, 1);
+	options_release(&options);
+	options = good("-o threads=7 -s m mnt");
+	assert_int_equal(options.threads, 1);
+	options_release(&options);
+	options = good("-s -o threads=7 m mnt");
+	assert_int_equal(options.threads, 7);
+	options_release(&options);
+}
+
+static void who_is_let_in_is_said_last(void **state)
+{
+	static const struct {
+		const char *arguments;
+		enum allow allow;
+	} all[] = {
+		{ "-o allow_other m mnt", ALLOW_OTHER },
+		{ "-o allow_root m mnt", ALLOW_ROOT },
+		{ "-o allow_root,allow_other m mnt", ALLOW_OTHER },
+		{ "-o allow_other,allow_root m mnt", ALLOW_ROOT },
+		{ "-o allow_other,noallow_other m mnt", ALLOW_OWNER },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+		struct options options = good(all[i].arguments);
+
+		assert_int_equal(options.allow, all[i].allow);
+		options_release(&options);
+	}
+}
+
+/* What the files say; NULL: there is no such file. */
+static int parse_files(void **state, struct options *options, const char *arguments,
+		       const char *system, const char *users)
+{
+	const struct path one = in_temp(state, "system.conf"), two = in_temp(state, "users.conf");
+
+	unlink(one.text);
+	unlink(two.text);
+	if (system)
+		write_text(one.text, system);
+	if (users)
+		write_text(two.text, users);
+	return parse_with(options, arguments, one.text, two.text);
+}
+
+static struct options good_files(void **state, const char *arguments, const char *system,
+				 const char *users)
+{
+	struct options options;
+
+	if (parse_files(state, &options, arguments, system, users) != 0)
+		fail_msg("refused: %s with %s and %s", arguments, system, users);
+	return options;
+}
+
+static void the_command_line_goes_before_the_users_file_and_that_before_the_systems(void **state)
+{
+	struct options options =
+		good_files(state, "m mnt", "ro\nsamples=1000\nthreads=3", "samples=2000\n");
+
+	assert_true(options.read_only);
+	assert_int_equal(options.samples, 2000);
+	assert_int_equal(options.threads, 3);
+	options_release(&options);
+	options =
+		good_files(state, "m mnt -o rw,samples=3000", "ro\nsamples=1000\n", "samples=2000");
+	assert_false(options.read_only);
+	assert_int_equal(options.samples, 3000);
+	options_release(&options);
+	options = good_files(state, "m mnt", "ro", "rw\n");
+	assert_false(options.read_only);
+	options_release(&options);
+	options = good_files(state, "m mnt", NULL, "threads=9\n");
+	assert_int_equal(options.threads, 9);
+	options_release(&options);
+	options = good_files(state, "-s m mnt", NULL, "threads=9\n");
+	assert_int_equal(options.threads, 1);
+	options_release(&options);
+}
+
+static void every_default_can_be_taken_back(void **state)
+{
+	static const char defaults[] =
+		"ro\nnoassemble\nnoexec\nallow_other\nauto_unmount\nshape=any\nviews=listed\n"
+		"merged=f16\nblocks=keep\ncompress=off\nsamples=all\numask=077\nx-mine=a,b\n";
+	struct options options = good_files(state, "m mnt", defaults, NULL);
+
+	assert_true(options.read_only && options.no_assembly && options.no_execution);
+	assert_true(options.any_shape && options.list_views && options.merged_f16);
+	assert_true(options.keep_blocks && options.auto_unmount);
+	assert_int_equal(options.allow, ALLOW_OTHER);
+	assert_int_equal(options.compress, 0);
+	options_release(&options);
+	options = good_files(state,
+			     "m mnt -o rw,assemble,exec,noallow_other,noauto_unmount,shape=same,"
+			     "views=unlisted,merged=own,blocks=follow,compress=1",
+			     defaults, NULL);
+	assert_false(options.read_only || options.no_assembly || options.no_execution);
+	assert_false(options.any_shape || options.list_views || options.merged_f16);
+	assert_false(options.keep_blocks || options.auto_unmount);
+	assert_int_equal(options.allow, ALLOW_OWNER);
+	assert_int_equal(options.compress, 1);
+	options_release(&options);
+	/* A layer is not assembled, unless that is asked for. */
+	options = good_files(state, "m mnt -o layer=/l", "assemble", NULL);
+	assert_false(options.no_assembly);
+	options_release(&options);
+}
+
+static void fresh_is_for_private_layers(void **state)
+{
+	struct options options = good("-o fresh m mnt");
+
+	assert_true(options.fresh);
+	assert_false(options.nonempty);
+	options_release(&options);
+	options = good("-o fresh,nofresh,nonempty,layer=l m mnt");
+	assert_false(options.fresh);
+	assert_true(options.nonempty);
+	options_release(&options);
+	assert_bad(state, "-o fresh,layer=l m mnt", "leave one of them out");
+	options = good_files(state, "-o layer=l,nofresh m mnt", "fresh", NULL);
+	assert_false(options.fresh);
+	options_release(&options);
+}
+
+static void a_bad_file_is_refused_with_its_line_where_a_model_is_opened(void **state)
+{
+	static const struct {
+		const char *system, *users, *words;
+	} bad[] = {
+		{ "ro\nwhat\n", NULL, "system.conf:2: unknown option \"what\"" },
+		{ NULL, "\n\nthreads=many\n", "users.conf:3: threads=many: threads= takes" },
+		{ "ro", "shape=odd\nro\n", "users.conf:1: shape=odd is not known" },
+		{ "threads=0", "threads=4", "system.conf:1: threads=0" },
+		{ "ro,noexec", NULL, "system.conf:1: unknown option \"ro,noexec\"" },
+		{ "remount", NULL, "system.conf:1: remount: the options of a mount" },
+		{ NULL, "fsname=x", "users.conf:1: fsname: organfs sets this itself" },
+		{ NULL, "output=/x", "users.conf:1: output is no default" },
+		{ "ro=1", NULL, "system.conf:1: unknown option \"ro=1\"" },
+	};
+	static const char *const others[] = { "--help", "--version", "--report x.tsv" };
+	struct options options;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+		if (parse_files(state, &options, "m mnt", bad[i].system, bad[i].users) != -1)
+			fail_msg("accepted: %s", bad[i].words);
+		options_release(&options);
+		assert_said(state, "a file", bad[i].words);
+		/* What opens no model does without. */
+		for (size_t j = 0; j < ARRAY_LENGTH(others); j++) {
+			options = good_files(state, others[j], bad[i].system, bad[i].users);
+			options_release(&options);
+		}
+	}
+	assert_int_equal(parse_files(state, &options, "--picture m", "what", NULL), -1);
+	options_release(&options);
+	assert_said(state, "--picture", "system.conf:1: unknown option");
+	/* Bad usage is the nearer mistake. */
+	assert_int_equal(parse_files(state, &options, "m", "what", NULL), -1);
+	options_release(&options);
+	assert_said(state, "m", "a MODEL and a MOUNTPOINT are needed");
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(a_model_and_a_mountpoint_are_enough),
+	FS_TEST(every_option_is_taken),
+	FS_TEST(a_layer_is_kept_and_not_assembled_unless_it_is_said_where_to),
+	FS_TEST(options_may_stand_anywhere_and_more_than_once),
+	FS_TEST(a_relative_output_is_made_absolute),
+	FS_TEST(a_report_needs_tables_alone),
+	FS_TEST(a_picture_is_of_one_model_and_leaves_nothing),
+	FS_TEST(help_and_version_need_nothing_else),
+	FS_TEST(the_help_names_every_option),
+	FS_TEST(the_help_fits_a_window),
+	FS_TEST(what_fstab_adds_is_dropped),
+	FS_TEST(noexec_is_taken_and_the_last_word_counts),
+	FS_TEST(a_mount_cannot_be_changed),
+	FS_TEST(models_may_be_options),
+	FS_TEST(fresh_is_for_private_layers),
+	FS_TEST(options_of_others_that_begin_with_x_are_dropped),
+	FS_TEST(the_last_argument_is_the_mountpoint),
+	FS_TEST(too_few_arguments_are_refused),
+	FS_TEST(what_is_not_known_is_refused),
+	FS_TEST(values_that_make_no_sense_are_refused),
+	FS_TEST(numbers_are_read_to_their_end),
+	FS_TEST(after_two_dashes_everything_is_an_argument),
+	FS_TEST(what_other_filesystems_of_fuse_take_is_dropped_or_ours),
+	FS_TEST(what_is_asked_for_is_said_to_stderr_in_the_foreground),
+	FS_TEST(one_thread_is_enough_unless_more_are_asked_for_later),
+	FS_TEST(who_is_let_in_is_said_last),
+	FS_TEST(the_command_line_goes_before_the_users_file_and_that_before_the_systems),
+	FS_TEST(every_default_can_be_taken_back),
+	FS_TEST(a_bad_file_is_refused_with_its_line_where_a_model_is_opened),
+};
+
+UNIT_MAIN(tests)

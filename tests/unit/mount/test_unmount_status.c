@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* test_status.c - fs/status.c: what whoever waits reads, and how it is known that there will be no
+ * more. */
+#include "fs/mount/unmount_status.h"
+#include "tests/unit/fs_help.h"
+
+#include <sys/file.h>
+
+/* As somebody else finds it. */
+static int find(const struct status *status)
+{
+	char text[128], path[64], link[128], expected[128], name[64];
+	int pid, fd, file;
+	ssize_t n;
+
+	assert_between(status_text(status, text, sizeof(text)), 1, sizeof(text) - 1);
+	assert_int_equal(sscanf(text, "%d %d %63s", &pid, &fd, name), 3);
+	assert_int_equal(pid, getpid());
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	snprintf(expected, sizeof(expected), "/memfd:%s (deleted)", name);
+	n = readlink(path, link, sizeof(link) - 1);
+	assert_true(n > 0);
+	link[n] = '\0';
+	assert_string_equal(link, expected);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(file >= 0);
+	return file;
+}
+
+static void assert_reads(int fd, const char *expected)
+{
+	char text[1024];
+	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	assert_true(n >= 0);
+	text[n] = '\0';
+	assert_string_equal(text, expected);
+}
+
+#define LINE(state, done, total, ms)                                                             \
+	state "                    " done "                    " total "                    " ms \
+	      "\n"
+
+static void it_is_locked_as_long_as_it_is_there(void **state)
+{
+	struct status *status = status_new();
+	const int fd = find(status);
+
+	(void)state;
+	assert_int_equal(flock(fd, LOCK_SH | LOCK_NB), -1);
+	assert_int_equal(errno, EWOULDBLOCK);
+	status_free(status);
+	assert_int_equal(flock(fd, LOCK_SH | LOCK_NB), 0);
+	close(fd);
+}
+
+static void only_its_owner_may_open_it(void **state)
+{
+	struct status *status = status_new();
+	const int fd = find(status);
+	struct stat stat;
+
+	(void)state;
+	assert_int_equal(fstat(fd, &stat), 0);
+	assert_int_equal(stat.st_mode & 0777, 0600);
+	assert_int_equal(stat.st_nlink, 0);
+	close(fd);
+	status_free(status);
+}
+
+static void two_have_different_names(void **state)
+{
+	struct status *a = status_new(), *b = status_new();
+	char of_a[128], of_b[128];
+
+	(void)state;
+	status_text(a, of_a, sizeof(of_a));
+	status_text(b, of_b, sizeof(of_b));
+	assert_string_not_equal(strstr(of_a, "organfs-"), strstr(of_b, "organfs-"));
+	status_free(a);
+	status_free(b);
+}
+
+static void lines_are_added_and_the_first_one_is_rewritten(void **state)
+{
+	struct status *status = status_new();
+	const int fd = find(status);
+
+	(void)state;
+	assert_reads(fd, LINE("mounted   ", "0", "0", "0"));
+	status_say(status, "keep", "/a/layer");
+	status_progress(status, 5, 7, 9);
+	assert_reads(fd, LINE("finishing ", "5", "7", "9") "keep\t/a/layer\n");
+	status_say(status, "end", "0");
+	assert_reads(fd, LINE("finishing ", "5", "7", "9") "keep\t/a/layer\nend\t0\n");
+	status_progress(status, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	assert_reads(fd, "finishing  18446744073709551615 18446744073709551615 "
+			 "18446744073709551615\nkeep\t/a/layer\nend\t0\n");
+	close(fd);
+	status_free(status);
+}
+
+static void a_text_is_one_line(void **state)
+{
+	struct status *status = status_new();
+	const int fd = find(status);
+
+	(void)state;
+	status_say(status, "failed", "a\nend\t0\x1b[2J\x7f");
+	status_say(status, "failed", "");
+	assert_reads(fd, LINE("mounted   ", "0", "0", "0") "failed\ta?end?0?[2J?\nfailed\t\n");
+	close(fd);
+	status_free(status);
+}
+
+static void without_one_nothing_happens(void **state)
+{
+	char text[8];
+
+	(void)state;
+	status_progress(NULL, 1, 2, 3);
+	status_say(NULL, "end", "0");
+	assert_int_equal(status_text(NULL, text, sizeof(text)), -ENODATA);
+	status_free(NULL);
+}
+
+static void without_memory_there_is_none(void **state)
+{
+	(void)state;
+	allocation_fails(1);
+	assert_null(status_new());
+	assert_true(allocation_failed());
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(it_is_locked_as_long_as_it_is_there),
+	FS_TEST(only_its_owner_may_open_it),
+	FS_TEST(two_have_different_names),
+	FS_TEST(lines_are_added_and_the_first_one_is_rewritten),
+	FS_TEST(a_text_is_one_line),
+	FS_TEST(without_one_nothing_happens),
+	FS_TEST(without_memory_there_is_none),
+};
+
+UNIT_MAIN(tests)

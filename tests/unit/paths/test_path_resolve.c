@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* test_resolve.c - fs/resolve.c: where paths lead, outside of the mount and into it. The file
+ * system of /proc plays the mount, for its device is no other's. */
+#include "fs/paths/path_resolve.h"
+#include "tests/unit/fs_help.h"
+
+#include <errno.h>
+#include <limits.h>
+
+static struct resolve_own no_mount(void)
+{
+	return (struct resolve_own){ .point = NULL };
+}
+
+/* A mount at that path, whose device nothing has. */
+static struct resolve_own mount_at(const char *point)
+{
+	return (struct resolve_own){ .point = point, .device = (dev_t)-1 };
+}
+
+static int try(const struct resolve_own *own, const char *path, struct resolved *resolved,
+	       struct error *err)
+{
+	*resolved = (struct resolved){ .links = 0 };
+	return resolve(own, "organs", path, resolved, err);
+}
+
+/* It leads to the file that holds this text. */
+static void assert_leads_to(const struct resolve_own *own, const char *path, const char *text)
+{
+	struct resolved resolved;
+	struct error err = { 0 };
+	char bytes[64];
+	ssize_t n;
+
+	if (try(own, path, &resolved, &err) < 0)
+		fail_msg("%s: %s", path, err.text);
+	assert_false(resolved.own);
+	n = read(resolved.fd, bytes, sizeof(bytes));
+	assert_int_equal(n, strlen(text));
+	assert_memory_equal(bytes, text, (size_t)n);
+	close(resolved.fd);
+}
+
+static void assert_fails(const struct resolve_own *own, const char *path, int code)
+{
+	struct resolved resolved;
+	struct error err = { 0 };
+	const int rc = try(own, path, &resolved, &err);
+
+	if (rc != -code || err.code != code || !err.text[0])
+		fail_msg("%s: %d, \"%s\"", path, rc, err.text);
+}
+
+static void assert_own(const struct resolve_own *own, const char *path, const char *within)
+{
+	struct resolved resolved;
+	struct error err = { 0 };
+
+	if (try(own, path, &resolved, &err) < 0)
+		fail_msg("%s: %s", path, err.text);
+	assert_true(resolved.own);
+	assert_string_equal(resolved.path, within);
+}
+
+static void link_in(void **state, const char *target, const char *name)
+{
+	must(symlink(target, in_temp(state, name).text) == 0);
+}
+
+static void a_path_leads_to_a_file(void **state)
+{
+	const struct resolve_own own = no_mount();
+	char path[PATH_MAX + 8];
+
+	write_text(in_temp(state, "file").text, "text");
+	must(mkdir(in_temp(state, "dir").text, 0700) == 0);
+	assert_leads_to(&own, in_temp(state, "file").text, "text");
+	assert_leads_to(&own, in_temp(state, "dir/../file").text, "text");
+	assert_leads_to(&own, in_temp(state, ".//./dir/.././file").text, "text");
+	snprintf(path, sizeof(path), "/../..%s", in_temp(state, "file").text);
+	assert_leads_to(&own, path, "text");
+}
+
+static void links_are_followed(void **state)
+{
+	const struct resolve_own own = no_mount();
+
+	write_text(in_temp(state, "file").text, "text");
+	must(mkdir(in_temp(state, "dir").text, 0700) == 0);
+	link_in(state, "file", "relative");
+	link_in(state, in_temp(state, "relative").text, "absolute");
+	link_in(state, "../absolute", "dir/up");
+	link_in(state, "dir", "side");
+	assert_leads_to(&own, in_temp(state, "relative").text, "text");
+	assert_leads_to(&own, in_temp(state, "absolute").text, "text");
+	assert_leads_to(&own, in_temp(state, "side/up").text, "text");
+	assert_leads_to(&own, in_temp(state, "side/../file").text, "text");
+}
+
+static void circles_end(void **state)
+{
+	const struct resolve_own own = no_mount();
+	char name[16], before[16];
+
+	link_in(state, "a", "b");
+	link_in(state, "b", "a");
+	assert_fails(&own, in_temp(state, "a").text, ELOOP);
+	link_in(state, ".", "here");
+	assert_fails(&own, in_temp(state, "here/here/here/nothing").text, ENOENT);
+	/* 40 links are followed, 41 are not. */
+	write_text(in_temp(state, "n0").text, "text");
+	for (int i = 1; i <= RESOLVE_LINKS + 1; i++) {
+		snprintf(before, sizeof(before), "n%d", i - 1);
+		snprintf(name, sizeof(name), "n%d", i);
+		link_in(state, before, name);
+	}
+	assert_leads_to(&own, in_temp(state, "n40").text, "text");
+	assert_fails(&own, in_temp(state, "n41").text, ELOOP);
+}
+
+static void links_that_were_followed_before_count(void **state)
+{
+	const struct resolve_own own = no_mount();
+	struct resolved resolved = { .links = RESOLVE_LINKS };
+	struct error err = { 0 };
+
+	write_text(in_temp(state, "file").text, "text");
+	link_in(state, "file", "link");
+	assert_int_equal(resolve(&own, "", in_temp(state, "link").text, &resolved, &err), -ELOOP);
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+	const struct resolve_own own = no_mount();
+	char name[NAME_MAX + 2], path[PATH_MAX + 8];
+
+	write_text(in_temp(state, "file").text, "text");
+	must(mkfifo(in_temp(state, "fifo").text, 0600) == 0);
+	assert_fails(&own, in_temp(state, "nothing").text, ENOENT);
+	assert_fails(&own, in_temp(state, "file/more").text, ENOTDIR);
+	assert_fails(&own, in_temp(state, "").text, EINVAL);
+	assert_fails(&own, in_temp(state, "fifo").text, EINVAL);
+	assert_fails(&own, "/dev/null", EINVAL);
+	memset(name, 'x', sizeof(name));
+	name[NAME_MAX + 1] = '\0';
+	assert_fails(&own, in_temp(state, name).text, ENAMETOOLONG);
+	memset(path, '/', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	assert_fails(&own, path, ENAMETOOLONG);
+}
+
+static void a_relative_path_starts_inside(void **state)
+{
+	const struct path point = in_temp(state, "mnt");
+	const struct resolve_own own = mount_at(point.text);
+
+	write_text(in_temp(state, "file").text, "text");
+	assert_own(&own, "x.bin", "organs/x.bin");
+	assert_own(&own, "./../norm//x.bin", "norm/x.bin");
+	assert_own(&own, "..", "");
+	assert_own(&own, "", "organs");
+	assert_leads_to(&own, "../../file", "text");
+	assert_fails(&own, "../../nothing", ENOENT);
+}
+
+static void a_path_into_the_mount_is_not_asked_there(void **state)
+{
+	/* Were it asked, it would know this name. */
+	struct stat proc;
+	struct resolve_own own = { .point = "/proc" };
+
+	(void)state;
+	must(stat("/proc", &proc) == 0);
+	own.device = proc.st_dev;
+	assert_own(&own, "/proc/self/status", "self/status");
+	assert_own(&own, "/proc/nowhere/../x", "x");
+	assert_own(&own, "/proc", "");
+	assert_own(&own, "../../proc/y", "y");
+}
+
+static void no_descriptor_stays(void **state)
+{
+	const struct resolve_own own = no_mount();
+	const int before = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int after;
+
+	link_in(state, "a", "a");
+	write_text(in_temp(state, "file").text, "text");
+	assert_leads_to(&own, in_temp(state, "file").text, "text");
+	assert_fails(&own, in_temp(state, "a").text, ELOOP);
+	assert_fails(&own, in_temp(state, "file/x").text, ENOTDIR);
+	assert_fails(&own, in_temp(state, "x/x").text, ENOENT);
+	after = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(after, before + 1);
+	close(after);
+	close(before);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(a_path_leads_to_a_file),
+	FS_TEST(links_are_followed),
+	FS_TEST(circles_end),
+	FS_TEST(links_that_were_followed_before_count),
+	FS_TEST(what_is_no_file_is_refused),
+	FS_TEST(a_relative_path_starts_inside),
+	FS_TEST(a_path_into_the_mount_is_not_asked_there),
+	FS_TEST(no_descriptor_stays),
+};
+
+UNIT_MAIN(tests)

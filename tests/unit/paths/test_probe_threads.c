@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* test_visits.c - fs/visits.c: one thread at a time at each place. */
+#include "tests/unit/unit.h"
+
+#include "fs/paths/probe_threads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+static struct timespec in_milliseconds(long milliseconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += milliseconds * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return until;
+}
+
+static void only_one_is_there(void **state)
+{
+	const struct timespec soon = in_milliseconds(20), past = { 0 };
+	struct visits *visits = visits_new();
+
+	(void)state;
+	assert_non_null(visits);
+	assert_true(visit_begin(visits, "/a", &past));
+	assert_true(visit_begin(visits, "/b", &past));
+	assert_false(visit_begin(visits, "/a", &past));
+	assert_false(visit_begin(visits, "/b", &soon));
+	visit_end(visits, "/a");
+	assert_true(visit_begin(visits, "/a", &past));
+	visit_end(visits, "/a");
+	visit_end(visits, "/b");
+	visits_unref(visits);
+}
+
+struct race {
+	struct visits *visits;
+	atomic_int inside, most, rounds;
+};
+
+static void *come_and_go(void *argument)
+{
+	struct race *race = argument;
+
+	for (int i = 0; i < 200; i++) {
+		const struct timespec until = in_milliseconds(60000);
+
+		if (!visit_begin(race->visits, "/a", &until))
+			continue;
+		if (atomic_fetch_add(&race->inside, 1) > 0)
+			atomic_store(&race->most, 2);
+		atomic_fetch_sub(&race->inside, 1);
+		atomic_fetch_add(&race->rounds, 1);
+		visit_end(race->visits, "/a");
+	}
+	return NULL;
+}
+
+static void the_next_comes_when_one_goes(void **state)
+{
+	struct race race = { .visits = visits_new() };
+	pthread_t threads[4];
+
+	(void)state;
+	assert_non_null(race.visits);
+	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &race), 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(atomic_load(&race.most), 0);
+	assert_int_equal(atomic_load(&race.rounds), 200 * (int)ARRAY_LENGTH(threads));
+	visits_unref(race.visits);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(only_one_is_there),
+	cmocka_unit_test(the_next_comes_when_one_goes),
+};
+
+UNIT_MAIN(tests)

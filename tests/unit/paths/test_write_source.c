@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* test_trace.c - fs/trace.c and fs/openings.c: what this process itself has open. */
+#include "fs/paths/proc_fds.h"
+#include "fs/paths/write_source.h"
+#include "tests/unit/fs_help.h"
+
+/* A device that nothing is on. */
+#define NOWHERE ((dev_t)0xfffff)
+
+/* What is asked of the mount. */
+struct own {
+	uint64_t asked;
+};
+
+static struct donor *tell(void *context, uint64_t ino, uint64_t *size)
+{
+	struct own *own = context;
+
+	own->asked = ino;
+	*size = 7;
+	return donor_of_path("/own", NULL, "t", 1);
+}
+
+/* A file of that many bytes, open for that. */
+static int open_sized(void **state, const char *name, off_t size, int flags)
+{
+	int fd;
+
+	write_text(in_temp(state, name).text, "");
+	must(truncate(in_temp(state, name).text, size) == 0);
+	fd = open(in_temp(state, name).text, flags | O_CLOEXEC);
+	must(fd >= 0);
+	return fd;
+}
+
+/* What a trace of ourselves finds for so many bytes: the path, "" for nothing. */
+static struct path found(struct own *own, dev_t device, uint64_t size, uint64_t target)
+{
+	struct tracer *tracer = tracer_new(tell, own);
+	struct trace *trace;
+	struct donor *donor;
+	struct path path = { "" };
+
+	must(tracer);
+	if (device)
+		tracer_mounted(tracer, "/nowhere", device);
+	trace = trace_begin(tracer, getpid(), getuid(), getgid());
+	must(trace);
+	donor = trace_donor(trace, size, target);
+	if (donor)
+		snprintf(path.text, sizeof(path.text), "%s", donor_path(donor));
+	donor_unref(donor);
+	trace_unref(trace);
+	tracer_free(tracer);
+	return path;
+}
+
+static void the_one_file_of_the_right_size_is_the_source(void **state)
+{
+	struct own own = { 0 };
+	const int a = open_sized(state, "a b", 123457, O_RDONLY);
+	const int b = open_sized(state, "b", 123458, O_RDWR);
+	const int c = open_sized(state, "c", 123459, O_WRONLY);
+	char *real = realpath(in_temp(state, "a b").text, NULL);
+
+	assert_string_equal(found(&own, NOWHERE, 123457, 0).text, real);
+	free(real);
+	real = realpath(in_temp(state, "b").text, NULL);
+	assert_string_equal(found(&own, NOWHERE, 123458, 0).text, real);
+	free(real);
+	/* It is not open for reading, nothing is as long, the mount is not known. */
+	assert_string_equal(found(&own, NOWHERE, 123459, 0).text, "");
+	assert_string_equal(found(&own, NOWHERE, 123460, 0).text, "");
+	assert_string_equal(found(&own, 0, 123457, 0).text, "");
+	close(a);
+	assert_string_equal(found(&own, NOWHERE, 123457, 0).text, "");
+	close(b);
+	close(c);
+}
+
+static void of_two_it_may_be_either(void **state)
+{
+	struct own own = { 0 };
+	const int a = open_sized(state, "a", 123457, O_RDONLY);
+	const int b = open_sized(state, "b", 123457, O_RDONLY);
+	const int again = open(in_temp(state, "a").text, O_RDONLY | O_CLOEXEC);
+
+	assert_string_equal(found(&own, NOWHERE, 123457, 0).text, "");
+	close(b);
+	/* The same one twice is one. */
+	assert_string_not_equal(found(&own, NOWHERE, 123457, 0).text, "");
+	close(a);
+	close(again);
+}
+
+static void a_file_that_was_deleted_has_no_name(void **state)
+{
+	struct own own = { 0 };
+	const int a = open_sized(state, "a", 123457, O_RDONLY);
+
+	unlink(in_temp(state, "a").text);
+	assert_string_equal(found(&own, NOWHERE, 123457, 0).text, "");
+	close(a);
+}
+
+static void our_own_mount_is_asked_inside(void **state)
+{
+	struct own own = { 0 };
+	const int a = open_sized(state, "a", 123457, O_RDONLY);
+	struct opening openings[8];
+	unsigned n, i = 0;
+	struct stat stat;
+
+	must(fstat(a, &stat) == 0);
+	n = openings_find(getpid(), NOWHERE, openings, 8);
+	for (unsigned k = 0; k < n; k++) {
+		if (openings[k].ino == stat.st_ino && openings[k].device == stat.st_dev)
+			i = k + 1;
+		close(openings[k].fd);
+	}
+	if (!i) {
+		/* The kernel does not tell, or not the device that stat(2) has. */
+		close(a);
+		skip();
+	}
+	/* By inode number, whatever the size on disk is; and not what is written over. */
+	assert_string_equal(found(&own, stat.st_dev, 7, 0).text, "/own");
+	assert_int_equal(own.asked, stat.st_ino);
+	assert_string_equal(found(&own, stat.st_dev, 7, stat.st_ino).text, "");
+	close(a);
+}
+
+static void nobody_has_nothing_open(void **state)
+{
+	struct opening openings[2];
+
+	(void)state;
+	assert_int_equal(openings_find(0, NOWHERE, openings, 2), 0);
+	assert_int_equal(openings_find(INT32_MAX, NOWHERE, openings, 2), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(the_one_file_of_the_right_size_is_the_source),
+	FS_TEST(of_two_it_may_be_either),
+	FS_TEST(a_file_that_was_deleted_has_no_name),
+	FS_TEST(our_own_mount_is_asked_inside),
+	FS_TEST(nobody_has_nothing_open),
+};
+
+UNIT_MAIN(tests)

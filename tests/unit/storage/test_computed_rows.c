@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* test_rows.c - fs/rows.c: bytes that are made row by row. */
+#include "fs/storage/computed_rows.h"
+#include "tests/unit/fs_frames.h"
+
+#define ROW   7u
+#define COUNT 11u
+
+struct counted {
+	unsigned made[COUNT]; /* how often each row was */
+	int rc;		      /* what making fails with */
+	bool released;
+};
+
+static uint8_t byte_at(uint64_t offset)
+{
+	return (uint8_t)(offset * 37 + offset / ROW);
+}
+
+static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
+{
+	struct counted *counted = context;
+
+	(void)spans;
+	assert_true(first + n <= COUNT);
+	for (size_t i = 0; i < n * ROW; i++)
+		((uint8_t *)bytes)[i] = byte_at(first * ROW + i);
+	for (size_t i = 0; i < n; i++)
+		counted->made[first + i]++;
+	return counted->rc;
+}
+
+static void release(void *context)
+{
+	((struct counted *)context)->released = true;
+}
+
+static struct backing *open_source(void **state)
+{
+	struct backing *of;
+
+	write_file(in_temp(state, "file").text, "source", 6);
+	of = backing_open(in_temp(state, "file").text, NULL);
+	assert_non_null(of);
+	return of;
+}
+
+static struct backing *rows_of(void **state, struct counted *counted)
+{
+	const struct row_source source = { COUNT, ROW, make, release, counted };
+	struct backing *of = open_source(state), *rows;
+
+	*counted = (struct counted){ 0 };
+	rows = rows_new(&source, of);
+	assert_non_null(rows);
+	assert_string_equal(backing_path(rows), backing_path(of));
+	assert_int_equal(backing_stat(rows)->st_mtim.tv_nsec, backing_stat(of)->st_mtim.tv_nsec);
+	backing_unref(of);
+	return rows;
+}
+
+static void assert_bytes(const uint8_t *bytes, uint64_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(bytes[i], byte_at(from + i));
+}
+
+static void every_range_can_be_read(void **state)
+{
+	struct counted counted;
+	struct backing *rows = rows_of(state, &counted);
+	uint8_t bytes[ROW * COUNT];
+
+	assert_int_equal(backing_size(rows), sizeof(bytes));
+	assert_true(backing_is_made(rows));
+	assert_false(backing_is_plain(rows));
+	for (size_t from = 0; from <= sizeof(bytes); from++) {
+		for (size_t n = 0; n <= sizeof(bytes) - from; n++) {
+			assert_int_equal(backing_read(rows, bytes, n, from), 0);
+			assert_bytes(bytes, from, n);
+			assert_int_equal(backing_peek(rows, bytes, n, from), 0);
+			assert_bytes(bytes, from, n);
+		}
+	}
+	backing_unref(rows);
+	assert_true(counted.released);
+}
+
+static void nothing_is_made_but_what_a_read_touches(void **state)
+{
+	struct counted counted;
+	struct backing *rows = rows_of(state, &counted);
+	uint8_t bytes[ROW * COUNT];
+
+	assert_int_equal(backing_read(rows, bytes, ROW + 2, 3 * ROW - 1), 0);
+	for (unsigned i = 0; i < COUNT; i++)
+		assert_int_equal(counted.made[i], i >= 2 && i <= 4);
+	backing_unref(rows);
+}
+
+static void neighbouring_reads_share_a_row(void **state)
+{
+	struct counted counted;
+	struct backing *rows = rows_of(state, &counted);
+	uint8_t bytes[4];
+
+	for (size_t from = 0; from + sizeof(bytes) <= ROW * COUNT; from += sizeof(bytes))
+		assert_int_equal(backing_read(rows, bytes, sizeof(bytes), from), 0);
+	for (unsigned i = 0; i < COUNT; i++)
+		assert_int_equal(counted.made[i], 1);
+	backing_unref(rows);
+}
+
+static void what_is_past_the_end_is_an_error(void **state)
+{
+	struct counted counted;
+	struct backing *rows = rows_of(state, &counted);
+	uint8_t bytes[2];
+
+	assert_int_equal(backing_read(rows, bytes, 2, ROW * COUNT - 1), -EIO);
+	assert_int_equal(backing_read(rows, bytes, 1, ROW * COUNT), -EIO);
+	assert_int_equal(backing_read(rows, bytes, 2, UINT64_MAX), -EIO);
+	backing_unref(rows);
+}
+
+static void a_row_that_could_not_be_made_is_made_again(void **state)
+{
+	struct counted counted;
+	struct backing *rows = rows_of(state, &counted);
+	uint8_t bytes[ROW];
+
+	counted.rc = -EIO;
+	assert_int_equal(backing_read(rows, bytes, 2, 1), -EIO);
+	assert_int_equal(backing_read(rows, bytes, ROW, 0), -EIO);
+	counted.rc = 0;
+	assert_int_equal(backing_read(rows, bytes, 2, 1), 0);
+	assert_bytes(bytes, 1, 2);
+	backing_unref(rows);
+}
+
+static void more_bytes_than_a_file_may_have_are_refused(void **state)
+{
+	struct counted counted = { .released = false };
+	struct row_source source = { INT64_MAX / 8 + 1, 8, make, release, &counted };
+	struct backing *of = open_source(state), *rows;
+
+	assert_null(rows_new(&source, of));
+	assert_true(counted.released);
+	source.n = INT64_MAX / 8;
+	rows = rows_new(&source, of);
+	assert_non_null(rows);
+	backing_unref(rows);
+	backing_unref(of);
+}
+
+static void without_memory_nothing_is_lost(void **state)
+{
+	struct backing *of = open_source(state);
+	struct counted counted;
+	const struct row_source source = { COUNT, ROW, make, release, &counted };
+	uint8_t byte;
+
+	for (unsigned k = 1;; k++) {
+		struct backing *rows;
+		int rc = -ENOMEM;
+
+		counted = (struct counted){ 0 };
+		allocation_fails(k);
+		rows = rows_new(&source, of);
+		if (rows)
+			rc = backing_read(rows, &byte, 1, 1);
+		if (!allocation_failed()) {
+			assert_int_equal(rc, 0);
+			backing_unref(rows);
+			break;
+		}
+		assert_int_equal(rc, -ENOMEM);
+		backing_unref(rows);
+		assert_true(counted.released);
+	}
+	backing_unref(of);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(every_range_can_be_read),
+	FS_TEST(nothing_is_made_but_what_a_read_touches),
+	FS_TEST(neighbouring_reads_share_a_row),
+	FS_TEST(what_is_past_the_end_is_an_error),
+	FS_TEST(a_row_that_could_not_be_made_is_made_again),
+	FS_TEST(more_bytes_than_a_file_may_have_are_refused),
+	FS_TEST(without_memory_nothing_is_lost),
+};
+
+UNIT_MAIN(tests)

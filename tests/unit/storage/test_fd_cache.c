@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* test_descriptors.c - fs/descriptors.c: few files open at a time, none while it is held closed. */
+#include "fs/storage/fd_cache.h"
+#include "tests/unit/fs_help.h"
+
+#define FILES 10
+
+/* A file that counts how often it is opened. */
+struct counted {
+	struct descriptor descriptor;
+	unsigned opened;
+	int fails; /* with that, if not 0 */
+};
+
+static int open_counted(struct descriptor *descriptor)
+{
+	struct counted *counted = (struct counted *)descriptor;
+
+	if (counted->fails)
+		return counted->fails;
+	counted->opened++;
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+struct bench {
+	struct descriptors *set;
+	struct counted files[FILES];
+};
+
+static struct bench bench_of(unsigned most)
+{
+	struct bench b = { .set = descriptors_new(most) };
+
+	assert_non_null(b.set);
+	for (size_t i = 0; i < FILES; i++)
+		b.files[i].descriptor = (struct descriptor){ .fd = -1, .open = open_counted };
+	return b;
+}
+
+static void touch(struct bench *b, size_t i)
+{
+	assert_true(descriptors_hold(b->set, &b->files[i].descriptor) >= 0);
+	descriptors_let(b->set, &b->files[i].descriptor);
+}
+
+static unsigned open_files(const struct bench *b)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < FILES; i++)
+		n += b->files[i].descriptor.fd >= 0;
+	return n;
+}
+
+static void release(struct bench *b)
+{
+	for (size_t i = 0; i < FILES; i++)
+		descriptors_end(b->set, &b->files[i].descriptor);
+	assert_int_equal(open_files(b), 0);
+	descriptors_unref(b->set);
+}
+
+static void no_more_are_open_than_may_be(void **state)
+{
+	struct bench b = bench_of(3);
+
+	(void)state;
+	for (size_t round = 0; round < 3; round++) {
+		for (size_t i = 0; i < FILES; i++) {
+			touch(&b, i);
+			assert_true(open_files(&b) <= 3);
+		}
+	}
+	assert_int_equal(open_files(&b), 3);
+	release(&b);
+}
+
+static void the_one_that_was_not_used_for_longest_is_closed(void **state)
+{
+	struct bench b = bench_of(3);
+
+	(void)state;
+	touch(&b, 0);
+	touch(&b, 1);
+	touch(&b, 2);
+	touch(&b, 0);
+	touch(&b, 3);
+	assert_true(b.files[0].descriptor.fd >= 0);
+	assert_int_equal(b.files[1].descriptor.fd, -1);
+	touch(&b, 0);
+	assert_int_equal(b.files[0].opened, 1);
+	release(&b);
+}
+
+static void what_is_held_stays_open(void **state)
+{
+	struct bench b = bench_of(2);
+	int fds[5];
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		fds[i] = descriptors_hold(b.set, &b.files[i].descriptor);
+	for (size_t i = 0; i < 5; i++) {
+		assert_true(fds[i] >= 0);
+		assert_int_equal(fcntl(fds[i], F_GETFD), FD_CLOEXEC);
+		assert_int_equal(descriptors_hold(b.set, &b.files[i].descriptor), fds[i]);
+		descriptors_let(b.set, &b.files[i].descriptor);
+	}
+	assert_int_equal(open_files(&b), 5);
+	for (size_t i = 0; i < 5; i++)
+		descriptors_let(b.set, &b.files[i].descriptor);
+	assert_int_equal(open_files(&b), 2);
+	release(&b);
+}
+
+static void one_that_is_open_can_be_added(void **state)
+{
+	struct bench b = bench_of(2);
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		b.files[i].descriptor.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		descriptors_add(b.set, &b.files[i].descriptor);
+	}
+	assert_int_equal(open_files(&b), 2);
+	touch(&b, 3);
+	assert_int_equal(b.files[3].opened, 0);
+	touch(&b, 0);
+	assert_int_equal(b.files[0].opened, 1);
+	release(&b);
+}
+
+static void what_cannot_be_opened_says_why(void **state)
+{
+	struct bench b = bench_of(2);
+
+	(void)state;
+	b.files[0].fails = -ESTALE;
+	assert_int_equal(descriptors_hold(b.set, &b.files[0].descriptor), -ESTALE);
+	b.files[0].fails = 0;
+	touch(&b, 0);
+	release(&b);
+}
+
+static void the_end_waits_for_who_holds_it(void **state)
+{
+	struct bench b = bench_of(2);
+	int fd;
+
+	(void)state;
+	fd = descriptors_hold(b.set, &b.files[0].descriptor);
+	descriptors_end(b.set, &b.files[0].descriptor);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(descriptors_hold(b.set, &b.files[0].descriptor), -ENOENT);
+	descriptors_let(b.set, &b.files[0].descriptor);
+	assert_int_equal(b.files[0].descriptor.fd, -1);
+	assert_int_equal(descriptors_hold(b.set, &b.files[0].descriptor), -ENOENT);
+	release(&b);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(no_more_are_open_than_may_be),
+	cmocka_unit_test(the_one_that_was_not_used_for_longest_is_closed),
+	cmocka_unit_test(what_is_held_stays_open),
+	cmocka_unit_test(one_that_is_open_can_be_added),
+	cmocka_unit_test(what_cannot_be_opened_says_why),
+	cmocka_unit_test(the_end_waits_for_who_holds_it),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+/* test_view.c - fs/view.c: any window of any list of segments, what happens when a file under it is
+ * no longer what it was, and what a maker is asked for. */
+#include "fs/storage/view.h"
+#include "tests/unit/fs_help.h"
+
+/* A small generator, so that every run tests the same lists. */
+static uint32_t next(uint32_t *seed, uint32_t below)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return (*seed >> 8) % below;
+}
+
+#define FILE_SIZE 4096
+
+static struct backing *open_bytes(void **state)
+{
+	uint8_t bytes[FILE_SIZE];
+	struct backing *backing;
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = mk_byte(7, i);
+	write_file(in_temp(state, "file").text, bytes, sizeof(bytes));
+	backing = backing_open(in_temp(state, "file").text, NULL);
+	assert_non_null(backing);
+	return backing;
+}
+
+#define SEGMENTS_MAX 12
+
+/* A list of segments, and the bytes it stands for. */
+struct list {
+	struct segment segments[SEGMENTS_MAX];
+	size_t n, size;
+	uint8_t bytes[SEGMENTS_MAX * 200];
+	char memory[FILE_SIZE];
+};
+
+static void make_list(struct list *list, struct backing *backing, uint32_t *seed)
+{
+	list->n = next(seed, SEGMENTS_MAX + 1);
+	list->size = 0;
+	for (size_t i = 0; i < FILE_SIZE; i++)
+		list->memory[i] = (char)mk_byte(3, i);
+	for (size_t i = 0; i < list->n; i++) {
+		struct segment *s = &list->segments[i];
+		const size_t from = next(seed, FILE_SIZE - 200);
+		uint8_t *out = list->bytes + list->size;
+
+		*s = (struct segment){ .kind = (enum segment_kind)next(seed, 3) };
+		s->length = next(seed, 4) ? next(seed, 200) : 0;
+		s->memory = list->memory + from;
+		s->backing = s->kind == SEGMENT_EXTENT ? backing : NULL;
+		s->offset = from;
+		for (size_t k = 0; k < s->length; k++)
+			out[k] = s->kind == SEGMENT_ZEROS    ? 0
+				 : s->kind == SEGMENT_MEMORY ? (uint8_t)list->memory[from + k]
+							     : mk_byte(7, from + k);
+		list->size += s->length;
+	}
+}
+
+/* One window, into a block of exactly its size. */
+static void check_window(struct view *view, const struct list *list, size_t from, size_t n)
+{
+	const size_t left = from < list->size ? list->size - from : 0;
+	const size_t expected = n < left ? n : left;
+	uint8_t *bytes = malloc(expected + 1);
+
+	bytes[expected] = 0xa5;
+	assert_int_equal(view_read(view, bytes, n, from), expected);
+	if (expected)
+		assert_memory_equal(bytes, list->bytes + from, expected);
+	assert_int_equal(bytes[expected], 0xa5);
+	free(bytes);
+}
+
+static void any_window_is_that_slice_of_the_whole(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	struct list *list = malloc(sizeof(*list));
+	uint32_t seed = 1;
+
+	for (int round = 0; round < 300; round++) {
+		struct view *view;
+
+		make_list(list, backing, &seed);
+		view = view_new(list->segments, list->n, NULL);
+		assert_int_equal(view_size(view), list->size);
+		check_window(view, list, 0, list->size);
+		for (int i = 0; i < 20; i++)
+			check_window(view, list, next(&seed, (uint32_t)list->size + 3),
+				     next(&seed, (uint32_t)list->size + 3));
+		view_unref(view);
+	}
+	free(list);
+	backing_unref(backing);
+}
+
+static void every_window_of_a_short_list_is_right(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_ZEROS, .length = 0 },
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "abc" },
+		{ .kind = SEGMENT_ZEROS, .length = 2 },
+		{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
+		{ .kind = SEGMENT_EXTENT, .length = 4, .backing = backing, .offset = 100 },
+		{ .kind = SEGMENT_ZEROS, .length = 0 },
+	};
+	struct list list = { .size = 9, .bytes = "abc" };
+	struct view *view = view_new(segments, ARRAY_LENGTH(segments), NULL);
+
+	for (size_t i = 0; i < 4; i++)
+		list.bytes[5 + i] = mk_byte(7, 100 + i);
+	assert_int_equal(view_size(view), 9);
+	for (size_t from = 0; from <= 10; from++)
+		for (size_t n = 0; n <= 10; n++)
+			check_window(view, &list, from, n);
+	view_unref(view);
+	backing_unref(backing);
+}
+
+static void past_the_end_there_is_nothing(void **state)
+{
+	const struct segment zeros = { .kind = SEGMENT_ZEROS, .length = 10 };
+	struct view *view = view_new(&zeros, 1, NULL);
+	char byte = 'x';
+
+	(void)state;
+	assert_int_equal(view_read(view, &byte, 1, 10), 0);
+	assert_int_equal(view_read(view, &byte, 1, UINT64_MAX), 0);
+	assert_int_equal(byte, 'x');
+	view_unref(view);
+}
+
+static void a_view_of_no_segments_is_an_empty_file(void **state)
+{
+	struct view *view = view_new(NULL, 0, NULL);
+	char byte;
+
+	(void)state;
+	assert_non_null(view);
+	assert_int_equal(view_size(view), 0);
+	assert_int_equal(view_read(view, &byte, 1, 0), 0);
+	view_unref(view);
+}
+
+static void a_changed_file_is_an_error_and_never_part_of_an_answer(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "abc" },
+		{ .kind = SEGMENT_EXTENT, .length = 4, .backing = backing, .offset = 100 },
+		{ .kind = SEGMENT_ZEROS, .length = 5 },
+	};
+	struct view *view = view_new(segments, ARRAY_LENGTH(segments), NULL);
+	char bytes[12];
+
+	assert_int_equal(view_read(view, bytes, 12, 0), 12);
+	assert_int_equal(truncate(in_temp(state, "file").text, 102), 0);
+	assert_int_equal(view_read(view, bytes, 12, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 4, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 1, 3), -EIO);
+	assert_int_equal(view_read(view, bytes, 6, 6), -EIO);
+	/* What does not touch the file is as it was. */
+	assert_int_equal(view_read(view, bytes, 3, 0), 3);
+	assert_int_equal(view_read(view, bytes, 9, 7), 5);
+	view_unref(view);
+	backing_unref(backing);
+}
+
+static void an_extent_past_the_end_of_its_file_is_an_error(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const struct segment segment = {
+		.kind = SEGMENT_EXTENT, .length = 10, .backing = backing, .offset = FILE_SIZE - 9
+	};
+	struct view *view = view_new(&segment, 1, NULL);
+	char bytes[10];
+
+	assert_int_equal(view_read(view, bytes, 10, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 9, 0), 9);
+	assert_int_equal(view_read(view, bytes, 1, 9), -EIO);
+	view_unref(view);
+	backing_unref(backing);
+}
+
+static void a_view_keeps_its_file_open_and_its_memory(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const int fd = backing_hold(backing);
+	char *owned = strdup("owned"), bytes[9];
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = 5, .memory = owned },
+		{ .kind = SEGMENT_EXTENT, .length = 4, .backing = backing },
+	};
+	struct view *view = view_new(segments, 2, owned), *same = view_ref(view);
+
+	backing_unref(backing);
+	view_unref(view);
+	assert_int_equal(view_read(same, bytes, 9, 0), 9);
+	assert_memory_equal(bytes, "owned", 5);
+	assert_int_equal(bytes[5], (char)mk_byte(7, 0));
+	view_unref(same);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	view_unref(NULL);
+}
+
+static void text_is_a_view_and_no_text_is_none(void **state)
+{
+	struct view *view = view_of_text(strdup("some text"), 4);
+	char *bytes = read_view(view);
+
+	(void)state;
+	assert_string_equal(bytes, "some");
+	assert_null(view_of_text(NULL, 0));
+	free(bytes);
+	view_unref(view);
+}
+
+static void more_segments_than_there_is_memory_are_refused(void **state)
+{
+	(void)state;
+	assert_null(view_new(NULL, SIZE_MAX / 2, strdup("is freed")));
+}
+
+static void a_view_may_be_larger_than_memory(void **state)
+{
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_ZEROS, .length = (uint64_t)1 << 50 },
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "end" },
+	};
+	struct view *view = view_new(segments, 2, NULL);
+	char bytes[6];
+
+	(void)state;
+	assert_int_equal(view_size(view), ((uint64_t)1 << 50) + 3);
+	assert_int_equal(view_read(view, bytes, 6, ((uint64_t)1 << 50) - 3), 6);
+	assert_memory_equal(bytes, "\0\0\0end", 6);
+	view_unref(view);
+}
+
+/* ## bytes that are made */
+
+#define FAKE_SEGMENTS 16
+
+/* A maker of known bytes that counts what it is asked for. */
+struct fake {
+	struct maker maker;
+	int prepare_rc, make_rc;
+	int prepared, released, wrong;
+	size_t first, n; /* as prepared last */
+	int made[FAKE_SEGMENTS];
+	const atomic_bool *stop; /* as handed over last */
+};
+
+static uint8_t fake_byte(size_t number, size_t i)
+{
+	return mk_byte(50 + (uint32_t)number, i);
+}
+
+static int fake_prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+{
+	struct fake *fake = (struct fake *)maker;
+
+	fake->prepared++;
+	fake->first = first;
+	fake->n = n;
+	fake->stop = stop;
+	return fake->prepare_rc;
+}
+
+static int fake_make(struct maker *maker, size_t number, char *bytes, size_t length,
+		     const atomic_bool *stop)
+{
+	struct fake *fake = (struct fake *)maker;
+
+	fake->wrong += number >= FAKE_SEGMENTS || fake->prepared == 0;
+	fake->made[number % FAKE_SEGMENTS]++;
+	fake->wrong += stop != fake->stop;
+	for (size_t i = 0; i < length; i++)
+		bytes[i] = (char)fake_byte(number, i);
+	return fake->make_rc;
+}
+
+static void fake_release(struct maker *maker)
+{
+	((struct fake *)maker)->released++;
+}
+
+static struct fake new_fake(void)
+{
+	return (struct fake){ .maker = { fake_prepare, fake_make, fake_release } };
+}
+
+static void forget(struct fake *fake)
+{
+	*fake = new_fake();
+}
+
+/* Memory, zeros and made bytes of a few bytes each, with empty ones among them. */
+static const struct segment mixed[] = {
+	{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
+	{ .kind = SEGMENT_MADE, .length = 3 },
+	{ .kind = SEGMENT_MEMORY, .length = 2, .memory = "ab" },
+	{ .kind = SEGMENT_MADE, .length = 1 },
+	{ .kind = SEGMENT_MADE, .length = 4 },
+	{ .kind = SEGMENT_ZEROS, .length = 3 },
+	{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
+	{ .kind = SEGMENT_MADE, .length = 2 },
+	{ .kind = SEGMENT_MEMORY, .length = 4, .memory = "cdef" },
+};
+
+static void make_mixed(struct list *list)
+{
+	size_t number = 0;
+
+	list->size = 0;
+	for (size_t i = 0; i < ARRAY_LENGTH(mixed); i++) {
+		for (size_t k = 0; k < mixed[i].length; k++)
+			list->bytes[list->size++] = mixed[i].kind == SEGMENT_MADE
+							    ? fake_byte(number, k)
+						    : mixed[i].kind == SEGMENT_ZEROS
+							    ? 0
+							    : ((const uint8_t *)mixed[i].memory)[k];
+		number += mixed[i].kind == SEGMENT_MADE;
+	}
+}
+
+/* Of the segments of mixed[] that are made, those that have a byte in this window. */
+static size_t touched(size_t from, size_t end, bool touches[FAKE_SEGMENTS])
+{
+	size_t at = 0, number = 0, n = 0;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(mixed); i++) {
+		const size_t next_at = at + (size_t)mixed[i].length;
+
+		if (mixed[i].kind == SEGMENT_MADE) {
+			touches[number] = from < next_at && at < end && from < end;
+			n += touches[number++];
+		}
+		at = next_at;
+	}
+	return n;
+}
+
+static void check_asked(const struct fake *fake, size_t from, size_t end)
+{
+	bool touches[FAKE_SEGMENTS] = { 0 };
+	const size_t n = touched(from, end, touches);
+
+	assert_int_equal(fake->prepared, n > 0);
+	assert_int_equal(fake->n, n);
+	assert_int_equal(fake->wrong, 0);
+	for (size_t i = 0; i < FAKE_SEGMENTS; i++) {
+		assert_int_equal(fake->made[i], touches[i]);
+		if (touches[i])
+			assert_true(i >= fake->first && i < fake->first + n);
+	}
+}
+
+static void every_window_asks_once_for_just_what_it_touches(void **state)
+{
+	struct fake fake = new_fake();
+	struct list *list = calloc(1, sizeof(*list));
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+
+	(void)state;
+	make_mixed(list);
+	assert_int_equal(list->size, 19);
+	assert_int_equal(view_size(view), list->size);
+	for (size_t from = 0; from <= list->size + 1; from++)
+		for (size_t n = 0; n <= list->size + 2; n++) {
+			const size_t end = from + n < list->size ? from + n : list->size;
+
+			forget(&fake);
+			check_window(view, list, from, n);
+			check_asked(&fake, from, end);
+		}
+	view_unref(view);
+	assert_int_equal(fake.released, 1);
+	free(list);
+}
+
+static void only_a_view_with_a_maker_may_take_long(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	struct view *plain = view_of_text(strdup("some text"), 9);
+
+	(void)state;
+	assert_true(view_is_made(view));
+	assert_false(view_is_made(plain));
+	view_unref(plain);
+	view_unref(view);
+}
+
+static void what_cannot_be_made_is_an_error_and_never_part_of_an_answer(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	char bytes[19];
+
+	(void)state;
+	fake.make_rc = -EIO;
+	assert_int_equal(view_read(view, bytes, 19, 0), -EIO);
+	assert_int_equal(fake.made[0], 1);
+	assert_int_equal(fake.made[1], 0);
+	/* Whole, and in part. */
+	assert_int_equal(view_read(view, bytes, 3, 0), -EIO);
+	assert_int_equal(view_read(view, bytes, 1, 1), -EIO);
+	assert_int_equal(view_read(view, bytes, 3, 4), -EIO);
+	/* What is not made is as it was. */
+	assert_int_equal(view_read(view, bytes, 2, 3), 2);
+	assert_int_equal(view_read(view, bytes, 9, 15), 4);
+	view_unref(view);
+}
+
+static void what_cannot_be_prepared_is_not_made(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	char bytes[19];
+
+	(void)state;
+	fake.prepare_rc = -EINTR;
+	assert_int_equal(view_read(view, bytes, 19, 0), -EINTR);
+	assert_int_equal(view_read(view, bytes, 1, 0), -EINTR);
+	assert_int_equal(fake.made[0], 0);
+	assert_int_equal(view_read(view, bytes, 2, 3), 2);
+	assert_int_equal(fake.prepared, 2);
+	view_unref(view);
+}
+
+static void the_maker_is_told_whom_to_obey(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	const atomic_bool stop = false;
+	char bytes[19];
+
+	(void)state;
+	assert_int_equal(view_read_until(view, bytes, 19, 0, &stop), 19);
+	assert_ptr_equal(fake.stop, &stop);
+	assert_int_equal(view_read(view, bytes, 19, 0), 19);
+	assert_null(fake.stop);
+	assert_int_equal(fake.wrong, 0);
+	view_unref(view);
+}
+
+static void the_maker_is_released_once_with_the_last_reference(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), strdup("x"), &fake.maker);
+
+	(void)state;
+	view_unref(view_ref(view));
+	assert_int_equal(fake.released, 0);
+	view_unref(view);
+	assert_int_equal(fake.released, 1);
+}
+
+static void without_memory_the_maker_is_released_all_the_same(void **state)
+{
+	struct fake fake = new_fake();
+	char *owned;
+
+	needs_failing_allocations();
+	(void)state;
+	assert_null(view_new_made(NULL, SIZE_MAX / 2, strdup("is freed"), &fake.maker));
+	assert_int_equal(fake.released, 1);
+	forget(&fake);
+	owned = strdup("is freed");
+	allocation_fails(1);
+	assert_null(view_new_made(mixed, ARRAY_LENGTH(mixed), owned, &fake.maker));
+	assert_true(allocation_failed());
+	assert_int_equal(fake.released, 1);
+}
+
+static void part_of_what_is_made_needs_memory(void **state)
+{
+	struct fake fake = new_fake();
+	struct view *view;
+	char bytes[19];
+
+	needs_failing_allocations();
+	(void)state;
+	view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	allocation_fails(1);
+	assert_int_equal(view_read(view, bytes, 2, 1), -ENOMEM);
+	assert_true(allocation_failed());
+	/* All of it does not. */
+	allocation_fails(1);
+	assert_int_equal(view_read(view, bytes, 19, 0), 19);
+	assert_false(allocation_failed());
+	view_unref(view);
+}
+
+/* ## extents */
+
+static void assert_extent(struct view *view, uint64_t at, uint64_t length, struct backing *backing,
+			  uint64_t offset)
+{
+	struct extent extent;
+
+	assert_true(view_extent(view, at, &extent));
+	assert_int_equal(extent.length, length);
+	assert_ptr_equal(extent.backing, backing);
+	if (backing)
+		assert_int_equal(extent.offset, offset);
+}
+
+static void what_lies_in_one_piece_is_one_extent(void **state)
+{
+	struct backing *backing = open_bytes(state), *gone = backing_gone("/gone", 100);
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "abc" },
+		{ .kind = SEGMENT_ZEROS, .length = 2 },
+		{ .kind = SEGMENT_EXTENT, .length = 10, .backing = backing, .offset = 100 },
+		{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
+		{ .kind = SEGMENT_EXTENT, .length = 5, .backing = backing, .offset = 110 },
+		{ .kind = SEGMENT_EXTENT, .length = 5, .backing = backing, .offset = 116 },
+		{ .kind = SEGMENT_EXTENT, .length = 7, .backing = gone, .offset = 121 },
+	};
+	struct view *view = view_new(segments, ARRAY_LENGTH(segments), NULL);
+	struct extent extent;
+
+	assert_extent(view, 0, 5, NULL, 0);
+	assert_extent(view, 4, 1, NULL, 0);
+	assert_extent(view, 5, 15, backing, 100);
+	assert_extent(view, 14, 6, backing, 109);
+	assert_extent(view, 15, 5, backing, 110);
+	assert_extent(view, 20, 5, backing, 116);
+	assert_extent(view, 25, 7, NULL, 0);
+	assert_false(view_extent(view, 32, &extent));
+	assert_false(view_extent(view, UINT64_MAX, &extent));
+	view_unref(view);
+	view = view_new(NULL, 0, NULL);
+	assert_false(view_extent(view, 0, &extent));
+	view_unref(view);
+	backing_unref(backing);
+	backing_unref(gone);
+}
+
+static void what_cannot_be_read_is_read_from_elsewhere(void **state)
+{
+	struct backing *backing = open_bytes(state);
+	const struct segment segment = { .kind = SEGMENT_EXTENT, .length = 4, .backing = backing };
+	struct view *view = view_new(&segment, 1, NULL);
+	char bytes[4];
+
+	view_fall_back(view, view_of_text(strdup("text"), 4));
+	assert_int_equal(view_read(view, bytes, 4, 0), 4);
+	assert_int_equal((uint8_t)bytes[1], mk_byte(7, 1));
+	assert_int_equal(truncate(in_temp(state, "file").text, 2), 0);
+	assert_int_equal(view_read(view, bytes, 4, 1), 3);
+	assert_memory_equal(bytes, "ext", 3);
+	view_unref(view);
+	backing_unref(backing);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(any_window_is_that_slice_of_the_whole),
+	FS_TEST(every_window_of_a_short_list_is_right),
+	FS_TEST(past_the_end_there_is_nothing),
+	FS_TEST(a_view_of_no_segments_is_an_empty_file),
+	FS_TEST(a_changed_file_is_an_error_and_never_part_of_an_answer),
+	FS_TEST(an_extent_past_the_end_of_its_file_is_an_error),
+	FS_TEST(a_view_keeps_its_file_open_and_its_memory),
+	FS_TEST(text_is_a_view_and_no_text_is_none),
+	FS_TEST(more_segments_than_there_is_memory_are_refused),
+	FS_TEST(a_view_may_be_larger_than_memory),
+	FS_TEST(every_window_asks_once_for_just_what_it_touches),
+	FS_TEST(only_a_view_with_a_maker_may_take_long),
+	FS_TEST(what_cannot_be_made_is_an_error_and_never_part_of_an_answer),
+	FS_TEST(what_cannot_be_prepared_is_not_made),
+	FS_TEST(the_maker_is_told_whom_to_obey),
+	FS_TEST(the_maker_is_released_once_with_the_last_reference),
+	FS_TEST(without_memory_the_maker_is_released_all_the_same),
+	FS_TEST(part_of_what_is_made_needs_memory),
+	FS_TEST(what_lies_in_one_piece_is_one_extent),
+	FS_TEST(what_cannot_be_read_is_read_from_elsewhere),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* test_floats.c - fs/floats.c: the values of a tensor, any of them. */
+#include "fs/tensor/decode.h"
+#include "tests/unit/fs_tensor.h"
+
+#define VALUES 2560u
+
+static struct view *view_of(struct backing *floats)
+{
+	const struct segment segment = { .kind = SEGMENT_EXTENT,
+					 .length = backing_size(floats),
+					 .backing = floats };
+	struct view *view = view_new(&segment, 1, NULL);
+
+	must(view);
+	return view;
+}
+
+static void the_values_of_every_type_can_be_read_from_anywhere(void **state)
+{
+	for (uint32_t type = 0; type < GGML_TYPES; type++) {
+		const uint64_t ne[] = { VALUES };
+		struct tensor_file t;
+		struct backing *floats;
+		struct view *view;
+
+		if (!type_find(type) || !dequant_supported(type))
+			continue;
+		t = new_tensor(state, "t", type, 1, ne, NULL);
+		floats = floats_new(t.located.file, t.located.offset, type, VALUES);
+		assert_non_null(floats);
+		assert_int_equal(backing_size(floats), VALUES * sizeof(float));
+		view = view_of(floats);
+		assert_any_range(view, (const char *)t.values);
+		view_unref(view);
+		backing_unref(floats);
+		free_tensor(&t);
+	}
+}
+
+static void more_blocks_than_fit_the_scratch_memory_are_read_in_parts(void **state)
+{
+	const uint64_t n = 3 * FLOATS_SCRATCH / 4 + 5, ne[] = { n };
+	struct tensor_file t = new_tensor(state, "t", GGML_F32, 1, ne, NULL);
+	void *scratch = malloc(FLOATS_SCRATCH);
+	float *values = malloc(n * sizeof(*values));
+
+	must(scratch && values);
+	for (int spans = 0; spans < 2; spans++) {
+		memset(values, 0, n * sizeof(*values));
+		assert_int_equal(floats_read(t.located.file, t.located.offset, GGML_F32, spans, 0,
+					     n, scratch, values),
+				 0);
+		assert_memory_equal(values, t.values, n * sizeof(*values));
+	}
+	free(values);
+	free(scratch);
+	free_tensor(&t);
+}
+
+static void a_file_that_was_changed_has_no_values(void **state)
+{
+	const uint64_t ne[] = { 64 };
+	struct tensor_file t = new_tensor(state, "t", GGML_Q8_0, 1, ne, NULL);
+	struct backing *floats = floats_new(t.located.file, t.located.offset, GGML_Q8_0, 64);
+	float value;
+
+	assert_int_equal(backing_read(floats, &value, sizeof(value), 0), 0);
+	must(truncate(in_temp(state, "tensor").text, TENSOR_AT) == 0);
+	assert_int_equal(backing_read(floats, &value, sizeof(value), 128), -EIO);
+	assert_int_equal(backing_peek(floats, &value, sizeof(value), 128), -EIO);
+	backing_unref(floats);
+	free_tensor(&t);
+}
+
+static void without_memory_nothing_is_lost(void **state)
+{
+	const uint64_t ne[] = { 64 };
+	struct tensor_file t = new_tensor(state, "t", GGML_Q8_0, 1, ne, NULL);
+	char bytes[130];
+
+	for (unsigned k = 1;; k++) {
+		struct backing *floats;
+		int rc = -ENOMEM;
+
+		allocation_fails(k);
+		floats = floats_new(t.located.file, t.located.offset, GGML_Q8_0, 64);
+		if (floats)
+			rc = backing_read(floats, bytes + 1, 129, 127);
+		backing_unref(floats);
+		if (!allocation_failed()) {
+			assert_int_equal(rc, 0);
+			assert_memory_equal(bytes + 1, (const char *)t.values + 127, 129);
+			break;
+		}
+		assert_int_equal(rc, -ENOMEM);
+	}
+	free_tensor(&t);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(the_values_of_every_type_can_be_read_from_anywhere),
+	FS_TEST(more_blocks_than_fit_the_scratch_memory_are_read_in_parts),
+	FS_TEST(a_file_that_was_changed_has_no_values),
+	FS_TEST(without_memory_nothing_is_lost),
+};
+
+UNIT_MAIN(tests)

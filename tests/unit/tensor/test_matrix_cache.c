@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* test_matrices.c - fs/matrices.c: matrices that are decoded once. */
+#include "fs/tensor/matrix_cache.h"
+#include "tests/unit/fs_frames.h"
+
+#include <pthread.h>
+
+static struct backing *file_of(void **state, const float *values, size_t n)
+{
+	struct backing *file;
+
+	write_file(in_temp(state, "file").text, values, n * sizeof(*values));
+	file = backing_open(in_temp(state, "file").text, NULL);
+	assert_non_null(file);
+	return file;
+}
+
+/* From now on the file cannot be read any more. */
+static void spoil(void **state)
+{
+	const int fd = open(in_temp(state, "file").text, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	must(fd >= 0);
+	close(fd);
+}
+
+static void a_matrix_is_as_it_lies_or_turned(void **state)
+{
+	static const float values[] = { 9, 1, 2, 3, 4, 5, 6 };
+	static const float turned[] = { 1, 4, 2, 5, 3, 6 };
+	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
+	struct matrix_at at = {
+		.file = file, .offset = 4, .type = GGML_F32, .rows = 2, .length = 3
+	};
+	struct matrices *matrices = matrices_new();
+	const struct matrix *matrix;
+	int rc;
+
+	matrix = matrices_get(matrices, &at, false, &rc);
+	assert_int_equal(rc, 0);
+	assert_memory_equal(matrix_values(matrix), values + 1, sizeof(turned));
+	matrix_put(matrix);
+	at.turned = true;
+	matrix = matrices_get(matrices, &at, true, &rc);
+	assert_int_equal(rc, 0);
+	assert_memory_equal(matrix_values(matrix), turned, sizeof(turned));
+	/* Whoever has one keeps it, whatever becomes of the others. */
+	matrices_unref(matrices);
+	assert_memory_equal(matrix_values(matrix), turned, sizeof(turned));
+	matrix_put(matrix);
+	backing_unref(file);
+}
+
+static void what_was_used_last_is_there_without_its_file(void **state)
+{
+	static const float values[] = { 1, 2 };
+	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
+	const struct matrix_at at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
+	const struct matrix_at other = { .file = file, .type = GGML_F32, .rows = 1, .length = 1 };
+	struct matrices *matrices = matrices_new();
+	const struct matrix *first, *second;
+	int rc;
+
+	first = matrices_get(matrices, &at, false, &rc);
+	spoil(state);
+	second = matrices_get(matrices, &at, false, &rc);
+	assert_ptr_equal(first, second);
+	assert_null(matrices_get(matrices, &other, false, &rc));
+	assert_int_equal(rc, -EIO);
+	matrix_put(first);
+	matrix_put(second);
+	matrices_unref(matrices);
+	backing_unref(file);
+}
+
+/* Two that do not go together: the second is kept, the first is read again. */
+static void no_more_is_kept_than_there_may_be(void **state)
+{
+	const uint64_t half = MATRICES_KEPT / sizeof(float) / 2 + 1;
+	float *values = calloc(half + 1, sizeof(*values));
+	struct backing *file;
+	struct matrix_at at = { .type = GGML_F32, .rows = 1, .length = half };
+	struct matrices *matrices = matrices_new();
+	int rc;
+
+	must(values);
+	file = file_of(state, values, half + 1);
+	free(values);
+	at.file = file;
+	matrix_put(matrices_get(matrices, &at, false, &rc));
+	at.offset = 4;
+	matrix_put(matrices_get(matrices, &at, false, &rc));
+	spoil(state);
+	matrix_put(matrices_get(matrices, &at, false, &rc));
+	assert_int_equal(rc, 0);
+	at.offset = 0;
+	assert_null(matrices_get(matrices, &at, false, &rc));
+	matrices_unref(matrices);
+	backing_unref(file);
+}
+
+static void what_is_forgotten_is_not_kept(void **state)
+{
+	static const float values[] = { 1, 2 };
+	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
+	const struct matrix_at at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
+	struct matrix_at other = at;
+	struct matrices *matrices = matrices_new();
+	int rc;
+
+	other.file = backing_open(in_temp(state, "file").text, NULL);
+	matrix_put(matrices_get(matrices, &at, false, &rc));
+	matrix_put(matrices_get(matrices, &other, false, &rc));
+	matrices_forget(matrices, file);
+	spoil(state);
+	matrix_put(matrices_get(matrices, &other, false, &rc));
+	assert_int_equal(rc, 0);
+	assert_null(matrices_get(matrices, &at, false, &rc));
+	matrices_unref(matrices);
+	backing_unref(file);
+	backing_unref(other.file);
+}
+
+/* A disk that gives no answer before it is told to. */
+struct disk {
+	atomic_bool asked, answers;
+};
+
+static int read_slowly(void *context, bool spans, void *bytes, size_t n, uint64_t offset)
+{
+	struct disk *disk = context;
+
+	(void)spans;
+	(void)offset;
+	memset(bytes, 0, n);
+	for (disk->asked = true; !disk->answers;)
+		usleep(1000);
+	return 0;
+}
+
+static void release_disk(void *context)
+{
+	(void)context;
+}
+
+struct waiting {
+	struct matrices *matrices;
+	struct matrix_at at;
+};
+
+static void *get_matrix(void *argument)
+{
+	struct waiting *waiting = argument;
+	int rc;
+
+	matrix_put(matrices_get(waiting->matrices, &waiting->at, false, &rc));
+	return NULL;
+}
+
+static void nobody_waits_for_another_matrixs_disk(void **state)
+{
+	static const float values[] = { 1, 2 };
+	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
+	struct disk disk = { false, false };
+	const struct backing_parts parts = { .read = read_slowly,
+					     .release = release_disk,
+					     .context = &disk };
+	struct backing *slow = backing_of_parts(&parts, "slow", backing_stat(file));
+	struct waiting waiting = { .matrices = matrices_new() };
+	struct matrix_at at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
+	pthread_t thread;
+	int rc;
+
+	waiting.at = at;
+	waiting.at.file = slow;
+	assert_int_equal(pthread_create(&thread, NULL, get_matrix, &waiting), 0);
+	while (!disk.asked)
+		usleep(1000);
+	alarm(20);
+	matrix_put(matrices_get(waiting.matrices, &at, false, &rc));
+	assert_int_equal(rc, 0);
+	matrices_forget(waiting.matrices, slow);
+	alarm(0);
+	disk.answers = true;
+	pthread_join(thread, NULL);
+	matrices_unref(waiting.matrices);
+	backing_unref(slow);
+	backing_unref(file);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(a_matrix_is_as_it_lies_or_turned),
+	FS_TEST(what_was_used_last_is_there_without_its_file),
+	FS_TEST(no_more_is_kept_than_there_may_be),
+	FS_TEST(what_is_forgotten_is_not_kept),
+	FS_TEST(nobody_waits_for_another_matrixs_disk),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* test_sampling.c - fs/sampling.c: what is measured are the decoded values of the sample's spans,
+ * and of nothing else. */
+#include "fs/tensor/sampling.h"
+#include "tests/unit/fs_readings.h"
+#include "tests/unit/zinputs.h"
+
+/* An organ's blocks in memory and in a file, at an odd offset and with something after them. */
+struct blocks {
+	uint8_t *bytes;
+	uint64_t size;
+	struct sampling sampling;
+};
+
+#define AT    1237
+#define AFTER 41
+
+/* Somebody who loses interest after so many questions. */
+struct asker {
+	uint64_t asked, patience;
+};
+
+static bool is_wanted(void *context)
+{
+	struct asker *asker = context;
+
+	return asker->asked++ < asker->patience;
+}
+
+static void fill_blocks(uint32_t type, uint8_t *bytes, size_t size)
+{
+	uint32_t state = 1;
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = mk_byte(type, i);
+	for (size_t i = 0; type == GGML_F32 && i < size / 4; i++) {
+		const float value = (float)(bell(&state) * (i % 97 ? 1 : 20));
+
+		store_bytes(bytes + 4 * i, &value, 4);
+	}
+}
+
+static struct blocks new_blocks(void **state, uint32_t type, uint64_t elements, struct asker *asker)
+{
+	const uint64_t ne[GGML_AXES] = { elements, 1, 1, 1 };
+	struct blocks b;
+	uint8_t *file;
+
+	*asker = (struct asker){ .patience = UINT64_MAX };
+	must(type_size(type, ne, &b.size) == TYPE_SIZE_OK);
+	b.bytes = malloc(b.size + 1);
+	file = malloc(AT + b.size + AFTER);
+	must(b.bytes && file);
+	fill_blocks(type, b.bytes, b.size);
+	memset(file, 0x3c, AT + b.size + AFTER);
+	store_bytes(file + AT, b.bytes, b.size);
+	write_file(in_temp(state, "file").text, file, AT + b.size + AFTER);
+	free(file);
+	b.sampling = (struct sampling){
+		.file = backing_open(in_temp(state, "file").text, NULL),
+		.offset = AT,
+		.type = type,
+		.elements = elements,
+		.samples = SAMPLE_DEFAULT,
+		.wanted = is_wanted,
+		.context = asker,
+	};
+	must(b.sampling.file);
+	return b;
+}
+
+static void free_blocks(struct blocks *b)
+{
+	backing_unref(b->sampling.file);
+	free(b->bytes);
+}
+
+/* From the spans of sample.h, one after the other. */
+static struct zmeasure z_of_spans(const struct blocks *b, uint64_t limit)
+{
+	const struct type_info *type = type_find(b->sampling.type);
+	float *values = malloc((sample_total(b->sampling.elements, limit) + 1) * sizeof(*values));
+	struct sample sample;
+	struct span span;
+	struct zmeasure z;
+	size_t n = 0;
+
+	must(values);
+	sample_init(&sample, b->sampling.elements, limit);
+	while (sample_next(&sample, &span)) {
+		dequant_range(b->sampling.type,
+			      b->bytes + span.start / type->block_elements * type->block_bytes, 0,
+			      span.count, values + n);
+		n += span.count;
+	}
+	z = z_of_values(values, n, b->sampling.elements);
+	free(values);
+	return z;
+}
+
+#define assert_measures(b, expected) unit_assert_measures(b, expected, __FILE__, __LINE__)
+
+static void unit_assert_measures(const struct blocks *b, struct zmeasure expected, const char *file,
+				 int line)
+{
+	struct zmeasure z;
+	const int rc = sampling_measure(&b->sampling, &z);
+
+	if (rc == 0 && same_z(&z, &expected))
+		return;
+	print_error("type %u, %llu elements, %llu samples: rc %d, theta %.17g, not %.17g\n",
+		    b->sampling.type, (unsigned long long)b->sampling.elements,
+		    (unsigned long long)b->sampling.samples, rc, rc ? 0.0 : z.theta,
+		    expected.theta);
+	_fail(file, line);
+}
+
+static const uint32_t some_types[] = { GGML_F32,  GGML_F16,  GGML_BF16, GGML_Q8_0,
+				       GGML_Q4_0, GGML_Q4_K, GGML_Q6_K, GGML_IQ4_XS };
+
+/* Whole blocks of all types; below and above what is decoded at once and what is sampled. */
+static const uint64_t some_lengths[] = { 256, 512, 65536, 65792, 99840, 100096, 131328, 300032 };
+
+static void the_values_measured_are_those_of_the_spans(void **state)
+{
+	static const uint64_t limits[] = { 256, 1000, 66000, SAMPLE_DEFAULT, SAMPLE_LIMIT_MAX };
+
+	for (size_t t = 0; t < ARRAY_LENGTH(some_types); t++)
+		for (size_t l = 0; l < ARRAY_LENGTH(some_lengths); l++) {
+			struct asker asker;
+			struct blocks b = new_blocks(state, some_types[t], some_lengths[l], &asker);
+
+			for (size_t i = 0; i < ARRAY_LENGTH(limits); i++) {
+				b.sampling.samples = limits[i];
+				assert_measures(&b, z_of_spans(&b, limits[i]));
+			}
+			free_blocks(&b);
+		}
+}
+
+static void all_values_are_measured_as_if_they_were_in_memory(void **state)
+{
+	for (size_t t = 0; t < ARRAY_LENGTH(some_types); t++)
+		for (size_t l = 0; l < ARRAY_LENGTH(some_lengths); l++) {
+			struct asker asker;
+			struct blocks b = new_blocks(state, some_types[t], some_lengths[l], &asker);
+
+			b.sampling.samples = SAMPLES_ALL;
+			assert_measures(&b,
+					z_of_blocks(b.sampling.type, b.bytes, b.sampling.elements));
+			free_blocks(&b);
+		}
+}
+
+static void a_length_need_not_be_whole_spans(void **state)
+{
+	static const uint64_t lengths[] = { 1, 7, 8, 255, 257, 65537, 100000, 100001, 200003 };
+	static const uint64_t limits[] = { 256, SAMPLE_DEFAULT, SAMPLES_ALL };
+
+	for (size_t l = 0; l < ARRAY_LENGTH(lengths); l++) {
+		struct asker asker;
+		struct blocks b = new_blocks(state, GGML_F32, lengths[l], &asker);
+
+		for (size_t i = 0; i < ARRAY_LENGTH(limits); i++) {
+			b.sampling.samples = limits[i];
+			assert_measures(&b,
+					z_of_spans(&b, limits[i] ? limits[i] : SAMPLE_LIMIT_MAX));
+		}
+		free_blocks(&b);
+	}
+}
+
+static void the_last_span_may_be_a_single_block(void **state)
+{
+	bool met = false;
+
+	for (uint64_t tiles = 2; tiles < 60; tiles++) {
+		struct asker asker;
+		struct blocks b = new_blocks(state, GGML_Q8_0, 256 * tiles + 32, &asker);
+
+		b.sampling.samples = 256 * tiles;
+		met = met || sample_total(b.sampling.elements, 256 * tiles) % 256 == 32;
+		assert_measures(&b, z_of_spans(&b, 256 * tiles));
+		free_blocks(&b);
+	}
+	assert_true(met);
+}
+
+static void a_sample_of_256_values_is_one_span(void **state)
+{
+	struct asker asker;
+	struct blocks b = new_blocks(state, GGML_Q4_K, 300032, &asker);
+	struct zmeasure z;
+
+	b.sampling.samples = 256;
+	assert_int_equal(sampling_measure(&b.sampling, &z), 0);
+	assert_int_equal(z.sampled, 256);
+	assert_int_equal(z.elements, 300032);
+	free_blocks(&b);
+}
+
+static void without_elements_there_is_no_theta(void **state)
+{
+	struct asker asker;
+	struct blocks b = new_blocks(state, GGML_Q8_0, 0, &asker);
+	struct zmeasure z = { 0 };
+
+	assert_int_equal(sampling_measure(&b.sampling, &z), 0);
+	assert_int_equal(z.status, ZMEASURE_NONFINITE);
+	assert_int_equal(z.sampled, 0);
+	b.sampling.samples = SAMPLES_ALL;
+	assert_int_equal(sampling_measure(&b.sampling, &z), 0);
+	assert_int_equal(z.sampled, 0);
+	free_blocks(&b);
+}
+
+static void blocks_without_known_values_are_not_supported(void **state)
+{
+	static const uint32_t types[] = { GGML_Q8_1, 4, 5, 36, 200, UINT32_MAX };
+	struct asker asker;
+	struct blocks b = new_blocks(state, GGML_F32, 256, &asker);
+	struct zmeasure z;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+		b.sampling.type = types[i];
+		b.sampling.samples = SAMPLE_DEFAULT;
+		assert_int_equal(sampling_measure(&b.sampling, &z), -ENOTSUP);
+		b.sampling.samples = SAMPLES_ALL;
+		assert_int_equal(sampling_measure(&b.sampling, &z), -ENOTSUP);
+	}
+	assert_int_equal(asker.asked, 0);
+	free_blocks(&b);
+}
+
+static void only_the_blocks_of_the_sample_are_read(void **state)
+{
+	struct asker asker;
+	struct blocks b = new_blocks(state, GGML_Q8_0, 300032, &asker);
+	struct sample sample;
+	struct span span;
+	struct zmeasure z;
+	uint64_t end = 0;
+
+	sample_init(&sample, b.sampling.elements, 1000);
+	while (sample_next(&sample, &span))
+		end = AT + (span.start + span.count) / 32 * 34;
+	assert_true(end < AT + b.size);
+	b.sampling.samples = 1000;
+	/* The file ends right after the last of them. */
+	for (uint64_t missing = 0; missing < 2; missing++) {
+		must(truncate(in_temp(state, "file").text, (off_t)(end - missing)) == 0);
+		backing_unref(b.sampling.file);
+		b.sampling.file = backing_open(in_temp(state, "file").text, NULL);
+		if (!missing)
+			assert_measures(&b, z_of_spans(&b, 1000));
+		else
+			assert_int_equal(sampling_measure(&b.sampling, &z), -EIO);
+	}
+	free_blocks(&b);
+}
+
+static const uint64_t all_ways[] = { 256, SAMPLE_DEFAULT, SAMPLES_ALL };
+
+static void a_file_that_is_not_what_it_was_is_an_error(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(all_ways); i++) {
+		struct asker asker;
+		struct blocks b = new_blocks(state, GGML_F16, 131072, &asker);
+		struct zmeasure z;
+
+		b.sampling.samples = all_ways[i];
+		/* All of it could still be read. */
+		spoil(state, "file");
+		assert_int_equal(sampling_measure(&b.sampling, &z), -EIO);
+		must(truncate(in_temp(state, "file").text, AT + 10) == 0);
+		assert_int_equal(sampling_measure(&b.sampling, &z), -EIO);
+		free_blocks(&b);
+	}
+}
+
+static void what_is_not_wanted_is_not_finished(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(all_ways); i++) {
+		struct asker asker;
+		struct blocks b = new_blocks(state, GGML_F16, 300032, &asker);
+		struct zmeasure z;
+		uint64_t questions;
+
+		b.sampling.samples = all_ways[i];
+		assert_int_equal(sampling_measure(&b.sampling, &z), 0);
+		questions = asker.asked;
+		assert_true(questions > 0);
+		for (uint64_t k = 0; k < questions; k++) {
+			asker = (struct asker){ .patience = k };
+			assert_int_equal(sampling_measure(&b.sampling, &z), -EINTR);
+			assert_int_equal(asker.asked, k + 1);
+		}
+		free_blocks(&b);
+	}
+}
+
+/* Not more of them are decoded before the next question. */
+static void the_question_comes_often_enough(void **state)
+{
+	struct asker asker;
+	struct blocks b = new_blocks(state, GGML_F16, 300032, &asker);
+	struct zmeasure z;
+
+	assert_int_equal(sampling_measure(&b.sampling, &z), 0);
+	assert_int_equal(asker.asked, SAMPLE_DEFAULT / 256);
+	asker.asked = 0;
+	b.sampling.samples = SAMPLES_ALL;
+	assert_int_equal(sampling_measure(&b.sampling, &z), 0);
+	assert_int_equal(asker.asked, 3 * (300032 / 65536 + 1));
+	free_blocks(&b);
+}
+
+static void without_memory_there_is_no_measure(void **state)
+{
+	needs_failing_allocations();
+	for (size_t i = 0; i < ARRAY_LENGTH(all_ways); i++) {
+		struct asker asker;
+		struct blocks b = new_blocks(state, GGML_F32, 131072, &asker);
+		struct zmeasure z;
+		uint64_t k;
+
+		b.sampling.samples = all_ways[i];
+		for (k = 1;; k++) {
+			int rc;
+
+			allocation_fails(k);
+			rc = sampling_measure(&b.sampling, &z);
+			if (!allocation_failed()) {
+				assert_int_equal(rc, 0);
+				break;
+			}
+			assert_int_equal(rc, -ENOMEM);
+		}
+		assert_true(k > 3);
+		free_blocks(&b);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(the_values_measured_are_those_of_the_spans),
+	FS_TEST(all_values_are_measured_as_if_they_were_in_memory),
+	FS_TEST(a_length_need_not_be_whole_spans),
+	FS_TEST(the_last_span_may_be_a_single_block),
+	FS_TEST(a_sample_of_256_values_is_one_span),
+	FS_TEST(without_elements_there_is_no_theta),
+	FS_TEST(blocks_without_known_values_are_not_supported),
+	FS_TEST(only_the_blocks_of_the_sample_are_read),
+	FS_TEST(a_file_that_is_not_what_it_was_is_an_error),
+	FS_TEST(what_is_not_wanted_is_not_finished),
+	FS_TEST(the_question_comes_often_enough),
+	FS_TEST(without_memory_there_is_no_measure),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* test_generated.c - fs/generated.c, with the files of fs/mounted.c: a file is made once for
+ * each state, and stays as it was. */
+#include "fs/model/inode.h"
+#include "fs/tree/model_files.h"
+#include "measure/sample.h"
+#include "tests/unit/fs_model.h"
+
+/* A model as it is in a mount; in memory of its own, for what it is made of points to it. */
+struct scene {
+	struct opened o;
+	struct model **models;
+	struct nodes *nodes;
+	struct mounted *mounted;
+	struct generated *generated;
+};
+
+static struct scene open_scene(void **state)
+{
+	struct scene scene = { .o = open_small(state, "base.gguf") };
+	struct mounted_site site = { .samples = SAMPLE_DEFAULT };
+
+	scene.models = malloc(sizeof(*scene.models));
+	must(scene.models);
+	scene.models[0] = scene.o.model;
+	scene.nodes = nodes_new(scene.models, 1, false);
+	scene.mounted = malloc(sizeof(*scene.mounted));
+	must(scene.nodes && scene.mounted);
+	site.nodes = scene.nodes;
+	must(mounted_init(scene.mounted, scene.o.model, &site) == 0);
+	scene.generated = scene.mounted->generated;
+	return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+	mounted_release(scene->mounted);
+	free(scene->mounted);
+	nodes_free(scene->nodes);
+	free(scene->models);
+	close_model(&scene->o);
+}
+
+static struct node *node_of(struct scene *scene, enum generated_kind kind)
+{
+	int rc = 0;
+	struct node *node = generated_node(scene->generated, kind, &rc);
+
+	assert_non_null(node);
+	assert_int_equal(rc, 0);
+	assert_int_equal(node->kind, NODE_GENERATED);
+	assert_int_equal(node->index, kind);
+	return node;
+}
+
+static uint64_t ino_of(struct scene *scene, enum generated_kind kind)
+{
+	struct node *node = node_of(scene, kind);
+	const uint64_t ino = node->ino;
+
+	nodes_put(scene->nodes, node);
+	return ino;
+}
+
+static void each_has_a_name(void **state)
+{
+	(void)state;
+	assert_string_equal(generated_name(GENERATED_MANIFEST), "manifest.json");
+	assert_string_equal(generated_name(GENERATED_MODEL), "model.gguf");
+	assert_string_equal(generated_name(GENERATED_ASSEMBLE), ".assemble");
+	assert_string_equal(generated_name(GENERATED_GRAFTS), ".grafts");
+	assert_string_equal(generated_name(GENERATED_LOG), ".log");
+	assert_string_equal(generated_name(GENERATED_PICTURE), "theta.svg");
+	assert_string_equal(generated_name(GENERATED_REPORT), ".theta");
+	assert_string_equal(generated_name(GENERATED_ROWS), ".table");
+	assert_string_equal(generated_name(GENERATED_CHECK), ".check");
+	assert_string_equal(generated_name(GENERATED_UNDO), ".undo");
+	assert_string_equal(generated_name(GENERATED_CHECKSUMS), "checksums.xxh128");
+	assert_string_equal(generated_name(GENERATED_GGUF_HASH), "gguf-hash.xxh64");
+	for (enum generated_kind kind = GENERATED_TABLES; kind < GENERATED_KINDS; kind++)
+		assert_string_equal(generated_name(kind), ".theta");
+}
+
+static void as_long_as_nothing_changes_it_is_one_node(void **state)
+{
+	struct scene scene = open_scene(state);
+
+	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++)
+		assert_true(ino_of(&scene, kind) == ino_of(&scene, kind));
+	close_scene(&scene);
+}
+
+static void a_graft_makes_new_ones_and_the_old_stay_readable(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct mk_file base = mk_small();
+	struct node *before = node_of(&scene, GENERATED_MODEL), *after;
+	const uint64_t manifest = ino_of(&scene, GENERATED_MANIFEST);
+	const uint64_t log = ino_of(&scene, GENERATED_LOG);
+	char *bytes;
+
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	after = node_of(&scene, GENERATED_MODEL);
+	assert_ptr_not_equal(before, after);
+	assert_true(before->ino != after->ino);
+	assert_true(manifest != ino_of(&scene, GENERATED_MANIFEST));
+	assert_true(log == ino_of(&scene, GENERATED_LOG));
+	bytes = read_view(before->view);
+	assert_memory_equal(bytes, base.bytes, base.size);
+	free(bytes);
+	bytes = read_view(after->view);
+	assert_memory_not_equal(bytes, base.bytes, base.size);
+	free(bytes);
+	nodes_put(scene.nodes, before);
+	nodes_put(scene.nodes, after);
+	mk_file_free(&base);
+	close_scene(&scene);
+}
+
+static void before_the_first_graft_they_are_as_old_as_organs(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct node *node = node_of(&scene, GENERATED_MODEL);
+	const time_t base = model_time(scene.o.model).tv_sec;
+
+	assert_int_equal(node->mtime.tv_sec, base);
+	assert_true(node->ino < (INODE_NEW | INODE_FIRST));
+	nodes_put(scene.nodes, node);
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	node = node_of(&scene, GENERATED_MODEL);
+	assert_int_not_equal(node->mtime.tv_sec, base);
+	nodes_put(scene.nodes, node);
+	close_scene(&scene);
+}
+
+static void a_message_makes_a_new_log(void **state)
+{
+	struct scene scene = open_scene(state);
+	const uint64_t before = ino_of(&scene, GENERATED_LOG);
+	struct node *node;
+	char *text;
+
+	log_add(scene.o.log, "something was refused");
+	assert_true(before != ino_of(&scene, GENERATED_LOG));
+	node = node_of(&scene, GENERATED_LOG);
+	text = read_view(node->view);
+	assert_non_null(strstr(text, "something was refused\n"));
+	free(text);
+	nodes_put(scene.nodes, node);
+	close_scene(&scene);
+}
+
+static void an_assembly_makes_a_new_report(void **state)
+{
+	struct scene scene = open_scene(state);
+	const uint64_t before = ino_of(&scene, GENERATED_ASSEMBLE);
+	struct node *node;
+	char *text;
+
+	assert_int_equal(assembly_run(scene.mounted->assembly, "", 0, NULL), 0);
+	node = node_of(&scene, GENERATED_ASSEMBLE);
+	assert_true(before != node->ino);
+	text = read_view(node->view);
+	assert_non_null(strstr(text, "assembled: "));
+	free(text);
+	nodes_put(scene.nodes, node);
+	close_scene(&scene);
+}
+
+static void what_nobody_knows_any_more_is_freed(void **state)
+{
+	struct scene scene = open_scene(state);
+	const uint64_t before = ino_of(&scene, GENERATED_GRAFTS);
+	struct node *node;
+
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	node = nodes_get(scene.nodes, before);
+	assert_non_null(node);
+	nodes_put(scene.nodes, node);
+	ino_of(&scene, GENERATED_GRAFTS);
+	assert_null(nodes_get(scene.nodes, before));
+	close_scene(&scene);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(each_has_a_name),
+	FS_TEST(as_long_as_nothing_changes_it_is_one_node),
+	FS_TEST(a_graft_makes_new_ones_and_the_old_stay_readable),
+	FS_TEST(before_the_first_graft_they_are_as_old_as_organs),
+	FS_TEST(a_message_makes_a_new_log),
+	FS_TEST(an_assembly_makes_a_new_report),
+	FS_TEST(what_nobody_knows_any_more_is_freed),
+};
+
+UNIT_MAIN(tests)

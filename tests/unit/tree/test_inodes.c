@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* test_nodes.c - fs/nodes.c: what inode numbers stand for, and for how long. */
+#include "fs/model/inode.h"
+#include "fs/tensor/organ_views.h"
+#include "fs/tree/inodes.h"
+#include "tests/unit/fs_model.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+struct scene {
+	struct opened o;
+	struct model **models;
+	struct nodes *nodes;
+};
+
+static struct scene open_scene(void **state)
+{
+	struct scene scene = { .o = open_small(state, "base.gguf") };
+
+	scene.models = malloc(sizeof(*scene.models));
+	must(scene.models);
+	scene.models[0] = scene.o.model;
+	scene.nodes = nodes_new(scene.models, 1, false);
+	assert_non_null(scene.nodes);
+	return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+	nodes_free(scene->nodes);
+	free(scene->models);
+	close_model(&scene->o);
+}
+
+static void assert_node(struct scene *scene, uint64_t ino, enum node_kind kind, uint32_t index)
+{
+	struct node *node = nodes_get(scene->nodes, ino);
+
+	assert_non_null(node);
+	assert_true(node->ino == ino);
+	assert_int_equal(node->kind, kind);
+	assert_int_equal(node->index, index);
+	assert_null(node->content);
+	assert_int_equal(node->mtime.tv_sec,
+			 kind == NODE_ORGAN || kind == NODE_THETA
+				 ? model_time(scene->o.model).tv_sec
+				 : backing_stat(scene->o.model->base)->st_mtim.tv_sec);
+	nodes_put(scene->nodes, node);
+}
+
+static void the_numbers_of_the_base_say_what_they_are(void **state)
+{
+	struct scene scene = open_scene(state);
+
+	assert_node(&scene, INODE_ROOT, NODE_ROOT, 0);
+	for (uint32_t klass = 0; klass < CLASSES; klass++)
+		assert_node(&scene, inode_of(0, INODE_CLASS, klass), NODE_CLASS, klass);
+	for (uint32_t tensor = 0; tensor < SMALL_TENSORS; tensor++)
+		assert_node(&scene, inode_of(0, INODE_ORGAN, tensor), NODE_ORGAN, tensor);
+	close_scene(&scene);
+}
+
+static void other_numbers_stand_for_nothing(void **state)
+{
+	struct scene scene = open_scene(state);
+	const uint64_t numbers[] = { 0,
+				     2,
+				     inode_of(0, INODE_CLASS, CLASSES),
+				     inode_of(0, INODE_ORGAN, SMALL_TENSORS),
+				     inode_of(0, INODE_BASE, 1),
+				     inode_of(1, INODE_ORGAN, 0),
+				     inode_of(0, 15, 0),
+				     INODE_NEW - 1,
+				     INODE_NEW,
+				     INODE_NEW + 1,
+				     UINT64_MAX };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++)
+		assert_null(nodes_get(scene.nodes, numbers[i]));
+	nodes_put(scene.nodes, NULL);
+	nodes_free(NULL);
+	close_scene(&scene);
+}
+
+static void forgetting_what_the_base_has_is_nothing(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct node *node = nodes_get(scene.nodes, inode_of(0, INODE_ORGAN, 0));
+
+	nodes_told(scene.nodes, node);
+	nodes_put(scene.nodes, node);
+	nodes_forget(scene.nodes, inode_of(0, INODE_ORGAN, 0), 1);
+	nodes_forget(scene.nodes, inode_of(0, INODE_ORGAN, 0), 1000);
+	assert_node(&scene, inode_of(0, INODE_ORGAN, 0), NODE_ORGAN, 0);
+	close_scene(&scene);
+}
+
+static void an_organ_is_the_bases_until_it_is_grafted(void **state)
+{
+	int rc;
+	struct scene scene = open_scene(state);
+	struct node *before = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc),
+		    *after;
+
+	assert_true(before->ino == inode_of(0, INODE_ORGAN, SMALL_UP));
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	after = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	assert_between(after->ino, INODE_NEW, UINT64_MAX);
+	assert_int_equal(after->kind, NODE_ORGAN);
+	assert_int_equal(after->index, SMALL_UP);
+	assert_non_null(after->content);
+	assert_null(before->content);
+	nodes_put(scene.nodes, before);
+	nodes_put(scene.nodes, after);
+	close_scene(&scene);
+}
+
+static void the_theta_file_of_an_organ_moves_on_with_it(void **state)
+{
+	int rc;
+	struct scene scene = open_scene(state);
+	struct node *before = nodes_organ(scene.nodes, NODE_THETA, scene.o.model, SMALL_UP, &rc),
+		    *after, *organ;
+
+	assert_true(before->ino == inode_of(0, INODE_THETA, SMALL_UP));
+	assert_int_equal(before->kind, NODE_THETA);
+	assert_node(&scene, inode_of(0, INODE_THETA, SMALL_UP), NODE_THETA, SMALL_UP);
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	organ = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	after = nodes_organ(scene.nodes, NODE_THETA, scene.o.model, SMALL_UP, &rc);
+	assert_int_equal(after->kind, NODE_THETA);
+	assert_int_equal(after->index, SMALL_UP);
+	assert_ptr_equal(after->content, organ->content);
+	assert_true(after->ino != organ->ino);
+	assert_true(after->ino ==
+		    nodes_organ_ino(scene.o.model, NODE_THETA, SMALL_UP, organ->content));
+	assert_null(
+		nodes_get(scene.nodes, inode_of(0, INODE_THETA, scene.o.model->gguf->n_tensors)));
+	nodes_put(scene.nodes, before);
+	nodes_put(scene.nodes, after);
+	nodes_put(scene.nodes, organ);
+	close_scene(&scene);
+}
+
+static void a_graft_looked_up_twice_is_one_node(void **state)
+{
+	int rc;
+	struct scene scene = open_scene(state);
+	struct node *one, *other;
+	uint64_t ino;
+
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	one = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	other = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	ino = one->ino;
+	assert_ptr_equal(one, other);
+	nodes_put(scene.nodes, one);
+	one = nodes_get(scene.nodes, ino);
+	assert_ptr_equal(one, other);
+	nodes_put(scene.nodes, one);
+	nodes_put(scene.nodes, other);
+	assert_null(nodes_get(scene.nodes, ino));
+	close_scene(&scene);
+}
+
+/* An inode that the kernel holds keeps its content, whatever is grafted since. */
+static void what_the_kernel_knows_stays_as_it_was(void **state)
+{
+	int rc;
+	struct scene scene = open_scene(state);
+	struct node *node;
+	uint64_t first;
+
+	assert_int_equal(fill_up(scene.o.model, 50), 0);
+	node = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	first = node->ino;
+	nodes_told(scene.nodes, node);
+	nodes_put(scene.nodes, node);
+	assert_int_equal(fill_up(scene.o.model, 51), 0);
+	node = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	assert_true(node->ino != first);
+	nodes_put(scene.nodes, node);
+	node = nodes_get(scene.nodes, first);
+	assert_non_null(node);
+	assert_true(node->content->ino == first);
+	nodes_put(scene.nodes, node);
+	nodes_forget(scene.nodes, first, 1);
+	assert_null(nodes_get(scene.nodes, first));
+	close_scene(&scene);
+}
+
+/* Whoever looked at a slot and then asks for a file of it may find another organ there. */
+static void what_an_organ_has_not_is_no_node(void **state)
+{
+	struct scene scene = open_scene(state);
+	int rc;
+
+	for (int grafted = 0; grafted < 2; grafted++) {
+		assert_null(nodes_made(scene.nodes, NODE_EXPERT, scene.o.model, SMALL_UP, 0, &rc));
+		assert_int_equal(rc, -ENOENT);
+		assert_null(nodes_made(scene.nodes, NODE_FORMED, scene.o.model, SMALL_UP,
+				       FORM_EXPERTS, &rc));
+		assert_int_equal(rc, -ENOENT);
+		assert_int_equal(fill_up(scene.o.model, 50), 0);
+	}
+	close_scene(&scene);
+}
+
+/* A node with a view that says which one it is. */
+static struct node *add_one(struct scene *scene, uint64_t n)
+{
+	struct node made = { .ino = INODE_NEW | n, .kind = NODE_GENERATED, .index = (uint32_t)n };
+	char *text = NULL;
+
+	must(asprintf(&text, "%llu", (unsigned long long)n) > 0);
+	made.view = view_of_text(text, strlen(text));
+	must(made.view);
+	return nodes_add(scene->nodes, &made);
+}
+
+static void a_node_is_known_until_it_was_forgotten_as_often_as_told(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct node *node = add_one(&scene, 7);
+
+	for (int i = 0; i < 5; i++)
+		nodes_told(scene.nodes, node);
+	nodes_put(scene.nodes, node);
+	nodes_forget(scene.nodes, INODE_NEW | 7, 2);
+	node = nodes_get(scene.nodes, INODE_NEW | 7);
+	assert_non_null(node);
+	nodes_forget(scene.nodes, INODE_NEW | 7, 3);
+	/* Ours is the last. */
+	assert_int_equal(view_size(node->view), 1);
+	nodes_put(scene.nodes, node);
+	assert_null(nodes_get(scene.nodes, INODE_NEW | 7));
+	close_scene(&scene);
+}
+
+static void forgetting_more_than_was_told_frees_it_once(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct node *node = add_one(&scene, 7);
+
+	nodes_told(scene.nodes, node);
+	nodes_put(scene.nodes, node);
+	nodes_forget(scene.nodes, INODE_NEW | 7, UINT64_MAX);
+	nodes_forget(scene.nodes, INODE_NEW | 7, 1);
+	nodes_forget(scene.nodes, INODE_NEW | 8, 1);
+	assert_null(nodes_get(scene.nodes, INODE_NEW | 7));
+	close_scene(&scene);
+}
+
+static void a_table_that_grew_finds_every_node(void **state)
+{
+	enum { MANY = 2000 };
+	struct scene scene = open_scene(state);
+
+	for (uint64_t i = 0; i < MANY; i++)
+		assert_non_null(add_one(&scene, i * 64));
+	for (uint64_t i = 0; i < MANY; i += 2)
+		nodes_forget(scene.nodes, INODE_NEW | (i * 64), 1);
+	for (uint64_t i = 0; i < MANY; i++) {
+		struct node *node = nodes_get(scene.nodes, INODE_NEW | (i * 64));
+
+		assert_int_equal(node != NULL, i % 2);
+		if (node)
+			assert_int_equal(node->index, i * 64);
+		nodes_put(scene.nodes, node);
+	}
+	/* The rest is freed with the table. */
+	close_scene(&scene);
+}
+
+static void a_number_that_is_taken_keeps_its_node(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct node *first = add_one(&scene, 7), *second = add_one(&scene, 7);
+
+	assert_ptr_equal(first, second);
+	nodes_put(scene.nodes, first);
+	nodes_put(scene.nodes, second);
+	assert_null(nodes_get(scene.nodes, INODE_NEW | 7));
+	close_scene(&scene);
+}
+
+static void a_stage_goes_with_its_node(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct node made = { .ino = inode_new(scene.o.model),
+			     .kind = NODE_STAGE,
+			     .index = SMALL_UP };
+	struct node *node;
+	char stages[PATH_MAX];
+
+	made.stage = stage_over(scene.o.model, SMALL_UP);
+	node = nodes_add(scene.nodes, &made);
+	assert_int_equal(stage_write(node->stage, "x", 1, 0), 0);
+	snprintf(stages, sizeof(stages), "%s",
+		 path_in(layer_path(scene.o.model->layer), ".stage").text);
+	assert_int_equal(count_entries(stages), 1);
+	nodes_put(scene.nodes, node);
+	assert_int_equal(count_entries(stages), 0);
+	close_scene(&scene);
+}
+
+static void new_numbers_are_never_given_twice(void **state)
+{
+	struct scene scene = open_scene(state);
+	uint64_t before = inode_new(scene.o.model);
+
+	assert_between(before, INODE_NEW, UINT64_MAX);
+	for (int i = 0; i < 100; i++) {
+		const uint64_t ino = inode_new(scene.o.model);
+
+		assert_true(ino > before);
+		before = ino;
+	}
+	close_scene(&scene);
+}
+
+/* Threads that look up and forget while grafts are made. */
+struct crowd {
+	struct scene *scene;
+	atomic_bool over, wrong;
+};
+
+static void *look_up(void *argument)
+{
+	int rc;
+	struct crowd *crowd = argument;
+	struct nodes *nodes = crowd->scene->nodes;
+
+	while (!crowd->over) {
+		struct node *node = nodes_organ(nodes, NODE_ORGAN, crowd->scene->o.model, SMALL_UP,
+						&rc),
+			    *same;
+		const uint64_t ino = node->ino;
+
+		nodes_told(nodes, node);
+		nodes_put(nodes, node);
+		same = nodes_get(nodes, ino);
+		if (!same || same->ino != ino || same->index != SMALL_UP)
+			crowd->wrong = true;
+		nodes_forget(nodes, ino, 1);
+		nodes_put(nodes, same);
+	}
+	return NULL;
+}
+
+static void threads_may_look_up_and_forget_while_grafts_are_made(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct crowd crowd = { .scene = &scene };
+	pthread_t threads[3];
+
+	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, look_up, &crowd), 0);
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(fill_up(scene.o.model, i), 0);
+	crowd.over = true;
+	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
+		pthread_join(threads[i], NULL);
+	assert_false(crowd.wrong);
+	close_scene(&scene);
+}
+
+static const struct CMUnitTest tests[] = {
+	FS_TEST(the_numbers_of_the_base_say_what_they_are),
+	FS_TEST(other_numbers_stand_for_nothing),
+	FS_TEST(forgetting_what_the_base_has_is_nothing),
+	FS_TEST(an_organ_is_the_bases_until_it_is_grafted),
+	FS_TEST(the_theta_file_of_an_organ_moves_on_with_it),
+	FS_TEST(a_graft_looked_up_twice_is_one_node),
+	FS_TEST(what_the_kernel_knows_stays_as_it_was),
+	FS_TEST(what_an_organ_has_not_is_no_node),
+	FS_TEST(a_node_is_known_until_it_was_forgotten_as_often_as_told),
+	FS_TEST(forgetting_more_than_was_told_frees_it_once),
+	FS_TEST(a_table_that_grew_finds_every_node),
+	FS_TEST(a_number_that_is_taken_keeps_its_node),
+	FS_TEST(a_stage_goes_with_its_node),
+	FS_TEST(new_numbers_are_never_given_twice),
+	FS_TEST(threads_may_look_up_and_forget_while_grafts_are_made),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* test_writers.c - fs/writers.c: the two lookups of one open(). */
+#include "fs/tree/write_opens.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+
+static void nobody_is_expected_at_first(void **state)
+{
+	struct writers *writers = writers_new();
+	uint64_t ino = 7;
+
+	(void)state;
+	assert_false(writers_find(writers, 1, 0, &ino));
+	assert_int_equal(ino, 7);
+	writers_made(writers, 1, 0, 9);
+	writers_arrived(writers, 1, 0);
+	assert_false(writers_find(writers, 1, 0, &ino));
+	writers_free(writers);
+	writers_free(NULL);
+}
+
+static void an_open_goes_through_its_steps(void **state)
+{
+	struct writers *writers = writers_new();
+	uint64_t ino = 7;
+
+	(void)state;
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(ino, 0);
+	writers_made(writers, 1, 5, 99);
+	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(ino, 99);
+	writers_arrived(writers, 1, 5);
+	assert_false(writers_find(writers, 1, 5, &ino));
+	writers_free(writers);
+}
+
+static void only_that_thread_and_that_tensor_are_meant(void **state)
+{
+	struct writers *writers = writers_new();
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_int_equal(writers_expect(writers, 2, 6), WRITERS_STALE);
+	assert_false(writers_find(writers, 2, 5, &ino));
+	assert_false(writers_find(writers, 1, 6, &ino));
+	writers_made(writers, 2, 5, 98);
+	writers_made(writers, 1, 5, 99);
+	writers_arrived(writers, 2, 5);
+	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(ino, 99);
+	assert_true(writers_find(writers, 2, 6, &ino));
+	assert_int_equal(ino, 0);
+	writers_free(writers);
+}
+
+static void two_threads_may_write_the_same_tensor(void **state)
+{
+	struct writers *writers = writers_new();
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_int_equal(writers_expect(writers, 2, 5), WRITERS_STALE);
+	writers_made(writers, 1, 5, 11);
+	writers_made(writers, 2, 5, 12);
+	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(ino, 11);
+	writers_arrived(writers, 1, 5);
+	assert_true(writers_find(writers, 2, 5, &ino));
+	assert_int_equal(ino, 12);
+	writers_free(writers);
+}
+
+static void who_is_answered_twice_has_no_name_to_look_up(void **state)
+{
+	struct writers *writers = writers_new();
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_NAMELESS);
+	assert_false(writers_find(writers, 1, 5, &ino));
+	/* The next open() begins anew. */
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_true(writers_find(writers, 1, 5, &ino));
+	writers_free(writers);
+}
+
+static void who_looked_its_name_up_and_did_not_come_has_one(void **state)
+{
+	struct writers *writers = writers_new();
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	writers_made(writers, 1, 5, 99);
+	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
+	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(ino, 0);
+	writers_free(writers);
+}
+
+struct opener {
+	struct writers *writers;
+	pid_t thread;
+	bool wrong;
+};
+
+static void *open_often(void *argument)
+{
+	struct opener *opener = argument;
+	uint64_t ino;
+
+	for (uint32_t i = 0; i < 500; i++) {
+		const uint32_t tensor = i % 3;
+
+		if (writers_expect(opener->writers, opener->thread, tensor) != WRITERS_STALE)
+			opener->wrong = true;
+		writers_made(opener->writers, opener->thread, tensor, 1000u + i);
+		if (!writers_find(opener->writers, opener->thread, tensor, &ino) ||
+		    ino != 1000u + i)
+			opener->wrong = true;
+		writers_arrived(opener->writers, opener->thread, tensor);
+	}
+	return NULL;
+}
+
+static void many_may_open_at_once(void **state)
+{
+	struct writers *writers = writers_new();
+	struct opener openers[4];
+	pthread_t threads[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		openers[i] = (struct opener){ writers, i + 1, false };
+		assert_int_equal(pthread_create(&threads[i], NULL, open_often, &openers[i]), 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		assert_false(openers[i].wrong);
+	}
+	writers_free(writers);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(nobody_is_expected_at_first),
+	cmocka_unit_test(an_open_goes_through_its_steps),
+	cmocka_unit_test(only_that_thread_and_that_tensor_are_meant),
+	cmocka_unit_test(two_threads_may_write_the_same_tensor),
+	cmocka_unit_test(who_is_answered_twice_has_no_name_to_look_up),
+	cmocka_unit_test(who_looked_its_name_up_and_did_not_come_has_one),
+	cmocka_unit_test(many_may_open_at_once),
+};
+
+UNIT_MAIN(tests)
