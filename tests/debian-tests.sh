@@ -5,7 +5,7 @@
 
 # mount(8), umount(8), HTTP, extended attributes, and what libfuse and the kernel offer where they
 # have it. These tests need the packages that install-deps calls "quick".
-tests='mount serve xattrs passthrough demo'
+tests='mount/ serve xattrs passthrough demo'
 failed=
 
 # part_of USER COMMAND: where it fails the rest is run all the same.
@@ -60,11 +60,11 @@ matrix() {
 		/^\[  FAILED  \] [a-z_]+$/ && !seen[$4]++ {
 			reasons = reasons "  FAIL  " $4 "\n"
 		}
-		/^(ok   |skip |FAIL ) [a-z0-9-]+( \(.*\))?$/ {
+		/^(ok   |skip |FAIL ) [a-z0-9-]+\/[a-z0-9-]+( \(.*\))?$/ {
 			n["mount", $1]++
-			if ($2 ~ /^serve-|-served$/)
+			if ($2 ~ /^serve\/|\/served$/)
 				n["HTTP", $1]++
-			if ($2 ~ /^(un)?mount-/)
+			if ($2 ~ /^(un)?mount\//)
 				n["mount(8)", $1]++
 			told = $1 == "FAIL"
 			if ($1 != "ok")
