@@ -339,17 +339,35 @@ not_sanitized() {
 	! grep -q '__[at]san_init' "$ORGANFS" || skip 'tests scripts'
 }
 
+# A port at which nothing listens, below those that the kernel gives to outgoing connections: one of
+# these could have it before the server does.
+free_port() {
+	local above
+	read -r above _ </proc/sys/net/ipv4/ip_local_port_range
+	[ "$above" -ge 12000 ] || above=32768
+	until port=$((10000 + RANDOM % (above - 10000))) &&
+		! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+	echo "$port"
+}
+
 # serve OPTIONS... MOUNTPOINT: with organ-serve, at a port that is free; $URL is the address and
 # $SERVER the process.
 serve() {
+	local try
 	need lighttpd curl
 	[ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
-	: >"$LOGS/served"
-	"$here/../../mount-helpers/organ-serve" "$@" 0 >"$LOGS/served" 2>>"$LOGS/serve" </dev/null &
-	SERVER=$!
-	until_true 20 is_served || fail "not served after 20 s"
-	URL=$(cat "$LOGS/served")
-	[ -n "$URL" ] || fail "organ-serve $*: $(tail -n 3 "$LOGS/serve")"
+	for try in 1 2 3 4 5; do
+		: >"$LOGS/served"
+		"$here/../../mount-helpers/organ-serve" "$@" "$(free_port)" >"$LOGS/served" \
+			2>"$LOGS/serve.$try" </dev/null &
+		SERVER=$!
+		until_true 60 is_served || fail "not served after 60 s"
+		URL=$(cat "$LOGS/served")
+		[ -z "$URL" ] || return 0
+		# Another process has taken the port since it was free.
+		until_true 20 grep -Eqi 'in use' "$LOGS/serve.$try" || break
+	done
+	fail "organ-serve $*: $(tail -n 3 "$LOGS/serve.$try")"
 }
 
 is_served() {
