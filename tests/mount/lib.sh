@@ -175,7 +175,17 @@ wait_for_end() {
 
 # What the mount says about the last refusal.
 log_says() {
-	tail -n 5 "$MNT/.log" | grep -Eq -- "$1" || fail ".log says: $(tail -n 5 "$MNT/.log")"
+	log_has "$1" || fail ".log says: $(tail -n 5 "$MNT/.log")"
+}
+
+log_has() {
+	tail -n 5 "$MNT/.log" | grep -Eq -- "$1"
+}
+
+# The same where the refusal comes after close() of the writer: the kernel tells of the last close
+# later, and of a map that is gone later still.
+log_comes_to_say() {
+	until_true 20 log_has "$1" || log_says "$1"
 }
 
 # Nothing but directories may be left of a private layer, and of our own writing.
