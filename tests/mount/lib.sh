@@ -201,7 +201,7 @@ descriptors() {
 
 # no_leak COUNT: as many open descriptors as before, once the kernel has told of the last close.
 no_leak() {
-	until_true 5 eval "[ \"\$(descriptors)\" -le $1 ]" ||
+	until_true 20 eval "[ \"\$(descriptors)\" -le $1 ]" ||
 		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
@@ -401,7 +401,7 @@ answer_says() {
 
 # A mount that is served ends what serves it, which keeps files open for no more than 3 seconds.
 unmount_served() {
-	until_true 10 fusermount3 -q -u "$MNT" ||
+	until_true 20 fusermount3 -q -u "$MNT" ||
 		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
 	wait "$SERVER" || fail "organ-serve ends with $?"
 	no_server
@@ -410,7 +410,7 @@ unmount_served() {
 
 # Nothing of organ-serve is left, neither process nor file.
 no_server() {
-	until_true 5 no_lighttpd || fail "lighttpd is still there"
+	until_true 20 no_lighttpd || fail "lighttpd is still there"
 	absent "$(echo "$TMPDIR"/organ-serve.*)"
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The units: as systemd reads them, and in a user's session of their own.
+# timeout: 300
 . "${0%/*}/../lib.sh"
 
 need systemd-analyze systemctl systemd-escape
@@ -47,7 +48,7 @@ for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; d
 done
 end_session() {
 	kill "$manager" 2>/dev/null || true
-	until_true 10 is_gone "$manager" || kill -9 "$manager"
+	until_true 20 is_gone "$manager" || kill -9 "$manager"
 	for hierarchy in "${hierarchies[@]}"; do
 		find "$hierarchy/$group" -depth -type d -exec rmdir {} \; 2>/dev/null || true
 	done
@@ -73,7 +74,7 @@ session() {
 is_running() {
 	session is-active -q basic.target 2>/dev/null
 }
-until_true 10 is_running || skip "no systemd --user here: $(tail -n 1 "$LOGS/systemd")"
+until_true 20 is_running || skip "no systemd --user here: $(tail -n 1 "$LOGS/systemd")"
 is() {
 	equal "$(session show -P ActiveState "$unit"):$(session show -P Result "$unit")" "$1" \
 		"$unit: $(session status "$unit" 2>&1)"
@@ -104,7 +105,7 @@ as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups \
 	sh -c 'exec sleep 60 <"$1/model.gguf"' sh "$mnt" &
 user=$!
-until_true 5 eval "ls -l /proc/$user/fd 2>/dev/null | grep -q model.gguf" || fail 'not in use'
+until_true 20 eval "ls -l /proc/$user/fd 2>/dev/null | grep -q model.gguf" || fail 'not in use'
 session stop "$unit"
 is inactive:success
 same "${base%.gguf}.grafted.gguf" "$TMP/expected"
@@ -114,7 +115,7 @@ as_user fusermount3 -u "$mnt"
 is_over() {
 	[ "$(session show -P ActiveState "$unit")" = inactive ]
 }
-until_true 10 is_over || fail "$(session status "$unit")"
+until_true 20 is_over || fail "$(session status "$unit")"
 is inactive:success
 
 # Killed, it is mounted anew, with the grafts.
@@ -126,7 +127,7 @@ is_back() {
 	[ "$(session show -P MainPID "$unit")" != "$daemon" ] &&
 		[ -n "$(as_user cat "$mnt/.grafts" 2>/dev/null)" ]
 }
-until_true 10 is_back || fail "not mounted anew: $(cat "$HOME/journal")"
+until_true 20 is_back || fail "not mounted anew: $(cat "$HOME/journal")"
 is active:success
 session stop "$unit"
 is inactive:success

@@ -20,7 +20,7 @@ while not os.path.exists(sys.argv[3]):
 sys.exit(m[:] != base)
 END
 holder=$!
-until_true 10 test -e "$mapped"
+until_true 20 test -e "$mapped"
 "$GGUF" organ "$MODELS/stories260K-q8_0.gguf" blk.1.ffn_up.weight "$TMP/small.bin"
 cp "$TMP/small.bin" "$MNT/organs/blk_1_ffn_up.bin"
 exec 7<"$MNT/model.gguf"

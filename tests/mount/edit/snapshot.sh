@@ -70,7 +70,7 @@ END
 exec 9<"$slot"
 python3 "$TMP/holder.py" "$slot" "$TMP/stop" "$TMP/first.bin" &
 readers=($!)
-until_true 10 test -e "$TMP/held"
+until_true 20 test -e "$TMP/held"
 for i in 1 2 3 4; do
 	copier $i &
 	readers+=($!)

@@ -29,14 +29,14 @@ writers=()
 for name in blk_0_ffn_up blk_1_ffn_up blk_2_ffn_up; do
 	timeout 60 python3 "$TMP/writer" "$other" "$MNT" $name "$TMP/go" >"$TMP/$name.seconds" &
 	writers+=($!)
-	until_true 10 test -e "$TMP/go.ready" || fail 'the writer did not begin'
+	until_true 20 test -e "$TMP/go.ready" || fail 'the writer did not begin'
 	rm "$TMP/go.ready"
 done
 kill -STOP "${DAEMON[$other]}"
 is_stopped() {
 	! sed 's/.*) //' /proc/"${DAEMON[$other]}"/task/*/stat | grep -qv '^[Tt]'
 }
-until_true 5 is_stopped || fail 'it does not stop'
+until_true 20 is_stopped || fail 'it does not stop'
 touch "$TMP/go"
 sleep 0.5
 timeout 2 ls -lR "$MNT" >/dev/null || fail 'others wait'

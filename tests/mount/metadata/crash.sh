@@ -25,7 +25,7 @@ with open('$m/llama.block_count', 'w') as f:
     open('$TMP/written', 'w').close()
     time.sleep(60)" 2>/dev/null &
 writer=$!
-until_true 10 test -e "$TMP/written"
+until_true 20 test -e "$TMP/written"
 printf 2000 >"$m/.half"
 "$GGUF" edit "$base" "$TMP/expected" llama.context_length=uint32:4096 general.name= \
 	my.number=int64:-5 tokenizer.ggml.unknown_token_id= moved=uint32:0 \

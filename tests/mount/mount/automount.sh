@@ -37,7 +37,7 @@ automount() {
 	rm -f "$TMP/automounter"
 	setsid python3 "$TMP/automount.py" "$MNT" "$@" >"$TMP/automounter" 2>&1 &
 	automounter=$!
-	until_true 10 grep -q ready "$TMP/automounter" ||
+	until_true 20 grep -q ready "$TMP/automounter" ||
 		skip "autofs cannot be mounted: $(tail -n 1 "$TMP/automounter")"
 }
 trap 'umount -l "$MNT" 2>/dev/null || true; umount -l "$MNT" 2>/dev/null || true' EXIT

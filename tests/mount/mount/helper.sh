@@ -142,7 +142,7 @@ says 0 '' umount "$MNT"
 mkdir hidden
 unshare -m sh -c 'mount -t tmpfs none hidden && cp stories260K.gguf hidden/ && exec sleep 60' &
 other=$!
-until_true 10 eval '[ "$(cat /proc/'$other'/comm)" = sleep ]' || fail 'no other namespace'
+until_true 20 eval '[ "$(cat /proc/'$other'/comm)" = sleep ]' || fail 'no other namespace'
 says 0 '' mount -N "$other" -t organfs -o ro,nofail "$TMP/hidden/stories260K.gguf" "$MNT"
 ! mountpoint -q "$MNT" || fail 'mounted in this namespace too'
 nsenter -m -t $other cmp "$MNT/model.gguf" "$base"

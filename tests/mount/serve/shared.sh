@@ -138,7 +138,7 @@ end_server TERM 143
 serve "$MNT"
 kill -9 "$SERVER"
 wait "$SERVER" 2>/dev/null || true
-until_true 5 no_lighttpd || fail 'lighttpd stays'
+until_true 20 no_lighttpd || fail 'lighttpd stays'
 rm -r "$TMPDIR"/organ-serve.*
 serve "$MNT"
 kill_daemon

@@ -69,7 +69,7 @@ second=$!
 killed=$!
 "$HELPER" "$MNT" >"$TMP/left" 2>&1 &
 left=$!
-until_true 8 ask_count 4 || fail 'they do not ask'
+until_true 20 ask_count 4 || fail 'they do not ask'
 kill -CONT "${DAEMON[$MNT]}"
 until_true 20 is_waiting $killed || fail "does not wait: $(cat "$TMP/killed")"
 until_true 20 is_waiting $left || fail "does not wait: $(cat "$TMP/left")"
