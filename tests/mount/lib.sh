@@ -175,7 +175,17 @@ wait_for_end() {
 
 # What the mount says about the last refusal.
 log_says() {
-	tail -n 5 "$MNT/.log" | grep -Eq -- "$1" || fail ".log says: $(tail -n 5 "$MNT/.log")"
+	log_has "$1" || fail ".log says: $(tail -n 5 "$MNT/.log")"
+}
+
+log_has() {
+	tail -n 5 "$MNT/.log" | grep -Eq -- "$1"
+}
+
+# The same where the refusal comes after close() of the writer: the kernel tells of the last close
+# later, and of a map that is gone later still.
+log_comes_to_say() {
+	until_true 20 log_has "$1" || log_says "$1"
 }
 
 # Nothing but directories may be left of a private layer, and of our own writing.
@@ -191,7 +201,7 @@ descriptors() {
 
 # no_leak COUNT: as many open descriptors as before, once the kernel has told of the last close.
 no_leak() {
-	until_true 5 eval "[ \"\$(descriptors)\" -le $1 ]" ||
+	until_true 20 eval "[ \"\$(descriptors)\" -le $1 ]" ||
 		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
@@ -339,17 +349,35 @@ not_sanitized() {
 	! grep -q '__[at]san_init' "$ORGANFS" || skip 'tests scripts'
 }
 
+# A port at which nothing listens, below those that the kernel gives to outgoing connections: one of
+# these could have it before the server does.
+free_port() {
+	local above
+	read -r above _ </proc/sys/net/ipv4/ip_local_port_range
+	[ "$above" -ge 12000 ] || above=32768
+	until port=$((10000 + RANDOM % (above - 10000))) &&
+		! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+	echo "$port"
+}
+
 # serve OPTIONS... MOUNTPOINT: with organ-serve, at a port that is free; $URL is the address and
 # $SERVER the process.
 serve() {
+	local try
 	need lighttpd curl
 	[ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
-	: >"$LOGS/served"
-	"$here/../../mount-helpers/organ-serve" "$@" 0 >"$LOGS/served" 2>>"$LOGS/serve" </dev/null &
-	SERVER=$!
-	until_true 20 is_served || fail "not served after 20 s"
-	URL=$(cat "$LOGS/served")
-	[ -n "$URL" ] || fail "organ-serve $*: $(tail -n 3 "$LOGS/serve")"
+	for try in 1 2 3 4 5; do
+		: >"$LOGS/served"
+		"$here/../../mount-helpers/organ-serve" "$@" "$(free_port)" >"$LOGS/served" \
+			2>"$LOGS/serve.$try" </dev/null &
+		SERVER=$!
+		until_true 60 is_served || fail "not served after 60 s"
+		URL=$(cat "$LOGS/served")
+		[ -z "$URL" ] || return 0
+		# Another process has taken the port since it was free.
+		until_true 20 grep -Eqi 'in use' "$LOGS/serve.$try" || break
+	done
+	fail "organ-serve $*: $(tail -n 3 "$LOGS/serve.$try")"
 }
 
 is_served() {
@@ -373,7 +401,7 @@ answer_says() {
 
 # A mount that is served ends what serves it, which keeps files open for no more than 3 seconds.
 unmount_served() {
-	until_true 10 fusermount3 -q -u "$MNT" ||
+	until_true 20 fusermount3 -q -u "$MNT" ||
 		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
 	wait "$SERVER" || fail "organ-serve ends with $?"
 	no_server
@@ -382,7 +410,7 @@ unmount_served() {
 
 # Nothing of organ-serve is left, neither process nor file.
 no_server() {
-	until_true 5 no_lighttpd || fail "lighttpd is still there"
+	until_true 20 no_lighttpd || fail "lighttpd is still there"
 	absent "$(echo "$TMPDIR"/organ-serve.*)"
 }
 

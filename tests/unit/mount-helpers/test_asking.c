@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_asking.c - mount-helpers/asking.c: which answers name a status, and which files are one.
- * What asks a mount is tested on mounts (unmount-user.sh). */
+ * What asks a mount is tested on mounts (unmount/user.sh). */
 #include "fs/mount/unmount_status.h"
 #include "mount-helpers/asking.h"
 #include "tests/unit/unit.h"

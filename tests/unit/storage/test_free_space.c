@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_space.c - fs/space.c: how much room there is, of a base that is there and of one that is
- * not. That it does not wait is in tests/mount/base-hang.sh. */
+ * not. That it does not wait is in tests/mount/base/hang.sh. */
 #include "fs/storage/free_space.h"
 #include "tests/unit/fs_help.h"
 

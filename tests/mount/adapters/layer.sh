@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Adapters are kept in the layer: after kill -9 the next mount has what was confirmed, in a layer
+# that was made without them they are simply not there, and one whose file is gone is broken until
+# the file is there again.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+a=$TMP/a.gguf
+layer=$TMP/layer
+"$LORA" make "$base" "$a" 'blk.[01].attn_q.weight' --seed a
+"$LORA" make "$base" "$TMP/b.gguf" 'blk.1.attn_*.weight' --alpha 6 --rank 3 --seed b
+"$LORA" merge "$base" "$TMP/one" "$a=-0.5" >"$TMP/changed"
+"$LORA" merge "$base" "$TMP/both" "$a=-0.5" "$TMP/b.gguf=2" >"$TMP/changed"
+pair=blk_1_attn_q_weight_lora
+
+mount_model -o "layer=$layer" "$base"
+cp "$MODELS/stories260K-donor.gguf" "$TMP/donor.gguf"
+unmount_and_wait
+mount_model -o "layer=$layer" "$base"
+same "$MNT/model.gguf" "$base"
+ln -s "$a" "$MNT/adapters/a.gguf"
+echo -0.5 >"$MNT/adapters/a.scale"
+same "$MNT/model.gguf" "$TMP/one"
+kill_daemon
+equal "$(readlink "$layer/adapters/a.gguf")" "$a"
+equal "$(cat "$layer/adapters/a.scale")" -0.5
+
+mkdir "$TMP/lora"
+mount_model -o ro "$TMP/b.gguf" "$TMP/lora"
+mount_model -o "layer=$layer" "$base"
+# Before anything else was looked at.
+same "$MNT/model.gguf" "$TMP/one"
+cp -r "$TMP/lora/adapters" "$MNT/"
+echo 2 >"$MNT/adapters/lora.scale"
+same "$MNT/model.gguf" "$TMP/both"
+cat "$MNT/.grafts" >"$TMP/grafts"
+kill_daemon
+unmount_and_wait "$TMP/lora"
+copies=$(grep -c 'lora_[ab].bin	copy	' "$TMP/grafts")
+equal "$(find "$layer/adapters" -name '*_lora_[ab].bin*.xxh128' | wc -l)" "$copies"
+
+mount_model -o "layer=$layer" "$base"
+same "$MNT/model.gguf" "$TMP/both"
+# In whatever order they were found.
+equal "$(cut -f1-6 "$MNT/.grafts" | sort)" "$(cut -f1-6 "$TMP/grafts" | sort)"
+unmount_and_wait
+# ro: in force, and nothing can be changed.
+mount_model -o "ro,layer=$layer" "$base"
+same "$MNT/model.gguf" "$TMP/both"
+expect_fail 'read-only' ln -s "$a" "$MNT/adapters/c.gguf"
+expect_fail 'read-only' rm -f "$MNT/adapters/a.gguf"
+expect_fail 'read-only|permission' bash -c "echo 1 >'$MNT/adapters/a.scale'"
+unmount_and_wait
+
+# Gone, and there again.
+mv "$a" "$a.away"
+mount_model -o "layer=$layer" "$base"
+grep -q "^adapters/a.gguf	broken adapter	-0.5	0	" "$MNT/.grafts" ||
+	fail "$(cat "$MNT/.grafts")"
+expect_fail 'input/output' cat "$MNT/model.gguf"
+expect_fail 'input/output' bash -c "echo '$TMP/x.gguf' >'$MNT/.assemble'"
+assembly_says 'adapters/a.gguf: .*No such file'
+absent "$TMP/x.gguf"
+grep -q '^impossible	adapters	' "$MNT/.check" || fail "$(cat "$MNT/.check")"
+mv "$a.away" "$a"
+same "$MNT/model.gguf" "$TMP/both"
+# A file that was written to is not what was merged: nothing is read of it any more.
+cp "$a" "$TMP/copy"
+printf x >>"$a"
+expect_fail 'input/output' cmp "$MNT/skeleton/blk_0_attn_q.bin" /dev/null
+rm "$MNT/adapters/a.gguf"
+rm "$MNT/adapters/$pair"_[ab].bin
+rm "$MNT/adapters/"*.bin
+absent "$MNT/adapters/lora.scale"
+same "$MNT/model.gguf" "$base"
+equal "$(cat "$MNT/.grafts")" ''
+equal "$(find "$layer" -type f ! -name LAYER)" ''
+unmount_and_wait
+
+# What is in a layer and is none is left alone, and the mount writes nothing then.
+mkdir -p "$layer/adapters"
+echo many >"$layer/adapters/x.scale"
+echo 1 >"$layer/adapters/y.gguf"
+mount_model -o "layer=$layer,output=$TMP/out.gguf" "$base"
+for name in x.scale y.gguf; do
+	grep -q "adapters/$name: left alone: " "$MNT/.log" || fail "$(cat "$MNT/.log")"
+done
+absent "$MNT/adapters/x.scale"
+kill_daemon

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 300
+# While an assembly runs .assemble says how far it is, and whoever waits for it can be interrupted,
+# whichever way the bytes come; so can whoever waits for another's to end.
+. "${0%/*}/../lib.sh"
+
+faulty=${ORGANFS%/*}/tests/tools/organfs-faults
+[ -x "$faulty" ] || skip "$faulty is not built"
+"$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 150M
+size=$(stat -c %s "$TMP/large.gguf")
+mkdir "$TMP/out"
+
+# slowly CALL MODEL: each such call takes its time, so that an assembly needs half a minute.
+slowly() {
+	ORGANFS_FAULT=$1:1:slow+ "$faulty" -f -o noassemble "$2" "$MNT" \
+		>>"$LOGS/mnt" 2>&1 </dev/null &
+	DAEMON[$MNT]=$!
+	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
+	mountpoint -q "$MNT" || fail "not mounted: $(tail -n 3 "$LOGS/mnt")"
+}
+
+# As from a terminal: the shell lets what runs behind its back ignore Ctrl-C.
+assemble_to() {
+	exec python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+with open(sys.argv[1], "wb", buffering=0) as f:
+	f.write(sys.argv[2].encode())' "$MNT/.assemble" "$1" 2>/dev/null
+}
+
+line='^assembling: [0-9]+\.[0-9] %, [0-9]+ of '$size' bytes, [0-9]+ MB/s, ([0-9]+|\?) s left: '
+under_way() {
+	grep -Eq "$line" "$MNT/.assemble"
+}
+done_so_far() {
+	sed -n 's/^assembling: .* %, \([0-9]*\) of .*/\1/p' "$MNT/.assemble"
+}
+is_beyond() {
+	[ "$(done_so_far)" -gt "$1" ]
+}
+
+for way in pwrite64; do
+	slowly $way "$TMP/large.gguf"
+	for signal in INT TERM KILL; do
+		assemble_to "$TMP/out/new.gguf" &
+		writer=$!
+		until_true 30 under_way || fail "no progress: $(cat "$MNT/.assemble")"
+		grep -q "new.gguf$" "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
+		until_true 30 is_beyond "$(done_so_far)" || fail 'no progress'
+		timeout 10 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+		kill -s $signal $writer
+		wait $writer 2>/dev/null && fail "$way: the writer was not told"
+		until_true 30 eval '! under_way' || fail "$way: it goes on"
+		assembly_says 'failed: .*new\.gguf: interrupted; the target is as it was'
+		equal "$(ls -A "$TMP/out")" '' 'what is left of it'
+	done
+	unmount_and_wait
+done
+
+# While one writes, another waits, and has had enough of it.
+slowly pwrite64 "$TMP/large.gguf"
+assemble_to "$TMP/out/first.gguf" &
+first=$!
+until_true 30 under_way || fail 'no progress'
+assemble_to "$TMP/out/second.gguf" &
+second=$!
+sleep 0.5
+kill -s INT $second
+wait $second 2>/dev/null && fail 'the second writer was not told'
+under_way || fail 'the second writer had to wait for the first'
+kill $first
+wait $first 2>/dev/null && fail 'the first writer was not told'
+until_true 30 eval '! under_way' || fail 'it goes on'
+equal "$(ls -A "$TMP/out")" '' 'what is left'
+unmount_and_wait
+rm "$TMP/large.gguf"
+
+# With patience each has its turn.
+base=$(use stories260K)
+mount_model "$base"
+for i in 1 2 3 4; do
+	echo "$TMP/out/$i.gguf" >"$MNT/.assemble" &
+done
+wait $(jobs -p | grep -vx "${DAEMON[$MNT]}")
+for i in 1 2 3 4; do
+	same "$TMP/out/$i.gguf" "$base"
+done
+unmount_and_wait

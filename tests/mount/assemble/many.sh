@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# As many shards as tensors, where a process may have hardly more files open than that.
+. "${0%/*}/../lib.sh"
+
+need strace
+base=$(use stories260K)
+ulimit -n 80
+mount_model "$base"
+mkdir "$TMP/out"
+# What a killed assembly left is looked for once, not for each of them.
+strace -f -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" -e trace=getdents64 2>"$LOGS/strace" &
+TRACER=$!
+until_true 20 is_traced "${DAEMON[$MNT]}" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
+touch "$TMP/out/.organfs-0123456789abcdef.part"
+echo "$TMP/out/x-%05d-of-%05d.gguf split=1" >"$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
+full_speed
+equal "$(ls -A "$TMP/out" | wc -l)" 48
+equal "$(ls "$TMP"/out/x-*-of-00048.gguf | wc -l)" 48
+[ "$(wc -l <"$TMP/calls")" -le 8 ] || fail "$(cat "$TMP/calls")"
+unmount_and_wait

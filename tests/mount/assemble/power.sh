@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 300
+# The power goes during an assembly, and after it: what is on the disk then is what was made
+# durable. The target is the old one or the new one, whole; once the writer was told, the new one.
+. "${0%/*}/../lib.sh"
+
+case $ORGANFS in
+*/address*) skip 'what the disk keeps is the same with a sanitizer' ;;
+esac
+need xfs_io
+faulty=${ORGANFS%/*}/tests/tools/organfs-faults
+[ -x "$faulty" ] || skip "$faulty is not built"
+disk=$TMP/disk
+target=$disk/out.gguf
+"$GGUF" synth "$TMP/base.gguf" --tensors 30 --vocab 1000 --size 60M --fill
+"$GGUF" organ "$TMP/base.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
+tail -c 1000000 "$TMP/base.gguf" | dd of="$TMP/organ.bin" conv=notrunc bs=4k seek=1 status=none
+
+# What was not written and flushed is lost.
+cut_power() {
+	xfs_io -x -c shutdown "$disk" >/dev/null 2>&1 || skip "no shutdown of $1"
+}
+# From a copy: somebody else may still know the old mount, and the disk would be that one again.
+power_returns() {
+	local options=loop
+	[ "$1" != xfs ] || options=loop,nouuid
+	umount -l "$disk"
+	cp --sparse=always "$TMP/$1.img" "$TMP/$1.next"
+	mv "$TMP/$1.next" "$TMP/$1.img"
+	mount -o $options "$TMP/$1.img" "$disk" || fail "$1 does not come back"
+}
+
+# with_base BASE [CALL]: mounted with the graft, that call slow, which tells when it begins.
+with_base() {
+	rm -rf "$TMP/layer" "$TMP/began"
+	ORGANFS_FAULT=${2:-none}:${3:-1}:slow+ ORGANFS_FAULT_LOG=$TMP/began \
+		"$faulty" -f -o "noassemble,layer=$TMP/layer" "$1" "$MNT" \
+		>>"$LOGS/mnt" 2>&1 </dev/null &
+	DAEMON[$MNT]=$!
+	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
+	cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
+	rm -f "$TMP/began"
+}
+end() {
+	fusermount3 -uz "$MNT"
+	wait "${DAEMON[$MNT]}" 2>/dev/null || true
+	unset "DAEMON[$MNT]"
+}
+
+with_base "$TMP/base.gguf"
+cp "$MNT/model.gguf" "$TMP/expected"
+end
+
+# POWER=all: every combination, which takes most of a minute.
+types=xfs
+[ "${POWER-}" != all ] || types='xfs ext4'
+for type in $types; do
+	mount_image $type 400 "$disk"
+	for base in "$TMP/base.gguf" "$disk/base.gguf"; do
+		[ -e "$base" ] || cp "$TMP/base.gguf" "$base"
+		for call in pwrite64 ioctl fsync renameat2; do
+			echo old >"$target"
+			sync -f "$disk"
+			with_base "$base" $call
+			echo "$target" >"$MNT/.assemble" 2>/dev/null &
+			writer=$!
+			until_true 20 eval '[ -s "$TMP/began" ] || is_gone $writer'
+			cut_power $type
+			wait $writer 2>/dev/null || true
+			end
+			power_returns $type
+			cmp -s "$target" <(echo old) || cmp -s "$target" "$TMP/expected" ||
+				fail "$type: the power went at $call: $(ls -lA "$disk")"
+		done
+
+		# It was told that the file is there.
+		echo old >"$target"
+		sync -f "$disk"
+		with_base "$base"
+		echo "$target" >"$MNT/.assemble"
+		cut_power $type
+		end
+		power_returns $type
+		same "$target" "$TMP/expected"
+
+		# The next run leaves nothing of the others.
+		with_base "$base"
+		echo "$disk/next.gguf" >"$MNT/.assemble"
+		end
+		same "$disk/next.gguf" "$TMP/expected"
+		equal "$(find "$disk" -name '.organfs*')" '' "left on $type"
+		rm "$disk/next.gguf"
+	done
+	umount "$disk"
+	rm "$TMP/$type.img"
+done

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 300
+# Where files can share blocks an assembly takes no more room than the grafts: there is not enough
+# for a copy here. What does not fit all the same is known before, and leaves everything as it was.
+. "${0%/*}/../lib.sh"
+
+need filefrag
+disk=$TMP/disk
+
+# The bytes of a file that it shares with others, in KiB.
+shared() {
+	filefrag -k -v "$1" | awk -F '[:.]+' '/shared/ { sum += $6 } END { print sum + 0 }'
+}
+room() {
+	sync -f "$disk"
+	df --output=avail -k "$disk" | tail -n 1
+}
+assemble() {
+	bash -c 'echo "$1" >"$2"' - "$1" "$MNT/.assemble"
+}
+
+for type in xfs btrfs; do
+	mount_image $type 400 "$disk"
+	base=$disk/base.gguf
+	"$GGUF" synth "$base" --tensors 30 --vocab 1000 --size 200M --fill
+	size=$(stat -c %s "$base")
+	"$GGUF" organ "$base" blk.1.ffn_up.weight "$TMP/organ.bin"
+	tail -c 1000000 "$base" | dd of="$TMP/organ.bin" conv=notrunc bs=4k seek=1 status=none
+	organ=$(stat -c %s "$TMP/organ.bin")
+	mount_model -o noassemble "$base"
+	cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
+
+	before=$(room)
+	[ $((before * 1024)) -lt $((size + organ)) ] || fail "$type: there is room for a copy"
+	assemble "$disk/out.gguf"
+	same "$disk/out.gguf" "$MNT/model.gguf"
+	read -r bytes < <(sed 's/.*; \([0-9]*\) shared.*/\1/' "$MNT/.assemble")
+	[ "$bytes" -ge $((size - organ)) ] || fail "$type: $bytes of $size shared"
+	[ "$(shared "$disk/out.gguf")" -gt $(((size - organ) / 1024 - 100)) ] ||
+		fail "$type: $(shared "$disk/out.gguf") KiB are shared"
+	[ $((before - $(room))) -lt $((organ / 1024 + 8192)) ] ||
+		fail "$type: of $before KiB $(room) are left"
+
+	# A base that is written to later is written to alone.
+	cp "$disk/out.gguf" "$TMP/out"
+	cp --reflink=always "$base" "$disk/other.gguf"
+	rm "$base"
+	same "$disk/out.gguf" "$TMP/out"
+	mv "$disk/other.gguf" "$base"
+
+	# Another header, and nothing lies where it lay: there is no room for that.
+	rm "$disk/out.gguf"
+	echo old >"$disk/old.gguf"
+	printf '%01000d' 0 >"$MNT/metadata/general.description"
+	expect_fail 'no space' assemble "$disk/old.gguf"
+	equal "$(cat "$disk/old.gguf")" old "$type"
+	equal "$(ls -A "$disk" | grep -v lost+found | tr '\n' ' ')" 'base.gguf old.gguf ' "$type"
+	[ $((before - $(room))) -lt 8192 ] || fail "$type: of $before KiB $(room) are left"
+	rm "$MNT/metadata/general.description"
+
+	# On another filesystem it is a copy.
+	assemble "$TMP/elsewhere.gguf"
+	same "$TMP/elsewhere.gguf" "$MNT/model.gguf"
+	assembly_says '; 0 shared'
+	rm "$TMP/elsewhere.gguf"
+	unmount_and_wait
+	rm -r "${XDG_STATE_HOME:?}"/*
+	umount "$disk"
+	rm "$TMP/$type.img"
+done

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What .check says against a model stands where its assembly is told of: in .assemble, in the log,
+# and in what the unmount says. It is written all the same.
+. "${0%/*}/../lib.sh"
+with_umount_helper
+
+base=$(use scribe-Q4_K_M)
+donor=$(use clerk-Q4_K_M)
+mkdir "$TMP/donor" "$TMP/out"
+mount_model -o ro "$donor" "$TMP/donor"
+
+# unmount_says PATTERN: so does the helper of umount(8).
+unmount_says() {
+	"$HELPER" -v "$MNT" >"$TMP/told" 2>&1 || fail "$(cat "$TMP/told")"
+	wait_daemon
+	grep -Eq -- "$1" "$TMP/told" || fail "no \"$1\" in: $(cat "$TMP/told")"
+}
+
+# A model that nothing speaks against.
+mount_daemon "$base" "$MNT"
+cp "$TMP/donor/organs/"blk_1_ffn_*.bin "$MNT/organs/"
+equal "$(cut -f 1 "$MNT/.check" | head -n 1)" ok
+echo "$TMP/out/a.gguf" >"$MNT/.assemble"
+! grep -q 'check says' "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
+
+# A risk, with its reason as .check has it.
+cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$MNT/organs/"
+reason=$(grep '^risky	unit' "$MNT/.check" | cut -f 3)
+echo "$TMP/out/a.gguf" >"$MNT/.assemble"
+assembly_says "^assembled: $TMP/out/a.gguf: .* written; .check says: risky: unit: ${reason%% *} "
+log_says "assembled: .*; .check says: risky: unit: "
+same "$TMP/out/a.gguf" "$MNT/model.gguf"
+unmount_says "^already assembled: $TMP/out/a.gguf: .*; .check says: risky: unit: "
+
+# The worst of all, and how many say as much.
+mount_daemon "$base" "$MNT"
+cp "$TMP/donor/organs/"blk_1_ffn_up.bin "$MNT/organs/"
+rm "$MNT/organs/blk_2_ffn_up.bin"
+echo "$TMP/out/a.gguf" >"$MNT/.assemble"
+assembly_says 'check says: impossible: complete: removed, .* blk 2 ffn_up$'
+echo 3 >"$MNT/metadata/llama.block_count" || true
+new=$TMP/scribe-Q4_K_M.grafted.gguf
+unmount_says "^assembled: $new: .*; .check says: impossible: [a-z]+: .* \(and [0-9]+ more\)"
+exists "$new"
+
+# The base alone is the base, whatever is to be said of it.
+mount_daemon "$base" "$MNT"
+echo "$TMP/out/a.gguf" >"$MNT/.assemble"
+! grep -q 'check says' "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
+unmount_says 'unmounted'
+
+# A donor whose filesystem does not answer holds up no assembly, and fails none.
+mkdir "$TMP/between"
+cp -r "$MODELS/stories260K-donor.gguf" "$TMP/served.gguf"
+mount_model "$TMP/served.gguf" "$TMP/between"
+echo other >"$TMP/between/metadata/general.name"
+mkdir "$TMP/outer"
+mount_model -o ro "$TMP/between/model.gguf" "$TMP/outer"
+base=$(use stories260K)
+mount_model -o "output=$TMP/out/served.gguf" "$base"
+cp "$TMP/outer/organs/blk_1_ffn_up.bin" "$MNT/organs/"
+equal "$(cut -f 8 "$MNT/.grafts")" "$TMP/between/model.gguf"
+kill -STOP "${DAEMON[$TMP/between]}"
+timeout 30 sh -c "echo '$TMP/out/b.gguf' >'$MNT/.assemble'" || fail 'the assembly fails'
+assembly_says "assembled: .*; .check says: nothing, for a donor's file does not answer"
+unmount
+# The search for leaks at the end would wait for the thread that hangs.
+grep -q __asan_init "$ORGANFS" || wait_daemon
+until_true 30 test -e "$TMP/out/served.gguf" || fail "the unmount writes nothing"
+same "$TMP/out/b.gguf" "$TMP/out/served.gguf"
+kill -CONT "${DAEMON[$TMP/between]}"
+[ -z "${DAEMON[$MNT]-}" ] || wait_daemon
+unmount_and_wait "$TMP/outer"
+unmount_and_wait "$TMP/between"
+unmount_and_wait "$TMP/donor"

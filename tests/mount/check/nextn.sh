@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A block for multi-token prediction from a GGUF that has nothing but its tensors, into a model of
+# another quantisation: .check knows what such a block has, and what the metadata has to say of it.
+. "${0%/*}/../lib.sh"
+. "${0%/*}/lib.sh"
+
+base=$(use stories260K-q8_0)
+key=$MNT/metadata/llama.nextn_predict_layers
+count_layers() {
+	echo "$1" >"$key"
+}
+"$GGUF" nextn "$MODELS/stories260K.gguf" "$TMP/mtp.gguf"
+other=$MNT.donor
+mkdir "$other"
+mount_model -o noassemble "$base"
+mount_model -o ro "$TMP/mtp.gguf" "$other"
+equal "$(verdict nextn)" '' 'without such a block'
+
+# Whole, but nothing says what it is.
+for class in skeleton organs norm embed; do
+	cp "$other/$class"/blk_5_*.bin "$MNT/$class/"
+done
+says impossible nextn 'blk 5 would be ordinary: write 1 to metadata/llama.nextn_predict_layers'
+says ok blocks '6 from 0 on, as block_count says'
+says ok complete 'no block'
+count_layers 1
+says ok nextn 'blk 5, as nextn_predict_layers says'
+says ok unit '1 whole block'
+says ok dimensions 'does not say them; the shapes are those that this model has'
+says ok parts 'does not apply'
+says ok tokenizer 'no embedding and no head was grafted'
+says ok lineage 'does not apply'
+says ok spreads 'does not apply'
+says ok norms 'within 2 times'
+says ok role 'each plays the part'
+# What nobody can know.
+says unknown rope 'the donor does not say it'
+equal "$(verdict overall)" unknown
+python3 - "$MNT/model.gguf" "$TMP/mtp.gguf" "$base" "${GGUF%/*}" <<'END'
+import sys
+sys.path.insert(0, sys.argv[4])
+import gguf
+made, donor, base = (gguf.Model(path) for path in sys.argv[1:4])
+assert made.get(b"llama.block_count") == 6 and made.get(b"llama.nextn_predict_layers") == 1
+for m in donor, base:
+    for t in m.tensors:
+        other = made.tensor(t.name)
+        assert other.type == t.type and made.data(other) == m.data(t), t.name
+assert len(made.tensors) == len(base.tensors) + len(donor.tensors)
+END
+
+# The wrong number, a number that is none, and a block that is not there or not the last.
+count_layers 2
+says impossible nextn 'says 2, and 1 block has nextn tensors'
+count_layers 1
+for class in skeleton organs norm; do
+	for file in "$MNT/$class"/blk_4_*.bin; do
+		cp "$file" "${file/blk_4_/blk_6_}"
+	done
+done
+says impossible nextn 'have to be the last ones; of 7 they are 5'
+rm "$MNT"/*/blk_6_*.bin
+# What such a block lacks.
+rm "$MNT/norm/blk_5_nextn_hnorm.bin" "$MNT/organs/blk_5_ffn_down.bin"
+says impossible complete 'nextn blk 5 was added and lacks nextn_hnorm, ffn_down'
+rm "$MNT"/*/blk_5_*.bin
+says impossible nextn 'says 1, and no block has nextn tensors'
+rm "$key"
+equal "$(verdict nextn)" ''
+unmount_and_wait "$other"
+
+# A key that says it as text says nothing to llama.cpp.
+"$GGUF" edit "$base" "$TMP/text.gguf" llama.nextn_predict_layers=string:1
+mount_model -o ro "$TMP/text.gguf" "$other"
+MNT=$other says impossible nextn 'is no number: set user.organfs.type to uint32'
+unmount_and_wait "$other"
+
+# Types of a fork travel as they are: copied, linked, by reference, assembled.
+"$GGUF" nextn --up-type 139 "$MODELS/stories260K.gguf" "$TMP/fork.gguf"
+mount_model -o ro "$TMP/fork.gguf" "$other"
+for class in skeleton norm embed; do
+	cp "$other/$class"/blk_5_*.bin "$MNT/$class/"
+done
+cp "$other"/organs/blk_5_ffn_[dg]*.bin "$MNT/organs/"
+for how in cp 'ln -s'; do
+	$how "$other/organs/blk_5_ffn_up.bin" "$MNT/organs/"
+	count_layers 1
+	says unknown type 'type-139 of organs/blk_5_ffn_up.bin, which ggml does not know; a fork'
+	echo "$TMP/assembled.gguf" >"$MNT/.assemble"
+	python3 - "$TMP/assembled.gguf" "$TMP/fork.gguf" "${GGUF%/*}" <<'END'
+import sys
+sys.path.insert(0, sys.argv[3])
+import gguf
+made, donor = gguf.Model(sys.argv[1]), gguf.Model(sys.argv[2])
+t, other = donor.tensor(b"blk.5.ffn_up.weight"), made.tensor(b"blk.5.ffn_up.weight")
+assert t.type == other.type == 139 and made.data(other)[:t.size] == donor.data(t)
+END
+	rm "$MNT/organs/blk_5_ffn_up.bin"
+done
+unmount_and_wait
+unmount_and_wait "$other"
+# A model that has such types itself is run by what knows them.
+mount_model -o noassemble "$TMP/fork.gguf"
+cp "$MNT/organs/blk_5_ffn_up.bin" "$TMP/up.bin"
+cp "$TMP/up.bin" "$MNT/organs/blk_6_ffn_up.bin"
+says ok type "ggml does not know, as some of this model's"
+unmount_and_wait

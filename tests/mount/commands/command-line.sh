@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Exit codes, the mount point that is made and removed, options from fstab.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+exit_of() {
+	local status=0
+	"$@" >"$TMP/out" 2>"$TMP/errors" </dev/null || status=$?
+	echo $status
+}
+
+equal "$(exit_of "$ORGANFS")" 2 'without arguments'
+equal "$(exit_of "$ORGANFS" "$base")" 2 'without a mount point'
+equal "$(exit_of "$ORGANFS" -o nonsense "$base" "$MNT")" 2 'an unknown option'
+equal "$(exit_of "$ORGANFS" -o nonsense=3 "$base" "$MNT")" 2 'an unknown option'
+equal "$(exit_of "$ORGANFS" -o threads=many "$base" "$MNT")" 2 'a bad number'
+equal "$(exit_of "$ORGANFS" -o shape=odd "$base" "$MNT")" 2 'a bad word'
+equal "$(exit_of "$ORGANFS" -o umask=9 "$base" "$MNT")" 2 'a bad mask'
+equal "$(exit_of "$ORGANFS" --nonsense "$base" "$MNT")" 2 'an unknown flag'
+[ -s "$TMP/errors" ] || fail 'bad usage without a word'
+equal "$(exit_of "$ORGANFS" "$TMP/none.gguf" "$MNT")" 1 'no such model'
+equal "$(exit_of "$ORGANFS" "$base" "$base")" 1 'a mount point that is a file'
+equal "$(exit_of "$ORGANFS" "$base" "$TMP/none/mnt")" 1 'a mount point in no directory'
+equal "$(wc -l <"$TMP/errors")" 1 'lines of a refusal'
+equal "$(exit_of "$ORGANFS" --help)" 0 help
+equal "$(exit_of "$ORGANFS" --version)" 0 version
+! mountpoint -q "$MNT" || fail 'mounted'
+
+# Made, and removed; one that was there stays.
+mount_daemon "$base" "$TMP/made"
+unmount_and_wait "$TMP/made"
+absent "$TMP/made"
+mount_daemon "$base" "$MNT"
+unmount_and_wait
+exists "$MNT"
+expect_fail 'organfs: ' "$ORGANFS" "$MALFORMED/magic-lfs.gguf" "$TMP/made"
+absent "$TMP/made"
+
+# Relative paths, and the options that mount(8) and fstab bring along.
+cp "$base" "$TMP/rel.gguf"
+"$ORGANFS" rel.gguf relmnt -o rw,nosuid,nodev,noatime,x-systemd.automount,x-gvfs-show ||
+	fail 'options of fstab'
+same relmnt/model.gguf "$base"
+equal "$(getfattr --only-values -n user.organfs.extent relmnt/embed/token_embd.bin |
+	cut -d : -f 1)" "$TMP/rel.gguf" 'path in the extent'
+fusermount3 -u relmnt
+until_true 20 eval '[ ! -e relmnt ]' || fail 'the mount point is still there'
+wait_for_end relmnt
+! grep -q "$TMP" /proc/mounts || fail 'something is left mounted'

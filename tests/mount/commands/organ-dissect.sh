@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 300
+# organ-dissect: what it takes apart is what the mount shows, whole or not there at all.
+. "${0%/*}/../lib.sh"
+
+need jq iconv b2sum flock
+dissect=$here/../../mount-helpers/organ-dissect
+out=$TMP/out
+report=$out/dissection_report.json
+
+# as_mounted MODEL DIRECTORY: the same files with the same bytes.
+as_mounted() {
+	mount_model -o ro "$1"
+	(cd "$MNT" && find . -name '*.bin' | sort) >"$TMP/expected"
+	(cd "$2" && find . -name '*.bin' | sort) >"$TMP/found"
+	same "$TMP/expected" "$TMP/found"
+	while read -r file; do
+		same "$MNT/$file" "$2/$file"
+	done <"$TMP/found"
+	same "$MNT/manifest.json" "$2/manifest.json"
+	unmount_and_wait
+}
+# Only what is whole, and nothing mounted.
+only() {
+	equal "$(ls -A "$out" | tr '\n' ' ')" "$1 " 'in OUT'
+	! grep "$TMP" /proc/self/mountinfo || fail 'something is mounted'
+}
+
+odd=$(printf 'a "b"\\ c\td')
+mkdir -p "$TMP/models/deep"
+cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/models"
+cp "$MODELS/stories260K.gguf" "$TMP/models/deep/$odd.gguf"
+"$dissect" --verify "$MODELS/types.gguf" "$TMP/models" "$out" >"$TMP/said" ||
+	fail "$(cat "$TMP/said")"
+only "$odd dissection_report.json scribe-Q4_K_M types"
+as_mounted "$MODELS/types.gguf" "$out/types"
+as_mounted "$TMP/models/scribe-Q4_K_M.gguf" "$out/scribe-Q4_K_M"
+as_mounted "$TMP/models/deep/$odd.gguf" "$out/$odd"
+equal "$(ls "$out/scribe-Q4_K_M" | tr '\n' ' ')" 'embed manifest.json norm organs skeleton '
+exists "$out/types/other"
+equal "$(jq -c 'map(.model)' "$report")" \
+	"$(jq -cn --arg odd "$odd" '["types", $odd, "scribe-Q4_K_M"]')"
+equal "$(jq -c '.[2] | [.organs, .file, (.MB > 2), (.seconds > 0), (.MB_per_s > 0)]' "$report")" \
+	"[57,\"$TMP/models/scribe-Q4_K_M.gguf\",true,true,true]"
+
+# Names that look like options.
+mkdir -p "$TMP/dash/-name"
+cp "$MODELS/types.gguf" "$TMP/dash/-type.gguf"
+cp "$MODELS/types.gguf" "$TMP/dash/-name/-o.gguf"
+(cd "$TMP/dash" && "$dissect" -- -type.gguf -name "$TMP/dashed") >"$TMP/said" 2>&1 ||
+	fail "$(cat "$TMP/said")"
+equal "$(ls -A "$TMP/dashed" | tr '\n' ' ')" '-o -type dissection_report.json '
+as_mounted "$TMP/dash/-type.gguf" "$TMP/dashed/-type"
+
+# What is there is not made again, and stays in the report.
+touch "$out/types/mine"
+before=$(jq -c '.[0]' "$report")
+rm -r "$out/scribe-Q4_K_M"
+"$dissect" "$MODELS/types.gguf" "$MODELS/clerk-Q4_K_M.gguf" "$out" >"$TMP/said"
+exists "$out/types/mine"
+equal "$(jq -c 'map(.model)' "$report")" \
+	"$(jq -cn --arg odd "$odd" '["types", $odd, "clerk-Q4_K_M"]')"
+equal "$(jq -c '.[0]' "$report")" "$before"
+cp "$MODELS/types-stress.gguf" "$TMP/models/types.gguf"
+expect_fail 'types is of another file' "$dissect" "$TMP/models/types.gguf" "$out"
+
+# One that is no model stops no other; no half model is left, whatever goes wrong.
+rm -rf "$out"
+head -c 5000 "$MODELS/types.gguf" >"$TMP/junk.gguf"
+expect_fail "failed: $TMP/junk.gguf: at byte" \
+	"$dissect" "$TMP/junk.gguf" "$MODELS/types.gguf" "$out"
+only 'dissection_report.json types'
+equal "$(jq -c 'map(.model)' "$report")" '["types"]'
+# A cp that cuts, or spoils, one file.
+mkdir "$TMP/bin"
+cat >"$TMP/bin/cp" <<'END'
+#!/bin/sh
+/bin/cp "$@" || exit
+while [ $# -gt 1 ] && [ "$1" != -t ]; do shift; done
+[ ! -e "${2-}/token_embd.bin" ] || eval "$HARM"
+END
+chmod +x "$TMP/bin/cp"
+PATH=$TMP/bin:$PATH HARM='truncate -s -1 $2/token_embd.bin' \
+	expect_fail 'has not the sizes' "$dissect" "$MODELS/stories260K.gguf" "$out"
+PATH=$TMP/bin:$PATH HARM='printf x | dd of=$2/token_embd.bin conv=notrunc' \
+	expect_fail 'has not the checksums' "$dissect" --verify "$MODELS/stories260K.gguf" "$out"
+only 'dissection_report.json types'
+# Killed while it copies, politely and not.
+for signal in TERM KILL; do
+	HARM='kill -'$signal' $(cat '$TMP'/pid); sleep 2'
+	export HARM
+	PATH=$TMP/bin:$PATH sh -c 'echo $$ >"$0/pid"; exec "$@"' "$TMP" \
+		"$dissect" "$MODELS/stories260K.gguf" "$out" >"$TMP/said" 2>&1 && fail 'not killed'
+	absent "$out/stories260K"
+done
+exists "$out/.stories260K.part"
+mountpoint -q "$out/.mount" || fail 'it was not mounted'
+"$dissect" --verify "$MODELS/stories260K.gguf" "$out" >"$TMP/said" || fail "$(cat "$TMP/said")"
+only 'dissection_report.json stories260K types'
+as_mounted "$MODELS/stories260K.gguf" "$out/stories260K"
+
+# What others have in OUT stays, also where it has the name of a model.
+mkdir -p "$out/clerk-Q4_K_M" "$out/.types-stress.part"
+echo mine | tee "$out/clerk-Q4_K_M/letter" >"$out/.organfs-a1b2c3.part"
+expect_fail "clerk-Q4_K_M.gguf: $out/clerk-Q4_K_M is there, and not from a model" \
+	"$dissect" "$MODELS/clerk-Q4_K_M.gguf" "$MODELS/types-stress.gguf" "$out"
+equal "$(ls -A "$out/clerk-Q4_K_M")" letter
+equal "$(cat "$out/.organfs-a1b2c3.part")" mine
+rm "$out/.organfs-a1b2c3.part"
+only 'clerk-Q4_K_M dissection_report.json stories260K types types-stress'
+
+for usage in '' 'one' '-x a b' '-o'; do
+	status=0
+	# shellcheck disable=SC2086
+	"$dissect" $usage >"$TMP/said" 2>&1 || status=$?
+	equal $status 2 "$usage: $(cat "$TMP/said")"
+done
+"$dissect" --help | grep -q '^Usage: organ-dissect' || fail 'no help'
+# A model for which there is no room takes none from the next one.
+if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=2100k none "$TMP/small"; then
+	expect_fail 'No space left' "$dissect" "$MODELS/clerk-Q4_K_M.gguf" \
+		"$MODELS/stories260K.gguf" "$TMP/small/out"
+	absent "$TMP/small/out/clerk-Q4_K_M"
+	exists "$TMP/small/out/stories260K"
+	umount "$TMP/small"
+fi

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# file(1) with organfs.magic knows organ files of every type, by tensor, type and shape, and takes
+# nothing else for one.
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need file getfattr
+magic=$here/../../mount-helpers/organfs.magic
+
+[ -z "$(file -C -m "$magic" 2>&1 >"$TMP/checked")" ] || fail "$(file -C -m "$magic" 2>&1)"
+rm -f organfs.magic.mgc
+
+xattr() {
+	getfattr --absolute-names --only-values -n "user.organfs.$1" "$2"
+}
+# What organfs says of each organ itself.
+for model in types types-stress stories260K; do
+	mount_model -o ro "$MODELS/$model.gguf"
+	for organ in "$MNT"/*/*.bin; do
+		expected="organ file of tensor $(xattr tensor "$organ"), $(xattr type "$organ"),"
+		expected="$expected $(xattr shape "$organ")"
+		equal "$(file -b -m "$magic" "$organ")" "$expected" "$organ"
+	done
+	# In front of what the system has, which takes some of them for the tape of a home computer.
+	cp "$organ" organ.bin
+	for known in "$magic:/usr/share/misc/magic" "$magic"; do
+		equal "$(file -b -m "$known" organ.bin)" "$expected"
+	done
+	equal "$(file -b --mime-type -m "$magic" organ.bin)" application/x-organfs-organ
+	unmount_and_wait
+done
+# Every type that there is or was.
+checked=0
+while read -r id name _ size; do
+	[ "$id" != id ] || continue
+	name=${name^^}
+	[ "$size" != 0 ] || name=type-$id
+	printf '\x03\0\0\0a.b\x01\0\0\0\0\x01\0\0\0\0\0\0%b\0\0\0rest' \
+		"\\x$(printf %x "$id")" >type.bin
+	equal "$(file -b -m "$magic" type.bin)" "organ file of tensor a.b, $name, 256"
+	checked=$((checked + 1))
+done < <(sed 's/TYPE_.*\t0\t0$/x 0 0/' "$here/../unit/types.tsv")
+[ $checked -gt 40 ] || fail "$checked types"
+ln -s "$magic" .magic
+equal "$(HOME=$TMP file -b organ.bin)" "$expected"
+
+# What is no organ: models, what else a mount shows, what is kept of grafts, programs, halves.
+mount_model -o noassemble "$(use stories260K)"
+cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/x.gguf"
+"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.0.ffn_up.weight up.bin
+cp up.bin "$MNT/organs/blk_0_ffn_up.bin"
+head -c 40 organ.bin >short.bin
+cut -c 2- <organ.bin >shifted.bin
+gzip -k organ.bin
+head -c 65536 /dev/zero >zeros
+printf '\x05\0\0\0hello\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >padded
+{
+	find "$MNT" "$MNT/.views/npy" "$XDG_STATE_HOME" -type f ! -name '*.bin'
+	find "$MODELS" "$here/../malformed" "$here/.." "$ORGANFS" /bin/ls /etc -maxdepth 1 -type f
+	printf '%s\n' short.bin shifted.bin organ.bin.gz zeros padded
+} >others
+file -N -m "$magic" -f others >said
+grep -a 'organ file' said && fail 'they are none'
+[ "$(wc -l <said)" -gt 150 ] || fail "$(wc -l <said) files"
+find "$XDG_STATE_HOME" -name '*.zst' | grep -q . || fail 'nothing is compressed'
+unmount_and_wait

@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# organfs --report: of the tables of models, however they come, the same bytes as their mounts show;
+# of anything else a line that says where it is wrong, and nothing.
+. "${0%/*}/../lib.sh"
+
+# tables_of MODEL...: NAME.tsv and NAME.theta of each, and ranking of all.
+tables_of() {
+	local name paths=()
+	for name; do
+		paths+=("$MODELS/$name.gguf")
+	done
+	mount_daemon -o ro "${paths[@]}" "$MNT"
+	cat "$MNT/.theta" >"$TMP/ranking"
+	for name; do
+		cat "$MNT/$name/.table" >"$TMP/$name.tsv"
+		cat "$MNT/$name/.theta" >"$TMP/$name.theta"
+		equal "$(stat -c %s "$MNT/$name/.table")" "$(stat -c %s "$TMP/$name.tsv")"
+	done
+	unmount_and_wait
+}
+report() {
+	"$ORGANFS" --report "$@" >"$TMP/report" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
+}
+quietly() {
+	report "$@"
+	[ ! -s "$TMP/err" ] || fail "it says $(cat "$TMP/err")"
+}
+# shard N LAST FIRST TABLE: of the tensors FIRST to LAST of a table one as of shard N; the facts are
+# in the first alone.
+shard() {
+	awk -F '\t' -v OFS='\t' -v n="$1" -v first="$2" -v last="$3" '
+		$1 == "table" { $4 = last - first + 1 }
+		$1 == "end" { $3 = last - first + 1 }
+		$1 == "fact" && n > 1 && $2 != "name" { next }
+		$1 == "tensor" { $4 = n; if (++k < first || k > last) next }
+		{ print }' "$4" >"${4%.tsv}-$1.tsv"
+}
+
+all='scribe-Q4_K_M stories260K clerk-Q4_K_M types stories260K-q8_0'
+# shellcheck disable=SC2086
+tables_of $all
+tables=()
+for name in $all; do
+	tables+=("$TMP/$name.tsv")
+	quietly "$TMP/$name.tsv"
+	same "$TMP/report" "$TMP/$name.theta"
+	# As a table for other tools.
+	equal "$(awk -F '\t' '$1 == "tensor" && NF != 20' "$TMP/$name.tsv")" ''
+	equal "$(awk -F '\t' '/^# tensor/ { print NF }' "$TMP/$name.tsv")" 20
+done
+quietly "${tables[@]}"
+same "$TMP/report" "$TMP/ranking"
+cat "${tables[@]}" | "$ORGANFS" --report /dev/stdin >"$TMP/report"
+same "$TMP/report" "$TMP/ranking"
+quietly "${tables[@]}" "${tables[2]}" "${tables[@]}"
+same "$TMP/report" "$TMP/ranking"
+"$ORGANFS" --report=types "${tables[@]}" >"$TMP/report"
+same "$TMP/report" "$TMP/types.theta"
+expect_fail 'no model typo' "$ORGANFS" --report=typo "${tables[@]}"
+# The mean of θ can be had without organfs.
+equal "$(awk -F '\t' '$1 == "tensor" { s += $11; n++ } END { printf "%.2f\n", s / n }' \
+	"$TMP/types.tsv")" "$(awk '/^mean tensors/ { print $3 }' "$TMP/types.theta")"
+
+# A grafted model says so, and a write into the table is dropped as into every θ file.
+base=$(use stories260K)
+mount_model -o noassemble "$base"
+rm "$MNT/norm/blk_0_attn_norm.bin"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
+cat "$MNT/.table" >"$TMP/grafted"
+quietly "$TMP/grafted"
+same "$TMP/report" "$MNT/.theta"
+cp "$TMP/types.tsv" "$MNT/.table"
+same "$MNT/.table" "$TMP/grafted"
+unmount_and_wait
+expect_fail 'grafted:3: this is another model than the stories260K of .*stories260K.tsv' \
+	"$ORGANFS" --report "$TMP/stories260K.tsv" "$TMP/grafted"
+
+# Shards in any order, and some more than once.
+s=$TMP/scribe-Q4_K_M
+shard 1 1 20 "$s.tsv"
+shard 2 21 39 "$s.tsv"
+shard 3 40 57 "$s.tsv"
+for order in '1 2 3' '3 1 2' '2 3 1' '3 2 1 2 3'; do
+	files=()
+	for n in $order; do
+		files+=("$s-$n.tsv")
+	done
+	quietly "${files[@]}"
+	same "$TMP/report" "$s.theta"
+done
+quietly "$s-3.tsv" "$s.tsv" "$s-1.tsv"
+same "$TMP/report" "$s.theta"
+# Not all of them.
+quietly "$s-3.tsv" "$s-1.tsv"
+equal "$(awk '$2 == "tensors" && $1 == "model" { print $3 }' "$TMP/report")" 38/57
+equal "$(awk '/^mean tensors/ { print $6 }' "$TMP/report")" 38
+quietly "$s-2.tsv" "$TMP/types.tsv" "$TMP/stories260K.tsv"
+grep -q '^# scribe-Q4_K_M: only 19 of 57 tensors; not compared$' "$TMP/report" ||
+	fail "$(cat "$TMP/report")"
+equal "$(awk '$NF == "scribe-Q4_K_M" { print $3, $7 }' "$TMP/report")" 'nan 19'
+
+# Measured twice: the later one counts, and is said.
+mount_model -o ro,samples=1000 "$MODELS/scribe-Q4_K_M.gguf"
+cat "$MNT/.table" >"$TMP/few"
+cat "$MNT/.theta" >"$TMP/few.theta"
+unmount_and_wait
+report "$s.tsv" "$TMP/few"
+same "$TMP/report" "$TMP/few.theta"
+grep -Eq "few:3: scribe-Q4_K_M: [0-9]+ tensors were measured otherwise before" "$TMP/err" ||
+	fail "$(cat "$TMP/err")"
+equal "$(wc -l <"$TMP/err")" 1
+report "$TMP/few" "$s.tsv"
+same "$TMP/report" "$s.theta"
+
+# What is no table: where, and nothing on standard output.
+# refused LINE WORDS [FILE...]
+refused() {
+	local line=$1 words=$2 status=0
+	shift 2
+	"$ORGANFS" --report "$@" >"$TMP/report" 2>"$TMP/err" || status=$?
+	equal $status 1 "$words"
+	[ ! -s "$TMP/report" ] || fail "$words: it prints"
+	equal "$(wc -l <"$TMP/err")" 1 "$(cat "$TMP/err")"
+	grep -q "^organfs: $TMP/.*$line: .*$words" "$TMP/err" || fail "$words: $(cat "$TMP/err")"
+}
+t=$TMP/stories260K.tsv
+end=$(wc -l <"$t")
+bad=$TMP/bad.tsv
+# spoil SCRIPT: the table with an edit.
+spoil() {
+	sed "$1" "$t" >"$bad"
+}
+head -c -1 "$t" >"$bad"
+refused ":$end" 'ends within this line' "$TMP/types.tsv" "$bad"
+head -n -1 "$t" >"$bad"
+refused ":$((end - 1))" 'ends within the table that begins in line 3' "$bad"
+head -c 5000 "$t" >"$bad"
+refused '' 'ends within this line' "$bad"
+: >"$bad"
+refused ':1' 'no table' "$bad"
+cat "$MODELS/types.gguf" >"$bad"
+refused ':1' '' "$bad"
+spoil '20d'
+refused ":$((end - 1))" 'has 47 tensors, and tells of 48' "$bad"
+spoil '20s/\t[^\t]*$//'
+refused ':20' 'has 20 fields, and this line 19' "$bad"
+spoil '20s/$/\tx/'
+refused ':20' 'has 20 fields, and this line 21' "$bad"
+spoil '20s/\tok$/\tgood/'
+refused ':20' 'no measures' "$bad"
+spoil '20s/\t *[0-9.]*\( *\t *[^\t]*\)\{9\}$/\t90.5\1/'
+refused ':20' '' "$bad"
+spoil '20s/F32/F 32/'
+refused ':20' 'no name of a file or of a type' "$bad"
+spoil '20s/\t64x[0-9]*\t/\t18446744073709551615x18446744073709551615\t/'
+refused ':20' 'no shape' "$bad"
+spoil '20s/^tensor\tstories260K/tensor\tother/'
+refused ':20' 'another model' "$bad"
+spoil '20s/^tensor/tensors/'
+refused ':20' 'no line of a table' "$bad"
+spoil '3s/^table\t1/table\t2/'
+refused ':3' 'has format 2, and this organfs knows only 1' "$bad"
+spoil '3s/\t48\t48/\t48\t47/'
+refused ':3' 'more than its 47 tensors' "$bad"
+spoil '5s/$/%zz/'
+refused ':5' 'no text' "$bad"
+spoil '6s/\t[0-9]*$/\t-3/'
+refused ':6' 'not two numbers' "$bad"
+spoil '20s/F32/Q8_0/'
+refused ':20' 'another model than the stories260K of .*the type or the shape' "$t" "$bad"
+refused '' 'No such file' "$TMP/none"
+mkdir "$TMP/directory"
+refused '' 'Is a directory' "$TMP/directory"
+spoil 's/^end.*/x\x00y/'
+refused ":$end" 'NUL' "$bad"
+status=0
+"$ORGANFS" --report >"$TMP/report" 2>"$TMP/err" || status=$?
+equal $status 2
+if [ -e /dev/full ]; then
+	expect_fail 'No space' eval '"$ORGANFS" --report "$t" >/dev/full'
+fi

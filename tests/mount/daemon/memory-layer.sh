@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The daemon stays small with many compressed grafts that many read at once: under 64 MB of its own.
+# alone
+. "${0%/*}/../lib.sh"
+
+case $(nm "$ORGANFS" 2>/dev/null) in
+*__asan_* | *__tsan_*) skip 'a sanitizer needs memory of its own' ;;
+esac
+# 1,000 organs of a frame and a bit in F32, all zeros with some numbers in them: sparse on disk.
+base=$TMP/base.gguf
+python3 - "$base" <<'END'
+import struct, sys
+def string(s): return struct.pack('<Q', len(s)) + s.encode()
+infos, size = b'', 4 * 1024 * 300
+for i in range(1000):
+    infos += string(f'blk.{i}.ffn_up.weight') + struct.pack('<IQQIQ', 2, 1024, 300, 0, i * size)
+head = b'GGUF' + struct.pack('<IQQ', 3, 1000, 1) + string('general.architecture')
+head += struct.pack('<I', 8) + string('llama') + infos
+head += bytes(-len(head) % 32)
+with open(sys.argv[1], 'wb') as f:
+    f.write(head)
+    f.truncate(len(head) + 1000 * size)
+END
+mount_model -o "layer=$TMP/layer" "$base"
+mnt=$MNT python3 - <<'END'
+import os
+mnt = os.environ['mnt']
+organ = bytearray(open(f'{mnt}/organs/blk_0_ffn_up.bin', 'rb').read())
+for i in range(1000):
+    organ[2000:2008] = (i + 1).to_bytes(8, 'little')
+    organ[1100000:1100008] = (i + 1).to_bytes(8, 'little')
+    with open(f'{mnt}/organs/blk_{i}_ffn_up.bin', 'wb') as f:
+        f.write(organ)
+END
+equal "$(find "$TMP/layer" -name '*.zst' | wc -l)" 1000 'compressed grafts'
+unmount_and_wait
+start=$(date +%s%N)
+mount_model -o "layer=$TMP/layer" "$base"
+echo "mounting 1,000 compressed grafts: $((($(date +%s%N) - start) / 1000000)) ms"
+mnt=$MNT python3 - <<'END'
+import concurrent.futures, os
+mnt = os.environ['mnt']
+def check(i):
+    i = i * 7 % 1000
+    with open(f'{mnt}/organs/blk_{i}_ffn_up.bin', 'rb') as f:
+        data = f.read()
+    assert data[2000:2008] == data[1100000:1100008] == (i + 1).to_bytes(8, 'little'), i
+with concurrent.futures.ThreadPoolExecutor(32) as pool:
+    list(pool.map(check, range(2000)))
+END
+cat "$MNT/model.gguf" >/dev/null
+cat "$MNT"/organs/blk_1?_ffn_up.theta >/dev/null
+resident=$(awk '/^RssAnon/ { print $2 }' "/proc/${DAEMON[$MNT]}/status")
+echo "$resident KiB resident"
+[ "$resident" -lt 65536 ] || fail "$resident KiB resident"
+unmount_and_wait

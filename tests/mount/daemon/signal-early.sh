@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A signal that comes between the mount and the first request ends the mount as a later one does,
+# and leaves none without a daemon. The time between is what mount(8), which enters the mount in
+# utab, is given here.
+. "${0%/*}/../lib.sh"
+
+need_root
+need unshare
+if [ -z "${ORGANFS_TEST_NAMESPACE-}" ]; then
+	unshare -m true 2>/dev/null || skip 'no namespaces of mounts here'
+	ORGANFS_TEST_NAMESPACE=1 exec unshare -m --propagation private "$0"
+fi
+
+base=$(use stories260K)
+printf '#!/bin/sh\n: >"%s"\nexec sleep 2\n' "$TMP/entering" >"$TMP/mount"
+chmod 755 "$TMP/mount"
+mount --bind "$TMP/mount" "$(readlink -f /bin/mount)"
+
+for signal in TERM INT; do
+	rm -f "$TMP/entering"
+	# A background job of a shell ignores SIGINT.
+	env --default-signal=INT "$ORGANFS" -f "$base" "$MNT" >"$LOGS/early" 2>&1 </dev/null &
+	pid=$!
+	until_true 20 test -e "$TMP/entering" || fail "mount(8) is not run: $(cat "$LOGS/early")"
+	grep -q " $MNT " /proc/self/mountinfo || fail 'nothing is mounted yet'
+	kill "-$signal" "$pid"
+	status=0
+	wait "$pid" || status=$?
+	equal $status 0 "exit status after SIG$signal: $(cat "$LOGS/early")"
+	! grep -q " $MNT " /proc/self/mountinfo || fail "SIG$signal leaves a mount"
+done

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# organfs returns when the mount is ready; the unmount at once; the daemon writes, then ends.
+. "${0%/*}/../lib.sh"
+
+base=$(use scribe-Q4_K_M)
+donor=$(use clerk-Q4_K_M)
+"$GGUF" organ "$donor" blk.0.ffn_up.weight "$TMP/organ.bin"
+"$GGUF" splice "$base" "$donor" blk.0.ffn_up.weight "$TMP/expected"
+mount_daemon "$base" "$MNT"
+pid=${DAEMON[$MNT]}
+equal "$(readlink "/proc/$pid/cwd")" / 'working directory of the daemon'
+for fd in 0 1 2; do
+	equal "$(readlink "/proc/$pid/fd/$fd")" /dev/null "descriptor $fd of the daemon"
+done
+cp "$TMP/organ.bin" "$MNT/organs/blk_0_ffn_up.bin"
+unmount_and_wait
+same "$TMP/scribe-Q4_K_M.grafted.gguf" "$TMP/expected"
+
+# SIGTERM is an unmount.
+mount_model "$base"
+cp "$TMP/organ.bin" "$MNT/organs/blk_0_ffn_up.bin"
+kill -TERM "${DAEMON[$MNT]}"
+wait_daemon
+! mountpoint -q "$MNT" || fail 'still mounted'
+same "$TMP/scribe-Q4_K_M.grafted-2.gguf" "$TMP/expected"
+
+# Whoever unmounts as soon as organfs has returned is not told that the mount is busy.
+for _ in $(seq 20); do
+	mount_daemon "$base" "$MNT"
+	fusermount3 -u "$MNT" || fail 'busy right after the start'
+	wait_daemon
+done

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A mount in a window: Thunar, opened on it by organfs-open, with a thumbnailer that makes pictures
+# of all it is shown. Nothing is measured, hashed or complained about.
+. "${0%/*}/../lib.sh"
+
+need Xvfb dbus-run-session thunar gio update-mime-database rsvg-convert getfattr
+compgen -G '/usr/share/dbus-1/services/org.xfce.Tumbler.*' >/dev/null || skip 'no tumbler'
+helpers=$(readlink -f "$here/../../mount-helpers")
+
+# The part that runs in a session of its own.
+window_shows() {
+	python3 - "$TMP/screen/Xvfb_screen0" <<-'END'
+		import struct, sys
+		data = open(sys.argv[1], "rb").read()
+		header = struct.unpack(">25I", data[:100])
+		pixels = data[header[0] + 12 * header[19]:]
+		# Of the upper left quarter, where the first window is.
+		width, line = header[4] * 2, header[12]
+		lines = [pixels[y * line:y * line + width] for y in range(0, header[5] // 2, 3)]
+		colours = {l[i:i + 4] for l in lines for i in range(0, len(l), 12)}
+		sys.exit(len(colours) < 40)
+	END
+}
+has_thumbnail() {
+	grep -rlqF "$1" "$TMP/cache/thumbnails" 2>/dev/null
+}
+count() {
+	getfattr --absolute-names --only-values -n "user.organfs.$1" "$mnt"
+}
+untouched() {
+	equal "$(count measured)" 0 "measured by $1"
+	equal "$(count hashed)" 0 "hashed by $1"
+	equal "$(cat "$mnt/.log")" '' ".log after $1"
+}
+session() {
+	local i
+	# It is as it should be: a model and a picture in a directory of the user's get thumbnails.
+	thunar "$TMP/models" &
+	for i in plain.svg scribe.gguf; do
+		until_true 30 has_thumbnail "/models/$i" || fail "no thumbnail of $i"
+	done
+	thunar --quit
+	wait
+	organfs-open "$base" &
+	until_true 20 mountpoint -q "$mnt" || fail 'organfs-open does not mount'
+	until_true 20 window_shows || fail 'no window'
+	thunar "$mnt/organs" "$mnt/metadata" "$mnt/norm" &
+	# Nobody tells when a thumbnailer has found nothing to do.
+	sleep 4
+	[ -z "${ORGANFS_KEEP_LOGS-}" ] || cp "$TMP/screen/Xvfb_screen0" "$LOGS/screen.xwd"
+	untouched Thunar
+	! has_thumbnail "$mnt/" || fail 'there is a thumbnail of something in the mount'
+	thunar --quit
+	wait
+	# Desktops have it among the drives, and let the user end it there.
+	gio mount -l | grep -qF "scribe -> file://$mnt" || fail "shown: $(gio mount -l)"
+	gio mount -u "$mnt" || fail 'it cannot be unmounted as a desktop does it'
+	exit 0
+}
+mnt=$TMP/organfs-mounts/scribe
+base=$TMP/models/scribe.gguf
+if [ "${1-}" = session ]; then
+	session
+fi
+
+export HOME=$TMP XDG_DATA_HOME=$TMP/data XDG_CONFIG_HOME=$TMP/config XDG_CACHE_HOME=$TMP/cache
+export XDG_RUNTIME_DIR=$TMP/run GTK_A11Y=none NO_AT_BRIDGE=1
+export ORGANFS_OPENER=thunar PATH=$TMP/bin:$PATH
+unset WAYLAND_DISPLAY XDG_CURRENT_DESKTOP
+mkdir -p "$TMP/bin" "$TMP/models" "$TMP/screen" "$TMP/data/mime/packages" \
+	"$TMP/data/thumbnailers" "$TMP/config" "$TMP/cache"
+mkdir -m 700 "$TMP/run"
+cp "$MODELS/scribe-Q4_K_M.gguf" "$base"
+cp "$helpers/theta-chimera.svg" "$TMP/models/plain.svg"
+cp "$helpers/organfs-mime.xml" "$TMP/data/mime/packages/organfs.xml"
+update-mime-database "$TMP/data/mime"
+cp "$helpers/organfs.thumbnailer" "$TMP/data/thumbnailers"
+cp "$helpers/organfs-thumbnailer" "$helpers/organfs-open" "$TMP/bin"
+
+exec 5>"$TMP/display"
+Xvfb -displayfd 5 -screen 0 900x600x24 -fbdir "$TMP/screen" -nolisten tcp >"$LOGS/xvfb" 2>&1 &
+xvfb=$!
+exec 5>&-
+until_true 20 test -s "$TMP/display" || skip "no X server: $(tail -n 1 "$LOGS/xvfb")"
+DISPLAY=:$(cat "$TMP/display")
+export DISPLAY
+status=0
+timeout 90 dbus-run-session -- "$0" session >"$LOGS/session" 2>&1 || status=$?
+kill $xvfb
+wait $xvfb || true
+[ $status = 0 ] || fail "$(grep FAIL "$LOGS/session" || tail -n 5 "$LOGS/session")"
+wait_for_end "$mnt"
+absent "$mnt"

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A program maps an organ, closes the descriptor and writes through the map: that is a graft too,
+# when the map goes away.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+mount_model "$base"
+organ=$MNT/organs/blk_0_ffn_up.bin
+cp "$organ" "$TMP/expected"
+cp "$organ" "$TMP/base"
+# edit FILE OFFSET BYTE: as C programs do it. Python's own maps keep a descriptor.
+edit() {
+	python3 - "$@" <<'END'
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+libc.msync.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+f = os.open(sys.argv[1], os.O_RDWR)
+size = os.fstat(f).st_size
+at = libc.mmap(None, size, 3, 1, f, 0)  # to read and write, shared
+assert at not in (None, ctypes.c_void_p(-1).value), os.strerror(ctypes.get_errno())
+os.close(f)
+content = (ctypes.c_ubyte * size).from_address(at)
+content[int(sys.argv[2]) % size] = int(sys.argv[3])
+assert libc.msync(at, size, 4) == 0 and libc.munmap(at, size) == 0
+END
+}
+edit "$organ" -1 77
+edit "$TMP/expected" -1 77
+differ "$TMP/expected" "$TMP/base"
+until_true 20 cmp -s "$organ" "$TMP/expected" || fail 'what was written through the map is lost'
+equal "$(wc -l <"$MNT/.grafts")" 1 grafts
+
+# What is no organ any more is refused, and the log says so.
+cp "$organ" "$TMP/before"
+edit "$organ" 3 255
+log_comes_to_say 'blk_0_ffn_up.bin: graft refused'
+same "$organ" "$TMP/before"
+unmount_and_wait
+exists "$TMP/stories260K.grafted.gguf"

@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A file that is opened for writing without its name: a descriptor opened with O_PATH, and once more
+# through /proc/self/fd, or a file handle. It is a graft like any other, and a process that has the
+# old content open, or mapped, keeps it.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+donor=$MODELS/stories260K-donor.gguf
+"$GGUF" organ "$donor" blk.0.ffn_up.weight "$TMP/donor"
+"$GGUF" organ "$donor" blk.1.ffn_up.weight "$TMP/other"
+mount_model "$base"
+
+cat >"$TMP/nameless.py" <<'END'
+import ctypes, errno, mmap, os, sys
+mnt, donor, other, how = sys.argv[1:5]
+organ = mnt + "/organs/blk_0_ffn_up.bin"
+donor, other = (open(path, "rb").read() for path in (donor, other))
+libc = ctypes.CDLL(None, use_errno=True)
+
+class Handle(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_uint), ("type", ctypes.c_int), ("f", ctypes.c_ubyte * 128)]
+
+def by_descriptor(path, flags):
+    f = os.open(path, os.O_PATH)
+    try:
+        return os.open("/proc/self/fd/%d" % f, flags)
+    finally:
+        os.close(f)
+
+def by_handle(path, flags):
+    handle, mount = Handle(128), ctypes.c_int()
+    # What keeps the inode known, as a server of files does.
+    f = os.open(path, os.O_PATH)
+    at = os.open(mnt, os.O_RDONLY)
+    try:
+        if libc.name_to_handle_at(-100, path.encode(), ctypes.byref(handle),
+                                  ctypes.byref(mount), 0) < 0:
+            raise OSError(ctypes.get_errno(), "name_to_handle_at")
+        g = libc.open_by_handle_at(at, ctypes.byref(handle), flags)
+        if g < 0:
+            raise OSError(ctypes.get_errno(), "open_by_handle_at")
+        return g
+    finally:
+        os.close(f)
+        os.close(at)
+
+nameless = by_handle if how == "handle" else by_descriptor
+if how == "handle":
+    try:
+        os.close(by_handle(organ, os.O_RDONLY))
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+            print("no file handles here:", error)
+            sys.exit(77)
+        raise
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+def write(f, text):
+    while text:
+        text = text[os.write(f, text):]
+
+old = content(organ)
+assert old not in (donor, other) and len(old) == len(donor) == len(other)
+
+# Readers from before: one with pages in the cache, one that asks for them later.
+reader, late = os.open(organ, os.O_RDONLY), os.open(organ, os.O_RDONLY)
+shared = mmap.mmap(reader, len(old), mmap.MAP_SHARED, mmap.PROT_READ)
+assert os.pread(reader, len(old) + 1, 0) == old == shared[:]
+
+def readers_see_old():
+    assert os.pread(reader, len(old) + 10000, 0) == old, "a reader sees something else"
+    assert os.pread(late, 100, len(old) - 50) == old[-50:], "another reader does"
+    assert shared[:] == old, "a map shows something else"
+    assert os.fstat(reader).st_size == len(old), "the size has changed"
+
+for flags in os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC, os.O_WRONLY | os.O_TRUNC:
+    new = other if content(organ) == donor else donor
+    now = content(organ)
+    f = nameless(organ, flags)
+    readers_see_old()
+    assert content(organ) == now
+    if not flags & os.O_TRUNC:
+        os.ftruncate(f, 0)
+    write(f, new[:5000])
+    readers_see_old()
+    assert content(organ) == now, "it is in force before it is closed"
+    if flags & os.O_RDWR:
+        assert os.pread(f, len(new), 0) == new[:5000], "what was written is not read back"
+        private = mmap.mmap(f, len(now), mmap.MAP_PRIVATE, mmap.PROT_READ)
+        assert private[:] == now, "pages of the readers hold what is staged"
+        private.close()
+        assert content(organ) == now, "the stage is in the pages of readers"
+    write(f, new[5000:])
+    os.utime(f, (1700000000, 1700000000))
+    os.fsync(f)
+    os.close(f)
+    assert content(organ) == new, "it is not in force after close()"
+    assert os.stat(organ).st_mtime == 1700000000, "the time is lost"
+    readers_see_old()
+
+# A part of it, in place.
+f = nameless(organ, os.O_RDWR)
+assert os.pread(f, len(new), 0) == new
+os.pwrite(f, b"\x55", len(new) - 1)
+os.close(f)
+assert content(organ) == new[:-1] + b"\x55"
+
+# What is no organ is refused, and the slot keeps what it had.
+now = content(organ)
+f = nameless(organ, os.O_WRONLY | os.O_TRUNC)
+write(f, b"junk")
+try:
+    os.close(f)
+    sys.exit("junk was taken")
+except OSError as error:
+    assert error.errno == errno.EINVAL, error
+assert content(organ) == now
+readers_see_old()
+for f in reader, late:
+    os.close(f)
+shared.close()
+
+# Two at once: the last close counts, and neither meets the other's bytes.
+f, g = nameless(organ, os.O_RDWR), nameless(organ, os.O_RDWR)
+os.ftruncate(f, 0)
+assert os.pread(g, len(now), 0) == now
+write(f, donor)
+write(g, other)
+os.close(f)
+assert content(organ) == donor
+os.close(g)
+assert content(organ) == other
+
+# A larger one: not while a reader has it open, which would see zeros behind its end.
+key = mnt + "/metadata/general.name"
+before = content(key)
+reader = os.open(key, os.O_RDONLY)
+assert os.pread(reader, 1000, 0) == before
+f = nameless(key, os.O_WRONLY | os.O_TRUNC)
+try:
+    os.write(f, before * 3)
+    sys.exit("a file grew under a reader")
+except OSError as error:
+    assert error.errno == errno.EBUSY, error
+try:
+    os.close(f)
+    sys.exit("half of it was taken")
+except OSError as error:
+    assert error.errno == errno.EBUSY, error
+assert os.pread(reader, 1000, 0) == before == content(key)
+os.close(reader)
+f = nameless(key, os.O_WRONLY | os.O_TRUNC)
+os.write(f, b"a name ")
+os.write(f, b"that is longer than the one before")
+# A reader that opens it now sees it as it is.
+reader = os.open(key, os.O_RDONLY)
+for n in len(before) + 10, 1000, 10:
+    assert os.pread(reader, n, 0) == before[:n], "zeros behind the end"
+os.write(f, b", by far\n")
+assert os.pread(reader, len(before) + 50, 0) == before
+os.close(f)
+assert content(key) == b"a name that is longer than the one before, by far\n"
+assert os.pread(reader, len(before) + 50, 0) == before
+os.close(reader)
+
+# Appended, which the kernel does where readers see the end.
+f = nameless(key, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
+os.write(f, b"one ")
+os.write(f, b"two\n")
+os.close(f)
+assert content(key) == b"one two\n", content(key)
+
+# What cannot be written with a name cannot be without one.
+for path in mnt + "/.views/gguf-hash.xxh64", mnt + "/.base/organs/blk_0_ffn_up.bin":
+    try:
+        nameless(path, os.O_WRONLY)
+        sys.exit(path + " can be written")
+    except OSError as error:
+        assert error.errno == errno.EACCES, error
+END
+
+python3 "$TMP/nameless.py" "$MNT" "$TMP/donor" "$TMP/other" descriptor
+grep -q 'metadata/general.name: refused: opened without its name' "$MNT/.log" ||
+	fail "no word of what cannot grow: $(cat "$MNT/.log")"
+same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/other"
+# The inode of the base is back in force, with the base's bytes in its pages.
+cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/"
+"$GGUF" organ "$base" blk.0.ffn_up.weight "$TMP/own"
+same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/own"
+
+before=$(descriptors)
+status=0
+python3 "$TMP/nameless.py" "$MNT" "$TMP/donor" "$TMP/other" handle >"$TMP/said" 2>&1 || status=$?
+[ $status = 0 ] || [ $status = 77 ] || fail "by handle: $(cat "$TMP/said")"
+cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/"
+same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/own"
+no_leak "$before"
+
+# In a mount that cannot be changed.
+unmount_and_wait
+mount_model -o ro "$base"
+expect_fail 'read-only' python3 -c 'import os, sys
+f = os.open(sys.argv[1], os.O_PATH)
+os.open("/proc/self/fd/%d" % f, os.O_WRONLY)' "$MNT/organs/blk_0_ffn_up.bin"
+unmount_and_wait

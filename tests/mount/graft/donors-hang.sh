@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A donor whose filesystem does not answer: the graft waits for some seconds, nobody else does, and
+# its donor is not known. The unmount does not wait for it.
+. "${0%/*}/../lib.sh"
+
+need python3
+base=$(use scribe-Q4_K_M)
+other=$MNT.donor
+mkdir "$other"
+mount_model "$base"
+mount_model -o ro "$(use clerk-Q4_K_M)" "$other"
+
+# writer N GO: open N organs of the other mount, and write what is in the first where it belongs.
+cat >"$TMP/writer" <<'PYTHON'
+import os, sys, time
+other, mnt, name, go = sys.argv[1:]
+source = open(f"{other}/organs/{name}.bin", "rb")
+data = source.read()
+open(go + ".ready", "w").close()
+while not os.path.exists(go):
+    time.sleep(0.01)
+begin = time.monotonic()
+with open(f"{mnt}/organs/{name}.bin", "wb") as out:
+    out.write(data)
+print(int(time.monotonic() - begin))
+PYTHON
+writers=()
+for name in blk_0_ffn_up blk_1_ffn_up blk_2_ffn_up; do
+	timeout 60 python3 "$TMP/writer" "$other" "$MNT" $name "$TMP/go" >"$TMP/$name.seconds" &
+	writers+=($!)
+	until_true 20 test -e "$TMP/go.ready" || fail 'the writer did not begin'
+	rm "$TMP/go.ready"
+done
+kill -STOP "${DAEMON[$other]}"
+is_stopped() {
+	! sed 's/.*) //' /proc/"${DAEMON[$other]}"/task/*/stat | grep -qv '^[Tt]'
+}
+until_true 20 is_stopped || fail 'it does not stop'
+touch "$TMP/go"
+sleep 0.5
+timeout 2 ls -lR "$MNT" >/dev/null || fail 'others wait'
+timeout 2 cat "$MNT/organs/blk_3_ffn_up.bin" >/dev/null || fail 'readers wait'
+for pid in "${writers[@]}"; do
+	wait "$pid" || fail 'a graft failed'
+done
+for name in blk_0_ffn_up blk_1_ffn_up blk_2_ffn_up; do
+	[ "$(cat "$TMP/$name.seconds")" -le 6 ] || fail "$name took $(cat "$TMP/$name.seconds") s"
+done
+equal "$(cut -f 8,9 "$MNT/.grafts" | sort -u)" "-	-"
+timeout 10 cat "$MNT/.check" >/dev/null || fail '.check does not answer'
+unmount
+# The search for leaks at the end would wait for the threads that hang.
+grep -q __asan_init "$ORGANFS" || wait_daemon
+kill -CONT "${DAEMON[$other]}"
+unmount_and_wait "$other"
+[ -z "${DAEMON[$MNT]-}" ] || wait_daemon

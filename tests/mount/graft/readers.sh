@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Only the last close of a writer puts in force what is written. A process that reads the file
+# meanwhile, and one of several writers that ends before the others, decide nothing.
+. "${0%/*}/../lib.sh"
+
+need python3
+base=$(use stories260K)
+mount_model -o noassemble "$base"
+mkdir "$TMP/organs"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organs/whole.bin"
+cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organs/other.bin"
+
+# The file being written is read by other processes: half of it, and when its bytes are a whole
+# organ which is not yet the one that is meant.
+cat >"$TMP/write.py" <<'END_OF_PROGRAM'
+import os, subprocess, sys
+
+target, mount, whole, other = sys.argv[1:]
+first, last = (open(name, "rb").read() for name in (whole, other))
+
+
+def look():
+    seen = subprocess.run(["cat", target], capture_output=True, check=True).stdout
+    subprocess.run(["sha256sum", target], capture_output=True, check=True)
+    with open(f"{mount}/.grafts", encoding="utf-8") as file:
+        grafts = dict(line.split("\t")[:2] for line in file)
+    assert grafts.get(target[len(mount) + 1 :]) in (None, "removed"), "in force before its close"
+    return seen
+
+
+fd = os.open(target, os.O_WRONLY | os.O_CREAT, 0o644)
+look()
+os.write(fd, first[: len(first) // 2])
+assert look() == first[: len(first) // 2]
+os.write(fd, first[len(first) // 2 :])
+assert look() == first
+assert os.pwrite(fd, last, 0) == len(last)
+reader = os.open(target, os.O_RDONLY)
+os.close(fd)
+with open(target, "rb") as file:
+    assert file.read() == last, "not in force after the close"
+os.close(reader)
+END_OF_PROGRAM
+
+before=$(wc -l <"$MNT/.log")
+# A new slot, and one that was emptied.
+slots=(organs/blk_5_ffn_up.bin organs/blk_3_ffn_up.bin)
+rm "$MNT/${slots[1]}"
+for slot in "${slots[@]}"; do
+	python3 "$TMP/write.py" "$MNT/$slot" "$MNT" "$TMP"/organs/{whole,other}.bin ||
+		fail "$slot: see above; .log says: $(cat "$MNT/.log")"
+	same "$MNT/$slot" "$TMP/organs/other.bin"
+	cut -f 1 "$MNT/.grafts" | grep -qx "$slot" || fail "$slot is not in .grafts"
+done
+equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
+
+# Two writers, each of a half: the first one to end leaves the file to the other.
+rm "$MNT/organs/blk_3_ffn_up.bin"
+cat >"$TMP/two.py" <<'END_OF_PROGRAM'
+import os, sys
+
+target, whole, grafts = sys.argv[1:]
+organ = open(whole, "rb").read()
+half = len(organ) // 2
+first = os.open(target, os.O_WRONLY | os.O_CREAT, 0o644)
+second = os.open(target, os.O_WRONLY)
+os.pwrite(second, organ[half:], half)
+os.close(second)
+listed = [line.split("\t") for line in open(grafts, encoding="utf-8")]
+assert all(fields[1] != "copy" for fields in listed if "blk_3_ffn_up" in fields[0])
+os.pwrite(first, organ[:half], 0)
+os.close(first)
+END_OF_PROGRAM
+python3 "$TMP/two.py" "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organs/whole.bin" "$MNT/.grafts" ||
+	fail ".log says: $(cat "$MNT/.log")"
+same "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organs/whole.bin"
+equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
+
+# A descriptor that a shell opens, a child writes to and other children inherit.
+rm "$MNT/organs/blk_2_ffn_up.bin"
+(
+	exec 3>"$MNT/organs/blk_2_ffn_up.bin"
+	cat "$TMP/organs/whole.bin" >&3
+	true
+)
+same "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organs/whole.bin"
+equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
+unmount_and_wait

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What MANIFEST.tsv accepts is mounted and comes back byte for byte.
+# timeout: 300
+. "${0%/*}/../lib.sh"
+
+while IFS=$'\t' read -r file expected _; do
+	case $expected in
+	accept*) ;;
+	*) continue ;;
+	esac
+	echo "$file"
+	mount_model "$MALFORMED/$file"
+	same "$MNT/model.gguf" "$MALFORMED/$file"
+	"$GGUF" check-mount "$MALFORMED/$file" "$MNT"
+	"$GGUF" check-manifest "$MALFORMED/$file" "$MNT"
+	unmount_and_wait
+done <"$MALFORMED/MANIFEST.tsv"

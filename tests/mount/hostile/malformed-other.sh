@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What MANIFEST.tsv leaves open is refused in one sentence, or mounted as it is.
+# timeout: 300
+. "${0%/*}/../lib.sh"
+
+while IFS=$'\t' read -r file expected _; do
+	case $file:$expected in
+	file:* | *:accept*) continue ;;
+	esac
+	echo "$file"
+	if "$ORGANFS" "$MALFORMED/$file" "$MNT" >"$TMP/said" 2>&1 </dev/null; then
+		fusermount3 -u "$MNT"
+		wait_for_end "$MNT"
+		mount_model "$MALFORMED/$file"
+		case $file in
+		split-*) expect_fail 'No data available' cat "$MNT/model.gguf" ;;
+		*)
+			same "$MNT/model.gguf" "$MALFORMED/$file"
+			"$GGUF" check-mount "$MALFORMED/$file" "$MNT"
+			"$GGUF" check-manifest "$MALFORMED/$file" "$MNT"
+			;;
+		esac
+		unmount_and_wait
+	else
+		expect_refusal "$MALFORMED/$file"
+	fi
+done <"$MALFORMED/MANIFEST.tsv"

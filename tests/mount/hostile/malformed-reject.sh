@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What MANIFEST.tsv says to reject is refused: exit 1, one sentence, no mount.
+. "${0%/*}/../lib.sh"
+
+count=0
+while IFS=$'\t' read -r file expected _; do
+	case $file:$expected in
+	version-0x1.gguf:*) continue ;; # a valid header read as version 1, or no: see the next test
+	*:'reject or '*) continue ;;
+	*:reject* | *:*'>4: reject'*) ;;
+	*) continue ;;
+	esac
+	echo "$file"
+	expect_refusal "$MALFORMED/$file"
+	count=$((count + 1))
+done <"$MALFORMED/MANIFEST.tsv"
+[ $count -gt 50 ] || fail "only $count files were tried"
+no_litter "$XDG_STATE_HOME"

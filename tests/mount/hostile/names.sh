@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Whatever tensors are called, each is one plain file, and nothing lands elsewhere.
+. "${0%/*}/../lib.sh"
+
+"$GGUF" hostile "$TMP/hostile"
+for model in "$TMP"/hostile/*.gguf; do
+	echo "$model"
+	mount_model "$model"
+	same "$MNT/model.gguf" "$model"
+	"$GGUF" check-mount "$model" "$MNT"
+	"$GGUF" check-manifest "$model" "$MNT"
+	# Each slot can be filled, and with its own content, of another time, nothing changes.
+	find "$MNT" -name '*.bin' >"$TMP/files"
+	while IFS= read -r file; do
+		cp "$file" "$TMP/organ"
+		touch -d 2001-01-01 "$TMP/organ"
+		cp -p "$TMP/organ" "$file"
+	done <"$TMP/files"
+	same "$MNT/model.gguf" "$model"
+	equal "$(wc -l <"$MNT/.grafts")" "$(wc -l <"$TMP/files")" 'lines in .grafts'
+	unmount_and_wait
+	same "${model%.gguf}.grafted.gguf" "$model"
+done
+absent /tmp/escaped
+absent /etc/x
+no_litter "$XDG_STATE_HOME"

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Grafts that are kept compressed read back equal at every level, also after a kill -9 and in the
+# next mount, and the files are zstd's.
+. "${0%/*}/../lib.sh"
+need zstd xxhsum
+
+# What shrinks: a model of F32 whose values have few bits, and so that some organs are more than a
+# frame. The first is base, the second donor.
+base=$TMP/base.gguf
+donor=$TMP/donor.gguf
+python3 - "$GGUF" "$base" "$donor" <<'END'
+import random, struct, sys
+def string(s): return struct.pack('<Q', len(s)) + s.encode()
+def write(path, seed):
+    rng = random.Random(seed)
+    tensors = [(f'blk.{b}.ffn_{part}.weight', (1024, 300))
+               for b in range(2) for part in ('up', 'gate')]
+    tensors += [(f'blk.{b}.ffn_norm.weight', (1024, 1)) for b in range(2)]
+    infos, data, at = b'', b'', 0
+    for name, (a, b) in tensors:
+        infos += string(name) + struct.pack('<IQQIQ', 2, a, b, 0, at)
+        # Of every third organ the bytes are random: it is kept as it is.
+        bits = 0xffffffff if 'gate' in name else 0xfff00000
+        body = struct.pack(f'<{a * b}I', *((rng.getrandbits(32) & bits & 0xbfffffff)
+                                           for _ in range(a * b)))
+        data += body
+        at += len(body)
+    head = b'GGUF' + struct.pack('<IQQ', 3, len(tensors), 1) + string('general.architecture')
+    head += struct.pack('<I', 8) + string('llama') + infos
+    head += bytes(-len(head) % 32)
+    open(path, 'wb').write(head + data)
+write(sys.argv[2], 1)
+write(sys.argv[3], 2)
+END
+"$GGUF" splice "$base" "$donor" 'blk.*' "$TMP/expected"
+mount_model -o ro "$donor" "$TMP/donor"
+
+for level in 1 19 off; do
+	layer=$TMP/layer-$level
+	mount_model -o "layer=$layer,compress=$level" "$base"
+	cp "$TMP/donor"/organs/*.bin "$MNT/organs/"
+	cp "$TMP/donor"/norm/*.bin "$MNT/norm/"
+	for file in "$TMP/donor"/{organs,norm}/*.bin; do
+		same "$MNT/${file#"$TMP/donor/"}" "$file"
+	done
+	same "$MNT/model.gguf" "$TMP/expected"
+	whole=$([ $level = off ] && echo 4 || echo 2)
+	equal "$(find "$layer/organs" -name '*.bin' | wc -l)" "$whole" "kept as they are at $level"
+	kill_daemon
+	mount_model -o "layer=$layer,compress=$level" "$base"
+	for file in "$TMP/donor"/{organs,norm}/*.bin; do
+		same "$MNT/${file#"$TMP/donor/"}" "$file"
+		getfattr -n user.organfs.theta "$MNT/${file#"$TMP/donor/"}" >/dev/null 2>&1 ||
+			fail "no theta of $file"
+	done
+	same "$MNT/model.gguf" "$TMP/expected"
+	# Any range, across frames.
+	same <(tail -c +1000000 "$MNT/organs/blk_0_ffn_up.bin" | head -c 100000) \
+		<(tail -c +1000000 "$TMP/donor/organs/blk_0_ffn_up.bin" | head -c 100000)
+	equal "$(wc -l <"$MNT/.grafts")" 6 'lines in .grafts'
+	unmount_and_wait
+	absent "$TMP/base.grafted.gguf"
+	# Tools that know nothing of organfs can read it all.
+	for file in "$layer"/*/*.bin.zst; do
+		[ -e "$file" ] || continue
+		zstd -q -t "$file"
+		organ=${file#"$layer/"}
+		organ=${organ%.zst}
+		zstd -q -d -c "$file" | cmp - "$TMP/donor/$organ" || fail "$file holds other bytes"
+		equal "$(zstd -q -d -c "$file" | xxhsum -q -H2 - | cut -c 1-32)" \
+			"$(cut -c 1-32 "$file.xxh128")" "the checksum of $file"
+	done
+	for file in "$layer"/*/*.bin; do
+		[ -e "$file" ] || continue
+		(cd "$layer" && xxhsum -q -c "${file#"$layer/"}.xxh128") || fail "checksum of $file"
+	done
+done
+[ "$(stat -c %s "$TMP/layer-1/organs/blk_0_ffn_up.bin.zst")" -lt \
+	"$(stat -c %s "$TMP/layer-off/organs/blk_0_ffn_up.bin")" ] || fail 'nothing was saved'
+
+# One that is compressed lies nowhere in one piece; one that is not does.
+mount_model -o "layer=$TMP/layer-1" "$base"
+extent=$(getfattr --only-values -n user.organfs.extent "$MNT/organs/blk_0_ffn_gate.bin")
+equal "${extent%%:*}" "$TMP/layer-1/organs/blk_0_ffn_gate.bin"
+expect_fail 'no such attribute' getfattr -n user.organfs.extent "$MNT/organs/blk_0_ffn_up.bin"
+getfattr -d "$MNT/organs/blk_0_ffn_up.bin" 2>&1 | grep -q 'organfs.shape' || fail 'no attributes'
+! getfattr -d "$MNT/organs/blk_0_ffn_up.bin" 2>&1 | grep -q extent || fail 'listed'
+
+# Both forms can be shared, edited in place, and undone.
+ln -f "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_1_ffn_gate.bin"
+same "$MNT/organs/blk_1_ffn_gate.bin" "$TMP/donor/organs/blk_0_ffn_up.bin"
+equal "$(stat -c %h "$TMP/layer-1/organs/blk_1_ffn_gate.bin.zst")" 2 'links'
+cp "$TMP/donor/organs/blk_0_ffn_up.bin" "$TMP/edited"
+printf 'edited' | dd of="$TMP/edited" bs=1 seek=1048570 conv=notrunc status=none
+printf 'edited' | dd of="$MNT/organs/blk_0_ffn_up.bin" bs=1 seek=1048570 conv=notrunc status=none
+same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/edited"
+same "$MNT/organs/blk_1_ffn_gate.bin" "$TMP/donor/organs/blk_0_ffn_up.bin"
+unmount_and_wait
+mount_model -o "layer=$TMP/layer-1" "$base"
+same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/edited"
+same "$MNT/organs/blk_1_ffn_gate.bin" "$TMP/donor/organs/blk_0_ffn_up.bin"
+for file in "$MNT"/{organs,norm}/*.bin; do
+	cp "$MNT/.base/${file#"$MNT/"}" "$file"
+done
+same "$MNT/model.gguf" "$base"
+equal "$(find "$TMP/layer-1" -name '*.bin*')" '' 'what is left of the grafts'
+unmount_and_wait
+unmount_and_wait "$TMP/donor"

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A full disk under the layer: the edit that finds it full says so and changes nothing, what was
+# confirmed before stands, and with space made the mount works again, and so does the next one.
+. "${0%/*}/../lib.sh"
+
+need_root
+base=$(use stories260K)
+donor=$(use stories260K-donor)
+mkdir "$TMP/small"
+mount -t tmpfs -o size=400k tmpfs "$TMP/small" || skip 'tmpfs cannot be mounted'
+trap 'umount -l "$TMP/small"' EXIT
+export XDG_STATE_HOME=$TMP/small/state
+mount_model -o ro "$donor" "$TMP/donor"
+mount_model -o noassemble "$base"
+confirmed=()
+refused=()
+
+# As long as there is space, and then as well: every file is either whole or as it was.
+for file in "$TMP"/donor/organs/*.bin; do
+	slot=$MNT/organs/${file##*/}
+	cp "$slot" "$TMP/before"
+	if cp "$file" "$slot" 2>"$TMP/said"; then
+		same "$slot" "$file"
+		confirmed+=("${file##*/}")
+	else
+		grep -q 'No space left on device' "$TMP/said" || fail "cp says: $(cat "$TMP/said")"
+		same "$slot" "$TMP/before"
+		refused+=("${file##*/}")
+	fi
+done
+[ ${#confirmed[@]} -gt 1 ] || fail 'nothing could be grafted'
+[ ${#refused[@]} -gt 1 ] || fail 'the disk did not get full'
+log_says 'No space left on device'
+equal "$(wc -l <"$MNT/.grafts")" ${#confirmed[@]} 'lines in .grafts'
+all_stands() {
+	local name
+	for name in "${confirmed[@]}"; do
+		same "$MNT/organs/$name" "$TMP/donor/organs/$name"
+	done
+	for name in "${refused[@]}"; do
+		same "$MNT/organs/$name" "$MNT/.base/organs/$name"
+	done
+}
+
+# To the last byte: then nothing new can be said about any slot, by whatever way.
+fill() {
+	dd if=/dev/zero bs=4k status=none 2>/dev/null >>"$TMP/small/ballast" || true
+}
+fill
+slot=$MNT/organs/${refused[0]}
+full() {
+	expect_fail 'no space left' "$@"
+	all_stands
+}
+before=$(descriptors)
+full cp "$TMP/donor/organs/${refused[0]}" "$slot"
+full install "$TMP/donor/organs/${refused[0]}" "$MNT/organs/.scratch"
+full dd if=/dev/zero of="$slot" bs=1 count=1 seek=100 conv=notrunc status=none
+full rsync --ignore-times "$TMP/donor/organs/${refused[0]}" "$slot"
+rm -f "$MNT/organs/.scratch"
+all_stands
+no_leak "$before"
+
+# What undoes a graft takes no space, and makes some.
+cp "$MNT/.base/organs/${confirmed[0]}" "$MNT/organs/${confirmed[0]}"
+same "$MNT/organs/${confirmed[0]}" "$MNT/.base/organs/${confirmed[0]}"
+refused+=("${confirmed[0]}")
+confirmed=("${confirmed[@]:1}")
+all_stands
+
+kill_daemon
+mount_model -o noassemble "$base"
+all_stands
+fill
+full cp "$TMP/donor/organs/${refused[0]}" "$slot"
+rm "$TMP/small/ballast"
+mount -o remount,size=4m "$TMP/small"
+for name in "${refused[@]}"; do
+	cp "$TMP/donor/organs/$name" "$MNT/organs/$name"
+done
+confirmed+=("${refused[@]}")
+refused=()
+all_stands
+unmount_and_wait
+mount_model -o noassemble "$base"
+all_stands
+unmount_and_wait
+unmount_and_wait "$TMP/donor"

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# With several models, each has a layer of its name in the directory that is given.
+. "${0%/*}/../lib.sh"
+
+one=$(use stories260K)
+two=$(use stories260K-donor)
+"$ORGANFS" -o "layer=$TMP/layers" "$one" "$two" "$MNT"
+cp "$MNT/stories260K-donor/organs/blk_0_ffn_up.bin" "$TMP/up.bin"
+cp "$TMP/up.bin" "$MNT/stories260K/organs/blk_0_ffn_up.bin"
+fusermount3 -u "$MNT"
+wait_for_end "$MNT"
+exists "$TMP/layers/stories260K/LAYER"
+exists "$TMP/layers/stories260K-donor/LAYER"
+mount_model -o "layer=$TMP/layers/stories260K" "$one"
+same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/up.bin"
+unmount_and_wait

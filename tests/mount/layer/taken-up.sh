@@ -1,0 +1,215 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a mount takes up of an earlier one it says on the terminal, and -o fresh takes up nothing. A
+# private layer is of one file: a copy does not get it as long as that file is there, nor does it
+# matter by which of its names the file is mounted or where it is moved to.
+. "${0%/*}/../lib.sh"
+
+donor=$MODELS/stories260K-donor.gguf
+slot=organs/blk_0_ffn_up.bin
+for block in 0 1 2; do
+	"$GGUF" organ "$donor" blk.$block.ffn_up.weight "$TMP/$block.bin"
+done
+mkdir "$TMP/a" "$TMP/b" "$TMP/hub"
+a=$TMP/a/scribe.gguf
+b=$TMP/b/scribe.gguf
+cp "$(use stories260K)" "$a"
+said=$TMP/said
+
+# start OPTIONS MODEL: in the background, which says $said and nothing on standard output.
+start() {
+	"$ORGANFS" ${1:+-o "$1"} "$2" "$MNT" >"$TMP/out" 2>"$said" </dev/null ||
+		fail "organfs $*: $(cat "$said")"
+	[ ! -s "$TMP/out" ] || fail "on standard output: $(cat "$TMP/out")"
+	DAEMON[$MNT]=$(pgrep -n -f -- "^$ORGANFS .*$MNT\$") || fail 'no daemon'
+}
+says() {
+	grep -Eq -- "$1" "$said" || fail "it does not say $1 but: $(cat "$said")"
+	grep -Eq -- "$1" "$MNT/.log" || fail ".log does not say $1 but: $(cat "$MNT/.log")"
+}
+silent() {
+	[ ! -s "$said" ] || fail "says: $(cat "$said")"
+}
+grafts() {
+	equal "$(wc -l <"$MNT/.grafts")" "$1" "grafts: $(cat "$MNT/.grafts"); $(cat "$said")"
+}
+layers() {
+	equal "$(find "$XDG_STATE_HOME" -name LAYER | wc -l)" "$1" "layers$2"
+}
+
+# Two organs and a metadata value: how many, from when, how to be rid of them.
+start '' "$a"
+silent
+cp "$TMP/0.bin" "$MNT/$slot"
+cp "$TMP/1.bin" "$MNT/organs/blk_1_ffn_up.bin"
+echo grafted >"$MNT/metadata/general.name"
+kill_daemon
+layer=$(echo "$XDG_STATE_HOME"/organfs/*)
+touch -d '2026-02-03 04:05:06' "$layer"/*/
+start noassemble "$a"
+says 'scribe: took up 3 grafts that an earlier mount left, the last on 2026-02-03 04:05:06$'
+says "fresh begins without them.* removing $layer while"
+equal "$(wc -l <"$said")" 2 "lines: $(cat "$said")"
+grafts 3
+unmount_and_wait
+
+# Without them, and they stay as they are; what the fresh mount leaves behind is another layer, the
+# newer one.
+find "$layer" -type f -exec sha256sum {} + >"$TMP/sums"
+start fresh,noassemble "$a"
+silent
+grafts 0
+same "$MNT/model.gguf" "$a"
+cp "$TMP/2.bin" "$MNT/$slot"
+unmount_and_wait
+sha256sum --quiet -c "$TMP/sums" || fail 'a fresh mount changed the layer that was there'
+layers 2 ' after a fresh mount'
+start noassemble "$a"
+says 'took up 1 graft that'
+says 'beside that one, earlier mounts left 1 older layer$'
+same "$MNT/$slot" "$TMP/2.bin"
+unmount_and_wait
+# A mount that leaves an empty one behind does not hide what is there.
+start fresh "$a"
+exec 5>"$MNT/$slot"
+echo half >&5
+kill_daemon
+exec 5>&- || true
+layers 3 ' after a crash'
+start '' "$a"
+grafts 1
+unmount_and_wait
+rm "$TMP"/a/*.grafted*.gguf
+start '' "$a"
+says 'took up 3 grafts'
+unmount_and_wait
+rm "$TMP"/a/*.grafted*.gguf
+
+# An assembly drops what it wrote. Of the fresh one that is its own.
+start '' "$a"
+silent
+cp "$TMP/0.bin" "$MNT/$slot"
+kill_daemon
+start fresh "$a"
+cp "$TMP/1.bin" "$MNT/organs/blk_1_ffn_up.bin"
+unmount_and_wait
+"$GGUF" splice "$a" "$donor" blk.1.ffn_up.weight "$TMP/expected"
+same "$(echo "$TMP"/a/*.grafted.gguf)" "$TMP/expected"
+layers 1 ' after the fresh one was assembled'
+rm "$TMP"/a/*.grafted*.gguf
+
+# A copy begins without, and says so; the grafts are still the first one's.
+cp "$a" "$b"
+start '' "$b"
+says "begins without the grafts .* in $XDG_STATE_HOME/.* another copy, $a\$"
+grafts 0
+cp "$TMP/2.bin" "$MNT/$slot"
+kill_daemon
+start '' "$b"
+says 'took up 1 graft that'
+same "$MNT/$slot" "$TMP/2.bin"
+kill_daemon
+start '' "$a"
+says 'took up 1 graft that'
+same "$MNT/$slot" "$TMP/0.bin"
+kill_daemon
+
+# By other names the file is the same: a symbolic link, as in a cache of downloads, and a hard one.
+ln -s ../a/scribe.gguf "$TMP/hub/link.gguf"
+ln "$a" "$TMP/hub/hard.gguf"
+for name in link hard; do
+	start '' "$TMP/hub/$name.gguf"
+	says "$name: took up 1 graft that"
+	same "$MNT/$slot" "$TMP/0.bin"
+	kill_daemon
+done
+rm "$TMP/hub/hard.gguf"
+
+# Moved, it keeps them; what is put in its place, be it another model or no file, has none.
+label=$(grep -lx "path $b" "$XDG_STATE_HOME"/organfs/*/LAYER)
+rm -r "${label%/LAYER}" "$b"
+mv "$a" "$TMP/hub/moved.gguf"
+cp "$donor" "$a"
+start '' "$TMP/hub/moved.gguf"
+says 'took up 1 graft that'
+kill_daemon
+# From then on they are the moved one's.
+cp "$TMP/hub/moved.gguf" "$a"
+start '' "$a"
+says "begins without the grafts .* another copy, $TMP/hub/moved.gguf"
+grafts 0
+unmount_and_wait
+rm "$TMP/hub/moved.gguf"
+mkfifo "$TMP/hub/moved.gguf"
+start noassemble "$a"
+says 'took up 1 graft that'
+unmount_and_wait
+
+# A layer of before its label told the path is any copy's, and then that one's.
+label=$(find "$XDG_STATE_HOME" -name LAYER)
+grep -q "^path $a\$" "$label" || fail "$(cat "$label")"
+sed -i /^path/d "$label"
+cp "$a" "$b"
+start noassemble "$b"
+says 'took up 1 graft that'
+unmount_and_wait
+start '' "$a"
+says "another copy, $b"
+unmount_and_wait
+
+# A name that is no line of text.
+odd=$TMP/a/'odd
+path % name'.gguf
+mv "$b" "$odd"
+rm "$a"
+start noassemble "$odd"
+says 'took up 1 graft that'
+unmount_and_wait
+cp "$odd" "$b"
+start '' "$b"
+says 'begins without the grafts'
+unmount_and_wait
+rm -r "$XDG_STATE_HOME/organfs"
+
+# Of a split model the place is that of its first shard.
+cp "$odd" "$b"
+mkdir "$TMP/split" "$TMP/elsewhere"
+mount_model "$b"
+echo "$TMP/split/s-%05d-of-%05d.gguf split=400K" >"$MNT/.assemble"
+unmount_and_wait
+cp "$TMP"/split/* "$TMP/elsewhere"
+shard=$(cd "$TMP/split" && printf '%s\n' *.gguf | head -n 1)
+start '' "$TMP/split/$shard"
+cp "$TMP/0.bin" "$MNT/$slot"
+kill_daemon
+start '' "$TMP/elsewhere/$shard"
+says "begins without the grafts .* another copy, $TMP/split/"
+unmount_and_wait
+rm "$TMP/split/$shard"
+start noassemble "$TMP/elsewhere/$shard"
+says 'took up 1 graft that'
+unmount_and_wait
+rm -r "$XDG_STATE_HOME/organfs"
+
+# Several models: each says it by its name. With a directory that the user named nothing is said.
+start noassemble "$b"
+cp "$TMP/0.bin" "$MNT/$slot"
+unmount_and_wait
+cp "$donor" "$TMP/b/other.gguf"
+start noassemble "$TMP/b"
+says 'scribe/scribe: took up 1 graft that'
+! grep -q other "$said" || fail "$(cat "$said")"
+unmount_and_wait
+start "layer=$TMP/layer" "$b"
+cp "$TMP/0.bin" "$MNT/$slot"
+unmount_and_wait
+! grep -q ^path "$TMP/layer/LAYER" || fail "$(cat "$TMP/layer/LAYER")"
+start "layer=$TMP/layer" "$b"
+silent
+grep -q "took up 1 graft that an earlier mount left in $TMP/layer" "$MNT/.log" ||
+	fail "$(cat "$MNT/.log")"
+unmount_and_wait
+status=0
+"$ORGANFS" -o "fresh,layer=$TMP/layer" "$b" "$MNT" 2>"$said" || status=$?
+equal $status 2
+grep -q 'leave one of them out' "$said" || fail "$(cat "$said")"

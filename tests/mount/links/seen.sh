@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Looking at links changes nothing: what one led to when it was good is what the slot holds, also
+# when the donor's mount is gone, for as long as the file there is the same; and so the next mount
+# finds it, after a crash too.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+donor=$(use stories260K-donor)
+state=$XDG_STATE_HOME/organfs
+slot=$MNT/organs/blk_2_ffn_up.bin
+mkdir "$TMP/donor"
+"$GGUF" splice "$base" "$donor" blk.2.ffn_up.weight "$TMP/expected"
+
+graft_is() {
+	equal "$(cut -f 1,2 "$MNT/.grafts")" "organs/blk_2_ffn_up.bin	$1"
+}
+
+link_and_unmount_donor() {
+	mount_model -o noassemble "$donor" "$TMP/donor"
+	ln -sf "$TMP/donor/organs/blk_2_ffn_up.bin" "$slot"
+	unmount_and_wait "$TMP/donor"
+}
+
+# With a look and without one the unmount writes the same.
+for look in no yes; do
+	mount_model "$base"
+	link_and_unmount_donor
+	[ $look = no ] || graft_is link
+	unmount_and_wait
+	same "$TMP/stories260K.grafted.gguf" "$TMP/expected"
+	rm "$TMP/stories260K.grafted.gguf"
+done
+
+# The donor's mount does not answer, is dead, is gone: what it shows lies on disk.
+mount_model -o noassemble "$base"
+mount_model -o noassemble "$donor" "$TMP/donor"
+ln -sf "$TMP/donor/organs/blk_2_ffn_up.bin" "$slot"
+kill -STOP "${DAEMON[$TMP/donor]}"
+graft_is link
+same "$MNT/model.gguf" "$TMP/expected"
+kill -9 "${DAEMON[$TMP/donor]}"
+wait "${DAEMON[$TMP/donor]}" 2>/dev/null || true
+graft_is link
+fusermount3 -uz "$TMP/donor"
+graft_is link
+same "$MNT/model.gguf" "$TMP/expected"
+rm "$slot"
+cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$slot"
+unmount_and_wait
+
+# After a crash, without the donor's mount, moved, in a copy of the layer.
+mount_model -o noassemble "$base"
+link_and_unmount_donor
+kill_daemon
+mount_model -o noassemble "$base"
+graft_is link
+equal "$(readlink "$slot")" "$TMP/donor/organs/blk_2_ffn_up.bin"
+same "$MNT/model.gguf" "$TMP/expected"
+mv "$slot" "$MNT/organs/blk_6_ffn_up.bin"
+mv "$MNT/organs/blk_6_ffn_up.bin" "$slot"
+unmount_and_wait
+mount_model -o noassemble "$base"
+same "$MNT/model.gguf" "$TMP/expected"
+unmount_and_wait
+seen=$(find "$state" -name '*.seen')
+grep -qx "model $donor" "$seen" || fail "$(cat "$seen")"
+layer=$(dirname "$(dirname "$seen")")
+mkdir "$TMP/layer"
+tar -C "$layer" -c . | tar -C "$TMP/layer" -x
+mount_model -o "layer=$TMP/layer" "$base"
+same "$MNT/model.gguf" "$TMP/expected"
+
+# The file is another one: broken. It is the same one again, by another inode and at another time.
+cp -p "$donor" "$TMP/kept"
+printf x | dd of="$donor" bs=1 seek=100 conv=notrunc status=none
+graft_is "broken link"
+mv "$donor" "$donor.away"
+graft_is "broken link"
+mv "$TMP/kept" "$donor"
+touch "$donor"
+graft_is link
+same "$MNT/model.gguf" "$TMP/expected"
+
+# What is said there is checked.
+unmount_and_wait
+seen=$TMP/layer/organs/blk_2_ffn_up.bin.seen
+cp "$seen" "$TMP/good"
+is_nothing() {
+	mount_model -o "layer=$TMP/layer" "$base"
+	graft_is "broken link"
+	unmount_and_wait
+}
+sed 's/blk.2.ffn_up/blk.2.ffn_gate/' "$TMP/good" >"$seen"
+is_nothing
+sed 's/^target .*/target x/' "$TMP/good" >"$seen"
+is_nothing
+sed 's/^model .*/model \/dev\/zero/' "$TMP/good" >"$seen"
+is_nothing
+head -c 100 "$TMP/good" >"$seen"
+is_nothing
+rm "$seen"
+mkfifo "$seen"
+is_nothing
+rm "$seen"
+cp "$TMP/good" "$seen"
+mount_model -o "layer=$TMP/layer" "$base"
+graft_is link
+
+# rm takes it along, and so does the undo.
+rm "$slot"
+absent "$seen"
+graft_is removed
+cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$slot"
+link_and_unmount_donor
+exists "$seen"
+cp --remove-destination "$MNT/.base/organs/blk_2_ffn_up.bin" "$slot"
+absent "$seen"
+equal "$(cat "$MNT/.grafts")" ""
+unmount_and_wait
+
+# An organ file that is deleted is nowhere, with a look and without one.
+cp "$TMP/stories260K.gguf" "$TMP/other.gguf"
+for look in no yes; do
+	"$GGUF" organ "$donor" blk.2.ffn_up.weight "$TMP/2.bin"
+	mount_model "$TMP/other.gguf"
+	ln -sf "$TMP/2.bin" "$slot"
+	rm "$TMP/2.bin"
+	[ $look = no ] || graft_is "broken link"
+	fusermount3 -u "$MNT"
+	status=0
+	wait "${DAEMON[$MNT]}" || status=$?
+	equal $status 1 "the daemon's exit status, look: $look"
+	absent "$TMP/other.grafted.gguf"
+	unset "DAEMON[$MNT]"
+done
+
+# A donor that does not answer keeps one thread, however many links lead there and however often
+# somebody looks, and no descriptors.
+mkdir -p "$TMP/donor"
+mount_model -o noassemble "$donor" "$TMP/donor"
+mount_model -o noassemble "$base"
+for block in 1 2 3 4; do
+	ln -sf "$TMP/donor/organs/blk_${block}_ffn_up.bin" "$MNT/organs/"
+	ln -sf "$TMP/donor/skeleton/blk_${block}_attn_q.bin" "$MNT/skeleton/"
+done
+threads() {
+	ls "/proc/${DAEMON[$MNT]}/task" | wc -l
+}
+cat "$MNT/.grafts" >"$TMP/grafts"
+descriptors_before=$(descriptors)
+before=$(threads)
+kill -STOP "${DAEMON[$TMP/donor]}"
+for look in 1 2 3 4 5 6; do
+	cat "$MNT/.grafts" >"$TMP/grafts.now"
+	same "$TMP/grafts" "$TMP/grafts.now"
+done
+sleep 1
+[ "$(threads)" -le $((before + 8)) ] || fail "$before threads before, $(threads) now"
+[ "$(descriptors)" -le $((descriptors_before + 8)) ] ||
+	fail "$descriptors_before descriptors before, $(descriptors) now"
+kill -CONT "${DAEMON[$TMP/donor]}"
+unmount_and_wait
+unmount_and_wait "$TMP/donor"

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The demonstration comes to its end, also where the daemon stays a zombie as process 1 does not
+# wait for it, and leaves nothing.
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need unshare xxd getfattr
+demo=$here/../demo
+
+"$demo" >"$TMP/said" 2>&1 </dev/null || fail "$(tail -n 5 "$TMP/said")"
+grep -q '^untouched$' "$TMP/said" || fail "$(tail -n 5 "$TMP/said")"
+rm "$TMP/said"
+no_litter "$TMP"
+
+need_root
+unshare --pid --mount --fork true 2>/dev/null || skip 'no namespaces here'
+# This process waits for its child and for nothing else.
+cat >"$TMP/first.py" <<'END'
+import os, sys
+child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+END
+timeout -k 5 60 unshare --pid --mount-proc --fork --kill-child \
+	python3 "$TMP/first.py" "$demo" >"$TMP/said" 2>&1 </dev/null ||
+	fail "exit status $? where nothing reaps: $(tail -n 5 "$TMP/said")"
+grep -q '^untouched$' "$TMP/said" || fail "$(tail -n 5 "$TMP/said")"
+rm "$TMP/said" "$TMP/first.py"
+no_litter "$TMP"

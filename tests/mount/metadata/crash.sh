@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# After kill -9 the next mount has every edit of the metadata that close had confirmed.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+m=$MNT/metadata
+mount_model "$base"
+echo 4096 >"$m/llama.context_length"
+rm "$m/general.name"
+touch "$m/my.number"
+setfattr -n user.organfs.type -v int64 "$m/my.number"
+echo -5 >"$m/my.number"
+mv "$m/tokenizer.ggml.unknown_token_id" "$m/moved"
+printf '["x", "\\udcff\\n"]' >"$TMP/list"
+touch "$m/my.list"
+setfattr -n user.organfs.type -v 'string[]' "$m/my.list"
+cp "$TMP/list" "$m/my.list"
+# Not closed: a shell would do that between its commands.
+python3 -c "
+import time
+with open('$m/llama.block_count', 'w') as f:
+    f.write('1000')
+    f.flush()
+    open('$TMP/written', 'w').close()
+    time.sleep(60)" 2>/dev/null &
+writer=$!
+until_true 20 test -e "$TMP/written"
+printf 2000 >"$m/.half"
+"$GGUF" edit "$base" "$TMP/expected" llama.context_length=uint32:4096 general.name= \
+	my.number=int64:-5 tokenizer.ggml.unknown_token_id= moved=uint32:0 \
+	'my.list=string[]:["x", "\udcff\n"]'
+kill_daemon
+kill "$writer"
+cat "$XDG_STATE_HOME"/organfs/*/metadata/llama.context_length >"$TMP/text"
+equal "$(cat "$TMP/text")" 4096
+
+for round in 1 2; do
+	mount_model "$base"
+	same "$MNT/model.gguf" "$TMP/expected"
+	equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$m/my.number")" int64
+	absent "$m/.half"
+	equal "$(wc -l <"$MNT/.grafts")" 6 "lines in .grafts, mount $round"
+	log_says 'took up 6 grafts'
+	kill_daemon
+done
+
+# Undone, it stays undone.
+mount_model "$base"
+cp "$MNT/.base/metadata/"* "$m/"
+rm "$m/moved" "$m/my.number" "$m/my.list"
+kill_daemon
+mount_model "$base"
+same "$MNT/model.gguf" "$base"
+
+# A file of the layer that is no value is left alone, and with it the layer.
+echo 5 >"$m/llama.block_count"
+echo 6 >"$m/llama.block_count"
+kill_daemon
+echo junk >"$(echo "$XDG_STATE_HOME"/organfs/*/metadata/llama.block_count)"
+mount_model "$base"
+log_says 'llama.block_count: left alone'
+same "$MNT/model.gguf" "$base"
+pid=${DAEMON[$MNT]}
+unmount
+until_true 20 is_gone "$pid" || fail 'the daemon stays'
+wait "$pid" && fail 'the daemon says that all is well'
+unset "DAEMON[$MNT]"
+absent "$TMP/stories260K.grafted.gguf"
+equal "$(cat "$XDG_STATE_HOME"/organfs/*/metadata/llama.block_count)" junk

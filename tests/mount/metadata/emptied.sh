@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What close() has confirmed is what the next open() finds, also where a string was emptied and
+# nothing else: the kernel tells of the last close only after close() has returned.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+mount_model "$base"
+key=$MNT/metadata/general.name
+need strace
+
+# The threads that the daemon has now take requests late. It makes more as it needs them, and those
+# may answer what comes later before.
+mapfile -t tasks < <(ls "/proc/${DAEMON[$MNT]}/task")
+are_traced() {
+	local task
+	for task in "${tasks[@]}"; do
+		! grep -q '^TracerPid:[[:space:]]*0$' "/proc/${DAEMON[$MNT]}/task/$task/status" ||
+			return 1
+	done
+}
+strace -qq -o /dev/null "${tasks[@]/#/--attach=}" -e trace=read,readv,splice \
+	-e inject=read,readv,splice:delay_exit=20000 2>>"$LOGS/strace" &
+TRACER=$!
+until_true 20 are_traced || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
+python3 - "$key" <<'END'
+import os, sys
+key, new = sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+def put(text):
+    f = os.open(key, new)
+    if text:
+        os.write(f, text)
+    os.close(f)
+def get():
+    f = os.open(key, os.O_RDONLY)
+    text = os.read(f, 100)
+    os.close(f)
+    return text
+for i in range(400):
+    put(b"%d\n" % i)
+    if get() != b"%d\n" % i:
+        sys.exit(f"round {i}: what was written is not there")
+    put(b"")
+    text = get()
+    if text != b"\n":
+        sys.exit(f"round {i}: it was emptied, and is {text}")
+END
+full_speed
+
+# A descriptor that was emptied and duplicated stays open: lookups wait for a moment and no longer,
+# and what is written later counts.
+echo before >"$key"
+{
+	sleep 0.2
+	[ "$(timeout 30 cat "$key")" = before ] || fail 'it is empty before it is closed'
+	timeout 30 ls -lR "$MNT" >/dev/null || fail 'a lookup waits for a descriptor to be closed'
+	echo after
+} >"$key"
+equal "$(cat "$key")" after
+unmount_and_wait

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Chimeras of grafts across types, of purified organs and of other experts are read by an
+# independent parser and generate text, also from the mount. ORGANFS_NPM: a directory with
+# node_modules of @huggingface/gguf and node-llama-cpp.
+# timeout: 240
+. "${0%/*}/../lib.sh"
+
+need node
+[ -n "${ORGANFS_NPM-}" ] || skip 'ORGANFS_NPM is not set'
+for package in @huggingface/gguf node-llama-cpp; do
+	[ -d "$ORGANFS_NPM/node_modules/$package" ] || skip "no $package in $ORGANFS_NPM"
+done
+donor=$(use clerk-Q4_K_M)
+if [ -f "${ORGANFS_MODELS-}/scribe-f16.gguf" ]; then
+	cp "$ORGANFS_MODELS/scribe-f16.gguf" "$TMP/base.gguf"
+else
+	cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/base.gguf"
+fi
+mkdir "$TMP/donor"
+mount_model "$TMP/base.gguf"
+mount_model -o ro "$donor" "$TMP/donor"
+cp "$TMP"/donor/organs/*_ffn_*.bin "$MNT/organs/"
+cp "$TMP"/donor/norm/*_ffn_norm.bin "$MNT/norm/"
+# A Q6_K organ where the base has a smaller or a larger type, so that offsets change in any case.
+cp "$TMP/donor/embed/token_embd.bin" "$MNT/embed/"
+cp "$TMP/donor/organs/blk_5_ffn_down.bin" "$MNT/organs/blk_1_ffn_down.bin"
+
+cat >"$TMP/parse.mjs" <<'END'
+import { createRequire } from "node:module";
+const require = createRequire(process.env.ORGANFS_NPM + "/");
+const { gguf } = await import(require.resolve("@huggingface/gguf"));
+const { metadata, tensorInfos } = await gguf(process.argv[2], { allowLocalFile: true });
+console.log(metadata["general.architecture"], tensorInfos.length,
+	    metadata["llama.block_count"]);
+END
+cat >"$TMP/generate.mjs" <<'END'
+import { pathToFileURL } from "node:url";
+const home = process.env.ORGANFS_NPM + "/node_modules/node-llama-cpp/dist/index.js";
+const { getLlama, LlamaCompletion } = await import(pathToFileURL(home));
+const llama = await getLlama({ gpu: false, maxThreads: 1, build: "never", logLevel: "error" });
+const model = await llama.loadModel({ modelPath: process.argv[2], useMmap: true });
+const context = await model.createContext({ contextSize: 128, threads: 1 });
+const completion = new LlamaCompletion({ contextSequence: context.getSequence() });
+const options = { maxTokens: 40, temperature: 0 };
+console.log(await completion.generateCompletion("In the beginning", options));
+process.exit(0);
+END
+check() {
+	equal "$(node "$TMP/parse.mjs" "$1")" "llama ${2:-57} ${3:-6}" "the parser about $1"
+	node "$TMP/generate.mjs" "$1" >"$TMP/text" || fail "no text from $1"
+	[ "$(wc -c <"$TMP/text")" -gt 20 ] || fail "text from $1: $(cat "$TMP/text")"
+	cat "$TMP/text"
+}
+
+check "$MNT/model.gguf"
+cp "$TMP/text" "$TMP/live"
+unmount_and_wait
+unmount_and_wait "$TMP/donor"
+check "$TMP/base.grafted.gguf"
+same "$TMP/text" "$TMP/live"
+
+# The same as shards, from which a loader finds the others by the name of the first.
+mount_model -o noassemble "$TMP/base.grafted.gguf"
+echo "$TMP/part-%05d-of-%05d.gguf split=500K" >"$MNT/.assemble"
+unmount_and_wait
+node "$TMP/generate.mjs" "$TMP"/part-00001-of-*.gguf >"$TMP/text" || fail 'no text from shards'
+same "$TMP/text" "$TMP/live"
+
+# By shell alone: the middle blocks twice, and one block less.
+base=$(use scribe-Q4_K_M)
+mount_model -o noassemble "$base"
+for n in 5 4; do
+	for file in "$MNT"/*/blk_${n}_*.bin; do
+		mv "$file" "${file/blk_${n}_/blk_$((n + 2))_}"
+	done
+done
+for n in 2 3; do
+	for file in "$MNT"/*/blk_${n}_*.bin; do
+		ln "$file" "${file/blk_${n}_/blk_$((n + 2))_}"
+	done
+done
+check "$MNT/model.gguf" 75 8
+kill_daemon
+rm -rf "$XDG_STATE_HOME"
+mount_model -o noassemble "$base"
+rm "$MNT"/*/blk_3_*.bin
+for n in 4 5; do
+	for file in "$MNT"/*/blk_${n}_*.bin; do
+		mv "$file" "${file/blk_${n}_/blk_$((n - 1))_}"
+	done
+done
+check "$MNT/model.gguf" 48 5
+kill_daemon
+rm -rf "$XDG_STATE_HOME"
+
+# Purified whole.
+for form in spectral fractal; do
+	mount_model -o noassemble "$base"
+	for class in skeleton organs embed; do
+		cp "$MNT/.views/$form/$class/"*.bin "$MNT/$class/"
+	done
+	equal "$(wc -l <"$MNT/.grafts")" 44
+	check "$MNT/model.gguf"
+	kill_daemon
+	rm -rf "$XDG_STATE_HOME"
+done
+
+# Experts with other numbers are the same model; one less is another that runs.
+"$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 8
+order() {
+	for directory in "$MNT"/.views/experts/*/*/; do
+		echo "$@" >"$directory/order"
+	done
+}
+check "$TMP/moe.gguf" 53 5
+cp "$TMP/text" "$TMP/live"
+mount_model -o noassemble "$TMP/moe.gguf"
+order 0 1 5 3 4 2 6 7
+differ "$MNT/model.gguf" "$TMP/moe.gguf"
+check "$MNT/model.gguf" 53 5
+same "$TMP/text" "$TMP/live"
+order 0 1 2 3 4 5 6
+echo 7 >"$MNT/metadata/llama.expert_count"
+check "$MNT/model.gguf" 53 5
+kill_daemon

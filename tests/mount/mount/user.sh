@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Lines of fstab that let a user mount, and root's mounts that are another user's.
+. "${0%/*}/../lib.sh"
+
+with_mount_helper
+with_ordinary_user
+says() {
+	umount_says "$@"
+}
+mkdir "$TMP/home/mnt" "$TMP/roots"
+base=$TMP/home/stories260K.gguf
+out=${base%.gguf}.grafted.gguf
+cp "$MODELS/stories260K.gguf" "$base"
+chown -R "$ORDINARY:$ORDINARY" "$TMP/home"
+mnt=$TMP/home/mnt
+name=$(awk -F : -v user=$ORDINARY '$3 == user { print $1; exit }' "$TMP/passwd")
+cat >"$TMP/fstab" <<END
+$base $mnt organfs noauto,user,samples=all 0 0
+$base $TMP/roots organfs noauto,users,ro 0 0
+$MALFORMED/magic-lfs.gguf $TMP/home organfs noauto,user 0 0
+END
+[ -e /etc/fstab ] || skip 'no /etc/fstab that another could be put over'
+mount --bind "$TMP/fstab" /etc/fstab
+unset XDG_STATE_HOME
+donor=$MODELS/stories260K-donor.gguf
+"$GGUF" organ "$donor" blk.1.ffn_up.weight "$TMP/organ.bin"
+"$GGUF" splice "$base" "$donor" blk.1.ffn_up.weight "$TMP/expected"
+
+written() {
+	same "$out" "$TMP/expected"
+	equal "$(stat -c %u "$out")" $ORDINARY 'owner of the new model'
+	rm "$out"
+}
+
+# Is the mount his, with that in its options?
+is_his() {
+	as_user findmnt -n -o OPTIONS "$mnt" | grep -Eq "$1.*user_id=$ORDINARY," ||
+		fail "$(findmnt "$mnt")"
+}
+
+# A user may with user, gets no more rights by that, and unmounts what he has mounted.
+says 0 '' as_user mount "$mnt"
+is_his '^rw,nosuid,nodev,noexec,'
+as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
+as_user find "$TMP/home/.local/state/organfs" -name 'blk_1_ffn_up.bin*' | grep -q . ||
+	fail 'the graft lies elsewhere'
+says 0 '' as_user umount "$mnt"
+written
+says 0 '' as_user mount "$base"
+is_his '^rw'
+says 0 '' umount "$mnt"
+says 32 'magic' as_user mount "$TMP/home"
+# Not on a directory that he may not write to.
+says 32 'fusermount3: .*no write access' as_user mount "$TMP/roots"
+! mountpoint -q "$TMP/roots" || fail 'mounted where the user may not write'
+says 1 'only root can mount for another' as_user "$TMP/sbin/mount.organfs" "$base" "$mnt" \
+	-o "setuid=root"
+says 0 '' as_user "$TMP/sbin/mount.organfs" "$base" "$mnt" -o "setuid=$name,user=$name"
+is_his '^rw'
+says 0 '' as_user umount "$mnt"
+
+# Root's, with the rights of another user, in the manner of mount.fuse.
+for type in organfs fuse.organfs; do
+	says 0 '' mount -t $type -o "setuid=$name,noexec" "$base" "$mnt"
+	is_his '^rw,nosuid,nodev,noexec,'
+	as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
+	! ls "$mnt" >/dev/null 2>&1 || fail 'root can look into it'
+	says 0 '' as_user umount "$mnt"
+	written
+done
+no_litter "$TMP/home/.local/state"
+
+# Root's own, for all to see.
+says 0 '' mount -t organfs -o "allow_other,uid=$ORDINARY,ro" "$base" "$mnt"
+equal "$(as_user stat -c %u "$mnt/organs/blk_1_ffn_up.bin")" $ORDINARY
+says 0 '' umount "$mnt"

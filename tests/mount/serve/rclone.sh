@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# rclone lists, copies and synchronises a mount over WebDAV, and what it grafts is what cp grafts.
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need rclone
+export RCLONE_CONFIG=$TMP/rclone.conf RCLONE_CACHE_DIR=$TMP/cache
+: >"$RCLONE_CONFIG"
+scribe=$(use scribe-Q4_K_M)
+mkdir "$TMP/donor" "$TMP/models" "$TMP/out"
+mount_model -o ro "$MODELS/clerk-Q4_K_M.gguf" "$TMP/donor"
+mount_model -o noassemble "$scribe"
+cp "$TMP"/donor/organs/*.bin "$MNT/organs/"
+cp "$TMP"/donor/norm/*ffn_norm.bin "$MNT/norm/"
+cp "$MNT/model.gguf" "$TMP/expected.gguf"
+unmount_and_wait
+rm -rf "$XDG_STATE_HOME/organfs"
+
+# With another model beside it, so that all of it is a level further down.
+cp "$MODELS/stories260K.gguf" "$TMP/models/"
+mv "$scribe" "$TMP/models/"
+mount_model -o noassemble "$TMP/models"
+serve --output "$TMP/out" "$MNT"
+printf '[mount]\ntype = webdav\nurl = %s\nvendor = other\n' "$URL" >"$RCLONE_CONFIG"
+model=scribe-Q4_K_M
+
+rclone ls "mount:$model/organs" | sed 's/^ *//' | sort >"$TMP/listed"
+(cd "$MNT/$model/organs" && stat -c '%s %n' .theta ./*) | sed 's|\./||' | sort |
+	cmp - "$TMP/listed" || fail 'rclone ls'
+equal "$(rclone lsf --dirs-only mount:)" $'scribe-Q4_K_M/\nstories260K/'
+rclone copy "mount:$model/embed" "$TMP/embed"
+diff -r "$TMP/embed" "$MNT/$model/embed" || fail 'rclone copy out of the mount'
+
+# All organs of a slot have the same size, which is all that rclone compares unless it is told.
+rclone sync --ignore-times "$TMP/donor/organs" "mount:$model/organs"
+rclone copy --ignore-times --include '*_ffn_norm.*' "$TMP/donor/norm" "mount:$model/norm"
+same "$MNT/$model/model.gguf" "$TMP/expected.gguf"
+status 200 -X PUT -d out.gguf "$URL$model/.assemble"
+same "$TMP/out/out.gguf" "$TMP/expected.gguf"
+
+# What is refused fails, with the status of the refusal, and changes nothing, though rclone then
+# asks to delete what it could not write; who asks again means it.
+cp "$MNT/$model/organs/blk_0_ffn_up.bin" "$TMP/kept"
+expect_fail '422 Unprocessable' rclone --retries 1 --low-level-retries 1 copyto /etc/passwd \
+	"mount:$model/organs/blk_0_ffn_up.bin"
+log_says "$model/organs/blk_0_ffn_up.bin: graft refused"
+same "$MNT/$model/organs/blk_0_ffn_up.bin" "$TMP/kept"
+same "$MNT/$model/model.gguf" "$TMP/expected.gguf"
+rclone deletefile "mount:$model/organs/blk_0_ffn_up.bin"
+absent "$MNT/$model/organs/blk_0_ffn_up.bin"
+rclone copyto "$TMP/kept" "mount:$model/organs/blk_0_ffn_up.bin"
+
+# From slot to slot the server moves no byte, and rclone none either. (It does so where there is
+# nothing yet.)
+rclone deletefile "mount:$model/skeleton/blk_0_attn_k.bin"
+absent "$MNT/$model/skeleton/blk_0_attn_k.bin"
+rclone copyto "mount:$model/skeleton/blk_1_attn_k.bin" "mount:$model/skeleton/blk_0_attn_k.bin"
+grep -q '^skeleton/blk_0_attn_k.bin	reference	' "$MNT/$model/.grafts" ||
+	fail "COPY: $(cat "$MNT/$model/.grafts")"
+
+unmount_served
+unmount_and_wait "$TMP/donor"

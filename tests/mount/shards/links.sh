@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Models that are symbolic links, as in a cache that keeps files by their hashes: the shards of one
+# are found by the names of the links, and grafts by reference lead to them also at the next mount.
+. "${0%/*}/../lib.sh"
+
+blobs=$TMP/cache/blobs
+shown=$TMP/cache/snapshots/1
+mkdir -p "$blobs" "$shown"
+keep() {
+	local hash
+	hash=$(sha256sum <"$MODELS/$1" | cut -c 1-64)
+	cp "$MODELS/$1" "$blobs/$hash"
+	ln -s "../../blobs/$hash" "$shown/$1"
+}
+for k in 1 2 3; do
+	keep "stories260K-split-0000$k-of-00003.gguf"
+done
+keep stories260K-donor.gguf
+keep stories260K-q8_0.gguf
+mkdir "$TMP/layer"
+
+mount_dir() {
+	mount_model -o "layer=$TMP/layer" "$shown"
+}
+receiver=$MNT/stories260K-q8_0
+mount_dir
+cp "$MNT/stories260K-split/organs/blk_1_ffn_up.bin" "$receiver/organs/"
+ln -f "$MNT/stories260K-donor/organs/blk_2_ffn_up.bin" "$receiver/organs/"
+exists "$TMP/layer/stories260K-q8_0/organs/blk_1_ffn_up.bin.ref"
+exists "$TMP/layer/stories260K-q8_0/organs/blk_2_ffn_up.bin.ref"
+want=$(checksum "$receiver/model.gguf")
+unmount_and_wait
+
+mount_dir
+! grep broken "$receiver/.grafts" "$MNT/.log" || fail 'a reference is broken at the next mount'
+equal "$(wc -l <"$receiver/.grafts")" 2
+equal "$(checksum "$receiver/model.gguf")" "$want"
+grep -qF "\"file\":\"$shown/stories260K-split-00001-of-00003.gguf\"" \
+	"$MNT/stories260K-split/manifest.json" || fail 'the manifest has not the name of a shard'
+unmount_and_wait
+
+# What is written of such a model lies beside the link and is named after it.
+mount_model "$shown/stories260K-donor.gguf"
+rm "$MNT/organs/blk_2_ffn_up.bin"
+unmount_and_wait
+exists "$shown/stories260K-donor.grafted.gguf"
+equal "$(ls "$blobs" | wc -l)" 5

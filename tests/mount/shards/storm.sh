@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Everything is read, again and again, while shards come and go: nothing breaks, and in the end the
+# model is whole. ROUNDS says how often one comes or goes.
+. "${0%/*}/../lib.sh"
+
+mkdir "$TMP/all" "$TMP/m"
+cp "$MODELS"/stories260K-split-*.gguf "$TMP/all"
+name() {
+	echo "stories260K-split-0000$1-of-00003.gguf"
+}
+cp "$TMP/all/$(name 2)" "$TMP/m"
+mount_model -o ro "$TMP/m/$(name 2)"
+
+readers=()
+reading() {
+	while [ ! -e "$TMP/stop" ]; do
+		"$@" >/dev/null 2>&1 || true
+	done
+}
+read_again() {
+	reading "$@" &
+	readers+=($!)
+}
+read_again ls -lR "$MNT"
+read_again sh -c "cat $MNT/*/.theta"
+read_again sh -c "cat $MNT/.theta $MNT/manifest.json $MNT/checksums.xxh128"
+read_again sh -c "cat $MNT/organs/*.bin"
+read_again getfattr -R -d -m - "$MNT"
+read_again df "$MNT"
+
+# Never all three, for then the model would be whole for good, and always one.
+RANDOM=7
+for i in $(seq 1 "${ROUNDS:-25}"); do
+	file=$(name $((RANDOM % 3 + 1)))
+	there=$(ls "$TMP/m" | wc -l)
+	if [ -e "$TMP/m/$file" ]; then
+		[ "$there" = 1 ] || rm "$TMP/m/$file"
+	elif [ "$there" -lt 2 ]; then
+		cp "$TMP/all/$file" "$TMP/m"
+	fi
+	[ $((i % 3)) != 0 ] || kill -HUP "${DAEMON[$MNT]}"
+	ls "$MNT" >/dev/null || fail "ls in round $i"
+	sleep 0.1
+done
+touch "$TMP/stop"
+wait "${readers[@]}"
+cp "$TMP/all"/* "$TMP/m"
+ls "$MNT" >/dev/null
+same "$MNT/model.gguf" "$MODELS/stories260K.gguf"
+cat "$MNT"/*/.theta >"$TMP/table"
+! grep -q undecoded "$TMP/table" || fail "$(grep undecoded "$TMP/table")"
+unmount_and_wait

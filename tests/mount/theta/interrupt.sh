@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Whoever waits for θ can be interrupted, and what nobody waits for any more is not measured on.
+. "${0%/*}/../lib.sh"
+
+"$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 500G --organ 400G
+mount_model -o samples=all "$TMP/large.gguf"
+large=$MNT/organs/blk_0_ffn_up.theta
+for signal in INT TERM KILL; do
+	at_terminal cat "$large" >"$TMP/out" 2>&1 &
+	pid=$!
+	until_true 20 is_working || fail 'nothing is measured'
+	# While others get their answers.
+	timeout 30 cat "$MNT/norm/output_norm.theta" "$MNT/norm/blk_0_attn_norm.theta" \
+		"$MNT/embed/output_norm.theta" >/dev/null 2>&1 || true
+	timeout 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+	kill -s $signal $pid
+	until_true 20 is_gone $pid || fail "$signal does not end the cat"
+	wait $pid 2>/dev/null || true
+	until_true 20 is_idle || fail "measuring goes on after $signal"
+done
+# Two wait for the same: one leaves, the other goes on waiting.
+cat "$large" >/dev/null 2>&1 &
+first=$!
+cat "$large" >/dev/null 2>&1 &
+second=$!
+until_true 20 is_working || fail 'nothing is measured'
+kill $first
+wait $first 2>/dev/null || true
+sleep 0.3
+until_true 20 is_working || fail 'one left and the work stopped for the other'
+kill $second
+wait $second 2>/dev/null || true
+until_true 20 is_idle || fail 'measuring goes on'
+# So many that they could take every thread; then the mount ends under them.
+for _ in $(seq 40); do
+	cat "$large" >/dev/null 2>&1 &
+done
+until_true 20 is_working || fail 'nothing is measured'
+timeout 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+timeout 30 cat "$MNT/organs/blk_1_ffn_up.bin" | head -c 1000 >/dev/null
+kill -s TERM "${DAEMON[$MNT]}"
+wait_daemon
+wait

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# ls, find, du, df and stat tell the truth about sizes, kinds and space.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+mount_model "$base"
+ls -lR "$MNT" >"$TMP/listing" 2>"$TMP/errors" || fail "$(cat "$TMP/errors")"
+[ ! -s "$TMP/errors" ] || fail "$(cat "$TMP/errors")"
+equal "$(grep -c '\.bin$' "$TMP/listing")" 48 'organs listed'
+equal "$(find "$MNT" -name '*.bin' -type f | wc -l)" 48 'organs found'
+for directory in skeleton organs embed norm; do
+	[ -d "$MNT/$directory" ] || fail "$directory is no directory"
+done
+# Adapters can be linked there; nothing is listed before there is one.
+[ -d "$MNT/adapters" ] || fail 'adapters is no directory'
+! ls -A "$MNT" | grep -qx adapters || fail 'adapters is listed'
+absent "$MNT/other"
+absent "$MNT/nonsense"
+absent "$MNT/organs/nonsense.bin"
+absent "$MNT/organs/blk_0_attn_q.bin"
+
+# Sizes are what reading gives.
+find "$MNT" -type f ! -name .log | while read -r file; do
+	equal "$(stat -c %s "$file")" "$(wc -c <"$file")" "size of $file"
+done
+# An organ takes the space it takes, and the model, which is the same bytes again, none.
+find "$MNT" -name '*.bin' -printf '%b %s %p\n' | while read -r blocks size file; do
+	[ $((blocks * 512)) -ge "$size" ] || fail "$file looks sparse: $blocks blocks, $size bytes"
+	[ $((blocks * 512)) -le $((size + 65536)) ] || fail "$file: $blocks blocks, $size bytes"
+done
+equal "$(stat -c %b "$MNT/model.gguf")" 1 'blocks of model.gguf'
+used=$(($(du -sk "$MNT" | cut -f 1) * 1024))
+size=$(stat -c %s "$base")
+[ $used -ge $((size * 9 / 10)) ] && [ $used -le $((size * 3 / 2)) ] ||
+	fail "du says $used bytes, the model has $size"
+df "$MNT" >/dev/null
+[ "$(stat -f -c %b "$MNT")" -gt 0 ] || fail 'a file system without blocks'
+equal "$(stat -c %h "$MNT/organs/blk_0_ffn_up.bin")" 1 'links of an organ'
+[ "$(stat -c %Y "$MNT/organs")" = "$(stat -c %Y "$base")" ] ||
+	fail 'a directory is not as old as its model'
+# A stat is as good with a cold cache, and of a name asked for directly.
+equal "$(stat -c %s "$MNT/organs/../organs/./blk_0_ffn_up.bin")" \
+	"$(stat -c %s "$MNT/organs/blk_0_ffn_up.bin")"
+unmount_and_wait

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 600
+# A disk that fails, or a power cut, at each call that undoing several changes makes: all of them
+# are undone, or none is, at once and for the next mount; and what was refused stays.
+. "${0%/*}/../lib.sh"
+
+faulty=${ORGANFS%/*}/tests/tools/organfs-faults
+[ -x "$faulty" ] || skip "$faulty is not built"
+base=$(use stories260K)
+donor=$MODELS/stories260K-donor.gguf
+"$LORA" make "$base" "$TMP/style.gguf" 'blk.[01].attn_q.weight'
+mount_model -o "layer=$TMP/full" "$base"
+for block in 0 1; do
+	"$GGUF" organ "$donor" blk.$block.ffn_up.weight "$TMP/blk_${block}_ffn_up.bin"
+	cp "$TMP/blk_${block}_ffn_up.bin" "$MNT/organs/"
+done
+cp "$TMP/blk_1_ffn_up.bin" "$MNT/organs/blk_9_ffn_up.bin"
+rm "$MNT/norm/blk_2_attn_norm.bin"
+echo other >"$MNT/metadata/general.name"
+ln -s "$TMP/style.gguf" "$MNT/adapters/style.gguf"
+echo 0.5 >"$MNT/adapters/style.scale"
+cut -f 1,2 "$MNT/.grafts" >"$TMP/grafts"
+unmount_and_wait
+
+# shows CODE: all changes, or for 0 none.
+shows() {
+	if [ "$1" = 0 ]; then
+		equal "$(cat "$MNT/.grafts")" '' "$2"
+		same "$MNT/model.gguf" "$base"
+	else
+		cut -f 1,2 "$MNT/.grafts" | diff - "$TMP/grafts" || fail "$2"
+	fi
+}
+
+# What the next mount shows; code 0: it was confirmed, 1: refused, 2: neither.
+check_next() {
+	local code=$1
+	mount_model -o "layer=$TMP/layer" "$base"
+	[ "$code" != 2 ] || [ -s "$MNT/.grafts" ] || code=0
+	shows "$code" "$2, the next mount"
+	absent "$TMP/layer/UNDOING"
+	# Changes go on.
+	cp "$TMP/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
+	rm -f "$MNT/organs/blk_2_ffn_up.bin"
+	unmount_and_wait
+}
+
+# try K WHAT: false where there are fewer than K calls.
+try() {
+	local code=0 what="call $1, $2" call
+	rm -rf "$TMP/layer" "$TMP/fault"
+	cp -a "$TMP/full" "$TMP/layer"
+	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
+		"$faulty" -f -o "layer=$TMP/layer" "$base" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
+	DAEMON[$MNT]=$!
+	until_true 20 is_up "$MNT" || fail "$what: not mounted after 20 s"
+	if ! mountpoint -q "$MNT"; then
+		fusermount3 -uz "$MNT" 2>/dev/null || true
+		wait "${DAEMON[$MNT]}" 2>/dev/null || true
+		unset "DAEMON[$MNT]"
+		check_next 1 "$what"
+		return 0
+	fi
+	echo all >"$TMP/all"
+	cp "$TMP/all" "$MNT/.undo" 2>/dev/null || code=1
+	call=$(head -n 1 "$TMP/fault" 2>/dev/null) || true
+	what="$what (${call:-none})"
+	if [ "$2" = kill ] && [ -n "$call" ]; then
+		code=2
+	else
+		shows $code "$what"
+		# Where the disk does not allow to take back what was refused, that is said.
+		! grep -q 'the next mount may find it undone' "$MNT/.log" || code=2
+		# Of what could not be made durable the next change makes up, or is refused.
+		cp "$TMP/blk_0_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin" 2>/dev/null || true
+		cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/" 2>/dev/null || true
+	fi
+	if [ $(($1 % 2)) = 0 ] || [ "$2" = kill ]; then
+		kill_daemon
+	else
+		unmount_and_wait
+	fi
+	check_next $code "$what"
+	[ -n "$call" ]
+}
+
+for what in kill EIO ENOSPC+ EIO+; do
+	k=1
+	while try $k "$what"; do
+		k=$((k + 1))
+		[ "$k" -lt 200 ] || fail 'there is no end'
+	done
+	echo "$what: $k calls"
+done

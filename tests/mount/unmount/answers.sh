@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A signal ends the mount while a graft is being made durable. When that is done, it answers a
+# process that is gone, and never by the number of a descriptor that was closed meanwhile: a file of
+# the layer could have it by then.
+. "${0%/*}/../lib.sh"
+
+need strace
+need_root
+base=$(use stories260K)
+# It is traced to its end, and cannot look for leaks then.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+mount_model "$base"
+pid=${DAEMON[$MNT]}
+strace -f -qq -o "$TMP/calls" -p "$pid" -e trace=fsync,umount2,writev \
+	-e inject=fsync:delay_enter=500000 -e inject=umount2:delay_enter=6000000 \
+	2>>"$LOGS/strace" &
+TRACER=$!
+until_true 20 is_traced "$pid" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
+
+printf 'new' 2>/dev/null >"$MNT/metadata/general.name" &
+until_true 20 grep -q 'fsync(' "$TMP/calls" || fail 'nothing is made durable'
+kill -TERM "$pid"
+wait $! || true
+wait_daemon
+full_speed
+grep -q 'umount2(' "$TMP/calls" || skip 'the daemon has another program unmount'
+# The commit was over before the mount was.
+grep -q 'writev(.*EBADF' "$TMP/calls" || fail "no answer came late: $(cat "$TMP/calls")"
+! grep 'writev([0-9].*EBADF' "$TMP/calls" || fail 'a descriptor is written to that was closed'

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# While an assembly takes its time: whoever waits sees how far it is and may go away; others wait
+# too; a daemon that is killed is noticed.
+. "${0%/*}/../lib.sh"
+
+need strace script
+with_umount_helper
+"$GGUF" synth --tensors 11 --vocab 100 --size 64M "$TMP/large.gguf"
+base=$TMP/large.gguf
+mkdir "$TMP/out"
+mount -t tmpfs -o size=200m tmpfs "$TMP/out"
+out=$TMP/out/new.gguf
+
+# A graft, and a daemon that will take seconds to write it down.
+graft() {
+	mount_model -o "output=$out" "$base"
+	echo "$1" >"$MNT/metadata/general.name"
+	cp "$MNT/model.gguf" "$TMP/expected"
+	slow_down
+}
+
+is_writing() {
+	ls -A "$TMP/out" | grep -q '\.part$'
+}
+
+# The percentages that were shown, one a line.
+percents() {
+	tr '\r' '\n' <"$TMP/typescript" | sed -n 's/^large: \([0-9]*\) %.*/\1/p'
+}
+
+has_shown_speed() {
+	[ "$(percents | sort -u | wc -l)" -ge 3 ] &&
+		grep -q ' MB/s, 0:0[0-9] left' "$TMP/typescript"
+}
+
+# On a terminal there is a line that grows, and then the outcome.
+graft one
+: >"$TMP/typescript"
+script -qefc "umount '$MNT'" "$TMP/typescript" >/dev/null </dev/null &
+until_true 30 has_shown_speed || fail "shown: $(cat -v "$TMP/typescript")"
+full_speed
+wait $! || fail "umount on a terminal: $(cat -v "$TMP/typescript")"
+same "$out" "$TMP/expected"
+wait_daemon
+percents | sort -n -c || fail "it goes back: $(percents)"
+tr '\r' '\n' <"$TMP/typescript" >"$TMP/lines"
+grep -Eq '^large: [0-9]+ %, [0-9]+ of 6[0-9] MB' "$TMP/lines" || fail "$(cat "$TMP/lines")"
+grep -q "^assembled: $out: " "$TMP/lines" || fail "no outcome: $(cat "$TMP/lines")"
+
+# Whoever waits is killed, or leaves: the daemon goes on. Two others see it to its end. All of them
+# ask before any of them unmounts, each by a child.
+ask_count() {
+	[ "$(pgrep -fc "^$HELPER $MNT\$")" = $(($1 * 2)) ]
+}
+
+# It takes signals when it has time for them. (A job of a shell in the background ignores SIGINT.)
+is_waiting() {
+	grep -q '^SigBlk:[[:space:]]*0*400[13]$' "/proc/$1/status"
+}
+
+graft two
+kill -STOP "${DAEMON[$MNT]}"
+"$HELPER" "$MNT" >"$TMP/first" 2>&1 &
+first=$!
+"$HELPER" "$MNT" >"$TMP/second" 2>&1 &
+second=$!
+"$HELPER" "$MNT" >"$TMP/killed" 2>&1 &
+killed=$!
+"$HELPER" "$MNT" >"$TMP/left" 2>&1 &
+left=$!
+until_true 20 ask_count 4 || fail 'they do not ask'
+kill -CONT "${DAEMON[$MNT]}"
+until_true 20 is_waiting $killed || fail "does not wait: $(cat "$TMP/killed")"
+until_true 20 is_waiting $left || fail "does not wait: $(cat "$TMP/left")"
+kill -9 $killed
+kill -TERM $left
+status=0
+wait $left || status=$?
+equal $status 130 "exit status of who leaves: $(cat "$TMP/left")"
+grep -q 'goes on by itself' "$TMP/left" || fail "who leaves says: $(cat "$TMP/left")"
+full_speed
+wait $first || fail "the first says: $(cat "$TMP/first")"
+wait $second || fail "the second says: $(cat "$TMP/second")"
+same "$out" "$TMP/expected"
+equal "$(cat "$TMP/first" "$TMP/second")" ''
+wait_daemon
+
+# The daemon is killed: the grafts are where umount says, and the next mount has them.
+cp "$out" "$TMP/old"
+graft three
+umount "$MNT" >"$TMP/said" 2>&1 &
+until_true 20 is_writing || fail 'nothing is written'
+kill -9 "${DAEMON[$MNT]}"
+status=0
+wait $! || status=$?
+equal $status 1 "exit status: $(cat "$TMP/said")"
+grep -q 'the daemon ended without finishing' "$TMP/said" || fail "umount: $(cat "$TMP/said")"
+layer=$(sed -n 's/.* the grafts are kept in //p' "$TMP/said")
+exists "$layer/metadata/general.name"
+same "$out" "$TMP/old"
+full_speed
+unset "DAEMON[$MNT]"
+mount_model -o "output=$out" "$base"
+equal "$(cat "$MNT/metadata/general.name")" three
+umount "$MNT"
+same "$out" "$TMP/expected"
+equal "$(ls -A "$TMP/out")" new.gguf
+wait_daemon

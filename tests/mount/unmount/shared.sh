@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Where a directory above the mount is mounted twice and shared, as systemd has it, the mount has
+# copies that go with it: umount waits and tells the outcome. What stays mounted in another place is
+# named, and not waited for. No tool beside umount(8) is needed for that.
+. "${0%/*}/../lib.sh"
+
+need strace
+with_umount_helper
+base=$(use stories260K)
+"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
+"$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/expected"
+out=$TMP/stories260K.grafted.gguf
+mkdir "$TMP/a" "$TMP/b" "$TMP/c" "$TMP/small"
+mount --bind "$TMP/a" "$TMP/a"
+mount --make-rshared "$TMP/a"
+mount --bind "$TMP/a" "$TMP/b"
+mkdir "$TMP/a/mnt"
+mnt=$TMP/a/mnt
+
+# graft [OPTIONS]: the mount, of which there is a copy, gets one. (What is traced to its end cannot
+# look for leaks.)
+graft() {
+	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 mount_model ${1:+-o "$1"} "$base" "$mnt"
+	mountpoint -q "$TMP/b/mnt" || fail 'the mount has no copy'
+	cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
+}
+
+written() {
+	same "$out" "$TMP/expected"
+	rm "$out"
+	wait_daemon "$mnt"
+	! grep " $TMP/[ab]/mnt " /proc/self/mountinfo || fail 'a copy stays'
+}
+
+# The daemon takes a second to write, whichever of the places is unmounted, by whatever name. (Of an
+# absolute path umount(8) knows the type by the first place alone.)
+cd "$TMP"
+for unmount in "umount $mnt" "umount b/mnt" "$HELPER $mnt" "$HELPER -v $TMP/b/mnt"; do
+	graft
+	slow_down "$mnt"
+	pattern=
+	[[ $unmount != *-v* ]] || pattern="^assembled: $out: "
+	# shellcheck disable=SC2086
+	umount_says 0 "$pattern" $unmount
+	exists "$out"
+	full_speed
+	written
+done
+
+# With umount(8) and nothing else in PATH.
+mkdir "$TMP/path"
+ln -s "$(command -v umount)" "$TMP/path/umount"
+graft
+PATH=$TMP/path "$HELPER" "$mnt" || fail 'without tools'
+written
+
+# What could not be written.
+mount -t tmpfs -o size=800k tmpfs "$TMP/small"
+graft "output=$TMP/small/out.gguf"
+umount_says 1 "failed: $TMP/small/out.gguf: .*[Nn]o space" umount "$mnt"
+until_true 20 is_gone "${DAEMON[$mnt]}" || fail 'the daemon stays'
+unset "DAEMON[$mnt]"
+
+# A bind mount that is not shared keeps the model mounted until it goes too.
+graft
+mount --bind "$mnt" "$TMP/c"
+umount_says 0 "^organfs-umount: $mnt: mounted at $TMP/c too: nothing is written before" \
+	"$HELPER" "$mnt"
+absent "$out"
+cmp "$TMP/c/model.gguf" "$TMP/expected"
+umount_says 0 '' "$HELPER" "$TMP/c"
+written
+
+# So does another namespace, which has a copy that is not told of the end of this one.
+graft
+unshare -m sleep 1000 &
+sleeper=$!
+until_true 20 eval '[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/$sleeper/ns/mnt)" ]' ||
+	fail 'no other namespace'
+umount_says 0 'mounted elsewhere too' umount "$mnt"
+kill -0 "${DAEMON[$mnt]}" || fail 'the daemon has ended'
+absent "$out"
+kill $sleeper
+until_true 20 is_gone "${DAEMON[$mnt]}" || fail 'the daemon stays'
+written
+
+# Where the kernel does not tell of the end, as nothing more can be watched.
+unwatched() {
+	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -qq -o /dev/null \
+		-e trace=inotify_add_watch -e inject=inotify_add_watch:error=ENOSPC "$HELPER" "$@"
+}
+graft
+mount --bind "$mnt" "$TMP/c"
+umount_says 0 "$mnt: mounted at $TMP/c too" unwatched "$mnt"
+umount_says 0 '' unwatched "$TMP/c"
+written
+
+# Several, of which one is none, and one is in use. Each is waited for.
+cp "$base" "$TMP/other.gguf"
+graft
+mount_model "$TMP/other.gguf" "$MNT"
+cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
+slow_down "$mnt"
+umount_says 32 "^organfs-umount: $TMP/small: not an organfs mount" \
+	"$HELPER" "$mnt" "$TMP/small" "$MNT"
+equal "$(wc -l <"$TMP/.said")" 1 'lines'
+same "$TMP/other.grafted.gguf" "$out"
+full_speed
+written
+wait_daemon
+graft
+exec 6<"$mnt/model.gguf"
+mount_model -o ro "$base" "$MNT"
+umount_says 32 busy "$HELPER" "$mnt" "$MNT"
+! mountpoint -q "$MNT" || fail 'the second one stays mounted'
+exec 6<&-
+umount_says 0 '' "$HELPER" "$mnt"
+written
+wait_daemon

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The first signal is an unmount; the next one gives up what is not yet written: the target is as it
+# was, the grafts are kept, the log says where, and the exit status is 1.
+. "${0%/*}/../lib.sh"
+
+need strace
+need_root
+"$GGUF" synth --tensors 11 --vocab 100 --size 64M "$TMP/large.gguf"
+base=$TMP/large.gguf
+mkdir "$TMP/out"
+mount -t tmpfs -o size=200m tmpfs "$TMP/out"
+trap 'umount -l "$TMP/out"' EXIT
+out=$TMP/out/new.gguf
+echo old >"$out"
+
+is_writing() {
+	ls -A "$TMP/out" | grep -q '\.part$'
+}
+
+has_given_up() {
+	grep -q 'what is not yet written is given up' "$LOGS/${MNT##*/}"
+}
+
+# given_up FIRST SECOND: what ends the mount, and the signal while it is written down.
+given_up() {
+	local pid status=0
+	: >"$LOGS/${MNT##*/}"
+	mount_model -o "output=$out" "$base"
+	pid=${DAEMON[$MNT]}
+	echo "$2" >"$MNT/metadata/general.name"
+	slow_down
+	if [ "$1" = unmount ]; then
+		fusermount3 -u "$MNT"
+	else
+		kill "-$1" "$pid"
+	fi
+	until_true 20 is_writing || fail "$1: nothing is written"
+	kill "-$2" "$pid"
+	until_true 20 has_given_up || fail "$2 is not heard: $(cat "$LOGS/${MNT##*/}")"
+	full_speed
+	wait "$pid" || status=$?
+	unset "DAEMON[$MNT]"
+	equal $status 1 "exit status after $1 and $2: $(cat "$LOGS/${MNT##*/}")"
+	! mountpoint -q "$MNT" || fail 'still mounted'
+	equal "$(cat "$out")" old
+	equal "$(ls -A "$TMP/out")" new.gguf
+	layer=$(sed -n 's/.* the grafts are kept in \(.*\) for the next.*/\1/p' \
+		"$LOGS/${MNT##*/}")
+	equal "$(cat "$layer/metadata/general.name")" "$2"
+}
+
+given_up TERM TERM
+given_up INT TERM
+given_up unmount TERM
+
+# An assembly that somebody asked for is given up as well.
+mount_model "$base"
+slow_down
+{ echo "$out" >"$MNT/.assemble"; } 2>/dev/null &
+until_true 20 is_writing || fail 'nothing is written'
+pid=${DAEMON[$MNT]}
+kill -TERM "$pid"
+until_true 20 eval '! mountpoint -q "$MNT"' || fail 'SIGTERM does not unmount'
+kill -TERM "$pid"
+until_true 20 has_given_up || fail 'the second signal is not heard'
+full_speed
+wait "$pid" || true
+unset "DAEMON[$MNT]"
+wait
+equal "$(cat "$out")" old
+equal "$(ls -A "$TMP/out")" new.gguf
+
+# With nobody to give it up, the grafts that were kept are written.
+mount_model -o "output=$out" "$base"
+equal "$(cat "$MNT/metadata/general.name")" TERM
+cp "$MNT/model.gguf" "$TMP/expected"
+kill -TERM "${DAEMON[$MNT]}"
+wait_daemon
+same "$out" "$TMP/expected"
+no_litter "$XDG_STATE_HOME"

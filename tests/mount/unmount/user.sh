@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A user's own mount: umount and organfs-umount wait, root may wait for it too, and other users
+# learn nothing of the daemon's status.
+. "${0%/*}/../lib.sh"
+
+need setpriv strace
+with_umount_helper
+# Users that fusermount3 can name, and a device that they may open.
+nobody=$(id -u nobody) group=$(id -g nobody)
+other=$(id -u daemon) || skip 'no user to be'
+mknod -m 666 "$TMP/fuse" c 10 229 && mount --bind "$TMP/fuse" /dev/fuse || skip 'no device of ours'
+chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
+mkdir "$TMP/user" "$TMP/bin"
+cp "$ORGANFS" "$TMP/bin/organfs"
+as_user() {
+	XDG_STATE_HOME=$TMP/user/state setpriv --reuid "$nobody" --regid "$group" --clear-groups \
+		"$@"
+}
+as_user test -r /dev/fuse || skip '/dev/fuse cannot be opened'
+as_user test -x "$TMP" || skip "$TMP is closed to other users"
+
+base=$TMP/user/stories260K.gguf
+out=$TMP/user/stories260K.grafted.gguf
+cp "$MODELS/stories260K.gguf" "$base"
+chown -R "$nobody:$group" "$TMP/user"
+donor=$MODELS/stories260K-donor.gguf
+"$GGUF" organ "$donor" blk.1.ffn_up.weight "$TMP/organ.bin"
+"$GGUF" splice "$base" "$donor" blk.1.ffn_up.weight "$TMP/expected"
+mnt=$TMP/user/mnt
+
+graft() {
+	as_user "$TMP/bin/organfs" "$base" "$mnt" </dev/null || fail 'the user cannot mount'
+	as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
+}
+
+written() {
+	same "$out" "$TMP/expected"
+	rm "$out"
+	absent "$mnt"
+}
+
+is_written() {
+	[ -e "$out" ] && [ ! -e "$mnt" ]
+}
+
+graft
+umount_says 0 '' as_user umount "$mnt"
+written
+graft
+umount_says 0 '' as_user "$HELPER" "$mnt"
+written
+# Root cannot look into it, and waits nevertheless.
+graft
+! ls "$mnt" >/dev/null 2>&1 || fail 'root can look into the mount'
+umount_says 0 '' umount "$mnt"
+written
+graft
+umount_says 0 '' "$HELPER" "$mnt"
+written
+
+# What a mount of the user's leads to may be anything: root neither hangs nor believes it.
+mkdir "$TMP/liar"
+# lies STATUS PATTERN ANSWER [OPTION]
+lies() {
+	: >"$TMP/ready"
+	python3 "$here/../tools/liar.py" "$TMP/liar" "$nobody" "$group" "$3" >"$TMP/ready" 2>&1 &
+	until_true 20 grep -q ready "$TMP/ready" || fail "no mount: $(cat "$TMP/ready")"
+	umount_says "$1" "$2" timeout 60 "$HELPER" ${4:+"$4"} "$TMP/liar"
+	wait $! || fail "liar.py: $(cat "$TMP/ready")"
+}
+
+for answer in x '1 2' "$$ 3 organfs-" '-1 6 organfs-x' '4294967297 6 organfs-x' '1  6 organfs-x' \
+	"$$ 0 organfs-$(printf '%090d' 0)" "$(printf '%0200d' 0)"; do
+	lies 0 "^organfs-umount: $TMP/liar: its daemon cannot be asked" "$answer"
+done
+# A pipe without a writer, and what is no status.
+mkfifo "$TMP/fifo"
+exec 6<>"$TMP/fifo" # keeps it there, for /proc to lead to
+for file in "$TMP/fifo" "$base" /dev/zero; do
+	setpriv --reuid "$nobody" --regid "$group" --clear-groups sleep 600 6<"$file" &
+	sleeper=$!
+	until_true 20 grep -q sleep "/proc/$sleeper/comm" || fail 'no process holds it'
+	lies 0 'cannot be asked' "$sleeper 6 organfs-x"
+	kill $sleeper
+done
+exec 6<&-
+# memory UID [BYTES]: a file in memory by the name of a status, open in process $! of that user as
+# the descriptor in $TMP/memory.
+memory() {
+	rm -f "$TMP/memory"
+	python3 -c 'import os, sys
+uid = sys.argv[1]
+fd = os.memfd_create("organfs-x", 0)
+os.fchown(fd, int(uid), int(uid))
+os.write(fd, os.fsencode(sys.argv[2]))
+print(fd, flush=True)
+os.execvp("setpriv", ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "sleep", "600"])
+' "$1" "${2-}" >"$TMP/memory" &
+	until_true 20 test -s "$TMP/memory" || fail 'no file in memory'
+	until_true 20 grep -q sleep "/proc/$!/comm" || fail 'no process holds it'
+}
+# Another user's, and root's, count for nothing. The user's own is believed, as far as text goes.
+for user in "$other" 0; do
+	memory "$user"
+	holder=$!
+	lies 0 'cannot be asked' "$holder $(cat "$TMP/memory") organfs-x"
+	kill $holder
+done
+memory "$nobody" $'finishing 0 0 0\nfailed\ta\e[2Jb\xc2\x9bc\nend\t1\n'
+holder=$!
+lies 1 '^organfs-umount: a\?\[2Jb\?c$' "$holder $(cat "$TMP/memory") organfs-x"
+lies 0 'cannot be asked' "$holder $(cat "$TMP/memory") organfs-y"
+kill $holder
+# One that does not answer at all is let go by force.
+lies 0 'cannot be asked' '' -f
+
+# Nor does it wait for ever for a daemon that does nothing. One that does something is waited for.
+graft
+DAEMON[$mnt]=$(pgrep -n -f -- "^$TMP/bin/organfs .*$mnt\$") || fail 'no daemon'
+strace -f -qq -o /dev/null -p "${DAEMON[$mnt]}" -e trace=fsync \
+	-e inject=fsync:delay_enter=60000000 2>"$LOGS/strace" &
+TRACER=$!
+until_true 20 is_traced "${DAEMON[$mnt]}" || skip "no strace here: $(cat "$LOGS/strace")"
+umount_says 1 'nothing was written for 2 s' "${UMOUNT%/*}/tests/tools/impatient" "$mnt"
+absent "$out"
+full_speed
+until_true 20 is_written || fail 'nothing is written'
+written
+
+# Root's, for all to see: another user can neither end it nor read how far it is.
+"$ORGANFS" -o allow_other,ro "$MODELS/stories260K.gguf" "$MNT" </dev/null
+said=$(as_user getfattr --absolute-names --only-values -n user.organfs.daemon "$MNT")
+read -r pid fd name <<<"$said"
+grep -q '^mounted ' "/proc/$pid/fd/$fd" || fail "$said: no status there"
+equal "$(readlink "/proc/$pid/fd/$fd")" "/memfd:$name (deleted)"
+expect_fail 'permission' as_user cat "/proc/$pid/fd/$fd"
+expect_fail 'permission' setpriv --reuid "$other" --regid "$other" --clear-groups \
+	cat "/proc/$pid/fd/$fd"
+umount_says 32 . as_user umount "$MNT"
+umount_says 32 . as_user "$HELPER" "$MNT"
+mountpoint -q "$MNT" || fail 'another user has ended it'
+umount_says 0 '' umount "$MNT"

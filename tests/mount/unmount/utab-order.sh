@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The daemon of a mount that is gone does not remove the entry in utab of the next mount at the same
+# place, however long umount(8) takes to remove its own.
+. "${0%/*}/../lib.sh"
+
+with_mount_helper
+base=$(use stories260K)
+umount=$(readlink -f /bin/umount)
+cp "$umount" "$TMP/umount"
+cat >"$TMP/slow" <<END
+#!/bin/sh
+: >"$TMP/removing"
+sleep 2
+exec "$TMP/umount" "\$@"
+END
+chmod 755 "$TMP/slow"
+mount --bind "$TMP/slow" "$umount"
+
+organfs -o ro "$base" "$MNT"
+"$TMP/umount" -i "$MNT" # which removes the entry itself
+until_true 20 test -e "$TMP/removing" || fail 'the entry is not removed'
+organfs -o ro "$base" "$MNT"
+until_true 20 eval '[ "$(pgrep -fc "^organfs -o ro .* $MNT\$")" = 1 ]' || fail 'two daemons'
+grep -q " TARGET=$MNT .*OPTS=x-organfs.waits" /run/mount/utab || fail 'the entry is gone'
+"$TMP/umount" "$umount"
+umount "$MNT"

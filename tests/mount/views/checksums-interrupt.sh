@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Whoever waits for a hash can be interrupted, and what nobody waits for any more is not hashed on.
+. "${0%/*}/../lib.sh"
+
+need getfattr
+"$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 500G --organ 400G
+mount_model "$TMP/large.gguf"
+# The last line of gguf-hash.xxh64 is one hash of 500 GB.
+last=$(stat -c %s "$MNT/.views/gguf-hash.xxh64")
+for signal in INT TERM KILL; do
+	for reader in "cat $MNT/checksums.xxh128" "cat $MNT/.views/gguf-hash.xxh64" \
+		"getfattr -n user.organfs.xxh128 $MNT/organs/blk_0_ffn_up.bin" \
+		"dd if=$MNT/.views/gguf-hash.xxh64 bs=1 skip=$((last - 25))"; do
+		# shellcheck disable=SC2086
+		at_terminal $reader >"$TMP/out" 2>&1 &
+		pid=$!
+		until_true 20 is_working || fail "$reader: nothing is hashed"
+		# While others get their answers, θ too.
+		timeout 60 cat "$MNT"/norm/*.theta "$MNT/embed/output_norm.theta" >/dev/null ||
+			fail 'θ does not get through'
+		timeout 60 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+		kill -s $signal $pid
+		until_true 20 is_gone $pid || fail "$signal does not end $reader"
+		wait $pid 2>/dev/null || true
+		until_true 20 is_idle || fail "hashing goes on after $signal to $reader"
+	done
+done
+# Two wait for the same: one leaves, the other goes on waiting.
+for file in checksums.xxh128 .views/gguf-hash.xxh64; do
+	cat "$MNT/$file" >/dev/null 2>&1 &
+	first=$!
+	cat "$MNT/$file" >/dev/null 2>&1 &
+	second=$!
+	until_true 20 is_working || fail 'nothing is hashed'
+	kill $first
+	wait $first 2>/dev/null || true
+	sleep 0.3
+	until_true 20 is_working || fail 'one left and the work stopped for the other'
+	kill $second
+	wait $second 2>/dev/null || true
+	until_true 20 is_idle || fail 'hashing goes on'
+done
+# In chunks: an organ of 400 GB takes no memory.
+case $(nm "$ORGANFS" 2>/dev/null) in
+*__asan_* | *__tsan_*) ;;
+*)
+	resident=$(awk '/^RssAnon/ { print $2 }' "/proc/${DAEMON[$MNT]}/status")
+	[ "$resident" -lt 32768 ] || fail "$resident KiB resident"
+	;;
+esac
+# So many that they could take every thread; then the mount ends under them.
+for _ in $(seq 20); do
+	cat "$MNT/checksums.xxh128" >/dev/null 2>&1 &
+	cat "$MNT/.views/gguf-hash.xxh64" >/dev/null 2>&1 &
+done
+until_true 20 is_working || fail 'nothing is hashed'
+timeout 60 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+timeout 60 cat "$MNT/organs/blk_1_ffn_up.bin" | head -c 1000 >/dev/null
+kill -s TERM "${DAEMON[$MNT]}"
+wait_daemon
+wait
