@@ -40,13 +40,13 @@
  *	floats encode	a tensor's values, and values that were computed as a ggml type again
  *	matrices merged	a tensor with low-rank pairs merged into it, row by row
  *	joined shards shards_* base	the shards of a split model, and the file they are together
- *	utf8 value value_text value_parse key_name	metadata as text and back
+ *	utf8 value value_text value_parse key_filename	metadata as text and back
  *	fingerprint donor adapter_list slots	which base; where a graft came from; adapters at one
  *			moment; what each tensor is now: the base's, a graft, or nothing
  *	layer layer_* reference	grafts on disk: directories, of which base, files, where they came
  *			from, changes that can be undone, checksums
  *	metadata metadatum	what each metadata key is now: the base's, edited, or nothing
- *	seen resolve visits look links	where symbolic links lead, found out without hanging
+ *	seen resolve probes look links	where symbolic links lead, found out without hanging
  *	mountinfo openings trace	which mounts there are; where the bytes that a process
  *			writes come from
  *	stage		a file being written
@@ -54,12 +54,12 @@
  *	layer_adapters adapters adapters_* adapt	adapters: on disk, what they make of slots,
  *			what is done to them
  *	layer_undo undo undo_list	changes undone in one step; which there are
- *	once_state.h once	what is found out of each organ, by a job, when somebody asks
- *	sampling reading.h readings	from organs on disk to their Z-measures, each made once
+ *	memo_state.h once	what is found out of each organ, by a job, when somebody asks
+ *	sampling measure_result.h tensor_measures	from organs on disk to their Z-measures
  *	files		organ files and model.gguf, as views
  *	npy purified experts forms	organs in other forms, as .views shows them
  *	experts_edit	one expert of a stack, or their order, changed
- *	digest.h digests	from organ files to their hashes, each made once
+ *	hash_result.h hashes	from organ files to their hashes, each made once
  *	cells theta	texts with cells that are measured when they are read: tables, NAME.theta
  *	checksums gguf_hash	the same with hashes: checksums.xxh128, .views/gguf-hash.xxh64
  *	figures sheet	texts made as a whole from all Z-measures; what they show:
@@ -74,7 +74,7 @@
  *	progress.h share fill written assemble divided assembly	writing: bytes from file to file the
  *			cheapest way, all of a view, as a file that is whole or not there, as
  *			shards; .assemble
- *	words inode.h nodes handles	what is written to .undo; what inode numbers stand for; open
+ *	words inode.h inodes handles	what is written to .undo; what inode numbers stand for; open
  *			files
  *	scratches	names in class directories that are no slots
  *	writers pending generated	who is about to write; what is about to be in force; files
@@ -96,9 +96,9 @@
  * mount-helpers/	around it; mount.organfs and organfs-umount are a program with its own map
  *
  * A read goes: ops_file -> view -> backing. One that measures: ops_file -> ops_later -> view ->
- * cells -> readings -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> digests ->
- * files (a view) -> backing. A graft: ops_write -> stage ->
- * graft -> layer -> slots. An assembly: slots -> layout -> files (a view) -> assemble. */
+ * cells -> measures -> sampling -> backing, dequant, zmeasure; one that hashes: cells -> hashes ->
+ * files (a view) -> backing. A graft: ops_write -> stage -> graft -> layer -> slots. An assembly:
+ * slots -> layout -> files (a view) -> assemble. */
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
 #include "fs/picture_command.h"
@@ -137,28 +137,28 @@ static void raise_descriptor_limit(void)
 static int mount_models(const struct options *options)
 {
 	struct log *log = log_new(options->foreground);
-	struct status *status;
-	struct collection collection;
+	struct unmount_status *status;
+	struct models collection;
 	struct error err = { 0 };
 	const char *culprit = NULL;
 	char text[320];
 	int rc = 1;
 
 	if (!log) {
-		log_complain("out of memory");
+		log_error("out of memory");
 		return 1;
 	}
-	status = status_new();
+	status = unmount_status_new();
 	openlog("organfs", LOG_PID, LOG_DAEMON);
 	raise_descriptor_limit();
-	if (collection_open(&collection, options, log, &culprit, &err) < 0)
-		log_complain("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
+	if (models_open(&collection, options, log, &culprit, &err) < 0)
+		log_error("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
 	else
 		rc = session_run(options, log, &collection, status);
-	collection_close(&collection);
+	models_close(&collection);
 	log_free(log);
 	/* Whoever waits finds everything given back, the layers too. */
-	status_free(status);
+	unmount_status_free(status);
 	return rc;
 }
 
@@ -178,12 +178,12 @@ int main(int argc, char **argv)
 	else if (options.version)
 		puts("organfs " ORGANFS_VERSION);
 	else if (options.report)
-		rc = summary_run((const char *const *)options.models, options.n_models,
-				 options.report_model);
+		rc = report_command((const char *const *)options.models, options.n_models,
+				    options.report_model);
 	else if (options.picture)
-		rc = drawing_run(&options);
+		rc = picture_command(&options);
 	else if (options.show)
-		rc = show_run(&options);
+		rc = show_command(&options);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* witness.c - see witness.h. What the base has of a graft's slot is asked of .base. */
+/* mount_files.c - see mount_files.h. What the base has of a graft's slot is asked of .base. */
 #include "fs/mount_files.h"
 #include "fs/offline_models.h"
 #include "fs/report/table_field.h"
@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define GRAFT_FIELDS 9 /* of a line of .grafts (texts.h) */
+#define GRAFT_FIELDS 9 /* of a line of .grafts (grafts_list.h) */
 
 /* "DIRECTORY/NAME", to free. NULL: out of memory. */
 static char *path_of(const char *directory, const char *name)
@@ -25,7 +25,7 @@ static char *path_of(const char *directory, const char *name)
 	return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
 }
 
-bool witness_is(const char *directory)
+bool mount_files_exist(const char *directory)
 {
 	static const char *const names[] = { ".table", ".grafts", ".check", ".base/metadata" };
 	bool all = true;
@@ -40,13 +40,13 @@ bool witness_is(const char *directory)
 }
 
 /* What is wrong with a line of .table. */
-static void say_of_table(const char *directory, uint64_t line, const char *what)
+static void report_bad_table(const char *directory, uint64_t line, const char *what)
 {
 	char *text;
 
 	if (asprintf(&text, "%s/.table:%" PRIu64 ": %s", directory, line, what) < 0)
 		return;
-	viewing_say(text);
+	offline_models_report(text);
 	free(text);
 }
 
@@ -55,7 +55,7 @@ static void say_of_table(const char *directory, uint64_t line, const char *what)
 #define BYTES_MAX ((off_t)256 << 20)
 
 /* A descriptor, or -1 with errno set. */
-static int open_file(const char *path)
+static int open_in_mount(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat stat = { 0 };
@@ -73,18 +73,18 @@ static int open_file(const char *path)
 static char *read_file(const char *directory, const char *name, size_t *size)
 {
 	char *path = path_of(directory, name);
-	const int fd = path ? open_file(path) : -1;
+	const int fd = path ? open_in_mount(path) : -1;
 	char *text = fd < 0 ? NULL : io_read_all(fd, size);
 
 	if (!text)
-		viewing_fail(path ? path : name, path ? -errno : -ENOMEM);
+		offline_models_fail(path ? path : name, path ? -errno : -ENOMEM);
 	if (fd >= 0)
 		close(fd);
 	free(path);
 	return text;
 }
 
-static int read_figures(struct witness *witness, const char *directory)
+static int read_figures(struct mount_files *witness, const char *directory)
 {
 	struct error err = { 0 };
 	uint64_t line = 0;
@@ -94,19 +94,21 @@ static int read_figures(struct witness *witness, const char *directory)
 
 	if (!text)
 		return -1;
-	witness->merge = merge_new();
+	witness->merge = table_merge_new();
 	rc = table_parse(&witness->table, text, size, &line, &err);
 	if (rc == 0 && !witness->merge)
 		rc = error_set(&err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (rc == 0)
-		rc = merge_add(witness->merge, &witness->table, ".table", stderr, &line, &err);
+		rc = table_merge_add(witness->merge, &witness->table, ".table", stderr, &line,
+				     &err);
 	if (rc == 0) {
-		merge_finish(witness->merge);
-		witness->figures =
-			merge_models(witness->merge) ? merge_figures(witness->merge, 0) : NULL;
+		table_merge_finish(witness->merge);
+		witness->figures = table_merge_models(witness->merge)
+					   ? table_merge_figures(witness->merge, 0)
+					   : NULL;
 	}
 	if (!witness->figures)
-		say_of_table(directory, line, rc < 0 ? err.text : "there is no table");
+		report_bad_table(directory, line, rc < 0 ? err.text : "there is no table");
 	return witness->figures ? 0 : -1;
 }
 
@@ -222,7 +224,7 @@ static int mark_all(struct figures *figures, const char *directory, const char *
 }
 
 /* Of a model with a graft that cannot be read there is no table: which graft that is, the first. */
-static void say_broken(const char *directory, const char *grafts)
+static void report_broken(const char *directory, const char *grafts)
 {
 	const char *kind = strstr(grafts, "\tbroken "), *line = kind;
 	char *text;
@@ -235,20 +237,20 @@ static void say_broken(const char *directory, const char *grafts)
 	if (asprintf(&text, "%s/%.*s: %.*s, .log says why", directory, (int)(kind - 1 - line), line,
 		     (int)strcspn(kind, "\t\n"), kind) < 0)
 		return;
-	viewing_say(text);
+	offline_models_report(text);
 	free(text);
 }
 
-int witness_read(struct witness *witness, const char *directory)
+int mount_files_read(struct mount_files *witness, const char *directory)
 {
 	size_t size;
 
-	*witness = (struct witness){ .merge = NULL };
+	*witness = (struct mount_files){ .merge = NULL };
 	witness->grafts = read_file(directory, ".grafts", &size);
 	if (!witness->grafts)
 		return -1;
 	if (read_figures(witness, directory) < 0) {
-		say_broken(directory, witness->grafts);
+		report_broken(directory, witness->grafts);
 		return -1;
 	}
 	witness->check = read_file(directory, ".check", &size);
@@ -256,13 +258,13 @@ int witness_read(struct witness *witness, const char *directory)
 		return -1;
 	if (mark_all(witness->figures, directory, witness->grafts) == 0)
 		return 0;
-	return viewing_fail(directory, -ENOMEM);
+	return offline_models_fail(directory, -ENOMEM);
 }
 
-void witness_release(struct witness *witness)
+void mount_files_release(struct mount_files *witness)
 {
 	figures_free(witness->figures);
-	merge_free(witness->merge);
+	table_merge_free(witness->merge);
 	table_release(&witness->table);
 	free(witness->grafts);
 	free(witness->check);
@@ -278,7 +280,7 @@ static size_t limit(struct figure *list, size_t n, enum organ_class klass)
 	return kept;
 }
 
-void witness_limit(struct witness *witness, enum organ_class klass)
+void mount_files_limit(struct mount_files *witness, enum organ_class klass)
 {
 	struct figures *figures = witness->figures;
 

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* witness.h - a model in a mount, as its files tell: .table, .grafts, .check. Any program could
+/* mount_files.h - a model in a mount, as its files tell: .table, .grafts, .check. Any program could
  * read them; nothing in them is trusted. */
-#ifndef FS_WITNESS_H
-#define FS_WITNESS_H
+#ifndef FS_MOUNT_FILES_H
+#define FS_MOUNT_FILES_H
 
 #include "fs/report/table_merge.h"
 
-struct witness {
+struct mount_files {
 	struct table table;
-	struct merge *merge;
+	struct table_merge *merge;
 	struct figures *figures; /* with their z, and what was made of them */
 	char *grafts, *check;	 /* those files */
 };
 
 /* Is there such a model in that directory? */
-bool witness_is(const char *directory);
+bool mount_files_exist(const char *directory);
 
 /* Read it; the mount measures what is not measured yet. What is wrong is said in a line on stderr.
- * Returns 0 or -1; witness_release() is due either way. */
-int witness_read(struct witness *witness, const char *directory);
-void witness_release(struct witness *witness);
+ * Returns 0 or -1; mount_files_release() is due either way. */
+int mount_files_read(struct mount_files *witness, const char *directory);
+void mount_files_release(struct mount_files *witness);
 
 /* Forget all tensors but those of a class. */
-void witness_limit(struct witness *witness, enum organ_class klass);
+void mount_files_limit(struct mount_files *witness, enum organ_class klass);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* viewing.c - see viewing.h. */
+/* offline_models.c - see offline_models.h. */
 #include "fs/offline_models.h"
 #include "fs/terminal_text.h"
 #include "fs/util/log.h"
@@ -9,42 +9,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-int viewing_say(const char *text)
+int offline_models_report(const char *text)
 {
-	const struct terminal terminal = terminal_of_stdout();
+	const struct terminal terminal = terminal_text_detect_stdout();
 
 	fputs("organfs: ", stderr);
-	terminal_put(&terminal, stderr, text, SIZE_MAX);
+	terminal_text_put(&terminal, stderr, text, SIZE_MAX);
 	fputc('\n', stderr);
 	return -1;
 }
 
-int viewing_fail(const char *file, int rc)
+int offline_models_fail(const char *file, int rc)
 {
 	char *text;
 
 	if (asprintf(&text, "%s: %s", file, strerror(-rc)) < 0)
-		return viewing_say(strerror(ENOMEM));
-	viewing_say(text);
+		return offline_models_report(strerror(ENOMEM));
+	offline_models_report(text);
 	free(text);
 	return -1;
 }
 
-int viewing_print(const char *text, size_t size)
+int offline_models_print(const char *text, size_t size)
 {
 	if (fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0)
 		return 0;
-	return viewing_fail("standard output", -errno);
+	return offline_models_fail("standard output", -errno);
 }
 
 /* Returns 0 or -errno. */
-static int measure(struct viewed *viewed, struct model *model, uint64_t samples)
+static int measure(struct offline_model *viewed, struct model *model, uint64_t samples)
 {
 	struct snapshot snapshot;
 
 	viewed->model = model;
-	viewed->readings = readings_new(model, samples, NULL);
-	if (!viewed->readings || model_snapshot(model, &snapshot) < 0)
+	viewed->measures = tensor_measures_new(model, samples, NULL);
+	if (!viewed->measures || model_snapshot(model, &snapshot) < 0)
 		return -ENOMEM;
 	viewed->figures = figures_new(model, &snapshot);
 	snapshot_release(&snapshot);
@@ -52,59 +52,59 @@ static int measure(struct viewed *viewed, struct model *model, uint64_t samples)
 		viewed->values = calloc(viewed->figures->n + 1, sizeof(*viewed->values));
 	if (!viewed->values)
 		return -ENOMEM;
-	return figures_measure(viewed->figures, viewed->readings, viewed->values, NULL);
+	return figures_measure(viewed->figures, viewed->measures, viewed->values, NULL);
 }
 
 /* Returns 0, or -1 after a line on stderr. */
-static int open_all(struct viewing *viewing, const struct options *options)
+static int open_all(struct offline_models *viewing, const struct options *options)
 {
-	struct collection *collection = &viewing->collection;
+	struct models *collection = &viewing->collection;
 	struct error err = { 0 };
 	const char *culprit = NULL;
 	char text[320];
 
-	if (collection_open(collection, options, viewing->log, &culprit, &err) < 0) {
-		log_complain("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
+	if (models_open(collection, options, viewing->log, &culprit, &err) < 0) {
+		log_error("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
 		return -1;
 	}
 	if (collection->n == options->n_models)
 		return 0;
-	log_complain("%s: there are %u models in this directory, and a picture is of one",
-		     options->models[0], (unsigned)collection->n);
+	log_error("%s: there are %u models in this directory, and a picture is of one",
+		  options->models[0], (unsigned)collection->n);
 	return -1;
 }
 
-int viewing_open(struct viewing *viewing, const struct options *options)
+int offline_models_open(struct offline_models *viewing, const struct options *options)
 {
 	int rc;
 
-	*viewing = (struct viewing){ .log = log_new(true) };
+	*viewing = (struct offline_models){ .log = log_new(true) };
 	if (!viewing->log)
-		return viewing_fail(options->models[0], -ENOMEM);
+		return offline_models_fail(options->models[0], -ENOMEM);
 	if (open_all(viewing, options) < 0)
 		return -1;
 	viewing->models = calloc(viewing->collection.n, sizeof(*viewing->models));
 	if (!viewing->models)
-		return viewing_fail(options->models[0], -ENOMEM);
+		return offline_models_fail(options->models[0], -ENOMEM);
 	for (; viewing->n < viewing->collection.n; viewing->n++) {
 		rc = measure(&viewing->models[viewing->n], viewing->collection.models[viewing->n],
 			     options->samples);
 		if (rc < 0)
-			return viewing_fail(options->models[viewing->n++], rc);
+			return offline_models_fail(options->models[viewing->n++], rc);
 	}
 	return 0;
 }
 
-void viewing_close(struct viewing *viewing)
+void offline_models_close(struct offline_models *viewing)
 {
 	for (uint32_t i = 0; i < viewing->n; i++) {
 		figures_free(viewing->models[i].figures);
 		free(viewing->models[i].values);
-		readings_free(viewing->models[i].readings);
+		tensor_measures_free(viewing->models[i].measures);
 	}
 	free(viewing->models);
 	if (viewing->log) {
-		collection_close(&viewing->collection);
+		models_close(&viewing->collection);
 		log_free(viewing->log);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary.c - see summary.h. */
+/* report_command.c - see report_command.h. */
 #include "fs/report_command.h"
 #include "fs/report/report.h"
 #include "fs/report/table_merge.h"
@@ -15,12 +15,12 @@
 
 static int fail(const char *file, int rc)
 {
-	log_complain("%s%s%s", file ? file : "", file ? ": " : "", strerror(-rc));
+	log_error("%s%s%s", file ? file : "", file ? ": " : "", strerror(-rc));
 	return rc;
 }
 
 /* Read a file of tables and add them. Returns 0, or -1 after a line on stderr. */
-static int take_file(struct merge *merge, const char *file, struct table *table)
+static int take_file(struct table_merge *merge, const char *file, struct table *table)
 {
 	const int fd = open(file, O_RDONLY | O_CLOEXEC);
 	struct error err = { 0 };
@@ -38,52 +38,52 @@ static int take_file(struct merge *merge, const char *file, struct table *table)
 		return fail(file, rc);
 	rc = table_parse(table, text, size, &line, &err);
 	if (rc == 0)
-		rc = merge_add(merge, table, file, stderr, &line, &err);
+		rc = table_merge_add(merge, table, file, stderr, &line, &err);
 	if (rc < 0)
-		log_complain("%s:%" PRIu64 ": %s", file, line, err.text);
+		log_error("%s:%" PRIu64 ": %s", file, line, err.text);
 	return rc;
 }
 
-static int print_ranking(const struct merge *merge, FILE *out)
+static int print_ranking(const struct table_merge *merge, FILE *out)
 {
-	const size_t n = merge_models(merge);
+	const size_t n = table_merge_models(merge);
 	struct ranked *ranked = calloc(n + 1, sizeof(*ranked));
 	int rc;
 
 	if (!ranked)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		ranked[i] = merge_ranked(merge, i);
+		ranked[i] = table_merge_ranked(merge, i);
 	fputs("# organfs " ORGANFS_VERSION "\n", out);
 	rc = ranking_print(ranked, n, out);
 	free(ranked);
 	return rc;
 }
 
-static int print_report(const struct merge *merge, size_t i, FILE *out)
+static int print_report(const struct table_merge *merge, size_t i, FILE *out)
 {
-	struct figures *figures = merge_figures(merge, i);
+	struct figures *figures = table_merge_figures(merge, i);
 	const int rc = figures ? report_print(figures, out) : -ENOMEM;
 
 	figures_free(figures);
 	return rc;
 }
 
-static int print(const struct merge *merge, const char *name, FILE *out)
+static int print(const struct table_merge *merge, const char *name, FILE *out)
 {
-	const size_t n = merge_models(merge);
+	const size_t n = table_merge_models(merge);
 
 	if (!name)
 		return n == 1 ? print_report(merge, 0, out) : print_ranking(merge, out);
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(merge_name(merge, i), name) == 0)
+		if (strcmp(table_merge_name(merge, i), name) == 0)
 			return print_report(merge, i, out);
-	log_complain("the tables are of no model %s", name);
+	log_error("the tables are of no model %s", name);
 	return -ENOENT;
 }
 
 /* All of the text or nothing of it. */
-static int print_whole(const struct merge *merge, const char *name)
+static int print_whole(const struct table_merge *merge, const char *name)
 {
 	char *text = NULL;
 	size_t size;
@@ -100,19 +100,19 @@ static int print_whole(const struct merge *merge, const char *name)
 	return rc;
 }
 
-int summary_run(const char *const *files, uint32_t n, const char *name)
+int report_command(const char *const *files, uint32_t n, const char *name)
 {
 	struct table *tables = calloc(n + 1u, sizeof(*tables));
-	struct merge *merge = merge_new();
+	struct table_merge *merge = table_merge_new();
 	int rc = tables && merge ? 0 : fail(NULL, -ENOMEM);
 
 	for (uint32_t i = 0; rc == 0 && i < n; i++)
 		rc = take_file(merge, files[i], &tables[i]);
 	if (rc == 0) {
-		merge_finish(merge);
+		table_merge_finish(merge);
 		rc = print_whole(merge, name);
 	}
-	merge_free(merge);
+	table_merge_free(merge);
 	for (uint32_t i = 0; tables && i < n; i++)
 		table_release(&tables[i]);
 	free(tables);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* show.c - see show.h. */
+/* show_command.c - see show_command.h. */
 #include "fs/show_command.h"
 #include "fs/check/check.h"
 #include "fs/mount_files.h"
@@ -12,17 +12,17 @@
 #include <string.h>
 
 /* All of it or nothing. Returns 0 or -1, after a line on stderr. */
-static int show_screen(const struct screen *screen)
+static int show_screen(const struct terminal_picture *screen)
 {
-	const struct terminal terminal = terminal_of_stdout();
+	const struct terminal terminal = terminal_text_detect_stdout();
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int rc = out ? screen_print(screen, &terminal, out) : -ENOMEM;
+	int rc = out ? terminal_picture_print(screen, &terminal, out) : -ENOMEM;
 
 	if (out && fclose(out) != 0)
 		rc = -ENOMEM;
-	rc = rc < 0 ? viewing_fail(screen->name, rc) : viewing_print(text, size);
+	rc = rc < 0 ? offline_models_fail(screen->name, rc) : offline_models_print(text, size);
 	free(text);
 	return rc;
 }
@@ -53,36 +53,38 @@ static char *check_of(struct model *model)
 
 static int show_model(const struct options *options)
 {
-	struct viewing viewing;
-	int rc = viewing_open(&viewing, options);
+	struct offline_models viewing;
+	int rc = offline_models_open(&viewing, options);
 
 	if (rc == 0) {
-		const struct viewed *viewed = &viewing.models[0];
+		const struct offline_model *viewed = &viewing.models[0];
 		char *check = check_of(viewed->model);
-		const struct screen screen = { viewed->model->name, viewed->figures, NULL, check };
+		const struct terminal_picture screen = { viewed->model->name, viewed->figures, NULL,
+							 check };
 
 		rc = show_screen(&screen);
 		free(check);
 	}
-	viewing_close(&viewing);
+	offline_models_close(&viewing);
 	return rc;
 }
 
 /* The model in a directory of a mount, or with klass below CLASSES what it has of that. */
 static int show_mounted(const char *directory, enum organ_class klass)
 {
-	struct witness witness;
-	int rc = witness_read(&witness, directory);
+	struct mount_files witness;
+	int rc = mount_files_read(&witness, directory);
 
 	if (rc == 0) {
-		const struct screen screen = { merge_name(witness.merge, 0), witness.figures,
-					       witness.grafts, witness.check };
+		const struct terminal_picture screen = { table_merge_name(witness.merge, 0),
+							 witness.figures, witness.grafts,
+							 witness.check };
 
 		if (klass < CLASSES)
-			witness_limit(&witness, klass);
+			mount_files_limit(&witness, klass);
 		rc = show_screen(&screen);
 	}
-	witness_release(&witness);
+	mount_files_release(&witness);
 	return rc;
 }
 
@@ -94,7 +96,7 @@ static char *above_class(const char *path, enum organ_class *klass)
 	for (*klass = 0; slash && *klass < CLASSES; ++*klass)
 		if (strcmp(slash + 1, class_name(*klass)) == 0) {
 			*slash = '\0';
-			if (witness_is(whole))
+			if (mount_files_exist(whole))
 				return whole;
 			break;
 		}
@@ -114,7 +116,7 @@ static int show_several(const char *root)
 
 		if (n >= 0 && entries[i]->d_name[0] != '.' &&
 		    asprintf(&path, "%s/%s", root, entries[i]->d_name) >= 0) {
-			if (witness_is(path)) {
+			if (mount_files_exist(path)) {
 				if (n > 0)
 					puts("");
 				n = show_mounted(path, CLASSES) < 0 ? -1 : n + 1;
@@ -128,14 +130,14 @@ static int show_several(const char *root)
 	return n;
 }
 
-int show_run(const struct options *options)
+int show_command(const struct options *options)
 {
 	const char *path = options->models[0];
 	enum organ_class klass;
 	char *above;
 	int rc;
 
-	if (witness_is(path))
+	if (mount_files_exist(path))
 		return show_mounted(path, CLASSES) < 0 ? 1 : 0;
 	above = above_class(path, &klass);
 	if (above) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* screen.c - see screen.h; what stands below the cells is screen_notes.c. Cells are as wide as
- * there is room for; where there are more blocks than that, bands of them stand below each
- * other. */
+/* terminal_picture.c - see terminal_picture.h; what stands below the cells is
+ * terminal_picture_notes.c. Cells are as wide as there is room for; where there are more blocks
+ * than that, bands of them stand below each other. */
 #include "fs/files/model_picture.h"
 #include "fs/files/picture.h"
 #include "fs/terminal_picture_internal.h"
@@ -15,19 +15,19 @@
 #define MEDIAN	  7 /* columns of a row's median, with the blanks around it */
 
 struct sheet_of_cells {
-	const struct grid *grid;
+	const struct picture_grid *grid;
 	const struct terminal *terminal;
 	FILE *out;
-	enum screen_form form;
+	enum terminal_picture_form form;
 	size_t label, band; /* columns of the names; blocks beside each other */
 };
 
-char screen_letter(size_t donor)
+char terminal_picture_letter(size_t donor)
 {
 	return donor < 26 ? (char)('a' + donor) : '?';
 }
 
-const char *screen_glyph(const struct terminal *terminal, int step)
+const char *terminal_picture_glyph(const struct terminal *terminal, int step)
 {
 	static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇" };
 	static const char *const digits[] = { "1", "2", "3", "-", "5", "6", "7" };
@@ -39,14 +39,14 @@ const char *screen_glyph(const struct terminal *terminal, int step)
 
 /* Two marks, blanks where there are fewer: whence it was grafted, in capitals where it is of
  * another type than the base's; '+' added, '&' merged with adapters. */
-static void find_marks(const struct grid_side *side, char marks[3])
+static void find_marks(const struct picture_grid_side *side, char marks[3])
 {
 	const struct figure *figure = side->figure;
 	size_t n = 0;
 
 	memcpy(marks, "  ", 3);
 	if (figure_is(figure, FIGURE_GRAFTED)) {
-		marks[n] = screen_letter(side->donor);
+		marks[n] = terminal_picture_letter(side->donor);
 		if (figure_is(figure, FIGURE_CONVERTED) && marks[n] != '?')
 			marks[n] = (char)(marks[n] - 'a' + 'A');
 		n++;
@@ -58,10 +58,10 @@ static void find_marks(const struct grid_side *side, char marks[3])
 }
 
 /* The text of a cell without its colour. */
-static void print_inscription(const struct sheet_of_cells *sheet, const struct grid_side *side,
-			      enum screen_form form)
+static void print_inscription(const struct sheet_of_cells *sheet,
+			      const struct picture_grid_side *side, enum terminal_picture_form form)
 {
-	const char sign = grid_mark(side->figure);
+	const char sign = picture_grid_mark(side->figure);
 	char marks[3];
 	FILE *out = sheet->out;
 
@@ -81,13 +81,13 @@ static void print_inscription(const struct sheet_of_cells *sheet, const struct g
 		fputc(marks[0] != ' ' ? marks[0] : sign, out);
 	else
 		fputs(sheet->terminal->colours == COLOURS_NONE
-			      ? screen_glyph(sheet->terminal, side->step)
+			      ? terminal_picture_glyph(sheet->terminal, side->step)
 			      : " ",
 		      out);
 }
 
-static void print_cell(const struct sheet_of_cells *sheet, const struct grid_side *side,
-		       enum screen_form form)
+static void print_cell(const struct sheet_of_cells *sheet, const struct picture_grid_side *side,
+		       enum terminal_picture_form form)
 {
 	const struct terminal *terminal = sheet->terminal;
 	const bool coloured = side->step != GRID_NONE && side->step != 0;
@@ -100,16 +100,16 @@ static void print_cell(const struct sheet_of_cells *sheet, const struct grid_sid
 		return;
 	}
 	if (coloured)
-		terminal_step(terminal, sheet->out, side->step);
+		terminal_text_step(terminal, sheet->out, side->step);
 	print_inscription(sheet, side, form);
 	if (coloured)
-		terminal_plain(terminal, sheet->out);
+		terminal_text_plain(terminal, sheet->out);
 }
 
 /* Text in exactly so many columns, to the left. */
 static void print_padded(const struct sheet_of_cells *sheet, const char *text, size_t columns)
 {
-	const size_t used = terminal_put(sheet->terminal, sheet->out, text, columns);
+	const size_t used = terminal_text_put(sheet->terminal, sheet->out, text, columns);
 
 	fprintf(sheet->out, "%*s", (int)(columns - used), "");
 }
@@ -123,7 +123,7 @@ static void print_numbers(const struct sheet_of_cells *sheet, size_t first, size
 	char text[16];
 
 	digits = (size_t)snprintf(text, sizeof(text), "%d", sheet->grid->blocks[end - 1]);
-	step = grid_step(width, digits + 1);
+	step = picture_grid_step(width, digits + 1);
 	fprintf(sheet->out, "%-*s%*s", (int)sheet->label, "block", MEDIAN, "median ");
 	for (size_t i = first; i < end; i += step) {
 		const size_t place = (i - first) * width;
@@ -139,7 +139,7 @@ static void print_numbers(const struct sheet_of_cells *sheet, size_t first, size
 }
 
 /* Is cell i of that row, and in a block before end? */
-static bool is_of(const struct grid *grid, size_t i, size_t row, size_t end)
+static bool is_of(const struct picture_grid *grid, size_t i, size_t row, size_t end)
 {
 	return i < grid->in_blocks && grid->cells[i].row == row && grid->cells[i].column < end;
 }
@@ -150,7 +150,7 @@ static bool is_of(const struct grid *grid, size_t i, size_t row, size_t end)
 static void print_row(const struct sheet_of_cells *sheet, size_t row, size_t first, size_t end,
 		      size_t *i)
 {
-	const struct grid *grid = sheet->grid;
+	const struct picture_grid *grid = sheet->grid;
 	const double median = grid->rows[row].medians[0];
 	size_t at = first;
 
@@ -162,7 +162,7 @@ static void print_row(const struct sheet_of_cells *sheet, size_t row, size_t fir
 	else
 		fprintf(sheet->out, "%*.1f ", MEDIAN - 1, median);
 	for (; is_of(grid, *i, row, end); ++*i) {
-		const struct grid_cell *cell = &grid->cells[*i];
+		const struct picture_grid_cell *cell = &grid->cells[*i];
 
 		fprintf(sheet->out, "%*s", (int)((cell->column - at) * (size_t)sheet->form), "");
 		print_cell(sheet, &cell->sides[0], sheet->form);
@@ -174,7 +174,7 @@ static void print_row(const struct sheet_of_cells *sheet, size_t row, size_t fir
 /* Returns 0 or -ENOMEM. */
 static int print_bands(const struct sheet_of_cells *sheet)
 {
-	const struct grid *grid = sheet->grid;
+	const struct picture_grid *grid = sheet->grid;
 	/* Of each row the first cell that was not printed yet. */
 	size_t *next = calloc(grid->n_rows + 1, sizeof(*next));
 
@@ -202,7 +202,7 @@ static size_t label_of(const struct sheet_of_cells *sheet, size_t first, size_t 
 
 	for (size_t i = first; i < end; i++) {
 		const char *role = sheet->grid->cells[i].sides[0].figure->role;
-		const size_t width = terminal_width(sheet->terminal, role);
+		const size_t width = terminal_text_width(sheet->terminal, role);
 
 		most = width > most ? width : most;
 	}
@@ -211,7 +211,7 @@ static size_t label_of(const struct sheet_of_cells *sheet, size_t first, size_t 
 
 static void print_outside(const struct sheet_of_cells *sheet)
 {
-	const struct grid *grid = sheet->grid;
+	const struct picture_grid *grid = sheet->grid;
 	const size_t n = grid->n - grid->in_blocks, gap = 2;
 	const size_t label = label_of(sheet, grid->in_blocks, grid->n);
 	const size_t room = (sheet->terminal->columns + gap) / (label + 1 + FORM_WIDE + gap);
@@ -222,7 +222,7 @@ static void print_outside(const struct sheet_of_cells *sheet)
 	fputs("outside the blocks\n", sheet->out);
 	for (size_t line = 0; line < lines; line++) {
 		for (size_t i = line; i < n; i += lines) {
-			const struct grid_cell *cell = &grid->cells[grid->in_blocks + i];
+			const struct picture_grid_cell *cell = &grid->cells[grid->in_blocks + i];
 
 			fprintf(sheet->out, "%*s", i == line ? 0 : (int)gap, "");
 			print_padded(sheet, cell->sides[0].figure->role, label);
@@ -236,7 +236,7 @@ static void print_outside(const struct sheet_of_cells *sheet)
 
 static void choose_form(struct sheet_of_cells *sheet)
 {
-	const struct grid *grid = sheet->grid;
+	const struct picture_grid *grid = sheet->grid;
 	const size_t n = grid->n_blocks;
 	size_t room;
 
@@ -245,39 +245,40 @@ static void choose_form(struct sheet_of_cells *sheet)
 	sheet->form = n <= room / FORM_WIDE	    ? FORM_WIDE
 		      : n <= room / FORM_NARROW * 2 ? FORM_NARROW
 						    : FORM_TINY;
-	sheet->band = grid_band(grid, room / (size_t)sheet->form, SIZE_MAX);
+	sheet->band = picture_grid_band(grid, room / (size_t)sheet->form, SIZE_MAX);
 }
 
-static void print_head(const struct screen *screen, const struct grid *grid,
+static void print_head(const struct terminal_picture *screen, const struct picture_grid *grid,
 		       const struct terminal *terminal, FILE *out)
 {
-	char subtitle[CHART_SUBTITLE_MAX], means[PICTURE_MEANS];
+	char subtitle[MODEL_PICTURE_SUBTITLE_MAX], means[PICTURE_MEANS];
 
-	terminal_bold(terminal, out);
-	terminal_put(terminal, out, screen->name, terminal->columns);
-	terminal_plain(terminal, out);
+	terminal_text_bold(terminal, out);
+	terminal_text_put(terminal, out, screen->name, terminal->columns);
+	terminal_text_plain(terminal, out);
 	fputc('\n', out);
-	chart_subtitle(screen->figures, grid, subtitle);
-	terminal_put(terminal, out, subtitle, terminal->columns);
+	model_picture_subtitle(screen->figures, grid, subtitle);
+	terminal_text_put(terminal, out, subtitle, terminal->columns);
 	fputc('\n', out);
 	picture_means(screen->figures, means);
-	terminal_put(terminal, out, means, terminal->columns);
+	terminal_text_put(terminal, out, means, terminal->columns);
 	fputs("\n\n", out);
 }
 
-int screen_print(const struct screen *screen, const struct terminal *terminal, FILE *out)
+int terminal_picture_print(const struct terminal_picture *screen, const struct terminal *terminal,
+			   FILE *out)
 {
-	struct grid grid;
+	struct picture_grid grid;
 	struct sheet_of_cells sheet = { .grid = &grid, .terminal = terminal, .out = out };
-	int rc = grid_make(&grid, screen->figures, NULL);
+	int rc = picture_grid_make(&grid, screen->figures, NULL);
 
 	if (rc == 0) {
 		choose_form(&sheet);
 		print_head(screen, &grid, terminal, out);
 		rc = print_bands(&sheet);
 		print_outside(&sheet);
-		screen_notes(&grid, screen, terminal, sheet.form, out);
+		terminal_picture_notes(&grid, screen, terminal, sheet.form, out);
 	}
-	grid_free(&grid);
+	picture_grid_free(&grid);
 	return rc < 0 || ferror(out) ? -ENOMEM : 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* screen.h - what a grid shows (grid.h), as text for a terminal: what theta.svg is to a browser. */
-#ifndef FS_SCREEN_H
-#define FS_SCREEN_H
+/* terminal_picture.h - what a grid shows (picture_grid.h), as text for a terminal: what theta.svg
+ * is to a browser. */
+#ifndef FS_TERMINAL_PICTURE_H
+#define FS_TERMINAL_PICTURE_H
 
 #include "fs/lazy/figures.h"
 #include "fs/terminal_text.h"
 
 /* All of it is borrowed, and may hold any bytes. */
-struct screen {
+struct terminal_picture {
 	const char *name;
 	const struct figures *figures;
 	const char *grafts; /* .grafts, of which what is no tensor's is told here; NULL: none */
@@ -15,6 +16,7 @@ struct screen {
 };
 
 /* Returns 0 or -ENOMEM, also where out has failed. */
-int screen_print(const struct screen *screen, const struct terminal *terminal, FILE *out);
+int terminal_picture_print(const struct terminal_picture *screen, const struct terminal *terminal,
+			   FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* screen_notes.c - what stands below the cells of a screen: what colours and marks mean, what was
- * grafted and from where, and whether it has a chance. */
+/* terminal_picture_notes.c - what stands below the cells of a screen: what colours and marks mean,
+ * what was grafted and from where, and whether it has a chance. */
 #include "fs/terminal_picture_internal.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 /* A place for lines of text, wrapped to the terminal. */
 struct notes {
-	const struct grid *grid;
+	const struct picture_grid *grid;
 	const struct terminal *terminal;
 	FILE *out;
 };
@@ -25,7 +25,7 @@ static void print_wrapped(const struct notes *notes, const char *mark, const cha
 	while (*text) {
 		const size_t n = strcspn(text, " ");
 		char *word = strndup(text, n);
-		const size_t width = word ? terminal_width(notes->terminal, word) : 0;
+		const size_t width = word ? terminal_text_width(notes->terminal, word) : 0;
 
 		if (at > indent && at + 1 + width > columns) {
 			fprintf(notes->out, "\n%*s", (int)indent, "");
@@ -35,14 +35,15 @@ static void print_wrapped(const struct notes *notes, const char *mark, const cha
 			at++;
 		}
 		if (word)
-			at += terminal_put(notes->terminal, notes->out, word, columns - indent);
+			at += terminal_text_put(notes->terminal, notes->out, word,
+						columns - indent);
 		free(word);
 		text += n + strspn(text + n, " ");
 	}
 	fputc('\n', notes->out);
 }
 
-static void print_scale(const struct notes *notes, enum screen_form form)
+static void print_scale(const struct notes *notes, enum terminal_picture_form form)
 {
 	const bool coloured = notes->terminal->colours != COLOURS_NONE;
 
@@ -51,17 +52,17 @@ static void print_scale(const struct notes *notes, enum screen_form form)
 	fputs("below ", notes->out);
 	for (int step = -GRID_STEPS; step <= GRID_STEPS; step += 2) {
 		if (!coloured) {
-			fputs(screen_glyph(notes->terminal, step), notes->out);
+			fputs(terminal_picture_glyph(notes->terminal, step), notes->out);
 			continue;
 		}
 		if (step)
-			terminal_step(notes->terminal, notes->out, step);
+			terminal_text_step(notes->terminal, notes->out, step);
 		fputs("  ", notes->out);
-		terminal_plain(notes->terminal, notes->out);
+		terminal_text_plain(notes->terminal, notes->out);
 	}
-	terminal_put(notes->terminal, notes->out,
-		     " above the row's median, by 3 spreads at the ends",
-		     notes->terminal->columns - (coloured ? 20 : 13));
+	terminal_text_put(notes->terminal, notes->out,
+			  " above the row's median, by 3 spreads at the ends",
+			  notes->terminal->columns - (coloured ? 20 : 13));
 	fputc('\n', notes->out);
 }
 
@@ -72,7 +73,7 @@ struct choice {
 	enum figure_change change;
 };
 
-static bool chosen(const struct choice *choice, const struct grid_side *side)
+static bool chosen(const struct choice *choice, const struct picture_grid_side *side)
 {
 	if (choice->of_donor)
 		return figure_is(side->figure, FIGURE_GRAFTED) && side->donor >= choice->first &&
@@ -82,7 +83,7 @@ static bool chosen(const struct choice *choice, const struct grid_side *side)
 
 /* "1-4, 6" of a row's cells from i on, which moves behind the row; to free. Empty: there are none.
  * NULL: out of memory. */
-static char *ranges_of(const struct grid *grid, const struct choice *choice, size_t *i)
+static char *ranges_of(const struct picture_grid *grid, const struct choice *choice, size_t *i)
 {
 	const size_t row = grid->cells[*i].row;
 	char *text = NULL;
@@ -93,7 +94,7 @@ static char *ranges_of(const struct grid *grid, const struct choice *choice, siz
 		return NULL;
 	for (;; ++*i) {
 		const bool end = *i == grid->in_blocks || grid->cells[*i].row != row;
-		const struct grid_cell *cell = &grid->cells[*i];
+		const struct picture_grid_cell *cell = &grid->cells[*i];
 		const bool is_one = !end && chosen(choice, &cell->sides[0]);
 
 		if (is_one && first != SIZE_MAX && cell->column == last + 1) {
@@ -117,7 +118,7 @@ static char *ranges_of(const struct grid *grid, const struct choice *choice, siz
 }
 
 /* "ffn_gate ffn_up ffn_down 1-4; attn_q 3; output": rows with the same blocks together. */
-static void print_places(const struct grid *grid, const struct choice *choice, FILE *out)
+static void print_places(const struct picture_grid *grid, const struct choice *choice, FILE *out)
 {
 	char *before = NULL;
 	const char *between = "";
@@ -170,14 +171,14 @@ static void print_group(const struct notes *notes, char mark, size_t n, const ch
 /* Donors that have a letter have a line; all others share one. */
 static void print_donors(const struct notes *notes)
 {
-	const struct grid *grid = notes->grid;
+	const struct picture_grid *grid = notes->grid;
 	struct choice choice = { .of_donor = true };
 	char whence[48];
 	size_t cells = 0, i = 0;
 
-	for (; i < grid->n_donors && screen_letter(i) != '?'; i++) {
+	for (; i < grid->n_donors && terminal_picture_letter(i) != '?'; i++) {
 		choice.first = choice.last = i;
-		print_group(notes, screen_letter(i), grid->donors[i].cells, "from ",
+		print_group(notes, terminal_picture_letter(i), grid->donors[i].cells, "from ",
 			    grid->donors[i].label, &choice);
 	}
 	choice.first = i;
@@ -204,7 +205,7 @@ static void print_grafts(const struct notes *notes)
 			{ FIGURE_ADDED, '+', "added" },
 			{ FIGURE_CONVERTED, 'A', "of another type than the base" },
 			{ FIGURE_MERGED, '&', "merged with adapters" } };
-	const struct grid *grid = notes->grid;
+	const struct picture_grid *grid = notes->grid;
 
 	print_donors(notes);
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
@@ -225,10 +226,12 @@ static void print_signs(const struct notes *notes)
 		for (size_t k = 0; k < notes->grid->n && !occurs; k++) {
 			const struct figure *figure = notes->grid->cells[k].sides[0].figure;
 
-			occurs = !figure_is(figure, FIGURE_REMOVED) && grid_mark(figure) == all[i];
+			occurs = !figure_is(figure, FIGURE_REMOVED) &&
+				 picture_grid_mark(figure) == all[i];
 		}
 		if (occurs)
-			print_wrapped(notes, (char[]){ all[i], '\0' }, grid_mark_name(all[i]));
+			print_wrapped(notes, (char[]){ all[i], '\0' },
+				      picture_grid_mark_name(all[i]));
 	}
 }
 
@@ -287,8 +290,9 @@ static void print_verdict(const struct notes *notes, char *const fields[FIELDS],
 	free(text);
 }
 
-void screen_notes(const struct grid *grid, const struct screen *screen,
-		  const struct terminal *terminal, enum screen_form form, FILE *out)
+void terminal_picture_notes(const struct picture_grid *grid, const struct terminal_picture *screen,
+			    const struct terminal *terminal, enum terminal_picture_form form,
+			    FILE *out)
 {
 	const struct notes notes = { grid, terminal, out };
 

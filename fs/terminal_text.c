@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.c - see terminal.h. Escape sequences are those of ECMA-48 and xterm. */
+/* terminal_text.c - see terminal_text.h. Escape sequences are those of ECMA-48 and xterm. */
 #include "fs/terminal_text.h"
 #include "fs/util/utf8.h"
 
@@ -42,7 +42,7 @@ static bool is_dark(void)
 	return !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0);
 }
 
-struct terminal terminal_of(bool is_terminal, size_t columns, bool utf8)
+struct terminal terminal_text_detect(bool is_terminal, size_t columns, bool utf8)
 {
 	const char *given = variable("COLUMNS");
 	const unsigned long number = given ? strtoul(given, NULL, 10) : 0;
@@ -58,7 +58,7 @@ struct terminal terminal_of(bool is_terminal, size_t columns, bool utf8)
 	return (struct terminal){ columns, colours_of(is_terminal), utf8, is_dark() };
 }
 
-struct terminal terminal_of_stdout(void)
+struct terminal terminal_text_detect_stdout(void)
 {
 	struct winsize size = { 0 };
 	const bool is_terminal = isatty(STDOUT_FILENO);
@@ -66,7 +66,8 @@ struct terminal terminal_of_stdout(void)
 	if (!is_terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
 		size.ws_col = 0;
 	setlocale(LC_CTYPE, "");
-	return terminal_of(is_terminal, size.ws_col, strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
+	return terminal_text_detect(is_terminal, size.ws_col,
+				    strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
 }
 
 /* A code point as it is printed: of n bytes, columns wide. */
@@ -107,7 +108,7 @@ static struct glyph glyph_of(const struct terminal *terminal, const char *text, 
 	return (struct glyph){ text, *length, (size_t)width };
 }
 
-size_t terminal_width(const struct terminal *terminal, const char *text)
+size_t terminal_text_width(const struct terminal *terminal, const char *text)
 {
 	size_t columns = 0, length;
 
@@ -116,9 +117,10 @@ size_t terminal_width(const struct terminal *terminal, const char *text)
 	return columns;
 }
 
-size_t terminal_put(const struct terminal *terminal, FILE *out, const char *text, size_t columns)
+size_t terminal_text_put(const struct terminal *terminal, FILE *out, const char *text,
+			 size_t columns)
 {
-	const bool cut = terminal_width(terminal, text) > columns;
+	const bool cut = terminal_text_width(terminal, text) > columns;
 	const char *dots = columns > 3 ? "..." : "";
 	const size_t room = cut ? columns - strlen(dots) : columns;
 	size_t used = 0, length;
@@ -138,7 +140,7 @@ size_t terminal_put(const struct terminal *terminal, FILE *out, const char *text
 }
 
 /* 16 is the black of the cube, 231 its white. */
-void terminal_step(const struct terminal *terminal, FILE *out, int step)
+void terminal_text_step(const struct terminal *terminal, FILE *out, int step)
 {
 	const unsigned number = palette_step_xterm(step, terminal->dark);
 	const struct rgb ground = terminal->colours == COLOURS_FULL
@@ -154,13 +156,13 @@ void terminal_step(const struct terminal *terminal, FILE *out, int step)
 		fprintf(out, "\033[38;5;%u;48;5;%um", ink ? 231u : 16u, number);
 }
 
-void terminal_bold(const struct terminal *terminal, FILE *out)
+void terminal_text_bold(const struct terminal *terminal, FILE *out)
 {
 	if (terminal->colours != COLOURS_NONE)
 		fputs("\033[1m", out);
 }
 
-void terminal_plain(const struct terminal *terminal, FILE *out)
+void terminal_text_plain(const struct terminal *terminal, FILE *out)
 {
 	if (terminal->colours != COLOURS_NONE)
 		fputs("\033[0m", out);

@@ -186,8 +186,8 @@ static void ask_child(const struct mountinfo *mount, int place, struct asked *as
 	int sockets[2];
 	pid_t pid;
 
-	if (!mountinfo_number(mount, "user_id", &user) ||
-	    !mountinfo_number(mount, "group_id", &group) ||
+	if (!mountinfo_option(mount, "user_id", &user) ||
+	    !mountinfo_option(mount, "group_id", &group) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return;
 	pid = fork();

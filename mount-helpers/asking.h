@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* asking.h - from a mount to the status of its daemon (fs/status.h), to which the attribute
- * user.organfs.daemon of the mount's root leads.
+/* asking.h - from a mount to the status of its daemon (fs/mount/unmount_status.h), to which the
+ * attribute user.organfs.daemon of the mount's root leads.
  *
  * The mount's owner may have it answer anything, late or never, and root asks too. So:
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* outcome.h - the status of a daemon (fs/status.h) for people. Nothing in it is trusted: what is
- * printed of it has no controls, and more than 16 MiB are not looked at. */
+/* outcome.h - the status of a daemon (fs/mount/unmount_status.h) for people. Nothing in it is
+ * trusted: what is printed of it has no controls, and more than 16 MiB are not looked at. */
 #ifndef MOUNT_HELPERS_OUTCOME_H
 #define MOUNT_HELPERS_OUTCOME_H
 

@@ -259,7 +259,7 @@ static bool is_stuck(struct work *work)
 	unsigned user;
 
 	if (work->at_terminal || geteuid() != 0 || now() - work->moved < PATIENCE_S ||
-	    !mountinfo_number(&work->mount, "user_id", &user) || user == 0)
+	    !mountinfo_option(&work->mount, "user_id", &user) || user == 0)
 		return false;
 	say(work, "%s: nothing was written for %d s: not waiting any longer", work->mount.point,
 	    PATIENCE_S);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unmounting.h - umount.fuse.organfs, organfs-umount: take a mount away and wait until its daemon
  * has written down what was grafted. umount(8) runs it by the first name, which is the type of the
- * mount (fs/utab.h); `umount -i` and `fusermount3 -u` do not, and return at once.
+ * mount (fs/mount/utab.h); `umount -i` and `fusermount3 -u` do not, and return at once.
  *
  * The daemon's status is opened before the mount is taken away (asking.h), so that it is known whom
  * to wait for. The daemon holds a lock on it for as long as it lives, so the end of the daemon is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* assemble.c - see assemble.h. */
+/* atomic_write.c - see atomic_write.h. */
 #include "fs/assemble/atomic_write.h"
 #include "fs/assemble/view_writer.h"
 
@@ -36,7 +36,7 @@ static const char *name_in(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-int assemble_enter(const struct target *target, struct error *err)
+int atomic_write_open_directory(const struct write_target *target, struct error *err)
 {
 	const char *name = name_in(target->path);
 	const size_t n = (size_t)(name - target->path);
@@ -64,13 +64,14 @@ static struct place place_of(int directory, const char *name)
 	return place;
 }
 
-static bool is_base(const struct target *target, const struct stat *stat)
+static bool is_base(const struct write_target *target, const struct stat *stat)
 {
 	return (stat->st_dev == target->base->st_dev && stat->st_ino == target->base->st_ino) ||
 	       (target->shards && shards_has_file(target->shards, stat));
 }
 
-static int check_target(const struct target *target, const struct place *place, struct error *err)
+static int check_target(const struct write_target *target, const struct place *place,
+			struct error *err)
 {
 	struct stat stat;
 
@@ -200,22 +201,22 @@ static struct backing *open_written(const struct place *place, int fd)
 	snprintf(path + n, sizeof(path) - (size_t)n, "/%s", place->name);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	again = open(link, O_RDONLY | O_CLOEXEC);
-	return again < 0 ? NULL : backing_adopt(again, path, &err);
+	return again < 0 ? NULL : backing_fdopen(again, path, &err);
 }
 
-struct assembling {
+struct atomic_write {
 	struct place place;
 	char name[NAME_MAX + 1];
 	bool replace, renamed;
 	int fd; /* of the temporary file */
 	struct backing *written, **tell;
-	struct written *record;
+	struct written_files *record;
 	bool *placed;
 };
 
 /* The temporary file is whole and durable, or gone. */
-static int fill(struct assembling *assembling, struct view *view, const struct target *target,
-		struct progress *progress, struct error *err)
+static int fill(struct atomic_write *assembling, struct view *view,
+		const struct write_target *target, struct progress *progress, struct error *err)
 {
 	const struct place *place = &assembling->place;
 	/* A base that only its owner may read does not become a model that anybody may. */
@@ -227,7 +228,7 @@ static int fill(struct assembling *assembling, struct view *view, const struct t
 	assembling->fd = open_temporary(place, mode, err);
 	if (assembling->fd < 0)
 		return assembling->fd;
-	rc = fill_from_view(assembling->fd, view, progress, err);
+	rc = view_write(assembling->fd, view, progress, err);
 	if (rc == 0 && fsync(assembling->fd) < 0)
 		rc = failed(err, errno, "writing");
 	if (rc == 0 && target->written)
@@ -235,9 +236,9 @@ static int fill(struct assembling *assembling, struct view *view, const struct t
 	return rc;
 }
 
-int assemble_check(const struct target *target, struct error *err)
+int atomic_write_check(const struct write_target *target, struct error *err)
 {
-	const int directory = assemble_enter(target, err);
+	const int directory = atomic_write_open_directory(target, err);
 	struct place place;
 	int rc;
 
@@ -249,10 +250,10 @@ int assemble_check(const struct target *target, struct error *err)
 	return rc;
 }
 
-struct assembling *assemble_begin(struct view *view, const struct target *target, int directory,
-				  struct progress *progress, struct error *err)
+struct atomic_write *atomic_write_begin(struct view *view, const struct write_target *target,
+					int directory, struct progress *progress, struct error *err)
 {
-	struct assembling *assembling = calloc(1, sizeof(*assembling));
+	struct atomic_write *assembling = calloc(1, sizeof(*assembling));
 	int rc;
 
 	if (!assembling) {
@@ -276,11 +277,11 @@ struct assembling *assemble_begin(struct view *view, const struct target *target
 	}
 	if (rc == 0)
 		return assembling;
-	assemble_end(assembling, false);
+	atomic_write_end(assembling, false);
 	return NULL;
 }
 
-int assemble_put(struct assembling *assembling, struct error *err)
+int atomic_write_commit(struct atomic_write *assembling, struct error *err)
 {
 	const struct place *place = &assembling->place;
 	const int rc = rename_into_place(place, assembling->replace, err);
@@ -293,7 +294,7 @@ int assemble_put(struct assembling *assembling, struct error *err)
 	return 0;
 }
 
-void assemble_end(struct assembling *assembling, bool stays)
+void atomic_write_end(struct atomic_write *assembling, bool stays)
 {
 	const struct place *place = &assembling->place;
 
@@ -303,7 +304,8 @@ void assemble_end(struct assembling *assembling, bool stays)
 	if (!stays && assembling->renamed && !assembling->replace)
 		unlinkat(place->directory, place->name, 0);
 	if (stays && assembling->renamed && assembling->record)
-		written_add(assembling->record, place->directory, place->name, assembling->fd);
+		written_files_add(assembling->record, place->directory, place->name,
+				  assembling->fd);
 	if (!assembling->renamed && assembling->fd >= 0)
 		unlinkat(place->directory, place->temporary, 0);
 	if (stays && assembling->renamed && assembling->tell)
@@ -315,20 +317,20 @@ void assemble_end(struct assembling *assembling, bool stays)
 	free(assembling);
 }
 
-int assemble_write(struct view *view, const struct target *target, struct progress *progress,
-		   struct error *err)
+int atomic_write_view(struct view *view, const struct write_target *target,
+		      struct progress *progress, struct error *err)
 {
-	struct assembling *assembling;
+	struct atomic_write *assembling;
 	int rc, directory;
 
 	progress_begin(progress, view_size(view));
-	directory = assemble_enter(target, err);
+	directory = atomic_write_open_directory(target, err);
 	if (directory < 0)
 		return directory;
-	assembling = assemble_begin(view, target, directory, progress, err);
-	rc = assembling ? assemble_put(assembling, err) : -err->code;
+	assembling = atomic_write_begin(view, target, directory, progress, err);
+	rc = assembling ? atomic_write_commit(assembling, err) : -err->code;
 	if (assembling)
-		assemble_end(assembling, rc == 0);
+		atomic_write_end(assembling, rc == 0);
 	close(directory);
 	return rc;
 }

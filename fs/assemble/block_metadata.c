@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* follow.c - see follow.h. */
+/* block_metadata.c - see block_metadata.h. */
 #include "fs/assemble/block_metadata.h"
 #include "fs/model/inode.h"
 #include "gguf/bytes.h"
@@ -40,7 +40,7 @@ static int32_t origin_of(const struct organ_place *place, const struct content *
 static int find_blocks(struct model *model, const struct snapshot *snapshot, struct blocks *blocks)
 {
 	for (uint32_t i = 0; i < snapshot->n; i++)
-		if (is_block(&model->places[i]) && !content_is_nothing(snapshot->content[i]) &&
+		if (is_block(&model->places[i]) && !content_is_whiteout(snapshot->content[i]) &&
 		    (uint32_t)model->places[i].block >= blocks->n)
 			blocks->n = (uint32_t)model->places[i].block + 1;
 	blocks->source = malloc((blocks->n + 1u) * sizeof(*blocks->source));
@@ -53,7 +53,7 @@ static int find_blocks(struct model *model, const struct snapshot *snapshot, str
 		const struct content *content = snapshot->content[i];
 		int32_t *source;
 
-		if (!is_block(place) || content_is_nothing(content))
+		if (!is_block(place) || content_is_whiteout(content))
 			continue;
 		source = &blocks->source[place->block];
 		if (*source == ABSENT)
@@ -139,8 +139,8 @@ static uint64_t entry_of(const struct blocks *blocks, uint32_t b, uint64_t count
 	return b < count ? b : count - 1;
 }
 
-static int follow_count(const struct blocks *blocks, const struct kv *kv,
-			struct layout_value *value)
+static int replace_count(const struct blocks *blocks, const struct kv *kv,
+			 struct layout_value *value)
 {
 	uint8_t *bytes = malloc(8);
 
@@ -154,8 +154,8 @@ static int follow_count(const struct blocks *blocks, const struct kv *kv,
 }
 
 /* Only arrays of numbers: nobody has strings a block. */
-static int follow_array(struct model *model, const struct blocks *blocks, const struct kv *kv,
-			struct layout_value *value)
+static int replace_array(struct model *model, const struct blocks *blocks, const struct kv *kv,
+			 struct layout_value *value)
 {
 	const size_t width = kv_type_size(kv->element);
 	uint8_t *old = malloc((size_t)kv->length + 1);
@@ -175,9 +175,9 @@ static int follow_array(struct model *model, const struct blocks *blocks, const 
 	return rc;
 }
 
-static int find_values(struct model *model, const struct edits *edits, const struct blocks *blocks,
-		       const struct kv *count_kv, uint64_t count, size_t prefix,
-		       struct follow *follow)
+static int find_values(struct model *model, const struct metadata_edits_get *edits,
+		       const struct blocks *blocks, const struct kv *count_kv, uint64_t count,
+		       size_t prefix, struct block_metadata *follow)
 {
 	const struct gguf *gguf = model->gguf;
 	int rc = 0;
@@ -196,18 +196,18 @@ static int find_values(struct model *model, const struct edits *edits, const str
 		     kv->key_length < prefix || memcmp(kv->key, count_kv->key, prefix) != 0))
 			continue;
 		/* Whoever has said what it is means it. */
-		if (edits_find(edits, i))
+		if (metadata_edits_find(edits, i))
 			continue;
 		value->kv = i;
 		follow->values.n++;
-		rc = is_count ? follow_count(blocks, kv, value)
-			      : follow_array(model, blocks, kv, value);
+		rc = is_count ? replace_count(blocks, kv, value)
+			      : replace_array(model, blocks, kv, value);
 	}
 	return rc;
 }
 
-int follow_blocks(struct model *model, const struct snapshot *snapshot, struct follow *follow,
-		  struct error *err)
+int block_metadata_find(struct model *model, const struct snapshot *snapshot,
+			struct block_metadata *follow, struct error *err)
 {
 	struct blocks blocks = { 0 };
 	const struct kv *kv;
@@ -215,7 +215,7 @@ int follow_blocks(struct model *model, const struct snapshot *snapshot, struct f
 	size_t prefix;
 	int rc;
 
-	*follow = (struct follow){ .owned = NULL };
+	*follow = (struct block_metadata){ .owned = NULL };
 	kv = snapshot->grafts ? find_count(model->gguf, &count, &prefix) : NULL;
 	if (!kv || count == 0 || !base_agrees(model, count))
 		return 0;
@@ -233,12 +233,12 @@ int follow_blocks(struct model *model, const struct snapshot *snapshot, struct f
 	return rc;
 }
 
-void follow_release(struct follow *follow)
+void block_metadata_release(struct block_metadata *follow)
 {
 	for (uint32_t i = 0; i < follow->values.n; i++)
 		free((uint8_t *)follow->owned[i].bytes);
 	free(follow->owned);
-	*follow = (struct follow){ .owned = NULL };
+	*follow = (struct block_metadata){ .owned = NULL };
 }
 
 static uint64_t new_ino(void *context)
@@ -247,39 +247,40 @@ static uint64_t new_ino(void *context)
 }
 
 /* The values in the order of the keys, to free. NULL: out of memory. */
-static struct shown_value *values_to_show(const struct gguf *gguf, const struct follow *follow)
+static struct metadata_default *values_to_show(const struct gguf *gguf,
+					       const struct block_metadata *follow)
 {
 	const uint32_t n = follow->values.n;
-	struct shown_value *values = calloc(n + 1u, sizeof(*values));
+	struct metadata_default *values = calloc(n + 1u, sizeof(*values));
 
 	for (uint32_t k = 0; values && k < n; k++) {
 		const struct layout_value *from = &follow->owned[k];
 		const struct kv *kv = &gguf->kv[from->kv];
 
-		values[k] = (struct shown_value){ .i = from->kv,
-						  .type = { kv->type, kv->element },
-						  .bytes = from->bytes,
-						  .length = (size_t)from->length,
-						  .count = from->count };
+		values[k] = (struct metadata_default){ .i = from->kv,
+						       .type = { kv->type, kv->element },
+						       .bytes = from->bytes,
+						       .length = (size_t)from->length,
+						       .count = from->count };
 	}
 	return values;
 }
 
-void follow_show(struct model *model)
+void block_metadata_show(struct model *model)
 {
-	struct shown_value *values = NULL;
+	struct metadata_default *values = NULL;
 	struct snapshot snapshot;
-	struct follow follow;
+	struct block_metadata follow;
 
 	if (!model->follow || !model->whole ||
-	    model_generation(model) == metadata_shown(model->metadata) ||
+	    model_generation(model) == metadata_defaults_generation(model->metadata) ||
 	    model_snapshot(model, &snapshot) < 0)
 		return;
-	if (follow_blocks(model, &snapshot, &follow, NULL) == 0)
+	if (block_metadata_find(model, &snapshot, &follow, NULL) == 0)
 		values = values_to_show(model->gguf, &follow);
-	metadata_show(model->metadata, snapshot.generation, values, values ? follow.values.n : 0,
-		      new_ino, model);
+	metadata_set_defaults(model->metadata, snapshot.generation, values,
+			      values ? follow.values.n : 0, new_ino, model);
 	free(values);
-	follow_release(&follow);
+	block_metadata_release(&follow);
 	snapshot_release(&snapshot);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* follow.h - metadata that says how many blocks there are, and what each of them is like, follows
- * the blocks that are there: ARCH.block_count, and every array of ARCH.* that has an entry a block.
- * llama.cpp does not load a model where they disagree. */
-#ifndef FS_FOLLOW_H
-#define FS_FOLLOW_H
+/* block_metadata.h - metadata that says how many blocks there are, and what each of them is like,
+ * follows the blocks that are there: ARCH.block_count, and every array of ARCH.* that has an entry
+ * a block. llama.cpp does not load a model where they disagree. */
+#ifndef FS_ASSEMBLE_BLOCK_METADATA_H
+#define FS_ASSEMBLE_BLOCK_METADATA_H
 
 #include "fs/model/model.h"
 #include "gguf/layout.h"
 
-struct follow {
+struct block_metadata {
 	struct layout_values values; /* for layout_build() */
 	struct layout_value *owned;
 };
@@ -16,14 +16,14 @@ struct follow {
 /* Find the values to replace with the slots of that snapshot: none where the base's blocks are
  * there as they were, or do not agree with its metadata themselves. A block that was moved or added
  * whole has the entries of the block that it was. Keys that were edited are left alone. Release
- * with follow_release() either way. Returns 0, or -errno with err set: EINVAL with the numbers of
- * missing blocks where they do not run from 0 without a gap, EIO, ENOMEM. */
-int follow_blocks(struct model *model, const struct snapshot *snapshot, struct follow *follow,
-		  struct error *err);
-void follow_release(struct follow *follow);
+ * with block_metadata_release() either way. Returns 0, or -errno with err set: EINVAL with the
+ * numbers of missing blocks where they do not run from 0 without a gap, EIO, ENOMEM. */
+int block_metadata_find(struct model *model, const struct snapshot *snapshot,
+			struct block_metadata *follow, struct error *err);
+void block_metadata_release(struct block_metadata *follow);
 
-/* What the files of the mount say of the metadata (metadata_unedited()) is of the blocks as they
+/* What the files of the mount say of the metadata (metadata_get_default()) is of the blocks as they
  * are now, where it is to follow them. Where blocks are missing it is as in the base. */
-void follow_show(struct model *model);
+void block_metadata_show(struct model *model);
 
 #endif

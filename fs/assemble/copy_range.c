@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share.c - see share.h.
+/* copy_range.c - see copy_range.h.
  *
  * What is written goes to the disk soon afterwards, a window at a time, and no more than two
  * windows wait for it: the final fsync(), which nothing can interrupt, then takes no time, and both
@@ -24,7 +24,7 @@
 #define WINDOW ((uint64_t)64 << 20)
 
 /* Sharing less costs more than copying it: every piece is an extent of its own from then on. */
-#define SHARE_LEAST ((uint64_t)64 << 10)
+#define COPY_RANGE_CLONE_MIN ((uint64_t)64 << 10)
 
 #define USUAL_BLOCK 4096
 
@@ -45,19 +45,19 @@ static bool is_of_this_machine(int fd)
 	return false;
 }
 
-int share_init(struct share *share, int fd, struct progress *progress)
+int copy_range_init(struct copy_range *share, int fd, struct progress *progress)
 {
 	struct statvfs stat;
 
-	*share = (struct share){ .fd = fd, .block = USUAL_BLOCK, .progress = progress };
+	*share = (struct copy_range){ .fd = fd, .block = USUAL_BLOCK, .progress = progress };
 	if (fstatvfs(fd, &stat) == 0 && stat.f_frsize > 0)
 		share->block = stat.f_frsize;
 	share->by_kernel = !is_of_this_machine(fd);
-	share->buffer = malloc(SHARE_BUFFER);
+	share->buffer = malloc(COPY_RANGE_BUFFER);
 	return share->buffer ? 0 : -ENOMEM;
 }
 
-void share_release(struct share *share)
+void copy_range_release(struct copy_range *share)
 {
 	free(share->buffer);
 }
@@ -76,13 +76,13 @@ static int outcome_of(int rc)
 	return is_final(errno) ? -errno : 0;
 }
 
-int share_whole(struct share *share, int from)
+int copy_range_clone_file(struct copy_range *share, int from)
 {
 	return outcome_of(ioctl(share->fd, FICLONE, from));
 }
 
-int share_blocks(struct share *share, int from, uint64_t offset, uint64_t n, uint64_t at,
-		 uint64_t *first, uint64_t *end)
+int copy_range_clone(struct copy_range *share, int from, uint64_t offset, uint64_t n, uint64_t at,
+		     uint64_t *first, uint64_t *end)
 {
 	const uint64_t block = share->block;
 	const uint64_t skip = (block - at % block) % block;
@@ -90,7 +90,7 @@ int share_blocks(struct share *share, int from, uint64_t offset, uint64_t n, uin
 	int rc;
 
 	*first = *end = at;
-	if (offset % block != at % block || n < skip + SHARE_LEAST)
+	if (offset % block != at % block || n < skip + COPY_RANGE_CLONE_MIN)
 		return 0;
 	range.src_offset = offset + skip;
 	range.src_length = (n - skip) / block * block;
@@ -104,7 +104,7 @@ int share_blocks(struct share *share, int from, uint64_t offset, uint64_t n, uin
 	return 0;
 }
 
-int share_reserve(struct share *share, uint64_t at, uint64_t n)
+int copy_range_reserve(struct copy_range *share, uint64_t at, uint64_t n)
 {
 	const uint64_t block = share->block;
 	const uint64_t first = (at + block - 1) / block * block, end = (at + n) / block * block;
@@ -119,7 +119,7 @@ int share_reserve(struct share *share, uint64_t at, uint64_t n)
 }
 
 /* An error that is told here is told nowhere else. */
-static int write_back(const struct share *share, uint64_t from, uint64_t to, unsigned flags)
+static int write_back(const struct copy_range *share, uint64_t from, uint64_t to, unsigned flags)
 {
 	if (from == to || sync_file_range(share->fd, (off_t)from, (off_t)(to - from), flags) == 0 ||
 	    !is_final(errno))
@@ -129,7 +129,7 @@ static int write_back(const struct share *share, uint64_t from, uint64_t to, uns
 
 /* Everything before that offset is written. A page that is on its way to the disk while more is put
  * into it would have to be waited for, so what was begun is left for the next time. */
-static int pace(struct share *share, uint64_t offset)
+static int pace(struct copy_range *share, uint64_t offset)
 {
 	const uint64_t last = share->started, end = offset - offset % COPY_CHUNK;
 	int rc;
@@ -147,7 +147,7 @@ static int pace(struct share *share, uint64_t offset)
 }
 
 /* As much as goes this way. Returns the number of bytes or -errno. */
-static ssize_t copy_in_kernel(struct share *share, int from, uint64_t offset, uint64_t n,
+static ssize_t copy_in_kernel(struct copy_range *share, int from, uint64_t offset, uint64_t n,
 			      uint64_t at)
 {
 	off_t source = (off_t)offset, target = (off_t)at;
@@ -164,10 +164,11 @@ static ssize_t copy_in_kernel(struct share *share, int from, uint64_t offset, ui
 	return got;
 }
 
-static ssize_t copy_by_hand(struct share *share, int from, uint64_t offset, uint64_t n, uint64_t at)
+static ssize_t copy_by_hand(struct copy_range *share, int from, uint64_t offset, uint64_t n,
+			    uint64_t at)
 {
 	/* Here, too, whole pages. */
-	const size_t most = SHARE_BUFFER - (size_t)(at % SHARE_BUFFER);
+	const size_t most = COPY_RANGE_BUFFER - (size_t)(at % COPY_RANGE_BUFFER);
 	const size_t part = n < most ? (size_t)n : most;
 	const ssize_t got = io_read(from, share->buffer, part, offset);
 	int rc;
@@ -181,7 +182,7 @@ static ssize_t copy_by_hand(struct share *share, int from, uint64_t offset, uint
 	return got;
 }
 
-int share_copy(struct share *share, int from, uint64_t offset, uint64_t n, uint64_t at)
+int copy_range_copy(struct copy_range *share, int from, uint64_t offset, uint64_t n, uint64_t at)
 {
 	bool by_kernel = share->by_kernel;
 	int rc = 0;
@@ -208,7 +209,7 @@ int share_copy(struct share *share, int from, uint64_t offset, uint64_t n, uint6
 	return rc;
 }
 
-int share_write(struct share *share, const void *bytes, size_t n, uint64_t at)
+int copy_range_write(struct copy_range *share, const void *bytes, size_t n, uint64_t at)
 {
 	const int rc = io_write(share->fd, bytes, n, at);
 

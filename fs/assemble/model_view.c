@@ -44,7 +44,7 @@ static struct view *unreadable(const struct model *model, uint64_t size)
 	struct segment segment = { .kind = SEGMENT_EXTENT, .length = size };
 	struct view *view = NULL;
 
-	segment.backing = backing_gone(backing_path(model->base), size);
+	segment.backing = backing_new_missing(backing_path(model->base), size);
 	if (segment.backing)
 		view = view_new(&segment, 1, NULL);
 	backing_unref(segment.backing);
@@ -86,7 +86,7 @@ static int check_whole(const struct model *model, const struct snapshot *snapsho
 	return 0;
 }
 
-static struct layout_value value_of(const struct edit *edit)
+static struct layout_value value_of(const struct metadata_edit *edit)
 {
 	struct layout_value value = { .kv = edit->i,
 				      .removed = !edit->metadatum,
@@ -95,11 +95,11 @@ static struct layout_value value_of(const struct edit *edit)
 	const struct value *is;
 
 	if (edit->metadatum) {
-		is = metadatum_value(edit->metadatum);
+		is = metadata_entry_value(edit->metadatum);
 		value.type = is->type.type;
 		value.element = is->type.element;
 		value.count = is->count;
-		value.bytes = metadatum_bytes(edit->metadatum);
+		value.bytes = metadata_entry_bytes(edit->metadatum);
 		value.length = (size_t)is->length;
 	}
 	return value;
@@ -107,7 +107,7 @@ static struct layout_value value_of(const struct edit *edit)
 
 /* All that changes in the metadata, in the order of the keys: what follows the blocks and what was
  * edited, which are never the same keys. Returns 0 or -ENOMEM. */
-static int merge_values(const struct layout_values *follow, const struct edits *edits,
+static int merge_values(const struct layout_values *follow, const struct metadata_edits_get *edits,
 			struct layout_values *values, struct layout_value **owned)
 {
 	const uint32_t n_edits = edits ? edits->n : 0;
@@ -133,7 +133,7 @@ static void fill_slots(const struct model *model, const struct snapshot *snapsho
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct content *content = snapshot->content[i];
 
-		if (content_is_nothing(content) || adapters_is_half(model, i))
+		if (content_is_whiteout(content) || adapters_is_half(model, i))
 			slots[i].fill = FILL_NOTHING;
 		else if (content)
 			slots[i] = (struct layout_slot){ FILL_ORGAN, &organs[i] };
@@ -147,7 +147,7 @@ static void fill_slots(const struct model *model, const struct snapshot *snapsho
 
 static int refuse_lacking(const struct model *model, struct error *err)
 {
-	char *lacks = model_lacks(model);
+	char *lacks = model_missing_shards(model);
 	const int rc =
 		error_set(err, ENODATA, ERROR_NO_OFFSET, "%s", lacks ? lacks : "out of memory");
 
@@ -163,13 +163,13 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 	static const struct layout_values none;
 	struct layout_value *owned = NULL;
 	struct layout_values values;
-	struct follow follow = { .owned = NULL };
+	struct block_metadata follow = { .owned = NULL };
 	int rc;
 
 	if (!model->whole)
 		return refuse_lacking(model, err);
 	fill_slots(model, snapshot, slots, organs);
-	rc = model->follow ? follow_blocks(model, snapshot, &follow, err) : 0;
+	rc = model->follow ? block_metadata_find(model, snapshot, &follow, err) : 0;
 	if (rc == 0 && strict)
 		rc = check_whole(model, snapshot, err);
 	if (rc == 0 || !strict) {
@@ -181,7 +181,7 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 			rc = layout_build(model->gguf, slots, snapshot->n, &values, layout, err);
 	}
 	free(owned);
-	follow_release(&follow);
+	block_metadata_release(&follow);
 	return rc;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* model_view.h - the assembled model as a view: what model.gguf shows and an assembly writes. */
-#ifndef FS_MODEL_VIEW_H
-#define FS_MODEL_VIEW_H
+#ifndef FS_ASSEMBLE_MODEL_VIEW_H
+#define FS_ASSEMBLE_MODEL_VIEW_H
 
 #include "fs/model/model.h"
 #include "fs/storage/view.h"
 
 /* The assembled model with the slots of that snapshot; where its blocks have gaps, with the
  * metadata of the base, or if strict not at all. NULL with err set: as layout_build() and
- * follow_blocks(). */
+ * block_metadata_find(). */
 struct view *model_view(struct model *model, const struct snapshot *snapshot, bool strict,
 			struct error *err);
 

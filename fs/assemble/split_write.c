@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* divided.c - see divided.h. */
+/* split_write.c - see split_write.h. */
 #include "fs/assemble/split_write.h"
 #include "gguf/bytes.h"
 #include "gguf/divide.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char numbers[] = DIVIDED_NUMBERS;
+static const char numbers[] = SPLIT_WRITE_NUMBERS;
 static const char word[] = " split=";
 
 static bool parse_size(const char *text, uint64_t *size)
@@ -34,7 +34,7 @@ static bool parse_size(const char *text, uint64_t *size)
 	return unit ? end[1] == '\0' : *end == '\0';
 }
 
-int divided_parse(const char *text, size_t *n, uint64_t *most, struct error *err)
+int split_write_parse(const char *text, size_t *n, uint64_t *most, struct error *err)
 {
 	const size_t tail = sizeof(numbers) - 1;
 	const char *size = NULL, *has = strstr(text, "%05d-of-%05d");
@@ -105,7 +105,7 @@ static struct view *view_of_part(struct divide_part *part, struct view *whole)
 	part->header = NULL;
 	free(segments);
 	if (view)
-		view_lean_on(view, whole);
+		view_keep_alive(view, whole);
 	return view;
 }
 
@@ -127,14 +127,14 @@ static int out_of_memory(struct error *err)
 }
 
 /* Shard k is durable under another name. NULL with err set. */
-static struct assembling *begin_part(struct division *division, uint32_t k, struct view *whole,
-				     const struct target *target, int directory,
-				     struct progress *progress, struct error *err)
+static struct atomic_write *begin_part(struct division *division, uint32_t k, struct view *whole,
+				       const struct write_target *target, int directory,
+				       struct progress *progress, struct error *err)
 {
 	char *path = path_of(target->path, k, division->n);
 	struct view *view = path ? view_of_part(&division->parts[k], whole) : NULL;
-	struct assembling *assembling = NULL;
-	struct target one = *target;
+	struct atomic_write *assembling = NULL;
+	struct write_target one = *target;
 	char why[sizeof(err->text)];
 
 	one.path = path;
@@ -142,7 +142,7 @@ static struct assembling *begin_part(struct division *division, uint32_t k, stru
 	one.swept = k > 0;
 	one.written = NULL;
 	if (view)
-		assembling = assemble_begin(view, &one, directory, progress, err);
+		assembling = atomic_write_begin(view, &one, directory, progress, err);
 	else
 		out_of_memory(err);
 	if (!assembling && err->code == EEXIST) {
@@ -155,20 +155,21 @@ static struct assembling *begin_part(struct division *division, uint32_t k, stru
 }
 
 /* All together, or none. */
-static int put_all(struct assembling **all, uint32_t n, struct error *err)
+static int put_all(struct atomic_write **all, uint32_t n, struct error *err)
 {
 	int rc = 0;
 
 	for (uint32_t k = n; rc == 0 && k-- > 0;)
-		rc = assemble_put(all[k], err);
+		rc = atomic_write_commit(all[k], err);
 	return rc;
 }
 
-static int write_parts(struct division *division, struct view *whole, const struct target *target,
-		       struct progress *progress, struct error *err)
+static int write_parts(struct division *division, struct view *whole,
+		       const struct write_target *target, struct progress *progress,
+		       struct error *err)
 {
-	struct assembling **all = calloc(division->n, sizeof(struct assembling *));
-	const int directory = all ? assemble_enter(target, err) : out_of_memory(err);
+	struct atomic_write **all = calloc(division->n, sizeof(struct atomic_write *));
+	const int directory = all ? atomic_write_open_directory(target, err) : out_of_memory(err);
 	uint64_t total = 0;
 	uint32_t begun = 0;
 	int rc = directory < 0 ? directory : 0;
@@ -183,15 +184,15 @@ static int write_parts(struct division *division, struct view *whole, const stru
 	if (rc == 0)
 		rc = put_all(all, begun, err);
 	for (uint32_t k = 0; k < begun; k++)
-		assemble_end(all[k], rc == 0);
+		atomic_write_end(all[k], rc == 0);
 	if (directory >= 0)
 		close(directory);
 	free(all);
 	return rc;
 }
 
-int divided_write(struct view *view, const struct target *target, uint64_t most,
-		  struct progress *progress, struct error *err)
+int split_write(struct view *view, const struct write_target *target, uint64_t most,
+		struct progress *progress, struct error *err)
 {
 	const struct source source = { read_view, view, view_size(view) };
 	struct gguf *whole = gguf_read(&source, err);

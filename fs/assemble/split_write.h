@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* divided.h - an assembled model written out as shards, which llama.cpp loads as one model. */
-#ifndef FS_DIVIDED_H
-#define FS_DIVIDED_H
+/* split_write.h - an assembled model written out as shards, which llama.cpp loads as one model. */
+#ifndef FS_ASSEMBLE_SPLIT_WRITE_H
+#define FS_ASSEMBLE_SPLIT_WRITE_H
 
 #include "fs/assemble/atomic_write.h"
 
 /* What the name of shards ends in. */
-#define DIVIDED_NUMBERS "-%05d-of-%05d.gguf"
+#define SPLIT_WRITE_NUMBERS "-%05d-of-%05d.gguf"
 
 /* What a text asks for: "NAME-%05d-of-%05d.gguf split=SIZE" shards with at most SIZE bytes of
  * tensors each, in bytes or with K, M, G or T behind, which are powers of 1000 as for gguf-split.
  * Then 1, and the name's length in *n; 0 for other texts, which are names of single files; -EINVAL
  * with err set: one of both is missing. */
-int divided_parse(const char *text, size_t *n, uint64_t *most, struct error *err);
+int split_write_parse(const char *text, size_t *n, uint64_t *most, struct error *err);
 
-/* Write the view of a model to the shards that the target's path, as divided_parse() has it, stands
- * for. None of them may exist: several files cannot be replaced in one step. The first shard, from
- * which the others are found, appears last, and all others are whole then. Returns how many, or
- * -errno with err set as assemble_write(), EEXIST, and as divide_build(). */
-int divided_write(struct view *view, const struct target *target, uint64_t most,
-		  struct progress *progress, struct error *err);
+/* Write the view of a model to the shards that the target's path, as split_write_parse() has it,
+ * stands for. None of them may exist: several files cannot be replaced in one step. The first
+ * shard, from which the others are found, appears last, and all others are whole then. Returns how
+ * many, or -errno with err set as atomic_write_view(), EEXIST, and as divide_build(). */
+int split_write(struct view *view, const struct write_target *target, uint64_t most,
+		struct progress *progress, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fill.c - see fill.h. */
+/* view_writer.c - see view_writer.h. */
 #include "fs/assemble/view_writer.h"
 #include "fs/assemble/copy_range.h"
 
@@ -15,9 +15,9 @@ struct run {
 	uint64_t first, end; /* what of it, as offsets in the view, is there already */
 };
 
-struct fill {
+struct view_writer {
 	struct view *view;
-	struct share share;
+	struct copy_range share;
 	struct progress *progress;
 	struct run *runs; /* in their order, without gaps */
 	size_t n, room;
@@ -40,7 +40,7 @@ static int fail_interrupted(struct error *err)
 	return error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
 }
 
-static int list_runs(struct fill *fill)
+static int list_runs(struct view_writer *fill)
 {
 	struct extent extent;
 
@@ -60,7 +60,7 @@ static int list_runs(struct fill *fill)
 }
 
 /* Only what is what it was when it was put in force. */
-static int verify_files(const struct fill *fill, struct error *err)
+static int verify_files(const struct view_writer *fill, struct error *err)
 {
 	for (size_t i = 0; i < fill->n; i++) {
 		struct backing *file = fill->runs[i].extent.backing;
@@ -73,7 +73,7 @@ static int verify_files(const struct fill *fill, struct error *err)
 }
 
 /* What was shared or copied counts only if the files are what they were even now. */
-static int check_files(const struct fill *fill, struct error *err)
+static int check_files(const struct view_writer *fill, struct error *err)
 {
 	const struct backing *last = NULL;
 
@@ -95,7 +95,7 @@ static bool is_in_place(const struct run *run, const struct backing *file)
 /* The file of which more than half of the view is made, at the places that it has in the file. The
  * bytes of each one weigh against those of the others; only that one can be left over. NULL: there
  * is none. */
-static struct backing *find_template(const struct fill *fill)
+static struct backing *find_template(const struct view_writer *fill)
 {
 	struct backing *file = NULL;
 	uint64_t weight = 0, same = 0;
@@ -120,14 +120,14 @@ static struct backing *find_template(const struct fill *fill)
 }
 
 /* Begin with all of that file. */
-static int share_template(struct fill *fill)
+static int clone_template(struct view_writer *fill)
 {
 	struct backing *file = find_template(fill);
-	const int fd = file ? backing_hold(file) : -1;
-	const int rc = fd >= 0 ? share_whole(&fill->share, fd) : 0;
+	const int fd = file ? backing_fd_get(file) : -1;
+	const int rc = fd >= 0 ? copy_range_clone_file(&fill->share, fd) : 0;
 
 	if (fd >= 0)
-		backing_let(file);
+		backing_fd_put(file);
 	if (rc <= 0)
 		return rc;
 	for (size_t i = 0; i < fill->n; i++) {
@@ -141,21 +141,21 @@ static int share_template(struct fill *fill)
 	return 0;
 }
 
-static int share_run(struct fill *fill, struct run *run)
+static int clone_run(struct view_writer *fill, struct run *run)
 {
 	const struct extent *extent = &run->extent;
-	const int fd = backing_hold(extent->backing);
+	const int fd = backing_fd_get(extent->backing);
 	int rc;
 
 	if (fd < 0)
 		return 0;
-	rc = share_blocks(&fill->share, fd, extent->offset, extent->length, run->at, &run->first,
-			  &run->end);
-	backing_let(extent->backing);
+	rc = copy_range_clone(&fill->share, fd, extent->offset, extent->length, run->at,
+			      &run->first, &run->end);
+	backing_fd_put(extent->backing);
 	return rc;
 }
 
-static int share_runs(struct fill *fill)
+static int clone_runs(struct view_writer *fill)
 {
 	int rc = 0;
 
@@ -165,13 +165,13 @@ static int share_runs(struct fill *fill)
 		if (progress_is_cancelled(fill->progress))
 			return -EINTR;
 		if (run->extent.backing && run->first == run->end)
-			rc = share_run(fill, run);
+			rc = clone_run(fill, run);
 	}
 	return rc;
 }
 
 /* Room for everything that is not there yet: from the end of what is, to the next that is. */
-static int reserve(struct fill *fill)
+static int reserve(struct view_writer *fill)
 {
 	uint64_t from = 0;
 	int rc = 0;
@@ -181,33 +181,34 @@ static int reserve(struct fill *fill)
 
 		if (run->first == run->end)
 			continue;
-		rc = share_reserve(&fill->share, from, run->first - from);
+		rc = copy_range_reserve(&fill->share, from, run->first - from);
 		from = run->end;
 	}
-	return rc < 0 ? rc : share_reserve(&fill->share, from, view_size(fill->view) - from);
+	return rc < 0 ? rc : copy_range_reserve(&fill->share, from, view_size(fill->view) - from);
 }
 
 /* Bytes that lie in no file as they are. */
-static int write_bytes(struct fill *fill, uint64_t from, uint64_t to)
+static int write_bytes(struct view_writer *fill, uint64_t from, uint64_t to)
 {
 	int rc = 0;
 
 	while (rc == 0 && from < to) {
-		const size_t n = to - from < SHARE_BUFFER ? (size_t)(to - from) : SHARE_BUFFER;
-		const ssize_t got = view_read_until(fill->view, fill->share.buffer, n, from,
-						    fill->progress->cancel);
+		const size_t n =
+			to - from < COPY_RANGE_BUFFER ? (size_t)(to - from) : COPY_RANGE_BUFFER;
+		const ssize_t got = view_read_cancellable(fill->view, fill->share.buffer, n, from,
+							  fill->progress->cancel);
 
 		if (progress_is_cancelled(fill->progress))
 			return -EINTR;
 		if (got <= 0)
 			return got == -ENOMEM ? -ENOMEM : -ENODATA;
-		rc = share_write(&fill->share, fill->share.buffer, (size_t)got, from);
+		rc = copy_range_write(&fill->share, fill->share.buffer, (size_t)got, from);
 		from += (uint64_t)got;
 	}
 	return rc;
 }
 
-static int put_bytes(struct fill *fill, const struct run *run, uint64_t from, uint64_t to)
+static int put_bytes(struct view_writer *fill, const struct run *run, uint64_t from, uint64_t to)
 {
 	struct backing *file = run->extent.backing;
 	int fd, rc;
@@ -216,15 +217,16 @@ static int put_bytes(struct fill *fill, const struct run *run, uint64_t from, ui
 		return 0;
 	if (!file)
 		return write_bytes(fill, from, to);
-	fd = backing_hold(file);
+	fd = backing_fd_get(file);
 	if (fd < 0)
 		return -ENODATA;
-	rc = share_copy(&fill->share, fd, run->extent.offset + (from - run->at), to - from, from);
-	backing_let(file);
+	rc = copy_range_copy(&fill->share, fd, run->extent.offset + (from - run->at), to - from,
+			     from);
+	backing_fd_put(file);
 	return rc;
 }
 
-static int put_runs(struct fill *fill)
+static int put_runs(struct view_writer *fill)
 {
 	int rc = 0;
 
@@ -238,7 +240,7 @@ static int put_runs(struct fill *fill)
 	return rc;
 }
 
-static int run_fill(struct fill *fill, struct error *err)
+static int run_view_writer(struct view_writer *fill, struct error *err)
 {
 	int rc = list_runs(fill);
 
@@ -250,12 +252,12 @@ static int run_fill(struct fill *fill, struct error *err)
 		rc = check_files(fill, err);
 	if (rc < 0)
 		return rc;
-	rc = share_template(fill);
+	rc = clone_template(fill);
 	/* The file that was shared may be longer. */
 	if (rc == 0 && ftruncate(fill->share.fd, (off_t)view_size(fill->view)) < 0)
 		rc = -errno;
 	if (rc == 0)
-		rc = share_runs(fill);
+		rc = clone_runs(fill);
 	if (rc == 0)
 		rc = reserve(fill);
 	if (rc == 0)
@@ -267,13 +269,13 @@ static int run_fill(struct fill *fill, struct error *err)
 	return rc < 0 ? failed(err, -rc, "writing") : check_files(fill, err);
 }
 
-int fill_from_view(int fd, struct view *view, struct progress *progress, struct error *err)
+int view_write(int fd, struct view *view, struct progress *progress, struct error *err)
 {
-	struct fill fill = { .view = view, .progress = progress };
-	int rc = share_init(&fill.share, fd, progress);
+	struct view_writer fill = { .view = view, .progress = progress };
+	int rc = copy_range_init(&fill.share, fd, progress);
 
-	rc = rc < 0 ? failed(err, -rc, "the buffer") : run_fill(&fill, err);
-	share_release(&fill.share);
+	rc = rc < 0 ? failed(err, -rc, "the buffer") : run_view_writer(&fill, err);
+	copy_range_release(&fill.share);
 	free(fill.runs);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* written.c - see written.h. */
+/* written_files.c - see written_files.h. */
 #include "fs/assemble/written_files.h"
 #include "fs/util/paths.h"
 
@@ -23,7 +23,7 @@ static char *path_in(int directory, const char *name)
 	return whole;
 }
 
-static bool add(struct written *written, int directory, const char *name, int fd)
+static bool add(struct written_files *written, int directory, const char *name, int fd)
 {
 	struct written_file file, *more;
 
@@ -37,13 +37,13 @@ static bool add(struct written *written, int directory, const char *name, int fd
 	return true;
 }
 
-void written_add(struct written *written, int directory, const char *name, int fd)
+void written_files_add(struct written_files *written, int directory, const char *name, int fd)
 {
 	if (!add(written, directory, name, fd))
 		written->unknown = true;
 }
 
-bool written_is_there(const struct written *written)
+bool written_files_exist(const struct written_files *written)
 {
 	bool there = written->n > 0 && !written->unknown;
 
@@ -58,10 +58,10 @@ bool written_is_there(const struct written *written)
 	return there;
 }
 
-void written_release(struct written *written)
+void written_files_release(struct written_files *written)
 {
 	for (size_t i = 0; i < written->n; i++)
 		free(written->files[i].path);
 	free(written->files);
-	*written = (struct written){ 0 };
+	*written = (struct written_files){ 0 };
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* written.h - the files that an assembly wrote: where they are, and whether they are there yet. */
-#ifndef FS_WRITTEN_H
-#define FS_WRITTEN_H
+/* written_files.h - the files that an assembly wrote: where they are, and whether they are there
+ * yet. */
+#ifndef FS_ASSEMBLE_WRITTEN_FILES_H
+#define FS_ASSEMBLE_WRITTEN_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
 /* Zeros are none. */
-struct written {
+struct written_files {
 	size_t n;
 	bool unknown; /* one could not be noted */
 	struct written_file {
@@ -18,14 +19,14 @@ struct written {
 };
 
 /* One more, which is open as fd and has that name in the open directory. Where that cannot be
- * noted, written_is_there() is false from then on. */
-void written_add(struct written *written, int directory, const char *name, int fd);
+ * noted, written_files_exist() is false from then on. */
+void written_files_add(struct written_files *written, int directory, const char *name, int fd);
 
 /* Is there at least one, and is each what it was, under its name, as far as inode, size and times
  * tell? */
-bool written_is_there(const struct written *written);
+bool written_files_exist(const struct written_files *written);
 
 /* None are there any more. */
-void written_release(struct written *written);
+void written_files_release(struct written_files *written);
 
 #endif

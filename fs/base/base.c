@@ -2,7 +2,7 @@
 /* base.c - see base.h. */
 #include "fs/base/base.h"
 
-int base_join(struct base *base, struct shards *shards, struct error *err)
+int base_open_shards(struct base *base, struct shards *shards, struct error *err)
 {
 	*base = (struct base){ .shards = shards_ref(shards) };
 	return shards_join(shards, &base->file, &base->gguf, err);
@@ -28,7 +28,7 @@ int base_open(struct base *base, const char *path, struct error *err)
 	shards = shards_find(path, &split, err);
 	if (!shards)
 		return -err->code;
-	rc = base_join(base, shards, err);
+	rc = base_open_shards(base, shards, err);
 	shards_unref(shards);
 	return rc;
 }

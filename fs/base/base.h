@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* base.h - a model as it lies on disk: one file, or the shards of one that are there, with what the
  * reader made of it. */
-#ifndef FS_BASE_H
-#define FS_BASE_H
+#ifndef FS_BASE_BASE_H
+#define FS_BASE_BASE_H
 
 #include "fs/base/shards.h"
 
@@ -17,7 +17,7 @@ struct base {
 int base_open(struct base *base, const char *path, struct error *err);
 
 /* The same for shards that were found. */
-int base_join(struct base *base, struct shards *shards, struct error *err);
+int base_open_shards(struct base *base, struct shards *shards, struct error *err);
 
 void base_close(struct base *base);
 

@@ -88,8 +88,8 @@ static struct backing *find_piece(struct backing *base, const struct gguf_tensor
 	*offset = tensor->offset + skip;
 	*length = whole;
 	if (whole)
-		file = backing_part(base, offset, length);
-	return file && *length == whole && !backing_has_ended(file) ? file : NULL;
+		file = backing_file_at(base, offset, length);
+	return file && *length == whole && !backing_is_revoked(file) ? file : NULL;
 }
 
 static void hash_pieces(XXH3_state_t *hash, struct backing *base, const struct gguf *gguf)
@@ -103,7 +103,7 @@ static void hash_pieces(XXH3_state_t *hash, struct backing *base, const struct g
 	for (uint32_t i = 0; i < gguf->n_tensors; i += step) {
 		file = find_piece(base, &gguf->tensors[i], &offset, &length);
 		if (file)
-			backing_want(file, (size_t)length, offset);
+			backing_readahead(file, (size_t)length, offset);
 	}
 	for (uint32_t i = 0; i < gguf->n_tensors; i += step) {
 		file = find_piece(base, &gguf->tensors[i], &offset, &length);
@@ -116,7 +116,7 @@ uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf)
 {
 	uint64_t offset = 0, length = gguf->data_offset;
 	XXH3_state_t *hash = XXH3_createState();
-	struct backing *file = backing_part(base, &offset, &length);
+	struct backing *file = backing_file_at(base, &offset, &length);
 	uint32_t seconds = FINGERPRINT_DAY;
 
 	if (!hash)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fingerprint.h - what tells one base from another. */
-#ifndef FS_FINGERPRINT_H
-#define FS_FINGERPRINT_H
+#ifndef FS_BASE_FINGERPRINT_H
+#define FS_BASE_FINGERPRINT_H
 
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"

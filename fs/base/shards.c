@@ -17,7 +17,7 @@
 /* Of the descriptors that the process may have, shards take at most this part. */
 #define DESCRIPTORS_PART 4
 
-static void part_unref(struct part *part)
+static void part_unref(struct shard_file *part)
 {
 	if (!part || atomic_fetch_sub(&part->refs, 1) != 1)
 		return;
@@ -28,7 +28,7 @@ static void part_unref(struct part *part)
 	free(part);
 }
 
-static struct part *part_ref(struct part *part)
+static struct shard_file *part_ref(struct shard_file *part)
 {
 	if (part)
 		atomic_fetch_add(&part->refs, 1);
@@ -36,9 +36,9 @@ static struct part *part_ref(struct part *part)
 }
 
 /* NULL with err set: it is no shard that can be read. */
-static struct part *open_part(struct descriptors *set, const char *path, struct error *err)
+static struct shard_file *open_part(struct fd_cache *set, const char *path, struct error *err)
 {
-	struct part *part = calloc(1, sizeof(*part));
+	struct shard_file *part = calloc(1, sizeof(*part));
 	struct source source;
 
 	if (!part) {
@@ -48,7 +48,7 @@ static struct part *open_part(struct descriptors *set, const char *path, struct 
 	atomic_init(&part->refs, 1);
 	part->path = strdup(path);
 	if (part->path)
-		part->file = backing_open_one_of(set, path, err);
+		part->file = backing_open_cached(set, path, err);
 	else
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (part->file) {
@@ -63,7 +63,7 @@ static struct part *open_part(struct descriptors *set, const char *path, struct 
 	return NULL;
 }
 
-static struct descriptors *make_set(void)
+static struct fd_cache *make_set(void)
 {
 	struct rlimit limit;
 	unsigned most = 256;
@@ -73,12 +73,12 @@ static struct descriptors *make_set(void)
 		most = (unsigned)(limit.rlim_cur / DESCRIPTORS_PART);
 	else
 		most = 4096;
-	return descriptors_new(most < 4 ? 4 : most);
+	return fd_cache_new(most < 4 ? 4 : most);
 }
 
 /* Nothing was looked for yet. NULL: out of memory. */
 static struct shards *shards_new(const char *stem, uint32_t count, uint64_t total,
-				 struct descriptors *set)
+				 struct fd_cache *set)
 {
 	struct shards *shards = calloc(1, sizeof(*shards));
 
@@ -88,13 +88,13 @@ static struct shards *shards_new(const char *stem, uint32_t count, uint64_t tota
 	pthread_mutex_init(&shards->lock, NULL);
 	shards->count = count;
 	shards->total = total;
-	shards->set = set ? descriptors_ref(set) : make_set();
+	shards->set = set ? fd_cache_ref(set) : make_set();
 	shards->stem = stem ? strdup(stem) : NULL;
-	shards->n_places = stem ? count : 1;
-	shards->places = calloc(shards->n_places, sizeof(*shards->places));
-	shards->parts = calloc(count, sizeof(struct part *));
+	shards->n_candidates = stem ? count : 1;
+	shards->candidates = calloc(shards->n_candidates, sizeof(*shards->candidates));
+	shards->parts = calloc(count, sizeof(struct shard_file *));
 	shards->gone = calloc(count, sizeof(bool));
-	if (shards->set && (!stem || shards->stem) && shards->places && shards->parts &&
+	if (shards->set && (!stem || shards->stem) && shards->candidates && shards->parts &&
 	    shards->gone)
 		return shards;
 	shards_unref(shards);
@@ -111,26 +111,26 @@ void shards_unref(struct shards *shards)
 {
 	if (!shards || atomic_fetch_sub(&shards->refs, 1) != 1)
 		return;
-	for (size_t i = 0; shards->places && i < shards->n_places; i++) {
-		part_unref(shards->places[i].part);
-		free(shards->places[i].why);
-		free(shards->places[i].path);
+	for (size_t i = 0; shards->candidates && i < shards->n_candidates; i++) {
+		part_unref(shards->candidates[i].part);
+		free(shards->candidates[i].why);
+		free(shards->candidates[i].path);
 	}
 	for (uint32_t k = 0; shards->parts && k < shards->count; k++)
 		part_unref(shards->parts[k]);
-	free(shards->places);
+	free(shards->candidates);
 	free(shards->parts);
 	free(shards->gone);
 	free(shards->stem);
-	descriptors_unref(shards->set);
+	fd_cache_unref(shards->set);
 	pthread_mutex_destroy(&shards->lock);
 	free(shards);
 }
 
-static void say_why(struct place *place, const char *why)
+static void set_reason(struct shard_candidate *candidate, const char *why)
 {
-	free(place->why);
-	place->why = strdup(why);
+	free(candidate->why);
+	candidate->why = strdup(why);
 }
 
 /* aria2 makes a file of its full length first, and keeps account of it beside it. */
@@ -149,43 +149,44 @@ static bool is_being_fetched(const char *path)
 
 /* Is there a file, as far as can be told? A disk far away that does not answer keeps what it had
  * before. */
-static bool find_file(const struct place *before, struct place *place)
+static bool find_file(const struct shard_candidate *before, struct shard_candidate *candidate)
 {
-	if (stat(place->path, &place->seen) == 0)
+	if (stat(candidate->path, &candidate->seen) == 0)
 		return true;
-	place->seen = (struct stat){ .st_ino = 0 };
+	candidate->seen = (struct stat){ .st_ino = 0 };
 	if (errno == ENOENT || errno == ENOTDIR)
 		return false;
 	if (!before || !before->part)
-		say_why(place, strerror(errno));
+		set_reason(candidate, strerror(errno));
 	if (before) {
-		place->seen = before->seen;
-		place->part = part_ref(before->part);
+		candidate->seen = before->seen;
+		candidate->part = part_ref(before->part);
 	}
 	return false;
 }
 
 /* See what is there, unless it is what was there before. */
-static void look_at(struct descriptors *set, const struct place *before, struct place *place)
+static void scan(struct fd_cache *set, const struct shard_candidate *before,
+		 struct shard_candidate *candidate)
 {
 	struct error err = { 0 };
 	char text[320];
 
-	if (!find_file(before, place))
+	if (!find_file(before, candidate))
 		return;
 	/* What could not be used may be by now, for other reasons than its bytes. */
-	if (before && before->part && paths_same_file(&before->seen, &place->seen) &&
-	    !backing_has_ended(before->part->file)) {
-		place->part = part_ref(before->part);
+	if (before && before->part && paths_same_file(&before->seen, &candidate->seen) &&
+	    !backing_is_revoked(before->part->file)) {
+		candidate->part = part_ref(before->part);
 		return;
 	}
-	if (is_being_fetched(place->path)) {
-		say_why(place, "it is being fetched");
+	if (is_being_fetched(candidate->path)) {
+		set_reason(candidate, "it is being fetched");
 		return;
 	}
-	place->part = open_part(set, place->path, &err);
-	if (!place->part)
-		say_why(place, error_describe(&err, text, sizeof(text)));
+	candidate->part = open_part(set, candidate->path, &err);
+	if (!candidate->part)
+		set_reason(candidate, error_describe(&err, text, sizeof(text)));
 }
 
 /* Why a shard cannot be of this model; false: it can. */
@@ -223,28 +224,28 @@ static bool has_known(struct names *names, const struct gguf *gguf, char why[160
 	return false;
 }
 
-/* Put the shard of a place among those of the model, if it belongs there. -ENOMEM. */
-static int use(struct shards *shards, struct place *place, struct names *names)
+/* Put the shard of a candidate among those of the model, if it belongs there. -ENOMEM. */
+static int use(struct shards *shards, struct shard_candidate *candidate, struct names *names)
 {
-	const struct part *part = place->part;
+	const struct shard_file *part = candidate->part;
 	const uint32_t no = (uint32_t)part->split.no;
 	char why[160];
 
 	if (is_foreign(shards, &part->split, why)) {
-		say_why(place, why);
+		set_reason(candidate, why);
 		return 0;
 	}
 	if (shards->parts[no]) {
 		snprintf(why, sizeof(why),
 			 "it says that it is shard %" PRIu32 ", as another file does", no + 1);
-		say_why(place, why);
+		set_reason(candidate, why);
 		return 0;
 	}
 	if (has_known(names, part->gguf, why)) {
-		say_why(place, why);
+		set_reason(candidate, why);
 		return 0;
 	}
-	shards->parts[no] = part_ref(place->part);
+	shards->parts[no] = part_ref(candidate->part);
 	if (!shards->total)
 		shards->total = part->split.tensors;
 	for (uint32_t i = 0; i < part->gguf->n_tensors; i++) {
@@ -263,12 +264,12 @@ static int use_all(struct shards *shards)
 	int rc = names ? 0 : -ENOMEM;
 
 	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; rc == 0 && i < shards->n_places; i++) {
-			struct place *place = &shards->places[i];
-			const bool agrees = place->part && place->part->split.no == i;
+		for (size_t i = 0; rc == 0 && i < shards->n_candidates; i++) {
+			struct shard_candidate *candidate = &shards->candidates[i];
+			const bool agrees = candidate->part && candidate->part->split.no == i;
 
-			if (place->part && agrees == (pass == 0))
-				rc = use(shards, place, names);
+			if (candidate->part && agrees == (pass == 0))
+				rc = use(shards, candidate, names);
 		}
 	}
 	names_free(names);
@@ -276,22 +277,21 @@ static int use_all(struct shards *shards)
 }
 
 /* Look where old has looked, or where the stem says, or at path. NULL: out of memory. */
-static struct shards *look_everywhere(struct shards *shards, const struct shards *old,
-				      const char *path)
+static struct shards *scan_all(struct shards *shards, const struct shards *old, const char *path)
 {
 	bool whole = true;
 
-	for (size_t i = 0; whole && i < shards->n_places; i++) {
-		struct place *place = &shards->places[i];
+	for (size_t i = 0; whole && i < shards->n_candidates; i++) {
+		struct shard_candidate *candidate = &shards->candidates[i];
 
 		if (!shards->stem)
-			place->path = strdup(path);
-		else if (asprintf(&place->path, "%s-%05zu-of-%05" PRIu32 ".gguf", shards->stem,
+			candidate->path = strdup(path);
+		else if (asprintf(&candidate->path, "%s-%05zu-of-%05" PRIu32 ".gguf", shards->stem,
 				  i + 1, shards->count) < 0)
-			place->path = NULL;
-		whole = place->path != NULL;
+			candidate->path = NULL;
+		whole = candidate->path != NULL;
 		if (whole)
-			look_at(shards->set, old ? &old->places[i] : NULL, place);
+			scan(shards->set, old ? &old->candidates[i] : NULL, candidate);
 	}
 	if (whole && use_all(shards) == 0)
 		return shards;
@@ -339,7 +339,7 @@ struct shards *shards_find(const char *given, const struct split *split, struct 
 	stem = path ? stem_of(path, (uint32_t)split->count) : NULL;
 	shards = path ? shards_new(stem, (uint32_t)split->count, split->tensors, NULL) : NULL;
 	if (shards)
-		shards = look_everywhere(shards, NULL, path);
+		shards = scan_all(shards, NULL, path);
 	free(stem);
 	free(path);
 	if (!shards)
@@ -348,28 +348,28 @@ struct shards *shards_find(const char *given, const struct split *split, struct 
 }
 
 /* The metadata of the model, which shard 0 has, stays known. */
-static void keep_head(struct part *part)
+static void keep_head(struct shard_file *part)
 {
 	const size_t n = (size_t)part->gguf->infos_offset;
 	uint8_t *bytes = part->split.no == 0 && !part->head.bytes ? malloc(n) : NULL;
 
 	if (bytes && backing_read(part->file, bytes, n, 0) == 0)
-		part->head = (struct joined_head){ bytes, n };
+		part->head = (struct shards_backing_head){ bytes, n };
 	else
 		free(bytes);
 }
 
-void shards_end_gone(struct shards *shards)
+void shards_revoke_gone(struct shards *shards)
 {
 	for (uint32_t k = 0; k < shards->count; k++)
 		if (shards->parts[k] && shards->gone[k])
-			backing_end(shards->parts[k]->file);
+			backing_revoke(shards->parts[k]->file);
 }
 
-bool shards_alike(const struct shards *a, const struct shards *b)
+bool shards_same(const struct shards *a, const struct shards *b)
 {
-	for (size_t i = 0; i < a->n_places; i++)
-		if (!paths_same_file(&a->places[i].seen, &b->places[i].seen))
+	for (size_t i = 0; i < a->n_candidates; i++)
+		if (!paths_same_file(&a->candidates[i].seen, &b->candidates[i].seen))
 			return false;
 	return true;
 }
@@ -391,20 +391,20 @@ static bool keep_gone(struct shards *shards, const struct shards *old)
 	return news;
 }
 
-struct shards *shards_look(struct shards *old)
+struct shards *shards_rescan(struct shards *old)
 {
 	struct shards *shards = shards_new(old->stem, old->count, old->total, old->set);
-	struct place *places;
+	struct shard_candidate *candidates;
 
 	if (shards)
-		shards = look_everywhere(shards, old, old->places[0].path);
+		shards = scan_all(shards, old, old->candidates[0].path);
 	if (!shards || keep_gone(shards, old))
 		return shards;
 	/* It is the same set, but why the others are missing may have changed. */
 	pthread_mutex_lock(&old->lock);
-	places = old->places;
-	old->places = shards->places;
-	shards->places = places;
+	candidates = old->candidates;
+	old->candidates = shards->candidates;
+	shards->candidates = candidates;
 	pthread_mutex_unlock(&old->lock);
 	shards_unref(shards);
 	return NULL;

@@ -7,8 +7,8 @@
  *    an earlier one has, is passed over, and its shard is missing.
  * 3. The shards of a set never change. What is found later makes a new one, which shares with the
  *    old one what both have. */
-#ifndef FS_SHARDS_H
-#define FS_SHARDS_H
+#ifndef FS_BASE_SHARDS_H
+#define FS_BASE_SHARDS_H
 
 #include "fs/storage/backing.h"
 #include "fs/util/log.h"
@@ -24,45 +24,45 @@ struct shards *shards_find(const char *path, const struct split *split, struct e
 
 /* The same, looked at again, one at a time: NULL if there is nothing new, or no memory to tell. A
  * shard that is gone stays in the set, so that what is known of its tensors stays known. */
-struct shards *shards_look(struct shards *old);
+struct shards *shards_rescan(struct shards *old);
 
 /* Give the disk the space of the shards that are gone: their bytes cannot be read any more, in no
  * set. */
-void shards_end_gone(struct shards *shards);
+void shards_revoke_gone(struct shards *shards);
 
 /* Of two sets of one model: were the same files found? */
-bool shards_alike(const struct shards *a, const struct shards *b);
+bool shards_same(const struct shards *a, const struct shards *b);
 
 struct shards *shards_ref(struct shards *shards);
 void shards_unref(struct shards *shards); /* NULL is fine */
 
 /* Is the model whole? */
-bool shards_complete(const struct shards *shards);
+bool shards_are_complete(const struct shards *shards);
 
 uint32_t shards_count(const struct shards *shards); /* of the model */
-bool shards_there(const struct shards *shards, uint32_t no);
-uint32_t shards_tensors(const struct shards *shards); /* of those that are there */
-uint64_t shards_total(const struct shards *shards);   /* of the model; 0: no shard tells */
+bool shards_is_present(const struct shards *shards, uint32_t no);
+uint32_t shards_tensor_count(const struct shards *shards); /* of those that are there */
+uint64_t shards_tensor_total(const struct shards *shards); /* of the model; 0: no shard tells */
 
 /* The number of the shard that has the tensor of that name, there or gone, from 0. False: none. */
-bool shards_of_tensor(const struct shards *shards, const char *name, size_t n, uint32_t *no);
+bool shards_find_tensor(const struct shards *shards, const char *name, size_t n, uint32_t *no);
 
 /* "181/1096 tensors, shard 1 of 13", to free; NULL: out of memory. */
 char *shards_summary(const struct shards *shards);
 
 /* What is missing, with the names of the files and what is wrong with those that are there, to
  * free; NULL: out of memory. */
-char *shards_missing(struct shards *shards);
+char *shards_missing_text(struct shards *shards);
 
 /* Say in the log what is new since old, NULL: all of it, and what is wrong. */
-void shards_tell(struct shards *shards, const struct shards *old, struct log *log);
+void shards_log(struct shards *shards, const struct shards *old, struct log *log);
 
 /* Is that one of their files? */
 bool shards_has_file(const struct shards *shards, const struct stat *stat);
 
 /* Calls found(context, name) for the name of the file of each missing shard. */
-void shards_each_missing(const struct shards *shards,
-			 void (*found)(void *context, const char *name), void *context);
+void shards_for_each_missing(const struct shards *shards,
+			     void (*found)(void *context, const char *name), void *context);
 
 /* The bytes of the GGUF that they are together, and the same parsed, to release with
  * backing_unref() and gguf_free(). Returns 0, or -errno with err set. */

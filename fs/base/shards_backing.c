@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* joined.c - see joined.h. */
+/* shards_backing.c - see shards_backing.h. */
 #include "fs/base/shards_backing.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct joined {
+struct shards_backing {
 	struct join join;
-	struct joined_head head;
+	struct shards_backing_head head;
 	uint32_t n;
 	struct backing *files[];
 };
 
 static void release(void *context)
 {
-	struct joined *joined = context;
+	struct shards_backing *joined = context;
 
 	for (uint32_t k = 0; k < joined->n; k++)
 		backing_unref(joined->files[k]);
@@ -24,10 +24,10 @@ static void release(void *context)
 	free(joined);
 }
 
-static int read_piece(struct joined *joined, const struct join_piece *piece, bool spans,
+static int read_piece(struct shards_backing *joined, const struct join_piece *piece, bool spans,
 		      uint8_t *bytes, size_t n, uint64_t skip)
 {
-	const struct joined_head *head = &joined->head;
+	const struct shards_backing_head *head = &joined->head;
 	struct backing *file;
 
 	switch (piece->kind) {
@@ -50,7 +50,7 @@ static int read_piece(struct joined *joined, const struct join_piece *piece, boo
 
 static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t offset)
 {
-	struct joined *joined = context;
+	struct shards_backing *joined = context;
 	const struct join *join = &joined->join;
 	uint8_t *to = bytes;
 
@@ -73,7 +73,7 @@ static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t of
 
 static struct backing *part_at(void *context, uint64_t *offset, uint64_t *length)
 {
-	const struct joined *joined = context;
+	const struct shards_backing *joined = context;
 	const struct join_piece *piece;
 	uint64_t skip;
 
@@ -89,13 +89,13 @@ static struct backing *part_at(void *context, uint64_t *offset, uint64_t *length
 	return joined->files[piece->shard];
 }
 
-static bool copy_head(struct joined *joined, const struct joined_head *head)
+static bool copy_head(struct shards_backing *joined, const struct shards_backing_head *head)
 {
 	uint8_t *bytes = head->bytes ? malloc(head->length + 1) : NULL;
 
 	if (bytes)
 		memcpy(bytes, head->bytes, head->length);
-	joined->head = (struct joined_head){ bytes, head->length };
+	joined->head = (struct shards_backing_head){ bytes, head->length };
 	return bytes || !head->bytes;
 }
 
@@ -104,10 +104,10 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-struct backing *joined_new(struct join *join, struct backing *const *files, uint32_t n,
-			   const struct joined_head *head, const char *path)
+struct backing *shards_backing_new(struct join *join, struct backing *const *files, uint32_t n,
+				   const struct shards_backing_head *head, const char *path)
 {
-	struct joined *joined = calloc(1, sizeof(*joined) + n * sizeof(joined->files[0]));
+	struct shards_backing *joined = calloc(1, sizeof(*joined) + n * sizeof(joined->files[0]));
 	const struct backing *first = NULL;
 	struct stat stat = { 0 };
 	struct timespec latest = { 0 };
@@ -135,9 +135,9 @@ struct backing *joined_new(struct join *join, struct backing *const *files, uint
 		stat = *backing_stat(first);
 	stat.st_size = (off_t)joined->join.size;
 	stat.st_mtim = latest;
-	return backing_of_parts(&(struct backing_parts){ .read = read_at,
-							 .part = part_at,
-							 .release = release,
-							 .context = joined },
+	return backing_from_ops(&(struct backing_ops){ .read = read_at,
+						       .part = part_at,
+						       .release = release,
+						       .context = joined },
 				path, &stat);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shards_internal.h - what shards.c, shards_text.c and shards_join.c share. */
-#ifndef FS_SHARDS_INTERNAL_H
-#define FS_SHARDS_INTERNAL_H
+#ifndef FS_BASE_SHARDS_INTERNAL_H
+#define FS_BASE_SHARDS_INTERNAL_H
 
 #include "fs/base/shards.h"
 #include "fs/base/shards_backing.h"
@@ -11,20 +11,20 @@
 #include <stdatomic.h>
 
 /* A file that is a shard. Counted, as the sets that it is in share it. */
-struct part {
+struct shard_file {
 	atomic_uint refs;
-	char *path; /* that of its place: where it leads to, as a link, are perhaps no others */
+	char *path; /* that of its candidate: where it leads to, as a link, are perhaps no others */
 	struct backing *file;
 	struct gguf *gguf;
 	struct split split;
-	struct joined_head head; /* of shard 0 once it is gone */
+	struct shards_backing_head head; /* of shard 0 once it is gone */
 };
 
 /* Where a shard is looked for, and what was there. */
-struct place {
+struct shard_candidate {
 	char *path;
 	struct stat seen;  /* st_ino 0: nothing */
-	struct part *part; /* NULL: it is no shard that can be read */
+	struct shard_file *part; /* NULL: it is no shard that can be read */
 	char *why;	   /* it is not used; NULL: it is, or is not there */
 };
 
@@ -32,17 +32,17 @@ struct shards {
 	atomic_uint refs;
 	uint32_t count;
 	uint64_t total; /* of tensors; 0: no shard tells */
-	struct descriptors *set;
+	struct fd_cache *set;
 	char *stem; /* of the paths; NULL: the file that was named is not named as a shard is */
-	size_t n_places;
-	pthread_mutex_t lock; /* protects the places, which shards_look() brings up to date */
-	struct place *places;
+	size_t n_candidates;
+	pthread_mutex_t lock; /* protects the candidates, which shards_rescan() brings up to date */
+	struct shard_candidate *candidates;
 	/* By number. */
-	struct part **parts; /* NULL: missing */
+	struct shard_file **parts; /* NULL: missing */
 	bool *gone;	     /* it was there, and its tensors stay known */
 };
 
 /* "STEM-00001-of-00003.gguf", without directories; "shard 1 of 3" where there is no stem. */
-const char *shards_name(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1]);
+const char *shards_filename(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1]);
 
 #endif

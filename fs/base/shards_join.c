@@ -11,34 +11,34 @@ uint32_t shards_count(const struct shards *shards)
 	return shards->count;
 }
 
-bool shards_there(const struct shards *shards, uint32_t no)
+bool shards_is_present(const struct shards *shards, uint32_t no)
 {
 	return shards->parts[no] && !shards->gone[no];
 }
 
-uint32_t shards_tensors(const struct shards *shards)
+uint32_t shards_tensor_count(const struct shards *shards)
 {
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < shards->count; k++)
-		n += shards_there(shards, k) ? shards->parts[k]->gguf->n_tensors : 0;
+		n += shards_is_present(shards, k) ? shards->parts[k]->gguf->n_tensors : 0;
 	return n;
 }
 
-uint64_t shards_total(const struct shards *shards)
+uint64_t shards_tensor_total(const struct shards *shards)
 {
 	return shards->total;
 }
 
-bool shards_complete(const struct shards *shards)
+bool shards_are_complete(const struct shards *shards)
 {
 	for (uint32_t k = 0; k < shards->count; k++)
-		if (!shards_there(shards, k))
+		if (!shards_is_present(shards, k))
 			return false;
-	return !shards->total || shards_tensors(shards) == shards->total;
+	return !shards->total || shards_tensor_count(shards) == shards->total;
 }
 
-bool shards_of_tensor(const struct shards *shards, const char *name, size_t n, uint32_t *no)
+bool shards_find_tensor(const struct shards *shards, const char *name, size_t n, uint32_t *no)
 {
 	for (uint32_t k = 0; k < shards->count; k++) {
 		if (!shards->parts[k] || !gguf_tensor(shards->parts[k]->gguf, name, n))
@@ -91,21 +91,22 @@ static const char *path_of(const struct shards *shards, struct backing *const *f
 	for (uint32_t k = 0; k < shards->count; k++)
 		if (files[k])
 			return shards->parts[k]->path;
-	return shards->places[0].path;
+	return shards->candidates[0].path;
 }
 
 static int join_files(const struct shards *shards, struct join *join, struct backing *const *files,
 		      struct backing **file, struct gguf **gguf, struct error *err)
 {
-	static const struct joined_head none;
+	static const struct shards_backing_head none;
 	/* The backing's, which keeps it as long as it lives. */
 	const struct join kept = *join;
-	const struct part *first = shards->parts[0];
+	const struct shard_file *first = shards->parts[0];
 	struct head head = { .end = join->head_end };
 	const struct source source = { read_head, &head, join->size };
 
-	*file = joined_new(join, files, shards->count,
-			   first && shards->gone[0] ? &first->head : &none, path_of(shards, files));
+	*file = shards_backing_new(join, files, shards->count,
+				   first && shards->gone[0] ? &first->head : &none,
+				   path_of(shards, files));
 	if (!*file)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	head.file = *file;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* So many missing files are named. */
-#define NAMED_MOST 8u
+#define NAMED_MAX 8u
 
 static const char *name_in(const char *path)
 {
@@ -19,7 +19,7 @@ static const char *name_in(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-const char *shards_name(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1])
+const char *shards_filename(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1])
 {
 	if (shards->stem)
 		snprintf(name, NAME_MAX + 1, "%.200s-%05" PRIu32 "-of-%05" PRIu32 ".gguf",
@@ -38,9 +38,9 @@ static void print_numbers(const struct shards *shards, FILE *out)
 	for (uint32_t k = 0; k < shards->count; k++) {
 		uint32_t last = k;
 
-		if (!shards_there(shards, k))
+		if (!shards_is_present(shards, k))
 			continue;
-		while (last + 1 < shards->count && shards_there(shards, last + 1))
+		while (last + 1 < shards->count && shards_is_present(shards, last + 1))
 			last++;
 		fprintf(out, "%s%" PRIu32, comma, k + 1);
 		if (last > k)
@@ -57,7 +57,7 @@ static uint32_t count_there(const struct shards *shards)
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < shards->count; k++)
-		n += shards_there(shards, k);
+		n += shards_is_present(shards, k);
 	return n;
 }
 
@@ -69,11 +69,11 @@ char *shards_summary(const struct shards *shards)
 
 	if (!out)
 		return NULL;
-	fprintf(out, "%" PRIu32, shards_tensors(shards));
+	fprintf(out, "%" PRIu32, shards_tensor_count(shards));
 	if (shards->total)
 		fprintf(out, "/%" PRIu64, shards->total);
 	fprintf(out, " tensor%s, shard%s ",
-		plural(shards->total ? shards->total : shards_tensors(shards)),
+		plural(shards->total ? shards->total : shards_tensor_count(shards)),
 		plural(count_there(shards)));
 	print_numbers(shards, out);
 	fprintf(out, " of %" PRIu32, shards->count);
@@ -92,25 +92,25 @@ static void print_missing(const struct shards *shards, FILE *out)
 		fprintf(out, "the model lacks %" PRIu32 " of its %" PRIu32 " shard%s",
 			shards->count - count_there(shards), shards->count, plural(shards->count));
 	for (uint32_t k = 0; shards->stem && k < shards->count; k++) {
-		const char *why = shards->places[k].why;
+		const char *why = shards->candidates[k].why;
 
-		if (shards_there(shards, k) || missing++ >= NAMED_MOST)
+		if (shards_is_present(shards, k) || missing++ >= NAMED_MAX)
 			continue;
 		fprintf(out, "%s%s", missing > 1 ? ", " : "the model lacks ",
-			shards_name(shards, k, name));
+			shards_filename(shards, k, name));
 		/* What is wrong with the file that is there. */
 		if (why)
 			fprintf(out, " (%s)", why);
 	}
-	if (missing > NAMED_MOST)
-		fprintf(out, " and %" PRIu32 " more", missing - NAMED_MOST);
+	if (missing > NAMED_MAX)
+		fprintf(out, " and %" PRIu32 " more", missing - NAMED_MAX);
 	if (shards->stem && !missing && shards->total)
 		fprintf(out,
 			"the shards should have %" PRIu64 " tensor%s together, and have %" PRIu32,
-			shards->total, plural(shards->total), shards_tensors(shards));
+			shards->total, plural(shards->total), shards_tensor_count(shards));
 }
 
-char *shards_missing(struct shards *shards)
+char *shards_missing_text(struct shards *shards)
 {
 	char *text = NULL;
 	size_t size;
@@ -127,55 +127,56 @@ char *shards_missing(struct shards *shards)
 	return NULL;
 }
 
-void shards_each_missing(const struct shards *shards,
-			 void (*found)(void *context, const char *name), void *context)
+void shards_for_each_missing(const struct shards *shards,
+			     void (*found)(void *context, const char *name), void *context)
 {
 	char name[NAME_MAX + 1];
 
 	for (uint32_t k = 0; k < shards->count; k++)
-		if (!shards_there(shards, k))
-			found(context, shards_name(shards, k, name));
+		if (!shards_is_present(shards, k))
+			found(context, shards_filename(shards, k, name));
 }
 
-static bool was_said(const struct shards *old, size_t i, const char *why)
+static bool was_logged(const struct shards *old, size_t i, const char *why)
 {
-	return old && old->places[i].why && strcmp(old->places[i].why, why) == 0;
+	return old && old->candidates[i].why && strcmp(old->candidates[i].why, why) == 0;
 }
 
-static void tell_place(const struct shards *shards, const struct shards *old, size_t i,
-		       struct log *log)
+static void log_candidate(const struct shards *shards, const struct shards *old, size_t i,
+			  struct log *log)
 {
-	const struct place *place = &shards->places[i];
-	const struct part *part = place->part;
+	const struct shard_candidate *candidate = &shards->candidates[i];
+	const struct shard_file *part = candidate->part;
 
-	if (place->why) {
-		if (!was_said(old, i, place->why))
-			log_add(log, "%s: passed over: %s", place->path, place->why);
-	} else if (part && shards->stem && part->split.no != i && (!old || !old->places[i].part)) {
-		log_add(log, "%s: taken for shard %" PRIu64 ", which it says it is", place->path,
-			part->split.no + 1);
+	if (candidate->why) {
+		if (!was_logged(old, i, candidate->why))
+			log_add(log, "%s: passed over: %s", candidate->path, candidate->why);
+	} else if (part && shards->stem && part->split.no != i &&
+		   (!old || !old->candidates[i].part)) {
+		log_add(log, "%s: taken for shard %" PRIu64 ", which it says it is",
+			candidate->path, part->split.no + 1);
 	}
 }
 
-void shards_tell(struct shards *shards, const struct shards *old, struct log *log)
+void shards_log(struct shards *shards, const struct shards *old, struct log *log)
 {
 	char name[NAME_MAX + 1], *text;
 
-	for (size_t i = 0; i < shards->n_places; i++)
-		tell_place(shards, old, i, log);
+	for (size_t i = 0; i < shards->n_candidates; i++)
+		log_candidate(shards, old, i, log);
 	for (uint32_t k = 0; old && k < shards->count; k++) {
-		if (shards_there(shards, k) != shards_there(old, k))
-			log_add(log, "%s %s", shards_name(shards, k, name),
-				shards_there(shards, k) ? "is there now" : "is gone");
+		if (shards_is_present(shards, k) != shards_is_present(old, k))
+			log_add(log, "%s %s", shards_filename(shards, k, name),
+				shards_is_present(shards, k) ? "is there now" : "is gone");
 	}
 	if (!shards->stem)
 		log_add(log,
 			"%s: is not named as a shard of %" PRIu32
 			" is, so that the others cannot be found",
-			shards->places[0].path, shards->count);
-	text = shards_complete(shards) ? NULL : shards_missing(shards);
+			shards->candidates[0].path, shards->count);
+	text = shards_are_complete(shards) ? NULL : shards_missing_text(shards);
 	if (text)
 		log_add(log, "%s: %s",
-			name_in(shards->stem ? shards->stem : shards->places[0].path), text);
+			name_in(shards->stem ? shards->stem : shards->candidates[0].path), text);
 	free(text);
 }

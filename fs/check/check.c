@@ -20,13 +20,13 @@
 #define REASON_WIDTH 130
 
 /* Of the model as it is. */
-typedef int host_look(const struct groups *groups, const struct gguf *header,
+typedef int host_look(const struct check_groups *groups, const struct gguf *header,
 		      struct finding *finding);
 
 /* A line. */
 struct row {
 	const char *check;
-	const struct group *group; /* NULL: the model */
+	const struct check_group *group; /* NULL: the model */
 	bool is_made;		   /* when it is read: the model's look, or the group's check */
 	bool is_unit;		   /* and what may be wrong is not where the donor is of one kind */
 	host_look *look;
@@ -35,9 +35,9 @@ struct row {
 };
 
 struct check {
-	struct maker maker;
+	struct view_generator generator;
 	const atomic_bool *ending;
-	struct groups *groups;
+	struct check_groups *groups;
 	struct row *rows;
 	size_t n, room;
 	pthread_mutex_t lock; /* protects what follows */
@@ -47,11 +47,11 @@ struct check {
 	size_t size;
 };
 
-static void release(struct maker *maker)
+static void release(struct view_generator *generator)
 {
-	struct check *check = (struct check *)maker;
+	struct check *check = (struct check *)generator;
 
-	groups_free(check->groups);
+	check_groups_free(check->groups);
 	pthread_mutex_destroy(&check->lock);
 	pthread_cond_destroy(&check->changed);
 	free(check->rows);
@@ -60,7 +60,7 @@ static void release(struct maker *maker)
 }
 
 /* A row to be filled in; NULL: out of memory. */
-static struct row *add_row(struct check *check, const char *name, const struct group *group)
+static struct row *add_row(struct check *check, const char *name, const struct check_group *group)
 {
 	if (check->n == check->room) {
 		const size_t room = check->room * 2 + 16;
@@ -82,11 +82,14 @@ static int add_host(struct check *check)
 		const char *name;
 		bool of_metadata;
 		host_look *look;
-	} checks[] = { { "blocks", true, host_blocks },	     { "complete", false, host_complete },
-		       { "arrays", true, host_arrays },	     { "output", false, host_output },
-		       { "adapters", false, host_adapters }, { "experts", true, host_experts },
-		       { "nextn", true, host_nextn } };
-	const struct groups *groups = check->groups;
+	} checks[] = { { "blocks", true, check_host_blocks },
+		       { "complete", false, check_host_complete },
+		       { "arrays", true, check_host_arrays },
+		       { "output", false, check_host_output },
+		       { "adapters", false, check_host_adapters },
+		       { "experts", true, check_experts_count },
+		       { "nextn", true, check_blocks_nextn } };
+	const struct check_groups *groups = check->groups;
 	const bool changed =
 		groups->grafts || groups->removed || (groups->edits && groups->edits->n);
 	int rc = 0;
@@ -94,9 +97,9 @@ static int add_host(struct check *check)
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct row *row;
 
-		if ((checks[i].look == host_adapters && groups->adapted.adapters == 0) ||
-		    (checks[i].look == host_experts && !host_has_experts(groups)) ||
-		    (checks[i].look == host_nextn && !host_has_nextn(groups)))
+		if ((checks[i].look == check_host_adapters && groups->adapted.adapters == 0) ||
+		    (checks[i].look == check_experts_count && !check_experts_any(groups)) ||
+		    (checks[i].look == check_blocks_nextn && !check_blocks_has_nextn(groups)))
 			continue;
 		row = add_row(check, checks[i].name, NULL);
 		if (!row)
@@ -109,16 +112,16 @@ static int add_host(struct check *check)
 	return rc;
 }
 
-static int say_donor(const struct groups *groups, const struct group *group,
-		     struct finding *finding)
+static int report_donor(const struct check_groups *groups, const struct check_group *group,
+			struct finding *finding)
 {
 	char slots[96];
 	const char *view = NULL;
 
 	for (uint32_t k = 0; k < group->n && group->kind != GROUP_UNKNOWN && !view; k++)
 		view = donor_view(groups->content[group->slots[k]]->donor);
-	groups_slots(groups, group->slots, group->n, slots, sizeof(slots));
-	finding_say(finding, group->kind == GROUP_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_OK,
+	check_groups_slots(groups, group->slots, group->n, slots, sizeof(slots));
+	finding_set(finding, group->kind == GROUP_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_OK,
 		    "%" PRIu32 " graft%s: %s", group->n, plural(group->n), slots);
 	if (group->kind == GROUP_UNKNOWN)
 		finding_add(finding, VERDICT_UNKNOWN, "nobody saw from where");
@@ -130,44 +133,41 @@ static int say_donor(const struct groups *groups, const struct group *group,
 }
 
 /* What the grafts come to by themselves. */
-static int add_sets(struct check *check, const struct group *group)
+static int add_sets(struct check *check, const struct check_group *group)
 {
 	static const struct {
 		const char *name;
-		int (*look)(const struct groups *groups, const struct group *group,
+		int (*look)(const struct check_groups *groups, const struct check_group *group,
 			    struct finding *finding);
-	} checks[] = { { "donor", say_donor },
-		       { "shape", sets_shape },
-		       { "role", sets_role },
-		       { "type", sets_type },
-		       { "distance", sets_distance },
-		       { "unit", sets_unit } };
+	} checks[] = { { "donor", report_donor },	    { "shape", check_sets_shape },
+		       { "role", check_sets_role },	    { "type", check_sets_type },
+		       { "distance", check_sets_distance }, { "unit", check_sets_unit } };
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct row *row = add_row(check, checks[i].name, group);
 
 		rc = row ? checks[i].look(check->groups, group, &row->finding) : -ENOMEM;
-		if (rc == 0 && checks[i].look == sets_unit && group->kind != GROUP_SELF)
+		if (rc == 0 && checks[i].look == check_sets_unit && group->kind != GROUP_SELF)
 			row->is_unit = row->is_made = row->finding.verdict == VERDICT_RISKY;
 	}
 	return rc;
 }
 
-static int add_group(struct check *check, const struct group *group)
+static int add_group(struct check *check, const struct check_group *group)
 {
 	int rc = add_sets(check, group);
 
 	for (enum donor_check of = 0; rc == 0 && of < DONOR_CHECKS; of++) {
 		struct row *row;
 
-		if (!donor_check_applies(of, group))
+		if (!check_donor_applies(of, group))
 			continue;
-		row = add_row(check, donor_check_name(of), group);
+		row = add_row(check, check_donor_name(of), group);
 		if (!row)
 			return -ENOMEM;
 		row->donor_check = of;
-		row->is_made = !donor_check_known(of, group, &row->finding);
+		row->is_made = !check_donor_known(of, group, &row->finding);
 	}
 	return rc;
 }
@@ -192,15 +192,16 @@ static int examine_groups(const struct check *check, const struct traits *host, 
 	int rc = 0;
 
 	for (uint32_t g = 0; rc == 0 && g < check->groups->n; g++) {
-		const struct group *group = &check->groups->groups[g];
+		const struct check_group *group = &check->groups->groups[g];
 
 		memset(findings, 0, sizeof(findings));
-		rc = donor_examine(check->groups, group, host, halt, findings, &likeness);
+		rc = check_donor_examine(check->groups, group, host, halt, findings, &likeness);
 		for (size_t i = 0; rc == 0 && i < check->n; i++) {
 			if (!rows[i].is_made || rows[i].group != group)
 				continue;
 			if (rows[i].is_unit)
-				sets_unit_of_kin(check->groups, group, likeness, &rows[i].finding);
+				check_sets_unit_of_kin(check->groups, group, likeness,
+						       &rows[i].finding);
 			else
 				rows[i].finding = findings[rows[i].donor_check];
 		}
@@ -215,14 +216,14 @@ static int examine(const struct check *check, struct row *rows, const struct hal
 	const struct model *model = check->groups->model;
 	struct view *view = NULL;
 	struct source source;
-	struct gguf *made = groups_header(check->groups, &view, &source);
+	struct gguf *made = check_groups_header(check->groups, &view, &source);
 	const struct gguf *header = made ? made : model->gguf;
 	struct traits host;
 	int rc;
 
 	if (!made)
 		source = backing_source(model->base);
-	rc = traits_read(header, &source, halt, &host);
+	rc = check_traits_read(header, &source, halt, &host);
 	if (rc == 0)
 		rc = examine_host(check, header, rows);
 	if (rc == 0)
@@ -259,7 +260,7 @@ static void print_row(FILE *out, const struct row *row)
 
 static void print_overall(FILE *out, const struct check *check, const struct row *rows)
 {
-	const struct groups *groups = check->groups;
+	const struct check_groups *groups = check->groups;
 	const uint32_t edits = groups->edits ? groups->edits->n : 0;
 	size_t count[VERDICTS] = { 0 };
 	enum verdict worst = VERDICT_OK;
@@ -324,15 +325,16 @@ static int await_turn(struct check *check, const struct halt *halt)
 	while (check->is_making) {
 		if (halted(halt))
 			return -EINTR;
-		waiting_moment(&check->changed, &check->lock);
+		cond_poll_wait(&check->changed, &check->lock);
 	}
 	return 0;
 }
 
 /* There is a text afterwards. */
-static int prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+static int prepare(struct view_generator *generator, size_t first, size_t n,
+		   const atomic_bool *stop)
 {
-	struct check *check = (struct check *)maker;
+	struct check *check = (struct check *)generator;
 	const struct halt halt = { stop, check->ending };
 	char *text = NULL;
 	size_t size = 0;
@@ -356,10 +358,10 @@ static int prepare(struct maker *maker, size_t first, size_t n, const atomic_boo
 	return rc;
 }
 
-static int make(struct maker *maker, size_t number, char *bytes, size_t length,
+static int make(struct view_generator *generator, size_t number, char *bytes, size_t length,
 		const atomic_bool *stop)
 {
-	struct check *check = (struct check *)maker;
+	struct check *check = (struct check *)generator;
 	int rc = -EIO;
 
 	(void)number;
@@ -382,18 +384,18 @@ static struct check *new_check(struct model *model, const struct snapshot *snaps
 
 	if (!check)
 		return NULL;
-	check->maker = (struct maker){ prepare, make, release };
+	check->generator = (struct view_generator){ prepare, make, release };
 	check->ending = ending;
 	pthread_mutex_init(&check->lock, NULL);
-	waiting_init(&check->changed);
-	check->groups = groups_new(model, snapshot);
+	cond_poll_init(&check->changed);
+	check->groups = check_groups_new(model, snapshot);
 	if (check->groups)
 		rc = add_host(check);
 	for (uint32_t g = 0; rc == 0 && g < check->groups->n; g++)
 		rc = add_group(check, &check->groups->groups[g]);
 	if (rc == 0)
 		return check;
-	release(&check->maker);
+	release(&check->generator);
 	return NULL;
 }
 
@@ -401,23 +403,23 @@ struct view *check_view(struct model *model, const struct snapshot *snapshot,
 			const atomic_bool *ending)
 {
 	struct check *check = new_check(model, snapshot, ending);
-	struct segment whole = { .kind = SEGMENT_MADE };
+	struct segment whole = { .kind = SEGMENT_COMPUTED };
 	size_t size;
 	char *text = check ? print(check, check->rows, &size) : NULL;
 	bool is_made = false;
 
 	if (!text) {
 		if (check)
-			release(&check->maker);
+			release(&check->generator);
 		return NULL;
 	}
 	for (size_t i = 0; i < check->n; i++)
 		is_made |= check->rows[i].is_made;
 	if (!is_made) {
-		release(&check->maker);
+		release(&check->generator);
 		return view_of_text(text, size);
 	}
 	free(text);
 	whole.length = size;
-	return view_new_made(&whole, 1, NULL, &check->maker);
+	return view_new_computed(&whole, 1, NULL, &check->generator);
 }

@@ -27,7 +27,7 @@ struct block {
 };
 
 /* The block that a slot is of, -1: none. */
-static int32_t block_of(const struct groups *groups, uint32_t slot)
+static int32_t block_of(const struct check_groups *groups, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
 
@@ -35,20 +35,21 @@ static int32_t block_of(const struct groups *groups, uint32_t slot)
 										   : -1;
 }
 
-static void role_of(const struct groups *groups, uint32_t slot, char role[ANATOMY_NAME_MAX + 1])
+static void role_of(const struct check_groups *groups, uint32_t slot,
+		    char role[ANATOMY_NAME_MAX + 1])
 {
 	const struct organ_place *place = &groups->model->places[slot];
 
 	anatomy_role(place->tensor, place->tensor_length, role);
 }
 
-static bool is_there(const struct groups *groups, uint32_t slot)
+static bool is_there(const struct check_groups *groups, uint32_t slot)
 {
-	return !content_is_nothing(groups->content[slot]);
+	return !content_is_whiteout(groups->content[slot]);
 }
 
 /* All of them, by number, to free. NULL: out of memory. */
-static struct block *find_blocks(const struct groups *groups)
+static struct block *find_blocks(const struct check_groups *groups)
 {
 	struct block *blocks = calloc(BLOCKS_MAX, sizeof(*blocks));
 
@@ -89,7 +90,7 @@ static uint32_t find_examples(const struct block *blocks, int32_t examples[EXAMP
 }
 
 /* Has a block what another one has in that slot? */
-static bool has_like(const struct groups *groups, int32_t block, uint32_t slot)
+static bool has_like(const struct check_groups *groups, int32_t block, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
 	const char *rest = memchr(place->tensor + 4, '.', place->tensor_length - 4);
@@ -103,13 +104,13 @@ static bool has_like(const struct groups *groups, int32_t block, uint32_t slot)
 	if (n <= 0 || (size_t)n >= sizeof(name))
 		return false;
 	anatomy_file_name(name, (size_t)n, NAME_SHORT, file);
-	return model_find(groups->model, place->klass, file, strlen(file), &found) &&
+	return model_find_slot(groups->model, place->klass, file, strlen(file), &found) &&
 	       found < groups->n_slots && is_there(groups, found);
 }
 
 /* The slots of the example whose like the block lacks; lacking has room for all. Returns how
  * many. */
-static uint32_t compare(const struct groups *groups, int32_t block, int32_t example,
+static uint32_t compare(const struct check_groups *groups, int32_t block, int32_t example,
 			uint32_t *lacking)
 {
 	uint32_t n = 0;
@@ -122,8 +123,8 @@ static uint32_t compare(const struct groups *groups, int32_t block, int32_t exam
 
 /* What a block that was added lacks of the example that it is most like, in few words; empty:
  * nothing. Returns 0 or -ENOMEM. */
-static int lacks_of_examples(const struct groups *groups, int32_t block, const struct block *blocks,
-			     char *text, size_t size)
+static int lacks_of_examples(const struct check_groups *groups, int32_t block,
+			     const struct block *blocks, char *text, size_t size)
 {
 	uint32_t *lacking = calloc(groups->model->gguf->n_tensors + 1u, sizeof(*lacking));
 	int32_t examples[EXAMPLES];
@@ -142,15 +143,16 @@ static int lacks_of_examples(const struct groups *groups, int32_t block, const s
 		}
 	}
 	if (n && least)
-		groups_roles(groups, lacking, compare(groups, block, examples[best], lacking), text,
-			     size);
+		check_groups_roles(groups, lacking, compare(groups, block, examples[best], lacking),
+				   text, size);
 	free(lacking);
 	return 0;
 }
 
 /* The same of a nextn block: what llama.cpp has in each, and one way or another an attention and a
  * feed-forward network. */
-static void lacks_of_nextn(const struct groups *groups, int32_t block, char *text, size_t size)
+static void lacks_of_nextn(const struct check_groups *groups, int32_t block, char *text,
+			   size_t size)
 {
 	static const char *const parts[][2] = {
 		{ "nextn_eh_proj", "nextn_eh_proj" }, { "nextn_enorm", "nextn_enorm" },
@@ -176,7 +178,7 @@ static void lacks_of_nextn(const struct groups *groups, int32_t block, char *tex
 						 parts[k][0]);
 }
 
-int blocks_added(const struct groups *groups, struct finding *finding)
+int check_blocks_added(const struct check_groups *groups, struct finding *finding)
 {
 	struct block *blocks = find_blocks(groups);
 	char text[96] = "";
@@ -242,36 +244,37 @@ static void judge_nextn(const struct gguf *header, const struct block *blocks, b
 			end = b + 1;
 		inner = marked[b] ? inner : n ? inner + (blocks[b].n != 0) : 0;
 	}
-	groups_numbers(marked, end, numbers, sizeof(numbers));
+	check_groups_numbers(marked, end, numbers, sizeof(numbers));
 	if (kv && !is_number)
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%.*s" NEXTN_KEY " is no number: set user.organfs.type to uint32",
 			    length, name);
 	else if (n && !told)
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "blk %s would be ordinary: write %" PRIu32
 			    " to metadata/%.*s" NEXTN_KEY,
 			    numbers, n, length, name);
 	else if (!n && told)
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%.*s" NEXTN_KEY " says %" PRIu64 ", and no block has nextn tensors",
 			    length, name, told);
 	else if (n != told)
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%.*s" NEXTN_KEY " says %" PRIu64 ", and %" PRIu32
 			    " block%s nextn tensors",
 			    length, name, told, n, n == 1 ? " has" : "s have");
 	else if (inner)
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "nextn blocks have to be the last ones; of %" PRIu32 " they are %s",
 			    end, numbers);
 	else if (n)
-		finding_say(finding, VERDICT_OK, "blk %s, as nextn_predict_layers says", numbers);
+		finding_set(finding, VERDICT_OK, "blk %s, as nextn_predict_layers says", numbers);
 	else
-		finding_say(finding, VERDICT_OK, "none, as nextn_predict_layers says");
+		finding_set(finding, VERDICT_OK, "none, as nextn_predict_layers says");
 }
 
-int host_nextn(const struct groups *groups, const struct gguf *header, struct finding *finding)
+int check_blocks_nextn(const struct check_groups *groups, const struct gguf *header,
+		       struct finding *finding)
 {
 	struct block *blocks = find_blocks(groups);
 	bool *marked = calloc(BLOCKS_MAX, sizeof(*marked));
@@ -284,9 +287,9 @@ int host_nextn(const struct groups *groups, const struct gguf *header, struct fi
 	return rc;
 }
 
-bool host_has_nextn(const struct groups *groups)
+bool check_blocks_has_nextn(const struct check_groups *groups)
 {
-	const struct edits *edits = groups->edits;
+	const struct metadata_edits_get *edits = groups->edits;
 
 	if (find_key(groups->model->gguf, NEXTN_KEY))
 		return true;
@@ -304,7 +307,7 @@ bool host_has_nextn(const struct groups *groups)
 	return false;
 }
 
-bool blocks_all_nextn(const struct groups *groups, const struct group *group)
+bool check_blocks_all_nextn(const struct check_groups *groups, const struct check_group *group)
 {
 	struct block *blocks = find_blocks(groups);
 	bool all = blocks != NULL;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *donor_check_name(enum donor_check check)
+const char *check_donor_name(enum donor_check check)
 {
 	static const char *const names[DONOR_CHECKS] = {
 		"bytes",     "architecture", "dimensions", "rope",  "epsilon", "parts",
@@ -23,7 +23,7 @@ const char *donor_check_name(enum donor_check check)
 	return names[check];
 }
 
-bool donor_check_applies(enum donor_check check, const struct group *group)
+bool check_donor_applies(enum donor_check check, const struct check_group *group)
 {
 	if (group->kind == GROUP_SELF)
 		return check == DONOR_NORMS;
@@ -32,19 +32,20 @@ bool donor_check_applies(enum donor_check check, const struct group *group)
 	return check != DONOR_BYTES && check != DONOR_NAMES && check != DONOR_SPREADS;
 }
 
-bool donor_check_known(enum donor_check check, const struct group *group, struct finding *finding)
+bool check_donor_known(enum donor_check check, const struct check_group *group,
+		       struct finding *finding)
 {
 	const bool in_blocks = (group->concerns & (CONCERN_ATTENTION | CONCERN_FFN)) != 0;
 
 	/* Of a norm, of the embedding and of the head these say nothing. */
 	if (!in_blocks && (check == DONOR_NORMS || check == DONOR_PARTS)) {
-		finding_say(finding, VERDICT_OK,
+		finding_set(finding, VERDICT_OK,
 			    "does not apply: no attention and no feed-forward network was grafted");
 		return true;
 	}
 	if (group->kind == GROUP_MODEL || group->kind == GROUP_SELF || check == DONOR_LINEAGE)
 		return false;
-	finding_say(finding, VERDICT_UNKNOWN,
+	finding_set(finding, VERDICT_UNKNOWN,
 		    group->kind == GROUP_ORGANS ? "an organ file does not tell of its model"
 						: "their donor is not known");
 	return true;
@@ -52,10 +53,10 @@ bool donor_check_known(enum donor_check check, const struct group *group, struct
 
 /* The examination of one group. */
 struct examination {
-	const struct groups *groups;
-	const struct group *group;
+	const struct check_groups *groups;
+	const struct check_group *group;
 	const struct halt *halt;
-	struct relative host, donor;
+	struct lineage_model host, donor;
 	struct finding *findings;
 	double likeness;
 };
@@ -94,7 +95,7 @@ static bool has_bytes_of(const struct content *content, struct backing *file,
 
 static int examine_bytes(const struct examination *e, struct finding *finding)
 {
-	const struct group *group = e->group;
+	const struct check_group *group = e->group;
 	uint8_t *bytes = malloc(2 * SPOT_SIZE);
 	uint32_t *others = calloc(group->n + 1u, sizeof(*others));
 	uint32_t n = 0, made = 0;
@@ -117,11 +118,11 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 			others[n++] = group->slots[k];
 	}
 	if (rc == 0 && n)
-		finding_say(finding, VERDICT_UNKNOWN,
+		finding_set(finding, VERDICT_UNKNOWN,
 			    "not the donor's, so that what follows may not hold for them: %s",
-			    groups_slots(e->groups, others, n, text, sizeof(text)));
+			    check_groups_slots(e->groups, others, n, text, sizeof(text)));
 	else if (rc == 0)
-		finding_say(finding, VERDICT_OK, "the donor's, %s",
+		finding_set(finding, VERDICT_OK, "the donor's, %s",
 			    made == group->n ? "made by a view of them"
 			    : made	     ? "or made by a view, as far as samples show"
 					     : "as far as samples show");
@@ -133,8 +134,8 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 /* Of the grafts themselves, against the tensors of the base that have their names. */
 static int examine_kin(struct examination *e, struct finding *finding)
 {
-	const struct group *group = e->group;
-	struct kin *pairs = calloc(group->n + 1u, sizeof(*pairs));
+	const struct check_group *group = e->group;
+	struct tensor_pair *pairs = calloc(group->n + 1u, sizeof(*pairs));
 	size_t n = 0;
 	int rc;
 
@@ -146,16 +147,16 @@ static int examine_kin(struct examination *e, struct finding *finding)
 		const struct gguf_tensor *ours =
 			gguf_tensor(e->host.gguf, organ->name, organ->name_length);
 		struct gguf_tensor theirs = { .offset = content->offset, .type = organ->type };
-		struct kin *kin = &pairs[n];
+		struct tensor_pair *kin = &pairs[n];
 
 		memcpy(theirs.ne, organ->ne, sizeof(theirs.ne));
 		if (!ours || memcmp(ours->ne, theirs.ne, sizeof(theirs.ne)) != 0)
 			continue;
 		kin->norm = anatomy_kind(organ->name, organ->name_length) == KIND_NORM;
-		n += weights_of_tensor(e->host.file, ours, &kin->host) &&
-		     weights_of_tensor(content->file, &theirs, &kin->donor);
+		n += check_lineage_weights(e->host.file, ours, &kin->host) &&
+		     check_lineage_weights(content->file, &theirs, &kin->donor);
 	}
-	rc = lineage_of_pairs(pairs, n, e->halt, finding, &e->likeness);
+	rc = check_lineage_of_pairs(pairs, n, e->halt, finding, &e->likeness);
 	free(pairs);
 	return rc;
 }
@@ -180,15 +181,15 @@ static bool host_norm(const struct examination *e, int32_t block, const char *na
 	uint32_t slot;
 
 	snprintf(file, sizeof(file), "blk_%" PRId32 "_%s", block, name);
-	if (!model_find(e->groups->model, CLASS_NORM, file, strlen(file), &slot) ||
-	    slot >= e->groups->n_slots || content_is_nothing(e->groups->content[slot]))
+	if (!model_find_slot(e->groups->model, CLASS_NORM, file, strlen(file), &slot) ||
+	    slot >= e->groups->n_slots || content_is_whiteout(e->groups->content[slot]))
 		return false;
 	content = e->groups->content[slot];
 	if (!content)
-		return weights_of_tensor(model->base, &model->gguf->tensors[slot], weights);
+		return check_lineage_weights(model->base, &model->gguf->tensors[slot], weights);
 	tensor = (struct gguf_tensor){ .offset = content->offset, .type = content->organ.type };
 	memcpy(tensor.ne, content->organ.ne, sizeof(tensor.ne));
-	return weights_of_tensor(content->file, &tensor, weights);
+	return check_lineage_weights(content->file, &tensor, weights);
 }
 
 static bool donor_norm(const struct examination *e, int32_t block, const char *name,
@@ -199,7 +200,7 @@ static bool donor_norm(const struct examination *e, int32_t block, const char *n
 	const int n = snprintf(text, sizeof(text), "blk.%" PRId32 ".%s.weight", block, name);
 
 	tensor = gguf_tensor(e->donor.gguf, text, (size_t)n);
-	return tensor && weights_of_tensor(e->donor.file, tensor, weights);
+	return tensor && check_lineage_weights(e->donor.file, tensor, weights);
 }
 
 static int compare_norms(const struct examination *e, int32_t from, int32_t to, const char *name,
@@ -211,9 +212,9 @@ static int compare_norms(const struct examination *e, int32_t from, int32_t to, 
 
 	if (!host_norm(e, to, name, &ours) || !donor_norm(e, from, name, &theirs))
 		return 0;
-	rc = lineage_rms(&theirs, e->halt, &a);
+	rc = check_lineage_rms(&theirs, e->halt, &a);
 	if (rc == 0)
-		rc = lineage_rms(&ours, e->halt, &b);
+		rc = check_lineage_rms(&ours, e->halt, &b);
 	ratio = rc == 0 ? a / b : NAN;
 	if (!isfinite(ratio) || ratio <= 0)
 		return rc;
@@ -238,7 +239,7 @@ static int examine_norms(const struct examination *e, struct finding *finding)
 		const uint32_t slot = e->group->slots[k];
 		const struct organ_place *place = &e->groups->model->places[slot];
 		const unsigned which = place->klass == CLASS_ORGANS;
-		const int32_t from = groups_donor_block(e->groups, slot), to = place->block;
+		const int32_t from = check_groups_donor_block(e->groups, slot), to = place->block;
 
 		if (from < 0 || to < 0 ||
 		    (place->klass != CLASS_ORGANS && place->klass != CLASS_SKELETON) ||
@@ -249,9 +250,9 @@ static int examine_norms(const struct examination *e, struct finding *finding)
 		rc = compare_norms(e, from, to, names[which], &seam);
 	}
 	if (!seam.compared)
-		finding_say(finding, VERDICT_UNKNOWN, "no norms before the grafts in both");
+		finding_set(finding, VERDICT_UNKNOWN, "no norms before the grafts in both");
 	else
-		finding_say(finding, seam.worst <= 2 ? VERDICT_OK : VERDICT_RISKY,
+		finding_set(finding, seam.worst <= 2 ? VERDICT_OK : VERDICT_RISKY,
 			    "those before the grafts are %s 2 times apart: at most in blk %" PRId32
 			    ", where the donor's %s is %.2f times this one's",
 			    seam.worst <= 2 ? "within" : "more than", seam.at, seam.name,
@@ -265,21 +266,21 @@ static int examine_traits(const struct examination *e, const struct traits *host
 	const unsigned concerns = e->group->concerns;
 	struct finding *findings = e->findings;
 	struct traits donor;
-	const int rc = traits_read(e->donor.gguf, source, e->halt, &donor);
+	const int rc = check_traits_read(e->donor.gguf, source, e->halt, &donor);
 
 	if (rc < 0)
 		return rc;
-	traits_architecture(host, &donor, &findings[DONOR_ARCHITECTURE]);
-	traits_dimensions(host, &donor, concerns, &findings[DONOR_DIMENSIONS]);
-	if (traits_bare(&donor) && host->numbers[TRAIT_EMBEDDING].known &&
-	    sets_shapes_agree(e->groups, e->group, host->numbers[TRAIT_EMBEDDING].high))
-		finding_say(
+	check_traits_architecture(host, &donor, &findings[DONOR_ARCHITECTURE]);
+	check_traits_dimensions(host, &donor, concerns, &findings[DONOR_DIMENSIONS]);
+	if (check_traits_bare(&donor) && host->numbers[TRAIT_EMBEDDING].known &&
+	    check_sets_shapes_agree(e->groups, e->group, host->numbers[TRAIT_EMBEDDING].high))
+		finding_set(
 			&findings[DONOR_DIMENSIONS], VERDICT_OK,
 			"the donor does not say them; the shapes are those that this model has");
-	traits_rope(host, &donor, concerns, &findings[DONOR_ROPE]);
-	traits_epsilon(host, &donor, &findings[DONOR_EPSILON]);
-	traits_tokenizer(host, &donor, concerns, &findings[DONOR_TOKENIZER]);
-	traits_names(host, &donor, &findings[DONOR_NAMES]);
+	check_traits_rope(host, &donor, concerns, &findings[DONOR_ROPE]);
+	check_traits_epsilon(host, &donor, &findings[DONOR_EPSILON]);
+	check_traits_tokenizer(host, &donor, concerns, &findings[DONOR_TOKENIZER]);
+	check_traits_names(host, &donor, &findings[DONOR_NAMES]);
 	return 0;
 }
 
@@ -288,14 +289,14 @@ static void excuse_nextn(const struct examination *e)
 {
 	const struct gguf *donor = e->donor.gguf;
 
-	finding_say(&e->findings[DONOR_PARTS], VERDICT_OK,
+	finding_set(&e->findings[DONOR_PARTS], VERDICT_OK,
 		    "does not apply: a nextn block is not made of the parts of others");
 	for (uint32_t i = 0; i < donor->n_tensors; i++)
 		if (gguf_tensor(e->host.gguf, donor->tensors[i].name,
 				donor->tensors[i].name_length))
 			return;
 	if (e->findings[DONOR_LINEAGE].verdict == VERDICT_UNKNOWN)
-		finding_say(&e->findings[DONOR_LINEAGE], VERDICT_OK,
+		finding_set(&e->findings[DONOR_LINEAGE], VERDICT_OK,
 			    "does not apply: a nextn block, and nothing else to compare");
 }
 
@@ -307,24 +308,25 @@ static int examine_model(struct examination *e, const struct traits *host,
 	if (rc == 0)
 		rc = examine_bytes(e, &e->findings[DONOR_BYTES]);
 	if (rc == 0)
-		rc = parts_compare(e->host.gguf, e->donor.gguf, e->group->concerns,
-				   &e->findings[DONOR_PARTS]);
+		rc = check_parts_compare(e->host.gguf, e->donor.gguf, e->group->concerns,
+					 &e->findings[DONOR_PARTS]);
 	if (rc == 0)
-		rc = lineage_cosines(&e->host, &e->donor, e->halt, &e->findings[DONOR_LINEAGE],
-				     &e->likeness);
+		rc = check_lineage_cosines(&e->host, &e->donor, e->halt,
+					   &e->findings[DONOR_LINEAGE], &e->likeness);
 	if (rc == 0)
-		rc = lineage_spreads(&e->host, &e->donor, e->halt, &e->findings[DONOR_SPREADS]);
+		rc = check_lineage_spreads(&e->host, &e->donor, e->halt,
+					   &e->findings[DONOR_SPREADS]);
 	if (rc == 0)
 		rc = examine_norms(e, &e->findings[DONOR_NORMS]);
-	if (rc == 0 && blocks_all_nextn(e->groups, e->group))
+	if (rc == 0 && check_blocks_all_nextn(e->groups, e->group))
 		excuse_nextn(e);
 	return rc;
 }
 
-static void say_unreadable(struct finding findings[DONOR_CHECKS], const struct error *err)
+static void report_unreadable(struct finding findings[DONOR_CHECKS], const struct error *err)
 {
 	for (enum donor_check check = 0; check < DONOR_CHECKS; check++)
-		finding_say(&findings[check], VERDICT_UNKNOWN, "the donor cannot be read: %s",
+		finding_set(&findings[check], VERDICT_UNKNOWN, "the donor cannot be read: %s",
 			    err->text[0] ? err->text : strerror(err->code));
 }
 
@@ -345,10 +347,10 @@ static int open_and_examine(struct examination *e, const struct traits *host)
 	if (gguf)
 		rc = examine_model(e, host, &source);
 	else
-		say_unreadable(e->findings, &err);
+		report_unreadable(e->findings, &err);
 	if (rc == -EIO) {
 		error_set(&err, EIO, ERROR_NO_OFFSET, "%s", strerror(EIO));
-		say_unreadable(e->findings, &err);
+		report_unreadable(e->findings, &err);
 		rc = 0;
 	}
 	gguf_free(gguf);
@@ -356,10 +358,11 @@ static int open_and_examine(struct examination *e, const struct traits *host)
 	return rc;
 }
 
-int donor_examine(const struct groups *groups, const struct group *group, const struct traits *host,
-		  const struct halt *halt, struct finding findings[DONOR_CHECKS], double *likeness)
+int check_donor_examine(const struct check_groups *groups, const struct check_group *group,
+			const struct traits *host, const struct halt *halt,
+			struct finding findings[DONOR_CHECKS], double *likeness)
 {
-	const struct relative base = { groups->model->base, groups->model->gguf };
+	const struct lineage_model base = { groups->model->base, groups->model->gguf };
 	struct examination e = { groups, group, halt, base, { NULL, NULL }, findings, NAN };
 	int rc;
 

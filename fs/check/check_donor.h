@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* check_donor.h - what has to be looked up in the files of host and donor: their metadata, and
  * samples of their weights. */
-#ifndef FS_CHECK_DONOR_H
-#define FS_CHECK_DONOR_H
+#ifndef FS_CHECK_CHECK_DONOR_H
+#define FS_CHECK_CHECK_DONOR_H
 
 #include "fs/check/check_groups.h"
 #include "fs/check/check_traits.h"
@@ -24,20 +24,22 @@ enum donor_check {
 };
 
 /* "bytes", "architecture", ... */
-const char *donor_check_name(enum donor_check check);
+const char *check_donor_name(enum donor_check check);
 
 /* Does it tell anything about grafts of that group? Without a model as their donor, lineage is
  * found from the grafts alone, and nothing of a graft of the base itself but its norms. */
-bool donor_check_applies(enum donor_check check, const struct group *group);
+bool check_donor_applies(enum donor_check check, const struct check_group *group);
 
 /* Is it known without looking into files? Then the finding is set: what the check would need is not
  * known. */
-bool donor_check_known(enum donor_check check, const struct group *group, struct finding *finding);
+bool check_donor_known(enum donor_check check, const struct check_group *group,
+		       struct finding *finding);
 
 /* Find out all that applies, and how alike the matrices of both are (check_lineage.h; NAN where it
  * is not known). host are the traits of the base. May take long: ends with -EINTR soon
  * after halt; else 0 or -ENOMEM. */
-int donor_examine(const struct groups *groups, const struct group *group, const struct traits *host,
-		  const struct halt *halt, struct finding findings[DONOR_CHECKS], double *likeness);
+int check_donor_examine(const struct check_groups *groups, const struct check_group *group,
+			const struct traits *host, const struct halt *halt,
+			struct finding findings[DONOR_CHECKS], double *likeness);
 
 #endif

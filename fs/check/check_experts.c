@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* How many the slot holds something of; 0: it is not by expert, or empty. */
-static uint32_t count_of(const struct groups *groups, uint32_t slot)
+static uint32_t count_of(const struct check_groups *groups, uint32_t slot)
 {
-	return files_experts(groups->model, slot, groups->content[slot]);
+	return organ_file_experts(groups->model, slot, groups->content[slot]);
 }
 
-bool host_has_experts(const struct groups *groups)
+bool check_experts_any(const struct check_groups *groups)
 {
 	for (uint32_t i = 0; i < groups->n_slots; i++)
 		if (count_of(groups, i))
@@ -21,11 +21,11 @@ bool host_has_experts(const struct groups *groups)
 	return false;
 }
 
-bool host_expert_shape(const struct organ *organ, const struct gguf_tensor *slot)
+bool check_experts_shape(const struct organ *organ, const struct gguf_tensor *slot)
 {
 	const struct organ base = organ_of_tensor(slot);
 
-	return organ->dims == base.dims && experts_count(&base) && organ->dims &&
+	return organ->dims == base.dims && expert_slice_count(&base) && organ->dims &&
 	       memcmp(organ->ne, base.ne, (organ->dims - 1) * sizeof(base.ne[0])) == 0;
 }
 
@@ -44,14 +44,15 @@ static bool find_count(const struct gguf *header, uint64_t *count)
 	return false;
 }
 
-int host_experts(const struct groups *groups, const struct gguf *header, struct finding *finding)
+int check_experts_count(const struct check_groups *groups, const struct gguf *header,
+			struct finding *finding)
 {
 	uint32_t tensors = 0, wrong = 0, first = 0;
 	uint64_t count;
 	char path[ORGAN_PATH_MAX];
 
 	if (!find_count(header, &count)) {
-		finding_say(finding, VERDICT_UNKNOWN, "no expert_count");
+		finding_set(finding, VERDICT_UNKNOWN, "no expert_count");
 		return 0;
 	}
 	for (uint32_t i = 0; i < groups->n_slots; i++) {
@@ -62,12 +63,12 @@ int host_experts(const struct groups *groups, const struct gguf *header, struct 
 		tensors += has != 0;
 	}
 	if (wrong)
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " of %" PRIu32 " tensors: %s has %" PRIu32
 			    ", expert_count says %" PRIu64,
 			    wrong, tensors, model_organ_path(groups->model, first, path),
 			    count_of(groups, first), count);
 	else
-		finding_say(finding, VERDICT_OK, "%" PRIu64 ", as expert_count says", count);
+		finding_set(finding, VERDICT_OK, "%" PRIu64 ", as expert_count says", count);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_title(struct group *group)
+static void print_title(struct check_group *group)
 {
 	const char *slash = group->donor ? strrchr(donor_path(group->donor), '/') : NULL;
 	char *stem = NULL;
@@ -60,22 +60,23 @@ static unsigned concern_of(const struct organ_place *place)
 
 /* A link has no fingerprint, and a copy that the layer tells of nothing else; whether they are of
  * one file indeed shows when it is opened, and by the bytes. */
-static bool is_group_of(const struct group *group, enum group_kind kind, const struct donor *donor)
+static bool is_group_of(const struct check_group *group, enum group_kind kind,
+			const struct donor *donor)
 {
 	return group->kind == kind &&
 	       (kind != GROUP_MODEL || donor_may_be_same_file(group->donor, donor));
 }
 
-static bool put(struct groups *groups, uint32_t slot, enum group_kind kind,
+static bool put(struct check_groups *groups, uint32_t slot, enum group_kind kind,
 		const struct donor *donor)
 {
 	uint32_t i = 0;
-	struct group *group;
+	struct check_group *group;
 
 	while (i < groups->n && !is_group_of(&groups->groups[i], kind, donor))
 		i++;
 	if (i == groups->n) {
-		struct group *more = groups->groups;
+		struct check_group *more = groups->groups;
 
 		/* Doubled each time that it is a power of two. */
 		if ((groups->n & (groups->n - 1)) == 0)
@@ -83,7 +84,7 @@ static bool put(struct groups *groups, uint32_t slot, enum group_kind kind,
 		if (!more)
 			return false;
 		groups->groups = more;
-		groups->groups[groups->n++] = (struct group){ .kind = kind, .donor = donor };
+		groups->groups[groups->n++] = (struct check_group){ .kind = kind, .donor = donor };
 		print_title(&groups->groups[i]);
 	}
 	group = &groups->groups[i];
@@ -112,12 +113,12 @@ static enum group_kind kind_of(const struct donor *donor, const struct donor *se
 }
 
 /* Whether it is an addition that was removed again does not show in the model. */
-static bool is_removed(const struct groups *groups, uint32_t slot)
+static bool is_removed(const struct check_groups *groups, uint32_t slot)
 {
-	return content_is_nothing(groups->content[slot]) && slot < groups->model->gguf->n_tensors;
+	return content_is_whiteout(groups->content[slot]) && slot < groups->model->gguf->n_tensors;
 }
 
-static bool fill(struct groups *groups, const struct donor *self)
+static bool fill(struct check_groups *groups, const struct donor *self)
 {
 	/* First those of which something is known. */
 	for (unsigned unknown = 0; unknown < 2; unknown++) {
@@ -125,7 +126,7 @@ static bool fill(struct groups *groups, const struct donor *self)
 			const struct content *content = groups->content[i];
 			enum group_kind kind;
 
-			if (!content || content_is_nothing(content))
+			if (!content || content_is_whiteout(content))
 				continue;
 			kind = kind_of(content->donor, self);
 			if ((kind >= GROUP_ORGANS) != unknown)
@@ -143,19 +144,19 @@ static bool fill(struct groups *groups, const struct donor *self)
 /* What counts of a slot: what adapters make of it is theirs, and their halves are no part of the
  * model; but what cannot be read counts. With a reference; NULL for the base's. False: out of
  * memory. */
-static bool take(const struct groups *groups, uint32_t slot, struct content *shown,
+static bool take(const struct check_groups *groups, uint32_t slot, struct content *shown,
 		 struct content **taken)
 {
 	struct content *content = shown && !shown->broken ? content_own(shown) : shown;
 
 	if (content && !content->broken && adapters_is_half(groups->model, slot))
-		*taken = content_nothing();
+		*taken = content_new_whiteout();
 	else
 		*taken = content ? content_ref(content) : NULL;
 	return *taken || !content;
 }
 
-static void count_adapters(struct groups *groups, const struct adapter_list *list)
+static void count_adapters(struct check_groups *groups, const struct adapter_list *list)
 {
 	struct adapted *adapted = &groups->adapted;
 
@@ -167,9 +168,9 @@ static void count_adapters(struct groups *groups, const struct adapter_list *lis
 	}
 }
 
-struct groups *groups_new(struct model *model, const struct snapshot *snapshot)
+struct check_groups *check_groups_new(struct model *model, const struct snapshot *snapshot)
 {
-	struct groups *groups = calloc(1, sizeof(*groups));
+	struct check_groups *groups = calloc(1, sizeof(*groups));
 	struct donor *self;
 	bool well;
 
@@ -177,8 +178,8 @@ struct groups *groups_new(struct model *model, const struct snapshot *snapshot)
 		return NULL;
 	groups->model = model;
 	groups->content = calloc(snapshot->n + 1u, sizeof(*groups->content));
-	groups->edits = edits_ref(snapshot->edits);
-	self = donor_of_backing(model->base, "", 0);
+	groups->edits = metadata_edits_ref(snapshot->edits);
+	self = donor_from_backing(model->base, "", 0);
 	well = groups->content && self;
 	count_adapters(groups, snapshot->adapters);
 	for (uint32_t i = 0; well && i < snapshot->n; i++) {
@@ -192,11 +193,11 @@ struct groups *groups_new(struct model *model, const struct snapshot *snapshot)
 	donor_unref(self);
 	if (well)
 		return groups;
-	groups_free(groups);
+	check_groups_free(groups);
 	return NULL;
 }
 
-void groups_free(struct groups *groups)
+void check_groups_free(struct check_groups *groups)
 {
 	if (!groups)
 		return;
@@ -204,7 +205,7 @@ void groups_free(struct groups *groups)
 		content_unref(groups->content[i]);
 	for (uint32_t i = 0; i < groups->n; i++)
 		free(groups->groups[i].slots);
-	edits_unref(groups->edits);
+	metadata_edits_unref(groups->edits);
 	free(groups->groups);
 	free(groups->content);
 	free(groups);
@@ -217,7 +218,8 @@ static int read_view_at(void *context, void *bytes, size_t n, uint64_t offset)
 	return got == (ssize_t)n ? 0 : -EIO;
 }
 
-struct gguf *groups_header(const struct groups *groups, struct view **view, struct source *source)
+struct gguf *check_groups_header(const struct check_groups *groups, struct view **view,
+				 struct source *source)
 {
 	const struct snapshot snapshot = { .n = groups->n_slots,
 					   .grafts = groups->grafts + groups->removed,
@@ -238,7 +240,7 @@ struct gguf *groups_header(const struct groups *groups, struct view **view, stru
 }
 
 /* The tensor that the organ in a slot was, as far as one knows. */
-static const char *tensor_of(const struct groups *groups, uint32_t slot, size_t *n)
+static const char *tensor_of(const struct check_groups *groups, uint32_t slot, size_t *n)
 {
 	const struct content *content = groups->content[slot];
 	const char *tensor = content->donor ? donor_tensor(content->donor, n) : NULL;
@@ -249,7 +251,7 @@ static const char *tensor_of(const struct groups *groups, uint32_t slot, size_t 
 	return content->organ.name;
 }
 
-int32_t groups_donor_block(const struct groups *groups, uint32_t slot)
+int32_t check_groups_donor_block(const struct check_groups *groups, uint32_t slot)
 {
 	size_t n;
 	const char *tensor = tensor_of(groups, slot, &n);
@@ -257,7 +259,7 @@ int32_t groups_donor_block(const struct groups *groups, uint32_t slot)
 	return anatomy_block(tensor, n);
 }
 
-bool groups_in_place(const struct groups *groups, uint32_t slot)
+bool check_groups_in_place(const struct check_groups *groups, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
 	size_t n;
@@ -266,9 +268,10 @@ bool groups_in_place(const struct groups *groups, uint32_t slot)
 	return n == place->tensor_length && memcmp(tensor, place->tensor, n) == 0;
 }
 
-bool groups_is_own(const struct groups *groups, const struct group *group, uint32_t slot)
+bool check_groups_is_own(const struct check_groups *groups, const struct check_group *group,
+			 uint32_t slot)
 {
-	return group->kind == GROUP_SELF && groups_in_place(groups, slot);
+	return group->kind == GROUP_SELF && check_groups_in_place(groups, slot);
 }
 
 /* Text that is cut where its room ends. */
@@ -297,7 +300,7 @@ static void cut_add(struct cut *cut, const char *format, ...)
 		strcpy(cut->text + cut->size - 4, "...");
 }
 
-const char *groups_numbers(const bool *marked, uint32_t n, char *text, size_t size)
+const char *check_groups_numbers(const bool *marked, uint32_t n, char *text, size_t size)
 {
 	struct cut cut = { text, size, 0 };
 
@@ -361,8 +364,8 @@ static void add_role(char roles[][ANATOMY_NAME_MAX + 1], uint32_t *n,
 }
 
 /* Those that are of a block, or those that are not. */
-static void print_slots(const struct groups *groups, const uint32_t *slots, uint32_t n, bool blocks,
-			struct cut *cut, bool *marked)
+static void print_slots(const struct check_groups *groups, const uint32_t *slots, uint32_t n,
+			bool blocks, struct cut *cut, bool *marked)
 {
 	char(*roles)[ANATOMY_NAME_MAX + 1] = calloc(ROLES_SHOWN, sizeof(*roles));
 	char numbers[64];
@@ -384,14 +387,15 @@ static void print_slots(const struct groups *groups, const uint32_t *slots, uint
 	if (count && cut->used)
 		cut_add(cut, ", ");
 	if (count && blocks)
-		cut_add(cut, "blk %s ", groups_numbers(marked, highest, numbers, sizeof(numbers)));
+		cut_add(cut, "blk %s ",
+			check_groups_numbers(marked, highest, numbers, sizeof(numbers)));
 	if (count)
 		print_roles(roles, n_roles, cut);
 	free(roles);
 }
 
-const char *groups_slots(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
-			 size_t size)
+const char *check_groups_slots(const struct check_groups *groups, const uint32_t *slots, uint32_t n,
+			       char *text, size_t size)
 {
 	struct cut cut = { text, size, 0 };
 	bool *marked = calloc(BLOCKS_MAX, sizeof(*marked));
@@ -405,8 +409,8 @@ const char *groups_slots(const struct groups *groups, const uint32_t *slots, uin
 	return text;
 }
 
-const char *groups_roles(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
-			 size_t size)
+const char *check_groups_roles(const struct check_groups *groups, const uint32_t *slots, uint32_t n,
+			       char *text, size_t size)
 {
 	char(*roles)[ANATOMY_NAME_MAX + 1] = calloc(ROLES_SHOWN, sizeof(*roles));
 	struct cut cut = { text, size, 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check_groups.h - the grafts in force, by where they came from; slots named in few words. */
-#ifndef FS_CHECK_GROUPS_H
-#define FS_CHECK_GROUPS_H
+#ifndef FS_CHECK_CHECK_GROUPS_H
+#define FS_CHECK_CHECK_GROUPS_H
 
 #include "fs/model/model.h"
 #include "fs/storage/view.h"
@@ -14,7 +14,7 @@ enum group_kind {
 };
 
 /* Grafts with one donor. */
-struct group {
+struct check_group {
 	enum group_kind kind;
 	const struct donor *donor; /* of one of them; NULL: unknown. Borrowed from the content */
 	uint32_t *slots;	   /* their slots, ascending */
@@ -23,46 +23,49 @@ struct group {
 	char title[36];	   /* the file's name, short and printable */
 };
 
-struct groups {
+struct check_groups {
 	struct model *model;	  /* borrowed */
 	struct content **content; /* one a slot: what it holds, with references; NULL: base's */
 	uint32_t n_slots;
-	struct edits *edits; /* of the metadata, with a reference; NULL: none */
+	struct metadata_edits_get *edits; /* of the metadata, with a reference; NULL: none */
 	struct adapted {
 		uint32_t adapters, broken, touched, halves;
 	} adapted;	      /* adapters, which are no grafts (adapter_list.h) */
-	struct group *groups; /* in the order of their first slots, those of kind UNKNOWN last */
+	struct check_group
+		*groups; /* in the order of their first slots, those of kind UNKNOWN last */
 	uint32_t n, grafts, removed;
 };
 
 /* Take the grafts of a snapshot apart. NULL: out of memory. */
-struct groups *groups_new(struct model *model, const struct snapshot *snapshot);
-void groups_free(struct groups *groups); /* NULL is fine */
+struct check_groups *check_groups_new(struct model *model, const struct snapshot *snapshot);
+void check_groups_free(struct check_groups *groups); /* NULL is fine */
 
 /* The model's GGUF as it would be assembled, with its metadata as that is now, to release; source
  * gives its bytes as long as the view is there, which is to be released too. NULL: there is none,
  * nor a view. */
-struct gguf *groups_header(const struct groups *groups, struct view **view, struct source *source);
+struct gguf *check_groups_header(const struct check_groups *groups, struct view **view,
+				 struct source *source);
 
 /* The block that the organ in a slot was made for, -1: none. */
-int32_t groups_donor_block(const struct groups *groups, uint32_t slot);
+int32_t check_groups_donor_block(const struct check_groups *groups, uint32_t slot);
 
 /* Holds a slot what was made of its own tensor of the base, as the views do? */
-bool groups_is_own(const struct groups *groups, const struct group *group, uint32_t slot);
+bool check_groups_is_own(const struct check_groups *groups, const struct check_group *group,
+			 uint32_t slot);
 
 /* Is the organ in a slot of a tensor that has the slot's own name? */
-bool groups_in_place(const struct groups *groups, uint32_t slot);
+bool check_groups_in_place(const struct check_groups *groups, uint32_t slot);
 
 /* Slots in few words, "blk 5-20 ffn_*" or "token_embd, output"; cut to n bytes. Returns text. */
-const char *groups_slots(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
-			 size_t size);
+const char *check_groups_slots(const struct check_groups *groups, const uint32_t *slots, uint32_t n,
+			       char *text, size_t size);
 
 /* The roles of slots, "ffn_gate, ffn_up"; in few words, "ffn_*", where all are longer than size
  * bytes, and cut to these. Returns text. */
-const char *groups_roles(const struct groups *groups, const uint32_t *slots, uint32_t n, char *text,
-			 size_t size);
+const char *check_groups_roles(const struct check_groups *groups, const uint32_t *slots, uint32_t n,
+			       char *text, size_t size);
 
 /* Numbers in few words, "0-3, 7", of those of n that are true. Returns text. */
-const char *groups_numbers(const bool *marked, uint32_t n, char *text, size_t size);
+const char *check_groups_numbers(const bool *marked, uint32_t n, char *text, size_t size);
 
 #endif

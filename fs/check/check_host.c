@@ -18,9 +18,9 @@ static bool is_block(const struct organ_place *place)
 	       strncmp(place->tensor, "blk.", 4) == 0;
 }
 
-static bool is_there(const struct groups *groups, uint32_t slot)
+static bool is_there(const struct check_groups *groups, uint32_t slot)
 {
-	return !content_is_nothing(groups->content[slot]);
+	return !content_is_whiteout(groups->content[slot]);
 }
 
 static bool ends_with(const struct kv *kv, const char *ending)
@@ -44,19 +44,20 @@ static void judge_blocks(const struct gguf *header, uint32_t n, const char *miss
 	uint64_t count;
 
 	if (missing[0])
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "they have to run from 0 without a gap, and these are missing: %s",
 			    missing);
 	else if (!find_count(header, &count))
-		finding_say(finding, VERDICT_UNKNOWN, "%" PRIu32 " from 0 on; no block_count", n);
+		finding_set(finding, VERDICT_UNKNOWN, "%" PRIu32 " from 0 on; no block_count", n);
 	else if (n == count)
-		finding_say(finding, VERDICT_OK, "%" PRIu32 " from 0 on, as block_count says", n);
+		finding_set(finding, VERDICT_OK, "%" PRIu32 " from 0 on, as block_count says", n);
 	else
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " from 0 on, but block_count says %" PRIu64, n, count);
 }
 
-int host_blocks(const struct groups *groups, const struct gguf *header, struct finding *finding)
+int check_host_blocks(const struct check_groups *groups, const struct gguf *header,
+		      struct finding *finding)
 {
 	bool *marked = calloc(BLOCKS_MAX, sizeof(*marked));
 	char missing[96];
@@ -75,17 +76,17 @@ int host_blocks(const struct groups *groups, const struct gguf *header, struct f
 	}
 	for (uint32_t b = 0; b < n; b++)
 		marked[b] = !marked[b];
-	groups_numbers(marked, n, missing, sizeof(missing));
+	check_groups_numbers(marked, n, missing, sizeof(missing));
 	if (n)
 		judge_blocks(header, n, missing, finding);
 	else
-		finding_say(finding, VERDICT_UNKNOWN, "there are none");
+		finding_set(finding, VERDICT_UNKNOWN, "there are none");
 	free(marked);
 	return 0;
 }
 
 /* Slots whose block is there and they are not, and those that cannot be read. */
-static uint32_t find_holes(const struct groups *groups, const bool *there, uint32_t *holes,
+static uint32_t find_holes(const struct check_groups *groups, const bool *there, uint32_t *holes,
 			   uint32_t *broken)
 {
 	uint32_t n = 0;
@@ -96,7 +97,7 @@ static uint32_t find_holes(const struct groups *groups, const bool *there, uint3
 		const struct organ_place *place = &groups->model->places[i];
 
 		*broken += content && content->broken;
-		if (!content_is_nothing(content) || i >= groups->model->gguf->n_tensors)
+		if (!content_is_whiteout(content) || i >= groups->model->gguf->n_tensors)
 			continue;
 		if (!is_block(place) || there[place->block])
 			holes[n++] = i;
@@ -104,7 +105,8 @@ static uint32_t find_holes(const struct groups *groups, const bool *there, uint3
 	return n;
 }
 
-int host_complete(const struct groups *groups, const struct gguf *header, struct finding *finding)
+int check_host_complete(const struct check_groups *groups, const struct gguf *header,
+			struct finding *finding)
 {
 	bool *there = calloc(BLOCKS_MAX, sizeof(*there));
 	uint32_t *holes = calloc(groups->n_slots + 1u, sizeof(*holes));
@@ -122,18 +124,18 @@ int host_complete(const struct groups *groups, const struct gguf *header, struct
 		if (is_block(&groups->model->places[i]) && is_there(groups, i))
 			there[groups->model->places[i].block] = true;
 	n = find_holes(groups, there, holes, &broken);
-	finding_say(finding, VERDICT_OK, "%s", "");
+	finding_set(finding, VERDICT_OK, "%s", "");
 	if (n)
 		finding_add(finding, VERDICT_IMPOSSIBLE,
 			    "removed, while their blocks are there: %s",
-			    groups_slots(groups, holes, n, text, sizeof(text)));
+			    check_groups_slots(groups, holes, n, text, sizeof(text)));
 	if (broken)
 		finding_add(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " graft%s cannot be read, .log says why", broken,
 			    plural(broken));
-	rc = blocks_added(groups, finding);
+	rc = check_blocks_added(groups, finding);
 	if (!finding->text[0])
-		finding_say(finding, VERDICT_OK, "no block lacks what it had");
+		finding_set(finding, VERDICT_OK, "no block lacks what it had");
 	free(there);
 	free(holes);
 	return rc;
@@ -147,14 +149,15 @@ static bool is_a_block(const struct kv *kv)
 		ends_with(kv, ".attention.head_count_kv") || ends_with(kv, ".feed_forward_length"));
 }
 
-int host_arrays(const struct groups *groups, const struct gguf *header, struct finding *finding)
+int check_host_arrays(const struct check_groups *groups, const struct gguf *header,
+		      struct finding *finding)
 {
 	uint32_t arrays = 0, wrong = 0, first = 0;
 	uint64_t count = 0;
 
 	(void)groups;
 	if (!find_count(header, &count)) {
-		finding_say(finding, VERDICT_UNKNOWN, "no block_count");
+		finding_set(finding, VERDICT_UNKNOWN, "no block_count");
 		return 0;
 	}
 	for (uint32_t i = 0; i < header->n_kv; i++) {
@@ -165,18 +168,18 @@ int host_arrays(const struct groups *groups, const struct gguf *header, struct f
 			first = i;
 	}
 	if (wrong)
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%.60s has %" PRIu64 " entries, block_count says %" PRIu64,
 			    header->kv[first].key, header->kv[first].count, count);
 	else if (arrays)
-		finding_say(finding, VERDICT_OK, "%" PRIu32 " with an entry for each block",
+		finding_set(finding, VERDICT_OK, "%" PRIu32 " with an entry for each block",
 			    arrays);
 	else
-		finding_say(finding, VERDICT_OK, "none has an entry for each block");
+		finding_set(finding, VERDICT_OK, "none has an entry for each block");
 	return 0;
 }
 
-static bool has_output(const struct groups *groups, bool in_base)
+static bool has_output(const struct check_groups *groups, bool in_base)
 {
 	static const char name[] = "output.weight";
 	const uint32_t n = in_base ? groups->model->gguf->n_tensors : groups->n_slots;
@@ -191,29 +194,31 @@ static bool has_output(const struct groups *groups, bool in_base)
 	return false;
 }
 
-int host_output(const struct groups *groups, const struct gguf *header, struct finding *finding)
+int check_host_output(const struct check_groups *groups, const struct gguf *header,
+		      struct finding *finding)
 {
 	const bool before = has_output(groups, true), now = has_output(groups, false);
 
 	(void)header;
 	if (before == now)
-		finding_say(finding, VERDICT_OK,
+		finding_set(finding, VERDICT_OK,
 			    now ? "a head of its own" : "tied: the token embedding is the head");
 	else if (now)
-		finding_say(finding, VERDICT_RISKY,
+		finding_set(finding, VERDICT_RISKY,
 			    "a head was added to a model whose token embedding was it");
 	else
-		finding_say(finding, VERDICT_RISKY,
+		finding_set(finding, VERDICT_RISKY,
 			    "the head was removed: the token embedding will be it, or nothing");
 	return 0;
 }
 
-int host_adapters(const struct groups *groups, const struct gguf *header, struct finding *finding)
+int check_host_adapters(const struct check_groups *groups, const struct gguf *header,
+			struct finding *finding)
 {
 	const struct adapted *adapted = &groups->adapted;
 
 	(void)header;
-	finding_say(finding, VERDICT_OK, "%" PRIu32 " in force, on %" PRIu32 " tensor%s",
+	finding_set(finding, VERDICT_OK, "%" PRIu32 " in force, on %" PRIu32 " tensor%s",
 		    adapted->adapters - adapted->broken, adapted->touched,
 		    plural(adapted->touched));
 	if (adapted->halves)

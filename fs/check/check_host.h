@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* check_host.h - is the model whole by itself, whatever the donors are like? header is its
- * GGUF as it is now (groups_header()). All return 0 or -ENOMEM. */
-#ifndef FS_CHECK_HOST_H
-#define FS_CHECK_HOST_H
+ * GGUF as it is now (check_groups_header()). All return 0 or -ENOMEM. */
+#ifndef FS_CHECK_CHECK_HOST_H
+#define FS_CHECK_CHECK_HOST_H
 
 #include "fs/check/check_groups.h"
 #include "fs/check/check_verdict.h"
 
 /* Run the blocks from 0 without a gap, and does the metadata count them? */
-int host_blocks(const struct groups *groups, const struct gguf *header, struct finding *finding);
+int check_host_blocks(const struct check_groups *groups, const struct gguf *header,
+		      struct finding *finding);
 
 /* Does a block lack what it had in the base, or a graft its data? This and the last one do without
  * the header. */
-int host_complete(const struct groups *groups, const struct gguf *header, struct finding *finding);
+int check_host_complete(const struct check_groups *groups, const struct gguf *header,
+			struct finding *finding);
 
 /* Have arrays with an entry for each block so many? */
-int host_arrays(const struct groups *groups, const struct gguf *header, struct finding *finding);
+int check_host_arrays(const struct check_groups *groups, const struct gguf *header,
+		      struct finding *finding);
 
 /* Can all adapters be merged? Without the header. */
-int host_adapters(const struct groups *groups, const struct gguf *header, struct finding *finding);
+int check_host_adapters(const struct check_groups *groups, const struct gguf *header,
+			struct finding *finding);
 
 /* An output head that was added to or taken from the embedding. */
-int host_output(const struct groups *groups, const struct gguf *header, struct finding *finding);
+int check_host_output(const struct check_groups *groups, const struct gguf *header,
+		      struct finding *finding);
 
 #endif

@@ -27,8 +27,8 @@ static bool is_wanted(void *context)
 	return !halted(context);
 }
 
-bool weights_of_tensor(struct backing *file, const struct gguf_tensor *tensor,
-		       struct weights *weights)
+bool check_lineage_weights(struct backing *file, const struct gguf_tensor *tensor,
+			   struct weights *weights)
 {
 	weights->file = file;
 	weights->offset = tensor->offset;
@@ -72,7 +72,7 @@ static double cosine(const float *a, const float *b, size_t n)
 	return aa > 0 && bb > 0 ? dot / sqrt(aa) / sqrt(bb) : NAN;
 }
 
-static int cosine_of(const struct kin *kin, const struct halt *halt, double *result)
+static int cosine_of(const struct tensor_pair *kin, const struct halt *halt, double *result)
 {
 	size_t n;
 	int rc;
@@ -102,22 +102,22 @@ static double median(double *values, size_t n)
 	return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-void lineage_judge(const struct cosines *cosines, struct finding *finding)
+void check_lineage_judge(const struct cosines *cosines, struct finding *finding)
 {
 	const bool by_matrices = cosines->matrices > 0;
 	const double value = by_matrices ? cosines->of_matrices : cosines->of_norms;
 
 	if (!by_matrices && !cosines->norms) {
-		finding_say(finding, VERDICT_UNKNOWN,
+		finding_set(finding, VERDICT_UNKNOWN,
 			    "no tensors of the same name and shape that can be compared");
 		return;
 	}
 	if (value >= SAME_BASE)
-		finding_say(finding, VERDICT_OK, "same base");
+		finding_set(finding, VERDICT_OK, "same base");
 	else if (value >= UNRELATED)
-		finding_say(finding, VERDICT_RISKY, "distant, as after long training on");
+		finding_set(finding, VERDICT_RISKY, "distant, as after long training on");
 	else
-		finding_say(finding, VERDICT_RISKY, "unrelated: expect failure");
+		finding_set(finding, VERDICT_RISKY, "unrelated: expect failure");
 	if (by_matrices)
 		finding_add(finding, VERDICT_OK, "cosine %.2f over %zu matri%s",
 			    cosines->of_matrices, cosines->matrices,
@@ -130,8 +130,8 @@ void lineage_judge(const struct cosines *cosines, struct finding *finding)
 		    UNRELATED);
 }
 
-int lineage_of_pairs(const struct kin *pairs, size_t n, const struct halt *halt,
-		     struct finding *finding, double *likeness)
+int check_lineage_of_pairs(const struct tensor_pair *pairs, size_t n, const struct halt *halt,
+			   struct finding *finding, double *likeness)
 {
 	double values[2][KIN_MAX];
 	size_t count[2] = { 0, 0 }, unread = 0;
@@ -155,16 +155,16 @@ int lineage_of_pairs(const struct kin *pairs, size_t n, const struct halt *halt,
 				    median(values[0], count[0]) };
 	*likeness = unread ? NAN : cosines.of_matrices;
 	if (unread)
-		finding_say(finding, VERDICT_UNKNOWN, "%zu of %zu tensors cannot be read", unread,
+		finding_set(finding, VERDICT_UNKNOWN, "%zu of %zu tensors cannot be read", unread,
 			    n);
 	else
-		lineage_judge(&cosines, finding);
+		check_lineage_judge(&cosines, finding);
 	return 0;
 }
 
 /* A tensor that both have in the same shape. */
-static bool find_kin(const struct relative *host, const struct relative *donor, uint32_t i,
-		     struct kin *kin)
+static bool find_kin(const struct lineage_model *host, const struct lineage_model *donor,
+		     uint32_t i, struct tensor_pair *kin)
 {
 	const struct gguf_tensor *ours = &host->gguf->tensors[i];
 	const struct gguf_tensor *theirs = gguf_tensor(donor->gguf, ours->name, ours->name_length);
@@ -175,8 +175,8 @@ static bool find_kin(const struct relative *host, const struct relative *donor, 
 		return false;
 	if (!kin->norm && (ours->ne[1] < 2 || (klass != CLASS_SKELETON && klass != CLASS_ORGANS)))
 		return false;
-	return weights_of_tensor(host->file, ours, &kin->host) &&
-	       weights_of_tensor(donor->file, theirs, &kin->donor);
+	return check_lineage_weights(host->file, ours, &kin->host) &&
+	       check_lineage_weights(donor->file, theirs, &kin->donor);
 }
 
 /* Of at most that many out of found, is this one, after so many others, to be taken? They are
@@ -186,11 +186,11 @@ static bool is_taken(size_t seen, size_t found, size_t most)
 	return found <= most || seen * most / found != (seen + 1) * most / found;
 }
 
-int lineage_cosines(const struct relative *host, const struct relative *donor,
-		    const struct halt *halt, struct finding *finding, double *likeness)
+int check_lineage_cosines(const struct lineage_model *host, const struct lineage_model *donor,
+			  const struct halt *halt, struct finding *finding, double *likeness)
 {
 	size_t found[2] = { 0, 0 }, seen[2] = { 0, 0 }, n = 0;
-	struct kin pairs[2 * KIN_MAX], kin;
+	struct tensor_pair pairs[2 * KIN_MAX], kin;
 
 	for (uint32_t i = 0; i < host->gguf->n_tensors; i++)
 		if (find_kin(host, donor, i, &kin))
@@ -199,7 +199,7 @@ int lineage_cosines(const struct relative *host, const struct relative *donor,
 		if (find_kin(host, donor, i, &kin) &&
 		    is_taken(seen[kin.norm]++, found[kin.norm], KIN_MAX))
 			pairs[n++] = kin;
-	return lineage_of_pairs(pairs, n, halt, finding, likeness);
+	return check_lineage_of_pairs(pairs, n, halt, finding, likeness);
 }
 
 /* The means of values and squares of a sample. */
@@ -219,7 +219,7 @@ static int moments(const struct weights *weights, uint64_t most, const struct ha
 	return rc;
 }
 
-int lineage_rms(const struct weights *weights, const struct halt *halt, double *rms)
+int check_lineage_rms(const struct weights *weights, const struct halt *halt, double *rms)
 {
 	double mean, square;
 	const int rc = moments(weights, COSINE_VALUES, halt, &mean, &square);
@@ -245,8 +245,8 @@ static double correlation(const double *x, const double *y, size_t n)
 }
 
 /* A matrix of that role that both have in the same shape. */
-static bool find_role(const struct relative *host, const struct relative *donor, uint32_t i,
-		      const char *role, struct kin *kin)
+static bool find_role(const struct lineage_model *host, const struct lineage_model *donor,
+		      uint32_t i, const char *role, struct tensor_pair *kin)
 {
 	const struct gguf_tensor *t = &host->gguf->tensors[i];
 	char name[ANATOMY_NAME_MAX + 1];
@@ -266,12 +266,12 @@ static int spread_of(const struct weights *weights, const struct halt *halt, dou
 
 /* One role's spreads over the blocks. Returns as the public ones, with *result NAN where it cannot
  * be told. */
-static int spreads_of(const struct relative *host, const struct relative *donor, const char *role,
-		      const struct halt *halt, double *result)
+static int spreads_of(const struct lineage_model *host, const struct lineage_model *donor,
+		      const char *role, const struct halt *halt, double *result)
 {
 	double x[BLOCKS_MAX], y[BLOCKS_MAX];
 	size_t found = 0, seen = 0, n = 0;
-	struct kin kin;
+	struct tensor_pair kin;
 
 	*result = NAN;
 	for (uint32_t i = 0; i < host->gguf->n_tensors; i++)
@@ -293,8 +293,8 @@ static int spreads_of(const struct relative *host, const struct relative *donor,
 	return 0;
 }
 
-int lineage_spreads(const struct relative *host, const struct relative *donor,
-		    const struct halt *halt, struct finding *finding)
+int check_lineage_spreads(const struct lineage_model *host, const struct lineage_model *donor,
+			  const struct halt *halt, struct finding *finding)
 {
 	static const char *const roles[] = { "attn_q", "attn_k", "attn_v", "attn_output",
 					     "attn_qkv" };
@@ -312,15 +312,15 @@ int lineage_spreads(const struct relative *host, const struct relative *donor,
 		}
 	}
 	if (n == 0)
-		finding_say(finding, VERDICT_OK,
+		finding_set(finding, VERDICT_OK,
 			    "does not apply: less than 4 blocks whose attention can be compared");
 	else if (sum / (double)n > 0.9)
-		finding_say(finding, VERDICT_OK,
+		finding_set(finding, VERDICT_OK,
 			    "the spreads of attention go alike through the blocks: "
 			    "correlation %.2f",
 			    sum / (double)n);
 	else
-		finding_say(finding, VERDICT_RISKY,
+		finding_set(finding, VERDICT_RISKY,
 			    "the spreads of attention go other ways through the blocks: "
 			    "correlation %.2f, .9 would support one lineage",
 			    sum / (double)n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* check_lineage.h - are two models of one descent? What training on leaves of it shows in weights
  * that stand at the same places; the same spans of both are looked at (measure/sample.h). */
-#ifndef FS_CHECK_LINEAGE_H
-#define FS_CHECK_LINEAGE_H
+#ifndef FS_CHECK_CHECK_LINEAGE_H
+#define FS_CHECK_CHECK_LINEAGE_H
 
 #include "fs/check/check_verdict.h"
 #include "fs/storage/backing.h"
@@ -18,13 +18,13 @@ struct weights {
 };
 
 /* The same tensor of host and donor. */
-struct kin {
+struct tensor_pair {
 	struct weights host, donor;
 	bool norm; /* a vector, else a matrix */
 };
 
 /* A model: its file and what was parsed of it, both borrowed. */
-struct relative {
+struct lineage_model {
 	struct backing *file;
 	const struct gguf *gguf;
 };
@@ -34,29 +34,29 @@ struct relative {
 
 /* The cosines of tensors of the same name and shape: of at most 24 norms and 24 matrices. *likeness
  * is the median of the matrices, NAN where there is none. */
-int lineage_cosines(const struct relative *host, const struct relative *donor,
-		    const struct halt *halt, struct finding *finding, double *likeness);
+int check_lineage_cosines(const struct lineage_model *host, const struct lineage_model *donor,
+			  const struct halt *halt, struct finding *finding, double *likeness);
 
 /* The same of n pairs, for a donor of which only the grafts are known. */
-int lineage_of_pairs(const struct kin *pairs, size_t n, const struct halt *halt,
-		     struct finding *finding, double *likeness);
+int check_lineage_of_pairs(const struct tensor_pair *pairs, size_t n, const struct halt *halt,
+			   struct finding *finding, double *likeness);
 
 /* How alike the spreads of attention's matrices go from block to block. */
-int lineage_spreads(const struct relative *host, const struct relative *donor,
-		    const struct halt *halt, struct finding *finding);
+int check_lineage_spreads(const struct lineage_model *host, const struct lineage_model *donor,
+			  const struct halt *halt, struct finding *finding);
 
 /* The root of the mean square, NAN where it cannot be told. */
-int lineage_rms(const struct weights *weights, const struct halt *halt, double *rms);
+int check_lineage_rms(const struct weights *weights, const struct halt *halt, double *rms);
 
 /* The weights of a tensor. False: its type holds none, or it is empty. */
-bool weights_of_tensor(struct backing *file, const struct gguf_tensor *tensor,
-		       struct weights *weights);
+bool check_lineage_weights(struct backing *file, const struct gguf_tensor *tensor,
+			   struct weights *weights);
 
 /* Judge the medians over so many tensors of each kind. */
 struct cosines {
 	size_t norms, matrices;
 	double of_norms, of_matrices;
 };
-void lineage_judge(const struct cosines *cosines, struct finding *finding);
+void check_lineage_judge(const struct cosines *cosines, struct finding *finding);
 
 #endif

@@ -81,7 +81,7 @@ static int collect(struct roles *roles, const struct gguf *gguf, unsigned concer
 
 static void judge(const struct roles *roles, struct finding *finding)
 {
-	finding_say(finding, VERDICT_OK, "%s", "");
+	finding_set(finding, VERDICT_OK, "%s", "");
 	for (uint32_t i = 0; i < roles->n; i++) {
 		const struct role *role = &roles->role[i];
 
@@ -93,11 +93,11 @@ static void judge(const struct roles *roles, struct finding *finding)
 				    role->in[0] ? "here" : "in the donor");
 	}
 	if (!finding->text[0])
-		finding_say(finding, VERDICT_OK, "the same %u in the blocks of both", roles->n);
+		finding_set(finding, VERDICT_OK, "the same %u in the blocks of both", roles->n);
 }
 
-int parts_compare(const struct gguf *host, const struct gguf *donor, unsigned concerns,
-		  struct finding *finding)
+int check_parts_compare(const struct gguf *host, const struct gguf *donor, unsigned concerns,
+			struct finding *finding)
 {
 	struct roles *roles = calloc(1, sizeof(*roles));
 	int rc = -ENOMEM;

@@ -17,7 +17,8 @@
 
 #define DISTANCE_MAX 4
 
-int sets_shape(const struct groups *groups, const struct group *group, struct finding *finding)
+int check_sets_shape(const struct check_groups *groups, const struct check_group *group,
+		     struct finding *finding)
 {
 	const struct gguf *gguf = groups->model->gguf;
 	uint32_t wrong = 0, first = 0, compared = 0;
@@ -31,21 +32,21 @@ int sets_shape(const struct groups *groups, const struct group *group, struct fi
 		compared++;
 		if (memcmp(groups->content[i]->organ.ne, gguf->tensors[i].ne,
 			   sizeof(gguf->tensors[i].ne)) != 0 &&
-		    !host_expert_shape(&groups->content[i]->organ, &gguf->tensors[i]) &&
+		    !check_experts_shape(&groups->content[i]->organ, &gguf->tensors[i]) &&
 		    wrong++ == 0)
 			first = i;
 	}
 	if (wrong)
-		finding_say(finding, VERDICT_IMPOSSIBLE,
+		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " of %" PRIu32 " differ: %s is %s, the slot %s", wrong,
 			    group->n, model_organ_path(groups->model, first, path),
 			    shape_text(groups->content[first]->organ.ne,
 				       groups->content[first]->organ.dims, theirs),
 			    shape_text(gguf->tensors[first].ne, gguf->tensors[first].dims, ours));
 	else if (compared)
-		finding_say(finding, VERDICT_OK, "the slots' own");
+		finding_set(finding, VERDICT_OK, "the slots' own");
 	else
-		finding_say(finding, VERDICT_OK, "all are added, there is nothing to compare with");
+		finding_set(finding, VERDICT_OK, "all are added, there is nothing to compare with");
 	return 0;
 }
 
@@ -58,7 +59,7 @@ static bool is_nextn_shape(const char *role, const uint64_t ne[GGML_AXES], uint6
 }
 
 /* The first tensor of the base for each role. NULL: out of memory. */
-static struct names *roles_of_base(const struct groups *groups, struct arena *arena)
+static struct names *roles_of_base(const struct check_groups *groups, struct arena *arena)
 {
 	struct names *names = names_new(64);
 	const struct gguf *gguf = groups->model->gguf;
@@ -82,7 +83,8 @@ static struct names *roles_of_base(const struct groups *groups, struct arena *ar
 	return NULL;
 }
 
-bool sets_shapes_agree(const struct groups *groups, const struct group *group, uint64_t width)
+bool check_sets_shapes_agree(const struct check_groups *groups, const struct check_group *group,
+			     uint64_t width)
 {
 	const struct gguf *gguf = groups->model->gguf;
 	struct arena *arena = arena_new();
@@ -108,7 +110,7 @@ bool sets_shapes_agree(const struct groups *groups, const struct group *group, u
 
 /* What the organ in a slot does for its slot; one that would do is no longer that in another
  * shape. */
-static enum role_match role_in(const struct groups *groups, uint32_t slot)
+static enum role_match role_in(const struct check_groups *groups, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
 	const struct gguf *gguf = groups->model->gguf;
@@ -121,7 +123,8 @@ static enum role_match role_in(const struct groups *groups, uint32_t slot)
 	return match == ROLE_ALIKE && !fits ? ROLE_OTHER : match;
 }
 
-int sets_role(const struct groups *groups, const struct group *group, struct finding *finding)
+int check_sets_role(const struct check_groups *groups, const struct check_group *group,
+		    struct finding *finding)
 {
 	enum role_match worst = ROLE_SAME;
 	uint32_t n = 0, first = 0;
@@ -140,12 +143,12 @@ int sets_role(const struct groups *groups, const struct group *group, struct fin
 	model_organ_path(groups->model, first, path);
 	snprintf(count, sizeof(count), "%" PRIu32 " of %" PRIu32, n, group->n);
 	if (worst == ROLE_SAME)
-		finding_say(finding, VERDICT_OK, "each plays the part that its header names");
+		finding_set(finding, VERDICT_OK, "each plays the part that its header names");
 	else if (worst == ROLE_UNNAMED)
-		finding_say(finding, VERDICT_UNKNOWN,
+		finding_set(finding, VERDICT_UNKNOWN,
 			    "%s: the header of %.60s names no part that is known", count, path);
 	else
-		finding_say(finding, worst == ROLE_ALIKE ? VERDICT_RISKY : VERDICT_IMPOSSIBLE,
+		finding_set(finding, worst == ROLE_ALIKE ? VERDICT_RISKY : VERDICT_IMPOSSIBLE,
 			    "%s: %.60s holds %.48s, which %s", count, path,
 			    groups->content[first]->organ.name,
 			    worst == ROLE_ALIKE ? "can stand there" : "plays another part");
@@ -167,26 +170,27 @@ static bool is_of_fork(const struct gguf *gguf)
 	return false;
 }
 
-static void judge_types(const struct groups *groups, uint32_t n, uint32_t first,
+static void judge_types(const struct check_groups *groups, uint32_t n, uint32_t first,
 			struct finding *finding)
 {
 	const struct organ *organ = &groups->content[first]->organ;
 	const bool known = type_find(organ->type) != NULL, retired = is_retired(organ->type);
 	char scratch[TYPE_NAME_MAX], path[ORGAN_PATH_MAX];
 
-	finding_say(finding, known || retired ? VERDICT_IMPOSSIBLE : VERDICT_UNKNOWN,
+	finding_set(finding, known || retired ? VERDICT_IMPOSSIBLE : VERDICT_UNKNOWN,
 		    "%s of %.60s, which %s", type_name(organ->type, scratch),
 		    model_organ_path(groups->model, first, path),
 		    known     ? "does not divide its rows"
 		    : retired ? "ggml does not know any more"
 			      : "ggml does not know; a fork of it may");
 	if (finding->verdict == VERDICT_UNKNOWN && is_of_fork(groups->model->gguf))
-		finding_say(finding, VERDICT_OK,
+		finding_set(finding, VERDICT_OK,
 			    "%" PRIu32 " of types that ggml does not know, as some of this model's",
 			    n);
 }
 
-int sets_type(const struct groups *groups, const struct group *group, struct finding *finding)
+int check_sets_type(const struct check_groups *groups, const struct check_group *group,
+		    struct finding *finding)
 {
 	uint32_t unknown = 0, other = 0, first = 0, worst = 0;
 
@@ -208,22 +212,23 @@ int sets_type(const struct groups *groups, const struct group *group, struct fin
 	if (unknown)
 		judge_types(groups, unknown, first, finding);
 	else if (other)
-		finding_say(finding, VERDICT_OK,
+		finding_set(finding, VERDICT_OK,
 			    "known to ggml; %" PRIu32 " of %" PRIu32 " other than the slots' own",
 			    other, group->n);
 	else
-		finding_say(finding, VERDICT_OK, "known to ggml");
+		finding_set(finding, VERDICT_OK, "known to ggml");
 	return 0;
 }
 
-int sets_distance(const struct groups *groups, const struct group *group, struct finding *finding)
+int check_sets_distance(const struct check_groups *groups, const struct check_group *group,
+			struct finding *finding)
 {
 	int32_t most = -1, from = 0, to = 0;
 	uint32_t far = 0;
 
 	for (uint32_t k = 0; k < group->n; k++) {
 		const int32_t host = groups->model->places[group->slots[k]].block;
-		const int32_t donor = groups_donor_block(groups, group->slots[k]);
+		const int32_t donor = check_groups_donor_block(groups, group->slots[k]);
 		int32_t distance;
 
 		if (host < 0 || donor < 0)
@@ -237,11 +242,11 @@ int sets_distance(const struct groups *groups, const struct group *group, struct
 		}
 	}
 	if (most < 0)
-		finding_say(finding, VERDICT_OK, "none is of a block");
+		finding_set(finding, VERDICT_OK, "none is of a block");
 	else if (most == 0)
-		finding_say(finding, VERDICT_OK, "each in the block that it was in");
+		finding_set(finding, VERDICT_OK, "each in the block that it was in");
 	else
-		finding_say(finding, far ? VERDICT_RISKY : VERDICT_OK,
+		finding_set(finding, far ? VERDICT_RISKY : VERDICT_OK,
 			    "block %" PRId32 " into block %" PRId32 ", %" PRId32
 			    " apart, is the farthest; %" PRIu32 " %s more than %d apart",
 			    from, to, most, far, far == 1 ? "is" : "are", DISTANCE_MAX);
@@ -252,7 +257,7 @@ int sets_distance(const struct groups *groups, const struct group *group, struct
 enum set { SET_FFN, SET_EXPERTS, SET_SHARED, SET_ATTENTION, SET_BLOCK, SETS };
 
 /* Of one set in one block of the host. */
-struct tally {
+struct check_sets_tally {
 	uint32_t present, grafted; /* tensors there, and those of them that the donor gave */
 	int32_t source;		   /* the donor's block */
 	bool mixed;		   /* it is several */
@@ -282,7 +287,7 @@ static enum set set_of(const char *role)
 	return SET_BLOCK;
 }
 
-static void count_one(struct tally *tally, bool grafted, int32_t source)
+static void count_one(struct check_sets_tally *tally, bool grafted, int32_t source)
 {
 	tally->present++;
 	if (!grafted)
@@ -293,9 +298,10 @@ static void count_one(struct tally *tally, bool grafted, int32_t source)
 }
 
 /* The tallies of all blocks, to free. NULL: out of memory. */
-static struct tally *count(const struct groups *groups, const struct group *group, uint32_t *blocks)
+static struct check_sets_tally *count(const struct check_groups *groups,
+				      const struct check_group *group, uint32_t *blocks)
 {
-	struct tally *tallies;
+	struct check_sets_tally *tallies;
 	uint32_t next = 0;
 
 	*blocks = 0;
@@ -309,18 +315,18 @@ static struct tally *count(const struct groups *groups, const struct group *grou
 	for (uint32_t i = 0; tallies && i < groups->n_slots; i++) {
 		const struct organ_place *place = &groups->model->places[i];
 		const bool here = next < group->n && group->slots[next] == i;
-		const bool grafted = here && !groups_is_own(groups, group, i);
+		const bool grafted = here && !check_groups_is_own(groups, group, i);
 		char role[ANATOMY_NAME_MAX + 1];
-		struct tally *block;
+		struct check_sets_tally *block;
 		int32_t source;
 		enum set set;
 
 		next += here;
-		if (content_is_nothing(groups->content[i]) || place->block < 0 ||
+		if (content_is_whiteout(groups->content[i]) || place->block < 0 ||
 		    place->block >= BLOCKS_MAX)
 			continue;
 		block = &tallies[(size_t)place->block * SETS];
-		source = grafted ? groups_donor_block(groups, i) : -1;
+		source = grafted ? check_groups_donor_block(groups, i) : -1;
 		anatomy_role(place->tensor, place->tensor_length, role);
 		set = set_of(role);
 		count_one(&block[SET_BLOCK], grafted, source);
@@ -330,7 +336,8 @@ static struct tally *count(const struct groups *groups, const struct group *grou
 	return tallies;
 }
 
-static void say_broken(enum set set, const bool *broken, uint32_t blocks, struct finding *finding)
+static void report_broken(enum set set, const bool *broken, uint32_t blocks,
+			  struct finding *finding)
 {
 	static const char *const words[SETS] = { "ffn gate, up and down",
 						 "the experts' gate, up and down",
@@ -338,21 +345,21 @@ static void say_broken(enum set set, const bool *broken, uint32_t blocks, struct
 						 "attention q, k, v and output" };
 	char numbers[48];
 
-	groups_numbers(broken, blocks, numbers, sizeof(numbers));
+	check_groups_numbers(broken, blocks, numbers, sizeof(numbers));
 	if (numbers[0])
 		finding_add(finding, VERDICT_RISKY, "%s are not from one place in blk %s",
 			    words[set], numbers);
 }
 
-static void judge(const struct tally *tallies, uint32_t blocks, bool *broken,
+static void judge(const struct check_sets_tally *tallies, uint32_t blocks, bool *broken,
 		  struct finding *finding)
 {
 	uint32_t whole = 0, sets = 0;
 
-	finding_say(finding, VERDICT_OK, "%s", "");
+	finding_set(finding, VERDICT_OK, "%s", "");
 	for (enum set set = 0; set < SETS; set++) {
 		for (uint32_t b = 0; b < blocks; b++) {
-			const struct tally *t = &tallies[(size_t)b * SETS + set];
+			const struct check_sets_tally *t = &tallies[(size_t)b * SETS + set];
 			const bool one = t->grafted && t->grafted == t->present && !t->mixed;
 
 			broken[b] = set != SET_BLOCK && t->grafted && !one;
@@ -360,22 +367,23 @@ static void judge(const struct tally *tallies, uint32_t blocks, bool *broken,
 			sets += set != SET_BLOCK && one;
 		}
 		if (set != SET_BLOCK)
-			say_broken(set, broken, blocks, finding);
+			report_broken(set, broken, blocks, finding);
 	}
 	if (finding->verdict == VERDICT_OK && sets == 0)
-		finding_say(finding, VERDICT_OK, "nothing that works together was taken apart");
+		finding_set(finding, VERDICT_OK, "nothing that works together was taken apart");
 	else if (finding->verdict == VERDICT_OK)
-		finding_say(finding, VERDICT_OK, "%" PRIu32 " whole %s, %" PRIu32 " whole block%s",
+		finding_set(finding, VERDICT_OK, "%" PRIu32 " whole %s, %" PRIu32 " whole block%s",
 			    sets,
 			    sets == 1 ? "attention or feed-forward network"
 				      : "attentions and feed-forward networks",
 			    whole, plural(whole));
 }
 
-int sets_unit(const struct groups *groups, const struct group *group, struct finding *finding)
+int check_sets_unit(const struct check_groups *groups, const struct check_group *group,
+		    struct finding *finding)
 {
 	uint32_t blocks;
-	struct tally *tallies = count(groups, group, &blocks);
+	struct check_sets_tally *tallies = count(groups, group, &blocks);
 	bool *broken = calloc(blocks + 1u, sizeof(*broken));
 	const int rc = tallies && broken ? 0 : -ENOMEM;
 
@@ -389,15 +397,15 @@ int sets_unit(const struct groups *groups, const struct group *group, struct fin
 /* A cosine above it is that of one model at two precisions: training leaves less alike. */
 #define SAME_MODEL 0.99
 
-void sets_unit_of_kin(const struct groups *groups, const struct group *group, double likeness,
-		      struct finding *finding)
+void check_sets_unit_of_kin(const struct check_groups *groups, const struct check_group *group,
+			    double likeness, struct finding *finding)
 {
 	if (!(likeness > SAME_MODEL) || finding->verdict != VERDICT_RISKY)
 		return;
 	for (uint32_t k = 0; k < group->n; k++)
-		if (!groups_in_place(groups, group->slots[k]))
+		if (!check_groups_in_place(groups, group->slots[k]))
 			return;
-	finding_say(finding, VERDICT_OK,
+	finding_set(finding, VERDICT_OK,
 		    "parts of networks, each in its own place, of the same model at another "
 		    "precision: cosine %.3f",
 		    likeness);

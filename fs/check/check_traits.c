@@ -19,20 +19,20 @@ static const char *const number_names[TRAIT_NUMBERS] = {
 	[TRAIT_EXPERTS_USED] = "expert_used_count",
 };
 
-void traits_architecture(const struct traits *host, const struct traits *donor,
-			 struct finding *finding)
+void check_traits_architecture(const struct traits *host, const struct traits *donor,
+			       struct finding *finding)
 {
 	if (!host->architecture[0] || !donor->architecture[0])
-		finding_say(finding, VERDICT_UNKNOWN, "%s does not say what it is",
+		finding_set(finding, VERDICT_UNKNOWN, "%s does not say what it is",
 			    host->architecture[0] ? "the donor" : "this model");
 	else if (strcmp(host->architecture, donor->architecture) == 0)
-		finding_say(finding, VERDICT_OK, "both are %s", host->architecture);
+		finding_set(finding, VERDICT_OK, "both are %s", host->architecture);
 	else
-		finding_say(finding, VERDICT_IMPOSSIBLE, "%s in the donor, %s here",
+		finding_set(finding, VERDICT_IMPOSSIBLE, "%s in the donor, %s here",
 			    donor->architecture, host->architecture);
 }
 
-bool traits_bare(const struct traits *traits)
+bool check_traits_bare(const struct traits *traits)
 {
 	return !traits->numbers[TRAIT_EMBEDDING].known && !traits->numbers[TRAIT_HEADS].known &&
 	       !traits->numbers[TRAIT_FEED_FORWARD].known && !traits->has_epsilon &&
@@ -62,13 +62,13 @@ static const char *number_text(const struct trait_number *number, char text[48])
 	return text;
 }
 
-void traits_dimensions(const struct traits *host, const struct traits *donor, unsigned concerns,
-		       struct finding *finding)
+void check_traits_dimensions(const struct traits *host, const struct traits *donor,
+			     unsigned concerns, struct finding *finding)
 {
 	unsigned compared = 0;
 	char theirs[48], ours[48];
 
-	finding_say(finding, VERDICT_OK, "%s", "");
+	finding_set(finding, VERDICT_OK, "%s", "");
 	for (enum trait trait = 0; trait < TRAIT_NUMBERS; trait++) {
 		const struct trait_number *a = &donor->numbers[trait], *b = &host->numbers[trait];
 
@@ -90,12 +90,12 @@ void traits_dimensions(const struct traits *host, const struct traits *donor, un
 	if (finding->text[0])
 		return;
 	if (compared)
-		finding_say(finding, VERDICT_OK,
+		finding_set(finding, VERDICT_OK,
 			    "embedding_length %s and all else that is needed "
 			    "agree",
 			    number_text(&host->numbers[TRAIT_EMBEDDING], ours));
 	else
-		finding_say(finding, VERDICT_UNKNOWN, "neither model says them");
+		finding_set(finding, VERDICT_UNKNOWN, "neither model says them");
 }
 
 /* Written in the file as binary32. */
@@ -104,22 +104,22 @@ static bool differ(double a, double b)
 	return fabs(a - b) > 1e-6 * fmax(fabs(a), fabs(b));
 }
 
-void traits_rope(const struct traits *host, const struct traits *donor, unsigned concerns,
-		 struct finding *finding)
+void check_traits_rope(const struct traits *host, const struct traits *donor, unsigned concerns,
+		       struct finding *finding)
 {
 	const enum verdict worse =
 		concerns & CONCERN_ATTENTION ? VERDICT_IMPOSSIBLE : VERDICT_RISKY;
 
 	/* Its defaults are those of a model that says what else it is. */
-	if (traits_bare(donor)) {
-		finding_say(finding,
+	if (check_traits_bare(donor)) {
+		finding_set(finding,
 			    concerns & (CONCERN_ATTENTION | CONCERN_FFN) ? VERDICT_UNKNOWN
 									 : VERDICT_OK,
 			    "the donor does not say it; freq_base %.7g, scaling %s here",
 			    host->rope_base, host->rope_scaling);
 		return;
 	}
-	finding_say(finding, VERDICT_OK, "%s", "");
+	finding_set(finding, VERDICT_OK, "%s", "");
 	if (differ(host->rope_base, donor->rope_base))
 		finding_add(finding, worse, "freq_base %.7g in the donor, %.7g here",
 			    donor->rope_base, host->rope_base);
@@ -135,7 +135,7 @@ void traits_rope(const struct traits *host, const struct traits *donor, unsigned
 	if (!XXH128_isEqual(host->rope_factors, donor->rope_factors))
 		finding_add(finding, worse, "other rope factor tensors");
 	if (finding->verdict == VERDICT_OK)
-		finding_say(finding, VERDICT_OK, "freq_base %.7g, scaling %s in both",
+		finding_set(finding, VERDICT_OK, "freq_base %.7g, scaling %s in both",
 			    host->rope_base, host->rope_scaling);
 	else if (worse == VERDICT_IMPOSSIBLE)
 		finding_add(finding, worse, "attention was trained to other angles");
@@ -143,29 +143,30 @@ void traits_rope(const struct traits *host, const struct traits *donor, unsigned
 		finding_add(finding, worse, "a sign of another lineage");
 }
 
-void traits_epsilon(const struct traits *host, const struct traits *donor, struct finding *finding)
+void check_traits_epsilon(const struct traits *host, const struct traits *donor,
+			  struct finding *finding)
 {
 	const double a = donor->epsilon, b = host->epsilon;
 
 	if (!host->has_epsilon || !donor->has_epsilon)
-		finding_say(finding, VERDICT_UNKNOWN, "%s does not say it",
+		finding_set(finding, VERDICT_UNKNOWN, "%s does not say it",
 			    host->has_epsilon ? "the donor" : "this model");
 	else if (!(fmax(a, b) <= 10.001 * fmin(a, b)))
-		finding_say(finding, VERDICT_RISKY,
+		finding_set(finding, VERDICT_RISKY,
 			    "%.7g in the donor, %.7g here: more than 10 times apart", a, b);
 	else if (differ(a, b))
-		finding_say(finding, VERDICT_OK, "%.7g in the donor, %.7g here", a, b);
+		finding_set(finding, VERDICT_OK, "%.7g in the donor, %.7g here", a, b);
 	else
-		finding_say(finding, VERDICT_OK, "%.7g in both", a);
+		finding_set(finding, VERDICT_OK, "%.7g in both", a);
 }
 
-void traits_tokenizer(const struct traits *host, const struct traits *donor, unsigned concerns,
-		      struct finding *finding)
+void check_traits_tokenizer(const struct traits *host, const struct traits *donor,
+			    unsigned concerns, struct finding *finding)
 {
 	const bool tokens = (concerns & CONCERN_TOKENS) != 0;
 
 	if (!host->has_tokenizer || !donor->has_tokenizer) {
-		finding_say(finding, tokens ? VERDICT_UNKNOWN : VERDICT_OK,
+		finding_set(finding, tokens ? VERDICT_UNKNOWN : VERDICT_OK,
 			    "%s no tokenizer in it%s",
 			    host->has_tokenizer ? "the donor has" : "this model has",
 			    tokens ? "" : "; no embedding and no head was grafted");
@@ -173,13 +174,13 @@ void traits_tokenizer(const struct traits *host, const struct traits *donor, uns
 	}
 	if (strcmp(host->tokenizer, donor->tokenizer) != 0 ||
 	    !XXH128_isEqual(host->vocabulary, donor->vocabulary)) {
-		finding_say(finding, tokens ? VERDICT_IMPOSSIBLE : VERDICT_RISKY,
+		finding_set(finding, tokens ? VERDICT_IMPOSSIBLE : VERDICT_RISKY,
 			    "another vocabulary: %s of %" PRIu64
 			    " tokens in the donor, %s of %" PRIu64 " here",
 			    donor->tokenizer, donor->tokens, host->tokenizer, host->tokens);
 		return;
 	}
-	finding_say(finding, VERDICT_OK, "the same %" PRIu64 " tokens", host->tokens);
+	finding_set(finding, VERDICT_OK, "the same %" PRIu64 " tokens", host->tokens);
 	if (!XXH128_isEqual(host->special, donor->special))
 		finding_add(finding, VERDICT_RISKY, "other special tokens (beginning, end, ...)");
 	/* Converters spell the same one differently. */
@@ -194,9 +195,10 @@ static const char *or_dash(const char *text)
 	return text[0] ? text : "-";
 }
 
-void traits_names(const struct traits *host, const struct traits *donor, struct finding *finding)
+void check_traits_names(const struct traits *host, const struct traits *donor,
+			struct finding *finding)
 {
-	finding_say(finding, VERDICT_OK, "the donor is \"%s\"", or_dash(donor->name));
+	finding_set(finding, VERDICT_OK, "the donor is \"%s\"", or_dash(donor->name));
 	if (donor->base_model[0])
 		finding_add(finding, VERDICT_OK, "made from \"%s\"", donor->base_model);
 	finding_add(finding, VERDICT_OK, "this model is \"%s\"", or_dash(host->name));

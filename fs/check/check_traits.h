@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* check_traits.h - what a model's metadata says that a graft and its host have to agree in, and
  * how well two models do. The keys and what their absence means are llama.cpp's. */
-#ifndef FS_CHECK_TRAITS_H
-#define FS_CHECK_TRAITS_H
+#ifndef FS_CHECK_CHECK_TRAITS_H
+#define FS_CHECK_CHECK_TRAITS_H
 
 #include "fs/check/check_verdict.h"
 #include "gguf/reader.h"
@@ -48,11 +48,11 @@ struct traits {
 
 /* Read the traits of a parsed model from its file. Returns 0, -EINTR soon after halt, -EIO or
  * -ENOMEM. */
-int traits_read(const struct gguf *gguf, const struct source *source, const struct halt *halt,
-		struct traits *traits);
+int check_traits_read(const struct gguf *gguf, const struct source *source, const struct halt *halt,
+		      struct traits *traits);
 
 /* Does the metadata say nothing but an architecture? */
-bool traits_bare(const struct traits *traits);
+bool check_traits_bare(const struct traits *traits);
 
 /* Which parts of a model grafts are, as bits. */
 enum concern {
@@ -62,17 +62,19 @@ enum concern {
 };
 
 /* What grafts from the donor come to in the host, each in one respect. */
-void traits_architecture(const struct traits *host, const struct traits *donor,
-			 struct finding *finding);
-void traits_dimensions(const struct traits *host, const struct traits *donor, unsigned concerns,
+void check_traits_architecture(const struct traits *host, const struct traits *donor,
+			       struct finding *finding);
+void check_traits_dimensions(const struct traits *host, const struct traits *donor,
+			     unsigned concerns, struct finding *finding);
+void check_traits_rope(const struct traits *host, const struct traits *donor, unsigned concerns,
 		       struct finding *finding);
-void traits_rope(const struct traits *host, const struct traits *donor, unsigned concerns,
-		 struct finding *finding);
-void traits_epsilon(const struct traits *host, const struct traits *donor, struct finding *finding);
-void traits_tokenizer(const struct traits *host, const struct traits *donor, unsigned concerns,
-		      struct finding *finding);
+void check_traits_epsilon(const struct traits *host, const struct traits *donor,
+			  struct finding *finding);
+void check_traits_tokenizer(const struct traits *host, const struct traits *donor,
+			    unsigned concerns, struct finding *finding);
 
 /* Always ok: what the two call themselves. */
-void traits_names(const struct traits *host, const struct traits *donor, struct finding *finding);
+void check_traits_names(const struct traits *host, const struct traits *donor,
+			struct finding *finding);
 
 #endif

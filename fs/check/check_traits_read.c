@@ -278,8 +278,8 @@ static void read_tokenizer(struct reading_of_traits *r, XXH3_state_t *state, str
 	traits->special = hash_special(r->gguf);
 }
 
-int traits_read(const struct gguf *gguf, const struct source *source, const struct halt *halt,
-		struct traits *traits)
+int check_traits_read(const struct gguf *gguf, const struct source *source, const struct halt *halt,
+		      struct traits *traits)
 {
 	struct reading_of_traits r = { .gguf = gguf,
 				       .source = source,

@@ -27,7 +27,7 @@ __attribute__((format(printf, 2, 0))) static void append(struct finding *finding
 			*c = '?';
 }
 
-void finding_say(struct finding *finding, enum verdict verdict, const char *format, ...)
+void finding_set(struct finding *finding, enum verdict verdict, const char *format, ...)
 {
 	va_list values;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* check_verdict.h - what one check of a graft comes to: a verdict and the reason for it.
  * And how the finding out is ended. */
-#ifndef FS_CHECK_VERDICT_H
-#define FS_CHECK_VERDICT_H
+#ifndef FS_CHECK_CHECK_VERDICT_H
+#define FS_CHECK_CHECK_VERDICT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct finding {
 };
 
 /* Say it in place of what was said before. Bytes that would break a line are replaced. */
-void finding_say(struct finding *finding, enum verdict verdict, const char *format, ...)
+void finding_set(struct finding *finding, enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Say it too, after "; ". The verdict is the worse of the two. */

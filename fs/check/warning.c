@@ -98,7 +98,8 @@ static void ask_check(struct warning *warning, char text[WARNING_TEXT])
 	const size_t size = (size_t)view_size(warning->check);
 	char *check = malloc(size + 1);
 	const ssize_t got =
-		check ? view_read_until(warning->check, check, size, 0, &warning->stop) : -ENOMEM;
+		check ? view_read_cancellable(warning->check, check, size, 0, &warning->stop)
+		      : -ENOMEM;
 
 	text[0] = '\0';
 	if (got == (ssize_t)size) {
@@ -166,7 +167,7 @@ struct warning *warning_begin(struct model *model, const struct snapshot *snapsh
 	if (!warning)
 		return NULL;
 	pthread_mutex_init(&warning->lock, NULL);
-	waiting_init(&warning->changed);
+	cond_poll_init(&warning->changed);
 	atomic_init(&warning->stop, false);
 	warning->check = check_view(model, snapshot, &warning->stop);
 	if (warning->check && note_donors(warning, snapshot) == 0 &&

@@ -5,8 +5,8 @@
  *    which ends soon when it is told to, it touches the model.
  * 2. No assembly waits for a donor whose filesystem does not answer: warning_end() leaves the
  *    thread in the first step to itself, and what it works on then is its own. */
-#ifndef FS_WARNING_H
-#define FS_WARNING_H
+#ifndef FS_CHECK_WARNING_H
+#define FS_CHECK_WARNING_H
 
 #include "fs/model/model.h"
 

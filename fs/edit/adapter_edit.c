@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adapt.c - see adapt.h. */
+/* adapter_edit.c - see adapter_edit.h. */
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/symlinks.h"
@@ -43,13 +43,13 @@ static struct content *make_link(struct model *model, const char *target, uid_t 
 				 struct backing *file, const char *why)
 {
 	const struct organ nothing = { .name = "" };
-	struct backing *at = file ? file : backing_gone(target, 0);
+	struct backing *at = file ? file : backing_new_missing(target, 0);
 	struct content *content =
-		at ? content_link(inode_new(model), &nothing, at, 0, target) : NULL;
+		at ? content_new_link(inode_new(model), &nothing, at, 0, target) : NULL;
 
 	backing_unref(at);
 	if (content && !file)
-		content_break(content, why);
+		content_set_broken(content, why);
 	if (content)
 		content_set_owner(content, uid, gid);
 	return content;
@@ -66,14 +66,14 @@ static struct content *follow(struct model *model, const struct content *of, boo
 	int rc;
 
 	*gguf = NULL;
-	rc = links_gguf(model->links, model, of, hurried, &file, gguf, err);
+	rc = symlinks_gguf(model->links, model, of, hurried, &file, gguf, err);
 	if (rc == 0)
 		rc = adapters_check_file(model, file, *gguf, err);
 	if (rc == -EINVAL || rc == -ENOMEM) {
 		backing_unref(file);
 	} else {
 		if (file)
-			backing_report_to(file, model->log);
+			backing_set_log(file, model->log);
 		content = make_link(model, of->target, of->uid, of->gid, file,
 				    error_describe(err, text, sizeof(text)));
 		if (!content)
@@ -92,7 +92,7 @@ static const char *hint(const char *target)
 	return target[0] == '/' ? "" : "; " GRAFT_RELATIVE;
 }
 
-static void say_broken(struct model *model, const char *file, const struct content *link)
+static void report_broken(struct model *model, const char *file, const struct content *link)
 {
 	if (link->broken)
 		log_add(model->log, DIRECTORY "%s: a link to %.100s%s: %s%s", file, link->target,
@@ -103,7 +103,7 @@ static void say_broken(struct model *model, const char *file, const struct conte
 static int put_link(struct model *model, const char *file, size_t length, struct content *link,
 		    struct gguf *gguf)
 {
-	int rc = graft_settle(model);
+	int rc = graft_finish_pending(model);
 
 	if (rc == 0)
 		rc = adapters_reserve(model, file, length, ADAPTER_GGUF);
@@ -114,13 +114,14 @@ static int put_link(struct model *model, const char *file, size_t length, struct
 		gguf_free(gguf);
 		return rc;
 	}
-	say_broken(model, file, link);
+	report_broken(model, file, link);
 	adapters_set_link(model, file, length, link, gguf);
 	adapters_refresh(model);
 	return 0;
 }
 
-int adapt_link(struct model *model, const char *file, const char *target, uid_t uid, gid_t gid)
+int adapter_edit_link(struct model *model, const char *file, const char *target, uid_t uid,
+		      gid_t gid)
 {
 	struct error err = { 0 };
 	struct content *of = NULL, *link = NULL;
@@ -186,7 +187,7 @@ static int seal_nothing(void *context, unsigned number)
 static int put_number(struct writing *writing, const char *text)
 {
 	struct model *model = writing->model;
-	int rc = graft_settle(model);
+	int rc = graft_finish_pending(model);
 
 	if (rc == 0)
 		rc = adapters_reserve(model, writing->file, writing->length, writing->kind);
@@ -194,8 +195,8 @@ static int put_number(struct writing *writing, const char *text)
 		rc = layer_write_setting(model->layer, writing->file, text, &writing->mtime);
 	if (rc < 0)
 		return rc;
-	adapters_set(model, writing->file, writing->length, writing->kind, &writing->value,
-		     &writing->mtime);
+	adapters_set_value(model, writing->file, writing->length, writing->kind, &writing->value,
+			   &writing->mtime);
 	adapters_refresh(model);
 	return 0;
 }
@@ -205,7 +206,7 @@ static struct view *keep_number(void *context, unsigned number)
 	struct writing *writing = context;
 	struct model *model = writing->model;
 	char text[ADAPTER_TEXT_MAX];
-	const size_t n = adapters_number(writing->value, text);
+	const size_t n = adapters_print_number(writing->value, text);
 	struct view *view = view_of_text(strdup(text), n);
 	int rc = -ENOMEM;
 
@@ -224,7 +225,7 @@ static struct view *keep_number(void *context, unsigned number)
 	return NULL;
 }
 
-int adapt_write(struct model *model, const char *file, struct stage *stage)
+int adapter_edit_write(struct model *model, const char *file, struct stage *stage)
 {
 	struct writing writing = { .model = model, .file = file, .mtime = stage_mtime(stage) };
 	const struct stage_commit commit = { check_number, seal_nothing, keep_number, &writing };
@@ -244,30 +245,30 @@ static int remove_file(struct model *model, const char *file, enum adapter_file 
 	const struct timespec never = { 0 };
 	char scale[NAME_MAX + 8];
 	const char *const files[LAYER_ADAPTER_FILES] = { file, scale };
-	int rc = graft_settle(model);
+	int rc = graft_finish_pending(model);
 
 	snprintf(scale, sizeof(scale), "%.*s.scale", (int)length, file);
 	if (rc == 0)
-		rc = layer_forget_adapter(model->layer, files, kind == ADAPTER_GGUF ? 2 : 1);
+		rc = layer_remove_adapter(model->layer, files, kind == ADAPTER_GGUF ? 2 : 1);
 	if (rc < 0)
 		return rc;
 	if (kind == ADAPTER_GGUF)
 		adapters_set_link(model, file, length, NULL, NULL);
 	else
-		adapters_set(model, file, length, kind, NULL, &never);
+		adapters_set_value(model, file, length, kind, NULL, &never);
 	adapters_refresh(model);
 	return 0;
 }
 
-int adapt_remove(struct model *model, const char *file)
+int adapter_edit_remove(struct model *model, const char *file)
 {
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	enum adapter_file kind;
 	size_t length;
 	int rc;
 
 	pthread_mutex_lock(&model->commit);
-	if (adapters_parse(file, &kind, &length) && adapters_look_up(model, file, &shown)) {
+	if (adapters_parse(file, &kind, &length) && adapters_lookup(model, file, &shown)) {
 		content_unref(shown.link);
 		rc = adapters_apply(model) ? remove_file(model, file, kind, length) : -EPERM;
 	} else {
@@ -310,58 +311,59 @@ static void set_alpha(struct model *model, float alpha)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	adapters_number(alpha, text);
+	adapters_print_number(alpha, text);
 	if (layer_write_setting(model->layer, ADAPTERS_COPIED ".alpha", text, &now) < 0)
 		return;
-	adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, &alpha, &now);
+	adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, &alpha, &now);
 	adapters_refresh(model);
 }
 
-void adapt_learn_alpha(struct model *model, const char *name)
+void adapter_edit_learn_alpha(struct model *model, const char *name)
 {
 	struct content *content;
 	uint32_t slot;
 	float alpha;
 
-	if (!adapters_apply(model) || adapters_knows_alpha(model) ||
-	    !model_find(model, CLASS_ADAPTERS, name, strlen(name), &slot))
+	if (!adapters_apply(model) || adapters_has_alpha(model) ||
+	    !model_find_slot(model, CLASS_ADAPTERS, name, strlen(name), &slot))
 		return;
 	content = slots_own(model->slots, slot);
-	alpha = content && !content_is_nothing(content) ? donors_alpha(content->donor) : 0.0f;
+	alpha = content && !content_is_whiteout(content) ? donors_alpha(content->donor) : 0.0f;
 	content_unref(content);
 	if (alpha == 0.0f)
 		return;
 	pthread_mutex_lock(&model->commit);
-	if (!adapters_knows_alpha(model) && adapters_copied(model))
+	if (!adapters_has_alpha(model) && adapters_has_copied(model))
 		set_alpha(model, alpha);
 	pthread_mutex_unlock(&model->commit);
 }
 
-void adapt_forget_copied(struct model *model)
+void adapter_edit_forget_copied(struct model *model)
 {
 	static const char *const files[] = { ADAPTERS_COPIED ".alpha", ADAPTERS_COPIED ".scale" };
 	const size_t length = strlen(ADAPTERS_COPIED);
 	const struct timespec never = { 0 };
 	struct content *link;
 
-	if (!adapters_apply(model) || adapters_copied(model))
+	if (!adapters_apply(model) || adapters_has_copied(model))
 		return;
 	/* An adapter's file of that name keeps its scale. */
 	link = adapters_link(model, ADAPTERS_COPIED, length);
-	if (layer_forget_adapter(model->layer, files, link ? 1 : 2) == 0) {
-		adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, NULL, &never);
+	if (layer_remove_adapter(model->layer, files, link ? 1 : 2) == 0) {
+		adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, NULL, &never);
 		if (!link)
-			adapters_set(model, ADAPTERS_COPIED, length, ADAPTER_SCALE, NULL, &never);
+			adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_SCALE, NULL,
+					   &never);
 	}
 	content_unref(link);
 }
 
-struct taking_up {
+struct adapter_recovery {
 	struct model *model;
 	uint32_t found;
 };
 
-static int take_up_number(struct model *model, const struct layer_adapter *what,
+static int recover_number(struct model *model, const struct layer_adapter *what,
 			  enum adapter_file kind, size_t length)
 {
 	const char *text = what->text;
@@ -382,11 +384,11 @@ static int take_up_number(struct model *model, const struct layer_adapter *what,
 		return -EINVAL;
 	rc = adapters_reserve(model, what->file, length, kind);
 	if (rc == 0)
-		adapters_set(model, what->file, length, kind, &value, &what->stat.st_mtim);
+		adapters_set_value(model, what->file, length, kind, &value, &what->stat.st_mtim);
 	return rc;
 }
 
-static int take_up_link(struct model *model, const struct layer_adapter *what, size_t length)
+static int recover_link(struct model *model, const struct layer_adapter *what, size_t length)
 {
 	struct content *link =
 		make_link(model, what->target, what->stat.st_uid, what->stat.st_gid, NULL, NOT_YET);
@@ -401,41 +403,41 @@ static int take_up_link(struct model *model, const struct layer_adapter *what, s
 	return 0;
 }
 
-static void take_up_one(void *context, const struct layer_adapter *what)
+static void recover_one(void *context, const struct layer_adapter *what)
 {
-	struct taking_up *taking_up = context;
-	struct model *model = taking_up->model;
+	struct adapter_recovery *recovery = context;
+	struct model *model = recovery->model;
 	enum adapter_file kind;
 	size_t length;
 	int rc = -EINVAL;
 
 	if (adapters_apply(model) && adapters_parse(what->file, &kind, &length) &&
 	    (kind == ADAPTER_GGUF) == (what->target != NULL))
-		rc = what->target ? take_up_link(model, what, length)
-				  : take_up_number(model, what, kind, length);
+		rc = what->target ? recover_link(model, what, length)
+				  : recover_number(model, what, kind, length);
 	if (rc == 0) {
-		taking_up->found++;
+		recovery->found++;
 		return;
 	}
-	model->left_alone = true;
+	model->keep_layer = true;
 	log_add(model->log, "%s/" DIRECTORY "%s: left alone: %s", layer_path(model->layer),
 		what->file,
 		rc == -EINVAL ? "it is no link to an adapter and no number" : strerror(-rc));
 }
 
-void adapt_take_up(struct model *model)
+void adapter_edit_recover(struct model *model)
 {
-	struct taking_up taking_up = { .model = model };
+	struct adapter_recovery recovery = { .model = model };
 
-	if (layer_each_adapter(model->layer, take_up_one, &taking_up) < 0) {
-		model->left_alone = true;
+	if (layer_each_adapter(model->layer, recover_one, &recovery) < 0) {
+		model->keep_layer = true;
 		log_add(model->log, "%s: not all of it can be listed; left alone",
 			layer_path(model->layer));
 	}
 	/* A mount that finds nothing is as its base. */
-	if (taking_up.found || slots_generation(model->slots))
+	if (recovery.found || slots_generation(model->slots))
 		adapters_refresh(model);
-	model->taken_up += taking_up.found;
+	model->recovered += recovery.found;
 }
 
 /* With the commit lock held: where the link leads now, if it is still the adapter's. Both are used
@@ -450,7 +452,7 @@ static void renew(struct model *model, const char *file, const struct content *w
 	adapters_parse(file, &kind, &length);
 	now = adapters_link(model, file, length);
 	if (now == was) {
-		say_broken(model, file, link);
+		report_broken(model, file, link);
 		adapters_set_link(model, file, length, link, gguf);
 		adapters_refresh(model);
 	} else {
@@ -484,10 +486,10 @@ static bool look_again(struct model *model, const char *file, const struct conte
 	return err.code != ETIMEDOUT;
 }
 
-bool adapt_look(struct model *model, bool hurried)
+bool adapter_edit_refresh(struct model *model, bool hurried)
 {
 	char file[NAME_MAX + 1];
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	bool silent = false;
 
 	if (!adapters_broken(model))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* adapt.h - what a user may do to the adapters of a model. The order is as in graft.h: checked,
- * durable, visible, answered. What is refused leaves a line in the log. */
-#ifndef FS_ADAPT_H
-#define FS_ADAPT_H
+/* adapter_edit.h - what a user may do to the adapters of a model. The order is as in graft.h:
+ * checked, durable, visible, answered. What is refused leaves a line in the log. */
+#ifndef FS_EDIT_ADAPTER_EDIT_H
+#define FS_EDIT_ADAPTER_EDIT_H
 
 #include "fs/edit/stage.h"
 #include "fs/model/adapters.h"
@@ -10,27 +10,28 @@
 /* adapters/FILE, which adapters_parse() takes for a link, leads to that target with the rights of
  * that user. One that leads nowhere now is kept as broken. Returns 0, or -EINVAL the model cannot
  * take it, else what the disk said. */
-int adapt_link(struct model *model, const char *file, const char *target, uid_t uid, gid_t gid);
+int adapter_edit_link(struct model *model, const char *file, const char *target, uid_t uid,
+		      gid_t gid);
 
 /* adapters/FILE, a setting, gets the value that is staged as text. The same. */
-int adapt_write(struct model *model, const char *file, struct stage *stage);
+int adapter_edit_write(struct model *model, const char *file, struct stage *stage);
 
 /* adapters/FILE is not there any more: with a link its scale goes too, and a setting is as if
  * nobody had made it. Returns 0 or -errno. */
-int adapt_remove(struct model *model, const char *file);
+int adapter_edit_remove(struct model *model, const char *file);
 
 /* A half was copied or linked into adapters/NAME.bin: where nobody has said what the alpha of such
  * pairs is, and the GGUF that it came from says it, it is that. */
-void adapt_learn_alpha(struct model *model, const char *name);
+void adapter_edit_learn_alpha(struct model *model, const char *name);
 
 /* With the commit lock held: a half is gone. With the last one go the settings of such pairs. */
-void adapt_forget_copied(struct model *model);
+void adapter_edit_forget_copied(struct model *model);
 
 /* Put in force what the layer holds. Where links lead is looked at when the mount is there. */
-void adapt_take_up(struct model *model);
+void adapter_edit_recover(struct model *model);
 
 /* Look again where those lead that led nowhere. hurried: there was no answer the last time. Returns
  * whether there was none from some. */
-bool adapt_look(struct model *model, bool hurried);
+bool adapter_edit_refresh(struct model *model, bool hurried);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* experts_edit.c - see experts_edit.h. */
+/* expert_edit.c - see expert_edit.h. */
 #include "fs/edit/expert_edit.h"
 #include "fs/edit/graft.h"
 #include "fs/model/organ_file.h"
@@ -19,7 +19,7 @@ struct stack {
 	struct model *model;
 	uint32_t tensor;
 	struct content *content;
-	struct located located;
+	struct organ_location located;
 	uint32_t n; /* experts */
 	bool said;  /* the log has a line already if it was refused */
 };
@@ -27,14 +27,14 @@ struct stack {
 /* Until end(), nobody else changes an expert. Returns 0 or -ESTALE. */
 static int begin(struct stack *stack, struct model *model, uint32_t tensor)
 {
-	pthread_mutex_lock(&model->stacks);
+	pthread_mutex_lock(&model->experts_lock);
 	*stack = (struct stack){ .model = model,
 				 .tensor = tensor,
 				 .content = slots_own(model->slots, tensor) };
-	if (content_is_nothing(stack->content))
+	if (content_is_whiteout(stack->content))
 		return -ESTALE;
-	stack->located = files_locate(model, tensor, stack->content);
-	stack->n = files_experts(model, tensor, stack->content);
+	stack->located = organ_file_locate(model, tensor, stack->content);
+	stack->n = organ_file_experts(model, tensor, stack->content);
 	return stack->n ? 0 : -ESTALE;
 }
 
@@ -45,13 +45,13 @@ static int end(struct stack *stack, struct stage *stage, const char *what, int r
 	char path[ORGAN_PATH_MAX];
 
 	content_unref(stack->content);
-	pthread_mutex_unlock(&stack->model->stacks);
+	pthread_mutex_unlock(&stack->model->experts_lock);
 	if (rc < 0 && !stack->said)
 		log_add(stack->model->log, "%s: %s refused: %s; the slot keeps what it had",
 			model_organ_path(stack->model, stack->tensor, path), what,
 			err->code ? err->text : strerror(-rc));
 	/* What was refused must not be tried again at the release, when nobody is told. */
-	stage_settle(stage, rc == 0);
+	stage_set_outcome(stage, rc == 0);
 	return rc;
 }
 
@@ -106,11 +106,11 @@ static int copy_bytes(struct stage *from, uint64_t at, struct stage *to, uint64_
 	return rc;
 }
 
-int experts_put(struct model *model, uint32_t tensor, uint32_t expert, struct stage *stage)
+int expert_edit_put(struct model *model, uint32_t tensor, uint32_t expert, struct stage *stage)
 {
 	struct error err = { 0 };
 	struct stack stack;
-	struct located slice;
+	struct organ_location slice;
 	struct stage *whole = NULL;
 	struct view *view;
 	uint64_t skip;
@@ -121,11 +121,11 @@ int experts_put(struct model *model, uint32_t tensor, uint32_t expert, struct st
 	if (rc == 0 && stage_failed(stage))
 		rc = -EIO;
 	if (rc == 0) {
-		slice = experts_slice(&stack.located, expert);
+		slice = expert_slice(&stack.located, expert);
 		rc = check_slice(stage, &slice.organ, &skip, &err);
 	}
 	if (rc == 0) {
-		view = located_view(&stack.located);
+		view = organ_location_view(&stack.located);
 		whole = view ? stage_new(model->layer, view) : NULL;
 		view_unref(view);
 		rc = whole ? copy_bytes(stage, skip, whole,
@@ -147,7 +147,7 @@ static char *read_order(struct stage *stage, int *rc, struct error *err)
 	const uint64_t size = stage_size(stage);
 	char *text = NULL;
 
-	if (size > EXPERTS_ORDER_MAX) {
+	if (size > EXPERT_SLICE_ORDER_MAX) {
 		*rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
 				"an order of %" PRIu64 " bytes is none", size);
 		return NULL;
@@ -162,7 +162,7 @@ static char *read_order(struct stage *stage, int *rc, struct error *err)
 	return NULL;
 }
 
-/* Takes the numbers out of text, into order, which has room for EXPERTS_MOST. */
+/* Takes the numbers out of text, into order, which has room for EXPERT_SLICE_EXPERTS_MAX. */
 static int parse_order(const char *text, uint32_t n, uint32_t *order, uint32_t *count,
 		       struct error *err)
 {
@@ -184,9 +184,9 @@ static int parse_order(const char *text, uint32_t n, uint32_t *order, uint32_t *
 			return error_set(err, EINVAL, (uint64_t)(at - text),
 					 "there is no expert %lu; they are 0 to %" PRIu32, number,
 					 n - 1);
-		if (*count == EXPERTS_MOST)
+		if (*count == EXPERT_SLICE_EXPERTS_MAX)
 			return error_set(err, EINVAL, (uint64_t)(at - text), "more than %u experts",
-					 EXPERTS_MOST);
+					 EXPERT_SLICE_EXPERTS_MAX);
 		order[*count] = (uint32_t)number;
 		at = after;
 	}
@@ -194,7 +194,7 @@ static int parse_order(const char *text, uint32_t n, uint32_t *order, uint32_t *
 }
 
 /* The organ file of the stack's experts in that order. NULL: no memory. */
-static struct view *arranged(const struct located *stack, const struct organ *organ,
+static struct view *arranged(const struct organ_location *stack, const struct organ *organ,
 			     const uint32_t *order, uint32_t count)
 {
 	struct segment *segments = calloc(count + 1u, sizeof(*segments));
@@ -207,7 +207,7 @@ static struct view *arranged(const struct located *stack, const struct organ *or
 						.length = organ->header_size,
 						.memory = header };
 		for (uint32_t i = 0; i < count; i++) {
-			const struct located slice = experts_slice(stack, order[i]);
+			const struct organ_location slice = expert_slice(stack, order[i]);
 
 			segments[i + 1] = (struct segment){ .kind = SEGMENT_EXTENT,
 							    .length = slice.organ.data_size,
@@ -236,9 +236,9 @@ static struct donor *donor_of_order(const struct stack *stack)
 {
 	const struct organ_place *place = &stack->model->places[stack->tensor];
 	struct donor *of = stack->content ? donor_ref(stack->content->donor)
-					  : donor_of_backing(stack->model->base, place->tensor,
-							     place->tensor_length);
-	struct donor *donor = donor_of_view(of, form_name(FORM_EXPERTS));
+					  : donor_from_backing(stack->model->base, place->tensor,
+							       place->tensor_length);
+	struct donor *donor = donor_from_view(of, organ_view_name(ORGAN_VIEW_EXPERTS));
 
 	donor_unref(of);
 	return donor;
@@ -267,11 +267,11 @@ static int arrange(struct stack *stack, const uint32_t *order, uint32_t count, s
 	return rc;
 }
 
-int experts_arrange(struct model *model, uint32_t tensor, struct stage *stage)
+int expert_edit_reorder(struct model *model, uint32_t tensor, struct stage *stage)
 {
 	struct error err = { 0 };
 	struct stack stack;
-	uint32_t *order = malloc(EXPERTS_MOST * sizeof(*order)), count = 0;
+	uint32_t *order = malloc(EXPERT_SLICE_EXPERTS_MAX * sizeof(*order)), count = 0;
 	char *text = NULL;
 	int rc = begin(&stack, model, tensor);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* graft.c - see graft.h: a slot filled with what was written, or emptied. Slots filled with what
- * others hold are graft_link.c, what an earlier mount left is graft_take_up.c. */
+ * others hold are graft_link.c, what an earlier mount left is graft_recover.c. */
 #include "fs/edit/graft.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
@@ -61,8 +61,8 @@ static int check_organ(void *context, const struct source *source)
 
 void filling_find(struct filling *filling)
 {
-	filling->is_new = !model_find(filling->model, filling->klass, filling->name,
-				      strlen(filling->name), &filling->tensor);
+	filling->is_new = !model_find_slot(filling->model, filling->klass, filling->name,
+					   strlen(filling->name), &filling->tensor);
 }
 
 /* A new slot: what would it be called? */
@@ -87,7 +87,7 @@ static int check_new(struct filling *filling)
  * it already. */
 static void find_fingerprint(const struct filling *filling, char text[FINGERPRINT_TEXT])
 {
-	struct backing *held = filling->donor ? donor_held(filling->donor) : NULL;
+	struct backing *held = filling->donor ? donor_backing(filling->donor) : NULL;
 	struct source source;
 	struct gguf *gguf;
 
@@ -185,15 +185,15 @@ bool filling_stand_in(const struct filling *filling, struct organ *organ)
 int filling_put(struct filling *filling, struct content *content)
 {
 	if (filling->is_new)
-		return model_add(filling->model, filling->klass, filling->name, filling->added,
-				 (uint32_t)filling->added_length, content);
-	slots_put(filling->model->slots, filling->tensor, content);
+		return model_add_slot(filling->model, filling->klass, filling->name, filling->added,
+				      (uint32_t)filling->added_length, content);
+	slots_set(filling->model->slots, filling->tensor, content);
 	return 0;
 }
 
 int filling_reserve(struct filling *filling)
 {
-	struct content *nothing = filling->is_new ? content_nothing() : NULL;
+	struct content *nothing = filling->is_new ? content_new_whiteout() : NULL;
 	int rc;
 
 	if (!filling->is_new)
@@ -209,15 +209,15 @@ void filling_publish(struct filling *filling, struct content *content, struct ba
 	content_fill(content, inode_new(filling->model), &filling->organ, file);
 	filling->organ.name = NULL;
 	content_set_donor(content, donor_ref(filling->donor));
-	slots_put(filling->model->slots, filling->tensor, content);
+	slots_set(filling->model->slots, filling->tensor, content);
 }
 
 int filling_restore(struct filling *filling)
 {
-	const int rc = layer_forget(filling->model->layer, filling->klass, filling->name);
+	const int rc = layer_revert(filling->model->layer, filling->klass, filling->name);
 
 	if (rc == 0)
-		slots_put(filling->model->slots, filling->tensor, NULL);
+		slots_set(filling->model->slots, filling->tensor, NULL);
 	return rc;
 }
 
@@ -229,7 +229,7 @@ static struct view *keep_base(struct filling *filling, unsigned number)
 
 	if (rc == 0) {
 		layer_unstage(filling->model->layer, number);
-		view = files_organ(filling->model, filling->tensor, NULL);
+		view = organ_file_view(filling->model, filling->tensor, NULL);
 	}
 	errno = -rc;
 	return view;
@@ -239,7 +239,7 @@ static struct view *keep_base(struct filling *filling, unsigned number)
 static struct view *keep_sealed(struct filling *filling, unsigned number)
 {
 	struct model *model = filling->model;
-	struct content *content = content_nothing();
+	struct content *content = content_new_whiteout();
 	struct layer_origin origin;
 	struct backing *file;
 	struct view *view;
@@ -249,15 +249,15 @@ static struct view *keep_sealed(struct filling *filling, unsigned number)
 	filling_find(filling);
 	rc = content ? filling_reserve(filling) : -ENOMEM;
 	if (rc == 0)
-		rc = layer_keep(model->layer, number, &filling->seal, filling->klass, filling->name,
-				filling_origin(filling, &origin), &file);
+		rc = layer_commit(model->layer, number, &filling->seal, filling->klass,
+				  filling->name, filling_origin(filling, &origin), &file);
 	if (rc < 0) {
 		content_unref(content);
 		errno = -rc;
 		return NULL;
 	}
 	filling_publish(filling, content_ref(content), file);
-	view = files_organ(model, filling->tensor, content);
+	view = organ_file_view(model, filling->tensor, content);
 	content_unref(content);
 	errno = 0;
 	return view;
@@ -280,7 +280,7 @@ static struct view *keep_organ(void *context, unsigned number)
 	int rc;
 
 	pthread_mutex_lock(&model->commit);
-	rc = graft_settle(model);
+	rc = graft_finish_pending(model);
 	if (rc < 0)
 		errno = -rc;
 	else if (filling->is_base)
@@ -304,7 +304,7 @@ int filling_refuse(struct filling *filling, int rc)
 	return rc;
 }
 
-void filling_say_role(const struct filling *filling)
+void filling_log_role(const struct filling *filling)
 {
 	struct model *model = filling->model;
 	const struct organ_place *place = &model->places[filling->tensor];
@@ -341,7 +341,7 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	rc = graft_fill_from(filling, &from);
 	/* What was refused must not be tried again at the release, when nobody is told. */
 	if (rc != -ESTALE)
-		stage_settle(stage, rc == 0);
+		stage_set_outcome(stage, rc == 0);
 	content_unref(from.content);
 	return rc;
 }
@@ -349,7 +349,7 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 /* Where what is staged came from, as far as that showed. */
 static struct donor *traced_donor(const struct filling *filling, struct stage *stage)
 {
-	struct trace *trace = stage_trace(stage);
+	struct write_source *trace = stage_trace(stage);
 	struct content *content = NULL;
 	struct donor *donor;
 	uint64_t target = 0;
@@ -359,9 +359,9 @@ static struct donor *traced_donor(const struct filling *filling, struct stage *s
 		target = content ? content->ino
 				 : inode_of(filling->model->number, INODE_ORGAN, filling->tensor);
 	}
-	donor = trace_donor(trace, stage_size(stage), target);
+	donor = write_source_donor(trace, stage_size(stage), target);
 	content_unref(content);
-	trace_unref(trace);
+	write_source_unref(trace);
 	return donor;
 }
 
@@ -389,9 +389,9 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 		free((char *)filling.organ.name);
 	}
 	if (rc == 0 && klass == CLASS_ADAPTERS)
-		adapt_learn_alpha(model, name);
+		adapter_edit_learn_alpha(model, name);
 	if (rc == 0)
-		filling_say_role(&filling);
+		filling_log_role(&filling);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
@@ -418,7 +418,7 @@ int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, st
 int graft_remove_locked(struct model *model, uint32_t tensor)
 {
 	const struct organ_place *place = &model->places[tensor];
-	struct content *nothing = content_nothing();
+	struct content *nothing = content_new_whiteout();
 	int rc;
 
 	if (!nothing)
@@ -427,9 +427,9 @@ int graft_remove_locked(struct model *model, uint32_t tensor)
 		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, NULL, "",
 				 NULL);
 	else
-		rc = layer_forget(model->layer, place->klass, place->name);
+		rc = layer_revert(model->layer, place->klass, place->name);
 	if (rc == 0)
-		slots_put(model->slots, tensor, nothing);
+		slots_set(model->slots, tensor, nothing);
 	else
 		content_unref(nothing);
 	return rc;
@@ -443,11 +443,11 @@ int graft_remove(struct model *model, uint32_t tensor)
 
 	pthread_mutex_lock(&model->commit);
 	content = slots_own(model->slots, tensor);
-	rc = content_is_nothing(content) ? -ENOENT : graft_settle(model);
+	rc = content_is_whiteout(content) ? -ENOENT : graft_finish_pending(model);
 	if (rc == 0)
 		rc = graft_remove_locked(model, tensor);
 	if (rc == 0 && model->places[tensor].klass == CLASS_ADAPTERS)
-		adapt_forget_copied(model);
+		adapter_edit_forget_copied(model);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(content);
 	if (rc < 0 && rc != -ENOENT)

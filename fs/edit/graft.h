@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* graft.h - what a user may do to a slot. The order is: checked, durable, visible, answered. */
-#ifndef FS_GRAFT_H
-#define FS_GRAFT_H
+#ifndef FS_EDIT_GRAFT_H
+#define FS_EDIT_GRAFT_H
 
 #include "fs/edit/stage.h"
 #include "fs/model/model.h"
@@ -33,12 +33,12 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 
 /* The slot CLASS/NAME, which is added if there is none, holds what a path leads to, with the rights
  * of that user; where it leads to no organ now, the graft is kept as broken. Waits for the path as
- * long as links.h says. Returns as graft_fill(); EINVAL too for a file that is no organ. */
+ * long as symlinks.h says. Returns as graft_fill(); EINVAL too for a file that is no organ. */
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
 		  uid_t uid, gid_t gid);
 
 /* Put in force what the model's layer holds from an earlier mount. The mount is to be at that path,
  * NULL: there will be none; a donor that the layer tells of in there is never opened. */
-void graft_take_up(struct model *model, const char *mountpoint);
+void graft_recover(struct model *model, const char *mountpoint);
 
 #endif

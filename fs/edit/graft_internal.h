@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* graft_internal.h - what graft.c, graft_link.c and graft_take_up.c share: the filling of one
+/* graft_internal.h - what graft.c, graft_link.c and graft_recover.c share: the filling of one
  * slot. */
-#ifndef FS_GRAFT_INTERNAL_H
-#define FS_GRAFT_INTERNAL_H
+#ifndef FS_EDIT_GRAFT_INTERNAL_H
+#define FS_EDIT_GRAFT_INTERNAL_H
 
 #include "fs/edit/stage.h"
 #include "fs/model/model.h"
@@ -59,14 +59,14 @@ int filling_reserve(struct filling *filling);
 int filling_put(struct filling *filling, struct content *content);
 
 /* With the commit lock held, as the next two: the file of a slot that was reserved is in force, and
- * the slot holds what is in it: content, a content_nothing() until now. Both are used up. */
+ * the slot holds what is in it: content, a content_new_whiteout() until now. Both are used up. */
 void filling_publish(struct filling *filling, struct content *content, struct backing *file);
 
 /* The slot holds its own tensor of the base again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);
 
 /* Before anything else changes: finish a move that the disk cut short. Returns 0 or -errno. */
-int graft_settle(struct model *model);
+int graft_finish_pending(struct model *model);
 
 /* graft_remove(). What the base has is whited out, what was added is forgotten. */
 int graft_remove_locked(struct model *model, uint32_t tensor);
@@ -77,7 +77,7 @@ int filling_refuse(struct filling *filling, int rc);
 
 /* The slot was filled: say in the log if the organ in it plays another part than the slot's by its
  * own header. */
-void filling_say_role(const struct filling *filling);
+void filling_log_role(const struct filling *filling);
 
 /* Fill the slot with what is at the origin. -ESTALE: it is not there any more. The organ's name is
  * borrowed afterwards. */

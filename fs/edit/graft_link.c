@@ -20,8 +20,8 @@
 /* The slot holds that tensor of a model, which content refers to. */
 static int refer(struct filling *filling, struct content *content)
 {
-	char *text = content ? reference_print(backing_path(content->file), content->fingerprint,
-					       &content->organ)
+	char *text = content ? layer_reference_print(backing_path(content->file),
+						     content->fingerprint, &content->organ)
 			     : NULL;
 	struct layer_origin origin;
 	int rc = -ENOMEM;
@@ -70,14 +70,14 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 
 	filling_find(&filling);
 	known = filling_stand_in(&filling, &stand_in);
-	content = links_content(model->links, model, klass, target, uid, gid,
-				known ? &stand_in : NULL, &filling.err);
+	content = symlinks_content(model->links, model, klass, target, uid, gid,
+				   known ? &stand_in : NULL, &filling.err);
 	if (!content)
 		return filling_refuse(&filling, -filling.err.code);
 	pthread_mutex_lock(&model->commit);
 	filling_find(&filling);
 	filling.organ = content->organ;
-	rc = graft_settle(model);
+	rc = graft_finish_pending(model);
 	if (rc == 0 && (!content->broken || filling.is_new))
 		rc = filling_check(&filling);
 	if (rc == 0)
@@ -93,9 +93,9 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 	}
 	pthread_mutex_unlock(&model->commit);
 	if (rc == 0 && klass == CLASS_ADAPTERS)
-		adapt_learn_alpha(model, name);
+		adapter_edit_learn_alpha(model, name);
 	if (rc == 0)
-		filling_say_role(&filling);
+		filling_log_role(&filling);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
@@ -103,14 +103,14 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 static struct content *link_again(uint64_t ino, const struct content *link)
 {
 	struct content *content =
-		content_link(ino, &link->organ, link->file, link->offset, link->target);
+		content_new_link(ino, &link->organ, link->file, link->offset, link->target);
 
 	if (!content)
 		return NULL;
 	content_set_owner(content, link->uid, link->gid);
 	content_set_seen(content, link->seen);
 	if (link->broken)
-		content_break(content, link->broken);
+		content_set_broken(content, link->broken);
 	return content;
 }
 
@@ -120,7 +120,7 @@ static int share(struct filling *filling, const struct origin *from)
 	struct model *model = filling->model;
 	const struct organ_place *place = &from->model->places[from->slot];
 	char *name = malloc(filling->organ.name_length + 1u);
-	struct content *content = content_nothing();
+	struct content *content = content_new_whiteout();
 	struct layer_origin origin;
 	struct backing *file;
 	int rc = -ENOMEM;
@@ -192,8 +192,8 @@ static int link_slot(struct filling *filling, const struct origin *from)
 		return filling_restore(filling);
 	/* A reference to a reference is one to the same tensor. */
 	if (content)
-		return refer(filling, content_reference(ino, &content->organ, content->file,
-							content->offset, content->fingerprint));
+		return refer(filling, content_new_reference(ino, &content->organ, content->file,
+							    content->offset, content->fingerprint));
 	/* Nobody would find it again by what it is without its other shards. */
 	if (!from->model->whole)
 		return -ESTALE;
@@ -201,8 +201,8 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	if (!print[0])
 		return -EIO;
 	return refer(filling,
-		     content_reference(ino, &filling->organ, from->model->base,
-				       from->model->gguf->tensors[from->slot].offset, print));
+		     content_new_reference(ino, &filling->organ, from->model->base,
+					   from->model->gguf->tensors[from->slot].offset, print));
 }
 
 static int note_move(struct model *model, uint32_t from, const struct filling *to)
@@ -212,7 +212,7 @@ static int note_move(struct model *model, uint32_t from, const struct filling *t
 
 	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", class_name(place->klass), place->name,
 		 class_name(to->klass), to->name);
-	return layer_note(model->layer, text);
+	return layer_journal_write(model->layer, text);
 }
 
 /* With the commits locked: is that still what the layer has for the slot? */
@@ -259,7 +259,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	lock_both(model, from->model);
 	filling_find(filling);
 	if (is_current(from)) {
-		rc = graft_settle(model);
+		rc = graft_finish_pending(model);
 		/* A copy onto itself changes nothing. */
 		if (rc == 0 && (!is_at(filling, from) || !from->content))
 			rc = link_slot(filling, from);
@@ -273,7 +273,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 static int copy_shown(const struct origin *origin, struct model *model, enum organ_class klass,
 		      const char *name)
 {
-	struct view *shown = files_organ(origin->model, origin->slot, origin->content);
+	struct view *shown = organ_file_view(origin->model, origin->slot, origin->content);
 	struct view *empty = view_new(NULL, 0, NULL);
 	struct stage *stage = shown && empty ? stage_new(model->layer, empty) : NULL;
 	int rc = -ENOMEM;
@@ -302,23 +302,23 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	origin.content = slots_get(from->slots, tensor);
 	merged = origin.content && origin.content->kind == CONTENT_MERGED;
 	filling_find(&filling);
-	if (content_is_nothing(origin.content))
+	if (content_is_whiteout(origin.content))
 		rc = -ENOENT;
-	else if (!merged && !is_at(&filling, &origin) && (rc = graft_settle(model)) == 0)
+	else if (!merged && !is_at(&filling, &origin) && (rc = graft_finish_pending(model)) == 0)
 		rc = link_slot(&filling, &origin);
 	unlock_both(model, from);
 	if (merged)
 		rc = copy_shown(&origin, model, klass, name);
 	else if (rc == 0 && klass == CLASS_ADAPTERS)
-		adapt_learn_alpha(model, name);
+		adapter_edit_learn_alpha(model, name);
 	content_unref(origin.content);
 	if (rc == 0 && !merged)
-		filling_say_role(&filling);
+		filling_log_role(&filling);
 	return rc < 0 && rc != -ENOENT && rc != -EXDEV && !merged ? filling_refuse(&filling, rc)
 								  : rc;
 }
 
-int graft_settle(struct model *model)
+int graft_finish_pending(struct model *model)
 {
 	int rc = model->stuck ? -EIO : 0;
 
@@ -330,10 +330,10 @@ int graft_settle(struct model *model)
 		rc = graft_remove_locked(model, model->moved);
 	if (rc == 0) {
 		model->half_moved = false;
-		rc = edit_settle(model);
+		rc = metadata_edit_finish_pending(model);
 	}
 	if (rc == 0) {
-		rc = model->noted ? layer_noted_done(model->layer) : 0;
+		rc = model->noted ? layer_journal_clear(model->layer) : 0;
 	}
 	if (rc == 0)
 		model->noted = false;
@@ -346,12 +346,12 @@ static void leave_slot(struct model *model, uint32_t tensor, unsigned number,
 		       struct content *nothing)
 {
 	const struct organ_place *place = &model->places[tensor];
-	const int rc =
-		tensor < model->gguf->n_tensors
-			? layer_put(model->layer, number, LAYER_WHITEOUT, place->klass, place->name)
-			: layer_forget(model->layer, place->klass, place->name);
+	const int rc = tensor < model->gguf->n_tensors
+			       ? layer_commit_text(model->layer, number, LAYER_WHITEOUT,
+						   place->klass, place->name)
+			       : layer_revert(model->layer, place->klass, place->name);
 
-	slots_put(model->slots, tensor, nothing);
+	slots_set(model->slots, tensor, nothing);
 	model->half_moved = rc < 0;
 	model->moved = tensor;
 }
@@ -363,10 +363,10 @@ static int move_slot(struct filling *filling, const struct origin *from)
 	struct model *model = filling->model;
 	const struct organ_place *place = &model->places[from->slot];
 	const bool in_base = from->slot < model->gguf->n_tensors;
-	struct content *nothing = content_nothing();
+	struct content *nothing = content_new_whiteout();
 	unsigned number = 0;
 	int rc = !nothing  ? -ENOMEM
-		 : in_base ? layer_prepare(model->layer, place->klass, "", NULL, &number)
+		 : in_base ? layer_stage_text(model->layer, place->klass, "", NULL, &number)
 			   : 0;
 
 	if (rc < 0) {
@@ -384,7 +384,7 @@ static int move_slot(struct filling *filling, const struct origin *from)
 		if (in_base)
 			layer_unstage(model->layer, number);
 	}
-	if (!model->half_moved && layer_noted_done(model->layer) == 0)
+	if (!model->half_moved && layer_journal_clear(model->layer) == 0)
 		model->noted = false;
 	return rc;
 }
@@ -400,13 +400,13 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 	pthread_mutex_lock(&model->commit);
 	from.content = slots_own(model->slots, tensor);
 	filling_find(&filling);
-	if (content_is_nothing(from.content))
+	if (content_is_whiteout(from.content))
 		rc = -ENOENT;
-	else if (!is_at(&filling, &from) && (rc = graft_settle(model)) == 0)
+	else if (!is_at(&filling, &from) && (rc = graft_finish_pending(model)) == 0)
 		rc = move_slot(&filling, &from);
 	pthread_mutex_unlock(&model->commit);
 	content_unref(from.content);
 	if (rc == 0)
-		filling_say_role(&filling);
+		filling_log_role(&filling);
 	return rc < 0 && rc != -ENOENT ? filling_refuse(&filling, rc) : rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graft_take_up.c - grafts that an earlier mount left in the layer. */
+/* graft_recover.c - grafts that an earlier mount left in the layer. */
 #include "fs/edit/graft.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/metadata_edit.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct taking_up {
+struct graft_recovery {
 	struct model *model;
 	uint32_t found;
 	struct foreign *foreign; /* models that references lead to */
@@ -49,7 +49,7 @@ static struct content *broken_organ(struct filling *filling)
 		return NULL;
 	filling->organ = organ_of_tensor(&model->gguf->tensors[filling->tensor]);
 	name = malloc(filling->organ.name_length + 1u);
-	gone = backing_gone(layer_path(model->layer), 0);
+	gone = backing_new_missing(layer_path(model->layer), 0);
 	if (!name || !gone) {
 		free(name);
 		backing_unref(gone);
@@ -60,7 +60,7 @@ static struct content *broken_organ(struct filling *filling)
 	filling->organ.name = name;
 	content = content_new(inode_new(filling->model), &filling->organ, gone);
 	if (content) {
-		content_break(content, error_describe(&filling->err, text, sizeof(text)));
+		content_set_broken(content, error_describe(&filling->err, text, sizeof(text)));
 		log_add(model->log, "%s/%s.bin: broken: %s", class_name(filling->klass),
 			filling->name, text);
 	}
@@ -69,7 +69,7 @@ static struct content *broken_organ(struct filling *filling)
 
 static bool is_unreadable(const struct layer_entry *entry, const struct error *err)
 {
-	return (entry->kind == LAYER_ORGAN || entry->kind == LAYER_PACKED) &&
+	return (entry->kind == LAYER_ORGAN || entry->kind == LAYER_COMPRESSED) &&
 	       (err->code == EBADMSG || err->code == EIO);
 }
 
@@ -89,8 +89,8 @@ static void open_foreign(struct foreign *foreign)
 
 	if (base_open(base, foreign->path, &foreign->err) < 0) {
 		base_close(base);
-	} else if (base->shards && !shards_complete(base->shards)) {
-		lacks = shards_missing(base->shards);
+	} else if (base->shards && !shards_are_complete(base->shards)) {
+		lacks = shards_missing_text(base->shards);
 		error_set(&foreign->err, ENODATA, ERROR_NO_OFFSET, "%s", lacks ? lacks : "");
 		free(lacks);
 		base_close(base);
@@ -102,9 +102,9 @@ static void open_foreign(struct foreign *foreign)
 
 /* The model at a path, which is read once however many references there are. NULL: out of
  * memory. */
-static struct foreign *find_foreign(struct taking_up *taking_up, const char *path)
+static struct foreign *find_foreign(struct graft_recovery *recovery, const char *path)
 {
-	struct foreign *foreign = taking_up->foreign;
+	struct foreign *foreign = recovery->foreign;
 
 	while (foreign && strcmp(foreign->path, path) != 0)
 		foreign = foreign->next;
@@ -117,18 +117,18 @@ static struct foreign *find_foreign(struct taking_up *taking_up, const char *pat
 	}
 	open_foreign(foreign);
 	if (foreign->base.file)
-		backing_report_to(foreign->base.file, taking_up->model->log);
-	foreign->next = taking_up->foreign;
-	taking_up->foreign = foreign;
+		backing_set_log(foreign->base.file, recovery->model->log);
+	foreign->next = recovery->foreign;
+	recovery->foreign = foreign;
 	return foreign;
 }
 
-static void close_foreign(struct taking_up *taking_up)
+static void close_foreign(struct graft_recovery *recovery)
 {
-	while (taking_up->foreign) {
-		struct foreign *foreign = taking_up->foreign;
+	while (recovery->foreign) {
+		struct foreign *foreign = recovery->foreign;
 
-		taking_up->foreign = foreign->next;
+		recovery->foreign = foreign->next;
 		base_close(&foreign->base);
 		free(foreign->path);
 		free(foreign);
@@ -137,7 +137,7 @@ static void close_foreign(struct taking_up *taking_up)
 
 /* The tensor that is meant, if the model is still the one that was meant. */
 static const struct gguf_tensor *find_tensor(const struct gguf *gguf, const char *print,
-					     const struct reference *reference)
+					     const struct layer_reference *reference)
 {
 	const struct organ *organ = &reference->organ;
 	const struct gguf_tensor *tensor = NULL;
@@ -152,11 +152,11 @@ static const struct gguf_tensor *find_tensor(const struct gguf *gguf, const char
 
 /* What a reference says whose model is not what it was: it is kept, and cannot be read. */
 static struct content *broken_reference(const struct filling *filling,
-					const struct reference *reference,
+					const struct layer_reference *reference,
 					const struct foreign *foreign)
 {
 	const struct organ *organ = &reference->organ;
-	struct backing *gone = backing_gone(reference->model, organ->data_size);
+	struct backing *gone = backing_new_missing(reference->model, organ->data_size);
 	struct content *content = NULL;
 	char text[320], why[700];
 
@@ -167,19 +167,19 @@ static struct content *broken_reference(const struct filling *filling,
 	snprintf(why, sizeof(why), "a reference to %.100s%s: %s", reference->model,
 		 strlen(reference->model) > 100 ? "..." : "", text);
 	if (gone)
-		content = content_reference(inode_new(filling->model), organ, gone, 0,
-					    reference->fingerprint);
+		content = content_new_reference(inode_new(filling->model), organ, gone, 0,
+						reference->fingerprint);
 	backing_unref(gone);
 	if (content)
-		content_break(content, why);
+		content_set_broken(content, why);
 	log_add(filling->model->log, "%s/%s.bin: broken: %s", class_name(filling->klass),
 		filling->name, why);
 	return content;
 }
 
 /* The content that the reference leads to, in the base or another model. */
-static struct content *resolve(struct taking_up *taking_up, struct filling *filling,
-			       const struct reference *reference)
+static struct content *resolve(struct graft_recovery *recovery, struct filling *filling,
+			       const struct layer_reference *reference)
 {
 	struct model *model = filling->model;
 	const uint64_t ino = inode_new(model);
@@ -189,34 +189,34 @@ static struct content *resolve(struct taking_up *taking_up, struct filling *fill
 
 	/* The base may have moved; it is known by its fingerprint. */
 	if (tensor)
-		return content_reference(ino, &filling->organ, model->base, tensor->offset,
-					 reference->fingerprint);
-	foreign = find_foreign(taking_up, reference->model);
+		return content_new_reference(ino, &filling->organ, model->base, tensor->offset,
+					     reference->fingerprint);
+	foreign = find_foreign(recovery, reference->model);
 	if (!foreign)
 		return NULL;
 	if (foreign->base.gguf)
 		tensor = find_tensor(foreign->base.gguf, foreign->fingerprint, reference);
 	if (!tensor)
 		return broken_reference(filling, reference, foreign);
-	return content_reference(ino, &filling->organ, foreign->base.file, tensor->offset,
-				 reference->fingerprint);
+	return content_new_reference(ino, &filling->organ, foreign->base.file, tensor->offset,
+				     reference->fingerprint);
 }
 
-static struct content *content_of_reference(struct taking_up *taking_up, struct filling *filling,
-					    struct backing *file)
+static struct content *content_of_reference(struct graft_recovery *recovery,
+					    struct filling *filling, struct backing *file)
 {
-	struct reference reference;
+	struct layer_reference reference;
 	struct content *content = NULL;
 
-	if (reference_read(file, &reference, &filling->err) == 0) {
+	if (layer_reference_read(file, &reference, &filling->err) == 0) {
 		filling->organ = reference.organ;
 		if (filling_check(filling) == 0)
-			content = resolve(taking_up, filling, &reference);
+			content = resolve(recovery, filling, &reference);
 	}
 	if (content)
 		content->mtime = backing_stat(file)->st_mtim;
 	filling->organ.name = NULL;
-	reference_release(&reference);
+	layer_reference_release(&reference);
 	return content;
 }
 
@@ -231,34 +231,34 @@ static struct content *content_of_link(struct filling *filling, const struct lay
 		error_set(&filling->err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
 		return NULL;
 	}
-	gone = backing_gone(entry->target, filling->organ.data_size);
+	gone = backing_new_missing(entry->target, filling->organ.data_size);
 	if (gone)
-		content = content_link(inode_new(filling->model), &filling->organ, gone, 0,
-				       entry->target);
+		content = content_new_link(inode_new(filling->model), &filling->organ, gone, 0,
+					   entry->target);
 	backing_unref(gone);
 	if (content) {
 		content_set_owner(content, entry->stat.st_uid, entry->stat.st_gid);
 		content->mtime = entry->stat.st_mtim;
 		content_set_seen(content, entry->seen);
-		content_break(content, "a link that nobody has looked at yet");
+		content_set_broken(content, "a link that nobody has looked at yet");
 	}
 	return content;
 }
 
-static struct content *content_of(struct taking_up *taking_up, struct filling *filling,
+static struct content *content_of(struct graft_recovery *recovery, struct filling *filling,
 				  const struct layer_entry *entry)
 {
 	switch (entry->kind) {
 	case LAYER_ORGAN:
-	case LAYER_PACKED:
+	case LAYER_COMPRESSED:
 		return content_of_organ(filling, entry->file);
 	case LAYER_LINK:
 		return content_of_link(filling, entry);
 	case LAYER_REFERENCE:
-		return content_of_reference(taking_up, filling, entry->file);
+		return content_of_reference(recovery, filling, entry->file);
 	default:
 		if (!filling->is_new)
-			return content_nothing();
+			return content_new_whiteout();
 		error_set(&filling->err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
 		return NULL;
 	}
@@ -288,9 +288,9 @@ static bool is_inside(const char *path, const char *point)
 }
 
 /* A copy came from where the layer says. The base is known by its fingerprint, wherever it lies. */
-static struct donor *donor_of(const struct taking_up *taking_up, struct donor *recorded)
+static struct donor *donor_of(const struct graft_recovery *recovery, struct donor *recorded)
 {
-	struct model *model = taking_up->model;
+	struct model *model = recovery->model;
 	size_t n;
 	const char *tensor = recorded ? donor_tensor(recorded, &n) : NULL;
 	struct donor *own, *viewed;
@@ -298,13 +298,13 @@ static struct donor *donor_of(const struct taking_up *taking_up, struct donor *r
 	if (!tensor)
 		return donor_ref(recorded);
 	if (strcmp(donor_fingerprint(recorded), model_fingerprint(model)) != 0)
-		return is_inside(donor_path(recorded), taking_up->point)
-			       ? donor_of_path(donor_path(recorded), NULL, tensor, n)
+		return is_inside(donor_path(recorded), recovery->point)
+			       ? donor_from_path(donor_path(recorded), NULL, tensor, n)
 			       : donor_ref(recorded);
-	own = donor_of_backing(model->base, tensor, n);
+	own = donor_from_backing(model->base, tensor, n);
 	if (!donor_view(recorded))
 		return own;
-	viewed = donor_of_view(own, donor_view(recorded));
+	viewed = donor_from_view(own, donor_view(recorded));
 	donor_unref(own);
 	return viewed;
 }
@@ -328,11 +328,11 @@ static void name_slot(struct filling *filling, const struct layer_origin *origin
 	filling_name(filling, added, length);
 }
 
-static void take_up_one(void *context, const struct layer_entry *entry,
+static void recover_one(void *context, const struct layer_entry *entry,
 			const struct error *open_err)
 {
-	struct taking_up *taking_up = context;
-	struct model *model = taking_up->model;
+	struct graft_recovery *recovery = context;
+	struct model *model = recovery->model;
 	struct filling filling = { .model = model,
 				   .klass = entry->klass,
 				   .name = entry->name,
@@ -345,17 +345,17 @@ static void take_up_one(void *context, const struct layer_entry *entry,
 	filling_find(&filling);
 	name_slot(&filling, &entry->origin);
 	if (entry->file || entry->kind == LAYER_LINK)
-		content = content_of(taking_up, &filling, entry);
+		content = content_of(recovery, &filling, entry);
 	backing_unref(entry->file);
 	if (content && content->kind == CONTENT_COPY)
-		content_set_donor(content, donor_of(taking_up, entry->origin.donor));
+		content_set_donor(content, donor_of(recovery, entry->origin.donor));
 	if (!content && is_unreadable(entry, &filling.err))
 		content = broken_organ(&filling);
 	if (content && filling_put(&filling, content) == 0) {
-		taking_up->found++;
+		recovery->found++;
 		return;
 	}
-	model->left_alone = true;
+	model->keep_layer = true;
 	log_add(model->log, "%s/%s/%s.bin: left alone: %s", layer_path(model->layer),
 		class_name(entry->klass), entry->name,
 		filling.err.code ? error_describe(&filling.err, text, sizeof(text))
@@ -385,7 +385,7 @@ static void finish_move(struct model *model)
 	const char *name, *new_name;
 	uint32_t tensor;
 	int rc;
-	const ssize_t noted = layer_noted(model->layer, text, sizeof(text));
+	const ssize_t noted = layer_journal_read(model->layer, text, sizeof(text));
 
 	if (noted == 0)
 		return;
@@ -393,39 +393,39 @@ static void finish_move(struct model *model)
 		log_add(model->log, "%s/MOVING: %s", layer_path(model->layer),
 			layer_open_error((int)noted));
 	/* What is moved may be what was left alone. */
-	model->stuck = model->left_alone || noted < 0;
+	model->stuck = model->keep_layer || noted < 0;
 	end = strchr(line, '\n');
 	if (end && end[1] && !model->stuck) {
 		*end = '\0';
 		end[1 + strcspn(end + 1, "\n")] = '\0';
-		if (!edit_finish_move(model, line, end + 1) && split_path(line, &klass, &name) &&
-		    split_path(end + 1, &new_class, &new_name) &&
-		    model_find(model, klass, name, strlen(name), &tensor)) {
+		if (!metadata_edit_finish_move(model, line, end + 1) &&
+		    split_path(line, &klass, &name) && split_path(end + 1, &new_class, &new_name) &&
+		    model_find_slot(model, klass, name, strlen(name), &tensor)) {
 			rc = graft_move(model, tensor, new_class, new_name);
 			model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL;
 		}
 	}
 	/* The next mount tries again. */
-	model->left_alone |= model->stuck;
+	model->keep_layer |= model->stuck;
 	if (model->stuck)
 		log_add(model->log,
 			"%s: a move that an earlier mount began cannot be finished; "
 			"until a mount can, every graft is refused",
 			layer_path(model->layer));
-	model->noted = model->stuck || layer_noted_done(model->layer) < 0;
+	model->noted = model->stuck || layer_journal_clear(model->layer) < 0;
 }
 
-void graft_take_up(struct model *model, const char *mountpoint)
+void graft_recover(struct model *model, const char *mountpoint)
 {
-	struct taking_up taking_up = { .model = model, .point = canonical(mountpoint) };
+	struct graft_recovery recovery = { .model = model, .point = canonical(mountpoint) };
 
-	if (layer_each(model->layer, take_up_one, &taking_up) < 0) {
-		model->left_alone = true;
+	if (layer_each(model->layer, recover_one, &recovery) < 0) {
+		model->keep_layer = true;
 		log_add(model->log, "%s: not all of it can be listed; left alone",
 			layer_path(model->layer));
 	}
-	close_foreign(&taking_up);
-	free(taking_up.point);
+	close_foreign(&recovery);
+	free(recovery.point);
 	finish_move(model);
-	model->taken_up += taking_up.found;
+	model->recovered += recovery.found;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* edit.c - see edit.h. */
+/* metadata_edit.c - see metadata_edit.h. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/layer/layer_metadata.h"
@@ -21,7 +21,7 @@ struct editing {
 	const char *name;
 	bool is_new; /* there is no such key yet */
 	uint32_t i;  /* else its number */
-	char key[KEY_NAME_MAX + 1];
+	char key[KEY_FILENAME_MAX + 1];
 	size_t key_length;
 	enum stage_type typed; /* of what is to be its value */
 	struct value_type type;
@@ -43,7 +43,7 @@ static int find_key(struct editing *editing)
 
 	editing->is_new = !metadata_find(metadata, editing->name, &editing->i);
 	if (editing->is_new) {
-		editing->key_length = key_of_name(editing->name, editing->key);
+		editing->key_length = key_filename_decode(editing->name, editing->key);
 		if (editing->key_length == 0)
 			return error_set(&editing->err, EINVAL, ERROR_NO_OFFSET,
 					 "this is no name of a key");
@@ -57,23 +57,23 @@ static int find_key(struct editing *editing)
 }
 
 /* The model's architecture as it is now; empty: none that a key could begin with. */
-static void read_architecture(const struct editing *editing, char text[KEY_NAME_MAX + 1])
+static void read_architecture(const struct editing *editing, char text[KEY_FILENAME_MAX + 1])
 {
 	struct metadata *metadata = editing->model->metadata;
 	uint32_t i;
 	int rc;
-	struct metadatum *metadatum = metadata_find(metadata, "general.architecture", &i)
-					      ? metadata_get(metadata, i, &rc)
-					      : NULL;
-	const struct value *value = metadatum ? metadatum_value(metadatum) : NULL;
+	struct metadata_entry *metadatum = metadata_find(metadata, "general.architecture", &i)
+						   ? metadata_get(metadata, i, &rc)
+						   : NULL;
+	const struct value *value = metadatum ? metadata_entry_value(metadatum) : NULL;
 	size_t n = 0;
 
-	if (value && value->type.type == KV_STRING && value->length <= KEY_NAME_MAX &&
+	if (value && value->type.type == KV_STRING && value->length <= KEY_FILENAME_MAX &&
 	    value->source->read_at(value->source->context, text, (size_t)value->length,
 				   value->offset) == 0)
 		n = (size_t)value->length;
 	text[n] = '\0';
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 }
 
 /* Is the text a JSON array? */
@@ -94,7 +94,7 @@ static bool is_list(const struct source *text)
 static struct value_type type_of_new(const struct editing *editing, const struct source *text)
 {
 	struct metadata_key key = { .key = editing->key, .length = (uint32_t)editing->key_length };
-	char architecture[KEY_NAME_MAX + 1];
+	char architecture[KEY_FILENAME_MAX + 1];
 	struct key_type known;
 
 	if (!editing->is_new)
@@ -153,22 +153,22 @@ static bool same_bytes(const struct value *value, const uint8_t *bytes)
 /* Is it what the base has? */
 static bool is_bases(const struct editing *editing)
 {
-	struct metadatum *base;
+	struct metadata_entry *base;
 	const struct value *value;
 	bool same;
 	int rc;
 
 	if (editing->is_new)
 		return false;
-	base = metadata_base(editing->model->metadata, editing->i, &rc);
+	base = metadata_get_base(editing->model->metadata, editing->i, &rc);
 	if (!base)
 		return false;
-	value = metadatum_value(base);
+	value = metadata_entry_value(base);
 	same = value_type_same(value->type, editing->type) &&
 	       value->length == editing->bytes.length &&
 	       (value->type.type != KV_ARRAY || value->count == editing->bytes.count) &&
 	       same_bytes(value, editing->bytes.bytes);
-	metadatum_unref(base);
+	metadata_entry_unref(base);
 	return same;
 }
 
@@ -211,14 +211,14 @@ static int reserve(struct editing *editing)
 static struct view *restore(struct editing *editing, int *rc)
 {
 	struct model *model = editing->model;
-	struct metadatum *base = metadata_base(model->metadata, editing->i, rc);
-	struct view *text = base ? metadatum_view(base, rc) : NULL;
+	struct metadata_entry *base = metadata_get_base(model->metadata, editing->i, rc);
+	struct view *text = base ? metadata_entry_view(base, rc) : NULL;
 
-	metadatum_unref(base);
+	metadata_entry_unref(base);
 	if (text)
-		*rc = layer_forget_key(model->layer, editing->name);
+		*rc = layer_revert_key(model->layer, editing->name);
 	if (text && *rc == 0) {
-		metadata_restore(model->metadata, editing->i);
+		metadata_reset(model->metadata, editing->i);
 		return text;
 	}
 	view_unref(text);
@@ -229,23 +229,23 @@ static struct view *restore(struct editing *editing, int *rc)
 static struct view *replace(struct editing *editing, int *rc)
 {
 	struct model *model = editing->model;
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	struct view *text = NULL;
 
 	*rc = -ENOMEM;
-	metadatum = metadatum_new(inode_new(model), editing->type, width_of(model), &editing->bytes,
-				  &editing->mtime);
+	metadatum = metadata_entry_new(inode_new(model), editing->type, width_of(model),
+				       &editing->bytes, &editing->mtime);
 	if (metadatum)
-		text = metadatum_view(metadatum, rc);
+		text = metadata_entry_view(metadatum, rc);
 	if (text)
 		*rc = reserve(editing);
 	if (text && *rc == 0)
 		*rc = write_layer(editing, text);
 	if (text && *rc == 0) {
-		metadata_put(model->metadata, editing->i, metadatum);
+		metadata_set(model->metadata, editing->i, metadatum);
 		return text;
 	}
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	view_unref(text);
 	return NULL;
 }
@@ -253,7 +253,7 @@ static struct view *replace(struct editing *editing, int *rc)
 /* With the commit lock held: replace(), or restore() where it is the base's value. */
 static struct view *put_value(struct editing *editing, int *rc)
 {
-	*rc = graft_settle(editing->model);
+	*rc = graft_finish_pending(editing->model);
 	if (*rc < 0)
 		return NULL;
 	/* Somebody may have made the key meanwhile. */
@@ -295,17 +295,17 @@ static int refuse(struct editing *editing, int rc)
 		snprintf(text, sizeof(text), "%s", strerror(-rc));
 	if (editing->err.code == EINVAL && editing->err.offset != ERROR_NO_OFFSET)
 		log_add(editing->model->log,
-			EDIT_DIRECTORY "%s: refused, for it is no %s: %s; "
-				       "the key keeps what it had",
+			METADATA_DIRECTORY "%s: refused, for it is no %s: %s; "
+					   "the key keeps what it had",
 			editing->name, value_type_text(editing->type, type), text);
 	else
 		log_add(editing->model->log,
-			EDIT_DIRECTORY "%s: refused: %s; the key keeps what it had", editing->name,
-			text);
+			METADATA_DIRECTORY "%s: refused: %s; the key keeps what it had",
+			editing->name, text);
 	return rc;
 }
 
-int edit_fill(struct model *model, const char *name, struct stage *stage)
+int metadata_edit_fill(struct model *model, const char *name, struct stage *stage)
 {
 	struct editing editing = { .model = model, .name = name };
 	const struct stage_commit commit = { check_text, seal_nothing, keep_value, &editing };
@@ -325,12 +325,12 @@ static int remove_from_layer(struct model *model, uint32_t i)
 	struct timespec now;
 
 	if (i >= model->gguf->n_kv)
-		return layer_forget_key(model->layer, key.name);
+		return layer_revert_key(model->layer, key.name);
 	clock_gettime(CLOCK_REALTIME, &now);
 	return layer_write_key(model->layer, LAYER_KEY_REMOVED, key.name, "", NULL, &now);
 }
 
-int edit_settle(struct model *model)
+int metadata_edit_finish_pending(struct model *model)
 {
 	const int rc = model->key_half_moved ? remove_from_layer(model, model->moved_key) : 0;
 
@@ -349,19 +349,19 @@ static int remove_key(struct model *model, uint32_t i, bool remember)
 	if (key.fixed)
 		return -EPERM;
 	remember = remember && metadata_type(model->metadata, i, &type);
-	rc = graft_settle(model);
+	rc = graft_finish_pending(model);
 	if (rc == 0)
 		rc = remove_from_layer(model, i);
 	if (rc < 0)
 		return rc;
-	metadata_remember(model->metadata, i, remember ? &type : NULL);
-	metadata_put(model->metadata, i, NULL);
+	metadata_set_type(model->metadata, i, remember ? &type : NULL);
+	metadata_set(model->metadata, i, NULL);
 	return 0;
 }
 
-int edit_remove(struct model *model, uint32_t i, bool remember)
+int metadata_edit_remove(struct model *model, uint32_t i, bool remember)
 {
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	int rc;
 
 	pthread_mutex_lock(&model->commit);
@@ -369,9 +369,9 @@ int edit_remove(struct model *model, uint32_t i, bool remember)
 	if (metadatum)
 		rc = remove_key(model, i, remember);
 	pthread_mutex_unlock(&model->commit);
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	if (rc < 0 && rc != -ENOENT)
-		log_add(model->log, EDIT_DIRECTORY "%s: cannot be removed: %s",
+		log_add(model->log, METADATA_DIRECTORY "%s: cannot be removed: %s",
 			metadata_key(model->metadata, i).name, strerror(-rc));
 	return rc;
 }
@@ -384,13 +384,13 @@ static int read_view_at(void *context, void *bytes, size_t n, uint64_t offset)
 }
 
 /* With the commit lock held: the key gets the value whose text is that of another. */
-static int fill_from(struct editing *editing, struct metadatum *from)
+static int fill_from(struct editing *editing, struct metadata_entry *from)
 {
 	struct source source = { .read_at = read_view_at };
 	struct view *text, *now;
 	int rc;
 
-	text = metadatum_view(from, &rc);
+	text = metadata_entry_view(from, &rc);
 	if (!text)
 		return rc;
 	source.context = text;
@@ -409,8 +409,9 @@ static int note_move(struct model *model, const char *name, const char *new_name
 {
 	char text[2 * (NAME_MAX + 16)];
 
-	snprintf(text, sizeof(text), EDIT_DIRECTORY "%s\n" EDIT_DIRECTORY "%s\n", name, new_name);
-	return layer_note(model->layer, text);
+	snprintf(text, sizeof(text), METADATA_DIRECTORY "%s\n" METADATA_DIRECTORY "%s\n", name,
+		 new_name);
+	return layer_journal_write(model->layer, text);
 }
 
 /* Once the new key has the value, the move is in force. What fails then is made up for later: the
@@ -419,11 +420,11 @@ static void leave_key(struct model *model, uint32_t i)
 {
 	model->moved_key = i;
 	model->key_half_moved = remove_from_layer(model, i) < 0;
-	metadata_remember(model->metadata, i, NULL);
-	metadata_put(model->metadata, i, NULL);
+	metadata_set_type(model->metadata, i, NULL);
+	metadata_set(model->metadata, i, NULL);
 }
 
-static int move_key(struct editing *editing, uint32_t i, struct metadatum *metadatum)
+static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *metadatum)
 {
 	struct model *model = editing->model;
 	const struct metadata_key key = metadata_key(model->metadata, i);
@@ -434,7 +435,7 @@ static int move_key(struct editing *editing, uint32_t i, struct metadatum *metad
 			       "the key belongs to the container and cannot be changed");
 	if (rc < 0 || (!editing->is_new && editing->i == i))
 		return rc;
-	rc = graft_settle(model);
+	rc = graft_finish_pending(model);
 	if (rc < 0)
 		return rc;
 	rc = note_move(model, key.name, editing->name);
@@ -443,62 +444,62 @@ static int move_key(struct editing *editing, uint32_t i, struct metadatum *metad
 	if (rc == 0)
 		leave_key(model, i);
 	model->noted = true;
-	if (!model->key_half_moved && layer_noted_done(model->layer) == 0)
+	if (!model->key_half_moved && layer_journal_clear(model->layer) == 0)
 		model->noted = false;
 	return rc;
 }
 
-int edit_move(struct model *model, uint32_t i, const char *new_name)
+int metadata_edit_move(struct model *model, uint32_t i, const char *new_name)
 {
 	struct editing editing = { .model = model, .name = new_name, .typed = STAGE_WAS };
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	int rc;
 
 	pthread_mutex_lock(&model->commit);
 	metadatum = metadata_get(model->metadata, i, &rc);
 	if (metadatum) {
-		editing.type = metadatum_value(metadatum)->type;
-		editing.mtime = metadatum_mtime(metadatum);
+		editing.type = metadata_entry_value(metadatum)->type;
+		editing.mtime = metadata_entry_mtime(metadatum);
 		rc = move_key(&editing, i, metadatum);
 	}
 	pthread_mutex_unlock(&model->commit);
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	return rc < 0 && rc != -ENOENT ? refuse(&editing, rc) : rc;
 }
 
-int edit_set_type(struct model *model, uint32_t i, struct value_type type)
+int metadata_edit_set_type(struct model *model, uint32_t i, struct value_type type)
 {
 	struct editing editing = { .model = model,
 				   .name = metadata_key(model->metadata, i).name,
 				   .typed = STAGE_WANTED,
 				   .type = type };
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	int rc;
 
 	clock_gettime(CLOCK_REALTIME, &editing.mtime);
 	pthread_mutex_lock(&model->commit);
 	metadatum = metadata_get(model->metadata, i, &rc);
-	if (metadatum && value_type_same(metadatum_value(metadatum)->type, type))
+	if (metadatum && value_type_same(metadata_entry_value(metadatum)->type, type))
 		rc = 0;
 	else if (metadatum)
 		rc = fill_from(&editing, metadatum);
 	pthread_mutex_unlock(&model->commit);
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	return rc < 0 && rc != -ENOENT ? refuse(&editing, rc) : rc;
 }
 
-bool edit_type(struct model *model, uint32_t i, struct value_type *type)
+bool metadata_edit_get_type(struct model *model, uint32_t i, struct value_type *type)
 {
 	int rc;
-	struct metadatum *metadatum = metadata_get(model->metadata, i, &rc);
+	struct metadata_entry *metadatum = metadata_get(model->metadata, i, &rc);
 
 	if (metadatum)
-		*type = metadatum_value(metadatum)->type;
-	metadatum_unref(metadatum);
+		*type = metadata_entry_value(metadatum)->type;
+	metadata_entry_unref(metadatum);
 	return metadatum != NULL;
 }
 
-struct taking_up {
+struct metadata_recovery {
 	struct model *model;
 	uint32_t found;
 };
@@ -531,11 +532,11 @@ static int read_tail(void *context, void *bytes, size_t n, uint64_t offset)
 	return backing_read(tail->file, bytes, n, tail->start + offset);
 }
 
-static int take_up_value(struct editing *editing, enum layer_key kind, struct backing *file)
+static int recover_value(struct editing *editing, enum layer_key kind, struct backing *file)
 {
 	struct tail tail = { file, 0 };
 	struct source source = { .read_at = read_tail, .context = &tail };
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	int rc;
 
 	if (kind == LAYER_KEY_TYPED) {
@@ -549,21 +550,21 @@ static int take_up_value(struct editing *editing, enum layer_key kind, struct ba
 	rc = check_text(editing, &source);
 	if (rc < 0)
 		return rc;
-	metadatum = metadatum_new(inode_new(editing->model), editing->type,
-				  width_of(editing->model), &editing->bytes, &editing->mtime);
+	metadatum = metadata_entry_new(inode_new(editing->model), editing->type,
+				       width_of(editing->model), &editing->bytes, &editing->mtime);
 	rc = metadatum ? reserve(editing) : -ENOMEM;
 	if (rc == 0)
-		metadata_put(editing->model->metadata, editing->i, metadatum);
+		metadata_set(editing->model->metadata, editing->i, metadatum);
 	else
-		metadatum_unref(metadatum);
+		metadata_entry_unref(metadatum);
 	return rc;
 }
 
-static void take_up_one(void *context, enum layer_key kind, const char *name, struct backing *file,
+static void recover_one(void *context, enum layer_key kind, const char *name, struct backing *file,
 			const struct error *open_err)
 {
-	struct taking_up *taking_up = context;
-	struct model *model = taking_up->model;
+	struct metadata_recovery *recovery = context;
+	struct model *model = recovery->model;
 	struct editing editing = { .model = model, .name = name, .err = *open_err };
 	char text[320];
 	int rc = -EIO;
@@ -571,47 +572,47 @@ static void take_up_one(void *context, enum layer_key kind, const char *name, st
 	if (file)
 		rc = find_key(&editing);
 	if (rc == 0 && kind != LAYER_KEY_REMOVED) {
-		rc = take_up_value(&editing, kind, file);
+		rc = recover_value(&editing, kind, file);
 	} else if (rc == 0 && editing.is_new) {
 		rc = error_set(&editing.err, ENOENT, ERROR_NO_OFFSET, "no key has that name");
 	} else if (rc == 0) {
-		metadata_put(model->metadata, editing.i, NULL);
+		metadata_set(model->metadata, editing.i, NULL);
 	}
 	backing_unref(file);
 	free(editing.bytes.bytes);
 	if (rc == 0) {
-		taking_up->found++;
+		recovery->found++;
 		return;
 	}
-	model->left_alone = true;
-	log_add(model->log, "%s/" EDIT_DIRECTORY "%s: left alone: %s", layer_path(model->layer),
+	model->keep_layer = true;
+	log_add(model->log, "%s/" METADATA_DIRECTORY "%s: left alone: %s", layer_path(model->layer),
 		name,
 		editing.err.code ? error_describe(&editing.err, text, sizeof(text))
 				 : "out of memory");
 }
 
-void edit_take_up(struct model *model)
+void metadata_edit_recover(struct model *model)
 {
-	struct taking_up taking_up = { model, 0 };
+	struct metadata_recovery recovery = { model, 0 };
 
-	if (layer_each_key(model->layer, take_up_one, &taking_up) < 0) {
-		model->left_alone = true;
+	if (layer_each_key(model->layer, recover_one, &recovery) < 0) {
+		model->keep_layer = true;
 		log_add(model->log, "%s: not all of it can be listed; left alone",
 			layer_path(model->layer));
 	}
-	model->taken_up += taking_up.found;
+	model->recovered += recovery.found;
 }
 
-bool edit_finish_move(struct model *model, const char *from, const char *to)
+bool metadata_edit_finish_move(struct model *model, const char *from, const char *to)
 {
-	const size_t n = strlen(EDIT_DIRECTORY);
+	const size_t n = strlen(METADATA_DIRECTORY);
 	uint32_t i;
 	int rc;
 
-	if (strncmp(from, EDIT_DIRECTORY, n) != 0 || strncmp(to, EDIT_DIRECTORY, n) != 0)
+	if (strncmp(from, METADATA_DIRECTORY, n) != 0 || strncmp(to, METADATA_DIRECTORY, n) != 0)
 		return false;
 	if (metadata_find(model->metadata, from + n, &i)) {
-		rc = edit_move(model, i, to + n);
+		rc = metadata_edit_move(model, i, to + n);
 		model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL && rc != -EPERM;
 	}
 	return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* edit.h - what is done to the metadata of a model. A change is checked, made durable in the layer
- * and then visible, in this order. What is refused gets a line in the log, and the key keeps what
- * it had. */
-#ifndef FS_EDIT_H
-#define FS_EDIT_H
+/* metadata_edit.h - what is done to the metadata of a model. A change is checked, made durable in
+ * the layer and then visible, in this order. What is refused gets a line in the log, and the key
+ * keeps what it had. */
+#ifndef FS_EDIT_METADATA_EDIT_H
+#define FS_EDIT_METADATA_EDIT_H
 
 #include "fs/edit/stage.h"
 #include "fs/model/model.h"
@@ -13,34 +13,34 @@
  * specification gives the key (gguf/keys.h), else it is a string. The base's value is no edit.
  * Returns 0, or -errno: -EINVAL it is no value of that type or the name makes no key, -EPERM the
  * key is fixed. */
-int edit_fill(struct model *model, const char *name, struct stage *stage);
+int metadata_edit_fill(struct model *model, const char *name, struct stage *stage);
 
 /* The key is not there any more. remember: when it is made again, its type is what it was. -ENOENT:
  * it was not there; -EPERM. */
-int edit_remove(struct model *model, uint32_t i, bool remember);
+int metadata_edit_remove(struct model *model, uint32_t i, bool remember);
 
-/* What the key holds is under that name from now on, as edit_fill(), and not any more under its
- * own. -ENOENT, -EINVAL, -EPERM. */
-int edit_move(struct model *model, uint32_t i, const char *new_name);
+/* What the key holds is under that name from now on, as metadata_edit_fill(), and not any more
+ * under its own. -ENOENT, -EINVAL, -EPERM. */
+int metadata_edit_move(struct model *model, uint32_t i, const char *new_name);
 
 /* The same text is of another type from now on. -EINVAL: it is no value of that type. */
-int edit_set_type(struct model *model, uint32_t i, struct value_type type);
+int metadata_edit_set_type(struct model *model, uint32_t i, struct value_type type);
 
 /* With the commit lock held: make up for what a move of a key has left to do. Returns 0 or -errno;
- * part of graft_settle(). */
-int edit_settle(struct model *model);
+ * part of graft_finish_pending(). */
+int metadata_edit_finish_pending(struct model *model);
 
 /* "string" and the like for a key that has a value. False: it has none. */
-bool edit_type(struct model *model, uint32_t i, struct value_type *type);
+bool metadata_edit_get_type(struct model *model, uint32_t i, struct value_type *type);
 
 /* Edits that an earlier mount left in the layer. */
-void edit_take_up(struct model *model);
+void metadata_edit_recover(struct model *model);
 
 /* Finish a move that was cut short, as it was noted in the layer: twice "metadata/NAME". False: it
  * was not one of a key. */
-bool edit_finish_move(struct model *model, const char *from, const char *to);
+bool metadata_edit_finish_move(struct model *model, const char *from, const char *to);
 
 /* What the names of keys' files have before them in messages and notes. */
-#define EDIT_DIRECTORY "metadata/"
+#define METADATA_DIRECTORY "metadata/"
 
 #endif

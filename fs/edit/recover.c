@@ -12,8 +12,8 @@ void recover(struct model *model, const char *mountpoint)
 		return;
 	undo_finish(model);
 	/* First, for the grafts' finishes what was noted for either. */
-	edit_take_up(model);
-	graft_take_up(model, mountpoint);
-	adapt_take_up(model);
-	undo_take_up(model);
+	metadata_edit_recover(model);
+	graft_recover(model, mountpoint);
+	adapter_edit_recover(model);
+	undo_recover(model);
 }

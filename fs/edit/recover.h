@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recover.h - what earlier mounts left in a model's layer. */
-#ifndef FS_RECOVER_H
-#define FS_RECOVER_H
+#ifndef FS_EDIT_RECOVER_H
+#define FS_EDIT_RECOVER_H
 
 #include "fs/model/model.h"
 

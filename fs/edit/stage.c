@@ -23,7 +23,7 @@ struct stage {
 	uint64_t shown_size;
 	enum stage_type typed;
 	struct value_type type;
-	struct trace *trace; /* NULL: nobody has written yet, or nobody looked */
+	struct write_source *trace; /* NULL: nobody has written yet, or nobody looked */
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* what is there as long as fd is not; NULL: emptied */
@@ -78,23 +78,23 @@ static void forget_origin(struct stage *stage)
 	stage->adopted = false;
 }
 
-void stage_set_trace(struct stage *stage, struct trace *trace)
+void stage_set_trace(struct stage *stage, struct write_source *trace)
 {
-	struct trace *before;
+	struct write_source *before;
 
 	pthread_mutex_lock(&stage->shown);
 	before = stage->trace;
 	stage->trace = trace;
 	pthread_mutex_unlock(&stage->shown);
-	trace_unref(before);
+	write_source_unref(before);
 }
 
-struct trace *stage_trace(struct stage *stage)
+struct write_source *stage_trace(struct stage *stage)
 {
-	struct trace *trace;
+	struct write_source *trace;
 
 	pthread_mutex_lock(&stage->shown);
-	trace = trace_ref(stage->trace);
+	trace = write_source_ref(stage->trace);
 	pthread_mutex_unlock(&stage->shown);
 	return trace;
 }
@@ -181,7 +181,7 @@ static int copy_content(struct stage *stage, int fd, uint64_t size)
 }
 
 /* With the lock held: there is a file, with the first keep bytes of the content. */
-static int open_file(struct stage *stage, uint64_t keep)
+static int open_stage_file(struct stage *stage, uint64_t keep)
 {
 	unsigned number;
 	int fd, rc = 0;
@@ -252,7 +252,7 @@ bool stage_origin(struct stage *stage, struct origin *origin)
 	return adopted;
 }
 
-void stage_settle(struct stage *stage, bool in_force)
+void stage_set_outcome(struct stage *stage, bool in_force)
 {
 	pthread_mutex_lock(&stage->lock);
 	stage->unflushed = false;
@@ -268,7 +268,7 @@ int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offse
 	if (offset > INT64_MAX - n)
 		return -EFBIG;
 	pthread_mutex_lock(&stage->lock);
-	rc = open_file(stage, UINT64_MAX);
+	rc = open_stage_file(stage, UINT64_MAX);
 	if (rc == 0)
 		rc = io_write(stage->fd, bytes, n, offset);
 	if (rc == 0) {
@@ -304,7 +304,7 @@ int stage_truncate(struct stage *stage, uint64_t size)
 	if (size == 0) {
 		discard(stage);
 	} else if (size != content_size(stage)) {
-		rc = open_file(stage, size);
+		rc = open_stage_file(stage, size);
 		if (rc == 0 && ftruncate(stage->fd, (off_t)size) < 0)
 			rc = -errno;
 		if (rc == 0) {
@@ -448,7 +448,7 @@ int stage_commit(struct stage *stage, const struct stage_commit *commit)
 
 	pthread_mutex_lock(&stage->lock);
 	stage->unflushed = false;
-	rc = stage->failed ? stage->failed : open_file(stage, UINT64_MAX);
+	rc = stage->failed ? stage->failed : open_stage_file(stage, UINT64_MAX);
 	staged.size = stage->size;
 	if (rc == 0)
 		rc = commit->check(commit->context, &staged);

@@ -3,8 +3,8 @@
  *
  * A stage begins with the slot's content and takes it over only when it is written to: writing the
  * whole file anew, as cp does, never copies the old one. */
-#ifndef FS_STAGE_H
-#define FS_STAGE_H
+#ifndef FS_EDIT_STAGE_H
+#define FS_EDIT_STAGE_H
 
 #include "fs/layer/layer.h"
 #include "fs/metadata/value.h"
@@ -60,12 +60,12 @@ bool stage_adopted(struct stage *stage, const struct view *view);
 bool stage_origin(struct stage *stage, struct origin *origin);
 
 /* It was put in force by its origin, or that was tried and refused. */
-void stage_settle(struct stage *stage, bool in_force);
+void stage_set_outcome(struct stage *stage, bool in_force);
 
 /* Where what is written comes from: the trace becomes the stage's, until it is emptied or put in
  * force. stage_trace() gives it with a reference, NULL: there is none. */
-void stage_set_trace(struct stage *stage, struct trace *trace);
-struct trace *stage_trace(struct stage *stage);
+void stage_set_trace(struct stage *stage, struct write_source *trace);
+struct write_source *stage_trace(struct stage *stage);
 
 /* The modification time it will have, whatever is written to it from now on. */
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime);

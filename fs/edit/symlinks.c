@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links.c - see links.h. A link that leads to a link in this mount is looked at again from
+/* symlinks.c - see symlinks.h. A link that leads to a link in this mount is looked at again from
  * there. */
 #include "fs/edit/symlinks.h"
 #include "fs/edit/adapter_edit.h"
@@ -16,13 +16,13 @@
 /* Of whom did not answer the last time, nobody expects much. */
 #define SILENT_MS 500
 
-struct links {
+struct symlinks {
 	struct model *const *models;
 	uint32_t n;
 	bool several;
 	char *point; /* set before requests come */
 	dev_t device;
-	struct visits *visits;
+	struct probe_threads *probes;
 	pthread_mutex_t turn; /* held while links are looked at again */
 	struct timespec last; /* when that was last begun; protected by turn */
 	const struct model *last_model;
@@ -30,25 +30,25 @@ struct links {
 };
 
 /* One link on its way. */
-struct link {
+struct symlink_entry {
 	struct model *model;
-	uint32_t slot; /* for links_refresh() */
+	uint32_t slot; /* for symlinks_refresh() */
 	enum organ_class klass;
-	struct content *content; /* for links_refresh(): what the slot holds */
-	struct look_at at;
+	struct content *content; /* for symlinks_refresh(): what the slot holds */
+	struct path_probe at;
 	struct origin shown; /* the first organ on its way that adapters make of a link: its end */
-	struct found found;
+	struct path_probe_result found;
 	bool settled; /* found says where it leads in the end */
 	bool inside;  /* it leads there through this mount, where what it leads to is no other's */
 	bool silent;  /* there was no answer in time */
 	bool by_seen; /* its path leads nowhere, and what was seen at its end is still there */
 };
 
-struct links *links_new(struct model *const *models, uint32_t n, bool several)
+struct symlinks *symlinks_new(struct model *const *models, uint32_t n, bool several)
 {
-	struct links *links = calloc(1, sizeof(*links));
+	struct symlinks *links = calloc(1, sizeof(*links));
 
-	if (!links || !(links->visits = visits_new())) {
+	if (!links || !(links->probes = probe_threads_new())) {
 		free(links);
 		return NULL;
 	}
@@ -59,24 +59,24 @@ struct links *links_new(struct model *const *models, uint32_t n, bool several)
 	return links;
 }
 
-void links_free(struct links *links)
+void symlinks_free(struct symlinks *links)
 {
 	if (!links)
 		return;
-	visits_unref(links->visits);
+	probe_threads_unref(links->probes);
 	pthread_mutex_destroy(&links->turn);
 	free(links->point);
 	free(links);
 }
 
-void links_mounted(struct links *links, const char *point, dev_t device)
+void symlinks_set_mount(struct symlinks *links, const char *point, dev_t device)
 {
 	links->point = strdup(point);
 	links->device = device;
 }
 
 /* The path of a class directory after the root of the mount. */
-static void directory_of(const struct links *links, const struct model *model,
+static void directory_of(const struct symlinks *links, const struct model *model,
 			 enum organ_class klass, char inside[64])
 {
 	/* A name that is too long leads nowhere. */
@@ -98,16 +98,16 @@ static char *next_name(char **path)
 }
 
 /* The organ file that a path in the mount means: [MODEL/][.base/]CLASS/NAME.bin. */
-static bool find_own(const struct links *links, char *path, struct origin *place, bool *base)
+static bool find_own(const struct symlinks *links, char *path, struct origin *place, bool *base)
 {
 	const char *name = next_name(&path);
 	enum organ_class klass = 0;
 	size_t n;
 
-	place->model = links->several ? NULL : model_now(links->models[0]);
+	place->model = links->several ? NULL : model_latest(links->models[0]);
 	for (uint32_t i = 0; links->several && i < links->n; i++)
 		if (strcmp(links->models[i]->shown, name) == 0)
-			place->model = model_now(links->models[i]);
+			place->model = model_latest(links->models[i]);
 	if (!place->model)
 		return false;
 	if (links->several)
@@ -120,18 +120,18 @@ static bool find_own(const struct links *links, char *path, struct origin *place
 	name = next_name(&path);
 	n = strlen(name);
 	return klass < CLASSES && *path == '\0' && n > 4 && strcmp(name + n - 4, ".bin") == 0 &&
-	       model_find(place->model, klass, name, n - 4, &place->slot) &&
+	       model_find_slot(place->model, klass, name, n - 4, &place->slot) &&
 	       (!*base || place->slot < place->model->gguf->n_tensors);
 }
 
-static void set_nowhere(struct found *found)
+static void set_nowhere(struct path_probe_result *found)
 {
 	error_set(&found->err, ENOENT, ERROR_NO_OFFSET, "%s among the organs of this mount",
 		  strerror(ENOENT));
 }
 
 /* The organ with that content, NULL for the base's, is where it leads. */
-static void take_organ(const struct origin *place, struct found *found)
+static void take_organ(const struct origin *place, struct path_probe_result *found)
 {
 	const struct content *content = place->content;
 	const struct organ organ = model_organ(place->model, place->slot, content);
@@ -150,7 +150,7 @@ static void take_organ(const struct origin *place, struct found *found)
 	found->offset = content ? content->offset : place->model->gguf->tensors[place->slot].offset;
 }
 
-static void release_at(struct link *link)
+static void release_at(struct symlink_entry *link)
 {
 	free((char *)link->at.path);
 	free((char *)link->at.seen);
@@ -160,7 +160,7 @@ static void release_at(struct link *link)
 }
 
 /* Look next where that link leads, and else where it led before. False: out of memory. */
-static bool go_to(struct link *link, const struct content *to)
+static bool go_to(struct symlink_entry *link, const struct content *to)
 {
 	release_at(link);
 	link->at.path = strdup(to->target);
@@ -173,9 +173,9 @@ static bool go_to(struct link *link, const struct content *to)
 }
 
 /* A path into the mount: to an organ, or to a link to go on from. */
-static void step_inside(const struct links *links, struct link *link)
+static void step_inside(const struct symlinks *links, struct symlink_entry *link)
 {
-	struct found *found = &link->found;
+	struct path_probe_result *found = &link->found;
 	struct origin place = { .content = NULL };
 	const struct content *own;
 	bool base;
@@ -192,11 +192,11 @@ static void step_inside(const struct links *links, struct link *link)
 	if (!base)
 		place.content = slots_get(place.model->slots, place.slot);
 	own = content_own(place.content);
-	if (content_is_nothing(place.content)) {
+	if (content_is_whiteout(place.content)) {
 		set_nowhere(found);
 	} else if (!content_is_link(own)) {
 		take_organ(&place, found);
-	} else if (found->links >= RESOLVE_LINKS) {
+	} else if (found->links >= PATH_RESOLVE_LINKS_MAX) {
 		error_set(&found->err, ELOOP, ERROR_NO_OFFSET, "%s", strerror(ELOOP));
 	} else {
 		/* What is merged there is not what is looked for further on, but that path must not
@@ -212,25 +212,25 @@ static void step_inside(const struct links *links, struct link *link)
 		if (link->settled)
 			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		else
-			found_release(found);
+			path_probe_result_release(found);
 	}
 	content_unref(place.content);
 }
 
 /* Look once at all that are not settled. Returns how many still are not; SIZE_MAX out of memory. */
-static size_t look_once(const struct links *links, struct link *all, size_t n,
+static size_t look_once(const struct symlinks *links, struct symlink_entry *all, size_t n,
 			const struct timespec *until)
 {
-	const struct resolve_own own = { links->point, links->device };
-	struct look_at *places = calloc(n + 1, sizeof(*places));
-	struct found *found = calloc(n + 1, sizeof(*found));
+	const struct path_resolve_mount own = { links->point, links->device };
+	struct path_probe *places = calloc(n + 1, sizeof(*places));
+	struct path_probe_result *found = calloc(n + 1, sizeof(*found));
 	size_t asked = 0, left = 0;
 
 	for (size_t i = 0; places && found && i < n; i++)
 		if (!all[i].settled)
 			places[asked++] = all[i].at;
 	if (places && found)
-		look(links->visits, &own, places, asked, until, found);
+		path_probe(links->probes, &own, places, asked, until, found);
 	asked = 0;
 	for (size_t i = 0; places && found && i < n; i++) {
 		if (all[i].settled)
@@ -249,12 +249,12 @@ static size_t look_once(const struct links *links, struct link *all, size_t n,
 }
 
 /* A link that came to its end ends where adapters change what it came by. */
-static void end_at_shown(struct link *link)
+static void end_at_shown(struct symlink_entry *link)
 {
 	if (!link->shown.content)
 		return;
 	if (link->found.err.code == 0) {
-		found_release(&link->found);
+		path_probe_result_release(&link->found);
 		take_organ(&link->shown, &link->found);
 	}
 	content_unref(link->shown.content);
@@ -277,7 +277,7 @@ static struct timespec in(long milliseconds)
 
 /* Does the path lead nowhere? A file that is no organ is somewhere, and so is a circle of
  * links. */
-static bool leads_nowhere(const struct found *found)
+static bool leads_nowhere(const struct path_probe_result *found)
 {
 	const int code = found->err.code;
 
@@ -286,20 +286,21 @@ static bool leads_nowhere(const struct found *found)
 
 /* Whose path leads nowhere is looked for where it led when it was good. What cannot be found there
  * either has the path's error. */
-static void fall_back(const struct links *links, struct link *all, size_t n, long milliseconds)
+static void fall_back(const struct symlinks *links, struct symlink_entry *all, size_t n,
+		      long milliseconds)
 {
 	const struct timespec until = in(milliseconds);
 	struct error *lost = calloc(n, sizeof(*lost));
 	size_t left = 0;
 
 	for (size_t i = 0; lost && i < n; i++) {
-		struct link *link = &all[i];
+		struct symlink_entry *link = &all[i];
 
 		link->silent = link->found.err.code == ETIMEDOUT;
 		if (!link->settled || !link->at.seen || !leads_nowhere(&link->found))
 			continue;
 		lost[i] = link->found.err;
-		found_release(&link->found);
+		path_probe_result_release(&link->found);
 		free((char *)link->at.path);
 		link->at.path = NULL;
 		link->settled = false;
@@ -319,7 +320,8 @@ static void fall_back(const struct links *links, struct link *all, size_t n, lon
 }
 
 /* Follow all to their ends. What is not settled in time says so. */
-static void follow_all(const struct links *links, struct link *all, size_t n, long milliseconds)
+static void follow_all(const struct symlinks *links, struct symlink_entry *all, size_t n,
+		       long milliseconds)
 {
 	const struct timespec until = in(milliseconds);
 	size_t left;
@@ -335,12 +337,12 @@ static void follow_all(const struct links *links, struct link *all, size_t n, lo
 	}
 }
 
-static bool set_out(const struct links *links, struct link *link, struct model *model,
+static bool set_out(const struct symlinks *links, struct symlink_entry *link, struct model *model,
 		    enum organ_class klass, const char *target, uid_t uid, gid_t gid)
 {
 	link->model = model;
 	link->klass = klass;
-	link->at = (struct look_at){ .path = strdup(target), .uid = uid, .gid = gid };
+	link->at = (struct path_probe){ .path = strdup(target), .uid = uid, .gid = gid };
 	directory_of(links, model, klass, link->at.inside);
 	return link->at.path != NULL;
 }
@@ -348,7 +350,7 @@ static bool set_out(const struct links *links, struct link *link, struct model *
 #define WHY_MAX 640
 
 /* Why it leads to no organ; "" where it does. */
-static void describe(const struct found *found, const char *target, char why[WHY_MAX])
+static void describe(const struct path_probe_result *found, const char *target, char why[WHY_MAX])
 {
 	char text[320];
 
@@ -360,39 +362,39 @@ static void describe(const struct found *found, const char *target, char why[WHY
 }
 
 /* A content for what was found, with its inode number. NULL: out of memory. */
-static struct content *make_content(uint64_t ino, const struct found *found, const char *target,
-				    const struct organ *stand_in)
+static struct content *make_content(uint64_t ino, const struct path_probe_result *found,
+				    const char *target, const struct organ *stand_in)
 {
 	const bool well = found->err.code == 0;
 	const struct organ *organ = well ? &found->organ : stand_in;
 	struct backing *file =
-		well ? backing_ref(found->file) : backing_gone(target, organ->data_size);
+		well ? backing_ref(found->file) : backing_new_missing(target, organ->data_size);
 	struct content *content = NULL;
 	char why[WHY_MAX];
 
 	if (file)
-		content = content_link(ino, organ, file, well ? found->offset : 0, target);
+		content = content_new_link(ino, organ, file, well ? found->offset : 0, target);
 	backing_unref(file);
 	if (content && found->donor)
 		content_set_donor(content, donor_ref(found->donor));
 	describe(found, target, why);
 	if (content && why[0])
-		content_break(content, why);
+		content_set_broken(content, why);
 	return content;
 }
 
-struct content *links_content(struct links *links, struct model *model, enum organ_class klass,
-			      const char *target, uid_t uid, gid_t gid,
-			      const struct organ *stand_in, struct error *err)
+struct content *symlinks_content(struct symlinks *links, struct model *model,
+				 enum organ_class klass, const char *target, uid_t uid, gid_t gid,
+				 const struct organ *stand_in, struct error *err)
 {
-	struct link link = { .slot = 0 };
+	struct symlink_entry link = { .slot = 0 };
 	struct content *content = NULL;
 
 	if (!set_out(links, &link, model, klass, target, uid, gid)) {
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
-	follow_all(links, &link, 1, LINKS_PATIENCE * 1000);
+	follow_all(links, &link, 1, SYMLINKS_TIMEOUT * 1000);
 	*err = link.found.err;
 	if (err->code == 0 || (err->code != EINVAL && err->code != ENOMEM && stand_in)) {
 		content = make_content(inode_new(model), &link.found, target, stand_in);
@@ -403,34 +405,34 @@ struct content *links_content(struct links *links, struct model *model, enum org
 		if (content && !link.inside)
 			content_set_seen(content, link.found.seen);
 	}
-	found_release(&link.found);
+	path_probe_result_release(&link.found);
 	release_at(&link);
 	return content;
 }
 
-int links_gguf(struct links *links, struct model *model, const struct content *of, bool hurried,
-	       struct backing **file, struct gguf **gguf, struct error *err)
+int symlinks_gguf(struct symlinks *links, struct model *model, const struct content *of,
+		  bool hurried, struct backing **file, struct gguf **gguf, struct error *err)
 {
-	struct link link = { .slot = 0 };
-	struct found *found = &link.found;
+	struct symlink_entry link = { .slot = 0 };
+	struct path_probe_result *found = &link.found;
 
 	if (!set_out(links, &link, model, CLASS_ADAPTERS, of->target, of->uid, of->gid))
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	link.at.gguf = true;
-	follow_all(links, &link, 1, hurried ? SILENT_MS : LINKS_PATIENCE * 1000);
+	follow_all(links, &link, 1, hurried ? SILENT_MS : SYMLINKS_TIMEOUT * 1000);
 	if (found->err.code == 0) {
 		*file = backing_ref(found->file);
 		*gguf = found->gguf;
 		found->gguf = NULL;
 	}
 	*err = found->err;
-	found_release(found);
+	path_probe_result_release(found);
 	release_at(&link);
 	return -err->code;
 }
 
 /* Does it lead where it did? What is made when it is read has no file to tell by. */
-static bool is_same(const struct content *content, const struct found *found)
+static bool is_same(const struct content *content, const struct path_probe_result *found)
 {
 	const struct stat *was = backing_stat(content->file), *now;
 	char why[WHY_MAX];
@@ -438,17 +440,17 @@ static bool is_same(const struct content *content, const struct found *found)
 	describe(found, content->target, why);
 	if (found->err.code)
 		return content->broken && strcmp(content->broken, why) == 0;
-	if (backing_is_made(content->file) || backing_is_made(found->file))
+	if (backing_is_computed(content->file) || backing_is_computed(found->file))
 		return !content->broken && content->file == found->file;
 	now = backing_stat(found->file);
 	return !content->broken && content->offset == found->offset && paths_same_file(was, now);
 }
 
 /* What a slot may hold: with shape=any, and in a slot that was added, anything. */
-static void check_fit(struct link *link)
+static void check_fit(struct symlink_entry *link)
 {
 	const struct model *model = link->model;
-	struct found *found = &link->found;
+	struct path_probe_result *found = &link->found;
 
 	if (found->err.code == 0 && link->slot < model->gguf->n_tensors)
 		organ_fits(&found->organ, &model->gguf->tensors[link->slot], model->any_shape,
@@ -457,7 +459,7 @@ static void check_fit(struct link *link)
 
 /* What is to be known of where the link leads: what was seen there now, or where there is nothing,
  * before. */
-static const char *seen_of(const struct link *link)
+static const char *seen_of(const struct symlink_entry *link)
 {
 	if (link->found.err.code || link->by_seen)
 		return link->content->seen;
@@ -465,7 +467,7 @@ static const char *seen_of(const struct link *link)
 }
 
 /* With the commit lock held: the layer knows it too. */
-static void keep_seen(const struct link *link, const struct content *content)
+static void keep_seen(const struct symlink_entry *link, const struct content *content)
 {
 	const char *was = link->content->seen, *is = content->seen;
 	const struct model *model = link->model;
@@ -474,14 +476,14 @@ static void keep_seen(const struct link *link, const struct content *content)
 
 	if (was == is || (was && is && strcmp(was, is) == 0))
 		return;
-	rc = layer_saw(model->layer, link->klass, name, content->target, is);
+	rc = layer_record_seen(model->layer, link->klass, name, content->target, is);
 	if (rc < 0)
 		log_add(model->log, "%s/%s.bin: where it leads cannot be kept in the layer: %s",
 			class_name(link->klass), name, strerror(-rc));
 }
 
 /* Put what the link leads to in its slot, if that still holds the link. */
-static void renew(struct link *link)
+static void renew(struct symlink_entry *link)
 {
 	struct model *model = link->model;
 	struct content *content, *now;
@@ -503,7 +505,7 @@ static void renew(struct link *link)
 	now = slots_own(model->slots, link->slot);
 	if (now == link->content) {
 		keep_seen(link, content);
-		slots_put(model->slots, link->slot, content_ref(content));
+		slots_set(model->slots, link->slot, content_ref(content));
 	}
 	content_unref(now);
 	pthread_mutex_unlock(&model->commit);
@@ -512,11 +514,11 @@ static void renew(struct link *link)
 
 /* The links of a model, added to the n that are there. last: without those that led somewhere
  * through this mount. */
-static size_t collect(const struct links *links, struct model *model, bool last, struct link **all,
-		      size_t n)
+static size_t collect(const struct symlinks *links, struct model *model, bool last,
+		      struct symlink_entry **all, size_t n)
 {
 	struct snapshot snapshot;
-	struct link *more;
+	struct symlink_entry *more;
 
 	if (slots_snapshot(model->slots, &snapshot) < 0)
 		return n;
@@ -529,7 +531,7 @@ static size_t collect(const struct links *links, struct model *model, bool last,
 		if (!more)
 			break;
 		*all = more;
-		more[n] = (struct link){ .slot = i };
+		more[n] = (struct symlink_entry){ .slot = i };
 		if (!set_out(links, &more[n], model, model->places[i].klass, content->target,
 			     content->uid, content->gid) ||
 		    !go_to(&more[n], content)) {
@@ -548,38 +550,38 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 }
 
 /* With the turn: look at the links, which are used up. Returns whether one gave no answer. */
-static bool renew_all(const struct links *links, struct link *all, size_t n)
+static bool renew_all(const struct symlinks *links, struct symlink_entry *all, size_t n)
 {
 	bool silent = false;
 
 	if (n)
-		follow_all(links, all, n, links->silent ? SILENT_MS : LINKS_PATIENCE * 1000);
+		follow_all(links, all, n, links->silent ? SILENT_MS : SYMLINKS_TIMEOUT * 1000);
 	for (size_t i = 0; i < n; i++) {
 		silent |= all[i].silent;
 		renew(&all[i]);
 		content_unref(all[i].content);
-		found_release(&all[i].found);
+		path_probe_result_release(&all[i].found);
 		release_at(&all[i]);
 	}
 	return silent;
 }
 
-void links_refresh_last(struct links *links)
+void symlinks_refresh_last(struct symlinks *links)
 {
-	struct link *all = NULL;
+	struct symlink_entry *all = NULL;
 	size_t n = 0;
 
 	pthread_mutex_lock(&links->turn);
 	for (uint32_t i = 0; i < links->n; i++)
-		n = collect(links, model_now(links->models[i]), true, &all, n);
+		n = collect(links, model_latest(links->models[i]), true, &all, n);
 	renew_all(links, all, n);
 	free(all);
 	pthread_mutex_unlock(&links->turn);
 }
 
-void links_refresh(struct links *links, struct model *model)
+void symlinks_refresh(struct symlinks *links, struct model *model)
 {
-	struct link *all = NULL;
+	struct symlink_entry *all = NULL;
 	struct timespec asked;
 	bool silent = false;
 	size_t n = 0;
@@ -594,11 +596,11 @@ void links_refresh(struct links *links, struct model *model)
 	clock_gettime(CLOCK_MONOTONIC, &links->last);
 	links->last_model = model;
 	for (uint32_t i = 0; i < links->n; i++) {
-		struct model *now = model_now(links->models[i]);
+		struct model *now = model_latest(links->models[i]);
 
 		if (model && model != now)
 			continue;
-		silent |= adapt_look(now, links->silent);
+		silent |= adapter_edit_refresh(now, links->silent);
 		n = collect(links, now, false, &all, n);
 	}
 	links->silent = renew_all(links, all, n) || silent;

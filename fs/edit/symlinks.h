@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* links.h - what the symbolic links of a mount lead to.
+/* symlinks.h - what the symbolic links of a mount lead to.
  *
  * 1. A link leads where its path leads when it is looked at, with the rights of whoever made it.
  * 2. Looking may wait for ever, for a server that is gone or a mount whose daemon hangs. It is done
- *    by threads that a request waits for LINKS_PATIENCE at most, twice where the link was seen
+ *    by threads that a request waits for SYMLINKS_TIMEOUT at most, twice where the link was seen
  *    before; what they touch is their own.
  * 3. A path into this mount is followed in memory, one into another mount of organfs ends at the
  *    file on disk that its bytes lie in, so that no two mounts wait for each other. */
-#ifndef FS_LINKS_H
-#define FS_LINKS_H
+#ifndef FS_EDIT_SYMLINKS_H
+#define FS_EDIT_SYMLINKS_H
 
 #include "fs/model/model.h"
 
 /* Seconds that a request waits for what links lead to; much less where the last look had no answer
  * either. */
-#define LINKS_PATIENCE 3
+#define SYMLINKS_TIMEOUT 3
 
-struct links; /* any thread may use it */
+struct symlinks; /* any thread may use it */
 
 /* The links of a mount of n models, several of them or not; borrowed. NULL: out of memory. */
-struct links *links_new(struct model *const *models, uint32_t n, bool several);
-void links_free(struct links *links); /* NULL is fine */
+struct symlinks *symlinks_new(struct model *const *models, uint32_t n, bool several);
+void symlinks_free(struct symlinks *links); /* NULL is fine */
 
 /* The mount is there, at that absolute path and with that device number. Before requests come. */
-void links_mounted(struct links *links, const char *point, dev_t device);
+void symlinks_set_mount(struct symlinks *links, const char *point, dev_t device);
 
 /* What a link with that target, made by that user in a directory of the model, leads to now: a
  * content, which is broken where it leads to no organ, and then is like stand_in, NULL for nothing:
  * ENOENT. Returns NULL with err set, also with a code of EINVAL where there is a file which is no
  * organ. */
-struct content *links_content(struct links *links, struct model *model, enum organ_class klass,
-			      const char *target, uid_t uid, gid_t gid,
-			      const struct organ *stand_in, struct error *err);
+struct content *symlinks_content(struct symlinks *links, struct model *model,
+				 enum organ_class klass, const char *target, uid_t uid, gid_t gid,
+				 const struct organ *stand_in, struct error *err);
 
 /* The GGUF that such a link in adapters/ leads to now, with its file; both become the caller's.
  * hurried: there was no answer the last time either. Returns 0, or -errno with err set: -EINVAL
  * there is a file which is no GGUF, or the path leads into this mount. */
-int links_gguf(struct links *links, struct model *model, const struct content *of, bool hurried,
-	       struct backing **file, struct gguf **gguf, struct error *err);
+int symlinks_gguf(struct symlinks *links, struct model *model, const struct content *of,
+		  bool hurried, struct backing **file, struct gguf **gguf, struct error *err);
 
 /* Look at all links of a model again, NULL: of all models. A slot whose link leads to something
  * else now has a new content; adapters that led nowhere are in force where they lead now. */
-void links_refresh(struct links *links, struct model *model);
+void symlinks_refresh(struct symlinks *links, struct model *model);
 
 /* The same for all models once more when the mount is gone, before what is in force is written
  * down. A path into the mount leads nowhere then: links that led to something through it, and
  * adapters, stay what they were. */
-void links_refresh_last(struct links *links);
+void symlinks_refresh_last(struct symlinks *links);
 
 #endif

@@ -37,7 +37,7 @@ static void add(struct undoing *undoing, bool is_key, enum organ_class klass, co
 /* Does the slot hold other than in the base? */
 static bool is_changed(const struct model *model, uint32_t i, const struct content *own)
 {
-	return i < model->gguf->n_tensors ? own != NULL : own && !content_is_nothing(own);
+	return i < model->gguf->n_tensors ? own != NULL : own && !content_is_whiteout(own);
 }
 
 static void add_slot(struct undoing *undoing, uint32_t i)
@@ -61,8 +61,7 @@ static void add_key(struct undoing *undoing, uint32_t i)
 }
 
 /* With a link its scale goes. */
-static void add_adapter(struct undoing *undoing, const char *file,
-			const struct adapter_shown *shown)
+static void add_adapter(struct undoing *undoing, const char *file, const struct adapter_attr *shown)
 {
 	char scale[NAME_MAX + 8];
 
@@ -84,7 +83,7 @@ static void add_classes(struct undoing *undoing)
 {
 	struct model *model = undoing->model;
 	const uint32_t slots = slots_count(model->slots), keys = metadata_count(model->metadata);
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	char file[NAME_MAX + 1];
 
 	for (uint32_t i = 0; undoing->classes && i < slots; i++)
@@ -131,14 +130,14 @@ static void add_copied(struct undoing *undoing)
 	static const char *const settings[] = { ADAPTERS_COPIED ".alpha",
 						ADAPTERS_COPIED ".scale" };
 	struct model *model = undoing->model;
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	uint32_t slot;
 
-	for (uint32_t k = 0; model_member(model, CLASS_ADAPTERS, k, &slot); k++)
+	for (uint32_t k = 0; model_class_slot(model, CLASS_ADAPTERS, k, &slot); k++)
 		if (adapters_is_half(model, slot))
 			add_slot(undoing, slot);
 	for (size_t i = 0; i < 2; i++) {
-		if (!adapters_look_up(model, settings[i], &shown))
+		if (!adapters_lookup(model, settings[i], &shown))
 			continue;
 		add_adapter(undoing, settings[i], &shown);
 		content_unref(shown.link);
@@ -148,17 +147,17 @@ static void add_copied(struct undoing *undoing)
 /* adapters/FILE, which stands percent-encoded, or adapters/lora. */
 static bool find_adapter(struct undoing *undoing, const char *word)
 {
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	char *file = strdup(word);
 	bool found = false;
 
-	if (strcmp(word, ADAPTERS_COPIED) == 0 && adapters_copied(undoing->model)) {
+	if (strcmp(word, ADAPTERS_COPIED) == 0 && adapters_has_copied(undoing->model)) {
 		add_copied(undoing);
 		free(file);
 		return true;
 	}
 	if (file && paths_decode(file) == strlen(file))
-		found = adapters_look_up(undoing->model, file, &shown);
+		found = adapters_lookup(undoing->model, file, &shown);
 	if (found) {
 		add_adapter(undoing, file, &shown);
 		content_unref(shown.link);
@@ -183,7 +182,7 @@ static bool find_file(struct undoing *undoing, const char *word, size_t n)
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		if (strlen(class_name(klass)) != n || memcmp(word, class_name(klass), n) != 0)
 			continue;
-		if (model_find(model, klass, file, slot_name(file), &i)) {
+		if (model_find_slot(model, klass, file, slot_name(file), &i)) {
 			add_slot(undoing, i);
 			return true;
 		}
@@ -200,7 +199,7 @@ static bool find_name(struct undoing *undoing, const char *word)
 	uint32_t i, last = 0;
 
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		if (!model_find(undoing->model, klass, word, n, &i))
+		if (!model_find_slot(undoing->model, klass, word, n, &i))
 			continue;
 		last = i;
 		found++;
@@ -251,7 +250,7 @@ static int find_all(struct undoing *undoing, char *words)
 /* What is done to the model where the note is there: slots, and what cannot fail. */
 struct restoring {
 	struct model *model;
-	struct showing *puts;
+	struct slot_content *puts;
 	size_t n, room;
 	bool failed, halves;
 };
@@ -262,11 +261,11 @@ static void restore_slot(struct restoring *restoring, enum organ_class klass, co
 	struct content *nothing = NULL;
 	uint32_t i;
 
-	if (!model_find(model, klass, file, slot_name(file), &i))
+	if (!model_find_slot(model, klass, file, slot_name(file), &i))
 		return;
 	if (restoring->n == restoring->room) {
 		const size_t room = restoring->room * 2 + 64;
-		struct showing *more = reallocarray(restoring->puts, room, sizeof(*more));
+		struct slot_content *more = reallocarray(restoring->puts, room, sizeof(*more));
 
 		restoring->failed |= !more;
 		if (!more)
@@ -274,12 +273,12 @@ static void restore_slot(struct restoring *restoring, enum organ_class klass, co
 		restoring->puts = more;
 		restoring->room = room;
 	}
-	if (i >= model->gguf->n_tensors && !(nothing = content_nothing())) {
+	if (i >= model->gguf->n_tensors && !(nothing = content_new_whiteout())) {
 		restoring->failed = true;
 		return;
 	}
 	restoring->halves |= klass == CLASS_ADAPTERS;
-	restoring->puts[restoring->n++] = (struct showing){ i, nothing };
+	restoring->puts[restoring->n++] = (struct slot_content){ i, nothing };
 }
 
 /* Makes ready what needs memory. */
@@ -295,7 +294,7 @@ static void restore_one(void *context, const struct layer_undone *undone)
 	const struct restoring *restoring = context;
 	struct model *model = restoring->model;
 	const struct timespec never = { 0 };
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	enum adapter_file kind;
 	size_t length;
 	uint32_t i;
@@ -303,16 +302,16 @@ static void restore_one(void *context, const struct layer_undone *undone)
 	if (undone->is_key) {
 		if (!metadata_find(model->metadata, undone->file, &i))
 			return;
-		metadata_remember(model->metadata, i, NULL);
-		metadata_restore(model->metadata, i);
+		metadata_set_type(model->metadata, i, NULL);
+		metadata_reset(model->metadata, i);
 	} else if (undone->klass == CLASS_ADAPTERS &&
 		   adapters_parse(undone->file, &kind, &length) &&
-		   adapters_look_up(model, undone->file, &shown)) {
+		   adapters_lookup(model, undone->file, &shown)) {
 		content_unref(shown.link);
 		if (kind == ADAPTER_GGUF)
 			adapters_set_link(model, undone->file, length, NULL, NULL);
 		else
-			adapters_set(model, undone->file, length, kind, NULL, &never);
+			adapters_set_value(model, undone->file, length, kind, NULL, &never);
 	}
 }
 
@@ -335,7 +334,7 @@ static int prepare(struct restoring *restoring, const char *note)
 /* With the commit lock held, or before the mount. Both are used up. */
 static void restore(struct restoring *restoring, char *note)
 {
-	slots_put_all(restoring->model->slots, restoring->puts, restoring->n);
+	slots_set_all(restoring->model->slots, restoring->puts, restoring->n);
 	layer_undone_each(note, restore_one, restoring);
 	adapters_refresh(restoring->model);
 	free(restoring->puts);
@@ -364,16 +363,16 @@ static int undo_noted(struct undoing *undoing)
 	/* From here on it can only be made up for: the next change tries again. */
 	model->undoing = layer_undo_finish(model->layer) < 0;
 	if (restoring.halves && !model->undoing)
-		adapt_forget_copied(model);
+		adapter_edit_forget_copied(model);
 	log_add(model->log, ".undo: %" PRIu32 " change%s undone", undoing->n,
 		undoing->n == 1 ? " is" : "s are");
 	return 0;
 }
 
 /* With the commit lock held. */
-static int undo_words(struct undoing *undoing, char *words)
+static int undo_each_line(struct undoing *undoing, char *words)
 {
-	int rc = graft_settle(undoing->model);
+	int rc = graft_finish_pending(undoing->model);
 
 	if (rc < 0)
 		return rc;
@@ -395,11 +394,11 @@ int undo(struct model *model, char *words)
 	int rc;
 
 	/* A thread that changes an expert would put back what its stack held before. */
-	pthread_mutex_lock(&model->stacks);
+	pthread_mutex_lock(&model->experts_lock);
 	pthread_mutex_lock(&model->commit);
-	rc = undo_words(&undoing, words);
+	rc = undo_each_line(&undoing, words);
 	pthread_mutex_unlock(&model->commit);
-	pthread_mutex_unlock(&model->stacks);
+	pthread_mutex_unlock(&model->experts_lock);
 	if (rc < 0 && rc != -EINVAL)
 		log_add(model->log, ".undo: refused: %s; nothing is undone", strerror(-rc));
 	return rc;
@@ -416,7 +415,7 @@ void undo_finish(struct model *model)
 	if (rc == -EROFS)
 		return;
 	model->stuck = true;
-	model->left_alone = true;
+	model->keep_layer = true;
 	log_add(model->log,
 		"%s: what an earlier mount began to undo cannot be finished: %s; "
 		"until a mount can, every graft is refused",
@@ -424,7 +423,7 @@ void undo_finish(struct model *model)
 		rc == -EBADMSG ? "its file UNDOING is damaged" : strerror(-rc));
 }
 
-void undo_take_up(struct model *model)
+void undo_recover(struct model *model)
 {
 	struct restoring restoring = { .model = model };
 	char *note;
@@ -432,7 +431,7 @@ void undo_take_up(struct model *model)
 
 	if (!model->undoing)
 		return;
-	note = layer_undo_noted(model->layer, &rc);
+	note = layer_undo_read(model->layer, &rc);
 	if (note && prepare(&restoring, note) == 0)
 		restore(&restoring, note);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* undo.h - changes of a model undone in one step: grafts, removals, metadata, adapters. */
-#ifndef FS_UNDO_H
-#define FS_UNDO_H
+#ifndef FS_EDIT_UNDO_H
+#define FS_EDIT_UNDO_H
 
 #include "fs/model/model.h"
 
@@ -21,6 +21,6 @@ int undo(struct model *model, char *words);
 /* Finish what an earlier mount began to undo. The first before anything of the layer is taken up,
  * the other one after that: where the disk cannot do it, the model is as if it could. */
 void undo_finish(struct model *model);
-void undo_take_up(struct model *model);
+void undo_recover(struct model *model);
 
 #endif

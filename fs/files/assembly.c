@@ -49,7 +49,7 @@ struct assembly {
 	atomic_bool *stop; /* of what is under way; NULL: nothing that could be stopped */
 	uint64_t stamp;
 	char last[PATH_MAX + OUTCOME_MAX];
-	struct written written; /* what the unmount need not write again */
+	struct written_files written; /* what the unmount need not write again */
 	uint64_t generation;	/* of the model in it */
 	char warning[WARNING_TEXT];
 	struct kept {
@@ -80,12 +80,12 @@ void assembly_free(struct assembly *assembly)
 	if (!assembly)
 		return;
 	backing_unref(assembly->kept.file);
-	written_release(&assembly->written);
+	written_files_release(&assembly->written);
 	pthread_mutex_destroy(&assembly->lock);
 	free(assembly);
 }
 
-void assembly_mounted(struct assembly *assembly, dev_t mount)
+void assembly_set_mount(struct assembly *assembly, dev_t mount)
 {
 	assembly->mount = mount;
 }
@@ -98,7 +98,7 @@ static double seconds_now(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void say(struct assembly *assembly, bool running, const char *text)
+static void set_status(struct assembly *assembly, bool running, const char *text)
 {
 	pthread_mutex_lock(&assembly->lock);
 	assembly->running = running;
@@ -111,7 +111,7 @@ static void say(struct assembly *assembly, bool running, const char *text)
 	pthread_mutex_unlock(&assembly->lock);
 }
 
-bool assembly_is_answer(const char *text, size_t n)
+bool assembly_is_status(const char *text, size_t n)
 {
 	static const char *const answers[] = { NOTHING_YET, RUNNING, DONE, FAILED };
 
@@ -175,7 +175,7 @@ static struct backing *drop_changed(struct assembly *assembly)
 	return file;
 }
 
-/* What is asked for: one file, or with most set shards (divided.h). */
+/* What is asked for: one file, or with most set shards (split_write.h). */
 struct request {
 	const char *path;
 	pid_t caller;
@@ -187,7 +187,7 @@ struct request {
 /* What comes of it. */
 struct results {
 	struct backing *kept;  /* of one file; see assembly_keep() */
-	struct written record; /* of all files */
+	struct written_files record; /* of all files */
 	bool placed;	       /* though it failed */
 };
 
@@ -195,23 +195,23 @@ struct results {
 static int write_to(struct assembly *assembly, struct view *view, const struct request *request,
 		    struct error *err)
 {
-	struct target target = { .path = request->path,
-				 .replace = request->replace,
-				 .base = backing_stat(assembly->model->base),
-				 .shards = assembly->model->shards,
-				 .mount = assembly->mount,
-				 .written = assembly->keep ? &request->results->kept : NULL,
-				 .record = &request->results->record,
-				 .placed = &request->results->placed };
+	struct write_target target = { .path = request->path,
+				       .replace = request->replace,
+				       .base = backing_stat(assembly->model->base),
+				       .shards = assembly->model->shards,
+				       .mount = assembly->mount,
+				       .written = assembly->keep ? &request->results->kept : NULL,
+				       .record = &request->results->record,
+				       .placed = &request->results->placed };
 	int rc;
 
 	target.directory = open_start(request->path, request->caller, err);
 	if (target.directory < 0 && target.directory != AT_FDCWD)
 		return target.directory;
 	if (request->most)
-		rc = divided_write(view, &target, request->most, &assembly->progress, err);
+		rc = split_write(view, &target, request->most, &assembly->progress, err);
 	else
-		rc = assemble_write(view, &target, &assembly->progress, err);
+		rc = atomic_write_view(view, &target, &assembly->progress, err);
 	if (target.directory >= 0)
 		close(target.directory);
 	return rc;
@@ -225,7 +225,7 @@ static int write_to_given(struct assembly *assembly, struct view *view, char pat
 		.path = path, .caller = caller, .replace = true, .results = results
 	};
 	size_t n;
-	const int rc = divided_parse(path, &n, &request.most, err);
+	const int rc = split_write_parse(path, &n, &request.most, err);
 
 	if (rc < 0)
 		return rc;
@@ -293,7 +293,7 @@ static void report(struct assembly *assembly, const char *path, const struct err
 			 (uint64_t)atomic_load(&progress->copied),
 			 (uint64_t)atomic_load(&progress->written));
 	append_warning(text, sizeof(text), warning);
-	say(assembly, false, text);
+	set_status(assembly, false, text);
 	log_add(assembly->model->log, "%s", text);
 }
 
@@ -353,7 +353,7 @@ static bool has_name(const char *path, const char *name, size_t n, bool shards)
 {
 	const char *own = strrchr(path, '/') + 1;
 	const size_t length = shards ? paths_shard_prefix(own) : strlen(own);
-	const size_t tail = shards ? strlen(DIVIDED_NUMBERS) : 0;
+	const size_t tail = shards ? strlen(SPLIT_WRITE_NUMBERS) : 0;
 
 	return n >= tail && length == n - tail && memcmp(own, name, length) == 0;
 }
@@ -370,9 +370,9 @@ static bool is_output(const struct assembly *assembly, const char *path, const c
 	bool same = false;
 	int shards;
 
-	shards = divided_parse(output, &n, &most, &err);
+	shards = split_write_parse(output, &n, &most, &err);
 	if (directory && shards >= 0 && n >= (size_t)(name - output) &&
-	    divided_parse(path, &n_asked, &asked, &err) == shards && most == asked)
+	    split_write_parse(path, &n_asked, &asked, &err) == shards && most == asked)
 		same = lies_in(file, directory) &&
 		       has_name(file, name, n - (size_t)(name - output), shards > 0);
 	free(directory);
@@ -380,8 +380,8 @@ static bool is_output(const struct assembly *assembly, const char *path, const c
 }
 
 /* Has what was written to path the place that the user gave the unmount's? */
-static bool is_unmounts(const struct assembly *assembly, const char *path,
-			const struct written *record)
+static bool is_unmount_output(const struct assembly *assembly, const char *path,
+			      const struct written_files *record)
 {
 	char *directory;
 	bool inside;
@@ -401,16 +401,16 @@ static bool is_unmounts(const struct assembly *assembly, const char *path,
 }
 
 /* The files of the record, which is used up, hold the model of that generation. */
-static void note_written(struct assembly *assembly, uint64_t generation, struct written *record,
-			 const char warning[WARNING_TEXT])
+static void note_written(struct assembly *assembly, uint64_t generation,
+			 struct written_files *record, const char warning[WARNING_TEXT])
 {
 	pthread_mutex_lock(&assembly->lock);
-	written_release(&assembly->written);
+	written_files_release(&assembly->written);
 	assembly->written = *record;
 	assembly->generation = generation;
 	strcpy(assembly->warning, warning);
 	pthread_mutex_unlock(&assembly->lock);
-	*record = (struct written){ 0 };
+	*record = (struct written_files){ 0 };
 }
 
 /* Assemble that snapshot. */
@@ -427,7 +427,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	progress_begin(&assembly->progress, 0);
-	say(assembly, true, name);
+	set_status(assembly, true, name);
 	warning = warning_begin(assembly->model, snapshot);
 	rc = verify_grafts(assembly, snapshot, &err);
 	if (rc == 0) {
@@ -435,7 +435,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 		rc = view ? 0 : -err.code;
 	}
 	if (rc == 0) {
-		say(assembly, true, name);
+		set_status(assembly, true, name);
 		rc = path[0] ? write_to_given(assembly, view, name, caller, &results, &err)
 			     : write_to_default(assembly, view, name, &results, &err);
 	}
@@ -457,9 +457,9 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	warning_end(warning, rc == 0 ? WARNING_PATIENCE : 0, said);
 	report(assembly, name, &err, snapshot, results.placed ? -1 : files, seconds_now() - start,
 	       rc == 0 ? said : "");
-	if (rc == 0 && is_unmounts(assembly, path, &results.record))
+	if (rc == 0 && is_unmount_output(assembly, path, &results.record))
 		note_written(assembly, snapshot->generation, &results.record, said);
-	written_release(&results.record);
+	written_files_release(&results.record);
 	return rc;
 }
 
@@ -497,9 +497,9 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
 	return rc;
 }
 
-static void say_written(struct assembly *assembly)
+static void print_written(struct assembly *assembly)
 {
-	const struct written *written = &assembly->written;
+	const struct written_files *written = &assembly->written;
 	char text[PATH_MAX + OUTCOME_MAX], shards[48] = "";
 
 	if (written->n > 1)
@@ -508,11 +508,11 @@ static void say_written(struct assembly *assembly)
 	snprintf(text, sizeof(text), "already assembled: %.*s%s: nothing was changed since",
 		 PATH_MAX, written->files[0].path, shards);
 	append_warning(text, sizeof(text), assembly->warning);
-	say(assembly, false, text);
+	set_status(assembly, false, text);
 	log_add(assembly->model->log, "%s", text);
 }
 
-int assembly_finish(struct assembly *assembly)
+int assembly_run_at_unmount(struct assembly *assembly)
 {
 	struct snapshot snapshot;
 	atomic_bool stop = false;
@@ -523,8 +523,8 @@ int assembly_finish(struct assembly *assembly)
 	/* The mount is gone, so no target can lie in it. */
 	assembly->mount = 0;
 	if (snapshot.grafts && assembly->generation == snapshot.generation &&
-	    written_is_there(&assembly->written)) {
-		say_written(assembly);
+	    written_files_exist(&assembly->written)) {
+		print_written(assembly);
 	} else if (snapshot.grafts) {
 		set_stop(assembly, &stop);
 		rc = run(assembly, &snapshot, "", 0);
@@ -568,11 +568,11 @@ struct view *assembly_view(struct assembly *assembly, uint64_t generation, struc
 	pthread_mutex_unlock(&assembly->lock);
 	backing_unref(dropped);
 	if (view)
-		view_fall_back(view, instead);
+		view_set_fallback(view, instead);
 	return view;
 }
 
-uint64_t assembly_kept(struct assembly *assembly)
+uint64_t assembly_view_generation(struct assembly *assembly)
 {
 	struct backing *dropped;
 	uint64_t stamp;
@@ -611,7 +611,7 @@ static void describe_progress(const struct assembly *assembly, char text[PROGRES
 		 rate / 1e6, left);
 }
 
-char *assembly_text(struct assembly *assembly, size_t *size)
+char *assembly_status(struct assembly *assembly, size_t *size)
 {
 	char progress[PROGRESS_MAX], *text;
 	int n;
@@ -625,7 +625,7 @@ char *assembly_text(struct assembly *assembly, size_t *size)
 	return n < 0 ? NULL : text;
 }
 
-uint64_t assembly_stamp(struct assembly *assembly)
+uint64_t assembly_status_generation(struct assembly *assembly)
 {
 	uint64_t stamp;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* assembly.h - assemblies of a mount: the file .assemble, and the unmount's. */
-#ifndef FS_ASSEMBLY_H
-#define FS_ASSEMBLY_H
+#ifndef FS_FILES_ASSEMBLY_H
+#define FS_FILES_ASSEMBLY_H
 
 #include "fs/model/model.h"
 #include "fs/storage/view.h"
@@ -16,18 +16,18 @@ struct assembly *assembly_new(struct model *model, const char *output, const cha
 void assembly_free(struct assembly *assembly);
 
 /* The mount is there, with that device number: no target may lie in it. Before requests come. */
-void assembly_mounted(struct assembly *assembly, dev_t mount);
+void assembly_set_mount(struct assembly *assembly, dev_t mount);
 
 /* Assemble the model as it is now. path is the target, "" the default one, or shards as
- * divided_parse() has them; a relative path starts from the working directory of the process
+ * split_write_parse() has them; a relative path starts from the working directory of the process
  * caller, 0 if there is none. cancel stops it from another thread. Returns 0 or -errno, with the
- * outcome in the text and the model's log. One at a time, as the caller sees to (turns.h). */
+ * outcome in the text and the model's log. One at a time, as the caller sees to (fifo_lock.h). */
 int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel);
 
 /* The unmount's: where there are grafts, unless they were assembled since the last change, and what
  * was written is still there: to any name, but where output or directory was given to that file, or
  * into that directory. Returns as assembly_run(), 0 too if there was nothing to write. */
-int assembly_finish(struct assembly *assembly);
+int assembly_run_at_unmount(struct assembly *assembly);
 
 /* The assembly under way, and each that would begin later, ends with -EINTR. */
 void assembly_cancel(struct assembly *assembly);
@@ -48,14 +48,14 @@ void assembly_keep(struct assembly *assembly);
 struct view *assembly_view(struct assembly *assembly, uint64_t generation, struct view *instead);
 
 /* Moves when assembly_view() may have another answer. */
-uint64_t assembly_kept(struct assembly *assembly);
+uint64_t assembly_view_generation(struct assembly *assembly);
 
 /* Is it a text that some .assemble shows, and so no file name? */
-bool assembly_is_answer(const char *text, size_t n);
+bool assembly_is_status(const char *text, size_t n);
 
 /* What the last assembly did or the one under way is doing, as .assemble says it: *size bytes to
  * free, NULL: out of memory. The stamp moves whenever the text does. */
-char *assembly_text(struct assembly *assembly, size_t *size);
-uint64_t assembly_stamp(struct assembly *assembly);
+char *assembly_status(struct assembly *assembly, size_t *size);
+uint64_t assembly_status_generation(struct assembly *assembly);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct gguf_hash {
 	struct model *model;
-	struct digests *digests;
+	struct tensor_hashes *hashes;
 	const atomic_bool *ending;
 	struct subject *order; /* as the model has them, with references */
 	uint32_t n, n_base;    /* all; those before the added ones */
@@ -52,7 +52,7 @@ static int hash_all(const struct gguf_hash *all, const atomic_bool *stop, char t
 	if (state)
 		XXH64_reset(state, 0);
 	for (uint32_t i = 0; rc == 0 && i < all->n; i++)
-		rc = digest_data(all->model, &all->order[i], state, stop, all->ending);
+		rc = tensor_hash_data(all->model, &all->order[i], state, stop, all->ending);
 	if (rc == 0)
 		xxh64_text(XXH64_digest(state), text);
 	XXH64_freeState(state);
@@ -65,7 +65,7 @@ static int await_turn(struct gguf_hash *all, const atomic_bool *stop)
 	while (all->is_making) {
 		if (is_halted(all, stop))
 			return -EINTR;
-		waiting_moment(&all->changed, &all->lock);
+		cond_poll_wait(&all->changed, &all->lock);
 	}
 	return 0;
 }
@@ -96,7 +96,7 @@ static int prepare(void *context, const struct subject *subjects, size_t n, cons
 {
 	struct gguf_hash *all = context;
 	const bool whole = subjects[n - 1].tensor == WHOLE;
-	int rc = digests_prepare(all->digests, DIGEST_DATA, subjects, n - whole, stop);
+	int rc = tensor_hashes_prepare(all->hashes, HASH_DATA, subjects, n - whole, stop);
 
 	if (rc == 0 && whole)
 		rc = prepare_whole(all, stop);
@@ -115,7 +115,7 @@ static int fill(void *context, const struct subject *subject, char *bytes, size_
 		/* Made, it does not change any more. */
 		memcpy(text, all->whole, sizeof(all->whole));
 	} else {
-		rc = digests_get(all->digests, DIGEST_DATA, subject, stop, text);
+		rc = tensor_hashes_get(all->hashes, HASH_DATA, subject, stop, text);
 	}
 	if (rc == 0)
 		memcpy(bytes, text, length);
@@ -142,7 +142,7 @@ static void find_order(struct gguf_hash *all, const struct snapshot *snapshot)
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		struct content *content = snapshot->content[i];
 
-		if (content_is_nothing(content))
+		if (content_is_whiteout(content))
 			continue;
 		if (content)
 			content_ref(content);
@@ -167,7 +167,7 @@ static struct gguf_hash *new_hash(struct model *model, const struct snapshot *sn
 		return NULL;
 	}
 	pthread_mutex_init(&all->lock, NULL);
-	waiting_init(&all->changed);
+	cond_poll_init(&all->changed);
 	find_order(all, snapshot);
 	return all;
 }
@@ -186,28 +186,28 @@ static void write_line(FILE *out, const struct organ_place *place)
 	fputc('\n', out);
 }
 
-struct view *gguf_hash_view(struct model *model, struct digests *digests,
+struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 			    const struct snapshot *snapshot, const atomic_bool *ending)
 {
-	static const struct cell_source source = { prepare, fill, release };
+	static const struct lazy_text_source source = { prepare, fill, release };
 	static const struct subject whole = { WHOLE, NULL };
 	struct gguf_hash *all = new_hash(model, snapshot);
-	struct cells *cells = all ? cells_new_from(&source, all) : NULL;
+	struct lazy_text *cells = all ? lazy_text_new_from(&source, all) : NULL;
 
 	if (!cells)
 		return NULL;
-	all->digests = digests;
+	all->hashes = hashes;
 	all->ending = ending;
 	for (uint32_t i = 0; i < all->n; i++) {
-		fputs("xxh64     ", cells_text(cells));
-		cells_add_filled(cells, &all->order[i], digest_width(DIGEST_DATA));
-		write_line(cells_text(cells), &model->places[all->order[i].tensor]);
+		fputs("xxh64     ", lazy_text_stream(cells));
+		lazy_text_add_filled(cells, &all->order[i], tensor_hash_width(HASH_DATA));
+		write_line(lazy_text_stream(cells), &model->places[all->order[i].tensor]);
 	}
 	/* What is there of it has a hash that nobody else would find. */
 	if (model->whole) {
-		fputs("xxh64     ", cells_text(cells));
-		cells_add_filled(cells, &whole, digest_width(DIGEST_DATA));
-		fputs("  model.gguf\n", cells_text(cells));
+		fputs("xxh64     ", lazy_text_stream(cells));
+		lazy_text_add_filled(cells, &whole, tensor_hash_width(HASH_DATA));
+		fputs("  model.gguf\n", lazy_text_stream(cells));
 	}
-	return cells_view(cells);
+	return lazy_text_view(cells);
 }

@@ -2,8 +2,8 @@
 /* gguf_hash.h - .views/gguf-hash.xxh64: what `llama-gguf-hash --xxh64 model.gguf` prints of the
  * assembled model, without reading it through the mount. The hashes are made when they are read,
  * and their width is known. */
-#ifndef FS_GGUF_HASH_H
-#define FS_GGUF_HASH_H
+#ifndef FS_FILES_GGUF_HASH_H
+#define FS_FILES_GGUF_HASH_H
 
 #include "fs/lazy/tensor_hashes.h"
 #include "fs/storage/view.h"
@@ -18,7 +18,7 @@
  * A tensor's name stands as it is; only its control bytes are percent-encoded, so that it is one
  * line. When *ending becomes true, which may be NULL, whoever waits soon gets -EINTR. NULL: out of
  * memory. */
-struct view *gguf_hash_view(struct model *model, struct digests *digests,
+struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 			    const struct snapshot *snapshot, const atomic_bool *ending);
 
 #endif

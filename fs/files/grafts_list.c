@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* texts.c - see texts.h. */
+/* grafts_list.c - see grafts_list.h. */
 #include "fs/files/grafts_list.h"
 #include "fs/metadata/value.h"
 #include "fs/model/adapter_list.h"
@@ -51,7 +51,7 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 	if (content->kind == CONTENT_MERGED && content->own)
 		fprintf(out, "%s ", content_kind_name(content->own));
 	fprintf(out, "%s\t", content_kind_name(content));
-	if (content_is_nothing(content)) {
+	if (content_is_whiteout(content)) {
 		fputs("-\t-\t0\t-\t-\t-\t-\n", out);
 		return;
 	}
@@ -64,7 +64,7 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 	fputc('\n', out);
 }
 
-static void write_edit(FILE *out, const struct model *model, const struct edit *edit)
+static void write_edit(FILE *out, const struct model *model, const struct metadata_edit *edit)
 {
 	char type[VALUE_TYPE_TEXT];
 	const struct value *value;
@@ -75,8 +75,8 @@ static void write_edit(FILE *out, const struct model *model, const struct edit *
 		fputs("removed\t-\t-\t0\t-\t-\t-\t-\n", out);
 		return;
 	}
-	value = metadatum_value(edit->metadatum);
-	mtime = metadatum_mtime(edit->metadatum);
+	value = metadata_entry_value(edit->metadatum);
+	mtime = metadata_entry_mtime(edit->metadatum);
 	fprintf(out, "%s\t%s\t-\t%" PRIu64 "\t-\t",
 		edit->i < model->gguf->n_kv ? "edited" : "added",
 		value_type_text(value->type, type), value->length);
@@ -104,7 +104,8 @@ static void write_adapter(FILE *out, const struct adapter_line *line)
 	fputs("\t-\n", out);
 }
 
-struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, struct error *err)
+struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot,
+			      struct error *err)
 {
 	struct view *view = NULL;
 	char *text = NULL;
@@ -114,7 +115,7 @@ struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, 
 	if (out) {
 		for (uint32_t i = 0; i < snapshot->n; i++)
 			if (snapshot->content[i] && (i < model->gguf->n_tensors ||
-						     !content_is_nothing(snapshot->content[i])))
+						     !content_is_whiteout(snapshot->content[i])))
 				write_graft(out, model, i, snapshot->content[i]);
 		for (uint32_t i = 0; snapshot->edits && i < snapshot->edits->n; i++)
 			write_edit(out, model, &snapshot->edits->edits[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* texts.h - the text files that list what is. */
-#ifndef FS_TEXTS_H
-#define FS_TEXTS_H
+/* grafts_list.h - the text files that list what is. */
+#ifndef FS_FILES_GRAFTS_LIST_H
+#define FS_FILES_GRAFTS_LIST_H
 
 #include "fs/model/model.h"
 #include "fs/storage/view.h"
@@ -20,6 +20,7 @@
  *
  * A name's bytes outside printable ASCII, and '%', stand percent-encoded; the time is ISO 8601 in
  * UTC; what is not known is "-". NULL with err set: out of memory. */
-struct view *texts_grafts(struct model *model, const struct snapshot *snapshot, struct error *err);
+struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot,
+			      struct error *err);
 
 #endif

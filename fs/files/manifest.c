@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest.c - see manifest.h. Metadata values are manifest_metadata.c. */
+/* manifest.c - see manifest.h. Metadata values are metadata_json.c. */
 #include "fs/files/manifest.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/metadata/json_value.h"
@@ -23,7 +23,7 @@ static void add_up(struct model *model, const struct snapshot *snapshot, struct 
 		uint64_t elements = 0;
 		struct organ organ;
 
-		if (content_is_nothing(snapshot->content[i]))
+		if (content_is_whiteout(snapshot->content[i]))
 			continue;
 		organ = model_organ(model, i, snapshot->content[i]);
 		shape_elements(organ.ne, &elements);
@@ -63,10 +63,10 @@ static cJSON *describe_shards(const struct shards *shards)
 	char *summary = shards_summary(shards);
 
 	json_add_unsigned(object, "count", shards_count(shards));
-	json_add_unsigned(object, "tensors", shards_tensors(shards));
-	json_add_unsigned(object, "tensors_total", shards_total(shards));
+	json_add_unsigned(object, "tensors", shards_tensor_count(shards));
+	json_add_unsigned(object, "tensors_total", shards_tensor_total(shards));
 	cJSON_AddStringToObject(object, "summary", summary ? summary : "");
-	shards_each_missing(shards, add_name, cJSON_AddArrayToObject(object, "missing"));
+	shards_for_each_missing(shards, add_name, cJSON_AddArrayToObject(object, "missing"));
 	free(summary);
 	return object;
 }
@@ -75,17 +75,17 @@ static cJSON *describe_model(struct model *model, const struct snapshot *snapsho
 			     const struct sums *all)
 {
 	const struct gguf *gguf = model->gguf;
-	struct metadatum *architecture =
-		metadata_with(model->metadata, snapshot->edits, "general.architecture");
+	struct metadata_entry *architecture =
+		metadata_get_with_edits(model->metadata, snapshot->edits, "general.architecture");
 	const char *path = backing_path(model->base);
 	cJSON *object = cJSON_CreateObject();
 	char bits[32];
 
 	cJSON_AddItemToObject(object, "name", json_text(model->name, strlen(model->name)));
 	cJSON_AddItemToObject(object, "architecture",
-			      architecture ? manifest_value(metadatum_value(architecture))
+			      architecture ? metadata_json_value(metadata_entry_value(architecture))
 					   : cJSON_CreateNull());
-	metadatum_unref(architecture);
+	metadata_entry_unref(architecture);
 	cJSON_AddItemToObject(object, "file", json_text(path, strlen(path)));
 	if (model->shards)
 		cJSON_AddItemToObject(object, "shards", describe_shards(model->shards));
@@ -163,7 +163,7 @@ static cJSON *describe_tensor(struct model *model, uint32_t i, const struct cont
 }
 
 /* One entry; after the first with a comma before it. */
-static void write_entry(FILE *out, const struct metadata_key *key, struct metadatum *metadatum,
+static void write_entry(FILE *out, const struct metadata_key *key, struct metadata_entry *metadatum,
 			bool *first)
 {
 	char *text = json_key(key->key, key->length);
@@ -171,13 +171,13 @@ static void write_entry(FILE *out, const struct metadata_key *key, struct metada
 	fputs(*first ? "\n  " : ",\n  ", out);
 	print_item(out, cJSON_CreateString(text ? text : ""));
 	fputs(": ", out);
-	print_item(out, metadatum ? manifest_value(metadatum_value(metadatum)) : NULL);
+	print_item(out, metadatum ? metadata_json_value(metadata_entry_value(metadatum)) : NULL);
 	free(text);
 	*first = false;
 }
 
 /* The keys of the base with what they hold now, then those that were added. */
-static void write_metadata(FILE *out, struct model *model, const struct edits *edits)
+static void write_metadata(FILE *out, struct model *model, const struct metadata_edits_get *edits)
 {
 	const uint32_t n = model->gguf->n_kv;
 	bool first = true;
@@ -186,17 +186,17 @@ static void write_metadata(FILE *out, struct model *model, const struct edits *e
 	fputs("\"metadata\": {", out);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct metadata_key key = metadata_key(model->metadata, i);
-		const struct edit *edit = edits_find(edits, i);
-		struct metadatum *base;
+		const struct metadata_edit *edit = metadata_edits_find(edits, i);
+		struct metadata_entry *base;
 
 		if (edit) {
 			if (edit->metadatum)
 				write_entry(out, &key, edit->metadatum, &first);
 			continue;
 		}
-		base = metadata_unedited(model->metadata, i, &rc);
+		base = metadata_get_default(model->metadata, i, &rc);
 		write_entry(out, &key, base, &first);
-		metadatum_unref(base);
+		metadata_entry_unref(base);
 	}
 	for (uint32_t e = 0; edits && e < edits->n; e++)
 		if (edits->edits[e].i >= n)
@@ -204,7 +204,8 @@ static void write_metadata(FILE *out, struct model *model, const struct edits *e
 	fputs("\n},\n", out);
 }
 
-static void write_tensor(struct cells *cells, struct model *model, const struct subject *subject)
+static void write_tensor(struct lazy_text *cells, struct model *model,
+			 const struct subject *subject)
 {
 	cJSON *object = describe_tensor(model, subject->tensor, subject->content);
 	char *text = object ? cJSON_PrintUnformatted(object) : NULL;
@@ -213,26 +214,27 @@ static void write_tensor(struct cells *cells, struct model *model, const struct 
 	/* The cell goes before the closing brace. */
 	if (n) {
 		text[n - 1] = '\0';
-		json_print(text, cells_text(cells));
+		json_print(text, lazy_text_stream(cells));
 	} else {
-		cells_fail(cells);
+		lazy_text_fail(cells);
 	}
-	cells_add(cells, subject, theta_json);
-	fputc('}', cells_text(cells));
+	lazy_text_add(cells, subject, theta_json);
+	fputc('}', lazy_text_stream(cells));
 	cJSON_free(text);
 	cJSON_Delete(object);
 }
 
-static void write_tensors(struct cells *cells, struct model *model, const struct snapshot *snapshot)
+static void write_tensors(struct lazy_text *cells, struct model *model,
+			  const struct snapshot *snapshot)
 {
-	FILE *out = cells_text(cells);
+	FILE *out = lazy_text_stream(cells);
 	const char *between = "\n  ";
 
 	fputs("\"tensors\": [", out);
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct subject subject = { i, snapshot->content[i] };
 
-		if (content_is_nothing(subject.content))
+		if (content_is_whiteout(subject.content))
 			continue;
 		fputs(between, out);
 		write_tensor(cells, model, &subject);
@@ -241,15 +243,15 @@ static void write_tensors(struct cells *cells, struct model *model, const struct
 	fputs("\n]\n", out);
 }
 
-struct view *manifest_view(struct model *model, struct readings *readings,
+struct view *manifest_view(struct model *model, struct tensor_measures *measures,
 			   const struct snapshot *snapshot, struct error *err)
 {
 	struct sums all = { 0 }, classes[CLASSES] = { 0 };
-	struct cells *cells = cells_new(readings);
+	struct lazy_text *cells = lazy_text_new(measures);
 	struct view *view = NULL;
 
 	if (cells) {
-		FILE *out = cells_text(cells);
+		FILE *out = lazy_text_stream(cells);
 
 		add_up(model, snapshot, &all, classes);
 		fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"model\": ", out);
@@ -260,7 +262,7 @@ struct view *manifest_view(struct model *model, struct readings *readings,
 		write_metadata(out, model, snapshot->edits);
 		write_tensors(cells, model, snapshot);
 		fputs("}\n", out);
-		view = cells_view(cells);
+		view = lazy_text_view(cells);
 	}
 	if (!view)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* manifest.h - manifest.json: the anatomy of a model as one JSON object. */
-#ifndef FS_MANIFEST_H
-#define FS_MANIFEST_H
+#ifndef FS_FILES_MANIFEST_H
+#define FS_FILES_MANIFEST_H
 
 #include "fs/lazy/tensor_measures.h"
 #include "fs/storage/view.h"
@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 /* The manifest with the slots of that snapshot. It is valid JSON whatever bytes the model holds:
- * see json.h. Tensors stand one a line, in file order, each with its Z-measure, which is made when
- * its line is read. NULL with err set: EIO, ENOMEM. */
-struct view *manifest_view(struct model *model, struct readings *readings,
+ * see json_value.h. Tensors stand one a line, in file order, each with its Z-measure, which is made
+ * when its line is read. NULL with err set: EIO, ENOMEM. */
+struct view *manifest_view(struct model *model, struct tensor_measures *measures,
 			   const struct snapshot *snapshot, struct error *err);
 
 /* Print what the manifest says of a model as a whole, as it is now, as one JSON object with the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* palette.h - the colours of pictures of θ, in a browser and in a terminal. */
-#ifndef FS_PALETTE_H
-#define FS_PALETTE_H
+#ifndef FS_FILES_PALETTE_H
+#define FS_FILES_PALETTE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -43,9 +43,10 @@ void picture_means(const struct figures *figures, char text[PICTURE_MEANS])
 	}
 	snprintf(text, PICTURE_MEANS,
 		 "θ mean %s° over %*zu tensors, %s° weighted by elements; signal %s",
-		 number_fixed(mean, 5, 2, theta / (double)n), snprintf(NULL, 0, "%zu", figures->n),
-		 n, number_fixed(by_elements, 5, 2, weighted / weight),
-		 number_fixed(mean_signal, 5, 3, signal / (double)signals));
+		 picture_number_fixed(mean, 5, 2, theta / (double)n),
+		 snprintf(NULL, 0, "%zu", figures->n), n,
+		 picture_number_fixed(by_elements, 5, 2, weighted / weight),
+		 picture_number_fixed(mean_signal, 5, 3, signal / (double)signals));
 	if (n == 0) {
 		memset(text, ' ', strlen(text));
 		memcpy(text, none, strlen(none));
@@ -56,11 +57,12 @@ static void print_names(FILE *out, const struct picture *picture)
 {
 	for (size_t i = 0; i < picture->n; i++) {
 		fputs(i ? " and " : "", out);
-		text_print(out, picture->models[i].name);
+		picture_text_print(out, picture->models[i].name);
 	}
 }
 
-static void print_start(FILE *out, const struct picture *picture, const struct layout *layout)
+static void print_start(FILE *out, const struct picture *picture,
+			const struct picture_layout *layout)
 {
 	char means[PICTURE_MEANS];
 
@@ -83,7 +85,7 @@ static void print_start(FILE *out, const struct picture *picture, const struct l
 		fprintf(out, " %s.", means);
 	}
 	fprintf(out, "</desc>\n");
-	style_print(out);
+	picture_style_print(out);
 	fprintf(out,
 		"<rect class=\"p\" width=\"%" PRIu64 "\" height=\"%" PRIu64
 		"\" fill=\"#ffffff\"/>\n",
@@ -96,7 +98,7 @@ static void print_line(FILE *out, uint64_t y, unsigned size, const char *attribu
 {
 	fprintf(out, "<text x=\"%d\" y=\"%" PRIu64 "\" font-size=\"%u\" %s>", PICTURE_MARGIN, y,
 		size, attributes);
-	text_print_cut(out, text, size, width - 2 * PICTURE_MARGIN);
+	picture_text_print_cut(out, text, size, width - 2 * PICTURE_MARGIN);
 	fputs("</text>\n", out);
 }
 
@@ -138,7 +140,7 @@ static void print_label(FILE *out, uint64_t x, uint64_t y, const char *anchor, c
 		"<text " INK " x=\"%" PRIu64 "\" y=\"%" PRIu64
 		"\" font-size=\"%d\" text-anchor=\"%s\">",
 		x, y, PICTURE_LABEL, anchor);
-	text_print_cut(out, text, PICTURE_LABEL, width);
+	picture_text_print_cut(out, text, PICTURE_LABEL, width);
 	fputs("</text>\n", out);
 }
 
@@ -148,16 +150,16 @@ static void print_heading(FILE *out, uint64_t x, uint64_t y, const char *text, u
 		"<text " INK " x=\"%" PRIu64 "\" y=\"%" PRIu64
 		"\" font-size=\"12\" font-weight=\"bold\">",
 		x, y);
-	text_print_cut(out, text, 13, width);
+	picture_text_print_cut(out, text, 13, width);
 	fputs("</text>\n", out);
 }
 
 /* The numbers of the blocks, as many as there is room for, and what else stands in their line. */
-static void print_numbers(FILE *out, const struct layout *layout, size_t panel, size_t band)
+static void print_numbers(FILE *out, const struct picture_layout *layout, size_t panel, size_t band)
 {
-	const struct grid *grid = &layout->grid;
-	const size_t step = layout_step(layout), first = band * layout->per_band;
-	const struct place place = layout_row(layout, panel, band, 0);
+	const struct picture_grid *grid = &layout->grid;
+	const size_t step = picture_layout_step(layout), first = band * layout->per_band;
+	const struct place place = picture_layout_row(layout, panel, band, 0);
 	const uint64_t y = place.y - 5;
 
 	fprintf(out, "<g " INK_SOFT " font-size=\"%d\" text-anchor=\"middle\">\n", PICTURE_NUMBER);
@@ -176,8 +178,8 @@ static void print_numbers(FILE *out, const struct layout *layout, size_t panel, 
 }
 
 /* The median of a row, in the colour of the angle itself; the difference of two in none. */
-static void print_median(FILE *out, const struct layout *layout, size_t panel, struct place place,
-			 const struct grid_row *row)
+static void print_median(FILE *out, const struct picture_layout *layout, size_t panel,
+			 struct place place, const struct picture_grid_row *row)
 {
 	const double median =
 		panel == PANEL_DELTA ? row->medians[1] - row->medians[0] : row->medians[panel];
@@ -198,18 +200,18 @@ static void print_median(FILE *out, const struct layout *layout, size_t panel, s
 		x + PICTURE_MEDIAN / 2, place.y + layout->cell_height / 2 + 3,
 		panel == PANEL_DELTA ? "class=\"i\"" : "",
 		panel == PANEL_DELTA ? "#1a1a1a" : rgb_text(ink, palette_ink(ground)),
-		panel == PANEL_DELTA ? number_signed(text, 5, 1, median)
-				     : number_fixed(text, 4, 1, median));
+		panel == PANEL_DELTA ? picture_number_signed(text, 5, 1, median)
+				     : picture_number_fixed(text, 4, 1, median));
 }
 
-static void print_panel(FILE *out, const struct layout *layout, const struct picture *picture,
-			size_t panel, size_t band)
+static void print_panel(FILE *out, const struct picture_layout *layout,
+			const struct picture *picture, size_t panel, size_t band)
 {
-	const struct grid *grid = &layout->grid;
+	const struct picture_grid *grid = &layout->grid;
 	const size_t left = grid->n_blocks - band * layout->per_band;
 	const size_t columns = left < layout->per_band ? left : layout->per_band;
 	const bool labels = panel == 0 || !layout->across;
-	struct place place = layout_row(layout, panel, band, 0);
+	struct place place = picture_layout_row(layout, panel, band, 0);
 
 	if (layout->panels > 1)
 		print_heading(out, place.x - PICTURE_GAP - PICTURE_MEDIAN, place.y - 22,
@@ -218,7 +220,7 @@ static void print_panel(FILE *out, const struct layout *layout, const struct pic
 			      layout->panel_width);
 	print_numbers(out, layout, panel, band);
 	for (size_t i = 0; i < grid->n_rows; i++) {
-		place = layout_row(layout, panel, band, i);
+		place = picture_layout_row(layout, panel, band, i);
 		if (labels)
 			print_label(out, layout->grid_x - PICTURE_GAP,
 				    place.y + layout->cell_height / 2 + 3, "end",
@@ -232,9 +234,9 @@ static void print_panel(FILE *out, const struct layout *layout, const struct pic
 	}
 }
 
-static void print_outside(FILE *out, const struct layout *layout)
+static void print_outside(FILE *out, const struct picture_layout *layout)
 {
-	const struct grid *grid = &layout->grid;
+	const struct picture_grid *grid = &layout->grid;
 
 	if (grid->in_blocks == grid->n)
 		return;
@@ -242,8 +244,9 @@ static void print_outside(FILE *out, const struct layout *layout)
 		      layout->side_step);
 	for (size_t i = grid->in_blocks; i < grid->n; i++) {
 		uint64_t width;
-		const struct place place = layout_cell(layout, layout->panels - 1, i, &width);
-		const struct grid_cell *cell = &grid->cells[i];
+		const struct place place =
+			picture_layout_cell(layout, layout->panels - 1, i, &width);
+		const struct picture_grid_cell *cell = &grid->cells[i];
 
 		print_label(out, place.x + PICTURE_SIDE_CELL + PICTURE_GAP,
 			    place.y + layout->cell_height / 2 + 3, "start",
@@ -252,12 +255,12 @@ static void print_outside(FILE *out, const struct layout *layout)
 	}
 }
 
-static void print_all(FILE *out, const struct layout *layout, const struct picture *picture,
+static void print_all(FILE *out, const struct picture_layout *layout, const struct picture *picture,
 		      uint64_t legend)
 {
 	print_start(out, picture, layout);
 	print_head(out, picture, layout->width);
-	legend_print(out, &layout->grid, legend);
+	picture_legend_print(out, &layout->grid, legend);
 	for (size_t band = 0; band < layout->bands; band++)
 		for (size_t panel = 0; panel < layout->panels; panel++)
 			print_panel(out, layout, picture, panel, band);
@@ -265,20 +268,20 @@ static void print_all(FILE *out, const struct layout *layout, const struct pictu
 	fputs("<g text-anchor=\"middle\">\n", out);
 	for (size_t i = 0; i < layout->grid.n; i++)
 		for (size_t panel = 0; panel < layout->panels; panel++)
-			cell_print(out, layout, picture, panel, i);
+			picture_cell_print(out, layout, picture, panel, i);
 	fputs("</g>\n</svg>\n", out);
 }
 
 int picture_print(const struct picture *picture, FILE *out)
 {
 	const uint64_t legend = print_head(NULL, picture, 0);
-	struct layout layout;
-	int rc = layout_make(&layout, picture, legend);
+	struct picture_layout layout;
+	int rc = picture_layout_make(&layout, picture, legend);
 
 	if (rc == 0) {
 		print_all(out, &layout, picture, legend);
 		rc = ferror(out) ? -ENOMEM : 0;
 	}
-	layout_free(&layout);
+	picture_layout_free(&layout);
 	return rc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* picture.h - theta.svg: what a grid shows (grid.h), drawn. Colour says how far a tensor's angle is
- * from its row's median, the number is the angle, marks say what was grafted. */
-#ifndef FS_PICTURE_H
-#define FS_PICTURE_H
+/* picture.h - theta.svg: what a grid shows (picture_grid.h), drawn. Colour says how far a tensor's
+ * angle is from its row's median, the number is the angle, marks say what was grafted. */
+#ifndef FS_FILES_PICTURE_H
+#define FS_FILES_PICTURE_H
 
 #include "fs/lazy/figures.h"
 

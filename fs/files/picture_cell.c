@@ -26,23 +26,27 @@ static void print_measure(FILE *out, const struct figure *figure)
 	char theta[NUMBER_MAX], signal[NUMBER_MAX], entropy[NUMBER_MAX], kurtosis[NUMBER_MAX];
 	char spacing[NUMBER_MAX], magnitude[NUMBER_MAX];
 
-	fprintf(out, "\nθ %s°, signal %s, status %-9s\n", number_fixed(theta, 5, 2, z->theta),
-		number_fixed(signal, 6, 4, z->signal), status_of(figure));
+	fprintf(out, "\nθ %s°, signal %s, status %-9s\n",
+		picture_number_fixed(theta, 5, 2, z->theta),
+		picture_number_fixed(signal, 6, 4, z->signal), status_of(figure));
 	fprintf(out, "entropy %s, kurtosis %s, spacing %s, magnitude %s%-12s",
-		number_fixed(entropy, 6, 4, z->entropy), number_general(kurtosis, 12, z->kurtosis),
-		number_general(spacing, 12, z->spacing),
-		number_fixed(magnitude, 7, 4, z->has_magnitude ? z->magnitude : NAN),
+		picture_number_fixed(entropy, 6, 4, z->entropy),
+		picture_number_general(kurtosis, 12, z->kurtosis),
+		picture_number_general(spacing, 12, z->spacing),
+		picture_number_fixed(magnitude, 7, 4, z->has_magnitude ? z->magnitude : NAN),
 		z->low_n ? ", few values" : "");
 }
 
-static void print_changes(FILE *out, const struct grid *grid, const struct grid_side *side)
+static void print_changes(FILE *out, const struct picture_grid *grid,
+			  const struct picture_grid_side *side)
 {
 	const struct figure *figure = side->figure;
 
 	if (figure_is(figure, FIGURE_GRAFTED)) {
 		fputs("\ngrafted from ", out);
-		text_print(out, side->donor < grid->n_donors ? grid->donors[side->donor].label
-							     : "an unknown donor");
+		picture_text_print(out, side->donor < grid->n_donors
+						? grid->donors[side->donor].label
+						: "an unknown donor");
 	}
 	if (figure_is(figure, FIGURE_ADDED))
 		fputs("\nadded: the base has no such tensor", out);
@@ -53,15 +57,16 @@ static void print_changes(FILE *out, const struct grid *grid, const struct grid_
 }
 
 /* Of a tensor that was removed, or is there. */
-static void print_tooltip(FILE *out, const struct grid *grid, const struct grid_side *side)
+static void print_tooltip(FILE *out, const struct picture_grid *grid,
+			  const struct picture_grid_side *side)
 {
 	const struct figure *figure = side->figure;
 	char median[NUMBER_MAX], spreads[NUMBER_MAX];
 
 	fputs("<title>", out);
-	text_print(out, figure->file);
+	picture_text_print(out, figure->file);
 	fputs("\n", out);
-	text_print(out, figure->type);
+	picture_text_print(out, figure->type);
 	fprintf(out, ", %" PRIu64 " elements", figure->elements);
 	if (figure_is(figure, FIGURE_REMOVED)) {
 		fputs("\nremoved: the base has it</title>", out);
@@ -70,8 +75,8 @@ static void print_tooltip(FILE *out, const struct grid *grid, const struct grid_
 	print_changes(out, grid, side);
 	print_measure(out, figure);
 	fprintf(out, "\nfrom the median %s° of its row %s spreads</title>",
-		number_fixed(median, 5, 2, side->median),
-		number_signed(spreads, 6, 1, (side->theta - side->median) / side->spread));
+		picture_number_fixed(median, 5, 2, side->median),
+		picture_number_signed(spreads, 6, 1, (side->theta - side->median) / side->spread));
 }
 
 static void print_rect(FILE *out, struct place place, uint64_t width, uint64_t height)
@@ -90,7 +95,7 @@ static void print_ground(FILE *out, char klass, bool special, struct place place
 	print_rect(out, place, width, height);
 	/* "none" and "#bbb" are of one length. */
 	fprintf(out, " class=\"c%c\" fill=\"%s\" stroke=\"%s\"/>", klass,
-		rgb_text(colour, style_ground(klass, false)),
+		rgb_text(colour, picture_style_ground(klass, false)),
 		special || klass == 'n' ? "#bbb" : "none");
 }
 
@@ -104,24 +109,24 @@ static void print_text(FILE *out, char klass, struct place place, uint64_t width
 		"%s\" font-size=\"%d\" fill=\"%s\">%s</text>",
 		klass, place.x + width / 2, width % 2 ? ".5" : "", place.y + height / 2 + 3,
 		height % 2 ? ".9" : ".4", width >= PICTURE_DECIMALS ? 10 : 9,
-		rgb_text(colour, palette_ink(style_ground(klass, false))), text);
+		rgb_text(colour, palette_ink(picture_style_ground(klass, false))), text);
 }
 
 /* The angle, as much of it as there is room for, and what is special. */
-static void print_inscription(FILE *out, const struct grid_side *side, char klass,
+static void print_inscription(FILE *out, const struct picture_grid_side *side, char klass,
 			      struct place place, uint64_t width, uint64_t height)
 {
 	const double theta = side->theta;
-	const char mark = grid_mark(side->figure);
+	const char mark = picture_grid_mark(side->figure);
 	char text[NUMBER_MAX], all[NUMBER_MAX + 1];
 
 	if (width < PICTURE_SIGNS)
 		return;
 	if (width >= PICTURE_DECIMALS)
 		snprintf(all, sizeof(all), "%c%s", mark,
-			 isnan(theta) ? "    " : number_fixed(text, 4, 1, theta));
+			 isnan(theta) ? "    " : picture_number_fixed(text, 4, 1, theta));
 	else if (width >= PICTURE_WHOLE && mark == ' ')
-		snprintf(all, sizeof(all), "%s", number_fixed(text, 2, 0, theta));
+		snprintf(all, sizeof(all), "%s", picture_number_fixed(text, 2, 0, theta));
 	else
 		snprintf(all, sizeof(all), "%*c", width >= PICTURE_WHOLE ? 2 : 1, mark);
 	print_text(out, klass, place, width, height, all);
@@ -134,7 +139,7 @@ static void print_missing(FILE *out, const char *name, struct place place, uint6
 	fputs("<title>", out);
 	if (name) {
 		fputs("not in ", out);
-		text_print(out, name);
+		picture_text_print(out, name);
 	} else {
 		fputs("not in both", out);
 	}
@@ -147,10 +152,11 @@ static void print_missing(FILE *out, const char *name, struct place place, uint6
 	      out);
 }
 
-static void print_side(FILE *out, const struct grid *grid, const struct grid_side *side,
-		       struct place place, uint64_t width, uint64_t height)
+static void print_side(FILE *out, const struct picture_grid *grid,
+		       const struct picture_grid_side *side, struct place place, uint64_t width,
+		       uint64_t height)
 {
-	const char klass = style_class(side->step, side->theta);
+	const char klass = picture_style_class(side->step, side->theta);
 
 	print_tooltip(out, grid, side);
 	if (figure_is(side->figure, FIGURE_REMOVED)) {
@@ -158,32 +164,32 @@ static void print_side(FILE *out, const struct grid *grid, const struct grid_sid
 		fputs(" fill=\"url(#removed)\"/>", out);
 		return;
 	}
-	print_ground(out, klass, grid_mark(side->figure) != ' ', place, width, height);
-	style_changes(out, side->figure, side->donor, place, width, height);
+	print_ground(out, klass, picture_grid_mark(side->figure) != ' ', place, width, height);
+	picture_style_changes(out, side->figure, side->donor, place, width, height);
 	print_inscription(out, side, klass, place, width, height);
 }
 
-static void print_delta(FILE *out, const struct grid_cell *cell, struct place place, uint64_t width,
-			uint64_t height)
+static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct place place,
+			uint64_t width, uint64_t height)
 {
-	const char klass = style_class(cell->step, cell->delta);
+	const char klass = picture_style_class(cell->step, cell->delta);
 	char text[NUMBER_MAX];
 
 	fputs("<title>", out);
-	text_print(out, cell->sides[0].figure->file);
+	picture_text_print(out, cell->sides[0].figure->file);
 	fprintf(out, "\nθ of the second less that of the first: %s°</title>",
-		number_signed(text, 6, 2, cell->delta));
+		picture_number_signed(text, 6, 2, cell->delta));
 	print_ground(out, klass, false, place, width, height);
 	if (width >= PICTURE_DECIMALS)
 		print_text(out, klass, place, width, height,
-			   number_signed(text, 5, 1, cell->delta));
+			   picture_number_signed(text, 5, 1, cell->delta));
 	else if (width >= PICTURE_WHOLE)
 		print_text(out, klass, place, width, height,
-			   number_signed(text, 3, 0, cell->delta));
+			   picture_number_signed(text, 3, 0, cell->delta));
 }
 
 /* The angle itself, beside what has no row to compare with. */
-static void print_swatch(FILE *out, const struct grid_cell *cell, struct place place,
+static void print_swatch(FILE *out, const struct picture_grid_cell *cell, struct place place,
 			 uint64_t height)
 {
 	const double theta = cell->sides[cell->sides[0].figure ? 0 : 1].theta;
@@ -200,13 +206,13 @@ static bool is_there(const struct figure *figure)
 	return figure && !figure_is(figure, FIGURE_REMOVED);
 }
 
-void cell_print(FILE *out, const struct layout *layout, const struct picture *picture, size_t panel,
-		size_t i)
+void picture_cell_print(FILE *out, const struct picture_layout *layout,
+			const struct picture *picture, size_t panel, size_t i)
 {
-	const struct grid_cell *cell = &layout->grid.cells[i];
+	const struct picture_grid_cell *cell = &layout->grid.cells[i];
 	const uint64_t height = layout->cell_height - 1;
 	uint64_t width;
-	const struct place place = layout_cell(layout, panel, i, &width);
+	const struct place place = picture_layout_cell(layout, panel, i, &width);
 
 	fputs("<g>", out);
 	if (panel == PANEL_DELTA &&

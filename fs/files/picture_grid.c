@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* grid.c - see grid.h; the order of rows is grid_order.c, deviations are grid_spread.c. Sorted,
- * never searched, so that many tensors cost little. */
+/* picture_grid.c - see picture_grid.h; the order of rows is picture_grid_order.c, deviations are
+ * picture_grid_spread.c. Sorted, never searched, so that many tensors cost little. */
 #include "fs/files/picture_grid.h"
 #include "fs/util/paths.h"
 
@@ -16,12 +16,12 @@
 /* A tensor on its way into a cell. */
 struct entry {
 	const struct figure *figure;
-	struct grid_rank rank;
+	struct picture_grid_rank rank;
 	size_t side, number; /* in file order */
 	size_t copy;	     /* how many of this role stand in this block before it */
 };
 
-double grid_theta(const struct figure *figure)
+double picture_grid_theta(const struct figure *figure)
 {
 	const struct zmeasure *z = figure ? figure->z : NULL;
 
@@ -30,7 +30,7 @@ double grid_theta(const struct figure *figure)
 	return fmin(fmax(z->theta, 0.0), 90.0);
 }
 
-char grid_mark(const struct figure *figure)
+char picture_grid_mark(const struct figure *figure)
 {
 	static const char marks[] = {
 		[ZMEASURE_OK] = ' ',	[ZMEASURE_CONSTANT] = '=', [ZMEASURE_ZERO] = 'z',
@@ -44,7 +44,7 @@ char grid_mark(const struct figure *figure)
 	return marks[figure->z->status];
 }
 
-const char *grid_mark_name(char mark)
+const char *picture_grid_mark_name(char mark)
 {
 	static const char *const names[] = { "constant", "zero",      "short",
 					     "spike",	 "nonfinite", "no values" };
@@ -65,7 +65,7 @@ static int by_role(const void *left, const void *right)
 	int order = COMPARE(in_block(b->figure), in_block(a->figure));
 
 	if (!order)
-		order = grid_compare_ranks(&a->rank, &b->rank);
+		order = picture_grid_compare_ranks(&a->rank, &b->rank);
 	if (!order)
 		order = COMPARE(a->figure->block, b->figure->block);
 	if (!order)
@@ -79,7 +79,7 @@ static int by_row(const void *left, const void *right)
 	int order = COMPARE(in_block(b->figure), in_block(a->figure));
 
 	if (!order)
-		order = grid_compare_ranks(&a->rank, &b->rank);
+		order = picture_grid_compare_ranks(&a->rank, &b->rank);
 	if (!order)
 		order = COMPARE(a->copy, b->copy);
 	if (!order)
@@ -90,7 +90,7 @@ static int by_row(const void *left, const void *right)
 static bool same_role(const struct entry *a, const struct entry *b)
 {
 	return in_block(a->figure) == in_block(b->figure) &&
-	       grid_compare_ranks(&a->rank, &b->rank) == 0;
+	       picture_grid_compare_ranks(&a->rank, &b->rank) == 0;
 }
 
 static bool same_row(const struct entry *a, const struct entry *b)
@@ -106,7 +106,8 @@ static size_t collect(struct entry *entries, size_t n, const struct figures *fig
 		const struct figure *figure =
 			i < figures->n ? &figures->figures[i] : &figures->removed[i - figures->n];
 
-		entries[n] = (struct entry){ figure, grid_rank_of(figure), side, n - before, 0 };
+		entries[n] =
+			(struct entry){ figure, picture_grid_rank_of(figure), side, n - before, 0 };
 	}
 	return n;
 }
@@ -122,23 +123,23 @@ static void count_copies(struct entry *entries, size_t n)
 }
 
 /* Cells and rows of entries that are sorted by row. */
-static void fill_cells(struct grid *grid, const struct entry *entries, size_t n)
+static void fill_cells(struct picture_grid *grid, const struct entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct entry *entry = &entries[i], *before = i ? entry - 1 : NULL;
 		const struct figure *figure = entry->figure;
 		const bool new_row = !before || !same_row(entry, before);
-		struct grid_cell *cell;
+		struct picture_grid_cell *cell;
 
 		if (in_block(figure) && new_row)
-			grid->rows[grid->n_rows++] = (struct grid_row){
+			grid->rows[grid->n_rows++] = (struct picture_grid_row){
 				.role = figure->role,
 				.section = before && before->rank.section != entry->rank.section,
 				.medians = { NAN, NAN },
 			};
 		if (new_row || before->figure->block != figure->block ||
 		    before->side == entry->side) {
-			grid->cells[grid->n++] = (struct grid_cell){
+			grid->cells[grid->n++] = (struct picture_grid_cell){
 				.sides = { { NULL, NAN, NAN, NAN, GRID_NONE, GRID_NO_DONOR },
 					   { NULL, NAN, NAN, NAN, GRID_NONE, GRID_NO_DONOR } },
 				.row = grid->n_rows ? grid->n_rows - 1 : 0,
@@ -149,7 +150,7 @@ static void fill_cells(struct grid *grid, const struct entry *entries, size_t n)
 		}
 		cell = &grid->cells[grid->n - 1];
 		cell->sides[entry->side].figure = figure;
-		cell->sides[entry->side].theta = grid_theta(figure);
+		cell->sides[entry->side].theta = picture_grid_theta(figure);
 	}
 }
 
@@ -160,12 +161,12 @@ static int by_number(const void *left, const void *right)
 	return COMPARE(*a, *b);
 }
 
-static int32_t block_of(const struct grid_cell *cell)
+static int32_t block_of(const struct picture_grid_cell *cell)
 {
 	return cell->sides[0].figure ? cell->sides[0].figure->block : cell->sides[1].figure->block;
 }
 
-static void find_columns(struct grid *grid)
+static void find_columns(struct picture_grid *grid)
 {
 	for (size_t i = 0; i < grid->in_blocks; i++)
 		grid->blocks[i] = block_of(&grid->cells[i]);
@@ -184,28 +185,29 @@ static void find_columns(struct grid *grid)
 
 static int by_key(const void *left, const void *right)
 {
-	const struct grid_donor *a = left, *b = right;
+	const struct picture_grid_donor *a = left, *b = right;
 
 	return strcmp(a->key, b->key);
 }
 
 static int by_cells(const void *left, const void *right)
 {
-	const struct grid_donor *a = left, *b = right;
+	const struct picture_grid_donor *a = left, *b = right;
 
 	return a->cells == b->cells ? by_key(a, b) : COMPARE(b->cells, a->cells);
 }
 
 static int by_label(const void *left, const void *right)
 {
-	return strcmp((*(struct grid_donor *const *)left)->label,
-		      (*(struct grid_donor *const *)right)->label);
+	return strcmp((*(struct picture_grid_donor *const *)left)->label,
+		      (*(struct picture_grid_donor *const *)right)->label);
 }
 
 /* A donor among those in the order of their keys. */
 static int by_key_of(const void *left, const void *right)
 {
-	return by_key(*(struct grid_donor *const *)left, *(struct grid_donor *const *)right);
+	return by_key(*(struct picture_grid_donor *const *)left,
+		      *(struct picture_grid_donor *const *)right);
 }
 
 /* "clerk" of "/models/clerk.gguf", "parts/" of "/models/parts/"; to free. NULL: out of memory. */
@@ -222,7 +224,7 @@ static char *label_of(const char *key)
 }
 
 /* Names that two donors share are told apart by their paths. sorted has room for all. */
-static bool name_donors(struct grid *grid, struct grid_donor **sorted)
+static bool name_donors(struct picture_grid *grid, struct picture_grid_donor **sorted)
 {
 	bool shared = false;
 
@@ -232,7 +234,7 @@ static bool name_donors(struct grid *grid, struct grid_donor **sorted)
 		if (!sorted[i]->label)
 			return false;
 	}
-	qsort(sorted, grid->n_donors, sizeof(struct grid_donor *), by_label);
+	qsort(sorted, grid->n_donors, sizeof(struct picture_grid_donor *), by_label);
 	for (size_t i = 0; i < grid->n_donors; i++) {
 		const bool next =
 			i + 1 < grid->n_donors && by_label(&sorted[i], &sorted[i + 1]) == 0;
@@ -250,41 +252,42 @@ static bool name_donors(struct grid *grid, struct grid_donor **sorted)
 	return true;
 }
 
-static void number_donors(struct grid *grid, struct grid_donor **sorted)
+static void number_donors(struct picture_grid *grid, struct picture_grid_donor **sorted)
 {
 	for (size_t i = 0; i < grid->n_donors; i++)
 		sorted[i] = &grid->donors[i];
-	qsort(sorted, grid->n_donors, sizeof(struct grid_donor *), by_key_of);
+	qsort(sorted, grid->n_donors, sizeof(struct picture_grid_donor *), by_key_of);
 	for (size_t i = 0; i < grid->n * 2; i++) {
-		struct grid_side *side = &grid->cells[i / 2].sides[i % 2];
-		struct grid_donor key, *of = &key, **found;
+		struct picture_grid_side *side = &grid->cells[i / 2].sides[i % 2];
+		struct picture_grid_donor key, *of = &key, **found;
 
 		if (!side->figure || !side->figure->donor)
 			continue;
 		key.key = side->figure->donor;
-		found = bsearch(&of, sorted, grid->n_donors, sizeof(struct grid_donor *),
+		found = bsearch(&of, sorted, grid->n_donors, sizeof(struct picture_grid_donor *),
 				by_key_of);
 		side->donor = (size_t)(*found - grid->donors);
 	}
 }
 
-static bool find_donors(struct grid *grid)
+static bool find_donors(struct picture_grid *grid)
 {
 	size_t n = 0;
-	struct grid_donor **sorted;
+	struct picture_grid_donor **sorted;
 	bool well;
 
 	for (size_t i = 0; i < grid->n * 2; i++) {
 		const struct figure *figure = grid->cells[i / 2].sides[i % 2].figure;
 
 		if (figure && figure->donor)
-			grid->donors[n++] = (struct grid_donor){ .key = figure->donor, .cells = 1 };
+			grid->donors[n++] =
+				(struct picture_grid_donor){ .key = figure->donor, .cells = 1 };
 		else
 			grid->unknown += figure && figure_is(figure, FIGURE_GRAFTED);
 	}
 	qsort(grid->donors, n, sizeof(*grid->donors), by_key);
 	for (size_t i = 0; i < n; i++) {
-		struct grid_donor *last = grid->donors + grid->n_donors;
+		struct picture_grid_donor *last = grid->donors + grid->n_donors;
 
 		if (grid->n_donors && by_key(last - 1, &grid->donors[i]) == 0)
 			last[-1].cells++;
@@ -292,7 +295,7 @@ static bool find_donors(struct grid *grid)
 			grid->donors[grid->n_donors++] = grid->donors[i];
 	}
 	qsort(grid->donors, grid->n_donors, sizeof(*grid->donors), by_cells);
-	sorted = calloc(grid->n_donors + 1, sizeof(struct grid_donor *));
+	sorted = calloc(grid->n_donors + 1, sizeof(struct picture_grid_donor *));
 	well = sorted && name_donors(grid, sorted);
 	if (well)
 		number_donors(grid, sorted);
@@ -300,7 +303,7 @@ static bool find_donors(struct grid *grid)
 	return well;
 }
 
-static void count_changes(struct grid *grid, const struct entry *entries, size_t n)
+static void count_changes(struct picture_grid *grid, const struct entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (unsigned change = 0; change < FIGURE_CHANGES; change++)
@@ -308,7 +311,7 @@ static void count_changes(struct grid *grid, const struct entry *entries, size_t
 }
 
 /* Which blocks have a tensor that was not removed: each column is marked, then they are counted. */
-static void find_there(struct grid *grid)
+static void find_there(struct picture_grid *grid)
 {
 	for (size_t i = 0; i < grid->in_blocks; i++)
 		for (size_t s = 0; s < grid->n_sides; s++) {
@@ -322,14 +325,15 @@ static void find_there(struct grid *grid)
 			grid->there[grid->n_there++] = grid->blocks[c];
 }
 
-int grid_make(struct grid *grid, const struct figures *firsts, const struct figures *seconds)
+int picture_grid_make(struct picture_grid *grid, const struct figures *firsts,
+		      const struct figures *seconds)
 {
 	size_t n = firsts->n + firsts->n_removed;
 	struct entry *entries;
 	int rc = -ENOMEM;
 
 	n += seconds ? seconds->n + seconds->n_removed : 0;
-	*grid = (struct grid){ .n_sides = seconds ? 2 : 1 };
+	*grid = (struct picture_grid){ .n_sides = seconds ? 2 : 1 };
 	/* One more, because none may be NULL as well. */
 	grid->cells = calloc(n + 1, sizeof(*grid->cells));
 	grid->rows = calloc(n + 1, sizeof(*grid->rows));
@@ -348,13 +352,13 @@ int grid_make(struct grid *grid, const struct figures *firsts, const struct figu
 		count_changes(grid, entries, n);
 		find_columns(grid);
 		find_there(grid);
-		rc = find_donors(grid) ? grid_compare(grid) : -ENOMEM;
+		rc = find_donors(grid) ? picture_grid_compare(grid) : -ENOMEM;
 	}
 	free(entries);
 	return rc;
 }
 
-void grid_free(struct grid *grid)
+void picture_grid_free(struct picture_grid *grid)
 {
 	for (size_t i = 0; grid->donors && i < grid->n_donors; i++)
 		free(grid->donors[i].label);
@@ -365,7 +369,7 @@ void grid_free(struct grid *grid)
 	free(grid->donors);
 }
 
-size_t grid_band(const struct grid *grid, size_t most, size_t bands_most)
+size_t picture_grid_band(const struct picture_grid *grid, size_t most, size_t bands_most)
 {
 	size_t bands = (grid->n_blocks + most - 1) / most;
 
@@ -373,7 +377,7 @@ size_t grid_band(const struct grid *grid, size_t most, size_t bands_most)
 	return bands ? (grid->n_blocks + bands - 1) / bands : 0;
 }
 
-size_t grid_step(size_t width, size_t room)
+size_t picture_grid_step(size_t width, size_t room)
 {
 	static const size_t factors[] = { 1, 2, 5 };
 	size_t step = 1;
@@ -407,7 +411,7 @@ static void print_ranges(const int32_t *blocks, size_t n_blocks, char *text, siz
 	}
 }
 
-size_t grid_blocks_text(const struct grid *grid, char *text, size_t n)
+size_t picture_grid_blocks_text(const struct picture_grid *grid, char *text, size_t n)
 {
 	text[0] = '\0';
 	print_ranges(grid->there, grid->n_there, text, n);

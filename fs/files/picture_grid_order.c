@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* grid_order.c - the order of rows: as values flow through a block, whatever the file's is. The
- * names are those of llama.cpp (gguf-py, constants.py), without block and ".weight". */
+/* picture_grid_order.c - the order of rows: as values flow through a block, whatever the file's is.
+ * The names are those of llama.cpp (gguf-py, constants.py), without block and ".weight". */
 #include "fs/files/picture_grid.h"
 
 #include <string.h>
@@ -117,11 +117,11 @@ static unsigned find_role(const char *role, size_t n)
 	return UNKNOWN;
 }
 
-struct grid_rank grid_rank_of(const struct figure *figure)
+struct picture_grid_rank picture_grid_rank_of(const struct figure *figure)
 {
 	const char *role = figure->role + tower_length(figure->role);
 	const size_t n = plain_length(role);
-	struct grid_rank rank = { .role = figure->role, .klass = figure->klass };
+	struct picture_grid_rank rank = { .role = figure->role, .klass = figure->klass };
 
 	/* "layer_output_scale" is no scale of another tensor. */
 	rank.place = find_role(role, strlen(role));
@@ -135,7 +135,7 @@ struct grid_rank grid_rank_of(const struct figure *figure)
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-int grid_compare_ranks(const struct grid_rank *a, const struct grid_rank *b)
+int picture_grid_compare_ranks(const struct picture_grid_rank *a, const struct picture_grid_rank *b)
 {
 	int rc = COMPARE(a->section, b->section);
 

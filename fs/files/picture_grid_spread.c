@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* grid_spread.c - how far an angle is from those of its row. Median and median absolute deviation
- * (Hampel 1974) instead of mean and standard deviation: one strange tensor of a row does not make
- * itself look usual. */
+/* picture_grid_spread.c - how far an angle is from those of its row. Median and median absolute
+ * deviation (Hampel 1974) instead of mean and standard deviation: one strange tensor of a row does
+ * not make itself look usual. */
 #include "fs/files/picture_grid.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ static double middle(double *values, size_t n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-void grid_spread(double *values, size_t n, double *median, double *spread)
+void picture_grid_spread(double *values, size_t n, double *median, double *spread)
 {
 	*median = *spread = NAN;
 	if (n < GRID_FEW)
@@ -46,7 +46,8 @@ static int step_of(double difference, double full)
 }
 
 /* Compare n cells of a side with each other; values has room for them. */
-static void compare_cells(struct grid_cell *const *cells, size_t n, size_t side, double *values)
+static void compare_cells(struct picture_grid_cell *const *cells, size_t n, size_t side,
+			  double *values)
 {
 	double median, spread;
 	size_t known = 0;
@@ -54,9 +55,9 @@ static void compare_cells(struct grid_cell *const *cells, size_t n, size_t side,
 	for (size_t i = 0; i < n; i++)
 		if (!isnan(cells[i]->sides[side].theta))
 			values[known++] = cells[i]->sides[side].theta;
-	grid_spread(values, known, &median, &spread);
+	picture_grid_spread(values, known, &median, &spread);
 	for (size_t i = 0; i < n; i++) {
-		struct grid_side *one = &cells[i]->sides[side];
+		struct picture_grid_side *one = &cells[i]->sides[side];
 
 		one->median = median;
 		one->spread = spread;
@@ -64,7 +65,7 @@ static void compare_cells(struct grid_cell *const *cells, size_t n, size_t side,
 	}
 }
 
-static const struct figure *figure_of(const struct grid_cell *cell)
+static const struct figure *figure_of(const struct picture_grid_cell *cell)
 {
 	return cell->sides[0].figure ? cell->sides[0].figure : cell->sides[1].figure;
 }
@@ -93,14 +94,14 @@ static int compare_families(const struct figure *a, const struct figure *b)
 
 static int by_family(const void *left, const void *right)
 {
-	return compare_families(figure_of(*(struct grid_cell *const *)left),
-				figure_of(*(struct grid_cell *const *)right));
+	return compare_families(figure_of(*(struct picture_grid_cell *const *)left),
+				figure_of(*(struct picture_grid_cell *const *)right));
 }
 
 static int by_kind(const void *left, const void *right)
 {
-	const struct figure *a = figure_of(*(struct grid_cell *const *)left);
-	const struct figure *b = figure_of(*(struct grid_cell *const *)right);
+	const struct figure *a = figure_of(*(struct picture_grid_cell *const *)left);
+	const struct figure *b = figure_of(*(struct picture_grid_cell *const *)right);
 
 	if (a->klass != b->klass)
 		return a->klass < b->klass ? -1 : 1;
@@ -108,12 +109,12 @@ static int by_kind(const void *left, const void *right)
 }
 
 /* Those outside the blocks, by that order; few: groups that are smaller are left as they are. */
-static void compare_groups(struct grid_cell **cells, size_t n, size_t sides, double *values,
+static void compare_groups(struct picture_grid_cell **cells, size_t n, size_t sides, double *values,
 			   int (*compare)(const void *, const void *), size_t few)
 {
 	size_t start = 0;
 
-	qsort(cells, n, sizeof(struct grid_cell *), compare);
+	qsort(cells, n, sizeof(struct picture_grid_cell *), compare);
 	for (size_t i = 1; i <= n; i++) {
 		if (i < n && compare(&cells[start], &cells[i]) == 0)
 			continue;
@@ -123,12 +124,13 @@ static void compare_groups(struct grid_cell **cells, size_t n, size_t sides, dou
 	}
 }
 
-static void compare_rows(struct grid *grid, struct grid_cell **cells, double *values)
+static void compare_rows(struct picture_grid *grid, struct picture_grid_cell **cells,
+			 double *values)
 {
 	size_t start = 0;
 
 	for (size_t i = 1; i <= grid->in_blocks; i++) {
-		struct grid_row *row = &grid->rows[cells[start]->row];
+		struct picture_grid_row *row = &grid->rows[cells[start]->row];
 
 		if (i < grid->in_blocks && cells[i]->row == cells[start]->row)
 			continue;
@@ -141,13 +143,13 @@ static void compare_rows(struct grid *grid, struct grid_cell **cells, double *va
 }
 
 /* The scale of differences: one that nine of ten do not leave. */
-static void compare_sides(struct grid *grid, double *values)
+static void compare_sides(struct picture_grid *grid, double *values)
 {
 	static const double fulls[] = { 3, 6, 12, 24, 36, 60, 90 };
 	size_t known = 0, i = 0;
 
 	for (size_t k = 0; k < grid->n; k++) {
-		struct grid_cell *cell = &grid->cells[k];
+		struct picture_grid_cell *cell = &grid->cells[k];
 
 		cell->delta = cell->sides[1].theta - cell->sides[0].theta;
 		if (!isnan(cell->delta))
@@ -162,10 +164,10 @@ static void compare_sides(struct grid *grid, double *values)
 		grid->cells[k].step = step_of(grid->cells[k].delta, grid->delta_full);
 }
 
-int grid_compare(struct grid *grid)
+int picture_grid_compare(struct picture_grid *grid)
 {
 	const size_t outside = grid->n - grid->in_blocks;
-	struct grid_cell **cells = calloc(grid->n + 1, sizeof(struct grid_cell *));
+	struct picture_grid_cell **cells = calloc(grid->n + 1, sizeof(struct picture_grid_cell *));
 	double *values = calloc(grid->n + 1, sizeof(*values));
 	const bool well = cells && values;
 

@@ -2,8 +2,8 @@
 /* picture_internal.h - the parts of a picture: places (picture_layout.c), text of any bytes
  * (picture_text.c), colours and marks (picture_style.c), what explains them (picture_legend.c),
  * what one tensor shows (picture_cell.c). */
-#ifndef FS_PICTURE_INTERNAL_H
-#define FS_PICTURE_INTERNAL_H
+#ifndef FS_FILES_PICTURE_INTERNAL_H
+#define FS_FILES_PICTURE_INTERNAL_H
 
 #include "fs/files/palette.h"
 #include "fs/files/picture.h"
@@ -34,8 +34,8 @@ struct place {
 };
 
 /* Where everything stands. */
-struct layout {
-	struct grid grid;
+struct picture_layout {
+	struct picture_grid grid;
 	size_t panels; /* 1 or PANELS */
 	bool across;   /* panels stand side by side, else below each other */
 	size_t per_band, bands;
@@ -48,57 +48,59 @@ struct layout {
 	uint64_t width, height;			       /* of the picture */
 };
 
-/* Arrange and place the figures below the line top. Returns 0 or -ENOMEM; layout_free() is due
- * either way. */
-int layout_make(struct layout *layout, const struct picture *picture, uint64_t top);
-void layout_free(struct layout *layout);
+/* Arrange and place the figures below the line top. Returns 0 or -ENOMEM; picture_layout_free() is
+ * due either way. */
+int picture_layout_make(struct picture_layout *layout, const struct picture *picture, uint64_t top);
+void picture_layout_free(struct picture_layout *layout);
 
 /* The first cell of a row in a panel's band. */
-struct place layout_row(const struct layout *layout, size_t panel, size_t band, size_t row);
+struct place picture_layout_row(const struct picture_layout *layout, size_t panel, size_t band,
+				size_t row);
 
 /* The place of a cell in a panel, and its width. */
-struct place layout_cell(const struct layout *layout, size_t panel, size_t i, uint64_t *width);
+struct place picture_layout_cell(const struct picture_layout *layout, size_t panel, size_t i,
+				 uint64_t *width);
 
 /* Only each of so many columns has a number, so that no two of them touch. */
-size_t layout_step(const struct layout *layout);
+size_t picture_layout_step(const struct picture_layout *layout);
 
 /* How high the legend of this grid is. */
-uint64_t legend_height(const struct grid *grid);
+uint64_t picture_legend_height(const struct picture_grid *grid);
 
 /* What colours and marks mean, below the line y. */
-void legend_print(FILE *out, const struct grid *grid, uint64_t y);
+void picture_legend_print(FILE *out, const struct picture_grid *grid, uint64_t y);
 
 /* Colours by class, for light and dark, and patterns. The same bytes for all pictures. */
-void style_print(FILE *out);
+void picture_style_print(FILE *out);
 
 /* The class of a cell's colour: '0' to 'c' for the steps, 'n' nothing to compare with, 'v' no
  * angle. And its colours on a light ground, for programs that know no classes. */
-char style_class(int step, double theta);
-struct rgb style_ground(char klass, bool dark);
+char picture_style_class(int step, double theta);
+struct rgb picture_style_ground(char klass, bool dark);
 
 /* A mark at a place of that size: what was made of a tensor. Nothing of it depends on z. */
-void style_changes(FILE *out, const struct figure *figure, size_t donor, struct place place,
-		   uint64_t width, uint64_t height);
+void picture_style_changes(FILE *out, const struct figure *figure, size_t donor, struct place place,
+			   uint64_t width, uint64_t height);
 
 /* Print any bytes as XML text, all of them. */
-void text_print(FILE *out, const char *text);
+void picture_text_print(FILE *out, const char *text);
 
 /* The same, cut in the middle where it would be wider than so many pixels in letters of this
  * size. */
-void text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width);
+void picture_text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width);
 
 /* About the width in pixels, never too small for the common fonts. */
-uint64_t text_width(const char *text, uint64_t size);
+uint64_t picture_text_width(const char *text, uint64_t size);
 
 /* A number in exactly width (below NUMBER_MAX) bytes, "-" where it is none or does not fit: with so
  * many decimals, or with the digits that fit, six at most; or with its sign. */
 #define NUMBER_MAX 16
-const char *number_fixed(char out[NUMBER_MAX], int width, int decimals, double value);
-const char *number_general(char out[NUMBER_MAX], int width, double value);
-const char *number_signed(char out[NUMBER_MAX], int width, int decimals, double value);
+const char *picture_number_fixed(char out[NUMBER_MAX], int width, int decimals, double value);
+const char *picture_number_general(char out[NUMBER_MAX], int width, double value);
+const char *picture_number_signed(char out[NUMBER_MAX], int width, int decimals, double value);
 
 /* Print cell i in a panel, in the same number of bytes whatever z is. */
-void cell_print(FILE *out, const struct layout *layout, const struct picture *picture, size_t panel,
-		size_t i);
+void picture_cell_print(FILE *out, const struct picture_layout *layout,
+			const struct picture *picture, size_t panel, size_t i);
 
 #endif

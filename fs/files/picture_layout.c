@@ -33,18 +33,18 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-static const struct figure *figure_of(const struct grid_cell *cell)
+static const struct figure *figure_of(const struct picture_grid_cell *cell)
 {
 	return cell->sides[0].figure ? cell->sides[0].figure : cell->sides[1].figure;
 }
 
-static void place_columns(struct layout *layout)
+static void place_columns(struct picture_layout *layout)
 {
-	const struct grid *grid = &layout->grid;
+	const struct picture_grid *grid = &layout->grid;
 	const size_t most = GRID_WIDTH / (PICTURE_WHOLE + 1);
 
 	layout->across = layout->panels > 1 && grid->n_blocks <= ACROSS_MOST;
-	layout->per_band = grid_band(grid, most, BANDS_MOST);
+	layout->per_band = picture_grid_band(grid, most, BANDS_MOST);
 	layout->bands =
 		layout->per_band ? (grid->n_blocks + layout->per_band - 1) / layout->per_band : 0;
 	if (layout->per_band)
@@ -57,14 +57,14 @@ static void place_columns(struct layout *layout)
 }
 
 /* The rows of a panel. */
-static void place_rows(struct layout *layout)
+static void place_rows(struct picture_layout *layout)
 {
-	const struct grid *grid = &layout->grid;
+	const struct picture_grid *grid = &layout->grid;
 	uint64_t y = 0, labels = LABEL_WIDTH_MIN;
 
 	layout->cell_height = grid->n_rows <= 24 ? 22 : grid->n_rows <= 48 ? 18 : 15;
 	for (size_t i = 0; i < grid->n_rows; i++) {
-		const uint64_t width = text_width(grid->rows[i].role, PICTURE_LABEL);
+		const uint64_t width = picture_text_width(grid->rows[i].role, PICTURE_LABEL);
 
 		y += grid->rows[i].section ? SECTION : 0;
 		layout->rows[i] = y;
@@ -77,7 +77,7 @@ static void place_rows(struct layout *layout)
 }
 
 /* The corner below all panels, to the right of them. */
-static struct place panels_end(const struct layout *layout)
+static struct place panels_end(const struct picture_layout *layout)
 {
 	const size_t columns = layout->across ? layout->panels : 1;
 	const size_t lines = layout->bands * (layout->across ? 1 : layout->panels);
@@ -92,9 +92,9 @@ static struct place panels_end(const struct layout *layout)
 
 /* What belongs to no block, in as many columns as there is room for. Returns the corner below and
  * to the right. */
-static struct place place_side(struct layout *layout)
+static struct place place_side(struct picture_layout *layout)
 {
-	const struct grid *grid = &layout->grid;
+	const struct picture_grid *grid = &layout->grid;
 	const size_t n = grid->n - grid->in_blocks;
 	const uint64_t cells = PICTURE_SWATCH + layout->panels * PICTURE_SIDE_CELL;
 	uint64_t labels = LABEL_WIDTH_MIN, fit;
@@ -102,7 +102,8 @@ static struct place place_side(struct layout *layout)
 	layout->side_x = panels_end(layout).x + (grid->n_blocks ? SIDE_GAP : 0);
 	layout->side_y = layout->grid_y + HEADING;
 	for (size_t i = grid->in_blocks; i < grid->n; i++) {
-		const uint64_t width = text_width(figure_of(&grid->cells[i])->role, PICTURE_LABEL);
+		const uint64_t width =
+			picture_text_width(figure_of(&grid->cells[i])->role, PICTURE_LABEL);
 
 		labels = width > labels ? width : labels;
 	}
@@ -123,7 +124,8 @@ static struct place place_side(struct layout *layout)
 	};
 }
 
-struct place layout_row(const struct layout *layout, size_t panel, size_t band, size_t row)
+struct place picture_layout_row(const struct picture_layout *layout, size_t panel, size_t band,
+				size_t row)
 {
 	const size_t column = layout->across ? panel : 0;
 	const size_t line = layout->across ? band : band * layout->panels + panel;
@@ -136,15 +138,17 @@ struct place layout_row(const struct layout *layout, size_t panel, size_t band, 
 	};
 }
 
-struct place layout_cell(const struct layout *layout, size_t panel, size_t i, uint64_t *width)
+struct place picture_layout_cell(const struct picture_layout *layout, size_t panel, size_t i,
+				 uint64_t *width)
 {
-	const struct grid_cell *cell = &layout->grid.cells[i];
+	const struct picture_grid_cell *cell = &layout->grid.cells[i];
 	struct place place;
 
 	if (i < layout->grid.in_blocks) {
 		/* A line of the ground between cells that are not too small for it. */
 		*width = layout->cell_width - (layout->cell_width > 3);
-		place = layout_row(layout, panel, cell->column / layout->per_band, cell->row);
+		place = picture_layout_row(layout, panel, cell->column / layout->per_band,
+					   cell->row);
 		place.x += cell->column % layout->per_band * layout->cell_width;
 		return place;
 	}
@@ -157,28 +161,28 @@ struct place layout_cell(const struct layout *layout, size_t panel, size_t i, ui
 	};
 }
 
-size_t layout_step(const struct layout *layout)
+size_t picture_layout_step(const struct picture_layout *layout)
 {
-	const struct grid *grid = &layout->grid;
+	const struct picture_grid *grid = &layout->grid;
 	const int32_t last = grid->n_blocks ? grid->blocks[grid->n_blocks - 1] : 0;
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d", last);
-	return grid_step(layout->cell_width, text_width(text, PICTURE_NUMBER) + 2);
+	return picture_grid_step(layout->cell_width, picture_text_width(text, PICTURE_NUMBER) + 2);
 }
 
-int layout_make(struct layout *layout, const struct picture *picture, uint64_t top)
+int picture_layout_make(struct picture_layout *layout, const struct picture *picture, uint64_t top)
 {
 	struct place end, side;
 	int rc;
 
-	*layout = (struct layout){ .panels = picture->n > 1 ? PANELS : 1 };
-	rc = grid_make(&layout->grid, picture->models[0].figures,
-		       picture->n > 1 ? picture->models[1].figures : NULL);
+	*layout = (struct picture_layout){ .panels = picture->n > 1 ? PANELS : 1 };
+	rc = picture_grid_make(&layout->grid, picture->models[0].figures,
+			       picture->n > 1 ? picture->models[1].figures : NULL);
 	layout->rows = calloc(layout->grid.n_rows + 1, sizeof(*layout->rows));
 	if (rc < 0 || !layout->rows)
 		return -ENOMEM;
-	layout->grid_y = top + legend_height(&layout->grid);
+	layout->grid_y = top + picture_legend_height(&layout->grid);
 	place_columns(layout);
 	place_rows(layout);
 	end = panels_end(layout);
@@ -189,8 +193,8 @@ int layout_make(struct layout *layout, const struct picture *picture, uint64_t t
 	return 0;
 }
 
-void layout_free(struct layout *layout)
+void picture_layout_free(struct picture_layout *layout)
 {
-	grid_free(&layout->grid);
+	picture_grid_free(&layout->grid);
 	free(layout->rows);
 }

@@ -46,13 +46,13 @@ static void print_steps(FILE *out, uint64_t x, uint64_t y, const char *caption,
 
 	print_caption(out, x, y, PICTURE_LABEL, "start", caption);
 	for (int step = -GRID_STEPS; step <= GRID_STEPS; step++) {
-		const char klass = style_class(step, 0.0);
+		const char klass = picture_style_class(step, 0.0);
 
 		fprintf(out,
 			"<rect class=\"c%c\" x=\"%" PRIu64 "\" y=\"%" PRIu64
 			"\" width=\"%d\" height=\"%d\" fill=\"%s\"/>",
 			klass, x + (uint64_t)(step + GRID_STEPS) * STEP, y + 6, STEP, BAR_HEIGHT,
-			rgb_text(colour, style_ground(klass, false)));
+			rgb_text(colour, picture_style_ground(klass, false)));
 	}
 	fputs("\n", out);
 	print_caption(out, x, y + 30, PICTURE_NUMBER, "start", ticks[0]);
@@ -81,7 +81,7 @@ static void print_angles(FILE *out, uint64_t x, uint64_t y)
 static void flow_mark(struct flow *flow, const struct figure *figure, size_t donor,
 		      const char *text)
 {
-	const uint64_t width = text_width(text, PICTURE_LABEL) + MARK + 24;
+	const uint64_t width = picture_text_width(text, PICTURE_LABEL) + MARK + 24;
 	const struct place place = { flow->x, flow->y };
 
 	if (flow->x > PICTURE_MARGIN && flow->x + width > PICTURE_WIDTH_MIN) {
@@ -98,17 +98,17 @@ static void flow_mark(struct flow *flow, const struct figure *figure, size_t don
 		place.x, place.y, MARK,
 		figure_is(figure, FIGURE_REMOVED) ? "fill=\"url(#removed)\""
 						  : "class=\"c6\" fill=\"#f1f1f1\"");
-	style_changes(flow->out, figure, donor, place, MARK, 13);
+	picture_style_changes(flow->out, figure, donor, place, MARK, 13);
 	fprintf(flow->out,
 		"<text class=\"i\" x=\"%" PRIu64 "\" y=\"%" PRIu64
 		"\" font-size=\"%d\" fill=\"#1a1a1a\">",
 		place.x + MARK + 6, place.y + 11, PICTURE_LABEL);
-	text_print_cut(flow->out, text, PICTURE_LABEL,
-		       PICTURE_WIDTH_MIN - 2 * PICTURE_MARGIN - MARK);
+	picture_text_print_cut(flow->out, text, PICTURE_LABEL,
+			       PICTURE_WIDTH_MIN - 2 * PICTURE_MARGIN - MARK);
 	fputs("</text>\n", flow->out);
 }
 
-static void flow_donors(struct flow *flow, const struct grid *grid)
+static void flow_donors(struct flow *flow, const struct picture_grid *grid)
 {
 	const struct figure graft = { .changes = 1u << FIGURE_GRAFTED };
 	const size_t own = grid->n_donors < PALETTE_DONORS ? grid->n_donors : PALETTE_DONORS - 1;
@@ -116,7 +116,7 @@ static void flow_donors(struct flow *flow, const struct grid *grid)
 	char text[PATH_MAX + 64];
 
 	for (size_t i = 0; i < own; i++) {
-		const struct grid_donor *donor = &grid->donors[i];
+		const struct picture_grid_donor *donor = &grid->donors[i];
 
 		snprintf(text, sizeof(text), "%zu cell%s from %s", donor->cells,
 			 plural(donor->cells), donor->label);
@@ -131,7 +131,7 @@ static void flow_donors(struct flow *flow, const struct grid *grid)
 	}
 }
 
-static void flow_changes(struct flow *flow, const struct grid *grid)
+static void flow_changes(struct flow *flow, const struct picture_grid *grid)
 {
 	static const char *const words[FIGURE_CHANGES] = {
 		[FIGURE_REMOVED] = "removed",
@@ -156,7 +156,7 @@ static void flow_changes(struct flow *flow, const struct grid *grid)
 }
 
 /* The height of the lines of marks. */
-static uint64_t marks_height(const struct grid *grid)
+static uint64_t marks_height(const struct picture_grid *grid)
 {
 	struct flow flow = { NULL, PICTURE_MARGIN, 0 };
 
@@ -164,13 +164,13 @@ static uint64_t marks_height(const struct grid *grid)
 	return flow.y + (flow.x > PICTURE_MARGIN ? LINE : 0);
 }
 
-uint64_t legend_height(const struct grid *grid)
+uint64_t picture_legend_height(const struct picture_grid *grid)
 {
 	return BARS + marks_height(grid) + SIGNS + AFTER;
 }
 
 /* The signs that occur, in as many bytes as if all did. */
-static void print_signs(FILE *out, const struct grid *grid, uint64_t y)
+static void print_signs(FILE *out, const struct picture_grid *grid, uint64_t y)
 {
 	static const char all[] = GRID_MARKS;
 	char text[160] = "", whole[160] = "";
@@ -181,7 +181,7 @@ static void print_signs(FILE *out, const struct grid *grid, uint64_t y)
 			grid->cells[i / grid->n_sides].sides[i % grid->n_sides].figure;
 		const char *sign = !figure || figure_is(figure, FIGURE_REMOVED)
 					   ? NULL
-					   : strchr(all, grid_mark(figure));
+					   : strchr(all, picture_grid_mark(figure));
 
 		if (sign)
 			occurs[sign - all] = true;
@@ -189,7 +189,7 @@ static void print_signs(FILE *out, const struct grid *grid, uint64_t y)
 	for (size_t i = 0; all[i]; i++) {
 		char one[32];
 
-		snprintf(one, sizeof(one), "%c %s     ", all[i], grid_mark_name(all[i]));
+		snprintf(one, sizeof(one), "%c %s     ", all[i], picture_grid_mark_name(all[i]));
 		strcat(whole, one);
 		if (occurs[i])
 			strcat(text, one);
@@ -200,7 +200,7 @@ static void print_signs(FILE *out, const struct grid *grid, uint64_t y)
 		PICTURE_MARGIN, y, PICTURE_LABEL, (int)strlen(whole), text);
 }
 
-void legend_print(FILE *out, const struct grid *grid, uint64_t y)
+void picture_legend_print(FILE *out, const struct picture_grid *grid, uint64_t y)
 {
 	static const char *const spreads[] = { "−3 spreads", "median", "+3" };
 	uint64_t x = STEPS_X + STEPS_WIDTH + BAR_GAP;
@@ -210,8 +210,10 @@ void legend_print(FILE *out, const struct grid *grid, uint64_t y)
 
 	print_steps(out, STEPS_X, y + 10, "colour: how far from the row&#39;s median", spreads);
 	if (grid->n_sides > 1) {
-		snprintf(low, sizeof(low), "%s°", number_signed(number, 3, 0, -grid->delta_full));
-		snprintf(high, sizeof(high), "%s°", number_signed(number, 3, 0, grid->delta_full));
+		snprintf(low, sizeof(low), "%s°",
+			 picture_number_signed(number, 3, 0, -grid->delta_full));
+		snprintf(high, sizeof(high), "%s°",
+			 picture_number_signed(number, 3, 0, grid->delta_full));
 		print_steps(out, x, y + 10, "of the difference: degrees", degrees);
 		x += STEPS_WIDTH + BAR_GAP;
 	}

@@ -15,14 +15,14 @@ static const char light[] =
 static const char dark[] = ".p{fill:#16181b}.ps{stroke:#16181b}.i{fill:#e8e8e8}"
 			   ".is{stroke:#e8e8e8}.s{fill:#a4a8ad}.ss{stroke:#a4a8ad}.b{fill:#1c1f23}";
 
-char style_class(int step, double theta)
+char picture_style_class(int step, double theta)
 {
 	if (isnan(theta))
 		return 'v';
 	return step == GRID_NONE ? 'n' : CLASSES_OF_CELLS[step + GRID_STEPS];
 }
 
-struct rgb style_ground(char klass, bool is_dark)
+struct rgb picture_style_ground(char klass, bool is_dark)
 {
 	static const struct rgb none[2] = { { 0xe4, 0xe4, 0xe4 }, { 0x44, 0x47, 0x4c } };
 	static const struct rgb alone[2] = { { 0xff, 0xff, 0xff }, { 0x16, 0x18, 0x1b } };
@@ -39,14 +39,14 @@ static void print_cells(FILE *out, bool is_dark)
 	char ground[COLOUR_MAX], ink[COLOUR_MAX];
 
 	for (const char *klass = CLASSES_OF_CELLS; *klass; klass++) {
-		const struct rgb rgb = style_ground(*klass, is_dark);
+		const struct rgb rgb = picture_style_ground(*klass, is_dark);
 
 		fprintf(out, ".c%c{fill:%s}.k%c{fill:%s}", *klass, rgb_text(ground, rgb), *klass,
 			rgb_text(ink, palette_ink(rgb)));
 	}
 }
 
-void style_print(FILE *out)
+void picture_style_print(FILE *out)
 {
 	char colour[COLOUR_MAX];
 
@@ -76,8 +76,8 @@ static void print_corner(FILE *out, size_t donor, struct place place, uint64_t s
 		place.x, place.y, side, side, side, rgb_text(colour, palette_donor(donor)));
 }
 
-void style_changes(FILE *out, const struct figure *figure, size_t donor, struct place place,
-		   uint64_t width, uint64_t height)
+void picture_style_changes(FILE *out, const struct figure *figure, size_t donor, struct place place,
+			   uint64_t width, uint64_t height)
 {
 	const uint64_t side = width < 11 ? width : 11;
 	const uint64_t sign = width >= PICTURE_DECIMALS ? 4 : width >= PICTURE_WHOLE ? 3 : 2;

@@ -34,7 +34,7 @@ static uint64_t measure(const char *text)
 	return width;
 }
 
-uint64_t text_width(const char *text, uint64_t size)
+uint64_t picture_text_width(const char *text, uint64_t size)
 {
 	return (measure(text) * size + EM - 1) / EM;
 }
@@ -75,7 +75,7 @@ static size_t plain_length(const char *text)
 	return n;
 }
 
-void text_print(FILE *out, const char *text)
+void picture_text_print(FILE *out, const char *text)
 {
 	uint32_t code;
 
@@ -92,7 +92,7 @@ void text_print(FILE *out, const char *text)
 	}
 }
 
-void text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width)
+void picture_text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width)
 {
 	const uint64_t total = measure(text), room = width * EM / size;
 	const uint64_t part = room > EM ? (room - EM) / 2 : 0;
@@ -101,7 +101,7 @@ void text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width)
 	uint32_t code;
 
 	if (total <= room) {
-		text_print(out, text);
+		picture_text_print(out, text);
 		return;
 	}
 	while (*text) {
@@ -124,14 +124,14 @@ static const char *no_number(char out[NUMBER_MAX], int width)
 	return out;
 }
 
-const char *number_fixed(char out[NUMBER_MAX], int width, int decimals, double value)
+const char *picture_number_fixed(char out[NUMBER_MAX], int width, int decimals, double value)
 {
 	if (!isfinite(value) || snprintf(out, NUMBER_MAX, "%*.*f", width, decimals, value) != width)
 		return no_number(out, width);
 	return out;
 }
 
-const char *number_general(char out[NUMBER_MAX], int width, double value)
+const char *picture_number_general(char out[NUMBER_MAX], int width, double value)
 {
 	for (int digits = 6; isfinite(value) && digits > 0; digits--)
 		if (snprintf(out, NUMBER_MAX, "%*.*g", width, digits, value) == width)
@@ -139,7 +139,7 @@ const char *number_general(char out[NUMBER_MAX], int width, double value)
 	return no_number(out, width);
 }
 
-const char *number_signed(char out[NUMBER_MAX], int width, int decimals, double value)
+const char *picture_number_signed(char out[NUMBER_MAX], int width, int decimals, double value)
 {
 	char zero[NUMBER_MAX];
 

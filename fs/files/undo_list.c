@@ -23,8 +23,8 @@ static const struct content *own_of(const struct listing *listing, uint32_t i)
 {
 	const struct content *own = content_own(listing->snapshot->content[i]);
 
-	return i < listing->model->gguf->n_tensors || (own && !content_is_nothing(own)) ? own
-											: NULL;
+	return i < listing->model->gguf->n_tensors || (own && !content_is_whiteout(own)) ? own
+											 : NULL;
 }
 
 static void print_file(FILE *out, const char *path)
@@ -53,12 +53,12 @@ static void list_slots(const struct listing *listing)
 
 static void list_keys(const struct listing *listing)
 {
-	const struct edits *edits = listing->snapshot->edits;
+	const struct metadata_edits_get *edits = listing->snapshot->edits;
 
 	for (uint32_t i = 0; edits && i < edits->n; i++) {
-		const struct edit *edit = &edits->edits[i];
+		const struct metadata_edit *edit = &edits->edits[i];
 
-		fprintf(listing->out, "# " EDIT_DIRECTORY "%s\t%s\n", edit->key.name,
+		fprintf(listing->out, "# " METADATA_DIRECTORY "%s\t%s\n", edit->key.name,
 			!edit->metadatum		       ? "removed"
 			: edit->i < listing->model->gguf->n_kv ? "edited"
 							       : "added");
@@ -67,7 +67,7 @@ static void list_keys(const struct listing *listing)
 
 static void list_adapters(struct listing *listing, bool print)
 {
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	char file[NAME_MAX + 1];
 
 	for (uint64_t place = 0; adapters_next(listing->model, &place, file, &shown); place++) {

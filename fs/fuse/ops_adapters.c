@@ -18,14 +18,14 @@ bool ops_is_adapter_name(uint64_t directory, const char *name)
 	       adapters_parse(name, &kind, &length);
 }
 
-struct node *ops_find_adapter(struct fs *fs, const struct node *directory, const char *name,
-			      int *rc)
+struct inode *ops_find_adapter(struct mount *fs, const struct inode *directory, const char *name,
+			       int *rc)
 {
 	struct model *model = directory->model;
-	struct node made = { .kind = NODE_ADAPTER, .model = model };
-	struct adapter_shown shown;
+	struct inode made = { .kind = NODE_ADAPTER, .model = model };
+	struct adapter_attr shown;
 
-	if (!adapters_look_up(model, name, &shown))
+	if (!adapters_lookup(model, name, &shown))
 		return NULL;
 	*rc = -ENOMEM;
 	made.ino = shown.ino;
@@ -40,19 +40,19 @@ struct node *ops_find_adapter(struct fs *fs, const struct node *directory, const
 		if (!made.view)
 			return NULL;
 	}
-	return nodes_add(fs->nodes, &made);
+	return inodes_add(fs->inodes, &made);
 }
 
-struct node *ops_stage_setting(struct fs *fs, const struct node *setting)
+struct inode *ops_stage_setting(struct mount *fs, const struct inode *setting)
 {
 	struct model *model = setting->model;
-	struct node made = { .ino = inode_new(model),
-			     .kind = NODE_SETTING_STAGE,
-			     .index = setting->index,
-			     .model = model };
+	struct inode made = { .ino = inode_new(model),
+			      .kind = NODE_SETTING_STAGE,
+			      .index = setting->index,
+			      .model = model };
 
 	made.stage = stage_new(model->layer, setting->view);
-	return made.stage ? nodes_add(fs->nodes, &made) : NULL;
+	return made.stage ? inodes_add(fs->inodes, &made) : NULL;
 }
 
 int ops_check_adapter(const struct model *model, const char *name)
@@ -67,31 +67,31 @@ int ops_check_adapter(const struct model *model, const char *name)
 	return -EPERM;
 }
 
-static ssize_t remove_adapter(struct later *later)
+static ssize_t remove_adapter(struct async_request *async)
 {
 	char name[NAME_MAX + 1];
 
-	adapters_name(later->node->model, later->node->index, name);
-	return adapt_remove(later->node->model, name);
+	adapters_name(async->inode->model, async->inode->index, name);
+	return adapter_edit_remove(async->inode->model, name);
 }
 
-static void reply_removed(struct later *later, ssize_t result)
+static void reply_removed(struct async_request *async, ssize_t result)
 {
-	nodes_put(fs_of(later->req)->nodes, later->node);
-	fuse_reply_err(later->req, (int)-result);
+	inodes_put(mount_of(async->req)->inodes, async->inode);
+	fuse_reply_err(async->req, (int)-result);
 }
 
-void ops_remove_adapter(fuse_req_t req, struct node *node)
+void ops_remove_adapter(fuse_req_t req, struct inode *inode)
 {
-	struct fs *fs = fs_of(req);
-	struct later *later = later_new(req, 0);
+	struct mount *fs = mount_of(req);
+	struct async_request *async = async_new(req, 0);
 
-	if (!later) {
-		nodes_put(fs->nodes, node);
+	if (!async) {
+		inodes_put(fs->inodes, inode);
 		return;
 	}
-	later->act = remove_adapter;
-	later->reply = reply_removed;
-	later->node = node;
-	later_submit(later, fs->commits);
+	async->run = remove_adapter;
+	async->reply = reply_removed;
+	async->inode = inode;
+	async_submit(async, fs->commits);
 }

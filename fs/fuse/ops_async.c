@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_later.c - see ops_later.h. */
+/* ops_async.c - see ops_async.h. */
 #include "fs/fuse/ops_async.h"
 
 #include <errno.h>
@@ -11,52 +11,52 @@
 #define GRACE_MS 1000
 #define TICK_NS	 20000000L
 
-struct later *later_new(fuse_req_t req, size_t n)
+struct async_request *async_new(fuse_req_t req, size_t n)
 {
-	struct later *later = calloc(1, sizeof(*later) + n);
+	struct async_request *async = calloc(1, sizeof(*async) + n);
 
-	if (!later) {
+	if (!async) {
 		fuse_reply_err(req, ENOMEM);
 		return NULL;
 	}
-	later->req = req;
-	later->fs = fs_of(req);
-	atomic_init(&later->refs, 1);
-	atomic_init(&later->answered, false);
-	atomic_init(&later->stop, false);
-	return later;
+	async->req = req;
+	async->fs = mount_of(req);
+	atomic_init(&async->refs, 1);
+	atomic_init(&async->answered, false);
+	atomic_init(&async->stop, false);
+	return async;
 }
 
-void later_done(struct later *later, ssize_t result)
+void async_reply(struct async_request *async, ssize_t result)
 {
-	nodes_put(fs_of(later->req)->nodes, later->node);
-	fuse_reply_err(later->req, (int)-result);
+	inodes_put(mount_of(async->req)->inodes, async->inode);
+	fuse_reply_err(async->req, (int)-result);
 }
 
-void later_renamed(struct later *later, ssize_t result)
+void async_reply_renamed(struct async_request *async, ssize_t result)
 {
-	later_done(later, result == -EINVAL ? -EPERM : result);
+	async_reply(async, result == -EINVAL ? -EPERM : result);
 }
 
-struct later *later_on(fuse_req_t req, struct node *node, size_t n,
-		       ssize_t (*act)(struct later *later))
+struct async_request *async_new_on(fuse_req_t req, struct inode *inode, size_t n,
+				   ssize_t (*run)(struct async_request *async))
 {
-	struct later *later = later_new(req, n);
+	struct async_request *async = async_new(req, n);
 
-	if (!later) {
-		nodes_put(fs_of(req)->nodes, node);
+	if (!async) {
+		inodes_put(mount_of(req)->inodes, inode);
 		return NULL;
 	}
-	later->act = act;
-	later->reply = later_done;
-	later->node = node;
-	return later;
+	async->run = run;
+	async->reply = async_reply;
+	async->inode = inode;
+	return async;
 }
 
-static void unref(struct later *later)
+static void unref(struct async_request *async)
 {
-	if (atomic_fetch_sub(&later->refs, 1) == 1)
-		free(later);
+	if (atomic_fetch_sub(&async->refs, 1) == 1)
+		free(async);
 }
 
 static long milliseconds_since(const struct timespec *then)
@@ -67,72 +67,73 @@ static long milliseconds_since(const struct timespec *then)
 	return (long)(now.tv_sec - then->tv_sec) * 1000 + (now.tv_nsec - then->tv_nsec) / 1000000;
 }
 
-/* On the thread of readers_answering(). Of two, the one that was interrupted first comes first. */
+/* On the thread of read_threads_interrupt_pool(). Of two, the one that was interrupted first comes
+ * first. */
 static void give_up(void *argument)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NS };
-	struct later *later = argument;
+	struct async_request *async = argument;
 
-	while (!atomic_load(&later->answered) && milliseconds_since(&later->interrupted) < GRACE_MS)
+	while (!atomic_load(&async->answered) && milliseconds_since(&async->interrupted) < GRACE_MS)
 		nanosleep(&tick, NULL);
 	/* Whoever says so first answers, and nobody else touches the request. */
-	if (!atomic_exchange(&later->answered, true)) {
-		fuse_req_interrupt_func(later->req, NULL, NULL);
-		pthread_rwlock_rdlock(&later->fs->answering);
-		fuse_reply_err(later->req, EINTR);
-		pthread_rwlock_unlock(&later->fs->answering);
+	if (!atomic_exchange(&async->answered, true)) {
+		fuse_req_interrupt_func(async->req, NULL, NULL);
+		pthread_rwlock_rdlock(&async->fs->answering);
+		fuse_reply_err(async->req, EINTR);
+		pthread_rwlock_unlock(&async->fs->answering);
 	}
-	unref(later);
+	unref(async);
 }
 
 static void on_interrupt(fuse_req_t req, void *data)
 {
-	struct later *later = data;
+	struct async_request *async = data;
 
 	(void)req;
-	if (!later->drop || atomic_exchange(&later->stop, true)) {
-		atomic_store(&later->stop, true);
+	if (!async->drop || atomic_exchange(&async->stop, true)) {
+		atomic_store(&async->stop, true);
 		return;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &later->interrupted);
-	atomic_fetch_add(&later->refs, 1);
-	if (pool_submit(readers_answering(later->fs->readers), give_up, later) < 0)
-		atomic_fetch_sub(&later->refs, 1);
+	clock_gettime(CLOCK_MONOTONIC, &async->interrupted);
+	atomic_fetch_add(&async->refs, 1);
+	if (pool_submit(read_threads_interrupt_pool(async->fs->read_threads), give_up, async) < 0)
+		atomic_fetch_sub(&async->refs, 1);
 }
 
 /* No interrupt may come any more when the request is freed with its reply. */
-static void conclude(struct later *later, ssize_t result)
+static void conclude(struct async_request *async, ssize_t result)
 {
-	if (atomic_exchange(&later->answered, true)) {
-		later->drop(later);
+	if (atomic_exchange(&async->answered, true)) {
+		async->drop(async);
 	} else {
-		fuse_req_interrupt_func(later->req, NULL, NULL);
-		pthread_rwlock_rdlock(&later->fs->answering);
-		later->reply(later, result);
-		pthread_rwlock_unlock(&later->fs->answering);
+		fuse_req_interrupt_func(async->req, NULL, NULL);
+		pthread_rwlock_rdlock(&async->fs->answering);
+		async->reply(async, result);
+		pthread_rwlock_unlock(&async->fs->answering);
 	}
-	unref(later);
+	unref(async);
 }
 
-static void run(void *argument)
+static void run_and_reply(void *argument)
 {
-	struct later *later = argument;
+	struct async_request *async = argument;
 
-	conclude(later, atomic_load(&later->answered) ? -EINTR : later->act(later));
+	conclude(async, atomic_load(&async->answered) ? -EINTR : async->run(async));
 }
 
-void later_now(struct later *later)
+void async_run_now(struct async_request *async)
 {
-	fuse_req_interrupt_func(later->req, on_interrupt, later);
-	run(later);
+	fuse_req_interrupt_func(async->req, on_interrupt, async);
+	run_and_reply(async);
 }
 
-void later_submit(struct later *later, struct pool *pool)
+void async_submit(struct async_request *async, struct pool *pool)
 {
 	int rc;
 
-	fuse_req_interrupt_func(later->req, on_interrupt, later);
-	rc = pool ? pool_submit(pool, run, later) : -ENOMEM;
+	fuse_req_interrupt_func(async->req, on_interrupt, async);
+	rc = pool ? pool_submit(pool, run_and_reply, async) : -ENOMEM;
 	if (rc < 0)
-		conclude(later, rc);
+		conclude(async, rc);
 }

@@ -14,52 +14,52 @@
 /* A listing goes on in the model that it began in. */
 static void open_directory(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	const struct fs *fs = fs_of(req);
-	struct node *directory = nodes_get(fs->nodes, ino);
+	const struct mount *fs = mount_of(req);
+	struct inode *directory = inodes_get(fs->inodes, ino);
 
 	fi->fh = directory && directory->model ? directory->model->number : 0;
-	nodes_put(fs->nodes, directory);
+	inodes_put(fs->inodes, directory);
 
 	/* A graft changes the numbers in the list, and so does a shard. */
-	fi->cache_readdir = fs->options->read_only && fs_is_whole(fs);
+	fi->cache_readdir = fs->options->read_only && mount_is_complete(fs);
 	fi->keep_cache = fi->cache_readdir;
 	fuse_reply_open(req, fi);
 }
 
 /* Whoever lists a root wants to see what is there by now. */
-static ssize_t look_for_shards(struct later *later)
+static ssize_t look_for_shards(struct async_request *async)
 {
-	arrivals_look(fs_of(later->req), false);
+	shard_watch_check(mount_of(async->req), false);
 	return 0;
 }
 
-static void reply_opendir(struct later *later, ssize_t result)
+static void reply_opendir(struct async_request *async, ssize_t result)
 {
-	struct fuse_file_info *fi = (struct fuse_file_info *)later->text;
+	struct fuse_file_info *fi = (struct fuse_file_info *)async->text;
 
 	(void)result;
-	open_directory(later->req, later->offset, fi);
+	open_directory(async->req, async->offset, fi);
 }
 
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	struct node *directory = fs_is_whole(fs) ? NULL : nodes_get(fs->nodes, ino);
-	struct later *later;
+	struct mount *fs = mount_of(req);
+	struct inode *directory = mount_is_complete(fs) ? NULL : inodes_get(fs->inodes, ino);
+	struct async_request *async;
 
 	if (!directory || (directory->kind != NODE_ROOT && directory->kind != NODE_MODELS)) {
 		open_directory(req, ino, fi);
 	} else {
-		later = later_new(req, sizeof(*fi));
-		if (later) {
-			memcpy(later->text, fi, sizeof(*fi));
-			later->offset = ino;
-			later->act = look_for_shards;
-			later->reply = reply_opendir;
-			later_submit(later, fs->arrivals);
+		async = async_new(req, sizeof(*fi));
+		if (async) {
+			memcpy(async->text, fi, sizeof(*fi));
+			async->offset = ino;
+			async->run = look_for_shards;
+			async->reply = reply_opendir;
+			async_submit(async, fs->shard_checks);
 		}
 	}
-	nodes_put(fs->nodes, directory);
+	inodes_put(fs->inodes, directory);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -82,12 +82,12 @@ static bool list_organ(struct model *model, enum node_kind kind, uint32_t tensor
 		       struct listed *entry)
 {
 	struct content *content = slots_get(model->slots, tensor);
-	const bool there = !content_is_nothing(content);
+	const bool there = !content_is_whiteout(content);
 
 	snprintf(entry->name, sizeof(entry->name), "%s.%s", model->places[tensor].name,
 		 kind == NODE_THETA ? "theta" : "bin");
 	if (there)
-		entry->ino = nodes_organ_ino(model, kind, tensor, content);
+		entry->ino = inodes_organ_ino(model, kind, tensor, content);
 	entry->type = kind == NODE_ORGAN && content_is_link(content) ? S_IFLNK : S_IFREG;
 	entry->known = true;
 	entry->model = model;
@@ -101,7 +101,8 @@ static bool list_organ(struct model *model, enum node_kind kind, uint32_t tensor
  * metadata is not listed, as .base is not: no program tells us whether it writes a value because
  * its user has named that, or as part of a whole tree that is copied, and of the latter the values
  * are to stay. */
-static bool list_root(struct fs *fs, const struct node *root, uint64_t place, struct listed *entry)
+static bool list_root(struct mount *fs, const struct inode *root, uint64_t place,
+		      struct listed *entry)
 {
 	struct model *model = root->model;
 
@@ -123,7 +124,8 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 		return true;
 	}
 	if (place < GENERATED_IN_ROOT) {
-		list_generated(fs_mounted(fs, root)->generated, (enum generated_kind)place, entry);
+		list_generated(mount_model_files(fs, root)->generated, (enum generated_kind)place,
+			       entry);
 		return true;
 	}
 	place -= GENERATED_IN_ROOT;
@@ -134,13 +136,13 @@ static bool list_root(struct fs *fs, const struct node *root, uint64_t place, st
 }
 
 /* Files, then the directories of forms. */
-static bool list_views(struct fs *fs, const struct node *directory, uint64_t place,
+static bool list_views(struct mount *fs, const struct inode *directory, uint64_t place,
 		       struct listed *entry)
 {
 	const uint64_t files = GENERATED_IN_VIEWS - GENERATED_IN_ROOT;
 
 	if (place < files) {
-		list_generated(fs_mounted(fs, directory)->generated,
+		list_generated(mount_model_files(fs, directory)->generated,
 			       (enum generated_kind)(GENERATED_IN_ROOT + place), entry);
 		return true;
 	}
@@ -153,7 +155,7 @@ static bool list_views(struct fs *fs, const struct node *directory, uint64_t pla
 #define SCRATCH_PLACES ((uint64_t)1 << 40)
 
 /* Does a slot or key of that name come earlier in the listing? */
-static bool is_listed(const struct node *directory, const char *name)
+static bool is_listed(const struct inode *directory, const char *name)
 {
 	struct model *model = directory->model;
 	const size_t n = ops_slot_name(name);
@@ -161,24 +163,24 @@ static bool is_listed(const struct node *directory, const char *name)
 
 	if (directory->kind == NODE_METADATA)
 		return metadata_find(model->metadata, name, &i) &&
-		       edit_type(model, i, &(struct value_type){ 0 });
+		       metadata_edit_get_type(model, i, &(struct value_type){ 0 });
 	if (ops_is_adapter_name(directory->ino, name)) {
-		struct adapter_shown shown = { .link = NULL };
-		const bool there = adapters_look_up(model, name, &shown);
+		struct adapter_attr shown = { .link = NULL };
+		const bool there = adapters_lookup(model, name, &shown);
 
 		content_unref(shown.link);
 		return there;
 	}
-	return n && model_find(model, directory->index, name, n, &i);
+	return n && model_find_slot(model, directory->index, name, n, &i);
 }
 
-static bool list_scratch(struct fs *fs, const struct node *directory, uint64_t *place,
+static bool list_scratch(struct mount *fs, const struct inode *directory, uint64_t *place,
 			 struct listed *entry)
 {
 	uint64_t number = *place > SCRATCH_PLACES ? *place - SCRATCH_PLACES : 0;
 
 	entry->type = S_IFREG;
-	for (; scratches_next(fs->scratches, directory->ino, &number, entry->name, &entry->ino);
+	for (; scratch_files_next(fs->scratches, directory->ino, &number, entry->name, &entry->ino);
 	     number++) {
 		*place = SCRATCH_PLACES + number;
 		if (!is_listed(directory, entry->name))
@@ -188,19 +190,19 @@ static bool list_scratch(struct fs *fs, const struct node *directory, uint64_t *
 }
 
 /* Is it a θ file that somebody removed? */
-static bool is_hidden(struct fs *fs, const struct node *directory, const char *name)
+static bool is_hidden(struct mount *fs, const struct inode *directory, const char *name)
 {
-	struct node *scratch = NULL;
+	struct inode *scratch = NULL;
 	const enum scratch_kind kind =
-		scratches_find(fs->scratches, directory->ino, name, &scratch);
+		scratch_files_find(fs->scratches, directory->ino, name, &scratch);
 
-	nodes_put(fs->nodes, scratch);
+	inodes_put(fs->inodes, scratch);
 	return kind == SCRATCH_HIDDEN;
 }
 
 /* In metadata each key that has a value, then scratch files; in that of .base each key of the
  * base. */
-static bool list_keys(struct fs *fs, const struct node *directory, uint64_t *place,
+static bool list_keys(struct mount *fs, const struct inode *directory, uint64_t *place,
 		      struct listed *entry)
 {
 	struct model *model = directory->model;
@@ -211,25 +213,25 @@ static bool list_keys(struct fs *fs, const struct node *directory, uint64_t *pla
 	for (; *place < n; ++*place) {
 		const uint32_t i = (uint32_t)*place;
 		int rc;
-		struct metadatum *metadatum = base ? metadata_base(model->metadata, i, &rc)
-						   : metadata_get(model->metadata, i, &rc);
+		struct metadata_entry *metadatum = base ? metadata_get_base(model->metadata, i, &rc)
+							: metadata_get(model->metadata, i, &rc);
 
 		if (!metadatum)
 			continue;
 		snprintf(entry->name, sizeof(entry->name), "%s",
 			 metadata_key(model->metadata, i).name);
 		entry->ino = inode_of(model->number, base ? INODE_BASE_KEY : INODE_KEY, i);
-		metadatum_unref(metadatum);
+		metadata_entry_unref(metadatum);
 		return true;
 	}
 	return !base && list_scratch(fs, directory, place, entry);
 }
 
 /* After the organs of adapters what else they have. */
-static bool list_adapter(const struct node *directory, uint64_t *place, struct listed *entry)
+static bool list_adapter(const struct inode *directory, uint64_t *place, struct listed *entry)
 {
 	uint64_t number = *place > ADAPTER_PLACES ? *place - ADAPTER_PLACES : 0;
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 
 	if (directory->index != CLASS_ADAPTERS || *place >= SCRATCH_PLACES ||
 	    !adapters_next(directory->model, &number, entry->name, &shown))
@@ -243,14 +245,14 @@ static bool list_adapter(const struct node *directory, uint64_t *place, struct l
 
 /* In a class its table, then each organ with its θ file, then scratch files. Places of what is not
  * there are passed over. */
-static bool list_class(struct fs *fs, const struct node *directory, uint64_t *place,
+static bool list_class(struct mount *fs, const struct inode *directory, uint64_t *place,
 		       struct listed *entry)
 {
 	struct model *model = directory->model;
 	uint32_t tensor;
 
 	if (*place == 0) {
-		list_generated(fs_mounted(fs, directory)->generated,
+		list_generated(mount_model_files(fs, directory)->generated,
 			       GENERATED_TABLES + directory->index, entry);
 		if (!is_hidden(fs, directory, entry->name))
 			return true;
@@ -260,7 +262,7 @@ static bool list_class(struct fs *fs, const struct node *directory, uint64_t *pl
 		const uint64_t k = *place - 1;
 
 		if (k / 2 > UINT32_MAX ||
-		    !model_member(model, directory->index, (uint32_t)(k / 2), &tensor))
+		    !model_class_slot(model, directory->index, (uint32_t)(k / 2), &tensor))
 			return list_adapter(directory, place, entry) ||
 			       list_scratch(fs, directory, place, entry);
 		if (list_organ(model, k % 2 ? NODE_THETA : NODE_ORGAN, tensor, entry) &&
@@ -270,7 +272,7 @@ static bool list_class(struct fs *fs, const struct node *directory, uint64_t *pl
 }
 
 /* In .base the classes and the picture, in the classes what the base has. */
-static bool list_base(struct fs *fs, const struct node *directory, uint64_t place,
+static bool list_base(struct mount *fs, const struct inode *directory, uint64_t place,
 		      struct listed *entry)
 {
 	struct model *model = directory->model;
@@ -280,8 +282,8 @@ static bool list_base(struct fs *fs, const struct node *directory, uint64_t plac
 	if (directory->kind == NODE_BASE) {
 		list_root(fs, directory, place, &in_root);
 		if (in_root.type == S_IFREG && strcmp(in_root.name, generated_name(0)) == 0) {
-			list_generated(fs_mounted(fs, directory)->generated, GENERATED_BASE_PICTURE,
-				       entry);
+			list_generated(mount_model_files(fs, directory)->generated,
+				       GENERATED_BASE_PICTURE, entry);
 			return true;
 		}
 		if (in_root.type != S_IFDIR)
@@ -294,7 +296,7 @@ static bool list_base(struct fs *fs, const struct node *directory, uint64_t plac
 		return true;
 	}
 	if (place / 2 > UINT32_MAX ||
-	    !model_member(model, directory->index, (uint32_t)(place / 2), &tensor) ||
+	    !model_class_slot(model, directory->index, (uint32_t)(place / 2), &tensor) ||
 	    tensor >= model->gguf->n_tensors)
 		return false;
 	snprintf(entry->name, sizeof(entry->name), "%s.%s", model->places[tensor].name,
@@ -306,23 +308,23 @@ static bool list_base(struct fs *fs, const struct node *directory, uint64_t plac
 }
 
 /* In the root of several models their directories, then the files made from all of them. */
-static bool list_models(struct fs *fs, uint64_t place, struct listed *entry)
+static bool list_models(struct mount *fs, uint64_t place, struct listed *entry)
 {
 	if (place < fs->collection->n) {
 		const struct model *model = fs->collection->models[place];
 
 		snprintf(entry->name, sizeof(entry->name), "%s", model->shown);
-		entry->ino = nodes_root_ino(fs->nodes, model);
+		entry->ino = inodes_root_ino(fs->inodes, model);
 		entry->type = S_IFDIR;
 		return true;
 	}
-	if (!overview_file(fs->overview, place - fs->collection->n, entry->name, &entry->ino))
+	if (!models_root_file(fs->overview, place - fs->collection->n, entry->name, &entry->ino))
 		return false;
 	entry->type = S_IFREG;
 	return true;
 }
 
-static uint64_t parent_ino(const struct fs *fs, const struct node *directory)
+static uint64_t parent_ino(const struct mount *fs, const struct inode *directory)
 {
 	if (directory->kind == NODE_MODELS || directory->kind == NODE_ROOT)
 		return INODE_ROOT;
@@ -330,11 +332,11 @@ static uint64_t parent_ino(const struct fs *fs, const struct node *directory)
 		return inode_of_directory(directory->model, INODE_BASE, 0);
 	if (ops_is_view_directory(directory))
 		return ops_view_parent(directory);
-	return nodes_root_ino(fs->nodes, directory->model);
+	return inodes_root_ino(fs->inodes, directory->model);
 }
 
 /* The entry at that place or the next one after it; then *place moves on to it. */
-static bool list_entry(struct fs *fs, const struct node *directory, uint64_t *place,
+static bool list_entry(struct mount *fs, const struct inode *directory, uint64_t *place,
 		       struct listed *entry)
 {
 	uint64_t after;
@@ -379,41 +381,41 @@ static size_t add_plain(fuse_req_t req, char *buffer, size_t left, const struct 
 static size_t add_plus(fuse_req_t req, char *buffer, size_t left, const struct listed *entry,
 		       uint64_t place)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	struct fuse_entry_param param = { .attr = { .st_ino = entry->ino,
 						    .st_mode = entry->type } };
-	struct node *node = NULL;
+	struct inode *inode = NULL;
 	size_t size;
 	int rc;
 
 	if (entry->known)
-		node = nodes_organ(fs->nodes, entry->kind, entry->model, entry->tensor, &rc);
+		inode = inodes_organ(fs->inodes, entry->kind, entry->model, entry->tensor, &rc);
 
-	if (node) {
-		param.ino = node->ino;
-		param.attr_timeout = ops_attributes(fs, node, &param.attr);
-		param.entry_timeout = ops_entry_timeout(fs, node);
+	if (inode) {
+		param.ino = inode->ino;
+		param.attr_timeout = ops_attributes(fs, inode, &param.attr);
+		param.entry_timeout = ops_entry_timeout(fs, inode);
 	}
 	size = fuse_add_direntry_plus(req, buffer, left, entry->name, &param, (off_t)(place + 1));
-	if (node && size <= left)
-		nodes_told(fs->nodes, node);
-	nodes_put(fs->nodes, node);
+	if (inode && size <= left)
+		inodes_count_lookup(fs->inodes, inode);
+	inodes_put(fs->inodes, inode);
 	return size;
 }
 
 static void list(fuse_req_t req, fuse_ino_t ino, uint64_t model, size_t size, off_t offset,
 		 size_t (*add)(fuse_req_t, char *, size_t, const struct listed *, uint64_t))
 {
-	struct fs *fs = fs_of(req);
-	struct node *directory = nodes_get(fs->nodes, ino);
-	char *buffer = buffers_get(fs->buffers);
+	struct mount *fs = mount_of(req);
+	struct inode *directory = inodes_get(fs->inodes, ino);
+	char *buffer = reply_buffers_get(fs->buffers);
 	struct listed entry;
 	size_t used = 0;
 
 	if (directory && directory->model)
-		directory->model = fs->mounted[model].model;
-	if (size > BUFFER_SIZE)
-		size = BUFFER_SIZE;
+		directory->model = fs->model_files[model].model;
+	if (size > REPLY_BUFFER_SIZE)
+		size = REPLY_BUFFER_SIZE;
 	for (uint64_t place = (uint64_t)offset; directory && buffer; place++) {
 		size_t n;
 
@@ -428,8 +430,8 @@ static void list(fuse_req_t req, fuse_ino_t ino, uint64_t model, size_t size, of
 		fuse_reply_buf(req, buffer, used);
 	else
 		fuse_reply_err(req, directory ? ENOMEM : ESTALE);
-	buffers_put(fs->buffers, buffer);
-	nodes_put(fs->nodes, directory);
+	reply_buffers_put(fs->buffers, buffer);
+	inodes_put(fs->inodes, directory);
 }
 
 void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,

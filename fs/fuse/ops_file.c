@@ -16,82 +16,82 @@ static bool for_writing(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY;
 }
 
-static struct view *text_of_key(const struct node *node, int *rc)
+static struct view *text_of_key(const struct inode *inode, int *rc)
 {
-	struct metadatum *metadatum = nodes_metadatum(node);
-	struct view *view = metadatum ? metadatum_view(metadatum, rc) : NULL;
+	struct metadata_entry *metadatum = inodes_metadatum(inode);
+	struct view *view = metadatum ? metadata_entry_view(metadatum, rc) : NULL;
 
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	return view;
 }
 
-/* What a reader of the node gets to see. NULL with *rc set. */
-static struct view *content_of(struct fs *fs, struct node *node, int *rc)
+/* What a reader of the inode gets to see. NULL with *rc set. */
+static struct view *content_of(struct mount *fs, struct inode *inode, int *rc)
 {
-	const struct subject subject = { node->index, node->content };
+	const struct subject subject = { inode->index, inode->content };
 
 	*rc = -ENOMEM;
-	if (node->kind == NODE_KEY || node->kind == NODE_BASE_KEY)
-		return text_of_key(node, rc);
+	if (inode->kind == NODE_KEY || inode->kind == NODE_BASE_KEY)
+		return text_of_key(inode, rc);
 
-	if (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN)
-		return files_organ(node->model, node->index, node->content);
-	if (ops_is_view_file(node))
-		return ops_view_content(node);
-	if (node->kind == NODE_THETA)
-		return theta_file(fs_mounted(fs, node)->readings, &subject);
-	return view_ref(node->view);
+	if (inode->kind == NODE_ORGAN || inode->kind == NODE_BASE_ORGAN)
+		return organ_file_view(inode->model, inode->index, inode->content);
+	if (ops_is_view_file(inode))
+		return ops_view_content(inode);
+	if (inode->kind == NODE_THETA)
+		return theta_file(mount_model_files(fs, inode)->measures, &subject);
+	return view_ref(inode->view);
 }
 
-static bool is_made(const struct node *node)
+static bool is_made(const struct inode *inode)
 {
-	return node->kind == NODE_THETA ||
-	       (node->kind == NODE_GENERATED && view_is_made(node->view));
+	return inode->kind == NODE_THETA ||
+	       (inode->kind == NODE_GENERATED && view_is_computed(inode->view));
 }
 
 /* A slot or key that is there is opened to write to it: the caller looks its name up again, and
  * finds a file to write to. A process that has no name for it writes through what it has. */
-static int open_again(fuse_req_t req, const struct node *node, struct fuse_file_info *fi,
+static int open_again(fuse_req_t req, const struct inode *inode, struct fuse_file_info *fi,
 		      bool *nameless)
 {
-	switch (writers_expect(fs_of(req)->writers, fuse_req_ctx(req)->pid,
-			       ops_slot_number(node))) {
-	case WRITERS_NAMELESS:
+	switch (write_opens_expect(mount_of(req)->writers, fuse_req_ctx(req)->pid,
+				   ops_slot_number(inode))) {
+	case WRITE_OPENS_NAMELESS:
 		fi->direct_io = fi->keep_cache = 1;
 		*nameless = true;
 		return 0;
-	case WRITERS_NO_MEMORY:
+	case WRITE_OPENS_NO_MEMORY:
 		return -ENOMEM;
-	case WRITERS_STALE:
+	case WRITE_OPENS_STALE:
 		break;
 	}
 	return -ESTALE;
 }
 
-/* May the node, which is neither a stage nor private, be written to, and how? As open_mode(). */
-static int open_to_write(fuse_req_t req, const struct node *node, struct fuse_file_info *fi,
+/* May the inode, which is neither a stage nor private, be written to, and how? As open_mode(). */
+static int open_to_write(fuse_req_t req, const struct inode *inode, struct fuse_file_info *fi,
 			 bool *nameless)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 
-	if (node->kind == NODE_GENERATED && node->index == GENERATED_ASSEMBLE &&
+	if (inode->kind == NODE_GENERATED && inode->index == GENERATED_ASSEMBLE &&
 	    !fs->options->read_only) {
 		fi->direct_io = 1;
 		return 0;
 	}
-	if (!ops_can_graft(fs, node->model))
+	if (!ops_can_graft(fs, inode->model))
 		return -EROFS;
-	if (node->kind == NODE_KEY && metadata_key(node->model->metadata, node->index).fixed)
+	if (inode->kind == NODE_KEY && metadata_key(inode->model->metadata, inode->index).fixed)
 		return -EACCES;
-	if (node->kind == NODE_SETTING && !adapters_apply(node->model))
+	if (inode->kind == NODE_SETTING && !adapters_apply(inode->model))
 		return -EACCES;
-	if (node->kind == NODE_ORGAN || node->kind == NODE_KEY || node->kind == NODE_SETTING ||
-	    node->kind == NODE_EXPERT)
-		return open_again(req, node, fi, nameless);
-	if (!ops_drops(node) && !ops_is_undo(node))
+	if (inode->kind == NODE_ORGAN || inode->kind == NODE_KEY || inode->kind == NODE_SETTING ||
+	    inode->kind == NODE_EXPERT)
+		return open_again(req, inode, fi, nameless);
+	if (!ops_discards_writes(inode) && !ops_is_undo(inode))
 		return -EACCES;
-	if (node->kind == NODE_GENERATED && node->index == GENERATED_MODEL)
-		log_add(node->model->log,
+	if (inode->kind == NODE_GENERATED && inode->index == GENERATED_MODEL)
+		log_add(inode->model->log,
 			"%s: what is written to it is dropped: it is the model with its grafts; "
 			"another model is mounted by itself",
 			generated_name(GENERATED_MODEL));
@@ -99,23 +99,24 @@ static int open_to_write(fuse_req_t req, const struct node *node, struct fuse_fi
 	return 0;
 }
 
-/* May the node be opened, and how? Sets the flags of the reply, and whether it is opened to write
+/* May the inode be opened, and how? Sets the flags of the reply, and whether it is opened to write
  * to it by a process that has no name for it. */
-static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *fi, bool *nameless)
+static int open_mode(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi, bool *nameless)
 {
-	if (ops_is_directory(node))
+	if (ops_is_directory(inode))
 		return -EISDIR;
-	if (ops_is_link(node))
+	if (ops_is_link(inode))
 		return -ELOOP;
-	if (node->kind == NODE_SCRATCH) {
+	if (inode->kind == NODE_SCRATCH) {
 		/* A process that reads and writes may map it, which older kernels and libfuse do
 		 * not allow for direct I/O. Others see what was written, no page of before. */
 		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
 		return 0;
 	}
-	if (node->kind == NODE_STAGE || node->kind == NODE_KEY_STAGE ||
-	    node->kind == NODE_SETTING_STAGE || node->kind == NODE_EXPERT_STAGE) {
-		writers_arrived(fs_of(req)->writers, fuse_req_ctx(req)->pid, ops_slot_number(node));
+	if (inode->kind == NODE_STAGE || inode->kind == NODE_KEY_STAGE ||
+	    inode->kind == NODE_SETTING_STAGE || inode->kind == NODE_EXPERT_STAGE) {
+		write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid,
+				 ops_slot_number(inode));
 		/* Whoever only writes has no use for pages; a reader may map them. */
 		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
 		return 0;
@@ -123,89 +124,90 @@ static int open_mode(fuse_req_t req, struct node *node, struct fuse_file_info *f
 	if (!for_writing(fi)) {
 		/* What has to be made is asked for as it is read: the kernel, reading ahead, would
 		 * have all of it made, and not let go of it at an interrupt. */
-		fi->direct_io = is_made(node);
+		fi->direct_io = is_made(inode);
 		fi->keep_cache = 1;
 		fi->noflush = 1;
 		return 0;
 	}
-	return open_to_write(req, node, fi, nameless);
+	return open_to_write(req, inode, fi, nameless);
 }
 
-static bool is_lacking(const struct node *node)
+static bool is_lacking(const struct inode *inode)
 {
-	return node->kind == NODE_GENERATED && node->index == GENERATED_MODEL && node->model &&
-	       !node->model->whole;
+	return inode->kind == NODE_GENERATED && inode->index == GENERATED_MODEL && inode->model &&
+	       !inode->model->whole;
 }
 
-static int refuse_lacking(const struct node *node)
+static int refuse_lacking(const struct inode *inode)
 {
-	char *lacks = model_lacks(node->model);
+	char *lacks = model_missing_shards(inode->model);
 
-	log_add(node->model->log, "%s: cannot be opened: %s", generated_name(GENERATED_MODEL),
+	log_add(inode->model->log, "%s: cannot be opened: %s", generated_name(GENERATED_MODEL),
 		lacks ? lacks : "out of memory");
 	free(lacks);
 	return -ENODATA;
 }
 
-static struct handle *open_handle(struct fs *fs, struct node *node, struct view *view, bool writes)
+static struct open_file *open_handle(struct mount *fs, struct inode *inode, struct view *view,
+				     bool writes)
 {
-	struct words *words = writes && ops_is_undo(node) ? words_new() : NULL;
-	struct handle *handle = NULL;
+	struct undo_words *words = writes && ops_is_undo(inode) ? undo_words_new() : NULL;
+	struct open_file *handle = NULL;
 
-	if (words || !writes || !ops_is_undo(node))
-		handle = handles_open(fs->handles, node, view, writes);
+	if (words || !writes || !ops_is_undo(inode))
+		handle = open_files_add(fs->handles, inode, view, writes);
 	if (handle)
 		handle->words = words;
 	else
-		words_free(words);
+		undo_words_free(words);
 	return handle;
 }
 
-/* The handle's node is the stage's; the other one is not needed any more. */
-static int open_nameless(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
+/* The handle's inode is the stage's; the other one is not needed any more. */
+static int open_nameless(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	int rc;
-	struct view *view = content_of(fs, node, &rc);
-	struct node *stage = view ? ops_make_stage(fs, node) : NULL;
-	struct handle *handle = NULL;
+	struct view *view = content_of(fs, inode, &rc);
+	struct inode *stage = view ? ops_make_stage(fs, inode) : NULL;
+	struct open_file *handle = NULL;
 
 	if (!view)
 		return rc;
 	if (stage)
-		handle = handles_open_nameless(fs->handles, stage, view, node->ino,
-					       fuse_req_ctx(req)->pid);
+		handle = open_files_add_nameless(fs->handles, stage, view, inode->ino,
+						 fuse_req_ctx(req)->pid);
 	if (!handle) {
-		nodes_put(fs->nodes, stage);
+		inodes_put(fs->inodes, stage);
 		view_unref(view);
 		return -ENOMEM;
 	}
-	nodes_put(fs->nodes, node);
+	inodes_put(fs->inodes, inode);
 	fi->fh = (uintptr_t)handle;
 	return 0;
 }
 
-int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
+int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	struct view *view = NULL;
-	struct handle *handle;
+	struct open_file *handle;
 	bool nameless = false;
-	int rc = open_mode(req, node, fi, &nameless);
+	int rc = open_mode(req, inode, fi, &nameless);
 
 	if (nameless)
-		return open_nameless(req, node, fi);
-	if (rc == 0 && is_lacking(node))
-		rc = refuse_lacking(node);
+		return open_nameless(req, inode, fi);
+	if (rc == 0 && is_lacking(inode))
+		rc = refuse_lacking(inode);
 
 	if (rc < 0)
 		return rc;
-	if (!node->stage) {
-		view = content_of(fs, node, &rc);
+	if (!inode->stage) {
+		view = content_of(fs, inode, &rc);
 		if (!view)
 			return rc;
 	}
-	handle = open_handle(fs, node, view, for_writing(fi));
+	handle = open_handle(fs, inode, view, for_writing(fi));
 	if (!handle) {
 		view_unref(view);
 		return -ENOMEM;
@@ -221,48 +223,48 @@ int ops_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	struct node *node = nodes_get(fs->nodes, ino);
-	const int rc = node ? ops_open(req, node, fi) : -ESTALE;
+	struct mount *fs = mount_of(req);
+	struct inode *inode = inodes_get(fs->inodes, ino);
+	const int rc = inode ? ops_open(req, inode, fi) : -ESTALE;
 
 	if (rc < 0) {
-		nodes_put(fs->nodes, node);
+		inodes_put(fs->inodes, inode);
 		fuse_reply_err(req, -rc);
 	} else if (fuse_reply_open(req, fi) < 0) {
 		/* Interrupted before the kernel took it: there will be no release. */
-		handles_close(fs->handles, handle_of(fi));
+		open_files_close(fs->handles, open_file_of(fi));
 	}
 }
 
-static void drop_read(struct later *later)
+static void drop_read(struct async_request *async)
 {
-	buffers_put(later->fs->buffers, later->buffer);
-	view_unref(later->view);
+	reply_buffers_put(async->fs->buffers, async->buffer);
+	view_unref(async->view);
 }
 
-static void reply_read(struct later *later, ssize_t got)
+static void reply_read(struct async_request *async, ssize_t got)
 {
 	if (got < 0)
-		fuse_reply_err(later->req, (int)-got);
+		fuse_reply_err(async->req, (int)-got);
 	else
-		fuse_reply_buf(later->req, later->buffer, (size_t)got);
-	drop_read(later);
+		fuse_reply_buf(async->req, async->buffer, (size_t)got);
+	drop_read(async);
 }
 
-static ssize_t act_read(struct later *later)
+static ssize_t run_read(struct async_request *async)
 {
-	later->buffer = buffers_get(later->fs->buffers);
-	if (!later->buffer)
+	async->buffer = reply_buffers_get(async->fs->buffers);
+	if (!async->buffer)
 		return -ENOMEM;
-	if (!later->view)
-		return stage_read(later->handle->node->stage, later->buffer, later->size,
-				  later->offset);
-	return view_read_until(later->view, later->buffer, later->size, later->offset,
-			       &later->stop);
+	if (!async->view)
+		return stage_read(async->handle->inode->stage, async->buffer, async->size,
+				  async->offset);
+	return view_read_cancellable(async->view, async->buffer, async->size, async->offset,
+				     &async->stop);
 }
 
-/* A writer without a name sees its stage, and pages of the inode do not (handles.h). */
-static bool sees_view(const struct handle *handle, const struct fuse_file_info *fi)
+/* A writer without a name sees its stage, and pages of the inode do not (open_files.h). */
+static bool sees_view(const struct open_file *handle, const struct fuse_file_info *fi)
 {
 	return handle->nameless ? fi->lock_owner == 0 : handle->view != NULL;
 }
@@ -270,55 +272,56 @@ static bool sees_view(const struct handle *handle, const struct fuse_file_info *
 /* From memory alone. */
 static void read_now(fuse_req_t req, struct view *view, size_t size, uint64_t offset)
 {
-	struct fs *fs = fs_of(req);
-	char *buffer = buffers_get(fs->buffers);
+	struct mount *fs = mount_of(req);
+	char *buffer = reply_buffers_get(fs->buffers);
 	const ssize_t got = buffer ? view_read(view, buffer, size, offset) : -ENOMEM;
 
 	if (got < 0)
 		fuse_reply_err(req, (int)-got);
 	else
 		fuse_reply_buf(req, buffer, (size_t)got);
-	buffers_put(fs->buffers, buffer);
+	reply_buffers_put(fs->buffers, buffer);
 }
 
 /* What may take long is done on other threads than those that answer requests; what waits for a
- * disk, on those that readers.h says. A view outlives its handle where the reader is gone; a stage,
- * whose reader waits for the answer, does not have to. */
+ * disk, on those that read_threads.h says. A view outlives its handle where the reader is gone; a
+ * stage, whose reader waits for the answer, does not have to. */
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	struct handle *handle = handle_of(fi);
+	struct mount *fs = mount_of(req);
+	struct open_file *handle = open_file_of(fi);
 	struct view *view = sees_view(handle, fi) ? handle->view : NULL;
 	struct backing *from;
-	struct later *later;
+	struct async_request *async;
 	bool slow;
 
 	(void)ino;
-	if (size > BUFFER_SIZE)
-		size = BUFFER_SIZE;
+	if (size > REPLY_BUFFER_SIZE)
+		size = REPLY_BUFFER_SIZE;
 	slow = view && view_is_slow(view, size, (uint64_t)offset);
-	from = view ? view_reads(view, size, (uint64_t)offset) : NULL;
+	from = view ? view_backing_at(view, size, (uint64_t)offset) : NULL;
 	if (view && !slow && !from) {
 		read_now(req, view, size, (uint64_t)offset);
 		return;
 	}
-	later = later_new(req, 0);
-	if (!later)
+	async = async_new(req, 0);
+	if (!async)
 		return;
-	later->act = act_read;
-	later->reply = reply_read;
-	later->drop = view ? drop_read : NULL;
-	later->view = view ? view_ref(view) : NULL;
-	later->handle = handle;
-	later->size = size;
-	later->offset = (uint64_t)offset;
+	async->run = run_read;
+	async->reply = reply_read;
+	async->drop = view ? drop_read : NULL;
+	async->view = view ? view_ref(view) : NULL;
+	async->handle = handle;
+	async->size = size;
+	async->offset = (uint64_t)offset;
 	if (slow) {
-		later_submit(later, fs->makers);
-	} else if (readers_enter(fs->readers)) {
-		later_now(later);
-		readers_leave(fs->readers);
+		async_submit(async, fs->computed_reads);
+	} else if (read_threads_try_enter(fs->read_threads)) {
+		async_run_now(async);
+		read_threads_leave(fs->read_threads);
 	} else {
-		later_submit(later, readers_of(fs->readers, from ? backing_stat(from)->st_dev : 0));
+		async_submit(async, read_threads_for_device(fs->read_threads,
+							    from ? backing_stat(from)->st_dev : 0));
 	}
 }
 
@@ -331,16 +334,16 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 			fuse_ino_t ino_out, off_t offset_out, struct fuse_file_info *fi_out,
 			size_t size, int flags)
 {
-	struct handle *from = handle_of(fi), *to = handle_of(fi_out);
-	const struct node *node = from->node;
-	const struct origin origin = { node->model, node->index, node->content };
+	struct open_file *from = open_file_of(fi), *to = open_file_of(fi_out);
+	const struct inode *inode = from->inode;
+	const struct origin origin = { inode->model, inode->index, inode->content };
 	uint64_t left = 0;
 
 	(void)ino;
 	(void)ino_out;
 	(void)flags;
-	if (!to->node->stage || to->nameless || offset != offset_out ||
-	    (node->kind != NODE_ORGAN && node->kind != NODE_BASE_ORGAN)) {
+	if (!to->inode->stage || to->nameless || offset != offset_out ||
+	    (inode->kind != NODE_ORGAN && inode->kind != NODE_BASE_ORGAN)) {
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}
@@ -349,8 +352,8 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 	if (left > COPY_MOST)
 		left = COPY_MOST;
 	if (offset == 0 && left && size >= view_size(from->view))
-		stage_adopt(to->node->stage, from->view, &origin);
-	if (left && !stage_adopted(to->node->stage, from->view))
+		stage_adopt(to->inode->stage, from->view, &origin);
+	if (left && !stage_adopted(to->inode->stage, from->view))
 		fuse_reply_err(req, EOPNOTSUPP);
 	else
 		fuse_reply_write(req, size < left ? size : (size_t)left);
@@ -358,26 +361,26 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	struct handle *handle = handle_of(fi);
-	const bool last = handle_release(handle);
+	struct mount *fs = mount_of(req);
+	struct open_file *handle = open_file_of(fi);
+	const bool last = open_file_release(handle);
 	char path[ORGAN_PATH_MAX];
 
 	(void)ino;
-	if (ops_release_words(req, handle))
+	if (ops_release_undo(req, handle))
 		return;
-	if (last && handle->node->kind == NODE_STAGE && stage_size(handle->node->stage) == 0)
-		log_add(handle->node->model->log,
+	if (last && handle->inode->kind == NODE_STAGE && stage_size(handle->inode->stage) == 0)
+		log_add(handle->inode->model->log,
 			"%s: emptied and closed again, which is no graft; "
 			"the slot keeps what it had",
-			model_organ_path(handle->node->model, handle->node->index, path));
+			model_organ_path(handle->inode->model, handle->inode->index, path));
 	/* Not what a flush has refused: that is dropped. */
-	if (last && ops_is_emptied_string(handle->node)) {
-		pending_begin(fs->emptied);
+	if (last && ops_is_emptied_string(handle->inode)) {
+		in_flight_begin(fs->emptied);
 		ops_commit_emptied(req, handle);
 		return;
 	}
-	if (last && stage_unflushed(handle->node->stage)) {
+	if (last && stage_unflushed(handle->inode->stage)) {
 		ops_commit_and_close(req, handle);
 		return;
 	}

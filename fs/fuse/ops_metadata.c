@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_metadata.c - names in metadata: each is a key's, or of a scratch file (key_name.h). What
+/* ops_metadata.c - names in metadata: each is a key's, or of a scratch file (key_filename.h). What
  * changes a key waits for the disk and is answered by a job. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/fuse/ops_async.h"
@@ -19,10 +19,10 @@ bool ops_is_metadata(fuse_ino_t ino)
 /* Is there a key of that name, or would the name make one? */
 static bool is_key_name(const struct model *model, const char *name)
 {
-	char key[KEY_NAME_MAX + 1];
+	char key[KEY_FILENAME_MAX + 1];
 	uint32_t i;
 
-	return metadata_find(model->metadata, name, &i) || key_of_name(name, key);
+	return metadata_find(model->metadata, name, &i) || key_filename_decode(name, key);
 }
 
 bool ops_is_named(const struct model *model, uint64_t directory, const char *name)
@@ -33,102 +33,103 @@ bool ops_is_named(const struct model *model, uint64_t directory, const char *nam
 }
 
 /* What the model has comes before what somebody writes under that name. */
-struct node *ops_find_key(struct fs *fs, const struct node *directory, const char *name, int *rc)
+struct inode *ops_find_key(struct mount *fs, const struct inode *directory, const char *name,
+			   int *rc)
 {
 	struct model *model = directory->model;
-	struct node *node = NULL;
+	struct inode *inode = NULL;
 	uint32_t i;
 
 	*rc = -ENOENT;
 	if (directory->kind == NODE_BASE_METADATA) {
 		if (!metadata_find(model->metadata, name, &i) || i >= model->gguf->n_kv)
 			return NULL;
-		return nodes_get(fs->nodes, inode_of(model->number, INODE_BASE_KEY, i));
+		return inodes_get(fs->inodes, inode_of(model->number, INODE_BASE_KEY, i));
 	}
 	if (metadata_find(model->metadata, name, &i))
-		node = nodes_key(fs->nodes, model, i, rc);
-	if (!node)
-		scratches_find(fs->scratches, directory->ino, name, &node);
-	return node;
+		inode = inodes_key(fs->inodes, model, i, rc);
+	if (!inode)
+		scratch_files_find(fs->scratches, directory->ino, name, &inode);
+	return inode;
 }
 
-bool ops_is_far_key(const struct node *directory, const char *name)
+bool ops_key_may_block(const struct inode *directory, const char *name)
 {
 	struct metadata *metadata = directory->model->metadata;
 	const bool base = directory->kind == NODE_BASE_METADATA;
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	uint32_t i;
 	bool far;
 	int rc;
 
 	if (!metadata_find(metadata, name, &i) || (base && i >= directory->model->gguf->n_kv))
 		return false;
-	metadatum = base ? metadata_base(metadata, i, &rc) : metadata_get(metadata, i, &rc);
-	far = metadatum && !metadatum_is_measured(metadatum);
-	metadatum_unref(metadatum);
+	metadatum = base ? metadata_get_base(metadata, i, &rc) : metadata_get(metadata, i, &rc);
+	far = metadatum && !metadata_entry_is_size_known(metadatum);
+	metadata_entry_unref(metadatum);
 	return far;
 }
 
 int ops_check_key(const struct model *model, const char *name)
 {
-	char key[KEY_NAME_MAX + 1];
-	const size_t n = key_of_name(name, key);
+	char key[KEY_FILENAME_MAX + 1];
+	const size_t n = key_filename_decode(name, key);
 
 	if (!n || !metadata_is_fixed(key, n))
 		return 0;
 	log_add(model->log,
-		EDIT_DIRECTORY
+		METADATA_DIRECTORY
 		"%s: refused: the key belongs to the container and cannot be changed",
 		name);
 	return -EPERM;
 }
 
-struct node *ops_stage_key(struct fs *fs, const struct node *key)
+struct inode *ops_stage_key(struct mount *fs, const struct inode *key)
 {
 	struct model *model = key->model;
-	struct node made = {
+	struct inode made = {
 		.ino = inode_new(model), .kind = NODE_KEY_STAGE, .index = key->index, .model = model
 	};
-	struct metadatum *metadatum = nodes_metadatum(key);
+	struct metadata_entry *metadatum = inodes_metadatum(key);
 	int rc;
-	struct view *view = metadatum ? metadatum_view(metadatum, &rc) : NULL;
+	struct view *view = metadatum ? metadata_entry_view(metadatum, &rc) : NULL;
 
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	if (view)
 		made.stage = stage_new(model->layer, view);
 	view_unref(view);
-	return made.stage ? nodes_add(fs->nodes, &made) : NULL;
+	return made.stage ? inodes_add(fs->inodes, &made) : NULL;
 }
 
 /* The type that a stage over a key, or a file that is to be one, says. False: none. */
-static bool staged_type(const struct node *node, struct value_type *type)
+static bool staged_type(const struct inode *inode, struct value_type *type)
 {
-	const enum stage_type how = stage_type(node->stage, type);
+	const enum stage_type how = stage_type(inode->stage, type);
 
-	if (how == STAGE_WANTED || node->kind != NODE_KEY_STAGE)
+	if (how == STAGE_WANTED || inode->kind != NODE_KEY_STAGE)
 		return how != STAGE_UNTYPED;
-	return metadata_type(node->model->metadata, node->index, type);
+	return metadata_type(inode->model->metadata, inode->index, type);
 }
 
-bool ops_is_emptied_string(const struct node *node)
+bool ops_is_emptied_string(const struct inode *inode)
 {
 	struct value_type type;
 
-	return node->kind == NODE_KEY_STAGE && stage_size(node->stage) == 0 &&
-	       !stage_written(node->stage) && staged_type(node, &type) && type.type == KV_STRING;
+	return inode->kind == NODE_KEY_STAGE && stage_size(inode->stage) == 0 &&
+	       !stage_written(inode->stage) && staged_type(inode, &type) && type.type == KV_STRING;
 }
 
-static ssize_t remove_key(struct later *later)
+static ssize_t remove_key(struct async_request *async)
 {
-	return edit_remove(later->node->model, later->node->index, false);
+	return metadata_edit_remove(async->inode->model, async->inode->index, false);
 }
 
-void ops_remove_key(fuse_req_t req, struct node *node)
+void ops_remove_key(fuse_req_t req, struct inode *inode)
 {
-	struct later *later = later_on(req, node, 0, remove_key);
+	struct async_request *async = async_new_on(req, inode, 0, remove_key);
 
-	if (later)
-		later_submit(later, fs_of(req)->commits);
+	if (async)
+		async_submit(async, mount_of(req)->commits);
 }
 
 struct key_renaming {
@@ -136,178 +137,181 @@ struct key_renaming {
 	char name[NAME_MAX + 1], new_name[NAME_MAX + 1];
 };
 
-static const struct key_renaming *names_of(struct later *later)
+static const struct key_renaming *names_of(struct async_request *async)
 {
-	return (struct key_renaming *)(void *)later->text;
+	return (struct key_renaming *)(void *)async->text;
 }
 
 /* What somebody wrote beside a key takes its place. */
-static ssize_t fill_key(struct later *later)
+static ssize_t fill_key(struct async_request *async)
 {
-	const struct key_renaming *names = names_of(later);
-	struct scratches *scratches = fs_of(later->req)->scratches;
-	const int rc = edit_fill(later->node->model, names->new_name, later->node->stage);
+	const struct key_renaming *names = names_of(async);
+	struct scratch_files *scratches = mount_of(async->req)->scratches;
+	const int rc =
+		metadata_edit_fill(async->inode->model, names->new_name, async->inode->stage);
 
 	if (rc == 0) {
-		scratches_remove(scratches, names->directory, names->name);
-		scratches_remove(scratches, names->directory, names->new_name);
+		scratch_files_remove(scratches, names->directory, names->name);
+		scratch_files_remove(scratches, names->directory, names->new_name);
 	}
 	return rc;
 }
 
-static ssize_t move_key(struct later *later)
+static ssize_t move_key(struct async_request *async)
 {
-	const struct key_renaming *names = names_of(later);
-	const int rc = edit_move(later->node->model, later->node->index, names->new_name);
+	const struct key_renaming *names = names_of(async);
+	const int rc =
+		metadata_edit_move(async->inode->model, async->inode->index, names->new_name);
 
 	if (rc == 0)
-		scratches_remove(fs_of(later->req)->scratches, names->directory, names->new_name);
+		scratch_files_remove(mount_of(async->req)->scratches, names->directory,
+				     names->new_name);
 	return rc;
 }
 
 /* From a key to a scratch file, which knows the type, as the key does if it is made again. */
-static ssize_t set_aside(struct later *later)
+static ssize_t set_aside(struct async_request *async)
 {
-	struct fs *fs = fs_of(later->req);
-	const struct key_renaming *names = names_of(later);
-	struct model *model = later->node->model;
-	const struct node directory = { .ino = names->directory,
-					.kind = NODE_METADATA,
-					.model = model };
-	struct metadatum *metadatum = nodes_metadatum(later->node);
-	struct node *node = NULL;
+	struct mount *fs = mount_of(async->req);
+	const struct key_renaming *names = names_of(async);
+	struct model *model = async->inode->model;
+	const struct inode directory = { .ino = names->directory,
+					 .kind = NODE_METADATA,
+					 .model = model };
+	struct metadata_entry *metadatum = inodes_metadatum(async->inode);
+	struct inode *inode = NULL;
 	int rc = -ENOMEM;
-	struct view *view = metadatum ? metadatum_view(metadatum, &rc) : NULL;
+	struct view *view = metadatum ? metadata_entry_view(metadatum, &rc) : NULL;
 
 	if (view)
-		node = ops_make_scratch(fs, &directory, names->new_name, view, &rc);
-	if (node) {
-		stage_set_type(node->stage, STAGE_WAS, metadatum_value(metadatum)->type);
-		rc = edit_remove(model, later->node->index, true);
+		inode = ops_make_scratch(fs, &directory, names->new_name, view, &rc);
+	if (inode) {
+		stage_set_type(inode->stage, STAGE_WAS, metadata_entry_value(metadatum)->type);
+		rc = metadata_edit_remove(model, async->inode->index, true);
 		if (rc < 0)
-			scratches_remove(fs->scratches, names->directory, names->new_name);
+			scratch_files_remove(fs->scratches, names->directory, names->new_name);
 	}
-	nodes_put(fs->nodes, node);
+	inodes_put(fs->inodes, inode);
 	view_unref(view);
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	return rc;
 }
 
-void ops_rename_key(fuse_req_t req, struct node *node, const struct node *directory,
+void ops_rename_key(fuse_req_t req, struct inode *inode, const struct inode *directory,
 		    const char *name, const char *new_name)
 {
-	struct fs *fs = fs_of(req);
-	const bool to_key = is_key_name(node->model, new_name);
+	struct mount *fs = mount_of(req);
+	const bool to_key = is_key_name(inode->model, new_name);
 	struct key_renaming names = { .directory = directory->ino };
-	struct later *later;
+	struct async_request *async;
 	int rc;
 
-	if (node->kind == NODE_SCRATCH && !to_key) {
-		rc = scratches_rename(fs->scratches, directory->ino, name, directory->ino,
-				      new_name);
-		nodes_put(fs->nodes, node);
+	if (inode->kind == NODE_SCRATCH && !to_key) {
+		rc = scratch_files_rename(fs->scratches, directory->ino, name, directory->ino,
+					  new_name);
+		inodes_put(fs->inodes, inode);
 		fuse_reply_err(req, -rc);
 		return;
 	}
 	snprintf(names.name, sizeof(names.name), "%s", name);
 	snprintf(names.new_name, sizeof(names.new_name), "%s", new_name);
-	later = later_on(req, node, sizeof(names),
-			 node->kind == NODE_SCRATCH ? fill_key
-			 : to_key		    ? move_key
-						    : set_aside);
-	if (!later)
+	async = async_new_on(req, inode, sizeof(names),
+			     inode->kind == NODE_SCRATCH ? fill_key
+			     : to_key			 ? move_key
+							 : set_aside);
+	if (!async)
 		return;
-	memcpy(later->text, &names, sizeof(names));
-	later->reply = later_renamed;
-	later_submit(later, fs->commits);
+	memcpy(async->text, &names, sizeof(names));
+	async->reply = async_reply_renamed;
+	async_submit(async, fs->commits);
 }
 
-bool ops_has_key_attributes(const struct node *node)
+bool ops_has_key_attributes(const struct inode *inode)
 {
-	return node->kind == NODE_KEY || node->kind == NODE_BASE_KEY ||
-	       node->kind == NODE_KEY_STAGE;
+	return inode->kind == NODE_KEY || inode->kind == NODE_BASE_KEY ||
+	       inode->kind == NODE_KEY_STAGE;
 }
 
-static bool type_of(const struct node *node, struct value_type *type)
+static bool type_of(const struct inode *inode, struct value_type *type)
 {
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 
-	if (node->stage)
-		return staged_type(node, type);
-	metadatum = nodes_metadatum(node);
+	if (inode->stage)
+		return staged_type(inode, type);
+	metadatum = inodes_metadatum(inode);
 	if (metadatum)
-		*type = metadatum_value(metadatum)->type;
-	metadatum_unref(metadatum);
+		*type = metadata_entry_value(metadatum)->type;
+	metadata_entry_unref(metadatum);
 	return metadatum != NULL;
 }
 
-int ops_key_attribute(const struct node *node, const char *name, char *text, size_t n)
+int ops_key_attribute(const struct inode *inode, const char *name, char *text, size_t n)
 {
 	char type_text[VALUE_TYPE_TEXT];
 	struct metadata_key key;
 	struct value_type type;
 
-	if (node->kind == NODE_SCRATCH && strcmp(name, "type") != 0)
+	if (inode->kind == NODE_SCRATCH && strcmp(name, "type") != 0)
 		return -ENODATA;
-	if (strcmp(name, "type") == 0 && type_of(node, &type))
+	if (strcmp(name, "type") == 0 && type_of(inode, &type))
 		return snprintf(text, n, "%s", value_type_text(type, type_text));
-	if (strcmp(name, "graft") == 0 && node->metadatum)
+	if (strcmp(name, "graft") == 0 && inode->metadatum)
 		return snprintf(text, n, "%s",
-				node->index < node->model->gguf->n_kv ? "edited" : "added");
+				inode->index < inode->model->gguf->n_kv ? "edited" : "added");
 	if (strcmp(name, "key") != 0)
 		return -ENODATA;
-	key = metadata_key(node->model->metadata, node->index);
+	key = metadata_key(inode->model->metadata, inode->index);
 	/* Exact, whatever bytes it has. */
 	if (key.length <= n)
 		memcpy(text, key.key, key.length);
 	return (int)key.length;
 }
 
-static ssize_t set_type(struct later *later)
+static ssize_t set_type(struct async_request *async)
 {
-	const struct value_type *type = (struct value_type *)(void *)later->text;
+	const struct value_type *type = (struct value_type *)(void *)async->text;
 
-	return edit_set_type(later->node->model, later->node->index, *type);
+	return metadata_edit_set_type(async->inode->model, async->inode->index, *type);
 }
 
-static bool is_in_metadata(struct fs *fs, const struct node *node)
+static bool is_in_metadata(struct mount *fs, const struct inode *inode)
 {
 	char name[NAME_MAX + 1];
 	uint64_t directory;
 
-	return node->kind != NODE_SCRATCH ||
-	       (scratches_name(fs->scratches, node, &directory, name) &&
+	return inode->kind != NODE_SCRATCH ||
+	       (scratch_files_name(fs->scratches, inode, &directory, name) &&
 		ops_is_metadata(directory));
 }
 
-void ops_set_key_type(fuse_req_t req, struct node *node, const char *value, size_t n)
+void ops_set_key_type(fuse_req_t req, struct inode *inode, const char *value, size_t n)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	struct value_type type;
-	struct later *later;
+	struct async_request *async;
 	int rc = 0;
 
-	if (!is_in_metadata(fs, node)) {
+	if (!is_in_metadata(fs, inode)) {
 		rc = 0;
-	} else if (!ops_can_graft(fs, node->model)) {
+	} else if (!ops_can_graft(fs, inode->model)) {
 		rc = -EROFS;
 	} else if (!value_type_parse(value, n, &type)) {
-		log_add(node->model->log, EDIT_DIRECTORY ": \"%.*s\" is no type of metadata",
+		log_add(inode->model->log, METADATA_DIRECTORY ": \"%.*s\" is no type of metadata",
 			(int)(n < 60 ? n : 60), value);
 		rc = -EINVAL;
-	} else if (node->stage) {
-		stage_set_type(node->stage, STAGE_WANTED, type);
-	} else if (node->kind == NODE_BASE_KEY ||
-		   metadata_key(node->model->metadata, node->index).fixed) {
+	} else if (inode->stage) {
+		stage_set_type(inode->stage, STAGE_WANTED, type);
+	} else if (inode->kind == NODE_BASE_KEY ||
+		   metadata_key(inode->model->metadata, inode->index).fixed) {
 		rc = -EPERM;
 	} else {
-		later = later_on(req, node, sizeof(type), set_type);
-		if (later) {
-			memcpy(later->text, &type, sizeof(type));
-			later_submit(later, fs->commits);
+		async = async_new_on(req, inode, sizeof(type), set_type);
+		if (async) {
+			memcpy(async->text, &type, sizeof(type));
+			async_submit(async, fs->commits);
 		}
 		return;
 	}
-	nodes_put(fs->nodes, node);
+	inodes_put(fs->inodes, inode);
 	fuse_reply_err(req, -rc);
 }

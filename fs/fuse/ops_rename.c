@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_slot(const struct node *node)
+static bool is_slot(const struct inode *inode)
 {
-	return node->kind == NODE_ORGAN || node->kind == NODE_LINK;
+	return inode->kind == NODE_ORGAN || inode->kind == NODE_LINK;
 }
 
-static bool is_scratch(const struct node *node)
+static bool is_scratch(const struct inode *inode)
 {
-	return node->kind == NODE_SCRATCH || node->kind == NODE_SCRATCH_LINK;
+	return inode->kind == NODE_SCRATCH || inode->kind == NODE_SCRATCH_LINK;
 }
 
 /* What a job on names works with. */
@@ -31,80 +31,81 @@ struct renaming {
 	char name[NAME_MAX + 1], new_name[NAME_MAX + 1]; /* the latter without ".bin" of a slot */
 };
 
-static struct renaming *names_of(struct later *later)
+static struct renaming *names_of(struct async_request *async)
 {
-	return (struct renaming *)(void *)later->text;
+	return (struct renaming *)(void *)async->text;
 }
 
 /* The directory that the new name is in, for ops_find() and the like. */
-static struct node new_directory(const struct renaming *names)
+static struct inode new_directory(const struct renaming *names)
 {
-	return (struct node){ .ino = names->new_directory,
-			      .kind = NODE_CLASS,
-			      .index = names->new_class,
-			      .model = names->new_model };
+	return (struct inode){ .ino = names->new_directory,
+			       .kind = NODE_CLASS,
+			       .index = names->new_class,
+			       .model = names->new_model };
 }
 
 /* Is it a file in adapters that is no organ's? */
-static bool is_adapter(const struct node *node)
+static bool is_adapter(const struct inode *inode)
 {
-	return node->kind == NODE_ADAPTER || node->kind == NODE_SETTING;
+	return inode->kind == NODE_ADAPTER || inode->kind == NODE_SETTING;
 }
 
 /* What is in a scratch file, or where a link leads that is none of a slot's, is to fill a slot, or
  * become what an adapter has of that name. */
-static int fill_from(const struct node *node, struct model *model, bool adapter,
+static int fill_from(const struct inode *inode, struct model *model, bool adapter,
 		     enum organ_class klass, const char *name)
 {
-	const struct content *link = node->content;
+	const struct content *link = inode->content;
 
 	if (adapter)
-		return link ? adapt_link(model, name, link->target, link->uid, link->gid)
-			    : adapt_write(model, name, node->stage);
-	if (node->kind == NODE_SCRATCH_LINK)
+		return link ? adapter_edit_link(model, name, link->target, link->uid, link->gid)
+			    : adapter_edit_write(model, name, inode->stage);
+	if (inode->kind == NODE_SCRATCH_LINK)
 		return graft_symlink(model, klass, name, link->target, link->uid, link->gid);
-	return graft_fill_name(model, klass, name, node->stage);
+	return graft_fill_name(model, klass, name, inode->stage);
 }
 
 /* From a scratch file to a slot. */
-static ssize_t fill_slot(struct later *later)
+static ssize_t fill_slot(struct async_request *async)
 {
-	const struct renaming *names = names_of(later);
-	const int rc = fill_from(later->node, names->new_model, names->adapter, names->new_class,
+	const struct renaming *names = names_of(async);
+	const int rc = fill_from(async->inode, names->new_model, names->adapter, names->new_class,
 				 names->new_name);
 
 	if (rc == 0)
-		scratches_remove(fs_of(later->req)->scratches, names->directory, names->name);
+		scratch_files_remove(mount_of(async->req)->scratches, names->directory,
+				     names->name);
 	return rc;
 }
 
-static ssize_t move_slot(struct later *later)
+static ssize_t move_slot(struct async_request *async)
 {
-	const struct renaming *names = names_of(later);
+	const struct renaming *names = names_of(async);
 
-	return graft_move(later->node->model, later->node->index, names->new_class,
+	return graft_move(async->inode->model, async->inode->index, names->new_class,
 			  names->new_name);
 }
 
 /* From a slot to a scratch file. */
-static ssize_t set_aside(struct later *later)
+static ssize_t set_aside(struct async_request *async)
 {
-	struct fs *fs = fs_of(later->req);
-	const struct renaming *names = names_of(later);
-	const struct node directory = new_directory(names);
-	struct node *organ = later->node;
+	struct mount *fs = mount_of(async->req);
+	const struct renaming *names = names_of(async);
+	const struct inode directory = new_directory(names);
+	struct inode *organ = async->inode;
 	/* What adapters make of it stays behind with them. */
-	struct node own = { .kind = content_is_link(content_own(organ->content)) ? NODE_LINK
-										 : NODE_ORGAN,
-			    .index = organ->index,
-			    .model = organ->model,
-			    .content = content_own(organ->content) };
+	struct inode own = { .kind = content_is_link(content_own(organ->content)) ? NODE_LINK
+										  : NODE_ORGAN,
+			     .index = organ->index,
+			     .model = organ->model,
+			     .content = content_own(organ->content) };
 	int rc;
-	struct node *node = ops_set_aside(fs, &directory, names->new_name, &own, &rc);
+	struct inode *inode = ops_keep_as_scratch(fs, &directory, names->new_name, &own, &rc);
 
 	if (rc == 0)
 		rc = graft_remove(organ->model, organ->index);
-	nodes_put(fs->nodes, node);
+	inodes_put(fs->inodes, inode);
 	return rc;
 }
 
@@ -116,78 +117,78 @@ static bool is_theta_name(const char *name)
 }
 
 /* A scratch file goes under another name that is no slot's. What becomes of a θ file is known. */
-static int rename_scratch(struct fs *fs, const struct renaming *names)
+static int rename_scratch(struct mount *fs, const struct renaming *names)
 {
-	const struct node directory = new_directory(names);
-	struct node *target;
+	const struct inode directory = new_directory(names);
+	struct inode *target;
 	bool drops;
 	int rc;
 
 	if (is_theta_name(names->new_name)) {
-		struct node *none;
+		struct inode *none;
 
-		if (scratches_find(fs->scratches, directory.ino, names->new_name, &none) ==
+		if (scratch_files_find(fs->scratches, directory.ino, names->new_name, &none) ==
 		    SCRATCH_HIDDEN)
-			scratches_remove(fs->scratches, directory.ino, names->new_name);
+			scratch_files_remove(fs->scratches, directory.ino, names->new_name);
 		target = ops_find(fs, &directory, names->new_name, &rc);
-		drops = target && ops_drops(target);
-		nodes_put(fs->nodes, target);
+		drops = target && ops_discards_writes(target);
+		inodes_put(fs->inodes, target);
 		if (drops) {
-			scratches_remove(fs->scratches, names->directory, names->name);
+			scratch_files_remove(fs->scratches, names->directory, names->name);
 			return 0;
 		}
 	}
-	return scratches_rename(fs->scratches, names->directory, names->name, directory.ino,
-				names->new_name);
+	return scratch_files_rename(fs->scratches, names->directory, names->name, directory.ino,
+				    names->new_name);
 }
 
-static void rename_node(fuse_req_t req, struct node *node, struct renaming *names)
+static void rename_node(fuse_req_t req, struct inode *inode, struct renaming *names)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	const size_t slot = ops_slot_name(names->new_name);
-	struct later *later;
+	struct async_request *async;
 	int rc = 0;
 
-	if (is_adapter(node))
+	if (is_adapter(inode))
 		rc = -EXDEV;
-	else if ((!is_slot(node) && !is_scratch(node)) || (is_slot(node) && names->adapter))
+	else if ((!is_slot(inode) && !is_scratch(inode)) || (is_slot(inode) && names->adapter))
 		rc = -EPERM;
 	/* As between two filesystems: the tools copy then, which moves no byte either. */
-	else if (node->model != names->new_model)
+	else if (inode->model != names->new_model)
 		rc = -EXDEV;
-	else if (is_scratch(node) && !slot && !names->adapter)
+	else if (is_scratch(inode) && !slot && !names->adapter)
 		rc = rename_scratch(fs, names);
-	if (rc < 0 || (is_scratch(node) && !slot && !names->adapter)) {
-		nodes_put(fs->nodes, node);
+	if (rc < 0 || (is_scratch(inode) && !slot && !names->adapter)) {
+		inodes_put(fs->inodes, inode);
 		fuse_reply_err(req, -rc);
 		return;
 	}
 	if (slot)
 		names->new_name[slot] = '\0';
-	later = later_on(req, node, sizeof(*names),
-			 is_scratch(node) ? fill_slot
-			 : slot		  ? move_slot
-					  : set_aside);
-	if (!later)
+	async = async_new_on(req, inode, sizeof(*names),
+			     is_scratch(inode) ? fill_slot
+			     : slot	       ? move_slot
+					       : set_aside);
+	if (!async)
 		return;
-	*names_of(later) = *names;
-	later->reply = later_renamed;
-	later_submit(later, fs->commits);
+	*names_of(async) = *names;
+	async->reply = async_reply_renamed;
+	async_submit(async, fs->commits);
 }
 
-/* The node that is to be renamed, to release. NULL with *rc set. */
-static struct node *find_old(struct fs *fs, const struct node *from, const char *name,
-			     const struct node *to, const char *new_name, unsigned flags, int *rc)
+/* The inode that is to be renamed, to release. NULL with *rc set. */
+static struct inode *find_old(struct mount *fs, const struct inode *from, const char *name,
+			      const struct inode *to, const char *new_name, unsigned flags, int *rc)
 {
-	struct node *target;
+	struct inode *target;
 
-	if (flags & RENAME_EXCHANGE || ops_is_dropping(new_name)) {
+	if (flags & RENAME_EXCHANGE || ops_is_desktop_file(new_name)) {
 		*rc = flags & RENAME_EXCHANGE ? -EINVAL : -EPERM;
 		return NULL;
 	}
 	if (flags & RENAME_NOREPLACE) {
 		target = ops_find(fs, to, new_name, rc);
-		nodes_put(fs->nodes, target);
+		inodes_put(fs->inodes, target);
 		if (target) {
 			*rc = -EEXIST;
 			return NULL;
@@ -196,7 +197,7 @@ static struct node *find_old(struct fs *fs, const struct node *from, const char 
 	return ops_find(fs, from, name, rc);
 }
 
-static struct renaming renaming_to(const struct node *directory, const char *new_name)
+static struct renaming renaming_to(const struct inode *directory, const char *new_name)
 {
 	struct renaming names = { .new_directory = directory->ino,
 				  .new_model = directory->model,
@@ -210,10 +211,10 @@ static struct renaming renaming_to(const struct node *directory, const char *new
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	int rc;
-	struct node *from = ops_editable(fs, parent, &rc), *node = NULL;
-	struct node *to = from ? ops_editable(fs, new_parent, &rc) : NULL;
+	struct inode *from = ops_editable(fs, parent, &rc), *inode = NULL;
+	struct inode *to = from ? ops_editable(fs, new_parent, &rc) : NULL;
 	struct renaming names;
 
 	if (!from)
@@ -221,111 +222,111 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	else if (!to)
 		rc = ops_refuse(fs, new_parent, new_name, REFUSED_FILE);
 	if (to) {
-		node = find_old(fs, from, name, to, new_name, flags, &rc);
+		inode = find_old(fs, from, name, to, new_name, flags, &rc);
 		names = renaming_to(to, new_name);
 		names.directory = parent;
 		snprintf(names.name, sizeof(names.name), "%s", name);
 	}
-	nodes_put(fs->nodes, from);
-	nodes_put(fs->nodes, to);
-	if (node && (ops_is_metadata(parent) || ops_is_metadata(new_parent))) {
+	inodes_put(fs->inodes, from);
+	inodes_put(fs->inodes, to);
+	if (inode && (ops_is_metadata(parent) || ops_is_metadata(new_parent))) {
 		if (parent == new_parent) {
-			const struct node directory = { .ino = parent,
-							.kind = NODE_METADATA,
-							.model = node->model };
+			const struct inode directory = { .ino = parent,
+							 .kind = NODE_METADATA,
+							 .model = inode->model };
 
-			ops_rename_key(req, node, &directory, name, new_name);
+			ops_rename_key(req, inode, &directory, name, new_name);
 			return;
 		}
 		/* The tools copy then. */
-		nodes_put(fs->nodes, node);
-		node = NULL;
+		inodes_put(fs->inodes, inode);
+		inode = NULL;
 		rc = -EXDEV;
 	}
-	if (node)
-		rename_node(req, node, &names);
+	if (inode)
+		rename_node(req, inode, &names);
 	else
 		fuse_reply_err(req, -rc);
 }
 
-static ssize_t link_node(struct later *later)
+static ssize_t link_node(struct async_request *async)
 {
-	struct fs *fs = fs_of(later->req);
-	const struct renaming *names = names_of(later);
-	const struct node directory = new_directory(names);
-	struct node *node = later->node, *made;
+	struct mount *fs = mount_of(async->req);
+	const struct renaming *names = names_of(async);
+	const struct inode directory = new_directory(names);
+	struct inode *inode = async->inode, *made;
 	const size_t slot = ops_slot_name(names->new_name);
 	char name[NAME_MAX + 1];
 	int rc;
 
 	snprintf(name, sizeof(name), "%.*s", (int)(slot ? slot : NAME_MAX), names->new_name);
-	if (is_scratch(node) && node->model != names->new_model)
+	if (is_scratch(inode) && inode->model != names->new_model)
 		return -EXDEV;
-	if (is_slot(node) && names->adapter)
+	if (is_slot(inode) && names->adapter)
 		return -EPERM;
-	if (is_scratch(node))
+	if (is_scratch(inode))
 		return slot || names->adapter
-			       ? fill_from(node, node->model, names->adapter, names->new_class,
+			       ? fill_from(inode, inode->model, names->adapter, names->new_class,
 					   name)
-			       : scratches_add(fs->scratches, directory.ino, name, node);
+			       : scratch_files_add(fs->scratches, directory.ino, name, inode);
 	if (slot)
-		return graft_link(node->model, node->index, names->new_model, names->new_class,
+		return graft_link(inode->model, inode->index, names->new_model, names->new_class,
 				  name);
-	made = ops_set_aside(fs, &directory, name, node, &rc);
-	nodes_put(fs->nodes, made);
+	made = ops_keep_as_scratch(fs, &directory, name, inode, &rc);
+	inodes_put(fs->inodes, made);
 	return rc;
 }
 
 /* The new name may be another inode's: that of the slot that was filled. */
-static void reply_linked(struct later *later, ssize_t result)
+static void reply_linked(struct async_request *async, ssize_t result)
 {
-	struct fs *fs = fs_of(later->req);
-	const struct renaming *names = names_of(later);
-	const struct node directory = new_directory(names);
-	struct node *node = NULL;
+	struct mount *fs = mount_of(async->req);
+	const struct renaming *names = names_of(async);
+	const struct inode directory = new_directory(names);
+	struct inode *inode = NULL;
 	int rc = (int)result;
 
-	nodes_put(fs->nodes, later->node);
+	inodes_put(fs->inodes, async->inode);
 	if (rc == 0)
-		node = ops_find(fs, &directory, names->new_name, &rc);
-	if (node)
-		ops_reply_entry(later->req, node);
+		inode = ops_find(fs, &directory, names->new_name, &rc);
+	if (inode)
+		ops_reply_entry(async->req, inode);
 	else
-		fuse_reply_err(later->req, -rc);
-	nodes_put(fs->nodes, node);
+		fuse_reply_err(async->req, -rc);
+	inodes_put(fs->inodes, inode);
 }
 
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	int rc;
-	struct node *directory = ops_editable(fs, parent, &rc);
-	struct node *node = directory ? nodes_get(fs->nodes, ino) : NULL;
+	struct inode *directory = ops_editable(fs, parent, &rc);
+	struct inode *inode = directory ? inodes_get(fs->inodes, ino) : NULL;
 	struct renaming names;
-	struct later *later;
+	struct async_request *async;
 
 	if (directory && directory->kind == NODE_METADATA) {
-		nodes_put(fs->nodes, node);
-		node = NULL;
+		inodes_put(fs->inodes, inode);
+		inode = NULL;
 		rc = -EPERM;
-	} else if (directory && !node)
+	} else if (directory && !inode)
 		rc = -ESTALE;
 	else if (directory)
 		names = renaming_to(directory, name);
-	nodes_put(fs->nodes, directory);
-	if (node && (ops_is_dropping(name) || (!is_slot(node) && !is_scratch(node)))) {
-		nodes_put(fs->nodes, node);
-		node = NULL;
+	inodes_put(fs->inodes, directory);
+	if (inode && (ops_is_desktop_file(name) || (!is_slot(inode) && !is_scratch(inode)))) {
+		inodes_put(fs->inodes, inode);
+		inode = NULL;
 		rc = -EPERM;
 	}
-	if (!node) {
+	if (!inode) {
 		fuse_reply_err(req, -rc);
 		return;
 	}
-	later = later_on(req, node, sizeof(names), link_node);
-	if (!later)
+	async = async_new_on(req, inode, sizeof(names), link_node);
+	if (!async)
 		return;
-	*names_of(later) = names;
-	later->reply = reply_linked;
-	later_submit(later, fs->commits);
+	*names_of(async) = names;
+	async->reply = reply_linked;
+	async_submit(async, fs->commits);
 }

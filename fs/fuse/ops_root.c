@@ -10,18 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
-struct node *ops_make_sink(struct fs *fs, struct model *model)
+struct inode *ops_make_sink(struct mount *fs, struct model *model)
 {
-	struct node made = { .ino = inode_new(model), .kind = NODE_SINK, .model = model };
+	struct inode made = { .ino = inode_new(model), .kind = NODE_SINK, .model = model };
 
 	made.mtime = model_time(model);
 	made.view = view_new(NULL, 0, NULL);
-	return made.view ? nodes_add(fs->nodes, &made) : NULL;
+	return made.view ? inodes_add(fs->inodes, &made) : NULL;
 }
 
-uint64_t ops_generation(const struct node *node)
+uint64_t ops_generation(const struct inode *inode)
 {
-	return node->kind == NODE_CLASS ? atomic_load(&node->model->removed[node->index]) : 0;
+	return inode->kind == NODE_CLASS ? atomic_load(&inode->model->removed[inode->index]) : 0;
 }
 
 static bool ends_with(const char *name, const char *ending)
@@ -32,7 +32,7 @@ static bool ends_with(const char *name, const char *ending)
 }
 
 /* What to do instead of making a file or link of that name in a root. */
-static const char *advice(const struct node *directory, const char *name)
+static const char *advice(const struct inode *directory, const char *name)
 {
 	if (directory->kind == NODE_MODELS)
 		return "here are the directories of models; each has directories of its own for "
@@ -49,7 +49,7 @@ static const char *advice(const struct node *directory, const char *name)
 	       "files beside the mount";
 }
 
-int ops_refuse(struct fs *fs, fuse_ino_t ino, const char *name, enum refused what)
+int ops_refuse(struct mount *fs, fuse_ino_t ino, const char *name, enum refused what)
 {
 	static const char *const done[] = {
 		[REFUSED_FILE] = "no file can be made here",
@@ -58,7 +58,7 @@ int ops_refuse(struct fs *fs, fuse_ino_t ino, const char *name, enum refused wha
 		[REFUSED_REMOVAL] = "it cannot be removed",
 		[REFUSED_RENAME] = "it cannot be renamed",
 	};
-	struct node *directory = nodes_get(fs->nodes, ino);
+	struct inode *directory = inodes_get(fs->inodes, ino);
 	const bool makes = what == REFUSED_FILE || what == REFUSED_LINK;
 	const char *where = "", *instead = "the tree is as the model is";
 	int rc = directory ? -EPERM : -ESTALE;
@@ -66,7 +66,7 @@ int ops_refuse(struct fs *fs, fuse_ino_t ino, const char *name, enum refused wha
 	if (directory && !ops_can_graft(fs, directory->model))
 		rc = -EROFS;
 	/* What desktops try everywhere is nothing that a user wants. */
-	if (rc == -EPERM && !ops_is_dropping(name)) {
+	if (rc == -EPERM && !ops_is_desktop_file(name)) {
 		if (directory->kind == NODE_CLASS)
 			where = class_name((enum organ_class)directory->index);
 		else if (directory->kind == NODE_METADATA)
@@ -77,18 +77,18 @@ int ops_refuse(struct fs *fs, fuse_ino_t ino, const char *name, enum refused wha
 			"%s%s%s: refused: %s; %s", where, where[0] ? "/" : "", name, done[what],
 			instead);
 	}
-	nodes_put(fs->nodes, directory);
+	inodes_put(fs->inodes, directory);
 	return rc;
 }
 
 /* The root of a model in which a name is to be made or to go. NULL: it is none. */
-static struct node *root_of(struct fs *fs, fuse_ino_t ino)
+static struct inode *root_of(struct mount *fs, fuse_ino_t ino)
 {
-	struct node *directory = nodes_get(fs->nodes, ino);
+	struct inode *directory = inodes_get(fs->inodes, ino);
 
 	if (directory && directory->kind == NODE_ROOT && ops_can_graft(fs, directory->model))
 		return directory;
-	nodes_put(fs->nodes, directory);
+	inodes_put(fs->inodes, directory);
 	return NULL;
 }
 
@@ -111,73 +111,73 @@ static bool is_beside(const char *name)
 	       (is_generated(name + 1, n - 8) || is_generated(name, n - 7));
 }
 
-struct node *ops_create_beside(struct fs *fs, fuse_ino_t ino, const char *name, int *rc)
+struct inode *ops_create_beside(struct mount *fs, fuse_ino_t ino, const char *name, int *rc)
 {
-	struct node *root = is_beside(name) ? root_of(fs, ino) : NULL, *node;
+	struct inode *root = is_beside(name) ? root_of(fs, ino) : NULL, *inode;
 
 	if (!root) {
 		*rc = ops_refuse(fs, ino, name, REFUSED_FILE);
 		return NULL;
 	}
-	node = ops_make_sink(fs, root->model);
-	*rc = node ? scratches_add(fs->scratches, ino, name, node) : -ENOMEM;
-	nodes_put(fs->nodes, root);
+	inode = ops_make_sink(fs, root->model);
+	*rc = inode ? scratch_files_add(fs->scratches, ino, name, inode) : -ENOMEM;
+	inodes_put(fs->inodes, root);
 	if (*rc == 0)
-		return node;
-	nodes_put(fs->nodes, node);
+		return inode;
+	inodes_put(fs->inodes, inode);
 	return NULL;
 }
 
-int ops_remove_beside(struct fs *fs, fuse_ino_t ino, const char *name)
+int ops_remove_beside(struct mount *fs, fuse_ino_t ino, const char *name)
 {
-	return scratches_remove(fs->scratches, ino, name)
+	return scratch_files_remove(fs->scratches, ino, name)
 		       ? 0
 		       : ops_refuse(fs, ino, name, REFUSED_REMOVAL);
 }
 
-int ops_rename_beside(struct fs *fs, fuse_ino_t ino, const char *name, fuse_ino_t new_ino,
+int ops_rename_beside(struct mount *fs, fuse_ino_t ino, const char *name, fuse_ino_t new_ino,
 		      const char *new_name)
 {
 	if (ino == new_ino && is_generated(new_name, strlen(new_name)) &&
-	    scratches_remove(fs->scratches, ino, name))
+	    scratch_files_remove(fs->scratches, ino, name))
 		return 0;
 	return ops_refuse(fs, ino, name, REFUSED_RENAME);
 }
 
 /* Has the directory of a class nothing in it but the table? */
-static bool is_empty(struct fs *fs, struct model *model, enum organ_class klass)
+static bool is_empty(struct mount *fs, struct model *model, enum organ_class klass)
 {
 	uint64_t number = 0, ino;
 	char name[NAME_MAX + 1];
 	uint32_t tensor;
 	bool nothing = true;
 
-	for (uint32_t k = 0; nothing && model_member(model, klass, k, &tensor); k++) {
+	for (uint32_t k = 0; nothing && model_class_slot(model, klass, k, &tensor); k++) {
 		struct content *content = slots_own(model->slots, tensor);
 
-		nothing = content_is_nothing(content);
+		nothing = content_is_whiteout(content);
 		content_unref(content);
 	}
 	return nothing && (klass != CLASS_ADAPTERS || !adapters_any(model)) &&
-	       !scratches_next(fs->scratches, inode_of_directory(model, INODE_CLASS, klass),
-			       &number, name, &ino);
+	       !scratch_files_next(fs->scratches, inode_of_directory(model, INODE_CLASS, klass),
+				   &number, name, &ino);
 }
 
 /* The empty directory of a class is taken for removed, and there again at once, as another one to
  * the kernel, which marks the one that it removed as dead. */
-static int remove_class(struct fs *fs, struct node *directory)
+static int remove_class(struct mount *fs, struct inode *directory)
 {
 	if (!is_empty(fs, directory->model, (enum organ_class)directory->index))
 		return -ENOTEMPTY;
 	atomic_fetch_add(&directory->model->removed[directory->index], 1);
-	scratches_show(fs->scratches, directory->ino);
+	scratch_files_unhide(fs->scratches, directory->ino);
 	return 0;
 }
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fs *fs = fs_of(req);
-	struct node *root = root_of(fs, parent), *directory = NULL;
+	struct mount *fs = mount_of(req);
+	struct inode *root = root_of(fs, parent), *directory = NULL;
 	int rc;
 
 	if (root)
@@ -186,13 +186,13 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		rc = remove_class(fs, directory);
 	else
 		rc = ops_refuse(fs, parent, name, REFUSED_REMOVAL);
-	nodes_put(fs->nodes, directory);
-	nodes_put(fs->nodes, root);
+	inodes_put(fs->inodes, directory);
+	inodes_put(fs->inodes, root);
 	fuse_reply_err(req, -rc);
 }
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	(void)mode;
-	fuse_reply_err(req, -ops_refuse(fs_of(req), parent, name, REFUSED_DIRECTORY));
+	fuse_reply_err(req, -ops_refuse(mount_of(req), parent, name, REFUSED_DIRECTORY));
 }

@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct node *ops_make_link(struct fs *fs, const struct node *directory, const char *name,
-			   struct content *content, int *rc)
+struct inode *ops_make_link(struct mount *fs, const struct inode *directory, const char *name,
+			    struct content *content, int *rc)
 {
-	const struct node made = { .ino = inode_new(directory->model),
-				   .kind = NODE_SCRATCH_LINK,
-				   .model = directory->model,
-				   .content = content,
-				   .mtime = content->mtime };
+	const struct inode made = { .ino = inode_new(directory->model),
+				    .kind = NODE_SCRATCH_LINK,
+				    .model = directory->model,
+				    .content = content,
+				    .mtime = content->mtime };
 
 	return ops_add_scratch(fs, directory, name, &made, rc);
 }
@@ -27,8 +27,8 @@ struct node *ops_make_link(struct fs *fs, const struct node *directory, const ch
 static struct content *plain_link(const char *target, const struct fuse_ctx *caller)
 {
 	const struct organ nothing = { .name = "" };
-	struct backing *gone = backing_gone(target, 0);
-	struct content *content = gone ? content_link(0, &nothing, gone, 0, target) : NULL;
+	struct backing *gone = backing_new_missing(target, 0);
+	struct content *content = gone ? content_new_link(0, &nothing, gone, 0, target) : NULL;
 
 	backing_unref(gone);
 	if (content)
@@ -36,21 +36,21 @@ static struct content *plain_link(const char *target, const struct fuse_ctx *cal
 	return content;
 }
 
-static void make_plain(fuse_req_t req, const struct node *directory, const char *name,
+static void make_plain(fuse_req_t req, const struct inode *directory, const char *name,
 		       const char *target)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	struct content *content = plain_link(target, fuse_req_ctx(req));
-	struct node *node = NULL;
+	struct inode *inode = NULL;
 	int rc = -ENOMEM;
 
 	if (content)
-		node = ops_make_link(fs, directory, name, content, &rc);
-	if (node)
-		ops_reply_entry(req, node);
+		inode = ops_make_link(fs, directory, name, content, &rc);
+	if (inode)
+		ops_reply_entry(req, inode);
 	else
 		fuse_reply_err(req, -rc);
-	nodes_put(fs->nodes, node);
+	inodes_put(fs->inodes, inode);
 }
 
 struct linking {
@@ -59,77 +59,79 @@ struct linking {
 	char text[];   /* the slot's name, and the target */
 };
 
-static struct linking *linking_of(struct later *later)
+static struct linking *linking_of(struct async_request *async)
 {
-	return (struct linking *)(void *)later->text;
+	return (struct linking *)(void *)async->text;
 }
 
-static ssize_t fill_slot(struct later *later)
+static ssize_t fill_slot(struct async_request *async)
 {
-	const struct linking *linking = linking_of(later);
-	const struct fuse_ctx *caller = fuse_req_ctx(later->req);
+	const struct linking *linking = linking_of(async);
+	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
 	char name[NAME_MAX + 1];
 
-	if (ops_is_adapter_name(later->node->ino, linking->text))
-		return adapt_link(later->node->model, linking->text,
-				  linking->text + linking->target, caller->uid, caller->gid);
+	if (ops_is_adapter_name(async->inode->ino, linking->text))
+		return adapter_edit_link(async->inode->model, linking->text,
+					 linking->text + linking->target, caller->uid, caller->gid);
 	snprintf(name, sizeof(name), "%.*s", (int)ops_slot_name(linking->text), linking->text);
-	return graft_symlink(later->node->model, (enum organ_class)later->node->index, name,
+	return graft_symlink(async->inode->model, (enum organ_class)async->inode->index, name,
 			     linking->text + linking->target, caller->uid, caller->gid);
 }
 
-static void reply_linked(struct later *later, ssize_t result)
+static void reply_linked(struct async_request *async, ssize_t result)
 {
-	struct fs *fs = fs_of(later->req);
-	struct node *node = NULL;
+	struct mount *fs = mount_of(async->req);
+	struct inode *inode = NULL;
 	int rc = (int)result;
 
 	if (rc == 0)
-		node = ops_find(fs, later->node, linking_of(later)->text, &rc);
-	nodes_put(fs->nodes, later->node);
-	if (node)
-		ops_reply_entry(later->req, node);
+		inode = ops_find(fs, async->inode, linking_of(async)->text, &rc);
+	inodes_put(fs->inodes, async->inode);
+	if (inode)
+		ops_reply_entry(async->req, inode);
 	else
-		fuse_reply_err(later->req, -rc);
-	nodes_put(fs->nodes, node);
+		fuse_reply_err(async->req, -rc);
+	inodes_put(fs->inodes, inode);
 }
 
 /* Where the path leads may take long to find out. */
-static void fill_later(fuse_req_t req, struct node *directory, const char *name, const char *target)
+static void fill_async(fuse_req_t req, struct inode *directory, const char *name,
+		       const char *target)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	const size_t n = strlen(name) + 1, m = strlen(target) + 1;
-	struct later *later = later_on(req, directory, sizeof(struct linking) + n + m, fill_slot);
+	struct async_request *async =
+		async_new_on(req, directory, sizeof(struct linking) + n + m, fill_slot);
 	struct linking *linking;
 
-	if (!later)
+	if (!async)
 		return;
-	linking = linking_of(later);
+	linking = linking_of(async);
 	linking->target = n;
 	memcpy(linking->text, name, n);
 	memcpy(linking->text + n, target, m);
-	later->reply = reply_linked;
-	later_submit(later, fs->lookers);
+	async->reply = reply_linked;
+	async_submit(async, fs->link_lookups);
 }
 
 /* May a link of that name be made? */
-static int check_name(struct fs *fs, const struct node *directory, const char *name)
+static int check_name(struct mount *fs, const struct inode *directory, const char *name)
 {
-	struct node *node;
+	struct inode *inode;
 	int rc;
 
-	if (ops_is_dropping(name))
+	if (ops_is_desktop_file(name))
 		return -EPERM;
-	node = ops_find(fs, directory, name, &rc);
-	nodes_put(fs->nodes, node);
-	return node ? -EEXIST : rc == -ENOENT ? 0 : rc;
+	inode = ops_find(fs, directory, name, &rc);
+	inodes_put(fs->inodes, inode);
+	return inode ? -EEXIST : rc == -ENOENT ? 0 : rc;
 }
 
 void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
-	struct fs *fs = fs_of(req);
+	struct mount *fs = mount_of(req);
 	int rc;
-	struct node *directory = ops_editable(fs, parent, &rc);
+	struct inode *directory = ops_editable(fs, parent, &rc);
 
 	if (!directory)
 		rc = ops_refuse(fs, parent, name, REFUSED_LINK);
@@ -137,12 +139,12 @@ void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
 		rc = directory->kind == NODE_METADATA ? -EPERM : check_name(fs, directory, name);
 	if (directory && rc == 0 &&
 	    (ops_slot_name(name) || ops_is_adapter_name(directory->ino, name))) {
-		fill_later(req, directory, name, target);
+		fill_async(req, directory, name, target);
 		return;
 	}
 	if (directory && rc == 0)
 		make_plain(req, directory, name, target);
 	else
 		fuse_reply_err(req, -rc);
-	nodes_put(fs->nodes, directory);
+	inodes_put(fs->inodes, directory);
 }

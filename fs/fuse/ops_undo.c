@@ -8,73 +8,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ops_is_undo(const struct node *node)
+bool ops_is_undo(const struct inode *inode)
 {
-	return node->kind == NODE_GENERATED && node->index == GENERATED_UNDO;
+	return inode->kind == NODE_GENERATED && inode->index == GENERATED_UNDO;
 }
 
-void ops_write_words(fuse_req_t req, struct handle *handle, const char *bytes, size_t size,
-		     uint64_t offset, uint64_t owner)
+void ops_write_undo(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
+		    uint64_t offset, uint64_t owner)
 {
-	const int rc = words_write(handle->words, bytes, size, offset, owner);
+	const int rc = undo_words_write(handle->words, bytes, size, offset, owner);
 
 	if (rc == 0) {
 		fuse_reply_write(req, size);
 		return;
 	}
-	log_add(handle->node->model->log, ".undo: refused: %s; nothing is undone",
+	log_add(handle->inode->model->log, ".undo: refused: %s; nothing is undone",
 		rc == -EINVAL ? "words are written as text, from the first to the last"
 			      : strerror(-rc));
 	fuse_reply_err(req, -rc);
 }
 
-static ssize_t obey(struct later *later)
+static ssize_t run_undo(struct async_request *async)
 {
-	return undo(later->handle->node->model, later->text);
+	return undo(async->handle->inode->model, async->text);
 }
 
-static void reply_flushed(struct later *later, ssize_t result)
+static void reply_flushed(struct async_request *async, ssize_t result)
 {
-	fuse_reply_err(later->req, (int)-result);
+	fuse_reply_err(async->req, (int)-result);
 }
 
 /* The file is closed: of a failure only the log tells. */
-static void reply_released(struct later *later, ssize_t result)
+static void reply_released(struct async_request *async, ssize_t result)
 {
 	(void)result;
-	ops_close(fs_of(later->req), later->handle);
-	fuse_reply_err(later->req, 0);
+	ops_close(mount_of(async->req), async->handle);
+	fuse_reply_err(async->req, 0);
 }
 
 /* False: nothing was written that says anything. */
-static bool obey_later(fuse_req_t req, struct handle *handle, uint64_t owner,
-		       void (*reply)(struct later *later, ssize_t result))
+static bool run_undo_async(fuse_req_t req, struct open_file *handle, uint64_t owner,
+			   void (*reply)(struct async_request *async, ssize_t result))
 {
-	char *text = handle->words ? words_take(handle->words, owner) : NULL;
-	struct later *later;
+	char *text = handle->words ? undo_words_take(handle->words, owner) : NULL;
+	struct async_request *async;
 
 	if (!text || !*text) {
 		free(text);
 		return false;
 	}
-	later = later_new(req, strlen(text) + 1);
-	if (later) {
-		strcpy(later->text, text);
-		later->act = obey;
-		later->reply = reply;
-		later->handle = handle;
-		later_submit(later, fs_of(req)->commits);
+	async = async_new(req, strlen(text) + 1);
+	if (async) {
+		strcpy(async->text, text);
+		async->run = run_undo;
+		async->reply = reply;
+		async->handle = handle;
+		async_submit(async, mount_of(req)->commits);
 	}
 	free(text);
 	return true;
 }
 
-bool ops_flush_words(fuse_req_t req, struct handle *handle, uint64_t owner)
+bool ops_flush_undo(fuse_req_t req, struct open_file *handle, uint64_t owner)
 {
-	return obey_later(req, handle, owner, reply_flushed);
+	return run_undo_async(req, handle, owner, reply_flushed);
 }
 
-bool ops_release_words(fuse_req_t req, struct handle *handle)
+bool ops_release_undo(fuse_req_t req, struct open_file *handle)
 {
-	return obey_later(req, handle, 0, reply_released);
+	return run_undo_async(req, handle, 0, reply_released);
 }

@@ -16,46 +16,46 @@
 #include <stdio.h>
 #include <string.h>
 
-static void reply_rc(struct later *later, ssize_t result)
+static void reply_rc(struct async_request *async, ssize_t result)
 {
-	fuse_reply_err(later->req, (int)-result);
+	fuse_reply_err(async->req, (int)-result);
 }
 
-static void reply_written(struct later *later, ssize_t result)
+static void reply_written(struct async_request *async, ssize_t result)
 {
 	if (result < 0)
-		fuse_reply_err(later->req, (int)-result);
+		fuse_reply_err(async->req, (int)-result);
 	else
-		fuse_reply_write(later->req, later->size);
+		fuse_reply_write(async->req, async->size);
 }
 
-static ssize_t assemble(struct later *later)
+static ssize_t assemble(struct async_request *async)
 {
-	struct fs *fs = fs_of(later->req);
-	const struct fuse_ctx *caller = fuse_req_ctx(later->req);
-	int rc = turns_take(fs->turns, &later->stop);
+	struct mount *fs = mount_of(async->req);
+	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
+	int rc = fifo_lock_acquire(fs->assembly_lock, &async->stop);
 
 	if (rc < 0)
 		return rc;
-	links_refresh(fs->links, later->handle->node->model);
-	rc = caller_assume(caller->uid, caller->gid);
+	symlinks_refresh(fs->links, async->handle->inode->model);
+	rc = credentials_assume(caller->uid, caller->gid);
 	if (rc == 0) {
-		rc = assembly_run(fs_mounted(fs, later->handle->node)->assembly, later->text,
-				  caller->pid, &later->stop);
-		caller_restore();
+		rc = assembly_run(mount_model_files(fs, async->handle->inode)->assembly,
+				  async->text, caller->pid, &async->stop);
+		credentials_restore();
 	}
-	turns_give(fs->turns);
+	fifo_lock_release(fs->assembly_lock);
 	return rc;
 }
 
 /* Each write is a file name, as in sysfs: the newline that echo adds is not part of it. */
-static void write_assemble(fuse_req_t req, struct handle *handle, const char *bytes, size_t size)
+static void write_assemble(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size)
 {
-	struct later *later;
+	struct async_request *async;
 	size_t n = size;
 
 	/* Copied from another mount, or from here. */
-	if (assembly_is_answer(bytes, size)) {
+	if (assembly_is_status(bytes, size)) {
 		fuse_reply_write(req, size);
 		return;
 	}
@@ -66,40 +66,42 @@ static void write_assemble(fuse_req_t req, struct handle *handle, const char *by
 		return;
 	}
 	if (memchr(bytes, '\0', n) || memchr(bytes, '\n', n)) {
-		log_add(handle->node->model->log, ".assemble: refused: one write is one file name, "
-						  "and this one has a line break or a NUL in it");
+		log_add(handle->inode->model->log,
+			".assemble: refused: one write is one file name, "
+			"and this one has a line break or a NUL in it");
 		fuse_reply_err(req, EINVAL);
 		return;
 	}
-	later = later_new(req, n + 1);
-	if (!later)
+	async = async_new(req, n + 1);
+	if (!async)
 		return;
-	later->act = assemble;
-	later->handle = handle;
-	later->reply = reply_written;
-	memcpy(later->text, bytes, n);
-	later->size = size;
-	later_submit(later, fs_of(req)->assemblies);
+	async->run = assemble;
+	async->handle = handle;
+	async->reply = reply_written;
+	memcpy(async->text, bytes, n);
+	async->size = size;
+	async_submit(async, mount_of(req)->assemblies);
 }
 
 #define STAGED_NAME_MAX (NAME_MAX + 32)
 
 /* For messages. */
-static const char *staged_name(struct fs *fs, const struct node *node, char text[STAGED_NAME_MAX])
+static const char *staged_name(struct mount *fs, const struct inode *inode,
+			       char text[STAGED_NAME_MAX])
 {
 	char name[NAME_MAX + 1], path[ORGAN_PATH_MAX];
 	uint64_t directory;
 
-	if (node->kind == NODE_KEY_STAGE)
-		snprintf(text, STAGED_NAME_MAX, EDIT_DIRECTORY "%s",
-			 metadata_key(node->model->metadata, node->index).name);
-	else if (node->kind == NODE_SETTING_STAGE) {
-		adapters_name(node->model, node->index, name);
+	if (inode->kind == NODE_KEY_STAGE)
+		snprintf(text, STAGED_NAME_MAX, METADATA_DIRECTORY "%s",
+			 metadata_key(inode->model->metadata, inode->index).name);
+	else if (inode->kind == NODE_SETTING_STAGE) {
+		adapters_name(inode->model, inode->index, name);
 		snprintf(text, STAGED_NAME_MAX, "adapters/%s", name);
-	} else if (node->kind == NODE_STAGE || node->kind == NODE_EXPERT_STAGE)
+	} else if (inode->kind == NODE_STAGE || inode->kind == NODE_EXPERT_STAGE)
 		snprintf(text, STAGED_NAME_MAX, "%s",
-			 model_organ_path(node->model, node->index, path));
-	else if (scratches_name(fs->scratches, node, &directory, name))
+			 model_organ_path(inode->model, inode->index, path));
+	else if (scratch_files_name(fs->scratches, inode, &directory, name))
 		snprintf(text, STAGED_NAME_MAX, "%s/%s",
 			 ops_is_metadata(directory)
 				 ? "metadata"
@@ -110,247 +112,251 @@ static const char *staged_name(struct fs *fs, const struct node *node, char text
 	return text;
 }
 
-static ssize_t write_bytes(struct fs *fs, struct node *node, const char *bytes, size_t size,
+static ssize_t write_bytes(struct mount *fs, struct inode *inode, const char *bytes, size_t size,
 			   uint64_t offset)
 {
-	const int rc = stage_write(node->stage, bytes, size, offset);
+	const int rc = stage_write(inode->stage, bytes, size, offset);
 	char name[STAGED_NAME_MAX];
 
 	if (rc == 0)
 		return 0;
-	log_add(node->model->log, "%s: cannot be staged in %s: %s", staged_name(fs, node, name),
-		layer_path(node->model->layer), strerror(-rc));
+	log_add(inode->model->log, "%s: cannot be staged in %s: %s", staged_name(fs, inode, name),
+		layer_path(inode->model->layer), strerror(-rc));
 	return rc;
 }
 
-static ssize_t write_first(struct later *later)
+static ssize_t write_first(struct async_request *async)
 {
-	struct fs *fs = fs_of(later->req);
-	const struct fuse_ctx *caller = fuse_req_ctx(later->req);
-	struct node *node = later->handle->node;
+	struct mount *fs = mount_of(async->req);
+	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
+	struct inode *inode = async->handle->inode;
 
-	stage_set_trace(node->stage,
-			trace_begin(fs->tracer, caller->pid, caller->uid, caller->gid));
-	return write_bytes(fs, node, later->text, later->size, later->offset);
+	stage_set_trace(inode->stage,
+			write_source_begin(fs->tracer, caller->pid, caller->uid, caller->gid));
+	return write_bytes(fs, inode, async->text, async->size, async->offset);
 }
 
 /* Before the first write is answered, what else its writer has open is noted: that may take a
  * while, and so is done elsewhere. */
-static void write_first_later(fuse_req_t req, struct handle *handle, const char *bytes, size_t size,
-			      off_t offset)
+static void write_first_async(fuse_req_t req, struct open_file *handle, const char *bytes,
+			      size_t size, off_t offset)
 {
-	struct later *later = later_new(req, size);
+	struct async_request *async = async_new(req, size);
 
-	if (!later)
+	if (!async)
 		return;
-	later->act = write_first;
-	later->reply = reply_written;
-	later->handle = handle;
-	later->size = size;
-	later->offset = (uint64_t)offset;
-	memcpy(later->text, bytes, size);
-	later_submit(later, fs_of(req)->beginnings);
+	async->run = write_first;
+	async->reply = reply_written;
+	async->handle = handle;
+	async->size = size;
+	async->offset = (uint64_t)offset;
+	memcpy(async->text, bytes, size);
+	async_submit(async, mount_of(req)->first_writes);
 }
 
 /* It is not the last close of an emptied file that is waited for, or that has come. */
-static void expect_no_release(struct fs *fs, struct handle *handle)
+static void expect_no_release(struct mount *fs, struct open_file *handle)
 {
 	if (atomic_exchange(&handle->emptied, false))
-		pending_unexpect(fs->emptied);
+		in_flight_unexpect(fs->emptied);
 }
 
-/* May a writer without a name write there (handles.h)? To the kernel the file ends where readers
+/* May a writer without a name write there (open_files.h)? To the kernel the file ends where readers
  * see it end, so that it cannot tell where to append. */
-static bool place_nameless(fuse_req_t req, struct handle *handle, const struct fuse_file_info *fi,
-			   size_t size, off_t *offset)
+static bool place_nameless(fuse_req_t req, struct open_file *handle,
+			   const struct fuse_file_info *fi, size_t size, off_t *offset)
 {
-	struct fs *fs = fs_of(req);
-	struct node *node = handle->node;
+	struct mount *fs = mount_of(req);
+	struct inode *inode = handle->inode;
 	char name[STAGED_NAME_MAX];
 
-	if (!handles_may_reach(fs->handles, handle, (uint64_t)*offset + size)) {
-		if (!stage_failed(node->stage))
-			log_add(node->model->log,
+	if (!open_files_may_write_to(fs->handles, handle, (uint64_t)*offset + size)) {
+		if (!stage_failed(inode->stage))
+			log_add(inode->model->log,
 				"%s: refused: opened without its name (through /proc/self/fd, as "
 				"Samba does), it cannot be made larger while another program has "
 				"it open; remove it first, or try again",
-				staged_name(fs, node, name));
-		stage_fail(node->stage, -EBUSY);
+				staged_name(fs, inode, name));
+		stage_fail(inode->stage, -EBUSY);
 		return false;
 	}
 	if (fi->flags & O_APPEND)
-		*offset = (off_t)stage_size(node->stage);
+		*offset = (off_t)stage_size(inode->stage);
 	return true;
 }
 
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	      struct fuse_file_info *fi)
 {
-	struct handle *handle = handle_of(fi);
-	struct trace *trace;
+	struct open_file *handle = open_file_of(fi);
+	struct write_source *trace;
 	ssize_t rc;
 
 	(void)ino;
-	expect_no_release(fs_of(req), handle);
-	handle_begin(handle, fi->writepage ? 0 : fi->lock_owner);
+	expect_no_release(mount_of(req), handle);
+	open_file_begin(handle, fi->writepage ? 0 : fi->lock_owner);
 	if (handle->nameless && !place_nameless(req, handle, fi, size, &offset)) {
 		fuse_reply_err(req, EBUSY);
 		return;
 	}
-	if (!handle->node->stage) {
-		if (ops_drops(handle->node))
+	if (!handle->inode->stage) {
+		if (ops_discards_writes(handle->inode))
 			fuse_reply_write(req, size);
 		else if (handle->words)
-			ops_write_words(req, handle, bytes, size, (uint64_t)offset,
-					fi->writepage ? 0 : fi->lock_owner);
+			ops_write_undo(req, handle, bytes, size, (uint64_t)offset,
+				       fi->writepage ? 0 : fi->lock_owner);
 		else
 			write_assemble(req, handle, bytes, size);
 		return;
 	}
-	trace = stage_trace(handle->node->stage);
+	trace = stage_trace(handle->inode->stage);
 	if (!trace) {
-		write_first_later(req, handle, bytes, size, offset);
+		write_first_async(req, handle, bytes, size, offset);
 		return;
 	}
-	trace_unref(trace);
-	rc = write_bytes(fs_of(req), handle->node, bytes, size, (uint64_t)offset);
+	write_source_unref(trace);
+	rc = write_bytes(mount_of(req), handle->inode, bytes, size, (uint64_t)offset);
 	if (rc < 0)
 		fuse_reply_err(req, (int)-rc);
 	else
 		fuse_reply_write(req, size);
 }
 
-int ops_commit(struct fs *fs, struct node *node)
+int ops_commit(struct mount *fs, struct inode *inode)
 {
 	uint64_t directory;
 	char name[NAME_MAX + 1];
 	size_t n;
 
-	if (node->kind == NODE_STAGE)
-		return graft_fill(node->model, node->index, node->stage);
-	if (node->kind == NODE_EXPERT_STAGE)
-		return ops_commit_expert(node);
-	if (node->kind == NODE_KEY_STAGE)
-		return edit_fill(node->model, metadata_key(node->model->metadata, node->index).name,
-				 node->stage);
-	if (node->kind == NODE_SETTING_STAGE) {
-		adapters_name(node->model, node->index, name);
-		return adapt_write(node->model, name, node->stage);
+	if (inode->kind == NODE_STAGE)
+		return graft_fill(inode->model, inode->index, inode->stage);
+	if (inode->kind == NODE_EXPERT_STAGE)
+		return ops_commit_expert(inode);
+	if (inode->kind == NODE_KEY_STAGE)
+		return metadata_edit_fill(inode->model,
+					  metadata_key(inode->model->metadata, inode->index).name,
+					  inode->stage);
+	if (inode->kind == NODE_SETTING_STAGE) {
+		adapters_name(inode->model, inode->index, name);
+		return adapter_edit_write(inode->model, name, inode->stage);
 	}
-	if (!scratches_name(fs->scratches, node, &directory, name))
+	if (!scratch_files_name(fs->scratches, inode, &directory, name))
 		return 0;
-	if (!ops_is_named(node->model, directory, name))
+	if (!ops_is_named(inode->model, directory, name))
 		return 0;
 	if (ops_is_metadata(directory))
-		return edit_fill(node->model, name, node->stage);
+		return metadata_edit_fill(inode->model, name, inode->stage);
 	if (ops_is_adapter_name(directory, name))
-		return adapt_write(node->model, name, node->stage);
+		return adapter_edit_write(inode->model, name, inode->stage);
 	n = ops_slot_name(name);
 	name[n] = '\0';
-	return graft_fill_name(node->model, (enum organ_class)inode_index(directory), name,
-			       node->stage);
+	return graft_fill_name(inode->model, (enum organ_class)inode_index(directory), name,
+			       inode->stage);
 }
 
-static ssize_t commit(struct later *later)
+static ssize_t commit(struct async_request *async)
 {
-	return ops_commit(fs_of(later->req), later->handle->node);
+	return ops_commit(mount_of(async->req), async->handle->inode);
 }
 
 /* Is the file with that name not needed any more? What was written under the name of a slot or key
  * is theirs now, or refused. A key that nothing was written to is still to come. */
-static bool is_over(const struct node *node, uint64_t directory, const char *name)
+static bool is_over(const struct inode *inode, uint64_t directory, const char *name)
 {
 	struct value_type type;
 	uint32_t i;
 
-	if (!ops_is_named(node->model, directory, name))
+	if (!ops_is_named(inode->model, directory, name))
 		return false;
-	return !ops_is_metadata(directory) || stage_written(node->stage) ||
-	       stage_failed(node->stage) ||
-	       (metadata_find(node->model->metadata, name, &i) && edit_type(node->model, i, &type));
+	return !ops_is_metadata(directory) || stage_written(inode->stage) ||
+	       stage_failed(inode->stage) ||
+	       (metadata_find(inode->model->metadata, name, &i) &&
+		metadata_edit_get_type(inode->model, i, &type));
 }
 
-void ops_close(struct fs *fs, struct handle *handle)
+void ops_close(struct mount *fs, struct open_file *handle)
 {
-	struct node *node = nodes_get(fs->nodes, handle->node->ino);
+	struct inode *inode = inodes_get(fs->inodes, handle->inode->ino);
 	uint64_t directory;
 	char name[NAME_MAX + 1];
 
 	expect_no_release(fs, handle);
-	handles_close(fs->handles, handle);
-	if (node && node->kind == NODE_SCRATCH && stage_opens(node->stage) == 1 &&
-	    scratches_name(fs->scratches, node, &directory, name) && is_over(node, directory, name))
-		scratches_remove(fs->scratches, directory, name);
-	nodes_put(fs->nodes, node);
+	open_files_close(fs->handles, handle);
+	if (inode && inode->kind == NODE_SCRATCH && stage_opens(inode->stage) == 1 &&
+	    scratch_files_name(fs->scratches, inode, &directory, name) &&
+	    is_over(inode, directory, name))
+		scratch_files_remove(fs->scratches, directory, name);
+	inodes_put(fs->inodes, inode);
 }
 
-static ssize_t sync_stage(struct later *later)
+static ssize_t sync_stage(struct async_request *async)
 {
-	return stage_sync(later->handle->node->stage);
+	return stage_sync(async->handle->inode->stage);
 }
 
-static void act_on_stage(fuse_req_t req, struct handle *handle, ssize_t (*act)(struct later *later),
-			 void (*reply)(struct later *later, ssize_t result))
+static void run_on_stage(fuse_req_t req, struct open_file *handle,
+			 ssize_t (*run)(struct async_request *async),
+			 void (*reply)(struct async_request *async, ssize_t result))
 {
-	struct later *later = later_new(req, 0);
+	struct async_request *async = async_new(req, 0);
 
-	if (!later)
+	if (!async)
 		return;
-	later->act = act;
-	later->reply = reply;
-	later->handle = handle;
-	later_submit(later, fs_of(req)->commits);
+	async->run = run;
+	async->reply = reply;
+	async->handle = handle;
+	async_submit(async, mount_of(req)->commits);
 }
 
 /* Nobody is left to be told of a failure but the log. */
-static void reply_released(struct later *later, ssize_t result)
+static void reply_released(struct async_request *async, ssize_t result)
 {
 	(void)result;
-	ops_close(fs_of(later->req), later->handle);
-	fuse_reply_err(later->req, 0);
+	ops_close(mount_of(async->req), async->handle);
+	fuse_reply_err(async->req, 0);
 }
 
 /* What a map wrote after close(), and no flush has seen, takes effect with the release. */
-void ops_commit_and_close(fuse_req_t req, struct handle *handle)
+void ops_commit_and_close(fuse_req_t req, struct open_file *handle)
 {
-	act_on_stage(req, handle, commit, reply_released);
+	run_on_stage(req, handle, commit, reply_released);
 }
 
-static void reply_emptied(struct later *later, ssize_t result)
+static void reply_emptied(struct async_request *async, ssize_t result)
 {
-	struct fs *fs = fs_of(later->req);
+	struct mount *fs = mount_of(async->req);
 
-	pending_end(fs->emptied);
-	reply_released(later, result);
+	in_flight_end(fs->emptied);
+	reply_released(async, result);
 }
 
 /* A string was emptied and nothing else, which is known only now. */
-void ops_commit_emptied(fuse_req_t req, struct handle *handle)
+void ops_commit_emptied(fuse_req_t req, struct open_file *handle)
 {
-	struct fs *fs = fs_of(req);
-	struct later *later = later_new(req, 0);
+	struct mount *fs = mount_of(req);
+	struct async_request *async = async_new(req, 0);
 
-	if (!later) {
-		pending_end(fs->emptied);
+	if (!async) {
+		in_flight_end(fs->emptied);
 		return;
 	}
-	later->act = commit;
-	later->reply = reply_emptied;
-	later->handle = handle;
-	later_submit(later, fs->commits);
+	async->run = commit;
+	async->reply = reply_emptied;
+	async->handle = handle;
+	async_submit(async, fs->commits);
 }
 
 /* Does a file that can be mapped hold nothing yet but its size? numpy.memmap writes the last byte,
  * maps a copy of the descriptor, and closes the first one before anything is in the map. No organ
  * and no value begins with so many zeros; what stays like that is refused with the release. */
-static bool awaits_map(struct handle *handle)
+static bool awaits_map(struct open_file *handle)
 {
 	static const char zeros[512];
 	char start[sizeof(zeros)];
 	ssize_t n = 0;
 
 	if (handle->maps)
-		n = stage_read(handle->node->stage, start, sizeof(start), 0);
+		n = stage_read(handle->inode->stage, start, sizeof(start), 0);
 	return n > 0 && memcmp(start, zeros, (size_t)n) == 0;
 }
 
@@ -359,32 +365,33 @@ static bool awaits_map(struct handle *handle)
  * completed. A reader, and a writer beside whom another one is at work, leave the stage alone. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct handle *handle = handle_of(fi);
+	struct open_file *handle = open_file_of(fi);
 	bool last;
 
 	(void)ino;
-	if (ops_flush_words(req, handle, fi->lock_owner))
+	if (ops_flush_undo(req, handle, fi->lock_owner))
 		return;
-	last = handle_end(handle, fi->lock_owner);
-	if (last && stage_written(handle->node->stage) && !awaits_map(handle)) {
-		act_on_stage(req, handle, commit, reply_rc);
+	last = open_file_end(handle, fi->lock_owner);
+	if (last && stage_written(handle->inode->stage) && !awaits_map(handle)) {
+		run_on_stage(req, handle, commit, reply_rc);
 		return;
 	}
 	/* A shell closes one of two descriptors between emptying a file and writing to it, so the
 	 * string is not empty before the release; a lookup until then has to wait for that. */
-	if (last && ops_is_emptied_string(handle->node) && !atomic_exchange(&handle->emptied, true))
-		pending_expect(fs_of(req)->emptied);
+	if (last && ops_is_emptied_string(handle->inode) &&
+	    !atomic_exchange(&handle->emptied, true))
+		in_flight_expect(mount_of(req)->emptied);
 	fuse_reply_err(req, 0);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-	struct handle *handle = handle_of(fi);
+	struct open_file *handle = open_file_of(fi);
 
 	(void)ino;
 	(void)datasync;
-	if (handle->node->stage)
-		act_on_stage(req, handle, sync_stage, reply_rc);
+	if (handle->inode->stage)
+		run_on_stage(req, handle, sync_stage, reply_rc);
 	else
 		fuse_reply_err(req, 0);
 }

@@ -21,21 +21,21 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-struct mount {
+struct mount_session {
 	const struct options *options;
 	struct log *log;
-	struct collection *collection;
+	struct models *collection;
 	char point[PATH_MAX]; /* absolute */
 	bool made;	      /* by us, so that it goes away with the mount */
 	dev_t device;	      /* 0: not known */
 	bool at_terminal;     /* in the foreground of one */
 	bool in_utab;
 	struct fuse_session *session;
-	struct fs *fs;
-	struct status *status;
+	struct mount *fs;
+	struct unmount_status *status;
 };
 
-static int find_mountpoint(struct mount *mount)
+static int find_mountpoint(struct mount_session *mount)
 {
 	const char *given = mount->options->mountpoint;
 	struct error err = { 0 };
@@ -56,18 +56,18 @@ static int find_mountpoint(struct mount *mount)
 		return -err.code;
 	}
 	if (rc == -ENOTCONN)
-		log_complain("%s: the daemon of an earlier mount is gone; "
-			     "end that mount first: fusermount3 -u %s",
-			     given, given);
+		log_error("%s: the daemon of an earlier mount is gone; "
+			  "end that mount first: fusermount3 -u %s",
+			  given, given);
 	else if (rc < 0)
-		log_complain("%s: %s", given, strerror(-rc));
+		log_error("%s: %s", given, strerror(-rc));
 	return rc;
 }
 
 /* As mount(8) looks for a mount, to know whether a line of fstab is mounted: the canonical path of
  * what was given, to free. But the name of a shard, which may be a link, says where the others are.
  * NULL: there is none, or out of memory. */
-static char *source_of(const struct mount *mount)
+static char *source_of(const struct mount_session *mount)
 {
 	const char *given = mount->options->models[0], *name = strrchr(given, '/');
 	char *directory, *source = NULL;
@@ -103,7 +103,7 @@ static int add_chosen(const struct options *options, char **list)
 	return 0;
 }
 
-static int add_options(const struct mount *mount, struct fuse_args *args)
+static int add_options(const struct mount_session *mount, struct fuse_args *args)
 {
 	static const char fixed[] = "subtype=organfs,default_permissions,nosuid,nodev";
 	char *source = source_of(mount), *name = NULL, *list = NULL;
@@ -123,12 +123,12 @@ static int add_options(const struct mount *mount, struct fuse_args *args)
 	return rc;
 }
 
-static int start(struct mount *mount)
+static int start(struct mount_session *mount)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	int rc = add_options(mount, &args);
 
-	mount->fs = fs_new(mount->options, mount->log, mount->collection);
+	mount->fs = mount_new(mount->options, mount->log, mount->collection);
 	if (mount->fs)
 		mount->fs->status = mount->status;
 	if (rc == 0 && mount->fs)
@@ -136,7 +136,7 @@ static int start(struct mount *mount)
 			fuse_session_new(&args, &organfs_ops, sizeof(organfs_ops), mount->fs);
 	fuse_opt_free_args(&args);
 	if (!mount->session) {
-		log_complain("%s: the session cannot be made", mount->point);
+		log_error("%s: the session cannot be made", mount->point);
 		return -1;
 	}
 	/* libfuse says itself what is wrong. */
@@ -144,7 +144,7 @@ static int start(struct mount *mount)
 }
 
 /* Nobody answers yet, so the mount must not be asked for anything: DONT_SYNC. */
-static void note_device(struct mount *mount)
+static void note_device(struct mount_session *mount)
 {
 	struct statx stat;
 
@@ -152,10 +152,10 @@ static void note_device(struct mount *mount)
 		  &stat) == 0)
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
 	mount->fs->device = mount->device;
-	links_mounted(mount->fs->links, mount->point, mount->device);
-	tracer_mounted(mount->fs->tracer, mount->point, mount->device);
-	for (uint32_t i = 0; i < mount->fs->n_mounted; i++)
-		assembly_mounted(mount->fs->mounted[i].assembly, mount->device);
+	symlinks_set_mount(mount->fs->links, mount->point, mount->device);
+	write_sources_set_mount(mount->fs->tracer, mount->point, mount->device);
+	for (uint32_t i = 0; i < mount->fs->n_model_files; i++)
+		assembly_set_mount(mount->fs->model_files[i].assembly, mount->device);
 }
 
 /* The kernel asks for this much at once where somebody reads on; its own figure, 128 KiB, costs a
@@ -166,7 +166,7 @@ static void note_device(struct mount *mount)
  * may say more, and the mount is well without. */
 static void set_readahead(void *context)
 {
-	const struct mount *mount = context;
+	const struct mount_session *mount = context;
 	char path[64];
 	int fd;
 
@@ -182,30 +182,30 @@ static void set_readahead(void *context)
 /* Look for shards; but where the terminal of a mount in the foreground is gone, that is the end. */
 static bool look_for_shards(void *context)
 {
-	const struct mount *mount = context;
+	const struct mount_session *mount = context;
 
 	if (mount->at_terminal && !isatty(STDERR_FILENO))
 		return false;
-	arrivals_look(mount->fs, true);
+	shard_watch_check(mount->fs, true);
 	return true;
 }
 
-static int serve(struct mount *mount)
+static int serve(struct mount_session *mount)
 {
 	int rc = -1;
 
 	/* A signal from here on finds a mount that it must not leave without a daemon. The one that
-	 * ends the mount is taken in the loop, the next one by finish(). */
-	finish_block_signals();
+	 * ends the mount is taken in the loop, the next one by unmount_finish(). */
+	unmount_block_signals();
 	note_device(mount);
 	/* Before the command returns: an umount may follow at once. */
 	mount->in_utab = utab_enter(mount->point);
 	mount->at_terminal = mount->options->foreground && isatty(STDERR_FILENO);
 	if (fuse_daemonize(mount->options->foreground) == 0) {
 		/* Before the first request is answered, what was grafted by links is there. */
-		links_refresh(mount->fs->links, NULL);
-		rc = ops_loop(mount->session, mount->options->threads, mount->fs->readers,
-			      set_readahead, look_for_shards, mount);
+		symlinks_refresh(mount->fs->links, NULL);
+		rc = session_loop(mount->session, mount->options->threads, mount->fs->read_threads,
+				  set_readahead, look_for_shards, mount);
 	}
 	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
 	 * between the two would write to whatever file has that number by then. */
@@ -219,26 +219,27 @@ static int serve(struct mount *mount)
 static int check_file(const struct model *model, const char *output, struct error *err)
 {
 	char *path = strdup(output);
-	const struct target target = { .directory = AT_FDCWD,
-				       .path = path,
-				       .replace = true,
-				       .base = backing_stat(model->base),
-				       .shards = model->shards };
+	const struct write_target target = { .directory = AT_FDCWD,
+					     .path = path,
+					     .replace = true,
+					     .base = backing_stat(model->base),
+					     .shards = model->shards };
 	uint64_t most;
 	size_t n;
-	int rc = path ? divided_parse(path, &n, &most, err)
+	int rc = path ? split_write_parse(path, &n, &most, err)
 		      : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 
 	if (rc > 0)
 		path[n] = '\0';
 	if (rc >= 0)
-		rc = assemble_check(&target, err);
+		rc = atomic_write_check(&target, err);
 	free(path);
 	return rc;
 }
 
 /* Of several models output is the directory, of one it lies in that. */
-static void check_directory(const struct mount *mount, const char *output, struct error *err)
+static void check_directory(const struct mount_session *mount, const char *output,
+			    struct error *err)
 {
 	char *directory = mount->collection->several ? strdup(output) : paths_directory(output);
 
@@ -251,7 +252,7 @@ static void check_directory(const struct mount *mount, const char *output, struc
 }
 
 /* A wrong output= is better known now than at the unmount. */
-static int check_output(const struct mount *mount)
+static int check_output(const struct mount_session *mount)
 {
 	const char *output = mount->options->output;
 	struct error err = { 0 };
@@ -269,14 +270,14 @@ static int check_output(const struct mount *mount)
 	if (!err.code && !mount->options->read_only)
 		check_directory(mount, output, &err);
 	if (err.code)
-		log_complain("%s: %s", output, err.text);
+		log_error("%s: %s", output, err.text);
 	return -err.code;
 }
 
-int session_run(const struct options *options, struct log *log, struct collection *collection,
-		struct status *status)
+int session_run(const struct options *options, struct log *log, struct models *collection,
+		struct unmount_status *status)
 {
-	struct mount mount = {
+	struct mount_session mount = {
 		.options = options, .log = log, .collection = collection, .status = status
 	};
 	int rc = check_output(&mount);
@@ -292,16 +293,17 @@ int session_run(const struct options *options, struct log *log, struct collectio
 
 		rc = serve(&mount);
 		if (rc < 0)
-			status_say(status, "failed", "the mount broke off: nothing was written");
-		if (finish(mount.fs, rc == 0 && write, status) < 0)
+			unmount_status_add(status, "failed",
+					   "the mount broke off: nothing was written");
+		if (unmount_finish(mount.fs, rc == 0 && write, status) < 0)
 			rc = -EIO;
-		status_say(status, "end", rc == 0 ? "0" : "1");
+		unmount_status_add(status, "end", rc == 0 ? "0" : "1");
 	}
 	if (mount.in_utab)
 		utab_leave(mount.point);
 	if (mount.session)
 		fuse_session_destroy(mount.session);
-	fs_free(mount.fs);
+	mount_free(mount.fs);
 	if (mount.made)
 		rmdir(mount.point[0] ? mount.point : options->mountpoint);
 	return rc == 0 ? 0 : 1;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* session.h - a mount from its beginning to its end. */
-#ifndef FS_SESSION_H
-#define FS_SESSION_H
+#ifndef FS_FUSE_SESSION_H
+#define FS_FUSE_SESSION_H
 
 #include "fs/mount/models.h"
 #include "fs/mount/options.h"
 #include "fs/mount/unmount_status.h"
 
-/* Mount the models, go into the background unless told otherwise, answer requests until the
- * mount is taken away or a signal comes, and assemble what was grafted (finish.h); status, which is
+/* Mount the models, go into the background unless told otherwise, answer requests until the mount
+ * is taken away or a signal comes, and assemble what was grafted (unmount.h); status, which is
  * borrowed, tells how that goes. In the background the calling process has exited with 0 when the
  * mount was ready, and this returns in another one. Returns the exit code of the process: 0, or 1
  * with a line on stderr or in the log. */
-int session_run(const struct options *options, struct log *log, struct collection *collection,
-		struct status *status);
+int session_run(const struct options *options, struct log *log, struct models *collection,
+		struct unmount_status *status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_loop.c - see ops_loop.h. */
+/* session_loop.c - see session_loop.h. */
 #include "fs/fuse/session_loop.h"
 #include "fs/model/inode.h"
 #include "fs/storage/read_threads.h"
@@ -30,7 +30,7 @@ struct waiting_request {
 
 struct loop {
 	struct fuse_session *session;
-	struct readers *readers;
+	struct read_threads *read_threads;
 	void (*connected)(void *context);
 	bool (*hung_up)(void *context);
 	void *context;
@@ -183,7 +183,7 @@ static void take_up(struct loop *loop)
 }
 
 /* The thread that waits for requests has one that may take long, and nobody to pass the waiting on
- * to: it goes on waiting. Reads are then made elsewhere (readers.h), and all else is put by. A
+ * to: it goes on waiting. Reads are then made elsewhere (read_threads.h), and all else is put by. A
  * session of one thread has no others. */
 static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 {
@@ -197,9 +197,9 @@ static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 	}
 	if (is_put_by)
 		return;
-	readers_alone(loop->readers, true);
+	read_threads_set_alone(loop->read_threads, true);
 	fuse_session_process_buf(loop->session, request);
-	readers_alone(loop->readers, false);
+	read_threads_set_alone(loop->read_threads, false);
 }
 
 static bool has_passed_on(struct loop *loop)
@@ -324,8 +324,8 @@ static int run(struct loop *loop, const sigset_t *ending)
 	return loop->error;
 }
 
-int ops_loop(struct fuse_session *session, unsigned threads, struct readers *readers,
-	     void (*connected)(void *context), bool (*hung_up)(void *context), void *context)
+int session_loop(struct fuse_session *session, unsigned threads, struct read_threads *read_threads,
+		 void (*connected)(void *context), bool (*hung_up)(void *context), void *context)
 {
 	/* Without SA_RESTART, so that read(2) ends. */
 	const struct sigaction wake = { .sa_handler = ignore_signal };
@@ -337,7 +337,7 @@ int ops_loop(struct fuse_session *session, unsigned threads, struct readers *rea
 	if (!loop)
 		return -ENOMEM;
 	loop->session = session;
-	loop->readers = readers;
+	loop->read_threads = read_threads;
 	loop->last = &loop->first;
 	loop->connected = connected;
 	loop->hung_up = hung_up;

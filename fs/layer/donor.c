@@ -46,7 +46,7 @@ static struct donor *make(const char *path, const char *tensor, size_t n)
 	return donor;
 }
 
-struct donor *donor_of_backing(struct backing *file, const char *tensor, size_t n)
+struct donor *donor_from_backing(struct backing *file, const char *tensor, size_t n)
 {
 	struct donor *donor = make(backing_path(file), tensor, n);
 
@@ -58,7 +58,8 @@ struct donor *donor_of_backing(struct backing *file, const char *tensor, size_t 
 	return donor;
 }
 
-struct donor *donor_of_path(const char *path, const struct stat *stat, const char *tensor, size_t n)
+struct donor *donor_from_path(const char *path, const struct stat *stat, const char *tensor,
+			      size_t n)
 {
 	struct donor *donor = make(path, tensor, n);
 
@@ -69,8 +70,8 @@ struct donor *donor_of_path(const char *path, const struct stat *stat, const cha
 	return donor;
 }
 
-struct donor *donor_of_record(const char *path, const char *fingerprint, const char *tensor,
-			      size_t n)
+struct donor *donor_from_record(const char *path, const char *fingerprint, const char *tensor,
+				size_t n)
 {
 	struct donor *donor = make(path, tensor, n);
 
@@ -79,7 +80,7 @@ struct donor *donor_of_record(const char *path, const char *fingerprint, const c
 	return donor;
 }
 
-struct donor *donor_of_view(const struct donor *of, const char *view)
+struct donor *donor_from_view(const struct donor *of, const char *view)
 {
 	struct donor *donor = of ? make(of->path, of->tensor, of->tensor_length) : NULL;
 
@@ -136,7 +137,7 @@ const char *donor_view(const struct donor *donor)
 	return donor->view;
 }
 
-struct backing *donor_held(const struct donor *donor)
+struct backing *donor_backing(const struct donor *donor)
 {
 	return donor->file;
 }
@@ -218,7 +219,7 @@ struct backing *donor_open(const struct donor *donor, struct error *err)
 		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
 		return NULL;
 	}
-	file = backing_adopt(fd, donor->path, err);
+	file = backing_fdopen(fd, donor->path, err);
 	if (file && !(donor->has_stat ? paths_same_file(backing_stat(file), &donor->stat)
 				      : has_fingerprint(file, donor->fingerprint))) {
 		backing_unref(file);

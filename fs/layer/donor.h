@@ -4,8 +4,8 @@
  *
  * A donor holds no file open that nobody else does: a disk from which organs were copied can be
  * unmounted. Whoever wants to look into it opens it again, and finds out whether it is the same. */
-#ifndef FS_DONOR_H
-#define FS_DONOR_H
+#ifndef FS_LAYER_DONOR_H
+#define FS_LAYER_DONOR_H
 
 #include "fs/base/fingerprint.h"
 
@@ -15,21 +15,21 @@ struct donor; /* counted; immutable, any thread may use it */
 
 /* A tensor of the GGUF file, whose name of n bytes is copied; with tensor NULL file is an organ
  * file. Takes a reference of its own to the file. NULL: out of memory. */
-struct donor *donor_of_backing(struct backing *file, const char *tensor, size_t n);
+struct donor *donor_from_backing(struct backing *file, const char *tensor, size_t n);
 
 /* The same for a file that is not kept open: an absolute path, and what fstat(2) said of it; with
  * stat NULL it must not be opened again. */
-struct donor *donor_of_path(const char *path, const struct stat *stat, const char *tensor,
-			    size_t n);
+struct donor *donor_from_path(const char *path, const struct stat *stat, const char *tensor,
+			      size_t n);
 
 /* The same for a file that a layer tells of: what has that fingerprint there is it (fingerprint.h),
  * of which nothing is looked at yet; the fingerprint is empty for an organ file. */
-struct donor *donor_of_record(const char *path, const char *fingerprint, const char *tensor,
-			      size_t n);
+struct donor *donor_from_record(const char *path, const char *fingerprint, const char *tensor,
+				size_t n);
 
 /* What .views/VIEW of a mount makes of what came from there, which may be NULL: then it is too, as
  * where there is no memory. Of the view of a view the last one counts. */
-struct donor *donor_of_view(const struct donor *of, const char *view);
+struct donor *donor_from_view(const struct donor *of, const char *view);
 
 /* Before anybody else knows the donor: the GGUF has that fingerprint. */
 void donor_set_fingerprint(struct donor *donor, const char *fingerprint);
@@ -50,7 +50,7 @@ const char *donor_fingerprint(const struct donor *donor);
 const char *donor_view(const struct donor *donor);
 
 /* The file, borrowed, where it is held open; else NULL. */
-struct backing *donor_held(const struct donor *donor);
+struct backing *donor_backing(const struct donor *donor);
 
 /* Do both come from the same file? */
 bool donor_same_file(const struct donor *a, const struct donor *b);

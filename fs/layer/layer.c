@@ -21,12 +21,12 @@
 static void empty_layer(int dir)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		paths_empty(dir, class_name(klass));
-	paths_empty(dir, "metadata");
-	paths_empty(dir, ".stage");
+		paths_remove_directory(dir, class_name(klass));
+	paths_remove_directory(dir, "metadata");
+	paths_remove_directory(dir, ".stage");
 	unlinkat(dir, "MOVING", 0);
 	unlinkat(dir, "UNDOING", 0);
-	unlinkat(dir, LABEL_NEW, 0);
+	unlinkat(dir, LAYER_LABEL_NEW, 0);
 }
 
 /* Open and lock a directory: against everybody, or against those who would write. -EBUSY: it is in
@@ -46,7 +46,7 @@ static int lock_directory(const char *path, int flags, bool shared)
 	return fd;
 }
 
-int layer_claim(const char *path, bool make)
+int layer_open_locked(const char *path, bool make)
 {
 	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
 		return -errno;
@@ -61,7 +61,7 @@ static int make_named(struct layer *layer, const char *name)
 
 	if (asprintf(&path, "%s/%s", layer->state, name) < 0)
 		return -ENOMEM;
-	rc = layer_claim(path, true);
+	rc = layer_open_locked(path, true);
 	if (rc >= 0 && (faccessat(rc, "LAYER", F_OK, 0) == 0 || errno != ENOENT)) {
 		close(rc);
 		rc = -EBUSY;
@@ -93,7 +93,7 @@ static int make_private(struct layer *layer)
 	return rc;
 }
 
-static struct layer *layer_new(const struct layer_manner *manner, struct backing *base,
+static struct layer *layer_new(const struct layer_options *manner, struct backing *base,
 			       const struct gguf *gguf, struct error *err)
 {
 	struct layer *layer = calloc(1, sizeof(*layer));
@@ -102,7 +102,7 @@ static struct layer *layer_new(const struct layer_manner *manner, struct backing
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
-	pthread_mutex_init(&layer->pressing, NULL);
+	pthread_mutex_init(&layer->compress_lock, NULL);
 	pthread_mutex_init(&layer->lock, NULL);
 	layer->manner = *manner;
 	layer->base = backing_ref(base);
@@ -111,8 +111,8 @@ static struct layer *layer_new(const struct layer_manner *manner, struct backing
 	return layer;
 }
 
-struct layer *layer_private(const char *state, const struct layer_manner *manner,
-			    struct backing *base, const struct gguf *gguf, struct error *err)
+struct layer *layer_open_private(const char *state, const struct layer_options *manner,
+				 struct backing *base, const struct gguf *gguf, struct error *err)
 {
 	struct layer *layer = layer_new(manner, base, gguf, err);
 
@@ -124,16 +124,16 @@ struct layer *layer_private(const char *state, const struct layer_manner *manner
 		layer_close(layer);
 		return NULL;
 	}
-	layer->place = layer_place(base);
+	layer->place = layer_base_path(base);
 	if (!manner->fresh)
-		layer_take_up(layer);
+		layer_recover_private(layer);
 	if (layer->dir >= 0)
-		paths_empty(layer->dir, ".stage");
+		paths_remove_directory(layer->dir, ".stage");
 	return layer;
 }
 
-/* Is there nothing in the directory, but for what an interrupted label_write() left? -errno: that
- * cannot be told. */
+/* Is there nothing in the directory, but for what an interrupted layer_label_write() left? -errno:
+ * that cannot be told. */
 static int holds_nothing(int dir)
 {
 	const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -150,7 +150,7 @@ static int holds_nothing(int dir)
 	}
 	while ((entry = readdir(entries)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    strcmp(entry->d_name, LABEL_NEW) != 0)
+		    strcmp(entry->d_name, LAYER_LABEL_NEW) != 0)
 			nothing = 0;
 	closedir(entries);
 	return nothing;
@@ -159,7 +159,7 @@ static int holds_nothing(int dir)
 /* The directory is open and locked: is it the base's layer, or can it become that? */
 static int move_in(struct layer *layer, struct error *err)
 {
-	int rc = label_check(layer->dir, layer->base, layer->gguf, err);
+	int rc = layer_label_check(layer->dir, layer->base, layer->gguf, err);
 
 	if (rc != -ENOENT)
 		return rc;
@@ -169,15 +169,15 @@ static int move_in(struct layer *layer, struct error *err)
 				 "this directory is no layer, for it has no file LAYER, and is not "
 				 "empty either");
 	if (rc > 0 && !layer->manner.read_only)
-		rc = label_write(layer->dir, layer->base, layer->gguf, NULL);
+		rc = layer_label_write(layer->dir, layer->base, layer->gguf, NULL);
 	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
 }
 
 /* Returns 0, also where there is no directory and none is to be made. */
-static int settle_at(struct layer *layer, const char *path, struct error *err)
+static int open_at_path(struct layer *layer, const char *path, struct error *err)
 {
 	const bool read_only = layer->manner.read_only;
-	int rc = read_only ? 0 : paths_make(path);
+	int rc = read_only ? 0 : paths_mkdir(path);
 
 	if (rc == 0)
 		rc = lock_directory(path, 0, read_only);
@@ -195,7 +195,7 @@ static int settle_at(struct layer *layer, const char *path, struct error *err)
 	return layer->path ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
-static void let_go(struct layer *layer)
+static void release_directory(struct layer *layer)
 {
 	close(layer->dir);
 	layer->dir = -1;
@@ -203,22 +203,22 @@ static void let_go(struct layer *layer)
 	layer->path = NULL;
 }
 
-struct layer *layer_at(const char *path, const struct layer_manner *manner, struct backing *base,
-		       const struct gguf *gguf, struct error *err)
+struct layer *layer_open_at(const char *path, const struct layer_options *manner,
+			    struct backing *base, const struct gguf *gguf, struct error *err)
 {
 	struct layer *layer = layer_new(manner, base, gguf, err);
 
 	if (!layer)
 		return NULL;
-	if (settle_at(layer, path, err) < 0) {
+	if (open_at_path(layer, path, err) < 0) {
 		/* Nothing of it is touched. */
 		if (layer->dir >= 0)
-			let_go(layer);
+			release_directory(layer);
 		layer_close(layer);
 		return NULL;
 	}
 	if (layer->dir >= 0 && !manner->read_only)
-		paths_empty(layer->dir, ".stage");
+		paths_remove_directory(layer->dir, ".stage");
 	return layer;
 }
 
@@ -230,24 +230,24 @@ int layer_ensure(struct layer *layer)
 		return 0;
 	if (!layer->state)
 		return -EROFS;
-	rc = paths_make(layer->state);
+	rc = paths_mkdir(layer->state);
 	if (rc == 0)
 		rc = make_private(layer);
 	if (rc < 0)
 		return rc;
 	empty_layer(layer->dir);
-	rc = label_write(layer->dir, layer->base, layer->gguf, layer->place);
+	rc = layer_label_write(layer->dir, layer->base, layer->gguf, layer->place);
 	if (rc == 0)
-		rc = paths_sync(layer->state);
+		rc = paths_fsync_directory(layer->state);
 	if (rc < 0) {
 		/* The next mount would take this one up, and not the one that is made instead. */
-		label_remove(layer->dir);
-		let_go(layer);
+		layer_label_remove(layer->dir);
+		release_directory(layer);
 	}
 	return rc;
 }
 
-const struct layer_past *layer_past(const struct layer *layer)
+const struct layer_history *layer_history(const struct layer *layer)
 {
 	return &layer->past;
 }
@@ -287,21 +287,21 @@ bool layer_time(struct layer *layer, const char *directory, struct timespec *mti
 	return there;
 }
 
-int layer_drop(struct layer *layer)
+int layer_delete(struct layer *layer)
 {
 	int rc = 0;
 
 	pthread_mutex_lock(&layer->lock);
 	if (layer->dir >= 0 && layer->state) {
 		/* First what makes it a layer: an interrupted drop must not leave half of one. */
-		rc = label_remove(layer->dir);
+		rc = layer_label_remove(layer->dir);
 		if (rc == 0) {
 			empty_layer(layer->dir);
 			/* What somebody else put there stays; the grafts are gone. */
 			if (rmdir(layer->path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
 				rc = -errno;
 			/* From here on a directory of that name is somebody else's. */
-			let_go(layer);
+			release_directory(layer);
 		}
 	}
 	pthread_mutex_unlock(&layer->lock);
@@ -321,14 +321,14 @@ void layer_close(struct layer *layer)
 	if (!layer)
 		return;
 	if (layer->dir >= 0 && layer->state && is_empty(layer))
-		layer_drop(layer);
+		layer_delete(layer);
 	if (layer->dir >= 0 && !layer->manner.read_only)
-		paths_empty(layer->dir, ".stage");
+		paths_remove_directory(layer->dir, ".stage");
 	if (layer->dir >= 0)
-		let_go(layer);
+		release_directory(layer);
 	backing_unref(layer->base);
 	pthread_mutex_destroy(&layer->lock);
-	pthread_mutex_destroy(&layer->pressing);
+	pthread_mutex_destroy(&layer->compress_lock);
 	free(layer->path);
 	free(layer->state);
 	free(layer->place);

@@ -4,9 +4,9 @@
  *	LAYER           text: format version, the base's name and fingerprint (layer_label.h)
  *	CLASS/NAME.bin  a copied organ, as it is
  *	CLASS/NAME.bin  or a symbolic link: the slot holds what that leads to
- *	CLASS/NAME.bin.zst      a copied organ, compressed (frames.h)
- *	CLASS/NAME.bin.xxh128, CLASS/NAME.bin.zst.xxh128        text: its XXH128 (layer_sums.h)
- *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
+ *	CLASS/NAME.bin.zst      a copied organ, compressed (zstd_seekable.h)
+ *	CLASS/NAME.bin.xxh128, CLASS/NAME.bin.zst.xxh128        text: its XXH128 (layer_checksums.h)
+ *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (layer_reference.h)
  *	CLASS/NAME.bin.from     text: the tensor's name, of a slot that was added, and where a
  *				copied organ came from (layer_origin.h)
  *	CLASS/NAME.bin.seen     text: where the link led when there was an organ (layer_seen.h)
@@ -23,8 +23,8 @@
  * 4. A private layer comes into being with its first stage: a mount that is only read writes
  *    nothing to disk. One that the user named is there from the start, and stays.
  * 5. What was refused is not in force on disk either, as far as the disk allows. */
-#ifndef FS_LAYER_H
-#define FS_LAYER_H
+#ifndef FS_LAYER_LAYER_H
+#define FS_LAYER_LAYER_H
 
 #include "fs/layer/donor.h"
 #include "gguf/anatomy.h"
@@ -33,12 +33,12 @@
 struct layer; /* any thread may use it */
 
 /* How a mount uses its layer. log and cache are borrowed and outlive it. */
-struct layer_manner {
+struct layer_options {
 	int level;		    /* zstd level for organs that are worth it; 0: none is */
 	bool read_only;		    /* nothing is written, and what would write is not called */
 	bool fresh;		    /* no private layer is taken up */
 	struct log *log;	    /* is told what cannot be told to whoever asked */
-	struct frames_cache *cache; /* for what is compressed */
+	struct zstd_cache *cache;   /* for what is compressed */
 };
 
 /* The private layer for a base, under the directory state (made when needed, with its parents). If
@@ -46,30 +46,30 @@ struct layer_manner {
  * A layer's base is the file at the path that its label tells; where no copy of the base is there
  * any more, or the label tells no path, it is any file with the fingerprint. NULL with err set:
  * EIO, ENOMEM. */
-struct layer *layer_private(const char *state, const struct layer_manner *manner,
-			    struct backing *base, const struct gguf *gguf, struct error *err);
+struct layer *layer_open_private(const char *state, const struct layer_options *manner,
+				 struct backing *base, const struct gguf *gguf, struct error *err);
 
-/* What layer_private() found that earlier mounts left behind; borrowed from the layer. */
-struct layer_past {
+/* What layer_open_private() found that earlier mounts left behind; borrowed from the layer. */
+struct layer_history {
 	struct timespec changed; /* what was taken up: when it changed last; 0: nothing was */
 	unsigned older;		 /* layers of the same base that were not taken up */
 	char *copy; /* a layer was left alone, as its base is another copy, here; NULL: none was */
 	char *copy_layer; /* the directory of that layer */
 };
-const struct layer_past *layer_past(const struct layer *layer);
+const struct layer_history *layer_history(const struct layer *layer);
 
 /* The layer in that directory, which is made, with its parents, if it is not there. NULL with err
- * set: EBUSY another mount uses it, ENOTEMPTY something else is in it, as label_check(), and what
- * the disk says. */
-struct layer *layer_at(const char *path, const struct layer_manner *manner, struct backing *base,
-		       const struct gguf *gguf, struct error *err);
+ * set: EBUSY another mount uses it, ENOTEMPTY something else is in it, as layer_label_check(), and
+ * what the disk says. */
+struct layer *layer_open_at(const char *path, const struct layer_options *manner,
+			    struct backing *base, const struct gguf *gguf, struct error *err);
 
 /* Give the layer up, leaving what is in it on disk; an empty private one is removed. */
 void layer_close(struct layer *layer);
 
 /* Remove a private layer from disk, all its grafts included; nothing is done to one that the user
  * named. layer_close() is still due. Returns 0 or -errno. */
-int layer_drop(struct layer *layer);
+int layer_delete(struct layer *layer);
 
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
@@ -81,7 +81,7 @@ enum layer_kind {
 	LAYER_REFERENCE,
 	LAYER_ORGAN,
 	LAYER_LINK, /* has the name of an organ as it is, so there is only one of them */
-	LAYER_PACKED,
+	LAYER_COMPRESSED,
 	LAYER_NOTHING
 };
 
@@ -107,8 +107,9 @@ struct layer_entry {
 
 /* Call found for each slot that the layer says something about, with the reason in err where the
  * file cannot be opened. Returns 0, or -errno if some directory could not be listed. */
-typedef void layer_found(void *context, const struct layer_entry *entry, const struct error *err);
-int layer_each(struct layer *layer, layer_found *found, void *context);
+typedef void layer_entry_fn(void *context, const struct layer_entry *entry,
+			    const struct error *err);
+int layer_each(struct layer *layer, layer_entry_fn *found, void *context);
 
 /* The modification time of a directory in the layer, "organs" or "metadata": given to it, as far as
  * it is there; and what it has. False: it is not there. */
@@ -123,7 +124,7 @@ void layer_unstage(struct layer *layer, unsigned number);
 /* Make what is in stage number durable, in the form in which it is to be kept, with its
  * modification time. May take long, and several may be sealed at once. Returns 0 or -errno. */
 struct layer_seal {
-	enum layer_kind kind; /* LAYER_ORGAN as it is, LAYER_PACKED compressed */
+	enum layer_kind kind; /* LAYER_ORGAN as it is, LAYER_COMPRESSED compressed */
 	char xxh128[XXH128_TEXT];
 };
 int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal);
@@ -131,9 +132,9 @@ int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *se
 /* Put stage number, which was sealed, in force as CLASS/NAME.bin. Returns 0 and its bytes in *file,
  * or -errno; then the stage is still there. origin, here and below, is NULL where nothing of it is
  * to be kept. */
-int layer_keep(struct layer *layer, unsigned number, const struct layer_seal *seal,
-	       enum organ_class klass, const char *name, const struct layer_origin *origin,
-	       struct backing **file);
+int layer_commit(struct layer *layer, unsigned number, const struct layer_seal *seal,
+		 enum organ_class klass, const char *name, const struct layer_origin *origin,
+		 struct backing **file);
 
 /* From now on the slot holds what the text of that kind says; durable. The file has that
  * modification time, NULL: now. Returns 0 or -errno. */
@@ -143,24 +144,24 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 /* The same in two steps, of which the second needs no space to speak of: a stage with that text,
  * for a slot of that class, durable; and that stage, put in force. Both return 0 or -errno; then
  * there is no stage any more. */
-int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
-		  const struct timespec *mtime, unsigned *number);
-int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
-	      const char *name);
+int layer_stage_text(struct layer *layer, enum organ_class klass, const char *text,
+		     const struct timespec *mtime, unsigned *number);
+int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
+		      enum organ_class klass, const char *name);
 
-/* From now on the slot holds what a path leads to, for that user; durable. seen is what seen.h says
- * of where it leads now, NULL for nothing. Returns 0 or -errno. */
+/* From now on the slot holds what a path leads to, for that user; durable. seen is what
+ * link_target.h says of where it leads now, NULL for nothing. Returns 0 or -errno. */
 int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		  const struct layer_origin *origin, const char *target, const char *seen,
 		  uid_t uid, gid_t gid);
 
 /* From now on that is known of where the link of the slot led; durable. A layer that is only read
  * stays as it is. Returns 0 or -errno. */
-int layer_saw(struct layer *layer, enum organ_class klass, const char *name, const char *target,
-	      const char *seen);
+int layer_record_seen(struct layer *layer, enum organ_class klass, const char *name,
+		      const char *target, const char *seen);
 
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
-int layer_forget(struct layer *layer, enum organ_class klass, const char *name);
+int layer_revert(struct layer *layer, enum organ_class klass, const char *name);
 
 /* From now on another slot, perhaps of another layer, holds the same organ file, without a copy;
  * durable. Returns 0 and its bytes in *file, or -errno. */
@@ -169,12 +170,12 @@ int layer_link(struct layer *from, enum organ_class klass, const char *name, str
 	       struct backing **file);
 
 /* What changes two slots is noted before it begins, durably, and the note removed when it is done,
- * so that the next mount finishes what a crash cut short. layer_noted() gives the note that was
- * found, up to n - 1 bytes and a NUL, and its length, 0 for none, or -errno: it cannot be read.
- * layer_noted_done() returns 0 or -errno: it may still be there, and must not be when something
+ * so that the next mount finishes what a crash cut short. layer_journal_read() gives the note that
+ * was found, up to n - 1 bytes and a NUL, and its length, 0 for none, or -errno: it cannot be read.
+ * layer_journal_clear() returns 0 or -errno: it may still be there, and must not be when something
  * else changes. */
-int layer_note(struct layer *layer, const char *text);
-ssize_t layer_noted(struct layer *layer, char *text, size_t n);
-int layer_noted_done(struct layer *layer);
+int layer_journal_write(struct layer *layer, const char *text);
+ssize_t layer_journal_read(struct layer *layer, char *text, size_t n);
+int layer_journal_clear(struct layer *layer);
 
 #endif

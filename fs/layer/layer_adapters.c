@@ -14,14 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int finish(struct change *change, int rc)
+static int end_transaction(struct layer_transaction *change, int rc)
 {
 	if (rc == 0)
-		rc = change_sync(change);
+		rc = layer_transaction_sync(change);
 	if (rc < 0)
-		change_undo(change);
+		layer_transaction_abort(change);
 	else
-		change_done(change);
+		layer_transaction_commit(change);
 	close(change->dir);
 	return rc;
 }
@@ -29,14 +29,14 @@ static int finish(struct change *change, int rc)
 /* Put the stage in place. */
 static int put(struct layer *layer, unsigned number, const char *file)
 {
-	struct change change = { .layer = layer, .number = number };
+	struct layer_transaction change = { .layer = layer, .number = number };
 	char staged[LAYER_STAGE_NAME];
 	int rc;
 
 	change.dir = layer_open_class(layer, CLASS_ADAPTERS, true);
 	if (change.dir >= 0) {
 		layer_stage_name(number, "", staged);
-		rc = finish(&change, change_put(&change, staged, file));
+		rc = end_transaction(&change, layer_transaction_put(&change, staged, file));
 	} else {
 		rc = change.dir;
 	}
@@ -49,7 +49,7 @@ int layer_write_setting(struct layer *layer, const char *file, const char *text,
 			const struct timespec *mtime)
 {
 	unsigned number;
-	const int rc = layer_prepare(layer, CLASS_ADAPTERS, text, mtime, &number);
+	const int rc = layer_stage_text(layer, CLASS_ADAPTERS, text, mtime, &number);
 
 	return rc < 0 ? rc : put(layer, number, file);
 }
@@ -63,9 +63,9 @@ int layer_link_adapter(struct layer *layer, const char *file, const char *target
 	return rc < 0 ? rc : put(layer, number, file);
 }
 
-int layer_forget_adapter(struct layer *layer, const char *const *files, size_t n)
+int layer_remove_adapter(struct layer *layer, const char *const *files, size_t n)
 {
-	struct change change = { .layer = layer };
+	struct layer_transaction change = { .layer = layer };
 	int rc;
 
 	/* Without a directory it says nothing about anything. */
@@ -74,10 +74,10 @@ int layer_forget_adapter(struct layer *layer, const char *const *files, size_t n
 	change.dir = layer_open_class(layer, CLASS_ADAPTERS, false);
 	if (change.dir < 0)
 		return change.dir == -ENOENT ? 0 : change.dir;
-	rc = layer_number_of_nobody(layer, &change.number);
+	rc = layer_unused_stage_number(layer, &change.number);
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = change_aside(&change, files[i]);
-	return finish(&change, rc);
+		rc = layer_transaction_remove(&change, files[i]);
+	return end_transaction(&change, rc);
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -94,10 +94,10 @@ static bool is_ours(const char *file)
 	       (ends_with(file, ".gguf") || ends_with(file, ".scale") || ends_with(file, ".alpha"));
 }
 
-static void read_text(int dir, struct layer_adapter *what, char text[LAYER_SETTING_MOST + 1])
+static void read_text(int dir, struct layer_adapter *what, char text[LAYER_SETTING_MAX + 1])
 {
 	const int fd = layer_open_file(dir, what->file);
-	const ssize_t n = fd < 0 ? -1 : io_read(fd, text, LAYER_SETTING_MOST, 0);
+	const ssize_t n = fd < 0 ? -1 : io_read(fd, text, LAYER_SETTING_MAX, 0);
 
 	if (fd >= 0)
 		close(fd);
@@ -107,10 +107,10 @@ static void read_text(int dir, struct layer_adapter *what, char text[LAYER_SETTI
 	what->text = text;
 }
 
-static void each_file(int dir, const char *file, layer_found_adapter *found, void *context)
+static void each_file(int dir, const char *file, layer_adapter_fn *found, void *context)
 {
 	struct layer_adapter what = { .file = file };
-	char target[PATH_MAX], text[LAYER_SETTING_MOST + 1];
+	char target[PATH_MAX], text[LAYER_SETTING_MAX + 1];
 	ssize_t n;
 
 	if (!is_ours(file) || fstatat(dir, file, &what.stat, AT_SYMLINK_NOFOLLOW) < 0)
@@ -125,7 +125,7 @@ static void each_file(int dir, const char *file, layer_found_adapter *found, voi
 	found(context, &what);
 }
 
-int layer_each_adapter(struct layer *layer, layer_found_adapter *found, void *context)
+int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context)
 {
 	const int fd = layer->dir < 0 ? -ENOENT : layer_open_class(layer, CLASS_ADAPTERS, false);
 	DIR *entries = fd < 0 ? NULL : fdopendir(fd);

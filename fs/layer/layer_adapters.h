@@ -6,8 +6,8 @@
  *	adapters/lora.alpha   text: the alpha of the pairs that are there as organ files
  *
  * A file is as it was given, or it is not there. */
-#ifndef FS_LAYER_ADAPTERS_H
-#define FS_LAYER_ADAPTERS_H
+#ifndef FS_LAYER_LAYER_ADAPTERS_H
+#define FS_LAYER_LAYER_ADAPTERS_H
 
 #include "fs/layer/layer.h"
 
@@ -25,11 +25,11 @@ int layer_link_adapter(struct layer *layer, const char *file, const char *target
 /* From now on it has none of these n files, at most LAYER_ADAPTER_FILES; durable. Returns 0 or
  * -errno. */
 #define LAYER_ADAPTER_FILES 2
-int layer_forget_adapter(struct layer *layer, const char *const *files, size_t n);
+int layer_remove_adapter(struct layer *layer, const char *const *files, size_t n);
 
 /* A file that adapters/ has and that is no organ's: of a symbolic link the target, else up to
- * LAYER_SETTING_MOST bytes of text; NULL: it cannot be read. */
-#define LAYER_SETTING_MOST 64
+ * LAYER_SETTING_MAX bytes of text; NULL: it cannot be read. */
+#define LAYER_SETTING_MAX 64
 struct layer_adapter {
 	const char *file;
 	const char *target, *text;
@@ -37,7 +37,7 @@ struct layer_adapter {
 };
 
 /* Call found for each. Returns 0, or -errno: not all could be listed. */
-typedef void layer_found_adapter(void *context, const struct layer_adapter *what);
-int layer_each_adapter(struct layer *layer, layer_found_adapter *found, void *context);
+typedef void layer_adapter_fn(void *context, const struct layer_adapter *what);
+int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_sums.c - see layer_sums.h. */
+/* layer_checksums.c - see layer_checksums.h. */
 #include "fs/layer/layer_checksums.h"
 #include "fs/layer/layer_open.h"
 #include "fs/util/io.h"
@@ -11,8 +11,8 @@
 
 #define DIGITS ((size_t)XXH128_TEXT - 1)
 
-int sum_write(struct layer *layer, const char *staged, const char *xxh128, enum organ_class klass,
-	      const char *name)
+int layer_checksum_write(struct layer *layer, const char *staged, const char *xxh128,
+			 enum organ_class klass, const char *name)
 {
 	char text[XXH128_TEXT + LAYER_FILE_MAX + 32];
 	const int n =
@@ -29,13 +29,13 @@ int sum_write(struct layer *layer, const char *staged, const char *xxh128, enum 
 	return rc;
 }
 
-bool sum_read(int dir, const char *file, char xxh128[XXH128_TEXT])
+bool layer_checksum_read(int dir, const char *file, char xxh128[XXH128_TEXT])
 {
 	char path[LAYER_FILE_MAX], text[XXH128_TEXT + 1];
 	int fd;
 	ssize_t n;
 
-	if (snprintf(path, sizeof(path), "%s" SUM_SUFFIX, file) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s" LAYER_CHECKSUM_SUFFIX, file) >= (int)sizeof(path))
 		return false;
 	fd = layer_open_file(dir, path);
 	if (fd < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_sums.h - the XXH128 of each organ file in a layer, as its neighbour FILE.xxh128:
+/* layer_checksums.h - the XXH128 of each organ file in a layer, as its neighbour FILE.xxh128:
  *
  *	HASH  CLASS/NAME.bin
  *
@@ -9,18 +9,18 @@
  * It lies beside the organ so that one fsync() of the directory makes both durable. The file before
  * it is set aside first and the new one comes last, so that in between an organ has none, and never
  * another's. Its bytes are not waited for: what a power cut leaves empty or torn counts as none. */
-#ifndef FS_LAYER_SUMS_H
-#define FS_LAYER_SUMS_H
+#ifndef FS_LAYER_LAYER_CHECKSUMS_H
+#define FS_LAYER_LAYER_CHECKSUMS_H
 
 #include "fs/layer/layer_internal.h"
 
-#define SUM_SUFFIX ".xxh128"
+#define LAYER_CHECKSUM_SUFFIX ".xxh128"
 
 /* Write it to a new file in the stage. Returns 0 or -errno; then there is none. */
-int sum_write(struct layer *layer, const char *staged, const char *xxh128, enum organ_class klass,
-	      const char *name);
+int layer_checksum_write(struct layer *layer, const char *staged, const char *xxh128,
+			 enum organ_class klass, const char *name);
 
 /* Read that of a file of the class. False: there is none, or nothing that is one. */
-bool sum_read(int dir, const char *file, char xxh128[XXH128_TEXT]);
+bool layer_checksum_read(int dir, const char *file, char xxh128[XXH128_TEXT]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_internal.h - what the files layer*.c share. */
-#ifndef FS_LAYER_INTERNAL_H
-#define FS_LAYER_INTERNAL_H
+#ifndef FS_LAYER_LAYER_INTERNAL_H
+#define FS_LAYER_LAYER_INTERNAL_H
 
 #include "fs/layer/layer.h"
 
@@ -12,13 +12,13 @@
 #define LAYER_FILE_MAX (NAME_MAX + 32)
 
 struct layer {
-	struct layer_manner manner;
+	struct layer_options manner;
 	char *state; /* where private layers are; NULL: it is one with a directory of its own */
-	char *place; /* of a private one: layer_place() of the base, or NULL */
-	struct layer_past past;
+	char *place; /* of a private one: layer_base_path() of the base, or NULL */
+	struct layer_history past;
 	struct backing *base;
 	const struct gguf *gguf;
-	pthread_mutex_t pressing; /* held while something is compressed with much memory */
+	pthread_mutex_t compress_lock; /* held while something is compressed with much memory */
 	pthread_mutex_t lock;	  /* protects what follows */
 	char *path;		  /* NULL: there is no directory yet */
 	int dir;		  /* holds the lock; -1: there is no directory yet */
@@ -28,25 +28,25 @@ struct layer {
 
 /* Open and lock the directory of a private layer; with make, it is made if need be. Returns its
  * descriptor, or -errno: EBUSY it is in use. */
-int layer_claim(const char *path, bool make);
+int layer_open_locked(const char *path, bool make);
 
 /* The canonical path of a base, of shards that of the first one with tensors, to free. NULL: it is
  * not there any more, or no memory. */
-char *layer_place(struct backing *base);
+char *layer_base_path(struct backing *base);
 
 /* Take up the private layer that earlier mounts of this base left behind, the newest one if there
  * are several, and note in layer->past what was found. */
-void layer_take_up(struct layer *layer);
+void layer_recover_private(struct layer *layer);
 
 /* With the lock held: there is a directory, a new one if need be. Returns 0 or -errno. */
 int layer_ensure(struct layer *layer);
 
 /* What stage number is in, as it is being written (LAYER_ORGAN) or as it was compressed
- * (LAYER_PACKED); or another file that belongs to it. In the layer's directory. */
+ * (LAYER_COMPRESSED); or another file that belongs to it. In the layer's directory. */
 #define LAYER_STAGE_NAME 32
 void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE_NAME]);
-#define STAGED_PACKED ".zst"
-#define STAGED_SUM    ".sum"
+#define STAGED_COMPRESSED ".zst"
+#define STAGED_CHECKSUM	  ".sum"
 #define STAGED_ORIGIN ".from"
 #define STAGED_SEEN   ".seen"
 
@@ -55,11 +55,11 @@ int layer_open_class(const struct layer *layer, enum organ_class klass, bool mak
 
 /* A number for names in .stage/ of what is set aside where nothing is staged. Returns 0 or
  * -errno. */
-int layer_number_of_nobody(struct layer *layer, unsigned *number);
+int layer_unused_stage_number(struct layer *layer, unsigned *number);
 
 /* A durable file of that name and text in the layer. Returns 0, or -errno: it may be there all the
  * same. */
-int layer_note_as(struct layer *layer, const char *name, const char *text);
+int layer_write_note(struct layer *layer, const char *name, const char *text);
 
 /* Remove the files that say something of the slot or setting CLASS/FILE, or of the key of that
  * name; what is not durable. Returns 0 or -errno. */

@@ -86,7 +86,7 @@ static int check_text(const char *text, const char *mine, struct error *err)
 	return 0;
 }
 
-int label_check(int dir, struct backing *base, const struct gguf *gguf, struct error *err)
+int layer_label_check(int dir, struct backing *base, const struct gguf *gguf, struct error *err)
 {
 	char text[LABEL_MAX], mine[FINGERPRINT_TEXT];
 	int rc = read_label(dir, text, err);
@@ -99,7 +99,7 @@ int label_check(int dir, struct backing *base, const struct gguf *gguf, struct e
 	return check_text(text, mine, err);
 }
 
-char *label_path(int dir)
+char *layer_label_path(int dir)
 {
 	char text[LABEL_MAX], path[3 * PATH_MAX];
 
@@ -132,7 +132,7 @@ static void print_label(FILE *out, const struct backing *base, const char *print
 	}
 }
 
-int label_renew(int dir, struct backing *base, const struct gguf *gguf, const char *path)
+int layer_label_replace(int dir, struct backing *base, const struct gguf *gguf, const char *path)
 {
 	char print[FINGERPRINT_TEXT];
 	FILE *out;
@@ -140,7 +140,7 @@ int label_renew(int dir, struct backing *base, const struct gguf *gguf, const ch
 
 	if (rc < 0)
 		return rc;
-	fd = layer_create_file(dir, LABEL_NEW);
+	fd = layer_create_file(dir, LAYER_LABEL_NEW);
 	if (fd < 0)
 		return fd;
 	out = fdopen(fd, "w");
@@ -155,23 +155,23 @@ int label_renew(int dir, struct backing *base, const struct gguf *gguf, const ch
 		rc = -errno;
 		close(fd);
 	}
-	if (rc == 0 && (renameat(dir, LABEL_NEW, dir, LABEL) < 0 || fsync(dir) < 0))
+	if (rc == 0 && (renameat(dir, LAYER_LABEL_NEW, dir, LABEL) < 0 || fsync(dir) < 0))
 		rc = -errno;
 	if (rc < 0)
-		unlinkat(dir, LABEL_NEW, 0);
+		unlinkat(dir, LAYER_LABEL_NEW, 0);
 	return rc;
 }
 
-int label_write(int dir, struct backing *base, const struct gguf *gguf, const char *path)
+int layer_label_write(int dir, struct backing *base, const struct gguf *gguf, const char *path)
 {
-	const int rc = label_renew(dir, base, gguf, path);
+	const int rc = layer_label_replace(dir, base, gguf, path);
 
 	if (rc < 0)
 		unlinkat(dir, LABEL, 0);
 	return rc;
 }
 
-int label_remove(int dir)
+int layer_label_remove(int dir)
 {
 	if (unlinkat(dir, LABEL, 0) < 0 && errno != ENOENT)
 		return -errno;

@@ -44,7 +44,7 @@ static int open_directory(const struct layer *layer, bool make)
 }
 
 /* A change under way, and what takes it back: names in .stage that begin with its number. */
-struct change {
+struct key_transaction {
 	const struct layer *layer;
 	const char *name;
 	unsigned number;
@@ -53,7 +53,7 @@ struct change {
 	bool was_there[LAYER_KEY_NOTHING]; /* and is in .stage now, or linked there */
 };
 
-static void stage_name(const struct change *change, int kind, char name[32])
+static void stage_name(const struct key_transaction *change, int kind, char name[32])
 {
 	if (kind < 0)
 		snprintf(name, 32, ".stage/%u", change->number);
@@ -62,7 +62,7 @@ static void stage_name(const struct change *change, int kind, char name[32])
 }
 
 /* What there was is there again. */
-static void take_back(const struct change *change)
+static void roll_back(const struct key_transaction *change)
 {
 	for (int kind = 0; kind < LAYER_KEY_NOTHING; kind++) {
 		char from[32], to[FILE_MAX];
@@ -78,7 +78,7 @@ static void take_back(const struct change *change)
 	fsync(change->dir);
 }
 
-static void forget_old(const struct change *change)
+static void forget_old(const struct key_transaction *change)
 {
 	char name[32];
 
@@ -90,7 +90,7 @@ static void forget_old(const struct change *change)
 }
 
 /* Move a file of the key away; it may not be there. Returns 0 or -errno. */
-static int move_away(struct change *change, enum layer_key kind)
+static int move_key_aside(struct key_transaction *change, enum layer_key kind)
 {
 	char from[FILE_MAX], to[32];
 
@@ -105,7 +105,7 @@ static int move_away(struct change *change, enum layer_key kind)
 
 /* Put the stage in the place of a file, of which another link stays as long as it may be needed;
  * where the disk has no links it cannot be taken back. Returns 0 or -errno. */
-static int put_in_place(struct change *change, enum layer_key kind)
+static int put_in_place(struct key_transaction *change, enum layer_key kind)
 {
 	char from[32], to[FILE_MAX], old[32];
 	bool is_new = false;
@@ -127,14 +127,14 @@ static int put_in_place(struct change *change, enum layer_key kind)
 
 /* The file of that kind is what the layer says, durably. Files that count more than it go after
  * that, at which the change takes effect; those that count less say nothing any more. */
-static int change_to(struct change *change, enum layer_key kind)
+static int change_to(struct key_transaction *change, enum layer_key kind)
 {
 	char file[FILE_MAX];
 	bool moved = false;
 	int rc = put_in_place(change, kind);
 
 	for (enum layer_key other = 0; rc == 0 && other < kind; other++) {
-		rc = move_away(change, other);
+		rc = move_key_aside(change, other);
 		moved |= change->was_there[other];
 	}
 	if (rc == 0 && moved && fsync(change->dir) < 0)
@@ -143,7 +143,7 @@ static int change_to(struct change *change, enum layer_key kind)
 		file_name(kind, change->name, file);
 		if (change->is_new)
 			unlinkat(change->dir, file, 0);
-		take_back(change);
+		roll_back(change);
 		return rc;
 	}
 	for (enum layer_key other = kind + 1; other < LAYER_KEY_NOTHING; other++) {
@@ -155,16 +155,16 @@ static int change_to(struct change *change, enum layer_key kind)
 }
 
 /* No file says anything any more. The one that counts goes last. */
-static int change_to_nothing(struct change *change)
+static int change_to_nothing(struct key_transaction *change)
 {
 	int rc = 0;
 
 	for (int kind = LAYER_KEY_NOTHING - 1; rc == 0 && kind >= 0; kind--)
-		rc = move_away(change, (enum layer_key)kind);
+		rc = move_key_aside(change, (enum layer_key)kind);
 	if (rc == 0 && fsync(change->dir) < 0)
 		rc = -errno;
 	if (rc < 0)
-		take_back(change);
+		roll_back(change);
 	else
 		forget_old(change);
 	return rc;
@@ -200,7 +200,7 @@ static int write_stage(int fd, const char *head, struct view *text, const struct
 
 static int put(struct layer *layer, unsigned number, enum layer_key kind, const char *name)
 {
-	struct change change = { .layer = layer, .name = name, .number = number };
+	struct key_transaction change = { .layer = layer, .name = name, .number = number };
 	int rc;
 
 	change.dir = open_directory(layer, true);
@@ -248,7 +248,7 @@ int layer_erase_key(const struct layer *layer, const char *name)
 }
 
 /* The directory, where the layer says something of the key; -ENOENT: it does not. */
-static int find_said(struct layer *layer, const char *name)
+static int find_key_file(struct layer *layer, const char *name)
 {
 	const int dir = layer->dir < 0 ? -ENOENT : open_directory(layer, false);
 	char file[FILE_MAX];
@@ -263,12 +263,12 @@ static int find_said(struct layer *layer, const char *name)
 	return dir < 0 ? dir : -ENOENT;
 }
 
-int layer_forget_key(struct layer *layer, const char *name)
+int layer_revert_key(struct layer *layer, const char *name)
 {
-	struct change change = { .layer = layer, .name = name };
+	struct key_transaction change = { .layer = layer, .name = name };
 	int fd, rc;
 
-	change.dir = find_said(layer, name);
+	change.dir = find_key_file(layer, name);
 	if (change.dir < 0)
 		return change.dir == -ENOENT ? 0 : change.dir;
 	fd = layer_stage(layer, &change.number);
@@ -305,7 +305,7 @@ static bool is_superseded(int dir, enum layer_key kind, const char *name)
 	return false;
 }
 
-static void each_file(struct layer *layer, int dir, const char *entry, layer_found_key *found,
+static void each_file(struct layer *layer, int dir, const char *entry, layer_key_fn *found,
 		      void *context)
 {
 	struct backing *file = NULL;
@@ -322,11 +322,11 @@ static void each_file(struct layer *layer, int dir, const char *entry, layer_fou
 	if (fd < 0)
 		error_set(&err, -fd, ERROR_NO_OFFSET, "%s", layer_open_error(fd));
 	else
-		file = backing_adopt(fd, path, &err);
+		file = backing_fdopen(fd, path, &err);
 	found(context, kind, name, file, &err);
 }
 
-int layer_each_key(struct layer *layer, layer_found_key *found, void *context)
+int layer_each_key(struct layer *layer, layer_key_fn *found, void *context)
 {
 	const int fd = layer->dir < 0 ? -ENOENT : open_directory(layer, false);
 	DIR *entries = fd < 0 ? NULL : fdopendir(fd);

@@ -6,9 +6,9 @@
  *	                      has not, or with another type
  *	metadata/.wh.NAME     empty: the key is removed
  *
- * NAME is the name that the key's file has in a mount (key_name.h). */
-#ifndef FS_LAYER_METADATA_H
-#define FS_LAYER_METADATA_H
+ * NAME is the name that the key's file has in a mount (key_filename.h). */
+#ifndef FS_LAYER_LAYER_METADATA_H
+#define FS_LAYER_LAYER_METADATA_H
 
 #include "fs/layer/layer.h"
 #include "fs/storage/view.h"
@@ -24,12 +24,12 @@ int layer_write_key(struct layer *layer, enum layer_key kind, const char *name, 
 		    struct view *text, const struct timespec *mtime);
 
 /* From now on the layer says nothing of the key; durable. Returns 0 or -errno. */
-int layer_forget_key(struct layer *layer, const char *name);
+int layer_revert_key(struct layer *layer, const char *name);
 
 /* Call found for each key that the layer says something of. file is found's from then on; NULL,
  * with the reason in err: it cannot be opened. Returns 0, or -errno: not all could be listed. */
-typedef void layer_found_key(void *context, enum layer_key kind, const char *name,
-			     struct backing *file, const struct error *err);
-int layer_each_key(struct layer *layer, layer_found_key *found, void *context);
+typedef void layer_key_fn(void *context, enum layer_key kind, const char *name,
+			  struct backing *file, const struct error *err);
+int layer_each_key(struct layer *layer, layer_key_fn *found, void *context);
 
 #endif

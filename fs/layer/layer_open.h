@@ -2,8 +2,8 @@
 /* layer_open.h - every open() of a file in a layer. A layer may come from somewhere else, so that
  * any name in it may be a FIFO, a device, a socket or a link to one: nothing here waits for the
  * other end of a FIFO, opens a device or follows a link. */
-#ifndef FS_LAYER_OPEN_H
-#define FS_LAYER_OPEN_H
+#ifndef FS_LAYER_LAYER_OPEN_H
+#define FS_LAYER_LAYER_OPEN_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_files.c - see layer.h: the files in a layer. */
+/* layer_organs.c - see layer.h: the files in a layer. */
 #include "fs/layer/layer_checksums.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_origin.h"
@@ -65,8 +65,8 @@ int layer_stage(struct layer *layer, unsigned *number)
 
 void layer_unstage(struct layer *layer, unsigned number)
 {
-	static const char *const suffixes[] = { "", STAGED_PACKED, STAGED_SUM, STAGED_ORIGIN,
-						STAGED_SEEN };
+	static const char *const suffixes[] = { "", STAGED_COMPRESSED, STAGED_CHECKSUM,
+						STAGED_ORIGIN, STAGED_SEEN };
 	char name[LAYER_STAGE_NAME];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
@@ -108,38 +108,38 @@ static void file_name(enum layer_kind kind, const char *name, char out[LAYER_FIL
 					     [LAYER_REFERENCE] = "%s.bin.ref",
 					     [LAYER_ORGAN] = "%s.bin",
 					     [LAYER_LINK] = "%s.bin",
-					     [LAYER_PACKED] = "%s.bin.zst" };
+					     [LAYER_COMPRESSED] = "%s.bin.zst" };
 	const char *form = forms[kind];
 	const size_t before = (size_t)(strchr(form, '%') - form);
 
 	snprintf(out, LAYER_FILE_MAX, "%.*s%s%s", (int)before, form, name, form + before + 2);
 }
 
-static void sum_name(enum layer_kind kind, const char *name, char out[LAYER_FILE_MAX])
+static void checksum_name(enum layer_kind kind, const char *name, char out[LAYER_FILE_MAX])
 {
 	size_t n;
 
 	file_name(kind, name, out);
 	n = strlen(out);
-	snprintf(out + n, LAYER_FILE_MAX - n, SUM_SUFFIX);
+	snprintf(out + n, LAYER_FILE_MAX - n, LAYER_CHECKSUM_SUFFIX);
 }
 
 static bool is_organ(enum layer_kind kind)
 {
-	return kind == LAYER_ORGAN || kind == LAYER_PACKED;
+	return kind == LAYER_ORGAN || kind == LAYER_COMPRESSED;
 }
 
-static int set_aside(struct change *change, enum layer_kind kind, const char *name)
+static int set_aside(struct layer_transaction *change, enum layer_kind kind, const char *name)
 {
 	char file[LAYER_FILE_MAX];
 	int rc;
 
 	file_name(kind, name, file);
-	rc = change_aside(change, file);
+	rc = layer_transaction_remove(change, file);
 	if (rc < 0 || !is_organ(kind))
 		return rc;
-	sum_name(kind, name, file);
-	return change_aside(change, file);
+	checksum_name(kind, name, file);
+	return layer_transaction_remove(change, file);
 }
 
 /* Have files of both kinds the same name? */
@@ -149,30 +149,30 @@ static bool same_name(enum layer_kind a, enum layer_kind b)
 	       (a == LAYER_LINK && b == LAYER_ORGAN);
 }
 
-static int set_origin_aside(struct change *change, const char *name)
+static int set_origin_aside(struct layer_transaction *change, const char *name)
 {
 	char file[LAYER_FILE_MAX];
 
-	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
-	return change_aside(change, file);
+	snprintf(file, sizeof(file), "%s" LAYER_ORIGIN_SUFFIX, name);
+	return layer_transaction_remove(change, file);
 }
 
 /* Before what fills the slot, an organ of that hash if it has one, is put in place: what is kept of
  * the slot beside it. Where it came from is not worth a failure. */
-static int put_origin(struct change *change, const char *name, const struct layer_origin *origin,
-		      const char *xxh128)
+static int put_origin(struct layer_transaction *change, const char *name,
+		      const struct layer_origin *origin, const char *xxh128)
 {
 	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
 	int rc;
 
-	if (!origin || !origin_says(origin, xxh128))
+	if (!origin || !layer_origin_is_known(origin, xxh128))
 		return set_origin_aside(change, name);
 	layer_stage_name(change->number, STAGED_ORIGIN, staged);
-	rc = origin_write(change->layer, staged, origin, xxh128);
+	rc = layer_origin_write(change->layer, staged, origin, xxh128);
 	if (rc < 0 && !origin->slot)
 		return set_origin_aside(change, name);
-	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
-	return rc < 0 ? rc : change_put(change, staged, file);
+	snprintf(file, sizeof(file), "%s" LAYER_ORIGIN_SUFFIX, name);
+	return rc < 0 ? rc : layer_transaction_put(change, staged, file);
 }
 
 /* What is to be known of a link beside it. */
@@ -180,21 +180,23 @@ struct seen_link {
 	const char *target, *seen;
 };
 
-static int put_seen(struct change *change, const char *name, const struct seen_link *link)
+static int put_seen(struct layer_transaction *change, const char *name,
+		    const struct seen_link *link)
 {
 	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
 	int rc;
 
-	snprintf(file, sizeof(file), "%s" SEEN_SUFFIX, name);
+	snprintf(file, sizeof(file), "%s" LAYER_SEEN_SUFFIX, name);
 	if (!link || !link->seen)
-		return change_aside(change, file);
+		return layer_transaction_remove(change, file);
 	layer_stage_name(change->number, STAGED_SEEN, staged);
-	rc = seen_write(change->layer, staged, link->target, link->seen);
-	return rc < 0 ? rc : change_put(change, staged, file);
+	rc = layer_seen_write(change->layer, staged, link->target, link->seen);
+	return rc < 0 ? rc : layer_transaction_put(change, staged, file);
 }
 
 /* What the slot holds now is durable; what it held before goes. */
-static int settle(struct change *change, enum layer_kind kind, const char *name)
+static int remove_other_kinds(struct layer_transaction *change, enum layer_kind kind,
+			      const char *name)
 {
 	const unsigned before = change->n;
 	int rc = 0;
@@ -206,21 +208,21 @@ static int settle(struct change *change, enum layer_kind kind, const char *name)
 		rc = set_origin_aside(change, name);
 	if (rc == 0 && kind == LAYER_NOTHING)
 		rc = put_seen(change, name, NULL);
-	return rc == 0 && change->n > before ? change_sync(change) : rc;
+	return rc == 0 && change->n > before ? layer_transaction_sync(change) : rc;
 }
 
-static int finish(struct change *change, int rc)
+static int end_transaction(struct layer_transaction *change, int rc)
 {
 	if (rc < 0)
-		change_undo(change);
+		layer_transaction_abort(change);
 	else
-		change_done(change);
+		layer_transaction_commit(change);
 	return rc;
 }
 
 static void staged_name(unsigned number, enum layer_kind kind, char staged[LAYER_STAGE_NAME])
 {
-	layer_stage_name(number, kind == LAYER_PACKED ? STAGED_PACKED : "", staged);
+	layer_stage_name(number, kind == LAYER_COMPRESSED ? STAGED_COMPRESSED : "", staged);
 }
 
 /* Put stage number in place as what the slot holds; with the sum that lies beside it, which says
@@ -229,7 +231,7 @@ static int put(struct layer *layer, unsigned number, int dir, enum layer_kind ki
 	       const char *name, const struct layer_origin *origin, const char *xxh128,
 	       const struct seen_link *link)
 {
-	struct change change = { .layer = layer, .dir = dir, .number = number };
+	struct layer_transaction change = { .layer = layer, .dir = dir, .number = number };
 	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
 	int rc = put_origin(&change, name, origin, xxh128);
 
@@ -237,24 +239,24 @@ static int put(struct layer *layer, unsigned number, int dir, enum layer_kind ki
 		rc = put_seen(&change, name, link);
 	/* Of what has that name now, if it is an organ. */
 	if (rc == 0 && (is_organ(kind) || kind == LAYER_LINK)) {
-		sum_name(kind, name, file);
-		rc = change_aside(&change, file);
+		checksum_name(kind, name, file);
+		rc = layer_transaction_remove(&change, file);
 	}
 	if (rc == 0) {
 		staged_name(number, kind, staged);
 		file_name(kind, name, file);
-		rc = change_put(&change, staged, file);
+		rc = layer_transaction_put(&change, staged, file);
 	}
 	if (rc == 0 && xxh128[0]) {
-		layer_stage_name(number, STAGED_SUM, staged);
-		sum_name(kind, name, file);
-		rc = change_put(&change, staged, file);
+		layer_stage_name(number, STAGED_CHECKSUM, staged);
+		checksum_name(kind, name, file);
+		rc = layer_transaction_put(&change, staged, file);
 	}
 	if (rc == 0)
-		rc = change_sync(&change);
+		rc = layer_transaction_sync(&change);
 	if (rc == 0)
-		rc = settle(&change, kind, name);
-	return finish(&change, rc);
+		rc = remove_other_kinds(&change, kind, name);
+	return end_transaction(&change, rc);
 }
 
 /* The bytes of an organ file, whose descriptor is used up. */
@@ -266,10 +268,10 @@ static struct backing *organ_of(struct layer *layer, int fd, enum layer_kind kin
 
 	file_name(kind, name, file);
 	snprintf(path, sizeof(path), "%s/%s/%s", layer_path(layer), class_name(klass), file);
-	backing = kind == LAYER_PACKED ? backing_adopt_frames(fd, path, layer->manner.cache, err)
-				       : backing_adopt(fd, path, err);
+	backing = kind == LAYER_COMPRESSED ? backing_fdopen_zstd(fd, path, layer->manner.cache, err)
+					   : backing_fdopen(fd, path, err);
 	if (backing)
-		backing_report_to(backing, layer->manner.log);
+		backing_set_log(backing, layer->manner.log);
 	return backing;
 }
 
@@ -290,7 +292,7 @@ static int open_staged(struct layer *layer, unsigned number, enum layer_kind kin
 	return *file ? 0 : -(err.code == EBADMSG ? EIO : err.code);
 }
 
-/* As layer_keep(), into a class that is open. */
+/* As layer_commit(), into a class that is open. */
 static int keep(struct layer *layer, unsigned number, const struct layer_seal *seal, int dir,
 		enum organ_class klass, const char *name, const struct layer_origin *origin,
 		struct backing **file)
@@ -302,8 +304,8 @@ static int keep(struct layer *layer, unsigned number, const struct layer_seal *s
 	if (rc < 0)
 		return rc;
 	if (seal->xxh128[0]) {
-		layer_stage_name(number, STAGED_SUM, sum);
-		has_sum = sum_write(layer, sum, seal->xxh128, klass, name) == 0;
+		layer_stage_name(number, STAGED_CHECKSUM, sum);
+		has_sum = layer_checksum_write(layer, sum, seal->xxh128, klass, name) == 0;
 	}
 	rc = put(layer, number, dir, seal->kind, name, origin, has_sum ? seal->xxh128 : "",
 		 NULL);
@@ -314,9 +316,9 @@ static int keep(struct layer *layer, unsigned number, const struct layer_seal *s
 	return rc;
 }
 
-int layer_keep(struct layer *layer, unsigned number, const struct layer_seal *seal,
-	       enum organ_class klass, const char *name, const struct layer_origin *origin,
-	       struct backing **file)
+int layer_commit(struct layer *layer, unsigned number, const struct layer_seal *seal,
+		 enum organ_class klass, const char *name, const struct layer_origin *origin,
+		 struct backing **file)
 {
 	const int dir = layer_open_class(layer, klass, true);
 	int rc;
@@ -337,8 +339,8 @@ static int set_mtime(int fd, const struct timespec *mtime)
 	return futimens(fd, times) < 0 ? -errno : 0;
 }
 
-int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
-		  const struct timespec *mtime, unsigned *number)
+int layer_stage_text(struct layer *layer, enum organ_class klass, const char *text,
+		     const struct timespec *mtime, unsigned *number)
 {
 	const size_t n = strlen(text);
 	const int fd = layer_stage(layer, number);
@@ -360,8 +362,8 @@ int layer_prepare(struct layer *layer, enum organ_class klass, const char *text,
 	return dir < 0 ? dir : 0;
 }
 
-static int put_prepared(struct layer *layer, unsigned number, enum layer_kind kind,
-			enum organ_class klass, const char *name, const struct layer_origin *origin)
+static int commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
+		       enum organ_class klass, const char *name, const struct layer_origin *origin)
 {
 	const int dir = layer_open_class(layer, klass, true);
 	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, "", NULL);
@@ -373,19 +375,19 @@ static int put_prepared(struct layer *layer, unsigned number, enum layer_kind ki
 	return rc;
 }
 
-int layer_put(struct layer *layer, unsigned number, enum layer_kind kind, enum organ_class klass,
-	      const char *name)
+int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
+		      enum organ_class klass, const char *name)
 {
-	return put_prepared(layer, number, kind, klass, name, NULL);
+	return commit_text(layer, number, kind, klass, name, NULL);
 }
 
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
 		const struct layer_origin *origin, const char *text, const struct timespec *mtime)
 {
 	unsigned number;
-	const int rc = layer_prepare(layer, klass, text, mtime, &number);
+	const int rc = layer_stage_text(layer, klass, text, mtime, &number);
 
-	return rc < 0 ? rc : put_prepared(layer, number, kind, klass, name, origin);
+	return rc < 0 ? rc : commit_text(layer, number, kind, klass, name, origin);
 }
 
 int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,
@@ -431,11 +433,11 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 	return done;
 }
 
-int layer_saw(struct layer *layer, enum organ_class klass, const char *name, const char *target,
-	      const char *seen)
+int layer_record_seen(struct layer *layer, enum organ_class klass, const char *name,
+		      const char *target, const char *seen)
 {
 	const struct seen_link link = { target, seen };
-	struct change change = { .layer = layer };
+	struct layer_transaction change = { .layer = layer };
 	int rc;
 
 	if (layer->manner.read_only)
@@ -443,18 +445,18 @@ int layer_saw(struct layer *layer, enum organ_class klass, const char *name, con
 	change.dir = layer_open_class(layer, klass, false);
 	if (change.dir < 0)
 		return change.dir;
-	rc = layer_number_of_nobody(layer, &change.number);
+	rc = layer_unused_stage_number(layer, &change.number);
 	if (rc == 0)
 		rc = put_seen(&change, name, &link);
 	if (rc == 0)
-		rc = change_sync(&change);
-	rc = finish(&change, rc);
+		rc = layer_transaction_sync(&change);
+	rc = end_transaction(&change, rc);
 	layer_unstage(layer, change.number);
 	close(change.dir);
 	return rc;
 }
 
-int layer_number_of_nobody(struct layer *layer, unsigned *number)
+int layer_unused_stage_number(struct layer *layer, unsigned *number)
 {
 	int rc;
 
@@ -465,9 +467,9 @@ int layer_number_of_nobody(struct layer *layer, unsigned *number)
 	return rc;
 }
 
-int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
+int layer_revert(struct layer *layer, enum organ_class klass, const char *name)
 {
-	struct change change = { .layer = layer };
+	struct layer_transaction change = { .layer = layer };
 	int rc;
 
 	/* Without a directory it says nothing about anything. */
@@ -476,9 +478,9 @@ int layer_forget(struct layer *layer, enum organ_class klass, const char *name)
 	change.dir = layer_open_class(layer, klass, false);
 	if (change.dir < 0)
 		return change.dir == -ENOENT ? 0 : change.dir;
-	rc = layer_number_of_nobody(layer, &change.number);
+	rc = layer_unused_stage_number(layer, &change.number);
 	if (rc == 0)
-		rc = finish(&change, settle(&change, LAYER_NOTHING, name));
+		rc = end_transaction(&change, remove_other_kinds(&change, LAYER_NOTHING, name));
 	close(change.dir);
 	return rc;
 }
@@ -494,14 +496,14 @@ static int erase_slot(int dir, const char *name)
 	char file[LAYER_FILE_MAX];
 	int rc;
 
-	snprintf(file, sizeof(file), "%s" ORIGIN_SUFFIX, name);
+	snprintf(file, sizeof(file), "%s" LAYER_ORIGIN_SUFFIX, name);
 	rc = remove_in(dir, file);
-	snprintf(file, sizeof(file), "%s" SEEN_SUFFIX, name);
+	snprintf(file, sizeof(file), "%s" LAYER_SEEN_SUFFIX, name);
 	if (rc == 0)
 		rc = remove_in(dir, file);
 	for (enum layer_kind kind = LAYER_NOTHING; rc == 0 && kind-- > 0;) {
 		if (is_organ(kind)) {
-			sum_name(kind, name, file);
+			checksum_name(kind, name, file);
 			rc = remove_in(dir, file);
 		}
 		file_name(kind, name, file);
@@ -535,7 +537,7 @@ int layer_erase(const struct layer *layer, enum organ_class klass, const char *f
 static int link_stage(struct layer *layer, unsigned number, int dir, const char *name,
 		      struct layer_seal *seal)
 {
-	static const enum layer_kind kinds[] = { LAYER_ORGAN, LAYER_PACKED };
+	static const enum layer_kind kinds[] = { LAYER_ORGAN, LAYER_COMPRESSED };
 	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -543,7 +545,7 @@ static int link_stage(struct layer *layer, unsigned number, int dir, const char 
 		staged_name(number, seal->kind, staged);
 		file_name(seal->kind, name, file);
 		if (linkat(dir, file, layer->dir, staged, 0) == 0) {
-			if (!sum_read(dir, file, seal->xxh128))
+			if (!layer_checksum_read(dir, file, seal->xxh128))
 				seal->xxh128[0] = '\0';
 			return 0;
 		}
@@ -570,7 +572,7 @@ static int link_into(struct layer *layer, int from, const char *name, int to,
 		rc = keep(layer, number, &seal, to, klass, new_name, origin, file);
 	/* Perhaps nobody has read the other one yet. */
 	if (rc == 0 && seal.xxh128[0])
-		backing_expect(*file, seal.xxh128);
+		backing_expect_hash(*file, seal.xxh128);
 	/* A rename of one name of a file onto another leaves both. */
 	layer_unstage(layer, number);
 	return rc;
@@ -592,7 +594,7 @@ int layer_link(struct layer *from, enum organ_class klass, const char *name, str
 	return rc;
 }
 
-int layer_note_as(struct layer *layer, const char *name, const char *text)
+int layer_write_note(struct layer *layer, const char *name, const char *text)
 {
 	const size_t n = strlen(text);
 	unsigned number;
@@ -613,12 +615,12 @@ int layer_note_as(struct layer *layer, const char *name, const char *text)
 	return rc;
 }
 
-int layer_note(struct layer *layer, const char *text)
+int layer_journal_write(struct layer *layer, const char *text)
 {
-	return layer_note_as(layer, "MOVING", text);
+	return layer_write_note(layer, "MOVING", text);
 }
 
-ssize_t layer_noted(struct layer *layer, char *text, size_t n)
+ssize_t layer_journal_read(struct layer *layer, char *text, size_t n)
 {
 	/* Who may not write cannot finish it either. */
 	const int fd = layer->dir < 0 || layer->manner.read_only
@@ -632,7 +634,7 @@ ssize_t layer_noted(struct layer *layer, char *text, size_t n)
 	return got == -ENOENT ? 0 : got;
 }
 
-int layer_noted_done(struct layer *layer)
+int layer_journal_clear(struct layer *layer)
 {
 	if (unlinkat(layer->dir, "MOVING", 0) < 0 && errno != ENOENT)
 		return -errno;
@@ -646,7 +648,7 @@ static bool parse_name(const char *entry, enum layer_kind *kind, char name[NAME_
 
 	*kind = LAYER_ORGAN;
 	if (n > 4 && strcmp(entry + n - 4, ".zst") == 0) {
-		*kind = LAYER_PACKED;
+		*kind = LAYER_COMPRESSED;
 		n -= 4;
 	} else if (strncmp(entry, ".wh.", 4) == 0) {
 		*kind = LAYER_WHITEOUT;
@@ -690,14 +692,14 @@ static bool read_link(int dir, const char *entry, struct layer_entry *what, char
 }
 
 /* An organ that was put in force by an earlier mount, or by whoever made the layer. */
-static struct backing *taken_up(struct layer *layer, int dir, int fd, const char *entry,
-				const struct layer_entry *what, struct error *err)
+static struct backing *recovered_organ(struct layer *layer, int dir, int fd, const char *entry,
+				       const struct layer_entry *what, struct error *err)
 {
 	struct backing *file = organ_of(layer, fd, what->kind, what->klass, what->name, err);
 	char xxh128[XXH128_TEXT];
 
-	if (file && sum_read(dir, entry, xxh128))
-		backing_expect(file, xxh128);
+	if (file && layer_checksum_read(dir, entry, xxh128))
+		backing_expect_hash(file, xxh128);
 	return file;
 }
 
@@ -712,13 +714,13 @@ static void open_entry(struct layer *layer, int dir, const char *entry, struct l
 	if (fd < 0)
 		error_set(err, -fd, ERROR_NO_OFFSET, "%s", layer_open_error(fd));
 	else if (is_organ(what->kind))
-		what->file = taken_up(layer, dir, fd, entry, what, err);
+		what->file = recovered_organ(layer, dir, fd, entry, what, err);
 	else
-		what->file = backing_adopt(fd, path, err);
+		what->file = backing_fdopen(fd, path, err);
 }
 
 static void each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
-		      layer_found *found, void *context)
+		      layer_entry_fn *found, void *context)
 {
 	struct layer_entry what = { .klass = klass };
 	char name[NAME_MAX + 1], target[PATH_MAX], xxh128[XXH128_TEXT];
@@ -727,19 +729,19 @@ static void each_file(struct layer *layer, int dir, enum organ_class klass, cons
 	if (!parse_name(entry, &what.kind, name) || is_superseded(dir, what.kind, name))
 		return;
 	what.name = name;
-	if (!is_organ(what.kind) || !sum_read(dir, entry, xxh128))
+	if (!is_organ(what.kind) || !layer_checksum_read(dir, entry, xxh128))
 		xxh128[0] = '\0';
-	origin_read(dir, name, xxh128, &what.origin);
+	layer_origin_read(dir, name, xxh128, &what.origin);
 	if (what.kind != LAYER_ORGAN || !read_link(dir, entry, &what, target))
 		open_entry(layer, dir, entry, &what, &err);
 	else
-		what.seen = seen_read(dir, name, target);
+		what.seen = layer_seen_read(dir, name, target);
 	found(context, &what, &err);
-	origin_release(&what.origin);
+	layer_origin_release(&what.origin);
 	free((char *)what.seen);
 }
 
-int layer_each(struct layer *layer, layer_found *found, void *context)
+int layer_each(struct layer *layer, layer_entry_fn *found, void *context)
 {
 	int rc = 0;
 

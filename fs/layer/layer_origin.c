@@ -28,7 +28,7 @@ static int write_text(int fd, const char *text, size_t n, bool durable)
 	return rc == 0 && durable && fsync(fd) < 0 ? -errno : rc;
 }
 
-static bool tells_donor(const struct layer_origin *origin, const char *xxh128)
+static bool has_donor_text(const struct layer_origin *origin, const char *xxh128)
 {
 	size_t n;
 
@@ -37,9 +37,9 @@ static bool tells_donor(const struct layer_origin *origin, const char *xxh128)
 	       (origin->fingerprint[0] || !donor_tensor(origin->donor, &n));
 }
 
-bool origin_says(const struct layer_origin *origin, const char *xxh128)
+bool layer_origin_is_known(const struct layer_origin *origin, const char *xxh128)
 {
-	return origin->slot || tells_donor(origin, xxh128);
+	return origin->slot || has_donor_text(origin, xxh128);
 }
 
 static void print_name(FILE *out, const char *key, const char *name, size_t n)
@@ -76,7 +76,7 @@ static char *print(const struct layer_origin *origin, const char *xxh128, size_t
 	fputs(FIRST_LINE, out);
 	if (origin->slot)
 		print_name(out, "slot ", origin->slot, origin->slot_length);
-	if (tells_donor(origin, xxh128))
+	if (has_donor_text(origin, xxh128))
 		print_donor(out, origin, xxh128);
 	if (fclose(out) == 0)
 		return text;
@@ -84,8 +84,8 @@ static char *print(const struct layer_origin *origin, const char *xxh128, size_t
 	return NULL;
 }
 
-int origin_write(struct layer *layer, const char *staged, const struct layer_origin *origin,
-		 const char *xxh128)
+int layer_origin_write(struct layer *layer, const char *staged, const struct layer_origin *origin,
+		       const char *xxh128)
 {
 	size_t size = 0;
 	char *text = print(origin, xxh128, &size);
@@ -158,12 +158,12 @@ static struct donor *donor_of(char *values[KEYS], const char *xxh128)
 	if (strlen(path) != n || path[0] != '/')
 		return NULL;
 	n = tensor ? paths_decode(tensor) : 0;
-	donor = donor_of_record(path, print ? print : "", tensor, n);
+	donor = donor_from_record(path, print ? print : "", tensor, n);
 	if (!values[KEY_VIEW])
 		return donor;
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
 		if (strcmp(views[i], values[KEY_VIEW]) == 0)
-			viewed = donor_of_view(donor, views[i]);
+			viewed = donor_from_view(donor, views[i]);
 	donor_unref(donor);
 	return viewed;
 }
@@ -180,12 +180,12 @@ static char *slot_of(char *value, size_t *length)
 	return slot;
 }
 
-bool origin_read(int dir, const char *name, const char *xxh128, struct layer_origin *origin)
+bool layer_origin_read(int dir, const char *name, const char *xxh128, struct layer_origin *origin)
 {
 	char path[LAYER_FILE_MAX], *text, *values[KEYS] = { NULL };
 
 	*origin = (struct layer_origin){ .slot = NULL };
-	if (snprintf(path, sizeof(path), "%s" ORIGIN_SUFFIX, name) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s" LAYER_ORIGIN_SUFFIX, name) >= (int)sizeof(path))
 		return false;
 	text = layer_read_text(dir, path, TEXT_MAX);
 	if (text && parse(text, values)) {
@@ -196,7 +196,7 @@ bool origin_read(int dir, const char *name, const char *xxh128, struct layer_ori
 	return origin->slot || origin->donor;
 }
 
-void origin_release(struct layer_origin *origin)
+void layer_origin_release(struct layer_origin *origin)
 {
 	free((char *)origin->slot);
 	donor_unref(origin->donor);

@@ -19,26 +19,26 @@
  * before what fills the slot is renamed into place, and that line says the same for as long as the
  * slot is there, so that a crash between the two renames leaves it true. Where an organ came from
  * is no promise: a file without the slot's name waits for no disk, and is not believed beside an
- * organ file whose recorded hash (layer_sums.h) is another or missing. */
-#ifndef FS_LAYER_ORIGIN_H
-#define FS_LAYER_ORIGIN_H
+ * organ file whose recorded hash (layer_checksums.h) is another or missing. */
+#ifndef FS_LAYER_LAYER_ORIGIN_H
+#define FS_LAYER_LAYER_ORIGIN_H
 
 #include "fs/layer/layer_internal.h"
 
-#define ORIGIN_SUFFIX ".bin.from"
+#define LAYER_ORIGIN_SUFFIX ".bin.from"
 
 /* Write it to a new file in the stage, xxh128 being the organ's; durably, if the slot's name is in
  * it. Returns 0 or -errno; then there is none. */
-int origin_write(struct layer *layer, const char *staged, const struct layer_origin *origin,
-		 const char *xxh128);
+int layer_origin_write(struct layer *layer, const char *staged, const struct layer_origin *origin,
+		       const char *xxh128);
 
 /* Is there anything to write, with an organ of that hash (empty: not known)? */
-bool origin_says(const struct layer_origin *origin, const char *xxh128);
+bool layer_origin_is_known(const struct layer_origin *origin, const char *xxh128);
 
 /* Read that of the slot with that name in a class, whose organ file has that hash; empty: it is not
- * known, or there is no organ file. Release with origin_release(). False: there is none, or no
- * regular file that is one, or it says nothing; then all is NULL. */
-bool origin_read(int dir, const char *name, const char *xxh128, struct layer_origin *origin);
-void origin_release(struct layer_origin *origin);
+ * known, or there is no organ file. Release with layer_origin_release(). False: there is none, or
+ * no regular file that is one, or it says nothing; then all is NULL. */
+bool layer_origin_read(int dir, const char *name, const char *xxh128, struct layer_origin *origin);
+void layer_origin_release(struct layer_origin *origin);
 
 #endif

@@ -18,16 +18,16 @@
 #include <unistd.h>
 
 /* A private layer of this base, open and locked. */
-struct candidate {
+struct candidate_layer {
 	int dir; /* -1: there is none */
 	char *path;
 	char *place;		 /* as its label says; NULL: it says none */
 	struct timespec changed; /* 0: there is nothing in it */
 };
 
-char *layer_place(struct backing *base)
+char *layer_base_path(struct backing *base)
 {
-	const struct backing *first = backing_first(base);
+	const struct backing *first = backing_first_readable(base);
 
 	return realpath(backing_path(first ? first : base), NULL);
 }
@@ -96,7 +96,7 @@ static bool is_copy(const struct layer *layer, const char *path)
 /* Is the file at path the base itself, perhaps by another name? */
 static bool is_base(const struct layer *layer, const char *path)
 {
-	struct backing *first = backing_first(layer->base);
+	struct backing *first = backing_first_readable(layer->base);
 	const struct stat *mine = backing_stat(first ? first : layer->base);
 	struct stat status;
 
@@ -106,36 +106,36 @@ static bool is_base(const struct layer *layer, const char *path)
 	       status.st_ino == mine->st_ino;
 }
 
-static void let_go(struct candidate *candidate)
+static void release_candidate(struct candidate_layer *candidate)
 {
 	if (candidate->dir >= 0)
 		close(candidate->dir);
 	free(candidate->path);
 	free(candidate->place);
-	*candidate = (struct candidate){ .dir = -1 };
+	*candidate = (struct candidate_layer){ .dir = -1 };
 }
 
 /* The layer in that directory, if it is of a base with this fingerprint and no mount uses it. */
-static struct candidate open_candidate(const struct layer *layer, const char *name)
+static struct candidate_layer open_candidate(const struct layer *layer, const char *name)
 {
-	struct candidate candidate = { .dir = -1 };
+	struct candidate_layer candidate = { .dir = -1 };
 
 	if (asprintf(&candidate.path, "%s/%s", layer->state, name) < 0)
 		candidate.path = NULL;
 	if (candidate.path)
-		candidate.dir = layer_claim(candidate.path, false);
+		candidate.dir = layer_open_locked(candidate.path, false);
 	if (candidate.dir >= 0 &&
-	    label_check(candidate.dir, layer->base, layer->gguf, NULL) == 0) {
-		candidate.place = label_path(candidate.dir);
+	    layer_label_check(candidate.dir, layer->base, layer->gguf, NULL) == 0) {
+		candidate.place = layer_label_path(candidate.dir);
 		candidate.changed = last_change(candidate.dir);
 	} else {
-		let_go(&candidate);
+		release_candidate(&candidate);
 	}
 	return candidate;
 }
 
 /* Note that this layer's base is another file. One that holds nothing is not worth a word. */
-static void note_copy(struct layer_past *past, struct candidate *candidate)
+static void note_copy(struct layer_history *past, struct candidate_layer *candidate)
 {
 	if (!past->copy && candidate->changed.tv_sec) {
 		past->copy = candidate->place;
@@ -145,10 +145,10 @@ static void note_copy(struct layer_past *past, struct candidate *candidate)
 }
 
 /* Keep the newer one of both, and let the other one go. */
-static void choose(struct layer *layer, struct candidate *best, struct candidate *other)
+static void choose(struct layer *layer, struct candidate_layer *best, struct candidate_layer *other)
 {
 	if (best->dir < 0 || is_later(&other->changed, &best->changed)) {
-		const struct candidate swapped = *best;
+		const struct candidate_layer swapped = *best;
 
 		*best = *other;
 		*other = swapped;
@@ -164,16 +164,16 @@ static bool is_private_name(const char *name, const char *key)
 	return strncmp(name, key, n) == 0 && (name[n] == '\0' || name[n] == '-');
 }
 
-static struct candidate find_newest(struct layer *layer)
+static struct candidate_layer find_newest(struct layer *layer)
 {
-	struct candidate best = { .dir = -1 };
+	struct candidate_layer best = { .dir = -1 };
 	char key[FINGERPRINT_KEY];
 	DIR *state = opendir(layer->state);
 	const struct dirent *entry;
 
 	if (state && fingerprint_key(layer->base, key) == 0)
 		while ((entry = readdir(state))) {
-			struct candidate found;
+			struct candidate_layer found;
 
 			if (!is_private_name(entry->d_name, key))
 				continue;
@@ -185,23 +185,23 @@ static struct candidate find_newest(struct layer *layer)
 				choose(layer, &best, &found);
 			else
 				note_copy(&layer->past, &found);
-			let_go(&found);
+			release_candidate(&found);
 		}
 	if (state)
 		closedir(state);
 	return best;
 }
 
-void layer_take_up(struct layer *layer)
+void layer_recover_private(struct layer *layer)
 {
-	struct candidate newest = find_newest(layer);
+	struct candidate_layer newest = find_newest(layer);
 
 	if (newest.dir < 0)
 		return;
 	/* From now on it is this file's, also where that is moved again. Where the disk refuses
 	 * that, the label stays as it was, which is no worse than before. */
 	if (layer->place && (!newest.place || strcmp(newest.place, layer->place) != 0))
-		label_renew(newest.dir, layer->base, layer->gguf, layer->place);
+		layer_label_replace(newest.dir, layer->base, layer->gguf, layer->place);
 	layer->past.changed = newest.changed;
 	layer->dir = newest.dir;
 	layer->path = newest.path;

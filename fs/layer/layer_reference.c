@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reference.c - see reference.h. */
+/* layer_reference.c - see layer_reference.h. */
 #include "fs/layer/layer_reference.h"
 #include "fs/util/paths.h"
 
@@ -14,7 +14,7 @@
 #define FIRST_WORDS "organfs reference 1"
 #define FIRST_LINE  FIRST_WORDS "\n"
 
-char *reference_print(const char *path, const char *fingerprint, const struct organ *organ)
+char *layer_reference_print(const char *path, const char *fingerprint, const struct organ *organ)
 {
 	char *text = NULL;
 	size_t size;
@@ -91,7 +91,7 @@ static bool take_shape(char *shape, struct gguf_tensor *tensor)
 	}
 }
 
-static bool parse(char *text, struct reference *reference)
+static bool parse(char *text, struct layer_reference *reference)
 {
 	char *first = take_line(&text, FIRST_WORDS), *model = take_line(&text, "model ");
 	char *print = take_line(&text, "fingerprint "), *name = take_line(&text, "tensor ");
@@ -118,11 +118,11 @@ static bool parse(char *text, struct reference *reference)
 	return true;
 }
 
-int reference_read(struct backing *file, struct reference *reference, struct error *err)
+int layer_reference_read(struct backing *file, struct layer_reference *reference, struct error *err)
 {
 	const uint64_t size = backing_size(file);
 
-	*reference = (struct reference){ .text = NULL };
+	*reference = (struct layer_reference){ .text = NULL };
 	if (size > TEXT_MAX)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
 	reference->text = malloc((size_t)size + 1);
@@ -136,9 +136,9 @@ int reference_read(struct backing *file, struct reference *reference, struct err
 	return 0;
 }
 
-int reference_parse(const char *text, struct reference *reference, struct error *err)
+int layer_reference_parse(const char *text, struct layer_reference *reference, struct error *err)
 {
-	*reference = (struct reference){ .text = strdup(text) };
+	*reference = (struct layer_reference){ .text = strdup(text) };
 	if (!reference->text)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (!parse(reference->text, reference))
@@ -146,7 +146,7 @@ int reference_parse(const char *text, struct reference *reference, struct error 
 	return 0;
 }
 
-void reference_release(struct reference *reference)
+void layer_reference_release(struct layer_reference *reference)
 {
 	free(reference->text);
 	reference->text = NULL;

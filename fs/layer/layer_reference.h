@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reference.h - how a layer says that a slot holds a tensor of a model:
+/* layer_reference.h - how a layer says that a slot holds a tensor of a model:
  *
  *	organfs reference 1
  *	model PATH
@@ -11,8 +11,8 @@
  *
  * In PATH and NAME, bytes up to a blank, from 0x7f on, and '%' are percent-encoded. Type, shape
  * and bytes say what the slot holds while the model cannot be read. */
-#ifndef FS_REFERENCE_H
-#define FS_REFERENCE_H
+#ifndef FS_LAYER_LAYER_REFERENCE_H
+#define FS_LAYER_LAYER_REFERENCE_H
 
 #include "fs/base/fingerprint.h"
 #include "fs/storage/backing.h"
@@ -20,10 +20,10 @@
 
 /* The text for an organ of the file at path, which has that fingerprint, to free. NULL: out of
  * memory. */
-char *reference_print(const char *path, const char *fingerprint, const struct organ *organ);
+char *layer_reference_print(const char *path, const char *fingerprint, const struct organ *organ);
 
 /* What a text says; texts are NUL-terminated, the name may hold NULs. */
-struct reference {
+struct layer_reference {
 	char *model, *tensor;
 	size_t tensor_length;
 	char fingerprint[FINGERPRINT_TEXT];
@@ -32,12 +32,13 @@ struct reference {
 };
 
 /* Read the text in file. Returns 0, or -errno with err set: EBADMSG no reference, EIO, ENOMEM.
- * Release with reference_release() either way. */
-int reference_read(struct backing *file, struct reference *reference, struct error *err);
+ * Release with layer_reference_release() either way. */
+int layer_reference_read(struct backing *file, struct layer_reference *reference,
+			 struct error *err);
 
 /* The same for a text. */
-int reference_parse(const char *text, struct reference *reference, struct error *err);
+int layer_reference_parse(const char *text, struct layer_reference *reference, struct error *err);
 
-void reference_release(struct reference *reference);
+void layer_reference_release(struct layer_reference *reference);
 
 #endif

@@ -21,7 +21,7 @@ struct sealing {
 	int from;
 	uint64_t size;
 	struct timespec mtime;
-	uint8_t *bytes; /* FRAME_BYTES */
+	uint8_t *bytes; /* ZSTD_FRAME_BYTES */
 	struct layer_seal *seal;
 };
 
@@ -31,13 +31,13 @@ static int read_frame(const struct sealing *sealing, uint64_t at, size_t *n)
 	const uint64_t left = sealing->size - at;
 	ssize_t got;
 
-	*n = left < FRAME_BYTES ? (size_t)left : FRAME_BYTES;
+	*n = left < ZSTD_FRAME_BYTES ? (size_t)left : ZSTD_FRAME_BYTES;
 	got = io_read(sealing->from, sealing->bytes, *n, at);
 	return got < 0 ? (int)got : (size_t)got < *n ? -EIO : 0;
 }
 
 /* Through the hash, and to the writer if there is one. */
-static int pass_on(const struct sealing *sealing, struct frames_writer *writer)
+static int pass_on(const struct sealing *sealing, struct zstd_writer *writer)
 {
 	XXH3_state_t *hash = XXH3_createState();
 	int rc = hash ? 0 : -ENOMEM;
@@ -50,7 +50,7 @@ static int pass_on(const struct sealing *sealing, struct frames_writer *writer)
 		if (rc == 0)
 			XXH3_128bits_update(hash, sealing->bytes, n);
 		if (rc == 0 && writer)
-			rc = frames_add(writer, sealing->bytes, n);
+			rc = zstd_writer_add(writer, sealing->bytes, n);
 	}
 	if (rc == 0)
 		xxh128_text(XXH3_128bits_digest(hash), sealing->seal->xxh128);
@@ -58,19 +58,19 @@ static int pass_on(const struct sealing *sealing, struct frames_writer *writer)
 	return rc;
 }
 
-static int press_to(const struct sealing *sealing, int fd)
+static int compress_to(const struct sealing *sealing, int fd)
 {
 	const struct timespec times[2] = { sealing->mtime, sealing->mtime };
-	struct frames_writer *writer = frames_writer_new(fd, sealing->layer->manner.level);
+	struct zstd_writer *writer = zstd_writer_new(fd, sealing->layer->manner.level);
 	int rc = writer ? pass_on(sealing, writer) : -ENOMEM;
 
 	if (rc == 0) {
-		const int64_t size = frames_end(writer);
+		const int64_t size = zstd_writer_finish(writer);
 
 		/* It began well and went on badly. */
 		rc = size < 0 ? (int)size : (uint64_t)size >= sealing->size ? -EFBIG : 0;
 	}
-	frames_writer_free(writer);
+	zstd_writer_free(writer);
 	if (rc == 0 && (futimens(fd, times) < 0 || fsync(fd) < 0))
 		rc = -errno;
 	return rc;
@@ -84,15 +84,15 @@ static int press(const struct sealing *sealing, unsigned number)
 	char name[LAYER_STAGE_NAME];
 	int fd, rc;
 
-	layer_stage_name(number, STAGED_PACKED, name);
+	layer_stage_name(number, STAGED_COMPRESSED, name);
 	fd = layer_create_file(layer->dir, name);
 	if (fd < 0)
 		return fd;
 	if (costly)
-		pthread_mutex_lock(&layer->pressing);
-	rc = press_to(sealing, fd);
+		pthread_mutex_lock(&layer->compress_lock);
+	rc = compress_to(sealing, fd);
 	if (costly)
-		pthread_mutex_unlock(&layer->pressing);
+		pthread_mutex_unlock(&layer->compress_lock);
 	close(fd);
 	if (rc < 0)
 		unlinkat(layer->dir, name, 0);
@@ -104,15 +104,17 @@ static bool is_worth_it(const struct sealing *sealing)
 	const int level = sealing->layer->manner.level;
 	size_t n;
 
-	return level && sealing->size && sealing->size <= (uint64_t)FRAMES_MOST * FRAME_BYTES &&
-	       read_frame(sealing, 0, &n) == 0 && frames_pay(sealing->bytes, n, level);
+	return level && sealing->size &&
+	       sealing->size <= (uint64_t)ZSTD_SEEKABLE_FRAMES_MAX * ZSTD_FRAME_BYTES &&
+	       read_frame(sealing, 0, &n) == 0 &&
+	       zstd_write_is_worthwhile(sealing->bytes, n, level);
 }
 
 static int seal(struct sealing *sealing, unsigned number)
 {
 	int rc;
 
-	sealing->seal->kind = LAYER_PACKED;
+	sealing->seal->kind = LAYER_COMPRESSED;
 	/* What cannot be compressed, for want of room too, is kept as it is. */
 	if (is_worth_it(sealing) && press(sealing, number) == 0)
 		return 0;
@@ -125,7 +127,7 @@ static int seal(struct sealing *sealing, unsigned number)
 
 int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *to)
 {
-	struct sealing sealing = { .layer = layer, .seal = to, .bytes = malloc(FRAME_BYTES) };
+	struct sealing sealing = { .layer = layer, .seal = to, .bytes = malloc(ZSTD_FRAME_BYTES) };
 	char name[LAYER_STAGE_NAME];
 	struct stat stat;
 	int rc = -ENOMEM;

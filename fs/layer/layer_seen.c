@@ -32,7 +32,8 @@ static char *first_lines(const char *target)
 	return NULL;
 }
 
-int seen_write(struct layer *layer, const char *staged, const char *target, const char *reference)
+int layer_seen_write(struct layer *layer, const char *staged, const char *target,
+		     const char *reference)
 {
 	char *first = first_lines(target);
 	const size_t n = first ? strlen(first) : 0, more = strlen(reference);
@@ -56,11 +57,11 @@ int seen_write(struct layer *layer, const char *staged, const char *target, cons
 	return rc;
 }
 
-char *seen_read(int dir, const char *name, const char *target)
+char *layer_seen_read(int dir, const char *name, const char *target)
 {
 	char path[LAYER_FILE_MAX], *text, *first, *reference = NULL;
 
-	if (snprintf(path, sizeof(path), "%s" SEEN_SUFFIX, name) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s" LAYER_SEEN_SUFFIX, name) >= (int)sizeof(path))
 		return NULL;
 	text = layer_read_text(dir, path, TEXT_MAX);
 	if (!text)

@@ -4,24 +4,25 @@
  *
  *	organfs seen 1
  *	target TARGET   of the link, percent-encoded as in a reference
- *	...             a reference (reference.h): to a tensor of a GGUF, or to an organ file, of
- *	                which "tensor" is the name in its header
+ *	...             a reference (layer_reference.h): to a tensor of a GGUF, or to an organ file,
+ *	                of which "tensor" is the name in its header
  *
  * It is put in place before the link is. A crash between the two leaves it beside another link,
  * whose target is not the one that it names; then it counts as none. */
-#ifndef FS_LAYER_SEEN_H
-#define FS_LAYER_SEEN_H
+#ifndef FS_LAYER_LAYER_SEEN_H
+#define FS_LAYER_LAYER_SEEN_H
 
 #include "fs/layer/layer_internal.h"
 
-#define SEEN_SUFFIX ".bin.seen"
+#define LAYER_SEEN_SUFFIX ".bin.seen"
 
 /* Write it, with that reference, to a new file in the stage, durably. Returns 0 or -errno; then
  * there is none. */
-int seen_write(struct layer *layer, const char *staged, const char *target, const char *reference);
+int layer_seen_write(struct layer *layer, const char *staged, const char *target,
+		     const char *reference);
 
 /* The reference in that of the link to target with that name in a class, to free. NULL: there is
  * none, or no regular file that is one. What follows the target is not looked at. */
-char *seen_read(int dir, const char *name, const char *target);
+char *layer_seen_read(int dir, const char *name, const char *target);
 
 #endif

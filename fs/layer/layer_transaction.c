@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_change.c - see layer_change.h. */
+/* layer_transaction.c - see layer_transaction.h. */
 #include "fs/layer/layer_transaction.h"
 
 #include <errno.h>
@@ -10,20 +10,20 @@
 #include <unistd.h>
 
 /* The next step, to be counted once it is done. NULL: there are too many. */
-static struct step *next_step(struct change *change, const char *file)
+static struct layer_step *next_step(struct layer_transaction *change, const char *file)
 {
-	struct step *step = &change->steps[change->n];
+	struct layer_step *step = &change->steps[change->n];
 
-	if (change->n == CHANGE_STEPS || strlen(file) >= sizeof(step->file))
+	if (change->n == LAYER_TRANSACTION_STEPS || strlen(file) >= sizeof(step->file))
 		return NULL;
 	snprintf(step->file, sizeof(step->file), "%s", file);
 	return step;
 }
 
-int change_put(struct change *change, const char *staged, const char *file)
+int layer_transaction_put(struct layer_transaction *change, const char *staged, const char *file)
 {
 	const int dir = change->dir, layer = change->layer->dir;
-	struct step *step = next_step(change, file);
+	struct layer_step *step = next_step(change, file);
 	struct stat there;
 
 	if (!step)
@@ -47,9 +47,9 @@ int change_put(struct change *change, const char *staged, const char *file)
 	return 0;
 }
 
-int change_aside(struct change *change, const char *file)
+int layer_transaction_remove(struct layer_transaction *change, const char *file)
 {
-	struct step *step = next_step(change, file);
+	struct layer_step *step = next_step(change, file);
 
 	if (!step)
 		return -ENAMETOOLONG;
@@ -62,12 +62,12 @@ int change_aside(struct change *change, const char *file)
 	return 0;
 }
 
-int change_sync(struct change *change)
+int layer_transaction_sync(struct layer_transaction *change)
 {
 	return fsync(change->dir) < 0 ? -errno : 0;
 }
 
-void change_done(struct change *change)
+void layer_transaction_commit(struct layer_transaction *change)
 {
 	for (unsigned i = 0; i < change->n; i++)
 		if (change->steps[i].kind != STEP_PUT)
@@ -75,7 +75,7 @@ void change_done(struct change *change)
 	change->n = 0;
 }
 
-static int undo_step(const struct change *change, const struct step *step)
+static int undo_step(const struct layer_transaction *change, const struct layer_step *step)
 {
 	const int dir = change->dir, layer = change->layer->dir;
 
@@ -90,7 +90,7 @@ static int undo_step(const struct change *change, const struct step *step)
 	return renameat(layer, step->staged, dir, step->file);
 }
 
-void change_undo(struct change *change)
+void layer_transaction_abort(struct layer_transaction *change)
 {
 	bool undone = true;
 

@@ -17,7 +17,7 @@
 #define METADATA "metadata"
 
 /* More than all slots and keys there can be. */
-#define NOTE_MOST ((uint64_t)256 << 20)
+#define UNDO_NOTE_MAX ((uint64_t)256 << 20)
 
 void layer_undone_print(const struct layer_undone *undone, FILE *out)
 {
@@ -52,7 +52,7 @@ static bool parse(char *line, struct layer_undone *undone)
 	return false;
 }
 
-int layer_undone_each(char *note, layer_each_undone *each, void *context)
+int layer_undone_each(char *note, layer_undone_fn *each, void *context)
 {
 	struct layer_undone undone;
 	char *line;
@@ -77,7 +77,7 @@ static int drop_note(const struct layer *layer)
 
 int layer_undo(struct layer *layer, const char *note)
 {
-	const int rc = layer_note_as(layer, NOTE, note);
+	const int rc = layer_write_note(layer, NOTE, note);
 
 	if (rc == 0 || layer->dir < 0 || faccessat(layer->dir, NOTE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return rc;
@@ -97,7 +97,8 @@ static char *read_note(int fd, int *rc)
 	ssize_t got;
 
 	*rc = -EBADMSG;
-	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || (uint64_t)stat.st_size > NOTE_MOST)
+	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
+	    (uint64_t)stat.st_size > UNDO_NOTE_MAX)
 		return NULL;
 	*rc = -ENOMEM;
 	note = malloc((size_t)stat.st_size + 1);
@@ -115,7 +116,7 @@ static char *read_note(int fd, int *rc)
 	return NULL;
 }
 
-char *layer_undo_noted(struct layer *layer, int *rc)
+char *layer_undo_read(struct layer *layer, int *rc)
 {
 	const int fd = layer->dir < 0 ? -ENOENT : layer_open_file(layer->dir, NOTE);
 	char *note;
@@ -201,7 +202,7 @@ int layer_undo_finish(struct layer *layer)
 		layer->undo_refused = rc < 0;
 		return rc;
 	}
-	note = layer_undo_noted(layer, &rc);
+	note = layer_undo_read(layer, &rc);
 	if (!note)
 		return rc;
 	rc = check(note);

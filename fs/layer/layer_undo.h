@@ -8,8 +8,8 @@
  *    files are there yet. They go, the directories are made durable, and then the note goes.
  * 2. So a crash leaves all of it, or a note by which the next mount takes the rest of it back.
  * 3. Nothing else may be changed while there is a note: it could be taken back too. */
-#ifndef FS_LAYER_UNDO_H
-#define FS_LAYER_UNDO_H
+#ifndef FS_LAYER_LAYER_UNDO_H
+#define FS_LAYER_LAYER_UNDO_H
 
 #include "fs/layer/layer.h"
 
@@ -25,8 +25,8 @@ void layer_undone_print(const struct layer_undone *undone, FILE *out);
 
 /* Call each for the lines of a note, which is cut to pieces. Returns 0, or -EBADMSG if it is none,
  * perhaps after some calls. */
-typedef void layer_each_undone(void *context, const struct layer_undone *undone);
-int layer_undone_each(char *note, layer_each_undone *each, void *context);
+typedef void layer_undone_fn(void *context, const struct layer_undone *undone);
+int layer_undone_each(char *note, layer_undone_fn *each, void *context);
 
 /* From now on the layer says nothing of all that; durable. Returns 0, or -errno: it says all of it
  * as before, as far as the disk allows. Either way layer_undo_finish() is due, before anything else
@@ -34,7 +34,7 @@ int layer_undone_each(char *note, layer_each_undone *each, void *context);
 int layer_undo(struct layer *layer, const char *note);
 
 /* The note that is there, to free. NULL: *rc 0 there is none, or -errno. */
-char *layer_undo_noted(struct layer *layer, int *rc);
+char *layer_undo_read(struct layer *layer, int *rc);
 
 /* Remove the files of which there is a note, unless layer_undo() has failed, then the note. One
  * thread at a time calls this or layer_undo(). Returns 0, also where there is none, or

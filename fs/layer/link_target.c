@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seen.c - see seen.h. */
+/* link_target.c - see link_target.h. */
 #include "fs/layer/link_target.h"
 #include "fs/util/paths.h"
 
@@ -8,29 +8,29 @@
 #include <string.h>
 
 /* A GGUF that was read. */
-struct seen_model {
+struct link_target_model {
 	struct stat stat;
 	struct gguf *gguf;
 	char fingerprint[FINGERPRINT_TEXT];
-	struct seen_model *next;
+	struct link_target_model *next;
 };
 
-void seen_models_init(struct seen_models *models)
+void link_target_models_init(struct link_target_models *models)
 {
 	pthread_mutex_init(&models->lock, NULL);
 	models->first = NULL;
 }
 
-static void free_model(struct seen_model *model)
+static void free_model(struct link_target_model *model)
 {
 	gguf_free(model->gguf);
 	free(model);
 }
 
-void seen_models_release(struct seen_models *models)
+void link_target_models_release(struct link_target_models *models)
 {
 	while (models->first) {
-		struct seen_model *model = models->first;
+		struct link_target_model *model = models->first;
 
 		models->first = model->next;
 		free_model(model);
@@ -38,9 +38,9 @@ void seen_models_release(struct seen_models *models)
 	pthread_mutex_destroy(&models->lock);
 }
 
-static struct seen_model *read_model(struct backing *file)
+static struct link_target_model *read_model(struct backing *file)
 {
-	struct seen_model *model = calloc(1, sizeof(*model));
+	struct link_target_model *model = calloc(1, sizeof(*model));
 	const struct source source = backing_source(file);
 	struct error err = { 0 };
 
@@ -57,9 +57,10 @@ static struct seen_model *read_model(struct backing *file)
 /* The GGUF in the file, borrowed. The lock is not held while it is read, for the file's filesystem
  * may not answer: two threads may read the same one, and the list has it twice. NULL: it cannot be
  * read, or there is no memory. */
-static const struct seen_model *find_model(struct seen_models *models, struct backing *file)
+static const struct link_target_model *find_model(struct link_target_models *models,
+						  struct backing *file)
 {
-	struct seen_model *model;
+	struct link_target_model *model;
 
 	pthread_mutex_lock(&models->lock);
 	model = models->first;
@@ -126,7 +127,7 @@ static uint32_t first_at(const struct gguf *gguf, uint64_t offset)
 }
 
 /* The text for a tensor of a GGUF. */
-static char *print_tensor(const struct seen_model *model, const char *path,
+static char *print_tensor(const struct link_target_model *model, const char *path,
 			  const struct organ *organ, uint64_t offset)
 {
 	const struct gguf *gguf = model->gguf;
@@ -138,15 +139,15 @@ static char *print_tensor(const struct seen_model *model, const char *path,
 		if (tensor->offset != offset)
 			break;
 		if (is_like(&found, organ))
-			return reference_print(path, model->fingerprint, &found);
+			return layer_reference_print(path, model->fingerprint, &found);
 	}
 	return NULL;
 }
 
-char *seen_print(struct seen_models *models, struct backing *file, const struct organ *organ,
-		 uint64_t offset)
+char *link_target_print(struct link_target_models *models, struct backing *file,
+			const struct organ *organ, uint64_t offset)
 {
-	const struct seen_model *model;
+	const struct link_target_model *model;
 	char print[FINGERPRINT_TEXT], *text = NULL;
 	struct organ whole;
 
@@ -157,7 +158,7 @@ char *seen_print(struct seen_models *models, struct backing *file, const struct 
 	if (read_organ(file, &whole, print) < 0)
 		return NULL;
 	if (whole.header_size == offset && is_like(&whole, organ))
-		text = reference_print(backing_path(file), print, &whole);
+		text = layer_reference_print(backing_path(file), print, &whole);
 	free((char *)whole.name);
 	return text;
 }
@@ -167,11 +168,11 @@ static int set_stale(struct error *err)
 	return error_set(err, ESTALE, ERROR_NO_OFFSET, "it is another file now, or was changed");
 }
 
-static int find_tensor(struct seen_models *models, struct backing *file,
-		       const struct reference *seen, struct organ *organ, uint64_t *offset,
+static int find_tensor(struct link_target_models *models, struct backing *file,
+		       const struct layer_reference *seen, struct organ *organ, uint64_t *offset,
 		       struct error *err)
 {
-	const struct seen_model *model = find_model(models, file);
+	const struct link_target_model *model = find_model(models, file);
 	const struct gguf_tensor *tensor = NULL;
 	struct organ found;
 	char *name;
@@ -194,8 +195,9 @@ static int find_tensor(struct seen_models *models, struct backing *file,
 	return 0;
 }
 
-int seen_find(struct seen_models *models, struct backing *file, const struct reference *seen,
-	      struct organ *organ, uint64_t *offset, struct error *err)
+int link_target_find(struct link_target_models *models, struct backing *file,
+		     const struct layer_reference *seen, struct organ *organ, uint64_t *offset,
+		     struct error *err)
 {
 	char print[FINGERPRINT_TEXT];
 

@@ -71,7 +71,7 @@ static bool fill_slot(struct figures *figures, uint32_t i, struct content *conte
 {
 	struct figure *figure;
 
-	if (!content_is_nothing(content)) {
+	if (!content_is_whiteout(content)) {
 		figures->subjects[figures->n] =
 			(struct subject){ i, content ? content_ref(content) : NULL };
 		return fill(figures, &figures->figures[figures->n++], i, content);
@@ -94,7 +94,7 @@ struct figures *figures_new(struct model *model, const struct snapshot *snapshot
 		return NULL;
 	figures->model = model;
 	figures->grafts = snapshot->grafts;
-	figures->edits = edits_ref(snapshot->edits);
+	figures->edits = metadata_edits_ref(snapshot->edits);
 	figures->figures = calloc(snapshot->n + 1u, sizeof(*figures->figures));
 	figures->removed = calloc(snapshot->n + 1u, sizeof(*figures->removed));
 	figures->subjects = calloc(snapshot->n + 1u, sizeof(*figures->subjects));
@@ -119,13 +119,13 @@ struct figures *figures_of_base(struct model *model)
 	return figures;
 }
 
-int figures_measure(struct figures *figures, struct readings *readings, struct zmeasure *values,
-		    const atomic_bool *stop)
+int figures_measure(struct figures *figures, struct tensor_measures *measures,
+		    struct zmeasure *values, const atomic_bool *stop)
 {
-	int rc = readings_prepare(readings, figures->subjects, figures->n, stop);
+	int rc = tensor_measures_prepare(measures, figures->subjects, figures->n, stop);
 
 	for (size_t i = 0; rc == 0 && i < figures->n; i++) {
-		rc = readings_get(readings, &figures->subjects[i], stop, &values[i]);
+		rc = tensor_measures_get(measures, &figures->subjects[i], stop, &values[i]);
 		if (rc == 0)
 			figures->figures[i].z = &values[i];
 		rc = rc == -ENOTSUP ? 0 : rc;
@@ -143,6 +143,6 @@ void figures_free(struct figures *figures)
 	free(figures->subjects);
 	free(figures->removed);
 	free(figures->figures);
-	edits_unref(figures->edits);
+	metadata_edits_unref(figures->edits);
 	free(figures);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* figures.h - what reports and pictures show: of each tensor where it stands in the anatomy and its
  * Z-measure, of the model what its metadata says. */
-#ifndef FS_FIGURES_H
-#define FS_FIGURES_H
+#ifndef FS_LAZY_FIGURES_H
+#define FS_LAZY_FIGURES_H
 
 #include "fs/lazy/tensor_measures.h"
 #include "gguf/anatomy.h"
@@ -43,7 +43,7 @@ struct card; /* card.h */
 struct figures {
 	const struct card *card; /* borrowed; NULL: what the model's metadata say */
 	struct model *model;	 /* borrowed; NULL: there is none, and no subjects */
-	struct edits *edits;	 /* of the metadata; NULL: none */
+	struct metadata_edits_get *edits; /* of the metadata; NULL: none */
 	uint32_t grafts;
 	uint64_t total; /* tensors of the whole model, where only a part is here; else 0 */
 	size_t n;
@@ -62,8 +62,8 @@ void figures_free(struct figures *figures); /* NULL is fine */
 struct figures *figures_of_base(struct model *model);
 
 /* Measure them all: z of each points into values, n of them, from then on. Returns 0, or as
- * readings_prepare(). */
-int figures_measure(struct figures *figures, struct readings *readings, struct zmeasure *values,
-		    const atomic_bool *stop);
+ * tensor_measures_prepare(). */
+int figures_measure(struct figures *figures, struct tensor_measures *measures,
+		    struct zmeasure *values, const atomic_bool *stop);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sheet.c - see sheet.h. */
+/* lazy_report.c - see lazy_report.h. */
 #include "fs/lazy/lazy_report.h"
 
 #include <errno.h>
@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sheet {
-	struct maker maker;
-	struct readings *readings;
+struct lazy_report {
+	struct view_generator generator;
+	struct tensor_measures *measures;
 	struct figures *figures;
-	sheet_print *print;
+	lazy_report_print_fn *print;
 	pthread_mutex_t lock; /* protects what follows */
 	char *text;	      /* as it was made once; NULL: not yet */
 	size_t size;
 };
 
-static void release(struct maker *maker)
+static void release(struct view_generator *generator)
 {
-	struct sheet *sheet = (struct sheet *)maker;
+	struct lazy_report *sheet = (struct lazy_report *)generator;
 
 	figures_free(sheet->figures);
 	pthread_mutex_destroy(&sheet->lock);
@@ -27,17 +27,19 @@ static void release(struct maker *maker)
 	free(sheet);
 }
 
-static int prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+static int prepare(struct view_generator *generator, size_t first, size_t n,
+		   const atomic_bool *stop)
 {
-	struct sheet *sheet = (struct sheet *)maker;
+	struct lazy_report *sheet = (struct lazy_report *)generator;
 
 	(void)first;
 	(void)n;
-	return readings_prepare(sheet->readings, sheet->figures->subjects, sheet->figures->n, stop);
+	return tensor_measures_prepare(sheet->measures, sheet->figures->subjects, sheet->figures->n,
+				       stop);
 }
 
 /* The text of these figures, to free; NULL: out of memory. */
-static char *print(sheet_print *printer, const struct figures *figures, size_t *size)
+static char *print(lazy_report_print_fn *printer, const struct figures *figures, size_t *size)
 {
 	char *text = NULL;
 	FILE *out = open_memstream(&text, size);
@@ -53,7 +55,7 @@ static char *print(sheet_print *printer, const struct figures *figures, size_t *
 	return text;
 }
 
-static int print_measured(struct sheet *sheet, const atomic_bool *stop)
+static int print_measured(struct lazy_report *sheet, const atomic_bool *stop)
 {
 	const size_t n = sheet->figures->n;
 	struct figures figures = *sheet->figures;
@@ -64,7 +66,7 @@ static int print_measured(struct sheet *sheet, const atomic_bool *stop)
 	figures.figures = calloc(n + 1, sizeof(*figures.figures));
 	if (z && figures.figures) {
 		memcpy(figures.figures, sheet->figures->figures, n * sizeof(*figures.figures));
-		rc = figures_measure(&figures, sheet->readings, z, stop);
+		rc = figures_measure(&figures, sheet->measures, z, stop);
 	}
 	if (rc == 0) {
 		sheet->text = print(sheet->print, &figures, &sheet->size);
@@ -75,10 +77,10 @@ static int print_measured(struct sheet *sheet, const atomic_bool *stop)
 	return rc;
 }
 
-static int make(struct maker *maker, size_t number, char *bytes, size_t length,
+static int make(struct view_generator *generator, size_t number, char *bytes, size_t length,
 		const atomic_bool *stop)
 {
-	struct sheet *sheet = (struct sheet *)maker;
+	struct lazy_report *sheet = (struct lazy_report *)generator;
 	int rc = 0;
 
 	(void)number;
@@ -97,10 +99,11 @@ static int make(struct maker *maker, size_t number, char *bytes, size_t length,
 	return rc;
 }
 
-struct view *sheet_view(struct readings *readings, struct figures *figures, sheet_print *printer)
+struct view *lazy_report_view(struct tensor_measures *measures, struct figures *figures,
+			      lazy_report_print_fn *printer)
 {
-	struct sheet *sheet = calloc(1, sizeof(*sheet));
-	struct segment whole = { .kind = SEGMENT_MADE };
+	struct lazy_report *sheet = calloc(1, sizeof(*sheet));
+	struct segment whole = { .kind = SEGMENT_COMPUTED };
 	size_t size;
 	char *text = sheet ? print(printer, figures, &size) : NULL;
 
@@ -111,10 +114,10 @@ struct view *sheet_view(struct readings *readings, struct figures *figures, shee
 		return NULL;
 	}
 	whole.length = size;
-	sheet->maker = (struct maker){ prepare, make, release };
-	sheet->readings = readings;
+	sheet->generator = (struct view_generator){ prepare, make, release };
+	sheet->measures = measures;
 	sheet->figures = figures;
 	sheet->print = printer;
 	pthread_mutex_init(&sheet->lock, NULL);
-	return view_new_made(&whole, 1, NULL, &sheet->maker);
+	return view_new_computed(&whole, 1, NULL, &sheet->generator);
 }

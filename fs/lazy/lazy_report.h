@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sheet.h - a text made as a whole from the Z-measures of all tensors of a model. Its length does
- * not depend on them, so it is known before anything is measured. */
-#ifndef FS_SHEET_H
-#define FS_SHEET_H
+/* lazy_report.h - a text made as a whole from the Z-measures of all tensors of a model. Its length
+ * does not depend on them, so it is known before anything is measured. */
+#ifndef FS_LAZY_LAZY_REPORT_H
+#define FS_LAZY_LAZY_REPORT_H
 
 #include "fs/lazy/figures.h"
 #include "fs/storage/view.h"
@@ -11,10 +11,11 @@
 
 /* Prints the text. Its length in bytes is the same whatever the z of the figures are, NULL too.
  * Returns 0 or -ENOMEM. */
-typedef int sheet_print(const struct figures *figures, FILE *out);
+typedef int lazy_report_print_fn(const struct figures *figures, FILE *out);
 
-/* The text as a view. readings is borrowed and outlives it; figures become the view's, also on
+/* The text as a view. measures is borrowed and outlives it; figures become the view's, also on
  * failure. NULL: out of memory. */
-struct view *sheet_view(struct readings *readings, struct figures *figures, sheet_print *print);
+struct view *lazy_report_view(struct tensor_measures *measures, struct figures *figures,
+			      lazy_report_print_fn *print);
 
 #endif

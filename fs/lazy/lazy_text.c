@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* cells.c - see cells.h. */
+/* lazy_text.c - see lazy_text.h. */
 #include "fs/lazy/lazy_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct cell {
-	cell_print *print; /* NULL: the source fills it */
+struct lazy_text_cell {
+	lazy_text_print_fn *print; /* NULL: the source fills it */
 	size_t width;
 	size_t before; /* bytes of text up to here */
 };
 
-struct cells {
-	struct maker maker;
-	struct readings *readings;	  /* NULL: all is the source's */
-	const struct cell_source *source; /* NULL: there is none */
+struct lazy_text {
+	struct view_generator generator;
+	struct tensor_measures *measures;      /* NULL: all is the source's */
+	const struct lazy_text_source *source; /* NULL: there is none */
 	void *context;			  /* the source's */
 	FILE *out;			  /* NULL once it is a view */
 	char *text;
 	size_t size;
 	bool failed;
 	size_t n, room;
-	struct cell *cells;
+	struct lazy_text_cell *cells;
 	struct subject *subjects; /* one a cell */
 };
 
-static void release(struct maker *maker)
+static void release(struct view_generator *generator)
 {
-	struct cells *cells = (struct cells *)maker;
+	struct lazy_text *cells = (struct lazy_text *)generator;
 
 	if (cells->out)
 		fclose(cells->out);
@@ -42,22 +42,23 @@ static void release(struct maker *maker)
 	free(cells);
 }
 
-static int prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+static int prepare(struct view_generator *generator, size_t first, size_t n,
+		   const atomic_bool *stop)
 {
-	struct cells *cells = (struct cells *)maker;
+	struct lazy_text *cells = (struct lazy_text *)generator;
 
 	if (cells->source)
 		return cells->source->prepare(cells->context, cells->subjects + first, n, stop);
-	return readings_prepare(cells->readings, cells->subjects + first, n, stop);
+	return tensor_measures_prepare(cells->measures, cells->subjects + first, n, stop);
 }
 
-static int print_measured(struct cells *cells, size_t number, char *bytes, size_t length,
+static int print_measured(struct lazy_text *cells, size_t number, char *bytes, size_t length,
 			  const atomic_bool *stop)
 {
-	const struct cell *cell = &cells->cells[number];
+	const struct lazy_text_cell *cell = &cells->cells[number];
 	struct zmeasure z;
-	char text[CELL_MAX];
-	const int rc = readings_get(cells->readings, &cells->subjects[number], stop, &z);
+	char text[LAZY_TEXT_CELL_MAX];
+	const int rc = tensor_measures_get(cells->measures, &cells->subjects[number], stop, &z);
 	int n;
 
 	if (rc < 0 && rc != -ENOTSUP)
@@ -69,23 +70,23 @@ static int print_measured(struct cells *cells, size_t number, char *bytes, size_
 	return 0;
 }
 
-static int make(struct maker *maker, size_t number, char *bytes, size_t length,
+static int make(struct view_generator *generator, size_t number, char *bytes, size_t length,
 		const atomic_bool *stop)
 {
-	struct cells *cells = (struct cells *)maker;
+	struct lazy_text *cells = (struct lazy_text *)generator;
 
 	if (!cells->source)
 		return print_measured(cells, number, bytes, length, stop);
 	return cells->source->fill(cells->context, &cells->subjects[number], bytes, length, stop);
 }
 
-static struct cells *new_text(void)
+static struct lazy_text *new_text(void)
 {
-	struct cells *cells = calloc(1, sizeof(*cells));
+	struct lazy_text *cells = calloc(1, sizeof(*cells));
 
 	if (!cells)
 		return NULL;
-	cells->maker = (struct maker){ prepare, make, release };
+	cells->generator = (struct view_generator){ prepare, make, release };
 	cells->out = open_memstream(&cells->text, &cells->size);
 	if (!cells->out) {
 		free(cells);
@@ -94,18 +95,18 @@ static struct cells *new_text(void)
 	return cells;
 }
 
-struct cells *cells_new(struct readings *readings)
+struct lazy_text *lazy_text_new(struct tensor_measures *measures)
 {
-	struct cells *cells = new_text();
+	struct lazy_text *cells = new_text();
 
 	if (cells)
-		cells->readings = readings;
+		cells->measures = measures;
 	return cells;
 }
 
-struct cells *cells_new_from(const struct cell_source *source, void *context)
+struct lazy_text *lazy_text_new_from(const struct lazy_text_source *source, void *context)
 {
-	struct cells *cells = new_text();
+	struct lazy_text *cells = new_text();
 
 	if (cells) {
 		cells->source = source;
@@ -116,16 +117,16 @@ struct cells *cells_new_from(const struct cell_source *source, void *context)
 	return cells;
 }
 
-FILE *cells_text(struct cells *cells)
+FILE *lazy_text_stream(struct lazy_text *cells)
 {
 	return cells->out;
 }
 
-static bool make_room(struct cells *cells)
+static bool make_room(struct lazy_text *cells)
 {
 	const size_t room = cells->room ? cells->room * 2 : 16;
 	struct subject *subjects;
-	struct cell *more;
+	struct lazy_text_cell *more;
 
 	if (cells->n < cells->room)
 		return true;
@@ -141,41 +142,43 @@ static bool make_room(struct cells *cells)
 	return true;
 }
 
-static void add(struct cells *cells, const struct subject *subject, cell_print *print, size_t width)
+static void add(struct lazy_text *cells, const struct subject *subject, lazy_text_print_fn *print,
+		size_t width)
 {
 	if (fflush(cells->out) != 0 || !make_room(cells)) {
 		cells->failed = true;
 		return;
 	}
-	cells->cells[cells->n] = (struct cell){ print, width, cells->size };
+	cells->cells[cells->n] = (struct lazy_text_cell){ print, width, cells->size };
 	cells->subjects[cells->n] = *subject;
 	if (subject->content)
 		content_ref(subject->content);
 	cells->n++;
 }
 
-void cells_add(struct cells *cells, const struct subject *subject, cell_print *print)
+void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
+		   lazy_text_print_fn *print)
 {
-	char text[CELL_MAX];
+	char text[LAZY_TEXT_CELL_MAX];
 	const int width = print(text, sizeof(text), NULL);
 
-	if (width <= 0 || width >= CELL_MAX)
+	if (width <= 0 || width >= LAZY_TEXT_CELL_MAX)
 		cells->failed = true;
 	else
 		add(cells, subject, print, (size_t)width);
 }
 
-void cells_add_filled(struct cells *cells, const struct subject *subject, size_t width)
+void lazy_text_add_filled(struct lazy_text *cells, const struct subject *subject, size_t width)
 {
 	add(cells, subject, NULL, width);
 }
 
-void cells_fail(struct cells *cells)
+void lazy_text_fail(struct lazy_text *cells)
 {
 	cells->failed = true;
 }
 
-struct view *cells_view(struct cells *cells)
+struct view *lazy_text_view(struct lazy_text *cells)
 {
 	struct segment *segments = calloc(2 * cells->n + 1, sizeof(*segments));
 	struct view *view = NULL;
@@ -185,7 +188,7 @@ struct view *cells_view(struct cells *cells)
 		cells->failed = true;
 	cells->out = NULL;
 	if (!segments || cells->failed) {
-		release(&cells->maker);
+		release(&cells->generator);
 		free(segments);
 		return NULL;
 	}
@@ -197,10 +200,10 @@ struct view *cells_view(struct cells *cells)
 						  .memory = cells->text + at };
 		at = end;
 		if (i < cells->n)
-			segments[n++] = (struct segment){ .kind = SEGMENT_MADE,
+			segments[n++] = (struct segment){ .kind = SEGMENT_COMPUTED,
 							  .length = cells->cells[i].width };
 	}
-	view = view_new_made(segments, n, NULL, &cells->maker);
+	view = view_new_computed(segments, n, NULL, &cells->generator);
 	free(segments);
 	return view;
 }

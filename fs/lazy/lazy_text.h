@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* cells.h - a text with cells in it that show the Z-measure of one organ each, or something else
- * that is found out of it. A cell has a width that does not depend on what it shows, so the size of
- * the text is known before anything is measured, and a read measures only the organs whose cells it
- * touches. */
-#ifndef FS_CELLS_H
-#define FS_CELLS_H
+/* lazy_text.h - a text with cells in it that show the Z-measure of one organ each, or something
+ * else that is found out of it. A cell has a width that does not depend on what it shows, so the
+ * size of the text is known before anything is measured, and a read measures only the organs whose
+ * cells it touches. */
+#ifndef FS_LAZY_LAZY_TEXT_H
+#define FS_LAZY_LAZY_TEXT_H
 
 #include "fs/lazy/tensor_measures.h"
 #include "fs/storage/view.h"
 
 #include <stdio.h>
 
-/* Prints one cell into text of n bytes, CELL_MAX at least, and returns its length. z is NULL where
- * the organ's type holds no values. The length is always the same. */
-typedef int cell_print(char *text, size_t n, const struct zmeasure *z);
+/* Prints one cell into text of n bytes, LAZY_TEXT_CELL_MAX at least, and returns its length. z is
+ * NULL where the organ's type holds no values. The length is always the same. */
+typedef int lazy_text_print_fn(char *text, size_t n, const struct zmeasure *z);
 
-#define CELL_MAX 512 /* bytes of a cell, with a NUL */
+#define LAZY_TEXT_CELL_MAX 512 /* bytes of a cell, with a NUL */
 
-struct cells;
+struct lazy_text;
 
 /* What cells show that are no Z-measures. Errors are -errno. */
-struct cell_source {
+struct lazy_text_source {
 	/* These cells are about to be filled. */
 	int (*prepare)(void *context, const struct subject *subjects, size_t n,
 		       const atomic_bool *stop);
@@ -32,25 +32,26 @@ struct cell_source {
 
 /* An empty text of such cells. The source is borrowed and outlives it; context becomes the cells',
  * also on failure. NULL: out of memory. */
-struct cells *cells_new_from(const struct cell_source *source, void *context);
+struct lazy_text *lazy_text_new_from(const struct lazy_text_source *source, void *context);
 
-/* The next one of these, of width bytes, as cells_add(). */
-void cells_add_filled(struct cells *cells, const struct subject *subject, size_t width);
+/* The next one of these, of width bytes, as lazy_text_add(). */
+void lazy_text_add_filled(struct lazy_text *cells, const struct subject *subject, size_t width);
 
-/* An empty text. readings is borrowed and outlives it. NULL: out of memory. */
-struct cells *cells_new(struct readings *readings);
+/* An empty text. measures is borrowed and outlives it. NULL: out of memory. */
+struct lazy_text *lazy_text_new(struct tensor_measures *measures);
 
 /* Where to write what stands between the cells. Borrowed. */
-FILE *cells_text(struct cells *cells);
+FILE *lazy_text_stream(struct lazy_text *cells);
 
 /* The next cell. Takes a reference of its own to the content. */
-void cells_add(struct cells *cells, const struct subject *subject, cell_print *print);
+void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
+		   lazy_text_print_fn *print);
 
 /* What belongs into the text cannot be had: there will be no view. */
-void cells_fail(struct cells *cells);
+void lazy_text_fail(struct lazy_text *cells);
 
 /* The whole as a view, whose the cells become, also on failure. NULL: memory ran out, now or
  * before. */
-struct view *cells_view(struct cells *cells);
+struct view *lazy_text_view(struct lazy_text *cells);
 
 #endif

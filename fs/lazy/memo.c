@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* once.c - see once.h. */
+/* memo.c - see memo.h. */
 #include "fs/lazy/memo.h"
 #include "fs/util/cond_poll.h"
 
@@ -8,206 +8,206 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct onces {
-	struct once_kind kind;
+struct memo {
+	struct memo_ops kind;
 	struct pool *pool, *own; /* own: NULL, or the pool */
-	pthread_mutex_t lock;	 /* protects what follows, and what is beside a struct once */
+	pthread_mutex_t lock;	 /* protects what follows, and what is beside a struct memo_state */
 	pthread_cond_t done;
 	bool stopped;
 	uint64_t count;
 	uint64_t asked; /* how often somebody has asked */
 };
 
-unsigned onces_threads(void)
+unsigned memo_threads(void)
 {
 	const long n = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return n < 1 ? 1 : n > 64 ? 64 : (unsigned)n;
 }
 
-struct onces *onces_new(const struct once_kind *kind, struct pool *pool)
+struct memo *memo_new(const struct memo_ops *kind, struct pool *pool)
 {
-	struct onces *onces = calloc(1, sizeof(*onces));
+	struct memo *memo = calloc(1, sizeof(*memo));
 
-	if (!onces)
+	if (!memo)
 		return NULL;
-	onces->kind = *kind;
-	onces->own = pool ? NULL : pool_new(onces_threads());
-	onces->pool = pool ? pool : onces->own;
-	if (!onces->pool) {
-		free(onces);
+	memo->kind = *kind;
+	memo->own = pool ? NULL : pool_new(memo_threads());
+	memo->pool = pool ? pool : memo->own;
+	if (!memo->pool) {
+		free(memo);
 		return NULL;
 	}
-	pthread_mutex_init(&onces->lock, NULL);
-	waiting_init(&onces->done);
-	return onces;
+	pthread_mutex_init(&memo->lock, NULL);
+	cond_poll_init(&memo->done);
+	return memo;
 }
 
-void onces_stop(struct onces *onces)
+void memo_stop(struct memo *memo)
 {
-	pthread_mutex_lock(&onces->lock);
-	onces->stopped = true;
-	pthread_cond_broadcast(&onces->done);
-	pthread_mutex_unlock(&onces->lock);
+	pthread_mutex_lock(&memo->lock);
+	memo->stopped = true;
+	pthread_cond_broadcast(&memo->done);
+	pthread_mutex_unlock(&memo->lock);
 }
 
-void onces_free(struct onces *onces)
+void memo_free(struct memo *memo)
 {
-	if (!onces)
+	if (!memo)
 		return;
-	pool_free(onces->own);
-	pthread_cond_destroy(&onces->done);
-	pthread_mutex_destroy(&onces->lock);
-	free(onces);
+	pool_free(memo->own);
+	pthread_cond_destroy(&memo->done);
+	pthread_mutex_destroy(&memo->lock);
+	free(memo);
 }
 
-struct once_job {
-	struct onces *onces;
-	struct once *once;
+struct memo_job {
+	struct memo *memo;
+	struct memo_state *once;
 	struct subject subject; /* with a reference of its own */
 };
 
-static struct once *place_of(struct onces *onces, const struct subject *subject)
+static struct memo_state *place_of(struct memo *memo, const struct subject *subject)
 {
-	return onces->kind.place(onces->kind.context, subject);
+	return memo->kind.place(memo->kind.context, subject);
 }
 
 static void run_job(void *argument)
 {
-	struct once_job *job = argument;
-	struct onces *onces = job->onces;
-	struct once *once = job->once;
+	struct memo_job *job = argument;
+	struct memo *memo = job->memo;
+	struct memo_state *once = job->once;
 	int rc = -EINTR;
 
 	/* The result is nobody else's before it is done. */
 	if (!atomic_load(&once->unwanted))
-		rc = onces->kind.find(onces->kind.context, &job->subject, once);
-	pthread_mutex_lock(&onces->lock);
-	once->state = rc == -EINTR ? ONCE_NONE : ONCE_DONE;
+		rc = memo->kind.find(memo->kind.context, &job->subject, once);
+	pthread_mutex_lock(&memo->lock);
+	once->state = rc == -EINTR ? MEMO_NONE : MEMO_DONE;
 	if (rc != -EINTR) {
 		once->error = rc;
-		onces->count++;
+		memo->count++;
 	}
-	pthread_cond_broadcast(&onces->done);
-	pthread_mutex_unlock(&onces->lock);
+	pthread_cond_broadcast(&memo->done);
+	pthread_mutex_unlock(&memo->lock);
 	content_unref(job->subject.content);
 	free(job);
 }
 
-/* With the lock held, in state ONCE_NONE. */
-static int begin(struct onces *onces, const struct subject *subject, struct once *once)
+/* With the lock held, in state MEMO_NONE. */
+static int begin(struct memo *memo, const struct subject *subject, struct memo_state *once)
 {
-	struct once_job *job = malloc(sizeof(*job));
+	struct memo_job *job = malloc(sizeof(*job));
 	int rc;
 
 	if (!job)
 		return -ENOMEM;
-	*job = (struct once_job){ onces, once, *subject };
+	*job = (struct memo_job){ memo, once, *subject };
 	if (subject->content)
 		content_ref(subject->content);
-	once->state = ONCE_BEGUN;
-	once->begun = onces->asked;
-	rc = pool_submit(onces->pool, run_job, job);
+	once->state = MEMO_PENDING;
+	once->begun = memo->asked;
+	rc = pool_submit(memo->pool, run_job, job);
 	if (rc < 0) {
-		once->state = ONCE_NONE;
+		once->state = MEMO_NONE;
 		content_unref(job->subject.content);
 		free(job);
 	}
 	return rc;
 }
 
-static bool has_failed(const struct once *once)
+static bool has_failed(const struct memo_state *once)
 {
-	return once->state == ONCE_DONE && once->error && once->error != -ENOTSUP;
+	return once->state == MEMO_DONE && once->error && once->error != -ENOTSUP;
 }
 
 /* With the lock held. A job may have given up just before we came, or fail for a reason that is
  * gone since, so it may have to be begun anew. */
-static int await(struct onces *onces, const struct subject *subject, uint64_t asked,
+static int await(struct memo *memo, const struct subject *subject, uint64_t asked,
 		 const atomic_bool *stop)
 {
-	struct once *once = place_of(onces, subject);
+	struct memo_state *once = place_of(memo, subject);
 	int rc = 0;
 
 	for (;;) {
-		if (onces->stopped || (stop && atomic_load(stop)))
+		if (memo->stopped || (stop && atomic_load(stop)))
 			return -EINTR;
 		if (has_failed(once) && once->begun < asked)
-			once->state = ONCE_NONE;
-		if (once->state == ONCE_DONE)
+			once->state = MEMO_NONE;
+		if (once->state == MEMO_DONE)
 			return has_failed(once) ? once->error : 0;
-		if (once->state == ONCE_NONE)
-			rc = begin(onces, subject, once);
+		if (once->state == MEMO_NONE)
+			rc = begin(memo, subject, once);
 		if (rc < 0)
 			return rc;
-		waiting_moment(&onces->done, &onces->lock);
+		cond_poll_wait(&memo->done, &memo->lock);
 	}
 }
 
-int onces_prepare(struct onces *onces, const struct subject *subjects, size_t n,
-		  const atomic_bool *stop)
+int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
+		 const atomic_bool *stop)
 {
 	uint64_t asked;
 	int rc = 0;
 
-	pthread_mutex_lock(&onces->lock);
-	asked = ++onces->asked;
+	pthread_mutex_lock(&memo->lock);
+	asked = ++memo->asked;
 	for (size_t i = 0; i < n; i++) {
-		struct once *once = place_of(onces, &subjects[i]);
+		struct memo_state *once = place_of(memo, &subjects[i]);
 
 		once->waiting++;
 		atomic_store(&once->unwanted, false);
 		if (has_failed(once))
-			once->state = ONCE_NONE;
-		if (rc == 0 && once->state == ONCE_NONE && !onces->stopped)
-			rc = begin(onces, &subjects[i], once);
+			once->state = MEMO_NONE;
+		if (rc == 0 && once->state == MEMO_NONE && !memo->stopped)
+			rc = begin(memo, &subjects[i], once);
 	}
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = await(onces, &subjects[i], asked, stop);
+		rc = await(memo, &subjects[i], asked, stop);
 	for (size_t i = 0; i < n; i++) {
-		struct once *once = place_of(onces, &subjects[i]);
+		struct memo_state *once = place_of(memo, &subjects[i]);
 
 		if (--once->waiting == 0)
 			atomic_store(&once->unwanted, true);
 	}
-	pthread_mutex_unlock(&onces->lock);
+	pthread_mutex_unlock(&memo->lock);
 	return rc;
 }
 
-int onces_get(struct onces *onces, const struct subject *subject, const atomic_bool *stop)
+int memo_get(struct memo *memo, const struct subject *subject, const atomic_bool *stop)
 {
-	int rc = onces_prepare(onces, subject, 1, stop);
+	int rc = memo_prepare(memo, subject, 1, stop);
 
 	if (rc < 0)
 		return rc;
 	/* What is done well stays done. */
-	pthread_mutex_lock(&onces->lock);
-	rc = place_of(onces, subject)->error;
-	pthread_mutex_unlock(&onces->lock);
+	pthread_mutex_lock(&memo->lock);
+	rc = place_of(memo, subject)->error;
+	pthread_mutex_unlock(&memo->lock);
 	return rc;
 }
 
-bool onces_inherit(struct onces *onces, struct once *place, struct onces *others,
-		   const struct once *known)
+bool memo_inherit(struct memo *memo, struct memo_state *place, struct memo *others,
+		  const struct memo_state *known)
 {
 	bool done;
 
 	pthread_mutex_lock(&others->lock);
-	done = known->state == ONCE_DONE && !known->error;
+	done = known->state == MEMO_DONE && !known->error;
 	pthread_mutex_unlock(&others->lock);
 	if (done) {
-		place->state = ONCE_DONE;
-		onces->count++;
+		place->state = MEMO_DONE;
+		memo->count++;
 	}
 	return done;
 }
 
-uint64_t onces_count(struct onces *onces)
+uint64_t memo_count(struct memo *memo)
 {
 	uint64_t count;
 
-	pthread_mutex_lock(&onces->lock);
-	count = onces->count;
-	pthread_mutex_unlock(&onces->lock);
+	pthread_mutex_lock(&memo->lock);
+	count = memo->count;
+	pthread_mutex_unlock(&memo->lock);
 	return count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* digests.c - see digests.h. */
+/* tensor_hashes.c - see tensor_hashes.h. */
 #include "fs/lazy/tensor_hashes.h"
 #include "fs/model/organ_file.h"
 
@@ -10,34 +10,34 @@
 #define CHUNK ((size_t)1 << 20)
 
 /* What is found out of a kind. */
-struct sums {
-	struct digests *digests;
-	enum digest_kind kind;
-	struct onces *onces;
+struct hash_memo {
+	struct tensor_hashes *hashes;
+	enum hash_kind kind;
+	struct memo *memo;
 };
 
-struct digests {
+struct tensor_hashes {
 	struct model *model;
-	struct sums kinds[DIGEST_KINDS];
-	struct digest base[][DIGEST_KINDS]; /* one a tensor */
+	struct hash_memo kinds[HASH_KINDS];
+	struct hash_result base[][HASH_KINDS]; /* one a tensor */
 };
 
-static struct digest *digest_of(struct digests *digests, enum digest_kind kind,
-				const struct subject *subject)
+static struct hash_result *hash_result_of(struct tensor_hashes *hashes, enum hash_kind kind,
+					  const struct subject *subject)
 {
-	return subject->content ? &subject->content->digests[kind]
-				: &digests->base[subject->tensor][kind];
+	return subject->content ? &subject->content->hashes[kind]
+				: &hashes->base[subject->tensor][kind];
 }
 
-static struct once *place(void *context, const struct subject *subject)
+static struct memo_state *place(void *context, const struct subject *subject)
 {
-	const struct sums *sums = context;
+	const struct hash_memo *sums = context;
 
-	return &digest_of(sums->digests, sums->kind, subject)->once;
+	return &hash_result_of(sums->hashes, sums->kind, subject)->once;
 }
 
 /* A hash being made, of either kind. */
-struct hash {
+struct hash_sink {
 	void (*add)(void *state, const void *bytes, size_t n);
 	void *state;
 	uint64_t from; /* of the organ file */
@@ -49,7 +49,7 @@ static bool is_set(const atomic_bool *flag)
 	return flag && atomic_load_explicit(flag, memory_order_relaxed);
 }
 
-static int add_view(struct view *view, const struct hash *hash)
+static int add_view(struct view *view, const struct hash_sink *hash)
 {
 	const uint64_t size = view_size(view);
 	const size_t chunk = size < CHUNK ? (size_t)size : CHUNK;
@@ -59,7 +59,7 @@ static int add_view(struct view *view, const struct hash *hash)
 	for (uint64_t at = hash->from; n >= 0 && at < size; at += (uint64_t)n) {
 		n = is_set(hash->stop) || is_set(hash->ending)
 			    ? -EINTR
-			    : view_read_until(view, bytes, chunk, at, hash->stop);
+			    : view_read_cancellable(view, bytes, chunk, at, hash->stop);
 		if (n >= 0)
 			hash->add(hash->state, bytes, (size_t)n);
 	}
@@ -67,9 +67,10 @@ static int add_view(struct view *view, const struct hash *hash)
 	return n < 0 ? (int)n : 0;
 }
 
-static int add_organ(struct model *model, const struct subject *subject, const struct hash *hash)
+static int add_organ(struct model *model, const struct subject *subject,
+		     const struct hash_sink *hash)
 {
-	struct view *view = files_organ(model, subject->tensor, subject->content);
+	struct view *view = organ_file_view(model, subject->tensor, subject->content);
 	const int rc = view ? add_view(view, hash) : -ENOMEM;
 
 	view_unref(view);
@@ -87,10 +88,10 @@ static void add_128(void *state, const void *bytes, size_t n)
 	XXH3_128bits_update(state, bytes, n);
 }
 
-int digest_data(struct model *model, const struct subject *subject, XXH64_state_t *state,
-		const atomic_bool *stop, const atomic_bool *ending)
+int tensor_hash_data(struct model *model, const struct subject *subject, XXH64_state_t *state,
+		     const atomic_bool *stop, const atomic_bool *ending)
 {
-	const struct hash hash = {
+	const struct hash_sink hash = {
 		.add = add_64,
 		.state = state,
 		.from = model_organ(model, subject->tensor, subject->content).header_size,
@@ -110,7 +111,7 @@ static int hash_data(struct model *model, const struct subject *subject, const a
 	if (!state)
 		return rc;
 	XXH64_reset(state, 0);
-	rc = digest_data(model, subject, state, stop, NULL);
+	rc = tensor_hash_data(model, subject, state, stop, NULL);
 	*result = (XXH128_hash_t){ .low64 = XXH64_digest(state) };
 	XXH64_freeState(state);
 	return rc;
@@ -119,7 +120,7 @@ static int hash_data(struct model *model, const struct subject *subject, const a
 static int hash_file(struct model *model, const struct subject *subject, const atomic_bool *stop,
 		     XXH128_hash_t *result)
 {
-	const struct hash hash = { .add = add_128, .state = XXH3_createState(), .stop = stop };
+	const struct hash_sink hash = { .add = add_128, .state = XXH3_createState(), .stop = stop };
 	int rc = -ENOMEM;
 
 	if (!hash.state)
@@ -131,99 +132,100 @@ static int hash_file(struct model *model, const struct subject *subject, const a
 	return rc;
 }
 
-static int find(void *context, const struct subject *subject, struct once *once)
+static int find(void *context, const struct subject *subject, struct memo_state *once)
 {
-	const struct sums *sums = context;
-	struct digests *digests = sums->digests;
-	XXH128_hash_t *result = &digest_of(digests, sums->kind, subject)->hash;
+	const struct hash_memo *sums = context;
+	struct tensor_hashes *hashes = sums->hashes;
+	XXH128_hash_t *result = &hash_result_of(hashes, sums->kind, subject)->hash;
 
-	if (sums->kind == DIGEST_FILE)
-		return hash_file(digests->model, subject, &once->unwanted, result);
-	return hash_data(digests->model, subject, &once->unwanted, result);
+	if (sums->kind == HASH_FILE)
+		return hash_file(hashes->model, subject, &once->unwanted, result);
+	return hash_data(hashes->model, subject, &once->unwanted, result);
 }
 
-struct digests *digests_new(struct model *model, struct pool *pool)
+struct tensor_hashes *tensor_hashes_new(struct model *model, struct pool *pool)
 {
 	const size_t n = model->gguf->n_tensors;
-	/* Zeros are digests that nobody has asked for: no page of it is touched before. */
-	struct digests *digests = calloc(1, sizeof(*digests) + n * sizeof(digests->base[0]));
+	/* Zeros are hashes that nobody has asked for: no page of it is touched before. */
+	struct tensor_hashes *hashes = calloc(1, sizeof(*hashes) + n * sizeof(hashes->base[0]));
 
-	if (!digests)
+	if (!hashes)
 		return NULL;
-	digests->model = model;
-	for (enum digest_kind kind = 0; kind < DIGEST_KINDS; kind++) {
-		struct sums *sums = &digests->kinds[kind];
-		const struct once_kind once_kind = { place, find, sums };
+	hashes->model = model;
+	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++) {
+		struct hash_memo *sums = &hashes->kinds[kind];
+		const struct memo_ops memo_ops = { place, find, sums };
 
-		*sums = (struct sums){ digests, kind, onces_new(&once_kind, pool) };
-		if (!sums->onces) {
-			digests_free(digests);
+		*sums = (struct hash_memo){ hashes, kind, memo_new(&memo_ops, pool) };
+		if (!sums->memo) {
+			tensor_hashes_free(hashes);
 			return NULL;
 		}
 	}
-	return digests;
+	return hashes;
 }
 
-void digests_stop(struct digests *digests)
+void tensor_hashes_stop(struct tensor_hashes *hashes)
 {
-	for (enum digest_kind kind = 0; kind < DIGEST_KINDS; kind++)
-		onces_stop(digests->kinds[kind].onces);
+	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++)
+		memo_stop(hashes->kinds[kind].memo);
 }
 
-void digests_free(struct digests *digests)
+void tensor_hashes_free(struct tensor_hashes *hashes)
 {
-	if (!digests)
+	if (!hashes)
 		return;
-	for (enum digest_kind kind = 0; kind < DIGEST_KINDS; kind++)
-		onces_free(digests->kinds[kind].onces);
-	free(digests);
+	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++)
+		memo_free(hashes->kinds[kind].memo);
+	free(hashes);
 }
 
-int digests_prepare(struct digests *digests, enum digest_kind kind, const struct subject *subjects,
-		    size_t n, const atomic_bool *stop)
+int tensor_hashes_prepare(struct tensor_hashes *hashes, enum hash_kind kind,
+			  const struct subject *subjects, size_t n, const atomic_bool *stop)
 {
-	return onces_prepare(digests->kinds[kind].onces, subjects, n, stop);
+	return memo_prepare(hashes->kinds[kind].memo, subjects, n, stop);
 }
 
-int digests_get(struct digests *digests, enum digest_kind kind, const struct subject *subject,
-		const atomic_bool *stop, char text[XXH128_TEXT])
+int tensor_hashes_get(struct tensor_hashes *hashes, enum hash_kind kind,
+		      const struct subject *subject, const atomic_bool *stop,
+		      char text[XXH128_TEXT])
 {
-	const int rc = onces_get(digests->kinds[kind].onces, subject, stop);
+	const int rc = memo_get(hashes->kinds[kind].memo, subject, stop);
 	XXH128_hash_t hash;
 
 	if (rc < 0)
 		return rc;
-	hash = digest_of(digests, kind, subject)->hash;
-	if (kind == DIGEST_FILE)
+	hash = hash_result_of(hashes, kind, subject)->hash;
+	if (kind == HASH_FILE)
 		xxh128_text(hash, text);
 	else
 		xxh64_text(hash.low64, text);
 	return 0;
 }
 
-void digests_inherit(struct digests *digests, struct digests *old)
+void tensor_hashes_inherit(struct tensor_hashes *hashes, struct tensor_hashes *old)
 {
-	for (uint32_t i = 0; i < digests->model->gguf->n_tensors; i++) {
+	for (uint32_t i = 0; i < hashes->model->gguf->n_tensors; i++) {
 		uint32_t was;
 
-		if (!model_has_of(digests->model, i, old->model, &was))
+		if (!model_shares_tensor(hashes->model, i, old->model, &was))
 			continue;
-		for (enum digest_kind kind = 0; kind < DIGEST_KINDS; kind++) {
-			struct digest *to = &digests->base[i][kind];
-			const struct digest *from = &old->base[was][kind];
+		for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++) {
+			struct hash_result *to = &hashes->base[i][kind];
+			const struct hash_result *from = &old->base[was][kind];
 
-			if (onces_inherit(digests->kinds[kind].onces, &to->once,
-					  old->kinds[kind].onces, &from->once))
+			if (memo_inherit(hashes->kinds[kind].memo, &to->once, old->kinds[kind].memo,
+					 &from->once))
 				to->hash = from->hash;
 		}
 	}
 }
 
-uint64_t digests_count(struct digests *digests)
+uint64_t tensor_hashes_count(struct tensor_hashes *hashes)
 {
 	uint64_t count = 0;
 
-	for (enum digest_kind kind = 0; kind < DIGEST_KINDS; kind++)
-		count += onces_count(digests->kinds[kind].onces);
+	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++)
+		count += memo_count(hashes->kinds[kind].memo);
 	return count;
 }

@@ -1,125 +1,127 @@
 /* SPDX-License-Identifier: MIT */
-/* readings.c - see readings.h. */
+/* tensor_measures.c - see tensor_measures.h. */
 #include "fs/lazy/tensor_measures.h"
 #include "fs/tensor/sampling.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct readings {
+struct tensor_measures {
 	struct model *model;
 	uint64_t samples;
-	struct onces *onces;
-	struct reading base[]; /* one a tensor */
+	struct memo *memo;
+	struct measure_result base[]; /* one a tensor */
 };
 
 static bool is_wanted(void *context)
 {
-	const struct once *once = context;
+	const struct memo_state *once = context;
 
 	return !atomic_load_explicit(&once->unwanted, memory_order_relaxed);
 }
 
-static struct reading *reading_of(struct readings *readings, const struct subject *subject)
+static struct measure_result *measure_result_of(struct tensor_measures *measures,
+						const struct subject *subject)
 {
-	return subject->content ? &subject->content->reading : &readings->base[subject->tensor];
+	return subject->content ? &subject->content->reading : &measures->base[subject->tensor];
 }
 
-static struct once *place(void *context, const struct subject *subject)
+static struct memo_state *place(void *context, const struct subject *subject)
 {
-	return &reading_of(context, subject)->once;
+	return &measure_result_of(context, subject)->once;
 }
 
-static int measure(void *context, const struct subject *subject, struct once *once)
+static int measure(void *context, const struct subject *subject, struct memo_state *once)
 {
-	struct readings *readings = context;
-	const struct model *model = readings->model;
+	struct tensor_measures *measures = context;
+	const struct model *model = measures->model;
 	const struct content *content = subject->content;
 	const struct organ organ = model_organ(model, subject->tensor, content);
 	uint64_t offset = content ? content->offset : model->gguf->tensors[subject->tensor].offset;
 	uint64_t length = organ.data_size;
 	struct backing *whole = content ? content->file : model->base;
 	struct backing *file =
-		backing_is_made(whole) ? whole : backing_part(whole, &offset, &length);
+		backing_is_computed(whole) ? whole : backing_file_at(whole, &offset, &length);
 	struct sampling sampling = {
 		.file = file,
 		.offset = offset,
 		.type = organ.type,
-		.samples = readings->samples,
+		.samples = measures->samples,
 		.wanted = is_wanted,
 		.context = once,
 	};
 
 	/* Of a shard that is gone, what was not measured in time is not known. */
-	if (!file || backing_has_ended(file))
+	if (!file || backing_is_revoked(file))
 		return -ENOTSUP;
 	shape_elements(organ.ne, &sampling.elements);
-	return sampling_measure(&sampling, &reading_of(readings, subject)->result);
+	return sampling_measure(&sampling, &measure_result_of(measures, subject)->result);
 }
 
-struct readings *readings_new(struct model *model, uint64_t samples, struct pool *pool)
+struct tensor_measures *tensor_measures_new(struct model *model, uint64_t samples,
+					    struct pool *pool)
 {
 	const size_t n = model->gguf->n_tensors;
-	/* Zeros are readings that nobody has asked for: no page of it is touched before. */
-	struct readings *readings = calloc(1, sizeof(*readings) + n * sizeof(readings->base[0]));
-	const struct once_kind kind = { place, measure, readings };
+	/* Zeros are measures that nobody has asked for: no page of it is touched before. */
+	struct tensor_measures *measures =
+		calloc(1, sizeof(*measures) + n * sizeof(measures->base[0]));
+	const struct memo_ops kind = { place, measure, measures };
 
-	if (!readings)
+	if (!measures)
 		return NULL;
-	readings->model = model;
-	readings->samples = samples;
-	readings->onces = onces_new(&kind, pool);
-	if (readings->onces)
-		return readings;
-	free(readings);
+	measures->model = model;
+	measures->samples = samples;
+	measures->memo = memo_new(&kind, pool);
+	if (measures->memo)
+		return measures;
+	free(measures);
 	return NULL;
 }
 
-void readings_stop(struct readings *readings)
+void tensor_measures_stop(struct tensor_measures *measures)
 {
-	onces_stop(readings->onces);
+	memo_stop(measures->memo);
 }
 
-void readings_free(struct readings *readings)
+void tensor_measures_free(struct tensor_measures *measures)
 {
-	if (!readings)
+	if (!measures)
 		return;
-	onces_free(readings->onces);
-	free(readings);
+	memo_free(measures->memo);
+	free(measures);
 }
 
-int readings_prepare(struct readings *readings, const struct subject *subjects, size_t n,
-		     const atomic_bool *stop)
+int tensor_measures_prepare(struct tensor_measures *measures, const struct subject *subjects,
+			    size_t n, const atomic_bool *stop)
 {
-	return onces_prepare(readings->onces, subjects, n, stop);
+	return memo_prepare(measures->memo, subjects, n, stop);
 }
 
-int readings_get(struct readings *readings, const struct subject *subject, const atomic_bool *stop,
-		 struct zmeasure *result)
+int tensor_measures_get(struct tensor_measures *measures, const struct subject *subject,
+			const atomic_bool *stop, struct zmeasure *result)
 {
-	const int rc = onces_get(readings->onces, subject, stop);
+	const int rc = memo_get(measures->memo, subject, stop);
 
 	if (rc == 0)
-		*result = reading_of(readings, subject)->result;
+		*result = measure_result_of(measures, subject)->result;
 	return rc;
 }
 
-void readings_inherit(struct readings *readings, struct readings *old)
+void tensor_measures_inherit(struct tensor_measures *measures, struct tensor_measures *old)
 {
-	for (uint32_t i = 0; i < readings->model->gguf->n_tensors; i++) {
-		const struct reading *known;
+	for (uint32_t i = 0; i < measures->model->gguf->n_tensors; i++) {
+		const struct measure_result *known;
 		uint32_t was;
 
-		if (!model_has_of(readings->model, i, old->model, &was))
+		if (!model_shares_tensor(measures->model, i, old->model, &was))
 			continue;
 		known = &old->base[was];
-		if (onces_inherit(readings->onces, &readings->base[i].once, old->onces,
-				  &known->once))
-			readings->base[i].result = known->result;
+		if (memo_inherit(measures->memo, &measures->base[i].once, old->memo, &known->once))
+			measures->base[i].result = known->result;
 	}
 }
 
-uint64_t readings_count(struct readings *readings)
+uint64_t tensor_measures_count(struct tensor_measures *measures)
 {
-	return onces_count(readings->onces);
+	return memo_count(measures->memo);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* theta.c - see theta.h. A number too wide for its cell cannot be: entropy, signal and magnitude
- * have bounds, kurtosis and spacing are at most the number of values, and %.6g of a positive double
- * takes 12 bytes at most. */
+/* theta_text.c - see theta_text.h. A number too wide for its cell cannot be: entropy, signal and
+ * magnitude have bounds, kurtosis and spacing are at most the number of values, and %.6g of a
+ * positive double takes 12 bytes at most. */
 #include "fs/lazy/theta_text.h"
 
 #include <errno.h>
@@ -125,39 +125,39 @@ int theta_exact(char *text, size_t n, const struct zmeasure *z)
 			       20 + pad, z ? z->nonfinite : 0, z && z->low_n, status);
 }
 
-struct view *theta_file(struct readings *readings, const struct subject *subject)
+struct view *theta_file(struct tensor_measures *measures, const struct subject *subject)
 {
-	struct cells *cells = cells_new(readings);
+	struct lazy_text *cells = lazy_text_new(measures);
 
 	if (!cells)
 		return NULL;
-	cells_add(cells, subject, theta_degrees);
-	return cells_view(cells);
+	lazy_text_add(cells, subject, theta_degrees);
+	return lazy_text_view(cells);
 }
 
-struct view *theta_table(struct model *model, struct readings *readings,
+struct view *theta_table(struct model *model, struct tensor_measures *measures,
 			 const struct snapshot *snapshot, enum organ_class klass)
 {
-	struct cells *cells = cells_new(readings);
+	struct lazy_text *cells = lazy_text_new(measures);
 
 	if (!cells)
 		return NULL;
-	fputs(THETA_HEADER, cells_text(cells));
-	for (uint32_t k = 0, i; model_member(model, klass, k, &i) && i < snapshot->n; k++) {
+	fputs(THETA_HEADER, lazy_text_stream(cells));
+	for (uint32_t k = 0, i; model_class_slot(model, klass, k, &i) && i < snapshot->n; k++) {
 		const struct subject subject = { i, snapshot->content[i] };
 		char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX];
 		uint64_t elements = 0;
 		struct organ organ;
 
-		if (content_is_nothing(subject.content))
+		if (content_is_whiteout(subject.content))
 			continue;
 		organ = model_organ(model, i, subject.content);
 		shape_elements(organ.ne, &elements);
-		fprintf(cells_text(cells), "%s\t%s\t%" PRIu64 "\t",
+		fprintf(lazy_text_stream(cells), "%s\t%s\t%" PRIu64 "\t",
 			model_organ_path(model, i, path), type_name(organ.type, scratch), elements);
-		cells_add(cells, &subject, theta_columns);
+		lazy_text_add(cells, &subject, theta_columns);
 	}
-	return cells_view(cells);
+	return lazy_text_view(cells);
 }
 
 static double figure_of(const char *name, const struct zmeasure *z)

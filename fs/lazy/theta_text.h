@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* theta.h - how the Z-measure of one organ is written: NAME.theta, a line of a class's .theta, an
- * object of the manifest, an extended attribute. All but the last have a width that does not
+/* theta_text.h - how the Z-measure of one organ is written: NAME.theta, a line of a class's .theta,
+ * an object of the manifest, an extended attribute. All but the last have a width that does not
  * depend on the values. */
-#ifndef FS_THETA_H
-#define FS_THETA_H
+#ifndef FS_LAZY_THETA_TEXT_H
+#define FS_LAZY_THETA_TEXT_H
 
 #include "fs/lazy/lazy_text.h"
 
@@ -22,14 +22,14 @@ const char *theta_status(const struct zmeasure *z);
 /* Cells: degrees, "36.07" and a newline, "  nan" where there is no θ; THETA_COLUMNS and a newline;
  * the members of a JSON object from "theta" on, without braces; THETA_EXACT and a newline, of which
  * theta and signal read back to the same bits. */
-cell_print theta_degrees, theta_columns, theta_json, theta_exact;
+lazy_text_print_fn theta_degrees, theta_columns, theta_json, theta_exact;
 
 /* NAME.theta of an organ: one cell, 6 bytes. NULL: out of memory. */
-struct view *theta_file(struct readings *readings, const struct subject *subject);
+struct view *theta_file(struct tensor_measures *measures, const struct subject *subject);
 #define THETA_FILE_SIZE 6
 
 /* .theta of a class: a header and a line for each tensor, in file order. NULL: out of memory. */
-struct view *theta_table(struct model *model, struct readings *readings,
+struct view *theta_table(struct model *model, struct tensor_measures *measures,
 			 const struct snapshot *snapshot, enum organ_class klass);
 
 /* Is there a figure of that name ("theta", "signal", "entropy", "kurtosis", "spacing",

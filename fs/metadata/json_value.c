@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c - see json.h. */
+/* json_value.c - see json_value.h. */
 #include "fs/metadata/json_value.h"
 #include "fs/util/utf8.h"
 #include "gguf/printable.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* json.h - what cJSON cannot say by itself: exact integers, floats that read back the same, and
- * text of any bytes. Values are added to an object under key; failure is out of memory and leaves
- * the value out. */
-#ifndef FS_JSON_H
-#define FS_JSON_H
+/* json_value.h - what cJSON cannot say by itself: exact integers, floats that read back the same,
+ * and text of any bytes. Values are added to an object under key; failure is out of memory and
+ * leaves the value out. */
+#ifndef FS_METADATA_JSON_VALUE_H
+#define FS_METADATA_JSON_VALUE_H
 
 #include "gguf/reader.h"
 

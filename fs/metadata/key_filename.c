@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* key_name.c - see key_name.h. */
+/* key_filename.c - see key_filename.h. */
 #include "fs/metadata/key_filename.h"
 #include "gguf/printable.h"
 
@@ -21,7 +21,7 @@ static size_t encode_byte(unsigned char c, bool control, bool first, char *out)
 	return 3;
 }
 
-void key_name(const char *key, size_t n, char out[KEY_NAME_MAX + 1])
+void key_filename(const char *key, size_t n, char out[KEY_FILENAME_MAX + 1])
 {
 	const XXH128_hash_t hash = XXH3_128bits(key, n);
 	char byte[4];
@@ -34,11 +34,11 @@ void key_name(const char *key, size_t n, char out[KEY_NAME_MAX + 1])
 			control = control_length(key + i, n - i, NULL);
 		size = encode_byte((unsigned char)key[i], control, i == 0, byte);
 		control -= control > 0;
-		if (used <= KEY_NAME_MAX - HASH_SIZE)
+		if (used <= KEY_FILENAME_MAX - HASH_SIZE)
 			cut = used;
-		if (used + size > KEY_NAME_MAX) {
-			snprintf(out + cut, KEY_NAME_MAX + 1 - cut, "~%016" PRIx64 "%016" PRIx64,
-				 hash.high64, hash.low64);
+		if (used + size > KEY_FILENAME_MAX) {
+			snprintf(out + cut, KEY_FILENAME_MAX + 1 - cut,
+				 "~%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
 			return;
 		}
 		memcpy(out + used, byte, size);
@@ -47,7 +47,7 @@ void key_name(const char *key, size_t n, char out[KEY_NAME_MAX + 1])
 	out[used] = '\0';
 }
 
-static bool is_put_aside(const char *name, size_t n)
+static bool is_backup_name(const char *name, size_t n)
 {
 	static const char *const endings[] = { ".bak", ".orig", ".old", ".new",
 					       ".tmp", ".swp",	".swx", ".rej" };
@@ -70,13 +70,13 @@ static int hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-size_t key_of_name(const char *name, char key[KEY_NAME_MAX + 1])
+size_t key_filename_decode(const char *name, char key[KEY_FILENAME_MAX + 1])
 {
 	const size_t length = strlen(name);
-	char again[KEY_NAME_MAX + 1];
+	char again[KEY_FILENAME_MAX + 1];
 	size_t n = 0;
 
-	if (length > KEY_NAME_MAX || is_put_aside(name, length))
+	if (length > KEY_FILENAME_MAX || is_backup_name(name, length))
 		return 0;
 	for (size_t i = 0; i < length; i++) {
 		const int high = name[i] == '%' && i + 2 < length ? hex_digit(name[i + 1]) : -1;
@@ -95,6 +95,6 @@ size_t key_of_name(const char *name, char key[KEY_NAME_MAX + 1])
 	if (n == 0)
 		return 0;
 	/* No two names make one key. */
-	key_name(key, n, again);
+	key_filename(key, n, again);
 	return strcmp(again, name) == 0 ? n : 0;
 }

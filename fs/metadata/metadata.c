@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.c - see metadata.h. Values are metadatum.c. */
+/* metadata.c - see metadata.h. Values are metadata_entry.c. */
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/metadata/metadata_internal.h"
@@ -15,9 +15,9 @@
 struct key {
 	struct metadata_key key;
 	bool edited; /* and now is what it holds, NULL for nothing */
-	struct metadatum *now;
-	struct metadatum *base; /* NULL: not asked for yet, or it has none */
-	struct metadatum *shown; /* in place of the base's; NULL: none */
+	struct metadata_entry *now;
+	struct metadata_entry *base;  /* NULL: not asked for yet, or it has none */
+	struct metadata_entry *shown; /* in place of the base's; NULL: none */
 	bool remembered;
 	struct value_type type; /* to remember */
 };
@@ -45,7 +45,7 @@ bool metadata_is_fixed(const char *key, size_t n)
 /* With the lock held, or nobody else there. */
 static int enter(struct metadata *metadata, const char *key, uint32_t length)
 {
-	char name[KEY_NAME_MAX + 1];
+	char name[KEY_FILENAME_MAX + 1];
 	struct key *entry;
 	int rc;
 
@@ -60,7 +60,7 @@ static int enter(struct metadata *metadata, const char *key, uint32_t length)
 	}
 	entry = &metadata->keys[metadata->n];
 	*entry = (struct key){ .key = { .key = key, .length = length } };
-	key_name(key, length, name);
+	key_filename(key, length, name);
 	entry->key.name = arena_copy(metadata->arena, name, strlen(name));
 	entry->key.fixed = metadata_is_fixed(key, length);
 	if (!entry->key.name)
@@ -102,9 +102,9 @@ void metadata_free(struct metadata *metadata)
 	if (!metadata)
 		return;
 	for (uint32_t i = 0; i < metadata->n; i++) {
-		metadatum_unref(metadata->keys[i].now);
-		metadatum_unref(metadata->keys[i].base);
-		metadatum_unref(metadata->keys[i].shown);
+		metadata_entry_unref(metadata->keys[i].now);
+		metadata_entry_unref(metadata->keys[i].base);
+		metadata_entry_unref(metadata->keys[i].shown);
 	}
 	free(metadata->keys);
 	names_free(metadata->files);
@@ -144,7 +144,7 @@ struct metadata_key metadata_key(struct metadata *metadata, uint32_t i)
 }
 
 /* With the lock held: a reference to what the base has. */
-static struct metadatum *get_base(struct metadata *metadata, uint32_t i, int *rc)
+static struct metadata_entry *get_base(struct metadata *metadata, uint32_t i, int *rc)
 {
 	struct key *key = &metadata->keys[i];
 
@@ -152,14 +152,14 @@ static struct metadatum *get_base(struct metadata *metadata, uint32_t i, int *rc
 	if (i >= metadata->gguf->n_kv)
 		return NULL;
 	if (!key->base)
-		key->base = metadatum_of_base(metadata->base, metadata->gguf, i);
+		key->base = metadata_entry_of_base(metadata->base, metadata->gguf, i);
 	*rc = -ENOMEM;
-	return key->base ? metadatum_ref(key->base) : NULL;
+	return key->base ? metadata_entry_ref(key->base) : NULL;
 }
 
-struct metadatum *metadata_base(struct metadata *metadata, uint32_t i, int *rc)
+struct metadata_entry *metadata_get_base(struct metadata *metadata, uint32_t i, int *rc)
 {
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 
 	pthread_mutex_lock(&metadata->lock);
 	metadatum = get_base(metadata, i, rc);
@@ -168,41 +168,41 @@ struct metadatum *metadata_base(struct metadata *metadata, uint32_t i, int *rc)
 }
 
 /* With the lock held. */
-static struct metadatum *get_unedited(struct metadata *metadata, uint32_t i, int *rc)
+static struct metadata_entry *get_default(struct metadata *metadata, uint32_t i, int *rc)
 {
-	struct metadatum *shown = metadata->keys[i].shown;
+	struct metadata_entry *shown = metadata->keys[i].shown;
 
-	return shown ? metadatum_ref(shown) : get_base(metadata, i, rc);
+	return shown ? metadata_entry_ref(shown) : get_base(metadata, i, rc);
 }
 
-struct metadatum *metadata_unedited(struct metadata *metadata, uint32_t i, int *rc)
+struct metadata_entry *metadata_get_default(struct metadata *metadata, uint32_t i, int *rc)
 {
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 
 	pthread_mutex_lock(&metadata->lock);
-	metadatum = get_unedited(metadata, i, rc);
+	metadatum = get_default(metadata, i, rc);
 	pthread_mutex_unlock(&metadata->lock);
 	return metadatum;
 }
 
-struct metadatum *metadata_get(struct metadata *metadata, uint32_t i, int *rc)
+struct metadata_entry *metadata_get(struct metadata *metadata, uint32_t i, int *rc)
 {
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	const struct key *key;
 
 	pthread_mutex_lock(&metadata->lock);
 	key = &metadata->keys[i];
 	if (!key->edited) {
-		metadatum = get_unedited(metadata, i, rc);
+		metadatum = get_default(metadata, i, rc);
 	} else {
-		metadatum = key->now ? metadatum_ref(key->now) : NULL;
+		metadatum = key->now ? metadata_entry_ref(key->now) : NULL;
 		*rc = -ENOENT;
 	}
 	pthread_mutex_unlock(&metadata->lock);
 	return metadatum;
 }
 
-uint64_t metadata_shown(struct metadata *metadata)
+uint64_t metadata_defaults_generation(struct metadata *metadata)
 {
 	uint64_t generation;
 
@@ -212,8 +212,8 @@ uint64_t metadata_shown(struct metadata *metadata)
 	return generation;
 }
 
-static struct metadatum *shown_of(const struct metadata *metadata, const struct shown_value *value,
-				  uint64_t ino)
+static struct metadata_entry *new_default(const struct metadata *metadata,
+					  const struct metadata_default *value, uint64_t ino)
 {
 	struct value_bytes bytes = { malloc(value->length + 1), value->length, value->count };
 	struct timespec now;
@@ -222,19 +222,21 @@ static struct metadatum *shown_of(const struct metadata *metadata, const struct 
 		return NULL;
 	memcpy(bytes.bytes, value->bytes, value->length);
 	clock_gettime(CLOCK_REALTIME, &now);
-	return metadatum_new(ino, value->type, metadata->gguf->version > 1 ? 8 : 4, &bytes, &now);
+	return metadata_entry_new(ino, value->type, metadata->gguf->version > 1 ? 8 : 4, &bytes,
+				  &now);
 }
 
-static bool is_shown(const struct key *key, const struct shown_value *value)
+static bool is_same_default(const struct key *key, const struct metadata_default *value)
 {
-	const struct value *is = key->shown ? metadatum_value(key->shown) : NULL;
+	const struct value *is = key->shown ? metadata_entry_value(key->shown) : NULL;
 
 	return is && is->length == value->length && is->count == value->count &&
-	       memcmp(metadatum_bytes(key->shown), value->bytes, value->length) == 0;
+	       memcmp(metadata_entry_bytes(key->shown), value->bytes, value->length) == 0;
 }
 
-void metadata_show(struct metadata *metadata, uint64_t generation, const struct shown_value *values,
-		   uint32_t n, uint64_t (*new_ino)(void *context), void *context)
+void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
+			   const struct metadata_default *values, uint32_t n,
+			   uint64_t (*new_ino)(void *context), void *context)
 {
 	uint32_t k = 0;
 
@@ -242,12 +244,13 @@ void metadata_show(struct metadata *metadata, uint64_t generation, const struct 
 	/* values are in the order of the keys. */
 	for (uint32_t i = 0; generation >= metadata->shown && i < metadata->gguf->n_kv; i++) {
 		struct key *key = &metadata->keys[i];
-		const struct shown_value *value = k < n && values[k].i == i ? &values[k++] : NULL;
+		const struct metadata_default *value =
+			k < n && values[k].i == i ? &values[k++] : NULL;
 
-		if ((!value && !key->shown) || (value && is_shown(key, value)))
+		if ((!value && !key->shown) || (value && is_same_default(key, value)))
 			continue;
-		metadatum_unref(key->shown);
-		key->shown = value ? shown_of(metadata, value, new_ino(context)) : NULL;
+		metadata_entry_unref(key->shown);
+		key->shown = value ? new_default(metadata, value, new_ino(context)) : NULL;
 	}
 	if (generation > metadata->shown)
 		metadata->shown = generation;
@@ -273,7 +276,7 @@ bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *typ
 	pthread_mutex_lock(&metadata->lock);
 	key = &metadata->keys[i];
 	if (key->edited && key->now)
-		*type = metadatum_value(key->now)->type;
+		*type = metadata_entry_value(key->now)->type;
 	else if (key->remembered && (key->edited || i >= gguf->n_kv))
 		*type = key->type;
 	else if (i < gguf->n_kv)
@@ -284,7 +287,7 @@ bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *typ
 	return known;
 }
 
-void metadata_remember(struct metadata *metadata, uint32_t i, const struct value_type *type)
+void metadata_set_type(struct metadata *metadata, uint32_t i, const struct value_type *type)
 {
 	pthread_mutex_lock(&metadata->lock);
 	metadata->keys[i].remembered = type != NULL;
@@ -293,9 +296,10 @@ void metadata_remember(struct metadata *metadata, uint32_t i, const struct value
 	pthread_mutex_unlock(&metadata->lock);
 }
 
-static void set(struct metadata *metadata, uint32_t i, bool edited, struct metadatum *metadatum)
+static void set(struct metadata *metadata, uint32_t i, bool edited,
+		struct metadata_entry *metadatum)
 {
-	struct metadatum *before;
+	struct metadata_entry *before;
 	struct key *key;
 
 	pthread_mutex_lock(&metadata->lock);
@@ -307,16 +311,16 @@ static void set(struct metadata *metadata, uint32_t i, bool edited, struct metad
 	key->now = metadatum;
 	metadata->generation++;
 	pthread_mutex_unlock(&metadata->lock);
-	metadatum_unref(before);
+	metadata_entry_unref(before);
 }
 
-void metadata_put(struct metadata *metadata, uint32_t i, struct metadatum *metadatum)
+void metadata_set(struct metadata *metadata, uint32_t i, struct metadata_entry *metadatum)
 {
 	/* What was added and is gone is as in the base. */
 	set(metadata, i, metadatum || i < metadata->gguf->n_kv, metadatum);
 }
 
-void metadata_restore(struct metadata *metadata, uint32_t i)
+void metadata_reset(struct metadata *metadata, uint32_t i)
 {
 	set(metadata, i, false, NULL);
 }
@@ -324,14 +328,14 @@ void metadata_restore(struct metadata *metadata, uint32_t i)
 /* With the lock held. */
 static int add(struct metadata *metadata, const char *key, size_t n, uint32_t *i)
 {
-	char name[KEY_NAME_MAX + 1];
+	char name[KEY_FILENAME_MAX + 1];
 	const char *copy;
 	int rc;
 
-	key_name(key, n, name);
+	key_filename(key, n, name);
 	if (names_find(metadata->files, name, strlen(name), i))
 		return -EEXIST;
-	if (metadata->n >= metadata->gguf->n_kv + METADATA_ADDED_MOST)
+	if (metadata->n >= metadata->gguf->n_kv + METADATA_ADDED_MAX)
 		return -ENOSPC;
 	copy = arena_copy(metadata->arena, key, n);
 	rc = copy ? enter(metadata, copy, (uint32_t)n) : -ENOMEM;
@@ -359,9 +363,9 @@ uint64_t metadata_generation(struct metadata *metadata)
 	return generation;
 }
 
-struct edits *metadata_edits(struct metadata *metadata)
+struct metadata_edits_get *metadata_edits_get(struct metadata *metadata)
 {
-	struct edits *edits;
+	struct metadata_edits_get *edits;
 
 	pthread_mutex_lock(&metadata->lock);
 	edits = calloc(1, sizeof(*edits) + metadata->n_edited * sizeof(edits->edits[0]));
@@ -375,29 +379,30 @@ struct edits *metadata_edits(struct metadata *metadata)
 		if (!key->edited)
 			continue;
 		edits->edits[edits->n++] =
-			(struct edit){ i, key->key, key->now ? metadatum_ref(key->now) : NULL };
+			(struct metadata_edit){ i, key->key,
+						key->now ? metadata_entry_ref(key->now) : NULL };
 	}
 	pthread_mutex_unlock(&metadata->lock);
 	return edits;
 }
 
-struct edits *edits_ref(struct edits *edits)
+struct metadata_edits_get *metadata_edits_ref(struct metadata_edits_get *edits)
 {
 	if (edits)
 		atomic_fetch_add(&edits->refs, 1);
 	return edits;
 }
 
-void edits_unref(struct edits *edits)
+void metadata_edits_unref(struct metadata_edits_get *edits)
 {
 	if (!edits || atomic_fetch_sub(&edits->refs, 1) != 1)
 		return;
 	for (uint32_t i = 0; i < edits->n; i++)
-		metadatum_unref(edits->edits[i].metadatum);
+		metadata_entry_unref(edits->edits[i].metadatum);
 	free(edits);
 }
 
-const struct edit *edits_find(const struct edits *edits, uint32_t i)
+const struct metadata_edit *metadata_edits_find(const struct metadata_edits_get *edits, uint32_t i)
 {
 	uint32_t low = 0, high = edits ? edits->n : 0;
 
@@ -414,19 +419,20 @@ const struct edit *edits_find(const struct edits *edits, uint32_t i)
 	return NULL;
 }
 
-struct metadatum *metadata_with(struct metadata *metadata, const struct edits *edits,
-				const char *key)
+struct metadata_entry *metadata_get_with_edits(struct metadata *metadata,
+					       const struct metadata_edits_get *edits,
+					       const char *key)
 {
-	char name[KEY_NAME_MAX + 1];
-	const struct edit *edit;
+	char name[KEY_FILENAME_MAX + 1];
+	const struct metadata_edit *edit;
 	uint32_t i;
 	int rc;
 
-	key_name(key, strlen(key), name);
+	key_filename(key, strlen(key), name);
 	if (!metadata_find(metadata, name, &i))
 		return NULL;
-	edit = edits_find(edits, i);
+	edit = metadata_edits_find(edits, i);
 	if (!edit)
-		return metadata_unedited(metadata, i, &rc);
-	return edit->metadatum ? metadatum_ref(edit->metadatum) : NULL;
+		return metadata_get_default(metadata, i, &rc);
+	return edit->metadatum ? metadata_entry_ref(edit->metadatum) : NULL;
 }

@@ -6,8 +6,8 @@
  * 3. Every change moves the generation on, and nothing else does.
  * 4. Keys are added behind those of the base and keep their numbers; one that was removed has no
  *    value. */
-#ifndef FS_METADATA_H
-#define FS_METADATA_H
+#ifndef FS_METADATA_METADATA_H
+#define FS_METADATA_METADATA_H
 
 #include "fs/metadata/value_parse.h"
 #include "fs/storage/backing.h"
@@ -18,35 +18,35 @@
 #include <time.h>
 
 /* The value of a key. Counted; immutable, any thread may use it. */
-struct metadatum;
+struct metadata_entry;
 
 /* A value that somebody wrote, whose bytes become the metadatum's, also on failure; ino: the inode
  * number of its file. NULL: out of memory. */
-struct metadatum *metadatum_new(uint64_t ino, struct value_type type, uint32_t width,
-				struct value_bytes *bytes, const struct timespec *mtime);
-struct metadatum *metadatum_ref(struct metadatum *metadatum);
-void metadatum_unref(struct metadatum *metadatum); /* NULL is fine */
+struct metadata_entry *metadata_entry_new(uint64_t ino, struct value_type type, uint32_t width,
+					  struct value_bytes *bytes, const struct timespec *mtime);
+struct metadata_entry *metadata_entry_ref(struct metadata_entry *metadatum);
+void metadata_entry_unref(struct metadata_entry *metadatum); /* NULL is fine */
 
-const struct value *metadatum_value(const struct metadatum *metadatum);
-uint64_t metadatum_ino(const struct metadatum *metadatum); /* 0: it is the base's */
-struct timespec metadatum_mtime(const struct metadatum *metadatum);
+const struct value *metadata_entry_value(const struct metadata_entry *metadatum);
+uint64_t metadata_entry_ino(const struct metadata_entry *metadatum); /* 0: it is the base's */
+struct timespec metadata_entry_mtime(const struct metadata_entry *metadatum);
 
 /* Its bytes in memory; NULL for the base's. */
-const uint8_t *metadatum_bytes(const struct metadatum *metadatum);
+const uint8_t *metadata_entry_bytes(const struct metadata_entry *metadatum);
 
 /* Bytes of its text (value_text.h), which is made once to know. Returns 0, -EIO, -ENOMEM. */
-int metadatum_size(struct metadatum *metadatum, uint64_t *size);
+int metadata_entry_size(struct metadata_entry *metadatum, uint64_t *size);
 
 /* Was that made already, or is it made from memory alone? Never waits for who makes it. */
-bool metadatum_is_measured(struct metadatum *metadatum);
+bool metadata_entry_is_size_known(struct metadata_entry *metadatum);
 
-/* Its text. NULL with *rc set, as metadatum_size(). */
-struct view *metadatum_view(struct metadatum *metadatum, int *rc);
+/* Its text. NULL with *rc set, as metadata_entry_size(). */
+struct view *metadata_entry_view(struct metadata_entry *metadatum, int *rc);
 
 struct metadata; /* any thread may use it */
 
 /* So many keys can be added to those of the base. */
-#define METADATA_ADDED_MOST 65536u
+#define METADATA_ADDED_MAX 65536u
 
 /* Both are borrowed. NULL with err set: ENOMEM, or EBADMSG two keys give one file name. */
 struct metadata *metadata_new(struct backing *base, const struct gguf *gguf, struct error *err);
@@ -55,7 +55,7 @@ void metadata_free(struct metadata *metadata);
 /* How many keys there are by now, whatever they hold. */
 uint32_t metadata_count(struct metadata *metadata);
 
-/* The key whose file has that name (key_name.h). */
+/* The key whose file has that name (key_filename.h). */
 bool metadata_find(struct metadata *metadata, const char *name, uint32_t *i);
 
 /* Key number i; texts are borrowed from the metadata. */
@@ -71,14 +71,14 @@ struct metadata_key metadata_key(struct metadata *metadata, uint32_t i);
 bool metadata_is_fixed(const char *key, size_t n);
 
 /* The value that a key has now, that it has where nobody has edited it, or that it has in the base,
- * to release with metadatum_unref(). NULL with *rc set: -ENOENT it has none, -ENOMEM. */
-struct metadatum *metadata_get(struct metadata *metadata, uint32_t i, int *rc);
-struct metadatum *metadata_unedited(struct metadata *metadata, uint32_t i, int *rc);
-struct metadatum *metadata_base(struct metadata *metadata, uint32_t i, int *rc);
+ * to release with metadata_entry_unref(). NULL with *rc set: -ENOENT it has none, -ENOMEM. */
+struct metadata_entry *metadata_get(struct metadata *metadata, uint32_t i, int *rc);
+struct metadata_entry *metadata_get_default(struct metadata *metadata, uint32_t i, int *rc);
+struct metadata_entry *metadata_get_base(struct metadata *metadata, uint32_t i, int *rc);
 
 /* A key of the base that has another value where nobody has edited it: it follows the blocks that
- * are there (follow.h). The value's bytes are copied. */
-struct shown_value {
+ * are there (block_metadata.h). The value's bytes are copied. */
+struct metadata_default {
 	uint32_t i;
 	struct value_type type;
 	const uint8_t *bytes;
@@ -87,13 +87,14 @@ struct shown_value {
 };
 
 /* The generation of the model that the values shown are of; 0: none yet. */
-uint64_t metadata_shown(struct metadata *metadata);
+uint64_t metadata_defaults_generation(struct metadata *metadata);
 
 /* From now on these n are shown, and no others, for that generation of the model, unless they are
  * of a later one. A value that is as before stays the same. new_ino makes the number of a file.
  * Without memory the base's are shown. */
-void metadata_show(struct metadata *metadata, uint64_t generation, const struct shown_value *values,
-		   uint32_t n, uint64_t (*new_ino)(void *context), void *context);
+void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
+			   const struct metadata_default *values, uint32_t n,
+			   uint64_t (*new_ino)(void *context), void *context);
 
 /* Is the key other than in the base? */
 bool metadata_is_edited(struct metadata *metadata, uint32_t i);
@@ -101,13 +102,13 @@ bool metadata_is_edited(struct metadata *metadata, uint32_t i);
 /* The type of what is written to a key: that of its value; else the one to remember; else the
  * base's. False: there is none. */
 bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *type);
-void metadata_remember(struct metadata *metadata, uint32_t i, const struct value_type *type);
+void metadata_set_type(struct metadata *metadata, uint32_t i, const struct value_type *type);
 
 /* The key has that value, which becomes the metadata's; NULL: none. */
-void metadata_put(struct metadata *metadata, uint32_t i, struct metadatum *metadatum);
+void metadata_set(struct metadata *metadata, uint32_t i, struct metadata_entry *metadatum);
 
 /* The key is as in the base. */
-void metadata_restore(struct metadata *metadata, uint32_t i);
+void metadata_reset(struct metadata *metadata, uint32_t i);
 
 /* One more key, which has no value yet. Returns 0, -EEXIST a key gives that file name, -ENOSPC,
  * -ENOMEM. */
@@ -116,34 +117,36 @@ int metadata_add(struct metadata *metadata, const char *key, size_t n, uint32_t 
 uint64_t metadata_generation(struct metadata *metadata);
 
 /* What is other than in the base, at one moment. */
-struct edit {
+struct metadata_edit {
 	uint32_t i; /* number of the key; from the base's n_kv on, it was added */
 	struct metadata_key key;
-	struct metadatum *metadatum; /* NULL: removed */
+	struct metadata_entry *metadatum; /* NULL: removed */
 };
 
-struct edits {
+struct metadata_edits_get {
 	atomic_uint refs;
 	uint64_t generation;
 	uint32_t n;
-	struct edit edits[]; /* in the order of the keys' numbers */
+	struct metadata_edit edits[]; /* in the order of the keys' numbers */
 };
 
-/* To release with edits_unref(). NULL: out of memory. */
-struct edits *metadata_edits(struct metadata *metadata);
-struct edits *edits_ref(struct edits *edits); /* NULL is fine, here too: */
-void edits_unref(struct edits *edits);
+/* To release with metadata_edits_unref(). NULL: out of memory. */
+struct metadata_edits_get *metadata_edits_get(struct metadata *metadata);
+struct metadata_edits_get *metadata_edits_ref(
+	struct metadata_edits_get *edits); /* NULL is fine, here too: */
+void metadata_edits_unref(struct metadata_edits_get *edits);
 
 /* The edit of key number i; NULL, also of no edits at all: there is none. */
-const struct edit *edits_find(const struct edits *edits, uint32_t i);
+const struct metadata_edit *metadata_edits_find(const struct metadata_edits_get *edits, uint32_t i);
 
 /* The value that a key has with those edits, to release. NULL: it has none, or there is no
  * memory. */
-struct metadatum *metadata_with(struct metadata *metadata, const struct edits *edits,
-				const char *key);
+struct metadata_entry *metadata_get_with_edits(struct metadata *metadata,
+					       const struct metadata_edits_get *edits,
+					       const char *key);
 
 /* The little-endian bytes of a scalar, or of element i of an array of scalars, zero-extended.
  * False: there is none, or it cannot be read. */
-bool metadatum_scalar(const struct metadatum *metadatum, uint64_t i, uint64_t *scalar);
+bool metadata_entry_scalar(const struct metadata_entry *metadatum, uint64_t i, uint64_t *scalar);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metadatum.c - see metadata.h: one value, and its text as a view. */
+/* metadata_entry.c - see metadata.h: one value, and its text as a view. */
 #include "fs/metadata/metadata_internal.h"
 #include "fs/metadata/value_text.h"
 #include "gguf/bytes.h"
@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct metadatum {
+struct metadata_entry {
 	atomic_uint refs;
 	uint64_t ino;
 	struct value value;
@@ -22,9 +22,9 @@ struct metadatum {
 	struct value_text *text;
 };
 
-static struct metadatum *make(struct value_type type, uint32_t width)
+static struct metadata_entry *make(struct value_type type, uint32_t width)
 {
-	struct metadatum *metadatum = calloc(1, sizeof(*metadatum));
+	struct metadata_entry *metadatum = calloc(1, sizeof(*metadatum));
 
 	if (!metadatum)
 		return NULL;
@@ -36,7 +36,7 @@ static struct metadatum *make(struct value_type type, uint32_t width)
 	return metadatum;
 }
 
-static void read_from_memory(struct metadatum *metadatum, const uint8_t *bytes, size_t n)
+static void read_from_memory(struct metadata_entry *metadatum, const uint8_t *bytes, size_t n)
 {
 	metadatum->memory = (struct memory_bytes){ bytes, n };
 	metadatum->source = source_of_memory(&metadatum->memory);
@@ -44,10 +44,10 @@ static void read_from_memory(struct metadatum *metadatum, const uint8_t *bytes, 
 	metadatum->value.length = n;
 }
 
-struct metadatum *metadatum_new(uint64_t ino, struct value_type type, uint32_t width,
-				struct value_bytes *bytes, const struct timespec *mtime)
+struct metadata_entry *metadata_entry_new(uint64_t ino, struct value_type type, uint32_t width,
+					  struct value_bytes *bytes, const struct timespec *mtime)
 {
-	struct metadatum *metadatum = make(type, width);
+	struct metadata_entry *metadatum = make(type, width);
 
 	if (metadatum) {
 		metadatum->ino = ino;
@@ -62,10 +62,11 @@ struct metadatum *metadatum_new(uint64_t ino, struct value_type type, uint32_t w
 	return metadatum;
 }
 
-struct metadatum *metadatum_of_base(struct backing *base, const struct gguf *gguf, uint32_t i)
+struct metadata_entry *metadata_entry_of_base(struct backing *base, const struct gguf *gguf,
+					      uint32_t i)
 {
 	const struct kv *kv = &gguf->kv[i];
-	struct metadatum *metadatum =
+	struct metadata_entry *metadatum =
 		make((struct value_type){ kv->type, kv->element }, gguf->version > 1 ? 8 : 4);
 
 	if (!metadatum)
@@ -86,13 +87,13 @@ struct metadatum *metadatum_of_base(struct backing *base, const struct gguf *ggu
 	return metadatum;
 }
 
-struct metadatum *metadatum_ref(struct metadatum *metadatum)
+struct metadata_entry *metadata_entry_ref(struct metadata_entry *metadatum)
 {
 	atomic_fetch_add(&metadatum->refs, 1);
 	return metadatum;
 }
 
-void metadatum_unref(struct metadatum *metadatum)
+void metadata_entry_unref(struct metadata_entry *metadatum)
 {
 	if (!metadatum || atomic_fetch_sub(&metadatum->refs, 1) != 1)
 		return;
@@ -103,27 +104,27 @@ void metadatum_unref(struct metadatum *metadatum)
 	free(metadatum);
 }
 
-const struct value *metadatum_value(const struct metadatum *metadatum)
+const struct value *metadata_entry_value(const struct metadata_entry *metadatum)
 {
 	return &metadatum->value;
 }
 
-uint64_t metadatum_ino(const struct metadatum *metadatum)
+uint64_t metadata_entry_ino(const struct metadata_entry *metadatum)
 {
 	return metadatum->ino;
 }
 
-struct timespec metadatum_mtime(const struct metadatum *metadatum)
+struct timespec metadata_entry_mtime(const struct metadata_entry *metadatum)
 {
 	return metadatum->mtime;
 }
 
-const uint8_t *metadatum_bytes(const struct metadatum *metadatum)
+const uint8_t *metadata_entry_bytes(const struct metadata_entry *metadatum)
 {
 	return metadatum->bytes;
 }
 
-bool metadatum_scalar(const struct metadatum *metadatum, uint64_t i, uint64_t *scalar)
+bool metadata_entry_scalar(const struct metadata_entry *metadatum, uint64_t i, uint64_t *scalar)
 {
 	const struct value *value = &metadatum->value;
 	const bool array = value->type.type == KV_ARRAY;
@@ -139,7 +140,7 @@ bool metadatum_scalar(const struct metadatum *metadatum, uint64_t i, uint64_t *s
 }
 
 /* The text, which stays as long as the value. NULL with *rc set. */
-static const struct value_text *text_of(struct metadatum *metadatum, int *rc)
+static const struct value_text *text_of(struct metadata_entry *metadatum, int *rc)
 {
 	const struct value_text *text;
 
@@ -152,7 +153,7 @@ static const struct value_text *text_of(struct metadatum *metadatum, int *rc)
 	return text;
 }
 
-int metadatum_size(struct metadatum *metadatum, uint64_t *size)
+int metadata_entry_size(struct metadata_entry *metadatum, uint64_t *size)
 {
 	int rc;
 	const struct value_text *text = text_of(metadatum, &rc);
@@ -161,7 +162,7 @@ int metadatum_size(struct metadatum *metadatum, uint64_t *size)
 	return rc;
 }
 
-bool metadatum_is_measured(struct metadatum *metadatum)
+bool metadata_entry_is_size_known(struct metadata_entry *metadatum)
 {
 	bool measured;
 
@@ -174,63 +175,64 @@ bool metadatum_is_measured(struct metadatum *metadatum)
 	return measured;
 }
 
-struct text_maker {
-	struct maker maker;
-	struct metadatum *metadatum;
+struct text_generator {
+	struct view_generator generator;
+	struct metadata_entry *metadatum;
 	const struct value_text *text;
 };
 
-static int prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+static int prepare(struct view_generator *generator, size_t first, size_t n,
+		   const atomic_bool *stop)
 {
-	(void)maker;
+	(void)generator;
 	(void)first;
 	(void)n;
 	(void)stop;
 	return 0;
 }
 
-static int make_stretch(struct maker *maker, size_t number, char *bytes, size_t length,
-			const atomic_bool *stop)
+static int compute_chunk(struct view_generator *generator, size_t number, char *bytes,
+			 size_t length, const atomic_bool *stop)
 {
-	struct text_maker *text_maker = (struct text_maker *)maker;
+	struct text_generator *text_generator = (struct text_generator *)generator;
 	uint64_t offset;
 
 	if (stop && atomic_load(stop))
 		return -EINTR;
-	value_text_stretch(text_maker->text, number, &offset);
-	return value_text_read(text_maker->text, &text_maker->metadatum->value, bytes, length,
-			       offset);
+	value_text_chunk(text_generator->text, number, &offset);
+	return value_text_read(text_generator->text, &text_generator->metadatum->value, bytes,
+			       length, offset);
 }
 
-static void release(struct maker *maker)
+static void release(struct view_generator *generator)
 {
-	struct text_maker *text_maker = (struct text_maker *)maker;
+	struct text_generator *text_generator = (struct text_generator *)generator;
 
-	metadatum_unref(text_maker->metadatum);
-	free(text_maker);
+	metadata_entry_unref(text_generator->metadatum);
+	free(text_generator);
 }
 
-struct view *metadatum_view(struct metadatum *metadatum, int *rc)
+struct view *metadata_entry_view(struct metadata_entry *metadatum, int *rc)
 {
 	const struct value_text *text = text_of(metadatum, rc);
-	const size_t n = text ? value_text_stretches(text) : 0;
+	const size_t n = text ? value_text_chunks(text) : 0;
 	struct segment *segments = calloc(n + 1, sizeof(*segments));
-	struct text_maker *maker = calloc(1, sizeof(*maker));
+	struct text_generator *generator = calloc(1, sizeof(*generator));
 	struct view *view = NULL;
 	uint64_t offset;
 
-	if (!text || !segments || !maker) {
+	if (!text || !segments || !generator) {
 		*rc = *rc < 0 ? *rc : -ENOMEM;
-		free(maker);
+		free(generator);
 	} else {
-		maker->maker = (struct maker){ prepare, make_stretch, release };
-		maker->metadatum = metadatum_ref(metadatum);
-		maker->text = text;
+		generator->generator = (struct view_generator){ prepare, compute_chunk, release };
+		generator->metadatum = metadata_entry_ref(metadatum);
+		generator->text = text;
 		for (size_t i = 0; i < n; i++)
 			segments[i] =
-				(struct segment){ .kind = SEGMENT_MADE,
-						  .length = value_text_stretch(text, i, &offset) };
-		view = view_new_made(segments, n, NULL, &maker->maker);
+				(struct segment){ .kind = SEGMENT_COMPUTED,
+						  .length = value_text_chunk(text, i, &offset) };
+		view = view_new_computed(segments, n, NULL, &generator->generator);
 		*rc = view ? 0 : -ENOMEM;
 	}
 	free(segments);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest_metadata.c - metadata values as JSON, read where they lie when they are asked for. */
+/* metadata_json.c - metadata values as JSON, read where they lie when they are asked for. */
 #include "fs/metadata/metadata_json.h"
 #include "fs/metadata/json_value.h"
 #include "gguf/bytes.h"
@@ -92,7 +92,7 @@ static cJSON *array_value(const struct value *value)
 	return object;
 }
 
-cJSON *manifest_value(const struct value *value)
+cJSON *metadata_json_value(const struct value *value)
 {
 	uint8_t bytes[8] = { 0 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest_internal.h - the values of metadata entries as JSON. */
-#ifndef FS_MANIFEST_INTERNAL_H
-#define FS_MANIFEST_INTERNAL_H
+/* metadata_json.h - the values of metadata entries as JSON. */
+#ifndef FS_METADATA_METADATA_JSON_H
+#define FS_METADATA_METADATA_JSON_H
 
 #include "fs/metadata/value.h"
 
@@ -9,6 +9,6 @@
 
 /* The value of a metadata entry: scalars and strings as they are; arrays, and strings of over
  * 1 MiB, as an object with type, length and how they begin. NULL: it cannot be read. */
-cJSON *manifest_value(const struct value *value);
+cJSON *metadata_json_value(const struct value *value);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* value.h - a metadata value and the words for its type, and one scalar as text and back. */
-#ifndef FS_VALUE_H
-#define FS_VALUE_H
+#ifndef FS_METADATA_VALUE_H
+#define FS_METADATA_VALUE_H
 
 #include "gguf/cursor.h"
 #include "gguf/error.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct parsing {
+struct value_parser {
 	struct cursor in;
 	enum kv_type type; /* of a scalar or element */
 	uint32_t width;
@@ -19,18 +19,18 @@ struct parsing {
 	struct error *err;
 };
 
-static int out_of_memory(struct parsing *p)
+static int out_of_memory(struct value_parser *p)
 {
 	return error_set(p->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
-static int unreadable(struct parsing *p)
+static int unreadable(struct value_parser *p)
 {
 	return error_set(p->err, EIO, p->in.at, "what was written cannot be read");
 }
 
 /* n more bytes of the value. */
-static int append(struct parsing *p, const void *bytes, size_t n)
+static int append(struct value_parser *p, const void *bytes, size_t n)
 {
 	if (n > p->room - p->out.length) {
 		const size_t more = (p->room + n) * 2;
@@ -49,7 +49,7 @@ static int append(struct parsing *p, const void *bytes, size_t n)
 /* The next byte, without taking it; -1 at the end, -EIO - 1 where it cannot be read. */
 #define AT_END	   (-1)
 #define UNREADABLE (-2)
-static int peek(struct parsing *p)
+static int peek(struct value_parser *p)
 {
 	const uint8_t *byte;
 
@@ -67,7 +67,7 @@ static bool is_blank(int c)
 }
 
 /* The byte after blanks, without taking it. */
-static int skip_blanks(struct parsing *p)
+static int skip_blanks(struct value_parser *p)
 {
 	int c;
 
@@ -76,7 +76,7 @@ static int skip_blanks(struct parsing *p)
 	return c;
 }
 
-static int expected(struct parsing *p, int c, const char *what)
+static int expected(struct value_parser *p, int c, const char *what)
 {
 	if (c == UNREADABLE)
 		return unreadable(p);
@@ -91,7 +91,7 @@ static int expected(struct parsing *p, int c, const char *what)
 #define WORD_MAX ((size_t)1200)
 
 /* A word up to a blank, or up to what ends an element of an array. */
-static int read_word(struct parsing *p, char word[WORD_MAX], size_t *n, bool in_array)
+static int read_word(struct value_parser *p, char word[WORD_MAX], size_t *n, bool in_array)
 {
 	int c;
 
@@ -114,7 +114,7 @@ static bool is_quoted(const char *word, size_t n)
 	       (memchr(word, 'n', n) || memchr(word, 'N', n));
 }
 
-static int parse_scalar(struct parsing *p, bool in_array)
+static int parse_scalar(struct value_parser *p, bool in_array)
 {
 	const uint64_t start = p->in.at;
 	char word[WORD_MAX];
@@ -136,7 +136,7 @@ static int parse_scalar(struct parsing *p, bool in_array)
 }
 
 /* The four digits of \uXXXX. */
-static int parse_hex(struct parsing *p, uint32_t *unit)
+static int parse_hex(struct value_parser *p, uint32_t *unit)
 {
 	const uint8_t *digits;
 
@@ -159,7 +159,7 @@ static int parse_hex(struct parsing *p, uint32_t *unit)
 }
 
 /* Behind "\u". A low surrogate alone from \udc80 on is a byte. */
-static int parse_unit(struct parsing *p)
+static int parse_unit(struct value_parser *p)
 {
 	const uint64_t start = p->in.at - 2;
 	uint32_t unit, low;
@@ -170,7 +170,7 @@ static int parse_unit(struct parsing *p)
 	if (rc < 0)
 		return rc;
 	if (unit < 0xd800 || unit > 0xdfff)
-		return append(p, bytes, utf8_put(unit, bytes));
+		return append(p, bytes, utf8_encode(unit, bytes));
 	if (unit >= 0xdc80 && unit <= 0xdcff) {
 		bytes[0] = (char)(unit & 0xff);
 		return append(p, bytes, 1);
@@ -181,7 +181,7 @@ static int parse_unit(struct parsing *p)
 			return rc;
 		if (low >= 0xdc00 && low <= 0xdfff) {
 			unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-			return append(p, bytes, utf8_put(unit, bytes));
+			return append(p, bytes, utf8_encode(unit, bytes));
 		}
 	}
 	return error_set(p->err, EINVAL, start,
@@ -189,7 +189,7 @@ static int parse_unit(struct parsing *p)
 			 unit);
 }
 
-static int parse_escape(struct parsing *p)
+static int parse_escape(struct value_parser *p)
 {
 	static const char forms[] = "b\bt\tn\nf\fr\r\"\"\\\\//";
 	const uint64_t start = p->in.at - 1;
@@ -207,7 +207,7 @@ static int parse_escape(struct parsing *p)
 }
 
 /* Bytes of a string that stand for themselves, as many as are here. */
-static int parse_plain(struct parsing *p)
+static int parse_plain(struct value_parser *p)
 {
 	const uint64_t left = cursor_left(&p->in);
 	const size_t n = left < 4096 ? (size_t)left : 4096;
@@ -236,7 +236,7 @@ static int parse_plain(struct parsing *p)
 			 bytes[0]);
 }
 
-static int parse_string(struct parsing *p)
+static int parse_string(struct value_parser *p)
 {
 	const uint8_t none[8] = { 0 };
 	const size_t length_at = p->out.length;
@@ -271,14 +271,14 @@ static int parse_string(struct parsing *p)
 }
 
 /* Nothing but blanks may follow. */
-static int parse_end(struct parsing *p)
+static int parse_end(struct value_parser *p)
 {
 	const int c = skip_blanks(p);
 
 	return c == AT_END ? 0 : expected(p, c, "the end");
 }
 
-static int parse_elements(struct parsing *p)
+static int parse_elements(struct value_parser *p)
 {
 	for (;;) {
 		int c, rc = p->type == KV_STRING ? parse_string(p) : parse_scalar(p, true);
@@ -296,7 +296,7 @@ static int parse_elements(struct parsing *p)
 	}
 }
 
-static int parse_array(struct parsing *p)
+static int parse_array(struct value_parser *p)
 {
 	int c = skip_blanks(p), rc;
 
@@ -311,7 +311,7 @@ static int parse_array(struct parsing *p)
 }
 
 /* All of it, but for one newline at the end. */
-static int parse_text(struct parsing *p)
+static int parse_text(struct value_parser *p)
 {
 	uint64_t left;
 	int rc = 0;
@@ -332,7 +332,7 @@ static int parse_text(struct parsing *p)
 int value_parse(const struct source *text, struct value_type type, uint32_t width,
 		struct value_bytes *out, struct error *err)
 {
-	struct parsing p = { .type = type.type, .width = width, .err = err };
+	struct value_parser p = { .type = type.type, .width = width, .err = err };
 	int rc;
 
 	*out = (struct value_bytes){ 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* value_parse.h - what somebody wrote as the value of a metadata key, checked. */
-#ifndef FS_VALUE_PARSE_H
-#define FS_VALUE_PARSE_H
+#ifndef FS_METADATA_VALUE_PARSE_H
+#define FS_METADATA_VALUE_PARSE_H
 
 #include "fs/metadata/value.h"
 

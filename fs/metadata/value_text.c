@@ -10,19 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So much text is made at a time, from one place to the next. */
-#define STRETCH ((size_t)1 << 16)
+/* So much text is made at a time, from one position to the next. */
+#define CHUNK_BYTES ((size_t)1 << 16)
 
 /* No step writes more: a word with quotes and what separates it from the last. */
 #define STEP_MAX ((size_t)VALUE_SCALAR_TEXT + 8)
 
 /* Looked at at once in a string. */
-#define LOOK_MAX ((size_t)4096)
+#define SCAN_MAX ((size_t)4096)
 
 enum phase { BEFORE, BETWEEN, IN_STRING, AFTER };
 
 /* How far the text is made: with the value, all that is needed to go on. */
-struct place {
+struct text_position {
 	enum phase phase;
 	uint64_t at;	  /* next byte of the source */
 	uint64_t element; /* of an array */
@@ -33,13 +33,13 @@ struct place {
 struct value_text {
 	uint64_t size;
 	size_t n, room;
-	struct place *places; /* STRETCH or a little less apart */
+	struct text_position *positions; /* CHUNK_BYTES or a little less apart */
 };
 
 struct printing {
 	const struct value *value;
 	struct cursor in;
-	struct place place;
+	struct text_position position;
 	char *out, *end;
 };
 
@@ -98,10 +98,10 @@ static int begin_string(struct printing *p)
 
 	if (rc < 0)
 		return rc;
-	p->place.left = p->value->width == 8 ? load_u64(bytes) : load_u32(bytes);
-	if (p->place.left > p->value->offset + p->value->length - p->in.at)
+	p->position.left = p->value->width == 8 ? load_u64(bytes) : load_u32(bytes);
+	if (p->position.left > p->value->offset + p->value->length - p->in.at)
 		return -EIO;
-	p->place.phase = IN_STRING;
+	p->position.phase = IN_STRING;
 	put(p, "\"");
 	return 0;
 }
@@ -134,7 +134,7 @@ static size_t print_character(struct printing *p, const uint8_t *bytes, size_t n
 
 static int print_quoted(struct printing *p)
 {
-	const size_t n = p->place.left < LOOK_MAX ? (size_t)p->place.left : LOOK_MAX;
+	const size_t n = p->position.left < SCAN_MAX ? (size_t)p->position.left : SCAN_MAX;
 	const uint64_t at = p->in.at;
 	const uint8_t *bytes;
 	const int rc = take(p, n, &bytes);
@@ -144,18 +144,18 @@ static int print_quoted(struct printing *p)
 		return rc;
 	while (used < n && room(p) >= STEP_MAX) {
 		const size_t length =
-			print_character(p, bytes + used, n - used, n == p->place.left);
+			print_character(p, bytes + used, n - used, n == p->position.left);
 
 		if (length == 0)
 			break;
 		used += length;
 	}
 	p->in.at = at + used;
-	p->place.left -= used;
-	if (p->place.left == 0 && room(p) >= STEP_MAX) {
+	p->position.left -= used;
+	if (p->position.left == 0 && room(p) >= STEP_MAX) {
 		put(p, "\"");
-		p->place.phase = BETWEEN;
-		p->place.element++;
+		p->position.phase = BETWEEN;
+		p->position.element++;
 	}
 	return 0;
 }
@@ -164,23 +164,23 @@ static int print_element(struct printing *p)
 {
 	int rc;
 
-	if (p->place.element == p->value->count) {
+	if (p->position.element == p->value->count) {
 		put(p, "]\n");
-		p->place.phase = AFTER;
+		p->position.phase = AFTER;
 		return 0;
 	}
-	if (p->place.element)
+	if (p->position.element)
 		put(p, ", ");
 	if (p->value->type.element == KV_STRING)
 		return begin_string(p);
 	rc = print_scalar(p, p->value->type.element);
-	p->place.element++;
+	p->position.element++;
 	return rc;
 }
 
 static int print_plain(struct printing *p)
 {
-	size_t n = p->place.left < LOOK_MAX ? (size_t)p->place.left : LOOK_MAX;
+	size_t n = p->position.left < SCAN_MAX ? (size_t)p->position.left : SCAN_MAX;
 	const uint8_t *bytes;
 	int rc;
 
@@ -190,10 +190,10 @@ static int print_plain(struct printing *p)
 	if (rc < 0)
 		return rc;
 	p->out = (char *)store_bytes((uint8_t *)p->out, bytes, n);
-	p->place.left -= n;
-	if (p->place.left == 0 && room(p) >= STEP_MAX) {
+	p->position.left -= n;
+	if (p->position.left == 0 && room(p) >= STEP_MAX) {
 		put(p, "\n");
-		p->place.phase = AFTER;
+		p->position.phase = AFTER;
 	}
 	return 0;
 }
@@ -202,63 +202,64 @@ static int begin(struct printing *p)
 {
 	int rc = 0;
 
-	p->place.phase = BETWEEN;
+	p->position.phase = BETWEEN;
 	if (is_array(p)) {
 		put(p, "[");
 	} else if (p->value->type.type == KV_STRING) {
-		p->place.left = p->value->length;
-		p->place.phase = IN_STRING;
+		p->position.left = p->value->length;
+		p->position.phase = IN_STRING;
 	} else {
 		rc = print_scalar(p, p->value->type.type);
 		put(p, "\n");
-		p->place.phase = AFTER;
+		p->position.phase = AFTER;
 	}
 	return rc;
 }
 
-/* Go on from the place, up to a stretch further or to the end. buffer has STRETCH bytes; *n of them
- * are written. */
-static int print_stretch(struct printing *p, char *buffer, size_t *n)
+/* Go on from the position, up to a chunk further or to the end. buffer has CHUNK_BYTES bytes; *n of
+ * them are written. */
+static int print_chunk(struct printing *p, char *buffer, size_t *n)
 {
 	int rc = 0;
 
 	p->out = buffer;
-	p->end = buffer + STRETCH;
-	p->in.at = p->place.at;
-	while (rc == 0 && p->place.phase != AFTER && room(p) >= STEP_MAX) {
-		if (p->place.phase == BEFORE)
+	p->end = buffer + CHUNK_BYTES;
+	p->in.at = p->position.at;
+	while (rc == 0 && p->position.phase != AFTER && room(p) >= STEP_MAX) {
+		if (p->position.phase == BEFORE)
 			rc = begin(p);
-		else if (p->place.phase == BETWEEN)
+		else if (p->position.phase == BETWEEN)
 			rc = print_element(p);
 		else
 			rc = is_array(p) ? print_quoted(p) : print_plain(p);
 	}
 	*n = (size_t)(p->out - buffer);
-	p->place.at = p->in.at;
-	p->place.text += *n;
+	p->position.at = p->in.at;
+	p->position.text += *n;
 	return rc;
 }
 
-static int note_place(struct value_text *text, const struct place *place)
+static int add_position(struct value_text *text, const struct text_position *position)
 {
 	if (text->n == text->room) {
 		const size_t more = text->room ? text->room * 2 : 1;
-		struct place *places = reallocarray(text->places, more, sizeof(*places));
+		struct text_position *positions =
+			reallocarray(text->positions, more, sizeof(*positions));
 
-		if (!places)
+		if (!positions)
 			return -ENOMEM;
-		text->places = places;
+		text->positions = positions;
 		text->room = more;
 	}
-	text->places[text->n++] = *place;
+	text->positions[text->n++] = *position;
 	return 0;
 }
 
-static int begin_printing(struct printing *p, const struct value *value, const struct place *from,
-			  char **buffer)
+static int begin_printing(struct printing *p, const struct value *value,
+			  const struct text_position *from, char **buffer)
 {
-	*p = (struct printing){ .value = value, .place = *from };
-	*buffer = malloc(STRETCH);
+	*p = (struct printing){ .value = value, .position = *from };
+	*buffer = malloc(CHUNK_BYTES);
 	if (!*buffer || cursor_init(&p->in, value->source, from->at) < 0) {
 		free(*buffer);
 		return -ENOMEM;
@@ -274,7 +275,7 @@ static void end_printing(struct printing *p, char *buffer)
 
 static int measure(struct value_text *text, const struct value *value)
 {
-	const struct place start = { .at = value->offset };
+	const struct text_position start = { .at = value->offset };
 	struct printing p;
 	char *buffer;
 	size_t n;
@@ -282,12 +283,12 @@ static int measure(struct value_text *text, const struct value *value)
 
 	if (rc < 0)
 		return rc;
-	while (rc == 0 && p.place.phase != AFTER) {
-		rc = note_place(text, &p.place);
+	while (rc == 0 && p.position.phase != AFTER) {
+		rc = add_position(text, &p.position);
 		if (rc == 0)
-			rc = print_stretch(&p, buffer, &n);
+			rc = print_chunk(&p, buffer, &n);
 	}
-	text->size = p.place.text;
+	text->size = p.position.text;
 	end_printing(&p, buffer);
 	return rc;
 }
@@ -307,7 +308,7 @@ void value_text_free(struct value_text *text)
 {
 	if (!text)
 		return;
-	free(text->places);
+	free(text->positions);
 	free(text);
 }
 
@@ -316,26 +317,26 @@ uint64_t value_text_size(const struct value_text *text)
 	return text->size;
 }
 
-size_t value_text_stretches(const struct value_text *text)
+size_t value_text_chunks(const struct value_text *text)
 {
 	return text->n;
 }
 
-uint64_t value_text_stretch(const struct value_text *text, size_t i, uint64_t *offset)
+uint64_t value_text_chunk(const struct value_text *text, size_t i, uint64_t *offset)
 {
-	*offset = text->places[i].text;
-	return (i + 1 < text->n ? text->places[i + 1].text : text->size) - *offset;
+	*offset = text->positions[i].text;
+	return (i + 1 < text->n ? text->positions[i + 1].text : text->size) - *offset;
 }
 
-/* The last place at or before an offset. */
-static size_t find_place(const struct value_text *text, uint64_t offset)
+/* The last position at or before an offset. */
+static size_t find_position(const struct value_text *text, uint64_t offset)
 {
 	size_t low = 0, high = text->n;
 
 	while (high - low > 1) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (text->places[middle].text <= offset)
+		if (text->positions[middle].text <= offset)
 			low = middle;
 		else
 			high = middle;
@@ -343,34 +344,35 @@ static size_t find_place(const struct value_text *text, uint64_t offset)
 	return low;
 }
 
-/* Did what was made end where place number i is, or all of it? */
-static bool is_as_measured(const struct value_text *text, size_t i, const struct place *place)
+/* Did what was made end where position number i is, or all of it? */
+static bool is_as_measured(const struct value_text *text, size_t i,
+			   const struct text_position *position)
 {
-	const struct place *next = &text->places[i];
+	const struct text_position *next = &text->positions[i];
 
 	if (i == text->n)
-		return place->phase == AFTER && place->text == text->size;
-	return place->phase == next->phase && place->at == next->at &&
-	       place->element == next->element && place->left == next->left &&
-	       place->text == next->text;
+		return position->phase == AFTER && position->text == text->size;
+	return position->phase == next->phase && position->at == next->at &&
+	       position->element == next->element && position->left == next->left &&
+	       position->text == next->text;
 }
 
 int value_text_read(const struct value_text *text, const struct value *value, char *bytes, size_t n,
 		    uint64_t offset)
 {
-	size_t i = find_place(text, offset);
+	size_t i = find_position(text, offset);
 	struct printing p;
 	char *buffer;
-	int rc = begin_printing(&p, value, &text->places[i], &buffer);
+	int rc = begin_printing(&p, value, &text->positions[i], &buffer);
 
 	if (rc < 0)
 		return rc;
 	while (rc == 0 && n) {
-		const uint64_t start = p.place.text, skip = offset - start;
+		const uint64_t start = p.position.text, skip = offset - start;
 		size_t got;
 
-		rc = print_stretch(&p, buffer, &got);
-		if (rc == 0 && !is_as_measured(text, ++i, &p.place))
+		rc = print_chunk(&p, buffer, &got);
+		if (rc == 0 && !is_as_measured(text, ++i, &p.position))
 			rc = -EIO;
 		if (rc == 0) {
 			const size_t here = got - skip < n ? (size_t)(got - skip) : n;

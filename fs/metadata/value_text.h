@@ -9,8 +9,8 @@
  *
  * The text of a tokenizer has megabytes. It is never held: once all of it is made to know its size,
  * and with it places from which on it can be made again, a short way apart. */
-#ifndef FS_VALUE_TEXT_H
-#define FS_VALUE_TEXT_H
+#ifndef FS_METADATA_VALUE_TEXT_H
+#define FS_METADATA_VALUE_TEXT_H
 
 #include "fs/metadata/value.h"
 
@@ -25,10 +25,10 @@ void value_text_free(struct value_text *text);
 
 uint64_t value_text_size(const struct value_text *text);
 
-/* How many stretches it is made in, and of number i its length and in *offset where it begins. What
- * begins and ends with a stretch is made without waste. */
-size_t value_text_stretches(const struct value_text *text);
-uint64_t value_text_stretch(const struct value_text *text, size_t i, uint64_t *offset);
+/* How many chunks it is made in, and of number i its length and in *offset where it begins. What
+ * begins and ends with a chunk is made without waste. */
+size_t value_text_chunks(const struct value_text *text);
+uint64_t value_text_chunk(const struct value_text *text, size_t i, uint64_t *offset);
 
 /* All of the n bytes at offset, which lie within the size. value is what the text is of. Returns 0,
  * -EIO, -ENOMEM. */

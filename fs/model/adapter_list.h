@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* adapter_list.h - the adapters of a model at one moment, for texts. */
-#ifndef FS_ADAPTER_LIST_H
-#define FS_ADAPTER_LIST_H
+#ifndef FS_MODEL_ADAPTER_LIST_H
+#define FS_MODEL_ADAPTER_LIST_H
 
 #include <stdint.h>
 #include <time.h>

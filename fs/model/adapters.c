@@ -36,10 +36,10 @@ bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length)
 }
 
 /* With either lock held. NULL: there is none of that name. */
-static struct entry *find(struct adapters *adapters, const char *name, size_t length)
+static struct adapter_entry *find(struct adapters *adapters, const char *name, size_t length)
 {
 	for (uint32_t i = 0; i < adapters->n; i++) {
-		struct entry *entry = adapters->entries[i];
+		struct adapter_entry *entry = adapters->entries[i];
 
 		if (strlen(entry->name) == length && memcmp(entry->name, name, length) == 0)
 			return entry;
@@ -50,7 +50,8 @@ static struct entry *find(struct adapters *adapters, const char *name, size_t le
 /* With both locks held. */
 static int add(struct adapters *adapters, const char *name, size_t length)
 {
-	struct entry *entry = adapters->n < ADAPTERS_NAMES ? calloc(1, sizeof(*entry)) : NULL;
+	struct adapter_entry *entry =
+		adapters->n < ADAPTERS_NAMES ? calloc(1, sizeof(*entry)) : NULL;
 	uint32_t i = adapters->n;
 
 	if (entry)
@@ -80,13 +81,13 @@ static uint32_t count_links(const struct adapters *adapters)
 int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind)
 {
 	struct adapters *adapters = model->adapters;
-	const struct entry *entry;
+	const struct adapter_entry *entry;
 	int rc = 0;
 
 	pthread_mutex_lock(&adapters->lock);
 	entry = find(adapters, name, length);
 	if (kind == ADAPTER_GGUF && !(entry && entry->link) &&
-	    count_links(adapters) >= ADAPTERS_MOST)
+	    count_links(adapters) >= ADAPTERS_MAX)
 		rc = -ENOSPC;
 	else if (!entry)
 		rc = add(adapters, name, length);
@@ -114,12 +115,13 @@ struct adapters *adapters_new(struct model *model, bool f16)
 	pthread_mutex_init(&adapters->lock, NULL);
 	adapters->apply = model->whole && !has_pairs_in_base(model);
 	adapters->f16 = f16;
-	adapters->matrices = matrices_new();
-	if (!adapters->matrices || add(adapters, ADAPTERS_COPIED, strlen(ADAPTERS_COPIED)) < 0) {
+	adapters->matrix_cache = matrix_cache_new();
+	if (!adapters->matrix_cache ||
+	    add(adapters, ADAPTERS_COPIED, strlen(ADAPTERS_COPIED)) < 0) {
 		adapters_free(adapters);
 		return NULL;
 	}
-	slots_follow(model->slots, adapters_follow, model);
+	slots_set_listener(model->slots, adapters_slot_changed, model);
 	return adapters;
 }
 
@@ -128,14 +130,14 @@ void adapters_free(struct adapters *adapters)
 	if (!adapters)
 		return;
 	for (uint32_t i = 0; i < adapters->n; i++) {
-		struct entry *entry = adapters->entries[i];
+		struct adapter_entry *entry = adapters->entries[i];
 
 		content_unref(entry->link);
 		gguf_free(entry->gguf);
 		free(entry->name);
 		free(entry);
 	}
-	matrices_unref(adapters->matrices);
+	matrix_cache_unref(adapters->matrix_cache);
 	pthread_mutex_destroy(&adapters->lock);
 	free(adapters);
 }
@@ -156,7 +158,7 @@ static struct organ organ_at(struct model *model, uint32_t slot)
 {
 	struct content *content = slots_own(model->slots, slot);
 	const bool known =
-		!content_is_nothing(content) && (content || slot < model->gguf->n_tensors);
+		!content_is_whiteout(content) && (content || slot < model->gguf->n_tensors);
 	struct organ organ = { .name = NULL };
 
 	if (known)
@@ -317,7 +319,7 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 		       struct gguf *gguf)
 {
 	struct adapters *adapters = model->adapters;
-	struct entry *entry = find(adapters, name, length);
+	struct adapter_entry *entry = find(adapters, name, length);
 	struct content *before = entry->link;
 	struct gguf *gguf_before = entry->gguf;
 
@@ -326,7 +328,7 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 	entry->gguf = gguf;
 	entry->alpha = gguf ? adapters_alpha(gguf) : 0.0f;
 	if (!link)
-		memset(&entry->settings[ADAPTER_SCALE], 0, sizeof(struct setting));
+		memset(&entry->settings[ADAPTER_SCALE], 0, sizeof(struct adapter_setting));
 	pthread_mutex_unlock(&adapters->lock);
 	content_unref(before);
 	gguf_free(gguf_before);
@@ -334,16 +336,16 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 
 struct content *adapters_link(struct model *model, const char *name, size_t length)
 {
-	const struct entry *entry = find(model->adapters, name, length);
+	const struct adapter_entry *entry = find(model->adapters, name, length);
 
 	return entry && entry->link ? content_ref(entry->link) : NULL;
 }
 
-void adapters_set(struct model *model, const char *name, size_t length, enum adapter_file kind,
-		  const float *value, const struct timespec *mtime)
+void adapters_set_value(struct model *model, const char *name, size_t length,
+			enum adapter_file kind, const float *value, const struct timespec *mtime)
 {
 	struct adapters *adapters = model->adapters;
-	struct setting *setting = &find(adapters, name, length)->settings[kind];
+	struct adapter_setting *setting = &find(adapters, name, length)->settings[kind];
 
 	pthread_mutex_lock(&adapters->lock);
 	setting->set = value != NULL;
@@ -352,7 +354,7 @@ void adapters_set(struct model *model, const char *name, size_t length, enum ada
 	pthread_mutex_unlock(&adapters->lock);
 }
 
-bool adapters_copied(struct model *model)
+bool adapters_has_copied(struct model *model)
 {
 	uint32_t pairs, halves;
 	uint64_t bytes;
@@ -361,7 +363,7 @@ bool adapters_copied(struct model *model)
 	return pairs || halves;
 }
 
-bool adapters_knows_alpha(struct model *model)
+bool adapters_has_alpha(struct model *model)
 {
 	struct adapters *adapters = model->adapters;
 	bool known;
@@ -375,7 +377,7 @@ bool adapters_knows_alpha(struct model *model)
 /* The alpha of a model that is an adapter, as its metadata have it now. */
 static bool own_alpha(struct model *model, float *alpha)
 {
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	uint64_t bits = 0;
 	uint32_t i, low;
 	bool known = false;
@@ -386,9 +388,9 @@ static bool own_alpha(struct model *model, float *alpha)
 		return false;
 	metadatum = metadata_get(model->metadata, i, &rc);
 	if (metadatum)
-		known = metadatum_value(metadatum)->type.type == KV_F32 &&
-			metadatum_scalar(metadatum, 0, &bits);
-	metadatum_unref(metadatum);
+		known = metadata_entry_value(metadatum)->type.type == KV_F32 &&
+			metadata_entry_scalar(metadatum, 0, &bits);
+	metadata_entry_unref(metadatum);
 	low = (uint32_t)bits;
 	memcpy(alpha, &low, sizeof(*alpha));
 	return known;
@@ -396,9 +398,10 @@ static bool own_alpha(struct model *model, float *alpha)
 
 /* Is the file of an entry there, and with what value? copied: are there copied halves? With the
  * lock held. */
-static bool value_of(const struct entry *entry, enum adapter_file kind, bool copied, float *value)
+static bool value_of(const struct adapter_entry *entry, enum adapter_file kind, bool copied,
+		     float *value)
 {
-	const struct setting *setting = &entry->settings[kind];
+	const struct adapter_setting *setting = &entry->settings[kind];
 
 	*value = setting->set ? setting->value : kind == ADAPTER_SCALE ? 1.0f : 0.0f;
 	if (kind == ADAPTER_ALPHA)
@@ -406,7 +409,7 @@ static bool value_of(const struct entry *entry, enum adapter_file kind, bool cop
 	return setting->set || entry->link || (entry->number == 0 && copied);
 }
 
-size_t adapters_number(float value, char text[ADAPTER_TEXT_MAX])
+size_t adapters_print_number(float value, char text[ADAPTER_TEXT_MAX])
 {
 	uint32_t bits;
 	size_t n;
@@ -419,31 +422,32 @@ size_t adapters_number(float value, char text[ADAPTER_TEXT_MAX])
 }
 
 /* What is not in the entries. */
-struct seen {
+struct adapter_state {
 	bool copied;	/* there are copied halves */
 	bool has_alpha; /* the model is an adapter, and that is its alpha */
 	float alpha;
 };
 
-static struct seen see(struct model *model)
+static struct adapter_state see(struct model *model)
 {
-	struct seen seen = { .copied = model->adapters->apply && adapters_copied(model) };
+	struct adapter_state seen = { .copied = model->adapters->apply &&
+						adapters_has_copied(model) };
 
 	seen.has_alpha = own_alpha(model, &seen.alpha);
 	return seen;
 }
 
 /* With the lock held: what the file shows. False: it is not there. */
-static bool show(struct model *model, struct entry *entry, enum adapter_file kind,
-		 const struct seen *seen, struct adapter_shown *shown)
+static bool show(struct model *model, struct adapter_entry *entry, enum adapter_file kind,
+		 const struct adapter_state *seen, struct adapter_attr *shown)
 {
-	struct setting *setting = &entry->settings[kind];
+	struct adapter_setting *setting = &entry->settings[kind];
 	char text[ADAPTER_TEXT_MAX];
 	float value;
 	bool there;
 
-	*shown = (struct adapter_shown){ .number = entry->number * ADAPTER_FILES + kind,
-					 .kind = kind };
+	*shown = (struct adapter_attr){ .number = entry->number * ADAPTER_FILES + kind,
+					.kind = kind };
 	if (kind == ADAPTER_GGUF) {
 		if (!entry->link)
 			return false;
@@ -460,7 +464,7 @@ static bool show(struct model *model, struct entry *entry, enum adapter_file kin
 	}
 	if (!there)
 		return false;
-	adapters_number(value, text);
+	adapters_print_number(value, text);
 	if (!setting->ino || strcmp(setting->text, text) != 0) {
 		memcpy(setting->text, text, sizeof(text));
 		setting->ino = inode_new(model);
@@ -474,12 +478,12 @@ static bool show(struct model *model, struct entry *entry, enum adapter_file kin
 	return true;
 }
 
-bool adapters_look_up(struct model *model, const char *file, struct adapter_shown *shown)
+bool adapters_lookup(struct model *model, const char *file, struct adapter_attr *shown)
 {
 	struct adapters *adapters = model->adapters;
 	enum adapter_file kind;
-	struct entry *entry;
-	struct seen seen;
+	struct adapter_entry *entry;
+	struct adapter_state seen;
 	size_t length;
 	bool there = false;
 
@@ -494,21 +498,22 @@ bool adapters_look_up(struct model *model, const char *file, struct adapter_show
 	return there;
 }
 
-static void write_name(const struct entry *entry, enum adapter_file kind, char file[NAME_MAX + 1])
+static void write_name(const struct adapter_entry *entry, enum adapter_file kind,
+		       char file[NAME_MAX + 1])
 {
 	snprintf(file, NAME_MAX + 1, "%.*s%s", NAME_MAX - 8, entry->name, endings[kind]);
 }
 
 bool adapters_next(struct model *model, uint64_t *place, char file[NAME_MAX + 1],
-		   struct adapter_shown *shown)
+		   struct adapter_attr *shown)
 {
 	struct adapters *adapters = model->adapters;
-	const struct seen seen = see(model);
+	const struct adapter_state seen = see(model);
 	bool there = false;
 
 	pthread_mutex_lock(&adapters->lock);
 	for (; *place < (uint64_t)adapters->n * ADAPTER_FILES; ++*place) {
-		struct entry *entry = adapters->entries[*place / ADAPTER_FILES];
+		struct adapter_entry *entry = adapters->entries[*place / ADAPTER_FILES];
 		const enum adapter_file kind = (enum adapter_file)(*place % ADAPTER_FILES);
 
 		there = show(model, entry, kind, &seen, shown);
@@ -534,7 +539,7 @@ void adapters_name(struct model *model, uint32_t number, char file[NAME_MAX + 1]
 bool adapters_any(struct model *model)
 {
 	char file[NAME_MAX + 1];
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	uint64_t place = 0;
 
 	if (!adapters_next(model, &place, file, &shown))
@@ -555,11 +560,11 @@ bool adapters_broken(struct model *model)
 	return broken;
 }
 
-static bool list_link(const struct entry *entry, struct adapter_line *line)
+static bool list_link(const struct adapter_entry *entry, struct adapter_line *line)
 {
 	const struct content *link = entry->link;
 
-	*line = (struct adapter_line){ .scale = entry_scale(entry), .mtime = link->mtime };
+	*line = (struct adapter_line){ .scale = adapter_entry_scale(entry), .mtime = link->mtime };
 	for (uint32_t i = 0; entry->gguf && i < entry->gguf->n_tensors; i++)
 		line->bytes += entry->gguf->tensors[i].size;
 	if (entry->gguf && line->scale != 0.0f)
@@ -571,9 +576,10 @@ static bool list_link(const struct entry *entry, struct adapter_line *line)
 	       asprintf(&line->name, "%s%s", entry->name, endings[ADAPTER_GGUF]) >= 0;
 }
 
-static bool list_copied(struct model *model, const struct entry *entry, struct adapter_line *line)
+static bool list_copied(struct model *model, const struct adapter_entry *entry,
+			struct adapter_line *line)
 {
-	*line = (struct adapter_line){ .scale = entry_scale(entry),
+	*line = (struct adapter_line){ .scale = adapter_entry_scale(entry),
 				       .mtime = entry->settings[ADAPTER_SCALE].set
 							? entry->settings[ADAPTER_SCALE].mtime
 							: backing_stat(model->base)->st_mtim };
@@ -588,15 +594,15 @@ struct adapter_list *adapters_list(struct model *model)
 {
 	struct adapters *adapters = model->adapters;
 	struct adapter_list *list = calloc(1, sizeof(*list));
-	const bool copied = adapters->apply && adapters_copied(model);
+	const bool copied = adapters->apply && adapters_has_copied(model);
 	bool well = list;
 
 	if (list)
-		list->lines = calloc(ADAPTERS_MOST + 1u, sizeof(*list->lines));
+		list->lines = calloc(ADAPTERS_MAX + 1u, sizeof(*list->lines));
 	well = well && list->lines;
 	pthread_mutex_lock(&adapters->lock);
 	for (uint32_t i = 0; well && i < adapters->n; i++) {
-		const struct entry *entry = adapters->order[i];
+		const struct adapter_entry *entry = adapters->order[i];
 
 		if (entry->link)
 			well = list_link(entry, &list->lines[list->n++]);

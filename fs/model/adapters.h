@@ -13,8 +13,8 @@
  * 3. A half whose other half is missing changes nothing.
  * 4. A model that has low-rank pairs in its base is an adapter itself: nothing is merged into
  *    it. */
-#ifndef FS_ADAPTERS_H
-#define FS_ADAPTERS_H
+#ifndef FS_MODEL_ADAPTERS_H
+#define FS_MODEL_ADAPTERS_H
 
 #include "fs/model/adapter_list.h"
 #include "fs/model/model.h"
@@ -27,7 +27,7 @@ struct adapters; /* any thread may use it */
 #define ADAPTERS_COPIED "lora"
 
 /* So many there can be beside the copied pairs. */
-#define ADAPTERS_MOST 31
+#define ADAPTERS_MAX 31
 
 /* Those of a model whose slots are there, which follow them from now on. The model is borrowed.
  * NULL: out of memory. */
@@ -57,7 +57,7 @@ bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length);
 
 /* What such a file shows now. */
 #define ADAPTER_TEXT_MAX 48
-struct adapter_shown {
+struct adapter_attr {
 	uint32_t number; /* of the file, which is always the same */
 	enum adapter_file kind;
 	uint64_t ino;
@@ -68,14 +68,14 @@ struct adapter_shown {
 };
 
 /* A number as the text that is kept and shown. Returns its length. */
-size_t adapters_number(float value, char text[ADAPTER_TEXT_MAX]);
+size_t adapters_print_number(float value, char text[ADAPTER_TEXT_MAX]);
 
 /* The file of that name. False: there is none now. */
-bool adapters_look_up(struct model *model, const char *file, struct adapter_shown *shown);
+bool adapters_lookup(struct model *model, const char *file, struct adapter_attr *shown);
 
 /* The first file from *place on, which is set to its place, with its name. False: no more. */
 bool adapters_next(struct model *model, uint64_t *place, char file[NAME_MAX + 1],
-		   struct adapter_shown *shown);
+		   struct adapter_attr *shown);
 
 /* The name of the file with that number. */
 void adapters_name(struct model *model, uint32_t number, char file[NAME_MAX + 1]);
@@ -101,17 +101,17 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 struct content *adapters_link(struct model *model, const char *name, size_t length);
 
 /* One of its settings, with the time at which it was made; value NULL: as if nobody had. */
-void adapters_set(struct model *model, const char *name, size_t length, enum adapter_file kind,
-		  const float *value, const struct timespec *mtime);
+void adapters_set_value(struct model *model, const char *name, size_t length,
+			enum adapter_file kind, const float *value, const struct timespec *mtime);
 
 /* Slots show what adapters make of them now. */
 void adapters_refresh(struct model *model);
 
 /* Are there halves that were copied in? */
-bool adapters_copied(struct model *model);
+bool adapters_has_copied(struct model *model);
 
 /* Has somebody said what their alpha is? */
-bool adapters_knows_alpha(struct model *model);
+bool adapters_has_alpha(struct model *model);
 
 /* The alpha that an adapter's GGUF says; 0: none. */
 float adapters_alpha(const struct gguf *gguf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* adapters_internal.h - what adapters.c and adapters_merge.c share. */
-#ifndef FS_ADAPTERS_INTERNAL_H
-#define FS_ADAPTERS_INTERNAL_H
+#ifndef FS_MODEL_ADAPTERS_INTERNAL_H
+#define FS_MODEL_ADAPTERS_INTERNAL_H
 
 #include "fs/model/adapters.h"
 #include "fs/tensor/lora_merge.h"
@@ -11,7 +11,7 @@
 #define ADAPTERS_NAMES 4096
 
 /* A scale or alpha. */
-struct setting {
+struct adapter_setting {
 	bool set; /* by somebody; else it is the default */
 	float value;
 	struct timespec mtime;
@@ -20,29 +20,29 @@ struct setting {
 	uint64_t ino;
 };
 
-struct entry {
+struct adapter_entry {
 	char *name;
 	uint32_t number;      /* among all: the order in which they were reserved */
 	struct content *link; /* NULL: none */
 	struct gguf *gguf;    /* what is in its file; NULL: none, or it is broken */
 	float alpha;	      /* of the link, 0: it has none */
-	struct setting settings[ADAPTER_FILES];
+	struct adapter_setting settings[ADAPTER_FILES];
 };
 
 /* What only changes with the commit lock and this lock held may be read with either. */
 struct adapters {
 	bool apply, f16;
-	bool told; /* that there is no alpha */
-	struct matrices *matrices;
+	bool alpha_reported; /* that there is no alpha */
+	struct matrix_cache *matrix_cache;
 	pthread_mutex_t lock; /* protects what follows */
 	uint32_t n;
-	struct entry
-		*entries[ADAPTERS_NAMES];    /* by number; the first is that of the copied pairs */
-	struct entry *order[ADAPTERS_NAMES]; /* by name */
+	struct adapter_entry
+		*entries[ADAPTERS_NAMES]; /* by number; the first is that of the copied pairs */
+	struct adapter_entry *order[ADAPTERS_NAMES]; /* by name */
 };
 
 /* The scale of an adapter. */
-float entry_scale(const struct entry *entry);
+float adapter_entry_scale(const struct adapter_entry *entry);
 
 /* What the half of that tensor holds that was copied in, to release. NULL: there is none, or it
  * holds nothing. */
@@ -55,7 +55,7 @@ bool adapters_target(struct model *model, const char *half, size_t length, uint3
 /* How many pairs were copied in, halves of which the other is missing, and the bytes of all. */
 void adapters_count(struct model *model, uint32_t *pairs, uint32_t *halves, uint64_t *bytes);
 
-/* slots_follower() of a model. */
-slots_follower adapters_follow;
+/* slots_listener() of a model. */
+slots_listener adapters_slot_changed;
 
 #endif

@@ -16,7 +16,7 @@ struct about {
 };
 
 /* What a slot is to show, as far as it is known. */
-struct planning {
+struct merge_plan {
 	struct model *model;
 	const struct about *about; /* NULL: nothing is about to change */
 	uint32_t slot;
@@ -24,7 +24,7 @@ struct planning {
 	struct organ organ;  /* what it is to show */
 	struct organ target; /* what it holds, under the slot's name */
 	struct timespec mtime;
-	struct merge merge;
+	struct lora_merge merge;
 	struct error err; /* why it cannot be merged */
 };
 
@@ -33,15 +33,15 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-static void note_time(struct planning *planning, const struct timespec *mtime)
+static void note_time(struct merge_plan *planning, const struct timespec *mtime)
 {
 	if (is_later(mtime, &planning->mtime))
 		planning->mtime = *mtime;
 }
 
-float entry_scale(const struct entry *entry)
+float adapter_entry_scale(const struct adapter_entry *entry)
 {
-	const struct setting *scale = &entry->settings[ADAPTER_SCALE];
+	const struct adapter_setting *scale = &entry->settings[ADAPTER_SCALE];
 
 	return scale->set ? scale->value : 1.0f;
 }
@@ -57,7 +57,7 @@ static bool find_slot(struct model *model, const char *name, size_t length, uint
 		return true;
 	}
 	anatomy_file_name(name, length, NAME_SHORT, file);
-	return model_find(model, anatomy_class(name, length), file, strlen(file), slot) &&
+	return model_find_slot(model, anatomy_class(name, length), file, strlen(file), slot) &&
 	       model->places[*slot].tensor_length == length &&
 	       memcmp(model->places[*slot].tensor, name, length) == 0;
 }
@@ -94,7 +94,7 @@ struct content *adapters_half(struct model *model, const char *tensor, size_t le
 					  ? slots_own(model->slots, slot)
 					  : NULL;
 
-	if (!content_is_nothing(content))
+	if (!content_is_whiteout(content))
 		return content;
 	content_unref(content);
 	return NULL;
@@ -108,16 +108,16 @@ bool adapters_target(struct model *model, const char *half, size_t length, uint3
 	       find_slot(model, half, target, slot) && model->places[*slot].klass != CLASS_ADAPTERS;
 }
 
-static void add_pair(struct planning *planning, const struct entry *entry, float alpha,
-		     const struct organ *a, const struct organ *b, struct merge_pair *pair)
+static void add_pair(struct merge_plan *planning, const struct adapter_entry *entry, float alpha,
+		     const struct organ *a, const struct organ *b, struct lora_merge_pair *pair)
 {
-	struct merge *merge = &planning->merge;
+	struct lora_merge *merge = &planning->merge;
 
 	if (planning->err.code || pair_fits(&planning->target, a, b, &planning->err) < 0)
 		return;
 	pair->flipped = pair_is_flipped(planning->target.name, planning->target.name_length);
 	pair->rank = pair_rank(a, pair->flipped);
-	pair->factor = lora_factor(entry_scale(entry), alpha, (size_t)pair->rank);
+	pair->factor = lora_factor(adapter_entry_scale(entry), alpha, (size_t)pair->rank);
 	if (!isfinite(pair->factor)) {
 		error_set(&planning->err, EINVAL, ERROR_NO_OFFSET,
 			  "the scale and alpha of the adapter %s come to no finite number",
@@ -129,12 +129,12 @@ static void add_pair(struct planning *planning, const struct entry *entry, float
 }
 
 /* The pair of an adapter's file. */
-static void add_linked(struct planning *planning, const struct entry *entry)
+static void add_linked(struct merge_plan *planning, const struct adapter_entry *entry)
 {
 	const struct organ *organ = &planning->target;
 	const size_t length = organ->name_length + strlen(".lora_a");
 	const struct gguf_tensor *halves[2] = { NULL, NULL };
-	struct merge_pair pair = { .factor = 0 };
+	struct lora_merge_pair pair = { .factor = 0 };
 	struct organ organs[2];
 
 	for (enum pair_half half = PAIR_A; half <= PAIR_B; half++) {
@@ -147,15 +147,17 @@ static void add_linked(struct planning *planning, const struct entry *entry)
 			return;
 		organs[half] = organ_of_tensor(halves[half]);
 	}
-	pair.a = (struct merge_data){ entry->link->file, halves[PAIR_A]->offset, organs[0].type };
-	pair.b = (struct merge_data){ entry->link->file, halves[PAIR_B]->offset, organs[1].type };
+	pair.a = (struct lora_merge_data){ entry->link->file, halves[PAIR_A]->offset,
+					   organs[0].type };
+	pair.b = (struct lora_merge_data){ entry->link->file, halves[PAIR_B]->offset,
+					   organs[1].type };
 	note_time(planning, &entry->link->mtime);
 	add_pair(planning, entry, entry->alpha, &organs[0], &organs[1], &pair);
 }
 
 /* What a half holds, or is about to. Of what leads to something that is itself made when it is
  * read, nothing is made. NULL: nothing that can be used. */
-static struct content *half_content(const struct planning *planning, enum pair_half half)
+static struct content *half_content(const struct merge_plan *planning, enum pair_half half)
 {
 	const struct organ *organ = &planning->target;
 	const struct about *about = planning->about;
@@ -168,54 +170,54 @@ static struct content *half_content(const struct planning *planning, enum pair_h
 		content = slots_own(planning->model->slots, slot);
 	else if (about->content)
 		content = content_ref(about->content);
-	if (content && !content_is_nothing(content) && !content->broken &&
-	    !backing_is_made(content->file))
+	if (content && !content_is_whiteout(content) && !content->broken &&
+	    !backing_is_computed(content->file))
 		return content;
 	content_unref(content);
 	return NULL;
 }
 
 /* The pair that was copied in. */
-static void add_copied(struct planning *planning, struct entry *entry)
+static void add_copied(struct merge_plan *planning, struct adapter_entry *entry)
 {
 	struct content *a = half_content(planning, PAIR_A), *b = half_content(planning, PAIR_B);
-	const struct setting *alpha = &entry->settings[ADAPTER_ALPHA];
-	struct merge_pair pair = { .factor = 0 };
+	const struct adapter_setting *alpha = &entry->settings[ADAPTER_ALPHA];
+	struct lora_merge_pair pair = { .factor = 0 };
 
 	if (a && b) {
-		pair.a = (struct merge_data){ a->file, a->offset, a->organ.type };
-		pair.b = (struct merge_data){ b->file, b->offset, b->organ.type };
+		pair.a = (struct lora_merge_data){ a->file, a->offset, a->organ.type };
+		pair.b = (struct lora_merge_data){ b->file, b->offset, b->organ.type };
 		note_time(planning, &a->mtime);
 		note_time(planning, &b->mtime);
 		note_time(planning, &alpha->mtime);
 		add_pair(planning, entry, alpha->set ? alpha->value : 0.0f, &a->organ, &b->organ,
 			 &pair);
-		if (!alpha->set && !planning->model->adapters->told)
+		if (!alpha->set && !planning->model->adapters->alpha_reported)
 			log_add(planning->model->log,
 				"adapters: pairs are merged with the scale alone, for no "
 				"adapters/" ADAPTERS_COPIED ".alpha says what their alpha is");
-		planning->model->adapters->told |= !alpha->set;
+		planning->model->adapters->alpha_reported |= !alpha->set;
 	}
 	content_unref(a);
 	content_unref(b);
 }
 
-static void set_donor(const struct planning *planning, struct content *content)
+static void set_donor(const struct merge_plan *planning, struct content *content)
 {
 	const struct organ *organ = &planning->target;
 
 	content_set_donor(content, planning->own
 					   ? donor_ref(planning->own->donor)
-					   : donor_of_backing(planning->model->base, organ->name,
-							      organ->name_length));
+					   : donor_from_backing(planning->model->base, organ->name,
+								organ->name_length));
 }
 
 /* A content for what was planned; broken where it cannot be. NULL: out of memory. */
-static struct content *make_content(struct planning *planning)
+static struct content *make_content(struct merge_plan *planning)
 {
 	struct model *model = planning->model;
-	struct merge *merge = &planning->merge;
-	const struct merge *kept = NULL;
+	struct lora_merge *merge = &planning->merge;
+	const struct lora_merge *kept = NULL;
 	struct content *content = NULL;
 	struct backing *file;
 
@@ -223,25 +225,25 @@ static struct content *make_content(struct planning *planning)
 	    type_size(merge->type, merge->ne, &planning->organ.data_size) != TYPE_SIZE_OK)
 		error_set(&planning->err, EINVAL, ERROR_NO_OFFSET, "it would be too large");
 	if (planning->err.code) {
-		file = backing_gone(backing_path(merge->w.file), planning->organ.data_size);
+		file = backing_new_missing(backing_path(merge->w.file), planning->organ.data_size);
 	} else {
 		planning->organ.type = merge->type;
-		file = merged_new(merge, model->adapters->matrices, &kept);
+		file = lora_merge_new(merge, model->adapters->matrix_cache, &kept);
 	}
 	if (file)
-		content = content_merged(inode_new(model), &planning->organ, file, kept,
-					 planning->own);
+		content = content_new_merged(inode_new(model), &planning->organ, file, kept,
+					     planning->own);
 	if (!content)
 		return NULL;
 	content->mtime = planning->mtime;
 	set_donor(planning, content);
 	if (planning->err.code)
-		content_break(content, planning->err.text);
+		content_set_broken(content, planning->err.text);
 	return content;
 }
 
 /* What the slot holds, to begin with. False: there is nothing to be merged into. */
-static bool begin(struct planning *planning)
+static bool begin(struct merge_plan *planning)
 {
 	struct model *model = planning->model;
 	const struct content *own = planning->own;
@@ -249,7 +251,7 @@ static bool begin(struct planning *planning)
 	const struct gguf *gguf = model->gguf;
 
 	if (place->klass == CLASS_ADAPTERS ||
-	    (own && (own->kind == CONTENT_NOTHING || own->broken)) ||
+	    (own && (own->kind == CONTENT_WHITEOUT || own->broken)) ||
 	    (!own && planning->slot >= gguf->n_tensors))
 		return false;
 	planning->organ = model_organ(model, planning->slot, own);
@@ -257,7 +259,7 @@ static bool begin(struct planning *planning)
 	planning->target.name = place->tensor;
 	planning->target.name_length = place->tensor_length;
 	planning->mtime = own ? own->mtime : backing_stat(model->base)->st_mtim;
-	planning->merge.w = (struct merge_data){
+	planning->merge.w = (struct lora_merge_data){
 		.file = own ? own->file : model->base,
 		.offset = own ? own->offset : gguf->tensors[planning->slot].offset,
 		.type = planning->organ.type,
@@ -271,27 +273,27 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 			    const struct about *about, bool *same)
 {
 	struct adapters *adapters = model->adapters;
-	struct planning planning = { .model = model, .about = about, .slot = slot, .own = own };
+	struct merge_plan planning = { .model = model, .about = about, .slot = slot, .own = own };
 	struct content *now, *next = NULL;
 
 	*same = false;
 	if (!adapters->apply || !begin(&planning))
 		return NULL;
 	for (uint32_t i = 0; i < adapters->n; i++) {
-		struct entry *entry = adapters->order[i];
+		struct adapter_entry *entry = adapters->order[i];
 
-		if (entry_scale(entry) != 0.0f && entry->gguf)
+		if (adapter_entry_scale(entry) != 0.0f && entry->gguf)
 			add_linked(&planning, entry);
-		if (entry_scale(entry) != 0.0f && entry->number == 0)
+		if (adapter_entry_scale(entry) != 0.0f && entry->number == 0)
 			add_copied(&planning, entry);
 	}
 	if (planning.merge.n == 0 && !planning.err.code)
 		return NULL;
 	planning.merge.type =
-		merge_type(planning.merge.w.type, planning.merge.ne[0], adapters->f16);
+		lora_merge_type(planning.merge.w.type, planning.merge.ne[0], adapters->f16);
 	now = slots_get(model->slots, slot);
 	*same = now && now->merge && content_own(now) == own && !planning.err.code &&
-		merge_same(now->merge, &planning.merge);
+		lora_merge_same(now->merge, &planning.merge);
 	if (!*same)
 		next = make_content(&planning);
 	if (!*same && !next)
@@ -304,7 +306,8 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	return next;
 }
 
-bool adapters_follow(void *context, uint32_t slot, struct content *content, struct showing *showing)
+bool adapters_slot_changed(void *context, uint32_t slot, struct content *content,
+			   struct slot_content *showing)
 {
 	struct model *model = context;
 	const struct about about = { slot, content };
@@ -312,7 +315,7 @@ bool adapters_follow(void *context, uint32_t slot, struct content *content, stru
 	bool same;
 
 	if (!adapters_is_half(model, slot)) {
-		*showing = (struct showing){ slot, plan(model, slot, content, NULL, &same) };
+		*showing = (struct slot_content){ slot, plan(model, slot, content, NULL, &same) };
 		if (same)
 			showing->content = slots_get(model->slots, slot);
 		return showing->content;
@@ -329,7 +332,7 @@ bool adapters_follow(void *context, uint32_t slot, struct content *content, stru
 void adapters_refresh(struct model *model)
 {
 	const uint32_t n = slots_count(model->slots);
-	struct showing *showings = calloc(n + 1u, sizeof(*showings));
+	struct slot_content *showings = calloc(n + 1u, sizeof(*showings));
 	size_t changed = 0;
 
 	if (!showings) {
@@ -344,11 +347,11 @@ void adapters_refresh(struct model *model)
 		struct content *next = plan(model, i, own, NULL, &same);
 
 		if (!same && (next || now != own))
-			showings[changed++] = (struct showing){ i, next };
+			showings[changed++] = (struct slot_content){ i, next };
 		content_unref(now);
 		content_unref(own);
 	}
-	slots_show(model->slots, showings, changed);
+	slots_set_shown(model->slots, showings, changed);
 	free(showings);
 }
 
@@ -358,14 +361,14 @@ void adapters_count(struct model *model, uint32_t *pairs, uint32_t *halves, uint
 
 	*pairs = *halves = 0;
 	*bytes = 0;
-	for (uint32_t k = 0; model_member(model, CLASS_ADAPTERS, k, &slot); k++) {
+	for (uint32_t k = 0; model_class_slot(model, CLASS_ADAPTERS, k, &slot); k++) {
 		const struct organ_place *place = &model->places[slot];
 		struct content *content = slots_own(model->slots, slot), *other = NULL;
 		size_t length;
 		const enum pair_half half = pair_half(place->tensor, place->tensor_length, &length);
 
 		if (adapters_is_half(model, slot) && half != PAIR_NONE &&
-		    !content_is_nothing(content)) {
+		    !content_is_whiteout(content)) {
 			*bytes += content->organ.data_size;
 			other = adapters_half(model, place->tensor, length,
 					      half == PAIR_A ? PAIR_B : PAIR_A);

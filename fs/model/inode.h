@@ -8,8 +8,8 @@
  *				INODE_FIRST generated files of a model that has no graft yet
  *	3 << 61 | m << 44 | n	the θ file of the graft with that n
  */
-#ifndef FS_INODE_H
-#define FS_INODE_H
+#ifndef FS_MODEL_INODE_H
+#define FS_MODEL_INODE_H
 
 #include "fs/model/model.h"
 
@@ -35,11 +35,11 @@ enum inode_kind {
 	INODE_METADATA = 8,   /* the directory metadata */
 	INODE_KEY = 9,	      /* index: key; as the base has it */
 	INODE_BASE_METADATA = 10,
-	INODE_BASE_KEY = 11, /* index: key; in .base */
-	INODE_VIEWS = 12,    /* the directory .views */
-	INODE_FORM = 13,     /* index: form << 8 | number of a directory in it (inode_form()) */
-	INODE_FORMED = 14,   /* index: form << 32 | tensor */
-	INODE_EXPERT = 15,   /* index: tensor << 16 | number of the expert, or INODE_ORDER */
+	INODE_BASE_KEY = 11,  /* index: key; in .base */
+	INODE_VIEWS = 12,     /* the directory .views */
+	INODE_VIEW_DIR = 13,  /* index: form << 8 | number of a directory in it (inode_form()) */
+	INODE_VIEW_FILE = 14, /* index: form << 32 | tensor */
+	INODE_EXPERT = 15,    /* index: tensor << 16 | number of the expert, or INODE_ORDER */
 };
 
 #define INODE_BASE_THETA ((uint64_t)1 << 32)
@@ -63,21 +63,21 @@ static inline uint64_t inode_of_directory(const struct model *model, enum inode_
 }
 
 /* The directory of a form, and those of the classes in it. */
-static inline uint64_t inode_of_form(const struct model *model, uint32_t form)
+static inline uint64_t inode_of_view_dir(const struct model *model, uint32_t form)
 {
-	return inode_of_directory(model, INODE_FORM, (uint64_t)form << 8);
+	return inode_of_directory(model, INODE_VIEW_DIR, (uint64_t)form << 8);
 }
 
-static inline uint64_t inode_of_form_class(const struct model *model, uint32_t form,
-					   enum organ_class klass)
+static inline uint64_t inode_of_view_class_dir(const struct model *model, uint32_t form,
+					       enum organ_class klass)
 {
-	return inode_of_directory(model, INODE_FORM, (uint64_t)form << 8 | (klass + 1u));
+	return inode_of_directory(model, INODE_VIEW_DIR, (uint64_t)form << 8 | (klass + 1u));
 }
 
 /* A tensor in a form: a file, or the directory of its experts. */
-static inline uint64_t inode_of_formed(const struct model *model, uint32_t form, uint32_t tensor)
+static inline uint64_t inode_of_view_file(const struct model *model, uint32_t form, uint32_t tensor)
 {
-	return inode_of(model->number, INODE_FORMED, (uint64_t)form << 32 | tensor);
+	return inode_of(model->number, INODE_VIEW_FILE, (uint64_t)form << 32 | tensor);
 }
 
 static inline uint64_t inode_of_expert(const struct model *model, uint32_t tensor, uint32_t expert)
@@ -107,7 +107,7 @@ static inline uint64_t inode_new(struct model *model)
 }
 
 /* The numbers of what is made from a graft, always the same ones: the first of n. */
-static inline uint64_t inode_of_made(struct model *model, struct content *content, uint32_t n)
+static inline uint64_t inode_of_generated(struct model *model, struct content *content, uint32_t n)
 {
 	uint64_t first = atomic_load(&content->made), none = 0;
 

@@ -116,7 +116,7 @@ static int arrange(struct model *model, struct error *err)
 {
 	/* Pages of places that are never added are never touched. */
 	model->places =
-		calloc((size_t)model->gguf->n_tensors + MODEL_ADDED_MOST, sizeof(*model->places));
+		calloc((size_t)model->gguf->n_tensors + MODEL_ADDED_MAX, sizeof(*model->places));
 	model->arena = arena_new();
 	model->slots = slots_new(model->gguf->n_tensors);
 	if (!model->places || !model->arena || !model->slots || name_files(model) < 0)
@@ -149,29 +149,29 @@ static char *state_directory(void)
 	return path;
 }
 
-static int open_private(struct model *model, const struct layer_manner *manner, struct error *err)
+static int open_private(struct model *model, const struct layer_options *manner, struct error *err)
 {
 	char *state = state_directory();
 
 	if (!state)
 		return out_of_memory(err);
-	model->layer = layer_private(state, manner, model->base, model->gguf, err);
+	model->layer = layer_open_private(state, manner, model->base, model->gguf, err);
 	free(state);
 	return model->layer ? 0 : -err->code;
 }
 
 static int open_layer(struct model *model, const struct model_options *options,
-		      struct model_site *site, struct error *err)
+		      struct model_params *site, struct error *err)
 {
-	const struct layer_manner manner = { .level = options->compress,
-					     .read_only = options->read_only,
-					     .fresh = options->fresh,
-					     .log = site->log,
-					     .cache = site->cache };
+	const struct layer_options manner = { .level = options->compress,
+					      .read_only = options->read_only,
+					      .fresh = options->fresh,
+					      .log = site->log,
+					      .cache = site->cache };
 	int rc = 0;
 
 	if (site->layer) {
-		model->layer = layer_at(site->layer, &manner, model->base, model->gguf, err);
+		model->layer = layer_open_at(site->layer, &manner, model->base, model->gguf, err);
 		site->layer_refused = !model->layer;
 		rc = model->layer ? 0 : -err->code;
 	} else if (!options->read_only) {
@@ -181,25 +181,25 @@ static int open_layer(struct model *model, const struct model_options *options,
 }
 
 /* The base at path, or that of a model whose place is to be taken. */
-static int open_base(struct model *model, const char *path, const struct model_site *site,
+static int open_base(struct model *model, const char *path, const struct model_params *site,
 		     struct error *err)
 {
 	struct base base;
-	const int rc =
-		site->old ? base_join(&base, site->shards, err) : base_open(&base, path, err);
+	const int rc = site->old ? base_open_shards(&base, site->shards, err)
+				 : base_open(&base, path, err);
 
 	model->base = base.file;
 	model->gguf = base.gguf;
 	model->shards = base.shards;
-	model->whole = !base.shards || shards_complete(base.shards);
+	model->whole = !base.shards || shards_are_complete(base.shards);
 	if (rc == 0)
-		backing_report_to(base.file, site->log);
+		backing_set_log(base.file, site->log);
 	if (rc == 0 && base.shards && !site->old)
-		shards_tell(base.shards, NULL, site->log);
+		shards_log(base.shards, NULL, site->log);
 	return rc;
 }
 
-static int name_model(struct model *model, const char *path, const struct model_site *site)
+static int name_model(struct model *model, const char *path, const struct model_params *site)
 {
 	model->name = site->old ? strdup(site->old->name) : paths_stem(path);
 	model->directory = site->old ? strdup(site->old->directory) : paths_directory(path);
@@ -208,7 +208,7 @@ static int name_model(struct model *model, const char *path, const struct model_
 
 /* Until it has all its shards, nobody can tell which layers are the base's. */
 static int find_layer(struct model *model, const struct model_options *options,
-		      struct model_site *site, struct error *err)
+		      struct model_params *site, struct error *err)
 {
 	if (model->whole)
 		return open_layer(model, options, site, err);
@@ -218,14 +218,14 @@ static int find_layer(struct model *model, const struct model_options *options,
 	return 0;
 }
 
-static struct model *model_new(const struct model_options *options, const struct model_site *site)
+static struct model *model_new(const struct model_options *options, const struct model_params *site)
 {
 	struct model *model = calloc(1, sizeof(*model));
 
 	if (!model)
 		return NULL;
 	pthread_mutex_init(&model->commit, NULL);
-	pthread_mutex_init(&model->stacks, NULL);
+	pthread_mutex_init(&model->experts_lock, NULL);
 	pthread_mutex_init(&model->names, NULL);
 	atomic_init(&model->next_ino, INODE_FIRST);
 	atomic_init(&model->seconds, 0);
@@ -241,7 +241,7 @@ static struct model *model_new(const struct model_options *options, const struct
 }
 
 struct model *model_open(const struct model_options *options, const char *path,
-			 struct model_site *site, struct error *err)
+			 struct model_params *site, struct error *err)
 {
 	struct model *model = model_new(options, site);
 	int rc;
@@ -269,8 +269,8 @@ struct model *model_open(const struct model_options *options, const char *path,
 	return NULL;
 }
 
-bool model_has_of(const struct model *model, uint32_t tensor, const struct model *old,
-		  uint32_t *was)
+bool model_shares_tensor(const struct model *model, uint32_t tensor, const struct model *old,
+			 uint32_t *was)
 {
 	const struct gguf_tensor *t = &model->gguf->tensors[tensor];
 	const struct gguf_tensor *before = gguf_tensor(old->gguf, t->name, t->name_length);
@@ -282,14 +282,14 @@ bool model_has_of(const struct model *model, uint32_t tensor, const struct model
 	*was = (uint32_t)(before - old->gguf->tensors);
 	then = before->offset;
 	as_long = before->size;
-	file = backing_part(model->base, &at, &length);
-	return file && file == backing_part(old->base, &then, &as_long) && at == then &&
+	file = backing_file_at(model->base, &at, &length);
+	return file && file == backing_file_at(old->base, &then, &as_long) && at == then &&
 	       length == as_long;
 }
 
-char *model_lacks(const struct model *model)
+char *model_missing_shards(const struct model *model)
 {
-	return model->whole ? NULL : shards_missing(model->shards);
+	return model->whole ? NULL : shards_missing_text(model->shards);
 }
 
 void model_close(struct model *model)
@@ -310,7 +310,7 @@ void model_close(struct model *model)
 	backing_unref(model->base);
 	shards_unref(model->shards);
 	pthread_mutex_destroy(&model->commit);
-	pthread_mutex_destroy(&model->stacks);
+	pthread_mutex_destroy(&model->experts_lock);
 	pthread_mutex_destroy(&model->names);
 	free(model->shown);
 	free(model->directory);
@@ -343,10 +343,10 @@ bool model_class_time(struct model *model, enum organ_class klass, struct timesp
 {
 	uint32_t tensor;
 
-	for (uint32_t k = 0; model_member(model, klass, k, &tensor); k++) {
+	for (uint32_t k = 0; model_class_slot(model, klass, k, &tensor); k++) {
 		struct content *content = slots_get(model->slots, tensor);
 		const struct timespec its = content ? content->mtime : model_time(model);
-		const bool there = !content_is_nothing(content);
+		const bool there = !content_is_whiteout(content);
 
 		content_unref(content);
 		if (k == 0)
@@ -354,7 +354,7 @@ bool model_class_time(struct model *model, enum organ_class klass, struct timesp
 		if (!there || !is_same_time(&its, time))
 			return false;
 	}
-	return model_members(model, klass) > 0;
+	return model_class_count(model, klass) > 0;
 }
 
 static const char *directory_name(unsigned directory)
@@ -382,8 +382,8 @@ void model_set_directory_time(struct model *model, unsigned directory, const str
 	layer_set_time(model->layer, directory_name(directory), time);
 }
 
-bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,
-		uint32_t *tensor)
+bool model_find_slot(struct model *model, enum organ_class klass, const char *name, size_t length,
+		     uint32_t *tensor)
 {
 	bool found;
 
@@ -393,7 +393,7 @@ bool model_find(struct model *model, enum organ_class klass, const char *name, s
 	return found;
 }
 
-bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor)
+bool model_class_slot(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor)
 {
 	const struct members *members = &model->members[klass];
 	bool found;
@@ -406,7 +406,7 @@ bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint3
 	return found;
 }
 
-uint32_t model_members(struct model *model, enum organ_class klass)
+uint32_t model_class_count(struct model *model, enum organ_class klass)
 {
 	uint32_t n;
 
@@ -426,7 +426,7 @@ static int add_slot(struct model *model, const struct organ_place *place, struct
 	if (names_find(model->files[place->klass], place->name, strlen(place->name), &i))
 		return -EEXIST;
 	i = slots_count(slots);
-	if (i >= model->gguf->n_tensors + MODEL_ADDED_MOST)
+	if (i >= model->gguf->n_tensors + MODEL_ADDED_MAX)
 		return -ENOSPC;
 	model->places[i] = *place;
 	model->places[i].name = arena_copy(model->arena, place->name, strlen(place->name));
@@ -438,8 +438,8 @@ static int add_slot(struct model *model, const struct organ_place *place, struct
 	return rc < 0 ? rc : enter(model, i);
 }
 
-int model_add(struct model *model, enum organ_class klass, const char *name, const char *tensor,
-	      uint32_t tensor_length, struct content *content)
+int model_add_slot(struct model *model, enum organ_class klass, const char *name,
+		   const char *tensor, uint32_t tensor_length, struct content *content)
 {
 	const struct organ_place place = { .name = name,
 					   .klass = klass,
@@ -465,11 +465,11 @@ int model_snapshot(struct model *model, struct snapshot *snapshot)
 {
 	/* What changes from here on may be in it, and has a later generation. */
 	const uint64_t generation = slots_generation(model->slots);
-	struct edits *edits = metadata_edits(model->metadata);
+	struct metadata_edits_get *edits = metadata_edits_get(model->metadata);
 	struct adapter_list *adapters = adapters_list(model);
 
 	if (!edits || !adapters || slots_snapshot(model->slots, snapshot) < 0) {
-		edits_unref(edits);
+		metadata_edits_unref(edits);
 		adapter_list_free(adapters);
 		return -ENOMEM;
 	}

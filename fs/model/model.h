@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* model.h - one mounted model: the base, its tensors under the names of their files, and what has
  * been grafted on. */
-#ifndef FS_MODEL_H
-#define FS_MODEL_H
+#ifndef FS_MODEL_MODEL_H
+#define FS_MODEL_MODEL_H
 
 #include "fs/base/base.h"
 #include "fs/base/fingerprint.h"
@@ -23,7 +23,7 @@ struct organ_place {
 };
 
 /* So many slots can be added to those of the base. */
-#define MODEL_ADDED_MOST 65536u
+#define MODEL_ADDED_MAX 65536u
 
 /* Directories whose time can be set: by enum organ_class, then this. */
 enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES };
@@ -62,13 +62,13 @@ struct model {
 	struct slots *slots;
 	struct adapters *adapters;
 	struct metadata *metadata;
-	uint32_t taken_up; /* grafts that an earlier mount left in the layer */
-	bool left_alone; /* the layer holds what could not be taken up: it must not be dropped */
-	struct links *links;	/* of the mount; set before requests come */
+	uint32_t recovered; /* grafts that an earlier mount left in the layer */
+	bool keep_layer;    /* the layer holds what could not be taken up: it must not be dropped */
+	struct symlinks *links; /* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
 	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
-	pthread_mutex_t
-		stacks; /* held while what a slot has of one expert is changed; before commit */
+	/* Held while what a slot has of one expert is changed; taken before commit. */
+	pthread_mutex_t experts_lock;
 	/* Under commit: a move that the disk cut short. */
 	bool noted;	 /* the layer's note of it must go before the next graft */
 	bool half_moved; /* and before that, from the layer, what the slot moved held */
@@ -87,15 +87,15 @@ struct model {
 struct model_options {
 	bool read_only, any_shape, keep_blocks;
 	bool fresh;	 /* a private layer that an earlier mount left is not taken up */
-	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (merged.h) */
+	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
 	int compress;	 /* zstd level for organs in the layer; 0: none */
 };
 
 /* What a model has from the mount; log and cache are borrowed and outlive it. */
-struct model_site {
+struct model_params {
 	uint32_t number;
 	struct log *log;
-	struct frames_cache *cache; /* for grafts that are compressed */
+	struct zstd_cache *cache;   /* for grafts that are compressed */
 	const char *layer;	    /* the directory that is its layer; NULL: a private one */
 	bool layer_refused;	    /* set if it is that which is wrong */
 	/* Of a model that is to take another's place: */
@@ -105,29 +105,29 @@ struct model_site {
 
 /* Open the model at path, with its layer; what is in that is not taken up yet: recover() does that,
  * which is due before anything else. NULL with err set: as gguf_read(), or as base_open() or
- * layer_at(). Of the files of a split model some may be missing; the log says which. */
+ * layer_open_at(). Of the files of a split model some may be missing; the log says which. */
 struct model *model_open(const struct model_options *options, const char *path,
-			 struct model_site *site, struct error *err);
+			 struct model_params *site, struct error *err);
 
 /* Grafts stay in the layer, unless model_drop_layer() was called before. */
 void model_close(struct model *model);
 
 /* Who has the model's place now: itself, or one that has more or fewer shards. */
-static inline struct model *model_now(struct model *model)
+static inline struct model *model_latest(struct model *model)
 {
 	return atomic_load(&model->first->latest);
 }
 
 /* Has the model's base for a tensor the very bytes that the old one's has, for which number? */
-bool model_has_of(const struct model *model, uint32_t tensor, const struct model *old,
-		  uint32_t *was);
+bool model_shares_tensor(const struct model *model, uint32_t tensor, const struct model *old,
+			 uint32_t *was);
 
 /* Why it cannot be assembled or run, to free; NULL: it can. */
-char *model_lacks(const struct model *model);
+char *model_missing_shards(const struct model *model);
 
 /* The slot that is CLASS/NAME, whatever it holds. */
-bool model_find(struct model *model, enum organ_class klass, const char *name, size_t length,
-		uint32_t *tensor);
+bool model_find_slot(struct model *model, enum organ_class klass, const char *name, size_t length,
+		     uint32_t *tensor);
 
 /* With the commit lock held, or before the mount: the fingerprint of the base, which is made once.
  * Empty: the base cannot be read. Borrowed. */
@@ -147,13 +147,13 @@ void model_set_directory_time(struct model *model, unsigned directory,
 			      const struct timespec *time);
 
 /* Slot number k of a class. False: there are not so many. */
-bool model_member(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);
-uint32_t model_members(struct model *model, enum organ_class klass);
+bool model_class_slot(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);
+uint32_t model_class_count(struct model *model, enum organ_class klass);
 
 /* Add a slot CLASS/NAME for a tensor of that name, which holds content; content becomes the
  * model's, also on failure. Returns 0, -EEXIST there is one, -ENOSPC, -ENOMEM. */
-int model_add(struct model *model, enum organ_class klass, const char *name, const char *tensor,
-	      uint32_t tensor_length, struct content *content);
+int model_add_slot(struct model *model, enum organ_class klass, const char *name,
+		   const char *tensor, uint32_t tensor_length, struct content *content);
 
 /* How often the model has changed, slots and metadata. */
 uint64_t model_generation(struct model *model);

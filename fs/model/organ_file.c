@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* files.c - see files.h. */
+/* organ_file.c - see organ_file.h. */
 #include "fs/model/organ_file.h"
 #include "fs/tensor/expert_slice.h"
 
-uint64_t files_organ_size(const struct model *model, uint32_t tensor, const struct content *content)
+uint64_t organ_file_size(const struct model *model, uint32_t tensor, const struct content *content)
 {
 	const struct organ organ = model_organ(model, tensor, content);
 
 	return organ.header_size + organ.data_size;
 }
 
-struct located files_locate(const struct model *model, uint32_t tensor,
-			    const struct content *content)
+struct organ_location organ_file_locate(const struct model *model, uint32_t tensor,
+					const struct content *content)
 {
-	return (struct located){
+	return (struct organ_location){
 		.organ = model_organ(model, tensor, content),
 		.file = content ? content->file : model->base,
 		.offset = content ? content->offset : model->gguf->tensors[tensor].offset,
 	};
 }
 
-struct view *files_organ(struct model *model, uint32_t tensor, const struct content *content)
+struct view *organ_file_view(struct model *model, uint32_t tensor, const struct content *content)
 {
-	const struct located located = files_locate(model, tensor, content);
+	const struct organ_location located = organ_file_locate(model, tensor, content);
 
-	return located_view(&located);
+	return organ_location_view(&located);
 }
 
 /* Its organ under the name of the slot, whatever name it has itself. */
@@ -38,23 +38,24 @@ static struct organ organ_in_place(const struct model *model, uint32_t tensor,
 	return organ;
 }
 
-uint32_t files_experts(const struct model *model, uint32_t tensor, const struct content *content)
+uint32_t organ_file_experts(const struct model *model, uint32_t tensor,
+			    const struct content *content)
 {
 	struct organ organ;
 
-	if (content_is_nothing(content))
+	if (content_is_whiteout(content))
 		return 0;
 	organ = organ_in_place(model, tensor, content);
-	return experts_count(&organ);
+	return expert_slice_count(&organ);
 }
 
-bool files_has_form(const struct model *model, uint32_t tensor, const struct content *content,
-		    enum form form)
+bool organ_file_has_view(const struct model *model, uint32_t tensor, const struct content *content,
+			 enum organ_view form)
 {
 	struct organ organ;
 
-	if (content_is_nothing(content))
+	if (content_is_whiteout(content))
 		return false;
 	organ = organ_in_place(model, tensor, content);
-	return form_has(form, &organ);
+	return organ_view_exists(form, &organ);
 }

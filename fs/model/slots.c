@@ -15,7 +15,7 @@ struct slots {
 	uint32_t base, n, room, grafts, links;
 	struct content **now;	 /* what they hold */
 	struct content **merged; /* what they show instead; NULL: nothing else */
-	slots_follower *follower;
+	slots_listener *follower;
 	void *context; /* of the follower */
 };
 
@@ -32,7 +32,7 @@ void content_fill(struct content *content, uint64_t ino, const struct organ *org
 
 struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file)
 {
-	struct content *content = content_nothing();
+	struct content *content = content_new_whiteout();
 
 	if (!content) {
 		free((char *)organ->name);
@@ -51,9 +51,9 @@ static bool is_of_gguf(enum content_kind kind, const struct organ *organ, uint64
 }
 
 /* A content of data in a file of somebody else's. */
-static struct content *content_elsewhere(enum content_kind kind, uint64_t ino,
-					 const struct organ *organ, struct backing *file,
-					 uint64_t offset)
+static struct content *content_new_external(enum content_kind kind, uint64_t ino,
+					    const struct organ *organ, struct backing *file,
+					    uint64_t offset)
 {
 	struct content *content = calloc(1, sizeof(*content));
 	char *name = malloc(organ->name_length + 1u);
@@ -74,26 +74,26 @@ static struct content *content_elsewhere(enum content_kind kind, uint64_t ino,
 	content->offset = offset;
 	/* Without memory it is a content of which this is not known. */
 	content->donor =
-		donor_of_backing(file, is_of_gguf(kind, organ, offset) ? organ->name : NULL,
-				 organ->name_length);
+		donor_from_backing(file, is_of_gguf(kind, organ, offset) ? organ->name : NULL,
+				   organ->name_length);
 	clock_gettime(CLOCK_REALTIME, &content->mtime);
 	return content;
 }
 
-struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
-				  uint64_t offset, const char *fingerprint)
+struct content *content_new_reference(uint64_t ino, const struct organ *organ, struct backing *file,
+				      uint64_t offset, const char *fingerprint)
 {
-	struct content *content = content_elsewhere(CONTENT_REFERENCE, ino, organ, file, offset);
+	struct content *content = content_new_external(CONTENT_REFERENCE, ino, organ, file, offset);
 
 	if (content)
 		snprintf(content->fingerprint, sizeof(content->fingerprint), "%s", fingerprint);
 	return content;
 }
 
-struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
-			     uint64_t offset, const char *target)
+struct content *content_new_link(uint64_t ino, const struct organ *organ, struct backing *file,
+				 uint64_t offset, const char *target)
 {
-	struct content *content = content_elsewhere(CONTENT_LINK, ino, organ, file, offset);
+	struct content *content = content_new_external(CONTENT_LINK, ino, organ, file, offset);
 
 	if (content && !(content->target = strdup(target))) {
 		content_unref(content);
@@ -108,11 +108,11 @@ void content_set_seen(struct content *content, const char *seen)
 	content->seen = seen ? strdup(seen) : NULL;
 }
 
-struct content *content_merged(uint64_t ino, const struct organ *organ, struct backing *file,
-			       const struct merge *merge, struct content *own)
+struct content *content_new_merged(uint64_t ino, const struct organ *organ, struct backing *file,
+				   const struct lora_merge *merge, struct content *own)
 {
 	struct content *content =
-		content_elsewhere(CONTENT_MERGED, ino, organ, file, organ->header_size);
+		content_new_external(CONTENT_MERGED, ino, organ, file, organ->header_size);
 
 	backing_unref(file);
 	if (!content)
@@ -123,13 +123,13 @@ struct content *content_merged(uint64_t ino, const struct organ *organ, struct b
 	return content;
 }
 
-struct content *content_nothing(void)
+struct content *content_new_whiteout(void)
 {
 	struct content *content = calloc(1, sizeof(*content));
 
 	if (content) {
 		atomic_init(&content->refs, 1);
-		content->kind = CONTENT_NOTHING;
+		content->kind = CONTENT_WHITEOUT;
 	}
 	return content;
 }
@@ -160,7 +160,7 @@ void content_set_donor(struct content *content, struct donor *donor)
 	content->donor = donor;
 }
 
-void content_break(struct content *content, const char *why)
+void content_set_broken(struct content *content, const char *why)
 {
 	content->broken = strdup(why);
 }
@@ -170,12 +170,12 @@ const char *content_kind_name(const struct content *content)
 	static const char *const names[] = { [CONTENT_COPY] = "copy",
 					     [CONTENT_REFERENCE] = "reference",
 					     [CONTENT_LINK] = "link",
-					     [CONTENT_NOTHING] = "removed",
+					     [CONTENT_WHITEOUT] = "removed",
 					     [CONTENT_MERGED] = "merged" };
 	static const char *const broken[] = { [CONTENT_COPY] = "broken copy",
 					      [CONTENT_REFERENCE] = "broken reference",
 					      [CONTENT_LINK] = "broken link",
-					      [CONTENT_NOTHING] = "removed",
+					      [CONTENT_WHITEOUT] = "removed",
 					      [CONTENT_MERGED] = "broken merged" };
 
 	return (content->broken ? broken : names)[content->kind];
@@ -183,7 +183,7 @@ const char *content_kind_name(const struct content *content)
 
 enum role_match content_role(const struct content *content, const char *slot, size_t length)
 {
-	if (!content || content_is_nothing(content) || content->broken)
+	if (!content || content_is_whiteout(content) || content->broken)
 		return ROLE_SAME;
 	return role_match(slot, length, content->organ.name, content->organ.name_length);
 }
@@ -233,7 +233,7 @@ static bool is_graft(const struct slots *slots, uint32_t i)
 {
 	const struct content *content = shown(slots, i);
 
-	return i < slots->base ? content != NULL : !content_is_nothing(content);
+	return i < slots->base ? content != NULL : !content_is_whiteout(content);
 }
 
 struct content *slots_get(struct slots *slots, uint32_t i)
@@ -260,7 +260,7 @@ struct content *slots_own(struct slots *slots, uint32_t i)
 	return content;
 }
 
-void slots_follow(struct slots *slots, slots_follower *follower, void *context)
+void slots_set_listener(struct slots *slots, slots_listener *follower, void *context)
 {
 	slots->follower = follower;
 	slots->context = context;
@@ -280,7 +280,7 @@ static struct content *exchange(struct slots *slots, struct content **place, uin
 }
 
 /* With the lock held. What was shown is in showings then. */
-static void show(struct slots *slots, struct showing *showings, size_t n)
+static void show(struct slots *slots, struct slot_content *showings, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
 		showings[k].content =
@@ -288,16 +288,16 @@ static void show(struct slots *slots, struct showing *showings, size_t n)
 }
 
 /* Without it: files may be closed. */
-static void release_shown(const struct showing *showings, size_t n)
+static void release_shown(const struct slot_content *showings, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
 		content_unref(showings[k].content);
 }
 
-void slots_put(struct slots *slots, uint32_t i, struct content *content)
+void slots_set(struct slots *slots, uint32_t i, struct content *content)
 {
 	struct content *before, *merged;
-	struct showing showing;
+	struct slot_content showing;
 	const bool follows =
 		slots->follower && slots->follower(slots->context, i, content, &showing);
 
@@ -314,7 +314,7 @@ void slots_put(struct slots *slots, uint32_t i, struct content *content)
 	release_shown(&showing, follows);
 }
 
-void slots_put_all(struct slots *slots, struct showing *puts, size_t n)
+void slots_set_all(struct slots *slots, struct slot_content *puts, size_t n)
 {
 	pthread_mutex_lock(&slots->lock);
 	for (size_t k = 0; k < n; k++) {
@@ -327,7 +327,7 @@ void slots_put_all(struct slots *slots, struct showing *puts, size_t n)
 	release_shown(puts, n);
 }
 
-void slots_show(struct slots *slots, struct showing *showings, size_t n)
+void slots_set_shown(struct slots *slots, struct slot_content *showings, size_t n)
 {
 	pthread_mutex_lock(&slots->lock);
 	show(slots, showings, n);
@@ -426,7 +426,7 @@ void snapshot_release(struct snapshot *snapshot)
 {
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		content_unref(snapshot->content[i]);
-	edits_unref(snapshot->edits);
+	metadata_edits_unref(snapshot->edits);
 	adapter_list_free(snapshot->adapters);
 	snapshot->edits = NULL;
 	snapshot->adapters = NULL;

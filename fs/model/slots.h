@@ -6,8 +6,8 @@
  * 2. A content never changes; whoever holds it keeps it alive.
  * 3. Every change moves the generation on, and nothing else does.
  * 4. Slots are added behind those of the base and stay; one that was removed holds nothing. */
-#ifndef FS_SLOTS_H
-#define FS_SLOTS_H
+#ifndef FS_MODEL_SLOTS_H
+#define FS_MODEL_SLOTS_H
 
 #include "fs/base/fingerprint.h"
 #include "fs/layer/donor.h"
@@ -26,7 +26,7 @@ enum content_kind {
 	CONTENT_COPY,	   /* an organ file of the layer */
 	CONTENT_REFERENCE, /* a tensor of a model: the base, or another one */
 	CONTENT_LINK,	   /* what a symbolic link leads to */
-	CONTENT_NOTHING,   /* the slot was removed: only refs and kind mean anything */
+	CONTENT_WHITEOUT,  /* the slot was removed: only refs and kind mean anything */
 	CONTENT_MERGED,	   /* what the slot holds, changed by adapters */
 };
 
@@ -42,16 +42,16 @@ struct content {
 	struct timespec mtime;
 	char fingerprint[FINGERPRINT_TEXT]; /* of a reference: of its model */
 	char *target;			    /* of a link: as it was given */
-	char *seen; /* of a link: as seen.h, of the file, or if it is broken, of
+	char *seen; /* of a link: as link_target.h, of the file, or if it is broken, of
 					       the last one that was good; NULL: there is none */
 	uid_t uid;  /* of a link: whose it is */
 	gid_t gid;
 	struct donor *donor;		     /* where it came from; NULL: not known */
 	char *broken;			     /* NULL, or why its data cannot be read */
 	struct content *own;		     /* merged: what the slot holds, NULL for the base's */
-	const struct merge *merge;	     /* merged: how, borrowed from file; NULL if broken */
-	struct reading reading;		     /* of its values; readings.h */
-	struct digest digests[DIGEST_KINDS]; /* of its bytes; digests.h */
+	const struct lora_merge *merge;	     /* merged: how, borrowed from file; NULL if broken */
+	struct measure_result reading;	     /* of its values; tensor_measures.h */
+	struct hash_result hashes[HASH_KINDS]; /* of its bytes; tensor_hashes.h */
 };
 
 /* A content of the organ in that file, both of which become the content's, also on failure.
@@ -61,14 +61,14 @@ struct content *content_new(uint64_t ino, const struct organ *organ, struct back
 /* A content of the tensor at offset of a model's file, of which it takes a reference, and which has
  * that fingerprint; the organ's name, the tensor's, is copied. That tensor is its donor. NULL: out
  * of memory. */
-struct content *content_reference(uint64_t ino, const struct organ *organ, struct backing *file,
-				  uint64_t offset, const char *fingerprint);
+struct content *content_new_reference(uint64_t ino, const struct organ *organ, struct backing *file,
+				      uint64_t offset, const char *fingerprint);
 
 /* A content of a symbolic link that leads to that organ, whose name is copied, with its data at
  * offset of the file, of which it takes a reference; that file is its donor. NULL: out of
  * memory. */
-struct content *content_link(uint64_t ino, const struct organ *organ, struct backing *file,
-			     uint64_t offset, const char *target);
+struct content *content_new_link(uint64_t ino, const struct organ *organ, struct backing *file,
+				 uint64_t offset, const char *target);
 
 /* A link's seen becomes that text, which is copied; NULL: none. Before anybody else knows the
  * content. Without memory there is none. */
@@ -77,8 +77,8 @@ void content_set_seen(struct content *content, const char *seen);
 /* What a slot shows that holds own, NULL for the base's, of which it takes a reference: the organ
  * that merge makes, whose name is copied, with its bytes in the file, which becomes the content's,
  * also on failure. The donor is left to be set. NULL: out of memory. */
-struct content *content_merged(uint64_t ino, const struct organ *organ, struct backing *file,
-			       const struct merge *merge, struct content *own);
+struct content *content_new_merged(uint64_t ino, const struct organ *organ, struct backing *file,
+				   const struct lora_merge *merge, struct content *own);
 
 static inline void content_set_owner(struct content *content, uid_t uid, gid_t gid)
 {
@@ -96,22 +96,22 @@ static inline bool content_is_link(const struct content *content)
 void content_set_donor(struct content *content, struct donor *donor);
 
 /* A content is broken: for that reason, which is copied. Before anybody else knows it. */
-void content_break(struct content *content, const char *why);
+void content_set_broken(struct content *content, const char *why);
 
 /* NULL: out of memory. */
-struct content *content_nothing(void);
+struct content *content_new_whiteout(void);
 
-/* Make of a content_nothing() that nobody else knows yet what content_new() makes, which cannot
- * fail. */
+/* Make of a content_new_whiteout() that nobody else knows yet what content_new() makes, which
+ * cannot fail. */
 void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
 		  struct backing *file);
 
 /* "copy", "reference", "link", "removed", "merged"; with "broken " before it */
 const char *content_kind_name(const struct content *content);
 
-static inline bool content_is_nothing(const struct content *content)
+static inline bool content_is_whiteout(const struct content *content)
 {
-	return content && content->kind == CONTENT_NOTHING;
+	return content && content->kind == CONTENT_WHITEOUT;
 }
 
 /* What the slot that shows it holds: NULL for the base's. Borrowed. */
@@ -140,27 +140,27 @@ struct content *slots_get(struct slots *slots, uint32_t i);
 struct content *slots_own(struct slots *slots, uint32_t i);
 
 /* Put content, which becomes the slots', into slot i. NULL restores the base's. */
-void slots_put(struct slots *slots, uint32_t i, struct content *content);
+void slots_set(struct slots *slots, uint32_t i, struct content *content);
 
 /* What a slot is to show; content, which becomes the slots', NULL: what it holds. */
-struct showing {
+struct slot_content {
 	uint32_t slot;
 	struct content *content;
 };
 
-/* As slots_put() for n slots in one step, which uses puts up. No follower is called: what adapters
- * made of slots is shown until slots_show() says otherwise. */
-void slots_put_all(struct slots *slots, struct showing *puts, size_t n);
+/* As slots_set() for n slots in one step, which uses puts up. No follower is called: what adapters
+ * made of slots is shown until slots_set_shown() says otherwise. */
+void slots_set_all(struct slots *slots, struct slot_content *puts, size_t n);
 
-/* Called by slots_put(), before slot i holds that content: what it or another slot shows from then
+/* Called by slots_set(), before slot i holds that content: what it or another slot shows from then
  * on, in the same step. False: slot i shows what it holds, and no other changes. */
-typedef bool slots_follower(void *context, uint32_t i, struct content *content,
-			    struct showing *showing);
-void slots_follow(struct slots *slots, slots_follower *follower, void *context);
+typedef bool slots_listener(void *context, uint32_t i, struct content *content,
+			    struct slot_content *showing);
+void slots_set_listener(struct slots *slots, slots_listener *follower, void *context);
 
 /* Change what n slots show, in one step, which uses showings up. The generation moves on, also for
  * none. */
-void slots_show(struct slots *slots, struct showing *showings, size_t n);
+void slots_set_shown(struct slots *slots, struct slot_content *showings, size_t n);
 
 /* One more slot, which holds that content, and becomes number *i. Returns 0 or -ENOMEM; then the
  * content is released. */
@@ -178,7 +178,8 @@ uint32_t slots_count(struct slots *slots);
 struct snapshot {
 	uint64_t generation;
 	uint32_t n, grafts;	       /* slots; those that are not as in the base */
-	struct edits *edits;	       /* metadata, where it was asked for (model.h); else NULL */
+	struct metadata_edits_get
+		*edits;		       /* metadata, where it was asked for (model.h); else NULL */
 	struct adapter_list *adapters; /* and the adapters in force (adapter_list.h) */
 	struct content **content;      /* n of them, as they are shown; NULL for the base's */
 };

@@ -10,47 +10,48 @@
 #include <time.h>
 #include <unistd.h>
 
-static void tell_grafts(struct model *model, const struct layer_past *past)
+static void report_grafts(struct model *model, const struct layer_history *past)
 {
 	struct tm tm;
 	char when[32];
 
 	localtime_r(&past->changed.tv_sec, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	log_tell(model->log,
-		 "%s: took up %" PRIu32 " graft%s that an earlier mount left, the last on %s",
-		 model->name, model->taken_up, plural(model->taken_up), when);
-	log_tell(model->log,
-		 "%s: -o fresh begins without them; they are dropped by removing %s while the "
-		 "model is not mounted",
-		 model->name, layer_path(model->layer));
+	log_report(model->log,
+		   "%s: took up %" PRIu32 " graft%s that an earlier mount left, the last on %s",
+		   model->name, model->recovered, plural(model->recovered), when);
+	log_report(model->log,
+		   "%s: -o fresh begins without them; they are dropped by removing %s while the "
+		   "model is not mounted",
+		   model->name, layer_path(model->layer));
 	if (past->older)
-		log_tell(model->log, "%s: beside that one, earlier mounts left %u older layer%s",
-			 model->name, past->older, plural(past->older));
+		log_report(model->log, "%s: beside that one, earlier mounts left %u older layer%s",
+			   model->name, past->older, plural(past->older));
 }
 
 void announce_grafts(struct model *model, const struct options *options)
 {
-	const struct layer_past *past;
+	const struct layer_history *past;
 
 	if (!model->layer)
 		return;
-	past = layer_past(model->layer);
-	if (model->taken_up && options->layer)
+	past = layer_history(model->layer);
+	if (model->recovered && options->layer)
 		log_add(model->log,
 			"%s: took up %" PRIu32 " graft%s that an earlier mount left in %s",
-			model->name, model->taken_up, plural(model->taken_up),
+			model->name, model->recovered, plural(model->recovered),
 			layer_path(model->layer));
-	else if (model->taken_up)
-		tell_grafts(model, past);
+	else if (model->recovered)
+		report_grafts(model, past);
 	else if (past->copy)
-		log_tell(model->log,
-			 "%s: begins without the grafts that an earlier mount left in %s, for they "
-			 "are those of another copy, %s",
-			 model->name, past->copy_layer, past->copy);
+		log_report(
+			model->log,
+			"%s: begins without the grafts that an earlier mount left in %s, for they "
+			"are those of another copy, %s",
+			model->name, past->copy_layer, past->copy);
 }
 
-static bool has_directory(const struct collection *collection, uint32_t n, const char *directory)
+static bool has_directory(const struct models *collection, uint32_t n, const char *directory)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (strcmp(collection->models[i]->directory, directory) == 0)
@@ -59,7 +60,7 @@ static bool has_directory(const struct collection *collection, uint32_t n, const
 }
 
 /* Once for all models in a directory. */
-static void tell_output(const struct collection *collection)
+static void report_output(const struct models *collection)
 {
 	for (uint32_t i = 0; i < collection->n; i++) {
 		const struct model *model = collection->models[i];
@@ -67,19 +68,19 @@ static void tell_output(const struct collection *collection)
 		if (has_directory(collection, i, model->directory) ||
 		    faccessat(AT_FDCWD, model->directory, W_OK, AT_EACCESS) == 0)
 			continue;
-		log_tell(collection->log,
-			 "%s: nothing can be written beside the base, in %s: %s; use -o "
-			 "output=FILE, or -o noassemble",
-			 model->name, model->directory, strerror(errno));
+		log_report(collection->log,
+			   "%s: nothing can be written beside the base, in %s: %s; use -o "
+			   "output=FILE, or -o noassemble",
+			   model->name, model->directory, strerror(errno));
 	}
 }
 
-void announce(const struct collection *collection)
+void announce(const struct models *collection)
 {
 	const struct options *options = collection->options;
 
 	for (uint32_t i = 0; i < collection->n; i++)
 		announce_grafts(collection->models[i], options);
 	if (!options->read_only && !options->no_assembly && !options->output)
-		tell_output(collection);
+		report_output(collection);
 }

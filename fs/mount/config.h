@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* config.h - files of defaults, which the command line goes before: the system's and the user's.
  * A line is `option=value` or `option`, as -o takes it, or empty; '#' begins a comment. */
-#ifndef FS_CONFIG_H
-#define FS_CONFIG_H
+#ifndef FS_MOUNT_CONFIG_H
+#define FS_MOUNT_CONFIG_H
 
 #include "gguf/error.h"
 

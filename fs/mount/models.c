@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collection.c - see collection.h. */
+/* models.c - see models.h. */
 #include "fs/mount/models.h"
 #include "fs/edit/recover.h"
 #include "fs/model/inode.h"
@@ -19,7 +19,7 @@
 static const char *const reserved[] = { "manifest.json", ".theta", ".log" };
 
 struct opening {
-	struct collection *collection;
+	struct models *collection;
 	const struct options *options;
 	struct log *log;
 	struct error *err;
@@ -31,7 +31,7 @@ static int out_of_memory(struct opening *opening)
 	return error_set(opening->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
-static bool is_taken(const struct collection *collection, const char *name)
+static bool is_taken(const struct models *collection, const char *name)
 {
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
 		if (strcmp(name, reserved[i]) == 0)
@@ -75,7 +75,7 @@ static char *printable_stem(const char *path)
 
 /* The name of a model's directory, to free: that of its file, with a number where another model has
  * it already. NULL: out of memory. */
-static char *choose_name(const struct collection *collection, const char *path)
+static char *choose_name(const struct models *collection, const char *path)
 {
 	char *stem = printable_stem(path), *name = stem ? strdup(stem) : NULL;
 
@@ -91,7 +91,7 @@ static char *choose_name(const struct collection *collection, const char *path)
 /* A model with these parts, which become the collection's, has come. */
 static int enter(struct opening *opening, struct model *model, struct log *log, char *name)
 {
-	struct collection *collection = opening->collection;
+	struct models *collection = opening->collection;
 	const size_t n = collection->n + 1u;
 	struct log **logs = reallocarray(collection->logs, n, sizeof(struct log *));
 
@@ -111,7 +111,7 @@ static int enter(struct opening *opening, struct model *model, struct log *log, 
 
 /* The directory that is the model's layer, to free: where there are several, one of its name in
  * that of the mount. */
-static int choose_layer(const struct collection *collection, const char *name, char **layer,
+static int choose_layer(const struct models *collection, const char *name, char **layer,
 			struct error *err)
 {
 	const char *given = collection->options->layer;
@@ -130,7 +130,7 @@ static int choose_layer(const struct collection *collection, const char *name, c
 
 /* The model with what earlier mounts left in its layer; as model_open(). */
 static struct model *open_and_recover(const struct options *options, const char *path,
-				      struct model_site *site, struct error *err)
+				      struct model_params *site, struct error *err)
 {
 	const struct model_options of_models = {
 		.read_only = options->read_only,
@@ -149,9 +149,9 @@ static struct model *open_and_recover(const struct options *options, const char 
 
 static int open_model(struct opening *opening, const char *path)
 {
-	struct collection *collection = opening->collection;
+	struct models *collection = opening->collection;
 	char *name = choose_name(collection, path);
-	struct model_site site = { .cache = collection->cache, .number = collection->n };
+	struct model_params site = { .cache = collection->cache, .number = collection->n };
 	struct model *model = NULL;
 	struct log *log = NULL;
 	char *layer = NULL;
@@ -162,7 +162,7 @@ static int open_model(struct opening *opening, const char *path)
 				 "these are more models than a mount can have");
 	}
 	if (name && collection->several)
-		log = log_part(opening->log, name);
+		log = log_new_child(opening->log, name);
 	if (!name || (collection->several && !log)) {
 		free(name);
 		return out_of_memory(opening);
@@ -316,18 +316,18 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 	return rc;
 }
 
-int collection_open(struct collection *collection, const struct options *options, struct log *log,
-		    const char **culprit, struct error *err)
+int models_open(struct models *collection, const struct options *options, struct log *log,
+		const char **culprit, struct error *err)
 {
 	struct opening opening = {
 		.collection = collection, .options = options, .log = log, .err = err
 	};
 	int rc = 0;
 
-	*collection = (struct collection){ .several = options->n_models > 1,
-					   .cache = frames_cache_new(),
-					   .options = options,
-					   .log = log };
+	*collection = (struct models){ .several = options->n_models > 1,
+				       .cache = zstd_cache_new(),
+				       .options = options,
+				       .log = log };
 	*culprit = options->models[0];
 	/* Pages of places that nobody takes are never touched. */
 	collection->models = calloc(INODE_MODELS, sizeof(struct model *));
@@ -353,7 +353,7 @@ int collection_open(struct collection *collection, const struct options *options
 	return rc;
 }
 
-void collection_close(struct collection *collection)
+void models_close(struct models *collection)
 {
 	for (uint32_t i = collection->n_all; i-- > 0;)
 		model_close(collection->models[i]);
@@ -361,18 +361,18 @@ void collection_close(struct collection *collection)
 		log_free(collection->logs[i]);
 	free(collection->models);
 	free(collection->logs);
-	frames_cache_unref(collection->cache);
-	*collection = (struct collection){ 0 };
+	zstd_cache_unref(collection->cache);
+	*collection = (struct models){ 0 };
 }
 
-struct model *collection_renew(struct collection *collection, struct model *old,
-			       struct shards *shards, struct error *err)
+struct model *models_open_replacement(struct models *collection, struct model *old,
+				      struct shards *shards, struct error *err)
 {
-	struct model_site site = { .number = collection->n_all,
-				   .log = old->log,
-				   .cache = collection->cache,
-				   .old = old,
-				   .shards = shards };
+	struct model_params site = { .number = collection->n_all,
+				     .log = old->log,
+				     .cache = collection->cache,
+				     .old = old,
+				     .shards = shards };
 	struct model *model = NULL;
 	char *layer, *shown = old->shown ? strdup(old->shown) : NULL;
 
@@ -396,7 +396,7 @@ struct model *collection_renew(struct collection *collection, struct model *old,
 	return model;
 }
 
-void collection_forget(struct collection *collection, struct model *model)
+void models_discard(struct models *collection, struct model *model)
 {
 	collection->models[--collection->n_all] = NULL;
 	model_close(model);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* collection.h - the models of a mount: what the command line names, files and directories. */
-#ifndef FS_COLLECTION_H
-#define FS_COLLECTION_H
+/* models.h - the models of a mount: what the command line names, files and directories. */
+#ifndef FS_MOUNT_MODELS_H
+#define FS_MOUNT_MODELS_H
 
 #include "fs/model/model.h"
 #include "fs/mount/options.h"
 
-struct collection {
+struct models {
 	struct model **models; /* by their numbers; there is room for more */
 	uint32_t n;	       /* that the command line named, which come first */
 	uint32_t n_all;	       /* and those that took the place of one */
 	bool several;	       /* each has a directory in the root; else the only one is the root */
 	struct log **logs;     /* one a model of the n, where there are several */
-	struct frames_cache *cache;
+	struct zstd_cache *cache;
 	const struct options *options; /* borrowed */
 	struct log *log;
 };
@@ -20,17 +20,17 @@ struct collection {
 /* Open the models of a command line. In a directory these are the files NAME.gguf in it and in the
  * directories in it, in the order of their names; those that are no models are passed over with a
  * line in the log. Returns 0, or -errno with err set, and in *culprit what of the command line it
- * is about, borrowed. collection_close() is due either way. */
-int collection_open(struct collection *collection, const struct options *options, struct log *log,
-		    const char **culprit, struct error *err);
-void collection_close(struct collection *collection);
+ * is about, borrowed. models_close() is due either way. */
+int models_open(struct models *collection, const struct options *options, struct log *log,
+		const char **culprit, struct error *err);
+void models_close(struct models *collection);
 
 /* One more model, of those shards, which is to take the place of the old one. It has a number, but
  * is in nobody's place yet. One at a time. NULL with err set: as model_open(), or EMFILE. */
-struct model *collection_renew(struct collection *collection, struct model *old,
-			       struct shards *shards, struct error *err);
+struct model *models_open_replacement(struct models *collection, struct model *old,
+				      struct shards *shards, struct error *err);
 
 /* Close that model, the last one that came, which nobody else knows yet. */
-void collection_forget(struct collection *collection, struct model *model);
+void models_discard(struct models *collection, struct model *model);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mountpoint.h - whether a directory can become the mount point. */
-#ifndef FS_MOUNTPOINT_H
-#define FS_MOUNTPOINT_H
+#ifndef FS_MOUNT_MOUNTPOINT_H
+#define FS_MOUNT_MOUNTPOINT_H
 
 #include "gguf/error.h"
 

@@ -257,14 +257,14 @@ static int check(struct parsed *parsed)
 	if ((parsed->picture || parsed->show ? check_picture(parsed) : take_mountpoint(parsed)) < 0)
 		return -1;
 	if (parsed->complaint) {
-		log_complain("%s", parsed->complaint);
+		log_error("%s", parsed->complaint);
 		return -1;
 	}
 	if (parsed->fresh && parsed->layer)
 		return options_complain(parsed, "fresh is for private layers, and layer= names one "
 						"whose grafts are wanted; leave one of them out");
 	if (parsed->not_read)
-		log_complain("%s: not read, as it belongs to another user", parsed->not_read);
+		log_error("%s: not read, as it belongs to another user", parsed->not_read);
 	return options_check_words(parsed) < 0 ? -1 : options_fill_numbers(parsed);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* options.h - the command line. */
-#ifndef FS_OPTIONS_H
-#define FS_OPTIONS_H
+#ifndef FS_MOUNT_OPTIONS_H
+#define FS_MOUNT_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ struct options {
 	enum allow allow;
 	bool auto_unmount; /* the mount goes with the daemon, however that ends */
 	bool no_execution; /* not even of what is no program */
-	bool merged_f16;   /* what adapters are merged into is F16, unless it is F32 (merged.h) */
+	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */

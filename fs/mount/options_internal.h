@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* options_internal.h - between the parts of fs/options*.c: what was given, before it means
  * anything. */
-#ifndef FS_OPTIONS_INTERNAL_H
-#define FS_OPTIONS_INTERNAL_H
+#ifndef FS_MOUNT_OPTIONS_INTERNAL_H
+#define FS_MOUNT_OPTIONS_INTERNAL_H
 
 #include "fs/mount/options.h"
 

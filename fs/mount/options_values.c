@@ -28,7 +28,7 @@ int options_complain(struct parsed *parsed, const char *format, ...)
 		text = NULL;
 	va_end(args);
 	if (!parsed->where)
-		log_complain("%s", text ? text : "out of memory");
+		log_error("%s", text ? text : "out of memory");
 	else if (!parsed->complaint && asprintf(&parsed->complaint, "%s: %s", parsed->where,
 						text ? text : "out of memory") < 0)
 		parsed->complaint = NULL;
@@ -87,8 +87,8 @@ static int fill_compress(struct parsed *parsed)
 	parsed->options->compress = 0;
 	if (parsed->compress && strcmp(parsed->compress, "off") == 0)
 		return 0;
-	if (number(parsed, "compress", parsed->compress, 10, 1, FRAMES_LEVEL_MAX, COMPRESS_DEFAULT,
-		   &level) < 0)
+	if (number(parsed, "compress", parsed->compress, 10, 1, ZSTD_WRITE_LEVEL_MAX,
+		   COMPRESS_DEFAULT, &level) < 0)
 		return -1;
 	parsed->options->compress = (int)level;
 	return 0;

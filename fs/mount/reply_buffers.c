@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* buffers.c - see buffers.h. A free buffer's first bytes link to the next free one. */
+/* reply_buffers.c - see reply_buffers.h. A free buffer's first bytes link to the next free one. */
 #include "fs/mount/reply_buffers.h"
 
 #include <pthread.h>
@@ -9,21 +9,21 @@ struct idle {
 	struct idle *next;
 };
 
-struct buffers {
+struct reply_buffers {
 	pthread_mutex_t lock; /* protects idle */
 	struct idle *idle;
 };
 
-struct buffers *buffers_new(void)
+struct reply_buffers *reply_buffers_new(void)
 {
-	struct buffers *buffers = calloc(1, sizeof(*buffers));
+	struct reply_buffers *buffers = calloc(1, sizeof(*buffers));
 
 	if (buffers)
 		pthread_mutex_init(&buffers->lock, NULL);
 	return buffers;
 }
 
-void buffers_free(struct buffers *buffers)
+void reply_buffers_free(struct reply_buffers *buffers)
 {
 	if (!buffers)
 		return;
@@ -37,7 +37,7 @@ void buffers_free(struct buffers *buffers)
 	free(buffers);
 }
 
-void *buffers_get(struct buffers *buffers)
+void *reply_buffers_get(struct reply_buffers *buffers)
 {
 	struct idle *buffer;
 
@@ -46,10 +46,10 @@ void *buffers_get(struct buffers *buffers)
 	if (buffer)
 		buffers->idle = buffer->next;
 	pthread_mutex_unlock(&buffers->lock);
-	return buffer ? buffer : aligned_alloc(4096, BUFFER_SIZE);
+	return buffer ? buffer : aligned_alloc(4096, REPLY_BUFFER_SIZE);
 }
 
-void buffers_put(struct buffers *buffers, void *buffer)
+void reply_buffers_put(struct reply_buffers *buffers, void *buffer)
 {
 	struct idle *idle = buffer;
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* buffers.h - reply buffers that are used again, so that a read neither allocates nor zeroes. */
-#ifndef FS_BUFFERS_H
-#define FS_BUFFERS_H
+/* reply_buffers.h - reply buffers that are used again, so that a read neither allocates nor
+ * zeroes. */
+#ifndef FS_MOUNT_REPLY_BUFFERS_H
+#define FS_MOUNT_REPLY_BUFFERS_H
 
 #include <stddef.h>
 
 /* The size of one buffer: the most the kernel asks for at once. */
-#define BUFFER_SIZE ((size_t)1 << 20)
+#define REPLY_BUFFER_SIZE ((size_t)1 << 20)
 
-struct buffers; /* any thread may use it */
+struct reply_buffers; /* any thread may use it */
 
-struct buffers *buffers_new(void);
-void buffers_free(struct buffers *buffers);
+struct reply_buffers *reply_buffers_new(void);
+void reply_buffers_free(struct reply_buffers *buffers);
 
-/* A page-aligned buffer of BUFFER_SIZE bytes to give back with buffers_put(). NULL: out of memory.
- * There are never more of them than were in use at once. */
-void *buffers_get(struct buffers *buffers);
-void buffers_put(struct buffers *buffers, void *buffer);
+/* A page-aligned buffer of REPLY_BUFFER_SIZE bytes to give back with reply_buffers_put(). NULL: out
+ * of memory. There are never more of them than were in use at once. */
+void *reply_buffers_get(struct reply_buffers *buffers);
+void reply_buffers_put(struct reply_buffers *buffers, void *buffer);
 
 #endif

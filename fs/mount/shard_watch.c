@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arrivals.c - see arrivals.h. */
+/* shard_watch.c - see shard_watch.h. */
 #include "fs/mount/shard_watch.h"
 #include "fs/mount/announce.h"
 #include "fs/mount/mount.h"
@@ -7,32 +7,32 @@
 #include <time.h>
 
 /* A model that was made of other shards than the one before it comes into its place. */
-static void take_place(struct fs *fs, struct mounted *old, struct model *model,
+static void take_place(struct mount *fs, struct model_files *old, struct model *model,
 		       struct shards *shards)
 {
-	struct mounted *mounted = &fs->mounted[model->number];
+	struct model_files *mounted = &fs->model_files[model->number];
 
-	if (fs_mount_model(fs, mounted, model) < 0) {
-		mounted_release(mounted);
+	if (mount_add_model(fs, mounted, model) < 0) {
+		model_files_release(mounted);
 		log_add(model->log, "%s: out of memory to look at its shards", model->name);
-		collection_forget(fs->collection, model);
+		models_discard(fs->collection, model);
 		return;
 	}
-	readings_inherit(mounted->readings, old->readings);
-	digests_inherit(mounted->digests, old->digests);
-	assembly_mounted(mounted->assembly, fs->device);
-	atomic_store(&fs->n_mounted, fs->collection->n_all);
-	nodes_renewed(fs->nodes, fs->collection->n_all);
+	tensor_measures_inherit(mounted->measures, old->measures);
+	tensor_hashes_inherit(mounted->hashes, old->hashes);
+	assembly_set_mount(mounted->assembly, fs->device);
+	atomic_store(&fs->n_model_files, fs->collection->n_all);
+	inodes_set_models(fs->inodes, fs->collection->n_all);
 	atomic_store(&model->first->latest, model);
-	shards_end_gone(shards);
+	shards_revoke_gone(shards);
 	announce_grafts(model, fs->options);
 	/* Its layer may have grafts by link, at which nobody has looked yet. */
-	links_refresh(fs->links, model);
+	symlinks_refresh(fs->links, model);
 }
 
-static void look(struct fs *fs, struct mounted *old, bool again)
+static void look(struct mount *fs, struct model_files *old, bool again)
 {
-	struct shards *shards = shards_look(old->model->shards);
+	struct shards *shards = shards_rescan(old->model->shards);
 	struct error err = { 0 };
 	struct model *model;
 	char text[320];
@@ -40,14 +40,14 @@ static void look(struct fs *fs, struct mounted *old, bool again)
 
 	if (!shards)
 		return;
-	known = old->refused && shards_alike(shards, old->refused);
+	known = old->refused && shards_same(shards, old->refused);
 	if (known && !again) {
 		shards_unref(shards);
 		return;
 	}
 	if (!known)
-		shards_tell(shards, old->model->shards, old->model->log);
-	model = collection_renew(fs->collection, old->model, shards, &err);
+		shards_log(shards, old->model->shards, old->model->log);
+	model = models_open_replacement(fs->collection, old->model, shards, &err);
 	if (model) {
 		take_place(fs, old, model, shards);
 		shards_unref(shards);
@@ -64,23 +64,23 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-void arrivals_look(struct fs *fs, bool again)
+void shard_watch_check(struct mount *fs, bool again)
 {
 	struct timespec asked;
 
 	clock_gettime(CLOCK_MONOTONIC, &asked);
-	pthread_mutex_lock(&fs->looking);
+	pthread_mutex_lock(&fs->shards_lock);
 	/* Of those who waited for their turn together, the first one looks for all. */
-	if (!again && is_before(&asked, &fs->looked)) {
-		pthread_mutex_unlock(&fs->looking);
+	if (!again && is_before(&asked, &fs->shards_checked)) {
+		pthread_mutex_unlock(&fs->shards_lock);
 		return;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &fs->looked);
+	clock_gettime(CLOCK_MONOTONIC, &fs->shards_checked);
 	for (uint32_t i = 0; i < fs->collection->n; i++) {
-		struct mounted *mounted = fs_now(fs, i);
+		struct model_files *mounted = mount_model_files_at(fs, i);
 
 		if (!mounted->model->whole)
 			look(fs, mounted, again);
 	}
-	pthread_mutex_unlock(&fs->looking);
+	pthread_mutex_unlock(&fs->shards_lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* finish.c - see finish.h. A thread works, and this one waits for it and for signals. */
+/* unmount.c - see unmount.h. A thread works, and this one waits for it and for signals. */
 #include "fs/mount/unmount.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 #define DONE_SIGNAL SIGUSR1
 
 struct work {
-	struct fs *fs;
-	struct status *status;
+	struct mount *fs;
+	struct unmount_status *status;
 	bool write;
 	pthread_t waiter;
 	atomic_uint_fast32_t model; /* that is being written */
@@ -35,7 +35,7 @@ static void fill_signals(sigset_t *signals)
 	sigaddset(signals, SIGTERM);
 }
 
-void finish_block_signals(void)
+void unmount_block_signals(void)
 {
 	sigset_t signals;
 
@@ -43,53 +43,53 @@ void finish_block_signals(void)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 }
 
-static void say_outcome(struct status *status, const char *word, struct mounted *mounted,
-			const char *more, const char *path)
+static void report_outcome(struct unmount_status *status, const char *word,
+			   struct model_files *mounted, const char *more, const char *path)
 {
 	size_t size;
-	char *text = assembly_text(mounted->assembly, &size), *line;
+	char *text = assembly_status(mounted->assembly, &size), *line;
 
 	if (text && asprintf(&line, "%.*s%s%s", (int)strcspn(text, "\n"), text, more, path) >= 0) {
-		status_say(status, word, line);
+		unmount_status_add(status, word, line);
 		free(line);
 	}
 	free(text);
 }
 
-static void say_failure(struct status *status, struct mounted *mounted, const char *what,
-			const char *path)
+static void report_failure(struct unmount_status *status, struct model_files *mounted,
+			   const char *what, const char *path)
 {
 	char text[PATH_MAX + 400];
 
 	snprintf(text, sizeof(text), "failed: %s: %s; the grafts are kept in %s",
 		 mounted->model->name, what, path);
-	status_say(status, "failed", text);
+	unmount_status_add(status, "failed", text);
 }
 
 /* Write down what was grafted, and let go of what is written down. */
-static int finish_model(struct work *work, struct mounted *mounted)
+static int finish_model(struct work *work, struct model_files *mounted)
 {
 	struct model *model = mounted->model;
-	const uint64_t before = assembly_stamp(mounted->assembly);
+	const uint64_t before = assembly_status_generation(mounted->assembly);
 	char path[PATH_MAX];
 	int rc;
 
 	snprintf(path, sizeof(path), "%s", layer_path(model->layer));
 	/* A model without some of its grafts is not what was promised. */
-	rc = model->left_alone ? -EIO : assembly_finish(mounted->assembly);
-	if (model->left_alone) {
-		say_failure(work->status, mounted, "some of its grafts could not be taken up",
-			    path);
+	rc = model->keep_layer ? -EIO : assembly_run_at_unmount(mounted->assembly);
+	if (model->keep_layer) {
+		report_failure(work->status, mounted, "some of its grafts could not be taken up",
+			       path);
 	} else if (rc < 0) {
-		say_outcome(work->status, "failed", mounted, "; the grafts are kept in ", path);
+		report_outcome(work->status, "failed", mounted, "; the grafts are kept in ", path);
 	} else {
-		if (assembly_stamp(mounted->assembly) != before)
-			say_outcome(work->status, "done", mounted, "", "");
-		rc = layer_drop(model->layer);
+		if (assembly_status_generation(mounted->assembly) != before)
+			report_outcome(work->status, "done", mounted, "", "");
+		rc = layer_delete(model->layer);
 		if (rc < 0)
-			say_failure(work->status, mounted, strerror(-rc), path);
+			report_failure(work->status, mounted, strerror(-rc), path);
 		else
-			status_say(work->status, "drop", path);
+			unmount_status_add(work->status, "drop", path);
 	}
 	if (rc < 0)
 		log_add(model->log,
@@ -99,36 +99,36 @@ static int finish_model(struct work *work, struct mounted *mounted)
 }
 
 /* For whoever sees the daemon killed. */
-static void say_kept(struct work *work, const struct mounted *mounted)
+static void report_kept(struct work *work, const struct model_files *mounted)
 {
 	struct snapshot snapshot;
 
 	if (model_snapshot(mounted->model, &snapshot) < 0)
 		return;
 	if (snapshot.grafts)
-		status_say(work->status, "keep", layer_path(mounted->model->layer));
+		unmount_status_add(work->status, "keep", layer_path(mounted->model->layer));
 	snapshot_release(&snapshot);
 }
 
 static void *do_work(void *argument)
 {
 	struct work *work = argument;
-	struct fs *fs = work->fs;
+	struct mount *fs = work->fs;
 
-	fs_settle(fs);
+	mount_drain(fs);
 	/* What is written is what a look would show, whether there was one or not. */
 	if (work->write)
-		links_refresh_last(fs->links);
+		symlinks_refresh_last(fs->links);
 	for (uint32_t i = 0; i < fs->collection->n; i++)
-		say_kept(work, fs_now(fs, i));
+		report_kept(work, mount_model_files_at(fs, i));
 	for (uint32_t i = 0; work->write && i < fs->collection->n; i++) {
-		struct mounted *mounted = fs_now(fs, i);
+		struct model_files *mounted = mount_model_files_at(fs, i);
 
 		/* Nothing was grafted before all shards were there. */
 		if (!mounted->model->whole)
 			continue;
 		atomic_store(&work->model, i);
-		status_say(work->status, "begin", mounted->model->name);
+		unmount_status_add(work->status, "begin", mounted->model->name);
 		if (finish_model(work, mounted) < 0)
 			work->rc = -EIO;
 	}
@@ -140,13 +140,14 @@ static void *do_work(void *argument)
 static void show_progress(struct work *work)
 {
 	struct assembly_progress progress;
-	struct mounted *mounted = fs_now(work->fs, (uint32_t)atomic_load(&work->model));
+	struct model_files *mounted =
+		mount_model_files_at(work->fs, (uint32_t)atomic_load(&work->model));
 
 	if (assembly_progress(mounted->assembly, &progress))
-		status_progress(work->status, progress.done, progress.total,
-				(uint64_t)(progress.seconds * 1e3));
+		unmount_status_progress(work->status, progress.done, progress.total,
+					(uint64_t)(progress.seconds * 1e3));
 	else
-		status_progress(work->status, 0, 0, 0);
+		unmount_status_progress(work->status, 0, 0, 0);
 }
 
 static void wait_for(struct work *work)
@@ -164,14 +165,14 @@ static void wait_for(struct work *work)
 		if (number > 0 && number != DONE_SIGNAL && number != SIGHUP) {
 			log_add(work->fs->log, "%s: what is not yet written is given up",
 				strsignal(number));
-			for (uint32_t i = 0; i < work->fs->n_mounted; i++)
-				assembly_cancel(work->fs->mounted[i].assembly);
+			for (uint32_t i = 0; i < work->fs->n_model_files; i++)
+				assembly_cancel(work->fs->model_files[i].assembly);
 		}
 		show_progress(work);
 	}
 }
 
-int finish(struct fs *fs, bool write, struct status *status)
+int unmount_finish(struct mount *fs, bool write, struct unmount_status *status)
 {
 	struct work work = { .fs = fs, .status = status, .write = write, .waiter = pthread_self() };
 	sigset_t signals;
@@ -180,7 +181,7 @@ int finish(struct fs *fs, bool write, struct status *status)
 	sigemptyset(&signals);
 	sigaddset(&signals, DONE_SIGNAL);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	status_progress(status, 0, 0, 0);
+	unmount_status_progress(status, 0, 0, 0);
 	if (pthread_create(&worker, NULL, do_work, &work) == 0) {
 		wait_for(&work);
 		pthread_join(worker, NULL);

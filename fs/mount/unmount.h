@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* finish.h - the end of a mount: what was grafted is written down, unless a signal says no. */
-#ifndef FS_FINISH_H
-#define FS_FINISH_H
+/* unmount.h - the end of a mount: what was grafted is written down, unless a signal says no. */
+#ifndef FS_MOUNT_UNMOUNT_H
+#define FS_MOUNT_UNMOUNT_H
 
 #include "fs/mount/mount.h"
 #include "fs/mount/unmount_status.h"
 
-/* Keep SIGHUP, SIGINT and SIGTERM for finish(), and for who takes them before: blocked from now on,
- * in this thread and those that it makes. */
-void finish_block_signals(void);
+/* Keep SIGHUP, SIGINT and SIGTERM for unmount_finish(), and for who takes them before: blocked from
+ * now on, in this thread and those that it makes. */
+void unmount_block_signals(void);
 
-/* The mount is gone: wait for the grafts and assemblies that still run, as fs_settle() does, and
+/* The mount is gone: wait for the grafts and assemblies that still run, as mount_drain() does, and
  * write: assemble each model's grafts and drop its layer. SIGHUP, SIGINT or SIGTERM cancels what is
  * not yet written; then, as after any failure, the grafts are kept, the target is as it was, and
  * log and status say where. status is told how far it is. Returns 0, or -EIO if anything was not
  * written. */
-int finish(struct fs *fs, bool write, struct status *status);
+int unmount_finish(struct mount *fs, bool write, struct unmount_status *status);
 
 #endif

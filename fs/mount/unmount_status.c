@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* status.c - see status.h. */
+/* unmount_status.c - see unmount_status.h. */
 #include "fs/mount/unmount_status.h"
 #include "fs/util/io.h"
 #include "gguf/printable.h"
@@ -20,15 +20,15 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-struct status {
+struct unmount_status {
 	int fd;
 	uint64_t end; /* of what was added */
 	char name[32];
 };
 
 /* The length of the first line. */
-static int write_state(struct status *status, const char *state, uint64_t done, uint64_t total,
-		       uint64_t milliseconds)
+static int write_state(struct unmount_status *status, const char *state, uint64_t done,
+		       uint64_t total, uint64_t milliseconds)
 {
 	char line[128];
 	const int n =
@@ -40,7 +40,7 @@ static int write_state(struct status *status, const char *state, uint64_t done, 
 	return n;
 }
 
-static int open_file(const char *name)
+static int open_memory_file(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
@@ -49,9 +49,9 @@ static int open_file(const char *name)
 	return fd;
 }
 
-struct status *status_new(void)
+struct unmount_status *unmount_status_new(void)
 {
-	struct status *status = calloc(1, sizeof(*status));
+	struct unmount_status *status = calloc(1, sizeof(*status));
 	uint64_t number;
 
 	if (!status)
@@ -61,16 +61,16 @@ struct status *status_new(void)
 		return NULL;
 	}
 	snprintf(status->name, sizeof(status->name), "organfs-%016" PRIx64, number);
-	status->fd = open_file(status->name);
+	status->fd = open_memory_file(status->name);
 	if (status->fd < 0 || fchmod(status->fd, 0600) < 0 || flock(status->fd, LOCK_EX) < 0) {
-		status_free(status);
+		unmount_status_free(status);
 		return NULL;
 	}
 	status->end = (uint64_t)write_state(status, "mounted", 0, 0, 0);
 	return status;
 }
 
-void status_free(struct status *status)
+void unmount_status_free(struct unmount_status *status)
 {
 	if (!status)
 		return;
@@ -79,20 +79,21 @@ void status_free(struct status *status)
 	free(status);
 }
 
-int status_text(const struct status *status, char *text, size_t n)
+int unmount_status_text(const struct unmount_status *status, char *text, size_t n)
 {
 	if (!status)
 		return -ENODATA;
 	return snprintf(text, n, "%d %d %s", (int)getpid(), status->fd, status->name);
 }
 
-void status_progress(struct status *status, uint64_t done, uint64_t total, uint64_t milliseconds)
+void unmount_status_progress(struct unmount_status *status, uint64_t done, uint64_t total,
+			     uint64_t milliseconds)
 {
 	if (status)
 		write_state(status, "finishing", done, total, milliseconds);
 }
 
-void status_say(struct status *status, const char *word, const char *text)
+void unmount_status_add(struct unmount_status *status, const char *word, const char *text)
 {
 	char *line;
 	int n;

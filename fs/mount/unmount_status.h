@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* status.h - how far the end of a mount is, for whoever waits for it: a file without a name.
+/* unmount_status.h - how far the end of a mount is, for whoever waits for it: a file without a
+ * name.
  *
  * 1. It is opened through /proc/PID/fd/FD, so the kernel lets in who owns the daemon, and root, and
  *    nobody else. No name can have been made before by somebody hostile, and none is left behind.
@@ -18,30 +19,34 @@
  *	drop	DIRECTORY	what was kept there is written down
  *	failed	TEXT		why something was not
  *	end	0 or 1		the daemon ended as it should, with that outcome
- */
-#ifndef FS_STATUS_H
-#define FS_STATUS_H
+ * */
+#ifndef FS_MOUNT_UNMOUNT_STATUS_H
+#define FS_MOUNT_UNMOUNT_STATUS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct status; /* one thread calls status_progress(), one status_say(), any status_text() */
+/* One thread calls unmount_status_progress(), one unmount_status_add(), any
+ * unmount_status_text(). */
+struct unmount_status;
+
 
 /* Locked, and mounted is what it says. NULL: the kernel or a sandbox does not allow it, which is no
  * error: everything below takes NULL and does nothing then. */
-struct status *status_new(void);
+struct unmount_status *unmount_status_new(void);
 
 /* Give up the lock: the last thing that a daemon does. */
-void status_free(struct status *status);
+void unmount_status_free(struct unmount_status *status);
 
 /* Where it is, for a process that sees the same /proc: "PID FD NAME"; the link /proc/PID/fd/FD then
  * reads "/memfd:NAME (deleted)". Returns the length as snprintf() does, or -ENODATA. */
-int status_text(const struct status *status, char *text, size_t n);
+int unmount_status_text(const struct unmount_status *status, char *text, size_t n);
 
 /* finishing, that far. */
-void status_progress(struct status *status, uint64_t done, uint64_t total, uint64_t milliseconds);
+void unmount_status_progress(struct unmount_status *status, uint64_t done, uint64_t total,
+			     uint64_t milliseconds);
 
 /* Add a line. Control bytes of the text are replaced. */
-void status_say(struct status *status, const char *word, const char *text);
+void unmount_status_add(struct unmount_status *status, const char *word, const char *text);
 
 #endif

@@ -7,8 +7,8 @@
  * "fuse", unless utab has an entry of that directory: then it reads mountinfo, which has the whole
  * type. So root's own mounts are entered. Other users cannot write to utab, and need not: their
  * umount(8) always reads mountinfo, and so does root's for a mount that is closed to root. */
-#ifndef FS_UTAB_H
-#define FS_UTAB_H
+#ifndef FS_MOUNT_UTAB_H
+#define FS_MOUNT_UTAB_H
 
 #include <stdbool.h>
 

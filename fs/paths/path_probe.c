@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* look.c - see look.h. What the threads work on is theirs and the caller's together; the last one
- * to leave frees it. */
+/* path_probe.c - see path_probe.h. What the threads work on is theirs and the caller's together;
+ * the last one to leave frees it. */
 #include "fs/paths/path_probe.h"
 #include "fs/layer/link_target.h"
 #include "fs/util/cond_poll.h"
@@ -24,17 +24,17 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-#define THREADS_MOST 8
+#define PROBE_THREADS_MAX 8
 
-struct job {
-	struct look_at at; /* what it points to is the job's own */
-	char *place;	   /* where it is, for visits.h */
-	struct found found;
+struct probe_job {
+	struct path_probe at; /* what it points to is the job's own */
+	char *place;	      /* where it is, for probe_threads.h */
+	struct path_probe_result found;
 	bool begun, done;
 };
 
-struct batch {
-	struct visits *visits;
+struct probe_batch {
+	struct probe_threads *probes;
 	struct timespec until;
 	char *point;
 	dev_t device;
@@ -43,11 +43,11 @@ struct batch {
 	unsigned holders; /* threads, and the caller */
 	bool over;	  /* nothing more is to be begun */
 	size_t n, done;
-	struct seen_models models;
-	struct job jobs[];
+	struct link_target_models models;
+	struct probe_job jobs[];
 };
 
-void found_release(struct found *found)
+void path_probe_result_release(struct path_probe_result *found)
 {
 	free(found->path);
 	free(found->seen);
@@ -55,7 +55,7 @@ void found_release(struct found *found)
 	gguf_free(found->gguf);
 	backing_unref(found->file);
 	donor_unref(found->donor);
-	*found = (struct found){ .own = false };
+	*found = (struct path_probe_result){ .own = false };
 }
 
 /* Where another mount of organfs says that the bytes of a file lie. */
@@ -96,21 +96,21 @@ static bool get_extent(int fd, struct disk_extent *extent)
 }
 
 /* The file on disk that the bytes lie in. */
-static int open_extent(const struct resolve_own *own, const struct disk_extent *extent,
-		       struct found *found)
+static int open_extent(const struct path_resolve_mount *own, const struct disk_extent *extent,
+		       struct path_probe_result *found)
 {
-	struct resolved resolved = { .links = found->links };
+	struct path_resolve_result resolved = { .links = found->links };
 
 	if (extent->length != found->organ.data_size)
 		return error_set(&found->err, EINVAL, ERROR_NO_OFFSET,
 				 "the file and its extent do not agree");
-	if (resolve(own, "", extent->path, &resolved, &found->err) < 0)
+	if (path_resolve(own, "", extent->path, &resolved, &found->err) < 0)
 		return -found->err.code;
 	if (resolved.own)
 		return error_set(&found->err, ELOOP, ERROR_NO_OFFSET,
 				 "it is made from this mount itself");
 	backing_unref(found->file);
-	found->file = backing_adopt(resolved.fd, extent->path, &found->err);
+	found->file = backing_fdopen(resolved.fd, extent->path, &found->err);
 	if (!found->file)
 		return -found->err.code;
 	if (extent->offset > backing_size(found->file) ||
@@ -132,7 +132,8 @@ static void name_of(int fd, char path[PATH_MAX])
 	path[n < 0 ? 0 : n] = '\0';
 }
 
-static void open_organ(const struct resolve_own *own, int fd, struct found *found)
+static void open_organ(const struct path_resolve_mount *own, int fd,
+		       struct path_probe_result *found)
 {
 	char path[PATH_MAX];
 	struct source source;
@@ -141,7 +142,7 @@ static void open_organ(const struct resolve_own *own, int fd, struct found *foun
 
 	name_of(fd, path);
 	elsewhere = get_extent(fd, &extent);
-	found->file = backing_adopt(fd, path, &found->err);
+	found->file = backing_fdopen(fd, path, &found->err);
 	if (!found->file)
 		return;
 	source = backing_source(found->file);
@@ -159,15 +160,16 @@ static void open_organ(const struct resolve_own *own, int fd, struct found *foun
 
 /* The model of another mount of organfs may be a file on disk as it is. Returns the descriptor to
  * read, that of the other mount where it is not, or -1 with found->err set; fd is used up. */
-static int instead_of(const struct resolve_own *own, int fd, struct found *found)
+static int reopen_on_disk(const struct path_resolve_mount *own, int fd,
+			  struct path_probe_result *found)
 {
-	struct resolved resolved = { .links = found->links };
+	struct path_resolve_result resolved = { .links = found->links };
 	struct disk_extent extent;
 
 	if (!get_extent(fd, &extent) || extent.offset)
 		return fd;
 	close(fd);
-	if (resolve(own, "", extent.path, &resolved, &found->err) < 0)
+	if (path_resolve(own, "", extent.path, &resolved, &found->err) < 0)
 		return -1;
 	if (!resolved.own)
 		return resolved.fd;
@@ -175,16 +177,16 @@ static int instead_of(const struct resolve_own *own, int fd, struct found *found
 	return -1;
 }
 
-static void open_gguf(const struct resolve_own *own, int fd, struct found *found)
+static void open_gguf(const struct path_resolve_mount *own, int fd, struct path_probe_result *found)
 {
 	char path[PATH_MAX];
 	struct source source;
 
-	fd = instead_of(own, fd, found);
+	fd = reopen_on_disk(own, fd, found);
 	if (fd < 0)
 		return;
 	name_of(fd, path);
-	found->file = backing_adopt(fd, path, &found->err);
+	found->file = backing_fdopen(fd, path, &found->err);
 	if (!found->file)
 		return;
 	source = backing_source(found->file);
@@ -194,26 +196,28 @@ static void open_gguf(const struct resolve_own *own, int fd, struct found *found
 }
 
 /* Is that where it led before? */
-static bool is_known(const struct look_at *at, const struct backing *file)
+static bool is_known(const struct path_probe *at, const struct backing *file)
 {
 	return at->seen && at->file && paths_same_file(backing_stat(at->file), backing_stat(file));
 }
 
 /* What there is to know of the organ, for the day when the path leads nowhere. */
-static void note_seen(const struct look_at *at, struct seen_models *models, struct found *found)
+static void note_seen(const struct path_probe *at, struct link_target_models *models,
+		      struct path_probe_result *found)
 {
 	if (!is_known(at, found->file) || at->offset != found->offset)
-		found->seen = seen_print(models, found->file, &found->organ, found->offset);
+		found->seen = link_target_print(models, found->file, &found->organ, found->offset);
 }
 
 /* The organ of a text that is in a file, which was read before where it is the file that it was. */
-static void match(const struct look_at *at, struct seen_models *models,
-		  const struct reference *seen, struct found *found)
+static void match(const struct path_probe *at, struct link_target_models *models,
+		  const struct layer_reference *seen, struct path_probe_result *found)
 {
 	char *name;
 
 	if (!is_known(at, found->file)) {
-		seen_find(models, found->file, seen, &found->organ, &found->offset, &found->err);
+		link_target_find(models, found->file, seen, &found->organ, &found->offset,
+				 &found->err);
 		return;
 	}
 	backing_unref(found->file);
@@ -228,41 +232,42 @@ static void match(const struct look_at *at, struct seen_models *models,
 }
 
 /* What was seen at the end of a path that leads nowhere now. */
-static void open_seen(const struct resolve_own *own, const struct look_at *at,
-		      struct seen_models *models, struct found *found)
+static void open_seen(const struct path_resolve_mount *own, const struct path_probe *at,
+		      struct link_target_models *models, struct path_probe_result *found)
 {
-	struct resolved resolved = { .links = 0 };
-	struct reference seen;
+	struct path_resolve_result resolved = { .links = 0 };
+	struct layer_reference seen;
 	char path[PATH_MAX];
 
-	if (reference_parse(at->seen, &seen, &found->err) == 0 &&
-	    resolve(own, "", seen.model, &resolved, &found->err) == 0) {
+	if (layer_reference_parse(at->seen, &seen, &found->err) == 0 &&
+	    path_resolve(own, "", seen.model, &resolved, &found->err) == 0) {
 		if (resolved.own) {
 			error_set(&found->err, ELOOP, ERROR_NO_OFFSET,
 				  "it is made from this mount itself");
 		} else {
 			name_of(resolved.fd, path);
-			found->file = backing_adopt(resolved.fd, path, &found->err);
+			found->file = backing_fdopen(resolved.fd, path, &found->err);
 		}
 		if (found->file)
 			match(at, models, &seen, found);
 	}
-	reference_release(&seen);
+	layer_reference_release(&seen);
 }
 
-static void run(const struct resolve_own *own, struct seen_models *models, struct job *job)
+static void run(const struct path_resolve_mount *own, struct link_target_models *models,
+		struct probe_job *job)
 {
-	struct resolved resolved = { .links = job->at.links };
-	struct found *found = &job->found;
+	struct path_resolve_result resolved = { .links = job->at.links };
+	struct path_probe_result *found = &job->found;
 
-	if (caller_assume(job->at.uid, job->at.gid) < 0) {
+	if (credentials_assume(job->at.uid, job->at.gid) < 0) {
 		error_set(&found->err, EPERM, ERROR_NO_OFFSET,
 			  "the rights of its owner cannot be assumed");
 		return;
 	}
 	if (!job->at.path) {
 		open_seen(own, &job->at, models, found);
-	} else if (resolve(own, job->at.inside, job->at.path, &resolved, &found->err) == 0) {
+	} else if (path_resolve(own, job->at.inside, job->at.path, &resolved, &found->err) == 0) {
 		found->links = resolved.links;
 		found->own = resolved.own;
 		if (!resolved.own && job->at.gguf)
@@ -274,20 +279,20 @@ static void run(const struct resolve_own *own, struct seen_models *models, struc
 		if (found->err.code == 0 && found->file && !job->at.gguf)
 			note_seen(&job->at, models, found);
 	}
-	caller_restore();
+	credentials_restore();
 }
 
-static void free_batch(struct batch *batch)
+static void free_batch(struct probe_batch *batch)
 {
 	for (size_t i = 0; i < batch->n; i++) {
-		found_release(&batch->jobs[i].found);
+		path_probe_result_release(&batch->jobs[i].found);
 		free((char *)batch->jobs[i].at.path);
 		free((char *)batch->jobs[i].at.seen);
 		free(batch->jobs[i].place);
 		backing_unref(batch->jobs[i].at.file);
 	}
-	seen_models_release(&batch->models);
-	visits_unref(batch->visits);
+	link_target_models_release(&batch->models);
+	probe_threads_unref(batch->probes);
 	pthread_cond_destroy(&batch->progress);
 	pthread_mutex_destroy(&batch->lock);
 	free(batch->point);
@@ -295,7 +300,7 @@ static void free_batch(struct batch *batch)
 }
 
 /* With the lock held, which is released. */
-static void leave(struct batch *batch)
+static void leave(struct probe_batch *batch)
 {
 	const bool last = --batch->holders == 0;
 
@@ -306,10 +311,10 @@ static void leave(struct batch *batch)
 
 /* With the lock held: the first job that nobody has begun, at that place, NULL for any. NULL: there
  * is none. */
-static struct job *next_job(struct batch *batch, const char *place)
+static struct probe_job *next_job(struct probe_batch *batch, const char *place)
 {
 	for (size_t i = 0; i < batch->n && !batch->over; i++) {
-		struct job *job = &batch->jobs[i];
+		struct probe_job *job = &batch->jobs[i];
 
 		if (!job->begun && (!place || strcmp(job->place, place) == 0))
 			return job;
@@ -319,16 +324,16 @@ static struct job *next_job(struct batch *batch, const char *place)
 
 /* With the lock held: do all that is to be done at the job's place, or leave it undone, where
  * another thread has been there for long. */
-static void visit(struct batch *batch, struct job *job)
+static void visit(struct probe_batch *batch, struct probe_job *job)
 {
-	const struct resolve_own own = { batch->point, batch->device };
+	const struct path_resolve_mount own = { batch->point, batch->device };
 	const char *place = job->place;
 	bool begun;
 
-	for (struct job *same = job; same; same = next_job(batch, place))
+	for (struct probe_job *same = job; same; same = next_job(batch, place))
 		same->begun = true;
 	pthread_mutex_unlock(&batch->lock);
-	begun = visit_begin(batch->visits, place, &batch->until);
+	begun = probe_threads_begin(batch->probes, place, &batch->until);
 	pthread_mutex_lock(&batch->lock);
 	for (; begun && !batch->over && job < batch->jobs + batch->n; job++) {
 		if (strcmp(job->place, place) != 0)
@@ -341,13 +346,13 @@ static void visit(struct batch *batch, struct job *job)
 		pthread_cond_signal(&batch->progress);
 	}
 	if (begun)
-		visit_end(batch->visits, place);
+		probe_threads_end(batch->probes, place);
 }
 
 static void *work(void *argument)
 {
-	struct batch *batch = argument;
-	struct job *job;
+	struct probe_batch *batch = argument;
+	struct probe_job *job;
 
 	pthread_mutex_lock(&batch->lock);
 	while ((job = next_job(batch, NULL)))
@@ -370,7 +375,7 @@ static bool cut_name(char *path, const char *name)
 
 /* What hangs together: of an organ of a mount the mount, of another file its directory; of what was
  * seen the file. */
-static char *place_of(const struct look_at *at)
+static char *place_of(const struct path_probe *at)
 {
 	static const char model[] = "\nmodel ";
 	const char *file = at->path ? NULL : strstr(at->seen, model);
@@ -389,7 +394,7 @@ static char *place_of(const struct look_at *at)
 }
 
 /* False: out of memory. */
-static bool copy_place(struct look_at *copy, const struct look_at *place)
+static bool copy_place(struct path_probe *copy, const struct path_probe *place)
 {
 	*copy = *place;
 	copy->path = place->path ? strdup(place->path) : NULL;
@@ -399,21 +404,22 @@ static bool copy_place(struct look_at *copy, const struct look_at *place)
 	return !place->path == !copy->path && !place->seen == !copy->seen;
 }
 
-static struct batch *new_batch(struct visits *visits, const struct resolve_own *own,
-			       const struct look_at *places, size_t n)
+static struct probe_batch *new_batch(struct probe_threads *probes,
+				     const struct path_resolve_mount *own,
+				     const struct path_probe *places, size_t n)
 {
-	struct batch *batch = calloc(1, sizeof(*batch) + n * sizeof(batch->jobs[0]));
+	struct probe_batch *batch = calloc(1, sizeof(*batch) + n * sizeof(batch->jobs[0]));
 	bool whole;
 
 	if (!batch)
 		return NULL;
 	pthread_mutex_init(&batch->lock, NULL);
-	waiting_init(&batch->progress);
-	batch->visits = visits_ref(visits);
+	cond_poll_init(&batch->progress);
+	batch->probes = probe_threads_ref(probes);
 	batch->device = own->device;
 	batch->holders = 1;
 	batch->n = n;
-	seen_models_init(&batch->models);
+	link_target_models_init(&batch->models);
 	batch->point = own->point ? strdup(own->point) : NULL;
 	whole = !own->point || batch->point;
 	for (size_t i = 0; i < n; i++) {
@@ -428,27 +434,28 @@ static struct batch *new_batch(struct visits *visits, const struct resolve_own *
 }
 
 /* With the lock held. Fewer threads than wanted are slower, and none finds nothing. */
-static void start(struct batch *batch)
+static void start(struct probe_batch *batch)
 {
 	pthread_attr_t detached;
 	pthread_t thread;
 
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	for (size_t i = 0; i < batch->n && i < THREADS_MOST; i++)
+	for (size_t i = 0; i < batch->n && i < PROBE_THREADS_MAX; i++)
 		if (pthread_create(&thread, &detached, work, batch) == 0)
 			batch->holders++;
 	pthread_attr_destroy(&detached);
 }
 
-void look(struct visits *visits, const struct resolve_own *own, const struct look_at *places,
-	  size_t n, const struct timespec *until, struct found *found)
+void path_probe(struct probe_threads *probes, const struct path_resolve_mount *own,
+		const struct path_probe *places, size_t n, const struct timespec *until,
+		struct path_probe_result *found)
 {
-	struct batch *batch = new_batch(visits, own, places, n);
+	struct probe_batch *batch = new_batch(probes, own, places, n);
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		found[i] = (struct found){ .own = false };
+		found[i] = (struct path_probe_result){ .own = false };
 		error_set(&found[i].err, batch ? ETIMEDOUT : ENOMEM, ERROR_NO_OFFSET,
 			  batch ? "no answer came in time" : "out of memory");
 	}
@@ -463,7 +470,7 @@ void look(struct visits *visits, const struct resolve_own *own, const struct loo
 		if (!batch->jobs[i].done)
 			continue;
 		found[i] = batch->jobs[i].found;
-		batch->jobs[i].found = (struct found){ .own = false };
+		batch->jobs[i].found = (struct path_probe_result){ .own = false };
 	}
 	/* What nobody has begun is not begun any more. */
 	batch->over = true;

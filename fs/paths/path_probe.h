@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* look.h - looking where paths lead, by threads that may never come back: several at a time, for a
- * limited time. */
-#ifndef FS_LOOK_H
-#define FS_LOOK_H
+/* path_probe.h - looking where paths lead, by threads that may never come back: several at a time,
+ * for a limited time. */
+#ifndef FS_PATHS_PATH_PROBE_H
+#define FS_PATHS_PATH_PROBE_H
 
 #include "fs/layer/donor.h"
 #include "fs/paths/path_resolve.h"
@@ -13,10 +13,11 @@
 #include <time.h>
 
 /* Where to look, and with whose rights. */
-struct look_at {
+struct path_probe {
 	char inside[64];      /* the directory in our mount that a relative path starts in */
 	const char *path;     /* NULL: only what was seen there is looked for */
-	const char *seen;     /* what seen_print() said of where it led; NULL: that is not known */
+	const char
+		*seen; /* what link_target_print() said of where it led; NULL: that is not known */
 	struct backing *file; /* where that was found in this mount, borrowed; NULL: nowhere yet */
 	uint64_t offset;
 	uid_t uid;
@@ -26,7 +27,7 @@ struct look_at {
 };
 
 /* What was found: err, or a place in our mount, or an organ, or a GGUF. */
-struct found {
+struct path_probe_result {
 	struct error
 		err; /* ETIMEDOUT: no answer came in time; EINVAL: it is a file, and none of these
 		      */
@@ -38,15 +39,16 @@ struct found {
 	struct backing *file;
 	uint64_t offset;     /* of its data */
 	struct donor *donor; /* where that came from; NULL: not known, or the file says it */
-	char *seen; /* by a path: what seen_print() says of it, owned; NULL: nothing, or what
+	char *seen; /* by a path: what link_target_print() says of it, owned; NULL: nothing, or what
 				it said before */
 };
 
 /* Look at n places until that time of CLOCK_MONOTONIC, and fill in what was found at each, to
- * release with found_release(). Of one that hangs others of the same visits do not begin to look
- * again: they have no answer either. */
-void look(struct visits *visits, const struct resolve_own *own, const struct look_at *places,
-	  size_t n, const struct timespec *until, struct found *found);
-void found_release(struct found *found);
+ * release with path_probe_result_release(). Of one that hangs others of the same probes do not
+ * begin to look again: they have no answer either. */
+void path_probe(struct probe_threads *probes, const struct path_resolve_mount *own,
+		const struct path_probe *places, size_t n, const struct timespec *until,
+		struct path_probe_result *found);
+void path_probe_result_release(struct path_probe_result *found);
 
 #endif

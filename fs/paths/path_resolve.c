@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* resolve.c - see resolve.h. The path is walked name by name, as the kernel would. Outside of our
- * mount the place is a descriptor that was opened without asking the filesystem for more than the
- * name (O_PATH); inside it is a text. */
+/* path_resolve.c - see path_resolve.h. The path is walked name by name, as the kernel would.
+ * Outside of our mount the place is a descriptor that was opened without asking the filesystem for
+ * more than the name (O_PATH); inside it is a text. */
 #include "fs/paths/path_resolve.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define ROOT_NUMBER 1
 
 struct walk {
-	const struct resolve_own *own;
+	const struct path_resolve_mount *own;
 	struct error *err;
 	bool inside;
 	int at;		       /* outside: the place so far */
@@ -89,7 +89,7 @@ static int follow_link(struct walk *walk, int link)
 	if (n < 0)
 		return fail(walk, errno);
 	target[n] = '\0';
-	if (++walk->links > RESOLVE_LINKS)
+	if (++walk->links > PATH_RESOLVE_LINKS_MAX)
 		return fail(walk, ELOOP);
 	if (n == 0)
 		return fail(walk, ENOENT);
@@ -186,8 +186,8 @@ static int open_file(struct walk *walk)
 	return fd < 0 ? fail(walk, errno) : fd;
 }
 
-int resolve(const struct resolve_own *own, const char *inside, const char *path,
-	    struct resolved *resolved, struct error *err)
+int path_resolve(const struct path_resolve_mount *own, const char *inside, const char *path,
+		 struct path_resolve_result *resolved, struct error *err)
 {
 	struct walk walk = {
 		.own = own, .err = err, .inside = true, .at = -1, .links = resolved->links

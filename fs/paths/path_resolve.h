@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* resolve.h - where a path leads, with the rights of the calling thread, and without asking our own
- * mount anything: a request to it from the daemon could wait for the daemon for ever. */
-#ifndef FS_RESOLVE_H
-#define FS_RESOLVE_H
+/* path_resolve.h - where a path leads, with the rights of the calling thread, and without asking
+ * our own mount anything: a request to it from the daemon could wait for the daemon for ever. */
+#ifndef FS_PATHS_PATH_RESOLVE_H
+#define FS_PATHS_PATH_RESOLVE_H
 
 #include "gguf/error.h"
 
@@ -11,13 +11,13 @@
 #include <sys/types.h>
 
 /* The mount that is never asked. */
-struct resolve_own {
+struct path_resolve_mount {
 	const char *point; /* absolute; NULL: there is none */
 	dev_t device;
 };
 
 /* Where a path led. */
-struct resolved {
+struct path_resolve_result {
 	bool own; /* into our mount: path is what comes after its root, "" for that */
 	int fd;	  /* else of a regular file, open for reading; path is how it was given */
 	char path[PATH_MAX];
@@ -25,12 +25,12 @@ struct resolved {
 };
 
 /* So many symbolic links are followed, as the kernel does. */
-#define RESOLVE_LINKS 40
+#define PATH_RESOLVE_LINKS_MAX 40
 
 /* Follow path, which if it is relative starts in the directory inside of our mount, "organs", to a
  * file. resolved->links is set by the caller. It may wait for other filesystems. Returns 0, or
  * -errno with err set: ENOENT, EACCES, ELOOP and what else open(2) says, EINVAL no regular file. */
-int resolve(const struct resolve_own *own, const char *inside, const char *path,
-	    struct resolved *resolved, struct error *err);
+int path_resolve(const struct path_resolve_mount *own, const char *inside, const char *path,
+		 struct path_resolve_result *resolved, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* visits.c - see visits.h. */
+/* probe_threads.c - see probe_threads.h. */
 #include "fs/paths/probe_threads.h"
 #include "fs/util/cond_poll.h"
 
@@ -11,44 +11,44 @@
 /* Who has been at a place for so many seconds waits for something that hangs. */
 #define LONG 2
 
-struct visit {
-	struct visit *next;
+struct probe_thread {
+	struct probe_thread *next;
 	time_t since;
 	char place[];
 };
 
-struct visits {
+struct probe_threads {
 	atomic_uint refs;
 	pthread_mutex_t lock; /* protects first */
 	pthread_cond_t ended;
-	struct visit *first;
+	struct probe_thread *first;
 };
 
-struct visits *visits_new(void)
+struct probe_threads *probe_threads_new(void)
 {
-	struct visits *visits = calloc(1, sizeof(*visits));
+	struct probe_threads *probes = calloc(1, sizeof(*probes));
 
-	if (!visits)
+	if (!probes)
 		return NULL;
-	atomic_init(&visits->refs, 1);
-	pthread_mutex_init(&visits->lock, NULL);
-	waiting_init(&visits->ended);
-	return visits;
+	atomic_init(&probes->refs, 1);
+	pthread_mutex_init(&probes->lock, NULL);
+	cond_poll_init(&probes->ended);
+	return probes;
 }
 
-struct visits *visits_ref(struct visits *visits)
+struct probe_threads *probe_threads_ref(struct probe_threads *probes)
 {
-	atomic_fetch_add(&visits->refs, 1);
-	return visits;
+	atomic_fetch_add(&probes->refs, 1);
+	return probes;
 }
 
-void visits_unref(struct visits *visits)
+void probe_threads_unref(struct probe_threads *probes)
 {
-	if (!visits || atomic_fetch_sub(&visits->refs, 1) != 1)
+	if (!probes || atomic_fetch_sub(&probes->refs, 1) != 1)
 		return;
-	pthread_cond_destroy(&visits->ended);
-	pthread_mutex_destroy(&visits->lock);
-	free(visits);
+	pthread_cond_destroy(&probes->ended);
+	pthread_mutex_destroy(&probes->lock);
+	free(probes);
 }
 
 static time_t seconds(void)
@@ -60,46 +60,47 @@ static time_t seconds(void)
 }
 
 /* With the lock held: the link to the visit of that place, which is NULL where there is none. */
-static struct visit **find(struct visits *visits, const char *place)
+static struct probe_thread **find(struct probe_threads *probes, const char *place)
 {
-	struct visit **link = &visits->first;
+	struct probe_thread **link = &probes->first;
 
 	while (*link && strcmp((*link)->place, place) != 0)
 		link = &(*link)->next;
 	return link;
 }
 
-bool visit_begin(struct visits *visits, const char *place, const struct timespec *until)
+bool probe_threads_begin(struct probe_threads *probes, const char *place,
+			 const struct timespec *until)
 {
-	struct visit *visit = malloc(sizeof(*visit) + strlen(place) + 1), *other;
+	struct probe_thread *visit = malloc(sizeof(*visit) + strlen(place) + 1), *other;
 	int rc = 0;
 
 	if (!visit)
 		return false;
 	strcpy(visit->place, place);
-	pthread_mutex_lock(&visits->lock);
-	while ((other = *find(visits, place)) && rc == 0 && seconds() - other->since <= LONG)
-		rc = pthread_cond_timedwait(&visits->ended, &visits->lock, until);
+	pthread_mutex_lock(&probes->lock);
+	while ((other = *find(probes, place)) && rc == 0 && seconds() - other->since <= LONG)
+		rc = pthread_cond_timedwait(&probes->ended, &probes->lock, until);
 	if (!other) {
 		visit->since = seconds();
-		visit->next = visits->first;
-		visits->first = visit;
+		visit->next = probes->first;
+		probes->first = visit;
 	}
-	pthread_mutex_unlock(&visits->lock);
+	pthread_mutex_unlock(&probes->lock);
 	if (other)
 		free(visit);
 	return !other;
 }
 
-void visit_end(struct visits *visits, const char *place)
+void probe_threads_end(struct probe_threads *probes, const char *place)
 {
-	struct visit **link, *visit;
+	struct probe_thread **link, *visit;
 
-	pthread_mutex_lock(&visits->lock);
-	link = find(visits, place);
+	pthread_mutex_lock(&probes->lock);
+	link = find(probes, place);
 	visit = *link;
 	*link = visit->next;
-	pthread_cond_broadcast(&visits->ended);
-	pthread_mutex_unlock(&visits->lock);
+	pthread_cond_broadcast(&probes->ended);
+	pthread_mutex_unlock(&probes->lock);
 	free(visit);
 }

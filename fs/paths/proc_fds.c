@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* openings.c - see openings.h. The formats are those of proc(5). */
+/* proc_fds.c - see proc_fds.h. The formats are those of proc(5). */
 #include "fs/paths/proc_fds.h"
 #include "fs/util/mountinfo.h"
 
@@ -19,7 +19,7 @@
 /* The mount of a file where no mount that can be seen has its id: it is of another namespace or, in
  * a chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen
  * too. */
-static void find_hidden(struct opening *opening)
+static void find_hidden(struct proc_fd *opening)
 {
 	struct mountinfo wanted = { .device = 0 }, mount;
 	struct statx stat;
@@ -70,7 +70,7 @@ static bool is_candidate(const char *path)
 }
 
 /* Which mount it lies in, by its descriptor in /proc and the mount's id. */
-static bool find_place(const char *link, int id, dev_t own, struct opening *opening)
+static bool find_place(const char *link, int id, dev_t own, struct proc_fd *opening)
 {
 	const struct mountinfo wanted = { .id = id };
 	struct mountinfo mount;
@@ -92,7 +92,7 @@ static bool find_place(const char *link, int id, dev_t own, struct opening *open
 	return true;
 }
 
-static bool look(pid_t pid, unsigned fd, dev_t own, struct opening *opening)
+static bool read_proc_fd(pid_t pid, unsigned fd, dev_t own, struct proc_fd *opening)
 {
 	unsigned flags;
 	char path[64];
@@ -109,7 +109,7 @@ static bool look(pid_t pid, unsigned fd, dev_t own, struct opening *opening)
 	       find_place(path, id, own, opening);
 }
 
-unsigned openings_find(pid_t pid, dev_t own, struct opening *openings, unsigned most)
+unsigned proc_fds_find(pid_t pid, dev_t own, struct proc_fd *openings, unsigned most)
 {
 	char path[64];
 	DIR *directory;
@@ -125,7 +125,7 @@ unsigned openings_find(pid_t pid, dev_t own, struct opening *openings, unsigned 
 		if (entry->d_name[0] == '.' || *end || fd > INT_MAX)
 			continue;
 		seen++;
-		n += look(pid, (unsigned)fd, own, &openings[n]);
+		n += read_proc_fd(pid, (unsigned)fd, own, &openings[n]);
 	}
 	if (directory)
 		closedir(directory);

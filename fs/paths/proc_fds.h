@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* openings.h - which files a process has open for reading, as /proc tells it. Nothing here asks a
+/* proc_fds.h - which files a process has open for reading, as /proc tells it. Nothing here asks a
  * filesystem other than /proc, so that none that hangs is waited for. */
-#ifndef FS_OPENINGS_H
-#define FS_OPENINGS_H
+#ifndef FS_PATHS_PROC_FDS_H
+#define FS_PATHS_PROC_FDS_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct opening {
+struct proc_fd {
 	char path[PATH_MAX]; /* absolute, as the daemon sees it */
 	dev_t device;
 	uint64_t ino;	 /* 0: the kernel does not tell */
@@ -20,6 +20,6 @@ struct opening {
 
 /* Up to most of them. Of a process with very many descriptors only the first are looked at. Returns
  * how many, 0 also where /proc does not tell. */
-unsigned openings_find(pid_t pid, dev_t own, struct opening *openings, unsigned most);
+unsigned proc_fds_find(pid_t pid, dev_t own, struct proc_fd *openings, unsigned most);
 
 #endif

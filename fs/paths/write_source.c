@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.c - see trace.h. */
+/* write_source.c - see write_source.h. */
 #include "fs/paths/write_source.h"
 #include "fs/paths/path_resolve.h"
 #include "fs/paths/proc_fds.h"
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OPENINGS_MAX 8
+#define PROC_FDS_MAX 8
 
 /* A thread that hangs is not waited for, but so many and no more may. */
 #define THREADS_MAX 16
@@ -31,7 +31,7 @@
 /* The GGUF files that organs came from last: a fingerprint takes the reading of a header. */
 #define REMEMBERED 8
 
-struct tracer {
+struct write_sources {
 	atomic_uint refs; /* the mount's, and one a thread */
 	pthread_mutex_t lock; /* protects these two */
 	struct remembered {
@@ -39,7 +39,7 @@ struct tracer {
 		char fingerprint[FINGERPRINT_TEXT]; /* empty: none */
 	} remembered[REMEMBERED];
 	unsigned oldest;
-	trace_own *own;
+	write_source_own_fn *own;
 	void *context;
 	char *point;
 	dev_t device; /* 0: not known yet, and nothing is traced */
@@ -47,26 +47,26 @@ struct tracer {
 };
 
 /* A file that the bytes may be from. */
-struct candidate {
+struct source_candidate {
 	bool is_known; /* what follows is */
 	uint64_t size;
 	struct donor *donor; /* NULL: it does not tell */
 };
 
-struct trace {
+struct write_source {
 	atomic_uint refs;
-	struct tracer *tracer;
+	struct write_sources *tracer;
 	uid_t uid;
 	gid_t gid;
 	unsigned n;
-	struct opening *openings;
+	struct proc_fd *openings;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t ended;
 	bool is_done;
-	struct candidate candidates[OPENINGS_MAX];
+	struct source_candidate candidates[PROC_FDS_MAX];
 };
 
-static void tracer_unref(struct tracer *tracer)
+static void write_sources_unref(struct write_sources *tracer)
 {
 	if (!tracer || atomic_fetch_sub(&tracer->refs, 1) != 1)
 		return;
@@ -75,9 +75,9 @@ static void tracer_unref(struct tracer *tracer)
 	free(tracer);
 }
 
-struct tracer *tracer_new(trace_own *own, void *context)
+struct write_sources *write_sources_new(write_source_own_fn *own, void *context)
 {
-	struct tracer *tracer = calloc(1, sizeof(*tracer));
+	struct write_sources *tracer = calloc(1, sizeof(*tracer));
 
 	if (!tracer)
 		return NULL;
@@ -89,25 +89,25 @@ struct tracer *tracer_new(trace_own *own, void *context)
 	return tracer;
 }
 
-void tracer_free(struct tracer *tracer)
+void write_sources_free(struct write_sources *tracer)
 {
-	tracer_unref(tracer);
+	write_sources_unref(tracer);
 }
 
-void tracer_mounted(struct tracer *tracer, const char *point, dev_t device)
+void write_sources_set_mount(struct write_sources *tracer, const char *point, dev_t device)
 {
 	tracer->point = strdup(point);
 	tracer->device = tracer->point ? device : 0;
 }
 
-struct trace *trace_ref(struct trace *trace)
+struct write_source *write_source_ref(struct write_source *trace)
 {
 	if (trace)
 		atomic_fetch_add(&trace->refs, 1);
 	return trace;
 }
 
-void trace_unref(struct trace *trace)
+void write_source_unref(struct write_source *trace)
 {
 	if (!trace || atomic_fetch_sub(&trace->refs, 1) != 1)
 		return;
@@ -118,7 +118,7 @@ void trace_unref(struct trace *trace)
 	}
 	pthread_mutex_destroy(&trace->lock);
 	pthread_cond_destroy(&trace->ended);
-	tracer_unref(trace->tracer);
+	write_sources_unref(trace->tracer);
 	free(trace->openings);
 	free(trace);
 }
@@ -153,7 +153,8 @@ static bool cut_extent(char *extent)
 	return extent[0] == '/';
 }
 
-static bool recall(struct tracer *tracer, const struct stat *stat, char text[FINGERPRINT_TEXT])
+static bool recall(struct write_sources *tracer, const struct stat *stat,
+		   char text[FINGERPRINT_TEXT])
 {
 	bool known = false;
 
@@ -169,7 +170,7 @@ static bool recall(struct tracer *tracer, const struct stat *stat, char text[FIN
 	return known;
 }
 
-static void remember(struct tracer *tracer, const struct stat *stat, const char *text)
+static void remember(struct write_sources *tracer, const struct stat *stat, const char *text)
 {
 	struct remembered *one;
 
@@ -181,7 +182,8 @@ static void remember(struct tracer *tracer, const struct stat *stat, const char 
 }
 
 /* By its fingerprint a later mount knows the GGUF again. The descriptor is used up. */
-static void learn(struct tracer *tracer, int fd, const struct stat *stat, struct donor *donor)
+static void learn(struct write_sources *tracer, int fd, const struct stat *stat,
+		  struct donor *donor)
 {
 	char text[FINGERPRINT_TEXT];
 	struct backing *file = NULL;
@@ -193,7 +195,7 @@ static void learn(struct tracer *tracer, int fd, const struct stat *stat, struct
 		close(fd);
 		return;
 	}
-	file = backing_adopt(fd, donor_path(donor), NULL);
+	file = backing_fdopen(fd, donor_path(donor), NULL);
 	if (file) {
 		source = backing_source(file);
 		gguf = gguf_read(&source, NULL);
@@ -208,25 +210,25 @@ static void learn(struct tracer *tracer, int fd, const struct stat *stat, struct
 
 /* The donor that an organ of another mount is of: what its extent lies in. A graft there lies in an
  * organ file. */
-static struct donor *donor_of_extent(struct tracer *tracer, const char *path, const char *tensor,
-				     size_t n)
+static struct donor *donor_of_extent(struct write_sources *tracer, const char *path,
+				     const char *tensor, size_t n)
 {
-	const struct resolve_own own = { tracer->point, tracer->device };
-	struct resolved resolved = { .links = 0 };
+	const struct path_resolve_mount own = { tracer->point, tracer->device };
+	struct path_resolve_result resolved = { .links = 0 };
 	struct donor *donor = NULL;
 	char magic[4] = "";
 	struct stat stat;
 
-	if (resolve(&own, "", path, &resolved, NULL) < 0)
+	if (path_resolve(&own, "", path, &resolved, NULL) < 0)
 		return NULL;
 	if (resolved.own)
-		return donor_of_path(path, NULL, tensor, n);
+		return donor_from_path(path, NULL, tensor, n);
 	if (fstat(resolved.fd, &stat) == 0 &&
 	    pread(resolved.fd, magic, sizeof(magic), 0) == sizeof(magic)) {
 		if (memcmp(magic, "GGUF", sizeof(magic)) == 0)
-			donor = donor_of_path(path, &stat, tensor, n);
+			donor = donor_from_path(path, &stat, tensor, n);
 		else
-			donor = donor_of_path(path, NULL, NULL, 0);
+			donor = donor_from_path(path, NULL, NULL, 0);
 	}
 	if (donor && donor_tensor(donor, &n))
 		learn(tracer, resolved.fd, &stat, donor);
@@ -235,28 +237,28 @@ static struct donor *donor_of_extent(struct tracer *tracer, const char *path, co
 	return donor;
 }
 
-static struct donor *donor_elsewhere(struct tracer *tracer, const struct opening *opening)
+static struct donor *donor_elsewhere(struct write_sources *tracer, const struct proc_fd *opening)
 {
 	struct donor *donor = NULL;
 	char *extent, *tensor;
 	size_t n, length;
 
 	if (!opening->is_organfs)
-		return donor_of_path(opening->path, NULL, NULL, 0);
+		return donor_from_path(opening->path, NULL, NULL, 0);
 	extent = attribute(opening->fd, "user.organfs.extent", &length);
 	tensor = attribute(opening->fd, "user.organfs.tensor", &n);
 	if (extent && tensor && strlen(extent) == length && cut_extent(extent))
 		donor = donor_of_extent(tracer, extent, tensor, n);
 	/* A graft there may lie in pieces. */
 	else if (tensor)
-		donor = donor_of_path(opening->path, NULL, NULL, 0);
+		donor = donor_from_path(opening->path, NULL, NULL, 0);
 	free(extent);
 	free(tensor);
 	return donor;
 }
 
 /* In a mount that cannot be seen from here, the path may be that of another file. */
-static bool is_at_its_path(const struct opening *opening, const struct stat *known)
+static bool is_at_its_path(const struct proc_fd *opening, const struct stat *known)
 {
 	struct stat stat;
 
@@ -265,9 +267,10 @@ static bool is_at_its_path(const struct opening *opening, const struct stat *kno
 		stat.st_ino == known->st_ino);
 }
 
-static struct candidate look_at(struct tracer *tracer, const struct opening *opening)
+static struct source_candidate open_candidate(struct write_sources *tracer,
+					      const struct proc_fd *opening)
 {
-	struct candidate candidate = { .is_known = true };
+	struct source_candidate candidate = { .is_known = true };
 	struct stat stat;
 
 	if (fstat(opening->fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_nlink == 0)
@@ -280,16 +283,16 @@ static struct candidate look_at(struct tracer *tracer, const struct opening *ope
 
 static void *run(void *argument)
 {
-	struct trace *trace = argument;
-	struct tracer *tracer = trace->tracer;
-	const bool may = caller_assume(trace->uid, trace->gid) == 0;
+	struct write_source *trace = argument;
+	struct write_sources *tracer = trace->tracer;
+	const bool may = credentials_assume(trace->uid, trace->gid) == 0;
 
 	for (unsigned i = 0; i < trace->n && may; i++) {
-		struct candidate candidate;
+		struct source_candidate candidate;
 
 		if (trace->openings[i].fd < 0)
 			continue;
-		candidate = look_at(tracer, &trace->openings[i]);
+		candidate = open_candidate(tracer, &trace->openings[i]);
 		pthread_mutex_lock(&trace->lock);
 		trace->candidates[i] = candidate;
 		pthread_mutex_unlock(&trace->lock);
@@ -299,12 +302,12 @@ static void *run(void *argument)
 	pthread_cond_broadcast(&trace->ended);
 	pthread_mutex_unlock(&trace->lock);
 	atomic_fetch_sub(&tracer->running, 1);
-	trace_unref(trace);
+	write_source_unref(trace);
 	return NULL;
 }
 
 /* Those that others have to tell. */
-static bool start_thread(struct trace *trace)
+static bool start_thread(struct write_source *trace)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -316,36 +319,37 @@ static bool start_thread(struct trace *trace)
 		return false;
 	}
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &attributes, run, trace_ref(trace));
+	rc = pthread_create(&thread, &attributes, run, write_source_ref(trace));
 	pthread_attr_destroy(&attributes);
 	if (rc == 0)
 		return true;
 	atomic_fetch_sub(&trace->tracer->running, 1);
-	trace_unref(trace);
+	write_source_unref(trace);
 	return false;
 }
 
-static struct trace *new_trace(struct tracer *tracer)
+static struct write_source *new_trace(struct write_sources *tracer)
 {
-	struct trace *trace = calloc(1, sizeof(*trace));
+	struct write_source *trace = calloc(1, sizeof(*trace));
 
 	if (!trace)
 		return NULL;
 	atomic_init(&trace->refs, 1);
 	pthread_mutex_init(&trace->lock, NULL);
-	waiting_init(&trace->ended);
+	cond_poll_init(&trace->ended);
 	atomic_fetch_add(&tracer->refs, 1);
 	trace->tracer = tracer;
-	trace->openings = calloc(OPENINGS_MAX, sizeof(*trace->openings));
+	trace->openings = calloc(PROC_FDS_MAX, sizeof(*trace->openings));
 	if (trace->openings)
 		return trace;
-	trace_unref(trace);
+	write_source_unref(trace);
 	return NULL;
 }
 
-struct trace *trace_begin(struct tracer *tracer, pid_t pid, uid_t uid, gid_t gid)
+struct write_source *write_source_begin(struct write_sources *tracer, pid_t pid, uid_t uid,
+					gid_t gid)
 {
-	struct trace *trace = new_trace(tracer);
+	struct write_source *trace = new_trace(tracer);
 	bool others = false;
 
 	if (!trace)
@@ -353,9 +357,9 @@ struct trace *trace_begin(struct tracer *tracer, pid_t pid, uid_t uid, gid_t gid
 	trace->uid = uid;
 	trace->gid = gid;
 	if (tracer->device)
-		trace->n = openings_find(pid, tracer->device, trace->openings, OPENINGS_MAX);
+		trace->n = proc_fds_find(pid, tracer->device, trace->openings, PROC_FDS_MAX);
 	for (unsigned i = 0; i < trace->n; i++) {
-		struct candidate *candidate = &trace->candidates[i];
+		struct source_candidate *candidate = &trace->candidates[i];
 
 		others |= trace->openings[i].fd >= 0;
 		if (trace->openings[i].fd >= 0)
@@ -371,7 +375,7 @@ struct trace *trace_begin(struct tracer *tracer, pid_t pid, uid_t uid, gid_t gid
 }
 
 /* With the lock held. */
-static void await(struct trace *trace)
+static void await(struct write_source *trace)
 {
 	struct timespec until;
 	int rc = 0;
@@ -384,9 +388,9 @@ static void await(struct trace *trace)
 
 /* Can it be what was written, if it has the right size? Not if it is the target, nor once more if
  * it is open twice. */
-static bool counts(const struct trace *trace, unsigned i, uint64_t target)
+static bool counts(const struct write_source *trace, unsigned i, uint64_t target)
 {
-	const struct opening *openings = trace->openings;
+	const struct proc_fd *openings = trace->openings;
 
 	if (openings[i].fd < 0 && openings[i].ino == target)
 		return false;
@@ -397,7 +401,7 @@ static bool counts(const struct trace *trace, unsigned i, uint64_t target)
 	return true;
 }
 
-struct donor *trace_donor(struct trace *trace, uint64_t size, uint64_t target)
+struct donor *write_source_donor(struct write_source *trace, uint64_t size, uint64_t target)
 {
 	struct donor *donor = NULL;
 	unsigned fitting = 0;
@@ -407,7 +411,7 @@ struct donor *trace_donor(struct trace *trace, uint64_t size, uint64_t target)
 	pthread_mutex_lock(&trace->lock);
 	await(trace);
 	for (unsigned i = 0; i < trace->n; i++) {
-		const struct candidate *candidate = &trace->candidates[i];
+		const struct source_candidate *candidate = &trace->candidates[i];
 
 		/* One that does not answer may be it. */
 		if ((candidate->is_known && candidate->size != size) || !counts(trace, i, target))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* card.h - what a model is, by its metadata: a few lines at the head of the report. */
-#ifndef FS_CARD_H
-#define FS_CARD_H
+#ifndef FS_REPORT_CARD_H
+#define FS_REPORT_CARD_H
 
 #include "fs/lazy/figures.h"
 

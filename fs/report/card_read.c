@@ -10,27 +10,27 @@
 
 struct metadata_of {
 	struct model *model;
-	struct edits *edits;
+	struct metadata_edits_get *edits;
 	const char *architecture;
 };
 
-static struct metadatum *find_whole(const struct metadata_of *from, const char *key)
+static struct metadata_entry *find_whole(const struct metadata_of *from, const char *key)
 {
-	return metadata_with(from->model->metadata, from->edits, key);
+	return metadata_get_with_edits(from->model->metadata, from->edits, key);
 }
 
 /* A string value, short and of one line. Empty: there is none. */
 static void read_text(const struct metadata_of *from, const char *key, char text[CARD_TEXT_MAX])
 {
-	struct metadatum *metadatum = find_whole(from, key);
-	const struct value *is = metadatum ? metadatum_value(metadatum) : NULL;
-	cJSON *value = is && is->type.type == KV_STRING ? manifest_value(is) : NULL;
+	struct metadata_entry *metadatum = find_whole(from, key);
+	const struct value *is = metadatum ? metadata_entry_value(metadatum) : NULL;
+	cJSON *value = is && is->type.type == KV_STRING ? metadata_json_value(is) : NULL;
 	const char *string = cJSON_GetStringValue(value);
 
 	snprintf(text, CARD_TEXT_MAX, "%s", string ? string : "");
 	make_printable(text);
 	cJSON_Delete(value);
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 }
 
 static void name_key(const struct metadata_of *from, const char *key, char name[KEY_MAX])
@@ -39,7 +39,7 @@ static void name_key(const struct metadata_of *from, const char *key, char name[
 }
 
 /* The value of ARCHITECTURE.key, to release; NULL: none. */
-static struct metadatum *find(const struct metadata_of *from, const char *key)
+static struct metadata_entry *find(const struct metadata_of *from, const char *key)
 {
 	char name[KEY_MAX];
 
@@ -48,20 +48,20 @@ static struct metadatum *find(const struct metadata_of *from, const char *key)
 }
 
 /* An integer, or element i of an array of them. */
-static bool element(const struct metadatum *metadatum, uint64_t i, uint64_t *value)
+static bool element(const struct metadata_entry *metadatum, uint64_t i, uint64_t *value)
 {
-	const struct value_type type = metadatum_value(metadatum)->type;
+	const struct value_type type = metadata_entry_value(metadatum)->type;
 	struct kv one = { .type = type.type == KV_ARRAY ? type.element : type.type };
 
-	return metadatum_scalar(metadatum, i, &one.scalar) && kv_unsigned(&one, value);
+	return metadata_entry_scalar(metadatum, i, &one.scalar) && kv_unsigned(&one, value);
 }
 
 /* More elements than blocks that any model has are not looked at. */
 #define ELEMENTS_MAX 4096
 
-static bool range_of(const struct metadatum *metadatum, struct card_range *range)
+static bool range_of(const struct metadata_entry *metadatum, struct card_range *range)
 {
-	const struct value *is = metadatum_value(metadatum);
+	const struct value *is = metadata_entry_value(metadatum);
 	const uint64_t n = is->type.type == KV_ARRAY ? is->count : 1;
 	uint64_t value;
 
@@ -77,26 +77,27 @@ static bool range_of(const struct metadatum *metadatum, struct card_range *range
 
 static struct card_range read_range(const struct metadata_of *from, const char *key)
 {
-	struct metadatum *metadatum = find(from, key);
+	struct metadata_entry *metadatum = find(from, key);
 	struct card_range range;
 
 	if (!metadatum || !range_of(metadatum, &range))
 		range = (struct card_range){ .known = false };
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	return range;
 }
 
 static struct card_value read_float(const struct metadata_of *from, const char *key)
 {
-	struct metadatum *metadatum = find(from, key);
-	const enum kv_type type = metadatum ? metadatum_value(metadatum)->type.type : KV_STRING;
+	struct metadata_entry *metadatum = find(from, key);
+	const enum kv_type type =
+		metadatum ? metadata_entry_value(metadatum)->type.type : KV_STRING;
 	struct card_value value = { .known = type == KV_F32 || type == KV_F64 };
 	uint64_t scalar;
 	float single;
 	uint32_t bits;
 
-	value.known = value.known && metadatum_scalar(metadatum, 0, &scalar);
-	metadatum_unref(metadatum);
+	value.known = value.known && metadata_entry_scalar(metadatum, 0, &scalar);
+	metadata_entry_unref(metadatum);
 	if (!value.known)
 		return value;
 	if (type == KV_F64) {
@@ -109,7 +110,7 @@ static struct card_value read_float(const struct metadata_of *from, const char *
 	return value;
 }
 
-void card_read(struct model *model, struct edits *edits, struct card *card)
+void card_read(struct model *model, struct metadata_edits_get *edits, struct card *card)
 {
 	struct metadata_of from = { model, edits, card->architecture };
 	char key[KEY_MAX];

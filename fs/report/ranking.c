@@ -11,9 +11,9 @@
 /* Fewer models make no law. */
 #define LAW_LEAST 3
 
-struct line line_fit(const double *x, const double *y, size_t n)
+struct fitted_line ranking_fit_line(const double *x, const double *y, size_t n)
 {
-	struct line line = { NAN, NAN, NAN, n };
+	struct fitted_line line = { NAN, NAN, NAN, n };
 	double mx = 0, my = 0, xx = 0, xy = 0, yy = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -34,17 +34,17 @@ struct line line_fit(const double *x, const double *y, size_t n)
 	return line;
 }
 
-void ranked_count(struct ranked *ranked, enum organ_class klass, uint64_t elements,
-		  const struct zmeasure *z)
+void ranking_count(struct ranked *ranked, enum organ_class klass, uint64_t elements,
+		   const struct zmeasure *z)
 {
-	tally_count(&ranked->all, z, elements);
-	tally_count(&ranked->classes[klass], z, elements);
+	theta_mean_add(&ranked->all, z, elements);
+	theta_mean_add(&ranked->classes[klass], z, elements);
 	ranked->parameters += elements;
 }
 
 static double theta_over_elements(const struct ranked *model)
 {
-	return tally_over(model->all.weighted_theta, model->all.weight);
+	return theta_mean_quotient(model->all.weighted_theta, model->all.weight);
 }
 
 /* The greatest first, those without any last; then by name. */
@@ -66,15 +66,16 @@ static void print_ranks(const struct ranked *const *sorted, size_t n, FILE *out)
 	      "model\n",
 	      out);
 	for (size_t i = 0; i < n; i++) {
-		const struct tally *all = &sorted[i]->all;
+		const struct theta_mean *all = &sorted[i]->all;
 		const double measured = (double)all->measured;
 
 		fprintf(out,
 			"model %4zu           %5.2f          %5.2f  %6.4f  %15" PRIu64
 			"  %7zu  %s\n",
-			i + 1, theta_over_elements(sorted[i]), tally_over(all->theta, measured),
-			tally_over(all->signal, measured), sorted[i]->parameters, all->tensors,
-			sorted[i]->name);
+			i + 1, theta_over_elements(sorted[i]),
+			theta_mean_quotient(all->theta, measured),
+			theta_mean_quotient(all->signal, measured), sorted[i]->parameters,
+			all->tensors, sorted[i]->name);
 	}
 }
 
@@ -95,7 +96,7 @@ static void print_number(double value, FILE *out)
 		fprintf(out, "%11.4g", value);
 }
 
-static void print_law(const char *what, const struct line *line, FILE *out)
+static void print_law(const char *what, const struct fitted_line *line, FILE *out)
 {
 	const double few = line->n < LAW_LEAST ? NAN : 0;
 
@@ -112,7 +113,7 @@ static void print_law(const char *what, const struct line *line, FILE *out)
 static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
 {
 	double *x = calloc(3 * n + 1, sizeof(*x)), *theta = x + n, *signal = x + 2 * n;
-	struct line line;
+	struct fitted_line line;
 	size_t known = 0;
 
 	/* It is known before anything is measured that there will be none. */
@@ -123,7 +124,7 @@ static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
 	if (!x)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		const struct tally *all = &sorted[i]->all;
+		const struct theta_mean *all = &sorted[i]->all;
 
 		if (!all->measured || !sorted[i]->parameters)
 			continue;
@@ -135,9 +136,9 @@ static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
 	      "# correlation, n how many models have a theta. Fewer than 3 make no law.\n"
 	      "#                           a            b       r     n\n",
 	      out);
-	line = line_fit(x, theta, known);
+	line = ranking_fit_line(x, theta, known);
 	print_law("theta/tensors", &line, out);
-	line = line_fit(x, signal, known);
+	line = ranking_fit_line(x, signal, known);
 	print_law("signal", &line, out);
 	free(x);
 	return 0;
@@ -151,8 +152,8 @@ static void find_ends(const struct ranked *const *sorted, size_t n, enum organ_c
 	*low = *high = NULL;
 	*low_mean = *high_mean = NAN;
 	for (size_t i = 0; i < n; i++) {
-		const struct tally *t = &sorted[i]->classes[klass];
-		const double mean = tally_over(t->theta, (double)t->measured);
+		const struct theta_mean *t = &sorted[i]->classes[klass];
+		const double mean = theta_mean_quotient(t->theta, (double)t->measured);
 
 		if (isnan(mean))
 			continue;

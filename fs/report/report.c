@@ -13,14 +13,14 @@
 
 #define WELLS 8
 
-static void count(struct tally *tally, const struct figure *figure)
+static void count(struct theta_mean *tally, const struct figure *figure)
 {
-	tally_count(tally, figure->z, figure->elements);
+	theta_mean_add(tally, figure->z, figure->elements);
 }
 
 static void print_means(const struct figures *figures, FILE *out)
 {
-	struct tally all = { 0 };
+	struct theta_mean all = { 0 };
 	double n;
 
 	for (size_t i = 0; i < figures->n; i++)
@@ -30,10 +30,11 @@ static void print_means(const struct figures *figures, FILE *out)
 	      "#              theta  signal\n",
 	      out);
 	fprintf(out, "mean tensors   %5.2f  %6.4f  over %7zu tensors, each counting once\n",
-		tally_over(all.theta, n), tally_over(all.signal, n), all.measured);
+		theta_mean_quotient(all.theta, n), theta_mean_quotient(all.signal, n),
+		all.measured);
 	fprintf(out, "mean elements  %5.2f  %6.4f  each tensor counting with its elements\n",
-		tally_over(all.weighted_theta, all.weight),
-		tally_over(all.weighted_signal, all.weight));
+		theta_mean_quotient(all.weighted_theta, all.weight),
+		theta_mean_quotient(all.weighted_signal, all.weight));
 }
 
 static void print_classes(const struct figures *figures, FILE *out)
@@ -46,20 +47,20 @@ static void print_classes(const struct figures *figures, FILE *out)
 		"LoRA pairs",
 		"what fits nowhere else",
 	};
-	struct tally tallies[CLASSES] = { 0 };
+	struct theta_mean tallies[CLASSES] = { 0 };
 
 	for (size_t i = 0; i < figures->n; i++)
 		count(&tallies[figures->figures[i].klass], &figures->figures[i]);
 	fputs("\n#     class     tensors   least    mean    most  signal  role\n", out);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		const struct tally *t = &tallies[klass];
+		const struct theta_mean *t = &tallies[klass];
 		const double n = (double)t->measured;
 
 		if (t->tensors)
 			fprintf(out, "class %-9s %7zu  %6.2f  %6.2f  %6.2f  %6.4f  %s\n",
-				class_name(klass), t->tensors, tally_of(t, t->least),
-				tally_over(t->theta, n), tally_of(t, t->most),
-				tally_over(t->signal, n), roles[klass]);
+				class_name(klass), t->tensors, theta_mean_or_nan(t, t->least),
+				theta_mean_quotient(t->theta, n), theta_mean_or_nan(t, t->most),
+				theta_mean_quotient(t->signal, n), roles[klass]);
 	}
 }
 
@@ -78,18 +79,19 @@ static void print_kinds(const struct figures *figures, FILE *out)
 	static const char *const names[KINDS] = { "ffn-dense", "moe-experts", "shared-experts",
 						  "norm",      "embedding",   "attention",
 						  "other" };
-	struct tally tallies[KINDS] = { 0 };
+	struct theta_mean tallies[KINDS] = { 0 };
 
 	for (size_t i = 0; i < figures->n; i++)
 		count(&tallies[figures->figures[i].kind], &figures->figures[i]);
 	fputs("\n#    kind           tensors    mean  signal  stars: 45, 75, 89\n", out);
 	for (enum tensor_kind kind = 0; kind < KINDS; kind++) {
-		const struct tally *t = &tallies[kind];
-		const double mean = tally_over(t->theta, (double)t->measured);
+		const struct theta_mean *t = &tallies[kind];
+		const double mean = theta_mean_quotient(t->theta, (double)t->measured);
 
 		if (t->tensors)
 			fprintf(out, "kind %-14s %7zu  %6.2f  %6.4f  %s\n", names[kind], t->tensors,
-				mean, tally_over(t->signal, (double)t->measured), stars(mean));
+				mean, theta_mean_quotient(t->signal, (double)t->measured),
+				stars(mean));
 	}
 }
 

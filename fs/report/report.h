@@ -4,11 +4,11 @@
  *
  * Plain text that a program can read: lines of remarks begin with '#', every other line with a word
  * that says what it is (model, mean, class, kind, well), followed by fields between blanks. */
-#ifndef FS_REPORT_H
-#define FS_REPORT_H
+#ifndef FS_REPORT_REPORT_H
+#define FS_REPORT_REPORT_H
 
 #include "fs/lazy/lazy_report.h"
 
-sheet_print report_print;
+lazy_report_print_fn report_print;
 
 #endif

@@ -24,7 +24,7 @@ static uint32_t shard_of(const struct printing *p, const struct organ_place *pla
 
 	if (!shards)
 		return 1;
-	if (shards_of_tensor(shards, place->tensor, place->tensor_length, &no))
+	if (shards_find_tensor(shards, place->tensor, place->tensor_length, &no))
 		return no + 1;
 	return shards_count(shards);
 }
@@ -100,36 +100,36 @@ static void print_tensor(const struct printing *p, uint32_t i, const struct cont
 		type_name(organ.type, scratch), shape_text(organ.ne, organ.dims, shape), elements);
 }
 
-static void print_all(struct printing *p, struct cells *cells)
+static void print_all(struct printing *p, struct lazy_text *cells)
 {
 	const struct snapshot *snapshot = p->snapshot;
 
 	for (uint32_t i = 0; i < snapshot->n; i++)
-		p->tensors += !content_is_nothing(snapshot->content[i]);
-	p->total = p->model->whole ? p->tensors : shards_total(p->model->shards);
+		p->tensors += !content_is_whiteout(snapshot->content[i]);
+	p->total = p->model->whole ? p->tensors : shards_tensor_total(p->model->shards);
 	print_head(p);
 	print_facts(p);
 	for (uint32_t i = 0; i < snapshot->n; i++) {
-		if (content_is_nothing(snapshot->content[i]))
+		if (content_is_whiteout(snapshot->content[i]))
 			continue;
 		print_tensor(p, i, snapshot->content[i]);
-		cells_add(cells, &(struct subject){ i, snapshot->content[i] }, theta_exact);
+		lazy_text_add(cells, &(struct subject){ i, snapshot->content[i] }, theta_exact);
 	}
 	fputs("end", p->out);
 	print_name(p);
 	fprintf(p->out, "\t%" PRIu32 "\n", p->tensors);
 }
 
-struct view *table_view(struct model *model, struct readings *readings,
+struct view *table_view(struct model *model, struct tensor_measures *measures,
 			const struct snapshot *snapshot)
 {
-	struct cells *cells = cells_new(readings);
+	struct lazy_text *cells = lazy_text_new(measures);
 	struct printing p = { .model = model, .snapshot = snapshot };
 
 	if (!cells)
 		return NULL;
-	p.out = cells_text(cells);
+	p.out = lazy_text_stream(cells);
 	p.name = model->shown ? model->shown : model->name;
 	print_all(&p, cells);
-	return cells_view(cells);
+	return lazy_text_view(cells);
 }

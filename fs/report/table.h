@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table.h - .table of a model: what its report says, for programs, and for reports that are made of
- * many such tables (merge.h). Lines of fields between tabs; the first field is a word that says
- * what the line is; lines that begin with '#' and empty ones are remarks.
+ * many such tables (table_merge.h). Lines of fields between tabs; the first field is a word that
+ * says what the line is; lines that begin with '#' and empty ones are remarks.
  *
  *	table	FORMAT MODEL TENSORS TOTAL GRAFTS	a table begins
  *	fact	KEY VALUE...				what the metadata say (card.h)
@@ -15,8 +15,8 @@
  * BLOCK is "-" for none. Facts: name, architecture and rope.scaling.type are a text, counts two
  * numbers, least and greatest, the others one. In MODEL, TENSOR and texts control bytes and '%'
  * stand percent-encoded. Tables may follow one another in a file. */
-#ifndef FS_TABLE_H
-#define FS_TABLE_H
+#ifndef FS_REPORT_TABLE_H
+#define FS_REPORT_TABLE_H
 
 #include "fs/lazy/tensor_measures.h"
 #include "fs/storage/view.h"
@@ -25,7 +25,7 @@
 #define TABLE_TENSOR_FIELDS 10 /* before those of THETA_EXACT */
 
 /* The table of a model with the slots of that snapshot. NULL: out of memory. */
-struct view *table_view(struct model *model, struct readings *readings,
+struct view *table_view(struct model *model, struct tensor_measures *measures,
 			const struct snapshot *snapshot);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* table_field.h - the fields of a table line, in both directions. Nothing of what is read is
  * trusted. */
-#ifndef FS_TABLE_FIELD_H
-#define FS_TABLE_FIELD_H
+#ifndef FS_REPORT_TABLE_FIELD_H
+#define FS_REPORT_TABLE_FIELD_H
 
 #include "fs/lazy/theta_text.h"
 

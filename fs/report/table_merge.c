@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge.c - see merge.h. */
+/* table_merge.c - see table_merge.h. */
 #include "fs/report/table_merge.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
@@ -11,30 +11,30 @@
 #include <string.h>
 
 /* A tensor: its line, and where it stands in the file of the model. */
-struct merged_tensor {
+struct table_merge_tensor {
 	const struct table_row *row;
 	uint32_t shard;
 	size_t order; /* in its table */
 };
 
-struct merged {
+struct table_merge_model {
 	const char *name;
 	const char *file; /* of the table that told of it first */
 	struct card card;
 	uint64_t total; /* 0: not known */
 	uint32_t grafts;
-	struct merged_tensor *tensors;
+	struct table_merge_tensor *tensors;
 	size_t n, room;
 	struct names *index; /* tensor name to its number */
 };
 
-struct merge {
-	struct merged **models;
+struct table_merge {
+	struct table_merge_model **models;
 	size_t n, room;
 };
 
-struct merging {
-	struct merged *model;
+struct table_merge_input {
+	struct table_merge_model *model;
 	const char *file;
 	const struct table_part *part;
 	uint64_t *line;
@@ -42,12 +42,12 @@ struct merging {
 	size_t added, changed;
 };
 
-struct merge *merge_new(void)
+struct table_merge *table_merge_new(void)
 {
-	return calloc(1, sizeof(struct merge));
+	return calloc(1, sizeof(struct table_merge));
 }
 
-static void free_model(struct merged *model)
+static void free_model(struct table_merge_model *model)
 {
 	if (!model)
 		return;
@@ -56,7 +56,7 @@ static void free_model(struct merged *model)
 	free(model);
 }
 
-void merge_free(struct merge *merge)
+void table_merge_free(struct table_merge *merge)
 {
 	if (!merge)
 		return;
@@ -66,13 +66,13 @@ void merge_free(struct merge *merge)
 	free(merge);
 }
 
-static int out_of_memory(const struct merging *m)
+static int out_of_memory(const struct table_merge_input *m)
 {
 	return error_set(m->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
 /* What the table says of its model is not what another one says. */
-static int differs(const struct merging *m, const char *what)
+static int differs(const struct table_merge_input *m, const char *what)
 {
 	return error_set(m->err, EBADMSG, ERROR_NO_OFFSET,
 			 "this is another model than the %s of %s: %s differs", m->model->name,
@@ -80,9 +80,10 @@ static int differs(const struct merging *m, const char *what)
 }
 
 /* The model of that name; a new one if there is none. NULL: out of memory. */
-static struct merged *find_model(struct merge *merge, const char *name, const char *file)
+static struct table_merge_model *find_model(struct table_merge *merge, const char *name,
+					    const char *file)
 {
-	struct merged *model, **models;
+	struct table_merge_model *model, **models;
 	size_t at = 0;
 
 	while (at < merge->n && strcmp(merge->models[at]->name, name) < 0)
@@ -122,7 +123,7 @@ static bool same_bits(double a, double b)
 	return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-static int take_facts(const struct merging *m)
+static int take_facts(const struct table_merge_input *m)
 {
 	struct card *card = &m->model->card;
 	const struct card *told = &m->part->card;
@@ -170,13 +171,13 @@ static bool same_measure(const struct table_row *a, const struct table_row *b)
 	       same_number(x->spacing, y->spacing) && same_number(x->magnitude, y->magnitude);
 }
 
-static int add_tensor(struct merging *m, const struct table_row *row)
+static int add_tensor(struct table_merge_input *m, const struct table_row *row)
 {
-	struct merged *model = m->model;
+	struct table_merge_model *model = m->model;
 
 	if (model->n == model->room) {
 		const size_t room = model->room * 2 + 64;
-		struct merged_tensor *tensors =
+		struct table_merge_tensor *tensors =
 			reallocarray(model->tensors, room, sizeof(*tensors));
 
 		if (!tensors)
@@ -188,14 +189,14 @@ static int add_tensor(struct merging *m, const struct table_row *row)
 	    names_add(model->index, row->tensor, row->tensor_length, (uint32_t)model->n) < 0)
 		return out_of_memory(m);
 	model->tensors[model->n++] =
-		(struct merged_tensor){ row, row->shard, (size_t)(row - m->part->rows) };
+		(struct table_merge_tensor){ row, row->shard, (size_t)(row - m->part->rows) };
 	m->added++;
 	return 0;
 }
 
 /* A tensor stands at the lowest of its places. Where one table is of the model as one file and the
  * other of a shard, that is the one in the file, as for all the other tensors. */
-static void take_lower(struct merged_tensor *known, uint32_t shard, size_t order)
+static void take_lower(struct table_merge_tensor *known, uint32_t shard, size_t order)
 {
 	if (shard < known->shard || (shard == known->shard && order < known->order)) {
 		known->shard = shard;
@@ -203,10 +204,10 @@ static void take_lower(struct merged_tensor *known, uint32_t shard, size_t order
 	}
 }
 
-static int take_row(struct merging *m, const struct table_row *row)
+static int take_row(struct table_merge_input *m, const struct table_row *row)
 {
-	struct merged *model = m->model;
-	struct merged_tensor *known;
+	struct table_merge_model *model = m->model;
+	struct table_merge_tensor *known;
 	uint32_t i;
 
 	*m->line = row->line;
@@ -222,9 +223,9 @@ static int take_row(struct merging *m, const struct table_row *row)
 	return 0;
 }
 
-static int take_part(struct merging *m)
+static int take_part(struct table_merge_input *m)
 {
-	struct merged *model = m->model;
+	struct table_merge_model *model = m->model;
 	const struct table_part *part = m->part;
 	int rc = take_facts(m);
 
@@ -249,7 +250,7 @@ static int take_part(struct merging *m)
 	return 0;
 }
 
-static int say_changed(struct merging *m, FILE *said)
+static int report_changed(struct table_merge_input *m, FILE *said)
 {
 	char *line;
 
@@ -265,13 +266,13 @@ static int say_changed(struct merging *m, FILE *said)
 	return 0;
 }
 
-int merge_add(struct merge *merge, const struct table *table, const char *file, FILE *said,
-	      uint64_t *line, struct error *err)
+int table_merge_add(struct table_merge *merge, const struct table *table, const char *file,
+		    FILE *said, uint64_t *line, struct error *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < table->n; i++) {
-		struct merging m = {
+		struct table_merge_input m = {
 			.file = file, .part = &table->parts[i], .line = line, .err = err
 		};
 
@@ -279,30 +280,30 @@ int merge_add(struct merge *merge, const struct table *table, const char *file, 
 		m.model = find_model(merge, m.part->model, file);
 		rc = m.model ? take_part(&m) : out_of_memory(&m);
 		if (rc == 0 && m.changed)
-			rc = say_changed(&m, said);
+			rc = report_changed(&m, said);
 	}
 	return rc;
 }
 
-size_t merge_models(const struct merge *merge)
+size_t table_merge_models(const struct table_merge *merge)
 {
 	return merge->n;
 }
 
-const char *merge_name(const struct merge *merge, size_t i)
+const char *table_merge_name(const struct table_merge *merge, size_t i)
 {
 	return merge->models[i]->name;
 }
 
 /* Tensors of the whole model, where they are not all here; else 0. */
-static uint64_t missing_of(const struct merged *model)
+static uint64_t missing_of(const struct table_merge_model *model)
 {
 	return model->n < model->total ? model->total : 0;
 }
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct merged_tensor *x = a, *y = b;
+	const struct table_merge_tensor *x = a, *y = b;
 
 	if (x->shard != y->shard)
 		return x->shard < y->shard ? -1 : 1;
@@ -311,10 +312,10 @@ static int compare_places(const void *a, const void *b)
 	return strcmp(x->row->tensor, y->row->tensor);
 }
 
-void merge_finish(struct merge *merge)
+void table_merge_finish(struct table_merge *merge)
 {
 	for (size_t i = 0; i < merge->n; i++) {
-		struct merged *model = merge->models[i];
+		struct table_merge_model *model = merge->models[i];
 
 		if (model->n)
 			qsort(model->tensors, model->n, sizeof(*model->tensors), compare_places);
@@ -348,7 +349,7 @@ static bool fill(struct figures *figures, const struct table_row *row)
 	return copy != NULL;
 }
 
-static bool fill_all(struct figures *figures, const struct merged *model)
+static bool fill_all(struct figures *figures, const struct table_merge_model *model)
 {
 	for (size_t i = 0; i < model->n; i++)
 		if (!fill(figures, model->tensors[i].row))
@@ -356,9 +357,9 @@ static bool fill_all(struct figures *figures, const struct merged *model)
 	return true;
 }
 
-struct figures *merge_figures(const struct merge *merge, size_t i)
+struct figures *table_merge_figures(const struct table_merge *merge, size_t i)
 {
-	const struct merged *model = merge->models[i];
+	const struct table_merge_model *model = merge->models[i];
 	struct figures *figures = calloc(1, sizeof(*figures));
 
 	if (!figures)
@@ -374,16 +375,16 @@ struct figures *merge_figures(const struct merge *merge, size_t i)
 	return NULL;
 }
 
-struct ranked merge_ranked(const struct merge *merge, size_t i)
+struct ranked table_merge_ranked(const struct table_merge *merge, size_t i)
 {
-	const struct merged *model = merge->models[i];
+	const struct table_merge_model *model = merge->models[i];
 	struct ranked ranked = { .name = model->name, .total = missing_of(model) };
 
 	for (size_t k = 0; k < model->n; k++) {
 		const struct table_row *row = model->tensors[k].row;
 
-		ranked_count(&ranked, row->klass, row->elements,
-			     ranked.total ? NULL : measure_of(row));
+		ranking_count(&ranked, row->klass, row->elements,
+			      ranked.total ? NULL : measure_of(row));
 	}
 	return ranked;
 }

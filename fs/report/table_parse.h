@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* table_parse.h - a file of tables (table.h), read. Knows no mount and opens no file; nothing in
  * the text is trusted. */
-#ifndef FS_TABLE_PARSE_H
-#define FS_TABLE_PARSE_H
+#ifndef FS_REPORT_TABLE_PARSE_H
+#define FS_REPORT_TABLE_PARSE_H
 
 #include "fs/report/card.h"
 #include "gguf/error.h"

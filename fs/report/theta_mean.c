@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tally.c - see tally.h. */
+/* theta_mean.c - see theta_mean.h. */
 #include "fs/report/theta_mean.h"
 
-void tally_count(struct tally *tally, const struct zmeasure *z, uint64_t elements)
+void theta_mean_add(struct theta_mean *tally, const struct zmeasure *z, uint64_t elements)
 {
 	const double weight = (double)elements;
 

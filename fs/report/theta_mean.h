@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tally.h - sums of θ over tensors, and what reports show of them. */
-#ifndef FS_TALLY_H
-#define FS_TALLY_H
+/* theta_mean.h - sums of θ over tensors, and what reports show of them. */
+#ifndef FS_REPORT_THETA_MEAN_H
+#define FS_REPORT_THETA_MEAN_H
 
 #include "measure/zmeasure.h"
 
@@ -10,23 +10,23 @@
 #include <stdint.h>
 
 /* Over some tensors: those that have a θ. */
-struct tally {
+struct theta_mean {
 	size_t tensors, measured;
 	double least, most, theta, signal; /* the last two are sums */
 	double weight, weighted_theta, weighted_signal;
 };
 
 /* One more tensor of so many elements; z is NULL where it is not known. */
-void tally_count(struct tally *tally, const struct zmeasure *z, uint64_t elements);
+void theta_mean_add(struct theta_mean *tally, const struct zmeasure *z, uint64_t elements);
 
 /* sum / n; NaN for none, and never with a sign, which would take a byte. */
-static inline double tally_over(double sum, double n)
+static inline double theta_mean_quotient(double sum, double n)
 {
 	return n > 0 ? sum / n : NAN;
 }
 
 /* The value, or NaN where nothing has a θ. */
-static inline double tally_of(const struct tally *tally, double value)
+static inline double theta_mean_or_nan(const struct theta_mean *tally, double value)
 {
 	return tally->measured ? value : NAN;
 }

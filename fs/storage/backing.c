@@ -29,7 +29,7 @@ static struct backing *backing_new(const char *path, struct error *err)
 	return NULL;
 }
 
-struct backing *backing_adopt(int fd, const char *path, struct error *err)
+struct backing *backing_fdopen(int fd, const char *path, struct error *err)
 {
 	struct backing *backing = backing_new(path, err);
 
@@ -52,19 +52,19 @@ struct backing *backing_adopt(int fd, const char *path, struct error *err)
 	return backing;
 }
 
-struct backing *backing_adopt_frames(int fd, const char *path, struct frames_cache *cache,
-				     struct error *err)
+struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache *cache,
+				    struct error *err)
 {
-	struct backing *backing = backing_adopt(fd, path, err);
+	struct backing *backing = backing_fdopen(fd, path, err);
 
 	if (!backing)
 		return NULL;
-	backing->frames = frames_open(fd, cache, err);
+	backing->frames = zstd_seekable_open(fd, cache, err);
 	if (!backing->frames) {
 		backing_unref(backing);
 		return NULL;
 	}
-	backing->size = frames_size(backing->frames);
+	backing->size = zstd_seekable_size(backing->frames);
 	return backing;
 }
 
@@ -95,7 +95,7 @@ struct backing *backing_open(const char *path, struct error *err)
 		return NULL;
 	}
 	real = realpath(path, NULL);
-	backing = backing_adopt(fd, real ? real : path, err);
+	backing = backing_fdopen(fd, real ? real : path, err);
 	free(real);
 	return backing;
 }
@@ -109,20 +109,20 @@ static int reopen(const struct backing *backing)
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &now) == 0 && now.st_dev == backing->stat.st_dev &&
-	    now.st_ino == backing->stat.st_ino && backing_is_as_it_was(backing, &now))
+	    now.st_ino == backing->stat.st_ino && backing_is_unchanged(backing, &now))
 		return fd;
 	close(fd);
 	return -ESTALE;
 }
 
-static int reopen_file(struct descriptor *descriptor)
+static int reopen_file(struct fd_cache_entry *descriptor)
 {
 	return reopen((const struct backing *)((const char *)descriptor -
 					       offsetof(struct backing, file)));
 }
 
 /* By the open file, where that is open: its name may be another's. The set is locked. */
-static int reopen_spans(struct descriptor *descriptor)
+static int reopen_spans(struct fd_cache_entry *descriptor)
 {
 	const struct backing *backing = (const struct backing *)((const char *)descriptor -
 								 offsetof(struct backing, spans));
@@ -141,7 +141,7 @@ static int reopen_spans(struct descriptor *descriptor)
 	return fd;
 }
 
-struct backing *backing_open_one_of(struct descriptors *set, const char *path, struct error *err)
+struct backing *backing_open_cached(struct fd_cache *set, const char *path, struct error *err)
 {
 	struct backing *backing = backing_open(path, err);
 
@@ -149,26 +149,26 @@ struct backing *backing_open_one_of(struct descriptors *set, const char *path, s
 		return NULL;
 	backing->file.open = reopen_file;
 	backing->spans.open = reopen_spans;
-	backing->set = descriptors_ref(set);
-	descriptors_add(set, &backing->file);
+	backing->set = fd_cache_ref(set);
+	fd_cache_add(set, &backing->file);
 	return backing;
 }
 
-void backing_end(struct backing *backing)
+void backing_revoke(struct backing *backing)
 {
 	if (!backing->set)
 		return;
 	atomic_store(&backing->ended, true);
-	descriptors_end(backing->set, &backing->file);
-	descriptors_end(backing->set, &backing->spans);
+	fd_cache_remove(backing->set, &backing->file);
+	fd_cache_remove(backing->set, &backing->spans);
 }
 
-bool backing_has_ended(const struct backing *backing)
+bool backing_is_revoked(const struct backing *backing)
 {
 	return atomic_load(&backing->ended);
 }
 
-struct backing *backing_of_parts(const struct backing_parts *parts, const char *path,
+struct backing *backing_from_ops(const struct backing_ops *parts, const char *path,
 				 const struct stat *stat)
 {
 	struct error err;
@@ -178,20 +178,20 @@ struct backing *backing_of_parts(const struct backing_parts *parts, const char *
 		parts->release(parts->context);
 		return NULL;
 	}
-	backing->parts = *parts;
+	backing->ops = *parts;
 	backing->stat = *stat;
 	backing->size = (uint64_t)stat->st_size;
 	return backing;
 }
 
-struct backing *backing_part(struct backing *backing, uint64_t *offset, uint64_t *length)
+struct backing *backing_file_at(struct backing *backing, uint64_t *offset, uint64_t *length)
 {
-	if (!backing->parts.read)
+	if (!backing->ops.read)
 		return backing;
-	return backing->parts.part(backing->parts.context, offset, length);
+	return backing->ops.part(backing->ops.context, offset, length);
 }
 
-struct backing *backing_gone(const char *path, uint64_t size)
+struct backing *backing_new_missing(const char *path, uint64_t size)
 {
 	struct error err;
 	struct backing *backing = backing_new(path, &err);
@@ -210,8 +210,8 @@ struct backing *backing_ref(struct backing *backing)
 static void close_files(struct backing *backing)
 {
 	if (backing->set) {
-		backing_end(backing);
-		descriptors_unref(backing->set);
+		backing_revoke(backing);
+		fd_cache_unref(backing->set);
 		return;
 	}
 	if (backing->spans.fd >= 0 && backing->spans.fd != backing->file.fd)
@@ -224,9 +224,9 @@ void backing_unref(struct backing *backing)
 {
 	if (!backing || atomic_fetch_sub(&backing->refs, 1) != 1)
 		return;
-	frames_close(backing->frames);
-	if (backing->parts.read)
-		backing->parts.release(backing->parts.context);
+	zstd_seekable_close(backing->frames);
+	if (backing->ops.read)
+		backing->ops.release(backing->ops.context);
 	close_files(backing);
 	pthread_mutex_destroy(&backing->lock);
 	free(backing->path);
@@ -250,22 +250,22 @@ uint64_t backing_size(const struct backing *backing)
 
 bool backing_is_plain(const struct backing *backing)
 {
-	return !backing->frames && !backing->parts.read && (backing->set || backing->file.fd >= 0);
+	return !backing->frames && !backing->ops.read && (backing->set || backing->file.fd >= 0);
 }
 
-bool backing_is_made(const struct backing *backing)
+bool backing_is_computed(const struct backing *backing)
 {
-	return backing->parts.made;
+	return backing->ops.computed;
 }
 
-void backing_report_to(struct backing *backing, struct log *log)
+void backing_set_log(struct backing *backing, struct log *log)
 {
-	for (uint64_t at = 0, length; backing->parts.part && at < backing->size; at += length) {
+	for (uint64_t at = 0, length; backing->ops.part && at < backing->size; at += length) {
 		uint64_t offset = at;
 		struct backing *part;
 
 		length = backing->size - at;
-		part = backing_part(backing, &offset, &length);
+		part = backing_file_at(backing, &offset, &length);
 		/* What is shared with an older set of shards was told before. */
 		if (part && !part->log)
 			part->log = log;

@@ -6,10 +6,11 @@
  * never a short read, never zeros. It is read, not mapped, so that no change is a signal. A file
  * that is renamed, or has another renamed over it, stays readable.
  *
- * A file may hold its bytes compressed (frames.h): sizes and offsets are those of what it holds.
- * And the bytes may come from several files (joined.h), or be made of those of another (rows.h). */
-#ifndef FS_BACKING_H
-#define FS_BACKING_H
+ * A file may hold its bytes compressed (zstd_seekable.h): sizes and offsets are those of what it
+ * holds. And the bytes may come from several files (shards_backing.h), or be made of those of
+ * another (computed_rows.h). */
+#ifndef FS_STORAGE_BACKING_H
+#define FS_STORAGE_BACKING_H
 
 #include "fs/storage/fd_cache.h"
 #include "fs/storage/zstd_seekable.h"
@@ -29,44 +30,44 @@ struct backing *backing_open(const char *path, struct error *err);
 
 /* The same for a descriptor, which is the backing's from then on, also on failure. The path is
  * absolute and only told. */
-struct backing *backing_adopt(int fd, const char *path, struct error *err);
+struct backing *backing_fdopen(int fd, const char *path, struct error *err);
 
-/* The same for a file of frames. NULL also as frames_open(). */
-struct backing *backing_adopt_frames(int fd, const char *path, struct frames_cache *cache,
-				     struct error *err);
+/* The same for a file of frames. NULL also as zstd_seekable_open(). */
+struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache *cache,
+				    struct error *err);
 
 /* As backing_open(), for one of many files of which not all can be open at a time. Once closed, a
  * file that was renamed or removed cannot be read any more. */
-struct backing *backing_open_one_of(struct descriptors *set, const char *path, struct error *err);
+struct backing *backing_open_cached(struct fd_cache *set, const char *path, struct error *err);
 
 /* Close its file for good, so that the disk can have the space: from now on every read is -EIO. */
-void backing_end(struct backing *backing);
-bool backing_has_ended(const struct backing *backing);
+void backing_revoke(struct backing *backing);
+bool backing_is_revoked(const struct backing *backing);
 
 /* Where bytes come from that are in several files; context becomes the backing's. */
-struct backing_parts {
+struct backing_ops {
 	/* All n bytes at offset, or -EIO. spans: nothing is to be read ahead. */
 	int (*read)(void *context, bool spans, void *bytes, size_t n, uint64_t offset);
-	/* As backing_part(). */
+	/* As backing_file_at(). */
 	struct backing *(*part)(void *context, uint64_t *offset, uint64_t *length);
 	void (*release)(void *context);
 	void *context;
-	bool made; /* its bytes are in no file: reading takes the processor's time */
+	bool computed; /* its bytes are in no file: reading takes the processor's time */
 };
 
 /* A backing of such bytes, with what backing_stat() and backing_path() are to say; its size is that
  * of stat. NULL: out of memory. */
-struct backing *backing_of_parts(const struct backing_parts *parts, const char *path,
+struct backing *backing_from_ops(const struct backing_ops *parts, const char *path,
 				 const struct stat *stat);
 
 /* The backing whose file has the byte at offset: itself, where it is not made of parts. *offset
  * becomes that in the file, and *length is cut to what follows there. NULL: no file has them.
  * Borrowed. */
-struct backing *backing_part(struct backing *backing, uint64_t *offset, uint64_t *length);
+struct backing *backing_file_at(struct backing *backing, uint64_t *offset, uint64_t *length);
 
 /* A file of size bytes that cannot be read, to stand in for one that should be there. NULL: out of
  * memory. */
-struct backing *backing_gone(const char *path, uint64_t size);
+struct backing *backing_new_missing(const char *path, uint64_t size);
 
 struct backing *backing_ref(struct backing *backing);
 void backing_unref(struct backing *backing); /* NULL is fine */
@@ -85,8 +86,8 @@ int backing_read_as(struct backing *backing, bool spans, void *bytes, size_t n, 
 
 /* Would backing_peek() have to wait for the disk for the byte at offset? And n bytes that will be
  * asked for soon: the disk may get them meanwhile. Both only as far as can be told. */
-bool backing_is_far(struct backing *backing, uint64_t offset);
-void backing_want(struct backing *backing, size_t n, uint64_t offset);
+bool backing_is_uncached(struct backing *backing, uint64_t offset);
+void backing_readahead(struct backing *backing, size_t n, uint64_t offset);
 
 /* As it was when opened. The path is absolute; both are borrowed. The size is of what it holds, the
  * status is the file's. */
@@ -98,16 +99,16 @@ uint64_t backing_size(const struct backing *backing);
 bool backing_is_plain(const struct backing *backing);
 
 /* Are they made when they are read, which may take long? */
-bool backing_is_made(const struct backing *backing);
+bool backing_is_computed(const struct backing *backing);
 
 /* The first of the backings that it is made of which can still be read, or itself. NULL: there is
  * none. Borrowed. */
-struct backing *backing_first(struct backing *backing);
+struct backing *backing_first_readable(struct backing *backing);
 
 /* A descriptor of its file, until it is let go. -1: there is none that can be had, or it is made of
  * several. */
-int backing_hold(struct backing *backing);
-void backing_let(struct backing *backing);
+int backing_fd_get(struct backing *backing);
+void backing_fd_put(struct backing *backing);
 
 /* For the parsers of gguf/, and headers only: neither checksums nor the XXH128 are looked at.
  * Valid as long as the backing. */
@@ -116,11 +117,11 @@ struct source backing_source(struct backing *backing);
 /* To be called before anybody else knows the backing, or those of its parts that are not yet
  * reported of. The log, which outlives it, is told once of each file when it cannot be read any
  * more, and once when it was changed. */
-void backing_report_to(struct backing *backing, struct log *log);
+void backing_set_log(struct backing *backing, struct log *log);
 
 /* As the one before. Its bytes have to have this XXH128: the first read looks at all of them, and
  * if they have not, every read is -EIO. */
-void backing_expect(struct backing *backing, const char xxh128[XXH128_TEXT]);
+void backing_expect_hash(struct backing *backing, const char xxh128[XXH128_TEXT]);
 
 /* Would the first read have to do so yet, and take long? */
 bool backing_is_unverified(const struct backing *backing);

@@ -26,7 +26,7 @@ int backing_fail(struct backing *backing, const char *why)
 	return -EIO;
 }
 
-bool backing_is_as_it_was(const struct backing *backing, const struct stat *now)
+bool backing_is_unchanged(const struct backing *backing, const struct stat *now)
 {
 	return now->st_size == backing->stat.st_size &&
 	       now->st_mtim.tv_sec == backing->stat.st_mtim.tv_sec &&
@@ -52,7 +52,7 @@ static int open_spans(struct backing *backing)
 	return backing->spans.fd;
 }
 
-int backing_take(struct backing *backing, bool spans, const char **why)
+int backing_read_fd_get(struct backing *backing, bool spans, const char **why)
 {
 	int fd;
 
@@ -61,7 +61,7 @@ int backing_take(struct backing *backing, bool spans, const char **why)
 		return -EIO;
 	if (!backing->set)
 		return spans ? open_spans(backing) : backing->file.fd;
-	fd = descriptors_hold(backing->set, spans ? &backing->spans : &backing->file);
+	fd = fd_cache_get(backing->set, spans ? &backing->spans : &backing->file);
 	if (fd == -ESTALE)
 		*why = "another file has its name now, or it was written to";
 	else if (fd < 0)
@@ -69,13 +69,13 @@ int backing_take(struct backing *backing, bool spans, const char **why)
 	return fd;
 }
 
-void backing_give(struct backing *backing, bool spans)
+void backing_read_fd_put(struct backing *backing, bool spans)
 {
 	if (backing->set)
-		descriptors_let(backing->set, spans ? &backing->spans : &backing->file);
+		fd_cache_put(backing->set, spans ? &backing->spans : &backing->file);
 }
 
-struct backing *backing_first(struct backing *backing)
+struct backing *backing_first_readable(struct backing *backing)
 {
 	struct backing *part = NULL;
 
@@ -83,24 +83,24 @@ struct backing *backing_first(struct backing *backing)
 		uint64_t offset = at;
 
 		length = backing->size - at;
-		part = backing_part(backing, &offset, &length);
-		if (part && backing_has_ended(part))
+		part = backing_file_at(backing, &offset, &length);
+		if (part && backing_is_revoked(part))
 			part = NULL;
 	}
 	return part;
 }
 
-int backing_hold(struct backing *backing)
+int backing_fd_get(struct backing *backing)
 {
 	const char *why;
-	const int fd = backing->parts.read ? -1 : backing_take(backing, false, &why);
+	const int fd = backing->ops.read ? -1 : backing_read_fd_get(backing, false, &why);
 
 	return fd < 0 ? -1 : fd;
 }
 
-void backing_let(struct backing *backing)
+void backing_fd_put(struct backing *backing)
 {
-	backing_give(backing, false);
+	backing_read_fd_put(backing, false);
 }
 
 /* Asked after the bytes were read: what was read before a change is good. */
@@ -112,13 +112,13 @@ int backing_check(struct backing *backing)
 	int fd;
 
 	/* Of parts each read has asked. */
-	if (backing->parts.read)
+	if (backing->ops.read)
 		return 0;
-	fd = backing_take(backing, false, &why);
+	fd = backing_read_fd_get(backing, false, &why);
 	if (fd < 0)
 		return backing_fail(backing, why);
-	same = fstat(fd, &now) == 0 && backing_is_as_it_was(backing, &now);
-	backing_give(backing, false);
+	same = fstat(fd, &now) == 0 && backing_is_unchanged(backing, &now);
+	backing_read_fd_put(backing, false);
 	return same ? 0 : backing_fail(backing, changed);
 }
 
@@ -139,7 +139,7 @@ static bool is_in_memory(int fd, uint64_t offset)
 }
 
 /* Filesystems in memory, and some on a network, do not know reads that must not wait. */
-bool backing_is_far(struct backing *backing, uint64_t offset)
+bool backing_is_uncached(struct backing *backing, uint64_t offset)
 {
 	const char *why;
 	char byte;
@@ -147,34 +147,34 @@ bool backing_is_far(struct backing *backing, uint64_t offset)
 	bool far;
 	int fd;
 
-	if (backing->parts.read || backing->frames || offset > INT64_MAX)
+	if (backing->ops.read || backing->frames || offset > INT64_MAX)
 		return false;
-	fd = backing_take(backing, true, &why);
+	fd = backing_read_fd_get(backing, true, &why);
 	if (fd < 0)
 		return false;
 	far = preadv2(fd, &one, 1, (off_t)offset, RWF_NOWAIT) < 0 &&
 	      (errno == EAGAIN || (errno == EOPNOTSUPP && !is_in_memory(fd, offset)));
-	backing_give(backing, true);
+	backing_read_fd_put(backing, true);
 	return far;
 }
 
-void backing_want(struct backing *backing, size_t n, uint64_t offset)
+void backing_readahead(struct backing *backing, size_t n, uint64_t offset)
 {
 	const char *why;
 	int fd;
 
-	if (backing->parts.read || backing->frames || offset > INT64_MAX || n > INT64_MAX)
+	if (backing->ops.read || backing->frames || offset > INT64_MAX || n > INT64_MAX)
 		return;
-	fd = backing_take(backing, true, &why);
+	fd = backing_read_fd_get(backing, true, &why);
 	if (fd < 0)
 		return;
 	posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
-	backing_give(backing, true);
+	backing_read_fd_put(backing, true);
 }
 
 static int read_frames(struct backing *backing, void *bytes, size_t n, uint64_t offset,
-		       int (*read)(struct frames *frames, void *bytes, size_t n, uint64_t offset,
-				   struct error *err))
+		       int (*read)(struct zstd_seekable *frames, void *bytes, size_t n,
+				   uint64_t offset, struct error *err))
 {
 	struct error err = { 0 };
 	const int rc = read(backing->frames, bytes, n, offset, &err);
@@ -188,25 +188,25 @@ static int read_frames(struct backing *backing, void *bytes, size_t n, uint64_t 
 static int read_file(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset)
 {
 	const char *why;
-	const int fd = backing_take(backing, spans, &why);
+	const int fd = backing_read_fd_get(backing, spans, &why);
 	ssize_t got;
 
 	if (fd < 0)
 		return backing_fail(backing, why);
 	got = io_read(fd, bytes, n, offset);
-	backing_give(backing, spans);
+	backing_read_fd_put(backing, spans);
 	if (got >= 0 && (size_t)got == n)
 		return 0;
 	/* It was as long as that when it was opened. */
 	return backing_fail(backing, got < 0 ? strerror((int)-got) : changed);
 }
 
-int backing_fetch(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset)
+int backing_read_raw(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset)
 {
-	if (backing->parts.read)
-		return backing->parts.read(backing->parts.context, spans, bytes, n, offset);
+	if (backing->ops.read)
+		return backing->ops.read(backing->ops.context, spans, bytes, n, offset);
 	if (backing->frames)
-		return read_frames(backing, bytes, n, offset, frames_read);
+		return read_frames(backing, bytes, n, offset, zstd_seekable_read);
 	if (offset > INT64_MAX - n)
 		return -EIO;
 	return read_file(backing, spans, bytes, n, offset);
@@ -217,7 +217,7 @@ static int fetch_trusted(struct backing *backing, bool spans, void *bytes, size_
 {
 	const int rc = backing_verify(backing, NULL);
 
-	return rc < 0 ? rc : backing_fetch(backing, spans, bytes, n, offset);
+	return rc < 0 ? rc : backing_read_raw(backing, spans, bytes, n, offset);
 }
 
 int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset)
@@ -240,8 +240,8 @@ int backing_read_as(struct backing *backing, bool spans, void *bytes, size_t n, 
 static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 {
 	struct backing *backing = context;
-	const int rc = backing->frames ? read_frames(backing, bytes, n, offset, frames_peek)
-				       : backing_fetch(backing, false, bytes, n, offset);
+	const int rc = backing->frames ? read_frames(backing, bytes, n, offset, zstd_seekable_peek)
+				       : backing_read_raw(backing, false, bytes, n, offset);
 
 	return rc < 0 ? rc : backing_check(backing);
 }

@@ -11,7 +11,7 @@
 /* Bytes that are hashed at once. */
 #define HASH_CHUNK ((size_t)1 << 16)
 
-void backing_expect(struct backing *backing, const char xxh128[XXH128_TEXT])
+void backing_expect_hash(struct backing *backing, const char xxh128[XXH128_TEXT])
 {
 	memcpy(backing->expected, xxh128, XXH128_TEXT);
 	atomic_store(&backing->trust, UNVERIFIED);
@@ -33,7 +33,7 @@ static int hash_all(struct backing *backing, XXH3_state_t *hash, const atomic_bo
 		const size_t n = left < HASH_CHUNK ? (size_t)left : HASH_CHUNK;
 
 		rc = stop && atomic_load(stop) ? -EINTR
-					       : backing_fetch(backing, false, bytes, n, at);
+					       : backing_read_raw(backing, false, bytes, n, at);
 		if (rc == 0)
 			XXH3_128bits_update(hash, bytes, n);
 		at += n;

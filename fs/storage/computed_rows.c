@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - see rows.h. */
+/* computed_rows.c - see computed_rows.h. */
 #include "fs/storage/computed_rows.h"
 
 #include <errno.h>
@@ -7,71 +7,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many rows of which only a part was asked for are kept; a row has one place among them. */
-#define KEPT 4u
+/* So many rows of which only a part was asked for are cached; a row has one place among them. */
+#define CACHED_ROWS 4u
 
 #define NO_ROW UINT64_MAX
 
-struct kept {
+struct cached_row {
 	pthread_mutex_t lock; /* held while the row is made: whoever else wants it waits */
 	uint64_t row;
 	uint8_t *bytes; /* NULL: there was none yet */
 };
 
-struct rows {
-	struct row_source source;
-	struct kept kept[KEPT];
+struct computed_rows {
+	struct computed_rows_source source;
+	struct cached_row cached[CACHED_ROWS];
 };
 
 static void release(void *context)
 {
-	struct rows *rows = context;
+	struct computed_rows *rows = context;
 
-	for (unsigned i = 0; i < KEPT; i++) {
-		pthread_mutex_destroy(&rows->kept[i].lock);
-		free(rows->kept[i].bytes);
+	for (unsigned i = 0; i < CACHED_ROWS; i++) {
+		pthread_mutex_destroy(&rows->cached[i].lock);
+		free(rows->cached[i].bytes);
 	}
 	rows->source.release(rows->source.context);
 	free(rows);
 }
 
-static int make_kept(const struct rows *rows, struct kept *kept, bool spans, uint64_t row)
+static int compute_cached(const struct computed_rows *rows, struct cached_row *cached, bool spans,
+			  uint64_t row)
 {
-	const struct row_source *source = &rows->source;
+	const struct computed_rows_source *source = &rows->source;
 	int rc;
 
-	if (kept->row == row)
+	if (cached->row == row)
 		return 0;
-	if (!kept->bytes)
-		kept->bytes = malloc(source->length);
-	if (!kept->bytes)
+	if (!cached->bytes)
+		cached->bytes = malloc(source->length);
+	if (!cached->bytes)
 		return -ENOMEM;
-	kept->row = NO_ROW;
-	rc = source->make(source->context, spans, row, 1, kept->bytes);
+	cached->row = NO_ROW;
+	rc = source->make(source->context, spans, row, 1, cached->bytes);
 	if (rc == 0)
-		kept->row = row;
+		cached->row = row;
 	return rc;
 }
 
 /* n bytes of one row, of which skip precede them. */
-static int read_part(struct rows *rows, bool spans, uint64_t row, size_t skip, size_t n,
+static int read_part(struct computed_rows *rows, bool spans, uint64_t row, size_t skip, size_t n,
 		     uint8_t *bytes)
 {
-	struct kept *kept = &rows->kept[row % KEPT];
+	struct cached_row *cached = &rows->cached[row % CACHED_ROWS];
 	int rc;
 
-	pthread_mutex_lock(&kept->lock);
-	rc = make_kept(rows, kept, spans, row);
+	pthread_mutex_lock(&cached->lock);
+	rc = compute_cached(rows, cached, spans, row);
 	if (rc == 0)
-		memcpy(bytes, kept->bytes + skip, n);
-	pthread_mutex_unlock(&kept->lock);
+		memcpy(bytes, cached->bytes + skip, n);
+	pthread_mutex_unlock(&cached->lock);
 	return rc;
 }
 
 static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t offset)
 {
-	struct rows *rows = context;
-	const struct row_source *source = &rows->source;
+	struct computed_rows *rows = context;
+	const struct computed_rows_source *source = &rows->source;
 	const uint64_t size = source->n * source->length;
 	uint8_t *to = bytes;
 
@@ -107,9 +108,10 @@ static struct backing *part_at(void *context, uint64_t *offset, uint64_t *length
 	return NULL;
 }
 
-struct backing *rows_new(const struct row_source *source, const struct backing *of)
+struct backing *computed_rows_new(const struct computed_rows_source *source,
+				  const struct backing *of)
 {
-	struct rows *rows = NULL;
+	struct computed_rows *rows = NULL;
 	struct stat stat = *backing_stat(of);
 
 	if (source->n <= INT64_MAX / source->length)
@@ -119,15 +121,15 @@ struct backing *rows_new(const struct row_source *source, const struct backing *
 		return NULL;
 	}
 	rows->source = *source;
-	for (unsigned i = 0; i < KEPT; i++) {
-		pthread_mutex_init(&rows->kept[i].lock, NULL);
-		rows->kept[i].row = NO_ROW;
+	for (unsigned i = 0; i < CACHED_ROWS; i++) {
+		pthread_mutex_init(&rows->cached[i].lock, NULL);
+		rows->cached[i].row = NO_ROW;
 	}
 	stat.st_size = (off_t)(source->n * source->length);
-	return backing_of_parts(&(struct backing_parts){ .read = read_at,
-							 .part = part_at,
-							 .release = release,
-							 .context = rows,
-							 .made = true },
+	return backing_from_ops(&(struct backing_ops){ .read = read_at,
+						       .part = part_at,
+						       .release = release,
+						       .context = rows,
+						       .computed = true },
 				backing_path(of), &stat);
 }

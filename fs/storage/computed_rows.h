@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.h - a backing whose bytes are made when they are read: rows of one length, each made by
- * itself. A read makes the rows that it touches; what reads beside each other have in common is
- * made once, as long as it is the same moment. */
-#ifndef FS_ROWS_H
-#define FS_ROWS_H
+/* computed_rows.h - a backing whose bytes are made when they are read: rows of one length, each
+ * made by itself. A read makes the rows that it touches; what reads beside each other have in
+ * common is made once, as long as it is the same moment. */
+#ifndef FS_STORAGE_COMPUTED_ROWS_H
+#define FS_STORAGE_COMPUTED_ROWS_H
 
 #include "fs/storage/backing.h"
 
-struct row_source {
+struct computed_rows_source {
 	uint64_t n;    /* rows */
 	size_t length; /* bytes of one, at least 1 */
 	/* All bytes of the n rows from first on, always the same ones. spans: nothing before or
@@ -21,6 +21,7 @@ struct row_source {
 /* A backing of these rows, with the path and the time of the file that they are made of, which is
  * borrowed; the source's context becomes the backing's, also on failure. NULL: out of memory, or
  * the rows together have more than 2^63 - 1 bytes. */
-struct backing *rows_new(const struct row_source *source, const struct backing *of);
+struct backing *computed_rows_new(const struct computed_rows_source *source,
+				  const struct backing *of);
 
 #endif

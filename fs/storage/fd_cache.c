@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* descriptors.c - see descriptors.h. Those that are open and that nobody holds are in a ring, in
+/* fd_cache.c - see fd_cache.h. Those that are open and that nobody holds are in a ring, in
  * which the one after the head was used last and the one before it is the next to be closed. */
 #include "fs/storage/fd_cache.h"
 
@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct descriptors {
+struct fd_cache {
 	atomic_uint refs;
 	unsigned most;
 	pthread_mutex_t lock; /* protects what follows, and the set's part of each descriptor */
 	unsigned open;
-	struct descriptor idle;
+	struct fd_cache_entry idle;
 };
 
-struct descriptors *descriptors_new(unsigned most)
+struct fd_cache *fd_cache_new(unsigned most)
 {
-	struct descriptors *set = calloc(1, sizeof(*set));
+	struct fd_cache *set = calloc(1, sizeof(*set));
 
 	if (!set)
 		return NULL;
@@ -30,13 +30,13 @@ struct descriptors *descriptors_new(unsigned most)
 	return set;
 }
 
-struct descriptors *descriptors_ref(struct descriptors *set)
+struct fd_cache *fd_cache_ref(struct fd_cache *set)
 {
 	atomic_fetch_add(&set->refs, 1);
 	return set;
 }
 
-void descriptors_unref(struct descriptors *set)
+void fd_cache_unref(struct fd_cache *set)
 {
 	if (!set || atomic_fetch_sub(&set->refs, 1) != 1)
 		return;
@@ -44,7 +44,7 @@ void descriptors_unref(struct descriptors *set)
 	free(set);
 }
 
-static void take_out(struct descriptor *descriptor)
+static void take_out(struct fd_cache_entry *descriptor)
 {
 	if (!descriptor->after)
 		return;
@@ -53,7 +53,7 @@ static void take_out(struct descriptor *descriptor)
 	descriptor->before = descriptor->after = NULL;
 }
 
-static void put_first(struct descriptors *set, struct descriptor *descriptor)
+static void put_first(struct fd_cache *set, struct fd_cache_entry *descriptor)
 {
 	descriptor->before = &set->idle;
 	descriptor->after = set->idle.after;
@@ -61,7 +61,7 @@ static void put_first(struct descriptors *set, struct descriptor *descriptor)
 	descriptor->after->before = descriptor;
 }
 
-static void shut(struct descriptors *set, struct descriptor *descriptor)
+static void shut(struct fd_cache *set, struct fd_cache_entry *descriptor)
 {
 	take_out(descriptor);
 	close(descriptor->fd);
@@ -69,13 +69,13 @@ static void shut(struct descriptors *set, struct descriptor *descriptor)
 	set->open--;
 }
 
-static void make_room(struct descriptors *set)
+static void make_room(struct fd_cache *set)
 {
 	while (set->open >= set->most && set->idle.before != &set->idle)
 		shut(set, set->idle.before);
 }
 
-void descriptors_add(struct descriptors *set, struct descriptor *descriptor)
+void fd_cache_add(struct fd_cache *set, struct fd_cache_entry *descriptor)
 {
 	pthread_mutex_lock(&set->lock);
 	make_room(set);
@@ -84,17 +84,17 @@ void descriptors_add(struct descriptors *set, struct descriptor *descriptor)
 	pthread_mutex_unlock(&set->lock);
 }
 
-int descriptors_hold(struct descriptors *set, struct descriptor *descriptor)
+int fd_cache_get(struct fd_cache *set, struct fd_cache_entry *descriptor)
 {
 	int fd = -ENOENT;
 
 	pthread_mutex_lock(&set->lock);
-	if (!descriptor->over && descriptor->fd < 0) {
+	if (!descriptor->removed && descriptor->fd < 0) {
 		make_room(set);
 		fd = descriptor->open(descriptor);
 		descriptor->fd = fd < 0 ? -1 : fd;
 		set->open += fd >= 0;
-	} else if (!descriptor->over) {
+	} else if (!descriptor->removed) {
 		fd = descriptor->fd;
 		take_out(descriptor);
 	}
@@ -103,12 +103,12 @@ int descriptors_hold(struct descriptors *set, struct descriptor *descriptor)
 	return fd;
 }
 
-void descriptors_let(struct descriptors *set, struct descriptor *descriptor)
+void fd_cache_put(struct fd_cache *set, struct fd_cache_entry *descriptor)
 {
 	pthread_mutex_lock(&set->lock);
 	if (--descriptor->holders == 0) {
 		put_first(set, descriptor);
-		if (descriptor->over)
+		if (descriptor->removed)
 			shut(set, descriptor);
 		else if (set->open > set->most)
 			make_room(set);
@@ -116,10 +116,10 @@ void descriptors_let(struct descriptors *set, struct descriptor *descriptor)
 	pthread_mutex_unlock(&set->lock);
 }
 
-void descriptors_end(struct descriptors *set, struct descriptor *descriptor)
+void fd_cache_remove(struct fd_cache *set, struct fd_cache_entry *descriptor)
 {
 	pthread_mutex_lock(&set->lock);
-	descriptor->over = true;
+	descriptor->removed = true;
 	if (descriptor->fd >= 0 && descriptor->holders == 0)
 		shut(set, descriptor);
 	pthread_mutex_unlock(&set->lock);

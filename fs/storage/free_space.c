@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* space.c - see space.h. The thread that asks and the owner hold it together; the last one to leave
- * frees it. */
+/* free_space.c - see free_space.h. The thread that asks and the owner hold it together; the last
+ * one to leave frees it. */
 #include "fs/storage/free_space.h"
 #include "fs/util/cond_poll.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-struct space {
+struct free_space {
 	struct backing *base;
 	char *directory;
 	pthread_mutex_t lock; /* protects what follows */
@@ -22,20 +22,20 @@ struct space {
 	struct statvfs room;
 };
 
-static int ask(const struct space *space, struct statvfs *room)
+static int ask(const struct free_space *space, struct statvfs *room)
 {
-	struct backing *file = backing_first(space->base);
-	const int fd = file ? backing_hold(file) : -1;
+	struct backing *file = backing_first_readable(space->base);
+	const int fd = file ? backing_fd_get(file) : -1;
 	const int rc = fd < 0 ? statvfs(space->directory, room) : fstatvfs(fd, room);
 	const int code = errno;
 
 	if (fd >= 0)
-		backing_let(file);
+		backing_fd_put(file);
 	return rc < 0 ? -code : 0;
 }
 
 /* With the lock held, which is released. */
-static void leave(struct space *space)
+static void leave(struct free_space *space)
 {
 	const bool last = --space->holders == 0;
 
@@ -49,9 +49,9 @@ static void leave(struct space *space)
 	free(space);
 }
 
-struct space *space_new(struct backing *base, const char *directory)
+struct free_space *free_space_new(struct backing *base, const char *directory)
 {
-	struct space *space = calloc(1, sizeof(*space));
+	struct free_space *space = calloc(1, sizeof(*space));
 
 	if (!space || !(space->directory = strdup(directory))) {
 		free(space);
@@ -60,12 +60,12 @@ struct space *space_new(struct backing *base, const char *directory)
 	space->base = backing_ref(base);
 	space->holders = 1;
 	pthread_mutex_init(&space->lock, NULL);
-	waiting_init(&space->answered);
+	cond_poll_init(&space->answered);
 	space->rc = ask(space, &space->room);
 	return space;
 }
 
-void space_free(struct space *space)
+void free_space_free(struct free_space *space)
 {
 	if (!space)
 		return;
@@ -75,7 +75,7 @@ void space_free(struct space *space)
 
 static void *work(void *argument)
 {
-	struct space *space = argument;
+	struct free_space *space = argument;
 	struct statvfs room = { 0 };
 	const int rc = ask(space, &room);
 
@@ -90,7 +90,7 @@ static void *work(void *argument)
 }
 
 /* With the lock held. Without a thread what was said last has to do. */
-static void start(struct space *space)
+static void start(struct free_space *space)
 {
 	pthread_attr_t detached;
 	pthread_t thread;
@@ -104,13 +104,13 @@ static void start(struct space *space)
 	pthread_attr_destroy(&detached);
 }
 
-int space_get(struct space *space, struct statvfs *room)
+int free_space_get(struct free_space *space, struct statvfs *room)
 {
 	struct timespec until;
 	int rc = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += SPACE_PATIENCE_MS * 1000000L;
+	until.tv_nsec += FREE_SPACE_TIMEOUT_MS * 1000000L;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&space->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* readers.c - see readers.h. */
+/* read_threads.c - see read_threads.h. */
 #include "fs/storage/read_threads.h"
 
 #include <pthread.h>
@@ -7,97 +7,98 @@
 #include <stdlib.h>
 
 /* So many filesystems have threads of their own; all others share those of the last one. */
-#define LANES 16
+#define DEVICES_MAX 16
 
-struct readers {
+struct read_threads {
 	unsigned most;
 	atomic_uint inside; /* threads of the session that are reading */
 	atomic_bool alone;
 	struct pool *answering;
 	pthread_mutex_t lock; /* protects what follows */
 	unsigned n;
-	struct lane {
+	struct device_pool {
 		dev_t device;
 		struct pool *pool;
-	} lanes[LANES];
+	} devices[DEVICES_MAX];
 };
 
-struct readers *readers_new(unsigned threads)
+struct read_threads *read_threads_new(unsigned threads)
 {
-	struct readers *readers = calloc(1, sizeof(*readers));
+	struct read_threads *read_threads = calloc(1, sizeof(*read_threads));
 
-	if (!readers)
+	if (!read_threads)
 		return NULL;
-	readers->most = threads > 2 ? threads - 2 : 0;
-	atomic_init(&readers->inside, 0);
-	atomic_init(&readers->alone, false);
-	pthread_mutex_init(&readers->lock, NULL);
-	readers->answering = pool_new(1);
-	if (readers->answering)
-		return readers;
-	readers_free(readers);
+	read_threads->most = threads > 2 ? threads - 2 : 0;
+	atomic_init(&read_threads->inside, 0);
+	atomic_init(&read_threads->alone, false);
+	pthread_mutex_init(&read_threads->lock, NULL);
+	read_threads->answering = pool_new(1);
+	if (read_threads->answering)
+		return read_threads;
+	read_threads_free(read_threads);
 	return NULL;
 }
 
-void readers_settle(struct readers *readers)
+void read_threads_drain(struct read_threads *read_threads)
 {
-	if (!readers)
+	if (!read_threads)
 		return;
-	for (unsigned i = 0; i < readers->n; i++)
-		pool_free(readers->lanes[i].pool);
-	readers->n = 0;
-	pool_free(readers->answering);
-	readers->answering = NULL;
+	for (unsigned i = 0; i < read_threads->n; i++)
+		pool_free(read_threads->devices[i].pool);
+	read_threads->n = 0;
+	pool_free(read_threads->answering);
+	read_threads->answering = NULL;
 }
 
-void readers_free(struct readers *readers)
+void read_threads_free(struct read_threads *read_threads)
 {
-	if (!readers)
+	if (!read_threads)
 		return;
-	readers_settle(readers);
-	pthread_mutex_destroy(&readers->lock);
-	free(readers);
+	read_threads_drain(read_threads);
+	pthread_mutex_destroy(&read_threads->lock);
+	free(read_threads);
 }
 
-bool readers_enter(struct readers *readers)
+bool read_threads_try_enter(struct read_threads *read_threads)
 {
-	if (atomic_load(&readers->alone))
+	if (atomic_load(&read_threads->alone))
 		return false;
-	if (atomic_fetch_add(&readers->inside, 1) < readers->most)
+	if (atomic_fetch_add(&read_threads->inside, 1) < read_threads->most)
 		return true;
-	atomic_fetch_sub(&readers->inside, 1);
+	atomic_fetch_sub(&read_threads->inside, 1);
 	return false;
 }
 
-void readers_leave(struct readers *readers)
+void read_threads_leave(struct read_threads *read_threads)
 {
-	atomic_fetch_sub(&readers->inside, 1);
+	atomic_fetch_sub(&read_threads->inside, 1);
 }
 
-void readers_alone(struct readers *readers, bool alone)
+void read_threads_set_alone(struct read_threads *read_threads, bool alone)
 {
-	atomic_store(&readers->alone, alone);
+	atomic_store(&read_threads->alone, alone);
 }
 
-struct pool *readers_of(struct readers *readers, dev_t device)
+struct pool *read_threads_for_device(struct read_threads *read_threads, dev_t device)
 {
 	struct pool *pool = NULL;
 	unsigned i = 0;
 
-	pthread_mutex_lock(&readers->lock);
-	while (i < readers->n && readers->lanes[i].device != device)
+	pthread_mutex_lock(&read_threads->lock);
+	while (i < read_threads->n && read_threads->devices[i].device != device)
 		i++;
-	if (i == readers->n && i < LANES) {
-		readers->lanes[i] = (struct lane){ device, pool_new(READERS_MOST) };
-		readers->n += readers->lanes[i].pool != NULL;
+	if (i == read_threads->n && i < DEVICES_MAX) {
+		read_threads->devices[i] =
+			(struct device_pool){ device, pool_new(READ_THREADS_MAX) };
+		read_threads->n += read_threads->devices[i].pool != NULL;
 	}
-	if (readers->n)
-		pool = readers->lanes[i < readers->n ? i : readers->n - 1].pool;
-	pthread_mutex_unlock(&readers->lock);
+	if (read_threads->n)
+		pool = read_threads->devices[i < read_threads->n ? i : read_threads->n - 1].pool;
+	pthread_mutex_unlock(&read_threads->lock);
 	return pool;
 }
 
-struct pool *readers_answering(struct readers *readers)
+struct pool *read_threads_interrupt_pool(struct read_threads *read_threads)
 {
-	return readers->answering;
+	return read_threads->answering;
 }

@@ -9,50 +9,50 @@
 struct view {
 	atomic_uint refs;
 	void *owned;
-	struct maker *maker;  /* NULL: nothing has to be made */
+	struct view_generator *generator; /* NULL: nothing has to be computed */
 	struct view *instead; /* NULL: there is no other way to the bytes */
 	struct view *other;   /* whose memory this one shows; NULL: nobody's */
 	uint64_t size;
 	size_t n;
 	struct piece {
 		uint64_t start; /* in the view */
-		size_t made;	/* segments before it that have to be made */
+		size_t computed; /* segments before it that have to be computed */
 		struct segment segment;
 	} pieces[];
 };
 
-static void release_parts(void *owned, struct maker *maker)
+static void release_parts(void *owned, struct view_generator *generator)
 {
 	free(owned);
-	if (maker)
-		maker->release(maker);
+	if (generator)
+		generator->release(generator);
 }
 
-struct view *view_new_made(const struct segment *segments, size_t n, void *owned,
-			   struct maker *maker)
+struct view *view_new_computed(const struct segment *segments, size_t n, void *owned,
+			       struct view_generator *generator)
 {
 	struct view *view = NULL;
-	size_t made = 0;
+	size_t computed = 0;
 
 	if (n <= (SIZE_MAX - sizeof(*view)) / sizeof(view->pieces[0]))
 		view = malloc(sizeof(*view) + n * sizeof(view->pieces[0]));
 	if (!view) {
-		release_parts(owned, maker);
+		release_parts(owned, generator);
 		return NULL;
 	}
 	atomic_init(&view->refs, 1);
 	view->owned = owned;
-	view->maker = maker;
+	view->generator = generator;
 	view->instead = NULL;
 	view->other = NULL;
 	view->size = 0;
 	view->n = n;
 	for (size_t i = 0; i < n; i++) {
 		view->pieces[i].start = view->size;
-		view->pieces[i].made = made;
+		view->pieces[i].computed = computed;
 		view->pieces[i].segment = segments[i];
 		view->size += segments[i].length;
-		made += segments[i].kind == SEGMENT_MADE;
+		computed += segments[i].kind == SEGMENT_COMPUTED;
 		if (segments[i].kind == SEGMENT_EXTENT)
 			backing_ref(segments[i].backing);
 	}
@@ -61,7 +61,7 @@ struct view *view_new_made(const struct segment *segments, size_t n, void *owned
 
 struct view *view_new(const struct segment *segments, size_t n, void *owned)
 {
-	return view_new_made(segments, n, owned, NULL);
+	return view_new_computed(segments, n, owned, NULL);
 }
 
 struct view *view_of_text(char *text, size_t size)
@@ -71,12 +71,12 @@ struct view *view_of_text(char *text, size_t size)
 	return text ? view_new(&segment, 1, text) : NULL;
 }
 
-void view_fall_back(struct view *view, struct view *instead)
+void view_set_fallback(struct view *view, struct view *instead)
 {
 	view->instead = instead;
 }
 
-void view_lean_on(struct view *view, struct view *other)
+void view_keep_alive(struct view *view, struct view *other)
 {
 	view->other = view_ref(other);
 }
@@ -94,7 +94,7 @@ void view_unref(struct view *view)
 	for (size_t i = 0; i < view->n; i++)
 		if (view->pieces[i].segment.kind == SEGMENT_EXTENT)
 			backing_unref(view->pieces[i].segment.backing);
-	release_parts(view->owned, view->maker);
+	release_parts(view->owned, view->generator);
 	view_unref(view->instead);
 	view_unref(view->other);
 	free(view);
@@ -105,9 +105,9 @@ uint64_t view_size(const struct view *view)
 	return view->size;
 }
 
-bool view_is_made(const struct view *view)
+bool view_is_computed(const struct view *view)
 {
-	return view->maker != NULL;
+	return view->generator != NULL;
 }
 
 /* The last segment that begins at or before offset. */
@@ -134,7 +134,7 @@ static struct extent extent_of(const struct segment *segment, uint64_t skip)
 	struct backing *file = NULL;
 
 	if (segment->kind == SEGMENT_EXTENT)
-		file = backing_part(segment->backing, &offset, &extent.length);
+		file = backing_file_at(segment->backing, &offset, &extent.length);
 	if (file && backing_is_plain(file)) {
 		extent.backing = file;
 		extent.offset = offset;
@@ -200,21 +200,21 @@ size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
 
 bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
 {
-	if (view->maker)
+	if (view->generator)
 		return true;
 	for (size_t i = find_piece(view, offset);
 	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
 	     i++) {
 		const struct segment *segment = &view->pieces[i].segment;
 
-		if (segment->kind == SEGMENT_EXTENT &&
-		    (backing_is_unverified(segment->backing) || backing_is_made(segment->backing)))
+		if (segment->kind == SEGMENT_EXTENT && (backing_is_unverified(segment->backing) ||
+							backing_is_computed(segment->backing)))
 			return true;
 	}
 	return false;
 }
 
-struct backing *view_reads(const struct view *view, size_t n, uint64_t offset)
+struct backing *view_backing_at(const struct view *view, size_t n, uint64_t offset)
 {
 	for (size_t i = find_piece(view, offset);
 	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
@@ -228,20 +228,20 @@ struct backing *view_reads(const struct view *view, size_t n, uint64_t offset)
 	return NULL;
 }
 
-/* The maker makes a segment whole. */
-static int read_made(struct view *view, const struct piece *piece, char *bytes, size_t n,
-		     uint64_t offset, const atomic_bool *stop)
+/* The generator makes a segment whole. */
+static int read_computed(struct view *view, const struct piece *piece, char *bytes, size_t n,
+			 uint64_t offset, const atomic_bool *stop)
 {
 	const size_t length = (size_t)piece->segment.length;
 	char *whole;
 	int rc;
 
 	if (n == length)
-		return view->maker->make(view->maker, piece->made, bytes, length, stop);
+		return view->generator->make(view->generator, piece->computed, bytes, length, stop);
 	whole = malloc(length);
 	if (!whole)
 		return -ENOMEM;
-	rc = view->maker->make(view->maker, piece->made, whole, length, stop);
+	rc = view->generator->make(view->generator, piece->computed, whole, length, stop);
 	if (rc == 0)
 		memcpy(bytes, whole + offset, n);
 	free(whole);
@@ -261,8 +261,8 @@ static int read_piece(struct view *view, const struct piece *piece, char *bytes,
 	case SEGMENT_ZEROS:
 		memset(bytes, 0, n);
 		return 0;
-	case SEGMENT_MADE:
-		return read_made(view, piece, bytes, n, offset, stop);
+	case SEGMENT_COMPUTED:
+		return read_computed(view, piece, bytes, n, offset, stop);
 	case SEGMENT_EXTENT:
 		break;
 	}
@@ -270,20 +270,21 @@ static int read_piece(struct view *view, const struct piece *piece, char *bytes,
 	return rc < 0 ? rc : backing_read(segment->backing, bytes, n, segment->offset + offset);
 }
 
-/* Tell the maker what it will be asked for, from that piece on. */
+/* Tell the generator what it will be asked for, from that piece on. */
 static int prepare(struct view *view, size_t first, uint64_t end, const atomic_bool *stop)
 {
-	size_t made = 0;
+	size_t computed = 0;
 
 	for (size_t i = first; i < view->n && view->pieces[i].start < end; i++)
-		made += view->pieces[i].segment.kind == SEGMENT_MADE;
-	if (!made)
+		computed += view->pieces[i].segment.kind == SEGMENT_COMPUTED;
+	if (!computed)
 		return 0;
-	return view->maker->prepare(view->maker, view->pieces[first].made, made, stop);
+	return view->generator->prepare(view->generator, view->pieces[first].computed, computed,
+					stop);
 }
 
-ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offset,
-			const atomic_bool *stop)
+ssize_t view_read_cancellable(struct view *view, void *bytes, size_t n, uint64_t offset,
+			      const atomic_bool *stop)
 {
 	size_t first, done = 0;
 	int rc = 0;
@@ -293,7 +294,7 @@ ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offse
 	if (n > view->size - offset)
 		n = (size_t)(view->size - offset);
 	first = find_piece(view, offset);
-	if (view->maker)
+	if (view->generator)
 		rc = prepare(view, first, offset + n, stop);
 	for (size_t i = first; rc == 0 && done < n; i++) {
 		const struct piece *piece = &view->pieces[i];
@@ -307,11 +308,11 @@ ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offse
 		done += part;
 	}
 	if (rc == -EIO && view->instead)
-		return view_read_until(view->instead, bytes, n, offset, stop);
+		return view_read_cancellable(view->instead, bytes, n, offset, stop);
 	return rc < 0 ? rc : (ssize_t)n;
 }
 
 ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset)
 {
-	return view_read_until(view, bytes, n, offset, NULL);
+	return view_read_cancellable(view, bytes, n, offset, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* view.h - the content of one file: a list of segments, each memory, an extent of a file on disk,
- * zeros, or bytes that are made when they are read. Every file of a mount is read through a view,
- * by one routine. */
-#ifndef FS_VIEW_H
-#define FS_VIEW_H
+ * zeros, or bytes that are computed when they are read. Every file of a mount is read through a
+ * view, by one routine. */
+#ifndef FS_STORAGE_VIEW_H
+#define FS_STORAGE_VIEW_H
 
 #include "fs/storage/backing.h"
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum segment_kind { SEGMENT_MEMORY, SEGMENT_EXTENT, SEGMENT_ZEROS, SEGMENT_MADE };
+enum segment_kind { SEGMENT_MEMORY, SEGMENT_EXTENT, SEGMENT_ZEROS, SEGMENT_COMPUTED };
 
 struct segment {
 	enum segment_kind kind;
@@ -21,16 +21,17 @@ struct segment {
 	uint64_t offset;	 /* SEGMENT_EXTENT: in backing */
 };
 
-/* Makes the bytes of the segments that are SEGMENT_MADE, which are numbered from 0 in their order.
- * Always the same ones. Any thread may call it, also several at once. It may take long; when *stop
- * becomes true, which may be NULL, it soon returns -EINTR. Errors are -errno. */
-struct maker {
-	/* Segments first to first + n - 1 are about to be made. */
-	int (*prepare)(struct maker *maker, size_t first, size_t n, const atomic_bool *stop);
+/* Makes the bytes of the segments that are SEGMENT_COMPUTED, which are numbered from 0 in their
+ * order. Always the same ones. Any thread may call it, also several at once. It may take long; when
+ * *stop becomes true, which may be NULL, it soon returns -EINTR. Errors are -errno. */
+struct view_generator {
+	/* Segments first to first + n - 1 are about to be computed. */
+	int (*prepare)(struct view_generator *generator, size_t first, size_t n,
+		       const atomic_bool *stop);
 	/* All length bytes of one. */
-	int (*make)(struct maker *maker, size_t number, char *bytes, size_t length,
+	int (*make)(struct view_generator *generator, size_t number, char *bytes, size_t length,
 		    const atomic_bool *stop);
-	void (*release)(struct maker *maker);
+	void (*release)(struct view_generator *generator);
 };
 
 /* Bytes of a view that lie in a file as they are, or that do not. */
@@ -46,16 +47,16 @@ struct view; /* counted; immutable, any thread may use it */
  * it is the view's from then on and freed with it, also on failure. NULL: out of memory. */
 struct view *view_new(const struct segment *segments, size_t n, void *owned);
 
-/* The same with segments to be made by maker, which becomes the view's, also on failure. */
-struct view *view_new_made(const struct segment *segments, size_t n, void *owned,
-			   struct maker *maker);
+/* The same with segments to be computed by generator, which becomes the view's, also on failure. */
+struct view *view_new_computed(const struct segment *segments, size_t n, void *owned,
+			       struct view_generator *generator);
 
 /* A view of size bytes of text, which becomes the view's. NULL, as for no text: out of memory. */
 struct view *view_of_text(char *text, size_t size);
 
 /* What a file under the view does not give any more (-EIO) is read from instead, which has the same
  * bytes and becomes the view's. To be called before anybody else knows the view. */
-void view_fall_back(struct view *view, struct view *instead);
+void view_set_fallback(struct view *view, struct view *instead);
 
 /* The segments that make up length bytes at offset, which are there, into segments, where that is
  * not NULL. Returns how many. They are good as long as the view. */
@@ -64,7 +65,7 @@ size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
 
 /* The view's segments point into memory of other, of which it takes a reference. To be called
  * before anybody else knows the view. */
-void view_lean_on(struct view *view, struct view *other);
+void view_keep_alive(struct view *view, struct view *other);
 
 struct view *view_ref(struct view *view);
 void view_unref(struct view *view); /* NULL is fine */
@@ -75,23 +76,23 @@ uint64_t view_size(const struct view *view);
  * False: the view ends there. */
 bool view_extent(const struct view *view, uint64_t offset, struct extent *extent);
 
-/* Are there bytes in it that have to be made? */
-bool view_is_made(const struct view *view);
+/* Are there bytes in it that have to be computed? */
+bool view_is_computed(const struct view *view);
 
-/* May a read of n bytes at offset take long, because some of them have to be made, or all of a file
- * has to be looked at first? */
+/* May a read of n bytes at offset take long, because some of them have to be computed, or all of a
+ * file has to be looked at first? */
 bool view_is_slow(const struct view *view, size_t n, uint64_t offset);
 
 /* The first file that a read of n bytes at offset reads from, borrowed. NULL: there is none. */
-struct backing *view_reads(const struct view *view, size_t n, uint64_t offset);
+struct backing *view_backing_at(const struct view *view, size_t n, uint64_t offset);
 
 /* Up to n bytes at offset into bytes: fewer only at the view's end. Returns their number or -errno,
  * and never part of what was asked for when some of it cannot be read: -EIO for an extent, else as
- * its maker says. */
+ * its generator says. */
 ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset);
 
 /* The same, but when *stop becomes true it soon returns -EINTR. */
-ssize_t view_read_until(struct view *view, void *bytes, size_t n, uint64_t offset,
-			const atomic_bool *stop);
+ssize_t view_read_cancellable(struct view *view, void *bytes, size_t n, uint64_t offset,
+			      const atomic_bool *stop);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frames_cache.c - see frames_cache.h. */
+/* zstd_cache.c - see zstd_cache.h. */
 #include "fs/storage/zstd_cache.h"
 
 #include <errno.h>
@@ -17,23 +17,23 @@ struct slot {
 	uint32_t number;
 	unsigned readers; /* that copy from it, so that it must stay */
 	uint64_t used;	  /* when, by the cache's clock */
-	uint8_t *bytes;	  /* FRAME_BYTES; NULL: never used yet */
+	uint8_t *bytes;	  /* ZSTD_FRAME_BYTES; NULL: never used yet */
 };
 
-struct frames_cache {
+struct zstd_cache {
 	atomic_uint refs;
 	atomic_uint_fast64_t owners;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t freed; /* a slot is full, or a slot or tools have become free */
 	uint64_t clock;
-	struct slot slots[FRAMES_KEPT];
-	struct frames_tools tools[FRAMES_AT_ONCE];
-	bool taken[FRAMES_AT_ONCE];
+	struct slot slots[ZSTD_CACHE_FRAMES];
+	struct zstd_cache_context tools[ZSTD_CACHE_BUSY_MAX];
+	bool taken[ZSTD_CACHE_BUSY_MAX];
 };
 
-struct frames_cache *frames_cache_new(void)
+struct zstd_cache *zstd_cache_new(void)
 {
-	struct frames_cache *cache = calloc(1, sizeof(*cache));
+	struct zstd_cache *cache = calloc(1, sizeof(*cache));
 
 	if (!cache)
 		return NULL;
@@ -43,19 +43,19 @@ struct frames_cache *frames_cache_new(void)
 	return cache;
 }
 
-struct frames_cache *frames_cache_ref(struct frames_cache *cache)
+struct zstd_cache *zstd_cache_ref(struct zstd_cache *cache)
 {
 	atomic_fetch_add(&cache->refs, 1);
 	return cache;
 }
 
-void frames_cache_unref(struct frames_cache *cache)
+void zstd_cache_unref(struct zstd_cache *cache)
 {
 	if (!cache || atomic_fetch_sub(&cache->refs, 1) != 1)
 		return;
-	for (size_t i = 0; i < FRAMES_KEPT; i++)
+	for (size_t i = 0; i < ZSTD_CACHE_FRAMES; i++)
 		free(cache->slots[i].bytes);
-	for (size_t i = 0; i < FRAMES_AT_ONCE; i++) {
+	for (size_t i = 0; i < ZSTD_CACHE_BUSY_MAX; i++) {
 		ZSTD_freeDCtx(cache->tools[i].zstd);
 		free(cache->tools[i].packed);
 	}
@@ -64,15 +64,15 @@ void frames_cache_unref(struct frames_cache *cache)
 	free(cache);
 }
 
-uint64_t frames_cache_owner(struct frames_cache *cache)
+uint64_t zstd_cache_new_owner(struct zstd_cache *cache)
 {
 	return atomic_fetch_add(&cache->owners, 1);
 }
 
 /* With the lock held, as all that follow up to fill(). */
-static struct slot *find(struct frames_cache *cache, const struct frames_wanted *wanted)
+static struct slot *find(struct zstd_cache *cache, const struct zstd_cache_request *wanted)
 {
-	for (size_t i = 0; i < FRAMES_KEPT; i++) {
+	for (size_t i = 0; i < ZSTD_CACHE_FRAMES; i++) {
 		struct slot *slot = &cache->slots[i];
 
 		if (slot->state != SLOT_EMPTY && slot->owner == wanted->owner &&
@@ -83,11 +83,11 @@ static struct slot *find(struct frames_cache *cache, const struct frames_wanted 
 }
 
 /* The slot that was used least lately, of those that nobody uses now. */
-static struct slot *find_victim(struct frames_cache *cache)
+static struct slot *find_victim(struct zstd_cache *cache)
 {
 	struct slot *victim = NULL;
 
-	for (size_t i = 0; i < FRAMES_KEPT; i++) {
+	for (size_t i = 0; i < ZSTD_CACHE_FRAMES; i++) {
 		struct slot *slot = &cache->slots[i];
 
 		if (slot->state == SLOT_EMPTY)
@@ -99,32 +99,32 @@ static struct slot *find_victim(struct frames_cache *cache)
 	return victim;
 }
 
-/* FRAMES_AT_ONCE: none is free. */
-static size_t find_tools(const struct frames_cache *cache)
+/* ZSTD_CACHE_BUSY_MAX: none is free. */
+static size_t find_tools(const struct zstd_cache *cache)
 {
 	size_t i = 0;
 
-	while (i < FRAMES_AT_ONCE && cache->taken[i])
+	while (i < ZSTD_CACHE_BUSY_MAX && cache->taken[i])
 		i++;
 	return i;
 }
 
-static bool make_tools(struct frames_tools *tools, struct slot *slot)
+static bool make_tools(struct zstd_cache_context *tools, struct slot *slot)
 {
 	if (!tools->zstd)
 		tools->zstd = ZSTD_createDCtx();
 	if (!tools->packed) {
-		tools->room = ZSTD_compressBound(FRAME_BYTES);
+		tools->room = ZSTD_compressBound(ZSTD_FRAME_BYTES);
 		tools->packed = malloc(tools->room);
 	}
 	if (!slot->bytes)
-		slot->bytes = malloc(FRAME_BYTES);
+		slot->bytes = malloc(ZSTD_FRAME_BYTES);
 	return tools->zstd && tools->packed && slot->bytes;
 }
 
 /* Make the frame in that slot, with those tools. The lock is let go meanwhile. */
-static int fill(struct frames_cache *cache, struct slot *slot, size_t tools,
-		const struct frames_wanted *wanted)
+static int fill(struct zstd_cache *cache, struct slot *slot, size_t tools,
+		const struct zstd_cache_request *wanted)
 {
 	int rc = -ENOMEM;
 
@@ -144,7 +144,7 @@ static int fill(struct frames_cache *cache, struct slot *slot, size_t tools,
 }
 
 /* A slot that holds the frame, and stays until its readers are one fewer. NULL with *rc. */
-static struct slot *take(struct frames_cache *cache, const struct frames_wanted *wanted, int *rc)
+static struct slot *take(struct zstd_cache *cache, const struct zstd_cache_request *wanted, int *rc)
 {
 	struct slot *slot;
 
@@ -157,7 +157,7 @@ static struct slot *take(struct frames_cache *cache, const struct frames_wanted 
 			struct slot *victim = find_victim(cache);
 			const size_t tools = find_tools(cache);
 
-			if (victim && tools < FRAMES_AT_ONCE) {
+			if (victim && tools < ZSTD_CACHE_BUSY_MAX) {
 				*rc = fill(cache, victim, tools, wanted);
 				if (*rc < 0)
 					return NULL;
@@ -172,8 +172,8 @@ static struct slot *take(struct frames_cache *cache, const struct frames_wanted 
 	return slot;
 }
 
-int frames_cache_read(struct frames_cache *cache, const struct frames_wanted *wanted, void *bytes,
-		      size_t n, size_t from)
+int zstd_cache_read(struct zstd_cache *cache, const struct zstd_cache_request *wanted, void *bytes,
+		    size_t n, size_t from)
 {
 	struct slot *slot;
 	int rc;

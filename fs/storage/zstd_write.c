@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frames_write.c - see frames_write.h. */
+/* zstd_write.c - see zstd_write.h. */
 #include "fs/storage/zstd_write.h"
 #include "fs/util/io.h"
 #include "gguf/bytes.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-struct frames_writer {
+struct zstd_writer {
 	int fd;
 	ZSTD_CCtx *zstd;
 	uint8_t *packed;
@@ -32,23 +32,23 @@ static ZSTD_CCtx *make_context(int level)
 	return zstd;
 }
 
-struct frames_writer *frames_writer_new(int fd, int level)
+struct zstd_writer *zstd_writer_new(int fd, int level)
 {
-	struct frames_writer *writer = calloc(1, sizeof(*writer));
+	struct zstd_writer *writer = calloc(1, sizeof(*writer));
 
 	if (!writer)
 		return NULL;
 	writer->fd = fd;
-	writer->room = ZSTD_compressBound(FRAME_BYTES);
+	writer->room = ZSTD_compressBound(ZSTD_FRAME_BYTES);
 	writer->packed = malloc(writer->room);
 	writer->zstd = make_context(level);
 	if (writer->packed && writer->zstd)
 		return writer;
-	frames_writer_free(writer);
+	zstd_writer_free(writer);
 	return NULL;
 }
 
-void frames_writer_free(struct frames_writer *writer)
+void zstd_writer_free(struct zstd_writer *writer)
 {
 	if (!writer)
 		return;
@@ -58,34 +58,34 @@ void frames_writer_free(struct frames_writer *writer)
 	free(writer);
 }
 
-static int enter(struct frames_writer *writer, size_t packed, size_t holds, uint64_t sum)
+static int enter(struct zstd_writer *writer, size_t packed, size_t holds, uint64_t sum)
 {
 	uint8_t *entry;
 
 	if (writer->n == writer->entries_room) {
 		const uint32_t room = writer->n * 2 + 16;
-		uint8_t *more = reallocarray(writer->entries, room, FRAMES_ENTRY);
+		uint8_t *more = reallocarray(writer->entries, room, ZSTD_SEEKABLE_ENTRY);
 
 		if (!more)
 			return -ENOMEM;
 		writer->entries = more;
 		writer->entries_room = room;
 	}
-	entry = writer->entries + (size_t)writer->n++ * FRAMES_ENTRY;
+	entry = writer->entries + (size_t)writer->n++ * ZSTD_SEEKABLE_ENTRY;
 	entry = store_u32(entry, (uint32_t)packed);
 	entry = store_u32(entry, (uint32_t)holds);
 	store_u32(entry, (uint32_t)sum);
 	return 0;
 }
 
-int frames_add(struct frames_writer *writer, const void *bytes, size_t n)
+int zstd_writer_add(struct zstd_writer *writer, const void *bytes, size_t n)
 {
 	size_t packed;
 	int rc;
 
-	if (n == 0 || n > FRAME_BYTES || writer->ended)
+	if (n == 0 || n > ZSTD_FRAME_BYTES || writer->ended)
 		return -EINVAL;
-	if (writer->n == FRAMES_MOST)
+	if (writer->n == ZSTD_SEEKABLE_FRAMES_MAX)
 		return -EFBIG;
 	packed = ZSTD_compress2(writer->zstd, writer->packed, writer->room, bytes, n);
 	if (ZSTD_isError(packed))
@@ -94,21 +94,21 @@ int frames_add(struct frames_writer *writer, const void *bytes, size_t n)
 	if (rc == 0)
 		rc = enter(writer, packed, n, XXH64(bytes, n, 0));
 	writer->at += packed;
-	writer->ended = n < FRAME_BYTES;
+	writer->ended = n < ZSTD_FRAME_BYTES;
 	return rc;
 }
 
-int64_t frames_end(struct frames_writer *writer)
+int64_t zstd_writer_finish(struct zstd_writer *writer)
 {
-	const uint32_t entries = writer->n * FRAMES_ENTRY;
-	uint8_t head[FRAMES_TABLE_HEAD], footer[FRAMES_FOOTER], *at = head;
+	const uint32_t entries = writer->n * ZSTD_SEEKABLE_ENTRY;
+	uint8_t head[ZSTD_SEEKABLE_TABLE_HEADER], footer[ZSTD_SEEKABLE_FOOTER], *at = head;
 	int rc;
 
-	at = store_u32(at, FRAMES_TABLE_MAGIC);
-	store_u32(at, entries + FRAMES_FOOTER);
+	at = store_u32(at, ZSTD_SEEKABLE_TABLE_MAGIC);
+	store_u32(at, entries + ZSTD_SEEKABLE_FOOTER);
 	at = store_u32(footer, writer->n);
-	*at++ = FRAMES_WITH_SUMS;
-	store_u32(at, FRAMES_FOOTER_MAGIC);
+	*at++ = ZSTD_SEEKABLE_CHECKSUM_FLAG;
+	store_u32(at, ZSTD_SEEKABLE_FOOTER_MAGIC);
 	rc = io_write(writer->fd, head, sizeof(head), writer->at);
 	if (rc == 0)
 		rc = io_write(writer->fd, writer->entries, entries, writer->at + sizeof(head));
@@ -118,7 +118,7 @@ int64_t frames_end(struct frames_writer *writer)
 	return rc < 0 ? rc : (int64_t)(writer->at + sizeof(head) + entries + sizeof(footer));
 }
 
-bool frames_pay(const void *bytes, size_t n, int level)
+bool zstd_write_is_worthwhile(const void *bytes, size_t n, int level)
 {
 	const size_t room = ZSTD_compressBound(n);
 	ZSTD_CCtx *zstd = make_context(level);
@@ -131,6 +131,6 @@ bool frames_pay(const void *bytes, size_t n, int level)
 	free(packed);
 	if (ZSTD_isError(size))
 		return false;
-	size += FRAMES_TABLE_HEAD + FRAMES_ENTRY + FRAMES_FOOTER;
+	size += ZSTD_SEEKABLE_TABLE_HEADER + ZSTD_SEEKABLE_ENTRY + ZSTD_SEEKABLE_FOOTER;
 	return size < n - n / 20;
 }

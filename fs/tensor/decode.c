@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* floats.c - see floats.h. */
+/* decode.c - see decode.h. */
 #include "fs/tensor/decode.h"
 #include "fs/storage/computed_rows.h"
 #include "gguf/dequant.h"
@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct floats {
+struct decoded_values {
 	struct backing *file;
 	uint64_t offset;
 	uint32_t type;
 };
 
-int floats_read(struct backing *file, uint64_t offset, uint32_t type, bool spans, uint64_t first,
+int decode_read(struct backing *file, uint64_t offset, uint32_t type, bool spans, uint64_t first,
 		uint64_t n, void *scratch, float *values)
 {
 	const struct type_info *info = type_find(type);
-	const uint64_t most = FLOATS_SCRATCH / info->block_bytes;
+	const uint64_t most = DECODE_SCRATCH / info->block_bytes;
 
 	while (n) {
 		const uint64_t part = n < most ? n : most;
@@ -39,8 +39,8 @@ int floats_read(struct backing *file, uint64_t offset, uint32_t type, bool spans
 /* Values that are asked for at an odd address are decoded elsewhere, so many blocks at a time. */
 #define ASIDE 64u
 
-static int make_aside(const struct floats *floats, bool spans, uint64_t first, size_t n,
-		      void *scratch, uint8_t *bytes)
+static int decode_unaligned(const struct decoded_values *floats, bool spans, uint64_t first,
+			    size_t n, void *scratch, uint8_t *bytes)
 {
 	const size_t elements = type_find(floats->type)->block_elements;
 	float *values = malloc(ASIDE * elements * sizeof(*values));
@@ -50,7 +50,7 @@ static int make_aside(const struct floats *floats, bool spans, uint64_t first, s
 		const size_t part = n < ASIDE ? n : ASIDE;
 		const size_t length = part * elements * sizeof(*values);
 
-		rc = floats_read(floats->file, floats->offset, floats->type, spans, first, part,
+		rc = decode_read(floats->file, floats->offset, floats->type, spans, first, part,
 				 scratch, values);
 		if (rc == 0)
 			memcpy(bytes, values, length);
@@ -64,16 +64,16 @@ static int make_aside(const struct floats *floats, bool spans, uint64_t first, s
 
 static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
 {
-	const struct floats *floats = context;
-	void *scratch = malloc(FLOATS_SCRATCH);
+	const struct decoded_values *floats = context;
+	void *scratch = malloc(DECODE_SCRATCH);
 	int rc;
 
 	if (!scratch)
 		return -ENOMEM;
 	if ((uintptr_t)bytes % _Alignof(float))
-		rc = make_aside(floats, spans, first, n, scratch, bytes);
+		rc = decode_unaligned(floats, spans, first, n, scratch, bytes);
 	else
-		rc = floats_read(floats->file, floats->offset, floats->type, spans, first, n,
+		rc = decode_read(floats->file, floats->offset, floats->type, spans, first, n,
 				 scratch, bytes);
 	free(scratch);
 	return rc;
@@ -81,17 +81,17 @@ static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes
 
 static void release(void *context)
 {
-	struct floats *floats = context;
+	struct decoded_values *floats = context;
 
 	backing_unref(floats->file);
 	free(floats);
 }
 
-struct backing *floats_new(struct backing *file, uint64_t offset, uint32_t type, uint64_t elements)
+struct backing *decode_new(struct backing *file, uint64_t offset, uint32_t type, uint64_t elements)
 {
 	const struct type_info *info = type_find(type);
-	struct floats *floats = malloc(sizeof(*floats));
-	const struct row_source source = {
+	struct decoded_values *floats = malloc(sizeof(*floats));
+	const struct computed_rows_source source = {
 		.n = elements / info->block_elements,
 		.length = info->block_elements * sizeof(float),
 		.make = make,
@@ -101,6 +101,6 @@ struct backing *floats_new(struct backing *file, uint64_t offset, uint32_t type,
 
 	if (!floats)
 		return NULL;
-	*floats = (struct floats){ backing_ref(file), offset, type };
-	return rows_new(&source, file);
+	*floats = (struct decoded_values){ backing_ref(file), offset, type };
+	return computed_rows_new(&source, file);
 }

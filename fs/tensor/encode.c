@@ -13,7 +13,7 @@ uint32_t encode_type(uint32_t type, uint64_t row)
 	return row % QUANTISE_Q8_0_VALUES == 0 ? GGML_Q8_0 : GGML_F16;
 }
 
-float encode_most(uint32_t type)
+float encode_max(uint32_t type)
 {
 	switch (type) {
 	case GGML_F32:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* encode.h - values that were computed, as a ggml type again. */
-#ifndef FS_ENCODE_H
-#define FS_ENCODE_H
+#ifndef FS_TENSOR_ENCODE_H
+#define FS_TENSOR_ENCODE_H
 
 #include "gguf/types.h"
 
@@ -13,7 +13,7 @@
 uint32_t encode_type(uint32_t type, uint64_t row);
 
 /* The largest magnitude that one of those types holds. */
-float encode_most(uint32_t type);
+float encode_max(uint32_t type);
 
 /* count values, whole blocks of the type, one of those above. bytes need no alignment. */
 void encode(uint32_t type, const float *values, size_t count, uint8_t *bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* experts.c - see experts.h. */
+/* expert_slice.c - see expert_slice.h. */
 #include "fs/tensor/expert_slice.h"
 #include "gguf/anatomy.h"
 
@@ -7,38 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t experts_count(const struct organ *organ)
+uint32_t expert_slice_count(const struct organ *organ)
 {
 	struct organ slice;
 
 	if (!anatomy_by_expert(organ->name, organ->name_length) || !organ_slice(organ, &slice) ||
-	    organ->ne[organ->dims - 1] > EXPERTS_MOST)
+	    organ->ne[organ->dims - 1] > EXPERT_SLICE_EXPERTS_MAX)
 		return 0;
 	return (uint32_t)organ->ne[organ->dims - 1];
 }
 
-struct located experts_slice(const struct located *stack, uint32_t expert)
+struct organ_location expert_slice(const struct organ_location *stack, uint32_t expert)
 {
-	struct located slice = *stack;
+	struct organ_location slice = *stack;
 
 	organ_slice(&stack->organ, &slice.organ);
 	slice.offset += expert * slice.organ.data_size;
 	return slice;
 }
 
-void experts_name(uint32_t expert, uint32_t n, char name[EXPERT_NAME_MAX])
+void expert_slice_name(uint32_t expert, uint32_t n, char name[EXPERT_SLICE_NAME_MAX])
 {
 	const unsigned number = (uint16_t)expert;
 
-	snprintf(name, EXPERT_NAME_MAX, n > 10000 ? "%05u" : n > 1000 ? "%04u" : "%03u", number);
+	snprintf(name, EXPERT_SLICE_NAME_MAX,
+		 n > 10000  ? "%05u"
+		 : n > 1000 ? "%04u"
+			    : "%03u",
+		 number);
 }
 
-bool experts_find(const char *name, size_t length, uint32_t n, uint32_t *expert)
+bool expert_slice_find(const char *name, size_t length, uint32_t n, uint32_t *expert)
 {
-	char exact[EXPERT_NAME_MAX];
+	char exact[EXPERT_SLICE_NAME_MAX];
 
 	*expert = 0;
-	if (length >= EXPERT_NAME_MAX)
+	if (length >= EXPERT_SLICE_NAME_MAX)
 		return false;
 	for (size_t i = 0; i < length; i++) {
 		if (name[i] < '0' || name[i] > '9')
@@ -47,11 +51,11 @@ bool experts_find(const char *name, size_t length, uint32_t n, uint32_t *expert)
 	}
 	if (*expert >= n)
 		return false;
-	experts_name(*expert, n, exact);
+	expert_slice_name(*expert, n, exact);
 	return strlen(exact) == length && memcmp(exact, name, length) == 0;
 }
 
-uint64_t experts_order_size(uint32_t n)
+uint64_t expert_slice_order_size(uint32_t n)
 {
 	/* Each has a digit and what follows it, and one more for every power of ten reached. */
 	uint64_t size = 2 * (uint64_t)n;
@@ -61,9 +65,9 @@ uint64_t experts_order_size(uint32_t n)
 	return size;
 }
 
-struct view *experts_order(uint32_t n)
+struct view *expert_slice_order(uint32_t n)
 {
-	const size_t size = (size_t)experts_order_size(n);
+	const size_t size = (size_t)expert_slice_order_size(n);
 	char *text = malloc(size + 1);
 	size_t at = 0;
 

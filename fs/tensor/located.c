@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-struct view *located_view(const struct located *located)
+struct view *organ_location_view(const struct organ_location *located)
 {
 	const struct organ *organ = &located->organ;
 	uint8_t *header = malloc(organ->header_size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merged.c - see merged.h. */
+/* lora_merge.c - see lora_merge.h. */
 #include "fs/tensor/lora_merge.h"
 #include "fs/storage/computed_rows.h"
 #include "fs/tensor/decode.h"
@@ -13,34 +13,34 @@
 /* Bytes of values that are worked on at a time, if a row is not longer. */
 #define CHUNK ((size_t)1 << 18)
 
-struct merged {
-	struct merge merge;
-	struct matrices *matrices;
+struct lora_merge_source {
+	struct lora_merge merge;
+	struct matrix_cache *matrices;
 	size_t bytes; /* of a row of the result */
 };
 
 /* What one read works with. */
-struct work {
-	const struct merged *merged;
+struct lora_merge_read {
+	const struct lora_merge_source *merged;
 	bool spans;
 	uint64_t expert, first; /* the rows are those of one expert, from this one on */
 	size_t n;
-	uint8_t *scratch; /* FLOATS_SCRATCH */
+	uint8_t *scratch; /* DECODE_SCRATCH */
 	float *rows;
 };
 
-static bool same_data(const struct merge_data *a, const struct merge_data *b)
+static bool same_data(const struct lora_merge_data *a, const struct lora_merge_data *b)
 {
 	return a->file == b->file && a->offset == b->offset && a->type == b->type;
 }
 
-bool merge_same(const struct merge *a, const struct merge *b)
+bool lora_merge_same(const struct lora_merge *a, const struct lora_merge *b)
 {
 	bool same = same_data(&a->w, &b->w) && a->type == b->type && a->n == b->n &&
 		    memcmp(a->ne, b->ne, sizeof(a->ne)) == 0;
 
 	for (uint32_t i = 0; same && i < a->n; i++) {
-		const struct merge_pair *p = &a->pairs[i], *q = &b->pairs[i];
+		const struct lora_merge_pair *p = &a->pairs[i], *q = &b->pairs[i];
 
 		same = same_data(&p->a, &q->a) && same_data(&p->b, &q->b) && p->rank == q->rank &&
 		       p->flipped == q->flipped && p->factor == q->factor;
@@ -48,7 +48,7 @@ bool merge_same(const struct merge *a, const struct merge *b)
 	return same;
 }
 
-uint32_t merge_type(uint32_t type, uint64_t length, bool f16)
+uint32_t lora_merge_type(uint32_t type, uint64_t length, bool f16)
 {
 	return f16 && type != GGML_F32 ? GGML_F16 : encode_type(type, length);
 }
@@ -61,56 +61,57 @@ static uint64_t row_bytes(uint32_t type, uint64_t length)
 }
 
 /* n rows of length values of a tensor, from that one on. */
-static int read_rows(const struct work *work, const struct merge_data *data, uint64_t first,
-		     size_t n, uint64_t length, float *values)
+static int read_rows(const struct lora_merge_read *work, const struct lora_merge_data *data,
+		     uint64_t first, size_t n, uint64_t length, float *values)
 {
 	const uint64_t blocks = length / type_find(data->type)->block_elements;
 
-	return floats_read(data->file, data->offset, data->type, work->spans, first * blocks,
+	return decode_read(data->file, data->offset, data->type, work->spans, first * blocks,
 			   n * blocks, work->scratch, values);
 }
 
 /* The half of which every row needs all: A, or B where they are flipped. */
-static const struct merge_data *shared_half(const struct merge_pair *pair)
+static const struct lora_merge_data *shared_half(const struct lora_merge_pair *pair)
 {
 	return pair->flipped ? &pair->b : &pair->a;
 }
 
 static void release(void *context)
 {
-	struct merged *merged = context;
+	struct lora_merge_source *merged = context;
 
 	backing_unref(merged->merge.w.file);
 	for (uint32_t i = 0; i < merged->merge.n; i++) {
 		/* The disk of an adapter that is gone can be unmounted. */
-		matrices_forget(merged->matrices, shared_half(&merged->merge.pairs[i])->file);
+		matrix_cache_drop_file(merged->matrices,
+				       shared_half(&merged->merge.pairs[i])->file);
 		backing_unref(merged->merge.pairs[i].a.file);
 		backing_unref(merged->merge.pairs[i].b.file);
 	}
-	matrices_unref(merged->matrices);
+	matrix_cache_unref(merged->matrices);
 	free(merged);
 }
 
 /* The matrix that every row of an expert is made with: A, or B with its axes exchanged. */
-static const struct matrix *get_matrix(const struct work *work, const struct merge_pair *pair,
-				       int *rc)
+static const struct matrix *get_matrix(const struct lora_merge_read *work,
+				       const struct lora_merge_pair *pair, int *rc)
 {
 	const uint64_t length = work->merged->merge.ne[0];
-	const struct merge_data *data = shared_half(pair);
-	struct matrix_at at = { .file = data->file,
-				.type = data->type,
-				.rows = pair->flipped ? length : pair->rank,
-				.length = pair->flipped ? pair->rank : length,
-				.turned = pair->flipped };
+	const struct lora_merge_data *data = shared_half(pair);
+	struct matrix_key at = { .file = data->file,
+				 .type = data->type,
+				 .rows = pair->flipped ? length : pair->rank,
+				 .length = pair->flipped ? pair->rank : length,
+				 .transposed = pair->flipped };
 
 	at.offset = data->offset + work->expert * at.rows * row_bytes(at.type, at.length);
-	return matrices_get(work->merged->matrices, &at, work->spans, rc);
+	return matrix_cache_get(work->merged->matrices, &at, work->spans, rc);
 }
 
 /* Add a pair to the rows: each takes its row of B, of A where they are flipped. */
-static int add_pair(const struct work *work, const struct merge_pair *pair)
+static int add_pair(const struct lora_merge_read *work, const struct lora_merge_pair *pair)
 {
-	const struct merge *merge = &work->merged->merge;
+	const struct lora_merge *merge = &work->merged->merge;
 	const size_t rank = (size_t)pair->rank, length = (size_t)merge->ne[0];
 	float *factors = calloc(work->n, rank * sizeof(*factors));
 	const struct matrix *matrix = NULL;
@@ -124,14 +125,14 @@ static int add_pair(const struct work *work, const struct merge_pair *pair)
 	for (size_t i = 0; matrix && i < work->n; i++)
 		lora_add(work->rows + i * length, length, matrix_values(matrix), factors + i * rank,
 			 rank, pair->factor);
-	matrix_put(matrix);
+	matrix_cache_put(matrix);
 	free(factors);
 	return rc;
 }
 
-static int make_some(const struct work *work, uint8_t *bytes)
+static int make_some(const struct lora_merge_read *work, uint8_t *bytes)
 {
-	const struct merge *merge = &work->merged->merge;
+	const struct lora_merge *merge = &work->merged->merge;
 	int rc = read_rows(work, &merge->w, work->expert * merge->ne[1] + work->first, work->n,
 			   merge->ne[0], work->rows);
 
@@ -143,7 +144,7 @@ static int make_some(const struct work *work, uint8_t *bytes)
 }
 
 /* Values that a row takes, of the tensor or of a pair. */
-static uint64_t widest(const struct merge *merge)
+static uint64_t widest(const struct lora_merge *merge)
 {
 	uint64_t width = merge->ne[0];
 
@@ -155,15 +156,15 @@ static uint64_t widest(const struct merge *merge)
 
 static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
 {
-	const struct merged *merged = context;
-	const struct merge *merge = &merged->merge;
+	const struct lora_merge_source *merged = context;
+	const struct lora_merge *merge = &merged->merge;
 	const size_t fit = CHUNK / sizeof(float) / (size_t)widest(merge);
 	const size_t most = fit == 0 ? 1 : fit < n ? fit : n;
-	struct work work = { .merged = merged, .spans = spans };
+	struct lora_merge_read work = { .merged = merged, .spans = spans };
 	uint8_t *to = bytes;
 	int rc = -ENOMEM;
 
-	work.scratch = malloc(FLOATS_SCRATCH);
+	work.scratch = malloc(DECODE_SCRATCH);
 	work.rows = calloc(most, (size_t)merge->ne[0] * sizeof(float));
 	if (work.scratch && work.rows)
 		rc = 0;
@@ -184,16 +185,18 @@ static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes
 	return rc;
 }
 
-struct backing *merged_new(const struct merge *merge, struct matrices *matrices,
-			   const struct merge **kept)
+struct backing *lora_merge_new(const struct lora_merge *merge, struct matrix_cache *matrices,
+			       const struct lora_merge **kept)
 {
-	struct merged *merged = calloc(1, sizeof(*merged));
-	struct row_source source = { .make = make, .release = release, .context = merged };
+	struct lora_merge_source *merged = calloc(1, sizeof(*merged));
+	struct computed_rows_source source = { .make = make,
+					       .release = release,
+					       .context = merged };
 
 	if (!merged)
 		return NULL;
 	merged->merge = *merge;
-	merged->matrices = matrices_ref(matrices);
+	merged->matrices = matrix_cache_ref(matrices);
 	merged->bytes = (size_t)row_bytes(merge->type, merge->ne[0]);
 	backing_ref(merge->w.file);
 	for (uint32_t i = 0; i < merge->n; i++) {
@@ -203,5 +206,5 @@ struct backing *merged_new(const struct merge *merge, struct matrices *matrices,
 	source.n = merge->ne[1] * merge->ne[2] * merge->ne[3];
 	source.length = merged->bytes;
 	*kept = &merged->merge;
-	return rows_new(&source, merge->w.file);
+	return computed_rows_new(&source, merge->w.file);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* matrices.c - see matrices.h. A list, the last one used first. */
+/* matrix_cache.c - see matrix_cache.h. A list, the last one used first. */
 #include "fs/tensor/matrix_cache.h"
 #include "fs/tensor/decode.h"
 #include "gguf/types.h"
@@ -11,7 +11,7 @@
 /* Immutable once it is read, which is before anybody has it. */
 struct matrix {
 	atomic_uint refs; /* that of the list, and one for each user */
-	struct matrix_at at;
+	struct matrix_key at;
 	size_t bytes;
 	struct matrix *next;
 	pthread_mutex_t lock; /* held while it is read: whoever else wants it waits */
@@ -19,31 +19,31 @@ struct matrix {
 	float values[];
 };
 
-struct matrices {
+struct matrix_cache {
 	atomic_uint refs;
 	pthread_mutex_t lock; /* protects what follows */
 	struct matrix *first;
 	size_t bytes;
 };
 
-struct matrices *matrices_new(void)
+struct matrix_cache *matrix_cache_new(void)
 {
-	struct matrices *matrices = calloc(1, sizeof(*matrices));
+	struct matrix_cache *cache = calloc(1, sizeof(*cache));
 
-	if (!matrices)
+	if (!cache)
 		return NULL;
-	atomic_init(&matrices->refs, 1);
-	pthread_mutex_init(&matrices->lock, NULL);
-	return matrices;
+	atomic_init(&cache->refs, 1);
+	pthread_mutex_init(&cache->lock, NULL);
+	return cache;
 }
 
-struct matrices *matrices_ref(struct matrices *matrices)
+struct matrix_cache *matrix_cache_ref(struct matrix_cache *cache)
 {
-	atomic_fetch_add(&matrices->refs, 1);
-	return matrices;
+	atomic_fetch_add(&cache->refs, 1);
+	return cache;
 }
 
-void matrix_put(const struct matrix *matrix)
+void matrix_cache_put(const struct matrix *matrix)
 {
 	struct matrix *mine = (struct matrix *)matrix;
 
@@ -54,18 +54,18 @@ void matrix_put(const struct matrix *matrix)
 	free(mine);
 }
 
-void matrices_unref(struct matrices *matrices)
+void matrix_cache_unref(struct matrix_cache *cache)
 {
-	if (!matrices || atomic_fetch_sub(&matrices->refs, 1) != 1)
+	if (!cache || atomic_fetch_sub(&cache->refs, 1) != 1)
 		return;
-	while (matrices->first) {
-		struct matrix *next = matrices->first->next;
+	while (cache->first) {
+		struct matrix *next = cache->first->next;
 
-		matrix_put(matrices->first);
-		matrices->first = next;
+		matrix_cache_put(cache->first);
+		cache->first = next;
 	}
-	pthread_mutex_destroy(&matrices->lock);
-	free(matrices);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache);
 }
 
 const float *matrix_values(const struct matrix *matrix)
@@ -73,23 +73,23 @@ const float *matrix_values(const struct matrix *matrix)
 	return matrix->values;
 }
 
-static bool is_same(const struct matrix_at *a, const struct matrix_at *b)
+static bool is_same(const struct matrix_key *a, const struct matrix_key *b)
 {
 	return a->file == b->file && a->offset == b->offset && a->rows == b->rows &&
-	       a->length == b->length && a->type == b->type && a->turned == b->turned;
+	       a->length == b->length && a->type == b->type && a->transposed == b->transposed;
 }
 
-/* Decode into values, row by row where they are to be turned. */
-static int decode(const struct matrix_at *at, bool spans, uint8_t *scratch, float *row,
+/* Decode into values, row by row where they are to be transposed. */
+static int decode(const struct matrix_key *at, bool spans, uint8_t *scratch, float *row,
 		  float *values)
 {
 	const uint64_t blocks = at->length / type_find(at->type)->block_elements;
 
-	if (!at->turned)
-		return floats_read(at->file, at->offset, at->type, spans, 0, at->rows * blocks,
+	if (!at->transposed)
+		return decode_read(at->file, at->offset, at->type, spans, 0, at->rows * blocks,
 				   scratch, values);
 	for (uint64_t i = 0; i < at->rows; i++) {
-		const int rc = floats_read(at->file, at->offset, at->type, spans, i * blocks,
+		const int rc = decode_read(at->file, at->offset, at->type, spans, i * blocks,
 					   blocks, scratch, row);
 
 		if (rc < 0)
@@ -101,7 +101,7 @@ static int decode(const struct matrix_at *at, bool spans, uint8_t *scratch, floa
 }
 
 /* One that is not read yet. NULL: out of memory. */
-static struct matrix *new_matrix(const struct matrix_at *at)
+static struct matrix *new_matrix(const struct matrix_key *at)
 {
 	const size_t bytes = (size_t)(at->rows * at->length) * sizeof(float);
 	struct matrix *matrix = malloc(sizeof(*matrix) + bytes);
@@ -120,8 +120,8 @@ static struct matrix *new_matrix(const struct matrix_at *at)
 /* With its lock held. */
 static int read_matrix(struct matrix *matrix, bool spans)
 {
-	const struct matrix_at *at = &matrix->at;
-	uint8_t *scratch = malloc(FLOATS_SCRATCH);
+	const struct matrix_key *at = &matrix->at;
+	uint8_t *scratch = malloc(DECODE_SCRATCH);
 	float *row = malloc((size_t)at->length * sizeof(*row));
 	const int rc = scratch && row ? decode(at, spans, scratch, row, matrix->values) : -ENOMEM;
 
@@ -132,36 +132,36 @@ static int read_matrix(struct matrix *matrix, bool spans)
 }
 
 /* With the lock held. */
-static void forget_last(struct matrices *matrices)
+static void evict_last(struct matrix_cache *cache)
 {
-	struct matrix **link = &matrices->first;
+	struct matrix **link = &cache->first;
 
 	while ((*link)->next)
 		link = &(*link)->next;
-	matrices->bytes -= (*link)->bytes;
-	matrix_put(*link);
+	cache->bytes -= (*link)->bytes;
+	matrix_cache_put(*link);
 	*link = NULL;
 }
 
 /* With the lock held: the matrix from the list, which it leaves. NULL: it is not there. */
-static struct matrix *take(struct matrices *matrices, const struct matrix_at *at)
+static struct matrix *take(struct matrix_cache *cache, const struct matrix_key *at)
 {
-	struct matrix **link = &matrices->first, *matrix;
+	struct matrix **link = &cache->first, *matrix;
 
 	while (*link && !is_same(&(*link)->at, at))
 		link = &(*link)->next;
 	matrix = *link;
 	if (matrix) {
 		*link = matrix->next;
-		matrices->bytes -= matrix->bytes;
+		cache->bytes -= matrix->bytes;
 	}
 	return matrix;
 }
 
-void matrices_forget(struct matrices *matrices, const struct backing *file)
+void matrix_cache_drop_file(struct matrix_cache *cache, const struct backing *file)
 {
-	pthread_mutex_lock(&matrices->lock);
-	for (struct matrix **link = &matrices->first; *link;) {
+	pthread_mutex_lock(&cache->lock);
+	for (struct matrix **link = &cache->first; *link;) {
 		struct matrix *matrix = *link;
 
 		if (matrix->at.file != file) {
@@ -169,37 +169,37 @@ void matrices_forget(struct matrices *matrices, const struct backing *file)
 			continue;
 		}
 		*link = matrix->next;
-		matrices->bytes -= matrix->bytes;
-		matrix_put(matrix);
+		cache->bytes -= matrix->bytes;
+		matrix_cache_put(matrix);
 	}
-	pthread_mutex_unlock(&matrices->lock);
+	pthread_mutex_unlock(&cache->lock);
 }
 
 /* The matrix, whether it is read or not, first in the list. NULL: out of memory. */
-static struct matrix *find_or_add(struct matrices *matrices, const struct matrix_at *at)
+static struct matrix *find_or_add(struct matrix_cache *cache, const struct matrix_key *at)
 {
 	struct matrix *matrix;
 
-	pthread_mutex_lock(&matrices->lock);
-	matrix = take(matrices, at);
+	pthread_mutex_lock(&cache->lock);
+	matrix = take(cache, at);
 	if (!matrix)
 		matrix = new_matrix(at);
 	if (matrix) {
-		matrix->next = matrices->first;
-		matrices->first = matrix;
-		matrices->bytes += matrix->bytes;
-		while (matrices->bytes > MATRICES_KEPT && matrices->first->next)
-			forget_last(matrices);
+		matrix->next = cache->first;
+		cache->first = matrix;
+		cache->bytes += matrix->bytes;
+		while (cache->bytes > MATRIX_CACHE_BYTES && cache->first->next)
+			evict_last(cache);
 		atomic_fetch_add(&matrix->refs, 1);
 	}
-	pthread_mutex_unlock(&matrices->lock);
+	pthread_mutex_unlock(&cache->lock);
 	return matrix;
 }
 
-const struct matrix *matrices_get(struct matrices *matrices, const struct matrix_at *at, bool spans,
-				  int *rc)
+const struct matrix *matrix_cache_get(struct matrix_cache *cache, const struct matrix_key *at,
+				      bool spans, int *rc)
 {
-	struct matrix *matrix = find_or_add(matrices, at);
+	struct matrix *matrix = find_or_add(cache, at);
 
 	*rc = matrix ? 0 : -ENOMEM;
 	if (!matrix)
@@ -210,6 +210,6 @@ const struct matrix *matrices_get(struct matrices *matrices, const struct matrix
 	pthread_mutex_unlock(&matrix->lock);
 	if (*rc == 0)
 		return matrix;
-	matrix_put(matrix);
+	matrix_cache_put(matrix);
 	return NULL;
 }

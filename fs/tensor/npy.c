@@ -36,7 +36,7 @@ static const char *own_type(uint32_t type)
 	}
 }
 
-bool npy_can(uint32_t type)
+bool npy_supports(uint32_t type)
 {
 	return own_type(type) || dequant_supported(type);
 }
@@ -88,7 +88,7 @@ bool npy_size(const struct organ *organ, uint64_t *size)
 	return *size <= INT64_MAX;
 }
 
-struct view *npy_view(const struct located *located)
+struct view *npy_view(const struct organ_location *located)
 {
 	const struct organ *organ = &located->organ;
 	char *header = malloc(HEADER_MAX);
@@ -107,7 +107,7 @@ struct view *npy_view(const struct located *located)
 	segments[0].length = write_header(organ, header);
 	if (!own_type(organ->type)) {
 		floats =
-			floats_new(located->file, located->offset, organ->type, elements_of(organ));
+			decode_new(located->file, located->offset, organ->type, elements_of(organ));
 		if (!floats) {
 			free(header);
 			return NULL;

@@ -6,18 +6,18 @@
  *
  * Values begin at a multiple of 64. F64, F32, F16 and the integers are the tensor's own bytes; any
  * other type is float32. Source: numpy.lib.format, version 1.0. */
-#ifndef FS_NPY_H
-#define FS_NPY_H
+#ifndef FS_TENSOR_NPY_H
+#define FS_TENSOR_NPY_H
 
 #include "fs/tensor/located.h"
 
 /* Does the type hold values that are known? */
-bool npy_can(uint32_t type);
+bool npy_supports(uint32_t type);
 
-/* Of an organ for which npy_can(): the size in bytes, false if that is more than 2^63 - 1. */
+/* Of an organ for which npy_supports(): the size in bytes, false if that is more than 2^63 - 1. */
 bool npy_size(const struct organ *organ, uint64_t *size);
 
 /* The file. NULL: out of memory. */
-struct view *npy_view(const struct located *located);
+struct view *npy_view(const struct organ_location *located);
 
 #endif

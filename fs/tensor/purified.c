@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_ROW 4u
+#define ROW_MIN 4u
 
 /* Where one row at a time is purified. */
-struct bench {
-	struct bench *next;
+struct workspace {
+	struct workspace *next;
 	struct spectral *spectral; /* one of the two */
 	struct fractal *fractal;
 	float *values;
@@ -32,7 +32,7 @@ struct purified {
 	size_t made_bytes; /* and purified */
 	enum purifier purifier;
 	pthread_mutex_t lock; /* protects what follows */
-	struct bench *idle;
+	struct workspace *idle;
 };
 
 static bool holds_weights(const struct organ *organ)
@@ -53,8 +53,8 @@ static bool holds_weights(const struct organ *organ)
 static bool is_purified(const struct organ *organ, struct organ *made)
 {
 	*made = *organ;
-	if (!holds_weights(organ) || organ->dims < 2 || organ->ne[0] < LEAST_ROW ||
-	    organ->ne[0] > PURIFIED_ROW || organ->data_size == 0)
+	if (!holds_weights(organ) || organ->dims < 2 || organ->ne[0] < ROW_MIN ||
+	    organ->ne[0] > PURIFIED_ROW_MAX || organ->data_size == 0)
 		return false;
 	made->type = encode_type(organ->type, organ->ne[0]);
 	return type_size(made->type, made->ne, &made->data_size) == TYPE_SIZE_OK;
@@ -67,69 +67,69 @@ struct organ purified_organ(const struct organ *organ)
 	return is_purified(organ, &made) ? made : *organ;
 }
 
-static void free_bench(struct bench *bench)
+static void free_workspace(struct workspace *workspace)
 {
-	spectral_free(bench->spectral);
-	fractal_free(bench->fractal);
-	free(bench->values);
-	free(bench->bytes);
-	free(bench);
+	spectral_free(workspace->spectral);
+	fractal_free(workspace->fractal);
+	free(workspace->values);
+	free(workspace->bytes);
+	free(workspace);
 }
 
-static struct bench *new_bench(const struct purified *purified)
+static struct workspace *new_workspace(const struct purified *purified)
 {
-	const float most = encode_most(purified->to);
-	struct bench *bench = calloc(1, sizeof(*bench));
+	const float most = encode_max(purified->to);
+	struct workspace *workspace = calloc(1, sizeof(*workspace));
 
-	if (!bench)
+	if (!workspace)
 		return NULL;
-	bench->values = malloc(purified->row * sizeof(*bench->values));
-	bench->bytes = malloc(purified->row_bytes);
+	workspace->values = malloc(purified->row * sizeof(*workspace->values));
+	workspace->bytes = malloc(purified->row_bytes);
 	if (purified->purifier == PURIFIER_SPECTRAL)
-		bench->spectral = spectral_new(purified->row, most);
+		workspace->spectral = spectral_new(purified->row, most);
 	else
-		bench->fractal = fractal_new(purified->row, most);
-	if (bench->values && bench->bytes && (bench->spectral || bench->fractal))
-		return bench;
-	free_bench(bench);
+		workspace->fractal = fractal_new(purified->row, most);
+	if (workspace->values && workspace->bytes && (workspace->spectral || workspace->fractal))
+		return workspace;
+	free_workspace(workspace);
 	return NULL;
 }
 
-static struct bench *take_bench(struct purified *purified)
+static struct workspace *acquire_workspace(struct purified *purified)
 {
-	struct bench *bench;
+	struct workspace *workspace;
 
 	pthread_mutex_lock(&purified->lock);
-	bench = purified->idle;
-	if (bench)
-		purified->idle = bench->next;
+	workspace = purified->idle;
+	if (workspace)
+		purified->idle = workspace->next;
 	pthread_mutex_unlock(&purified->lock);
-	return bench ? bench : new_bench(purified);
+	return workspace ? workspace : new_workspace(purified);
 }
 
-static void give_bench(struct purified *purified, struct bench *bench)
+static void release_workspace(struct purified *purified, struct workspace *workspace)
 {
 	pthread_mutex_lock(&purified->lock);
-	bench->next = purified->idle;
-	purified->idle = bench;
+	workspace->next = purified->idle;
+	purified->idle = workspace;
 	pthread_mutex_unlock(&purified->lock);
 }
 
-/* What is on the bench, as bytes of the type to be made. A row that stays as it is keeps its bits,
- * also where they are no number. */
-static void make_row(const struct purified *purified, struct bench *bench, uint8_t *made)
+/* The values of the workspace, as bytes of the type to be made. A row that stays as it is keeps its
+ * bits, also where they are no number. */
+static void make_row(const struct purified *purified, struct workspace *workspace, uint8_t *made)
 {
-	float *x = bench->values;
+	float *x = workspace->values;
 	bool changed;
 
-	dequant_blocks(purified->from, bench->bytes,
+	dequant_blocks(purified->from, workspace->bytes,
 		       purified->row / type_find(purified->from)->block_elements, x);
-	if (bench->spectral)
-		changed = spectral_purify(bench->spectral, x, x, SPECTRAL_KEEP);
+	if (workspace->spectral)
+		changed = spectral_purify(workspace->spectral, x, x, SPECTRAL_KEEP);
 	else
-		changed = fractal_purify(bench->fractal, x, x, FRACTAL_STRENGTH);
+		changed = fractal_purify(workspace->fractal, x, x, FRACTAL_STRENGTH);
 	if (!changed && purified->from == purified->to)
-		memcpy(made, bench->bytes, purified->made_bytes);
+		memcpy(made, workspace->bytes, purified->made_bytes);
 	else
 		encode(purified->to, x, purified->row, made);
 }
@@ -137,20 +137,21 @@ static void make_row(const struct purified *purified, struct bench *bench, uint8
 static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
 {
 	struct purified *purified = context;
-	struct bench *bench = take_bench(purified);
+	struct workspace *workspace = acquire_workspace(purified);
 	uint8_t *made = bytes;
-	int rc = bench ? 0 : -ENOMEM;
+	int rc = workspace ? 0 : -ENOMEM;
 
 	for (uint64_t i = first; rc == 0 && i < first + n; i++) {
 		const uint64_t at = purified->offset + i * purified->row_bytes;
 
-		rc = backing_read_as(purified->file, spans, bench->bytes, purified->row_bytes, at);
+		rc = backing_read_as(purified->file, spans, workspace->bytes, purified->row_bytes,
+				     at);
 		if (rc == 0)
-			make_row(purified, bench, made);
+			make_row(purified, workspace, made);
 		made += purified->made_bytes;
 	}
-	if (bench)
-		give_bench(purified, bench);
+	if (workspace)
+		release_workspace(purified, workspace);
 	return rc;
 }
 
@@ -159,22 +160,24 @@ static void release(void *context)
 	struct purified *purified = context;
 
 	while (purified->idle) {
-		struct bench *bench = purified->idle;
+		struct workspace *workspace = purified->idle;
 
-		purified->idle = bench->next;
-		free_bench(bench);
+		purified->idle = workspace->next;
+		free_workspace(workspace);
 	}
 	pthread_mutex_destroy(&purified->lock);
 	backing_unref(purified->file);
 	free(purified);
 }
 
-static struct backing *rows_of(enum purifier purifier, const struct located *located,
+static struct backing *rows_of(enum purifier purifier, const struct organ_location *located,
 			       const struct organ *made)
 {
 	const struct organ *organ = &located->organ;
 	struct purified *purified = calloc(1, sizeof(*purified));
-	struct row_source source = { .make = make, .release = release, .context = purified };
+	struct computed_rows_source source = { .make = make,
+					       .release = release,
+					       .context = purified };
 
 	if (!purified)
 		return NULL;
@@ -191,20 +194,20 @@ static struct backing *rows_of(enum purifier purifier, const struct located *loc
 	purified->purifier = purifier;
 	pthread_mutex_init(&purified->lock, NULL);
 	source.length = purified->made_bytes;
-	return rows_new(&source, located->file);
+	return computed_rows_new(&source, located->file);
 }
 
-struct view *purified_view(enum purifier purifier, const struct located *located)
+struct view *purified_view(enum purifier purifier, const struct organ_location *located)
 {
-	struct located made = { .offset = 0 };
+	struct organ_location made = { .offset = 0 };
 	struct view *view;
 
 	if (!is_purified(&located->organ, &made.organ))
-		return located_view(located);
+		return organ_location_view(located);
 	made.file = rows_of(purifier, located, &made.organ);
 	if (!made.file)
 		return NULL;
-	view = located_view(&made);
+	view = organ_location_view(&made);
 	backing_unref(made.file);
 	return view;
 }

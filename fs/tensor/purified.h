@@ -3,13 +3,13 @@
  *
  * Tensors of one axis (norms, biases) stay as they are, for their values stand in no order; so do
  * those of types that hold no weights (integers, F64, unknown types), and those with rows of less
- * than 4 or more than PURIFIED_ROW values. */
-#ifndef FS_PURIFIED_H
-#define FS_PURIFIED_H
+ * than 4 or more than PURIFIED_ROW_MAX values. */
+#ifndef FS_TENSOR_PURIFIED_H
+#define FS_TENSOR_PURIFIED_H
 
 #include "fs/tensor/located.h"
 
-#define PURIFIED_ROW ((uint64_t)1 << 20)
+#define PURIFIED_ROW_MAX ((uint64_t)1 << 20)
 
 enum purifier { PURIFIER_SPECTRAL, PURIFIER_FRACTAL };
 
@@ -17,6 +17,6 @@ enum purifier { PURIFIER_SPECTRAL, PURIFIER_FRACTAL };
 struct organ purified_organ(const struct organ *organ);
 
 /* Its file. NULL: out of memory. */
-struct view *purified_view(enum purifier purifier, const struct located *located);
+struct view *purified_view(enum purifier purifier, const struct organ_location *located);
 
 #endif

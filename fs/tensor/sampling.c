@@ -39,20 +39,20 @@ static size_t at_most(uint64_t n, size_t most)
 }
 
 /* A disk that is far away gets all spans at once, not one after the other. */
-static void announce(const struct sampling *s, const struct sample *sample)
+static void prefetch(const struct sampling *s, const struct sample *sample)
 {
 	struct sample all = *sample;
 	struct span span;
 	size_t n;
 
-	if (s->elements == 0 || !backing_is_far(s->file, s->offset))
+	if (s->elements == 0 || !backing_is_uncached(s->file, s->offset))
 		return;
 	while (s->wanted(s->context) && sample_next(&all, &span))
 		for (uint64_t done = 0; done < span.count; done += CHUNK) {
 			const size_t count = at_most(span.count - done, CHUNK);
 			const uint64_t at = place_of(s, span.start + done, count, &n);
 
-			backing_want(s->file, n, at);
+			backing_readahead(s->file, n, at);
 		}
 }
 
@@ -61,7 +61,7 @@ static int read_sample(const struct sampling *s, struct sample *sample, void *by
 	struct span span;
 	size_t n = 0;
 
-	announce(s, sample);
+	prefetch(s, sample);
 	while (sample_next(sample, &span)) {
 		for (uint64_t done = 0; done < span.count;) {
 			const size_t count = at_most(span.count - done, CHUNK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sampling.h - from an organ on disk to its Z-measure: read the blocks that hold the sampled
  * values, decode them, measure. */
-#ifndef FS_SAMPLING_H
-#define FS_SAMPLING_H
+#ifndef FS_TENSOR_SAMPLING_H
+#define FS_TENSOR_SAMPLING_H
 
 #include "fs/storage/backing.h"
 #include "measure/sample.h"

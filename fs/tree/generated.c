@@ -8,13 +8,13 @@
 
 struct generated {
 	struct generator generator;
-	struct nodes *nodes;
+	struct inodes *inodes;
 	struct current {
 		pthread_mutex_t making; /* held while it is made, which may take long */
 		pthread_mutex_t lock;	/* protects what follows; taken after making */
 		uint64_t stamp;		/* of the state that what follows is for */
 		uint64_t ino;		/* 0: nobody has looked yet */
-		struct node *node;	/* NULL: only its number was asked for */
+		struct inode *inode;	/* NULL: only its number was asked for */
 	} current[GENERATED_KINDS];
 };
 
@@ -29,14 +29,14 @@ const char *generated_name(enum generated_kind kind)
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";
 }
 
-struct generated *generated_new(const struct generator *generator, struct nodes *nodes)
+struct generated *generated_new(const struct generator *generator, struct inodes *inodes)
 {
 	struct generated *generated = calloc(1, sizeof(*generated));
 
 	if (!generated)
 		return NULL;
 	generated->generator = *generator;
-	generated->nodes = nodes;
+	generated->inodes = inodes;
 	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++) {
 		pthread_mutex_init(&generated->current[kind].making, NULL);
 		pthread_mutex_init(&generated->current[kind].lock, NULL);
@@ -49,7 +49,7 @@ void generated_free(struct generated *generated)
 	if (!generated)
 		return;
 	for (enum generated_kind kind = 0; kind < GENERATED_KINDS; kind++) {
-		nodes_put(generated->nodes, generated->current[kind].node);
+		inodes_put(generated->inodes, generated->current[kind].inode);
 		pthread_mutex_destroy(&generated->current[kind].lock);
 		pthread_mutex_destroy(&generated->current[kind].making);
 	}
@@ -90,10 +90,10 @@ static void catch_up(struct generated *generated, enum generated_kind kind)
 
 	if (current->ino && current->stamp == stamp)
 		return;
-	nodes_put(generated->nodes, current->node);
-	current->node = NULL;
+	inodes_put(generated->inodes, current->inode);
+	current->inode = NULL;
 	/* What the base says is the same file at every mount. */
-	current->ino = stamp ? nodes_new_ino(generated->nodes, generator->model)
+	current->ino = stamp ? inodes_new_ino(generated->inodes, generator->model)
 			     : first_ino(generator->model, kind);
 	current->stamp = stamp;
 }
@@ -117,88 +117,88 @@ bool generated_is_made(struct generated *generated, enum generated_kind kind)
 
 	pthread_mutex_lock(&current->lock);
 	catch_up(generated, kind);
-	made = current->node != NULL;
+	made = current->inode != NULL;
 	pthread_mutex_unlock(&current->lock);
 	return made;
 }
 
 /* A new file for the state with that stamp, under that number. */
-static struct node *make_node(struct generated *generated, enum generated_kind kind, uint64_t ino,
-			      uint64_t stamp, struct error *err)
+static struct inode *make_inode(struct generated *generated, enum generated_kind kind, uint64_t ino,
+				uint64_t stamp, struct error *err)
 {
 	const struct generator *generator = &generated->generator;
-	struct node made = {
+	struct inode made = {
 		.ino = ino, .kind = NODE_GENERATED, .index = kind, .model = generator->model
 	};
-	struct node *node;
+	struct inode *inode;
 
 	made.view = generator->view(generator->context, kind, err);
 	if (!made.view)
 		return NULL;
 	made.mtime = time_of(generated, kind, stamp);
-	node = nodes_add(generated->nodes, &made);
-	if (!node)
+	inode = inodes_add(generated->inodes, &made);
+	if (!inode)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return node;
+	return inode;
 }
 
 /* The file, if it was made for the state as it is now; else its number and stamp. */
-static struct node *find_made(struct generated *generated, enum generated_kind kind, uint64_t *ino,
-			      uint64_t *stamp)
+static struct inode *find_made(struct generated *generated, enum generated_kind kind, uint64_t *ino,
+			       uint64_t *stamp)
 {
 	struct current *current = &generated->current[kind];
-	struct node *node = NULL;
+	struct inode *inode = NULL;
 
 	pthread_mutex_lock(&current->lock);
 	catch_up(generated, kind);
 	*ino = current->ino;
 	*stamp = current->stamp;
-	if (current->node)
-		node = nodes_get(generated->nodes, current->ino);
+	if (current->inode)
+		inode = inodes_get(generated->inodes, current->ino);
 	pthread_mutex_unlock(&current->lock);
-	return node;
+	return inode;
 }
 
 /* With making held. The state may change meanwhile: then who asked gets what it was. */
-static struct node *make_current(struct generated *generated, enum generated_kind kind,
-				 struct error *err)
+static struct inode *make_current(struct generated *generated, enum generated_kind kind,
+				  struct error *err)
 {
 	struct current *current = &generated->current[kind];
 	uint64_t ino, stamp;
-	struct node *node = find_made(generated, kind, &ino, &stamp), *kept;
+	struct inode *inode = find_made(generated, kind, &ino, &stamp), *kept;
 
-	if (node)
-		return node;
-	kept = make_node(generated, kind, ino, stamp, err);
+	if (inode)
+		return inode;
+	kept = make_inode(generated, kind, ino, stamp, err);
 	if (!kept)
 		return NULL;
-	node = nodes_get(generated->nodes, ino);
+	inode = inodes_get(generated->inodes, ino);
 	pthread_mutex_lock(&current->lock);
 	if (current->ino == ino) {
-		current->node = kept;
+		current->inode = kept;
 		kept = NULL;
 	}
 	pthread_mutex_unlock(&current->lock);
-	nodes_put(generated->nodes, kept);
-	return node;
+	inodes_put(generated->inodes, kept);
+	return inode;
 }
 
-struct node *generated_node(struct generated *generated, enum generated_kind kind, int *rc)
+struct inode *generated_inode(struct generated *generated, enum generated_kind kind, int *rc)
 {
 	struct current *current = &generated->current[kind];
 	struct error err = { 0 };
 	uint64_t ino, stamp;
-	struct node *node = find_made(generated, kind, &ino, &stamp);
+	struct inode *inode = find_made(generated, kind, &ino, &stamp);
 
-	if (node)
-		return node;
+	if (inode)
+		return inode;
 	pthread_mutex_lock(&current->making);
-	node = make_current(generated, kind, &err);
+	inode = make_current(generated, kind, &err);
 	pthread_mutex_unlock(&current->making);
-	if (!node) {
+	if (!inode) {
 		*rc = -err.code;
 		log_add(generated->generator.log, "%s: cannot be made: %s", generated_name(kind),
 			err.text);
 	}
-	return node;
+	return inode;
 }

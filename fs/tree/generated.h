@@ -2,10 +2,10 @@
 /* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
  * theta.svg, checksums.xxh128, .theta, .table, .grafts, .check, .undo, .log, .assemble in its root,
  * files of its .views and .base, .theta in every class; and from that of a mount with several. Each
- * state of one is a node of its own, made when it is first looked at and shared until the state
+ * state of one is an inode of its own, made when it is first looked at and shared until the state
  * moves on. */
-#ifndef FS_GENERATED_H
-#define FS_GENERATED_H
+#ifndef FS_TREE_GENERATED_H
+#define FS_TREE_GENERATED_H
 
 #include "fs/tree/inodes.h"
 
@@ -45,7 +45,7 @@ struct generator {
 };
 
 /* All that it points to is borrowed. NULL: out of memory. */
-struct generated *generated_new(const struct generator *generator, struct nodes *nodes);
+struct generated *generated_new(const struct generator *generator, struct inodes *inodes);
 void generated_free(struct generated *generated);
 
 /* "manifest.json", ... */
@@ -57,8 +57,8 @@ uint64_t generated_ino(struct generated *generated, enum generated_kind kind);
 /* Is the file there already as it is now, so that the next one takes no time? */
 bool generated_is_made(struct generated *generated, enum generated_kind kind);
 
-/* The file as it is now, to release with nodes_put(). NULL with *rc set to -errno, and a line in
+/* The file as it is now, to release with inodes_put(). NULL with *rc set to -errno, and a line in
  * the log, if it cannot be made. */
-struct node *generated_node(struct generated *generated, enum generated_kind kind, int *rc);
+struct inode *generated_inode(struct generated *generated, enum generated_kind kind, int *rc);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* nodes.c - see nodes.h. A hash table with chains, doubled when it is full. Nodes that the base has
- * are made for each use and are in no table. */
+/* inodes.c - see inodes.h. A hash table with chains, doubled when it is full. Inodes that the base
+ * has are made for each use and are in no table. */
 #include "fs/tree/inodes.h"
 #include "fs/assemble/block_metadata.h"
 #include "fs/model/inode.h"
@@ -12,138 +12,138 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct nodes {
+struct inodes {
 	struct model *const *models;
 	atomic_uint n_models;
 	bool several;
 	atomic_uint_fast64_t next_ino; /* of what is the mount's own */
-	pthread_mutex_t lock;	       /* protects what follows, and in a node what it says there */
-	struct node **chains;
+	pthread_mutex_t lock; /* protects what follows, and in an inode what it says there */
+	struct inode **chains;
 	size_t n_chains; /* a power of two */
-	size_t n_nodes;
+	size_t n_inodes;
 };
 
-struct nodes *nodes_new(struct model *const *models, uint32_t n, bool several)
+struct inodes *inodes_new(struct model *const *models, uint32_t n, bool several)
 {
-	struct nodes *nodes = calloc(1, sizeof(*nodes));
+	struct inodes *inodes = calloc(1, sizeof(*inodes));
 
-	if (!nodes)
+	if (!inodes)
 		return NULL;
-	nodes->models = models;
-	atomic_init(&nodes->n_models, n);
-	nodes->several = several;
-	atomic_init(&nodes->next_ino, INODE_FIRST);
-	nodes->n_chains = 64;
-	nodes->chains = calloc(nodes->n_chains, sizeof(struct node *));
-	if (!nodes->chains) {
-		free(nodes);
+	inodes->models = models;
+	atomic_init(&inodes->n_models, n);
+	inodes->several = several;
+	atomic_init(&inodes->next_ino, INODE_FIRST);
+	inodes->n_chains = 64;
+	inodes->chains = calloc(inodes->n_chains, sizeof(struct inode *));
+	if (!inodes->chains) {
+		free(inodes);
 		return NULL;
 	}
-	pthread_mutex_init(&nodes->lock, NULL);
-	return nodes;
+	pthread_mutex_init(&inodes->lock, NULL);
+	return inodes;
 }
 
-void nodes_renewed(struct nodes *nodes, uint32_t n)
+void inodes_set_models(struct inodes *inodes, uint32_t n)
 {
-	atomic_store(&nodes->n_models, n);
+	atomic_store(&inodes->n_models, n);
 }
 
-static void free_node(struct node *node)
+static void free_inode(struct inode *inode)
 {
-	content_unref(node->content);
-	metadatum_unref(node->metadatum);
-	view_unref(node->view);
-	stage_free(node->stage);
-	free(node);
+	content_unref(inode->content);
+	metadata_entry_unref(inode->metadatum);
+	view_unref(inode->view);
+	stage_free(inode->stage);
+	free(inode);
 }
 
-void nodes_free(struct nodes *nodes)
+void inodes_free(struct inodes *inodes)
 {
-	if (!nodes)
+	if (!inodes)
 		return;
-	for (size_t i = 0; i < nodes->n_chains; i++) {
-		while (nodes->chains[i]) {
-			struct node *next = nodes->chains[i]->next;
+	for (size_t i = 0; i < inodes->n_chains; i++) {
+		while (inodes->chains[i]) {
+			struct inode *next = inodes->chains[i]->next;
 
-			free_node(nodes->chains[i]);
-			nodes->chains[i] = next;
+			free_inode(inodes->chains[i]);
+			inodes->chains[i] = next;
 		}
 	}
-	free(nodes->chains);
-	pthread_mutex_destroy(&nodes->lock);
-	free(nodes);
+	free(inodes->chains);
+	pthread_mutex_destroy(&inodes->lock);
+	free(inodes);
 }
 
-static struct node **find(const struct nodes *nodes, uint64_t ino)
+static struct inode **find(const struct inodes *inodes, uint64_t ino)
 {
-	struct node **link = &nodes->chains[ino & (nodes->n_chains - 1)];
+	struct inode **link = &inodes->chains[ino & (inodes->n_chains - 1)];
 
 	while (*link && (*link)->ino != ino)
 		link = &(*link)->next;
 	return link;
 }
 
-static void grow(struct nodes *nodes)
+static void grow(struct inodes *inodes)
 {
-	const size_t n = nodes->n_chains * 2;
-	struct node **chains = calloc(n, sizeof(*chains));
+	const size_t n = inodes->n_chains * 2;
+	struct inode **chains = calloc(n, sizeof(*chains));
 
 	if (!chains)
 		return; /* longer chains are slower, and still right */
-	for (size_t i = 0; i < nodes->n_chains; i++) {
-		while (nodes->chains[i]) {
-			struct node *node = nodes->chains[i];
+	for (size_t i = 0; i < inodes->n_chains; i++) {
+		while (inodes->chains[i]) {
+			struct inode *inode = inodes->chains[i];
 
-			nodes->chains[i] = node->next;
-			node->next = chains[node->ino & (n - 1)];
-			chains[node->ino & (n - 1)] = node;
+			inodes->chains[i] = inode->next;
+			inode->next = chains[inode->ino & (n - 1)];
+			chains[inode->ino & (n - 1)] = inode;
 		}
 	}
-	free(nodes->chains);
-	nodes->chains = chains;
-	nodes->n_chains = n;
+	free(inodes->chains);
+	inodes->chains = chains;
+	inodes->n_chains = n;
 }
 
 /* Has a slot with that content that expert, or experts at all of which there is an order? */
 static bool has_expert(const struct model *model, uint32_t tensor, uint32_t part,
 		       const struct content *content)
 {
-	const uint32_t n = files_experts(model, tensor, content);
+	const uint32_t n = organ_file_experts(model, tensor, content);
 
 	return n && (part < n || part == INODE_ORDER);
 }
 
 /* What a number in .views says. The experts of a tensor have a directory of the base's also where
  * the tensor was added. */
-static bool read_view_number(const struct model *model, uint64_t ino, struct node *node)
+static bool read_view_number(const struct model *model, uint64_t ino, struct inode *inode)
 {
 	const uint64_t index = inode_index(ino);
 	const uint32_t n = model->gguf->n_tensors;
 
 	switch (inode_kind(ino)) {
-	case INODE_FORM:
-		node->kind = index & 0xff ? NODE_FORM_CLASS : NODE_FORM;
-		node->part = (uint32_t)(index >> 8);
-		node->index = node->kind == NODE_FORM_CLASS ? (uint32_t)(index & 0xff) - 1 : 0;
-		return node->part < FORMS && node->index < CLASSES;
-	case INODE_FORMED:
-		node->part = (uint32_t)(index >> 32);
-		node->index = (uint32_t)index;
-		node->kind = node->part == FORM_EXPERTS ? NODE_EXPERTS : NODE_FORMED;
-		if (node->kind == NODE_EXPERTS)
-			return node->index < slots_count(model->slots);
-		return node->part < FORMS && node->index < n &&
-		       files_has_form(model, node->index, NULL, node->part);
+	case INODE_VIEW_DIR:
+		inode->kind = index & 0xff ? NODE_FORM_CLASS : NODE_FORM;
+		inode->part = (uint32_t)(index >> 8);
+		inode->index = inode->kind == NODE_FORM_CLASS ? (uint32_t)(index & 0xff) - 1 : 0;
+		return inode->part < ORGAN_VIEWS && inode->index < CLASSES;
+	case INODE_VIEW_FILE:
+		inode->part = (uint32_t)(index >> 32);
+		inode->index = (uint32_t)index;
+		inode->kind = inode->part == ORGAN_VIEW_EXPERTS ? NODE_EXPERTS : NODE_FORMED;
+		if (inode->kind == NODE_EXPERTS)
+			return inode->index < slots_count(model->slots);
+		return inode->part < ORGAN_VIEWS && inode->index < n &&
+		       organ_file_has_view(model, inode->index, NULL, inode->part);
 	default:
-		node->kind = NODE_EXPERT;
-		node->part = (uint32_t)(index & 0xffff);
-		node->index = (uint32_t)(index >> 16);
-		return node->index < n && has_expert(model, node->index, node->part, NULL);
+		inode->kind = NODE_EXPERT;
+		inode->part = (uint32_t)(index & 0xffff);
+		inode->index = (uint32_t)(index >> 16);
+		return inode->index < n && has_expert(model, inode->index, inode->part, NULL);
 	}
 }
 
 /* What a number of the base's says, for a model that it can be of. False: it stands for nothing. */
-static bool read_number(const struct model *model, uint64_t ino, struct node *node)
+static bool read_number(const struct model *model, uint64_t ino, struct inode *inode)
 {
 	static const struct {
 		enum node_kind kind;
@@ -166,8 +166,8 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 	const unsigned kind = inode_kind(ino);
 	uint64_t index = inode_index(ino), n = 1;
 
-	if (kind >= INODE_FORM)
-		return read_view_number(model, ino, node);
+	if (kind >= INODE_VIEW_DIR)
+		return read_view_number(model, ino, inode);
 	if (kind == 0 || kind >= sizeof(kinds) / sizeof(kinds[0]))
 		return false;
 	if (kinds[kind].of_tensors)
@@ -176,12 +176,12 @@ static bool read_number(const struct model *model, uint64_t ino, struct node *no
 		n = model->gguf->n_kv;
 	else if (kind == INODE_CLASS || kind == INODE_BASE_CLASS)
 		n = CLASSES;
-	node->kind = kinds[kind].kind;
+	inode->kind = kinds[kind].kind;
 	if (kind == INODE_BASE_ORGAN && (index & INODE_BASE_THETA)) {
-		node->kind = NODE_THETA;
+		inode->kind = NODE_THETA;
 		index -= INODE_BASE_THETA;
 	}
-	node->index = (uint32_t)index;
+	inode->index = (uint32_t)index;
 	return index < n;
 }
 
@@ -194,7 +194,7 @@ static bool is_directory(uint64_t ino)
 	case INODE_BASE_ORGAN:
 	case INODE_KEY:
 	case INODE_BASE_KEY:
-	case INODE_FORMED:
+	case INODE_VIEW_FILE:
 	case INODE_EXPERT:
 		return false;
 	default:
@@ -202,81 +202,81 @@ static bool is_directory(uint64_t ino)
 	}
 }
 
-static struct node *base_node(const struct nodes *nodes, uint64_t ino)
+static struct inode *base_inode(const struct inodes *inodes, uint64_t ino)
 {
-	struct node *node = calloc(1, sizeof(*node));
+	struct inode *inode = calloc(1, sizeof(*inode));
 	const uint32_t number = inode_model(ino);
 
-	if (!node)
+	if (!inode)
 		return NULL;
-	node->ino = ino;
-	node->refs = 1;
-	if (number < atomic_load(&nodes->n_models)) {
-		node->model = nodes->models[number];
+	inode->ino = ino;
+	inode->refs = 1;
+	if (number < atomic_load(&inodes->n_models)) {
+		inode->model = inodes->models[number];
 		if (is_directory(ino))
-			node->model = model_now(node->model);
+			inode->model = model_latest(inode->model);
 	}
 	if (ino == INODE_ROOT) {
-		node->kind = nodes->several ? NODE_MODELS : NODE_ROOT;
-	} else if (!node->model || !read_number(node->model, ino, node)) {
-		free(node);
+		inode->kind = inodes->several ? NODE_MODELS : NODE_ROOT;
+	} else if (!inode->model || !read_number(inode->model, ino, inode)) {
+		free(inode);
 		return NULL;
 	}
-	node->mtime = is_directory(ino) ? backing_stat(node->model->base)->st_mtim
-					: model_time(node->model);
-	if (node->kind == NODE_MODELS)
-		node->model = NULL;
-	return node;
+	inode->mtime = is_directory(ino) ? backing_stat(inode->model->base)->st_mtim
+					 : model_time(inode->model);
+	if (inode->kind == NODE_MODELS)
+		inode->model = NULL;
+	return inode;
 }
 
-struct node *nodes_get(struct nodes *nodes, uint64_t ino)
+struct inode *inodes_get(struct inodes *inodes, uint64_t ino)
 {
-	struct node *node;
+	struct inode *inode;
 
 	if (ino < INODE_NEW)
-		return base_node(nodes, ino);
-	pthread_mutex_lock(&nodes->lock);
-	node = *find(nodes, ino);
-	if (node)
-		node->refs++;
-	pthread_mutex_unlock(&nodes->lock);
-	return node;
+		return base_inode(inodes, ino);
+	pthread_mutex_lock(&inodes->lock);
+	inode = *find(inodes, ino);
+	if (inode)
+		inode->refs++;
+	pthread_mutex_unlock(&inodes->lock);
+	return inode;
 }
 
-struct node *nodes_add(struct nodes *nodes, const struct node *made)
+struct inode *inodes_add(struct inodes *inodes, const struct inode *made)
 {
-	struct node *node = malloc(sizeof(*node));
-	struct node copy = *made, **link;
+	struct inode *inode = malloc(sizeof(*inode));
+	struct inode copy = *made, **link;
 
-	if (!node) {
+	if (!inode) {
 		content_unref(copy.content);
-		metadatum_unref(copy.metadatum);
+		metadata_entry_unref(copy.metadatum);
 		view_unref(copy.view);
 		stage_free(copy.stage);
 		return NULL;
 	}
-	*node = copy;
-	pthread_mutex_lock(&nodes->lock);
-	link = find(nodes, made->ino);
+	*inode = copy;
+	pthread_mutex_lock(&inodes->lock);
+	link = find(inodes, made->ino);
 	if (*link) {
 		/* Two looked up the same graft at once. */
-		free_node(node);
-		node = *link;
-		node->refs++;
+		free_inode(inode);
+		inode = *link;
+		inode->refs++;
 	} else {
-		node->listed = true;
-		node->refs = 1;
-		node->next = NULL;
-		*link = node;
-		if (++nodes->n_nodes > nodes->n_chains)
-			grow(nodes);
+		inode->listed = true;
+		inode->refs = 1;
+		inode->next = NULL;
+		*link = inode;
+		if (++inodes->n_inodes > inodes->n_chains)
+			grow(inodes);
 	}
-	pthread_mutex_unlock(&nodes->lock);
-	return node;
+	pthread_mutex_unlock(&inodes->lock);
+	return inode;
 }
 
-uint64_t nodes_organ_ino(const struct model *model, enum node_kind kind, uint32_t tensor,
-			 const struct content *content)
+uint64_t inodes_organ_ino(const struct model *model, enum node_kind kind, uint32_t tensor,
+			  const struct content *content)
 {
 	if (kind == NODE_THETA)
 		return content ? content->ino | INODE_OF_THETA
@@ -284,61 +284,61 @@ uint64_t nodes_organ_ino(const struct model *model, enum node_kind kind, uint32_
 	return content ? content->ino : inode_of(model->number, INODE_ORGAN, tensor);
 }
 
-uint64_t nodes_root_ino(const struct nodes *nodes, const struct model *model)
+uint64_t inodes_root_ino(const struct inodes *inodes, const struct model *model)
 {
-	return nodes->several ? inode_of_directory(model, INODE_MODEL, 0) : INODE_ROOT;
+	return inodes->several ? inode_of_directory(model, INODE_MODEL, 0) : INODE_ROOT;
 }
 
-uint64_t nodes_new_ino(struct nodes *nodes, struct model *model)
+uint64_t inodes_new_ino(struct inodes *inodes, struct model *model)
 {
 	if (model)
 		return inode_new(model);
-	return INODE_NEW | (uint64_t)INODE_MODELS << 44 | atomic_fetch_add(&nodes->next_ino, 1);
+	return INODE_NEW | (uint64_t)INODE_MODELS << 44 | atomic_fetch_add(&inodes->next_ino, 1);
 }
 
-struct node *nodes_organ(struct nodes *nodes, enum node_kind kind, struct model *model,
-			 uint32_t tensor, int *rc)
+struct inode *inodes_organ(struct inodes *inodes, enum node_kind kind, struct model *model,
+			   uint32_t tensor, int *rc)
 {
 	struct content *content = slots_get(model->slots, tensor);
-	const struct node made = { .ino = nodes_organ_ino(model, kind, tensor, content),
-				   .kind = kind == NODE_ORGAN && content_is_link(content)
-						   ? NODE_LINK
-						   : kind,
-				   .index = tensor,
-				   .model = model,
-				   .content = content,
-				   .mtime = content ? content->mtime : (struct timespec){ 0 } };
+	const struct inode made = { .ino = inodes_organ_ino(model, kind, tensor, content),
+				    .kind = kind == NODE_ORGAN && content_is_link(content)
+						    ? NODE_LINK
+						    : kind,
+				    .index = tensor,
+				    .model = model,
+				    .content = content,
+				    .mtime = content ? content->mtime : (struct timespec){ 0 } };
 
-	*rc = content_is_nothing(content) ? -ENOENT : -ENOMEM;
-	if (content_is_nothing(content)) {
+	*rc = content_is_whiteout(content) ? -ENOENT : -ENOMEM;
+	if (content_is_whiteout(content)) {
 		content_unref(content);
 		return NULL;
 	}
-	return content ? nodes_add(nodes, &made) : base_node(nodes, made.ino);
+	return content ? inodes_add(inodes, &made) : base_inode(inodes, made.ino);
 }
 
-uint64_t nodes_made_ino(struct model *model, enum node_kind kind, uint32_t tensor, uint32_t part,
-			struct content *content)
+uint64_t inodes_computed_ino(struct model *model, enum node_kind kind, uint32_t tensor,
+			     uint32_t part, struct content *content)
 {
 	const bool formed = kind == NODE_FORMED;
 	uint32_t n;
 
 	if (!content)
-		return formed ? inode_of_formed(model, part, tensor)
+		return formed ? inode_of_view_file(model, part, tensor)
 			      : inode_of_expert(model, tensor, part);
-	n = files_experts(model, tensor, content);
-	return inode_of_made(model, content, FORMS + n + 1) +
-	       (formed ? part : FORMS + (part < n ? part : n));
+	n = organ_file_experts(model, tensor, content);
+	return inode_of_generated(model, content, ORGAN_VIEWS + n + 1) +
+	       (formed ? part : ORGAN_VIEWS + (part < n ? part : n));
 }
 
-struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *model,
-			uint32_t tensor, uint32_t part, int *rc)
+struct inode *inodes_computed(struct inodes *inodes, enum node_kind kind, struct model *model,
+			      uint32_t tensor, uint32_t part, int *rc)
 {
 	struct content *content = slots_get(model->slots, tensor);
-	struct node made = {
+	struct inode made = {
 		.kind = kind, .index = tensor, .part = part, .model = model, .content = content
 	};
-	const bool there = kind == NODE_FORMED ? files_has_form(model, tensor, content, part)
+	const bool there = kind == NODE_FORMED ? organ_file_has_view(model, tensor, content, part)
 					       : has_expert(model, tensor, part, content);
 
 	*rc = there ? -ENOMEM : -ENOENT;
@@ -346,116 +346,116 @@ struct node *nodes_made(struct nodes *nodes, enum node_kind kind, struct model *
 		content_unref(content);
 		return NULL;
 	}
-	made.ino = nodes_made_ino(model, kind, tensor, part, content);
+	made.ino = inodes_computed_ino(model, kind, tensor, part, content);
 	if (!content)
-		return base_node(nodes, made.ino);
+		return base_inode(inodes, made.ino);
 	made.mtime = content->mtime;
-	return nodes_add(nodes, &made);
+	return inodes_add(inodes, &made);
 }
 
-struct node *nodes_key(struct nodes *nodes, struct model *model, uint32_t i, int *rc)
+struct inode *inodes_key(struct inodes *inodes, struct model *model, uint32_t i, int *rc)
 {
-	struct node made = { .kind = NODE_KEY, .index = i, .model = model };
-	struct metadatum *metadatum;
+	struct inode made = { .kind = NODE_KEY, .index = i, .model = model };
+	struct metadata_entry *metadatum;
 
-	follow_show(model);
+	block_metadata_show(model);
 	metadatum = metadata_get(model->metadata, i, rc);
 	if (!metadatum)
 		return NULL;
 	*rc = -ENOMEM;
-	made.ino = metadatum_ino(metadatum);
+	made.ino = metadata_entry_ino(metadatum);
 	if (made.ino == 0) {
-		metadatum_unref(metadatum);
-		return base_node(nodes, inode_of(model->number, INODE_KEY, i));
+		metadata_entry_unref(metadatum);
+		return base_inode(inodes, inode_of(model->number, INODE_KEY, i));
 	}
 	made.metadatum = metadatum;
-	made.mtime = metadatum_mtime(metadatum);
-	return nodes_add(nodes, &made);
+	made.mtime = metadata_entry_mtime(metadatum);
+	return inodes_add(inodes, &made);
 }
 
-struct metadatum *nodes_metadatum(const struct node *node)
+struct metadata_entry *inodes_metadatum(const struct inode *inode)
 {
 	int rc;
 
-	return node->metadatum ? metadatum_ref(node->metadatum)
-			       : metadata_base(node->model->metadata, node->index, &rc);
+	return inode->metadatum ? metadata_entry_ref(inode->metadatum)
+				: metadata_get_base(inode->model->metadata, inode->index, &rc);
 }
 
-void nodes_told(struct nodes *nodes, struct node *node)
+void inodes_count_lookup(struct inodes *inodes, struct inode *inode)
 {
-	if (!node->listed)
+	if (!inode->listed)
 		return;
-	pthread_mutex_lock(&nodes->lock);
-	node->refs++;
-	pthread_mutex_unlock(&nodes->lock);
+	pthread_mutex_lock(&inodes->lock);
+	inode->refs++;
+	pthread_mutex_unlock(&inodes->lock);
 }
 
-static void release(struct nodes *nodes, uint64_t ino, uint64_t times)
+static void release(struct inodes *inodes, uint64_t ino, uint64_t times)
 {
-	struct node **link, *node;
+	struct inode **link, *inode;
 
-	pthread_mutex_lock(&nodes->lock);
-	link = find(nodes, ino);
-	node = *link;
-	if (node) {
-		node->refs -= times < node->refs ? times : node->refs;
-		if (node->refs == 0) {
-			*link = node->next;
-			nodes->n_nodes--;
+	pthread_mutex_lock(&inodes->lock);
+	link = find(inodes, ino);
+	inode = *link;
+	if (inode) {
+		inode->refs -= times < inode->refs ? times : inode->refs;
+		if (inode->refs == 0) {
+			*link = inode->next;
+			inodes->n_inodes--;
 		} else {
-			node = NULL;
+			inode = NULL;
 		}
 	}
-	pthread_mutex_unlock(&nodes->lock);
-	if (node)
-		free_node(node);
+	pthread_mutex_unlock(&inodes->lock);
+	if (inode)
+		free_inode(inode);
 }
 
-void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t times)
+void inodes_forget(struct inodes *inodes, uint64_t ino, uint64_t times)
 {
 	if (ino >= INODE_NEW)
-		release(nodes, ino, times);
+		release(inodes, ino, times);
 }
 
-void nodes_put(struct nodes *nodes, struct node *node)
+void inodes_put(struct inodes *inodes, struct inode *inode)
 {
-	if (!node)
+	if (!inode)
 		return;
-	if (node->listed)
-		release(nodes, node->ino, 1);
+	if (inode->listed)
+		release(inodes, inode->ino, 1);
 	else
-		free_node(node);
+		free_inode(inode);
 }
 
-/* What the slot holds that the node shows, as it is or in a form. */
-static struct donor *donor_of_node(const struct node *node)
+/* What the slot holds that the inode shows, as it is or in a form. */
+static struct donor *donor_of_inode(const struct inode *inode)
 {
-	const struct organ_place *place = &node->model->places[node->index];
+	const struct organ_place *place = &inode->model->places[inode->index];
 
-	return node->content
-		       ? donor_ref(node->content->donor)
-		       : donor_of_backing(node->model->base, place->tensor, place->tensor_length);
+	return inode->content ? donor_ref(inode->content->donor)
+			      : donor_from_backing(inode->model->base, place->tensor,
+						   place->tensor_length);
 }
 
-struct donor *nodes_donor(void *context, uint64_t ino, uint64_t *size)
+struct donor *inodes_donor(void *context, uint64_t ino, uint64_t *size)
 {
-	struct nodes *nodes = context;
-	struct node *node = nodes_get(nodes, ino);
+	struct inodes *inodes = context;
+	struct inode *inode = inodes_get(inodes, ino);
 	struct donor *donor = NULL;
 
 	/* What is being written is not where it comes from. */
 	*size = UINT64_MAX;
-	if (node && (node->kind == NODE_ORGAN || node->kind == NODE_BASE_ORGAN)) {
-		*size = files_organ_size(node->model, node->index, node->content);
-		donor = donor_of_node(node);
-	} else if (node && node->kind == NODE_FORMED) {
-		const struct organ organ = model_organ(node->model, node->index, node->content);
-		struct donor *of = donor_of_node(node);
+	if (inode && (inode->kind == NODE_ORGAN || inode->kind == NODE_BASE_ORGAN)) {
+		*size = organ_file_size(inode->model, inode->index, inode->content);
+		donor = donor_of_inode(inode);
+	} else if (inode && inode->kind == NODE_FORMED) {
+		const struct organ organ = model_organ(inode->model, inode->index, inode->content);
+		struct donor *of = donor_of_inode(inode);
 
-		*size = form_size(node->part, &organ);
-		donor = donor_of_view(of, form_name(node->part));
+		*size = organ_view_size(inode->part, &organ);
+		donor = donor_from_view(of, organ_view_name(inode->part));
 		donor_unref(of);
 	}
-	nodes_put(nodes, node);
+	inodes_put(inodes, inode);
 	return donor;
 }

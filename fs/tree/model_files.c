@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mounted.c - see mounted.h. */
+/* model_files.c - see model_files.h. */
 #include "fs/tree/model_files.h"
 #include "fs/assemble/block_metadata.h"
 #include "fs/assemble/model_view.h"
@@ -20,46 +20,48 @@
 
 static uint64_t stamp_of(void *context, enum generated_kind kind)
 {
-	const struct mounted *mounted = context;
+	const struct model_files *mounted = context;
 
 	if (kind == GENERATED_BASE_PICTURE)
 		return 0;
 	if (kind == GENERATED_LOG)
 		return log_count(mounted->model->log);
 	if (kind == GENERATED_ASSEMBLE)
-		return assembly_stamp(mounted->assembly);
+		return assembly_status_generation(mounted->assembly);
 	/* Neither ever goes back, so that the sum moves when one of them does. */
 	if (kind == GENERATED_MODEL)
-		return model_generation(mounted->model) + assembly_kept(mounted->assembly);
+		return model_generation(mounted->model) +
+		       assembly_view_generation(mounted->assembly);
 	return model_generation(mounted->model);
 }
 
 /* Views that cannot be made for want of memory alone. */
-static struct view *view_of_readings(struct mounted *mounted, enum generated_kind kind,
+static struct view *view_of_readings(struct model_files *mounted, enum generated_kind kind,
 				     const struct snapshot *snapshot, struct error *err)
 {
 	struct model *model = mounted->model;
-	struct readings *readings = mounted->readings;
+	struct tensor_measures *measures = mounted->measures;
 	struct figures *figures;
 	struct view *view = NULL;
 
 	if (kind >= GENERATED_TABLES) {
-		view = theta_table(model, readings, snapshot,
+		view = theta_table(model, measures, snapshot,
 				   (enum organ_class)(kind - GENERATED_TABLES));
 	} else if (kind == GENERATED_ROWS) {
-		view = table_view(model, readings, snapshot);
+		view = table_view(model, measures, snapshot);
 	} else if (kind == GENERATED_CHECKSUMS) {
-		view = checksums_view(model, mounted->digests, snapshot);
+		view = checksums_view(model, mounted->hashes, snapshot);
 	} else if (kind == GENERATED_GGUF_HASH) {
-		view = gguf_hash_view(model, mounted->digests, snapshot, &mounted->ending);
+		view = gguf_hash_view(model, mounted->hashes, snapshot, &mounted->ending);
 	} else if (kind == GENERATED_CHECK) {
 		view = check_view(model, snapshot, &mounted->ending);
 	} else {
 		figures = kind == GENERATED_BASE_PICTURE ? figures_of_base(model)
 							 : figures_new(model, snapshot);
 		if (figures)
-			view = sheet_view(readings, figures,
-					  kind == GENERATED_REPORT ? report_print : chart_print);
+			view = lazy_report_view(measures, figures,
+						kind == GENERATED_REPORT ? report_print
+									 : model_picture_print);
 	}
 	if (!view)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
@@ -67,7 +69,7 @@ static struct view *view_of_readings(struct mounted *mounted, enum generated_kin
 }
 
 /* From the file that it was assembled to, in one piece, where there is one. */
-static struct view *view_of_model(struct mounted *mounted, const struct snapshot *snapshot,
+static struct view *view_of_model(struct model_files *mounted, const struct snapshot *snapshot,
 				  struct error *err)
 {
 	struct view *layout = model_view(mounted->model, snapshot, false, err);
@@ -77,7 +79,7 @@ static struct view *view_of_model(struct mounted *mounted, const struct snapshot
 	return file ? file : layout;
 }
 
-static struct view *view_of_slots(struct mounted *mounted, enum generated_kind kind,
+static struct view *view_of_slots(struct model_files *mounted, enum generated_kind kind,
 				  struct error *err)
 {
 	struct snapshot snapshot;
@@ -91,11 +93,11 @@ static struct view *view_of_slots(struct mounted *mounted, enum generated_kind k
 		/* It cannot be opened, see mounted_refuses(). */
 		view = view_new(NULL, 0, NULL);
 	else if (kind == GENERATED_MANIFEST)
-		view = manifest_view(mounted->model, mounted->readings, &snapshot, err);
+		view = manifest_view(mounted->model, mounted->measures, &snapshot, err);
 	else if (kind == GENERATED_MODEL)
 		view = view_of_model(mounted, &snapshot, err);
 	else if (kind == GENERATED_GRAFTS)
-		view = texts_grafts(mounted->model, &snapshot, err);
+		view = grafts_list_view(mounted->model, &snapshot, err);
 	else if (kind == GENERATED_UNDO)
 		view = undo_list(mounted->model, &snapshot, err);
 	else
@@ -106,24 +108,25 @@ static struct view *view_of_slots(struct mounted *mounted, enum generated_kind k
 
 static struct view *view_of(void *context, enum generated_kind kind, struct error *err)
 {
-	struct mounted *mounted = context;
+	struct model_files *mounted = context;
 	struct view *view;
 	size_t size;
 	char *text;
 
 	if (kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE) {
-		follow_show(mounted->model);
+		block_metadata_show(mounted->model);
 		return view_of_slots(mounted, kind, err);
 	}
 	text = kind == GENERATED_LOG ? log_text(mounted->model->log, &size)
-				     : assembly_text(mounted->assembly, &size);
+				     : assembly_status(mounted->assembly, &size);
 	view = view_of_text(text, size);
 	if (!view)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return view;
 }
 
-int mounted_init(struct mounted *mounted, struct model *model, const struct mounted_site *site)
+int model_files_init(struct model_files *mounted, struct model *model,
+		     const struct mounted_site *site)
 {
 	const struct generator generator = { .stamp = stamp_of,
 					     .view = view_of,
@@ -131,27 +134,27 @@ int mounted_init(struct mounted *mounted, struct model *model, const struct moun
 					     .model = model,
 					     .log = model->log };
 
-	*mounted = (struct mounted){ .model = model };
-	mounted->readings = readings_new(model, site->samples, site->measurers);
-	mounted->digests = digests_new(model, site->hashers);
+	*mounted = (struct model_files){ .model = model };
+	mounted->measures = tensor_measures_new(model, site->samples, site->measurers);
+	mounted->hashes = tensor_hashes_new(model, site->hashers);
 	mounted->assembly = assembly_new(model, site->output, site->directory);
 	if (site->keep && mounted->assembly)
 		assembly_keep(mounted->assembly);
-	mounted->generated = generated_new(&generator, site->nodes);
-	mounted->space = space_new(model->base, model->directory);
-	return mounted->readings && mounted->digests && mounted->assembly && mounted->generated &&
+	mounted->generated = generated_new(&generator, site->inodes);
+	mounted->space = free_space_new(model->base, model->directory);
+	return mounted->measures && mounted->hashes && mounted->assembly && mounted->generated &&
 			       mounted->space
 		       ? 0
 		       : -ENOMEM;
 }
 
-void mounted_release(struct mounted *mounted)
+void model_files_release(struct model_files *mounted)
 {
 	generated_free(mounted->generated);
-	readings_free(mounted->readings);
-	digests_free(mounted->digests);
+	tensor_measures_free(mounted->measures);
+	tensor_hashes_free(mounted->hashes);
 	assembly_free(mounted->assembly);
-	space_free(mounted->space);
+	free_space_free(mounted->space);
 	shards_unref(mounted->refused);
-	*mounted = (struct mounted){ 0 };
+	*mounted = (struct model_files){ 0 };
 }

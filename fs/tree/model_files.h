@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* mounted.h - a model in a mount, with what hangs from it. */
-#ifndef FS_MOUNTED_H
-#define FS_MOUNTED_H
+/* model_files.h - a model in a mount, with what hangs from it. */
+#ifndef FS_TREE_MODEL_FILES_H
+#define FS_TREE_MODEL_FILES_H
 
 #include "fs/files/assembly.h"
 #include "fs/lazy/tensor_hashes.h"
@@ -9,14 +9,14 @@
 #include "fs/storage/free_space.h"
 #include "fs/tree/generated.h"
 
-struct mounted {
+struct model_files {
 	struct model *model;
-	struct readings *readings;
-	struct digests *digests;
+	struct tensor_measures *measures;
+	struct tensor_hashes *hashes;
 	struct assembly *assembly;
-	struct space *space; /* on the filesystem of the base */
+	struct free_space *space;    /* on the filesystem of the base */
 	struct generated *generated; /* the files made from its state */
-	struct shards *refused;	     /* of which no model could be made; NULL: none (arrivals.h) */
+	struct shards *refused; /* of which no model could be made; NULL: none (shard_watch.h) */
 	atomic_bool ending;	     /* what is being made for them is not wanted any more */
 };
 
@@ -25,18 +25,19 @@ struct mounted_site {
 	uint64_t samples;		/* values of a tensor that are looked at (sampling.h) */
 	const char *output, *directory; /* as assembly_new() */
 	bool keep;			/* what is assembled stays open (assembly_keep()) */
-	struct nodes *nodes;
+	struct inodes *inodes;
 	struct pool *measurers, *hashers; /* threads to measure and to hash with */
 };
 
-/* What there is of a model alone. Returns 0 or -ENOMEM; mounted_release() is due either way. */
-int mounted_init(struct mounted *mounted, struct model *model, const struct mounted_site *site);
-void mounted_release(struct mounted *mounted);
+/* What there is of a model alone. Returns 0 or -ENOMEM; model_files_release() is due either way. */
+int model_files_init(struct model_files *mounted, struct model *model,
+		     const struct mounted_site *site);
+void model_files_release(struct model_files *mounted);
 
 /* Who has the place of model number i now, of all by their numbers. */
-static inline struct mounted *mounted_now(struct mounted *all, uint32_t i)
+static inline struct model_files *model_files_current(struct model_files *all, uint32_t i)
 {
-	return &all[model_now(all[i].model)->number];
+	return &all[model_latest(all[i].model)->number];
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* standings.c - see standings.h. */
+/* models_report.c - see models_report.h. */
 #include "fs/tree/models_report.h"
 #include "fs/lazy/figures.h"
 #include "fs/report/ranking.h"
@@ -11,24 +11,24 @@
 #include <string.h>
 
 /* One model: what to measure, and its name as it is shown. */
-struct entrant {
-	struct readings *readings;
+struct models_report_entry {
+	struct tensor_measures *measures;
 	struct figures *figures;
 	char *name;
 };
 
-struct standings {
-	struct maker maker;
+struct models_report {
+	struct view_generator generator;
 	uint32_t n;
 	pthread_mutex_t lock; /* protects what follows */
 	char *text;	      /* as it was made once; NULL: not yet */
 	size_t size;
-	struct entrant entrants[];
+	struct models_report_entry entrants[];
 };
 
-static void release(struct maker *maker)
+static void release(struct view_generator *generator)
 {
-	struct standings *standings = (struct standings *)maker;
+	struct models_report *standings = (struct models_report *)generator;
 
 	for (uint32_t i = 0; i < standings->n; i++) {
 		figures_free(standings->entrants[i].figures);
@@ -39,24 +39,25 @@ static void release(struct maker *maker)
 	free(standings);
 }
 
-static int prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+static int prepare(struct view_generator *generator, size_t first, size_t n,
+		   const atomic_bool *stop)
 {
-	const struct standings *standings = (struct standings *)maker;
+	const struct models_report *standings = (struct models_report *)generator;
 
 	(void)first;
 	(void)n;
 	for (uint32_t i = 0; i < standings->n; i++) {
-		const struct entrant *entrant = &standings->entrants[i];
+		const struct models_report_entry *entrant = &standings->entrants[i];
 
-		if (readings_prepare(entrant->readings, entrant->figures->subjects,
-				     entrant->figures->n, stop) == -EINTR)
+		if (tensor_measures_prepare(entrant->measures, entrant->figures->subjects,
+					    entrant->figures->n, stop) == -EINTR)
 			return -EINTR;
 	}
 	return 0;
 }
 
 /* Add up a model, with measures or without. Returns 0, or -EINTR. */
-static int add_up(const struct entrant *entrant, bool measured, const atomic_bool *stop,
+static int add_up(const struct models_report_entry *entrant, bool measured, const atomic_bool *stop,
 		  struct ranked *ranked)
 {
 	const struct figures *figures = entrant->figures;
@@ -68,19 +69,20 @@ static int add_up(const struct entrant *entrant, bool measured, const atomic_boo
 		int rc = -ENOTSUP;
 
 		if (measured)
-			rc = readings_get(entrant->readings, &figures->subjects[i], stop, &z);
+			rc = tensor_measures_get(entrant->measures, &figures->subjects[i], stop,
+						 &z);
 		if (rc == -EINTR)
 			return rc;
 		/* Part of a model is not to be compared with others. */
 		if (rc < 0 && rc != -ENOTSUP)
 			return add_up(entrant, false, stop, ranked);
-		ranked_count(ranked, figure->klass, figure->elements, rc == 0 ? &z : NULL);
+		ranking_count(ranked, figure->klass, figure->elements, rc == 0 ? &z : NULL);
 	}
 	return 0;
 }
 
 /* The text, to free. NULL with *rc set. */
-static char *print(const struct standings *standings, bool measured, const atomic_bool *stop,
+static char *print(const struct models_report *standings, bool measured, const atomic_bool *stop,
 		   size_t *size, int *rc)
 {
 	struct ranked *ranked = calloc(standings->n + 1u, sizeof(*ranked));
@@ -103,10 +105,10 @@ static char *print(const struct standings *standings, bool measured, const atomi
 	return NULL;
 }
 
-static int make(struct maker *maker, size_t number, char *bytes, size_t length,
+static int make(struct view_generator *generator, size_t number, char *bytes, size_t length,
 		const atomic_bool *stop)
 {
-	struct standings *standings = (struct standings *)maker;
+	struct models_report *standings = (struct models_report *)generator;
 	int rc = 0;
 
 	(void)number;
@@ -131,11 +133,11 @@ static char *one_line(const char *name)
 	return text;
 }
 
-static bool enter(struct entrant *entrant, const struct mounted *mounted)
+static bool enter(struct models_report_entry *entrant, const struct model_files *mounted)
 {
 	struct snapshot snapshot;
 
-	entrant->readings = mounted->readings;
+	entrant->measures = mounted->measures;
 	entrant->name = one_line(mounted->model->shown);
 	if (!entrant->name || slots_snapshot(mounted->model->slots, &snapshot) < 0)
 		return false;
@@ -144,11 +146,11 @@ static bool enter(struct entrant *entrant, const struct mounted *mounted)
 	return entrant->figures != NULL;
 }
 
-struct view *standings_view(struct mounted *mounted, uint32_t n)
+struct view *models_report_view(struct model_files *mounted, uint32_t n)
 {
-	struct standings *standings =
+	struct models_report *standings =
 		calloc(1, sizeof(*standings) + n * sizeof(standings->entrants[0]));
-	struct segment whole = { .kind = SEGMENT_MADE };
+	struct segment whole = { .kind = SEGMENT_COMPUTED };
 	bool well = standings != NULL;
 	char *text = NULL;
 	size_t size;
@@ -156,19 +158,19 @@ struct view *standings_view(struct mounted *mounted, uint32_t n)
 
 	if (!standings)
 		return NULL;
-	standings->maker = (struct maker){ prepare, make, release };
+	standings->generator = (struct view_generator){ prepare, make, release };
 	pthread_mutex_init(&standings->lock, NULL);
 	for (uint32_t i = 0; well && i < n; i++) {
 		standings->n = i + 1;
-		well = enter(&standings->entrants[i], mounted_now(mounted, i));
+		well = enter(&standings->entrants[i], model_files_current(mounted, i));
 	}
 	if (well)
 		text = print(standings, false, NULL, &size, &rc);
 	free(text);
 	if (!text) {
-		release(&standings->maker);
+		release(&standings->generator);
 		return NULL;
 	}
 	whole.length = size;
-	return view_new_made(&whole, 1, NULL, &standings->maker);
+	return view_new_computed(&whole, 1, NULL, &standings->generator);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* overview.c - see overview.h. */
+/* models_root.c - see models_root.h. */
 #include "fs/tree/models_root.h"
 #include "fs/files/manifest.h"
 #include "fs/tree/models_report.h"
@@ -15,8 +15,8 @@ static const enum generated_kind files[] = { GENERATED_MANIFEST, GENERATED_REPOR
 
 #define FILES (sizeof(files) / sizeof(files[0]))
 
-struct overview {
-	struct mounted *mounted;
+struct models_root {
+	struct model_files *mounted;
 	uint32_t n;
 	struct log *log;
 	struct names *names; /* of the directories, to numbers of models */
@@ -25,18 +25,18 @@ struct overview {
 
 static uint64_t stamp_of(void *context, enum generated_kind kind)
 {
-	const struct overview *overview = context;
+	const struct models_root *overview = context;
 	uint64_t stamp = 0;
 
 	if (kind == GENERATED_LOG)
 		return log_count(overview->log);
 	/* Generations only grow, so their sum says when one of them did. */
 	for (uint32_t i = 0; i < overview->n; i++)
-		stamp += model_generation(mounted_now(overview->mounted, i)->model);
+		stamp += model_generation(model_files_current(overview->mounted, i)->model);
 	return stamp;
 }
 
-static char *print_manifest(const struct overview *overview, size_t *size)
+static char *print_manifest(const struct models_root *overview, size_t *size)
 {
 	char *text = NULL;
 	FILE *out = open_memstream(&text, size);
@@ -47,7 +47,7 @@ static char *print_manifest(const struct overview *overview, size_t *size)
 	fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"models\": [", out);
 	for (uint32_t i = 0; rc == 0 && i < overview->n; i++) {
 		fputs(i ? ",\n  " : "\n  ", out);
-		rc = manifest_print_model(mounted_now(overview->mounted, i)->model, out);
+		rc = manifest_print_model(model_files_current(overview->mounted, i)->model, out);
 	}
 	fputs("\n]\n}\n", out);
 	if (fclose(out) == 0 && rc == 0)
@@ -58,13 +58,13 @@ static char *print_manifest(const struct overview *overview, size_t *size)
 
 static struct view *view_of(void *context, enum generated_kind kind, struct error *err)
 {
-	const struct overview *overview = context;
+	const struct models_root *overview = context;
 	struct view *view;
 	size_t size;
 	char *text;
 
 	if (kind == GENERATED_REPORT) {
-		view = standings_view(overview->mounted, overview->n);
+		view = models_report_view(overview->mounted, overview->n);
 	} else {
 		text = kind == GENERATED_LOG ? log_text(overview->log, &size)
 					     : print_manifest(overview, &size);
@@ -75,7 +75,7 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 	return view;
 }
 
-static bool name_models(struct overview *overview)
+static bool name_models(struct models_root *overview)
 {
 	overview->names = names_new(overview->n);
 	for (uint32_t i = 0; overview->names && i < overview->n; i++) {
@@ -87,10 +87,10 @@ static bool name_models(struct overview *overview)
 	return overview->names != NULL;
 }
 
-struct overview *overview_new(struct mounted *mounted, uint32_t n, struct nodes *nodes,
-			      struct log *log)
+struct models_root *models_root_new(struct model_files *mounted, uint32_t n, struct inodes *inodes,
+				    struct log *log)
 {
-	struct overview *overview = calloc(1, sizeof(*overview));
+	struct models_root *overview = calloc(1, sizeof(*overview));
 	const struct generator generator = {
 		.stamp = stamp_of,
 		.view = view_of,
@@ -104,14 +104,14 @@ struct overview *overview_new(struct mounted *mounted, uint32_t n, struct nodes 
 	overview->mounted = mounted;
 	overview->n = n;
 	overview->log = log;
-	overview->generated = generated_new(&generator, nodes);
+	overview->generated = generated_new(&generator, inodes);
 	if (overview->generated && name_models(overview))
 		return overview;
-	overview_free(overview);
+	models_root_free(overview);
 	return NULL;
 }
 
-void overview_free(struct overview *overview)
+void models_root_free(struct models_root *overview)
 {
 	if (!overview)
 		return;
@@ -120,24 +120,25 @@ void overview_free(struct overview *overview)
 	free(overview);
 }
 
-struct model *overview_model(struct overview *overview, const char *name)
+struct model *models_root_find(struct models_root *overview, const char *name)
 {
 	uint32_t i;
 
 	return names_find(overview->names, name, strlen(name), &i)
-		       ? mounted_now(overview->mounted, i)->model
+		       ? model_files_current(overview->mounted, i)->model
 		       : NULL;
 }
 
-struct node *overview_node(struct overview *overview, const char *name, int *rc)
+struct inode *models_root_inode(struct models_root *overview, const char *name, int *rc)
 {
 	for (size_t i = 0; i < FILES; i++)
 		if (strcmp(name, generated_name(files[i])) == 0)
-			return generated_node(overview->generated, files[i], rc);
+			return generated_inode(overview->generated, files[i], rc);
 	return NULL;
 }
 
-bool overview_file(struct overview *overview, uint64_t i, char name[NAME_MAX + 1], uint64_t *ino)
+bool models_root_file(struct models_root *overview, uint64_t i, char name[NAME_MAX + 1],
+		      uint64_t *ino)
 {
 	if (i >= FILES)
 		return false;

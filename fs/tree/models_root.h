@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* overview.h - the root of a mount with several models: their directories, and the files that are
- * made from all of them. */
-#ifndef FS_OVERVIEW_H
-#define FS_OVERVIEW_H
+/* models_root.h - the root of a mount with several models: their directories, and the files that
+ * are made from all of them. */
+#ifndef FS_TREE_MODELS_ROOT_H
+#define FS_TREE_MODELS_ROOT_H
 
 #include "fs/tree/model_files.h"
 
 #include <limits.h>
 
-struct overview; /* any thread may use it */
+struct models_root; /* any thread may use it */
 
 /* Of n models; all are borrowed. NULL: out of memory. */
-struct overview *overview_new(struct mounted *mounted, uint32_t n, struct nodes *nodes,
-			      struct log *log);
-void overview_free(struct overview *overview); /* NULL is fine */
+struct models_root *models_root_new(struct model_files *mounted, uint32_t n, struct inodes *inodes,
+				    struct log *log);
+void models_root_free(struct models_root *overview); /* NULL is fine */
 
 /* The model whose directory has that name. NULL: there is none. */
-struct model *overview_model(struct overview *overview, const char *name);
+struct model *models_root_find(struct models_root *overview, const char *name);
 
-/* The file of that name as it is now, as generated_node(). */
-struct node *overview_node(struct overview *overview, const char *name, int *rc);
+/* The file of that name as it is now, as generated_inode(). */
+struct inode *models_root_inode(struct models_root *overview, const char *name, int *rc);
 
 /* Name and inode number of file number i. False: there are not so many. */
-bool overview_file(struct overview *overview, uint64_t i, char name[NAME_MAX + 1], uint64_t *ino);
+bool models_root_file(struct models_root *overview, uint64_t i, char name[NAME_MAX + 1],
+		      uint64_t *ino);
 
 #endif

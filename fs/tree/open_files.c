@@ -1,76 +1,76 @@
 /* SPDX-License-Identifier: MIT */
-/* handles.c - see handles.h. */
+/* open_files.c - see open_files.h. */
 #include "fs/tree/open_files.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-struct handles {
-	struct nodes *nodes;
+struct open_files {
+	struct inodes *inodes;
 	pthread_mutex_t lock; /* protects what follows, and in a handle what it says there */
-	struct handle *first;
+	struct open_file *first;
 	unsigned n_grown;
 	uint64_t *mapped; /* inodes by which a writer without a name could make shared maps */
 	size_t n_mapped;
 };
 
-struct handles *handles_new(struct nodes *nodes)
+struct open_files *open_files_new(struct inodes *inodes)
 {
-	struct handles *handles = calloc(1, sizeof(*handles));
+	struct open_files *handles = calloc(1, sizeof(*handles));
 
 	if (!handles)
 		return NULL;
-	handles->nodes = nodes;
+	handles->inodes = inodes;
 	pthread_mutex_init(&handles->lock, NULL);
 	return handles;
 }
 
-void handles_free(struct handles *handles)
+void open_files_free(struct open_files *handles)
 {
 	if (!handles)
 		return;
 	while (handles->first)
-		handles_close(handles, handles->first);
+		open_files_close(handles, handles->first);
 	pthread_mutex_destroy(&handles->lock);
 	free(handles->mapped);
 	free(handles);
 }
 
-static bool is_writer(const struct handle *handle)
+static bool is_writer(const struct open_file *handle)
 {
-	return handle->node->stage && handle->writes;
+	return handle->inode->stage && handle->writes;
 }
 
 static uint64_t busy_of(uint64_t owner)
 {
-	return owner <= HANDLE_BUSY ? HANDLE_BUSY : owner;
+	return owner <= OPEN_FILE_BUSY ? OPEN_FILE_BUSY : owner;
 }
 
-void handle_begin(struct handle *handle, uint64_t owner)
+void open_file_begin(struct open_file *handle, uint64_t owner)
 {
 	if (is_writer(handle) && atomic_exchange(&handle->busy, busy_of(owner)) == 0)
-		stage_begin(handle->node->stage);
+		stage_begin(handle->inode->stage);
 }
 
-bool handle_end(struct handle *handle, uint64_t owner)
+bool open_file_end(struct open_file *handle, uint64_t owner)
 {
 	uint_fast64_t busy = atomic_load(&handle->busy);
 
-	if (!is_writer(handle) || (busy > HANDLE_BUSY && busy != busy_of(owner)))
+	if (!is_writer(handle) || (busy > OPEN_FILE_BUSY && busy != busy_of(owner)))
 		return false;
 	/* The process may write on another thread at this moment: then it is still busy. */
 	if (busy && !atomic_compare_exchange_strong(&handle->busy, &busy, 0))
 		return false;
-	return busy ? stage_end(handle->node->stage) == 0 : stage_busy(handle->node->stage) == 0;
+	return busy ? stage_end(handle->inode->stage) == 0 : stage_busy(handle->inode->stage) == 0;
 }
 
-bool handle_release(struct handle *handle)
+bool open_file_release(struct open_file *handle)
 {
-	return handle_end(handle, atomic_load(&handle->busy));
+	return open_file_end(handle, atomic_load(&handle->busy));
 }
 
 /* With the lock held. */
-static bool is_mapped(const struct handles *handles, uint64_t ino)
+static bool is_mapped(const struct open_files *handles, uint64_t ino)
 {
 	size_t i = 0;
 
@@ -79,7 +79,7 @@ static bool is_mapped(const struct handles *handles, uint64_t ino)
 	return i < handles->n_mapped;
 }
 
-static bool note_mapped(struct handles *handles, uint64_t ino)
+static bool note_mapped(struct open_files *handles, uint64_t ino)
 {
 	uint64_t *more;
 
@@ -93,9 +93,9 @@ static bool note_mapped(struct handles *handles, uint64_t ino)
 	return true;
 }
 
-static bool is_grown(const struct handles *handles, uint64_t ino)
+static bool is_grown(const struct open_files *handles, uint64_t ino)
 {
-	const struct handle *handle = handles->n_grown ? handles->first : NULL;
+	const struct open_file *handle = handles->n_grown ? handles->first : NULL;
 
 	while (handle && !(handle->grown && handle->nameless == ino))
 		handle = handle->next;
@@ -103,7 +103,7 @@ static bool is_grown(const struct handles *handles, uint64_t ino)
 }
 
 /* With the lock held. */
-static void enter(struct handles *handles, struct handle *handle)
+static void enter(struct open_files *handles, struct open_file *handle)
 {
 	handle->next = handles->first;
 	handle->link = &handles->first;
@@ -112,46 +112,46 @@ static void enter(struct handles *handles, struct handle *handle)
 	handles->first = handle;
 }
 
-static struct handle *handle_new(struct node *node, struct view *view, bool writes)
+static struct open_file *handle_new(struct inode *inode, struct view *view, bool writes)
 {
-	struct handle *handle = calloc(1, sizeof(*handle));
+	struct open_file *handle = calloc(1, sizeof(*handle));
 
 	if (!handle)
 		return NULL;
-	handle->node = node;
+	handle->inode = inode;
 	handle->view = view;
 	handle->writes = writes;
 	atomic_init(&handle->busy, 0);
 	atomic_init(&handle->emptied, false);
-	if (node->stage)
-		stage_open(node->stage);
-	handle_begin(handle, HANDLE_BUSY);
+	if (inode->stage)
+		stage_open(inode->stage);
+	open_file_begin(handle, OPEN_FILE_BUSY);
 	return handle;
 }
 
-struct handle *handles_open(struct handles *handles, struct node *node, struct view *view,
-			    bool writes)
+struct open_file *open_files_add(struct open_files *handles, struct inode *inode, struct view *view,
+				 bool writes)
 {
-	struct handle *handle = handle_new(node, view, writes);
+	struct open_file *handle = handle_new(inode, view, writes);
 
 	if (!handle)
 		return NULL;
 	pthread_mutex_lock(&handles->lock);
-	handle->direct = is_grown(handles, node->ino);
-	handle->fresh = is_mapped(handles, node->ino);
+	handle->direct = is_grown(handles, inode->ino);
+	handle->fresh = is_mapped(handles, inode->ino);
 	enter(handles, handle);
 	pthread_mutex_unlock(&handles->lock);
 	return handle;
 }
 
-struct handle *handles_open_nameless(struct handles *handles, struct node *node, struct view *view,
-				     uint64_t readers, pid_t thread)
+struct open_file *open_files_add_nameless(struct open_files *handles, struct inode *inode,
+					  struct view *view, uint64_t readers, pid_t thread)
 {
-	struct handle *handle = NULL;
+	struct open_file *handle = NULL;
 
 	pthread_mutex_lock(&handles->lock);
 	if (note_mapped(handles, readers))
-		handle = handle_new(node, view, true);
+		handle = handle_new(inode, view, true);
 	if (handle) {
 		handle->nameless = readers;
 		handle->thread = thread;
@@ -162,27 +162,27 @@ struct handle *handles_open_nameless(struct handles *handles, struct node *node,
 	return handle;
 }
 
-struct node *handles_nameless(struct handles *handles, uint64_t readers, pid_t thread)
+struct inode *open_files_find_nameless(struct open_files *handles, uint64_t readers, pid_t thread)
 {
-	struct node *node = NULL;
+	struct inode *inode = NULL;
 
 	pthread_mutex_lock(&handles->lock);
-	for (struct handle *handle = handles->first; handle && !node; handle = handle->next)
+	for (struct open_file *handle = handles->first; handle && !inode; handle = handle->next)
 		if (handle->nameless == readers && handle->thread == thread)
-			node = nodes_get(handles->nodes, handle->node->ino);
+			inode = inodes_get(handles->inodes, handle->inode->ino);
 	pthread_mutex_unlock(&handles->lock);
-	return node;
+	return inode;
 }
 
-bool handles_may_reach(struct handles *handles, struct handle *handle, uint64_t end)
+bool open_files_may_write_to(struct open_files *handles, struct open_file *handle, uint64_t end)
 {
 	bool may = true;
 
 	if (end <= view_size(handle->view))
 		return true;
 	pthread_mutex_lock(&handles->lock);
-	for (struct handle *other = handles->first; other && may; other = other->next)
-		may = other->direct || other->node->ino != handle->nameless;
+	for (struct open_file *other = handles->first; other && may; other = other->next)
+		may = other->direct || other->inode->ino != handle->nameless;
 	if (may && !handle->grown) {
 		handle->grown = true;
 		handles->n_grown++;
@@ -191,7 +191,7 @@ bool handles_may_reach(struct handles *handles, struct handle *handle, uint64_t 
 	return may;
 }
 
-void handles_close(struct handles *handles, struct handle *handle)
+void open_files_close(struct open_files *handles, struct open_file *handle)
 {
 	pthread_mutex_lock(&handles->lock);
 	*handle->link = handle->next;
@@ -200,11 +200,11 @@ void handles_close(struct handles *handles, struct handle *handle)
 	if (handle->grown)
 		handles->n_grown--;
 	pthread_mutex_unlock(&handles->lock);
-	handle_release(handle);
-	if (handle->node->stage)
-		stage_close(handle->node->stage);
-	nodes_put(handles->nodes, handle->node);
+	open_file_release(handle);
+	if (handle->inode->stage)
+		stage_close(handle->inode->stage);
+	inodes_put(handles->inodes, handle->inode);
 	view_unref(handle->view);
-	words_free(handle->words);
+	undo_words_free(handle->words);
 	free(handle);
 }

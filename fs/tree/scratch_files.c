@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scratches.c - see scratches.h. A list: there are as many as programs have files half written. */
+/* scratch_files.c - see scratch_files.h. A list: there are as many as programs have files half
+ * written. */
 #include "fs/tree/scratch_files.h"
 
 #include <errno.h>
@@ -8,50 +9,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct scratch {
-	struct scratch *next;
+struct scratch_file {
+	struct scratch_file *next;
 	uint64_t directory;
 	char *name;
-	struct node *node; /* NULL: the name is hidden */
+	struct inode *inode; /* NULL: the name is hidden */
 	uint64_t number;   /* place in the directory; never used again */
 };
 
-struct scratches {
-	struct nodes *nodes;
+struct scratch_files {
+	struct inodes *inodes;
 	pthread_mutex_t lock; /* protects what follows */
-	struct scratch *first;
+	struct scratch_file *first;
 	uint64_t next_number;
 };
 
-struct scratches *scratches_new(struct nodes *nodes)
+struct scratch_files *scratch_files_new(struct inodes *inodes)
 {
-	struct scratches *scratches = calloc(1, sizeof(*scratches));
+	struct scratch_files *scratches = calloc(1, sizeof(*scratches));
 
 	if (!scratches)
 		return NULL;
-	scratches->nodes = nodes;
+	scratches->inodes = inodes;
 	pthread_mutex_init(&scratches->lock, NULL);
 	return scratches;
 }
 
 /* Out of the list already, and without the lock: the stage may wait for the disk. */
-static void release(struct scratches *scratches, struct scratch *scratch)
+static void release(struct scratch_files *scratches, struct scratch_file *scratch)
 {
 	if (!scratch)
 		return;
-	if (scratch->node && scratch->node->stage)
-		stage_close(scratch->node->stage);
-	nodes_put(scratches->nodes, scratch->node);
+	if (scratch->inode && scratch->inode->stage)
+		stage_close(scratch->inode->stage);
+	inodes_put(scratches->inodes, scratch->inode);
 	free(scratch->name);
 	free(scratch);
 }
 
-void scratches_free(struct scratches *scratches)
+void scratch_files_free(struct scratch_files *scratches)
 {
 	if (!scratches)
 		return;
 	while (scratches->first) {
-		struct scratch *scratch = scratches->first;
+		struct scratch_file *scratch = scratches->first;
 
 		scratches->first = scratch->next;
 		release(scratches, scratch);
@@ -61,26 +62,27 @@ void scratches_free(struct scratches *scratches)
 }
 
 /* With the lock held. */
-static struct scratch **find(struct scratches *scratches, uint64_t directory, const char *name)
+static struct scratch_file **find(struct scratch_files *scratches, uint64_t directory,
+				  const char *name)
 {
-	struct scratch **link = &scratches->first;
+	struct scratch_file **link = &scratches->first;
 
 	while (*link && ((*link)->directory != directory || strcmp((*link)->name, name) != 0))
 		link = &(*link)->next;
 	return link;
 }
 
-enum scratch_kind scratches_find(struct scratches *scratches, uint64_t directory, const char *name,
-				 struct node **node)
+enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t directory,
+				     const char *name, struct inode **inode)
 {
 	enum scratch_kind kind = SCRATCH_NONE;
-	const struct scratch *scratch;
+	const struct scratch_file *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
 	scratch = *find(scratches, directory, name);
-	if (scratch && scratch->node) {
+	if (scratch && scratch->inode) {
 		kind = SCRATCH_FILE;
-		*node = nodes_get(scratches->nodes, scratch->node->ino);
+		*inode = inodes_get(scratches->inodes, scratch->inode->ino);
 	} else if (scratch) {
 		kind = SCRATCH_HIDDEN;
 	}
@@ -88,10 +90,10 @@ enum scratch_kind scratches_find(struct scratches *scratches, uint64_t directory
 	return kind;
 }
 
-int scratches_add(struct scratches *scratches, uint64_t directory, const char *name,
-		  struct node *node)
+int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const char *name,
+		      struct inode *inode)
 {
-	struct scratch *scratch = calloc(1, sizeof(*scratch));
+	struct scratch_file *scratch = calloc(1, sizeof(*scratch));
 	int rc = 0;
 
 	if (scratch)
@@ -105,10 +107,10 @@ int scratches_add(struct scratches *scratches, uint64_t directory, const char *n
 	if (*find(scratches, directory, name)) {
 		rc = -EEXIST;
 	} else {
-		if (node) {
-			scratch->node = nodes_get(scratches->nodes, node->ino);
-			if (node->stage)
-				stage_open(node->stage);
+		if (inode) {
+			scratch->inode = inodes_get(scratches->inodes, inode->ino);
+			if (inode->stage)
+				stage_open(inode->stage);
 		}
 		scratch->number = scratches->next_number++;
 		*find(scratches, directory, name) = scratch;
@@ -121,18 +123,19 @@ int scratches_add(struct scratches *scratches, uint64_t directory, const char *n
 	return rc;
 }
 
-static struct scratch *take(struct scratches *scratches, uint64_t directory, const char *name)
+static struct scratch_file *take(struct scratch_files *scratches, uint64_t directory,
+				 const char *name)
 {
-	struct scratch **link = find(scratches, directory, name), *scratch = *link;
+	struct scratch_file **link = find(scratches, directory, name), *scratch = *link;
 
 	if (scratch)
 		*link = scratch->next;
 	return scratch;
 }
 
-bool scratches_remove(struct scratches *scratches, uint64_t directory, const char *name)
+bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name)
 {
-	struct scratch *scratch;
+	struct scratch_file *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
 	scratch = take(scratches, directory, name);
@@ -141,13 +144,13 @@ bool scratches_remove(struct scratches *scratches, uint64_t directory, const cha
 	return scratch != NULL;
 }
 
-void scratches_show(struct scratches *scratches, uint64_t directory)
+void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory)
 {
-	struct scratch **link = &scratches->first, *scratch;
+	struct scratch_file **link = &scratches->first, *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
 	while ((scratch = *link)) {
-		if (scratch->directory == directory && !scratch->node) {
+		if (scratch->directory == directory && !scratch->inode) {
 			*link = scratch->next;
 			release(scratches, scratch);
 		} else {
@@ -157,11 +160,11 @@ void scratches_show(struct scratches *scratches, uint64_t directory)
 	pthread_mutex_unlock(&scratches->lock);
 }
 
-int scratches_rename(struct scratches *scratches, uint64_t directory, const char *name,
-		     uint64_t new_directory, const char *new_name)
+int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, const char *name,
+			 uint64_t new_directory, const char *new_name)
 {
 	char *copy = strdup(new_name);
-	struct scratch *scratch, *other = NULL;
+	struct scratch_file *scratch, *other = NULL;
 
 	if (!copy)
 		return -ENOMEM;
@@ -181,14 +184,14 @@ int scratches_rename(struct scratches *scratches, uint64_t directory, const char
 	return scratch ? 0 : -ENOENT;
 }
 
-bool scratches_name(struct scratches *scratches, const struct node *node, uint64_t *directory,
-		    char name[NAME_MAX + 1])
+bool scratch_files_name(struct scratch_files *scratches, const struct inode *inode,
+			uint64_t *directory, char name[NAME_MAX + 1])
 {
-	const struct scratch *scratch;
+	const struct scratch_file *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
 	scratch = scratches->first;
-	while (scratch && (!scratch->node || scratch->node->ino != node->ino))
+	while (scratch && (!scratch->inode || scratch->inode->ino != inode->ino))
 		scratch = scratch->next;
 	if (scratch) {
 		*directory = scratch->directory;
@@ -198,19 +201,19 @@ bool scratches_name(struct scratches *scratches, const struct node *node, uint64
 	return scratch != NULL;
 }
 
-bool scratches_next(struct scratches *scratches, uint64_t directory, uint64_t *number,
-		    char name[NAME_MAX + 1], uint64_t *ino)
+bool scratch_files_next(struct scratch_files *scratches, uint64_t directory, uint64_t *number,
+			char name[NAME_MAX + 1], uint64_t *ino)
 {
-	const struct scratch *best = NULL;
+	const struct scratch_file *best = NULL;
 
 	pthread_mutex_lock(&scratches->lock);
-	for (const struct scratch *s = scratches->first; s; s = s->next)
-		if (s->node && s->directory == directory && s->number >= *number &&
+	for (const struct scratch_file *s = scratches->first; s; s = s->next)
+		if (s->inode && s->directory == directory && s->number >= *number &&
 		    (!best || s->number < best->number))
 			best = s;
 	if (best) {
 		*number = best->number;
-		*ino = best->node->ino;
+		*ino = best->inode->ino;
 		strcpy(name, best->name);
 	}
 	pthread_mutex_unlock(&scratches->lock);

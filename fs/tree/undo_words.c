@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c - see words.h. */
+/* undo_words.c - see undo_words.h. */
 #include "fs/tree/undo_words.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct words {
+struct undo_words {
 	pthread_mutex_t lock; /* protects what follows */
-	bool begun;	      /* something was written since the last words_take() */
+	bool begun;	      /* something was written since the last undo_words_take() */
 	int failed;	      /* and refused */
 	bool inside;	      /* a line */
 	bool silent;	      /* which says nothing */
@@ -20,16 +20,16 @@ struct words {
 	size_t n, room;
 };
 
-struct words *words_new(void)
+struct undo_words *undo_words_new(void)
 {
-	struct words *words = calloc(1, sizeof(*words));
+	struct undo_words *words = calloc(1, sizeof(*words));
 
 	if (words)
 		pthread_mutex_init(&words->lock, NULL);
 	return words;
 }
 
-void words_free(struct words *words)
+void undo_words_free(struct undo_words *words)
 {
 	if (!words)
 		return;
@@ -39,12 +39,12 @@ void words_free(struct words *words)
 }
 
 /* With the lock held: room for n bytes more, and a NUL. */
-static int make_room(struct words *words, size_t n)
+static int make_room(struct undo_words *words, size_t n)
 {
 	size_t room;
 	char *more;
 
-	if (n > WORDS_MOST - words->n)
+	if (n > UNDO_WORDS_MAX - words->n)
 		return -EFBIG;
 	if (words->n + n < words->room)
 		return 0;
@@ -58,7 +58,7 @@ static int make_room(struct words *words, size_t n)
 }
 
 /* With the lock held: what begins a line, or goes on with it. */
-static int add(struct words *words, const char *bytes, size_t n)
+static int add(struct undo_words *words, const char *bytes, size_t n)
 {
 	int rc;
 
@@ -75,7 +75,8 @@ static int add(struct words *words, const char *bytes, size_t n)
 	return 0;
 }
 
-int words_write(struct words *words, const char *bytes, size_t n, uint64_t offset, uint64_t owner)
+int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset,
+		     uint64_t owner)
 {
 	int rc;
 
@@ -98,7 +99,7 @@ int words_write(struct words *words, const char *bytes, size_t n, uint64_t offse
 	return rc;
 }
 
-char *words_take(struct words *words, uint64_t owner)
+char *undo_words_take(struct undo_words *words, uint64_t owner)
 {
 	char *text = NULL;
 

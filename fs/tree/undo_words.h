@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* words.h - what is written to .undo through one open file, as it comes, until that is closed.
+/* undo_words.h - what is written to .undo through one open file, as it comes, until that is closed.
  *
  * Lines that begin with '#' say nothing. .undo itself consists of such lines, and a program that
  * copies a whole tree writes them back: nothing may be undone by it. */
-#ifndef FS_WORDS_H
-#define FS_WORDS_H
+#ifndef FS_TREE_UNDO_WORDS_H
+#define FS_TREE_UNDO_WORDS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct words; /* any thread may use it */
+struct undo_words; /* any thread may use it */
 
-struct words *words_new(void);	      /* NULL: out of memory */
-void words_free(struct words *words); /* NULL is fine */
+struct undo_words *undo_words_new(void);	/* NULL: out of memory */
+void undo_words_free(struct undo_words *words); /* NULL is fine */
 
 /* The process with that lock owner writes n bytes at offset: wherever it begins, it goes on where
  * it stopped. Returns 0, or -EINVAL it does not, or writes a NUL; -EFBIG; -ENOMEM. Then nothing of
  * it says anything. */
-#define WORDS_MOST ((size_t)1 << 20)
-int words_write(struct words *words, const char *bytes, size_t n, uint64_t offset, uint64_t owner);
+#define UNDO_WORDS_MAX ((size_t)1 << 20)
+int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset,
+		     uint64_t owner);
 
 /* What was written since this was last called, less the lines that say nothing, to free. NULL:
  * nothing was, or some of it was refused, or it was by a process with another lock owner; 0 is
  * any. */
-char *words_take(struct words *words, uint64_t owner);
+char *undo_words_take(struct undo_words *words, uint64_t owner);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* writers.c - see writers.h. A list: it holds those who are between two steps of one open(). */
+/* write_opens.c - see write_opens.h. A list: it holds those who are between two steps of one
+ * open(). */
 #include "fs/tree/write_opens.h"
 
 #include <pthread.h>
@@ -9,17 +10,17 @@
 /* Whoever has not come back after so many seconds was killed in between. */
 #define PATIENCE 10
 
-struct writer {
-	struct writer *next;
+struct write_open {
+	struct write_open *next;
 	pid_t thread;
 	uint64_t slot;
 	uint64_t ino;
 	time_t since;
 };
 
-struct writers {
+struct write_opens {
 	pthread_mutex_t lock; /* protects first */
-	struct writer *first;
+	struct write_open *first;
 };
 
 static time_t now(void)
@@ -30,21 +31,21 @@ static time_t now(void)
 	return time.tv_sec;
 }
 
-struct writers *writers_new(void)
+struct write_opens *write_opens_new(void)
 {
-	struct writers *writers = calloc(1, sizeof(*writers));
+	struct write_opens *writers = calloc(1, sizeof(*writers));
 
 	if (writers)
 		pthread_mutex_init(&writers->lock, NULL);
 	return writers;
 }
 
-void writers_free(struct writers *writers)
+void write_opens_free(struct write_opens *writers)
 {
 	if (!writers)
 		return;
 	while (writers->first) {
-		struct writer *next = writers->first->next;
+		struct write_open *next = writers->first->next;
 
 		free(writers->first);
 		writers->first = next;
@@ -54,12 +55,12 @@ void writers_free(struct writers *writers)
 }
 
 /* With the lock held. Drops those who will not come. */
-static struct writer **find(struct writers *writers, pid_t thread, uint64_t slot)
+static struct write_open **find(struct write_opens *writers, pid_t thread, uint64_t slot)
 {
-	struct writer **link = &writers->first, **found = NULL;
+	struct write_open **link = &writers->first, **found = NULL;
 
 	while (*link) {
-		struct writer *writer = *link;
+		struct write_open *writer = *link;
 
 		if (now() - writer->since > PATIENCE) {
 			*link = writer->next;
@@ -73,42 +74,42 @@ static struct writer **find(struct writers *writers, pid_t thread, uint64_t slot
 	return found;
 }
 
-static void drop(struct writer **link)
+static void drop(struct write_open **link)
 {
-	struct writer *writer = *link;
+	struct write_open *writer = *link;
 
 	*link = writer->next;
 	free(writer);
 }
 
-enum writers_answer writers_expect(struct writers *writers, pid_t thread, uint64_t slot)
+enum write_opens_answer write_opens_expect(struct write_opens *writers, pid_t thread, uint64_t slot)
 {
-	enum writers_answer answer = WRITERS_STALE;
-	struct writer **link, *writer;
+	enum write_opens_answer answer = WRITE_OPENS_STALE;
+	struct write_open **link, *writer;
 
 	pthread_mutex_lock(&writers->lock);
 	link = find(writers, thread, slot);
 	/* One that has looked its name up and did not come is another open(). */
 	if (link && (*link)->ino == 0)
-		answer = WRITERS_NAMELESS;
+		answer = WRITE_OPENS_NAMELESS;
 	if (link)
 		drop(link);
-	if (answer == WRITERS_STALE) {
+	if (answer == WRITE_OPENS_STALE) {
 		writer = malloc(sizeof(*writer));
 		if (writer) {
-			*writer = (struct writer){ writers->first, thread, slot, 0, now() };
+			*writer = (struct write_open){ writers->first, thread, slot, 0, now() };
 			writers->first = writer;
 		} else {
-			answer = WRITERS_NO_MEMORY;
+			answer = WRITE_OPENS_NO_MEMORY;
 		}
 	}
 	pthread_mutex_unlock(&writers->lock);
 	return answer;
 }
 
-bool writers_find(struct writers *writers, pid_t thread, uint64_t slot, uint64_t *ino)
+bool write_opens_find(struct write_opens *writers, pid_t thread, uint64_t slot, uint64_t *ino)
 {
-	struct writer **link = NULL;
+	struct write_open **link = NULL;
 
 	pthread_mutex_lock(&writers->lock);
 	if (writers->first)
@@ -119,9 +120,9 @@ bool writers_find(struct writers *writers, pid_t thread, uint64_t slot, uint64_t
 	return link != NULL;
 }
 
-void writers_made(struct writers *writers, pid_t thread, uint64_t slot, uint64_t ino)
+void write_opens_set_inode(struct write_opens *writers, pid_t thread, uint64_t slot, uint64_t ino)
 {
-	struct writer **link;
+	struct write_open **link;
 
 	pthread_mutex_lock(&writers->lock);
 	link = find(writers, thread, slot);
@@ -130,9 +131,9 @@ void writers_made(struct writers *writers, pid_t thread, uint64_t slot, uint64_t
 	pthread_mutex_unlock(&writers->lock);
 }
 
-void writers_arrived(struct writers *writers, pid_t thread, uint64_t slot)
+void write_opens_done(struct write_opens *writers, pid_t thread, uint64_t slot)
 {
-	struct writer **link;
+	struct write_open **link;
 
 	pthread_mutex_lock(&writers->lock);
 	link = find(writers, thread, slot);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* waiting.c - see waiting.h. */
+/* cond_poll.c - see cond_poll.h. */
 #include "fs/util/cond_poll.h"
 
 #include <time.h>
 
 /* How soon an interrupt is noticed. */
-#define MOMENT_NS 20000000L
+#define POLL_INTERVAL_NS 20000000L
 
-void waiting_init(pthread_cond_t *condition)
+void cond_poll_init(pthread_cond_t *condition)
 {
 	pthread_condattr_t monotonic;
 
@@ -17,12 +17,12 @@ void waiting_init(pthread_cond_t *condition)
 	pthread_condattr_destroy(&monotonic);
 }
 
-void waiting_moment(pthread_cond_t *condition, pthread_mutex_t *lock)
+void cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += MOMENT_NS;
+	until.tv_nsec += POLL_INTERVAL_NS;
 	if (until.tv_nsec >= 1000000000L) {
 		until.tv_nsec -= 1000000000L;
 		until.tv_sec++;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* waiting.h - conditions of threads that wait for another one, and may be interrupted meanwhile. */
-#ifndef FS_WAITING_H
-#define FS_WAITING_H
+/* cond_poll.h - conditions of threads that wait for another one, and may be interrupted
+ * meanwhile. */
+#ifndef FS_UTIL_COND_POLL_H
+#define FS_UTIL_COND_POLL_H
 
 #include <pthread.h>
 
 /* A condition whose times are CLOCK_MONOTONIC's, which nobody sets. */
-void waiting_init(pthread_cond_t *condition);
+void cond_poll_init(pthread_cond_t *condition);
 
 /* With the lock held: wait until the condition is signalled, or a moment is over. Whoever waits
  * looks then at what nobody signals, such as an interrupt. */
-void waiting_moment(pthread_cond_t *condition, pthread_mutex_t *lock);
+void cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 
 #endif

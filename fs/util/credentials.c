@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* caller.c - see caller.h. The system calls are made directly: the C library's setgroups() changes
- * all threads. The thread is the assemblies' own, so that its groups need not come back: root needs
- * none. */
+/* credentials.c - see credentials.h. The system calls are made directly: the C library's
+ * setgroups() changes all threads. The thread is the assemblies' own, so that its groups need not
+ * come back: root needs none. */
 #include "fs/util/credentials.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int caller_assume(uid_t uid, gid_t gid)
+int credentials_assume(uid_t uid, gid_t gid)
 {
 	if (geteuid() != 0 || uid == 0)
 		return 0;
@@ -20,11 +20,11 @@ int caller_assume(uid_t uid, gid_t gid)
 	/* These calls tell no failure but by the value that is then in force. */
 	if ((uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid)
 		return 0;
-	caller_restore();
+	credentials_restore();
 	return -EPERM;
 }
 
-void caller_restore(void)
+void credentials_restore(void)
 {
 	setfsuid(geteuid());
 	setfsgid(getegid());

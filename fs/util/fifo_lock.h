@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* turns.h - one after another, in the order in which they came, and nobody has to wait. */
-#ifndef FS_TURNS_H
-#define FS_TURNS_H
+/* fifo_lock.h - one after another, in the order in which they came, and nobody has to wait. */
+#ifndef FS_UTIL_FIFO_LOCK_H
+#define FS_UTIL_FIFO_LOCK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct turns; /* any thread may use it */
+struct fifo_lock; /* any thread may use it */
 
-struct turns *turns_new(void); /* NULL: out of memory */
-void turns_free(struct turns *turns);
+struct fifo_lock *fifo_lock_new(void); /* NULL: out of memory */
+void fifo_lock_free(struct fifo_lock *fifo_lock);
 
-/* Wait for the turn, which turns_give() ends. Returns 0, or soon -EINTR when *cancel, which may be
- * NULL, becomes true before. */
-int turns_take(struct turns *turns, const atomic_bool *cancel);
-void turns_give(struct turns *turns);
+/* Wait for the turn, which fifo_lock_release() ends. Returns 0, or soon -EINTR when *cancel, which
+ * may be NULL, becomes true before. */
+int fifo_lock_acquire(struct fifo_lock *fifo_lock, const atomic_bool *cancel);
+void fifo_lock_release(struct fifo_lock *fifo_lock);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* xxh128.h - XXH128 and XXH64 as text, in the byte order of xxhsum. */
-#ifndef FS_XXH128_H
-#define FS_XXH128_H
+/* hash_text.h - XXH128 and XXH64 as text, in the byte order of xxhsum. */
+#ifndef FS_UTIL_HASH_TEXT_H
+#define FS_UTIL_HASH_TEXT_H
 
 #include <inttypes.h>
 #include <stdio.h>

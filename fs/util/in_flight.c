@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pending.c - see pending.h. */
+/* in_flight.c - see in_flight.h. */
 #include "fs/util/in_flight.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct pending {
+struct in_flight {
 	atomic_uint any;      /* begun + expected; changed with the lock held */
 	pthread_mutex_t lock; /* protects what follows */
 	unsigned begun, expected;
@@ -15,96 +15,97 @@ struct pending {
 	pthread_cond_t changed;
 };
 
-struct pending *pending_new(void)
+struct in_flight *in_flight_new(void)
 {
-	struct pending *pending = calloc(1, sizeof(*pending));
+	struct in_flight *in_flight = calloc(1, sizeof(*in_flight));
 	pthread_condattr_t attributes;
 
-	if (!pending)
+	if (!in_flight)
 		return NULL;
-	atomic_init(&pending->any, 0);
-	pthread_mutex_init(&pending->lock, NULL);
+	atomic_init(&in_flight->any, 0);
+	pthread_mutex_init(&in_flight->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&pending->changed, &attributes);
+	pthread_cond_init(&in_flight->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	return pending;
+	return in_flight;
 }
 
-void pending_free(struct pending *pending)
+void in_flight_free(struct in_flight *in_flight)
 {
-	if (!pending)
+	if (!in_flight)
 		return;
-	pthread_cond_destroy(&pending->changed);
-	pthread_mutex_destroy(&pending->lock);
-	free(pending);
+	pthread_cond_destroy(&in_flight->changed);
+	pthread_mutex_destroy(&in_flight->lock);
+	free(in_flight);
 }
 
-static void change(struct pending *pending, int begun, int expected)
+static void change(struct in_flight *in_flight, int begun, int expected)
 {
-	pthread_mutex_lock(&pending->lock);
-	pending->begun += (unsigned)begun;
-	pending->expected += (unsigned)expected;
-	atomic_store(&pending->any, pending->begun + pending->expected);
+	pthread_mutex_lock(&in_flight->lock);
+	in_flight->begun += (unsigned)begun;
+	in_flight->expected += (unsigned)expected;
+	atomic_store(&in_flight->any, in_flight->begun + in_flight->expected);
 	if (expected > 0) {
-		clock_gettime(CLOCK_MONOTONIC, &pending->until);
-		pending->until.tv_sec += PENDING_PATIENCE;
+		clock_gettime(CLOCK_MONOTONIC, &in_flight->until);
+		in_flight->until.tv_sec += IN_FLIGHT_EXPECT_SECONDS;
 	}
-	pthread_cond_broadcast(&pending->changed);
-	pthread_mutex_unlock(&pending->lock);
+	pthread_cond_broadcast(&in_flight->changed);
+	pthread_mutex_unlock(&in_flight->lock);
 }
 
-void pending_expect(struct pending *pending)
+void in_flight_expect(struct in_flight *in_flight)
 {
-	change(pending, 0, 1);
+	change(in_flight, 0, 1);
 }
 
-void pending_unexpect(struct pending *pending)
+void in_flight_unexpect(struct in_flight *in_flight)
 {
-	change(pending, 0, -1);
+	change(in_flight, 0, -1);
 }
 
-void pending_begin(struct pending *pending)
+void in_flight_begin(struct in_flight *in_flight)
 {
-	change(pending, 1, 0);
+	change(in_flight, 1, 0);
 }
 
-void pending_end(struct pending *pending)
+void in_flight_end(struct in_flight *in_flight)
 {
-	change(pending, -1, 0);
+	change(in_flight, -1, 0);
 }
 
 /* With the lock held. */
-static bool is_expected(const struct pending *pending)
+static bool is_expected(const struct in_flight *in_flight)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return pending->expected && (now.tv_sec < pending->until.tv_sec ||
-				     (now.tv_sec == pending->until.tv_sec &&
-				      now.tv_nsec < pending->until.tv_nsec));
+	return in_flight->expected &&
+	       (now.tv_sec < in_flight->until.tv_sec ||
+		(now.tv_sec == in_flight->until.tv_sec && now.tv_nsec < in_flight->until.tv_nsec));
 }
 
-bool pending_any(struct pending *pending)
+bool in_flight_any(struct in_flight *in_flight)
 {
 	bool any;
 
-	if (atomic_load(&pending->any) == 0)
+	if (atomic_load(&in_flight->any) == 0)
 		return false;
-	pthread_mutex_lock(&pending->lock);
-	any = pending->begun || is_expected(pending);
-	pthread_mutex_unlock(&pending->lock);
+	pthread_mutex_lock(&in_flight->lock);
+	any = in_flight->begun || is_expected(in_flight);
+	pthread_mutex_unlock(&in_flight->lock);
 	return any;
 }
 
-void pending_wait(struct pending *pending)
+void in_flight_wait(struct in_flight *in_flight)
 {
-	pthread_mutex_lock(&pending->lock);
-	while (pending->begun || is_expected(pending)) {
-		if (pending->begun)
-			pthread_cond_wait(&pending->changed, &pending->lock);
+	pthread_mutex_lock(&in_flight->lock);
+	while (in_flight->begun || is_expected(in_flight)) {
+		if (in_flight->begun)
+			pthread_cond_wait(&in_flight->changed, &in_flight->lock);
 		else
-			pthread_cond_timedwait(&pending->changed, &pending->lock, &pending->until);
+			pthread_cond_timedwait(&in_flight->changed, &in_flight->lock,
+					       &in_flight->until);
 	}
-	pthread_mutex_unlock(&pending->lock);
+	pthread_mutex_unlock(&in_flight->lock);
 }

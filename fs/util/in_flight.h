@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* pending.h - changes whose program has been answered before they are in force: a file that was
+/* in_flight.h - changes whose program has been answered before they are in force: a file that was
  * emptied and closed. The kernel tells of each close of a descriptor, and that it was the last one
  * only with the release, which no process waits for. A lookup that comes afterwards waits for such
  * changes, so that it finds them in force. */
-#ifndef FS_PENDING_H
-#define FS_PENDING_H
+#ifndef FS_UTIL_IN_FLIGHT_H
+#define FS_UTIL_IN_FLIGHT_H
 
 #include <stdbool.h>
 
-struct pending; /* any thread may use it */
+struct in_flight; /* any thread may use it */
 
-struct pending *pending_new(void); /* NULL: out of memory */
-void pending_free(struct pending *pending);
+struct in_flight *in_flight_new(void); /* NULL: out of memory */
+void in_flight_free(struct in_flight *in_flight);
 
 /* A descriptor of an emptied file was closed: the release may be on its way. It is waited for no
- * longer than PENDING_PATIENCE seconds, since another descriptor of the file may stay open for as
- * long as its process likes. pending_unexpect(): the release has come, or the file was
+ * longer than IN_FLIGHT_EXPECT_SECONDS seconds, since another descriptor of the file may stay open
+ * for as long as its process likes. in_flight_unexpect(): the release has come, or the file was
  * written to. */
-#define PENDING_PATIENCE 1
-void pending_expect(struct pending *pending);
-void pending_unexpect(struct pending *pending);
+#define IN_FLIGHT_EXPECT_SECONDS 1
+void in_flight_expect(struct in_flight *in_flight);
+void in_flight_unexpect(struct in_flight *in_flight);
 
 /* One more change is on its way; it is in force, or refused. */
-void pending_begin(struct pending *pending);
-void pending_end(struct pending *pending);
+void in_flight_begin(struct in_flight *in_flight);
+void in_flight_end(struct in_flight *in_flight);
 
-/* Has pending_wait() anything to wait for? */
-bool pending_any(struct pending *pending);
+/* Has in_flight_wait() anything to wait for? */
+bool in_flight_any(struct in_flight *in_flight);
 
 /* Until there is none. */
-void pending_wait(struct pending *pending);
+void in_flight_wait(struct in_flight *in_flight);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* io.h - whole reads and writes: what the system calls do in parts, or not at all for a signal. */
-#ifndef FS_IO_H
-#define FS_IO_H
+#ifndef FS_UTIL_IO_H
+#define FS_UTIL_IO_H
 
 #include <stddef.h>
 #include <stdint.h>

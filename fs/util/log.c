@@ -36,7 +36,7 @@ struct log *log_new(bool to_stderr)
 	return log;
 }
 
-struct log *log_part(struct log *whole, const char *name)
+struct log *log_new_child(struct log *whole, const char *name)
 {
 	struct log *log = log_new(false);
 
@@ -74,7 +74,7 @@ __attribute__((format(printf, 1, 0))) static char *make_line(const char *format,
 	return line;
 }
 
-void log_complain(const char *format, ...)
+void log_error(const char *format, ...)
 {
 	char *message;
 	va_list args;
@@ -99,8 +99,8 @@ __attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell
 		return;
 	pthread_mutex_lock(&log->lock);
 	if (log->whole)
-		(tell ? log_tell : log_add)(log->whole, "%s/%.*s", log->name,
-					    (int)strcspn(message, "\n"), message);
+		(tell ? log_report : log_add)(log->whole, "%s/%.*s", log->name,
+					      (int)strcspn(message, "\n"), message);
 	else if (log->to_stderr || tell)
 		fprintf(stderr, "organfs: %s", message);
 	if (!log->whole && !log->to_stderr)
@@ -120,7 +120,7 @@ void log_add(struct log *log, const char *format, ...)
 	va_end(args);
 }
 
-void log_tell(struct log *log, const char *format, ...)
+void log_report(struct log *log, const char *format, ...)
 {
 	va_list args;
 

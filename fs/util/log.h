@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* log.h - the last 1,000 messages, also sent to stderr or syslog as they come. A log can be part of
  * another one. */
-#ifndef FS_LOG_H
-#define FS_LOG_H
+#ifndef FS_UTIL_LOG_H
+#define FS_UTIL_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,19 +15,19 @@ struct log *log_new(bool to_stderr);
 
 /* A log whose messages also go to another, with "NAME/" before them; both are borrowed. NULL:
  * out of memory. */
-struct log *log_part(struct log *whole, const char *name);
+struct log *log_new_child(struct log *whole, const char *name);
 
 void log_free(struct log *log);
 
 /* One line on standard error, after "organfs: ", in which controls are replaced. */
-void log_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Add one line. Control bytes are replaced, so that it stays one. */
 void log_add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same, on stderr also where messages go to syslog: for what the user is to be told before the
  * process goes into the background. */
-void log_tell(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_report(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* How many messages there have been: the text changes when this does. */
 uint64_t log_count(struct log *log);

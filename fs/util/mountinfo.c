@@ -95,7 +95,7 @@ bool mountinfo_has_point(const struct mountinfo *mount, const struct mountinfo *
 	return strcmp(mount->point, wanted->point) == 0;
 }
 
-bool mountinfo_number(const struct mountinfo *mount, const char *option, unsigned *number)
+bool mountinfo_option(const struct mountinfo *mount, const char *option, unsigned *number)
 {
 	const size_t n = strlen(option);
 	const char *s = mount->options;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* mountinfo.h - the mounts of this namespace, as /proc/self/mountinfo lists them (proc(5)). Nothing
  * here asks a filesystem other than /proc. */
-#ifndef FS_MOUNTINFO_H
-#define FS_MOUNTINFO_H
+#ifndef FS_UTIL_MOUNTINFO_H
+#define FS_UTIL_MOUNTINFO_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -31,6 +31,6 @@ bool mountinfo_has_device(const struct mountinfo *mount, const struct mountinfo 
 bool mountinfo_has_point(const struct mountinfo *mount, const struct mountinfo *wanted);
 
 /* The number of an option, such as user_id of a FUSE mount. False: it has none. */
-bool mountinfo_number(const struct mountinfo *mount, const char *option, unsigned *number);
+bool mountinfo_option(const struct mountinfo *mount, const char *option, unsigned *number);
 
 #endif

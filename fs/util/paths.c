@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int paths_sync(const char *path)
+int paths_fsync_directory(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const int rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
@@ -30,10 +30,10 @@ static void sync_parent(const char *path)
 
 	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path + 1) : 1,
 		 slash ? path : ".");
-	paths_sync(parent);
+	paths_fsync_directory(parent);
 }
 
-int paths_make(const char *path)
+int paths_mkdir(const char *path)
 {
 	char part[PATH_MAX];
 
@@ -52,7 +52,7 @@ int paths_make(const char *path)
 	return 0;
 }
 
-void paths_empty(int dir, const char *name)
+void paths_remove_directory(int dir, const char *name)
 {
 	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	DIR *entries = fd < 0 ? NULL : fdopendir(fd);

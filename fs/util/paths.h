@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* paths.h - directories: made with their parents, made durable, emptied; names of models, and names
  * in a line of text. */
-#ifndef FS_PATHS_H
-#define FS_PATHS_H
+#ifndef FS_UTIL_PATHS_H
+#define FS_UTIL_PATHS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 
 /* Make a directory, private to the user, and the parents it lacks. Returns 0 or -errno. */
-int paths_make(const char *path);
+int paths_mkdir(const char *path);
 
 /* Make the entries of a directory durable. Returns 0 or -errno. */
-int paths_sync(const char *path);
+int paths_fsync_directory(const char *path);
 
 /* Remove the directory name in the directory dir, with the files in it; what cannot be removed
  * stays. */
-void paths_empty(int dir, const char *name);
+void paths_remove_directory(int dir, const char *name);
 
 /* Is it the same file, which nobody has written to in between, as far as its size and time tell? */
 bool paths_same_file(const struct stat *a, const struct stat *b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* plural.h - a count and a noun beside each other: "1 graft", "2 grafts". */
-#ifndef FS_PLURAL_H
-#define FS_PLURAL_H
+#ifndef FS_UTIL_PLURAL_H
+#define FS_UTIL_PLURAL_H
 
 #include <stdint.h>
 

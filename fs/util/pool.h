@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pool.h - threads for what may take long, so that no thread that answers requests does it. */
-#ifndef FS_POOL_H
-#define FS_POOL_H
+#ifndef FS_UTIL_POOL_H
+#define FS_UTIL_POOL_H
 
 struct pool; /* any thread may submit to it */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* progress.h - how far a long job is, and how to stop it. */
-#ifndef FS_PROGRESS_H
-#define FS_PROGRESS_H
+#ifndef FS_UTIL_PROGRESS_H
+#define FS_UTIL_PROGRESS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -35,7 +35,7 @@ size_t utf8_length(const void *bytes, size_t n)
 	return 0;
 }
 
-size_t utf8_put(uint32_t point, char out[4])
+size_t utf8_encode(uint32_t point, char out[4])
 {
 	static const uint32_t limits[] = { 0x80, 0x800, 0x10000 };
 	static const unsigned char marks[] = { 0, 0xc0, 0xe0, 0xf0 };

@@ -6,16 +6,16 @@
 #include "fs/lazy/tensor_hashes.h"
 #include "tests/unit/fs_readings.h"
 
-static inline struct digests *new_digests(struct model *model)
+static inline struct tensor_hashes *new_digests(struct model *model)
 {
-	struct digests *digests = digests_new(model, NULL);
+	struct tensor_hashes *hashes = tensor_hashes_new(model, NULL);
 
-	must(digests);
-	return digests;
+	must(hashes);
+	return hashes;
 }
 
 /* The hash of what is in a slot, made of all its bytes at once. */
-static inline void digest_of_slot(struct model *model, enum digest_kind kind, uint32_t tensor,
+static inline void digest_of_slot(struct model *model, enum hash_kind kind, uint32_t tensor,
 				  char text[XXH128_TEXT])
 {
 	struct content *content = slots_get(model->slots, tensor);
@@ -23,7 +23,7 @@ static inline void digest_of_slot(struct model *model, enum digest_kind kind, ui
 	size_t size;
 	char *bytes = read_organ(model, tensor, &size);
 
-	if (kind == DIGEST_FILE)
+	if (kind == HASH_FILE)
 		xxh128_text(XXH3_128bits(bytes, size), text);
 	else
 		xxh64_text(XXH64(bytes + header, size - header, 0), text);
@@ -35,29 +35,30 @@ static inline void digest_of_slot(struct model *model, enum digest_kind kind, ui
 static inline void add_slot(struct model *model, const char *name, const char *tensor, uint32_t of)
 {
 	const struct organ organ = model_organ(model, of, NULL);
-	struct content *content = content_reference(77 + of, &organ, model->base,
-						    model->gguf->tensors[of].offset, "fingerprint");
+	struct content *content =
+		content_new_reference(77 + of, &organ, model->base, model->gguf->tensors[of].offset,
+				      "fingerprint");
 
 	must(content);
-	assert_int_equal(model_add(model, CLASS_ORGANS, name, tensor, (uint32_t)strlen(tensor),
-				   content),
+	assert_int_equal(model_add_slot(model, CLASS_ORGANS, name, tensor, (uint32_t)strlen(tensor),
+					content),
 			 0);
 }
 
-static inline void close_hashed(struct opened *o, struct digests *digests, struct view *view)
+static inline void close_hashed(struct opened *o, struct tensor_hashes *hashes, struct view *view)
 {
 	view_unref(view);
-	digests_free(digests);
+	tensor_hashes_free(hashes);
 	close_model(o);
 }
 
 /* Where memory ends before it is made there is no view, and nothing is left of it. */
 static inline void assert_needs_memory(void **state,
 				       struct view *make(struct model *model,
-							 struct digests *digests,
+							 struct tensor_hashes *hashes,
 							 const struct snapshot *snapshot))
 {
-	struct digests *digests;
+	struct tensor_hashes *hashes;
 	struct snapshot snapshot;
 	struct view *view;
 	struct opened o;
@@ -65,11 +66,11 @@ static inline void assert_needs_memory(void **state,
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
 	assert_int_equal(fill_up(o.model, 50), 0);
-	digests = new_digests(o.model);
+	hashes = new_digests(o.model);
 	must(slots_snapshot(o.model->slots, &snapshot) == 0);
 	for (uint64_t k = 1;; k++) {
 		allocation_fails(k);
-		view = make(o.model, digests, &snapshot);
+		view = make(o.model, hashes, &snapshot);
 		if (!allocation_failed())
 			break;
 		assert_null(view);
@@ -78,7 +79,7 @@ static inline void assert_needs_memory(void **state,
 	view_unref(view);
 	assert_int_equal(snapshot.content[SMALL_UP]->refs, 2);
 	snapshot_release(&snapshot);
-	digests_free(digests);
+	tensor_hashes_free(hashes);
 	close_model(&o);
 }
 

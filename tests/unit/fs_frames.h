@@ -33,17 +33,17 @@ static inline void save_frames(void **state, const char *name, const uint8_t *by
 			       int level)
 {
 	const int fd = open(in_temp(state, name).text, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	struct frames_writer *writer = frames_writer_new(fd, level);
+	struct zstd_writer *writer = zstd_writer_new(fd, level);
 	struct stat stat;
 	int64_t size;
 
 	must(fd >= 0 && writer);
-	for (size_t at = 0; at < n; at += FRAME_BYTES)
-		must(frames_add(writer, bytes + at, n - at < FRAME_BYTES ? n - at : FRAME_BYTES) ==
-		     0);
-	size = frames_end(writer);
+	for (size_t at = 0; at < n; at += ZSTD_FRAME_BYTES)
+		must(zstd_writer_add(writer, bytes + at,
+				     n - at < ZSTD_FRAME_BYTES ? n - at : ZSTD_FRAME_BYTES) == 0);
+	size = zstd_writer_finish(writer);
 	assert_int_equal(size, fstat(fd, &stat) == 0 ? stat.st_size : -1);
-	frames_writer_free(writer);
+	zstd_writer_free(writer);
 	close(fd);
 }
 

@@ -12,7 +12,7 @@ struct site {
 	struct backing *base;
 	struct gguf *gguf;
 	char state[PATH_MAX]; /* the directory that layers go to */
-	struct layer_manner manner;
+	struct layer_options manner;
 };
 
 /* A base of that name with these bytes. */
@@ -28,7 +28,7 @@ static inline struct site open_site(void **state, const char *name, const struct
 	site.gguf = gguf_read(&source, NULL);
 	must(site.gguf);
 	snprintf(site.state, sizeof(site.state), "%s", in_temp(state, "state/organfs").text);
-	site.manner = (struct layer_manner){ .log = log_new(true), .cache = frames_cache_new() };
+	site.manner = (struct layer_options){ .log = log_new(true), .cache = zstd_cache_new() };
 	must(site.manner.log && site.manner.cache);
 	return site;
 }
@@ -46,27 +46,27 @@ static inline void close_site(struct site *site)
 {
 	gguf_free(site->gguf);
 	backing_unref(site->base);
-	frames_cache_unref(site->manner.cache);
+	zstd_cache_unref(site->manner.cache);
 	log_free(site->manner.log);
 }
 
 static inline struct layer *open_layer(const struct site *site)
 {
 	struct layer *layer =
-		layer_private(site->state, &site->manner, site->base, site->gguf, NULL);
+		layer_open_private(site->state, &site->manner, site->base, site->gguf, NULL);
 
 	must(layer);
 	return layer;
 }
 
-/* Seal that stage and put it in force. Returns what layer_keep() does, or sealing it. */
+/* Seal that stage and put it in force. Returns what layer_commit() does, or sealing it. */
 static inline int keep_stage(struct layer *layer, unsigned number, enum organ_class klass,
 			     const char *name, struct backing **file)
 {
 	struct layer_seal seal;
 	const int rc = layer_seal_stage(layer, number, &seal);
 
-	return rc < 0 ? rc : layer_keep(layer, number, &seal, klass, name, NULL, file);
+	return rc < 0 ? rc : layer_commit(layer, number, &seal, klass, name, NULL, file);
 }
 
 /* Stage that text and put it in force. */

@@ -12,7 +12,7 @@
 /* Of a test: the model in its directory, open. */
 struct opened {
 	struct log *log;
-	struct frames_cache *cache;
+	struct zstd_cache *cache;
 	struct model *model;
 	struct error err;
 };
@@ -20,8 +20,8 @@ struct opened {
 static inline struct opened open_at(void **state, const char *name, const char *layer,
 				    const struct model_options *options)
 {
-	struct opened o = { .log = log_new(true), .cache = frames_cache_new() };
-	struct model_site site = { .log = o.log, .cache = o.cache, .layer = layer };
+	struct opened o = { .log = log_new(true), .cache = zstd_cache_new() };
+	struct model_params site = { .log = o.log, .cache = o.cache, .layer = layer };
 	struct path path = in_temp(state, name);
 
 	must(o.log && o.cache);
@@ -64,7 +64,7 @@ static inline struct opened open_small(void **state, const char *name)
 static inline void close_model(struct opened *o)
 {
 	model_close(o->model);
-	frames_cache_unref(o->cache);
+	zstd_cache_unref(o->cache);
 	log_free(o->log);
 }
 
@@ -84,7 +84,7 @@ static inline bool log_says(struct log *log, const char *words)
 static inline struct stage *stage_over(struct model *model, uint32_t tensor)
 {
 	struct content *content = slots_get(model->slots, tensor);
-	struct view *view = files_organ(model, tensor, content);
+	struct view *view = organ_file_view(model, tensor, content);
 	struct stage *stage;
 
 	must(view);
@@ -129,12 +129,12 @@ static inline int fill_up(struct model *model, uint32_t seed)
 static inline char *read_organ(struct model *model, uint32_t tensor, size_t *size)
 {
 	struct content *content = slots_get(model->slots, tensor);
-	struct view *view = files_organ(model, tensor, content);
+	struct view *view = organ_file_view(model, tensor, content);
 	char *bytes;
 
 	must(view);
 	*size = (size_t)view_size(view);
-	assert_int_equal(*size, files_organ_size(model, tensor, content));
+	assert_int_equal(*size, organ_file_size(model, tensor, content));
 	bytes = read_view(view);
 	view_unref(view);
 	content_unref(content);

@@ -151,12 +151,12 @@ static inline void save_hole(void **state, const char *name, uint32_t type, uint
 	mk_file_free(&file);
 }
 
-static inline struct readings *new_readings(struct model *model)
+static inline struct tensor_measures *new_readings(struct model *model)
 {
-	struct readings *readings = readings_new(model, SAMPLE_DEFAULT, NULL);
+	struct tensor_measures *measures = tensor_measures_new(model, SAMPLE_DEFAULT, NULL);
 
-	must(readings);
-	return readings;
+	must(measures);
+	return measures;
 }
 
 /* The figures of what is in all slots now. */

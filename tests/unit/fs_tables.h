@@ -22,7 +22,7 @@ static inline void mk_table(FILE *out, const char *model, const char *total, con
 	fprintf(out, "# a remark\n\ntable\t1\t%s\t%zu\t%s\t0\n%s", model, n, total, facts);
 	for (size_t i = 0; i < n; i++) {
 		const struct zmeasure z = z_with(rows[i].theta);
-		char cell[CELL_MAX];
+		char cell[LAZY_TEXT_CELL_MAX];
 
 		theta_exact(cell, sizeof(cell), &z);
 		fprintf(out, "tensor\t%s\t%s\t%u\torgans\t%zu\torgans/%s.bin\t%s\t8\t8\t%s", model,

@@ -16,7 +16,7 @@ struct tensor_file {
 	uint8_t *bytes; /* the tensor's */
 	float *values;	/* NULL: its type has none */
 	uint64_t elements;
-	struct located located;
+	struct organ_location located;
 };
 
 /* Bytes that are finite values in whatever type: no exponent is full. */

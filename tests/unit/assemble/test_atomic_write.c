@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_assemble.c - fs/assemble.c, by the invariants of assemble.h: what may be a target, and what
- * is left when an assembly fails. */
+/* test_atomic_write.c - fs/assemble/atomic_write.c, by the invariants of atomic_write.h: what may
+ * be a target, and what is left when an assembly fails. */
 #include "fs/assemble/atomic_write.h"
 #include "tests/unit/fs_help.h"
 
@@ -44,12 +44,12 @@ static void close_scene(struct scene *scene, int files)
 
 static int assemble_at(struct scene *scene, int directory, const char *path)
 {
-	const struct target target = { directory, path, scene->replace, &scene->base, NULL,
-				       0,	  NULL, NULL,		NULL,	      false };
+	const struct write_target target = { directory, path, scene->replace, &scene->base, NULL,
+					     0,		NULL, NULL,	      NULL,	    false };
 	int rc;
 
 	scene->err = (struct error){ 0 };
-	rc = assemble_write(scene->view, &target, &scene->progress, &scene->err);
+	rc = atomic_write_view(scene->view, &target, &scene->progress, &scene->err);
 	if (rc < 0) {
 		assert_int_equal(scene->err.code, -rc);
 		assert_int_not_equal(scene->err.text[0], '\0');
@@ -99,18 +99,19 @@ static void the_new_file_is_handed_out_under_its_name(void **state)
 	struct scene scene = open_scene(state);
 	const struct path path = path_in(scene.out, "new.gguf");
 	struct backing *written = NULL;
-	const struct target target = { AT_FDCWD, path.text, false, &scene.base, NULL,
-				       0,	 &written,  NULL,  NULL,	false };
+	const struct write_target target = { AT_FDCWD, path.text, false, &scene.base, NULL,
+					     0,	       &written,  NULL,	 NULL,	      false };
 	char bytes[LENGTH];
 
-	assert_int_equal(assemble_write(scene.view, &target, &scene.progress, &scene.err), 0);
+	assert_int_equal(atomic_write_view(scene.view, &target, &scene.progress, &scene.err), 0);
 	assert_non_null(written);
 	assert_string_equal(backing_path(written), path.text);
 	assert_int_equal(backing_read(written, bytes, LENGTH, 0), 0);
 	assert_memory_equal(bytes, CONTENT, LENGTH);
 	backing_unref(written);
 	written = NULL;
-	assert_int_equal(assemble_write(scene.view, &target, &scene.progress, &scene.err), -EEXIST);
+	assert_int_equal(atomic_write_view(scene.view, &target, &scene.progress, &scene.err),
+			 -EEXIST);
 	assert_null(written);
 	close_scene(&scene, 1);
 }
@@ -227,10 +228,13 @@ static void nothing_is_written_into_the_mount(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct path path = path_in(scene.out, "new.gguf");
-	const struct target target = { AT_FDCWD,	  path.text, true, &scene.base, NULL,
-				       scene.base.st_dev, NULL,	     NULL, NULL,	false };
+	const struct write_target target = {
+		AT_FDCWD,	   path.text, true, &scene.base, NULL,
+		scene.base.st_dev, NULL,      NULL, NULL,	 false
+	};
 
-	assert_int_equal(assemble_write(scene.view, &target, &scene.progress, &scene.err), -EINVAL);
+	assert_int_equal(atomic_write_view(scene.view, &target, &scene.progress, &scene.err),
+			 -EINVAL);
 	close_scene(&scene, 0);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_follow.c - fs/follow.c: what block_count and per-block arrays become when blocks are added,
- * removed and moved, as it reads from the assembled model; and when they are left alone. */
+/* test_block_metadata.c - fs/assemble/block_metadata.c: what block_count and per-block arrays
+ * become when blocks are added, removed and moved, as it reads from the assembled model; and when
+ * they are left alone. */
 #include "fs/assemble/block_metadata.h"
 #include "fs/assemble/model_view.h"
 #include "fs/edit/metadata_edit.h"
@@ -60,7 +61,7 @@ static int assembled(struct model *model, struct gguf **gguf, char **bytes, stru
 /* The grafts are not found again by the next model. */
 static void model_drop(struct opened *o)
 {
-	assert_int_equal(layer_drop(o->model->layer), 0);
+	assert_int_equal(layer_delete(o->model->layer), 0);
 	close_model(o);
 }
 
@@ -103,7 +104,7 @@ static uint32_t slot(struct model *model, const char *name)
 {
 	uint32_t tensor;
 
-	if (!model_find(model, CLASS_ORGANS, name, strlen(name), &tensor))
+	if (!model_find_slot(model, CLASS_ORGANS, name, strlen(name), &tensor))
 		fail_msg("no %s", name);
 	return tensor;
 }
@@ -158,39 +159,39 @@ static void an_added_block_has_the_entries_of_the_one_it_was(void **state)
 /* What metadata shows of a key, as text without its newline. */
 static void assert_shown(struct model *model, const char *file, const char *text)
 {
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	struct view *view;
 	char *shown;
 	uint32_t i;
 	int rc;
 
-	follow_show(model);
+	block_metadata_show(model);
 	assert_true(metadata_find(model->metadata, file, &i));
 	metadatum = metadata_get(model->metadata, i, &rc);
 	assert_non_null(metadatum);
-	view = metadatum_view(metadatum, &rc);
+	view = metadata_entry_view(metadatum, &rc);
 	assert_non_null(view);
 	shown = read_view(view);
 	assert_int_equal(strncmp(shown, text, strlen(text)), 0);
 	assert_string_equal(shown + strlen(text), "\n");
 	free(shown);
 	view_unref(view);
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 }
 
 static uint64_t ino_shown(struct model *model, const char *file)
 {
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	uint64_t ino;
 	uint32_t i;
 	int rc;
 
-	follow_show(model);
+	block_metadata_show(model);
 	must(metadata_find(model->metadata, file, &i));
 	metadatum = metadata_get(model->metadata, i, &rc);
 	must(metadatum);
-	ino = metadatum_ino(metadatum);
-	metadatum_unref(metadatum);
+	ino = metadata_entry_ino(metadatum);
+	metadata_entry_unref(metadatum);
 	return ino;
 }
 
@@ -285,7 +286,7 @@ static void edit(struct model *model, const char *name, const char *text)
 	must(stage);
 	view_unref(empty);
 	assert_int_equal(stage_write(stage, text, strlen(text), 0), 0);
-	assert_int_equal(edit_fill(model, name, stage), 0);
+	assert_int_equal(metadata_edit_fill(model, name, stage), 0);
 	stage_free(stage);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_share.c - fs/share.c: each way, what it falls back to, and which errors are told. */
+/* test_copy_range.c - fs/assemble/copy_range.c: each way, what it falls back to, and which errors
+ * are told. */
 #include "fs/assemble/copy_range.h"
 #include "tests/unit/fs_share.h"
 
@@ -10,7 +11,7 @@ struct scene {
 	uint8_t *source, *expected;
 	int from;
 	struct progress progress;
-	struct share share;
+	struct copy_range share;
 };
 
 static struct scene *open_scene(void **state)
@@ -27,7 +28,7 @@ static struct scene *open_scene(void **state)
 	scene->from = open(in_temp(state, "source").text, O_RDONLY);
 	fd = open(in_temp(state, "filled").text, O_RDWR | O_CREAT | O_EXCL, 0600);
 	must(scene->from >= 0 && fd >= 0 && ftruncate(fd, SIZE) == 0);
-	assert_int_equal(share_init(&scene->share, fd, &scene->progress), 0);
+	assert_int_equal(copy_range_init(&scene->share, fd, &scene->progress), 0);
 	assert_int_equal(scene->share.block, BLOCK);
 	return scene;
 }
@@ -43,7 +44,7 @@ static void close_scene(void **state, struct scene *scene, uint64_t shared, uint
 	assert_int_equal(scene->progress.done, shared + copied + written);
 	close(scene->share.fd);
 	close(scene->from);
-	share_release(&scene->share);
+	copy_range_release(&scene->share);
 	free(scene->source);
 	free(scene->expected);
 	free(scene);
@@ -59,7 +60,7 @@ static void a_whole_file_is_shared(void **state)
 {
 	struct scene *scene = open_scene(state);
 
-	assert_int_equal(share_whole(&scene->share, scene->from), 1);
+	assert_int_equal(copy_range_clone_file(&scene->share, scene->from), 1);
 	expect(scene, 0, SIZE, 0);
 	close_scene(state, scene, 0, 0, 0);
 }
@@ -70,8 +71,8 @@ static void of_a_range_whole_blocks_are_shared(void **state)
 	const uint64_t n = 40 * BLOCK;
 	uint64_t first, end;
 
-	assert_int_equal(share_blocks(&scene->share, scene->from, 3 * BLOCK + 10, n, BLOCK + 10,
-				      &first, &end),
+	assert_int_equal(copy_range_clone(&scene->share, scene->from, 3 * BLOCK + 10, n, BLOCK + 10,
+					  &first, &end),
 			 0);
 	assert_int_equal(first, 2 * BLOCK);
 	assert_int_equal(end, 41 * BLOCK);
@@ -90,8 +91,8 @@ static void what_lies_otherwise_or_is_little_is_not_shared(void **state)
 	uint64_t first, end;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++) {
-		assert_int_equal(share_blocks(&scene->share, scene->from, ranges[i][0],
-					      ranges[i][1], ranges[i][2], &first, &end),
+		assert_int_equal(copy_range_clone(&scene->share, scene->from, ranges[i][0],
+						  ranges[i][1], ranges[i][2], &first, &end),
 				 0);
 		assert_int_equal(first, ranges[i][2]);
 		assert_int_equal(end, ranges[i][2]);
@@ -108,8 +109,9 @@ static void where_nothing_can_be_shared_that_is_no_error(void **state)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
 		filesystem.share_error = codes[i];
-		assert_int_equal(share_whole(&scene->share, scene->from), 0);
-		assert_int_equal(share_blocks(&scene->share, scene->from, 0, SIZE, 0, &first, &end),
+		assert_int_equal(copy_range_clone_file(&scene->share, scene->from), 0);
+		assert_int_equal(copy_range_clone(&scene->share, scene->from, 0, SIZE, 0, &first,
+						  &end),
 				 0);
 		assert_int_equal(end, 0);
 	}
@@ -124,8 +126,9 @@ static void a_disk_that_fails_while_sharing_is_told(void **state)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
 		filesystem.share_error = codes[i];
-		assert_int_equal(share_whole(&scene->share, scene->from), -codes[i]);
-		assert_int_equal(share_blocks(&scene->share, scene->from, 0, SIZE, 0, &first, &end),
+		assert_int_equal(copy_range_clone_file(&scene->share, scene->from), -codes[i]);
+		assert_int_equal(copy_range_clone(&scene->share, scene->from, 0, SIZE, 0, &first,
+						  &end),
 				 -codes[i]);
 	}
 	close_scene(state, scene, 0, 0, 0);
@@ -133,7 +136,7 @@ static void a_disk_that_fails_while_sharing_is_told(void **state)
 
 static int copy(struct scene *scene, uint64_t offset, uint64_t n, uint64_t at)
 {
-	return share_copy(&scene->share, scene->from, offset, n, at);
+	return copy_range_copy(&scene->share, scene->from, offset, n, at);
 }
 
 static void the_kernel_copies_in_as_many_pieces_as_it_likes(void **state)
@@ -153,9 +156,9 @@ static void on_a_disk_of_this_machine_it_is_read_and_written(void **state)
 	struct scene *scene = open_scene(state);
 	const int fd = scene->share.fd;
 
-	share_release(&scene->share);
+	copy_range_release(&scene->share);
 	filesystem.is_near = true;
-	assert_int_equal(share_init(&scene->share, fd, &scene->progress), 0);
+	assert_int_equal(copy_range_init(&scene->share, fd, &scene->progress), 0);
 	assert_int_equal(copy(scene, 7, 5500, 9000), 0);
 	assert_int_equal(filesystem.copies, 0);
 	expect(scene, 7, 5500, 9000);
@@ -188,10 +191,10 @@ static void a_full_disk_is_told(void **state)
 		filesystem =
 			(struct filesystem){ .copy_error = codes[i], .reserve_error = codes[i] };
 		assert_int_equal(copy(scene, 0, 100, 0), -codes[i]);
-		assert_int_equal(share_reserve(&scene->share, 0, 100), -codes[i]);
+		assert_int_equal(copy_range_reserve(&scene->share, 0, 100), -codes[i]);
 	}
 	filesystem.reserve_error = EOPNOTSUPP;
-	assert_int_equal(share_reserve(&scene->share, 0, 100), 0);
+	assert_int_equal(copy_range_reserve(&scene->share, 0, 100), 0);
 	close_scene(state, scene, 0, 0, 0);
 }
 
@@ -220,10 +223,10 @@ static void room_is_made_without_harm_to_what_is_beside_it(void **state)
 
 	assert_int_equal(copy(scene, 0, SIZE, 0), 0);
 	expect(scene, 0, SIZE, 0);
-	assert_int_equal(share_reserve(&scene->share, BLOCK + 1, 5 * BLOCK), 0);
+	assert_int_equal(copy_range_reserve(&scene->share, BLOCK + 1, 5 * BLOCK), 0);
 	memset(scene->expected + 2 * BLOCK, 0, 4 * BLOCK);
-	assert_int_equal(share_reserve(&scene->share, 20 * BLOCK + 1, 100), 0);
-	assert_int_equal(share_reserve(&scene->share, 30 * BLOCK, 0), 0);
+	assert_int_equal(copy_range_reserve(&scene->share, 20 * BLOCK + 1, 100), 0);
+	assert_int_equal(copy_range_reserve(&scene->share, 30 * BLOCK, 0), 0);
 	close_scene(state, scene, 0, SIZE, 0);
 }
 
@@ -234,11 +237,11 @@ static void an_error_of_the_writeback_is_told(void **state)
 	const size_t n = (size_t)32 << 20;
 	char *zeros = calloc(1, n);
 
-	assert_int_equal(share_write(&scene->share, zeros, 100, 0), 0);
+	assert_int_equal(copy_range_write(&scene->share, zeros, 100, 0), 0);
 	filesystem.write_back_error = EINVAL;
-	assert_int_equal(share_write(&scene->share, zeros, n, SIZE), 0);
+	assert_int_equal(copy_range_write(&scene->share, zeros, n, SIZE), 0);
 	filesystem.write_back_error = EIO;
-	assert_int_equal(share_write(&scene->share, zeros, n, SIZE + n), -EIO);
+	assert_int_equal(copy_range_write(&scene->share, zeros, n, SIZE + n), -EIO);
 	assert_int_equal(ftruncate(scene->share.fd, SIZE), 0);
 	free(zeros);
 	close_scene(state, scene, 0, 0, 100 + 2 * n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fill.c - fs/fill.c: the file holds what the view does, whichever way its parts came. */
+/* test_view_writer.c - fs/assemble/view_writer.c: the file holds what the view does, whichever way
+ * its parts came. */
 #include "fs/assemble/view_writer.h"
 #include "tests/unit/fs_share.h"
 
@@ -71,7 +72,7 @@ static int fill(void **state, struct scene *scene)
 	scene->err = (struct error){ 0 };
 	filesystem.shared = 0;
 	progress_begin(&scene->progress, view_size(scene->view));
-	return fill_from_view(scene->fd, scene->view, &scene->progress, &scene->err);
+	return view_write(scene->fd, scene->view, &scene->progress, &scene->err);
 }
 
 static void assert_filled(void **state, struct scene *scene)
@@ -281,7 +282,7 @@ static void what_is_not_what_was_recorded_is_not_shared(void **state)
 	struct scene *scene = open_scene(state);
 
 	make_graft(scene);
-	backing_expect(scene->files[1], "00000000000000000000000000000000");
+	backing_expect_hash(scene->files[1], "00000000000000000000000000000000");
 	assert_int_equal(fill(state, scene), -EIO);
 	assert_int_equal(filesystem.shared, 0);
 	close_scene(scene);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fingerprint.c - fs/fingerprint.c: what moves a fingerprint, and what does not. */
+/* test_fingerprint.c - fs/base/fingerprint.c: what moves a fingerprint, and what does not. */
 #include "fs/base/fingerprint.h"
 #include "tests/unit/fs_help.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_shards.c - fs/shards.c: which files are the shards of a model, and what they make. */
+/* test_shards.c - fs/base/shards.c: which files are the shards of a model, and what they make. */
 #include "fs/base/base.h"
 #include "tests/unit/fs_help.h"
 
@@ -54,7 +54,7 @@ static struct base open_base(void **state, const char *file)
 
 static void assert_missing(struct shards *shards, const char *text)
 {
-	char *missing = shards_missing(shards);
+	char *missing = shards_missing_text(shards);
 
 	assert_non_null(missing);
 	assert_string_equal(missing, text);
@@ -76,7 +76,7 @@ static void any_shard_finds_the_others(void **state)
 	for (unsigned k = 0; k < 3; k++) {
 		struct base base = open_base(state, files[k]);
 
-		assert_true(shards_complete(base.shards));
+		assert_true(shards_are_complete(base.shards));
 		assert_summary(base.shards, "3/3 tensors, shards 1-3 of 3");
 		assert_int_equal(base.gguf->n_tensors, 3);
 		for (unsigned i = 0; i < 3; i++)
@@ -95,7 +95,7 @@ static void the_bytes_are_those_of_the_shards(void **state)
 	for (unsigned k = 0; k < 3; k++) {
 		const struct gguf_tensor *t = &base.gguf->tensors[k];
 		uint64_t offset = t->offset, length = t->size;
-		struct backing *part = backing_part(base.file, &offset, &length);
+		struct backing *part = backing_file_at(base.file, &offset, &length);
 
 		assert_non_null(part);
 		assert_int_equal(length, 32);
@@ -118,7 +118,7 @@ static void what_is_not_there_is_named(void **state)
 
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	base = open_base(state, files[1]);
-	assert_false(shards_complete(base.shards));
+	assert_false(shards_are_complete(base.shards));
 	assert_summary(base.shards, "1/3 tensors, shard 2 of 3");
 	assert_missing(base.shards, "the model lacks x-00001-of-00003.gguf, x-00003-of-00003.gguf");
 	assert_int_equal(base.gguf->n_kv, 0);
@@ -133,7 +133,7 @@ static void a_shard_is_what_it_says_it_is(void **state)
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	save_shard(state, files[2], 0, 3, 3, names[0]);
 	base = open_base(state, files[1]);
-	assert_true(shards_complete(base.shards));
+	assert_true(shards_are_complete(base.shards));
 	assert_string_equal(base.gguf->tensors[0].name, names[0]);
 	assert_string_equal(base.gguf->tensors[2].name, names[2]);
 	base_close(&base);
@@ -148,16 +148,16 @@ static void a_tensor_tells_its_shard(void **state)
 	save_shard(state, files[0], 0, 3, 3, names[0]);
 	save_shard(state, files[2], 2, 3, 3, names[2]);
 	base = open_base(state, files[0]);
-	assert_false(shards_of_tensor(base.shards, names[1], strlen(names[1]), &no));
-	assert_false(shards_of_tensor(base.shards, names[2], strlen(names[2]) - 1, &no));
+	assert_false(shards_find_tensor(base.shards, names[1], strlen(names[1]), &no));
+	assert_false(shards_find_tensor(base.shards, names[2], strlen(names[2]) - 1, &no));
 	assert_int_equal(no, 9);
-	assert_true(shards_of_tensor(base.shards, names[0], strlen(names[0]), &no));
+	assert_true(shards_find_tensor(base.shards, names[0], strlen(names[0]), &no));
 	assert_int_equal(no, 0);
 	must(unlink(in_temp(state, files[2]).text) == 0);
-	less = shards_look(base.shards);
+	less = shards_rescan(base.shards);
 	assert_non_null(less);
 	/* One that is gone stays known. */
-	assert_true(shards_of_tensor(less, names[2], strlen(names[2]), &no));
+	assert_true(shards_find_tensor(less, names[2], strlen(names[2]), &no));
 	assert_int_equal(no, 2);
 	shards_unref(less);
 	base_close(&base);
@@ -179,10 +179,10 @@ static void what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over(void 
 	must(unlink(in_temp(state, files[1]).text) == 0);
 	must(symlink(files[1], in_temp(state, files[1]).text) == 0);
 	save_shard(state, files[2], 2, 3, 3, names[2]);
-	more = shards_look(base.shards);
+	more = shards_rescan(base.shards);
 	assert_non_null(more);
-	assert_true(shards_complete(more));
-	shards_tell(more, base.shards, log);
+	assert_true(shards_are_complete(more));
+	shards_log(more, base.shards, log);
 	text = log_text(log, &size);
 	must(text);
 	assert_non_null(strstr(text, "x-00003-of-00003.gguf is there now"));
@@ -200,7 +200,7 @@ static void of_two_with_one_number_the_name_decides(void **state)
 	save_all(state);
 	save_shard(state, files[0], 1, 3, 3, "other");
 	base = open_base(state, files[1]);
-	assert_false(shards_complete(base.shards));
+	assert_false(shards_are_complete(base.shards));
 	assert_int_equal(base.gguf->n_tensors, 2);
 	assert_string_equal(base.gguf->tensors[0].name, names[1]);
 	assert_missing(base.shards, "the model lacks x-00001-of-00003.gguf (it says that it is "
@@ -242,7 +242,7 @@ static void too_few_tensors_are_no_whole_model(void **state)
 	for (unsigned k = 0; k < 3; k++)
 		save_shard(state, files[k], k, 3, 4, names[k]);
 	base = open_base(state, files[1]);
-	assert_false(shards_complete(base.shards));
+	assert_false(shards_are_complete(base.shards));
 	assert_missing(base.shards, "the shards should have 4 tensors together, and have 3");
 	base_close(&base);
 }
@@ -264,10 +264,10 @@ static void nothing_new_is_nothing(void **state)
 
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	base = open_base(state, files[1]);
-	assert_null(shards_look(base.shards));
+	assert_null(shards_rescan(base.shards));
 	/* What cannot be used is no news either, but is told. */
 	write_file(in_temp(state, files[0]).text, "junk", 4);
-	assert_null(shards_look(base.shards));
+	assert_null(shards_rescan(base.shards));
 	assert_missing(base.shards,
 		       "the model lacks x-00001-of-00003.gguf (at byte 0: this is no GGUF file: it "
 		       "does not begin with \"GGUF\"), x-00003-of-00003.gguf");
@@ -284,11 +284,11 @@ static void what_comes_is_found(void **state)
 	base = open_base(state, files[1]);
 	save_shard(state, files[0], 0, 3, 3, names[0]);
 	save_shard(state, files[2], 2, 3, 3, names[2]);
-	more = shards_look(base.shards);
+	more = shards_rescan(base.shards);
 	assert_non_null(more);
-	assert_int_equal(base_join(&next, more, &err), 0);
+	assert_int_equal(base_open_shards(&next, more, &err), 0);
 	shards_unref(more);
-	assert_true(shards_complete(next.shards));
+	assert_true(shards_are_complete(next.shards));
 	assert_int_equal(next.gguf->n_tensors, 3);
 	assert_int_equal(base.gguf->n_tensors, 1);
 	base_close(&base);
@@ -306,10 +306,10 @@ static void what_goes_stays_known_and_cannot_be_read(void **state)
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	base = open_base(state, files[1]);
 	must(unlink(in_temp(state, files[0]).text) == 0);
-	less = shards_look(base.shards);
+	less = shards_rescan(base.shards);
 	assert_non_null(less);
-	assert_int_equal(base_join(&next, less, &err), 0);
-	shards_end_gone(less);
+	assert_int_equal(base_open_shards(&next, less, &err), 0);
+	shards_revoke_gone(less);
 	assert_summary(next.shards, "1/3 tensors, shard 2 of 3");
 	assert_int_equal(next.gguf->n_tensors, 2);
 	assert_non_null(gguf_find(next.gguf, "general.architecture"));
@@ -317,7 +317,7 @@ static void what_goes_stays_known_and_cannot_be_read(void **state)
 	assert_int_equal(backing_read(base.file, bytes, 32, base.gguf->tensors[0].offset), -EIO);
 	assert_int_equal(backing_read(next.file, bytes, 32, next.gguf->tensors[1].offset), 0);
 	/* And is no news again. */
-	assert_null(shards_look(less));
+	assert_null(shards_rescan(less));
 	shards_unref(less);
 	base_close(&base);
 	base_close(&next);
@@ -333,7 +333,7 @@ static void one_that_was_replaced_is_another(void **state)
 	base = open_base(state, files[1]);
 	must(unlink(in_temp(state, files[0]).text) == 0);
 	save_shard(state, files[0], 0, 3, 3, "another.weight");
-	other = shards_look(base.shards);
+	other = shards_rescan(base.shards);
 	assert_non_null(other);
 	assert_summary(other, "2/3 tensors, shards 1-2 of 3");
 	shards_unref(other);
@@ -373,7 +373,7 @@ static void each_failing_allocation_is_survived(void **state)
 		if (rc < 0)
 			assert_int_equal(err.code, ENOMEM);
 		else if (!failed)
-			assert_true(shards_complete(base.shards));
+			assert_true(shards_are_complete(base.shards));
 		base_close(&base);
 		if (!failed)
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check.c - fs/check.c and what it is made of, on a model that is open. */
+/* test_check.c - fs/check/check.c and what it is made of, on a model that is open. */
 #include "fs/check/check.h"
 #include "fs/check/check_groups.h"
 #include "tests/unit/fs_model.h"
@@ -142,7 +142,7 @@ static void another_model_is_opened_when_it_is_read(void **state)
 	write_text(in_temp(state, "donor.gguf").text, "no model any more");
 	assert_says(o.model, "\nunknown\tarchitecture\tdonor: the donor cannot be read: ");
 	close_model(&o);
-	frames_cache_unref(donor.cache);
+	zstd_cache_unref(donor.cache);
 	log_free(donor.log);
 }
 
@@ -161,11 +161,11 @@ static void an_unmount_ends_it_and_it_can_be_read_again(void **state)
 	view_unref(view);
 	view = check_view(o.model, &snapshot, &no);
 	assert_non_null(view);
-	assert_int_equal(view_read_until(view, &byte, 1, 0, &yes), -EINTR);
+	assert_int_equal(view_read_cancellable(view, &byte, 1, 0, &yes), -EINTR);
 	assert_int_equal(view_read(view, &byte, 1, 0), 1);
 	assert_int_equal(byte, 'r');
 	/* Made once. */
-	assert_int_equal(view_read_until(view, &byte, 1, 0, &yes), 1);
+	assert_int_equal(view_read_cancellable(view, &byte, 1, 0, &yes), 1);
 	snapshot_release(&snapshot);
 	view_unref(view);
 	close_model(&o);
@@ -176,15 +176,15 @@ static void numbers_and_slots_are_named_in_few_words(void **state)
 	static const uint32_t slots[] = { SMALL_EMBED, SMALL_Q, SMALL_UP, SMALL_GATE };
 	struct opened o = open_small(state, "base.gguf");
 	const bool marked[] = { true, true, true, false, true, false, true, true };
-	struct groups groups = { .model = o.model };
+	struct check_groups groups = { .model = o.model };
 	char text[64];
 
-	assert_string_equal(groups_numbers(marked, 8, text, sizeof(text)), "0-2, 4, 6-7");
-	assert_string_equal(groups_numbers(marked, 8, text, 8), "0-2,...");
-	assert_string_equal(groups_numbers(marked, 0, text, sizeof(text)), "");
-	assert_string_equal(groups_slots(&groups, slots, 4, text, sizeof(text)),
+	assert_string_equal(check_groups_numbers(marked, 8, text, sizeof(text)), "0-2, 4, 6-7");
+	assert_string_equal(check_groups_numbers(marked, 8, text, 8), "0-2,...");
+	assert_string_equal(check_groups_numbers(marked, 0, text, sizeof(text)), "");
+	assert_string_equal(check_groups_slots(&groups, slots, 4, text, sizeof(text)),
 			    "blk 0 attn_q, ffn_*, token_embd");
-	assert_string_equal(groups_slots(&groups, slots + 2, 1, text, sizeof(text)),
+	assert_string_equal(check_groups_slots(&groups, slots + 2, 1, text, sizeof(text)),
 			    "blk 0 ffn_up");
 	close_model(&o);
 }

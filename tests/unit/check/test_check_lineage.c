@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_lineage.c - fs/check_lineage.c, on made models with known weights. */
+/* test_check_lineage.c - fs/check/check_lineage.c, on made models with known weights. */
 #include "fs/check/check_lineage.h"
 #include "tests/unit/fs_help.h"
 
@@ -76,12 +76,12 @@ static void release(struct opened_model *o)
 
 static struct finding cosines(struct opened_model *host, struct opened_model *donor)
 {
-	const struct relative a = { host->backing, host->gguf };
-	const struct relative b = { donor->backing, donor->gguf };
+	const struct lineage_model a = { host->backing, host->gguf };
+	const struct lineage_model b = { donor->backing, donor->gguf };
 	double likeness;
 	struct finding f;
 
-	assert_int_equal(lineage_cosines(&a, &b, &nothing, &f, &likeness), 0);
+	assert_int_equal(check_lineage_cosines(&a, &b, &nothing, &f, &likeness), 0);
 	return f;
 }
 
@@ -118,14 +118,15 @@ static void spreads_that_go_alike_support_one_lineage(void **state)
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
 	struct opened_model alike = make(state, "alike.gguf", 2, 1, 0, false);
 	struct opened_model other = make(state, "other.gguf", 3, 1, 0, true);
-	const struct relative a = { host.backing, host.gguf }, b = { alike.backing, alike.gguf };
-	const struct relative c = { other.backing, other.gguf };
+	const struct lineage_model a = { host.backing, host.gguf },
+				   b = { alike.backing, alike.gguf };
+	const struct lineage_model c = { other.backing, other.gguf };
 	struct finding f;
 
-	assert_int_equal(lineage_spreads(&a, &b, &nothing, &f), 0);
+	assert_int_equal(check_lineage_spreads(&a, &b, &nothing, &f), 0);
 	assert_int_equal(f.verdict, VERDICT_OK);
 	assert_non_null(strstr(f.text, "correlation 1.00"));
-	assert_int_equal(lineage_spreads(&a, &c, &nothing, &f), 0);
+	assert_int_equal(check_lineage_spreads(&a, &c, &nothing, &f), 0);
 	assert_int_equal(f.verdict, VERDICT_RISKY);
 	assert_non_null(strstr(f.text, "correlation -"));
 	release(&host);
@@ -141,8 +142,8 @@ static void the_root_of_the_mean_square_is_exact(void **state)
 
 	for (unsigned i = 1; i <= 32; i++)
 		expected += i * i / 32.0;
-	assert_true(weights_of_tensor(host.backing, &host.gguf->tensors[1], &weights));
-	assert_int_equal(lineage_rms(&weights, &nothing, &rms), 0);
+	assert_true(check_lineage_weights(host.backing, &host.gguf->tensors[1], &weights));
+	assert_int_equal(check_lineage_rms(&weights, &nothing, &rms), 0);
 	assert_true(fabs(rms - sqrt(expected)) < 1e-6);
 	release(&host);
 }
@@ -151,14 +152,14 @@ static void strangers_in_shape_cannot_be_compared(void **state)
 {
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
 	struct gguf none = { .n_tensors = 0, .names = host.gguf->names };
-	const struct relative a = { host.backing, &none }, b = { host.backing, host.gguf };
+	const struct lineage_model a = { host.backing, &none }, b = { host.backing, host.gguf };
 	double likeness;
 	struct finding f;
 
-	assert_int_equal(lineage_cosines(&a, &b, &nothing, &f, &likeness), 0);
+	assert_int_equal(check_lineage_cosines(&a, &b, &nothing, &f, &likeness), 0);
 	assert_int_equal(f.verdict, VERDICT_UNKNOWN);
 	assert_true(isnan(likeness));
-	assert_int_equal(lineage_spreads(&a, &b, &nothing, &f), 0);
+	assert_int_equal(check_lineage_spreads(&a, &b, &nothing, &f), 0);
 	assert_int_equal(f.verdict, VERDICT_OK);
 	assert_non_null(strstr(f.text, "does not apply"));
 	release(&host);
@@ -181,14 +182,14 @@ static void what_cannot_be_read_is_unknown(void **state)
 static void an_interrupt_ends_it(void **state)
 {
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
-	const struct relative a = { host.backing, host.gguf };
+	const struct lineage_model a = { host.backing, host.gguf };
 	const atomic_bool yes = true;
 	const struct halt halt = { NULL, &yes };
 	double likeness;
 	struct finding f;
 
-	assert_int_equal(lineage_cosines(&a, &a, &halt, &f, &likeness), -EINTR);
-	assert_int_equal(lineage_spreads(&a, &a, &halt, &f), -EINTR);
+	assert_int_equal(check_lineage_cosines(&a, &a, &halt, &f, &likeness), -EINTR);
+	assert_int_equal(check_lineage_spreads(&a, &a, &halt, &f), -EINTR);
 	release(&host);
 }
 

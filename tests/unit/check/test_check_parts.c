@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_parts.c - fs/check_parts.c */
+/* test_check_parts.c - fs/check/check_parts.c */
 #include "fs/check/check_parts.h"
 #include "tests/unit/unit.h"
 
@@ -40,7 +40,7 @@ static struct finding compare(const char *host_more, const char *donor_more, uns
 	struct gguf *host = make(host_more), *donor = make(donor_more);
 	struct finding f;
 
-	assert_int_equal(parts_compare(host, donor, concerns, &f), 0);
+	assert_int_equal(check_parts_compare(host, donor, concerns, &f), 0);
 	gguf_free(host);
 	gguf_free(donor);
 	return f;
@@ -90,7 +90,7 @@ static void without_memory_there_is_no_finding(void **state)
 	for (uint64_t k = 1; rc < 0; k++) {
 		assert_between(k, 1, 100);
 		allocation_fails(k);
-		rc = parts_compare(host, donor, CONCERN_ATTENTION, &f);
+		rc = check_parts_compare(host, donor, CONCERN_ATTENTION, &f);
 		if (allocation_failed())
 			assert_int_equal(rc, -ENOMEM);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_traits.c - fs/check_traits.c and check_traits_read.c: two models' metadata, among them
- * two pairs of real ones: a distilled 14B that works with the model it was made from, and a 7B that
- * does not work with the model whose shapes it has. */
+/* test_check_traits.c - fs/check/check_traits.c and check_traits_read.c: two models' metadata,
+ * among them two pairs of real ones: a distilled 14B that works with the model it was made from,
+ * and a 7B that does not work with the model whose shapes it has. */
 #include "fs/check/check_traits.h"
 #include "tests/unit/unit.h"
 
@@ -101,7 +101,7 @@ static struct traits read(const struct said *said)
 
 	if (!gguf)
 		fail_msg("%s", err.text);
-	assert_int_equal(traits_read(gguf, &source, &nothing, &traits), 0);
+	assert_int_equal(check_traits_read(gguf, &source, &nothing, &traits), 0);
 	gguf_free(gguf);
 	mk_file_free(&file);
 	return traits;
@@ -130,22 +130,22 @@ static void the_14b_and_what_it_was_made_from_agree(void **state)
 	distilled.name = "DeepSeek R1 Distill Qwen 14B";
 	donor = read(&distilled);
 	for (unsigned concerns = CONCERN_ATTENTION; concerns <= CONCERN_FFN; concerns++) {
-		traits_architecture(&host, &donor, &f);
+		check_traits_architecture(&host, &donor, &f);
 		assert_finding(&f, VERDICT_OK, "qwen2");
-		traits_dimensions(&host, &donor, concerns, &f);
+		check_traits_dimensions(&host, &donor, concerns, &f);
 		assert_finding(&f, VERDICT_OK, "5120");
-		traits_rope(&host, &donor, concerns, &f);
+		check_traits_rope(&host, &donor, concerns, &f);
 		assert_finding(&f, VERDICT_OK, "freq_base 1000000, scaling none in both");
-		traits_epsilon(&host, &donor, &f);
+		check_traits_epsilon(&host, &donor, &f);
 		assert_finding(&f, VERDICT_OK, "1e-06 in both");
 		/* The way of splitting is spelt by the converter. */
-		traits_tokenizer(&host, &donor, concerns, &f);
+		check_traits_tokenizer(&host, &donor, concerns, &f);
 		assert_finding(&f, VERDICT_OK, "the same 100 tokens");
 		assert_non_null(strstr(f.text, "deepseek-r1-qwen"));
 	}
-	traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
+	check_traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
 	assert_finding(&f, VERDICT_RISKY, "may be the same");
-	traits_names(&host, &donor, &f);
+	check_traits_names(&host, &donor, &f);
 	assert_finding(&f, VERDICT_OK, "DeepSeek R1 Distill Qwen 14B");
 }
 
@@ -162,13 +162,13 @@ static void the_7b_and_what_it_was_not_made_from_do_not(void **state)
 	distilled.rope_base = 10000;
 	host = read(&general);
 	donor = read(&distilled);
-	traits_architecture(&host, &donor, &f);
+	check_traits_architecture(&host, &donor, &f);
 	assert_finding(&f, VERDICT_OK, "qwen2");
-	traits_dimensions(&host, &donor, CONCERN_ATTENTION | CONCERN_FFN, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_ATTENTION | CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_OK, "3584");
-	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "freq_base 10000 in the donor, 1000000 here");
-	traits_rope(&host, &donor, CONCERN_FFN, &f);
+	check_traits_rope(&host, &donor, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_RISKY, "another lineage");
 }
 
@@ -187,15 +187,15 @@ static void what_is_not_said_counts_as_llama_cpp_has_it(void **state)
 	donor = read(&saying);
 	assert_int_equal(donor.numbers[TRAIT_KEY].high, 8);
 	assert_int_equal(donor.numbers[TRAIT_ROPE_DIMENSIONS].high, 8);
-	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_OK, "64");
-	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_OK, "10000");
-	traits_epsilon(&host, &donor, &f);
+	check_traits_epsilon(&host, &donor, &f);
 	assert_finding(&f, VERDICT_UNKNOWN, "does not say");
-	traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
+	check_traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
 	assert_finding(&f, VERDICT_UNKNOWN, "no tokenizer");
-	traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
+	check_traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_OK, "no embedding and no head was grafted");
 }
 
@@ -206,11 +206,11 @@ static void a_donor_of_tensors_alone_tells_no_angle(void **state)
 	struct finding f;
 
 	(void)state;
-	assert_true(traits_bare(&donor));
-	assert_false(traits_bare(&host));
-	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	assert_true(check_traits_bare(&donor));
+	assert_false(check_traits_bare(&host));
+	check_traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_UNKNOWN, "the donor does not say it");
-	traits_rope(&host, &donor, CONCERN_TOKENS, &f);
+	check_traits_rope(&host, &donor, CONCERN_TOKENS, &f);
 	assert_finding(&f, VERDICT_OK, "the donor does not say it");
 }
 
@@ -221,9 +221,9 @@ static void an_empty_model_is_unknown(void **state)
 	struct finding f;
 
 	(void)state;
-	traits_architecture(&host, &host, &f);
+	check_traits_architecture(&host, &host, &f);
 	assert_finding(&f, VERDICT_UNKNOWN, "does not say");
-	traits_dimensions(&host, &host, CONCERN_FFN, &f);
+	check_traits_dimensions(&host, &host, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_UNKNOWN, "neither");
 }
 
@@ -236,7 +236,7 @@ static void another_architecture_is_impossible(void **state)
 	(void)state;
 	llama.architecture = "llama";
 	donor = read(&llama);
-	traits_architecture(&host, &donor, &f);
+	check_traits_architecture(&host, &donor, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "llama in the donor, qwen2 here");
 }
 
@@ -249,25 +249,25 @@ static void a_part_needs_only_its_own_dimensions(void **state)
 	(void)state;
 	other.kv_heads = 4;
 	donor = read(&other);
-	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "head_count_kv 4 in the donor, 8 here");
-	traits_dimensions(&host, &donor, CONCERN_FFN, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_OK, "5120");
 	other = qwen_14b;
 	other.feed_forward = 1000;
 	donor = read(&other);
-	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_OK, "5120");
-	traits_dimensions(&host, &donor, CONCERN_FFN, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "feed_forward_length 1000 in the donor, 13824");
 	other = qwen_14b;
 	other.experts = 8;
 	donor = read(&other);
-	traits_dimensions(&host, &donor, CONCERN_FFN, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "expert_count 8 in the donor, 0 here");
 	other.embedding = 8;
 	donor = read(&other);
-	traits_dimensions(&host, &donor, CONCERN_TOKENS, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_TOKENS, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "embedding_length 8 in the donor, 5120 here");
 }
 
@@ -280,11 +280,11 @@ static void one_number_a_block_is_a_number_if_all_are_the_same(void **state)
 	(void)state;
 	each.kv_array = true;
 	donor = read(&each);
-	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_OK, "5120");
 	each.kv_array_mixed = true;
 	donor = read(&each);
-	traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_dimensions(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "head_count_kv 1 to 8 in the donor, 8 here");
 }
 
@@ -298,20 +298,20 @@ static void scaling_and_factors_count(void **state)
 	yarn.scaling = "yarn";
 	yarn.factor = 4;
 	donor = read(&yarn);
-	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "scaling yarn in the donor, none here");
 	more = yarn;
 	more.factor = 8;
 	host = read(&more);
-	traits_rope(&host, &donor, CONCERN_FFN, &f);
+	check_traits_rope(&host, &donor, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_RISKY, "scaling by 4 from 0 in the donor, by 8");
 	host = read(&qwen_14b);
 	more = qwen_14b;
 	more.factors = true;
 	donor = read(&more);
-	traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
+	check_traits_rope(&host, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "other rope factor tensors");
-	traits_rope(&donor, &donor, CONCERN_ATTENTION, &f);
+	check_traits_rope(&donor, &donor, CONCERN_ATTENTION, &f);
 	assert_finding(&f, VERDICT_OK, "in both");
 }
 
@@ -324,13 +324,13 @@ static void epsilons_more_than_ten_times_apart_are_risky(void **state)
 	(void)state;
 	other.epsilon = 1e-5f;
 	donor = read(&other);
-	traits_epsilon(&host, &donor, &f);
+	check_traits_epsilon(&host, &donor, &f);
 	assert_finding(&f, VERDICT_OK, "1e-05 in the donor, 1e-06 here");
 	other.epsilon = 1.1e-5f;
 	donor = read(&other);
-	traits_epsilon(&host, &donor, &f);
+	check_traits_epsilon(&host, &donor, &f);
 	assert_finding(&f, VERDICT_RISKY, "more than 10 times");
-	traits_epsilon(&donor, &host, &f);
+	check_traits_epsilon(&donor, &host, &f);
 	assert_finding(&f, VERDICT_RISKY, "more than 10 times");
 }
 
@@ -343,14 +343,14 @@ static void another_vocabulary_is_impossible_for_the_embedding(void **state)
 	(void)state;
 	other.tokens = 101;
 	donor = read(&other);
-	traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
+	check_traits_tokenizer(&host, &donor, CONCERN_TOKENS, &f);
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "gpt2 of 101 tokens in the donor, gpt2 of 100 here");
-	traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
+	check_traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_RISKY, "another vocabulary");
 	other = qwen_14b;
 	other.eos = 7;
 	donor = read(&other);
-	traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
+	check_traits_tokenizer(&host, &donor, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_RISKY, "other special tokens");
 }
 
@@ -366,8 +366,8 @@ static void whoever_does_not_wait_any_more_is_not_read_for(void **state)
 
 	(void)state;
 	assert_non_null(gguf);
-	assert_int_equal(traits_read(gguf, &source, &reader, &traits), -EINTR);
-	assert_int_equal(traits_read(gguf, &source, &mount, &traits), -EINTR);
+	assert_int_equal(check_traits_read(gguf, &source, &reader, &traits), -EINTR);
+	assert_int_equal(check_traits_read(gguf, &source, &mount, &traits), -EINTR);
 	gguf_free(gguf);
 	mk_file_free(&file);
 }
@@ -377,7 +377,7 @@ static void a_long_reason_is_cut_and_a_strange_one_made_plain(void **state)
 	struct finding f;
 
 	(void)state;
-	finding_say(&f, VERDICT_OK, "a\tb\nc\xc3\xa4");
+	finding_set(&f, VERDICT_OK, "a\tb\nc\xc3\xa4");
 	assert_string_equal(f.text, "a?b?c??");
 	finding_add(&f, VERDICT_RISKY, "%0200d", 1);
 	assert_int_equal(f.verdict, VERDICT_RISKY);

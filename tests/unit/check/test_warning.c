@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_warning.c - fs/warning.c: what .check says, in one line. */
+/* test_warning.c - fs/check/warning.c: what .check says, in one line. */
 #include "fs/check/warning.h"
 #include "tests/unit/fs_model.h"
 
@@ -78,7 +78,7 @@ static void a_donor_that_is_no_regular_file_is_not_opened(void **state)
 
 	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
 	content = slots_own(o.model->slots, SMALL_UP);
-	content_set_donor(content, donor_of_record(fifo.text, "print", "t", 1));
+	content_set_donor(content, donor_from_record(fifo.text, "print", "t", 1));
 	assert_warning(&o, "impossible: complete: ");
 	assert_unopened(opens);
 	content_unref(content);

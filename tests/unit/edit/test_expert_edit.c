@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_experts_edit.c - fs/experts_edit.c: one expert put into a stack, and stacks in another
+/* test_expert_edit.c - fs/edit/expert_edit.c: one expert put into a stack, and stacks in another
  * order. */
 #include "fs/edit/expert_edit.h"
 #include "fs/tensor/expert_slice.h"
@@ -39,7 +39,7 @@ static struct stage *staged(struct model *model, const void *bytes, size_t n)
 static int put(struct opened *o, uint32_t tensor, uint32_t expert, const void *bytes, size_t n)
 {
 	struct stage *stage = staged(o->model, bytes, n);
-	const int rc = experts_put(o->model, tensor, expert, stage);
+	const int rc = expert_edit_put(o->model, tensor, expert, stage);
 
 	assert_int_equal(stage_written(stage), rc < 0);
 	assert_false(stage_unflushed(stage));
@@ -50,7 +50,7 @@ static int put(struct opened *o, uint32_t tensor, uint32_t expert, const void *b
 static int arrange(struct opened *o, uint32_t tensor, const char *order)
 {
 	struct stage *stage = staged(o->model, order, strlen(order));
-	const int rc = experts_arrange(o->model, tensor, stage);
+	const int rc = expert_edit_reorder(o->model, tensor, stage);
 
 	stage_free(stage);
 	return rc;
@@ -179,9 +179,9 @@ static void an_order_with_a_nul_or_without_end_is_refused(void **state)
 	struct opened o = open_experts(state);
 	struct stage *stage = staged(o.model, "0\0001", 3);
 
-	assert_int_equal(experts_arrange(o.model, STACK, stage), -EINVAL);
-	assert_int_equal(stage_write(stage, "0", 1, EXPERTS_ORDER_MAX), 0);
-	assert_int_equal(experts_arrange(o.model, STACK, stage), -EINVAL);
+	assert_int_equal(expert_edit_reorder(o.model, STACK, stage), -EINVAL);
+	assert_int_equal(stage_write(stage, "0", 1, EXPERT_SLICE_ORDER_MAX), 0);
+	assert_int_equal(expert_edit_reorder(o.model, STACK, stage), -EINVAL);
 	assert_true(log_says(o.log, "is none"));
 	stage_free(stage);
 	close_model(&o);
@@ -208,7 +208,7 @@ static void without_memory_the_stack_stays(void **state)
 		int rc;
 
 		allocation_fails(k);
-		rc = experts_arrange(o.model, STACK, stage);
+		rc = expert_edit_reorder(o.model, STACK, stage);
 		if (!allocation_failed() || rc == 0) {
 			allocation_failed();
 			assert_int_equal(rc, 0);

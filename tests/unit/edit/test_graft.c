@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_graft.c - fs/graft.c: what fills a slot, what is refused, and what the next mount finds. */
+/* test_graft.c - fs/edit/graft.c: what fills a slot, what is refused, and what the next mount
+ * finds. */
 #include "tests/unit/fs_model.h"
 
 #include <limits.h>
@@ -60,7 +61,7 @@ static void whoever_opened_the_old_content_goes_on_reading_it(void **state)
 
 	assert_int_equal(fill(o.model, SMALL_UP, first.bytes, first.size), 0);
 	content = slots_get(o.model->slots, SMALL_UP);
-	view = files_organ(o.model, SMALL_UP, content);
+	view = organ_file_view(o.model, SMALL_UP, content);
 	content_unref(content);
 	assert_int_equal(fill_up(o.model, 51), 0);
 	bytes = read_view(view);
@@ -205,7 +206,7 @@ static void grafts_are_taken_up_by_the_next_mount(void **state)
 	assert_int_equal(fill(o.model, SMALL_DOWN, "junk", 4), -EINVAL);
 	close_model(&o);
 	o = open_model(state, "base.gguf");
-	assert_int_equal(o.model->taken_up, 2);
+	assert_int_equal(o.model->recovered, 2);
 	assert_organ(o.model, SMALL_UP, &up);
 	assert_organ(o.model, SMALL_DOWN, &down);
 	assert_base(o.model, SMALL_GATE);
@@ -262,7 +263,7 @@ static void what_is_no_graft_in_a_layer_is_left_alone(void **state)
 	assert_string_equal(content_kind_name(content), "broken copy");
 	assert_int_equal(backing_read(content->file, &byte, 1, 0), -EIO);
 	content_unref(content);
-	assert_int_equal(o.model->taken_up, 2);
+	assert_int_equal(o.model->recovered, 2);
 	assert_true(log_says(o.log, "nonsense.bin: left alone: the model has no tensor of that "));
 	assert_true(log_says(o.log, "blk_0_ffn_gate.bin: broken: at byte "));
 	close_model(&o);
@@ -360,7 +361,7 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	o = open_model(state, "base.gguf");
-	assert_int_equal(o.model->taken_up, 1);
+	assert_int_equal(o.model->recovered, 1);
 	assert_organ(o.model, SMALL_UP, &up);
 	assert_base(o.model, SMALL_GATE);
 	free(up.bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_graft_link.c - fs/graft_link.c, and the removal in fs/graft.c: slots that hold what others
- * hold, or nothing, now and at the next mount. */
+/* test_graft_link.c - fs/edit/graft_link.c, and the removal in fs/edit/graft.c: slots that hold
+ * what others hold, or nothing, now and at the next mount. */
 #include "tests/unit/fs_model.h"
 
 static struct organ_file up_with(uint32_t seed)
@@ -43,7 +43,7 @@ static uint32_t slot_of(struct model *model, const char *name)
 {
 	uint32_t tensor;
 
-	assert_true(model_find(model, CLASS_ORGANS, name, strlen(name), &tensor));
+	assert_true(model_find_slot(model, CLASS_ORGANS, name, strlen(name), &tensor));
 	return tensor;
 }
 
@@ -64,7 +64,7 @@ static void a_removed_slot_holds_nothing(void **state)
 	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
 	assert_int_equal(graft_remove(o.model, SMALL_UP), -ENOENT);
 	for (int i = 0; i < 2; i++) {
-		assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+		assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 		assert_kind(o.model, SMALL_GATE, BASE);
 		assert_int_equal(link_up(o.model, "blk_0_ffn_gate"), -ENOENT);
 		assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"),
@@ -176,7 +176,7 @@ static void an_added_slot_comes_and_goes_without_a_trace(void **state)
 	added = slot_of(o.model, "blk_1_ffn_up");
 	assert_organ(o.model, added, &up);
 	assert_int_equal(graft_remove(o.model, added), 0);
-	assert_kind(o.model, added, CONTENT_NOTHING);
+	assert_kind(o.model, added, CONTENT_WHITEOUT);
 	/* The other one, and its checksum. */
 	assert_int_equal(count_entries(path_in(layer_path(o.model->layer), "organs").text), 2);
 	mount_again(state, &o);
@@ -195,7 +195,7 @@ static void a_move_fills_one_slot_and_empties_the_other(void **state)
 	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_organ(o.model, SMALL_GATE, &up);
-		assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+		assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 		mount_again(state, &o);
 	}
 	assert_false(exists(path_in(layer_path(o.model->layer), "MOVING").text));
@@ -273,21 +273,21 @@ static void what_is_left_of_a_move_is_done_before_the_next_edit(void **state)
 	path = obstruct(&o, "organs/.wh.blk_0_ffn_up.bin");
 	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
 	assert_organ(o.model, SMALL_GATE, &up);
-	assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+	assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 	assert_true(is_noted(&o));
 	assert_true(fill(o.model, SMALL_GATE, up.bytes, up.size) < 0);
 	assert_true(graft_remove(o.model, SMALL_NORM) < 0);
 	assert_true(link_gate(o.model, "blk_0_ffn_up") < 0);
 	assert_true(graft_move(o.model, SMALL_GATE, CLASS_ORGANS, "blk_1_ffn_up") < 0);
-	assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+	assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 	assert_kind(o.model, SMALL_NORM, BASE);
 	clear(&path);
 	assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
 	assert_false(is_noted(&o));
 	for (int i = 0; i < 2; i++) {
 		assert_organ(o.model, SMALL_GATE, &up);
-		assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
-		assert_kind(o.model, SMALL_NORM, CONTENT_NOTHING);
+		assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
+		assert_kind(o.model, SMALL_NORM, CONTENT_WHITEOUT);
 		mount_again(state, &o);
 	}
 	free(up.bytes);
@@ -304,7 +304,7 @@ static void what_is_left_of_a_move_is_done_by_the_next_mount_that_can(void **sta
 	path = obstruct(&o, "organs/.wh.blk_0_ffn_up.bin");
 	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
 	mount_again(state, &o);
-	assert_true(o.model->left_alone);
+	assert_true(o.model->keep_layer);
 	assert_organ(o.model, SMALL_GATE, &up);
 	assert_true(log_says(o.log, "a move that an earlier mount began cannot be finished"));
 	assert_true(fill_up(o.model, 51) < 0);
@@ -314,7 +314,7 @@ static void what_is_left_of_a_move_is_done_by_the_next_mount_that_can(void **sta
 	for (int i = 0; i < 2; i++) {
 		mount_again(state, &o);
 		assert_organ(o.model, SMALL_GATE, &up);
-		assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+		assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 		assert_false(is_noted(&o));
 	}
 	assert_int_equal(graft_remove(o.model, SMALL_GATE), 0);
@@ -341,7 +341,7 @@ static void a_move_that_was_noted_and_not_begun_is_done(void **state)
 	struct organ_file up = up_with(50);
 
 	assert_organ(o.model, SMALL_GATE, &up);
-	assert_kind(o.model, SMALL_UP, CONTENT_NOTHING);
+	assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 	assert_false(is_noted(&o));
 	free(up.bytes);
 	close_model(&o);
@@ -368,7 +368,7 @@ static void a_note_that_makes_no_sense_is_dropped(void **state)
 		assert_kind(o.model, SMALL_GATE, BASE);
 		assert_kind(o.model, SMALL_DOWN, BASE);
 		assert_false(is_noted(&o));
-		assert_false(o.model->left_alone);
+		assert_false(o.model->keep_layer);
 		assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
 		close_model(&o);
 		remove_tree(in_temp(state, "state").text);
@@ -461,12 +461,12 @@ static char *read_all(struct model *model)
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		uint32_t tensor;
 
-		for (uint32_t k = 0; model_member(model, klass, k, &tensor); k++) {
+		for (uint32_t k = 0; model_class_slot(model, klass, k, &tensor); k++) {
 			struct content *content = slots_get(model->slots, tensor);
 			char *bytes;
 			size_t size;
 
-			if (!content_is_nothing(content)) {
+			if (!content_is_whiteout(content)) {
 				bytes = read_organ(model, tensor, &size);
 				fprintf(out, "%s %08x\n", model->places[tensor].name,
 					sum(bytes, size));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_edit.c - fs/edit.c, and with it fs/metadata.c and fs/metadatum.c: values written, refused,
- * removed, moved and given types, in a model and in the next mount of it. */
+/* test_metadata_edit.c - fs/edit/metadata_edit.c, and with it fs/metadata/metadata.c and
+ * fs/metadata/metadata_entry.c: values written, refused, removed, moved and given types, in a model
+ * and in the next mount of it. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/model/inode.h"
 #include "tests/unit/fs_model.h"
@@ -48,7 +49,7 @@ static int put_typed(struct model *model, const char *name, const char *text, en
 	int rc;
 
 	stage_set_type(stage, how, type);
-	rc = edit_fill(model, name, stage);
+	rc = metadata_edit_fill(model, name, stage);
 	stage_free(stage);
 	return rc;
 }
@@ -72,7 +73,7 @@ static const char *now(struct model *model, const char *name)
 {
 	static char text[1000];
 	char type[VALUE_TYPE_TEXT];
-	struct metadatum *metadatum;
+	struct metadata_entry *metadatum;
 	struct view *view;
 	uint64_t size;
 	size_t n;
@@ -83,26 +84,27 @@ static const char *now(struct model *model, const char *name)
 		assert_int_equal(rc, -ENOENT);
 		return "";
 	}
-	n = (size_t)sprintf(text, "%s ", value_type_text(metadatum_value(metadatum)->type, type));
-	view = metadatum_view(metadatum, &rc);
+	n = (size_t)sprintf(text, "%s ",
+			    value_type_text(metadata_entry_value(metadatum)->type, type));
+	view = metadata_entry_view(metadatum, &rc);
 	must(view);
-	assert_int_equal(metadatum_size(metadatum, &size), 0);
+	assert_int_equal(metadata_entry_size(metadatum, &size), 0);
 	assert_int_equal(size, view_size(view));
 	must(view_read(view, text + n, sizeof(text) - n - 1, 0) == (ssize_t)size);
 	text[n + size] = '\0';
 	view_unref(view);
-	metadatum_unref(metadatum);
+	metadata_entry_unref(metadatum);
 	return text;
 }
 
 static uint32_t edits_of(struct model *model)
 {
-	struct edits *edits = metadata_edits(model->metadata);
+	struct metadata_edits_get *edits = metadata_edits_get(model->metadata);
 	uint32_t n;
 
 	must(edits);
 	n = edits->n;
-	edits_unref(edits);
+	metadata_edits_unref(edits);
 	return n;
 }
 
@@ -161,8 +163,8 @@ static void what_the_base_has_is_no_edit(void **state)
 	assert_int_equal(edits_of(o.model), 0);
 	assert_false(metadata_is_edited(o.model->metadata, number(o.model, "count")));
 	/* Another type of the same bytes is one. */
-	assert_int_equal(edit_set_type(o.model, number(o.model, "count"),
-				       (struct value_type){ KV_I32, 0 }),
+	assert_int_equal(metadata_edit_set_type(o.model, number(o.model, "count"),
+						(struct value_type){ KV_I32, 0 }),
 			 0);
 	assert_int_equal(edits_of(o.model), 1);
 	reopen(state, &o);
@@ -177,23 +179,24 @@ static void keys_go_and_come_back_with_their_types(void **state)
 	struct opened o = open_keys(state);
 	uint32_t i = number(o.model, "count");
 
-	assert_int_equal(edit_remove(o.model, i, false), 0);
-	assert_int_equal(edit_remove(o.model, i, false), -ENOENT);
+	assert_int_equal(metadata_edit_remove(o.model, i, false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, i, false), -ENOENT);
 	assert_string_equal(now(o.model, "count"), "");
 	reopen(state, &o);
 	assert_string_equal(now(o.model, "count"), "");
 	assert_int_equal(put(o.model, "count", "7"), 0);
 	assert_string_equal(now(o.model, "count"), "uint32 7\n");
 	/* Of one that was put aside the type is remembered, of one that was removed the base's. */
-	assert_int_equal(edit_set_type(o.model, i, i8), 0);
-	assert_int_equal(edit_remove(o.model, i, true), 0);
+	assert_int_equal(metadata_edit_set_type(o.model, i, i8), 0);
+	assert_int_equal(metadata_edit_remove(o.model, i, true), 0);
 	assert_int_equal(put(o.model, "count", "300"), -EINVAL);
 	assert_int_equal(put(o.model, "count", "-7"), 0);
 	assert_string_equal(now(o.model, "count"), "int8 -7\n");
-	assert_int_equal(edit_remove(o.model, i, false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, i, false), 0);
 	assert_int_equal(put(o.model, "count", "5"), 0);
 	assert_int_equal(edits_of(o.model), 0);
-	assert_int_equal(edit_remove(o.model, number(o.model, "general.alignment"), false), -EPERM);
+	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "general.alignment"), false),
+			 -EPERM);
 	assert_string_equal(now(o.model, "general.alignment"), "uint32 32\n");
 	close_model(&o);
 }
@@ -216,7 +219,7 @@ static void a_new_key_is_a_string_unless_it_is_said(void **state)
 		assert_int_equal(edits_of(o.model), 4);
 		reopen(state, &o);
 	}
-	assert_int_equal(edit_remove(o.model, number(o.model, "new.number"), false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "new.number"), false), 0);
 	assert_int_equal(edits_of(o.model), 3);
 	assert_int_equal(put(o.model, "new.number", "5"), 0);
 	assert_string_equal(now(o.model, "new.number"), "string 5\n");
@@ -228,22 +231,23 @@ static void a_key_moves_with_its_type_or_fills_another(void **state)
 	struct opened o = open_keys(state);
 	const uint32_t i = number(o.model, "count");
 
-	assert_int_equal(edit_move(o.model, i, "amount"), 0);
+	assert_int_equal(metadata_edit_move(o.model, i, "amount"), 0);
 	assert_string_equal(now(o.model, "count"), "");
 	assert_string_equal(now(o.model, "amount"), "uint32 5\n");
-	assert_int_equal(edit_move(o.model, i, "other"), -ENOENT);
-	assert_int_equal(edit_move(o.model, number(o.model, "amount"), "name"), 0);
+	assert_int_equal(metadata_edit_move(o.model, i, "other"), -ENOENT);
+	assert_int_equal(metadata_edit_move(o.model, number(o.model, "amount"), "name"), 0);
 	assert_string_equal(now(o.model, "amount"), "");
 	assert_string_equal(now(o.model, "name"), "string 5\n");
-	assert_int_equal(edit_move(o.model, number(o.model, "list"), "count"), -EINVAL);
+	assert_int_equal(metadata_edit_move(o.model, number(o.model, "list"), "count"), -EINVAL);
 	assert_string_equal(now(o.model, "list"), "array of uint16 [1, 2, 3]\n");
-	assert_int_equal(edit_move(o.model, number(o.model, "name"), "count"), 0);
+	assert_int_equal(metadata_edit_move(o.model, number(o.model, "name"), "count"), 0);
 	assert_string_equal(now(o.model, "count"), "uint32 5\n");
 	assert_int_equal(edits_of(o.model), 1);
-	assert_int_equal(edit_move(o.model, i, "count"), 0);
-	assert_int_equal(edit_move(o.model, i, "general.alignment"), -EPERM);
-	assert_int_equal(edit_move(o.model, number(o.model, "general.alignment"), "x"), -EPERM);
-	assert_int_equal(edit_move(o.model, i, "split.no"), -EPERM);
+	assert_int_equal(metadata_edit_move(o.model, i, "count"), 0);
+	assert_int_equal(metadata_edit_move(o.model, i, "general.alignment"), -EPERM);
+	assert_int_equal(metadata_edit_move(o.model, number(o.model, "general.alignment"), "x"),
+			 -EPERM);
+	assert_int_equal(metadata_edit_move(o.model, i, "split.no"), -EPERM);
 	reopen(state, &o);
 	assert_string_equal(now(o.model, "count"), "uint32 5\n");
 	assert_string_equal(now(o.model, "name"), "");
@@ -255,15 +259,16 @@ static void a_move_that_was_cut_short_is_finished(void **state)
 	struct opened o = open_keys(state);
 
 	assert_int_equal(put(o.model, "count", "6"), 0);
-	assert_int_equal(layer_note(o.model->layer, "metadata/count\nmetadata/amount\n"), 0);
+	assert_int_equal(layer_journal_write(o.model->layer, "metadata/count\nmetadata/amount\n"),
+			 0);
 	reopen(state, &o);
 	assert_string_equal(now(o.model, "count"), "");
 	assert_string_equal(now(o.model, "amount"), "uint32 6\n");
 	/* What cannot be finished any more is over. */
-	assert_int_equal(layer_note(o.model->layer, "metadata/none\nmetadata/other\n"), 0);
+	assert_int_equal(layer_journal_write(o.model->layer, "metadata/none\nmetadata/other\n"), 0);
 	reopen(state, &o);
 	assert_int_equal(edits_of(o.model), 2);
-	assert_false(o.model->left_alone);
+	assert_false(o.model->keep_layer);
 	close_model(&o);
 }
 
@@ -271,32 +276,32 @@ static void edits_are_seen_at_one_moment(void **state)
 {
 	struct opened o = open_keys(state);
 	struct snapshot snapshot;
-	const struct edit *edit;
-	struct metadatum *metadatum;
+	const struct metadata_edit *edit;
+	struct metadata_entry *metadatum;
 	uint64_t scalar;
 
 	assert_int_equal(put(o.model, "count", "6"), 0);
-	assert_int_equal(edit_remove(o.model, number(o.model, "name"), false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "name"), false), 0);
 	assert_int_equal(put(o.model, "zz", "x"), 0);
 	assert_int_equal(model_snapshot(o.model, &snapshot), 0);
 	assert_int_equal(snapshot.grafts, 3);
 	assert_int_equal(snapshot.generation, model_generation(o.model));
 	assert_int_equal(put(o.model, "count", "7"), 0);
 	assert_int_equal(snapshot.edits->n, 3);
-	edit = edits_find(snapshot.edits, number(o.model, "count"));
+	edit = metadata_edits_find(snapshot.edits, number(o.model, "count"));
 	assert_non_null(edit);
-	assert_true(metadatum_scalar(edit->metadatum, 0, &scalar));
+	assert_true(metadata_entry_scalar(edit->metadatum, 0, &scalar));
 	assert_int_equal(scalar, 6);
-	assert_false(metadatum_scalar(edit->metadatum, 1, &scalar));
-	assert_null(edits_find(snapshot.edits, number(o.model, "name"))->metadatum);
-	assert_null(edits_find(snapshot.edits, number(o.model, "list")));
-	assert_null(edits_find(NULL, 0));
-	metadatum = metadata_with(o.model->metadata, snapshot.edits, "list");
-	assert_true(metadatum_scalar(metadatum, 2, &scalar));
+	assert_false(metadata_entry_scalar(edit->metadatum, 1, &scalar));
+	assert_null(metadata_edits_find(snapshot.edits, number(o.model, "name"))->metadatum);
+	assert_null(metadata_edits_find(snapshot.edits, number(o.model, "list")));
+	assert_null(metadata_edits_find(NULL, 0));
+	metadatum = metadata_get_with_edits(o.model->metadata, snapshot.edits, "list");
+	assert_true(metadata_entry_scalar(metadatum, 2, &scalar));
 	assert_int_equal(scalar, 3);
-	metadatum_unref(metadatum);
-	assert_null(metadata_with(o.model->metadata, snapshot.edits, "name"));
-	assert_null(metadata_with(o.model->metadata, snapshot.edits, "none"));
+	metadata_entry_unref(metadatum);
+	assert_null(metadata_get_with_edits(o.model->metadata, snapshot.edits, "name"));
+	assert_null(metadata_get_with_edits(o.model->metadata, snapshot.edits, "none"));
 	snapshot_release(&snapshot);
 	close_model(&o);
 }
@@ -318,10 +323,10 @@ static void a_file_of_the_layer_that_is_no_edit_is_left_alone(void **state)
 		file = fopen(path_in(layer_path(o.model->layer), name).text, "w");
 		must(file && fputs(files[i][1], file) >= 0 && fclose(file) == 0);
 		reopen(state, &o);
-		assert_true(o.model->left_alone);
+		assert_true(o.model->keep_layer);
 		assert_true(log_says(o.log, "left alone"));
 		assert_int_equal(edits_of(o.model), 1);
-		assert_int_equal(layer_drop(o.model->layer), 0);
+		assert_int_equal(layer_delete(o.model->layer), 0);
 		close_model(&o);
 	}
 }
@@ -337,7 +342,7 @@ static void each_failing_allocation_leaves_the_old_value(void **state)
 		int rc;
 
 		allocation_fails(k);
-		rc = edit_fill(o.model, "count", stage);
+		rc = metadata_edit_fill(o.model, "count", stage);
 		if (!allocation_failed()) {
 			assert_int_equal(rc, 0);
 			stage_free(stage);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_stage.c - fs/stage.c: a file being written, until it is put in force or dropped. */
+/* test_stage.c - fs/edit/stage.c: a file being written, until it is put in force or dropped. */
 #include "fs/edit/stage.h"
 #include "tests/unit/fs_layer.h"
 
@@ -225,8 +225,8 @@ static struct view *keep_staged(void *context, unsigned number)
 	errno = committing->keep_errno;
 	if (committing->keep_errno >= 0)
 		return NULL;
-	must(layer_keep(committing->scene->layer, number, &committing->seal, CLASS_ORGANS, "kept",
-			NULL, &whole.backing) == 0);
+	must(layer_commit(committing->scene->layer, number, &committing->seal, CLASS_ORGANS, "kept",
+			  NULL, &whole.backing) == 0);
 	whole.length = backing_size(whole.backing);
 	committing->mtime = backing_stat(whole.backing)->st_mtim;
 	view = view_new(&whole, 1, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_links.c - fs/links.c, fs/look.c, graft_symlink(): what symbolic links lead to, now, later
- * and at the next mount. */
+/* test_symlinks.c - fs/edit/symlinks.c, fs/paths/path_probe.c, graft_symlink(): what symbolic links
+ * lead to, now, later and at the next mount. */
 #include "fs/assemble/model_view.h"
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer_reference.h"
@@ -13,7 +13,7 @@
 struct scene {
 	struct opened o;
 	struct model **models;
-	struct links *links;
+	struct symlinks *links;
 };
 
 static void set_up(void **state, struct scene *scene)
@@ -21,9 +21,9 @@ static void set_up(void **state, struct scene *scene)
 	scene->models = malloc(sizeof(*scene->models));
 	must(scene->models);
 	scene->models[0] = scene->o.model;
-	scene->links = links_new(scene->models, 1, false);
+	scene->links = symlinks_new(scene->models, 1, false);
 	must(scene->links);
-	links_mounted(scene->links, in_temp(state, "mnt").text, (dev_t)-1);
+	symlinks_set_mount(scene->links, in_temp(state, "mnt").text, (dev_t)-1);
 	scene->o.model->links = scene->links;
 }
 
@@ -38,7 +38,7 @@ static struct scene open_scene(void **state)
 static void close_scene(struct scene *scene)
 {
 	close_model(&scene->o);
-	links_free(scene->links);
+	symlinks_free(scene->links);
 	free(scene->models);
 }
 
@@ -111,14 +111,14 @@ static void a_link_into_the_mount_follows_what_is_there(void **state)
 	save_organ(state, "up.bin", &up);
 	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", "blk_0_ffn_up.bin"), 0);
 	assert_int_equal(fill(scene.o.model, SMALL_UP, other.bytes, other.size), 0);
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_GATE, &other);
 	/* From a link to a link. */
 	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../up.bin"), 0);
-	links_refresh(scene.links, scene.o.model);
+	symlinks_refresh(scene.links, scene.o.model);
 	assert_whole(&scene, SMALL_GATE, &up);
 	assert_int_equal(graft_remove(scene.o.model, SMALL_UP), 0);
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_broken(&scene, SMALL_GATE, "No such file");
 	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", "../.base/organs/blk_0_ffn_up.bin"), 0);
 	free(up.bytes);
@@ -132,7 +132,7 @@ static void circles_are_broken(void **state)
 
 	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "blk_0_ffn_gate.bin"), 0);
 	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", "blk_0_ffn_up.bin"), 0);
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_broken(&scene, SMALL_UP, "Too many levels");
 	assert_broken(&scene, SMALL_GATE, "Too many levels");
 	close_scene(&scene);
@@ -147,10 +147,10 @@ static void what_is_nowhere_may_come(void **state)
 	assert_broken(&scene, SMALL_UP, "No such file");
 	assert_true(log_says(scene.o.log, "organs/blk_0_ffn_up.bin: a link to ../../up.bin: No"));
 	save_organ(state, "up.bin", &up);
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_UP, &up);
 	must(unlink(in_temp(state, "up.bin").text) == 0);
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_broken(&scene, SMALL_UP, "No such file");
 	free(up.bytes);
 	close_scene(&scene);
@@ -181,13 +181,13 @@ static void a_new_slot_is_like_that_of_another_block(void **state)
 	uint32_t added;
 
 	assert_int_equal(link_to(&scene, "blk_1_ffn_up", "/nowhere"), 0);
-	assert_true(model_find(scene.o.model, CLASS_ORGANS, "blk_1_ffn_up", 12, &added));
+	assert_true(model_find_slot(scene.o.model, CLASS_ORGANS, "blk_1_ffn_up", 12, &added));
 	assert_broken(&scene, added, "No such file");
 	assert_string_equal(scene.o.model->places[added].tensor, "blk.1.ffn_up.weight");
 	mount_again(state, &scene);
-	assert_true(model_find(scene.o.model, CLASS_ORGANS, "blk_1_ffn_up", 12, &added));
+	assert_true(model_find_slot(scene.o.model, CLASS_ORGANS, "blk_1_ffn_up", 12, &added));
 	assert_broken(&scene, added, "nobody has looked");
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_broken(&scene, added, "No such file");
 	close_scene(&scene);
 }
@@ -211,11 +211,11 @@ static void the_next_mount_has_them(void **state)
 		assert_int_equal(content->uid, getuid());
 		content_unref(content);
 		content = slots_get(scene.o.model->slots, SMALL_UP);
-		assert_true(content_is_nothing(content));
+		assert_true(content_is_whiteout(content));
 		content_unref(content);
 		assert_int_equal(slots_links(scene.o.model->slots), 2);
 		mount_again(state, &scene);
-		links_refresh(scene.links, NULL);
+		symlinks_refresh(scene.links, NULL);
 	}
 	free(up.bytes);
 	close_scene(&scene);
@@ -232,7 +232,7 @@ static void a_look_that_finds_the_same_changes_nothing(void **state)
 	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", "/nowhere"), 0);
 	generation = slots_generation(scene.o.model->slots);
 	for (int i = 0; i < 3; i++)
-		links_refresh(scene.links, NULL);
+		symlinks_refresh(scene.links, NULL);
 	assert_int_equal(slots_generation(scene.o.model->slots), generation);
 	free(up.bytes);
 	close_scene(&scene);
@@ -257,29 +257,29 @@ static void what_was_seen_is_there_when_the_way_to_it_is_not(void **state)
 	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", "blk_0_ffn_up.bin"), 0);
 	generation = slots_generation(scene.o.model->slots);
 	unlink(in_temp(state, "way").text);
-	links_refresh(scene.links, NULL);
-	links_refresh_last(scene.links);
+	symlinks_refresh(scene.links, NULL);
+	symlinks_refresh_last(scene.links);
 	assert_whole(&scene, SMALL_UP, &up);
 	assert_whole(&scene, SMALL_GATE, &up);
 	assert_int_equal(slots_generation(scene.o.model->slots), generation);
 	for (int i = 0; i < 2; i++) {
 		mount_again(state, &scene);
-		links_refresh(scene.links, NULL);
+		symlinks_refresh(scene.links, NULL);
 		assert_whole(&scene, SMALL_UP, &up);
 		assert_whole(&scene, SMALL_GATE, &up);
 	}
 	/* The path goes first; what it leads to then is what was seen, also by the next mount. */
 	save_organ(state, "other.bin", &other);
 	make_way(state, "other.bin");
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_UP, &other);
 	unlink(in_temp(state, "way").text);
 	mount_again(state, &scene);
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_UP, &other);
 	assert_int_equal(graft_move(scene.o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
 	mount_again(state, &scene);
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_GATE, &other);
 	free(up.bytes);
 	free(other.bytes);
@@ -298,22 +298,22 @@ static void what_was_seen_is_another_file_now(void **state)
 	save_organ(state, "new.bin", &other);
 	must(rename(in_temp(state, "new.bin").text, in_temp(state, "up.bin").text) == 0);
 	for (int i = 0; i < 2; i++) {
-		links_refresh(scene.links, NULL);
+		symlinks_refresh(scene.links, NULL);
 		assert_broken(&scene, SMALL_UP, "way: No such file or directory");
 		mount_again(state, &scene);
 	}
 	/* It is there again. */
 	save_organ(state, "up.bin", &up);
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_UP, &up);
 	make_way(state, "../nothing/up.bin");
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_UP, &up);
 	/* A file that is no organ is no way that leads nowhere. */
 	save_organ(state, "way2", &up);
 	must(truncate(in_temp(state, "way2").text, 3) == 0);
 	make_way(state, "way2");
-	links_refresh(scene.links, NULL);
+	symlinks_refresh(scene.links, NULL);
 	assert_broken(&scene, SMALL_UP, "header of an organ");
 	free(up.bytes);
 	free(other.bytes);
@@ -358,7 +358,7 @@ static void what_is_deleted_is_broken_at_the_end_too(void **state)
 	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../up.bin"), 0);
 	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", in_temp(state, "mnt/x").text), 0);
 	unlink(in_temp(state, "up.bin").text);
-	links_refresh_last(scene.links);
+	symlinks_refresh_last(scene.links);
 	assert_broken(&scene, SMALL_UP, "No such file");
 	free(up.bytes);
 	close_scene(&scene);
@@ -397,77 +397,77 @@ static struct timespec in_seconds(time_t seconds)
 
 static void many_places_are_looked_at_together(void **state)
 {
-	const struct resolve_own own = { .point = NULL };
+	const struct path_resolve_mount own = { .point = NULL };
 	const struct timespec until = in_seconds(30);
 	const struct path good = in_temp(state, "up.bin"), none = in_temp(state, "none");
 	struct organ_file up = up_with(50);
-	struct look_at places[100];
-	struct found found[ARRAY_LENGTH(places)];
-	struct visits *visits = visits_new();
+	struct path_probe places[100];
+	struct path_probe_result found[ARRAY_LENGTH(places)];
+	struct probe_threads *probes = probe_threads_new();
 
 	save_organ(state, "up.bin", &up);
 	for (size_t i = 0; i < ARRAY_LENGTH(places); i++)
-		places[i] = (struct look_at){ .path = i % 2 ? good.text : none.text,
-					      .uid = getuid(),
-					      .gid = getgid() };
-	look(visits, &own, places, ARRAY_LENGTH(places), &until, found);
+		places[i] = (struct path_probe){ .path = i % 2 ? good.text : none.text,
+						 .uid = getuid(),
+						 .gid = getgid() };
+	path_probe(probes, &own, places, ARRAY_LENGTH(places), &until, found);
 	for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
 		assert_int_equal(found[i].err.code, i % 2 ? 0 : ENOENT);
 		if (i % 2) {
 			assert_string_equal(found[i].organ.name, "donor.ffn_up.weight");
 			assert_int_equal(found[i].offset, up.data_at);
 		}
-		found_release(&found[i]);
+		path_probe_result_release(&found[i]);
 	}
-	visits_unref(visits);
+	probe_threads_unref(probes);
 	free(up.bytes);
 }
 
 static void nobody_waits_longer_than_he_wants(void **state)
 {
-	const struct resolve_own own = { .point = NULL };
+	const struct path_resolve_mount own = { .point = NULL };
 	const struct timespec past = { 0 };
 	const struct path file = in_temp(state, "file");
-	const struct look_at place = { .path = file.text, .uid = getuid(), .gid = getgid() };
-	struct found found;
-	struct visits *visits = visits_new();
+	const struct path_probe place = { .path = file.text, .uid = getuid(), .gid = getgid() };
+	struct path_probe_result found;
+	struct probe_threads *probes = probe_threads_new();
 
 	/* Whether the answer was there already is chance; no answer is no other one. */
 	for (int i = 0; i < 200; i++) {
-		look(visits, &own, &place, 1, &past, &found);
+		path_probe(probes, &own, &place, 1, &past, &found);
 		assert_true(found.err.code == ETIMEDOUT || found.err.code == ENOENT);
-		found_release(&found);
+		path_probe_result_release(&found);
 	}
-	visits_unref(visits);
+	probe_threads_unref(probes);
 }
 
 /* What a layer says may hold any name. */
 static void a_name_that_was_seen_may_hold_anything(void **state)
 {
-	const struct resolve_own own = { .point = NULL };
+	const struct path_resolve_mount own = { .point = NULL };
 	const struct timespec until = in_seconds(30);
 	const struct path path = in_temp(state, "up.bin");
-	struct visits *visits = visits_new();
+	struct probe_threads *probes = probe_threads_new();
 	struct organ_file up = up_with(50);
 	struct organ organ = { .name = "a\0b", .name_length = 3, .ne = { 1, 1, 1, 1 } };
-	struct look_at place = { .uid = getuid(), .gid = getgid(), .offset = 7 };
-	struct found found;
+	struct path_probe place = { .uid = getuid(), .gid = getgid(), .offset = 7 };
+	struct path_probe_result found;
 
 	save_organ(state, "up.bin", &up);
 	organ.data_size = 4;
 	place.file = backing_open(path.text, NULL);
-	place.seen = reference_print(path.text, "0123456789abcdef0123456789abcdef", &organ);
-	must(place.file && place.seen && visits);
-	look(visits, &own, &place, 1, &until, &found);
+	place.seen = layer_reference_print(path.text, "0123456789abcdef0123456789abcdef", &organ);
+	must(place.file && place.seen && probes);
+	path_probe(probes, &own, &place, 1, &until, &found);
 	assert_int_equal(found.err.code, 0);
 	assert_ptr_equal(found.file, place.file);
 	assert_int_equal(found.offset, 7);
 	assert_int_equal(found.organ.name_length, 3);
 	assert_memory_equal(found.organ.name, "a\0b", 4);
-	found_release(&found);
+	path_probe_result_release(&found);
 	backing_unref(place.file);
 	free((char *)place.seen);
-	visits_unref(visits);
+	probe_threads_unref(probes);
 	free(up.bytes);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_undo.c - fs/undo.c: changes of a model undone by words, all of them or none. */
+/* test_undo.c - fs/edit/undo.c: changes of a model undone by words, all of them or none. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/undo.h"
 #include "fs/model/adapters.h"
@@ -42,7 +42,7 @@ static struct opened open_changed(void **state)
 	assert_int_equal(fill_up(o.model, 50), 0);
 	assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
 	assert_int_equal(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_7_ffn_up"), 0);
-	assert_int_equal(edit_remove(o.model, key(o.model), false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, key(o.model), false), 0);
 	assert_int_equal(grafts(o.model), 4);
 	return o;
 }
@@ -123,7 +123,7 @@ static void what_is_held_stays_what_it_is(void **state)
 {
 	struct opened o = open_changed(state);
 	struct content *content = slots_get(o.model->slots, SMALL_UP);
-	struct view *view = files_organ(o.model, SMALL_UP, content);
+	struct view *view = organ_file_view(o.model, SMALL_UP, content);
 	char *before = read_view(view), *after;
 
 	assert_int_equal(say(o.model, "all"), 0);
@@ -196,7 +196,7 @@ static void a_damaged_note_stops_everything(void **state)
 	leave_note(&o, "organs/blk_0_ffn_up.bin\n../x\n");
 	reopen(state, &o);
 	assert_int_equal(grafts(o.model), 4);
-	assert_true(o.model->left_alone);
+	assert_true(o.model->keep_layer);
 	assert_true(log_says(o.log, "its file UNDOING is damaged"));
 	assert_int_equal(fill_up(o.model, 51), -EIO);
 	assert_int_equal(say(o.model, "all"), -EIO);
@@ -215,7 +215,7 @@ static void who_may_only_read_sees_it_undone(void **state)
 	close_model(&o);
 	o = open_at(state, "base.gguf", layer, &options);
 	assert_non_null(o.model);
-	assert_false(o.model->left_alone);
+	assert_false(o.model->keep_layer);
 	assert_int_equal(grafts(o.model), 0);
 	close_model(&o);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_assembly.c - fs/assembly.c: where an assembly goes, what it says, and what the unmount
+/* test_assembly.c - fs/files/assembly.c: where an assembly goes, what it says, and what the unmount
  * writes. */
 #include "fs/assemble/model_view.h"
 #include "fs/files/assembly.h"
@@ -66,7 +66,7 @@ static void assert_assembled(struct scene *scene, const char *path)
 static void assert_says(struct scene *scene, const char *words)
 {
 	size_t size;
-	char *text = assembly_text(scene->assembly, &size);
+	char *text = assembly_status(scene->assembly, &size);
 
 	assert_non_null(text);
 	assert_int_equal(strlen(text), size);
@@ -82,14 +82,15 @@ static void before_the_first_one_it_says_how(void **state)
 	struct scene scene = open_scene(state, NULL);
 
 	assert_says(&scene, "write a file name here");
-	assert_int_equal(assembly_stamp(scene.assembly), assembly_stamp(scene.assembly));
+	assert_int_equal(assembly_status_generation(scene.assembly),
+			 assembly_status_generation(scene.assembly));
 	close_scene(&scene, 0);
 }
 
 static void the_default_target_lies_beside_the_base(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
-	const uint64_t stamp = assembly_stamp(scene.assembly);
+	const uint64_t stamp = assembly_status_generation(scene.assembly);
 
 	assert_int_equal(run(&scene, ""), 0);
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
@@ -98,7 +99,7 @@ static void the_default_target_lies_beside_the_base(void **state)
 	assert_says(&scene, " 1 graft,");
 	assert_says(&scene, " MB/s; 0 shared, ");
 	assert_true(log_says(scene.o.log, "/models/base.grafted.gguf: "));
-	assert_int_not_equal(assembly_stamp(scene.assembly), stamp);
+	assert_int_not_equal(assembly_status_generation(scene.assembly), stamp);
 	close_scene(&scene, 1);
 }
 
@@ -126,7 +127,7 @@ static void the_output_option_is_the_default_target_and_is_replaced(void **state
 	assert_int_equal(run(&scene, ""), 0);
 	assert_assembled(&scene, output.text);
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_assembled(&scene, output.text);
 	close_scene(&scene, 0);
 }
@@ -224,7 +225,7 @@ static void a_cancelled_assembly_is_interrupted(void **state)
 	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
 	assert_says(&scene, "interrupted");
 	/* The unmount's is not. */
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	close_scene(&scene, 1);
 }
 
@@ -235,7 +236,7 @@ static void what_is_given_up_stays_given_up(void **state)
 
 	assembly_cancel(scene.assembly);
 	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
-	assert_int_equal(assembly_finish(scene.assembly), -EINTR);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), -EINTR);
 	assert_says(&scene, "interrupted; the target is as it was");
 	close_scene(&scene, 0);
 }
@@ -257,11 +258,11 @@ static void no_target_lies_in_the_mount_while_it_is_there(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 
-	assembly_mounted(scene.assembly, backing_stat(scene.o.model->base)->st_dev);
+	assembly_set_mount(scene.assembly, backing_stat(scene.o.model->base)->st_dev);
 	assert_int_equal(run(&scene, in_temp(state, "a.gguf").text), -EINVAL);
 	assert_int_equal(run(&scene, ""), -EINVAL);
 	assert_says(&scene, "lies in this mount itself");
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
 	close_scene(&scene, 1);
 }
@@ -270,7 +271,7 @@ static void the_unmount_writes_what_was_grafted(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
 	close_scene(&scene, 1);
 }
@@ -280,11 +281,11 @@ static void the_unmount_does_not_write_the_same_twice(void **state)
 	struct scene scene = open_scene(state, NULL);
 
 	assert_int_equal(run(&scene, ""), 0);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_int_equal(count_entries(scene.dir), 2);
 	assert_says(&scene, "already assembled: ");
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted-2.gguf").text);
 	close_scene(&scene, 2);
 }
@@ -298,11 +299,11 @@ static void nor_what_was_written_under_another_name(void **state)
 	assert_int_equal(run(&scene, copy.text), 0);
 	/* What fails later does not count. */
 	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "copy.gguf: nothing was changed since");
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
 	assert_int_equal(run(&scene, shards.text), 0);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "more shard");
 	close_scene(&scene, 0);
 }
@@ -340,15 +341,15 @@ static void what_is_not_there_any_more_is_written(void **state)
 
 	assert_int_equal(run(&scene, copy.text), 0);
 	append(copy.text);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_int_equal(count_entries(scene.dir), 2);
 	assert_int_equal(run(&scene, copy.text), 0);
 	must(unlink(copy.text) == 0);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_int_equal(count_entries(scene.dir), 3);
 	assert_int_equal(run(&scene, copy.text), 0);
 	replace_file(copy.text);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_int_equal(count_entries(scene.dir), 4);
 	close_scene(&scene, 3);
 }
@@ -361,14 +362,14 @@ static void a_given_output_is_written_unless_it_was(void **state)
 	struct stat before, after;
 
 	assert_int_equal(run(&scene, other.text), 0);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_assembled(&scene, output.text);
 	must(unlink(output.text) == 0);
 	assert_int_equal(run(&scene, same.text), 0);
 	must(stat(output.text, &before) == 0);
 	/* A copy made later does not matter. */
 	assert_int_equal(run(&scene, other.text), 0);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "already assembled: ");
 	must(stat(output.text, &after) == 0);
 	assert_int_equal(before.st_ino, after.st_ino);
@@ -381,11 +382,11 @@ static void a_given_output_may_be_shards(void **state)
 	struct scene scene = open_scene(state, output.text);
 
 	assert_int_equal(run(&scene, in_temp(state, "p-%05d-of-%05d.gguf split=100").text), 0);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "assembled: ");
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
 	/* They are there, and shards are not replaced. */
-	assert_int_equal(assembly_finish(scene.assembly), -EEXIST);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), -EEXIST);
 	close_scene(&scene, 0);
 }
 
@@ -393,8 +394,8 @@ static void without_a_graft_the_unmount_writes_nothing(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 
-	slots_put(scene.o.model->slots, SMALL_UP, NULL);
-	assert_int_equal(assembly_finish(scene.assembly), 0);
+	slots_set(scene.o.model->slots, SMALL_UP, NULL);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "nothing was assembled yet");
 	assert_int_equal(count_entries(scene.dir), 1);
 	/* Asked for, it is the base. */
@@ -408,7 +409,7 @@ static void a_failed_unmount_says_so(void **state)
 	const struct path output = in_temp(state, "missing/output.gguf");
 	struct scene scene = open_scene(state, output.text);
 
-	assert_int_equal(assembly_finish(scene.assembly), -ENOENT);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), -ENOENT);
 	assert_says(&scene, "failed: ");
 	close_scene(&scene, 0);
 }
@@ -422,7 +423,7 @@ static void a_graft_that_was_changed_on_disk_fails_it(void **state)
 	content_unref(content);
 	assert_int_equal(run(&scene, ""), -EIO);
 	assert_says(&scene, "can no longer be read");
-	assert_int_equal(assembly_finish(scene.assembly), -EIO);
+	assert_int_equal(assembly_run_at_unmount(scene.assembly), -EIO);
 	close_scene(&scene, 0);
 }
 
@@ -445,8 +446,8 @@ static void the_text_can_be_read_meanwhile(void **state)
 
 	assert_int_equal(pthread_create(&thread, NULL, run_default, &scene), 0);
 	for (int i = 0; i < 100; i++) {
-		free(assembly_text(scene.assembly, &size));
-		assembly_stamp(scene.assembly);
+		free(assembly_status(scene.assembly, &size));
+		assembly_status_generation(scene.assembly);
 	}
 	pthread_join(thread, &failed);
 	assert_null(failed);
@@ -476,16 +477,16 @@ static void what_was_assembled_is_kept(void **state)
 	assert_int_equal(run(&scene, ""), 0);
 	kept_view(&scene, false);
 	assembly_keep(scene.assembly);
-	assert_int_equal(assembly_kept(scene.assembly), 0);
+	assert_int_equal(assembly_view_generation(scene.assembly), 0);
 	assert_int_equal(run(&scene, path.text), 0);
-	assert_int_equal(assembly_kept(scene.assembly), 1);
+	assert_int_equal(assembly_view_generation(scene.assembly), 1);
 	view = kept_view(&scene, true);
 	assert_true(view_extent(view, 0, &extent));
 	assert_int_equal(extent.length, view_size(view));
 	assert_string_equal(backing_path(extent.backing), path.text);
 	view_unref(view);
 	view_unref(kept_view(&scene, true));
-	assert_int_equal(assembly_kept(scene.assembly), 1);
+	assert_int_equal(assembly_view_generation(scene.assembly), 1);
 	/* A failure changes nothing. */
 	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
 	view_unref(kept_view(&scene, true));
@@ -529,12 +530,12 @@ static void it_is_not_kept_beyond_a_change(void **state)
 		uint64_t stamp;
 
 		assert_int_equal(run(&scene, path.text), 0);
-		stamp = assembly_kept(scene.assembly);
+		stamp = assembly_view_generation(scene.assembly);
 		view_unref(kept_view(&scene, true));
 		changes[i](&scene, path.text);
-		assert_int_equal(assembly_kept(scene.assembly), stamp + 1);
+		assert_int_equal(assembly_view_generation(scene.assembly), stamp + 1);
 		kept_view(&scene, false);
-		assert_int_equal(assembly_kept(scene.assembly), stamp + 1);
+		assert_int_equal(assembly_view_generation(scene.assembly), stamp + 1);
 	}
 	close_scene(&scene, 1);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* test_checksums.c - fs/checksums.c: one line an organ in force, and only those that are read are
- * hashed. */
+/* test_checksums.c - fs/files/checksums.c: one line an organ in force, and only those that are read
+ * are hashed. */
 #include "fs/files/checksums.h"
 #include "tests/unit/fs_digests.h"
 
-static struct view *checksums_now(struct model *model, struct digests *digests)
+static struct view *checksums_now(struct model *model, struct tensor_hashes *hashes)
 {
 	struct snapshot snapshot;
 	struct view *view;
 
 	must(slots_snapshot(model->slots, &snapshot) == 0);
-	view = checksums_view(model, digests, &snapshot);
+	view = checksums_view(model, hashes, &snapshot);
 	snapshot_release(&snapshot);
 	must(view);
 	return view;
@@ -20,14 +20,14 @@ static size_t print_line(char *text, struct model *model, uint32_t tensor)
 {
 	char path[ORGAN_PATH_MAX], hash[XXH128_TEXT];
 
-	digest_of_slot(model, DIGEST_FILE, tensor, hash);
+	digest_of_slot(model, HASH_FILE, tensor, hash);
 	return (size_t)sprintf(text, "%s  %s\n", hash, model_organ_path(model, tensor, path));
 }
 
 static void assert_lines(struct model *model, const uint32_t *tensors, size_t n)
 {
-	struct digests *digests = new_digests(model);
-	struct view *view = checksums_now(model, digests);
+	struct tensor_hashes *hashes = new_digests(model);
+	struct view *view = checksums_now(model, hashes);
 	char expected[2048], *text;
 	size_t size = 0;
 
@@ -37,10 +37,10 @@ static void assert_lines(struct model *model, const uint32_t *tensors, size_t n)
 	assert_int_equal(view_size(view), size);
 	text = read_view(view);
 	assert_string_equal(text, expected);
-	assert_true(digests_count(digests) <= n); /* what a graft holds was hashed before */
+	assert_true(tensor_hashes_count(hashes) <= n); /* what a graft holds was hashed before */
 	free(text);
 	view_unref(view);
-	digests_free(digests);
+	tensor_hashes_free(hashes);
 }
 
 static void lines_are_by_class_of_what_is_there(void **state)
@@ -54,7 +54,7 @@ static void lines_are_by_class_of_what_is_there(void **state)
 	assert_lines(o.model, base, 6);
 	assert_int_equal(fill_up(o.model, 50), 0);
 	assert_lines(o.model, base, 6);
-	slots_put(o.model->slots, SMALL_GATE, content_nothing());
+	slots_set(o.model->slots, SMALL_GATE, content_new_whiteout());
 	add_slot(o.model, "blk_1_ffn_up", "blk.1.ffn_up.weight", SMALL_GATE);
 	assert_lines(o.model, grafted, 6);
 	close_model(&o);
@@ -75,28 +75,28 @@ static void a_model_without_tensors_has_no_line(void **state)
 static void only_the_organs_whose_hashes_are_read_are_hashed(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct digests *digests = new_digests(o.model);
-	struct view *view = checksums_now(o.model, digests);
+	struct tensor_hashes *hashes = new_digests(o.model);
+	struct view *view = checksums_now(o.model, hashes);
 	char line[128], bytes[128];
 	const size_t first = print_line(line, o.model, SMALL_Q);
 
-	assert_true(view_is_made(view));
+	assert_true(view_is_computed(view));
 	assert_int_equal(view_read(view, bytes, first - 32, 32), (ssize_t)first - 32);
 	assert_memory_equal(bytes, line + 32, first - 32);
-	assert_int_equal(digests_count(digests), 0);
+	assert_int_equal(tensor_hashes_count(hashes), 0);
 	assert_int_equal(view_read(view, bytes, 3, 15), 3);
 	assert_memory_equal(bytes, line + 15, 3);
-	assert_int_equal(digests_count(digests), 1);
+	assert_int_equal(tensor_hashes_count(hashes), 1);
 	assert_int_equal(view_read(view, bytes, first + 1, 0), (ssize_t)first + 1);
-	assert_int_equal(digests_count(digests), 2);
-	close_hashed(&o, digests, view);
+	assert_int_equal(tensor_hashes_count(hashes), 2);
+	close_hashed(&o, hashes, view);
 }
 
 static void a_line_that_cannot_be_made_is_an_error(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct digests *digests = new_digests(o.model);
-	struct view *view = checksums_now(o.model, digests);
+	struct tensor_hashes *hashes = new_digests(o.model);
+	struct view *view = checksums_now(o.model, hashes);
 	const atomic_bool stop = true;
 	char bytes[64];
 
@@ -105,25 +105,25 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	assert_int_equal(view_read(view, bytes, 64, 31), -EIO);
 	mend(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 64, 31), 64);
-	assert_int_equal(view_read_until(view, bytes, 1, 0, &stop), -EINTR);
-	close_hashed(&o, digests, view);
+	assert_int_equal(view_read_cancellable(view, bytes, 1, 0, &stop), -EINTR);
+	close_hashed(&o, hashes, view);
 }
 
 static void it_shows_what_was_in_force_when_it_was_made(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct digests *digests = new_digests(o.model);
+	struct tensor_hashes *hashes = new_digests(o.model);
 	struct view *view;
 	char before[128], *text;
 
 	assert_int_equal(fill_up(o.model, 50), 0);
-	view = checksums_now(o.model, digests);
+	view = checksums_now(o.model, hashes);
 	print_line(before, o.model, SMALL_UP);
-	slots_put(o.model->slots, SMALL_UP, NULL);
+	slots_set(o.model->slots, SMALL_UP, NULL);
 	text = read_view(view);
 	assert_non_null(strstr(text, before));
 	free(text);
-	close_hashed(&o, digests, view);
+	close_hashed(&o, hashes, view);
 }
 
 static void without_memory_there_is_no_file(void **state)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* test_gguf_hash.c - fs/gguf_hash.c: a line a tensor in the order of model.gguf, and
+/* test_gguf_hash.c - fs/files/gguf_hash.c: a line a tensor in the order of model.gguf, and
  * one for all. */
 #include "fs/files/gguf_hash.h"
 #include "tests/unit/fs_digests.h"
 
 #include <pthread.h>
 
-static struct view *lines_now(struct model *model, struct digests *digests,
+static struct view *lines_now(struct model *model, struct tensor_hashes *hashes,
 			      const atomic_bool *ending)
 {
 	struct snapshot snapshot;
 	struct view *view;
 
 	must(slots_snapshot(model->slots, &snapshot) == 0);
-	view = gguf_hash_view(model, digests, &snapshot, ending);
+	view = gguf_hash_view(model, hashes, &snapshot, ending);
 	snapshot_release(&snapshot);
 	must(view);
 	return view;
@@ -43,13 +43,13 @@ static void hash_all(struct model *model, const uint32_t *tensors, size_t n, cha
 static void assert_lines(struct model *model, const uint32_t *tensors, size_t n,
 			 const char *const *names)
 {
-	struct digests *digests = new_digests(model);
-	struct view *view = lines_now(model, digests, NULL);
+	struct tensor_hashes *hashes = new_digests(model);
+	struct view *view = lines_now(model, hashes, NULL);
 	char expected[2048], hash[XXH128_TEXT], *text;
 	size_t size = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		digest_of_slot(model, DIGEST_DATA, tensors[i], hash);
+		digest_of_slot(model, HASH_DATA, tensors[i], hash);
 		size += (size_t)sprintf(expected + size, "xxh64     %s  model.gguf:%s\n", hash,
 					names[i]);
 	}
@@ -58,10 +58,10 @@ static void assert_lines(struct model *model, const uint32_t *tensors, size_t n,
 	assert_int_equal(view_size(view), size);
 	text = read_view(view);
 	assert_string_equal(text, expected);
-	assert_true(digests_count(digests) <= n); /* what a graft holds was hashed before */
+	assert_true(tensor_hashes_count(hashes) <= n); /* what a graft holds was hashed before */
 	free(text);
 	view_unref(view);
-	digests_free(digests);
+	tensor_hashes_free(hashes);
 }
 
 static void lines_are_in_file_order_and_added_ones_last_by_name(void **state)
@@ -80,7 +80,7 @@ static void lines_are_in_file_order_and_added_ones_last_by_name(void **state)
 	assert_lines(o.model, base, 6, names);
 	assert_int_equal(fill_up(o.model, 50), 0);
 	assert_lines(o.model, base, 6, names);
-	slots_put(o.model->slots, SMALL_Q, content_nothing());
+	slots_set(o.model->slots, SMALL_Q, content_new_whiteout());
 	add_slot(o.model, "blk_1_ffn_up", "blk.1.ffn_up.weight", SMALL_UP);
 	add_slot(o.model, "blk_1_ffn_up2", "blk.1.ffn_up", SMALL_EMBED);
 	add_slot(o.model, "blk_1_ffn_gate", "blk.1.ffn_gate.weight", SMALL_DOWN);
@@ -126,32 +126,32 @@ static uint64_t whole_at(const struct view *view)
 static void only_what_is_read_is_hashed(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct digests *digests = new_digests(o.model);
-	struct view *view = lines_now(o.model, digests, NULL);
+	struct tensor_hashes *hashes = new_digests(o.model);
+	struct view *view = lines_now(o.model, hashes, NULL);
 	char bytes[64], hash[XXH128_TEXT];
 
 	assert_int_equal(view_read(view, bytes, 10, 0), 10);
 	assert_memory_equal(bytes, "xxh64     ", 10);
-	assert_int_equal(digests_count(digests), 0);
+	assert_int_equal(tensor_hashes_count(hashes), 0);
 	assert_int_equal(view_read(view, bytes, 1, 11), 1);
-	assert_int_equal(digests_count(digests), 1);
+	assert_int_equal(tensor_hashes_count(hashes), 1);
 	hash_all(o.model, (const uint32_t[]){ 0, 1, 2, 3, 4, 5 }, 6, hash);
 	assert_int_equal(view_read(view, bytes, 64, whole_at(view) + 3), 26);
 	assert_memory_equal(bytes, hash + 3, 13);
-	assert_int_equal(digests_count(digests), 1);
-	close_hashed(&o, digests, view);
+	assert_int_equal(tensor_hashes_count(hashes), 1);
+	close_hashed(&o, hashes, view);
 }
 
 static void a_line_that_cannot_be_made_is_an_error(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct digests *digests = new_digests(o.model);
+	struct tensor_hashes *hashes = new_digests(o.model);
 	atomic_bool ending = false;
-	struct view *view = lines_now(o.model, digests, &ending);
+	struct view *view = lines_now(o.model, hashes, &ending);
 	const atomic_bool stop = true;
 	char bytes[32];
 
-	assert_int_equal(view_read_until(view, bytes, 1, whole_at(view), &stop), -EINTR);
+	assert_int_equal(view_read_cancellable(view, bytes, 1, whole_at(view), &stop), -EINTR);
 	spoil(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 32, 0), -EIO);
 	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), -EIO);
@@ -164,8 +164,8 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	spoil(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 16, whole_at(view)), 16);
 	/* The job may be done before it is told. */
-	assert_int_equal(view_read_until(view, bytes, 32, 0, &stop), -EINTR);
-	close_hashed(&o, digests, view);
+	assert_int_equal(view_read_cancellable(view, bytes, 32, 0, &stop), -EINTR);
+	close_hashed(&o, hashes, view);
 }
 
 struct reader {
@@ -179,8 +179,8 @@ static void *read_the_last(void *argument)
 	struct reader *reader = argument;
 	char byte;
 
-	reader->result =
-		(int)view_read_until(reader->view, &byte, 1, whole_at(reader->view), &reader->stop);
+	reader->result = (int)view_read_cancellable(reader->view, &byte, 1, whole_at(reader->view),
+						    &reader->stop);
 	return NULL;
 }
 
@@ -189,14 +189,14 @@ static void whoever_waits_for_the_last_line_can_be_interrupted(void **state)
 {
 	struct reader readers[4];
 	pthread_t threads[4];
-	struct digests *digests;
+	struct tensor_hashes *hashes;
 	struct opened o;
 	struct view *view;
 
 	save_hole(state, "base.gguf", GGML_F32, (uint64_t)1 << 40);
 	o = open_model(state, "base.gguf");
-	digests = new_digests(o.model);
-	view = lines_now(o.model, digests, NULL);
+	hashes = new_digests(o.model);
+	view = lines_now(o.model, hashes, NULL);
 	alarm(60);
 	for (int i = 0; i < 4; i++) {
 		readers[i] = (struct reader){ .view = view };
@@ -208,13 +208,13 @@ static void whoever_waits_for_the_last_line_can_be_interrupted(void **state)
 		assert_int_equal(readers[i].result, -EINTR);
 	}
 	alarm(0);
-	close_hashed(&o, digests, view);
+	close_hashed(&o, hashes, view);
 }
 
-static struct view *lines_of(struct model *model, struct digests *digests,
+static struct view *lines_of(struct model *model, struct tensor_hashes *hashes,
 			     const struct snapshot *snapshot)
 {
-	return gguf_hash_view(model, digests, snapshot, NULL);
+	return gguf_hash_view(model, hashes, snapshot, NULL);
 }
 
 static void without_memory_there_is_no_file(void **state)

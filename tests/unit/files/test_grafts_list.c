@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_texts.c - fs/texts.c: one line a graft, whatever its name holds. */
+/* test_grafts_list.c - fs/files/grafts_list.c: one line a graft, whatever its name holds. */
 #include "fs/files/grafts_list.h"
 #include "tests/unit/fs_model.h"
 
@@ -10,7 +10,7 @@ static char *grafts_of(struct model *model)
 	char *text;
 
 	assert_int_equal(slots_snapshot(model->slots, &snapshot), 0);
-	view = texts_grafts(model, &snapshot, NULL);
+	view = grafts_list_view(model, &snapshot, NULL);
 	snapshot_release(&snapshot);
 	assert_non_null(view);
 	text = read_view(view);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* test_chart.c - fs/chart.c: what theta.svg says of a model before it shows its tensors. */
+/* test_model_picture.c - fs/files/model_picture.c: what theta.svg says of a model before it shows
+ * its tensors. */
 #include "fs/edit/graft.h"
 #include "fs/files/model_picture.h"
 #include "tests/unit/fs_readings.h"
 
 /* The subtitle of a model, and its picture to free(). */
-static char *chart_of(struct model *model, char subtitle[CHART_SUBTITLE_MAX])
+static char *chart_of(struct model *model, char subtitle[MODEL_PICTURE_SUBTITLE_MAX])
 {
 	struct figures *figures = figures_now(model);
-	struct grid grid;
+	struct picture_grid grid;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	must(out);
-	assert_int_equal(grid_make(&grid, figures, NULL), 0);
-	chart_subtitle(figures, &grid, subtitle);
-	grid_free(&grid);
-	assert_int_equal(chart_print(figures, out), 0);
+	assert_int_equal(picture_grid_make(&grid, figures, NULL), 0);
+	model_picture_subtitle(figures, &grid, subtitle);
+	picture_grid_free(&grid);
+	assert_int_equal(model_picture_print(figures, out), 0);
 	assert_int_equal(fclose(out), 0);
 	figures_free(figures);
 	return text;
@@ -26,7 +27,7 @@ static char *chart_of(struct model *model, char subtitle[CHART_SUBTITLE_MAX])
 static void blocks_are_those_that_are_there(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	char subtitle[CHART_SUBTITLE_MAX];
+	char subtitle[MODEL_PICTURE_SUBTITLE_MAX];
 	char *text = chart_of(o.model, subtitle);
 
 	assert_string_equal(subtitle, "llama, block 0, 6 tensors");
@@ -44,7 +45,7 @@ static void blocks_are_those_that_are_there(void **state)
 static void a_model_of_nothing_has_a_picture(void **state)
 {
 	struct mk_file file = mkgguf_finish(mkgguf_new(3));
-	char subtitle[CHART_SUBTITLE_MAX], *text;
+	char subtitle[MODEL_PICTURE_SUBTITLE_MAX], *text;
 	struct opened o;
 
 	save(state, "base.gguf", &file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_palette.c - fs/palette.c: numbers can be read on every colour, and the two sides of a median
- * can be told apart by those who lack a kind of cone. */
+/* test_palette.c - fs/files/palette.c: numbers can be read on every colour, and the two sides of a
+ * median can be told apart by those who lack a kind of cone. */
 #include "fs/files/palette.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_picture.c - fs/picture.c: as many bytes whatever the values are, XML whatever the names are,
- * and every tensor in a place of its own. */
+/* test_picture.c - fs/files/picture.c: as many bytes whatever the values are, XML whatever the
+ * names are, and every tensor in a place of its own. */
 #include "fs/files/picture.h"
 #include "tests/unit/unit.h"
 

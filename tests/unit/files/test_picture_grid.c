@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_grid.c - fs/grid.c, grid_order.c, grid_spread.c: where tensors stand, and how far they are
- * from their rows. */
+/* test_picture_grid.c - fs/files/picture_grid.c, picture_grid_order.c, picture_grid_spread.c: where
+ * tensors stand, and how far they are from their rows. */
 #include "fs/files/picture_grid.h"
 #include "tests/unit/unit.h"
 
@@ -32,9 +32,10 @@ static struct figure *add(struct sheet *sheet, const char *role, enum organ_clas
 	return &sheet->list[i];
 }
 
-static void make(struct grid *grid, const struct sheet *first, const struct sheet *second)
+static void make(struct picture_grid *grid, const struct sheet *first, const struct sheet *second)
 {
-	assert_int_equal(grid_make(grid, &first->figures, second ? &second->figures : NULL), 0);
+	assert_int_equal(picture_grid_make(grid, &first->figures, second ? &second->figures : NULL),
+			 0);
 }
 
 static void spread_is_that_of_most(void **state)
@@ -43,15 +44,15 @@ static void spread_is_that_of_most(void **state)
 	double equal[] = { 40, 40.1, 39.9 }, few[] = { 1, 2 }, median, spread;
 
 	(void)state;
-	grid_spread(many, 7, &median, &spread);
+	picture_grid_spread(many, 7, &median, &spread);
 	assert_true(median == 40);
 	assert_true(fabs(spread - 1.4826) < 1e-9);
-	grid_spread(even, 4, &median, &spread);
+	picture_grid_spread(even, 4, &median, &spread);
 	assert_true(median == 20);
 	assert_true(fabs(spread - 1.4826 * 5) < 1e-9);
-	grid_spread(equal, 3, &median, &spread);
+	picture_grid_spread(equal, 3, &median, &spread);
 	assert_true(spread == GRID_SPREAD_MIN);
-	grid_spread(few, 2, &median, &spread);
+	picture_grid_spread(few, 2, &median, &spread);
 	assert_true(isnan(median) && isnan(spread));
 }
 
@@ -60,7 +61,7 @@ static void rows_compare_with_themselves_alone(void **state)
 	static const double low[] = { 10, 10, 10, 11, 10, (double)NAN },
 			    high[] = { 80, 80, 75, 80 };
 	struct sheet sheet = { 0 };
-	struct grid grid;
+	struct picture_grid grid;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(low); i++)
@@ -81,13 +82,13 @@ static void rows_compare_with_themselves_alone(void **state)
 	/* Nothing to compare with. */
 	assert_int_equal(grid.cells[10].sides[0].step, GRID_NONE);
 	assert_true(isnan(grid.rows[2].medians[0]));
-	grid_free(&grid);
+	picture_grid_free(&grid);
 }
 
 static void what_is_outside_compares_with_its_family(void **state)
 {
 	struct sheet sheet = { 0 };
-	struct grid grid;
+	struct picture_grid grid;
 	char roles[16][32];
 
 	(void)state;
@@ -103,7 +104,7 @@ static void what_is_outside_compares_with_its_family(void **state)
 	assert_int_equal(grid.n, 18);
 	assert_int_equal(grid.in_blocks, 0);
 	for (size_t i = 0; i < grid.n; i++) {
-		const struct grid_side *side = &grid.cells[i].sides[0];
+		const struct picture_grid_side *side = &grid.cells[i].sides[0];
 
 		if (side->figure->klass == CLASS_EMBED)
 			assert_int_equal(side->step, GRID_NONE);
@@ -117,7 +118,7 @@ static void what_is_outside_compares_with_its_family(void **state)
 	/* Numbers in names count as such: 9 before 12. */
 	assert_string_equal(grid.cells[4].sides[0].figure->role, "input_blocks_9_0_proj");
 	assert_string_equal(grid.cells[5].sides[0].figure->role, "input_blocks_12_0_proj");
-	grid_free(&grid);
+	picture_grid_free(&grid);
 }
 
 static void order_is_that_of_the_block(void **state)
@@ -135,7 +136,7 @@ static void order_is_that_of_the_block(void **state)
 		{ "ffn_strange", CLASS_ORGANS },   { "anything", CLASS_OTHER },
 	};
 	struct sheet sheet = { 0 };
-	struct grid grid;
+	struct picture_grid grid;
 	size_t at = 0;
 
 	(void)state;
@@ -151,7 +152,7 @@ static void order_is_that_of_the_block(void **state)
 		assert_string_equal(grid.rows[i].role, order[at++].role);
 		assert_int_equal(grid.rows[i].section, at == 9 || at == 14);
 	}
-	grid_free(&grid);
+	picture_grid_free(&grid);
 }
 
 static void donors_are_counted_and_told_apart(void **state)
@@ -159,7 +160,7 @@ static void donors_are_counted_and_told_apart(void **state)
 	static const char *const donors[] = { "/a/clerk.gguf", "/a/clerk.gguf", "/b/clerk.gguf",
 					      "/a/poet-00001-of-00003.gguf", "/x/parts/" };
 	struct sheet sheet = { 0 };
-	struct grid grid;
+	struct picture_grid grid;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(donors); i++) {
@@ -182,13 +183,13 @@ static void donors_are_counted_and_told_apart(void **state)
 	assert_int_equal(grid.unknown, 1);
 	assert_int_equal(grid.changes[FIGURE_GRAFTED], 6);
 	assert_int_equal(grid.changes[FIGURE_ADDED], 1);
-	grid_free(&grid);
+	picture_grid_free(&grid);
 }
 
 static void two_models_are_aligned(void **state)
 {
 	struct sheet first = { 0 }, second = { 0 };
-	struct grid grid;
+	struct picture_grid grid;
 
 	(void)state;
 	for (int32_t i = 0; i < 4; i++) {
@@ -209,38 +210,38 @@ static void two_models_are_aligned(void **state)
 	assert_int_equal(grid.cells[1].step, 4);
 	assert_null(grid.cells[4].sides[0].figure);
 	assert_null(grid.cells[5].sides[1].figure);
-	grid_free(&grid);
+	picture_grid_free(&grid);
 }
 
 static void blocks_that_are_there_are_said(void **state)
 {
 	static const int32_t blocks[] = { 0, 1, 2, 5, 7, 8, INT32_MAX };
 	struct sheet sheet = { 0 };
-	struct grid grid;
+	struct picture_grid grid;
 	char text[64];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++)
 		add(&sheet, "attn_q", CLASS_SKELETON, blocks[i], 30);
 	make(&grid, &sheet, NULL);
-	assert_int_equal(grid_blocks_text(&grid, text, sizeof(text)), 7);
+	assert_int_equal(picture_grid_blocks_text(&grid, text, sizeof(text)), 7);
 	assert_string_equal(text, "0-2, 5, 7-8, 2147483647");
-	grid_blocks_text(&grid, text, 16);
+	picture_grid_blocks_text(&grid, text, 16);
 	assert_string_equal(text, "0-2, 5, ...");
-	assert_int_equal(grid_band(&grid, 4, 4), 4);
-	assert_int_equal(grid_band(&grid, 3, 4), 3);
-	assert_int_equal(grid_band(&grid, 1, 2), 4);
-	assert_int_equal(grid_step(10, 10), 1);
-	assert_int_equal(grid_step(3, 4), 2);
-	assert_int_equal(grid_step(1, 4), 5);
-	assert_int_equal(grid_step(2, 101), 100);
-	grid_free(&grid);
+	assert_int_equal(picture_grid_band(&grid, 4, 4), 4);
+	assert_int_equal(picture_grid_band(&grid, 3, 4), 3);
+	assert_int_equal(picture_grid_band(&grid, 1, 2), 4);
+	assert_int_equal(picture_grid_step(10, 10), 1);
+	assert_int_equal(picture_grid_step(3, 4), 2);
+	assert_int_equal(picture_grid_step(1, 4), 5);
+	assert_int_equal(picture_grid_step(2, 101), 100);
+	picture_grid_free(&grid);
 }
 
 static void running_out_of_memory_is_said(void **state)
 {
 	struct sheet sheet = { 0 };
-	struct grid grid;
+	struct picture_grid grid;
 	int rc;
 
 	needs_failing_allocations();
@@ -249,8 +250,8 @@ static void running_out_of_memory_is_said(void **state)
 	add(&sheet, "attn_q", CLASS_SKELETON, 1, 30)->donor = "/a/clerk.gguf";
 	for (uint64_t k = 1;; k++) {
 		allocation_fails(k);
-		rc = grid_make(&grid, &sheet.figures, NULL);
-		grid_free(&grid);
+		rc = picture_grid_make(&grid, &sheet.figures, NULL);
+		picture_grid_free(&grid);
 		if (!allocation_failed())
 			break;
 		assert_int_equal(rc, -ENOMEM);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_witness.c - fs/witness.c: a model by the files of its mount, which any directory may
+/* test_mount_files.c - fs/mount_files.c: a model by the files of its mount, which any directory may
  * have. */
 #include "fs/mount_files.h"
 #include "tests/unit/fs_tables.h"
@@ -35,15 +35,15 @@ static void put_model(void **state, const char *grafts)
 static void grafts_mark_the_tensors_that_they_name(void **state)
 {
 	const char *dir = ((struct temp *)*state)->dir;
-	struct witness witness;
+	struct mount_files witness;
 
-	assert_false(witness_is(dir));
+	assert_false(mount_files_exist(dir));
 	put_model(state,
 		  "organs/blk.0.ffn_up.bin\tcopy merged\tF32\t8\t32\tx\t-\t/m/cl%20erk.gguf\tx\n"
 		  "organs/blk.1.ffn_up.bin\tlink\tF32\t8\t32\tx\t-\t/m/parts/y.bin\t-\n"
 		  "metadata/general.name\tedited\tstring\t-\t3\t-\t-\t-\t-\n");
-	assert_true(witness_is(dir));
-	assert_int_equal(witness_read(&witness, dir), 0);
+	assert_true(mount_files_exist(dir));
+	assert_int_equal(mount_files_read(&witness, dir), 0);
 	assert_int_equal(witness.figures->n, 2);
 	/* .base has neither. */
 	assert_int_equal(witness.figures->figures[0].changes,
@@ -52,38 +52,38 @@ static void grafts_mark_the_tensors_that_they_name(void **state)
 	assert_string_equal(witness.figures->figures[1].donor, "/m/parts/");
 	assert_true(witness.figures->figures[1].z->theta == 40);
 	assert_string_equal(witness.check, "ok\toverall\tfine\n");
-	witness_limit(&witness, CLASS_ORGANS);
+	mount_files_limit(&witness, CLASS_ORGANS);
 	assert_int_equal(witness.figures->n, 2);
-	witness_limit(&witness, CLASS_NORM);
+	mount_files_limit(&witness, CLASS_NORM);
 	assert_int_equal(witness.figures->n, 0);
-	witness_release(&witness);
+	mount_files_release(&witness);
 }
 
 static void lines_that_mean_nothing_are_passed_over(void **state)
 {
-	struct witness witness;
+	struct mount_files witness;
 
 	put_model(state, "\n\torgans\norgans/blk.0.ffn_up.bin\norgans/gone.bin\tremoved\n"
 			 "organs/blk.1.ffn_up.bin\tcopy\t\t\t\t\t\t%zz\t-");
-	assert_int_equal(witness_read(&witness, ((struct temp *)*state)->dir), 0);
+	assert_int_equal(mount_files_read(&witness, ((struct temp *)*state)->dir), 0);
 	assert_int_equal(witness.figures->n, 2);
 	assert_int_equal(witness.figures->n_removed, 0);
 	assert_null(witness.figures->figures[0].donor);
 	assert_null(witness.figures->figures[1].donor);
-	witness_release(&witness);
+	mount_files_release(&witness);
 }
 
 static void what_is_no_table_is_refused(void **state)
 {
-	struct witness witness;
+	struct mount_files witness;
 
 	put_model(state, "");
 	put(state, ".table", "table\t2\n");
-	assert_int_equal(witness_read(&witness, ((struct temp *)*state)->dir), -1);
-	witness_release(&witness);
+	assert_int_equal(mount_files_read(&witness, ((struct temp *)*state)->dir), -1);
+	mount_files_release(&witness);
 	must(unlink(path_in(((struct temp *)*state)->dir, ".table").text) == 0);
-	assert_int_equal(witness_read(&witness, ((struct temp *)*state)->dir), -1);
-	witness_release(&witness);
+	assert_int_equal(mount_files_read(&witness, ((struct temp *)*state)->dir), -1);
+	mount_files_release(&witness);
 }
 
 static const struct CMUnitTest tests[] = {

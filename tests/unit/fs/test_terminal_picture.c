@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_screen.c - fs/screen.c, screen_notes.c: every tensor is shown, whatever the width, the names
- * and the values are. */
+/* test_terminal_picture.c - fs/terminal_picture.c, terminal_picture_notes.c: every tensor is shown,
+ * whatever the width, the names and the values are. */
 #include "fs/report/card.h"
 #include "fs/terminal_picture.h"
 #include "tests/unit/unit.h"
@@ -52,15 +52,16 @@ static void release(struct sheet *sheet)
 
 static char *show(const struct sheet *sheet, const char *name, struct terminal terminal)
 {
-	const struct screen screen = { name, &sheet->figures,
-				       "metadata/general.name\tedited\nadapters/a\tadapter\t1\t2\n",
-				       "risky\toverall\tone\nok\tfine\tyes\nrisky\tunit\tno\n" };
+	const struct terminal_picture screen = {
+		name, &sheet->figures, "metadata/general.name\tedited\nadapters/a\tadapter\t1\t2\n",
+		"risky\toverall\tone\nok\tfine\tyes\nrisky\tunit\tno\n"
+	};
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(screen_print(&screen, &terminal, out), 0);
+	assert_int_equal(terminal_picture_print(&screen, &terminal, out), 0);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }
@@ -235,7 +236,7 @@ static void strange_models_take_no_more_room(void **state)
 static void running_out_of_memory_is_said(void **state)
 {
 	const struct terminal terminal = { .columns = 80 };
-	struct screen screen = { .name = "model" };
+	struct terminal_picture screen = { .name = "model" };
 	struct sheet sheet;
 	int rc;
 
@@ -249,7 +250,7 @@ static void running_out_of_memory_is_said(void **state)
 		FILE *out = open_memstream(&text, &size);
 
 		allocation_fails(k);
-		rc = screen_print(&screen, &terminal, out);
+		rc = terminal_picture_print(&screen, &terminal, out);
 		fclose(out);
 		free(text);
 		if (!allocation_failed())

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_terminal.c - fs/terminal.c: what the environment says of a terminal, and any bytes in it. */
+/* test_terminal_text.c - fs/terminal_text.c: what the environment says of a terminal, and any bytes
+ * in it. */
 #include "fs/terminal_text.h"
 #include "tests/unit/unit.h"
 
@@ -19,22 +20,22 @@ static void colours_are_for_terminals_that_have_them(void **state)
 {
 	(void)state;
 	forget();
-	assert_int_equal(terminal_of(true, 80, true).colours, COLOURS_NONE);
+	assert_int_equal(terminal_text_detect(true, 80, true).colours, COLOURS_NONE);
 	setenv("TERM", "dumb", 1);
-	assert_int_equal(terminal_of(true, 80, true).colours, COLOURS_NONE);
+	assert_int_equal(terminal_text_detect(true, 80, true).colours, COLOURS_NONE);
 	setenv("TERM", "xterm", 1);
-	assert_int_equal(terminal_of(true, 80, true).colours, COLOURS_256);
-	assert_int_equal(terminal_of(false, 80, true).colours, COLOURS_NONE);
+	assert_int_equal(terminal_text_detect(true, 80, true).colours, COLOURS_256);
+	assert_int_equal(terminal_text_detect(false, 80, true).colours, COLOURS_NONE);
 	setenv("CLICOLOR_FORCE", "0", 1);
-	assert_int_equal(terminal_of(false, 80, true).colours, COLOURS_NONE);
+	assert_int_equal(terminal_text_detect(false, 80, true).colours, COLOURS_NONE);
 	setenv("CLICOLOR_FORCE", "1", 1);
-	assert_int_equal(terminal_of(false, 80, true).colours, COLOURS_256);
+	assert_int_equal(terminal_text_detect(false, 80, true).colours, COLOURS_256);
 	setenv("COLORTERM", "24bit", 1);
-	assert_int_equal(terminal_of(false, 80, true).colours, COLOURS_FULL);
+	assert_int_equal(terminal_text_detect(false, 80, true).colours, COLOURS_FULL);
 	setenv("NO_COLOR", "", 1);
-	assert_int_equal(terminal_of(true, 80, true).colours, COLOURS_FULL);
+	assert_int_equal(terminal_text_detect(true, 80, true).colours, COLOURS_FULL);
 	setenv("NO_COLOR", "1", 1);
-	assert_int_equal(terminal_of(true, 80, true).colours, COLOURS_NONE);
+	assert_int_equal(terminal_text_detect(true, 80, true).colours, COLOURS_NONE);
 	forget();
 }
 
@@ -42,15 +43,15 @@ static void columns_are_those_that_are_said(void **state)
 {
 	(void)state;
 	forget();
-	assert_int_equal(terminal_of(true, 0, true).columns, 80);
-	assert_int_equal(terminal_of(true, 123, true).columns, 123);
-	assert_int_equal(terminal_of(true, 3, true).columns, TERMINAL_COLUMNS_MIN);
+	assert_int_equal(terminal_text_detect(true, 0, true).columns, 80);
+	assert_int_equal(terminal_text_detect(true, 123, true).columns, 123);
+	assert_int_equal(terminal_text_detect(true, 3, true).columns, TERMINAL_COLUMNS_MIN);
 	setenv("COLUMNS", "66", 1);
-	assert_int_equal(terminal_of(true, 123, true).columns, 66);
+	assert_int_equal(terminal_text_detect(true, 123, true).columns, 66);
 	setenv("COLUMNS", "99999999999999999999", 1);
-	assert_int_equal(terminal_of(true, 123, true).columns, TERMINAL_COLUMNS_MAX);
+	assert_int_equal(terminal_text_detect(true, 123, true).columns, TERMINAL_COLUMNS_MAX);
 	setenv("COLUMNS", "many", 1);
-	assert_int_equal(terminal_of(true, 123, true).columns, 123);
+	assert_int_equal(terminal_text_detect(true, 123, true).columns, 123);
 	forget();
 }
 
@@ -58,11 +59,11 @@ static void the_ground_is_dark_unless_it_is_said_to_be_light(void **state)
 {
 	(void)state;
 	forget();
-	assert_true(terminal_of(true, 80, true).dark);
+	assert_true(terminal_text_detect(true, 80, true).dark);
 	setenv("COLORFGBG", "15;0", 1);
-	assert_true(terminal_of(true, 80, true).dark);
+	assert_true(terminal_text_detect(true, 80, true).dark);
 	setenv("COLORFGBG", "0;default;15", 1);
-	assert_false(terminal_of(true, 80, true).dark);
+	assert_false(terminal_text_detect(true, 80, true).dark);
 	forget();
 }
 
@@ -74,7 +75,7 @@ static void assert_put(bool utf8, size_t columns, const char *text, const char *
 	FILE *out = open_memstream(&got, &size);
 
 	assert_non_null(out);
-	used = terminal_put(&terminal, out, text, columns);
+	used = terminal_text_put(&terminal, out, text, columns);
 	assert_int_equal(fclose(out), 0);
 	assert_string_equal(got, expected);
 	assert_true(used <= columns);

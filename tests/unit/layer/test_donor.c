@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_donor.c - fs/donor.c */
+/* test_donor.c - fs/layer/donor.c */
 #include "fs/layer/donor.h"
 #include "tests/unit/fs_help.h"
 
@@ -29,7 +29,7 @@ static struct donor *by_path(void **state, const char *name, const char *tensor)
 	struct donor *donor;
 
 	must(lstat(path.text, &stat) == 0);
-	donor = donor_of_path(path.text, &stat, tensor, tensor ? strlen(tensor) : 0);
+	donor = donor_from_path(path.text, &stat, tensor, tensor ? strlen(tensor) : 0);
 	must(donor);
 	return donor;
 }
@@ -43,7 +43,7 @@ static void a_donor_says_where_a_graft_came_from(void **state)
 
 	write_text(in_temp(state, "a.gguf").text, "bytes");
 	file = open_file(state, "a.gguf");
-	donor = donor_of_backing(file, name, sizeof(name) - 1);
+	donor = donor_from_backing(file, name, sizeof(name) - 1);
 	must(donor);
 	assert_string_equal(donor_path(donor), backing_path(file));
 	assert_memory_equal(donor_tensor(donor, &n), name, sizeof(name));
@@ -110,17 +110,17 @@ static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
 	must(gguf && fingerprint(file, gguf, text) == 0);
 	gguf_free(gguf);
 	backing_unref(file);
-	donor = donor_of_record(path.text, text, "t", 1);
-	view = donor_of_view(donor, "spectral");
+	donor = donor_from_record(path.text, text, "t", 1);
+	view = donor_from_view(donor, "spectral");
 	must(donor && view);
-	assert_null(donor_of_view(NULL, "spectral"));
+	assert_null(donor_from_view(NULL, "spectral"));
 	assert_null(donor_view(donor));
 	assert_string_equal(donor_view(view), "spectral");
 	assert_string_equal(donor_fingerprint(view), text);
 	assert_true(donor_same_file(donor, view));
 	/* Of a file that is held only the path can be compared, without reading it. */
 	file = open_file(state, "a.gguf");
-	held = donor_of_backing(file, "t", 1);
+	held = donor_from_backing(file, "t", 1);
 	must(held);
 	backing_unref(file);
 	assert_false(donor_same_file(held, donor));
@@ -134,7 +134,7 @@ static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
 	/* Of another fingerprint, it is another file. */
 	strcpy(other, text);
 	other[0] = other[0] == '0' ? '1' : '0';
-	view = donor_of_record(path.text, other, "t", 1);
+	view = donor_from_record(path.text, other, "t", 1);
 	must(view);
 	assert_false(donor_same_file(donor, view));
 	assert_false(donor_may_be_same_file(donor, view));
@@ -170,13 +170,13 @@ static void what_must_not_be_opened_is_not(void **state)
 	int opens;
 
 	write_text(in_temp(state, "a.gguf").text, "bytes");
-	donor = donor_of_path(in_temp(state, "a.gguf").text, NULL, "t", 1);
+	donor = donor_from_path(in_temp(state, "a.gguf").text, NULL, "t", 1);
 	must(donor);
 	assert_null(donor_open(donor, &err));
 	assert_int_equal(err.code, ELOOP);
 	donor_unref(donor);
 	opens = watched_fifo(in_temp(state, "fifo").text);
-	donor = donor_of_record(in_temp(state, "fifo").text, "print", "t", 1);
+	donor = donor_from_record(in_temp(state, "fifo").text, "print", "t", 1);
 	must(donor);
 	assert_null(donor_open(donor, &err));
 	assert_int_equal(err.code, EINVAL);
@@ -211,7 +211,7 @@ static void without_memory_there_is_no_donor(void **state)
 	for (uint64_t k = 1; !donor; k++) {
 		assert_between(k, 1, 10);
 		allocation_fails(k);
-		donor = donor_of_path("/a", NULL, "t", 1);
+		donor = donor_from_path("/a", NULL, "t", 1);
 		if (allocation_failed())
 			assert_null(donor);
 	}

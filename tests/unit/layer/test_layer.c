@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer.c - fs/layer.c: what a mount finds of the one before it, by the invariants of
+/* test_layer.c - fs/layer/layer.c: what a mount finds of the one before it, by the invariants of
  * layer.h. */
 #include "tests/unit/fs_frames.h"
 #include "tests/unit/fs_layer.h"
@@ -113,7 +113,7 @@ static void a_kept_file_is_open_for_reading_only(void **state)
 	assert_int_equal(write(fd, "bytes", 5), 5);
 	close(fd);
 	assert_int_equal(keep_stage(layer, number, CLASS_OTHER, "x", &file), 0);
-	assert_int_equal(fcntl(backing_hold(file), F_GETFL) & O_ACCMODE, O_RDONLY);
+	assert_int_equal(fcntl(backing_fd_get(file), F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_int_equal(backing_read(file, bytes, 5, 0), 0);
 	assert_memory_equal(bytes, "bytes", 5);
 	backing_unref(file);
@@ -195,7 +195,7 @@ static void a_layer_is_found_though_the_one_before_it_is_gone(void **state)
 	fill_layer(one);
 	assert_int_equal(keep_text(other, CLASS_ORGANS, "blk_0_ffn_up", "other"), 0);
 	layer_close(other);
-	assert_int_equal(layer_drop(one), 0);
+	assert_int_equal(layer_delete(one), 0);
 	layer_close(one);
 	one = open_layer(&site);
 	assert_layer(one, "organs/blk_0_ffn_up=other ");
@@ -208,9 +208,9 @@ static void a_dropped_layer_is_gone(void **state)
 	struct site site = small_site(state);
 	struct layer *layer = open_layer(&site);
 
-	assert_int_equal(layer_drop(layer), 0);
+	assert_int_equal(layer_delete(layer), 0);
 	fill_layer(layer);
-	assert_int_equal(layer_drop(layer), 0);
+	assert_int_equal(layer_delete(layer), 0);
 	assert_int_equal(count_entries(site.state), 0);
 	layer_close(layer);
 	layer = open_layer(&site);
@@ -228,7 +228,7 @@ static void closing_a_dropped_layer_leaves_a_new_one_alone(void **state)
 
 	fill_layer(layer);
 	snprintf(path, sizeof(path), "%s", layer_path(layer));
-	assert_int_equal(layer_drop(layer), 0);
+	assert_int_equal(layer_delete(layer), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
 	layer_close(layer);
 	assert_true(exists(path));
@@ -455,7 +455,7 @@ static void threads_may_stage_and_keep_at_once(void **state)
 
 /* ## organs that are compressed */
 
-#define LARGE (FRAME_BYTES + 5000)
+#define LARGE (ZSTD_FRAME_BYTES + 5000)
 
 /* Put bytes in force, as close() would. */
 static struct backing *keep_bytes(struct layer *layer, const char *name, const void *bytes,
@@ -567,10 +567,10 @@ static void what_begins_well_and_goes_on_badly_is_kept_as_it_is(void **state)
 
 	site.manner.level = 19;
 	layer = open_layer(&site);
-	memset(bytes + FRAME_BYTES, 0, 5000);
+	memset(bytes + ZSTD_FRAME_BYTES, 0, 5000);
 	backing_unref(keep_bytes(layer, "badly", bytes, LARGE));
 	assert_true(has(layer, "organs/badly.bin"));
-	memset(bytes, 0, FRAME_BYTES / 10);
+	memset(bytes, 0, ZSTD_FRAME_BYTES / 10);
 	backing_unref(keep_bytes(layer, "well", bytes, LARGE));
 	assert_true(has(layer, "organs/well.bin.zst"));
 	assert_found(layer, "well", bytes, LARGE);
@@ -596,7 +596,7 @@ static void one_form_replaces_the_other(void **state)
 		assert_found(layer, "x", does_not, LARGE);
 	}
 	backing_unref(keep_bytes(layer, "x", shrinks, LARGE));
-	assert_int_equal(layer_forget(layer, CLASS_ORGANS, "x"), 0);
+	assert_int_equal(layer_revert(layer, CLASS_ORGANS, "x"), 0);
 	assert_int_equal(count_entries(path_in(layer_path(layer), "organs").text), 0);
 	backing_unref(keep_bytes(layer, "x", shrinks, LARGE));
 	assert_int_equal(layer_write(layer, LAYER_WHITEOUT, CLASS_ORGANS, "x", NULL, "", NULL), 0);
@@ -730,8 +730,8 @@ static void what_has_no_checksum_is_read_as_it_is(void **state)
 
 static struct layer *open_at(void **state, const struct site *site, struct error *err)
 {
-	return layer_at(in_temp(state, "deep/down/layer").text, &site->manner, site->base,
-			site->gguf, err);
+	return layer_open_at(in_temp(state, "deep/down/layer").text, &site->manner, site->base,
+			     site->gguf, err);
 }
 
 static void a_named_layer_is_made_and_stays(void **state)
@@ -747,7 +747,7 @@ static void a_named_layer_is_made_and_stays(void **state)
 	assert_int_equal(count_entries(in_temp(state, "deep/down/layer").text), 1);
 	layer = open_at(state, &site, &err);
 	fill_layer(layer);
-	assert_int_equal(layer_drop(layer), 0);
+	assert_int_equal(layer_delete(layer), 0);
 	layer_close(layer);
 	layer = open_at(state, &site, &err);
 	assert_layer(layer, FILLED);
@@ -807,7 +807,7 @@ static void a_reader_of_a_named_layer_writes_nothing(void **state)
 	site.manner.read_only = false;
 	layer = open_at(state, &site, &err);
 	fill_layer(layer);
-	assert_int_equal(layer_note(layer, text), 0);
+	assert_int_equal(layer_journal_write(layer, text), 0);
 	close(layer_stage(layer, &number));
 	write_text(path_in(layer_path(layer), ".stage/left").text, "left");
 	site.manner.read_only = true;
@@ -816,7 +816,7 @@ static void a_reader_of_a_named_layer_writes_nothing(void **state)
 	write_text(in_temp(state, "deep/down/layer/.stage/left").text, "left");
 	layer = open_at(state, &site, &err);
 	assert_layer(layer, FILLED);
-	assert_int_equal(layer_noted(layer, note, sizeof(note)), 0);
+	assert_int_equal(layer_journal_read(layer, note, sizeof(note)), 0);
 	layer_close(layer);
 	assert_true(exists(in_temp(state, "deep/down/layer/.stage/left").text));
 	assert_true(exists(in_temp(state, "deep/down/layer/MOVING").text));
@@ -909,8 +909,8 @@ static void assert_refusals(void **state, int (*act)(struct layer *layer), const
 		struct layer *layer = open_layer(&site);
 		int rc;
 
-		assert_int_equal(layer_forget(layer, CLASS_ORGANS, "new"), 0);
-		assert_int_equal(layer_forget(layer, CLASS_ORGANS, "ref"), 0);
+		assert_int_equal(layer_revert(layer, CLASS_ORGANS, "new"), 0);
+		assert_int_equal(layer_revert(layer, CLASS_ORGANS, "ref"), 0);
 		assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "old"), 0);
 		assert_int_equal(layer_write(layer, LAYER_REFERENCE, CLASS_ORGANS, "ref", NULL, "r",
 					     NULL),
@@ -961,7 +961,7 @@ static int white_out(struct layer *layer)
 
 static int forget(struct layer *layer)
 {
-	return layer_forget(layer, CLASS_ORGANS, "up");
+	return layer_revert(layer, CLASS_ORGANS, "up");
 }
 
 static int share(struct layer *layer)
@@ -1012,7 +1012,7 @@ static void the_same_for_what_is_compressed(void **state)
 		fsync_fails(k);
 		rc = layer_seal_stage(layer, number, &seal);
 		if (rc == 0)
-			rc = layer_keep(layer, number, &seal, CLASS_ORGANS, "up", NULL, &file);
+			rc = layer_commit(layer, number, &seal, CLASS_ORGANS, "up", NULL, &file);
 		failed = fsync_failed();
 		assert_int_equal(rc, failed ? -EIO : 0);
 		if (rc == 0)

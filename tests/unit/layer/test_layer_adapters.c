@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_adapters.c - fs/layer_adapters.c: what a layer keeps of adapters. */
+/* test_layer_adapters.c - fs/layer/layer_adapters.c: what a layer keeps of adapters. */
 #include "fs/layer/layer_adapters.h"
 #include "tests/unit/fs_model.h"
 
@@ -44,7 +44,7 @@ static void what_was_kept_is_found_again(void **state)
 	struct layer *layer = o.model->layer;
 
 	assert_kept(o.model, "");
-	assert_int_equal(layer_forget_adapter(layer, both, 2), 0);
+	assert_int_equal(layer_remove_adapter(layer, both, 2), 0);
 	assert_int_equal(layer_link_adapter(layer, "a.gguf", "/x y", getuid(), getgid()), 0);
 	assert_int_equal(layer_write_setting(layer, "a.scale", "0.5\n", &time), 0);
 	assert_int_equal(layer_write_setting(layer, "lora.alpha", "16\n", &time), 0);
@@ -52,9 +52,9 @@ static void what_was_kept_is_found_again(void **state)
 	assert_int_equal(layer_link_adapter(layer, "a.gguf", "z", getuid(), getgid()), 0);
 	assert_int_equal(layer_write_setting(layer, "a.scale", "2\n", &time), 0);
 	assert_kept(o.model, "a.gguf -> z\na.scale = 2\n\nlora.alpha = 16\n\n");
-	assert_int_equal(layer_forget_adapter(layer, both, 2), 0);
+	assert_int_equal(layer_remove_adapter(layer, both, 2), 0);
 	assert_kept(o.model, "lora.alpha = 16\n\n");
-	assert_int_equal(layer_forget_adapter(layer, both, 2), 0);
+	assert_int_equal(layer_remove_adapter(layer, both, 2), 0);
 	close_model(&o);
 	o = open_model(state, "base.gguf");
 	assert_kept(o.model, "lora.alpha = 16\n\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_metadata.c - fs/layer_metadata.c: what a layer says of keys, there and back, and what
- * counts where a crash left two files. */
+/* test_layer_metadata.c - fs/layer/layer_metadata.c: what a layer says of keys, there and back, and
+ * what counts where a crash left two files. */
 #include "fs/layer/layer_metadata.h"
 #include "tests/unit/fs_layer.h"
 
@@ -54,7 +54,7 @@ static void the_last_word_counts(void **state)
 	struct layer *layer = open_layer(&site);
 
 	assert_says(layer, "");
-	assert_int_equal(layer_forget_key(layer, "k"), 0);
+	assert_int_equal(layer_revert_key(layer, "k"), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(say(layer, LAYER_KEY_TEXT, "k", "", "5\n"), 0);
 		assert_says(layer, "k=5\n;");
@@ -67,7 +67,7 @@ static void the_last_word_counts(void **state)
 	layer_close(layer);
 	layer = open_layer(&site);
 	assert_says(layer, "k=6\n;");
-	assert_int_equal(layer_forget_key(layer, "k"), 0);
+	assert_int_equal(layer_revert_key(layer, "k"), 0);
 	assert_says(layer, "");
 	layer_close(layer);
 	close_site(&site);
@@ -106,7 +106,7 @@ static void strangers_are_passed_over(void **state)
 	put_file(layer, "metadata/.hidden");
 	put_file(layer, "metadata/.wh.");
 	must(symlink("/dev/null", path_in(layer_path(layer), "metadata/link").text) == 0);
-	assert_int_equal(layer_forget_key(layer, "k"), 0);
+	assert_int_equal(layer_revert_key(layer, "k"), 0);
 	assert_says(layer, "link=Too many levels of symbolic links;");
 	layer_close(layer);
 	close_site(&site);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_files.c - fs/layer_files.c: what a layer can say of a slot, one thing at a time, and
- * the note of a move. */
+/* test_layer_organs.c - fs/layer/layer_organs.c: what a layer can say of a slot, one thing at a
+ * time, and the note of a move. */
 #include "tests/unit/fs_layer.h"
 
 /* What layer_each() finds, as "KIND NAME TEXT " for each, in order. */
-struct found {
+struct found_entries {
 	char items[8][96];
 	size_t n;
 };
@@ -14,7 +14,7 @@ static void find_one(void *context, const struct layer_entry *entry, const struc
 	static const char *const kinds[] = { [LAYER_WHITEOUT] = "nothing",
 					     [LAYER_REFERENCE] = "reference",
 					     [LAYER_ORGAN] = "organ" };
-	struct found *found = context;
+	struct found_entries *found = context;
 	char text[32] = "";
 
 	must(found->n < ARRAY_LENGTH(found->items) && entry->file && !err->code);
@@ -27,7 +27,7 @@ static void find_one(void *context, const struct layer_entry *entry, const struc
 
 static void assert_says(struct layer *layer, const char *expected)
 {
-	struct found found = { .n = 0 };
+	struct found_entries found = { .n = 0 };
 	char text[8 * 96 + 1] = "";
 
 	assert_int_equal(layer_each(layer, find_one, &found), 0);
@@ -83,12 +83,12 @@ static void what_is_forgotten_is_gone_whatever_it_was(void **state)
 	assert_int_equal(keep_text(layer, CLASS_ORGANS, "down", "down"), 0);
 	for (enum layer_kind kind = LAYER_WHITEOUT; kind <= LAYER_ORGAN; kind++) {
 		assert_int_equal(write_up(layer, kind, "x"), 0);
-		assert_int_equal(layer_forget(layer, CLASS_ORGANS, "up"), 0);
+		assert_int_equal(layer_revert(layer, CLASS_ORGANS, "up"), 0);
 		assert_lasting(layer, &site, "organ down down ");
 	}
 	/* It is gone already, or there never was such a class. */
-	assert_int_equal(layer_forget(layer, CLASS_ORGANS, "up"), 0);
-	assert_int_equal(layer_forget(layer, CLASS_OTHER, "up"), 0);
+	assert_int_equal(layer_revert(layer, CLASS_ORGANS, "up"), 0);
+	assert_int_equal(layer_revert(layer, CLASS_OTHER, "up"), 0);
 	assert_says(layer, "organ down down ");
 	layer_close(layer);
 	close_site(&site);
@@ -134,11 +134,12 @@ static void what_is_prepared_says_nothing_until_it_is_put(void **state)
 	struct layer *layer = open_layer(&site);
 	unsigned first, second;
 
-	assert_int_equal(layer_prepare(layer, CLASS_ORGANS, "", NULL, &first), 0);
-	assert_int_equal(layer_prepare(layer, CLASS_ORGANS, "text", NULL, &second), 0);
+	assert_int_equal(layer_stage_text(layer, CLASS_ORGANS, "", NULL, &first), 0);
+	assert_int_equal(layer_stage_text(layer, CLASS_ORGANS, "text", NULL, &second), 0);
 	assert_says(layer, "");
-	assert_int_equal(layer_put(layer, second, LAYER_REFERENCE, CLASS_ORGANS, "down"), 0);
-	assert_int_equal(layer_put(layer, first, LAYER_WHITEOUT, CLASS_ORGANS, "up"), 0);
+	assert_int_equal(layer_commit_text(layer, second, LAYER_REFERENCE, CLASS_ORGANS, "down"),
+			 0);
+	assert_int_equal(layer_commit_text(layer, first, LAYER_WHITEOUT, CLASS_ORGANS, "up"), 0);
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);
 	assert_lasting(layer, &site, "nothing up  reference down text ");
 	layer_close(layer);
@@ -179,23 +180,23 @@ static void a_note_is_found_until_it_is_done(void **state)
 	struct layer *layer = open_layer(&site);
 	char text[64];
 
-	assert_int_equal(layer_noted(layer, text, sizeof(text)), 0);
+	assert_int_equal(layer_journal_read(layer, text, sizeof(text)), 0);
 	assert_string_equal(text, "");
 	assert_int_equal(write_up(layer, LAYER_WHITEOUT, ""), 0);
-	assert_int_equal(layer_note(layer, "first"), 0);
-	assert_int_equal(layer_note(layer, "organs/a\norgans/b\n"), 0);
+	assert_int_equal(layer_journal_write(layer, "first"), 0);
+	assert_int_equal(layer_journal_write(layer, "organs/a\norgans/b\n"), 0);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(layer_noted(layer, text, sizeof(text)), 18);
+		assert_int_equal(layer_journal_read(layer, text, sizeof(text)), 18);
 		assert_string_equal(text, "organs/a\norgans/b\n");
 		assert_says(layer, "nothing up  ");
 		layer_close(layer);
 		layer = open_layer(&site);
 	}
-	assert_int_equal(layer_noted(layer, text, 5), 4);
+	assert_int_equal(layer_journal_read(layer, text, 5), 4);
 	assert_string_equal(text, "orga");
-	assert_int_equal(layer_noted_done(layer), 0);
-	assert_int_equal(layer_noted_done(layer), 0);
-	assert_int_equal(layer_noted(layer, text, sizeof(text)), 0);
+	assert_int_equal(layer_journal_clear(layer), 0);
+	assert_int_equal(layer_journal_clear(layer), 0);
+	assert_int_equal(layer_journal_read(layer, text, sizeof(text)), 0);
 	assert_lasting(layer, &site, "nothing up  ");
 	layer_close(layer);
 	close_site(&site);
@@ -210,8 +211,8 @@ static void a_note_that_stays_is_told_of(void **state)
 	assert_int_equal(write_up(layer, LAYER_WHITEOUT, ""), 0);
 	path = path_in(layer_path(layer), "MOVING");
 	assert_int_equal(mkdir(path.text, 0700), 0);
-	assert_true(layer_note(layer, "text") < 0);
-	assert_true(layer_noted_done(layer) < 0);
+	assert_true(layer_journal_write(layer, "text") < 0);
+	assert_true(layer_journal_clear(layer) < 0);
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);
 	assert_int_equal(rmdir(path.text), 0);
 	layer_close(layer);
@@ -255,7 +256,7 @@ static void nothing_is_moved_through_a_link_out_of_the_layer(void **state)
 		snprintf(name, sizeof(name), "%u.0", number);
 		write_text(path_in(outside.text, name).text, "mine");
 	}
-	assert_int_equal(layer_forget(layer, CLASS_ORGANS, "up"), -ENOTDIR);
+	assert_int_equal(layer_revert(layer, CLASS_ORGANS, "up"), -ENOTDIR);
 	assert_says(layer, "organ up x ");
 	assert_int_equal(count_entries(outside.text), 8);
 	must(unlink(path_in(layer_path(layer), ".stage").text) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_origin.c - fs/layer_origin.c: the name of a slot that was added and where its
+/* test_layer_origin.c - fs/layer/layer_origin.c: the name of a slot that was added and where its
  * organ came from, kept beside it. */
 #include "tests/unit/fs_layer.h"
 
@@ -10,8 +10,9 @@ static bool read_back(struct layer *layer, const char *name, size_t n, struct la
 {
 	const struct layer_origin origin = { .slot = name, .slot_length = n };
 
-	must(origin_says(&origin, "") && origin_write(layer, "up" ORIGIN_SUFFIX, &origin, "") == 0);
-	return origin_read(layer->dir, "up", "", got);
+	must(layer_origin_is_known(&origin, "") &&
+	     layer_origin_write(layer, "up" LAYER_ORIGIN_SUFFIX, &origin, "") == 0);
+	return layer_origin_read(layer->dir, "up", "", got);
 }
 
 static struct layer *staged_layer(struct site *site)
@@ -39,7 +40,7 @@ static void a_name_is_read_as_it_was_written(void **state)
 		assert_int_equal(got.slot_length, strlen(names[i]));
 		assert_memory_equal(got.slot, names[i], got.slot_length + 1);
 		assert_null(got.donor);
-		origin_release(&got);
+		layer_origin_release(&got);
 	}
 	layer_close(layer);
 	close_site(&site);
@@ -47,7 +48,8 @@ static void a_name_is_read_as_it_was_written(void **state)
 
 static void write_origin(struct layer *layer, const char *text, size_t n)
 {
-	const int fd = openat(layer->dir, "up" ORIGIN_SUFFIX, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	const int fd =
+		openat(layer->dir, "up" LAYER_ORIGIN_SUFFIX, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	must(fd >= 0 && write(fd, text, n) == (ssize_t)n);
 	close(fd);
@@ -64,19 +66,19 @@ static void what_is_no_such_file_is_not_read(void **state)
 	struct layer_origin got;
 
 	must(large);
-	assert_false(origin_read(layer->dir, "up", "", &got));
+	assert_false(layer_origin_read(layer->dir, "up", "", &got));
 	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
 		write_origin(layer, texts[i], strlen(texts[i]));
-		assert_false(origin_read(layer->dir, "up", "", &got));
+		assert_false(layer_origin_read(layer->dir, "up", "", &got));
 		assert_null(got.slot);
 	}
 	write_origin(layer, nul, sizeof(nul) - 1);
-	assert_false(origin_read(layer->dir, "up", "", &got));
+	assert_false(layer_origin_read(layer->dir, "up", "", &got));
 	memset(large, 'x', 5000);
 	memcpy(large, "organfs origin 1\nslot ", 22);
 	large[4999] = '\n';
 	write_origin(layer, large, 5000);
-	assert_false(origin_read(layer->dir, "up", "", &got));
+	assert_false(layer_origin_read(layer->dir, "up", "", &got));
 	free(large);
 	layer_close(layer);
 	close_site(&site);
@@ -89,38 +91,38 @@ static void a_donor_is_read_as_it_was_written(void **state)
 {
 	struct site site = small_site(state);
 	struct layer *layer = staged_layer(&site);
-	struct donor *tensor = donor_of_record("/a b/%", PRINT, "blk.\0.x", 7);
-	struct donor *file = donor_of_record("/up.bin", "", NULL, 0);
-	struct donor *view = donor_of_view(tensor, "spectral");
+	struct donor *tensor = donor_from_record("/a b/%", PRINT, "blk.\0.x", 7);
+	struct donor *file = donor_from_record("/up.bin", "", NULL, 0);
+	struct donor *view = donor_from_view(tensor, "spectral");
 	struct layer_origin origin = { .slot = "t", .slot_length = 1, .fingerprint = PRINT }, got;
 	size_t n;
 
 	must(tensor && file && view);
 	origin.donor = view;
-	must(origin_write(layer, "up" ORIGIN_SUFFIX, &origin, SUM) == 0);
-	assert_true(origin_read(layer->dir, "up", SUM, &got));
+	must(layer_origin_write(layer, "up" LAYER_ORIGIN_SUFFIX, &origin, SUM) == 0);
+	assert_true(layer_origin_read(layer->dir, "up", SUM, &got));
 	assert_string_equal(got.slot, "t");
 	assert_string_equal(donor_path(got.donor), "/a b/%");
 	assert_memory_equal(donor_tensor(got.donor, &n), "blk.\0.x", 8);
 	assert_int_equal(n, 7);
 	assert_string_equal(donor_fingerprint(got.donor), PRINT);
 	assert_string_equal(donor_view(got.donor), "spectral");
-	origin_release(&got);
+	layer_origin_release(&got);
 	/* Beside another organ the slot's name alone counts. */
-	assert_true(origin_read(layer->dir, "up", PRINT, &got));
+	assert_true(layer_origin_read(layer->dir, "up", PRINT, &got));
 	assert_null(got.donor);
-	origin_release(&got);
+	layer_origin_release(&got);
 	origin = (struct layer_origin){ .donor = file };
-	must(origin_says(&origin, SUM) && !origin_says(&origin, ""));
-	must(origin_write(layer, "up" ORIGIN_SUFFIX, &origin, SUM) == 0);
-	assert_true(origin_read(layer->dir, "up", SUM, &got));
+	must(layer_origin_is_known(&origin, SUM) && !layer_origin_is_known(&origin, ""));
+	must(layer_origin_write(layer, "up" LAYER_ORIGIN_SUFFIX, &origin, SUM) == 0);
+	assert_true(layer_origin_read(layer->dir, "up", SUM, &got));
 	assert_null(got.slot);
 	assert_null(donor_tensor(got.donor, &n));
 	assert_string_equal(donor_fingerprint(got.donor), "");
-	origin_release(&got);
+	layer_origin_release(&got);
 	/* A GGUF that could be any. */
 	origin.donor = tensor;
-	assert_false(origin_says(&origin, SUM));
+	assert_false(layer_origin_is_known(&origin, SUM));
 	donor_unref(tensor);
 	donor_unref(file);
 	donor_unref(view);
@@ -150,15 +152,15 @@ static void what_no_donor_could_be_is_none(void **state)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
 		write_origin(layer, texts[i], strlen(texts[i]));
-		if (origin_read(layer->dir, "up", SUM, &got))
+		if (layer_origin_read(layer->dir, "up", SUM, &got))
 			fail_msg("%s", texts[i]);
 		assert_null(got.donor);
 	}
 	/* What a later version says is passed over. */
 	write_origin(layer, HEAD "more\n\nlater x\ndonor /a\n", 79);
-	assert_true(origin_read(layer->dir, "up", SUM, &got));
+	assert_true(layer_origin_read(layer->dir, "up", SUM, &got));
 	assert_string_equal(donor_path(got.donor), "/a");
-	origin_release(&got);
+	layer_origin_release(&got);
 	layer_close(layer);
 	close_site(&site);
 }
@@ -169,8 +171,8 @@ static void a_fifo_is_not_waited_for(void **state)
 	struct layer *layer = staged_layer(&site);
 	struct layer_origin got;
 
-	must(mkfifoat(layer->dir, "up" ORIGIN_SUFFIX, 0600) == 0);
-	assert_false(origin_read(layer->dir, "up", "", &got));
+	must(mkfifoat(layer->dir, "up" LAYER_ORIGIN_SUFFIX, 0600) == 0);
+	assert_false(layer_origin_read(layer->dir, "up", "", &got));
 	layer_close(layer);
 	close_site(&site);
 }

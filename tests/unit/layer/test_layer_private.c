@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_private.c - fs/layer_private.c: which layer that was left behind is taken up, and of
- * which file. */
+/* test_layer_private.c - fs/layer/layer_private.c: which layer that was left behind is taken up,
+ * and of which file. */
 #include "tests/unit/fs_layer.h"
 
 #include <utime.h>
@@ -46,9 +46,9 @@ static void nothing_was_there_before_the_first_mount(void **state)
 	struct site site = small_site(state);
 	struct layer *layer = open_layer(&site);
 
-	assert_int_equal(layer_past(layer)->changed.tv_sec, 0);
-	assert_int_equal(layer_past(layer)->older, 0);
-	assert_null(layer_past(layer)->copy);
+	assert_int_equal(layer_history(layer)->changed.tv_sec, 0);
+	assert_int_equal(layer_history(layer)->older, 0);
+	assert_null(layer_history(layer)->copy);
 	layer_close(layer);
 	close_site(&site);
 }
@@ -61,7 +61,7 @@ static void the_time_is_that_of_the_last_graft(void **state)
 
 	set_time(&path, 1234567);
 	layer = open_layer(&site);
-	assert_int_equal(layer_past(layer)->changed.tv_sec, 1234567);
+	assert_int_equal(layer_history(layer)->changed.tv_sec, 1234567);
 	assert_layer(layer, "organs/up=text ");
 	layer_close(layer);
 	close_site(&site);
@@ -77,7 +77,7 @@ static void a_fresh_mount_takes_nothing_up_and_has_a_layer_of_its_own(void **sta
 	site.manner.fresh = true;
 	layer = open_layer(&site);
 	assert_layer(layer, "");
-	assert_int_equal(layer_past(layer)->changed.tv_sec, 0);
+	assert_int_equal(layer_history(layer)->changed.tv_sec, 0);
 	layer_close(layer);
 	fresh = leave_layer(&site, "fresh");
 	assert_string_not_equal(old.text, fresh.text);
@@ -100,15 +100,15 @@ static void the_newest_of_several_is_taken_up(void **state)
 	set_time(&paths[2], 1000);
 	layer = open_layer(&site);
 	assert_layer(layer, "organs/up=newest ");
-	assert_int_equal(layer_past(layer)->older, 2);
+	assert_int_equal(layer_history(layer)->older, 2);
 	layer_close(layer);
 	/* One that holds nothing counts for nothing. */
 	layer = open_layer(&site);
-	assert_int_equal(layer_forget(layer, CLASS_ORGANS, "up"), 0);
+	assert_int_equal(layer_revert(layer, CLASS_ORGANS, "up"), 0);
 	layer_close(layer);
 	layer = open_layer(&site);
 	assert_string_equal(layer_path(layer), paths[0].text);
-	assert_int_equal(layer_past(layer)->older, 1);
+	assert_int_equal(layer_history(layer)->older, 1);
 	layer_close(layer);
 	close_site(&site);
 }
@@ -120,13 +120,13 @@ static void a_copy_has_no_grafts_as_long_as_the_file_is_there(void **state)
 	struct layer *layer = open_layer(&copy);
 
 	assert_layer(layer, "");
-	assert_string_equal(layer_past(layer)->copy, in_temp(state, "base.gguf").text);
-	assert_string_equal(layer_past(layer)->copy_layer, path.text);
+	assert_string_equal(layer_history(layer)->copy, in_temp(state, "base.gguf").text);
+	assert_string_equal(layer_history(layer)->copy_layer, path.text);
 	layer_close(layer);
 	leave_layer(&copy, "copy");
 	layer = open_layer(&first);
 	assert_layer(layer, "organs/up=text ");
-	assert_int_equal(layer_past(layer)->older, 0);
+	assert_int_equal(layer_history(layer)->older, 0);
 	layer_close(layer);
 	close_site(&first);
 	close_site(&copy);
@@ -147,7 +147,7 @@ static void a_file_that_was_moved_has_its_grafts(void **state)
 	back = small_site(state);
 	layer = open_layer(&back);
 	assert_layer(layer, "");
-	assert_string_equal(layer_past(layer)->copy, in_temp(state, "moved.gguf").text);
+	assert_string_equal(layer_history(layer)->copy, in_temp(state, "moved.gguf").text);
 	layer_close(layer);
 	close_site(&back);
 	close_site(&site);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reference.c - fs/reference.c: what a layer says of a slot that holds a model's tensor. */
+/* test_layer_reference.c - fs/layer/layer_reference.c: what a layer says of a slot that holds a
+ * model's tensor. */
 #include "fs/layer/layer_reference.h"
 #include "tests/unit/fs_help.h"
 
@@ -22,7 +23,7 @@ static char *text_for(void **state, const char *file, const char *name, uint32_t
 	tensor.name = name;
 	tensor.name_length = length;
 	organ = organ_of_tensor(&tensor);
-	text = reference_print(backing_path(backing), PRINT, &organ);
+	text = layer_reference_print(backing_path(backing), PRINT, &organ);
 	backing_unref(backing);
 	return text;
 }
@@ -31,7 +32,7 @@ static const struct gguf_tensor up = {
 	.type = GGML_F32, .dims = 2, .ne = { 8, 4, 1, 1 }, .size = 128
 };
 
-static int read_bytes(void **state, const char *text, size_t n, struct reference *reference,
+static int read_bytes(void **state, const char *text, size_t n, struct layer_reference *reference,
 		      struct error *err)
 {
 	struct backing *file;
@@ -40,7 +41,7 @@ static int read_bytes(void **state, const char *text, size_t n, struct reference
 	write_file(in_temp(state, "x.ref").text, text, n);
 	file = backing_open(in_temp(state, "x.ref").text, NULL);
 	must(file);
-	rc = reference_read(file, reference, err);
+	rc = layer_reference_read(file, reference, err);
 	backing_unref(file);
 	return rc;
 }
@@ -48,7 +49,7 @@ static int read_bytes(void **state, const char *text, size_t n, struct reference
 static void what_was_written_is_read(void **state)
 {
 	char *text = text_for(state, "base.gguf", "blk.0.ffn_up.weight", 19, &up);
-	struct reference reference;
+	struct layer_reference reference;
 
 	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
 	assert_string_equal(reference.model, in_temp(state, "base.gguf").text);
@@ -60,8 +61,8 @@ static void what_was_written_is_read(void **state)
 	assert_memory_equal(reference.organ.ne, up.ne, sizeof(up.ne));
 	assert_int_equal(reference.organ.data_size, 128);
 	assert_string_equal(reference.organ.name, "blk.0.ffn_up.weight");
-	reference_release(&reference);
-	reference_release(&reference);
+	layer_reference_release(&reference);
+	layer_reference_release(&reference);
 	free(text);
 }
 
@@ -70,7 +71,7 @@ static void names_of_any_bytes_come_back(void **state)
 	static const char name[] = "a b%41\n\0\xff\x7f\\=é";
 	char *text =
 		text_for(state, "a 100% model\nof two lines.gguf", name, sizeof(name) - 1, &up);
-	struct reference reference;
+	struct layer_reference reference;
 
 	for (const char *at = text; *at; at++)
 		assert_true(*at == '\n' || (*at >= ' ' && *at < 0x7f));
@@ -79,7 +80,7 @@ static void names_of_any_bytes_come_back(void **state)
 			    in_temp(state, "a 100% model\nof two lines.gguf").text);
 	assert_int_equal(reference.tensor_length, sizeof(name) - 1);
 	assert_memory_equal(reference.tensor, name, sizeof(name));
-	reference_release(&reference);
+	layer_reference_release(&reference);
 	free(text);
 }
 
@@ -89,34 +90,34 @@ static void scalars_and_types_that_are_not_known_have_their_size(void **state)
 	const struct gguf_tensor strange = {
 		.type = 4000000000, .dims = 4, .ne = { 2, 3, 4, 5 }, .size = 77
 	};
-	struct reference reference;
+	struct layer_reference reference;
 	char *text = text_for(state, "base.gguf", "x", 1, &scalar);
 
 	assert_non_null(strstr(text, "\nshape \n"));
 	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
 	assert_int_equal(reference.organ.dims, 0);
 	assert_int_equal(reference.organ.data_size, 4);
-	reference_release(&reference);
+	layer_reference_release(&reference);
 	free(text);
 	text = text_for(state, "base.gguf", "x", 1, &strange);
 	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
 	assert_int_equal(reference.organ.type, 4000000000);
 	assert_int_equal(reference.organ.data_size, 77);
 	assert_memory_equal(reference.organ.ne, strange.ne, sizeof(strange.ne));
-	reference_release(&reference);
+	layer_reference_release(&reference);
 	free(text);
 }
 
 static void assert_no_reference(void **state, const char *text, size_t n)
 {
-	struct reference reference;
+	struct layer_reference reference;
 	struct error err = { 0 };
 	const int rc = read_bytes(state, text, n, &reference, &err);
 
 	if (rc == 0)
 		fail_msg("taken for a reference: %.*s", (int)n, text);
 	assert_refused(rc, &err, EBADMSG, ERROR_NO_OFFSET);
-	reference_release(&reference);
+	layer_reference_release(&reference);
 }
 
 static void a_text_that_ends_early_is_no_reference(void **state)
@@ -193,36 +194,37 @@ static void no_line_may_be_missing_or_elsewhere(void **state)
 
 static void a_file_of_any_size_is_refused_without_reading_it(void **state)
 {
-	struct reference reference;
+	struct layer_reference reference;
 	struct error err = { 0 };
 	struct backing *file;
 
 	write_text(in_temp(state, "x.ref").text, "organfs reference 1\n");
 	assert_int_equal(truncate(in_temp(state, "x.ref").text, (off_t)1 << 40), 0);
 	file = backing_open(in_temp(state, "x.ref").text, NULL);
-	assert_refused(reference_read(file, &reference, &err), &err, EBADMSG, ERROR_NO_OFFSET);
-	reference_release(&reference);
+	assert_refused(layer_reference_read(file, &reference, &err), &err, EBADMSG,
+		       ERROR_NO_OFFSET);
+	layer_reference_release(&reference);
 	backing_unref(file);
 }
 
 static void a_file_that_was_changed_since_cannot_be_read(void **state)
 {
-	struct reference reference;
+	struct layer_reference reference;
 	struct error err = { 0 };
 	struct backing *file;
 
 	write_text(in_temp(state, "x.ref").text, "organfs reference 1\n");
 	file = backing_open(in_temp(state, "x.ref").text, NULL);
 	assert_int_equal(truncate(in_temp(state, "x.ref").text, 3), 0);
-	assert_refused(reference_read(file, &reference, &err), &err, EIO, ERROR_NO_OFFSET);
-	reference_release(&reference);
+	assert_refused(layer_reference_read(file, &reference, &err), &err, EIO, ERROR_NO_OFFSET);
+	layer_reference_release(&reference);
 	backing_unref(file);
 }
 
 static void without_memory_nothing_is_read(void **state)
 {
 	char *text;
-	struct reference reference;
+	struct layer_reference reference;
 	struct backing *file;
 	struct error err = { 0 };
 
@@ -234,15 +236,15 @@ static void without_memory_nothing_is_read(void **state)
 		int rc;
 
 		allocation_fails(k);
-		rc = reference_read(file, &reference, &err);
+		rc = layer_reference_read(file, &reference, &err);
 		if (!allocation_failed()) {
 			assert_int_equal(rc, 0);
 			break;
 		}
 		assert_refused(rc, &err, ENOMEM, ERROR_NO_OFFSET);
-		reference_release(&reference);
+		layer_reference_release(&reference);
 	}
-	reference_release(&reference);
+	layer_reference_release(&reference);
 	backing_unref(file);
 	free(text);
 }

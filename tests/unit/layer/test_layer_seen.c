@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_seen.c - fs/layer_seen.c: where a link led, kept beside it. */
+/* test_layer_seen.c - fs/layer/layer_seen.c: where a link led, kept beside it. */
 #include "tests/unit/fs_layer.h"
 
 #include "fs/layer/layer_seen.h"
@@ -19,7 +19,7 @@ static struct layer *staged_layer(struct site *site)
 
 static void assert_none(struct layer *layer, const char *target)
 {
-	char *text = seen_read(layer->dir, "up", target);
+	char *text = layer_seen_read(layer->dir, "up", target);
 
 	if (text)
 		fail_msg("\"%s\"", text);
@@ -34,8 +34,9 @@ static void it_is_read_for_its_own_target(void **state)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(targets); i++) {
 		assert_none(layer, targets[i]);
-		must(seen_write(layer, "up" SEEN_SUFFIX, targets[i], "some\ntext\n") == 0);
-		text = seen_read(layer->dir, "up", targets[i]);
+		must(layer_seen_write(layer, "up" LAYER_SEEN_SUFFIX, targets[i], "some\ntext\n") ==
+		     0);
+		text = layer_seen_read(layer->dir, "up", targets[i]);
 		assert_non_null(text);
 		assert_string_equal(text, "some\ntext\n");
 		free(text);
@@ -57,8 +58,8 @@ static void a_long_name_is_kept(void **state)
 	must(name);
 	memset(name, 'x', n);
 	name[n] = '\0';
-	assert_int_equal(seen_write(layer, "up" SEEN_SUFFIX, "/a", name), 0);
-	text = seen_read(layer->dir, "up", "/a");
+	assert_int_equal(layer_seen_write(layer, "up" LAYER_SEEN_SUFFIX, "/a", name), 0);
+	text = layer_seen_read(layer->dir, "up", "/a");
 	assert_non_null(text);
 	assert_string_equal(text, name);
 	free(text);
@@ -69,7 +70,8 @@ static void a_long_name_is_kept(void **state)
 
 static void write_seen(struct layer *layer, const char *text, size_t n)
 {
-	const int fd = openat(layer->dir, "up" SEEN_SUFFIX, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	const int fd =
+		openat(layer->dir, "up" LAYER_SEEN_SUFFIX, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	must(fd >= 0 && write(fd, text, n) == (ssize_t)n);
 	close(fd);
@@ -98,10 +100,10 @@ static void what_is_no_such_file_is_not_read(void **state)
 	write_seen(layer, large, much);
 	assert_none(layer, "/a");
 	large[much - 1] = '\0';
-	assert_int_equal(seen_write(layer, "up" SEEN_SUFFIX, "/a", large), -EFBIG);
-	must(unlinkat(layer->dir, "up" SEEN_SUFFIX, 0) == 0);
+	assert_int_equal(layer_seen_write(layer, "up" LAYER_SEEN_SUFFIX, "/a", large), -EFBIG);
+	must(unlinkat(layer->dir, "up" LAYER_SEEN_SUFFIX, 0) == 0);
 	/* Not waited for. */
-	must(mkfifoat(layer->dir, "up" SEEN_SUFFIX, 0600) == 0);
+	must(mkfifoat(layer->dir, "up" LAYER_SEEN_SUFFIX, 0600) == 0);
 	assert_none(layer, "/a");
 	free(large);
 	layer_close(layer);

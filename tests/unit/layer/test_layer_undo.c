@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_undo.c - fs/layer_undo.c: several things that a layer says, taken back together. */
+/* test_layer_undo.c - fs/layer/layer_undo.c: several things that a layer says, taken back
+ * together. */
 #include "fs/layer/layer_metadata.h"
 #include "fs/layer/layer_undo.h"
 #include "tests/unit/fs_layer.h"
@@ -57,12 +58,12 @@ static void all_of_it_goes(void **state)
 	char *noted;
 	int rc;
 
-	assert_null(layer_undo_noted(layer, &rc));
+	assert_null(layer_undo_read(layer, &rc));
 	assert_int_equal(rc, 0);
 	assert_int_equal(layer_undo_finish(layer), 0);
 	assert_int_equal(layer_undo(layer, note), 0);
 	assert_undone(layer, false);
-	noted = layer_undo_noted(layer, &rc);
+	noted = layer_undo_read(layer, &rc);
 	assert_string_equal(noted, note);
 	free(noted);
 	/* The next mount finishes it. */
@@ -131,7 +132,7 @@ static void what_is_no_note_removes_nothing(void **state)
 	}
 	must(unlink(file_of(layer, "UNDOING").text) == 0);
 	must(mkdir(file_of(layer, "UNDOING").text, 0700) == 0);
-	assert_null(layer_undo_noted(layer, &rc));
+	assert_null(layer_undo_read(layer, &rc));
 	assert_true(rc < 0);
 	must(rmdir(file_of(layer, "UNDOING").text) == 0);
 	must(symlink("LAYER", file_of(layer, "UNDOING").text) == 0);
@@ -150,7 +151,7 @@ static void who_may_only_read_removes_nothing(void **state)
 	assert_int_equal(layer_undo(layer, note), 0);
 	layer_close(layer);
 	site.manner.read_only = true;
-	layer = layer_at(at.text, &site.manner, site.base, site.gguf, NULL);
+	layer = layer_open_at(at.text, &site.manner, site.base, site.gguf, NULL);
 	assert_non_null(layer);
 	assert_int_equal(layer_undo_finish(layer), -EROFS);
 	assert_undone(layer, false);

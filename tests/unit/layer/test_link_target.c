@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_seen.c - fs/seen.c: the place of an organ in a file, as text and found again. */
+/* test_link_target.c - fs/layer/link_target.c: the place of an organ in a file, as text and found
+ * again. */
 #include "fs/layer/link_target.h"
 #include "tests/unit/fs_model.h"
 
@@ -13,22 +14,22 @@ static struct backing *open_file(void **state, const char *name)
 	return file;
 }
 
-/* Look for what the text means in that file. Returns what seen_find() does. */
+/* Look for what the text means in that file. Returns what link_target_find() does. */
 static int find(void **state, const char *name, const char *text, struct organ *organ,
 		uint64_t *offset)
 {
 	struct backing *file = open_file(state, name);
-	struct seen_models models;
-	struct reference seen;
+	struct link_target_models models;
+	struct layer_reference seen;
 	struct error err = { 0 };
 	int rc;
 
-	seen_models_init(&models);
-	must(reference_parse(text, &seen, &err) == 0);
-	rc = seen_find(&models, file, &seen, organ, offset, &err);
+	link_target_models_init(&models);
+	must(layer_reference_parse(text, &seen, &err) == 0);
+	rc = link_target_find(&models, file, &seen, organ, offset, &err);
 	assert_int_equal(err.code, -rc);
-	reference_release(&seen);
-	seen_models_release(&models);
+	layer_reference_release(&seen);
+	link_target_models_release(&models);
 	backing_unref(file);
 	return rc;
 }
@@ -37,12 +38,12 @@ static int find(void **state, const char *name, const char *text, struct organ *
 static char *print(struct model *model, uint32_t tensor, uint64_t offset)
 {
 	const struct organ organ = organ_of_tensor(&model->gguf->tensors[tensor]);
-	struct seen_models models;
+	struct link_target_models models;
 	char *text;
 
-	seen_models_init(&models);
-	text = seen_print(&models, model->base, &organ, offset);
-	seen_models_release(&models);
+	link_target_models_init(&models);
+	text = link_target_print(&models, model->base, &organ, offset);
+	link_target_models_release(&models);
 	return text;
 }
 
@@ -76,7 +77,7 @@ static void an_organ_file_is_found_again(void **state)
 {
 	struct organ_file up = mk_organ("x.ffn_up.weight", GGML_F32, 2, small_ne, 50);
 	struct organ_file other = mk_organ("x.ffn_up.weight", GGML_F32, 2, small_ne, 51);
-	struct seen_models models;
+	struct link_target_models models;
 	struct backing *file;
 	struct source source;
 	struct organ organ, again;
@@ -90,11 +91,11 @@ static void an_organ_file_is_found_again(void **state)
 	file = open_file(state, "up.bin");
 	source = backing_source(file);
 	must(organ_parse(&source, &organ, NULL) == 0);
-	seen_models_init(&models);
-	text = seen_print(&models, file, &organ, organ.header_size);
+	link_target_models_init(&models);
+	text = link_target_print(&models, file, &organ, organ.header_size);
 	assert_non_null(text);
-	assert_null(seen_print(&models, file, &organ, organ.header_size + 1));
-	seen_models_release(&models);
+	assert_null(link_target_print(&models, file, &organ, organ.header_size + 1));
+	link_target_models_release(&models);
 	assert_int_equal(find(state, "up.bin", text, &again, &offset), 0);
 	assert_int_equal(offset, organ.header_size);
 	assert_string_equal(again.name, organ.name);

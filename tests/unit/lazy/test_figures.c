@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_figures.c - fs/figures.c: where each tensor stands, and what is to be measured for it. */
+/* test_figures.c - fs/lazy/figures.c: where each tensor stands, and what is to be measured for
+ * it. */
 #include "fs/edit/graft.h"
 #include "fs/lazy/figures.h"
 #include "tests/unit/fs_readings.h"
@@ -134,7 +135,7 @@ static void a_graft_has_its_own_type_and_the_slots_place(void **state)
 	assert_ptr_equal(figures->subjects[SMALL_DOWN].content, content);
 	assert_null(figures->subjects[SMALL_UP].content);
 	assert_int_equal(content->refs, 3);
-	slots_put(o.model->slots, SMALL_DOWN, NULL);
+	slots_set(o.model->slots, SMALL_DOWN, NULL);
 	assert_int_equal(content->refs, 2);
 	figures_free(figures);
 	assert_int_equal(content->refs, 1);

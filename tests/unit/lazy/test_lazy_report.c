@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sheet.c - fs/sheet.c: a text that is made once, when it is read, from all measures. */
+/* test_lazy_report.c - fs/lazy/lazy_report.c: a text that is made once, when it is read, from all
+ * measures. */
 #include "fs/lazy/lazy_report.h"
 #include "tests/unit/fs_readings.h"
 
@@ -63,58 +64,58 @@ static char *expected_text(struct model *model)
 static void its_size_is_known_before_anything_is_measured(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = sheet_view(readings, figures_now(o.model), print_all);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lazy_report_view(measures, figures_now(o.model), print_all);
 
 	assert_int_equal(view_size(view), ROW * SMALL_TENSORS);
-	assert_true(view_is_made(view));
-	assert_int_equal(readings_count(readings), 0);
+	assert_true(view_is_computed(view));
+	assert_int_equal(tensor_measures_count(measures), 0);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void any_byte_of_it_needs_every_measure(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = sheet_view(readings, figures_now(o.model), print_all);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lazy_report_view(measures, figures_now(o.model), print_all);
 	char *expected = expected_text(o.model), *text, byte;
 
 	assert_int_equal(view_read(view, &byte, 1, ROW + 1), 1);
 	assert_int_equal(byte, expected[ROW + 1]);
-	assert_int_equal(readings_count(readings), SMALL_TENSORS);
+	assert_int_equal(tensor_measures_count(measures), SMALL_TENSORS);
 	text = read_view(view);
 	assert_string_equal(text, expected);
 	free(text);
 	free(expected);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void it_is_printed_once_for_its_size_and_once_to_be_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	struct view *view;
 	char byte;
 
 	printed = 0;
-	view = sheet_view(readings, figures_now(o.model), print_all);
+	view = lazy_report_view(measures, figures_now(o.model), print_all);
 	assert_int_equal(printed, 1);
 	for (uint64_t at = 0; at < view_size(view); at++)
 		assert_int_equal(view_read(view, &byte, 1, at), 1);
 	assert_int_equal(printed, 2);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void grafts_are_measured_as_they_were_when_it_was_made(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	struct content *content;
 	struct view *view;
 	char *expected, *text;
@@ -122,13 +123,13 @@ static void grafts_are_measured_as_they_were_when_it_was_made(void **state)
 	assert_int_equal(fill_up(o.model, 77), 0);
 	content = slots_get(o.model->slots, SMALL_UP);
 	expected = expected_text(o.model);
-	view = sheet_view(readings, figures_now(o.model), print_all);
+	view = lazy_report_view(measures, figures_now(o.model), print_all);
 	assert_int_equal(content->refs, 3);
-	slots_put(o.model->slots, SMALL_UP, NULL);
+	slots_set(o.model->slots, SMALL_UP, NULL);
 	text = read_view(view);
 	assert_string_equal(text, expected);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	assert_int_equal(content->refs, 1);
 	content_unref(content);
 	free(text);
@@ -139,7 +140,7 @@ static void grafts_are_measured_as_they_were_when_it_was_made(void **state)
 static void a_type_without_values_has_no_measure_and_is_no_error(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct mk_file file;
 	struct opened o;
 	struct view *view;
@@ -151,21 +152,21 @@ static void a_type_without_values_has_no_measure_and_is_no_error(void **state)
 	save(state, "base.gguf", &file);
 	mk_file_free(&file);
 	o = open_model(state, "base.gguf");
-	readings = new_readings(o.model);
-	view = sheet_view(readings, figures_now(o.model), print_all);
+	measures = new_readings(o.model);
+	view = lazy_report_view(measures, figures_now(o.model), print_all);
 	text = read_view(view);
 	assert_memory_equal(text, "  ?   organs/blk_0_ffn_up.bin ", 30);
 	assert_memory_not_equal(text + ROW, "  ? ", 4);
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_model_without_tensors_has_a_sheet(void **state)
 {
 	struct mk_file file = mkgguf_finish(mkgguf_new(3));
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct opened o;
 	struct view *view;
 	char *text;
@@ -173,50 +174,50 @@ static void a_model_without_tensors_has_a_sheet(void **state)
 	save(state, "base.gguf", &file);
 	mk_file_free(&file);
 	o = open_model(state, "base.gguf");
-	readings = new_readings(o.model);
-	view = sheet_view(readings, figures_now(o.model), print_longer);
+	measures = new_readings(o.model);
+	view = lazy_report_view(measures, figures_now(o.model), print_longer);
 	text = read_view(view);
 	assert_string_equal(text, "?");
 	free(text);
 	view_unref(view);
-	view = sheet_view(readings, figures_now(o.model), print_all);
+	view = lazy_report_view(measures, figures_now(o.model), print_all);
 	assert_int_equal(view_size(view), 0);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void what_cannot_be_measured_is_an_error_that_does_not_stay(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = sheet_view(readings, figures_now(o.model), print_all);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lazy_report_view(measures, figures_now(o.model), print_all);
 	const atomic_bool stop = true;
 	char byte;
 
 	/* Nothing of it may be known before, not even what an interrupted read has begun. */
 	spoil(state, "base.gguf");
-	assert_true(view_read_until(view, &byte, 1, 0, &stop) < 0);
+	assert_true(view_read_cancellable(view, &byte, 1, 0, &stop) < 0);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
 	mend(state, "base.gguf");
 	assert_int_equal(view_read(view, &byte, 1, 0), 1);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_text_of_another_length_than_promised_is_an_error(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = sheet_view(readings, figures_now(o.model), print_longer);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lazy_report_view(measures, figures_now(o.model), print_longer);
 	char byte;
 
 	assert_int_equal(view_size(view), 1);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -229,8 +230,8 @@ static int print_longer_once(const struct figures *figures, FILE *out)
 static void a_text_of_another_length_is_not_kept(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = sheet_view(readings, figures_now(o.model), print_longer_once);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lazy_report_view(measures, figures_now(o.model), print_longer_once);
 	char byte;
 
 	printed = 0;
@@ -238,28 +239,28 @@ static void a_text_of_another_length_is_not_kept(void **state)
 	assert_int_equal(view_read(view, &byte, 1, 0), 1);
 	assert_int_equal(byte, '?');
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void what_cannot_be_printed_has_no_view_or_no_bytes(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	struct content *content;
 	struct view *view;
 	char byte;
 
 	assert_int_equal(fill_up(o.model, 77), 0);
 	content = slots_get(o.model->slots, SMALL_UP);
-	assert_null(sheet_view(readings, figures_now(o.model), print_never));
+	assert_null(lazy_report_view(measures, figures_now(o.model), print_never));
 	assert_int_equal(content->refs, 2);
 	content_unref(content);
-	view = sheet_view(readings, figures_now(o.model), print_at_first);
+	view = lazy_report_view(measures, figures_now(o.model), print_at_first);
 	assert_int_equal(view_size(view), 4);
 	assert_int_equal(view_read(view, &byte, 1, 0), -ENOMEM);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -280,8 +281,8 @@ static void *read_all(void *argument)
 static void several_readers_read_the_same_text(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = sheet_view(readings, figures_now(o.model), print_all);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lazy_report_view(measures, figures_now(o.model), print_all);
 	char *expected = expected_text(o.model);
 	struct reader readers[8];
 
@@ -298,30 +299,30 @@ static void several_readers_read_the_same_text(void **state)
 	}
 	alarm(0);
 	assert_int_equal(printed, 1);
-	assert_int_equal(readings_count(readings), SMALL_TENSORS);
+	assert_int_equal(tensor_measures_count(measures), SMALL_TENSORS);
 	free(expected);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 {
 	struct opened o;
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct content *content;
 	struct view *view;
 
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
-	readings = new_readings(o.model);
+	measures = new_readings(o.model);
 	assert_int_equal(fill_up(o.model, 77), 0);
 	content = slots_get(o.model->slots, SMALL_UP);
 	for (uint64_t k = 1;; k++) {
 		struct figures *figures = figures_now(o.model);
 
 		allocation_fails(k);
-		view = sheet_view(readings, figures, print_all);
+		view = lazy_report_view(measures, figures, print_all);
 		if (!allocation_failed())
 			break;
 		assert_null(view);
@@ -330,25 +331,25 @@ static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 	assert_non_null(view);
 	view_unref(view);
 	content_unref(content);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_a_read_fails_and_later_it_does_not(void **state)
 {
 	struct opened o;
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct view *view;
 	char byte;
 
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
-	readings = new_readings(o.model);
-	view = sheet_view(readings, figures_now(o.model), print_all);
+	measures = new_readings(o.model);
+	view = lazy_report_view(measures, figures_now(o.model), print_all);
 	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 		const struct subject subject = { i, NULL };
 
-		assert_int_equal(readings_prepare(readings, &subject, 1, NULL), 0);
+		assert_int_equal(tensor_measures_prepare(measures, &subject, 1, NULL), 0);
 	}
 	for (uint64_t k = 1;; k++) {
 		ssize_t rc;
@@ -363,7 +364,7 @@ static void without_memory_a_read_fails_and_later_it_does_not(void **state)
 		assert_int_equal(rc, -ENOMEM);
 	}
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 

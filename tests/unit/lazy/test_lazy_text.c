@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cells.c - fs/cells.c: text with cells in it, of which only those are measured that are
- * read. */
+/* test_lazy_text.c - fs/lazy/lazy_text.c: text with cells in it, of which only those are measured
+ * that are read. */
 #include "fs/lazy/lazy_text.h"
 #include "tests/unit/fs_readings.h"
 
@@ -39,39 +39,39 @@ static int print_fails(char *text, size_t n, const struct zmeasure *z)
 static int print_too_much(char *text, size_t n, const struct zmeasure *z)
 {
 	(void)z;
-	return snprintf(text, n, "%*s", CELL_MAX, "");
+	return snprintf(text, n, "%*s", LAZY_TEXT_CELL_MAX, "");
 }
 
 static int print_the_most(char *text, size_t n, const struct zmeasure *z)
 {
 	(void)z;
-	return snprintf(text, n, "%*s", CELL_MAX - 1, "");
+	return snprintf(text, n, "%*s", LAZY_TEXT_CELL_MAX - 1, "");
 }
 
 /* "0 <12.3>\n1 <45.6>\n...end\n" of the first n tensors of the base. */
 #define LINE 9
 
-static struct view *lines(struct readings *readings, uint32_t n)
+static struct view *lines(struct tensor_measures *measures, uint32_t n)
 {
-	struct cells *cells = cells_new(readings);
+	struct lazy_text *cells = lazy_text_new(measures);
 
 	must(cells);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct subject subject = { i, NULL };
 
-		fprintf(cells_text(cells), "%u ", i % 10);
-		cells_add(cells, &subject, print_degrees);
-		fputc('\n', cells_text(cells));
+		fprintf(lazy_text_stream(cells), "%u ", i % 10);
+		lazy_text_add(cells, &subject, print_degrees);
+		fputc('\n', lazy_text_stream(cells));
 	}
-	fputs("end\n", cells_text(cells));
-	return cells_view(cells);
+	fputs("end\n", lazy_text_stream(cells));
+	return lazy_text_view(cells);
 }
 
 static void cells_stand_where_they_were_added(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = lines(readings, SMALL_TENSORS);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lines(measures, SMALL_TENSORS);
 	char *text, expected[LINE * SMALL_TENSORS + 5];
 	size_t n = 0;
 
@@ -87,27 +87,27 @@ static void cells_stand_where_they_were_added(void **state)
 	assert_string_equal(text, expected);
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void nothing_is_measured_before_a_cell_is_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = lines(readings, SMALL_TENSORS);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lines(measures, SMALL_TENSORS);
 	char bytes[16];
 
-	assert_true(view_is_made(view));
+	assert_true(view_is_computed(view));
 	assert_int_equal(view_read(view, bytes, 2, 0), 2);
 	assert_memory_equal(bytes, "0 ", 2);
 	assert_int_equal(view_read(view, bytes, 3, LINE - 1), 3);
 	assert_memory_equal(bytes, "\n1 ", 3);
 	assert_int_equal(view_read(view, bytes, 16, LINE * SMALL_TENSORS), 4);
 	assert_memory_equal(bytes, "end\n", 4);
-	assert_int_equal(readings_count(readings), 0);
+	assert_int_equal(tensor_measures_count(measures), 0);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -117,32 +117,32 @@ static void only_the_cells_that_are_read_are_measured(void **state)
 
 	for (uint64_t from = 0; from < SMALL_TENSORS * LINE; from++)
 		for (size_t n = 1; n < 3 * LINE; n++) {
-			struct readings *readings = new_readings(o.model);
-			struct view *view = lines(readings, SMALL_TENSORS);
+			struct tensor_measures *measures = new_readings(o.model);
+			struct view *view = lines(measures, SMALL_TENSORS);
 			uint64_t touched = 0;
 			char bytes[3 * LINE];
 
 			for (uint64_t i = 0; i < SMALL_TENSORS; i++)
 				touched += from < i * LINE + 8 && i * LINE + 2 < from + n;
 			assert_true(view_read(view, bytes, n, from) > 0);
-			assert_int_equal(readings_count(readings), touched);
+			assert_int_equal(tensor_measures_count(measures), touched);
 			view_unref(view);
-			readings_free(readings);
+			tensor_measures_free(measures);
 		}
 	close_model(&o);
 }
 
 static void there_may_be_many_cells(void **state)
 {
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct opened o;
 	struct view *view;
 	char *text;
 
 	save_many(state, "base.gguf", 100);
 	o = open_model(state, "base.gguf");
-	readings = new_readings(o.model);
-	view = lines(readings, 100);
+	measures = new_readings(o.model);
+	view = lines(measures, 100);
 	text = read_view(view);
 	for (uint32_t i = 0; i < 100; i++) {
 		const struct zmeasure z = z_of_slot(o.model, i);
@@ -151,62 +151,62 @@ static void there_may_be_many_cells(void **state)
 		print_degrees(cell, sizeof(cell), &z);
 		assert_memory_equal(text + i * LINE + 2, cell, 6);
 	}
-	assert_int_equal(readings_count(readings), 100);
+	assert_int_equal(tensor_measures_count(measures), 100);
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_text_may_have_no_cells_and_nothing_in_it(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = cells_view(cells_new(readings));
-	struct cells *cells;
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lazy_text_view(lazy_text_new(measures));
+	struct lazy_text *cells;
 	char *text;
 
 	assert_int_equal(view_size(view), 0);
 	view_unref(view);
-	cells = cells_new(readings);
-	fputs("only text", cells_text(cells));
-	view = cells_view(cells);
+	cells = lazy_text_new(measures);
+	fputs("only text", lazy_text_stream(cells));
+	view = lazy_text_view(cells);
 	text = read_view(view);
 	assert_string_equal(text, "only text");
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void cells_may_be_neighbours_of_several_widths(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct cells *cells = cells_new(readings);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct lazy_text *cells = lazy_text_new(measures);
 	const struct subject subject = { SMALL_UP, NULL };
 	struct view *view;
 	char *text;
 
-	cells_add(cells, &subject, print_fixed);
-	cells_add(cells, &subject, print_the_most);
-	cells_add(cells, &subject, print_fixed);
-	view = cells_view(cells);
-	assert_int_equal(view_size(view), 4 + CELL_MAX - 1 + 4);
+	lazy_text_add(cells, &subject, print_fixed);
+	lazy_text_add(cells, &subject, print_the_most);
+	lazy_text_add(cells, &subject, print_fixed);
+	view = lazy_text_view(cells);
+	assert_int_equal(view_size(view), 4 + LAZY_TEXT_CELL_MAX - 1 + 4);
 	text = read_view(view);
 	assert_memory_equal(text, "same ", 5);
-	assert_string_equal(text + CELL_MAX + 2, " same");
-	assert_int_equal(readings_count(readings), 1);
+	assert_string_equal(text + LAZY_TEXT_CELL_MAX + 2, " same");
+	assert_int_equal(tensor_measures_count(measures), 1);
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void of_a_type_without_values_there_is_no_measure_to_print(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct mk_file file;
 	struct opened o;
 	struct view *view;
@@ -218,111 +218,111 @@ static void of_a_type_without_values_there_is_no_measure_to_print(void **state)
 	save(state, "base.gguf", &file);
 	mk_file_free(&file);
 	o = open_model(state, "base.gguf");
-	readings = new_readings(o.model);
-	view = lines(readings, 2);
+	measures = new_readings(o.model);
+	view = lines(measures, 2);
 	text = read_view(view);
 	assert_string_equal(text, "0 <none>\n1 <none>\nend\n");
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void what_cannot_be_measured_is_an_error_of_the_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = lines(readings, SMALL_TENSORS);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = lines(measures, SMALL_TENSORS);
 	const atomic_bool stop = true;
 	char bytes[LINE];
 
-	assert_int_equal(view_read_until(view, bytes, LINE, 0, &stop), -EINTR);
+	assert_int_equal(view_read_cancellable(view, bytes, LINE, 0, &stop), -EINTR);
 	spoil(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, LINE, 0), -EIO);
 	assert_int_equal(view_read(view, bytes, 2, 0), 2);
 	mend(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, LINE, 0), LINE);
-	readings_stop(readings);
+	tensor_measures_stop(measures);
 	assert_int_equal(view_read(view, bytes, LINE, 0), -EINTR);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_cell_of_another_width_than_promised_is_an_error(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct cells *cells = cells_new(readings);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct lazy_text *cells = lazy_text_new(measures);
 	const struct subject subject = { SMALL_UP, NULL };
 	struct view *view;
 	char byte;
 
-	cells_add(cells, &subject, print_longer);
-	view = cells_view(cells);
+	lazy_text_add(cells, &subject, print_longer);
+	view = lazy_text_view(cells);
 	assert_int_equal(view_size(view), 1);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_cell_of_no_or_too_great_width_is_refused(void **state)
 {
-	cell_print *const bad[] = { print_nothing, print_fails, print_too_much };
+	lazy_text_print_fn *const bad[] = { print_nothing, print_fails, print_too_much };
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	const struct subject subject = { SMALL_UP, NULL };
 
 	for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
-		struct cells *cells = cells_new(readings);
+		struct lazy_text *cells = lazy_text_new(measures);
 
-		cells_add(cells, &subject, bad[i]);
-		cells_add(cells, &subject, print_fixed);
-		assert_null(cells_view(cells));
+		lazy_text_add(cells, &subject, bad[i]);
+		lazy_text_add(cells, &subject, print_fixed);
+		assert_null(lazy_text_view(cells));
 	}
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void what_was_given_up_has_no_view(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct cells *cells = cells_new(readings);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct lazy_text *cells = lazy_text_new(measures);
 	const struct subject subject = { SMALL_UP, NULL };
 
-	cells_fail(cells);
-	cells_add(cells, &subject, print_fixed);
-	fputs("more", cells_text(cells));
-	assert_null(cells_view(cells));
-	readings_free(readings);
+	lazy_text_fail(cells);
+	lazy_text_add(cells, &subject, print_fixed);
+	fputs("more", lazy_text_stream(cells));
+	assert_null(lazy_text_view(cells));
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_view_shows_the_content_it_was_made_of(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	struct content *content;
 	struct zmeasure expected;
-	struct cells *cells = cells_new(readings);
+	struct lazy_text *cells = lazy_text_new(measures);
 	struct view *view;
 	char *text, cell[16];
 
 	assert_int_equal(fill_up(o.model, 77), 0);
 	content = slots_get(o.model->slots, SMALL_UP);
 	expected = z_of_slot(o.model, SMALL_UP);
-	cells_add(cells, &(struct subject){ SMALL_UP, content }, print_degrees);
-	view = cells_view(cells);
+	lazy_text_add(cells, &(struct subject){ SMALL_UP, content }, print_degrees);
+	view = lazy_text_view(cells);
 	assert_int_equal(content->refs, 3);
 	/* It is in no slot any more. */
-	slots_put(o.model->slots, SMALL_UP, NULL);
+	slots_set(o.model->slots, SMALL_UP, NULL);
 	text = read_view(view);
 	print_degrees(cell, sizeof(cell), &expected);
 	assert_string_equal(text, cell);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	assert_int_equal(content->refs, 1);
 	content_unref(content);
 	free(text);
@@ -332,23 +332,23 @@ static void a_view_shows_the_content_it_was_made_of(void **state)
 static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 {
 	struct opened o;
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct content *content;
 	struct view *view = NULL;
 
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
-	readings = new_readings(o.model);
+	measures = new_readings(o.model);
 	assert_int_equal(fill_up(o.model, 77), 0);
 	content = slots_get(o.model->slots, SMALL_UP);
 	for (uint64_t k = 1;; k++) {
-		struct cells *cells;
+		struct lazy_text *cells;
 
 		allocation_fails(k);
-		cells = cells_new(readings);
+		cells = lazy_text_new(measures);
 		if (cells)
-			cells_add(cells, &(struct subject){ SMALL_UP, content }, print_degrees);
-		view = cells ? cells_view(cells) : NULL;
+			lazy_text_add(cells, &(struct subject){ SMALL_UP, content }, print_degrees);
+		view = cells ? lazy_text_view(cells) : NULL;
 		if (!allocation_failed())
 			break;
 		assert_null(view);
@@ -358,7 +358,7 @@ static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 	view_unref(view);
 	assert_int_equal(content->refs, 2);
 	content_unref(content);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 

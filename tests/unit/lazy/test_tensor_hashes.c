@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_digests.c - fs/digests.c: the hashes of organs; that they are made once is a matter of
- * fs/once.c (test_readings.c). */
+/* test_tensor_hashes.c - fs/tensor_hashes.c: the hashes of organs; that they are made once is a
+ * matter of fs/lazy/memo.c (test_tensor_measures.c). */
 #include "tests/unit/fs_digests.h"
 
 #include <pthread.h>
@@ -9,23 +9,23 @@
 static void a_digest_is_the_hash_of_the_file_or_of_its_data(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct digests *digests = new_digests(o.model);
+	struct tensor_hashes *hashes = new_digests(o.model);
 
-	for (enum digest_kind kind = 0; kind < DIGEST_KINDS; kind++)
+	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++)
 		for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 			const struct subject subject = { i, NULL };
 			char expected[XXH128_TEXT], text[XXH128_TEXT];
 
 			digest_of_slot(o.model, kind, i, expected);
-			assert_int_equal(digests_get(digests, kind, &subject, NULL, text), 0);
+			assert_int_equal(tensor_hashes_get(hashes, kind, &subject, NULL, text), 0);
 			assert_string_equal(text, expected);
-			assert_int_equal(strlen(text), digest_width(kind));
-			assert_int_equal(digests_count(digests), kind * SMALL_TENSORS + i + 1);
-			assert_int_equal(digests_prepare(digests, kind, &subject, 1, NULL), 0);
-			assert_int_equal(digests_count(digests), kind * SMALL_TENSORS + i + 1);
+			assert_int_equal(strlen(text), tensor_hash_width(kind));
+			assert_int_equal(tensor_hashes_count(hashes), kind * SMALL_TENSORS + i + 1);
+			assert_int_equal(tensor_hashes_prepare(hashes, kind, &subject, 1, NULL), 0);
+			assert_int_equal(tensor_hashes_count(hashes), kind * SMALL_TENSORS + i + 1);
 		}
-	digests_free(digests);
-	digests_free(NULL);
+	tensor_hashes_free(hashes);
+	tensor_hashes_free(NULL);
 	close_model(&o);
 }
 
@@ -36,7 +36,7 @@ static void a_large_organ_is_hashed_in_pieces(void **state)
 	struct mkgguf *m = mkgguf_new(3);
 	const struct subject subject = { 0, NULL };
 	char expected[XXH128_TEXT], text[XXH128_TEXT];
-	struct digests *digests;
+	struct tensor_hashes *hashes;
 	struct mk_file file;
 	struct opened o;
 
@@ -45,34 +45,34 @@ static void a_large_organ_is_hashed_in_pieces(void **state)
 	save(state, "base.gguf", &file);
 	mk_file_free(&file);
 	o = open_model(state, "base.gguf");
-	digests = new_digests(o.model);
-	for (enum digest_kind kind = 0; kind < DIGEST_KINDS; kind++) {
+	hashes = new_digests(o.model);
+	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++) {
 		digest_of_slot(o.model, kind, 0, expected);
-		assert_int_equal(digests_get(digests, kind, &subject, NULL, text), 0);
+		assert_int_equal(tensor_hashes_get(hashes, kind, &subject, NULL, text), 0);
 		assert_string_equal(text, expected);
 	}
-	digests_free(digests);
+	tensor_hashes_free(hashes);
 	close_model(&o);
 }
 
 static void a_graft_has_its_own_and_the_base_keeps_its(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct digests *digests = new_digests(o.model);
+	struct tensor_hashes *hashes = new_digests(o.model);
 	struct subject base = { SMALL_UP, NULL }, graft = { SMALL_UP, NULL };
 	char before[XXH128_TEXT], expected[XXH128_TEXT], text[XXH128_TEXT];
 
-	assert_int_equal(digests_get(digests, DIGEST_FILE, &base, NULL, before), 0);
+	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &base, NULL, before), 0);
 	assert_int_equal(fill_up(o.model, 77), 0);
 	graft.content = slots_get(o.model->slots, SMALL_UP);
-	digest_of_slot(o.model, DIGEST_FILE, SMALL_UP, expected);
+	digest_of_slot(o.model, HASH_FILE, SMALL_UP, expected);
 	assert_string_not_equal(before, expected);
-	assert_int_equal(digests_get(digests, DIGEST_FILE, &graft, NULL, text), 0);
+	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &graft, NULL, text), 0);
 	assert_string_equal(text, expected);
-	assert_int_equal(digests_get(digests, DIGEST_FILE, &base, NULL, text), 0);
+	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &base, NULL, text), 0);
 	assert_string_equal(text, before);
-	assert_int_equal(digests_count(digests), 2);
-	digests_free(digests);
+	assert_int_equal(tensor_hashes_count(hashes), 2);
+	tensor_hashes_free(hashes);
 	assert_int_equal(graft.content->refs, 2);
 	content_unref(graft.content);
 	close_model(&o);
@@ -81,23 +81,23 @@ static void a_graft_has_its_own_and_the_base_keeps_its(void **state)
 static void what_cannot_be_read_has_none_until_it_can(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct digests *digests = new_digests(o.model);
+	struct tensor_hashes *hashes = new_digests(o.model);
 	const struct subject subject = { SMALL_UP, NULL };
 	char expected[XXH128_TEXT], text[XXH128_TEXT];
 	XXH64_state_t *hash = XXH64_createState();
 
 	must(hash);
 	XXH64_reset(hash, 0);
-	digest_of_slot(o.model, DIGEST_FILE, SMALL_UP, expected);
+	digest_of_slot(o.model, HASH_FILE, SMALL_UP, expected);
 	spoil(state, "base.gguf");
-	assert_int_equal(digests_get(digests, DIGEST_FILE, &subject, NULL, text), -EIO);
-	assert_int_equal(digests_get(digests, DIGEST_DATA, &subject, NULL, text), -EIO);
-	assert_int_equal(digest_data(o.model, &subject, hash, NULL, NULL), -EIO);
+	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), -EIO);
+	assert_int_equal(tensor_hashes_get(hashes, HASH_DATA, &subject, NULL, text), -EIO);
+	assert_int_equal(tensor_hash_data(o.model, &subject, hash, NULL, NULL), -EIO);
 	mend(state, "base.gguf");
-	assert_int_equal(digests_get(digests, DIGEST_FILE, &subject, NULL, text), 0);
+	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), 0);
 	assert_string_equal(text, expected);
 	XXH64_freeState(hash);
-	digests_free(digests);
+	tensor_hashes_free(hashes);
 	close_model(&o);
 }
 
@@ -116,14 +116,14 @@ static void whoever_waits_can_be_interrupted(void **state)
 	const struct subject subject = { 0, NULL };
 	XXH64_state_t *hash = XXH64_createState();
 	char text[XXH128_TEXT];
-	struct digests *digests;
+	struct tensor_hashes *hashes;
 	struct opened o;
 
 	must(hash);
 	XXH64_reset(hash, 0);
 	save_hole(state, "base.gguf", GGML_F32, (uint64_t)1 << 40);
 	o = open_model(state, "base.gguf");
-	digests = new_digests(o.model);
+	hashes = new_digests(o.model);
 	alarm(60);
 	for (int round = 0; round < 4; round++) {
 		atomic_bool stop = false;
@@ -132,16 +132,17 @@ static void whoever_waits_can_be_interrupted(void **state)
 
 		must(pthread_create(&thread, NULL, stop_soon, &stop) == 0);
 		if (round < 2)
-			rc = digests_get(digests, (enum digest_kind)round, &subject, &stop, text);
+			rc = tensor_hashes_get(hashes, (enum hash_kind)round, &subject, &stop,
+					       text);
 		else
-			rc = digest_data(o.model, &subject, hash, round == 2 ? &stop : NULL,
-					 round == 3 ? &stop : NULL);
+			rc = tensor_hash_data(o.model, &subject, hash, round == 2 ? &stop : NULL,
+					      round == 3 ? &stop : NULL);
 		assert_int_equal(rc, -EINTR);
 		pthread_join(thread, NULL);
 	}
-	digests_stop(digests);
-	assert_int_equal(digests_get(digests, DIGEST_FILE, &subject, NULL, text), -EINTR);
-	digests_free(digests); /* which waits for jobs that have given up */
+	tensor_hashes_stop(hashes);
+	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), -EINTR);
+	tensor_hashes_free(hashes); /* which waits for jobs that have given up */
 	alarm(0);
 	XXH64_freeState(hash);
 	close_model(&o);
@@ -152,7 +153,7 @@ static void without_memory_it_is_an_error_and_can_be_tried_again(void **state)
 	const struct subject subject = { SMALL_UP, NULL };
 	char expected[XXH128_TEXT], text[XXH128_TEXT];
 	XXH64_state_t *hash;
-	struct digests *digests;
+	struct tensor_hashes *hashes;
 	struct opened o;
 	int rc;
 
@@ -160,27 +161,27 @@ static void without_memory_it_is_an_error_and_can_be_tried_again(void **state)
 	o = open_small(state, "base.gguf");
 	for (uint64_t k = 1;; k++) {
 		allocation_fails(k);
-		digests = digests_new(o.model, NULL);
+		hashes = tensor_hashes_new(o.model, NULL);
 		if (!allocation_failed())
 			break;
-		assert_null(digests);
+		assert_null(hashes);
 	}
-	digest_of_slot(o.model, DIGEST_FILE, SMALL_UP, expected);
-	assert_int_equal(digests_get(digests, DIGEST_FILE, &subject, NULL, text), 0);
+	digest_of_slot(o.model, HASH_FILE, SMALL_UP, expected);
+	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), 0);
 	assert_string_equal(text, expected);
 	hash = XXH64_createState();
 	must(hash);
 	for (uint64_t k = 1;; k++) {
 		XXH64_reset(hash, 0);
 		allocation_fails(k);
-		rc = digest_data(o.model, &subject, hash, NULL, NULL);
+		rc = tensor_hash_data(o.model, &subject, hash, NULL, NULL);
 		if (!allocation_failed())
 			break;
 		assert_int_equal(rc, -ENOMEM);
 	}
 	assert_int_equal(rc, 0);
 	XXH64_freeState(hash);
-	digests_free(digests);
+	tensor_hashes_free(hashes);
 	close_model(&o);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_readings.c - fs/readings.c and fs/once.c, by the invariants of once.h. */
+/* test_tensor_measures.c - fs/tensor_measures.c and fs/lazy/memo.c, by the invariants of memo.h. */
 #include "fs/lazy/tensor_measures.h"
 #include "tests/unit/fs_readings.h"
 #include "tests/unit/zinputs.h"
@@ -28,30 +28,30 @@ static void sleep_ms(long ms)
 static void nothing_is_measured_before_somebody_asks(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 
-	assert_int_equal(readings_prepare(readings, NULL, 0, NULL), 0);
-	assert_int_equal(readings_count(readings), 0);
-	readings_free(readings);
-	readings_free(NULL);
+	assert_int_equal(tensor_measures_prepare(measures, NULL, 0, NULL), 0);
+	assert_int_equal(tensor_measures_count(measures), 0);
+	tensor_measures_free(measures);
+	tensor_measures_free(NULL);
 	close_model(&o);
 }
 
 static void a_reading_is_the_measure_of_the_tensors_values(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 
 	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 		const struct subject subject = base_of(i);
 		const struct zmeasure expected = z_of_slot(o.model, i);
 		struct zmeasure z;
 
-		assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+		assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
 		assert_same_z(&z, &expected);
-		assert_int_equal(readings_count(readings), i + 1);
+		assert_int_equal(tensor_measures_count(measures), i + 1);
 	}
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -60,18 +60,18 @@ static void samples_are_as_many_as_the_mount_says(void **state)
 	const struct subject subject = base_of(0);
 	struct zmeasure z;
 	struct opened o;
-	struct readings *readings;
+	struct tensor_measures *measures;
 
 	save_hole(state, "base.gguf", GGML_F16, 200192);
 	o = open_model(state, "base.gguf");
-	readings = readings_new(o.model, 256, NULL);
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+	measures = tensor_measures_new(o.model, 256, NULL);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
 	assert_int_equal(z.sampled, 256);
-	readings_free(readings);
-	readings = readings_new(o.model, SAMPLES_ALL, NULL);
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+	tensor_measures_free(measures);
+	measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
 	assert_int_equal(z.sampled, 200192);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -83,7 +83,7 @@ static void a_model_without_tensors_has_readings_too(void **state)
 	save(state, "base.gguf", &file);
 	mk_file_free(&file);
 	o = open_model(state, "base.gguf");
-	readings_free(new_readings(o.model));
+	tensor_measures_free(new_readings(o.model));
 	close_model(&o);
 }
 
@@ -92,7 +92,7 @@ static void a_model_without_tensors_has_readings_too(void **state)
 #define MANY	40
 
 struct crowd {
-	struct readings *readings;
+	struct tensor_measures *measures;
 	const struct subject *subjects;
 	const struct zmeasure *expected;
 	size_t n;
@@ -107,10 +107,10 @@ static void *ask_for_all(void *argument)
 	struct zmeasure z;
 
 	pthread_barrier_wait(&crowd->start);
-	if (readings_prepare(crowd->readings, crowd->subjects, crowd->n, NULL) != 0)
+	if (tensor_measures_prepare(crowd->measures, crowd->subjects, crowd->n, NULL) != 0)
 		crowd->wrong++;
 	for (size_t i = 0; i < crowd->n; i++)
-		if (readings_get(crowd->readings, &crowd->subjects[i], NULL, &z) != 0 ||
+		if (tensor_measures_get(crowd->measures, &crowd->subjects[i], NULL, &z) != 0 ||
 		    !same_z(&z, &crowd->expected[i]))
 			crowd->wrong++;
 	return NULL;
@@ -127,7 +127,7 @@ static void a_content_is_measured_once_however_many_ask(void **state)
 
 	save_many(state, "base.gguf", MANY);
 	o = open_model(state, "base.gguf");
-	crowd.readings = new_readings(o.model);
+	crowd.measures = new_readings(o.model);
 	pthread_barrier_init(&crowd.start, NULL, THREADS);
 	for (uint32_t i = 0; i < MANY; i++) {
 		subjects[i] = base_of(i);
@@ -140,49 +140,49 @@ static void a_content_is_measured_once_however_many_ask(void **state)
 		pthread_join(threads[i], NULL);
 	alarm(0);
 	assert_int_equal(crowd.wrong, 0);
-	assert_int_equal(readings_count(crowd.readings), MANY);
+	assert_int_equal(tensor_measures_count(crowd.measures), MANY);
 	pthread_barrier_destroy(&crowd.start);
-	readings_free(crowd.readings);
+	tensor_measures_free(crowd.measures);
 	close_model(&o);
 }
 
 static void asking_twice_in_one_go_measures_once(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	const struct subject twice[] = { base_of(SMALL_UP), base_of(SMALL_Q), base_of(SMALL_UP) };
 
-	assert_int_equal(readings_prepare(readings, twice, 3, NULL), 0);
-	assert_int_equal(readings_prepare(readings, twice, 3, NULL), 0);
-	assert_int_equal(readings_count(readings), 2);
-	readings_free(readings);
+	assert_int_equal(tensor_measures_prepare(measures, twice, 3, NULL), 0);
+	assert_int_equal(tensor_measures_prepare(measures, twice, 3, NULL), 0);
+	assert_int_equal(tensor_measures_count(measures), 2);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_graft_is_measured_anew_and_the_bases_reading_stays(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	const struct subject base = base_of(SMALL_UP);
 	const struct zmeasure of_base = z_of_slot(o.model, SMALL_UP);
 	struct zmeasure of_graft, z;
 	struct subject graft;
 
-	assert_int_equal(readings_get(readings, &base, NULL, &z), 0);
+	assert_int_equal(tensor_measures_get(measures, &base, NULL, &z), 0);
 	assert_int_equal(fill_up(o.model, 77), 0);
 	of_graft = z_of_slot(o.model, SMALL_UP);
 	assert_false(same_z(&of_graft, &of_base));
 	graft = slot_of(o.model, SMALL_UP);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(readings_get(readings, &graft, NULL, &z), 0);
+		assert_int_equal(tensor_measures_get(measures, &graft, NULL, &z), 0);
 		assert_same_z(&z, &of_graft);
-		assert_int_equal(readings_count(readings), 2);
-		assert_int_equal(readings_get(readings, &base, NULL, &z), 0);
+		assert_int_equal(tensor_measures_count(measures), 2);
+		assert_int_equal(tensor_measures_get(measures, &base, NULL, &z), 0);
 		assert_same_z(&z, &of_base);
-		assert_int_equal(readings_count(readings), 2);
+		assert_int_equal(tensor_measures_count(measures), 2);
 	}
 	content_unref(graft.content);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -190,7 +190,7 @@ static void a_graft_is_measured_by_its_own_type(void **state)
 {
 	static const uint64_t ne[] = { 32, 2 };
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	struct zmeasure expected, z;
 	struct subject graft;
 
@@ -200,26 +200,26 @@ static void a_graft_is_measured_by_its_own_type(void **state)
 	expected = z_of_slot(o.model, SMALL_DOWN);
 	graft = slot_of(o.model, SMALL_DOWN);
 	assert_int_equal(graft.content->organ.type, GGML_Q4_0);
-	assert_int_equal(readings_get(readings, &graft, NULL, &z), 0);
+	assert_int_equal(tensor_measures_get(measures, &graft, NULL, &z), 0);
 	assert_same_z(&z, &expected);
 	content_unref(graft.content);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void the_contents_a_job_measures_are_given_back(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	struct subject graft;
 	struct zmeasure z;
 
 	assert_int_equal(fill_up(o.model, 77), 0);
 	graft = slot_of(o.model, SMALL_UP);
 	assert_int_equal(graft.content->refs, 2);
-	assert_int_equal(readings_get(readings, &graft, NULL, &z), 0);
-	assert_int_equal(readings_prepare(readings, &graft, 1, NULL), 0);
-	readings_free(readings);
+	assert_int_equal(tensor_measures_get(measures, &graft, NULL, &z), 0);
+	assert_int_equal(tensor_measures_prepare(measures, &graft, 1, NULL), 0);
+	tensor_measures_free(measures);
 	assert_int_equal(graft.content->refs, 2);
 	assert_int_equal(graft.content->reading.once.waiting, 0);
 	content_unref(graft.content);
@@ -230,32 +230,32 @@ static void the_contents_a_job_measures_are_given_back(void **state)
 static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	const struct subject subject = base_of(SMALL_UP);
 	const struct zmeasure expected = z_of_slot(o.model, SMALL_UP);
 	struct zmeasure z;
 
 	spoil(state, "base.gguf");
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), -EIO);
-	assert_int_equal(readings_count(readings), 1);
-	assert_int_equal(readings_prepare(readings, &subject, 1, NULL), -EIO);
-	assert_int_equal(readings_count(readings), 2);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), -EIO);
+	assert_int_equal(tensor_measures_count(measures), 1);
+	assert_int_equal(tensor_measures_prepare(measures, &subject, 1, NULL), -EIO);
+	assert_int_equal(tensor_measures_count(measures), 2);
 	mend(state, "base.gguf");
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
 	assert_same_z(&z, &expected);
-	assert_int_equal(readings_count(readings), 3);
+	assert_int_equal(tensor_measures_count(measures), 3);
 	/* What is done well stays done, whatever becomes of the file. */
 	spoil(state, "base.gguf");
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
-	assert_int_equal(readings_count(readings), 3);
-	readings_free(readings);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
+	assert_int_equal(tensor_measures_count(measures), 3);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void one_that_fails_is_the_error_of_all(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	struct subject subjects[3];
 	struct zmeasure z;
 
@@ -263,11 +263,11 @@ static void one_that_fails_is_the_error_of_all(void **state)
 	subjects[0] = subjects[2] = slot_of(o.model, SMALL_UP);
 	subjects[1] = base_of(SMALL_Q);
 	spoil(state, "base.gguf");
-	assert_int_equal(readings_prepare(readings, subjects, 3, NULL), -EIO);
+	assert_int_equal(tensor_measures_prepare(measures, subjects, 3, NULL), -EIO);
 	/* The graft is a file of its own. */
-	assert_int_equal(readings_get(readings, &subjects[0], NULL, &z), 0);
+	assert_int_equal(tensor_measures_get(measures, &subjects[0], NULL, &z), 0);
 	content_unref(subjects[0].content);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -278,7 +278,7 @@ static void that_a_type_holds_no_values_stays(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
 		struct mkgguf *m = mkgguf_new(3);
 		const struct subject subject = base_of(0);
-		struct readings *readings;
+		struct tensor_measures *measures;
 		struct mk_file file;
 		struct opened o;
 		struct zmeasure z;
@@ -288,13 +288,14 @@ static void that_a_type_holds_no_values_stays(void **state)
 		save(state, "base.gguf", &file);
 		mk_file_free(&file);
 		o = open_model(state, "base.gguf");
-		readings = new_readings(o.model);
+		measures = new_readings(o.model);
 		for (int k = 0; k < 3; k++) {
-			assert_int_equal(readings_get(readings, &subject, NULL, &z), -ENOTSUP);
-			assert_int_equal(readings_prepare(readings, &subject, 1, NULL), 0);
-			assert_int_equal(readings_count(readings), 1);
+			assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z),
+					 -ENOTSUP);
+			assert_int_equal(tensor_measures_prepare(measures, &subject, 1, NULL), 0);
+			assert_int_equal(tensor_measures_count(measures), 1);
 		}
-		readings_free(readings);
+		tensor_measures_free(measures);
 		close_model(&o);
 	}
 }
@@ -304,16 +305,16 @@ static void that_a_type_holds_no_values_stays(void **state)
 static void who_has_stopped_gets_nothing(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	const struct subject subject = base_of(SMALL_UP);
 	const atomic_bool stop = true, go = false;
 	struct zmeasure z;
 
-	assert_int_equal(readings_get(readings, &subject, &stop, &z), -EINTR);
-	assert_int_equal(readings_prepare(readings, &subject, 1, &stop), -EINTR);
-	assert_int_equal(readings_get(readings, &subject, &go, &z), 0);
-	assert_int_equal(readings_count(readings), 1);
-	readings_free(readings);
+	assert_int_equal(tensor_measures_get(measures, &subject, &stop, &z), -EINTR);
+	assert_int_equal(tensor_measures_prepare(measures, &subject, 1, &stop), -EINTR);
+	assert_int_equal(tensor_measures_get(measures, &subject, &go, &z), 0);
+	assert_int_equal(tensor_measures_count(measures), 1);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -337,7 +338,7 @@ static void *stop_soon(void *argument)
 static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 {
 	struct opened o = open_long(state);
-	struct readings *readings = readings_new(o.model, SAMPLES_ALL, NULL);
+	struct tensor_measures *measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
 	const struct subject subject = base_of(0);
 	atomic_bool stop = false;
 	struct zmeasure z;
@@ -347,11 +348,11 @@ static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 	for (int i = 0; i < 2; i++) {
 		stop = false;
 		must(pthread_create(&thread, NULL, stop_soon, &stop) == 0);
-		assert_int_equal(readings_get(readings, &subject, &stop, &z), -EINTR);
+		assert_int_equal(tensor_measures_get(measures, &subject, &stop, &z), -EINTR);
 		pthread_join(thread, NULL);
 		assert_true(stop);
 	}
-	readings_free(readings);
+	tensor_measures_free(measures);
 	alarm(0);
 	close_model(&o);
 }
@@ -359,27 +360,27 @@ static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 static void *stop_readings_soon(void *argument)
 {
 	sleep_ms(50);
-	readings_stop(argument);
+	tensor_measures_stop(argument);
 	return NULL;
 }
 
 static void when_the_readings_stop_nobody_waits_any_more(void **state)
 {
 	struct opened o = open_long(state);
-	struct readings *readings = readings_new(o.model, SAMPLES_ALL, NULL);
+	struct tensor_measures *measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
 	const struct subject subject = base_of(0);
 	struct zmeasure z;
 	pthread_t thread;
 
 	alarm(60);
-	must(pthread_create(&thread, NULL, stop_readings_soon, readings) == 0);
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), -EINTR);
+	must(pthread_create(&thread, NULL, stop_readings_soon, measures) == 0);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), -EINTR);
 	pthread_join(thread, NULL);
 	/* Now and later. */
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), -EINTR);
-	assert_int_equal(readings_prepare(readings, &subject, 1, NULL), -EINTR);
-	assert_int_equal(readings_count(readings), 0);
-	readings_free(readings);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), -EINTR);
+	assert_int_equal(tensor_measures_prepare(measures, &subject, 1, NULL), -EINTR);
+	assert_int_equal(tensor_measures_count(measures), 0);
+	tensor_measures_free(measures);
 	alarm(0);
 	close_model(&o);
 }
@@ -387,21 +388,21 @@ static void when_the_readings_stop_nobody_waits_any_more(void **state)
 static void what_was_measured_cannot_be_had_after_the_stop(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	const struct subject subject = base_of(SMALL_UP);
 	struct zmeasure z;
 
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), 0);
-	readings_stop(readings);
-	assert_int_equal(readings_get(readings, &subject, NULL, &z), -EINTR);
-	readings_free(readings);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
+	tensor_measures_stop(measures);
+	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), -EINTR);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_job_keeps_the_content_that_everybody_else_gave_up(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	const atomic_bool stop = true;
 
 	for (uint32_t i = 0; i < 50; i++) {
@@ -409,11 +410,11 @@ static void a_job_keeps_the_content_that_everybody_else_gave_up(void **state)
 
 		assert_int_equal(fill_up(o.model, 100 + i), 0);
 		graft = slot_of(o.model, SMALL_UP);
-		assert_int_equal(readings_prepare(readings, &graft, 1, &stop), -EINTR);
+		assert_int_equal(tensor_measures_prepare(measures, &graft, 1, &stop), -EINTR);
 		content_unref(graft.content);
-		slots_put(o.model->slots, SMALL_UP, NULL);
+		slots_set(o.model->slots, SMALL_UP, NULL);
 	}
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
@@ -431,12 +432,13 @@ static void *ask_for_some(void *argument)
 		const size_t n = (size_t)(lcg(&seed) * (double)(crowd->n - first)) + 1;
 		const size_t one = first + (size_t)(lcg(&seed) * (double)n);
 		struct zmeasure z;
-		int rc = readings_prepare(crowd->readings, crowd->subjects + first, n,
-					  &crowd->stops[me]);
+		int rc = tensor_measures_prepare(crowd->measures, crowd->subjects + first, n,
+						 &crowd->stops[me]);
 
 		if (rc != 0 && rc != -EINTR)
 			crowd->wrong++;
-		rc = readings_get(crowd->readings, &crowd->subjects[one], &crowd->stops[me], &z);
+		rc = tensor_measures_get(crowd->measures, &crowd->subjects[one], &crowd->stops[me],
+					 &z);
 		if (rc != -EINTR && (rc != 0 || !same_z(&z, &crowd->expected[one])))
 			crowd->wrong++;
 	}
@@ -490,12 +492,12 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 	pthread_barrier_init(&crowd.start, NULL, THREADS + 1);
 	alarm(60);
 	for (int round = 0; round < 5; round++) {
-		crowd.readings = new_readings(o.model);
+		crowd.measures = new_readings(o.model);
 		crowd.next_seed = 0;
 		crowd.over = false;
 		for (size_t i = 0; i < crowd.n; i++)
 			if (subjects[i].content)
-				subjects[i].content->reading = (struct reading){ 0 };
+				subjects[i].content->reading = (struct measure_result){ 0 };
 		for (size_t i = 0; i < THREADS; i++)
 			must(pthread_create(&threads[i], NULL, ask_for_some, &crowd) == 0);
 		must(pthread_create(&stopper, NULL, stop_some, &crowd) == 0);
@@ -504,10 +506,11 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 		crowd.over = true;
 		pthread_join(stopper, NULL);
 		assert_int_equal(crowd.wrong, 0);
-		assert_true(readings_count(crowd.readings) <= crowd.n);
-		assert_int_equal(readings_prepare(crowd.readings, subjects, crowd.n, NULL), 0);
-		assert_int_equal(readings_count(crowd.readings), crowd.n);
-		readings_free(crowd.readings);
+		assert_true(tensor_measures_count(crowd.measures) <= crowd.n);
+		assert_int_equal(tensor_measures_prepare(crowd.measures, subjects, crowd.n, NULL),
+				 0);
+		assert_int_equal(tensor_measures_count(crowd.measures), crowd.n);
+		tensor_measures_free(crowd.measures);
 	}
 	alarm(0);
 	for (size_t i = 0; i < crowd.n; i++)
@@ -534,12 +537,12 @@ static void whoever_comes_as_a_job_gives_up_has_it_begun_anew(void **state)
 	subjects[CROWDED - 1] = last;
 	alarm(60);
 	for (int round = 0; round < 20; round++) {
-		struct readings *readings = new_readings(o.model);
+		struct tensor_measures *measures = new_readings(o.model);
 
-		assert_int_equal(readings_prepare(readings, &last, 1, &stop), -EINTR);
-		assert_int_equal(readings_prepare(readings, subjects, CROWDED, NULL), 0);
-		assert_int_equal(readings_count(readings), 2);
-		readings_free(readings);
+		assert_int_equal(tensor_measures_prepare(measures, &last, 1, &stop), -EINTR);
+		assert_int_equal(tensor_measures_prepare(measures, subjects, CROWDED, NULL), 0);
+		assert_int_equal(tensor_measures_count(measures), 2);
+		tensor_measures_free(measures);
 	}
 	alarm(0);
 	free(subjects);
@@ -551,32 +554,32 @@ static void whoever_comes_as_a_job_gives_up_has_it_begun_anew(void **state)
 static void without_memory_there_are_no_readings(void **state)
 {
 	struct opened o;
-	struct readings *readings;
+	struct tensor_measures *measures;
 
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
 	for (uint64_t k = 1;; k++) {
 		allocation_fails(k);
-		readings = readings_new(o.model, SAMPLE_DEFAULT, NULL);
+		measures = tensor_measures_new(o.model, SAMPLE_DEFAULT, NULL);
 		if (!allocation_failed())
 			break;
-		assert_null(readings);
+		assert_null(measures);
 	}
-	assert_non_null(readings);
-	readings_free(readings);
+	assert_non_null(measures);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_there_is_no_reading_and_later_there_is(void **state)
 {
 	struct opened o;
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct subject graft;
 	struct zmeasure expected, z;
 
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
-	readings = new_readings(o.model);
+	measures = new_readings(o.model);
 	assert_int_equal(fill_up(o.model, 77), 0);
 	expected = z_of_slot(o.model, SMALL_UP);
 	graft = slot_of(o.model, SMALL_UP);
@@ -584,7 +587,7 @@ static void without_memory_there_is_no_reading_and_later_there_is(void **state)
 		int rc;
 
 		allocation_fails(k);
-		rc = readings_get(readings, &graft, NULL, &z);
+		rc = tensor_measures_get(measures, &graft, NULL, &z);
 		if (!allocation_failed()) {
 			assert_int_equal(rc, 0);
 			break;
@@ -592,7 +595,7 @@ static void without_memory_there_is_no_reading_and_later_there_is(void **state)
 		assert_int_equal(rc, -ENOMEM);
 	}
 	assert_same_z(&z, &expected);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	assert_int_equal(graft.content->refs, 2);
 	content_unref(graft.content);
 	close_model(&o);

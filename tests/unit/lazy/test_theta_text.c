@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_theta.c - fs/theta.c: how a measure is written, in the same width whatever it is. */
+/* test_theta_text.c - fs/lazy/theta_text.c: how a measure is written, in the same width whatever it
+ * is. */
 #include "fs/lazy/theta_text.h"
 #include "tests/unit/fs_readings.h"
 
@@ -69,16 +70,17 @@ static struct zmeasure hard(size_t i)
 
 #define HARD 17
 
-static cell_print *const cells[] = { theta_degrees, theta_columns, theta_json, theta_exact };
+static lazy_text_print_fn *const cells[] = { theta_degrees, theta_columns, theta_json,
+					     theta_exact };
 
 static void every_cell_has_one_width_whatever_it_shows(void **state)
 {
 	(void)state;
 	for (size_t c = 0; c < ARRAY_LENGTH(cells); c++) {
-		char text[CELL_MAX];
+		char text[LAZY_TEXT_CELL_MAX];
 		const int width = cells[c](text, sizeof(text), NULL);
 
-		assert_between(width, 1, CELL_MAX - 1);
+		assert_between(width, 1, LAZY_TEXT_CELL_MAX - 1);
 		assert_int_equal(strlen(text), width);
 		for (size_t i = 0; i < HARD; i++) {
 			const struct zmeasure z = hard(i);
@@ -124,7 +126,7 @@ static void degrees_have_two_places_or_are_not_a_number(void **state)
 static void columns_are_those_of_the_header(void **state)
 {
 	struct zmeasure z = z_with(30);
-	char text[CELL_MAX];
+	char text[LAZY_TEXT_CELL_MAX];
 
 	(void)state;
 	assert_string_equal(THETA_COLUMNS,
@@ -150,7 +152,7 @@ static void columns_are_those_of_the_header(void **state)
 
 static cJSON *parse_cell(const struct zmeasure *z)
 {
-	char cell[CELL_MAX], text[CELL_MAX + 16];
+	char cell[LAZY_TEXT_CELL_MAX], text[LAZY_TEXT_CELL_MAX + 16];
 	cJSON *object;
 
 	theta_json(cell, sizeof(cell), z);
@@ -245,33 +247,33 @@ static void json_knows_no_nan(void **state)
 static void the_file_of_an_organ_is_its_angle(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 
 	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 		const struct zmeasure z = z_of_slot(o.model, i);
-		struct view *view = theta_file(readings, &(struct subject){ i, NULL });
+		struct view *view = theta_file(measures, &(struct subject){ i, NULL });
 		char *text, expected[16];
 
 		assert_int_equal(view_size(view), THETA_FILE_SIZE);
-		assert_int_equal(readings_count(readings), i);
+		assert_int_equal(tensor_measures_count(measures), i);
 		theta_degrees(expected, sizeof(expected), &z);
 		text = read_view(view);
 		assert_string_equal(text, expected);
 		free(text);
 		view_unref(view);
 	}
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
-static struct view *table_now(struct model *model, struct readings *readings,
+static struct view *table_now(struct model *model, struct tensor_measures *measures,
 			      enum organ_class klass)
 {
 	struct snapshot snapshot;
 	struct view *view;
 
 	must(slots_snapshot(model->slots, &snapshot) == 0);
-	view = theta_table(model, readings, &snapshot, klass);
+	view = theta_table(model, measures, &snapshot, klass);
 	snapshot_release(&snapshot);
 	return view;
 }
@@ -281,7 +283,7 @@ static void expect_row(char *text, size_t n, struct model *model, uint32_t tenso
 {
 	const struct zmeasure z = z_of_slot(model, tensor);
 	const size_t used = strlen(text);
-	char cell[CELL_MAX];
+	char cell[LAZY_TEXT_CELL_MAX];
 
 	theta_columns(cell, sizeof(cell), &z);
 	snprintf(text + used, n - used, "%s\t%s", head, cell);
@@ -290,7 +292,7 @@ static void expect_row(char *text, size_t n, struct model *model, uint32_t tenso
 static void a_table_has_a_row_for_each_tensor_of_its_class(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
+	struct tensor_measures *measures = new_readings(o.model);
 	char expected[1024] = "file\ttype\telements\ttheta\tsignal\tentropy\tkurtosis\tspacing\t"
 			      "magnitude\tstatus\n";
 	struct view *view;
@@ -304,33 +306,33 @@ static void a_table_has_a_row_for_each_tensor_of_its_class(void **state)
 		   "organs/blk_0_ffn_gate.bin\tF32\t32");
 	expect_row(expected, sizeof(expected), o.model, SMALL_DOWN,
 		   "organs/blk_0_ffn_down.bin\tQ4_0\t64");
-	view = table_now(o.model, readings, CLASS_ORGANS);
+	view = table_now(o.model, measures, CLASS_ORGANS);
 	text = read_view(view);
 	assert_string_equal(text, expected);
-	assert_int_equal(readings_count(readings), 3);
+	assert_int_equal(tensor_measures_count(measures), 3);
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void a_class_without_tensors_has_a_header_alone(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = table_now(o.model, readings, CLASS_ADAPTERS);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = table_now(o.model, measures, CLASS_ADAPTERS);
 	char *text = read_view(view);
 
 	assert_string_equal(text, THETA_HEADER);
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void part_of_a_table_measures_the_rows_it_touches(void **state)
 {
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct opened o;
 	struct view *view;
 	const size_t header = strlen(THETA_HEADER);
@@ -339,45 +341,45 @@ static void part_of_a_table_measures_the_rows_it_touches(void **state)
 
 	save_many(state, "base.gguf", 100);
 	o = open_model(state, "base.gguf");
-	readings = new_readings(o.model);
-	view = table_now(o.model, readings, CLASS_ORGANS);
+	measures = new_readings(o.model);
+	view = table_now(o.model, measures, CLASS_ORGANS);
 	text = read_view(view);
 	row = (size_t)(strchr(text + header, '\n') - text) + 1 - header;
-	readings_free(readings);
+	tensor_measures_free(measures);
 	view_unref(view);
 
-	readings = new_readings(o.model);
-	view = table_now(o.model, readings, CLASS_ORGANS);
+	measures = new_readings(o.model);
+	view = table_now(o.model, measures, CLASS_ORGANS);
 	assert_int_equal(view_read(view, bytes, header + 10, 0), header + 10);
-	assert_int_equal(readings_count(readings), 0);
+	assert_int_equal(tensor_measures_count(measures), 0);
 	/* The first row, its last byte, and one row more: rows 0 to 9 are of one width. */
 	assert_int_equal(view_read(view, bytes, 1, header + row - 1), 1);
-	assert_int_equal(readings_count(readings), 1);
+	assert_int_equal(tensor_measures_count(measures), 1);
 	assert_int_equal(view_read(view, bytes, row + 1, header + 4 * row - 1), row + 1);
 	assert_memory_equal(bytes, text + header + 4 * row - 1, row + 1);
-	assert_int_equal(readings_count(readings), 3);
+	assert_int_equal(tensor_measures_count(measures), 3);
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_there_is_no_file(void **state)
 {
 	struct opened o;
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct snapshot snapshot;
 	struct view *view;
 
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
-	readings = new_readings(o.model);
+	measures = new_readings(o.model);
 	must(slots_snapshot(o.model->slots, &snapshot) == 0);
 	for (int table = 0; table < 2; table++) {
 		for (uint64_t k = 1;; k++) {
 			allocation_fails(k);
-			view = table ? theta_table(o.model, readings, &snapshot, CLASS_ORGANS)
-				     : theta_file(readings, &(struct subject){ SMALL_UP, NULL });
+			view = table ? theta_table(o.model, measures, &snapshot, CLASS_ORGANS)
+				     : theta_file(measures, &(struct subject){ SMALL_UP, NULL });
 			if (!allocation_failed())
 				break;
 			assert_null(view);
@@ -386,7 +388,7 @@ static void without_memory_there_is_no_file(void **state)
 		view_unref(view);
 	}
 	snapshot_release(&snapshot);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 

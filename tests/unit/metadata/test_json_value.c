@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_json.c - fs/json.c: every scalar reads back the same, and text of any bytes is JSON. */
+/* test_json_value.c - fs/metadata/json_value.c: every scalar reads back the same, and text of any
+ * bytes is JSON. */
 #include "fs/metadata/json_value.h"
 #include "gguf/reader.h"
 #include "tests/unit/unit.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* test_key_name.c - fs/key_name.c: keys as file names, and which names are keys. */
+/* test_key_filename.c - fs/metadata/key_filename.c: keys as file names, and which names are
+ * keys. */
 #include "fs/metadata/key_filename.h"
 #include "tests/unit/unit.h"
 
 static const char *name_of(const char *key, size_t n)
 {
-	static char name[KEY_NAME_MAX + 1];
+	static char name[KEY_FILENAME_MAX + 1];
 
-	key_name(key, n, name);
+	key_filename(key, n, name);
 	return name;
 }
 
@@ -25,19 +26,19 @@ static void keys_are_their_own_names(void **state)
 
 static void long_keys_are_cut_and_told_apart(void **state)
 {
-	char key[65535], one[KEY_NAME_MAX + 1];
+	char key[65535], one[KEY_FILENAME_MAX + 1];
 
 	(void)state;
 	memset(key, 'k', sizeof(key));
-	assert_int_equal(strlen(name_of(key, KEY_NAME_MAX)), KEY_NAME_MAX);
-	assert_null(strchr(name_of(key, KEY_NAME_MAX), '~'));
-	for (size_t n = KEY_NAME_MAX + 1; n <= sizeof(key); n += 997) {
+	assert_int_equal(strlen(name_of(key, KEY_FILENAME_MAX)), KEY_FILENAME_MAX);
+	assert_null(strchr(name_of(key, KEY_FILENAME_MAX), '~'));
+	for (size_t n = KEY_FILENAME_MAX + 1; n <= sizeof(key); n += 997) {
 		strcpy(one, name_of(key, n));
-		assert_int_equal(strlen(one), KEY_NAME_MAX);
+		assert_int_equal(strlen(one), KEY_FILENAME_MAX);
 		assert_string_not_equal(one, name_of(key, n - 1));
 	}
 	memset(key, '/', sizeof(key));
-	assert_true(strlen(name_of(key, 100)) <= KEY_NAME_MAX);
+	assert_true(strlen(name_of(key, 100)) <= KEY_FILENAME_MAX);
 }
 
 static void new_names_are_keys_that_look_like_it(void **state)
@@ -53,11 +54,11 @@ static void new_names_are_keys_that_look_like_it(void **state)
 					    "sedimentary",
 					    "A+B",
 					    "%C3%A9" };
-	char key[KEY_NAME_MAX + 1];
+	char key[KEY_FILENAME_MAX + 1];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
-		const size_t n = key_of_name(keys[i], key);
+		const size_t n = key_filename_decode(keys[i], key);
 
 		if (strncmp(keys[i], "%C3", 3) == 0) {
 			/* Not encoded where it need not be: that would be two names of one key. */
@@ -67,7 +68,7 @@ static void new_names_are_keys_that_look_like_it(void **state)
 		assert_int_not_equal(n, 0);
 		assert_string_equal(name_of(key, n), keys[i]);
 	}
-	assert_int_equal(key_of_name("a%2Fb", key), 3);
+	assert_int_equal(key_filename_decode("a%2Fb", key), 3);
 	assert_string_equal(key, "a/b");
 }
 
@@ -92,17 +93,17 @@ static void what_tools_put_aside_is_no_key(void **state)
 					     "a%2fb",
 					     ".nfs0001",
 					     "\xc3\xa9" };
-	char key[KEY_NAME_MAX + 1], longer[KEY_NAME_MAX + 2];
+	char key[KEY_FILENAME_MAX + 1], longer[KEY_FILENAME_MAX + 2];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
-		if (key_of_name(names[i], key))
+		if (key_filename_decode(names[i], key))
 			fail_msg("%s makes a key", names[i]);
 	memset(longer, 'x', sizeof(longer));
-	longer[KEY_NAME_MAX + 1] = '\0';
-	assert_int_equal(key_of_name(longer, key), 0);
-	longer[KEY_NAME_MAX] = '\0';
-	assert_int_equal(key_of_name(longer, key), KEY_NAME_MAX);
+	longer[KEY_FILENAME_MAX + 1] = '\0';
+	assert_int_equal(key_filename_decode(longer, key), 0);
+	longer[KEY_FILENAME_MAX] = '\0';
+	assert_int_equal(key_filename_decode(longer, key), KEY_FILENAME_MAX);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_value.c - fs/value.c: the words of types and scalars, there and back. */
+/* test_value.c - fs/metadata/value.c: the words of types and scalars, there and back. */
 #include "fs/metadata/value.h"
 #include "tests/unit/unit.h"
 

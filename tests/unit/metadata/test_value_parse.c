@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_value_parse.c - fs/value_parse.c: what is taken as a value, what is refused and where. That
- * what is written reads back, test_value_text.c shows. */
+/* test_value_parse.c - fs/metadata/value_parse.c: what is taken as a value, what is refused and
+ * where. That what is written reads back, test_value_text.c shows. */
 #include "gguf/bytes.h"
 #include "tests/unit/values.h"
 

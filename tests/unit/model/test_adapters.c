@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_adapters.c - fs/adapters.c and fs/adapt.c: what the slots of a model show with adapters. */
+/* test_adapters.c - fs/model/adapters.c and fs/edit/adapter_edit.c: what the slots of a model show
+ * with adapters. */
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/symlinks.h"
 #include "tests/unit/fs_model.h"
@@ -27,7 +28,7 @@ static void save_adapter(void **state, const char *name, float alpha)
 struct alone {
 	struct opened o;
 	struct model *model;
-	struct links *links;
+	struct symlinks *links;
 };
 
 static struct alone mount_alone(void **state)
@@ -41,14 +42,14 @@ static struct alone mount_alone(void **state)
 /* model->links points into it. */
 static void begin(struct alone *alone)
 {
-	alone->links = links_new(&alone->model, 1, false);
+	alone->links = symlinks_new(&alone->model, 1, false);
 	must(alone->links);
 	alone->model->links = alone->links;
 }
 
 static void end(struct alone *alone)
 {
-	links_free(alone->links);
+	symlinks_free(alone->links);
 	close_model(&alone->o);
 }
 
@@ -60,7 +61,7 @@ static int write_number(struct model *model, const char *file, const char *text)
 
 	must(empty && stage);
 	assert_int_equal(stage_write(stage, text, strlen(text), 0), 0);
-	rc = adapt_write(model, file, stage);
+	rc = adapter_edit_write(model, file, stage);
 	stage_free(stage);
 	view_unref(empty);
 	return rc;
@@ -77,14 +78,14 @@ static uint64_t shown_ino(struct model *model, uint32_t slot)
 
 static int link_it(void **state, struct model *model, const char *file, const char *target)
 {
-	return adapt_link(model, file, in_temp(state, target).text, getuid(), getgid());
+	return adapter_edit_link(model, file, in_temp(state, target).text, getuid(), getgid());
 }
 
 static void assert_text(struct model *model, const char *file, const char *text)
 {
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 
-	assert_true(adapters_look_up(model, file, &shown));
+	assert_true(adapters_lookup(model, file, &shown));
 	assert_string_equal(shown.text, text);
 }
 
@@ -135,8 +136,8 @@ static void an_adapter_changes_what_it_is_for_and_nothing_else(void **state)
 	assert_int_equal(shown_ino(alone.model, SMALL_Q), ino);
 	assert_int_equal(write_number(alone.model, "x.scale", "0"), 0);
 	assert_int_equal(shown_ino(alone.model, SMALL_Q), 0);
-	assert_int_equal(adapt_remove(alone.model, "x.gguf"), 0);
-	assert_int_equal(adapt_remove(alone.model, "x.gguf"), -ENOENT);
+	assert_int_equal(adapter_edit_remove(alone.model, "x.gguf"), 0);
+	assert_int_equal(adapter_edit_remove(alone.model, "x.gguf"), -ENOENT);
 	after = read_organ(alone.model, SMALL_Q, &again);
 	assert_memory_equal(before, after, size);
 	free(after);
@@ -162,12 +163,12 @@ static void grafts_go_under_the_adapters(void **state)
 	assert_int_equal(content->kind, CONTENT_MERGED);
 	assert_int_equal(content->own->kind, CONTENT_COPY);
 	content_unref(content);
-	assert_int_equal(adapt_remove(alone.model, "x.gguf"), 0);
+	assert_int_equal(adapter_edit_remove(alone.model, "x.gguf"), 0);
 	assert_organ(alone.model, SMALL_Q, &graft);
 	assert_int_equal(graft_remove(alone.model, SMALL_Q), 0);
 	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), 0);
 	content = slots_get(alone.model->slots, SMALL_Q);
-	assert_true(content_is_nothing(content));
+	assert_true(content_is_whiteout(content));
 	content_unref(content);
 	free(graft.bytes);
 	end(&alone);
@@ -197,7 +198,7 @@ static void a_pair_counts_when_it_is_complete(void **state)
 	static const char file_a[] = "blk_0_attn_q_weight_lora_a";
 	static const char file_b[] = "blk_0_attn_q_weight_lora_b";
 	struct alone alone;
-	struct adapter_shown shown;
+	struct adapter_attr shown;
 	struct snapshot snapshot;
 	uint32_t slot;
 
@@ -207,7 +208,7 @@ static void a_pair_counts_when_it_is_complete(void **state)
 	assert_false(adapters_any(alone.model));
 	assert_int_equal(copy_half(alone.model, b, file_b, 2, 4), 0);
 	assert_int_equal(shown_ino(alone.model, SMALL_Q), 0);
-	assert_true(adapters_copied(alone.model));
+	assert_true(adapters_has_copied(alone.model));
 	assert_text(alone.model, "lora.alpha", "0\n");
 	assert_int_equal(copy_half(alone.model, a, file_a, 8, 3), -EINVAL);
 	assert_true(log_says(alone.o.log, "lora_a has rank 3 and lora_b 2"));
@@ -219,20 +220,20 @@ static void a_pair_counts_when_it_is_complete(void **state)
 	snapshot_release(&snapshot);
 	assert_int_equal(write_number(alone.model, "lora.alpha", "4"), 0);
 	close_model(&alone.o);
-	links_free(alone.links);
+	symlinks_free(alone.links);
 	/* Another mount finds it again. */
 	alone = mount_alone(state);
 	begin(&alone);
 	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), 0);
 	assert_text(alone.model, "lora.alpha", "4\n");
-	assert_true(model_find(alone.model, CLASS_ADAPTERS, file_a, strlen(file_a), &slot));
+	assert_true(model_find_slot(alone.model, CLASS_ADAPTERS, file_a, strlen(file_a), &slot));
 	assert_true(adapters_is_half(alone.model, slot));
 	assert_int_equal(graft_remove(alone.model, slot), 0);
 	assert_int_equal(shown_ino(alone.model, SMALL_Q), 0);
 	assert_text(alone.model, "lora.alpha", "4\n");
-	assert_true(model_find(alone.model, CLASS_ADAPTERS, file_b, strlen(file_b), &slot));
+	assert_true(model_find_slot(alone.model, CLASS_ADAPTERS, file_b, strlen(file_b), &slot));
 	assert_int_equal(graft_remove(alone.model, slot), 0);
-	assert_false(adapters_look_up(alone.model, "lora.alpha", &shown));
+	assert_false(adapters_lookup(alone.model, "lora.alpha", &shown));
 	assert_false(adapters_any(alone.model));
 	end(&alone);
 }
@@ -247,7 +248,7 @@ static void the_settings_of_copied_pairs_always_have_a_place(void **state)
 	save_adapter(state, "a.gguf", 4);
 	alone = mount_alone(state);
 	begin(&alone);
-	for (unsigned i = 0; i < ADAPTERS_MOST; i++) {
+	for (unsigned i = 0; i < ADAPTERS_MAX; i++) {
 		snprintf(file, sizeof(file), "x%u.gguf", i);
 		assert_int_equal(link_it(state, alone.model, file, "a.gguf"), 0);
 	}
@@ -333,7 +334,7 @@ static void what_is_no_adapter_is_refused(void **state)
 	assert_int_equal(link_it(state, alone.model, "x.gguf", "nothing"), 0);
 	assert_true(adapters_broken(alone.model));
 	save_adapter(state, "nothing", 4);
-	assert_false(adapt_look(alone.model, false));
+	assert_false(adapter_edit_refresh(alone.model, false));
 	assert_false(adapters_broken(alone.model));
 	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), 0);
 	end(&alone);
@@ -350,7 +351,7 @@ static void an_adapter_is_a_model_of_its_own(void **state)
 	assert_false(adapters_apply(alone.model));
 	assert_text(alone.model, "lora.alpha", "4\n");
 	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), -EINVAL);
-	assert_int_equal(adapt_remove(alone.model, "lora.alpha"), -EPERM);
+	assert_int_equal(adapter_edit_remove(alone.model, "lora.alpha"), -EPERM);
 	end(&alone);
 }
 

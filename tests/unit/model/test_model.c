@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* test_model.c - fs/model.c: a base opened, its tensors under the names of their files. */
+/* test_model.c - fs/model/model.c: a base opened, its tensors under the names of their files. */
 #include "tests/unit/fs_model.h"
 
 static bool finds(struct model *model, enum organ_class klass, const char *name, uint32_t expected)
 {
 	uint32_t tensor;
 
-	return model_find(model, klass, name, strlen(name), &tensor) && tensor == expected;
+	return model_find_slot(model, klass, name, strlen(name), &tensor) && tensor == expected;
 }
 
 static bool finds_nothing(struct model *model, enum organ_class klass, const char *name)
 {
 	uint32_t tensor;
 
-	return !model_find(model, klass, name, strlen(name), &tensor);
+	return !model_find_slot(model, klass, name, strlen(name), &tensor);
 }
 
 static void tensors_are_found_by_class_and_name(void **state)
@@ -194,7 +194,7 @@ static void a_shard_alone_is_a_model_that_lacks_the_others(void **state)
 	assert_false(o.model->whole);
 	assert_null(o.model->layer);
 	assert_int_equal(o.model->gguf->n_tensors, 1);
-	lacks = model_lacks(o.model);
+	lacks = model_missing_shards(o.model);
 	assert_string_equal(lacks, "the model lacks x-00001-of-00003.gguf, x-00003-of-00003.gguf");
 	free(lacks);
 	close_model(&o);

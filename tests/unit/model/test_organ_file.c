@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_files.c - fs/files.c: organ files and the assembled model, byte for byte. */
+/* test_organ_file.c - fs/model/organ_file.c: organ files and the assembled model, byte for byte. */
 #include "fs/assemble/model_view.h"
 #include "tests/unit/fs_model.h"
 
@@ -187,7 +187,7 @@ static void a_view_stays_as_it_was_whatever_is_grafted_since(void **state)
 static void a_base_that_was_changed_is_an_error(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct view *model = assembled(o.model), *organ = files_organ(o.model, SMALL_UP, NULL);
+	struct view *model = assembled(o.model), *organ = organ_file_view(o.model, SMALL_UP, NULL);
 	char bytes[512];
 
 	assert_int_equal(truncate(in_temp(state, "base.gguf").text,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_slots.c - fs/slots.c, by the invariants of slots.h. */
+/* test_slots.c - fs/model/slots.c, by the invariants of slots.h. */
 #include "fs/model/slots.h"
 #include "tests/unit/fs_help.h"
 
@@ -65,12 +65,12 @@ static void what_was_put_is_what_is_got(void **state)
 {
 	struct slots *slots = slots_new(3);
 
-	slots_put(slots, 1, make_content(state, 11));
+	slots_set(slots, 1, make_content(state, 11));
 	assert_int_equal(now_in(slots, 0), 0);
 	assert_int_equal(now_in(slots, 1), 11);
-	slots_put(slots, 1, make_content(state, 12));
+	slots_set(slots, 1, make_content(state, 12));
 	assert_int_equal(now_in(slots, 1), 12);
-	slots_put(slots, 1, NULL);
+	slots_set(slots, 1, NULL);
 	assert_int_equal(now_in(slots, 1), 0);
 	slots_free(slots);
 }
@@ -82,9 +82,9 @@ static void whoever_holds_a_content_keeps_it(void **state)
 	struct content *held;
 	char bytes[5];
 
-	slots_put(slots, 0, make_content(state, 11));
+	slots_set(slots, 0, make_content(state, 11));
 	held = slots_get(slots, 0);
-	slots_put(slots, 0, make_content(state, 12));
+	slots_set(slots, 0, make_content(state, 12));
 	slots_free(slots);
 	assert_int_equal(held->ino, 11);
 	assert_string_equal(held->organ.name, "blk.0.ffn_up.weight");
@@ -99,15 +99,15 @@ static void every_change_moves_the_generation_and_nothing_else_does(void **state
 	struct slots *slots = slots_new(2);
 	struct snapshot snapshot;
 
-	slots_put(slots, 0, make_content(state, 11));
+	slots_set(slots, 0, make_content(state, 11));
 	assert_int_equal(slots_generation(slots), 1);
 	now_in(slots, 0);
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
 	assert_int_equal(snapshot.generation, 1);
 	assert_int_equal(slots_generation(slots), 1);
-	slots_put(slots, 0, make_content(state, 12));
-	slots_put(slots, 1, make_content(state, 13));
-	slots_put(slots, 0, NULL);
+	slots_set(slots, 0, make_content(state, 12));
+	slots_set(slots, 1, make_content(state, 13));
+	slots_set(slots, 0, NULL);
 	assert_int_equal(slots_generation(slots), 4);
 	assert_int_equal(snapshot.generation, 1);
 	snapshot_release(&snapshot);
@@ -119,15 +119,15 @@ static void a_snapshot_counts_the_grafts(void **state)
 	struct slots *slots = slots_new(3);
 	struct snapshot snapshot;
 
-	slots_put(slots, 0, make_content(state, 11));
-	slots_put(slots, 0, make_content(state, 12));
-	slots_put(slots, 2, make_content(state, 13));
-	slots_put(slots, 1, NULL);
+	slots_set(slots, 0, make_content(state, 11));
+	slots_set(slots, 0, make_content(state, 12));
+	slots_set(slots, 2, make_content(state, 13));
+	slots_set(slots, 1, NULL);
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
 	assert_int_equal(snapshot.grafts, 2);
 	snapshot_release(&snapshot);
-	slots_put(slots, 0, NULL);
-	slots_put(slots, 0, NULL);
+	slots_set(slots, 0, NULL);
+	slots_set(slots, 0, NULL);
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
 	assert_int_equal(snapshot.grafts, 1);
 	snapshot_release(&snapshot);
@@ -139,10 +139,10 @@ static void a_snapshot_stays_as_it_was(void **state)
 	struct slots *slots = slots_new(2);
 	struct snapshot snapshot;
 
-	slots_put(slots, 0, make_content(state, 11));
+	slots_set(slots, 0, make_content(state, 11));
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
-	slots_put(slots, 0, make_content(state, 12));
-	slots_put(slots, 1, make_content(state, 13));
+	slots_set(slots, 0, make_content(state, 12));
+	slots_set(slots, 1, make_content(state, 13));
 	slots_free(slots);
 	assert_int_equal(snapshot.content[0]->ino, 11);
 	assert_null(snapshot.content[1]);
@@ -177,7 +177,7 @@ static void *write_slots(void *argument)
 	for (uint32_t k = 1; k <= 150; k++) {
 		const uint32_t i = k % CROWD_SLOTS;
 
-		slots_put(crowd->slots, i,
+		slots_set(crowd->slots, i,
 			  k % 7 ? make_content(crowd->state, i + k * CROWD_SLOTS) : NULL);
 	}
 	return NULL;
@@ -248,7 +248,7 @@ static struct content *make_reference(void **state, uint64_t ino)
 	content_unref(make_content(state, 0));
 	file = backing_open(in_temp(state, "organ").text, NULL);
 	must(file);
-	content = content_reference(ino, &organ, file, 64, "0123456789abcdef0123456789abcdef");
+	content = content_new_reference(ino, &organ, file, 64, "0123456789abcdef0123456789abcdef");
 	backing_unref(file);
 	must(content);
 	return content;
@@ -269,17 +269,17 @@ static uint32_t grafts_of(struct slots *slots)
 static void nothing_in_a_slot_of_the_base_is_a_graft(void **state)
 {
 	struct slots *slots = slots_new(2);
-	struct content *nothing = content_nothing(), *got;
+	struct content *nothing = content_new_whiteout(), *got;
 
 	(void)state;
-	assert_true(content_is_nothing(nothing));
-	assert_false(content_is_nothing(NULL));
+	assert_true(content_is_whiteout(nothing));
+	assert_false(content_is_whiteout(NULL));
 	assert_string_equal(content_kind_name(nothing), "removed");
-	slots_put(slots, 1, nothing);
+	slots_set(slots, 1, nothing);
 	assert_int_equal(grafts_of(slots), 1);
 	got = slots_get(slots, 1);
-	assert_true(content_is_nothing(got));
-	slots_put(slots, 1, NULL);
+	assert_true(content_is_whiteout(got));
+	slots_set(slots, 1, NULL);
 	assert_int_equal(grafts_of(slots), 0);
 	content_unref(got);
 	slots_free(slots);
@@ -299,16 +299,16 @@ static void an_added_slot_stays_and_with_nothing_in_it_is_no_graft(void **state)
 	assert_int_equal(slots_generation(slots), 1);
 	assert_int_equal(now_in(slots, 2), 11);
 	assert_int_equal(grafts_of(slots), 1);
-	slots_put(slots, 2, content_nothing());
+	slots_set(slots, 2, content_new_whiteout());
 	assert_int_equal(slots_generation(slots), 2);
 	assert_int_equal(slots_count(slots), 3);
 	assert_int_equal(grafts_of(slots), 0);
 	got = slots_get(slots, 2);
-	assert_true(content_is_nothing(got));
+	assert_true(content_is_whiteout(got));
 	content_unref(got);
-	slots_put(slots, 2, make_content(state, 12));
+	slots_set(slots, 2, make_content(state, 12));
 	assert_int_equal(grafts_of(slots), 1);
-	assert_int_equal(slots_add(slots, content_nothing(), &i), 0);
+	assert_int_equal(slots_add(slots, content_new_whiteout(), &i), 0);
 	assert_int_equal(i, 3);
 	assert_int_equal(grafts_of(slots), 1);
 	slots_free(slots);
@@ -346,7 +346,7 @@ static void a_reference_is_to_a_place_in_a_model(void **state)
 	assert_memory_equal(content->organ.name, "blk.\0.up", 9);
 	assert_string_equal(content->fingerprint, "0123456789abcdef0123456789abcdef");
 	assert_null(content->broken);
-	content_break(content, "the model is gone");
+	content_set_broken(content, "the model is gone");
 	assert_string_equal(content->broken, "the model is gone");
 	assert_string_equal(content_kind_name(content), "broken reference");
 	content_unref(content);
@@ -366,13 +366,14 @@ static void without_memory_nothing_changes(void **state)
 		assert_true(allocation_failed());
 	}
 	allocation_fails(1);
-	assert_null(content_nothing());
+	assert_null(content_new_whiteout());
 	assert_true(allocation_failed());
 	content = make_reference(state, 11);
 	file = backing_open(in_temp(state, "organ").text, NULL);
 	for (uint64_t k = 1; k <= 2; k++) {
 		allocation_fails(k);
-		assert_null(content_reference(1, &content->organ, file, 0, content->fingerprint));
+		assert_null(
+			content_new_reference(1, &content->organ, file, 0, content->fingerprint));
 		assert_true(allocation_failed());
 	}
 	backing_unref(file);
@@ -399,14 +400,14 @@ static void without_memory_nothing_changes(void **state)
 }
 
 /* Whatever slot 0 comes to hold, slot 1 shows that content's merging. */
-static bool follow(void *context, uint32_t i, struct content *content, struct showing *showing)
+static bool follow(void *context, uint32_t i, struct content *content, struct slot_content *showing)
 {
 	(void)context;
 	if (i != 0 || !content)
 		return false;
 	showing->slot = 1;
-	showing->content = content_merged(content->ino + 100, &content->organ,
-					  backing_ref(content->file), NULL, NULL);
+	showing->content = content_new_merged(content->ino + 100, &content->organ,
+					      backing_ref(content->file), NULL, NULL);
 	must(showing->content);
 	return true;
 }
@@ -417,8 +418,8 @@ static void what_is_shown_is_not_what_is_held(void **state)
 	struct content *content;
 	struct snapshot snapshot;
 
-	slots_follow(slots, follow, NULL);
-	slots_put(slots, 0, make_content(state, 5));
+	slots_set_listener(slots, follow, NULL);
+	slots_set(slots, 0, make_content(state, 5));
 	assert_int_equal(slots_generation(slots), 1);
 	assert_int_equal(now_in(slots, 0), 5);
 	assert_int_equal(now_in(slots, 1), 105);
@@ -429,12 +430,12 @@ static void what_is_shown_is_not_what_is_held(void **state)
 	assert_string_equal(content_kind_name(snapshot.content[1]), "merged");
 	snapshot_release(&snapshot);
 	/* Of what it holds next, that is no longer shown. */
-	slots_put(slots, 1, make_content(state, 6));
+	slots_set(slots, 1, make_content(state, 6));
 	assert_int_equal(now_in(slots, 1), 6);
 	content = slots_own(slots, 1);
 	assert_int_equal(content->ino, 6);
 	content_unref(content);
-	slots_show(slots, NULL, 0);
+	slots_set_shown(slots, NULL, 0);
 	assert_int_equal(slots_generation(slots), 3);
 	slots_free(slots);
 }
@@ -443,15 +444,16 @@ static void what_is_shown_can_be_taken_back(void **state)
 {
 	struct slots *slots = slots_new(1);
 	struct content *held = make_content(state, 5);
-	struct showing showing = { 0, content_merged(9, &held->organ, backing_ref(held->file), NULL,
-						     held) };
+	struct slot_content showing = {
+		0, content_new_merged(9, &held->organ, backing_ref(held->file), NULL, held)
+	};
 	struct snapshot snapshot;
 
-	slots_put(slots, 0, held);
-	slots_show(slots, &showing, 1);
+	slots_set(slots, 0, held);
+	slots_set_shown(slots, &showing, 1);
 	assert_int_equal(now_in(slots, 0), 9);
 	showing.content = NULL;
-	slots_show(slots, &showing, 1);
+	slots_set_shown(slots, &showing, 1);
 	assert_int_equal(now_in(slots, 0), 5);
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
 	assert_int_equal(snapshot.grafts, 1);
@@ -472,21 +474,21 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	write_text(in_temp(state, "b.bin").text, "bytes");
 	file = backing_open(in_temp(state, "a.gguf").text, NULL);
 	must(file);
-	content = content_reference(1, &organ, file, 4096, "");
+	content = content_new_reference(1, &organ, file, 4096, "");
 	must(content);
 	assert_string_equal(donor_path(content->donor), backing_path(file));
 	assert_string_equal(donor_tensor(content->donor, &n), organ.name);
-	content_set_donor(content, donor_of_path(in_temp(state, "b.bin").text, NULL, NULL, 0));
+	content_set_donor(content, donor_from_path(in_temp(state, "b.bin").text, NULL, NULL, 0));
 	assert_null(donor_tensor(content->donor, &n));
 	content_set_donor(content, NULL);
 	assert_null(content->donor);
 	content_unref(content);
 	/* What a link leads to is an organ file if its data begin right after such a header. */
-	content = content_link(1, &organ, file, 47, "there");
+	content = content_new_link(1, &organ, file, 47, "there");
 	must(content);
 	assert_null(donor_tensor(content->donor, &n));
 	content_unref(content);
-	content = content_link(1, &organ, file, 4096, "there");
+	content = content_new_link(1, &organ, file, 4096, "there");
 	must(content);
 	assert_non_null(donor_tensor(content->donor, &n));
 	content_unref(content);

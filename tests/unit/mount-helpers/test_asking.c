@@ -62,12 +62,12 @@ static void what_is_no_answer_is_none(void **state)
 
 static void the_status_of_a_daemon_is_one(void **state)
 {
-	struct status *status = status_new();
+	struct unmount_status *status = unmount_status_new();
 	char text[128], name[ASKING_NAME_MAX];
 	unsigned pid, fd;
 
 	(void)state;
-	assert_true(status_text(status, text, sizeof(text)) > 0);
+	assert_true(unmount_status_text(status, text, sizeof(text)) > 0);
 	assert_true(asking_parse(text, &pid, &fd, name));
 	assert_int_equal(pid, getpid());
 	assert_true(asking_is_status((int)fd, name, geteuid()));
@@ -77,7 +77,7 @@ static void the_status_of_a_daemon_is_one(void **state)
 	assert_false(asking_is_status((int)fd, "", geteuid()));
 	assert_true(asking_parse(text, &pid, &fd, name));
 	assert_false(asking_is_status((int)fd, name, geteuid() + 1));
-	status_free(status);
+	unmount_status_free(status);
 }
 
 static void other_files_are_none(void **state)

@@ -131,26 +131,26 @@ static void no_more_than_1000_directories_are_named(void **state)
 
 static void what_a_daemon_writes_is_read(void **state)
 {
-	struct status *status = status_new();
+	struct unmount_status *status = unmount_status_new();
 	struct outcome_state first;
 	char text[128], *all;
 	int pid, fd;
 
 	(void)state;
-	assert_true(status_text(status, text, sizeof(text)) > 0);
+	assert_true(unmount_status_text(status, text, sizeof(text)) > 0);
 	assert_int_equal(sscanf(text, "%d %d", &pid, &fd), 2);
 	all = outcome_read(fd);
 	assert_true(outcome_state(all, &first) && first.is_mounted);
 	free(all);
-	status_progress(status, 5, 7, 9);
-	status_say(status, "failed", "no");
-	status_say(status, "end", "1");
+	unmount_status_progress(status, 5, 7, 9);
+	unmount_status_add(status, "failed", "no");
+	unmount_status_add(status, "end", "1");
 	all = outcome_read(fd);
 	assert_true(outcome_state(all, &first) && !first.is_mounted);
 	assert_true(first.done == 5 && first.total == 7 && first.milliseconds == 9);
 	assert_printed(all, 1, "", "it: no\n");
 	free(all);
-	status_free(status);
+	unmount_status_free(status);
 	assert_null(outcome_read(-1));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_config.c - fs/config.c: files of defaults, good ones and hostile ones. */
+/* test_config.c - fs/mount/config.c: files of defaults, good ones and hostile ones. */
 #include "fs/mount/config.h"
 #include "tests/unit/fs_help.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mountpoint.c - fs/mountpoint.c: what may be mounted on, as far as that takes no mount. */
+/* test_mountpoint.c - fs/mount/mountpoint.c: what may be mounted on, as far as that takes no
+ * mount. */
 #include "fs/mount/mountpoint.h"
 #include "tests/unit/fs_help.h"
 

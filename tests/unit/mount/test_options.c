@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_options.c - fs/options.c: every option, and what is said about those that are wrong. */
+/* test_options.c - fs/mount/options.c: every option, and what is said about those that are
+ * wrong. */
 #include "fs/mount/options.h"
 #include "tests/unit/fs_help.h"
 

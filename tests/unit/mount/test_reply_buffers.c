@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_buffers.c - fs/buffers.c: buffers are used again and never shared. */
+/* test_reply_buffers.c - fs/mount/reply_buffers.c: buffers are used again and never shared. */
 #include "fs/mount/reply_buffers.h"
 #include "tests/unit/unit.h"
 
@@ -7,63 +7,63 @@
 
 static void a_buffer_is_page_aligned_and_all_of_it_can_be_written(void **state)
 {
-	struct buffers *buffers = buffers_new();
-	void *buffer = buffers_get(buffers);
+	struct reply_buffers *buffers = reply_buffers_new();
+	void *buffer = reply_buffers_get(buffers);
 
 	(void)state;
 	assert_non_null(buffer);
 	assert_int_equal((uintptr_t)buffer % 4096, 0);
-	memset(buffer, 0xff, BUFFER_SIZE);
-	buffers_put(buffers, buffer);
-	buffers_free(buffers);
+	memset(buffer, 0xff, REPLY_BUFFER_SIZE);
+	reply_buffers_put(buffers, buffer);
+	reply_buffers_free(buffers);
 }
 
 static void what_was_given_back_is_used_again(void **state)
 {
-	struct buffers *buffers = buffers_new();
-	void *first = buffers_get(buffers), *second = buffers_get(buffers), *again[2];
+	struct reply_buffers *buffers = reply_buffers_new();
+	void *first = reply_buffers_get(buffers), *second = reply_buffers_get(buffers), *again[2];
 
 	(void)state;
 	assert_ptr_not_equal(first, second);
-	buffers_put(buffers, first);
-	buffers_put(buffers, second);
-	again[0] = buffers_get(buffers);
-	again[1] = buffers_get(buffers);
+	reply_buffers_put(buffers, first);
+	reply_buffers_put(buffers, second);
+	again[0] = reply_buffers_get(buffers);
+	again[1] = reply_buffers_get(buffers);
 	assert_ptr_not_equal(again[0], again[1]);
 	assert_true(again[0] == first || again[0] == second);
 	assert_true(again[1] == first || again[1] == second);
-	buffers_put(buffers, again[0]);
-	buffers_put(buffers, again[1]);
-	buffers_free(buffers);
+	reply_buffers_put(buffers, again[0]);
+	reply_buffers_put(buffers, again[1]);
+	reply_buffers_free(buffers);
 }
 
 static void giving_back_nothing_is_fine(void **state)
 {
-	struct buffers *buffers = buffers_new();
+	struct reply_buffers *buffers = reply_buffers_new();
 
 	(void)state;
-	buffers_put(buffers, NULL);
-	buffers_free(buffers);
-	buffers_free(NULL);
+	reply_buffers_put(buffers, NULL);
+	reply_buffers_free(buffers);
+	reply_buffers_free(NULL);
 }
 
 static void *get_and_put(void *argument)
 {
 	for (int i = 0; i < 500; i++) {
-		unsigned char *buffer = buffers_get(argument);
+		unsigned char *buffer = reply_buffers_get(argument);
 
 		memset(buffer, i & 0xff, 64);
 		for (int k = 0; k < 64; k++)
 			if (buffer[k] != (i & 0xff))
 				return buffer;
-		buffers_put(argument, buffer);
+		reply_buffers_put(argument, buffer);
 	}
 	return NULL;
 }
 
 static void no_two_threads_have_the_same_buffer(void **state)
 {
-	struct buffers *buffers = buffers_new();
+	struct reply_buffers *buffers = reply_buffers_new();
 	pthread_t threads[4];
 	void *wrong;
 
@@ -74,7 +74,7 @@ static void no_two_threads_have_the_same_buffer(void **state)
 		pthread_join(threads[i], &wrong);
 		assert_null(wrong);
 	}
-	buffers_free(buffers);
+	reply_buffers_free(buffers);
 }
 
 static const struct CMUnitTest tests[] = {

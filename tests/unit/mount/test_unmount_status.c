@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* test_status.c - fs/status.c: what whoever waits reads, and how it is known that there will be no
- * more. */
+/* test_unmount_status.c - fs/mount/unmount_status.c: what whoever waits reads, and how it is known
+ * that there will be no more. */
 #include "fs/mount/unmount_status.h"
 #include "tests/unit/fs_help.h"
 
 #include <sys/file.h>
 
 /* As somebody else finds it. */
-static int find(const struct status *status)
+static int find(const struct unmount_status *status)
 {
 	char text[128], path[64], link[128], expected[128], name[64];
 	int pid, fd, file;
 	ssize_t n;
 
-	assert_between(status_text(status, text, sizeof(text)), 1, sizeof(text) - 1);
+	assert_between(unmount_status_text(status, text, sizeof(text)), 1, sizeof(text) - 1);
 	assert_int_equal(sscanf(text, "%d %d %63s", &pid, &fd, name), 3);
 	assert_int_equal(pid, getpid());
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -44,20 +44,20 @@ static void assert_reads(int fd, const char *expected)
 
 static void it_is_locked_as_long_as_it_is_there(void **state)
 {
-	struct status *status = status_new();
+	struct unmount_status *status = unmount_status_new();
 	const int fd = find(status);
 
 	(void)state;
 	assert_int_equal(flock(fd, LOCK_SH | LOCK_NB), -1);
 	assert_int_equal(errno, EWOULDBLOCK);
-	status_free(status);
+	unmount_status_free(status);
 	assert_int_equal(flock(fd, LOCK_SH | LOCK_NB), 0);
 	close(fd);
 }
 
 static void only_its_owner_may_open_it(void **state)
 {
-	struct status *status = status_new();
+	struct unmount_status *status = unmount_status_new();
 	const int fd = find(status);
 	struct stat stat;
 
@@ -66,52 +66,52 @@ static void only_its_owner_may_open_it(void **state)
 	assert_int_equal(stat.st_mode & 0777, 0600);
 	assert_int_equal(stat.st_nlink, 0);
 	close(fd);
-	status_free(status);
+	unmount_status_free(status);
 }
 
 static void two_have_different_names(void **state)
 {
-	struct status *a = status_new(), *b = status_new();
+	struct unmount_status *a = unmount_status_new(), *b = unmount_status_new();
 	char of_a[128], of_b[128];
 
 	(void)state;
-	status_text(a, of_a, sizeof(of_a));
-	status_text(b, of_b, sizeof(of_b));
+	unmount_status_text(a, of_a, sizeof(of_a));
+	unmount_status_text(b, of_b, sizeof(of_b));
 	assert_string_not_equal(strstr(of_a, "organfs-"), strstr(of_b, "organfs-"));
-	status_free(a);
-	status_free(b);
+	unmount_status_free(a);
+	unmount_status_free(b);
 }
 
 static void lines_are_added_and_the_first_one_is_rewritten(void **state)
 {
-	struct status *status = status_new();
+	struct unmount_status *status = unmount_status_new();
 	const int fd = find(status);
 
 	(void)state;
 	assert_reads(fd, LINE("mounted   ", "0", "0", "0"));
-	status_say(status, "keep", "/a/layer");
-	status_progress(status, 5, 7, 9);
+	unmount_status_add(status, "keep", "/a/layer");
+	unmount_status_progress(status, 5, 7, 9);
 	assert_reads(fd, LINE("finishing ", "5", "7", "9") "keep\t/a/layer\n");
-	status_say(status, "end", "0");
+	unmount_status_add(status, "end", "0");
 	assert_reads(fd, LINE("finishing ", "5", "7", "9") "keep\t/a/layer\nend\t0\n");
-	status_progress(status, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	unmount_status_progress(status, UINT64_MAX, UINT64_MAX, UINT64_MAX);
 	assert_reads(fd, "finishing  18446744073709551615 18446744073709551615 "
 			 "18446744073709551615\nkeep\t/a/layer\nend\t0\n");
 	close(fd);
-	status_free(status);
+	unmount_status_free(status);
 }
 
 static void a_text_is_one_line(void **state)
 {
-	struct status *status = status_new();
+	struct unmount_status *status = unmount_status_new();
 	const int fd = find(status);
 
 	(void)state;
-	status_say(status, "failed", "a\nend\t0\x1b[2J\x7f");
-	status_say(status, "failed", "");
+	unmount_status_add(status, "failed", "a\nend\t0\x1b[2J\x7f");
+	unmount_status_add(status, "failed", "");
 	assert_reads(fd, LINE("mounted   ", "0", "0", "0") "failed\ta?end?0?[2J?\nfailed\t\n");
 	close(fd);
-	status_free(status);
+	unmount_status_free(status);
 }
 
 static void without_one_nothing_happens(void **state)
@@ -119,17 +119,17 @@ static void without_one_nothing_happens(void **state)
 	char text[8];
 
 	(void)state;
-	status_progress(NULL, 1, 2, 3);
-	status_say(NULL, "end", "0");
-	assert_int_equal(status_text(NULL, text, sizeof(text)), -ENODATA);
-	status_free(NULL);
+	unmount_status_progress(NULL, 1, 2, 3);
+	unmount_status_add(NULL, "end", "0");
+	assert_int_equal(unmount_status_text(NULL, text, sizeof(text)), -ENODATA);
+	unmount_status_free(NULL);
 }
 
 static void without_memory_there_is_none(void **state)
 {
 	(void)state;
 	allocation_fails(1);
-	assert_null(status_new());
+	assert_null(unmount_status_new());
 	assert_true(allocation_failed());
 }
 

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* test_resolve.c - fs/resolve.c: where paths lead, outside of the mount and into it. The file
- * system of /proc plays the mount, for its device is no other's. */
+/* test_path_resolve.c - fs/paths/path_resolve.c: where paths lead, outside of the mount and into
+ * it. The file system of /proc plays the mount, for its device is no other's. */
 #include "fs/paths/path_resolve.h"
 #include "tests/unit/fs_help.h"
 
 #include <errno.h>
 #include <limits.h>
 
-static struct resolve_own no_mount(void)
+static struct path_resolve_mount no_mount(void)
 {
-	return (struct resolve_own){ .point = NULL };
+	return (struct path_resolve_mount){ .point = NULL };
 }
 
 /* A mount at that path, whose device nothing has. */
-static struct resolve_own mount_at(const char *point)
+static struct path_resolve_mount mount_at(const char *point)
 {
-	return (struct resolve_own){ .point = point, .device = (dev_t)-1 };
+	return (struct path_resolve_mount){ .point = point, .device = (dev_t)-1 };
 }
 
-static int try(const struct resolve_own *own, const char *path, struct resolved *resolved,
-	       struct error *err)
+static int try(const struct path_resolve_mount *own, const char *path,
+	       struct path_resolve_result *resolved, struct error *err)
 {
-	*resolved = (struct resolved){ .links = 0 };
-	return resolve(own, "organs", path, resolved, err);
+	*resolved = (struct path_resolve_result){ .links = 0 };
+	return path_resolve(own, "organs", path, resolved, err);
 }
 
 /* It leads to the file that holds this text. */
-static void assert_leads_to(const struct resolve_own *own, const char *path, const char *text)
+static void assert_leads_to(const struct path_resolve_mount *own, const char *path,
+			    const char *text)
 {
-	struct resolved resolved;
+	struct path_resolve_result resolved;
 	struct error err = { 0 };
 	char bytes[64];
 	ssize_t n;
@@ -42,9 +43,9 @@ static void assert_leads_to(const struct resolve_own *own, const char *path, con
 	close(resolved.fd);
 }
 
-static void assert_fails(const struct resolve_own *own, const char *path, int code)
+static void assert_fails(const struct path_resolve_mount *own, const char *path, int code)
 {
-	struct resolved resolved;
+	struct path_resolve_result resolved;
 	struct error err = { 0 };
 	const int rc = try(own, path, &resolved, &err);
 
@@ -52,9 +53,9 @@ static void assert_fails(const struct resolve_own *own, const char *path, int co
 		fail_msg("%s: %d, \"%s\"", path, rc, err.text);
 }
 
-static void assert_own(const struct resolve_own *own, const char *path, const char *within)
+static void assert_own(const struct path_resolve_mount *own, const char *path, const char *within)
 {
-	struct resolved resolved;
+	struct path_resolve_result resolved;
 	struct error err = { 0 };
 
 	if (try(own, path, &resolved, &err) < 0)
@@ -70,7 +71,7 @@ static void link_in(void **state, const char *target, const char *name)
 
 static void a_path_leads_to_a_file(void **state)
 {
-	const struct resolve_own own = no_mount();
+	const struct path_resolve_mount own = no_mount();
 	char path[PATH_MAX + 8];
 
 	write_text(in_temp(state, "file").text, "text");
@@ -84,7 +85,7 @@ static void a_path_leads_to_a_file(void **state)
 
 static void links_are_followed(void **state)
 {
-	const struct resolve_own own = no_mount();
+	const struct path_resolve_mount own = no_mount();
 
 	write_text(in_temp(state, "file").text, "text");
 	must(mkdir(in_temp(state, "dir").text, 0700) == 0);
@@ -100,7 +101,7 @@ static void links_are_followed(void **state)
 
 static void circles_end(void **state)
 {
-	const struct resolve_own own = no_mount();
+	const struct path_resolve_mount own = no_mount();
 	char name[16], before[16];
 
 	link_in(state, "a", "b");
@@ -110,7 +111,7 @@ static void circles_end(void **state)
 	assert_fails(&own, in_temp(state, "here/here/here/nothing").text, ENOENT);
 	/* 40 links are followed, 41 are not. */
 	write_text(in_temp(state, "n0").text, "text");
-	for (int i = 1; i <= RESOLVE_LINKS + 1; i++) {
+	for (int i = 1; i <= PATH_RESOLVE_LINKS_MAX + 1; i++) {
 		snprintf(before, sizeof(before), "n%d", i - 1);
 		snprintf(name, sizeof(name), "n%d", i);
 		link_in(state, before, name);
@@ -121,18 +122,19 @@ static void circles_end(void **state)
 
 static void links_that_were_followed_before_count(void **state)
 {
-	const struct resolve_own own = no_mount();
-	struct resolved resolved = { .links = RESOLVE_LINKS };
+	const struct path_resolve_mount own = no_mount();
+	struct path_resolve_result resolved = { .links = PATH_RESOLVE_LINKS_MAX };
 	struct error err = { 0 };
 
 	write_text(in_temp(state, "file").text, "text");
 	link_in(state, "file", "link");
-	assert_int_equal(resolve(&own, "", in_temp(state, "link").text, &resolved, &err), -ELOOP);
+	assert_int_equal(path_resolve(&own, "", in_temp(state, "link").text, &resolved, &err),
+			 -ELOOP);
 }
 
 static void what_is_no_file_is_refused(void **state)
 {
-	const struct resolve_own own = no_mount();
+	const struct path_resolve_mount own = no_mount();
 	char name[NAME_MAX + 2], path[PATH_MAX + 8];
 
 	write_text(in_temp(state, "file").text, "text");
@@ -153,7 +155,7 @@ static void what_is_no_file_is_refused(void **state)
 static void a_relative_path_starts_inside(void **state)
 {
 	const struct path point = in_temp(state, "mnt");
-	const struct resolve_own own = mount_at(point.text);
+	const struct path_resolve_mount own = mount_at(point.text);
 
 	write_text(in_temp(state, "file").text, "text");
 	assert_own(&own, "x.bin", "organs/x.bin");
@@ -168,7 +170,7 @@ static void a_path_into_the_mount_is_not_asked_there(void **state)
 {
 	/* Were it asked, it would know this name. */
 	struct stat proc;
-	struct resolve_own own = { .point = "/proc" };
+	struct path_resolve_mount own = { .point = "/proc" };
 
 	(void)state;
 	must(stat("/proc", &proc) == 0);
@@ -181,7 +183,7 @@ static void a_path_into_the_mount_is_not_asked_there(void **state)
 
 static void no_descriptor_stays(void **state)
 {
-	const struct resolve_own own = no_mount();
+	const struct path_resolve_mount own = no_mount();
 	const int before = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int after;
 

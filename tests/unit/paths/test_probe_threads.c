@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_visits.c - fs/visits.c: one thread at a time at each place. */
+/* test_probe_threads.c - fs/probe_threads.c: one thread at a time at each place. */
 #include "tests/unit/unit.h"
 
 #include "fs/paths/probe_threads.h"
@@ -21,23 +21,23 @@ static struct timespec in_milliseconds(long milliseconds)
 static void only_one_is_there(void **state)
 {
 	const struct timespec soon = in_milliseconds(20), past = { 0 };
-	struct visits *visits = visits_new();
+	struct probe_threads *probes = probe_threads_new();
 
 	(void)state;
-	assert_non_null(visits);
-	assert_true(visit_begin(visits, "/a", &past));
-	assert_true(visit_begin(visits, "/b", &past));
-	assert_false(visit_begin(visits, "/a", &past));
-	assert_false(visit_begin(visits, "/b", &soon));
-	visit_end(visits, "/a");
-	assert_true(visit_begin(visits, "/a", &past));
-	visit_end(visits, "/a");
-	visit_end(visits, "/b");
-	visits_unref(visits);
+	assert_non_null(probes);
+	assert_true(probe_threads_begin(probes, "/a", &past));
+	assert_true(probe_threads_begin(probes, "/b", &past));
+	assert_false(probe_threads_begin(probes, "/a", &past));
+	assert_false(probe_threads_begin(probes, "/b", &soon));
+	probe_threads_end(probes, "/a");
+	assert_true(probe_threads_begin(probes, "/a", &past));
+	probe_threads_end(probes, "/a");
+	probe_threads_end(probes, "/b");
+	probe_threads_unref(probes);
 }
 
 struct race {
-	struct visits *visits;
+	struct probe_threads *probes;
 	atomic_int inside, most, rounds;
 };
 
@@ -48,31 +48,31 @@ static void *come_and_go(void *argument)
 	for (int i = 0; i < 200; i++) {
 		const struct timespec until = in_milliseconds(60000);
 
-		if (!visit_begin(race->visits, "/a", &until))
+		if (!probe_threads_begin(race->probes, "/a", &until))
 			continue;
 		if (atomic_fetch_add(&race->inside, 1) > 0)
 			atomic_store(&race->most, 2);
 		atomic_fetch_sub(&race->inside, 1);
 		atomic_fetch_add(&race->rounds, 1);
-		visit_end(race->visits, "/a");
+		probe_threads_end(race->probes, "/a");
 	}
 	return NULL;
 }
 
 static void the_next_comes_when_one_goes(void **state)
 {
-	struct race race = { .visits = visits_new() };
+	struct race race = { .probes = probe_threads_new() };
 	pthread_t threads[4];
 
 	(void)state;
-	assert_non_null(race.visits);
+	assert_non_null(race.probes);
 	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &race), 0);
 	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(atomic_load(&race.most), 0);
 	assert_int_equal(atomic_load(&race.rounds), 200 * (int)ARRAY_LENGTH(threads));
-	visits_unref(race.visits);
+	probe_threads_unref(race.probes);
 }
 
 static const struct CMUnitTest tests[] = {

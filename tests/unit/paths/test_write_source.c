@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trace.c - fs/trace.c and fs/openings.c: what this process itself has open. */
+/* test_write_source.c - fs/paths/write_source.c and fs/paths/proc_fds.c: what this process itself
+ * has open. */
 #include "fs/paths/proc_fds.h"
 #include "fs/paths/write_source.h"
 #include "tests/unit/fs_help.h"
@@ -18,7 +19,7 @@ static struct donor *tell(void *context, uint64_t ino, uint64_t *size)
 
 	own->asked = ino;
 	*size = 7;
-	return donor_of_path("/own", NULL, "t", 1);
+	return donor_from_path("/own", NULL, "t", 1);
 }
 
 /* A file of that many bytes, open for that. */
@@ -36,22 +37,22 @@ static int open_sized(void **state, const char *name, off_t size, int flags)
 /* What a trace of ourselves finds for so many bytes: the path, "" for nothing. */
 static struct path found(struct own *own, dev_t device, uint64_t size, uint64_t target)
 {
-	struct tracer *tracer = tracer_new(tell, own);
-	struct trace *trace;
+	struct write_sources *tracer = write_sources_new(tell, own);
+	struct write_source *trace;
 	struct donor *donor;
 	struct path path = { "" };
 
 	must(tracer);
 	if (device)
-		tracer_mounted(tracer, "/nowhere", device);
-	trace = trace_begin(tracer, getpid(), getuid(), getgid());
+		write_sources_set_mount(tracer, "/nowhere", device);
+	trace = write_source_begin(tracer, getpid(), getuid(), getgid());
 	must(trace);
-	donor = trace_donor(trace, size, target);
+	donor = write_source_donor(trace, size, target);
 	if (donor)
 		snprintf(path.text, sizeof(path.text), "%s", donor_path(donor));
 	donor_unref(donor);
-	trace_unref(trace);
-	tracer_free(tracer);
+	write_source_unref(trace);
+	write_sources_free(tracer);
 	return path;
 }
 
@@ -107,12 +108,12 @@ static void our_own_mount_is_asked_inside(void **state)
 {
 	struct own own = { 0 };
 	const int a = open_sized(state, "a", 123457, O_RDONLY);
-	struct opening openings[8];
+	struct proc_fd openings[8];
 	unsigned n, i = 0;
 	struct stat stat;
 
 	must(fstat(a, &stat) == 0);
-	n = openings_find(getpid(), NOWHERE, openings, 8);
+	n = proc_fds_find(getpid(), NOWHERE, openings, 8);
 	for (unsigned k = 0; k < n; k++) {
 		if (openings[k].ino == stat.st_ino && openings[k].device == stat.st_dev)
 			i = k + 1;
@@ -132,11 +133,11 @@ static void our_own_mount_is_asked_inside(void **state)
 
 static void nobody_has_nothing_open(void **state)
 {
-	struct opening openings[2];
+	struct proc_fd openings[2];
 
 	(void)state;
-	assert_int_equal(openings_find(0, NOWHERE, openings, 2), 0);
-	assert_int_equal(openings_find(INT32_MAX, NOWHERE, openings, 2), 0);
+	assert_int_equal(proc_fds_find(0, NOWHERE, openings, 2), 0);
+	assert_int_equal(proc_fds_find(INT32_MAX, NOWHERE, openings, 2), 0);
 }
 
 static const struct CMUnitTest tests[] = {

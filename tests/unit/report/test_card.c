@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_card.c - fs/card.c: what a model says of itself, whatever it says. */
+/* test_card.c - fs/report/card.c: what a model says of itself, whatever it says. */
 #include "fs/report/card.h"
 #include "tests/unit/fs_readings.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ranking.c - fs/ranking.c: order, least squares, ranges, and a length that never changes. */
+/* test_ranking.c - fs/report/ranking.c: order, least squares, ranges, and a length that never
+ * changes. */
 #include "fs/report/ranking.h"
 #include "tests/unit/fs_help.h"
 
@@ -14,8 +15,8 @@ static struct ranked model(const char *name, uint64_t parameters, double theta)
 	struct ranked ranked = { .name = name, .parameters = parameters };
 	const struct zmeasure z = { .theta = theta, .signal = sin(theta * M_PI / 180) };
 
-	tally_count(&ranked.all, isnan(theta) ? NULL : &z, parameters);
-	tally_count(&ranked.classes[CLASS_ORGANS], isnan(theta) ? NULL : &z, parameters);
+	theta_mean_add(&ranked.all, isnan(theta) ? NULL : &z, parameters);
+	theta_mean_add(&ranked.classes[CLASS_ORGANS], isnan(theta) ? NULL : &z, parameters);
 	return ranked;
 }
 
@@ -43,13 +44,13 @@ static void assert_says(const struct ranked *models, size_t n, const char *words
 static void points_on_a_line_give_it(void **state)
 {
 	const double x[] = { 1, 2, 4 }, up[] = { 5, 7, 11 }, down[] = { 1, 0, -2 };
-	struct line line = line_fit(x, up, 3);
+	struct fitted_line line = ranking_fit_line(x, up, 3);
 
 	(void)state;
 	assert_near(line.slope, 2, 1e-12);
 	assert_near(line.intercept, 3, 1e-12);
 	assert_near(line.r, 1, 1e-12);
-	line = line_fit(x, down, 3);
+	line = ranking_fit_line(x, down, 3);
 	assert_near(line.slope, -1, 1e-12);
 	assert_near(line.r, -1, 1e-12);
 }
@@ -58,7 +59,7 @@ static void scattered_points_give_the_least_squares(void **state)
 {
 	/* Worked out by hand: means 3 and 4, sums of squares 10, products 8, 10. */
 	const double x[] = { 1, 2, 3, 4, 5 }, y[] = { 2, 4, 3, 6, 5 };
-	const struct line line = line_fit(x, y, 5);
+	const struct fitted_line line = ranking_fit_line(x, y, 5);
 
 	(void)state;
 	assert_near(line.slope, 0.8, 1e-12);
@@ -72,11 +73,11 @@ static void points_that_say_nothing_give_nothing(void **state)
 	const double same[] = { 3, 3, 3 }, y[] = { 1, 2, 3 };
 
 	(void)state;
-	assert_true(isnan(line_fit(same, y, 3).slope));
-	assert_true(isnan(line_fit(y, y, 1).slope));
-	assert_true(isnan(line_fit(y, y, 0).slope));
-	assert_near(line_fit(y, same, 3).slope, 0, 1e-12);
-	assert_true(isnan(line_fit(y, same, 3).r));
+	assert_true(isnan(ranking_fit_line(same, y, 3).slope));
+	assert_true(isnan(ranking_fit_line(y, y, 1).slope));
+	assert_true(isnan(ranking_fit_line(y, y, 0).slope));
+	assert_near(ranking_fit_line(y, same, 3).slope, 0, 1e-12);
+	assert_true(isnan(ranking_fit_line(y, same, 3).r));
 }
 
 static void the_highest_theta_comes_first_and_none_last(void **state)

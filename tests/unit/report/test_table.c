@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table.c - fs/table.c: the table of any model can be read, and says what the mount shows. */
+/* test_table.c - fs/report/table.c: the table of any model can be read, and says what the mount
+ * shows. */
 #include "fs/report/report.h"
 #include "fs/report/table.h"
 #include "fs/report/table_merge.h"
 #include "tests/unit/fs_readings.h"
 
-static struct view *table_of(struct model *model, struct readings *readings)
+static struct view *table_of(struct model *model, struct tensor_measures *measures)
 {
 	struct snapshot snapshot;
 	struct view *view;
 
 	must(model_snapshot(model, &snapshot) == 0);
-	view = table_view(model, readings, &snapshot);
+	view = table_view(model, measures, &snapshot);
 	snapshot_release(&snapshot);
 	must(view);
 	return view;
@@ -29,7 +30,7 @@ static char *report_of(const struct figures *figures)
 }
 
 /* The report of the model itself. */
-static char *own_report(struct model *model, struct readings *readings)
+static char *own_report(struct model *model, struct tensor_measures *measures)
 {
 	struct figures *figures = figures_now(model);
 	struct zmeasure *z = calloc(figures->n + 1, sizeof(*z));
@@ -37,7 +38,7 @@ static char *own_report(struct model *model, struct readings *readings)
 
 	must(z);
 	for (size_t i = 0; i < figures->n; i++)
-		if (readings_get(readings, &figures->subjects[i], NULL, &z[i]) == 0)
+		if (tensor_measures_get(measures, &figures->subjects[i], NULL, &z[i]) == 0)
 			figures->figures[i].z = &z[i];
 	text = report_of(figures);
 	free(z);
@@ -53,9 +54,9 @@ static void the_report_of_the_table_is_that_of_the_model(void **state)
 		"blk.3.attn_q.weight", "\xff",	       "blk.1.ffn_up_exps"
 	};
 	struct mkgguf *m = mkgguf_new(3);
-	struct merge *merge = merge_new();
+	struct table_merge *merge = table_merge_new();
 	struct figures *figures;
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct error err = { 0 };
 	struct mk_file file;
 	struct table table;
@@ -72,34 +73,34 @@ static void the_report_of_the_table_is_that_of_the_model(void **state)
 	save(state, "a\t%b\n.gguf", &file);
 	mk_file_free(&file);
 	o = open_model(state, "a\t%b\n.gguf");
-	readings = new_readings(o.model);
-	view = table_of(o.model, readings);
+	measures = new_readings(o.model);
+	view = table_of(o.model, measures);
 	text = read_view(view);
 	if (table_parse(&table, text, view_size(view), &line, &err) < 0 ||
-	    merge_add(merge, &table, "file", stderr, &line, &err) < 0)
+	    table_merge_add(merge, &table, "file", stderr, &line, &err) < 0)
 		fail_msg("line %llu: %s", (unsigned long long)line, err.text);
-	merge_finish(merge);
-	figures = merge_figures(merge, 0);
+	table_merge_finish(merge);
+	figures = table_merge_figures(merge, 0);
 	must(figures);
 	text = report_of(figures);
-	own = own_report(o.model, readings);
+	own = own_report(o.model, measures);
 	assert_string_equal(text, own);
 	assert_non_null(strstr(text, "model name           a?%b?\n"));
 	free(text);
 	free(own);
 	figures_free(figures);
-	merge_free(merge);
+	table_merge_free(merge);
 	table_release(&table);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void the_name_of_a_shard_is_its_models(void **state)
 {
 	struct opened o = open_small(state, "m-00002-of-00007.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = table_of(o.model, readings);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = table_of(o.model, measures);
 	char *text = read_view(view);
 
 	assert_non_null(strstr(text, "\ntable\t1\tm\t6\t6\t0\n"));
@@ -107,42 +108,42 @@ static void the_name_of_a_shard_is_its_models(void **state)
 	assert_non_null(strstr(text, "\nend\tm\t6\n"));
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void nothing_is_measured_before_its_line_is_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct readings *readings = new_readings(o.model);
-	struct view *view = table_of(o.model, readings);
+	struct tensor_measures *measures = new_readings(o.model);
+	struct view *view = table_of(o.model, measures);
 	char *text;
 
-	assert_int_equal(readings_count(readings), 0);
+	assert_int_equal(tensor_measures_count(measures), 0);
 	text = read_view(view);
-	assert_int_equal(readings_count(readings), SMALL_TENSORS);
+	assert_int_equal(tensor_measures_count(measures), SMALL_TENSORS);
 	assert_int_equal(strlen(text), view_size(view));
 	free(text);
 	view_unref(view);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_there_is_none(void **state)
 {
 	struct opened o;
-	struct readings *readings;
+	struct tensor_measures *measures;
 	struct snapshot snapshot;
 	struct view *view = NULL;
 	bool well = false;
 
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
-	readings = new_readings(o.model);
+	measures = new_readings(o.model);
 	must(model_snapshot(o.model, &snapshot) == 0);
 	for (uint64_t k = 1; !well; k++) {
 		allocation_fails(k);
-		view = table_view(o.model, readings, &snapshot);
+		view = table_view(o.model, measures, &snapshot);
 		well = !allocation_failed();
 		if (!well && view)
 			view_unref(view);
@@ -150,7 +151,7 @@ static void without_memory_there_is_none(void **state)
 	assert_non_null(view);
 	view_unref(view);
 	snapshot_release(&snapshot);
-	readings_free(readings);
+	tensor_measures_free(measures);
 	close_model(&o);
 }
 

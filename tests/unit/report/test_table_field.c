@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table_field.c - fs/table_field.c: what is printed is read again, and nothing else is. */
+/* test_table_field.c - fs/report/table_field.c: what is printed is read again, and nothing else
+ * is. */
 #include "fs/report/table_field.h"
 #include "tests/unit/fs_readings.h"
 #include "tests/unit/zinputs.h"
@@ -113,7 +114,7 @@ static void split(char *text, char *fields[THETA_EXACT_COLUMNS])
 /* z written and read again. */
 static bool again(const struct zmeasure *z, struct zmeasure *read, bool *known)
 {
-	char text[CELL_MAX], *fields[THETA_EXACT_COLUMNS];
+	char text[LAZY_TEXT_CELL_MAX], *fields[THETA_EXACT_COLUMNS];
 
 	theta_exact(text, sizeof(text), z);
 	split(text, fields);
@@ -169,7 +170,7 @@ static void a_measure_that_cannot_be_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
 		const struct zmeasure z = z_with(36);
-		char text[CELL_MAX], value[16], *fields[THETA_EXACT_COLUMNS];
+		char text[LAZY_TEXT_CELL_MAX], value[16], *fields[THETA_EXACT_COLUMNS];
 		struct zmeasure read;
 		bool known;
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge.c - fs/merge.c: tables of parts become models, whatever their order. */
+/* test_table_merge.c - fs/report/table_merge.c: tables of parts become models, whatever their
+ * order. */
 #include "fs/report/table_merge.h"
 #include "tests/unit/fs_tables.h"
 
 #define TABLES 4
 
 struct scene {
-	struct merge *merge;
+	struct table_merge *merge;
 	struct table tables[TABLES];
 	size_t n;
 	char *said;
@@ -18,7 +19,7 @@ struct scene {
 
 static struct scene begin(void)
 {
-	struct scene s = { .merge = merge_new() };
+	struct scene s = { .merge = table_merge_new() };
 
 	must(s.merge);
 	return s;
@@ -37,14 +38,14 @@ static int add(struct scene *s, const char *model, const char *total, const char
 	if (!s->out)
 		s->out = open_memstream(&s->said, &s->size);
 	must(s->out && table_parse(table, text, size, &s->line, &s->err) == 0);
-	rc = merge_add(s->merge, table, "file", s->out, &s->line, &s->err);
+	rc = table_merge_add(s->merge, table, "file", s->out, &s->line, &s->err);
 	fflush(s->out);
 	return rc;
 }
 
 static void end(struct scene *s)
 {
-	merge_free(s->merge);
+	table_merge_free(s->merge);
 	for (size_t i = 0; i < s->n; i++)
 		table_release(&s->tables[i]);
 	if (s->out)
@@ -67,9 +68,9 @@ static void shards_come_into_the_order_of_the_file(void **state)
 
 		assert_int_equal(add(&s, "m", "4", "", backwards ? second : first, 2), 0);
 		assert_int_equal(add(&s, "m", "4", "", backwards ? first : second, 2), 0);
-		merge_finish(s.merge);
-		assert_int_equal(merge_models(s.merge), 1);
-		figures = merge_figures(s.merge, 0);
+		table_merge_finish(s.merge);
+		assert_int_equal(table_merge_models(s.merge), 1);
+		figures = table_merge_figures(s.merge, 0);
 		assert_non_null(figures);
 		assert_int_equal(figures->n, 4);
 		assert_int_equal(figures->total, 0);
@@ -101,8 +102,8 @@ static void a_shard_and_the_whole_file_agree_on_the_order(void **state)
 			assert_int_equal(k == backwards ? add(&s, "m", "4", "", second, 2)
 							: add(&s, "m", "4", "", whole, 4),
 					 0);
-		merge_finish(s.merge);
-		figures = merge_figures(s.merge, 0);
+		table_merge_finish(s.merge);
+		figures = table_merge_figures(s.merge, 0);
 		assert_non_null(figures);
 		assert_int_equal(figures->n, 4);
 		for (size_t i = 0; i < 4; i++)
@@ -120,8 +121,8 @@ static void what_comes_twice_counts_once(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(add(&s, "m", "2", "", first, 2), 0);
-	merge_finish(s.merge);
-	ranked = merge_ranked(s.merge, 0);
+	table_merge_finish(s.merge);
+	ranked = table_merge_ranked(s.merge, 0);
 	assert_int_equal(ranked.all.tensors, 2);
 	assert_int_equal(ranked.parameters, 16);
 	assert_true(same_double(ranked.all.theta, 30));
@@ -138,8 +139,8 @@ static void what_was_measured_otherwise_is_said_and_the_later_counts(void **stat
 	(void)state;
 	assert_int_equal(add(&s, "m", "2", "", first, 2), 0);
 	assert_int_equal(add(&s, "m", "2", "", later, 2), 0);
-	merge_finish(s.merge);
-	ranked = merge_ranked(s.merge, 0);
+	table_merge_finish(s.merge);
+	ranked = table_merge_ranked(s.merge, 0);
 	assert_true(same_double(ranked.all.theta, 31));
 	assert_string_equal(s.said, "file:3: m: 1 tensor was measured otherwise before; what is "
 				    "told here counts\n");
@@ -155,10 +156,10 @@ static void a_part_is_told_and_not_compared(void **state)
 	(void)state;
 	assert_int_equal(add(&s, "m", "-", "", first, 2), 0);
 	assert_int_equal(add(&s, "m", "9", "", second, 2), 0);
-	merge_finish(s.merge);
-	figures = merge_figures(s.merge, 0);
+	table_merge_finish(s.merge);
+	figures = table_merge_figures(s.merge, 0);
 	assert_int_equal(figures->total, 9);
-	ranked = merge_ranked(s.merge, 0);
+	ranked = table_merge_ranked(s.merge, 0);
 	assert_int_equal(ranked.total, 9);
 	assert_int_equal(ranked.all.tensors, 4);
 	assert_int_equal(ranked.all.measured, 0);
@@ -175,11 +176,11 @@ static void models_stand_in_the_order_of_their_names(void **state)
 	assert_int_equal(add(&s, "z", "2", "", first, 2), 0);
 	assert_int_equal(add(&s, "a", "2", "", first, 2), 0);
 	assert_int_equal(add(&s, "m", "2", "", first, 2), 0);
-	merge_finish(s.merge);
-	assert_int_equal(merge_models(s.merge), 3);
-	assert_string_equal(merge_name(s.merge, 0), "a");
-	assert_string_equal(merge_name(s.merge, 1), "m");
-	assert_string_equal(merge_name(s.merge, 2), "z");
+	table_merge_finish(s.merge);
+	assert_int_equal(table_merge_models(s.merge), 3);
+	assert_string_equal(table_merge_name(s.merge, 0), "a");
+	assert_string_equal(table_merge_name(s.merge, 1), "m");
+	assert_string_equal(table_merge_name(s.merge, 2), "z");
 	end(&s);
 }
 
@@ -192,8 +193,8 @@ static void facts_come_from_whoever_tells_them(void **state)
 	assert_int_equal(add(&s, "m", "4", "fact\tname\tx\n", second, 2), 0);
 	assert_int_equal(add(&s, "m", "4", "fact\tblock_count\t3\t3\nfact\tname\tx\n", first, 2),
 			 0);
-	merge_finish(s.merge);
-	figures = merge_figures(s.merge, 0);
+	table_merge_finish(s.merge);
+	figures = table_merge_figures(s.merge, 0);
 	assert_string_equal(figures->card->name, "x");
 	assert_int_equal(figures->card->counts[CARD_BLOCKS].high, 3);
 	figures_free(figures);
@@ -246,27 +247,27 @@ static void without_memory_it_says_so(void **state)
 	needs_failing_allocations();
 	assert_int_equal(table_parse(&table, text, size, &line, &err), 0);
 	for (uint64_t k = 1;; k++) {
-		struct merge *merge;
+		struct table_merge *merge;
 		struct figures *figures = NULL;
 		int rc = -ENOMEM;
 
 		allocation_fails(k);
-		merge = merge_new();
+		merge = table_merge_new();
 		if (merge)
-			rc = merge_add(merge, &table, "file", stderr, &line, &err);
+			rc = table_merge_add(merge, &table, "file", stderr, &line, &err);
 		if (rc == 0) {
-			merge_finish(merge);
-			figures = merge_figures(merge, 0);
+			table_merge_finish(merge);
+			figures = table_merge_figures(merge, 0);
 		}
 		if (!allocation_failed()) {
 			assert_non_null(figures);
 			figures_free(figures);
-			merge_free(merge);
+			table_merge_free(merge);
 			break;
 		}
 		assert_null(figures);
 		assert_true(rc == 0 || rc == -ENOMEM);
-		merge_free(merge);
+		table_merge_free(merge);
 	}
 	table_release(&table);
 }

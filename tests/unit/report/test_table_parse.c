@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table_parse.c - fs/table_parse.c: tables as they are written, and no harm from any other
- * text. */
+/* test_table_parse.c - fs/report/table_parse.c: tables as they are written, and no harm from any
+ * other text. */
 #include "tests/unit/fs_tables.h"
 
 static const struct mk_row rows[] = { { "blk.0.ffn_up.weight", 30, 1, NULL },

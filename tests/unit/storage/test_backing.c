@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_backing.c - fs/backing.c: what a read gives when the file on disk is no longer what it
- * was. */
+/* test_backing.c - fs/storage/backing.c: what a read gives when the file on disk is no longer what
+ * it was. */
 #include "fs/storage/backing.h"
 #include "tests/unit/fs_frames.h"
 
@@ -161,12 +161,12 @@ static void a_descriptor_becomes_the_backings_also_on_failure(void **state)
 	struct backing *backing;
 	int fd;
 
-	assert_null(backing_adopt(directory, in_temp(state, "").text, NULL));
+	assert_null(backing_fdopen(directory, in_temp(state, "").text, NULL));
 	assert_int_equal(fcntl(directory, F_GETFD), -1);
 	write_file(in_temp(state, "file").text, ten, 10);
 	fd = open(in_temp(state, "file").text, O_RDONLY);
-	backing = backing_adopt(fd, in_temp(state, "file").text, NULL);
-	assert_int_equal(backing_hold(backing), fd);
+	backing = backing_fdopen(fd, in_temp(state, "file").text, NULL);
+	assert_int_equal(backing_fd_get(backing), fd);
 	assert_int_equal(read_some(backing), 0);
 	backing_unref(backing);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
@@ -179,12 +179,12 @@ static void what_lies_in_memory_is_not_far(void **state)
 
 	(void)state;
 	must(fd >= 0 && write(fd, ten, 10) == 10);
-	backing = backing_adopt(fd, "/ten", NULL);
+	backing = backing_fdopen(fd, "/ten", NULL);
 	assert_non_null(backing);
 	for (uint64_t at = 0; at < 10; at++)
-		assert_false(backing_is_far(backing, at));
-	assert_false(backing_is_far(backing, INT64_MAX));
-	assert_false(backing_is_far(backing, UINT64_MAX));
+		assert_false(backing_is_uncached(backing, at));
+	assert_false(backing_is_uncached(backing, INT64_MAX));
+	assert_false(backing_is_uncached(backing, UINT64_MAX));
 	backing_unref(backing);
 }
 
@@ -204,14 +204,14 @@ static bool is_forgotten(int fd)
 static void what_has_to_be_read_from_the_disk_is_far_until_it_is(void **state)
 {
 	struct backing *backing = open_ten(state);
-	const int fd = backing_hold(backing);
+	const int fd = backing_fd_get(backing);
 	const bool forgotten = is_forgotten(fd);
 
 	if (forgotten)
-		assert_true(backing_is_far(backing, 3));
+		assert_true(backing_is_uncached(backing, 3));
 	assert_int_equal(read_some(backing), 0);
-	assert_false(backing_is_far(backing, 3));
-	backing_let(backing);
+	assert_false(backing_is_uncached(backing, 3));
+	backing_fd_put(backing);
 	backing_unref(backing);
 	if (!forgotten)
 		skip();
@@ -220,7 +220,7 @@ static void what_has_to_be_read_from_the_disk_is_far_until_it_is(void **state)
 static void it_is_closed_with_the_last_reference(void **state)
 {
 	struct backing *backing = open_ten(state);
-	const int fd = backing_hold(backing);
+	const int fd = backing_fd_get(backing);
 
 	assert_ptr_equal(backing_ref(backing), backing);
 	backing_unref(backing);
@@ -258,10 +258,10 @@ static void a_source_reads_the_same_bytes(void **state)
 
 /* ## files of frames */
 
-#define PACKED_SIZE (FRAME_BYTES + 1000)
+#define PACKED_SIZE (ZSTD_FRAME_BYTES + 1000)
 
 struct packed {
-	struct frames_cache *cache;
+	struct zstd_cache *cache;
 	struct log *log;
 	struct backing *backing;
 	uint8_t *bytes;
@@ -269,23 +269,23 @@ struct packed {
 
 static struct packed open_packed(void **state)
 {
-	struct packed packed = { .cache = frames_cache_new(),
+	struct packed packed = { .cache = zstd_cache_new(),
 				 .log = log_new(true),
 				 .bytes = mk_shrinking(PACKED_SIZE, 7) };
 
 	must(packed.cache && packed.log);
 	save_frames(state, "packed", packed.bytes, PACKED_SIZE, 1);
-	packed.backing = backing_adopt_frames(open(in_temp(state, "packed").text, O_RDONLY), "/p",
-					      packed.cache, NULL);
+	packed.backing = backing_fdopen_zstd(open(in_temp(state, "packed").text, O_RDONLY), "/p",
+					     packed.cache, NULL);
 	must(packed.backing);
-	backing_report_to(packed.backing, packed.log);
+	backing_set_log(packed.backing, packed.log);
 	return packed;
 }
 
 static void close_packed(struct packed *packed)
 {
 	backing_unref(packed->backing);
-	frames_cache_unref(packed->cache);
+	zstd_cache_unref(packed->cache);
 	log_free(packed->log);
 	free(packed->bytes);
 }
@@ -312,8 +312,8 @@ static void a_file_of_frames_has_the_size_and_the_bytes_of_what_it_holds(void **
 	assert_int_equal(source.size, PACKED_SIZE);
 	assert_true(backing_stat(packed.backing)->st_size < (off_t)PACKED_SIZE);
 	assert_false(backing_is_plain(packed.backing));
-	assert_int_equal(backing_read(packed.backing, bytes, 2000, FRAME_BYTES - 1000), 0);
-	assert_memory_equal(bytes, packed.bytes + FRAME_BYTES - 1000, 2000);
+	assert_int_equal(backing_read(packed.backing, bytes, 2000, ZSTD_FRAME_BYTES - 1000), 0);
+	assert_memory_equal(bytes, packed.bytes + ZSTD_FRAME_BYTES - 1000, 2000);
 	assert_int_equal(source.read_at(source.context, bytes, 2000, 17), 0);
 	assert_memory_equal(bytes, packed.bytes + 17, 2000);
 	assert_int_equal(backing_read(packed.backing, bytes, 1, PACKED_SIZE), -EIO);
@@ -350,7 +350,7 @@ static void a_corrupt_frame_is_told_of_once(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(backing_read(packed.backing, &byte, 1, 0), -EIO);
 	assert_said(packed.log, 1, "/p: cannot be read: at byte 0: frame 0 ");
-	assert_int_equal(backing_read(packed.backing, &byte, 1, FRAME_BYTES), 0);
+	assert_int_equal(backing_read(packed.backing, &byte, 1, ZSTD_FRAME_BYTES), 0);
 	close_packed(&packed);
 }
 
@@ -363,7 +363,7 @@ static void the_first_read_verifies_all_of_it_and_no_other_does(void **state)
 
 	xxh128_text(XXH3_128bits(ten, 10), right);
 	assert_false(backing_is_unverified(backing));
-	backing_expect(backing, right);
+	backing_expect_hash(backing, right);
 	assert_true(backing_is_unverified(backing));
 	assert_int_equal(read_some(backing), 0);
 	assert_false(backing_is_unverified(backing));
@@ -378,8 +378,8 @@ static void what_is_not_as_expected_cannot_be_read(void **state)
 	char wrong[XXH128_TEXT];
 
 	xxh128_text(XXH3_128bits(ten, 9), wrong);
-	backing_report_to(backing, log);
-	backing_expect(backing, wrong);
+	backing_set_log(backing, log);
+	backing_expect_hash(backing, wrong);
 	assert_int_equal(read_some(backing), -EIO);
 	assert_int_equal(read_some(backing), -EIO);
 	assert_int_equal(backing_verify(backing, NULL), -EIO);
@@ -396,7 +396,7 @@ static void a_verification_can_be_stopped_and_begun_anew(void **state)
 	char right[XXH128_TEXT];
 
 	xxh128_text(XXH3_128bits(ten, 10), right);
-	backing_expect(backing, right);
+	backing_expect_hash(backing, right);
 	assert_int_equal(backing_verify(backing, &stop), -EINTR);
 	assert_true(backing_is_unverified(backing));
 	stop = false;
@@ -413,7 +413,7 @@ static void without_memory_nothing_is_settled(void **state)
 
 	needs_failing_allocations();
 	xxh128_text(XXH3_128bits(ten, 10), right);
-	backing_expect(backing, right);
+	backing_expect_hash(backing, right);
 	allocation_fails(1);
 	assert_int_equal(read_some(backing), -ENOMEM);
 	assert_true(allocation_failed());

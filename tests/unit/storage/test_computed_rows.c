@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_rows.c - fs/rows.c: bytes that are made row by row. */
+/* test_computed_rows.c - fs/storage/computed_rows.c: bytes that are made row by row. */
 #include "fs/storage/computed_rows.h"
 #include "tests/unit/fs_frames.h"
 
@@ -47,11 +47,11 @@ static struct backing *open_source(void **state)
 
 static struct backing *rows_of(void **state, struct counted *counted)
 {
-	const struct row_source source = { COUNT, ROW, make, release, counted };
+	const struct computed_rows_source source = { COUNT, ROW, make, release, counted };
 	struct backing *of = open_source(state), *rows;
 
 	*counted = (struct counted){ 0 };
-	rows = rows_new(&source, of);
+	rows = computed_rows_new(&source, of);
 	assert_non_null(rows);
 	assert_string_equal(backing_path(rows), backing_path(of));
 	assert_int_equal(backing_stat(rows)->st_mtim.tv_nsec, backing_stat(of)->st_mtim.tv_nsec);
@@ -72,7 +72,7 @@ static void every_range_can_be_read(void **state)
 	uint8_t bytes[ROW * COUNT];
 
 	assert_int_equal(backing_size(rows), sizeof(bytes));
-	assert_true(backing_is_made(rows));
+	assert_true(backing_is_computed(rows));
 	assert_false(backing_is_plain(rows));
 	for (size_t from = 0; from <= sizeof(bytes); from++) {
 		for (size_t n = 0; n <= sizeof(bytes) - from; n++) {
@@ -141,13 +141,13 @@ static void a_row_that_could_not_be_made_is_made_again(void **state)
 static void more_bytes_than_a_file_may_have_are_refused(void **state)
 {
 	struct counted counted = { .released = false };
-	struct row_source source = { INT64_MAX / 8 + 1, 8, make, release, &counted };
+	struct computed_rows_source source = { INT64_MAX / 8 + 1, 8, make, release, &counted };
 	struct backing *of = open_source(state), *rows;
 
-	assert_null(rows_new(&source, of));
+	assert_null(computed_rows_new(&source, of));
 	assert_true(counted.released);
 	source.n = INT64_MAX / 8;
-	rows = rows_new(&source, of);
+	rows = computed_rows_new(&source, of);
 	assert_non_null(rows);
 	backing_unref(rows);
 	backing_unref(of);
@@ -157,7 +157,7 @@ static void without_memory_nothing_is_lost(void **state)
 {
 	struct backing *of = open_source(state);
 	struct counted counted;
-	const struct row_source source = { COUNT, ROW, make, release, &counted };
+	const struct computed_rows_source source = { COUNT, ROW, make, release, &counted };
 	uint8_t byte;
 
 	for (unsigned k = 1;; k++) {
@@ -166,7 +166,7 @@ static void without_memory_nothing_is_lost(void **state)
 
 		counted = (struct counted){ 0 };
 		allocation_fails(k);
-		rows = rows_new(&source, of);
+		rows = computed_rows_new(&source, of);
 		if (rows)
 			rc = backing_read(rows, &byte, 1, 1);
 		if (!allocation_failed()) {

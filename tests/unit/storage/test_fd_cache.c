@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_descriptors.c - fs/descriptors.c: few files open at a time, none while it is held closed. */
+/* test_fd_cache.c - fs/storage/fd_cache.c: few files open at a time, none while it is held
+ * closed. */
 #include "fs/storage/fd_cache.h"
 #include "tests/unit/fs_help.h"
 
@@ -7,12 +8,12 @@
 
 /* A file that counts how often it is opened. */
 struct counted {
-	struct descriptor descriptor;
+	struct fd_cache_entry descriptor;
 	unsigned opened;
 	int fails; /* with that, if not 0 */
 };
 
-static int open_counted(struct descriptor *descriptor)
+static int open_counted(struct fd_cache_entry *descriptor)
 {
 	struct counted *counted = (struct counted *)descriptor;
 
@@ -23,24 +24,24 @@ static int open_counted(struct descriptor *descriptor)
 }
 
 struct bench {
-	struct descriptors *set;
+	struct fd_cache *set;
 	struct counted files[FILES];
 };
 
 static struct bench bench_of(unsigned most)
 {
-	struct bench b = { .set = descriptors_new(most) };
+	struct bench b = { .set = fd_cache_new(most) };
 
 	assert_non_null(b.set);
 	for (size_t i = 0; i < FILES; i++)
-		b.files[i].descriptor = (struct descriptor){ .fd = -1, .open = open_counted };
+		b.files[i].descriptor = (struct fd_cache_entry){ .fd = -1, .open = open_counted };
 	return b;
 }
 
 static void touch(struct bench *b, size_t i)
 {
-	assert_true(descriptors_hold(b->set, &b->files[i].descriptor) >= 0);
-	descriptors_let(b->set, &b->files[i].descriptor);
+	assert_true(fd_cache_get(b->set, &b->files[i].descriptor) >= 0);
+	fd_cache_put(b->set, &b->files[i].descriptor);
 }
 
 static unsigned open_files(const struct bench *b)
@@ -55,9 +56,9 @@ static unsigned open_files(const struct bench *b)
 static void release(struct bench *b)
 {
 	for (size_t i = 0; i < FILES; i++)
-		descriptors_end(b->set, &b->files[i].descriptor);
+		fd_cache_remove(b->set, &b->files[i].descriptor);
 	assert_int_equal(open_files(b), 0);
-	descriptors_unref(b->set);
+	fd_cache_unref(b->set);
 }
 
 static void no_more_are_open_than_may_be(void **state)
@@ -99,16 +100,16 @@ static void what_is_held_stays_open(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
-		fds[i] = descriptors_hold(b.set, &b.files[i].descriptor);
+		fds[i] = fd_cache_get(b.set, &b.files[i].descriptor);
 	for (size_t i = 0; i < 5; i++) {
 		assert_true(fds[i] >= 0);
 		assert_int_equal(fcntl(fds[i], F_GETFD), FD_CLOEXEC);
-		assert_int_equal(descriptors_hold(b.set, &b.files[i].descriptor), fds[i]);
-		descriptors_let(b.set, &b.files[i].descriptor);
+		assert_int_equal(fd_cache_get(b.set, &b.files[i].descriptor), fds[i]);
+		fd_cache_put(b.set, &b.files[i].descriptor);
 	}
 	assert_int_equal(open_files(&b), 5);
 	for (size_t i = 0; i < 5; i++)
-		descriptors_let(b.set, &b.files[i].descriptor);
+		fd_cache_put(b.set, &b.files[i].descriptor);
 	assert_int_equal(open_files(&b), 2);
 	release(&b);
 }
@@ -120,7 +121,7 @@ static void one_that_is_open_can_be_added(void **state)
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		b.files[i].descriptor.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		descriptors_add(b.set, &b.files[i].descriptor);
+		fd_cache_add(b.set, &b.files[i].descriptor);
 	}
 	assert_int_equal(open_files(&b), 2);
 	touch(&b, 3);
@@ -136,7 +137,7 @@ static void what_cannot_be_opened_says_why(void **state)
 
 	(void)state;
 	b.files[0].fails = -ESTALE;
-	assert_int_equal(descriptors_hold(b.set, &b.files[0].descriptor), -ESTALE);
+	assert_int_equal(fd_cache_get(b.set, &b.files[0].descriptor), -ESTALE);
 	b.files[0].fails = 0;
 	touch(&b, 0);
 	release(&b);
@@ -148,13 +149,13 @@ static void the_end_waits_for_who_holds_it(void **state)
 	int fd;
 
 	(void)state;
-	fd = descriptors_hold(b.set, &b.files[0].descriptor);
-	descriptors_end(b.set, &b.files[0].descriptor);
+	fd = fd_cache_get(b.set, &b.files[0].descriptor);
+	fd_cache_remove(b.set, &b.files[0].descriptor);
 	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
-	assert_int_equal(descriptors_hold(b.set, &b.files[0].descriptor), -ENOENT);
-	descriptors_let(b.set, &b.files[0].descriptor);
+	assert_int_equal(fd_cache_get(b.set, &b.files[0].descriptor), -ENOENT);
+	fd_cache_put(b.set, &b.files[0].descriptor);
 	assert_int_equal(b.files[0].descriptor.fd, -1);
-	assert_int_equal(descriptors_hold(b.set, &b.files[0].descriptor), -ENOENT);
+	assert_int_equal(fd_cache_get(b.set, &b.files[0].descriptor), -ENOENT);
 	release(&b);
 }
 

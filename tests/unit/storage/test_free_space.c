@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* test_space.c - fs/space.c: how much room there is, of a base that is there and of one that is
- * not. That it does not wait is in tests/mount/base/hang.sh. */
+/* test_free_space.c - fs/storage/free_space.c: how much room there is, of a base that is there and
+ * of one that is not. That it does not wait is in tests/mount/base/hang.sh. */
 #include "fs/storage/free_space.h"
 #include "tests/unit/fs_help.h"
 
 static void it_says_what_the_filesystem_says(void **state)
 {
 	struct backing *base;
-	struct space *space;
+	struct free_space *space;
 	struct statvfs room, is;
 
 	write_file(in_temp(state, "file").text, "x", 1);
 	base = backing_open(in_temp(state, "file").text, NULL);
 	must(base && statvfs(in_temp(state, "file").text, &is) == 0);
-	space = space_new(base, "/nowhere");
+	space = free_space_new(base, "/nowhere");
 	backing_unref(base);
 	assert_non_null(space);
 	for (int i = 0; i < 50; i++) {
-		assert_int_equal(space_get(space, &room), 0);
+		assert_int_equal(free_space_get(space, &room), 0);
 		assert_int_equal(room.f_blocks, is.f_blocks);
 		assert_int_equal(room.f_bsize, is.f_bsize);
 	}
-	space_free(space);
+	free_space_free(space);
 }
 
 static void without_a_file_it_is_the_directory_that_is_asked(void **state)
 {
-	struct backing *gone = backing_gone("/gone", 1);
-	struct space *space;
+	struct backing *gone = backing_new_missing("/gone", 1);
+	struct free_space *space;
 	struct statvfs room, is;
 
 	must(gone && statvfs(in_temp(state, ".").text, &is) == 0);
-	space = space_new(gone, in_temp(state, ".").text);
+	space = free_space_new(gone, in_temp(state, ".").text);
 	assert_non_null(space);
-	assert_int_equal(space_get(space, &room), 0);
+	assert_int_equal(free_space_get(space, &room), 0);
 	assert_int_equal(room.f_blocks, is.f_blocks);
-	space_free(space);
-	space = space_new(gone, in_temp(state, "nothing").text);
+	free_space_free(space);
+	space = free_space_new(gone, in_temp(state, "nothing").text);
 	assert_non_null(space);
-	assert_int_equal(space_get(space, &room), -ENOENT);
-	space_free(space);
+	assert_int_equal(free_space_get(space, &room), -ENOENT);
+	free_space_free(space);
 	backing_unref(gone);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_readers.c - fs/readers.c: which threads may read from disks. */
+/* test_read_threads.c - fs/storage/read_threads.c: which threads may read from disks. */
 #include "tests/unit/unit.h"
 
 #include "fs/storage/read_threads.h"
@@ -8,37 +8,37 @@
 
 static void all_but_two_threads_of_the_session_read(void **state)
 {
-	struct readers *readers = readers_new(5);
+	struct read_threads *read_threads = read_threads_new(5);
 
 	(void)state;
-	assert_non_null(readers);
+	assert_non_null(read_threads);
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 3; i++)
-			assert_true(readers_enter(readers));
-		assert_false(readers_enter(readers));
-		assert_false(readers_enter(readers));
-		readers_leave(readers);
-		assert_true(readers_enter(readers));
+			assert_true(read_threads_try_enter(read_threads));
+		assert_false(read_threads_try_enter(read_threads));
+		assert_false(read_threads_try_enter(read_threads));
+		read_threads_leave(read_threads);
+		assert_true(read_threads_try_enter(read_threads));
 		for (int i = 0; i < 3; i++)
-			readers_leave(readers);
+			read_threads_leave(read_threads);
 	}
-	readers_alone(readers, true);
-	assert_false(readers_enter(readers));
-	readers_alone(readers, false);
-	assert_true(readers_enter(readers));
-	readers_leave(readers);
-	readers_free(readers);
+	read_threads_set_alone(read_threads, true);
+	assert_false(read_threads_try_enter(read_threads));
+	read_threads_set_alone(read_threads, false);
+	assert_true(read_threads_try_enter(read_threads));
+	read_threads_leave(read_threads);
+	read_threads_free(read_threads);
 }
 
 static void few_threads_do_not_read(void **state)
 {
 	(void)state;
 	for (unsigned threads = 1; threads <= 2; threads++) {
-		struct readers *readers = readers_new(threads);
+		struct read_threads *read_threads = read_threads_new(threads);
 
-		assert_non_null(readers);
-		assert_false(readers_enter(readers));
-		readers_free(readers);
+		assert_non_null(read_threads);
+		assert_false(read_threads_try_enter(read_threads));
+		read_threads_free(read_threads);
 	}
 }
 
@@ -54,27 +54,34 @@ static void answer(void *argument)
 
 static void one_filesystem_does_not_keep_another_waiting(void **state)
 {
-	struct readers *readers = readers_new(4);
+	struct read_threads *read_threads = read_threads_new(4);
 	sem_t hang, answered;
 
 	(void)state;
-	assert_non_null(readers);
+	assert_non_null(read_threads);
 	sem_init(&hang, 0, 0);
 	sem_init(&answered, 0, 0);
-	for (int i = 0; i < 3 * READERS_MOST; i++)
-		assert_int_equal(pool_submit(readers_of(readers, 1), wait_for, &hang), 0);
-	assert_int_equal(pool_submit(readers_of(readers, 2), answer, &answered), 0);
+	for (int i = 0; i < 3 * READ_THREADS_MAX; i++)
+		assert_int_equal(pool_submit(read_threads_for_device(read_threads, 1), wait_for,
+					     &hang),
+				 0);
+	assert_int_equal(pool_submit(read_threads_for_device(read_threads, 2), answer, &answered),
+			 0);
 	sem_wait(&answered);
-	assert_ptr_equal(readers_of(readers, 1), readers_of(readers, 1));
-	assert_ptr_not_equal(readers_of(readers, 1), readers_of(readers, 2));
-	for (int i = 0; i < 3 * READERS_MOST; i++)
+	assert_ptr_equal(read_threads_for_device(read_threads, 1),
+			 read_threads_for_device(read_threads, 1));
+	assert_ptr_not_equal(read_threads_for_device(read_threads, 1),
+			     read_threads_for_device(read_threads, 2));
+	for (int i = 0; i < 3 * READ_THREADS_MAX; i++)
 		sem_post(&hang);
 	/* There is a thread for each, of however many there are. */
 	for (dev_t device = 3; device < 40; device++) {
-		assert_int_equal(pool_submit(readers_of(readers, device), answer, &answered), 0);
+		assert_int_equal(pool_submit(read_threads_for_device(read_threads, device), answer,
+					     &answered),
+				 0);
 		sem_wait(&answered);
 	}
-	readers_free(readers);
+	read_threads_free(read_threads);
 	sem_destroy(&hang);
 	sem_destroy(&answered);
 }

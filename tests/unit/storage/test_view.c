@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view.c - fs/view.c: any window of any list of segments, what happens when a file under it is
- * no longer what it was, and what a maker is asked for. */
+/* test_view.c - fs/storage/view.c: any window of any list of segments, what happens when a file
+ * under it is no longer what it was, and what a generator is asked for. */
 #include "fs/storage/view.h"
 #include "tests/unit/fs_help.h"
 
@@ -189,7 +189,7 @@ static void an_extent_past_the_end_of_its_file_is_an_error(void **state)
 static void a_view_keeps_its_file_open_and_its_memory(void **state)
 {
 	struct backing *backing = open_bytes(state);
-	const int fd = backing_hold(backing);
+	const int fd = backing_fd_get(backing);
 	char *owned = strdup("owned"), bytes[9];
 	const struct segment segments[] = {
 		{ .kind = SEGMENT_MEMORY, .length = 5, .memory = owned },
@@ -245,9 +245,9 @@ static void a_view_may_be_larger_than_memory(void **state)
 
 #define FAKE_SEGMENTS 16
 
-/* A maker of known bytes that counts what it is asked for. */
+/* A generator of known bytes that counts what it is asked for. */
 struct fake {
-	struct maker maker;
+	struct view_generator generator;
 	int prepare_rc, make_rc;
 	int prepared, released, wrong;
 	size_t first, n; /* as prepared last */
@@ -260,9 +260,10 @@ static uint8_t fake_byte(size_t number, size_t i)
 	return mk_byte(50 + (uint32_t)number, i);
 }
 
-static int fake_prepare(struct maker *maker, size_t first, size_t n, const atomic_bool *stop)
+static int fake_prepare(struct view_generator *generator, size_t first, size_t n,
+			const atomic_bool *stop)
 {
-	struct fake *fake = (struct fake *)maker;
+	struct fake *fake = (struct fake *)generator;
 
 	fake->prepared++;
 	fake->first = first;
@@ -271,10 +272,10 @@ static int fake_prepare(struct maker *maker, size_t first, size_t n, const atomi
 	return fake->prepare_rc;
 }
 
-static int fake_make(struct maker *maker, size_t number, char *bytes, size_t length,
+static int fake_make(struct view_generator *generator, size_t number, char *bytes, size_t length,
 		     const atomic_bool *stop)
 {
-	struct fake *fake = (struct fake *)maker;
+	struct fake *fake = (struct fake *)generator;
 
 	fake->wrong += number >= FAKE_SEGMENTS || fake->prepared == 0;
 	fake->made[number % FAKE_SEGMENTS]++;
@@ -284,14 +285,14 @@ static int fake_make(struct maker *maker, size_t number, char *bytes, size_t len
 	return fake->make_rc;
 }
 
-static void fake_release(struct maker *maker)
+static void fake_release(struct view_generator *generator)
 {
-	((struct fake *)maker)->released++;
+	((struct fake *)generator)->released++;
 }
 
 static struct fake new_fake(void)
 {
-	return (struct fake){ .maker = { fake_prepare, fake_make, fake_release } };
+	return (struct fake){ .generator = { fake_prepare, fake_make, fake_release } };
 }
 
 static void forget(struct fake *fake)
@@ -302,13 +303,13 @@ static void forget(struct fake *fake)
 /* Memory, zeros and made bytes of a few bytes each, with empty ones among them. */
 static const struct segment mixed[] = {
 	{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
-	{ .kind = SEGMENT_MADE, .length = 3 },
+	{ .kind = SEGMENT_COMPUTED, .length = 3 },
 	{ .kind = SEGMENT_MEMORY, .length = 2, .memory = "ab" },
-	{ .kind = SEGMENT_MADE, .length = 1 },
-	{ .kind = SEGMENT_MADE, .length = 4 },
+	{ .kind = SEGMENT_COMPUTED, .length = 1 },
+	{ .kind = SEGMENT_COMPUTED, .length = 4 },
 	{ .kind = SEGMENT_ZEROS, .length = 3 },
 	{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
-	{ .kind = SEGMENT_MADE, .length = 2 },
+	{ .kind = SEGMENT_COMPUTED, .length = 2 },
 	{ .kind = SEGMENT_MEMORY, .length = 4, .memory = "cdef" },
 };
 
@@ -319,12 +320,12 @@ static void make_mixed(struct list *list)
 	list->size = 0;
 	for (size_t i = 0; i < ARRAY_LENGTH(mixed); i++) {
 		for (size_t k = 0; k < mixed[i].length; k++)
-			list->bytes[list->size++] = mixed[i].kind == SEGMENT_MADE
+			list->bytes[list->size++] = mixed[i].kind == SEGMENT_COMPUTED
 							    ? fake_byte(number, k)
 						    : mixed[i].kind == SEGMENT_ZEROS
 							    ? 0
 							    : ((const uint8_t *)mixed[i].memory)[k];
-		number += mixed[i].kind == SEGMENT_MADE;
+		number += mixed[i].kind == SEGMENT_COMPUTED;
 	}
 }
 
@@ -336,7 +337,7 @@ static size_t touched(size_t from, size_t end, bool touches[FAKE_SEGMENTS])
 	for (size_t i = 0; i < ARRAY_LENGTH(mixed); i++) {
 		const size_t next_at = at + (size_t)mixed[i].length;
 
-		if (mixed[i].kind == SEGMENT_MADE) {
+		if (mixed[i].kind == SEGMENT_COMPUTED) {
 			touches[number] = from < next_at && at < end && from < end;
 			n += touches[number++];
 		}
@@ -364,7 +365,7 @@ static void every_window_asks_once_for_just_what_it_touches(void **state)
 {
 	struct fake fake = new_fake();
 	struct list *list = calloc(1, sizeof(*list));
-	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
 
 	(void)state;
 	make_mixed(list);
@@ -386,12 +387,12 @@ static void every_window_asks_once_for_just_what_it_touches(void **state)
 static void only_a_view_with_a_maker_may_take_long(void **state)
 {
 	struct fake fake = new_fake();
-	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
 	struct view *plain = view_of_text(strdup("some text"), 9);
 
 	(void)state;
-	assert_true(view_is_made(view));
-	assert_false(view_is_made(plain));
+	assert_true(view_is_computed(view));
+	assert_false(view_is_computed(plain));
 	view_unref(plain);
 	view_unref(view);
 }
@@ -399,7 +400,7 @@ static void only_a_view_with_a_maker_may_take_long(void **state)
 static void what_cannot_be_made_is_an_error_and_never_part_of_an_answer(void **state)
 {
 	struct fake fake = new_fake();
-	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
 	char bytes[19];
 
 	(void)state;
@@ -420,7 +421,7 @@ static void what_cannot_be_made_is_an_error_and_never_part_of_an_answer(void **s
 static void what_cannot_be_prepared_is_not_made(void **state)
 {
 	struct fake fake = new_fake();
-	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
 	char bytes[19];
 
 	(void)state;
@@ -436,12 +437,12 @@ static void what_cannot_be_prepared_is_not_made(void **state)
 static void the_maker_is_told_whom_to_obey(void **state)
 {
 	struct fake fake = new_fake();
-	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
 	const atomic_bool stop = false;
 	char bytes[19];
 
 	(void)state;
-	assert_int_equal(view_read_until(view, bytes, 19, 0, &stop), 19);
+	assert_int_equal(view_read_cancellable(view, bytes, 19, 0, &stop), 19);
 	assert_ptr_equal(fake.stop, &stop);
 	assert_int_equal(view_read(view, bytes, 19, 0), 19);
 	assert_null(fake.stop);
@@ -452,7 +453,8 @@ static void the_maker_is_told_whom_to_obey(void **state)
 static void the_maker_is_released_once_with_the_last_reference(void **state)
 {
 	struct fake fake = new_fake();
-	struct view *view = view_new_made(mixed, ARRAY_LENGTH(mixed), strdup("x"), &fake.maker);
+	struct view *view =
+		view_new_computed(mixed, ARRAY_LENGTH(mixed), strdup("x"), &fake.generator);
 
 	(void)state;
 	view_unref(view_ref(view));
@@ -468,12 +470,12 @@ static void without_memory_the_maker_is_released_all_the_same(void **state)
 
 	needs_failing_allocations();
 	(void)state;
-	assert_null(view_new_made(NULL, SIZE_MAX / 2, strdup("is freed"), &fake.maker));
+	assert_null(view_new_computed(NULL, SIZE_MAX / 2, strdup("is freed"), &fake.generator));
 	assert_int_equal(fake.released, 1);
 	forget(&fake);
 	owned = strdup("is freed");
 	allocation_fails(1);
-	assert_null(view_new_made(mixed, ARRAY_LENGTH(mixed), owned, &fake.maker));
+	assert_null(view_new_computed(mixed, ARRAY_LENGTH(mixed), owned, &fake.generator));
 	assert_true(allocation_failed());
 	assert_int_equal(fake.released, 1);
 }
@@ -486,7 +488,7 @@ static void part_of_what_is_made_needs_memory(void **state)
 
 	needs_failing_allocations();
 	(void)state;
-	view = view_new_made(mixed, ARRAY_LENGTH(mixed), NULL, &fake.maker);
+	view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
 	allocation_fails(1);
 	assert_int_equal(view_read(view, bytes, 2, 1), -ENOMEM);
 	assert_true(allocation_failed());
@@ -513,7 +515,7 @@ static void assert_extent(struct view *view, uint64_t at, uint64_t length, struc
 
 static void what_lies_in_one_piece_is_one_extent(void **state)
 {
-	struct backing *backing = open_bytes(state), *gone = backing_gone("/gone", 100);
+	struct backing *backing = open_bytes(state), *gone = backing_new_missing("/gone", 100);
 	const struct segment segments[] = {
 		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = "abc" },
 		{ .kind = SEGMENT_ZEROS, .length = 2 },
@@ -550,7 +552,7 @@ static void what_cannot_be_read_is_read_from_elsewhere(void **state)
 	struct view *view = view_new(&segment, 1, NULL);
 	char bytes[4];
 
-	view_fall_back(view, view_of_text(strdup("text"), 4));
+	view_set_fallback(view, view_of_text(strdup("text"), 4));
 	assert_int_equal(view_read(view, bytes, 4, 0), 4);
 	assert_int_equal((uint8_t)bytes[1], mk_byte(7, 1));
 	assert_int_equal(truncate(in_temp(state, "file").text, 2), 0);

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* test_frames.c - fs/frames.c, fs/frames_write.c and fs/frames_cache.c: bytes that are compressed
- * are read back the same, in any range and by any number of threads, and what is wrong with a file
- * is said. */
+/* test_zstd_seekable.c - fs/storage/zstd_seekable.c, fs/storage/zstd_write.c and
+ * fs/storage/zstd_cache.c: bytes that are compressed are read back the same, in any range and by
+ * any number of threads, and what is wrong with a file is said. */
 #include "tests/unit/fs_frames.h"
 
 #include <pthread.h>
 #include <xxhash.h>
 
 /* Two frames and a bit. */
-#define SIZE (2 * FRAME_BYTES + 12345)
+#define SIZE (2 * ZSTD_FRAME_BYTES + 12345)
 
 struct kept {
-	struct frames_cache *cache;
-	struct frames *frames;
+	struct zstd_cache *cache;
+	struct zstd_seekable *frames;
 	struct error err;
 	int fd;
 };
 
 static struct kept open_kept(void **state, const char *name)
 {
-	struct kept kept = { .cache = frames_cache_new() };
+	struct kept kept = { .cache = zstd_cache_new() };
 
 	must(kept.cache);
 	kept.fd = open(in_temp(state, name).text, O_RDWR);
 	must(kept.fd >= 0);
-	kept.frames = frames_open(kept.fd, kept.cache, &kept.err);
+	kept.frames = zstd_seekable_open(kept.fd, kept.cache, &kept.err);
 	return kept;
 }
 
 static void close_kept(struct kept *kept)
 {
-	frames_close(kept->frames);
-	frames_cache_unref(kept->cache);
+	zstd_seekable_close(kept->frames);
+	zstd_cache_unref(kept->cache);
 	close(kept->fd);
 }
 
@@ -40,7 +40,7 @@ static void assert_range(struct kept *kept, const uint8_t *bytes, size_t n, size
 	uint8_t *got = malloc(n + 1);
 
 	must(got);
-	assert_int_equal(frames_read(kept->frames, got, n, from, &kept->err), 0);
+	assert_int_equal(zstd_seekable_read(kept->frames, got, n, from, &kept->err), 0);
 	assert_memory_equal(got, bytes + from, n);
 	free(got);
 }
@@ -50,17 +50,17 @@ static void what_was_written_is_read_in_any_range(void **state)
 	uint8_t *bytes = mk_shrinking(SIZE, 1);
 	struct kept kept;
 
-	for (int level = 1; level <= FRAMES_LEVEL_MAX; level += 7) {
+	for (int level = 1; level <= ZSTD_WRITE_LEVEL_MAX; level += 7) {
 		save_frames(state, "file", bytes, SIZE, level);
 		kept = open_kept(state, "file");
 		assert_non_null(kept.frames);
-		assert_int_equal(frames_size(kept.frames), SIZE);
+		assert_int_equal(zstd_seekable_size(kept.frames), SIZE);
 		assert_range(&kept, bytes, SIZE, 0);
 		assert_range(&kept, bytes, 0, SIZE);
 		assert_range(&kept, bytes, 1, SIZE - 1);
-		assert_range(&kept, bytes, 2, FRAME_BYTES - 1);
-		assert_range(&kept, bytes, FRAME_BYTES, FRAME_BYTES);
-		assert_range(&kept, bytes, FRAME_BYTES + 2, FRAME_BYTES - 1);
+		assert_range(&kept, bytes, 2, ZSTD_FRAME_BYTES - 1);
+		assert_range(&kept, bytes, ZSTD_FRAME_BYTES, ZSTD_FRAME_BYTES);
+		assert_range(&kept, bytes, ZSTD_FRAME_BYTES + 2, ZSTD_FRAME_BYTES - 1);
 		close_kept(&kept);
 	}
 	free(bytes);
@@ -68,17 +68,17 @@ static void what_was_written_is_read_in_any_range(void **state)
 
 static void a_whole_number_of_frames_and_no_frame_at_all_are_files_too(void **state)
 {
-	uint8_t *bytes = mk_shrinking(2 * FRAME_BYTES, 1);
+	uint8_t *bytes = mk_shrinking(2 * ZSTD_FRAME_BYTES, 1);
 	struct kept kept;
 
-	save_frames(state, "file", bytes, 2 * FRAME_BYTES, 1);
+	save_frames(state, "file", bytes, 2 * ZSTD_FRAME_BYTES, 1);
 	kept = open_kept(state, "file");
-	assert_int_equal(frames_size(kept.frames), 2 * FRAME_BYTES);
-	assert_range(&kept, bytes, 2 * FRAME_BYTES, 0);
+	assert_int_equal(zstd_seekable_size(kept.frames), 2 * ZSTD_FRAME_BYTES);
+	assert_range(&kept, bytes, 2 * ZSTD_FRAME_BYTES, 0);
 	close_kept(&kept);
 	save_frames(state, "empty", bytes, 0, 1);
 	kept = open_kept(state, "empty");
-	assert_int_equal(frames_size(kept.frames), 0);
+	assert_int_equal(zstd_seekable_size(kept.frames), 0);
 	assert_range(&kept, bytes, 0, 0);
 	close_kept(&kept);
 	free(bytes);
@@ -91,10 +91,10 @@ static void what_is_past_the_end_is_an_error(void **state)
 
 	save_frames(state, "file", bytes, SIZE, 1);
 	kept = open_kept(state, "file");
-	assert_int_equal(frames_read(kept.frames, bytes, 2, SIZE - 1, NULL), -EIO);
-	assert_int_equal(frames_read(kept.frames, bytes, 1, UINT64_MAX, NULL), -EIO);
-	assert_int_equal(frames_peek(kept.frames, bytes, 1, UINT64_MAX, NULL), -EIO);
-	assert_int_equal(frames_peek(kept.frames, bytes, 1, SIZE, NULL), -EIO);
+	assert_int_equal(zstd_seekable_read(kept.frames, bytes, 2, SIZE - 1, NULL), -EIO);
+	assert_int_equal(zstd_seekable_read(kept.frames, bytes, 1, UINT64_MAX, NULL), -EIO);
+	assert_int_equal(zstd_seekable_peek(kept.frames, bytes, 1, UINT64_MAX, NULL), -EIO);
+	assert_int_equal(zstd_seekable_peek(kept.frames, bytes, 1, SIZE, NULL), -EIO);
 	close_kept(&kept);
 	free(bytes);
 }
@@ -103,14 +103,15 @@ static void a_peek_gives_what_a_read_gives(void **state)
 {
 	uint8_t *bytes = mk_shrinking(SIZE, 1), got[1000];
 	static const size_t from[] = {
-		0, 1, 70000, FRAMES_PEEK - 1000, FRAMES_PEEK - 500, SIZE / 2
+		0, 1, 70000, ZSTD_SEEKABLE_PEEK - 1000, ZSTD_SEEKABLE_PEEK - 500, SIZE / 2
 	};
 	struct kept kept;
 
 	save_frames(state, "file", bytes, SIZE, 1);
 	kept = open_kept(state, "file");
 	for (size_t i = 0; i < ARRAY_LENGTH(from); i++) {
-		assert_int_equal(frames_peek(kept.frames, got, sizeof(got), from[i], NULL), 0);
+		assert_int_equal(zstd_seekable_peek(kept.frames, got, sizeof(got), from[i], NULL),
+				 0);
 		assert_memory_equal(got, bytes + from[i], sizeof(got));
 	}
 	close_kept(&kept);
@@ -133,34 +134,34 @@ static void the_same_bytes_give_the_same_file(void **state)
 
 static void only_the_last_frame_may_be_short(void **state)
 {
-	uint8_t *bytes = mk_shrinking(FRAME_BYTES, 1);
+	uint8_t *bytes = mk_shrinking(ZSTD_FRAME_BYTES, 1);
 	const int fd = open(in_temp(state, "file").text, O_RDWR | O_CREAT, 0600);
-	struct frames_writer *writer = frames_writer_new(fd, 1);
+	struct zstd_writer *writer = zstd_writer_new(fd, 1);
 
-	assert_int_equal(frames_add(writer, bytes, 0), -EINVAL);
-	assert_int_equal(frames_add(writer, bytes, FRAME_BYTES), 0);
-	assert_int_equal(frames_add(writer, bytes, 10), 0);
-	assert_int_equal(frames_add(writer, bytes, 10), -EINVAL);
-	frames_writer_free(writer);
+	assert_int_equal(zstd_writer_add(writer, bytes, 0), -EINVAL);
+	assert_int_equal(zstd_writer_add(writer, bytes, ZSTD_FRAME_BYTES), 0);
+	assert_int_equal(zstd_writer_add(writer, bytes, 10), 0);
+	assert_int_equal(zstd_writer_add(writer, bytes, 10), -EINVAL);
+	zstd_writer_free(writer);
 	close(fd);
 	free(bytes);
 }
 
 static void compressing_pays_where_a_twentieth_is_saved(void **state)
 {
-	uint8_t *bytes = mk_random(FRAME_BYTES, 1, 255);
+	uint8_t *bytes = mk_random(ZSTD_FRAME_BYTES, 1, 255);
 
 	(void)state;
-	assert_false(frames_pay(bytes, FRAME_BYTES, 19));
-	memset(bytes, 0, FRAME_BYTES / 100 * 4);
-	assert_false(frames_pay(bytes, FRAME_BYTES, 1));
-	memset(bytes, 0, FRAME_BYTES / 100 * 6);
-	assert_true(frames_pay(bytes, FRAME_BYTES, 1));
+	assert_false(zstd_write_is_worthwhile(bytes, ZSTD_FRAME_BYTES, 19));
+	memset(bytes, 0, ZSTD_FRAME_BYTES / 100 * 4);
+	assert_false(zstd_write_is_worthwhile(bytes, ZSTD_FRAME_BYTES, 1));
+	memset(bytes, 0, ZSTD_FRAME_BYTES / 100 * 6);
+	assert_true(zstd_write_is_worthwhile(bytes, ZSTD_FRAME_BYTES, 1));
 	/* A file has its table, too. */
 	memset(bytes, 0, 60);
-	assert_true(frames_pay(bytes, 60, 1));
-	assert_false(frames_pay(bytes, 40, 1));
-	assert_false(frames_pay(bytes, 0, 1));
+	assert_true(zstd_write_is_worthwhile(bytes, 60, 1));
+	assert_false(zstd_write_is_worthwhile(bytes, 40, 1));
+	assert_false(zstd_write_is_worthwhile(bytes, 0, 1));
 	free(bytes);
 }
 
@@ -208,7 +209,7 @@ static void a_wrong_table_is_refused_at_its_place(void **state)
 	assert_table_refused(state, -5, 1, 0, -5, "no checksums");
 	assert_table_refused(state, -5, 1, 0x84, -5, "of a kind");
 	assert_table_refused(state, -9, 4, UINT32_MAX, -9, "of 4294967295 frames");
-	assert_table_refused(state, -9, 4, FRAMES_MOST + 1, -9, "frames");
+	assert_table_refused(state, -9, 4, ZSTD_SEEKABLE_FRAMES_MAX + 1, -9, "frames");
 	assert_table_refused(state, -9, 4, 2, TABLE + 12, "does not begin here");
 	assert_table_refused(state, -9, 4, 4, TABLE - 12, "does not begin here");
 	assert_table_refused(state, TABLE, 4, 0, TABLE, "does not begin here");
@@ -222,9 +223,9 @@ static void a_wrong_entry_is_refused_at_its_place(void **state)
 	assert_table_refused(state, second, 4, 0, second, "frame 1 would be 0 bytes");
 	assert_table_refused(state, second, 4, UINT32_MAX, second, "frame 1 would be 4294967295");
 	assert_table_refused(state, second, 4, 1000, TABLE, "the frames would be");
-	assert_table_refused(state, second + 4, 4, FRAME_BYTES - 1, second + 4,
+	assert_table_refused(state, second + 4, 4, ZSTD_FRAME_BYTES - 1, second + 4,
 			     "frame 1 would hold 1048575 bytes");
-	assert_table_refused(state, second + 4, 4, FRAME_BYTES + 1, second + 4, "would hold");
+	assert_table_refused(state, second + 4, 4, ZSTD_FRAME_BYTES + 1, second + 4, "would hold");
 	assert_table_refused(state, third + 4, 4, 0, third + 4, "frame 2 would hold 0");
 	assert_table_refused(state, third + 4, 4, UINT32_MAX, third + 4, "frame 2 would hold");
 }
@@ -255,13 +256,14 @@ static void assert_first_frame_bad(void **state, const char *words)
 	assert_non_null(kept.frames);
 	for (int i = 0; i < 2; i++) {
 		kept.err.code = 0;
-		assert_refused(frames_read(kept.frames, &byte, 1, 5, &kept.err), &kept.err, EIO, 0);
+		assert_refused(zstd_seekable_read(kept.frames, &byte, 1, 5, &kept.err), &kept.err,
+			       EIO, 0);
 		if (!strstr(kept.err.text, words))
 			fail_msg("\"%s\" is not in: %s", words, kept.err.text);
 	}
 	/* The others are as good as ever. */
-	assert_int_equal(frames_read(kept.frames, &byte, 1, FRAME_BYTES, &kept.err), 0);
-	assert_int_equal(frames_read(kept.frames, &byte, 1, SIZE - 1, &kept.err), 0);
+	assert_int_equal(zstd_seekable_read(kept.frames, &byte, 1, ZSTD_FRAME_BYTES, &kept.err), 0);
+	assert_int_equal(zstd_seekable_read(kept.frames, &byte, 1, SIZE - 1, &kept.err), 0);
 	close_kept(&kept);
 }
 
@@ -288,14 +290,14 @@ static void save_one_frame(void **state, const void *packed, size_t n, uint32_t 
 
 	must(n + 29 <= sizeof(file));
 	at = store_bytes(at, packed, n);
-	at = store_u32(at, FRAMES_TABLE_MAGIC);
-	at = store_u32(at, FRAMES_ENTRY + FRAMES_FOOTER);
+	at = store_u32(at, ZSTD_SEEKABLE_TABLE_MAGIC);
+	at = store_u32(at, ZSTD_SEEKABLE_ENTRY + ZSTD_SEEKABLE_FOOTER);
 	at = store_u32(at, (uint32_t)n);
 	at = store_u32(at, holds);
 	at = store_u32(at, sum);
 	at = store_u32(at, 1);
-	*at++ = FRAMES_WITH_SUMS;
-	at = store_u32(at, FRAMES_FOOTER_MAGIC);
+	*at++ = ZSTD_SEEKABLE_CHECKSUM_FLAG;
+	at = store_u32(at, ZSTD_SEEKABLE_FOOTER_MAGIC);
 	write_file(in_temp(state, "file").text, file, (size_t)(at - file));
 }
 
@@ -312,12 +314,13 @@ static void a_frame_that_holds_more_than_it_may_is_refused(void **state)
 	size = ZSTD_compress2(zstd, packed, sizeof(packed), zeros, n);
 	ZSTD_freeCCtx(zstd);
 	assert_false(ZSTD_isError(size));
-	save_one_frame(state, packed, size, FRAME_BYTES, (uint32_t)XXH64(zeros, FRAME_BYTES, 0));
+	save_one_frame(state, packed, size, ZSTD_FRAME_BYTES,
+		       (uint32_t)XXH64(zeros, ZSTD_FRAME_BYTES, 0));
 	kept = open_kept(state, "file");
 	assert_non_null(kept.frames);
-	assert_int_equal(frames_read(kept.frames, &byte, 1, 0, &kept.err), -EIO);
+	assert_int_equal(zstd_seekable_read(kept.frames, &byte, 1, 0, &kept.err), -EIO);
 	/* Nor does it take the memory that it asks for. */
-	assert_int_equal(frames_peek(kept.frames, &byte, 1, 0, &kept.err), -EIO);
+	assert_int_equal(zstd_seekable_peek(kept.frames, &byte, 1, 0, &kept.err), -EIO);
 	close_kept(&kept);
 	free(zeros);
 }
@@ -331,9 +334,9 @@ static void a_frame_that_holds_less_than_it_should_is_refused(void **state)
 		       (uint32_t)XXH64("abc", 3, 0));
 	kept = open_kept(state, "file");
 	assert_non_null(kept.frames);
-	assert_int_equal(frames_read(kept.frames, &byte, 1, 0, &kept.err), -EIO);
-	assert_int_equal(frames_peek(kept.frames, &byte, 1, 0, &kept.err), 0);
-	assert_int_equal(frames_peek(kept.frames, packed, 4, 0, &kept.err), -EIO);
+	assert_int_equal(zstd_seekable_read(kept.frames, &byte, 1, 0, &kept.err), -EIO);
+	assert_int_equal(zstd_seekable_peek(kept.frames, &byte, 1, 0, &kept.err), 0);
+	assert_int_equal(zstd_seekable_peek(kept.frames, packed, 4, 0, &kept.err), -EIO);
 	close_kept(&kept);
 }
 
@@ -351,17 +354,17 @@ struct read_job {
 static void *read_about(void *argument)
 {
 	struct read_job *r = argument;
-	uint8_t *got = malloc(FRAME_BYTES);
+	uint8_t *got = malloc(ZSTD_FRAME_BYTES);
 
 	r->good = true;
 	for (uint32_t i = 0; i < 60; i++) {
 		const uint32_t draw = (uint32_t)mk_byte(r->seed, i * 4) << 16 |
 				      (uint32_t)mk_byte(r->seed, i * 4 + 1) << 8 |
 				      mk_byte(r->seed, i * 4 + 2);
-		const size_t which = draw % FILES, from = draw % (20 * FRAME_BYTES);
+		const size_t which = draw % FILES, from = draw % (20 * ZSTD_FRAME_BYTES);
 		const size_t n = mk_byte(r->seed, i * 4 + 3) * 1000u;
 
-		if (frames_read(r->kept[which].frames, got, n, from, NULL) < 0 ||
+		if (zstd_seekable_read(r->kept[which].frames, got, n, from, NULL) < 0 ||
 		    memcmp(got, r->bytes[which] + from, n) != 0)
 			r->good = false;
 	}
@@ -372,9 +375,9 @@ static void *read_about(void *argument)
 /* More frames than are kept, and more threads than may decompress at once. */
 static void many_threads_may_read_many_frames(void **state)
 {
-	const size_t size = 21 * FRAME_BYTES;
-	struct frames_cache *cache = frames_cache_new();
-	struct read_job readings[24];
+	const size_t size = 21 * ZSTD_FRAME_BYTES;
+	struct zstd_cache *cache = zstd_cache_new();
+	struct read_job measures[24];
 	pthread_t threads[24];
 	struct kept kept[FILES];
 	uint8_t *bytes[FILES];
@@ -384,19 +387,19 @@ static void many_threads_may_read_many_frames(void **state)
 		save_frames(state, "file", bytes[i], size, 1);
 		kept[i].fd = open(in_temp(state, "file").text, O_RDONLY);
 		unlink(in_temp(state, "file").text);
-		kept[i].frames = frames_open(kept[i].fd, cache, NULL);
-		kept[i].cache = frames_cache_ref(cache);
+		kept[i].frames = zstd_seekable_open(kept[i].fd, cache, NULL);
+		kept[i].cache = zstd_cache_ref(cache);
 		assert_non_null(kept[i].frames);
 	}
-	frames_cache_unref(cache);
+	zstd_cache_unref(cache);
 	for (uint32_t i = 0; i < ARRAY_LENGTH(threads); i++) {
-		readings[i] = (struct read_job){ .kept = kept, .bytes = bytes, .seed = i };
-		assert_int_equal(pthread_create(&threads[i], NULL, read_about, &readings[i]), 0);
+		measures[i] = (struct read_job){ .kept = kept, .bytes = bytes, .seed = i };
+		assert_int_equal(pthread_create(&threads[i], NULL, read_about, &measures[i]), 0);
 	}
 	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
 		pthread_join(threads[i], NULL);
 	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
-		assert_true(readings[i].good);
+		assert_true(measures[i].good);
 	for (size_t i = 0; i < FILES; i++) {
 		close_kept(&kept[i]);
 		free(bytes[i]);
@@ -413,19 +416,19 @@ static void without_memory_nothing_is_opened_or_read(void **state)
 	save_frames(state, "file", bytes, SIZE, 1);
 	for (uint64_t k = 1;; k++) {
 		struct kept kept = open_kept(state, "file");
-		struct frames *frames;
+		struct zstd_seekable *frames;
 		bool failed;
 		int rc;
 
-		frames_close(kept.frames);
+		zstd_seekable_close(kept.frames);
 		allocation_fails(k);
-		kept.frames = frames = frames_open(kept.fd, kept.cache, &kept.err);
-		rc = frames ? frames_read(frames, &byte, 1, 0, &kept.err) : -kept.err.code;
+		kept.frames = frames = zstd_seekable_open(kept.fd, kept.cache, &kept.err);
+		rc = frames ? zstd_seekable_read(frames, &byte, 1, 0, &kept.err) : -kept.err.code;
 		failed = allocation_failed();
 		if (failed)
 			assert_int_equal(rc, -ENOMEM);
 		if (failed && frames)
-			assert_int_equal(frames_read(frames, &byte, 1, 0, &kept.err), 0);
+			assert_int_equal(zstd_seekable_read(frames, &byte, 1, 0, &kept.err), 0);
 		close_kept(&kept);
 		if (!failed) {
 			assert_int_equal(rc, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_floats.c - fs/floats.c: the values of a tensor, any of them. */
+/* test_decode.c - fs/tensor/decode.c: the values of a tensor, any of them. */
 #include "fs/tensor/decode.h"
 #include "tests/unit/fs_tensor.h"
 
@@ -27,7 +27,7 @@ static void the_values_of_every_type_can_be_read_from_anywhere(void **state)
 		if (!type_find(type) || !dequant_supported(type))
 			continue;
 		t = new_tensor(state, "t", type, 1, ne, NULL);
-		floats = floats_new(t.located.file, t.located.offset, type, VALUES);
+		floats = decode_new(t.located.file, t.located.offset, type, VALUES);
 		assert_non_null(floats);
 		assert_int_equal(backing_size(floats), VALUES * sizeof(float));
 		view = view_of(floats);
@@ -40,15 +40,15 @@ static void the_values_of_every_type_can_be_read_from_anywhere(void **state)
 
 static void more_blocks_than_fit_the_scratch_memory_are_read_in_parts(void **state)
 {
-	const uint64_t n = 3 * FLOATS_SCRATCH / 4 + 5, ne[] = { n };
+	const uint64_t n = 3 * DECODE_SCRATCH / 4 + 5, ne[] = { n };
 	struct tensor_file t = new_tensor(state, "t", GGML_F32, 1, ne, NULL);
-	void *scratch = malloc(FLOATS_SCRATCH);
+	void *scratch = malloc(DECODE_SCRATCH);
 	float *values = malloc(n * sizeof(*values));
 
 	must(scratch && values);
 	for (int spans = 0; spans < 2; spans++) {
 		memset(values, 0, n * sizeof(*values));
-		assert_int_equal(floats_read(t.located.file, t.located.offset, GGML_F32, spans, 0,
+		assert_int_equal(decode_read(t.located.file, t.located.offset, GGML_F32, spans, 0,
 					     n, scratch, values),
 				 0);
 		assert_memory_equal(values, t.values, n * sizeof(*values));
@@ -62,7 +62,7 @@ static void a_file_that_was_changed_has_no_values(void **state)
 {
 	const uint64_t ne[] = { 64 };
 	struct tensor_file t = new_tensor(state, "t", GGML_Q8_0, 1, ne, NULL);
-	struct backing *floats = floats_new(t.located.file, t.located.offset, GGML_Q8_0, 64);
+	struct backing *floats = decode_new(t.located.file, t.located.offset, GGML_Q8_0, 64);
 	float value;
 
 	assert_int_equal(backing_read(floats, &value, sizeof(value), 0), 0);
@@ -84,7 +84,7 @@ static void without_memory_nothing_is_lost(void **state)
 		int rc = -ENOMEM;
 
 		allocation_fails(k);
-		floats = floats_new(t.located.file, t.located.offset, GGML_Q8_0, 64);
+		floats = decode_new(t.located.file, t.located.offset, GGML_Q8_0, 64);
 		if (floats)
 			rc = backing_read(floats, bytes + 1, 129, 127);
 		backing_unref(floats);

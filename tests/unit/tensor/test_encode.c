@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_encode.c - fs/encode.c: which type computed values get, and that they are of it. */
+/* test_encode.c - fs/tensor/encode.c: which type computed values get, and that they are of it. */
 #include "fs/tensor/encode.h"
 #include "gguf/dequant.h"
 #include "tests/unit/unit.h"
@@ -55,7 +55,7 @@ static void the_largest_value_of_a_type_is_finite_in_it(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
 		for (int k = 0; k < 32; k++)
-			values[k] = k % 2 ? encode_most(types[i]) : -encode_most(types[i]);
+			values[k] = k % 2 ? encode_max(types[i]) : -encode_max(types[i]);
 		encode(types[i], values, 32, bytes);
 		dequant_blocks(types[i], bytes, 32 / type_find(types[i])->block_elements, back);
 		for (int k = 0; k < 32; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merged.c - fs/merged.c: low-rank pairs merged into a tensor, row by row. */
+/* test_lora_merge.c - fs/tensor/lora_merge.c: low-rank pairs merged into a tensor, row by row. */
 #include "fs/tensor/encode.h"
 #include "fs/tensor/lora_merge.h"
 #include "gguf/dequant.h"
@@ -23,14 +23,14 @@ static struct backing *save_backing(void **state, const char *name, const void *
 }
 
 /* n values in a file of that type, also as they are read from it, to free(). */
-static struct merge_data tensor_of(void **state, const char *name, uint32_t type, uint32_t seed,
-				   size_t n, float **values)
+static struct lora_merge_data tensor_of(void **state, const char *name, uint32_t type,
+					uint32_t seed, size_t n, float **values)
 {
 	float *wanted = calloc(n, sizeof(*wanted));
 	uint8_t *bytes = calloc(n, sizeof(*wanted));
 	const struct type_info *info = type_find(type);
 	const size_t size = n / info->block_elements * info->block_bytes;
-	struct merge_data data = { .type = type };
+	struct lora_merge_data data = { .type = type };
 
 	must(wanted && bytes);
 	for (size_t i = 0; i < n; i++)
@@ -63,9 +63,9 @@ static uint8_t *read_all(struct backing *backing)
 }
 
 /* The merge in the plainest way, encoded, to free(). */
-static uint8_t *expected(const struct merge *merge, float *w, const float *a, const float *b)
+static uint8_t *expected(const struct lora_merge *merge, float *w, const float *a, const float *b)
 {
-	const struct merge_pair *pair = &merge->pairs[0];
+	const struct lora_merge_pair *pair = &merge->pairs[0];
 	const size_t width = (size_t)merge->ne[0], rank = (size_t)pair->rank;
 	const size_t rows = (size_t)merge->ne[1], all = rows * (size_t)merge->ne[2];
 	uint8_t *bytes = malloc(width * all * sizeof(float));
@@ -96,10 +96,11 @@ static void check(void **state, uint32_t type, uint64_t ne0, uint64_t ne1, uint6
 		  bool flipped)
 {
 	const uint64_t rank = 5;
-	struct matrices *matrices = matrices_new();
-	struct merge merge = { .ne = { ne0, ne1, ne2, 1 }, .type = merge_type(type, ne0, false) };
-	struct merge_pair *pair = &merge.pairs[merge.n++];
-	const struct merge *kept;
+	struct matrix_cache *matrices = matrix_cache_new();
+	struct lora_merge merge = { .ne = { ne0, ne1, ne2, 1 },
+				    .type = lora_merge_type(type, ne0, false) };
+	struct lora_merge_pair *pair = &merge.pairs[merge.n++];
+	const struct lora_merge *kept;
 	struct backing *merged;
 	float *w, *a, *b;
 	uint8_t *whole, *plain, byte[3];
@@ -112,14 +113,14 @@ static void check(void **state, uint32_t type, uint64_t ne0, uint64_t ne1, uint6
 			    (size_t)(flipped ? rank * ne1 : ne0 * rank * ne2), &a);
 	pair->b = tensor_of(state, "b", GGML_F16, 3,
 			    (size_t)(flipped ? rank * ne0 : rank * ne1 * ne2), &b);
-	merged = merged_new(&merge, matrices, &kept);
+	merged = lora_merge_new(&merge, matrices, &kept);
 	assert_non_null(merged);
-	assert_true(backing_is_made(merged));
-	assert_true(merge_same(kept, &merge));
+	assert_true(backing_is_computed(merged));
+	assert_true(lora_merge_same(kept, &merge));
 	backing_unref(merge.w.file);
 	backing_unref(pair->a.file);
 	backing_unref(pair->b.file);
-	matrices_unref(matrices);
+	matrix_cache_unref(matrices);
 	whole = read_all(merged);
 	plain = expected(&merge, w, a, b);
 	assert_memory_equal(whole, plain, (size_t)backing_size(merged));
@@ -160,40 +161,40 @@ static void the_embeddings_halves_stand_the_other_way_round(void **state)
 static void the_result_is_of_a_type_that_can_be_made(void **state)
 {
 	(void)state;
-	assert_int_equal(merge_type(GGML_F32, 7, false), GGML_F32);
-	assert_int_equal(merge_type(GGML_F32, 64, true), GGML_F32);
-	assert_int_equal(merge_type(GGML_F16, 64, false), GGML_F16);
-	assert_int_equal(merge_type(GGML_BF16, 64, false), GGML_BF16);
-	assert_int_equal(merge_type(GGML_BF16, 64, true), GGML_F16);
-	assert_int_equal(merge_type(GGML_Q4_K, 256, false), GGML_Q8_0);
-	assert_int_equal(merge_type(GGML_Q4_K, 256, true), GGML_F16);
-	assert_int_equal(merge_type(GGML_F64, 40, false), GGML_F16);
+	assert_int_equal(lora_merge_type(GGML_F32, 7, false), GGML_F32);
+	assert_int_equal(lora_merge_type(GGML_F32, 64, true), GGML_F32);
+	assert_int_equal(lora_merge_type(GGML_F16, 64, false), GGML_F16);
+	assert_int_equal(lora_merge_type(GGML_BF16, 64, false), GGML_BF16);
+	assert_int_equal(lora_merge_type(GGML_BF16, 64, true), GGML_F16);
+	assert_int_equal(lora_merge_type(GGML_Q4_K, 256, false), GGML_Q8_0);
+	assert_int_equal(lora_merge_type(GGML_Q4_K, 256, true), GGML_F16);
+	assert_int_equal(lora_merge_type(GGML_F64, 40, false), GGML_F16);
 }
 
 static void what_cannot_be_read_cannot_be_merged(void **state)
 {
-	struct matrices *matrices = matrices_new();
-	struct merge merge = { .ne = { 8, 4, 1, 1 }, .type = GGML_F32, .n = 1 };
-	struct merge other;
-	const struct merge *kept;
+	struct matrix_cache *matrices = matrix_cache_new();
+	struct lora_merge merge = { .ne = { 8, 4, 1, 1 }, .type = GGML_F32, .n = 1 };
+	struct lora_merge other;
+	const struct lora_merge *kept;
 	struct backing *merged;
 	float *w, *a, *b, row[8];
 
 	merge.w = tensor_of(state, "w", GGML_F32, 1, 32, &w);
-	merge.pairs[0] = (struct merge_pair){ .rank = 2, .factor = 1 };
+	merge.pairs[0] = (struct lora_merge_pair){ .rank = 2, .factor = 1 };
 	merge.pairs[0].a = tensor_of(state, "a", GGML_F32, 2, 16, &a);
 	merge.pairs[0].b = tensor_of(state, "b", GGML_F32, 3, 8, &b);
 	other = merge;
 	other.pairs[0].factor = 2;
-	assert_false(merge_same(&merge, &other));
-	merged = merged_new(&merge, matrices, &kept);
+	assert_false(lora_merge_same(&merge, &other));
+	merged = lora_merge_new(&merge, matrices, &kept);
 	must(truncate(in_temp(state, "b").text, 3) == 0);
 	assert_int_equal(backing_read(merged, row, sizeof(row), 0), -EIO);
 	backing_unref(merged);
 	backing_unref(merge.w.file);
 	backing_unref(merge.pairs[0].a.file);
 	backing_unref(merge.pairs[0].b.file);
-	matrices_unref(matrices);
+	matrix_cache_unref(matrices);
 	free(w);
 	free(a);
 	free(b);

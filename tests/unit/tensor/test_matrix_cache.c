@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_matrices.c - fs/matrices.c: matrices that are decoded once. */
+/* test_matrix_cache.c - fs/tensor/matrix_cache.c: matrices that are decoded once. */
 #include "fs/tensor/matrix_cache.h"
 #include "tests/unit/fs_frames.h"
 
@@ -27,27 +27,27 @@ static void spoil(void **state)
 static void a_matrix_is_as_it_lies_or_turned(void **state)
 {
 	static const float values[] = { 9, 1, 2, 3, 4, 5, 6 };
-	static const float turned[] = { 1, 4, 2, 5, 3, 6 };
+	static const float transposed[] = { 1, 4, 2, 5, 3, 6 };
 	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
-	struct matrix_at at = {
+	struct matrix_key at = {
 		.file = file, .offset = 4, .type = GGML_F32, .rows = 2, .length = 3
 	};
-	struct matrices *matrices = matrices_new();
+	struct matrix_cache *matrices = matrix_cache_new();
 	const struct matrix *matrix;
 	int rc;
 
-	matrix = matrices_get(matrices, &at, false, &rc);
+	matrix = matrix_cache_get(matrices, &at, false, &rc);
 	assert_int_equal(rc, 0);
-	assert_memory_equal(matrix_values(matrix), values + 1, sizeof(turned));
-	matrix_put(matrix);
-	at.turned = true;
-	matrix = matrices_get(matrices, &at, true, &rc);
+	assert_memory_equal(matrix_values(matrix), values + 1, sizeof(transposed));
+	matrix_cache_put(matrix);
+	at.transposed = true;
+	matrix = matrix_cache_get(matrices, &at, true, &rc);
 	assert_int_equal(rc, 0);
-	assert_memory_equal(matrix_values(matrix), turned, sizeof(turned));
+	assert_memory_equal(matrix_values(matrix), transposed, sizeof(transposed));
 	/* Whoever has one keeps it, whatever becomes of the others. */
-	matrices_unref(matrices);
-	assert_memory_equal(matrix_values(matrix), turned, sizeof(turned));
-	matrix_put(matrix);
+	matrix_cache_unref(matrices);
+	assert_memory_equal(matrix_values(matrix), transposed, sizeof(transposed));
+	matrix_cache_put(matrix);
 	backing_unref(file);
 }
 
@@ -55,47 +55,47 @@ static void what_was_used_last_is_there_without_its_file(void **state)
 {
 	static const float values[] = { 1, 2 };
 	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
-	const struct matrix_at at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
-	const struct matrix_at other = { .file = file, .type = GGML_F32, .rows = 1, .length = 1 };
-	struct matrices *matrices = matrices_new();
+	const struct matrix_key at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
+	const struct matrix_key other = { .file = file, .type = GGML_F32, .rows = 1, .length = 1 };
+	struct matrix_cache *matrices = matrix_cache_new();
 	const struct matrix *first, *second;
 	int rc;
 
-	first = matrices_get(matrices, &at, false, &rc);
+	first = matrix_cache_get(matrices, &at, false, &rc);
 	spoil(state);
-	second = matrices_get(matrices, &at, false, &rc);
+	second = matrix_cache_get(matrices, &at, false, &rc);
 	assert_ptr_equal(first, second);
-	assert_null(matrices_get(matrices, &other, false, &rc));
+	assert_null(matrix_cache_get(matrices, &other, false, &rc));
 	assert_int_equal(rc, -EIO);
-	matrix_put(first);
-	matrix_put(second);
-	matrices_unref(matrices);
+	matrix_cache_put(first);
+	matrix_cache_put(second);
+	matrix_cache_unref(matrices);
 	backing_unref(file);
 }
 
 /* Two that do not go together: the second is kept, the first is read again. */
 static void no_more_is_kept_than_there_may_be(void **state)
 {
-	const uint64_t half = MATRICES_KEPT / sizeof(float) / 2 + 1;
+	const uint64_t half = MATRIX_CACHE_BYTES / sizeof(float) / 2 + 1;
 	float *values = calloc(half + 1, sizeof(*values));
 	struct backing *file;
-	struct matrix_at at = { .type = GGML_F32, .rows = 1, .length = half };
-	struct matrices *matrices = matrices_new();
+	struct matrix_key at = { .type = GGML_F32, .rows = 1, .length = half };
+	struct matrix_cache *matrices = matrix_cache_new();
 	int rc;
 
 	must(values);
 	file = file_of(state, values, half + 1);
 	free(values);
 	at.file = file;
-	matrix_put(matrices_get(matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, false, &rc));
 	at.offset = 4;
-	matrix_put(matrices_get(matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, false, &rc));
 	spoil(state);
-	matrix_put(matrices_get(matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, false, &rc));
 	assert_int_equal(rc, 0);
 	at.offset = 0;
-	assert_null(matrices_get(matrices, &at, false, &rc));
-	matrices_unref(matrices);
+	assert_null(matrix_cache_get(matrices, &at, false, &rc));
+	matrix_cache_unref(matrices);
 	backing_unref(file);
 }
 
@@ -103,20 +103,20 @@ static void what_is_forgotten_is_not_kept(void **state)
 {
 	static const float values[] = { 1, 2 };
 	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
-	const struct matrix_at at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
-	struct matrix_at other = at;
-	struct matrices *matrices = matrices_new();
+	const struct matrix_key at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
+	struct matrix_key other = at;
+	struct matrix_cache *matrices = matrix_cache_new();
 	int rc;
 
 	other.file = backing_open(in_temp(state, "file").text, NULL);
-	matrix_put(matrices_get(matrices, &at, false, &rc));
-	matrix_put(matrices_get(matrices, &other, false, &rc));
-	matrices_forget(matrices, file);
+	matrix_cache_put(matrix_cache_get(matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &other, false, &rc));
+	matrix_cache_drop_file(matrices, file);
 	spoil(state);
-	matrix_put(matrices_get(matrices, &other, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &other, false, &rc));
 	assert_int_equal(rc, 0);
-	assert_null(matrices_get(matrices, &at, false, &rc));
-	matrices_unref(matrices);
+	assert_null(matrix_cache_get(matrices, &at, false, &rc));
+	matrix_cache_unref(matrices);
 	backing_unref(file);
 	backing_unref(other.file);
 }
@@ -144,8 +144,8 @@ static void release_disk(void *context)
 }
 
 struct waiting {
-	struct matrices *matrices;
-	struct matrix_at at;
+	struct matrix_cache *matrices;
+	struct matrix_key at;
 };
 
 static void *get_matrix(void *argument)
@@ -153,7 +153,7 @@ static void *get_matrix(void *argument)
 	struct waiting *waiting = argument;
 	int rc;
 
-	matrix_put(matrices_get(waiting->matrices, &waiting->at, false, &rc));
+	matrix_cache_put(matrix_cache_get(waiting->matrices, &waiting->at, false, &rc));
 	return NULL;
 }
 
@@ -162,12 +162,12 @@ static void nobody_waits_for_another_matrixs_disk(void **state)
 	static const float values[] = { 1, 2 };
 	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
 	struct disk disk = { false, false };
-	const struct backing_parts parts = { .read = read_slowly,
-					     .release = release_disk,
-					     .context = &disk };
-	struct backing *slow = backing_of_parts(&parts, "slow", backing_stat(file));
-	struct waiting waiting = { .matrices = matrices_new() };
-	struct matrix_at at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
+	const struct backing_ops parts = { .read = read_slowly,
+					   .release = release_disk,
+					   .context = &disk };
+	struct backing *slow = backing_from_ops(&parts, "slow", backing_stat(file));
+	struct waiting waiting = { .matrices = matrix_cache_new() };
+	struct matrix_key at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
 	pthread_t thread;
 	int rc;
 
@@ -177,13 +177,13 @@ static void nobody_waits_for_another_matrixs_disk(void **state)
 	while (!disk.asked)
 		usleep(1000);
 	alarm(20);
-	matrix_put(matrices_get(waiting.matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(waiting.matrices, &at, false, &rc));
 	assert_int_equal(rc, 0);
-	matrices_forget(waiting.matrices, slow);
+	matrix_cache_drop_file(waiting.matrices, slow);
 	alarm(0);
 	disk.answers = true;
 	pthread_join(thread, NULL);
-	matrices_unref(waiting.matrices);
+	matrix_cache_unref(waiting.matrices);
 	backing_unref(slow);
 	backing_unref(file);
 }

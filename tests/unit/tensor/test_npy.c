@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_npy.c - fs/npy.c: tensors as NumPy files. */
+/* test_npy.c - fs/tensor/npy.c: tensors as NumPy files. */
 #include "fs/tensor/npy.h"
 #include "tests/unit/fs_tensor.h"
 
@@ -76,7 +76,7 @@ static void plain_types_keep_their_bytes_and_others_are_floats(void **state)
 		char *bytes, words[64];
 		size_t head;
 
-		if (!type_find(type) || !npy_can(type))
+		if (!type_find(type) || !npy_supports(type))
 			continue;
 		t = new_tensor(state, "t", type, 2, ne, NULL);
 		bytes = read_npy(&t, &size);
@@ -95,10 +95,10 @@ static void plain_types_keep_their_bytes_and_others_are_floats(void **state)
 static void what_holds_no_values_has_no_file(void **state)
 {
 	(void)state;
-	assert_false(npy_can(GGML_Q8_1));
-	assert_false(npy_can(GGML_TYPES));
-	assert_false(npy_can(UINT32_MAX));
-	assert_true(npy_can(GGML_Q4_K));
+	assert_false(npy_supports(GGML_Q8_1));
+	assert_false(npy_supports(GGML_TYPES));
+	assert_false(npy_supports(UINT32_MAX));
+	assert_true(npy_supports(GGML_Q4_K));
 }
 
 static void a_file_can_be_too_large(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_purified.c - fs/purified.c: each row of an organ by itself, whatever part of it is read. */
+/* test_purified.c - fs/tensor/purified.c: each row of an organ by itself, whatever part of it is
+ * read. */
 #include "fs/tensor/encode.h"
 #include "fs/tensor/purified.h"
 #include "measure/fractal.h"
@@ -41,7 +42,7 @@ static void rows_are_purified_each_by_itself(void **state)
 		assert_int_equal(made.type, made_type);
 		assert_int_equal(view_size(view), made.header_size + made.data_size);
 		for (uint32_t k = 0; k < ROWS; k++)
-			purify(purifier, encode_most(made_type), t.values + k * ROW);
+			purify(purifier, encode_max(made_type), t.values + k * ROW);
 		encode(made_type, t.values, ROW * ROWS, expected);
 		assert_memory_equal(bytes + made.header_size, expected, made.data_size);
 		assert_any_range(view, bytes);
@@ -57,7 +58,7 @@ static void assert_passes(void **state, uint32_t type, uint32_t dims, const uint
 			  const void *bytes)
 {
 	struct tensor_file t = new_tensor(state, "t", type, dims, ne, bytes);
-	struct view *organ = located_view(&t.located);
+	struct view *organ = organ_location_view(&t.located);
 	char *expected = read_view(organ);
 
 	for (enum purifier purifier = 0; purifier <= PURIFIER_FRACTAL; purifier++) {

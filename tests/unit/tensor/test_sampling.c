@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sampling.c - fs/sampling.c: what is measured are the decoded values of the sample's spans,
- * and of nothing else. */
+/* test_sampling.c - fs/tensor/sampling.c: what is measured are the decoded values of the sample's
+ * spans, and of nothing else. */
 #include "fs/tensor/sampling.h"
 #include "tests/unit/fs_readings.h"
 #include "tests/unit/zinputs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_generated.c - fs/generated.c, with the files of fs/mounted.c: a file is made once for
- * each state, and stays as it was. */
+/* test_generated.c - fs/tree/generated.c, with the files of fs/tree/model_files.c: a file is made
+ * once for each state, and stays as it was. */
 #include "fs/model/inode.h"
 #include "fs/tree/model_files.h"
 #include "measure/sample.h"
@@ -10,8 +10,8 @@
 struct scene {
 	struct opened o;
 	struct model **models;
-	struct nodes *nodes;
-	struct mounted *mounted;
+	struct inodes *inodes;
+	struct model_files *mounted;
 	struct generated *generated;
 };
 
@@ -23,42 +23,42 @@ static struct scene open_scene(void **state)
 	scene.models = malloc(sizeof(*scene.models));
 	must(scene.models);
 	scene.models[0] = scene.o.model;
-	scene.nodes = nodes_new(scene.models, 1, false);
+	scene.inodes = inodes_new(scene.models, 1, false);
 	scene.mounted = malloc(sizeof(*scene.mounted));
-	must(scene.nodes && scene.mounted);
-	site.nodes = scene.nodes;
-	must(mounted_init(scene.mounted, scene.o.model, &site) == 0);
+	must(scene.inodes && scene.mounted);
+	site.inodes = scene.inodes;
+	must(model_files_init(scene.mounted, scene.o.model, &site) == 0);
 	scene.generated = scene.mounted->generated;
 	return scene;
 }
 
 static void close_scene(struct scene *scene)
 {
-	mounted_release(scene->mounted);
+	model_files_release(scene->mounted);
 	free(scene->mounted);
-	nodes_free(scene->nodes);
+	inodes_free(scene->inodes);
 	free(scene->models);
 	close_model(&scene->o);
 }
 
-static struct node *node_of(struct scene *scene, enum generated_kind kind)
+static struct inode *node_of(struct scene *scene, enum generated_kind kind)
 {
 	int rc = 0;
-	struct node *node = generated_node(scene->generated, kind, &rc);
+	struct inode *inode = generated_inode(scene->generated, kind, &rc);
 
-	assert_non_null(node);
+	assert_non_null(inode);
 	assert_int_equal(rc, 0);
-	assert_int_equal(node->kind, NODE_GENERATED);
-	assert_int_equal(node->index, kind);
-	return node;
+	assert_int_equal(inode->kind, NODE_GENERATED);
+	assert_int_equal(inode->index, kind);
+	return inode;
 }
 
 static uint64_t ino_of(struct scene *scene, enum generated_kind kind)
 {
-	struct node *node = node_of(scene, kind);
-	const uint64_t ino = node->ino;
+	struct inode *inode = node_of(scene, kind);
+	const uint64_t ino = inode->ino;
 
-	nodes_put(scene->nodes, node);
+	inodes_put(scene->inodes, inode);
 	return ino;
 }
 
@@ -94,7 +94,7 @@ static void a_graft_makes_new_ones_and_the_old_stay_readable(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct mk_file base = mk_small();
-	struct node *before = node_of(&scene, GENERATED_MODEL), *after;
+	struct inode *before = node_of(&scene, GENERATED_MODEL), *after;
 	const uint64_t manifest = ino_of(&scene, GENERATED_MANIFEST);
 	const uint64_t log = ino_of(&scene, GENERATED_LOG);
 	char *bytes;
@@ -111,8 +111,8 @@ static void a_graft_makes_new_ones_and_the_old_stay_readable(void **state)
 	bytes = read_view(after->view);
 	assert_memory_not_equal(bytes, base.bytes, base.size);
 	free(bytes);
-	nodes_put(scene.nodes, before);
-	nodes_put(scene.nodes, after);
+	inodes_put(scene.inodes, before);
+	inodes_put(scene.inodes, after);
 	mk_file_free(&base);
 	close_scene(&scene);
 }
@@ -120,16 +120,16 @@ static void a_graft_makes_new_ones_and_the_old_stay_readable(void **state)
 static void before_the_first_graft_they_are_as_old_as_organs(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *node = node_of(&scene, GENERATED_MODEL);
+	struct inode *inode = node_of(&scene, GENERATED_MODEL);
 	const time_t base = model_time(scene.o.model).tv_sec;
 
-	assert_int_equal(node->mtime.tv_sec, base);
-	assert_true(node->ino < (INODE_NEW | INODE_FIRST));
-	nodes_put(scene.nodes, node);
+	assert_int_equal(inode->mtime.tv_sec, base);
+	assert_true(inode->ino < (INODE_NEW | INODE_FIRST));
+	inodes_put(scene.inodes, inode);
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	node = node_of(&scene, GENERATED_MODEL);
-	assert_int_not_equal(node->mtime.tv_sec, base);
-	nodes_put(scene.nodes, node);
+	inode = node_of(&scene, GENERATED_MODEL);
+	assert_int_not_equal(inode->mtime.tv_sec, base);
+	inodes_put(scene.inodes, inode);
 	close_scene(&scene);
 }
 
@@ -137,16 +137,16 @@ static void a_message_makes_a_new_log(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t before = ino_of(&scene, GENERATED_LOG);
-	struct node *node;
+	struct inode *inode;
 	char *text;
 
 	log_add(scene.o.log, "something was refused");
 	assert_true(before != ino_of(&scene, GENERATED_LOG));
-	node = node_of(&scene, GENERATED_LOG);
-	text = read_view(node->view);
+	inode = node_of(&scene, GENERATED_LOG);
+	text = read_view(inode->view);
 	assert_non_null(strstr(text, "something was refused\n"));
 	free(text);
-	nodes_put(scene.nodes, node);
+	inodes_put(scene.inodes, inode);
 	close_scene(&scene);
 }
 
@@ -154,16 +154,16 @@ static void an_assembly_makes_a_new_report(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t before = ino_of(&scene, GENERATED_ASSEMBLE);
-	struct node *node;
+	struct inode *inode;
 	char *text;
 
 	assert_int_equal(assembly_run(scene.mounted->assembly, "", 0, NULL), 0);
-	node = node_of(&scene, GENERATED_ASSEMBLE);
-	assert_true(before != node->ino);
-	text = read_view(node->view);
+	inode = node_of(&scene, GENERATED_ASSEMBLE);
+	assert_true(before != inode->ino);
+	text = read_view(inode->view);
 	assert_non_null(strstr(text, "assembled: "));
 	free(text);
-	nodes_put(scene.nodes, node);
+	inodes_put(scene.inodes, inode);
 	close_scene(&scene);
 }
 
@@ -171,14 +171,14 @@ static void what_nobody_knows_any_more_is_freed(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t before = ino_of(&scene, GENERATED_GRAFTS);
-	struct node *node;
+	struct inode *inode;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	node = nodes_get(scene.nodes, before);
-	assert_non_null(node);
-	nodes_put(scene.nodes, node);
+	inode = inodes_get(scene.inodes, before);
+	assert_non_null(inode);
+	inodes_put(scene.inodes, inode);
 	ino_of(&scene, GENERATED_GRAFTS);
-	assert_null(nodes_get(scene.nodes, before));
+	assert_null(inodes_get(scene.inodes, before));
 	close_scene(&scene);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_nodes.c - fs/nodes.c: what inode numbers stand for, and for how long. */
+/* test_inodes.c - fs/tree/inodes.c: what inode numbers stand for, and for how long. */
 #include "fs/model/inode.h"
 #include "fs/tensor/organ_views.h"
 #include "fs/tree/inodes.h"
@@ -11,7 +11,7 @@
 struct scene {
 	struct opened o;
 	struct model **models;
-	struct nodes *nodes;
+	struct inodes *inodes;
 };
 
 static struct scene open_scene(void **state)
@@ -21,32 +21,32 @@ static struct scene open_scene(void **state)
 	scene.models = malloc(sizeof(*scene.models));
 	must(scene.models);
 	scene.models[0] = scene.o.model;
-	scene.nodes = nodes_new(scene.models, 1, false);
-	assert_non_null(scene.nodes);
+	scene.inodes = inodes_new(scene.models, 1, false);
+	assert_non_null(scene.inodes);
 	return scene;
 }
 
 static void close_scene(struct scene *scene)
 {
-	nodes_free(scene->nodes);
+	inodes_free(scene->inodes);
 	free(scene->models);
 	close_model(&scene->o);
 }
 
 static void assert_node(struct scene *scene, uint64_t ino, enum node_kind kind, uint32_t index)
 {
-	struct node *node = nodes_get(scene->nodes, ino);
+	struct inode *inode = inodes_get(scene->inodes, ino);
 
-	assert_non_null(node);
-	assert_true(node->ino == ino);
-	assert_int_equal(node->kind, kind);
-	assert_int_equal(node->index, index);
-	assert_null(node->content);
-	assert_int_equal(node->mtime.tv_sec,
+	assert_non_null(inode);
+	assert_true(inode->ino == ino);
+	assert_int_equal(inode->kind, kind);
+	assert_int_equal(inode->index, index);
+	assert_null(inode->content);
+	assert_int_equal(inode->mtime.tv_sec,
 			 kind == NODE_ORGAN || kind == NODE_THETA
 				 ? model_time(scene->o.model).tv_sec
 				 : backing_stat(scene->o.model->base)->st_mtim.tv_sec);
-	nodes_put(scene->nodes, node);
+	inodes_put(scene->inodes, inode);
 }
 
 static void the_numbers_of_the_base_say_what_they_are(void **state)
@@ -77,21 +77,21 @@ static void other_numbers_stand_for_nothing(void **state)
 				     UINT64_MAX };
 
 	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++)
-		assert_null(nodes_get(scene.nodes, numbers[i]));
-	nodes_put(scene.nodes, NULL);
-	nodes_free(NULL);
+		assert_null(inodes_get(scene.inodes, numbers[i]));
+	inodes_put(scene.inodes, NULL);
+	inodes_free(NULL);
 	close_scene(&scene);
 }
 
 static void forgetting_what_the_base_has_is_nothing(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *node = nodes_get(scene.nodes, inode_of(0, INODE_ORGAN, 0));
+	struct inode *inode = inodes_get(scene.inodes, inode_of(0, INODE_ORGAN, 0));
 
-	nodes_told(scene.nodes, node);
-	nodes_put(scene.nodes, node);
-	nodes_forget(scene.nodes, inode_of(0, INODE_ORGAN, 0), 1);
-	nodes_forget(scene.nodes, inode_of(0, INODE_ORGAN, 0), 1000);
+	inodes_count_lookup(scene.inodes, inode);
+	inodes_put(scene.inodes, inode);
+	inodes_forget(scene.inodes, inode_of(0, INODE_ORGAN, 0), 1);
+	inodes_forget(scene.inodes, inode_of(0, INODE_ORGAN, 0), 1000);
 	assert_node(&scene, inode_of(0, INODE_ORGAN, 0), NODE_ORGAN, 0);
 	close_scene(&scene);
 }
@@ -100,19 +100,19 @@ static void an_organ_is_the_bases_until_it_is_grafted(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
-	struct node *before = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc),
-		    *after;
+	struct inode *before = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc),
+		     *after;
 
 	assert_true(before->ino == inode_of(0, INODE_ORGAN, SMALL_UP));
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	after = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	after = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
 	assert_between(after->ino, INODE_NEW, UINT64_MAX);
 	assert_int_equal(after->kind, NODE_ORGAN);
 	assert_int_equal(after->index, SMALL_UP);
 	assert_non_null(after->content);
 	assert_null(before->content);
-	nodes_put(scene.nodes, before);
-	nodes_put(scene.nodes, after);
+	inodes_put(scene.inodes, before);
+	inodes_put(scene.inodes, after);
 	close_scene(&scene);
 }
 
@@ -120,26 +120,26 @@ static void the_theta_file_of_an_organ_moves_on_with_it(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
-	struct node *before = nodes_organ(scene.nodes, NODE_THETA, scene.o.model, SMALL_UP, &rc),
-		    *after, *organ;
+	struct inode *before = inodes_organ(scene.inodes, NODE_THETA, scene.o.model, SMALL_UP, &rc),
+		     *after, *organ;
 
 	assert_true(before->ino == inode_of(0, INODE_THETA, SMALL_UP));
 	assert_int_equal(before->kind, NODE_THETA);
 	assert_node(&scene, inode_of(0, INODE_THETA, SMALL_UP), NODE_THETA, SMALL_UP);
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	organ = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
-	after = nodes_organ(scene.nodes, NODE_THETA, scene.o.model, SMALL_UP, &rc);
+	organ = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	after = inodes_organ(scene.inodes, NODE_THETA, scene.o.model, SMALL_UP, &rc);
 	assert_int_equal(after->kind, NODE_THETA);
 	assert_int_equal(after->index, SMALL_UP);
 	assert_ptr_equal(after->content, organ->content);
 	assert_true(after->ino != organ->ino);
 	assert_true(after->ino ==
-		    nodes_organ_ino(scene.o.model, NODE_THETA, SMALL_UP, organ->content));
+		    inodes_organ_ino(scene.o.model, NODE_THETA, SMALL_UP, organ->content));
 	assert_null(
-		nodes_get(scene.nodes, inode_of(0, INODE_THETA, scene.o.model->gguf->n_tensors)));
-	nodes_put(scene.nodes, before);
-	nodes_put(scene.nodes, after);
-	nodes_put(scene.nodes, organ);
+		inodes_get(scene.inodes, inode_of(0, INODE_THETA, scene.o.model->gguf->n_tensors)));
+	inodes_put(scene.inodes, before);
+	inodes_put(scene.inodes, after);
+	inodes_put(scene.inodes, organ);
 	close_scene(&scene);
 }
 
@@ -147,20 +147,20 @@ static void a_graft_looked_up_twice_is_one_node(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
-	struct node *one, *other;
+	struct inode *one, *other;
 	uint64_t ino;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	one = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
-	other = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	one = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	other = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
 	ino = one->ino;
 	assert_ptr_equal(one, other);
-	nodes_put(scene.nodes, one);
-	one = nodes_get(scene.nodes, ino);
+	inodes_put(scene.inodes, one);
+	one = inodes_get(scene.inodes, ino);
 	assert_ptr_equal(one, other);
-	nodes_put(scene.nodes, one);
-	nodes_put(scene.nodes, other);
-	assert_null(nodes_get(scene.nodes, ino));
+	inodes_put(scene.inodes, one);
+	inodes_put(scene.inodes, other);
+	assert_null(inodes_get(scene.inodes, ino));
 	close_scene(&scene);
 }
 
@@ -169,24 +169,24 @@ static void what_the_kernel_knows_stays_as_it_was(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
-	struct node *node;
+	struct inode *inode;
 	uint64_t first;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	node = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
-	first = node->ino;
-	nodes_told(scene.nodes, node);
-	nodes_put(scene.nodes, node);
+	inode = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	first = inode->ino;
+	inodes_count_lookup(scene.inodes, inode);
+	inodes_put(scene.inodes, inode);
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
-	node = nodes_organ(scene.nodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
-	assert_true(node->ino != first);
-	nodes_put(scene.nodes, node);
-	node = nodes_get(scene.nodes, first);
-	assert_non_null(node);
-	assert_true(node->content->ino == first);
-	nodes_put(scene.nodes, node);
-	nodes_forget(scene.nodes, first, 1);
-	assert_null(nodes_get(scene.nodes, first));
+	inode = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	assert_true(inode->ino != first);
+	inodes_put(scene.inodes, inode);
+	inode = inodes_get(scene.inodes, first);
+	assert_non_null(inode);
+	assert_true(inode->content->ino == first);
+	inodes_put(scene.inodes, inode);
+	inodes_forget(scene.inodes, first, 1);
+	assert_null(inodes_get(scene.inodes, first));
 	close_scene(&scene);
 }
 
@@ -197,58 +197,59 @@ static void what_an_organ_has_not_is_no_node(void **state)
 	int rc;
 
 	for (int grafted = 0; grafted < 2; grafted++) {
-		assert_null(nodes_made(scene.nodes, NODE_EXPERT, scene.o.model, SMALL_UP, 0, &rc));
+		assert_null(inodes_computed(scene.inodes, NODE_EXPERT, scene.o.model, SMALL_UP, 0,
+					    &rc));
 		assert_int_equal(rc, -ENOENT);
-		assert_null(nodes_made(scene.nodes, NODE_FORMED, scene.o.model, SMALL_UP,
-				       FORM_EXPERTS, &rc));
+		assert_null(inodes_computed(scene.inodes, NODE_FORMED, scene.o.model, SMALL_UP,
+					    ORGAN_VIEW_EXPERTS, &rc));
 		assert_int_equal(rc, -ENOENT);
 		assert_int_equal(fill_up(scene.o.model, 50), 0);
 	}
 	close_scene(&scene);
 }
 
-/* A node with a view that says which one it is. */
-static struct node *add_one(struct scene *scene, uint64_t n)
+/* An inode with a view that says which one it is. */
+static struct inode *add_one(struct scene *scene, uint64_t n)
 {
-	struct node made = { .ino = INODE_NEW | n, .kind = NODE_GENERATED, .index = (uint32_t)n };
+	struct inode made = { .ino = INODE_NEW | n, .kind = NODE_GENERATED, .index = (uint32_t)n };
 	char *text = NULL;
 
 	must(asprintf(&text, "%llu", (unsigned long long)n) > 0);
 	made.view = view_of_text(text, strlen(text));
 	must(made.view);
-	return nodes_add(scene->nodes, &made);
+	return inodes_add(scene->inodes, &made);
 }
 
 static void a_node_is_known_until_it_was_forgotten_as_often_as_told(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *node = add_one(&scene, 7);
+	struct inode *inode = add_one(&scene, 7);
 
 	for (int i = 0; i < 5; i++)
-		nodes_told(scene.nodes, node);
-	nodes_put(scene.nodes, node);
-	nodes_forget(scene.nodes, INODE_NEW | 7, 2);
-	node = nodes_get(scene.nodes, INODE_NEW | 7);
-	assert_non_null(node);
-	nodes_forget(scene.nodes, INODE_NEW | 7, 3);
+		inodes_count_lookup(scene.inodes, inode);
+	inodes_put(scene.inodes, inode);
+	inodes_forget(scene.inodes, INODE_NEW | 7, 2);
+	inode = inodes_get(scene.inodes, INODE_NEW | 7);
+	assert_non_null(inode);
+	inodes_forget(scene.inodes, INODE_NEW | 7, 3);
 	/* Ours is the last. */
-	assert_int_equal(view_size(node->view), 1);
-	nodes_put(scene.nodes, node);
-	assert_null(nodes_get(scene.nodes, INODE_NEW | 7));
+	assert_int_equal(view_size(inode->view), 1);
+	inodes_put(scene.inodes, inode);
+	assert_null(inodes_get(scene.inodes, INODE_NEW | 7));
 	close_scene(&scene);
 }
 
 static void forgetting_more_than_was_told_frees_it_once(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *node = add_one(&scene, 7);
+	struct inode *inode = add_one(&scene, 7);
 
-	nodes_told(scene.nodes, node);
-	nodes_put(scene.nodes, node);
-	nodes_forget(scene.nodes, INODE_NEW | 7, UINT64_MAX);
-	nodes_forget(scene.nodes, INODE_NEW | 7, 1);
-	nodes_forget(scene.nodes, INODE_NEW | 8, 1);
-	assert_null(nodes_get(scene.nodes, INODE_NEW | 7));
+	inodes_count_lookup(scene.inodes, inode);
+	inodes_put(scene.inodes, inode);
+	inodes_forget(scene.inodes, INODE_NEW | 7, UINT64_MAX);
+	inodes_forget(scene.inodes, INODE_NEW | 7, 1);
+	inodes_forget(scene.inodes, INODE_NEW | 8, 1);
+	assert_null(inodes_get(scene.inodes, INODE_NEW | 7));
 	close_scene(&scene);
 }
 
@@ -260,14 +261,14 @@ static void a_table_that_grew_finds_every_node(void **state)
 	for (uint64_t i = 0; i < MANY; i++)
 		assert_non_null(add_one(&scene, i * 64));
 	for (uint64_t i = 0; i < MANY; i += 2)
-		nodes_forget(scene.nodes, INODE_NEW | (i * 64), 1);
+		inodes_forget(scene.inodes, INODE_NEW | (i * 64), 1);
 	for (uint64_t i = 0; i < MANY; i++) {
-		struct node *node = nodes_get(scene.nodes, INODE_NEW | (i * 64));
+		struct inode *inode = inodes_get(scene.inodes, INODE_NEW | (i * 64));
 
-		assert_int_equal(node != NULL, i % 2);
-		if (node)
-			assert_int_equal(node->index, i * 64);
-		nodes_put(scene.nodes, node);
+		assert_int_equal(inode != NULL, i % 2);
+		if (inode)
+			assert_int_equal(inode->index, i * 64);
+		inodes_put(scene.inodes, inode);
 	}
 	/* The rest is freed with the table. */
 	close_scene(&scene);
@@ -276,31 +277,31 @@ static void a_table_that_grew_finds_every_node(void **state)
 static void a_number_that_is_taken_keeps_its_node(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *first = add_one(&scene, 7), *second = add_one(&scene, 7);
+	struct inode *first = add_one(&scene, 7), *second = add_one(&scene, 7);
 
 	assert_ptr_equal(first, second);
-	nodes_put(scene.nodes, first);
-	nodes_put(scene.nodes, second);
-	assert_null(nodes_get(scene.nodes, INODE_NEW | 7));
+	inodes_put(scene.inodes, first);
+	inodes_put(scene.inodes, second);
+	assert_null(inodes_get(scene.inodes, INODE_NEW | 7));
 	close_scene(&scene);
 }
 
 static void a_stage_goes_with_its_node(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node made = { .ino = inode_new(scene.o.model),
-			     .kind = NODE_STAGE,
-			     .index = SMALL_UP };
-	struct node *node;
+	struct inode made = { .ino = inode_new(scene.o.model),
+			      .kind = NODE_STAGE,
+			      .index = SMALL_UP };
+	struct inode *inode;
 	char stages[PATH_MAX];
 
 	made.stage = stage_over(scene.o.model, SMALL_UP);
-	node = nodes_add(scene.nodes, &made);
-	assert_int_equal(stage_write(node->stage, "x", 1, 0), 0);
+	inode = inodes_add(scene.inodes, &made);
+	assert_int_equal(stage_write(inode->stage, "x", 1, 0), 0);
 	snprintf(stages, sizeof(stages), "%s",
 		 path_in(layer_path(scene.o.model->layer), ".stage").text);
 	assert_int_equal(count_entries(stages), 1);
-	nodes_put(scene.nodes, node);
+	inodes_put(scene.inodes, inode);
 	assert_int_equal(count_entries(stages), 0);
 	close_scene(&scene);
 }
@@ -330,21 +331,21 @@ static void *look_up(void *argument)
 {
 	int rc;
 	struct crowd *crowd = argument;
-	struct nodes *nodes = crowd->scene->nodes;
+	struct inodes *inodes = crowd->scene->inodes;
 
 	while (!crowd->over) {
-		struct node *node = nodes_organ(nodes, NODE_ORGAN, crowd->scene->o.model, SMALL_UP,
-						&rc),
-			    *same;
-		const uint64_t ino = node->ino;
+		struct inode *inode = inodes_organ(inodes, NODE_ORGAN, crowd->scene->o.model,
+						   SMALL_UP, &rc),
+			     *same;
+		const uint64_t ino = inode->ino;
 
-		nodes_told(nodes, node);
-		nodes_put(nodes, node);
-		same = nodes_get(nodes, ino);
+		inodes_count_lookup(inodes, inode);
+		inodes_put(inodes, inode);
+		same = inodes_get(inodes, ino);
 		if (!same || same->ino != ino || same->index != SMALL_UP)
 			crowd->wrong = true;
-		nodes_forget(nodes, ino, 1);
-		nodes_put(nodes, same);
+		inodes_forget(inodes, ino, 1);
+		inodes_put(inodes, same);
 	}
 	return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_scratches.c - fs/scratches.c: names that are no slots, and what they keep alive. */
+/* test_scratch_files.c - fs/tree/scratch_files.c: names that are no slots, and what they keep
+ * alive. */
 #include "fs/tree/scratch_files.h"
 #include "tests/unit/fs_model.h"
 
@@ -11,8 +12,8 @@ enum { HERE = 20, THERE = 21 };
 struct scene {
 	struct opened o;
 	struct model **models;
-	struct nodes *nodes;
-	struct scratches *scratches;
+	struct inodes *inodes;
+	struct scratch_files *scratches;
 };
 
 static struct scene open_scene(void **state)
@@ -22,76 +23,78 @@ static struct scene open_scene(void **state)
 	scene.models = malloc(sizeof(*scene.models));
 	must(scene.models);
 	scene.models[0] = scene.o.model;
-	scene.nodes = nodes_new(scene.models, 1, false);
-	scene.scratches = scratches_new(scene.nodes);
-	must(scene.nodes && scene.scratches);
+	scene.inodes = inodes_new(scene.models, 1, false);
+	scene.scratches = scratch_files_new(scene.inodes);
+	must(scene.inodes && scene.scratches);
 	return scene;
 }
 
 static void close_scene(struct scene *scene)
 {
-	scratches_free(scene->scratches);
-	nodes_free(scene->nodes);
+	scratch_files_free(scene->scratches);
+	inodes_free(scene->inodes);
 	free(scene->models);
 	close_model(&scene->o);
 }
 
 /* A file that holds text, and that nobody knows by a name yet; to put. */
-static struct node *make_file(struct scene *scene, const char *text)
+static struct inode *make_file(struct scene *scene, const char *text)
 {
 	struct view *empty = view_new(NULL, 0, NULL);
-	struct node made = { .ino = nodes_new_ino(scene->nodes, scene->o.model),
-			     .kind = NODE_SCRATCH,
-			     .model = scene->o.model };
-	struct node *node;
+	struct inode made = { .ino = inodes_new_ino(scene->inodes, scene->o.model),
+			      .kind = NODE_SCRATCH,
+			      .model = scene->o.model };
+	struct inode *inode;
 
 	must(empty);
 	made.stage = stage_new(scene->o.model->layer, empty);
 	view_unref(empty);
 	must(made.stage);
-	node = nodes_add(scene->nodes, &made);
-	must(node && stage_write(node->stage, text, strlen(text), 0) == 0);
-	return node;
+	inode = inodes_add(scene->inodes, &made);
+	must(inode && stage_write(inode->stage, text, strlen(text), 0) == 0);
+	return inode;
 }
 
 /* A file of that name, and nobody else who knows it. Returns its number. */
 static uint64_t add_file(struct scene *scene, uint64_t directory, const char *name)
 {
-	struct node *node = make_file(scene, name);
-	const uint64_t ino = node->ino;
+	struct inode *inode = make_file(scene, name);
+	const uint64_t ino = inode->ino;
 
-	assert_int_equal(scratches_add(scene->scratches, directory, name, node), 0);
-	nodes_put(scene->nodes, node);
+	assert_int_equal(scratch_files_add(scene->scratches, directory, name, inode), 0);
+	inodes_put(scene->inodes, inode);
 	return ino;
 }
 
 static enum scratch_kind kind_of(struct scene *scene, uint64_t directory, const char *name)
 {
-	struct node *node = NULL;
-	const enum scratch_kind kind = scratches_find(scene->scratches, directory, name, &node);
+	struct inode *inode = NULL;
+	const enum scratch_kind kind =
+		scratch_files_find(scene->scratches, directory, name, &inode);
 
-	assert_true((kind == SCRATCH_FILE) == (node != NULL));
-	nodes_put(scene->nodes, node);
+	assert_true((kind == SCRATCH_FILE) == (inode != NULL));
+	inodes_put(scene->inodes, inode);
 	return kind;
 }
 
 /* The number of the file of that name. */
 static uint64_t file_at(struct scene *scene, uint64_t directory, const char *name)
 {
-	struct node *node = NULL;
+	struct inode *inode = NULL;
 	uint64_t ino;
 
-	assert_int_equal(scratches_find(scene->scratches, directory, name, &node), SCRATCH_FILE);
-	ino = node->ino;
-	nodes_put(scene->nodes, node);
+	assert_int_equal(scratch_files_find(scene->scratches, directory, name, &inode),
+			 SCRATCH_FILE);
+	ino = inode->ino;
+	inodes_put(scene->inodes, inode);
 	return ino;
 }
 
 static void assert_gone(struct scene *scene, uint64_t ino)
 {
-	struct node *node = nodes_get(scene->nodes, ino);
+	struct inode *inode = inodes_get(scene->inodes, ino);
 
-	assert_null(node);
+	assert_null(inode);
 }
 
 static void assert_stages(struct scene *scene, int n)
@@ -119,12 +122,12 @@ static void a_name_is_given_once(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t a = add_file(&scene, HERE, "a");
-	struct node *other = make_file(&scene, "other");
+	struct inode *other = make_file(&scene, "other");
 
-	assert_int_equal(scratches_add(scene.scratches, HERE, "a", other), -EEXIST);
-	assert_int_equal(scratches_add(scene.scratches, HERE, "a", NULL), -EEXIST);
+	assert_int_equal(scratch_files_add(scene.scratches, HERE, "a", other), -EEXIST);
+	assert_int_equal(scratch_files_add(scene.scratches, HERE, "a", NULL), -EEXIST);
 	assert_int_equal(stage_opens(other->stage), 0);
-	nodes_put(scene.nodes, other);
+	inodes_put(scene.inodes, other);
 	assert_true(file_at(&scene, HERE, "a") == a);
 	close_scene(&scene);
 }
@@ -133,16 +136,16 @@ static void the_name_keeps_the_file_and_its_bytes(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t ino = add_file(&scene, HERE, "bytes");
-	struct node *node;
+	struct inode *inode;
 	char bytes[8];
 
-	assert_int_equal(scratches_find(scene.scratches, HERE, "bytes", &node), SCRATCH_FILE);
-	assert_int_equal(stage_read(node->stage, bytes, sizeof(bytes), 0), 5);
+	assert_int_equal(scratch_files_find(scene.scratches, HERE, "bytes", &inode), SCRATCH_FILE);
+	assert_int_equal(stage_read(inode->stage, bytes, sizeof(bytes), 0), 5);
 	assert_memory_equal(bytes, "bytes", 5);
-	nodes_put(scene.nodes, node);
+	inodes_put(scene.inodes, inode);
 	assert_stages(&scene, 1);
-	assert_true(scratches_remove(scene.scratches, HERE, "bytes"));
-	assert_false(scratches_remove(scene.scratches, HERE, "bytes"));
+	assert_true(scratch_files_remove(scene.scratches, HERE, "bytes"));
+	assert_false(scratch_files_remove(scene.scratches, HERE, "bytes"));
 	assert_int_equal(kind_of(&scene, HERE, "bytes"), SCRATCH_NONE);
 	assert_gone(&scene, ino);
 	assert_stages(&scene, 0);
@@ -152,37 +155,37 @@ static void the_name_keeps_the_file_and_its_bytes(void **state)
 static void whoever_has_it_open_goes_on_with_a_removed_file(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *node;
+	struct inode *inode;
 	uint64_t directory;
 	char bytes[8], name[NAME_MAX + 1];
 
 	add_file(&scene, HERE, "bytes");
-	assert_int_equal(scratches_find(scene.scratches, HERE, "bytes", &node), SCRATCH_FILE);
-	stage_open(node->stage);
-	assert_true(scratches_remove(scene.scratches, HERE, "bytes"));
-	assert_int_equal(stage_read(node->stage, bytes, sizeof(bytes), 0), 5);
-	assert_false(scratches_name(scene.scratches, node, &directory, name));
+	assert_int_equal(scratch_files_find(scene.scratches, HERE, "bytes", &inode), SCRATCH_FILE);
+	stage_open(inode->stage);
+	assert_true(scratch_files_remove(scene.scratches, HERE, "bytes"));
+	assert_int_equal(stage_read(inode->stage, bytes, sizeof(bytes), 0), 5);
+	assert_false(scratch_files_name(scene.scratches, inode, &directory, name));
 	assert_stages(&scene, 1);
-	stage_close(node->stage);
+	stage_close(inode->stage);
 	assert_stages(&scene, 0);
-	nodes_put(scene.nodes, node);
+	inodes_put(scene.inodes, inode);
 	close_scene(&scene);
 }
 
 static void two_names_of_a_file_keep_it_each(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct node *node = make_file(&scene, "x");
-	const uint64_t ino = node->ino;
+	struct inode *inode = make_file(&scene, "x");
+	const uint64_t ino = inode->ino;
 
-	assert_int_equal(scratches_add(scene.scratches, HERE, "a", node), 0);
-	assert_int_equal(scratches_add(scene.scratches, THERE, "b", node), 0);
-	assert_int_equal(stage_opens(node->stage), 2);
-	nodes_put(scene.nodes, node);
-	assert_true(scratches_remove(scene.scratches, HERE, "a"));
+	assert_int_equal(scratch_files_add(scene.scratches, HERE, "a", inode), 0);
+	assert_int_equal(scratch_files_add(scene.scratches, THERE, "b", inode), 0);
+	assert_int_equal(stage_opens(inode->stage), 2);
+	inodes_put(scene.inodes, inode);
+	assert_true(scratch_files_remove(scene.scratches, HERE, "a"));
 	assert_stages(&scene, 1);
 	assert_true(file_at(&scene, THERE, "b") == ino);
-	assert_true(scratches_remove(scene.scratches, THERE, "b"));
+	assert_true(scratch_files_remove(scene.scratches, THERE, "b"));
 	assert_stages(&scene, 0);
 	assert_gone(&scene, ino);
 	close_scene(&scene);
@@ -194,11 +197,11 @@ static void a_hidden_name_is_no_file_until_it_is_shown_again(void **state)
 	char name[NAME_MAX + 1];
 	uint64_t number = 0, ino;
 
-	assert_int_equal(scratches_add(scene.scratches, HERE, "x.theta", NULL), 0);
+	assert_int_equal(scratch_files_add(scene.scratches, HERE, "x.theta", NULL), 0);
 	assert_int_equal(kind_of(&scene, HERE, "x.theta"), SCRATCH_HIDDEN);
 	assert_int_equal(kind_of(&scene, THERE, "x.theta"), SCRATCH_NONE);
-	assert_false(scratches_next(scene.scratches, HERE, &number, name, &ino));
-	assert_true(scratches_remove(scene.scratches, HERE, "x.theta"));
+	assert_false(scratch_files_next(scene.scratches, HERE, &number, name, &ino));
+	assert_true(scratch_files_remove(scene.scratches, HERE, "x.theta"));
 	assert_int_equal(kind_of(&scene, HERE, "x.theta"), SCRATCH_NONE);
 	close_scene(&scene);
 }
@@ -207,18 +210,18 @@ static void a_renamed_file_is_at_the_new_name_alone(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t a = add_file(&scene, HERE, "a");
-	struct node *node = nodes_get(scene.nodes, a);
+	struct inode *inode = inodes_get(scene.inodes, a);
 	uint64_t directory;
 	char name[NAME_MAX + 1];
 
-	assert_int_equal(scratches_rename(scene.scratches, HERE, "a", THERE, "b"), 0);
+	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "a", THERE, "b"), 0);
 	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_NONE);
 	assert_true(file_at(&scene, THERE, "b") == a);
-	assert_true(scratches_name(scene.scratches, node, &directory, name));
+	assert_true(scratch_files_name(scene.scratches, inode, &directory, name));
 	assert_int_equal(directory, THERE);
 	assert_string_equal(name, "b");
-	nodes_put(scene.nodes, node);
-	assert_int_equal(scratches_rename(scene.scratches, HERE, "a", THERE, "c"), -ENOENT);
+	inodes_put(scene.inodes, inode);
+	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "a", THERE, "c"), -ENOENT);
 	close_scene(&scene);
 }
 
@@ -227,15 +230,15 @@ static void what_was_under_the_new_name_is_gone(void **state)
 	struct scene scene = open_scene(state);
 	const uint64_t a = add_file(&scene, HERE, "a"), b = add_file(&scene, HERE, "b");
 
-	assert_int_equal(scratches_rename(scene.scratches, HERE, "a", HERE, "b"), 0);
+	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "a", HERE, "b"), 0);
 	assert_true(file_at(&scene, HERE, "b") == a);
 	assert_gone(&scene, b);
 	assert_stages(&scene, 1);
 	/* Onto itself nothing happens, and nothing is lost. */
-	assert_int_equal(scratches_rename(scene.scratches, HERE, "b", HERE, "b"), 0);
+	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "b", HERE, "b"), 0);
 	assert_true(file_at(&scene, HERE, "b") == a);
 	/* What does not exist takes nothing away. */
-	assert_int_equal(scratches_rename(scene.scratches, HERE, "no", HERE, "b"), -ENOENT);
+	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "no", HERE, "b"), -ENOENT);
 	assert_true(file_at(&scene, HERE, "b") == a);
 	close_scene(&scene);
 }
@@ -250,15 +253,15 @@ static void a_listing_goes_on_where_it_stopped(void **state)
 	add_file(&scene, THERE, "no");
 	add_file(&scene, HERE, "b");
 	add_file(&scene, HERE, "c");
-	assert_true(scratches_remove(scene.scratches, HERE, "b"));
-	while (scratches_next(scene.scratches, HERE, &number, name, &ino)) {
+	assert_true(scratch_files_remove(scene.scratches, HERE, "b"));
+	while (scratch_files_next(scene.scratches, HERE, &number, name, &ino)) {
 		assert_true(file_at(&scene, HERE, name) == ino);
 		strcat(names, name);
 		/* A file made meanwhile is seen once, and one that is gone not again. */
 		if (strcmp(name, "a") == 0)
 			add_file(&scene, HERE, "d");
 		if (strcmp(name, "c") == 0)
-			assert_true(scratches_remove(scene.scratches, HERE, "a"));
+			assert_true(scratch_files_remove(scene.scratches, HERE, "a"));
 		number++;
 	}
 	assert_string_equal(names, "acd");
@@ -274,7 +277,7 @@ static void the_longest_name_has_room(void **state)
 	memset(longest, 'n', NAME_MAX);
 	longest[NAME_MAX] = '\0';
 	add_file(&scene, HERE, longest);
-	assert_true(scratches_next(scene.scratches, HERE, &number, name, &ino));
+	assert_true(scratch_files_next(scene.scratches, HERE, &number, name, &ino));
 	assert_string_equal(name, longest);
 	close_scene(&scene);
 }
@@ -282,29 +285,29 @@ static void the_longest_name_has_room(void **state)
 static void without_memory_a_name_stays_as_it_is(void **state)
 {
 	struct scene scene;
-	struct node *node;
+	struct inode *inode;
 	uint64_t ino, k;
 	int rc;
 
 	needs_failing_allocations();
 	scene = open_scene(state);
-	node = make_file(&scene, "x");
-	ino = node->ino;
+	inode = make_file(&scene, "x");
+	ino = inode->ino;
 	for (k = 1;; k++) {
 		allocation_fails(k);
-		rc = scratches_add(scene.scratches, HERE, "a", node);
+		rc = scratch_files_add(scene.scratches, HERE, "a", inode);
 		if (!allocation_failed())
 			break;
 		assert_int_equal(rc, -ENOMEM);
 		assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_NONE);
-		assert_int_equal(stage_opens(node->stage), 0);
+		assert_int_equal(stage_opens(inode->stage), 0);
 	}
 	assert_int_equal(rc, 0);
 	assert_true(k > 1);
-	nodes_put(scene.nodes, node);
+	inodes_put(scene.inodes, inode);
 	for (k = 1;; k++) {
 		allocation_fails(k);
-		rc = scratches_rename(scene.scratches, HERE, "a", HERE, "b");
+		rc = scratch_files_rename(scene.scratches, HERE, "a", HERE, "b");
 		if (!allocation_failed())
 			break;
 		assert_int_equal(rc, -ENOMEM);
@@ -313,7 +316,7 @@ static void without_memory_a_name_stays_as_it_is(void **state)
 	assert_int_equal(rc, 0);
 	assert_true(file_at(&scene, HERE, "b") == ino);
 	allocation_fails(1);
-	assert_null(scratches_new(scene.nodes));
+	assert_null(scratch_files_new(scene.inodes));
 	assert_true(allocation_failed());
 	close_scene(&scene);
 }
@@ -331,11 +334,11 @@ static void *rename_some(void *argument)
 	snprintf(name, sizeof(name), "%d", crowd->number);
 	for (int i = 0; i < 200; i++) {
 		snprintf(name2, sizeof(name2), "%d", i % 3);
-		if (scratches_add(crowd->scene->scratches, HERE, name, NULL) < 0)
+		if (scratch_files_add(crowd->scene->scratches, HERE, name, NULL) < 0)
 			return argument;
-		scratches_rename(crowd->scene->scratches, HERE, name, THERE, name2);
+		scratch_files_rename(crowd->scene->scratches, HERE, name, THERE, name2);
 		kind_of(crowd->scene, THERE, name2);
-		scratches_remove(crowd->scene->scratches, THERE, name2);
+		scratch_files_remove(crowd->scene->scratches, THERE, name2);
 	}
 	return NULL;
 }
@@ -356,10 +359,10 @@ static void threads_may_do_all_of_it_at_once(void **state)
 		assert_null(failed);
 	}
 	for (int i = 0; i < 4; i++)
-		assert_false(
-			scratches_remove(scene.scratches, HERE, (char[]){ (char)('0' + i), 0 }));
+		assert_false(scratch_files_remove(scene.scratches, HERE,
+						  (char[]){ (char)('0' + i), 0 }));
 	close_scene(&scene);
-	scratches_free(NULL);
+	scratch_files_free(NULL);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_words.c - fs/words.c: what is written through one open file, less what says nothing. */
+/* test_undo_words.c - fs/tree/undo_words.c: what is written through one open file, less what says
+ * nothing. */
 #include "fs/tree/undo_words.h"
 #include "tests/unit/unit.h"
 
@@ -8,21 +9,21 @@
 /* Written in pieces of n bytes. */
 static void assert_words(const char *text, size_t n, const char *expected)
 {
-	struct words *words = words_new();
+	struct undo_words *words = undo_words_new();
 	const size_t length = strlen(text);
 	char *taken;
 
 	for (size_t at = 0; at < length; at += n) {
 		const size_t part = length - at < n ? length - at : n;
 
-		assert_int_equal(words_write(words, text + at, part, 100 + at, 7), 0);
+		assert_int_equal(undo_words_write(words, text + at, part, 100 + at, 7), 0);
 	}
-	taken = words_take(words, 7);
+	taken = undo_words_take(words, 7);
 	assert_non_null(taken);
 	assert_string_equal(taken, expected);
 	free(taken);
-	assert_null(words_take(words, 7));
-	words_free(words);
+	assert_null(undo_words_take(words, 7));
+	undo_words_free(words);
 }
 
 static void lines_that_begin_with_a_hash_say_nothing(void **state)
@@ -39,86 +40,88 @@ static void lines_that_begin_with_a_hash_say_nothing(void **state)
 
 static void nothing_written_is_nothing(void **state)
 {
-	struct words *words = words_new();
+	struct undo_words *words = undo_words_new();
 
 	(void)state;
-	assert_null(words_take(words, 0));
-	words_free(words);
-	words_free(NULL);
+	assert_null(undo_words_take(words, 0));
+	undo_words_free(words);
+	undo_words_free(NULL);
 }
 
 static void who_wrote_closes(void **state)
 {
-	struct words *words = words_new();
+	struct undo_words *words = undo_words_new();
 	char *taken;
 
 	(void)state;
-	assert_int_equal(words_write(words, "all", 3, 0, 7), 0);
-	assert_null(words_take(words, 8));
-	taken = words_take(words, 0);
+	assert_int_equal(undo_words_write(words, "all", 3, 0, 7), 0);
+	assert_null(undo_words_take(words, 8));
+	taken = undo_words_take(words, 0);
 	assert_string_equal(taken, "all");
 	free(taken);
 	/* Of a mapped or cached page it is not known. */
-	assert_int_equal(words_write(words, "x", 1, 0, 0), 0);
-	taken = words_take(words, 8);
+	assert_int_equal(undo_words_write(words, "x", 1, 0, 0), 0);
+	taken = undo_words_take(words, 8);
 	assert_string_equal(taken, "x");
 	free(taken);
-	words_free(words);
+	undo_words_free(words);
 }
 
 /* And what came before is not obeyed. */
 static void what_is_refused_says_nothing(void **state)
 {
-	struct words *words = words_new();
+	struct undo_words *words = undo_words_new();
 	char *taken;
 
 	(void)state;
-	assert_int_equal(words_write(words, "all\n", 4, 0, 7), 0);
-	assert_int_equal(words_write(words, "x", 1, 9, 7), -EINVAL);
-	assert_int_equal(words_write(words, "x", 1, 10, 7), -EINVAL);
-	assert_null(words_take(words, 7));
-	assert_int_equal(words_write(words, "a\0b", 3, 0, 7), -EINVAL);
-	assert_null(words_take(words, 7));
+	assert_int_equal(undo_words_write(words, "all\n", 4, 0, 7), 0);
+	assert_int_equal(undo_words_write(words, "x", 1, 9, 7), -EINVAL);
+	assert_int_equal(undo_words_write(words, "x", 1, 10, 7), -EINVAL);
+	assert_null(undo_words_take(words, 7));
+	assert_int_equal(undo_words_write(words, "a\0b", 3, 0, 7), -EINVAL);
+	assert_null(undo_words_take(words, 7));
 	/* The next text is another one. */
-	assert_int_equal(words_write(words, "norm", 4, 0, 7), 0);
-	taken = words_take(words, 7);
+	assert_int_equal(undo_words_write(words, "norm", 4, 0, 7), 0);
+	taken = undo_words_take(words, 7);
 	assert_string_equal(taken, "norm");
 	free(taken);
-	words_free(words);
+	undo_words_free(words);
 }
 
 static void there_is_an_end_to_words(void **state)
 {
-	struct words *words = words_new();
-	char *text = malloc(WORDS_MOST);
+	struct undo_words *words = undo_words_new();
+	char *text = malloc(UNDO_WORDS_MAX);
 
 	(void)state;
-	memset(text, 'x', WORDS_MOST);
-	assert_int_equal(words_write(words, text, WORDS_MOST, 0, 7), 0);
-	assert_int_equal(words_write(words, "x", 1, WORDS_MOST, 7), -EFBIG);
-	assert_null(words_take(words, 7));
+	memset(text, 'x', UNDO_WORDS_MAX);
+	assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, 0, 7), 0);
+	assert_int_equal(undo_words_write(words, "x", 1, UNDO_WORDS_MAX, 7), -EFBIG);
+	assert_null(undo_words_take(words, 7));
 	/* But not to comments. */
 	text[0] = '#';
 	for (uint64_t i = 0; i < 3; i++)
-		assert_int_equal(words_write(words, text, WORDS_MOST, i * WORDS_MOST, 7), 0);
-	free(words_take(words, 7));
+		assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, i * UNDO_WORDS_MAX,
+						  7),
+				 0);
+	free(undo_words_take(words, 7));
 	free(text);
-	words_free(words);
+	undo_words_free(words);
 }
 
 static void without_memory_it_is_refused(void **state)
 {
-	struct words *words;
+	struct undo_words *words;
 
 	(void)state;
 	needs_failing_allocations();
 	allocation_fails(1);
-	assert_null(words_new());
-	words = words_new();
+	assert_null(undo_words_new());
+	words = undo_words_new();
 	allocation_fails(1);
-	assert_int_equal(words_write(words, "all", 3, 0, 7), -ENOMEM);
-	assert_null(words_take(words, 7));
-	words_free(words);
+	assert_int_equal(undo_words_write(words, "all", 3, 0, 7), -ENOMEM);
+	assert_null(undo_words_take(words, 7));
+	undo_words_free(words);
 }
 
 int main(int argc, char **argv)

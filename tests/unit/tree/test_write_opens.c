@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_writers.c - fs/writers.c: the two lookups of one open(). */
+/* test_write_opens.c - fs/tree/write_opens.c: the two lookups of one open(). */
 #include "fs/tree/write_opens.h"
 #include "tests/unit/unit.h"
 
@@ -7,105 +7,105 @@
 
 static void nobody_is_expected_at_first(void **state)
 {
-	struct writers *writers = writers_new();
+	struct write_opens *writers = write_opens_new();
 	uint64_t ino = 7;
 
 	(void)state;
-	assert_false(writers_find(writers, 1, 0, &ino));
+	assert_false(write_opens_find(writers, 1, 0, &ino));
 	assert_int_equal(ino, 7);
-	writers_made(writers, 1, 0, 9);
-	writers_arrived(writers, 1, 0);
-	assert_false(writers_find(writers, 1, 0, &ino));
-	writers_free(writers);
-	writers_free(NULL);
+	write_opens_set_inode(writers, 1, 0, 9);
+	write_opens_done(writers, 1, 0);
+	assert_false(write_opens_find(writers, 1, 0, &ino));
+	write_opens_free(writers);
+	write_opens_free(NULL);
 }
 
 static void an_open_goes_through_its_steps(void **state)
 {
-	struct writers *writers = writers_new();
+	struct write_opens *writers = write_opens_new();
 	uint64_t ino = 7;
 
 	(void)state;
-	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
-	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 0);
-	writers_made(writers, 1, 5, 99);
-	assert_true(writers_find(writers, 1, 5, &ino));
+	write_opens_set_inode(writers, 1, 5, 99);
+	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 99);
-	writers_arrived(writers, 1, 5);
-	assert_false(writers_find(writers, 1, 5, &ino));
-	writers_free(writers);
+	write_opens_done(writers, 1, 5);
+	assert_false(write_opens_find(writers, 1, 5, &ino));
+	write_opens_free(writers);
 }
 
 static void only_that_thread_and_that_tensor_are_meant(void **state)
 {
-	struct writers *writers = writers_new();
+	struct write_opens *writers = write_opens_new();
 	uint64_t ino;
 
 	(void)state;
-	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
-	assert_int_equal(writers_expect(writers, 2, 6), WRITERS_STALE);
-	assert_false(writers_find(writers, 2, 5, &ino));
-	assert_false(writers_find(writers, 1, 6, &ino));
-	writers_made(writers, 2, 5, 98);
-	writers_made(writers, 1, 5, 99);
-	writers_arrived(writers, 2, 5);
-	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	assert_int_equal(write_opens_expect(writers, 2, 6), WRITE_OPENS_STALE);
+	assert_false(write_opens_find(writers, 2, 5, &ino));
+	assert_false(write_opens_find(writers, 1, 6, &ino));
+	write_opens_set_inode(writers, 2, 5, 98);
+	write_opens_set_inode(writers, 1, 5, 99);
+	write_opens_done(writers, 2, 5);
+	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 99);
-	assert_true(writers_find(writers, 2, 6, &ino));
+	assert_true(write_opens_find(writers, 2, 6, &ino));
 	assert_int_equal(ino, 0);
-	writers_free(writers);
+	write_opens_free(writers);
 }
 
 static void two_threads_may_write_the_same_tensor(void **state)
 {
-	struct writers *writers = writers_new();
+	struct write_opens *writers = write_opens_new();
 	uint64_t ino;
 
 	(void)state;
-	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
-	assert_int_equal(writers_expect(writers, 2, 5), WRITERS_STALE);
-	writers_made(writers, 1, 5, 11);
-	writers_made(writers, 2, 5, 12);
-	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	assert_int_equal(write_opens_expect(writers, 2, 5), WRITE_OPENS_STALE);
+	write_opens_set_inode(writers, 1, 5, 11);
+	write_opens_set_inode(writers, 2, 5, 12);
+	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 11);
-	writers_arrived(writers, 1, 5);
-	assert_true(writers_find(writers, 2, 5, &ino));
+	write_opens_done(writers, 1, 5);
+	assert_true(write_opens_find(writers, 2, 5, &ino));
 	assert_int_equal(ino, 12);
-	writers_free(writers);
+	write_opens_free(writers);
 }
 
 static void who_is_answered_twice_has_no_name_to_look_up(void **state)
 {
-	struct writers *writers = writers_new();
+	struct write_opens *writers = write_opens_new();
 	uint64_t ino;
 
 	(void)state;
-	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
-	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_NAMELESS);
-	assert_false(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_NAMELESS);
+	assert_false(write_opens_find(writers, 1, 5, &ino));
 	/* The next open() begins anew. */
-	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
-	assert_true(writers_find(writers, 1, 5, &ino));
-	writers_free(writers);
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	assert_true(write_opens_find(writers, 1, 5, &ino));
+	write_opens_free(writers);
 }
 
 static void who_looked_its_name_up_and_did_not_come_has_one(void **state)
 {
-	struct writers *writers = writers_new();
+	struct write_opens *writers = write_opens_new();
 	uint64_t ino;
 
 	(void)state;
-	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
-	writers_made(writers, 1, 5, 99);
-	assert_int_equal(writers_expect(writers, 1, 5), WRITERS_STALE);
-	assert_true(writers_find(writers, 1, 5, &ino));
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	write_opens_set_inode(writers, 1, 5, 99);
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 0);
-	writers_free(writers);
+	write_opens_free(writers);
 }
 
 struct opener {
-	struct writers *writers;
+	struct write_opens *writers;
 	pid_t thread;
 	bool wrong;
 };
@@ -118,20 +118,21 @@ static void *open_often(void *argument)
 	for (uint32_t i = 0; i < 500; i++) {
 		const uint32_t tensor = i % 3;
 
-		if (writers_expect(opener->writers, opener->thread, tensor) != WRITERS_STALE)
+		if (write_opens_expect(opener->writers, opener->thread, tensor) !=
+		    WRITE_OPENS_STALE)
 			opener->wrong = true;
-		writers_made(opener->writers, opener->thread, tensor, 1000u + i);
-		if (!writers_find(opener->writers, opener->thread, tensor, &ino) ||
+		write_opens_set_inode(opener->writers, opener->thread, tensor, 1000u + i);
+		if (!write_opens_find(opener->writers, opener->thread, tensor, &ino) ||
 		    ino != 1000u + i)
 			opener->wrong = true;
-		writers_arrived(opener->writers, opener->thread, tensor);
+		write_opens_done(opener->writers, opener->thread, tensor);
 	}
 	return NULL;
 }
 
 static void many_may_open_at_once(void **state)
 {
-	struct writers *writers = writers_new();
+	struct write_opens *writers = write_opens_new();
 	struct opener openers[4];
 	pthread_t threads[4];
 
@@ -144,7 +145,7 @@ static void many_may_open_at_once(void **state)
 		pthread_join(threads[i], NULL);
 		assert_false(openers[i].wrong);
 	}
-	writers_free(writers);
+	write_opens_free(writers);
 }
 
 static const struct CMUnitTest tests[] = {

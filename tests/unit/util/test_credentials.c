@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_caller.c - fs/caller.c: whose rights a thread writes with. */
+/* test_credentials.c - fs/util/credentials.c: whose rights a thread writes with. */
 #include "fs/util/credentials.h"
 #include "tests/unit/fs_help.h"
 
@@ -15,20 +15,20 @@ static uid_t owner_of(const char *path)
 
 static void ones_own_rights_need_no_change(void **state)
 {
-	assert_int_equal(caller_assume(geteuid(), getegid()), 0);
+	assert_int_equal(credentials_assume(geteuid(), getegid()), 0);
 	write_text(in_temp(state, "file").text, "");
 	assert_int_equal(owner_of(in_temp(state, "file").text), geteuid());
-	caller_restore();
+	credentials_restore();
 }
 
 static void who_is_not_root_stays_who_they_are(void **state)
 {
 	if (geteuid() == 0)
 		skip();
-	assert_int_equal(caller_assume(geteuid() + 1, getegid()), 0);
+	assert_int_equal(credentials_assume(geteuid() + 1, getegid()), 0);
 	write_text(in_temp(state, "file").text, "");
 	assert_int_equal(owner_of(in_temp(state, "file").text), geteuid());
-	caller_restore();
+	credentials_restore();
 }
 
 /* A user without any right of their own. */
@@ -48,12 +48,12 @@ static void *write_as_stranger(void *argument)
 	const struct path theirs = in_temp(attempt->state, "open/theirs");
 	int fd;
 
-	attempt->assumed = caller_assume(STRANGER, STRANGER);
+	attempt->assumed = credentials_assume(STRANGER, STRANGER);
 	fd = open(shut.text, O_WRONLY | O_CREAT, 0600);
 	attempt->open_errno = fd < 0 ? errno : 0;
 	write_text(theirs.text, "");
 	attempt->owner_meanwhile = owner_of(theirs.text);
-	caller_restore();
+	credentials_restore();
 	write_text(in_temp(attempt->state, "shut/ours").text, "");
 	attempt->owner_after = owner_of(in_temp(attempt->state, "shut/ours").text);
 	return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_turns.c - fs/turns.c: one at a time, and nobody has to wait who does not want to. */
+/* test_fifo_lock.c - fs/util/fifo_lock.c: one at a time, and nobody has to wait who does not want
+ * to. */
 #include "fs/util/fifo_lock.h"
 #include "tests/unit/unit.h"
 
@@ -8,19 +9,19 @@
 
 static void it_is_free_again_when_it_is_given_back(void **state)
 {
-	struct turns *turns = turns_new();
+	struct fifo_lock *fifo_lock = fifo_lock_new();
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(turns_take(turns, NULL), 0);
-		turns_give(turns);
+		assert_int_equal(fifo_lock_acquire(fifo_lock, NULL), 0);
+		fifo_lock_release(fifo_lock);
 	}
-	turns_free(turns);
-	turns_free(NULL);
+	fifo_lock_free(fifo_lock);
+	fifo_lock_free(NULL);
 }
 
 struct visitor {
-	struct turns *turns;
+	struct fifo_lock *fifo_lock;
 	atomic_bool cancel;
 	atomic_int *inside, *served;
 	int rc;
@@ -31,7 +32,7 @@ static void *visit(void *argument)
 {
 	struct visitor *visitor = argument;
 
-	visitor->rc = turns_take(visitor->turns, &visitor->cancel);
+	visitor->rc = fifo_lock_acquire(visitor->fifo_lock, &visitor->cancel);
 	if (visitor->rc < 0)
 		return NULL;
 	if (atomic_fetch_add(visitor->inside, 1) != 0)
@@ -39,7 +40,7 @@ static void *visit(void *argument)
 	usleep(1000);
 	atomic_fetch_add(visitor->served, 1);
 	atomic_fetch_sub(visitor->inside, 1);
-	turns_give(visitor->turns);
+	fifo_lock_release(visitor->fifo_lock);
 	return NULL;
 }
 
@@ -49,14 +50,15 @@ static void *visit(void *argument)
 static void the_others_wait_and_may_leave(void **state)
 {
 	struct visitor visitors[VISITORS];
-	struct turns *turns = turns_new();
+	struct fifo_lock *fifo_lock = fifo_lock_new();
 	atomic_int inside = 0, served = 0;
 
 	(void)state;
-	assert_int_equal(turns_take(turns, NULL), 0);
+	assert_int_equal(fifo_lock_acquire(fifo_lock, NULL), 0);
 	for (int i = 0; i < VISITORS; i++) {
-		visitors[i] =
-			(struct visitor){ .turns = turns, .inside = &inside, .served = &served };
+		visitors[i] = (struct visitor){ .fifo_lock = fifo_lock,
+						.inside = &inside,
+						.served = &served };
 		assert_int_equal(pthread_create(&visitors[i].thread, NULL, visit, &visitors[i]), 0);
 	}
 	for (int i = 0; i < VISITORS; i += 3) {
@@ -65,16 +67,16 @@ static void the_others_wait_and_may_leave(void **state)
 		assert_int_equal(visitors[i].rc, -EINTR);
 	}
 	assert_int_equal(served, 0);
-	turns_give(turns);
+	fifo_lock_release(fifo_lock);
 	for (int i = 0; i < VISITORS; i++) {
 		if (i % 3 == 0)
 			continue;
 		pthread_join(visitors[i].thread, NULL);
 		assert_int_equal(visitors[i].rc, 0);
 	}
-	assert_int_equal(turns_take(turns, NULL), 0);
-	turns_give(turns);
-	turns_free(turns);
+	assert_int_equal(fifo_lock_acquire(fifo_lock, NULL), 0);
+	fifo_lock_release(fifo_lock);
+	fifo_lock_free(fifo_lock);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pending.c - fs/pending.c: whoever waits goes on when there is none left, and not before. */
+/* test_in_flight.c - fs/util/in_flight.c: whoever waits goes on when there is none left, and not
+ * before. */
 #include "fs/util/in_flight.h"
 #include "tests/unit/unit.h"
 
@@ -8,7 +9,7 @@
 #include <time.h>
 
 struct waiter {
-	struct pending *pending;
+	struct in_flight *in_flight;
 	atomic_bool over;
 };
 
@@ -16,7 +17,7 @@ static void *wait_for_none(void *argument)
 {
 	struct waiter *waiter = argument;
 
-	pending_wait(waiter->pending);
+	in_flight_wait(waiter->in_flight);
 	atomic_store(&waiter->over, true);
 	return NULL;
 }
@@ -24,58 +25,58 @@ static void *wait_for_none(void *argument)
 static void a_waiter_waits_for_all(void **state)
 {
 	const struct timespec moment = { .tv_nsec = 20000000 };
-	struct waiter waiter = { .pending = pending_new() };
+	struct waiter waiter = { .in_flight = in_flight_new() };
 	pthread_t thread;
 
 	(void)state;
-	assert_non_null(waiter.pending);
-	assert_false(pending_any(waiter.pending));
-	pending_wait(waiter.pending);
-	pending_begin(waiter.pending);
-	pending_begin(waiter.pending);
+	assert_non_null(waiter.in_flight);
+	assert_false(in_flight_any(waiter.in_flight));
+	in_flight_wait(waiter.in_flight);
+	in_flight_begin(waiter.in_flight);
+	in_flight_begin(waiter.in_flight);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_none, &waiter), 0);
-	pending_end(waiter.pending);
+	in_flight_end(waiter.in_flight);
 	nanosleep(&moment, NULL);
-	assert_true(pending_any(waiter.pending));
+	assert_true(in_flight_any(waiter.in_flight));
 	assert_false(atomic_load(&waiter.over));
-	pending_end(waiter.pending);
+	in_flight_end(waiter.in_flight);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_true(atomic_load(&waiter.over));
-	assert_false(pending_any(waiter.pending));
-	pending_free(waiter.pending);
-	pending_free(NULL);
+	assert_false(in_flight_any(waiter.in_flight));
+	in_flight_free(waiter.in_flight);
+	in_flight_free(NULL);
 }
 
 static void a_release_is_waited_for_until_it_comes(void **state)
 {
-	struct waiter waiter = { .pending = pending_new() };
+	struct waiter waiter = { .in_flight = in_flight_new() };
 	pthread_t thread;
 
 	(void)state;
-	pending_expect(waiter.pending);
-	assert_true(pending_any(waiter.pending));
+	in_flight_expect(waiter.in_flight);
+	assert_true(in_flight_any(waiter.in_flight));
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_none, &waiter), 0);
-	pending_begin(waiter.pending);
-	pending_unexpect(waiter.pending);
-	assert_true(pending_any(waiter.pending));
-	pending_end(waiter.pending);
+	in_flight_begin(waiter.in_flight);
+	in_flight_unexpect(waiter.in_flight);
+	assert_true(in_flight_any(waiter.in_flight));
+	in_flight_end(waiter.in_flight);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_false(pending_any(waiter.pending));
-	pending_free(waiter.pending);
+	assert_false(in_flight_any(waiter.in_flight));
+	in_flight_free(waiter.in_flight);
 }
 
 static void one_that_does_not_come_is_waited_for_no_longer_than_said(void **state)
 {
-	struct pending *pending = pending_new();
+	struct in_flight *in_flight = in_flight_new();
 
 	(void)state;
-	pending_expect(pending);
-	pending_wait(pending);
-	assert_false(pending_any(pending));
+	in_flight_expect(in_flight);
+	in_flight_wait(in_flight);
+	assert_false(in_flight_any(in_flight));
 	/* It was no close: nothing else is disturbed. */
-	pending_unexpect(pending);
-	assert_false(pending_any(pending));
-	pending_free(pending);
+	in_flight_unexpect(in_flight);
+	assert_false(in_flight_any(in_flight));
+	in_flight_free(in_flight);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_io.c - fs/io.c: all of what there is, however it comes. */
+/* test_io.c - fs/util/io.c: all of what there is, however it comes. */
 #include "fs/util/io.h"
 #include "tests/unit/unit.h"
 

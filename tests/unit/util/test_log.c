@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_log.c - fs/log.c: what is kept, and how a line looks. */
+/* test_log.c - fs/util/log.c: what is kept, and how a line looks. */
 #include "fs/util/log.h"
 #include "tests/unit/fs_help.h"
 

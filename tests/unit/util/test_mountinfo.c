@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mountinfo.c - fs/mountinfo.c: lines with escapes and empty fields, lines that are none, and
- * the mounts of this process. */
+/* test_mountinfo.c - fs/util/mountinfo.c: lines with escapes and empty fields, lines that are none,
+ * and the mounts of this process. */
 #include "fs/util/mountinfo.h"
 #include "tests/unit/unit.h"
 
@@ -95,15 +95,15 @@ static void numbers_are_found_by_their_whole_names(void **state)
 
 	(void)state;
 	assert_true(parse(text, LINE("/a", "fuse.organfs", "x"), &mount));
-	assert_true(mountinfo_number(&mount, "user_id", &number));
+	assert_true(mountinfo_option(&mount, "user_id", &number));
 	assert_int_equal(number, 1000);
-	assert_true(mountinfo_number(&mount, "group_id", &number));
+	assert_true(mountinfo_option(&mount, "group_id", &number));
 	assert_true(number == UINT32_MAX);
-	assert_true(mountinfo_number(&mount, "x_user_id", &number));
+	assert_true(mountinfo_option(&mount, "x_user_id", &number));
 	assert_int_equal(number, 7);
-	assert_false(mountinfo_number(&mount, "rw", &number));
-	assert_false(mountinfo_number(&mount, "id", &number));
-	assert_false(mountinfo_number(&mount, "user", &number));
+	assert_false(mountinfo_option(&mount, "rw", &number));
+	assert_false(mountinfo_option(&mount, "id", &number));
+	assert_false(mountinfo_option(&mount, "user", &number));
 	assert_int_equal(number, 7);
 }
 

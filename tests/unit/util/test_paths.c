@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_paths.c - fs/paths.c: directories made, made durable, emptied. */
+/* test_paths.c - fs/util/paths.c: directories made, made durable, emptied. */
 #include "fs/util/paths.h"
 #include "tests/unit/fs_help.h"
 
@@ -15,10 +15,10 @@ static mode_t mode_of(const char *path)
 
 static void a_directory_is_made_with_the_parents_it_lacks(void **state)
 {
-	assert_int_equal(paths_make(in_temp(state, "a/b/c").text), 0);
+	assert_int_equal(paths_mkdir(in_temp(state, "a/b/c").text), 0);
 	assert_int_equal(mode_of(in_temp(state, "a/b/c").text), S_IFDIR | 0700);
 	assert_int_equal(mode_of(in_temp(state, "a").text), S_IFDIR | 0700);
-	assert_int_equal(paths_make(in_temp(state, "a/b/d").text), 0);
+	assert_int_equal(paths_mkdir(in_temp(state, "a/b/d").text), 0);
 	assert_true(exists(in_temp(state, "a/b/d").text));
 }
 
@@ -26,21 +26,21 @@ static void one_that_is_there_is_fine(void **state)
 {
 	assert_int_equal(mkdir(in_temp(state, "there").text, 0755), 0);
 	assert_int_equal(chmod(in_temp(state, "there").text, 0755), 0);
-	assert_int_equal(paths_make(in_temp(state, "there").text), 0);
+	assert_int_equal(paths_mkdir(in_temp(state, "there").text), 0);
 	assert_int_equal(mode_of(in_temp(state, "there").text), S_IFDIR | 0755);
-	assert_int_equal(paths_make("/"), 0);
+	assert_int_equal(paths_mkdir("/"), 0);
 }
 
 static void double_and_final_slashes_are_fine(void **state)
 {
-	assert_int_equal(paths_make(in_temp(state, "a//b/").text), 0);
+	assert_int_equal(paths_mkdir(in_temp(state, "a//b/").text), 0);
 	assert_true(exists(in_temp(state, "a/b").text));
 }
 
 static void a_file_in_the_way_is_an_error(void **state)
 {
 	write_text(in_temp(state, "file").text, "");
-	assert_int_equal(paths_make(in_temp(state, "file/below").text), -ENOTDIR);
+	assert_int_equal(paths_mkdir(in_temp(state, "file/below").text), -ENOTDIR);
 }
 
 static void a_path_longer_than_any_is_an_error(void **state)
@@ -50,27 +50,27 @@ static void a_path_longer_than_any_is_an_error(void **state)
 	(void)state;
 	memset(path + 1, '/', sizeof(path) - 2);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(paths_make(path), -ENAMETOOLONG);
+	assert_int_equal(paths_mkdir(path), -ENAMETOOLONG);
 }
 
 static void only_a_directory_is_made_durable(void **state)
 {
-	assert_int_equal(paths_sync(in_temp(state, "").text), 0);
-	assert_int_equal(paths_sync(in_temp(state, "nothing").text), -ENOENT);
+	assert_int_equal(paths_fsync_directory(in_temp(state, "").text), 0);
+	assert_int_equal(paths_fsync_directory(in_temp(state, "nothing").text), -ENOENT);
 	write_text(in_temp(state, "file").text, "");
-	assert_int_equal(paths_sync(in_temp(state, "file").text), -ENOTDIR);
+	assert_int_equal(paths_fsync_directory(in_temp(state, "file").text), -ENOTDIR);
 }
 
 static void emptying_removes_a_directory_with_its_files(void **state)
 {
 	const int dir = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY);
 
-	assert_int_equal(paths_make(in_temp(state, "full").text), 0);
+	assert_int_equal(paths_mkdir(in_temp(state, "full").text), 0);
 	write_text(in_temp(state, "full/.hidden").text, "");
 	write_text(in_temp(state, "full/file").text, "");
-	paths_empty(dir, "full");
+	paths_remove_directory(dir, "full");
 	assert_false(exists(in_temp(state, "full").text));
-	paths_empty(dir, "nothing");
+	paths_remove_directory(dir, "nothing");
 	close(dir);
 }
 
@@ -78,9 +78,9 @@ static void emptying_leaves_what_it_does_not_know(void **state)
 {
 	const int dir = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY);
 
-	assert_int_equal(paths_make(in_temp(state, "full/of/directories").text), 0);
+	assert_int_equal(paths_mkdir(in_temp(state, "full/of/directories").text), 0);
 	write_text(in_temp(state, "full/file").text, "");
-	paths_empty(dir, "full");
+	paths_remove_directory(dir, "full");
 	assert_false(exists(in_temp(state, "full/file").text));
 	assert_true(exists(in_temp(state, "full/of/directories").text));
 	close(dir);
@@ -90,13 +90,13 @@ static void emptying_does_not_follow_links(void **state)
 {
 	const int dir = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY);
 
-	assert_int_equal(paths_make(in_temp(state, "elsewhere").text), 0);
-	assert_int_equal(paths_make(in_temp(state, "full").text), 0);
+	assert_int_equal(paths_mkdir(in_temp(state, "elsewhere").text), 0);
+	assert_int_equal(paths_mkdir(in_temp(state, "full").text), 0);
 	write_text(in_temp(state, "elsewhere/file").text, "");
 	assert_int_equal(symlink("elsewhere", in_temp(state, "link").text), 0);
 	assert_int_equal(symlink("../elsewhere/file", in_temp(state, "full/link").text), 0);
-	paths_empty(dir, "link");
-	paths_empty(dir, "full");
+	paths_remove_directory(dir, "link");
+	paths_remove_directory(dir, "full");
 	assert_true(exists(in_temp(state, "elsewhere/file").text));
 	assert_true(exists(in_temp(state, "link").text));
 	assert_false(exists(in_temp(state, "full").text));

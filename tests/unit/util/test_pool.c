@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pool.c - fs/pool.c: every job runs once, in order, on few enough threads. */
+/* test_pool.c - fs/util/pool.c: every job runs once, in order, on few enough threads. */
 #include "fs/util/pool.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_utf8.c - fs/utf8.c: every code point there and back, and nothing else. */
+/* test_utf8.c - fs/util/utf8.c: every code point there and back, and nothing else. */
 #include "fs/util/utf8.h"
 #include "tests/unit/unit.h"
 
@@ -12,7 +12,7 @@ static void every_code_point_has_one_form(void **state)
 
 		if (point >= 0xd800 && point <= 0xdfff)
 			continue;
-		n = utf8_put(point, bytes);
+		n = utf8_encode(point, bytes);
 		assert_int_equal(n, point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4);
 		assert_int_equal(utf8_length(bytes, sizeof(bytes)), n);
 		assert_int_equal(utf8_length(bytes, n), n);
@@ -46,14 +46,14 @@ static void what_can_be_shown_is_as_it_is(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
-		const size_t n = utf8_put(others[i], bytes);
+		const size_t n = utf8_encode(others[i], bytes);
 
 		bytes[n] = '\0';
 		assert_int_equal(utf8_next(bytes, &code), n);
 		assert_int_equal(code, UTF8_REPLACEMENT);
 	}
 	for (size_t i = 0; i < ARRAY_LENGTH(shown); i++) {
-		const size_t n = utf8_put(shown[i], bytes);
+		const size_t n = utf8_encode(shown[i], bytes);
 
 		bytes[n] = '\0';
 		assert_int_equal(utf8_next(bytes, &code), n);
