@@ -205,10 +205,14 @@ static void what_has_to_be_read_from_the_disk_is_far_until_it_is(void **state)
 {
 	struct backing *backing = open_ten(state);
 	const int fd = backing_fd_get(backing);
-	const bool forgotten = is_forgotten(fd);
+	bool forgotten = false, uncached = false;
 
-	if (forgotten)
-		assert_true(backing_is_uncached(backing, 3));
+	/* Readahead may bring the page back between the two looks, but not every time. */
+	for (unsigned i = 0; i < 50 && !uncached; i++) {
+		forgotten |= is_forgotten(fd);
+		uncached = backing_is_uncached(backing, 3);
+	}
+	assert_int_equal(uncached, forgotten);
 	assert_int_equal(read_some(backing), 0);
 	assert_false(backing_is_uncached(backing, 3));
 	backing_fd_put(backing);
