@@ -15,8 +15,8 @@ struct error {
 };
 
 /* Record a failure and return -code, so that a caller can write `return error_set(...)`. err may be
- * NULL. The sentence says what is wrong with the data; whoever prints it adds the path. Control
- * bytes that a hostile name brought in are replaced, so the sentence is always one line. */
+ * NULL. The sentence says what is wrong with the data; the caller that prints it adds the path.
+ * Control bytes that a hostile name brought in are replaced, so the sentence is always one line. */
 int error_set(struct error *err, int code, uint64_t offset, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

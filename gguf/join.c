@@ -26,7 +26,7 @@ static void add(struct join *join, enum join_kind kind, uint32_t shard, uint64_t
 	join->size += length;
 }
 
-/* What of the joined file is nobody's bytes. */
+/* Bytes of the joined file that no shard has. */
 static size_t header_size(const struct gguf *const *shards, uint32_t n)
 {
 	size_t size = SHARD_PREAMBLE;

@@ -58,7 +58,7 @@ static void open_and_read(const uint8_t *data, size_t size)
 	close(fd);
 }
 
-/* The bytes as the only frame, with a table that is right about it as far as anybody can say. */
+/* The bytes as the only frame, with a table that is right about it as far as the bytes tell. */
 static void with_a_table(const uint8_t *data, size_t size)
 {
 	uint8_t *file = malloc(size + 64), *content = malloc(ZSTD_FRAME_BYTES), *at = file;

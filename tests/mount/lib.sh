@@ -309,7 +309,7 @@ umount_says() {
 }
 
 # Slow down what the daemon writes, each time by SLOW microseconds, so that an assembly takes
-# seconds, until full_speed. (Whoever is traced cannot look for leaks.)
+# seconds, until full_speed. (A process that is traced cannot look for leaks.)
 slow_down() {
 	local pid=${DAEMON[${1:-$MNT}]}
 	strace -f -qq -o /dev/null -p "$pid" -e trace=pwrite64,copy_file_range \

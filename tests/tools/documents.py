@@ -11,7 +11,7 @@ commands. So are the cells of a Markdown column that is headed "command". A comm
 or to print what is shown.
 
 Every section, by its heading, has a new home directory with scribe.gguf and clerk.gguf in it, which
-is called /home/user where its name is shown, and a network in which there is nobody else, so it has
+is called /home/user where its name is shown, and a network without another host, so it has
 to be root who runs this. What a reader does not see says the rest, in comments (<!-- --> or .\\")
 on lines of their own before a block:
 
@@ -274,7 +274,7 @@ def mounts_under(directory):
 
 
 def clean_up(home, work):
-    """Whoever serves a mount may keep it busy for some seconds."""
+    """A server of a mount may keep it busy for some seconds."""
     end = time.monotonic() + 5
     while (points := mounts_under(home)) and time.monotonic() < end:
         for point in points:

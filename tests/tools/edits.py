@@ -99,7 +99,7 @@ class Edits:
         source = random.choice(there) if there else None
         kind = random.choice(("copy", "copy", "link", "move", "remove", "junk", "in place", "within",
                               "symlink", "undo"))
-        # Whoever opens a link for writing writes to what it leads to.
+        # A process that opens a link for writing writes to what it leads to.
         through = os.path.islink(self.path(target))
         if kind == "copy":
             donor = self.donor_organ(role)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""nano.py - type into nano as somebody at a terminal does: delete the first line of a file, write
+"""nano.py - type into nano as a user at a terminal does: delete the first line of a file, write
 another one, save, leave.
 
     nano.py FILE LINE [OPTION OF NANO...]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Symbolic links between slots that adapters change: what they lead to is merged once, however often
 # it is looked at, and a ring of them leads nowhere. And the file of an adapter that is gone is
-# held as long as somebody reads what it made, and no longer.
+# held as long as a process reads what it made, and no longer.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

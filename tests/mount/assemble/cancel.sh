@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# While an assembly runs .assemble says how far it is, and whoever waits for it can be interrupted,
-# whichever way the bytes come; so can whoever waits for another's to end.
+# While an assembly runs .assemble says how far it is, and a process that waits for it can be
+# interrupted, whichever way the bytes come; so can one that waits for another's to end.
 . "${0%/*}/../lib.sh"
 
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults

@@ -37,7 +37,7 @@ begin() {
 	until_true 60 half_way || fail "not under way: $(cat "$MNT/.assemble")"
 }
 
-# The model as it should be, at a time when nobody is slow.
+# The model as it should be, at a time when no disk is slow.
 mount_model -o "layer=$layer" "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 cp "$MNT/model.gguf" "$TMP/expected"

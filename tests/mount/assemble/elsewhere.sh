@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Targets on other filesystems: one that can be written, one that cannot, one on which there is
-# nothing; and a directory that nobody may write to.
+# nothing; and a directory that may not be written to.
 . "${0%/*}/../lib.sh"
 
 need_root

@@ -22,7 +22,7 @@ equal "$(cat "$TMP/small/old.gguf")" old
 assembly_says space
 unmount_and_wait
 
-# The same at unmount, where nobody is left to be told: the grafts are kept.
+# The same at unmount, where no writer is left to be told: the grafts are kept.
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 mount_daemon -o "output=$TMP/small/old.gguf" "$base" "$MNT"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"

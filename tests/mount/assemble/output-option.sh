@@ -42,7 +42,7 @@ for output in "$base" "$TMP/none/out.gguf"; do
 done
 same "$base" "$MODELS/stories260K.gguf"
 
-# A name for shards without how large they are, or that nobody would find.
+# A name for shards without how large they are, or that no program would find.
 cd "$TMP/elsewhere"
 for output in 'x-%05d-of-%05d.gguf' 'x-%05d-of-%05d.gguf split=4X' \
 	'x%05d-of-%05d.gguf split=1M'; do

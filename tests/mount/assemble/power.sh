@@ -21,7 +21,7 @@ tail -c 1000000 "$TMP/base.gguf" | dd of="$TMP/organ.bin" conv=notrunc bs=4k see
 cut_power() {
 	xfs_io -x -c shutdown "$disk" >/dev/null 2>&1 || skip "no shutdown of $1"
 }
-# From a copy: somebody else may still know the old mount, and the disk would be that one again.
+# From a copy: another process may still know the old mount, and the disk would be that one again.
 power_returns() {
 	local options=loop
 	[ "$1" != xfs ] || options=loop,nouuid

@@ -28,7 +28,7 @@ done
 equal "$(extent)" "$TMP/relative.gguf:0:$size"
 cmp - "$TMP/expected" <&3 || fail 'what was open before reads something else'
 
-# The file changes under whoever reads it, and under its name.
+# The file changes under its readers, and under its name.
 exec 3<"$MNT/model.gguf"
 truncate -s 1000 "$TMP/relative.gguf"
 cmp - "$TMP/expected" <&3 || fail 'what was open reads something else'

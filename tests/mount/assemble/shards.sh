@@ -51,7 +51,7 @@ for shard in "$TMP"/out/al-*; do
 	same "$shard" "${shard/al-/again-}"
 done
 
-# Names that nobody would find, sizes that are none.
+# Names that no program would find, sizes that are none.
 refused() {
 	expect_fail 'Invalid argument' eval "echo '$1' >$MNT/.assemble"
 	grep -q "^failed: .*$2" "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A base on a server that does not answer: its readers wait, and can be killed; nobody else waits.
-# Names, attributes, df, texts and grafts that are here already go on. When the server
-# is back, so are the reads.
+# A base on a server that does not answer: its readers wait, and can be killed; no other process
+# waits. Names, attributes, df, texts and grafts that are here already go on. When the server is
+# back, so are the reads.
 # timeout: 180
 . "${0%/*}/../lib.sh"
 
@@ -55,7 +55,7 @@ others_go_on() {
 }
 need getfattr
 others_go_on 'with readers'
-# What nobody has asked for yet has to be read from the base.
+# What no process has asked for yet has to be read from the base.
 for i in 1 2 3 4 5; do
 	ls -l "$MNT/.base/metadata" >/dev/null 2>&1 &
 	readers+=($!)

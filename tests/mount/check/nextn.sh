@@ -34,7 +34,7 @@ says ok lineage 'does not apply'
 says ok spreads 'does not apply'
 says ok norms 'within 2 times'
 says ok role 'each plays the part'
-# What nobody can know.
+# What cannot be known.
 says unknown rope 'the donor does not say it'
 equal "$(verdict overall)" unknown
 python3 - "$MNT/model.gguf" "$TMP/mtp.gguf" "$base" "${GGUF%/*}" <<'END'

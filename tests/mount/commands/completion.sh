@@ -141,7 +141,7 @@ try_unlisted() {
 		offers "cat $mount/.views/."
 		lacks '\.base'
 	done
-	# What is typed with a backslash, bash takes apart only where somebody types.
+	# What is typed with a backslash, bash takes apart only where a user types.
 	offers 'cat ../m\ n/.' .base/ .views/
 	offers 'cat ' b.gguf text.txt 'dir/'
 	offers 'cat ./.'

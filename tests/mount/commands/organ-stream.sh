@@ -103,7 +103,7 @@ awk '$1 == "GET" && $2 ~ "slow" && $3 > 0' "$TMP/requests" | grep -q . || fail '
 "$stream" "$TMP/list" "$table" >"$TMP/out" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
 equal "$(cat "$TMP/requests")" ''
 
-# Killed while it has something mounted: the next one is in nobody's way.
+# Killed while it has something mounted: the next one is in no other's way.
 cat >"$TMP/killer" <<END
 #!/bin/sh
 "$ORGANFS" "\$@" || exit

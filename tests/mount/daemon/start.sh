@@ -25,7 +25,7 @@ wait_daemon
 ! mountpoint -q "$MNT" || fail 'still mounted'
 same "$TMP/scribe-Q4_K_M.grafted-2.gguf" "$TMP/expected"
 
-# Whoever unmounts as soon as organfs has returned is not told that the mount is busy.
+# A user who unmounts as soon as organfs has returned is not told that the mount is busy.
 for _ in $(seq 20); do
 	mount_daemon "$base" "$MNT"
 	fusermount3 -u "$MNT" || fail 'busy right after the start'

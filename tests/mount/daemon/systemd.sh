@@ -99,7 +99,7 @@ absent "$mnt"
 [ ! -s "$HOME/journal" ] || fail "it says: $(cat "$HOME/journal")"
 rm "${base%.gguf}.grafted.gguf"
 
-# In use it ends nevertheless; so it does where somebody else unmounts it.
+# In use it ends nevertheless; so it does where another process unmounts it.
 session start "$unit"
 as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups \

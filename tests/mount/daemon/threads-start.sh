@@ -5,7 +5,7 @@
 need strace
 strace -qq -o /dev/null -e trace=clone3 true 2>/dev/null || skip "no strace here"
 
-# Whoever is traced cannot look for leaks.
+# A process that is traced cannot look for leaks.
 cat >"$TMP/slow" <<END
 #!/bin/sh
 ASAN_OPTIONS=\$ASAN_OPTIONS:detect_leaks=0 exec strace -D -f -qq -o /dev/null -e trace=clone3 \\

@@ -61,7 +61,7 @@ for name in "$base" stories260K.gguf "file://$base" "file://localhost${base%K.gg
 	grep -q 'mounted already' "$TMP/err" || fail "not told that it is mounted: $name"
 done
 equal "$(mounts)" 1
-# Another model of that name, and a directory that somebody uses.
+# Another model of that name, and a directory that a process uses.
 mkdir -p "$tab/stories260K-2/x"
 opens "$tab/stories260K-3" -o ro "$TMP/models/stories260K.GGUF"
 ! touch "$tab/stories260K-3/.assemble" 2>/dev/null || fail 'it is not read-only'

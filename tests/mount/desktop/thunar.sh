@@ -46,7 +46,7 @@ session() {
 	until_true 20 mountpoint -q "$mnt" || fail 'organfs-open does not mount'
 	until_true 20 window_shows || fail 'no window'
 	thunar "$mnt/organs" "$mnt/metadata" "$mnt/norm" &
-	# Nobody tells when a thumbnailer has found nothing to do.
+	# No signal tells when a thumbnailer has found nothing to do.
 	sleep 4
 	[ -z "${ORGANFS_KEEP_LOGS-}" ] || cp "$TMP/screen/Xvfb_screen0" "$LOGS/screen.xwd"
 	untouched Thunar

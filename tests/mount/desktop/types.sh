@@ -70,7 +70,7 @@ else
 	thumbnail 'a b.gguf' 256.png 256 || fail 'no thumbnail'
 fi
 equal "$(size_of "$TMP/256.png")" '256 124'
-# Whoever asks may have the file open already.
+# The program that asks may have the file open already.
 : >"$TMP/open.png"
 exec 5<"$TMP/open.png"
 thumbnail 'a b.gguf' open.png 256 || fail 'no thumbnail'
@@ -106,5 +106,5 @@ ORGANFS=$TMP/bin/slow "$helpers/organfs-thumbnailer" "$TMP/blob" "$TMP/bad.png" 
 thumbnailer=$!
 until_true 20 test -s "$TMP/sleeper" || fail 'it does not run organfs'
 kill -9 $thumbnailer
-until_true 20 is_gone "$(cat "$TMP/sleeper")" || fail 'organfs goes on for nobody'
+until_true 20 is_gone "$(cat "$TMP/sleeper")" || fail 'organfs goes on without a reader'
 [ ! -s "$TMP/bad.png" ] || fail 'half a thumbnail'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A donor whose filesystem does not answer: the graft waits for some seconds, nobody else does, and
-# its donor is not known. The unmount does not wait for it.
+# A donor whose filesystem does not answer: the graft waits for some seconds, no other process does,
+# and its donor is not known. The unmount does not wait for it.
 . "${0%/*}/../lib.sh"
 
 need python3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # .grafts tells where a graft came from: for what tools copy while they have the source open, for
-# references and links; and nothing where nobody can know.
+# references and links; and nothing where it cannot be known.
 . "${0%/*}/../lib.sh"
 
 need rsync dd python3
@@ -98,7 +98,7 @@ cp "$TMP/a b/organ" "$MNT/organs/$slot.bin"
 equal "$(donor_of $slot)" "$TMP/a%20b/organ -" 'an organ file'
 undo $slot
 
-# Nobody can know.
+# It cannot be known.
 cat "$TMP/a b/organ" | cat >"$MNT/organs/$slot.bin"
 unknown $slot 'from a pipe'
 undo $slot
@@ -112,7 +112,7 @@ unknown $slot 'one of two'
 undo $slot
 cat "$TMP/a b/organ" >"$MNT/organs/$slot.bin" 9<"$0"
 equal "$(donor_of $slot)" "$TMP/a%20b/organ -" 'only one is as long'
-# What is edited is nobody's.
+# What is edited has no donor.
 printf 'x' | dd of="$MNT/organs/$slot.bin" bs=1 seek=1000 conv=notrunc status=none
 unknown $slot 'edited in place'
 undo $slot

@@ -22,7 +22,7 @@ refuse() {
 	log_says "$2"
 }
 
-echo 'This is no organ at all, but a text of some length that somebody copied here.' >"$TMP/bad.bin"
+echo 'This is no organ at all, but a text of some length that was copied here.' >"$TMP/bad.bin"
 refuse 'a text' 'organ|name'
 head -c $((size - 1)) "$TMP/good.bin" >"$TMP/bad.bin"
 refuse 'a byte too few' "byte|short|$((size - 1))"

@@ -19,7 +19,7 @@ cp -r "$TMP/plain" "$TMP/layer"
 printf 'x' | dd of="$TMP/layer/organs/blk_2_ffn_up.bin" bs=1 seek=20000 conv=notrunc status=none
 mount_model -o "layer=$TMP/layer,output=$TMP/out.gguf" "$base"
 equal "$(wc -l <"$MNT/.grafts")" 5 'lines in .grafts'
-! grep -q corrupt "$MNT/.log" || fail 'it was looked at before anybody read it'
+! grep -q corrupt "$MNT/.log" || fail 'it was looked at before it was read'
 expect_fail 'input/output' dd if="$MNT/organs/blk_2_ffn_up.bin" of=/dev/null bs=10 count=1
 expect_fail 'input/output' cat "$MNT/organs/blk_2_ffn_up.bin"
 log_says "$TMP/layer/organs/blk_2_ffn_up.bin: cannot be read: it is corrupt: its XXH128 is"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A layer in which something cannot be taken up is neither assembled without it nor dropped; what
-# somebody else put into a layer does not keep it.
+# another program put into a layer does not keep it.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -100,7 +100,7 @@ mount_model -o "layer=$TMP/empty" "$base"
 unmount_and_wait
 equal "$(ls -A "$TMP/empty")" LAYER
 
-# An organ file that somebody drops into a layer is a graft.
+# An organ file that a user drops into a layer is a graft.
 mkdir "$TMP/empty/organs"
 cp "$TMP/up.bin" "$TMP/empty/organs/blk_0_ffn_up.bin"
 mount_model -o "layer=$TMP/empty" "$base"

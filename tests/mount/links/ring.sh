@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Mounts that link to each other: two that exchange organs, a ring of links, three models whose
-# links lead through all of them. Nobody waits for anybody.
+# links lead through all of them. None waits for another.
 . "${0%/*}/../lib.sh"
 
 graft_is() {

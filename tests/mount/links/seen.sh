@@ -136,7 +136,7 @@ for look in no yes; do
 done
 
 # A donor that does not answer keeps one thread, however many links lead there and however often
-# somebody looks, and no descriptors.
+# a process looks, and no descriptors.
 mkdir -p "$TMP/donor"
 mount_model -o noassemble "$donor" "$TMP/donor"
 mount_model -o noassemble "$base"

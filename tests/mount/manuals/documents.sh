@@ -30,7 +30,7 @@ organ-stream.1	organfs --report table.tsv	reports what that fetched
 organ-stream.1	parallel --sshloginfile	needs other machines
 END
 
-# Whoever types sudo is root already, and there is no desktop.
+# The user who types sudo is root already, and there is no desktop.
 check() {
 	MODELS=$MODELS PATH=$TMP/programs:$PATH USER=root ORGANFS_OPENER=true \
 		"$here/../tools/documents.py" "$@"

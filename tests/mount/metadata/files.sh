@@ -60,7 +60,7 @@ done
 edits[1]=general.name=string:
 changed "${edits[@]}"
 
-# Whoever has the old value open goes on reading it.
+# A process that has the old value open goes on reading it.
 exec 5<"$m/llama.block_count"
 echo 6 >"$m/llama.block_count"
 equal "$(cat <&5)" 5

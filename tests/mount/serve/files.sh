@@ -191,7 +191,7 @@ status 204 -T "$donor/blk_2_ffn_up.bin" -H "If: ($token)" "$up"
 status 204 -X UNLOCK -H "Lock-Token: $token" "$up"
 status 204 -X DELETE "$up"
 
-# A page of somebody else's, whose name leads here now, gets nothing; its own page runs no script
+# A page of another site, whose name leads here now, gets nothing; its own page runs no script
 # of theirs.
 for method in GET PUT DELETE PROPFIND OPTIONS; do
 	status 403 -X $method -H 'Host: example.com' "${URL}organs/blk_2_ffn_gate.bin"

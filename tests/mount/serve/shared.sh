@@ -28,7 +28,7 @@ end_server() {
 	no_server
 }
 
-# Whoever is at another address comes from a network of the test's own.
+# A client at another address comes from a network of the test's own.
 network=organfs$$
 ip netns add $network 2>/dev/null || skip 'no namespaces of networks here'
 trap 'ip netns del $network' EXIT
@@ -63,7 +63,7 @@ refused 1 'cannot be read' --password "$TMP/nothing" "$MNT"
 refused 1 'no user with a password' --password "$TMP/organ" "$MNT"
 refused 2 'unknown option' --port 1 "$MNT"
 
-# With one, whoever knows it, over TLS, with files of any name.
+# With one, a client that knows it, over TLS, with files of any name.
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=organfs -keyout "$dir/key\\" \
 	-out "$dir/cert" -addext subjectAltName=IP:198.51.100.1 2>/dev/null
 printf '# users\nalice:%s\n' "$(openssl passwd -6 secret)" >"$dir/users"

@@ -6,7 +6,7 @@
 need_root
 need setpriv
 base=$(use stories260K)
-# Whoever tests as root may have made the directories for root alone.
+# A developer who tests as root may have made the directories for root alone.
 chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
 other() {
 	setpriv --reuid 12345 --regid 12345 --clear-groups "$@"

@@ -18,7 +18,7 @@ grep -q "$MNT [^ ]* ro" /proc/self/mounts || fail "mounted: $(grep "$MNT" /proc/
 unmount_and_wait
 absent "$TMP/out.gguf"
 no_litter "$XDG_STATE_HOME"
-# The base may be a file that nobody can write.
+# The base may be a file that cannot be written.
 chmod 400 "$base"
 mount_model -o ro "$base"
 same "$MNT/model.gguf" "$base"

@@ -49,7 +49,7 @@ umount_says 0 '' umount "$MNT"
 wait_daemon
 no_litter "$XDG_STATE_HOME"
 
-# A daemon that is gone before: there is nobody to wait for.
+# A daemon that is gone before: there is no process to wait for.
 "$ORGANFS" "$base" "$MNT" </dev/null
 kill -9 "$(pgrep -n -f -- "^$ORGANFS .*$MNT\$")"
 umount_says 0 'cannot be asked' umount "$MNT"

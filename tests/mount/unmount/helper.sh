@@ -87,7 +87,7 @@ umount_says 32 busy umount "$MNT"
 umount_says 32 busy "$HELPER" "$MNT"
 same "$MNT/model.gguf" "$TMP/expected"
 absent "$out"
-# A lazy one does not wait for whoever uses it.
+# A lazy one does not wait for a process that uses it.
 umount_says 0 '' umount -l "$MNT"
 absent "$out"
 exec 6<&-

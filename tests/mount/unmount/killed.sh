@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# While an assembly takes its time: whoever waits sees how far it is and may go away; others wait
-# too; a daemon that is killed is noticed.
+# While an assembly takes its time: a process that waits sees how far it is and may go away; others
+# wait too; a daemon that is killed is noticed.
 . "${0%/*}/../lib.sh"
 
 need strace script
@@ -48,8 +48,8 @@ tr '\r' '\n' <"$TMP/typescript" >"$TMP/lines"
 grep -Eq '^large: [0-9]+ %, [0-9]+ of 6[0-9] MB' "$TMP/lines" || fail "$(cat "$TMP/lines")"
 grep -q "^assembled: $out: " "$TMP/lines" || fail "no outcome: $(cat "$TMP/lines")"
 
-# Whoever waits is killed, or leaves: the daemon goes on. Two others see it to its end. All of them
-# ask before any of them unmounts, each by a child.
+# The process that waits is killed, or leaves: the daemon goes on. Two others see it to its end. All
+# of them ask before any of them unmounts, each by a child.
 ask_count() {
 	[ "$(pgrep -fc "^$HELPER $MNT\$")" = $(($1 * 2)) ]
 }

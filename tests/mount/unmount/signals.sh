@@ -54,7 +54,7 @@ given_up TERM TERM
 given_up INT TERM
 given_up unmount TERM
 
-# An assembly that somebody asked for is given up as well.
+# An assembly that a process asked for is given up as well.
 mount_model "$base"
 slow_down
 { echo "$out" >"$MNT/.assemble"; } 2>/dev/null &
@@ -71,7 +71,7 @@ wait
 equal "$(cat "$out")" old
 equal "$(ls -A "$TMP/out")" new.gguf
 
-# With nobody to give it up, the grafts that were kept are written.
+# With no signal to give it up, the grafts that were kept are written.
 mount_model -o "output=$out" "$base"
 equal "$(cat "$MNT/metadata/general.name")" TERM
 cp "$MNT/model.gguf" "$TMP/expected"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Whoever waits for a hash can be interrupted, and what nobody waits for any more is not hashed on.
+# A process that waits for a hash can be interrupted, and what no process waits for any more is not
+# hashed on.
 . "${0%/*}/../lib.sh"
 
 need getfattr
