@@ -11,6 +11,9 @@
 /* The longest name that a slot's file could have; the disk refuses it where it is too long. */
 #define LAYER_FILE_MAX (NAME_MAX + 32)
 
+/* The directory of edited metadata; those of slots have the names of their classes. */
+#define LAYER_METADATA "metadata"
+
 struct layer {
 	struct layer_options manner;
 	char *state; /* where private layers are; NULL: it is one with a directory of its own */
@@ -49,9 +52,6 @@ void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE
 #define STAGED_CHECKSUM	  ".sum"
 #define STAGED_ORIGIN ".from"
 #define STAGED_SEEN   ".seen"
-
-/* The directory of a class, to close; with make, it is made if need be. -errno. */
-int layer_open_class(const struct layer *layer, enum organ_class klass, bool make);
 
 /* A number for names in .stage/ of what is set aside where nothing is staged. Returns 0 or
  * -errno. */

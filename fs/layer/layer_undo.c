@@ -13,15 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NOTE	 "UNDOING"
-#define METADATA "metadata"
+#define NOTE "UNDOING"
 
 /* More than all slots and keys there can be. */
 #define UNDO_NOTE_MAX ((uint64_t)256 << 20)
 
 void layer_undone_print(const struct layer_undone *undone, FILE *out)
 {
-	fprintf(out, "%s/", undone->is_key ? METADATA : class_name(undone->klass));
+	fprintf(out, "%s/", undone->is_key ? LAYER_METADATA : class_name(undone->klass));
 	paths_print(undone->file, strlen(undone->file), out);
 	fputc('\n', out);
 }
@@ -43,7 +42,7 @@ static bool parse(char *line, struct layer_undone *undone)
 	undone->file = slash + 1;
 	if (!is_file_name(undone->file, paths_decode(slash + 1)))
 		return false;
-	undone->is_key = strcmp(line, METADATA) == 0;
+	undone->is_key = strcmp(line, LAYER_METADATA) == 0;
 	if (undone->is_key)
 		return true;
 	for (undone->klass = 0; undone->klass < CLASSES; undone->klass++)
@@ -161,11 +160,11 @@ static void remove_one(void *context, const struct layer_undone *undone)
 
 static int sync_directory(const struct layer *layer, const char *name)
 {
-	const int fd = openat(layer->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	const int fd = layer_open_directory(layer->dir, name, false);
 	int rc;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return fd == -ENOENT ? 0 : fd;
 	rc = fsync(fd) < 0 ? -errno : 0;
 	close(fd);
 	return rc;
@@ -173,7 +172,7 @@ static int sync_directory(const struct layer *layer, const char *name)
 
 static int sync_touched(const struct removal *removal)
 {
-	int rc = removal->keys_touched ? sync_directory(removal->layer, METADATA) : 0;
+	int rc = removal->keys_touched ? sync_directory(removal->layer, LAYER_METADATA) : 0;
 
 	for (enum organ_class klass = 0; rc == 0 && klass < CLASSES; klass++)
 		if (removal->touched[klass])
