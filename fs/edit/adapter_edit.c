@@ -159,9 +159,8 @@ struct writing {
 	struct error err;
 };
 
-static int check_number(void *context, const struct source *source)
+static int check_number(struct writing *writing, const struct source *source)
 {
-	struct writing *writing = context;
 	const struct value_type number = { KV_F32, 0 };
 	struct value_bytes bytes = { .bytes = NULL };
 	int rc = not_for_this(writing->model, &writing->err);
@@ -174,13 +173,6 @@ static int check_number(void *context, const struct source *source)
 	if (rc == 0 && !isfinite(writing->value))
 		rc = error_set(&writing->err, EINVAL, ERROR_NO_OFFSET, "it is no finite number");
 	return rc;
-}
-
-static int seal_nothing(void *context, unsigned number)
-{
-	(void)context;
-	(void)number;
-	return 0;
 }
 
 /* With the commit lock held. */
@@ -201,41 +193,38 @@ static int put_number(struct writing *writing, const char *text)
 	return 0;
 }
 
-static struct view *keep_number(void *context, unsigned number)
-{
-	struct writing *writing = context;
-	struct model *model = writing->model;
-	char text[ADAPTER_TEXT_MAX];
-	const size_t n = adapters_print_number(writing->value, text);
-	struct view *view = view_of_text(strdup(text), n);
-	int rc = -ENOMEM;
-
-	if (view) {
-		pthread_mutex_lock(&model->commit);
-		rc = put_number(writing, text);
-		pthread_mutex_unlock(&model->commit);
-	}
-	if (rc == 0) {
-		layer_unstage(model->layer, number);
-		errno = 0;
-		return view;
-	}
-	view_unref(view);
-	errno = -rc;
-	return NULL;
-}
-
 int adapter_edit_write(struct model *model, const char *file, struct stage *stage)
 {
 	struct writing writing = { .model = model, .file = file, .mtime = stage_mtime(stage) };
-	const struct stage_commit commit = { check_number, seal_nothing, keep_number, &writing };
+	char text[ADAPTER_TEXT_MAX];
+	struct view *view = NULL;
+	struct source staged;
 	int rc = adapters_parse(file, &writing.kind, &writing.length) ? 0 : -EINVAL;
 
 	if (rc == 0 && writing.kind == ADAPTER_GGUF)
 		rc = error_set(&writing.err, EINVAL, ERROR_NO_OFFSET,
 			       "an adapter's file is linked and not copied: ln -s");
+	if (rc < 0)
+		return refuse(model, file, &writing.err, "", rc);
+	rc = stage_commit_begin(stage, &staged);
 	if (rc == 0)
-		rc = stage_commit(stage, &commit);
+		rc = check_number(&writing, &staged);
+	if (rc == 0) {
+		const size_t n = adapters_print_number(writing.value, text);
+
+		view = view_of_text(strdup(text), n);
+		rc = view ? 0 : -ENOMEM;
+	}
+	if (rc == 0) {
+		pthread_mutex_lock(&model->commit);
+		rc = put_number(&writing, text);
+		pthread_mutex_unlock(&model->commit);
+	}
+	if (rc < 0) {
+		view_unref(view);
+		view = NULL;
+	}
+	rc = stage_commit_end(stage, rc, view);
 	return rc < 0 ? refuse(model, file, &writing.err, "", rc) : 0;
 }
 

@@ -46,9 +46,8 @@ static bool is_bases(const struct filling *filling, const struct source *source)
 	return same;
 }
 
-static int check_organ(void *context, const struct source *source)
+static int check_organ(struct filling *filling, const struct source *source)
 {
-	struct filling *filling = context;
 	int rc = organ_parse(source, &filling->organ, &filling->err);
 
 	if (rc == 0)
@@ -221,74 +220,56 @@ int filling_restore(struct filling *filling)
 	return rc;
 }
 
-/* What was staged is what the base has: that is no graft, and ends one. */
-static struct view *keep_base(struct filling *filling, unsigned number)
-{
-	struct view *view = NULL;
-	const int rc = filling_restore(filling);
-
-	if (rc == 0) {
-		layer_unstage(filling->model->layer, number);
-		view = organ_file_view(filling->model, filling->tensor, NULL);
-	}
-	errno = -rc;
-	return view;
-}
-
-/* With the commit lock held. */
-static struct view *keep_sealed(struct filling *filling, unsigned number)
+/* With the commit lock held: stage number, which was sealed, fills the slot. *view may be NULL: there
+ * is no memory for it. */
+static int keep_sealed(struct filling *filling, unsigned number, struct view **view)
 {
 	struct model *model = filling->model;
 	struct content *content = content_new_whiteout();
 	struct layer_origin origin;
 	struct backing *file;
-	struct view *view;
 	int rc;
 
-	/* Somebody may have added the slot meanwhile. */
+	/* Another thread may have added the slot meanwhile. */
 	filling_find(filling);
 	rc = content ? filling_reserve(filling) : -ENOMEM;
 	if (rc == 0)
 		rc = layer_commit(model->layer, number, &filling->seal, filling->klass,
 				  filling->name, filling_origin(filling, &origin), &file);
-	if (rc < 0) {
-		content_unref(content);
-		errno = -rc;
-		return NULL;
+	if (rc == 0) {
+		filling_publish(filling, content_ref(content), file);
+		*view = organ_file_view(model, filling->tensor, content);
 	}
-	filling_publish(filling, content_ref(content), file);
-	view = organ_file_view(model, filling->tensor, content);
 	content_unref(content);
-	errno = 0;
-	return view;
+	return rc;
 }
 
-/* Not with the commit lock held: this is what takes long, and others may be at it too. */
-static int seal_organ(void *context, unsigned number)
+/* Checked, sealed, kept: the stage fills the slot. What the base has is no graft, and ends one. */
+static int fill_from_stage(struct filling *filling, struct stage *stage)
 {
-	struct filling *filling = context;
-
-	return filling->is_base ? 0
-				: layer_seal_stage(filling->model->layer, number, &filling->seal);
-}
-
-static struct view *keep_organ(void *context, unsigned number)
-{
-	struct filling *filling = context;
 	struct model *model = filling->model;
 	struct view *view = NULL;
-	int rc;
+	struct source staged;
+	int rc = stage_commit_begin(stage, &staged);
 
-	pthread_mutex_lock(&model->commit);
-	rc = graft_finish_pending(model);
-	if (rc < 0)
-		errno = -rc;
-	else if (filling->is_base)
-		view = keep_base(filling, number);
-	else
-		view = keep_sealed(filling, number);
-	pthread_mutex_unlock(&model->commit);
-	return view;
+	if (rc == 0)
+		rc = check_organ(filling, &staged);
+	/* Not with the commit lock held: it takes long, and other threads may be at it too. */
+	if (rc == 0 && !filling->is_base)
+		rc = stage_seal(stage, &filling->seal);
+	if (rc == 0) {
+		pthread_mutex_lock(&model->commit);
+		rc = graft_finish_pending(model);
+		if (rc == 0 && !filling->is_base) {
+			rc = keep_sealed(filling, stage_number(stage), &view);
+		} else if (rc == 0) {
+			rc = filling_restore(filling);
+			if (rc == 0)
+				view = organ_file_view(model, filling->tensor, NULL);
+		}
+		pthread_mutex_unlock(&model->commit);
+	}
+	return stage_commit_end(stage, rc, view);
 }
 
 int filling_refuse(struct filling *filling, int rc)
@@ -372,7 +353,6 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 	struct filling filling = {
 		.model = model, .klass = klass, .name = name, .any_shape = any_shape
 	};
-	const struct stage_commit commit = { check_organ, seal_organ, keep_organ, &filling };
 	struct timespec mtime = stage_mtime(stage);
 	int rc;
 
@@ -384,7 +364,7 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 		filling_find(&filling);
 		filling.may_be_base = !has_own_time(model, stage);
 		filling.donor = donor ? donor_ref(donor) : traced_donor(&filling, stage);
-		rc = stage_commit(stage, &commit);
+		rc = fill_from_stage(&filling, stage);
 		donor_unref(filling.donor);
 		free((char *)filling.organ.name);
 	}

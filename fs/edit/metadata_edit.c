@@ -120,9 +120,8 @@ static void find_type(struct editing *editing, const struct source *text)
 		editing->type = type_of_new(editing, text);
 }
 
-static int check_text(void *context, const struct source *source)
+static int check_text(struct editing *editing, const struct source *source)
 {
-	struct editing *editing = context;
 	int rc = find_key(editing);
 
 	if (rc < 0)
@@ -261,30 +260,6 @@ static struct view *put_value(struct editing *editing, int *rc)
 	return is_bases(editing) ? restore(editing, rc) : replace(editing, rc);
 }
 
-/* What was written is not kept: the layer has the value as it is shown. */
-static int seal_nothing(void *context, unsigned number)
-{
-	(void)context;
-	(void)number;
-	return 0;
-}
-
-static struct view *keep_value(void *context, unsigned number)
-{
-	struct editing *editing = context;
-	struct model *model = editing->model;
-	struct view *text;
-	int rc;
-
-	pthread_mutex_lock(&model->commit);
-	text = put_value(editing, &rc);
-	pthread_mutex_unlock(&model->commit);
-	if (text)
-		layer_unstage(model->layer, number);
-	errno = -rc;
-	return text;
-}
-
 static int refuse(struct editing *editing, int rc)
 {
 	char text[320], type[VALUE_TYPE_TEXT];
@@ -308,12 +283,21 @@ static int refuse(struct editing *editing, int rc)
 int metadata_edit_fill(struct model *model, const char *name, struct stage *stage)
 {
 	struct editing editing = { .model = model, .name = name };
-	const struct stage_commit commit = { check_text, seal_nothing, keep_value, &editing };
-	int rc;
+	struct source staged;
+	struct view *text = NULL;
+	int rc = stage_commit_begin(stage, &staged);
 
 	editing.typed = stage_type(stage, &editing.type);
 	editing.mtime = stage_mtime(stage);
-	rc = stage_commit(stage, &commit);
+	if (rc == 0)
+		rc = check_text(&editing, &staged);
+	/* What was written is not kept: the layer has the value as it is shown. */
+	if (rc == 0) {
+		pthread_mutex_lock(&model->commit);
+		text = put_value(&editing, &rc);
+		pthread_mutex_unlock(&model->commit);
+	}
+	rc = stage_commit_end(stage, rc, text);
 	free(editing.bytes.bytes);
 	return rc < 0 ? refuse(&editing, rc) : 0;
 }

@@ -432,47 +432,48 @@ static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 	return got >= 0 && (size_t)got == n ? 0 : -EIO;
 }
 
-static int set_times(struct stage *stage)
+int stage_commit_begin(struct stage *stage, struct source *staged)
 {
-	const struct timespec mtime = stage_mtime(stage);
-	const struct timespec times[2] = { mtime, mtime };
-
-	return futimens(stage->fd, times) < 0 ? -errno : 0;
-}
-
-int stage_commit(struct stage *stage, const struct stage_commit *commit)
-{
-	struct source staged = { source_read_at, stage, 0 };
-	struct view *view;
 	int rc;
 
 	pthread_mutex_lock(&stage->lock);
 	stage->unflushed = false;
 	rc = stage->failed ? stage->failed : open_stage_file(stage, UINT64_MAX);
-	staged.size = stage->size;
-	if (rc == 0)
-		rc = commit->check(commit->context, &staged);
-	if (rc == 0)
-		rc = set_times(stage);
+	*staged = (struct source){ source_read_at, stage, stage->size };
+	return rc;
+}
+
+int stage_seal(struct stage *stage, struct layer_seal *seal)
+{
+	const struct timespec mtime = stage_mtime(stage);
+	const struct timespec times[2] = { mtime, mtime };
+	int rc;
+
+	if (futimens(stage->fd, times) < 0)
+		return -errno;
+	rc = layer_seal_stage(stage->layer, stage->number, seal);
+	/* What a failed fsync() has lost, the next one does not miss. */
+	if (rc < 0 && rc != -ENOMEM)
+		stage->failed = rc;
+	return rc;
+}
+
+unsigned stage_number(const struct stage *stage)
+{
+	return stage->number;
+}
+
+int stage_commit_end(struct stage *stage, int rc, struct view *now)
+{
 	if (rc == 0) {
-		rc = commit->seal(commit->context, stage->number);
-		/* What a failed fsync() has lost, the next one does not miss. */
-		if (rc < 0 && rc != -ENOMEM)
-			stage->failed = rc;
-	}
-	if (rc == 0) {
-		view = commit->keep(commit->context, stage->number);
-		if (view || errno == 0) {
-			close(stage->fd);
-			stage->fd = -1;
-			stage->content = view;
-			stage->written = false;
-			/* What cannot be shown cannot be written inside of either. */
-			stage->failed = view ? 0 : -ENOMEM;
-			stage_set_trace(stage, NULL);
-		} else {
-			rc = -errno;
-		}
+		close(stage->fd);
+		layer_unstage(stage->layer, stage->number);
+		stage->fd = -1;
+		stage->content = now;
+		stage->written = false;
+		/* What cannot be shown cannot be written inside of either. */
+		stage->failed = now ? 0 : -ENOMEM;
+		stage_set_trace(stage, NULL);
 	}
 	show(stage);
 	pthread_mutex_unlock(&stage->lock);

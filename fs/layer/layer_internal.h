@@ -61,6 +61,9 @@ int layer_unused_stage_number(struct layer *layer, unsigned *number);
  * same. */
 int layer_write_note(struct layer *layer, const char *name, const char *text);
 
+/* It is not there any more; durable. Returns 0 or -errno. */
+int layer_drop_note(const struct layer *layer, const char *name);
+
 /* Remove the files that say something of the slot or setting CLASS/FILE, or of the key of that
  * name; what is not durable. Returns 0 or -errno. */
 int layer_erase(const struct layer *layer, enum organ_class klass, const char *file);

@@ -562,6 +562,13 @@ int layer_write_note(struct layer *layer, const char *name, const char *text)
 	return rc;
 }
 
+int layer_drop_note(const struct layer *layer, const char *name)
+{
+	if (unlinkat(layer->dir, name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	return fsync(layer->dir) < 0 ? -errno : 0;
+}
+
 int layer_journal_write(struct layer *layer, const char *text)
 {
 	return layer_write_note(layer, "MOVING", text);
@@ -583,9 +590,7 @@ ssize_t layer_journal_read(struct layer *layer, char *text, size_t n)
 
 int layer_journal_clear(struct layer *layer)
 {
-	if (unlinkat(layer->dir, "MOVING", 0) < 0 && errno != ENOENT)
-		return -errno;
-	return fsync(layer->dir) < 0 ? -errno : 0;
+	return layer_drop_note(layer, "MOVING");
 }
 
 /* The slot that a file says something about, and what. False: it is none of ours. */
