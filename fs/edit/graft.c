@@ -258,8 +258,8 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 	if (rc == 0 && !filling->is_base)
 		rc = stage_seal(stage, &filling->seal);
 	if (rc == 0) {
-		pthread_mutex_lock(&model->commit);
-		rc = graft_finish_pending(model);
+		journal_begin(model);
+		rc = journal_finish_pending(model);
 		if (rc == 0 && !filling->is_base) {
 			rc = keep_sealed(filling, stage_number(stage), &view);
 		} else if (rc == 0) {
@@ -267,7 +267,7 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 			if (rc == 0)
 				view = organ_file_view(model, filling->tensor, NULL);
 		}
-		pthread_mutex_unlock(&model->commit);
+		journal_end(model);
 	}
 	return stage_commit_end(stage, rc, view);
 }
@@ -395,40 +395,24 @@ int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, st
 	return fill(model, place->klass, place->name, true, donor, stage);
 }
 
-int graft_remove_locked(struct model *model, uint32_t tensor)
+int graft_remove(struct model *model, uint32_t tensor)
 {
-	const struct organ_place *place = &model->places[tensor];
-	struct content *nothing = content_new_whiteout();
+	struct content *content, *nothing = content_new_whiteout();
+	char path[ORGAN_PATH_MAX];
 	int rc;
 
-	if (!nothing)
-		return -ENOMEM;
-	if (tensor < model->gguf->n_tensors)
-		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, NULL, "",
-				 NULL);
-	else
-		rc = layer_revert(model->layer, place->klass, place->name);
+	journal_begin(model);
+	content = slots_own(model->slots, tensor);
+	rc = content_is_whiteout(content) ? -ENOENT : journal_finish_pending(model);
+	if (rc == 0)
+		rc = nothing ? journal_empty_slot(model, tensor) : -ENOMEM;
 	if (rc == 0)
 		slots_set(model->slots, tensor, nothing);
 	else
 		content_unref(nothing);
-	return rc;
-}
-
-int graft_remove(struct model *model, uint32_t tensor)
-{
-	struct content *content;
-	char path[ORGAN_PATH_MAX];
-	int rc;
-
-	pthread_mutex_lock(&model->commit);
-	content = slots_own(model->slots, tensor);
-	rc = content_is_whiteout(content) ? -ENOENT : graft_finish_pending(model);
-	if (rc == 0)
-		rc = graft_remove_locked(model, tensor);
 	if (rc == 0 && model->places[tensor].klass == CLASS_ADAPTERS)
 		adapter_edit_forget_copied(model);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	content_unref(content);
 	if (rc < 0 && rc != -ENOENT)
 		log_add(model->log, "%s: cannot be removed: %s",

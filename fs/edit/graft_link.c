@@ -3,10 +3,8 @@
 #include "fs/edit/graft.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
-#include "fs/edit/metadata_edit.h"
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer_reference.h"
-#include "fs/layer/layer_undo.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 
@@ -74,10 +72,10 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 				   known ? &stand_in : NULL, &filling.err);
 	if (!content)
 		return filling_refuse(&filling, -filling.err.code);
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	filling_find(&filling);
 	filling.organ = content->organ;
-	rc = graft_finish_pending(model);
+	rc = journal_finish_pending(model);
 	if (rc == 0 && (!content->broken || filling.is_new))
 		rc = filling_check(&filling);
 	if (rc == 0)
@@ -91,7 +89,7 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 	} else {
 		content_unref(content);
 	}
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	if (rc == 0 && klass == CLASS_ADAPTERS)
 		adapter_edit_learn_alpha(model, name);
 	if (rc == 0)
@@ -205,16 +203,6 @@ static int link_slot(struct filling *filling, const struct origin *from)
 					   from->model->gguf->tensors[from->slot].offset, print));
 }
 
-static int note_move(struct model *model, uint32_t from, const struct filling *to)
-{
-	const struct organ_place *place = &model->places[from];
-	char text[2 * (NAME_MAX + 16) + 2];
-
-	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", class_name(place->klass), place->name,
-		 class_name(to->klass), to->name);
-	return layer_journal_write(model->layer, text);
-}
-
 /* With the commits locked: is that still what the layer has for the slot? */
 static bool is_current(const struct origin *from)
 {
@@ -234,16 +222,16 @@ static void lock_both(struct model *a, struct model *b)
 {
 	struct model *first = a->number < b->number ? a : b;
 
-	pthread_mutex_lock(&first->commit);
+	journal_begin(first);
 	if (a != b)
-		pthread_mutex_lock(first == a ? &b->commit : &a->commit);
+		journal_begin(first == a ? b : a);
 }
 
 static void unlock_both(struct model *a, struct model *b)
 {
-	pthread_mutex_unlock(&a->commit);
+	journal_end(a);
 	if (a != b)
-		pthread_mutex_unlock(&b->commit);
+		journal_end(b);
 }
 
 static bool is_at(const struct filling *filling, const struct origin *from)
@@ -259,7 +247,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	lock_both(model, from->model);
 	filling_find(filling);
 	if (is_current(from)) {
-		rc = graft_finish_pending(model);
+		rc = journal_finish_pending(model);
 		/* A copy onto itself changes nothing. */
 		if (rc == 0 && (!is_at(filling, from) || !from->content))
 			rc = link_slot(filling, from);
@@ -304,7 +292,7 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	filling_find(&filling);
 	if (content_is_whiteout(origin.content))
 		rc = -ENOENT;
-	else if (!merged && !is_at(&filling, &origin) && (rc = graft_finish_pending(model)) == 0)
+	else if (!merged && !is_at(&filling, &origin) && (rc = journal_finish_pending(model)) == 0)
 		rc = link_slot(&filling, &origin);
 	unlock_both(model, from);
 	if (merged)
@@ -318,32 +306,10 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 								  : rc;
 }
 
-int graft_finish_pending(struct model *model)
-{
-	int rc = model->stuck ? -EIO : 0;
-
-	if (rc == 0 && model->undoing)
-		rc = layer_undo_finish(model->layer);
-	if (rc == 0)
-		model->undoing = false;
-	if (rc == 0 && model->half_moved)
-		rc = graft_remove_locked(model, model->moved);
-	if (rc == 0) {
-		model->half_moved = false;
-		rc = metadata_edit_finish_pending(model);
-	}
-	if (rc == 0) {
-		rc = model->noted ? layer_journal_clear(model->layer) : 0;
-	}
-	if (rc == 0)
-		model->noted = false;
-	return rc;
-}
-
 /* The slot holds nothing any more, which is staged already where it has to be said. What fails is
  * made up for later: the note says what there is to do. */
-static void leave_slot(struct model *model, uint32_t tensor, unsigned number,
-		       struct content *nothing)
+static enum journal_left leave_slot(struct model *model, uint32_t tensor, unsigned number,
+				    struct content *nothing)
 {
 	const struct organ_place *place = &model->places[tensor];
 	const int rc = tensor < model->gguf->n_tensors
@@ -352,8 +318,7 @@ static void leave_slot(struct model *model, uint32_t tensor, unsigned number,
 			       : layer_revert(model->layer, place->klass, place->name);
 
 	slots_set(model->slots, tensor, nothing);
-	model->half_moved = rc < 0;
-	model->moved = tensor;
+	return rc < 0 ? LEFT_SLOT : LEFT_NOTHING;
 }
 
 /* With the commit lock held. Once the new slot is filled, the move is in force: all that may well
@@ -363,6 +328,7 @@ static int move_slot(struct filling *filling, const struct origin *from)
 	struct model *model = filling->model;
 	const struct organ_place *place = &model->places[from->slot];
 	const bool in_base = from->slot < model->gguf->n_tensors;
+	enum journal_left left = LEFT_NOTHING;
 	struct content *nothing = content_new_whiteout();
 	unsigned number = 0;
 	int rc = !nothing  ? -ENOMEM
@@ -373,19 +339,18 @@ static int move_slot(struct filling *filling, const struct origin *from)
 		content_unref(nothing);
 		return rc;
 	}
-	model->noted = true;
-	rc = note_move(model, from->slot, filling);
+	rc = journal_note_move(model, class_name(place->klass), place->name,
+			       class_name(filling->klass), filling->name);
 	if (rc == 0)
 		rc = link_slot(filling, from);
 	if (rc == 0) {
-		leave_slot(model, from->slot, number, nothing);
+		left = leave_slot(model, from->slot, number, nothing);
 	} else {
 		content_unref(nothing);
 		if (in_base)
 			layer_unstage(model->layer, number);
 	}
-	if (!model->half_moved && layer_journal_clear(model->layer) == 0)
-		model->noted = false;
+	journal_end_move(model, left, from->slot);
 	return rc;
 }
 
@@ -397,14 +362,14 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 	struct origin from = { .model = model, .slot = tensor };
 	int rc = 0;
 
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	from.content = slots_own(model->slots, tensor);
 	filling_find(&filling);
 	if (content_is_whiteout(from.content))
 		rc = -ENOENT;
-	else if (!is_at(&filling, &from) && (rc = graft_finish_pending(model)) == 0)
+	else if (!is_at(&filling, &from) && (rc = journal_finish_pending(model)) == 0)
 		rc = move_slot(&filling, &from);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	content_unref(from.content);
 	if (rc == 0)
 		filling_log_role(&filling);

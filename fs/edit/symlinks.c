@@ -3,6 +3,7 @@
  * there. */
 #include "fs/edit/symlinks.h"
 #include "fs/edit/adapter_edit.h"
+#include "fs/edit/journal.h"
 #include "fs/edit/stage.h"
 #include "fs/model/inode.h"
 #include "fs/paths/path_probe.h"
@@ -501,14 +502,14 @@ static void renew(struct symlink_entry *link)
 	if (content->broken)
 		log_add(model->log, "%s/%s.bin: %s", class_name(link->klass),
 			model->places[link->slot].name, content->broken);
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	now = slots_own(model->slots, link->slot);
 	if (now == link->content) {
 		keep_seen(link, content);
 		slots_set(model->slots, link->slot, content_ref(content));
 	}
 	content_unref(now);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	content_unref(content);
 }
 

@@ -74,6 +74,9 @@ int layer_delete(struct layer *layer);
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
 
+/* The directory of edited metadata; those of slots have the names of their classes. */
+#define LAYER_METADATA "metadata"
+
 /* What a file in a layer says a slot holds. Where a crash left several, the first of these
  * counts: the operation was not confirmed, and either outcome is whole. */
 enum layer_kind {

@@ -11,9 +11,6 @@
 /* The longest name that a slot's file could have; the disk refuses it where it is too long. */
 #define LAYER_FILE_MAX (NAME_MAX + 32)
 
-/* The directory of edited metadata; those of slots have the names of their classes. */
-#define LAYER_METADATA "metadata"
-
 struct layer {
 	struct layer_options manner;
 	char *state; /* where private layers are; NULL: it is one with a directory of its own */
