@@ -27,8 +27,8 @@ void adapter_edit_learn_alpha(struct model *model, const char *name);
 /* With the commit lock held: a half is gone. With the last one go the settings of such pairs. */
 void adapter_edit_forget_copied(struct model *model);
 
-/* Put in force what the layer holds. Where links lead is looked at when the mount is there. Returns 0,
- * or -errno: not all could be listed. */
+/* Put in force what the layer holds. Where links lead is looked at when the mount is there. Returns
+ * 0, or -errno: not all could be listed. */
 int adapter_edit_recover(struct model *model);
 
 /* Look again where those lead that led nowhere. hurried: there was no answer the last time. Returns

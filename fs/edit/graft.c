@@ -58,6 +58,23 @@ static int check_organ(struct filling *filling, const struct source *source)
 	return rc == -EBADMSG ? -EINVAL : rc;
 }
 
+char *graft_copy_name(const struct organ *organ)
+{
+	char *name = malloc(organ->name_length + 1u);
+
+	if (!name)
+		return NULL;
+	memcpy(name, organ->name, organ->name_length);
+	name[organ->name_length] = '\0';
+	return name;
+}
+
+bool filling_has_other_time(const struct filling *filling, const struct timespec *mtime)
+{
+	return filling->mtime && (filling->mtime->tv_sec != mtime->tv_sec ||
+				  filling->mtime->tv_nsec != mtime->tv_nsec);
+}
+
 void filling_find(struct filling *filling)
 {
 	filling->is_new = !model_find_slot(filling->model, filling->klass, filling->name,
@@ -220,8 +237,8 @@ int filling_restore(struct filling *filling)
 	return rc;
 }
 
-/* With the commit lock held: stage number, which was sealed, fills the slot. *view may be NULL: there
- * is no memory for it. */
+/* With the commit lock held: stage number, which was sealed, fills the slot. *view may be NULL:
+ * there is no memory for it. */
 static int keep_sealed(struct filling *filling, unsigned number, struct view **view)
 {
 	struct model *model = filling->model;
@@ -299,17 +316,6 @@ void filling_log_role(const struct filling *filling)
 	content_unref(content);
 }
 
-/* A time that was set, and is not the base's, is worth keeping: rsync would copy the file again and
- * again. */
-static bool has_own_time(struct model *model, struct stage *stage)
-{
-	const struct timespec mtime = stage_mtime(stage);
-	const struct timespec base = model_time(model);
-
-	return stage_has_mtime(stage) &&
-	       (mtime.tv_sec != base.tv_sec || mtime.tv_nsec != base.tv_nsec);
-}
-
 /* What was copied whole from a slot of this model is shared with it. -ESTALE: it was not, or it is
  * not there any more, or must not be shared for the time it is to have. */
 static int fill_from_origin(struct filling *filling, struct stage *stage)
@@ -353,7 +359,7 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 	struct filling filling = {
 		.model = model, .klass = klass, .name = name, .any_shape = any_shape
 	};
-	struct timespec mtime = stage_mtime(stage);
+	struct timespec mtime = stage_mtime(stage), base;
 	int rc;
 
 	if (stage_has_mtime(stage))
@@ -362,7 +368,8 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 	if (rc == -ESTALE) {
 		filling.organ = (struct organ){ 0 };
 		filling_find(&filling);
-		filling.may_be_base = !has_own_time(model, stage);
+		base = model_time(model);
+		filling.may_be_base = !filling_has_other_time(&filling, &base);
 		filling.donor = donor ? donor_ref(donor) : traced_donor(&filling, stage);
 		rc = fill_from_stage(&filling, stage);
 		donor_unref(filling.donor);

@@ -33,6 +33,13 @@ struct filling {
 	struct error err;
 };
 
+/* The name of an organ, to free. NULL: out of memory. */
+char *graft_copy_name(const struct organ *organ);
+
+/* Is the file to have another time than that one, which is worth keeping? Without it rsync would
+ * copy the file again and again. */
+bool filling_has_other_time(const struct filling *filling, const struct timespec *mtime);
+
 /* Find the slot CLASS/NAME, or that there is none. */
 void filling_find(struct filling *filling);
 

@@ -15,44 +15,33 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The slot holds that tensor of a model, which content refers to. */
-static int refer(struct filling *filling, struct content *content)
+/* The slot holds what content, which is used up, says: a link, or a reference to a tensor of a
+ * model. NULL: there is no memory for it. */
+static int put_content(struct filling *filling, struct content *content)
 {
-	char *text = content ? layer_reference_print(backing_path(content->file),
-						     content->fingerprint, &content->organ)
-			     : NULL;
+	struct layer *layer = filling->model->layer;
 	struct layer_origin origin;
+	char *text = NULL;
 	int rc = -ENOMEM;
 
-	if (content && filling->mtime)
-		content->mtime = *filling->mtime;
-	if (text)
-		rc = layer_write(filling->model->layer, LAYER_REFERENCE, filling->klass,
-				 filling->name, filling_origin(filling, &origin), text,
-				 &content->mtime);
-	free(text);
-	if (rc < 0) {
-		content_unref(content);
-		return rc;
-	}
-	return filling_put(filling, content);
-}
-
-/* The slot holds what a symbolic link leads to, which content says. */
-static int put_link(struct filling *filling, struct content *content)
-{
-	struct layer_origin origin;
-	int rc = -ENOMEM;
-
-	if (content)
-		rc = layer_symlink(filling->model->layer, filling->klass, filling->name,
+	if (content && content_is_link(content)) {
+		rc = layer_symlink(layer, filling->klass, filling->name,
 				   filling_origin(filling, &origin), content->target, content->seen,
 				   content->uid, content->gid);
-	if (rc < 0) {
-		content_unref(content);
-		return rc;
+	} else if (content) {
+		if (filling->mtime)
+			content->mtime = *filling->mtime;
+		text = layer_reference_print(backing_path(content->file), content->fingerprint,
+					     &content->organ);
 	}
-	return filling_put(filling, content);
+	if (text)
+		rc = layer_write(layer, LAYER_REFERENCE, filling->klass, filling->name,
+				 filling_origin(filling, &origin), text, &content->mtime);
+	free(text);
+	if (rc == 0)
+		return filling_put(filling, content);
+	content_unref(content);
+	return rc;
 }
 
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
@@ -85,7 +74,7 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 			log_add(model->log, "%s/%s.bin: %s%s", class_name(klass), name,
 				content->broken,
 				target[0] == '/' ? "" : "; " GRAFT_RELATIVE);
-		rc = put_link(&filling, content);
+		rc = put_content(&filling, content);
 	} else {
 		content_unref(content);
 	}
@@ -117,7 +106,7 @@ static int share(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
 	const struct organ_place *place = &from->model->places[from->slot];
-	char *name = malloc(filling->organ.name_length + 1u);
+	char *name = graft_copy_name(&filling->organ);
 	struct content *content = content_new_whiteout();
 	struct layer_origin origin;
 	struct backing *file;
@@ -133,8 +122,6 @@ static int share(struct filling *filling, const struct origin *from)
 		free(name);
 		return rc;
 	}
-	memcpy(name, filling->organ.name, filling->organ.name_length);
-	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
 	filling_publish(filling, content, file);
 	return 0;
@@ -151,14 +138,6 @@ static bool is_own(const struct filling *filling, const struct origin *from)
 		return false;
 	return content ? content->offset == model->gguf->tensors[filling->tensor].offset
 		       : from->slot == filling->tensor;
-}
-
-/* Is the file to have a time of its own, which is worth keeping? Without it rsync would copy the
- * file again and again. */
-static bool has_other_time(const struct filling *filling, const struct timespec *mtime)
-{
-	return filling->mtime && (filling->mtime->tv_sec != mtime->tv_sec ||
-				  filling->mtime->tv_nsec != mtime->tv_nsec);
 }
 
 /* With the commits of both models locked: fill the slot with what is there. */
@@ -182,25 +161,28 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	if (content && content->kind == CONTENT_MERGED)
 		return -ESTALE;
 	if (content && content->kind == CONTENT_COPY)
-		return has_other_time(filling, &content->mtime) ? -ESTALE : share(filling, from);
+		return filling_has_other_time(filling, &content->mtime) ? -ESTALE
+									: share(filling, from);
 	if (content_is_link(content))
-		return put_link(filling, link_again(ino, content));
+		return put_content(filling, link_again(ino, content));
 	base = model_time(model);
-	if (is_own(filling, from) && !has_other_time(filling, &base))
+	if (is_own(filling, from) && !filling_has_other_time(filling, &base))
 		return filling_restore(filling);
 	/* A reference to a reference is one to the same tensor. */
 	if (content)
-		return refer(filling, content_new_reference(ino, &content->organ, content->file,
-							    content->offset, content->fingerprint));
+		return put_content(filling,
+				   content_new_reference(ino, &content->organ, content->file,
+							 content->offset, content->fingerprint));
 	/* Nobody would find it again by what it is without its other shards. */
 	if (!from->model->whole)
 		return -ESTALE;
 	print = model_fingerprint(from->model);
 	if (!print[0])
 		return -EIO;
-	return refer(filling,
-		     content_new_reference(ino, &filling->organ, from->model->base,
-					   from->model->gguf->tensors[from->slot].offset, print));
+	return put_content(filling,
+			   content_new_reference(ino, &filling->organ, from->model->base,
+						 from->model->gguf->tensors[from->slot].offset,
+						 print));
 }
 
 /* With the commits locked: is that still what the layer has for the slot? */
@@ -314,7 +296,7 @@ static enum journal_left leave_slot(struct model *model, uint32_t tensor, unsign
 	const struct organ_place *place = &model->places[tensor];
 	const int rc = tensor < model->gguf->n_tensors
 			       ? layer_commit_text(model->layer, number, LAYER_WHITEOUT,
-						   place->klass, place->name)
+						   place->klass, place->name, NULL)
 			       : layer_revert(model->layer, place->klass, place->name);
 
 	slots_set(model->slots, tensor, nothing);

@@ -47,15 +47,13 @@ static struct content *broken_organ(struct filling *filling)
 	if (filling->is_new || filling->tensor >= model->gguf->n_tensors)
 		return NULL;
 	filling->organ = organ_of_tensor(&model->gguf->tensors[filling->tensor]);
-	name = malloc(filling->organ.name_length + 1u);
+	name = graft_copy_name(&filling->organ);
 	gone = backing_new_missing(layer_path(model->layer), 0);
 	if (!name || !gone) {
 		free(name);
 		backing_unref(gone);
 		return NULL;
 	}
-	memcpy(name, filling->organ.name, filling->organ.name_length);
-	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
 	content = content_new(inode_new(filling->model), &filling->organ, gone);
 	if (content) {

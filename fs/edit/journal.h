@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* journal.h - changes of a model go into its layer one at a time, and what a crash or a failing disk
- * left half done is finished before the next one.
+/* journal.h - changes of a model go into its layer one at a time, and what a crash or a failing
+ * disk left half done is finished before the next one.
  *
- * A thread takes locks in this order: the turn of struct symlinks, experts_lock of a model, the lock
- * of a struct stage, commit of a journal (of two models first that of the lower number), and then
- * those inside model, slots, metadata and adapters, under which nothing here is called. */
+ * A thread takes locks in this order: the turn of struct symlinks, experts_lock of a model, the
+ * lock of a struct stage, commit of a journal (of two models first that of the lower number), and
+ * then those inside model, slots, metadata and adapters, under which nothing here is called. */
 #ifndef FS_EDIT_JOURNAL_H
 #define FS_EDIT_JOURNAL_H
 

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define COPY_CHUNK ((size_t)1 << 20)
-
 struct stage {
 	struct layer *layer;
 	atomic_uint opens;
@@ -160,26 +158,6 @@ unsigned stage_busy(struct stage *stage)
 	return atomic_load(&stage->busy);
 }
 
-static int copy_content(struct stage *stage, int fd, uint64_t size)
-{
-	char *bytes = malloc(COPY_CHUNK);
-	int rc = bytes ? 0 : -ENOMEM;
-
-	for (uint64_t at = 0; rc == 0 && at < size;) {
-		const uint64_t left = size - at;
-		const ssize_t got = view_read(stage->content, bytes,
-					      left < COPY_CHUNK ? (size_t)left : COPY_CHUNK, at);
-
-		if (got <= 0)
-			rc = got < 0 ? (int)got : -EIO;
-		else
-			rc = io_write(fd, bytes, (size_t)got, at);
-		at += got > 0 ? (uint64_t)got : 0;
-	}
-	free(bytes);
-	return rc;
-}
-
 /* With the lock held: there is a file, with the first keep bytes of the content. */
 static int open_stage_file(struct stage *stage, uint64_t keep)
 {
@@ -194,7 +172,7 @@ static int open_stage_file(struct stage *stage, uint64_t keep)
 	if (keep > content_size(stage))
 		keep = content_size(stage);
 	if (keep)
-		rc = copy_content(stage, fd, keep);
+		rc = layer_copy_view(fd, 0, stage->content, keep);
 	if (rc < 0) {
 		close(fd);
 		layer_unstage(stage->layer, number);
@@ -386,14 +364,24 @@ enum stage_type stage_type(struct stage *stage, struct value_type *type)
 	return typed;
 }
 
-bool stage_written(struct stage *stage)
+static bool read_flag(struct stage *stage, const bool *flag)
 {
-	bool written;
+	bool is;
 
 	pthread_mutex_lock(&stage->lock);
-	written = stage->written;
+	is = *flag;
 	pthread_mutex_unlock(&stage->lock);
-	return written;
+	return is;
+}
+
+bool stage_written(struct stage *stage)
+{
+	return read_flag(stage, &stage->written);
+}
+
+bool stage_unflushed(struct stage *stage)
+{
+	return read_flag(stage, &stage->unflushed);
 }
 
 bool stage_failed(struct stage *stage)
@@ -412,16 +400,6 @@ void stage_fail(struct stage *stage, int rc)
 	stage->failed = rc;
 	stage->written = stage->unflushed = true;
 	pthread_mutex_unlock(&stage->lock);
-}
-
-bool stage_unflushed(struct stage *stage)
-{
-	bool unflushed;
-
-	pthread_mutex_lock(&stage->lock);
-	unflushed = stage->unflushed;
-	pthread_mutex_unlock(&stage->lock);
-	return unflushed;
 }
 
 static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)

@@ -3,8 +3,7 @@
  * there. */
 #include "fs/edit/symlinks.h"
 #include "fs/edit/adapter_edit.h"
-#include "fs/edit/journal.h"
-#include "fs/edit/stage.h"
+#include "fs/edit/graft_internal.h"
 #include "fs/model/inode.h"
 #include "fs/paths/path_probe.h"
 #include "fs/util/paths.h"
@@ -136,14 +135,12 @@ static void take_organ(const struct origin *place, struct path_probe_result *fou
 {
 	const struct content *content = place->content;
 	const struct organ organ = model_organ(place->model, place->slot, content);
-	char *name = malloc(organ.name_length + 1u);
+	char *name = graft_copy_name(&organ);
 
 	if (!name) {
 		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return;
 	}
-	memcpy(name, organ.name, organ.name_length);
-	name[organ.name_length] = '\0';
 	found->organ = organ;
 	found->organ.name = name;
 	found->file = backing_ref(content ? content->file : place->model->base);

@@ -315,6 +315,13 @@ static void restore_one(void *context, const struct layer_undone *undone)
 	}
 }
 
+static void release_puts(struct restoring *restoring)
+{
+	for (size_t k = 0; k < restoring->n; k++)
+		content_unref(restoring->puts[k].content);
+	free(restoring->puts);
+}
+
 /* Returns 0 or -ENOMEM; then there is nothing to release. */
 static int prepare(struct restoring *restoring, const char *note)
 {
@@ -324,10 +331,8 @@ static int prepare(struct restoring *restoring, const char *note)
 		layer_undone_each(copy, prepare_one, restoring);
 	restoring->failed |= !copy;
 	free(copy);
-	for (size_t k = 0; restoring->failed && k < restoring->n; k++)
-		content_unref(restoring->puts[k].content);
 	if (restoring->failed)
-		free(restoring->puts);
+		release_puts(restoring);
 	return restoring->failed ? -ENOMEM : 0;
 }
 
@@ -353,9 +358,7 @@ static int undo_noted(struct undoing *undoing)
 	rc = layer_undo(model->layer, undoing->note);
 	if (rc < 0) {
 		model->journal.undoing = true;
-		for (size_t k = 0; k < restoring.n; k++)
-			content_unref(restoring.puts[k].content);
-		free(restoring.puts);
+		release_puts(&restoring);
 		return rc;
 	}
 	restore(&restoring, undoing->note);

@@ -27,6 +27,7 @@
 #define FS_LAYER_LAYER_H
 
 #include "fs/layer/donor.h"
+#include "fs/storage/view.h"
 #include "gguf/anatomy.h"
 #include "gguf/reader.h"
 
@@ -122,6 +123,10 @@ bool layer_time(struct layer *layer, const char *directory, struct timespec *mti
 /* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
  * -errno. */
 int layer_stage(struct layer *layer, unsigned *number);
+
+/* Write the first size bytes of a view to a stage's descriptor. Returns 0 or -errno. */
+int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size);
+
 void layer_unstage(struct layer *layer, unsigned number);
 
 /* Make what is in stage number durable, in the form in which it is to be kept, with its
@@ -150,7 +155,7 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 int layer_stage_text(struct layer *layer, enum organ_class klass, const char *text,
 		     const struct timespec *mtime, unsigned *number);
 int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
-		      enum organ_class klass, const char *name);
+		      enum organ_class klass, const char *name, const struct layer_origin *origin);
 
 /* From now on the slot holds what a path leads to, for that user; durable. seen is what
  * link_target.h says of where it leads now, NULL for nothing. Returns 0 or -errno. */

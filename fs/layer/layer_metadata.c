@@ -9,11 +9,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-#define COPY_CHUNK ((size_t)1 << 16)
 
 static const char *const prefixes[] = {
 	[LAYER_KEY_REMOVED] = ".wh.", [LAYER_KEY_TYPED] = ".typed.", [LAYER_KEY_TEXT] = ""
@@ -46,32 +44,18 @@ static int change_to(struct layer_transaction *change, enum layer_key kind, cons
 	return layer_transaction_end(change, rc);
 }
 
-static int write_text(int fd, const char *head, struct view *text)
-{
-	uint64_t at = strlen(head);
-	char *bytes = malloc(COPY_CHUNK);
-	int rc = bytes ? io_write(fd, head, at, 0) : -ENOMEM;
-
-	for (uint64_t from = 0; rc == 0 && text && from < view_size(text);) {
-		const ssize_t got = view_read(text, bytes, COPY_CHUNK, from);
-
-		rc = got < 0 ? (int)got : got == 0 ? -EIO : io_write(fd, bytes, (size_t)got, at);
-		at += got > 0 ? (uint64_t)got : 0;
-		from += got > 0 ? (uint64_t)got : 0;
-	}
-	free(bytes);
-	return rc;
-}
-
 /* A durable file with that content. */
 static int write_stage(int fd, const char *head, struct view *text, const struct timespec *mtime)
 {
 	const struct timespec times[2] = { *mtime, *mtime };
-	const int rc = write_text(fd, head, text);
+	const size_t n = strlen(head);
+	int rc = io_write(fd, head, n, 0);
 
-	if (rc < 0)
-		return rc;
-	return futimens(fd, times) < 0 || fsync(fd) < 0 ? -errno : 0;
+	if (rc == 0 && text)
+		rc = layer_copy_view(fd, n, text, view_size(text));
+	if (rc == 0 && (futimens(fd, times) < 0 || fsync(fd) < 0))
+		rc = -errno;
+	return rc;
 }
 
 static int put(struct layer *layer, unsigned number, enum layer_key kind, const char *name)

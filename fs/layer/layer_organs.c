@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define COPY_CHUNK ((size_t)1 << 20)
+
 /* There is a directory from now on. */
 static int ensure(struct layer *layer)
 {
@@ -62,6 +64,26 @@ int layer_stage(struct layer *layer, unsigned *number)
 	return fd;
 }
 
+int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size)
+{
+	char *bytes = malloc(COPY_CHUNK);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t from = 0; rc == 0 && from < size;) {
+		const uint64_t left = size - from;
+		const ssize_t got =
+			view_read(view, bytes, left < COPY_CHUNK ? (size_t)left : COPY_CHUNK, from);
+
+		if (got <= 0)
+			rc = got < 0 ? (int)got : -EIO;
+		else
+			rc = io_write(fd, bytes, (size_t)got, at + from);
+		from += got > 0 ? (uint64_t)got : 0;
+	}
+	free(bytes);
+	return rc;
+}
+
 void layer_unstage(struct layer *layer, unsigned number)
 {
 	static const char *const suffixes[] = { "", STAGED_COMPRESSED, STAGED_CHECKSUM,
@@ -74,8 +96,8 @@ void layer_unstage(struct layer *layer, unsigned number)
 	}
 }
 
-/* The name of the file that says what a slot holds, or of one that lies beside it; LAYER_NOTHING: of
- * one that lies beside whatever it holds. */
+/* The name of the file that says what a slot holds, or of one that lies beside it; LAYER_NOTHING:
+ * of one that lies beside whatever it holds. */
 static void file_name(enum layer_kind kind, const char *name, const char *beside,
 		      char out[LAYER_FILE_MAX])
 {
@@ -311,8 +333,8 @@ int layer_stage_text(struct layer *layer, enum organ_class klass, const char *te
 	return dir < 0 ? dir : 0;
 }
 
-static int commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
-		       enum organ_class klass, const char *name, const struct layer_origin *origin)
+int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
+		      enum organ_class klass, const char *name, const struct layer_origin *origin)
 {
 	const int dir = layer_open_directory(layer->dir, class_name(klass), true);
 	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, "", NULL);
@@ -324,19 +346,13 @@ static int commit_text(struct layer *layer, unsigned number, enum layer_kind kin
 	return rc;
 }
 
-int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
-		      enum organ_class klass, const char *name)
-{
-	return commit_text(layer, number, kind, klass, name, NULL);
-}
-
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
 		const struct layer_origin *origin, const char *text, const struct timespec *mtime)
 {
 	unsigned number;
 	const int rc = layer_stage_text(layer, klass, text, mtime, &number);
 
-	return rc < 0 ? rc : commit_text(layer, number, kind, klass, name, origin);
+	return rc < 0 ? rc : layer_commit_text(layer, number, kind, klass, name, origin);
 }
 
 int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_transaction.h - a change to the files of one slot, key or setting: renames, which are undone in reverse if
- * one of them, or making them durable, fails. Nothing is removed before the change is durable: what
- * goes is set aside in .stage/, which the next mount empties. */
+/* layer_transaction.h - a change to the files of one slot, key or setting: renames, which are
+ * undone in reverse if one of them, or making them durable, fails. What goes is set aside in
+ * .stage/, which the next mount empties, and removed once the change is durable. */
 #ifndef FS_LAYER_LAYER_TRANSACTION_H
 #define FS_LAYER_LAYER_TRANSACTION_H
 
