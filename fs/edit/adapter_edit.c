@@ -16,7 +16,7 @@
 
 #define DIRECTORY "adapters/"
 
-/* Nobody looks where a link of an earlier mount leads before the mount is there. */
+/* Where a link of an earlier mount leads is looked at once the mount is there. */
 #define NOT_YET "a link that nobody has looked at yet"
 
 /* more: to be said after the reason. */
@@ -148,7 +148,7 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 	return rc < 0 ? refuse(model, file, &err, hint(target), rc) : 0;
 }
 
-/* A number that somebody writes. */
+/* A number that a user writes. */
 struct writing {
 	struct model *model;
 	const char *file;

@@ -54,7 +54,7 @@ static int check_organ(struct filling *filling, const struct source *source)
 		rc = filling_check(filling);
 	if (rc == 0)
 		filling->is_base = filling->may_be_base && is_bases(filling, source);
-	/* A file that is no organ is an invalid argument to whoever closed it. */
+	/* A file that is no organ is an invalid argument to the process that closed it. */
 	return rc == -EBADMSG ? -EINVAL : rc;
 }
 
@@ -326,7 +326,7 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	if (!stage_origin(stage, &from))
 		return rc;
 	rc = graft_fill_from(filling, &from);
-	/* What was refused must not be tried again at the release, when nobody is told. */
+	/* What was refused must not be tried again at the release, which returns no error. */
 	if (rc != -ESTALE)
 		stage_set_outcome(stage, rc == 0);
 	content_unref(from.content);

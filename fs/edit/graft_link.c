@@ -173,7 +173,7 @@ static int link_slot(struct filling *filling, const struct origin *from)
 		return put_content(filling,
 				   content_new_reference(ino, &content->organ, content->file,
 							 content->offset, content->fingerprint));
-	/* Nobody would find it again by what it is without its other shards. */
+	/* Without its other shards the next mount would not find it again by its fingerprint. */
 	if (!from->model->whole)
 		return -ESTALE;
 	print = model_fingerprint(from->model);

@@ -255,7 +255,7 @@ static struct view *put_value(struct editing *editing, int *rc)
 	*rc = journal_finish_pending(editing->model);
 	if (*rc < 0)
 		return NULL;
-	/* Somebody may have made the key meanwhile. */
+	/* Another thread may have made the key meanwhile. */
 	editing->is_new = !metadata_find(editing->model->metadata, editing->name, &editing->i);
 	return is_bases(editing) ? restore(editing, rc) : replace(editing, rc);
 }

@@ -21,7 +21,7 @@ struct stage {
 	uint64_t shown_size;
 	enum stage_type typed;
 	struct value_type type;
-	struct write_source *trace; /* NULL: nobody has written yet, or nobody looked */
+	struct write_source *trace; /* NULL: no process has written yet, or none was traced */
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* what is there as long as fd is not; NULL: emptied */
@@ -42,7 +42,7 @@ static uint64_t content_size(const struct stage *stage)
 	return stage->content ? view_size(stage->content) : 0;
 }
 
-/* With the lock held, or nobody else there: attributes show the state as it is now. */
+/* With the lock held, or before other threads know it: attributes show the state as it is now. */
 static void show(struct stage *stage)
 {
 	pthread_mutex_lock(&stage->shown);
@@ -124,7 +124,7 @@ void stage_free(struct stage *stage)
 
 void stage_open(struct stage *stage)
 {
-	/* Not under the lock: nobody who answers other requests may wait for the disk here. */
+	/* Not under the lock: a thread that answers other requests must not wait for the disk. */
 	atomic_fetch_add(&stage->opens, 1);
 }
 

@@ -48,8 +48,8 @@ struct origin {
 };
 
 /* Take view, of which the stage takes a reference, as the whole content: that of the organ in
- * origin, of whose content it takes a reference too. Nothing is copied before somebody writes to
- * it. False: there is something in the stage already. */
+ * origin, of whose content it takes a reference too. Nothing is copied before a process writes
+ * to it. False: there is something in the stage already. */
 bool stage_adopt(struct stage *stage, struct view *view, const struct origin *origin);
 
 /* Is view, and nothing else, what the stage took? */
@@ -73,7 +73,7 @@ bool stage_has_mtime(struct stage *stage);
 struct timespec stage_mtime(struct stage *stage);
 
 /* Of a file that is to be the value of a metadata key, the type: as it was where the text comes
- * from, or as somebody wants it to be. */
+ * from, or as a user wants it to be. */
 enum stage_type { STAGE_UNTYPED, STAGE_WAS, STAGE_WANTED };
 void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type);
 enum stage_type stage_type(struct stage *stage, struct value_type *type);

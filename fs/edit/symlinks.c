@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of whom did not answer the last time, nobody expects much. */
+/* A path that gave no answer the last time is not waited for longer. */
 #define SILENT_MS 500
 
 struct symlinks {

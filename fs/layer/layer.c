@@ -75,7 +75,7 @@ static int make_named(struct layer *layer, const char *name)
 	return 0;
 }
 
-/* Make a private layer, under the first name that nobody uses. */
+/* Make a private layer, under the first name that is free. */
 static int make_private(struct layer *layer)
 {
 	char key[FINGERPRINT_KEY], name[FINGERPRINT_KEY + 16];
@@ -288,10 +288,10 @@ int layer_delete(struct layer *layer)
 		rc = layer_label_remove(layer->dir);
 		if (rc == 0) {
 			empty_layer(layer->dir);
-			/* What somebody else put there stays; the grafts are gone. */
+			/* Files of other programs stay; the grafts are gone. */
 			if (rmdir(layer->path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
 				rc = -errno;
-			/* From here on a directory of that name is somebody else's. */
+			/* From here on a directory of that name is another mount's. */
 			release_directory(layer);
 		}
 	}

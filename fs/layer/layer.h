@@ -19,7 +19,7 @@
  *
  * 1. A graft is in force when its rename into CLASS/ has been made durable, and not before.
  * 2. A directory without LAYER holds nothing that anybody was promised.
- * 3. While a mount uses a layer, it holds a lock on the directory; a locked layer is nobody else's.
+ * 3. While a mount uses a layer, it holds a lock on the directory: no other mount uses it.
  * 4. A private layer comes into being with its first stage: a mount that is only read writes
  *    nothing to disk. One that the user named is there from the start, and stays.
  * 5. What was refused is not in force on disk either, as far as the disk allows. */
@@ -38,7 +38,7 @@ struct layer_options {
 	int level;		    /* zstd level for organs that are worth it; 0: none is */
 	bool read_only;		    /* nothing is written, and what would write is not called */
 	bool fresh;		    /* no private layer is taken up */
-	struct log *log;	    /* is told what cannot be told to whoever asked */
+	struct log *log;	    /* gets what no return value can tell */
 	struct zstd_cache *cache;   /* for what is compressed */
 };
 

@@ -533,7 +533,7 @@ static int link_into(struct layer *layer, int from, const char *name, int to,
 	rc = link_stage(layer, number, from, name, &seal);
 	if (rc == 0)
 		rc = keep(layer, number, &seal, to, klass, new_name, origin, file);
-	/* Perhaps nobody has read the other one yet. */
+	/* Perhaps no thread has read the other one yet. */
 	if (rc == 0 && seal.xxh128[0])
 		backing_expect_hash(*file, seal.xxh128);
 	/* A rename of one name of a file onto another leaves both. */
@@ -659,7 +659,7 @@ static bool read_link(int dir, const char *entry, struct layer_entry *what, char
 	return true;
 }
 
-/* An organ that was put in force by an earlier mount, or by whoever made the layer. */
+/* An organ that was put in force by an earlier mount, or came with the layer. */
 static struct backing *recovered_organ(struct layer *layer, int dir, int fd, const char *entry,
 				       const struct layer_entry *what, struct error *err)
 {
