@@ -16,7 +16,7 @@
 
 #define DIRECTORY "adapters/"
 
-/* Nobody looks where a link of an earlier mount leads before the mount is there. */
+/* Where a link of an earlier mount leads is looked at once the mount is there. */
 #define NOT_YET "a link that nobody has looked at yet"
 
 /* more: to be said after the reason. */
@@ -103,7 +103,7 @@ static void report_broken(struct model *model, const char *file, const struct co
 static int put_link(struct model *model, const char *file, size_t length, struct content *link,
 		    struct gguf *gguf)
 {
-	int rc = graft_finish_pending(model);
+	int rc = journal_finish_pending(model);
 
 	if (rc == 0)
 		rc = adapters_reserve(model, file, length, ADAPTER_GGUF);
@@ -141,14 +141,14 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 	content_unref(of);
 	if (rc == 0) {
 		err.code = 0;
-		pthread_mutex_lock(&model->commit);
+		journal_begin(model);
 		rc = put_link(model, file, length, link, gguf);
-		pthread_mutex_unlock(&model->commit);
+		journal_end(model);
 	}
 	return rc < 0 ? refuse(model, file, &err, hint(target), rc) : 0;
 }
 
-/* A number that somebody writes. */
+/* A number that a user writes. */
 struct writing {
 	struct model *model;
 	const char *file;
@@ -159,9 +159,8 @@ struct writing {
 	struct error err;
 };
 
-static int check_number(void *context, const struct source *source)
+static int check_number(struct writing *writing, const struct source *source)
 {
-	struct writing *writing = context;
 	const struct value_type number = { KV_F32, 0 };
 	struct value_bytes bytes = { .bytes = NULL };
 	int rc = not_for_this(writing->model, &writing->err);
@@ -176,18 +175,11 @@ static int check_number(void *context, const struct source *source)
 	return rc;
 }
 
-static int seal_nothing(void *context, unsigned number)
-{
-	(void)context;
-	(void)number;
-	return 0;
-}
-
 /* With the commit lock held. */
 static int put_number(struct writing *writing, const char *text)
 {
 	struct model *model = writing->model;
-	int rc = graft_finish_pending(model);
+	int rc = journal_finish_pending(model);
 
 	if (rc == 0)
 		rc = adapters_reserve(model, writing->file, writing->length, writing->kind);
@@ -201,41 +193,38 @@ static int put_number(struct writing *writing, const char *text)
 	return 0;
 }
 
-static struct view *keep_number(void *context, unsigned number)
-{
-	struct writing *writing = context;
-	struct model *model = writing->model;
-	char text[ADAPTER_TEXT_MAX];
-	const size_t n = adapters_print_number(writing->value, text);
-	struct view *view = view_of_text(strdup(text), n);
-	int rc = -ENOMEM;
-
-	if (view) {
-		pthread_mutex_lock(&model->commit);
-		rc = put_number(writing, text);
-		pthread_mutex_unlock(&model->commit);
-	}
-	if (rc == 0) {
-		layer_unstage(model->layer, number);
-		errno = 0;
-		return view;
-	}
-	view_unref(view);
-	errno = -rc;
-	return NULL;
-}
-
 int adapter_edit_write(struct model *model, const char *file, struct stage *stage)
 {
 	struct writing writing = { .model = model, .file = file, .mtime = stage_mtime(stage) };
-	const struct stage_commit commit = { check_number, seal_nothing, keep_number, &writing };
+	char text[ADAPTER_TEXT_MAX];
+	struct view *view = NULL;
+	struct source staged;
 	int rc = adapters_parse(file, &writing.kind, &writing.length) ? 0 : -EINVAL;
 
 	if (rc == 0 && writing.kind == ADAPTER_GGUF)
 		rc = error_set(&writing.err, EINVAL, ERROR_NO_OFFSET,
 			       "an adapter's file is linked and not copied: ln -s");
+	if (rc < 0)
+		return refuse(model, file, &writing.err, "", rc);
+	rc = stage_commit_begin(stage, &staged);
 	if (rc == 0)
-		rc = stage_commit(stage, &commit);
+		rc = check_number(&writing, &staged);
+	if (rc == 0) {
+		const size_t n = adapters_print_number(writing.value, text);
+
+		view = view_of_text(strdup(text), n);
+		rc = view ? 0 : -ENOMEM;
+	}
+	if (rc == 0) {
+		journal_begin(model);
+		rc = put_number(&writing, text);
+		journal_end(model);
+	}
+	if (rc < 0) {
+		view_unref(view);
+		view = NULL;
+	}
+	rc = stage_commit_end(stage, rc, view);
 	return rc < 0 ? refuse(model, file, &writing.err, "", rc) : 0;
 }
 
@@ -245,7 +234,7 @@ static int remove_file(struct model *model, const char *file, enum adapter_file 
 	const struct timespec never = { 0 };
 	char scale[NAME_MAX + 8];
 	const char *const files[LAYER_ADAPTER_FILES] = { file, scale };
-	int rc = graft_finish_pending(model);
+	int rc = journal_finish_pending(model);
 
 	snprintf(scale, sizeof(scale), "%.*s.scale", (int)length, file);
 	if (rc == 0)
@@ -267,14 +256,14 @@ int adapter_edit_remove(struct model *model, const char *file)
 	size_t length;
 	int rc;
 
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	if (adapters_parse(file, &kind, &length) && adapters_lookup(model, file, &shown)) {
 		content_unref(shown.link);
 		rc = adapters_apply(model) ? remove_file(model, file, kind, length) : -EPERM;
 	} else {
 		rc = -ENOENT;
 	}
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	if (rc < 0 && rc != -ENOENT)
 		log_add(model->log, DIRECTORY "%s: cannot be removed: %s", file, strerror(-rc));
 	return rc;
@@ -332,10 +321,10 @@ void adapter_edit_learn_alpha(struct model *model, const char *name)
 	content_unref(content);
 	if (alpha == 0.0f)
 		return;
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	if (!adapters_has_alpha(model) && adapters_has_copied(model))
 		set_alpha(model, alpha);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 }
 
 void adapter_edit_forget_copied(struct model *model)
@@ -357,11 +346,6 @@ void adapter_edit_forget_copied(struct model *model)
 	}
 	content_unref(link);
 }
-
-struct adapter_recovery {
-	struct model *model;
-	uint32_t found;
-};
 
 static int recover_number(struct model *model, const struct layer_adapter *what,
 			  enum adapter_file kind, size_t length)
@@ -405,8 +389,7 @@ static int recover_link(struct model *model, const struct layer_adapter *what, s
 
 static void recover_one(void *context, const struct layer_adapter *what)
 {
-	struct adapter_recovery *recovery = context;
-	struct model *model = recovery->model;
+	struct model *model = context;
 	enum adapter_file kind;
 	size_t length;
 	int rc = -EINVAL;
@@ -415,29 +398,23 @@ static void recover_one(void *context, const struct layer_adapter *what)
 	    (kind == ADAPTER_GGUF) == (what->target != NULL))
 		rc = what->target ? recover_link(model, what, length)
 				  : recover_number(model, what, kind, length);
-	if (rc == 0) {
-		recovery->found++;
-		return;
-	}
-	model->keep_layer = true;
-	log_add(model->log, "%s/" DIRECTORY "%s: left alone: %s", layer_path(model->layer),
-		what->file,
-		rc == -EINVAL ? "it is no link to an adapter and no number" : strerror(-rc));
+	if (rc == 0)
+		model->recovered++;
+	else
+		model_leave_alone(model, class_name(CLASS_ADAPTERS), what->file,
+				  rc == -EINVAL ? "it is no link to an adapter and no number"
+						: strerror(-rc));
 }
 
-void adapter_edit_recover(struct model *model)
+int adapter_edit_recover(struct model *model)
 {
-	struct adapter_recovery recovery = { .model = model };
+	const uint32_t before = model->recovered;
+	const int rc = layer_each_adapter(model->layer, recover_one, model);
 
-	if (layer_each_adapter(model->layer, recover_one, &recovery) < 0) {
-		model->keep_layer = true;
-		log_add(model->log, "%s: not all of it can be listed; left alone",
-			layer_path(model->layer));
-	}
 	/* A mount that finds nothing is as its base. */
-	if (recovery.found || slots_generation(model->slots))
+	if (model->recovered > before || slots_generation(model->slots))
 		adapters_refresh(model);
-	model->recovered += recovery.found;
+	return rc;
 }
 
 /* With the commit lock held: where the link leads now, if it is still the adapter's. Both are used
@@ -480,9 +457,9 @@ static bool look_again(struct model *model, const char *file, const struct conte
 		return err.code != ETIMEDOUT;
 	}
 	link->mtime = was->mtime;
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	renew(model, file, was, link, gguf);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	return err.code != ETIMEDOUT;
 }
 

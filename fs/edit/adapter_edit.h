@@ -17,18 +17,19 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 int adapter_edit_write(struct model *model, const char *file, struct stage *stage);
 
 /* adapters/FILE is not there any more: with a link its scale goes too, and a setting is as if
- * nobody had made it. Returns 0 or -errno. */
+ * it had never been made. Returns 0 or -errno. */
 int adapter_edit_remove(struct model *model, const char *file);
 
-/* A half was copied or linked into adapters/NAME.bin: where nobody has said what the alpha of such
+/* A half was copied or linked into adapters/NAME.bin: where no file says what the alpha of such
  * pairs is, and the GGUF that it came from says it, it is that. */
 void adapter_edit_learn_alpha(struct model *model, const char *name);
 
 /* With the commit lock held: a half is gone. With the last one go the settings of such pairs. */
 void adapter_edit_forget_copied(struct model *model);
 
-/* Put in force what the layer holds. Where links lead is looked at when the mount is there. */
-void adapter_edit_recover(struct model *model);
+/* Put in force what the layer holds. Where links lead is looked at when the mount is there. Returns
+ * 0, or -errno: not all could be listed. */
+int adapter_edit_recover(struct model *model);
 
 /* Look again where those lead that led nowhere. hurried: there was no answer the last time. Returns
  * whether there was none from some. */

@@ -24,7 +24,7 @@ struct stack {
 	bool said;  /* the log has a line already if it was refused */
 };
 
-/* Until end(), nobody else changes an expert. Returns 0 or -ESTALE. */
+/* Until end(), no other thread changes an expert. Returns 0 or -ESTALE. */
 static int begin(struct stack *stack, struct model *model, uint32_t tensor)
 {
 	pthread_mutex_lock(&model->experts_lock);
@@ -50,7 +50,7 @@ static int end(struct stack *stack, struct stage *stage, const char *what, int r
 		log_add(stack->model->log, "%s: %s refused: %s; the slot keeps what it had",
 			model_organ_path(stack->model, stack->tensor, path), what,
 			err->code ? err->text : strerror(-rc));
-	/* What was refused must not be tried again at the release, when nobody is told. */
+	/* What was refused must not be tried again at the release, which returns no error. */
 	stage_set_outcome(stage, rc == 0);
 	return rc;
 }

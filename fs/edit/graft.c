@@ -46,17 +46,33 @@ static bool is_bases(const struct filling *filling, const struct source *source)
 	return same;
 }
 
-static int check_organ(void *context, const struct source *source)
+static int check_organ(struct filling *filling, const struct source *source)
 {
-	struct filling *filling = context;
 	int rc = organ_parse(source, &filling->organ, &filling->err);
 
 	if (rc == 0)
 		rc = filling_check(filling);
 	if (rc == 0)
 		filling->is_base = filling->may_be_base && is_bases(filling, source);
-	/* A file that is no organ is an invalid argument to whoever closed it. */
+	/* A file that is no organ is an invalid argument to the process that closed it. */
 	return rc == -EBADMSG ? -EINVAL : rc;
+}
+
+char *graft_copy_name(const struct organ *organ)
+{
+	char *name = malloc(organ->name_length + 1u);
+
+	if (!name)
+		return NULL;
+	memcpy(name, organ->name, organ->name_length);
+	name[organ->name_length] = '\0';
+	return name;
+}
+
+bool filling_has_other_time(const struct filling *filling, const struct timespec *mtime)
+{
+	return filling->mtime && (filling->mtime->tv_sec != mtime->tv_sec ||
+				  filling->mtime->tv_nsec != mtime->tv_nsec);
 }
 
 void filling_find(struct filling *filling)
@@ -221,74 +237,56 @@ int filling_restore(struct filling *filling)
 	return rc;
 }
 
-/* What was staged is what the base has: that is no graft, and ends one. */
-static struct view *keep_base(struct filling *filling, unsigned number)
-{
-	struct view *view = NULL;
-	const int rc = filling_restore(filling);
-
-	if (rc == 0) {
-		layer_unstage(filling->model->layer, number);
-		view = organ_file_view(filling->model, filling->tensor, NULL);
-	}
-	errno = -rc;
-	return view;
-}
-
-/* With the commit lock held. */
-static struct view *keep_sealed(struct filling *filling, unsigned number)
+/* With the commit lock held: stage number, which was sealed, fills the slot. *view may be NULL:
+ * there is no memory for it. */
+static int keep_sealed(struct filling *filling, unsigned number, struct view **view)
 {
 	struct model *model = filling->model;
 	struct content *content = content_new_whiteout();
 	struct layer_origin origin;
 	struct backing *file;
-	struct view *view;
 	int rc;
 
-	/* Somebody may have added the slot meanwhile. */
+	/* Another thread may have added the slot meanwhile. */
 	filling_find(filling);
 	rc = content ? filling_reserve(filling) : -ENOMEM;
 	if (rc == 0)
 		rc = layer_commit(model->layer, number, &filling->seal, filling->klass,
 				  filling->name, filling_origin(filling, &origin), &file);
-	if (rc < 0) {
-		content_unref(content);
-		errno = -rc;
-		return NULL;
+	if (rc == 0) {
+		filling_publish(filling, content_ref(content), file);
+		*view = organ_file_view(model, filling->tensor, content);
 	}
-	filling_publish(filling, content_ref(content), file);
-	view = organ_file_view(model, filling->tensor, content);
 	content_unref(content);
-	errno = 0;
-	return view;
+	return rc;
 }
 
-/* Not with the commit lock held: this is what takes long, and others may be at it too. */
-static int seal_organ(void *context, unsigned number)
+/* Checked, sealed, kept: the stage fills the slot. What the base has is no graft, and ends one. */
+static int fill_from_stage(struct filling *filling, struct stage *stage)
 {
-	struct filling *filling = context;
-
-	return filling->is_base ? 0
-				: layer_seal_stage(filling->model->layer, number, &filling->seal);
-}
-
-static struct view *keep_organ(void *context, unsigned number)
-{
-	struct filling *filling = context;
 	struct model *model = filling->model;
 	struct view *view = NULL;
-	int rc;
+	struct source staged;
+	int rc = stage_commit_begin(stage, &staged);
 
-	pthread_mutex_lock(&model->commit);
-	rc = graft_finish_pending(model);
-	if (rc < 0)
-		errno = -rc;
-	else if (filling->is_base)
-		view = keep_base(filling, number);
-	else
-		view = keep_sealed(filling, number);
-	pthread_mutex_unlock(&model->commit);
-	return view;
+	if (rc == 0)
+		rc = check_organ(filling, &staged);
+	/* Not with the commit lock held: it takes long, and other threads may be at it too. */
+	if (rc == 0 && !filling->is_base)
+		rc = stage_seal(stage, &filling->seal);
+	if (rc == 0) {
+		journal_begin(model);
+		rc = journal_finish_pending(model);
+		if (rc == 0 && !filling->is_base) {
+			rc = keep_sealed(filling, stage_number(stage), &view);
+		} else if (rc == 0) {
+			rc = filling_restore(filling);
+			if (rc == 0)
+				view = organ_file_view(model, filling->tensor, NULL);
+		}
+		journal_end(model);
+	}
+	return stage_commit_end(stage, rc, view);
 }
 
 int filling_refuse(struct filling *filling, int rc)
@@ -318,17 +316,6 @@ void filling_log_role(const struct filling *filling)
 	content_unref(content);
 }
 
-/* A time that was set, and is not the base's, is worth keeping: rsync would copy the file again and
- * again. */
-static bool has_own_time(struct model *model, struct stage *stage)
-{
-	const struct timespec mtime = stage_mtime(stage);
-	const struct timespec base = model_time(model);
-
-	return stage_has_mtime(stage) &&
-	       (mtime.tv_sec != base.tv_sec || mtime.tv_nsec != base.tv_nsec);
-}
-
 /* What was copied whole from a slot of this model is shared with it. -ESTALE: it was not, or it is
  * not there any more, or must not be shared for the time it is to have. */
 static int fill_from_origin(struct filling *filling, struct stage *stage)
@@ -339,7 +326,7 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	if (!stage_origin(stage, &from))
 		return rc;
 	rc = graft_fill_from(filling, &from);
-	/* What was refused must not be tried again at the release, when nobody is told. */
+	/* What was refused must not be tried again at the release, which returns no error. */
 	if (rc != -ESTALE)
 		stage_set_outcome(stage, rc == 0);
 	content_unref(from.content);
@@ -372,8 +359,7 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 	struct filling filling = {
 		.model = model, .klass = klass, .name = name, .any_shape = any_shape
 	};
-	const struct stage_commit commit = { check_organ, seal_organ, keep_organ, &filling };
-	struct timespec mtime = stage_mtime(stage);
+	struct timespec mtime = stage_mtime(stage), base;
 	int rc;
 
 	if (stage_has_mtime(stage))
@@ -382,9 +368,10 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 	if (rc == -ESTALE) {
 		filling.organ = (struct organ){ 0 };
 		filling_find(&filling);
-		filling.may_be_base = !has_own_time(model, stage);
+		base = model_time(model);
+		filling.may_be_base = !filling_has_other_time(&filling, &base);
 		filling.donor = donor ? donor_ref(donor) : traced_donor(&filling, stage);
-		rc = stage_commit(stage, &commit);
+		rc = fill_from_stage(&filling, stage);
 		donor_unref(filling.donor);
 		free((char *)filling.organ.name);
 	}
@@ -415,40 +402,24 @@ int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, st
 	return fill(model, place->klass, place->name, true, donor, stage);
 }
 
-int graft_remove_locked(struct model *model, uint32_t tensor)
+int graft_remove(struct model *model, uint32_t tensor)
 {
-	const struct organ_place *place = &model->places[tensor];
-	struct content *nothing = content_new_whiteout();
+	struct content *content, *nothing = content_new_whiteout();
+	char path[ORGAN_PATH_MAX];
 	int rc;
 
-	if (!nothing)
-		return -ENOMEM;
-	if (tensor < model->gguf->n_tensors)
-		rc = layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, NULL, "",
-				 NULL);
-	else
-		rc = layer_revert(model->layer, place->klass, place->name);
+	journal_begin(model);
+	content = slots_own(model->slots, tensor);
+	rc = content_is_whiteout(content) ? -ENOENT : journal_finish_pending(model);
+	if (rc == 0)
+		rc = nothing ? journal_empty_slot(model, tensor) : -ENOMEM;
 	if (rc == 0)
 		slots_set(model->slots, tensor, nothing);
 	else
 		content_unref(nothing);
-	return rc;
-}
-
-int graft_remove(struct model *model, uint32_t tensor)
-{
-	struct content *content;
-	char path[ORGAN_PATH_MAX];
-	int rc;
-
-	pthread_mutex_lock(&model->commit);
-	content = slots_own(model->slots, tensor);
-	rc = content_is_whiteout(content) ? -ENOENT : graft_finish_pending(model);
-	if (rc == 0)
-		rc = graft_remove_locked(model, tensor);
 	if (rc == 0 && model->places[tensor].klass == CLASS_ADAPTERS)
 		adapter_edit_forget_copied(model);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	content_unref(content);
 	if (rc < 0 && rc != -ENOENT)
 		log_add(model->log, "%s: cannot be removed: %s",

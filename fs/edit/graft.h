@@ -38,7 +38,11 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 		  uid_t uid, gid_t gid);
 
 /* Put in force what the model's layer holds from an earlier mount. The mount is to be at that path,
- * NULL: there will be none; a donor that the layer tells of in there is never opened. */
-void graft_recover(struct model *model, const char *mountpoint);
+ * NULL: there will be none; a donor that the layer tells of in there is never opened. Returns 0, or
+ * -errno: not all could be listed. */
+int graft_recover(struct model *model, const char *mountpoint);
+
+/* Finish a move, of a slot or a key, that an earlier mount noted and did not finish. */
+void graft_finish_move(struct model *model);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef FS_EDIT_GRAFT_INTERNAL_H
 #define FS_EDIT_GRAFT_INTERNAL_H
 
+#include "fs/edit/journal.h"
 #include "fs/edit/stage.h"
 #include "fs/model/model.h"
 
@@ -31,6 +32,13 @@ struct filling {
 	size_t added_length;
 	struct error err;
 };
+
+/* The name of an organ, to free. NULL: out of memory. */
+char *graft_copy_name(const struct organ *organ);
+
+/* Is the file to have another time than that one, which is worth keeping? Without it rsync would
+ * copy the file again and again. */
+bool filling_has_other_time(const struct filling *filling, const struct timespec *mtime);
 
 /* Find the slot CLASS/NAME, or that there is none. */
 void filling_find(struct filling *filling);
@@ -64,12 +72,6 @@ void filling_publish(struct filling *filling, struct content *content, struct ba
 
 /* The slot holds its own tensor of the base again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);
-
-/* Before anything else changes: finish a move that the disk cut short. Returns 0 or -errno. */
-int graft_finish_pending(struct model *model);
-
-/* graft_remove(). What the base has is whited out, what was added is forgotten. */
-int graft_remove_locked(struct model *model, uint32_t tensor);
 
 /* Say in the log why the graft is refused, which is what rc says where err says nothing. Returns
  * rc. */

@@ -3,10 +3,8 @@
 #include "fs/edit/graft.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
-#include "fs/edit/metadata_edit.h"
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer_reference.h"
-#include "fs/layer/layer_undo.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 
@@ -17,44 +15,33 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The slot holds that tensor of a model, which content refers to. */
-static int refer(struct filling *filling, struct content *content)
+/* The slot holds what content, which is used up, says: a link, or a reference to a tensor of a
+ * model. NULL: there is no memory for it. */
+static int put_content(struct filling *filling, struct content *content)
 {
-	char *text = content ? layer_reference_print(backing_path(content->file),
-						     content->fingerprint, &content->organ)
-			     : NULL;
+	struct layer *layer = filling->model->layer;
 	struct layer_origin origin;
+	char *text = NULL;
 	int rc = -ENOMEM;
 
-	if (content && filling->mtime)
-		content->mtime = *filling->mtime;
-	if (text)
-		rc = layer_write(filling->model->layer, LAYER_REFERENCE, filling->klass,
-				 filling->name, filling_origin(filling, &origin), text,
-				 &content->mtime);
-	free(text);
-	if (rc < 0) {
-		content_unref(content);
-		return rc;
-	}
-	return filling_put(filling, content);
-}
-
-/* The slot holds what a symbolic link leads to, which content says. */
-static int put_link(struct filling *filling, struct content *content)
-{
-	struct layer_origin origin;
-	int rc = -ENOMEM;
-
-	if (content)
-		rc = layer_symlink(filling->model->layer, filling->klass, filling->name,
+	if (content && content_is_link(content)) {
+		rc = layer_symlink(layer, filling->klass, filling->name,
 				   filling_origin(filling, &origin), content->target, content->seen,
 				   content->uid, content->gid);
-	if (rc < 0) {
-		content_unref(content);
-		return rc;
+	} else if (content) {
+		if (filling->mtime)
+			content->mtime = *filling->mtime;
+		text = layer_reference_print(backing_path(content->file), content->fingerprint,
+					     &content->organ);
 	}
-	return filling_put(filling, content);
+	if (text)
+		rc = layer_write(layer, LAYER_REFERENCE, filling->klass, filling->name,
+				 filling_origin(filling, &origin), text, &content->mtime);
+	free(text);
+	if (rc == 0)
+		return filling_put(filling, content);
+	content_unref(content);
+	return rc;
 }
 
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
@@ -74,10 +61,10 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 				   known ? &stand_in : NULL, &filling.err);
 	if (!content)
 		return filling_refuse(&filling, -filling.err.code);
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	filling_find(&filling);
 	filling.organ = content->organ;
-	rc = graft_finish_pending(model);
+	rc = journal_finish_pending(model);
 	if (rc == 0 && (!content->broken || filling.is_new))
 		rc = filling_check(&filling);
 	if (rc == 0)
@@ -87,11 +74,11 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 			log_add(model->log, "%s/%s.bin: %s%s", class_name(klass), name,
 				content->broken,
 				target[0] == '/' ? "" : "; " GRAFT_RELATIVE);
-		rc = put_link(&filling, content);
+		rc = put_content(&filling, content);
 	} else {
 		content_unref(content);
 	}
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	if (rc == 0 && klass == CLASS_ADAPTERS)
 		adapter_edit_learn_alpha(model, name);
 	if (rc == 0)
@@ -119,7 +106,7 @@ static int share(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
 	const struct organ_place *place = &from->model->places[from->slot];
-	char *name = malloc(filling->organ.name_length + 1u);
+	char *name = graft_copy_name(&filling->organ);
 	struct content *content = content_new_whiteout();
 	struct layer_origin origin;
 	struct backing *file;
@@ -135,8 +122,6 @@ static int share(struct filling *filling, const struct origin *from)
 		free(name);
 		return rc;
 	}
-	memcpy(name, filling->organ.name, filling->organ.name_length);
-	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
 	filling_publish(filling, content, file);
 	return 0;
@@ -153,14 +138,6 @@ static bool is_own(const struct filling *filling, const struct origin *from)
 		return false;
 	return content ? content->offset == model->gguf->tensors[filling->tensor].offset
 		       : from->slot == filling->tensor;
-}
-
-/* Is the file to have a time of its own, which is worth keeping? Without it rsync would copy the
- * file again and again. */
-static bool has_other_time(const struct filling *filling, const struct timespec *mtime)
-{
-	return filling->mtime && (filling->mtime->tv_sec != mtime->tv_sec ||
-				  filling->mtime->tv_nsec != mtime->tv_nsec);
 }
 
 /* With the commits of both models locked: fill the slot with what is there. */
@@ -184,35 +161,28 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	if (content && content->kind == CONTENT_MERGED)
 		return -ESTALE;
 	if (content && content->kind == CONTENT_COPY)
-		return has_other_time(filling, &content->mtime) ? -ESTALE : share(filling, from);
+		return filling_has_other_time(filling, &content->mtime) ? -ESTALE
+									: share(filling, from);
 	if (content_is_link(content))
-		return put_link(filling, link_again(ino, content));
+		return put_content(filling, link_again(ino, content));
 	base = model_time(model);
-	if (is_own(filling, from) && !has_other_time(filling, &base))
+	if (is_own(filling, from) && !filling_has_other_time(filling, &base))
 		return filling_restore(filling);
 	/* A reference to a reference is one to the same tensor. */
 	if (content)
-		return refer(filling, content_new_reference(ino, &content->organ, content->file,
-							    content->offset, content->fingerprint));
-	/* Nobody would find it again by what it is without its other shards. */
+		return put_content(filling,
+				   content_new_reference(ino, &content->organ, content->file,
+							 content->offset, content->fingerprint));
+	/* Without its other shards the next mount would not find it again by its fingerprint. */
 	if (!from->model->whole)
 		return -ESTALE;
 	print = model_fingerprint(from->model);
 	if (!print[0])
 		return -EIO;
-	return refer(filling,
-		     content_new_reference(ino, &filling->organ, from->model->base,
-					   from->model->gguf->tensors[from->slot].offset, print));
-}
-
-static int note_move(struct model *model, uint32_t from, const struct filling *to)
-{
-	const struct organ_place *place = &model->places[from];
-	char text[2 * (NAME_MAX + 16) + 2];
-
-	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", class_name(place->klass), place->name,
-		 class_name(to->klass), to->name);
-	return layer_journal_write(model->layer, text);
+	return put_content(filling,
+			   content_new_reference(ino, &filling->organ, from->model->base,
+						 from->model->gguf->tensors[from->slot].offset,
+						 print));
 }
 
 /* With the commits locked: is that still what the layer has for the slot? */
@@ -234,16 +204,16 @@ static void lock_both(struct model *a, struct model *b)
 {
 	struct model *first = a->number < b->number ? a : b;
 
-	pthread_mutex_lock(&first->commit);
+	journal_begin(first);
 	if (a != b)
-		pthread_mutex_lock(first == a ? &b->commit : &a->commit);
+		journal_begin(first == a ? b : a);
 }
 
 static void unlock_both(struct model *a, struct model *b)
 {
-	pthread_mutex_unlock(&a->commit);
+	journal_end(a);
 	if (a != b)
-		pthread_mutex_unlock(&b->commit);
+		journal_end(b);
 }
 
 static bool is_at(const struct filling *filling, const struct origin *from)
@@ -259,7 +229,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	lock_both(model, from->model);
 	filling_find(filling);
 	if (is_current(from)) {
-		rc = graft_finish_pending(model);
+		rc = journal_finish_pending(model);
 		/* A copy onto itself changes nothing. */
 		if (rc == 0 && (!is_at(filling, from) || !from->content))
 			rc = link_slot(filling, from);
@@ -304,7 +274,7 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	filling_find(&filling);
 	if (content_is_whiteout(origin.content))
 		rc = -ENOENT;
-	else if (!merged && !is_at(&filling, &origin) && (rc = graft_finish_pending(model)) == 0)
+	else if (!merged && !is_at(&filling, &origin) && (rc = journal_finish_pending(model)) == 0)
 		rc = link_slot(&filling, &origin);
 	unlock_both(model, from);
 	if (merged)
@@ -318,42 +288,19 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 								  : rc;
 }
 
-int graft_finish_pending(struct model *model)
-{
-	int rc = model->stuck ? -EIO : 0;
-
-	if (rc == 0 && model->undoing)
-		rc = layer_undo_finish(model->layer);
-	if (rc == 0)
-		model->undoing = false;
-	if (rc == 0 && model->half_moved)
-		rc = graft_remove_locked(model, model->moved);
-	if (rc == 0) {
-		model->half_moved = false;
-		rc = metadata_edit_finish_pending(model);
-	}
-	if (rc == 0) {
-		rc = model->noted ? layer_journal_clear(model->layer) : 0;
-	}
-	if (rc == 0)
-		model->noted = false;
-	return rc;
-}
-
 /* The slot holds nothing any more, which is staged already where it has to be said. What fails is
  * made up for later: the note says what there is to do. */
-static void leave_slot(struct model *model, uint32_t tensor, unsigned number,
-		       struct content *nothing)
+static enum journal_left leave_slot(struct model *model, uint32_t tensor, unsigned number,
+				    struct content *nothing)
 {
 	const struct organ_place *place = &model->places[tensor];
 	const int rc = tensor < model->gguf->n_tensors
 			       ? layer_commit_text(model->layer, number, LAYER_WHITEOUT,
-						   place->klass, place->name)
+						   place->klass, place->name, NULL)
 			       : layer_revert(model->layer, place->klass, place->name);
 
 	slots_set(model->slots, tensor, nothing);
-	model->half_moved = rc < 0;
-	model->moved = tensor;
+	return rc < 0 ? LEFT_SLOT : LEFT_NOTHING;
 }
 
 /* With the commit lock held. Once the new slot is filled, the move is in force: all that may well
@@ -363,6 +310,7 @@ static int move_slot(struct filling *filling, const struct origin *from)
 	struct model *model = filling->model;
 	const struct organ_place *place = &model->places[from->slot];
 	const bool in_base = from->slot < model->gguf->n_tensors;
+	enum journal_left left = LEFT_NOTHING;
 	struct content *nothing = content_new_whiteout();
 	unsigned number = 0;
 	int rc = !nothing  ? -ENOMEM
@@ -373,19 +321,18 @@ static int move_slot(struct filling *filling, const struct origin *from)
 		content_unref(nothing);
 		return rc;
 	}
-	model->noted = true;
-	rc = note_move(model, from->slot, filling);
+	rc = journal_note_move(model, class_name(place->klass), place->name,
+			       class_name(filling->klass), filling->name);
 	if (rc == 0)
 		rc = link_slot(filling, from);
 	if (rc == 0) {
-		leave_slot(model, from->slot, number, nothing);
+		left = leave_slot(model, from->slot, number, nothing);
 	} else {
 		content_unref(nothing);
 		if (in_base)
 			layer_unstage(model->layer, number);
 	}
-	if (!model->half_moved && layer_journal_clear(model->layer) == 0)
-		model->noted = false;
+	journal_end_move(model, left, from->slot);
 	return rc;
 }
 
@@ -397,14 +344,14 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 	struct origin from = { .model = model, .slot = tensor };
 	int rc = 0;
 
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	from.content = slots_own(model->slots, tensor);
 	filling_find(&filling);
 	if (content_is_whiteout(from.content))
 		rc = -ENOENT;
-	else if (!is_at(&filling, &from) && (rc = graft_finish_pending(model)) == 0)
+	else if (!is_at(&filling, &from) && (rc = journal_finish_pending(model)) == 0)
 		rc = move_slot(&filling, &from);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	content_unref(from.content);
 	if (rc == 0)
 		filling_log_role(&filling);

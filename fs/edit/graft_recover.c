@@ -16,7 +16,6 @@
 
 struct graft_recovery {
 	struct model *model;
-	uint32_t found;
 	struct foreign *foreign; /* models that references lead to */
 	char *point;		 /* where the mount will be, absolute; NULL: not known */
 };
@@ -48,15 +47,13 @@ static struct content *broken_organ(struct filling *filling)
 	if (filling->is_new || filling->tensor >= model->gguf->n_tensors)
 		return NULL;
 	filling->organ = organ_of_tensor(&model->gguf->tensors[filling->tensor]);
-	name = malloc(filling->organ.name_length + 1u);
+	name = graft_copy_name(&filling->organ);
 	gone = backing_new_missing(layer_path(model->layer), 0);
 	if (!name || !gone) {
 		free(name);
 		backing_unref(gone);
 		return NULL;
 	}
-	memcpy(name, filling->organ.name, filling->organ.name_length);
-	name[filling->organ.name_length] = '\0';
 	filling->organ.name = name;
 	content = content_new(inode_new(filling->model), &filling->organ, gone);
 	if (content) {
@@ -340,7 +337,7 @@ static void recover_one(void *context, const struct layer_entry *entry,
 				   .confirmed = true,
 				   .err = *open_err };
 	struct content *content = NULL;
-	char text[320];
+	char text[320], file[ORGAN_PATH_MAX];
 
 	filling_find(&filling);
 	name_slot(&filling, &entry->origin);
@@ -352,14 +349,13 @@ static void recover_one(void *context, const struct layer_entry *entry,
 	if (!content && is_unreadable(entry, &filling.err))
 		content = broken_organ(&filling);
 	if (content && filling_put(&filling, content) == 0) {
-		recovery->found++;
+		model->recovered++;
 		return;
 	}
-	model->keep_layer = true;
-	log_add(model->log, "%s/%s/%s.bin: left alone: %s", layer_path(model->layer),
-		class_name(entry->klass), entry->name,
-		filling.err.code ? error_describe(&filling.err, text, sizeof(text))
-				 : "out of memory");
+	snprintf(file, sizeof(file), "%s.bin", entry->name);
+	model_leave_alone(model, class_name(entry->klass), file,
+			  filling.err.code ? error_describe(&filling.err, text, sizeof(text))
+					   : "out of memory");
 }
 
 /* "CLASS/NAME": cut at the slash. */
@@ -377,8 +373,8 @@ static bool split_path(char *path, enum organ_class *klass, const char **name)
 	return false;
 }
 
-/* A move that was cut short: what is moved is where it was, or at both places, or done. */
-static void finish_move(struct model *model)
+/* What is moved is where it was, or at both places, or done. */
+void graft_finish_move(struct model *model)
 {
 	char text[2 * NAME_MAX + 64], *line = text, *end;
 	enum organ_class klass, new_class;
@@ -393,39 +389,34 @@ static void finish_move(struct model *model)
 		log_add(model->log, "%s/MOVING: %s", layer_path(model->layer),
 			layer_open_error((int)noted));
 	/* What is moved may be what was left alone. */
-	model->stuck = model->keep_layer || noted < 0;
+	model->journal.stuck = model->keep_layer || noted < 0;
 	end = strchr(line, '\n');
-	if (end && end[1] && !model->stuck) {
+	if (end && end[1] && !model->journal.stuck) {
 		*end = '\0';
 		end[1 + strcspn(end + 1, "\n")] = '\0';
 		if (!metadata_edit_finish_move(model, line, end + 1) &&
 		    split_path(line, &klass, &name) && split_path(end + 1, &new_class, &new_name) &&
 		    model_find_slot(model, klass, name, strlen(name), &tensor)) {
 			rc = graft_move(model, tensor, new_class, new_name);
-			model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL;
+			model->journal.stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL;
 		}
 	}
 	/* The next mount tries again. */
-	model->keep_layer |= model->stuck;
-	if (model->stuck)
+	model->keep_layer |= model->journal.stuck;
+	if (model->journal.stuck)
 		log_add(model->log,
 			"%s: a move that an earlier mount began cannot be finished; "
 			"until a mount can, every graft is refused",
 			layer_path(model->layer));
-	model->noted = model->stuck || layer_journal_clear(model->layer) < 0;
+	model->journal.noted = model->journal.stuck || layer_journal_clear(model->layer) < 0;
 }
 
-void graft_recover(struct model *model, const char *mountpoint)
+int graft_recover(struct model *model, const char *mountpoint)
 {
 	struct graft_recovery recovery = { .model = model, .point = canonical(mountpoint) };
+	const int rc = layer_each(model->layer, recover_one, &recovery);
 
-	if (layer_each(model->layer, recover_one, &recovery) < 0) {
-		model->keep_layer = true;
-		log_add(model->log, "%s: not all of it can be listed; left alone",
-			layer_path(model->layer));
-	}
 	close_foreign(&recovery);
 	free(recovery.point);
-	finish_move(model);
-	model->recovered += recovery.found;
+	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* metadata_edit.c - see metadata_edit.h. */
 #include "fs/edit/metadata_edit.h"
-#include "fs/edit/graft_internal.h"
+#include "fs/edit/journal.h"
 #include "fs/layer/layer_metadata.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/model/inode.h"
@@ -120,9 +120,8 @@ static void find_type(struct editing *editing, const struct source *text)
 		editing->type = type_of_new(editing, text);
 }
 
-static int check_text(void *context, const struct source *source)
+static int check_text(struct editing *editing, const struct source *source)
 {
-	struct editing *editing = context;
 	int rc = find_key(editing);
 
 	if (rc < 0)
@@ -253,36 +252,12 @@ static struct view *replace(struct editing *editing, int *rc)
 /* With the commit lock held: replace(), or restore() where it is the base's value. */
 static struct view *put_value(struct editing *editing, int *rc)
 {
-	*rc = graft_finish_pending(editing->model);
+	*rc = journal_finish_pending(editing->model);
 	if (*rc < 0)
 		return NULL;
-	/* Somebody may have made the key meanwhile. */
+	/* Another thread may have made the key meanwhile. */
 	editing->is_new = !metadata_find(editing->model->metadata, editing->name, &editing->i);
 	return is_bases(editing) ? restore(editing, rc) : replace(editing, rc);
-}
-
-/* What was written is not kept: the layer has the value as it is shown. */
-static int seal_nothing(void *context, unsigned number)
-{
-	(void)context;
-	(void)number;
-	return 0;
-}
-
-static struct view *keep_value(void *context, unsigned number)
-{
-	struct editing *editing = context;
-	struct model *model = editing->model;
-	struct view *text;
-	int rc;
-
-	pthread_mutex_lock(&model->commit);
-	text = put_value(editing, &rc);
-	pthread_mutex_unlock(&model->commit);
-	if (text)
-		layer_unstage(model->layer, number);
-	errno = -rc;
-	return text;
 }
 
 static int refuse(struct editing *editing, int rc)
@@ -308,35 +283,23 @@ static int refuse(struct editing *editing, int rc)
 int metadata_edit_fill(struct model *model, const char *name, struct stage *stage)
 {
 	struct editing editing = { .model = model, .name = name };
-	const struct stage_commit commit = { check_text, seal_nothing, keep_value, &editing };
-	int rc;
+	struct source staged;
+	struct view *text = NULL;
+	int rc = stage_commit_begin(stage, &staged);
 
 	editing.typed = stage_type(stage, &editing.type);
 	editing.mtime = stage_mtime(stage);
-	rc = stage_commit(stage, &commit);
+	if (rc == 0)
+		rc = check_text(&editing, &staged);
+	/* What was written is not kept: the layer has the value as it is shown. */
+	if (rc == 0) {
+		journal_begin(model);
+		text = put_value(&editing, &rc);
+		journal_end(model);
+	}
+	rc = stage_commit_end(stage, rc, text);
 	free(editing.bytes.bytes);
 	return rc < 0 ? refuse(&editing, rc) : 0;
-}
-
-/* With the commit lock held: the layer says that the key is not there any more. */
-static int remove_from_layer(struct model *model, uint32_t i)
-{
-	const struct metadata_key key = metadata_key(model->metadata, i);
-	struct timespec now;
-
-	if (i >= model->gguf->n_kv)
-		return layer_revert_key(model->layer, key.name);
-	clock_gettime(CLOCK_REALTIME, &now);
-	return layer_write_key(model->layer, LAYER_KEY_REMOVED, key.name, "", NULL, &now);
-}
-
-int metadata_edit_finish_pending(struct model *model)
-{
-	const int rc = model->key_half_moved ? remove_from_layer(model, model->moved_key) : 0;
-
-	if (rc == 0)
-		model->key_half_moved = false;
-	return rc;
 }
 
 /* With the commit lock held. */
@@ -349,9 +312,9 @@ static int remove_key(struct model *model, uint32_t i, bool remember)
 	if (key.fixed)
 		return -EPERM;
 	remember = remember && metadata_type(model->metadata, i, &type);
-	rc = graft_finish_pending(model);
+	rc = journal_finish_pending(model);
 	if (rc == 0)
-		rc = remove_from_layer(model, i);
+		rc = journal_empty_key(model, i);
 	if (rc < 0)
 		return rc;
 	metadata_set_type(model->metadata, i, remember ? &type : NULL);
@@ -364,11 +327,11 @@ int metadata_edit_remove(struct model *model, uint32_t i, bool remember)
 	struct metadata_entry *metadatum;
 	int rc;
 
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	metadatum = metadata_get(model->metadata, i, &rc);
 	if (metadatum)
 		rc = remove_key(model, i, remember);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	metadata_entry_unref(metadatum);
 	if (rc < 0 && rc != -ENOENT)
 		log_add(model->log, METADATA_DIRECTORY "%s: cannot be removed: %s",
@@ -405,29 +368,11 @@ static int fill_from(struct editing *editing, struct metadata_entry *from)
 	return rc;
 }
 
-static int note_move(struct model *model, const char *name, const char *new_name)
-{
-	char text[2 * (NAME_MAX + 16)];
-
-	snprintf(text, sizeof(text), METADATA_DIRECTORY "%s\n" METADATA_DIRECTORY "%s\n", name,
-		 new_name);
-	return layer_journal_write(model->layer, text);
-}
-
-/* Once the new key has the value, the move is in force. What fails then is made up for later: the
- * note says what there is to do. */
-static void leave_key(struct model *model, uint32_t i)
-{
-	model->moved_key = i;
-	model->key_half_moved = remove_from_layer(model, i) < 0;
-	metadata_set_type(model->metadata, i, NULL);
-	metadata_set(model->metadata, i, NULL);
-}
-
 static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *metadatum)
 {
 	struct model *model = editing->model;
 	const struct metadata_key key = metadata_key(model->metadata, i);
+	enum journal_left left = LEFT_NOTHING;
 	int rc = find_key(editing);
 
 	if (rc == 0 && key.fixed)
@@ -435,17 +380,20 @@ static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *
 			       "the key belongs to the container and cannot be changed");
 	if (rc < 0 || (!editing->is_new && editing->i == i))
 		return rc;
-	rc = graft_finish_pending(model);
+	rc = journal_finish_pending(model);
 	if (rc < 0)
 		return rc;
-	rc = note_move(model, key.name, editing->name);
+	rc = journal_note_move(model, LAYER_METADATA, key.name, LAYER_METADATA, editing->name);
 	if (rc == 0)
 		rc = fill_from(editing, metadatum);
-	if (rc == 0)
-		leave_key(model, i);
-	model->noted = true;
-	if (!model->key_half_moved && layer_journal_clear(model->layer) == 0)
-		model->noted = false;
+	if (rc == 0) {
+		/* The move is in force. What fails from here on is made up for later: the note says
+		 * what there is to do. */
+		left = journal_empty_key(model, i) < 0 ? LEFT_KEY : LEFT_NOTHING;
+		metadata_set_type(model->metadata, i, NULL);
+		metadata_set(model->metadata, i, NULL);
+	}
+	journal_end_move(model, left, i);
 	return rc;
 }
 
@@ -455,14 +403,14 @@ int metadata_edit_move(struct model *model, uint32_t i, const char *new_name)
 	struct metadata_entry *metadatum;
 	int rc;
 
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	metadatum = metadata_get(model->metadata, i, &rc);
 	if (metadatum) {
 		editing.type = metadata_entry_value(metadatum)->type;
 		editing.mtime = metadata_entry_mtime(metadatum);
 		rc = move_key(&editing, i, metadatum);
 	}
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	metadata_entry_unref(metadatum);
 	return rc < 0 && rc != -ENOENT ? refuse(&editing, rc) : rc;
 }
@@ -477,13 +425,13 @@ int metadata_edit_set_type(struct model *model, uint32_t i, struct value_type ty
 	int rc;
 
 	clock_gettime(CLOCK_REALTIME, &editing.mtime);
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	metadatum = metadata_get(model->metadata, i, &rc);
 	if (metadatum && value_type_same(metadata_entry_value(metadatum)->type, type))
 		rc = 0;
 	else if (metadatum)
 		rc = fill_from(&editing, metadatum);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	metadata_entry_unref(metadatum);
 	return rc < 0 && rc != -ENOENT ? refuse(&editing, rc) : rc;
 }
@@ -498,11 +446,6 @@ bool metadata_edit_get_type(struct model *model, uint32_t i, struct value_type *
 	metadata_entry_unref(metadatum);
 	return metadatum != NULL;
 }
-
-struct metadata_recovery {
-	struct model *model;
-	uint32_t found;
-};
 
 /* The first line of a file, which is a type. Returns its length with the newline; 0: it is none. */
 static uint64_t read_type(struct backing *file, struct value_type *type)
@@ -563,8 +506,7 @@ static int recover_value(struct editing *editing, enum layer_key kind, struct ba
 static void recover_one(void *context, enum layer_key kind, const char *name, struct backing *file,
 			const struct error *open_err)
 {
-	struct metadata_recovery *recovery = context;
-	struct model *model = recovery->model;
+	struct model *model = context;
 	struct editing editing = { .model = model, .name = name, .err = *open_err };
 	char text[320];
 	int rc = -EIO;
@@ -580,27 +522,18 @@ static void recover_one(void *context, enum layer_key kind, const char *name, st
 	}
 	backing_unref(file);
 	free(editing.bytes.bytes);
-	if (rc == 0) {
-		recovery->found++;
-		return;
-	}
-	model->keep_layer = true;
-	log_add(model->log, "%s/" METADATA_DIRECTORY "%s: left alone: %s", layer_path(model->layer),
-		name,
-		editing.err.code ? error_describe(&editing.err, text, sizeof(text))
-				 : "out of memory");
+	if (rc == 0)
+		model->recovered++;
+	else
+		model_leave_alone(model, LAYER_METADATA, name,
+				  editing.err.code
+					  ? error_describe(&editing.err, text, sizeof(text))
+					  : "out of memory");
 }
 
-void metadata_edit_recover(struct model *model)
+int metadata_edit_recover(struct model *model)
 {
-	struct metadata_recovery recovery = { model, 0 };
-
-	if (layer_each_key(model->layer, recover_one, &recovery) < 0) {
-		model->keep_layer = true;
-		log_add(model->log, "%s: not all of it can be listed; left alone",
-			layer_path(model->layer));
-	}
-	model->recovered += recovery.found;
+	return layer_each_key(model->layer, recover_one, model);
 }
 
 bool metadata_edit_finish_move(struct model *model, const char *from, const char *to)
@@ -613,7 +546,7 @@ bool metadata_edit_finish_move(struct model *model, const char *from, const char
 		return false;
 	if (metadata_find(model->metadata, from + n, &i)) {
 		rc = metadata_edit_move(model, i, to + n);
-		model->stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL && rc != -EPERM;
+		model->journal.stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL && rc != -EPERM;
 	}
 	return true;
 }

@@ -26,15 +26,11 @@ int metadata_edit_move(struct model *model, uint32_t i, const char *new_name);
 /* The same text is of another type from now on. -EINVAL: it is no value of that type. */
 int metadata_edit_set_type(struct model *model, uint32_t i, struct value_type type);
 
-/* With the commit lock held: make up for what a move of a key has left to do. Returns 0 or -errno;
- * part of graft_finish_pending(). */
-int metadata_edit_finish_pending(struct model *model);
-
 /* "string" and the like for a key that has a value. False: it has none. */
 bool metadata_edit_get_type(struct model *model, uint32_t i, struct value_type *type);
 
-/* Edits that an earlier mount left in the layer. */
-void metadata_edit_recover(struct model *model);
+/* Edits that an earlier mount left in the layer. Returns 0, or -errno: not all could be listed. */
+int metadata_edit_recover(struct model *model);
 
 /* Finish a move that was cut short, as it was noted in the layer: twice "metadata/NAME". False: it
  * was not one of a key. */

@@ -6,14 +6,24 @@
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/undo.h"
 
+/* rc is what listing a part of the layer returned. */
+static void check_listed(struct model *model, int rc)
+{
+	if (rc == 0)
+		return;
+	model->keep_layer = true;
+	log_add(model->log, "%s: not all of it can be listed; left alone",
+		layer_path(model->layer));
+}
+
 void recover(struct model *model, const char *mountpoint)
 {
 	if (!model->layer)
 		return;
 	undo_finish(model);
-	/* First, for the grafts' finishes what was noted for either. */
-	metadata_edit_recover(model);
-	graft_recover(model, mountpoint);
-	adapter_edit_recover(model);
+	check_listed(model, metadata_edit_recover(model));
+	check_listed(model, graft_recover(model, mountpoint));
+	graft_finish_move(model);
+	check_listed(model, adapter_edit_recover(model));
 	undo_recover(model);
 }

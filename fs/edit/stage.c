@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define COPY_CHUNK ((size_t)1 << 20)
-
 struct stage {
 	struct layer *layer;
 	atomic_uint opens;
@@ -23,7 +21,7 @@ struct stage {
 	uint64_t shown_size;
 	enum stage_type typed;
 	struct value_type type;
-	struct write_source *trace; /* NULL: nobody has written yet, or nobody looked */
+	struct write_source *trace; /* NULL: no process has written yet, or none was traced */
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* what is there as long as fd is not; NULL: emptied */
@@ -44,7 +42,7 @@ static uint64_t content_size(const struct stage *stage)
 	return stage->content ? view_size(stage->content) : 0;
 }
 
-/* With the lock held, or nobody else there: attributes show the state as it is now. */
+/* With the lock held, or before other threads know it: attributes show the state as it is now. */
 static void show(struct stage *stage)
 {
 	pthread_mutex_lock(&stage->shown);
@@ -126,7 +124,7 @@ void stage_free(struct stage *stage)
 
 void stage_open(struct stage *stage)
 {
-	/* Not under the lock: nobody who answers other requests may wait for the disk here. */
+	/* Not under the lock: a thread that answers other requests must not wait for the disk. */
 	atomic_fetch_add(&stage->opens, 1);
 }
 
@@ -160,26 +158,6 @@ unsigned stage_busy(struct stage *stage)
 	return atomic_load(&stage->busy);
 }
 
-static int copy_content(struct stage *stage, int fd, uint64_t size)
-{
-	char *bytes = malloc(COPY_CHUNK);
-	int rc = bytes ? 0 : -ENOMEM;
-
-	for (uint64_t at = 0; rc == 0 && at < size;) {
-		const uint64_t left = size - at;
-		const ssize_t got = view_read(stage->content, bytes,
-					      left < COPY_CHUNK ? (size_t)left : COPY_CHUNK, at);
-
-		if (got <= 0)
-			rc = got < 0 ? (int)got : -EIO;
-		else
-			rc = io_write(fd, bytes, (size_t)got, at);
-		at += got > 0 ? (uint64_t)got : 0;
-	}
-	free(bytes);
-	return rc;
-}
-
 /* With the lock held: there is a file, with the first keep bytes of the content. */
 static int open_stage_file(struct stage *stage, uint64_t keep)
 {
@@ -194,7 +172,7 @@ static int open_stage_file(struct stage *stage, uint64_t keep)
 	if (keep > content_size(stage))
 		keep = content_size(stage);
 	if (keep)
-		rc = copy_content(stage, fd, keep);
+		rc = layer_copy_view(fd, 0, stage->content, keep);
 	if (rc < 0) {
 		close(fd);
 		layer_unstage(stage->layer, number);
@@ -386,14 +364,24 @@ enum stage_type stage_type(struct stage *stage, struct value_type *type)
 	return typed;
 }
 
-bool stage_written(struct stage *stage)
+static bool read_flag(struct stage *stage, const bool *flag)
 {
-	bool written;
+	bool is;
 
 	pthread_mutex_lock(&stage->lock);
-	written = stage->written;
+	is = *flag;
 	pthread_mutex_unlock(&stage->lock);
-	return written;
+	return is;
+}
+
+bool stage_written(struct stage *stage)
+{
+	return read_flag(stage, &stage->written);
+}
+
+bool stage_unflushed(struct stage *stage)
+{
+	return read_flag(stage, &stage->unflushed);
 }
 
 bool stage_failed(struct stage *stage)
@@ -414,16 +402,6 @@ void stage_fail(struct stage *stage, int rc)
 	pthread_mutex_unlock(&stage->lock);
 }
 
-bool stage_unflushed(struct stage *stage)
-{
-	bool unflushed;
-
-	pthread_mutex_lock(&stage->lock);
-	unflushed = stage->unflushed;
-	pthread_mutex_unlock(&stage->lock);
-	return unflushed;
-}
-
 static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 {
 	const struct stage *stage = context;
@@ -432,47 +410,48 @@ static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 	return got >= 0 && (size_t)got == n ? 0 : -EIO;
 }
 
-static int set_times(struct stage *stage)
+int stage_commit_begin(struct stage *stage, struct source *staged)
 {
-	const struct timespec mtime = stage_mtime(stage);
-	const struct timespec times[2] = { mtime, mtime };
-
-	return futimens(stage->fd, times) < 0 ? -errno : 0;
-}
-
-int stage_commit(struct stage *stage, const struct stage_commit *commit)
-{
-	struct source staged = { source_read_at, stage, 0 };
-	struct view *view;
 	int rc;
 
 	pthread_mutex_lock(&stage->lock);
 	stage->unflushed = false;
 	rc = stage->failed ? stage->failed : open_stage_file(stage, UINT64_MAX);
-	staged.size = stage->size;
-	if (rc == 0)
-		rc = commit->check(commit->context, &staged);
-	if (rc == 0)
-		rc = set_times(stage);
+	*staged = (struct source){ source_read_at, stage, stage->size };
+	return rc;
+}
+
+int stage_seal(struct stage *stage, struct layer_seal *seal)
+{
+	const struct timespec mtime = stage_mtime(stage);
+	const struct timespec times[2] = { mtime, mtime };
+	int rc;
+
+	if (futimens(stage->fd, times) < 0)
+		return -errno;
+	rc = layer_seal_stage(stage->layer, stage->number, seal);
+	/* What a failed fsync() has lost, the next one does not miss. */
+	if (rc < 0 && rc != -ENOMEM)
+		stage->failed = rc;
+	return rc;
+}
+
+unsigned stage_number(const struct stage *stage)
+{
+	return stage->number;
+}
+
+int stage_commit_end(struct stage *stage, int rc, struct view *now)
+{
 	if (rc == 0) {
-		rc = commit->seal(commit->context, stage->number);
-		/* What a failed fsync() has lost, the next one does not miss. */
-		if (rc < 0 && rc != -ENOMEM)
-			stage->failed = rc;
-	}
-	if (rc == 0) {
-		view = commit->keep(commit->context, stage->number);
-		if (view || errno == 0) {
-			close(stage->fd);
-			stage->fd = -1;
-			stage->content = view;
-			stage->written = false;
-			/* What cannot be shown cannot be written inside of either. */
-			stage->failed = view ? 0 : -ENOMEM;
-			stage_set_trace(stage, NULL);
-		} else {
-			rc = -errno;
-		}
+		close(stage->fd);
+		layer_unstage(stage->layer, stage->number);
+		stage->fd = -1;
+		stage->content = now;
+		stage->written = false;
+		/* What cannot be shown cannot be written inside of either. */
+		stage->failed = now ? 0 : -ENOMEM;
+		stage_set_trace(stage, NULL);
 	}
 	show(stage);
 	pthread_mutex_unlock(&stage->lock);

@@ -48,8 +48,8 @@ struct origin {
 };
 
 /* Take view, of which the stage takes a reference, as the whole content: that of the organ in
- * origin, of whose content it takes a reference too. Nothing is copied before somebody writes to
- * it. False: there is something in the stage already. */
+ * origin, of whose content it takes a reference too. Nothing is copied before a process writes
+ * to it. False: there is something in the stage already. */
 bool stage_adopt(struct stage *stage, struct view *view, const struct origin *origin);
 
 /* Is view, and nothing else, what the stage took? */
@@ -73,7 +73,7 @@ bool stage_has_mtime(struct stage *stage);
 struct timespec stage_mtime(struct stage *stage);
 
 /* Of a file that is to be the value of a metadata key, the type: as it was where the text comes
- * from, or as somebody wants it to be. */
+ * from, or as a user wants it to be. */
 enum stage_type { STAGE_UNTYPED, STAGE_WAS, STAGE_WANTED };
 void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type);
 enum stage_type stage_type(struct stage *stage, struct value_type *type);
@@ -89,18 +89,18 @@ void stage_fail(struct stage *stage, int rc);
 /* Was it written to since the last stage_commit(), whatever came of that? */
 bool stage_unflushed(struct stage *stage);
 
-/* Check what is staged, unless a write to it has failed, and put it in force.
- * check(context, source) looks at the bytes. seal(context, number) makes the stage file durable and
- * returns 0 or -errno; after a failure the stage has failed. keep(context, number) takes the file
- * and returns the view of what is now the content, or NULL with errno set: 0 where it is in force
- * and there is no memory for a view. Nothing is written meanwhile. Returns 0 or -errno; then the
- * stage stays as it is. */
-struct stage_commit {
-	int (*check)(void *context, const struct source *source);
-	int (*seal)(void *context, unsigned number);
-	struct view *(*keep)(void *context, unsigned number);
-	void *context;
-};
-int stage_commit(struct stage *stage, const struct stage_commit *commit);
+/* Putting in force what is staged. Nothing is written between the first call and the last one,
+ * which is due whatever the first returns: 0 with the bytes to check in staged, borrowed until
+ * then, or -errno: a write has failed. */
+int stage_commit_begin(struct stage *stage, struct source *staged);
+
+/* What is staged is durable, with its time, to be kept by layer_commit() with the number that
+ * stage_number() gives. Returns 0 or -errno; then the stage has failed. */
+int stage_seal(struct stage *stage, struct layer_seal *seal);
+unsigned stage_number(const struct stage *stage);
+
+/* rc 0: it is in force, and now, which becomes the stage's, is the content; NULL: there is no
+ * memory for a view of it. -errno: the stage stays as it is. Returns rc. */
+int stage_commit_end(struct stage *stage, int rc, struct view *now);
 
 #endif

@@ -3,7 +3,7 @@
  * there. */
 #include "fs/edit/symlinks.h"
 #include "fs/edit/adapter_edit.h"
-#include "fs/edit/stage.h"
+#include "fs/edit/graft_internal.h"
 #include "fs/model/inode.h"
 #include "fs/paths/path_probe.h"
 #include "fs/util/paths.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of whom did not answer the last time, nobody expects much. */
+/* A path that gave no answer the last time is not waited for longer. */
 #define SILENT_MS 500
 
 struct symlinks {
@@ -135,14 +135,12 @@ static void take_organ(const struct origin *place, struct path_probe_result *fou
 {
 	const struct content *content = place->content;
 	const struct organ organ = model_organ(place->model, place->slot, content);
-	char *name = malloc(organ.name_length + 1u);
+	char *name = graft_copy_name(&organ);
 
 	if (!name) {
 		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return;
 	}
-	memcpy(name, organ.name, organ.name_length);
-	name[organ.name_length] = '\0';
 	found->organ = organ;
 	found->organ.name = name;
 	found->file = backing_ref(content ? content->file : place->model->base);
@@ -501,14 +499,14 @@ static void renew(struct symlink_entry *link)
 	if (content->broken)
 		log_add(model->log, "%s/%s.bin: %s", class_name(link->klass),
 			model->places[link->slot].name, content->broken);
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	now = slots_own(model->slots, link->slot);
 	if (now == link->content) {
 		keep_seen(link, content);
 		slots_set(model->slots, link->slot, content_ref(content));
 	}
 	content_unref(now);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	content_unref(content);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* symlinks.h - what the symbolic links of a mount lead to.
  *
- * 1. A link leads where its path leads when it is looked at, with the rights of whoever made it.
+ * 1. A link leads where its path leads when it is looked at, with the rights of its owner.
  * 2. Looking may wait for ever, for a server that is gone or a mount whose daemon hangs. It is done
  *    by threads that a request waits for SYMLINKS_TIMEOUT at most, twice where the link was seen
  *    before; what they touch is their own.

@@ -3,7 +3,7 @@
  * done to the model, as it is by a mount that finds such a note. */
 #include "fs/edit/undo.h"
 #include "fs/edit/adapter_edit.h"
-#include "fs/edit/graft_internal.h"
+#include "fs/edit/journal.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/layer/layer_undo.h"
 #include "fs/model/adapters.h"
@@ -315,6 +315,13 @@ static void restore_one(void *context, const struct layer_undone *undone)
 	}
 }
 
+static void release_puts(struct restoring *restoring)
+{
+	for (size_t k = 0; k < restoring->n; k++)
+		content_unref(restoring->puts[k].content);
+	free(restoring->puts);
+}
+
 /* Returns 0 or -ENOMEM; then there is nothing to release. */
 static int prepare(struct restoring *restoring, const char *note)
 {
@@ -324,10 +331,8 @@ static int prepare(struct restoring *restoring, const char *note)
 		layer_undone_each(copy, prepare_one, restoring);
 	restoring->failed |= !copy;
 	free(copy);
-	for (size_t k = 0; restoring->failed && k < restoring->n; k++)
-		content_unref(restoring->puts[k].content);
 	if (restoring->failed)
-		free(restoring->puts);
+		release_puts(restoring);
 	return restoring->failed ? -ENOMEM : 0;
 }
 
@@ -352,17 +357,15 @@ static int undo_noted(struct undoing *undoing)
 		return rc;
 	rc = layer_undo(model->layer, undoing->note);
 	if (rc < 0) {
-		model->undoing = true;
-		for (size_t k = 0; k < restoring.n; k++)
-			content_unref(restoring.puts[k].content);
-		free(restoring.puts);
+		model->journal.undoing = true;
+		release_puts(&restoring);
 		return rc;
 	}
 	restore(&restoring, undoing->note);
 	undoing->note = NULL;
 	/* From here on it can only be made up for: the next change tries again. */
-	model->undoing = layer_undo_finish(model->layer) < 0;
-	if (restoring.halves && !model->undoing)
+	model->journal.undoing = layer_undo_finish(model->layer) < 0;
+	if (restoring.halves && !model->journal.undoing)
 		adapter_edit_forget_copied(model);
 	log_add(model->log, ".undo: %" PRIu32 " change%s undone", undoing->n,
 		undoing->n == 1 ? " is" : "s are");
@@ -372,7 +375,7 @@ static int undo_noted(struct undoing *undoing)
 /* With the commit lock held. */
 static int undo_each_line(struct undoing *undoing, char *words)
 {
-	int rc = graft_finish_pending(undoing->model);
+	int rc = journal_finish_pending(undoing->model);
 
 	if (rc < 0)
 		return rc;
@@ -395,9 +398,9 @@ int undo(struct model *model, char *words)
 
 	/* A thread that changes an expert would put back what its stack held before. */
 	pthread_mutex_lock(&model->experts_lock);
-	pthread_mutex_lock(&model->commit);
+	journal_begin(model);
 	rc = undo_each_line(&undoing, words);
-	pthread_mutex_unlock(&model->commit);
+	journal_end(model);
 	pthread_mutex_unlock(&model->experts_lock);
 	if (rc < 0 && rc != -EINVAL)
 		log_add(model->log, ".undo: refused: %s; nothing is undone", strerror(-rc));
@@ -410,11 +413,11 @@ void undo_finish(struct model *model)
 
 	if (rc == 0)
 		return;
-	model->undoing = rc != -EBADMSG;
+	model->journal.undoing = rc != -EBADMSG;
 	/* A mount that may not write has no changes that the note could stop. */
 	if (rc == -EROFS)
 		return;
-	model->stuck = true;
+	model->journal.stuck = true;
 	model->keep_layer = true;
 	log_add(model->log,
 		"%s: what an earlier mount began to undo cannot be finished: %s; "
@@ -429,7 +432,7 @@ void undo_recover(struct model *model)
 	char *note;
 	int rc;
 
-	if (!model->undoing)
+	if (!model->journal.undoing)
 		return;
 	note = layer_undo_read(model->layer, &rc);
 	if (note && prepare(&restoring, note) == 0)

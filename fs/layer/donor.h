@@ -2,8 +2,8 @@
 /* donor.h - where a graft came from: a tensor of a GGUF, or an organ file of which nothing more is
  * known. The bytes of an organ do not tell.
  *
- * A donor holds no file open that nobody else does: a disk from which organs were copied can be
- * unmounted. Whoever wants to look into it opens it again, and finds out whether it is the same. */
+ * A donor keeps no file open of its own: a disk from which organs were copied can be
+ * unmounted. A thread that looks into it opens it again and checks that it is the same. */
 #ifndef FS_LAYER_DONOR_H
 #define FS_LAYER_DONOR_H
 

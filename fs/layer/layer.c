@@ -3,9 +3,9 @@
 #include "fs/layer/layer_internal.h"
 #include "fs/base/fingerprint.h"
 #include "fs/layer/layer_label.h"
+#include "fs/layer/layer_open.h"
 #include "fs/util/paths.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,7 +22,7 @@ static void empty_layer(int dir)
 {
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		paths_remove_directory(dir, class_name(klass));
-	paths_remove_directory(dir, "metadata");
+	paths_remove_directory(dir, LAYER_METADATA);
 	paths_remove_directory(dir, ".stage");
 	unlinkat(dir, "MOVING", 0);
 	unlinkat(dir, "UNDOING", 0);
@@ -75,7 +75,7 @@ static int make_named(struct layer *layer, const char *name)
 	return 0;
 }
 
-/* Make a private layer, under the first name that nobody uses. */
+/* Make a private layer, under the first name that is free. */
 static int make_private(struct layer *layer)
 {
 	char key[FINGERPRINT_KEY], name[FINGERPRINT_KEY + 16];
@@ -136,24 +136,15 @@ struct layer *layer_open_private(const char *state, const struct layer_options *
  * that cannot be told. */
 static int holds_nothing(int dir)
 {
-	const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-	int nothing = 1;
+	int rc;
+	DIR *entries = layer_list(dir, ".", &rc);
+	const bool listed = entries != NULL;
+	bool nothing = true;
+	const char *entry;
 
-	if (!entries) {
-		const int rc = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	while ((entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    strcmp(entry->d_name, LAYER_LABEL_NEW) != 0)
-			nothing = 0;
-	closedir(entries);
-	return nothing;
+	while ((entry = layer_list_next(entries, &rc)))
+		nothing &= strcmp(entry, LAYER_LABEL_NEW) == 0;
+	return listed ? nothing : rc;
 }
 
 /* The directory is open and locked: is it the base's layer, or can it become that? */
@@ -297,10 +288,10 @@ int layer_delete(struct layer *layer)
 		rc = layer_label_remove(layer->dir);
 		if (rc == 0) {
 			empty_layer(layer->dir);
-			/* What somebody else put there stays; the grafts are gone. */
+			/* Files of other programs stay; the grafts are gone. */
 			if (rmdir(layer->path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
 				rc = -errno;
-			/* From here on a directory of that name is somebody else's. */
+			/* From here on a directory of that name is another mount's. */
 			release_directory(layer);
 		}
 	}
@@ -313,7 +304,7 @@ static bool is_empty(const struct layer *layer)
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0 || errno != ENOENT)
 			return false;
-	return faccessat(layer->dir, "metadata", F_OK, 0) < 0 && errno == ENOENT;
+	return faccessat(layer->dir, LAYER_METADATA, F_OK, 0) < 0 && errno == ENOENT;
 }
 
 void layer_close(struct layer *layer)

@@ -19,7 +19,7 @@
  *
  * 1. A graft is in force when its rename into CLASS/ has been made durable, and not before.
  * 2. A directory without LAYER holds nothing that anybody was promised.
- * 3. While a mount uses a layer, it holds a lock on the directory; a locked layer is nobody else's.
+ * 3. While a mount uses a layer, it holds a lock on the directory: no other mount uses it.
  * 4. A private layer comes into being with its first stage: a mount that is only read writes
  *    nothing to disk. One that the user named is there from the start, and stays.
  * 5. What was refused is not in force on disk either, as far as the disk allows. */
@@ -27,6 +27,7 @@
 #define FS_LAYER_LAYER_H
 
 #include "fs/layer/donor.h"
+#include "fs/storage/view.h"
 #include "gguf/anatomy.h"
 #include "gguf/reader.h"
 
@@ -37,7 +38,7 @@ struct layer_options {
 	int level;		    /* zstd level for organs that are worth it; 0: none is */
 	bool read_only;		    /* nothing is written, and what would write is not called */
 	bool fresh;		    /* no private layer is taken up */
-	struct log *log;	    /* is told what cannot be told to whoever asked */
+	struct log *log;	    /* gets what no return value can tell */
 	struct zstd_cache *cache;   /* for what is compressed */
 };
 
@@ -73,6 +74,9 @@ int layer_delete(struct layer *layer);
 
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
+
+/* The directory of edited metadata; those of slots have the names of their classes. */
+#define LAYER_METADATA "metadata"
 
 /* What a file in a layer says a slot holds. Where a crash left several, the first of these
  * counts: the operation was not confirmed, and either outcome is whole. */
@@ -119,6 +123,10 @@ bool layer_time(struct layer *layer, const char *directory, struct timespec *mti
 /* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
  * -errno. */
 int layer_stage(struct layer *layer, unsigned *number);
+
+/* Write the first size bytes of a view to a stage's descriptor. Returns 0 or -errno. */
+int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size);
+
 void layer_unstage(struct layer *layer, unsigned number);
 
 /* Make what is in stage number durable, in the form in which it is to be kept, with its
@@ -147,7 +155,7 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 int layer_stage_text(struct layer *layer, enum organ_class klass, const char *text,
 		     const struct timespec *mtime, unsigned *number);
 int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
-		      enum organ_class klass, const char *name);
+		      enum organ_class klass, const char *name, const struct layer_origin *origin);
 
 /* From now on the slot holds what a path leads to, for that user; durable. seen is what
  * link_target.h says of where it leads now, NULL for nothing. Returns 0 or -errno. */

@@ -5,7 +5,6 @@
 #include "fs/layer/layer_transaction.h"
 #include "fs/util/io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,12 +15,7 @@
 
 static int end_transaction(struct layer_transaction *change, int rc)
 {
-	if (rc == 0)
-		rc = layer_transaction_sync(change);
-	if (rc < 0)
-		layer_transaction_abort(change);
-	else
-		layer_transaction_commit(change);
+	rc = layer_transaction_end(change, rc < 0 ? rc : layer_transaction_sync(change));
 	close(change->dir);
 	return rc;
 }
@@ -33,7 +27,7 @@ static int put(struct layer *layer, unsigned number, const char *file)
 	char staged[LAYER_STAGE_NAME];
 	int rc;
 
-	change.dir = layer_open_class(layer, CLASS_ADAPTERS, true);
+	change.dir = layer_open_directory(layer->dir, class_name(CLASS_ADAPTERS), true);
 	if (change.dir >= 0) {
 		layer_stage_name(number, "", staged);
 		rc = end_transaction(&change, layer_transaction_put(&change, staged, file));
@@ -71,7 +65,7 @@ int layer_remove_adapter(struct layer *layer, const char *const *files, size_t n
 	/* Without a directory it says nothing about anything. */
 	if (layer->dir < 0)
 		return 0;
-	change.dir = layer_open_class(layer, CLASS_ADAPTERS, false);
+	change.dir = layer_open_directory(layer->dir, class_name(CLASS_ADAPTERS), false);
 	if (change.dir < 0)
 		return change.dir == -ENOENT ? 0 : change.dir;
 	rc = layer_unused_stage_number(layer, &change.number);
@@ -127,22 +121,11 @@ static void each_file(int dir, const char *file, layer_adapter_fn *found, void *
 
 int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context)
 {
-	const int fd = layer->dir < 0 ? -ENOENT : layer_open_class(layer, CLASS_ADAPTERS, false);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-	int rc = 0;
+	int rc;
+	DIR *entries = layer_list(layer->dir, class_name(CLASS_ADAPTERS), &rc);
+	const char *entry;
 
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	if (!entries) {
-		rc = -errno;
-		close(fd);
-		return rc;
-	}
-	while ((errno = 0, entry = readdir(entries)))
-		each_file(fd, entry->d_name, found, context);
-	if (errno)
-		rc = -errno;
-	closedir(entries);
+	while ((entry = layer_list_next(entries, &rc)))
+		each_file(dirfd(entries), entry, found, context);
 	return rc;
 }

@@ -17,16 +17,8 @@ int layer_checksum_write(struct layer *layer, const char *staged, const char *xx
 	char text[XXH128_TEXT + LAYER_FILE_MAX + 32];
 	const int n =
 		snprintf(text, sizeof(text), "%s  %s/%s.bin\n", xxh128, class_name(klass), name);
-	const int fd = layer_create_file(layer->dir, staged);
-	int rc;
 
-	if (fd < 0)
-		return fd;
-	rc = io_write(fd, text, (size_t)n, 0);
-	close(fd);
-	if (rc < 0)
-		unlinkat(layer->dir, staged, 0);
-	return rc;
+	return layer_create_text(layer->dir, staged, text, (size_t)n, false);
 }
 
 bool layer_checksum_read(int dir, const char *file, char xxh128[XXH128_TEXT])

@@ -50,9 +50,6 @@ void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE
 #define STAGED_ORIGIN ".from"
 #define STAGED_SEEN   ".seen"
 
-/* The directory of a class, to close; with make, it is made if need be. -errno. */
-int layer_open_class(const struct layer *layer, enum organ_class klass, bool make);
-
 /* A number for names in .stage/ of what is set aside where nothing is staged. Returns 0 or
  * -errno. */
 int layer_unused_stage_number(struct layer *layer, unsigned *number);
@@ -60,6 +57,9 @@ int layer_unused_stage_number(struct layer *layer, unsigned *number);
 /* A durable file of that name and text in the layer. Returns 0, or -errno: it may be there all the
  * same. */
 int layer_write_note(struct layer *layer, const char *name, const char *text);
+
+/* It is not there any more; durable. Returns 0 or -errno. */
+int layer_drop_note(const struct layer *layer, const char *name);
 
 /* Remove the files that say something of the slot or setting CLASS/FILE, or of the key of that
  * name; what is not durable. Returns 0 or -errno. */

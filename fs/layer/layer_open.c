@@ -65,3 +65,70 @@ int layer_create_file(int dir, const char *name)
 	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	return fd < 0 ? -errno : fd;
 }
+
+int layer_create_text(int dir, const char *name, const char *text, size_t n, bool durable)
+{
+	const int fd = layer_create_file(dir, name);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = io_write(fd, text, n, 0);
+	if (rc == 0 && durable && fsync(fd) < 0)
+		rc = -errno;
+	close(fd);
+	if (rc < 0)
+		unlinkat(dir, name, 0);
+	return rc;
+}
+
+static int make_directory(int dir, const char *name)
+{
+	int rc = 0;
+
+	if (mkdirat(dir, name, 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	if (fsync(dir) < 0) {
+		rc = -errno;
+		/* The next caller must not take it for durable. */
+		unlinkat(dir, name, AT_REMOVEDIR);
+	}
+	return rc;
+}
+
+int layer_open_directory(int dir, const char *name, bool make)
+{
+	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int rc;
+
+	if (fd >= 0 || errno != ENOENT || !make)
+		return fd < 0 ? -errno : fd;
+	rc = make_directory(dir, name);
+	return rc < 0 ? rc : layer_open_directory(dir, name, false);
+}
+
+DIR *layer_list(int dir, const char *name, int *rc)
+{
+	const int fd = dir < 0 ? -ENOENT : layer_open_directory(dir, name, false);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+
+	*rc = fd == -ENOENT ? 0 : fd < 0 ? fd : entries ? 0 : -errno;
+	if (fd >= 0 && !entries)
+		close(fd);
+	return entries;
+}
+
+const char *layer_list_next(DIR *entries, int *rc)
+{
+	const struct dirent *entry;
+
+	if (!entries)
+		return NULL;
+	while ((errno = 0, entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return entry->d_name;
+	if (errno)
+		*rc = -errno;
+	closedir(entries);
+	return NULL;
+}

@@ -5,6 +5,8 @@
 #ifndef FS_LAYER_LAYER_OPEN_H
 #define FS_LAYER_LAYER_OPEN_H
 
+#include <dirent.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Open a regular file for reading. Returns a descriptor to close, or -errno: -ELOOP it is a
@@ -21,5 +23,21 @@ const char *layer_open_error(int rc);
 /* Make a new file, open for reading and writing, in the place of one that an interrupted mount
  * left. Returns a descriptor to close, or -errno. */
 int layer_create_file(int dir, const char *name);
+
+/* Such a file with that text; durable waits for the disk. Returns 0 or -errno; then there is none.
+ */
+int layer_create_text(int dir, const char *name, const char *text, size_t n, bool durable);
+
+/* A directory of the layer whose own is dir, to close; with make, it is made if need be, durably.
+ * -errno. */
+int layer_open_directory(int dir, const char *name, bool make);
+
+/* The entries of a directory of the layer whose own is dir, -1 if it has none. NULL: there is none,
+ * and *rc is 0, or *rc is -errno. */
+DIR *layer_list(int dir, const char *name, int *rc);
+
+/* The next entry but "." and "..", borrowed. NULL: entries, which may be NULL, are closed; those
+ * were all, or *rc is -errno. */
+const char *layer_list_next(DIR *entries, int *rc);
 
 #endif

@@ -7,7 +7,6 @@
 #include "fs/layer/layer_transaction.h"
 #include "fs/util/io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define COPY_CHUNK ((size_t)1 << 20)
 
 /* There is a directory from now on. */
 static int ensure(struct layer *layer)
@@ -63,6 +64,26 @@ int layer_stage(struct layer *layer, unsigned *number)
 	return fd;
 }
 
+int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size)
+{
+	char *bytes = malloc(COPY_CHUNK);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t from = 0; rc == 0 && from < size;) {
+		const uint64_t left = size - from;
+		const ssize_t got =
+			view_read(view, bytes, left < COPY_CHUNK ? (size_t)left : COPY_CHUNK, from);
+
+		if (got <= 0)
+			rc = got < 0 ? (int)got : -EIO;
+		else
+			rc = io_write(fd, bytes, (size_t)got, at + from);
+		from += got > 0 ? (uint64_t)got : 0;
+	}
+	free(bytes);
+	return rc;
+}
+
 void layer_unstage(struct layer *layer, unsigned number)
 {
 	static const char *const suffixes[] = { "", STAGED_COMPRESSED, STAGED_CHECKSUM,
@@ -75,53 +96,18 @@ void layer_unstage(struct layer *layer, unsigned number)
 	}
 }
 
-static int make_class(const struct layer *layer, enum organ_class klass)
+/* The name of the file that says what a slot holds, or of one that lies beside it; LAYER_NOTHING:
+ * of one that lies beside whatever it holds. */
+static void file_name(enum layer_kind kind, const char *name, const char *beside,
+		      char out[LAYER_FILE_MAX])
 {
-	int rc = 0;
+	static const char *const suffixes[] = {
+		[LAYER_WHITEOUT] = ".bin", [LAYER_REFERENCE] = ".bin.ref",  [LAYER_ORGAN] = ".bin",
+		[LAYER_LINK] = ".bin",	   [LAYER_COMPRESSED] = ".bin.zst", [LAYER_NOTHING] = ""
+	};
 
-	if (mkdirat(layer->dir, class_name(klass), 0700) < 0)
-		return errno == EEXIST ? 0 : -errno;
-	if (fsync(layer->dir) < 0) {
-		rc = -errno;
-		/* The next to come must not take it for durable. */
-		unlinkat(layer->dir, class_name(klass), AT_REMOVEDIR);
-	}
-	return rc;
-}
-
-int layer_open_class(const struct layer *layer, enum organ_class klass, bool make)
-{
-	int fd = openat(layer->dir, class_name(klass),
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	int rc;
-
-	if (fd >= 0 || errno != ENOENT || !make)
-		return fd < 0 ? -errno : fd;
-	rc = make_class(layer, klass);
-	return rc < 0 ? rc : layer_open_class(layer, klass, false);
-}
-
-/* The name of the file that says what a slot holds. */
-static void file_name(enum layer_kind kind, const char *name, char out[LAYER_FILE_MAX])
-{
-	static const char *const forms[] = { [LAYER_WHITEOUT] = ".wh.%s.bin",
-					     [LAYER_REFERENCE] = "%s.bin.ref",
-					     [LAYER_ORGAN] = "%s.bin",
-					     [LAYER_LINK] = "%s.bin",
-					     [LAYER_COMPRESSED] = "%s.bin.zst" };
-	const char *form = forms[kind];
-	const size_t before = (size_t)(strchr(form, '%') - form);
-
-	snprintf(out, LAYER_FILE_MAX, "%.*s%s%s", (int)before, form, name, form + before + 2);
-}
-
-static void checksum_name(enum layer_kind kind, const char *name, char out[LAYER_FILE_MAX])
-{
-	size_t n;
-
-	file_name(kind, name, out);
-	n = strlen(out);
-	snprintf(out + n, LAYER_FILE_MAX - n, LAYER_CHECKSUM_SUFFIX);
+	snprintf(out, LAYER_FILE_MAX, "%s%s%s%s", kind == LAYER_WHITEOUT ? ".wh." : "", name,
+		 suffixes[kind], beside);
 }
 
 static bool is_organ(enum layer_kind kind)
@@ -129,17 +115,24 @@ static bool is_organ(enum layer_kind kind)
 	return kind == LAYER_ORGAN || kind == LAYER_COMPRESSED;
 }
 
-static int set_aside(struct layer_transaction *change, enum layer_kind kind, const char *name)
+static int set_aside(struct layer_transaction *change, enum layer_kind kind, const char *name,
+		     const char *beside)
 {
 	char file[LAYER_FILE_MAX];
-	int rc;
 
-	file_name(kind, name, file);
-	rc = layer_transaction_remove(change, file);
-	if (rc < 0 || !is_organ(kind))
-		return rc;
-	checksum_name(kind, name, file);
+	file_name(kind, name, beside, file);
 	return layer_transaction_remove(change, file);
+}
+
+/* Put the file of the stage with that suffix in place. */
+static int put_staged(struct layer_transaction *change, const char *suffix, enum layer_kind kind,
+		      const char *name, const char *beside)
+{
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+
+	layer_stage_name(change->number, suffix, staged);
+	file_name(kind, name, beside, file);
+	return layer_transaction_put(change, staged, file);
 }
 
 /* Have files of both kinds the same name? */
@@ -149,30 +142,22 @@ static bool same_name(enum layer_kind a, enum layer_kind b)
 	       (a == LAYER_LINK && b == LAYER_ORGAN);
 }
 
-static int set_origin_aside(struct layer_transaction *change, const char *name)
-{
-	char file[LAYER_FILE_MAX];
-
-	snprintf(file, sizeof(file), "%s" LAYER_ORIGIN_SUFFIX, name);
-	return layer_transaction_remove(change, file);
-}
-
 /* Before what fills the slot, an organ of that hash if it has one, is put in place: what is kept of
  * the slot beside it. Where it came from is not worth a failure. */
 static int put_origin(struct layer_transaction *change, const char *name,
 		      const struct layer_origin *origin, const char *xxh128)
 {
-	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	char staged[LAYER_STAGE_NAME];
 	int rc;
 
 	if (!origin || !layer_origin_is_known(origin, xxh128))
-		return set_origin_aside(change, name);
+		return set_aside(change, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
 	layer_stage_name(change->number, STAGED_ORIGIN, staged);
 	rc = layer_origin_write(change->layer, staged, origin, xxh128);
 	if (rc < 0 && !origin->slot)
-		return set_origin_aside(change, name);
-	snprintf(file, sizeof(file), "%s" LAYER_ORIGIN_SUFFIX, name);
-	return rc < 0 ? rc : layer_transaction_put(change, staged, file);
+		return set_aside(change, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
+	return rc < 0 ? rc
+		      : put_staged(change, STAGED_ORIGIN, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
 }
 
 /* What is to be known of a link beside it. */
@@ -183,15 +168,15 @@ struct seen_link {
 static int put_seen(struct layer_transaction *change, const char *name,
 		    const struct seen_link *link)
 {
-	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	char staged[LAYER_STAGE_NAME];
 	int rc;
 
-	snprintf(file, sizeof(file), "%s" LAYER_SEEN_SUFFIX, name);
 	if (!link || !link->seen)
-		return layer_transaction_remove(change, file);
+		return set_aside(change, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
 	layer_stage_name(change->number, STAGED_SEEN, staged);
 	rc = layer_seen_write(change->layer, staged, link->target, link->seen);
-	return rc < 0 ? rc : layer_transaction_put(change, staged, file);
+	return rc < 0 ? rc
+		      : put_staged(change, STAGED_SEEN, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
 }
 
 /* What the slot holds now is durable; what it held before goes. */
@@ -201,28 +186,23 @@ static int remove_other_kinds(struct layer_transaction *change, enum layer_kind 
 	const unsigned before = change->n;
 	int rc = 0;
 
-	for (enum layer_kind other = 0; rc == 0 && other < LAYER_NOTHING; other++)
-		if (!same_name(other, kind))
-			rc = set_aside(change, other, name);
+	for (enum layer_kind other = 0; rc == 0 && other < LAYER_NOTHING; other++) {
+		if (same_name(other, kind))
+			continue;
+		rc = set_aside(change, other, name, "");
+		if (rc == 0 && is_organ(other))
+			rc = set_aside(change, other, name, LAYER_CHECKSUM_SUFFIX);
+	}
 	if (rc == 0 && kind == LAYER_NOTHING)
-		rc = set_origin_aside(change, name);
+		rc = set_aside(change, kind, name, LAYER_ORIGIN_SUFFIX);
 	if (rc == 0 && kind == LAYER_NOTHING)
-		rc = put_seen(change, name, NULL);
+		rc = set_aside(change, kind, name, LAYER_SEEN_SUFFIX);
 	return rc == 0 && change->n > before ? layer_transaction_sync(change) : rc;
 }
 
-static int end_transaction(struct layer_transaction *change, int rc)
+static const char *staged_suffix(enum layer_kind kind)
 {
-	if (rc < 0)
-		layer_transaction_abort(change);
-	else
-		layer_transaction_commit(change);
-	return rc;
-}
-
-static void staged_name(unsigned number, enum layer_kind kind, char staged[LAYER_STAGE_NAME])
-{
-	layer_stage_name(number, kind == LAYER_COMPRESSED ? STAGED_COMPRESSED : "", staged);
+	return kind == LAYER_COMPRESSED ? STAGED_COMPRESSED : "";
 }
 
 /* Put stage number in place as what the slot holds; with the sum that lies beside it, which says
@@ -232,31 +212,22 @@ static int put(struct layer *layer, unsigned number, int dir, enum layer_kind ki
 	       const struct seen_link *link)
 {
 	struct layer_transaction change = { .layer = layer, .dir = dir, .number = number };
-	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
 	int rc = put_origin(&change, name, origin, xxh128);
 
 	if (rc == 0)
 		rc = put_seen(&change, name, link);
 	/* Of what has that name now, if it is an organ. */
-	if (rc == 0 && (is_organ(kind) || kind == LAYER_LINK)) {
-		checksum_name(kind, name, file);
-		rc = layer_transaction_remove(&change, file);
-	}
-	if (rc == 0) {
-		staged_name(number, kind, staged);
-		file_name(kind, name, file);
-		rc = layer_transaction_put(&change, staged, file);
-	}
-	if (rc == 0 && xxh128[0]) {
-		layer_stage_name(number, STAGED_CHECKSUM, staged);
-		checksum_name(kind, name, file);
-		rc = layer_transaction_put(&change, staged, file);
-	}
+	if (rc == 0 && (is_organ(kind) || kind == LAYER_LINK))
+		rc = set_aside(&change, kind, name, LAYER_CHECKSUM_SUFFIX);
+	if (rc == 0)
+		rc = put_staged(&change, staged_suffix(kind), kind, name, "");
+	if (rc == 0 && xxh128[0])
+		rc = put_staged(&change, STAGED_CHECKSUM, kind, name, LAYER_CHECKSUM_SUFFIX);
 	if (rc == 0)
 		rc = layer_transaction_sync(&change);
 	if (rc == 0)
 		rc = remove_other_kinds(&change, kind, name);
-	return end_transaction(&change, rc);
+	return layer_transaction_end(&change, rc);
 }
 
 /* The bytes of an organ file, whose descriptor is used up. */
@@ -266,7 +237,7 @@ static struct backing *organ_of(struct layer *layer, int fd, enum layer_kind kin
 	char path[PATH_MAX], file[LAYER_FILE_MAX];
 	struct backing *backing;
 
-	file_name(kind, name, file);
+	file_name(kind, name, "", file);
 	snprintf(path, sizeof(path), "%s/%s/%s", layer_path(layer), class_name(klass), file);
 	backing = kind == LAYER_COMPRESSED ? backing_fdopen_zstd(fd, path, layer->manner.cache, err)
 					   : backing_fdopen(fd, path, err);
@@ -284,7 +255,7 @@ static int open_staged(struct layer *layer, unsigned number, enum layer_kind kin
 	struct error err = { 0 };
 	int fd;
 
-	staged_name(number, kind, staged);
+	layer_stage_name(number, staged_suffix(kind), staged);
 	fd = layer_open_file(layer->dir, staged);
 	if (fd < 0)
 		return fd;
@@ -320,7 +291,7 @@ int layer_commit(struct layer *layer, unsigned number, const struct layer_seal *
 		 enum organ_class klass, const char *name, const struct layer_origin *origin,
 		 struct backing **file)
 {
-	const int dir = layer_open_class(layer, klass, true);
+	const int dir = layer_open_directory(layer->dir, class_name(klass), true);
 	int rc;
 
 	if (dir < 0)
@@ -354,7 +325,7 @@ int layer_stage_text(struct layer *layer, enum organ_class klass, const char *te
 	if (rc == 0 && fsync(fd) < 0)
 		rc = -errno;
 	close(fd);
-	dir = rc == 0 ? layer_open_class(layer, klass, true) : rc;
+	dir = rc == 0 ? layer_open_directory(layer->dir, class_name(klass), true) : rc;
 	if (dir >= 0)
 		close(dir);
 	else
@@ -362,10 +333,10 @@ int layer_stage_text(struct layer *layer, enum organ_class klass, const char *te
 	return dir < 0 ? dir : 0;
 }
 
-static int commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
-		       enum organ_class klass, const char *name, const struct layer_origin *origin)
+int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
+		      enum organ_class klass, const char *name, const struct layer_origin *origin)
 {
-	const int dir = layer_open_class(layer, klass, true);
+	const int dir = layer_open_directory(layer->dir, class_name(klass), true);
 	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, "", NULL);
 
 	if (dir >= 0)
@@ -375,19 +346,13 @@ static int commit_text(struct layer *layer, unsigned number, enum layer_kind kin
 	return rc;
 }
 
-int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
-		      enum organ_class klass, const char *name)
-{
-	return commit_text(layer, number, kind, klass, name, NULL);
-}
-
 int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
 		const struct layer_origin *origin, const char *text, const struct timespec *mtime)
 {
 	unsigned number;
 	const int rc = layer_stage_text(layer, klass, text, mtime, &number);
 
-	return rc < 0 ? rc : commit_text(layer, number, kind, klass, name, origin);
+	return rc < 0 ? rc : layer_commit_text(layer, number, kind, klass, name, origin);
 }
 
 int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,
@@ -417,7 +382,8 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		  uid_t uid, gid_t gid)
 {
 	const struct seen_link link = { target, seen };
-	const int rc = ensure(layer), dir = rc < 0 ? rc : layer_open_class(layer, klass, true);
+	const int rc = ensure(layer),
+		  dir = rc < 0 ? rc : layer_open_directory(layer->dir, class_name(klass), true);
 	unsigned number;
 	int done;
 
@@ -442,7 +408,7 @@ int layer_record_seen(struct layer *layer, enum organ_class klass, const char *n
 
 	if (layer->manner.read_only)
 		return 0;
-	change.dir = layer_open_class(layer, klass, false);
+	change.dir = layer_open_directory(layer->dir, class_name(klass), false);
 	if (change.dir < 0)
 		return change.dir;
 	rc = layer_unused_stage_number(layer, &change.number);
@@ -450,7 +416,7 @@ int layer_record_seen(struct layer *layer, enum organ_class klass, const char *n
 		rc = put_seen(&change, name, &link);
 	if (rc == 0)
 		rc = layer_transaction_sync(&change);
-	rc = end_transaction(&change, rc);
+	rc = layer_transaction_end(&change, rc);
 	layer_unstage(layer, change.number);
 	close(change.dir);
 	return rc;
@@ -475,47 +441,44 @@ int layer_revert(struct layer *layer, enum organ_class klass, const char *name)
 	/* Without a directory it says nothing about anything. */
 	if (layer->dir < 0)
 		return 0;
-	change.dir = layer_open_class(layer, klass, false);
+	change.dir = layer_open_directory(layer->dir, class_name(klass), false);
 	if (change.dir < 0)
 		return change.dir == -ENOENT ? 0 : change.dir;
 	rc = layer_unused_stage_number(layer, &change.number);
 	if (rc == 0)
-		rc = end_transaction(&change, remove_other_kinds(&change, LAYER_NOTHING, name));
+		rc = layer_transaction_end(&change,
+					   remove_other_kinds(&change, LAYER_NOTHING, name));
 	close(change.dir);
 	return rc;
 }
 
-static int remove_in(int dir, const char *file)
+static int remove_in(int dir, enum layer_kind kind, const char *name, const char *beside)
 {
+	char file[LAYER_FILE_MAX];
+
+	file_name(kind, name, beside, file);
 	return unlinkat(dir, file, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 /* The one that counts goes last. */
 static int erase_slot(int dir, const char *name)
 {
-	char file[LAYER_FILE_MAX];
-	int rc;
+	int rc = remove_in(dir, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
 
-	snprintf(file, sizeof(file), "%s" LAYER_ORIGIN_SUFFIX, name);
-	rc = remove_in(dir, file);
-	snprintf(file, sizeof(file), "%s" LAYER_SEEN_SUFFIX, name);
 	if (rc == 0)
-		rc = remove_in(dir, file);
+		rc = remove_in(dir, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
 	for (enum layer_kind kind = LAYER_NOTHING; rc == 0 && kind-- > 0;) {
-		if (is_organ(kind)) {
-			checksum_name(kind, name, file);
-			rc = remove_in(dir, file);
-		}
-		file_name(kind, name, file);
+		if (is_organ(kind))
+			rc = remove_in(dir, kind, name, LAYER_CHECKSUM_SUFFIX);
 		if (rc == 0)
-			rc = remove_in(dir, file);
+			rc = remove_in(dir, kind, name, "");
 	}
 	return rc;
 }
 
 int layer_erase(const struct layer *layer, enum organ_class klass, const char *file)
 {
-	const int dir = layer_open_class(layer, klass, false);
+	const int dir = layer_open_directory(layer->dir, class_name(klass), false);
 	const size_t n = strlen(file);
 	char name[NAME_MAX + 1];
 	int rc;
@@ -526,7 +489,7 @@ int layer_erase(const struct layer *layer, enum organ_class klass, const char *f
 		snprintf(name, sizeof(name), "%.*s", (int)(n - 4), file);
 		rc = erase_slot(dir, name);
 	} else {
-		rc = remove_in(dir, file);
+		rc = remove_in(dir, LAYER_NOTHING, file, "");
 	}
 	close(dir);
 	return rc;
@@ -542,8 +505,8 @@ static int link_stage(struct layer *layer, unsigned number, int dir, const char 
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		seal->kind = kinds[i];
-		staged_name(number, seal->kind, staged);
-		file_name(seal->kind, name, file);
+		layer_stage_name(number, staged_suffix(seal->kind), staged);
+		file_name(seal->kind, name, "", file);
 		if (linkat(dir, file, layer->dir, staged, 0) == 0) {
 			if (!layer_checksum_read(dir, file, seal->xxh128))
 				seal->xxh128[0] = '\0';
@@ -570,7 +533,7 @@ static int link_into(struct layer *layer, int from, const char *name, int to,
 	rc = link_stage(layer, number, from, name, &seal);
 	if (rc == 0)
 		rc = keep(layer, number, &seal, to, klass, new_name, origin, file);
-	/* Perhaps nobody has read the other one yet. */
+	/* Perhaps no thread has read the other one yet. */
 	if (rc == 0 && seal.xxh128[0])
 		backing_expect_hash(*file, seal.xxh128);
 	/* A rename of one name of a file onto another leaves both. */
@@ -582,9 +545,9 @@ int layer_link(struct layer *from, enum organ_class klass, const char *name, str
 	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
 	       struct backing **file)
 {
-	const int old = layer_open_class(from, klass, false);
+	const int old = layer_open_directory(from->dir, class_name(klass), false);
 	int rc = old < 0 ? old : ensure(to);
-	const int new = rc < 0 ? rc : layer_open_class(to, new_class, true);
+	const int new = rc < 0 ? rc : layer_open_directory(to->dir, class_name(new_class), true);
 
 	rc = new < 0 ? new : link_into(to, old, name, new, new_class, new_name, origin, file);
 	if (old >= 0)
@@ -615,6 +578,13 @@ int layer_write_note(struct layer *layer, const char *name, const char *text)
 	return rc;
 }
 
+int layer_drop_note(const struct layer *layer, const char *name)
+{
+	if (unlinkat(layer->dir, name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	return fsync(layer->dir) < 0 ? -errno : 0;
+}
+
 int layer_journal_write(struct layer *layer, const char *text)
 {
 	return layer_write_note(layer, "MOVING", text);
@@ -636,9 +606,7 @@ ssize_t layer_journal_read(struct layer *layer, char *text, size_t n)
 
 int layer_journal_clear(struct layer *layer)
 {
-	if (unlinkat(layer->dir, "MOVING", 0) < 0 && errno != ENOENT)
-		return -errno;
-	return fsync(layer->dir) < 0 ? -errno : 0;
+	return layer_drop_note(layer, "MOVING");
 }
 
 /* The slot that a file says something about, and what. False: it is none of ours. */
@@ -671,7 +639,7 @@ static bool is_superseded(int dir, enum layer_kind kind, const char *name)
 	for (enum layer_kind other = 0; other < kind; other++) {
 		char file[LAYER_FILE_MAX];
 
-		file_name(other, name, file);
+		file_name(other, name, "", file);
 		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			return true;
 	}
@@ -691,7 +659,7 @@ static bool read_link(int dir, const char *entry, struct layer_entry *what, char
 	return true;
 }
 
-/* An organ that was put in force by an earlier mount, or by whoever made the layer. */
+/* An organ that was put in force by an earlier mount, or came with the layer. */
 static struct backing *recovered_organ(struct layer *layer, int dir, int fd, const char *entry,
 				       const struct layer_entry *what, struct error *err)
 {
@@ -743,25 +711,17 @@ static void each_file(struct layer *layer, int dir, enum organ_class klass, cons
 
 int layer_each(struct layer *layer, layer_entry_fn *found, void *context)
 {
-	int rc = 0;
+	int all = 0;
 
-	for (enum organ_class klass = 0; layer->dir >= 0 && klass < CLASSES; klass++) {
-		const int fd = layer_open_class(layer, klass, false);
-		DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-		const struct dirent *entry;
+	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
+		int rc;
+		DIR *entries = layer_list(layer->dir, class_name(klass), &rc);
+		const char *entry;
 
-		if (fd < 0 && fd != -ENOENT)
-			rc = fd;
-		if (fd >= 0 && !entries) {
-			rc = -errno;
-			close(fd);
-		}
-		while (entries && (errno = 0, entry = readdir(entries)))
-			each_file(layer, fd, klass, entry->d_name, found, context);
-		if (entries && errno)
-			rc = -errno;
-		if (entries)
-			closedir(entries);
+		while ((entry = layer_list_next(entries, &rc)))
+			each_file(layer, dirfd(entries), klass, entry, found, context);
+		if (rc < 0)
+			all = rc;
 	}
-	return rc;
+	return all;
 }

@@ -2,14 +2,12 @@
 /* layer_origin.c - see layer_origin.h. */
 #include "fs/layer/layer_origin.h"
 #include "fs/layer/layer_open.h"
-#include "fs/util/io.h"
 #include "fs/util/paths.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FIRST_LINE "organfs origin 1\n"
 
@@ -20,13 +18,6 @@
 #define TEXT_MAX 32768
 
 static const char *const views[] = { "spectral", "fractal", "experts" };
-
-static int write_text(int fd, const char *text, size_t n, bool durable)
-{
-	const int rc = io_write(fd, text, n, 0);
-
-	return rc == 0 && durable && fsync(fd) < 0 ? -errno : rc;
-}
 
 static bool has_donor_text(const struct layer_origin *origin, const char *xxh128)
 {
@@ -89,7 +80,7 @@ int layer_origin_write(struct layer *layer, const char *staged, const struct lay
 {
 	size_t size = 0;
 	char *text = print(origin, xxh128, &size);
-	int fd, rc;
+	int rc;
 
 	if (text && size >= TEXT_MAX) {
 		free(text);
@@ -97,12 +88,7 @@ int layer_origin_write(struct layer *layer, const char *staged, const struct lay
 	}
 	if (!text)
 		return -ENOMEM;
-	fd = layer_create_file(layer->dir, staged);
-	rc = fd < 0 ? fd : write_text(fd, text, size, origin->slot != NULL);
-	if (fd >= 0)
-		close(fd);
-	if (fd >= 0 && rc < 0)
-		unlinkat(layer->dir, staged, 0);
+	rc = layer_create_text(layer->dir, staged, text, size, origin->slot != NULL);
 	free(text);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include "fs/base/base.h"
 #include "fs/base/fingerprint.h"
 #include "fs/layer/layer_label.h"
+#include "fs/layer/layer_open.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,22 +42,17 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
  * each graft is renamed into one. */
 static void look_into(int dir, const char *name, struct timespec *changed)
 {
-	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	int rc;
+	DIR *entries = layer_list(dir, name, &rc);
 	struct stat stat;
 	bool holds = false;
 
-	if (!entries) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while (!holds && (entry = readdir(entries)))
-		holds = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-	if (holds && fstat(fd, &stat) == 0 && is_later(&stat.st_mtim, changed))
+	if (entries && fstat(dirfd(entries), &stat) < 0)
+		stat.st_mtim = (struct timespec){ 0 };
+	while (layer_list_next(entries, &rc))
+		holds = true;
+	if (holds && is_later(&stat.st_mtim, changed))
 		*changed = stat.st_mtim;
-	closedir(entries);
 }
 
 static struct timespec last_change(int dir)
@@ -65,7 +61,7 @@ static struct timespec last_change(int dir)
 
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		look_into(dir, class_name(klass), &changed);
-	look_into(dir, "metadata", &changed);
+	look_into(dir, LAYER_METADATA, &changed);
 	return changed;
 }
 

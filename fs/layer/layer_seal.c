@@ -67,7 +67,7 @@ static int compress_to(const struct sealing *sealing, int fd)
 	if (rc == 0) {
 		const int64_t size = zstd_writer_finish(writer);
 
-		/* It began well and went on badly. */
+		/* The first frame compressed, but the whole file did not: it is kept as it is. */
 		rc = size < 0 ? (int)size : (uint64_t)size >= sealing->size ? -EFBIG : 0;
 	}
 	zstd_writer_free(writer);

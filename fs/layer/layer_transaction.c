@@ -67,14 +67,6 @@ int layer_transaction_sync(struct layer_transaction *change)
 	return fsync(change->dir) < 0 ? -errno : 0;
 }
 
-void layer_transaction_commit(struct layer_transaction *change)
-{
-	for (unsigned i = 0; i < change->n; i++)
-		if (change->steps[i].kind != STEP_PUT)
-			unlinkat(change->layer->dir, change->steps[i].staged, 0);
-	change->n = 0;
-}
-
 static int undo_step(const struct layer_transaction *change, const struct layer_step *step)
 {
 	const int dir = change->dir, layer = change->layer->dir;
@@ -90,12 +82,10 @@ static int undo_step(const struct layer_transaction *change, const struct layer_
 	return renameat(layer, step->staged, dir, step->file);
 }
 
-void layer_transaction_abort(struct layer_transaction *change)
+static void undo(struct layer_transaction *change)
 {
 	bool undone = true;
 
-	if (change->n == 0)
-		return;
 	while (change->n)
 		undone &= undo_step(change, &change->steps[--change->n]) == 0;
 	undone &= fsync(change->dir) == 0;
@@ -104,4 +94,15 @@ void layer_transaction_abort(struct layer_transaction *change)
 			"%s: %s: what was refused could not be taken back; the next mount may find "
 			"it there",
 			layer_path(change->layer), change->steps[0].file);
+}
+
+int layer_transaction_end(struct layer_transaction *change, int rc)
+{
+	if (rc < 0 && change->n)
+		undo(change);
+	for (unsigned i = 0; i < change->n; i++)
+		if (change->steps[i].kind != STEP_PUT)
+			unlinkat(change->layer->dir, change->steps[i].staged, 0);
+	change->n = 0;
+	return rc;
 }

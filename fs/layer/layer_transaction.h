@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_transaction.h - a change to the files of one slot: renames, which are undone in reverse if
- * one of them, or making them durable, fails. Nothing is removed before the change is durable: what
- * goes is set aside in .stage/, which the next mount empties. */
+/* layer_transaction.h - a change to the files of one slot, key or setting: renames, which are
+ * undone in reverse if one of them, or making them durable, fails. What goes is set aside in
+ * .stage/, which the next mount empties, and removed once the change is durable. */
 #ifndef FS_LAYER_LAYER_TRANSACTION_H
 #define FS_LAYER_LAYER_TRANSACTION_H
 
@@ -11,29 +11,29 @@
 
 struct layer_transaction {
 	struct layer *layer;
-	int dir;	 /* of the class */
+	int dir;	 /* the slot's class, or metadata/ */
 	unsigned number; /* of a stage, whose names are used for what is set aside */
 	unsigned n;
 	struct layer_step {
 		char staged[LAYER_STAGE_NAME]; /* in the layer */
-		char file[LAYER_FILE_MAX];     /* in the class */
+		char file[LAYER_FILE_MAX];     /* in dir */
 		enum { STEP_PUT, STEP_EXCHANGE, STEP_ASIDE } kind;
 	} steps[LAYER_TRANSACTION_STEPS];
 };
 
-/* All return 0 or -errno. After a failure layer_transaction_abort() is due, after the last step
- * layer_transaction_commit(). */
+/* All return 0 or -errno. After a failure no step but layer_transaction_end() is due. */
 
-/* The staged file becomes a file of the class, in place of what has that name. */
+/* The staged file becomes a file of the directory, in place of what has that name. */
 int layer_transaction_put(struct layer_transaction *change, const char *staged, const char *file);
 
-/* A file of the class goes, if it is there. */
+/* A file of the directory goes, if it is there. */
 int layer_transaction_remove(struct layer_transaction *change, const char *file);
 
 /* What was done so far is durable. */
 int layer_transaction_sync(struct layer_transaction *change);
 
-void layer_transaction_commit(struct layer_transaction *change);
-void layer_transaction_abort(struct layer_transaction *change);
+/* After the last step, of which rc came: 0 it was made durable, and what was set aside is removed;
+ * -errno: all is undone, as far as the disk allows. Returns rc. */
+int layer_transaction_end(struct layer_transaction *change, int rc);
 
 #endif

@@ -13,15 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NOTE	 "UNDOING"
-#define METADATA "metadata"
+#define NOTE "UNDOING"
 
 /* More than all slots and keys there can be. */
 #define UNDO_NOTE_MAX ((uint64_t)256 << 20)
 
 void layer_undone_print(const struct layer_undone *undone, FILE *out)
 {
-	fprintf(out, "%s/", undone->is_key ? METADATA : class_name(undone->klass));
+	fprintf(out, "%s/", undone->is_key ? LAYER_METADATA : class_name(undone->klass));
 	paths_print(undone->file, strlen(undone->file), out);
 	fputc('\n', out);
 }
@@ -43,7 +42,7 @@ static bool parse(char *line, struct layer_undone *undone)
 	undone->file = slash + 1;
 	if (!is_file_name(undone->file, paths_decode(slash + 1)))
 		return false;
-	undone->is_key = strcmp(line, METADATA) == 0;
+	undone->is_key = strcmp(line, LAYER_METADATA) == 0;
 	if (undone->is_key)
 		return true;
 	for (undone->klass = 0; undone->klass < CLASSES; undone->klass++)
@@ -68,20 +67,13 @@ int layer_undone_each(char *note, layer_undone_fn *each, void *context)
 	return 0;
 }
 
-static int drop_note(const struct layer *layer)
-{
-	if (unlinkat(layer->dir, NOTE, 0) < 0 && errno != ENOENT)
-		return -errno;
-	return fsync(layer->dir) < 0 ? -errno : 0;
-}
-
 int layer_undo(struct layer *layer, const char *note)
 {
 	const int rc = layer_write_note(layer, NOTE, note);
 
 	if (rc == 0 || layer->dir < 0 || faccessat(layer->dir, NOTE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return rc;
-	layer->undo_refused = drop_note(layer) < 0;
+	layer->undo_refused = layer_drop_note(layer, NOTE) < 0;
 	if (layer->undo_refused && layer->manner.log)
 		log_add(layer->manner.log,
 			"%s: what was refused could not be taken back; the next mount may find it "
@@ -132,7 +124,7 @@ char *layer_undo_read(struct layer *layer, int *rc)
 /* What is being removed. */
 struct removal {
 	struct layer *layer;
-	bool touched[CLASSES], keys_touched;
+	bool touched[CLASSES + 1]; /* by class, then metadata/ */
 	int rc;
 };
 
@@ -145,27 +137,21 @@ static void check_one(void *context, const struct layer_undone *undone)
 static void remove_one(void *context, const struct layer_undone *undone)
 {
 	struct removal *removal = context;
-	int rc;
+	const int rc = undone->is_key ? layer_erase_key(removal->layer, undone->file)
+				      : layer_erase(removal->layer, undone->klass, undone->file);
 
-	if (undone->is_key)
-		rc = layer_erase_key(removal->layer, undone->file);
-	else
-		rc = layer_erase(removal->layer, undone->klass, undone->file);
-	if (undone->is_key)
-		removal->keys_touched = true;
-	else
-		removal->touched[undone->klass] = true;
+	removal->touched[undone->is_key ? CLASSES : undone->klass] = true;
 	if (rc < 0 && removal->rc == 0)
 		removal->rc = rc;
 }
 
 static int sync_directory(const struct layer *layer, const char *name)
 {
-	const int fd = openat(layer->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	const int fd = layer_open_directory(layer->dir, name, false);
 	int rc;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return fd == -ENOENT ? 0 : fd;
 	rc = fsync(fd) < 0 ? -errno : 0;
 	close(fd);
 	return rc;
@@ -173,11 +159,12 @@ static int sync_directory(const struct layer *layer, const char *name)
 
 static int sync_touched(const struct removal *removal)
 {
-	int rc = removal->keys_touched ? sync_directory(removal->layer, METADATA) : 0;
+	int rc = 0;
 
-	for (enum organ_class klass = 0; rc == 0 && klass < CLASSES; klass++)
+	for (enum organ_class klass = 0; rc == 0 && klass <= CLASSES; klass++)
 		if (removal->touched[klass])
-			rc = sync_directory(removal->layer, class_name(klass));
+			rc = sync_directory(removal->layer,
+					    klass < CLASSES ? class_name(klass) : LAYER_METADATA);
 	return rc;
 }
 
@@ -198,7 +185,7 @@ int layer_undo_finish(struct layer *layer)
 	char *note;
 
 	if (layer->undo_refused) {
-		rc = drop_note(layer);
+		rc = layer_drop_note(layer, NOTE);
 		layer->undo_refused = rc < 0;
 		return rc;
 	}
@@ -215,5 +202,5 @@ int layer_undo_finish(struct layer *layer)
 	free(note);
 	if (rc == 0)
 		rc = sync_touched(&removal);
-	return rc < 0 ? rc : drop_note(layer);
+	return rc < 0 ? rc : layer_drop_note(layer, NOTE);
 }

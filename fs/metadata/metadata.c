@@ -42,7 +42,7 @@ bool metadata_is_fixed(const char *key, size_t n)
 	       (n > 6 && memcmp(key, "split.", 6) == 0);
 }
 
-/* With the lock held, or nobody else there. */
+/* With the lock held, or before other threads know it. */
 static int enter(struct metadata *metadata, const char *key, uint32_t length)
 {
 	char name[KEY_FILENAME_MAX + 1];

@@ -2,7 +2,7 @@
 /* metadata.h - what every metadata key of a model is now: the base's, edited, removed or added.
  *
  * 1. A key changes in one step: readers see the old value or the new one.
- * 2. A value never changes; whoever holds it keeps it alive.
+ * 2. A value never changes; a reference keeps it alive.
  * 3. Every change moves the generation on, and nothing else does.
  * 4. Keys are added behind those of the base and keep their numbers; one that was removed has no
  *    value. */
@@ -20,7 +20,7 @@
 /* The value of a key. Counted; immutable, any thread may use it. */
 struct metadata_entry;
 
-/* A value that somebody wrote, whose bytes become the metadatum's, also on failure; ino: the inode
+/* A value that a user wrote, whose bytes become the metadatum's, also on failure; ino: the inode
  * number of its file. NULL: out of memory. */
 struct metadata_entry *metadata_entry_new(uint64_t ino, struct value_type type, uint32_t width,
 					  struct value_bytes *bytes, const struct timespec *mtime);
@@ -70,13 +70,13 @@ struct metadata_key metadata_key(struct metadata *metadata, uint32_t i);
 /* Does a key of n bytes belong to the container? */
 bool metadata_is_fixed(const char *key, size_t n);
 
-/* The value that a key has now, that it has where nobody has edited it, or that it has in the base,
+/* The value that a key has now, that it has where it is not edited, or that it has in the base,
  * to release with metadata_entry_unref(). NULL with *rc set: -ENOENT it has none, -ENOMEM. */
 struct metadata_entry *metadata_get(struct metadata *metadata, uint32_t i, int *rc);
 struct metadata_entry *metadata_get_default(struct metadata *metadata, uint32_t i, int *rc);
 struct metadata_entry *metadata_get_base(struct metadata *metadata, uint32_t i, int *rc);
 
-/* A key of the base that has another value where nobody has edited it: it follows the blocks that
+/* A key of the base that has another value where it is not edited: it follows the blocks that
  * are there (block_metadata.h). The value's bytes are copied. */
 struct metadata_default {
 	uint32_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* value_parse.h - what somebody wrote as the value of a metadata key, checked. */
+/* value_parse.h - what a user wrote as the value of a metadata key, checked. */
 #ifndef FS_METADATA_VALUE_PARSE_H
 #define FS_METADATA_VALUE_PARSE_H
 

@@ -224,7 +224,7 @@ static struct model *model_new(const struct model_options *options, const struct
 
 	if (!model)
 		return NULL;
-	pthread_mutex_init(&model->commit, NULL);
+	pthread_mutex_init(&model->journal.commit, NULL);
 	pthread_mutex_init(&model->experts_lock, NULL);
 	pthread_mutex_init(&model->names, NULL);
 	atomic_init(&model->next_ino, INODE_FIRST);
@@ -309,7 +309,7 @@ void model_close(struct model *model)
 	gguf_free(model->gguf);
 	backing_unref(model->base);
 	shards_unref(model->shards);
-	pthread_mutex_destroy(&model->commit);
+	pthread_mutex_destroy(&model->journal.commit);
 	pthread_mutex_destroy(&model->experts_lock);
 	pthread_mutex_destroy(&model->names);
 	free(model->shown);
@@ -453,6 +453,14 @@ int model_add_slot(struct model *model, enum organ_class klass, const char *name
 	pthread_mutex_unlock(&model->names);
 	content_unref(content);
 	return rc;
+}
+
+void model_leave_alone(struct model *model, const char *directory, const char *file,
+		       const char *why)
+{
+	model->keep_layer = true;
+	log_add(model->log, "%s/%s/%s: left alone: %s", layer_path(model->layer), directory, file,
+		why);
 }
 
 uint64_t model_generation(struct model *model)

@@ -28,6 +28,18 @@ struct organ_place {
 /* Directories whose time can be set: by enum organ_class, then this. */
 enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES };
 
+/* What is half done in the layer. fs/edit/journal.h says how it is used, and the order of locks. */
+struct journal {
+	pthread_mutex_t commit; /* held while a change goes into the layer and the model */
+	/* Protected by commit: */
+	bool noted; /* the layer's note of a move must go before the next change */
+	/* and before that, from the layer, what was moved and is still where it was */
+	enum journal_left { LEFT_NOTHING, LEFT_SLOT, LEFT_KEY } left;
+	uint32_t left_number; /* of the slot or key */
+	bool undoing;	      /* what was undone is in the layer's note yet (layer_undo.h) */
+	bool stuck; /* what an earlier mount noted cannot be done, so no other change can */
+};
+
 /* 1. A model of which shards are missing holds no grafts. When shards come or go, a new model takes
  *    its place, which has the number and the inodes of a new one; only directories stay what they
  *    are. The old one lives on for those who have files of it open. */
@@ -66,17 +78,9 @@ struct model {
 	bool keep_layer;    /* the layer holds what could not be taken up: it must not be dropped */
 	struct symlinks *links; /* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
-	pthread_mutex_t commit; /* held while a graft goes into the layer and its slot */
-	/* Held while what a slot has of one expert is changed; taken before commit. */
+	/* Held while what a slot has of one expert is changed. */
 	pthread_mutex_t experts_lock;
-	/* Under commit: a move that the disk cut short. */
-	bool noted;	 /* the layer's note of it must go before the next graft */
-	bool half_moved; /* and before that, from the layer, what the slot moved held */
-	uint32_t moved;
-	bool key_half_moved; /* the same of a metadata key */
-	uint32_t moved_key;
-	bool undoing; /* what was undone is in the layer's note yet (layer_undo.h) */
-	bool stuck;   /* an earlier mount has noted it and it cannot be done, so nothing else can */
+	struct journal journal;
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
 	atomic_uint removed[CLASSES];	    /* how often the directory was */
@@ -154,6 +158,11 @@ uint32_t model_class_count(struct model *model, enum organ_class klass);
  * model's, also on failure. Returns 0, -EEXIST there is one, -ENOSPC, -ENOMEM. */
 int model_add_slot(struct model *model, enum organ_class klass, const char *name,
 		   const char *tensor, uint32_t tensor_length, struct content *content);
+
+/* Before the mount: the file CLASS/FILE or metadata/FILE of the layer cannot be taken up and stays
+ * there as it is. The log says why. */
+void model_leave_alone(struct model *model, const char *directory, const char *file,
+		       const char *why);
 
 /* How often the model has changed, slots and metadata. */
 uint64_t model_generation(struct model *model);

@@ -309,8 +309,8 @@ static void leave(struct probe_batch *batch)
 		free_batch(batch);
 }
 
-/* With the lock held: the first job that nobody has begun, at that place, NULL for any. NULL: there
- * is none. */
+/* With the lock held: the first job that no thread has begun, at that place, NULL for any. NULL:
+ * there is none. */
 static struct probe_job *next_job(struct probe_batch *batch, const char *place)
 {
 	for (size_t i = 0; i < batch->n && !batch->over; i++) {
@@ -472,7 +472,7 @@ void path_probe(struct probe_threads *probes, const struct path_resolve_mount *o
 		found[i] = batch->jobs[i].found;
 		batch->jobs[i].found = (struct path_probe_result){ .own = false };
 	}
-	/* What nobody has begun is not begun any more. */
+	/* Jobs that no thread has begun are not begun any more. */
 	batch->over = true;
 	leave(batch);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* probe_threads.h - threads that look at places of which some may not answer: one at a time at
- * each, so that one that hangs keeps one thread, however often somebody wants to know what is
+ * each, so that one that hangs keeps one thread, however often a request wants to know what is
  * there. */
 #ifndef FS_PATHS_PROBE_THREADS_H
 #define FS_PATHS_PROBE_THREADS_H

@@ -197,10 +197,8 @@ struct committing {
 	struct timespec mtime; /* of what was kept */
 };
 
-static int check_staged(void *context, const struct source *source)
+static int check_staged(struct committing *committing, const struct source *source)
 {
-	struct committing *committing = context;
-
 	committing->checks++;
 	committing->seen_size = (size_t)source->size;
 	must(source->size <= sizeof(committing->seen));
@@ -208,37 +206,36 @@ static int check_staged(void *context, const struct source *source)
 	return committing->check_rc;
 }
 
-static int seal_staged(void *context, unsigned number)
+static int keep_staged(struct committing *committing, unsigned number, struct view **view)
 {
-	struct committing *committing = context;
-
-	return layer_seal_stage(committing->scene->layer, number, &committing->seal);
-}
-
-static struct view *keep_staged(void *context, unsigned number)
-{
-	struct committing *committing = context;
 	struct segment whole = { .kind = SEGMENT_EXTENT };
-	struct view *view;
 
 	committing->keeps++;
-	errno = committing->keep_errno;
 	if (committing->keep_errno >= 0)
-		return NULL;
+		return -committing->keep_errno;
 	must(layer_commit(committing->scene->layer, number, &committing->seal, CLASS_ORGANS, "kept",
 			  NULL, &whole.backing) == 0);
 	whole.length = backing_size(whole.backing);
 	committing->mtime = backing_stat(whole.backing)->st_mtim;
-	view = view_new(&whole, 1, NULL);
+	*view = view_new(&whole, 1, NULL);
 	backing_unref(whole.backing);
-	return view;
+	return 0;
 }
 
 static int commit_with(struct committing *committing)
 {
-	const struct stage_commit commit = { check_staged, seal_staged, keep_staged, committing };
+	struct stage *stage = committing->scene->stage;
+	struct view *view = NULL;
+	struct source staged;
+	int rc = stage_commit_begin(stage, &staged);
 
-	return stage_commit(committing->scene->stage, &commit);
+	if (rc == 0)
+		rc = check_staged(committing, &staged);
+	if (rc == 0)
+		rc = stage_seal(stage, &committing->seal);
+	if (rc == 0)
+		rc = keep_staged(committing, stage_number(stage), &view);
+	return stage_commit_end(stage, rc, view);
 }
 
 static void a_commit_checks_and_keeps_what_was_staged(void **state)

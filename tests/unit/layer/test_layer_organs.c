@@ -137,9 +137,11 @@ static void what_is_prepared_says_nothing_until_it_is_put(void **state)
 	assert_int_equal(layer_stage_text(layer, CLASS_ORGANS, "", NULL, &first), 0);
 	assert_int_equal(layer_stage_text(layer, CLASS_ORGANS, "text", NULL, &second), 0);
 	assert_says(layer, "");
-	assert_int_equal(layer_commit_text(layer, second, LAYER_REFERENCE, CLASS_ORGANS, "down"),
+	assert_int_equal(layer_commit_text(layer, second, LAYER_REFERENCE, CLASS_ORGANS, "down",
+					   NULL),
 			 0);
-	assert_int_equal(layer_commit_text(layer, first, LAYER_WHITEOUT, CLASS_ORGANS, "up"), 0);
+	assert_int_equal(layer_commit_text(layer, first, LAYER_WHITEOUT, CLASS_ORGANS, "up", NULL),
+			 0);
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 0);
 	assert_lasting(layer, &site, "nothing up  reference down text ");
 	layer_close(layer);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* journal.c - see journal.h. */
+#include "fs/edit/journal.h"
+#include "fs/layer/layer_metadata.h"
+#include "fs/layer/layer_undo.h"
+#include "fs/metadata/metadata.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+void journal_begin(struct model *model)
+{
+	pthread_mutex_lock(&model->journal.commit);
+}
+
+void journal_end(struct model *model)
+{
+	pthread_mutex_unlock(&model->journal.commit);
+}
+
+int journal_finish_pending(struct model *model)
+{
+	struct journal *journal = &model->journal;
+	int rc = journal->stuck ? -EIO : 0;
+
+	if (rc == 0 && journal->undoing)
+		rc = layer_undo_finish(model->layer);
+	if (rc == 0)
+		journal->undoing = false;
+	if (rc == 0 && journal->left == LEFT_SLOT)
+		rc = journal_empty_slot(model, journal->left_number);
+	else if (rc == 0 && journal->left == LEFT_KEY)
+		rc = journal_empty_key(model, journal->left_number);
+	if (rc == 0)
+		journal->left = LEFT_NOTHING;
+	if (rc == 0 && journal->noted)
+		rc = layer_journal_clear(model->layer);
+	if (rc == 0)
+		journal->noted = false;
+	return rc;
+}
+
+int journal_note_move(struct model *model, const char *directory, const char *name,
+		      const char *new_directory, const char *new_name)
+{
+	char text[2 * (NAME_MAX + 16) + 2];
+
+	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", directory, name, new_directory, new_name);
+	return layer_journal_write(model->layer, text);
+}
+
+void journal_end_move(struct model *model, enum journal_left left, uint32_t number)
+{
+	struct journal *journal = &model->journal;
+
+	journal->left = left;
+	journal->left_number = number;
+	journal->noted = left != LEFT_NOTHING || layer_journal_clear(model->layer) < 0;
+}
+
+int journal_empty_slot(struct model *model, uint32_t slot)
+{
+	const struct organ_place *place = &model->places[slot];
+
+	if (slot >= model->gguf->n_tensors)
+		return layer_revert(model->layer, place->klass, place->name);
+	return layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, NULL, "", NULL);
+}
+
+int journal_empty_key(struct model *model, uint32_t i)
+{
+	const struct metadata_key key = metadata_key(model->metadata, i);
+	struct timespec now;
+
+	if (i >= model->gguf->n_kv)
+		return layer_revert_key(model->layer, key.name);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return layer_write_key(model->layer, LAYER_KEY_REMOVED, key.name, "", NULL, &now);
+}
