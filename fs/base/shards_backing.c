@@ -24,7 +24,7 @@ static void release(void *context)
 	free(joined);
 }
 
-static int read_piece(struct shards_backing *joined, const struct join_piece *piece, bool spans,
+static int read_piece(struct shards_backing *joined, const struct join_piece *piece, unsigned flags,
 		      uint8_t *bytes, size_t n, uint64_t skip)
 {
 	const struct shards_backing_head *head = &joined->head;
@@ -45,10 +45,10 @@ static int read_piece(struct shards_backing *joined, const struct join_piece *pi
 		return 0;
 	}
 	file = joined->files[piece->shard];
-	return backing_read_as(file, spans, bytes, n, piece->offset + skip);
+	return backing_read_with(file, flags, bytes, n, piece->offset + skip);
 }
 
-static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t offset)
+static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset)
 {
 	struct shards_backing *joined = context;
 	const struct join *join = &joined->join;
@@ -60,7 +60,7 @@ static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t of
 		const struct join_piece *piece = join_find(join, offset);
 		const uint64_t skip = offset - piece->start, left = piece->length - skip;
 		const size_t part = left < n ? (size_t)left : n;
-		const int rc = read_piece(joined, piece, spans, to, part, skip);
+		const int rc = read_piece(joined, piece, flags, to, part, skip);
 
 		if (rc < 0)
 			return rc;

@@ -40,16 +40,33 @@ struct backing *backing_fdopen(int fd, const char *path, struct error *err)
 	backing->file.fd = fd;
 	if (fstat(fd, &backing->stat) < 0) {
 		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
-		backing_unref(backing);
-		return NULL;
-	}
-	if (!S_ISREG(backing->stat.st_mode)) {
+	} else if (!S_ISREG(backing->stat.st_mode)) {
 		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
-		backing_unref(backing);
-		return NULL;
+	} else {
+		backing->size = (uint64_t)backing->stat.st_size;
+		return backing;
 	}
-	backing->size = (uint64_t)backing->stat.st_size;
-	return backing;
+	backing_unref(backing);
+	return NULL;
+}
+
+static int read_frames(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset)
+{
+	struct backing *backing = context;
+	struct error err = { 0 };
+	const int rc = (flags & BACKING_UNVERIFIED
+				? zstd_seekable_peek
+				: zstd_seekable_read)(backing->frames, bytes, n, offset, &err);
+	char text[320];
+
+	if (rc == -EIO)
+		backing_fail(backing, error_describe(&err, text, sizeof(text)));
+	return rc;
+}
+
+static void release_frames(void *context)
+{
+	struct backing *backing = context;
 }
 
 struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache *cache,
@@ -64,6 +81,9 @@ struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache 
 		backing_unref(backing);
 		return NULL;
 	}
+	backing->ops = (struct backing_ops){ .read = read_frames,
+					     .release = release_frames,
+					     .context = backing };
 	backing->size = zstd_seekable_size(backing->frames);
 	return backing;
 }
@@ -74,6 +94,18 @@ static int open_file(const char *path)
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int backing_open_spans(int fd)
+{
+	char path[32];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open_file(path);
+	if (again >= 0)
+		posix_fadvise(again, 0, 0, POSIX_FADV_RANDOM);
+	return again;
 }
 
 struct backing *backing_open(const char *path, struct error *err)
@@ -126,16 +158,11 @@ static int reopen_spans(struct fd_cache_entry *descriptor)
 {
 	const struct backing *backing = (const struct backing *)((const char *)descriptor -
 								 offsetof(struct backing, spans));
-	char path[32];
-	int fd = -1;
+	int fd = backing->file.fd >= 0 ? backing_open_spans(backing->file.fd) : -1;
 
-	if (backing->file.fd >= 0) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", backing->file.fd);
-		fd = open_file(path);
-	}
-	if (fd < 0)
-		fd = reopen(backing);
-
+	if (fd >= 0)
+		return fd;
+	fd = reopen(backing);
 	if (fd >= 0)
 		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	return fd;
@@ -179,6 +206,7 @@ struct backing *backing_from_ops(const struct backing_ops *parts, const char *pa
 		return NULL;
 	}
 	backing->ops = *parts;
+	backing->composed = true;
 	backing->stat = *stat;
 	backing->size = (uint64_t)stat->st_size;
 	return backing;
@@ -186,9 +214,9 @@ struct backing *backing_from_ops(const struct backing_ops *parts, const char *pa
 
 struct backing *backing_file_at(struct backing *backing, uint64_t *offset, uint64_t *length)
 {
-	if (!backing->ops.read)
-		return backing;
-	return backing->ops.part(backing->ops.context, offset, length);
+	if (backing->ops.part)
+		return backing->ops.part(backing->ops.context, offset, length);
+	return backing->composed ? NULL : backing;
 }
 
 struct backing *backing_new_missing(const char *path, uint64_t size)
@@ -224,7 +252,6 @@ void backing_unref(struct backing *backing)
 {
 	if (!backing || atomic_fetch_sub(&backing->refs, 1) != 1)
 		return;
-	zstd_seekable_close(backing->frames);
 	if (backing->ops.read)
 		backing->ops.release(backing->ops.context);
 	close_files(backing);
@@ -250,7 +277,7 @@ uint64_t backing_size(const struct backing *backing)
 
 bool backing_is_plain(const struct backing *backing)
 {
-	return !backing->frames && !backing->ops.read && (backing->set || backing->file.fd >= 0);
+	return !backing->ops.read && (backing->set || backing->file.fd >= 0);
 }
 
 bool backing_is_computed(const struct backing *backing)

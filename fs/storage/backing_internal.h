@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* backing_internal.h - what backing.c, backing_read.c and backing_verify.c share. */
+/* backing_internal.h - what backing.c and backing_read.c share. */
 #ifndef FS_STORAGE_BACKING_INTERNAL_H
 #define FS_STORAGE_BACKING_INTERNAL_H
 
@@ -17,9 +17,10 @@ struct backing {
 	struct fd_cache *set;	      /* NULL: file is open as long as the backing */
 	struct fd_cache_entry file;   /* fd -1 without a set: there is none */
 	struct fd_cache_entry spans;  /* the same file, of which nothing is read ahead */
-	struct zstd_seekable *frames; /* NULL: the file's bytes are what is read */
-	struct backing_ops ops;	      /* read: NULL, or where all its bytes come from */
-	struct log *log;	    /* NULL: nobody is told */
+	struct zstd_seekable *frames; /* NULL: it is no file of frames */
+	struct backing_ops ops;	      /* read NULL: the file's bytes are what is read */
+	bool composed;		      /* it has no file of its own: ops read from other backings */
+	struct log *log;	      /* NULL: no log is told */
 	atomic_bool failed, changed; /* it answered -EIO: for whatever cause, for a change */
 	atomic_bool ended;
 
@@ -31,15 +32,10 @@ struct backing {
 /* Is it the file that it was when it was opened? */
 bool backing_is_unchanged(const struct backing *backing, const struct stat *now);
 
-/* A descriptor to read from, for pieces here and there (spans) or in a row, until it is let go.
- * -errno, and in *why what it is, where there is none. */
-int backing_read_fd_get(struct backing *backing, bool spans, const char **why);
-void backing_read_fd_put(struct backing *backing, bool spans);
-
-/* The first time, somebody is told. Returns -EIO. */
+/* The first time, the log is told. Returns -EIO. */
 int backing_fail(struct backing *backing, const char *why);
 
-/* All n bytes at offset, whatever they are to be, before the file is looked at. */
-int backing_read_raw(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset);
+/* The file that is open as fd once more, of which nothing is read ahead. -errno. */
+int backing_open_spans(int fd);
 
 #endif

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* backing_read.c - reading a backing, see backing.h. */
+/* backing_read.c - see backing.h: reading, and that the bytes are what they were. */
 #include "fs/storage/backing_internal.h"
 #include "fs/util/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <xxhash.h>
+
+/* Bytes that are hashed at once. */
+#define HASH_CHUNK ((size_t)1 << 16)
 
 static const char changed[] = "the file was changed since it was opened";
 
@@ -37,23 +42,20 @@ bool backing_is_unchanged(const struct backing *backing, const struct stat *now)
  * be opened once more, it does. */
 static int open_spans(struct backing *backing)
 {
-	char path[32];
-
 	pthread_mutex_lock(&backing->lock);
-	if (backing->spans.fd < 0) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", backing->file.fd);
-		backing->spans.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (backing->spans.fd < 0)
-			backing->spans.fd = backing->file.fd;
-		else
-			posix_fadvise(backing->spans.fd, 0, 0, POSIX_FADV_RANDOM);
-	}
+	if (backing->spans.fd < 0)
+		backing->spans.fd = backing_open_spans(backing->file.fd);
+	if (backing->spans.fd < 0)
+		backing->spans.fd = backing->file.fd;
 	pthread_mutex_unlock(&backing->lock);
 	return backing->spans.fd;
 }
 
-int backing_read_fd_get(struct backing *backing, bool spans, const char **why)
+/* A descriptor to read from as the flags say, until put_fd(). -errno, and the cause in *why, where
+ * there is none. */
+static int get_fd(struct backing *backing, unsigned flags, const char **why)
 {
+	const bool spans = flags & BACKING_SPANS;
 	int fd;
 
 	*why = "there is no file";
@@ -69,10 +71,11 @@ int backing_read_fd_get(struct backing *backing, bool spans, const char **why)
 	return fd;
 }
 
-void backing_read_fd_put(struct backing *backing, bool spans)
+static void put_fd(struct backing *backing, unsigned flags)
 {
 	if (backing->set)
-		fd_cache_put(backing->set, spans ? &backing->spans : &backing->file);
+		fd_cache_put(backing->set,
+			     flags & BACKING_SPANS ? &backing->spans : &backing->file);
 }
 
 struct backing *backing_first_readable(struct backing *backing)
@@ -93,14 +96,14 @@ struct backing *backing_first_readable(struct backing *backing)
 int backing_fd_get(struct backing *backing)
 {
 	const char *why;
-	const int fd = backing->ops.read ? -1 : backing_read_fd_get(backing, false, &why);
+	const int fd = backing->composed ? -1 : get_fd(backing, 0, &why);
 
 	return fd < 0 ? -1 : fd;
 }
 
 void backing_fd_put(struct backing *backing)
 {
-	backing_read_fd_put(backing, false);
+	put_fd(backing, 0);
 }
 
 /* Asked after the bytes were read: what was read before a change is good. */
@@ -111,14 +114,14 @@ int backing_check(struct backing *backing)
 	bool same;
 	int fd;
 
-	/* Of parts each read has asked. */
-	if (backing->ops.read)
+	/* Each read of the backings that it is made of has asked. */
+	if (backing->composed)
 		return 0;
-	fd = backing_read_fd_get(backing, false, &why);
+	fd = get_fd(backing, 0, &why);
 	if (fd < 0)
 		return backing_fail(backing, why);
 	same = fstat(fd, &now) == 0 && backing_is_unchanged(backing, &now);
-	backing_read_fd_put(backing, false);
+	put_fd(backing, 0);
 	return same ? 0 : backing_fail(backing, changed);
 }
 
@@ -147,14 +150,14 @@ bool backing_is_uncached(struct backing *backing, uint64_t offset)
 	bool far;
 	int fd;
 
-	if (backing->ops.read || backing->frames || offset > INT64_MAX)
+	if (backing->ops.read || offset > INT64_MAX)
 		return false;
-	fd = backing_read_fd_get(backing, true, &why);
+	fd = get_fd(backing, BACKING_SPANS, &why);
 	if (fd < 0)
 		return false;
 	far = preadv2(fd, &one, 1, (off_t)offset, RWF_NOWAIT) < 0 &&
 	      (errno == EAGAIN || (errno == EOPNOTSUPP && !is_in_memory(fd, offset)));
-	backing_read_fd_put(backing, true);
+	put_fd(backing, BACKING_SPANS);
 	return far;
 }
 
@@ -163,90 +166,141 @@ void backing_readahead(struct backing *backing, size_t n, uint64_t offset)
 	const char *why;
 	int fd;
 
-	if (backing->ops.read || backing->frames || offset > INT64_MAX || n > INT64_MAX)
+	if (backing->ops.read || offset > INT64_MAX || n > INT64_MAX)
 		return;
-	fd = backing_read_fd_get(backing, true, &why);
+	fd = get_fd(backing, BACKING_SPANS, &why);
 	if (fd < 0)
 		return;
 	posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
-	backing_read_fd_put(backing, true);
+	put_fd(backing, BACKING_SPANS);
 }
 
-static int read_frames(struct backing *backing, void *bytes, size_t n, uint64_t offset,
-		       int (*read)(struct zstd_seekable *frames, void *bytes, size_t n,
-				   uint64_t offset, struct error *err))
-{
-	struct error err = { 0 };
-	const int rc = read(backing->frames, bytes, n, offset, &err);
-	char text[320];
-
-	if (rc == -EIO)
-		backing_fail(backing, error_describe(&err, text, sizeof(text)));
-	return rc;
-}
-
-static int read_file(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset)
+static int read_file(struct backing *backing, unsigned flags, void *bytes, size_t n,
+		     uint64_t offset)
 {
 	const char *why;
-	const int fd = backing_read_fd_get(backing, spans, &why);
 	ssize_t got;
+	int fd;
 
+	if (offset > INT64_MAX - n)
+		return -EIO;
+	fd = get_fd(backing, flags, &why);
 	if (fd < 0)
 		return backing_fail(backing, why);
 	got = io_read(fd, bytes, n, offset);
-	backing_read_fd_put(backing, spans);
+	put_fd(backing, flags);
 	if (got >= 0 && (size_t)got == n)
 		return 0;
 	/* It was as long as that when it was opened. */
 	return backing_fail(backing, got < 0 ? strerror((int)-got) : changed);
 }
 
-int backing_read_raw(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset)
+/* All n bytes at offset, neither verified nor checked. A plain file is read without a call through
+ * the table: most reads are of one, and of few bytes. */
+static int read_raw(struct backing *backing, unsigned flags, void *bytes, size_t n, uint64_t offset)
 {
-	if (backing->ops.read)
-		return backing->ops.read(backing->ops.context, spans, bytes, n, offset);
-	if (backing->frames)
-		return read_frames(backing, bytes, n, offset, zstd_seekable_read);
-	if (offset > INT64_MAX - n)
-		return -EIO;
-	return read_file(backing, spans, bytes, n, offset);
+	if (!backing->ops.read)
+		return read_file(backing, flags, bytes, n, offset);
+	/* Other backings are checked read by read. */
+	if (backing->composed)
+		flags &= BACKING_SPANS;
+	return backing->ops.read(backing->ops.context, flags, bytes, n, offset);
 }
 
-static int fetch_trusted(struct backing *backing, bool spans, void *bytes, size_t n,
-			 uint64_t offset)
+int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size_t n,
+		      uint64_t offset)
 {
-	const int rc = backing_verify(backing, NULL);
+	int rc = 0;
 
-	return rc < 0 ? rc : backing_read_raw(backing, spans, bytes, n, offset);
-}
-
-int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset)
-{
-	return fetch_trusted(backing, true, bytes, n, offset);
+	if (!(flags & BACKING_UNVERIFIED) && atomic_load(&backing->trust) != TRUSTED)
+		rc = backing_verify(backing, NULL);
+	if (rc == 0)
+		rc = read_raw(backing, flags, bytes, n, offset);
+	return rc < 0 || flags & BACKING_UNCHECKED ? rc : backing_check(backing);
 }
 
 int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset)
 {
-	return backing_read_as(backing, false, bytes, n, offset);
-}
-
-int backing_read_as(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset)
-{
-	const int rc = fetch_trusted(backing, spans, bytes, n, offset);
-
-	return rc < 0 ? rc : backing_check(backing);
+	return backing_read_with(backing, 0, bytes, n, offset);
 }
 
 static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 {
-	struct backing *backing = context;
-	const int rc = backing->frames ? read_frames(backing, bytes, n, offset, zstd_seekable_peek)
-				       : backing_read_raw(backing, false, bytes, n, offset);
-
-	return rc < 0 ? rc : backing_check(backing);
+	return backing_read_with(context, BACKING_UNVERIFIED, bytes, n, offset);
 }
 
 struct source backing_source(struct backing *backing)
 {
 	return (struct source){ source_read_at, backing, backing_size(backing) };
+}
+
+void backing_expect_hash(struct backing *backing, const char xxh128[XXH128_TEXT])
+{
+	memcpy(backing->expected, xxh128, XXH128_TEXT);
+	atomic_store(&backing->trust, UNVERIFIED);
+}
+
+bool backing_is_unverified(const struct backing *backing)
+{
+	return atomic_load(&backing->trust) == UNVERIFIED;
+}
+
+/* All bytes of it through the hash. */
+static int hash_all(struct backing *backing, XXH3_state_t *hash, const atomic_bool *stop)
+{
+	uint8_t *bytes = malloc(HASH_CHUNK);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; rc == 0 && at < backing->size;) {
+		const uint64_t left = backing->size - at;
+		const size_t n = left < HASH_CHUNK ? (size_t)left : HASH_CHUNK;
+
+		rc = stop && atomic_load(stop) ? -EINTR : read_raw(backing, 0, bytes, n, at);
+		if (rc == 0)
+			XXH3_128bits_update(hash, bytes, n);
+		at += n;
+	}
+	free(bytes);
+	return rc < 0 ? rc : backing_check(backing);
+}
+
+/* Settles whether it is to be trusted, unless that cannot be found out now. */
+static int verify(struct backing *backing, const atomic_bool *stop)
+{
+	XXH3_state_t *hash = XXH3_createState();
+	char has[XXH128_TEXT], why[160];
+	int rc = -ENOMEM;
+
+	if (hash) {
+		XXH3_128bits_reset(hash);
+		rc = hash_all(backing, hash, stop);
+	}
+	if (rc == 0) {
+		xxh128_text(XXH3_128bits_digest(hash), has);
+		if (strcmp(has, backing->expected) == 0) {
+			atomic_store(&backing->trust, TRUSTED);
+		} else {
+			atomic_store(&backing->trust, CORRUPT);
+			snprintf(why, sizeof(why),
+				 "it is corrupt: its XXH128 is %s, and %s was recorded when it was "
+				 "put in force",
+				 has, backing->expected);
+			rc = backing_fail(backing, why);
+		}
+	}
+	XXH3_freeState(hash);
+	return rc;
+}
+
+int backing_verify(struct backing *backing, const atomic_bool *stop)
+{
+	int rc = 0;
+
+	if (atomic_load(&backing->trust) == UNVERIFIED) {
+		pthread_mutex_lock(&backing->lock);
+		if (atomic_load(&backing->trust) == UNVERIFIED)
+			rc = verify(backing, stop);
+		pthread_mutex_unlock(&backing->lock);
+	}
+	return rc == 0 && atomic_load(&backing->trust) == CORRUPT ? -EIO : rc;
 }
