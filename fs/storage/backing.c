@@ -66,7 +66,7 @@ static int read_frames(void *context, unsigned flags, void *bytes, size_t n, uin
 
 static void release_frames(void *context)
 {
-	struct backing *backing = context;
+	zstd_seekable_close(((struct backing *)context)->frames);
 }
 
 struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache *cache,

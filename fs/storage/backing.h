@@ -91,8 +91,9 @@ int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size
 /* Is the file yet what it was when it was opened? Returns 0 or -EIO. */
 int backing_check(struct backing *backing);
 
-/* Would a read with BACKING_SPANS have to wait for the disk for the byte at offset? And n bytes that will be
- * asked for soon: the disk may get them meanwhile. Both only as far as can be told. */
+/* Would a read with BACKING_SPANS have to wait for the disk for the byte at offset? And n bytes
+ * that will be asked for soon: the disk may get them meanwhile. Both only as far as can be told.
+ * */
 bool backing_is_uncached(struct backing *backing, uint64_t offset);
 void backing_readahead(struct backing *backing, size_t n, uint64_t offset);
 
