@@ -12,8 +12,8 @@
 #include "fs/base/fingerprint.h"
 #include "fs/layer/donor.h"
 #include "fs/metadata/metadata.h"
-#include "fs/model/hash_result.h"
-#include "fs/model/measure_result.h"
+#include "fs/model/results.h"
+#include "fs/model/snapshot.h"
 #include "fs/storage/backing.h"
 #include "gguf/organ.h"
 #include "gguf/role.h"
@@ -174,18 +174,8 @@ uint32_t slots_links(struct slots *slots);
 /* How many there are by now. */
 uint32_t slots_count(struct slots *slots);
 
-/* All slots at one moment. */
-struct snapshot {
-	uint64_t generation;
-	uint32_t n, grafts;	       /* slots; those that are not as in the base */
-	struct metadata_edits_get
-		*edits;		       /* metadata, where it was asked for (model.h); else NULL */
-	struct adapter_list *adapters; /* and the adapters in force (adapter_list.h) */
-	struct content **content;      /* n of them, as they are shown; NULL for the base's */
-};
-
-/* Returns 0 or -ENOMEM. Release with snapshot_release(). */
+/* All slots at one moment, without what else is in a snapshot. Returns 0 or -ENOMEM. Release with
+ * snapshot_release(). */
 int slots_snapshot(struct slots *slots, struct snapshot *snapshot);
-void snapshot_release(struct snapshot *snapshot);
 
 #endif
