@@ -7,7 +7,7 @@
  * that is renamed, or has another renamed over it, stays readable.
  *
  * A file may hold its bytes compressed (zstd_seekable.h): sizes and offsets are those of what it
- * holds. And the bytes may come from several files (shards_backing.h), or be made of those of
+ * holds. And the bytes may come from several files (shards), or be made of those of
  * another (computed_rows.h). */
 #ifndef FS_STORAGE_BACKING_H
 #define FS_STORAGE_BACKING_H
