@@ -473,4 +473,4 @@ compile_commands.json:	## for clangd and clang-tidy
 help:	## this list
 	@sed -n 's/^\([a-z_.-]*\):.*	## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 26
 
--include $(wildcard $B/*/*.d $B/tests/*/*.d)
+-include $(wildcard $B/*/*.d $B/*/*/*.d $B/*/*/*/*.d)
