@@ -147,10 +147,13 @@ void content_unref(struct content *content)
 	free((char *)content->organ.name);
 	backing_unref(content->file);
 	free(content->broken);
-	free(content->target);
-	free(content->seen);
 	donor_unref(content->donor);
-	content_unref(content->own);
+	if (content->kind == CONTENT_LINK) {
+		free(content->target);
+		free(content->seen);
+	} else if (content->kind == CONTENT_MERGED) {
+		content_unref(content->own);
+	}
 	free(content);
 }
 

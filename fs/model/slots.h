@@ -40,16 +40,24 @@ struct content {
 	struct backing *file;	   /* where its data lies */
 	uint64_t offset;	   /* and from which byte on */
 	struct timespec mtime;
-	char fingerprint[FINGERPRINT_TEXT]; /* of a reference: of its model */
-	char *target;			    /* of a link: as it was given */
-	char *seen; /* of a link: as link_target.h, of the file, or if it is broken, of
-					       the last one that was good; NULL: there is none */
-	uid_t uid;  /* of a link: whose it is */
-	gid_t gid;
+	union {					    /* what only contents of one kind have */
+		char fingerprint[FINGERPRINT_TEXT]; /* CONTENT_REFERENCE: of its model */
+		struct {			    /* CONTENT_LINK */
+			char *target;		    /* as it was given */
+			/* As link_target.h, of the file, or if it is broken, of the last one that
+			 * was good; NULL: there is none. */
+			char *seen;
+			uid_t uid; /* whose it is */
+			gid_t gid;
+		};
+		struct {		     /* CONTENT_MERGED */
+			struct content *own; /* what the slot holds, NULL for the base's */
+			/* How, borrowed from file; NULL if broken. */
+			const struct lora_merge *merge;
+		};
+	};
 	struct donor *donor;		     /* where it came from; NULL: not known */
 	char *broken;			     /* NULL, or why its data cannot be read */
-	struct content *own;		     /* merged: what the slot holds, NULL for the base's */
-	const struct lora_merge *merge;	     /* merged: how, borrowed from file; NULL if broken */
 	struct measure_result reading;	     /* of its values; tensor_measures.h */
 	struct hash_result hashes[HASH_KINDS]; /* of its bytes; tensor_hashes.h */
 };
