@@ -18,10 +18,14 @@
 #define TEMPORARY_BEGIN ".organfs-"
 #define TEMPORARY_END	".part"
 
-struct place {
+/* A file from its beginning to its end. */
+struct writing {
 	int directory;
-	const char *name; /* the target in it */
-	char temporary[48];
+	const char *name;   /* of the target in it */
+	char temporary[48]; /* the name of the temporary file */
+	int fd;		    /* of that; -1: there is none */
+	bool renamed;
+	struct backing *written; /* it, opened for reading */
 };
 
 static int failed(struct error *err, int code, const char *what)
@@ -36,7 +40,8 @@ static const char *name_in(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-int atomic_write_open_directory(const struct write_target *target, struct error *err)
+/* The target's directory: a descriptor, or -errno. */
+static int open_directory(const struct write_target *target, struct error *err)
 {
 	const char *name = name_in(target->path);
 	const size_t n = (size_t)(name - target->path);
@@ -53,15 +58,16 @@ int atomic_write_open_directory(const struct write_target *target, struct error 
 	return fd < 0 ? failed(err, errno, "the target's directory") : fd;
 }
 
-/* The name is borrowed. */
-static struct place place_of(int directory, const char *name)
+/* Nothing is there yet. The path is borrowed. */
+static struct writing writing_of(int directory, const char *path)
 {
-	struct place place = { directory, name, "" };
+	struct writing writing = { .directory = directory, .name = name_in(path), .fd = -1 };
 
 	/* Its own length, so that the longest name has a temporary one too. */
-	snprintf(place.temporary, sizeof(place.temporary),
-		 TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END, XXH3_64bits(name, strlen(name)));
-	return place;
+	snprintf(writing.temporary, sizeof(writing.temporary),
+		 TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END,
+		 XXH3_64bits(writing.name, strlen(writing.name)));
+	return writing;
 }
 
 static bool is_base(const struct write_target *target, const struct stat *stat)
@@ -70,21 +76,21 @@ static bool is_base(const struct write_target *target, const struct stat *stat)
 	       (target->shards && shards_has_file(target->shards, stat));
 }
 
-static int check_target(const struct write_target *target, const struct place *place,
+static int check_target(const struct write_target *target, const struct writing *writing,
 			struct error *err)
 {
 	struct stat stat;
 
-	if (fstat(place->directory, &stat) < 0)
+	if (fstat(writing->directory, &stat) < 0)
 		return failed(err, errno, "the target's directory");
 	if (target->mount && stat.st_dev == target->mount)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target lies in this mount itself; "
 				 "give a name outside of it");
-	if (fstatat(place->directory, place->name, &stat, 0) == 0 && is_base(target, &stat))
+	if (fstatat(writing->directory, writing->name, &stat, 0) == 0 && is_base(target, &stat))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target is the base, which is never written to");
-	if (fstatat(place->directory, place->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(writing->directory, writing->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : failed(err, errno, "the target");
 	if (S_ISDIR(stat.st_mode))
 		return failed(err, EISDIR, "the target");
@@ -105,16 +111,16 @@ static bool is_named(int directory, const char *name, int fd)
 
 /* The temporary file, locked as long as it is written. One that nobody has locked was left by an
  * assembly that was killed. */
-static int open_temporary(const struct place *place, mode_t mode, struct error *err)
+static int open_temporary(const struct writing *writing, mode_t mode, struct error *err)
 {
 	for (int tries = 0; tries < 10; tries++) {
 		struct stat stat;
-		int fd = openat(place->directory, place->temporary,
+		int fd = openat(writing->directory, writing->temporary,
 				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 		const bool stale = fd < 0 && errno == EEXIST;
 
 		if (stale)
-			fd = openat(place->directory, place->temporary,
+			fd = openat(writing->directory, writing->temporary,
 				    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd < 0 && !(stale && errno == ENOENT))
 			return failed(err, errno, "the temporary file beside the target");
@@ -122,31 +128,34 @@ static int open_temporary(const struct place *place, mode_t mode, struct error *
 			continue;
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 			close(fd);
-			/* Ours, just made, which somebody takes for a left one. */
+			/* Lost a race: another assembly locked the file just created, taking it for
+			 * a left one. Try again. */
 			if (!stale)
 				continue;
 			return error_set(err, EBUSY, ERROR_NO_OFFSET,
 					 "another assembly to this target is under way");
 		}
-		/* Whoever takes over a left one removes it; the winner's is still linked. */
+		/* An assembly that takes over a left one removes it; the winner's is still
+		 * linked. */
 		if (!stale && fstat(fd, &stat) == 0 && stat.st_nlink > 0)
 			return fd;
-		if (stale && is_named(place->directory, place->temporary, fd))
-			unlinkat(place->directory, place->temporary, 0);
+		if (stale && is_named(writing->directory, writing->temporary, fd))
+			unlinkat(writing->directory, writing->temporary, 0);
 		close(fd);
 	}
 	return failed(err, EBUSY, "the temporary file beside the target");
 }
 
-static int rename_into_place(const struct place *place, bool replace, struct error *err)
+static int rename_into_place(const struct writing *writing, bool replace, struct error *err)
 {
-	int rc = renameat2(place->directory, place->temporary, place->directory, place->name,
-			   replace ? 0 : RENAME_NOREPLACE);
+	int rc = renameat2(writing->directory, writing->temporary, writing->directory,
+			   writing->name, replace ? 0 : RENAME_NOREPLACE);
 
 	/* Some filesystems cannot do it in one step. */
 	if (rc < 0 && errno == EINVAL && !replace &&
-	    faccessat(place->directory, place->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		rc = renameat(place->directory, place->temporary, place->directory, place->name);
+	    faccessat(writing->directory, writing->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = renameat(writing->directory, writing->temporary, writing->directory,
+			      writing->name);
 	return rc < 0 ? failed(err, errno, "the target") : 0;
 }
 
@@ -160,9 +169,9 @@ static bool is_temporary(const char *name)
 }
 
 /* Remove what assemblies to other targets left there when they were killed. */
-static void remove_left(const struct place *place)
+static void remove_left(int directory_fd)
 {
-	const int again = openat(place->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int again = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = again < 0 ? NULL : fdopendir(again);
 	const struct dirent *entry;
 
@@ -173,11 +182,11 @@ static void remove_left(const struct place *place)
 
 		if (!is_temporary(entry->d_name))
 			continue;
-		fd = openat(place->directory, entry->d_name,
+		fd = openat(directory_fd, entry->d_name,
 			    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-		    is_named(place->directory, entry->d_name, fd))
-			unlinkat(place->directory, entry->d_name, 0);
+		    is_named(directory_fd, entry->d_name, fd))
+			unlinkat(directory_fd, entry->d_name, 0);
 		if (fd >= 0)
 			close(fd);
 	}
@@ -185,152 +194,141 @@ static void remove_left(const struct place *place)
 		closedir(directory);
 }
 
-/* What the temporary file is to be, opened for reading. Before the rename, so that nobody else can
- * have written to it. */
-static struct backing *open_written(const struct place *place, int fd)
+/* The temporary file, opened for reading under its target's path. Before the rename, so that no
+ * other process can have written to it. */
+static struct backing *open_written(const struct writing *writing)
 {
-	char link[40], path[PATH_MAX];
+	char *path = written_files_path(writing->directory, writing->name), link[40];
+	struct backing *written = NULL;
 	struct error err = { 0 };
-	ssize_t n;
-	int again;
+	int again = -1;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place->directory);
-	n = readlink(link, path, sizeof(path));
-	if (n <= 0 || (size_t)n + strlen(place->name) + 2 > sizeof(path))
-		return NULL;
-	snprintf(path + n, sizeof(path) - (size_t)n, "/%s", place->name);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	again = open(link, O_RDONLY | O_CLOEXEC);
-	return again < 0 ? NULL : backing_fdopen(again, path, &err);
-}
-
-struct atomic_write {
-	struct place place;
-	char name[NAME_MAX + 1];
-	bool replace, renamed;
-	int fd; /* of the temporary file */
-	struct backing *written, **tell;
-	struct written_files *record;
-	bool *placed;
-};
-
-/* The temporary file is whole and durable, or gone. */
-static int fill(struct atomic_write *assembling, struct view *view,
-		const struct write_target *target, struct progress *progress, struct error *err)
-{
-	const struct place *place = &assembling->place;
-	/* A base that only its owner may read does not become a model that anybody may. */
-	const mode_t mode = (target->base->st_mode & 0666) | 0600;
-	int rc;
-
-	if (!target->swept)
-		remove_left(place);
-	assembling->fd = open_temporary(place, mode, err);
-	if (assembling->fd < 0)
-		return assembling->fd;
-	rc = view_write(assembling->fd, view, progress, err);
-	if (rc == 0 && fsync(assembling->fd) < 0)
-		rc = failed(err, errno, "writing");
-	if (rc == 0 && target->written)
-		assembling->written = open_written(place, assembling->fd);
-	return rc;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", writing->fd);
+	if (path)
+		again = open(link, O_RDONLY | O_CLOEXEC);
+	if (again >= 0)
+		written = backing_fdopen(again, path, &err);
+	free(path);
+	return written;
 }
 
 int atomic_write_check(const struct write_target *target, struct error *err)
 {
-	const int directory = atomic_write_open_directory(target, err);
-	struct place place;
+	const int directory = open_directory(target, err);
+	struct writing writing;
 	int rc;
 
 	if (directory < 0)
 		return directory;
-	place = place_of(directory, name_in(target->path));
-	rc = check_target(target, &place, err);
+	writing = writing_of(directory, target->path);
+	rc = check_target(target, &writing, err);
 	close(directory);
 	return rc;
 }
 
-struct atomic_write *atomic_write_begin(struct view *view, const struct write_target *target,
-					int directory, struct progress *progress, struct error *err)
+/* The temporary file is whole and durable. */
+static int write_temporary(struct writing *writing, struct view *view,
+			   const struct write_target *target, struct progress *progress,
+			   struct error *err)
 {
-	struct atomic_write *assembling = calloc(1, sizeof(*assembling));
+	/* A base that only its owner may read does not become a model that anybody may. */
+	const mode_t mode = (target->base->st_mode & 0666) | 0600;
 	int rc;
 
-	if (!assembling) {
-		failed(err, ENOMEM, "the target");
-		return NULL;
-	}
-	assembling->fd = -1;
-	assembling->replace = target->replace;
-	assembling->tell = target->written;
-	assembling->record = target->record;
-	assembling->placed = target->placed;
-	assembling->place = place_of(directory, name_in(target->path));
-	rc = check_target(target, &assembling->place, err);
-	if (rc == 0 && strlen(assembling->place.name) > NAME_MAX)
-		rc = failed(err, ENAMETOOLONG, "the target");
-	if (rc == 0) {
-		/* The target's path need not live as long. */
-		strcpy(assembling->name, assembling->place.name);
-		assembling->place.name = assembling->name;
-		rc = fill(assembling, view, target, progress, err);
-	}
-	if (rc == 0)
-		return assembling;
-	atomic_write_end(assembling, false);
-	return NULL;
+	writing->fd = open_temporary(writing, mode, err);
+	if (writing->fd < 0)
+		return writing->fd;
+	rc = view_write(writing->fd, view, progress, err);
+	if (rc == 0 && fsync(writing->fd) < 0)
+		rc = failed(err, errno, "writing");
+	if (rc == 0 && target->written)
+		writing->written = open_written(writing);
+	return rc;
 }
 
-int atomic_write_commit(struct atomic_write *assembling, struct error *err)
+/* It is in the target's place, and durable there. */
+static int commit(struct writing *writing, bool replace, struct error *err)
 {
-	const struct place *place = &assembling->place;
-	const int rc = rename_into_place(place, assembling->replace, err);
+	const int rc = rename_into_place(writing, replace, err);
 
 	if (rc < 0)
 		return rc;
-	assembling->renamed = true;
-	if (fsync(place->directory) < 0 && errno != EINVAL)
+	writing->renamed = true;
+	if (fsync(writing->directory) < 0 && errno != EINVAL)
 		return failed(err, errno, "the target is written, but its directory");
 	return 0;
 }
 
-void atomic_write_end(struct atomic_write *assembling, bool stays)
+/* It stays in the target's place, or goes. */
+static void end(struct writing *writing, const struct write_target *target, bool stays)
 {
-	const struct place *place = &assembling->place;
-
-	/* An older file is gone for good. */
-	if (!stays && assembling->renamed && assembling->replace && assembling->placed)
-		*assembling->placed = true;
-	if (!stays && assembling->renamed && !assembling->replace)
-		unlinkat(place->directory, place->name, 0);
-	if (stays && assembling->renamed && assembling->record)
-		written_files_add(assembling->record, place->directory, place->name,
-				  assembling->fd);
-	if (!assembling->renamed && assembling->fd >= 0)
-		unlinkat(place->directory, place->temporary, 0);
-	if (stays && assembling->renamed && assembling->tell)
-		*assembling->tell = assembling->written;
+	if (stays && target->record)
+		written_files_add(target->record, writing->directory, writing->name, writing->fd);
+	if (stays && target->written)
+		*target->written = writing->written;
 	else
-		backing_unref(assembling->written);
-	if (assembling->fd >= 0)
-		close(assembling->fd);
-	free(assembling);
+		backing_unref(writing->written);
+	/* An older file is gone for good. */
+	if (!stays && writing->renamed && target->replace && target->placed)
+		*target->placed = true;
+	if (!stays && writing->renamed && !target->replace)
+		unlinkat(writing->directory, writing->name, 0);
+	if (!writing->renamed && writing->fd >= 0)
+		unlinkat(writing->directory, writing->temporary, 0);
+	if (writing->fd >= 0)
+		close(writing->fd);
+}
+
+static int write_files(struct writing *all, const struct write_file *files, uint32_t n,
+		       const struct write_target *target, int directory, struct progress *progress,
+		       struct error *err)
+{
+	uint32_t begun = 0;
+	int rc = 0;
+
+	for (; rc == 0 && begun < n; begun++) {
+		all[begun] = writing_of(directory, files[begun].path);
+		rc = check_target(target, &all[begun], err);
+		if (rc == -EEXIST && target->several)
+			error_set(err, EEXIST, ERROR_NO_OFFSET,
+				  "%.180s exists, and shards are not replaced", files[begun].path);
+		if (rc == 0 && begun == 0)
+			remove_left(directory);
+		if (rc == 0)
+			rc = write_temporary(&all[begun], files[begun].view, target, progress, err);
+	}
+	for (uint32_t k = n; rc == 0 && k-- > 0;)
+		rc = commit(&all[k], target->replace, err);
+	for (uint32_t k = 0; k < begun; k++)
+		end(&all[k], target, rc == 0);
+	return rc;
+}
+
+int atomic_write_files(const struct write_file *files, uint32_t n,
+		       const struct write_target *target, struct progress *progress,
+		       struct error *err)
+{
+	struct writing *all = calloc(n, sizeof(*all));
+	uint64_t total = 0;
+	int directory, rc;
+
+	for (uint32_t k = 0; k < n; k++)
+		total += view_size(files[k].view);
+	progress_begin(progress, total);
+	directory = all ? open_directory(target, err) : failed(err, ENOMEM, "the target");
+	rc = directory;
+	if (directory >= 0) {
+		rc = write_files(all, files, n, target, directory, progress, err);
+		close(directory);
+	}
+	free(all);
+	return rc;
 }
 
 int atomic_write_view(struct view *view, const struct write_target *target,
 		      struct progress *progress, struct error *err)
 {
-	struct atomic_write *assembling;
-	int rc, directory;
+	const struct write_file file = { (char *)target->path, view };
 
-	progress_begin(progress, view_size(view));
-	directory = atomic_write_open_directory(target, err);
-	if (directory < 0)
-		return directory;
-	assembling = atomic_write_begin(view, target, directory, progress, err);
-	rc = assembling ? atomic_write_commit(assembling, err) : -err->code;
-	if (assembling)
-		atomic_write_end(assembling, rc == 0);
-	close(directory);
-	return rc;
+	return atomic_write_files(&file, 1, target, progress, err);
 }

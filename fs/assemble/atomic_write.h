@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* atomic_write.h - a view written out as a file.
+/* atomic_write.h - views written out as files.
  *
- * 1. The target is as it was, or it is whole and durable: the bytes go into a temporary file beside
- *    it, which is made durable and then renamed.
- * 2. A failed or interrupted assembly removes its temporary file. One that was killed leaves it,
- *    and the next assembly into the same directory removes it.
- * 3. The base is never a target. */
+ * 1. A target is as it was, or it is whole and durable: the bytes go into a temporary file beside
+ *    it, which is made durable and then renamed; then its directory is made durable.
+ * 2. Of several files all are durable under other names before the first is renamed. They are
+ *    renamed from the last to the first; where one cannot be, those that were are removed again.
+ * 3. A temporary file is locked as long as it is written. One that is not locked was left by an
+ *    assembly that was killed, and the next one into the same directory removes it; a failed or
+ *    interrupted assembly removes its own.
+ * 4. The base is never a target, and no target lies in the mount itself. */
 #ifndef FS_ASSEMBLE_ATOMIC_WRITE_H
 #define FS_ASSEMBLE_ATOMIC_WRITE_H
 
@@ -24,11 +27,11 @@ struct write_target {
 	const struct shards *shards; /* nor these; NULL: there are none */
 	dev_t mount; /* what must not be written into: the mount's own device; 0: none */
 	struct backing **written; /* NULL, or where to put the new file, opened for reading; NULL
-				   * there where it cannot be opened */
+				   * there where it cannot be opened. Of one file alone */
 	struct written_files *record; /* NULL, or what each file that is in place is added to */
-	bool *placed; /* NULL, or set where the new file is in place though it failed: nobody knows
-			 whether it would be after a power cut */
-	bool swept;   /* what killed assemblies left in its directory is removed already */
+	bool *placed; /* NULL, or set where the new file is in place though it failed: it is not
+		       * known whether it would be after a power cut */
+	bool several; /* files of several names, none of which is replaced, as the error says */
 };
 
 /* Could the target be written? Returns 0 or what atomic_write_view() would say of the target and
@@ -41,17 +44,14 @@ int atomic_write_check(const struct write_target *target, struct error *err);
 int atomic_write_view(struct view *view, const struct write_target *target,
 		      struct progress *progress, struct error *err);
 
-/* The same in steps, for several targets that are to be there together. Their directory is opened,
- * to close when all have come to their end. The bytes are durable under another name; they are put
- * in the target's place, after which none of an older file is left; and the end, where a target
- * that was put in place stays or is removed again. The progress is not begun anew. Each that is
- * begun has a descriptor until its end. A descriptor, NULL or -errno, with err set as above. */
-struct atomic_write;
-int atomic_write_open_directory(const struct write_target *target, struct error *err);
-struct atomic_write *atomic_write_begin(struct view *view, const struct write_target *target,
-					int directory, struct progress *progress,
-					struct error *err);
-int atomic_write_commit(struct atomic_write *assembling, struct error *err);
-void atomic_write_end(struct atomic_write *assembling, bool stays);
+/* The same for several files that are to be there together, in the directory of the target's path;
+ * the name in that counts for nothing. Each has a descriptor until all are there. */
+struct write_file {
+	char *path;
+	struct view *view;
+};
+int atomic_write_files(const struct write_file *files, uint32_t n,
+		       const struct write_target *target, struct progress *progress,
+		       struct error *err);
 
 #endif

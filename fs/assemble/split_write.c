@@ -121,73 +121,30 @@ static char *path_of(const char *path, uint32_t k, uint32_t n)
 		       : name;
 }
 
-static int out_of_memory(struct error *err)
-{
-	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-}
-
-/* Shard k is durable under another name. NULL with err set. */
-static struct atomic_write *begin_part(struct division *division, uint32_t k, struct view *whole,
-				       const struct write_target *target, int directory,
-				       struct progress *progress, struct error *err)
-{
-	char *path = path_of(target->path, k, division->n);
-	struct view *view = path ? view_of_part(&division->parts[k], whole) : NULL;
-	struct atomic_write *assembling = NULL;
-	struct write_target one = *target;
-	char why[sizeof(err->text)];
-
-	one.path = path;
-	one.replace = false;
-	one.swept = k > 0;
-	one.written = NULL;
-	if (view)
-		assembling = atomic_write_begin(view, &one, directory, progress, err);
-	else
-		out_of_memory(err);
-	if (!assembling && err->code == EEXIST) {
-		snprintf(why, sizeof(why), "%.180s exists, and shards are not replaced", path);
-		error_set(err, EEXIST, ERROR_NO_OFFSET, "%s", why);
-	}
-	view_unref(view);
-	free(path);
-	return assembling;
-}
-
-/* All together, or none. */
-static int put_all(struct atomic_write **all, uint32_t n, struct error *err)
-{
-	int rc = 0;
-
-	for (uint32_t k = n; rc == 0 && k-- > 0;)
-		rc = atomic_write_commit(all[k], err);
-	return rc;
-}
-
 static int write_parts(struct division *division, struct view *whole,
 		       const struct write_target *target, struct progress *progress,
 		       struct error *err)
 {
-	struct atomic_write **all = calloc(division->n, sizeof(struct atomic_write *));
-	const int directory = all ? atomic_write_open_directory(target, err) : out_of_memory(err);
-	uint64_t total = 0;
-	uint32_t begun = 0;
-	int rc = directory < 0 ? directory : 0;
+	struct write_file *files = calloc(division->n, sizeof(*files));
+	struct write_target each = *target;
+	bool all = files != NULL;
+	int rc;
 
-	for (uint32_t k = 0; k < division->n; k++)
-		total += division->parts[k].size;
-	progress_begin(progress, total);
-	for (; rc == 0 && begun < division->n; begun += rc == 0) {
-		all[begun] = begin_part(division, begun, whole, target, directory, progress, err);
-		rc = all[begun] ? 0 : -err->code;
+	each.replace = false;
+	each.several = true;
+	each.written = NULL;
+	for (uint32_t k = 0; all && k < division->n; k++) {
+		files[k].path = path_of(target->path, k, division->n);
+		files[k].view = view_of_part(&division->parts[k], whole);
+		all = files[k].path && files[k].view;
 	}
-	if (rc == 0)
-		rc = put_all(all, begun, err);
-	for (uint32_t k = 0; k < begun; k++)
-		atomic_write_end(all[k], rc == 0);
-	if (directory >= 0)
-		close(directory);
-	free(all);
+	rc = all ? atomic_write_files(files, division->n, &each, progress, err)
+		 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	for (uint32_t k = 0; files && k < division->n; k++) {
+		view_unref(files[k].view);
+		free(files[k].path);
+	}
+	free(files);
 	return rc;
 }
 

@@ -59,32 +59,25 @@ static int list_runs(struct view_writer *fill)
 	return 0;
 }
 
-/* Only what is what it was when it was put in force. */
-static int verify_files(const struct view_writer *fill, struct error *err)
-{
-	for (size_t i = 0; i < fill->n; i++) {
-		struct backing *file = fill->runs[i].extent.backing;
-		const int rc = file ? backing_verify(file, fill->progress->cancel) : 0;
-
-		if (rc < 0)
-			return rc == -EINTR ? fail_interrupted(err) : fail_reading(err);
-	}
-	return 0;
-}
-
-/* What was shared or copied counts only if the files are what they were even now. */
+/* Do the files have the bytes that they had when they were put in force? What was shared or copied
+ * counts only if they have them even then. */
 static int check_files(const struct view_writer *fill, struct error *err)
 {
 	const struct backing *last = NULL;
+	int rc = 0;
 
-	for (size_t i = 0; i < fill->n; i++) {
+	for (size_t i = 0; rc == 0 && i < fill->n; i++) {
 		struct backing *file = fill->runs[i].extent.backing;
 
-		if (file && file != last && backing_check(file) < 0)
-			return fail_reading(err);
+		if (file && file != last)
+			rc = backing_verify(file, fill->progress->cancel);
+		if (file && file != last && rc == 0)
+			rc = backing_check(file);
 		last = file;
 	}
-	return 0;
+	if (rc == -EINTR)
+		return fail_interrupted(err);
+	return rc < 0 ? fail_reading(err) : 0;
 }
 
 static bool is_in_place(const struct run *run, const struct backing *file)
@@ -246,10 +239,8 @@ static int run_view_writer(struct view_writer *fill, struct error *err)
 
 	if (rc < 0)
 		return failed(err, -rc, "the plan");
-	rc = verify_files(fill, err);
 	/* Better known before all is copied. */
-	if (rc == 0)
-		rc = check_files(fill, err);
+	rc = check_files(fill, err);
 	if (rc < 0)
 		return rc;
 	rc = clone_template(fill);

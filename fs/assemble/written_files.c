@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The path of the name in the directory, to free. NULL: it cannot be told. */
-static char *path_in(int directory, const char *name)
+char *written_files_path(int directory, const char *name)
 {
 	char link[40], path[PATH_MAX], *whole;
 	ssize_t n;
@@ -31,7 +30,7 @@ static bool add(struct written_files *written, int directory, const char *name, 
 	if (!more)
 		return false;
 	written->files = more;
-	if (fstat(fd, &file.stat) < 0 || !(file.path = path_in(directory, name)))
+	if (fstat(fd, &file.stat) < 0 || !(file.path = written_files_path(directory, name)))
 		return false;
 	written->files[written->n++] = file;
 	return true;

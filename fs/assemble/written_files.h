@@ -18,6 +18,9 @@ struct written_files {
 	} * files; /* n of them, as they were added */
 };
 
+/* The path of the name in the open directory, to free. NULL: it cannot be told. */
+char *written_files_path(int directory, const char *name);
+
 /* One more, which is open as fd and has that name in the open directory. Where that cannot be
  * noted, written_files_exist() is false from then on. */
 void written_files_add(struct written_files *written, int directory, const char *name, int fd);

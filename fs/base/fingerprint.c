@@ -107,7 +107,8 @@ static void hash_pieces(XXH3_state_t *hash, struct backing *base, const struct g
 	}
 	for (uint32_t i = 0; i < gguf->n_tensors; i += step) {
 		file = find_piece(base, &gguf->tensors[i], &offset, &length);
-		if (file && backing_read_as(file, true, bytes, (size_t)length, offset) == 0)
+		if (file &&
+		    backing_read_with(file, BACKING_SPANS, bytes, (size_t)length, offset) == 0)
 			XXH3_128bits_update(hash, bytes, (size_t)length);
 	}
 }

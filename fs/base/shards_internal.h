@@ -4,11 +4,16 @@
 #define FS_BASE_SHARDS_INTERNAL_H
 
 #include "fs/base/shards.h"
-#include "fs/base/shards_backing.h"
 
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+
+/* The first bytes of shard 0, for when that is gone. */
+struct shards_backing_head {
+	const uint8_t *bytes; /* NULL: it is not */
+	size_t length;
+};
 
 /* A file that is a shard. Counted, as the sets that it is in share it. */
 struct shard_file {

@@ -175,70 +175,57 @@ static struct backing *drop_changed(struct assembly *assembly)
 	return file;
 }
 
-/* What is asked for: one file, or with most set shards (split_write.h). */
-struct request {
-	const char *path;
-	pid_t caller;
-	bool replace;
-	uint64_t most; /* bytes of tensors in a shard; 0: one file */
-	struct results *results;
-};
-
-/* What comes of it. */
+/* What comes of an assembly. */
 struct results {
 	struct backing *kept;  /* of one file; see assembly_keep() */
 	struct written_files record; /* of all files */
 	bool placed;	       /* though it failed */
 };
 
-/* Returns how many files there are now, or -errno. */
-static int write_to(struct assembly *assembly, struct view *view, const struct request *request,
-		    struct error *err)
+static struct write_target target_at(const struct assembly *assembly, const char *path,
+				     struct results *results)
 {
-	struct write_target target = { .path = request->path,
-				       .replace = request->replace,
-				       .base = backing_stat(assembly->model->base),
-				       .shards = assembly->model->shards,
-				       .mount = assembly->mount,
-				       .written = assembly->keep ? &request->results->kept : NULL,
-				       .record = &request->results->record,
-				       .placed = &request->results->placed };
-	int rc;
-
-	target.directory = open_start(request->path, request->caller, err);
-	if (target.directory < 0 && target.directory != AT_FDCWD)
-		return target.directory;
-	if (request->most)
-		rc = split_write(view, &target, request->most, &assembly->progress, err);
-	else
-		rc = atomic_write_view(view, &target, &assembly->progress, err);
-	if (target.directory >= 0)
-		close(target.directory);
-	return rc;
+	return (struct write_target){ .directory = AT_FDCWD,
+				      .path = path,
+				      .base = backing_stat(assembly->model->base),
+				      .shards = assembly->model->shards,
+				      .mount = assembly->mount,
+				      .written = assembly->keep ? &results->kept : NULL,
+				      .record = &results->record,
+				      .placed = &results->placed };
 }
 
-/* A path that somebody wrote. */
+/* A path that a process wrote, or a user gave: one file, or shards (split_write.h). Returns how
+ * many shards there are now, 0 for one file, or -errno. */
 static int write_to_given(struct assembly *assembly, struct view *view, char path[PATH_MAX],
 			  pid_t caller, struct results *results, struct error *err)
 {
-	struct request request = {
-		.path = path, .caller = caller, .replace = true, .results = results
-	};
+	struct write_target target = target_at(assembly, path, results);
+	uint64_t most;
 	size_t n;
-	const int rc = split_write_parse(path, &n, &request.most, err);
+	int rc = split_write_parse(path, &n, &most, err);
+	const bool split = rc > 0;
 
 	if (rc < 0)
 		return rc;
-	if (rc > 0)
+	if (split)
 		path[n] = '\0';
-	return write_to(assembly, view, &request, err);
+	target.replace = true;
+	target.directory = open_start(path, caller, err);
+	if (target.directory < 0 && target.directory != AT_FDCWD)
+		return target.directory;
+	rc = split ? split_write(view, &target, most, &assembly->progress, err)
+		   : atomic_write_view(view, &target, &assembly->progress, err);
+	if (target.directory >= 0)
+		close(target.directory);
+	return rc;
 }
 
 /* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
 			    struct results *results, struct error *err)
 {
-	struct request request = { .path = path, .results = results };
+	const struct write_target target = target_at(assembly, path, results);
 	int rc = -EEXIST;
 
 	if (assembly->output) {
@@ -255,7 +242,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 			     assembly->model->name, number) >= PATH_MAX)
 			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
 					 "the default name is too long");
-		rc = write_to(assembly, view, &request, err);
+		rc = atomic_write_view(view, &target, &assembly->progress, err);
 	}
 	return rc;
 }

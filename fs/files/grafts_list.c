@@ -2,7 +2,7 @@
 /* grafts_list.c - see grafts_list.h. */
 #include "fs/files/grafts_list.h"
 #include "fs/metadata/value.h"
-#include "fs/model/adapter_list.h"
+#include "fs/model/adapters.h"
 #include "fs/util/paths.h"
 
 #include <errno.h>

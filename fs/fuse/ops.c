@@ -231,7 +231,7 @@ double ops_attributes(struct mount *fs, struct inode *inode, struct stat *attr)
 	memset(attr, 0, sizeof(*attr));
 	attr->st_ino = shown_ino(inode);
 	attr->st_mode = ops_is_link(inode) ? S_IFLNK | 0777 : mode & ~fs->options->umask;
-	attr->st_nlink = inode->kind == NODE_MODELS ? 2 + fs->collection->n
+	attr->st_nlink = inode->kind == NODE_MODELS ? 2 + fs->models->n
 			 : inode->kind == NODE_ROOT ? 3 + CLASSES
 			 : directory		    ? 2
 						    : 1;

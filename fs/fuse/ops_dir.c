@@ -310,15 +310,15 @@ static bool list_base(struct mount *fs, const struct inode *directory, uint64_t 
 /* In the root of several models their directories, then the files made from all of them. */
 static bool list_models(struct mount *fs, uint64_t place, struct listed *entry)
 {
-	if (place < fs->collection->n) {
-		const struct model *model = fs->collection->models[place];
+	if (place < fs->models->n) {
+		const struct model *model = fs->models->models[place];
 
 		snprintf(entry->name, sizeof(entry->name), "%s", model->shown);
 		entry->ino = inodes_root_ino(fs->inodes, model);
 		entry->type = S_IFDIR;
 		return true;
 	}
-	if (!models_root_file(fs->overview, place - fs->collection->n, entry->name, &entry->ino))
+	if (!models_root_file(fs->overview, place - fs->models->n, entry->name, &entry->ino))
 		return false;
 	entry->type = S_IFREG;
 	return true;

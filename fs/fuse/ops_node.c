@@ -102,8 +102,8 @@ static bool is_by_links(struct mount *fs, const struct inode *directory, const c
 	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS &&
 	    directory->kind != NODE_FORM_CLASS && directory->kind != NODE_EXPERTS)
 		return false;
-	for (uint32_t i = 0; i < fs->collection->n; i++) {
-		struct model *model = model_latest(fs->collection->models[i]);
+	for (uint32_t i = 0; i < fs->models->n; i++) {
+		struct model *model = model_latest(fs->models->models[i]);
 
 		if (directory->model && directory->model != model)
 			continue;

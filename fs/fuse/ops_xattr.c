@@ -153,7 +153,7 @@ static int count_value(struct mount *fs, const struct inode *inode, bool hashes,
 
 	if (!is_root(inode))
 		return -ENODATA;
-	for (uint32_t i = 0; i < fs->collection->n; i++) {
+	for (uint32_t i = 0; i < fs->models->n; i++) {
 		struct model_files *mounted = mount_model_files_at(fs, i);
 
 		if (inode->kind == NODE_MODELS || mounted->model == inode->model)

@@ -6,7 +6,7 @@
 #define FS_LAZY_TENSOR_HASHES_H
 
 #include "fs/lazy/memo.h"
-#include "fs/model/hash_result.h"
+#include "fs/model/results.h"
 #include "fs/model/model.h"
 
 struct tensor_hashes; /* any thread may use it */

@@ -617,3 +617,16 @@ struct adapter_list *adapters_list(struct model *model)
 	adapter_list_free(list);
 	return NULL;
 }
+
+void adapter_list_free(struct adapter_list *list)
+{
+	if (!list)
+		return;
+	for (uint32_t i = 0; i < list->n; i++) {
+		free(list->lines[i].name);
+		free(list->lines[i].file);
+		free(list->lines[i].broken);
+	}
+	free(list->lines);
+	free(list);
+}

@@ -16,7 +16,6 @@
 #ifndef FS_MODEL_ADAPTERS_H
 #define FS_MODEL_ADAPTERS_H
 
-#include "fs/model/adapter_list.h"
 #include "fs/model/model.h"
 
 #include <limits.h>
@@ -116,7 +115,25 @@ bool adapters_has_alpha(struct model *model);
 /* The alpha that an adapter's GGUF says; 0: none. */
 float adapters_alpha(const struct gguf *gguf);
 
-/* All adapters in force, to free. NULL: out of memory. */
+struct adapter_line {
+	char *name;	  /* of its file in adapters/: "NAME.gguf", or "lora" of copied pairs */
+	float scale;	  /* what is merged is multiplied by it */
+	uint32_t touched; /* tensors that it changes */
+	uint32_t halves;  /* of copied pairs: of which the other half is missing */
+	uint64_t bytes;	  /* of its tensors */
+	struct timespec mtime;
+	char *file;   /* where it lies, or leads; NULL: of copied pairs */
+	char *broken; /* NULL, or why it cannot be read */
+};
+
+/* The adapters of a model at one moment, for texts. */
+struct adapter_list {
+	uint32_t n, broken;
+	struct adapter_line *lines; /* in the order in which they are merged */
+};
+
+/* All adapters in force. NULL: out of memory. */
 struct adapter_list *adapters_list(struct model *model);
+void adapter_list_free(struct adapter_list *list); /* NULL is fine */
 
 #endif

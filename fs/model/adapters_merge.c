@@ -292,8 +292,8 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	planning.merge.type =
 		lora_merge_type(planning.merge.w.type, planning.merge.ne[0], adapters->f16);
 	now = slots_get(model->slots, slot);
-	*same = now && now->merge && content_own(now) == own && !planning.err.code &&
-		lora_merge_same(now->merge, &planning.merge);
+	*same = now && now->kind == CONTENT_MERGED && now->merge && now->own == own &&
+		!planning.err.code && lora_merge_same(now->merge, &planning.merge);
 	if (!*same)
 		next = make_content(&planning);
 	if (!*same && !next)

@@ -469,26 +469,6 @@ uint64_t model_generation(struct model *model)
 	       metadata_generation(model->metadata);
 }
 
-int model_snapshot(struct model *model, struct snapshot *snapshot)
-{
-	/* What changes from here on may be in it, and has a later generation. */
-	const uint64_t generation = slots_generation(model->slots);
-	struct metadata_edits_get *edits = metadata_edits_get(model->metadata);
-	struct adapter_list *adapters = adapters_list(model);
-
-	if (!edits || !adapters || slots_snapshot(model->slots, snapshot) < 0) {
-		metadata_edits_unref(edits);
-		adapter_list_free(adapters);
-		return -ENOMEM;
-	}
-	snapshot->edits = edits;
-	snapshot->adapters = adapters;
-	snapshot->grafts += adapters->n;
-	snapshot->generation = model->generation_before + generation + edits->generation;
-	snapshot->grafts += edits->n;
-	return 0;
-}
-
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content)
 {
 	return content ? content->organ : organ_of_tensor(&model->gguf->tensors[tensor]);

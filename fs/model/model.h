@@ -167,11 +167,6 @@ void model_leave_alone(struct model *model, const char *directory, const char *f
 /* How often the model has changed, slots and metadata. */
 uint64_t model_generation(struct model *model);
 
-/* All of it at one moment: the slots' snapshot with the edits of the metadata and the adapters,
- * which count as grafts, and in the generation. Returns 0 or -ENOMEM. Release with
- * snapshot_release(). */
-int model_snapshot(struct model *model, struct snapshot *snapshot);
-
 /* The organ in a slot, base's or graft's: its name is borrowed from model or content. */
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* slots.c - see slots.h. */
 #include "fs/model/slots.h"
-#include "fs/model/adapter_list.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,8 +10,9 @@
 
 struct slots {
 	pthread_mutex_t lock; /* protects what follows */
-	uint64_t generation;
-	uint32_t base, n, room, grafts, links;
+	_Atomic uint64_t generation;
+	_Atomic uint32_t n, links; /* these three may be read without it */
+	uint32_t base, room, grafts;
 	struct content **now;	 /* what they hold */
 	struct content **merged; /* what they show instead; NULL: nothing else */
 	slots_listener *follower;
@@ -147,10 +147,13 @@ void content_unref(struct content *content)
 	free((char *)content->organ.name);
 	backing_unref(content->file);
 	free(content->broken);
-	free(content->target);
-	free(content->seen);
 	donor_unref(content->donor);
-	content_unref(content->own);
+	if (content->kind == CONTENT_LINK) {
+		free(content->target);
+		free(content->seen);
+	} else if (content->kind == CONTENT_MERGED) {
+		content_unref(content->own);
+	}
 	free(content);
 }
 
@@ -236,28 +239,27 @@ static bool is_graft(const struct slots *slots, uint32_t i)
 	return i < slots->base ? content != NULL : !content_is_whiteout(content);
 }
 
-struct content *slots_get(struct slots *slots, uint32_t i)
+/* A reference of one of the two. */
+static struct content *get(struct slots *slots, uint32_t i, bool own)
 {
 	struct content *content;
 
 	pthread_mutex_lock(&slots->lock);
-	content = shown(slots, i);
+	content = own ? slots->now[i] : shown(slots, i);
 	if (content)
 		content_ref(content);
 	pthread_mutex_unlock(&slots->lock);
 	return content;
 }
 
+struct content *slots_get(struct slots *slots, uint32_t i)
+{
+	return get(slots, i, false);
+}
+
 struct content *slots_own(struct slots *slots, uint32_t i)
 {
-	struct content *content;
-
-	pthread_mutex_lock(&slots->lock);
-	content = slots->now[i];
-	if (content)
-		content_ref(content);
-	pthread_mutex_unlock(&slots->lock);
-	return content;
+	return get(slots, i, true);
 }
 
 void slots_set_listener(struct slots *slots, slots_listener *follower, void *context)
@@ -378,59 +380,28 @@ int slots_add(struct slots *slots, struct content *content, uint32_t *i)
 
 uint64_t slots_generation(struct slots *slots)
 {
-	uint64_t generation;
-
-	pthread_mutex_lock(&slots->lock);
-	generation = slots->generation;
-	pthread_mutex_unlock(&slots->lock);
-	return generation;
+	return atomic_load(&slots->generation);
 }
 
 uint32_t slots_links(struct slots *slots)
 {
-	uint32_t links;
-
-	pthread_mutex_lock(&slots->lock);
-	links = slots->links;
-	pthread_mutex_unlock(&slots->lock);
-	return links;
+	return atomic_load(&slots->links);
 }
 
 uint32_t slots_count(struct slots *slots)
 {
-	uint32_t n;
-
-	pthread_mutex_lock(&slots->lock);
-	n = slots->n;
-	pthread_mutex_unlock(&slots->lock);
-	return n;
+	return atomic_load(&slots->n);
 }
 
 int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 {
 	pthread_mutex_lock(&slots->lock);
+	*snapshot = (struct snapshot){ .generation = slots->generation, .grafts = slots->grafts };
 	snapshot->content = calloc(slots->n + 1u, sizeof(*snapshot->content));
 	snapshot->n = snapshot->content ? slots->n : 0;
-	snapshot->generation = slots->generation;
-	snapshot->grafts = slots->grafts;
-	snapshot->edits = NULL;
-	snapshot->adapters = NULL;
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (shown(slots, i))
 			snapshot->content[i] = content_ref(shown(slots, i));
 	pthread_mutex_unlock(&slots->lock);
 	return snapshot->content ? 0 : -ENOMEM;
-}
-
-void snapshot_release(struct snapshot *snapshot)
-{
-	for (uint32_t i = 0; i < snapshot->n; i++)
-		content_unref(snapshot->content[i]);
-	metadata_edits_unref(snapshot->edits);
-	adapter_list_free(snapshot->adapters);
-	snapshot->edits = NULL;
-	snapshot->adapters = NULL;
-	free(snapshot->content);
-	snapshot->content = NULL;
-	snapshot->n = 0;
 }

@@ -12,8 +12,8 @@
 #include "fs/base/fingerprint.h"
 #include "fs/layer/donor.h"
 #include "fs/metadata/metadata.h"
-#include "fs/model/hash_result.h"
-#include "fs/model/measure_result.h"
+#include "fs/model/results.h"
+#include "fs/model/snapshot.h"
 #include "fs/storage/backing.h"
 #include "gguf/organ.h"
 #include "gguf/role.h"
@@ -40,16 +40,24 @@ struct content {
 	struct backing *file;	   /* where its data lies */
 	uint64_t offset;	   /* and from which byte on */
 	struct timespec mtime;
-	char fingerprint[FINGERPRINT_TEXT]; /* of a reference: of its model */
-	char *target;			    /* of a link: as it was given */
-	char *seen; /* of a link: as link_target.h, of the file, or if it is broken, of
-					       the last one that was good; NULL: there is none */
-	uid_t uid;  /* of a link: whose it is */
-	gid_t gid;
+	union {					    /* what only contents of one kind have */
+		char fingerprint[FINGERPRINT_TEXT]; /* CONTENT_REFERENCE: of its model */
+		struct {			    /* CONTENT_LINK */
+			char *target;		    /* as it was given */
+			/* As link_target.h, of the file, or if it is broken, of the last one that
+			 * was good; NULL: there is none. */
+			char *seen;
+			uid_t uid; /* whose it is */
+			gid_t gid;
+		};
+		struct {		     /* CONTENT_MERGED */
+			struct content *own; /* what the slot holds, NULL for the base's */
+			/* How, borrowed from file; NULL if broken. */
+			const struct lora_merge *merge;
+		};
+	};
 	struct donor *donor;		     /* where it came from; NULL: not known */
 	char *broken;			     /* NULL, or why its data cannot be read */
-	struct content *own;		     /* merged: what the slot holds, NULL for the base's */
-	const struct lora_merge *merge;	     /* merged: how, borrowed from file; NULL if broken */
 	struct measure_result reading;	     /* of its values; tensor_measures.h */
 	struct hash_result hashes[HASH_KINDS]; /* of its bytes; tensor_hashes.h */
 };
@@ -174,18 +182,8 @@ uint32_t slots_links(struct slots *slots);
 /* How many there are by now. */
 uint32_t slots_count(struct slots *slots);
 
-/* All slots at one moment. */
-struct snapshot {
-	uint64_t generation;
-	uint32_t n, grafts;	       /* slots; those that are not as in the base */
-	struct metadata_edits_get
-		*edits;		       /* metadata, where it was asked for (model.h); else NULL */
-	struct adapter_list *adapters; /* and the adapters in force (adapter_list.h) */
-	struct content **content;      /* n of them, as they are shown; NULL for the base's */
-};
-
-/* Returns 0 or -ENOMEM. Release with snapshot_release(). */
+/* All slots at one moment, without what else is in a snapshot. Returns 0 or -ENOMEM. Release with
+ * snapshot_release(). */
 int slots_snapshot(struct slots *slots, struct snapshot *snapshot);
-void snapshot_release(struct snapshot *snapshot);
 
 #endif

@@ -51,36 +51,36 @@ void announce_grafts(struct model *model, const struct options *options)
 			model->name, past->copy_layer, past->copy);
 }
 
-static bool has_directory(const struct models *collection, uint32_t n, const char *directory)
+static bool has_directory(const struct models *models, uint32_t n, const char *directory)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (strcmp(collection->models[i]->directory, directory) == 0)
+		if (strcmp(models->models[i]->directory, directory) == 0)
 			return true;
 	return false;
 }
 
 /* Once for all models in a directory. */
-static void report_output(const struct models *collection)
+static void report_output(const struct models *models)
 {
-	for (uint32_t i = 0; i < collection->n; i++) {
-		const struct model *model = collection->models[i];
+	for (uint32_t i = 0; i < models->n; i++) {
+		const struct model *model = models->models[i];
 
-		if (has_directory(collection, i, model->directory) ||
+		if (has_directory(models, i, model->directory) ||
 		    faccessat(AT_FDCWD, model->directory, W_OK, AT_EACCESS) == 0)
 			continue;
-		log_report(collection->log,
+		log_report(models->log,
 			   "%s: nothing can be written beside the base, in %s: %s; use -o "
 			   "output=FILE, or -o noassemble",
 			   model->name, model->directory, strerror(errno));
 	}
 }
 
-void announce(const struct models *collection)
+void announce(const struct models *models)
 {
-	const struct options *options = collection->options;
+	const struct options *options = models->options;
 
-	for (uint32_t i = 0; i < collection->n; i++)
-		announce_grafts(collection->models[i], options);
+	for (uint32_t i = 0; i < models->n; i++)
+		announce_grafts(models->models[i], options);
 	if (!options->read_only && !options->no_assembly && !options->output)
-		report_output(collection);
+		report_output(models);
 }

@@ -10,7 +10,7 @@
  * that the user named, only the log tells. Where nothing can be written beside the base that the
  * mount would write there, say so too. To be called before the mount is there: what is looked at
  * may lie where it comes. */
-void announce(const struct models *collection);
+void announce(const struct models *models);
 
 /* The same of the grafts of a model that takes another's place. */
 void announce_grafts(struct model *model, const struct options *options);

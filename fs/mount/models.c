@@ -19,7 +19,7 @@
 static const char *const reserved[] = { "manifest.json", ".theta", ".log" };
 
 struct opening {
-	struct models *collection;
+	struct models *models;
 	const struct options *options;
 	struct log *log;
 	struct error *err;
@@ -31,13 +31,13 @@ static int out_of_memory(struct opening *opening)
 	return error_set(opening->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
-static bool is_taken(const struct models *collection, const char *name)
+static bool is_taken(const struct models *models, const char *name)
 {
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
 		if (strcmp(name, reserved[i]) == 0)
 			return true;
-	for (uint32_t i = 0; i < collection->n; i++)
-		if (strcmp(name, collection->models[i]->shown) == 0)
+	for (uint32_t i = 0; i < models->n; i++)
+		if (strcmp(name, models->models[i]->shown) == 0)
 			return true;
 	return false;
 }
@@ -75,11 +75,11 @@ static char *printable_stem(const char *path)
 
 /* The name of a model's directory, to free: that of its file, with a number where another model has
  * it already. NULL: out of memory. */
-static char *choose_name(const struct models *collection, const char *path)
+static char *choose_name(const struct models *models, const char *path)
 {
 	char *stem = printable_stem(path), *name = stem ? strdup(stem) : NULL;
 
-	for (unsigned i = 2; name && is_taken(collection, name); i++) {
+	for (unsigned i = 2; name && is_taken(models, name); i++) {
 		free(name);
 		if (asprintf(&name, "%s-%u", stem, i) < 0)
 			name = NULL;
@@ -88,12 +88,12 @@ static char *choose_name(const struct models *collection, const char *path)
 	return name;
 }
 
-/* A model with these parts, which become the collection's, has come. */
+/* A model with these parts, which become those of models, has come. */
 static int enter(struct opening *opening, struct model *model, struct log *log, char *name)
 {
-	struct models *collection = opening->collection;
-	const size_t n = collection->n + 1u;
-	struct log **logs = reallocarray(collection->logs, n, sizeof(struct log *));
+	struct models *models = opening->models;
+	const size_t n = models->n + 1u;
+	struct log **logs = reallocarray(models->logs, n, sizeof(struct log *));
 
 	if (!logs) {
 		model_close(model);
@@ -101,24 +101,24 @@ static int enter(struct opening *opening, struct model *model, struct log *log, 
 		free(name);
 		return out_of_memory(opening);
 	}
-	collection->logs = logs;
+	models->logs = logs;
 	model->shown = name;
-	collection->models[collection->n] = model;
-	logs[collection->n++] = log;
-	collection->n_all = collection->n;
+	models->models[models->n] = model;
+	logs[models->n++] = log;
+	models->n_all = models->n;
 	return 0;
 }
 
 /* The directory that is the model's layer, to free: where there are several, one of its name in
  * that of the mount. */
-static int choose_layer(const struct models *collection, const char *name, char **layer,
+static int choose_layer(const struct models *models, const char *name, char **layer,
 			struct error *err)
 {
-	const char *given = collection->options->layer;
+	const char *given = models->options->layer;
 	int n = 0;
 
 	*layer = NULL;
-	if (given && collection->several)
+	if (given && models->several)
 		n = asprintf(layer, "%s/%s", given, name);
 	else if (given)
 		n = asprintf(layer, "%s", given);
@@ -149,26 +149,26 @@ static struct model *open_and_recover(const struct options *options, const char 
 
 static int open_model(struct opening *opening, const char *path)
 {
-	struct models *collection = opening->collection;
-	char *name = choose_name(collection, path);
-	struct model_params site = { .cache = collection->cache, .number = collection->n };
+	struct models *models = opening->models;
+	char *name = choose_name(models, path);
+	struct model_params site = { .cache = models->cache, .number = models->n };
 	struct model *model = NULL;
 	struct log *log = NULL;
 	char *layer = NULL;
 
-	if (collection->n == INODE_MODELS) {
+	if (models->n == INODE_MODELS) {
 		free(name);
 		return error_set(opening->err, EMFILE, ERROR_NO_OFFSET,
 				 "these are more models than a mount can have");
 	}
-	if (name && collection->several)
+	if (name && models->several)
 		log = log_new_child(opening->log, name);
-	if (!name || (collection->several && !log)) {
+	if (!name || (models->several && !log)) {
 		free(name);
 		return out_of_memory(opening);
 	}
 	site.log = log ? log : opening->log;
-	if (choose_layer(collection, name, &layer, opening->err) == 0) {
+	if (choose_layer(models, name, &layer, opening->err) == 0) {
 		site.layer = layer;
 		model = open_and_recover(opening->options, path, &site, opening->err);
 	}
@@ -316,27 +316,25 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 	return rc;
 }
 
-int models_open(struct models *collection, const struct options *options, struct log *log,
+int models_open(struct models *models, const struct options *options, struct log *log,
 		const char **culprit, struct error *err)
 {
-	struct opening opening = {
-		.collection = collection, .options = options, .log = log, .err = err
-	};
+	struct opening opening = { .models = models, .options = options, .log = log, .err = err };
 	int rc = 0;
 
-	*collection = (struct models){ .several = options->n_models > 1,
-				       .cache = zstd_cache_new(),
-				       .options = options,
-				       .log = log };
+	*models = (struct models){ .several = options->n_models > 1,
+				   .cache = zstd_cache_new(),
+				   .options = options,
+				   .log = log };
 	*culprit = options->models[0];
 	/* Pages of places that nobody takes are never touched. */
-	collection->models = calloc(INODE_MODELS, sizeof(struct model *));
-	if (!collection->cache || !collection->models)
+	models->models = calloc(INODE_MODELS, sizeof(struct model *));
+	if (!models->cache || !models->models)
 		return out_of_memory(&opening);
 	for (uint32_t i = 0; i < options->n_models; i++)
-		collection->several |= is_directory(options->models[i]);
+		models->several |= is_directory(options->models[i]);
 	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
-		const uint32_t before = collection->n;
+		const uint32_t before = models->n;
 
 		*culprit = options->models[i];
 		if (!is_directory(*culprit)) {
@@ -344,7 +342,7 @@ int models_open(struct models *collection, const struct options *options, struct
 			continue;
 		}
 		rc = open_directory(&opening, *culprit, true);
-		if (rc == 0 && collection->n == before)
+		if (rc == 0 && models->n == before)
 			rc = error_set(err, ENOENT, ERROR_NO_OFFSET,
 				       "there is no model in this directory that can be read");
 	}
@@ -353,51 +351,51 @@ int models_open(struct models *collection, const struct options *options, struct
 	return rc;
 }
 
-void models_close(struct models *collection)
+void models_close(struct models *models)
 {
-	for (uint32_t i = collection->n_all; i-- > 0;)
-		model_close(collection->models[i]);
-	for (uint32_t i = 0; i < collection->n; i++)
-		log_free(collection->logs[i]);
-	free(collection->models);
-	free(collection->logs);
-	zstd_cache_unref(collection->cache);
-	*collection = (struct models){ 0 };
+	for (uint32_t i = models->n_all; i-- > 0;)
+		model_close(models->models[i]);
+	for (uint32_t i = 0; i < models->n; i++)
+		log_free(models->logs[i]);
+	free(models->models);
+	free(models->logs);
+	zstd_cache_unref(models->cache);
+	*models = (struct models){ 0 };
 }
 
-struct model *models_open_replacement(struct models *collection, struct model *old,
+struct model *models_open_replacement(struct models *models, struct model *old,
 				      struct shards *shards, struct error *err)
 {
-	struct model_params site = { .number = collection->n_all,
+	struct model_params site = { .number = models->n_all,
 				     .log = old->log,
-				     .cache = collection->cache,
+				     .cache = models->cache,
 				     .old = old,
 				     .shards = shards };
 	struct model *model = NULL;
 	char *layer, *shown = old->shown ? strdup(old->shown) : NULL;
 
-	if (collection->n_all == INODE_MODELS) {
+	if (models->n_all == INODE_MODELS) {
 		error_set(err, EMFILE, ERROR_NO_OFFSET,
 			  "shards have come and gone so often that the mount can follow no more");
 		free(shown);
 		return NULL;
 	}
-	if (choose_layer(collection, old->shown, &layer, err) == 0) {
+	if (choose_layer(models, old->shown, &layer, err) == 0) {
 		site.layer = layer;
-		model = open_and_recover(collection->options, backing_path(old->base), &site, err);
+		model = open_and_recover(models->options, backing_path(old->base), &site, err);
 	}
 	free(layer);
 	if (model) {
 		model->shown = shown;
-		collection->models[collection->n_all++] = model;
+		models->models[models->n_all++] = model;
 	} else {
 		free(shown);
 	}
 	return model;
 }
 
-void models_discard(struct models *collection, struct model *model)
+void models_discard(struct models *models, struct model *model)
 {
-	collection->models[--collection->n_all] = NULL;
+	models->models[--models->n_all] = NULL;
 	model_close(model);
 }

@@ -21,16 +21,16 @@ struct models {
  * directories in it, in the order of their names; those that are no models are passed over with a
  * line in the log. Returns 0, or -errno with err set, and in *culprit what of the command line it
  * is about, borrowed. models_close() is due either way. */
-int models_open(struct models *collection, const struct options *options, struct log *log,
+int models_open(struct models *models, const struct options *options, struct log *log,
 		const char **culprit, struct error *err);
-void models_close(struct models *collection);
+void models_close(struct models *models);
 
 /* One more model, of those shards, which is to take the place of the old one. It has a number, but
  * is in nobody's place yet. One at a time. NULL with err set: as model_open(), or EMFILE. */
-struct model *models_open_replacement(struct models *collection, struct model *old,
+struct model *models_open_replacement(struct models *models, struct model *old,
 				      struct shards *shards, struct error *err);
 
 /* Close that model, the last one that came, which nobody else knows yet. */
-void models_discard(struct models *collection, struct model *model);
+void models_discard(struct models *models, struct model *model);
 
 #endif

@@ -6,25 +6,55 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Grafts wait for the disk, not for a processor. */
-#define COMMIT_THREADS 8
+/* The pools of a mount, in the order in which mount_drain() waits for them: a job waits for jobs of
+ * pools further down alone, and never for another job of its own pool. Each is its own so that jobs
+ * which a dead server or a long organ holds up keep no others waiting. */
+static const struct mount_pool {
+	size_t place;	  /* of its member in struct mount */
+	unsigned threads; /* 0: as many as memo_threads() */
+} pools[] = {
+	/* Readers of θ and hashes, which wait for the measurers and the hashers. */
+	{ offsetof(struct mount, computed_reads), 32 },
+	/* First writes to a stage. Each looks at the processes that may have written it. */
+	{ offsetof(struct mount, first_writes), 4 },
+	/* Writers of .assemble. One assembles at a time (assembly_lock), and the others can be
+	 * interrupted meanwhile. */
+	{ offsetof(struct mount, assemblies), 32 },
+	/* Look-ups of where links lead. None lasts longer than symlinks.h says. */
+	{ offsetof(struct mount, link_lookups), 16 },
+	/* Looks for shards, which take turns (shards_lock): more threads would only wait. */
+	{ offsetof(struct mount, shard_checks), 1 },
+	/* Grafts being made durable, which wait for the disk and not for a processor. */
+	{ offsetof(struct mount, commits), 8 },
+	/* What the processors compute. θ takes moments, and is not to wait behind the hashes of
+	 * organs of gigabytes. */
+	{ offsetof(struct mount, measurers), 0 },
+	{ offsetof(struct mount, hashers), 0 },
+};
 
-#define FIRST_WRITE_THREADS 4
+#define POOLS (sizeof(pools) / sizeof(pools[0]))
 
-/* Whoever reads θ or hashes waits for the processors, on a thread of theirs. */
-#define COMPUTED_READ_THREADS 32
+static struct pool **pool_of(struct mount *fs, size_t i)
+{
+	return (struct pool **)((char *)fs + pools[i].place);
+}
 
-/* One assembly runs at a time; the others wait here, where they can be interrupted. */
-#define ASSEMBLY_THREADS 32
+static bool start_pools(struct mount *fs)
+{
+	bool all = true;
 
-/* Nobody waits here for longer than symlinks.h says. */
-#define LINK_LOOKUP_THREADS 16
+	for (size_t i = 0; i < POOLS; i++) {
+		*pool_of(fs, i) = pool_new(pools[i].threads ? pools[i].threads : memo_threads());
+		all &= *pool_of(fs, i) != NULL;
+	}
+	return all;
+}
 
-int mount_add_model(struct mount *fs, struct model_files *mounted, struct model *model)
+int mount_add_model(struct mount *fs, struct model_files *model_files, struct model *model)
 {
 	const struct options *options = fs->options;
 	/* With several models, what is given is the directory for all. */
-	const bool several = fs->collection->several;
+	const bool several = fs->models->several;
 	const struct mounted_site site = {
 		.samples = options->samples,
 		.output = several ? NULL : options->output,
@@ -37,30 +67,30 @@ int mount_add_model(struct mount *fs, struct model_files *mounted, struct model 
 	};
 
 	model->links = fs->links;
-	return model_files_init(mounted, model, &site);
+	return model_files_init(model_files, model, &site);
 }
 
-static bool mount_models(struct mount *fs, const struct models *collection)
+static bool mount_models(struct mount *fs, const struct models *models)
 {
-	const uint32_t n = collection->n;
+	const uint32_t n = models->n;
 
 	/* Pages of places that nobody takes are never touched. */
 	fs->model_files =
 		calloc(mount_is_complete(fs) ? n : INODE_MODELS, sizeof(*fs->model_files));
-	if (!fs->model_files || !fs->inodes || !fs->measurers || !fs->hashers)
+	if (!fs->model_files)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		fs->n_model_files = i + 1;
-		if (mount_add_model(fs, &fs->model_files[i], collection->models[i]) < 0)
+		if (mount_add_model(fs, &fs->model_files[i], models->models[i]) < 0)
 			return false;
 	}
-	if (!collection->several)
+	if (!models->several)
 		return true;
 	fs->overview = models_root_new(fs->model_files, n, fs->inodes, fs->log);
 	return fs->overview != NULL;
 }
 
-struct mount *mount_new(const struct options *options, struct log *log, struct models *collection)
+struct mount *mount_new(const struct options *options, struct log *log, struct models *models)
 {
 	struct mount *fs = calloc(1, sizeof(*fs));
 
@@ -68,32 +98,22 @@ struct mount *mount_new(const struct options *options, struct log *log, struct m
 		return NULL;
 	fs->options = options;
 	fs->log = log;
-	fs->collection = collection;
+	fs->models = models;
 	pthread_mutex_init(&fs->shards_lock, NULL);
 	pthread_rwlock_init(&fs->answering, NULL);
-	fs->inodes = inodes_new(collection->models, collection->n, collection->several);
-	fs->measurers = pool_new(memo_threads());
-	/* Not the same: θ takes moments, and is not to wait behind organs of gigabytes. */
-	fs->hashers = pool_new(memo_threads());
+	fs->inodes = inodes_new(models->models, models->n, models->several);
 	fs->handles = fs->inodes ? open_files_new(fs->inodes) : NULL;
 	fs->scratches = fs->inodes ? scratch_files_new(fs->inodes) : NULL;
 	fs->writers = write_opens_new();
 	fs->emptied = in_flight_new();
 	fs->buffers = reply_buffers_new();
 	fs->read_threads = read_threads_new(options->threads);
-	fs->computed_reads = pool_new(COMPUTED_READ_THREADS);
-	fs->commits = pool_new(COMMIT_THREADS);
-	fs->assemblies = pool_new(ASSEMBLY_THREADS);
 	fs->assembly_lock = fifo_lock_new();
-	fs->link_lookups = pool_new(LINK_LOOKUP_THREADS);
-	fs->shard_checks = pool_new(1);
-	fs->links = symlinks_new(collection->models, collection->n, collection->several);
-	fs->first_writes = pool_new(FIRST_WRITE_THREADS);
+	fs->links = symlinks_new(models->models, models->n, models->several);
 	fs->tracer = fs->inodes ? write_sources_new(inodes_donor, fs->inodes) : NULL;
-	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
-	    fs->buffers && fs->read_threads && fs->computed_reads && fs->commits &&
-	    fs->assemblies && fs->link_lookups && fs->shard_checks && fs->links && fs->emptied &&
-	    fs->first_writes && fs->tracer && fs->assembly_lock)
+	if (start_pools(fs) && fs->inodes && fs->handles && fs->scratches && fs->writers &&
+	    fs->emptied && fs->buffers && fs->read_threads && fs->assembly_lock && fs->links &&
+	    fs->tracer && mount_models(fs, models))
 		return fs;
 	mount_free(fs);
 	return NULL;
@@ -108,23 +128,13 @@ void mount_drain(struct mount *fs)
 		if (fs->model_files[i].hashes)
 			tensor_hashes_stop(fs->model_files[i].hashes);
 	}
-	pool_free(fs->computed_reads);
-	read_threads_drain(fs->read_threads);
-	pool_free(fs->first_writes);
-	pool_free(fs->assemblies);
-	pool_free(fs->link_lookups);
-	pool_free(fs->shard_checks);
-	pool_free(fs->commits);
-	pool_free(fs->measurers);
-	pool_free(fs->hashers);
-	fs->computed_reads = NULL;
-	fs->first_writes = NULL;
-	fs->assemblies = NULL;
-	fs->link_lookups = NULL;
-	fs->shard_checks = NULL;
-	fs->commits = NULL;
-	fs->measurers = NULL;
-	fs->hashers = NULL;
+	for (size_t i = 0; i < POOLS; i++) {
+		/* Jobs of computed_reads use these threads, which use the pools that follow. */
+		if (pool_of(fs, i) == &fs->first_writes)
+			read_threads_drain(fs->read_threads);
+		pool_free(*pool_of(fs, i));
+		*pool_of(fs, i) = NULL;
+	}
 }
 
 void mount_free(struct mount *fs)

@@ -22,9 +22,9 @@ struct mount {
 	/* Set by mount_new() and not changed afterwards. */
 	const struct options *options;
 	struct log *log;
-	struct models *collection;
+	struct models *models;
 	struct model_files *model_files; /* the models, by their numbers; there is room for more */
-	atomic_uint n_model_files; /* more than the collection's n where shards have come or gone */
+	atomic_uint n_model_files; /* more than the models's n where shards have come or gone */
 	pthread_mutex_t shards_lock;	/* for shards; one at a time */
 	struct timespec shards_checked; /* when that was last begun; protected by shards_lock */
 	dev_t device;		   /* of the mount, 0: not known; set before requests come */
@@ -54,10 +54,10 @@ struct mount {
 };
 
 /* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */
-struct mount *mount_new(const struct options *options, struct log *log, struct models *collection);
+struct mount *mount_new(const struct options *options, struct log *log, struct models *models);
 
 /* What there is of a model of the mount's alone, as model_files_init(). */
-int mount_add_model(struct mount *fs, struct model_files *mounted, struct model *model);
+int mount_add_model(struct mount *fs, struct model_files *model_files, struct model *model);
 
 /* End the measuring, and wait for the grafts and assemblies that still run. None may be begun
  * afterwards. */
@@ -74,8 +74,8 @@ static inline struct model_files *mount_model_files_at(const struct mount *fs, u
 /* Are all shards of all models there? */
 static inline bool mount_is_complete(const struct mount *fs)
 {
-	for (uint32_t i = 0; i < fs->collection->n; i++)
-		if (!model_latest(fs->collection->models[i])->whole)
+	for (uint32_t i = 0; i < fs->models->n; i++)
+		if (!model_latest(fs->models->models[i])->whole)
 			return false;
 	return true;
 }

@@ -2,18 +2,42 @@
 /* options.c - see options.h. */
 #include "fs/mount/options.h"
 #include "fs/mount/config.h"
-#include "fs/mount/options_internal.h"
+#include "fs/storage/zstd_write.h"
+#include "fs/tensor/sampling.h"
 #include "fs/util/log.h"
 
 #define FUSE_USE_VERSION 312
 #include <errno.h>
 #include <fuse_opt.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define THREADS_MAX 1024u
+
+/* zstd's level for what is kept in a layer: little work for most of what there is to gain. */
+#define COMPRESS_DEFAULT 1
+
+/* What noassemble and assemble set; 0: neither was given. */
+enum { ASSEMBLE_NOT = 1, ASSEMBLE };
+
+/* What fuse_opt fills in; the last word on an option counts. */
+struct parsed {
+	struct options *options;
+	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid,
+		*gid, *umask, *threads, *samples;
+	int help, version, report, picture, show, foreground, debug, read_only, assembly,
+		no_execution, allow, auto_unmount, fresh, nonempty;
+	char **more; /* models that are options */
+	uint32_t n_more;
+	const char *where; /* FILE:LINE of the default that is being taken; NULL: a command line */
+	const char *not_read; /* a file of defaults, another user's; or NULL */
+	char *complaint;      /* about the files of defaults, for where they are needed; or NULL */
+};
 
 #define OPTION(template, field)                             \
 	{                                                   \
@@ -27,7 +51,7 @@
 		template, UINT_MAX, key \
 	}
 
-enum { KEY_DROP, KEY_MODEL, KEY_REMOUNT, KEY_OURS, KEY_SINGLE };
+enum { KEY_MODEL, KEY_REMOUNT, KEY_SINGLE };
 
 static const struct fuse_opt templates[] = {
 	OPTION("-h", help),
@@ -70,78 +94,185 @@ static const struct fuse_opt templates[] = {
 	OPTION("noexec", no_execution),
 	{ "exec", offsetof(struct parsed, no_execution), 0 },
 	FUSE_OPT_KEY("remount", KEY_REMOUNT),
-	/* What the kernel shows of a mount; libmount 2.41 hands it back to be changed. */
-	FUSE_OPT_KEY("user_id=", KEY_DROP),
-	FUSE_OPT_KEY("group_id=", KEY_DROP),
-	/* For mount(8), systemd and file managers: what they do with a line of fstab. */
-	FUSE_OPT_KEY("defaults", KEY_DROP),
-	FUSE_OPT_KEY("auto", KEY_DROP),
-	FUSE_OPT_KEY("noauto", KEY_DROP),
-	FUSE_OPT_KEY("nofail", KEY_DROP),
-	FUSE_OPT_KEY("_netdev", KEY_DROP),
-	FUSE_OPT_KEY("user", KEY_DROP),
-	FUSE_OPT_KEY("user=", KEY_DROP),
-	FUSE_OPT_KEY("nouser", KEY_DROP),
-	FUSE_OPT_KEY("users", KEY_DROP),
-	FUSE_OPT_KEY("nousers", KEY_DROP),
-	FUSE_OPT_KEY("owner", KEY_DROP),
-	FUSE_OPT_KEY("noowner", KEY_DROP),
-	FUSE_OPT_KEY("group", KEY_DROP),
-	FUSE_OPT_KEY("nogroup", KEY_DROP),
-	FUSE_OPT_KEY("comment=", KEY_DROP),
-	/* nodev and nosuid always. */
-	FUSE_OPT_KEY("dev", KEY_DROP),
-	FUSE_OPT_KEY("nodev", KEY_DROP),
-	FUSE_OPT_KEY("suid", KEY_DROP),
-	FUSE_OPT_KEY("nosuid", KEY_DROP),
-	FUSE_OPT_KEY("default_permissions", KEY_DROP),
-	/* Reading changes no times. */
-	FUSE_OPT_KEY("atime", KEY_DROP),
-	FUSE_OPT_KEY("noatime", KEY_DROP),
-	FUSE_OPT_KEY("diratime", KEY_DROP),
-	FUSE_OPT_KEY("nodiratime", KEY_DROP),
-	FUSE_OPT_KEY("relatime", KEY_DROP),
-	FUSE_OPT_KEY("norelatime", KEY_DROP),
-	FUSE_OPT_KEY("strictatime", KEY_DROP),
-	FUSE_OPT_KEY("nostrictatime", KEY_DROP),
-	FUSE_OPT_KEY("lazytime", KEY_DROP),
-	FUSE_OPT_KEY("nolazytime", KEY_DROP),
-	FUSE_OPT_KEY("iversion", KEY_DROP),
-	FUSE_OPT_KEY("noiversion", KEY_DROP),
-	/* A graft is durable when close() returns, whatever is said here. */
-	FUSE_OPT_KEY("sync", KEY_DROP),
-	FUSE_OPT_KEY("async", KEY_DROP),
-	FUSE_OPT_KEY("dirsync", KEY_DROP),
-	/* How loud a kernel is. */
-	FUSE_OPT_KEY("silent", KEY_DROP),
-	FUSE_OPT_KEY("loud", KEY_DROP),
-	/* For other filesystems of FUSE: so it is here in any case, or it changes nothing. */
-	FUSE_OPT_KEY("big_writes", KEY_DROP),
-	FUSE_OPT_KEY("async_read", KEY_DROP),
-	FUSE_OPT_KEY("intr", KEY_DROP),
-	FUSE_OPT_KEY("use_ino", KEY_DROP),
-	FUSE_OPT_KEY("readdir_ino", KEY_DROP),
-	FUSE_OPT_KEY("kernel_cache", KEY_DROP),
-	FUSE_OPT_KEY("clone_fd", KEY_DROP),
-	/* What the mount is called, and what the kernel may keep of it: that is only right as it
-	 * is. */
-	FUSE_OPT_KEY("fsname=", KEY_OURS),
-	FUSE_OPT_KEY("subtype=", KEY_OURS),
-	FUSE_OPT_KEY("blkdev", KEY_OURS),
-	FUSE_OPT_KEY("direct_io", KEY_OURS),
-	FUSE_OPT_KEY("auto_cache", KEY_OURS),
-	FUSE_OPT_KEY("noauto_cache", KEY_OURS),
-	FUSE_OPT_KEY("writeback_cache", KEY_OURS),
-	FUSE_OPT_KEY("attr_timeout=", KEY_OURS),
-	FUSE_OPT_KEY("ac_attr_timeout=", KEY_OURS),
-	FUSE_OPT_KEY("entry_timeout=", KEY_OURS),
-	FUSE_OPT_KEY("negative_timeout=", KEY_OURS),
-	FUSE_OPT_KEY("max_read=", KEY_OURS),
-	FUSE_OPT_KEY("max_write=", KEY_OURS),
-	FUSE_OPT_KEY("max_readahead=", KEY_OURS),
-	FUSE_OPT_KEY("sync_read", KEY_OURS),
 	FUSE_OPT_END,
 };
+
+/* Options that are dropped. One that ends in '=' has a value. */
+static const char *const dropped[] = {
+	/* What the kernel shows of a mount; libmount 2.41 hands it back to be changed. */
+	"user_id=", "group_id=",
+	/* For mount(8), systemd and file managers: what they do with a line of fstab. */
+	"defaults", "auto", "noauto", "nofail", "_netdev", "user", "user=", "nouser", "users",
+	"nousers", "owner", "noowner", "group", "nogroup", "comment=",
+	/* nodev and nosuid always. */
+	"dev", "nodev", "suid", "nosuid", "default_permissions",
+	/* Reading changes no times. */
+	"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
+	"nostrictatime", "lazytime", "nolazytime", "iversion", "noiversion",
+	/* A graft is durable when close() returns, whatever is said here. */
+	"sync", "async", "dirsync",
+	/* How loud a kernel is. */
+	"silent", "loud",
+	/* For other filesystems of FUSE: so it is here in any case, or it changes nothing. */
+	"big_writes", "async_read", "intr", "use_ino", "readdir_ino", "kernel_cache", "clone_fd",
+	NULL
+};
+
+/* Options that are refused. */
+static const char *const refused[] = {
+	/* What the mount is called, and what the kernel may keep of it: that is only right as it
+	 * is. */
+	"fsname=",
+	"subtype=",
+	"blkdev",
+	"direct_io",
+	"auto_cache",
+	"noauto_cache",
+	"writeback_cache",
+	"attr_timeout=",
+	"ac_attr_timeout=",
+	"entry_timeout=",
+	"negative_timeout=",
+	"max_read=",
+	"max_write=",
+	"max_readahead=",
+	"sync_read",
+	NULL
+};
+
+static bool is_one_of(const char *argument, const char *const *words)
+{
+	for (; *words; words++) {
+		const size_t n = strlen(*words);
+
+		if (strncmp(argument, *words, n) == 0 && ((*words)[n - 1] == '=' || !argument[n]))
+			return true;
+	}
+	return false;
+}
+
+/* Say in a line what is wrong: on stderr, or, about a default, in parsed->complaint. Returns -1. */
+__attribute__((format(printf, 2, 3))) static int complain(struct parsed *parsed, const char *format,
+							  ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (!parsed->where)
+		log_error("%s", text ? text : "out of memory");
+	else if (!parsed->complaint && asprintf(&parsed->complaint, "%s: %s", parsed->where,
+						text ? text : "out of memory") < 0)
+		parsed->complaint = NULL;
+	free(text);
+	return -1;
+}
+
+static unsigned default_threads(void)
+{
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return processors > 4 ? (unsigned)processors : 4;
+}
+
+/* The number that the whole text is, or fallback for no text. -1, after a complaint, if it is none
+ * from least to most. */
+static int number(struct parsed *parsed, const char *option, const char *text, int base,
+		  unsigned least, unsigned most, unsigned fallback, unsigned *value)
+{
+	unsigned long long n;
+	char *end;
+
+	*value = fallback;
+	if (!text)
+		return 0;
+	errno = 0;
+	n = strtoull(text, &end, base);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || n < least || n > most)
+		return complain(parsed,
+				base == 8 ? "%s=%s: %s= takes an octal number from %o to %o"
+					  : "%s=%s: %s= takes a number from %u to %u",
+				option, text, option, least, most);
+	*value = (unsigned)n;
+	return 0;
+}
+
+static int fill_samples(struct parsed *parsed)
+{
+	struct options *options = parsed->options;
+	unsigned samples;
+
+	options->samples = SAMPLES_ALL;
+	if (parsed->samples && strcmp(parsed->samples, "all") == 0)
+		return 0;
+	if (number(parsed, "samples", parsed->samples, 10, SAMPLE_LIMIT_MIN, SAMPLE_LIMIT_MAX,
+		   SAMPLE_DEFAULT, &samples) < 0)
+		return -1;
+	options->samples = samples;
+	return 0;
+}
+
+static int fill_compress(struct parsed *parsed)
+{
+	unsigned level;
+
+	parsed->options->compress = 0;
+	if (parsed->compress && strcmp(parsed->compress, "off") == 0)
+		return 0;
+	if (number(parsed, "compress", parsed->compress, 10, 1, ZSTD_WRITE_LEVEL_MAX,
+		   COMPRESS_DEFAULT, &level) < 0)
+		return -1;
+	parsed->options->compress = (int)level;
+	return 0;
+}
+
+/* Fill those of parsed->options that are numbers. -1: one is wrong, after a complaint. */
+static int fill_numbers(struct parsed *parsed)
+{
+	struct options *options = parsed->options;
+	unsigned uid, gid, umask;
+
+	/* The highest number means that there is none. */
+	if (number(parsed, "uid", parsed->uid, 10, 0, UINT_MAX - 1, getuid(), &uid) < 0 ||
+	    number(parsed, "gid", parsed->gid, 10, 0, UINT_MAX - 1, getgid(), &gid) < 0 ||
+	    number(parsed, "umask", parsed->umask, 8, 0, 0777, 022, &umask) < 0 ||
+	    number(parsed, "threads", parsed->threads, 10, 1, THREADS_MAX, default_threads(),
+		   &options->threads) < 0 ||
+	    fill_samples(parsed) < 0 || fill_compress(parsed) < 0)
+		return -1;
+	options->uid = uid;
+	options->gid = gid;
+	options->umask = umask;
+	return 0;
+}
+
+/* One of the two words that an option takes, or none. */
+static int check_word(struct parsed *parsed, const char *option, const char *text, const char *word,
+		      const char *usual)
+{
+	if (!text || strcmp(text, word) == 0 || strcmp(text, usual) == 0)
+		return 0;
+	return complain(parsed, "%s=%s is not known; there are %s=%s and %s=%s", option, text,
+			option, word, option, usual);
+}
+
+/* Are the words ones that their options know? -1: no, after a complaint. */
+static int check_words(struct parsed *parsed)
+{
+	if (check_word(parsed, "shape", parsed->shape, "any", "same") < 0 ||
+	    check_word(parsed, "views", parsed->views, "listed", "unlisted") < 0 ||
+	    check_word(parsed, "blocks", parsed->blocks, "keep", "follow") < 0 ||
+	    check_word(parsed, "merged", parsed->merged, "f16", "own") < 0)
+		return -1;
+	if (parsed->output && parsed->output[0] == '\0')
+		return complain(parsed, "output= needs a file name");
+	if (parsed->layer && parsed->layer[0] == '\0')
+		return complain(parsed, "layer= needs the name of a directory");
+	return 0;
+}
 
 /* Put a copy of text at the end of a list of n. Returns 0, or -1 without memory. */
 static int append(char ***list, uint32_t *n, const char *text)
@@ -163,7 +294,7 @@ static int take_model(struct parsed *parsed, const char *file)
 {
 	if (file[0])
 		return append(&parsed->more, &parsed->n_more, file);
-	return options_complain(parsed, "model= needs a file name");
+	return complain(parsed, "model= needs a file name");
 }
 
 /* -s: a later threads= has the last word, as it has on an earlier one. */
@@ -181,27 +312,24 @@ static int take(void *data, const char *argument, int key, struct fuse_args *res
 
 	(void)rest;
 	switch (key) {
-	case KEY_DROP:
-		return 0;
 	case KEY_MODEL:
 		return take_model(parsed, argument + strlen("model="));
 	case KEY_SINGLE:
 		return take_single(parsed);
-	case KEY_OURS:
-		return options_complain(parsed, "%.*s: organfs sets this itself; leave it out",
-					(int)strcspn(argument, "="), argument);
 	case KEY_REMOUNT:
-		return options_complain(parsed,
-					"remount: the options of a mount cannot be changed; "
+		return complain(parsed, "remount: the options of a mount cannot be changed; "
 					"unmount it and mount it anew");
 	case FUSE_OPT_KEY_NONOPT:
 		/* The last one is the mountpoint, once all are there. */
 		return append(&parsed->options->models, &parsed->options->n_models, argument);
 	default:
-		if (strncmp(argument, "x-", 2) == 0 || strncmp(argument, "X-", 2) == 0)
+		if (is_one_of(argument, dropped) || strncmp(argument, "x-", 2) == 0 ||
+		    strncmp(argument, "X-", 2) == 0)
 			return 0;
-		return options_complain(parsed, "unknown option \"%s\"; see organfs --help",
-					argument);
+		if (is_one_of(argument, refused))
+			return complain(parsed, "%.*s: organfs sets this itself; leave it out",
+					(int)strcspn(argument, "="), argument);
+		return complain(parsed, "unknown option \"%s\"; see organfs --help", argument);
 	}
 }
 
@@ -222,7 +350,7 @@ static int check_report(struct parsed *parsed)
 {
 	if (parsed->options->n_models > 0)
 		return 0;
-	return options_complain(parsed, "--report needs a TABLE; see organfs --help");
+	return complain(parsed, "--report needs a TABLE; see organfs --help");
 }
 
 static int check_picture(struct parsed *parsed)
@@ -231,9 +359,9 @@ static int check_picture(struct parsed *parsed)
 
 	if ((n == 1 || (n == 2 && parsed->picture)) && parsed->n_more == 0)
 		return 0;
-	return options_complain(parsed, "%s; see organfs --help",
-				parsed->picture ? "--picture needs one MODEL, or two"
-						: "--show needs one MODEL or MOUNTPOINT");
+	return complain(parsed, "%s; see organfs --help",
+			parsed->picture ? "--picture needs one MODEL, or two"
+					: "--show needs one MODEL or MOUNTPOINT");
 }
 
 static int take_mountpoint(struct parsed *parsed)
@@ -244,7 +372,7 @@ static int take_mountpoint(struct parsed *parsed)
 		options->mountpoint = options->models[--options->n_models];
 	if (options->mountpoint)
 		return 0;
-	return options_complain(parsed, "a MODEL and a MOUNTPOINT are needed; see organfs --help");
+	return complain(parsed, "a MODEL and a MOUNTPOINT are needed; see organfs --help");
 }
 
 /* Values matter to what opens a model. */
@@ -261,11 +389,11 @@ static int check(struct parsed *parsed)
 		return -1;
 	}
 	if (parsed->fresh && parsed->layer)
-		return options_complain(parsed, "fresh is for private layers, and layer= names one "
-						"whose grafts are wanted; leave one of them out");
+		return complain(parsed, "fresh is for private layers, and layer= names one "
+					"whose grafts are wanted; leave one of them out");
 	if (parsed->not_read)
 		log_error("%s: not read, as it belongs to another user", parsed->not_read);
-	return options_check_words(parsed) < 0 ? -1 : options_fill_numbers(parsed);
+	return check_words(parsed) < 0 ? -1 : fill_numbers(parsed);
 }
 
 static bool is(const char *value, const char *word)
@@ -316,9 +444,9 @@ static int take_default(struct parsed *parsed, const char *option)
 	    fuse_opt_add_arg(&args, list) == 0)
 		rc = fuse_opt_parse(&args, parsed, templates, take);
 	if (rc == 0)
-		rc = options_check_words(parsed);
+		rc = check_words(parsed);
 	if (rc == 0)
-		rc = options_fill_numbers(parsed);
+		rc = fill_numbers(parsed);
 	fuse_opt_free_args(&args);
 	free(list);
 	return rc;
@@ -338,7 +466,7 @@ static void take_file(struct parsed *parsed, const char *path, bool users_own)
 		snprintf(where, sizeof(where), "%s", path);
 	parsed->where = where;
 	if (rc < 0)
-		options_complain(parsed, "%s", error_describe(&err, text, sizeof(text)));
+		complain(parsed, "%s", error_describe(&err, text, sizeof(text)));
 	if (rc > 0)
 		parsed->not_read = path;
 	for (size_t i = 0; rc == 0 && i < config.n; i++) {

@@ -10,19 +10,19 @@
 static void take_place(struct mount *fs, struct model_files *old, struct model *model,
 		       struct shards *shards)
 {
-	struct model_files *mounted = &fs->model_files[model->number];
+	struct model_files *model_files = &fs->model_files[model->number];
 
-	if (mount_add_model(fs, mounted, model) < 0) {
-		model_files_release(mounted);
+	if (mount_add_model(fs, model_files, model) < 0) {
+		model_files_release(model_files);
 		log_add(model->log, "%s: out of memory to look at its shards", model->name);
-		models_discard(fs->collection, model);
+		models_discard(fs->models, model);
 		return;
 	}
-	tensor_measures_inherit(mounted->measures, old->measures);
-	tensor_hashes_inherit(mounted->hashes, old->hashes);
-	assembly_set_mount(mounted->assembly, fs->device);
-	atomic_store(&fs->n_model_files, fs->collection->n_all);
-	inodes_set_models(fs->inodes, fs->collection->n_all);
+	tensor_measures_inherit(model_files->measures, old->measures);
+	tensor_hashes_inherit(model_files->hashes, old->hashes);
+	assembly_set_mount(model_files->assembly, fs->device);
+	atomic_store(&fs->n_model_files, fs->models->n_all);
+	inodes_set_models(fs->inodes, fs->models->n_all);
 	atomic_store(&model->first->latest, model);
 	shards_revoke_gone(shards);
 	announce_grafts(model, fs->options);
@@ -47,7 +47,7 @@ static void look(struct mount *fs, struct model_files *old, bool again)
 	}
 	if (!known)
 		shards_log(shards, old->model->shards, old->model->log);
-	model = models_open_replacement(fs->collection, old->model, shards, &err);
+	model = models_open_replacement(fs->models, old->model, shards, &err);
 	if (model) {
 		take_place(fs, old, model, shards);
 		shards_unref(shards);
@@ -76,11 +76,11 @@ void shard_watch_check(struct mount *fs, bool again)
 		return;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &fs->shards_checked);
-	for (uint32_t i = 0; i < fs->collection->n; i++) {
-		struct model_files *mounted = mount_model_files_at(fs, i);
+	for (uint32_t i = 0; i < fs->models->n; i++) {
+		struct model_files *model_files = mount_model_files_at(fs, i);
 
-		if (!mounted->model->whole)
-			look(fs, mounted, again);
+		if (!model_files->model->whole)
+			look(fs, model_files, again);
 	}
 	pthread_mutex_unlock(&fs->shards_lock);
 }

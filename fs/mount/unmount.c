@@ -44,10 +44,10 @@ void unmount_block_signals(void)
 }
 
 static void report_outcome(struct unmount_status *status, const char *word,
-			   struct model_files *mounted, const char *more, const char *path)
+			   struct model_files *model_files, const char *more, const char *path)
 {
 	size_t size;
-	char *text = assembly_status(mounted->assembly, &size), *line;
+	char *text = assembly_status(model_files->assembly, &size), *line;
 
 	if (text && asprintf(&line, "%.*s%s%s", (int)strcspn(text, "\n"), text, more, path) >= 0) {
 		unmount_status_add(status, word, line);
@@ -56,38 +56,39 @@ static void report_outcome(struct unmount_status *status, const char *word,
 	free(text);
 }
 
-static void report_failure(struct unmount_status *status, struct model_files *mounted,
+static void report_failure(struct unmount_status *status, struct model_files *model_files,
 			   const char *what, const char *path)
 {
 	char text[PATH_MAX + 400];
 
 	snprintf(text, sizeof(text), "failed: %s: %s; the grafts are kept in %s",
-		 mounted->model->name, what, path);
+		 model_files->model->name, what, path);
 	unmount_status_add(status, "failed", text);
 }
 
 /* Write down what was grafted, and let go of what is written down. */
-static int finish_model(struct work *work, struct model_files *mounted)
+static int finish_model(struct work *work, struct model_files *model_files)
 {
-	struct model *model = mounted->model;
-	const uint64_t before = assembly_status_generation(mounted->assembly);
+	struct model *model = model_files->model;
+	const uint64_t before = assembly_status_generation(model_files->assembly);
 	char path[PATH_MAX];
 	int rc;
 
 	snprintf(path, sizeof(path), "%s", layer_path(model->layer));
 	/* A model without some of its grafts is not what was promised. */
-	rc = model->keep_layer ? -EIO : assembly_run_at_unmount(mounted->assembly);
+	rc = model->keep_layer ? -EIO : assembly_run_at_unmount(model_files->assembly);
 	if (model->keep_layer) {
-		report_failure(work->status, mounted, "some of its grafts could not be taken up",
-			       path);
+		report_failure(work->status, model_files,
+			       "some of its grafts could not be taken up", path);
 	} else if (rc < 0) {
-		report_outcome(work->status, "failed", mounted, "; the grafts are kept in ", path);
+		report_outcome(work->status, "failed", model_files, "; the grafts are kept in ",
+			       path);
 	} else {
-		if (assembly_status_generation(mounted->assembly) != before)
-			report_outcome(work->status, "done", mounted, "", "");
+		if (assembly_status_generation(model_files->assembly) != before)
+			report_outcome(work->status, "done", model_files, "", "");
 		rc = layer_delete(model->layer);
 		if (rc < 0)
-			report_failure(work->status, mounted, strerror(-rc), path);
+			report_failure(work->status, model_files, strerror(-rc), path);
 		else
 			unmount_status_add(work->status, "drop", path);
 	}
@@ -99,14 +100,14 @@ static int finish_model(struct work *work, struct model_files *mounted)
 }
 
 /* For whoever sees the daemon killed. */
-static void report_kept(struct work *work, const struct model_files *mounted)
+static void report_kept(struct work *work, const struct model_files *model_files)
 {
 	struct snapshot snapshot;
 
-	if (model_snapshot(mounted->model, &snapshot) < 0)
+	if (model_snapshot(model_files->model, &snapshot) < 0)
 		return;
 	if (snapshot.grafts)
-		unmount_status_add(work->status, "keep", layer_path(mounted->model->layer));
+		unmount_status_add(work->status, "keep", layer_path(model_files->model->layer));
 	snapshot_release(&snapshot);
 }
 
@@ -119,17 +120,17 @@ static void *do_work(void *argument)
 	/* What is written is what a look would show, whether there was one or not. */
 	if (work->write)
 		symlinks_refresh_last(fs->links);
-	for (uint32_t i = 0; i < fs->collection->n; i++)
+	for (uint32_t i = 0; i < fs->models->n; i++)
 		report_kept(work, mount_model_files_at(fs, i));
-	for (uint32_t i = 0; work->write && i < fs->collection->n; i++) {
-		struct model_files *mounted = mount_model_files_at(fs, i);
+	for (uint32_t i = 0; work->write && i < fs->models->n; i++) {
+		struct model_files *model_files = mount_model_files_at(fs, i);
 
 		/* Nothing was grafted before all shards were there. */
-		if (!mounted->model->whole)
+		if (!model_files->model->whole)
 			continue;
 		atomic_store(&work->model, i);
-		unmount_status_add(work->status, "begin", mounted->model->name);
-		if (finish_model(work, mounted) < 0)
+		unmount_status_add(work->status, "begin", model_files->model->name);
+		if (finish_model(work, model_files) < 0)
 			work->rc = -EIO;
 	}
 	atomic_store(&work->done, true);
@@ -140,10 +141,10 @@ static void *do_work(void *argument)
 static void show_progress(struct work *work)
 {
 	struct assembly_progress progress;
-	struct model_files *mounted =
+	struct model_files *model_files =
 		mount_model_files_at(work->fs, (uint32_t)atomic_load(&work->model));
 
-	if (assembly_progress(mounted->assembly, &progress))
+	if (assembly_progress(model_files->assembly, &progress))
 		unmount_status_progress(work->status, progress.done, progress.total,
 					(uint64_t)(progress.seconds * 1e3));
 	else

@@ -7,7 +7,7 @@
  * that is renamed, or has another renamed over it, stays readable.
  *
  * A file may hold its bytes compressed (zstd_seekable.h): sizes and offsets are those of what it
- * holds. And the bytes may come from several files (shards_backing.h), or be made of those of
+ * holds. And the bytes may come from several files (shards), or be made of those of
  * another (computed_rows.h). */
 #ifndef FS_STORAGE_BACKING_H
 #define FS_STORAGE_BACKING_H
@@ -44,11 +44,20 @@ struct backing *backing_open_cached(struct fd_cache *set, const char *path, stru
 void backing_revoke(struct backing *backing);
 bool backing_is_revoked(const struct backing *backing);
 
-/* Where bytes come from that are in several files; context becomes the backing's. */
+/* How backing_read_with() and the reads below it read. */
+enum backing_flags {
+	BACKING_SPANS = 1,     /* one of many small pieces: nothing beside it is read ahead */
+	BACKING_UNCHECKED = 2, /* what was read counts once backing_check() has said 0 afterwards */
+	BACKING_UNVERIFIED = 4, /* for headers: neither checksums nor the XXH128 are looked at */
+};
+
+/* How bytes are read that do not lie in one file as they are: shards, frames, computed rows. A
+ * plain file needs none of it. context becomes the backing's. */
 struct backing_ops {
-	/* All n bytes at offset, or -EIO. spans: nothing is to be read ahead. */
-	int (*read)(void *context, bool spans, void *bytes, size_t n, uint64_t offset);
-	/* As backing_file_at(). */
+	/* All n bytes at offset, or -EIO. Reads of other backings have no flag but
+	 * BACKING_SPANS. */
+	int (*read)(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset);
+	/* As backing_file_at(), of bytes that come from several files. */
 	struct backing *(*part)(void *context, uint64_t *offset, uint64_t *length);
 	void (*release)(void *context);
 	void *context;
@@ -75,17 +84,16 @@ void backing_unref(struct backing *backing); /* NULL is fine */
 /* All n bytes at offset, or -EIO, or -ENOMEM where that takes memory. */
 int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset);
 
-/* The same in two steps, for many small pieces: what backing_peek() read counts only once
- * backing_check() has said 0 afterwards. Nothing before or behind the pieces is read ahead from
- * disk. */
-int backing_peek(struct backing *backing, void *bytes, size_t n, uint64_t offset);
+/* The same in the way that the flags, any of enum backing_flags, say. */
+int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size_t n,
+		      uint64_t offset);
+
+/* Is the file yet what it was when it was opened? Returns 0 or -EIO. */
 int backing_check(struct backing *backing);
 
-/* backing_read(), or where it is one of many small pieces (spans), both of these steps. */
-int backing_read_as(struct backing *backing, bool spans, void *bytes, size_t n, uint64_t offset);
-
-/* Would backing_peek() have to wait for the disk for the byte at offset? And n bytes that will be
- * asked for soon: the disk may get them meanwhile. Both only as far as can be told. */
+/* Would a read with BACKING_SPANS have to wait for the disk for the byte at offset? And n bytes
+ * that will be asked for soon: the disk may get them meanwhile. Both only as far as can be told.
+ * */
 bool backing_is_uncached(struct backing *backing, uint64_t offset);
 void backing_readahead(struct backing *backing, size_t n, uint64_t offset);
 
@@ -110,8 +118,8 @@ struct backing *backing_first_readable(struct backing *backing);
 int backing_fd_get(struct backing *backing);
 void backing_fd_put(struct backing *backing);
 
-/* For the parsers of gguf/, and headers only: neither checksums nor the XXH128 are looked at.
- * Valid as long as the backing. */
+/* For the parsers of gguf/, and headers only: it reads with BACKING_UNVERIFIED. Valid as long as
+ * the backing. */
 struct source backing_source(struct backing *backing);
 
 /* To be called before anybody else knows the backing, or those of its parts that are not yet

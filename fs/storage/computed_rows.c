@@ -35,8 +35,8 @@ static void release(void *context)
 	free(rows);
 }
 
-static int compute_cached(const struct computed_rows *rows, struct cached_row *cached, bool spans,
-			  uint64_t row)
+static int compute_cached(const struct computed_rows *rows, struct cached_row *cached,
+			  unsigned flags, uint64_t row)
 {
 	const struct computed_rows_source *source = &rows->source;
 	int rc;
@@ -48,28 +48,28 @@ static int compute_cached(const struct computed_rows *rows, struct cached_row *c
 	if (!cached->bytes)
 		return -ENOMEM;
 	cached->row = NO_ROW;
-	rc = source->make(source->context, spans, row, 1, cached->bytes);
+	rc = source->make(source->context, flags, row, 1, cached->bytes);
 	if (rc == 0)
 		cached->row = row;
 	return rc;
 }
 
 /* n bytes of one row, of which skip precede them. */
-static int read_part(struct computed_rows *rows, bool spans, uint64_t row, size_t skip, size_t n,
-		     uint8_t *bytes)
+static int read_part(struct computed_rows *rows, unsigned flags, uint64_t row, size_t skip,
+		     size_t n, uint8_t *bytes)
 {
 	struct cached_row *cached = &rows->cached[row % CACHED_ROWS];
 	int rc;
 
 	pthread_mutex_lock(&cached->lock);
-	rc = compute_cached(rows, cached, spans, row);
+	rc = compute_cached(rows, cached, flags, row);
 	if (rc == 0)
 		memcpy(bytes, cached->bytes + skip, n);
 	pthread_mutex_unlock(&cached->lock);
 	return rc;
 }
 
-static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t offset)
+static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset)
 {
 	struct computed_rows *rows = context;
 	const struct computed_rows_source *source = &rows->source;
@@ -86,10 +86,10 @@ static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t of
 
 		if (skip == 0 && n >= source->length) {
 			part = n - n % source->length;
-			rc = source->make(source->context, spans, row, n / source->length, to);
+			rc = source->make(source->context, flags, row, n / source->length, to);
 		} else {
 			part = part < n ? part : n;
-			rc = read_part(rows, spans, row, skip, part, to);
+			rc = read_part(rows, flags, row, skip, part, to);
 		}
 		if (rc < 0)
 			return rc;
@@ -98,14 +98,6 @@ static int read_at(void *context, bool spans, void *bytes, size_t n, uint64_t of
 		n -= part;
 	}
 	return 0;
-}
-
-static struct backing *part_at(void *context, uint64_t *offset, uint64_t *length)
-{
-	(void)context;
-	(void)offset;
-	(void)length;
-	return NULL;
 }
 
 struct backing *computed_rows_new(const struct computed_rows_source *source,
@@ -127,7 +119,6 @@ struct backing *computed_rows_new(const struct computed_rows_source *source,
 	}
 	stat.st_size = (off_t)(source->n * source->length);
 	return backing_from_ops(&(struct backing_ops){ .read = read_at,
-						       .part = part_at,
 						       .release = release,
 						       .context = rows,
 						       .computed = true },

@@ -10,10 +10,10 @@
 struct computed_rows_source {
 	uint64_t n;    /* rows */
 	size_t length; /* bytes of one, at least 1 */
-	/* All bytes of the n rows from first on, always the same ones. spans: nothing before or
-	 * behind what they are made of is to be read ahead. Any thread may call it, also several at
-	 * once. Errors are -errno, as of backing_read(). */
-	int (*make)(void *context, bool spans, uint64_t first, size_t n, void *bytes);
+	/* All bytes of the n rows from first on, always the same ones. What they are
+	 * made of is read with the flags. Any thread may call it, also several at once. Errors are
+	 * -errno, as of backing_read(). */
+	int (*make)(void *context, unsigned flags, uint64_t first, size_t n, void *bytes);
 	void (*release)(void *context);
 	void *context;
 };

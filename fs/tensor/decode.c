@@ -14,8 +14,8 @@ struct decoded_values {
 	uint32_t type;
 };
 
-int decode_read(struct backing *file, uint64_t offset, uint32_t type, bool spans, uint64_t first,
-		uint64_t n, void *scratch, float *values)
+int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned flags,
+		uint64_t first, uint64_t n, void *scratch, float *values)
 {
 	const struct type_info *info = type_find(type);
 	const uint64_t most = DECODE_SCRATCH / info->block_bytes;
@@ -24,7 +24,7 @@ int decode_read(struct backing *file, uint64_t offset, uint32_t type, bool spans
 		const uint64_t part = n < most ? n : most;
 		const size_t bytes = (size_t)part * info->block_bytes;
 		const uint64_t at = offset + first * info->block_bytes;
-		const int rc = backing_read_as(file, spans, scratch, bytes, at);
+		const int rc = backing_read_with(file, flags, scratch, bytes, at);
 
 		if (rc < 0)
 			return rc;
@@ -39,7 +39,7 @@ int decode_read(struct backing *file, uint64_t offset, uint32_t type, bool spans
 /* Values that are asked for at an odd address are decoded elsewhere, so many blocks at a time. */
 #define ASIDE 64u
 
-static int decode_unaligned(const struct decoded_values *floats, bool spans, uint64_t first,
+static int decode_unaligned(const struct decoded_values *floats, unsigned flags, uint64_t first,
 			    size_t n, void *scratch, uint8_t *bytes)
 {
 	const size_t elements = type_find(floats->type)->block_elements;
@@ -50,7 +50,7 @@ static int decode_unaligned(const struct decoded_values *floats, bool spans, uin
 		const size_t part = n < ASIDE ? n : ASIDE;
 		const size_t length = part * elements * sizeof(*values);
 
-		rc = decode_read(floats->file, floats->offset, floats->type, spans, first, part,
+		rc = decode_read(floats->file, floats->offset, floats->type, flags, first, part,
 				 scratch, values);
 		if (rc == 0)
 			memcpy(bytes, values, length);
@@ -62,7 +62,7 @@ static int decode_unaligned(const struct decoded_values *floats, bool spans, uin
 	return rc;
 }
 
-static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes)
 {
 	const struct decoded_values *floats = context;
 	void *scratch = malloc(DECODE_SCRATCH);
@@ -71,9 +71,9 @@ static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes
 	if (!scratch)
 		return -ENOMEM;
 	if ((uintptr_t)bytes % _Alignof(float))
-		rc = decode_unaligned(floats, spans, first, n, scratch, bytes);
+		rc = decode_unaligned(floats, flags, first, n, scratch, bytes);
 	else
-		rc = decode_read(floats->file, floats->offset, floats->type, spans, first, n,
+		rc = decode_read(floats->file, floats->offset, floats->type, flags, first, n,
 				 scratch, bytes);
 	free(scratch);
 	return rc;

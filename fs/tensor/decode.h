@@ -12,10 +12,10 @@
 struct backing *decode_new(struct backing *file, uint64_t offset, uint32_t type, uint64_t elements);
 
 /* n consecutive blocks of that type from number first on, decoded to n * block_elements values,
- * with scratch memory of DECODE_SCRATCH bytes. spans: as backing_read_as(). Returns 0 or as
+ * with scratch memory of DECODE_SCRATCH bytes. flags: as backing_read_with(). Returns 0 or as
  * backing_read(). */
 #define DECODE_SCRATCH ((size_t)1 << 17)
-int decode_read(struct backing *file, uint64_t offset, uint32_t type, bool spans, uint64_t first,
-		uint64_t n, void *scratch, float *values);
+int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned flags,
+		uint64_t first, uint64_t n, void *scratch, float *values);
 
 #endif

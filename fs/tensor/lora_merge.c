@@ -22,7 +22,7 @@ struct lora_merge_source {
 /* What one read works with. */
 struct lora_merge_read {
 	const struct lora_merge_source *merged;
-	bool spans;
+	unsigned flags;
 	uint64_t expert, first; /* the rows are those of one expert, from this one on */
 	size_t n;
 	uint8_t *scratch; /* DECODE_SCRATCH */
@@ -66,7 +66,7 @@ static int read_rows(const struct lora_merge_read *work, const struct lora_merge
 {
 	const uint64_t blocks = length / type_find(data->type)->block_elements;
 
-	return decode_read(data->file, data->offset, data->type, work->spans, first * blocks,
+	return decode_read(data->file, data->offset, data->type, work->flags, first * blocks,
 			   n * blocks, work->scratch, values);
 }
 
@@ -105,7 +105,7 @@ static const struct matrix *get_matrix(const struct lora_merge_read *work,
 				 .transposed = pair->flipped };
 
 	at.offset = data->offset + work->expert * at.rows * row_bytes(at.type, at.length);
-	return matrix_cache_get(work->merged->matrices, &at, work->spans, rc);
+	return matrix_cache_get(work->merged->matrices, &at, work->flags, rc);
 }
 
 /* Add a pair to the rows: each takes its row of B, of A where they are flipped. */
@@ -154,13 +154,13 @@ static uint64_t widest(const struct lora_merge *merge)
 	return width;
 }
 
-static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes)
 {
 	const struct lora_merge_source *merged = context;
 	const struct lora_merge *merge = &merged->merge;
 	const size_t fit = CHUNK / sizeof(float) / (size_t)widest(merge);
 	const size_t most = fit == 0 ? 1 : fit < n ? fit : n;
-	struct lora_merge_read work = { .merged = merged, .spans = spans };
+	struct lora_merge_read work = { .merged = merged, .flags = flags };
 	uint8_t *to = bytes;
 	int rc = -ENOMEM;
 

@@ -80,16 +80,16 @@ static bool is_same(const struct matrix_key *a, const struct matrix_key *b)
 }
 
 /* Decode into values, row by row where they are to be transposed. */
-static int decode(const struct matrix_key *at, bool spans, uint8_t *scratch, float *row,
+static int decode(const struct matrix_key *at, unsigned flags, uint8_t *scratch, float *row,
 		  float *values)
 {
 	const uint64_t blocks = at->length / type_find(at->type)->block_elements;
 
 	if (!at->transposed)
-		return decode_read(at->file, at->offset, at->type, spans, 0, at->rows * blocks,
+		return decode_read(at->file, at->offset, at->type, flags, 0, at->rows * blocks,
 				   scratch, values);
 	for (uint64_t i = 0; i < at->rows; i++) {
-		const int rc = decode_read(at->file, at->offset, at->type, spans, i * blocks,
+		const int rc = decode_read(at->file, at->offset, at->type, flags, i * blocks,
 					   blocks, scratch, row);
 
 		if (rc < 0)
@@ -118,12 +118,12 @@ static struct matrix *new_matrix(const struct matrix_key *at)
 }
 
 /* With its lock held. */
-static int read_matrix(struct matrix *matrix, bool spans)
+static int read_matrix(struct matrix *matrix, unsigned flags)
 {
 	const struct matrix_key *at = &matrix->at;
 	uint8_t *scratch = malloc(DECODE_SCRATCH);
 	float *row = malloc((size_t)at->length * sizeof(*row));
-	const int rc = scratch && row ? decode(at, spans, scratch, row, matrix->values) : -ENOMEM;
+	const int rc = scratch && row ? decode(at, flags, scratch, row, matrix->values) : -ENOMEM;
 
 	free(scratch);
 	free(row);
@@ -197,7 +197,7 @@ static struct matrix *find_or_add(struct matrix_cache *cache, const struct matri
 }
 
 const struct matrix *matrix_cache_get(struct matrix_cache *cache, const struct matrix_key *at,
-				      bool spans, int *rc)
+				      unsigned flags, int *rc)
 {
 	struct matrix *matrix = find_or_add(cache, at);
 
@@ -206,7 +206,7 @@ const struct matrix *matrix_cache_get(struct matrix_cache *cache, const struct m
 		return NULL;
 	pthread_mutex_lock(&matrix->lock);
 	if (!matrix->is_read)
-		*rc = read_matrix(matrix, spans);
+		*rc = read_matrix(matrix, flags);
 	pthread_mutex_unlock(&matrix->lock);
 	if (*rc == 0)
 		return matrix;

@@ -31,9 +31,9 @@ struct matrix_key {
 struct matrix; /* immutable */
 
 /* The matrix, to give back with matrix_cache_put(), which may be done by any thread. NULL with *rc
- * set: as backing_read(). spans: nothing beside it is to be read ahead. */
+ * set: as backing_read(). flags: how its bytes are read. */
 const struct matrix *matrix_cache_get(struct matrix_cache *matrices, const struct matrix_key *at,
-				      bool spans, int *rc);
+				      unsigned flags, int *rc);
 const float *matrix_values(const struct matrix *matrix);
 void matrix_cache_put(const struct matrix *matrix);
 

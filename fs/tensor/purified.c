@@ -134,7 +134,7 @@ static void make_row(const struct purified *purified, struct workspace *workspac
 		encode(purified->to, x, purified->row, made);
 }
 
-static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes)
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes)
 {
 	struct purified *purified = context;
 	struct workspace *workspace = acquire_workspace(purified);
@@ -144,8 +144,8 @@ static int make(void *context, bool spans, uint64_t first, size_t n, void *bytes
 	for (uint64_t i = first; rc == 0 && i < first + n; i++) {
 		const uint64_t at = purified->offset + i * purified->row_bytes;
 
-		rc = backing_read_as(purified->file, spans, workspace->bytes, purified->row_bytes,
-				     at);
+		rc = backing_read_with(purified->file, flags, workspace->bytes, purified->row_bytes,
+				       at);
 		if (rc == 0)
 			make_row(purified, workspace, made);
 		made += purified->made_bytes;

@@ -26,7 +26,7 @@ static int read_values(const struct sampling *s, uint64_t start, size_t count, v
 {
 	size_t n;
 	const uint64_t at = place_of(s, start, count, &n);
-	const int rc = backing_peek(s->file, bytes, n, at);
+	const int rc = backing_read_with(s->file, BACKING_SPANS | BACKING_UNCHECKED, bytes, n, at);
 
 	if (rc == 0)
 		dequant_range(s->type, bytes, 0, count, values);

@@ -31,9 +31,9 @@ static uint64_t read_tensor(struct backing *file, const struct gguf_tensor *t, v
 	while (sample_next(&sample, &span)) {
 		const size_t n = span.count / type->block_elements * type->block_bytes;
 
-		if (backing_peek(file, bytes, n,
-				 t->offset + span.start / type->block_elements *
-						     type->block_bytes) < 0)
+		if (backing_read_with(file, BACKING_SPANS | BACKING_UNCHECKED, bytes, n,
+				      t->offset + span.start / type->block_elements *
+							  type->block_bytes) < 0)
 			exit(1);
 		total += n;
 	}

@@ -36,7 +36,7 @@ static void a_matrix_is_as_it_lies_or_turned(void **state)
 	const struct matrix *matrix;
 	int rc;
 
-	matrix = matrix_cache_get(matrices, &at, false, &rc);
+	matrix = matrix_cache_get(matrices, &at, 0, &rc);
 	assert_int_equal(rc, 0);
 	assert_memory_equal(matrix_values(matrix), values + 1, sizeof(transposed));
 	matrix_cache_put(matrix);
@@ -61,11 +61,11 @@ static void what_was_used_last_is_there_without_its_file(void **state)
 	const struct matrix *first, *second;
 	int rc;
 
-	first = matrix_cache_get(matrices, &at, false, &rc);
+	first = matrix_cache_get(matrices, &at, 0, &rc);
 	spoil(state);
-	second = matrix_cache_get(matrices, &at, false, &rc);
+	second = matrix_cache_get(matrices, &at, 0, &rc);
 	assert_ptr_equal(first, second);
-	assert_null(matrix_cache_get(matrices, &other, false, &rc));
+	assert_null(matrix_cache_get(matrices, &other, 0, &rc));
 	assert_int_equal(rc, -EIO);
 	matrix_cache_put(first);
 	matrix_cache_put(second);
@@ -87,14 +87,14 @@ static void no_more_is_kept_than_there_may_be(void **state)
 	file = file_of(state, values, half + 1);
 	free(values);
 	at.file = file;
-	matrix_cache_put(matrix_cache_get(matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
 	at.offset = 4;
-	matrix_cache_put(matrix_cache_get(matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
 	spoil(state);
-	matrix_cache_put(matrix_cache_get(matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
 	assert_int_equal(rc, 0);
 	at.offset = 0;
-	assert_null(matrix_cache_get(matrices, &at, false, &rc));
+	assert_null(matrix_cache_get(matrices, &at, 0, &rc));
 	matrix_cache_unref(matrices);
 	backing_unref(file);
 }
@@ -109,13 +109,13 @@ static void what_is_forgotten_is_not_kept(void **state)
 	int rc;
 
 	other.file = backing_open(in_temp(state, "file").text, NULL);
-	matrix_cache_put(matrix_cache_get(matrices, &at, false, &rc));
-	matrix_cache_put(matrix_cache_get(matrices, &other, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &other, 0, &rc));
 	matrix_cache_drop_file(matrices, file);
 	spoil(state);
-	matrix_cache_put(matrix_cache_get(matrices, &other, false, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &other, 0, &rc));
 	assert_int_equal(rc, 0);
-	assert_null(matrix_cache_get(matrices, &at, false, &rc));
+	assert_null(matrix_cache_get(matrices, &at, 0, &rc));
 	matrix_cache_unref(matrices);
 	backing_unref(file);
 	backing_unref(other.file);
@@ -126,11 +126,11 @@ struct disk {
 	atomic_bool asked, answers;
 };
 
-static int read_slowly(void *context, bool spans, void *bytes, size_t n, uint64_t offset)
+static int read_slowly(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset)
 {
 	struct disk *disk = context;
 
-	(void)spans;
+	(void)flags;
 	(void)offset;
 	memset(bytes, 0, n);
 	for (disk->asked = true; !disk->answers;)
@@ -153,7 +153,7 @@ static void *get_matrix(void *argument)
 	struct waiting *waiting = argument;
 	int rc;
 
-	matrix_cache_put(matrix_cache_get(waiting->matrices, &waiting->at, false, &rc));
+	matrix_cache_put(matrix_cache_get(waiting->matrices, &waiting->at, 0, &rc));
 	return NULL;
 }
 
@@ -177,7 +177,7 @@ static void nobody_waits_for_another_matrixs_disk(void **state)
 	while (!disk.asked)
 		usleep(1000);
 	alarm(20);
-	matrix_cache_put(matrix_cache_get(waiting.matrices, &at, false, &rc));
+	matrix_cache_put(matrix_cache_get(waiting.matrices, &at, 0, &rc));
 	assert_int_equal(rc, 0);
 	matrix_cache_drop_file(waiting.matrices, slow);
 	alarm(0);
