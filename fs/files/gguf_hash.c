@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* gguf_hash.c - see gguf_hash.h. The hash of each tensor is its content's; that of all is the
- * view's, made by the first who asks for it. */
+ * view's. */
 #include "fs/files/gguf_hash.h"
 #include "fs/lazy/lazy_text.h"
-#include "fs/util/cond_poll.h"
+#include "fs/lazy/whole_text.h"
 #include "gguf/printable.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +16,9 @@
 struct gguf_hash {
 	struct model *model;
 	struct tensor_hashes *hashes;
-	const atomic_bool *ending;
-	struct subject *order; /* as the model has them, with references */
-	uint32_t n, n_base;    /* all; those before the added ones */
-	pthread_mutex_t lock;  /* protects what follows */
-	pthread_cond_t changed;
-	bool is_making, is_made;
-	char whole[17];
+	struct subject *order;	  /* as the model has them, with references */
+	uint32_t n, n_base;	  /* all; those before the added ones */
+	struct whole_text *whole; /* the hash of all, as text */
 };
 
 static void release(void *context)
@@ -32,63 +27,28 @@ static void release(void *context)
 
 	for (uint32_t i = 0; i < all->n; i++)
 		content_unref(all->order[i].content);
-	pthread_mutex_destroy(&all->lock);
-	pthread_cond_destroy(&all->changed);
+	if (all->whole)
+		whole_text_free(all->whole);
 	free(all->order);
 	free(all);
 }
 
-static bool is_halted(const struct gguf_hash *all, const atomic_bool *stop)
-{
-	return (stop && atomic_load(stop)) || (all->ending && atomic_load(all->ending));
-}
-
 /* The data of all tensors through one hash, which is the work of one processor. */
-static int hash_all(const struct gguf_hash *all, const atomic_bool *stop, char text[17])
+static int print_whole(void *context, const struct halt *halt, FILE *out)
 {
+	const struct gguf_hash *all = context;
 	XXH64_state_t *state = XXH64_createState();
-	int rc = state ? 0 : -ENOMEM;
-
-	if (state)
-		XXH64_reset(state, 0);
-	for (uint32_t i = 0; rc == 0 && i < all->n; i++)
-		rc = tensor_hash_data(all->model, &all->order[i], state, stop, all->ending);
-	if (rc == 0)
-		xxh64_text(XXH64_digest(state), text);
-	XXH64_freeState(state);
-	return rc;
-}
-
-/* With the lock held: wait until nobody makes it. Whoever does may be interrupted. */
-static int await_turn(struct gguf_hash *all, const atomic_bool *stop)
-{
-	while (all->is_making) {
-		if (is_halted(all, stop))
-			return -EINTR;
-		cond_poll_wait(&all->changed, &all->lock);
-	}
-	return 0;
-}
-
-static int prepare_whole(struct gguf_hash *all, const atomic_bool *stop)
-{
 	char text[17];
-	int rc;
+	int rc = 0;
 
-	pthread_mutex_lock(&all->lock);
-	rc = await_turn(all, stop);
-	if (rc == 0 && !all->is_made) {
-		all->is_making = true;
-		pthread_mutex_unlock(&all->lock);
-		rc = hash_all(all, stop, text);
-		pthread_mutex_lock(&all->lock);
-		all->is_making = false;
-		all->is_made = rc == 0;
-		if (rc == 0)
-			memcpy(all->whole, text, sizeof(text));
-		pthread_cond_broadcast(&all->changed);
-	}
-	pthread_mutex_unlock(&all->lock);
+	if (!state)
+		return -ENOMEM;
+	XXH64_reset(state, 0);
+	for (uint32_t i = 0; halt && rc == 0 && i < all->n; i++)
+		rc = tensor_hash_data(all->model, &all->order[i], state, halt);
+	xxh64_text(XXH64_digest(state), text);
+	XXH64_freeState(state);
+	fputs(text, out);
 	return rc;
 }
 
@@ -96,11 +56,9 @@ static int prepare(void *context, const struct subject *subjects, size_t n, cons
 {
 	struct gguf_hash *all = context;
 	const bool whole = subjects[n - 1].tensor == WHOLE;
-	int rc = tensor_hashes_prepare(all->hashes, HASH_DATA, subjects, n - whole, stop);
+	const int rc = tensor_hashes_prepare(all->hashes, HASH_DATA, subjects, n - whole, stop);
 
-	if (rc == 0 && whole)
-		rc = prepare_whole(all, stop);
-	return rc;
+	return rc == 0 && whole ? whole_text_read(all->whole, stop, NULL, 0) : rc;
 }
 
 static int fill(void *context, const struct subject *subject, char *bytes, size_t length,
@@ -110,13 +68,9 @@ static int fill(void *context, const struct subject *subject, char *bytes, size_
 	char text[XXH128_TEXT];
 	int rc;
 
-	if (subject->tensor == WHOLE) {
-		rc = prepare_whole(all, stop);
-		/* Made, it does not change any more. */
-		memcpy(text, all->whole, sizeof(all->whole));
-	} else {
-		rc = tensor_hashes_get(all->hashes, HASH_DATA, subject, stop, text);
-	}
+	if (subject->tensor == WHOLE)
+		return whole_text_read(all->whole, stop, bytes, length);
+	rc = tensor_hashes_get(all->hashes, HASH_DATA, subject, stop, text);
 	if (rc == 0)
 		memcpy(bytes, text, length);
 	return rc;
@@ -154,20 +108,22 @@ static void find_order(struct gguf_hash *all, const struct snapshot *snapshot)
 		all->model);
 }
 
-static struct gguf_hash *new_hash(struct model *model, const struct snapshot *snapshot)
+static struct gguf_hash *new_hash(struct model *model, struct tensor_hashes *hashes,
+				  const struct snapshot *snapshot, const atomic_bool *ending)
 {
+	static const struct whole_text_ops ops = { print_whole, NULL };
 	struct gguf_hash *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return NULL;
 	all->model = model;
+	all->hashes = hashes;
 	all->order = calloc(snapshot->n + 1u, sizeof(*all->order));
-	if (!all->order) {
-		free(all);
+	all->whole = whole_text_new(&ops, all, ending);
+	if (!all->order || !all->whole) {
+		release(all);
 		return NULL;
 	}
-	pthread_mutex_init(&all->lock, NULL);
-	cond_poll_init(&all->changed);
 	find_order(all, snapshot);
 	return all;
 }
@@ -191,13 +147,11 @@ struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 {
 	static const struct lazy_text_source source = { prepare, fill, release };
 	static const struct subject whole = { WHOLE, NULL };
-	struct gguf_hash *all = new_hash(model, snapshot);
+	struct gguf_hash *all = new_hash(model, hashes, snapshot, ending);
 	struct lazy_text *cells = all ? lazy_text_new_from(&source, all) : NULL;
 
 	if (!cells)
 		return NULL;
-	all->hashes = hashes;
-	all->ending = ending;
 	for (uint32_t i = 0; i < all->n; i++) {
 		fputs("xxh64     ", lazy_text_stream(cells));
 		lazy_text_add_filled(cells, &all->order[i], tensor_hash_width(HASH_DATA));

@@ -41,13 +41,8 @@ struct hash_sink {
 	void (*add)(void *state, const void *bytes, size_t n);
 	void *state;
 	uint64_t from; /* of the organ file */
-	const atomic_bool *stop, *ending;
+	struct halt halt;
 };
-
-static bool is_set(const atomic_bool *flag)
-{
-	return flag && atomic_load_explicit(flag, memory_order_relaxed);
-}
 
 static int add_view(struct view *view, const struct hash_sink *hash)
 {
@@ -57,9 +52,9 @@ static int add_view(struct view *view, const struct hash_sink *hash)
 	ssize_t n = bytes ? 0 : -ENOMEM;
 
 	for (uint64_t at = hash->from; n >= 0 && at < size; at += (uint64_t)n) {
-		n = is_set(hash->stop) || is_set(hash->ending)
+		n = halted(&hash->halt)
 			    ? -EINTR
-			    : view_read_cancellable(view, bytes, chunk, at, hash->stop);
+			    : view_read_cancellable(view, bytes, chunk, at, hash->halt.reader);
 		if (n >= 0)
 			hash->add(hash->state, bytes, (size_t)n);
 	}
@@ -89,14 +84,13 @@ static void add_128(void *state, const void *bytes, size_t n)
 }
 
 int tensor_hash_data(struct model *model, const struct subject *subject, XXH64_state_t *state,
-		     const atomic_bool *stop, const atomic_bool *ending)
+		     const struct halt *halt)
 {
 	const struct hash_sink hash = {
 		.add = add_64,
 		.state = state,
 		.from = model_organ(model, subject->tensor, subject->content).header_size,
-		.stop = stop,
-		.ending = ending,
+		.halt = *halt,
 	};
 
 	return add_organ(model, subject, &hash);
@@ -111,7 +105,7 @@ static int hash_data(struct model *model, const struct subject *subject, const a
 	if (!state)
 		return rc;
 	XXH64_reset(state, 0);
-	rc = tensor_hash_data(model, subject, state, stop, NULL);
+	rc = tensor_hash_data(model, subject, state, &(struct halt){ stop, NULL });
 	*result = (XXH128_hash_t){ .low64 = XXH64_digest(state) };
 	XXH64_freeState(state);
 	return rc;
@@ -120,7 +114,9 @@ static int hash_data(struct model *model, const struct subject *subject, const a
 static int hash_file(struct model *model, const struct subject *subject, const atomic_bool *stop,
 		     XXH128_hash_t *result)
 {
-	const struct hash_sink hash = { .add = add_128, .state = XXH3_createState(), .stop = stop };
+	const struct hash_sink hash = { .add = add_128,
+					.state = XXH3_createState(),
+					.halt = { stop, NULL } };
 	int rc = -ENOMEM;
 
 	if (!hash.state)

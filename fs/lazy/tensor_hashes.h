@@ -8,6 +8,7 @@
 #include "fs/lazy/memo.h"
 #include "fs/model/hash_result.h"
 #include "fs/model/model.h"
+#include "fs/util/halt.h"
 
 struct tensor_hashes; /* any thread may use it */
 
@@ -43,9 +44,9 @@ uint64_t tensor_hashes_count(struct tensor_hashes *hashes);
  * now on. Before anybody else knows hashes. */
 void tensor_hashes_inherit(struct tensor_hashes *hashes, struct tensor_hashes *old);
 
-/* Hash the data of one organ, or go on with it, in state. Returns 0; -EINTR: *stop or *ending, both
- * of which may be NULL, is true; or as tensor_hashes_prepare(). */
+/* Hash the data of one organ, or go on with it, in state. Returns 0; -EINTR: halted(); or as
+ * tensor_hashes_prepare(). */
 int tensor_hash_data(struct model *model, const struct subject *subject, XXH64_state_t *state,
-		     const atomic_bool *stop, const atomic_bool *ending);
+		     const struct halt *halt);
 
 #endif

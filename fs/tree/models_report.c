@@ -2,11 +2,11 @@
 /* models_report.c - see models_report.h. */
 #include "fs/tree/models_report.h"
 #include "fs/lazy/figures.h"
+#include "fs/lazy/whole_text.h"
 #include "fs/report/ranking.h"
 #include "gguf/printable.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,46 +18,23 @@ struct models_report_entry {
 };
 
 struct models_report {
-	struct view_generator generator;
 	uint32_t n;
-	pthread_mutex_t lock; /* protects what follows */
-	char *text;	      /* as it was made once; NULL: not yet */
-	size_t size;
 	struct models_report_entry entrants[];
 };
 
-static void release(struct view_generator *generator)
+static void release(void *context)
 {
-	struct models_report *standings = (struct models_report *)generator;
+	struct models_report *report = context;
 
-	for (uint32_t i = 0; i < standings->n; i++) {
-		figures_free(standings->entrants[i].figures);
-		free(standings->entrants[i].name);
+	for (uint32_t i = 0; i < report->n; i++) {
+		figures_free(report->entrants[i].figures);
+		free(report->entrants[i].name);
 	}
-	pthread_mutex_destroy(&standings->lock);
-	free(standings->text);
-	free(standings);
+	free(report);
 }
 
-static int prepare(struct view_generator *generator, size_t first, size_t n,
-		   const atomic_bool *stop)
-{
-	const struct models_report *standings = (struct models_report *)generator;
-
-	(void)first;
-	(void)n;
-	for (uint32_t i = 0; i < standings->n; i++) {
-		const struct models_report_entry *entrant = &standings->entrants[i];
-
-		if (tensor_measures_prepare(entrant->measures, entrant->figures->subjects,
-					    entrant->figures->n, stop) == -EINTR)
-			return -EINTR;
-	}
-	return 0;
-}
-
-/* Add up a model, with measures or without. Returns 0, or -EINTR. */
-static int add_up(const struct models_report_entry *entrant, bool measured, const atomic_bool *stop,
+/* Add up a model, with measures unless halt is NULL. Returns 0, or -EINTR. */
+static int add_up(const struct models_report_entry *entrant, const struct halt *halt,
 		  struct ranked *ranked)
 {
 	const struct figures *figures = entrant->figures;
@@ -68,58 +45,40 @@ static int add_up(const struct models_report_entry *entrant, bool measured, cons
 		struct zmeasure z;
 		int rc = -ENOTSUP;
 
-		if (measured)
-			rc = tensor_measures_get(entrant->measures, &figures->subjects[i], stop,
-						 &z);
+		if (halt)
+			rc = tensor_measures_get(entrant->measures, &figures->subjects[i],
+						 halt->reader, &z);
 		if (rc == -EINTR)
 			return rc;
 		/* Part of a model is not to be compared with others. */
 		if (rc < 0 && rc != -ENOTSUP)
-			return add_up(entrant, false, stop, ranked);
+			return add_up(entrant, NULL, ranked);
 		ranking_count(ranked, figure->klass, figure->elements, rc == 0 ? &z : NULL);
 	}
 	return 0;
 }
 
-/* The text, to free. NULL with *rc set. */
-static char *print(const struct models_report *standings, bool measured, const atomic_bool *stop,
-		   size_t *size, int *rc)
+static int print(void *context, const struct halt *halt, FILE *out)
 {
-	struct ranked *ranked = calloc(standings->n + 1u, sizeof(*ranked));
-	char *text = NULL;
-	FILE *out = ranked ? open_memstream(&text, size) : NULL;
+	const struct models_report *report = context;
+	struct ranked *ranked = calloc(report->n + 1u, sizeof(*ranked));
+	int rc = ranked ? 0 : -ENOMEM;
 
-	*rc = out ? 0 : -ENOMEM;
-	for (uint32_t i = 0; *rc == 0 && i < standings->n; i++)
-		*rc = add_up(&standings->entrants[i], measured, stop, &ranked[i]);
-	if (*rc == 0) {
-		fputs("# organfs " ORGANFS_VERSION "\n", out);
-		*rc = ranking_print(ranked, standings->n, out);
+	for (uint32_t i = 0; halt && rc == 0 && i < report->n; i++) {
+		const struct models_report_entry *entrant = &report->entrants[i];
+
+		/* Another error is found again by add_up(), which leaves that model out. */
+		if (tensor_measures_prepare(entrant->measures, entrant->figures->subjects,
+					    entrant->figures->n, halt->reader) == -EINTR)
+			rc = -EINTR;
 	}
-	if (out && fclose(out) != 0)
-		*rc = -ENOMEM;
+	for (uint32_t i = 0; rc == 0 && i < report->n; i++)
+		rc = add_up(&report->entrants[i], halt, &ranked[i]);
+	if (rc == 0) {
+		fputs("# organfs " ORGANFS_VERSION "\n", out);
+		rc = ranking_print(ranked, report->n, out);
+	}
 	free(ranked);
-	if (*rc == 0)
-		return text;
-	free(text);
-	return NULL;
-}
-
-static int make(struct view_generator *generator, size_t number, char *bytes, size_t length,
-		const atomic_bool *stop)
-{
-	struct models_report *standings = (struct models_report *)generator;
-	int rc = 0;
-
-	(void)number;
-	pthread_mutex_lock(&standings->lock);
-	if (!standings->text)
-		standings->text = print(standings, true, stop, &standings->size, &rc);
-	if (rc == 0 && standings->size != length)
-		rc = -EIO;
-	if (rc == 0)
-		memcpy(bytes, standings->text, length);
-	pthread_mutex_unlock(&standings->lock);
 	return rc;
 }
 
@@ -148,29 +107,17 @@ static bool enter(struct models_report_entry *entrant, const struct model_files 
 
 struct view *models_report_view(struct model_files *mounted, uint32_t n)
 {
-	struct models_report *standings =
-		calloc(1, sizeof(*standings) + n * sizeof(standings->entrants[0]));
-	struct segment whole = { .kind = SEGMENT_COMPUTED };
-	bool well = standings != NULL;
-	char *text = NULL;
-	size_t size;
-	int rc;
+	static const struct whole_text_ops ops = { print, release };
+	struct models_report *report = calloc(1, sizeof(*report) + n * sizeof(report->entrants[0]));
+	bool well = report != NULL;
 
-	if (!standings)
-		return NULL;
-	standings->generator = (struct view_generator){ prepare, make, release };
-	pthread_mutex_init(&standings->lock, NULL);
 	for (uint32_t i = 0; well && i < n; i++) {
-		standings->n = i + 1;
-		well = enter(&standings->entrants[i], model_files_current(mounted, i));
+		report->n = i + 1;
+		well = enter(&report->entrants[i], model_files_current(mounted, i));
 	}
 	if (well)
-		text = print(standings, false, NULL, &size, &rc);
-	free(text);
-	if (!text) {
-		release(&standings->generator);
-		return NULL;
-	}
-	whole.length = size;
-	return view_new_computed(&whole, 1, NULL, &standings->generator);
+		return whole_text_view(whole_text_new(&ops, report, NULL));
+	if (report)
+		release(report);
+	return NULL;
 }
