@@ -100,7 +100,7 @@ void offline_models_close(struct offline_models *viewing)
 	for (uint32_t i = 0; i < viewing->n; i++) {
 		figures_free(viewing->models[i].figures);
 		free(viewing->models[i].values);
-		tensor_measures_free(viewing->models[i].measures);
+		memo_free(viewing->models[i].measures);
 	}
 	free(viewing->models);
 	if (viewing->log) {

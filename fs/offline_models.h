@@ -10,7 +10,7 @@
 /* One of them. */
 struct offline_model {
 	struct model *model; /* borrowed */
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct figures *figures; /* with their z */
 	struct zmeasure *values;
 };

@@ -7,7 +7,9 @@
 
 static int prepare(void *context, const struct subject *subjects, size_t n, const atomic_bool *stop)
 {
-	return tensor_hashes_prepare(context, HASH_FILE, subjects, n, stop);
+	const struct tensor_hashes *hashes = context;
+
+	return memo_prepare(hashes->kinds[HASH_FILE], subjects, n, stop);
 }
 
 static int fill(void *context, const struct subject *subject, char *bytes, size_t length,

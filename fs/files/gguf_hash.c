@@ -56,7 +56,7 @@ static int prepare(void *context, const struct subject *subjects, size_t n, cons
 {
 	struct gguf_hash *all = context;
 	const bool whole = subjects[n - 1].tensor == WHOLE;
-	const int rc = tensor_hashes_prepare(all->hashes, HASH_DATA, subjects, n - whole, stop);
+	const int rc = memo_prepare(all->hashes->kinds[HASH_DATA], subjects, n - whole, stop);
 
 	return rc == 0 && whole ? whole_text_read(all->whole, stop, NULL, 0) : rc;
 }

@@ -243,7 +243,7 @@ static void write_tensors(struct lazy_text *cells, struct model *model,
 	fputs("\n]\n", out);
 }
 
-struct view *manifest_view(struct model *model, struct tensor_measures *measures,
+struct view *manifest_view(struct model *model, struct memo *measures,
 			   const struct snapshot *snapshot, struct error *err)
 {
 	struct sums all = { 0 }, classes[CLASSES] = { 0 };

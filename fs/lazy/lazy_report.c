@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct lazy_report {
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct figures *figures;
 	lazy_report_print_fn *print;
 };
@@ -45,7 +45,7 @@ static int print(void *context, const struct halt *halt, FILE *out)
 	return rc;
 }
 
-struct view *lazy_report_view(struct tensor_measures *measures, struct figures *figures,
+struct view *lazy_report_view(struct memo *measures, struct figures *figures,
 			      lazy_report_print_fn *printer)
 {
 	static const struct whole_text_ops ops = { print, release };

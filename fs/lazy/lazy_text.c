@@ -14,7 +14,7 @@ struct lazy_text_cell {
 
 struct lazy_text {
 	struct view_generator generator;
-	struct tensor_measures *measures;      /* NULL: all is the source's */
+	struct memo *measures;		       /* NULL: all is the source's */
 	const struct lazy_text_source *source; /* NULL: there is none */
 	void *context;			  /* the source's */
 	FILE *out;			  /* NULL once it is a view */
@@ -49,7 +49,7 @@ static int prepare(struct view_generator *generator, size_t first, size_t n,
 
 	if (cells->source)
 		return cells->source->prepare(cells->context, cells->subjects + first, n, stop);
-	return tensor_measures_prepare(cells->measures, cells->subjects + first, n, stop);
+	return memo_prepare(cells->measures, cells->subjects + first, n, stop);
 }
 
 static int print_measured(struct lazy_text *cells, size_t number, char *bytes, size_t length,
@@ -58,7 +58,7 @@ static int print_measured(struct lazy_text *cells, size_t number, char *bytes, s
 	const struct lazy_text_cell *cell = &cells->cells[number];
 	struct zmeasure z;
 	char text[LAZY_TEXT_CELL_MAX];
-	const int rc = tensor_measures_get(cells->measures, &cells->subjects[number], stop, &z);
+	const int rc = memo_get(cells->measures, &cells->subjects[number], stop, &z);
 	int n;
 
 	if (rc < 0 && rc != -ENOTSUP)
@@ -95,7 +95,7 @@ static struct lazy_text *new_text(void)
 	return cells;
 }
 
-struct lazy_text *lazy_text_new(struct tensor_measures *measures)
+struct lazy_text *lazy_text_new(struct memo *measures)
 {
 	struct lazy_text *cells = new_text();
 

@@ -38,7 +38,7 @@ struct lazy_text *lazy_text_new_from(const struct lazy_text_source *source, void
 void lazy_text_add_filled(struct lazy_text *cells, const struct subject *subject, size_t width);
 
 /* An empty text. measures is borrowed and outlives it. NULL: out of memory. */
-struct lazy_text *lazy_text_new(struct tensor_measures *measures);
+struct lazy_text *lazy_text_new(struct memo *measures);
 
 /* Where to write what stands between the cells. Borrowed. */
 FILE *lazy_text_stream(struct lazy_text *cells);

@@ -125,7 +125,7 @@ int theta_exact(char *text, size_t n, const struct zmeasure *z)
 			       20 + pad, z ? z->nonfinite : 0, z && z->low_n, status);
 }
 
-struct view *theta_file(struct tensor_measures *measures, const struct subject *subject)
+struct view *theta_file(struct memo *measures, const struct subject *subject)
 {
 	struct lazy_text *cells = lazy_text_new(measures);
 
@@ -135,7 +135,7 @@ struct view *theta_file(struct tensor_measures *measures, const struct subject *
 	return lazy_text_view(cells);
 }
 
-struct view *theta_table(struct model *model, struct tensor_measures *measures,
+struct view *theta_table(struct model *model, struct memo *measures,
 			 const struct snapshot *snapshot, enum organ_class klass)
 {
 	struct lazy_text *cells = lazy_text_new(measures);

@@ -103,10 +103,8 @@ void mount_drain(struct mount *fs)
 {
 	for (uint32_t i = 0; i < fs->n_model_files; i++) {
 		atomic_store(&fs->model_files[i].ending, true);
-		if (fs->model_files[i].measures)
-			tensor_measures_stop(fs->model_files[i].measures);
-		if (fs->model_files[i].hashes)
-			tensor_hashes_stop(fs->model_files[i].hashes);
+		memo_stop(fs->model_files[i].measures);
+		tensor_hashes_stop(fs->model_files[i].hashes);
 	}
 	pool_free(fs->computed_reads);
 	read_threads_drain(fs->read_threads);

@@ -18,8 +18,9 @@ static void take_place(struct mount *fs, struct model_files *old, struct model *
 		models_discard(fs->collection, model);
 		return;
 	}
-	tensor_measures_inherit(mounted->measures, old->measures);
-	tensor_hashes_inherit(mounted->hashes, old->hashes);
+	memo_inherit(mounted->measures, old->measures);
+	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++)
+		memo_inherit(mounted->hashes->kinds[kind], old->hashes->kinds[kind]);
 	assembly_set_mount(mounted->assembly, fs->device);
 	atomic_store(&fs->n_model_files, fs->collection->n_all);
 	inodes_set_models(fs->inodes, fs->collection->n_all);

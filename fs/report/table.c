@@ -120,8 +120,7 @@ static void print_all(struct printing *p, struct lazy_text *cells)
 	fprintf(p->out, "\t%" PRIu32 "\n", p->tensors);
 }
 
-struct view *table_view(struct model *model, struct tensor_measures *measures,
-			const struct snapshot *snapshot)
+struct view *table_view(struct model *model, struct memo *measures, const struct snapshot *snapshot)
 {
 	struct lazy_text *cells = lazy_text_new(measures);
 	struct printing p = { .model = model, .snapshot = snapshot };

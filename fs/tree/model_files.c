@@ -40,7 +40,7 @@ static struct view *view_of_readings(struct model_files *mounted, enum generated
 				     const struct snapshot *snapshot, struct error *err)
 {
 	struct model *model = mounted->model;
-	struct tensor_measures *measures = mounted->measures;
+	struct memo *measures = mounted->measures;
 	struct figures *figures;
 	struct view *view = NULL;
 
@@ -151,7 +151,7 @@ int model_files_init(struct model_files *mounted, struct model *model,
 void model_files_release(struct model_files *mounted)
 {
 	generated_free(mounted->generated);
-	tensor_measures_free(mounted->measures);
+	memo_free(mounted->measures);
 	tensor_hashes_free(mounted->hashes);
 	assembly_free(mounted->assembly);
 	free_space_free(mounted->space);

@@ -11,7 +11,7 @@
 
 struct model_files {
 	struct model *model;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct tensor_hashes *hashes;
 	struct assembly *assembly;
 	struct free_space *space;    /* on the filesystem of the base */

@@ -12,7 +12,7 @@
 
 /* One model: what to measure, and its name as it is shown. */
 struct models_report_entry {
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct figures *figures;
 	char *name;
 };
@@ -46,8 +46,7 @@ static int add_up(const struct models_report_entry *entrant, const struct halt *
 		int rc = -ENOTSUP;
 
 		if (halt)
-			rc = tensor_measures_get(entrant->measures, &figures->subjects[i],
-						 halt->reader, &z);
+			rc = memo_get(entrant->measures, &figures->subjects[i], halt->reader, &z);
 		if (rc == -EINTR)
 			return rc;
 		/* Part of a model is not to be compared with others. */
@@ -68,8 +67,8 @@ static int print(void *context, const struct halt *halt, FILE *out)
 		const struct models_report_entry *entrant = &report->entrants[i];
 
 		/* Another error is found again by add_up(), which leaves that model out. */
-		if (tensor_measures_prepare(entrant->measures, entrant->figures->subjects,
-					    entrant->figures->n, halt->reader) == -EINTR)
+		if (memo_prepare(entrant->measures, entrant->figures->subjects, entrant->figures->n,
+				 halt->reader) == -EINTR)
 			rc = -EINTR;
 	}
 	for (uint32_t i = 0; rc == 0 && i < report->n; i++)

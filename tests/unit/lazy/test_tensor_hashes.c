@@ -21,7 +21,7 @@ static void a_digest_is_the_hash_of_the_file_or_of_its_data(void **state)
 			assert_string_equal(text, expected);
 			assert_int_equal(strlen(text), tensor_hash_width(kind));
 			assert_int_equal(tensor_hashes_count(hashes), kind * SMALL_TENSORS + i + 1);
-			assert_int_equal(tensor_hashes_prepare(hashes, kind, &subject, 1, NULL), 0);
+			assert_int_equal(memo_prepare(hashes->kinds[kind], &subject, 1, NULL), 0);
 			assert_int_equal(tensor_hashes_count(hashes), kind * SMALL_TENSORS + i + 1);
 		}
 	tensor_hashes_free(hashes);
