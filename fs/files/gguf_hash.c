@@ -4,7 +4,7 @@
 #include "fs/files/gguf_hash.h"
 #include "fs/lazy/lazy_text.h"
 #include "fs/lazy/whole_text.h"
-#include "gguf/printable.h"
+#include "fs/util/text_escape.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -128,20 +128,6 @@ static struct gguf_hash *new_hash(struct model *model, struct tensor_hashes *has
 	return all;
 }
 
-static void write_line(FILE *out, const struct organ_place *place)
-{
-	fputs("  model.gguf:", out);
-	for (uint32_t i = 0, controls = 0; i < place->tensor_length; i++) {
-		const char *at = place->tensor + i;
-
-		if (!controls)
-			controls = (uint32_t)control_length(at, place->tensor_length - i, NULL);
-		fprintf(out, controls ? "%%%02X" : "%c", (unsigned char)*at);
-		controls -= controls > 0;
-	}
-	fputc('\n', out);
-}
-
 struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 			    const struct snapshot *snapshot, const atomic_bool *ending)
 {
@@ -153,9 +139,13 @@ struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 	if (!cells)
 		return NULL;
 	for (uint32_t i = 0; i < all->n; i++) {
+		const struct organ_place *place = &model->places[all->order[i].tensor];
+
 		fputs("xxh64     ", lazy_text_stream(cells));
 		lazy_text_add_filled(cells, &all->order[i], tensor_hash_width(HASH_DATA));
-		write_line(lazy_text_stream(cells), &model->places[all->order[i].tensor]);
+		fputs("  model.gguf:", lazy_text_stream(cells));
+		text_escape_print(place->tensor, place->tensor_length, "", lazy_text_stream(cells));
+		fputc('\n', lazy_text_stream(cells));
 	}
 	/* What is there of it has a hash that nobody else would find. */
 	if (model->whole) {
