@@ -101,7 +101,6 @@
  * slots -> layout -> files (a view) -> assemble. */
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
-#include "fs/picture_command.h"
 #include "fs/report_command.h"
 #include "fs/show_command.h"
 

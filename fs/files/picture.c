@@ -159,7 +159,7 @@ static void print_numbers(FILE *out, const struct picture_layout *layout, size_t
 {
 	const struct picture_grid *grid = &layout->grid;
 	const size_t step = picture_layout_step(layout), first = band * layout->per_band;
-	const struct place place = picture_layout_row(layout, panel, band, 0);
+	const struct picture_place place = picture_layout_row(layout, panel, band, 0);
 	const uint64_t y = place.y - 5;
 
 	fprintf(out, "<g " INK_SOFT " font-size=\"%d\" text-anchor=\"middle\">\n", PICTURE_NUMBER);
@@ -179,7 +179,7 @@ static void print_numbers(FILE *out, const struct picture_layout *layout, size_t
 
 /* The median of a row, in the colour of the angle itself; the difference of two in none. */
 static void print_median(FILE *out, const struct picture_layout *layout, size_t panel,
-			 struct place place, const struct picture_grid_row *row)
+			 struct picture_place place, const struct picture_grid_row *row)
 {
 	const double median =
 		panel == PANEL_DELTA ? row->medians[1] - row->medians[0] : row->medians[panel];
@@ -211,7 +211,7 @@ static void print_panel(FILE *out, const struct picture_layout *layout,
 	const size_t left = grid->n_blocks - band * layout->per_band;
 	const size_t columns = left < layout->per_band ? left : layout->per_band;
 	const bool labels = panel == 0 || !layout->across;
-	struct place place = picture_layout_row(layout, panel, band, 0);
+	struct picture_place place = picture_layout_row(layout, panel, band, 0);
 
 	if (layout->panels > 1)
 		print_heading(out, place.x - PICTURE_GAP - PICTURE_MEDIAN, place.y - 22,
@@ -244,7 +244,7 @@ static void print_outside(FILE *out, const struct picture_layout *layout)
 		      layout->side_step);
 	for (size_t i = grid->in_blocks; i < grid->n; i++) {
 		uint64_t width;
-		const struct place place =
+		const struct picture_place place =
 			picture_layout_cell(layout, layout->panels - 1, i, &width);
 		const struct picture_grid_cell *cell = &grid->cells[i];
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct printing {
+struct table_printing {
 	struct model *model;
 	const struct snapshot *snapshot;
 	FILE *out;
@@ -17,7 +17,7 @@ struct printing {
 };
 
 /* The file of its model that has a slot, from 1. One that was added stands behind all others. */
-static uint32_t shard_of(const struct printing *p, const struct organ_place *place)
+static uint32_t shard_of(const struct table_printing *p, const struct organ_place *place)
 {
 	const struct shards *shards = p->model->shards;
 	uint32_t no;
@@ -29,13 +29,13 @@ static uint32_t shard_of(const struct printing *p, const struct organ_place *pla
 	return shards_count(shards);
 }
 
-static void print_name(const struct printing *p)
+static void print_name(const struct table_printing *p)
 {
 	fputc('\t', p->out);
 	table_put(p->name, strlen(p->name), p->out);
 }
 
-static void print_head(const struct printing *p)
+static void print_head(const struct table_printing *p)
 {
 	fputs("# organfs " ORGANFS_VERSION ", what organfs --report reads\n"
 	      "# "
@@ -61,7 +61,7 @@ static void print_text(const char *key, const char *text, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_facts(const struct printing *p)
+static void print_facts(const struct table_printing *p)
 {
 	struct card card;
 
@@ -79,7 +79,7 @@ static void print_facts(const struct printing *p)
 				card.numbers[i].value);
 }
 
-static void print_tensor(const struct printing *p, uint32_t i, const struct content *content)
+static void print_tensor(const struct table_printing *p, uint32_t i, const struct content *content)
 {
 	const struct organ_place *place = &p->model->places[i];
 	const struct organ organ = model_organ(p->model, i, content);
@@ -100,7 +100,7 @@ static void print_tensor(const struct printing *p, uint32_t i, const struct cont
 		type_name(organ.type, scratch), shape_text(organ.ne, organ.dims, shape), elements);
 }
 
-static void print_all(struct printing *p, struct lazy_text *cells)
+static void print_all(struct table_printing *p, struct lazy_text *cells)
 {
 	const struct snapshot *snapshot = p->snapshot;
 
@@ -123,7 +123,7 @@ static void print_all(struct printing *p, struct lazy_text *cells)
 struct view *table_view(struct model *model, struct memo *measures, const struct snapshot *snapshot)
 {
 	struct lazy_text *cells = lazy_text_new(measures);
-	struct printing p = { .model = model, .snapshot = snapshot };
+	struct table_printing p = { .model = model, .snapshot = snapshot };
 
 	if (!cells)
 		return NULL;

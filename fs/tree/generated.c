@@ -130,14 +130,14 @@ static struct inode *make_inode(struct generated *generated, enum generated_kind
 	struct inode made = {
 		.ino = ino, .kind = NODE_GENERATED, .index = kind, .model = generator->model
 	};
-	struct inode *inode;
+	struct inode *inode = NULL;
 
 	made.view = generator->view(generator->context, kind, err);
-	if (!made.view)
-		return NULL;
-	made.mtime = time_of(generated, kind, stamp);
-	inode = inodes_add(generated->inodes, &made);
-	if (!inode)
+	if (made.view) {
+		made.mtime = time_of(generated, kind, stamp);
+		inode = inodes_add(generated->inodes, &made);
+	}
+	if (!inode && !err->code)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return inode;
 }
