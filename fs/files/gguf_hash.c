@@ -10,15 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a subject: not one tensor but all. */
-#define WHOLE UINT32_MAX
-
 struct gguf_hash {
 	struct model *model;
-	struct tensor_hashes *hashes;
-	struct subject *order;	  /* as the model has them, with references */
-	uint32_t n, n_base;	  /* all; those before the added ones */
-	struct whole_text *whole; /* the hash of all, as text */
+	struct subject *order; /* as the model has them, with references */
+	uint32_t n, n_base;    /* all; those before the added ones */
 };
 
 static void release(void *context)
@@ -27,8 +22,6 @@ static void release(void *context)
 
 	for (uint32_t i = 0; i < all->n; i++)
 		content_unref(all->order[i].content);
-	if (all->whole)
-		whole_text_free(all->whole);
 	free(all->order);
 	free(all);
 }
@@ -49,30 +42,6 @@ static int print_whole(void *context, const struct halt *halt, FILE *out)
 	xxh64_text(XXH64_digest(state), text);
 	XXH64_freeState(state);
 	fputs(text, out);
-	return rc;
-}
-
-static int prepare(void *context, const struct subject *subjects, size_t n, const atomic_bool *stop)
-{
-	struct gguf_hash *all = context;
-	const bool whole = subjects[n - 1].tensor == WHOLE;
-	const int rc = memo_prepare(all->hashes->kinds[HASH_DATA], subjects, n - whole, stop);
-
-	return rc == 0 && whole ? whole_text_read(all->whole, stop, NULL, 0) : rc;
-}
-
-static int fill(void *context, const struct subject *subject, char *bytes, size_t length,
-		const atomic_bool *stop)
-{
-	struct gguf_hash *all = context;
-	char text[XXH128_TEXT];
-	int rc;
-
-	if (subject->tensor == WHOLE)
-		return whole_text_read(all->whole, stop, bytes, length);
-	rc = tensor_hashes_get(all->hashes, HASH_DATA, subject, stop, text);
-	if (rc == 0)
-		memcpy(bytes, text, length);
 	return rc;
 }
 
@@ -108,20 +77,16 @@ static void find_order(struct gguf_hash *all, const struct snapshot *snapshot)
 		all->model);
 }
 
-static struct gguf_hash *new_hash(struct model *model, struct tensor_hashes *hashes,
-				  const struct snapshot *snapshot, const atomic_bool *ending)
+static struct gguf_hash *new_hash(struct model *model, const struct snapshot *snapshot)
 {
-	static const struct whole_text_ops ops = { print_whole, NULL };
 	struct gguf_hash *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return NULL;
 	all->model = model;
-	all->hashes = hashes;
 	all->order = calloc(snapshot->n + 1u, sizeof(*all->order));
-	all->whole = whole_text_new(&ops, all, ending);
-	if (!all->order || !all->whole) {
-		release(all);
+	if (!all->order) {
+		free(all);
 		return NULL;
 	}
 	find_order(all, snapshot);
@@ -131,27 +96,26 @@ static struct gguf_hash *new_hash(struct model *model, struct tensor_hashes *has
 struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 			    const struct snapshot *snapshot, const atomic_bool *ending)
 {
-	static const struct lazy_text_source source = { prepare, fill, release };
-	static const struct subject whole = { WHOLE, NULL };
-	struct gguf_hash *all = new_hash(model, hashes, snapshot, ending);
-	struct lazy_text *cells = all ? lazy_text_new_from(&source, all) : NULL;
+	static const struct whole_text_ops ops = { print_whole, release };
+	struct gguf_hash *all = new_hash(model, snapshot);
+	struct lazy_text *cells = all ? lazy_text_new_of_hashes(hashes, HASH_DATA) : NULL;
 
-	if (!cells)
-		return NULL;
-	for (uint32_t i = 0; i < all->n; i++) {
+	for (uint32_t i = 0; cells && i < all->n; i++) {
 		const struct organ_place *place = &model->places[all->order[i].tensor];
 
 		fputs("xxh64     ", lazy_text_stream(cells));
-		lazy_text_add_filled(cells, &all->order[i], tensor_hash_width(HASH_DATA));
+		lazy_text_add_hash(cells, &all->order[i]);
 		fputs("  model.gguf:", lazy_text_stream(cells));
 		text_escape_print(place->tensor, place->tensor_length, "", lazy_text_stream(cells));
 		fputc('\n', lazy_text_stream(cells));
 	}
-	/* What is there of it has a hash that nobody else would find. */
-	if (model->whole) {
+	/* What is there of it has a hash that no other program would find. */
+	if (cells && model->whole) {
 		fputs("xxh64     ", lazy_text_stream(cells));
-		lazy_text_add_filled(cells, &whole, tensor_hash_width(HASH_DATA));
+		lazy_text_add_whole(cells, whole_text_new(&ops, all, ending));
 		fputs("  model.gguf\n", lazy_text_stream(cells));
+	} else if (all) {
+		release(all);
 	}
-	return lazy_text_view(cells);
+	return cells ? lazy_text_view(cells) : NULL;
 }
