@@ -3,7 +3,6 @@
 #include "fs/check/check.h"
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_donor.h"
-#include "fs/check/check_experts.h"
 #include "fs/check/check_host.h"
 #include "fs/check/check_sets.h"
 #include "fs/lazy/whole_text.h"
@@ -76,7 +75,7 @@ static int add_host(struct check *check)
 		       { "arrays", true, check_host_arrays },
 		       { "output", false, check_host_output },
 		       { "adapters", false, check_host_adapters },
-		       { "experts", true, check_experts_count },
+		       { "experts", true, check_host_experts },
 		       { "nextn", true, check_blocks_nextn } };
 	const struct check_groups *groups = check->groups;
 	const bool changed =
@@ -87,7 +86,7 @@ static int add_host(struct check *check)
 		struct row *row;
 
 		if ((checks[i].look == check_host_adapters && groups->adapted.adapters == 0) ||
-		    (checks[i].look == check_experts_count && !check_experts_any(groups)) ||
+		    (checks[i].look == check_host_experts && !check_host_experts_any(groups)) ||
 		    (checks[i].look == check_blocks_nextn && !check_blocks_has_nextn(groups)))
 			continue;
 		row = add_row(check, checks[i].name, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check_sets.c - see check_sets.h. */
 #include "fs/check/check_sets.h"
-#include "fs/check/check_experts.h"
+#include "fs/check/check_host.h"
 #include "fs/util/plural.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
@@ -32,7 +32,7 @@ int check_sets_shape(const struct check_groups *groups, const struct check_group
 		compared++;
 		if (memcmp(groups->content[i]->organ.ne, gguf->tensors[i].ne,
 			   sizeof(gguf->tensors[i].ne)) != 0 &&
-		    !check_experts_shape(&groups->content[i]->organ, &gguf->tensors[i]) &&
+		    !check_host_experts_shape(&groups->content[i]->organ, &gguf->tensors[i]) &&
 		    wrong++ == 0)
 			first = i;
 	}

@@ -3,6 +3,7 @@
  * picture_text.c and picture_cell.c. */
 #include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
+#include "fs/report/theta_mean.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,33 +22,20 @@ enum {
 void picture_means(const struct figures *figures, char text[PICTURE_MEANS])
 {
 	static const char none[] = "no θ is known";
-	double theta = 0, signal = 0, weighted = 0, weight = 0;
-	size_t n = 0, signals = 0;
-	char mean[NUMBER_MAX], by_elements[NUMBER_MAX], mean_signal[NUMBER_MAX];
+	struct theta_mean all = { 0 };
+	char mean[NUMBER_MAX], by_elements[NUMBER_MAX], signal[NUMBER_MAX];
+	double n;
 
-	for (size_t i = 0; i < figures->n; i++) {
-		const struct figure *figure = &figures->figures[i];
-
-		if (!figure->z)
-			continue;
-		if (isfinite(figure->z->theta)) {
-			theta += figure->z->theta;
-			weighted += figure->z->theta * (double)figure->elements;
-			weight += (double)figure->elements;
-			n++;
-		}
-		if (isfinite(figure->z->signal)) {
-			signal += figure->z->signal;
-			signals++;
-		}
-	}
+	for (size_t i = 0; i < figures->n; i++)
+		theta_mean_add(&all, figures->figures[i].z, figures->figures[i].elements);
+	n = (double)all.measured;
 	snprintf(text, PICTURE_MEANS,
 		 "θ mean %s° over %*zu tensors, %s° weighted by elements; signal %s",
-		 picture_number_fixed(mean, 5, 2, theta / (double)n),
-		 snprintf(NULL, 0, "%zu", figures->n), n,
-		 picture_number_fixed(by_elements, 5, 2, weighted / weight),
-		 picture_number_fixed(mean_signal, 5, 3, signal / (double)signals));
-	if (n == 0) {
+		 picture_number_fixed(mean, 5, 2, all.theta / n),
+		 snprintf(NULL, 0, "%zu", figures->n), all.measured,
+		 picture_number_fixed(by_elements, 5, 2, all.weighted_theta / all.weight),
+		 picture_number_fixed(signal, 5, 3, all.signal / n));
+	if (all.measured == 0) {
 		memset(text, ' ', strlen(text));
 		memcpy(text, none, strlen(none));
 	}
