@@ -6,6 +6,7 @@
 #include "fs/check/check_host.h"
 #include "fs/check/check_sets.h"
 #include "fs/lazy/whole_text.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/plural.h"
 
 #include <errno.h>
@@ -50,15 +51,11 @@ static void release(void *context)
 /* A row to be filled in; NULL: out of memory. */
 static struct row *add_row(struct check *check, const char *name, const struct check_group *group)
 {
-	if (check->n == check->room) {
-		const size_t room = check->room * 2 + 16;
-		struct row *more = reallocarray(check->rows, room, sizeof(*more));
+	struct row *rows = array_grown(check->rows, check->n, &check->room, sizeof(*rows));
 
-		if (!more)
-			return NULL;
-		check->rows = more;
-		check->room = room;
-	}
+	if (!rows)
+		return NULL;
+	check->rows = rows;
 	check->rows[check->n] = (struct row){ .check = name, .group = group };
 	return &check->rows[check->n++];
 }

@@ -260,13 +260,15 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 	return rc;
 }
 
-/* What is said of the model at the end of a line. */
-static void append_warning(char *text, size_t n, const char *warning)
+/* The last word on an assembly, with what is said of the model. */
+static void conclude(struct assembly *assembly, char *text, size_t n, const char *warning)
 {
 	const size_t used = strlen(text);
 
 	if (warning[0])
 		snprintf(text + used, n - used, "; .check says: %s", warning);
+	set_status(assembly, false, text);
+	log_add(assembly->model->log, "%s", text);
 }
 
 /* files: how many shards, 0 one file, -1 one that is in place all the same. */
@@ -292,9 +294,7 @@ static void report(struct assembly *assembly, const char *path, const struct err
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),
 			 (uint64_t)atomic_load(&progress->written));
-	append_warning(text, sizeof(text), warning);
-	set_status(assembly, false, text);
-	log_add(assembly->model->log, "%s", text);
+	conclude(assembly, text, sizeof(text), warning);
 }
 
 /* The grafts are what they were when they were put in force: better known before the first byte is
@@ -504,12 +504,10 @@ static void print_written(struct assembly *assembly)
 
 	if (written->n > 1)
 		snprintf(shards, sizeof(shards), " and %zu more shard%s", written->n - 1,
-			 written->n == 2 ? "" : "s");
+			 plural(written->n - 1));
 	snprintf(text, sizeof(text), "already assembled: %.*s%s: nothing was changed since",
 		 PATH_MAX, written->files[0].path, shards);
-	append_warning(text, sizeof(text), assembly->warning);
-	set_status(assembly, false, text);
-	log_add(assembly->model->log, "%s", text);
+	conclude(assembly, text, sizeof(text), assembly->warning);
 }
 
 int assembly_run_at_unmount(struct assembly *assembly)

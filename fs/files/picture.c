@@ -238,8 +238,7 @@ static void print_outside(FILE *out, const struct picture_layout *layout)
 
 		print_label(out, place.x + PICTURE_SIDE_CELL + PICTURE_GAP,
 			    place.y + layout->cell_height / 2 + 3, "start",
-			    cell->sides[cell->sides[0].figure ? 0 : 1].figure->role,
-			    layout->side_width);
+			    picture_grid_side_of(cell)->figure->role, layout->side_width);
 	}
 }
 

@@ -192,7 +192,7 @@ static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct 
 static void print_swatch(FILE *out, const struct picture_grid_cell *cell,
 			 struct picture_place place, uint64_t height)
 {
-	const double theta = cell->sides[cell->sides[0].figure ? 0 : 1].theta;
+	const double theta = picture_grid_side_of(cell)->theta;
 	char colour[COLOUR_MAX];
 
 	place.x -= PICTURE_SWATCH;

@@ -162,21 +162,16 @@ static int by_number(const void *left, const void *right)
 	return COMPARE(*a, *b);
 }
 
-static int32_t block_of(const struct picture_grid_cell *cell)
-{
-	return cell->sides[0].figure ? cell->sides[0].figure->block : cell->sides[1].figure->block;
-}
-
 static void find_columns(struct picture_grid *grid)
 {
 	for (size_t i = 0; i < grid->in_blocks; i++)
-		grid->blocks[i] = block_of(&grid->cells[i]);
+		grid->blocks[i] = picture_grid_side_of(&grid->cells[i])->figure->block;
 	qsort(grid->blocks, grid->in_blocks, sizeof(*grid->blocks), by_number);
 	for (size_t i = 0; i < grid->in_blocks; i++)
 		if (!grid->n_blocks || grid->blocks[grid->n_blocks - 1] != grid->blocks[i])
 			grid->blocks[grid->n_blocks++] = grid->blocks[i];
 	for (size_t i = 0; i < grid->in_blocks; i++) {
-		const int32_t block = block_of(&grid->cells[i]);
+		const int32_t block = picture_grid_side_of(&grid->cells[i])->figure->block;
 		const int32_t *column =
 			bsearch(&block, grid->blocks, grid->n_blocks, sizeof(*column), by_number);
 

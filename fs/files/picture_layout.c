@@ -33,11 +33,6 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-static const struct figure *figure_of(const struct picture_grid_cell *cell)
-{
-	return cell->sides[0].figure ? cell->sides[0].figure : cell->sides[1].figure;
-}
-
 static void place_columns(struct picture_layout *layout)
 {
 	const struct picture_grid *grid = &layout->grid;
@@ -103,7 +98,8 @@ static struct picture_place place_side(struct picture_layout *layout)
 	layout->side_y = layout->grid_y + HEADING;
 	for (size_t i = grid->in_blocks; i < grid->n; i++) {
 		const uint64_t width =
-			picture_text_width(figure_of(&grid->cells[i])->role, PICTURE_LABEL);
+			picture_text_width(picture_grid_side_of(&grid->cells[i])->figure->role,
+					   PICTURE_LABEL);
 
 		labels = width > labels ? width : labels;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lazy_text.c - see lazy_text.h. */
 #include "fs/lazy/lazy_text.h"
+#include "fs/util/array_grown.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -120,35 +121,23 @@ FILE *lazy_text_stream(struct lazy_text *cells)
 	return cells->out;
 }
 
-static bool make_room(struct lazy_text *cells)
-{
-	const size_t room = cells->room ? cells->room * 2 : 16;
-	struct subject *subjects;
-	struct lazy_text_cell *more;
-
-	if (cells->n < cells->room)
-		return true;
-	more = reallocarray(cells->cells, room, sizeof(*more));
-	if (more)
-		cells->cells = more;
-	subjects = reallocarray(cells->subjects, room, sizeof(*subjects));
-	if (subjects)
-		cells->subjects = subjects;
-	if (!more || !subjects)
-		return false;
-	cells->room = room;
-	return true;
-}
-
 static void add(struct lazy_text *cells, const struct subject *subject, lazy_text_print_fn *print,
 		size_t width)
 {
-	if (fflush(cells->out) != 0 || !make_room(cells)) {
+	struct subject *subjects;
+	struct lazy_text_cell *grown;
+	size_t room = cells->room;
+
+	grown = array_grown(cells->cells, cells->n, &room, sizeof(*grown));
+	cells->cells = grown ? grown : cells->cells;
+	subjects = array_grown(cells->subjects, cells->n, &cells->room, sizeof(*subjects));
+	cells->subjects = subjects ? subjects : cells->subjects;
+	if (fflush(cells->out) != 0 || !grown || !subjects) {
 		cells->failed = true;
 		return;
 	}
-	cells->cells[cells->n] = (struct lazy_text_cell){ print, width, cells->size };
-	cells->subjects[cells->n] = *subject;
+	grown[cells->n] = (struct lazy_text_cell){ print, width, cells->size };
+	subjects[cells->n] = *subject;
 	if (subject->content)
 		content_ref(subject->content);
 	cells->n++;

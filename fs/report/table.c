@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - see table.h. */
 #include "fs/report/table.h"
-#include "fs/report/card_read.h"
+#include "fs/report/card.h"
 #include "fs/report/table_field.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table_merge.c - see table_merge.h. */
 #include "fs/report/table_merge.h"
+#include "fs/util/array_grown.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
 #include "gguf/printable.h"
@@ -90,13 +91,10 @@ static struct table_merge_model *find_model(struct table_merge *merge, const cha
 		at++;
 	if (at < merge->n && strcmp(merge->models[at]->name, name) == 0)
 		return merge->models[at];
-	if (merge->n == merge->room) {
-		models = reallocarray(merge->models, merge->room * 2 + 8, sizeof(*models));
-		if (!models)
-			return NULL;
-		merge->models = models;
-		merge->room = merge->room * 2 + 8;
-	}
+	models = array_grown(merge->models, merge->n, &merge->room, sizeof(*models));
+	if (!models)
+		return NULL;
+	merge->models = models;
 	model = calloc(1, sizeof(*model));
 	if (!model || !(model->index = names_new(64))) {
 		free(model);
@@ -174,17 +172,12 @@ static bool same_measure(const struct table_row *a, const struct table_row *b)
 static int add_tensor(struct table_merge_input *m, const struct table_row *row)
 {
 	struct table_merge_model *model = m->model;
+	struct table_merge_tensor *tensors;
 
-	if (model->n == model->room) {
-		const size_t room = model->room * 2 + 64;
-		struct table_merge_tensor *tensors =
-			reallocarray(model->tensors, room, sizeof(*tensors));
-
-		if (!tensors)
-			return out_of_memory(m);
-		model->tensors = tensors;
-		model->room = room;
-	}
+	tensors = array_grown(model->tensors, model->n, &model->room, sizeof(*tensors));
+	if (!tensors)
+		return out_of_memory(m);
+	model->tensors = tensors;
 	if (model->n == UINT32_MAX ||
 	    names_add(model->index, row->tensor, row->tensor_length, (uint32_t)model->n) < 0)
 		return out_of_memory(m);
