@@ -46,7 +46,7 @@ struct assembly {
 	bool running;
 	double started; /* seconds_now() then */
 	bool cancelled;
-	atomic_bool *stop; /* of what is under way; NULL: nothing that could be stopped */
+	atomic_bool *stop; /* of the assembly under way; NULL: none, or it cannot be stopped */
 	uint64_t stamp;
 	char last[PATH_MAX + OUTCOME_MAX];
 	struct written_files written; /* what the unmount need not write again */
@@ -162,7 +162,7 @@ static bool is_kept(const struct assembly *assembly)
 	       paths_same_file(&now, backing_stat(assembly->kept.file));
 }
 
-/* With the lock held: what is it that may go? */
+/* With the lock held: the kept file, if it is not the model any more; the caller releases it. */
 static struct backing *drop_changed(struct assembly *assembly)
 {
 	struct kept *kept = &assembly->kept;
@@ -217,7 +217,7 @@ static int write_to(struct assembly *assembly, struct view *view, const struct r
 	return rc;
 }
 
-/* A path that somebody wrote. */
+/* To a path that a process wrote to .assemble, or that the mount was given. */
 static int write_to_given(struct assembly *assembly, struct view *view, char path[PATH_MAX],
 			  pid_t caller, struct results *results, struct error *err)
 {
@@ -463,7 +463,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	return rc;
 }
 
-/* Let assembly_cancel() have the flag that stops what is under way. NULL: nothing is any more. */
+/* Let assembly_cancel() have the flag that stops the assembly under way; NULL: none is any more. */
 static void set_stop(struct assembly *assembly, atomic_bool *stop)
 {
 	pthread_mutex_lock(&assembly->lock);
@@ -586,7 +586,7 @@ uint64_t assembly_view_generation(struct assembly *assembly)
 /* Room for what goes before the name. */
 #define PROGRESS_MAX 160
 
-/* What is shared takes no time, and comes first: the rate is of the rest. */
+/* Shared bytes take no time, and come first: the rate is of the others. */
 static void describe_progress(const struct assembly *assembly, char text[PROGRESS_MAX])
 {
 	const struct progress *progress = &assembly->progress;

@@ -109,7 +109,7 @@ struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 		text_escape_print(place->tensor, place->tensor_length, "", lazy_text_stream(cells));
 		fputc('\n', lazy_text_stream(cells));
 	}
-	/* What is there of it has a hash that no other program would find. */
+	/* The parts of a model that lacks shards have a hash that no other program would find. */
 	if (cells && model->whole) {
 		fputs("xxh64     ", lazy_text_stream(cells));
 		lazy_text_add_whole(cells, whole_text_new(&ops, all, ending));

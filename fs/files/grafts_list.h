@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grafts_list.h - the text files that list what is. */
+/* grafts_list.h - the grafts in force, as lines of text. */
 #ifndef FS_FILES_GRAFTS_LIST_H
 #define FS_FILES_GRAFTS_LIST_H
 

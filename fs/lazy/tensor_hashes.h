@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_hashes.h - the hashes of every organ, made when somebody asks for them and kept as long as
+/* tensor_hashes.h - the hashes of every organ, made when a thread asks for them and kept as long as
  * the content is there, as memo.h says. An organ is read through the view of its file, in
  * chunks. */
 #ifndef FS_LAZY_TENSOR_HASHES_H

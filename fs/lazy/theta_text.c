@@ -43,7 +43,7 @@ int theta_columns(char *text, size_t n, const struct zmeasure *z)
 {
 	const struct zmeasure all = with_nan(z);
 	const char *status = theta_status(z);
-	/* Blanks before a number disturb nobody, after a word they do. */
+	/* Programs skip blanks before a number, but not after a word. */
 	const int pad = STATUS_WIDTH - (int)strlen(status);
 
 	return snprintf(text, n, "%5.2f\t%7.5f\t%8.6f\t%12.6g\t%12.6g\t%*.6f\t%s\n", all.theta,
