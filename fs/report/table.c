@@ -32,7 +32,7 @@ static uint32_t shard_of(const struct table_printing *p, const struct organ_plac
 static void print_name(const struct table_printing *p)
 {
 	fputc('\t', p->out);
-	table_put(p->name, strlen(p->name), p->out);
+	text_escape_print(p->name, strlen(p->name), TABLE_ENCODED, p->out);
 }
 
 static void print_head(const struct table_printing *p)
@@ -57,7 +57,7 @@ static void print_text(const char *key, const char *text, FILE *out)
 	if (text[0] == '\0')
 		return;
 	fprintf(out, "fact\t%s\t", key);
-	table_put(text, strlen(text), out);
+	text_escape_print(text, strlen(text), TABLE_ENCODED, out);
 	fputc('\n', out);
 }
 
@@ -90,7 +90,7 @@ static void print_tensor(const struct table_printing *p, uint32_t i, const struc
 	fputs("tensor", p->out);
 	print_name(p);
 	fputc('\t', p->out);
-	table_put(place->tensor, place->tensor_length, p->out);
+	text_escape_print(place->tensor, place->tensor_length, TABLE_ENCODED, p->out);
 	fprintf(p->out, "\t%" PRIu32 "\t%s\t", shard_of(p, place), class_name(place->klass));
 	if (place->block < 0)
 		fputc('-', p->out);

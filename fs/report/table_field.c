@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* table_field.c - see table_field.h. */
 #include "fs/report/table_field.h"
-#include "fs/util/text_escape.h"
 #include "gguf/types.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-void table_put(const char *bytes, size_t n, FILE *out)
-{
-	text_escape_print(bytes, n, "%", out);
-}
 
 bool table_get(char *field, size_t *n)
 {

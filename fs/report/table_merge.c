@@ -48,21 +48,15 @@ struct table_merge *table_merge_new(void)
 	return calloc(1, sizeof(struct table_merge));
 }
 
-static void free_model(struct table_merge_model *model)
-{
-	if (!model)
-		return;
-	names_free(model->index);
-	free(model->tensors);
-	free(model);
-}
-
 void table_merge_free(struct table_merge *merge)
 {
 	if (!merge)
 		return;
-	for (size_t i = 0; i < merge->n; i++)
-		free_model(merge->models[i]);
+	for (size_t i = 0; i < merge->n; i++) {
+		names_free(merge->models[i]->index);
+		free(merge->models[i]->tensors);
+		free(merge->models[i]);
+	}
 	free(merge->models);
 	free(merge);
 }
@@ -342,18 +336,11 @@ static bool fill(struct figures *figures, const struct table_row *row)
 	return copy != NULL;
 }
 
-static bool fill_all(struct figures *figures, const struct table_merge_model *model)
-{
-	for (size_t i = 0; i < model->n; i++)
-		if (!fill(figures, model->tensors[i].row))
-			return false;
-	return true;
-}
-
 struct figures *table_merge_figures(const struct table_merge *merge, size_t i)
 {
 	const struct table_merge_model *model = merge->models[i];
 	struct figures *figures = calloc(1, sizeof(*figures));
+	bool well;
 
 	if (!figures)
 		return NULL;
@@ -362,7 +349,10 @@ struct figures *table_merge_figures(const struct table_merge *merge, size_t i)
 	figures->total = missing_of(model);
 	figures->figures = calloc(model->n + 1, sizeof(*figures->figures));
 	figures->arena = arena_new();
-	if (figures->figures && figures->arena && fill_all(figures, model))
+	well = figures->figures && figures->arena;
+	for (size_t k = 0; well && k < model->n; k++)
+		well = fill(figures, model->tensors[k].row);
+	if (well)
 		return figures;
 	figures_free(figures);
 	return NULL;

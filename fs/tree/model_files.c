@@ -59,7 +59,7 @@ static struct view *view_of_slots(struct model_files *mounted, enum generated_ki
 
 	switch (kind) {
 	case GENERATED_MANIFEST:
-		return manifest_view(model, mounted->measures, snapshot, err);
+		return manifest_view(model, mounted->measures, snapshot);
 	case GENERATED_MODEL:
 		/* In parts it cannot be opened, see mounted_refuses(). */
 		return model->whole ? view_of_model(mounted, snapshot, err)

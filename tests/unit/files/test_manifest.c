@@ -19,7 +19,7 @@ static cJSON *manifest_of(struct model *model)
 
 	must(measures);
 	assert_int_equal(slots_snapshot(model->slots, &snapshot), 0);
-	view = manifest_view(model, measures, &snapshot, NULL);
+	view = manifest_view(model, measures, &snapshot);
 	snapshot_release(&snapshot);
 	assert_non_null(view);
 	text = read_view(view);
@@ -324,7 +324,7 @@ static void of_a_base_that_was_changed_all_but_theta_can_be_read(void **state)
 
 	assert_int_equal(truncate(in_temp(state, "base.gguf").text, 40), 0);
 	assert_int_equal(slots_snapshot(o.model->slots, &snapshot), 0);
-	view = manifest_view(o.model, measures, &snapshot, NULL);
+	view = manifest_view(o.model, measures, &snapshot);
 	snapshot_release(&snapshot);
 	assert_non_null(view);
 	whole = malloc(view_size(view));
