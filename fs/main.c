@@ -37,7 +37,6 @@
  *				credentials, escapes */
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
-#include "fs/picture_command.h"
 #include "fs/report_command.h"
 #include "fs/show_command.h"
 
@@ -48,7 +47,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-/* Whoever starts us may have closed them, and a base must not become standard output. */
+/* The process that starts us may have closed them, and a base must not become standard output. */
 static int fill_standard_descriptors(void)
 {
 	int fd;
@@ -93,7 +92,7 @@ static int mount_models(const struct options *options)
 		rc = session_run(options, log, &collection, status);
 	models_close(&collection);
 	log_free(log);
-	/* Whoever waits finds everything given back, the layers too. */
+	/* A process that waits for the end finds all locks released, those of the layers too. */
 	unmount_status_free(status);
 	return rc;
 }

@@ -39,17 +39,6 @@ bool mount_files_exist(const char *directory)
 	return all;
 }
 
-/* What is wrong with a line of .table. */
-static void report_bad_table(const char *directory, uint64_t line, const char *what)
-{
-	char *text;
-
-	if (asprintf(&text, "%s/.table:%" PRIu64 ": %s", directory, line, what) < 0)
-		return;
-	offline_models_report(text);
-	free(text);
-}
-
 /* A directory that looks like a mount may have anything under these names: a FIFO is not waited
  * for, and more than this is not read. */
 #define BYTES_MAX ((off_t)256 << 20)
@@ -108,7 +97,8 @@ static int read_figures(struct mount_files *witness, const char *directory)
 					   : NULL;
 	}
 	if (!witness->figures)
-		report_bad_table(directory, line, rc < 0 ? err.text : "there is no table");
+		offline_models_report("%s/.table:%" PRIu64 ": %s", directory, line,
+				      rc < 0 ? err.text : "there is no table");
 	return witness->figures ? 0 : -1;
 }
 
@@ -227,18 +217,14 @@ static int mark_all(struct figures *figures, const char *directory, const char *
 static void report_broken(const char *directory, const char *grafts)
 {
 	const char *kind = strstr(grafts, "\tbroken "), *line = kind;
-	char *text;
 
 	if (!kind)
 		return;
 	while (line > grafts && line[-1] != '\n')
 		line--;
 	kind++;
-	if (asprintf(&text, "%s/%.*s: %.*s, .log says why", directory, (int)(kind - 1 - line), line,
-		     (int)strcspn(kind, "\t\n"), kind) < 0)
-		return;
-	offline_models_report(text);
-	free(text);
+	offline_models_report("%s/%.*s: %.*s, .log says why", directory, (int)(kind - 1 - line),
+			      line, (int)strcspn(kind, "\t\n"), kind);
 }
 
 int mount_files_read(struct mount_files *witness, const char *directory)

@@ -5,29 +5,31 @@
 #include "fs/util/log.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int offline_models_report(const char *text)
+int offline_models_report(const char *format, ...)
 {
 	const struct terminal terminal = terminal_text_detect_stdout();
+	char *text = NULL;
+	va_list values;
 
+	va_start(values, format);
+	if (vasprintf(&text, format, values) < 0)
+		text = NULL;
+	va_end(values);
 	fputs("organfs: ", stderr);
-	terminal_text_put(&terminal, stderr, text, SIZE_MAX);
+	terminal_text_put(&terminal, stderr, text ? text : strerror(ENOMEM), SIZE_MAX);
 	fputc('\n', stderr);
+	free(text);
 	return -1;
 }
 
 int offline_models_fail(const char *file, int rc)
 {
-	char *text;
-
-	if (asprintf(&text, "%s: %s", file, strerror(-rc)) < 0)
-		return offline_models_report(strerror(ENOMEM));
-	offline_models_report(text);
-	free(text);
-	return -1;
+	return offline_models_report("%s: %s", file, strerror(-rc));
 }
 
 int offline_models_print(const char *text, size_t size)
@@ -100,7 +102,7 @@ void offline_models_close(struct offline_models *viewing)
 	for (uint32_t i = 0; i < viewing->n; i++) {
 		figures_free(viewing->models[i].figures);
 		free(viewing->models[i].values);
-		tensor_measures_free(viewing->models[i].measures);
+		memo_free(viewing->models[i].measures);
 	}
 	free(viewing->models);
 	if (viewing->log) {

@@ -10,7 +10,7 @@
 /* One of them. */
 struct offline_model {
 	struct model *model; /* borrowed */
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct figures *figures; /* with their z */
 	struct zmeasure *values;
 };
@@ -30,7 +30,7 @@ void offline_models_close(struct offline_models *viewing);
 
 /* Say in a line on stderr what is wrong, or what is wrong with a file. The text may hold any bytes:
  * no terminal obeys them (terminal_text_put()). Both return -1. */
-int offline_models_report(const char *text);
+int offline_models_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int offline_models_fail(const char *file, int rc);
 
 /* Print all of a text to standard output, or say what is wrong with that. Returns 0 or -1. */

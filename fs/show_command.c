@@ -2,6 +2,7 @@
 /* show_command.c - see show_command.h. */
 #include "fs/show_command.h"
 #include "fs/check/check.h"
+#include "fs/files/model_picture.h"
 #include "fs/mount_files.h"
 #include "fs/offline_models.h"
 #include "fs/terminal_picture.h"
@@ -11,20 +12,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All of it or nothing. Returns 0 or -1, after a line on stderr. */
+/* End a stream of open_memstream(), to which rc says whether all was written, and print the text:
+ * all of it or nothing. Returns 0 or -1, after a line on stderr that names what. */
+static int show_stream(FILE *out, char **text, const size_t *size, int rc, const char *what)
+{
+	if (!out || fclose(out) != 0)
+		rc = -ENOMEM;
+	rc = rc < 0 ? offline_models_fail(what, rc) : offline_models_print(*text, *size);
+	free(*text);
+	return rc;
+}
+
 static int show_screen(const struct terminal_picture *screen)
 {
 	const struct terminal terminal = terminal_text_detect_stdout();
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int rc = out ? terminal_picture_print(screen, &terminal, out) : -ENOMEM;
 
-	if (out && fclose(out) != 0)
-		rc = -ENOMEM;
-	rc = rc < 0 ? offline_models_fail(screen->name, rc) : offline_models_print(text, size);
-	free(text);
-	return rc;
+	return show_stream(out, &text, &size,
+			   out ? terminal_picture_print(screen, &terminal, out) : 0, screen->name);
 }
 
 /* .check of a model, to free; NULL: it cannot be made. */
@@ -148,5 +155,24 @@ int show_command(const struct options *options)
 	rc = show_several(path);
 	if (rc == 0)
 		rc = show_model(options);
+	return rc < 0 ? 1 : 0;
+}
+
+int picture_command(const struct options *options)
+{
+	struct offline_models viewing;
+	int rc = offline_models_open(&viewing, options);
+
+	if (rc == 0) {
+		const struct figures *second = viewing.n > 1 ? viewing.models[1].figures : NULL;
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		if (out)
+			rc = model_picture_print_two(viewing.models[0].figures, second, out);
+		rc = show_stream(out, &text, &size, rc, "the picture");
+	}
+	offline_models_close(&viewing);
 	return rc < 0 ? 1 : 0;
 }

@@ -56,7 +56,7 @@ static double cdf_at(const struct distribution *d, const struct atom *atom)
 }
 
 /* F between two neighbours: a straight line, or one up to the flat part and one after it. */
-struct piece {
+struct cdf_piece {
 	double x0, f0, x1, f1;
 };
 
@@ -65,29 +65,29 @@ static bool is_wide(const struct distribution *d, const struct atom *a, const st
 	return b->value - a->value > GAP * (d->hi - d->lo);
 }
 
-static struct piece before_flat(const struct distribution *d, const struct atom *a,
-				const struct atom *b)
+static struct cdf_piece before_flat(const struct distribution *d, const struct atom *a,
+				    const struct atom *b)
 {
 	if (!is_wide(d, a, b))
-		return (struct piece){ a->value, cdf_at(d, a), b->value, cdf_at(d, b) };
-	return (struct piece){ a->value, cdf_at(d, a), a->value + 0.5 * (GAP * (d->hi - d->lo)),
-			       (double)(a->below + a->ties) / (double)d->n };
+		return (struct cdf_piece){ a->value, cdf_at(d, a), b->value, cdf_at(d, b) };
+	return (struct cdf_piece){ a->value, cdf_at(d, a), a->value + 0.5 * (GAP * (d->hi - d->lo)),
+				   (double)(a->below + a->ties) / (double)d->n };
 }
 
-static struct piece after_flat(const struct distribution *d, const struct atom *a,
-			       const struct atom *b)
+static struct cdf_piece after_flat(const struct distribution *d, const struct atom *a,
+				   const struct atom *b)
 {
 	if (!is_wide(d, a, b))
 		return before_flat(d, a, b);
-	return (struct piece){ b->value - 0.5 * (GAP * (d->hi - d->lo)),
-			       (double)(a->below + a->ties) / (double)d->n, b->value,
-			       cdf_at(d, b) };
+	return (struct cdf_piece){ b->value - 0.5 * (GAP * (d->hi - d->lo)),
+				   (double)(a->below + a->ties) / (double)d->n, b->value,
+				   cdf_at(d, b) };
 }
 
 static double cdf_between(const struct distribution *d, const struct atom *a, const struct atom *b,
 			  double x)
 {
-	struct piece p = before_flat(d, a, b);
+	struct cdf_piece p = before_flat(d, a, b);
 
 	if (x >= p.x1)
 		p = after_flat(d, a, b);
@@ -100,7 +100,7 @@ static double cdf_between(const struct distribution *d, const struct atom *a, co
 static double quantile_between(const struct distribution *d, const struct atom *a,
 			       const struct atom *b, double share)
 {
-	struct piece p = before_flat(d, a, b);
+	struct cdf_piece p = before_flat(d, a, b);
 
 	if (share > p.f1)
 		p = after_flat(d, a, b);

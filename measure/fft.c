@@ -18,13 +18,13 @@ struct fft {
 	kiss_fft_cfg plan;
 	size_t joins;
 	/* Of the longest first: what each joins, and the factors of three of the four. */
-	struct join {
+	struct fft_join {
 		size_t length;
 		struct factors *factors;
 	} join[MOST_JOINS];
 };
 
-static bool prepare_join(struct join *join, size_t length)
+static bool prepare_join(struct fft_join *join, size_t length)
 {
 	join->length = length;
 	join->factors = calloc((RADIX - 1) * (length / PAIR), sizeof(*join->factors));
@@ -68,7 +68,7 @@ void fft_free(struct fft *fft)
 }
 
 /* Four transforms, one behind the other, become one in their place. */
-static void join_four(const struct join *join, kiss_fft_cpx *out)
+static void join_four(const struct fft_join *join, kiss_fft_cpx *out)
 {
 	const size_t n = join->length;
 	const struct factors *f = join->factors;

@@ -77,7 +77,8 @@ static bool remove_tail(struct spectral *s, double keep)
 {
 	const size_t n = s->count / 2;
 	const double total = purify_sum(s->energies, n);
-	const struct tail tail = tail_find(s->energies, n, total, (1.0 - keep) * total, s->keys);
+	const struct energy_tail tail =
+		tail_find(s->energies, n, total, (1.0 - keep) * total, s->keys);
 	size_t removed = 0;
 
 	s->bins[0] = (kiss_fft_cpx){ 0.0f, 0.0f };

@@ -89,10 +89,10 @@ static uint32_t find_digit(const uint32_t *keys, size_t count, double *budget, u
 	return (before << FINE_BITS) + spend(sums, 0, FINE_BUCKETS - 1, budget);
 }
 
-struct tail tail_find(const float *energies, size_t count, double total, double budget,
-		      uint32_t *scratch)
+struct energy_tail tail_find(const float *energies, size_t count, double total, double budget,
+			     uint32_t *scratch)
 {
-	struct tail tail = { 0, count };
+	struct energy_tail tail = { 0, count };
 	double energy;
 	size_t n;
 

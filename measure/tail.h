@@ -11,16 +11,16 @@
 #include <string.h>
 
 /* Those below an energy, and of those that equal it the ones from a place on. */
-struct tail {
+struct energy_tail {
 	uint32_t key; /* the energy's bits, whose order is the numbers' */
 	size_t from;
 };
 
 /* Of count energies, none negative, whose sum is total, finite. scratch: room for as many. */
-struct tail tail_find(const float *energies, size_t count, double total, double budget,
-		      uint32_t *scratch);
+struct energy_tail tail_find(const float *energies, size_t count, double total, double budget,
+			     uint32_t *scratch);
 
-static inline bool tail_has(const struct tail *tail, float energy, size_t place)
+static inline bool tail_has(const struct energy_tail *tail, float energy, size_t place)
 {
 	uint32_t key;
 

@@ -3,15 +3,14 @@
 #include "fs/check/check.h"
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_donor.h"
-#include "fs/check/check_experts.h"
 #include "fs/check/check_host.h"
 #include "fs/check/check_sets.h"
-#include "fs/util/cond_poll.h"
+#include "fs/lazy/whole_text.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,42 +34,28 @@ struct row {
 };
 
 struct check {
-	struct view_generator generator;
-	const atomic_bool *ending;
 	struct check_groups *groups;
 	struct row *rows;
 	size_t n, room;
-	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t changed;
-	bool is_making; /* somebody is */
-	char *text;	/* as it was made once; NULL: not yet */
-	size_t size;
 };
 
-static void release(struct view_generator *generator)
+static void release(void *context)
 {
-	struct check *check = (struct check *)generator;
+	struct check *check = context;
 
 	check_groups_free(check->groups);
-	pthread_mutex_destroy(&check->lock);
-	pthread_cond_destroy(&check->changed);
 	free(check->rows);
-	free(check->text);
 	free(check);
 }
 
 /* A row to be filled in; NULL: out of memory. */
 static struct row *add_row(struct check *check, const char *name, const struct check_group *group)
 {
-	if (check->n == check->room) {
-		const size_t room = check->room * 2 + 16;
-		struct row *more = reallocarray(check->rows, room, sizeof(*more));
+	struct row *rows = array_grown(check->rows, check->n, &check->room, sizeof(*rows));
 
-		if (!more)
-			return NULL;
-		check->rows = more;
-		check->room = room;
-	}
+	if (!rows)
+		return NULL;
+	check->rows = rows;
 	check->rows[check->n] = (struct row){ .check = name, .group = group };
 	return &check->rows[check->n++];
 }
@@ -87,7 +72,7 @@ static int add_host(struct check *check)
 		       { "arrays", true, check_host_arrays },
 		       { "output", false, check_host_output },
 		       { "adapters", false, check_host_adapters },
-		       { "experts", true, check_experts_count },
+		       { "experts", true, check_host_experts },
 		       { "nextn", true, check_blocks_nextn } };
 	const struct check_groups *groups = check->groups;
 	const bool changed =
@@ -98,7 +83,7 @@ static int add_host(struct check *check)
 		struct row *row;
 
 		if ((checks[i].look == check_host_adapters && groups->adapted.adapters == 0) ||
-		    (checks[i].look == check_experts_count && !check_experts_any(groups)) ||
+		    (checks[i].look == check_host_experts && !check_host_experts_any(groups)) ||
 		    (checks[i].look == check_blocks_nextn && !check_blocks_has_nextn(groups)))
 			continue;
 		row = add_row(check, checks[i].name, NULL);
@@ -284,142 +269,53 @@ static void print_overall(FILE *out, const struct check *check, const struct row
 	print_padded(out, worst, "overall", "", text);
 }
 
-/* The text with these rows, to free; NULL: out of memory. Its size depends on the rows' number
- * alone. */
-static char *print(const struct check *check, const struct row *rows, size_t *size)
+static void print_rows(FILE *out, const struct check *check, const struct row *rows)
 {
-	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
-
-	if (!out)
-		return NULL;
 	print_overall(out, check, rows);
 	for (size_t i = 0; i < check->n; i++)
 		print_row(out, &rows[i]);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
 }
 
-static int make_text(const struct check *check, const struct halt *halt, char **text, size_t *size)
+static int print(void *context, const struct halt *halt, FILE *out)
 {
-	struct row *rows = calloc(check->n + 1, sizeof(*rows));
-	int rc = -ENOMEM;
+	const struct check *check = context;
+	struct row *rows;
+	bool is_made = false;
+	int rc;
 
+	if (!halt) {
+		print_rows(out, check, check->rows);
+		for (size_t i = 0; i < check->n; i++)
+			is_made |= check->rows[i].is_made;
+		return !is_made;
+	}
+	rows = calloc(check->n + 1, sizeof(*rows));
 	if (!rows)
-		return rc;
+		return -ENOMEM;
 	memcpy(rows, check->rows, check->n * sizeof(*rows));
 	rc = examine(check, rows, halt);
-	if (rc == 0) {
-		*text = print(check, rows, size);
-		rc = *text ? 0 : -ENOMEM;
-	}
+	if (rc == 0)
+		print_rows(out, check, rows);
 	free(rows);
 	return rc;
 }
 
-/* With the lock held: wait until nobody makes it. Whoever does may be interrupted. */
-static int await_turn(struct check *check, const struct halt *halt)
+struct view *check_view(struct model *model, const struct snapshot *snapshot,
+			const atomic_bool *ending)
 {
-	while (check->is_making) {
-		if (halted(halt))
-			return -EINTR;
-		cond_poll_wait(&check->changed, &check->lock);
-	}
-	return 0;
-}
-
-/* There is a text afterwards. */
-static int prepare(struct view_generator *generator, size_t first, size_t n,
-		   const atomic_bool *stop)
-{
-	struct check *check = (struct check *)generator;
-	const struct halt halt = { stop, check->ending };
-	char *text = NULL;
-	size_t size = 0;
-	int rc;
-
-	(void)first;
-	(void)n;
-	pthread_mutex_lock(&check->lock);
-	rc = await_turn(check, &halt);
-	if (rc == 0 && !check->text) {
-		check->is_making = true;
-		pthread_mutex_unlock(&check->lock);
-		rc = make_text(check, &halt, &text, &size);
-		pthread_mutex_lock(&check->lock);
-		check->is_making = false;
-		check->text = text;
-		check->size = size;
-		pthread_cond_broadcast(&check->changed);
-	}
-	pthread_mutex_unlock(&check->lock);
-	return rc;
-}
-
-static int make(struct view_generator *generator, size_t number, char *bytes, size_t length,
-		const atomic_bool *stop)
-{
-	struct check *check = (struct check *)generator;
-	int rc = -EIO;
-
-	(void)number;
-	(void)stop;
-	/* Prepared, it does not change any more. */
-	pthread_mutex_lock(&check->lock);
-	if (check->text && check->size == length) {
-		memcpy(bytes, check->text, length);
-		rc = 0;
-	}
-	pthread_mutex_unlock(&check->lock);
-	return rc;
-}
-
-static struct check *new_check(struct model *model, const struct snapshot *snapshot,
-			       const atomic_bool *ending)
-{
+	static const struct whole_text_ops ops = { print, release };
 	struct check *check = calloc(1, sizeof(*check));
 	int rc = -ENOMEM;
 
 	if (!check)
 		return NULL;
-	check->generator = (struct view_generator){ prepare, make, release };
-	check->ending = ending;
-	pthread_mutex_init(&check->lock, NULL);
-	cond_poll_init(&check->changed);
 	check->groups = check_groups_new(model, snapshot);
 	if (check->groups)
 		rc = add_host(check);
 	for (uint32_t g = 0; rc == 0 && g < check->groups->n; g++)
 		rc = add_group(check, &check->groups->groups[g]);
 	if (rc == 0)
-		return check;
-	release(&check->generator);
+		return whole_text_view(whole_text_new(&ops, check, ending));
+	release(check);
 	return NULL;
-}
-
-struct view *check_view(struct model *model, const struct snapshot *snapshot,
-			const atomic_bool *ending)
-{
-	struct check *check = new_check(model, snapshot, ending);
-	struct segment whole = { .kind = SEGMENT_COMPUTED };
-	size_t size;
-	char *text = check ? print(check, check->rows, &size) : NULL;
-	bool is_made = false;
-
-	if (!text) {
-		if (check)
-			release(&check->generator);
-		return NULL;
-	}
-	for (size_t i = 0; i < check->n; i++)
-		is_made |= check->rows[i].is_made;
-	if (!is_made) {
-		release(&check->generator);
-		return view_of_text(text, size);
-	}
-	free(text);
-	whole.length = size;
-	return view_new_computed(&whole, 1, NULL, &check->generator);
 }

@@ -61,11 +61,6 @@ struct examination {
 	double likeness;
 };
 
-static bool is_stopped(const struct examination *e)
-{
-	return halted(e->halt);
-}
-
 /* Of each graft these are compared. */
 #define SPOTS	  4
 #define SPOT_SIZE ((size_t)4096)
@@ -111,7 +106,7 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 		name = donor_tensor(content->donor, &length);
 		tensor = gguf_tensor(e->donor.gguf, name, length);
 		made += donor_view(content->donor) != NULL;
-		if (is_stopped(e))
+		if (halted(e->halt))
 			rc = -EINTR;
 		else if (!tensor || (!donor_view(content->donor) &&
 				     !has_bytes_of(content, e->donor.file, tensor, bytes)))

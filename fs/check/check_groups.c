@@ -112,12 +112,6 @@ static enum group_kind kind_of(const struct donor *donor, const struct donor *se
 	return donor_same_file(donor, self) ? GROUP_SELF : GROUP_MODEL;
 }
 
-/* Whether it is an addition that was removed again does not show in the model. */
-static bool is_removed(const struct check_groups *groups, uint32_t slot)
-{
-	return content_is_whiteout(groups->content[slot]) && slot < groups->model->gguf->n_tensors;
-}
-
 static bool fill(struct check_groups *groups, const struct donor *self)
 {
 	/* First those of which something is known. */
@@ -136,8 +130,10 @@ static bool fill(struct check_groups *groups, const struct donor *self)
 				return false;
 		}
 	}
-	for (uint32_t i = 0; i < groups->n_slots; i++)
-		groups->removed += is_removed(groups, i);
+	/* Whether a slot behind these is an addition that was removed does not show in the
+	 * model. */
+	for (uint32_t i = 0; i < groups->n_slots && i < groups->model->gguf->n_tensors; i++)
+		groups->removed += content_is_whiteout(groups->content[i]);
 	return true;
 }
 
@@ -266,12 +262,6 @@ bool check_groups_in_place(const struct check_groups *groups, uint32_t slot)
 	const char *tensor = tensor_of(groups, slot, &n);
 
 	return n == place->tensor_length && memcmp(tensor, place->tensor, n) == 0;
-}
-
-bool check_groups_is_own(const struct check_groups *groups, const struct check_group *group,
-			 uint32_t slot)
-{
-	return group->kind == GROUP_SELF && check_groups_in_place(groups, slot);
 }
 
 /* Text that is cut where its room ends. */

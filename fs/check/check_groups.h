@@ -49,10 +49,6 @@ struct gguf *check_groups_header(const struct check_groups *groups, struct view 
 /* The block that the organ in a slot was made for, -1: none. */
 int32_t check_groups_donor_block(const struct check_groups *groups, uint32_t slot);
 
-/* Holds a slot what was made of its own tensor of the base, as the views do? */
-bool check_groups_is_own(const struct check_groups *groups, const struct check_group *group,
-			 uint32_t slot);
-
 /* Is the organ in a slot of a tensor that has the slot's own name? */
 bool check_groups_in_place(const struct check_groups *groups, uint32_t slot);
 

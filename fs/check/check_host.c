@@ -2,6 +2,8 @@
 /* check_host.c - see check_host.h. */
 #include "fs/check/check_host.h"
 #include "fs/check/check_blocks.h"
+#include "fs/model/organ_file.h"
+#include "fs/tensor/expert_slice.h"
 #include "fs/util/plural.h"
 
 #include <errno.h>
@@ -30,10 +32,10 @@ static bool ends_with(const struct kv *kv, const char *ending)
 	return kv->key_length >= n && memcmp(kv->key + kv->key_length - n, ending, n) == 0;
 }
 
-static bool find_count(const struct gguf *gguf, uint64_t *count)
+static bool find_count(const struct gguf *gguf, const char *ending, uint64_t *count)
 {
 	for (uint32_t i = 0; i < gguf->n_kv; i++)
-		if (ends_with(&gguf->kv[i], ".block_count") && kv_unsigned(&gguf->kv[i], count))
+		if (ends_with(&gguf->kv[i], ending) && kv_unsigned(&gguf->kv[i], count))
 			return true;
 	return false;
 }
@@ -47,7 +49,7 @@ static void judge_blocks(const struct gguf *header, uint32_t n, const char *miss
 		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "they have to run from 0 without a gap, and these are missing: %s",
 			    missing);
-	else if (!find_count(header, &count))
+	else if (!find_count(header, ".block_count", &count))
 		finding_set(finding, VERDICT_UNKNOWN, "%" PRIu32 " from 0 on; no block_count", n);
 	else if (n == count)
 		finding_set(finding, VERDICT_OK, "%" PRIu32 " from 0 on, as block_count says", n);
@@ -156,7 +158,7 @@ int check_host_arrays(const struct check_groups *groups, const struct gguf *head
 	uint64_t count = 0;
 
 	(void)groups;
-	if (!find_count(header, &count)) {
+	if (!find_count(header, ".block_count", &count)) {
 		finding_set(finding, VERDICT_UNKNOWN, "no block_count");
 		return 0;
 	}
@@ -229,5 +231,56 @@ int check_host_adapters(const struct check_groups *groups, const struct gguf *he
 	if (adapted->broken)
 		finding_add(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " cannot be read, .log says why", adapted->broken);
+	return 0;
+}
+
+/* How many the slot holds something of; 0: it is not by expert, or empty. */
+static uint32_t experts_of(const struct check_groups *groups, uint32_t slot)
+{
+	return organ_file_experts(groups->model, slot, groups->content[slot]);
+}
+
+bool check_host_experts_any(const struct check_groups *groups)
+{
+	for (uint32_t i = 0; i < groups->n_slots; i++)
+		if (experts_of(groups, i))
+			return true;
+	return false;
+}
+
+bool check_host_experts_shape(const struct organ *organ, const struct gguf_tensor *slot)
+{
+	const struct organ base = organ_of_tensor(slot);
+
+	return organ->dims == base.dims && expert_slice_count(&base) && organ->dims &&
+	       memcmp(organ->ne, base.ne, (organ->dims - 1) * sizeof(base.ne[0])) == 0;
+}
+
+int check_host_experts(const struct check_groups *groups, const struct gguf *header,
+		       struct finding *finding)
+{
+	uint32_t tensors = 0, wrong = 0, first = 0;
+	uint64_t count;
+	char path[ORGAN_PATH_MAX];
+
+	if (!find_count(header, ".expert_count", &count)) {
+		finding_set(finding, VERDICT_UNKNOWN, "no expert_count");
+		return 0;
+	}
+	for (uint32_t i = 0; i < groups->n_slots; i++) {
+		const uint32_t has = experts_of(groups, i);
+
+		if (has && has != count && wrong++ == 0)
+			first = i;
+		tensors += has != 0;
+	}
+	if (wrong)
+		finding_set(finding, VERDICT_IMPOSSIBLE,
+			    "%" PRIu32 " of %" PRIu32 " tensors: %s has %" PRIu32
+			    ", expert_count says %" PRIu64,
+			    wrong, tensors, model_organ_path(groups->model, first, path),
+			    experts_of(groups, first), count);
+	else
+		finding_set(finding, VERDICT_OK, "%" PRIu64 ", as expert_count says", count);
 	return 0;
 }

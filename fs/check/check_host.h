@@ -28,4 +28,14 @@ int check_host_adapters(const struct check_groups *groups, const struct gguf *he
 int check_host_output(const struct check_groups *groups, const struct gguf *header,
 		      struct finding *finding);
 
+/* Do all that hold something of each expert hold it of as many as the metadata says? */
+int check_host_experts(const struct check_groups *groups, const struct gguf *header,
+		       struct finding *finding);
+
+/* Is there a slot of that kind? */
+bool check_host_experts_any(const struct check_groups *groups);
+
+/* Differs the organ in a slot from the base's in the number of experts alone? */
+bool check_host_experts_shape(const struct organ *organ, const struct gguf_tensor *slot);
+
 #endif

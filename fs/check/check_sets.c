@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check_sets.c - see check_sets.h. */
 #include "fs/check/check_sets.h"
-#include "fs/check/check_experts.h"
+#include "fs/check/check_host.h"
 #include "fs/util/plural.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
@@ -32,7 +32,7 @@ int check_sets_shape(const struct check_groups *groups, const struct check_group
 		compared++;
 		if (memcmp(groups->content[i]->organ.ne, gguf->tensors[i].ne,
 			   sizeof(gguf->tensors[i].ne)) != 0 &&
-		    !check_experts_shape(&groups->content[i]->organ, &gguf->tensors[i]) &&
+		    !check_host_experts_shape(&groups->content[i]->organ, &gguf->tensors[i]) &&
 		    wrong++ == 0)
 			first = i;
 	}
@@ -315,7 +315,9 @@ static struct check_sets_tally *count(const struct check_groups *groups,
 	for (uint32_t i = 0; tallies && i < groups->n_slots; i++) {
 		const struct organ_place *place = &groups->model->places[i];
 		const bool here = next < group->n && group->slots[next] == i;
-		const bool grafted = here && !check_groups_is_own(groups, group, i);
+		/* What was made of the slot's own tensor of the base, as views are, is none. */
+		const bool grafted =
+			here && !(group->kind == GROUP_SELF && check_groups_in_place(groups, i));
 		char role[ANATOMY_NAME_MAX + 1];
 		struct check_sets_tally *block;
 		int32_t source;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* check_verdict.h - what one check of a graft comes to: a verdict and the reason for it.
- * And how the finding out is ended. */
+/* check_verdict.h - what one check of a graft comes to: a verdict and the reason for it. */
 #ifndef FS_CHECK_CHECK_VERDICT_H
 #define FS_CHECK_CHECK_VERDICT_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
+#include "fs/util/halt.h"
 
 /* From the best to the worst. */
 enum verdict {
@@ -35,16 +33,5 @@ void finding_set(struct finding *finding, enum verdict verdict, const char *form
 /* Say it too, after "; ". The verdict is the worse of the two. */
 void finding_add(struct finding *finding, enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-
-/* Nobody waits any more when one of them becomes true; both may be NULL. */
-struct halt {
-	const atomic_bool *reader, *mount;
-};
-
-static inline bool halted(const struct halt *halt)
-{
-	return (halt->reader && atomic_load(halt->reader)) ||
-	       (halt->mount && atomic_load(halt->mount));
-}
 
 #endif

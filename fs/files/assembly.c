@@ -46,7 +46,7 @@ struct assembly {
 	bool running;
 	double started; /* seconds_now() then */
 	bool cancelled;
-	atomic_bool *stop; /* of what is under way; NULL: nothing that could be stopped */
+	atomic_bool *stop; /* of the assembly under way; NULL: none, or it cannot be stopped */
 	uint64_t stamp;
 	char last[PATH_MAX + OUTCOME_MAX];
 	struct written_files written; /* what the unmount need not write again */
@@ -162,7 +162,7 @@ static bool is_kept(const struct assembly *assembly)
 	       paths_same_file(&now, backing_stat(assembly->kept.file));
 }
 
-/* With the lock held: what is it that may go? */
+/* With the lock held: the kept file, if it is not the model any more; the caller releases it. */
 static struct backing *drop_changed(struct assembly *assembly)
 {
 	struct kept *kept = &assembly->kept;
@@ -247,13 +247,15 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 	return rc;
 }
 
-/* What is said of the model at the end of a line. */
-static void append_warning(char *text, size_t n, const char *warning)
+/* The last word on an assembly, with what is said of the model. */
+static void conclude(struct assembly *assembly, char *text, size_t n, const char *warning)
 {
 	const size_t used = strlen(text);
 
 	if (warning[0])
 		snprintf(text + used, n - used, "; .check says: %s", warning);
+	set_status(assembly, false, text);
+	log_add(assembly->model->log, "%s", text);
 }
 
 /* files: how many shards, 0 one file, -1 one that is in place all the same. */
@@ -279,9 +281,7 @@ static void report(struct assembly *assembly, const char *path, const struct err
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),
 			 (uint64_t)atomic_load(&progress->written));
-	append_warning(text, sizeof(text), warning);
-	set_status(assembly, false, text);
-	log_add(assembly->model->log, "%s", text);
+	conclude(assembly, text, sizeof(text), warning);
 }
 
 /* The grafts are what they were when they were put in force: better known before the first byte is
@@ -450,7 +450,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	return rc;
 }
 
-/* Let assembly_cancel() have the flag that stops what is under way. NULL: nothing is any more. */
+/* Let assembly_cancel() have the flag that stops the assembly under way; NULL: none is any more. */
 static void set_stop(struct assembly *assembly, atomic_bool *stop)
 {
 	pthread_mutex_lock(&assembly->lock);
@@ -491,12 +491,10 @@ static void print_written(struct assembly *assembly)
 
 	if (written->n > 1)
 		snprintf(shards, sizeof(shards), " and %zu more shard%s", written->n - 1,
-			 written->n == 2 ? "" : "s");
+			 plural(written->n - 1));
 	snprintf(text, sizeof(text), "already assembled: %.*s%s: nothing was changed since",
 		 PATH_MAX, written->files[0].path, shards);
-	append_warning(text, sizeof(text), assembly->warning);
-	set_status(assembly, false, text);
-	log_add(assembly->model->log, "%s", text);
+	conclude(assembly, text, sizeof(text), assembly->warning);
 }
 
 int assembly_run_at_unmount(struct assembly *assembly)
@@ -575,7 +573,7 @@ uint64_t assembly_view_generation(struct assembly *assembly)
 /* Room for what goes before the name. */
 #define PROGRESS_MAX 160
 
-/* What is shared takes no time, and comes first: the rate is of the rest. */
+/* Shared bytes take no time, and come first: the rate is of the others. */
 static void describe_progress(const struct assembly *assembly, char text[PROGRESS_MAX])
 {
 	const struct progress *progress = &assembly->progress;

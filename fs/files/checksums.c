@@ -3,24 +3,6 @@
 #include "fs/files/checksums.h"
 #include "fs/lazy/lazy_text.h"
 
-#include <string.h>
-
-static int prepare(void *context, const struct subject *subjects, size_t n, const atomic_bool *stop)
-{
-	return tensor_hashes_prepare(context, HASH_FILE, subjects, n, stop);
-}
-
-static int fill(void *context, const struct subject *subject, char *bytes, size_t length,
-		const atomic_bool *stop)
-{
-	char text[XXH128_TEXT];
-	const int rc = tensor_hashes_get(context, HASH_FILE, subject, stop, text);
-
-	if (rc == 0)
-		memcpy(bytes, text, length);
-	return rc;
-}
-
 static void add_class(struct lazy_text *cells, struct model *model, const struct snapshot *snapshot,
 		      enum organ_class klass)
 {
@@ -30,7 +12,7 @@ static void add_class(struct lazy_text *cells, struct model *model, const struct
 
 		if (content_is_whiteout(subject.content))
 			continue;
-		lazy_text_add_filled(cells, &subject, tensor_hash_width(HASH_FILE));
+		lazy_text_add_hash(cells, &subject);
 		fprintf(lazy_text_stream(cells), "  %s\n", model_organ_path(model, i, path));
 	}
 }
@@ -38,8 +20,7 @@ static void add_class(struct lazy_text *cells, struct model *model, const struct
 struct view *checksums_view(struct model *model, struct tensor_hashes *hashes,
 			    const struct snapshot *snapshot)
 {
-	static const struct lazy_text_source source = { prepare, fill, NULL };
-	struct lazy_text *cells = lazy_text_new_from(&source, hashes);
+	struct lazy_text *cells = lazy_text_new_of_hashes(hashes, HASH_FILE);
 
 	if (!cells)
 		return NULL;

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* gguf_hash.c - see gguf_hash.h. The hash of each tensor is its content's; that of all is the
- * view's, made by the first who asks for it. */
+ * view's. */
 #include "fs/files/gguf_hash.h"
 #include "fs/lazy/lazy_text.h"
-#include "fs/util/cond_poll.h"
-#include "gguf/printable.h"
+#include "fs/lazy/whole_text.h"
+#include "fs/util/text_escape.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* In a subject: not one tensor but all. */
-#define WHOLE UINT32_MAX
-
 struct gguf_hash {
 	struct model *model;
-	struct tensor_hashes *hashes;
-	const atomic_bool *ending;
 	struct subject *order; /* as the model has them, with references */
 	uint32_t n, n_base;    /* all; those before the added ones */
-	pthread_mutex_t lock;  /* protects what follows */
-	pthread_cond_t changed;
-	bool is_making, is_made;
-	char whole[17];
 };
 
 static void release(void *context)
@@ -32,93 +22,26 @@ static void release(void *context)
 
 	for (uint32_t i = 0; i < all->n; i++)
 		content_unref(all->order[i].content);
-	pthread_mutex_destroy(&all->lock);
-	pthread_cond_destroy(&all->changed);
 	free(all->order);
 	free(all);
 }
 
-static bool is_halted(const struct gguf_hash *all, const atomic_bool *stop)
-{
-	return (stop && atomic_load(stop)) || (all->ending && atomic_load(all->ending));
-}
-
 /* The data of all tensors through one hash, which is the work of one processor. */
-static int hash_all(const struct gguf_hash *all, const atomic_bool *stop, char text[17])
+static int print_whole(void *context, const struct halt *halt, FILE *out)
 {
+	const struct gguf_hash *all = context;
 	XXH64_state_t *state = XXH64_createState();
-	int rc = state ? 0 : -ENOMEM;
-
-	if (state)
-		XXH64_reset(state, 0);
-	for (uint32_t i = 0; rc == 0 && i < all->n; i++)
-		rc = tensor_hash_data(all->model, &all->order[i], state, stop, all->ending);
-	if (rc == 0)
-		xxh64_text(XXH64_digest(state), text);
-	XXH64_freeState(state);
-	return rc;
-}
-
-/* With the lock held: wait until nobody makes it. Whoever does may be interrupted. */
-static int await_turn(struct gguf_hash *all, const atomic_bool *stop)
-{
-	while (all->is_making) {
-		if (is_halted(all, stop))
-			return -EINTR;
-		cond_poll_wait(&all->changed, &all->lock);
-	}
-	return 0;
-}
-
-static int prepare_whole(struct gguf_hash *all, const atomic_bool *stop)
-{
 	char text[17];
-	int rc;
+	int rc = 0;
 
-	pthread_mutex_lock(&all->lock);
-	rc = await_turn(all, stop);
-	if (rc == 0 && !all->is_made) {
-		all->is_making = true;
-		pthread_mutex_unlock(&all->lock);
-		rc = hash_all(all, stop, text);
-		pthread_mutex_lock(&all->lock);
-		all->is_making = false;
-		all->is_made = rc == 0;
-		if (rc == 0)
-			memcpy(all->whole, text, sizeof(text));
-		pthread_cond_broadcast(&all->changed);
-	}
-	pthread_mutex_unlock(&all->lock);
-	return rc;
-}
-
-static int prepare(void *context, const struct subject *subjects, size_t n, const atomic_bool *stop)
-{
-	struct gguf_hash *all = context;
-	const bool whole = subjects[n - 1].tensor == WHOLE;
-	int rc = tensor_hashes_prepare(all->hashes, HASH_DATA, subjects, n - whole, stop);
-
-	if (rc == 0 && whole)
-		rc = prepare_whole(all, stop);
-	return rc;
-}
-
-static int fill(void *context, const struct subject *subject, char *bytes, size_t length,
-		const atomic_bool *stop)
-{
-	struct gguf_hash *all = context;
-	char text[XXH128_TEXT];
-	int rc;
-
-	if (subject->tensor == WHOLE) {
-		rc = prepare_whole(all, stop);
-		/* Made, it does not change any more. */
-		memcpy(text, all->whole, sizeof(all->whole));
-	} else {
-		rc = tensor_hashes_get(all->hashes, HASH_DATA, subject, stop, text);
-	}
-	if (rc == 0)
-		memcpy(bytes, text, length);
+	if (!state)
+		return -ENOMEM;
+	XXH64_reset(state, 0);
+	for (uint32_t i = 0; halt && rc == 0 && i < all->n; i++)
+		rc = tensor_hash_data(all->model, &all->order[i], state, halt);
+	xxh64_text(XXH64_digest(state), text);
+	XXH64_freeState(state);
+	fputs(text, out);
 	return rc;
 }
 
@@ -166,48 +89,33 @@ static struct gguf_hash *new_hash(struct model *model, const struct snapshot *sn
 		free(all);
 		return NULL;
 	}
-	pthread_mutex_init(&all->lock, NULL);
-	cond_poll_init(&all->changed);
 	find_order(all, snapshot);
 	return all;
-}
-
-static void write_line(FILE *out, const struct organ_place *place)
-{
-	fputs("  model.gguf:", out);
-	for (uint32_t i = 0, controls = 0; i < place->tensor_length; i++) {
-		const char *at = place->tensor + i;
-
-		if (!controls)
-			controls = (uint32_t)control_length(at, place->tensor_length - i, NULL);
-		fprintf(out, controls ? "%%%02X" : "%c", (unsigned char)*at);
-		controls -= controls > 0;
-	}
-	fputc('\n', out);
 }
 
 struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 			    const struct snapshot *snapshot, const atomic_bool *ending)
 {
-	static const struct lazy_text_source source = { prepare, fill, release };
-	static const struct subject whole = { WHOLE, NULL };
+	static const struct whole_text_ops ops = { print_whole, release };
 	struct gguf_hash *all = new_hash(model, snapshot);
-	struct lazy_text *cells = all ? lazy_text_new_from(&source, all) : NULL;
+	struct lazy_text *cells = all ? lazy_text_new_of_hashes(hashes, HASH_DATA) : NULL;
 
-	if (!cells)
-		return NULL;
-	all->hashes = hashes;
-	all->ending = ending;
-	for (uint32_t i = 0; i < all->n; i++) {
+	for (uint32_t i = 0; cells && i < all->n; i++) {
+		const struct organ_place *place = &model->places[all->order[i].tensor];
+
 		fputs("xxh64     ", lazy_text_stream(cells));
-		lazy_text_add_filled(cells, &all->order[i], tensor_hash_width(HASH_DATA));
-		write_line(lazy_text_stream(cells), &model->places[all->order[i].tensor]);
+		lazy_text_add_hash(cells, &all->order[i]);
+		fputs("  model.gguf:", lazy_text_stream(cells));
+		text_escape_print(place->tensor, place->tensor_length, "", lazy_text_stream(cells));
+		fputc('\n', lazy_text_stream(cells));
 	}
-	/* What is there of it has a hash that nobody else would find. */
-	if (model->whole) {
+	/* The parts of a model that lacks shards have a hash that no other program would find. */
+	if (cells && model->whole) {
 		fputs("xxh64     ", lazy_text_stream(cells));
-		lazy_text_add_filled(cells, &whole, tensor_hash_width(HASH_DATA));
+		lazy_text_add_whole(cells, whole_text_new(&ops, all, ending));
 		fputs("  model.gguf\n", lazy_text_stream(cells));
+	} else if (all) {
+		release(all);
 	}
-	return lazy_text_view(cells);
+	return cells ? lazy_text_view(cells) : NULL;
 }

@@ -16,8 +16,8 @@
  *	xxh64     HASH  model.gguf
  *
  * A tensor's name stands as it is; only its control bytes are percent-encoded, so that it is one
- * line. When *ending becomes true, which may be NULL, whoever waits soon gets -EINTR. NULL: out of
- * memory. */
+ * line. When *ending becomes true, which may be NULL, a read that waits soon gets -EINTR. NULL: out
+ * of memory. */
 struct view *gguf_hash_view(struct model *model, struct tensor_hashes *hashes,
 			    const struct snapshot *snapshot, const atomic_bool *ending);
 

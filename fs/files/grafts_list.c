@@ -22,24 +22,25 @@ static void write_time(FILE *out, const struct timespec *time)
 	fputs(stamp, out);
 }
 
+/* A field that may be missing, with the tab before it. */
+static void write_name(FILE *out, const char *name, size_t n)
+{
+	fputc('\t', out);
+	if (name)
+		paths_print(name, n, out);
+	else
+		fputc('-', out);
+}
+
 /* Its file and its tensor. */
 static void write_donor(FILE *out, const struct donor *donor)
 {
-	const char *tensor = NULL;
+	const char *path = donor ? donor_path(donor) : NULL;
 	size_t n = 0;
+	const char *tensor = donor ? donor_tensor(donor, &n) : NULL;
 
-	fputc('\t', out);
-	if (donor) {
-		paths_print(donor_path(donor), strlen(donor_path(donor)), out);
-		tensor = donor_tensor(donor, &n);
-	} else {
-		fputc('-', out);
-	}
-	fputc('\t', out);
-	if (tensor)
-		paths_print(tensor, n, out);
-	else
-		fputc('-', out);
+	write_name(out, path, path ? strlen(path) : 0);
+	write_name(out, tensor, n);
 }
 
 static void write_graft(FILE *out, struct model *model, uint32_t i, const struct content *content)
@@ -96,37 +97,25 @@ static void write_adapter(FILE *out, const struct adapter_line *line)
 	fprintf(out, "\t%sadapter\t%s\t%" PRIu32 "\t%" PRIu64 "\t-\t",
 		line->broken ? "broken " : "", text, line->touched, line->bytes);
 	write_time(out, &line->mtime);
-	fputc('\t', out);
-	if (line->file)
-		paths_print(line->file, strlen(line->file), out);
-	else
-		fputc('-', out);
+	write_name(out, line->file, line->file ? strlen(line->file) : 0);
 	fputs("\t-\n", out);
 }
 
-struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot,
-			      struct error *err)
+struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot)
 {
-	struct view *view = NULL;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	if (out) {
-		for (uint32_t i = 0; i < snapshot->n; i++)
-			if (snapshot->content[i] && (i < model->gguf->n_tensors ||
-						     !content_is_whiteout(snapshot->content[i])))
-				write_graft(out, model, i, snapshot->content[i]);
-		for (uint32_t i = 0; snapshot->edits && i < snapshot->edits->n; i++)
-			write_edit(out, model, &snapshot->edits->edits[i]);
-		for (uint32_t i = 0; snapshot->adapters && i < snapshot->adapters->n; i++)
-			write_adapter(out, &snapshot->adapters->lines[i]);
-		if (fclose(out) == 0)
-			view = view_of_text(text, size);
-		else
-			free(text);
-	}
-	if (!view)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return view;
+	if (!out)
+		return NULL;
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		if (snapshot->content[i] &&
+		    (i < model->gguf->n_tensors || !content_is_whiteout(snapshot->content[i])))
+			write_graft(out, model, i, snapshot->content[i]);
+	for (uint32_t i = 0; snapshot->edits && i < snapshot->edits->n; i++)
+		write_edit(out, model, &snapshot->edits->edits[i]);
+	for (uint32_t i = 0; snapshot->adapters && i < snapshot->adapters->n; i++)
+		write_adapter(out, &snapshot->adapters->lines[i]);
+	return view_of_stream(out, &text, &size);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grafts_list.h - the text files that list what is. */
+/* grafts_list.h - the grafts in force, as lines of text. */
 #ifndef FS_FILES_GRAFTS_LIST_H
 #define FS_FILES_GRAFTS_LIST_H
 
@@ -19,8 +19,7 @@
  * donor's file where a link leads; "adapters/lora" are the pairs that were copied in.
  *
  * A name's bytes outside printable ASCII, and '%', stand percent-encoded; the time is ISO 8601 in
- * UTC; what is not known is "-". NULL with err set: out of memory. */
-struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot,
-			      struct error *err);
+ * UTC; what is not known is "-". NULL: out of memory. */
+struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot);
 
 #endif

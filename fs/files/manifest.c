@@ -243,30 +243,26 @@ static void write_tensors(struct lazy_text *cells, struct model *model,
 	fputs("\n]\n", out);
 }
 
-struct view *manifest_view(struct model *model, struct tensor_measures *measures,
-			   const struct snapshot *snapshot, struct error *err)
+struct view *manifest_view(struct model *model, struct memo *measures,
+			   const struct snapshot *snapshot)
 {
 	struct sums all = { 0 }, classes[CLASSES] = { 0 };
 	struct lazy_text *cells = lazy_text_new(measures);
-	struct view *view = NULL;
+	FILE *out;
 
-	if (cells) {
-		FILE *out = lazy_text_stream(cells);
-
-		add_up(model, snapshot, &all, classes);
-		fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"model\": ", out);
-		print_item(out, describe_model(model, snapshot, &all));
-		fputs(",\n\"classes\": ", out);
-		print_item(out, describe_classes(classes));
-		fputs(",\n", out);
-		write_metadata(out, model, snapshot->edits);
-		write_tensors(cells, model, snapshot);
-		fputs("}\n", out);
-		view = lazy_text_view(cells);
-	}
-	if (!view)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return view;
+	if (!cells)
+		return NULL;
+	out = lazy_text_stream(cells);
+	add_up(model, snapshot, &all, classes);
+	fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"model\": ", out);
+	print_item(out, describe_model(model, snapshot, &all));
+	fputs(",\n\"classes\": ", out);
+	print_item(out, describe_classes(classes));
+	fputs(",\n", out);
+	write_metadata(out, model, snapshot->edits);
+	write_tensors(cells, model, snapshot);
+	fputs("}\n", out);
+	return lazy_text_view(cells);
 }
 
 int manifest_print_model(struct model *model, FILE *out)

@@ -10,9 +10,9 @@
 
 /* The manifest with the slots of that snapshot. It is valid JSON whatever bytes the model holds:
  * see json_value.h. Tensors stand one a line, in file order, each with its Z-measure, which is made
- * when its line is read. NULL with err set: EIO, ENOMEM. */
-struct view *manifest_view(struct model *model, struct tensor_measures *measures,
-			   const struct snapshot *snapshot, struct error *err);
+ * when its line is read. NULL: out of memory. */
+struct view *manifest_view(struct model *model, struct memo *measures,
+			   const struct snapshot *snapshot);
 
 /* Print what the manifest says of a model as a whole, as it is now, as one JSON object with the
  * name of its directory: for a list of several. Returns 0 or -ENOMEM. */

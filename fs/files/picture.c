@@ -3,6 +3,7 @@
  * picture_text.c and picture_cell.c. */
 #include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
+#include "fs/report/theta_mean.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,33 +22,20 @@ enum {
 void picture_means(const struct figures *figures, char text[PICTURE_MEANS])
 {
 	static const char none[] = "no θ is known";
-	double theta = 0, signal = 0, weighted = 0, weight = 0;
-	size_t n = 0, signals = 0;
-	char mean[NUMBER_MAX], by_elements[NUMBER_MAX], mean_signal[NUMBER_MAX];
+	struct theta_mean all = { 0 };
+	char mean[NUMBER_MAX], by_elements[NUMBER_MAX], signal[NUMBER_MAX];
+	double n;
 
-	for (size_t i = 0; i < figures->n; i++) {
-		const struct figure *figure = &figures->figures[i];
-
-		if (!figure->z)
-			continue;
-		if (isfinite(figure->z->theta)) {
-			theta += figure->z->theta;
-			weighted += figure->z->theta * (double)figure->elements;
-			weight += (double)figure->elements;
-			n++;
-		}
-		if (isfinite(figure->z->signal)) {
-			signal += figure->z->signal;
-			signals++;
-		}
-	}
+	for (size_t i = 0; i < figures->n; i++)
+		theta_mean_add(&all, figures->figures[i].z, figures->figures[i].elements);
+	n = (double)all.measured;
 	snprintf(text, PICTURE_MEANS,
 		 "θ mean %s° over %*zu tensors, %s° weighted by elements; signal %s",
-		 picture_number_fixed(mean, 5, 2, theta / (double)n),
-		 snprintf(NULL, 0, "%zu", figures->n), n,
-		 picture_number_fixed(by_elements, 5, 2, weighted / weight),
-		 picture_number_fixed(mean_signal, 5, 3, signal / (double)signals));
-	if (n == 0) {
+		 picture_number_fixed(mean, 5, 2, all.theta / n),
+		 snprintf(NULL, 0, "%zu", figures->n), all.measured,
+		 picture_number_fixed(by_elements, 5, 2, all.weighted_theta / all.weight),
+		 picture_number_fixed(signal, 5, 3, all.signal / n));
+	if (all.measured == 0) {
 		memset(text, ' ', strlen(text));
 		memcpy(text, none, strlen(none));
 	}
@@ -159,7 +147,7 @@ static void print_numbers(FILE *out, const struct picture_layout *layout, size_t
 {
 	const struct picture_grid *grid = &layout->grid;
 	const size_t step = picture_layout_step(layout), first = band * layout->per_band;
-	const struct place place = picture_layout_row(layout, panel, band, 0);
+	const struct picture_place place = picture_layout_row(layout, panel, band, 0);
 	const uint64_t y = place.y - 5;
 
 	fprintf(out, "<g " INK_SOFT " font-size=\"%d\" text-anchor=\"middle\">\n", PICTURE_NUMBER);
@@ -179,7 +167,7 @@ static void print_numbers(FILE *out, const struct picture_layout *layout, size_t
 
 /* The median of a row, in the colour of the angle itself; the difference of two in none. */
 static void print_median(FILE *out, const struct picture_layout *layout, size_t panel,
-			 struct place place, const struct picture_grid_row *row)
+			 struct picture_place place, const struct picture_grid_row *row)
 {
 	const double median =
 		panel == PANEL_DELTA ? row->medians[1] - row->medians[0] : row->medians[panel];
@@ -211,7 +199,7 @@ static void print_panel(FILE *out, const struct picture_layout *layout,
 	const size_t left = grid->n_blocks - band * layout->per_band;
 	const size_t columns = left < layout->per_band ? left : layout->per_band;
 	const bool labels = panel == 0 || !layout->across;
-	struct place place = picture_layout_row(layout, panel, band, 0);
+	struct picture_place place = picture_layout_row(layout, panel, band, 0);
 
 	if (layout->panels > 1)
 		print_heading(out, place.x - PICTURE_GAP - PICTURE_MEDIAN, place.y - 22,
@@ -244,14 +232,13 @@ static void print_outside(FILE *out, const struct picture_layout *layout)
 		      layout->side_step);
 	for (size_t i = grid->in_blocks; i < grid->n; i++) {
 		uint64_t width;
-		const struct place place =
+		const struct picture_place place =
 			picture_layout_cell(layout, layout->panels - 1, i, &width);
 		const struct picture_grid_cell *cell = &grid->cells[i];
 
 		print_label(out, place.x + PICTURE_SIDE_CELL + PICTURE_GAP,
 			    place.y + layout->cell_height / 2 + 3, "start",
-			    cell->sides[cell->sides[0].figure ? 0 : 1].figure->role,
-			    layout->side_width);
+			    picture_grid_side_of(cell)->figure->role, layout->side_width);
 	}
 }
 

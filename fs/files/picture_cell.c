@@ -79,7 +79,7 @@ static void print_tooltip(FILE *out, const struct picture_grid *grid,
 		picture_number_signed(spreads, 6, 1, (side->theta - side->median) / side->spread));
 }
 
-static void print_rect(FILE *out, struct place place, uint64_t width, uint64_t height)
+static void print_rect(FILE *out, struct picture_place place, uint64_t width, uint64_t height)
 {
 	fprintf(out,
 		"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%" PRIu64 "\" height=\"%" PRIu64
@@ -87,8 +87,8 @@ static void print_rect(FILE *out, struct place place, uint64_t width, uint64_t h
 		place.x, place.y, width, height);
 }
 
-static void print_ground(FILE *out, char klass, bool special, struct place place, uint64_t width,
-			 uint64_t height)
+static void print_ground(FILE *out, char klass, bool special, struct picture_place place,
+			 uint64_t width, uint64_t height)
 {
 	char colour[COLOUR_MAX];
 
@@ -99,8 +99,8 @@ static void print_ground(FILE *out, char klass, bool special, struct place place
 		special || klass == 'n' ? "#bbb" : "none");
 }
 
-static void print_text(FILE *out, char klass, struct place place, uint64_t width, uint64_t height,
-		       const char *text)
+static void print_text(FILE *out, char klass, struct picture_place place, uint64_t width,
+		       uint64_t height, const char *text)
 {
 	char colour[COLOUR_MAX];
 
@@ -114,7 +114,7 @@ static void print_text(FILE *out, char klass, struct place place, uint64_t width
 
 /* The angle, as much of it as there is room for, and what is special. */
 static void print_inscription(FILE *out, const struct picture_grid_side *side, char klass,
-			      struct place place, uint64_t width, uint64_t height)
+			      struct picture_place place, uint64_t width, uint64_t height)
 {
 	const double theta = side->theta;
 	const char mark = picture_grid_mark(side->figure);
@@ -133,7 +133,7 @@ static void print_inscription(FILE *out, const struct picture_grid_side *side, c
 }
 
 /* Where one of two models has no such tensor. */
-static void print_missing(FILE *out, const char *name, struct place place, uint64_t width,
+static void print_missing(FILE *out, const char *name, struct picture_place place, uint64_t width,
 			  uint64_t height)
 {
 	fputs("<title>", out);
@@ -153,8 +153,8 @@ static void print_missing(FILE *out, const char *name, struct place place, uint6
 }
 
 static void print_side(FILE *out, const struct picture_grid *grid,
-		       const struct picture_grid_side *side, struct place place, uint64_t width,
-		       uint64_t height)
+		       const struct picture_grid_side *side, struct picture_place place,
+		       uint64_t width, uint64_t height)
 {
 	const char klass = picture_style_class(side->step, side->theta);
 
@@ -169,7 +169,7 @@ static void print_side(FILE *out, const struct picture_grid *grid,
 	print_inscription(out, side, klass, place, width, height);
 }
 
-static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct place place,
+static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct picture_place place,
 			uint64_t width, uint64_t height)
 {
 	const char klass = picture_style_class(cell->step, cell->delta);
@@ -189,10 +189,10 @@ static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct 
 }
 
 /* The angle itself, beside what has no row to compare with. */
-static void print_swatch(FILE *out, const struct picture_grid_cell *cell, struct place place,
-			 uint64_t height)
+static void print_swatch(FILE *out, const struct picture_grid_cell *cell,
+			 struct picture_place place, uint64_t height)
 {
-	const double theta = cell->sides[cell->sides[0].figure ? 0 : 1].theta;
+	const double theta = picture_grid_side_of(cell)->theta;
 	char colour[COLOUR_MAX];
 
 	place.x -= PICTURE_SWATCH;
@@ -212,7 +212,7 @@ void picture_cell_print(FILE *out, const struct picture_layout *layout,
 	const struct picture_grid_cell *cell = &layout->grid.cells[i];
 	const uint64_t height = layout->cell_height - 1;
 	uint64_t width;
-	const struct place place = picture_layout_cell(layout, panel, i, &width);
+	const struct picture_place place = picture_layout_cell(layout, panel, i, &width);
 
 	fputs("<g>", out);
 	if (panel == PANEL_DELTA &&

@@ -14,7 +14,7 @@
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* A tensor on its way into a cell. */
-struct entry {
+struct grid_entry {
 	const struct figure *figure;
 	struct picture_grid_rank rank;
 	size_t side, number; /* in file order */
@@ -61,7 +61,7 @@ static bool in_block(const struct figure *figure)
 /* Those in blocks first, then by role, block and side. */
 static int by_role(const void *left, const void *right)
 {
-	const struct entry *a = left, *b = right;
+	const struct grid_entry *a = left, *b = right;
 	int order = COMPARE(in_block(b->figure), in_block(a->figure));
 
 	if (!order)
@@ -75,7 +75,7 @@ static int by_role(const void *left, const void *right)
 
 static int by_row(const void *left, const void *right)
 {
-	const struct entry *a = left, *b = right;
+	const struct grid_entry *a = left, *b = right;
 	int order = COMPARE(in_block(b->figure), in_block(a->figure));
 
 	if (!order)
@@ -87,18 +87,19 @@ static int by_row(const void *left, const void *right)
 	return order ? order : COMPARE(a->side, b->side);
 }
 
-static bool same_role(const struct entry *a, const struct entry *b)
+static bool same_role(const struct grid_entry *a, const struct grid_entry *b)
 {
 	return in_block(a->figure) == in_block(b->figure) &&
 	       picture_grid_compare_ranks(&a->rank, &b->rank) == 0;
 }
 
-static bool same_row(const struct entry *a, const struct entry *b)
+static bool same_row(const struct grid_entry *a, const struct grid_entry *b)
 {
 	return same_role(a, b) && a->copy == b->copy;
 }
 
-static size_t collect(struct entry *entries, size_t n, const struct figures *figures, size_t side)
+static size_t collect(struct grid_entry *entries, size_t n, const struct figures *figures,
+		      size_t side)
 {
 	const size_t before = n;
 
@@ -106,14 +107,14 @@ static size_t collect(struct entry *entries, size_t n, const struct figures *fig
 		const struct figure *figure =
 			i < figures->n ? &figures->figures[i] : &figures->removed[i - figures->n];
 
-		entries[n] =
-			(struct entry){ figure, picture_grid_rank_of(figure), side, n - before, 0 };
+		entries[n] = (struct grid_entry){ figure, picture_grid_rank_of(figure), side,
+						  n - before, 0 };
 	}
 	return n;
 }
 
 /* Two tensors of a role in one block are of different rows. */
-static void count_copies(struct entry *entries, size_t n)
+static void count_copies(struct grid_entry *entries, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (same_role(&entries[i], &entries[i - 1]) &&
@@ -123,10 +124,10 @@ static void count_copies(struct entry *entries, size_t n)
 }
 
 /* Cells and rows of entries that are sorted by row. */
-static void fill_cells(struct picture_grid *grid, const struct entry *entries, size_t n)
+static void fill_cells(struct picture_grid *grid, const struct grid_entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct entry *entry = &entries[i], *before = i ? entry - 1 : NULL;
+		const struct grid_entry *entry = &entries[i], *before = i ? entry - 1 : NULL;
 		const struct figure *figure = entry->figure;
 		const bool new_row = !before || !same_row(entry, before);
 		struct picture_grid_cell *cell;
@@ -161,21 +162,16 @@ static int by_number(const void *left, const void *right)
 	return COMPARE(*a, *b);
 }
 
-static int32_t block_of(const struct picture_grid_cell *cell)
-{
-	return cell->sides[0].figure ? cell->sides[0].figure->block : cell->sides[1].figure->block;
-}
-
 static void find_columns(struct picture_grid *grid)
 {
 	for (size_t i = 0; i < grid->in_blocks; i++)
-		grid->blocks[i] = block_of(&grid->cells[i]);
+		grid->blocks[i] = picture_grid_side_of(&grid->cells[i])->figure->block;
 	qsort(grid->blocks, grid->in_blocks, sizeof(*grid->blocks), by_number);
 	for (size_t i = 0; i < grid->in_blocks; i++)
 		if (!grid->n_blocks || grid->blocks[grid->n_blocks - 1] != grid->blocks[i])
 			grid->blocks[grid->n_blocks++] = grid->blocks[i];
 	for (size_t i = 0; i < grid->in_blocks; i++) {
-		const int32_t block = block_of(&grid->cells[i]);
+		const int32_t block = picture_grid_side_of(&grid->cells[i])->figure->block;
 		const int32_t *column =
 			bsearch(&block, grid->blocks, grid->n_blocks, sizeof(*column), by_number);
 
@@ -303,7 +299,7 @@ static bool find_donors(struct picture_grid *grid)
 	return well;
 }
 
-static void count_changes(struct picture_grid *grid, const struct entry *entries, size_t n)
+static void count_changes(struct picture_grid *grid, const struct grid_entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (unsigned change = 0; change < FIGURE_CHANGES; change++)
@@ -329,7 +325,7 @@ int picture_grid_make(struct picture_grid *grid, const struct figures *firsts,
 		      const struct figures *seconds)
 {
 	size_t n = firsts->n + firsts->n_removed;
-	struct entry *entries;
+	struct grid_entry *entries;
 	int rc = -ENOMEM;
 
 	n += seconds ? seconds->n + seconds->n_removed : 0;

@@ -35,6 +35,13 @@ struct picture_grid_cell {
 	int step;	    /* of that; GRID_NONE: none */
 };
 
+/* The first that a cell has. */
+static inline const struct picture_grid_side *picture_grid_side_of(
+	const struct picture_grid_cell *cell)
+{
+	return &cell->sides[cell->sides[0].figure ? 0 : 1];
+}
+
 struct picture_grid_row {
 	const char *role;  /* borrowed */
 	bool section;	   /* a gap comes before it: attention ends, or feed-forward does */

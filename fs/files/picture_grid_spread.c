@@ -65,11 +65,6 @@ static void compare_cells(struct picture_grid_cell *const *cells, size_t n, size
 	}
 }
 
-static const struct figure *figure_of(const struct picture_grid_cell *cell)
-{
-	return cell->sides[0].figure ? cell->sides[0].figure : cell->sides[1].figure;
-}
-
 /* Names that differ in numbers alone are of one family; so are, where there are too few of these,
  * tensors of one class and kind. */
 static int compare_families(const struct figure *a, const struct figure *b)
@@ -94,14 +89,17 @@ static int compare_families(const struct figure *a, const struct figure *b)
 
 static int by_family(const void *left, const void *right)
 {
-	return compare_families(figure_of(*(struct picture_grid_cell *const *)left),
-				figure_of(*(struct picture_grid_cell *const *)right));
+	return compare_families(
+		picture_grid_side_of(*(struct picture_grid_cell *const *)left)->figure,
+		picture_grid_side_of(*(struct picture_grid_cell *const *)right)->figure);
 }
 
 static int by_kind(const void *left, const void *right)
 {
-	const struct figure *a = figure_of(*(struct picture_grid_cell *const *)left);
-	const struct figure *b = figure_of(*(struct picture_grid_cell *const *)right);
+	const struct figure *a =
+		picture_grid_side_of(*(struct picture_grid_cell *const *)left)->figure;
+	const struct figure *b =
+		picture_grid_side_of(*(struct picture_grid_cell *const *)right)->figure;
 
 	if (a->klass != b->klass)
 		return a->klass < b->klass ? -1 : 1;

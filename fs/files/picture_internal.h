@@ -29,7 +29,7 @@ enum {
 /* The panels of two models: the first, the second, their difference. */
 enum { PANEL_DELTA = 2, PANELS = 3 };
 
-struct place {
+struct picture_place {
 	uint64_t x, y;
 };
 
@@ -54,12 +54,12 @@ int picture_layout_make(struct picture_layout *layout, const struct picture *pic
 void picture_layout_free(struct picture_layout *layout);
 
 /* The first cell of a row in a panel's band. */
-struct place picture_layout_row(const struct picture_layout *layout, size_t panel, size_t band,
-				size_t row);
+struct picture_place picture_layout_row(const struct picture_layout *layout, size_t panel,
+					size_t band, size_t row);
 
 /* The place of a cell in a panel, and its width. */
-struct place picture_layout_cell(const struct picture_layout *layout, size_t panel, size_t i,
-				 uint64_t *width);
+struct picture_place picture_layout_cell(const struct picture_layout *layout, size_t panel,
+					 size_t i, uint64_t *width);
 
 /* Only each of so many columns has a number, so that no two of them touch. */
 size_t picture_layout_step(const struct picture_layout *layout);
@@ -79,8 +79,8 @@ char picture_style_class(int step, double theta);
 struct rgb picture_style_ground(char klass, bool dark);
 
 /* A mark at a place of that size: what was made of a tensor. Nothing of it depends on z. */
-void picture_style_changes(FILE *out, const struct figure *figure, size_t donor, struct place place,
-			   uint64_t width, uint64_t height);
+void picture_style_changes(FILE *out, const struct figure *figure, size_t donor,
+			   struct picture_place place, uint64_t width, uint64_t height);
 
 /* Print any bytes as XML text, all of them. */
 void picture_text_print(FILE *out, const char *text);

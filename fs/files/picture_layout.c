@@ -33,11 +33,6 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-static const struct figure *figure_of(const struct picture_grid_cell *cell)
-{
-	return cell->sides[0].figure ? cell->sides[0].figure : cell->sides[1].figure;
-}
-
 static void place_columns(struct picture_layout *layout)
 {
 	const struct picture_grid *grid = &layout->grid;
@@ -77,14 +72,14 @@ static void place_rows(struct picture_layout *layout)
 }
 
 /* The corner below all panels, to the right of them. */
-static struct place panels_end(const struct picture_layout *layout)
+static struct picture_place panels_end(const struct picture_layout *layout)
 {
 	const size_t columns = layout->across ? layout->panels : 1;
 	const size_t lines = layout->bands * (layout->across ? 1 : layout->panels);
 
 	if (!layout->bands)
-		return (struct place){ PICTURE_MARGIN, layout->grid_y };
-	return (struct place){
+		return (struct picture_place){ PICTURE_MARGIN, layout->grid_y };
+	return (struct picture_place){
 		layout->grid_x + columns * (layout->panel_width + PANEL_GAP) - PANEL_GAP,
 		layout->grid_y + lines * (layout->panel_height + PANEL_GAP) - PANEL_GAP,
 	};
@@ -92,7 +87,7 @@ static struct place panels_end(const struct picture_layout *layout)
 
 /* What belongs to no block, in as many columns as there is room for. Returns the corner below and
  * to the right. */
-static struct place place_side(struct picture_layout *layout)
+static struct picture_place place_side(struct picture_layout *layout)
 {
 	const struct picture_grid *grid = &layout->grid;
 	const size_t n = grid->n - grid->in_blocks;
@@ -103,7 +98,8 @@ static struct place place_side(struct picture_layout *layout)
 	layout->side_y = layout->grid_y + HEADING;
 	for (size_t i = grid->in_blocks; i < grid->n; i++) {
 		const uint64_t width =
-			picture_text_width(figure_of(&grid->cells[i])->role, PICTURE_LABEL);
+			picture_text_width(picture_grid_side_of(&grid->cells[i])->figure->role,
+					   PICTURE_LABEL);
 
 		labels = width > labels ? width : labels;
 	}
@@ -117,20 +113,20 @@ static struct place place_side(struct picture_layout *layout)
 		layout->side_deep = grid->n_rows;
 	if ((n + layout->side_deep - 1) / layout->side_deep > fit)
 		layout->side_deep = (n + fit - 1) / fit;
-	return (struct place){
+	return (struct picture_place){
 		layout->side_x + (n ? (n - 1) / layout->side_deep + 1 : 0) * layout->side_step,
 		layout->side_y +
 			(n < layout->side_deep ? n : layout->side_deep) * layout->cell_height,
 	};
 }
 
-struct place picture_layout_row(const struct picture_layout *layout, size_t panel, size_t band,
-				size_t row)
+struct picture_place picture_layout_row(const struct picture_layout *layout, size_t panel,
+					size_t band, size_t row)
 {
 	const size_t column = layout->across ? panel : 0;
 	const size_t line = layout->across ? band : band * layout->panels + panel;
 
-	return (struct place){
+	return (struct picture_place){
 		layout->grid_x + column * (layout->panel_width + PANEL_GAP) + PICTURE_MEDIAN +
 			PICTURE_GAP,
 		layout->grid_y + line * (layout->panel_height + PANEL_GAP) + NUMBERS +
@@ -138,11 +134,11 @@ struct place picture_layout_row(const struct picture_layout *layout, size_t pane
 	};
 }
 
-struct place picture_layout_cell(const struct picture_layout *layout, size_t panel, size_t i,
-				 uint64_t *width)
+struct picture_place picture_layout_cell(const struct picture_layout *layout, size_t panel,
+					 size_t i, uint64_t *width)
 {
 	const struct picture_grid_cell *cell = &layout->grid.cells[i];
-	struct place place;
+	struct picture_place place;
 
 	if (i < layout->grid.in_blocks) {
 		/* A line of the ground between cells that are not too small for it. */
@@ -154,7 +150,7 @@ struct place picture_layout_cell(const struct picture_layout *layout, size_t pan
 	}
 	i -= layout->grid.in_blocks;
 	*width = PICTURE_SIDE_CELL - 1;
-	return (struct place){
+	return (struct picture_place){
 		layout->side_x + i / layout->side_deep * layout->side_step + PICTURE_SWATCH +
 			panel * PICTURE_SIDE_CELL,
 		layout->side_y + i % layout->side_deep * layout->cell_height,
@@ -173,7 +169,7 @@ size_t picture_layout_step(const struct picture_layout *layout)
 
 int picture_layout_make(struct picture_layout *layout, const struct picture *picture, uint64_t top)
 {
-	struct place end, side;
+	struct picture_place end, side;
 	int rc;
 
 	*layout = (struct picture_layout){ .panels = picture->n > 1 ? PANELS : 1 };

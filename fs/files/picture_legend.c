@@ -82,7 +82,7 @@ static void flow_mark(struct flow *flow, const struct figure *figure, size_t don
 		      const char *text)
 {
 	const uint64_t width = picture_text_width(text, PICTURE_LABEL) + MARK + 24;
-	const struct place place = { flow->x, flow->y };
+	const struct picture_place place = { flow->x, flow->y };
 
 	if (flow->x > PICTURE_MARGIN && flow->x + width > PICTURE_WIDTH_MIN) {
 		flow->x = PICTURE_MARGIN;

@@ -66,7 +66,7 @@ void picture_style_print(FILE *out)
 }
 
 /* The corner of a graft, in its donor's colour. */
-static void print_corner(FILE *out, size_t donor, struct place place, uint64_t side)
+static void print_corner(FILE *out, size_t donor, struct picture_place place, uint64_t side)
 {
 	char colour[COLOUR_MAX];
 
@@ -76,8 +76,8 @@ static void print_corner(FILE *out, size_t donor, struct place place, uint64_t s
 		place.x, place.y, side, side, side, rgb_text(colour, palette_donor(donor)));
 }
 
-void picture_style_changes(FILE *out, const struct figure *figure, size_t donor, struct place place,
-			   uint64_t width, uint64_t height)
+void picture_style_changes(FILE *out, const struct figure *figure, size_t donor,
+			   struct picture_place place, uint64_t width, uint64_t height)
 {
 	const uint64_t side = width < 11 ? width : 11;
 	const uint64_t sign = width >= PICTURE_DECIMALS ? 4 : width >= PICTURE_WHOLE ? 3 : 2;

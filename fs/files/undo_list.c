@@ -4,6 +4,7 @@
 #include "fs/edit/metadata_edit.h"
 #include "fs/model/adapters.h"
 #include "fs/util/paths.h"
+#include "fs/util/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -96,7 +97,7 @@ static void count(struct listing *listing)
 static void print_count(FILE *out, const char *word, uint32_t n)
 {
 	if (n)
-		fprintf(out, "# %s\t%" PRIu32 " change%s\n", word, n, n == 1 ? "" : "s");
+		fprintf(out, "# %s\t%" PRIu32 " change%s\n", word, n, plural(n));
 }
 
 static void print_all(struct listing *listing)
@@ -119,22 +120,14 @@ static void print_all(struct listing *listing)
 	list_adapters(listing, true);
 }
 
-struct view *undo_list(struct model *model, const struct snapshot *snapshot, struct error *err)
+struct view *undo_list(struct model *model, const struct snapshot *snapshot)
 {
-	struct listing listing = { .model = model, .snapshot = snapshot };
-	struct view *view = NULL;
 	char *text = NULL;
 	size_t size;
+	struct listing listing = { model, snapshot, open_memstream(&text, &size), { 0 } };
 
-	listing.out = open_memstream(&text, &size);
-	if (listing.out) {
-		print_all(&listing);
-		if (fclose(listing.out) == 0)
-			view = view_of_text(text, size);
-		else
-			free(text);
-	}
-	if (!view)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return view;
+	if (!listing.out)
+		return NULL;
+	print_all(&listing);
+	return view_of_stream(listing.out, &text, &size);
 }

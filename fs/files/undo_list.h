@@ -8,7 +8,7 @@
 #include "fs/model/model.h"
 #include "fs/storage/view.h"
 
-/* NULL with err set: out of memory. */
-struct view *undo_list(struct model *model, const struct snapshot *snapshot, struct error *err);
+/* NULL: out of memory. */
+struct view *undo_list(struct model *model, const struct snapshot *snapshot);
 
 #endif

@@ -158,7 +158,7 @@ static int count_value(struct mount *fs, const struct inode *inode, bool hashes,
 
 		if (inode->kind == NODE_MODELS || mounted->model == inode->model)
 			count += hashes ? tensor_hashes_count(mounted->hashes)
-					: tensor_measures_count(mounted->measures);
+					: memo_count(mounted->measures);
 	}
 	return snprintf(text, n, "%" PRIu64, count);
 }
@@ -198,8 +198,8 @@ static ssize_t measure(struct async_request *async)
 	struct mount *fs = mount_of(async->req);
 	const struct subject subject = { async->inode->index, async->inode->content };
 	struct zmeasure z;
-	const int rc = tensor_measures_get(mount_model_files(fs, async->inode)->measures, &subject,
-					   &async->stop, &z);
+	const int rc =
+		memo_get(mount_model_files(fs, async->inode)->measures, &subject, &async->stop, &z);
 	char value[FIGURE_MAX];
 	int n;
 

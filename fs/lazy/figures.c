@@ -119,13 +119,13 @@ struct figures *figures_of_base(struct model *model)
 	return figures;
 }
 
-int figures_measure(struct figures *figures, struct tensor_measures *measures,
-		    struct zmeasure *values, const atomic_bool *stop)
+int figures_measure(struct figures *figures, struct memo *measures, struct zmeasure *values,
+		    const atomic_bool *stop)
 {
-	int rc = tensor_measures_prepare(measures, figures->subjects, figures->n, stop);
+	int rc = memo_prepare(measures, figures->subjects, figures->n, stop);
 
 	for (size_t i = 0; rc == 0 && i < figures->n; i++) {
-		rc = tensor_measures_get(measures, &figures->subjects[i], stop, &values[i]);
+		rc = memo_get(measures, &figures->subjects[i], stop, &values[i]);
 		if (rc == 0)
 			figures->figures[i].z = &values[i];
 		rc = rc == -ENOTSUP ? 0 : rc;

@@ -62,8 +62,8 @@ void figures_free(struct figures *figures); /* NULL is fine */
 struct figures *figures_of_base(struct model *model);
 
 /* Measure them all: z of each points into values, n of them, from then on. Returns 0, or as
- * tensor_measures_prepare(). */
-int figures_measure(struct figures *figures, struct tensor_measures *measures,
-		    struct zmeasure *values, const atomic_bool *stop);
+ * memo_prepare(). */
+int figures_measure(struct figures *figures, struct memo *measures, struct zmeasure *values,
+		    const atomic_bool *stop);
 
 #endif

@@ -15,7 +15,7 @@ typedef int lazy_report_print_fn(const struct figures *figures, FILE *out);
 
 /* The text as a view. measures is borrowed and outlives it; figures become the view's, also on
  * failure. NULL: out of memory. */
-struct view *lazy_report_view(struct tensor_measures *measures, struct figures *figures,
+struct view *lazy_report_view(struct memo *measures, struct figures *figures,
 			      lazy_report_print_fn *print);
 
 #endif

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* lazy_text.c - see lazy_text.h. */
 #include "fs/lazy/lazy_text.h"
+#include "fs/util/array_grown.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct lazy_text_cell {
-	lazy_text_print_fn *print; /* NULL: the source fills it */
+	lazy_text_print_fn *print; /* NULL: a hash */
 	size_t width;
 	size_t before; /* bytes of text up to here */
 };
 
 struct lazy_text {
 	struct view_generator generator;
-	struct tensor_measures *measures;      /* NULL: all is the source's */
-	const struct lazy_text_source *source; /* NULL: there is none */
-	void *context;			  /* the source's */
+	struct memo *memo;	      /* of what the cells show */
+	struct tensor_hashes *hashes; /* NULL: they show measures */
+	enum hash_kind kind;
+	struct whole_text *whole;	  /* the last cell; NULL: it is as the others */
 	FILE *out;			  /* NULL once it is a view */
 	char *text;
 	size_t size;
@@ -37,8 +39,8 @@ static void release(struct view_generator *generator)
 	free(cells->cells);
 	free(cells->subjects);
 	free(cells->text);
-	if (cells->source && cells->source->release)
-		cells->source->release(cells->context);
+	if (cells->whole)
+		whole_text_free(cells->whole);
 	free(cells);
 }
 
@@ -46,10 +48,10 @@ static int prepare(struct view_generator *generator, size_t first, size_t n,
 		   const atomic_bool *stop)
 {
 	struct lazy_text *cells = (struct lazy_text *)generator;
+	const bool whole = cells->whole && first + n == cells->n;
+	const int rc = memo_prepare(cells->memo, cells->subjects + first, n - whole, stop);
 
-	if (cells->source)
-		return cells->source->prepare(cells->context, cells->subjects + first, n, stop);
-	return tensor_measures_prepare(cells->measures, cells->subjects + first, n, stop);
+	return rc == 0 && whole ? whole_text_read(cells->whole, stop, NULL, 0) : rc;
 }
 
 static int print_measured(struct lazy_text *cells, size_t number, char *bytes, size_t length,
@@ -58,7 +60,7 @@ static int print_measured(struct lazy_text *cells, size_t number, char *bytes, s
 	const struct lazy_text_cell *cell = &cells->cells[number];
 	struct zmeasure z;
 	char text[LAZY_TEXT_CELL_MAX];
-	const int rc = tensor_measures_get(cells->measures, &cells->subjects[number], stop, &z);
+	const int rc = memo_get(cells->memo, &cells->subjects[number], stop, &z);
 	int n;
 
 	if (rc < 0 && rc != -ENOTSUP)
@@ -74,19 +76,27 @@ static int make(struct view_generator *generator, size_t number, char *bytes, si
 		const atomic_bool *stop)
 {
 	struct lazy_text *cells = (struct lazy_text *)generator;
+	char text[XXH128_TEXT];
+	int rc;
 
-	if (!cells->source)
+	if (!cells->hashes)
 		return print_measured(cells, number, bytes, length, stop);
-	return cells->source->fill(cells->context, &cells->subjects[number], bytes, length, stop);
+	if (cells->whole && number == cells->n - 1)
+		return whole_text_read(cells->whole, stop, bytes, length);
+	rc = tensor_hashes_get(cells->hashes, cells->kind, &cells->subjects[number], stop, text);
+	if (rc == 0)
+		memcpy(bytes, text, length);
+	return rc;
 }
 
-static struct lazy_text *new_text(void)
+struct lazy_text *lazy_text_new(struct memo *memo)
 {
 	struct lazy_text *cells = calloc(1, sizeof(*cells));
 
 	if (!cells)
 		return NULL;
 	cells->generator = (struct view_generator){ prepare, make, release };
+	cells->memo = memo;
 	cells->out = open_memstream(&cells->text, &cells->size);
 	if (!cells->out) {
 		free(cells);
@@ -95,24 +105,13 @@ static struct lazy_text *new_text(void)
 	return cells;
 }
 
-struct lazy_text *lazy_text_new(struct tensor_measures *measures)
+struct lazy_text *lazy_text_new_of_hashes(struct tensor_hashes *hashes, enum hash_kind kind)
 {
-	struct lazy_text *cells = new_text();
-
-	if (cells)
-		cells->measures = measures;
-	return cells;
-}
-
-struct lazy_text *lazy_text_new_from(const struct lazy_text_source *source, void *context)
-{
-	struct lazy_text *cells = new_text();
+	struct lazy_text *cells = lazy_text_new(hashes->kinds[kind]);
 
 	if (cells) {
-		cells->source = source;
-		cells->context = context;
-	} else if (source->release) {
-		source->release(context);
+		cells->hashes = hashes;
+		cells->kind = kind;
 	}
 	return cells;
 }
@@ -122,35 +121,23 @@ FILE *lazy_text_stream(struct lazy_text *cells)
 	return cells->out;
 }
 
-static bool make_room(struct lazy_text *cells)
-{
-	const size_t room = cells->room ? cells->room * 2 : 16;
-	struct subject *subjects;
-	struct lazy_text_cell *more;
-
-	if (cells->n < cells->room)
-		return true;
-	more = reallocarray(cells->cells, room, sizeof(*more));
-	if (more)
-		cells->cells = more;
-	subjects = reallocarray(cells->subjects, room, sizeof(*subjects));
-	if (subjects)
-		cells->subjects = subjects;
-	if (!more || !subjects)
-		return false;
-	cells->room = room;
-	return true;
-}
-
 static void add(struct lazy_text *cells, const struct subject *subject, lazy_text_print_fn *print,
 		size_t width)
 {
-	if (fflush(cells->out) != 0 || !make_room(cells)) {
+	struct subject *subjects;
+	struct lazy_text_cell *grown;
+	size_t room = cells->room;
+
+	grown = array_grown(cells->cells, cells->n, &room, sizeof(*grown));
+	cells->cells = grown ? grown : cells->cells;
+	subjects = array_grown(cells->subjects, cells->n, &cells->room, sizeof(*subjects));
+	cells->subjects = subjects ? subjects : cells->subjects;
+	if (fflush(cells->out) != 0 || !grown || !subjects) {
 		cells->failed = true;
 		return;
 	}
-	cells->cells[cells->n] = (struct lazy_text_cell){ print, width, cells->size };
-	cells->subjects[cells->n] = *subject;
+	grown[cells->n] = (struct lazy_text_cell){ print, width, cells->size };
+	subjects[cells->n] = *subject;
 	if (subject->content)
 		content_ref(subject->content);
 	cells->n++;
@@ -168,9 +155,18 @@ void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
 		add(cells, subject, print, (size_t)width);
 }
 
-void lazy_text_add_filled(struct lazy_text *cells, const struct subject *subject, size_t width)
+void lazy_text_add_hash(struct lazy_text *cells, const struct subject *subject)
 {
-	add(cells, subject, NULL, width);
+	add(cells, subject, NULL, tensor_hash_width(cells->kind));
+}
+
+void lazy_text_add_whole(struct lazy_text *cells, struct whole_text *whole)
+{
+	cells->whole = whole;
+	if (whole)
+		lazy_text_add_hash(cells, &(struct subject){ 0 });
+	else
+		cells->failed = true;
 }
 
 void lazy_text_fail(struct lazy_text *cells)

@@ -5,18 +5,42 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct memo {
-	struct memo_ops kind;
+	const struct memo_ops *ops;
+	struct model *model;
+	uint64_t how;
 	struct pool *pool, *own; /* own: NULL, or the pool */
-	pthread_mutex_t lock;	 /* protects what follows, and what is beside a struct memo_state */
+	pthread_mutex_t lock;	 /* protects what follows, and every struct memo_state */
 	pthread_cond_t done;
 	bool stopped;
 	uint64_t count;
-	uint64_t asked; /* how often somebody has asked */
+	uint64_t asked; /* calls of memo_prepare() */
+	/* Structures of the size that ops says, one a tensor of the base. Zeros are values that no
+	 * thread has asked for: no page of it is touched before. */
+	max_align_t base[];
 };
+
+static struct memo_state *state_of_base(struct memo *memo, uint32_t tensor)
+{
+	return (struct memo_state *)((char *)memo->base + memo->ops->size * tensor);
+}
+
+static struct memo_state *state_of(struct memo *memo, const struct subject *subject)
+{
+	return subject->content ? memo->ops->place(subject->content, memo->how)
+				: state_of_base(memo, subject->tensor);
+}
+
+/* The value is final once it is found out well, and may be read without the lock. */
+static void copy_value(const struct memo *memo, void *to, const struct memo_state *from)
+{
+	memcpy(to, from + 1, memo->ops->size - sizeof(*from));
+}
 
 unsigned memo_threads(void)
 {
@@ -25,13 +49,16 @@ unsigned memo_threads(void)
 	return n < 1 ? 1 : n > 64 ? 64 : (unsigned)n;
 }
 
-struct memo *memo_new(const struct memo_ops *kind, struct pool *pool)
+struct memo *memo_new(const struct memo_ops *ops, struct model *model, uint64_t how,
+		      struct pool *pool)
 {
-	struct memo *memo = calloc(1, sizeof(*memo));
+	struct memo *memo = calloc(1, sizeof(*memo) + model->gguf->n_tensors * ops->size);
 
 	if (!memo)
 		return NULL;
-	memo->kind = *kind;
+	memo->ops = ops;
+	memo->model = model;
+	memo->how = how;
 	memo->own = pool ? NULL : pool_new(memo_threads());
 	memo->pool = pool ? pool : memo->own;
 	if (!memo->pool) {
@@ -45,6 +72,8 @@ struct memo *memo_new(const struct memo_ops *kind, struct pool *pool)
 
 void memo_stop(struct memo *memo)
 {
+	if (!memo)
+		return;
 	pthread_mutex_lock(&memo->lock);
 	memo->stopped = true;
 	pthread_cond_broadcast(&memo->done);
@@ -67,11 +96,6 @@ struct memo_job {
 	struct subject subject; /* with a reference of its own */
 };
 
-static struct memo_state *place_of(struct memo *memo, const struct subject *subject)
-{
-	return memo->kind.place(memo->kind.context, subject);
-}
-
 static void run_job(void *argument)
 {
 	struct memo_job *job = argument;
@@ -79,9 +103,9 @@ static void run_job(void *argument)
 	struct memo_state *once = job->once;
 	int rc = -EINTR;
 
-	/* The result is nobody else's before it is done. */
+	/* No other thread looks at the value before it is done. */
 	if (!atomic_load(&once->unwanted))
-		rc = memo->kind.find(memo->kind.context, &job->subject, once);
+		rc = memo->ops->find(memo->model, memo->how, &job->subject, once);
 	pthread_mutex_lock(&memo->lock);
 	once->state = rc == -EINTR ? MEMO_NONE : MEMO_DONE;
 	if (rc != -EINTR) {
@@ -126,7 +150,7 @@ static bool has_failed(const struct memo_state *once)
 static int await(struct memo *memo, const struct subject *subject, uint64_t asked,
 		 const atomic_bool *stop)
 {
-	struct memo_state *once = place_of(memo, subject);
+	struct memo_state *once = state_of(memo, subject);
 	int rc = 0;
 
 	for (;;) {
@@ -153,7 +177,7 @@ int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
 	pthread_mutex_lock(&memo->lock);
 	asked = ++memo->asked;
 	for (size_t i = 0; i < n; i++) {
-		struct memo_state *once = place_of(memo, &subjects[i]);
+		struct memo_state *once = state_of(memo, &subjects[i]);
 
 		once->waiting++;
 		atomic_store(&once->unwanted, false);
@@ -165,7 +189,7 @@ int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = await(memo, &subjects[i], asked, stop);
 	for (size_t i = 0; i < n; i++) {
-		struct memo_state *once = place_of(memo, &subjects[i]);
+		struct memo_state *once = state_of(memo, &subjects[i]);
 
 		if (--once->waiting == 0)
 			atomic_store(&once->unwanted, true);
@@ -174,32 +198,38 @@ int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
 	return rc;
 }
 
-int memo_get(struct memo *memo, const struct subject *subject, const atomic_bool *stop)
+int memo_get(struct memo *memo, const struct subject *subject, const atomic_bool *stop, void *value)
 {
 	int rc = memo_prepare(memo, subject, 1, stop);
 
 	if (rc < 0)
 		return rc;
-	/* What is done well stays done. */
 	pthread_mutex_lock(&memo->lock);
-	rc = place_of(memo, subject)->error;
+	rc = state_of(memo, subject)->error;
 	pthread_mutex_unlock(&memo->lock);
+	if (rc == 0)
+		copy_value(memo, value, state_of(memo, subject));
 	return rc;
 }
 
-bool memo_inherit(struct memo *memo, struct memo_state *place, struct memo *others,
-		  const struct memo_state *known)
+void memo_inherit(struct memo *memo, struct memo *old)
 {
-	bool done;
+	pthread_mutex_lock(&old->lock);
+	for (uint32_t i = 0; i < memo->model->gguf->n_tensors; i++) {
+		struct memo_state *to = state_of_base(memo, i);
+		const struct memo_state *from;
+		uint32_t was;
 
-	pthread_mutex_lock(&others->lock);
-	done = known->state == MEMO_DONE && !known->error;
-	pthread_mutex_unlock(&others->lock);
-	if (done) {
-		place->state = MEMO_DONE;
+		if (!model_shares_tensor(memo->model, i, old->model, &was))
+			continue;
+		from = state_of_base(old, was);
+		if (from->state != MEMO_DONE || from->error)
+			continue;
+		copy_value(memo, to + 1, from);
+		to->state = MEMO_DONE;
 		memo->count++;
 	}
-	return done;
+	pthread_mutex_unlock(&old->lock);
 }
 
 uint64_t memo_count(struct memo *memo)

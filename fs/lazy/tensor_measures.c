@@ -4,14 +4,7 @@
 #include "fs/tensor/sampling.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
-struct tensor_measures {
-	struct model *model;
-	uint64_t samples;
-	struct memo *memo;
-	struct measure_result base[]; /* one a tensor */
-};
+#include <stddef.h>
 
 static bool is_wanted(void *context)
 {
@@ -20,21 +13,15 @@ static bool is_wanted(void *context)
 	return !atomic_load_explicit(&once->unwanted, memory_order_relaxed);
 }
 
-static struct measure_result *measure_result_of(struct tensor_measures *measures,
-						const struct subject *subject)
+static struct memo_state *place(struct content *content, uint64_t samples)
 {
-	return subject->content ? &subject->content->reading : &measures->base[subject->tensor];
+	(void)samples;
+	return &content->reading.once;
 }
 
-static struct memo_state *place(void *context, const struct subject *subject)
+static int measure(struct model *model, uint64_t samples, const struct subject *subject,
+		   struct memo_state *once)
 {
-	return &measure_result_of(context, subject)->once;
-}
-
-static int measure(void *context, const struct subject *subject, struct memo_state *once)
-{
-	struct tensor_measures *measures = context;
-	const struct model *model = measures->model;
 	const struct content *content = subject->content;
 	const struct organ organ = model_organ(model, subject->tensor, content);
 	uint64_t offset = content ? content->offset : model->gguf->tensors[subject->tensor].offset;
@@ -46,7 +33,7 @@ static int measure(void *context, const struct subject *subject, struct memo_sta
 		.file = file,
 		.offset = offset,
 		.type = organ.type,
-		.samples = measures->samples,
+		.samples = samples,
 		.wanted = is_wanted,
 		.context = once,
 	};
@@ -55,73 +42,15 @@ static int measure(void *context, const struct subject *subject, struct memo_sta
 	if (!file || backing_is_revoked(file))
 		return -ENOTSUP;
 	shape_elements(organ.ne, &sampling.elements);
-	return sampling_measure(&sampling, &measure_result_of(measures, subject)->result);
+	return sampling_measure(&sampling, &((struct measure_result *)once)->result);
 }
 
-struct tensor_measures *tensor_measures_new(struct model *model, uint64_t samples,
-					    struct pool *pool)
+struct memo *tensor_measures_new(struct model *model, uint64_t samples, struct pool *pool)
 {
-	const size_t n = model->gguf->n_tensors;
-	/* Zeros are measures that nobody has asked for: no page of it is touched before. */
-	struct tensor_measures *measures =
-		calloc(1, sizeof(*measures) + n * sizeof(measures->base[0]));
-	const struct memo_ops kind = { place, measure, measures };
+	static const struct memo_ops ops = { sizeof(struct measure_result), place, measure };
 
-	if (!measures)
-		return NULL;
-	measures->model = model;
-	measures->samples = samples;
-	measures->memo = memo_new(&kind, pool);
-	if (measures->memo)
-		return measures;
-	free(measures);
-	return NULL;
+	return memo_new(&ops, model, samples, pool);
 }
 
-void tensor_measures_stop(struct tensor_measures *measures)
-{
-	memo_stop(measures->memo);
-}
-
-void tensor_measures_free(struct tensor_measures *measures)
-{
-	if (!measures)
-		return;
-	memo_free(measures->memo);
-	free(measures);
-}
-
-int tensor_measures_prepare(struct tensor_measures *measures, const struct subject *subjects,
-			    size_t n, const atomic_bool *stop)
-{
-	return memo_prepare(measures->memo, subjects, n, stop);
-}
-
-int tensor_measures_get(struct tensor_measures *measures, const struct subject *subject,
-			const atomic_bool *stop, struct zmeasure *result)
-{
-	const int rc = memo_get(measures->memo, subject, stop);
-
-	if (rc == 0)
-		*result = measure_result_of(measures, subject)->result;
-	return rc;
-}
-
-void tensor_measures_inherit(struct tensor_measures *measures, struct tensor_measures *old)
-{
-	for (uint32_t i = 0; i < measures->model->gguf->n_tensors; i++) {
-		const struct measure_result *known;
-		uint32_t was;
-
-		if (!model_shares_tensor(measures->model, i, old->model, &was))
-			continue;
-		known = &old->base[was];
-		if (memo_inherit(measures->memo, &measures->base[i].once, old->memo, &known->once))
-			measures->base[i].result = known->result;
-	}
-}
-
-uint64_t tensor_measures_count(struct tensor_measures *measures)
-{
-	return memo_count(measures->memo);
-}
+_Static_assert(offsetof(struct measure_result, result) == sizeof(struct memo_state),
+	       "the value follows");

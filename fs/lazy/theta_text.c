@@ -43,7 +43,7 @@ int theta_columns(char *text, size_t n, const struct zmeasure *z)
 {
 	const struct zmeasure all = with_nan(z);
 	const char *status = theta_status(z);
-	/* Blanks before a number disturb nobody, after a word they do. */
+	/* Programs skip blanks before a number, but not after a word. */
 	const int pad = STATUS_WIDTH - (int)strlen(status);
 
 	return snprintf(text, n, "%5.2f\t%7.5f\t%8.6f\t%12.6g\t%12.6g\t%*.6f\t%s\n", all.theta,
@@ -71,24 +71,31 @@ static int add_member(char *text, size_t n, const struct member *member)
 	return snprintf(text, n, ",\"%s\":%*s", member->name, member->width, number);
 }
 
+#define FIGURES 6 /* which come first */
+#define MEMBERS 8
+
+static void members_of(const struct zmeasure all, struct member members[MEMBERS])
+{
+	const double radians = all.theta * M_PI / 180;
+
+	members[0] = (struct member){ "theta", 5, 2, false, all.theta };
+	members[1] = (struct member){ "signal", 7, 5, false, all.signal };
+	members[2] = (struct member){ "entropy", 8, 6, false, all.entropy };
+	members[3] = (struct member){ "kurtosis", 12, 6, true, all.kurtosis };
+	members[4] = (struct member){ "spacing", 12, 6, true, all.spacing };
+	members[5] = (struct member){ "magnitude", 9, 6, false, all.magnitude };
+	members[6] = (struct member){ "z_re", 9, 6, false, all.magnitude * cos(radians) };
+	members[7] = (struct member){ "z_im", 9, 6, false, all.magnitude * sin(radians) };
+}
+
 int theta_json(char *text, size_t n, const struct zmeasure *z)
 {
-	const struct zmeasure all = with_nan(z);
-	const double radians = all.theta * M_PI / 180;
 	const char *status = theta_status(z);
-	const struct member members[] = {
-		{ "theta", 5, 2, false, all.theta },
-		{ "signal", 7, 5, false, all.signal },
-		{ "entropy", 8, 6, false, all.entropy },
-		{ "kurtosis", 12, 6, true, all.kurtosis },
-		{ "spacing", 12, 6, true, all.spacing },
-		{ "magnitude", 9, 6, false, all.magnitude },
-		{ "z_re", 9, 6, false, all.magnitude * cos(radians) },
-		{ "z_im", 9, 6, false, all.magnitude * sin(radians) },
-	};
+	struct member members[MEMBERS];
 	int used = 0;
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+	members_of(with_nan(z), members);
+	for (size_t i = 0; i < MEMBERS; i++)
 		used += add_member(text + used, n - (size_t)used, &members[i]);
 	return used + snprintf(text + used, n - (size_t)used,
 			       ",\"sampled\":%20" PRIu64 ",\"nonfinite\":%20" PRIu64
@@ -125,7 +132,7 @@ int theta_exact(char *text, size_t n, const struct zmeasure *z)
 			       20 + pad, z ? z->nonfinite : 0, z && z->low_n, status);
 }
 
-struct view *theta_file(struct tensor_measures *measures, const struct subject *subject)
+struct view *theta_file(struct memo *measures, const struct subject *subject)
 {
 	struct lazy_text *cells = lazy_text_new(measures);
 
@@ -135,7 +142,7 @@ struct view *theta_file(struct tensor_measures *measures, const struct subject *
 	return lazy_text_view(cells);
 }
 
-struct view *theta_table(struct model *model, struct tensor_measures *measures,
+struct view *theta_table(struct model *model, struct memo *measures,
 			 const struct snapshot *snapshot, enum organ_class klass)
 {
 	struct lazy_text *cells = lazy_text_new(measures);
@@ -162,19 +169,12 @@ struct view *theta_table(struct model *model, struct tensor_measures *measures,
 
 static double figure_of(const char *name, const struct zmeasure *z)
 {
-	const struct zmeasure all = with_nan(z);
-	const struct {
-		const char *name;
-		double value;
-	} figures[] = {
-		{ "theta", all.theta },	    { "signal", all.signal },
-		{ "entropy", all.entropy }, { "kurtosis", all.kurtosis },
-		{ "spacing", all.spacing }, { "magnitude", all.magnitude },
-	};
+	struct member members[MEMBERS];
 
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		if (strcmp(name, figures[i].name) == 0)
-			return figures[i].value;
+	members_of(with_nan(z), members);
+	for (size_t i = 0; i < FIGURES; i++)
+		if (strcmp(name, members[i].name) == 0)
+			return members[i].value;
 	return NAN;
 }
 

@@ -25,11 +25,11 @@ const char *theta_status(const struct zmeasure *z);
 lazy_text_print_fn theta_degrees, theta_columns, theta_json, theta_exact;
 
 /* NAME.theta of an organ: one cell, 6 bytes. NULL: out of memory. */
-struct view *theta_file(struct tensor_measures *measures, const struct subject *subject);
+struct view *theta_file(struct memo *measures, const struct subject *subject);
 #define THETA_FILE_SIZE 6
 
 /* .theta of a class: a header and a line for each tensor, in file order. NULL: out of memory. */
-struct view *theta_table(struct model *model, struct tensor_measures *measures,
+struct view *theta_table(struct model *model, struct memo *measures,
 			 const struct snapshot *snapshot, enum organ_class klass);
 
 /* Is there a figure of that name ("theta", "signal", "entropy", "kurtosis", "spacing",

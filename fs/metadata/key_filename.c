@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* key_filename.c - see key_filename.h. */
 #include "fs/metadata/key_filename.h"
-#include "gguf/printable.h"
+#include "fs/util/text_escape.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -11,29 +11,16 @@
 
 #define HASH_SIZE (1 + 32)
 
-static size_t encode_byte(unsigned char c, bool control, bool first, char *out)
-{
-	if (!control && c != '/' && c != '%' && c != '~' && !(first && c == '.')) {
-		*out = (char)c;
-		return 1;
-	}
-	sprintf(out, "%%%02X", c);
-	return 3;
-}
-
 void key_filename(const char *key, size_t n, char out[KEY_FILENAME_MAX + 1])
 {
 	const XXH128_hash_t hash = XXH3_128bits(key, n);
-	char byte[4];
+	char byte[3];
 	size_t used = 0, cut = 0, control = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t size;
+		const size_t size =
+			text_escape_byte(key + i, n - i, i ? "/%~" : "/%~.", &control, byte);
 
-		if (!control)
-			control = control_length(key + i, n - i, NULL);
-		size = encode_byte((unsigned char)key[i], control, i == 0, byte);
-		control -= control > 0;
 		if (used <= KEY_FILENAME_MAX - HASH_SIZE)
 			cut = used;
 		if (used + size > KEY_FILENAME_MAX) {
@@ -63,13 +50,6 @@ static bool is_backup_name(const char *name, size_t n)
 	return false;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 size_t key_filename_decode(const char *name, char key[KEY_FILENAME_MAX + 1])
 {
 	const size_t length = strlen(name);
@@ -79,11 +59,10 @@ size_t key_filename_decode(const char *name, char key[KEY_FILENAME_MAX + 1])
 	if (length > KEY_FILENAME_MAX || is_backup_name(name, length))
 		return 0;
 	for (size_t i = 0; i < length; i++) {
-		const int high = name[i] == '%' && i + 2 < length ? hex_digit(name[i + 1]) : -1;
-		const int low = high >= 0 ? hex_digit(name[i + 2]) : -1;
+		const int byte = text_unescape_byte(name + i);
 
-		if (low >= 0) {
-			key[n++] = (char)(high << 4 | low);
+		if (byte >= 0) {
+			key[n++] = (char)byte;
 			i += 2;
 		} else if (isalnum((unsigned char)name[i]) || strchr("_-+.", name[i])) {
 			key[n++] = name[i];

@@ -5,6 +5,7 @@
 #include "fs/model/inode.h"
 #include "fs/mount/options.h"
 #include "fs/util/paths.h"
+#include "fs/util/text_escape.h"
 #include "gguf/printable.h"
 
 #include <dirent.h>
@@ -50,21 +51,8 @@ static bool is_taken(const struct models *models, const char *name)
 static char *printable_stem(const char *path)
 {
 	char *stem = paths_stem(path), *name = stem ? malloc(3 * strlen(stem) + 1) : NULL;
-	char *to = name;
 
-	for (size_t left = 0, n = name ? strlen(stem) : 0, i = 0; i < n; i++) {
-		if (!left)
-			left = control_length(stem + i, n - i, NULL);
-		if (left) {
-			to += sprintf(to, "%%%02X", (unsigned char)stem[i]);
-			left--;
-		} else {
-			*to++ = stem[i];
-		}
-	}
-	if (name)
-		*to = '\0';
-	if (!name || to - name <= SHOWN_MAX) {
+	if (!name || text_escape(stem, strlen(stem), "", name) <= SHOWN_MAX) {
 		free(stem);
 		return name;
 	}

@@ -123,10 +123,8 @@ void mount_drain(struct mount *fs)
 {
 	for (uint32_t i = 0; i < fs->n_model_files; i++) {
 		atomic_store(&fs->model_files[i].ending, true);
-		if (fs->model_files[i].measures)
-			tensor_measures_stop(fs->model_files[i].measures);
-		if (fs->model_files[i].hashes)
-			tensor_hashes_stop(fs->model_files[i].hashes);
+		memo_stop(fs->model_files[i].measures);
+		tensor_hashes_stop(fs->model_files[i].hashes);
 	}
 	for (size_t i = 0; i < POOLS; i++) {
 		/* Jobs of computed_reads use these threads, which use the pools that follow. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* card.c - see card.h. The keys are those of llama.cpp (gguf-py, constants.py). */
 #include "fs/report/card.h"
-#include "fs/report/card_read.h"
 #include "fs/util/plural.h"
 
 #include <inttypes.h>

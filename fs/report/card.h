@@ -60,4 +60,8 @@ void card_print(const struct figures *figures, FILE *out);
 /* The card of a model, "unknown" for an architecture that is not said. */
 void card_get(const struct figures *figures, struct card *card);
 
+/* Fill the card of a model with those edits, which may be NULL. What cannot be read is as what is
+ * not said. */
+void card_read(struct model *model, struct metadata_edits_get *edits, struct card *card);
+
 #endif

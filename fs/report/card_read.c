@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* card_read.c - see card_read.h. */
-#include "fs/report/card_read.h"
+/* card_read.c - see card.h: what a model's metadata say. */
+#include "fs/report/card.h"
 #include "fs/metadata/metadata_json.h"
 #include "gguf/printable.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - see table.h. */
 #include "fs/report/table.h"
-#include "fs/report/card_read.h"
+#include "fs/report/card.h"
 #include "fs/report/table_field.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-struct printing {
+struct table_printing {
 	struct model *model;
 	const struct snapshot *snapshot;
 	FILE *out;
@@ -17,7 +17,7 @@ struct printing {
 };
 
 /* The file of its model that has a slot, from 1. One that was added stands behind all others. */
-static uint32_t shard_of(const struct printing *p, const struct organ_place *place)
+static uint32_t shard_of(const struct table_printing *p, const struct organ_place *place)
 {
 	const struct shards *shards = p->model->shards;
 	uint32_t no;
@@ -29,13 +29,13 @@ static uint32_t shard_of(const struct printing *p, const struct organ_place *pla
 	return shards_count(shards);
 }
 
-static void print_name(const struct printing *p)
+static void print_name(const struct table_printing *p)
 {
 	fputc('\t', p->out);
-	table_put(p->name, strlen(p->name), p->out);
+	text_escape_print(p->name, strlen(p->name), TABLE_ENCODED, p->out);
 }
 
-static void print_head(const struct printing *p)
+static void print_head(const struct table_printing *p)
 {
 	fputs("# organfs " ORGANFS_VERSION ", what organfs --report reads\n"
 	      "# "
@@ -57,11 +57,11 @@ static void print_text(const char *key, const char *text, FILE *out)
 	if (text[0] == '\0')
 		return;
 	fprintf(out, "fact\t%s\t", key);
-	table_put(text, strlen(text), out);
+	text_escape_print(text, strlen(text), TABLE_ENCODED, out);
 	fputc('\n', out);
 }
 
-static void print_facts(const struct printing *p)
+static void print_facts(const struct table_printing *p)
 {
 	struct card card;
 
@@ -79,7 +79,7 @@ static void print_facts(const struct printing *p)
 				card.numbers[i].value);
 }
 
-static void print_tensor(const struct printing *p, uint32_t i, const struct content *content)
+static void print_tensor(const struct table_printing *p, uint32_t i, const struct content *content)
 {
 	const struct organ_place *place = &p->model->places[i];
 	const struct organ organ = model_organ(p->model, i, content);
@@ -90,7 +90,7 @@ static void print_tensor(const struct printing *p, uint32_t i, const struct cont
 	fputs("tensor", p->out);
 	print_name(p);
 	fputc('\t', p->out);
-	table_put(place->tensor, place->tensor_length, p->out);
+	text_escape_print(place->tensor, place->tensor_length, TABLE_ENCODED, p->out);
 	fprintf(p->out, "\t%" PRIu32 "\t%s\t", shard_of(p, place), class_name(place->klass));
 	if (place->block < 0)
 		fputc('-', p->out);
@@ -100,7 +100,7 @@ static void print_tensor(const struct printing *p, uint32_t i, const struct cont
 		type_name(organ.type, scratch), shape_text(organ.ne, organ.dims, shape), elements);
 }
 
-static void print_all(struct printing *p, struct lazy_text *cells)
+static void print_all(struct table_printing *p, struct lazy_text *cells)
 {
 	const struct snapshot *snapshot = p->snapshot;
 
@@ -120,11 +120,10 @@ static void print_all(struct printing *p, struct lazy_text *cells)
 	fprintf(p->out, "\t%" PRIu32 "\n", p->tensors);
 }
 
-struct view *table_view(struct model *model, struct tensor_measures *measures,
-			const struct snapshot *snapshot)
+struct view *table_view(struct model *model, struct memo *measures, const struct snapshot *snapshot)
 {
 	struct lazy_text *cells = lazy_text_new(measures);
-	struct printing p = { .model = model, .snapshot = snapshot };
+	struct table_printing p = { .model = model, .snapshot = snapshot };
 
 	if (!cells)
 		return NULL;

@@ -25,7 +25,7 @@
 #define TABLE_TENSOR_FIELDS 10 /* before those of THETA_EXACT */
 
 /* The table of a model with the slots of that snapshot. NULL: out of memory. */
-struct view *table_view(struct model *model, struct tensor_measures *measures,
+struct view *table_view(struct model *model, struct memo *measures,
 			const struct snapshot *snapshot);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* table_field.c - see table_field.h. */
 #include "fs/report/table_field.h"
-#include "gguf/printable.h"
 #include "gguf/types.h"
 
 #include <errno.h>
@@ -9,45 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void table_put(const char *bytes, size_t n, FILE *out)
-{
-	for (size_t i = 0, encoded = 0; i < n; i++) {
-		if (!encoded)
-			encoded = bytes[i] == '%' ? 1 : control_length(bytes + i, n - i, NULL);
-		fprintf(out, encoded ? "%%%02X" : "%c", (unsigned char)bytes[i]);
-		encoded -= encoded > 0;
-	}
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool table_get(char *field, size_t *n)
 {
-	char *to = field;
-
-	for (const char *from = field; *from; from++) {
-		int high, low;
-
-		if (*from != '%') {
-			*to++ = *from;
-			continue;
-		}
-		high = hex_digit(from[1]);
-		low = high < 0 ? -1 : hex_digit(from[2]);
-		if (low < 0)
+	for (const char *at = field; (at = strchr(at, '%')); at++)
+		if (text_unescape_byte(at) < 0)
 			return false;
-		*to++ = (char)(high << 4 | low);
-		from += 2;
-	}
-	*to = '\0';
-	*n = (size_t)(to - field);
+	*n = text_unescape(field);
 	return true;
 }
 

@@ -5,13 +5,13 @@
 #define FS_REPORT_TABLE_FIELD_H
 
 #include "fs/lazy/theta_text.h"
+#include "fs/util/text_escape.h"
 
-#include <stdio.h>
+/* What of a text is percent-encoded beside control characters. */
+#define TABLE_ENCODED "%"
 
-/* Print n bytes as a field: control bytes and '%' stand percent-encoded. */
-void table_put(const char *bytes, size_t n, FILE *out);
-
-/* The other way, in place; a NUL follows. False: a '%' without two hexadecimal digits. */
+/* Decode a field, which text_escape_print() printed with TABLE_ENCODED, in place; a NUL follows.
+ * False: a '%' without two hexadecimal digits. */
 bool table_get(char *field, size_t *n);
 
 /* A decimal number up to most, after blanks. False: it is none. */

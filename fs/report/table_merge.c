@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table_merge.c - see table_merge.h. */
 #include "fs/report/table_merge.h"
+#include "fs/util/array_grown.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
 #include "gguf/printable.h"
@@ -47,21 +48,15 @@ struct table_merge *table_merge_new(void)
 	return calloc(1, sizeof(struct table_merge));
 }
 
-static void free_model(struct table_merge_model *model)
-{
-	if (!model)
-		return;
-	names_free(model->index);
-	free(model->tensors);
-	free(model);
-}
-
 void table_merge_free(struct table_merge *merge)
 {
 	if (!merge)
 		return;
-	for (size_t i = 0; i < merge->n; i++)
-		free_model(merge->models[i]);
+	for (size_t i = 0; i < merge->n; i++) {
+		names_free(merge->models[i]->index);
+		free(merge->models[i]->tensors);
+		free(merge->models[i]);
+	}
 	free(merge->models);
 	free(merge);
 }
@@ -90,13 +85,10 @@ static struct table_merge_model *find_model(struct table_merge *merge, const cha
 		at++;
 	if (at < merge->n && strcmp(merge->models[at]->name, name) == 0)
 		return merge->models[at];
-	if (merge->n == merge->room) {
-		models = reallocarray(merge->models, merge->room * 2 + 8, sizeof(*models));
-		if (!models)
-			return NULL;
-		merge->models = models;
-		merge->room = merge->room * 2 + 8;
-	}
+	models = array_grown(merge->models, merge->n, &merge->room, sizeof(*models));
+	if (!models)
+		return NULL;
+	merge->models = models;
 	model = calloc(1, sizeof(*model));
 	if (!model || !(model->index = names_new(64))) {
 		free(model);
@@ -174,17 +166,12 @@ static bool same_measure(const struct table_row *a, const struct table_row *b)
 static int add_tensor(struct table_merge_input *m, const struct table_row *row)
 {
 	struct table_merge_model *model = m->model;
+	struct table_merge_tensor *tensors;
 
-	if (model->n == model->room) {
-		const size_t room = model->room * 2 + 64;
-		struct table_merge_tensor *tensors =
-			reallocarray(model->tensors, room, sizeof(*tensors));
-
-		if (!tensors)
-			return out_of_memory(m);
-		model->tensors = tensors;
-		model->room = room;
-	}
+	tensors = array_grown(model->tensors, model->n, &model->room, sizeof(*tensors));
+	if (!tensors)
+		return out_of_memory(m);
+	model->tensors = tensors;
 	if (model->n == UINT32_MAX ||
 	    names_add(model->index, row->tensor, row->tensor_length, (uint32_t)model->n) < 0)
 		return out_of_memory(m);
@@ -349,18 +336,11 @@ static bool fill(struct figures *figures, const struct table_row *row)
 	return copy != NULL;
 }
 
-static bool fill_all(struct figures *figures, const struct table_merge_model *model)
-{
-	for (size_t i = 0; i < model->n; i++)
-		if (!fill(figures, model->tensors[i].row))
-			return false;
-	return true;
-}
-
 struct figures *table_merge_figures(const struct table_merge *merge, size_t i)
 {
 	const struct table_merge_model *model = merge->models[i];
 	struct figures *figures = calloc(1, sizeof(*figures));
+	bool well;
 
 	if (!figures)
 		return NULL;
@@ -369,7 +349,10 @@ struct figures *table_merge_figures(const struct table_merge *merge, size_t i)
 	figures->total = missing_of(model);
 	figures->figures = calloc(model->n + 1, sizeof(*figures->figures));
 	figures->arena = arena_new();
-	if (figures->figures && figures->arena && fill_all(figures, model))
+	well = figures->figures && figures->arena;
+	for (size_t k = 0; well && k < model->n; k++)
+		well = fill(figures, model->tensors[k].row);
+	if (well)
 		return figures;
 	figures_free(figures);
 	return NULL;

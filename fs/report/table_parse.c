@@ -3,6 +3,7 @@
 #include "fs/report/table_parse.h"
 #include "fs/report/table.h"
 #include "fs/report/table_field.h"
+#include "fs/util/array_grown.h"
 #include "gguf/printable.h"
 
 #include <errno.h>
@@ -36,22 +37,6 @@ static int out_of_memory(struct parsing *p)
 	return error_set(p->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
-/* Room for one more thing of that size behind n others. */
-static bool make_room(void **things, size_t n, size_t *room, size_t size)
-{
-	const size_t more = *room ? *room * 2 : 8;
-	void *moved;
-
-	if (n < *room)
-		return true;
-	moved = reallocarray(*things, more, size);
-	if (!moved)
-		return false;
-	*things = moved;
-	*room = more;
-	return true;
-}
-
 static bool is_printable(const char *text, size_t most)
 {
 	const size_t n = strlen(text);
@@ -65,7 +50,7 @@ static bool is_printable(const char *text, size_t most)
 static int begin_part(struct parsing *p)
 {
 	struct table *table = p->table;
-	struct table_part part = { .line = p->line };
+	struct table_part part = { .line = p->line }, *parts;
 	uint64_t format, grafts;
 	size_t n;
 
@@ -85,8 +70,9 @@ static int begin_part(struct parsing *p)
 		return bad(p, "this is no beginning of a table");
 	part.grafts = (uint32_t)grafts;
 	p->raw_model = strdup(p->fields[2]);
-	if (!p->raw_model ||
-	    !make_room((void **)&table->parts, table->n, &table->room, sizeof(part)))
+	parts = array_grown(table->parts, table->n, &table->room, sizeof(part));
+	table->parts = parts ? parts : table->parts;
+	if (!p->raw_model || !parts)
 		return out_of_memory(p);
 	if (!table_get(p->fields[2], &n) || n == 0 || strlen(p->fields[2]) != n)
 		return bad(p, "this is no name of a model");
@@ -205,7 +191,7 @@ static int take_place(struct parsing *p, struct table_row *row)
 static int take_tensor(struct parsing *p)
 {
 	struct table_part *part = p->part;
-	struct table_row row = { .line = p->line };
+	struct table_row row = { .line = p->line }, *rows;
 
 	if (!part)
 		return bad(p, "a tensor outside of a table");
@@ -219,8 +205,10 @@ static int take_tensor(struct parsing *p)
 		return -EBADMSG;
 	if (!table_measure(p->fields + TABLE_TENSOR_FIELDS, &row.z, &row.known))
 		return bad(p, "these are no measures of a tensor");
-	if (!make_room((void **)&part->rows, part->n, &part->room, sizeof(row)))
+	rows = array_grown(part->rows, part->n, &part->room, sizeof(row));
+	if (!rows)
 		return out_of_memory(p);
+	part->rows = rows;
 	part->rows[part->n++] = row;
 	return 0;
 }

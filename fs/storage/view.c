@@ -14,7 +14,7 @@ struct view {
 	struct view *other;   /* whose memory this one shows; NULL: nobody's */
 	uint64_t size;
 	size_t n;
-	struct piece {
+	struct view_piece {
 		uint64_t start; /* in the view */
 		size_t computed; /* segments before it that have to be computed */
 		struct segment segment;
@@ -69,6 +69,14 @@ struct view *view_of_text(char *text, size_t size)
 	const struct segment segment = { .kind = SEGMENT_MEMORY, .length = size, .memory = text };
 
 	return text ? view_new(&segment, 1, text) : NULL;
+}
+
+struct view *view_of_stream(FILE *out, char **text, const size_t *size)
+{
+	if (fclose(out) == 0)
+		return view_of_text(*text, *size);
+	free(*text);
+	return NULL;
 }
 
 void view_set_fallback(struct view *view, struct view *instead)
@@ -177,7 +185,7 @@ size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
 	size_t n = 0;
 
 	for (size_t i = find_piece(view, offset); i < view->n && view->pieces[i].start < end; i++) {
-		const struct piece *piece = &view->pieces[i];
+		const struct view_piece *piece = &view->pieces[i];
 		const uint64_t skip = offset > piece->start ? offset - piece->start : 0;
 		uint64_t left = piece->segment.length - skip;
 
@@ -219,7 +227,7 @@ struct backing *view_backing_at(const struct view *view, size_t n, uint64_t offs
 	for (size_t i = find_piece(view, offset);
 	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
 	     i++) {
-		const struct piece *piece = &view->pieces[i];
+		const struct view_piece *piece = &view->pieces[i];
 
 		if (piece->segment.kind == SEGMENT_EXTENT &&
 		    piece->start + piece->segment.length > offset)
@@ -229,7 +237,7 @@ struct backing *view_backing_at(const struct view *view, size_t n, uint64_t offs
 }
 
 /* The generator makes a segment whole. */
-static int read_computed(struct view *view, const struct piece *piece, char *bytes, size_t n,
+static int read_computed(struct view *view, const struct view_piece *piece, char *bytes, size_t n,
 			 uint64_t offset, const atomic_bool *stop)
 {
 	const size_t length = (size_t)piece->segment.length;
@@ -248,7 +256,7 @@ static int read_computed(struct view *view, const struct piece *piece, char *byt
 	return rc;
 }
 
-static int read_piece(struct view *view, const struct piece *piece, char *bytes, size_t n,
+static int read_piece(struct view *view, const struct view_piece *piece, char *bytes, size_t n,
 		      uint64_t offset, const atomic_bool *stop)
 {
 	const struct segment *segment = &piece->segment;
@@ -297,7 +305,7 @@ ssize_t view_read_cancellable(struct view *view, void *bytes, size_t n, uint64_t
 	if (view->generator)
 		rc = prepare(view, first, offset + n, stop);
 	for (size_t i = first; rc == 0 && done < n; i++) {
-		const struct piece *piece = &view->pieces[i];
+		const struct view_piece *piece = &view->pieces[i];
 		const uint64_t skip = offset + done - piece->start;
 		size_t part = n - done;
 

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 enum segment_kind { SEGMENT_MEMORY, SEGMENT_EXTENT, SEGMENT_ZEROS, SEGMENT_COMPUTED };
@@ -53,6 +54,9 @@ struct view *view_new_computed(const struct segment *segments, size_t n, void *o
 
 /* A view of size bytes of text, which becomes the view's. NULL, as for no text: out of memory. */
 struct view *view_of_text(char *text, size_t size);
+
+/* The same of what was written to a stream of open_memstream(text, size), which is closed. */
+struct view *view_of_stream(FILE *out, char **text, const size_t *size);
 
 /* What a file under the view does not give any more (-EIO) is read from instead, which has the same
  * bytes and becomes the view's. To be called before anybody else knows the view. */

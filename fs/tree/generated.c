@@ -13,7 +13,7 @@ struct generated {
 		pthread_mutex_t making; /* held while it is made, which may take long */
 		pthread_mutex_t lock;	/* protects what follows; taken after making */
 		uint64_t stamp;		/* of the state that what follows is for */
-		uint64_t ino;		/* 0: nobody has looked yet */
+		uint64_t ino;		/* 0: it was not looked at yet */
 		struct inode *inode;	/* NULL: only its number was asked for */
 	} current[GENERATED_KINDS];
 };
@@ -130,14 +130,14 @@ static struct inode *make_inode(struct generated *generated, enum generated_kind
 	struct inode made = {
 		.ino = ino, .kind = NODE_GENERATED, .index = kind, .model = generator->model
 	};
-	struct inode *inode;
+	struct inode *inode = NULL;
 
 	made.view = generator->view(generator->context, kind, err);
-	if (!made.view)
-		return NULL;
-	made.mtime = time_of(generated, kind, stamp);
-	inode = inodes_add(generated->inodes, &made);
-	if (!inode)
+	if (made.view) {
+		made.mtime = time_of(generated, kind, stamp);
+		inode = inodes_add(generated->inodes, &made);
+	}
+	if (!inode && !err->code)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return inode;
 }

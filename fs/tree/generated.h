@@ -33,8 +33,8 @@ enum generated_kind {
 
 struct generated; /* any thread may use it */
 
-/* What makes the files. The view of one is made from the state that its stamp stands for; NULL with
- * err set: it cannot be made. */
+/* What makes the files. The view of one is made from the state that its stamp stands for; NULL: it
+ * cannot be made, for what err says, or where that says nothing for want of memory. */
 struct generator {
 	uint64_t (*stamp)(void *context, enum generated_kind kind);
 	struct view *(*view)(void *context, enum generated_kind kind, struct error *err);

@@ -35,37 +35,10 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 	return model_generation(mounted->model);
 }
 
-/* Views that cannot be made for want of memory alone. */
-static struct view *view_of_readings(struct model_files *mounted, enum generated_kind kind,
-				     const struct snapshot *snapshot, struct error *err)
+static struct view *report_of(struct model_files *mounted, struct figures *figures,
+			      lazy_report_print_fn *print)
 {
-	struct model *model = mounted->model;
-	struct tensor_measures *measures = mounted->measures;
-	struct figures *figures;
-	struct view *view = NULL;
-
-	if (kind >= GENERATED_TABLES) {
-		view = theta_table(model, measures, snapshot,
-				   (enum organ_class)(kind - GENERATED_TABLES));
-	} else if (kind == GENERATED_ROWS) {
-		view = table_view(model, measures, snapshot);
-	} else if (kind == GENERATED_CHECKSUMS) {
-		view = checksums_view(model, mounted->hashes, snapshot);
-	} else if (kind == GENERATED_GGUF_HASH) {
-		view = gguf_hash_view(model, mounted->hashes, snapshot, &mounted->ending);
-	} else if (kind == GENERATED_CHECK) {
-		view = check_view(model, snapshot, &mounted->ending);
-	} else {
-		figures = kind == GENERATED_BASE_PICTURE ? figures_of_base(model)
-							 : figures_new(model, snapshot);
-		if (figures)
-			view = lazy_report_view(measures, figures,
-						kind == GENERATED_REPORT ? report_print
-									 : model_picture_print);
-	}
-	if (!view)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return view;
+	return figures ? lazy_report_view(mounted->measures, figures, print) : NULL;
 }
 
 /* From the file that it was assembled to, in one piece, where there is one. */
@@ -80,48 +53,59 @@ static struct view *view_of_model(struct model_files *mounted, const struct snap
 }
 
 static struct view *view_of_slots(struct model_files *mounted, enum generated_kind kind,
-				  struct error *err)
+				  const struct snapshot *snapshot, struct error *err)
 {
-	struct snapshot snapshot;
-	struct view *view;
+	struct model *model = mounted->model;
 
-	if (model_snapshot(mounted->model, &snapshot) < 0) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-		return NULL;
+	switch (kind) {
+	case GENERATED_MANIFEST:
+		return manifest_view(model, mounted->measures, snapshot);
+	case GENERATED_MODEL:
+		/* In parts it cannot be opened, see mounted_refuses(). */
+		return model->whole ? view_of_model(mounted, snapshot, err)
+				    : view_new(NULL, 0, NULL);
+	case GENERATED_PICTURE:
+		return report_of(mounted, figures_new(model, snapshot), model_picture_print);
+	case GENERATED_BASE_PICTURE:
+		return report_of(mounted, figures_of_base(model), model_picture_print);
+	case GENERATED_REPORT:
+		return report_of(mounted, figures_new(model, snapshot), report_print);
+	case GENERATED_CHECKSUMS:
+		return checksums_view(model, mounted->hashes, snapshot);
+	case GENERATED_GGUF_HASH:
+		return gguf_hash_view(model, mounted->hashes, snapshot, &mounted->ending);
+	case GENERATED_ROWS:
+		return table_view(model, mounted->measures, snapshot);
+	case GENERATED_GRAFTS:
+		return grafts_list_view(model, snapshot);
+	case GENERATED_CHECK:
+		return check_view(model, snapshot, &mounted->ending);
+	case GENERATED_UNDO:
+		return undo_list(model, snapshot);
+	default:
+		return theta_table(model, mounted->measures, snapshot,
+				   (enum organ_class)(kind - GENERATED_TABLES));
 	}
-	if (kind == GENERATED_MODEL && !mounted->model->whole)
-		/* It cannot be opened, see mounted_refuses(). */
-		view = view_new(NULL, 0, NULL);
-	else if (kind == GENERATED_MANIFEST)
-		view = manifest_view(mounted->model, mounted->measures, &snapshot, err);
-	else if (kind == GENERATED_MODEL)
-		view = view_of_model(mounted, &snapshot, err);
-	else if (kind == GENERATED_GRAFTS)
-		view = grafts_list_view(mounted->model, &snapshot, err);
-	else if (kind == GENERATED_UNDO)
-		view = undo_list(mounted->model, &snapshot, err);
-	else
-		view = view_of_readings(mounted, kind, &snapshot, err);
-	snapshot_release(&snapshot);
-	return view;
 }
 
 static struct view *view_of(void *context, enum generated_kind kind, struct error *err)
 {
 	struct model_files *mounted = context;
+	struct snapshot snapshot;
 	struct view *view;
 	size_t size;
 	char *text;
 
-	if (kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE) {
-		block_metadata_show(mounted->model);
-		return view_of_slots(mounted, kind, err);
+	if (kind == GENERATED_LOG || kind == GENERATED_ASSEMBLE) {
+		text = kind == GENERATED_LOG ? log_text(mounted->model->log, &size)
+					     : assembly_status(mounted->assembly, &size);
+		return view_of_text(text, size);
 	}
-	text = kind == GENERATED_LOG ? log_text(mounted->model->log, &size)
-				     : assembly_status(mounted->assembly, &size);
-	view = view_of_text(text, size);
-	if (!view)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	block_metadata_show(mounted->model);
+	if (model_snapshot(mounted->model, &snapshot) < 0)
+		return NULL;
+	view = view_of_slots(mounted, kind, &snapshot, err);
+	snapshot_release(&snapshot);
 	return view;
 }
 
@@ -151,7 +135,7 @@ int model_files_init(struct model_files *mounted, struct model *model,
 void model_files_release(struct model_files *mounted)
 {
 	generated_free(mounted->generated);
-	tensor_measures_free(mounted->measures);
+	memo_free(mounted->measures);
 	tensor_hashes_free(mounted->hashes);
 	assembly_free(mounted->assembly);
 	free_space_free(mounted->space);

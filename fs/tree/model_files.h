@@ -11,13 +11,13 @@
 
 struct model_files {
 	struct model *model;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct tensor_hashes *hashes;
 	struct assembly *assembly;
 	struct free_space *space;    /* on the filesystem of the base */
 	struct generated *generated; /* the files made from its state */
 	struct shards *refused; /* of which no model could be made; NULL: none (shard_watch.h) */
-	atomic_bool ending;	     /* what is being made for them is not wanted any more */
+	atomic_bool ending;	/* the mount ends: jobs for reads of them give up */
 };
 
 /* What a model's files have from the mount. All is borrowed. */

@@ -2,8 +2,11 @@
 /* models_root.c - see models_root.h. */
 #include "fs/tree/models_root.h"
 #include "fs/files/manifest.h"
-#include "fs/tree/models_report.h"
+#include "fs/lazy/figures.h"
+#include "fs/lazy/whole_text.h"
+#include "fs/report/ranking.h"
 #include "gguf/names.h"
+#include "gguf/printable.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,10 +39,124 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 	return stamp;
 }
 
-static char *print_manifest(const struct models_root *overview, size_t *size)
+/* One model: what to measure, and its name as it is shown. */
+struct ranked_model {
+	struct memo *measures;
+	struct figures *figures;
+	char *name;
+};
+
+/* The ranking of the models, measured when it is read. */
+struct models_report {
+	uint32_t n;
+	struct ranked_model entrants[];
+};
+
+static void release(void *context)
+{
+	struct models_report *report = context;
+
+	for (uint32_t i = 0; i < report->n; i++) {
+		figures_free(report->entrants[i].figures);
+		free(report->entrants[i].name);
+	}
+	free(report);
+}
+
+/* Add up a model, with measures unless halt is NULL. Returns 0, or -EINTR. */
+static int add_up(const struct ranked_model *entrant, const struct halt *halt,
+		  struct ranked *ranked)
+{
+	const struct figures *figures = entrant->figures;
+
+	*ranked = (struct ranked){ .name = entrant->name };
+	for (size_t i = 0; i < figures->n; i++) {
+		const struct figure *figure = &figures->figures[i];
+		struct zmeasure z;
+		int rc = -ENOTSUP;
+
+		if (halt)
+			rc = memo_get(entrant->measures, &figures->subjects[i], halt->reader, &z);
+		if (rc == -EINTR)
+			return rc;
+		/* Part of a model is not to be compared with others. */
+		if (rc < 0 && rc != -ENOTSUP)
+			return add_up(entrant, NULL, ranked);
+		ranking_count(ranked, figure->klass, figure->elements, rc == 0 ? &z : NULL);
+	}
+	return 0;
+}
+
+static int print(void *context, const struct halt *halt, FILE *out)
+{
+	const struct models_report *report = context;
+	struct ranked *ranked = calloc(report->n + 1u, sizeof(*ranked));
+	int rc = ranked ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; halt && rc == 0 && i < report->n; i++) {
+		const struct ranked_model *entrant = &report->entrants[i];
+
+		/* Another error is found again by add_up(), which leaves that model out. */
+		if (memo_prepare(entrant->measures, entrant->figures->subjects, entrant->figures->n,
+				 halt->reader) == -EINTR)
+			rc = -EINTR;
+	}
+	for (uint32_t i = 0; rc == 0 && i < report->n; i++)
+		rc = add_up(&report->entrants[i], halt, &ranked[i]);
+	if (rc == 0) {
+		fputs("# organfs " ORGANFS_VERSION "\n", out);
+		rc = ranking_print(ranked, report->n, out);
+	}
+	free(ranked);
+	return rc;
+}
+
+/* A file name may have line breaks in it. */
+static char *one_line(const char *name)
+{
+	char *text = strdup(name);
+
+	if (text)
+		make_printable(text);
+	return text;
+}
+
+static bool enter(struct ranked_model *entrant, const struct model_files *mounted)
+{
+	struct snapshot snapshot;
+
+	entrant->measures = mounted->measures;
+	entrant->name = one_line(mounted->model->shown);
+	if (!entrant->name || slots_snapshot(mounted->model->slots, &snapshot) < 0)
+		return false;
+	entrant->figures = figures_new(mounted->model, &snapshot);
+	snapshot_release(&snapshot);
+	return entrant->figures != NULL;
+}
+
+static struct view *report_view(struct model_files *mounted, uint32_t n)
+{
+	static const struct whole_text_ops ops = { print, release };
+	struct models_report *report = calloc(1, sizeof(*report) + n * sizeof(report->entrants[0]));
+	bool well = report != NULL;
+
+	for (uint32_t i = 0; well && i < n; i++) {
+		report->n = i + 1;
+		well = enter(&report->entrants[i], model_files_current(mounted, i));
+	}
+	if (well)
+		return whole_text_view(whole_text_new(&ops, report, NULL));
+	if (report)
+		release(report);
+	return NULL;
+}
+
+static struct view *manifest_of(const struct models_root *overview)
 {
 	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct view *view;
 	int rc = 0;
 
 	if (!out)
@@ -50,29 +167,27 @@ static char *print_manifest(const struct models_root *overview, size_t *size)
 		rc = manifest_print_model(model_files_current(overview->mounted, i)->model, out);
 	}
 	fputs("\n]\n}\n", out);
-	if (fclose(out) == 0 && rc == 0)
-		return text;
-	free(text);
+	view = view_of_stream(out, &text, &size);
+	if (rc == 0)
+		return view;
+	view_unref(view);
 	return NULL;
 }
 
+/* NULL: out of memory. */
 static struct view *view_of(void *context, enum generated_kind kind, struct error *err)
 {
 	const struct models_root *overview = context;
-	struct view *view;
 	size_t size;
 	char *text;
 
-	if (kind == GENERATED_REPORT) {
-		view = models_report_view(overview->mounted, overview->n);
-	} else {
-		text = kind == GENERATED_LOG ? log_text(overview->log, &size)
-					     : print_manifest(overview, &size);
-		view = view_of_text(text, size);
-	}
-	if (!view)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return view;
+	(void)err;
+	if (kind == GENERATED_REPORT)
+		return report_view(overview->mounted, overview->n);
+	if (kind == GENERATED_MANIFEST)
+		return manifest_of(overview);
+	text = log_text(overview->log, &size);
+	return view_of_text(text, size);
 }
 
 static bool name_models(struct models_root *overview)

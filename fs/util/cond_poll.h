@@ -6,11 +6,11 @@
 
 #include <pthread.h>
 
-/* A condition whose times are CLOCK_MONOTONIC's, which nobody sets. */
+/* A condition whose times are CLOCK_MONOTONIC's, which no administrator sets. */
 void cond_poll_init(pthread_cond_t *condition);
 
-/* With the lock held: wait until the condition is signalled, or a moment is over. Whoever waits
- * looks then at what nobody signals, such as an interrupt. */
+/* With the lock held: wait until the condition is signalled, or a moment is over. The
+ * caller looks then for events that no thread signals, such as an interrupt. */
 void cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* credentials.h - acting with the rights of whoever asked. A daemon of root must not write where
- * the user it does so for may not. */
+/* credentials.h - acting with the rights of the process that asked. A daemon of root must not write
+ * where the user it does so for may not. */
 #ifndef FS_UTIL_CREDENTIALS_H
 #define FS_UTIL_CREDENTIALS_H
 

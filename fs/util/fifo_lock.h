@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fifo_lock.h - one after another, in the order in which they came, and nobody has to wait. */
+/* fifo_lock.h - a fair (FIFO) mutex: threads get it in the order in which they came, and their wait
+ * can be cancelled. */
 #ifndef FS_UTIL_FIFO_LOCK_H
 #define FS_UTIL_FIFO_LOCK_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* in_flight.c - see in_flight.h. */
 #include "fs/util/in_flight.h"
+#include "fs/util/cond_poll.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,16 +18,12 @@ struct in_flight {
 struct in_flight *in_flight_new(void)
 {
 	struct in_flight *in_flight = calloc(1, sizeof(*in_flight));
-	pthread_condattr_t attributes;
 
 	if (!in_flight)
 		return NULL;
 	atomic_init(&in_flight->any, 0);
 	pthread_mutex_init(&in_flight->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&in_flight->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	cond_poll_init(&in_flight->changed);
 	return in_flight;
 }
 

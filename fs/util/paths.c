@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* paths.c - see paths.h. */
 #include "fs/util/paths.h"
+#include "fs/util/text_escape.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -118,36 +119,10 @@ size_t paths_shard_prefix(const char *name)
 
 void paths_print(const char *bytes, size_t n, FILE *out)
 {
-	for (size_t i = 0; i < n; i++) {
-		const unsigned char c = (unsigned char)bytes[i];
-
-		if (c > ' ' && c < 0x7f && c != '%')
-			fputc(c, out);
-		else
-			fprintf(out, "%%%02X", c);
-	}
-}
-
-static int hex_digit(char c)
-{
-	static const char digits[] = "0123456789ABCDEF";
-	const char *found = c ? strchr(digits, c) : NULL;
-
-	return found ? (int)(found - digits) : -1;
+	text_escape_print(bytes, n, " %\x80", out);
 }
 
 size_t paths_decode(char *text)
 {
-	size_t n = 0;
-
-	for (const char *at = text; *at; at++) {
-		if (at[0] == '%' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0) {
-			text[n++] = (char)(hex_digit(at[1]) << 4 | hex_digit(at[2]));
-			at += 2;
-		} else {
-			text[n++] = *at;
-		}
-	}
-	text[n] = '\0';
-	return n;
+	return text_unescape(text);
 }

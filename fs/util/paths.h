@@ -19,11 +19,11 @@ int paths_fsync_directory(const char *path);
  * stays. */
 void paths_remove_directory(int dir, const char *name);
 
-/* Is it the same file, which nobody has written to in between, as far as its size and time tell? */
+/* Is it the same file, not written to in between, as far as its size and time tell? */
 bool paths_same_file(const struct stat *a, const struct stat *b);
 
-/* The directory in which the name stands, as given: what it may link to lies in some cache where
- * nobody looks. Absolute, to free. NULL with errno set: there is none, or no memory. */
+/* The directory in which the name stands, as given: what it may link to lies in some cache that
+ * no user looks into. Absolute, to free. NULL with errno set: there is none, or no memory. */
 char *paths_directory(const char *path);
 
 /* The name of a file without directories and ".gguf", and of a shard without its number, to

@@ -151,9 +151,9 @@ static inline void save_hole(void **state, const char *name, uint32_t type, uint
 	mk_file_free(&file);
 }
 
-static inline struct tensor_measures *new_readings(struct model *model)
+static inline struct memo *new_readings(struct model *model)
 {
-	struct tensor_measures *measures = tensor_measures_new(model, SAMPLE_DEFAULT, NULL);
+	struct memo *measures = tensor_measures_new(model, SAMPLE_DEFAULT, NULL);
 
 	must(measures);
 	return measures;

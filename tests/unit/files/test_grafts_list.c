@@ -10,7 +10,7 @@ static char *grafts_of(struct model *model)
 	char *text;
 
 	assert_int_equal(slots_snapshot(model->slots, &snapshot), 0);
-	view = grafts_list_view(model, &snapshot, NULL);
+	view = grafts_list_view(model, &snapshot);
 	snapshot_release(&snapshot);
 	assert_non_null(view);
 	text = read_view(view);

@@ -10,7 +10,7 @@
 /* The manifest as it is now, parsed; the text is valid to its last byte. */
 static cJSON *manifest_of(struct model *model)
 {
-	struct tensor_measures *measures = tensor_measures_new(model, SAMPLE_DEFAULT, NULL);
+	struct memo *measures = tensor_measures_new(model, SAMPLE_DEFAULT, NULL);
 	struct snapshot snapshot;
 	struct view *view;
 	const char *end;
@@ -19,7 +19,7 @@ static cJSON *manifest_of(struct model *model)
 
 	must(measures);
 	assert_int_equal(slots_snapshot(model->slots, &snapshot), 0);
-	view = manifest_view(model, measures, &snapshot, NULL);
+	view = manifest_view(model, measures, &snapshot);
 	snapshot_release(&snapshot);
 	assert_non_null(view);
 	text = read_view(view);
@@ -29,7 +29,7 @@ static cJSON *manifest_of(struct model *model)
 		fail_msg("no JSON at: %.60s", end);
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	return manifest;
 }
 
@@ -317,14 +317,14 @@ static void an_architecture_may_be_of_any_type_or_missing(void **state)
 static void of_a_base_that_was_changed_all_but_theta_can_be_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = tensor_measures_new(o.model, SAMPLE_DEFAULT, NULL);
+	struct memo *measures = tensor_measures_new(o.model, SAMPLE_DEFAULT, NULL);
 	struct snapshot snapshot;
 	struct view *view;
 	char head[100], *whole;
 
 	assert_int_equal(truncate(in_temp(state, "base.gguf").text, 40), 0);
 	assert_int_equal(slots_snapshot(o.model->slots, &snapshot), 0);
-	view = manifest_view(o.model, measures, &snapshot, NULL);
+	view = manifest_view(o.model, measures, &snapshot);
 	snapshot_release(&snapshot);
 	assert_non_null(view);
 	whole = malloc(view_size(view));
@@ -332,7 +332,7 @@ static void of_a_base_that_was_changed_all_but_theta_can_be_read(void **state)
 	assert_int_equal(view_read(view, whole, view_size(view), 0), -EIO);
 	free(whole);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 

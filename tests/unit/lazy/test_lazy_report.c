@@ -64,40 +64,40 @@ static char *expected_text(struct model *model)
 static void its_size_is_known_before_anything_is_measured(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lazy_report_view(measures, figures_now(o.model), print_all);
 
 	assert_int_equal(view_size(view), ROW * SMALL_TENSORS);
 	assert_true(view_is_computed(view));
-	assert_int_equal(tensor_measures_count(measures), 0);
+	assert_int_equal(memo_count(measures), 0);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void any_byte_of_it_needs_every_measure(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lazy_report_view(measures, figures_now(o.model), print_all);
 	char *expected = expected_text(o.model), *text, byte;
 
 	assert_int_equal(view_read(view, &byte, 1, ROW + 1), 1);
 	assert_int_equal(byte, expected[ROW + 1]);
-	assert_int_equal(tensor_measures_count(measures), SMALL_TENSORS);
+	assert_int_equal(memo_count(measures), SMALL_TENSORS);
 	text = read_view(view);
 	assert_string_equal(text, expected);
 	free(text);
 	free(expected);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void it_is_printed_once_for_its_size_and_once_to_be_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view;
 	char byte;
 
@@ -108,14 +108,14 @@ static void it_is_printed_once_for_its_size_and_once_to_be_read(void **state)
 		assert_int_equal(view_read(view, &byte, 1, at), 1);
 	assert_int_equal(printed, 2);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void grafts_are_measured_as_they_were_when_it_was_made(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct content *content;
 	struct view *view;
 	char *expected, *text;
@@ -129,7 +129,7 @@ static void grafts_are_measured_as_they_were_when_it_was_made(void **state)
 	text = read_view(view);
 	assert_string_equal(text, expected);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	assert_int_equal(content->refs, 1);
 	content_unref(content);
 	free(text);
@@ -140,7 +140,7 @@ static void grafts_are_measured_as_they_were_when_it_was_made(void **state)
 static void a_type_without_values_has_no_measure_and_is_no_error(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct mk_file file;
 	struct opened o;
 	struct view *view;
@@ -159,14 +159,14 @@ static void a_type_without_values_has_no_measure_and_is_no_error(void **state)
 	assert_memory_not_equal(text + ROW, "  ? ", 4);
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void a_model_without_tensors_has_a_sheet(void **state)
 {
 	struct mk_file file = mkgguf_finish(mkgguf_new(3));
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct opened o;
 	struct view *view;
 	char *text;
@@ -183,14 +183,14 @@ static void a_model_without_tensors_has_a_sheet(void **state)
 	view = lazy_report_view(measures, figures_now(o.model), print_all);
 	assert_int_equal(view_size(view), 0);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void what_cannot_be_measured_is_an_error_that_does_not_stay(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lazy_report_view(measures, figures_now(o.model), print_all);
 	const atomic_bool stop = true;
 	char byte;
@@ -202,14 +202,14 @@ static void what_cannot_be_measured_is_an_error_that_does_not_stay(void **state)
 	mend(state, "base.gguf");
 	assert_int_equal(view_read(view, &byte, 1, 0), 1);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void a_text_of_another_length_than_promised_is_an_error(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lazy_report_view(measures, figures_now(o.model), print_longer);
 	char byte;
 
@@ -217,7 +217,7 @@ static void a_text_of_another_length_than_promised_is_an_error(void **state)
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -230,7 +230,7 @@ static int print_longer_once(const struct figures *figures, FILE *out)
 static void a_text_of_another_length_is_not_kept(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lazy_report_view(measures, figures_now(o.model), print_longer_once);
 	char byte;
 
@@ -239,14 +239,14 @@ static void a_text_of_another_length_is_not_kept(void **state)
 	assert_int_equal(view_read(view, &byte, 1, 0), 1);
 	assert_int_equal(byte, '?');
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void what_cannot_be_printed_has_no_view_or_no_bytes(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct content *content;
 	struct view *view;
 	char byte;
@@ -260,7 +260,7 @@ static void what_cannot_be_printed_has_no_view_or_no_bytes(void **state)
 	assert_int_equal(view_size(view), 4);
 	assert_int_equal(view_read(view, &byte, 1, 0), -ENOMEM);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -281,7 +281,7 @@ static void *read_all(void *argument)
 static void several_readers_read_the_same_text(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lazy_report_view(measures, figures_now(o.model), print_all);
 	char *expected = expected_text(o.model);
 	struct reader readers[8];
@@ -299,17 +299,17 @@ static void several_readers_read_the_same_text(void **state)
 	}
 	alarm(0);
 	assert_int_equal(printed, 1);
-	assert_int_equal(tensor_measures_count(measures), SMALL_TENSORS);
+	assert_int_equal(memo_count(measures), SMALL_TENSORS);
 	free(expected);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 {
 	struct opened o;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct content *content;
 	struct view *view;
 
@@ -331,14 +331,14 @@ static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 	assert_non_null(view);
 	view_unref(view);
 	content_unref(content);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_a_read_fails_and_later_it_does_not(void **state)
 {
 	struct opened o;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct view *view;
 	char byte;
 
@@ -349,7 +349,7 @@ static void without_memory_a_read_fails_and_later_it_does_not(void **state)
 	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 		const struct subject subject = { i, NULL };
 
-		assert_int_equal(tensor_measures_prepare(measures, &subject, 1, NULL), 0);
+		assert_int_equal(memo_prepare(measures, &subject, 1, NULL), 0);
 	}
 	for (uint64_t k = 1;; k++) {
 		ssize_t rc;
@@ -364,7 +364,7 @@ static void without_memory_a_read_fails_and_later_it_does_not(void **state)
 		assert_int_equal(rc, -ENOMEM);
 	}
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 

@@ -51,7 +51,7 @@ static int print_the_most(char *text, size_t n, const struct zmeasure *z)
 /* "0 <12.3>\n1 <45.6>\n...end\n" of the first n tensors of the base. */
 #define LINE 9
 
-static struct view *lines(struct tensor_measures *measures, uint32_t n)
+static struct view *lines(struct memo *measures, uint32_t n)
 {
 	struct lazy_text *cells = lazy_text_new(measures);
 
@@ -70,7 +70,7 @@ static struct view *lines(struct tensor_measures *measures, uint32_t n)
 static void cells_stand_where_they_were_added(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lines(measures, SMALL_TENSORS);
 	char *text, expected[LINE * SMALL_TENSORS + 5];
 	size_t n = 0;
@@ -87,14 +87,14 @@ static void cells_stand_where_they_were_added(void **state)
 	assert_string_equal(text, expected);
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void nothing_is_measured_before_a_cell_is_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lines(measures, SMALL_TENSORS);
 	char bytes[16];
 
@@ -105,9 +105,9 @@ static void nothing_is_measured_before_a_cell_is_read(void **state)
 	assert_memory_equal(bytes, "\n1 ", 3);
 	assert_int_equal(view_read(view, bytes, 16, LINE * SMALL_TENSORS), 4);
 	assert_memory_equal(bytes, "end\n", 4);
-	assert_int_equal(tensor_measures_count(measures), 0);
+	assert_int_equal(memo_count(measures), 0);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -117,7 +117,7 @@ static void only_the_cells_that_are_read_are_measured(void **state)
 
 	for (uint64_t from = 0; from < SMALL_TENSORS * LINE; from++)
 		for (size_t n = 1; n < 3 * LINE; n++) {
-			struct tensor_measures *measures = new_readings(o.model);
+			struct memo *measures = new_readings(o.model);
 			struct view *view = lines(measures, SMALL_TENSORS);
 			uint64_t touched = 0;
 			char bytes[3 * LINE];
@@ -125,16 +125,16 @@ static void only_the_cells_that_are_read_are_measured(void **state)
 			for (uint64_t i = 0; i < SMALL_TENSORS; i++)
 				touched += from < i * LINE + 8 && i * LINE + 2 < from + n;
 			assert_true(view_read(view, bytes, n, from) > 0);
-			assert_int_equal(tensor_measures_count(measures), touched);
+			assert_int_equal(memo_count(measures), touched);
 			view_unref(view);
-			tensor_measures_free(measures);
+			memo_free(measures);
 		}
 	close_model(&o);
 }
 
 static void there_may_be_many_cells(void **state)
 {
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct opened o;
 	struct view *view;
 	char *text;
@@ -151,17 +151,17 @@ static void there_may_be_many_cells(void **state)
 		print_degrees(cell, sizeof(cell), &z);
 		assert_memory_equal(text + i * LINE + 2, cell, 6);
 	}
-	assert_int_equal(tensor_measures_count(measures), 100);
+	assert_int_equal(memo_count(measures), 100);
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void a_text_may_have_no_cells_and_nothing_in_it(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lazy_text_view(lazy_text_new(measures));
 	struct lazy_text *cells;
 	char *text;
@@ -175,14 +175,14 @@ static void a_text_may_have_no_cells_and_nothing_in_it(void **state)
 	assert_string_equal(text, "only text");
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void cells_may_be_neighbours_of_several_widths(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct lazy_text *cells = lazy_text_new(measures);
 	const struct subject subject = { SMALL_UP, NULL };
 	struct view *view;
@@ -196,17 +196,17 @@ static void cells_may_be_neighbours_of_several_widths(void **state)
 	text = read_view(view);
 	assert_memory_equal(text, "same ", 5);
 	assert_string_equal(text + LAZY_TEXT_CELL_MAX + 2, " same");
-	assert_int_equal(tensor_measures_count(measures), 1);
+	assert_int_equal(memo_count(measures), 1);
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void of_a_type_without_values_there_is_no_measure_to_print(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct mk_file file;
 	struct opened o;
 	struct view *view;
@@ -224,14 +224,14 @@ static void of_a_type_without_values_there_is_no_measure_to_print(void **state)
 	assert_string_equal(text, "0 <none>\n1 <none>\nend\n");
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void what_cannot_be_measured_is_an_error_of_the_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = lines(measures, SMALL_TENSORS);
 	const atomic_bool stop = true;
 	char bytes[LINE];
@@ -242,17 +242,17 @@ static void what_cannot_be_measured_is_an_error_of_the_read(void **state)
 	assert_int_equal(view_read(view, bytes, 2, 0), 2);
 	mend(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, LINE, 0), LINE);
-	tensor_measures_stop(measures);
+	memo_stop(measures);
 	assert_int_equal(view_read(view, bytes, LINE, 0), -EINTR);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void a_cell_of_another_width_than_promised_is_an_error(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct lazy_text *cells = lazy_text_new(measures);
 	const struct subject subject = { SMALL_UP, NULL };
 	struct view *view;
@@ -263,7 +263,7 @@ static void a_cell_of_another_width_than_promised_is_an_error(void **state)
 	assert_int_equal(view_size(view), 1);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -271,7 +271,7 @@ static void a_cell_of_no_or_too_great_width_is_refused(void **state)
 {
 	lazy_text_print_fn *const bad[] = { print_nothing, print_fails, print_too_much };
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	const struct subject subject = { SMALL_UP, NULL };
 
 	for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
@@ -281,14 +281,14 @@ static void a_cell_of_no_or_too_great_width_is_refused(void **state)
 		lazy_text_add(cells, &subject, print_fixed);
 		assert_null(lazy_text_view(cells));
 	}
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void what_was_given_up_has_no_view(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct lazy_text *cells = lazy_text_new(measures);
 	const struct subject subject = { SMALL_UP, NULL };
 
@@ -296,14 +296,14 @@ static void what_was_given_up_has_no_view(void **state)
 	lazy_text_add(cells, &subject, print_fixed);
 	fputs("more", lazy_text_stream(cells));
 	assert_null(lazy_text_view(cells));
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void a_view_shows_the_content_it_was_made_of(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct content *content;
 	struct zmeasure expected;
 	struct lazy_text *cells = lazy_text_new(measures);
@@ -322,7 +322,7 @@ static void a_view_shows_the_content_it_was_made_of(void **state)
 	print_degrees(cell, sizeof(cell), &expected);
 	assert_string_equal(text, cell);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	assert_int_equal(content->refs, 1);
 	content_unref(content);
 	free(text);
@@ -332,7 +332,7 @@ static void a_view_shows_the_content_it_was_made_of(void **state)
 static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 {
 	struct opened o;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct content *content;
 	struct view *view = NULL;
 
@@ -358,7 +358,7 @@ static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 	view_unref(view);
 	assert_int_equal(content->refs, 2);
 	content_unref(content);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 

@@ -21,7 +21,7 @@ static void a_digest_is_the_hash_of_the_file_or_of_its_data(void **state)
 			assert_string_equal(text, expected);
 			assert_int_equal(strlen(text), tensor_hash_width(kind));
 			assert_int_equal(tensor_hashes_count(hashes), kind * SMALL_TENSORS + i + 1);
-			assert_int_equal(tensor_hashes_prepare(hashes, kind, &subject, 1, NULL), 0);
+			assert_int_equal(memo_prepare(hashes->kinds[kind], &subject, 1, NULL), 0);
 			assert_int_equal(tensor_hashes_count(hashes), kind * SMALL_TENSORS + i + 1);
 		}
 	tensor_hashes_free(hashes);
@@ -92,7 +92,7 @@ static void what_cannot_be_read_has_none_until_it_can(void **state)
 	spoil(state, "base.gguf");
 	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), -EIO);
 	assert_int_equal(tensor_hashes_get(hashes, HASH_DATA, &subject, NULL, text), -EIO);
-	assert_int_equal(tensor_hash_data(o.model, &subject, hash, NULL, NULL), -EIO);
+	assert_int_equal(tensor_hash_data(o.model, &subject, hash, &(struct halt){ 0 }), -EIO);
 	mend(state, "base.gguf");
 	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), 0);
 	assert_string_equal(text, expected);
@@ -135,8 +135,9 @@ static void whoever_waits_can_be_interrupted(void **state)
 			rc = tensor_hashes_get(hashes, (enum hash_kind)round, &subject, &stop,
 					       text);
 		else
-			rc = tensor_hash_data(o.model, &subject, hash, round == 2 ? &stop : NULL,
-					      round == 3 ? &stop : NULL);
+			rc = tensor_hash_data(o.model, &subject, hash,
+					      &(struct halt){ round == 2 ? &stop : NULL,
+							      round == 3 ? &stop : NULL });
 		assert_int_equal(rc, -EINTR);
 		pthread_join(thread, NULL);
 	}
@@ -174,7 +175,7 @@ static void without_memory_it_is_an_error_and_can_be_tried_again(void **state)
 	for (uint64_t k = 1;; k++) {
 		XXH64_reset(hash, 0);
 		allocation_fails(k);
-		rc = tensor_hash_data(o.model, &subject, hash, NULL, NULL);
+		rc = tensor_hash_data(o.model, &subject, hash, &(struct halt){ 0 });
 		if (!allocation_failed())
 			break;
 		assert_int_equal(rc, -ENOMEM);

@@ -28,30 +28,30 @@ static void sleep_ms(long ms)
 static void nothing_is_measured_before_somebody_asks(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 
-	assert_int_equal(tensor_measures_prepare(measures, NULL, 0, NULL), 0);
-	assert_int_equal(tensor_measures_count(measures), 0);
-	tensor_measures_free(measures);
-	tensor_measures_free(NULL);
+	assert_int_equal(memo_prepare(measures, NULL, 0, NULL), 0);
+	assert_int_equal(memo_count(measures), 0);
+	memo_free(measures);
+	memo_free(NULL);
 	close_model(&o);
 }
 
 static void a_reading_is_the_measure_of_the_tensors_values(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 
 	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 		const struct subject subject = base_of(i);
 		const struct zmeasure expected = z_of_slot(o.model, i);
 		struct zmeasure z;
 
-		assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
+		assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 		assert_same_z(&z, &expected);
-		assert_int_equal(tensor_measures_count(measures), i + 1);
+		assert_int_equal(memo_count(measures), i + 1);
 	}
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -60,18 +60,18 @@ static void samples_are_as_many_as_the_mount_says(void **state)
 	const struct subject subject = base_of(0);
 	struct zmeasure z;
 	struct opened o;
-	struct tensor_measures *measures;
+	struct memo *measures;
 
 	save_hole(state, "base.gguf", GGML_F16, 200192);
 	o = open_model(state, "base.gguf");
 	measures = tensor_measures_new(o.model, 256, NULL);
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_int_equal(z.sampled, 256);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_int_equal(z.sampled, 200192);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -83,7 +83,7 @@ static void a_model_without_tensors_has_readings_too(void **state)
 	save(state, "base.gguf", &file);
 	mk_file_free(&file);
 	o = open_model(state, "base.gguf");
-	tensor_measures_free(new_readings(o.model));
+	memo_free(new_readings(o.model));
 	close_model(&o);
 }
 
@@ -92,7 +92,7 @@ static void a_model_without_tensors_has_readings_too(void **state)
 #define MANY	40
 
 struct crowd {
-	struct tensor_measures *measures;
+	struct memo *measures;
 	const struct subject *subjects;
 	const struct zmeasure *expected;
 	size_t n;
@@ -107,10 +107,10 @@ static void *ask_for_all(void *argument)
 	struct zmeasure z;
 
 	pthread_barrier_wait(&crowd->start);
-	if (tensor_measures_prepare(crowd->measures, crowd->subjects, crowd->n, NULL) != 0)
+	if (memo_prepare(crowd->measures, crowd->subjects, crowd->n, NULL) != 0)
 		crowd->wrong++;
 	for (size_t i = 0; i < crowd->n; i++)
-		if (tensor_measures_get(crowd->measures, &crowd->subjects[i], NULL, &z) != 0 ||
+		if (memo_get(crowd->measures, &crowd->subjects[i], NULL, &z) != 0 ||
 		    !same_z(&z, &crowd->expected[i]))
 			crowd->wrong++;
 	return NULL;
@@ -140,49 +140,49 @@ static void a_content_is_measured_once_however_many_ask(void **state)
 		pthread_join(threads[i], NULL);
 	alarm(0);
 	assert_int_equal(crowd.wrong, 0);
-	assert_int_equal(tensor_measures_count(crowd.measures), MANY);
+	assert_int_equal(memo_count(crowd.measures), MANY);
 	pthread_barrier_destroy(&crowd.start);
-	tensor_measures_free(crowd.measures);
+	memo_free(crowd.measures);
 	close_model(&o);
 }
 
 static void asking_twice_in_one_go_measures_once(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	const struct subject twice[] = { base_of(SMALL_UP), base_of(SMALL_Q), base_of(SMALL_UP) };
 
-	assert_int_equal(tensor_measures_prepare(measures, twice, 3, NULL), 0);
-	assert_int_equal(tensor_measures_prepare(measures, twice, 3, NULL), 0);
-	assert_int_equal(tensor_measures_count(measures), 2);
-	tensor_measures_free(measures);
+	assert_int_equal(memo_prepare(measures, twice, 3, NULL), 0);
+	assert_int_equal(memo_prepare(measures, twice, 3, NULL), 0);
+	assert_int_equal(memo_count(measures), 2);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void a_graft_is_measured_anew_and_the_bases_reading_stays(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	const struct subject base = base_of(SMALL_UP);
 	const struct zmeasure of_base = z_of_slot(o.model, SMALL_UP);
 	struct zmeasure of_graft, z;
 	struct subject graft;
 
-	assert_int_equal(tensor_measures_get(measures, &base, NULL, &z), 0);
+	assert_int_equal(memo_get(measures, &base, NULL, &z), 0);
 	assert_int_equal(fill_up(o.model, 77), 0);
 	of_graft = z_of_slot(o.model, SMALL_UP);
 	assert_false(same_z(&of_graft, &of_base));
 	graft = slot_of(o.model, SMALL_UP);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(tensor_measures_get(measures, &graft, NULL, &z), 0);
+		assert_int_equal(memo_get(measures, &graft, NULL, &z), 0);
 		assert_same_z(&z, &of_graft);
-		assert_int_equal(tensor_measures_count(measures), 2);
-		assert_int_equal(tensor_measures_get(measures, &base, NULL, &z), 0);
+		assert_int_equal(memo_count(measures), 2);
+		assert_int_equal(memo_get(measures, &base, NULL, &z), 0);
 		assert_same_z(&z, &of_base);
-		assert_int_equal(tensor_measures_count(measures), 2);
+		assert_int_equal(memo_count(measures), 2);
 	}
 	content_unref(graft.content);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -190,7 +190,7 @@ static void a_graft_is_measured_by_its_own_type(void **state)
 {
 	static const uint64_t ne[] = { 32, 2 };
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct zmeasure expected, z;
 	struct subject graft;
 
@@ -200,26 +200,26 @@ static void a_graft_is_measured_by_its_own_type(void **state)
 	expected = z_of_slot(o.model, SMALL_DOWN);
 	graft = slot_of(o.model, SMALL_DOWN);
 	assert_int_equal(graft.content->organ.type, GGML_Q4_0);
-	assert_int_equal(tensor_measures_get(measures, &graft, NULL, &z), 0);
+	assert_int_equal(memo_get(measures, &graft, NULL, &z), 0);
 	assert_same_z(&z, &expected);
 	content_unref(graft.content);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void the_contents_a_job_measures_are_given_back(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct subject graft;
 	struct zmeasure z;
 
 	assert_int_equal(fill_up(o.model, 77), 0);
 	graft = slot_of(o.model, SMALL_UP);
 	assert_int_equal(graft.content->refs, 2);
-	assert_int_equal(tensor_measures_get(measures, &graft, NULL, &z), 0);
-	assert_int_equal(tensor_measures_prepare(measures, &graft, 1, NULL), 0);
-	tensor_measures_free(measures);
+	assert_int_equal(memo_get(measures, &graft, NULL, &z), 0);
+	assert_int_equal(memo_prepare(measures, &graft, 1, NULL), 0);
+	memo_free(measures);
 	assert_int_equal(graft.content->refs, 2);
 	assert_int_equal(graft.content->reading.once.waiting, 0);
 	content_unref(graft.content);
@@ -230,32 +230,32 @@ static void the_contents_a_job_measures_are_given_back(void **state)
 static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	const struct subject subject = base_of(SMALL_UP);
 	const struct zmeasure expected = z_of_slot(o.model, SMALL_UP);
 	struct zmeasure z;
 
 	spoil(state, "base.gguf");
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), -EIO);
-	assert_int_equal(tensor_measures_count(measures), 1);
-	assert_int_equal(tensor_measures_prepare(measures, &subject, 1, NULL), -EIO);
-	assert_int_equal(tensor_measures_count(measures), 2);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), -EIO);
+	assert_int_equal(memo_count(measures), 1);
+	assert_int_equal(memo_prepare(measures, &subject, 1, NULL), -EIO);
+	assert_int_equal(memo_count(measures), 2);
 	mend(state, "base.gguf");
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_same_z(&z, &expected);
-	assert_int_equal(tensor_measures_count(measures), 3);
+	assert_int_equal(memo_count(measures), 3);
 	/* What is done well stays done, whatever becomes of the file. */
 	spoil(state, "base.gguf");
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
-	assert_int_equal(tensor_measures_count(measures), 3);
-	tensor_measures_free(measures);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
+	assert_int_equal(memo_count(measures), 3);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void one_that_fails_is_the_error_of_all(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct subject subjects[3];
 	struct zmeasure z;
 
@@ -263,11 +263,11 @@ static void one_that_fails_is_the_error_of_all(void **state)
 	subjects[0] = subjects[2] = slot_of(o.model, SMALL_UP);
 	subjects[1] = base_of(SMALL_Q);
 	spoil(state, "base.gguf");
-	assert_int_equal(tensor_measures_prepare(measures, subjects, 3, NULL), -EIO);
+	assert_int_equal(memo_prepare(measures, subjects, 3, NULL), -EIO);
 	/* The graft is a file of its own. */
-	assert_int_equal(tensor_measures_get(measures, &subjects[0], NULL, &z), 0);
+	assert_int_equal(memo_get(measures, &subjects[0], NULL, &z), 0);
 	content_unref(subjects[0].content);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -278,7 +278,7 @@ static void that_a_type_holds_no_values_stays(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
 		struct mkgguf *m = mkgguf_new(3);
 		const struct subject subject = base_of(0);
-		struct tensor_measures *measures;
+		struct memo *measures;
 		struct mk_file file;
 		struct opened o;
 		struct zmeasure z;
@@ -290,12 +290,11 @@ static void that_a_type_holds_no_values_stays(void **state)
 		o = open_model(state, "base.gguf");
 		measures = new_readings(o.model);
 		for (int k = 0; k < 3; k++) {
-			assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z),
-					 -ENOTSUP);
-			assert_int_equal(tensor_measures_prepare(measures, &subject, 1, NULL), 0);
-			assert_int_equal(tensor_measures_count(measures), 1);
+			assert_int_equal(memo_get(measures, &subject, NULL, &z), -ENOTSUP);
+			assert_int_equal(memo_prepare(measures, &subject, 1, NULL), 0);
+			assert_int_equal(memo_count(measures), 1);
 		}
-		tensor_measures_free(measures);
+		memo_free(measures);
 		close_model(&o);
 	}
 }
@@ -305,16 +304,16 @@ static void that_a_type_holds_no_values_stays(void **state)
 static void who_has_stopped_gets_nothing(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	const struct subject subject = base_of(SMALL_UP);
 	const atomic_bool stop = true, go = false;
 	struct zmeasure z;
 
-	assert_int_equal(tensor_measures_get(measures, &subject, &stop, &z), -EINTR);
-	assert_int_equal(tensor_measures_prepare(measures, &subject, 1, &stop), -EINTR);
-	assert_int_equal(tensor_measures_get(measures, &subject, &go, &z), 0);
-	assert_int_equal(tensor_measures_count(measures), 1);
-	tensor_measures_free(measures);
+	assert_int_equal(memo_get(measures, &subject, &stop, &z), -EINTR);
+	assert_int_equal(memo_prepare(measures, &subject, 1, &stop), -EINTR);
+	assert_int_equal(memo_get(measures, &subject, &go, &z), 0);
+	assert_int_equal(memo_count(measures), 1);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -338,7 +337,7 @@ static void *stop_soon(void *argument)
 static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 {
 	struct opened o = open_long(state);
-	struct tensor_measures *measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
+	struct memo *measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
 	const struct subject subject = base_of(0);
 	atomic_bool stop = false;
 	struct zmeasure z;
@@ -348,11 +347,11 @@ static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 	for (int i = 0; i < 2; i++) {
 		stop = false;
 		must(pthread_create(&thread, NULL, stop_soon, &stop) == 0);
-		assert_int_equal(tensor_measures_get(measures, &subject, &stop, &z), -EINTR);
+		assert_int_equal(memo_get(measures, &subject, &stop, &z), -EINTR);
 		pthread_join(thread, NULL);
 		assert_true(stop);
 	}
-	tensor_measures_free(measures);
+	memo_free(measures);
 	alarm(0);
 	close_model(&o);
 }
@@ -360,27 +359,27 @@ static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 static void *stop_readings_soon(void *argument)
 {
 	sleep_ms(50);
-	tensor_measures_stop(argument);
+	memo_stop(argument);
 	return NULL;
 }
 
 static void when_the_readings_stop_nobody_waits_any_more(void **state)
 {
 	struct opened o = open_long(state);
-	struct tensor_measures *measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
+	struct memo *measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
 	const struct subject subject = base_of(0);
 	struct zmeasure z;
 	pthread_t thread;
 
 	alarm(60);
 	must(pthread_create(&thread, NULL, stop_readings_soon, measures) == 0);
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), -EINTR);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), -EINTR);
 	pthread_join(thread, NULL);
 	/* Now and later. */
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), -EINTR);
-	assert_int_equal(tensor_measures_prepare(measures, &subject, 1, NULL), -EINTR);
-	assert_int_equal(tensor_measures_count(measures), 0);
-	tensor_measures_free(measures);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), -EINTR);
+	assert_int_equal(memo_prepare(measures, &subject, 1, NULL), -EINTR);
+	assert_int_equal(memo_count(measures), 0);
+	memo_free(measures);
 	alarm(0);
 	close_model(&o);
 }
@@ -388,21 +387,21 @@ static void when_the_readings_stop_nobody_waits_any_more(void **state)
 static void what_was_measured_cannot_be_had_after_the_stop(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	const struct subject subject = base_of(SMALL_UP);
 	struct zmeasure z;
 
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), 0);
-	tensor_measures_stop(measures);
-	assert_int_equal(tensor_measures_get(measures, &subject, NULL, &z), -EINTR);
-	tensor_measures_free(measures);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
+	memo_stop(measures);
+	assert_int_equal(memo_get(measures, &subject, NULL, &z), -EINTR);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void a_job_keeps_the_content_that_everybody_else_gave_up(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	const atomic_bool stop = true;
 
 	for (uint32_t i = 0; i < 50; i++) {
@@ -410,11 +409,11 @@ static void a_job_keeps_the_content_that_everybody_else_gave_up(void **state)
 
 		assert_int_equal(fill_up(o.model, 100 + i), 0);
 		graft = slot_of(o.model, SMALL_UP);
-		assert_int_equal(tensor_measures_prepare(measures, &graft, 1, &stop), -EINTR);
+		assert_int_equal(memo_prepare(measures, &graft, 1, &stop), -EINTR);
 		content_unref(graft.content);
 		slots_set(o.model->slots, SMALL_UP, NULL);
 	}
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
@@ -432,13 +431,12 @@ static void *ask_for_some(void *argument)
 		const size_t n = (size_t)(lcg(&seed) * (double)(crowd->n - first)) + 1;
 		const size_t one = first + (size_t)(lcg(&seed) * (double)n);
 		struct zmeasure z;
-		int rc = tensor_measures_prepare(crowd->measures, crowd->subjects + first, n,
-						 &crowd->stops[me]);
+		int rc = memo_prepare(crowd->measures, crowd->subjects + first, n,
+				      &crowd->stops[me]);
 
 		if (rc != 0 && rc != -EINTR)
 			crowd->wrong++;
-		rc = tensor_measures_get(crowd->measures, &crowd->subjects[one], &crowd->stops[me],
-					 &z);
+		rc = memo_get(crowd->measures, &crowd->subjects[one], &crowd->stops[me], &z);
 		if (rc != -EINTR && (rc != 0 || !same_z(&z, &crowd->expected[one])))
 			crowd->wrong++;
 	}
@@ -506,11 +504,10 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 		crowd.over = true;
 		pthread_join(stopper, NULL);
 		assert_int_equal(crowd.wrong, 0);
-		assert_true(tensor_measures_count(crowd.measures) <= crowd.n);
-		assert_int_equal(tensor_measures_prepare(crowd.measures, subjects, crowd.n, NULL),
-				 0);
-		assert_int_equal(tensor_measures_count(crowd.measures), crowd.n);
-		tensor_measures_free(crowd.measures);
+		assert_true(memo_count(crowd.measures) <= crowd.n);
+		assert_int_equal(memo_prepare(crowd.measures, subjects, crowd.n, NULL), 0);
+		assert_int_equal(memo_count(crowd.measures), crowd.n);
+		memo_free(crowd.measures);
 	}
 	alarm(0);
 	for (size_t i = 0; i < crowd.n; i++)
@@ -537,12 +534,12 @@ static void whoever_comes_as_a_job_gives_up_has_it_begun_anew(void **state)
 	subjects[CROWDED - 1] = last;
 	alarm(60);
 	for (int round = 0; round < 20; round++) {
-		struct tensor_measures *measures = new_readings(o.model);
+		struct memo *measures = new_readings(o.model);
 
-		assert_int_equal(tensor_measures_prepare(measures, &last, 1, &stop), -EINTR);
-		assert_int_equal(tensor_measures_prepare(measures, subjects, CROWDED, NULL), 0);
-		assert_int_equal(tensor_measures_count(measures), 2);
-		tensor_measures_free(measures);
+		assert_int_equal(memo_prepare(measures, &last, 1, &stop), -EINTR);
+		assert_int_equal(memo_prepare(measures, subjects, CROWDED, NULL), 0);
+		assert_int_equal(memo_count(measures), 2);
+		memo_free(measures);
 	}
 	alarm(0);
 	free(subjects);
@@ -554,7 +551,7 @@ static void whoever_comes_as_a_job_gives_up_has_it_begun_anew(void **state)
 static void without_memory_there_are_no_readings(void **state)
 {
 	struct opened o;
-	struct tensor_measures *measures;
+	struct memo *measures;
 
 	needs_failing_allocations();
 	o = open_small(state, "base.gguf");
@@ -566,14 +563,14 @@ static void without_memory_there_are_no_readings(void **state)
 		assert_null(measures);
 	}
 	assert_non_null(measures);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_there_is_no_reading_and_later_there_is(void **state)
 {
 	struct opened o;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct subject graft;
 	struct zmeasure expected, z;
 
@@ -587,7 +584,7 @@ static void without_memory_there_is_no_reading_and_later_there_is(void **state)
 		int rc;
 
 		allocation_fails(k);
-		rc = tensor_measures_get(measures, &graft, NULL, &z);
+		rc = memo_get(measures, &graft, NULL, &z);
 		if (!allocation_failed()) {
 			assert_int_equal(rc, 0);
 			break;
@@ -595,7 +592,7 @@ static void without_memory_there_is_no_reading_and_later_there_is(void **state)
 		assert_int_equal(rc, -ENOMEM);
 	}
 	assert_same_z(&z, &expected);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	assert_int_equal(graft.content->refs, 2);
 	content_unref(graft.content);
 	close_model(&o);

@@ -247,7 +247,7 @@ static void json_knows_no_nan(void **state)
 static void the_file_of_an_organ_is_its_angle(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 
 	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 		const struct zmeasure z = z_of_slot(o.model, i);
@@ -255,19 +255,18 @@ static void the_file_of_an_organ_is_its_angle(void **state)
 		char *text, expected[16];
 
 		assert_int_equal(view_size(view), THETA_FILE_SIZE);
-		assert_int_equal(tensor_measures_count(measures), i);
+		assert_int_equal(memo_count(measures), i);
 		theta_degrees(expected, sizeof(expected), &z);
 		text = read_view(view);
 		assert_string_equal(text, expected);
 		free(text);
 		view_unref(view);
 	}
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
-static struct view *table_now(struct model *model, struct tensor_measures *measures,
-			      enum organ_class klass)
+static struct view *table_now(struct model *model, struct memo *measures, enum organ_class klass)
 {
 	struct snapshot snapshot;
 	struct view *view;
@@ -292,7 +291,7 @@ static void expect_row(char *text, size_t n, struct model *model, uint32_t tenso
 static void a_table_has_a_row_for_each_tensor_of_its_class(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	char expected[1024] = "file\ttype\telements\ttheta\tsignal\tentropy\tkurtosis\tspacing\t"
 			      "magnitude\tstatus\n";
 	struct view *view;
@@ -309,30 +308,30 @@ static void a_table_has_a_row_for_each_tensor_of_its_class(void **state)
 	view = table_now(o.model, measures, CLASS_ORGANS);
 	text = read_view(view);
 	assert_string_equal(text, expected);
-	assert_int_equal(tensor_measures_count(measures), 3);
+	assert_int_equal(memo_count(measures), 3);
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void a_class_without_tensors_has_a_header_alone(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = table_now(o.model, measures, CLASS_ADAPTERS);
 	char *text = read_view(view);
 
 	assert_string_equal(text, THETA_HEADER);
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void part_of_a_table_measures_the_rows_it_touches(void **state)
 {
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct opened o;
 	struct view *view;
 	const size_t header = strlen(THETA_HEADER);
@@ -345,29 +344,29 @@ static void part_of_a_table_measures_the_rows_it_touches(void **state)
 	view = table_now(o.model, measures, CLASS_ORGANS);
 	text = read_view(view);
 	row = (size_t)(strchr(text + header, '\n') - text) + 1 - header;
-	tensor_measures_free(measures);
+	memo_free(measures);
 	view_unref(view);
 
 	measures = new_readings(o.model);
 	view = table_now(o.model, measures, CLASS_ORGANS);
 	assert_int_equal(view_read(view, bytes, header + 10, 0), header + 10);
-	assert_int_equal(tensor_measures_count(measures), 0);
+	assert_int_equal(memo_count(measures), 0);
 	/* The first row, its last byte, and one row more: rows 0 to 9 are of one width. */
 	assert_int_equal(view_read(view, bytes, 1, header + row - 1), 1);
-	assert_int_equal(tensor_measures_count(measures), 1);
+	assert_int_equal(memo_count(measures), 1);
 	assert_int_equal(view_read(view, bytes, row + 1, header + 4 * row - 1), row + 1);
 	assert_memory_equal(bytes, text + header + 4 * row - 1, row + 1);
-	assert_int_equal(tensor_measures_count(measures), 3);
+	assert_int_equal(memo_count(measures), 3);
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_there_is_no_file(void **state)
 {
 	struct opened o;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct snapshot snapshot;
 	struct view *view;
 
@@ -388,7 +387,7 @@ static void without_memory_there_is_no_file(void **state)
 		view_unref(view);
 	}
 	snapshot_release(&snapshot);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 

@@ -32,7 +32,7 @@ static void check_tail(const float *energies, size_t n, double budget)
 	struct entry *entries = malloc(n * sizeof(*entries));
 	const double total = total_of(energies, n);
 	uint32_t *scratch = malloc(n * sizeof(*scratch));
-	const struct tail tail = tail_find(energies, n, total, budget, scratch);
+	const struct energy_tail tail = tail_find(energies, n, total, budget, scratch);
 	double sum = 0.0;
 	bool within = true;
 
@@ -94,7 +94,7 @@ static void of_equal_ones_the_last_are_taken(void **state)
 {
 	uint32_t scratch[100];
 	float energies[100];
-	struct tail tail;
+	struct energy_tail tail;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(energies); i++)

@@ -434,23 +434,23 @@ static void without_memory_there_is_no_report(void **state)
 static void the_view_of_a_model_is_the_report_of_its_measures(void **state)
 {
 	struct opened o = open_zoo(state, ZOO);
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct figures *figures = figures_now(o.model);
 	struct view *view = lazy_report_view(measures, figures_now(o.model), report_print);
 	struct zmeasure z[ZOO];
 	char *text = read_view(view), *expected;
 
 	for (uint32_t i = 0; i < ZOO; i++)
-		if (tensor_measures_get(measures, &(struct subject){ i, NULL }, NULL, &z[i]) == 0)
+		if (memo_get(measures, &(struct subject){ i, NULL }, NULL, &z[i]) == 0)
 			figures->figures[i].z = &z[i];
 	expected = report_of(figures);
 	assert_string_equal(text, expected);
-	assert_int_equal(tensor_measures_count(measures), ZOO);
+	assert_int_equal(memo_count(measures), ZOO);
 	free(text);
 	free(expected);
 	figures_free(figures);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 

@@ -6,7 +6,7 @@
 #include "fs/report/table_merge.h"
 #include "tests/unit/fs_readings.h"
 
-static struct view *table_of(struct model *model, struct tensor_measures *measures)
+static struct view *table_of(struct model *model, struct memo *measures)
 {
 	struct snapshot snapshot;
 	struct view *view;
@@ -30,7 +30,7 @@ static char *report_of(const struct figures *figures)
 }
 
 /* The report of the model itself. */
-static char *own_report(struct model *model, struct tensor_measures *measures)
+static char *own_report(struct model *model, struct memo *measures)
 {
 	struct figures *figures = figures_now(model);
 	struct zmeasure *z = calloc(figures->n + 1, sizeof(*z));
@@ -38,7 +38,7 @@ static char *own_report(struct model *model, struct tensor_measures *measures)
 
 	must(z);
 	for (size_t i = 0; i < figures->n; i++)
-		if (tensor_measures_get(measures, &figures->subjects[i], NULL, &z[i]) == 0)
+		if (memo_get(measures, &figures->subjects[i], NULL, &z[i]) == 0)
 			figures->figures[i].z = &z[i];
 	text = report_of(figures);
 	free(z);
@@ -56,7 +56,7 @@ static void the_report_of_the_table_is_that_of_the_model(void **state)
 	struct mkgguf *m = mkgguf_new(3);
 	struct table_merge *merge = table_merge_new();
 	struct figures *figures;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct error err = { 0 };
 	struct mk_file file;
 	struct table table;
@@ -92,14 +92,14 @@ static void the_report_of_the_table_is_that_of_the_model(void **state)
 	table_merge_free(merge);
 	table_release(&table);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void the_name_of_a_shard_is_its_models(void **state)
 {
 	struct opened o = open_small(state, "m-00002-of-00007.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = table_of(o.model, measures);
 	char *text = read_view(view);
 
@@ -108,31 +108,31 @@ static void the_name_of_a_shard_is_its_models(void **state)
 	assert_non_null(strstr(text, "\nend\tm\t6\n"));
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void nothing_is_measured_before_its_line_is_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
-	struct tensor_measures *measures = new_readings(o.model);
+	struct memo *measures = new_readings(o.model);
 	struct view *view = table_of(o.model, measures);
 	char *text;
 
-	assert_int_equal(tensor_measures_count(measures), 0);
+	assert_int_equal(memo_count(measures), 0);
 	text = read_view(view);
-	assert_int_equal(tensor_measures_count(measures), SMALL_TENSORS);
+	assert_int_equal(memo_count(measures), SMALL_TENSORS);
 	assert_int_equal(strlen(text), view_size(view));
 	free(text);
 	view_unref(view);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 
 static void without_memory_there_is_none(void **state)
 {
 	struct opened o;
-	struct tensor_measures *measures;
+	struct memo *measures;
 	struct snapshot snapshot;
 	struct view *view = NULL;
 	bool well = false;
@@ -151,7 +151,7 @@ static void without_memory_there_is_none(void **state)
 	assert_non_null(view);
 	view_unref(view);
 	snapshot_release(&snapshot);
-	tensor_measures_free(measures);
+	memo_free(measures);
 	close_model(&o);
 }
 

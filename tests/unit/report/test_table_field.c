@@ -13,7 +13,7 @@ static char *put(const char *bytes, size_t n)
 	FILE *out = open_memstream(&text, &size);
 
 	must(out);
-	table_put(bytes, n, out);
+	text_escape_print(bytes, n, TABLE_ENCODED, out);
 	must(fclose(out) == 0);
 	return text;
 }
