@@ -93,8 +93,16 @@ struct mount *mount_new(const struct options *options, struct log *log, struct m
 	if (mount_models(fs, collection) && fs->handles && fs->scratches && fs->writers &&
 	    fs->buffers && fs->read_threads && fs->computed_reads && fs->commits &&
 	    fs->assemblies && fs->link_lookups && fs->shard_checks && fs->links && fs->emptied &&
-	    fs->first_writes && fs->tracer && fs->assembly_lock)
+	    fs->first_writes && fs->tracer && fs->assembly_lock) {
+		fs->tree = (struct tree){ .inodes = fs->inodes,
+					  .scratches = fs->scratches,
+					  .overview = fs->overview,
+					  .model_files = fs->model_files,
+					  .n_models = collection->n,
+					  .read_only = options->read_only,
+					  .list_views = options->list_views };
 		return fs;
+	}
 	mount_free(fs);
 	return NULL;
 }

@@ -17,7 +17,7 @@ void scratch_files_free(struct scratch_files *scratches);
 
 enum scratch_kind {
 	SCRATCH_NONE,
-	SCRATCH_FILE,	/* a file of that name: an inode of NODE_SCRATCH or NODE_SCRATCH_LINK */
+	SCRATCH_FILE,	/* a file of that name: an inode of FAMILY_SCRATCH or FAMILY_SCRATCH_LINK */
 	SCRATCH_HIDDEN, /* the θ file of that name was removed */
 };
 
