@@ -69,7 +69,7 @@ static struct inode *create(struct mount *fs, const struct inode *directory, con
 		return tree_make_empty(&fs->tree, directory, name, rc);
 	if (family_of(inode)->nothing)
 		return inode;
-	/* Somebody else was faster. */
+	/* Another process was faster. */
 	inodes_put(fs->inodes, inode);
 	*rc = -EEXIST;
 	return NULL;

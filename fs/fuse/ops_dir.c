@@ -22,7 +22,7 @@ static void open_directory(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info
 	fuse_reply_open(req, fi);
 }
 
-/* Whoever lists a root wants to see what is there by now. */
+/* A listing of a root shows the shards that are there by now. */
 static ssize_t look_for_shards(struct async_request *async)
 {
 	shard_watch_check(mount_of(async->req), false);

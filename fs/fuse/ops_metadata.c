@@ -19,7 +19,7 @@ static const struct key_renaming *names_of(struct async_request *async)
 	return (struct key_renaming *)(void *)async->text;
 }
 
-/* What somebody wrote beside a key takes its place. */
+/* What a process wrote beside a key takes its place. */
 static ssize_t fill_key(struct async_request *async)
 {
 	const struct key_renaming *names = names_of(async);

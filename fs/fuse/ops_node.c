@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Whoever was just refused an open() for writing gets a stage in place of the organ
+/* A thread that was just refused an open() for writing gets a stage in place of the organ
  * (write_opens.h). */
 static struct inode *stage_for_writer(struct mount *fs, pid_t thread, struct inode *organ)
 {

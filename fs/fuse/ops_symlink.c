@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A link that nobody looks at, of that user. NULL: out of memory. */
+/* A link that is not followed here, of that user. NULL: out of memory. */
 static struct content *plain_link(const char *target, const struct fuse_ctx *caller)
 {
 	const struct organ nothing = { .name = "" };

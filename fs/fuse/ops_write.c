@@ -247,7 +247,7 @@ static void run_on_stage(fuse_req_t req, struct open_file *handle,
 	async_submit(async, mount_of(req)->commits);
 }
 
-/* Nobody is left to be told of a failure but the log. */
+/* The file is closed: of a failure only the log tells. */
 static void reply_released(struct async_request *async, ssize_t result)
 {
 	(void)result;

@@ -42,7 +42,7 @@ static struct inode *find_slot(const struct tree *tree, const struct inode *dire
 	return inode;
 }
 
-/* What the model has comes before what somebody writes under that name. */
+/* What the model has comes before what a process writes under that name. */
 static struct inode *class_lookup(const struct tree *tree, const struct inode *directory,
 				  const char *name, int *rc)
 {
@@ -65,7 +65,7 @@ static bool class_may_block(const struct tree *tree, const struct inode *directo
 				   table_of(directory) + 1, name);
 }
 
-/* Is it a θ file that somebody removed? */
+/* Is it a θ file whose name was removed? */
 static bool is_hidden(const struct tree *tree, const struct inode *directory, const char *name)
 {
 	struct inode *scratch = NULL;

@@ -14,7 +14,7 @@ struct generated {
 		pthread_mutex_t making; /* held while it is made, which may take long */
 		pthread_mutex_t lock;	/* protects what follows; taken after making */
 		uint64_t stamp;		/* of the state that what follows is for */
-		uint64_t ino;		/* 0: nobody has looked yet */
+		uint64_t ino;		/* 0: not asked for yet */
 		struct inode *inode;	/* NULL: only its number was asked for */
 	} current[GENERATED_KINDS];
 };

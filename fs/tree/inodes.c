@@ -187,7 +187,7 @@ static bool read_number(const struct model *model, uint64_t ino, struct inode *i
 	return index < n;
 }
 
-/* Directories are there whoever has the model's place. */
+/* Directories stay when another model takes the place of theirs. */
 static bool is_directory(uint64_t ino)
 {
 	switch (inode_kind(ino)) {

@@ -3,7 +3,7 @@
  * changes, except that of a file being written, which only its writer knows.
  *
  * What the base has needs no entry here: its numbers say what they are (inode.h). Everything else
- * is kept as long as the kernel or somebody here knows it. */
+ * is kept as long as the kernel knows it or a caller holds it. */
 #ifndef FS_TREE_INODES_H
 #define FS_TREE_INODES_H
 
