@@ -76,7 +76,7 @@ static void give_up(void *argument)
 
 	while (!atomic_load(&async->answered) && milliseconds_since(&async->interrupted) < GRACE_MS)
 		nanosleep(&tick, NULL);
-	/* Whoever says so first answers, and nobody else touches the request. */
+	/* The thread that sets it first answers, and no other touches the request. */
 	if (!atomic_exchange(&async->answered, true)) {
 		fuse_req_interrupt_func(async->req, NULL, NULL);
 		pthread_rwlock_rdlock(&async->fs->answering);

@@ -2,10 +2,7 @@
 /* ops_create.c - names in directories that come and go: create, unlink. A name that ends in
  * .bin is a slot's, any other a scratch file's. What changes a slot waits for the disk and is
  * answered by a job. */
-#include "fs/edit/graft.h"
 #include "fs/fuse/ops_async.h"
-#include "fs/model/inode.h"
-#include "fs/model/organ_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,69 +27,12 @@ struct inode *ops_editable(struct mount *fs, fuse_ino_t ino, int *rc)
 {
 	struct inode *directory = inodes_get(fs->inodes, ino);
 
-	*rc = !directory ? -ESTALE : !ops_can_graft(fs, directory->model) ? -EROFS : -EPERM;
-	if (directory && ops_can_graft(fs, directory->model) &&
-	    (directory->kind == NODE_CLASS || directory->kind == NODE_METADATA))
+	*rc = !directory ? -ESTALE : !tree_can_graft(&fs->tree, directory->model) ? -EROFS : -EPERM;
+	if (directory && tree_can_graft(&fs->tree, directory->model) &&
+	    family_of(directory)->grafts)
 		return directory;
 	inodes_put(fs->inodes, directory);
 	return NULL;
-}
-
-struct inode *ops_add_scratch(struct mount *fs, const struct inode *directory, const char *name,
-			      const struct inode *made, int *rc)
-{
-	struct inode *inode = inodes_add(fs->inodes, made);
-
-	*rc = -ENOMEM;
-	if (inode) {
-		scratch_files_remove(fs->scratches, directory->ino, name);
-		*rc = scratch_files_add(fs->scratches, directory->ino, name, inode);
-	}
-	if (*rc == 0)
-		return inode;
-	inodes_put(fs->inodes, inode);
-	return NULL;
-}
-
-struct inode *ops_make_scratch(struct mount *fs, const struct inode *directory, const char *name,
-			       struct view *view, int *rc)
-{
-	struct model *model = directory->model;
-	struct inode made = { .ino = inode_new(model), .kind = NODE_SCRATCH, .model = model };
-
-	*rc = -ENOMEM;
-	if (view)
-		made.stage = stage_new(model->layer, view);
-	return made.stage ? ops_add_scratch(fs, directory, name, &made, rc) : NULL;
-}
-
-static struct inode *make_empty(struct mount *fs, const struct inode *directory, const char *name,
-				int *rc)
-{
-	struct view *empty = view_new(NULL, 0, NULL);
-	struct inode *inode = ops_make_scratch(fs, directory, name, empty, rc);
-
-	view_unref(empty);
-	return inode;
-}
-
-struct inode *ops_keep_as_scratch(struct mount *fs, const struct inode *directory, const char *name,
-				  const struct inode *organ, int *rc)
-{
-	const struct origin origin = { organ->model, organ->index, organ->content };
-	struct view *view;
-	struct inode *inode = NULL;
-
-	if (organ->kind == NODE_LINK)
-		return ops_make_link(fs, directory, name, content_ref(organ->content), rc);
-	view = organ_file_view(organ->model, organ->index, organ->content);
-	*rc = -ENOMEM;
-	if (view)
-		inode = make_empty(fs, directory, name, rc);
-	if (inode)
-		stage_adopt(inode->stage, view, &origin);
-	view_unref(view);
-	return inode;
 }
 
 static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
@@ -116,23 +56,20 @@ static struct inode *create(struct mount *fs, const struct inode *directory, con
 {
 	struct inode *inode;
 
-	*rc = ops_is_desktop_file(name)		 ? -EPERM
-	      : directory->kind == NODE_METADATA ? ops_check_key(directory->model, name)
-	      : ops_is_adapter_name(directory->ino, name)
-		      ? ops_check_adapter(directory->model, name)
-		      : 0;
+	*rc = ops_is_desktop_file(name) ? -EPERM
+					: family_of(directory)->check_name(directory, name);
 	if (*rc < 0)
 		return NULL;
 	if (scratch_files_find(fs->scratches, directory->ino, name, &inode) == SCRATCH_HIDDEN) {
 		scratch_files_remove(fs->scratches, directory->ino, name);
-		return ops_find(fs, directory, name, rc);
+		return tree_find(&fs->tree, directory, name, rc);
 	}
-	inode = ops_find(fs, directory, name, rc);
+	inode = tree_find(&fs->tree, directory, name, rc);
 	if (!inode)
-		return make_empty(fs, directory, name, rc);
-	if (inode->kind == NODE_SINK)
+		return tree_make_empty(&fs->tree, directory, name, rc);
+	if (family_of(inode)->nothing)
 		return inode;
-	/* Somebody else was faster. */
+	/* Another process was faster. */
 	inodes_put(fs->inodes, inode);
 	*rc = -EEXIST;
 	return NULL;
@@ -160,9 +97,18 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	fuse_reply_err(req, -rc);
 }
 
-static ssize_t remove_organ(struct async_request *async)
+static ssize_t remove_slot(struct async_request *async)
 {
-	return graft_remove(async->inode->model, async->inode->index);
+	return family_of(async->inode)->remove(async->inode);
+}
+
+/* The name of what is no slot or key goes: a θ file or table is hidden. */
+static int remove_name(struct mount *fs, const struct inode *inode, fuse_ino_t parent,
+		       const char *name)
+{
+	if (family_of(inode)->scratch)
+		return scratch_files_remove(fs->scratches, parent, name) ? 0 : -ENOENT;
+	return family_of(inode)->nothing ? 0 : scratch_files_add(fs->scratches, parent, name, NULL);
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -170,32 +116,20 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct mount *fs = mount_of(req);
 	int rc;
 	struct inode *directory = ops_editable(fs, parent, &rc);
-	struct inode *inode = directory ? ops_find(fs, directory, name, &rc) : NULL;
+	struct inode *inode = directory ? tree_find(&fs->tree, directory, name, &rc) : NULL;
 	struct async_request *async;
 
 	if (!directory)
 		rc = ops_remove_beside(fs, parent, name);
 	inodes_put(fs->inodes, directory);
-	if (inode && (inode->kind == NODE_ORGAN || inode->kind == NODE_LINK)) {
-		async = async_new_on(req, inode, 0, remove_organ);
+	if (inode && family_of(inode)->remove) {
+		async = async_new_on(req, inode, 0, remove_slot);
 		if (async)
 			async_submit(async, fs->commits);
 		return;
 	}
-	if (inode && inode->kind == NODE_KEY) {
-		ops_remove_key(req, inode);
-		return;
-	}
-	if (inode && (inode->kind == NODE_ADAPTER || inode->kind == NODE_SETTING)) {
-		ops_remove_adapter(req, inode);
-		return;
-	}
-	if (inode && (inode->kind == NODE_SCRATCH || inode->kind == NODE_SCRATCH_LINK))
-		rc = scratch_files_remove(fs->scratches, parent, name) ? 0 : -ENOENT;
-	else if (inode)
-		rc = inode->kind == NODE_SINK
-			     ? 0
-			     : scratch_files_add(fs->scratches, parent, name, NULL);
+	if (inode)
+		rc = remove_name(fs, inode, parent, name);
 	inodes_put(fs->inodes, inode);
 	fuse_reply_err(req, -rc);
 }

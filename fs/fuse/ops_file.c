@@ -1,52 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_file.c - open files: open, create, read, release. */
 #include "fs/fuse/ops_async.h"
-#include "fs/fuse/ops_views.h"
-#include "fs/lazy/theta_text.h"
-#include "fs/model/adapters.h"
-#include "fs/model/organ_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool for_writing(const struct fuse_file_info *fi)
 {
 	return (fi->flags & O_ACCMODE) != O_RDONLY;
-}
-
-static struct view *text_of_key(const struct inode *inode, int *rc)
-{
-	struct metadata_entry *metadatum = inodes_metadatum(inode);
-	struct view *view = metadatum ? metadata_entry_view(metadatum, rc) : NULL;
-
-	metadata_entry_unref(metadatum);
-	return view;
-}
-
-/* What a reader of the inode gets to see. NULL with *rc set. */
-static struct view *content_of(struct mount *fs, struct inode *inode, int *rc)
-{
-	const struct subject subject = { inode->index, inode->content };
-
-	*rc = -ENOMEM;
-	if (inode->kind == NODE_KEY || inode->kind == NODE_BASE_KEY)
-		return text_of_key(inode, rc);
-
-	if (inode->kind == NODE_ORGAN || inode->kind == NODE_BASE_ORGAN)
-		return organ_file_view(inode->model, inode->index, inode->content);
-	if (ops_is_view_file(inode))
-		return ops_view_content(inode);
-	if (inode->kind == NODE_THETA)
-		return theta_file(mount_model_files(fs, inode)->measures, &subject);
-	return view_ref(inode->view);
-}
-
-static bool is_made(const struct inode *inode)
-{
-	return inode->kind == NODE_THETA ||
-	       (inode->kind == NODE_GENERATED && view_is_computed(inode->view));
 }
 
 /* A slot or key that is there is opened to write to it: the caller looks its name up again, and
@@ -55,7 +16,7 @@ static int open_again(fuse_req_t req, const struct inode *inode, struct fuse_fil
 		      bool *nameless)
 {
 	switch (write_opens_expect(mount_of(req)->writers, fuse_req_ctx(req)->pid,
-				   ops_slot_number(inode))) {
+				   family_of(inode)->number(inode))) {
 	case WRITE_OPENS_NAMELESS:
 		fi->direct_io = fi->keep_cache = 1;
 		*nameless = true;
@@ -72,59 +33,54 @@ static int open_again(fuse_req_t req, const struct inode *inode, struct fuse_fil
 static int open_to_write(fuse_req_t req, const struct inode *inode, struct fuse_file_info *fi,
 			 bool *nameless)
 {
-	struct mount *fs = mount_of(req);
+	const struct mount *fs = mount_of(req);
+	const struct family *family = family_of(inode);
 
-	if (inode->kind == NODE_GENERATED && inode->index == GENERATED_ASSEMBLE &&
-	    !fs->options->read_only) {
-		fi->direct_io = 1;
-		return 0;
+	if (family->write != WRITE_ASSEMBLES || fs->options->read_only) {
+		if (!tree_can_graft(&fs->tree, inode->model))
+			return -EROFS;
+		if (family->is_fixed && family->is_fixed(inode))
+			return -EACCES;
+		if (family->stage)
+			return open_again(req, inode, fi, nameless);
+		if (family->write != WRITE_DROPPED && family->write != WRITE_UNDOES)
+			return -EACCES;
 	}
-	if (!ops_can_graft(fs, inode->model))
-		return -EROFS;
-	if (inode->kind == NODE_KEY && metadata_key(inode->model->metadata, inode->index).fixed)
-		return -EACCES;
-	if (inode->kind == NODE_SETTING && !adapters_apply(inode->model))
-		return -EACCES;
-	if (inode->kind == NODE_ORGAN || inode->kind == NODE_KEY || inode->kind == NODE_SETTING ||
-	    inode->kind == NODE_EXPERT)
-		return open_again(req, inode, fi, nameless);
-	if (!ops_discards_writes(inode) && !ops_is_undo(inode))
-		return -EACCES;
-	if (inode->kind == NODE_GENERATED && inode->index == GENERATED_MODEL)
-		log_add(inode->model->log,
-			"%s: what is written to it is dropped: it is the model with its grafts; "
-			"another model is mounted by itself",
-			generated_name(GENERATED_MODEL));
+	if (family->drops)
+		log_add(inode->model->log, "%s: what is written to it is dropped: %s",
+			generated_name(inode->index), family->drops);
 	fi->direct_io = 1;
 	return 0;
 }
 
 /* May the inode be opened, and how? Sets the flags of the reply, and whether it is opened to write
  * to it by a process that has no name for it. */
-static int open_mode(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi, bool *nameless)
+static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file_info *fi,
+		     bool *nameless)
 {
-	if (ops_is_directory(inode))
+	const struct family *family = family_of(inode);
+
+	if (S_ISDIR(family->mode))
 		return -EISDIR;
-	if (ops_is_link(inode))
+	if (S_ISLNK(family->mode))
 		return -ELOOP;
-	if (inode->kind == NODE_SCRATCH) {
+	if (family->scratch) {
 		/* A process that reads and writes may map it, which older kernels and libfuse do
 		 * not allow for direct I/O. Others see what was written, no page of before. */
 		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
 		return 0;
 	}
-	if (inode->kind == NODE_STAGE || inode->kind == NODE_KEY_STAGE ||
-	    inode->kind == NODE_SETTING_STAGE || inode->kind == NODE_EXPERT_STAGE) {
+	if (inode->stage) {
 		write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid,
-				 ops_slot_number(inode));
-		/* Whoever only writes has no use for pages; a reader may map them. */
+				 family->number(inode));
+		/* A process that only writes has no use for pages; a reader may map them. */
 		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
 		return 0;
 	}
 	if (!for_writing(fi)) {
 		/* What has to be made is asked for as it is read: the kernel, reading ahead, would
 		 * have all of it made, and not let go of it at an interrupt. */
-		fi->direct_io = is_made(inode);
+		fi->direct_io = family->computed || (inode->view && view_is_computed(inode->view));
 		fi->keep_cache = 1;
 		fi->noflush = 1;
 		return 0;
@@ -132,29 +88,23 @@ static int open_mode(fuse_req_t req, struct inode *inode, struct fuse_file_info 
 	return open_to_write(req, inode, fi, nameless);
 }
 
-static bool is_lacking(const struct inode *inode)
+/* What a reader of the inode gets to see. NULL with *rc set. */
+static struct view *view_of(const struct mount *fs, const struct inode *inode, int *rc)
 {
-	return inode->kind == NODE_GENERATED && inode->index == GENERATED_MODEL && inode->model &&
-	       !inode->model->whole;
-}
+	const struct family *family = family_of(inode);
 
-static int refuse_lacking(const struct inode *inode)
-{
-	char *lacks = model_missing_shards(inode->model);
-
-	log_add(inode->model->log, "%s: cannot be opened: %s", generated_name(GENERATED_MODEL),
-		lacks ? lacks : "out of memory");
-	free(lacks);
-	return -ENODATA;
+	*rc = -ENOMEM;
+	return family->open ? family->open(&fs->tree, inode, rc) : view_ref(inode->view);
 }
 
 static struct open_file *open_handle(struct mount *fs, struct inode *inode, struct view *view,
 				     bool writes)
 {
-	struct undo_words *words = writes && ops_is_undo(inode) ? undo_words_new() : NULL;
+	const bool undoes = writes && family_of(inode)->write == WRITE_UNDOES;
+	struct undo_words *words = undoes ? undo_words_new() : NULL;
 	struct open_file *handle = NULL;
 
-	if (words || !writes || !ops_is_undo(inode))
+	if (words || !undoes)
 		handle = open_files_add(fs->handles, inode, view, writes);
 	if (handle)
 		handle->words = words;
@@ -168,8 +118,8 @@ static int open_nameless(fuse_req_t req, struct inode *inode, struct fuse_file_i
 {
 	struct mount *fs = mount_of(req);
 	int rc;
-	struct view *view = content_of(fs, inode, &rc);
-	struct inode *stage = view ? ops_make_stage(fs, inode) : NULL;
+	struct view *view = view_of(fs, inode, &rc);
+	struct inode *stage = view ? family_of(inode)->stage(&fs->tree, inode) : NULL;
 	struct open_file *handle = NULL;
 
 	if (!view)
@@ -197,13 +147,10 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 
 	if (nameless)
 		return open_nameless(req, inode, fi);
-	if (rc == 0 && is_lacking(inode))
-		rc = refuse_lacking(inode);
-
 	if (rc < 0)
 		return rc;
 	if (!inode->stage) {
-		view = content_of(fs, inode, &rc);
+		view = view_of(fs, inode, &rc);
 		if (!view)
 			return rc;
 	}
@@ -343,7 +290,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 	(void)ino_out;
 	(void)flags;
 	if (!to->inode->stage || to->nameless || offset != offset_out ||
-	    (inode->kind != NODE_ORGAN && inode->kind != NODE_BASE_ORGAN)) {
+	    !family_of(inode)->is_organ) {
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}
@@ -363,19 +310,16 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
 	struct open_file *handle = open_file_of(fi);
+	const struct family *family = family_of(handle->inode);
 	const bool last = open_file_release(handle);
-	char path[ORGAN_PATH_MAX];
 
 	(void)ino;
 	if (ops_release_undo(req, handle))
 		return;
-	if (last && handle->inode->kind == NODE_STAGE && stage_size(handle->inode->stage) == 0)
-		log_add(handle->inode->model->log,
-			"%s: emptied and closed again, which is no graft; "
-			"the slot keeps what it had",
-			model_organ_path(handle->inode->model, handle->inode->index, path));
+	if (last && family->released)
+		family->released(handle->inode);
 	/* Not what a flush has refused: that is dropped. */
-	if (last && ops_is_emptied_string(handle->inode)) {
+	if (last && family->is_emptied && family->is_emptied(handle->inode)) {
 		in_flight_begin(fs->emptied);
 		ops_commit_emptied(req, handle);
 		return;

@@ -1,59 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_node.c - names and attributes: lookup, forget, getattr, setattr, statfs. */
 #include "fs/fuse/ops_async.h"
-#include "fs/fuse/ops_views.h"
 #include "fs/model/adapters.h"
-#include "fs/model/inode.h"
-#include "fs/model/organ_file.h"
 
 #include <errno.h>
 #include <string.h>
 
-static struct inode *stage_organ(struct mount *fs, const struct inode *organ)
-{
-	struct model *model = organ->model;
-	struct inode made = {
-		.ino = inode_new(model), .kind = NODE_STAGE, .index = organ->index, .model = model
-	};
-	/* What adapters make of it is not written to: they would be merged twice. */
-	struct view *view = organ_file_view(model, organ->index, content_own(organ->content));
-
-	if (view)
-		made.stage = stage_new(model->layer, view);
-	view_unref(view);
-	return made.stage ? inodes_add(fs->inodes, &made) : NULL;
-}
-
-struct inode *ops_make_stage(struct mount *fs, const struct inode *inode)
-{
-	switch (inode->kind) {
-	case NODE_KEY:
-		return ops_stage_key(fs, inode);
-	case NODE_SETTING:
-		return ops_stage_setting(fs, inode);
-	case NODE_EXPERT:
-		return ops_stage_expert(fs, inode);
-	default:
-		return stage_organ(fs, inode);
-	}
-}
-
-/* Whoever was just refused an open() for writing gets a stage in place of the organ
+/* A thread that was just refused an open() for writing gets a stage in place of the organ
  * (write_opens.h). */
 static struct inode *stage_for_writer(struct mount *fs, pid_t thread, struct inode *organ)
 {
+	const struct family *family = family_of(organ);
 	struct inode *stage;
 	uint64_t ino;
 
-	if ((organ->kind != NODE_ORGAN && organ->kind != NODE_KEY && organ->kind != NODE_SETTING &&
-	     organ->kind != NODE_EXPERT) ||
-	    !write_opens_find(fs->writers, thread, ops_slot_number(organ), &ino))
+	if (!family->stage || !write_opens_find(fs->writers, thread, family->number(organ), &ino))
 		return organ;
 	stage = ino ? inodes_get(fs->inodes, ino) : NULL;
 	if (!stage) {
-		stage = ops_make_stage(fs, organ);
+		stage = family->stage(&fs->tree, organ);
 		if (stage)
-			write_opens_set_inode(fs->writers, thread, ops_slot_number(organ),
+			write_opens_set_inode(fs->writers, thread, family->number(organ),
 					      stage->ino);
 	}
 	inodes_put(fs->inodes, organ);
@@ -63,8 +30,11 @@ static struct inode *stage_for_writer(struct mount *fs, pid_t thread, struct ino
 void ops_reply_entry(fuse_req_t req, struct inode *inode)
 {
 	struct mount *fs = mount_of(req);
-	struct fuse_entry_param entry = { .ino = inode->ino, .generation = ops_generation(inode) };
+	const struct family *family = family_of(inode);
+	struct fuse_entry_param entry = { .ino = inode->ino };
 
+	if (family->generation)
+		entry.generation = family->generation(inode);
 	entry.attr_timeout = ops_attributes(fs, inode, &entry.attr);
 	entry.entry_timeout = ops_entry_timeout(fs, inode);
 	inodes_count_lookup(fs->inodes, inode);
@@ -77,7 +47,7 @@ static void look_up(fuse_req_t req, const struct inode *directory, const char *n
 {
 	struct mount *fs = mount_of(req);
 	int rc;
-	struct inode *inode = ops_find(fs, directory, name, &rc);
+	struct inode *inode = tree_find(&fs->tree, directory, name, &rc);
 
 	if (inode) {
 		inode = stage_for_writer(fs, fuse_req_ctx(req)->pid, inode);
@@ -94,13 +64,11 @@ static void look_up(fuse_req_t req, const struct inode *directory, const char *n
 static bool is_by_links(struct mount *fs, const struct inode *directory, const char *name)
 {
 	const size_t n = strlen(name);
-	/* An organ that is a link is followed by whoever opens it, unless adapters change it. */
-	const bool organ =
-		directory->kind == NODE_CLASS && (n < 6 || strcmp(name + n - 6, ".theta") != 0);
+	const enum family_links links = family_of(directory)->links;
+	/* An organ that is a link is followed when it is opened, unless adapters change it. */
+	const bool organ = links == LINKS_OPENED && (n < 6 || strcmp(name + n - 6, ".theta") != 0);
 
-	if (directory->kind != NODE_CLASS && directory->kind != NODE_ROOT &&
-	    directory->kind != NODE_MODELS && directory->kind != NODE_VIEWS &&
-	    directory->kind != NODE_FORM_CLASS && directory->kind != NODE_EXPERTS)
+	if (links == LINKS_NO)
 		return false;
 	for (uint32_t i = 0; i < fs->models->n; i++) {
 		struct model *model = model_latest(fs->models->models[i]);
@@ -114,6 +82,15 @@ static bool is_by_links(struct mount *fs, const struct inode *directory, const c
 	return false;
 }
 
+/* May finding the name, or saying how large the file is, have to read from the base first? Only the
+ * first lookup of a name has to, until the model changes. */
+static bool may_block(struct mount *fs, const struct inode *directory, const char *name)
+{
+	const struct family *family = family_of(directory);
+
+	return family->may_block && family->may_block(&fs->tree, directory, name);
+}
+
 /* What has to be known first. */
 static ssize_t look_before(struct async_request *async)
 {
@@ -125,10 +102,10 @@ static ssize_t look_before(struct async_request *async)
 	in_flight_wait(fs->emptied);
 	if (is_by_links(fs, async->inode, async->text))
 		symlinks_refresh(fs->links, async->inode->model);
-	if (!ops_may_block(fs, async->inode, async->text))
+	if (!may_block(fs, async->inode, async->text))
 		return 0;
 	/* It and its size are there then. */
-	inode = ops_find(fs, async->inode, async->text, &rc);
+	inode = tree_find(&fs->tree, async->inode, async->text, &rc);
 	if (inode)
 		ops_attributes(fs, inode, &attr);
 	inodes_put(fs->inodes, inode);
@@ -179,7 +156,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		look_up_async(req, directory, name, fs->link_lookups);
 		return;
 	}
-	if (directory && ops_may_block(fs, directory, name)) {
+	if (directory && may_block(fs, directory, name)) {
 		look_up_async(req, directory, name, fs->computed_reads);
 		return;
 	}
@@ -208,7 +185,7 @@ void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	struct mount *fs = mount_of(req);
 	struct inode *inode = inodes_get(fs->inodes, ino);
 
-	if (inode && ops_is_link(inode))
+	if (inode && S_ISLNK(family_of(inode)->mode))
 		fuse_reply_readlink(req, inode->content->target);
 	else
 		fuse_reply_err(req, inode ? EINVAL : ESTALE);
@@ -236,47 +213,6 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	inodes_put(fs->inodes, inode);
 }
 
-static int set_key_size(const struct inode *inode, uint64_t size)
-{
-	const struct metadata_key key = metadata_key(inode->model->metadata, inode->index);
-	struct metadata_entry *metadatum = inodes_metadatum(inode);
-	uint64_t now = 0;
-
-	if (metadatum)
-		metadata_entry_size(metadatum, &now);
-	metadata_entry_unref(metadatum);
-	if (size == now)
-		return 0;
-	log_add(inode->model->log,
-		"metadata/%s: cannot be truncated by name; the key keeps what it had", key.name);
-	return key.fixed ? -EACCES : -EINVAL;
-}
-
-static int set_size(struct inode *inode, uint64_t size)
-{
-	char path[ORGAN_PATH_MAX];
-
-	if (inode->stage)
-		return stage_truncate(inode->stage, size);
-	/* The truncation that opening for writing brings along. */
-	if (ops_discards_writes(inode) || ops_is_undo(inode) ||
-	    (inode->kind == NODE_GENERATED && inode->index == GENERATED_ASSEMBLE))
-		return 0;
-	if (inode->kind == NODE_KEY)
-		return set_key_size(inode, size);
-	if (inode->kind == NODE_EXPERT)
-		return size == ops_view_size(inode) ? 0 : -EINVAL;
-	if (inode->kind != NODE_ORGAN)
-		return -EACCES;
-	if (size == organ_file_size(inode->model, inode->index, inode->content))
-		return 0;
-	log_add(inode->model->log,
-		"%s: truncated by name, an organ would be none any more; "
-		"the slot keeps what it had",
-		model_organ_path(inode->model, inode->index, path));
-	return -EINVAL;
-}
-
 /* The stage's inode where the caller is, or has open, a writer without a name (open_files.h). What
  * open() empties comes without the handle, and so do times. */
 static struct inode *nameless_stage(fuse_req_t req, fuse_ino_t ino, const struct stat *attr,
@@ -293,11 +229,11 @@ static struct inode *nameless_stage(fuse_req_t req, fuse_ino_t ino, const struct
 	return open_files_find_nameless(fs->handles, ino, fuse_req_ctx(req)->pid);
 }
 
-/* Of a directory that grafts are in: rsync sets it, and would again and again. */
-static void set_directory_time(const struct inode *inode, const struct timespec *time)
+static int set_size(struct inode *inode, uint64_t size)
 {
-	if (inode->kind == NODE_CLASS || inode->kind == NODE_METADATA)
-		model_set_directory_time(inode->model, ops_directory_number(inode), time);
+	const struct family *family = family_of(inode);
+
+	return family->truncate ? family->truncate(inode, size) : -EACCES;
 }
 
 static void set_time(struct mount *fs, const struct inode *meant, const struct stat *attr,
@@ -311,8 +247,9 @@ static void set_time(struct mount *fs, const struct inode *meant, const struct s
 		clock_gettime(CLOCK_REALTIME, &time);
 	if (meant->stage)
 		stage_set_mtime(meant->stage, &time);
-	else if (ops_can_graft(fs, meant->model))
-		set_directory_time(meant, &time);
+	/* Of a directory that grafts are in: rsync sets it, and would again and again. */
+	else if (family_of(meant)->grafts && tree_can_graft(&fs->tree, meant->model))
+		model_set_directory_time(meant->model, family_of(meant)->time_number(meant), &time);
 }
 
 /* Times of a directory and of a file being written are kept; mode and owner are accepted and

@@ -14,12 +14,12 @@
 
 static bool is_slot(const struct inode *inode)
 {
-	return inode->kind == NODE_ORGAN || inode->kind == NODE_LINK;
+	return family_of(inode)->slot;
 }
 
 static bool is_scratch(const struct inode *inode)
 {
-	return inode->kind == NODE_SCRATCH || inode->kind == NODE_SCRATCH_LINK;
+	return family_of(inode)->scratch;
 }
 
 /* What a job on names works with. */
@@ -40,15 +40,9 @@ static struct renaming *names_of(struct async_request *async)
 static struct inode new_directory(const struct renaming *names)
 {
 	return (struct inode){ .ino = names->new_directory,
-			       .kind = NODE_CLASS,
+			       .family = FAMILY_CLASS,
 			       .index = names->new_class,
 			       .model = names->new_model };
-}
-
-/* Is it a file in adapters that is no organ's? */
-static bool is_adapter(const struct inode *inode)
-{
-	return inode->kind == NODE_ADAPTER || inode->kind == NODE_SETTING;
 }
 
 /* What is in a scratch file, or where a link leads that is none of a slot's, is to fill a slot, or
@@ -61,7 +55,7 @@ static int fill_from(const struct inode *inode, struct model *model, bool adapte
 	if (adapter)
 		return link ? adapter_edit_link(model, name, link->target, link->uid, link->gid)
 			    : adapter_edit_write(model, name, inode->stage);
-	if (inode->kind == NODE_SCRATCH_LINK)
+	if (link)
 		return graft_symlink(model, klass, name, link->target, link->uid, link->gid);
 	return graft_fill_name(model, klass, name, inode->stage);
 }
@@ -95,13 +89,12 @@ static ssize_t set_aside(struct async_request *async)
 	const struct inode directory = new_directory(names);
 	struct inode *organ = async->inode;
 	/* What adapters make of it stays behind with them. */
-	struct inode own = { .kind = content_is_link(content_own(organ->content)) ? NODE_LINK
-										  : NODE_ORGAN,
-			     .index = organ->index,
+	struct inode own = { .index = organ->index,
 			     .model = organ->model,
 			     .content = content_own(organ->content) };
 	int rc;
-	struct inode *inode = ops_keep_as_scratch(fs, &directory, names->new_name, &own, &rc);
+	struct inode *inode =
+		tree_keep_as_scratch(&fs->tree, &directory, names->new_name, &own, &rc);
 
 	if (rc == 0)
 		rc = graft_remove(organ->model, organ->index);
@@ -130,8 +123,8 @@ static int rename_scratch(struct mount *fs, const struct renaming *names)
 		if (scratch_files_find(fs->scratches, directory.ino, names->new_name, &none) ==
 		    SCRATCH_HIDDEN)
 			scratch_files_remove(fs->scratches, directory.ino, names->new_name);
-		target = ops_find(fs, &directory, names->new_name, &rc);
-		drops = target && ops_discards_writes(target);
+		target = tree_find(&fs->tree, &directory, names->new_name, &rc);
+		drops = target && family_of(target)->write == WRITE_DROPPED;
 		inodes_put(fs->inodes, target);
 		if (drops) {
 			scratch_files_remove(fs->scratches, names->directory, names->name);
@@ -145,11 +138,11 @@ static int rename_scratch(struct mount *fs, const struct renaming *names)
 static void rename_node(fuse_req_t req, struct inode *inode, struct renaming *names)
 {
 	struct mount *fs = mount_of(req);
-	const size_t slot = ops_slot_name(names->new_name);
+	const size_t slot = tree_slot_name(names->new_name);
 	struct async_request *async;
 	int rc = 0;
 
-	if (is_adapter(inode))
+	if (family_of(inode)->copied)
 		rc = -EXDEV;
 	else if ((!is_slot(inode) && !is_scratch(inode)) || (is_slot(inode) && names->adapter))
 		rc = -EPERM;
@@ -187,14 +180,14 @@ static struct inode *find_old(struct mount *fs, const struct inode *from, const 
 		return NULL;
 	}
 	if (flags & RENAME_NOREPLACE) {
-		target = ops_find(fs, to, new_name, rc);
+		target = tree_find(&fs->tree, to, new_name, rc);
 		inodes_put(fs->inodes, target);
 		if (target) {
 			*rc = -EEXIST;
 			return NULL;
 		}
 	}
-	return ops_find(fs, from, name, rc);
+	return tree_find(&fs->tree, from, name, rc);
 }
 
 static struct renaming renaming_to(const struct inode *directory, const char *new_name)
@@ -202,7 +195,7 @@ static struct renaming renaming_to(const struct inode *directory, const char *ne
 	struct renaming names = { .new_directory = directory->ino,
 				  .new_model = directory->model,
 				  .new_class = (enum organ_class)directory->index,
-				  .adapter = ops_is_adapter_name(directory->ino, new_name) };
+				  .adapter = tree_is_adapter_name(directory->ino, new_name) };
 
 	snprintf(names.new_name, sizeof(names.new_name), "%s", new_name);
 	return names;
@@ -229,10 +222,10 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	}
 	inodes_put(fs->inodes, from);
 	inodes_put(fs->inodes, to);
-	if (inode && (ops_is_metadata(parent) || ops_is_metadata(new_parent))) {
+	if (inode && (tree_is_metadata(parent) || tree_is_metadata(new_parent))) {
 		if (parent == new_parent) {
 			const struct inode directory = { .ino = parent,
-							 .kind = NODE_METADATA,
+							 .family = FAMILY_METADATA,
 							 .model = inode->model };
 
 			ops_rename_key(req, inode, &directory, name, new_name);
@@ -255,7 +248,7 @@ static ssize_t link_node(struct async_request *async)
 	const struct renaming *names = names_of(async);
 	const struct inode directory = new_directory(names);
 	struct inode *inode = async->inode, *made;
-	const size_t slot = ops_slot_name(names->new_name);
+	const size_t slot = tree_slot_name(names->new_name);
 	char name[NAME_MAX + 1];
 	int rc;
 
@@ -272,7 +265,7 @@ static ssize_t link_node(struct async_request *async)
 	if (slot)
 		return graft_link(inode->model, inode->index, names->new_model, names->new_class,
 				  name);
-	made = ops_keep_as_scratch(fs, &directory, name, inode, &rc);
+	made = tree_keep_as_scratch(&fs->tree, &directory, name, inode, &rc);
 	inodes_put(fs->inodes, made);
 	return rc;
 }
@@ -288,7 +281,7 @@ static void reply_linked(struct async_request *async, ssize_t result)
 
 	inodes_put(fs->inodes, async->inode);
 	if (rc == 0)
-		inode = ops_find(fs, &directory, names->new_name, &rc);
+		inode = tree_find(&fs->tree, &directory, names->new_name, &rc);
 	if (inode)
 		ops_reply_entry(async->req, inode);
 	else
@@ -305,7 +298,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	struct renaming names;
 	struct async_request *async;
 
-	if (directory && directory->kind == NODE_METADATA) {
+	if (directory && !family_of(directory)->takes_links) {
 		inodes_put(fs->inodes, inode);
 		inode = NULL;
 		rc = -EPERM;

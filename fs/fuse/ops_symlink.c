@@ -4,26 +4,13 @@
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft.h"
 #include "fs/fuse/ops_async.h"
-#include "fs/model/inode.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-struct inode *ops_make_link(struct mount *fs, const struct inode *directory, const char *name,
-			    struct content *content, int *rc)
-{
-	const struct inode made = { .ino = inode_new(directory->model),
-				    .kind = NODE_SCRATCH_LINK,
-				    .model = directory->model,
-				    .content = content,
-				    .mtime = content->mtime };
-
-	return ops_add_scratch(fs, directory, name, &made, rc);
-}
-
-/* A link that nobody looks at, of that user. NULL: out of memory. */
+/* A link that is not followed here, of that user. NULL: out of memory. */
 static struct content *plain_link(const char *target, const struct fuse_ctx *caller)
 {
 	const struct organ nothing = { .name = "" };
@@ -45,7 +32,7 @@ static void make_plain(fuse_req_t req, const struct inode *directory, const char
 	int rc = -ENOMEM;
 
 	if (content)
-		inode = ops_make_link(fs, directory, name, content, &rc);
+		inode = tree_make_link(&fs->tree, directory, name, content, &rc);
 	if (inode)
 		ops_reply_entry(req, inode);
 	else
@@ -70,10 +57,10 @@ static ssize_t fill_slot(struct async_request *async)
 	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
 	char name[NAME_MAX + 1];
 
-	if (ops_is_adapter_name(async->inode->ino, linking->text))
+	if (tree_is_adapter_name(async->inode->ino, linking->text))
 		return adapter_edit_link(async->inode->model, linking->text,
 					 linking->text + linking->target, caller->uid, caller->gid);
-	snprintf(name, sizeof(name), "%.*s", (int)ops_slot_name(linking->text), linking->text);
+	snprintf(name, sizeof(name), "%.*s", (int)tree_slot_name(linking->text), linking->text);
 	return graft_symlink(async->inode->model, (enum organ_class)async->inode->index, name,
 			     linking->text + linking->target, caller->uid, caller->gid);
 }
@@ -85,7 +72,7 @@ static void reply_linked(struct async_request *async, ssize_t result)
 	int rc = (int)result;
 
 	if (rc == 0)
-		inode = ops_find(fs, async->inode, linking_of(async)->text, &rc);
+		inode = tree_find(&fs->tree, async->inode, linking_of(async)->text, &rc);
 	inodes_put(fs->inodes, async->inode);
 	if (inode)
 		ops_reply_entry(async->req, inode);
@@ -122,7 +109,7 @@ static int check_name(struct mount *fs, const struct inode *directory, const cha
 
 	if (ops_is_desktop_file(name))
 		return -EPERM;
-	inode = ops_find(fs, directory, name, &rc);
+	inode = tree_find(&fs->tree, directory, name, &rc);
 	inodes_put(fs->inodes, inode);
 	return inode ? -EEXIST : rc == -ENOENT ? 0 : rc;
 }
@@ -136,9 +123,9 @@ void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
 	if (!directory)
 		rc = ops_refuse(fs, parent, name, REFUSED_LINK);
 	else
-		rc = directory->kind == NODE_METADATA ? -EPERM : check_name(fs, directory, name);
+		rc = family_of(directory)->takes_links ? check_name(fs, directory, name) : -EPERM;
 	if (directory && rc == 0 &&
-	    (ops_slot_name(name) || ops_is_adapter_name(directory->ino, name))) {
+	    (tree_slot_name(name) || tree_is_adapter_name(directory->ino, name))) {
 		fill_async(req, directory, name, target);
 		return;
 	}

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ops_is_undo(const struct inode *inode)
-{
-	return inode->kind == NODE_GENERATED && inode->index == GENERATED_UNDO;
-}
-
 void ops_write_undo(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
 		    uint64_t offset, uint64_t owner)
 {

@@ -2,12 +2,8 @@
 /* ops_write.c - what is written: organs into a stage, names into .assemble, θ files into nothing,
  * so that a whole directory of organs can be copied in. Putting a graft in force and assembling
  * wait for the disk, so they run in pools and reply from there. */
-#include "fs/edit/adapter_edit.h"
-#include "fs/edit/graft.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/fuse/ops_async.h"
-#include "fs/fuse/ops_views.h"
-#include "fs/model/inode.h"
 #include "fs/util/credentials.h"
 
 #include <errno.h>
@@ -83,35 +79,6 @@ static void write_assemble(fuse_req_t req, struct open_file *handle, const char 
 	async_submit(async, mount_of(req)->assemblies);
 }
 
-#define STAGED_NAME_MAX (NAME_MAX + 32)
-
-/* For messages. */
-static const char *staged_name(struct mount *fs, const struct inode *inode,
-			       char text[STAGED_NAME_MAX])
-{
-	char name[NAME_MAX + 1], path[ORGAN_PATH_MAX];
-	uint64_t directory;
-
-	if (inode->kind == NODE_KEY_STAGE)
-		snprintf(text, STAGED_NAME_MAX, METADATA_DIRECTORY "%s",
-			 metadata_key(inode->model->metadata, inode->index).name);
-	else if (inode->kind == NODE_SETTING_STAGE) {
-		adapters_name(inode->model, inode->index, name);
-		snprintf(text, STAGED_NAME_MAX, "adapters/%s", name);
-	} else if (inode->kind == NODE_STAGE || inode->kind == NODE_EXPERT_STAGE)
-		snprintf(text, STAGED_NAME_MAX, "%s",
-			 model_organ_path(inode->model, inode->index, path));
-	else if (scratch_files_name(fs->scratches, inode, &directory, name))
-		snprintf(text, STAGED_NAME_MAX, "%s/%s",
-			 ops_is_metadata(directory)
-				 ? "metadata"
-				 : class_name((enum organ_class)inode_index(directory)),
-			 name);
-	else
-		snprintf(text, STAGED_NAME_MAX, "a file without a name");
-	return text;
-}
-
 static ssize_t write_bytes(struct mount *fs, struct inode *inode, const char *bytes, size_t size,
 			   uint64_t offset)
 {
@@ -120,7 +87,8 @@ static ssize_t write_bytes(struct mount *fs, struct inode *inode, const char *by
 
 	if (rc == 0)
 		return 0;
-	log_add(inode->model->log, "%s: cannot be staged in %s: %s", staged_name(fs, inode, name),
+	family_of(inode)->staged_name(&fs->tree, inode, name);
+	log_add(inode->model->log, "%s: cannot be staged in %s: %s", name,
 		layer_path(inode->model->layer), strerror(-rc));
 	return rc;
 }
@@ -171,12 +139,13 @@ static bool place_nameless(fuse_req_t req, struct open_file *handle,
 	char name[STAGED_NAME_MAX];
 
 	if (!open_files_may_write_to(fs->handles, handle, (uint64_t)*offset + size)) {
+		family_of(inode)->staged_name(&fs->tree, inode, name);
 		if (!stage_failed(inode->stage))
 			log_add(inode->model->log,
 				"%s: refused: opened without its name (through /proc/self/fd, as "
 				"Samba does), it cannot be made larger while another program has "
 				"it open; remove it first, or try again",
-				staged_name(fs, inode, name));
+				name);
 		stage_fail(inode->stage, -EBUSY);
 		return false;
 	}
@@ -200,7 +169,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		return;
 	}
 	if (!handle->inode->stage) {
-		if (ops_discards_writes(handle->inode))
+		if (family_of(handle->inode)->write == WRITE_DROPPED)
 			fuse_reply_write(req, size);
 		else if (handle->words)
 			ops_write_undo(req, handle, bytes, size, (uint64_t)offset,
@@ -222,41 +191,11 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		fuse_reply_write(req, size);
 }
 
-int ops_commit(struct mount *fs, struct inode *inode)
-{
-	uint64_t directory;
-	char name[NAME_MAX + 1];
-	size_t n;
-
-	if (inode->kind == NODE_STAGE)
-		return graft_fill(inode->model, inode->index, inode->stage);
-	if (inode->kind == NODE_EXPERT_STAGE)
-		return ops_commit_expert(inode);
-	if (inode->kind == NODE_KEY_STAGE)
-		return metadata_edit_fill(inode->model,
-					  metadata_key(inode->model->metadata, inode->index).name,
-					  inode->stage);
-	if (inode->kind == NODE_SETTING_STAGE) {
-		adapters_name(inode->model, inode->index, name);
-		return adapter_edit_write(inode->model, name, inode->stage);
-	}
-	if (!scratch_files_name(fs->scratches, inode, &directory, name))
-		return 0;
-	if (!ops_is_named(inode->model, directory, name))
-		return 0;
-	if (ops_is_metadata(directory))
-		return metadata_edit_fill(inode->model, name, inode->stage);
-	if (ops_is_adapter_name(directory, name))
-		return adapter_edit_write(inode->model, name, inode->stage);
-	n = ops_slot_name(name);
-	name[n] = '\0';
-	return graft_fill_name(inode->model, (enum organ_class)inode_index(directory), name,
-			       inode->stage);
-}
-
 static ssize_t commit(struct async_request *async)
 {
-	return ops_commit(mount_of(async->req), async->handle->inode);
+	struct inode *inode = async->handle->inode;
+
+	return family_of(inode)->commit(&mount_of(async->req)->tree, inode);
 }
 
 /* Is the file with that name not needed any more? What was written under the name of a slot or key
@@ -266,9 +205,9 @@ static bool is_over(const struct inode *inode, uint64_t directory, const char *n
 	struct value_type type;
 	uint32_t i;
 
-	if (!ops_is_named(inode->model, directory, name))
+	if (!tree_is_named(inode->model, directory, name))
 		return false;
-	return !ops_is_metadata(directory) || stage_written(inode->stage) ||
+	return !tree_is_metadata(directory) || stage_written(inode->stage) ||
 	       stage_failed(inode->stage) ||
 	       (metadata_find(inode->model->metadata, name, &i) &&
 		metadata_edit_get_type(inode->model, i, &type));
@@ -282,7 +221,7 @@ void ops_close(struct mount *fs, struct open_file *handle)
 
 	expect_no_release(fs, handle);
 	open_files_close(fs->handles, handle);
-	if (inode && inode->kind == NODE_SCRATCH && stage_opens(inode->stage) == 1 &&
+	if (inode && inode->stage && family_of(inode)->scratch && stage_opens(inode->stage) == 1 &&
 	    scratch_files_name(fs->scratches, inode, &directory, name) &&
 	    is_over(inode, directory, name))
 		scratch_files_remove(fs->scratches, directory, name);
@@ -308,7 +247,7 @@ static void run_on_stage(fuse_req_t req, struct open_file *handle,
 	async_submit(async, mount_of(req)->commits);
 }
 
-/* Nobody is left to be told of a failure but the log. */
+/* The file is closed: of a failure only the log tells. */
 static void reply_released(struct async_request *async, ssize_t result)
 {
 	(void)result;
@@ -366,6 +305,7 @@ static bool awaits_map(struct open_file *handle)
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct open_file *handle = open_file_of(fi);
+	const struct family *family = family_of(handle->inode);
 	bool last;
 
 	(void)ino;
@@ -378,7 +318,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	/* A shell closes one of two descriptors between emptying a file and writing to it, so the
 	 * string is not empty before the release; a lookup until then has to wait for that. */
-	if (last && ops_is_emptied_string(handle->inode) &&
+	if (last && family->is_emptied && family->is_emptied(handle->inode) &&
 	    !atomic_exchange(&handle->emptied, true))
 		in_flight_expect(mount_of(req)->emptied);
 	fuse_reply_err(req, 0);

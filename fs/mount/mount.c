@@ -113,8 +113,16 @@ struct mount *mount_new(const struct options *options, struct log *log, struct m
 	fs->tracer = fs->inodes ? write_sources_new(inodes_donor, fs->inodes) : NULL;
 	if (start_pools(fs) && fs->inodes && fs->handles && fs->scratches && fs->writers &&
 	    fs->emptied && fs->buffers && fs->read_threads && fs->assembly_lock && fs->links &&
-	    fs->tracer && mount_models(fs, models))
+	    fs->tracer && mount_models(fs, models)) {
+		fs->tree = (struct tree){ .inodes = fs->inodes,
+					  .scratches = fs->scratches,
+					  .overview = fs->overview,
+					  .model_files = fs->model_files,
+					  .n_models = models->n,
+					  .read_only = options->read_only,
+					  .list_views = options->list_views };
 		return fs;
+	}
 	mount_free(fs);
 	return NULL;
 }

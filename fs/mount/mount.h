@@ -14,6 +14,7 @@
 #include "fs/tree/models_root.h"
 #include "fs/tree/open_files.h"
 #include "fs/tree/scratch_files.h"
+#include "fs/tree/tree.h"
 #include "fs/tree/write_opens.h"
 #include "fs/util/fifo_lock.h"
 #include "fs/util/in_flight.h"
@@ -32,6 +33,7 @@ struct mount {
 	struct inodes *inodes;
 	struct open_files *handles;
 	struct scratch_files *scratches;
+	struct tree tree; /* of these, for the families of files */
 	struct write_opens *writers;
 	struct in_flight *emptied; /* keys that are about to be empty strings */
 	struct reply_buffers *buffers;

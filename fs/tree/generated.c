@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct generated {
 	struct generator generator;
@@ -13,7 +14,7 @@ struct generated {
 		pthread_mutex_t making; /* held while it is made, which may take long */
 		pthread_mutex_t lock;	/* protects what follows; taken after making */
 		uint64_t stamp;		/* of the state that what follows is for */
-		uint64_t ino;		/* 0: it was not looked at yet */
+		uint64_t ino;		/* 0: not asked for yet */
 		struct inode *inode;	/* NULL: only its number was asked for */
 	} current[GENERATED_KINDS];
 };
@@ -122,14 +123,29 @@ bool generated_is_made(struct generated *generated, enum generated_kind kind)
 	return made;
 }
 
+static enum family_number generated_family(enum generated_kind kind)
+{
+	static const enum family_number of_their_own[GENERATED_KINDS] = {
+		[GENERATED_MODEL] = FAMILY_MODEL_FILE,
+		[GENERATED_ASSEMBLE] = FAMILY_ASSEMBLE,
+		[GENERATED_UNDO] = FAMILY_UNDO,
+		[GENERATED_LOG] = FAMILY_LOG,
+		[GENERATED_GGUF_HASH] = FAMILY_GENERATED_FIXED,
+		[GENERATED_BASE_PICTURE] = FAMILY_GENERATED_FIXED,
+	};
+
+	return of_their_own[kind] ? of_their_own[kind] : FAMILY_GENERATED;
+}
+
 /* A new file for the state with that stamp, under that number. */
 static struct inode *make_inode(struct generated *generated, enum generated_kind kind, uint64_t ino,
 				uint64_t stamp, struct error *err)
 {
 	const struct generator *generator = &generated->generator;
-	struct inode made = {
-		.ino = ino, .kind = NODE_GENERATED, .index = kind, .model = generator->model
-	};
+	struct inode made = { .ino = ino,
+			      .family = generated_family(kind),
+			      .index = kind,
+			      .model = generator->model };
 	struct inode *inode = NULL;
 
 	made.view = generator->view(generator->context, kind, err);
@@ -201,4 +217,30 @@ struct inode *generated_inode(struct generated *generated, enum generated_kind k
 			err.text);
 	}
 	return inode;
+}
+
+/* The one of that name, from number first up to end; end: there is none. */
+static enum generated_kind find(enum generated_kind first, enum generated_kind end,
+				const char *name)
+{
+	while (first < end && strcmp(name, generated_name(first)) != 0)
+		first++;
+	return first;
+}
+
+struct inode *generated_find(struct generated *generated, enum generated_kind first,
+			     enum generated_kind end, const char *name, int *rc)
+{
+	const enum generated_kind kind = find(first, end, name);
+
+	return kind < end ? generated_inode(generated, kind, rc) : NULL;
+}
+
+bool generated_may_block(struct generated *generated, enum generated_kind first,
+			 enum generated_kind end, const char *name)
+{
+	const enum generated_kind kind = find(first, end, name);
+
+	return kind < end && kind != GENERATED_LOG && kind != GENERATED_GRAFTS &&
+	       kind != GENERATED_ASSEMBLE && !generated_is_made(generated, kind);
 }

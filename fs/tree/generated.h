@@ -61,4 +61,11 @@ bool generated_is_made(struct generated *generated, enum generated_kind kind);
  * the log, if it cannot be made. */
 struct inode *generated_inode(struct generated *generated, enum generated_kind kind, int *rc);
 
+/* The file of that name as it is now, of those from number first up to end, as generated_inode().
+ * NULL also where there is none. Does that have to make it, and not from memory alone? */
+struct inode *generated_find(struct generated *generated, enum generated_kind first,
+			     enum generated_kind end, const char *name, int *rc);
+bool generated_may_block(struct generated *generated, enum generated_kind first,
+			 enum generated_kind end, const char *name);
+
 #endif

@@ -7,6 +7,7 @@
 #include "fs/model/organ_file.h"
 #include "fs/tensor/expert_slice.h"
 #include "fs/tensor/organ_views.h"
+#include "fs/tree/family.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -122,20 +123,21 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct ino
 
 	switch (inode_kind(ino)) {
 	case INODE_VIEW_DIR:
-		inode->kind = index & 0xff ? NODE_FORM_CLASS : NODE_FORM;
+		inode->family = index & 0xff ? FAMILY_FORM_CLASS : FAMILY_FORM;
 		inode->part = (uint32_t)(index >> 8);
-		inode->index = inode->kind == NODE_FORM_CLASS ? (uint32_t)(index & 0xff) - 1 : 0;
+		inode->index =
+			inode->family == FAMILY_FORM_CLASS ? (uint32_t)(index & 0xff) - 1 : 0;
 		return inode->part < ORGAN_VIEWS && inode->index < CLASSES;
 	case INODE_VIEW_FILE:
 		inode->part = (uint32_t)(index >> 32);
 		inode->index = (uint32_t)index;
-		inode->kind = inode->part == ORGAN_VIEW_EXPERTS ? NODE_EXPERTS : NODE_FORMED;
-		if (inode->kind == NODE_EXPERTS)
+		inode->family = inode->part == ORGAN_VIEW_EXPERTS ? FAMILY_EXPERTS : FAMILY_FORMED;
+		if (inode->family == FAMILY_EXPERTS)
 			return inode->index < slots_count(model->slots);
 		return inode->part < ORGAN_VIEWS && inode->index < n &&
 		       organ_file_has_view(model, inode->index, NULL, inode->part);
 	default:
-		inode->kind = NODE_EXPERT;
+		inode->family = FAMILY_EXPERT;
 		inode->part = (uint32_t)(index & 0xffff);
 		inode->index = (uint32_t)(index >> 16);
 		return inode->index < n && has_expert(model, inode->index, inode->part, NULL);
@@ -146,22 +148,22 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct ino
 static bool read_number(const struct model *model, uint64_t ino, struct inode *inode)
 {
 	static const struct {
-		enum node_kind kind;
+		enum family_number family;
 		bool of_tensors;
 		bool of_keys;
 	} kinds[] = {
-		[INODE_MODEL] = { NODE_ROOT, false, false },
-		[INODE_CLASS] = { NODE_CLASS, false, false },
-		[INODE_ORGAN] = { NODE_ORGAN, true, false },
-		[INODE_THETA] = { NODE_THETA, true, false },
-		[INODE_BASE] = { NODE_BASE, false, false },
-		[INODE_BASE_CLASS] = { NODE_BASE_CLASS, false, false },
-		[INODE_BASE_ORGAN] = { NODE_BASE_ORGAN, true, false },
-		[INODE_METADATA] = { NODE_METADATA, false, false },
-		[INODE_KEY] = { NODE_KEY, false, true },
-		[INODE_BASE_METADATA] = { NODE_BASE_METADATA, false, false },
-		[INODE_BASE_KEY] = { NODE_BASE_KEY, false, true },
-		[INODE_VIEWS] = { NODE_VIEWS, false, false },
+		[INODE_MODEL] = { FAMILY_ROOT, false, false },
+		[INODE_CLASS] = { FAMILY_CLASS, false, false },
+		[INODE_ORGAN] = { FAMILY_ORGAN, true, false },
+		[INODE_THETA] = { FAMILY_THETA, true, false },
+		[INODE_BASE] = { FAMILY_BASE, false, false },
+		[INODE_BASE_CLASS] = { FAMILY_BASE_CLASS, false, false },
+		[INODE_BASE_ORGAN] = { FAMILY_BASE_ORGAN, true, false },
+		[INODE_METADATA] = { FAMILY_METADATA, false, false },
+		[INODE_KEY] = { FAMILY_KEY, false, true },
+		[INODE_BASE_METADATA] = { FAMILY_BASE_METADATA, false, false },
+		[INODE_BASE_KEY] = { FAMILY_BASE_KEY, false, true },
+		[INODE_VIEWS] = { FAMILY_VIEWS, false, false },
 	};
 	const unsigned kind = inode_kind(ino);
 	uint64_t index = inode_index(ino), n = 1;
@@ -176,16 +178,16 @@ static bool read_number(const struct model *model, uint64_t ino, struct inode *i
 		n = model->gguf->n_kv;
 	else if (kind == INODE_CLASS || kind == INODE_BASE_CLASS)
 		n = CLASSES;
-	inode->kind = kinds[kind].kind;
+	inode->family = kinds[kind].family;
 	if (kind == INODE_BASE_ORGAN && (index & INODE_BASE_THETA)) {
-		inode->kind = NODE_THETA;
+		inode->family = FAMILY_THETA;
 		index -= INODE_BASE_THETA;
 	}
 	inode->index = (uint32_t)index;
 	return index < n;
 }
 
-/* Directories are there whoever has the model's place. */
+/* Directories stay when another model takes the place of theirs. */
 static bool is_directory(uint64_t ino)
 {
 	switch (inode_kind(ino)) {
@@ -217,14 +219,14 @@ static struct inode *base_inode(const struct inodes *inodes, uint64_t ino)
 			inode->model = model_latest(inode->model);
 	}
 	if (ino == INODE_ROOT) {
-		inode->kind = inodes->several ? NODE_MODELS : NODE_ROOT;
+		inode->family = inodes->several ? FAMILY_MODELS : FAMILY_ROOT;
 	} else if (!inode->model || !read_number(inode->model, ino, inode)) {
 		free(inode);
 		return NULL;
 	}
 	inode->mtime = is_directory(ino) ? backing_stat(inode->model->base)->st_mtim
 					 : model_time(inode->model);
-	if (inode->kind == NODE_MODELS)
+	if (inode->family == FAMILY_MODELS)
 		inode->model = NULL;
 	return inode;
 }
@@ -275,10 +277,10 @@ struct inode *inodes_add(struct inodes *inodes, const struct inode *made)
 	return inode;
 }
 
-uint64_t inodes_organ_ino(const struct model *model, enum node_kind kind, uint32_t tensor,
+uint64_t inodes_organ_ino(const struct model *model, enum family_number family, uint32_t tensor,
 			  const struct content *content)
 {
-	if (kind == NODE_THETA)
+	if (family == FAMILY_THETA)
 		return content ? content->ino | INODE_OF_THETA
 			       : inode_of(model->number, INODE_THETA, tensor);
 	return content ? content->ino : inode_of(model->number, INODE_ORGAN, tensor);
@@ -296,14 +298,14 @@ uint64_t inodes_new_ino(struct inodes *inodes, struct model *model)
 	return INODE_NEW | (uint64_t)INODE_MODELS << 44 | atomic_fetch_add(&inodes->next_ino, 1);
 }
 
-struct inode *inodes_organ(struct inodes *inodes, enum node_kind kind, struct model *model,
+struct inode *inodes_organ(struct inodes *inodes, enum family_number family, struct model *model,
 			   uint32_t tensor, int *rc)
 {
 	struct content *content = slots_get(model->slots, tensor);
-	const struct inode made = { .ino = inodes_organ_ino(model, kind, tensor, content),
-				    .kind = kind == NODE_ORGAN && content_is_link(content)
-						    ? NODE_LINK
-						    : kind,
+	const struct inode made = { .ino = inodes_organ_ino(model, family, tensor, content),
+				    .family = family == FAMILY_ORGAN && content_is_link(content)
+						      ? FAMILY_LINK
+						      : family,
 				    .index = tensor,
 				    .model = model,
 				    .content = content,
@@ -317,10 +319,10 @@ struct inode *inodes_organ(struct inodes *inodes, enum node_kind kind, struct mo
 	return content ? inodes_add(inodes, &made) : base_inode(inodes, made.ino);
 }
 
-uint64_t inodes_computed_ino(struct model *model, enum node_kind kind, uint32_t tensor,
+uint64_t inodes_computed_ino(struct model *model, enum family_number family, uint32_t tensor,
 			     uint32_t part, struct content *content)
 {
-	const bool formed = kind == NODE_FORMED;
+	const bool formed = family == FAMILY_FORMED;
 	uint32_t n;
 
 	if (!content)
@@ -331,22 +333,23 @@ uint64_t inodes_computed_ino(struct model *model, enum node_kind kind, uint32_t 
 	       (formed ? part : ORGAN_VIEWS + (part < n ? part : n));
 }
 
-struct inode *inodes_computed(struct inodes *inodes, enum node_kind kind, struct model *model,
+struct inode *inodes_computed(struct inodes *inodes, enum family_number family, struct model *model,
 			      uint32_t tensor, uint32_t part, int *rc)
 {
 	struct content *content = slots_get(model->slots, tensor);
 	struct inode made = {
-		.kind = kind, .index = tensor, .part = part, .model = model, .content = content
+		.family = family, .index = tensor, .part = part, .model = model, .content = content
 	};
-	const bool there = kind == NODE_FORMED ? organ_file_has_view(model, tensor, content, part)
-					       : has_expert(model, tensor, part, content);
+	const bool there = family == FAMILY_FORMED
+				   ? organ_file_has_view(model, tensor, content, part)
+				   : has_expert(model, tensor, part, content);
 
 	*rc = there ? -ENOMEM : -ENOENT;
 	if (!there) {
 		content_unref(content);
 		return NULL;
 	}
-	made.ino = inodes_computed_ino(model, kind, tensor, part, content);
+	made.ino = inodes_computed_ino(model, family, tensor, part, content);
 	if (!content)
 		return base_inode(inodes, made.ino);
 	made.mtime = content->mtime;
@@ -355,7 +358,7 @@ struct inode *inodes_computed(struct inodes *inodes, enum node_kind kind, struct
 
 struct inode *inodes_key(struct inodes *inodes, struct model *model, uint32_t i, int *rc)
 {
-	struct inode made = { .kind = NODE_KEY, .index = i, .model = model };
+	struct inode made = { .family = FAMILY_KEY, .index = i, .model = model };
 	struct metadata_entry *metadatum;
 
 	block_metadata_show(model);
@@ -445,10 +448,10 @@ struct donor *inodes_donor(void *context, uint64_t ino, uint64_t *size)
 
 	/* What is being written is not where it comes from. */
 	*size = UINT64_MAX;
-	if (inode && (inode->kind == NODE_ORGAN || inode->kind == NODE_BASE_ORGAN)) {
+	if (inode && family_of(inode)->is_organ) {
 		*size = organ_file_size(inode->model, inode->index, inode->content);
 		donor = donor_of_inode(inode);
-	} else if (inode && inode->kind == NODE_FORMED) {
+	} else if (inode && inode->family == FAMILY_FORMED) {
 		const struct organ organ = model_organ(inode->model, inode->index, inode->content);
 		struct donor *of = donor_of_inode(inode);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* scratch_files.h - names in directories that are no slots: what programs make beside the files
- * they are about to replace, organs that are written under a new name, and θ files that somebody
- * removed. They are private to the mount and gone with it. */
+ * they are about to replace, organs that are written under a new name, and θ files that
+ * were removed. They are private to the mount and gone with it. */
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
 
@@ -17,7 +17,7 @@ void scratch_files_free(struct scratch_files *scratches);
 
 enum scratch_kind {
 	SCRATCH_NONE,
-	SCRATCH_FILE,	/* a file of that name: an inode of NODE_SCRATCH or NODE_SCRATCH_LINK */
+	SCRATCH_FILE,	/* a file of that name: an inode of FAMILY_SCRATCH or FAMILY_SCRATCH_LINK */
 	SCRATCH_HIDDEN, /* the θ file of that name was removed */
 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Whoever has not come back after so many seconds was killed in between. */
+/* A thread that has not come back after so many seconds was killed in between. */
 #define PATIENCE 10
 
 struct write_open {

@@ -5,7 +5,7 @@
  * inode's size, and readers at the old end would see zeros. So a file being written has an inode of
  * its own. When an organ is opened for writing, the answer is ESTALE, upon which the kernel looks
  * the name up again and opens what it finds (path_openat() with LOOKUP_REVAL, since Linux 3.9); for
- * the thread that was answered so, and nobody else, that lookup finds a new inode with a stage. */
+ * the thread that was answered so, and for no other, that lookup finds a new inode with a stage. */
 #ifndef FS_TREE_WRITE_OPENS_H
 #define FS_TREE_WRITE_OPENS_H
 

@@ -48,7 +48,6 @@ static struct inode *node_of(struct scene *scene, enum generated_kind kind)
 
 	assert_non_null(inode);
 	assert_int_equal(rc, 0);
-	assert_int_equal(inode->kind, NODE_GENERATED);
 	assert_int_equal(inode->index, kind);
 	return inode;
 }

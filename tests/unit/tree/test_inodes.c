@@ -33,17 +33,18 @@ static void close_scene(struct scene *scene)
 	close_model(&scene->o);
 }
 
-static void assert_node(struct scene *scene, uint64_t ino, enum node_kind kind, uint32_t index)
+static void assert_node(struct scene *scene, uint64_t ino, enum family_number family,
+			uint32_t index)
 {
 	struct inode *inode = inodes_get(scene->inodes, ino);
 
 	assert_non_null(inode);
 	assert_true(inode->ino == ino);
-	assert_int_equal(inode->kind, kind);
+	assert_int_equal(inode->family, family);
 	assert_int_equal(inode->index, index);
 	assert_null(inode->content);
 	assert_int_equal(inode->mtime.tv_sec,
-			 kind == NODE_ORGAN || kind == NODE_THETA
+			 family == FAMILY_ORGAN || family == FAMILY_THETA
 				 ? model_time(scene->o.model).tv_sec
 				 : backing_stat(scene->o.model->base)->st_mtim.tv_sec);
 	inodes_put(scene->inodes, inode);
@@ -53,11 +54,11 @@ static void the_numbers_of_the_base_say_what_they_are(void **state)
 {
 	struct scene scene = open_scene(state);
 
-	assert_node(&scene, INODE_ROOT, NODE_ROOT, 0);
+	assert_node(&scene, INODE_ROOT, FAMILY_ROOT, 0);
 	for (uint32_t klass = 0; klass < CLASSES; klass++)
-		assert_node(&scene, inode_of(0, INODE_CLASS, klass), NODE_CLASS, klass);
+		assert_node(&scene, inode_of(0, INODE_CLASS, klass), FAMILY_CLASS, klass);
 	for (uint32_t tensor = 0; tensor < SMALL_TENSORS; tensor++)
-		assert_node(&scene, inode_of(0, INODE_ORGAN, tensor), NODE_ORGAN, tensor);
+		assert_node(&scene, inode_of(0, INODE_ORGAN, tensor), FAMILY_ORGAN, tensor);
 	close_scene(&scene);
 }
 
@@ -92,7 +93,7 @@ static void forgetting_what_the_base_has_is_nothing(void **state)
 	inodes_put(scene.inodes, inode);
 	inodes_forget(scene.inodes, inode_of(0, INODE_ORGAN, 0), 1);
 	inodes_forget(scene.inodes, inode_of(0, INODE_ORGAN, 0), 1000);
-	assert_node(&scene, inode_of(0, INODE_ORGAN, 0), NODE_ORGAN, 0);
+	assert_node(&scene, inode_of(0, INODE_ORGAN, 0), FAMILY_ORGAN, 0);
 	close_scene(&scene);
 }
 
@@ -100,14 +101,15 @@ static void an_organ_is_the_bases_until_it_is_grafted(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
-	struct inode *before = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc),
+	struct inode *before =
+			     inodes_organ(scene.inodes, FAMILY_ORGAN, scene.o.model, SMALL_UP, &rc),
 		     *after;
 
 	assert_true(before->ino == inode_of(0, INODE_ORGAN, SMALL_UP));
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	after = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	after = inodes_organ(scene.inodes, FAMILY_ORGAN, scene.o.model, SMALL_UP, &rc);
 	assert_between(after->ino, INODE_NEW, UINT64_MAX);
-	assert_int_equal(after->kind, NODE_ORGAN);
+	assert_int_equal(after->family, FAMILY_ORGAN);
 	assert_int_equal(after->index, SMALL_UP);
 	assert_non_null(after->content);
 	assert_null(before->content);
@@ -120,21 +122,22 @@ static void the_theta_file_of_an_organ_moves_on_with_it(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
-	struct inode *before = inodes_organ(scene.inodes, NODE_THETA, scene.o.model, SMALL_UP, &rc),
+	struct inode *before =
+			     inodes_organ(scene.inodes, FAMILY_THETA, scene.o.model, SMALL_UP, &rc),
 		     *after, *organ;
 
 	assert_true(before->ino == inode_of(0, INODE_THETA, SMALL_UP));
-	assert_int_equal(before->kind, NODE_THETA);
-	assert_node(&scene, inode_of(0, INODE_THETA, SMALL_UP), NODE_THETA, SMALL_UP);
+	assert_int_equal(before->family, FAMILY_THETA);
+	assert_node(&scene, inode_of(0, INODE_THETA, SMALL_UP), FAMILY_THETA, SMALL_UP);
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	organ = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
-	after = inodes_organ(scene.inodes, NODE_THETA, scene.o.model, SMALL_UP, &rc);
-	assert_int_equal(after->kind, NODE_THETA);
+	organ = inodes_organ(scene.inodes, FAMILY_ORGAN, scene.o.model, SMALL_UP, &rc);
+	after = inodes_organ(scene.inodes, FAMILY_THETA, scene.o.model, SMALL_UP, &rc);
+	assert_int_equal(after->family, FAMILY_THETA);
 	assert_int_equal(after->index, SMALL_UP);
 	assert_ptr_equal(after->content, organ->content);
 	assert_true(after->ino != organ->ino);
 	assert_true(after->ino ==
-		    inodes_organ_ino(scene.o.model, NODE_THETA, SMALL_UP, organ->content));
+		    inodes_organ_ino(scene.o.model, FAMILY_THETA, SMALL_UP, organ->content));
 	assert_null(
 		inodes_get(scene.inodes, inode_of(0, INODE_THETA, scene.o.model->gguf->n_tensors)));
 	inodes_put(scene.inodes, before);
@@ -151,8 +154,8 @@ static void a_graft_looked_up_twice_is_one_node(void **state)
 	uint64_t ino;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	one = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
-	other = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	one = inodes_organ(scene.inodes, FAMILY_ORGAN, scene.o.model, SMALL_UP, &rc);
+	other = inodes_organ(scene.inodes, FAMILY_ORGAN, scene.o.model, SMALL_UP, &rc);
 	ino = one->ino;
 	assert_ptr_equal(one, other);
 	inodes_put(scene.inodes, one);
@@ -173,12 +176,12 @@ static void what_the_kernel_knows_stays_as_it_was(void **state)
 	uint64_t first;
 
 	assert_int_equal(fill_up(scene.o.model, 50), 0);
-	inode = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	inode = inodes_organ(scene.inodes, FAMILY_ORGAN, scene.o.model, SMALL_UP, &rc);
 	first = inode->ino;
 	inodes_count_lookup(scene.inodes, inode);
 	inodes_put(scene.inodes, inode);
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
-	inode = inodes_organ(scene.inodes, NODE_ORGAN, scene.o.model, SMALL_UP, &rc);
+	inode = inodes_organ(scene.inodes, FAMILY_ORGAN, scene.o.model, SMALL_UP, &rc);
 	assert_true(inode->ino != first);
 	inodes_put(scene.inodes, inode);
 	inode = inodes_get(scene.inodes, first);
@@ -197,10 +200,10 @@ static void what_an_organ_has_not_is_no_node(void **state)
 	int rc;
 
 	for (int grafted = 0; grafted < 2; grafted++) {
-		assert_null(inodes_computed(scene.inodes, NODE_EXPERT, scene.o.model, SMALL_UP, 0,
+		assert_null(inodes_computed(scene.inodes, FAMILY_EXPERT, scene.o.model, SMALL_UP, 0,
 					    &rc));
 		assert_int_equal(rc, -ENOENT);
-		assert_null(inodes_computed(scene.inodes, NODE_FORMED, scene.o.model, SMALL_UP,
+		assert_null(inodes_computed(scene.inodes, FAMILY_FORMED, scene.o.model, SMALL_UP,
 					    ORGAN_VIEW_EXPERTS, &rc));
 		assert_int_equal(rc, -ENOENT);
 		assert_int_equal(fill_up(scene.o.model, 50), 0);
@@ -211,7 +214,9 @@ static void what_an_organ_has_not_is_no_node(void **state)
 /* An inode with a view that says which one it is. */
 static struct inode *add_one(struct scene *scene, uint64_t n)
 {
-	struct inode made = { .ino = INODE_NEW | n, .kind = NODE_GENERATED, .index = (uint32_t)n };
+	struct inode made = { .ino = INODE_NEW | n,
+			      .family = FAMILY_GENERATED,
+			      .index = (uint32_t)n };
 	char *text = NULL;
 
 	must(asprintf(&text, "%llu", (unsigned long long)n) > 0);
@@ -290,7 +295,7 @@ static void a_stage_goes_with_its_node(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct inode made = { .ino = inode_new(scene.o.model),
-			      .kind = NODE_STAGE,
+			      .family = FAMILY_STAGE,
 			      .index = SMALL_UP };
 	struct inode *inode;
 	char stages[PATH_MAX];
@@ -334,7 +339,7 @@ static void *look_up(void *argument)
 	struct inodes *inodes = crowd->scene->inodes;
 
 	while (!crowd->over) {
-		struct inode *inode = inodes_organ(inodes, NODE_ORGAN, crowd->scene->o.model,
+		struct inode *inode = inodes_organ(inodes, FAMILY_ORGAN, crowd->scene->o.model,
 						   SMALL_UP, &rc),
 			     *same;
 		const uint64_t ino = inode->ino;

@@ -59,7 +59,7 @@ static struct open_file *writer(struct scene *scene, pid_t thread)
 	struct model *model = scene->o.model;
 	struct view *view = content(scene);
 	const struct inode made = { .ino = inode_new(model),
-				    .kind = NODE_STAGE,
+				    .family = FAMILY_STAGE,
 				    .index = 1,
 				    .model = model,
 				    .stage = stage_new(model->layer, view) };

@@ -42,7 +42,7 @@ static struct inode *make_file(struct scene *scene, const char *text)
 {
 	struct view *empty = view_new(NULL, 0, NULL);
 	struct inode made = { .ino = inodes_new_ino(scene->inodes, scene->o.model),
-			      .kind = NODE_SCRATCH,
+			      .family = FAMILY_SCRATCH,
 			      .model = scene->o.model };
 	struct inode *inode;
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* families.c - the table of families, what several share, and names. */
+#include "fs/edit/graft.h"
+#include "fs/metadata/key_filename.h"
+#include "fs/model/adapters.h"
+#include "fs/model/inode.h"
+#include "fs/model/organ_file.h"
+#include "fs/tree/tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FAMILY_LINE(NUMBER, name) [FAMILY_##NUMBER] = &family_##name,
+const struct family *const families[] = { FAMILIES(FAMILY_LINE) };
+
+uint64_t family_view_size(const struct inode *inode)
+{
+	return view_size(inode->view);
+}
+
+uint64_t family_stage_size(const struct inode *inode)
+{
+	return stage_size(inode->stage);
+}
+
+uint64_t family_target_size(const struct inode *inode)
+{
+	return strlen(inode->content->target);
+}
+
+int family_truncate_stage(struct inode *inode, uint64_t size)
+{
+	return stage_truncate(inode->stage, size);
+}
+
+int family_truncate_nothing(struct inode *inode, uint64_t size)
+{
+	(void)inode;
+	(void)size;
+	return 0;
+}
+
+struct inode *tree_find(const struct tree *tree, const struct inode *directory, const char *name,
+			int *rc)
+{
+	const struct family *family = family_of(directory);
+
+	*rc = -ENOENT;
+	return family->lookup ? family->lookup(tree, directory, name, rc) : NULL;
+}
+
+struct inode *tree_make_stage(const struct tree *tree, enum family_number family,
+			      const struct inode *over, struct view *view)
+{
+	struct model *model = over->model;
+	struct inode made = { .ino = inode_new(model),
+			      .family = family,
+			      .index = over->index,
+			      .part = over->part,
+			      .model = model };
+
+	if (view)
+		made.stage = stage_new(model->layer, view);
+	view_unref(view);
+	return made.stage ? inodes_add(tree->inodes, &made) : NULL;
+}
+
+bool tree_is_listed_class(struct model *model, enum organ_class klass)
+{
+	return klass <= CLASS_NORM || model_class_count(model, klass);
+}
+
+size_t tree_slot_name(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > 4 && strcmp(name + n - 4, ".bin") == 0 ? n - 4 : 0;
+}
+
+bool tree_is_adapter_name(uint64_t directory, const char *name)
+{
+	enum adapter_file kind;
+	size_t length;
+
+	return inode_kind(directory) == INODE_CLASS && inode_index(directory) == CLASS_ADAPTERS &&
+	       adapters_parse(name, &kind, &length);
+}
+
+bool tree_is_metadata(uint64_t ino)
+{
+	return inode_kind(ino) == INODE_METADATA;
+}
+
+bool tree_is_key_name(const struct model *model, const char *name)
+{
+	char key[KEY_FILENAME_MAX + 1];
+	uint32_t i;
+
+	return metadata_find(model->metadata, name, &i) || key_filename_decode(name, key);
+}
+
+bool tree_is_named(const struct model *model, uint64_t directory, const char *name)
+{
+	if (tree_is_metadata(directory))
+		return tree_is_key_name(model, name);
+	return tree_slot_name(name) != 0 || tree_is_adapter_name(directory, name);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* family.h - what a family of files is and does. No operation knows a request of the kernel's: the
+ * caller decides on which thread it is called, and how the request is answered. A pointer that a
+ * family does not set is NULL, and says that it has no such thing. */
+#ifndef FS_TREE_FAMILY_H
+#define FS_TREE_FAMILY_H
+
+#include "fs/tree/inodes.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+struct tree; /* tree.h */
+
+/* One entry of a directory. */
+struct listed {
+	char name[NAME_MAX + 1];
+	uint64_t ino;
+	mode_t type;
+	bool known; /* a file of the tensor, whose inode takes no making */
+	enum family_number family;
+	struct model *model;
+	uint32_t tensor;
+};
+
+/* For how long a name stands for the same inode. */
+enum family_name {
+	NAME_IN_READ_ONLY, /* in a mount that takes no writes, when all shards are there */
+	NAME_FOREVER,
+	NAME_IN_WHOLE, /* when all shards are there; before, as the first */
+	NAME_NEVER,
+};
+
+/* What becomes of what is written to an inode that is no stage's. */
+enum family_write {
+	WRITE_REFUSED,	/* open() says so; or there is a stage operation */
+	WRITE_DROPPED,	/* so that whole trees can be copied in */
+	WRITE_UNDOES,	/* words, obeyed together when the file is closed */
+	WRITE_ASSEMBLES /* each write is the name of a file, also where nothing can be grafted */
+};
+
+/* Does what a name in a directory shows depend on where links lead? */
+enum family_links {
+	LINKS_NO,
+	LINKS_YES,
+	LINKS_OPENED, /* an organ that is a link is followed when it is opened */
+};
+
+#define STAGED_NAME_MAX (NAME_MAX + 32)
+
+struct family {
+	mode_t mode;	/* with type; is_fixed may take the writing away */
+	unsigned nlink; /* of a directory, less its models; else 1 */
+	enum family_name name;
+	enum family_write write;
+	enum family_links links;
+	bool root;	   /* of the mount or of a model */
+	bool grafts;	   /* names can be made, renamed and removed in the directory */
+	bool takes_links;  /* symbolic and hard ones, in the directory */
+	bool slot;	   /* of an organ */
+	bool scratch;	   /* a name of scratch_files.h, not in a root */
+	bool copied;	   /* not renamed, as if between filesystems */
+	bool nothing;	   /* made again and removed without any effect */
+	bool computed;	   /* made as it is read */
+	bool is_copy;	   /* its bytes are those of other files: counts one block */
+	bool shows_slot;   /* st_ino is number(): an editor finds the same file after a write */
+	bool is_organ;	   /* its file: it can be measured and hashed, and a stage takes it over */
+	const char *drops; /* for the log, of WRITE_DROPPED: why */
+	const char *const *attributes; /* those of user.organfs that are listed; ends with NULL */
+
+	uint64_t (*size)(const struct inode *inode);
+	/* What a reader sees. NULL with *rc set. Without: the inode's view. */
+	struct view *(*open)(const struct tree *tree, const struct inode *inode, int *rc);
+	bool (*is_fixed)(const struct inode *inode); /* can it not be written to? */
+	/* A number for the slot or key of an inode or of the stage over it (write_opens.h). */
+	uint64_t (*number)(const struct inode *inode);
+	/* A new inode over it, in which the caller will write. NULL: out of memory. */
+	struct inode *(*stage)(const struct tree *tree, const struct inode *inode);
+	int (*truncate)(struct inode *inode, uint64_t size); /* without: -EACCES */
+
+	/* Of a stage or scratch file: put it in force, if its name says where: 0 or -errno. Its
+	 * name for messages. Does closing it, emptied and not written to, make it an empty string?
+	 * What the log is told when the last writer has released it. */
+	int (*commit)(const struct tree *tree, struct inode *inode);
+	void (*staged_name)(const struct tree *tree, const struct inode *inode,
+			    char text[STAGED_NAME_MAX]);
+	bool (*is_emptied)(const struct inode *inode);
+	void (*released)(const struct inode *inode);
+
+	/* What removing the name does, which waits for the disk: 0 or -errno. */
+	int (*remove)(const struct inode *inode);
+
+	/* The attribute user.organfs.NAME into text of n bytes: its length or -ENODATA. The type of
+	 * metadata; with this that can be set. The organ that the other attributes are of. */
+	int (*attribute)(const struct inode *inode, const char *name, char *text, size_t n);
+	bool (*type)(const struct inode *inode, struct value_type *type);
+	struct organ (*organ)(const struct inode *inode);
+
+	/* Of directories. lookup as tree_find(). May it, or saying how large the file is, have to
+	 * read from the base first? The entry at that place or the next one after it; then *place
+	 * moves on to it, and 0 comes after "..". The number of the directory above. */
+	struct inode *(*lookup)(const struct tree *tree, const struct inode *directory,
+				const char *name, int *rc);
+	bool (*may_block)(const struct tree *tree, const struct inode *directory, const char *name);
+	bool (*list)(const struct tree *tree, const struct inode *directory, uint64_t *place,
+		     struct listed *entry);
+	uint64_t (*parent)(const struct tree *tree, const struct inode *directory);
+	/* May a file of that name be made? Returns 0 or -EPERM. */
+	int (*check_name)(const struct inode *directory, const char *name);
+	unsigned (*time_number)(const struct inode *directory); /* model_directory_time() */
+	uint64_t (*generation)(const struct inode *directory);	/* of those with this number */
+	int (*remove_directory)(const struct tree *tree, const struct inode *directory);
+	/* For the log: its name, and what to do instead of making a name in it. */
+	const char *(*title)(const struct inode *directory);
+	const char *(*advice)(const char *name);
+};
+
+#define FAMILY_STRUCT(NUMBER, name) extern const struct family family_##name;
+FAMILIES(FAMILY_STRUCT)
+#undef FAMILY_STRUCT
+
+extern const struct family *const families[]; /* by their numbers */
+
+static inline const struct family *family_of(const struct inode *inode)
+{
+	return families[inode->family];
+}
+
+static inline bool family_is_directory(const struct inode *inode)
+{
+	return S_ISDIR(family_of(inode)->mode);
+}
+
+/* What several families share. */
+uint64_t family_view_size(const struct inode *inode);
+uint64_t family_stage_size(const struct inode *inode);
+uint64_t family_target_size(const struct inode *inode);
+int family_truncate_stage(struct inode *inode, uint64_t size);
+int family_truncate_nothing(struct inode *inode, uint64_t size);
+uint64_t family_organ_number(const struct inode *inode);
+void family_organ_name(const struct tree *tree, const struct inode *inode,
+		       char text[STAGED_NAME_MAX]);
+int family_view_attribute(const struct inode *inode, const char *name, char *text, size_t n);
+int family_organ_attribute(const struct inode *inode, const char *name, char *text, size_t n);
+extern const char *const family_organ_attributes[];
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* family_generated.c - files that are made from the state of a model (generated.h). */
+#include "fs/tree/tree.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int refuse_lacking(const struct inode *inode)
+{
+	char *lacks = model_missing_shards(inode->model);
+
+	log_add(inode->model->log, "%s: cannot be opened: %s", generated_name(GENERATED_MODEL),
+		lacks ? lacks : "out of memory");
+	free(lacks);
+	return -ENODATA;
+}
+
+static struct view *model_file_open(const struct tree *tree, const struct inode *inode, int *rc)
+{
+	(void)tree;
+	if (inode->model->whole)
+		return view_ref(inode->view);
+	*rc = refuse_lacking(inode);
+	return NULL;
+}
+
+/* Where it is the base, or was assembled. */
+static int model_file_extent(const struct inode *inode, const char *name, char *text, size_t n)
+{
+	struct extent extent;
+
+	if (strcmp(name, "extent") != 0 || !view_extent(inode->view, 0, &extent) ||
+	    !extent.backing || extent.length != view_size(inode->view))
+		return -ENODATA;
+	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(extent.backing),
+			extent.offset, extent.length);
+}
+
+const struct family family_generated = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_DROPPED,
+	.size = family_view_size,
+	.truncate = family_truncate_nothing,
+};
+
+const struct family family_generated_fixed = {
+	.mode = S_IFREG | 0444,
+	.size = family_view_size,
+};
+
+/* A copy of model.gguf is no part of another file, so its extent is not listed. */
+const struct family family_model_file = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_DROPPED,
+	.is_copy = true,
+	.drops = "it is the model with its grafts; another model is mounted by itself",
+	.size = family_view_size,
+	.open = model_file_open,
+	.truncate = family_truncate_nothing,
+	.attribute = model_file_extent,
+};
+
+/* The log goes on in a read-only mount too. */
+const struct family family_log = {
+	.mode = S_IFREG | 0666,
+	.name = NAME_NEVER,
+	.write = WRITE_DROPPED,
+	.size = family_view_size,
+	.truncate = family_truncate_nothing,
+};
+
+const struct family family_assemble = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_ASSEMBLES,
+	.size = family_view_size,
+	.truncate = family_truncate_nothing,
+};
+
+const struct family family_undo = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_UNDOES,
+	.size = family_view_size,
+	.truncate = family_truncate_nothing,
+};

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* family_scratch.c - names that are no slots (scratch_files.h): files, and symbolic links. */
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/graft.h"
+#include "fs/edit/metadata_edit.h"
+#include "fs/model/inode.h"
+#include "fs/model/organ_file.h"
+#include "fs/tree/tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct inode *add_scratch(const struct tree *tree, const struct inode *directory,
+				 const char *name, const struct inode *made, int *rc)
+{
+	struct inode *inode = inodes_add(tree->inodes, made);
+
+	*rc = -ENOMEM;
+	if (inode) {
+		scratch_files_remove(tree->scratches, directory->ino, name);
+		*rc = scratch_files_add(tree->scratches, directory->ino, name, inode);
+	}
+	if (*rc == 0)
+		return inode;
+	inodes_put(tree->inodes, inode);
+	return NULL;
+}
+
+struct inode *tree_make_scratch(const struct tree *tree, const struct inode *directory,
+				const char *name, struct view *view, int *rc)
+{
+	struct model *model = directory->model;
+	struct inode made = { .ino = inode_new(model), .family = FAMILY_SCRATCH, .model = model };
+
+	*rc = -ENOMEM;
+	if (view)
+		made.stage = stage_new(model->layer, view);
+	return made.stage ? add_scratch(tree, directory, name, &made, rc) : NULL;
+}
+
+struct inode *tree_make_empty(const struct tree *tree, const struct inode *directory,
+			      const char *name, int *rc)
+{
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct inode *inode = tree_make_scratch(tree, directory, name, empty, rc);
+
+	view_unref(empty);
+	return inode;
+}
+
+struct inode *tree_keep_as_scratch(const struct tree *tree, const struct inode *directory,
+				   const char *name, const struct inode *organ, int *rc)
+{
+	const struct origin origin = { organ->model, organ->index, organ->content };
+	struct view *view;
+	struct inode *inode = NULL;
+
+	if (content_is_link(organ->content))
+		return tree_make_link(tree, directory, name, content_ref(organ->content), rc);
+	view = organ_file_view(organ->model, organ->index, organ->content);
+	*rc = -ENOMEM;
+	if (view)
+		inode = tree_make_empty(tree, directory, name, rc);
+	if (inode)
+		stage_adopt(inode->stage, view, &origin);
+	view_unref(view);
+	return inode;
+}
+
+struct inode *tree_make_link(const struct tree *tree, const struct inode *directory,
+			     const char *name, struct content *content, int *rc)
+{
+	const struct inode made = { .ino = inode_new(directory->model),
+				    .family = FAMILY_SCRATCH_LINK,
+				    .model = directory->model,
+				    .content = content,
+				    .mtime = content->mtime };
+
+	return add_scratch(tree, directory, name, &made, rc);
+}
+
+/* Scratch files come in a listing after all slots there can be. */
+#define SCRATCH_PLACES ((uint64_t)1 << 40)
+
+bool tree_list_scratch(const struct tree *tree, const struct inode *directory,
+		       bool (*is_listed)(const struct inode *directory, const char *name),
+		       uint64_t *place, struct listed *entry)
+{
+	uint64_t number = *place > SCRATCH_PLACES ? *place - SCRATCH_PLACES : 0;
+
+	entry->type = S_IFREG;
+	for (;
+	     scratch_files_next(tree->scratches, directory->ino, &number, entry->name, &entry->ino);
+	     number++) {
+		*place = SCRATCH_PLACES + number;
+		if (!is_listed(directory, entry->name))
+			return true;
+	}
+	return false;
+}
+
+static int scratch_commit(const struct tree *tree, struct inode *inode)
+{
+	uint64_t directory;
+	char name[NAME_MAX + 1];
+
+	if (!scratch_files_name(tree->scratches, inode, &directory, name) ||
+	    !tree_is_named(inode->model, directory, name))
+		return 0;
+	if (tree_is_metadata(directory))
+		return metadata_edit_fill(inode->model, name, inode->stage);
+	if (tree_is_adapter_name(directory, name))
+		return adapter_edit_write(inode->model, name, inode->stage);
+	name[tree_slot_name(name)] = '\0';
+	return graft_fill_name(inode->model, (enum organ_class)inode_index(directory), name,
+			       inode->stage);
+}
+
+static void scratch_name(const struct tree *tree, const struct inode *inode,
+			 char text[STAGED_NAME_MAX])
+{
+	char name[NAME_MAX + 1];
+	uint64_t directory;
+
+	if (scratch_files_name(tree->scratches, inode, &directory, name))
+		snprintf(text, STAGED_NAME_MAX, "%s/%s",
+			 tree_is_metadata(directory)
+				 ? "metadata"
+				 : class_name((enum organ_class)inode_index(directory)),
+			 name);
+	else
+		snprintf(text, STAGED_NAME_MAX, "a file without a name");
+}
+
+static bool scratch_type(const struct inode *inode, struct value_type *type)
+{
+	return stage_type(inode->stage, type) != STAGE_UNTYPED;
+}
+
+static int scratch_attribute(const struct inode *inode, const char *name, char *text, size_t n)
+{
+	char type_text[VALUE_TYPE_TEXT];
+	struct value_type type;
+
+	if (strcmp(name, "type") != 0 || !scratch_type(inode, &type))
+		return -ENODATA;
+	return snprintf(text, n, "%s", value_type_text(type, type_text));
+}
+
+static const char *const attributes[] = { "type", NULL };
+
+const struct family family_scratch = {
+	.mode = S_IFREG | 0666,
+	.scratch = true,
+	.attributes = attributes,
+	.size = family_stage_size,
+	.truncate = family_truncate_stage,
+	.commit = scratch_commit,
+	.staged_name = scratch_name,
+	.attribute = scratch_attribute,
+	.type = scratch_type,
+};
+
+const struct family family_scratch_link = {
+	.mode = S_IFLNK | 0777,
+	.scratch = true,
+	.size = family_target_size,
+};

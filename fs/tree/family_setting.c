@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* family_setting.c - names in adapters that are no organs: links to adapters' files; numbers. */
+#include "fs/edit/adapter_edit.h"
+#include "fs/model/adapters.h"
+#include "fs/model/inode.h"
+#include "fs/tree/tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
+				const char *name, int *rc)
+{
+	struct model *model = directory->model;
+	struct inode made = { .family = FAMILY_ADAPTER, .model = model };
+	struct adapter_attr shown;
+
+	if (!adapters_lookup(model, name, &shown))
+		return NULL;
+	*rc = -ENOMEM;
+	made.ino = shown.ino;
+	made.index = shown.number;
+	made.content = shown.link;
+	made.mtime = shown.mtime;
+	if (shown.kind != ADAPTER_GGUF) {
+		char *text = strdup(shown.text);
+
+		made.family = FAMILY_SETTING;
+		made.view = view_of_text(text, strlen(shown.text));
+		if (!made.view)
+			return NULL;
+	}
+	return inodes_add(tree->inodes, &made);
+}
+
+int tree_check_adapter(const struct model *model, const char *name)
+{
+	enum adapter_file kind;
+	size_t length;
+
+	if (!adapters_parse(name, &kind, &length) || kind != ADAPTER_GGUF)
+		return 0;
+	log_add(model->log,
+		"adapters/%s: refused: an adapter's file is linked and not copied: ln -s", name);
+	return -EPERM;
+}
+
+/* No key has such a number. */
+static uint64_t setting_number(const struct inode *inode)
+{
+	return inode_of(inode->model->number, INODE_KEY, (uint64_t)1 << 39 | inode->index);
+}
+
+static bool setting_is_fixed(const struct inode *inode)
+{
+	return !adapters_apply(inode->model);
+}
+
+static struct inode *setting_stage(const struct tree *tree, const struct inode *setting)
+{
+	return tree_make_stage(tree, FAMILY_SETTING_STAGE, setting, view_ref(setting->view));
+}
+
+static int adapter_remove(const struct inode *inode)
+{
+	char name[NAME_MAX + 1];
+
+	adapters_name(inode->model, inode->index, name);
+	return adapter_edit_remove(inode->model, name);
+}
+
+static int setting_commit(const struct tree *tree, struct inode *inode)
+{
+	char name[NAME_MAX + 1];
+
+	(void)tree;
+	adapters_name(inode->model, inode->index, name);
+	return adapter_edit_write(inode->model, name, inode->stage);
+}
+
+static void setting_name(const struct tree *tree, const struct inode *inode,
+			 char text[STAGED_NAME_MAX])
+{
+	char name[NAME_MAX + 1];
+
+	(void)tree;
+	adapters_name(inode->model, inode->index, name);
+	snprintf(text, STAGED_NAME_MAX, "adapters/%s", name);
+}
+
+const struct family family_adapter = {
+	.mode = S_IFLNK | 0777,
+	.copied = true,
+	.size = family_target_size,
+	.remove = adapter_remove,
+};
+
+const struct family family_setting = {
+	.mode = S_IFREG | 0666,
+	.copied = true,
+	.shows_slot = true,
+	.size = family_view_size,
+	.is_fixed = setting_is_fixed,
+	.number = setting_number,
+	.stage = setting_stage,
+	.remove = adapter_remove,
+};
+
+const struct family family_setting_stage = {
+	.mode = S_IFREG | 0666,
+	.shows_slot = true,
+	.size = family_stage_size,
+	.number = setting_number,
+	.truncate = family_truncate_stage,
+	.commit = setting_commit,
+	.staged_name = setting_name,
+};

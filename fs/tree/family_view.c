@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* family_view.c - .views: directories of forms, in them the classes, in these what the slots hold
+ * in that form, a file or a directory of experts each. */
+#include "fs/model/inode.h"
+#include "fs/model/organ_file.h"
+#include "fs/tensor/organ_views.h"
+#include "fs/tree/tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct inode *views_lookup(const struct tree *tree, const struct inode *directory,
+				  const char *name, int *rc)
+{
+	struct inode *inode = generated_find(tree_generated(tree, directory), GENERATED_IN_ROOT,
+					     GENERATED_IN_VIEWS, name, rc);
+
+	for (enum organ_view form = 0; !inode && form < ORGAN_VIEWS; form++)
+		if (strcmp(name, organ_view_name(form)) == 0)
+			return inodes_get(tree->inodes, inode_of_view_dir(directory->model, form));
+	return inode;
+}
+
+static bool views_may_block(const struct tree *tree, const struct inode *directory,
+			    const char *name)
+{
+	return generated_may_block(tree_generated(tree, directory), GENERATED_IN_ROOT,
+				   GENERATED_IN_VIEWS, name);
+}
+
+/* Files, then the directories of forms. */
+static bool views_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
+		       struct listed *entry)
+{
+	const uint64_t files = GENERATED_IN_VIEWS - GENERATED_IN_ROOT, form = *place - files;
+
+	if (*place >= files)
+		return form < ORGAN_VIEWS &&
+		       tree_list_directory(entry, organ_view_name((enum organ_view)form),
+					   inode_of_view_dir(directory->model, (uint32_t)form));
+	tree_list_generated(tree_generated(tree, directory),
+			    (enum generated_kind)(GENERATED_IN_ROOT + *place), entry);
+	return true;
+}
+
+const struct family family_views = {
+	.mode = S_IFDIR | 0555,
+	.nlink = 2,
+	.name = NAME_FOREVER,
+	.links = LINKS_YES,
+	.lookup = views_lookup,
+	.may_block = views_may_block,
+	.list = views_list,
+	.parent = tree_parent_root,
+};
+
+static struct inode *form_lookup(const struct tree *tree, const struct inode *directory,
+				 const char *name, int *rc)
+{
+	struct model *model = directory->model;
+	enum organ_class klass;
+
+	(void)rc;
+	if (!tree_find_class(name, &klass) || !tree_is_listed_class(model, klass))
+		return NULL;
+	return inodes_get(tree->inodes, inode_of_view_class_dir(model, directory->part, klass));
+}
+
+static bool form_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
+		      struct listed *entry)
+{
+	struct model *model = directory->model;
+	uint64_t left = *place;
+	enum organ_class klass;
+
+	(void)tree;
+	return tree_next_class(model, false, &left, &klass) &&
+	       tree_list_directory(entry, class_name(klass),
+				   inode_of_view_class_dir(model, directory->part, klass));
+}
+
+static uint64_t form_parent(const struct tree *tree, const struct inode *directory)
+{
+	(void)tree;
+	return inode_of_directory(directory->model, INODE_VIEWS, 0);
+}
+
+const struct family family_form = {
+	.mode = S_IFDIR | 0555,
+	.nlink = 2,
+	.name = NAME_FOREVER,
+	.lookup = form_lookup,
+	.list = form_list,
+	.parent = form_parent,
+};
+
+/* Has the slot a directory of experts, with that content? */
+static bool has_experts(const struct model *model, uint32_t tensor, const struct content *content)
+{
+	return tensor < INODE_EXPERT_TENSORS &&
+	       organ_file_has_view(model, tensor, content, ORGAN_VIEW_EXPERTS);
+}
+
+/* CLASS/NAME and the ending of the form. */
+static struct inode *form_class_lookup(const struct tree *tree, const struct inode *directory,
+				       const char *name, int *rc)
+{
+	struct model *model = directory->model;
+	const enum organ_view form = directory->part;
+	const char *ending = organ_view_suffix(form);
+	const size_t n = strlen(name), cut = strlen(ending);
+	struct inode *inode = NULL;
+	struct content *content;
+	uint32_t tensor;
+
+	if (n <= cut || strcmp(name + n - cut, ending) != 0 ||
+	    !model_find_slot(model, directory->index, name, n - cut, &tensor))
+		return NULL;
+	if (form != ORGAN_VIEW_EXPERTS)
+		return inodes_computed(tree->inodes, FAMILY_FORMED, model, tensor, form, rc);
+	content = slots_get(model->slots, tensor);
+	if (has_experts(model, tensor, content))
+		inode = inodes_get(tree->inodes, inode_of_view_file(model, form, tensor));
+	content_unref(content);
+	return inode;
+}
+
+static bool form_class_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
+			    struct listed *entry)
+{
+	struct model *model = directory->model;
+	const enum organ_view form = directory->part;
+	const bool experts = form == ORGAN_VIEW_EXPERTS;
+	uint32_t tensor;
+
+	(void)tree;
+	for (; *place <= UINT32_MAX; ++*place) {
+		struct content *content;
+		bool found;
+
+		if (!model_class_slot(model, directory->index, (uint32_t)*place, &tensor))
+			break;
+		content = slots_get(model->slots, tensor);
+		found = experts ? has_experts(model, tensor, content)
+				: organ_file_has_view(model, tensor, content, form);
+		if (found) {
+			snprintf(entry->name, sizeof(entry->name), "%s%s",
+				 model->places[tensor].name, organ_view_suffix(form));
+			entry->ino = experts ? inode_of_view_file(model, form, tensor)
+					     : inodes_computed_ino(model, FAMILY_FORMED, tensor,
+								   form, content);
+			entry->type = experts ? S_IFDIR : S_IFREG;
+		}
+		content_unref(content);
+		if (found)
+			return true;
+	}
+	return false;
+}
+static uint64_t form_class_parent(const struct tree *tree, const struct inode *directory)
+{
+	(void)tree;
+	return inode_of_view_dir(directory->model, directory->part);
+}
+
+const struct family family_form_class = {
+	.mode = S_IFDIR | 0555,
+	.nlink = 2,
+	.name = NAME_FOREVER,
+	.links = LINKS_YES,
+	.lookup = form_class_lookup,
+	.list = form_class_list,
+	.parent = form_class_parent,
+};
+
+static uint64_t formed_size(const struct inode *inode)
+{
+	const struct organ_location stack = tree_locate(inode);
+
+	return organ_view_size(inode->part, &stack.organ);
+}
+
+static struct view *formed_open(const struct tree *tree, const struct inode *inode, int *rc)
+{
+	const struct organ_location stack = tree_locate(inode);
+
+	(void)tree;
+	*rc = -ENOMEM;
+	return organ_view_new(inode->part, &stack);
+}
+
+static struct organ formed_organ(const struct inode *inode)
+{
+	const struct organ_location stack = tree_locate(inode);
+
+	return organ_view_organ(inode->part, &stack.organ);
+}
+
+const struct family family_formed = {
+	.mode = S_IFREG | 0444,
+	.attributes = family_organ_attributes,
+	.size = formed_size,
+	.open = formed_open,
+	.attribute = family_view_attribute,
+	.organ = formed_organ,
+};

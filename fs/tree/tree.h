@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* tree.h - what the families of files need of the mount that they are in, and what they share. */
+#ifndef FS_TREE_TREE_H
+#define FS_TREE_TREE_H
+
+#include "fs/tree/family.h"
+#include "fs/tree/model_files.h"
+#include "fs/tree/models_root.h"
+#include "fs/tree/scratch_files.h"
+
+/* Set once; all is borrowed from the mount. */
+struct tree {
+	struct inodes *inodes;
+	struct scratch_files *scratches;
+	struct models_root *overview;	 /* NULL: there is only one model, as the root */
+	struct model_files *model_files; /* by the numbers of their models */
+	uint32_t n_models;		 /* that the command line named */
+	bool read_only, list_views;
+};
+
+static inline struct generated *tree_generated(const struct tree *tree, const struct inode *inode)
+{
+	return tree->model_files[inode->model->number].generated;
+}
+
+/* May anything of that model, NULL: of the mount, be changed? */
+static inline bool tree_can_graft(const struct tree *tree, const struct model *model)
+{
+	return !tree->read_only && (!model || model->whole);
+}
+
+/* The inode that a name in a directory stands for now, to release with inodes_put(). NULL with *rc
+ * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. This makes it. */
+struct inode *tree_find(const struct tree *tree, const struct inode *directory, const char *name,
+			int *rc);
+
+/* Is the class among the model's directories? */
+bool tree_is_listed_class(struct model *model, enum organ_class klass);
+
+/* "organs/blk_5_ffn_up" and the like: the length of name without ".bin", 0 if it has not that
+ * ending or nothing before it. */
+size_t tree_slot_name(const char *name);
+
+/* In the directory of a model's adapters, does the name say that a file is no organ's? */
+bool tree_is_adapter_name(uint64_t directory, const char *name);
+
+/* Is that number a directory of metadata, in which keys can be changed? */
+bool tree_is_metadata(uint64_t ino);
+
+/* Is there a key of that name, or would the name make one? */
+bool tree_is_key_name(const struct model *model, const char *name);
+
+/* Does the name in that directory say where a file belongs: to a slot or key? */
+bool tree_is_named(const struct model *model, uint64_t directory, const char *name);
+
+/* As tree_find(), where the name is that of an adapter's file or number. */
+struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
+				const char *name, int *rc);
+
+/* May a file of that name, which is an adapter's, be made? Returns 0 or -EPERM. */
+int tree_check_adapter(const struct model *model, const char *name);
+
+/* A new FAMILY_SINK, to release. NULL: out of memory. */
+struct inode *tree_make_sink(const struct tree *tree, struct model *model);
+
+/* A new inode over another, which shows view, for the caller to write in. NULL: out of memory. */
+struct inode *tree_make_stage(const struct tree *tree, enum family_number family,
+			      const struct inode *over, struct view *view);
+
+/* The inode of a new scratch file that shows view, entered under a name in a directory; to release.
+ * NULL with *rc set. */
+struct inode *tree_make_scratch(const struct tree *tree, const struct inode *directory,
+				const char *name, struct view *view, int *rc);
+
+/* The same of an empty file, and of one with what an organ holds, which is not copied. */
+struct inode *tree_make_empty(const struct tree *tree, const struct inode *directory,
+			      const char *name, int *rc);
+struct inode *tree_keep_as_scratch(const struct tree *tree, const struct inode *directory,
+				   const char *name, const struct inode *organ, int *rc);
+
+/* The inode of a symbolic link that is no slot's, like that content, which becomes the inode's,
+ * entered under a name in a directory; to release. NULL with *rc set. */
+struct inode *tree_make_link(const struct tree *tree, const struct inode *directory,
+			     const char *name, struct content *content, int *rc);
+
+/* The entry of a scratch file at that place or the next one after it, less those that is_listed
+ * says come earlier in the listing; then *place moves on to it. */
+bool tree_list_scratch(const struct tree *tree, const struct inode *directory,
+		       bool (*is_listed)(const struct inode *directory, const char *name),
+		       uint64_t *place, struct listed *entry);
+
+/* For a family's parent: the root of the model, and .base. */
+uint64_t tree_parent_root(const struct tree *tree, const struct inode *directory);
+uint64_t tree_parent_base(const struct tree *tree, const struct inode *directory);
+
+/* What a slot of an inode holds, as that inode knows it. */
+struct organ_location tree_locate(const struct inode *inode);
+
+/* The class of that name; false: none. The class at that place among those of a model's listing,
+ * with that of its adapters also where they have no organs; false: it has not so many, and *place
+ * is less by as many as it has. */
+bool tree_find_class(const char *name, enum organ_class *klass);
+bool tree_next_class(struct model *model, bool adapters, uint64_t *place, enum organ_class *klass);
+
+/* Fill the entry of a generated file, or of a directory, which is true. */
+void tree_list_generated(struct generated *generated, enum generated_kind kind,
+			 struct listed *entry);
+bool tree_list_directory(struct listed *entry, const char *name, uint64_t ino);
+
+#endif
