@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_memo.c - fs/lazy/memo.c, by the invariants of memo.h: what is found out once, given up, tried
- * again and kept. */
+/* test_memo.c - fs/lazy/memo.c, by the invariants of memo.h: what is found out once, given up,
+ * tried again and kept. */
 #include "fs/lazy/memo.h"
 #include "tests/unit/unit.h"
 
