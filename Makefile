@@ -87,7 +87,7 @@ $B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' $(call flags,
 
 $B/%.o: %.c $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c $< -o $@
+	$(CC) $(ALL_CFLAGS) $(INC) $(addprefix -include ,$(filter %.cases.h,$^)) -MMD -MP -c $< -o $@
 
 $B/gguf/anatomy.o: $B/gguf/anatomy_table.inc
 $B/gguf/anatomy_table.inc: gguf/tensor_classes.tsv
@@ -125,35 +125,46 @@ UNIT_GGUF := $(filter gguf/%,$(UNIT))
 UNIT_MEASURE := $(filter measure/%,$(UNIT))
 UNIT_LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
 UNIT_HELPERS := $(filter mount-helpers/%,$(UNIT))
-UNIT_HELP := $B/tests/unit/mkgguf.o
-$(UNIT_HELP) $(UNIT_LIBRARIES:%=$B/tests/unit/%.o): INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
+# Helpers that gguf/ and measure/ suffice for, and those of fs/: of an archive a program is linked
+# with the objects that it uses.
+UNIT_HELP := $(patsubst %,$B/tests/unit/%.o,gguf_bytes mkgguf purified render zinputs)
+UNIT_HELP_FS := $(filter-out $B/tests/unit/unit.o $(UNIT_HELP),$(patsubst %.c,$B/%.o,$(wildcard \
+	tests/unit/*.c)))
+$B/tests/unit/libunit.a: $(UNIT_HELP)
+$B/tests/unit/libunit-fs.a: $(UNIT_HELP_FS)
+UNIT_ARCHIVES := $B/tests/unit/unit.o $B/tests/unit/libunit.a
+UNIT_FS_ARCHIVES := $B/tests/unit/unit.o $B/tests/unit/libunit-fs.a $B/tests/unit/libunit.a
+$(UNIT_LIBRARIES:%=$B/tests/unit/%.o) $B/tests/unit/unit.o $(UNIT_HELP): \
+	INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
+# The cases of a program are found in its file: see UNIT_MAIN() of tests/unit/unit.h.
+$(UNIT:%=$B/tests/unit/%.o): $B/tests/unit/%.o: $B/tests/unit/%.cases.h
+$B/tests/unit/%.cases.h: tests/unit/%.c tests/unit/cases.awk
+	@mkdir -p $(@D)
+	awk -f tests/unit/cases.awk $< > $@.new && mv $@.new $@
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
-# A filesystem that shares blocks: tests/unit/fs_share.h.
-$B/tests/unit/assemble/test_copy_range $B/tests/unit/assemble/test_view_writer: UNIT_LDFLAGS += -Wl,--wrap=ioctl,--wrap=fallocate64 \
-	-Wl,--wrap=copy_file_range,--wrap=sync_file_range,--wrap=fstatfs64
-$(UNIT_GGUF:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $B/libgguf.a
+# A filesystem that shares blocks: tests/unit/reflink.h.
+$(patsubst %,$B/tests/unit/assemble/test_%,copy_range view_writer): UNIT_LDFLAGS += \
+	-Wl,--wrap=ioctl,--wrap=fallocate64,--wrap=copy_file_range,--wrap=sync_file_range \
+	-Wl,--wrap=fstatfs64
+$(UNIT_GGUF:%=$B/tests/unit/%): %: %.o $(UNIT_ARCHIVES) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
-$(UNIT_MEASURE:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $B/libmeasure.a
+$(UNIT_MEASURE:%=$B/tests/unit/%): %: %.o $(UNIT_ARCHIVES) $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
-# $(eval $(call unit_of,FOLDER)): the rule for the tests of a folder of fs/. The scene of some is a
-# model with grafts, which edit/ makes: they are linked with that as well.
-SCENES := $(filter layer/test_layer_adapters layer/test_link_target model/test_adapters \
-	model/test_model model/test_organ_file lazy/% assemble/test_block_metadata \
-	report/test_card report/test_table report/test_report check/test_check \
-	check/test_warning,$(UNIT))
+# The scene of many is a model with grafts, which edit/ makes: the tests of the rooms from layer/ to
+# check/ are linked with all of these.
+SCENES := layer model lazy assemble report check
+with_scene = $(call archives,report check) $(call with_below,edit)
+unit_with = $(UNIT_FS_ARCHIVES) $(if $(filter $1,$(SCENES)),$(with_scene),$(call with_below,$1))
+# $(eval $(call unit_of,FOLDER)): the rule for the tests of a folder of fs/.
 define unit_of
-$(patsubst %,$B/tests/unit/%,$(filter-out $(SCENES),$(filter $1/%,$(UNIT)))): $B/tests/unit/%: \
-		$B/tests/unit/%.o $(UNIT_HELP) $(call with_below,$1)
+$(patsubst %,$B/tests/unit/%,$(filter $1/%,$(UNIT))): %: %.o $(call unit_with,$1)
 	$$(CC) $$(ALL_LDFLAGS) $$(UNIT_LDFLAGS) -o $$@ $$^ $$(LIBS) -lm $$(call flags,--libs,cmocka)
 endef
 $(foreach f,$(FOLDERS) fs,$(eval $(call unit_of,$f)))
-$(SCENES:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) $(call archives,report check) \
-		$(call with_below,edit)
-	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(LIBS) -lm $(call flags,--libs,cmocka)
 # What they ask a daemon for is what that writes, by unmount_status.
-$(UNIT_HELPERS:%=$B/tests/unit/%): $B/tests/unit/%: $B/tests/unit/%.o $(UNIT_HELP) \
+$(UNIT_HELPERS:%=$B/tests/unit/%): %: %.o $(UNIT_FS_ARCHIVES) \
 		$B/fs/mount/unmount_status.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 
@@ -161,10 +172,10 @@ FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # fuzz_X is for the module X: those of fs/ come with more.
 FUZZ_FS := $(foreach f,$(FUZZ),$(if $(wildcard fs/*/$(f:fuzz_%=%).c),$f))
 FUZZ_GGUF := $(filter-out $(FUZZ_FS),$(FUZZ))
-$(FUZZ_GGUF:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o $B/libgguf.a
+FUZZ_HELP := $B/tests/fuzz/replay.o $B/tests/unit/render.o
+$(FUZZ_GGUF:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,libxxhash)
-$(FUZZ_FS:%=$B/tests/fuzz/%): $B/tests/fuzz/%: $B/tests/fuzz/%.o $B/tests/fuzz/replay.o \
-		$(call with_below,storage)
+$(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $(call with_below,storage)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
@@ -265,7 +276,8 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > build/fuzz/gguf/anatomy_table.inc
 	awk -f gguf/keys_table.awk gguf/keys.tsv > build/fuzz/gguf/keys_table.inc
 	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -Ibuild/fuzz/gguf \
-		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c $(GGUF:%=gguf/%.c) \
+		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c \
+		tests/unit/render.c $(GGUF:%=gguf/%.c) \
 		$(if $(filter $F,$(FUZZ_FS)),fs/util/io.c fs/storage/zstd_seekable.c fs/storage/zstd_cache.c -lzstd) -lxxhash
 	build/fuzz/$(or $F,fuzz_reader) build/fuzz/corpus tests/fuzz/corpus tests/malformed
 

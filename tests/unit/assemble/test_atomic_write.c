@@ -2,7 +2,7 @@
 /* test_atomic_write.c - fs/assemble/atomic_write.c, by the invariants of atomic_write.h: what may
  * be a target, and what is left when an assembly fails. */
 #include "fs/assemble/atomic_write.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -392,27 +392,4 @@ static void a_link_in_the_temporary_files_place_is_not_followed(void **state)
 	close_scene(&scene, 1);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_view_is_written_out),
-	FS_TEST(an_empty_view_is_an_empty_file),
-	FS_TEST(the_new_file_is_handed_out_under_its_name),
-	FS_TEST(a_view_of_many_chunks_is_written_whole),
-	FS_TEST(a_relative_path_starts_from_the_directory),
-	FS_TEST(the_longest_name_has_a_temporary_file_too),
-	FS_TEST(a_directory_is_no_target),
-	FS_TEST(the_directory_of_a_target_must_be_there),
-	FS_TEST(what_is_no_regular_file_is_no_target),
-	FS_TEST(the_base_is_no_target_under_any_name),
-	FS_TEST(nothing_is_written_into_the_mount),
-	FS_TEST(an_existing_file_is_replaced_only_where_that_is_wanted),
-	FS_TEST(a_link_is_replaced_and_not_what_it_leads_to),
-	FS_TEST(a_cancelled_assembly_leaves_the_target_and_no_temporary),
-	FS_TEST(a_base_that_cannot_be_read_leaves_the_target_and_no_temporary),
-	FS_TEST(a_full_disk_leaves_the_target_and_no_temporary),
-	FS_TEST(what_a_killed_assembly_left_is_removed_by_the_next),
-	FS_TEST(what_a_killed_assembly_to_another_target_left_is_removed_too),
-	FS_TEST(a_second_assembly_to_the_same_target_is_refused),
-	FS_TEST(a_link_in_the_temporary_files_place_is_not_followed),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

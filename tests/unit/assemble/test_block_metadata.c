@@ -5,7 +5,8 @@
 #include "fs/assemble/block_metadata.h"
 #include "fs/assemble/model_view.h"
 #include "fs/edit/metadata_edit.h"
-#include "tests/unit/fs_model.h"
+#include "gguf/bytes.h"
+#include "tests/unit/open_model.h"
 
 static const uint64_t ne[] = { 32, 2 };
 
@@ -305,15 +306,4 @@ static void an_edited_key_is_left_alone(void **state)
 	model_drop(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(blocks_as_they_were_change_nothing),
-	FS_TEST(an_added_block_has_the_entries_of_the_one_it_was),
-	FS_TEST(the_metadata_shows_what_follows),
-	FS_TEST(a_pruned_block_takes_its_entries_along),
-	FS_TEST(a_gap_is_refused_with_the_blocks_that_are_missing),
-	FS_TEST(a_block_of_several_keeps_its_entries),
-	FS_TEST(an_edited_key_is_left_alone),
-	FS_TEST(a_base_that_counts_otherwise_is_left_alone),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

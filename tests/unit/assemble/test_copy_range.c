@@ -2,7 +2,7 @@
 /* test_copy_range.c - fs/assemble/copy_range.c: each way, what it falls back to, and which errors
  * are told. */
 #include "fs/assemble/copy_range.h"
-#include "tests/unit/fs_share.h"
+#include "tests/unit/reflink.h"
 
 #define SIZE (64 * BLOCK + 100)
 
@@ -247,20 +247,4 @@ static void an_error_of_the_writeback_is_told(void **state)
 	close_scene(state, scene, 0, 0, 100 + 2 * n);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_whole_file_is_shared),
-	FS_TEST(of_a_range_whole_blocks_are_shared),
-	FS_TEST(what_lies_otherwise_or_is_little_is_not_shared),
-	FS_TEST(where_nothing_can_be_shared_that_is_no_error),
-	FS_TEST(a_disk_that_fails_while_sharing_is_told),
-	FS_TEST(the_kernel_copies_in_as_many_pieces_as_it_likes),
-	FS_TEST(on_a_disk_of_this_machine_it_is_read_and_written),
-	FS_TEST(what_the_kernel_cannot_copy_is_read_and_written),
-	FS_TEST(a_full_disk_is_told),
-	FS_TEST(a_source_that_ends_too_soon_cannot_be_read),
-	FS_TEST(whoever_does_not_want_it_any_more_is_heard),
-	FS_TEST(room_is_made_without_harm_to_what_is_beside_it),
-	FS_TEST(an_error_of_the_writeback_is_told),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

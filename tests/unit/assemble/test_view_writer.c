@@ -2,7 +2,8 @@
 /* test_view_writer.c - fs/assemble/view_writer.c: the file holds what the view does, whichever way
  * its parts came. */
 #include "fs/assemble/view_writer.h"
-#include "tests/unit/fs_share.h"
+#include "tests/unit/reflink.h"
+#include "tests/unit/small_gguf.h"
 
 #define SIZE	 ((size_t)100 * BLOCK + 123)
 #define FILES	 3
@@ -332,18 +333,4 @@ static void without_memory_it_fails(void **state)
 	close_scene(scene);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(all_but_a_graft_is_shared),
-	FS_TEST(a_file_that_is_longer_than_the_view_is_shared_and_cut),
-	FS_TEST(what_is_moved_by_whole_blocks_is_shared_too),
-	FS_TEST(without_sharing_it_is_copied),
-	FS_TEST(any_view_is_put_whole_any_way),
-	FS_TEST(whoever_fails_says_why),
-	FS_TEST(a_file_that_is_changed_meanwhile_fails_it),
-	FS_TEST(a_file_that_is_cut_meanwhile_fails_it),
-	FS_TEST(what_is_not_what_was_recorded_is_not_shared),
-	FS_TEST(it_can_be_cancelled_in_the_middle),
-	FS_TEST(without_memory_it_fails),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_written_files.c - fs/assemble/written_files.c: files that were written are there until
  * somebody touches one. */
 #include "fs/assemble/written_files.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 
@@ -85,16 +85,4 @@ static void what_cannot_be_noted_is_not_there(void **state)
 	assert_false(written.unknown);
 }
 
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none_are_not_there),
-		FS_TEST(all_have_to_be_there),
-		FS_TEST(a_change_shows),
-		FS_TEST(a_link_in_its_place_is_another_file),
-		FS_TEST(what_cannot_be_noted_is_not_there),
-	};
-
-	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(temp_setup, temp_teardown)

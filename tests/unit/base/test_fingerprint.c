@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fingerprint.c - fs/base/fingerprint.c: what moves a fingerprint, and what does not. */
 #include "fs/base/fingerprint.h"
-#include "tests/unit/fs_help.h"
+#include "gguf/bytes.h"
+#include "tests/unit/small_gguf.h"
 
 #include <inttypes.h>
 #include <xxhash.h>
@@ -177,14 +178,4 @@ static void a_base_that_was_changed_has_none(void **state)
 	mk_file_free(&file);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(it_is_the_hash_that_the_format_describes),
-	FS_TEST(a_model_without_tensors_has_one),
-	FS_TEST(where_a_file_lies_does_not_matter),
-	FS_TEST(a_byte_of_the_header_or_of_either_end_changes_it),
-	FS_TEST(the_key_is_of_the_size_and_the_first_bytes),
-	FS_TEST(the_seconds_are_of_the_header_and_the_middle_of_each_tensor),
-	FS_TEST(a_base_that_was_changed_has_none),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

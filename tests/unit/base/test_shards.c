@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_shards.c - fs/base/shards.c: which files are the shards of a model, and what they make. */
 #include "fs/base/base.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #define GGML_F32 0u
 
@@ -36,10 +36,10 @@ static const char *const files[] = { "x-00001-of-00003.gguf", "x-00002-of-00003.
 				     "x-00003-of-00003.gguf" };
 static const char *const names[] = { "token_embd.weight", "blk.0.ffn_up.weight", "output.weight" };
 
-static void save_all(void **state)
+static void save_shards(void **state, unsigned n)
 {
-	for (unsigned k = 0; k < 3; k++)
-		save_shard(state, files[k], k, 3, 3, names[k]);
+	for (unsigned k = 0; k < n; k++)
+		save_shard(state, files[k], k, n, n, names[k]);
 }
 
 static struct base open_base(void **state, const char *file)
@@ -72,7 +72,7 @@ static void assert_summary(const struct shards *shards, const char *text)
 
 static void any_shard_finds_the_others(void **state)
 {
-	save_all(state);
+	save_shards(state, 3);
 	for (unsigned k = 0; k < 3; k++) {
 		struct base base = open_base(state, files[k]);
 
@@ -90,7 +90,7 @@ static void the_bytes_are_those_of_the_shards(void **state)
 	struct base base;
 	uint8_t bytes[32], expected[32];
 
-	save_all(state);
+	save_shards(state, 3);
 	base = open_base(state, files[0]);
 	for (unsigned k = 0; k < 3; k++) {
 		const struct gguf_tensor *t = &base.gguf->tensors[k];
@@ -199,7 +199,7 @@ static void of_two_with_one_number_the_name_decides(void **state)
 {
 	struct base base;
 
-	save_all(state);
+	save_shards(state, 3);
 	save_shard(state, files[0], 1, 3, 3, "other");
 	base = open_base(state, files[1]);
 	assert_false(shards_are_complete(base.shards));
@@ -214,7 +214,7 @@ static void a_tensor_is_in_one_shard_only(void **state)
 {
 	struct base base;
 
-	save_all(state);
+	save_shards(state, 3);
 	save_shard(state, files[2], 2, 3, 3, names[0]);
 	base = open_base(state, files[1]);
 	assert_missing(base.shards, "the model lacks x-00003-of-00003.gguf (its tensor "
@@ -226,7 +226,7 @@ static void shards_of_other_models_are_passed_over(void **state)
 {
 	struct base base;
 
-	save_all(state);
+	save_shards(state, 3);
 	save_shard(state, files[0], 0, 4, 3, names[0]);
 	save_shard(state, files[2], 2, 3, 9, names[2]);
 	base = open_base(state, files[1]);
@@ -361,7 +361,7 @@ static void a_single_file_has_no_shards(void **state)
 static void each_failing_allocation_is_survived(void **state)
 {
 	needs_failing_allocations();
-	save_all(state);
+	save_shards(state, 3);
 	for (uint64_t k = 1;; k++) {
 		struct error err = { 0 };
 		struct base base;
@@ -382,24 +382,4 @@ static void each_failing_allocation_is_survived(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(any_shard_finds_the_others),
-	FS_TEST(the_bytes_are_those_of_the_shards),
-	FS_TEST(what_is_not_there_is_named),
-	FS_TEST(a_shard_is_what_it_says_it_is),
-	FS_TEST(a_tensor_tells_its_shard),
-	FS_TEST(what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over),
-	FS_TEST(of_two_with_one_number_the_name_decides),
-	FS_TEST(a_tensor_is_in_one_shard_only),
-	FS_TEST(shards_of_other_models_are_passed_over),
-	FS_TEST(too_few_tensors_are_no_whole_model),
-	FS_TEST(numbers_that_cannot_be_are_refused),
-	FS_TEST(nothing_new_is_nothing),
-	FS_TEST(what_comes_is_found),
-	FS_TEST(what_goes_stays_known_and_cannot_be_read),
-	FS_TEST(one_that_was_replaced_is_another),
-	FS_TEST(a_single_file_has_no_shards),
-	FS_TEST(each_failing_allocation_is_survived),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

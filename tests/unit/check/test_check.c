@@ -2,7 +2,7 @@
 /* test_check.c - fs/check/check.c and what it is made of, on a model that is open. */
 #include "fs/check/check.h"
 #include "fs/check/check_groups.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 static const atomic_bool no = false, yes = true;
 
@@ -212,18 +212,4 @@ static void without_memory_there_is_no_check(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(without_a_graft_the_base_is_checked),
-	FS_TEST(a_copy_from_nowhere_is_unknown),
-	FS_TEST(the_model_itself_can_be_the_donor),
-	FS_TEST(what_was_removed_leaves_a_hole),
-	FS_TEST(another_part_is_impossible_and_said),
-	FS_TEST(an_added_block_has_to_be_whole),
-	FS_TEST(another_shape_is_impossible),
-	FS_TEST(another_model_is_opened_when_it_is_read),
-	FS_TEST(an_unmount_ends_it_and_it_can_be_read_again),
-	FS_TEST(numbers_and_slots_are_named_in_few_words),
-	FS_TEST(without_memory_there_is_no_check),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

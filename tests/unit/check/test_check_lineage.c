@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_check_lineage.c - fs/check/check_lineage.c, on made models with known weights. */
 #include "fs/check/check_lineage.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/small_gguf.h"
 
 #include <math.h>
 
@@ -193,13 +193,4 @@ static void an_interrupt_ends_it(void **state)
 	release(&host);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(descent_shows_in_the_cosine),
-	FS_TEST(spreads_that_go_alike_support_one_lineage),
-	FS_TEST(the_root_of_the_mean_square_is_exact),
-	FS_TEST(strangers_in_shape_cannot_be_compared),
-	FS_TEST(what_cannot_be_read_is_unknown),
-	FS_TEST(an_interrupt_ends_it),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

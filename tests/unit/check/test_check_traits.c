@@ -388,20 +388,4 @@ static void a_long_reason_is_cut_and_a_strange_one_made_plain(void **state)
 	assert_int_equal(strlen(f.text), FINDING_TEXT - 1);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(the_14b_and_what_it_was_made_from_agree),
-	cmocka_unit_test(the_7b_and_what_it_was_not_made_from_do_not),
-	cmocka_unit_test(what_is_not_said_counts_as_llama_cpp_has_it),
-	cmocka_unit_test(a_donor_of_tensors_alone_tells_no_angle),
-	cmocka_unit_test(an_empty_model_is_unknown),
-	cmocka_unit_test(another_architecture_is_impossible),
-	cmocka_unit_test(a_part_needs_only_its_own_dimensions),
-	cmocka_unit_test(one_number_a_block_is_a_number_if_all_are_the_same),
-	cmocka_unit_test(scaling_and_factors_count),
-	cmocka_unit_test(epsilons_more_than_ten_times_apart_are_risky),
-	cmocka_unit_test(another_vocabulary_is_impossible_for_the_embedding),
-	cmocka_unit_test(whoever_does_not_wait_any_more_is_not_read_for),
-	cmocka_unit_test(a_long_reason_is_cut_and_a_strange_one_made_plain),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_warning.c - fs/check/warning.c: what .check says, in one line. */
 #include "fs/check/warning.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 static void assert_text(const char *check, const char *expected)
 {
@@ -109,17 +109,4 @@ static void without_memory_it_says_nothing(void **state)
 	close_model(&o);
 }
 
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_well_or_unknown_is_not_said),
-		cmocka_unit_test(the_first_of_the_worst_is_said),
-		cmocka_unit_test(what_is_no_check_says_nothing),
-		FS_TEST(a_model_is_asked_about),
-		FS_TEST(a_donor_that_is_no_regular_file_is_not_opened),
-		FS_TEST(without_memory_it_says_nothing),
-	};
-
-	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -3,7 +3,7 @@
  * order. */
 #include "fs/edit/expert_edit.h"
 #include "fs/tensor/expert_slice.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #define COUNT 4u
 #define SLICE (8u * 3u * 4u)
@@ -222,15 +222,4 @@ static void without_memory_the_stack_stays(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(one_expert_is_put_in_its_place),
-	FS_TEST(what_is_no_such_expert_is_refused),
-	FS_TEST(experts_are_ordered_left_out_and_repeated),
-	FS_TEST(the_order_that_is_there_is_no_graft),
-	FS_TEST(what_is_no_order_is_refused),
-	FS_TEST(an_order_with_a_nul_or_without_end_is_refused),
-	FS_TEST(a_slot_that_was_emptied_has_no_experts),
-	FS_TEST(without_memory_the_stack_stays),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

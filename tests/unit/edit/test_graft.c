@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_graft.c - fs/edit/graft.c: what fills a slot, what is refused, and what the next mount
  * finds. */
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <limits.h>
 #include <sys/wait.h>
@@ -334,7 +334,7 @@ static void a_graft_that_cannot_be_kept_leaves_the_slot(void **state)
 }
 
 /* In a process that then dies as in a crash: one slot filled, another one half written. */
-static void fill_and_die(void **state)
+static _Noreturn void fill_and_die(void **state)
 {
 	struct opened o = open_model(state, "base.gguf");
 	struct organ_file up = up_with(50);
@@ -368,25 +368,4 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(an_organ_that_fits_fills_the_slot),
-	FS_TEST(a_later_graft_replaces_an_earlier_one),
-	FS_TEST(whoever_opened_the_old_content_goes_on_reading_it),
-	FS_TEST(every_graft_is_a_new_inode),
-	FS_TEST(the_name_in_the_header_does_not_have_to_agree),
-	FS_TEST(the_type_may_differ_from_the_slots),
-	FS_TEST(what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had),
-	FS_TEST(another_shape_is_refused_unless_any_is_accepted),
-	FS_TEST(a_refused_stage_can_be_mended),
-	FS_TEST(writing_inside_a_file_is_a_graft_of_the_rest),
-	FS_TEST(grafts_are_taken_up_by_the_next_mount),
-	FS_TEST(without_grafts_nothing_is_said_and_nothing_stays),
-	FS_TEST(what_was_once_confirmed_stays_whatever_shapes_are_accepted),
-	FS_TEST(what_is_no_graft_in_a_layer_is_left_alone),
-	FS_TEST(a_slot_of_any_name_can_be_filled_and_found_again),
-	FS_TEST(the_time_of_the_file_is_kept),
-	FS_TEST(a_graft_that_cannot_be_kept_leaves_the_slot),
-	FS_TEST(after_a_crash_every_confirmed_graft_is_there_and_none_half_done),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_graft_link.c - fs/edit/graft_link.c, and the removal in fs/edit/graft.c: slots that hold
  * what others hold, or nothing, now and at the next mount. */
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 static struct organ_file up_with(uint32_t seed)
 {
@@ -530,22 +530,4 @@ static void without_memory_an_edit_is_refused_or_done(void **state)
 			k++;
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_removed_slot_holds_nothing),
-	FS_TEST(a_removed_slot_can_be_filled_again),
-	FS_TEST(a_tensor_of_the_base_is_linked_by_reference),
-	FS_TEST(a_linked_copy_stays_when_the_other_goes),
-	FS_TEST(a_link_onto_itself_changes_nothing),
-	FS_TEST(what_does_not_fit_is_refused_and_nothing_moves),
-	FS_TEST(an_added_slot_comes_and_goes_without_a_trace),
-	FS_TEST(a_move_fills_one_slot_and_empties_the_other),
-	FS_TEST(a_move_and_back_is_none),
-	FS_TEST(a_move_that_the_disk_refuses_has_moved_nothing),
-	FS_TEST(what_is_left_of_a_move_is_done_before_the_next_edit),
-	FS_TEST(what_is_left_of_a_move_is_done_by_the_next_mount_that_can),
-	FS_TEST(a_move_that_was_noted_and_not_begun_is_done),
-	FS_TEST(a_note_that_makes_no_sense_is_dropped),
-	FS_TEST(without_memory_an_edit_is_refused_or_done),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

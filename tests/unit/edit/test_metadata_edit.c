@@ -4,7 +4,7 @@
  * and in the next mount of it. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/model/inode.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 /* Keys: name (string), count (u32), list (array of u16), general.alignment. */
 static struct opened open_keys(void **state)
@@ -360,17 +360,4 @@ static void each_failing_allocation_leaves_the_old_value(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_value_is_written_and_found_again),
-	FS_TEST(what_is_no_value_changes_nothing),
-	FS_TEST(what_the_base_has_is_no_edit),
-	FS_TEST(keys_go_and_come_back_with_their_types),
-	FS_TEST(a_new_key_is_a_string_unless_it_is_said),
-	FS_TEST(a_key_moves_with_its_type_or_fills_another),
-	FS_TEST(a_move_that_was_cut_short_is_finished),
-	FS_TEST(edits_are_seen_at_one_moment),
-	FS_TEST(a_file_of_the_layer_that_is_no_edit_is_left_alone),
-	FS_TEST(each_failing_allocation_leaves_the_old_value),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_stage.c - fs/edit/stage.c: a file being written, until it is put in force or dropped. */
 #include "fs/edit/stage.h"
-#include "tests/unit/fs_layer.h"
+#include "tests/unit/open_layer.h"
 
 #include <pthread.h>
 
@@ -444,29 +444,4 @@ static void what_could_not_be_made_durable_stays_refused(void **state)
 	close_scene(&scene);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_stage_begins_with_the_content_and_writes_nothing),
-	FS_TEST(writing_inside_takes_the_content_over_first),
-	FS_TEST(writing_past_the_end_leaves_zeros_between),
-	FS_TEST(a_place_past_any_file_is_refused),
-	FS_TEST(emptying_alone_is_not_writing),
-	FS_TEST(truncating_shrinks_and_grows),
-	FS_TEST(growing_the_content_keeps_it),
-	FS_TEST(writing_anew_never_reads_the_content),
-	FS_TEST(the_last_close_drops_what_was_not_put_in_force),
-	FS_TEST(freeing_drops_what_was_not_put_in_force),
-	FS_TEST(a_commit_checks_and_keeps_what_was_staged),
-	FS_TEST(a_refused_commit_keeps_the_stage_for_another_try),
-	FS_TEST(a_stage_that_cannot_be_kept_stays),
-	FS_TEST(what_was_kept_and_cannot_be_shown_cannot_be_written_on),
-	FS_TEST(writing_after_a_commit_leaves_what_was_kept_alone),
-	FS_TEST(a_commit_of_the_untouched_content_keeps_a_copy),
-	FS_TEST(the_time_that_was_set_is_the_time_that_is_kept),
-	FS_TEST(without_one_the_time_is_that_of_the_writing),
-	FS_TEST(without_a_place_for_layers_nothing_can_be_written),
-	FS_TEST(a_content_of_many_chunks_is_taken_over_whole),
-	FS_TEST(threads_may_write_at_once),
-	FS_TEST(what_could_not_be_made_durable_stays_refused),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

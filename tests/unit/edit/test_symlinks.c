@@ -5,7 +5,7 @@
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer_reference.h"
 #include "fs/paths/path_probe.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <time.h>
 
@@ -471,23 +471,4 @@ static void a_name_that_was_seen_may_hold_anything(void **state)
 	free(up.bytes);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_link_leads_to_an_organ_file),
-	FS_TEST(a_link_into_the_mount_follows_what_is_there),
-	FS_TEST(circles_are_broken),
-	FS_TEST(what_is_nowhere_may_come),
-	FS_TEST(what_cannot_be_a_graft_is_refused),
-	FS_TEST(a_new_slot_is_like_that_of_another_block),
-	FS_TEST(the_next_mount_has_them),
-	FS_TEST(a_look_that_finds_the_same_changes_nothing),
-	FS_TEST(what_was_seen_is_there_when_the_way_to_it_is_not),
-	FS_TEST(what_was_seen_is_another_file_now),
-	FS_TEST(what_was_seen_goes_with_the_link),
-	FS_TEST(what_is_deleted_is_broken_at_the_end_too),
-	FS_TEST(a_model_with_a_broken_link_is_not_assembled),
-	FS_TEST(many_places_are_looked_at_together),
-	FS_TEST(a_name_that_was_seen_may_hold_anything),
-	FS_TEST(nobody_waits_longer_than_he_wants),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -3,7 +3,7 @@
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/undo.h"
 #include "fs/model/adapters.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <unistd.h>
 
@@ -220,15 +220,4 @@ static void who_may_only_read_sees_it_undone(void **state)
 	close_model(&o);
 }
 
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		FS_TEST(a_word_undoes_what_it_names),	   FS_TEST(a_wrong_word_undoes_nothing),
-		FS_TEST(what_is_held_stays_what_it_is),	   FS_TEST(a_failure_undoes_all_or_nothing),
-		FS_TEST(the_next_mount_finishes),	   FS_TEST(a_damaged_note_stops_everything),
-		FS_TEST(who_may_only_read_sees_it_undone),
-	};
-
-	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -3,7 +3,7 @@
  * writes. */
 #include "fs/assemble/model_view.h"
 #include "fs/files/assembly.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -540,32 +540,4 @@ static void it_is_not_kept_beyond_a_change(void **state)
 	close_scene(&scene, 1);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(before_the_first_one_it_says_how),
-	FS_TEST(the_default_target_lies_beside_the_base),
-	FS_TEST(a_default_name_never_overwrites),
-	FS_TEST(the_output_option_is_the_default_target_and_is_replaced),
-	FS_TEST(a_given_target_is_replaced),
-	FS_TEST(a_relative_target_starts_where_the_caller_is),
-	FS_TEST(a_relative_target_of_nobody_is_refused),
-	FS_TEST(a_failure_says_why_and_that_the_target_is_as_it_was),
-	FS_TEST(a_name_of_any_bytes_can_be_given),
-	FS_TEST(a_cancelled_assembly_is_interrupted),
-	FS_TEST(what_is_given_up_stays_given_up),
-	FS_TEST(progress_is_that_of_what_is_under_way),
-	FS_TEST(no_target_lies_in_the_mount_while_it_is_there),
-	FS_TEST(the_unmount_writes_what_was_grafted),
-	FS_TEST(the_unmount_does_not_write_the_same_twice),
-	FS_TEST(nor_what_was_written_under_another_name),
-	FS_TEST(what_is_not_there_any_more_is_written),
-	FS_TEST(a_given_output_is_written_unless_it_was),
-	FS_TEST(a_given_output_may_be_shards),
-	FS_TEST(without_a_graft_the_unmount_writes_nothing),
-	FS_TEST(a_failed_unmount_says_so),
-	FS_TEST(a_graft_that_was_changed_on_disk_fails_it),
-	FS_TEST(the_text_can_be_read_meanwhile),
-	FS_TEST(what_was_assembled_is_kept),
-	FS_TEST(it_is_not_kept_beyond_a_change),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

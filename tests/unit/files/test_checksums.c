@@ -2,7 +2,7 @@
 /* test_checksums.c - fs/files/checksums.c: one line an organ in force, and only those that are read
  * are hashed. */
 #include "fs/files/checksums.h"
-#include "tests/unit/fs_digests.h"
+#include "tests/unit/hashes.h"
 
 static struct view *checksums_now(struct model *model, struct tensor_hashes *hashes)
 {
@@ -100,10 +100,10 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	const atomic_bool stop = true;
 	char bytes[64];
 
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 1, 0), -EIO);
 	assert_int_equal(view_read(view, bytes, 64, 31), -EIO);
-	mend(state, "base.gguf");
+	restore_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 64, 31), 64);
 	assert_int_equal(view_read_cancellable(view, bytes, 1, 0, &stop), -EINTR);
 	close_hashed(&o, hashes, view);
@@ -131,13 +131,4 @@ static void without_memory_there_is_no_file(void **state)
 	assert_needs_memory(state, checksums_view);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(lines_are_by_class_of_what_is_there),
-	FS_TEST(a_model_without_tensors_has_no_line),
-	FS_TEST(only_the_organs_whose_hashes_are_read_are_hashed),
-	FS_TEST(a_line_that_cannot_be_made_is_an_error),
-	FS_TEST(it_shows_what_was_in_force_when_it_was_made),
-	FS_TEST(without_memory_there_is_no_file),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_gguf_hash.c - fs/files/gguf_hash.c: a line a tensor in the order of model.gguf, and
  * one for all. */
 #include "fs/files/gguf_hash.h"
-#include "tests/unit/fs_digests.h"
+#include "tests/unit/hashes.h"
 
 #include <pthread.h>
 
@@ -152,16 +152,16 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	char bytes[32];
 
 	assert_int_equal(view_read_cancellable(view, bytes, 1, whole_at(view), &stop), -EINTR);
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 32, 0), -EIO);
 	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), -EIO);
-	mend(state, "base.gguf");
+	restore_times(state, "base.gguf");
 	atomic_store(&ending, true);
 	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), -EINTR);
 	atomic_store(&ending, false);
 	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), 1);
 	/* What is made well stays made. */
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 16, whole_at(view)), 16);
 	/* The job may be done before it is told. */
 	assert_int_equal(view_read_cancellable(view, bytes, 32, 0, &stop), -EINTR);
@@ -222,14 +222,4 @@ static void without_memory_there_is_no_file(void **state)
 	assert_needs_memory(state, lines_of);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(lines_are_in_file_order_and_added_ones_last_by_name),
-	FS_TEST(a_model_without_tensors_has_one_line),
-	FS_TEST(whatever_the_name_it_is_one_line),
-	FS_TEST(only_what_is_read_is_hashed),
-	FS_TEST(a_line_that_cannot_be_made_is_an_error),
-	FS_TEST(whoever_waits_for_the_last_line_can_be_interrupted),
-	FS_TEST(without_memory_there_is_no_file),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

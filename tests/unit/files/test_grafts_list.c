@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_grafts_list.c - fs/files/grafts_list.c: one line a graft, whatever its name holds. */
 #include "fs/files/grafts_list.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 static char *grafts_of(struct model *model)
 {
@@ -105,12 +105,4 @@ static void a_line_says_where_the_graft_came_from(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(without_grafts_there_is_no_line),
-	FS_TEST(a_line_has_its_fields_and_lines_are_in_file_order),
-	FS_TEST(a_line_says_where_the_graft_came_from),
-	FS_TEST(any_name_stays_in_its_field),
-	FS_TEST(a_name_with_a_nul_is_written_whole),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,8 +2,9 @@
 /* test_manifest.c - fs/files/manifest.c and fs/metadata/metadata_json.c: the manifest is valid JSON
  * whatever the model holds, and says what is there. */
 #include "fs/files/manifest.h"
+#include "gguf/bytes.h"
 #include "measure/sample.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <cjson/cJSON.h>
 
@@ -336,18 +337,4 @@ static void of_a_base_that_was_changed_all_but_theta_can_be_read(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(it_says_what_the_model_is),
-	FS_TEST(it_adds_up_the_classes),
-	FS_TEST(it_lists_every_tensor_in_file_order),
-	FS_TEST(a_graft_shows_as_it_is_now),
-	FS_TEST(scalars_and_strings_stand_as_they_are),
-	FS_TEST(arrays_stand_by_how_they_begin),
-	FS_TEST(strings_of_an_array_are_read_in_every_version),
-	FS_TEST(a_very_long_string_stands_by_how_it_begins),
-	FS_TEST(hostile_bytes_are_still_json_and_keys_stay_apart),
-	FS_TEST(an_architecture_may_be_of_any_type_or_missing),
-	FS_TEST(of_a_base_that_was_changed_all_but_theta_can_be_read),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -3,7 +3,7 @@
  * its tensors. */
 #include "fs/edit/graft.h"
 #include "fs/files/model_picture.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 
 /* The subtitle of a model, and its picture to free(). */
 static char *chart_of(struct model *model, char subtitle[MODEL_PICTURE_SUBTITLE_MAX])
@@ -57,9 +57,4 @@ static void a_model_of_nothing_has_a_picture(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(blocks_are_those_that_are_there),
-	FS_TEST(a_model_of_nothing_has_a_picture),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

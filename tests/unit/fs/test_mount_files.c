@@ -2,7 +2,7 @@
 /* test_mount_files.c - fs/mount_files.c: a model by the files of its mount, which any directory may
  * have. */
 #include "fs/mount_files.h"
-#include "tests/unit/fs_tables.h"
+#include "tests/unit/table_text.h"
 
 #include <sys/stat.h>
 
@@ -86,10 +86,4 @@ static void what_is_no_table_is_refused(void **state)
 	mount_files_release(&witness);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(grafts_mark_the_tensors_that_they_name),
-	FS_TEST(lines_that_mean_nothing_are_passed_over),
-	FS_TEST(what_is_no_table_is_refused),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

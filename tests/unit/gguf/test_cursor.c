@@ -280,21 +280,4 @@ static void a_cursor_without_memory_can_be_released(void **state)
 	cursor_release(&cursor);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(takes_of_any_size_are_the_bytes_in_order),
-	cmocka_unit_test(small_takes_need_few_reads),
-	cmocka_unit_test(a_cursor_begins_where_it_is_told),
-	cmocka_unit_test(past_the_end_nothing_is_left),
-	cmocka_unit_test(a_claim_past_the_end_is_refused_and_moves_nothing),
-	cmocka_unit_test(a_claim_beyond_the_limit_is_refused),
-	cmocka_unit_test(a_skip_reads_nothing),
-	cmocka_unit_test(skips_inside_the_window_land_right),
-	cmocka_unit_test(numbers_are_little_endian),
-	cmocka_unit_test(a_failing_source_is_reported_and_moves_nothing),
-	cmocka_unit_test(a_failure_leaves_no_stale_bytes),
-	cmocka_unit_test(memory_beyond_its_end_is_an_io_error),
-	cmocka_unit_test(an_empty_source_can_be_read_to_its_end),
-	cmocka_unit_test(a_cursor_without_memory_can_be_released),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

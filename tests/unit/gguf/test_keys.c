@@ -87,14 +87,4 @@ static void a_key_ends_where_its_length_says(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_have_the_types_that_loaders_want),
-		cmocka_unit_test(a_word_of_a_key_may_be_any),
-		cmocka_unit_test(other_keys_have_none),
-		cmocka_unit_test(a_key_ends_where_its_length_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -687,34 +687,4 @@ static void a_layout_can_be_released_twice(void **state)
 	layout_release(&layout);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(without_grafts_it_is_the_base_in_one_piece),
-	cmocka_unit_test(a_file_without_tensors_is_itself),
-	cmocka_unit_test(bytes_after_the_last_tensor_are_kept),
-	cmocka_unit_test(a_graft_of_the_same_type_leaves_every_other_byte),
-	cmocka_unit_test(a_type_of_the_same_size_changes_its_info_only),
-	cmocka_unit_test(a_graft_of_another_size_moves_what_follows),
-	cmocka_unit_test(every_alignment_is_kept),
-	cmocka_unit_test(the_last_tensor_is_padded_even_where_the_base_did_not),
-	cmocka_unit_test(an_unpadded_end_stays_unpadded_where_no_size_changes),
-	cmocka_unit_test(axes_of_one_are_kept_as_the_base_counts_them),
-	cmocka_unit_test(a_graft_with_more_axes_gets_them),
-	cmocka_unit_test(another_shape_of_the_same_size_and_axes_stays_in_place),
-	cmocka_unit_test(a_graft_of_no_bytes_takes_none),
-	cmocka_unit_test(a_slot_of_no_bytes_can_be_grafted),
-	cmocka_unit_test(tensors_out_of_order_stay_where_they_are),
-	cmocka_unit_test(tensors_out_of_order_are_put_in_order_where_sizes_change),
-	cmocka_unit_test(tensors_that_share_bytes_are_laid_apart),
-	cmocka_unit_test(shared_bytes_without_a_graft_stay_shared),
-	cmocka_unit_test(an_unknown_type_is_carried_along),
-	cmocka_unit_test(a_header_that_ends_on_the_alignment_gets_no_padding),
-	cmocka_unit_test(a_file_beyond_all_bounds_is_refused),
-	cmocka_unit_test(an_axis_too_long_for_version_1_is_refused),
-	cmocka_unit_test(each_failing_allocation_is_reported),
-	cmocka_unit_test(any_slots_may_be_emptied),
-	cmocka_unit_test(added_slots_come_last_by_their_names),
-	cmocka_unit_test(an_added_slot_that_holds_nothing_changes_nothing),
-	cmocka_unit_test(a_layout_can_be_released_twice),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

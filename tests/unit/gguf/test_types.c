@@ -176,16 +176,4 @@ static void bytes_beyond_the_limit_overflow(void **state)
 		assert_int_equal(type_size(cases[i].type, cases[i].ne, &bytes), cases[i].result);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(every_row_is_what_libggml_says),
-	cmocka_unit_test(ids_past_the_table_are_unknown),
-	cmocka_unit_test(an_unknown_type_is_named_by_its_id),
-	cmocka_unit_test(every_type_sizes_whole_blocks),
-	cmocka_unit_test(a_row_of_half_a_block_is_refused),
-	cmocka_unit_test(retired_and_foreign_types_have_no_size),
-	cmocka_unit_test(elements_are_counted_up_to_the_limit),
-	cmocka_unit_test(an_empty_axis_counts_the_same_wherever_it_stands),
-	cmocka_unit_test(bytes_beyond_the_limit_overflow),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_donor.c - fs/layer/donor.c */
 #include "fs/layer/donor.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/small_gguf.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -219,15 +219,4 @@ static void without_memory_there_is_no_donor(void **state)
 	(void)state;
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_donor_says_where_a_graft_came_from),
-	FS_TEST(an_organ_file_has_no_tensor),
-	FS_TEST(a_file_that_is_not_held_is_opened_only_as_it_was),
-	FS_TEST(a_donor_on_record_is_known_by_its_fingerprint),
-	FS_TEST(a_path_that_became_a_link_is_not_followed),
-	FS_TEST(what_must_not_be_opened_is_not),
-	FS_TEST(donors_are_of_one_file_or_not),
-	FS_TEST(without_memory_there_is_no_donor),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

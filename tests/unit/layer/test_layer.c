@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer.c - fs/layer/layer.c: what a mount finds of the one before it, by the invariants of
  * layer.h. */
-#include "tests/unit/fs_frames.h"
-#include "tests/unit/fs_layer.h"
+#include "tests/unit/zstd_file.h"
+#include "tests/unit/open_layer.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -1027,45 +1027,4 @@ static void the_same_for_what_is_compressed(void **state)
 	free(new);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_mount_that_is_only_read_writes_nothing),
-	FS_TEST(the_layer_comes_with_its_first_stage),
-	FS_TEST(a_layer_without_grafts_is_removed_at_close),
-	FS_TEST(grafts_are_found_again_after_close),
-	FS_TEST(a_later_graft_replaces_an_earlier_one),
-	FS_TEST(a_kept_file_is_open_for_reading_only),
-	FS_TEST(a_stage_that_was_not_kept_is_gone_at_the_next_mount),
-	FS_TEST(a_layer_in_use_is_nobody_elses),
-	FS_TEST(two_layers_that_were_left_go_to_two_mounts),
-	FS_TEST(a_layer_is_found_though_the_one_before_it_is_gone),
-	FS_TEST(a_dropped_layer_is_gone),
-	FS_TEST(closing_a_dropped_layer_leaves_a_new_one_alone),
-	FS_TEST(a_directory_without_its_description_holds_nothing),
-	FS_TEST(a_layer_of_another_base_is_left_alone),
-	FS_TEST(a_layer_of_another_format_is_left_alone),
-	FS_TEST(what_is_no_organ_file_is_passed_over_or_told_of),
-	FS_TEST(a_class_that_leads_elsewhere_is_not_followed),
-	FS_TEST(a_stage_that_cannot_be_kept_is_still_there),
-	FS_TEST(the_longest_name_can_be_kept),
-	FS_TEST(without_a_place_for_layers_there_is_no_stage),
-	FS_TEST(a_base_that_was_changed_gets_no_layer),
-	FS_TEST(threads_may_stage_and_keep_at_once),
-	FS_TEST(what_shrinks_is_compressed_and_found_again),
-	FS_TEST(what_begins_well_and_goes_on_badly_is_kept_as_it_is),
-	FS_TEST(one_form_replaces_the_other),
-	FS_TEST(both_forms_can_be_shared),
-	FS_TEST(a_compressed_file_that_is_wrong_is_told_of),
-	FS_TEST(what_was_changed_in_between_is_not_read),
-	FS_TEST(what_has_no_checksum_is_read_as_it_is),
-	FS_TEST(a_named_layer_is_made_and_stays),
-	FS_TEST(a_named_layer_in_use_is_refused_but_two_may_read_it),
-	FS_TEST(a_reader_of_a_named_layer_writes_nothing),
-	FS_TEST(a_directory_that_is_no_layer_is_refused_and_left_as_it_is),
-	FS_TEST(a_label_that_does_not_suit_is_refused_in_words),
-	FS_TEST(a_base_of_any_name_has_a_label),
-	FS_TEST(what_cannot_be_made_durable_is_taken_back),
-	FS_TEST(a_class_that_cannot_be_made_durable_is_taken_back),
-	FS_TEST(the_same_for_what_is_compressed),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_adapters.c - fs/layer/layer_adapters.c: what a layer keeps of adapters. */
 #include "fs/layer/layer_adapters.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <limits.h>
 
@@ -78,9 +78,4 @@ static void what_is_somebody_elses_is_passed_over(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(what_was_kept_is_found_again),
-	FS_TEST(what_is_somebody_elses_is_passed_over),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

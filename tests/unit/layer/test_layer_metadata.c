@@ -2,7 +2,7 @@
 /* test_layer_metadata.c - fs/layer/layer_metadata.c: what a layer says of keys, there and back, and
  * what counts where a crash left two files. */
 #include "fs/layer/layer_metadata.h"
-#include "tests/unit/fs_layer.h"
+#include "tests/unit/open_layer.h"
 
 #include <limits.h>
 
@@ -139,12 +139,4 @@ static void a_name_too_long_for_the_disk_is_refused(void **state)
 	close_site(&site);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(the_last_word_counts),
-	FS_TEST(of_two_files_the_first_kind_counts),
-	FS_TEST(strangers_are_passed_over),
-	FS_TEST(times_are_kept),
-	FS_TEST(a_name_too_long_for_the_disk_is_refused),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

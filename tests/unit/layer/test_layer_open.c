@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_open.c - fs/layer/layer_open.c: nothing but regular files is opened in a layer. */
 #include "fs/layer/layer_open.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -72,9 +72,4 @@ static void a_new_file_takes_the_place_of_what_was_left(void **state)
 	close(dir);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(only_a_regular_file_is_opened),
-	FS_TEST(a_new_file_takes_the_place_of_what_was_left),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

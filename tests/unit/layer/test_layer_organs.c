@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_organs.c - fs/layer/layer_organs.c: what a layer can say of a slot, one thing at a
  * time, and the note of a move. */
-#include "tests/unit/fs_layer.h"
+#include "tests/unit/open_layer.h"
 
 /* What layer_each() finds, as "KIND NAME TEXT " for each, in order. */
 struct found_entries {
@@ -266,17 +266,4 @@ static void nothing_is_moved_through_a_link_out_of_the_layer(void **state)
 	close_site(&site);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(each_kind_replaces_each_other),
-	FS_TEST(what_is_forgotten_is_gone_whatever_it_was),
-	FS_TEST(of_several_files_the_first_kind_counts),
-	FS_TEST(what_is_said_has_the_time_that_is_given),
-	FS_TEST(what_is_prepared_says_nothing_until_it_is_put),
-	FS_TEST(what_cannot_be_put_leaves_no_stage_and_what_there_was),
-	FS_TEST(a_note_is_found_until_it_is_done),
-	FS_TEST(a_note_that_stays_is_told_of),
-	FS_TEST(names_that_say_nothing_of_a_slot_are_passed_over),
-	FS_TEST(nothing_is_moved_through_a_link_out_of_the_layer),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

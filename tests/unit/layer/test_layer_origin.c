@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_origin.c - fs/layer/layer_origin.c: the name of a slot that was added and where its
  * organ came from, kept beside it. */
-#include "tests/unit/fs_layer.h"
+#include "tests/unit/open_layer.h"
 
 #include "fs/layer/layer_origin.h"
 
@@ -177,10 +177,4 @@ static void a_fifo_is_not_waited_for(void **state)
 	close_site(&site);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_name_is_read_as_it_was_written),  FS_TEST(what_is_no_such_file_is_not_read),
-	FS_TEST(a_donor_is_read_as_it_was_written), FS_TEST(what_no_donor_could_be_is_none),
-	FS_TEST(a_fifo_is_not_waited_for),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

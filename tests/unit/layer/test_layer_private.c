@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_private.c - fs/layer/layer_private.c: which layer that was left behind is taken up,
  * and of which file. */
-#include "tests/unit/fs_layer.h"
+#include "tests/unit/open_layer.h"
 
 #include <utime.h>
 
@@ -221,16 +221,4 @@ static void a_label_that_cannot_be_renewed_stays(void **state)
 	close_site(&site);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(nothing_was_there_before_the_first_mount),
-	FS_TEST(the_time_is_that_of_the_last_graft),
-	FS_TEST(a_fresh_mount_takes_nothing_up_and_has_a_layer_of_its_own),
-	FS_TEST(the_newest_of_several_is_taken_up),
-	FS_TEST(a_copy_has_no_grafts_as_long_as_the_file_is_there),
-	FS_TEST(a_file_that_was_moved_has_its_grafts),
-	FS_TEST(a_link_is_the_file_itself),
-	FS_TEST(a_label_without_a_path_is_of_any_copy),
-	FS_TEST(a_label_that_cannot_be_renewed_stays),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_layer_reference.c - fs/layer/layer_reference.c: what a layer says of a slot that holds a
  * model's tensor. */
 #include "fs/layer/layer_reference.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <limits.h>
 
@@ -249,16 +249,4 @@ static void without_memory_nothing_is_read(void **state)
 	free(text);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(what_was_written_is_read),
-	FS_TEST(names_of_any_bytes_come_back),
-	FS_TEST(scalars_and_types_that_are_not_known_have_their_size),
-	FS_TEST(a_text_that_ends_early_is_no_reference),
-	FS_TEST(lines_that_make_no_sense_are_no_reference),
-	FS_TEST(no_line_may_be_missing_or_elsewhere),
-	FS_TEST(a_file_of_any_size_is_refused_without_reading_it),
-	FS_TEST(a_file_that_was_changed_since_cannot_be_read),
-	FS_TEST(without_memory_nothing_is_read),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_seen.c - fs/layer/layer_seen.c: where a link led, kept beside it. */
-#include "tests/unit/fs_layer.h"
+#include "tests/unit/open_layer.h"
 
 #include "fs/layer/layer_seen.h"
 
@@ -110,10 +110,4 @@ static void what_is_no_such_file_is_not_read(void **state)
 	close_site(&site);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(it_is_read_for_its_own_target),
-	FS_TEST(a_long_name_is_kept),
-	FS_TEST(what_is_no_such_file_is_not_read),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -3,7 +3,7 @@
  * together. */
 #include "fs/layer/layer_metadata.h"
 #include "fs/layer/layer_undo.h"
-#include "tests/unit/fs_layer.h"
+#include "tests/unit/open_layer.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -159,15 +159,4 @@ static void who_may_only_read_removes_nothing(void **state)
 	close_site(&site);
 }
 
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		FS_TEST(all_of_it_goes),
-		FS_TEST(a_failing_disk_undoes_it_later_or_not_at_all),
-		FS_TEST(what_is_no_note_removes_nothing),
-		FS_TEST(who_may_only_read_removes_nothing),
-	};
-
-	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(temp_setup, temp_teardown)

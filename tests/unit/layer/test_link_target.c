@@ -2,7 +2,7 @@
 /* test_link_target.c - fs/layer/link_target.c: the place of an organ in a file, as text and found
  * again. */
 #include "fs/layer/link_target.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 static struct backing *open_file(void **state, const char *name)
 {
@@ -110,9 +110,4 @@ static void an_organ_file_is_found_again(void **state)
 	free(other.bytes);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_tensor_of_a_model_is_found_again),
-	FS_TEST(an_organ_file_is_found_again),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -3,7 +3,7 @@
  * it. */
 #include "fs/edit/graft.h"
 #include "fs/lazy/figures.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 
 #define assert_figure(figures, i, expected) \
 	unit_assert_figure(&(figures)->figures[i], expected, __FILE__, __LINE__)
@@ -226,15 +226,4 @@ static void without_memory_there_are_none_and_no_content_is_kept(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(every_tensor_has_a_figure_in_file_order),
-	FS_TEST(kinds_blocks_and_types_are_told_apart),
-	FS_TEST(two_tensors_that_share_a_short_name_stand_by_their_exact_ones),
-	FS_TEST(a_graft_has_its_own_type_and_the_slots_place),
-	FS_TEST(a_graft_of_another_shape_has_other_elements),
-	FS_TEST(what_was_removed_stands_apart_and_the_base_has_it),
-	FS_TEST(a_model_without_tensors_has_no_figures),
-	FS_TEST(without_memory_there_are_none_and_no_content_is_kept),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_lazy_report.c - fs/lazy/lazy_report.c: a text that is made once, when it is read, from all
  * measures. */
 #include "fs/lazy/lazy_report.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 
 #include <pthread.h>
 
@@ -196,10 +196,10 @@ static void what_cannot_be_measured_is_an_error_that_does_not_stay(void **state)
 	char byte;
 
 	/* Nothing of it may be known before, not even what an interrupted read has begun. */
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_true(view_read_cancellable(view, &byte, 1, 0, &stop) < 0);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
-	mend(state, "base.gguf");
+	restore_times(state, "base.gguf");
 	assert_int_equal(view_read(view, &byte, 1, 0), 1);
 	view_unref(view);
 	memo_free(measures);
@@ -368,20 +368,4 @@ static void without_memory_a_read_fails_and_later_it_does_not(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(its_size_is_known_before_anything_is_measured),
-	FS_TEST(any_byte_of_it_needs_every_measure),
-	FS_TEST(it_is_printed_once_for_its_size_and_once_to_be_read),
-	FS_TEST(grafts_are_measured_as_they_were_when_it_was_made),
-	FS_TEST(a_type_without_values_has_no_measure_and_is_no_error),
-	FS_TEST(a_model_without_tensors_has_a_sheet),
-	FS_TEST(what_cannot_be_measured_is_an_error_that_does_not_stay),
-	FS_TEST(a_text_of_another_length_than_promised_is_an_error),
-	FS_TEST(a_text_of_another_length_is_not_kept),
-	FS_TEST(what_cannot_be_printed_has_no_view_or_no_bytes),
-	FS_TEST(several_readers_read_the_same_text),
-	FS_TEST(without_memory_there_is_no_view_and_no_content_is_kept),
-	FS_TEST(without_memory_a_read_fails_and_later_it_does_not),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

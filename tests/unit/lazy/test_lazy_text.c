@@ -2,7 +2,7 @@
 /* test_lazy_text.c - fs/lazy/lazy_text.c: text with cells in it, of which only those are measured
  * that are read. */
 #include "fs/lazy/lazy_text.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 
 /* Six bytes. */
 static int print_degrees(char *text, size_t n, const struct zmeasure *z)
@@ -237,10 +237,10 @@ static void what_cannot_be_measured_is_an_error_of_the_read(void **state)
 	char bytes[LINE];
 
 	assert_int_equal(view_read_cancellable(view, bytes, LINE, 0, &stop), -EINTR);
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, LINE, 0), -EIO);
 	assert_int_equal(view_read(view, bytes, 2, 0), 2);
-	mend(state, "base.gguf");
+	restore_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, LINE, 0), LINE);
 	memo_stop(measures);
 	assert_int_equal(view_read(view, bytes, LINE, 0), -EINTR);
@@ -362,20 +362,4 @@ static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(cells_stand_where_they_were_added),
-	FS_TEST(nothing_is_measured_before_a_cell_is_read),
-	FS_TEST(only_the_cells_that_are_read_are_measured),
-	FS_TEST(there_may_be_many_cells),
-	FS_TEST(a_text_may_have_no_cells_and_nothing_in_it),
-	FS_TEST(cells_may_be_neighbours_of_several_widths),
-	FS_TEST(of_a_type_without_values_there_is_no_measure_to_print),
-	FS_TEST(what_cannot_be_measured_is_an_error_of_the_read),
-	FS_TEST(a_cell_of_another_width_than_promised_is_an_error),
-	FS_TEST(a_cell_of_no_or_too_great_width_is_refused),
-	FS_TEST(what_was_given_up_has_no_view),
-	FS_TEST(a_view_shows_the_content_it_was_made_of),
-	FS_TEST(without_memory_there_is_no_view_and_no_content_is_kept),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

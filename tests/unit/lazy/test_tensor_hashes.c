@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tensor_hashes.c - fs/tensor_hashes.c: the hashes of organs; that they are made once is a
  * matter of fs/lazy/memo.c (test_tensor_measures.c). */
-#include "tests/unit/fs_digests.h"
+#include "tests/unit/hashes.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -89,11 +89,11 @@ static void what_cannot_be_read_has_none_until_it_can(void **state)
 	must(hash);
 	XXH64_reset(hash, 0);
 	digest_of_slot(o.model, HASH_FILE, SMALL_UP, expected);
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), -EIO);
 	assert_int_equal(tensor_hashes_get(hashes, HASH_DATA, &subject, NULL, text), -EIO);
 	assert_int_equal(tensor_hash_data(o.model, &subject, hash, &(struct halt){ 0 }), -EIO);
-	mend(state, "base.gguf");
+	restore_times(state, "base.gguf");
 	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), 0);
 	assert_string_equal(text, expected);
 	XXH64_freeState(hash);
@@ -186,13 +186,4 @@ static void without_memory_it_is_an_error_and_can_be_tried_again(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_digest_is_the_hash_of_the_file_or_of_its_data),
-	FS_TEST(a_large_organ_is_hashed_in_pieces),
-	FS_TEST(a_graft_has_its_own_and_the_base_keeps_its),
-	FS_TEST(what_cannot_be_read_has_none_until_it_can),
-	FS_TEST(whoever_waits_can_be_interrupted),
-	FS_TEST(without_memory_it_is_an_error_and_can_be_tried_again),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

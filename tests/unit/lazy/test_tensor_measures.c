@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tensor_measures.c - fs/tensor_measures.c and fs/lazy/memo.c, by the invariants of memo.h. */
 #include "fs/lazy/tensor_measures.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 
 #include <pthread.h>
@@ -235,17 +235,17 @@ static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
 	const struct zmeasure expected = z_of_slot(o.model, SMALL_UP);
 	struct zmeasure z;
 
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), -EIO);
 	assert_int_equal(memo_count(measures), 1);
 	assert_int_equal(memo_prepare(measures, &subject, 1, NULL), -EIO);
 	assert_int_equal(memo_count(measures), 2);
-	mend(state, "base.gguf");
+	restore_times(state, "base.gguf");
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_same_z(&z, &expected);
 	assert_int_equal(memo_count(measures), 3);
 	/* What is done well stays done, whatever becomes of the file. */
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_int_equal(memo_count(measures), 3);
 	memo_free(measures);
@@ -262,7 +262,7 @@ static void one_that_fails_is_the_error_of_all(void **state)
 	assert_int_equal(fill_up(o.model, 77), 0);
 	subjects[0] = subjects[2] = slot_of(o.model, SMALL_UP);
 	subjects[1] = base_of(SMALL_Q);
-	spoil(state, "base.gguf");
+	change_times(state, "base.gguf");
 	assert_int_equal(memo_prepare(measures, subjects, 3, NULL), -EIO);
 	/* The graft is a file of its own. */
 	assert_int_equal(memo_get(measures, &subjects[0], NULL, &z), 0);
@@ -598,28 +598,4 @@ static void without_memory_there_is_no_reading_and_later_there_is(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(nothing_is_measured_before_somebody_asks),
-	FS_TEST(a_reading_is_the_measure_of_the_tensors_values),
-	FS_TEST(samples_are_as_many_as_the_mount_says),
-	FS_TEST(a_model_without_tensors_has_readings_too),
-	FS_TEST(a_content_is_measured_once_however_many_ask),
-	FS_TEST(asking_twice_in_one_go_measures_once),
-	FS_TEST(a_graft_is_measured_anew_and_the_bases_reading_stays),
-	FS_TEST(a_graft_is_measured_by_its_own_type),
-	FS_TEST(the_contents_a_job_measures_are_given_back),
-	FS_TEST(what_failed_is_tried_again_when_it_is_asked_for_again),
-	FS_TEST(one_that_fails_is_the_error_of_all),
-	FS_TEST(that_a_type_holds_no_values_stays),
-	FS_TEST(who_has_stopped_gets_nothing),
-	FS_TEST(a_job_that_nobody_waits_for_gives_up_without_a_trace),
-	FS_TEST(when_the_readings_stop_nobody_waits_any_more),
-	FS_TEST(what_was_measured_cannot_be_had_after_the_stop),
-	FS_TEST(a_job_keeps_the_content_that_everybody_else_gave_up),
-	FS_TEST(nobody_waits_for_ever_and_nothing_is_measured_twice),
-	FS_TEST(whoever_comes_as_a_job_gives_up_has_it_begun_anew),
-	FS_TEST(without_memory_there_are_no_readings),
-	FS_TEST(without_memory_there_is_no_reading_and_later_there_is),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

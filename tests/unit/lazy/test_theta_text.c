@@ -2,7 +2,7 @@
 /* test_theta_text.c - fs/lazy/theta_text.c: how a measure is written, in the same width whatever it
  * is. */
 #include "fs/lazy/theta_text.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 
 #include <cjson/cJSON.h>
 
@@ -438,21 +438,4 @@ static void a_figure_that_the_measure_has_not_is_no_data(void **state)
 	assert_int_equal(theta_figure("status", &flat, text, sizeof(text)), -ENODATA);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(every_cell_has_one_width_whatever_it_shows),
-	FS_TEST(every_status_has_a_word),
-	FS_TEST(degrees_have_two_places_or_are_not_a_number),
-	FS_TEST(columns_are_those_of_the_header),
-	FS_TEST(every_cell_is_json),
-	FS_TEST(json_says_what_was_measured),
-	FS_TEST(json_knows_no_nan),
-	FS_TEST(the_file_of_an_organ_is_its_angle),
-	FS_TEST(a_table_has_a_row_for_each_tensor_of_its_class),
-	FS_TEST(a_class_without_tensors_has_a_header_alone),
-	FS_TEST(part_of_a_table_measures_the_rows_it_touches),
-	FS_TEST(without_memory_there_is_no_file),
-	FS_TEST(a_figure_is_found_by_its_name),
-	FS_TEST(a_figure_that_the_measure_has_not_is_no_data),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

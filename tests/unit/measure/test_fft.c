@@ -62,9 +62,4 @@ static void without_memory_there_is_none(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(numbers_that_lie_apart_are_transformed),
-	cmocka_unit_test(without_memory_there_is_none),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

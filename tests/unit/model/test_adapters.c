@@ -3,7 +3,7 @@
  * with adapters. */
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/symlinks.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <pthread.h>
 
@@ -355,15 +355,4 @@ static void an_adapter_is_a_model_of_its_own(void **state)
 	end(&alone);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(names_tell_what_a_file_is),
-	FS_TEST(an_adapter_changes_what_it_is_for_and_nothing_else),
-	FS_TEST(grafts_go_under_the_adapters),
-	FS_TEST(a_pair_counts_when_it_is_complete),
-	FS_TEST(the_settings_of_copied_pairs_always_have_a_place),
-	FS_TEST(a_snapshot_has_no_older_adapters_than_its_generation),
-	FS_TEST(what_is_no_adapter_is_refused),
-	FS_TEST(an_adapter_is_a_model_of_its_own),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

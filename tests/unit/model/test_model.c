@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_model.c - fs/model/model.c: a base opened, its tensors under the names of their files. */
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 static bool finds(struct model *model, enum organ_class klass, const char *name, uint32_t expected)
 {
@@ -309,21 +309,4 @@ static void layers_lie_in_the_state_directory_of_the_user(void **state)
 	free(home);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(tensors_are_found_by_class_and_name),
-	FS_TEST(classes_hold_their_tensors_in_file_order),
-	FS_TEST(tensors_of_one_short_name_keep_their_exact_ones),
-	FS_TEST(any_name_makes_a_file_name_of_its_own),
-	FS_TEST(a_model_of_many_tensors_is_opened_whole),
-	FS_TEST(a_model_without_tensors_can_be_opened),
-	FS_TEST(a_model_is_named_after_its_file),
-	FS_TEST(a_shard_alone_is_a_model_that_lacks_the_others),
-	FS_TEST(the_only_shard_of_a_split_model_is_a_model),
-	FS_TEST(what_is_no_model_is_refused_with_a_reason),
-	FS_TEST(a_cut_off_model_is_refused_wherever_it_was_cut),
-	FS_TEST(an_organ_is_the_bases_or_the_grafts),
-	FS_TEST(a_read_only_model_has_no_layer_and_no_grafts),
-	FS_TEST(layers_lie_in_the_state_directory_of_the_user),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_organ_file.c - fs/model/organ_file.c: organ files and the assembled model, byte for byte. */
 #include "fs/assemble/model_view.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 /* The assembled model as it is now. */
 static struct view *assembled(struct model *model)
@@ -202,14 +202,4 @@ static void a_base_that_was_changed_is_an_error(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(an_organ_file_is_its_header_and_the_bases_bytes),
-	FS_TEST(without_grafts_the_model_is_the_base),
-	FS_TEST(a_graft_of_the_same_size_changes_its_bytes_and_no_others),
-	FS_TEST(a_graft_of_another_size_moves_the_rest_and_the_model_stays_valid),
-	FS_TEST(every_window_of_the_model_is_that_slice),
-	FS_TEST(a_view_stays_as_it_was_whatever_is_grafted_since),
-	FS_TEST(a_base_that_was_changed_is_an_error),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

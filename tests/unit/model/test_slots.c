@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_slots.c - fs/model/slots.c, by the invariants of slots.h. */
 #include "fs/model/slots.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <pthread.h>
 
@@ -495,24 +495,4 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	backing_unref(file);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(slots_begin_with_the_bases_content),
-	FS_TEST(a_model_without_tensors_has_no_slots),
-	FS_TEST(what_was_put_is_what_is_got),
-	FS_TEST(whoever_holds_a_content_keeps_it),
-	FS_TEST(every_change_moves_the_generation_and_nothing_else_does),
-	FS_TEST(a_snapshot_counts_the_grafts),
-	FS_TEST(a_snapshot_stays_as_it_was),
-	FS_TEST(a_content_is_as_old_as_its_file),
-	FS_TEST(readers_see_the_old_content_or_the_new_one),
-	FS_TEST(nothing_in_a_slot_of_the_base_is_a_graft),
-	FS_TEST(an_added_slot_stays_and_with_nothing_in_it_is_no_graft),
-	FS_TEST(many_slots_can_be_added),
-	FS_TEST(a_reference_is_to_a_place_in_a_model),
-	FS_TEST(without_memory_nothing_changes),
-	FS_TEST(what_is_shown_is_not_what_is_held),
-	FS_TEST(what_is_shown_can_be_taken_back),
-	FS_TEST(a_reference_knows_its_donor_and_another_may_be_set),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

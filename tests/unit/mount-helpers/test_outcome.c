@@ -169,16 +169,4 @@ static void no_more_than_16_mib_is_read(void **state)
 	close(fd);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(progress_is_a_line),
-	cmocka_unit_test(progress_of_nothing_sensible_is_none),
-	cmocka_unit_test(no_figure_is_too_large),
-	cmocka_unit_test(a_name_is_cut_between_letters),
-	cmocka_unit_test(the_end_is_the_outcome),
-	cmocka_unit_test(without_an_end_the_grafts_are_kept),
-	cmocka_unit_test(no_more_than_1000_directories_are_named),
-	cmocka_unit_test(what_a_daemon_writes_is_read),
-	cmocka_unit_test(no_more_than_16_mib_is_read),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

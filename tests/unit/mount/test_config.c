@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_config.c - fs/mount/config.c: files of defaults, good ones and hostile ones. */
 #include "fs/mount/config.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <sys/stat.h>
 
@@ -218,16 +218,4 @@ static void the_environment_says_where_the_users_file_is(void **state)
 	assert_users_path(NULL, NULL, NULL);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_line_is_an_option),
-	cmocka_unit_test(what_is_no_option_is_refused_with_its_line),
-	cmocka_unit_test(what_is_for_one_mount_is_no_default),
-	cmocka_unit_test(without_memory_it_is_refused),
-	FS_TEST(a_file_is_read_and_none_is_none),
-	FS_TEST(what_is_no_regular_file_is_refused_at_once),
-	FS_TEST(a_file_that_is_too_large_is_refused),
-	FS_TEST(anothers_file_is_not_read),
-	cmocka_unit_test(the_environment_says_where_the_users_file_is),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_mountpoint.c - fs/mount/mountpoint.c: what may be mounted on, as far as that takes no
  * mount. */
 #include "fs/mount/mountpoint.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 static void an_empty_directory_is_free(void **state)
 {
@@ -42,10 +42,4 @@ static void what_cannot_be_listed_is_not_refused(void **state)
 	assert_int_equal(mountpoint_check(in_temp(state, "nowhere").text, false, &err), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(an_empty_directory_is_free),
-	FS_TEST(what_is_not_empty_is_refused_unless_that_is_wanted),
-	FS_TEST(what_cannot_be_listed_is_not_refused),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

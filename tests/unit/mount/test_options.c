@@ -2,7 +2,7 @@
 /* test_options.c - fs/mount/options.c: every option, and what is said about those that are
  * wrong. */
 #include "fs/mount/options.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <limits.h>
 
@@ -608,36 +608,4 @@ static void a_bad_file_is_refused_with_its_line_where_a_model_is_opened(void **s
 	assert_said(state, "m", "a MODEL and a MOUNTPOINT are needed");
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_model_and_a_mountpoint_are_enough),
-	FS_TEST(every_option_is_taken),
-	FS_TEST(a_layer_is_kept_and_not_assembled_unless_it_is_said_where_to),
-	FS_TEST(options_may_stand_anywhere_and_more_than_once),
-	FS_TEST(a_relative_output_is_made_absolute),
-	FS_TEST(a_report_needs_tables_alone),
-	FS_TEST(a_picture_is_of_one_model_and_leaves_nothing),
-	FS_TEST(help_and_version_need_nothing_else),
-	FS_TEST(the_help_names_every_option),
-	FS_TEST(the_help_fits_a_window),
-	FS_TEST(what_fstab_adds_is_dropped),
-	FS_TEST(noexec_is_taken_and_the_last_word_counts),
-	FS_TEST(a_mount_cannot_be_changed),
-	FS_TEST(models_may_be_options),
-	FS_TEST(fresh_is_for_private_layers),
-	FS_TEST(options_of_others_that_begin_with_x_are_dropped),
-	FS_TEST(the_last_argument_is_the_mountpoint),
-	FS_TEST(too_few_arguments_are_refused),
-	FS_TEST(what_is_not_known_is_refused),
-	FS_TEST(values_that_make_no_sense_are_refused),
-	FS_TEST(numbers_are_read_to_their_end),
-	FS_TEST(after_two_dashes_everything_is_an_argument),
-	FS_TEST(what_other_filesystems_of_fuse_take_is_dropped_or_ours),
-	FS_TEST(what_is_asked_for_is_said_to_stderr_in_the_foreground),
-	FS_TEST(one_thread_is_enough_unless_more_are_asked_for_later),
-	FS_TEST(who_is_let_in_is_said_last),
-	FS_TEST(the_command_line_goes_before_the_users_file_and_that_before_the_systems),
-	FS_TEST(every_default_can_be_taken_back),
-	FS_TEST(a_bad_file_is_refused_with_its_line_where_a_model_is_opened),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

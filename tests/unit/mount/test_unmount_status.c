@@ -2,7 +2,7 @@
 /* test_unmount_status.c - fs/mount/unmount_status.c: what whoever waits reads, and how it is known
  * that there will be no more. */
 #include "fs/mount/unmount_status.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <sys/file.h>
 
@@ -133,14 +133,4 @@ static void without_memory_there_is_none(void **state)
 	assert_true(allocation_failed());
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(it_is_locked_as_long_as_it_is_there),
-	FS_TEST(only_its_owner_may_open_it),
-	FS_TEST(two_have_different_names),
-	FS_TEST(lines_are_added_and_the_first_one_is_rewritten),
-	FS_TEST(a_text_is_one_line),
-	FS_TEST(without_one_nothing_happens),
-	FS_TEST(without_memory_there_is_none),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_path_resolve.c - fs/paths/path_resolve.c: where paths lead, outside of the mount and into
  * it. The file system of /proc plays the mount, for its device is no other's. */
 #include "fs/paths/path_resolve.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -199,15 +199,4 @@ static void no_descriptor_stays(void **state)
 	close(before);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_path_leads_to_a_file),
-	FS_TEST(links_are_followed),
-	FS_TEST(circles_end),
-	FS_TEST(links_that_were_followed_before_count),
-	FS_TEST(what_is_no_file_is_refused),
-	FS_TEST(a_relative_path_starts_inside),
-	FS_TEST(a_path_into_the_mount_is_not_asked_there),
-	FS_TEST(no_descriptor_stays),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -3,7 +3,7 @@
  * has open. */
 #include "fs/paths/proc_fds.h"
 #include "fs/paths/write_source.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 /* A device that nothing is on. */
 #define NOWHERE ((dev_t)0xfffff)
@@ -140,12 +140,4 @@ static void nobody_has_nothing_open(void **state)
 	assert_int_equal(proc_fds_find(INT32_MAX, NOWHERE, openings, 2), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(the_one_file_of_the_right_size_is_the_source),
-	FS_TEST(of_two_it_may_be_either),
-	FS_TEST(a_file_that_was_deleted_has_no_name),
-	FS_TEST(our_own_mount_is_asked_inside),
-	FS_TEST(nobody_has_nothing_open),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

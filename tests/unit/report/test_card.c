@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_card.c - fs/report/card.c: what a model says of itself, whatever it says. */
 #include "fs/report/card.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 
 /* The card of a model file that is made of this builder, to free(). */
 static char *card_named(void **state, const char *name, struct mkgguf *m)
@@ -377,19 +377,4 @@ static void grafts_are_counted_with_their_own_elements(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_llama_says_what_it_is),
-	FS_TEST(a_mixture_of_experts_says_how_many_and_how_it_attends),
-	FS_TEST(only_four_types_of_experts_are_named),
-	FS_TEST(heads_say_what_kind_of_attention_it_is),
-	FS_TEST(what_differs_between_blocks_is_a_range),
-	FS_TEST(arrays_that_hold_no_counts_are_passed_over),
-	FS_TEST(what_the_metadata_does_not_say_is_unknown_or_none),
-	FS_TEST(numbers_may_be_of_any_integer_type_and_floats_of_both),
-	FS_TEST(scaling_by_none_is_no_scaling),
-	FS_TEST(hostile_words_stay_on_their_line),
-	FS_TEST(very_long_and_odd_architectures_are_cut_or_unknown),
-	FS_TEST(grafts_are_counted_with_their_own_elements),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_ranking.c - fs/report/ranking.c: order, least squares, ranges, and a length that never
  * changes. */
 #include "fs/report/ranking.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 static void assert_near(double is, double expected, double by)
 {
@@ -154,15 +154,4 @@ static void the_length_depends_on_no_figure(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(points_on_a_line_give_it),
-	FS_TEST(scattered_points_give_the_least_squares),
-	FS_TEST(points_that_say_nothing_give_nothing),
-	FS_TEST(the_highest_theta_comes_first_and_none_last),
-	FS_TEST(two_models_make_no_law),
-	FS_TEST(a_part_of_a_model_is_told),
-	FS_TEST(a_class_has_its_least_and_its_greatest),
-	FS_TEST(the_length_depends_on_no_figure),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

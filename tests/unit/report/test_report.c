@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report.c - fs/report/report.c: a report of one length, whose numbers add up. */
 #include "fs/report/report.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 
 /* A model with every class and kind in it. */
@@ -454,19 +454,4 @@ static void the_view_of_a_model_is_the_report_of_its_measures(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(its_length_does_not_depend_on_any_measure),
-	FS_TEST(every_line_is_a_remark_or_says_what_it_is),
-	FS_TEST(means_are_those_of_the_tensors_with_an_angle),
-	FS_TEST(classes_say_the_least_the_mean_and_the_most),
-	FS_TEST(every_tensor_counts_in_one_class_and_one_kind),
-	FS_TEST(kinds_have_their_stars),
-	FS_TEST(wells_are_the_eight_lowest_from_the_lowest_on),
-	FS_TEST(wells_of_one_angle_stand_in_file_order_and_those_without_last),
-	FS_TEST(fewer_than_eight_tensors_are_all_wells),
-	FS_TEST(what_is_uncertain_or_without_an_angle_is_counted),
-	FS_TEST(without_memory_there_is_no_report),
-	FS_TEST(the_view_of_a_model_is_the_report_of_its_measures),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -4,7 +4,7 @@
 #include "fs/report/report.h"
 #include "fs/report/table.h"
 #include "fs/report/table_merge.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 
 static struct view *table_of(struct model *model, struct memo *measures)
 {
@@ -155,11 +155,4 @@ static void without_memory_there_is_none(void **state)
 	close_model(&o);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(the_report_of_the_table_is_that_of_the_model),
-	FS_TEST(the_name_of_a_shard_is_its_models),
-	FS_TEST(nothing_is_measured_before_its_line_is_read),
-	FS_TEST(without_memory_there_is_none),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_table_field.c - fs/report/table_field.c: what is printed is read again, and nothing else
  * is. */
 #include "fs/report/table_field.h"
-#include "tests/unit/fs_readings.h"
+#include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 
 /* To free(). */
@@ -183,15 +183,4 @@ static void a_measure_that_cannot_be_is_refused(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(every_byte_comes_back),
-	FS_TEST(a_half_code_is_refused),
-	FS_TEST(numbers_are_decimal_and_bounded),
-	FS_TEST(reals_are_what_printf_writes),
-	FS_TEST(a_shape_has_one_to_four_axes),
-	FS_TEST(a_measure_comes_back_with_all_bits_that_count),
-	FS_TEST(what_has_no_angle_comes_back_too),
-	FS_TEST(a_measure_that_cannot_be_is_refused),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

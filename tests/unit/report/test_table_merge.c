@@ -2,7 +2,7 @@
 /* test_table_merge.c - fs/report/table_merge.c: tables of parts become models, whatever their
  * order. */
 #include "fs/report/table_merge.h"
-#include "tests/unit/fs_tables.h"
+#include "tests/unit/table_text.h"
 
 #define TABLES 4
 
@@ -272,16 +272,4 @@ static void without_memory_it_says_so(void **state)
 	table_release(&table);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(shards_come_into_the_order_of_the_file),
-	FS_TEST(a_shard_and_the_whole_file_agree_on_the_order),
-	FS_TEST(what_comes_twice_counts_once),
-	FS_TEST(what_was_measured_otherwise_is_said_and_the_later_counts),
-	FS_TEST(a_part_is_told_and_not_compared),
-	FS_TEST(models_stand_in_the_order_of_their_names),
-	FS_TEST(facts_come_from_whoever_tells_them),
-	FS_TEST(another_model_of_the_name_is_refused),
-	FS_TEST(without_memory_it_says_so),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

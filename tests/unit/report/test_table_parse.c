@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_table_parse.c - fs/report/table_parse.c: tables as they are written, and no harm from any
  * other text. */
-#include "tests/unit/fs_tables.h"
+#include "tests/unit/table_text.h"
 
 static const struct mk_row rows[] = { { "blk.0.ffn_up.weight", 30, 1, NULL },
 				      { "b%09c", 40, 2, "Q8_0" } };
@@ -224,14 +224,4 @@ static void without_memory_it_says_so(void **state)
 	free(text);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_table_is_read),
-	FS_TEST(several_tables_follow_one_another),
-	FS_TEST(cut_anywhere_it_is_refused),
-	FS_TEST(no_change_of_a_byte_does_harm),
-	FS_TEST(what_is_wrong_is_said_with_its_line),
-	FS_TEST(texts_that_are_too_long_are_refused),
-	FS_TEST(without_memory_it_says_so),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

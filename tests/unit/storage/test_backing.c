@@ -2,7 +2,7 @@
 /* test_backing.c - fs/storage/backing.c: what a read gives when the file on disk is no longer what
  * it was. */
 #include "fs/storage/backing.h"
-#include "tests/unit/fs_frames.h"
+#include "tests/unit/zstd_file.h"
 
 #include <sys/mman.h>
 
@@ -425,30 +425,4 @@ static void without_memory_nothing_is_settled(void **state)
 	backing_unref(backing);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(every_range_of_the_file_can_be_read),
-	FS_TEST(what_is_past_the_end_is_an_error_and_not_a_short_read),
-	FS_TEST(a_file_that_has_shrunk_cannot_be_read_any_more),
-	FS_TEST(a_file_that_has_grown_cannot_be_read_any_more),
-	FS_TEST(a_file_that_was_written_to_cannot_be_read_any_more),
-	FS_TEST(a_file_that_was_renamed_or_removed_stays_readable),
-	FS_TEST(a_file_that_another_was_renamed_over_stays_readable),
-	FS_TEST(what_is_no_regular_file_is_refused_at_once),
-	FS_TEST(a_file_that_is_not_there_is_refused_as_open_does),
-	FS_TEST(the_path_is_absolute_and_without_links),
-	FS_TEST(a_descriptor_becomes_the_backings_also_on_failure),
-	FS_TEST(what_lies_in_memory_is_not_far),
-	FS_TEST(what_has_to_be_read_from_the_disk_is_far_until_it_is),
-	FS_TEST(it_is_closed_with_the_last_reference),
-	FS_TEST(an_empty_file_can_be_opened),
-	FS_TEST(a_source_reads_the_same_bytes),
-	FS_TEST(a_file_of_frames_has_the_size_and_the_bytes_of_what_it_holds),
-	FS_TEST(a_file_of_frames_that_was_changed_cannot_be_read_any_more),
-	FS_TEST(a_corrupt_frame_is_told_of_once),
-	FS_TEST(the_first_read_verifies_all_of_it_and_no_other_does),
-	FS_TEST(what_is_not_as_expected_cannot_be_read),
-	FS_TEST(a_verification_can_be_stopped_and_begun_anew),
-	FS_TEST(without_memory_nothing_is_settled),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

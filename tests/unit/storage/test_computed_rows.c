@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_computed_rows.c - fs/storage/computed_rows.c: bytes that are made row by row. */
 #include "fs/storage/computed_rows.h"
-#include "tests/unit/fs_frames.h"
+#include "tests/unit/zstd_file.h"
 
 #define ROW   7u
 #define COUNT 11u
@@ -183,14 +183,4 @@ static void without_memory_nothing_is_lost(void **state)
 	backing_unref(of);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(every_range_can_be_read),
-	FS_TEST(nothing_is_made_but_what_a_read_touches),
-	FS_TEST(neighbouring_reads_share_a_row),
-	FS_TEST(what_is_past_the_end_is_an_error),
-	FS_TEST(a_row_that_could_not_be_made_is_made_again),
-	FS_TEST(more_bytes_than_a_file_may_have_are_refused),
-	FS_TEST(without_memory_nothing_is_lost),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

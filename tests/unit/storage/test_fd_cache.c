@@ -2,7 +2,7 @@
 /* test_fd_cache.c - fs/storage/fd_cache.c: few files open at a time, none while it is held
  * closed. */
 #include "fs/storage/fd_cache.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #define FILES 10
 
@@ -159,13 +159,4 @@ static void the_end_waits_for_who_holds_it(void **state)
 	release(&b);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(no_more_are_open_than_may_be),
-	cmocka_unit_test(the_one_that_was_not_used_for_longest_is_closed),
-	cmocka_unit_test(what_is_held_stays_open),
-	cmocka_unit_test(one_that_is_open_can_be_added),
-	cmocka_unit_test(what_cannot_be_opened_says_why),
-	cmocka_unit_test(the_end_waits_for_who_holds_it),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

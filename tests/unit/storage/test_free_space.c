@@ -2,7 +2,7 @@
 /* test_free_space.c - fs/storage/free_space.c: how much room there is, of a base that is there and
  * of one that is not. That it does not wait is in tests/mount/base/hang.sh. */
 #include "fs/storage/free_space.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 static void it_says_what_the_filesystem_says(void **state)
 {
@@ -43,9 +43,4 @@ static void without_a_file_it_is_the_directory_that_is_asked(void **state)
 	backing_unref(gone);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(it_says_what_the_filesystem_says),
-	FS_TEST(without_a_file_it_is_the_directory_that_is_asked),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_view.c - fs/storage/view.c: any window of any list of segments, what happens when a file
  * under it is no longer what it was, and what a generator is asked for. */
 #include "fs/storage/view.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/small_gguf.h"
 
 /* A small generator, so that every run tests the same lists. */
 static uint32_t next(uint32_t *seed, uint32_t below)
@@ -562,27 +562,4 @@ static void what_cannot_be_read_is_read_from_elsewhere(void **state)
 	backing_unref(backing);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(any_window_is_that_slice_of_the_whole),
-	FS_TEST(every_window_of_a_short_list_is_right),
-	FS_TEST(past_the_end_there_is_nothing),
-	FS_TEST(a_view_of_no_segments_is_an_empty_file),
-	FS_TEST(a_changed_file_is_an_error_and_never_part_of_an_answer),
-	FS_TEST(an_extent_past_the_end_of_its_file_is_an_error),
-	FS_TEST(a_view_keeps_its_file_open_and_its_memory),
-	FS_TEST(text_is_a_view_and_no_text_is_none),
-	FS_TEST(more_segments_than_there_is_memory_are_refused),
-	FS_TEST(a_view_may_be_larger_than_memory),
-	FS_TEST(every_window_asks_once_for_just_what_it_touches),
-	FS_TEST(only_a_view_with_a_maker_may_take_long),
-	FS_TEST(what_cannot_be_made_is_an_error_and_never_part_of_an_answer),
-	FS_TEST(what_cannot_be_prepared_is_not_made),
-	FS_TEST(the_maker_is_told_whom_to_obey),
-	FS_TEST(the_maker_is_released_once_with_the_last_reference),
-	FS_TEST(without_memory_the_maker_is_released_all_the_same),
-	FS_TEST(part_of_what_is_made_needs_memory),
-	FS_TEST(what_lies_in_one_piece_is_one_extent),
-	FS_TEST(what_cannot_be_read_is_read_from_elsewhere),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,8 @@
 /* test_zstd_seekable.c - fs/storage/zstd_seekable.c, fs/storage/zstd_write.c and
  * fs/storage/zstd_cache.c: bytes that are compressed are read back the same, in any range and by
  * any number of threads, and what is wrong with a file is said. */
-#include "tests/unit/fs_frames.h"
+#include "gguf/bytes.h"
+#include "tests/unit/zstd_file.h"
 
 #include <pthread.h>
 #include <xxhash.h>
@@ -438,22 +439,4 @@ static void without_memory_nothing_is_opened_or_read(void **state)
 	free(bytes);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(what_was_written_is_read_in_any_range),
-	FS_TEST(a_whole_number_of_frames_and_no_frame_at_all_are_files_too),
-	FS_TEST(what_is_past_the_end_is_an_error),
-	FS_TEST(a_peek_gives_what_a_read_gives),
-	FS_TEST(the_same_bytes_give_the_same_file),
-	FS_TEST(only_the_last_frame_may_be_short),
-	FS_TEST(compressing_pays_where_a_twentieth_is_saved),
-	FS_TEST(a_wrong_table_is_refused_at_its_place),
-	FS_TEST(a_wrong_entry_is_refused_at_its_place),
-	FS_TEST(a_file_that_was_cut_off_is_refused),
-	FS_TEST(a_frame_that_is_not_what_the_table_says_cannot_be_read),
-	FS_TEST(a_frame_that_holds_more_than_it_may_is_refused),
-	FS_TEST(a_frame_that_holds_less_than_it_should_is_refused),
-	FS_TEST(many_threads_may_read_many_frames),
-	FS_TEST(without_memory_nothing_is_opened_or_read),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

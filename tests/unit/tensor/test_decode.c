@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_decode.c - fs/tensor/decode.c: the values of a tensor, any of them. */
 #include "fs/tensor/decode.h"
-#include "tests/unit/fs_tensor.h"
+#include "tests/unit/tensor_file.h"
 
 #define VALUES 2560u
 
@@ -100,11 +100,4 @@ static void without_memory_nothing_is_lost(void **state)
 	free_tensor(&t);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(the_values_of_every_type_can_be_read_from_anywhere),
-	FS_TEST(more_blocks_than_fit_the_scratch_memory_are_read_in_parts),
-	FS_TEST(a_file_that_was_changed_has_no_values),
-	FS_TEST(without_memory_nothing_is_lost),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_expert_slice.c - fs/tensor/expert_slice.c: what a tensor holds of each expert. */
 #include "fs/tensor/expert_slice.h"
-#include "tests/unit/fs_tensor.h"
+#include "tests/unit/tensor_file.h"
 
 static const uint64_t stack_ne[] = { 32, 3, 5 };
 
@@ -142,12 +142,4 @@ static void the_order_lists_them_all(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(each_expert_is_an_organ_of_an_axis_less),
-	FS_TEST(a_router_has_a_row_and_a_bias_a_value_for_each),
-	FS_TEST(what_cannot_be_cut_has_no_experts),
-	FS_TEST(names_have_as_many_digits_as_it_takes),
-	FS_TEST(the_order_lists_them_all),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -4,7 +4,7 @@
 #include "fs/tensor/lora_merge.h"
 #include "gguf/dequant.h"
 #include "measure/lora.h"
-#include "tests/unit/fs_frames.h"
+#include "tests/unit/zstd_file.h"
 
 /* Numbers that are the same every time, and small. */
 static float number_at(uint32_t seed, size_t i)
@@ -202,12 +202,4 @@ static void what_cannot_be_read_cannot_be_merged(void **state)
 	free(b);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(rows_are_what_the_pair_makes_of_them),
-	FS_TEST(each_expert_has_its_own_pair),
-	FS_TEST(the_embeddings_halves_stand_the_other_way_round),
-	FS_TEST(the_result_is_of_a_type_that_can_be_made),
-	FS_TEST(what_cannot_be_read_cannot_be_merged),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_matrix_cache.c - fs/tensor/matrix_cache.c: matrices that are decoded once. */
 #include "fs/tensor/matrix_cache.h"
-#include "tests/unit/fs_frames.h"
+#include "gguf/types.h"
+#include "tests/unit/zstd_file.h"
 
 #include <pthread.h>
 
@@ -16,9 +17,9 @@ static struct backing *file_of(void **state, const float *values, size_t n)
 }
 
 /* From now on the file cannot be read any more. */
-static void spoil(void **state)
+static void empty_file(void **state, const char *name)
 {
-	const int fd = open(in_temp(state, "file").text, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	const int fd = open(in_temp(state, name).text, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	must(fd >= 0);
 	close(fd);
@@ -62,7 +63,7 @@ static void what_was_used_last_is_there_without_its_file(void **state)
 	int rc;
 
 	first = matrix_cache_get(matrices, &at, 0, &rc);
-	spoil(state);
+	empty_file(state, "file");
 	second = matrix_cache_get(matrices, &at, 0, &rc);
 	assert_ptr_equal(first, second);
 	assert_null(matrix_cache_get(matrices, &other, 0, &rc));
@@ -90,7 +91,7 @@ static void no_more_is_kept_than_there_may_be(void **state)
 	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
 	at.offset = 4;
 	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
-	spoil(state);
+	empty_file(state, "file");
 	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
 	assert_int_equal(rc, 0);
 	at.offset = 0;
@@ -112,7 +113,7 @@ static void what_is_forgotten_is_not_kept(void **state)
 	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
 	matrix_cache_put(matrix_cache_get(matrices, &other, 0, &rc));
 	matrix_cache_drop_file(matrices, file);
-	spoil(state);
+	empty_file(state, "file");
 	matrix_cache_put(matrix_cache_get(matrices, &other, 0, &rc));
 	assert_int_equal(rc, 0);
 	assert_null(matrix_cache_get(matrices, &at, 0, &rc));
@@ -188,12 +189,4 @@ static void nobody_waits_for_another_matrixs_disk(void **state)
 	backing_unref(file);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_matrix_is_as_it_lies_or_turned),
-	FS_TEST(what_was_used_last_is_there_without_its_file),
-	FS_TEST(no_more_is_kept_than_there_may_be),
-	FS_TEST(what_is_forgotten_is_not_kept),
-	FS_TEST(nobody_waits_for_another_matrixs_disk),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

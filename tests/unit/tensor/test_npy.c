@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_npy.c - fs/tensor/npy.c: tensors as NumPy files. */
 #include "fs/tensor/npy.h"
-#include "tests/unit/fs_tensor.h"
+#include "tests/unit/tensor_file.h"
 
 /* The file of a tensor, whole, to free. */
 static char *read_npy(const struct tensor_file *t, uint64_t *size)
@@ -136,12 +136,4 @@ static void without_memory_there_is_no_file(void **state)
 	free_tensor(&t);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(axes_are_turned_around),
-	FS_TEST(plain_types_keep_their_bytes_and_others_are_floats),
-	FS_TEST(what_holds_no_values_has_no_file),
-	FS_TEST(a_file_can_be_too_large),
-	FS_TEST(without_memory_there_is_no_file),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -5,7 +5,7 @@
 #include "fs/tensor/purified.h"
 #include "measure/fractal.h"
 #include "measure/spectral.h"
-#include "tests/unit/fs_tensor.h"
+#include "tests/unit/tensor_file.h"
 
 #define ROW  96u
 #define ROWS 5u
@@ -141,12 +141,4 @@ static void without_memory_nothing_is_lost(void **state)
 	free_tensor(&t);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(rows_are_purified_each_by_itself),
-	FS_TEST(what_is_no_matrix_of_weights_stays_as_it_is),
-	FS_TEST(a_row_that_stays_as_it_is_keeps_every_bit),
-	FS_TEST(a_base_that_was_changed_is_not_purified),
-	FS_TEST(without_memory_nothing_is_lost),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,8 +2,11 @@
 /* test_sampling.c - fs/tensor/sampling.c: what is measured are the decoded values of the sample's
  * spans, and of nothing else. */
 #include "fs/tensor/sampling.h"
-#include "tests/unit/fs_readings.h"
+#include "gguf/bytes.h"
+#include "gguf/dequant.h"
+#include "tests/unit/small_gguf.h"
 #include "tests/unit/zinputs.h"
+#include "tests/unit/zmeasures.h"
 
 /* An organ's blocks in memory and in a file, at an odd offset and with something after them. */
 struct blocks {
@@ -270,7 +273,7 @@ static void a_file_that_is_not_what_it_was_is_an_error(void **state)
 
 		b.sampling.samples = all_ways[i];
 		/* All of it could still be read. */
-		spoil(state, "file");
+		change_times(state, "file");
 		assert_int_equal(sampling_measure(&b.sampling, &z), -EIO);
 		must(truncate(in_temp(state, "file").text, AT + 10) == 0);
 		assert_int_equal(sampling_measure(&b.sampling, &z), -EIO);
@@ -341,19 +344,4 @@ static void without_memory_there_is_no_measure(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(the_values_measured_are_those_of_the_spans),
-	FS_TEST(all_values_are_measured_as_if_they_were_in_memory),
-	FS_TEST(a_length_need_not_be_whole_spans),
-	FS_TEST(the_last_span_may_be_a_single_block),
-	FS_TEST(a_sample_of_256_values_is_one_span),
-	FS_TEST(without_elements_there_is_no_theta),
-	FS_TEST(blocks_without_known_values_are_not_supported),
-	FS_TEST(only_the_blocks_of_the_sample_are_read),
-	FS_TEST(a_file_that_is_not_what_it_was_is_an_error),
-	FS_TEST(what_is_not_wanted_is_not_finished),
-	FS_TEST(the_question_comes_often_enough),
-	FS_TEST(without_memory_there_is_no_measure),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

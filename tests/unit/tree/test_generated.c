@@ -4,7 +4,7 @@
 #include "fs/model/inode.h"
 #include "fs/tree/model_files.h"
 #include "measure/sample.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 /* A model as it is in a mount; in memory of its own, for what it is made of points to it. */
 struct scene {
@@ -181,14 +181,4 @@ static void what_nobody_knows_any_more_is_freed(void **state)
 	close_scene(&scene);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(each_has_a_name),
-	FS_TEST(as_long_as_nothing_changes_it_is_one_node),
-	FS_TEST(a_graft_makes_new_ones_and_the_old_stay_readable),
-	FS_TEST(before_the_first_graft_they_are_as_old_as_organs),
-	FS_TEST(a_message_makes_a_new_log),
-	FS_TEST(an_assembly_makes_a_new_report),
-	FS_TEST(what_nobody_knows_any_more_is_freed),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

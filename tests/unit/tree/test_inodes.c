@@ -3,7 +3,7 @@
 #include "fs/model/inode.h"
 #include "fs/tensor/organ_views.h"
 #include "fs/tree/inodes.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -372,22 +372,4 @@ static void threads_may_look_up_and_forget_while_grafts_are_made(void **state)
 	close_scene(&scene);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(the_numbers_of_the_base_say_what_they_are),
-	FS_TEST(other_numbers_stand_for_nothing),
-	FS_TEST(forgetting_what_the_base_has_is_nothing),
-	FS_TEST(an_organ_is_the_bases_until_it_is_grafted),
-	FS_TEST(the_theta_file_of_an_organ_moves_on_with_it),
-	FS_TEST(a_graft_looked_up_twice_is_one_node),
-	FS_TEST(what_the_kernel_knows_stays_as_it_was),
-	FS_TEST(what_an_organ_has_not_is_no_node),
-	FS_TEST(a_node_is_known_until_it_was_forgotten_as_often_as_told),
-	FS_TEST(forgetting_more_than_was_told_frees_it_once),
-	FS_TEST(a_table_that_grew_finds_every_node),
-	FS_TEST(a_number_that_is_taken_keeps_its_node),
-	FS_TEST(a_stage_goes_with_its_node),
-	FS_TEST(new_numbers_are_never_given_twice),
-	FS_TEST(threads_may_look_up_and_forget_while_grafts_are_made),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

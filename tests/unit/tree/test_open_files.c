@@ -4,7 +4,7 @@
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 #include "fs/tree/open_files.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 struct scene {
 	struct opened o;
@@ -141,11 +141,4 @@ static void pages_that_such_a_writer_may_have_mapped_are_not_kept(void **state)
 	close_scene(&scene);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(the_stage_of_a_writer_without_a_name_is_found_by_its_thread),
-	FS_TEST(it_does_not_grow_under_a_reader),
-	FS_TEST(who_reads_it_after_it_has_grown_uses_no_pages),
-	FS_TEST(pages_that_such_a_writer_may_have_mapped_are_not_kept),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -2,7 +2,7 @@
 /* test_scratch_files.c - fs/tree/scratch_files.c: names that are no slots, and what they keep
  * alive. */
 #include "fs/tree/scratch_files.h"
-#include "tests/unit/fs_model.h"
+#include "tests/unit/open_model.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -365,19 +365,4 @@ static void threads_may_do_all_of_it_at_once(void **state)
 	scratch_files_free(NULL);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_file_is_found_by_its_name_and_directory),
-	FS_TEST(a_name_is_given_once),
-	FS_TEST(the_name_keeps_the_file_and_its_bytes),
-	FS_TEST(whoever_has_it_open_goes_on_with_a_removed_file),
-	FS_TEST(two_names_of_a_file_keep_it_each),
-	FS_TEST(a_hidden_name_is_no_file_until_it_is_shown_again),
-	FS_TEST(a_renamed_file_is_at_the_new_name_alone),
-	FS_TEST(what_was_under_the_new_name_is_gone),
-	FS_TEST(a_listing_goes_on_where_it_stopped),
-	FS_TEST(the_longest_name_has_room),
-	FS_TEST(without_memory_a_name_stays_as_it_is),
-	FS_TEST(threads_may_do_all_of_it_at_once),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -124,17 +124,4 @@ static void without_memory_it_is_refused(void **state)
 	undo_words_free(words);
 }
 
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_that_begin_with_a_hash_say_nothing),
-		cmocka_unit_test(nothing_written_is_nothing),
-		cmocka_unit_test(who_wrote_closes),
-		cmocka_unit_test(what_is_refused_says_nothing),
-		cmocka_unit_test(there_is_an_end_to_words),
-		cmocka_unit_test(without_memory_it_is_refused),
-	};
-
-	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

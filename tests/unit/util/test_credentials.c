@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_credentials.c - fs/util/credentials.c: whose rights a thread writes with. */
 #include "fs/util/credentials.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <pthread.h>
 
@@ -81,10 +81,4 @@ static void root_writes_only_where_that_user_may(void **state)
 	assert_int_equal(owner_of(in_temp(state, "shut/mine").text), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(ones_own_rights_need_no_change),
-	FS_TEST(who_is_not_root_stays_who_they_are),
-	FS_TEST(root_writes_only_where_that_user_may),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -79,10 +79,4 @@ static void one_that_does_not_come_is_waited_for_no_longer_than_said(void **stat
 	in_flight_free(in_flight);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_waiter_waits_for_all),
-	cmocka_unit_test(a_release_is_waited_for_until_it_comes),
-	cmocka_unit_test(one_that_does_not_come_is_waited_for_no_longer_than_said),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(NULL, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_log.c - fs/util/log.c: what is kept, and how a line looks. */
 #include "fs/util/log.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <pthread.h>
 
@@ -156,15 +156,4 @@ static void threads_may_add_and_read_at_once(void **state)
 	log_free(log);
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(an_empty_log_is_an_empty_text),
-	FS_TEST(a_line_is_a_time_and_the_message),
-	FS_TEST(a_message_stays_one_line_whatever_is_in_it),
-	FS_TEST(bytes_above_ascii_are_left_as_they_are),
-	FS_TEST(a_long_message_is_kept_whole),
-	FS_TEST(the_last_thousand_are_kept_oldest_first),
-	FS_TEST(messages_go_to_stderr_without_their_time),
-	FS_TEST(threads_may_add_and_read_at_once),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

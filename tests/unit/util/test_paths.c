@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_paths.c - fs/util/paths.c: directories made, made durable, emptied. */
 #include "fs/util/paths.h"
-#include "tests/unit/fs_help.h"
+#include "tests/unit/temp_dir.h"
 
 #include <limits.h>
 
@@ -116,17 +116,4 @@ static void what_is_printed_is_one_word(void **state)
 	assert_string_equal(text, "a%20b%25%0A%09%C3%A9%7F/~'.bin");
 }
 
-static const struct CMUnitTest tests[] = {
-	FS_TEST(a_directory_is_made_with_the_parents_it_lacks),
-	FS_TEST(one_that_is_there_is_fine),
-	FS_TEST(double_and_final_slashes_are_fine),
-	FS_TEST(a_file_in_the_way_is_an_error),
-	FS_TEST(a_path_longer_than_any_is_an_error),
-	FS_TEST(only_a_directory_is_made_durable),
-	FS_TEST(emptying_removes_a_directory_with_its_files),
-	FS_TEST(emptying_leaves_what_it_does_not_know),
-	FS_TEST(emptying_does_not_follow_links),
-	FS_TEST(what_is_printed_is_one_word),
-};
-
-UNIT_MAIN(tests)
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* fs_model.h - a model that is open, with its log, and grafts made on it as a close() makes
- * them. */
-#ifndef TESTS_UNIT_FS_MODEL_H
-#define TESTS_UNIT_FS_MODEL_H
+/* open_model.c - see open_model.h. */
+#include "tests/unit/open_model.h"
 
-#include "fs/edit/graft.h"
-#include "fs/edit/recover.h"
-#include "fs/model/organ_file.h"
-#include "tests/unit/fs_help.h"
-
-/* Of a test: the model in its directory, open. */
-struct opened {
-	struct log *log;
-	struct zstd_cache *cache;
-	struct model *model;
-	struct error err;
-};
-
-static inline struct opened open_at(void **state, const char *name, const char *layer,
-				    const struct model_options *options)
+struct opened open_at(void **state, const char *name, const char *layer,
+		      const struct model_options *options)
 {
 	struct opened o = { .log = log_new(true), .cache = zstd_cache_new() };
 	struct model_params site = { .log = o.log, .cache = o.cache, .layer = layer };
@@ -31,21 +16,19 @@ static inline struct opened open_at(void **state, const char *name, const char *
 	return o;
 }
 
-static inline struct opened open_with(void **state, const char *name,
-				      const struct model_options *options)
+struct opened open_with(void **state, const char *name, const struct model_options *options)
 {
 	return open_at(state, name, NULL, options);
 }
 
-/* That file; the caller asserts that it can be opened. */
-static inline struct opened try_model(void **state, const char *name)
+struct opened try_model(void **state, const char *name)
 {
 	const struct model_options options = { 0 };
 
 	return open_with(state, name, &options);
 }
 
-static inline struct opened open_model(void **state, const char *name)
+struct opened open_model(void **state, const char *name)
 {
 	struct opened o = try_model(state, name);
 
@@ -54,21 +37,20 @@ static inline struct opened open_model(void **state, const char *name)
 	return o;
 }
 
-/* A new mk_small() under that name, opened. */
-static inline struct opened open_small(void **state, const char *name)
+struct opened open_small(void **state, const char *name)
 {
 	save_small(state, name);
 	return open_model(state, name);
 }
 
-static inline void close_model(struct opened *o)
+void close_model(struct opened *o)
 {
 	model_close(o->model);
 	zstd_cache_unref(o->cache);
 	log_free(o->log);
 }
 
-static inline bool log_says(struct log *log, const char *words)
+bool log_says(struct log *log, const char *words)
 {
 	size_t size;
 	char *text = log_text(log, &size);
@@ -80,8 +62,7 @@ static inline bool log_says(struct log *log, const char *words)
 	return says;
 }
 
-/* A stage over what is in the slot now. */
-static inline struct stage *stage_over(struct model *model, uint32_t tensor)
+struct stage *stage_over(struct model *model, uint32_t tensor)
 {
 	struct content *content = slots_get(model->slots, tensor);
 	struct view *view = organ_file_view(model, tensor, content);
@@ -95,8 +76,7 @@ static inline struct stage *stage_over(struct model *model, uint32_t tensor)
 	return stage;
 }
 
-/* Write those bytes over the slot's file and close it. */
-static inline int fill(struct model *model, uint32_t tensor, const void *bytes, size_t n)
+int fill(struct model *model, uint32_t tensor, const void *bytes, size_t n)
 {
 	struct stage *stage = stage_over(model, tensor);
 	int rc;
@@ -108,9 +88,8 @@ static inline int fill(struct model *model, uint32_t tensor, const void *bytes, 
 	return rc;
 }
 
-/* The same with an organ of mk_organ(). */
-static inline int fill_organ(struct model *model, uint32_t tensor, const char *name, uint32_t type,
-			     uint32_t dims, const uint64_t *ne, uint32_t seed)
+int fill_organ(struct model *model, uint32_t tensor, const char *name, uint32_t type, uint32_t dims,
+	       const uint64_t *ne, uint32_t seed)
 {
 	struct organ_file file = mk_organ(name, type, dims, ne, seed);
 	const int rc = fill(model, tensor, file.bytes, file.size);
@@ -119,14 +98,12 @@ static inline int fill_organ(struct model *model, uint32_t tensor, const char *n
 	return rc;
 }
 
-/* SMALL_UP with the same type and shape and other bytes. */
-static inline int fill_up(struct model *model, uint32_t seed)
+int fill_up(struct model *model, uint32_t seed)
 {
 	return fill_organ(model, SMALL_UP, "blk.0.ffn_up.weight", GGML_F32, 2, small_ne, seed);
 }
 
-/* The content of an organ file as a user reads it now, to free(). */
-static inline char *read_organ(struct model *model, uint32_t tensor, size_t *size)
+char *read_organ(struct model *model, uint32_t tensor, size_t *size)
 {
 	struct content *content = slots_get(model->slots, tensor);
 	struct view *view = organ_file_view(model, tensor, content);
@@ -141,11 +118,8 @@ static inline char *read_organ(struct model *model, uint32_t tensor, size_t *siz
 	return bytes;
 }
 
-/* What is in that slot is that organ. */
-#define assert_organ(model, tensor, file) unit_assert_organ(model, tensor, file, __FILE__, __LINE__)
-
-static inline void unit_assert_organ(struct model *model, uint32_t tensor,
-				     const struct organ_file *file, const char *where, int line)
+void unit_assert_organ(struct model *model, uint32_t tensor, const struct organ_file *file,
+		       const char *where, int line)
 {
 	size_t size;
 	char *bytes = read_organ(model, tensor, &size);
@@ -157,5 +131,3 @@ static inline void unit_assert_organ(struct model *model, uint32_t tensor,
 	print_error("slot %u holds something else\n", tensor);
 	_fail(where, line);
 }
-
-#endif

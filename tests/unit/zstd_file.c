@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fs_frames.h - files of frames in a test's directory. */
-#ifndef TESTS_UNIT_FS_FRAMES_H
-#define TESTS_UNIT_FS_FRAMES_H
+/* zstd_file.c - see zstd_file.h. */
+#include "tests/unit/zstd_file.h"
 
-#include "fs/storage/zstd_write.h"
-#include "tests/unit/fs_help.h"
-
-/* Bytes with these bits at random: with all of them they do not shrink. */
-static inline uint8_t *mk_random(size_t n, uint64_t seed, uint8_t bits)
+uint8_t *mk_random(size_t n, uint64_t seed, uint8_t bits)
 {
 	uint8_t *bytes = malloc(n + 1);
 
@@ -22,15 +17,12 @@ static inline uint8_t *mk_random(size_t n, uint64_t seed, uint8_t bits)
 	return bytes;
 }
 
-/* Bytes that shrink to about half, and differ by seed. */
-static inline uint8_t *mk_shrinking(size_t n, uint64_t seed)
+uint8_t *mk_shrinking(size_t n, uint64_t seed)
 {
 	return mk_random(n, seed, 15);
 }
 
-/* Those n bytes as a file of frames of that name. */
-static inline void save_frames(void **state, const char *name, const uint8_t *bytes, size_t n,
-			       int level)
+void save_frames(void **state, const char *name, const uint8_t *bytes, size_t n, int level)
 {
 	const int fd = open(in_temp(state, name).text, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	struct zstd_writer *writer = zstd_writer_new(fd, level);
@@ -46,5 +38,3 @@ static inline void save_frames(void **state, const char *name, const uint8_t *by
 	zstd_writer_free(writer);
 	close(fd);
 }
-
-#endif

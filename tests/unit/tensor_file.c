@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* fs_tensor.h - a tensor in a file, at an odd offset and with something after it, for what is made
- * of its values. */
-#ifndef TESTS_UNIT_FS_TENSOR_H
-#define TESTS_UNIT_FS_TENSOR_H
-
-#include "fs/model/organ_file.h"
-#include "gguf/dequant.h"
-#include "gguf/types.h"
-#include "tests/unit/fs_help.h"
-
-#define TENSOR_AT    1237
-#define TENSOR_AFTER 41
-
-struct tensor_file {
-	uint8_t *bytes; /* the tensor's */
-	float *values;	/* NULL: its type has none */
-	uint64_t elements;
-	struct organ_location located;
-};
+/* tensor_file.c - see tensor_file.h. */
+#include "tests/unit/tensor_file.h"
 
 /* Bytes that are finite values in whatever type: no exponent is full. */
-static inline void fill_tensor(uint8_t *bytes, size_t n)
+static void fill_tensor(uint8_t *bytes, size_t n)
 {
 	uint64_t seed = 7;
 
@@ -32,7 +15,7 @@ static inline void fill_tensor(uint8_t *bytes, size_t n)
 	}
 }
 
-static inline void decode_tensor(struct tensor_file *t)
+static void decode_tensor(struct tensor_file *t)
 {
 	const uint32_t type = t->located.organ.type;
 
@@ -43,9 +26,8 @@ static inline void decode_tensor(struct tensor_file *t)
 	dequant_blocks(type, t->bytes, t->elements / type_find(type)->block_elements, t->values);
 }
 
-/* bytes NULL: such as above. */
-static inline struct tensor_file new_tensor(void **state, const char *name, uint32_t type,
-					    uint32_t dims, const uint64_t *ne, const void *bytes)
+struct tensor_file new_tensor(void **state, const char *name, uint32_t type, uint32_t dims,
+			      const uint64_t *ne, const void *bytes)
 {
 	struct gguf_tensor tensor = { .name = name,
 				      .name_length = (uint32_t)strlen(name),
@@ -77,15 +59,14 @@ static inline struct tensor_file new_tensor(void **state, const char *name, uint
 	return t;
 }
 
-static inline void free_tensor(struct tensor_file *t)
+void free_tensor(struct tensor_file *t)
 {
 	backing_unref(t->located.file);
 	free(t->bytes);
 	free(t->values);
 }
 
-/* Reads of all lengths and places give the bytes that the whole has. */
-static inline void assert_any_range(struct view *view, const char *whole)
+void assert_any_range(struct view *view, const char *whole)
 {
 	const uint64_t size = view_size(view);
 	char *bytes = malloc(size + 1);
@@ -104,5 +85,3 @@ static inline void assert_any_range(struct view *view, const char *whole)
 	}
 	free(bytes);
 }
-
-#endif

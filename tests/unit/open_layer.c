@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fs_layer.h - a base and its private layer, without a model around them. */
-#ifndef TESTS_UNIT_FS_LAYER_H
-#define TESTS_UNIT_FS_LAYER_H
+/* open_layer.c - see open_layer.h. */
+#include "tests/unit/open_layer.h"
 
-#include "fs/layer/layer.h"
-#include "tests/unit/fs_help.h"
-
-#include <limits.h>
-
-struct site {
-	struct backing *base;
-	struct gguf *gguf;
-	char state[PATH_MAX]; /* the directory that layers go to */
-	struct layer_options manner;
-};
-
-/* A base of that name with these bytes. */
-static inline struct site open_site(void **state, const char *name, const struct mk_file *file)
+struct site open_site(void **state, const char *name, const struct mk_file *file)
 {
 	struct site site;
 	struct source source;
@@ -33,7 +19,7 @@ static inline struct site open_site(void **state, const char *name, const struct
 	return site;
 }
 
-static inline struct site small_site(void **state)
+struct site small_site(void **state)
 {
 	struct mk_file file = mk_small();
 	struct site site = open_site(state, "base.gguf", &file);
@@ -42,7 +28,7 @@ static inline struct site small_site(void **state)
 	return site;
 }
 
-static inline void close_site(struct site *site)
+void close_site(struct site *site)
 {
 	gguf_free(site->gguf);
 	backing_unref(site->base);
@@ -50,7 +36,7 @@ static inline void close_site(struct site *site)
 	log_free(site->manner.log);
 }
 
-static inline struct layer *open_layer(const struct site *site)
+struct layer *open_layer(const struct site *site)
 {
 	struct layer *layer =
 		layer_open_private(site->state, &site->manner, site->base, site->gguf, NULL);
@@ -59,9 +45,8 @@ static inline struct layer *open_layer(const struct site *site)
 	return layer;
 }
 
-/* Seal that stage and put it in force. Returns what layer_commit() does, or sealing it. */
-static inline int keep_stage(struct layer *layer, unsigned number, enum organ_class klass,
-			     const char *name, struct backing **file)
+int keep_stage(struct layer *layer, unsigned number, enum organ_class klass, const char *name,
+	       struct backing **file)
 {
 	struct layer_seal seal;
 	const int rc = layer_seal_stage(layer, number, &seal);
@@ -69,9 +54,7 @@ static inline int keep_stage(struct layer *layer, unsigned number, enum organ_cl
 	return rc < 0 ? rc : layer_commit(layer, number, &seal, klass, name, NULL, file);
 }
 
-/* Stage that text and put it in force. */
-static inline int keep_text(struct layer *layer, enum organ_class klass, const char *name,
-			    const char *text)
+int keep_text(struct layer *layer, enum organ_class klass, const char *name, const char *text)
 {
 	unsigned number;
 	const int fd = layer_stage(layer, &number);
@@ -88,14 +71,7 @@ static inline int keep_text(struct layer *layer, enum organ_class klass, const c
 	return rc;
 }
 
-/* What layer_each() finds, as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for what it
- * cannot open, "CLASS/NAME>TARGET " for links. */
-struct listing {
-	char items[16][96];
-	size_t n;
-};
-
-static inline void list_one(void *context, const struct layer_entry *entry, const struct error *err)
+static void list_one(void *context, const struct layer_entry *entry, const struct error *err)
 {
 	struct listing *listing = context;
 	const enum organ_class klass = entry->klass;
@@ -122,19 +98,12 @@ static inline void list_one(void *context, const struct layer_entry *entry, cons
 	backing_unref(file);
 }
 
-static inline int compare_items(const void *a, const void *b)
+int compare_items(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
 
-#define assert_layer(layer, expected)                  \
-	do {                                           \
-		char *listed = list_layer(layer);      \
-		assert_string_equal(listed, expected); \
-		free(listed);                          \
-	} while (0)
-
-static inline char *list_layer(struct layer *layer)
+char *list_layer(struct layer *layer)
 {
 	struct listing listing = { .n = 0 };
 	char *text = calloc(1, sizeof(listing.items) + 1);
@@ -146,5 +115,3 @@ static inline char *list_layer(struct layer *layer)
 		strcat(text, listing.items[i]);
 	return text;
 }
-
-#endif

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fs_digests.h - what the tests of everything with a hash in it share. */
-#ifndef TESTS_UNIT_FS_DIGESTS_H
-#define TESTS_UNIT_FS_DIGESTS_H
+/* hashes.c - see hashes.h. */
+#include "tests/unit/hashes.h"
 
-#include "fs/lazy/tensor_hashes.h"
-#include "tests/unit/fs_readings.h"
-
-static inline struct tensor_hashes *new_digests(struct model *model)
+struct tensor_hashes *new_digests(struct model *model)
 {
 	struct tensor_hashes *hashes = tensor_hashes_new(model, NULL);
 
@@ -14,9 +10,8 @@ static inline struct tensor_hashes *new_digests(struct model *model)
 	return hashes;
 }
 
-/* The hash of what is in a slot, made of all its bytes at once. */
-static inline void digest_of_slot(struct model *model, enum hash_kind kind, uint32_t tensor,
-				  char text[XXH128_TEXT])
+void digest_of_slot(struct model *model, enum hash_kind kind, uint32_t tensor,
+		    char text[XXH128_TEXT])
 {
 	struct content *content = slots_get(model->slots, tensor);
 	const size_t header = (size_t)model_organ(model, tensor, content).header_size;
@@ -31,8 +26,7 @@ static inline void digest_of_slot(struct model *model, enum hash_kind kind, uint
 	content_unref(content);
 }
 
-/* Add a slot organs/NAME for a tensor of that name, which holds the base's tensor once more. */
-static inline void add_slot(struct model *model, const char *name, const char *tensor, uint32_t of)
+void add_slot(struct model *model, const char *name, const char *tensor, uint32_t of)
 {
 	const struct organ organ = model_organ(model, of, NULL);
 	struct content *content =
@@ -45,18 +39,16 @@ static inline void add_slot(struct model *model, const char *name, const char *t
 			 0);
 }
 
-static inline void close_hashed(struct opened *o, struct tensor_hashes *hashes, struct view *view)
+void close_hashed(struct opened *o, struct tensor_hashes *hashes, struct view *view)
 {
 	view_unref(view);
 	tensor_hashes_free(hashes);
 	close_model(o);
 }
 
-/* Where memory ends before it is made there is no view, and nothing is left of it. */
-static inline void assert_needs_memory(void **state,
-				       struct view *make(struct model *model,
-							 struct tensor_hashes *hashes,
-							 const struct snapshot *snapshot))
+void assert_needs_memory(void **state,
+			 struct view *make(struct model *model, struct tensor_hashes *hashes,
+					   const struct snapshot *snapshot))
 {
 	struct tensor_hashes *hashes;
 	struct snapshot snapshot;
@@ -82,5 +74,3 @@ static inline void assert_needs_memory(void **state,
 	tensor_hashes_free(hashes);
 	close_model(&o);
 }
-
-#endif

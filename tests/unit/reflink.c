@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* fs_share.h - a filesystem that shares blocks as it is told, in a program that is linked with
- * --wrap for the calls below: sharing is copying here, under the rules of ioctl_ficlonerange(2). */
-#ifndef TESTS_UNIT_FS_SHARE_H
-#define TESTS_UNIT_FS_SHARE_H
-
-#include "tests/unit/fs_help.h"
+/* reflink.c - see reflink.h. */
+#include "tests/unit/reflink.h"
 
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 
-#define BLOCK 4096
-
-/* What the calls do from now on, and what was asked for. */
-static struct filesystem {
-	int share_error; /* 0: sharing works */
-	int copy_error;	 /* of copy_file_range(); 0: it works */
-	size_t copy_most;
-	unsigned copy_good; /* calls, before the error */
-	int reserve_error, write_back_error;
-	uint64_t shared;
-	unsigned copies;
-	void (*before_copy)(void);
-	bool is_near; /* it is on a disk of this machine */
-} filesystem;
+struct filesystem filesystem;
 
 int __wrap_ioctl(int fd, unsigned long request, ...);
 ssize_t __real_copy_file_range(int from, off_t *at, int to, off_t *to_at, size_t n, unsigned flags);
@@ -35,13 +18,13 @@ int __wrap_fstatfs64(int fd, struct statfs *stat);
 int __real_sync_file_range(int fd, off_t at, off_t n, unsigned flags);
 int __wrap_sync_file_range(int fd, off_t at, off_t n, unsigned flags);
 
-static inline int fail_with(int code)
+static int fail_with(int code)
 {
 	errno = code;
 	return -1;
 }
 
-static inline int copy_range(int from, uint64_t at, int to, uint64_t to_at, uint64_t n)
+static int copy_range(int from, uint64_t at, int to, uint64_t to_at, uint64_t n)
 {
 	char bytes[BLOCK];
 
@@ -114,5 +97,3 @@ int __wrap_sync_file_range(int fd, off_t at, off_t n, unsigned flags)
 		return fail_with(filesystem.write_back_error);
 	return __real_sync_file_range(fd, at, n, flags);
 }
-
-#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* hashes.h - what the tests of everything with a hash in it share. */
+#ifndef TESTS_UNIT_HASHES_H
+#define TESTS_UNIT_HASHES_H
+
+#include "fs/lazy/tensor_hashes.h"
+#include "tests/unit/measures.h"
+
+struct tensor_hashes *new_digests(struct model *model);
+
+/* The hash of what is in a slot, made of all its bytes at once. */
+void digest_of_slot(struct model *model, enum hash_kind kind, uint32_t tensor,
+		    char text[XXH128_TEXT]);
+
+/* Add a slot organs/NAME for a tensor of that name, which holds the base's tensor once more. */
+void add_slot(struct model *model, const char *name, const char *tensor, uint32_t of);
+
+void close_hashed(struct opened *o, struct tensor_hashes *hashes, struct view *view);
+
+/* Where memory ends before it is made there is no view, and nothing is left of it. */
+void assert_needs_memory(void **state,
+			 struct view *make(struct model *model, struct tensor_hashes *hashes,
+					   const struct snapshot *snapshot));
+
+#endif

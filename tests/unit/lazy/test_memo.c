@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* test_memo.c - fs/lazy/memo.c, by the invariants of memo.h: what is found out once, given up,
+ * tried again and kept. */
+#include "fs/lazy/memo.h"
+#include "tests/unit/open_model.h"
+
+/* What finding it out returns next. */
+struct finder {
+	int answer;
+	atomic_uint found;
+	atomic_bool *stop; /* NULL, or set by the job, which waits then until it is not wanted */
+	atomic_bool go_on; /* or until this is set */
+};
+
+struct finding {
+	struct memo_state once;
+	uint32_t tensor;
+};
+
+/* how is the finder. */
+static int find(struct model *model, uint64_t how, const struct subject *subject,
+		struct memo_state *once)
+{
+	struct finder *finder = (struct finder *)(uintptr_t)how;
+
+	(void)model;
+	atomic_fetch_add(&finder->found, 1);
+	if (finder->stop)
+		atomic_store(finder->stop, true);
+	while (finder->stop && !atomic_load(&finder->go_on))
+		if (atomic_load(&once->unwanted))
+			return -EINTR;
+	((struct finding *)once)->tensor = 100 + subject->tensor;
+	return finder->answer;
+}
+
+static struct memo *memo_of(struct model *model, struct finder *finder)
+{
+	static const struct memo_ops ops = { .size = sizeof(struct finding), .find = find };
+	struct memo *memo = memo_new(&ops, model, (uintptr_t)finder, NULL);
+
+	assert_non_null(memo);
+	return memo;
+}
+
+/* Of the base's tensor, whose value is right where it is found out. */
+static int get(struct memo *memo, uint32_t tensor, const atomic_bool *stop)
+{
+	const struct subject subject = { tensor, NULL };
+	uint32_t value = 0;
+	const int rc = memo_get(memo, &subject, stop, &value);
+
+	assert_int_equal(value, rc == 0 ? 100 + tensor : 0);
+	return rc;
+}
+
+static const struct subject both[] = { { 0, NULL }, { 1, NULL } };
+
+static void it_is_found_out_once(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct finder finder = { .answer = 0 };
+	struct memo *memo = memo_of(o.model, &finder);
+
+	assert_int_equal(memo_count(memo), 0);
+	assert_int_equal(get(memo, 0, NULL), 0);
+	assert_int_equal(get(memo, 0, NULL), 0);
+	assert_int_equal(memo_prepare(memo, both, 2, NULL), 0);
+	assert_int_equal(finder.found, 2);
+	assert_int_equal(memo_count(memo), 2);
+	memo_free(memo);
+	close_model(&o);
+}
+
+static void that_there_is_nothing_to_be_found_out_stays(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct finder finder = { .answer = -ENOTSUP };
+	struct memo *memo = memo_of(o.model, &finder);
+
+	assert_int_equal(get(memo, 0, NULL), -ENOTSUP);
+	finder.answer = 0;
+	assert_int_equal(get(memo, 0, NULL), -ENOTSUP);
+	assert_int_equal(memo_prepare(memo, both, 1, NULL), 0);
+	assert_int_equal(finder.found, 1);
+	memo_free(memo);
+	close_model(&o);
+}
+
+static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct finder finder = { .answer = -EIO };
+	struct memo *memo = memo_of(o.model, &finder);
+
+	assert_int_equal(get(memo, 0, NULL), -EIO);
+	assert_int_equal(finder.found, 1);
+	assert_int_equal(memo_prepare(memo, both, 2, NULL), -EIO);
+	finder.answer = 0;
+	assert_int_equal(get(memo, 0, NULL), 0);
+	assert_int_equal(memo_prepare(memo, both, 2, NULL), 0);
+	memo_free(memo);
+	close_model(&o);
+}
+
+static void a_job_without_a_waiting_request_gives_up_without_a_trace(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	atomic_bool stop = false;
+	struct finder finder = { .stop = &stop };
+	struct memo *memo = memo_of(o.model, &finder);
+
+	assert_int_equal(get(memo, 0, &stop), -EINTR);
+	assert_true(stop);
+	assert_int_equal(memo_count(memo), 0);
+	/* The second request may meet the first one's job before that gives up. */
+	atomic_store(&finder.go_on, true);
+	assert_int_equal(get(memo, 0, NULL), 0);
+	assert_int_equal(memo_count(memo), 1);
+	memo_free(memo);
+	close_model(&o);
+}
+
+static void once_it_is_stopped_requests_are_interrupted(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct finder finder = { .answer = 0 };
+	struct memo *memo = memo_of(o.model, &finder);
+
+	memo_stop(memo);
+	assert_int_equal(get(memo, 0, NULL), -EINTR);
+	assert_int_equal(finder.found, 0);
+	memo_free(memo);
+	close_model(&o);
+}
+
+static void what_another_has_found_out_is_inherited(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct finder finder = { .answer = 0 }, heir = { .answer = -EIO };
+	struct memo *memo = memo_of(o.model, &finder), *after = memo_of(o.model, &heir);
+
+	assert_int_equal(get(memo, 0, NULL), 0);
+	finder.answer = -EIO;
+	assert_int_equal(memo_prepare(memo, both, 2, NULL), -EIO);
+	memo_inherit(after, memo);
+	assert_int_equal(memo_count(after), 1);
+	assert_int_equal(get(after, 0, NULL), 0);
+	assert_int_equal(get(after, 1, NULL), -EIO);
+	memo_free(memo);
+	memo_free(after);
+	close_model(&o);
+}
+
+static void without_memory_it_fails_and_can_be_asked_for_again(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct finder finder = { .answer = 0 };
+	struct memo *memo;
+
+	needs_failing_allocations();
+	memo = memo_of(o.model, &finder);
+	allocation_fails(1);
+	assert_int_equal(get(memo, 0, NULL), -ENOMEM);
+	assert_true(allocation_failed());
+	assert_int_equal(finder.found, 0);
+	assert_int_equal(get(memo, 0, NULL), 0);
+	memo_free(memo);
+	close_model(&o);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* measures.c - see measures.h. */
+#include "tests/unit/measures.h"
+
+struct zmeasure z_of_slot(struct model *model, uint32_t tensor)
+{
+	struct content *content = slots_get(model->slots, tensor);
+	const struct organ organ = model_organ(model, tensor, content);
+	struct zmeasure z;
+	uint64_t elements;
+	size_t size;
+	char *bytes = read_organ(model, tensor, &size);
+
+	must(shape_elements(organ.ne, &elements));
+	z = z_of_blocks(organ.type, bytes + organ.header_size, elements);
+	free(bytes);
+	content_unref(content);
+	return z;
+}
+
+void save_many(void **state, const char *name, uint32_t n)
+{
+	static const uint64_t ne[] = { 64 };
+	struct mkgguf *m = mkgguf_new(3);
+	char(*names)[32] = calloc(n + 1u, sizeof(*names));
+	struct mk_file file;
+
+	must(names);
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(names[i], sizeof(names[i]), "blk.%u.ffn_up.weight", i);
+		mkgguf_tensor(m, names[i], GGML_F32, 1, ne);
+	}
+	file = mkgguf_finish(m);
+	save(state, name, &file);
+	mk_file_free(&file);
+	free(names);
+}
+
+void save_hole(void **state, const char *name, uint32_t type, uint64_t elements)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	uint64_t size;
+	const uint64_t ne[GGML_AXES] = { elements, 1, 1, 1 };
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", type, 1, ne)->size = 0;
+	file = mkgguf_finish(m);
+	must(type_size(type, ne, &size) == TYPE_SIZE_OK);
+	save(state, name, &file);
+	must(truncate(in_temp(state, name).text, (off_t)(file.data_at + size)) == 0);
+	mk_file_free(&file);
+}
+
+struct memo *new_readings(struct model *model)
+{
+	struct memo *measures = tensor_measures_new(model, SAMPLE_DEFAULT, NULL);
+
+	must(measures);
+	return measures;
+}
+
+struct figures *figures_now(struct model *model)
+{
+	struct snapshot snapshot;
+	struct figures *figures;
+
+	must(slots_snapshot(model->slots, &snapshot) == 0);
+	figures = figures_new(model, &snapshot);
+	snapshot_release(&snapshot);
+	must(figures);
+	return figures;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* test_models.c - fs/mount/models.c: which files a command line makes the models of a mount, and by
+ * which names. */
+#include "fs/mount/models.h"
+#include "tests/unit/open_model.h"
+
+/* What the command line names, below the case's directory, and what becomes of it. */
+struct scene {
+	struct path paths[4];
+	char *named[4];
+	struct options options;
+	struct models models;
+	struct log *log;
+	const char *culprit;
+	struct error err;
+	int rc;
+};
+
+static void open_models(void **state, struct scene *scene, uint32_t n, const char *const names[])
+{
+	*scene = (struct scene){ .log = log_new(true) };
+	must(scene->log && n <= ARRAY_LENGTH(scene->paths));
+	for (uint32_t i = 0; i < n; i++) {
+		scene->paths[i] = in_temp(state, names[i]);
+		scene->named[i] = scene->paths[i].text;
+	}
+	scene->options.models = scene->named;
+	scene->options.n_models = n;
+	scene->rc = models_open(&scene->models, &scene->options, scene->log, &scene->culprit,
+				&scene->err);
+}
+
+static void close_models(struct scene *scene)
+{
+	models_close(&scene->models);
+	log_free(scene->log);
+}
+
+/* The models' names in the order of their numbers, each with a blank after it. */
+static void assert_names(const struct scene *scene, const char *expected)
+{
+	char names[256] = "";
+
+	assert_int_equal(scene->rc, 0);
+	for (uint32_t i = 0; i < scene->models.n; i++) {
+		assert_int_equal(scene->models.models[i]->number, i);
+		strcat(strcat(names, scene->models.models[i]->shown), " ");
+	}
+	assert_string_equal(names, expected);
+	assert_int_equal(scene->models.n_all, scene->models.n);
+}
+
+static void make_directory(void **state, const char *name)
+{
+	must(mkdir(in_temp(state, name).text, 0700) == 0);
+}
+
+static void one_file_is_the_root(void **state)
+{
+	struct scene s;
+
+	save_small(state, "base.gguf");
+	open_models(state, &s, 1, (const char *[]){ "base.gguf" });
+	assert_names(&s, "base ");
+	assert_false(s.models.several);
+	close_models(&s);
+}
+
+static void models_of_one_name_are_numbered(void **state)
+{
+	struct scene s;
+
+	make_directory(state, "a");
+	make_directory(state, "b");
+	save_small(state, "a/base.gguf");
+	save_small(state, "b/base.gguf");
+	save_small(state, "manifest.json.gguf");
+	open_models(state, &s, 3,
+		    (const char *[]){ "a/base.gguf", "b/base.gguf", "manifest.json.gguf" });
+	assert_names(&s, "base base-2 manifest.json-2 ");
+	assert_true(s.models.several);
+	close_models(&s);
+}
+
+static void a_directory_is_what_is_in_it_and_in_its_directories(void **state)
+{
+	struct scene s;
+
+	make_directory(state, "d");
+	make_directory(state, "d/b");
+	make_directory(state, "d/b/deep");
+	save_small(state, "d/c.gguf");
+	save_small(state, "d/a.GGUF");
+	save_small(state, "d/b/inner.gguf");
+	save_small(state, "d/b/deep/too-deep.gguf");
+	save_small(state, "d/.hidden.gguf");
+	write_text(in_temp(state, "d/notes.txt").text, "no model");
+	open_models(state, &s, 1, (const char *[]){ "d" });
+	assert_names(&s, "a inner c ");
+	assert_true(s.models.several);
+	assert_int_equal(log_count(s.log), 0);
+	close_models(&s);
+}
+
+static void what_is_no_model_in_a_directory_is_passed_over(void **state)
+{
+	struct scene s;
+
+	make_directory(state, "d");
+	save_small(state, "d/b.gguf");
+	write_text(in_temp(state, "d/a.gguf").text, "no model");
+	open_models(state, &s, 1, (const char *[]){ "d" });
+	assert_names(&s, "b ");
+	assert_true(log_says(s.log, "d/a.gguf: passed over: "));
+	assert_int_equal(s.err.code, 0);
+	close_models(&s);
+}
+
+static void what_is_named_and_is_no_model_is_an_error(void **state)
+{
+	struct scene s;
+
+	save_small(state, "base.gguf");
+	make_directory(state, "empty");
+	open_models(state, &s, 2, (const char *[]){ "base.gguf", "none.gguf" });
+	assert_int_equal(s.rc, -ENOENT);
+	assert_int_equal(s.err.code, ENOENT);
+	assert_ptr_equal(s.culprit, s.named[1]);
+	close_models(&s);
+	open_models(state, &s, 2, (const char *[]){ "empty", "base.gguf" });
+	assert_int_equal(s.rc, -ENOENT);
+	assert_ptr_equal(s.culprit, s.named[0]);
+	close_models(&s);
+}
+
+static void control_characters_of_a_name_are_encoded(void **state)
+{
+	struct scene s;
+
+	save_small(state, "a\nb.gguf");
+	save_small(state, "c.gguf");
+	open_models(state, &s, 2, (const char *[]){ "a\nb.gguf", "c.gguf" });
+	assert_names(&s, "a%0Ab c ");
+	close_models(&s);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* open_model.h - a model that is open, with its log, and grafts made on it as a close() makes
+ * them. */
+#ifndef TESTS_UNIT_OPEN_MODEL_H
+#define TESTS_UNIT_OPEN_MODEL_H
+
+#include "fs/edit/graft.h"
+#include "fs/edit/recover.h"
+#include "fs/model/organ_file.h"
+#include "tests/unit/small_gguf.h"
+
+/* Of a test: the model in its directory, open. */
+struct opened {
+	struct log *log;
+	struct zstd_cache *cache;
+	struct model *model;
+	struct error err;
+};
+
+struct opened open_at(void **state, const char *name, const char *layer,
+		      const struct model_options *options);
+
+struct opened open_with(void **state, const char *name, const struct model_options *options);
+
+/* That file; the caller asserts that it can be opened. */
+struct opened try_model(void **state, const char *name);
+
+struct opened open_model(void **state, const char *name);
+
+/* A new mk_small() under that name, opened. */
+struct opened open_small(void **state, const char *name);
+
+void close_model(struct opened *o);
+
+bool log_says(struct log *log, const char *words);
+
+/* A stage over what is in the slot now. */
+struct stage *stage_over(struct model *model, uint32_t tensor);
+
+/* Write those bytes over the slot's file and close it. */
+int fill(struct model *model, uint32_t tensor, const void *bytes, size_t n);
+
+/* The same with an organ of mk_organ(). */
+int fill_organ(struct model *model, uint32_t tensor, const char *name, uint32_t type, uint32_t dims,
+	       const uint64_t *ne, uint32_t seed);
+
+/* SMALL_UP with the same type and shape and other bytes. */
+int fill_up(struct model *model, uint32_t seed);
+
+/* The content of an organ file as a user reads it now, to free(). */
+char *read_organ(struct model *model, uint32_t tensor, size_t *size);
+
+/* What is in that slot is that organ. */
+#define assert_organ(model, tensor, file) unit_assert_organ(model, tensor, file, __FILE__, __LINE__)
+
+void unit_assert_organ(struct model *model, uint32_t tensor, const struct organ_file *file,
+		       const char *where, int line);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* unit.c - see unit.h. */
+#include "tests/unit/unit.h"
+
+size_t to_size(uint64_t n)
+{
+	assert_true(n <= SIZE_MAX);
+	return (size_t)n;
+}
+
+void unit_assert_between(uintmax_t value, uintmax_t low, uintmax_t high, const char *file, int line)
+{
+	if (value >= low && value <= high)
+		return;
+	print_error("%ju is not between %ju and %ju\n", value, low, high);
+	_fail(file, line);
+}
+
+void unit_assert_refused(int rc, const struct error *err, int code, uint64_t offset,
+			 const char *file, int line)
+{
+	if (rc == -code && err->code == code && err->offset == offset && err->text[0])
+		return;
+	print_error("expected code %d at byte %lld, got rc %d, code %d at byte %lld: %s\n", code,
+		    (long long)offset, rc, err->code, (long long)err->offset, err->text);
+	_fail(file, line);
+}
+
+void unit_assert_refused_within(int rc, const struct error *err, int code, uint64_t from,
+				uint64_t to, const char *file, int line)
+{
+	unit_assert_refused(rc, err, code, err->offset, file, line);
+	if (err->offset >= from && err->offset < to)
+		return;
+	print_error("expected an offset in [%lld, %lld), got %lld: %s\n", (long long)from,
+		    (long long)to, (long long)err->offset, err->text);
+	_fail(file, line);
+}
+
+void *__real_malloc(size_t n) __attribute__((weak));
+void *__real_calloc(size_t count, size_t n) __attribute__((weak));
+void *__real_realloc(void *block, size_t n) __attribute__((weak));
+void *__real_reallocarray(void *block, size_t count, size_t n) __attribute__((weak));
+char *__real_strdup(const char *text) __attribute__((weak));
+int __real_fsync(int fd) __attribute__((weak));
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t count, size_t n);
+void *__wrap_realloc(void *block, size_t n);
+void *__wrap_reallocarray(void *block, size_t count, size_t n);
+char *__wrap_strdup(const char *text);
+int __wrap_fsync(int fd);
+
+uint64_t unit_allocation;
+/* The fsync() that fails, as unit_allocation. */
+static uint64_t unit_fsync;
+
+static bool unit_allocation_fails(void)
+{
+	return unit_allocation && --unit_allocation == 0;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return unit_allocation_fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t count, size_t n)
+{
+	return unit_allocation_fails() ? NULL : __real_calloc(count, n);
+}
+
+void *__wrap_realloc(void *block, size_t n)
+{
+	return unit_allocation_fails() ? NULL : __real_realloc(block, n);
+}
+
+void *__wrap_reallocarray(void *block, size_t count, size_t n)
+{
+	return unit_allocation_fails() ? NULL : __real_reallocarray(block, count, n);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return unit_allocation_fails() ? NULL : __real_strdup(text);
+}
+
+void needs_failing_allocations(void)
+{
+	if (!__real_malloc)
+		skip();
+}
+
+void allocation_fails(uint64_t k)
+{
+	unit_allocation = k;
+}
+
+bool allocation_failed(void)
+{
+	const bool failed = unit_allocation == 0;
+
+	unit_allocation = 0;
+	return failed;
+}
+
+int __wrap_fsync(int fd)
+{
+	if (!unit_fsync || --unit_fsync)
+		return __real_fsync(fd);
+	errno = EIO;
+	return -1;
+}
+
+void fsync_fails(uint64_t k)
+{
+	unit_fsync = k;
+}
+
+bool fsync_failed(void)
+{
+	const bool failed = unit_fsync == 0;
+
+	unit_fsync = 0;
+	return failed;
+}
