@@ -109,7 +109,7 @@ static bool is_named(int directory, const char *name, int fd)
 	       named.st_ino == opened.st_ino;
 }
 
-/* The temporary file, locked as long as it is written. One that nobody has locked was left by an
+/* The temporary file, locked as long as it is written. One that is not locked was left by an
  * assembly that was killed. */
 static int open_temporary(const struct writing *writing, mode_t mode, struct error *err)
 {
@@ -231,7 +231,7 @@ static int write_temporary(struct writing *writing, struct view *view,
 			   const struct write_target *target, struct progress *progress,
 			   struct error *err)
 {
-	/* A base that only its owner may read does not become a model that anybody may. */
+	/* A base that only its owner may read does not become a model that every user may. */
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
 	int rc;
 

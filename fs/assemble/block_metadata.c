@@ -153,7 +153,7 @@ static int replace_count(const struct blocks *blocks, const struct kv *kv,
 	return 0;
 }
 
-/* Only arrays of numbers: nobody has strings a block. */
+/* Only arrays of numbers: no model has strings a block. */
 static int replace_array(struct model *model, const struct blocks *blocks, const struct kv *kv,
 			 struct layout_value *value)
 {
@@ -195,7 +195,7 @@ static int find_values(struct model *model, const struct metadata_edits_get *edi
 		    (kv->type != KV_ARRAY || kv->count != count || !kv_type_size(kv->element) ||
 		     kv->key_length < prefix || memcmp(kv->key, count_kv->key, prefix) != 0))
 			continue;
-		/* Whoever has said what it is means it. */
+		/* A key that the user edited is not adjusted. */
 		if (metadata_edits_find(edits, i))
 			continue;
 		value->kv = i;

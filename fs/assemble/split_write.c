@@ -53,7 +53,7 @@ int split_write_parse(const char *text, size_t *n, uint64_t *most, struct error 
 	if (*n <= tail || memcmp(text + *n - tail, numbers, tail) != 0 ||
 	    has != text + *n - tail + 1)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "a name for shards has to end in %s, or nobody would find them",
+				 "a name for shards has to end in %s, or no program finds them",
 				 numbers);
 	return 1;
 }

@@ -219,7 +219,7 @@ static int read_head(void *context, void *bytes, size_t n, uint64_t offset)
 	return part ? backing_read(head->file, bytes, part, offset) : 0;
 }
 
-/* Its metadata cannot be read any more if nobody kept it. */
+/* Its metadata cannot be read any more if no shard keeps it. */
 static const struct gguf *gguf_of(const struct shards *shards, uint32_t k)
 {
 	if (k == 0 && shards->parts[0] && shards->gone[0] && !shards->parts[0]->head.bytes)

@@ -109,7 +109,7 @@ static int report_donor(const struct check_groups *groups, const struct check_gr
 	finding_set(finding, group->kind == GROUP_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_OK,
 		    "%" PRIu32 " graft%s: %s", group->n, plural(group->n), slots);
 	if (group->kind == GROUP_UNKNOWN)
-		finding_add(finding, VERDICT_UNKNOWN, "nobody saw from where");
+		finding_add(finding, VERDICT_UNKNOWN, "it was not seen from where");
 	else if (group->kind == GROUP_MODEL)
 		finding_add(finding, VERDICT_OK, "from %s", donor_path(group->donor));
 	if (view)

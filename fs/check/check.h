@@ -4,7 +4,7 @@
  *	verdict | check | reason
  *
  * The first line is the worst of all. Then come those of the model as it is, then those of each
- * donor. What needs the donor's file or anybody's weights is found out when the text is read; such
+ * donor. What needs the donor's file or weights is found out when the text is read; such
  * lines are padded with blanks, so that the size is known before. */
 #ifndef FS_CHECK_CHECK_H
 #define FS_CHECK_CHECK_H

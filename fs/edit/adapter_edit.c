@@ -17,7 +17,7 @@
 #define DIRECTORY "adapters/"
 
 /* Where a link of an earlier mount leads is looked at once the mount is there. */
-#define NOT_YET "a link that nobody has looked at yet"
+#define NOT_YET "a link that was not followed yet"
 
 /* more: to be said after the reason. */
 static int refuse(struct model *model, const char *file, const struct error *err, const char *more,

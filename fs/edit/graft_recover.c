@@ -237,7 +237,7 @@ static struct content *content_of_link(struct filling *filling, const struct lay
 		content_set_owner(content, entry->stat.st_uid, entry->stat.st_gid);
 		content->mtime = entry->stat.st_mtim;
 		content_set_seen(content, entry->seen);
-		content_set_broken(content, "a link that nobody has looked at yet");
+		content_set_broken(content, "a link that was not followed yet");
 	}
 	return content;
 }

@@ -134,7 +134,7 @@ static int open_start(const char *path, pid_t caller, struct error *err)
 	if (fd >= 0)
 		return fd;
 	error_set(err, EINVAL, ERROR_NO_OFFSET,
-		  "the working directory of whoever wrote the name cannot be told; "
+		  "the working directory of the process that wrote the name cannot be told; "
 		  "give a name that begins with /");
 	return -EINVAL;
 }

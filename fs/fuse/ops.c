@@ -29,11 +29,12 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 {
 	const struct mount *fs = userdata;
 
-	/* Reads with O_DIRECT that the kernel makes in the background are never interrupted: nobody
-	 * could kill who reads from a disk that hangs. */
+	/* Reads with O_DIRECT that the kernel makes in the background are never interrupted: no
+	 * process could kill who reads from a disk that hangs. */
 	do_without(connection, FUSE_CAP_ASYNC_DIO);
-	/* With ATOMIC_O_TRUNC the kernel empties the pages of an inode at open(), and whoever maps
-	 * it gets a SIGBUS. Pages stay valid whatever the times say: contents do not change. */
+	/* With ATOMIC_O_TRUNC the kernel empties the pages of an inode at open(), and a process
+	 * that maps it gets a SIGBUS. Pages stay valid whatever the times say: contents do not
+	 * change. */
 	do_without(connection, FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
 	ask_for(connection, FUSE_CAP_EXPLICIT_INVAL_DATA);
 #ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP

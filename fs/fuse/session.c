@@ -143,7 +143,7 @@ static int start(struct mount_session *mount)
 	return fuse_session_mount(mount->session, mount->point);
 }
 
-/* Nobody answers yet, so the mount must not be asked for anything: DONT_SYNC. */
+/* No thread answers yet, so the mount must not be asked for anything: DONT_SYNC. */
 static void note_device(struct mount_session *mount)
 {
 	struct statx stat;
@@ -158,7 +158,7 @@ static void note_device(struct mount_session *mount)
 		assembly_set_mount(mount->fs->model_files[i].assembly, mount->device);
 }
 
-/* The kernel asks for this much at once where somebody reads on; its own figure, 128 KiB, costs a
+/* The kernel asks for this much at once where a process reads on; its own figure, 128 KiB, costs a
  * third of the speed. */
 #define READAHEAD_KIB 1024
 

@@ -36,8 +36,8 @@ struct loop {
 	void *context;
 	pthread_t main;
 	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t turn;  /* nobody waits for requests any more */
-	bool waiting;	      /* somebody does */
+	pthread_cond_t turn;  /* no thread waits for requests any more */
+	bool waiting;	      /* one does */
 	bool over;
 	int error;
 	struct waiting_request *first, **last; /* while every other thread is at work */
@@ -182,9 +182,9 @@ static void take_up(struct loop *loop)
 	pthread_mutex_lock(&loop->lock);
 }
 
-/* The thread that waits for requests has one that may take long, and nobody to pass the waiting on
- * to: it goes on waiting. Reads are then made elsewhere (read_threads.h), and all else is put by. A
- * session of one thread has no others. */
+/* The thread that waits for requests has one that may take long, and no thread to pass the waiting
+ * on to: it goes on waiting. Reads are then made elsewhere (read_threads.h), and all else is put
+ * by. A session of one thread has no others. */
 static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 {
 	const uint32_t kind = kind_of(request);
@@ -292,7 +292,7 @@ static void stop(struct loop *loop)
 	pthread_mutex_unlock(&loop->lock);
 	for (unsigned i = 0; i < loop->started; i++)
 		pthread_join(loop->threads[i], NULL);
-	/* Nobody waits for their answers: the mount is gone. */
+	/* No process waits for their answers: the mount is gone. */
 	while (loop->first) {
 		struct waiting_request *waiting = loop->first;
 

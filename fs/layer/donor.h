@@ -31,7 +31,7 @@ struct donor *donor_from_record(const char *path, const char *fingerprint, const
  * where there is no memory. Of the view of a view the last one counts. */
 struct donor *donor_from_view(const struct donor *of, const char *view);
 
-/* Before anybody else knows the donor: the GGUF has that fingerprint. */
+/* Before another thread knows the donor: the GGUF has that fingerprint. */
 void donor_set_fingerprint(struct donor *donor, const char *fingerprint);
 
 struct donor *donor_ref(struct donor *donor); /* NULL is fine, in both */

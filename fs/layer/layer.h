@@ -18,7 +18,7 @@
  *	.stage/N        files being written
  *
  * 1. A graft is in force when its rename into CLASS/ has been made durable, and not before.
- * 2. A directory without LAYER holds nothing that anybody was promised.
+ * 2. A directory without LAYER holds nothing that close() confirmed.
  * 3. While a mount uses a layer, it holds a lock on the directory: no other mount uses it.
  * 4. A private layer comes into being with its first stage: a mount that is only read writes
  *    nothing to disk. One that the user named is there from the start, and stays.

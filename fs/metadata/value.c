@@ -246,7 +246,7 @@ static bool is_number(const char *text, size_t n)
 	return i == n && digits;
 }
 
-/* A float is written in fewer digits than these; a longer word is no value anybody needs. */
+/* A float is written in fewer digits than these; a longer word is no float. */
 #define FLOAT_WORD_MAX ((size_t)1100)
 
 static int parse_float(enum kv_type type, const char *text, size_t n, uint64_t offset,

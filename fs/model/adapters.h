@@ -2,7 +2,7 @@
 /* adapters.h - the low-rank adapters of a model: what its slots show with them.
  *
  *	adapters/NAME.gguf	a link to an adapter's file
- *	adapters/NAME.scale	what it is multiplied by, 1 where nobody said otherwise
+ *	adapters/NAME.scale	what it is multiplied by, 1 unless the user wrote another
  *	adapters/PAIR.bin	halves that were copied in, which are slots of the model; together
  *				they are the adapter "lora"
  *	adapters/lora.alpha	their alpha, and lora.scale
@@ -61,7 +61,7 @@ struct adapter_attr {
 	enum adapter_file kind;
 	uint64_t ino;
 	struct timespec mtime;
-	bool set;		     /* by somebody, and not as it is by default */
+	bool set;		     /* by the user, and not as it is by default */
 	struct content *link;	     /* ADAPTER_GGUF: to be released */
 	char text[ADAPTER_TEXT_MAX]; /* else */
 };
@@ -99,7 +99,8 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 /* Its link, to release. NULL: it has none. */
 struct content *adapters_link(struct model *model, const char *name, size_t length);
 
-/* One of its settings, with the time at which it was made; value NULL: as if nobody had. */
+/* One of its settings, with the time at which it was made; value NULL: as if it had not been
+ * set. */
 void adapters_set_value(struct model *model, const char *name, size_t length,
 			enum adapter_file kind, const float *value, const struct timespec *mtime);
 
@@ -109,7 +110,7 @@ void adapters_refresh(struct model *model);
 /* Are there halves that were copied in? */
 bool adapters_has_copied(struct model *model);
 
-/* Has somebody said what their alpha is? */
+/* Did the user set their alpha? */
 bool adapters_has_alpha(struct model *model);
 
 /* The alpha that an adapter's GGUF says; 0: none. */

@@ -12,7 +12,7 @@
 
 /* A scale or alpha. */
 struct adapter_setting {
-	bool set; /* by somebody; else it is the default */
+	bool set; /* by the user; else it is the default */
 	float value;
 	struct timespec mtime;
 	/* As its file was last shown. */

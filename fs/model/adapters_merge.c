@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot that is about to hold something else, which nobody sees yet. */
+/* A slot that is about to hold something else, which no reader sees yet. */
 struct about {
 	uint32_t slot;
 	struct content *content;

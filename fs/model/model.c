@@ -206,7 +206,7 @@ static int name_model(struct model *model, const char *path, const struct model_
 	return model->name && model->directory ? 0 : -ENOMEM;
 }
 
-/* Until it has all its shards, nobody can tell which layers are the base's. */
+/* Until it has all its shards, it cannot be told which layers are the base's. */
 static int find_layer(struct model *model, const struct model_options *options,
 		      struct model_params *site, struct error *err)
 {
@@ -433,7 +433,8 @@ static int add_slot(struct model *model, const struct organ_place *place, struct
 	model->places[i].tensor = arena_copy(model->arena, place->tensor, place->tensor_length);
 	if (!model->places[i].name || !model->places[i].tensor)
 		return -ENOMEM;
-	/* Nobody knows the slot's number before its name is entered; only here are slots added. */
+	/* No thread knows the slot's number before its name is entered; only here are slots
+	 * added. */
 	rc = slots_add(slots, content_ref(content), &i);
 	return rc < 0 ? rc : enter(model, i);
 }

@@ -55,11 +55,11 @@ struct model {
 	struct model *first;	    /* itself, or the one whose place it took */
 	uint64_t generation_before; /* how often those before it have changed */
 	struct organ_place
-		*places; /* one a slot; those of slots that somebody knows never change */
+		*places; /* one a slot; those of slots that were entered never change */
 	struct log *log;
 	bool any_shape, follow;
-	char *shown; /* the name of its directory, where there are several; set before anybody else
-			knows the model */
+	char *shown; /* the name of its directory, where there are several; set before another
+			thread knows the model */
 	_Atomic(struct model *) latest; /* of the first: who has its place now */
 
 	pthread_mutex_t names; /* protects what follows, up to slots */
@@ -68,7 +68,7 @@ struct model {
 		uint32_t n, room;
 	} members[CLASSES];
 	struct names *files[CLASSES]; /* NAME to slot number */
-	struct timespec set[MODEL_DIRECTORIES]; /* their times, as somebody set them; 0: nobody */
+	struct timespec set[MODEL_DIRECTORIES]; /* their times, where they were set; 0: not */
 	struct arena *arena;
 
 	struct slots *slots;
@@ -84,7 +84,7 @@ struct model {
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
 	atomic_uint removed[CLASSES];	    /* how often the directory was */
-	atomic_uint_fast32_t seconds;	    /* fingerprint_seconds(); 0: nobody has asked yet */
+	atomic_uint_fast32_t seconds;	    /* fingerprint_seconds(); 0: not asked for yet */
 };
 
 /* What the user chose for all models of a mount. */
@@ -103,7 +103,7 @@ struct model_params {
 	const char *layer;	    /* the directory that is its layer; NULL: a private one */
 	bool layer_refused;	    /* set if it is that which is wrong */
 	/* Of a model that is to take another's place: */
-	struct model *old;     /* NULL: it takes nobody's */
+	struct model *old;     /* NULL: it takes no other's */
 	struct shards *shards; /* of which it is made then */
 };
 

@@ -50,7 +50,7 @@ static bool is_of_gguf(enum content_kind kind, const struct organ *organ, uint64
 	return kind == CONTENT_REFERENCE || offset > organ->header_size;
 }
 
-/* A content of data in a file of somebody else's. */
+/* A content of data in a file that is not the layer's. */
 static struct content *content_new_external(enum content_kind kind, uint64_t ino,
 					    const struct organ *organ, struct backing *file,
 					    uint64_t offset)

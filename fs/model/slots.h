@@ -3,7 +3,7 @@
  * that were added. What a slot holds is shown as it is, or changed by adapters (adapters.h).
  *
  * 1. A slot changes in one step: readers see the old content or the new one.
- * 2. A content never changes; whoever holds it keeps it alive.
+ * 2. A content never changes; a reference keeps it alive.
  * 3. Every change moves the generation on, and nothing else does.
  * 4. Slots are added behind those of the base and stay; one that was removed holds nothing. */
 #ifndef FS_MODEL_SLOTS_H
@@ -78,7 +78,7 @@ struct content *content_new_reference(uint64_t ino, const struct organ *organ, s
 struct content *content_new_link(uint64_t ino, const struct organ *organ, struct backing *file,
 				 uint64_t offset, const char *target);
 
-/* A link's seen becomes that text, which is copied; NULL: none. Before anybody else knows the
+/* A link's seen becomes that text, which is copied; NULL: none. Before another thread knows the
  * content. Without memory there is none. */
 void content_set_seen(struct content *content, const char *seen);
 
@@ -100,16 +100,16 @@ static inline bool content_is_link(const struct content *content)
 }
 
 /* Where the content came from, in place of what was known of that before; the donor, which may be
- * NULL, becomes the content's. Before anybody else knows the content. */
+ * NULL, becomes the content's. Before another thread knows the content. */
 void content_set_donor(struct content *content, struct donor *donor);
 
-/* A content is broken: for that reason, which is copied. Before anybody else knows it. */
+/* A content is broken: for that reason, which is copied. Before another thread knows it. */
 void content_set_broken(struct content *content, const char *why);
 
 /* NULL: out of memory. */
 struct content *content_new_whiteout(void);
 
-/* Make of a content_new_whiteout() that nobody else knows yet what content_new() makes, which
+/* Make of a content_new_whiteout() that no other thread knows yet what content_new() makes, which
  * cannot fail. */
 void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
 		  struct backing *file);

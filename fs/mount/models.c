@@ -315,7 +315,7 @@ int models_open(struct models *models, const struct options *options, struct log
 				   .options = options,
 				   .log = log };
 	*culprit = options->models[0];
-	/* Pages of places that nobody takes are never touched. */
+	/* Pages of places that are not taken are never touched. */
 	models->models = calloc(INODE_MODELS, sizeof(struct model *));
 	if (!models->cache || !models->models)
 		return out_of_memory(&opening);

@@ -26,11 +26,11 @@ int models_open(struct models *models, const struct options *options, struct log
 void models_close(struct models *models);
 
 /* One more model, of those shards, which is to take the place of the old one. It has a number, but
- * is in nobody's place yet. One at a time. NULL with err set: as model_open(), or EMFILE. */
+ * is in no other's place yet. One at a time. NULL with err set: as model_open(), or EMFILE. */
 struct model *models_open_replacement(struct models *models, struct model *old,
 				      struct shards *shards, struct error *err);
 
-/* Close that model, the last one that came, which nobody else knows yet. */
+/* Close that model, the last one that came, which no other thread knows yet. */
 void models_discard(struct models *models, struct model *model);
 
 #endif

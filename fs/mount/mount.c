@@ -74,7 +74,7 @@ static bool mount_models(struct mount *fs, const struct models *models)
 {
 	const uint32_t n = models->n;
 
-	/* Pages of places that nobody takes are never touched. */
+	/* Pages of places that are not taken are never touched. */
 	fs->model_files =
 		calloc(mount_is_complete(fs) ? n : INODE_MODELS, sizeof(*fs->model_files));
 	if (!fs->model_files)

@@ -27,7 +27,7 @@ static void take_place(struct mount *fs, struct model_files *old, struct model *
 	atomic_store(&model->first->latest, model);
 	shards_revoke_gone(shards);
 	announce_grafts(model, fs->options);
-	/* Its layer may have grafts by link, at which nobody has looked yet. */
+	/* Its layer may have grafts by link, which were not followed yet. */
 	symlinks_refresh(fs->links, model);
 }
 

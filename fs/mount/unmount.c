@@ -99,7 +99,7 @@ static int finish_model(struct work *work, struct model_files *model_files)
 	return rc;
 }
 
-/* For whoever sees the daemon killed. */
+/* For a user who sees the daemon killed. */
 static void report_kept(struct work *work, const struct model_files *model_files)
 {
 	struct snapshot snapshot;
@@ -161,7 +161,7 @@ static void wait_for(struct work *work)
 	while (!atomic_load(&work->done)) {
 		const int number = sigtimedwait(&signals, NULL, &tick);
 
-		/* Somebody who wanted shards to be looked for, or a session that ends: they are
+		/* A process that wanted shards to be looked for, or a session that ends: they are
 		 * no reason to give up. */
 		if (number > 0 && number != DONE_SIGNAL && number != SIGHUP) {
 			log_add(work->fs->log, "%s: what is not yet written is given up",

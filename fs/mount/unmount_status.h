@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* unmount_status.h - how far the end of a mount is, for whoever waits for it: a file without a
- * name.
+/* unmount_status.h - how far the end of a mount is, for a process that waits for it: a file without
+ * a name.
  *
  * 1. It is opened through /proc/PID/fd/FD, so the kernel lets in who owns the daemon, and root, and
- *    nobody else. No name can have been made before by somebody hostile, and none is left behind.
- * 2. It is locked, as flock(2) does it, as long as the daemon lives: whoever gets a shared lock
- *    knows that the daemon has ended, well or not, and that nothing more will be written.
+ *    no other user. No name can have been made before by a hostile one, and none is left behind.
+ * 2. It is locked, as flock(2) does it, as long as the daemon lives: a process that gets a shared
+ *    lock knows that the daemon has ended, well or not, and that nothing more will be written.
  * 3. No reader can hold up the daemon.
  *
  * The first line is rewritten in place, the others are added, each a word, a tab and a text:

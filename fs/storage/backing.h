@@ -122,7 +122,7 @@ void backing_fd_put(struct backing *backing);
  * the backing. */
 struct source backing_source(struct backing *backing);
 
-/* To be called before anybody else knows the backing, or those of its parts that are not yet
+/* To be called before another thread knows the backing, or those of its parts that are not yet
  * reported of. The log, which outlives it, is told once of each file when it cannot be read any
  * more, and once when it was changed. */
 void backing_set_log(struct backing *backing, struct log *log);

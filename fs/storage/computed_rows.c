@@ -13,7 +13,7 @@
 #define NO_ROW UINT64_MAX
 
 struct cached_row {
-	pthread_mutex_t lock; /* held while the row is made: whoever else wants it waits */
+	pthread_mutex_t lock; /* held while the row is made: another thread that wants it waits */
 	uint64_t row;
 	uint8_t *bytes; /* NULL: there was none yet */
 };

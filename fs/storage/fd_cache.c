@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fd_cache.c - see fd_cache.h. Those that are open and that nobody holds are in a ring, in
+/* fd_cache.c - see fd_cache.h. Those that are open and that no thread holds are in a ring, in
  * which the one after the head was used last and the one before it is the next to be closed. */
 #include "fs/storage/fd_cache.h"
 

@@ -33,7 +33,7 @@ void fd_cache_add(struct fd_cache *set, struct fd_cache_entry *descriptor);
 int fd_cache_get(struct fd_cache *set, struct fd_cache_entry *descriptor);
 void fd_cache_put(struct fd_cache *set, struct fd_cache_entry *descriptor);
 
-/* Close it as soon as nobody holds it. Before the struct goes, nobody may. */
+/* Close it as soon as no thread holds it. Before the struct goes, none may. */
 void fd_cache_remove(struct fd_cache *set, struct fd_cache_entry *descriptor);
 
 #endif

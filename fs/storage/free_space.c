@@ -17,7 +17,7 @@ struct free_space {
 	pthread_cond_t answered;
 	unsigned holders;
 	bool asking;
-	bool silent; /* somebody has waited in vain for the answer that is being waited for */
+	bool silent; /* a thread has waited in vain for the answer that is being waited for */
 	int rc;
 	struct statvfs room;
 };

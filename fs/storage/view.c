@@ -11,7 +11,7 @@ struct view {
 	void *owned;
 	struct view_generator *generator; /* NULL: nothing has to be computed */
 	struct view *instead; /* NULL: there is no other way to the bytes */
-	struct view *other;   /* whose memory this one shows; NULL: nobody's */
+	struct view *other;   /* whose memory this one shows; NULL: none */
 	uint64_t size;
 	size_t n;
 	struct view_piece {

@@ -59,7 +59,7 @@ struct view *view_of_text(char *text, size_t size);
 struct view *view_of_stream(FILE *out, char **text, const size_t *size);
 
 /* What a file under the view does not give any more (-EIO) is read from instead, which has the same
- * bytes and becomes the view's. To be called before anybody else knows the view. */
+ * bytes and becomes the view's. To be called before another thread knows the view. */
 void view_set_fallback(struct view *view, struct view *instead);
 
 /* The segments that make up length bytes at offset, which are there, into segments, where that is
@@ -68,7 +68,7 @@ size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
 		     struct segment *segments);
 
 /* The view's segments point into memory of other, of which it takes a reference. To be called
- * before anybody else knows the view. */
+ * before another thread knows the view. */
 void view_keep_alive(struct view *view, struct view *other);
 
 struct view *view_ref(struct view *view);

@@ -82,7 +82,7 @@ static struct slot *find(struct zstd_cache *cache, const struct zstd_cache_reque
 	return NULL;
 }
 
-/* The slot that was used least lately, of those that nobody uses now. */
+/* The slot that was used least lately, of those that no reader uses now. */
 static struct slot *find_victim(struct zstd_cache *cache)
 {
 	struct slot *victim = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* zstd_cache.h - what zstd_seekable.c has decompressed lately, for all files of a mount together:
  * never more than ZSTD_CACHE_FRAMES frames, and never more than ZSTD_CACHE_BUSY_MAX being
- * decompressed, whoever reads. That is at most 26 MB, and nothing before the first read. The lock
- * is never held while something is read, decompressed or copied. */
+ * decompressed, however many read. That is at most 26 MB, and nothing before the first read. The
+ * lock is never held while something is read, decompressed or copied. */
 #ifndef FS_STORAGE_ZSTD_CACHE_H
 #define FS_STORAGE_ZSTD_CACHE_H
 

@@ -44,7 +44,7 @@ int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint
 		       struct error *err);
 
 /* The same for bytes in the first ZSTD_SEEKABLE_PEEK, without the work of a whole frame, and so
- * without its checksum: for headers, before anybody reads what comes after them. */
+ * without its checksum: for headers, before what comes after them is read. */
 #define ZSTD_SEEKABLE_PEEK ((size_t)1 << 17)
 int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint64_t offset,
 		       struct error *err);

@@ -23,7 +23,7 @@ void expert_slice_name(uint32_t expert, uint32_t n, char name[EXPERT_SLICE_NAME_
 /* The reverse, for a name of that length. False: none of the n has it. */
 bool expert_slice_find(const char *name, size_t length, uint32_t n, uint32_t *expert);
 
-/* The order that n experts have when nobody has changed it: "0 1 2\n". NULL: out of memory. */
+/* The order that n experts have before it is changed: "0 1 2\n". NULL: out of memory. */
 struct view *expert_slice_order(uint32_t n);
 uint64_t expert_slice_order_size(uint32_t n); /* without making it */
 

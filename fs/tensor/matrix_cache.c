@@ -8,13 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Immutable once it is read, which is before anybody has it. */
+/* Immutable once it is read, which is before a caller has it. */
 struct matrix {
 	atomic_uint refs; /* that of the list, and one for each user */
 	struct matrix_key at;
 	size_t bytes;
 	struct matrix *next;
-	pthread_mutex_t lock; /* held while it is read: whoever else wants it waits */
+	pthread_mutex_t lock; /* held while it is read: another thread that wants it waits */
 	bool is_read;	      /* else the next one who wants it tries */
 	float values[];
 };

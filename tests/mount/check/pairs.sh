@@ -83,7 +83,7 @@ for name in up gate; do
 done
 has_form
 says risky overall 'unknown'
-says unknown donor '2 grafts: blk 2 ffn_\*; nobody saw'
+says unknown donor '2 grafts: blk 2 ffn_\*; it was not seen'
 for name in architecture dimensions rope epsilon parts tokenizer norms; do
 	says unknown $name 'donor is not known'
 done

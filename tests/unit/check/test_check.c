@@ -54,7 +54,7 @@ static void a_copy_from_nowhere_is_unknown(void **state)
 	struct opened o = open_small(state, "base.gguf");
 
 	assert_int_equal(fill_up(o.model, 60), 0);
-	assert_says(o.model, "\nunknown\tdonor\tcopies: 1 graft: blk 0 ffn_up; nobody saw");
+	assert_says(o.model, "\nunknown\tdonor\tcopies: 1 graft: blk 0 ffn_up; it was not seen");
 	assert_says(o.model, "\nunknown\trope\tcopies: their donor is not known\n");
 	assert_says(o.model, "\nok\tshape\tcopies: the slots' own\n");
 	assert_says(o.model, "\nrisky\tunit\tcopies: ffn gate, up and down are not from one place");

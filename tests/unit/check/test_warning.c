@@ -17,7 +17,7 @@ static void what_is_well_or_unknown_is_not_said(void **state)
 	(void)state;
 	assert_text("", "");
 	assert_text("ok\toverall\tno graft   \nok\tblocks\tas it says\n", "");
-	assert_text("unknown\toverall\tx\nunknown\tdonor\tnobody saw\n", "");
+	assert_text("unknown\toverall\tx\nunknown\tdonor\tit was not seen\n", "");
 }
 
 static void the_first_of_the_worst_is_said(void **state)
