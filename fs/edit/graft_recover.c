@@ -337,7 +337,7 @@ static void recover_one(void *context, const struct layer_entry *entry,
 				   .confirmed = true,
 				   .err = *open_err };
 	struct content *content = NULL;
-	char text[320], file[ORGAN_PATH_MAX];
+	char text[320], file[NAME_MAX + sizeof(".bin")];
 
 	filling_find(&filling);
 	name_slot(&filling, &entry->origin);

@@ -20,6 +20,32 @@ static struct layer_step *next_step(struct layer_transaction *change, const char
 	return step;
 }
 
+static void name_aside(const struct layer_transaction *change, struct layer_step *step)
+{
+	snprintf(step->staged, sizeof(step->staged), ".stage/%u.%u", change->number, change->n);
+}
+
+/* On a filesystem that cannot exchange two files. What was in place can come back where there are
+ * hard links. */
+static int put_over(struct layer_transaction *change, struct layer_step *step, const char *staged)
+{
+	const int dir = change->dir, layer = change->layer->dir;
+	bool aside;
+
+	name_aside(change, step);
+	aside = linkat(dir, step->file, layer, step->staged, 0) == 0;
+	if (renameat(layer, staged, dir, step->file) < 0) {
+		const int rc = -errno;
+
+		if (aside)
+			unlinkat(layer, step->staged, 0);
+		return rc;
+	}
+	step->kind = STEP_ASIDE;
+	change->n += aside;
+	return 0;
+}
+
 int layer_transaction_put(struct layer_transaction *change, const char *staged, const char *file)
 {
 	const int dir = change->dir, layer = change->layer->dir;
@@ -40,8 +66,7 @@ int layer_transaction_put(struct layer_transaction *change, const char *staged, 
 	} else if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) {
 		return -errno;
 	} else {
-		/* Some filesystems cannot exchange: there what was in place cannot come back. */
-		return renameat(layer, staged, dir, file) < 0 ? -errno : 0;
+		return put_over(change, step, staged);
 	}
 	change->n++;
 	return 0;
@@ -54,7 +79,7 @@ int layer_transaction_remove(struct layer_transaction *change, const char *file)
 	if (!step)
 		return -ENAMETOOLONG;
 	step->kind = STEP_ASIDE;
-	snprintf(step->staged, sizeof(step->staged), ".stage/%u.%u", change->number, change->n);
+	name_aside(change, step);
 	if (renameat(change->dir, file, change->layer->dir, step->staged) == 0)
 		change->n++;
 	else if (errno != ENOENT)

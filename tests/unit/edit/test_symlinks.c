@@ -42,7 +42,7 @@ static void close_scene(struct scene *scene)
 	free(scene->models);
 }
 
-/* The next mount, in which nobody has looked at links yet. */
+/* The next mount, in which was not followed yet at links yet. */
 static void mount_again(void **state, struct scene *scene)
 {
 	close_scene(scene);
@@ -186,7 +186,7 @@ static void a_new_slot_is_like_that_of_another_block(void **state)
 	assert_string_equal(scene.o.model->places[added].tensor, "blk.1.ffn_up.weight");
 	mount_again(state, &scene);
 	assert_true(model_find_slot(scene.o.model, CLASS_ORGANS, "blk_1_ffn_up", 12, &added));
-	assert_broken(&scene, added, "nobody has looked");
+	assert_broken(&scene, added, "was not followed yet");
 	symlinks_refresh(scene.links, NULL);
 	assert_broken(&scene, added, "No such file");
 	close_scene(&scene);
