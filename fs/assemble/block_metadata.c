@@ -175,7 +175,7 @@ static int replace_array(struct model *model, const struct blocks *blocks, const
 	return rc;
 }
 
-static int find_values(struct model *model, const struct metadata_edits_get *edits,
+static int find_values(struct model *model, const struct metadata_edits *edits,
 		       const struct blocks *blocks, const struct kv *count_kv, uint64_t count,
 		       size_t prefix, struct block_metadata *follow)
 {

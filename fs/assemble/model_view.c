@@ -107,7 +107,7 @@ static struct layout_value value_of(const struct metadata_edit *edit)
 
 /* All that changes in the metadata, in the order of the keys: what follows the blocks and what was
  * edited, which are never the same keys. Returns 0 or -ENOMEM. */
-static int merge_values(const struct layout_values *follow, const struct metadata_edits_get *edits,
+static int merge_values(const struct layout_values *follow, const struct metadata_edits *edits,
 			struct layout_values *values, struct layout_value **owned)
 {
 	const uint32_t n_edits = edits ? edits->n : 0;

@@ -289,7 +289,7 @@ int check_blocks_nextn(const struct check_groups *groups, const struct gguf *hea
 
 bool check_blocks_has_nextn(const struct check_groups *groups)
 {
-	const struct metadata_edits_get *edits = groups->edits;
+	const struct metadata_edits *edits = groups->edits;
 
 	if (find_key(groups->model->gguf, NEXTN_KEY))
 		return true;

@@ -27,10 +27,10 @@ struct check_groups {
 	struct model *model;	  /* borrowed */
 	struct content **content; /* one a slot: what it holds, with references; NULL: base's */
 	uint32_t n_slots;
-	struct metadata_edits_get *edits; /* of the metadata, with a reference; NULL: none */
+	struct metadata_edits *edits; /* of the metadata, with a reference; NULL: none */
 	struct adapted {
 		uint32_t adapters, broken, touched, halves;
-	} adapted;	      /* adapters, which are no grafts (adapter_list.h) */
+	} adapted; /* adapters, which are no grafts (adapters.h) */
 	struct check_group
 		*groups; /* in the order of their first slots, those of kind UNKNOWN last */
 	uint32_t n, grafts, removed;

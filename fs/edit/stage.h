@@ -86,7 +86,7 @@ bool stage_written(struct stage *stage);
 bool stage_failed(struct stage *stage);
 void stage_fail(struct stage *stage, int rc);
 
-/* Was it written to since the last stage_commit(), whatever came of that? */
+/* Was it written to since the last stage_commit_begin(), whatever came of that? */
 bool stage_unflushed(struct stage *stage);
 
 /* Putting in force what is staged. Nothing is written between the first call and the last one,

@@ -177,7 +177,7 @@ static void write_entry(FILE *out, const struct metadata_key *key, struct metada
 }
 
 /* The keys of the base with what they hold now, then those that were added. */
-static void write_metadata(FILE *out, struct model *model, const struct metadata_edits_get *edits)
+static void write_metadata(FILE *out, struct model *model, const struct metadata_edits *edits)
 {
 	const uint32_t n = model->gguf->n_kv;
 	bool first = true;

@@ -54,7 +54,7 @@ static void list_slots(const struct listing *listing)
 
 static void list_keys(const struct listing *listing)
 {
-	const struct metadata_edits_get *edits = listing->snapshot->edits;
+	const struct metadata_edits *edits = listing->snapshot->edits;
 
 	for (uint32_t i = 0; edits && i < edits->n; i++) {
 		const struct metadata_edit *edit = &edits->edits[i];

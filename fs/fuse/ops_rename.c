@@ -36,7 +36,7 @@ static struct renaming *names_of(struct async_request *async)
 	return (struct renaming *)(void *)async->text;
 }
 
-/* The directory that the new name is in, for ops_find() and the like. */
+/* The directory that the new name is in, for tree_find() and the like. */
 static struct inode new_directory(const struct renaming *names)
 {
 	return (struct inode){ .ino = names->new_directory,

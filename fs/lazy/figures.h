@@ -43,7 +43,7 @@ struct card; /* card.h */
 struct figures {
 	const struct card *card; /* borrowed; NULL: what the model's metadata say */
 	struct model *model;	 /* borrowed; NULL: there is none, and no subjects */
-	struct metadata_edits_get *edits; /* of the metadata; NULL: none */
+	struct metadata_edits *edits; /* of the metadata; NULL: none */
 	uint32_t grafts;
 	uint64_t total; /* tensors of the whole model, where only a part is here; else 0 */
 	size_t n;

@@ -363,9 +363,9 @@ uint64_t metadata_generation(struct metadata *metadata)
 	return generation;
 }
 
-struct metadata_edits_get *metadata_edits_get(struct metadata *metadata)
+struct metadata_edits *metadata_edits_get(struct metadata *metadata)
 {
-	struct metadata_edits_get *edits;
+	struct metadata_edits *edits;
 
 	pthread_mutex_lock(&metadata->lock);
 	edits = calloc(1, sizeof(*edits) + metadata->n_edited * sizeof(edits->edits[0]));
@@ -386,14 +386,14 @@ struct metadata_edits_get *metadata_edits_get(struct metadata *metadata)
 	return edits;
 }
 
-struct metadata_edits_get *metadata_edits_ref(struct metadata_edits_get *edits)
+struct metadata_edits *metadata_edits_ref(struct metadata_edits *edits)
 {
 	if (edits)
 		atomic_fetch_add(&edits->refs, 1);
 	return edits;
 }
 
-void metadata_edits_unref(struct metadata_edits_get *edits)
+void metadata_edits_unref(struct metadata_edits *edits)
 {
 	if (!edits || atomic_fetch_sub(&edits->refs, 1) != 1)
 		return;
@@ -402,7 +402,7 @@ void metadata_edits_unref(struct metadata_edits_get *edits)
 	free(edits);
 }
 
-const struct metadata_edit *metadata_edits_find(const struct metadata_edits_get *edits, uint32_t i)
+const struct metadata_edit *metadata_edits_find(const struct metadata_edits *edits, uint32_t i)
 {
 	uint32_t low = 0, high = edits ? edits->n : 0;
 
@@ -420,8 +420,7 @@ const struct metadata_edit *metadata_edits_find(const struct metadata_edits_get 
 }
 
 struct metadata_entry *metadata_get_with_edits(struct metadata *metadata,
-					       const struct metadata_edits_get *edits,
-					       const char *key)
+					       const struct metadata_edits *edits, const char *key)
 {
 	char name[KEY_FILENAME_MAX + 1];
 	const struct metadata_edit *edit;

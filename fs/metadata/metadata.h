@@ -123,7 +123,7 @@ struct metadata_edit {
 	struct metadata_entry *metadatum; /* NULL: removed */
 };
 
-struct metadata_edits_get {
+struct metadata_edits {
 	atomic_uint refs;
 	uint64_t generation;
 	uint32_t n;
@@ -131,19 +131,18 @@ struct metadata_edits_get {
 };
 
 /* To release with metadata_edits_unref(). NULL: out of memory. */
-struct metadata_edits_get *metadata_edits_get(struct metadata *metadata);
-struct metadata_edits_get *metadata_edits_ref(
-	struct metadata_edits_get *edits); /* NULL is fine, here too: */
-void metadata_edits_unref(struct metadata_edits_get *edits);
+struct metadata_edits *metadata_edits_get(struct metadata *metadata);
+struct metadata_edits *metadata_edits_ref(
+	struct metadata_edits *edits); /* NULL is fine, here too: */
+void metadata_edits_unref(struct metadata_edits *edits);
 
 /* The edit of key number i; NULL, also of no edits at all: there is none. */
-const struct metadata_edit *metadata_edits_find(const struct metadata_edits_get *edits, uint32_t i);
+const struct metadata_edit *metadata_edits_find(const struct metadata_edits *edits, uint32_t i);
 
 /* The value that a key has with those edits, to release. NULL: it has none, or there is no
  * memory. */
 struct metadata_entry *metadata_get_with_edits(struct metadata *metadata,
-					       const struct metadata_edits_get *edits,
-					       const char *key);
+					       const struct metadata_edits *edits, const char *key);
 
 /* The little-endian bytes of a scalar, or of element i of an array of scalars, zero-extended.
  * False: there is none, or it cannot be read. */

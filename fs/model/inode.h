@@ -35,9 +35,10 @@ enum inode_kind {
 	INODE_METADATA = 8,   /* the directory metadata */
 	INODE_KEY = 9,	      /* index: key; as the base has it */
 	INODE_BASE_METADATA = 10,
-	INODE_BASE_KEY = 11,  /* index: key; in .base */
-	INODE_VIEWS = 12,     /* the directory .views */
-	INODE_VIEW_DIR = 13,  /* index: form << 8 | number of a directory in it (inode_form()) */
+	INODE_BASE_KEY = 11, /* index: key; in .base */
+	INODE_VIEWS = 12,    /* the directory .views */
+	INODE_VIEW_DIR =
+		13, /* index: form << 8 | number of a directory in it (inode_of_view_dir()) */
 	INODE_VIEW_FILE = 14, /* index: form << 32 | tensor */
 	INODE_EXPERT = 15,    /* index: tensor << 16 | number of the expert, or INODE_ORDER */
 };

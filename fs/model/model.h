@@ -111,9 +111,9 @@ struct model_params {
  * which is due before anything else. NULL with err set: as gguf_read(), or as base_open() or
  * layer_open_at(). Of the files of a split model some may be missing; the log says which. */
 struct model *model_open(const struct model_options *options, const char *path,
-			 struct model_params *site, struct error *err);
+			 struct model_params *params, struct error *err);
 
-/* Grafts stay in the layer, unless model_drop_layer() was called before. */
+/* Grafts stay in the layer, unless layer_drop() was called before. */
 void model_close(struct model *model);
 
 /* Who has the model's place now: itself, or one that has more or fewer shards. */

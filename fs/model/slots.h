@@ -164,7 +164,7 @@ void slots_set_all(struct slots *slots, struct slot_content *puts, size_t n);
  * on, in the same step. False: slot i shows what it holds, and no other changes. */
 typedef bool slots_listener(void *context, uint32_t i, struct content *content,
 			    struct slot_content *showing);
-void slots_set_listener(struct slots *slots, slots_listener *follower, void *context);
+void slots_set_listener(struct slots *slots, slots_listener *listener, void *context);
 
 /* Change what n slots show, in one step, which uses showings up. The generation moves on, also for
  * none. */

@@ -11,7 +11,7 @@ int model_snapshot(struct model *model, struct snapshot *snapshot)
 {
 	/* What changes from here on may be in it, and has a later generation. */
 	const uint64_t generation = slots_generation(model->slots);
-	struct metadata_edits_get *edits = metadata_edits_get(model->metadata);
+	struct metadata_edits *edits = metadata_edits_get(model->metadata);
 	struct adapter_list *adapters = adapters_list(model);
 
 	if (!edits || !adapters || slots_snapshot(model->slots, snapshot) < 0) {

@@ -10,7 +10,7 @@ struct model;
 struct snapshot {
 	uint64_t generation;
 	uint32_t n, grafts;		  /* slots; those that are not as in the base */
-	struct metadata_edits_get *edits; /* of the metadata; NULL: of the slots alone */
+	struct metadata_edits *edits;	  /* of the metadata; NULL: of the slots alone */
 	struct adapter_list *adapters;	  /* in force (adapters.h); NULL: of the slots alone */
 	struct content **content;	  /* n of them, as they are shown; NULL for the base's */
 };

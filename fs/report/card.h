@@ -62,6 +62,6 @@ void card_get(const struct figures *figures, struct card *card);
 
 /* Fill the card of a model with those edits, which may be NULL. What cannot be read is as what is
  * not said. */
-void card_read(struct model *model, struct metadata_edits_get *edits, struct card *card);
+void card_read(struct model *model, struct metadata_edits *edits, struct card *card);
 
 #endif

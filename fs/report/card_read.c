@@ -10,7 +10,7 @@
 
 struct metadata_of {
 	struct model *model;
-	struct metadata_edits_get *edits;
+	struct metadata_edits *edits;
 	const char *architecture;
 };
 
@@ -110,7 +110,7 @@ static struct card_value read_float(const struct metadata_of *from, const char *
 	return value;
 }
 
-void card_read(struct model *model, struct metadata_edits_get *edits, struct card *card)
+void card_read(struct model *model, struct metadata_edits *edits, struct card *card)
 {
 	struct metadata_of from = { model, edits, card->architecture };
 	char key[KEY_MAX];

@@ -66,7 +66,7 @@ struct backing_ops {
 
 /* A backing of such bytes, with what backing_stat() and backing_path() are to say; its size is that
  * of stat. NULL: out of memory. */
-struct backing *backing_from_ops(const struct backing_ops *parts, const char *path,
+struct backing *backing_from_ops(const struct backing_ops *ops, const char *path,
 				 const struct stat *stat);
 
 /* The backing whose file has the byte at offset: itself, where it is not made of parts. *offset

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* families.h - the families of files, one line each. What a family does is a struct family_NAME
- * (family.h) in a file of its own. */
+/* families.h - the families of files, one line each. What a family does is its struct family
+ * (family.h), family_NAME, which families.c puts into the table. */
 #ifndef FS_TREE_FAMILIES_H
 #define FS_TREE_FAMILIES_H
 

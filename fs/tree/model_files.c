@@ -61,7 +61,7 @@ static struct view *view_of_slots(struct model_files *mounted, enum generated_ki
 	case GENERATED_MANIFEST:
 		return manifest_view(model, mounted->measures, snapshot);
 	case GENERATED_MODEL:
-		/* In parts it cannot be opened, see mounted_refuses(). */
+		/* In parts it cannot be opened. */
 		return model->whole ? view_of_model(mounted, snapshot, err)
 				    : view_new(NULL, 0, NULL);
 	case GENERATED_PICTURE:

@@ -99,7 +99,7 @@ static const char *now(struct model *model, const char *name)
 
 static uint32_t edits_of(struct model *model)
 {
-	struct metadata_edits_get *edits = metadata_edits_get(model->metadata);
+	struct metadata_edits *edits = metadata_edits_get(model->metadata);
 	uint32_t n;
 
 	must(edits);
