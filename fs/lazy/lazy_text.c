@@ -126,16 +126,18 @@ static void add(struct lazy_text *cells, const struct subject *subject, lazy_tex
 {
 	struct subject *subjects;
 	struct lazy_text_cell *grown;
-	size_t room = cells->room;
+	size_t room = cells->room, of_subjects = room;
 
 	grown = array_grown(cells->cells, cells->n, &room, sizeof(*grown));
 	cells->cells = grown ? grown : cells->cells;
-	subjects = array_grown(cells->subjects, cells->n, &cells->room, sizeof(*subjects));
+	subjects = array_grown(cells->subjects, cells->n, &of_subjects, sizeof(*subjects));
 	cells->subjects = subjects ? subjects : cells->subjects;
 	if (fflush(cells->out) != 0 || !grown || !subjects) {
 		cells->failed = true;
 		return;
 	}
+	/* There is room where both have grown. */
+	cells->room = room;
 	grown[cells->n] = (struct lazy_text_cell){ print, width, cells->size };
 	subjects[cells->n] = *subject;
 	if (subject->content)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_frames.c - any bytes as a file of frames: refused with a place in the file, or read, the
- * same bytes each time, or not at all. Where the last byte is low, the bytes before it are one
+/* fuzz_zstd_seekable.c - any bytes as a file of frames: refused with a place in the file, or read,
+ * the same bytes each time, or not at all. Where the last byte is low, the bytes before it are one
  * frame, and get a table. */
 #include "fs/storage/zstd_seekable.h"
 #include "fuzz_help.h"

@@ -7,7 +7,13 @@ BEGIN { print "#define UNIT_CASES(setup, teardown) \\" }
 	printf "\tcmocka_unit_test_setup_teardown(%s, setup, teardown), \\\n", name
 	n++
 }
+/^static void ?[a-z0-9_]*\(?$/ {
+	print FILENAME ":" FNR ": a case has its name and (void **state) in this line" > "/dev/stderr"
+	exit failed = 1
+}
 END {
+	if (failed)
+		exit 1
 	print ""
 	if (!n) {
 		print FILENAME ": no case" > "/dev/stderr"

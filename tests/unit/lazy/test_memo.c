@@ -14,7 +14,7 @@ struct finder {
 
 struct finding {
 	struct memo_state once;
-	uint32_t tensor;
+	uint64_t tensor;
 };
 
 /* how is the finder. */
@@ -47,7 +47,7 @@ static struct memo *memo_of(struct model *model, struct finder *finder)
 static int get(struct memo *memo, uint32_t tensor, const atomic_bool *stop)
 {
 	const struct subject subject = { tensor, NULL };
-	uint32_t value = 0;
+	uint64_t value = 0;
 	const int rc = memo_get(memo, &subject, stop, &value);
 
 	assert_int_equal(value, rc == 0 ? 100 + tensor : 0);
