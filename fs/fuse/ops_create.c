@@ -54,7 +54,7 @@ static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_i
 static struct inode *create(struct mount *fs, const struct inode *directory, const char *name,
 			    int *rc)
 {
-	struct inode *inode;
+	struct inode *inode = NULL;
 
 	*rc = ops_is_desktop_file(name) ? -EPERM
 					: family_of(directory)->check_name(directory, name);
@@ -64,6 +64,7 @@ static struct inode *create(struct mount *fs, const struct inode *directory, con
 		scratch_files_remove(fs->scratches, directory->ino, name);
 		return tree_find(&fs->tree, directory, name, rc);
 	}
+	inodes_put(fs->inodes, inode);
 	inode = tree_find(&fs->tree, directory, name, rc);
 	if (!inode)
 		return tree_make_empty(&fs->tree, directory, name, rc);

@@ -153,7 +153,8 @@ static struct inode *make_inode(struct generated *generated, enum generated_kind
 		made.mtime = time_of(generated, kind, stamp);
 		inode = inodes_add(generated->inodes, &made);
 	}
-	if (!inode && !err->code)
+	/* A view may be there with an error set: of a model whose blocks have gaps. */
+	if (!inode && (made.view || !err->code))
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return inode;
 }
