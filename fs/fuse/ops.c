@@ -131,7 +131,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	return inode->stage || is_of_grafts(fs, inode) ? 0 : FOREVER;
 }
 
-double ops_entry_timeout(const struct mount *fs, const struct inode *inode)
+static double entry_timeout(const struct mount *fs, const struct inode *inode)
 {
 	const enum family_name name = family_of(inode)->name;
 	const bool whole = !inode->model || inode->model->whole;
@@ -142,4 +142,33 @@ double ops_entry_timeout(const struct mount *fs, const struct inode *inode)
 		return 0;
 	/* Shards may come. */
 	return (inode->model ? whole : mount_is_complete(fs)) ? FOREVER : 0;
+}
+
+struct fuse_entry_param ops_entry(const struct mount *fs, const struct inode *inode)
+{
+	const struct family *family = family_of(inode);
+	struct fuse_entry_param entry = { .ino = inode->ino };
+
+	if (family->generation)
+		entry.generation = family->generation(inode);
+	entry.attr_timeout = ops_attributes(fs, inode, &entry.attr);
+	entry.entry_timeout = entry_timeout(fs, inode);
+	return entry;
+}
+
+void ops_reply_entry(fuse_req_t req, struct inode *inode, int rc)
+{
+	struct mount *fs = mount_of(req);
+	struct fuse_entry_param entry;
+
+	if (!inode) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	entry = ops_entry(fs, inode);
+	inodes_count_lookup(fs->inodes, inode);
+	/* If the kernel did not take the answer, it will not forget the inode either. */
+	if (fuse_reply_entry(req, &entry) < 0)
+		inodes_forget(fs->inodes, inode->ino, 1);
+	inodes_put(fs->inodes, inode);
 }

@@ -31,11 +31,11 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 /* Open an inode that the caller releases unless this succeeds: 0 or -errno. */
 int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi);
 
-/* Answer a request with the inode that a name has now. */
-void ops_reply_entry(fuse_req_t req, struct inode *inode);
+/* What the kernel is told of the inode that a name has now. */
+struct fuse_entry_param ops_entry(const struct mount *fs, const struct inode *inode);
 
-/* For how long the name of that inode may be remembered. */
-double ops_entry_timeout(const struct mount *fs, const struct inode *inode);
+/* Answer a request with that, and release the inode; NULL: with the error rc. */
+void ops_reply_entry(fuse_req_t req, struct inode *inode, int rc);
 
 /* ops_node.c */
 void op_readlink(fuse_req_t req, fuse_ino_t ino);
@@ -61,16 +61,16 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
 			fuse_ino_t ino_out, off_t offset_out, struct fuse_file_info *fi_out,
 			size_t size, int flags);
-void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
 /* ops_write.c */
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	      struct fuse_file_info *fi);
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void ops_commit_and_close(fuse_req_t req, struct open_file *handle);
-void ops_commit_emptied(fuse_req_t req, struct open_file *handle);
-void ops_close(struct mount *fs, struct open_file *handle);
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+void ops_close(struct mount *fs, struct open_file *handle);
+struct async_request;
+void ops_reply_released(struct async_request *async, ssize_t result);
 
 /* ops_undo.c */
 
@@ -114,20 +114,10 @@ int ops_refuse(struct mount *fs, fuse_ino_t directory, const char *name, enum re
 /* ops_rename.c */
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags);
+
+/* ops_link.c */
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
-
-/* ops_symlink.c */
 void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
-
-/* ops_metadata.c */
-
-/* From one name in metadata to another; answers the request and releases the inode. */
-void ops_rename_key(fuse_req_t req, struct inode *inode, const struct inode *directory,
-		    const char *name, const char *new_name);
-
-/* Set the type of a key, or of what is to become one; answers the request and releases the
- * inode. */
-void ops_set_key_type(fuse_req_t req, struct inode *inode, const char *value, size_t n);
 
 /* ops_xattr.c */
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* So long after an interrupt the answer may still come: most signals end nothing, and programs are
@@ -11,16 +12,24 @@
 #define GRACE_MS 1000
 #define TICK_NS	 20000000L
 
-struct async_request *async_new(fuse_req_t req, size_t n)
+struct async_request *async_new(fuse_req_t req, struct inode *inode,
+				ssize_t (*run)(struct async_request *async), const void *text,
+				size_t n)
 {
-	struct async_request *async = calloc(1, sizeof(*async) + n);
+	struct async_request *async = calloc(1, sizeof(*async) + n + 1);
 
 	if (!async) {
+		inodes_put(mount_of(req)->inodes, inode);
 		fuse_reply_err(req, ENOMEM);
 		return NULL;
 	}
 	async->req = req;
 	async->fs = mount_of(req);
+	async->run = run;
+	async->reply = async_reply;
+	async->inode = inode;
+	if (text)
+		memcpy(async->text, text, n);
 	atomic_init(&async->refs, 1);
 	atomic_init(&async->answered, false);
 	atomic_init(&async->stop, false);
@@ -29,28 +38,8 @@ struct async_request *async_new(fuse_req_t req, size_t n)
 
 void async_reply(struct async_request *async, ssize_t result)
 {
-	inodes_put(mount_of(async->req)->inodes, async->inode);
+	inodes_put(async->fs->inodes, async->inode);
 	fuse_reply_err(async->req, (int)-result);
-}
-
-void async_reply_renamed(struct async_request *async, ssize_t result)
-{
-	async_reply(async, result == -EINVAL ? -EPERM : result);
-}
-
-struct async_request *async_new_on(fuse_req_t req, struct inode *inode, size_t n,
-				   ssize_t (*run)(struct async_request *async))
-{
-	struct async_request *async = async_new(req, n);
-
-	if (!async) {
-		inodes_put(mount_of(req)->inodes, inode);
-		return NULL;
-	}
-	async->run = run;
-	async->reply = async_reply;
-	async->inode = inode;
-	return async;
 }
 
 static void unref(struct async_request *async)

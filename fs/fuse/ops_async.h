@@ -31,19 +31,15 @@ struct async_request {
 	_Alignas(8) char text[]; /* or a structure */
 };
 
-/* A request to be answered by a job, with room for n bytes of text, all zeros. NULL: it was
- * answered with ENOMEM. */
-struct async_request *async_new(fuse_req_t req, size_t n);
+/* A request to be answered by a job: run, then async_reply(), unless the caller sets another reply.
+ * It has a copy of the n bytes of text, NULL: so many zeros, and a NUL after them. inode, which may
+ * be NULL, is the request's from then on. NULL: it was released, and the answer was ENOMEM. */
+struct async_request *async_new(fuse_req_t req, struct inode *inode,
+				ssize_t (*run)(struct async_request *async), const void *text,
+				size_t n);
 
-/* The same for a job on an inode, which is the request's from then on and released with the reply,
- * which says what run returns. NULL: that was done, with ENOMEM. */
-struct async_request *async_new_on(fuse_req_t req, struct inode *inode, size_t n,
-				   ssize_t (*run)(struct async_request *async));
-
-/* That reply; and for rename(2), which says EINVAL of a directory that is moved into itself, as the
- * tools do: EPERM instead. */
+/* Release the inode and say what run has returned. */
 void async_reply(struct async_request *async, ssize_t result);
-void async_reply_renamed(struct async_request *async, ssize_t result);
 
 /* Act and reply on this thread, and free it. */
 void async_run_now(struct async_request *async);

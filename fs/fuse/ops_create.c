@@ -38,10 +38,8 @@ struct inode *ops_editable(struct mount *fs, fuse_ino_t ino, int *rc)
 static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
-	struct fuse_entry_param entry = { .ino = inode->ino };
+	const struct fuse_entry_param entry = ops_entry(fs, inode);
 
-	entry.attr_timeout = ops_attributes(fs, inode, &entry.attr);
-	entry.entry_timeout = ops_entry_timeout(fs, inode);
 	inodes_count_lookup(fs->inodes, inode);
 	if (fuse_reply_create(req, &entry, fi) < 0) {
 		inodes_forget(fs->inodes, entry.ino, 1);
@@ -51,8 +49,8 @@ static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_i
 
 /* A θ file that was removed comes back, an organ of another name than the model's tensors have may
  * become a new slot, and anything else is a scratch file. */
-static struct inode *create(struct mount *fs, const struct inode *directory, const char *name,
-			    int *rc)
+static struct inode *create_in(struct mount *fs, const struct inode *directory, const char *name,
+			       int *rc)
 {
 	struct inode *inode = NULL;
 
@@ -67,7 +65,7 @@ static struct inode *create(struct mount *fs, const struct inode *directory, con
 	inodes_put(fs->inodes, inode);
 	inode = tree_find(&fs->tree, directory, name, rc);
 	if (!inode)
-		return tree_make_empty(&fs->tree, directory, name, rc);
+		return tree_make_scratch(&fs->tree, directory, name, view_new(NULL, 0, NULL), rc);
 	if (family_of(inode)->nothing)
 		return inode;
 	/* Another process was faster. */
@@ -76,17 +74,24 @@ static struct inode *create(struct mount *fs, const struct inode *directory, con
 	return NULL;
 }
 
+static struct inode *create(struct mount *fs, fuse_ino_t parent, const char *name, int *rc)
+{
+	struct inode *directory = ops_editable(fs, parent, rc);
+	struct inode *inode = directory ? create_in(fs, directory, name, rc)
+					: ops_create_beside(fs, parent, name, rc);
+
+	inodes_put(fs->inodes, directory);
+	return inode;
+}
+
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
 	int rc;
-	struct inode *directory = ops_editable(fs, parent, &rc);
-	struct inode *inode = directory ? create(fs, directory, name, &rc)
-					: ops_create_beside(fs, parent, name, &rc);
+	struct inode *inode = create(fs, parent, name, &rc);
 
 	(void)mode;
-	inodes_put(fs->inodes, directory);
 	if (inode) {
 		rc = ops_open(req, inode, fi);
 		if (rc == 0) {
@@ -124,7 +129,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		rc = ops_remove_beside(fs, parent, name);
 	inodes_put(fs->inodes, directory);
 	if (inode && family_of(inode)->remove) {
-		async = async_new_on(req, inode, 0, remove_slot);
+		async = async_new(req, inode, remove_slot, NULL, 0);
 		if (async)
 			async_submit(async, fs->commits);
 		return;
@@ -139,21 +144,11 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
 	struct mount *fs = mount_of(req);
-	struct inode *directory, *inode;
-	int rc;
+	struct inode *inode = NULL;
+	int rc = fs->options->read_only ? -EROFS : -EPERM;
 
 	(void)device;
-	if (!S_ISREG(mode)) {
-		fuse_reply_err(req, fs->options->read_only ? EROFS : EPERM);
-		return;
-	}
-	directory = ops_editable(fs, parent, &rc);
-	inode = directory ? create(fs, directory, name, &rc)
-			  : ops_create_beside(fs, parent, name, &rc);
-	inodes_put(fs->inodes, directory);
-	if (inode)
-		ops_reply_entry(req, inode);
-	else
-		fuse_reply_err(req, -rc);
-	inodes_put(fs->inodes, inode);
+	if (S_ISREG(mode))
+		inode = create(fs, parent, name, &rc);
+	ops_reply_entry(req, inode, rc);
 }

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* A listing goes on in the model that it began in. */
 static void open_directory(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -46,11 +45,9 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (!directory || !family_of(directory)->root) {
 		open_directory(req, ino, fi);
 	} else {
-		async = async_new(req, sizeof(*fi));
+		async = async_new(req, NULL, look_for_shards, fi, sizeof(*fi));
 		if (async) {
-			memcpy(async->text, fi, sizeof(*fi));
 			async->offset = ino;
-			async->run = look_for_shards;
 			async->reply = reply_opendir;
 			async_submit(async, fs->shard_checks);
 		}
@@ -107,12 +104,8 @@ static size_t add_plus(fuse_req_t req, char *buffer, size_t left, const struct l
 
 	if (entry->known)
 		inode = inodes_organ(fs->inodes, entry->family, entry->model, entry->tensor, &rc);
-
-	if (inode) {
-		param.ino = inode->ino;
-		param.attr_timeout = ops_attributes(fs, inode, &param.attr);
-		param.entry_timeout = ops_entry_timeout(fs, inode);
-	}
+	if (inode)
+		param = ops_entry(fs, inode);
 	size = fuse_add_direntry_plus(req, buffer, left, entry->name, &param, (off_t)(place + 1));
 	if (inode && size <= left)
 		inodes_count_lookup(fs->inodes, inode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_file.c - open files: open, create, read, release. */
+/* ops_file.c - open files: open, read, copy. */
 #include "fs/fuse/ops_async.h"
 
 #include <errno.h>
@@ -251,10 +251,9 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 		read_now(req, view, size, (uint64_t)offset);
 		return;
 	}
-	async = async_new(req, 0);
+	async = async_new(req, NULL, run_read, NULL, 0);
 	if (!async)
 		return;
-	async->run = run_read;
 	async->reply = reply_read;
 	async->drop = view ? drop_read : NULL;
 	async->view = view ? view_ref(view) : NULL;
@@ -304,30 +303,4 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 		fuse_reply_err(req, EOPNOTSUPP);
 	else
 		fuse_reply_write(req, size < left ? size : (size_t)left);
-}
-
-void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct mount *fs = mount_of(req);
-	struct open_file *handle = open_file_of(fi);
-	const struct family *family = family_of(handle->inode);
-	const bool last = open_file_release(handle);
-
-	(void)ino;
-	if (ops_release_undo(req, handle))
-		return;
-	if (last && family->released)
-		family->released(handle->inode);
-	/* Not what a flush has refused: that is dropped. */
-	if (last && family->is_emptied && family->is_emptied(handle->inode)) {
-		in_flight_begin(fs->emptied);
-		ops_commit_emptied(req, handle);
-		return;
-	}
-	if (last && stage_unflushed(handle->inode->stage)) {
-		ops_commit_and_close(req, handle);
-		return;
-	}
-	ops_close(fs, handle);
-	fuse_reply_err(req, 0);
 }

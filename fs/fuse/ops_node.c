@@ -27,22 +27,6 @@ static struct inode *stage_for_writer(struct mount *fs, pid_t thread, struct ino
 	return stage;
 }
 
-void ops_reply_entry(fuse_req_t req, struct inode *inode)
-{
-	struct mount *fs = mount_of(req);
-	const struct family *family = family_of(inode);
-	struct fuse_entry_param entry = { .ino = inode->ino };
-
-	if (family->generation)
-		entry.generation = family->generation(inode);
-	entry.attr_timeout = ops_attributes(fs, inode, &entry.attr);
-	entry.entry_timeout = ops_entry_timeout(fs, inode);
-	inodes_count_lookup(fs->inodes, inode);
-	/* If the kernel did not take the answer, it will not forget the inode either. */
-	if (fuse_reply_entry(req, &entry) < 0)
-		inodes_forget(fs->inodes, inode->ino, 1);
-}
-
 static void look_up(fuse_req_t req, const struct inode *directory, const char *name)
 {
 	struct mount *fs = mount_of(req);
@@ -53,11 +37,7 @@ static void look_up(fuse_req_t req, const struct inode *directory, const char *n
 		inode = stage_for_writer(fs, fuse_req_ctx(req)->pid, inode);
 		rc = -ENOMEM;
 	}
-	if (inode)
-		ops_reply_entry(req, inode);
-	else
-		fuse_reply_err(req, -rc);
-	inodes_put(fs->inodes, inode);
+	ops_reply_entry(req, inode, rc);
 }
 
 /* Does what the name shows depend on where links lead? */
@@ -129,42 +109,32 @@ static void reply_lookup(struct async_request *async, ssize_t result)
 	inodes_put(fs->inodes, directory);
 }
 
-static void look_up_async(fuse_req_t req, struct inode *directory, const char *name,
-			  struct pool *pool)
-{
-	struct mount *fs = mount_of(req);
-	struct async_request *async = async_new(req, strlen(name) + 1);
-
-	if (!async) {
-		inodes_put(fs->inodes, directory);
-		return;
-	}
-	strcpy(async->text, name);
-	async->run = look_before;
-	async->reply = reply_lookup;
-	async->drop = drop_lookup;
-	async->inode = directory;
-	async_submit(async, pool);
-}
-
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct mount *fs = mount_of(req);
 	struct inode *directory = inodes_get(fs->inodes, parent);
+	struct async_request *async;
+	struct pool *pool = NULL;
 
-	if (directory && (in_flight_any(fs->emptied) || is_by_links(fs, directory, name))) {
-		look_up_async(req, directory, name, fs->link_lookups);
-		return;
-	}
-	if (directory && may_block(fs, directory, name)) {
-		look_up_async(req, directory, name, fs->computed_reads);
-		return;
-	}
-	if (directory)
-		look_up(req, directory, name);
-	else
+	if (!directory) {
 		fuse_reply_err(req, ESTALE);
-	inodes_put(fs->inodes, directory);
+		return;
+	}
+	if (in_flight_any(fs->emptied) || is_by_links(fs, directory, name))
+		pool = fs->link_lookups;
+	else if (may_block(fs, directory, name))
+		pool = fs->computed_reads;
+	if (!pool) {
+		look_up(req, directory, name);
+		inodes_put(fs->inodes, directory);
+		return;
+	}
+	async = async_new(req, directory, look_before, name, strlen(name));
+	if (!async)
+		return;
+	async->reply = reply_lookup;
+	async->drop = drop_lookup;
+	async_submit(async, pool);
 }
 
 void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t times)

@@ -28,19 +28,6 @@ static ssize_t run_undo(struct async_request *async)
 	return undo(async->handle->inode->model, async->text);
 }
 
-static void reply_flushed(struct async_request *async, ssize_t result)
-{
-	fuse_reply_err(async->req, (int)-result);
-}
-
-/* The file is closed: of a failure only the log tells. */
-static void reply_released(struct async_request *async, ssize_t result)
-{
-	(void)result;
-	ops_close(mount_of(async->req), async->handle);
-	fuse_reply_err(async->req, 0);
-}
-
 /* False: nothing was written that says anything. */
 static bool run_undo_async(fuse_req_t req, struct open_file *handle, uint64_t owner,
 			   void (*reply)(struct async_request *async, ssize_t result))
@@ -52,10 +39,8 @@ static bool run_undo_async(fuse_req_t req, struct open_file *handle, uint64_t ow
 		free(text);
 		return false;
 	}
-	async = async_new(req, strlen(text) + 1);
+	async = async_new(req, NULL, run_undo, text, strlen(text));
 	if (async) {
-		strcpy(async->text, text);
-		async->run = run_undo;
 		async->reply = reply;
 		async->handle = handle;
 		async_submit(async, mount_of(req)->commits);
@@ -66,10 +51,10 @@ static bool run_undo_async(fuse_req_t req, struct open_file *handle, uint64_t ow
 
 bool ops_flush_undo(fuse_req_t req, struct open_file *handle, uint64_t owner)
 {
-	return run_undo_async(req, handle, owner, reply_flushed);
+	return run_undo_async(req, handle, owner, async_reply);
 }
 
 bool ops_release_undo(fuse_req_t req, struct open_file *handle)
 {
-	return run_undo_async(req, handle, 0, reply_released);
+	return run_undo_async(req, handle, 0, ops_reply_released);
 }

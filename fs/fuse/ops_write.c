@@ -12,11 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void reply_rc(struct async_request *async, ssize_t result)
-{
-	fuse_reply_err(async->req, (int)-result);
-}
-
 static void reply_written(struct async_request *async, ssize_t result)
 {
 	if (result < 0)
@@ -68,13 +63,11 @@ static void write_assemble(fuse_req_t req, struct open_file *handle, const char 
 		fuse_reply_err(req, EINVAL);
 		return;
 	}
-	async = async_new(req, n + 1);
+	async = async_new(req, NULL, assemble, bytes, n);
 	if (!async)
 		return;
-	async->run = assemble;
 	async->handle = handle;
 	async->reply = reply_written;
-	memcpy(async->text, bytes, n);
 	async->size = size;
 	async_submit(async, mount_of(req)->assemblies);
 }
@@ -109,16 +102,14 @@ static ssize_t write_first(struct async_request *async)
 static void write_first_async(fuse_req_t req, struct open_file *handle, const char *bytes,
 			      size_t size, off_t offset)
 {
-	struct async_request *async = async_new(req, size);
+	struct async_request *async = async_new(req, NULL, write_first, bytes, size);
 
 	if (!async)
 		return;
-	async->run = write_first;
 	async->reply = reply_written;
 	async->handle = handle;
 	async->size = size;
 	async->offset = (uint64_t)offset;
-	memcpy(async->text, bytes, size);
 	async_submit(async, mount_of(req)->first_writes);
 }
 
@@ -233,56 +224,60 @@ static ssize_t sync_stage(struct async_request *async)
 	return stage_sync(async->handle->inode->stage);
 }
 
-static void run_on_stage(fuse_req_t req, struct open_file *handle,
+/* False: out of memory, which was the answer. */
+static bool run_on_stage(fuse_req_t req, struct open_file *handle,
 			 ssize_t (*run)(struct async_request *async),
 			 void (*reply)(struct async_request *async, ssize_t result))
 {
-	struct async_request *async = async_new(req, 0);
+	struct async_request *async = async_new(req, NULL, run, NULL, 0);
 
 	if (!async)
-		return;
-	async->run = run;
+		return false;
 	async->reply = reply;
 	async->handle = handle;
-	async_submit(async, mount_of(req)->commits);
+	async_submit(async, async->fs->commits);
+	return true;
 }
 
 /* The file is closed: of a failure only the log tells. */
-static void reply_released(struct async_request *async, ssize_t result)
+void ops_reply_released(struct async_request *async, ssize_t result)
 {
 	(void)result;
-	ops_close(mount_of(async->req), async->handle);
+	ops_close(async->fs, async->handle);
 	fuse_reply_err(async->req, 0);
-}
-
-/* What a map wrote after close(), and no flush has seen, takes effect with the release. */
-void ops_commit_and_close(fuse_req_t req, struct open_file *handle)
-{
-	run_on_stage(req, handle, commit, reply_released);
 }
 
 static void reply_emptied(struct async_request *async, ssize_t result)
 {
-	struct mount *fs = mount_of(async->req);
-
-	in_flight_end(fs->emptied);
-	reply_released(async, result);
+	in_flight_end(async->fs->emptied);
+	ops_reply_released(async, result);
 }
 
-/* A string was emptied and nothing else, which is known only now. */
-void ops_commit_emptied(fuse_req_t req, struct open_file *handle)
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
-	struct async_request *async = async_new(req, 0);
+	struct open_file *handle = open_file_of(fi);
+	const struct family *family = family_of(handle->inode);
+	const bool last = open_file_release(handle);
 
-	if (!async) {
-		in_flight_end(fs->emptied);
+	(void)ino;
+	if (ops_release_undo(req, handle))
 		return;
+	if (last && family->released)
+		family->released(handle->inode);
+	/* A string was emptied and nothing else, which is known only now. Not what a flush has
+	 * refused: that is dropped. */
+	if (last && family->is_emptied && family->is_emptied(handle->inode)) {
+		in_flight_begin(fs->emptied);
+		if (!run_on_stage(req, handle, commit, reply_emptied))
+			in_flight_end(fs->emptied);
+	} else if (last && stage_unflushed(handle->inode->stage)) {
+		/* What a map wrote after close(), and no flush has seen, takes effect now. */
+		run_on_stage(req, handle, commit, ops_reply_released);
+	} else {
+		ops_close(fs, handle);
+		fuse_reply_err(req, 0);
 	}
-	async->run = commit;
-	async->reply = reply_emptied;
-	async->handle = handle;
-	async_submit(async, fs->commits);
 }
 
 /* Does a file that can be mapped hold nothing yet but its size? numpy.memmap writes the last byte,
@@ -313,7 +308,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	last = open_file_end(handle, fi->lock_owner);
 	if (last && stage_written(handle->inode->stage) && !awaits_map(handle)) {
-		run_on_stage(req, handle, commit, reply_rc);
+		run_on_stage(req, handle, commit, async_reply);
 		return;
 	}
 	/* A shell closes one of two descriptors between emptying a file and writing to it, so the
@@ -331,7 +326,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 	(void)ino;
 	(void)datasync;
 	if (handle->inode->stage)
-		run_on_stage(req, handle, sync_stage, reply_rc);
+		run_on_stage(req, handle, sync_stage, async_reply);
 	else
 		fuse_reply_err(req, 0);
 }

@@ -5,11 +5,13 @@
  *
  * Security labels and ACLs are answered with EOPNOTSUPP before anything is looked at: `ls -l` asks
  * for them at every file, and with this answer stops after the first. */
+#include "fs/edit/metadata_edit.h"
 #include "fs/fuse/ops_async.h"
 #include "fs/lazy/theta_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,15 +102,13 @@ static void reply_figure(struct async_request *async, ssize_t result)
 
 static void get_figure(fuse_req_t req, struct inode *inode, const char *name, size_t size)
 {
-	struct async_request *async = async_new(req, FIGURE_MAX);
+	struct async_request *async =
+		async_new(req, inode, strcmp(name, DIGEST_NAME) == 0 ? hash : measure, NULL,
+			  FIGURE_MAX);
 
-	if (!async) {
-		inodes_put(mount_of(req)->inodes, inode);
+	if (!async)
 		return;
-	}
-	async->run = strcmp(name, DIGEST_NAME) == 0 ? hash : measure;
 	async->reply = reply_figure;
-	async->inode = inode;
 	async->size = size;
 	snprintf(async->text, FIGURE_MAX, "%s", name);
 	async_submit(async, mount_of(req)->computed_reads);
@@ -160,6 +160,54 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	inodes_put(fs->inodes, inode);
 }
 
+static ssize_t set_type(struct async_request *async)
+{
+	const struct value_type *type = (struct value_type *)(void *)async->text;
+
+	return metadata_edit_set_type(async->inode->model, async->inode->index, *type);
+}
+
+static bool is_in_metadata(struct mount *fs, const struct inode *inode)
+{
+	char name[NAME_MAX + 1];
+	uint64_t directory;
+
+	return !family_of(inode)->scratch ||
+	       (scratch_files_name(fs->scratches, inode, &directory, name) &&
+		tree_is_metadata(directory));
+}
+
+/* Set the type of a key, or of what is to become one; answers the request and releases the
+ * inode. What changes a key waits for the disk. */
+static void set_key_type(fuse_req_t req, struct inode *inode, const char *value, size_t n)
+{
+	struct mount *fs = mount_of(req);
+	struct value_type type;
+	struct async_request *async;
+	int rc = 0;
+
+	if (!is_in_metadata(fs, inode)) {
+		rc = 0;
+	} else if (!tree_can_graft(&fs->tree, inode->model)) {
+		rc = -EROFS;
+	} else if (!value_type_parse(value, n, &type)) {
+		log_add(inode->model->log, METADATA_DIRECTORY ": \"%.*s\" is no type of metadata",
+			(int)(n < 60 ? n : 60), value);
+		rc = -EINVAL;
+	} else if (inode->stage) {
+		stage_set_type(inode->stage, STAGE_WANTED, type);
+	} else if (family_of(inode)->is_fixed(inode)) {
+		rc = -EPERM;
+	} else {
+		async = async_new(req, inode, set_type, &type, sizeof(type));
+		if (async)
+			async_submit(async, fs->commits);
+		return;
+	}
+	inodes_put(fs->inodes, inode);
+	fuse_reply_err(req, -rc);
+}
+
 /* A copy that brings the attributes of another organ along is no error: what the file is, its bytes
  * say. Of metadata they do not say the type. */
 void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
@@ -172,7 +220,7 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 	if (strcmp(name, PREFIX "type") == 0) {
 		inode = inodes_get(fs->inodes, ino);
 		if (inode && family_of(inode)->type) {
-			ops_set_key_type(req, inode, value, size);
+			set_key_type(req, inode, value, size);
 			return;
 		}
 		inodes_put(fs->inodes, inode);

@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Without a name it is nowhere. */
 static struct inode *add_scratch(const struct tree *tree, const struct inode *directory,
 				 const char *name, const struct inode *made, int *rc)
 {
 	struct inode *inode = inodes_add(tree->inodes, made);
 
-	*rc = -ENOMEM;
-	if (inode) {
+	*rc = inode ? 0 : -ENOMEM;
+	if (inode && name) {
 		scratch_files_remove(tree->scratches, directory->ino, name);
 		*rc = scratch_files_add(tree->scratches, directory->ino, name, inode);
 	}
@@ -36,17 +37,8 @@ struct inode *tree_make_scratch(const struct tree *tree, const struct inode *dir
 	*rc = -ENOMEM;
 	if (view)
 		made.stage = stage_new(model->layer, view);
+	view_unref(view);
 	return made.stage ? add_scratch(tree, directory, name, &made, rc) : NULL;
-}
-
-struct inode *tree_make_empty(const struct tree *tree, const struct inode *directory,
-			      const char *name, int *rc)
-{
-	struct view *empty = view_new(NULL, 0, NULL);
-	struct inode *inode = tree_make_scratch(tree, directory, name, empty, rc);
-
-	view_unref(empty);
-	return inode;
 }
 
 struct inode *tree_keep_as_scratch(const struct tree *tree, const struct inode *directory,
@@ -61,7 +53,7 @@ struct inode *tree_keep_as_scratch(const struct tree *tree, const struct inode *
 	view = organ_file_view(organ->model, organ->index, organ->content);
 	*rc = -ENOMEM;
 	if (view)
-		inode = tree_make_empty(tree, directory, name, rc);
+		inode = tree_make_scratch(tree, directory, name, view_new(NULL, 0, NULL), rc);
 	if (inode)
 		stage_adopt(inode->stage, view, &origin);
 	view_unref(view);
@@ -100,6 +92,23 @@ bool tree_list_scratch(const struct tree *tree, const struct inode *directory,
 	return false;
 }
 
+int tree_fill(const struct inode *inode, uint64_t directory, const char *name)
+{
+	const enum organ_class klass = (enum organ_class)inode_index(directory);
+	const struct content *link = inode->content;
+	struct model *model = inode->model;
+	char slot[NAME_MAX + 1];
+
+	if (tree_is_metadata(directory))
+		return metadata_edit_fill(model, name, inode->stage);
+	if (tree_is_adapter_name(directory, name))
+		return link ? adapter_edit_link(model, name, link->target, link->uid, link->gid)
+			    : adapter_edit_write(model, name, inode->stage);
+	snprintf(slot, sizeof(slot), "%.*s", (int)tree_slot_name(name), name);
+	return link ? graft_symlink(model, klass, slot, link->target, link->uid, link->gid)
+		    : graft_fill_name(model, klass, slot, inode->stage);
+}
+
 static int scratch_commit(const struct tree *tree, struct inode *inode)
 {
 	uint64_t directory;
@@ -108,13 +117,7 @@ static int scratch_commit(const struct tree *tree, struct inode *inode)
 	if (!scratch_files_name(tree->scratches, inode, &directory, name) ||
 	    !tree_is_named(inode->model, directory, name))
 		return 0;
-	if (tree_is_metadata(directory))
-		return metadata_edit_fill(inode->model, name, inode->stage);
-	if (tree_is_adapter_name(directory, name))
-		return adapter_edit_write(inode->model, name, inode->stage);
-	name[tree_slot_name(name)] = '\0';
-	return graft_fill_name(inode->model, (enum organ_class)inode_index(directory), name,
-			       inode->stage);
+	return tree_fill(inode, directory, name);
 }
 
 static void scratch_name(const struct tree *tree, const struct inode *inode,

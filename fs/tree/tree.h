@@ -53,6 +53,10 @@ bool tree_is_key_name(const struct model *model, const char *name);
 /* Does the name in that directory say where a file belongs: to a slot or key? */
 bool tree_is_named(const struct model *model, uint64_t directory, const char *name);
 
+/* What is in a scratch file, or where a link leads that is none of a slot's, is to fill the slot or
+ * key of such a name, or become what an adapter has of it. Returns 0 or -errno. */
+int tree_fill(const struct inode *inode, uint64_t directory, const char *name);
+
 /* As tree_find(), where the name is that of an adapter's file or number. */
 struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
 				const char *name, int *rc);
@@ -63,23 +67,21 @@ int tree_check_adapter(const struct model *model, const char *name);
 /* A new FAMILY_SINK, to release. NULL: out of memory. */
 struct inode *tree_make_sink(const struct tree *tree, struct model *model);
 
-/* A new inode over another, which shows view, for the caller to write in. NULL: out of memory. */
+/* A new inode over another, which shows view, released, for the caller to write in. NULL: out of memory. */
 struct inode *tree_make_stage(const struct tree *tree, enum family_number family,
 			      const struct inode *over, struct view *view);
 
-/* The inode of a new scratch file that shows view, entered under a name in a directory; to release.
- * NULL with *rc set. */
+/* The inode of a new scratch file that shows view, which is released, entered under a name in a
+ * directory; to release. NULL with *rc set. view NULL: out of memory. */
 struct inode *tree_make_scratch(const struct tree *tree, const struct inode *directory,
 				const char *name, struct view *view, int *rc);
 
-/* The same of an empty file, and of one with what an organ holds, which is not copied. */
-struct inode *tree_make_empty(const struct tree *tree, const struct inode *directory,
-			      const char *name, int *rc);
+/* The same of a file with what an organ holds, which is not copied. */
 struct inode *tree_keep_as_scratch(const struct tree *tree, const struct inode *directory,
 				   const char *name, const struct inode *organ, int *rc);
 
 /* The inode of a symbolic link that is no slot's, like that content, which becomes the inode's,
- * entered under a name in a directory; to release. NULL with *rc set. */
+ * entered under a name in a directory, NULL: without one; to release. NULL with *rc set. */
 struct inode *tree_make_link(const struct tree *tree, const struct inode *directory,
 			     const char *name, struct content *content, int *rc);
 

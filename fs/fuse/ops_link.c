@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_link.c - second names: link; and symbolic links: of a slot, which then holds what the path
+ * leads to, and such as programs make beside one to rename them. What fills a slot waits for the
+ * disk and is answered by a job. */
+#include "fs/edit/graft.h"
+#include "fs/fuse/ops_async.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+/* What a job works with: the directory that the new name is in, for tree_find() and the like. */
+struct linking {
+	struct inode directory;
+	char name[NAME_MAX + 1];
+};
+
+static const struct linking *linking_of(struct async_request *async)
+{
+	return (const struct linking *)(const void *)async->text;
+}
+
+static ssize_t link_node(struct async_request *async)
+{
+	struct mount *fs = async->fs;
+	const struct linking *linking = linking_of(async);
+	const struct inode *directory = &linking->directory;
+	struct inode *inode = async->inode, *made;
+	const size_t n = tree_slot_name(linking->name);
+	const bool adapter = tree_is_adapter_name(directory->ino, linking->name);
+	char slot[NAME_MAX + 1];
+	int rc;
+
+	if (family_of(inode)->scratch) {
+		if (inode->model != directory->model)
+			return -EXDEV;
+		if (n || adapter)
+			return tree_fill(inode, directory->ino, linking->name);
+		return scratch_files_add(fs->scratches, directory->ino, linking->name, inode);
+	}
+	if (adapter)
+		return -EPERM;
+	if (n) {
+		snprintf(slot, sizeof(slot), "%.*s", (int)n, linking->name);
+		return graft_link(inode->model, inode->index, directory->model,
+				  (enum organ_class)directory->index, slot);
+	}
+	made = tree_keep_as_scratch(&fs->tree, directory, linking->name, inode, &rc);
+	inodes_put(fs->inodes, made);
+	return rc;
+}
+
+/* The new name may be another inode's: that of the slot that was filled. */
+static void reply_linked(struct async_request *async, ssize_t result)
+{
+	struct mount *fs = async->fs;
+	const struct linking *linking = linking_of(async);
+	struct inode *inode = NULL;
+	int rc = (int)result;
+
+	inodes_put(fs->inodes, async->inode);
+	if (rc == 0)
+		inode = tree_find(&fs->tree, &linking->directory, linking->name, &rc);
+	ops_reply_entry(async->req, inode, rc);
+}
+
+static void link_async(fuse_req_t req, struct inode *inode, const struct inode *directory,
+		       const char *name, struct pool *pool)
+{
+	struct linking linking = { .directory = *directory };
+	struct async_request *async;
+
+	snprintf(linking.name, sizeof(linking.name), "%s", name);
+	async = async_new(req, inode, link_node, &linking, sizeof(linking));
+	if (!async)
+		return;
+	async->reply = reply_linked;
+	async_submit(async, pool);
+}
+
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	struct mount *fs = mount_of(req);
+	int rc;
+	struct inode *directory = ops_editable(fs, parent, &rc);
+	struct inode *inode = directory ? inodes_get(fs->inodes, ino) : NULL;
+
+	if (directory) {
+		const struct family *family = inode ? family_of(inode) : NULL;
+
+		rc = 0;
+		if (!family_of(directory)->takes_links)
+			rc = -EPERM;
+		else if (!family)
+			rc = -ESTALE;
+		else if (ops_is_desktop_file(name) || (!family->slot && !family->scratch))
+			rc = -EPERM;
+	}
+	if (rc == 0) {
+		link_async(req, inode, directory, name, fs->commits);
+	} else {
+		inodes_put(fs->inodes, inode);
+		fuse_reply_err(req, -rc);
+	}
+	inodes_put(fs->inodes, directory);
+}
+
+/* A link that is not followed here, of that user. NULL: out of memory. */
+static struct content *plain_link(const char *target, const struct fuse_ctx *caller)
+{
+	const struct organ nothing = { .name = "" };
+	struct backing *gone = backing_new_missing(target, 0);
+	struct content *content = gone ? content_new_link(0, &nothing, gone, 0, target) : NULL;
+
+	backing_unref(gone);
+	if (content)
+		content_set_owner(content, caller->uid, caller->gid);
+	return content;
+}
+
+/* May a link of that name be made? */
+static int check_name(struct mount *fs, const struct inode *directory, const char *name)
+{
+	struct inode *inode;
+	int rc;
+
+	if (ops_is_desktop_file(name) || !family_of(directory)->takes_links)
+		return -EPERM;
+	inode = tree_find(&fs->tree, directory, name, &rc);
+	inodes_put(fs->inodes, inode);
+	return inode ? -EEXIST : rc == -ENOENT ? 0 : rc;
+}
+
+/* Where the path leads of a slot's may take long to find out. */
+void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	struct mount *fs = mount_of(req);
+	int rc;
+	struct inode *directory = ops_editable(fs, parent, &rc), *inode = NULL;
+	struct content *content;
+	bool fills = false;
+
+	rc = directory ? check_name(fs, directory, name)
+		       : ops_refuse(fs, parent, name, REFUSED_LINK);
+	if (directory && rc == 0) {
+		content = plain_link(target, fuse_req_ctx(req));
+		fills = tree_is_named(directory->model, directory->ino, name);
+		rc = -ENOMEM;
+		if (content)
+			inode = tree_make_link(&fs->tree, directory, fills ? NULL : name, content,
+					       &rc);
+	}
+	if (inode && fills)
+		link_async(req, inode, directory, name, fs->link_lookups);
+	else
+		ops_reply_entry(req, inode, rc);
+	inodes_put(fs->inodes, directory);
+}
