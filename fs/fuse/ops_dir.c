@@ -73,8 +73,8 @@ static bool list_entry(struct mount *fs, const struct inode *directory, uint64_t
 	*entry = (struct listed){ .ino = directory->ino, .type = S_IFDIR };
 	if (*place < 2) {
 		snprintf(entry->name, sizeof(entry->name), *place == 0 ? "." : "..");
-		if (*place == 1 && family->parent)
-			entry->ino = family->parent(&fs->tree, directory);
+		if (*place == 1)
+			entry->ino = tree_parent(&fs->tree, directory);
 		return true;
 	}
 	found = family->list && family->list(&fs->tree, directory, &after, entry);

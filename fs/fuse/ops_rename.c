@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_rename.c - names in class directories and metadata that move. What changes a slot or key waits
- * for the disk and is answered by a job. */
+/* ops_rename.c - names in class directories and metadata that move. What changes a slot or key
+ * waits for the disk and is answered by a job. */
 #include "fs/edit/graft.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/fuse/ops_async.h"

@@ -66,11 +66,6 @@ struct inode *tree_make_stage(const struct tree *tree, enum family_number family
 	return made.stage ? inodes_add(tree->inodes, &made) : NULL;
 }
 
-bool tree_is_listed_class(struct model *model, enum organ_class klass)
-{
-	return klass <= CLASS_NORM || model_class_count(model, klass);
-}
-
 size_t tree_slot_name(const char *name)
 {
 	const size_t n = strlen(name);

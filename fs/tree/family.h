@@ -98,13 +98,12 @@ struct family {
 
 	/* Of directories. lookup as tree_find(). May it, or saying how large the file is, have to
 	 * read from the base first? The entry at that place or the next one after it; then *place
-	 * moves on to it, and 0 comes after "..". The number of the directory above. */
+	 * moves on to it, and 0 comes after "..". */
 	struct inode *(*lookup)(const struct tree *tree, const struct inode *directory,
 				const char *name, int *rc);
 	bool (*may_block)(const struct tree *tree, const struct inode *directory, const char *name);
 	bool (*list)(const struct tree *tree, const struct inode *directory, uint64_t *place,
 		     struct listed *entry);
-	uint64_t (*parent)(const struct tree *tree, const struct inode *directory);
 	/* May a file of that name be made? Returns 0 or -EPERM. */
 	int (*check_name)(const struct inode *directory, const char *name);
 	unsigned (*time_number)(const struct inode *directory); /* model_directory_time() */

@@ -61,8 +61,8 @@ static struct inode *class_lookup(const struct tree *tree, const struct inode *d
 static bool class_may_block(const struct tree *tree, const struct inode *directory,
 			    const char *name)
 {
-	return generated_may_block(tree_generated(tree, directory), table_of(directory),
-				   table_of(directory) + 1, name);
+	return strcmp(name, generated_name(table_of(directory))) == 0 &&
+	       generated_may_block(tree_generated(tree, directory), table_of(directory));
 }
 
 /* Is it a θ file whose name was removed? */
@@ -139,7 +139,10 @@ static bool class_list(const struct tree *tree, const struct inode *directory, u
 	uint32_t tensor;
 
 	if (*place == 0) {
-		tree_list_generated(tree_generated(tree, directory), table_of(directory), entry);
+		snprintf(entry->name, sizeof(entry->name), "%s",
+			 generated_name(table_of(directory)));
+		entry->ino = generated_ino(tree_generated(tree, directory), table_of(directory));
+		entry->type = S_IFREG;
 		if (!is_hidden(tree, directory, entry->name))
 			return true;
 		++*place;
@@ -219,7 +222,6 @@ const struct family family_class = {
 	.lookup = class_lookup,
 	.may_block = class_may_block,
 	.list = class_list,
-	.parent = tree_parent_root,
 	.check_name = class_check_name,
 	.time_number = class_time_number,
 	.generation = class_generation,

@@ -1,87 +1,201 @@
 /* SPDX-License-Identifier: MIT */
-/* family_directory.c - the root of the mount and of each model, and .base. */
+/* family_directory.c - directories whose names are as the model is: the root of the mount and of
+ * each model, .base with its classes, .views and the forms in it. */
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/tensor/organ_views.h"
 #include "fs/tree/tree.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void tree_list_generated(struct generated *generated, enum generated_kind kind,
-			 struct listed *entry)
+uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 {
-	snprintf(entry->name, sizeof(entry->name), "%s", generated_name(kind));
-	entry->ino = generated_ino(generated, kind);
-	entry->type = S_IFREG;
+	const struct model *model = directory->model;
+
+	switch (directory->family) {
+	case FAMILY_MODELS:
+	case FAMILY_ROOT:
+		return INODE_ROOT;
+	case FAMILY_BASE_CLASS:
+	case FAMILY_BASE_METADATA:
+		return inode_of_directory(model, INODE_BASE, 0);
+	case FAMILY_FORM:
+		return inode_of_directory(model, INODE_VIEWS, 0);
+	case FAMILY_FORM_CLASS:
+		return inode_of_view_dir(model, directory->part);
+	case FAMILY_EXPERTS:
+		return inode_of_view_class_dir(model, ORGAN_VIEW_EXPERTS,
+					       model->places[directory->index].klass);
+	default:
+		return inodes_root_ino(tree->inodes, model);
+	}
 }
 
-bool tree_list_directory(struct listed *entry, const char *name, uint64_t ino)
+/* So many names of a directory. */
+struct row {
+	unsigned n;
+	enum { CLASS_NAMES, DIRECTORY, FILES, FORMS } what;
+	unsigned number; /* enum inode_kind of what is a directory; else enum generated_kind */
+	const char *name;
+	bool unlisted; /* unless the user wants it */
+};
+
+static const struct row models_rows[] = { { 1, FILES, .number = GENERATED_MANIFEST },
+					  { 1, FILES, .number = GENERATED_REPORT },
+					  { 1, FILES, .number = GENERATED_LOG },
+					  { 0 } };
+
+/* metadata is not listed, as .base is not: no program tells us whether it writes a value because
+ * its user has named that, or as part of a whole tree that is copied, and of the latter the values
+ * are to stay. */
+static const struct row root_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_CLASS },
+					{ 1, DIRECTORY, INODE_METADATA, "metadata", true },
+					{ GENERATED_IN_ROOT, FILES, .number = 0 },
+					{ 1, DIRECTORY, INODE_BASE, ".base", true },
+					{ 1, DIRECTORY, INODE_VIEWS, ".views", true },
+					{ 0 } };
+
+static const struct row base_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_BASE_CLASS },
+					{ 1, DIRECTORY, INODE_BASE_METADATA, "metadata", false },
+					{ 1, FILES, .number = GENERATED_BASE_PICTURE },
+					{ 0 } };
+
+static const struct row views_rows[] = { { GENERATED_IN_VIEWS - GENERATED_IN_ROOT, FILES,
+					   .number = GENERATED_IN_ROOT },
+					 { ORGAN_VIEWS, FORMS, .number = INODE_VIEW_DIR },
+					 { 0 } };
+
+static const struct row form_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_VIEW_DIR }, { 0 } };
+
+static const struct row *const rows[] = {
+	[FAMILY_MODELS] = models_rows, [FAMILY_ROOT] = root_rows, [FAMILY_BASE] = base_rows,
+	[FAMILY_VIEWS] = views_rows,   [FAMILY_FORM] = form_rows,
+};
+
+struct child {
+	const char *name;
+	uint64_t ino; /* of a directory; 0: it is a file */
+	enum generated_kind file;
+	bool there, listed;
+};
+
+static void fill_class(const struct tree *tree, const struct inode *directory,
+		       enum organ_class klass, struct child *child)
 {
-	snprintf(entry->name, sizeof(entry->name), "%s", name);
-	entry->ino = ino;
-	entry->type = S_IFDIR;
+	struct model *model = directory->model;
+	const bool adapters = directory->family == FAMILY_ROOT && klass == CLASS_ADAPTERS;
+
+	child->name = class_name(klass);
+	child->listed = klass <= CLASS_NORM || model_class_count(model, klass) ||
+			(adapters && adapters_any(model));
+	/* Adapters can be put where none are. */
+	child->there = child->listed || (adapters && tree_can_graft(tree, model));
+	if (directory->family == FAMILY_FORM)
+		child->ino = inode_of_view_class_dir(model, directory->part, klass);
+}
+
+/* Name number i. False: there are not so many. */
+static bool child_of(const struct tree *tree, const struct inode *directory, uint64_t i,
+		     struct child *child)
+{
+	const struct model *model = directory->model;
+	const struct row *row = rows[directory->family];
+
+	while (row->n && i >= row->n)
+		i -= row++->n;
+	if (row->n == 0)
+		return false;
+	*child = (struct child){ .name = row->name,
+				 .there = true,
+				 .listed = !row->unlisted || tree->list_views };
+	if (row->what == FILES) {
+		child->file = row->number + (unsigned)i;
+		child->name = generated_name(child->file);
+	} else if (row->what == FORMS) {
+		child->name = organ_view_name((enum organ_view)i);
+		child->ino = inode_of_view_dir(model, (uint32_t)i);
+	} else {
+		child->ino = inode_of_directory(model, row->number, i);
+		if (row->what == CLASS_NAMES)
+			fill_class(tree, directory, (enum organ_class)i, child);
+	}
 	return true;
 }
 
-bool tree_next_class(struct model *model, bool adapters, uint64_t *place, enum organ_class *klass)
+static bool find_child(const struct tree *tree, const struct inode *directory, const char *name,
+		       struct child *child)
 {
-	for (*klass = 0; *klass < CLASSES; ++*klass)
-		if ((tree_is_listed_class(model, *klass) ||
-		     (adapters && *klass == CLASS_ADAPTERS && adapters_any(model))) &&
-		    (*place)-- == 0)
+	for (uint64_t i = 0; child_of(tree, directory, i, child); i++)
+		if (child->there && strcmp(name, child->name) == 0)
 			return true;
 	return false;
 }
 
-bool tree_find_class(const char *name, enum organ_class *klass)
+static struct inode *directory_lookup(const struct tree *tree, const struct inode *directory,
+				      const char *name, int *rc)
 {
-	*klass = 0;
-	while (*klass < CLASSES && strcmp(name, class_name(*klass)) != 0)
-		++*klass;
-	return *klass < CLASSES;
+	struct inode *inode = NULL;
+	struct child child;
+
+	if (!find_child(tree, directory, name, &child))
+		scratch_files_find(tree->scratches, directory->ino, name, &inode);
+	else if (child.ino)
+		inode = inodes_get(tree->inodes, child.ino);
+	else
+		inode = generated_inode(tree_generated(tree, directory), child.file, rc);
+	return inode;
 }
 
-uint64_t tree_parent_root(const struct tree *tree, const struct inode *directory)
+static bool directory_may_block(const struct tree *tree, const struct inode *directory,
+				const char *name)
 {
-	return inodes_root_ino(tree->inodes, directory->model);
+	struct child child;
+
+	return find_child(tree, directory, name, &child) && !child.ino &&
+	       generated_may_block(tree_generated(tree, directory), child.file);
 }
 
-uint64_t tree_parent_base(const struct tree *tree, const struct inode *directory)
+static bool directory_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
+			   struct listed *entry)
 {
-	(void)tree;
-	return inode_of_directory(directory->model, INODE_BASE, 0);
+	struct child child;
+	bool more;
+
+	while ((more = child_of(tree, directory, *place, &child)) && !child.listed)
+		++*place;
+	if (!more)
+		return false;
+	snprintf(entry->name, sizeof(entry->name), "%s", child.name);
+	entry->type = child.ino ? S_IFDIR : S_IFREG;
+	entry->ino =
+		child.ino ? child.ino : generated_ino(tree_generated(tree, directory), child.file);
+	return true;
 }
 
-static uint64_t root_parent(const struct tree *tree, const struct inode *directory)
-{
-	(void)tree;
-	(void)directory;
-	return INODE_ROOT;
-}
-
-/* In the root of several models their directories, and some files. */
 static struct inode *models_lookup(const struct tree *tree, const struct inode *directory,
 				   const char *name, int *rc)
 {
 	struct model *model = models_root_find(tree->overview, name);
 
-	(void)directory;
 	return model ? inodes_get(tree->inodes, inodes_root_ino(tree->inodes, model))
-		     : models_root_inode(tree->overview, name, rc);
+		     : directory_lookup(tree, directory, name, rc);
 }
 
+/* The models come before the files. */
 static bool models_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
 			struct listed *entry)
 {
-	(void)directory;
-	if (*place < tree->n_models) {
-		const struct model *model = tree->model_files[*place].model;
+	const struct model *model;
+	uint64_t left = *place - tree->n_models;
 
-		return tree_list_directory(entry, model->shown,
-					   inodes_root_ino(tree->inodes, model));
-	}
-	entry->type = S_IFREG;
-	return models_root_file(tree->overview, *place - tree->n_models, entry->name, &entry->ino);
+	if (*place >= tree->n_models)
+		return directory_list(tree, directory, &left, entry);
+	model = tree->model_files[*place].model;
+	snprintf(entry->name, sizeof(entry->name), "%s", model->shown);
+	entry->ino = inodes_root_ino(tree->inodes, model);
+	entry->type = S_IFDIR;
+	return true;
 }
 
 static const char *models_advice(const char *name)
@@ -99,69 +213,8 @@ const struct family family_models = {
 	.root = true,
 	.lookup = models_lookup,
 	.list = models_list,
-	.parent = root_parent,
 	.advice = models_advice,
 };
-
-/* Adapters can be put where none are. */
-static bool is_there(const struct tree *tree, struct model *model, enum organ_class klass)
-{
-	return tree_is_listed_class(model, klass) ||
-	       (klass == CLASS_ADAPTERS && (tree_can_graft(tree, model) || adapters_any(model)));
-}
-
-static struct inode *root_lookup(const struct tree *tree, const struct inode *root,
-				 const char *name, int *rc)
-{
-	struct model *model = root->model;
-	enum organ_class klass;
-	struct inode *inode;
-
-	if (tree_find_class(name, &klass) && is_there(tree, model, klass))
-		return inodes_get(tree->inodes, inode_of_directory(model, INODE_CLASS, klass));
-	if (strcmp(name, "metadata") == 0)
-		return inodes_get(tree->inodes, inode_of_directory(model, INODE_METADATA, 0));
-	if (strcmp(name, ".base") == 0)
-		return inodes_get(tree->inodes, inode_of_directory(model, INODE_BASE, 0));
-	if (strcmp(name, ".views") == 0)
-		return inodes_get(tree->inodes, inode_of_directory(model, INODE_VIEWS, 0));
-	inode = generated_find(tree_generated(tree, root), 0, GENERATED_IN_ROOT, name, rc);
-	if (!inode)
-		scratch_files_find(tree->scratches, root->ino, name, &inode);
-	return inode;
-}
-
-static bool root_may_block(const struct tree *tree, const struct inode *root, const char *name)
-{
-	return generated_may_block(tree_generated(tree, root), 0, GENERATED_IN_ROOT, name);
-}
-
-/* The classes that are there, then the generated files. metadata is not listed, as .base is not: no
- * program tells us whether it writes a value because its user has named that, or as part of a whole
- * tree that is copied, and of the latter the values are to stay. */
-static bool root_list(const struct tree *tree, const struct inode *root, uint64_t *place,
-		      struct listed *entry)
-{
-	struct model *model = root->model;
-	uint64_t left = *place;
-	enum organ_class klass;
-
-	if (tree_next_class(model, true, &left, &klass))
-		return tree_list_directory(entry, class_name(klass),
-					   inode_of_directory(model, INODE_CLASS, klass));
-	if (tree->list_views && left-- == 0)
-		return tree_list_directory(entry, "metadata",
-					   inode_of_directory(model, INODE_METADATA, 0));
-	if (left < GENERATED_IN_ROOT) {
-		tree_list_generated(tree_generated(tree, root), (enum generated_kind)left, entry);
-		return true;
-	}
-	left -= GENERATED_IN_ROOT;
-	return left < 2 && tree->list_views &&
-	       tree_list_directory(entry, left == 0 ? ".base" : ".views",
-				   inode_of_directory(model, left == 0 ? INODE_BASE : INODE_VIEWS,
-						      0));
-}
 
 static bool ends_with(const char *name, const char *ending)
 {
@@ -188,53 +241,36 @@ const struct family family_root = {
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,
 	.root = true,
-	.lookup = root_lookup,
-	.may_block = root_may_block,
-	.list = root_list,
-	.parent = root_parent,
+	.lookup = directory_lookup,
+	.may_block = directory_may_block,
+	.list = directory_list,
 	.advice = root_advice,
 };
-
-/* In .base there are the classes and the picture. */
-static struct inode *base_lookup(const struct tree *tree, const struct inode *base,
-				 const char *name, int *rc)
-{
-	struct model *model = base->model;
-	enum organ_class klass;
-
-	if (tree_find_class(name, &klass) && tree_is_listed_class(model, klass))
-		return inodes_get(tree->inodes, inode_of_directory(model, INODE_BASE_CLASS, klass));
-	if (strcmp(name, "metadata") == 0)
-		return inodes_get(tree->inodes, inode_of_directory(model, INODE_BASE_METADATA, 0));
-	return generated_find(tree_generated(tree, base), GENERATED_IN_VIEWS, GENERATED_IN_BASE,
-			      name, rc);
-}
-
-static bool base_list(const struct tree *tree, const struct inode *base, uint64_t *place,
-		      struct listed *entry)
-{
-	struct model *model = base->model;
-	uint64_t left = *place;
-	enum organ_class klass;
-
-	if (tree_next_class(model, false, &left, &klass))
-		return tree_list_directory(entry, class_name(klass),
-					   inode_of_directory(model, INODE_BASE_CLASS, klass));
-	if (left == 0)
-		return tree_list_directory(entry, "metadata",
-					   inode_of_directory(model, INODE_BASE_METADATA, 0));
-	if (left == 1)
-		tree_list_generated(tree_generated(tree, base), GENERATED_BASE_PICTURE, entry);
-	return left == 1;
-}
 
 const struct family family_base = {
 	.mode = S_IFDIR | 0555,
 	.nlink = 2,
 	.name = NAME_FOREVER,
-	.lookup = base_lookup,
-	.list = base_list,
-	.parent = tree_parent_root,
+	.lookup = directory_lookup,
+	.list = directory_list,
+};
+
+const struct family family_views = {
+	.mode = S_IFDIR | 0555,
+	.nlink = 2,
+	.name = NAME_FOREVER,
+	.links = LINKS_YES,
+	.lookup = directory_lookup,
+	.may_block = directory_may_block,
+	.list = directory_list,
+};
+
+const struct family family_form = {
+	.mode = S_IFDIR | 0555,
+	.nlink = 2,
+	.name = NAME_FOREVER,
+	.lookup = directory_lookup,
+	.list = directory_list,
 };
 
 /* In a class of .base what the base has. */
@@ -284,5 +320,4 @@ const struct family family_base_class = {
 	.name = NAME_FOREVER,
 	.lookup = base_class_lookup,
 	.list = base_class_list,
-	.parent = tree_parent_base,
 };

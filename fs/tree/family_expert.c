@@ -65,14 +65,6 @@ static bool experts_list(const struct tree *tree, const struct inode *directory,
 	content_unref(content);
 	return n && *place <= n;
 }
-static uint64_t experts_parent(const struct tree *tree, const struct inode *directory)
-{
-	const struct model *model = directory->model;
-
-	(void)tree;
-	return inode_of_view_class_dir(model, ORGAN_VIEW_EXPERTS,
-				       model->places[directory->index].klass);
-}
 
 /* Its name is not kept: the directory goes when its slot is emptied. */
 const struct family family_experts = {
@@ -81,7 +73,6 @@ const struct family family_experts = {
 	.links = LINKS_YES,
 	.lookup = experts_lookup,
 	.list = experts_list,
-	.parent = experts_parent,
 };
 
 static uint64_t expert_size(const struct inode *inode)

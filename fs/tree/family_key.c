@@ -28,13 +28,8 @@ static uint64_t key_size(const struct inode *inode)
 
 static bool key_is_fixed(const struct inode *inode)
 {
-	return metadata_key(inode->model->metadata, inode->index).fixed;
-}
-
-static bool base_key_is_fixed(const struct inode *inode)
-{
-	(void)inode;
-	return true;
+	return inode->family == FAMILY_BASE_KEY ||
+	       metadata_key(inode->model->metadata, inode->index).fixed;
 }
 
 static struct view *key_open(const struct tree *tree, const struct inode *inode, int *rc)
@@ -159,7 +154,7 @@ const struct family family_base_key = {
 	.attributes = attributes,
 	.size = key_size,
 	.open = key_open,
-	.is_fixed = base_key_is_fixed,
+	.is_fixed = key_is_fixed,
 	.attribute = key_attribute,
 	.type = key_type,
 };

@@ -9,83 +9,62 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Is it that of .base? */
+static bool is_base(const struct inode *directory)
+{
+	return directory->family == FAMILY_BASE_METADATA;
+}
+
+static uint32_t count_keys(const struct inode *directory)
+{
+	return is_base(directory) ? directory->model->gguf->n_kv
+				  : metadata_count(directory->model->metadata);
+}
+
+static struct metadata_entry *get_value(const struct inode *directory, uint32_t i)
+{
+	struct metadata *metadata = directory->model->metadata;
+	int rc;
+
+	return is_base(directory) ? metadata_get_base(metadata, i, &rc)
+				  : metadata_get(metadata, i, &rc);
+}
+
+static bool find_key(const struct inode *directory, const char *name, uint32_t *i)
+{
+	return metadata_find(directory->model->metadata, name, i) && *i < count_keys(directory);
+}
+
 /* What the model has comes before what a process writes under that name. */
 static struct inode *metadata_lookup(const struct tree *tree, const struct inode *directory,
 				     const char *name, int *rc)
 {
 	struct model *model = directory->model;
+	const bool base = is_base(directory);
 	struct inode *inode = NULL;
 	uint32_t i;
 
-	if (metadata_find(model->metadata, name, &i))
-		inode = inodes_key(tree->inodes, model, i, rc);
-	if (!inode)
+	if (find_key(directory, name, &i))
+		inode = base ? inodes_get(tree->inodes, inode_of(model->number, INODE_BASE_KEY, i))
+			     : inodes_key(tree->inodes, model, i, rc);
+	if (!inode && !base)
 		scratch_files_find(tree->scratches, directory->ino, name, &inode);
 	return inode;
-}
-
-static struct inode *base_lookup(const struct tree *tree, const struct inode *directory,
-				 const char *name, int *rc)
-{
-	struct model *model = directory->model;
-	uint32_t i;
-
-	(void)rc;
-	if (!metadata_find(model->metadata, name, &i) || i >= model->gguf->n_kv)
-		return NULL;
-	return inodes_get(tree->inodes, inode_of(model->number, INODE_BASE_KEY, i));
-}
-
-static bool is_far(struct metadata_entry *metadatum)
-{
-	const bool far = metadatum && !metadata_entry_is_size_known(metadatum);
-
-	metadata_entry_unref(metadatum);
-	return far;
 }
 
 static bool metadata_may_block(const struct tree *tree, const struct inode *directory,
 			       const char *name)
 {
-	struct metadata *metadata = directory->model->metadata;
+	struct metadata_entry *metadatum = NULL;
 	uint32_t i;
-	int rc;
+	bool far;
 
 	(void)tree;
-	return metadata_find(metadata, name, &i) && is_far(metadata_get(metadata, i, &rc));
-}
-
-static bool base_may_block(const struct tree *tree, const struct inode *directory, const char *name)
-{
-	struct metadata *metadata = directory->model->metadata;
-	uint32_t i;
-	int rc;
-
-	(void)tree;
-	return metadata_find(metadata, name, &i) && i < directory->model->gguf->n_kv &&
-	       is_far(metadata_get_base(metadata, i, &rc));
-}
-
-/* The key at that place or the next one that has a value. */
-static bool list_keys(struct model *model, bool base, uint32_t n, uint64_t *place,
-		      struct listed *entry)
-{
-	entry->type = S_IFREG;
-	for (; *place < n; ++*place) {
-		const uint32_t i = (uint32_t)*place;
-		int rc;
-		struct metadata_entry *metadatum = base ? metadata_get_base(model->metadata, i, &rc)
-							: metadata_get(model->metadata, i, &rc);
-
-		if (!metadatum)
-			continue;
-		snprintf(entry->name, sizeof(entry->name), "%s",
-			 metadata_key(model->metadata, i).name);
-		entry->ino = inode_of(model->number, base ? INODE_BASE_KEY : INODE_KEY, i);
-		metadata_entry_unref(metadatum);
-		return true;
-	}
-	return false;
+	if (find_key(directory, name, &i))
+		metadatum = get_value(directory, i);
+	far = metadatum && !metadata_entry_is_size_known(metadatum);
+	metadata_entry_unref(metadatum);
+	return far;
 }
 
 /* Does a key of that name come earlier in the listing? */
@@ -98,22 +77,27 @@ static bool is_listed(const struct inode *directory, const char *name)
 	       metadata_edit_get_type(model, i, &(struct value_type){ 0 });
 }
 
+/* Keys that have a value, then scratch files. */
 static bool metadata_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
 			  struct listed *entry)
 {
 	struct model *model = directory->model;
+	const enum inode_kind kind = is_base(directory) ? INODE_BASE_KEY : INODE_KEY;
 
-	return list_keys(model, false, metadata_count(model->metadata), place, entry) ||
-	       tree_list_scratch(tree, directory, is_listed, place, entry);
-}
+	entry->type = S_IFREG;
+	for (; *place < count_keys(directory); ++*place) {
+		const uint32_t i = (uint32_t)*place;
+		struct metadata_entry *metadatum = get_value(directory, i);
 
-static bool base_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
-		      struct listed *entry)
-{
-	struct model *model = directory->model;
-
-	(void)tree;
-	return list_keys(model, true, model->gguf->n_kv, place, entry);
+		if (!metadatum)
+			continue;
+		snprintf(entry->name, sizeof(entry->name), "%s",
+			 metadata_key(model->metadata, i).name);
+		entry->ino = inode_of(model->number, kind, i);
+		metadata_entry_unref(metadatum);
+		return true;
+	}
+	return !is_base(directory) && tree_list_scratch(tree, directory, is_listed, place, entry);
 }
 
 static int metadata_check_name(const struct inode *directory, const char *name)
@@ -150,7 +134,6 @@ const struct family family_metadata = {
 	.lookup = metadata_lookup,
 	.may_block = metadata_may_block,
 	.list = metadata_list,
-	.parent = tree_parent_root,
 	.check_name = metadata_check_name,
 	.time_number = metadata_time_number,
 	.title = metadata_title,
@@ -160,8 +143,7 @@ const struct family family_base_metadata = {
 	.mode = S_IFDIR | 0555,
 	.nlink = 2,
 	.name = NAME_FOREVER,
-	.lookup = base_lookup,
-	.may_block = base_may_block,
-	.list = base_list,
-	.parent = tree_parent_base,
+	.lookup = metadata_lookup,
+	.may_block = metadata_may_block,
+	.list = metadata_list,
 };

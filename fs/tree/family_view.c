@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_view.c - .views: directories of forms, in them the classes, in these what the slots hold
- * in that form, a file or a directory of experts each. */
+/* family_view.c - .views: in the classes of a form what the slots hold in it, a file or a directory
+ * of experts each. */
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 #include "fs/tensor/organ_views.h"
@@ -9,91 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-static struct inode *views_lookup(const struct tree *tree, const struct inode *directory,
-				  const char *name, int *rc)
-{
-	struct inode *inode = generated_find(tree_generated(tree, directory), GENERATED_IN_ROOT,
-					     GENERATED_IN_VIEWS, name, rc);
-
-	for (enum organ_view form = 0; !inode && form < ORGAN_VIEWS; form++)
-		if (strcmp(name, organ_view_name(form)) == 0)
-			return inodes_get(tree->inodes, inode_of_view_dir(directory->model, form));
-	return inode;
-}
-
-static bool views_may_block(const struct tree *tree, const struct inode *directory,
-			    const char *name)
-{
-	return generated_may_block(tree_generated(tree, directory), GENERATED_IN_ROOT,
-				   GENERATED_IN_VIEWS, name);
-}
-
-/* Files, then the directories of forms. */
-static bool views_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
-		       struct listed *entry)
-{
-	const uint64_t files = GENERATED_IN_VIEWS - GENERATED_IN_ROOT, form = *place - files;
-
-	if (*place >= files)
-		return form < ORGAN_VIEWS &&
-		       tree_list_directory(entry, organ_view_name((enum organ_view)form),
-					   inode_of_view_dir(directory->model, (uint32_t)form));
-	tree_list_generated(tree_generated(tree, directory),
-			    (enum generated_kind)(GENERATED_IN_ROOT + *place), entry);
-	return true;
-}
-
-const struct family family_views = {
-	.mode = S_IFDIR | 0555,
-	.nlink = 2,
-	.name = NAME_FOREVER,
-	.links = LINKS_YES,
-	.lookup = views_lookup,
-	.may_block = views_may_block,
-	.list = views_list,
-	.parent = tree_parent_root,
-};
-
-static struct inode *form_lookup(const struct tree *tree, const struct inode *directory,
-				 const char *name, int *rc)
-{
-	struct model *model = directory->model;
-	enum organ_class klass;
-
-	(void)rc;
-	if (!tree_find_class(name, &klass) || !tree_is_listed_class(model, klass))
-		return NULL;
-	return inodes_get(tree->inodes, inode_of_view_class_dir(model, directory->part, klass));
-}
-
-static bool form_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
-		      struct listed *entry)
-{
-	struct model *model = directory->model;
-	uint64_t left = *place;
-	enum organ_class klass;
-
-	(void)tree;
-	return tree_next_class(model, false, &left, &klass) &&
-	       tree_list_directory(entry, class_name(klass),
-				   inode_of_view_class_dir(model, directory->part, klass));
-}
-
-static uint64_t form_parent(const struct tree *tree, const struct inode *directory)
-{
-	(void)tree;
-	return inode_of_directory(directory->model, INODE_VIEWS, 0);
-}
-
-const struct family family_form = {
-	.mode = S_IFDIR | 0555,
-	.nlink = 2,
-	.name = NAME_FOREVER,
-	.lookup = form_lookup,
-	.list = form_list,
-	.parent = form_parent,
-};
 
 /* Has the slot a directory of experts, with that content? */
 static bool has_experts(const struct model *model, uint32_t tensor, const struct content *content)
@@ -158,11 +73,6 @@ static bool form_class_list(const struct tree *tree, const struct inode *directo
 	}
 	return false;
 }
-static uint64_t form_class_parent(const struct tree *tree, const struct inode *directory)
-{
-	(void)tree;
-	return inode_of_view_dir(directory->model, directory->part);
-}
 
 const struct family family_form_class = {
 	.mode = S_IFDIR | 0555,
@@ -171,7 +81,6 @@ const struct family family_form_class = {
 	.links = LINKS_YES,
 	.lookup = form_class_lookup,
 	.list = form_class_list,
-	.parent = form_class_parent,
 };
 
 static uint64_t formed_size(const struct inode *inode)

@@ -111,16 +111,18 @@ uint64_t generated_ino(struct generated *generated, enum generated_kind kind)
 	return ino;
 }
 
-bool generated_is_made(struct generated *generated, enum generated_kind kind)
+bool generated_may_block(struct generated *generated, enum generated_kind kind)
 {
 	struct current *current = &generated->current[kind];
 	bool made;
 
+	if (kind == GENERATED_LOG || kind == GENERATED_GRAFTS || kind == GENERATED_ASSEMBLE)
+		return false;
 	pthread_mutex_lock(&current->lock);
 	catch_up(generated, kind);
 	made = current->inode != NULL;
 	pthread_mutex_unlock(&current->lock);
-	return made;
+	return !made;
 }
 
 static enum family_number generated_family(enum generated_kind kind)
@@ -218,30 +220,4 @@ struct inode *generated_inode(struct generated *generated, enum generated_kind k
 			err.text);
 	}
 	return inode;
-}
-
-/* The one of that name, from number first up to end; end: there is none. */
-static enum generated_kind find(enum generated_kind first, enum generated_kind end,
-				const char *name)
-{
-	while (first < end && strcmp(name, generated_name(first)) != 0)
-		first++;
-	return first;
-}
-
-struct inode *generated_find(struct generated *generated, enum generated_kind first,
-			     enum generated_kind end, const char *name, int *rc)
-{
-	const enum generated_kind kind = find(first, end, name);
-
-	return kind < end ? generated_inode(generated, kind, rc) : NULL;
-}
-
-bool generated_may_block(struct generated *generated, enum generated_kind first,
-			 enum generated_kind end, const char *name)
-{
-	const enum generated_kind kind = find(first, end, name);
-
-	return kind < end && kind != GENERATED_LOG && kind != GENERATED_GRAFTS &&
-	       kind != GENERATED_ASSEMBLE && !generated_is_made(generated, kind);
 }

@@ -54,18 +54,11 @@ const char *generated_name(enum generated_kind kind);
 /* Its inode number as it is now, without making the file. */
 uint64_t generated_ino(struct generated *generated, enum generated_kind kind);
 
-/* Is the file there already as it is now, so that the next one takes no time? */
-bool generated_is_made(struct generated *generated, enum generated_kind kind);
+/* Does it have to be made as it is now, and not from memory alone? */
+bool generated_may_block(struct generated *generated, enum generated_kind kind);
 
 /* The file as it is now, to release with inodes_put(). NULL with *rc set to -errno, and a line in
  * the log, if it cannot be made. */
 struct inode *generated_inode(struct generated *generated, enum generated_kind kind, int *rc);
-
-/* The file of that name as it is now, of those from number first up to end, as generated_inode().
- * NULL also where there is none. Does that have to make it, and not from memory alone? */
-struct inode *generated_find(struct generated *generated, enum generated_kind first,
-			     enum generated_kind end, const char *name, int *rc);
-bool generated_may_block(struct generated *generated, enum generated_kind first,
-			 enum generated_kind end, const char *name);
 
 #endif

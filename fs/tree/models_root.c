@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The files of the root. */
-static const enum generated_kind files[] = { GENERATED_MANIFEST, GENERATED_REPORT, GENERATED_LOG };
-
-#define FILES (sizeof(files) / sizeof(files[0]))
-
 struct models_root {
 	struct model_files *mounted;
 	uint32_t n;
@@ -244,20 +239,7 @@ struct model *models_root_find(struct models_root *overview, const char *name)
 		       : NULL;
 }
 
-struct inode *models_root_inode(struct models_root *overview, const char *name, int *rc)
+struct generated *models_root_generated(const struct models_root *overview)
 {
-	for (size_t i = 0; i < FILES; i++)
-		if (strcmp(name, generated_name(files[i])) == 0)
-			return generated_inode(overview->generated, files[i], rc);
-	return NULL;
-}
-
-bool models_root_file(struct models_root *overview, uint64_t i, char name[NAME_MAX + 1],
-		      uint64_t *ino)
-{
-	if (i >= FILES)
-		return false;
-	snprintf(name, NAME_MAX + 1, "%s", generated_name(files[i]));
-	*ino = generated_ino(overview->generated, files[i]);
-	return true;
+	return overview->generated;
 }

@@ -6,8 +6,6 @@
 
 #include "fs/tree/model_files.h"
 
-#include <limits.h>
-
 struct models_root; /* any thread may use it */
 
 /* Of n models; all are borrowed. NULL: out of memory. */
@@ -18,11 +16,7 @@ void models_root_free(struct models_root *overview); /* NULL is fine */
 /* The model whose directory has that name. NULL: there is none. */
 struct model *models_root_find(struct models_root *overview, const char *name);
 
-/* The file of that name as it is now, as generated_inode(). */
-struct inode *models_root_inode(struct models_root *overview, const char *name, int *rc);
-
-/* Name and inode number of file number i. False: there are not so many. */
-bool models_root_file(struct models_root *overview, uint64_t i, char name[NAME_MAX + 1],
-		      uint64_t *ino);
+/* The files: manifest.json, .theta, .log. */
+struct generated *models_root_generated(const struct models_root *overview);
 
 #endif

@@ -20,7 +20,8 @@ struct tree {
 
 static inline struct generated *tree_generated(const struct tree *tree, const struct inode *inode)
 {
-	return tree->model_files[inode->model->number].generated;
+	return inode->model ? tree->model_files[inode->model->number].generated
+			    : models_root_generated(tree->overview);
 }
 
 /* May anything of that model, NULL: of the mount, be changed? */
@@ -33,9 +34,6 @@ static inline bool tree_can_graft(const struct tree *tree, const struct model *m
  * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. This makes it. */
 struct inode *tree_find(const struct tree *tree, const struct inode *directory, const char *name,
 			int *rc);
-
-/* Is the class among the model's directories? */
-bool tree_is_listed_class(struct model *model, enum organ_class klass);
 
 /* "organs/blk_5_ffn_up" and the like: the length of name without ".bin", 0 if it has not that
  * ending or nothing before it. */
@@ -67,7 +65,8 @@ int tree_check_adapter(const struct model *model, const char *name);
 /* A new FAMILY_SINK, to release. NULL: out of memory. */
 struct inode *tree_make_sink(const struct tree *tree, struct model *model);
 
-/* A new inode over another, which shows view, released, for the caller to write in. NULL: out of memory. */
+/* A new inode over another, which shows view, released, for the caller to write in. NULL: out of
+ * memory. */
 struct inode *tree_make_stage(const struct tree *tree, enum family_number family,
 			      const struct inode *over, struct view *view);
 
@@ -91,22 +90,10 @@ bool tree_list_scratch(const struct tree *tree, const struct inode *directory,
 		       bool (*is_listed)(const struct inode *directory, const char *name),
 		       uint64_t *place, struct listed *entry);
 
-/* For a family's parent: the root of the model, and .base. */
-uint64_t tree_parent_root(const struct tree *tree, const struct inode *directory);
-uint64_t tree_parent_base(const struct tree *tree, const struct inode *directory);
+/* The number of the directory above. */
+uint64_t tree_parent(const struct tree *tree, const struct inode *directory);
 
 /* What a slot of an inode holds, as that inode knows it. */
 struct organ_location tree_locate(const struct inode *inode);
-
-/* The class of that name; false: none. The class at that place among those of a model's listing,
- * with that of its adapters also where they have no organs; false: it has not so many, and *place
- * is less by as many as it has. */
-bool tree_find_class(const char *name, enum organ_class *klass);
-bool tree_next_class(struct model *model, bool adapters, uint64_t *place, enum organ_class *klass);
-
-/* Fill the entry of a generated file, or of a directory, which is true. */
-void tree_list_generated(struct generated *generated, enum generated_kind kind,
-			 struct listed *entry);
-bool tree_list_directory(struct listed *entry, const char *name, uint64_t ino);
 
 #endif
