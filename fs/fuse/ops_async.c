@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_async.c - see ops_async.h. */
-#include "fs/fuse/ops_async.h"
+/* ops_async.c - see ops.h. */
+#include "fs/fuse/ops.h"
 
 #include <errno.h>
 #include <stdlib.h>

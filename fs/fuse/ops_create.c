@@ -2,7 +2,7 @@
 /* ops_create.c - names in directories that come and go: create, unlink. A name that ends in
  * .bin is a slot's, any other a scratch file's. What changes a slot waits for the disk and is
  * answered by a job. */
-#include "fs/fuse/ops_async.h"
+#include "fs/fuse/ops.h"
 
 #include <errno.h>
 #include <fcntl.h>

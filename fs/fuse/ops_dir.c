@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_dir.c - directory listings. An entry's place in the directory is its offset. */
-#include "fs/fuse/ops_async.h"
+#include "fs/fuse/ops.h"
 #include "fs/mount/shard_watch.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_file.c - open files: open, read, copy. */
-#include "fs/fuse/ops_async.h"
+#include "fs/fuse/ops.h"
 
 #include <errno.h>
 #include <fcntl.h>

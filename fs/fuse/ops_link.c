@@ -3,7 +3,7 @@
  * leads to, and such as programs make beside one to rename them. What fills a slot waits for the
  * disk and is answered by a job. */
 #include "fs/edit/graft.h"
-#include "fs/fuse/ops_async.h"
+#include "fs/fuse/ops.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_node.c - names and attributes: lookup, forget, getattr, setattr, statfs. */
-#include "fs/fuse/ops_async.h"
+#include "fs/fuse/ops.h"
 #include "fs/model/adapters.h"
 
 #include <errno.h>

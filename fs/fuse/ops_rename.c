@@ -3,7 +3,7 @@
  * waits for the disk and is answered by a job. */
 #include "fs/edit/graft.h"
 #include "fs/edit/metadata_edit.h"
-#include "fs/fuse/ops_async.h"
+#include "fs/fuse/ops.h"
 
 #include <errno.h>
 #include <fcntl.h>

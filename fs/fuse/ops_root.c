@@ -2,7 +2,7 @@
 /* ops_root.c - names where none can be made, as in the root: what is refused there, with a line in
  * the log that says what to do instead, and what is taken and dropped, so that `cp -r`, rsync and
  * `rm -r` of whole trees do what they can and end well. */
-#include "fs/fuse/ops_async.h"
+#include "fs/fuse/ops.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_write.c - what is written: organs into a stage, names into .assemble, θ files into nothing,
- * so that a whole directory of organs can be copied in. Putting a graft in force and assembling
- * wait for the disk, so they run in pools and reply from there. */
+ * so that a whole directory of organs can be copied in. Putting a graft in force, undoing and
+ * assembling wait for the disk, so they run in pools and reply from there. */
 #include "fs/edit/metadata_edit.h"
-#include "fs/fuse/ops_async.h"
+#include "fs/edit/undo.h"
+#include "fs/fuse/ops.h"
 #include "fs/util/credentials.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void reply_written(struct async_request *async, ssize_t result)
@@ -145,6 +147,27 @@ static bool place_nameless(fuse_req_t req, struct open_file *handle,
 	return true;
 }
 
+/* Words, until the file is closed; then they are obeyed together. */
+static void write_undo(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
+		       uint64_t offset, uint64_t owner)
+{
+	const int rc = undo_words_write(handle->words, bytes, size, offset, owner);
+
+	if (rc == 0) {
+		fuse_reply_write(req, size);
+		return;
+	}
+	log_add(handle->inode->model->log, ".undo: refused: %s; nothing is undone",
+		rc == -EINVAL ? "words are written as text, from the first to the last"
+			      : strerror(-rc));
+	fuse_reply_err(req, -rc);
+}
+
+static ssize_t run_undo(struct async_request *async)
+{
+	return undo(async->handle->inode->model, async->text);
+}
+
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	      struct fuse_file_info *fi)
 {
@@ -163,8 +186,8 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		if (family_of(handle->inode)->write == WRITE_DROPPED)
 			fuse_reply_write(req, size);
 		else if (handle->words)
-			ops_write_undo(req, handle, bytes, size, (uint64_t)offset,
-				       fi->writepage ? 0 : fi->lock_owner);
+			write_undo(req, handle, bytes, size, (uint64_t)offset,
+				   fi->writepage ? 0 : fi->lock_owner);
 		else
 			write_assemble(req, handle, bytes, size);
 		return;
@@ -240,17 +263,38 @@ static bool run_on_stage(fuse_req_t req, struct open_file *handle,
 }
 
 /* The file is closed: of a failure only the log tells. */
-void ops_reply_released(struct async_request *async, ssize_t result)
+static void reply_released(struct async_request *async, ssize_t result)
 {
 	(void)result;
 	ops_close(async->fs, async->handle);
 	fuse_reply_err(async->req, 0);
 }
 
+/* False: nothing was written that says anything. */
+static bool run_undo_async(fuse_req_t req, struct open_file *handle, uint64_t owner,
+			   void (*reply)(struct async_request *async, ssize_t result))
+{
+	char *text = handle->words ? undo_words_take(handle->words, owner) : NULL;
+	struct async_request *async;
+
+	if (!text || !*text) {
+		free(text);
+		return false;
+	}
+	async = async_new(req, NULL, run_undo, text, strlen(text));
+	if (async) {
+		async->reply = reply;
+		async->handle = handle;
+		async_submit(async, mount_of(req)->commits);
+	}
+	free(text);
+	return true;
+}
+
 static void reply_emptied(struct async_request *async, ssize_t result)
 {
 	in_flight_end(async->fs->emptied);
-	ops_reply_released(async, result);
+	reply_released(async, result);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -261,7 +305,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	const bool last = open_file_release(handle);
 
 	(void)ino;
-	if (ops_release_undo(req, handle))
+	if (run_undo_async(req, handle, 0, reply_released))
 		return;
 	if (last && family->released)
 		family->released(handle->inode);
@@ -273,7 +317,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			in_flight_end(fs->emptied);
 	} else if (last && stage_unflushed(handle->inode->stage)) {
 		/* What a map wrote after close(), and no flush has seen, takes effect now. */
-		run_on_stage(req, handle, commit, ops_reply_released);
+		run_on_stage(req, handle, commit, reply_released);
 	} else {
 		ops_close(fs, handle);
 		fuse_reply_err(req, 0);
@@ -304,7 +348,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	bool last;
 
 	(void)ino;
-	if (ops_flush_undo(req, handle, fi->lock_owner))
+	if (run_undo_async(req, handle, fi->lock_owner, async_reply))
 		return;
 	last = open_file_end(handle, fi->lock_owner);
 	if (last && stage_written(handle->inode->stage) && !awaits_map(handle)) {

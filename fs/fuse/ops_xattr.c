@@ -6,7 +6,7 @@
  * Security labels and ACLs are answered with EOPNOTSUPP before anything is looked at: `ls -l` asks
  * for them at every file, and with this answer stops after the first. */
 #include "fs/edit/metadata_edit.h"
-#include "fs/fuse/ops_async.h"
+#include "fs/fuse/ops.h"
 #include "fs/lazy/theta_text.h"
 
 #include <errno.h>

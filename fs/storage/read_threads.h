@@ -9,7 +9,7 @@
  * 2. Those are READ_THREADS_MAX for each filesystem at most, so that one that hangs does not keep
  *    the reads of others waiting; further reads of it wait in a queue.
  * 3. Who is interrupted, and has no answer a moment later, gets EINTR from one more thread, while
- *    the read goes on and its bytes are dropped (ops_async.h). */
+ *    the read goes on and its bytes are dropped (fuse/ops.h). */
 #ifndef FS_STORAGE_READ_THREADS_H
 #define FS_STORAGE_READ_THREADS_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* family_generated.c - files that are made from the state of a model (generated.h). */
+/* family_generated.c - files that are made from the state of a model (generated.h), θ files, and
+ * empty ones: what is written to most of them is dropped. */
+#include "fs/lazy/theta_text.h"
+#include "fs/model/inode.h"
 #include "fs/tree/tree.h"
 
 #include <errno.h>
@@ -82,6 +85,48 @@ const struct family family_assemble = {
 const struct family family_undo = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_UNDOES,
+	.size = family_view_size,
+	.truncate = family_truncate_nothing,
+};
+
+static uint64_t theta_size(const struct inode *inode)
+{
+	(void)inode;
+	return THETA_FILE_SIZE;
+}
+
+static struct view *theta_open(const struct tree *tree, const struct inode *inode, int *rc)
+{
+	const struct subject subject = { inode->index, inode->content };
+
+	*rc = -ENOMEM;
+	return theta_file(tree->model_files[inode->model->number].measures, &subject);
+}
+
+const struct family family_theta = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_DROPPED,
+	.computed = true,
+	.size = theta_size,
+	.open = theta_open,
+	.truncate = family_truncate_nothing,
+};
+
+/* Empty files that drop what is written to them, so that whole trees can be copied in and
+ * removed. */
+struct inode *tree_make_sink(const struct tree *tree, struct model *model)
+{
+	struct inode made = { .ino = inode_new(model), .family = FAMILY_SINK, .model = model };
+
+	made.mtime = model_time(model);
+	made.view = view_new(NULL, 0, NULL);
+	return made.view ? inodes_add(tree->inodes, &made) : NULL;
+}
+
+const struct family family_sink = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_DROPPED,
+	.nothing = true,
 	.size = family_view_size,
 	.truncate = family_truncate_nothing,
 };
