@@ -73,7 +73,7 @@ static int mount_models(const struct options *options)
 {
 	struct log *log = log_new(options->foreground);
 	struct unmount_status *status;
-	struct models collection;
+	struct models models;
 	struct error err = { 0 };
 	const char *culprit = NULL;
 	char text[320];
@@ -86,11 +86,11 @@ static int mount_models(const struct options *options)
 	status = unmount_status_new();
 	openlog("organfs", LOG_PID, LOG_DAEMON);
 	raise_descriptor_limit();
-	if (models_open(&collection, options, log, &culprit, &err) < 0)
+	if (models_open(&models, options, log, &culprit, &err) < 0)
 		log_error("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
 	else
-		rc = session_run(options, log, &collection, status);
-	models_close(&collection);
+		rc = session_run(&models, status);
+	models_close(&models);
 	log_free(log);
 	/* A process that waits for the end finds all locks released, those of the layers too. */
 	unmount_status_free(status);

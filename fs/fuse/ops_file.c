@@ -88,15 +88,6 @@ static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file
 	return open_to_write(req, inode, fi, nameless);
 }
 
-/* What a reader of the inode gets to see. NULL with *rc set. */
-static struct view *view_of(const struct mount *fs, const struct inode *inode, int *rc)
-{
-	const struct family *family = family_of(inode);
-
-	*rc = -ENOMEM;
-	return family->open ? family->open(&fs->tree, inode, rc) : view_ref(inode->view);
-}
-
 static struct open_file *open_handle(struct mount *fs, struct inode *inode, struct view *view,
 				     bool writes)
 {
@@ -113,17 +104,28 @@ static struct open_file *open_handle(struct mount *fs, struct inode *inode, stru
 	return handle;
 }
 
-/* The handle's inode is the stage's; the other one is not needed any more. */
-static int open_nameless(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
+int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
-	int rc;
-	struct view *view = view_of(fs, inode, &rc);
-	struct inode *stage = view ? family_of(inode)->stage(&fs->tree, inode) : NULL;
+	const struct family *family = family_of(inode);
+	struct view *view = NULL;
+	struct inode *stage = NULL;
 	struct open_file *handle = NULL;
+	bool nameless = false;
+	int rc = open_mode(req, inode, fi, &nameless);
 
-	if (!view)
+	if (rc < 0)
 		return rc;
+	if (!inode->stage) {
+		rc = -ENOMEM;
+		view = family->open ? family->open(&fs->tree, inode, &rc) : view_ref(inode->view);
+		if (!view)
+			return rc;
+	}
+	if (nameless)
+		stage = family->stage(&fs->tree, inode);
+	else
+		handle = open_handle(fs, inode, view, for_writing(fi));
 	if (stage)
 		handle = open_files_add_nameless(fs->handles, stage, view, inode->ino,
 						 fuse_req_ctx(req)->pid);
@@ -132,33 +134,9 @@ static int open_nameless(fuse_req_t req, struct inode *inode, struct fuse_file_i
 		view_unref(view);
 		return -ENOMEM;
 	}
-	inodes_put(fs->inodes, inode);
-	fi->fh = (uintptr_t)handle;
-	return 0;
-}
-
-int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
-{
-	struct mount *fs = mount_of(req);
-	struct view *view = NULL;
-	struct open_file *handle;
-	bool nameless = false;
-	int rc = open_mode(req, inode, fi, &nameless);
-
-	if (nameless)
-		return open_nameless(req, inode, fi);
-	if (rc < 0)
-		return rc;
-	if (!inode->stage) {
-		view = view_of(fs, inode, &rc);
-		if (!view)
-			return rc;
-	}
-	handle = open_handle(fs, inode, view, for_writing(fi));
-	if (!handle) {
-		view_unref(view);
-		return -ENOMEM;
-	}
+	/* The handle's inode is the stage's; the other one is not needed any more. */
+	if (stage)
+		inodes_put(fs->inodes, inode);
 	handle->maps = (fi->flags & O_ACCMODE) == O_RDWR && !fi->direct_io;
 	if (handle->direct)
 		fi->direct_io = 1;

@@ -4,7 +4,6 @@
 #include "fs/assemble/split_write.h"
 #include "fs/fuse/ops.h"
 #include "fs/fuse/session_loop.h"
-#include "fs/mount/announce.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/shard_watch.h"
 #include "fs/mount/unmount.h"
@@ -22,9 +21,8 @@
 #include <unistd.h>
 
 struct mount_session {
+	struct models *models;
 	const struct options *options;
-	struct log *log;
-	struct models *collection;
 	char point[PATH_MAX]; /* absolute */
 	bool made;	      /* by us, so that it goes away with the mount */
 	dev_t device;	      /* 0: not known */
@@ -72,7 +70,7 @@ static char *source_of(const struct mount_session *mount)
 	const char *given = mount->options->models[0], *name = strrchr(given, '/');
 	char *directory, *source = NULL;
 
-	if (mount->collection->several || !mount->collection->models[0]->shards)
+	if (mount->models->several || !mount->models->models[0]->shards)
 		return realpath(given, NULL);
 	directory = paths_directory(given);
 	if (directory && asprintf(&source, "%s%s%s", directory, directory[1] ? "/" : "",
@@ -128,7 +126,7 @@ static int start(struct mount_session *mount)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	int rc = add_options(mount, &args);
 
-	mount->fs = mount_new(mount->options, mount->log, mount->collection);
+	mount->fs = mount_new(mount->models);
 	if (mount->fs)
 		mount->fs->status = mount->status;
 	if (rc == 0 && mount->fs)
@@ -241,7 +239,7 @@ static int check_file(const struct model *model, const char *output, struct erro
 static void check_directory(const struct mount_session *mount, const char *output,
 			    struct error *err)
 {
-	char *directory = mount->collection->several ? strdup(output) : paths_directory(output);
+	char *directory = mount->models->several ? strdup(output) : paths_directory(output);
 
 	if (!directory)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
@@ -260,8 +258,8 @@ static int check_output(const struct mount_session *mount)
 
 	if (!output)
 		return 0;
-	if (!mount->collection->several)
-		check_file(mount->collection->models[0], output, &err);
+	if (!mount->models->several)
+		check_file(mount->models->models[0], output, &err);
 	else if (stat(output, &status) < 0)
 		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
 	else if (!S_ISDIR(status.st_mode))
@@ -274,18 +272,16 @@ static int check_output(const struct mount_session *mount)
 	return -err.code;
 }
 
-int session_run(const struct options *options, struct log *log, struct models *collection,
-		struct unmount_status *status)
+int session_run(struct models *models, struct unmount_status *status)
 {
-	struct mount_session mount = {
-		.options = options, .log = log, .collection = collection, .status = status
-	};
+	const struct options *options = models->options;
+	struct mount_session mount = { .models = models, .options = options, .status = status };
 	int rc = check_output(&mount);
 
 	if (rc == 0)
 		rc = find_mountpoint(&mount);
 	if (rc == 0) {
-		announce(collection);
+		models_announce(models);
 		rc = start(&mount);
 	}
 	if (rc == 0) {

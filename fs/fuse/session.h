@@ -12,7 +12,6 @@
  * borrowed, tells how that goes. In the background the calling process has exited with 0 when the
  * mount was ready, and this returns in another one. Returns the exit code of the process: 0, or 1
  * with a line on stderr or in the log. */
-int session_run(const struct options *options, struct log *log, struct models *collection,
-		struct unmount_status *status);
+int session_run(struct models *models, struct unmount_status *status);
 
 #endif

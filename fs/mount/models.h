@@ -33,4 +33,14 @@ struct model *models_open_replacement(struct models *models, struct model *old,
 /* Close that model, the last one that came, which no other thread knows yet. */
 void models_discard(struct models *models, struct model *model);
 
+/* Say in the log, and on standard error, what of earlier mounts is in the model: how many grafts
+ * and from when; or that there are some which it does not take up. Of the grafts in a directory
+ * that the user named, only the log tells. Where nothing can be written beside the base that the
+ * mount would write there, say so too. To be called before the mount is there: what is looked at
+ * may lie where it comes. */
+void models_announce(const struct models *models);
+
+/* The same of the grafts of a model that takes another's place. */
+void models_announce_grafts(struct model *model, const struct options *options);
+
 #endif

@@ -90,14 +90,15 @@ static bool mount_models(struct mount *fs, const struct models *models)
 	return fs->overview != NULL;
 }
 
-struct mount *mount_new(const struct options *options, struct log *log, struct models *models)
+struct mount *mount_new(struct models *models)
 {
+	const struct options *options = models->options;
 	struct mount *fs = calloc(1, sizeof(*fs));
 
 	if (!fs)
 		return NULL;
 	fs->options = options;
-	fs->log = log;
+	fs->log = models->log;
 	fs->models = models;
 	pthread_mutex_init(&fs->shards_lock, NULL);
 	pthread_rwlock_init(&fs->answering, NULL);

@@ -55,8 +55,8 @@ struct mount {
 	pthread_rwlock_t answering;
 };
 
-/* Everything but the FUSE session. All are borrowed and outlive the fs. NULL: out of memory. */
-struct mount *mount_new(const struct options *options, struct log *log, struct models *models);
+/* Everything but the FUSE session. The models are borrowed and outlive it. NULL: out of memory. */
+struct mount *mount_new(struct models *models);
 
 /* What there is of a model of the mount's alone, as model_files_init(). */
 int mount_add_model(struct mount *fs, struct model_files *model_files, struct model *model);

@@ -27,11 +27,10 @@ enum { ASSEMBLE_NOT = 1, ASSEMBLE };
 
 /* What fuse_opt fills in; the last word on an option counts. */
 struct parsed {
-	struct options *options;
-	char *report_model, *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid,
-		*gid, *umask, *threads, *samples;
-	int help, version, report, picture, show, foreground, debug, read_only, assembly,
-		no_execution, allow, auto_unmount, fresh, nonempty;
+	struct options options;
+	char *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid, *gid, *umask,
+		*threads, *samples;
+	int assembly;
 	char **more; /* models that are options */
 	uint32_t n_more;
 	const char *where; /* FILE:LINE of the default that is being taken; NULL: a command line */
@@ -39,9 +38,9 @@ struct parsed {
 	char *complaint;      /* about the files of defaults, for where they are needed; or NULL */
 };
 
-#define OPTION(template, field)                             \
-	{                                                   \
-		template, offsetof(struct parsed, field), 1 \
+#define OPTION(template, field, value)                                  \
+	{                                                               \
+		template, offsetof(struct parsed, options.field), value \
 	}
 
 /* libfuse's own converts -1U to unsigned long, which clang warns of. */
@@ -54,30 +53,30 @@ struct parsed {
 enum { KEY_MODEL, KEY_REMOUNT, KEY_SINGLE };
 
 static const struct fuse_opt templates[] = {
-	OPTION("-h", help),
-	OPTION("--help", help),
-	OPTION("-V", version),
-	OPTION("--version", version),
-	OPTION("-f", foreground),
-	OPTION("-d", debug),
-	OPTION("debug", debug),
+	OPTION("-h", help, 1),
+	OPTION("--help", help, 1),
+	OPTION("-V", version, 1),
+	OPTION("--version", version, 1),
+	OPTION("-f", foreground, 1),
+	OPTION("-d", debug, 1),
+	OPTION("debug", debug, 1),
 	FUSE_OPT_KEY("-s", KEY_SINGLE),
-	OPTION("--report", report),
-	{ "--report=%s", offsetof(struct parsed, report_model), 0 },
-	OPTION("--picture", picture),
-	OPTION("--show", show),
-	OPTION("ro", read_only),
-	{ "rw", offsetof(struct parsed, read_only), 0 },
+	OPTION("--report", report, 1),
+	OPTION("--report=%s", report_model, 0),
+	OPTION("--picture", picture, 1),
+	OPTION("--show", show, 1),
+	OPTION("ro", read_only, 1),
+	OPTION("rw", read_only, 0),
 	{ "noassemble", offsetof(struct parsed, assembly), ASSEMBLE_NOT },
 	{ "assemble", offsetof(struct parsed, assembly), ASSEMBLE },
-	{ "allow_other", offsetof(struct parsed, allow), ALLOW_OTHER },
-	{ "allow_root", offsetof(struct parsed, allow), ALLOW_ROOT },
-	{ "noallow_other", offsetof(struct parsed, allow), ALLOW_OWNER },
-	OPTION("auto_unmount", auto_unmount),
-	{ "noauto_unmount", offsetof(struct parsed, auto_unmount), 0 },
-	OPTION("fresh", fresh),
-	{ "nofresh", offsetof(struct parsed, fresh), 0 },
-	OPTION("nonempty", nonempty),
+	OPTION("allow_other", allow, ALLOW_OTHER),
+	OPTION("allow_root", allow, ALLOW_ROOT),
+	OPTION("noallow_other", allow, ALLOW_OWNER),
+	OPTION("auto_unmount", auto_unmount, 1),
+	OPTION("noauto_unmount", auto_unmount, 0),
+	OPTION("fresh", fresh, 1),
+	OPTION("nofresh", fresh, 0),
+	OPTION("nonempty", nonempty, 1),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "layer=%s", offsetof(struct parsed, layer), 0 },
 	{ "compress=%s", offsetof(struct parsed, compress), 0 },
@@ -91,8 +90,8 @@ static const struct fuse_opt templates[] = {
 	{ "threads=%s", offsetof(struct parsed, threads), 0 },
 	{ "samples=%s", offsetof(struct parsed, samples), 0 },
 	FUSE_OPT_KEY("model=", KEY_MODEL),
-	OPTION("noexec", no_execution),
-	{ "exec", offsetof(struct parsed, no_execution), 0 },
+	OPTION("noexec", no_execution, 1),
+	OPTION("exec", no_execution, 0),
 	FUSE_OPT_KEY("remount", KEY_REMOUNT),
 	FUSE_OPT_END,
 };
@@ -200,52 +199,35 @@ static int number(struct parsed *parsed, const char *option, const char *text, i
 	return 0;
 }
 
-static int fill_samples(struct parsed *parsed)
+/* The same, or 0 for a word. */
+static int number_or(struct parsed *parsed, const char *option, const char *text, const char *word,
+		     unsigned least, unsigned most, unsigned fallback, unsigned *value)
 {
-	struct options *options = parsed->options;
-	unsigned samples;
-
-	options->samples = SAMPLES_ALL;
-	if (parsed->samples && strcmp(parsed->samples, "all") == 0)
+	*value = 0;
+	if (text && strcmp(text, word) == 0)
 		return 0;
-	if (number(parsed, "samples", parsed->samples, 10, SAMPLE_LIMIT_MIN, SAMPLE_LIMIT_MAX,
-		   SAMPLE_DEFAULT, &samples) < 0)
-		return -1;
-	options->samples = samples;
-	return 0;
-}
-
-static int fill_compress(struct parsed *parsed)
-{
-	unsigned level;
-
-	parsed->options->compress = 0;
-	if (parsed->compress && strcmp(parsed->compress, "off") == 0)
-		return 0;
-	if (number(parsed, "compress", parsed->compress, 10, 1, ZSTD_WRITE_LEVEL_MAX,
-		   COMPRESS_DEFAULT, &level) < 0)
-		return -1;
-	parsed->options->compress = (int)level;
-	return 0;
+	return number(parsed, option, text, 10, least, most, fallback, value);
 }
 
 /* Fill those of parsed->options that are numbers. -1: one is wrong, after a complaint. */
 static int fill_numbers(struct parsed *parsed)
 {
-	struct options *options = parsed->options;
-	unsigned uid, gid, umask;
+	struct options *options = &parsed->options;
+	unsigned samples, level;
 
 	/* The highest number means that there is none. */
-	if (number(parsed, "uid", parsed->uid, 10, 0, UINT_MAX - 1, getuid(), &uid) < 0 ||
-	    number(parsed, "gid", parsed->gid, 10, 0, UINT_MAX - 1, getgid(), &gid) < 0 ||
-	    number(parsed, "umask", parsed->umask, 8, 0, 0777, 022, &umask) < 0 ||
+	if (number(parsed, "uid", parsed->uid, 10, 0, UINT_MAX - 1, getuid(), &options->uid) < 0 ||
+	    number(parsed, "gid", parsed->gid, 10, 0, UINT_MAX - 1, getgid(), &options->gid) < 0 ||
+	    number(parsed, "umask", parsed->umask, 8, 0, 0777, 022, &options->umask) < 0 ||
 	    number(parsed, "threads", parsed->threads, 10, 1, THREADS_MAX, default_threads(),
 		   &options->threads) < 0 ||
-	    fill_samples(parsed) < 0 || fill_compress(parsed) < 0)
+	    number_or(parsed, "samples", parsed->samples, "all", SAMPLE_LIMIT_MIN, SAMPLE_LIMIT_MAX,
+		      SAMPLE_DEFAULT, &samples) < 0 ||
+	    number_or(parsed, "compress", parsed->compress, "off", 1, ZSTD_WRITE_LEVEL_MAX,
+		      COMPRESS_DEFAULT, &level) < 0)
 		return -1;
-	options->uid = uid;
-	options->gid = gid;
-	options->umask = umask;
+	options->samples = samples ? samples : SAMPLES_ALL;
+	options->compress = (int)level;
 	return 0;
 }
 
@@ -321,7 +303,7 @@ static int take(void *data, const char *argument, int key, struct fuse_args *res
 					"unmount it and mount it anew");
 	case FUSE_OPT_KEY_NONOPT:
 		/* The last one is the mountpoint, once all are there. */
-		return append(&parsed->options->models, &parsed->options->n_models, argument);
+		return append(&parsed->options.models, &parsed->options.n_models, argument);
 	default:
 		if (is_one_of(argument, dropped) || strncmp(argument, "x-", 2) == 0 ||
 		    strncmp(argument, "X-", 2) == 0)
@@ -348,25 +330,25 @@ static char *absolute(const char *path)
 
 static int check_report(struct parsed *parsed)
 {
-	if (parsed->options->n_models > 0)
+	if (parsed->options.n_models > 0)
 		return 0;
 	return complain(parsed, "--report needs a TABLE; see organfs --help");
 }
 
 static int check_picture(struct parsed *parsed)
 {
-	const uint32_t n = parsed->options->n_models;
+	const uint32_t n = parsed->options.n_models;
 
-	if ((n == 1 || (n == 2 && parsed->picture)) && parsed->n_more == 0)
+	if ((n == 1 || (n == 2 && parsed->options.picture)) && parsed->n_more == 0)
 		return 0;
 	return complain(parsed, "%s; see organfs --help",
-			parsed->picture ? "--picture needs one MODEL, or two"
-					: "--show needs one MODEL or MOUNTPOINT");
+			parsed->options.picture ? "--picture needs one MODEL, or two"
+						: "--show needs one MODEL or MOUNTPOINT");
 }
 
 static int take_mountpoint(struct parsed *parsed)
 {
-	struct options *options = parsed->options;
+	struct options *options = &parsed->options;
 
 	if (options->n_models > 1)
 		options->mountpoint = options->models[--options->n_models];
@@ -378,17 +360,20 @@ static int take_mountpoint(struct parsed *parsed)
 /* Values matter to what opens a model. */
 static int check(struct parsed *parsed)
 {
-	if (parsed->help || parsed->version)
+	const struct options *options = &parsed->options;
+
+	if (options->help || options->version)
 		return 0;
-	if (parsed->report || parsed->report_model)
+	if (options->report || options->report_model)
 		return check_report(parsed);
-	if ((parsed->picture || parsed->show ? check_picture(parsed) : take_mountpoint(parsed)) < 0)
+	if ((options->picture || options->show ? check_picture(parsed) : take_mountpoint(parsed)) <
+	    0)
 		return -1;
 	if (parsed->complaint) {
 		log_error("%s", parsed->complaint);
 		return -1;
 	}
-	if (parsed->fresh && parsed->layer)
+	if (options->fresh && parsed->layer)
 		return complain(parsed, "fresh is for private layers, and layer= names one "
 					"whose grafts are wanted; leave one of them out");
 	if (parsed->not_read)
@@ -401,27 +386,17 @@ static bool is(const char *value, const char *word)
 	return value && strcmp(value, word) == 0;
 }
 
-static int fill(const struct parsed *parsed)
+static int fill(struct parsed *parsed)
 {
-	struct options *options = parsed->options;
+	struct options *options = &parsed->options;
 
-	options->help = parsed->help;
-	options->version = parsed->version;
-	options->report = parsed->report || parsed->report_model;
-	options->picture = parsed->picture;
-	options->show = parsed->show;
-	options->debug = parsed->debug;
-	options->foreground = parsed->foreground || parsed->debug;
+	options->report |= options->report_model != NULL;
+	options->foreground |= options->debug;
 	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
-	options->read_only = parsed->read_only || parsed->picture || parsed->show;
+	options->read_only |= options->picture || options->show;
 	/* A user who keeps a layer wants the layer, unless the options say what to write. */
 	options->no_assembly = parsed->assembly ? parsed->assembly == ASSEMBLE_NOT
 						: parsed->layer && !parsed->output;
-	options->no_execution = parsed->no_execution;
-	options->allow = (enum allow)parsed->allow;
-	options->auto_unmount = parsed->auto_unmount;
-	options->fresh = parsed->fresh;
-	options->nonempty = parsed->nonempty;
 	options->any_shape = is(parsed->shape, "any");
 	options->list_views = is(parsed->views, "listed");
 	options->merged_f16 = is(parsed->merged, "f16");
@@ -501,10 +476,9 @@ int options_parse(struct options *options, int argc, char **argv, const char *sy
 		  const char *users_file)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
-	struct parsed parsed = { .options = options };
+	struct parsed parsed = { .where = NULL };
 	int rc;
 
-	memset(options, 0, sizeof(*options));
 	if (system_file)
 		take_file(&parsed, system_file, false);
 	if (users_file && !parsed.complaint)
@@ -513,11 +487,10 @@ int options_parse(struct options *options, int argc, char **argv, const char *sy
 	if (rc == 0)
 		rc = check(&parsed);
 	for (uint32_t i = 0; rc == 0 && i < parsed.n_more; i++)
-		rc = append(&options->models, &options->n_models, parsed.more[i]);
+		rc = append(&parsed.options.models, &parsed.options.n_models, parsed.more[i]);
 	if (rc == 0)
 		rc = fill(&parsed);
-	/* As it is given, and the caller's from now on. */
-	options->report_model = parsed.report_model;
+	*options = parsed.options;
 	fuse_opt_free_args(&args);
 	release(&parsed);
 	return rc < 0 ? -1 : 0;

@@ -11,18 +11,19 @@
 enum allow { ALLOW_OWNER, ALLOW_OTHER, ALLOW_ROOT };
 
 struct options {
-	bool foreground, help, version;
-	bool debug;	    /* every request on stderr, in the foreground */
-	bool report;	    /* print that of the tables that models names; nothing is mounted */
+	/* Of these int is bool, as libfuse fills them in. */
+	int foreground, help, version, read_only;
+	int debug;	    /* every request on stderr, in the foreground */
+	int report;	    /* print that of the tables that models names; nothing is mounted */
 	char *report_model; /* of that model; NULL: of all */
-	bool picture;	    /* print that of the one model, or of two; nothing is mounted */
-	bool show;	    /* the same in a terminal, of one model or mount */
-	bool read_only, no_assembly, any_shape, keep_blocks, list_views;
-	bool fresh;    /* a private layer that an earlier mount left is not taken up */
-	bool nonempty; /* the mount point may be a directory that is not empty */
+	int picture;	    /* print that of the one model, or of two; nothing is mounted */
+	int show;	    /* the same in a terminal, of one model or mount */
+	int fresh;	    /* a private layer that an earlier mount left is not taken up */
+	int nonempty;	    /* the mount point may be a directory that is not empty */
+	int auto_unmount;   /* the mount goes with the daemon, however that ends */
+	int no_execution;   /* not even of what is no program */
 	enum allow allow;
-	bool auto_unmount; /* the mount goes with the daemon, however that ends */
-	bool no_execution; /* not even of what is no program */
+	bool no_assembly, any_shape, keep_blocks, list_views;
 	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;

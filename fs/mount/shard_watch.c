@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shard_watch.c - see shard_watch.h. */
 #include "fs/mount/shard_watch.h"
-#include "fs/mount/announce.h"
 #include "fs/mount/mount.h"
 
 #include <time.h>
@@ -26,7 +25,7 @@ static void take_place(struct mount *fs, struct model_files *old, struct model *
 	inodes_set_models(fs->inodes, fs->models->n_all);
 	atomic_store(&model->first->latest, model);
 	shards_revoke_gone(shards);
-	announce_grafts(model, fs->options);
+	models_announce_grafts(model, fs->options);
 	/* Its layer may have grafts by link, which were not followed yet. */
 	symlinks_refresh(fs->links, model);
 }

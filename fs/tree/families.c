@@ -87,7 +87,7 @@ bool tree_is_metadata(uint64_t ino)
 	return inode_kind(ino) == INODE_METADATA;
 }
 
-bool tree_is_key_name(const struct model *model, const char *name)
+static bool is_key_name(const struct model *model, const char *name)
 {
 	char key[KEY_FILENAME_MAX + 1];
 	uint32_t i;
@@ -98,6 +98,6 @@ bool tree_is_key_name(const struct model *model, const char *name)
 bool tree_is_named(const struct model *model, uint64_t directory, const char *name)
 {
 	if (tree_is_metadata(directory))
-		return tree_is_key_name(model, name);
+		return is_key_name(model, name);
 	return tree_slot_name(name) != 0 || tree_is_adapter_name(directory, name);
 }

@@ -14,6 +14,32 @@ static enum generated_kind table_of(const struct inode *directory)
 	return GENERATED_TABLES + directory->index;
 }
 
+/* Where the name is that of an adapter's file or number. */
+static struct inode *find_adapter(const struct tree *tree, const struct inode *directory,
+				  const char *name, int *rc)
+{
+	struct model *model = directory->model;
+	struct inode made = { .family = FAMILY_ADAPTER, .model = model };
+	struct adapter_attr shown;
+
+	if (!adapters_lookup(model, name, &shown))
+		return NULL;
+	*rc = -ENOMEM;
+	made.ino = shown.ino;
+	made.index = shown.number;
+	made.content = shown.link;
+	made.mtime = shown.mtime;
+	if (shown.kind != ADAPTER_GGUF) {
+		char *text = strdup(shown.text);
+
+		made.family = FAMILY_SETTING;
+		made.view = view_of_text(text, strlen(shown.text));
+		if (!made.view)
+			return NULL;
+	}
+	return inodes_add(tree->inodes, &made);
+}
+
 /* NAME.bin, NAME.theta and .theta of what the model has. */
 static struct inode *find_slot(const struct tree *tree, const struct inode *directory,
 			       const char *name, int *rc)
@@ -27,7 +53,7 @@ static struct inode *find_slot(const struct tree *tree, const struct inode *dire
 	if (!ending)
 		return NULL;
 	if (tree_is_adapter_name(directory->ino, name))
-		return tree_find_adapter(tree, directory, name, rc);
+		return find_adapter(tree, directory, name, rc);
 	theta = strcmp(ending, ".theta") == 0;
 	if (!theta && strcmp(ending, ".bin") != 0)
 		return NULL;
@@ -162,9 +188,15 @@ static bool class_list(const struct tree *tree, const struct inode *directory, u
 
 static int class_check_name(const struct inode *directory, const char *name)
 {
-	return tree_is_adapter_name(directory->ino, name)
-		       ? tree_check_adapter(directory->model, name)
-		       : 0;
+	enum adapter_file kind;
+	size_t length;
+
+	if (directory->index != CLASS_ADAPTERS || !adapters_parse(name, &kind, &length) ||
+	    kind != ADAPTER_GGUF)
+		return 0;
+	log_add(directory->model->log,
+		"adapters/%s: refused: an adapter's file is linked and not copied: ln -s", name);
+	return -EPERM;
 }
 
 static unsigned class_time_number(const struct inode *directory)

@@ -9,43 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
-				const char *name, int *rc)
-{
-	struct model *model = directory->model;
-	struct inode made = { .family = FAMILY_ADAPTER, .model = model };
-	struct adapter_attr shown;
-
-	if (!adapters_lookup(model, name, &shown))
-		return NULL;
-	*rc = -ENOMEM;
-	made.ino = shown.ino;
-	made.index = shown.number;
-	made.content = shown.link;
-	made.mtime = shown.mtime;
-	if (shown.kind != ADAPTER_GGUF) {
-		char *text = strdup(shown.text);
-
-		made.family = FAMILY_SETTING;
-		made.view = view_of_text(text, strlen(shown.text));
-		if (!made.view)
-			return NULL;
-	}
-	return inodes_add(tree->inodes, &made);
-}
-
-int tree_check_adapter(const struct model *model, const char *name)
-{
-	enum adapter_file kind;
-	size_t length;
-
-	if (!adapters_parse(name, &kind, &length) || kind != ADAPTER_GGUF)
-		return 0;
-	log_add(model->log,
-		"adapters/%s: refused: an adapter's file is linked and not copied: ln -s", name);
-	return -EPERM;
-}
-
 /* No key has such a number. */
 static uint64_t setting_number(const struct inode *inode)
 {

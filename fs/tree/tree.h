@@ -45,22 +45,12 @@ bool tree_is_adapter_name(uint64_t directory, const char *name);
 /* Is that number a directory of metadata, in which keys can be changed? */
 bool tree_is_metadata(uint64_t ino);
 
-/* Is there a key of that name, or would the name make one? */
-bool tree_is_key_name(const struct model *model, const char *name);
-
 /* Does the name in that directory say where a file belongs: to a slot or key? */
 bool tree_is_named(const struct model *model, uint64_t directory, const char *name);
 
 /* What is in a scratch file, or where a link leads that is none of a slot's, is to fill the slot or
  * key of such a name, or become what an adapter has of it. Returns 0 or -errno. */
 int tree_fill(const struct inode *inode, uint64_t directory, const char *name);
-
-/* As tree_find(), where the name is that of an adapter's file or number. */
-struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
-				const char *name, int *rc);
-
-/* May a file of that name, which is an adapter's, be made? Returns 0 or -EPERM. */
-int tree_check_adapter(const struct model *model, const char *name);
 
 /* A new FAMILY_SINK, to release. NULL: out of memory. */
 struct inode *tree_make_sink(const struct tree *tree, struct model *model);
