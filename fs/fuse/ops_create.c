@@ -52,17 +52,16 @@ static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_i
 static struct inode *create_in(struct mount *fs, const struct inode *directory, const char *name,
 			       int *rc)
 {
-	struct inode *inode = NULL;
+	struct inode *inode;
 
 	*rc = ops_is_desktop_file(name) ? -EPERM
 					: family_of(directory)->check_name(directory, name);
 	if (*rc < 0)
 		return NULL;
-	if (scratch_files_find(fs->scratches, directory->ino, name, &inode) == SCRATCH_HIDDEN) {
+	if (scratch_files_find(fs->scratches, directory->ino, name, NULL) == SCRATCH_HIDDEN) {
 		scratch_files_remove(fs->scratches, directory->ino, name);
 		return tree_find(&fs->tree, directory, name, rc);
 	}
-	inodes_put(fs->inodes, inode);
 	inode = tree_find(&fs->tree, directory, name, rc);
 	if (!inode)
 		return tree_make_scratch(&fs->tree, directory, name, view_new(NULL, 0, NULL), rc);

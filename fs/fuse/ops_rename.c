@@ -116,12 +116,9 @@ static int rename_scratch(struct mount *fs, const struct renaming *names)
 	int rc;
 
 	if (is_theta_name(names->new_name)) {
-		struct inode *scratch = NULL;
-
-		if (scratch_files_find(fs->scratches, to->ino, names->new_name, &scratch) ==
+		if (scratch_files_find(fs->scratches, to->ino, names->new_name, NULL) ==
 		    SCRATCH_HIDDEN)
 			scratch_files_remove(fs->scratches, to->ino, names->new_name);
-		inodes_put(fs->inodes, scratch);
 		target = tree_find(&fs->tree, to, names->new_name, &rc);
 		drops = target && family_of(target)->write == WRITE_DROPPED;
 		inodes_put(fs->inodes, target);

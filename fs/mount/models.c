@@ -26,8 +26,6 @@ static const char *const reserved[] = { "manifest.json", ".theta", ".log" };
 
 struct opening {
 	struct models *models;
-	const struct options *options;
-	struct log *log;
 	struct error *err;
 	bool layer_refused;
 };
@@ -102,29 +100,13 @@ static int enter(struct opening *opening, struct model *model, struct log *log, 
 	return 0;
 }
 
-/* The directory that is the model's layer, to free: where there are several, one of its name in
- * that of the mount. */
-static int choose_layer(const struct models *models, const char *name, char **layer,
-			struct error *err)
+/* The model of that name with what earlier mounts left in its layer, which is the directory that
+ * the user gave, or where there are several models, one of its name in that; as model_open(). */
+static struct model *open_and_recover(const struct models *models, const char *name,
+				      const char *path, struct model_params *params,
+				      struct error *err)
 {
-	const char *given = models->options->layer;
-	int n = 0;
-
-	*layer = NULL;
-	if (given && models->several)
-		n = asprintf(layer, "%s/%s", given, name);
-	else if (given)
-		n = asprintf(layer, "%s", given);
-	if (n >= 0)
-		return 0;
-	*layer = NULL;
-	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-}
-
-/* The model with what earlier mounts left in its layer; as model_open(). */
-static struct model *open_and_recover(const struct options *options, const char *path,
-				      struct model_params *site, struct error *err)
-{
+	const struct options *options = models->options;
 	const struct model_options of_models = {
 		.read_only = options->read_only,
 		.any_shape = options->any_shape,
@@ -133,8 +115,17 @@ static struct model *open_and_recover(const struct options *options, const char 
 		.merged_f16 = options->merged_f16,
 		.compress = options->compress,
 	};
-	struct model *model = model_open(&of_models, path, site, err);
+	struct model *model;
+	char *layer = NULL;
 
+	if (options->layer && asprintf(&layer, "%s%s%s", options->layer, models->several ? "/" : "",
+				       models->several ? name : "") < 0) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return NULL;
+	}
+	params->layer = layer;
+	model = model_open(&of_models, path, params, err);
+	free(layer);
 	if (model)
 		recover(model, options->mountpoint);
 	return model;
@@ -144,10 +135,9 @@ static int open_model(struct opening *opening, const char *path)
 {
 	struct models *models = opening->models;
 	char *name = choose_name(models, path);
-	struct model_params site = { .cache = models->cache, .number = models->n };
-	struct model *model = NULL;
+	struct model_params params = { .cache = models->cache, .number = models->n };
+	struct model *model;
 	struct log *log = NULL;
-	char *layer = NULL;
 
 	if (models->n == INODE_MODELS) {
 		free(name);
@@ -155,18 +145,14 @@ static int open_model(struct opening *opening, const char *path)
 				 "these are more models than a mount can have");
 	}
 	if (name && models->several)
-		log = log_new_child(opening->log, name);
+		log = log_new_child(models->log, name);
 	if (!name || (models->several && !log)) {
 		free(name);
 		return out_of_memory(opening);
 	}
-	site.log = log ? log : opening->log;
-	if (choose_layer(models, name, &layer, opening->err) == 0) {
-		site.layer = layer;
-		model = open_and_recover(opening->options, path, &site, opening->err);
-	}
-	free(layer);
-	opening->layer_refused = site.layer_refused;
+	params.log = log ? log : models->log;
+	model = open_and_recover(models, name, path, &params, opening->err);
+	opening->layer_refused = params.layer_refused;
 	if (!model) {
 		free(name);
 		log_free(log);
@@ -219,7 +205,7 @@ static void pass_over(struct opening *opening, const char *path)
 {
 	char text[320];
 
-	log_add(opening->log, "%s: passed over: %s", path,
+	log_add(opening->models->log, "%s: passed over: %s", path,
 		error_describe(opening->err, text, sizeof(text)));
 	*opening->err = (struct error){ 0 };
 	opening->layer_refused = false;
@@ -312,7 +298,7 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 int models_open(struct models *models, const struct options *options, struct log *log,
 		const char **culprit, struct error *err)
 {
-	struct opening opening = { .models = models, .options = options, .log = log, .err = err };
+	struct opening opening = { .models = models, .err = err };
 	int rc = 0;
 
 	*models = (struct models){ .several = options->n_models > 1,
@@ -359,25 +345,21 @@ void models_close(struct models *models)
 struct model *models_open_replacement(struct models *models, struct model *old,
 				      struct shards *shards, struct error *err)
 {
-	struct model_params site = { .number = models->n_all,
-				     .log = old->log,
-				     .cache = models->cache,
-				     .old = old,
-				     .shards = shards };
-	struct model *model = NULL;
-	char *layer, *shown = old->shown ? strdup(old->shown) : NULL;
+	struct model_params params = { .number = models->n_all,
+				       .log = old->log,
+				       .cache = models->cache,
+				       .old = old,
+				       .shards = shards };
+	struct model *model;
+	char *shown;
 
 	if (models->n_all == INODE_MODELS) {
 		error_set(err, EMFILE, ERROR_NO_OFFSET,
 			  "shards have come and gone so often that the mount can follow no more");
-		free(shown);
 		return NULL;
 	}
-	if (choose_layer(models, old->shown, &layer, err) == 0) {
-		site.layer = layer;
-		model = open_and_recover(models->options, backing_path(old->base), &site, err);
-	}
-	free(layer);
+	shown = old->shown ? strdup(old->shown) : NULL;
+	model = open_and_recover(models, old->shown, backing_path(old->base), &params, err);
 	if (model) {
 		model->shown = shown;
 		models->models[models->n_all++] = model;

@@ -94,12 +94,7 @@ static bool class_may_block(const struct tree *tree, const struct inode *directo
 /* Is it a θ file whose name was removed? */
 static bool is_hidden(const struct tree *tree, const struct inode *directory, const char *name)
 {
-	struct inode *scratch = NULL;
-	const enum scratch_kind kind =
-		scratch_files_find(tree->scratches, directory->ino, name, &scratch);
-
-	inodes_put(tree->inodes, scratch);
-	return kind == SCRATCH_HIDDEN;
+	return scratch_files_find(tree->scratches, directory->ino, name, NULL) == SCRATCH_HIDDEN;
 }
 
 /* Does a slot of that name come earlier in the listing? */

@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Has the slot a directory of experts, with that content? */
-static bool has_experts(const struct model *model, uint32_t tensor, const struct content *content)
+/* Is there, with that content in the slot, a file or a directory of experts? */
+static bool has_form(const struct model *model, uint32_t tensor, const struct content *content,
+		     enum organ_view form)
 {
-	return tensor < INODE_EXPERT_TENSORS &&
-	       organ_file_has_view(model, tensor, content, ORGAN_VIEW_EXPERTS);
+	return (form != ORGAN_VIEW_EXPERTS || tensor < INODE_EXPERT_TENSORS) &&
+	       organ_file_has_view(model, tensor, content, form);
 }
 
 /* CLASS/NAME and the ending of the form. */
@@ -35,7 +36,7 @@ static struct inode *form_class_lookup(const struct tree *tree, const struct ino
 	if (form != ORGAN_VIEW_EXPERTS)
 		return inodes_computed(tree->inodes, FAMILY_FORMED, model, tensor, form, rc);
 	content = slots_get(model->slots, tensor);
-	if (has_experts(model, tensor, content))
+	if (has_form(model, tensor, content, form))
 		inode = inodes_get(tree->inodes, inode_of_view_file(model, form, tensor));
 	content_unref(content);
 	return inode;
@@ -57,8 +58,7 @@ static bool form_class_list(const struct tree *tree, const struct inode *directo
 		if (!model_class_slot(model, directory->index, (uint32_t)*place, &tensor))
 			break;
 		content = slots_get(model->slots, tensor);
-		found = experts ? has_experts(model, tensor, content)
-				: organ_file_has_view(model, tensor, content, form);
+		found = has_form(model, tensor, content, form);
 		if (found) {
 			snprintf(entry->name, sizeof(entry->name), "%s%s",
 				 model->places[tensor].name, organ_view_suffix(form));

@@ -149,8 +149,7 @@ static bool read_number(const struct model *model, uint64_t ino, struct inode *i
 {
 	static const struct {
 		enum family_number family;
-		bool of_tensors;
-		bool of_keys;
+		bool of_tensors, of_keys;
 	} kinds[] = {
 		[INODE_MODEL] = { FAMILY_ROOT, false, false },
 		[INODE_CLASS] = { FAMILY_CLASS, false, false },
@@ -190,18 +189,11 @@ static bool read_number(const struct model *model, uint64_t ino, struct inode *i
 /* Directories stay when another model takes the place of theirs. */
 static bool is_directory(uint64_t ino)
 {
-	switch (inode_kind(ino)) {
-	case INODE_ORGAN:
-	case INODE_THETA:
-	case INODE_BASE_ORGAN:
-	case INODE_KEY:
-	case INODE_BASE_KEY:
-	case INODE_VIEW_FILE:
-	case INODE_EXPERT:
-		return false;
-	default:
-		return true;
-	}
+	const unsigned files = 1u << INODE_ORGAN | 1u << INODE_THETA | 1u << INODE_BASE_ORGAN |
+			       1u << INODE_KEY | 1u << INODE_BASE_KEY | 1u << INODE_VIEW_FILE |
+			       1u << INODE_EXPERT;
+
+	return !(files >> inode_kind(ino) & 1);
 }
 
 static struct inode *base_inode(const struct inodes *inodes, uint64_t ino)

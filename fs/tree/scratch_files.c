@@ -82,7 +82,8 @@ enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t d
 	scratch = *find(scratches, directory, name);
 	if (scratch && scratch->inode) {
 		kind = SCRATCH_FILE;
-		*inode = inodes_get(scratches->inodes, scratch->inode->ino);
+		if (inode)
+			*inode = inodes_get(scratches->inodes, scratch->inode->ino);
 	} else if (scratch) {
 		kind = SCRATCH_HIDDEN;
 	}

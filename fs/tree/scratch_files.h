@@ -22,7 +22,7 @@ enum scratch_kind {
 };
 
 /* What that name in a directory, which is given by its inode number, is. For SCRATCH_FILE, *inode
- * is set, to release with inodes_put(). */
+ * is set, to release with inodes_put(), unless inode is NULL. */
 enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t directory,
 				     const char *name, struct inode **inode);
 
