@@ -105,7 +105,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 {
 	const struct family *family = family_of(inode);
 	const mode_t writing = family->is_fixed && family->is_fixed(inode) ? 0222 : 0;
-	const uint64_t size = family->size ? family->size(inode) : 0;
+	const uint64_t size = family_size(inode);
 	/* A directory without a model is that of all. */
 	const nlink_t models = inode->model ? 0 : fs->tree.n_models;
 
@@ -114,7 +114,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	attr->st_mode = family->mode & ~writing;
 	if (!S_ISLNK(family->mode))
 		attr->st_mode &= ~fs->options->umask;
-	attr->st_nlink = family->nlink ? family->nlink + models : 1;
+	attr->st_nlink = S_ISDIR(family->mode) ? 2 + family->directories + models : 1;
 	attr->st_uid = fs->options->uid;
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;
@@ -126,7 +126,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 		attr->st_blocks = 1;
 	attr->st_mtim = inode->stage ? stage_mtime(inode->stage) : inode->mtime;
 	if (is_of_grafts(fs, inode))
-		attr->st_mtim = model_directory_time(inode->model, family->time_number(inode));
+		attr->st_mtim = model_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
 	return inode->stage || is_of_grafts(fs, inode) ? 0 : FOREVER;
 }

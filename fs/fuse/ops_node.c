@@ -199,13 +199,6 @@ static struct inode *nameless_stage(fuse_req_t req, fuse_ino_t ino, const struct
 	return open_files_find_nameless(fs->handles, ino, fuse_req_ctx(req)->pid);
 }
 
-static int set_size(struct inode *inode, uint64_t size)
-{
-	const struct family *family = family_of(inode);
-
-	return family->truncate ? family->truncate(inode, size) : -EACCES;
-}
-
 static void set_time(struct mount *fs, const struct inode *meant, const struct stat *attr,
 		     int to_set)
 {
@@ -219,7 +212,7 @@ static void set_time(struct mount *fs, const struct inode *meant, const struct s
 		stage_set_mtime(meant->stage, &time);
 	/* Of a directory that grafts are in: rsync sets it, and would again and again. */
 	else if (family_of(meant)->grafts && tree_can_graft(&fs->tree, meant->model))
-		model_set_directory_time(meant->model, family_of(meant)->time_number(meant), &time);
+		model_set_directory_time(meant->model, tree_time_number(meant->ino), &time);
 }
 
 /* Times of a directory and of a file being written are kept; mode and owner are accepted and
@@ -234,7 +227,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	int rc = inode ? 0 : -ESTALE;
 
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
-		rc = set_size(meant, (uint64_t)attr->st_size);
+		rc = family_truncate(meant, (uint64_t)attr->st_size);
 	if (rc == 0)
 		set_time(fs, meant, attr, to_set);
 	if (rc == 0)

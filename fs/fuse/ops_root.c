@@ -27,8 +27,8 @@ int ops_refuse(struct mount *fs, fuse_ino_t ino, const char *name, enum refused 
 	if (rc == -EPERM && !ops_is_desktop_file(name)) {
 		const struct family *family = family_of(directory);
 
-		if (family->title)
-			where = family->title(directory);
+		if (family->grafts)
+			where = tree_title(ino);
 		if (makes)
 			instead = family->advice ? family->advice(name)
 						 : "what is here is made from the model and cannot "

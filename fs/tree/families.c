@@ -14,31 +14,28 @@
 #define FAMILY_LINE(NUMBER, name) [FAMILY_##NUMBER] = &family_##name,
 const struct family *const families[] = { FAMILIES(FAMILY_LINE) };
 
-uint64_t family_view_size(const struct inode *inode)
+uint64_t family_size(const struct inode *inode)
 {
-	return view_size(inode->view);
+	const struct family *family = family_of(inode);
+
+	if (family->size)
+		return family->size(inode);
+	if (S_ISLNK(family->mode))
+		return strlen(inode->content->target);
+	if (inode->stage)
+		return stage_size(inode->stage);
+	return inode->view ? view_size(inode->view) : 0;
 }
 
-uint64_t family_stage_size(const struct inode *inode)
+int family_truncate(struct inode *inode, uint64_t size)
 {
-	return stage_size(inode->stage);
-}
+	const struct family *family = family_of(inode);
 
-uint64_t family_target_size(const struct inode *inode)
-{
-	return strlen(inode->content->target);
-}
-
-int family_truncate_stage(struct inode *inode, uint64_t size)
-{
-	return stage_truncate(inode->stage, size);
-}
-
-int family_truncate_nothing(struct inode *inode, uint64_t size)
-{
-	(void)inode;
-	(void)size;
-	return 0;
+	if (family->truncate)
+		return family->truncate(inode, size);
+	if (inode->stage)
+		return stage_truncate(inode->stage, size);
+	return family->write == WRITE_REFUSED ? -EACCES : 0;
 }
 
 struct inode *tree_find(const struct tree *tree, const struct inode *directory, const char *name,
@@ -85,6 +82,16 @@ bool tree_is_adapter_name(uint64_t directory, const char *name)
 bool tree_is_metadata(uint64_t ino)
 {
 	return inode_kind(ino) == INODE_METADATA;
+}
+
+const char *tree_title(uint64_t ino)
+{
+	return tree_is_metadata(ino) ? "metadata" : class_name((enum organ_class)inode_index(ino));
+}
+
+unsigned tree_time_number(uint64_t ino)
+{
+	return tree_is_metadata(ino) ? MODEL_METADATA : (unsigned)inode_index(ino);
 }
 
 static bool is_key_name(const struct model *model, const char *name)

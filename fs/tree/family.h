@@ -50,7 +50,7 @@ enum family_links {
 
 struct family {
 	mode_t mode;	/* with type; is_fixed may take the writing away */
-	unsigned nlink; /* of a directory, less its models; else 1 */
+	unsigned directories; /* that are in it whatever the model is, for their count of links */
 	enum family_name name;
 	enum family_write write;
 	enum family_links links;
@@ -68,7 +68,7 @@ struct family {
 	const char *drops; /* for the log, of WRITE_DROPPED: why */
 	const char *const *attributes; /* those of user.organfs that are listed; ends with NULL */
 
-	uint64_t (*size)(const struct inode *inode);
+	uint64_t (*size)(const struct inode *inode); /* without: as family_size() finds it */
 	/* What a reader sees. NULL with *rc set. Without: the inode's view. */
 	struct view *(*open)(const struct tree *tree, const struct inode *inode, int *rc);
 	bool (*is_fixed)(const struct inode *inode); /* can it not be written to? */
@@ -76,7 +76,7 @@ struct family {
 	uint64_t (*number)(const struct inode *inode);
 	/* A new inode over it, in which the caller will write. NULL: out of memory. */
 	struct inode *(*stage)(const struct tree *tree, const struct inode *inode);
-	int (*truncate)(struct inode *inode, uint64_t size); /* without: -EACCES */
+	int (*truncate)(struct inode *inode, uint64_t size); /* without: as family_truncate() */
 
 	/* Of a stage or scratch file: put it in force, if its name says where: 0 or -errno. Its
 	 * name for messages. Does closing it, emptied and not written to, make it an empty string?
@@ -106,11 +106,9 @@ struct family {
 		     struct listed *entry);
 	/* May a file of that name be made? Returns 0 or -EPERM. */
 	int (*check_name)(const struct inode *directory, const char *name);
-	unsigned (*time_number)(const struct inode *directory); /* model_directory_time() */
 	uint64_t (*generation)(const struct inode *directory);	/* of those with this number */
 	int (*remove_directory)(const struct tree *tree, const struct inode *directory);
-	/* For the log: its name, and what to do instead of making a name in it. */
-	const char *(*title)(const struct inode *directory);
+	/* For the log: what to do instead of making a name in it. */
 	const char *(*advice)(const char *name);
 };
 
@@ -130,12 +128,13 @@ static inline bool family_is_directory(const struct inode *inode)
 	return S_ISDIR(family_of(inode)->mode);
 }
 
+/* The bytes that a reader sees, or that were written; of a link those of its target. */
+uint64_t family_size(const struct inode *inode);
+
+/* Truncate by name: 0 or -errno. What drops what is written to it drops this too. */
+int family_truncate(struct inode *inode, uint64_t size);
+
 /* What several families share. */
-uint64_t family_view_size(const struct inode *inode);
-uint64_t family_stage_size(const struct inode *inode);
-uint64_t family_target_size(const struct inode *inode);
-int family_truncate_stage(struct inode *inode, uint64_t size);
-int family_truncate_nothing(struct inode *inode, uint64_t size);
 uint64_t family_organ_number(const struct inode *inode);
 void family_organ_name(const struct tree *tree, const struct inode *inode,
 		       char text[STAGED_NAME_MAX]);

@@ -194,19 +194,9 @@ static int class_check_name(const struct inode *directory, const char *name)
 	return -EPERM;
 }
 
-static unsigned class_time_number(const struct inode *directory)
-{
-	return directory->index;
-}
-
 static uint64_t class_generation(const struct inode *directory)
 {
 	return atomic_load(&directory->model->removed[directory->index]);
-}
-
-static const char *class_title(const struct inode *directory)
-{
-	return class_name((enum organ_class)directory->index);
 }
 
 /* Has the directory of a class nothing in it but the table? */
@@ -241,7 +231,6 @@ static int remove_class(const struct tree *tree, const struct inode *directory)
 
 const struct family family_class = {
 	.mode = S_IFDIR | 0777,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.links = LINKS_OPENED,
 	.grafts = true,
@@ -250,8 +239,6 @@ const struct family family_class = {
 	.may_block = class_may_block,
 	.list = class_list,
 	.check_name = class_check_name,
-	.time_number = class_time_number,
 	.generation = class_generation,
 	.remove_directory = remove_class,
-	.title = class_title,
 };

@@ -207,7 +207,6 @@ static const char *models_advice(const char *name)
 
 const struct family family_models = {
 	.mode = S_IFDIR | 0555,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,
 	.root = true,
@@ -237,7 +236,7 @@ static const char *root_advice(const char *name)
 
 const struct family family_root = {
 	.mode = S_IFDIR | 0777,
-	.nlink = 3 + CLASSES,
+	.directories = 1 + CLASSES,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,
 	.root = true,
@@ -249,7 +248,6 @@ const struct family family_root = {
 
 const struct family family_base = {
 	.mode = S_IFDIR | 0555,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.lookup = directory_lookup,
 	.list = directory_list,
@@ -257,7 +255,6 @@ const struct family family_base = {
 
 const struct family family_views = {
 	.mode = S_IFDIR | 0555,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,
 	.lookup = directory_lookup,
@@ -267,7 +264,6 @@ const struct family family_views = {
 
 const struct family family_form = {
 	.mode = S_IFDIR | 0555,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.lookup = directory_lookup,
 	.list = directory_list,
@@ -316,7 +312,6 @@ static bool base_class_list(const struct tree *tree, const struct inode *directo
 
 const struct family family_base_class = {
 	.mode = S_IFDIR | 0555,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.lookup = base_class_lookup,
 	.list = base_class_list,

@@ -69,7 +69,6 @@ static bool experts_list(const struct tree *tree, const struct inode *directory,
 /* Its name is not kept: the directory goes when its slot is emptied. */
 const struct family family_experts = {
 	.mode = S_IFDIR | 0555,
-	.nlink = 2,
 	.links = LINKS_YES,
 	.lookup = experts_lookup,
 	.list = experts_list,
@@ -148,9 +147,7 @@ const struct family family_expert = {
 
 const struct family family_expert_stage = {
 	.mode = S_IFREG | 0666,
-	.size = family_stage_size,
 	.number = expert_number,
-	.truncate = family_truncate_stage,
 	.commit = expert_commit,
 	.staged_name = family_organ_name,
 };

@@ -45,13 +45,10 @@ static int model_file_extent(const struct inode *inode, const char *name, char *
 const struct family family_generated = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_DROPPED,
-	.size = family_view_size,
-	.truncate = family_truncate_nothing,
 };
 
 const struct family family_generated_fixed = {
 	.mode = S_IFREG | 0444,
-	.size = family_view_size,
 };
 
 /* A copy of model.gguf is no part of another file, so its extent is not listed. */
@@ -60,9 +57,7 @@ const struct family family_model_file = {
 	.write = WRITE_DROPPED,
 	.is_copy = true,
 	.drops = "it is the model with its grafts; another model is mounted by itself",
-	.size = family_view_size,
 	.open = model_file_open,
-	.truncate = family_truncate_nothing,
 	.attribute = model_file_extent,
 };
 
@@ -71,22 +66,16 @@ const struct family family_log = {
 	.mode = S_IFREG | 0666,
 	.name = NAME_NEVER,
 	.write = WRITE_DROPPED,
-	.size = family_view_size,
-	.truncate = family_truncate_nothing,
 };
 
 const struct family family_assemble = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_ASSEMBLES,
-	.size = family_view_size,
-	.truncate = family_truncate_nothing,
 };
 
 const struct family family_undo = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_UNDOES,
-	.size = family_view_size,
-	.truncate = family_truncate_nothing,
 };
 
 static uint64_t theta_size(const struct inode *inode)
@@ -109,7 +98,6 @@ const struct family family_theta = {
 	.computed = true,
 	.size = theta_size,
 	.open = theta_open,
-	.truncate = family_truncate_nothing,
 };
 
 /* Empty files that drop what is written to them, so that whole trees can be copied in and
@@ -127,6 +115,4 @@ const struct family family_sink = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_DROPPED,
 	.nothing = true,
-	.size = family_view_size,
-	.truncate = family_truncate_nothing,
 };

@@ -114,34 +114,18 @@ static int metadata_check_name(const struct inode *directory, const char *name)
 	return -EPERM;
 }
 
-static unsigned metadata_time_number(const struct inode *directory)
-{
-	(void)directory;
-	return MODEL_METADATA;
-}
-
-static const char *metadata_title(const struct inode *directory)
-{
-	(void)directory;
-	return "metadata";
-}
-
 const struct family family_metadata = {
 	.mode = S_IFDIR | 0777,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.grafts = true,
 	.lookup = metadata_lookup,
 	.may_block = metadata_may_block,
 	.list = metadata_list,
 	.check_name = metadata_check_name,
-	.time_number = metadata_time_number,
-	.title = metadata_title,
 };
 
 const struct family family_base_metadata = {
 	.mode = S_IFDIR | 0555,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.lookup = metadata_lookup,
 	.may_block = metadata_may_block,

@@ -196,7 +196,6 @@ const struct family family_organ = {
 const struct family family_link = {
 	.mode = S_IFLNK | 0777,
 	.slot = true,
-	.size = family_target_size,
 	.remove = organ_remove,
 };
 
@@ -214,9 +213,7 @@ const struct family family_base_organ = {
 const struct family family_stage = {
 	.mode = S_IFREG | 0666,
 	.attributes = family_organ_attributes,
-	.size = family_stage_size,
 	.number = family_organ_number,
-	.truncate = family_truncate_stage,
 	.commit = organ_commit,
 	.staged_name = family_organ_name,
 	.released = stage_released,

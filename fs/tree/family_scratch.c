@@ -127,11 +127,7 @@ static void scratch_name(const struct tree *tree, const struct inode *inode,
 	uint64_t directory;
 
 	if (scratch_files_name(tree->scratches, inode, &directory, name))
-		snprintf(text, STAGED_NAME_MAX, "%s/%s",
-			 tree_is_metadata(directory)
-				 ? "metadata"
-				 : class_name((enum organ_class)inode_index(directory)),
-			 name);
+		snprintf(text, STAGED_NAME_MAX, "%s/%s", tree_title(directory), name);
 	else
 		snprintf(text, STAGED_NAME_MAX, "a file without a name");
 }
@@ -157,8 +153,6 @@ const struct family family_scratch = {
 	.mode = S_IFREG | 0666,
 	.scratch = true,
 	.attributes = attributes,
-	.size = family_stage_size,
-	.truncate = family_truncate_stage,
 	.commit = scratch_commit,
 	.staged_name = scratch_name,
 	.attribute = scratch_attribute,
@@ -168,5 +162,4 @@ const struct family family_scratch = {
 const struct family family_scratch_link = {
 	.mode = S_IFLNK | 0777,
 	.scratch = true,
-	.size = family_target_size,
 };

@@ -55,7 +55,6 @@ static void setting_name(const struct tree *tree, const struct inode *inode,
 const struct family family_adapter = {
 	.mode = S_IFLNK | 0777,
 	.copied = true,
-	.size = family_target_size,
 	.remove = adapter_remove,
 };
 
@@ -63,7 +62,6 @@ const struct family family_setting = {
 	.mode = S_IFREG | 0666,
 	.copied = true,
 	.shows_slot = true,
-	.size = family_view_size,
 	.is_fixed = setting_is_fixed,
 	.number = setting_number,
 	.stage = setting_stage,
@@ -73,9 +71,7 @@ const struct family family_setting = {
 const struct family family_setting_stage = {
 	.mode = S_IFREG | 0666,
 	.shows_slot = true,
-	.size = family_stage_size,
 	.number = setting_number,
-	.truncate = family_truncate_stage,
 	.commit = setting_commit,
 	.staged_name = setting_name,
 };

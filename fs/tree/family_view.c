@@ -76,7 +76,6 @@ static bool form_class_list(const struct tree *tree, const struct inode *directo
 
 const struct family family_form_class = {
 	.mode = S_IFDIR | 0555,
-	.nlink = 2,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,
 	.lookup = form_class_lookup,

@@ -45,6 +45,10 @@ bool tree_is_adapter_name(uint64_t directory, const char *name);
 /* Is that number a directory of metadata, in which keys can be changed? */
 bool tree_is_metadata(uint64_t ino);
 
+/* Of a directory that grafts are in: its name, and its number for model_directory_time(). */
+const char *tree_title(uint64_t ino);
+unsigned tree_time_number(uint64_t ino);
+
 /* Does the name in that directory say where a file belongs: to a slot or key? */
 bool tree_is_named(const struct model *model, uint64_t directory, const char *name);
 
