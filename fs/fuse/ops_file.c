@@ -161,6 +161,14 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 }
 
+static void reply_bytes(fuse_req_t req, const char *buffer, ssize_t got)
+{
+	if (got < 0)
+		fuse_reply_err(req, (int)-got);
+	else
+		fuse_reply_buf(req, buffer, (size_t)got);
+}
+
 static void drop_read(struct async_request *async)
 {
 	reply_buffers_put(async->fs->buffers, async->buffer);
@@ -169,10 +177,7 @@ static void drop_read(struct async_request *async)
 
 static void reply_read(struct async_request *async, ssize_t got)
 {
-	if (got < 0)
-		fuse_reply_err(async->req, (int)-got);
-	else
-		fuse_reply_buf(async->req, async->buffer, (size_t)got);
+	reply_bytes(async->req, async->buffer, got);
 	drop_read(async);
 }
 
@@ -199,12 +204,8 @@ static void read_now(fuse_req_t req, struct view *view, size_t size, uint64_t of
 {
 	struct mount *fs = mount_of(req);
 	char *buffer = reply_buffers_get(fs->buffers);
-	const ssize_t got = buffer ? view_read(view, buffer, size, offset) : -ENOMEM;
 
-	if (got < 0)
-		fuse_reply_err(req, (int)-got);
-	else
-		fuse_reply_buf(req, buffer, (size_t)got);
+	reply_bytes(req, buffer, buffer ? view_read(view, buffer, size, offset) : -ENOMEM);
 	reply_buffers_put(fs->buffers, buffer);
 }
 

@@ -243,10 +243,10 @@ void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct mount *fs = mount_of(req);
 	struct inode *inode = inodes_get(fs->inodes, ino);
-	const struct model_files *mounted =
+	const struct model_files *files =
 		inode && inode->model ? mount_model_files(fs, inode) : mount_model_files_at(fs, 0);
 	struct statvfs stat;
-	const int rc = free_space_get(mounted->space, &stat);
+	const int rc = free_space_get(files->space, &stat);
 
 	inodes_put(fs->inodes, inode);
 	if (rc < 0) {

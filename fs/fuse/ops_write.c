@@ -14,12 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void reply_write(fuse_req_t req, ssize_t rc, size_t size)
+{
+	if (rc < 0)
+		fuse_reply_err(req, (int)-rc);
+	else
+		fuse_reply_write(req, size);
+}
+
 static void reply_written(struct async_request *async, ssize_t result)
 {
-	if (result < 0)
-		fuse_reply_err(async->req, (int)-result);
-	else
-		fuse_reply_write(async->req, async->size);
+	reply_write(async->req, result, async->size);
 }
 
 static ssize_t assemble(struct async_request *async)
@@ -153,14 +158,11 @@ static void write_undo(fuse_req_t req, struct open_file *handle, const char *byt
 {
 	const int rc = undo_words_write(handle->words, bytes, size, offset, owner);
 
-	if (rc == 0) {
-		fuse_reply_write(req, size);
-		return;
-	}
-	log_add(handle->inode->model->log, ".undo: refused: %s; nothing is undone",
-		rc == -EINVAL ? "words are written as text, from the first to the last"
-			      : strerror(-rc));
-	fuse_reply_err(req, -rc);
+	if (rc < 0)
+		log_add(handle->inode->model->log, ".undo: refused: %s; nothing is undone",
+			rc == -EINVAL ? "words are written as text, from the first to the last"
+				      : strerror(-rc));
+	reply_write(req, rc, size);
 }
 
 static ssize_t run_undo(struct async_request *async)
@@ -173,7 +175,6 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 {
 	struct open_file *handle = open_file_of(fi);
 	struct write_source *trace;
-	ssize_t rc;
 
 	(void)ino;
 	expect_no_release(mount_of(req), handle);
@@ -198,11 +199,8 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		return;
 	}
 	write_source_unref(trace);
-	rc = write_bytes(mount_of(req), handle->inode, bytes, size, (uint64_t)offset);
-	if (rc < 0)
-		fuse_reply_err(req, (int)-rc);
-	else
-		fuse_reply_write(req, size);
+	reply_write(req, write_bytes(mount_of(req), handle->inode, bytes, size, (uint64_t)offset),
+		    size);
 }
 
 static ssize_t commit(struct async_request *async)

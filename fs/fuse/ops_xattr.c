@@ -44,11 +44,11 @@ static int count_value(struct mount *fs, const struct inode *inode, bool hashes,
 	if (!family_of(inode)->root)
 		return -ENODATA;
 	for (uint32_t i = 0; i < fs->models->n; i++) {
-		struct model_files *mounted = mount_model_files_at(fs, i);
+		struct model_files *files = mount_model_files_at(fs, i);
 
-		if (!inode->model || mounted->model == inode->model)
-			count += hashes ? tensor_hashes_count(mounted->hashes)
-					: memo_count(mounted->measures);
+		if (!inode->model || files->model == inode->model)
+			count += hashes ? tensor_hashes_count(files->hashes)
+					: memo_count(files->measures);
 	}
 	return snprintf(text, n, "%" PRIu64, count);
 }

@@ -161,37 +161,14 @@ static int open_model(struct opening *opening, const char *path)
 	return enter(opening, model, log, name);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_names(const struct dirent **a, const struct dirent **b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* The names in a directory that do not begin with a dot, sorted, and a NULL; to free one by one.
- * NULL: it cannot be listed. */
-static char **list(const char *path)
+static int is_shown(const struct dirent *entry)
 {
-	DIR *entries = opendir(path);
-	const struct dirent *entry;
-	char **names = entries ? calloc(1, sizeof(char *)) : NULL;
-	size_t n = 0;
-
-	while (names && (errno = 0, entry = readdir(entries))) {
-		char **more;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		more = reallocarray(names, n + 2, sizeof(char *));
-		if (more)
-			names = more;
-		if (!more || !(names[n] = strdup(entry->d_name)))
-			break;
-		names[++n] = NULL;
-	}
-	if (entries)
-		closedir(entries);
-	if (names)
-		qsort(names, n, sizeof(char *), compare_names);
-	return names;
+	return entry->d_name[0] != '.';
 }
 
 static bool is_gguf_name(const char *name)
@@ -239,10 +216,12 @@ static bool are_shards_of_one(const char *a, const char *b)
 }
 
 /* Has a shard before it brought the model that it is of? */
-static bool is_brought(char *const *names, const bool *opened, size_t i)
+static bool is_brought(struct dirent *const *names, const bool *opened, int i)
 {
-	for (size_t k = 0; paths_shard_prefix(names[i]) && k < i; k++)
-		if (opened[k] && are_shards_of_one(names[k], names[i]))
+	const char *name = names[i]->d_name;
+
+	for (int k = 0; paths_shard_prefix(name) && k < i; k++)
+		if (opened[k] && are_shards_of_one(names[k]->d_name, name))
 			return true;
 	return false;
 }
@@ -259,39 +238,40 @@ static bool open_entry(struct opening *opening, const char *path, bool deeper)
 	return false;
 }
 
-static int open_entries(struct opening *opening, const char *path, char **names, bool *opened,
+static int open_entries(struct opening *opening, const char *path, struct dirent **names, int n,
 			bool deeper)
 {
+	bool *opened = calloc((size_t)n + 1, sizeof(*opened));
 	char *file;
+	int rc = opened ? 0 : out_of_memory(opening);
 
-	for (size_t i = 0; names[i]; i++) {
+	for (int i = 0; rc == 0 && i < n; i++) {
 		if (is_brought(names, opened, i))
 			continue;
-		if (asprintf(&file, "%s/%s", path, names[i]) < 0)
-			return out_of_memory(opening);
+		if (asprintf(&file, "%s/%s", path, names[i]->d_name) < 0) {
+			rc = out_of_memory(opening);
+			break;
+		}
 		opened[i] = open_entry(opening, file, deeper);
 		free(file);
 	}
-	return 0;
+	free(opened);
+	return rc;
 }
 
+/* The names in it that do not begin with a dot, sorted. */
 static int open_directory(struct opening *opening, const char *path, bool deeper)
 {
-	char **names = list(path);
-	bool *opened;
-	size_t n = 0;
+	struct dirent **names;
+	const int n = scandir(path, &names, is_shown, compare_names);
 	int rc;
 
-	if (!names)
+	if (n < 0)
 		return error_set(opening->err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
-	while (names[n])
-		n++;
-	opened = calloc(n + 1, sizeof(*opened));
-	rc = opened ? open_entries(opening, path, names, opened, deeper) : out_of_memory(opening);
-	for (size_t i = 0; i < n; i++)
+	rc = open_entries(opening, path, names, n, deeper);
+	for (int i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
-	free(opened);
 	return rc;
 }
 

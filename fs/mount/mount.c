@@ -55,7 +55,7 @@ int mount_add_model(struct mount *fs, struct model_files *model_files, struct mo
 	const struct options *options = fs->options;
 	/* With several models, what is given is the directory for all. */
 	const bool several = fs->models->several;
-	const struct mounted_site site = {
+	const struct model_files_params params = {
 		.samples = options->samples,
 		.output = several ? NULL : options->output,
 		.directory = several ? options->output : NULL,
@@ -67,7 +67,7 @@ int mount_add_model(struct mount *fs, struct model_files *model_files, struct mo
 	};
 
 	model->links = fs->links;
-	return model_files_init(model_files, model, &site);
+	return model_files_init(model_files, model, &params);
 }
 
 static bool mount_models(struct mount *fs, const struct models *models)

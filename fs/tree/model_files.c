@@ -20,125 +20,123 @@
 
 static uint64_t stamp_of(void *context, enum generated_kind kind)
 {
-	const struct model_files *mounted = context;
+	const struct model_files *files = context;
 
 	if (kind == GENERATED_BASE_PICTURE)
 		return 0;
 	if (kind == GENERATED_LOG)
-		return log_count(mounted->model->log);
+		return log_count(files->model->log);
 	if (kind == GENERATED_ASSEMBLE)
-		return assembly_status_generation(mounted->assembly);
+		return assembly_status_generation(files->assembly);
 	/* Neither ever goes back, so that the sum moves when one of them does. */
 	if (kind == GENERATED_MODEL)
-		return model_generation(mounted->model) +
-		       assembly_view_generation(mounted->assembly);
-	return model_generation(mounted->model);
+		return model_generation(files->model) + assembly_view_generation(files->assembly);
+	return model_generation(files->model);
 }
 
-static struct view *report_of(struct model_files *mounted, struct figures *figures,
+static struct view *report_of(struct model_files *files, struct figures *figures,
 			      lazy_report_print_fn *print)
 {
-	return figures ? lazy_report_view(mounted->measures, figures, print) : NULL;
+	return figures ? lazy_report_view(files->measures, figures, print) : NULL;
 }
 
 /* From the file that it was assembled to, in one piece, where there is one. */
-static struct view *view_of_model(struct model_files *mounted, const struct snapshot *snapshot,
+static struct view *view_of_model(struct model_files *files, const struct snapshot *snapshot,
 				  struct error *err)
 {
-	struct view *layout = model_view(mounted->model, snapshot, false, err);
+	struct view *layout = model_view(files->model, snapshot, false, err);
 	struct view *file =
-		layout ? assembly_view(mounted->assembly, snapshot->generation, layout) : NULL;
+		layout ? assembly_view(files->assembly, snapshot->generation, layout) : NULL;
 
 	return file ? file : layout;
 }
 
-static struct view *view_of_slots(struct model_files *mounted, enum generated_kind kind,
+static struct view *view_of_slots(struct model_files *files, enum generated_kind kind,
 				  const struct snapshot *snapshot, struct error *err)
 {
-	struct model *model = mounted->model;
+	struct model *model = files->model;
 
 	switch (kind) {
 	case GENERATED_MANIFEST:
-		return manifest_view(model, mounted->measures, snapshot);
+		return manifest_view(model, files->measures, snapshot);
 	case GENERATED_MODEL:
 		/* In parts it cannot be opened. */
-		return model->whole ? view_of_model(mounted, snapshot, err)
-				    : view_new(NULL, 0, NULL);
+		return model->whole ? view_of_model(files, snapshot, err) : view_new(NULL, 0, NULL);
 	case GENERATED_PICTURE:
-		return report_of(mounted, figures_new(model, snapshot), model_picture_print);
+		return report_of(files, figures_new(model, snapshot), model_picture_print);
 	case GENERATED_BASE_PICTURE:
-		return report_of(mounted, figures_of_base(model), model_picture_print);
+		return report_of(files, figures_of_base(model), model_picture_print);
 	case GENERATED_REPORT:
-		return report_of(mounted, figures_new(model, snapshot), report_print);
+		return report_of(files, figures_new(model, snapshot), report_print);
 	case GENERATED_CHECKSUMS:
-		return checksums_view(model, mounted->hashes, snapshot);
+		return checksums_view(model, files->hashes, snapshot);
 	case GENERATED_GGUF_HASH:
-		return gguf_hash_view(model, mounted->hashes, snapshot, &mounted->ending);
+		return gguf_hash_view(model, files->hashes, snapshot, &files->ending);
 	case GENERATED_ROWS:
-		return table_view(model, mounted->measures, snapshot);
+		return table_view(model, files->measures, snapshot);
 	case GENERATED_GRAFTS:
 		return grafts_list_view(model, snapshot);
 	case GENERATED_CHECK:
-		return check_view(model, snapshot, &mounted->ending);
+		return check_view(model, snapshot, &files->ending);
 	case GENERATED_UNDO:
 		return undo_list(model, snapshot);
 	default:
-		return theta_table(model, mounted->measures, snapshot,
+		return theta_table(model, files->measures, snapshot,
 				   (enum organ_class)(kind - GENERATED_TABLES));
 	}
 }
 
 static struct view *view_of(void *context, enum generated_kind kind, struct error *err)
 {
-	struct model_files *mounted = context;
+	struct model_files *files = context;
 	struct snapshot snapshot;
 	struct view *view;
 	size_t size;
 	char *text;
 
 	if (kind == GENERATED_LOG || kind == GENERATED_ASSEMBLE) {
-		text = kind == GENERATED_LOG ? log_text(mounted->model->log, &size)
-					     : assembly_status(mounted->assembly, &size);
+		text = kind == GENERATED_LOG ? log_text(files->model->log, &size)
+					     : assembly_status(files->assembly, &size);
 		return view_of_text(text, size);
 	}
-	block_metadata_show(mounted->model);
-	if (model_snapshot(mounted->model, &snapshot) < 0)
+	block_metadata_show(files->model);
+	if (model_snapshot(files->model, &snapshot) < 0)
 		return NULL;
-	view = view_of_slots(mounted, kind, &snapshot, err);
+	view = view_of_slots(files, kind, &snapshot, err);
 	snapshot_release(&snapshot);
 	return view;
 }
 
-int model_files_init(struct model_files *mounted, struct model *model,
-		     const struct mounted_site *site)
+int model_files_init(struct model_files *files, struct model *model,
+		     const struct model_files_params *params)
 {
 	const struct generator generator = { .stamp = stamp_of,
 					     .view = view_of,
-					     .context = mounted,
+					     .context = files,
 					     .model = model,
 					     .log = model->log };
 
-	*mounted = (struct model_files){ .model = model };
-	mounted->measures = tensor_measures_new(model, site->samples, site->measurers);
-	mounted->hashes = tensor_hashes_new(model, site->hashers);
-	mounted->assembly = assembly_new(model, site->output, site->directory);
-	if (site->keep && mounted->assembly)
-		assembly_keep(mounted->assembly);
-	mounted->generated = generated_new(&generator, site->inodes);
-	mounted->space = free_space_new(model->base, model->directory);
-	return mounted->measures && mounted->hashes && mounted->assembly && mounted->generated &&
-			       mounted->space
+	*files = (struct model_files){ .model = model };
+	files->measures = tensor_measures_new(model, params->samples, params->measurers);
+	files->hashes = tensor_hashes_new(model, params->hashers);
+	files->assembly = assembly_new(model, params->output, params->directory);
+	if (params->keep && files->assembly)
+		assembly_keep(files->assembly);
+	files->generated = generated_new(&generator, params->inodes);
+	files->space = free_space_new(model->base, model->directory);
+	return files->measures && files->hashes && files->assembly && files->generated &&
+			       files->space
 		       ? 0
 		       : -ENOMEM;
 }
 
-void model_files_release(struct model_files *mounted)
+void model_files_release(struct model_files *files)
 {
-	generated_free(mounted->generated);
-	memo_free(mounted->measures);
-	tensor_hashes_free(mounted->hashes);
-	assembly_free(mounted->assembly);
-	free_space_free(mounted->space);
-	shards_unref(mounted->refused);
-	*mounted = (struct model_files){ 0 };
+	generated_free(files->generated);
+	memo_free(files->measures);
+	tensor_hashes_free(files->hashes);
+	assembly_free(files->assembly);
+	free_space_free(files->space);
+	shards_unref(files->refused);
+	*files = (struct model_files){ 0 };
 }

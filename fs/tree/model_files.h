@@ -21,7 +21,7 @@ struct model_files {
 };
 
 /* What a model's files have from the mount. All is borrowed. */
-struct mounted_site {
+struct model_files_params {
 	uint64_t samples;		/* values of a tensor that are looked at (sampling.h) */
 	const char *output, *directory; /* as assembly_new() */
 	bool keep;			/* what is assembled stays open (assembly_keep()) */
@@ -30,9 +30,9 @@ struct mounted_site {
 };
 
 /* What there is of a model alone. Returns 0 or -ENOMEM; model_files_release() is due either way. */
-int model_files_init(struct model_files *mounted, struct model *model,
-		     const struct mounted_site *site);
-void model_files_release(struct model_files *mounted);
+int model_files_init(struct model_files *files, struct model *model,
+		     const struct model_files_params *params);
+void model_files_release(struct model_files *files);
 
 /* Who has the place of model number i now, of all by their numbers. */
 static inline struct model_files *model_files_current(struct model_files *all, uint32_t i)

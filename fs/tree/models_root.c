@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct models_root {
-	struct model_files *mounted;
+	struct model_files *files;
 	uint32_t n;
 	struct log *log;
 	struct names *names; /* of the directories, to numbers of models */
@@ -30,7 +30,7 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 		return log_count(overview->log);
 	/* Generations only grow, so their sum says when one of them did. */
 	for (uint32_t i = 0; i < overview->n; i++)
-		stamp += model_generation(model_files_current(overview->mounted, i)->model);
+		stamp += model_generation(model_files_current(overview->files, i)->model);
 	return stamp;
 }
 
@@ -116,20 +116,20 @@ static char *one_line(const char *name)
 	return text;
 }
 
-static bool enter(struct ranked_model *entrant, const struct model_files *mounted)
+static bool enter(struct ranked_model *entrant, const struct model_files *files)
 {
 	struct snapshot snapshot;
 
-	entrant->measures = mounted->measures;
-	entrant->name = one_line(mounted->model->shown);
-	if (!entrant->name || slots_snapshot(mounted->model->slots, &snapshot) < 0)
+	entrant->measures = files->measures;
+	entrant->name = one_line(files->model->shown);
+	if (!entrant->name || slots_snapshot(files->model->slots, &snapshot) < 0)
 		return false;
-	entrant->figures = figures_new(mounted->model, &snapshot);
+	entrant->figures = figures_new(files->model, &snapshot);
 	snapshot_release(&snapshot);
 	return entrant->figures != NULL;
 }
 
-static struct view *report_view(struct model_files *mounted, uint32_t n)
+static struct view *report_view(struct model_files *files, uint32_t n)
 {
 	static const struct whole_text_ops ops = { print, release };
 	struct models_report *report = calloc(1, sizeof(*report) + n * sizeof(report->entrants[0]));
@@ -137,7 +137,7 @@ static struct view *report_view(struct model_files *mounted, uint32_t n)
 
 	for (uint32_t i = 0; well && i < n; i++) {
 		report->n = i + 1;
-		well = enter(&report->entrants[i], model_files_current(mounted, i));
+		well = enter(&report->entrants[i], model_files_current(files, i));
 	}
 	if (well)
 		return whole_text_view(whole_text_new(&ops, report, NULL));
@@ -159,7 +159,7 @@ static struct view *manifest_of(const struct models_root *overview)
 	fputs("{\n\"organfs\": \"" ORGANFS_VERSION "\",\n\"models\": [", out);
 	for (uint32_t i = 0; rc == 0 && i < overview->n; i++) {
 		fputs(i ? ",\n  " : "\n  ", out);
-		rc = manifest_print_model(model_files_current(overview->mounted, i)->model, out);
+		rc = manifest_print_model(model_files_current(overview->files, i)->model, out);
 	}
 	fputs("\n]\n}\n", out);
 	view = view_of_stream(out, &text, &size);
@@ -178,7 +178,7 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 
 	(void)err;
 	if (kind == GENERATED_REPORT)
-		return report_view(overview->mounted, overview->n);
+		return report_view(overview->files, overview->n);
 	if (kind == GENERATED_MANIFEST)
 		return manifest_of(overview);
 	text = log_text(overview->log, &size);
@@ -189,7 +189,7 @@ static bool name_models(struct models_root *overview)
 {
 	overview->names = names_new(overview->n);
 	for (uint32_t i = 0; overview->names && i < overview->n; i++) {
-		const char *name = overview->mounted[i].model->shown;
+		const char *name = overview->files[i].model->shown;
 
 		if (names_add(overview->names, name, strlen(name), i) < 0)
 			return false;
@@ -197,7 +197,7 @@ static bool name_models(struct models_root *overview)
 	return overview->names != NULL;
 }
 
-struct models_root *models_root_new(struct model_files *mounted, uint32_t n, struct inodes *inodes,
+struct models_root *models_root_new(struct model_files *files, uint32_t n, struct inodes *inodes,
 				    struct log *log)
 {
 	struct models_root *overview = calloc(1, sizeof(*overview));
@@ -205,13 +205,13 @@ struct models_root *models_root_new(struct model_files *mounted, uint32_t n, str
 		.stamp = stamp_of,
 		.view = view_of,
 		.context = overview,
-		.mtime = backing_stat(mounted[0].model->base)->st_mtim,
+		.mtime = backing_stat(files[0].model->base)->st_mtim,
 		.log = log,
 	};
 
 	if (!overview)
 		return NULL;
-	overview->mounted = mounted;
+	overview->files = files;
 	overview->n = n;
 	overview->log = log;
 	overview->generated = generated_new(&generator, inodes);
@@ -235,7 +235,7 @@ struct model *models_root_find(struct models_root *overview, const char *name)
 	uint32_t i;
 
 	return names_find(overview->names, name, strlen(name), &i)
-		       ? model_files_current(overview->mounted, i)->model
+		       ? model_files_current(overview->files, i)->model
 		       : NULL;
 }
 

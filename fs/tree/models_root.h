@@ -9,7 +9,7 @@
 struct models_root; /* any thread may use it */
 
 /* Of n models; all are borrowed. NULL: out of memory. */
-struct models_root *models_root_new(struct model_files *mounted, uint32_t n, struct inodes *inodes,
+struct models_root *models_root_new(struct model_files *files, uint32_t n, struct inodes *inodes,
 				    struct log *log);
 void models_root_free(struct models_root *overview); /* NULL is fine */
 

@@ -18,7 +18,7 @@ struct scene {
 static struct scene open_scene(void **state)
 {
 	struct scene scene = { .o = open_small(state, "base.gguf") };
-	struct mounted_site site = { .samples = SAMPLE_DEFAULT };
+	struct model_files_params params = { .samples = SAMPLE_DEFAULT };
 
 	scene.models = malloc(sizeof(*scene.models));
 	must(scene.models);
@@ -26,8 +26,8 @@ static struct scene open_scene(void **state)
 	scene.inodes = inodes_new(scene.models, 1, false);
 	scene.mounted = malloc(sizeof(*scene.mounted));
 	must(scene.inodes && scene.mounted);
-	site.inodes = scene.inodes;
-	must(model_files_init(scene.mounted, scene.o.model, &site) == 0);
+	params.inodes = scene.inodes;
+	must(model_files_init(scene.mounted, scene.o.model, &params) == 0);
 	scene.generated = scene.mounted->generated;
 	return scene;
 }
