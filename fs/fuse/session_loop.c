@@ -133,20 +133,25 @@ static bool is_quick(const struct fuse_buf *request)
 
 static void *work(void *argument);
 
-/* With the lock held: another thread is to wait for requests. False: all others are at work, or are
- * about to answer what was put by. One of them that was woken for that, and came to the waiting
- * first, would leave it to a thread that may never come back. */
+/* Another thread is to wait for requests. False: all others are at work, or are about to answer what
+ * was put by. One of them that was woken for that, and came to the waiting first, would leave it to
+ * a thread that may never come back. */
 static bool pass_on(struct loop *loop)
 {
+	bool passes = true;
+
+	pthread_mutex_lock(&loop->lock);
 	if (loop->idle && !loop->first)
 		pthread_cond_signal(&loop->turn);
 	else if (loop->started < loop->most &&
 		 pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)
 		loop->started++;
 	else
-		return false;
-	loop->waiting = false;
-	return true;
+		passes = false;
+	if (passes)
+		loop->waiting = false;
+	pthread_mutex_unlock(&loop->lock);
+	return passes;
 }
 
 /* With the lock held: the next thread that has done its work is to answer the request. False: its
@@ -202,16 +207,6 @@ static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 	read_threads_set_alone(loop->read_threads, false);
 }
 
-static bool has_passed_on(struct loop *loop)
-{
-	bool passed;
-
-	pthread_mutex_lock(&loop->lock);
-	passed = pass_on(loop);
-	pthread_mutex_unlock(&loop->lock);
-	return passed;
-}
-
 /* Wait for a request that is not quick, and pass the waiting on, answering the quick ones. False:
  * the mount is gone. */
 static bool next_request(struct loop *loop, struct fuse_buf *request)
@@ -235,7 +230,7 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 			fuse_session_process_buf(loop->session, request);
 			if (kind_of(request) == INIT)
 				loop->connected(loop->context);
-		} else if (has_passed_on(loop)) {
+		} else if (pass_on(loop)) {
 			return true;
 		} else {
 			answer_alone(loop, request);

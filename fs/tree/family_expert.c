@@ -19,27 +19,19 @@ static uint32_t experts_of(const struct inode *inode)
 	return organ_file_experts(inode->model, inode->index, inode->content);
 }
 
-/* How many experts the slot has now. */
-static uint32_t count_now(struct model *model, uint32_t tensor)
-{
-	struct content *content = slots_get(model->slots, tensor);
-	const uint32_t n = organ_file_experts(model, tensor, content);
-
-	content_unref(content);
-	return n;
-}
-
 static struct inode *experts_lookup(const struct tree *tree, const struct inode *directory,
 				    const char *name, int *rc)
 {
-	const uint32_t n = count_now(directory->model, directory->index);
+	struct model *model = directory->model;
+	struct content *content = slots_get(model->slots, directory->index);
+	const uint32_t n = organ_file_experts(model, directory->index, content);
 	const size_t length = tree_slot_name(name);
 	uint32_t part = INODE_ORDER;
 
+	content_unref(content);
 	if (strcmp(name, ORDER_NAME) != 0 && !expert_slice_find(name, length, n, &part))
 		return NULL;
-	return inodes_computed(tree->inodes, FAMILY_EXPERT, directory->model, directory->index,
-			       part, rc);
+	return inodes_computed(tree->inodes, FAMILY_EXPERT, model, directory->index, part, rc);
 }
 
 /* The experts, then their order. */
