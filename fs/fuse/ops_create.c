@@ -5,8 +5,6 @@
 #include "fs/fuse/ops.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What desktops drop everywhere. */

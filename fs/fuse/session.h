@@ -4,7 +4,6 @@
 #define FS_FUSE_SESSION_H
 
 #include "fs/mount/models.h"
-#include "fs/mount/options.h"
 #include "fs/mount/unmount_status.h"
 
 /* Mount the models, go into the background unless told otherwise, answer requests until the mount

@@ -133,9 +133,9 @@ static bool is_quick(const struct fuse_buf *request)
 
 static void *work(void *argument);
 
-/* Another thread is to wait for requests. False: all others are at work, or are about to answer what
- * was put by. One of them that was woken for that, and came to the waiting first, would leave it to
- * a thread that may never come back. */
+/* Another thread is to wait for requests. False: all others are at work, or are about to answer
+ * what was put by. One of them that was woken for that, and came to the waiting first, would leave
+ * it to a thread that may never come back. */
 static bool pass_on(struct loop *loop)
 {
 	bool passes = true;

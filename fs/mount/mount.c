@@ -3,7 +3,6 @@
 #include "fs/mount/mount.h"
 #include "fs/model/inode.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* The pools of a mount, in the order in which mount_drain() waits for them: a job waits for jobs of

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* families.c - the table of families, what several share, and names. */
-#include "fs/edit/graft.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
-#include "fs/model/organ_file.h"
 #include "fs/tree/tree.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FAMILY_LINE(NUMBER, name) [FAMILY_##NUMBER] = &family_##name,

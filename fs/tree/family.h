@@ -123,11 +123,6 @@ static inline const struct family *family_of(const struct inode *inode)
 	return families[inode->family];
 }
 
-static inline bool family_is_directory(const struct inode *inode)
-{
-	return S_ISDIR(family_of(inode)->mode);
-}
-
 /* The bytes that a reader sees, or that were written; of a link those of its target. */
 uint64_t family_size(const struct inode *inode);
 
@@ -135,11 +130,9 @@ uint64_t family_size(const struct inode *inode);
 int family_truncate(struct inode *inode, uint64_t size);
 
 /* What several families share. */
-uint64_t family_organ_number(const struct inode *inode);
 void family_organ_name(const struct tree *tree, const struct inode *inode,
 		       char text[STAGED_NAME_MAX]);
 int family_view_attribute(const struct inode *inode, const char *name, char *text, size_t n);
-int family_organ_attribute(const struct inode *inode, const char *name, char *text, size_t n);
 extern const char *const family_organ_attributes[];
 
 #endif

@@ -5,7 +5,6 @@
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 #include "fs/tensor/expert_slice.h"
-#include "fs/tensor/organ_views.h"
 #include "fs/tree/tree.h"
 
 #include <errno.h>

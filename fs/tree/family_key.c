@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* family_key.c - names in metadata: each is a key's, or of a scratch file (key_filename.h). */
 #include "fs/edit/metadata_edit.h"
-#include "fs/metadata/key_filename.h"
 #include "fs/model/inode.h"
 #include "fs/tree/tree.h"
 

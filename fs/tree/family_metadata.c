@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Is it that of .base? */
 static bool is_base(const struct inode *directory)

@@ -32,7 +32,7 @@ struct organ_location tree_locate(const struct inode *inode)
 	return organ_file_locate(inode->model, inode->index, inode->content);
 }
 
-uint64_t family_organ_number(const struct inode *inode)
+static uint64_t organ_number(const struct inode *inode)
 {
 	return inode_of(inode->model->number, INODE_ORGAN, inode->index);
 }
@@ -115,7 +115,7 @@ static int graft_value(const struct inode *inode, char *text, size_t n)
 const char *const family_organ_attributes[] = { "tensor", "type",   "shape", "class",
 						"block",  "extent", "graft", NULL };
 
-int family_organ_attribute(const struct inode *inode, const char *name, char *text, size_t n)
+static int organ_attribute(const struct inode *inode, const char *name, char *text, size_t n)
 {
 	static int (*const values[])(const struct inode *inode, char *text, size_t n) = {
 		tensor_value, type_value,   shape_value, class_value,
@@ -131,8 +131,7 @@ int family_organ_attribute(const struct inode *inode, const char *name, char *te
 /* Of what is made of an organ, and lies in no file. */
 int family_view_attribute(const struct inode *inode, const char *name, char *text, size_t n)
 {
-	return strcmp(name, "extent") == 0 ? -ENODATA
-					   : family_organ_attribute(inode, name, text, n);
+	return strcmp(name, "extent") == 0 ? -ENODATA : organ_attribute(inode, name, text, n);
 }
 
 /* What adapters make of it is not written to: they would be merged twice. */
@@ -185,11 +184,11 @@ const struct family family_organ = {
 	.attributes = family_organ_attributes,
 	.size = organ_size,
 	.open = organ_open,
-	.number = family_organ_number,
+	.number = organ_number,
 	.stage = organ_stage,
 	.truncate = organ_truncate,
 	.remove = organ_remove,
-	.attribute = family_organ_attribute,
+	.attribute = organ_attribute,
 	.organ = organ_of,
 };
 
@@ -206,17 +205,17 @@ const struct family family_base_organ = {
 	.attributes = family_organ_attributes,
 	.size = organ_size,
 	.open = organ_open,
-	.attribute = family_organ_attribute,
+	.attribute = organ_attribute,
 	.organ = organ_of,
 };
 
 const struct family family_stage = {
 	.mode = S_IFREG | 0666,
 	.attributes = family_organ_attributes,
-	.number = family_organ_number,
+	.number = organ_number,
 	.commit = organ_commit,
 	.staged_name = family_organ_name,
 	.released = stage_released,
-	.attribute = family_organ_attribute,
+	.attribute = organ_attribute,
 	.organ = organ_of,
 };

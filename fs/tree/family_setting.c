@@ -5,9 +5,7 @@
 #include "fs/model/inode.h"
 #include "fs/tree/tree.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* No key has such a number. */
 static uint64_t setting_number(const struct inode *inode)

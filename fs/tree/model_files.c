@@ -11,12 +11,10 @@
 #include "fs/files/model_picture.h"
 #include "fs/files/undo_list.h"
 #include "fs/lazy/theta_text.h"
-#include "fs/model/organ_file.h"
 #include "fs/report/report.h"
 #include "fs/report/table.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static uint64_t stamp_of(void *context, enum generated_kind kind)
 {
