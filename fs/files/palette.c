@@ -12,75 +12,51 @@ const char *rgb_text(char out[COLOUR_MAX], struct rgb rgb)
 	return out;
 }
 
+static struct rgb rgb_of(uint32_t hex)
+{
+	return (struct rgb){ (uint8_t)(hex >> 16), (uint8_t)(hex >> 8), (uint8_t)hex };
+}
+
 struct rgb palette_step(int step, bool dark)
 {
 	/* By ground, by side (below, above), by distance. */
-	static const struct rgb steps[2][2][PALETTE_STEPS + 1] = {
-		{ { { 0xf1, 0xf1, 0xf1 },
-		    { 0xdf, 0xea, 0xf5 },
-		    { 0xc3, 0xdb, 0xf0 },
-		    { 0x97, 0xc6, 0xe6 },
-		    { 0x5f, 0xa8, 0xd8 },
-		    { 0x2f, 0x7f, 0xbd },
-		    { 0x0b, 0x4f, 0x96 } },
-		  { { 0xf1, 0xf1, 0xf1 },
-		    { 0xfd, 0xeb, 0xd8 },
-		    { 0xfd, 0xd6, 0xae },
-		    { 0xfd, 0xb6, 0x76 },
-		    { 0xf5, 0x91, 0x3f },
-		    { 0xd9, 0x65, 0x0f },
-		    { 0x9c, 0x3a, 0x02 } } },
-		{ { { 0x2c, 0x2f, 0x33 },
-		    { 0x26, 0x3a, 0x4e },
-		    { 0x22, 0x48, 0x6c },
-		    { 0x22, 0x5b, 0x92 },
-		    { 0x2f, 0x79, 0xbf },
-		    { 0x5a, 0xa0, 0xe2 },
-		    { 0x9c, 0xcb, 0xff } },
-		  { { 0x2c, 0x2f, 0x33 },
-		    { 0x47, 0x38, 0x29 },
-		    { 0x62, 0x43, 0x22 },
-		    { 0x88, 0x54, 0x1c },
-		    { 0xb6, 0x6c, 0x1e },
-		    { 0xe2, 0x8c, 0x3c },
-		    { 0xff, 0xbf, 0x7e } } },
+	static const uint32_t steps[2][2][PALETTE_STEPS + 1] = {
+		{ { 0xf1f1f1, 0xdfeaf5, 0xc3dbf0, 0x97c6e6, 0x5fa8d8, 0x2f7fbd, 0x0b4f96 },
+		  { 0xf1f1f1, 0xfdebd8, 0xfdd6ae, 0xfdb676, 0xf5913f, 0xd9650f, 0x9c3a02 } },
+		{ { 0x2c2f33, 0x263a4e, 0x22486c, 0x225b92, 0x2f79bf, 0x5aa0e2, 0x9ccbff },
+		  { 0x2c2f33, 0x473829, 0x624322, 0x88541c, 0xb66c1e, 0xe28c3c, 0xffbf7e } },
 	};
 	const int distance = abs(step) < PALETTE_STEPS ? abs(step) : PALETTE_STEPS;
 
-	return steps[dark][step > 0][distance];
+	return rgb_of(steps[dark][step > 0][distance]);
 }
 
 /* Viridis (van der Walt, Smith 2015): lightness rises evenly, also for eyes that do not tell red
  * from green. */
 struct rgb palette_angle(double theta)
 {
-	static const struct rgb stops[PALETTE_STOPS] = {
-		{ 0x44, 0x01, 0x54 }, { 0x48, 0x28, 0x78 }, { 0x3e, 0x49, 0x89 },
-		{ 0x31, 0x68, 0x8e }, { 0x26, 0x82, 0x8e }, { 0x1f, 0x9e, 0x89 },
-		{ 0x35, 0xb7, 0x79 }, { 0x6e, 0xce, 0x58 }, { 0xb5, 0xde, 0x2b },
-		{ 0xfd, 0xe7, 0x25 },
-	};
+	static const uint32_t stops[PALETTE_STOPS] = { 0x440154, 0x482878, 0x3e4989, 0x31688e,
+						       0x26828e, 0x1f9e89, 0x35b779, 0x6ece58,
+						       0xb5de2b, 0xfde725 };
 	const double place = fmin(fmax(theta, 0.0), 90.0) / 90.0 * (PALETTE_STOPS - 1);
 	const size_t low = place < PALETTE_STOPS - 2 ? (size_t)place : PALETTE_STOPS - 2;
 	const double high = place - (double)low;
-	const struct rgb *a = &stops[low], *b = &stops[low + 1];
+	const struct rgb a = rgb_of(stops[low]), b = rgb_of(stops[low + 1]);
 
 	return (struct rgb){
-		.red = (uint8_t)lround(a->red + high * (b->red - a->red)),
-		.green = (uint8_t)lround(a->green + high * (b->green - a->green)),
-		.blue = (uint8_t)lround(a->blue + high * (b->blue - a->blue)),
+		.red = (uint8_t)lround(a.red + high * (b.red - a.red)),
+		.green = (uint8_t)lround(a.green + high * (b.green - a.green)),
+		.blue = (uint8_t)lround(a.blue + high * (b.blue - a.blue)),
 	};
 }
 
 /* No blue and no orange, which are those of the steps. */
 struct rgb palette_donor(size_t i)
 {
-	static const struct rgb donors[PALETTE_DONORS] = {
-		{ 0xc0, 0x1f, 0x8a }, { 0x0a, 0x8f, 0x5b }, { 0xe3, 0xc8, 0x00 },
-		{ 0x7a, 0x3c, 0xc9 }, { 0x00, 0xb8, 0xb8 }, { 0x80, 0x80, 0x80 },
-	};
+	static const uint32_t donors[PALETTE_DONORS] = { 0xc01f8a, 0x0a8f5b, 0xe3c800,
+							 0x7a3cc9, 0x00b8b8, 0x808080 };
 
-	return donors[i < PALETTE_DONORS ? i : PALETTE_DONORS - 1];
+	return rgb_of(donors[i < PALETTE_DONORS ? i : PALETTE_DONORS - 1]);
 }
 
 static double linear(uint8_t value)

@@ -6,7 +6,6 @@
 #include "fs/report/theta_mean.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -55,9 +54,8 @@ static void print_start(FILE *out, const struct picture *picture,
 	char means[PICTURE_MEANS];
 
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
-		"aria-labelledby=\"title desc\" width=\"%" PRIu64 "\" height=\"%" PRIu64
-		"\" viewBox=\"0 0 %" PRIu64 " %" PRIu64 "\" fill=\"#1a1a1a\" "
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"title "
+		"desc\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" fill=\"#1a1a1a\" "
 		"font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', "
 		"sans-serif\">\n<title id=\"title\">θ of ",
 		layout->width, layout->height, layout->width, layout->height);
@@ -74,27 +72,25 @@ static void print_start(FILE *out, const struct picture *picture,
 	}
 	fprintf(out, "</desc>\n");
 	picture_style_print(out);
-	fprintf(out,
-		"<rect class=\"p\" width=\"%" PRIu64 "\" height=\"%" PRIu64
-		"\" fill=\"#ffffff\"/>\n",
+	fprintf(out, "<rect class=\"p\" width=\"%zu\" height=\"%zu\" fill=\"#ffffff\"/>\n",
 		layout->width, layout->height);
 }
 
 /* A line of text at y, cut where the picture ends; attributes are of its element. */
-static void print_line(FILE *out, uint64_t y, unsigned size, const char *attributes,
-		       const char *text, uint64_t width)
+static void print_line(FILE *out, size_t y, unsigned size, const char *attributes, const char *text,
+		       size_t width)
 {
-	fprintf(out, "<text x=\"%d\" y=\"%" PRIu64 "\" font-size=\"%u\" %s>", PICTURE_MARGIN, y,
-		size, attributes);
+	fprintf(out, "<text x=\"%d\" y=\"%zu\" font-size=\"%u\" %s>", PICTURE_MARGIN, y, size,
+		attributes);
 	picture_text_print_cut(out, text, size, width - 2 * PICTURE_MARGIN);
 	fputs("</text>\n", out);
 }
 
 /* Lines about each model, from y on. Returns where the next thing begins; out NULL: nothing is
  * printed. */
-static uint64_t print_head(FILE *out, const struct picture *picture, uint64_t width)
+static size_t print_head(FILE *out, const struct picture *picture, size_t width)
 {
-	uint64_t y = PICTURE_MARGIN;
+	size_t y = PICTURE_MARGIN;
 	char means[PICTURE_MEANS];
 
 	for (size_t i = 0; i < picture->n; i++) {
@@ -113,31 +109,26 @@ static uint64_t print_head(FILE *out, const struct picture *picture, uint64_t wi
 		picture_means(model->figures, means);
 		if (out)
 			fprintf(out,
-				"<text " INK " x=\"%d\" y=\"%" PRIu64 "\" font-size=\"%d\">%s"
-				"</text>\n",
+				"<text " INK " x=\"%d\" y=\"%zu\" font-size=\"%d\">%s</text>\n",
 				PICTURE_MARGIN, y, MEANS_TEXT, means);
 		y += 14;
 	}
 	return y;
 }
 
-static void print_label(FILE *out, uint64_t x, uint64_t y, const char *anchor, const char *text,
-			uint64_t width)
+static void print_label(FILE *out, size_t x, size_t y, const char *anchor, const char *text,
+			size_t width)
 {
-	fprintf(out,
-		"<text " INK " x=\"%" PRIu64 "\" y=\"%" PRIu64
-		"\" font-size=\"%d\" text-anchor=\"%s\">",
-		x, y, PICTURE_LABEL, anchor);
+	fprintf(out, "<text " INK " x=\"%zu\" y=\"%zu\" font-size=\"%d\" text-anchor=\"%s\">", x, y,
+		PICTURE_LABEL, anchor);
 	picture_text_print_cut(out, text, PICTURE_LABEL, width);
 	fputs("</text>\n", out);
 }
 
-static void print_heading(FILE *out, uint64_t x, uint64_t y, const char *text, uint64_t width)
+static void print_heading(FILE *out, size_t x, size_t y, const char *text, size_t width)
 {
-	fprintf(out,
-		"<text " INK " x=\"%" PRIu64 "\" y=\"%" PRIu64
-		"\" font-size=\"12\" font-weight=\"bold\">",
-		x, y);
+	fprintf(out, "<text " INK " x=\"%zu\" y=\"%zu\" font-size=\"12\" font-weight=\"bold\">", x,
+		y);
 	picture_text_print_cut(out, text, 13, width);
 	fputs("</text>\n", out);
 }
@@ -147,45 +138,40 @@ static void print_numbers(FILE *out, const struct picture_layout *layout, size_t
 {
 	const struct picture_grid *grid = &layout->grid;
 	const size_t step = picture_layout_step(layout), first = band * layout->per_band;
-	const struct picture_place place = picture_layout_row(layout, panel, band, 0);
-	const uint64_t y = place.y - 5;
+	const struct picture_box box = picture_layout_row(layout, panel, band, 0);
+	const size_t y = box.y - 5;
 
 	fprintf(out, "<g " INK_SOFT " font-size=\"%d\" text-anchor=\"middle\">\n", PICTURE_NUMBER);
-	fprintf(out, "<text x=\"%" PRIu64 "\" y=\"%" PRIu64 "\">median</text>\n",
-		place.x - PICTURE_GAP - PICTURE_MEDIAN / 2, y);
+	fprintf(out, "<text x=\"%zu\" y=\"%zu\">median</text>\n",
+		box.x - PICTURE_GAP - PICTURE_MEDIAN / 2, y);
 	if (panel == 0 || !layout->across)
-		fprintf(out,
-			"<text x=\"%" PRIu64 "\" y=\"%" PRIu64
-			"\" text-anchor=\"end\">block</text>\n",
-			place.x - 2 * PICTURE_GAP - PICTURE_MEDIAN, y);
+		fprintf(out, "<text x=\"%zu\" y=\"%zu\" text-anchor=\"end\">block</text>\n",
+			box.x - 2 * PICTURE_GAP - PICTURE_MEDIAN, y);
 	for (size_t i = first; i < grid->n_blocks && i < first + layout->per_band; i += step)
-		fprintf(out, "<text x=\"%.1f\" y=\"%" PRIu64 "\">%d</text>\n",
-			(double)place.x + ((double)(i - first) + 0.5) * (double)layout->cell_width,
-			y, grid->blocks[i]);
+		fprintf(out, "<text x=\"%.1f\" y=\"%zu\">%d</text>\n",
+			(double)box.x + ((double)(i - first) + 0.5) * (double)layout->cell_width, y,
+			grid->blocks[i]);
 	fputs("</g>\n", out);
 }
 
 /* The median of a row, in the colour of the angle itself; the difference of two in none. */
 static void print_median(FILE *out, const struct picture_layout *layout, size_t panel,
-			 struct picture_place place, const struct picture_grid_row *row)
+			 struct picture_box box, const struct picture_grid_row *row)
 {
 	const double median =
 		panel == PANEL_DELTA ? row->medians[1] - row->medians[0] : row->medians[panel];
 	const struct rgb none = { 0xe4, 0xe4, 0xe4 };
 	const struct rgb ground = isnan(median) ? none : palette_angle(median);
-	const uint64_t x = place.x - PICTURE_GAP - PICTURE_MEDIAN;
+	const size_t x = box.x - PICTURE_GAP - PICTURE_MEDIAN;
 	char colour[COLOUR_MAX], ink[COLOUR_MAX], text[NUMBER_MAX];
 
 	if (panel != PANEL_DELTA)
-		fprintf(out,
-			"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%d\" height=\"%" PRIu64
-			"\" fill=\"%s\"/>",
-			x, place.y, PICTURE_MEDIAN, layout->cell_height - 1,
-			rgb_text(colour, ground));
+		fprintf(out, "<rect x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%zu\" fill=\"%s\"/>",
+			x, box.y, PICTURE_MEDIAN, box.height, rgb_text(colour, ground));
 	fprintf(out,
-		"<text x=\"%" PRIu64 "\" y=\"%" PRIu64
-		"\" font-size=\"10\" text-anchor=\"middle\" %s fill=\"%s\">%s</text>\n",
-		x + PICTURE_MEDIAN / 2, place.y + layout->cell_height / 2 + 3,
+		"<text x=\"%zu\" y=\"%zu\" font-size=\"10\" text-anchor=\"middle\" %s "
+		"fill=\"%s\">%s</text>\n",
+		x + PICTURE_MEDIAN / 2, box.y + layout->cell_height / 2 + 3,
 		panel == PANEL_DELTA ? "class=\"i\"" : "",
 		panel == PANEL_DELTA ? "#1a1a1a" : rgb_text(ink, palette_ink(ground)),
 		panel == PANEL_DELTA ? picture_number_signed(text, 5, 1, median)
@@ -199,26 +185,25 @@ static void print_panel(FILE *out, const struct picture_layout *layout,
 	const size_t left = grid->n_blocks - band * layout->per_band;
 	const size_t columns = left < layout->per_band ? left : layout->per_band;
 	const bool labels = panel == 0 || !layout->across;
-	struct picture_place place = picture_layout_row(layout, panel, band, 0);
+	struct picture_box box = picture_layout_row(layout, panel, band, 0);
 
 	if (layout->panels > 1)
-		print_heading(out, place.x - PICTURE_GAP - PICTURE_MEDIAN, place.y - 22,
+		print_heading(out, box.x - PICTURE_GAP - PICTURE_MEDIAN, box.y - 22,
 			      panel == PANEL_DELTA ? "difference (second − first)"
 						   : picture->models[panel].name,
 			      layout->panel_width);
 	print_numbers(out, layout, panel, band);
 	for (size_t i = 0; i < grid->n_rows; i++) {
-		place = picture_layout_row(layout, panel, band, i);
+		box = picture_layout_row(layout, panel, band, i);
 		if (labels)
 			print_label(out, layout->grid_x - PICTURE_GAP,
-				    place.y + layout->cell_height / 2 + 3, "end",
-				    grid->rows[i].role, layout->label_width);
-		print_median(out, layout, panel, place, &grid->rows[i]);
+				    box.y + layout->cell_height / 2 + 3, "end", grid->rows[i].role,
+				    layout->label_width);
+		print_median(out, layout, panel, box, &grid->rows[i]);
 		fprintf(out,
-			"<rect class=\"b\" x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%" PRIu64
-			"\" height=\"%" PRIu64 "\" fill=\"#fafafa\"/>\n",
-			place.x, place.y, columns * layout->cell_width - 1,
-			layout->cell_height - 1);
+			"<rect class=\"b\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\" "
+			"fill=\"#fafafa\"/>\n",
+			box.x, box.y, columns * layout->cell_width - 1, box.height);
 	}
 }
 
@@ -231,19 +216,17 @@ static void print_outside(FILE *out, const struct picture_layout *layout)
 	print_heading(out, layout->side_x, layout->side_y - 6, "outside the blocks",
 		      layout->side_step);
 	for (size_t i = grid->in_blocks; i < grid->n; i++) {
-		uint64_t width;
-		const struct picture_place place =
-			picture_layout_cell(layout, layout->panels - 1, i, &width);
+		const struct picture_box box = picture_layout_cell(layout, layout->panels - 1, i);
 		const struct picture_grid_cell *cell = &grid->cells[i];
 
-		print_label(out, place.x + PICTURE_SIDE_CELL + PICTURE_GAP,
-			    place.y + layout->cell_height / 2 + 3, "start",
+		print_label(out, box.x + PICTURE_SIDE_CELL + PICTURE_GAP,
+			    box.y + layout->cell_height / 2 + 3, "start",
 			    picture_grid_side_of(cell)->figure->role, layout->side_width);
 	}
 }
 
 static void print_all(FILE *out, const struct picture_layout *layout, const struct picture *picture,
-		      uint64_t legend)
+		      size_t legend)
 {
 	print_start(out, picture, layout);
 	print_head(out, picture, layout->width);
@@ -261,7 +244,7 @@ static void print_all(FILE *out, const struct picture_layout *layout, const stru
 
 int picture_print(const struct picture *picture, FILE *out)
 {
-	const uint64_t legend = print_head(NULL, picture, 0);
+	const size_t legend = print_head(NULL, picture, 0);
 	struct picture_layout layout;
 	int rc = picture_layout_make(&layout, picture, legend);
 

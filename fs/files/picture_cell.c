@@ -79,62 +79,57 @@ static void print_tooltip(FILE *out, const struct picture_grid *grid,
 		picture_number_signed(spreads, 6, 1, (side->theta - side->median) / side->spread));
 }
 
-static void print_rect(FILE *out, struct picture_place place, uint64_t width, uint64_t height)
+static void print_rect(FILE *out, struct picture_box box)
 {
-	fprintf(out,
-		"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%" PRIu64 "\" height=\"%" PRIu64
-		"\"",
-		place.x, place.y, width, height);
+	fprintf(out, "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"", box.x, box.y,
+		box.width, box.height);
 }
 
-static void print_ground(FILE *out, char klass, bool special, struct picture_place place,
-			 uint64_t width, uint64_t height)
+static void print_ground(FILE *out, char klass, bool special, struct picture_box box)
 {
 	char colour[COLOUR_MAX];
 
-	print_rect(out, place, width, height);
+	print_rect(out, box);
 	/* "none" and "#bbb" are of one length. */
 	fprintf(out, " class=\"c%c\" fill=\"%s\" stroke=\"%s\"/>", klass,
 		rgb_text(colour, picture_style_ground(klass, false)),
 		special || klass == 'n' ? "#bbb" : "none");
 }
 
-static void print_text(FILE *out, char klass, struct picture_place place, uint64_t width,
-		       uint64_t height, const char *text)
+static void print_text(FILE *out, char klass, struct picture_box box, const char *text)
 {
 	char colour[COLOUR_MAX];
 
 	fprintf(out,
-		"<text class=\"k%c\" x=\"%" PRIu64 "%s\" y=\"%" PRIu64
-		"%s\" font-size=\"%d\" fill=\"%s\">%s</text>",
-		klass, place.x + width / 2, width % 2 ? ".5" : "", place.y + height / 2 + 3,
-		height % 2 ? ".9" : ".4", width >= PICTURE_DECIMALS ? 10 : 9,
+		"<text class=\"k%c\" x=\"%zu%s\" y=\"%zu%s\" font-size=\"%d\" "
+		"fill=\"%s\">%s</text>",
+		klass, box.x + box.width / 2, box.width % 2 ? ".5" : "", box.y + box.height / 2 + 3,
+		box.height % 2 ? ".9" : ".4", box.width >= PICTURE_DECIMALS ? 10 : 9,
 		rgb_text(colour, palette_ink(picture_style_ground(klass, false))), text);
 }
 
 /* The angle, as much of it as there is room for, and what is special. */
 static void print_inscription(FILE *out, const struct picture_grid_side *side, char klass,
-			      struct picture_place place, uint64_t width, uint64_t height)
+			      struct picture_box box)
 {
 	const double theta = side->theta;
 	const char mark = picture_grid_mark(side->figure);
 	char text[NUMBER_MAX], all[NUMBER_MAX + 1];
 
-	if (width < PICTURE_SIGNS)
+	if (box.width < PICTURE_SIGNS)
 		return;
-	if (width >= PICTURE_DECIMALS)
+	if (box.width >= PICTURE_DECIMALS)
 		snprintf(all, sizeof(all), "%c%s", mark,
 			 isnan(theta) ? "    " : picture_number_fixed(text, 4, 1, theta));
-	else if (width >= PICTURE_WHOLE && mark == ' ')
+	else if (box.width >= PICTURE_WHOLE && mark == ' ')
 		snprintf(all, sizeof(all), "%s", picture_number_fixed(text, 2, 0, theta));
 	else
-		snprintf(all, sizeof(all), "%*c", width >= PICTURE_WHOLE ? 2 : 1, mark);
-	print_text(out, klass, place, width, height, all);
+		snprintf(all, sizeof(all), "%*c", box.width >= PICTURE_WHOLE ? 2 : 1, mark);
+	print_text(out, klass, box, all);
 }
 
 /* Where one of two models has no such tensor. */
-static void print_missing(FILE *out, const char *name, struct picture_place place, uint64_t width,
-			  uint64_t height)
+static void print_missing(FILE *out, const char *name, struct picture_box box)
 {
 	fputs("<title>", out);
 	if (name) {
@@ -144,33 +139,30 @@ static void print_missing(FILE *out, const char *name, struct picture_place plac
 		fputs("not in both", out);
 	}
 	fputs("</title>", out);
-	place.x += 1;
-	place.y += 1;
-	print_rect(out, place, width > 2 ? width - 2 : 1, height - 2);
+	print_rect(out, (struct picture_box){ box.x + 1, box.y + 1,
+					      box.width > 2 ? box.width - 2 : 1, box.height - 2 });
 	fputs(" class=\"ss\" fill=\"none\" stroke=\"#5a5a5a\" stroke-dasharray=\"2 2\" "
 	      "stroke-opacity=\".6\"/>",
 	      out);
 }
 
 static void print_side(FILE *out, const struct picture_grid *grid,
-		       const struct picture_grid_side *side, struct picture_place place,
-		       uint64_t width, uint64_t height)
+		       const struct picture_grid_side *side, struct picture_box box)
 {
 	const char klass = picture_style_class(side->step, side->theta);
 
 	print_tooltip(out, grid, side);
 	if (figure_is(side->figure, FIGURE_REMOVED)) {
-		print_rect(out, place, width, height);
+		print_rect(out, box);
 		fputs(" fill=\"url(#removed)\"/>", out);
 		return;
 	}
-	print_ground(out, klass, picture_grid_mark(side->figure) != ' ', place, width, height);
-	picture_style_changes(out, side->figure, side->donor, place, width, height);
-	print_inscription(out, side, klass, place, width, height);
+	print_ground(out, klass, picture_grid_mark(side->figure) != ' ', box);
+	picture_style_changes(out, side->figure, side->donor, box);
+	print_inscription(out, side, klass, box);
 }
 
-static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct picture_place place,
-			uint64_t width, uint64_t height)
+static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct picture_box box)
 {
 	const char klass = picture_style_class(cell->step, cell->delta);
 	char text[NUMBER_MAX];
@@ -179,24 +171,22 @@ static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct 
 	picture_text_print(out, cell->sides[0].figure->file);
 	fprintf(out, "\nθ of the second less that of the first: %s°</title>",
 		picture_number_signed(text, 6, 2, cell->delta));
-	print_ground(out, klass, false, place, width, height);
-	if (width >= PICTURE_DECIMALS)
-		print_text(out, klass, place, width, height,
-			   picture_number_signed(text, 5, 1, cell->delta));
-	else if (width >= PICTURE_WHOLE)
-		print_text(out, klass, place, width, height,
-			   picture_number_signed(text, 3, 0, cell->delta));
+	print_ground(out, klass, false, box);
+	if (box.width >= PICTURE_DECIMALS)
+		print_text(out, klass, box, picture_number_signed(text, 5, 1, cell->delta));
+	else if (box.width >= PICTURE_WHOLE)
+		print_text(out, klass, box, picture_number_signed(text, 3, 0, cell->delta));
 }
 
 /* The angle itself, beside what has no row to compare with. */
-static void print_swatch(FILE *out, const struct picture_grid_cell *cell,
-			 struct picture_place place, uint64_t height)
+static void print_swatch(FILE *out, const struct picture_grid_cell *cell, struct picture_box box)
 {
 	const double theta = picture_grid_side_of(cell)->theta;
 	char colour[COLOUR_MAX];
 
-	place.x -= PICTURE_SWATCH;
-	print_rect(out, place, PICTURE_SWATCH - 2, height);
+	box.x -= PICTURE_SWATCH;
+	box.width = PICTURE_SWATCH - 2;
+	print_rect(out, box);
 	fprintf(out, " fill=\"%s\"/>",
 		isnan(theta) ? "#bbbbbb" : rgb_text(colour, palette_angle(theta)));
 }
@@ -210,21 +200,19 @@ void picture_cell_print(FILE *out, const struct picture_layout *layout,
 			const struct picture *picture, size_t panel, size_t i)
 {
 	const struct picture_grid_cell *cell = &layout->grid.cells[i];
-	const uint64_t height = layout->cell_height - 1;
-	uint64_t width;
-	const struct picture_place place = picture_layout_cell(layout, panel, i, &width);
+	const struct picture_box box = picture_layout_cell(layout, panel, i);
 
 	fputs("<g>", out);
 	if (panel == PANEL_DELTA &&
 	    (!is_there(cell->sides[0].figure) || !is_there(cell->sides[1].figure)))
-		print_missing(out, NULL, place, width, height);
+		print_missing(out, NULL, box);
 	else if (panel == PANEL_DELTA)
-		print_delta(out, cell, place, width, height);
+		print_delta(out, cell, box);
 	else if (!cell->sides[panel].figure)
-		print_missing(out, picture->models[panel].name, place, width, height);
+		print_missing(out, picture->models[panel].name, box);
 	else
-		print_side(out, &layout->grid, &cell->sides[panel], place, width, height);
+		print_side(out, &layout->grid, &cell->sides[panel], box);
 	if (panel == 0 && i >= layout->grid.in_blocks)
-		print_swatch(out, cell, place, height);
+		print_swatch(out, cell, box);
 	fputs("</g>\n", out);
 }

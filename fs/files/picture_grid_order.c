@@ -11,60 +11,29 @@ enum section {
 	SECTION_FEED_FORWARD,
 	SECTION_REST,
 	SECTION_OUTPUT,
+	SECTIONS,
 };
 
-static const struct {
-	const char *role;
-	enum section section;
-} order[] = {
-	{ "token_embd", SECTION_INPUT },
-	{ "token_types", SECTION_INPUT },
-	{ "position_embd", SECTION_INPUT },
-	{ "token_embd_norm", SECTION_INPUT },
-	{ "per_layer_token_embd", SECTION_INPUT },
-	{ "attn_norm", SECTION_ATTENTION },
-	{ "attn_norm_2", SECTION_ATTENTION },
-	{ "attn_qkv", SECTION_ATTENTION },
-	{ "attn_q", SECTION_ATTENTION },
-	{ "attn_q_a", SECTION_ATTENTION },
-	{ "attn_q_a_norm", SECTION_ATTENTION },
-	{ "attn_q_b", SECTION_ATTENTION },
-	{ "attn_q_norm", SECTION_ATTENTION },
-	{ "attn_k", SECTION_ATTENTION },
-	{ "attn_kv_a_mqa", SECTION_ATTENTION },
-	{ "attn_kv_a_norm", SECTION_ATTENTION },
-	{ "attn_kv_b", SECTION_ATTENTION },
-	{ "attn_k_b", SECTION_ATTENTION },
-	{ "attn_k_norm", SECTION_ATTENTION },
-	{ "attn_v", SECTION_ATTENTION },
-	{ "attn_v_b", SECTION_ATTENTION },
-	{ "attn_sinks", SECTION_ATTENTION },
-	{ "attn_gate", SECTION_ATTENTION },
-	{ "attn_output", SECTION_ATTENTION },
-	{ "attn_output_norm", SECTION_ATTENTION },
-	{ "post_attention_norm", SECTION_ATTENTION },
-	{ "ffn_norm", SECTION_FEED_FORWARD },
-	{ "ffn_gate_inp", SECTION_FEED_FORWARD },
-	{ "exp_probs_b", SECTION_FEED_FORWARD },
-	{ "ffn_gate", SECTION_FEED_FORWARD },
-	{ "ffn_up", SECTION_FEED_FORWARD },
-	{ "ffn_down", SECTION_FEED_FORWARD },
-	{ "ffn_gate_exps", SECTION_FEED_FORWARD },
-	{ "ffn_gate_up_exps", SECTION_FEED_FORWARD },
-	{ "ffn_up_exps", SECTION_FEED_FORWARD },
-	{ "ffn_down_exps", SECTION_FEED_FORWARD },
-	{ "ffn_gate_inp_shexp", SECTION_FEED_FORWARD },
-	{ "ffn_gate_shexp", SECTION_FEED_FORWARD },
-	{ "ffn_up_shexp", SECTION_FEED_FORWARD },
-	{ "ffn_down_shexp", SECTION_FEED_FORWARD },
-	{ "post_ffw_norm", SECTION_FEED_FORWARD },
-	{ "layer_output_norm", SECTION_FEED_FORWARD },
-	{ "layer_output_scale", SECTION_FEED_FORWARD },
-	{ "output_norm", SECTION_OUTPUT },
-	{ "output", SECTION_OUTPUT },
-};
+/* So many has a section at most. This is the place of a role of no table, too. */
+#define UNKNOWN 21
 
-#define UNKNOWN ((unsigned)(sizeof(order) / sizeof(order[0])))
+static const char *const order[SECTIONS][UNKNOWN] = {
+	[SECTION_INPUT] = { "token_embd", "token_types", "position_embd", "token_embd_norm",
+			    "per_layer_token_embd" },
+	[SECTION_ATTENTION] = { "attn_norm",	 "attn_norm_2",	     "attn_qkv",
+				"attn_q",	 "attn_q_a",	     "attn_q_a_norm",
+				"attn_q_b",	 "attn_q_norm",	     "attn_k",
+				"attn_kv_a_mqa", "attn_kv_a_norm",   "attn_kv_b",
+				"attn_k_b",	 "attn_k_norm",	     "attn_v",
+				"attn_v_b",	 "attn_sinks",	     "attn_gate",
+				"attn_output",	 "attn_output_norm", "post_attention_norm" },
+	[SECTION_FEED_FORWARD] = { "ffn_norm", "ffn_gate_inp", "exp_probs_b", "ffn_gate", "ffn_up",
+				   "ffn_down", "ffn_gate_exps", "ffn_gate_up_exps", "ffn_up_exps",
+				   "ffn_down_exps", "ffn_gate_inp_shexp", "ffn_gate_shexp",
+				   "ffn_up_shexp", "ffn_down_shexp", "post_ffw_norm",
+				   "layer_output_norm", "layer_output_scale" },
+	[SECTION_OUTPUT] = { "output_norm", "output" },
+};
 
 /* Blocks of an encoder, a decoder, an eye and an ear: "enc.blk.0.attn_q" is of the role
  * "enc_attn_q". */
@@ -108,13 +77,17 @@ static enum section section_of(const struct figure *figure, const char *role)
 	}
 }
 
-/* The line of the table; UNKNOWN: there is none. */
-static unsigned find_role(const char *role, size_t n)
+/* Its section and place in the table. False: it is not there. */
+static bool find_role(const char *role, size_t n, struct picture_grid_rank *rank)
 {
-	for (unsigned i = 0; i < UNKNOWN; i++)
-		if (strncmp(role, order[i].role, n) == 0 && !order[i].role[n])
-			return i;
-	return UNKNOWN;
+	for (rank->section = 0; rank->section < SECTIONS; rank->section++)
+		for (rank->place = 0; rank->place < UNKNOWN; rank->place++) {
+			const char *known = order[rank->section][rank->place];
+
+			if (known && strncmp(role, known, n) == 0 && !known[n])
+				return true;
+		}
+	return false;
 }
 
 struct picture_grid_rank picture_grid_rank_of(const struct figure *figure)
@@ -124,12 +97,11 @@ struct picture_grid_rank picture_grid_rank_of(const struct figure *figure)
 	struct picture_grid_rank rank = { .role = figure->role, .klass = figure->klass };
 
 	/* "layer_output_scale" is no scale of another tensor. */
-	rank.place = find_role(role, strlen(role));
-	if (rank.place == UNKNOWN && role[n]) {
-		rank.place = find_role(role, n);
-		rank.extra = true;
-	}
-	rank.section = rank.place == UNKNOWN ? section_of(figure, role) : order[rank.place].section;
+	if (find_role(role, strlen(role), &rank))
+		return rank;
+	rank.extra = role[n] != '\0';
+	if (!rank.extra || !find_role(role, n, &rank))
+		rank.section = section_of(figure, role);
 	return rank;
 }
 

@@ -29,8 +29,8 @@ enum {
 /* The panels of two models: the first, the second, their difference. */
 enum { PANEL_DELTA = 2, PANELS = 3 };
 
-struct picture_place {
-	uint64_t x, y;
+struct picture_box {
+	size_t x, y, width, height;
 };
 
 /* Where everything stands. */
@@ -39,36 +39,33 @@ struct picture_layout {
 	size_t panels; /* 1 or PANELS */
 	bool across;   /* panels stand side by side, else below each other */
 	size_t per_band, bands;
-	uint64_t *rows;			  /* y of each row from its panel's first one on; owned */
-	uint64_t cell_width, cell_height; /* from one cell to the next */
-	uint64_t label_width, side_width; /* of the names left and right */
-	uint64_t grid_x, grid_y;	  /* of the first panel, with its medians and its head */
-	uint64_t panel_width, panel_height;
-	uint64_t side_x, side_y, side_step, side_deep; /* outside the blocks, and rows a column */
-	uint64_t width, height;			       /* of the picture */
+	size_t *rows;			/* y of each row from its panel's first one on; owned */
+	size_t cell_width, cell_height; /* from one cell to the next */
+	size_t label_width, side_width; /* of the names left and right */
+	size_t grid_x, grid_y;		/* of the first panel, with its medians and its head */
+	size_t panel_width, panel_height;
+	size_t side_x, side_y, side_step, side_deep; /* outside the blocks, and rows a column */
+	size_t width, height;			     /* of the picture */
 };
 
 /* Arrange and place the figures below the line top. Returns 0 or -ENOMEM; picture_layout_free() is
  * due either way. */
-int picture_layout_make(struct picture_layout *layout, const struct picture *picture, uint64_t top);
+int picture_layout_make(struct picture_layout *layout, const struct picture *picture, size_t top);
 void picture_layout_free(struct picture_layout *layout);
 
-/* The first cell of a row in a panel's band. */
-struct picture_place picture_layout_row(const struct picture_layout *layout, size_t panel,
-					size_t band, size_t row);
-
-/* The place of a cell in a panel, and its width. */
-struct picture_place picture_layout_cell(const struct picture_layout *layout, size_t panel,
-					 size_t i, uint64_t *width);
+/* The first cell of a row in a panel's band, and a cell in a panel. */
+struct picture_box picture_layout_row(const struct picture_layout *layout, size_t panel,
+				      size_t band, size_t row);
+struct picture_box picture_layout_cell(const struct picture_layout *layout, size_t panel, size_t i);
 
 /* Only each of so many columns has a number, so that no two of them touch. */
 size_t picture_layout_step(const struct picture_layout *layout);
 
 /* How high the legend of this grid is. */
-uint64_t picture_legend_height(const struct picture_grid *grid);
+size_t picture_legend_height(const struct picture_grid *grid);
 
 /* What colours and marks mean, below the line y. */
-void picture_legend_print(FILE *out, const struct picture_grid *grid, uint64_t y);
+void picture_legend_print(FILE *out, const struct picture_grid *grid, size_t y);
 
 /* Colours by class, for light and dark, and patterns. The same bytes for all pictures. */
 void picture_style_print(FILE *out);
@@ -78,19 +75,19 @@ void picture_style_print(FILE *out);
 char picture_style_class(int step, double theta);
 struct rgb picture_style_ground(char klass, bool dark);
 
-/* A mark at a place of that size: what was made of a tensor. Nothing of it depends on z. */
+/* A mark in a box: what was made of a tensor. Nothing of it depends on z. */
 void picture_style_changes(FILE *out, const struct figure *figure, size_t donor,
-			   struct picture_place place, uint64_t width, uint64_t height);
+			   struct picture_box box);
 
 /* Print any bytes as XML text, all of them. */
 void picture_text_print(FILE *out, const char *text);
 
 /* The same, cut in the middle where it would be wider than so many pixels in letters of this
  * size. */
-void picture_text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width);
+void picture_text_print_cut(FILE *out, const char *text, size_t size, size_t width);
 
 /* About the width in pixels, never too small for the common fonts. */
-uint64_t picture_text_width(const char *text, uint64_t size);
+size_t picture_text_width(const char *text, size_t size);
 
 /* A number in exactly width (below NUMBER_MAX) bytes, "-" where it is none or does not fit: with so
  * many decimals, or with the digits that fit, six at most; or with its sign. */

@@ -28,7 +28,7 @@ enum {
 	HEADING = 22,
 };
 
-static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
+static size_t clamp(size_t value, size_t low, size_t high)
 {
 	return value < low ? low : value > high ? high : value;
 }
@@ -55,11 +55,11 @@ static void place_columns(struct picture_layout *layout)
 static void place_rows(struct picture_layout *layout)
 {
 	const struct picture_grid *grid = &layout->grid;
-	uint64_t y = 0, labels = LABEL_WIDTH_MIN;
+	size_t y = 0, labels = LABEL_WIDTH_MIN;
 
 	layout->cell_height = grid->n_rows <= 24 ? 22 : grid->n_rows <= 48 ? 18 : 15;
 	for (size_t i = 0; i < grid->n_rows; i++) {
-		const uint64_t width = picture_text_width(grid->rows[i].role, PICTURE_LABEL);
+		const size_t width = picture_text_width(grid->rows[i].role, PICTURE_LABEL);
 
 		y += grid->rows[i].section ? SECTION : 0;
 		layout->rows[i] = y;
@@ -72,32 +72,32 @@ static void place_rows(struct picture_layout *layout)
 }
 
 /* The corner below all panels, to the right of them. */
-static struct picture_place panels_end(const struct picture_layout *layout)
+static struct picture_box panels_end(const struct picture_layout *layout)
 {
 	const size_t columns = layout->across ? layout->panels : 1;
 	const size_t lines = layout->bands * (layout->across ? 1 : layout->panels);
 
 	if (!layout->bands)
-		return (struct picture_place){ PICTURE_MARGIN, layout->grid_y };
-	return (struct picture_place){
-		layout->grid_x + columns * (layout->panel_width + PANEL_GAP) - PANEL_GAP,
-		layout->grid_y + lines * (layout->panel_height + PANEL_GAP) - PANEL_GAP,
+		return (struct picture_box){ .x = PICTURE_MARGIN, .y = layout->grid_y };
+	return (struct picture_box){
+		.x = layout->grid_x + columns * (layout->panel_width + PANEL_GAP) - PANEL_GAP,
+		.y = layout->grid_y + lines * (layout->panel_height + PANEL_GAP) - PANEL_GAP,
 	};
 }
 
 /* What belongs to no block, in as many columns as there is room for. Returns the corner below and
  * to the right. */
-static struct picture_place place_side(struct picture_layout *layout)
+static struct picture_box place_side(struct picture_layout *layout)
 {
 	const struct picture_grid *grid = &layout->grid;
 	const size_t n = grid->n - grid->in_blocks;
-	const uint64_t cells = PICTURE_SWATCH + layout->panels * PICTURE_SIDE_CELL;
-	uint64_t labels = LABEL_WIDTH_MIN, fit;
+	const size_t cells = PICTURE_SWATCH + layout->panels * PICTURE_SIDE_CELL;
+	size_t labels = LABEL_WIDTH_MIN, fit;
 
 	layout->side_x = panels_end(layout).x + (grid->n_blocks ? SIDE_GAP : 0);
 	layout->side_y = layout->grid_y + HEADING;
 	for (size_t i = grid->in_blocks; i < grid->n; i++) {
-		const uint64_t width =
+		const size_t width =
 			picture_text_width(picture_grid_side_of(&grid->cells[i])->figure->role,
 					   PICTURE_LABEL);
 
@@ -113,47 +113,47 @@ static struct picture_place place_side(struct picture_layout *layout)
 		layout->side_deep = grid->n_rows;
 	if ((n + layout->side_deep - 1) / layout->side_deep > fit)
 		layout->side_deep = (n + fit - 1) / fit;
-	return (struct picture_place){
-		layout->side_x + (n ? (n - 1) / layout->side_deep + 1 : 0) * layout->side_step,
-		layout->side_y +
-			(n < layout->side_deep ? n : layout->side_deep) * layout->cell_height,
+	return (struct picture_box){
+		.x = layout->side_x + (n ? (n - 1) / layout->side_deep + 1 : 0) * layout->side_step,
+		.y = layout->side_y +
+		     (n < layout->side_deep ? n : layout->side_deep) * layout->cell_height,
 	};
 }
 
-struct picture_place picture_layout_row(const struct picture_layout *layout, size_t panel,
-					size_t band, size_t row)
+struct picture_box picture_layout_row(const struct picture_layout *layout, size_t panel,
+				      size_t band, size_t row)
 {
 	const size_t column = layout->across ? panel : 0;
 	const size_t line = layout->across ? band : band * layout->panels + panel;
 
-	return (struct picture_place){
+	/* A line of the ground between cells that are not too small for it. */
+	return (struct picture_box){
 		layout->grid_x + column * (layout->panel_width + PANEL_GAP) + PICTURE_MEDIAN +
 			PICTURE_GAP,
 		layout->grid_y + line * (layout->panel_height + PANEL_GAP) + NUMBERS +
 			(layout->panels > 1 ? TITLE : 0) + layout->rows[row],
+		layout->cell_width - (layout->cell_width > 3),
+		layout->cell_height - 1,
 	};
 }
 
-struct picture_place picture_layout_cell(const struct picture_layout *layout, size_t panel,
-					 size_t i, uint64_t *width)
+struct picture_box picture_layout_cell(const struct picture_layout *layout, size_t panel, size_t i)
 {
 	const struct picture_grid_cell *cell = &layout->grid.cells[i];
-	struct picture_place place;
+	struct picture_box box;
 
 	if (i < layout->grid.in_blocks) {
-		/* A line of the ground between cells that are not too small for it. */
-		*width = layout->cell_width - (layout->cell_width > 3);
-		place = picture_layout_row(layout, panel, cell->column / layout->per_band,
-					   cell->row);
-		place.x += cell->column % layout->per_band * layout->cell_width;
-		return place;
+		box = picture_layout_row(layout, panel, cell->column / layout->per_band, cell->row);
+		box.x += cell->column % layout->per_band * layout->cell_width;
+		return box;
 	}
 	i -= layout->grid.in_blocks;
-	*width = PICTURE_SIDE_CELL - 1;
-	return (struct picture_place){
+	return (struct picture_box){
 		layout->side_x + i / layout->side_deep * layout->side_step + PICTURE_SWATCH +
 			panel * PICTURE_SIDE_CELL,
 		layout->side_y + i % layout->side_deep * layout->cell_height,
+		PICTURE_SIDE_CELL - 1,
+		layout->cell_height - 1,
 	};
 }
 
@@ -167,9 +167,9 @@ size_t picture_layout_step(const struct picture_layout *layout)
 	return picture_grid_step(layout->cell_width, picture_text_width(text, PICTURE_NUMBER) + 2);
 }
 
-int picture_layout_make(struct picture_layout *layout, const struct picture *picture, uint64_t top)
+int picture_layout_make(struct picture_layout *layout, const struct picture *picture, size_t top)
 {
-	struct picture_place end, side;
+	struct picture_box end, side;
 	int rc;
 
 	*layout = (struct picture_layout){ .panels = picture->n > 1 ? PANELS : 1 };
@@ -184,7 +184,7 @@ int picture_layout_make(struct picture_layout *layout, const struct picture *pic
 	end = panels_end(layout);
 	side = place_side(layout);
 	layout->width = clamp((side.x > end.x ? side.x : end.x) + PICTURE_MARGIN, PICTURE_WIDTH_MIN,
-			      UINT64_MAX);
+			      SIZE_MAX);
 	layout->height = (end.y > side.y ? end.y : side.y) + PICTURE_MARGIN;
 	return 0;
 }

@@ -5,7 +5,6 @@
 #include "fs/files/picture_internal.h"
 #include "fs/util/plural.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -26,20 +25,20 @@ enum {
 /* Where the next mark goes; out is NULL to find out how many lines there are. */
 struct flow {
 	FILE *out;
-	uint64_t x, y;
+	size_t x, y;
 };
 
-static void print_caption(FILE *out, uint64_t x, uint64_t y, unsigned size, const char *anchor,
+static void print_caption(FILE *out, size_t x, size_t y, unsigned size, const char *anchor,
 			  const char *text)
 {
 	fprintf(out,
-		"<text class=\"s\" x=\"%" PRIu64 "\" y=\"%" PRIu64
-		"\" font-size=\"%u\" text-anchor=\"%s\" fill=\"#5a5a5a\">%s</text>\n",
+		"<text class=\"s\" x=\"%zu\" y=\"%zu\" font-size=\"%u\" text-anchor=\"%s\" "
+		"fill=\"#5a5a5a\">%s</text>\n",
 		x, y, size, anchor, text);
 }
 
 /* The steps, with what the first, the middle and the last one stand for. */
-static void print_steps(FILE *out, uint64_t x, uint64_t y, const char *caption,
+static void print_steps(FILE *out, size_t x, size_t y, const char *caption,
 			const char *const ticks[3])
 {
 	char colour[COLOUR_MAX];
@@ -49,9 +48,9 @@ static void print_steps(FILE *out, uint64_t x, uint64_t y, const char *caption,
 		const char klass = picture_style_class(step, 0.0);
 
 		fprintf(out,
-			"<rect class=\"c%c\" x=\"%" PRIu64 "\" y=\"%" PRIu64
-			"\" width=\"%d\" height=\"%d\" fill=\"%s\"/>",
-			klass, x + (uint64_t)(step + GRID_STEPS) * STEP, y + 6, STEP, BAR_HEIGHT,
+			"<rect class=\"c%c\" x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" "
+			"fill=\"%s\"/>",
+			klass, x + (size_t)(step + GRID_STEPS) * STEP, y + 6, STEP, BAR_HEIGHT,
 			rgb_text(colour, picture_style_ground(klass, false)));
 	}
 	fputs("\n", out);
@@ -60,16 +59,15 @@ static void print_steps(FILE *out, uint64_t x, uint64_t y, const char *caption,
 	print_caption(out, x + STEPS_WIDTH, y + 30, PICTURE_NUMBER, "end", ticks[2]);
 }
 
-static void print_angles(FILE *out, uint64_t x, uint64_t y)
+static void print_angles(FILE *out, size_t x, size_t y)
 {
 	char text[16];
 
 	print_caption(out, x, y, PICTURE_LABEL, "start",
 		      "θ itself, of a row&#39;s median and outside the blocks");
 	fprintf(out,
-		"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64
-		"\" width=\"%d\" height=\"%d\" fill=\"url(#angle)\"/>\n",
-		x, y + 6, ANGLE_WIDTH, BAR_HEIGHT);
+		"<rect x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" fill=\"url(#angle)\"/>\n", x,
+		y + 6, ANGLE_WIDTH, BAR_HEIGHT);
 	for (unsigned degrees = 0; degrees <= 90; degrees += 15) {
 		snprintf(text, sizeof(text), "%u°", degrees);
 		print_caption(out, x + ANGLE_WIDTH * degrees / 90, y + 30, PICTURE_NUMBER, "middle",
@@ -81,8 +79,8 @@ static void print_angles(FILE *out, uint64_t x, uint64_t y)
 static void flow_mark(struct flow *flow, const struct figure *figure, size_t donor,
 		      const char *text)
 {
-	const uint64_t width = picture_text_width(text, PICTURE_LABEL) + MARK + 24;
-	const struct picture_place place = { flow->x, flow->y };
+	const size_t width = picture_text_width(text, PICTURE_LABEL) + MARK + 24;
+	const struct picture_box box = { flow->x, flow->y, MARK, 13 };
 
 	if (flow->x > PICTURE_MARGIN && flow->x + width > PICTURE_WIDTH_MIN) {
 		flow->x = PICTURE_MARGIN;
@@ -93,16 +91,14 @@ static void flow_mark(struct flow *flow, const struct figure *figure, size_t don
 	flow->x += width;
 	if (!flow->out)
 		return;
-	fprintf(flow->out,
-		"<rect x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%d\" height=\"13\" %s/>",
-		place.x, place.y, MARK,
+	fprintf(flow->out, "<rect x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"13\" %s/>", box.x,
+		box.y, MARK,
 		figure_is(figure, FIGURE_REMOVED) ? "fill=\"url(#removed)\""
 						  : "class=\"c6\" fill=\"#f1f1f1\"");
-	picture_style_changes(flow->out, figure, donor, place, MARK, 13);
+	picture_style_changes(flow->out, figure, donor, box);
 	fprintf(flow->out,
-		"<text class=\"i\" x=\"%" PRIu64 "\" y=\"%" PRIu64
-		"\" font-size=\"%d\" fill=\"#1a1a1a\">",
-		place.x + MARK + 6, place.y + 11, PICTURE_LABEL);
+		"<text class=\"i\" x=\"%zu\" y=\"%zu\" font-size=\"%d\" fill=\"#1a1a1a\">",
+		box.x + MARK + 6, box.y + 11, PICTURE_LABEL);
 	picture_text_print_cut(flow->out, text, PICTURE_LABEL,
 			       PICTURE_WIDTH_MIN - 2 * PICTURE_MARGIN - MARK);
 	fputs("</text>\n", flow->out);
@@ -156,7 +152,7 @@ static void flow_changes(struct flow *flow, const struct picture_grid *grid)
 }
 
 /* The height of the lines of marks. */
-static uint64_t marks_height(const struct picture_grid *grid)
+static size_t marks_height(const struct picture_grid *grid)
 {
 	struct flow flow = { NULL, PICTURE_MARGIN, 0 };
 
@@ -164,13 +160,13 @@ static uint64_t marks_height(const struct picture_grid *grid)
 	return flow.y + (flow.x > PICTURE_MARGIN ? LINE : 0);
 }
 
-uint64_t picture_legend_height(const struct picture_grid *grid)
+size_t picture_legend_height(const struct picture_grid *grid)
 {
 	return BARS + marks_height(grid) + SIGNS + AFTER;
 }
 
 /* The signs that occur, in as many bytes as if all did. */
-static void print_signs(FILE *out, const struct picture_grid *grid, uint64_t y)
+static void print_signs(FILE *out, const struct picture_grid *grid, size_t y)
 {
 	static const char all[] = GRID_MARKS;
 	char text[160] = "", whole[160] = "";
@@ -195,15 +191,15 @@ static void print_signs(FILE *out, const struct picture_grid *grid, uint64_t y)
 			strcat(text, one);
 	}
 	fprintf(out,
-		"<text class=\"s\" x=\"%d\" y=\"%" PRIu64
-		"\" font-size=\"%d\" fill=\"#5a5a5a\" xml:space=\"preserve\">%-*s</text>\n",
+		"<text class=\"s\" x=\"%d\" y=\"%zu\" font-size=\"%d\" fill=\"#5a5a5a\" "
+		"xml:space=\"preserve\">%-*s</text>\n",
 		PICTURE_MARGIN, y, PICTURE_LABEL, (int)strlen(whole), text);
 }
 
-void picture_legend_print(FILE *out, const struct picture_grid *grid, uint64_t y)
+void picture_legend_print(FILE *out, const struct picture_grid *grid, size_t y)
 {
 	static const char *const spreads[] = { "−3 spreads", "median", "+3" };
-	uint64_t x = STEPS_X + STEPS_WIDTH + BAR_GAP;
+	size_t x = STEPS_X + STEPS_WIDTH + BAR_GAP;
 	struct flow flow = { out, PICTURE_MARGIN, y + BARS };
 	char low[32], high[32], number[NUMBER_MAX];
 	const char *const degrees[] = { low, "0°", high };

@@ -3,7 +3,6 @@
  * draws, and as a class, for which a browser takes other colours on a dark ground. */
 #include "fs/files/picture_internal.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #define CLASSES_OF_CELLS "0123456789abcnv"
@@ -66,40 +65,38 @@ void picture_style_print(FILE *out)
 }
 
 /* The corner of a graft, in its donor's colour. */
-static void print_corner(FILE *out, size_t donor, struct picture_place place, uint64_t side)
+static void print_corner(FILE *out, size_t donor, struct picture_box box, size_t side)
 {
 	char colour[COLOUR_MAX];
 
 	fprintf(out,
-		"<path class=\"ps\" d=\"M%" PRIu64 " %" PRIu64 "h%" PRIu64 "l-%" PRIu64 " %" PRIu64
-		"z\" fill=\"%s\" stroke=\"#ffffff\" stroke-width=\".7\"/>",
-		place.x, place.y, side, side, side, rgb_text(colour, palette_donor(donor)));
+		"<path class=\"ps\" d=\"M%zu %zuh%zul-%zu %zuz\" fill=\"%s\" stroke=\"#ffffff\" "
+		"stroke-width=\".7\"/>",
+		box.x, box.y, side, side, side, rgb_text(colour, palette_donor(donor)));
 }
 
 void picture_style_changes(FILE *out, const struct figure *figure, size_t donor,
-			   struct picture_place place, uint64_t width, uint64_t height)
+			   struct picture_box box)
 {
-	const uint64_t side = width < 11 ? width : 11;
-	const uint64_t sign = width >= PICTURE_DECIMALS ? 4 : width >= PICTURE_WHOLE ? 3 : 2;
+	const size_t side = box.width < 11 ? box.width : 11;
+	const size_t sign = box.width >= PICTURE_DECIMALS ? 4 : box.width >= PICTURE_WHOLE ? 3 : 2;
 
 	if (figure_is(figure, FIGURE_GRAFTED))
-		print_corner(out, donor, place, side);
-	if (figure_is(figure, FIGURE_ADDED) && width > 3)
+		print_corner(out, donor, box, side);
+	if (figure_is(figure, FIGURE_ADDED) && box.width > 3)
 		fprintf(out,
-			"<rect class=\"is\" x=\"%" PRIu64 "\" y=\"%" PRIu64 "\" width=\"%" PRIu64
-			"\" height=\"%" PRIu64 "\" fill=\"none\" stroke=\"#1a1a1a\" "
-			"stroke-width=\"2\"/>",
-			place.x + 1, place.y + 1, width - 2, height - 2);
+			"<rect class=\"is\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\" "
+			"fill=\"none\" stroke=\"#1a1a1a\" stroke-width=\"2\"/>",
+			box.x + 1, box.y + 1, box.width - 2, box.height - 2);
 	if (figure_is(figure, FIGURE_CONVERTED))
 		fprintf(out,
-			"<path class=\"i ps\" d=\"M%" PRIu64 " %" PRIu64 "l%" PRIu64 " %" PRIu64
-			"l-%" PRIu64 " %" PRIu64 "l-%" PRIu64 " -%" PRIu64
-			"z\" fill=\"#1a1a1a\" stroke=\"#ffffff\" stroke-width=\".7\"/>",
-			place.x + width - sign - 1, place.y + height - 2 * sign - 1, sign, sign,
+			"<path class=\"i ps\" d=\"M%zu %zul%zu %zul-%zu %zul-%zu -%zuz\" "
+			"fill=\"#1a1a1a\" stroke=\"#ffffff\" stroke-width=\".7\"/>",
+			box.x + box.width - sign - 1, box.y + box.height - 2 * sign - 1, sign, sign,
 			sign, sign, sign, sign);
 	if (figure_is(figure, FIGURE_MERGED))
 		fprintf(out,
-			"<circle class=\"i ps\" cx=\"%" PRIu64 "\" cy=\"%" PRIu64 "\" r=\"%" PRIu64
-			"\" fill=\"#1a1a1a\" stroke=\"#ffffff\" stroke-width=\".7\"/>",
-			place.x + sign + 1, place.y + height - sign - 1, sign);
+			"<circle class=\"i ps\" cx=\"%zu\" cy=\"%zu\" r=\"%zu\" fill=\"#1a1a1a\" "
+			"stroke=\"#ffffff\" stroke-width=\".7\"/>",
+			box.x + sign + 1, box.y + box.height - sign - 1, sign);
 }

@@ -11,7 +11,7 @@
 #define EM	    100 /* widths are counted in hundredths of the letters' size */
 
 /* The widest of the common fonts, DejaVu Sans and Verdana, rounded up. */
-static uint64_t width_of(uint32_t code)
+static size_t width_of(uint32_t code)
 {
 	if (code >= 0x80 || strchr("mwMW@%&<>=+~#^", (int)code))
 		return EM;
@@ -22,9 +22,9 @@ static uint64_t width_of(uint32_t code)
 	return code >= 'A' && code <= 'Z' ? 80 : 65;
 }
 
-static uint64_t measure(const char *text)
+static size_t measure(const char *text)
 {
-	uint64_t width = 0;
+	size_t width = 0;
 	uint32_t code;
 
 	while (*text) {
@@ -34,7 +34,7 @@ static uint64_t measure(const char *text)
 	return width;
 }
 
-uint64_t picture_text_width(const char *text, uint64_t size)
+size_t picture_text_width(const char *text, size_t size)
 {
 	return (measure(text) * size + EM - 1) / EM;
 }
@@ -92,11 +92,11 @@ void picture_text_print(FILE *out, const char *text)
 	}
 }
 
-void picture_text_print_cut(FILE *out, const char *text, uint64_t size, uint64_t width)
+void picture_text_print_cut(FILE *out, const char *text, size_t size, size_t width)
 {
-	const uint64_t total = measure(text), room = width * EM / size;
-	const uint64_t part = room > EM ? (room - EM) / 2 : 0;
-	uint64_t before = 0;
+	const size_t total = measure(text), room = width * EM / size;
+	const size_t part = room > EM ? (room - EM) / 2 : 0;
+	size_t before = 0;
 	bool cut = false;
 	uint32_t code;
 
