@@ -3,7 +3,6 @@
 #include "fs/check/check.h"
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_donor.h"
-#include "fs/check/check_host.h"
 #include "fs/check/check_sets.h"
 #include "fs/lazy/whole_text.h"
 #include "fs/util/array_grown.h"
@@ -18,17 +17,13 @@
 /* The reason of a line that is made when it is read is cut to so many bytes. */
 #define REASON_WIDTH 130
 
-/* Of the model as it is. */
-typedef int host_look(const struct check_groups *groups, const struct gguf *header,
-		      struct finding *finding);
-
 /* A line. */
 struct row {
 	const char *check;
 	const struct check_group *group; /* NULL: the model */
 	bool is_made;		   /* when it is read: the model's look, or the group's check */
 	bool is_unit;		   /* and what may be wrong is not where the donor is of one kind */
-	host_look *look;
+	check_host_fn *look;
 	enum donor_check donor_check;
 	struct finding finding;
 };
@@ -66,7 +61,7 @@ static int add_host(struct check *check)
 	static const struct {
 		const char *name;
 		bool of_metadata;
-		host_look *look;
+		check_host_fn *look;
 	} checks[] = { { "blocks", true, check_host_blocks },
 		       { "complete", false, check_host_complete },
 		       { "arrays", true, check_host_arrays },
@@ -122,8 +117,7 @@ static int add_sets(struct check *check, const struct check_group *group)
 {
 	static const struct {
 		const char *name;
-		int (*look)(const struct check_groups *groups, const struct check_group *group,
-			    struct finding *finding);
+		check_sets_fn *look;
 	} checks[] = { { "donor", report_donor },	    { "shape", check_sets_shape },
 		       { "role", check_sets_role },	    { "type", check_sets_type },
 		       { "distance", check_sets_distance }, { "unit", check_sets_unit } };

@@ -10,24 +10,13 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Higher block numbers are no model's. */
-#define BLOCKS_MAX 100000
-
 /* Of so many kinds of blocks of the base one each is an example for what is added. */
 #define EXAMPLES 8
 
 #define COUNT_KEY ".block_count"
 #define NEXTN_KEY ".nextn_predict_layers"
 
-struct block {
-	uint32_t n;	/* tensors that are there */
-	uint32_t base;	/* and in the base */
-	uint64_t roles; /* in the base: of their names */
-	bool nextn;	/* one of those that are there is for that */
-};
-
-/* The block that a slot is of, -1: none. */
-static int32_t block_of(const struct check_groups *groups, uint32_t slot)
+int32_t check_blocks_of(const struct check_groups *groups, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
 
@@ -48,13 +37,12 @@ static bool is_there(const struct check_groups *groups, uint32_t slot)
 	return !content_is_whiteout(groups->content[slot]);
 }
 
-/* All of them, by number, to free. NULL: out of memory. */
-static struct block *find_blocks(const struct check_groups *groups)
+struct check_block *check_blocks_find(const struct check_groups *groups)
 {
-	struct block *blocks = calloc(BLOCKS_MAX, sizeof(*blocks));
+	struct check_block *blocks = calloc(BLOCKS_MAX, sizeof(*blocks));
 
 	for (uint32_t i = 0; blocks && i < groups->n_slots; i++) {
-		const int32_t b = block_of(groups, i);
+		const int32_t b = check_blocks_of(groups, i);
 		char role[ANATOMY_NAME_MAX + 1];
 
 		if (b < 0)
@@ -73,7 +61,7 @@ static struct block *find_blocks(const struct check_groups *groups)
 }
 
 /* Blocks of the base that consist of other parts each. Returns how many. */
-static uint32_t find_examples(const struct block *blocks, int32_t examples[EXAMPLES])
+static uint32_t find_examples(const struct check_block *blocks, int32_t examples[EXAMPLES])
 {
 	uint32_t n = 0;
 
@@ -116,7 +104,7 @@ static uint32_t compare(const struct check_groups *groups, int32_t block, int32_
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < groups->model->gguf->n_tensors; i++)
-		if (block_of(groups, i) == example && !has_like(groups, block, i))
+		if (check_blocks_of(groups, i) == example && !has_like(groups, block, i))
 			lacking[n++] = i;
 	return n;
 }
@@ -124,7 +112,7 @@ static uint32_t compare(const struct check_groups *groups, int32_t block, int32_
 /* What a block that was added lacks of the example that it is most like, in few words; empty:
  * nothing. Returns 0 or -ENOMEM. */
 static int lacks_of_examples(const struct check_groups *groups, int32_t block,
-			     const struct block *blocks, char *text, size_t size)
+			     const struct check_block *blocks, char *text, size_t size)
 {
 	uint32_t *lacking = calloc(groups->model->gguf->n_tensors + 1u, sizeof(*lacking));
 	int32_t examples[EXAMPLES];
@@ -165,7 +153,7 @@ static void lacks_of_nextn(const struct check_groups *groups, int32_t block, cha
 	for (uint32_t i = 0; i < groups->n_slots; i++) {
 		char role[ANATOMY_NAME_MAX + 1];
 
-		if (block_of(groups, i) != block || !is_there(groups, i))
+		if (check_blocks_of(groups, i) != block || !is_there(groups, i))
 			continue;
 		role_of(groups, i, role);
 		for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
@@ -178,12 +166,12 @@ static void lacks_of_nextn(const struct check_groups *groups, int32_t block, cha
 						 parts[k][0]);
 }
 
-int check_blocks_added(const struct check_groups *groups, struct finding *finding)
+int check_blocks_added(const struct check_groups *groups, const struct check_block *blocks,
+		       struct finding *finding)
 {
-	struct block *blocks = find_blocks(groups);
 	char text[96] = "";
 	int32_t b = 0;
-	int rc = blocks ? 0 : -ENOMEM;
+	int rc = 0;
 
 	/* The first one that is not whole is told. */
 	for (; rc == 0 && b < BLOCKS_MAX && !text[0]; b++) {
@@ -197,7 +185,6 @@ int check_blocks_added(const struct check_groups *groups, struct finding *findin
 	if (rc == 0 && text[0])
 		finding_add(finding, VERDICT_IMPOSSIBLE, "%sblk %" PRId32 " was added and lacks %s",
 			    blocks[b - 1].nextn ? "nextn " : "", b - 1, text);
-	free(blocks);
 	return rc;
 }
 
@@ -226,7 +213,7 @@ static int architecture(const struct gguf *header, const char **name)
 }
 
 /* marked has room for all blocks. */
-static void judge_nextn(const struct gguf *header, const struct block *blocks, bool *marked,
+static void judge_nextn(const struct gguf *header, const struct check_block *blocks, bool *marked,
 			struct finding *finding)
 {
 	const struct kv *kv = find_key(header, NEXTN_KEY);
@@ -276,7 +263,7 @@ static void judge_nextn(const struct gguf *header, const struct block *blocks, b
 int check_blocks_nextn(const struct check_groups *groups, const struct gguf *header,
 		       struct finding *finding)
 {
-	struct block *blocks = find_blocks(groups);
+	struct check_block *blocks = check_blocks_find(groups);
 	bool *marked = calloc(BLOCKS_MAX, sizeof(*marked));
 	const int rc = blocks && marked ? 0 : -ENOMEM;
 
@@ -300,7 +287,7 @@ bool check_blocks_has_nextn(const struct check_groups *groups)
 		char role[ANATOMY_NAME_MAX + 1];
 
 		role_of(groups, i, role);
-		if (is_there(groups, i) && block_of(groups, i) >= 0 &&
+		if (is_there(groups, i) && check_blocks_of(groups, i) >= 0 &&
 		    strncmp(role, "nextn_", 6) == 0)
 			return true;
 	}
@@ -309,11 +296,11 @@ bool check_blocks_has_nextn(const struct check_groups *groups)
 
 bool check_blocks_all_nextn(const struct check_groups *groups, const struct check_group *group)
 {
-	struct block *blocks = find_blocks(groups);
+	struct check_block *blocks = check_blocks_find(groups);
 	bool all = blocks != NULL;
 
 	for (uint32_t k = 0; all && k < group->n; k++) {
-		const int32_t b = block_of(groups, group->slots[k]);
+		const int32_t b = check_blocks_of(groups, group->slots[k]);
 
 		all = b >= 0 && blocks[b].nextn;
 	}

@@ -6,15 +6,27 @@
 #ifndef FS_CHECK_CHECK_BLOCKS_H
 #define FS_CHECK_CHECK_BLOCKS_H
 
-#include "fs/check/check_groups.h"
-#include "fs/check/check_verdict.h"
+#include "fs/check/check_host.h"
+
+struct check_block {
+	uint32_t n;	/* tensors that are there */
+	uint32_t base;	/* and in the base */
+	uint64_t roles; /* in the base: of their names */
+	bool nextn;	/* one of those that are there is for that */
+};
+
+/* All BLOCKS_MAX of them, by number, to free. NULL: out of memory. */
+struct check_block *check_blocks_find(const struct check_groups *groups);
+
+/* The block that a slot is of, -1: none. */
+int32_t check_blocks_of(const struct check_groups *groups, uint32_t slot);
 
 /* Say it too if a block that was added lacks something. Returns 0 or -ENOMEM. */
-int check_blocks_added(const struct check_groups *groups, struct finding *finding);
-
-/* Does the metadata tell of the nextn blocks that are there? As those of check_host.h. */
-int check_blocks_nextn(const struct check_groups *groups, const struct gguf *header,
+int check_blocks_added(const struct check_groups *groups, const struct check_block *blocks,
 		       struct finding *finding);
+
+/* Does the metadata tell of the nextn blocks that are there? */
+check_host_fn check_blocks_nextn;
 
 /* Is there such a block, or word of one? */
 bool check_blocks_has_nextn(const struct check_groups *groups);

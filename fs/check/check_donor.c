@@ -126,6 +126,15 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 	return rc;
 }
 
+/* The weights of a graft, as check_lineage_weights(). */
+static bool content_weights(const struct content *content, struct weights *weights)
+{
+	struct gguf_tensor tensor = { .offset = content->offset, .type = content->organ.type };
+
+	memcpy(tensor.ne, content->organ.ne, sizeof(tensor.ne));
+	return check_lineage_weights(content->file, &tensor, weights);
+}
+
 /* Of the grafts themselves, against the tensors of the base that have their names. */
 static int examine_kin(struct examination *e, struct finding *finding)
 {
@@ -141,15 +150,13 @@ static int examine_kin(struct examination *e, struct finding *finding)
 		const struct organ *organ = &content->organ;
 		const struct gguf_tensor *ours =
 			gguf_tensor(e->host.gguf, organ->name, organ->name_length);
-		struct gguf_tensor theirs = { .offset = content->offset, .type = organ->type };
 		struct tensor_pair *kin = &pairs[n];
 
-		memcpy(theirs.ne, organ->ne, sizeof(theirs.ne));
-		if (!ours || memcmp(ours->ne, theirs.ne, sizeof(theirs.ne)) != 0)
+		if (!ours || memcmp(ours->ne, organ->ne, sizeof(organ->ne)) != 0)
 			continue;
 		kin->norm = anatomy_kind(organ->name, organ->name_length) == KIND_NORM;
 		n += check_lineage_weights(e->host.file, ours, &kin->host) &&
-		     check_lineage_weights(content->file, &theirs, &kin->donor);
+		     content_weights(content, &kin->donor);
 	}
 	rc = check_lineage_of_pairs(pairs, n, e->halt, finding, &e->likeness);
 	free(pairs);
@@ -171,7 +178,6 @@ static bool host_norm(const struct examination *e, int32_t block, const char *na
 {
 	const struct model *model = e->groups->model;
 	const struct content *content;
-	struct gguf_tensor tensor;
 	char file[64];
 	uint32_t slot;
 
@@ -180,11 +186,8 @@ static bool host_norm(const struct examination *e, int32_t block, const char *na
 	    slot >= e->groups->n_slots || content_is_whiteout(e->groups->content[slot]))
 		return false;
 	content = e->groups->content[slot];
-	if (!content)
-		return check_lineage_weights(model->base, &model->gguf->tensors[slot], weights);
-	tensor = (struct gguf_tensor){ .offset = content->offset, .type = content->organ.type };
-	memcpy(tensor.ne, content->organ.ne, sizeof(tensor.ne));
-	return check_lineage_weights(content->file, &tensor, weights);
+	return content ? content_weights(content, weights)
+		       : check_lineage_weights(model->base, &model->gguf->tensors[slot], weights);
 }
 
 static bool donor_norm(const struct examination *e, int32_t block, const char *name,

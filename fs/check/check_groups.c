@@ -5,6 +5,7 @@
 #include "fs/check/check_traits.h"
 #include "fs/model/adapters.h"
 #include "fs/model/organ_file.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
 
 #include <errno.h>
@@ -70,17 +71,15 @@ static bool is_group_of(const struct check_group *group, enum group_kind kind,
 static bool put(struct check_groups *groups, uint32_t slot, enum group_kind kind,
 		const struct donor *donor)
 {
-	uint32_t i = 0;
+	uint32_t i = 0, *slots;
 	struct check_group *group;
 
 	while (i < groups->n && !is_group_of(&groups->groups[i], kind, donor))
 		i++;
 	if (i == groups->n) {
-		struct check_group *more = groups->groups;
+		struct check_group *more =
+			array_grown(groups->groups, groups->n, &groups->room, sizeof(*more));
 
-		/* Doubled each time that it is a power of two. */
-		if ((groups->n & (groups->n - 1)) == 0)
-			more = reallocarray(more, groups->n ? groups->n * 2u : 1, sizeof(*more));
 		if (!more)
 			return false;
 		groups->groups = more;
@@ -88,14 +87,10 @@ static bool put(struct check_groups *groups, uint32_t slot, enum group_kind kind
 		print_title(&groups->groups[i]);
 	}
 	group = &groups->groups[i];
-	if ((group->n & (group->n - 1)) == 0) {
-		uint32_t *more =
-			reallocarray(group->slots, group->n ? group->n * 2u : 1, sizeof(*more));
-
-		if (!more)
-			return false;
-		group->slots = more;
-	}
+	slots = array_grown(group->slots, group->n, &group->room, sizeof(*slots));
+	if (!slots)
+		return false;
+	group->slots = slots;
 	group->slots[group->n++] = slot;
 	group->concerns |= concern_of(&groups->model->places[slot]);
 	return true;
@@ -309,9 +304,6 @@ const char *check_groups_numbers(const bool *marked, uint32_t n, char *text, siz
 	}
 	return text;
 }
-
-/* Higher block numbers are no model's. */
-#define BLOCKS_MAX 100000
 
 #define ROLES_SHOWN 64
 

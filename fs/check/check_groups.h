@@ -6,6 +6,9 @@
 #include "fs/model/model.h"
 #include "fs/storage/view.h"
 
+/* Higher block numbers are no model's. */
+#define BLOCKS_MAX 100000
+
 enum group_kind {
 	GROUP_MODEL,   /* tensors of one other GGUF */
 	GROUP_SELF,    /* tensors of the base itself */
@@ -19,6 +22,7 @@ struct check_group {
 	const struct donor *donor; /* of one of them; NULL: unknown. Borrowed from the content */
 	uint32_t *slots;	   /* their slots, ascending */
 	uint32_t n;
+	size_t room;
 	unsigned concerns; /* enum concern */
 	char title[36];	   /* the file's name, short and printable */
 };
@@ -31,9 +35,10 @@ struct check_groups {
 	struct adapted {
 		uint32_t adapters, broken, touched, halves;
 	} adapted; /* adapters, which are no grafts (adapters.h) */
-	struct check_group
-		*groups; /* in the order of their first slots, those of kind UNKNOWN last */
+	/* In the order of their first slots, those of kind UNKNOWN last. */
+	struct check_group *groups;
 	uint32_t n, grafts, removed;
+	size_t room;
 };
 
 /* Take the grafts of a snapshot apart. NULL: out of memory. */

@@ -11,20 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Higher block numbers are no model's. */
-#define BLOCKS_MAX 100000
-
-static bool is_block(const struct organ_place *place)
-{
-	return place->block >= 0 && place->block < BLOCKS_MAX &&
-	       strncmp(place->tensor, "blk.", 4) == 0;
-}
-
-static bool is_there(const struct check_groups *groups, uint32_t slot)
-{
-	return !content_is_whiteout(groups->content[slot]);
-}
-
 static bool ends_with(const struct kv *kv, const char *ending)
 {
 	const size_t n = strlen(ending);
@@ -61,47 +47,41 @@ static void judge_blocks(const struct gguf *header, uint32_t n, const char *miss
 int check_host_blocks(const struct check_groups *groups, const struct gguf *header,
 		      struct finding *finding)
 {
-	bool *marked = calloc(BLOCKS_MAX, sizeof(*marked));
+	struct check_block *blocks = check_blocks_find(groups);
+	bool *gaps = calloc(BLOCKS_MAX, sizeof(*gaps));
+	const int rc = blocks && gaps ? 0 : -ENOMEM;
 	char missing[96];
 	uint32_t n = 0;
 
-	if (!marked)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < groups->n_slots; i++) {
-		const struct organ_place *place = &groups->model->places[i];
-
-		if (!is_block(place) || !is_there(groups, i))
-			continue;
-		marked[place->block] = true;
-		if ((uint32_t)place->block >= n)
-			n = (uint32_t)place->block + 1;
+	for (uint32_t b = 0; rc == 0 && b < BLOCKS_MAX; b++) {
+		gaps[b] = blocks[b].n == 0;
+		n = gaps[b] ? n : b + 1;
 	}
-	for (uint32_t b = 0; b < n; b++)
-		marked[b] = !marked[b];
-	check_groups_numbers(marked, n, missing, sizeof(missing));
 	if (n)
-		judge_blocks(header, n, missing, finding);
-	else
+		judge_blocks(header, n, check_groups_numbers(gaps, n, missing, sizeof(missing)),
+			     finding);
+	else if (rc == 0)
 		finding_set(finding, VERDICT_UNKNOWN, "there are none");
-	free(marked);
-	return 0;
+	free(blocks);
+	free(gaps);
+	return rc;
 }
 
 /* Slots whose block is there and they are not, and those that cannot be read. */
-static uint32_t find_holes(const struct check_groups *groups, const bool *there, uint32_t *holes,
-			   uint32_t *broken)
+static uint32_t find_holes(const struct check_groups *groups, const struct check_block *blocks,
+			   uint32_t *holes, uint32_t *broken)
 {
 	uint32_t n = 0;
 
 	*broken = 0;
 	for (uint32_t i = 0; i < groups->n_slots; i++) {
 		const struct content *content = groups->content[i];
-		const struct organ_place *place = &groups->model->places[i];
+		const int32_t b = check_blocks_of(groups, i);
 
 		*broken += content && content->broken;
 		if (!content_is_whiteout(content) || i >= groups->model->gguf->n_tensors)
 			continue;
-		if (!is_block(place) || there[place->block])
+		if (b < 0 || blocks[b].n)
 			holes[n++] = i;
 	}
 	return n;
@@ -110,22 +90,16 @@ static uint32_t find_holes(const struct check_groups *groups, const bool *there,
 int check_host_complete(const struct check_groups *groups, const struct gguf *header,
 			struct finding *finding)
 {
-	bool *there = calloc(BLOCKS_MAX, sizeof(*there));
+	struct check_block *blocks = check_blocks_find(groups);
 	uint32_t *holes = calloc(groups->n_slots + 1u, sizeof(*holes));
 	uint32_t n, broken;
 	char text[96];
-	int rc;
+	int rc = -ENOMEM;
 
 	(void)header;
-	if (!there || !holes) {
-		free(there);
-		free(holes);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < groups->n_slots; i++)
-		if (is_block(&groups->model->places[i]) && is_there(groups, i))
-			there[groups->model->places[i].block] = true;
-	n = find_holes(groups, there, holes, &broken);
+	if (!blocks || !holes)
+		goto out;
+	n = find_holes(groups, blocks, holes, &broken);
 	finding_set(finding, VERDICT_OK, "%s", "");
 	if (n)
 		finding_add(finding, VERDICT_IMPOSSIBLE,
@@ -135,10 +109,11 @@ int check_host_complete(const struct check_groups *groups, const struct gguf *he
 		finding_add(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " graft%s cannot be read, .log says why", broken,
 			    plural(broken));
-	rc = check_blocks_added(groups, finding);
+	rc = check_blocks_added(groups, blocks, finding);
 	if (!finding->text[0])
 		finding_set(finding, VERDICT_OK, "no block lacks what it had");
-	free(there);
+out:
+	free(blocks);
 	free(holes);
 	return rc;
 }
@@ -189,7 +164,8 @@ static bool has_output(const struct check_groups *groups, bool in_base)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct organ_place *place = &groups->model->places[i];
 
-		if ((in_base || is_there(groups, i)) && place->tensor_length == sizeof(name) - 1 &&
+		if ((in_base || !content_is_whiteout(groups->content[i])) &&
+		    place->tensor_length == sizeof(name) - 1 &&
 		    memcmp(place->tensor, name, sizeof(name) - 1) == 0)
 			return true;
 	}

@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* check_host.h - is the model whole by itself, whatever the donors are like? header is its
- * GGUF as it is now (check_groups_header()). All return 0 or -ENOMEM. */
+ * GGUF as it is now (check_groups_header()). */
 #ifndef FS_CHECK_CHECK_HOST_H
 #define FS_CHECK_CHECK_HOST_H
 
 #include "fs/check/check_groups.h"
 #include "fs/check/check_verdict.h"
 
+/* Returns 0 or -ENOMEM. */
+typedef int check_host_fn(const struct check_groups *groups, const struct gguf *header,
+			  struct finding *finding);
+
 /* Run the blocks from 0 without a gap, and does the metadata count them? */
-int check_host_blocks(const struct check_groups *groups, const struct gguf *header,
-		      struct finding *finding);
+check_host_fn check_host_blocks;
 
 /* Does a block lack what it had in the base, or a graft its data? This and the last one do without
  * the header. */
-int check_host_complete(const struct check_groups *groups, const struct gguf *header,
-			struct finding *finding);
+check_host_fn check_host_complete;
 
 /* Have arrays with an entry for each block so many? */
-int check_host_arrays(const struct check_groups *groups, const struct gguf *header,
-		      struct finding *finding);
+check_host_fn check_host_arrays;
 
 /* Can all adapters be merged? Without the header. */
-int check_host_adapters(const struct check_groups *groups, const struct gguf *header,
-			struct finding *finding);
+check_host_fn check_host_adapters;
 
 /* An output head that was added to or taken from the embedding. */
-int check_host_output(const struct check_groups *groups, const struct gguf *header,
-		      struct finding *finding);
+check_host_fn check_host_output;
 
 /* Do all that hold something of each expert hold it of as many as the metadata says? */
-int check_host_experts(const struct check_groups *groups, const struct gguf *header,
-		       struct finding *finding);
+check_host_fn check_host_experts;
 
 /* Is there a slot of that kind? */
 bool check_host_experts_any(const struct check_groups *groups);

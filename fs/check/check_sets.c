@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Higher block numbers are no model's. */
-#define BLOCKS_MAX 100000
-
 #define DISTANCE_MAX 4
 
 int check_sets_shape(const struct check_groups *groups, const struct check_group *group,
