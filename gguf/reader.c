@@ -397,3 +397,17 @@ bool kv_unsigned(const struct kv *kv, uint64_t *value)
 	*value = kv->scalar;
 	return true;
 }
+
+bool kv_real(const struct kv *kv, double *value)
+{
+	const uint32_t bits = (uint32_t)kv->scalar;
+	float single;
+
+	if (kv->type == KV_F64)
+		memcpy(value, &kv->scalar, sizeof(*value));
+	if (kv->type != KV_F32)
+		return kv->type == KV_F64;
+	memcpy(&single, &bits, sizeof(single));
+	*value = (double)single;
+	return true;
+}

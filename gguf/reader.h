@@ -83,6 +83,9 @@ const struct gguf_tensor *gguf_tensor(const struct gguf *gguf, const char *name,
 /* The value of an unsigned or signed integer entry, if it is not negative. */
 bool kv_unsigned(const struct kv *kv, uint64_t *value);
 
+/* The value of an F32 or F64 entry. */
+bool kv_real(const struct kv *kv, double *value);
+
 /* Bytes that one element of a scalar type takes; 0 for strings and arrays. */
 uint32_t kv_type_size(enum kv_type type);
 

@@ -3,7 +3,6 @@
 #include "fs/check/check_donor.h"
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_lineage.h"
-#include "fs/check/check_parts.h"
 #include "fs/check/check_sets.h"
 
 #include <errno.h>
@@ -306,8 +305,8 @@ static int examine_model(struct examination *e, const struct traits *host,
 	if (rc == 0)
 		rc = examine_bytes(e, &e->findings[DONOR_BYTES]);
 	if (rc == 0)
-		rc = check_parts_compare(e->host.gguf, e->donor.gguf, e->group->concerns,
-					 &e->findings[DONOR_PARTS]);
+		rc = check_traits_parts(e->host.gguf, e->donor.gguf, e->group->concerns,
+					&e->findings[DONOR_PARTS]);
 	if (rc == 0)
 		rc = check_lineage_cosines(&e->host, &e->donor, e->halt,
 					   &e->findings[DONOR_LINEAGE], &e->likeness);

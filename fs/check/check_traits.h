@@ -77,4 +77,10 @@ void check_traits_tokenizer(const struct traits *host, const struct traits *dono
 void check_traits_names(const struct traits *host, const struct traits *donor,
 			struct finding *finding);
 
+/* Do the blocks of both consist of the same parts, of those that concern such grafts? Biases, the
+ * norms of queries and keys, the norms after attention and feed-forward network are there or not.
+ * Returns 0 or -ENOMEM. */
+int check_traits_parts(const struct gguf *host, const struct gguf *donor, unsigned concerns,
+		       struct finding *finding);
+
 #endif

@@ -69,20 +69,9 @@ static void read_text(struct reading_of_traits *r, const struct kv *kv, char tex
 	text[n] = '\0';
 }
 
-static bool read_float(const struct kv *kv, double *value)
+static bool read_real(const struct kv *kv, double *value)
 {
-	uint32_t bits;
-	float single;
-
-	if (!kv || (kv->type != KV_F32 && kv->type != KV_F64))
-		return false;
-	bits = (uint32_t)kv->scalar;
-	memcpy(&single, &bits, sizeof(single));
-	if (kv->type == KV_F64)
-		memcpy(value, &kv->scalar, sizeof(*value));
-	else
-		*value = (double)single;
-	return true;
+	return kv && kv_real(kv, value);
 }
 
 /* One number a block, all of which have to be numbers. */
@@ -114,6 +103,11 @@ static void read_numbers(struct reading_of_traits *r, const struct kv *kv,
 	*number = all;
 }
 
+static struct trait_number number_of(uint64_t value)
+{
+	return (struct trait_number){ true, value, value, value };
+}
+
 static void read_number(struct reading_of_traits *r, const char *key, struct trait_number *number)
 {
 	const struct kv *kv = find(r, key);
@@ -122,12 +116,7 @@ static void read_number(struct reading_of_traits *r, const char *key, struct tra
 	if (kv && kv->type == KV_ARRAY)
 		read_numbers(r, kv, number);
 	else if (kv && kv_unsigned(kv, &value))
-		*number = (struct trait_number){ true, value, value, value };
-}
-
-static struct trait_number number_of(uint64_t value)
-{
-	return (struct trait_number){ true, value, value, value };
+		*number = number_of(value);
 }
 
 static void read_dimensions(struct reading_of_traits *r, struct trait_number *numbers)
@@ -206,10 +195,10 @@ static void read_rope(struct reading_of_traits *r, XXH3_state_t *state, struct t
 
 	traits->rope_base = 10000;
 	traits->rope_factor = 1;
-	read_float(find(r, "rope.freq_base"), &traits->rope_base);
-	if (!read_float(find(r, "rope.scaling.factor"), &traits->rope_factor))
+	read_real(find(r, "rope.freq_base"), &traits->rope_base);
+	if (!read_real(find(r, "rope.scaling.factor"), &traits->rope_factor))
 		/* Its name in older files. */
-		read_float(find(r, "rope.scale_linear"), &traits->rope_factor);
+		read_real(find(r, "rope.scale_linear"), &traits->rope_factor);
 	read_text(r, find(r, "rope.scaling.type"), traits->rope_scaling);
 	if (traits->rope_factor == 0)
 		traits->rope_factor = 1;
@@ -296,9 +285,8 @@ int check_traits_read(const struct gguf *gguf, const struct source *source, cons
 		read_dimensions(&r, traits->numbers);
 		read_rope(&r, state, traits);
 		traits->has_epsilon =
-			read_float(find(&r, "attention.layer_norm_rms_epsilon"),
-				   &traits->epsilon) ||
-			read_float(find(&r, "attention.layer_norm_epsilon"), &traits->epsilon);
+			read_real(find(&r, "attention.layer_norm_rms_epsilon"), &traits->epsilon) ||
+			read_real(find(&r, "attention.layer_norm_epsilon"), &traits->epsilon);
 		read_tokenizer(&r, state, traits);
 	} else {
 		r.rc = -ENOMEM;

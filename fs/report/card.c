@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* card.c - see card.h. The keys are those of llama.cpp (gguf-py, constants.py). */
 #include "fs/report/card.h"
+#include "fs/metadata/metadata_json.h"
 #include "fs/util/plural.h"
+#include "gguf/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,6 +33,105 @@ const char *card_number_key(enum card_number number)
 	static const char *const keys[CARD_NUMBERS] = { "rope.freq_base", "rope.scaling.factor" };
 
 	return keys[number];
+}
+
+struct metadata_of {
+	struct model *model;
+	struct metadata_edits *edits;
+	const char *architecture;
+};
+
+/* The value of ARCHITECTURE.key, to release; NULL: none. */
+static struct metadata_entry *find(const struct metadata_of *from, const char *key)
+{
+	char name[160];
+
+	snprintf(name, sizeof(name), "%s.%s", from->architecture, key);
+	return metadata_get_with_edits(from->model->metadata, from->edits, name);
+}
+
+/* A string value, which is released, short and of one line. Empty: there is none. */
+static void read_text(struct metadata_entry *metadatum, char text[CARD_TEXT_MAX])
+{
+	const struct value *is = metadatum ? metadata_entry_value(metadatum) : NULL;
+	cJSON *value = is && is->type.type == KV_STRING ? metadata_json_value(is) : NULL;
+	const char *string = cJSON_GetStringValue(value);
+
+	snprintf(text, CARD_TEXT_MAX, "%s", string ? string : "");
+	make_printable(text);
+	cJSON_Delete(value);
+	metadata_entry_unref(metadatum);
+}
+
+/* An integer, or element i of an array of them. */
+static bool element(const struct metadata_entry *metadatum, uint64_t i, uint64_t *value)
+{
+	const struct value_type type = metadata_entry_value(metadatum)->type;
+	struct kv one = { .type = type.type == KV_ARRAY ? type.element : type.type };
+
+	return metadata_entry_scalar(metadatum, i, &one.scalar) && kv_unsigned(&one, value);
+}
+
+/* More elements than blocks that any model has are not looked at. */
+#define ELEMENTS_MAX 4096
+
+static bool range_of(const struct metadata_entry *metadatum, struct card_range *range)
+{
+	const struct value *is = metadata_entry_value(metadatum);
+	const uint64_t n = is->type.type == KV_ARRAY ? is->count : 1;
+	uint64_t value;
+
+	*range = (struct card_range){ true, UINT64_MAX, 0 };
+	for (uint64_t i = 0; i < n && i < ELEMENTS_MAX; i++) {
+		if (!element(metadatum, i, &value))
+			return false;
+		range->low = value < range->low ? value : range->low;
+		range->high = value > range->high ? value : range->high;
+	}
+	return n > 0;
+}
+
+static struct card_range read_range(const struct metadata_of *from, const char *key)
+{
+	struct metadata_entry *metadatum = find(from, key);
+	struct card_range range;
+
+	if (!metadatum || !range_of(metadatum, &range))
+		range = (struct card_range){ .known = false };
+	metadata_entry_unref(metadatum);
+	return range;
+}
+
+static struct card_value read_real(const struct metadata_of *from, const char *key)
+{
+	struct metadata_entry *metadatum = find(from, key);
+	struct card_value value = { .known = false };
+	struct kv one;
+
+	if (metadatum) {
+		one = (struct kv){ .type = metadata_entry_value(metadatum)->type.type };
+		value.known = metadata_entry_scalar(metadatum, 0, &one.scalar) &&
+			      kv_real(&one, &value.value);
+	}
+	metadata_entry_unref(metadatum);
+	return value;
+}
+
+void card_read(struct model *model, struct metadata_edits *edits, struct card *card)
+{
+	struct metadata_of from = { model, edits, "general" };
+
+	*card = (struct card){ .name = "" };
+	snprintf(card->name, sizeof(card->name), "%s", model->name);
+	make_printable(card->name);
+	read_text(find(&from, "architecture"), card->architecture);
+	/* Keys without an architecture are looked for all the same. */
+	from.architecture = card->architecture[0] ? card->architecture : "unknown";
+	for (enum card_count i = 0; i < CARD_COUNTS; i++)
+		card->counts[i] = read_range(&from, card_count_key(i));
+	for (enum card_number i = 0; i < CARD_NUMBERS; i++)
+		card->numbers[i] = read_real(&from, card_number_key(i));
+	read_text(find(&from, CARD_SCALING_KEY), card->scaling);
 }
 
 /* Does the metadata say a count other than 0? */
