@@ -2,7 +2,7 @@
 /* show_command.c - see show_command.h. */
 #include "fs/show_command.h"
 #include "fs/check/check.h"
-#include "fs/files/model_picture.h"
+#include "fs/files/picture.h"
 #include "fs/mount_files.h"
 #include "fs/offline_models.h"
 #include "fs/terminal_picture.h"
@@ -170,7 +170,7 @@ int picture_command(const struct options *options)
 		FILE *out = open_memstream(&text, &size);
 
 		if (out)
-			rc = model_picture_print_two(viewing.models[0].figures, second, out);
+			rc = picture_print_two(viewing.models[0].figures, second, out);
 		rc = show_stream(out, &text, &size, rc, "the picture");
 	}
 	offline_models_close(&viewing);

@@ -2,7 +2,6 @@
 /* terminal_picture.c - see terminal_picture.h; what stands below the cells is
  * terminal_picture_notes.c. Cells are as wide as there is room for; where there are more blocks
  * than that, bands of them stand below each other. */
-#include "fs/files/model_picture.h"
 #include "fs/files/picture.h"
 #include "fs/terminal_picture_internal.h"
 
@@ -251,13 +250,13 @@ static void choose_form(struct sheet_of_cells *sheet)
 static void print_head(const struct terminal_picture *screen, const struct picture_grid *grid,
 		       const struct terminal *terminal, FILE *out)
 {
-	char subtitle[MODEL_PICTURE_SUBTITLE_MAX], means[PICTURE_MEANS];
+	char subtitle[PICTURE_SUBTITLE], means[PICTURE_MEANS];
 
 	terminal_text_bold(terminal, out);
 	terminal_text_put(terminal, out, screen->name, terminal->columns);
 	terminal_text_plain(terminal, out);
 	fputc('\n', out);
-	model_picture_subtitle(screen->figures, grid, subtitle);
+	picture_subtitle(screen->figures, grid, subtitle);
 	terminal_text_put(terminal, out, subtitle, terminal->columns);
 	fputc('\n', out);
 	picture_means(screen->figures, means);

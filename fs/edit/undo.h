@@ -10,7 +10,7 @@
  *	all		everything
  *	CLASS		organ files of that class; of adapters also links and settings
  *	metadata	all keys
- *	CLASS/FILE	that file; metadata/KEY and adapters/FILE too, as undo_list() has them
+ *	CLASS/FILE	that file; metadata/KEY and adapters/FILE too, as .undo has them
  *	NAME		the organ file of that name, with or without ".bin"
  *
  * What stands behind a tab is not looked at, and empty lines say nothing. All of it is undone, also

@@ -400,9 +400,20 @@ static void note_written(struct assembly *assembly, uint64_t generation,
 	*record = (struct written_files){ 0 };
 }
 
+/* Let assembly_cancel() have the flag that stops the assembly under way; NULL: none is any more. */
+static void set_stop(struct assembly *assembly, atomic_bool *stop)
+{
+	pthread_mutex_lock(&assembly->lock);
+	assembly->stop = stop;
+	assembly->progress.cancel = stop;
+	if (stop && assembly->cancelled)
+		atomic_store(stop, true);
+	pthread_mutex_unlock(&assembly->lock);
+}
+
 /* Assemble that snapshot. */
 static int run(struct assembly *assembly, const struct snapshot *snapshot, const char *path,
-	       pid_t caller)
+	       pid_t caller, atomic_bool *stop)
 {
 	const double start = seconds_now();
 	struct results results = { 0 };
@@ -412,6 +423,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	struct view *view = NULL;
 	int rc, files = 0;
 
+	set_stop(assembly, stop);
 	snprintf(name, sizeof(name), "%s", path[0] ? path : "the default name");
 	progress_begin(&assembly->progress, 0);
 	set_status(assembly, true, name);
@@ -447,18 +459,8 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	if (rc == 0 && is_unmount_output(assembly, path, &results.record))
 		note_written(assembly, snapshot->generation, &results.record, said);
 	written_files_release(&results.record);
+	set_stop(assembly, NULL);
 	return rc;
-}
-
-/* Let assembly_cancel() have the flag that stops the assembly under way; NULL: none is any more. */
-static void set_stop(struct assembly *assembly, atomic_bool *stop)
-{
-	pthread_mutex_lock(&assembly->lock);
-	assembly->stop = stop;
-	assembly->progress.cancel = stop;
-	if (stop && assembly->cancelled)
-		atomic_store(stop, true);
-	pthread_mutex_unlock(&assembly->lock);
 }
 
 void assembly_cancel(struct assembly *assembly)
@@ -477,9 +479,7 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
 
 	if (rc < 0)
 		return rc;
-	set_stop(assembly, cancel);
-	rc = run(assembly, &snapshot, path, caller);
-	set_stop(assembly, NULL);
+	rc = run(assembly, &snapshot, path, caller, cancel);
 	snapshot_release(&snapshot);
 	return rc;
 }
@@ -511,9 +511,7 @@ int assembly_run_at_unmount(struct assembly *assembly)
 	    written_files_exist(&assembly->written)) {
 		print_written(assembly);
 	} else if (snapshot.grafts) {
-		set_stop(assembly, &stop);
-		rc = run(assembly, &snapshot, "", 0);
-		set_stop(assembly, NULL);
+		rc = run(assembly, &snapshot, "", 0, &stop);
 	}
 	snapshot_release(&snapshot);
 	return rc;

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* checksums.c - see checksums.h. */
+/* checksums.c - see checksums.h. Of model.gguf the hash of each tensor is its content's; that of
+ * all is the view's. */
 #include "fs/files/checksums.h"
 #include "fs/lazy/lazy_text.h"
+#include "fs/lazy/whole_text.h"
+#include "fs/util/text_escape.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void add_class(struct lazy_text *cells, struct model *model, const struct snapshot *snapshot,
 		      enum organ_class klass)
@@ -27,4 +34,115 @@ struct view *checksums_view(struct model *model, struct tensor_hashes *hashes,
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		add_class(cells, model, snapshot, klass);
 	return lazy_text_view(cells);
+}
+
+struct gguf_hash {
+	struct model *model;
+	struct subject *order; /* as the model has them, with references */
+	uint32_t n, n_base;    /* all; those before the added ones */
+};
+
+static void release(void *context)
+{
+	struct gguf_hash *all = context;
+
+	for (uint32_t i = 0; i < all->n; i++)
+		content_unref(all->order[i].content);
+	free(all->order);
+	free(all);
+}
+
+/* The data of all tensors through one hash, which is the work of one processor. */
+static int print_whole(void *context, const struct halt *halt, FILE *out)
+{
+	const struct gguf_hash *all = context;
+	XXH64_state_t *state = XXH64_createState();
+	char text[17];
+	int rc = 0;
+
+	if (!state)
+		return -ENOMEM;
+	XXH64_reset(state, 0);
+	for (uint32_t i = 0; halt && rc == 0 && i < all->n; i++)
+		rc = tensor_hash_data(all->model, &all->order[i], state, halt);
+	xxh64_text(XXH64_digest(state), text);
+	XXH64_freeState(state);
+	fputs(text, out);
+	return rc;
+}
+
+static int compare_names(const void *a, const void *b, void *model)
+{
+	const struct organ_place *places = ((const struct model *)model)->places;
+	const struct organ_place *x = &places[((const struct subject *)a)->tensor];
+	const struct organ_place *y = &places[((const struct subject *)b)->tensor];
+	const uint32_t n =
+		x->tensor_length < y->tensor_length ? x->tensor_length : y->tensor_length;
+	const int order = memcmp(x->tensor, y->tensor, n);
+
+	return order ? order
+		     : (x->tensor_length > y->tensor_length) -
+			       (x->tensor_length < y->tensor_length);
+}
+
+/* As layout.h says: the base's in their order, then the added ones by name. */
+static void find_order(struct gguf_hash *all, const struct snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		struct content *content = snapshot->content[i];
+
+		if (content_is_whiteout(content))
+			continue;
+		if (content)
+			content_ref(content);
+		if (i < all->model->gguf->n_tensors)
+			all->n_base++;
+		all->order[all->n++] = (struct subject){ i, content };
+	}
+	qsort_r(all->order + all->n_base, all->n - all->n_base, sizeof(*all->order), compare_names,
+		all->model);
+}
+
+static struct gguf_hash *new_hash(struct model *model, const struct snapshot *snapshot)
+{
+	struct gguf_hash *all = calloc(1, sizeof(*all));
+
+	if (!all)
+		return NULL;
+	all->model = model;
+	all->order = calloc(snapshot->n + 1u, sizeof(*all->order));
+	if (!all->order) {
+		free(all);
+		return NULL;
+	}
+	find_order(all, snapshot);
+	return all;
+}
+
+struct view *checksums_gguf_hash(struct model *model, struct tensor_hashes *hashes,
+				 const struct snapshot *snapshot, const atomic_bool *ending)
+{
+	static const struct whole_text_ops ops = { print_whole, release };
+	struct gguf_hash *all = new_hash(model, snapshot);
+	struct lazy_text *cells = all ? lazy_text_new_of_hashes(hashes, HASH_DATA) : NULL;
+	FILE *out = cells ? lazy_text_stream(cells) : NULL;
+
+	for (uint32_t i = 0; cells && i < all->n; i++) {
+		const struct organ_place *place = &model->places[all->order[i].tensor];
+
+		fputs("xxh64     ", out);
+		lazy_text_add_hash(cells, &all->order[i]);
+		fputs("  model.gguf:", out);
+		text_escape_print(place->tensor, place->tensor_length, "", out);
+		fputc('\n', out);
+	}
+	/* The parts of a model that lacks shards have a hash that no other program would find. */
+	if (cells && model->whole) {
+		fputs("xxh64     ", out);
+		lazy_text_add_whole(cells, whole_text_new(&ops, all, ending));
+		fputs("  model.gguf\n", out);
+	} else if (all) {
+		release(all);
+	}
+	return cells ? lazy_text_view(cells) : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grafts_list.h - the grafts in force, as lines of text. */
+/* grafts_list.h - the grafts in force, as lines of text: what they are, what undoes them. */
 #ifndef FS_FILES_GRAFTS_LIST_H
 #define FS_FILES_GRAFTS_LIST_H
 
@@ -21,5 +21,10 @@
  * A name's bytes outside printable ASCII, and '%', stand percent-encoded; the time is ISO 8601 in
  * UTC; what is not known is "-". NULL: out of memory. */
 struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot);
+
+/* .undo: what could be undone, one line each, "# WORD\tWHAT", and of an organ or link "\tFILE" that
+ * it came from. Every line begins with "# ", so that the text undoes nothing where it is written to
+ * .undo itself, as a copy of a whole tree does (undo_words.h). NULL: out of memory. */
+struct view *grafts_list_undo(struct model *model, const struct snapshot *snapshot);
 
 #endif

@@ -3,7 +3,10 @@
  * picture_text.c and picture_cell.c. */
 #include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
+#include "fs/metadata/json_value.h"
+#include "fs/report/card.h"
 #include "fs/report/theta_mean.h"
+#include "fs/util/plural.h"
 
 #include <errno.h>
 #include <math.h>
@@ -82,8 +85,7 @@ static void print_line(FILE *out, size_t y, unsigned size, const char *attribute
 {
 	fprintf(out, "<text x=\"%d\" y=\"%zu\" font-size=\"%u\" %s>", PICTURE_MARGIN, y, size,
 		attributes);
-	picture_text_print_cut(out, text, size, width - 2 * PICTURE_MARGIN);
-	fputs("</text>\n", out);
+	picture_text_end(out, text, size, width - 2 * PICTURE_MARGIN);
 }
 
 /* Lines about each model, from y on. Returns where the next thing begins; out NULL: nothing is
@@ -121,16 +123,14 @@ static void print_label(FILE *out, size_t x, size_t y, const char *anchor, const
 {
 	fprintf(out, "<text " INK " x=\"%zu\" y=\"%zu\" font-size=\"%d\" text-anchor=\"%s\">", x, y,
 		PICTURE_LABEL, anchor);
-	picture_text_print_cut(out, text, PICTURE_LABEL, width);
-	fputs("</text>\n", out);
+	picture_text_end(out, text, PICTURE_LABEL, width);
 }
 
 static void print_heading(FILE *out, size_t x, size_t y, const char *text, size_t width)
 {
 	fprintf(out, "<text " INK " x=\"%zu\" y=\"%zu\" font-size=\"12\" font-weight=\"bold\">", x,
 		y);
-	picture_text_print_cut(out, text, 13, width);
-	fputs("</text>\n", out);
+	picture_text_end(out, text, 13, width);
 }
 
 /* The numbers of the blocks, as many as there is room for, and what else stands in their line. */
@@ -242,7 +242,7 @@ static void print_all(FILE *out, const struct picture_layout *layout, const stru
 	fputs("</g>\n</svg>\n", out);
 }
 
-int picture_print(const struct picture *picture, FILE *out)
+int picture_draw(const struct picture *picture, FILE *out)
 {
 	const size_t legend = print_head(NULL, picture, 0);
 	struct picture_layout layout;
@@ -254,4 +254,63 @@ int picture_print(const struct picture *picture, FILE *out)
 	}
 	picture_layout_free(&layout);
 	return rc;
+}
+
+void picture_subtitle(const struct figures *figures, const struct picture_grid *grid,
+		      char text[PICTURE_SUBTITLE])
+{
+	struct card card;
+	char blocks[96];
+	size_t n_blocks;
+
+	card_get(figures, &card);
+	n_blocks = picture_grid_blocks_text(grid, blocks, sizeof(blocks));
+	snprintf(text, PICTURE_SUBTITLE, "%s, %s%s%s%zu tensor%s", card.architecture,
+		 n_blocks == 0	 ? ""
+		 : n_blocks == 1 ? "block "
+				 : "blocks ",
+		 blocks, blocks[0] ? ", " : "", figures->n, plural(figures->n));
+}
+
+/* A model with its texts. */
+struct titles {
+	cJSON *name; /* whatever bytes it has, in UTF-8 */
+	char subtitle[PICTURE_SUBTITLE];
+};
+
+/* Returns 0 or -ENOMEM. */
+static int describe(const struct figures *figures, struct titles *titles,
+		    struct picture_model *model)
+{
+	const char *file = figures->model->name;
+	struct picture_grid grid;
+	const int rc = picture_grid_make(&grid, figures, NULL);
+
+	titles->name = json_text(file, strlen(file));
+	if (rc == 0)
+		picture_subtitle(figures, &grid, titles->subtitle);
+	picture_grid_free(&grid);
+	*model = (struct picture_model){ cJSON_GetStringValue(titles->name), titles->subtitle,
+					 figures };
+	return rc < 0 || !model->name ? -ENOMEM : 0;
+}
+
+int picture_print_two(const struct figures *firsts, const struct figures *seconds, FILE *out)
+{
+	struct titles titles[2] = { { .name = NULL } };
+	struct picture picture = { .n = seconds ? 2 : 1 };
+	int rc = describe(firsts, &titles[0], &picture.models[0]);
+
+	if (rc == 0 && seconds)
+		rc = describe(seconds, &titles[1], &picture.models[1]);
+	if (rc == 0)
+		rc = picture_draw(&picture, out);
+	cJSON_Delete(titles[0].name);
+	cJSON_Delete(titles[1].name);
+	return rc;
+}
+
+int picture_print(const struct figures *figures, FILE *out)
+{
+	return picture_print_two(figures, NULL, out);
 }

@@ -4,9 +4,12 @@
 #ifndef FS_FILES_PICTURE_H
 #define FS_FILES_PICTURE_H
 
-#include "fs/lazy/figures.h"
+#include "fs/files/picture_grid.h"
+#include "fs/lazy/lazy_report.h"
 
-#include <stdio.h>
+/* Of a mounted model, or of two side by side. */
+lazy_report_print_fn picture_print;
+int picture_print_two(const struct figures *firsts, const struct figures *seconds, FILE *out);
 
 /* Everything is borrowed. Texts may hold any bytes: what XML cannot say stands as U+FFFD. */
 struct picture_model {
@@ -23,10 +26,15 @@ struct picture {
 /* Print the picture. Its length in bytes depends on everything but the figures' z: with z NULL, or
  * any values in them, it is the same to the byte. Returns 0 or -ENOMEM, also where out has
  * failed. */
-int picture_print(const struct picture *picture, FILE *out);
+int picture_draw(const struct picture *picture, FILE *out);
 
 /* "θ mean 45.98° over 290 tensors, ...", the same number of bytes for any values. */
 #define PICTURE_MEANS 160
 void picture_means(const struct figures *figures, char text[PICTURE_MEANS]);
+
+/* "llama, blocks 0-23, 290 tensors": the blocks that are there. */
+#define PICTURE_SUBTITLE 256
+void picture_subtitle(const struct figures *figures, const struct picture_grid *grid,
+		      char text[PICTURE_SUBTITLE]);
 
 #endif

@@ -82,9 +82,9 @@ void picture_style_changes(FILE *out, const struct figure *figure, size_t donor,
 /* Print any bytes as XML text, all of them. */
 void picture_text_print(FILE *out, const char *text);
 
-/* The same, cut in the middle where it would be wider than so many pixels in letters of this
- * size. */
-void picture_text_print_cut(FILE *out, const char *text, size_t size, size_t width);
+/* The same to the end of a text element, cut in the middle where it would be wider than so many
+ * pixels in letters of this size. */
+void picture_text_end(FILE *out, const char *text, size_t size, size_t width);
 
 /* About the width in pixels, never too small for the common fonts. */
 size_t picture_text_width(const char *text, size_t size);

@@ -99,9 +99,8 @@ static void flow_mark(struct flow *flow, const struct figure *figure, size_t don
 	fprintf(flow->out,
 		"<text class=\"i\" x=\"%zu\" y=\"%zu\" font-size=\"%d\" fill=\"#1a1a1a\">",
 		box.x + MARK + 6, box.y + 11, PICTURE_LABEL);
-	picture_text_print_cut(flow->out, text, PICTURE_LABEL,
-			       PICTURE_WIDTH_MIN - 2 * PICTURE_MARGIN - MARK);
-	fputs("</text>\n", flow->out);
+	picture_text_end(flow->out, text, PICTURE_LABEL,
+			 PICTURE_WIDTH_MIN - 2 * PICTURE_MARGIN - MARK);
 }
 
 static void flow_donors(struct flow *flow, const struct picture_grid *grid)

@@ -92,18 +92,14 @@ void picture_text_print(FILE *out, const char *text)
 	}
 }
 
-void picture_text_print_cut(FILE *out, const char *text, size_t size, size_t width)
+void picture_text_end(FILE *out, const char *text, size_t size, size_t width)
 {
 	const size_t total = measure(text), room = width * EM / size;
-	const size_t part = room > EM ? (room - EM) / 2 : 0;
+	const size_t part = total <= room ? total : room > EM ? (room - EM) / 2 : 0;
 	size_t before = 0;
 	bool cut = false;
 	uint32_t code;
 
-	if (total <= room) {
-		picture_text_print(out, text);
-		return;
-	}
 	while (*text) {
 		const size_t length = utf8_next(text, &code);
 
@@ -116,6 +112,7 @@ void picture_text_print_cut(FILE *out, const char *text, size_t size, size_t wid
 		before += width_of(code);
 		text += length;
 	}
+	fputs("</text>\n", out);
 }
 
 static const char *no_number(char out[NUMBER_MAX], int width)

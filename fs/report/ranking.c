@@ -144,30 +144,6 @@ static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
 	return 0;
 }
 
-/* The models with the least and the greatest mean of a class. */
-static void find_ends(const struct ranked *const *sorted, size_t n, enum organ_class klass,
-		      const struct ranked **low, const struct ranked **high, double *low_mean,
-		      double *high_mean)
-{
-	*low = *high = NULL;
-	*low_mean = *high_mean = NAN;
-	for (size_t i = 0; i < n; i++) {
-		const struct theta_mean *t = &sorted[i]->classes[klass];
-		const double mean = theta_mean_quotient(t->theta, (double)t->measured);
-
-		if (isnan(mean))
-			continue;
-		if (!*low || mean < *low_mean) {
-			*low = sorted[i];
-			*low_mean = mean;
-		}
-		if (!*high || mean > *high_mean) {
-			*high = sorted[i];
-			*high_mean = mean;
-		}
-	}
-}
-
 static void print_classes(const struct ranked *const *sorted, size_t n, FILE *out)
 {
 	int widest = 1;
@@ -177,18 +153,27 @@ static void print_classes(const struct ranked *const *sorted, size_t n, FILE *ou
 			widest = (int)strlen(sorted[i]->name);
 	fputs("\n# the mean theta of each class: least and greatest, and of which model\n", out);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		const struct ranked *low, *high;
-		double low_mean, high_mean;
+		const char *low = "-", *high = "-";
+		double least = NAN, most = NAN;
 		size_t tensors = 0;
 
-		for (size_t i = 0; i < n; i++)
-			tensors += sorted[i]->classes[klass].tensors;
-		if (tensors == 0)
-			continue;
-		find_ends(sorted, n, klass, &low, &high, &low_mean, &high_mean);
-		fprintf(out, "class %-9s %7zu  %5.2f  %-*s  %5.2f  %-*s\n", class_name(klass),
-			tensors, low_mean, widest, low ? low->name : "-", high_mean, widest,
-			high ? high->name : "-");
+		for (size_t i = 0; i < n; i++) {
+			const struct theta_mean *t = &sorted[i]->classes[klass];
+			const double mean = theta_mean_quotient(t->theta, (double)t->measured);
+
+			tensors += t->tensors;
+			if (!isnan(mean) && !(mean >= least)) {
+				least = mean;
+				low = sorted[i]->name;
+			}
+			if (!isnan(mean) && !(mean <= most)) {
+				most = mean;
+				high = sorted[i]->name;
+			}
+		}
+		if (tensors)
+			fprintf(out, "class %-9s %7zu  %5.2f  %-*s  %5.2f  %-*s\n",
+				class_name(klass), tensors, least, widest, low, most, widest, high);
 	}
 }
 

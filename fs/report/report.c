@@ -58,8 +58,8 @@ static void print_classes(const struct figures *figures, FILE *out)
 
 		if (t->tensors)
 			fprintf(out, "class %-9s %7zu  %6.2f  %6.2f  %6.2f  %6.4f  %s\n",
-				class_name(klass), t->tensors, theta_mean_or_nan(t, t->least),
-				theta_mean_quotient(t->theta, n), theta_mean_or_nan(t, t->most),
+				class_name(klass), t->tensors, n > 0 ? t->least : NAN,
+				theta_mean_quotient(t->theta, n), n > 0 ? t->most : NAN,
 				theta_mean_quotient(t->signal, n), roles[klass]);
 	}
 }

@@ -17,18 +17,30 @@ struct theta_mean {
 };
 
 /* One more tensor of so many elements; z is NULL where it is not known. */
-void theta_mean_add(struct theta_mean *tally, const struct zmeasure *z, uint64_t elements);
+static inline void theta_mean_add(struct theta_mean *tally, const struct zmeasure *z,
+				  uint64_t elements)
+{
+	const double weight = (double)elements;
+
+	tally->tensors++;
+	if (!z || isnan(z->theta))
+		return;
+	if (tally->measured == 0)
+		tally->least = tally->most = z->theta;
+	tally->measured++;
+	tally->least = fmin(tally->least, z->theta);
+	tally->most = fmax(tally->most, z->theta);
+	tally->theta += z->theta;
+	tally->signal += z->signal;
+	tally->weight += weight;
+	tally->weighted_theta += weight * z->theta;
+	tally->weighted_signal += weight * z->signal;
+}
 
 /* sum / n; NaN for none, and never with a sign, which would take a byte. */
 static inline double theta_mean_quotient(double sum, double n)
 {
 	return n > 0 ? sum / n : NAN;
-}
-
-/* The value, or NaN where nothing has a θ. */
-static inline double theta_mean_or_nan(const struct theta_mean *tally, double value)
-{
-	return tally->measured ? value : NAN;
 }
 
 #endif

@@ -5,11 +5,9 @@
 #include "fs/assemble/model_view.h"
 #include "fs/check/check.h"
 #include "fs/files/checksums.h"
-#include "fs/files/gguf_hash.h"
 #include "fs/files/grafts_list.h"
 #include "fs/files/manifest.h"
-#include "fs/files/model_picture.h"
-#include "fs/files/undo_list.h"
+#include "fs/files/picture.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/report/report.h"
 #include "fs/report/table.h"
@@ -61,15 +59,15 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		/* In parts it cannot be opened. */
 		return model->whole ? view_of_model(files, snapshot, err) : view_new(NULL, 0, NULL);
 	case GENERATED_PICTURE:
-		return report_of(files, figures_new(model, snapshot), model_picture_print);
+		return report_of(files, figures_new(model, snapshot), picture_print);
 	case GENERATED_BASE_PICTURE:
-		return report_of(files, figures_of_base(model), model_picture_print);
+		return report_of(files, figures_of_base(model), picture_print);
 	case GENERATED_REPORT:
 		return report_of(files, figures_new(model, snapshot), report_print);
 	case GENERATED_CHECKSUMS:
 		return checksums_view(model, files->hashes, snapshot);
 	case GENERATED_GGUF_HASH:
-		return gguf_hash_view(model, files->hashes, snapshot, &files->ending);
+		return checksums_gguf_hash(model, files->hashes, snapshot, &files->ending);
 	case GENERATED_ROWS:
 		return table_view(model, files->measures, snapshot);
 	case GENERATED_GRAFTS:
@@ -77,7 +75,7 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 	case GENERATED_CHECK:
 		return check_view(model, snapshot, &files->ending);
 	case GENERATED_UNDO:
-		return undo_list(model, snapshot);
+		return grafts_list_undo(model, snapshot);
 	default:
 		return theta_table(model, files->measures, snapshot,
 				   (enum organ_class)(kind - GENERATED_TABLES));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_picture.c - fs/files/picture.c: as many bytes whatever the values are, XML whatever the
  * names are, and every tensor in a place of its own. */
+#include "fs/edit/graft.h"
 #include "fs/files/picture.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/measures.h"
 
 #include <math.h>
 #include <time.h>
@@ -154,7 +155,7 @@ static char *draw(const struct sheet *sheet, const char *name, size_t *size)
 	FILE *out = open_memstream(&text, size);
 
 	assert_non_null(out);
-	assert_int_equal(picture_print(&picture, out), 0);
+	assert_int_equal(picture_draw(&picture, out), 0);
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(strlen(text), *size);
 	return text;
@@ -644,7 +645,7 @@ static void running_out_of_memory_is_said(void **state)
 		FILE *out = open_memstream(&text, &size);
 
 		allocation_fails(k);
-		rc = picture_print(&picture, out);
+		rc = picture_draw(&picture, out);
 		fclose(out);
 		free(text);
 		if (!allocation_failed())
@@ -655,4 +656,56 @@ static void running_out_of_memory_is_said(void **state)
 	free_sheet(&sheet);
 }
 
-UNIT_MAIN(NULL, NULL)
+/* The subtitle of a model, and its picture to free(). */
+static char *chart_of(struct model *model, char subtitle[PICTURE_SUBTITLE])
+{
+	struct figures *figures = figures_now(model);
+	struct picture_grid grid;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	must(out);
+	assert_int_equal(picture_grid_make(&grid, figures, NULL), 0);
+	picture_subtitle(figures, &grid, subtitle);
+	picture_grid_free(&grid);
+	assert_int_equal(picture_print(figures, out), 0);
+	assert_int_equal(fclose(out), 0);
+	figures_free(figures);
+	return text;
+}
+
+static void blocks_are_those_that_are_there(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	char subtitle[PICTURE_SUBTITLE];
+	char *text = chart_of(o.model, subtitle);
+
+	assert_string_equal(subtitle, "llama, block 0, 6 tensors");
+	assert_non_null(strstr(text, ">llama, block 0, 6 tensors</text>"));
+	assert_null(strstr(text, "removed</text>"));
+	free(text);
+	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
+	text = chart_of(o.model, subtitle);
+	assert_string_equal(subtitle, "llama, block 0, 5 tensors");
+	assert_non_null(strstr(text, ">1 removed</text>"));
+	free(text);
+	close_model(&o);
+}
+
+static void a_model_of_nothing_has_a_picture(void **state)
+{
+	struct mk_file file = mkgguf_finish(mkgguf_new(3));
+	char subtitle[PICTURE_SUBTITLE], *text;
+	struct opened o;
+
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	text = chart_of(o.model, subtitle);
+	assert_string_equal(subtitle, "unknown, 0 tensors");
+	free(text);
+	close_model(&o);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)

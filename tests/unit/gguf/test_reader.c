@@ -238,6 +238,23 @@ static void an_integer_is_unsigned_if_it_is_not_negative(void **state)
 	}
 }
 
+static void numbers_with_a_point_are_of_two_types(void **state)
+{
+	const struct kv single = { .type = KV_F32, .scalar = 0x3fc00000 };
+	const struct kv wide = { .type = KV_F64, .scalar = 0xc004000000000000 };
+	double value = 0;
+
+	(void)state;
+	assert_true(kv_real(&single, &value));
+	assert_true(value == 1.5);
+	assert_true(kv_real(&wide, &value));
+	assert_true(value == -2.5);
+	for (enum kv_type type = 0; type < KV_TYPES; type++)
+		if (type != KV_F32 && type != KV_F64)
+			assert_false(kv_real(&(struct kv){ .type = type }, &value));
+	assert_true(value == -2.5);
+}
+
 static void arrays_of_every_type_are_measured(void **state)
 {
 	static const uint8_t zeros[64];
