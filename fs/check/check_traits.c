@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const number_names[TRAIT_NUMBERS] = {
+const char *const check_traits_keys[TRAIT_NUMBERS] = {
 	[TRAIT_EMBEDDING] = "embedding_length",
-	[TRAIT_HEADS] = "head_count",
-	[TRAIT_KV_HEADS] = "head_count_kv",
-	[TRAIT_KEY] = "key_length",
-	[TRAIT_VALUE] = "value_length",
+	[TRAIT_HEADS] = "attention.head_count",
+	[TRAIT_KV_HEADS] = "attention.head_count_kv",
+	[TRAIT_KEY] = "attention.key_length",
+	[TRAIT_VALUE] = "attention.value_length",
 	[TRAIT_ROPE_DIMENSIONS] = "rope.dimension_count",
 	[TRAIT_FEED_FORWARD] = "feed_forward_length",
 	[TRAIT_EXPERTS] = "expert_count",
@@ -67,6 +67,13 @@ static const char *number_text(const struct trait_number *number, char text[48])
 	return text;
 }
 
+static const char *number_name(enum trait trait)
+{
+	const char *key = check_traits_keys[trait];
+
+	return strncmp(key, "attention.", 10) == 0 ? key + 10 : key;
+}
+
 void check_traits_dimensions(const struct traits *host, const struct traits *donor,
 			     unsigned concerns, struct finding *finding)
 {
@@ -86,7 +93,7 @@ void check_traits_dimensions(const struct traits *host, const struct traits *don
 				    : trait == TRAIT_EXPERTS_USED && !(concerns & CONCERN_ATTENTION)
 					    ? VERDICT_RISKY
 					    : VERDICT_IMPOSSIBLE,
-				    "%s %s in the donor, %s here%s", number_names[trait],
+				    "%s %s in the donor, %s here%s", number_name(trait),
 				    number_text(a, theirs), number_text(b, ours),
 				    a->known && b->known && a->low == b->low && a->high == b->high
 					    ? " in another order"

@@ -21,6 +21,7 @@ enum trait {
 	TRAIT_EXPERTS_USED,
 	TRAIT_NUMBERS,
 };
+extern const char *const check_traits_keys[TRAIT_NUMBERS]; /* without the architecture */
 
 /* A number, or one a block. */
 struct trait_number {

@@ -121,21 +121,10 @@ static void read_number(struct reading_of_traits *r, const char *key, struct tra
 
 static void read_dimensions(struct reading_of_traits *r, struct trait_number *numbers)
 {
-	static const char *const keys[TRAIT_NUMBERS] = {
-		[TRAIT_EMBEDDING] = "embedding_length",
-		[TRAIT_HEADS] = "attention.head_count",
-		[TRAIT_KV_HEADS] = "attention.head_count_kv",
-		[TRAIT_KEY] = "attention.key_length",
-		[TRAIT_VALUE] = "attention.value_length",
-		[TRAIT_ROPE_DIMENSIONS] = "rope.dimension_count",
-		[TRAIT_FEED_FORWARD] = "feed_forward_length",
-		[TRAIT_EXPERTS] = "expert_count",
-		[TRAIT_EXPERTS_USED] = "expert_used_count",
-	};
 	const struct trait_number *heads = &numbers[TRAIT_HEADS];
 
 	for (enum trait trait = 0; trait < TRAIT_NUMBERS; trait++)
-		read_number(r, keys[trait], &numbers[trait]);
+		read_number(r, check_traits_keys[trait], &numbers[trait]);
 	if (!numbers[TRAIT_KV_HEADS].known)
 		numbers[TRAIT_KV_HEADS] = *heads;
 	if (heads->known && heads->high && heads->low == heads->high &&

@@ -21,7 +21,8 @@ struct grid_entry {
 	size_t copy;	     /* how many of this role stand in this block before it */
 };
 
-double picture_grid_theta(const struct figure *figure)
+/* The angle to show of a tensor, NaN where there is none or its numbers mean nothing. */
+static double theta_of(const struct figure *figure)
 {
 	const struct zmeasure *z = figure ? figure->z : NULL;
 
@@ -58,14 +59,20 @@ static bool in_block(const struct figure *figure)
 	return figure->block >= 0;
 }
 
-/* Those in blocks first, then by role, block and side. */
+/* Those in blocks first. */
+static int compare_roles(const struct grid_entry *a, const struct grid_entry *b)
+{
+	const int order = COMPARE(in_block(b->figure), in_block(a->figure));
+
+	return order ? order : picture_grid_compare_ranks(&a->rank, &b->rank);
+}
+
+/* By role, block and side. */
 static int by_role(const void *left, const void *right)
 {
 	const struct grid_entry *a = left, *b = right;
-	int order = COMPARE(in_block(b->figure), in_block(a->figure));
+	int order = compare_roles(a, b);
 
-	if (!order)
-		order = picture_grid_compare_ranks(&a->rank, &b->rank);
 	if (!order)
 		order = COMPARE(a->figure->block, b->figure->block);
 	if (!order)
@@ -76,10 +83,8 @@ static int by_role(const void *left, const void *right)
 static int by_row(const void *left, const void *right)
 {
 	const struct grid_entry *a = left, *b = right;
-	int order = COMPARE(in_block(b->figure), in_block(a->figure));
+	int order = compare_roles(a, b);
 
-	if (!order)
-		order = picture_grid_compare_ranks(&a->rank, &b->rank);
 	if (!order)
 		order = COMPARE(a->copy, b->copy);
 	if (!order)
@@ -87,15 +92,9 @@ static int by_row(const void *left, const void *right)
 	return order ? order : COMPARE(a->side, b->side);
 }
 
-static bool same_role(const struct grid_entry *a, const struct grid_entry *b)
-{
-	return in_block(a->figure) == in_block(b->figure) &&
-	       picture_grid_compare_ranks(&a->rank, &b->rank) == 0;
-}
-
 static bool same_row(const struct grid_entry *a, const struct grid_entry *b)
 {
-	return same_role(a, b) && a->copy == b->copy;
+	return compare_roles(a, b) == 0 && a->copy == b->copy;
 }
 
 static size_t collect(struct grid_entry *entries, size_t n, const struct figures *figures,
@@ -117,7 +116,7 @@ static size_t collect(struct grid_entry *entries, size_t n, const struct figures
 static void count_copies(struct grid_entry *entries, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		if (same_role(&entries[i], &entries[i - 1]) &&
+		if (compare_roles(&entries[i], &entries[i - 1]) == 0 &&
 		    entries[i].figure->block == entries[i - 1].figure->block &&
 		    entries[i].side == entries[i - 1].side)
 			entries[i].copy = entries[i - 1].copy + 1;
@@ -151,7 +150,7 @@ static void fill_cells(struct picture_grid *grid, const struct grid_entry *entri
 		}
 		cell = &grid->cells[grid->n - 1];
 		cell->sides[entry->side].figure = figure;
-		cell->sides[entry->side].theta = picture_grid_theta(figure);
+		cell->sides[entry->side].theta = theta_of(figure);
 	}
 }
 
@@ -162,6 +161,12 @@ static int by_number(const void *left, const void *right)
 	return COMPARE(*a, *b);
 }
 
+static bool is_there(const struct figure *figure)
+{
+	return figure && !figure_is(figure, FIGURE_REMOVED);
+}
+
+/* And which of them have a tensor that was not removed: each is marked, then they are counted. */
 static void find_columns(struct picture_grid *grid)
 {
 	for (size_t i = 0; i < grid->in_blocks; i++)
@@ -171,12 +176,18 @@ static void find_columns(struct picture_grid *grid)
 		if (!grid->n_blocks || grid->blocks[grid->n_blocks - 1] != grid->blocks[i])
 			grid->blocks[grid->n_blocks++] = grid->blocks[i];
 	for (size_t i = 0; i < grid->in_blocks; i++) {
-		const int32_t block = picture_grid_side_of(&grid->cells[i])->figure->block;
+		struct picture_grid_cell *cell = &grid->cells[i];
+		const int32_t block = picture_grid_side_of(cell)->figure->block;
 		const int32_t *column =
 			bsearch(&block, grid->blocks, grid->n_blocks, sizeof(*column), by_number);
 
-		grid->cells[i].column = (size_t)(column - grid->blocks);
+		cell->column = (size_t)(column - grid->blocks);
+		grid->there[cell->column] |=
+			is_there(cell->sides[0].figure) || is_there(cell->sides[1].figure);
 	}
+	for (size_t c = 0; c < grid->n_blocks; c++)
+		if (grid->there[c])
+			grid->there[grid->n_there++] = grid->blocks[c];
 }
 
 static int by_key(const void *left, const void *right)
@@ -306,21 +317,6 @@ static void count_changes(struct picture_grid *grid, const struct grid_entry *en
 			grid->changes[change] += figure_is(entries[i].figure, change);
 }
 
-/* Which blocks have a tensor that was not removed: each column is marked, then they are counted. */
-static void find_there(struct picture_grid *grid)
-{
-	for (size_t i = 0; i < grid->in_blocks; i++)
-		for (size_t s = 0; s < grid->n_sides; s++) {
-			const struct figure *figure = grid->cells[i].sides[s].figure;
-
-			if (figure && !figure_is(figure, FIGURE_REMOVED))
-				grid->there[grid->cells[i].column] = 1;
-		}
-	for (size_t c = 0; c < grid->n_blocks; c++)
-		if (grid->there[c])
-			grid->there[grid->n_there++] = grid->blocks[c];
-}
-
 int picture_grid_make(struct picture_grid *grid, const struct figures *firsts,
 		      const struct figures *seconds)
 {
@@ -347,7 +343,6 @@ int picture_grid_make(struct picture_grid *grid, const struct figures *firsts,
 		fill_cells(grid, entries, n);
 		count_changes(grid, entries, n);
 		find_columns(grid);
-		find_there(grid);
 		rc = find_donors(grid) ? picture_grid_compare(grid) : -ENOMEM;
 	}
 	free(entries);

@@ -80,9 +80,6 @@ int picture_grid_make(struct picture_grid *grid, const struct figures *firsts,
 		      const struct figures *seconds);
 void picture_grid_free(struct picture_grid *grid);
 
-/* The angle to show of a tensor, NaN where there is none or its numbers mean nothing. */
-double picture_grid_theta(const struct figure *figure);
-
 /* "=", "z", "s", "^", "!", "-": what is special about a measured tensor, ' ' for nothing; and the
  * word for it. */
 char picture_grid_mark(const struct figure *figure);

@@ -87,19 +87,19 @@ static int compare_families(const struct figure *a, const struct figure *b)
 	return 0;
 }
 
+static const struct figure *figure_of(const void *cell)
+{
+	return picture_grid_side_of(*(struct picture_grid_cell *const *)cell)->figure;
+}
+
 static int by_family(const void *left, const void *right)
 {
-	return compare_families(
-		picture_grid_side_of(*(struct picture_grid_cell *const *)left)->figure,
-		picture_grid_side_of(*(struct picture_grid_cell *const *)right)->figure);
+	return compare_families(figure_of(left), figure_of(right));
 }
 
 static int by_kind(const void *left, const void *right)
 {
-	const struct figure *a =
-		picture_grid_side_of(*(struct picture_grid_cell *const *)left)->figure;
-	const struct figure *b =
-		picture_grid_side_of(*(struct picture_grid_cell *const *)right)->figure;
+	const struct figure *a = figure_of(left), *b = figure_of(right);
 
 	if (a->klass != b->klass)
 		return a->klass < b->klass ? -1 : 1;

@@ -140,19 +140,16 @@ static bool has(const struct card *card, enum card_count count)
 	return card->counts[count].known && card->counts[count].high > 0;
 }
 
-static void print_key(FILE *out, const char *key)
-{
-	fprintf(out, "model %-14s ", key);
-}
+/* How a line begins, with its key. */
+#define KEY "model %-14s "
 
 static void print_count(const struct card *card, const char *label, enum card_count count,
 			FILE *out)
 {
-	print_key(out, label);
 	if (card->counts[count].known)
-		fprintf(out, "%" PRIu64 "\n", card->counts[count].high);
+		fprintf(out, KEY "%" PRIu64 "\n", label, card->counts[count].high);
 	else
-		fputs("unknown\n", out);
+		fprintf(out, KEY "unknown\n", label);
 }
 
 static void print_range(const struct card_range *range, FILE *out)
@@ -167,11 +164,10 @@ static void print_blocks(const struct card *card, const struct figures *figures,
 {
 	int32_t first = INT32_MAX, last = -1;
 
-	print_key(out, "blocks");
 	if (card->counts[CARD_BLOCKS].known)
-		fprintf(out, "%" PRIu64, card->counts[CARD_BLOCKS].high);
+		fprintf(out, KEY "%" PRIu64, "blocks", card->counts[CARD_BLOCKS].high);
 	else
-		fputs("unknown", out);
+		fprintf(out, KEY "unknown", "blocks");
 	for (size_t i = 0; i < figures->n; i++) {
 		const int32_t block = figures->figures[i].block;
 
@@ -210,7 +206,7 @@ static void print_experts(const struct card *card, const struct figures *figures
 {
 	const struct card_range *counts = card->counts;
 
-	print_key(out, "experts");
+	fprintf(out, KEY, "experts");
 	if (!has(card, CARD_EXPERTS)) {
 		fputs("none\n", out);
 		return;
@@ -238,7 +234,7 @@ static void print_attention(const struct card *card, FILE *out)
 {
 	const struct card_range *counts = card->counts, *heads = &counts[CARD_HEADS], *kv_heads;
 
-	print_key(out, "attention");
+	fprintf(out, KEY, "attention");
 	if (!heads->known) {
 		fputs("unknown\n", out);
 		return;
@@ -266,7 +262,7 @@ static void print_rope(const struct card *card, FILE *out)
 	const struct card_value *factor = &card->numbers[CARD_ROPE_FACTOR];
 	const char *between = "";
 
-	print_key(out, "rope");
+	fprintf(out, KEY, "rope");
 	if (card->counts[CARD_ROPE_DIMENSIONS].known) {
 		fprintf(out, "%" PRIu64 " dimension%s", card->counts[CARD_ROPE_DIMENSIONS].high,
 			plural(card->counts[CARD_ROPE_DIMENSIONS].high));
@@ -314,8 +310,7 @@ static void print_shards(const struct figures *figures, FILE *out)
 
 	if (!summary)
 		return;
-	print_key(out, "shards");
-	fprintf(out, "%s\n", summary);
+	fprintf(out, KEY "%s\n", "shards", summary);
 	free(summary);
 }
 
@@ -324,20 +319,15 @@ void card_print(const struct figures *figures, FILE *out)
 	struct card card;
 
 	card_get(figures, &card);
-	print_key(out, "name");
-	fprintf(out, "%s\n", card.name);
-	print_key(out, "architecture");
-	fprintf(out, "%s\n", card.architecture);
-	print_key(out, "parameters");
-	fprintf(out, "%" PRIu64 "\n", count_parameters(figures));
-	print_key(out, "tensors");
-	fprintf(out, "%zu", figures->n);
+	fprintf(out, KEY "%s\n", "name", card.name);
+	fprintf(out, KEY "%s\n", "architecture", card.architecture);
+	fprintf(out, KEY "%" PRIu64 "\n", "parameters", count_parameters(figures));
+	fprintf(out, KEY "%zu", "tensors", figures->n);
 	if (figures->total)
 		fprintf(out, "/%" PRIu64, figures->total);
 	fputc('\n', out);
 	print_shards(figures, out);
-	print_key(out, "grafts");
-	fprintf(out, "%" PRIu32 "\n", figures->grafts);
+	fprintf(out, KEY "%" PRIu32 "\n", "grafts", figures->grafts);
 	print_blocks(&card, figures, out);
 	print_experts(&card, figures, out);
 	print_count(&card, "embedding", CARD_EMBEDDING, out);
