@@ -86,8 +86,15 @@ static int compare_names(const void *a, const void *b, void *model)
 }
 
 /* As layout.h says: the base's in their order, then the added ones by name. */
-static void find_order(struct gguf_hash *all, const struct snapshot *snapshot)
+static struct gguf_hash *new_hash(struct model *model, const struct snapshot *snapshot)
 {
+	struct gguf_hash *all = calloc(1, sizeof(*all));
+
+	if (!all || !(all->order = calloc(snapshot->n + 1u, sizeof(*all->order)))) {
+		free(all);
+		return NULL;
+	}
+	all->model = model;
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		struct content *content = snapshot->content[i];
 
@@ -95,27 +102,11 @@ static void find_order(struct gguf_hash *all, const struct snapshot *snapshot)
 			continue;
 		if (content)
 			content_ref(content);
-		if (i < all->model->gguf->n_tensors)
-			all->n_base++;
+		all->n_base += i < model->gguf->n_tensors;
 		all->order[all->n++] = (struct subject){ i, content };
 	}
 	qsort_r(all->order + all->n_base, all->n - all->n_base, sizeof(*all->order), compare_names,
-		all->model);
-}
-
-static struct gguf_hash *new_hash(struct model *model, const struct snapshot *snapshot)
-{
-	struct gguf_hash *all = calloc(1, sizeof(*all));
-
-	if (!all)
-		return NULL;
-	all->model = model;
-	all->order = calloc(snapshot->n + 1u, sizeof(*all->order));
-	if (!all->order) {
-		free(all);
-		return NULL;
-	}
-	find_order(all, snapshot);
+		model);
 	return all;
 }
 

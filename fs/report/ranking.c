@@ -177,6 +177,11 @@ static void print_classes(const struct ranked *const *sorted, size_t n, FILE *ou
 	}
 }
 
+static const char units[] =
+	"\n# theta in degrees, 0 to 90; signal is sin theta. theta/elements: each tensor counts\n"
+	"# with its elements; theta/tensors: each counts once, so that norms weigh as much as\n"
+	"# matrices. The order grades no model; see the report of each, MODEL/.theta.\n";
+
 int ranking_print(const struct ranked *models, size_t n, FILE *out)
 {
 	const struct ranked **sorted = calloc(n + 1, sizeof(const struct ranked *));
@@ -192,12 +197,7 @@ int ranking_print(const struct ranked *models, size_t n, FILE *out)
 	print_parts(sorted, n, out);
 	rc = print_laws(sorted, n, out);
 	print_classes(sorted, n, out);
-	fputs("\n# theta in degrees, 0 to 90; signal is sin theta. theta/elements: each tensor "
-	      "counts\n"
-	      "# with its elements; theta/tensors: each counts once, so that norms weigh as much "
-	      "as\n"
-	      "# matrices. The order grades no model; see the report of each, MODEL/.theta.\n",
-	      out);
+	fputs(units, out);
 	free(sorted);
 	return rc;
 }

@@ -133,6 +133,21 @@ static int print_wells(const struct figures *figures, FILE *out)
 	return 0;
 }
 
+static const char conclusions[] =
+	"#\n"
+	"# theta says how the weights of a tensor are distributed: near 0 evenly, as noise; 36\n"
+	"# a bell curve; near 90 with few weights far out. It does not grade a tensor or a\n"
+	"# model, and hardly depends on the quantisation.\n"
+	"# The mean over tensors lets a norm count as much as the largest matrix, so between\n"
+	"# models it mostly compares how many norms and biases they have. Compare the mean over\n"
+	"# elements, and class by class.\n"
+	"# As published by the Organ Architecture: the indicators entropy, kurtosis and spacing,\n"
+	"# their thresholds, signal and the form of Z. Chosen and calibrated here: the sample,\n"
+	"# the bins, the treatment of equal values, how the three combine. Figures published\n"
+	"# elsewhere are therefore not reproduced. The wells keep their name; whether a low\n"
+	"# theta is good or bad is not claimed. Purifying changes theta by construction, which\n"
+	"# is no evidence of a better model.\n";
+
 static void print_words(const struct figures *figures, FILE *out)
 {
 	size_t low = 0, unmeasured = 0;
@@ -149,27 +164,7 @@ static void print_words(const struct figures *figures, FILE *out)
 		low, plural(low), 21 - snprintf(NULL, 0, "%zu%s", low, plural(low)), "", unmeasured,
 		plural(unmeasured), 21 - snprintf(NULL, 0, "%zu%s", unmeasured, plural(unmeasured)),
 		"");
-	fputs("#\n"
-	      "# theta says how the weights of a tensor are distributed: near 0 evenly, as noise; "
-	      "36\n"
-	      "# a bell curve; near 90 with few weights far out. It does not grade a tensor or a\n"
-	      "# model, and hardly depends on the quantisation.\n"
-	      "# The mean over tensors lets a norm count as much as the largest matrix, so "
-	      "between\n"
-	      "# models it mostly compares how many norms and biases they have. Compare the mean "
-	      "over\n"
-	      "# elements, and class by class.\n"
-	      "# As published by the Organ Architecture: the indicators entropy, kurtosis and "
-	      "spacing,\n"
-	      "# their thresholds, signal and the form of Z. Chosen and calibrated here: the "
-	      "sample,\n"
-	      "# the bins, the treatment of equal values, how the three combine. Figures "
-	      "published\n"
-	      "# elsewhere are therefore not reproduced. The wells keep their name; whether a low\n"
-	      "# theta is good or bad is not claimed. Purifying changes theta by construction, "
-	      "which\n"
-	      "# is no evidence of a better model.\n",
-	      out);
+	fputs(conclusions, out);
 }
 
 int report_print(const struct figures *figures, FILE *out)
