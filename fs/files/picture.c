@@ -272,41 +272,35 @@ void picture_subtitle(const struct figures *figures, const struct picture_grid *
 		 blocks, blocks[0] ? ", " : "", figures->n, plural(figures->n));
 }
 
-/* A model with its texts. */
-struct titles {
-	cJSON *name; /* whatever bytes it has, in UTF-8 */
-	char subtitle[PICTURE_SUBTITLE];
-};
-
-/* Returns 0 or -ENOMEM. */
-static int describe(const struct figures *figures, struct titles *titles,
+/* *name, in UTF-8 whatever bytes it has, is to be deleted either way. Returns 0 or -ENOMEM. */
+static int describe(const struct figures *figures, cJSON **name, char subtitle[PICTURE_SUBTITLE],
 		    struct picture_model *model)
 {
 	const char *file = figures->model->name;
 	struct picture_grid grid;
 	const int rc = picture_grid_make(&grid, figures, NULL);
 
-	titles->name = json_text(file, strlen(file));
+	*name = json_text(file, strlen(file));
 	if (rc == 0)
-		picture_subtitle(figures, &grid, titles->subtitle);
+		picture_subtitle(figures, &grid, subtitle);
 	picture_grid_free(&grid);
-	*model = (struct picture_model){ cJSON_GetStringValue(titles->name), titles->subtitle,
-					 figures };
+	*model = (struct picture_model){ cJSON_GetStringValue(*name), subtitle, figures };
 	return rc < 0 || !model->name ? -ENOMEM : 0;
 }
 
 int picture_print_two(const struct figures *firsts, const struct figures *seconds, FILE *out)
 {
-	struct titles titles[2] = { { .name = NULL } };
+	char subtitles[2][PICTURE_SUBTITLE];
+	cJSON *names[2] = { NULL, NULL };
 	struct picture picture = { .n = seconds ? 2 : 1 };
-	int rc = describe(firsts, &titles[0], &picture.models[0]);
+	int rc = describe(firsts, &names[0], subtitles[0], &picture.models[0]);
 
 	if (rc == 0 && seconds)
-		rc = describe(seconds, &titles[1], &picture.models[1]);
+		rc = describe(seconds, &names[1], subtitles[1], &picture.models[1]);
 	if (rc == 0)
 		rc = picture_draw(&picture, out);
-	cJSON_Delete(titles[0].name);
-	cJSON_Delete(titles[1].name);
+	cJSON_Delete(names[0]);
+	cJSON_Delete(names[1]);
 	return rc;
 }
 

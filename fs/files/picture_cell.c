@@ -191,11 +191,6 @@ static void print_swatch(FILE *out, const struct picture_grid_cell *cell, struct
 		isnan(theta) ? "#bbbbbb" : rgb_text(colour, palette_angle(theta)));
 }
 
-static bool is_there(const struct figure *figure)
-{
-	return figure && !figure_is(figure, FIGURE_REMOVED);
-}
-
 void picture_cell_print(FILE *out, const struct picture_layout *layout,
 			const struct picture *picture, size_t panel, size_t i)
 {
@@ -203,8 +198,8 @@ void picture_cell_print(FILE *out, const struct picture_layout *layout,
 	const struct picture_box box = picture_layout_cell(layout, panel, i);
 
 	fputs("<g>", out);
-	if (panel == PANEL_DELTA &&
-	    (!is_there(cell->sides[0].figure) || !is_there(cell->sides[1].figure)))
+	if (panel == PANEL_DELTA && (!picture_grid_is_there(cell->sides[0].figure) ||
+				     !picture_grid_is_there(cell->sides[1].figure)))
 		print_missing(out, NULL, box);
 	else if (panel == PANEL_DELTA)
 		print_delta(out, cell, box);

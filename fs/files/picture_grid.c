@@ -161,11 +161,6 @@ static int by_number(const void *left, const void *right)
 	return COMPARE(*a, *b);
 }
 
-static bool is_there(const struct figure *figure)
-{
-	return figure && !figure_is(figure, FIGURE_REMOVED);
-}
-
 /* And which of them have a tensor that was not removed: each is marked, then they are counted. */
 static void find_columns(struct picture_grid *grid)
 {
@@ -182,8 +177,8 @@ static void find_columns(struct picture_grid *grid)
 			bsearch(&block, grid->blocks, grid->n_blocks, sizeof(*column), by_number);
 
 		cell->column = (size_t)(column - grid->blocks);
-		grid->there[cell->column] |=
-			is_there(cell->sides[0].figure) || is_there(cell->sides[1].figure);
+		grid->there[cell->column] |= picture_grid_is_there(cell->sides[0].figure) ||
+					     picture_grid_is_there(cell->sides[1].figure);
 	}
 	for (size_t c = 0; c < grid->n_blocks; c++)
 		if (grid->there[c])

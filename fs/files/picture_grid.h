@@ -42,6 +42,12 @@ static inline const struct picture_grid_side *picture_grid_side_of(
 	return &cell->sides[cell->sides[0].figure ? 0 : 1];
 }
 
+/* Is it a tensor that was not removed? */
+static inline bool picture_grid_is_there(const struct figure *figure)
+{
+	return figure && !figure_is(figure, FIGURE_REMOVED);
+}
+
 struct picture_grid_row {
 	const char *role;  /* borrowed */
 	bool section;	   /* a gap comes before it: attention ends, or feed-forward does */

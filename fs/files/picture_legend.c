@@ -174,9 +174,9 @@ static void print_signs(FILE *out, const struct picture_grid *grid, size_t y)
 	for (size_t i = 0; i < grid->n * grid->n_sides; i++) {
 		const struct figure *figure =
 			grid->cells[i / grid->n_sides].sides[i % grid->n_sides].figure;
-		const char *sign = !figure || figure_is(figure, FIGURE_REMOVED)
-					   ? NULL
-					   : strchr(all, picture_grid_mark(figure));
+		const char *sign = picture_grid_is_there(figure)
+					   ? strchr(all, picture_grid_mark(figure))
+					   : NULL;
 
 		if (sign)
 			occurs[sign - all] = true;

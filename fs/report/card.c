@@ -75,31 +75,23 @@ static bool element(const struct metadata_entry *metadatum, uint64_t i, uint64_t
 /* More elements than blocks that any model has are not looked at. */
 #define ELEMENTS_MAX 4096
 
-static bool range_of(const struct metadata_entry *metadatum, struct card_range *range)
-{
-	const struct value *is = metadata_entry_value(metadatum);
-	const uint64_t n = is->type.type == KV_ARRAY ? is->count : 1;
-	uint64_t value;
-
-	*range = (struct card_range){ true, UINT64_MAX, 0 };
-	for (uint64_t i = 0; i < n && i < ELEMENTS_MAX; i++) {
-		if (!element(metadatum, i, &value))
-			return false;
-		range->low = value < range->low ? value : range->low;
-		range->high = value > range->high ? value : range->high;
-	}
-	return n > 0;
-}
-
 static struct card_range read_range(const struct metadata_of *from, const char *key)
 {
 	struct metadata_entry *metadatum = find(from, key);
-	struct card_range range;
+	const struct value *is = metadatum ? metadata_entry_value(metadatum) : NULL;
+	const uint64_t n = is && is->type.type == KV_ARRAY ? is->count : is != NULL;
+	struct card_range range = { n > 0, UINT64_MAX, 0 };
+	uint64_t value;
 
-	if (!metadatum || !range_of(metadatum, &range))
-		range = (struct card_range){ .known = false };
+	for (uint64_t i = 0; range.known && i < n && i < ELEMENTS_MAX; i++) {
+		range.known = element(metadatum, i, &value);
+		if (range.known && value < range.low)
+			range.low = value;
+		if (range.known && value > range.high)
+			range.high = value;
+	}
 	metadata_entry_unref(metadatum);
-	return range;
+	return range.known ? range : (struct card_range){ .known = false };
 }
 
 static struct card_value read_real(const struct metadata_of *from, const char *key)
