@@ -320,13 +320,6 @@ static int examine_model(struct examination *e, const struct traits *host,
 	return rc;
 }
 
-static void report_unreadable(struct finding findings[DONOR_CHECKS], const struct error *err)
-{
-	for (enum donor_check check = 0; check < DONOR_CHECKS; check++)
-		finding_set(&findings[check], VERDICT_UNKNOWN, "the donor cannot be read: %s",
-			    err->text[0] ? err->text : strerror(err->code));
-}
-
 /* The donor's file is opened for as long as this takes. */
 static int open_and_examine(struct examination *e, const struct traits *host)
 {
@@ -343,16 +336,14 @@ static int open_and_examine(struct examination *e, const struct traits *host)
 	e->donor.gguf = gguf;
 	if (gguf)
 		rc = examine_model(e, host, &source);
-	else
-		report_unreadable(e->findings, &err);
-	if (rc == -EIO) {
+	if (rc == -EIO)
 		error_set(&err, EIO, ERROR_NO_OFFSET, "%s", strerror(EIO));
-		report_unreadable(e->findings, &err);
-		rc = 0;
-	}
+	for (enum donor_check i = 0; (!gguf || rc == -EIO) && i < DONOR_CHECKS; i++)
+		finding_set(&e->findings[i], VERDICT_UNKNOWN, "the donor cannot be read: %s",
+			    err.text[0] ? err.text : strerror(err.code));
 	gguf_free(gguf);
 	backing_unref(e->donor.file);
-	return rc;
+	return rc == -EIO ? 0 : rc;
 }
 
 int check_donor_examine(const struct check_groups *groups, const struct check_group *group,

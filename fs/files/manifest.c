@@ -116,22 +116,12 @@ static cJSON *describe_classes(const struct sums classes[CLASSES])
 	return object;
 }
 
-static cJSON *describe_graft(const struct content *content)
-{
-	cJSON *object = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(object, "how", content_kind_name(content));
-	cJSON_AddItemToObject(object, "from",
-			      json_text(content->organ.name, content->organ.name_length));
-	return object;
-}
-
 static cJSON *describe_tensor(struct model *model, uint32_t i, const struct content *content)
 {
 	const struct organ_place *place = &model->places[i];
 	const struct organ organ = model_organ(model, i, content);
 	cJSON *object = cJSON_CreateObject();
-	cJSON *shape;
+	cJSON *shape, *graft;
 	char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX], axis[24];
 	uint64_t elements = 0;
 
@@ -155,10 +145,14 @@ static cJSON *describe_tensor(struct model *model, uint32_t i, const struct cont
 		json_add_unsigned(object, "offset", model->gguf->tensors[i].offset);
 	else
 		cJSON_AddNullToObject(object, "offset");
-	if (content)
-		cJSON_AddItemToObject(object, "graft", describe_graft(content));
-	else
+	if (content) {
+		graft = cJSON_AddObjectToObject(object, "graft");
+		cJSON_AddStringToObject(graft, "how", content_kind_name(content));
+		cJSON_AddItemToObject(graft, "from",
+				      json_text(content->organ.name, content->organ.name_length));
+	} else {
 		cJSON_AddNullToObject(object, "graft");
+	}
 	return object;
 }
 

@@ -374,15 +374,16 @@ size_t picture_grid_step(size_t width, size_t room)
 	return step;
 }
 
-/* "0-3, 5", cut after n bytes. */
-static void print_ranges(const int32_t *blocks, size_t n_blocks, char *text, size_t n)
+size_t picture_grid_blocks_text(const struct picture_grid *grid, char *text, size_t n)
 {
+	const int32_t *blocks = grid->there;
 	size_t used = 0;
 
-	for (size_t i = 0, last = 0; i < n_blocks; i = last + 1) {
+	text[0] = '\0';
+	for (size_t i = 0, last = 0; i < grid->n_there; i = last + 1) {
 		char range[32];
 
-		for (last = i; last + 1 < n_blocks && blocks[last + 1] - 1 == blocks[last];)
+		for (last = i; last + 1 < grid->n_there && blocks[last + 1] - 1 == blocks[last];)
 			last++;
 		if (last > i)
 			snprintf(range, sizeof(range), "%" PRId32 "-%" PRId32, blocks[i],
@@ -391,15 +392,9 @@ static void print_ranges(const int32_t *blocks, size_t n_blocks, char *text, siz
 			snprintf(range, sizeof(range), "%" PRId32, blocks[i]);
 		if (used + strlen(range) + 8 > n) {
 			snprintf(text + used, n - used, ", ...");
-			return;
+			break;
 		}
 		used += (size_t)snprintf(text + used, n - used, "%s%s", used ? ", " : "", range);
 	}
-}
-
-size_t picture_grid_blocks_text(const struct picture_grid *grid, char *text, size_t n)
-{
-	text[0] = '\0';
-	print_ranges(grid->there, grid->n_there, text, n);
 	return grid->n_there;
 }

@@ -64,25 +64,19 @@ void picture_style_print(FILE *out)
 	      out);
 }
 
-/* The corner of a graft, in its donor's colour. */
-static void print_corner(FILE *out, size_t donor, struct picture_box box, size_t side)
-{
-	char colour[COLOUR_MAX];
-
-	fprintf(out,
-		"<path class=\"ps\" d=\"M%zu %zuh%zul-%zu %zuz\" fill=\"%s\" stroke=\"#ffffff\" "
-		"stroke-width=\".7\"/>",
-		box.x, box.y, side, side, side, rgb_text(colour, palette_donor(donor)));
-}
-
 void picture_style_changes(FILE *out, const struct figure *figure, size_t donor,
 			   struct picture_box box)
 {
+	char colour[COLOUR_MAX];
 	const size_t side = box.width < 11 ? box.width : 11;
 	const size_t sign = box.width >= PICTURE_DECIMALS ? 4 : box.width >= PICTURE_WHOLE ? 3 : 2;
 
+	/* The corner of a graft, in its donor's colour. */
 	if (figure_is(figure, FIGURE_GRAFTED))
-		print_corner(out, donor, box, side);
+		fprintf(out,
+			"<path class=\"ps\" d=\"M%zu %zuh%zul-%zu %zuz\" fill=\"%s\" "
+			"stroke=\"#ffffff\" stroke-width=\".7\"/>",
+			box.x, box.y, side, side, side, rgb_text(colour, palette_donor(donor)));
 	if (figure_is(figure, FIGURE_ADDED) && box.width > 3)
 		fprintf(out,
 			"<rect class=\"is\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\" "
