@@ -6,13 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const char *status_of(const struct figure *figure)
-{
-	if (!figure->z || figure->z->status > ZMEASURE_NONFINITE)
-		return "undecoded";
-	return zmeasure_status_name(figure->z->status);
-}
-
 static void print_measure(FILE *out, const struct figure *figure)
 {
 	static const struct zmeasure none = {
@@ -21,6 +14,7 @@ static void print_measure(FILE *out, const struct figure *figure)
 		.entropy = NAN,
 		.kurtosis = NAN,
 		.spacing = NAN,
+		.status = ZMEASURE_NONFINITE + 1,
 	};
 	const struct zmeasure *z = figure->z ? figure->z : &none;
 	char theta[NUMBER_MAX], signal[NUMBER_MAX], entropy[NUMBER_MAX], kurtosis[NUMBER_MAX];
@@ -28,7 +22,8 @@ static void print_measure(FILE *out, const struct figure *figure)
 
 	fprintf(out, "\nθ %s°, signal %s, status %-9s\n",
 		picture_number_fixed(theta, 5, 2, z->theta),
-		picture_number_fixed(signal, 6, 4, z->signal), status_of(figure));
+		picture_number_fixed(signal, 6, 4, z->signal),
+		z->status > ZMEASURE_NONFINITE ? "undecoded" : zmeasure_status_name(z->status));
 	fprintf(out, "entropy %s, kurtosis %s, spacing %s, magnitude %s%-12s",
 		picture_number_fixed(entropy, 6, 4, z->entropy),
 		picture_number_general(kurtosis, 12, z->kurtosis),

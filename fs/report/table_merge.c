@@ -181,19 +181,10 @@ static int add_tensor(struct table_merge_input *m, const struct table_row *row)
 	return 0;
 }
 
-/* A tensor stands at the lowest of its places. Where one table is of the model as one file and the
- * other of a shard, that is the one in the file, as for all the other tensors. */
-static void take_lower(struct table_merge_tensor *known, uint32_t shard, size_t order)
-{
-	if (shard < known->shard || (shard == known->shard && order < known->order)) {
-		known->shard = shard;
-		known->order = order;
-	}
-}
-
 static int take_row(struct table_merge_input *m, const struct table_row *row)
 {
 	struct table_merge_model *model = m->model;
+	const size_t order = (size_t)(row - m->part->rows);
 	struct table_merge_tensor *known;
 	uint32_t i;
 
@@ -206,7 +197,12 @@ static int take_row(struct table_merge_input *m, const struct table_row *row)
 		return differs(m, "the type or the shape of this tensor");
 	m->changed += !same_measure(known->row, row);
 	known->row = row;
-	take_lower(known, row->shard, (size_t)(row - m->part->rows));
+	/* A tensor stands at the lowest of its places. Where one table is of the model as one file
+	 * and the other of a shard, that is the one in the file, as for all the other tensors. */
+	if (row->shard < known->shard || (row->shard == known->shard && order < known->order)) {
+		known->shard = row->shard;
+		known->order = order;
+	}
 	return 0;
 }
 

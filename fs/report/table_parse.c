@@ -213,13 +213,6 @@ static int take_tensor(struct parsing *p)
 	return 0;
 }
 
-static void split(struct parsing *p, char *line)
-{
-	p->n = 0;
-	while (line && p->n < FIELDS_MAX)
-		p->fields[p->n++] = strsep(&line, "\t");
-}
-
 static int take_line(struct parsing *p, char *line, size_t n)
 {
 	static const struct {
@@ -234,7 +227,9 @@ static int take_line(struct parsing *p, char *line, size_t n)
 		return bad(p, "a NUL, which no table has");
 	if (n == 0 || line[0] == '#')
 		return 0;
-	split(p, line);
+	p->n = 0;
+	while (line && p->n < FIELDS_MAX)
+		p->fields[p->n++] = strsep(&line, "\t");
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcmp(p->fields[0], words[i].word) == 0)
 			return words[i].take(p);
