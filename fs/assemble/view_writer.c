@@ -2,9 +2,9 @@
 /* view_writer.c - see view_writer.h. */
 #include "fs/assemble/view_writer.h"
 #include "fs/assemble/copy_range.h"
+#include "fs/util/array_grown.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,15 +45,11 @@ static int list_runs(struct view_writer *fill)
 	struct extent extent;
 
 	for (uint64_t at = 0; view_extent(fill->view, at, &extent); at += extent.length) {
-		if (fill->n == fill->room) {
-			const size_t room = fill->room * 2 + 64;
-			struct run *runs = reallocarray(fill->runs, room, sizeof(*runs));
+		struct run *runs = array_grown(fill->runs, fill->n, &fill->room, sizeof(*runs));
 
-			if (!runs)
-				return -ENOMEM;
-			fill->runs = runs;
-			fill->room = room;
-		}
+		if (!runs)
+			return -ENOMEM;
+		fill->runs = runs;
 		fill->runs[fill->n++] = (struct run){ at, extent, at, at };
 	}
 	return 0;

@@ -4,8 +4,6 @@
 #include "gguf/bytes.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -72,7 +70,7 @@ int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY])
 	int rc = bytes ? backing_read(base, bytes, n, 0) : -ENOMEM;
 
 	if (rc == 0)
-		snprintf(key, FINGERPRINT_KEY, "%016" PRIx64, XXH3_64bits_withSeed(bytes, n, size));
+		xxh64_text(XXH3_64bits_withSeed(bytes, n, size), key);
 	free(bytes);
 	return rc;
 }

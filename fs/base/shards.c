@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,13 +67,11 @@ static struct shard_file *open_part(struct fd_cache *set, const char *path, stru
 static struct fd_cache *make_set(void)
 {
 	struct rlimit limit;
-	unsigned most = 256;
+	unsigned most = 4096;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-	    limit.rlim_cur < (rlim_t)4096 * DESCRIPTORS_PART)
+	    limit.rlim_cur < (rlim_t)most * DESCRIPTORS_PART)
 		most = (unsigned)(limit.rlim_cur / DESCRIPTORS_PART);
-	else
-		most = 4096;
 	return fd_cache_new(most < 4 ? 4 : most);
 }
 
@@ -127,10 +126,19 @@ void shards_unref(struct shards *shards)
 	free(shards);
 }
 
-static void set_reason(struct shard_candidate *candidate, const char *why)
+/* The candidate is not used, for that reason. Returns false. */
+static bool reject(struct shard_candidate *candidate, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static bool reject(struct shard_candidate *candidate, const char *format, ...)
 {
+	va_list arguments;
+
 	free(candidate->why);
-	candidate->why = strdup(why);
+	va_start(arguments, format);
+	if (vasprintf(&candidate->why, format, arguments) < 0)
+		candidate->why = NULL;
+	va_end(arguments);
+	return false;
 }
 
 /* aria2 makes a file of its full length first, and keeps account of it beside it. */
@@ -157,7 +165,7 @@ static bool find_file(const struct shard_candidate *before, struct shard_candida
 	if (errno == ENOENT || errno == ENOTDIR)
 		return false;
 	if (!before || !before->part)
-		set_reason(candidate, strerror(errno));
+		reject(candidate, "%s", strerror(errno));
 	if (before) {
 		candidate->seen = before->seen;
 		candidate->part = part_ref(before->part);
@@ -181,47 +189,51 @@ static void scan(struct fd_cache *set, const struct shard_candidate *before,
 		return;
 	}
 	if (is_being_fetched(candidate->path)) {
-		set_reason(candidate, "it is being fetched");
+		reject(candidate, "it is being fetched");
 		return;
 	}
 	candidate->part = open_part(set, candidate->path, &err);
 	if (!candidate->part)
-		set_reason(candidate, error_describe(&err, text, sizeof(text)));
+		reject(candidate, "%s", error_describe(&err, text, sizeof(text)));
 }
 
-/* Why a shard cannot be of this model; false: it can. */
-static bool is_foreign(const struct shards *shards, const struct split *split, char why[160])
+/* Can it be a shard of this model, and is no other the same one? Else why not is noted. */
+static bool belongs(const struct shards *shards, struct shard_candidate *candidate)
 {
+	const struct split *split = &candidate->part->split;
+
 	if (split->count != shards->count)
-		snprintf(why, 160, "it is of another model: one with %" PRIu64 " shards",
-			 split->count);
-	else if (split->no >= split->count)
-		snprintf(why, 160, "it says that it is shard %" PRIu64 " of %" PRIu64,
-			 split->no + 1, split->count);
-	else if (split->tensors && shards->total && split->tensors != shards->total)
-		snprintf(why, 160,
-			 "it is of another model: one with %" PRIu64 " tensors, not %" PRIu64,
-			 split->tensors, shards->total);
-	else
-		return false;
+		return reject(candidate, "it is of another model: one with %" PRIu64 " shards",
+			      split->count);
+	if (split->no >= split->count)
+		return reject(candidate, "it says that it is shard %" PRIu64 " of %" PRIu64,
+			      split->no + 1, split->count);
+	if (split->tensors && shards->total && split->tensors != shards->total)
+		return reject(candidate,
+			      "it is of another model: one with %" PRIu64 " tensors, not %" PRIu64,
+			      split->tensors, shards->total);
+	if (shards->parts[split->no])
+		return reject(candidate,
+			      "it says that it is shard %" PRIu64 ", as another file does",
+			      split->no + 1);
 	return true;
 }
 
-/* Has it a tensor that is there already? If not, its tensors are from now on. */
-static bool has_known(struct names *names, const struct gguf *gguf, char why[160])
+/* Is none of its tensors there already? Else which one is noted. */
+static bool has_new_tensors(const struct names *names, struct shard_candidate *candidate)
 {
+	const struct gguf *gguf = candidate->part->gguf;
 	uint32_t number;
 
 	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
 		const struct gguf_tensor *t = &gguf->tensors[i];
 
-		if (names_find(names, t->name, t->name_length, &number)) {
-			snprintf(why, 160, "its tensor \"%.80s\" is in shard %" PRIu32 " as well",
-				 t->name, number + 1);
-			return true;
-		}
+		if (names_find(names, t->name, t->name_length, &number))
+			return reject(candidate,
+				      "its tensor \"%.80s\" is in shard %" PRIu32 " as well",
+				      t->name, number + 1);
 	}
-	return false;
+	return true;
 }
 
 /* Put the shard of a candidate among those of the model, if it belongs there. -ENOMEM. */
@@ -229,22 +241,9 @@ static int use(struct shards *shards, struct shard_candidate *candidate, struct 
 {
 	const struct shard_file *part = candidate->part;
 	const uint32_t no = (uint32_t)part->split.no;
-	char why[160];
 
-	if (is_foreign(shards, &part->split, why)) {
-		set_reason(candidate, why);
+	if (!belongs(shards, candidate) || !has_new_tensors(names, candidate))
 		return 0;
-	}
-	if (shards->parts[no]) {
-		snprintf(why, sizeof(why),
-			 "it says that it is shard %" PRIu32 ", as another file does", no + 1);
-		set_reason(candidate, why);
-		return 0;
-	}
-	if (has_known(names, part->gguf, why)) {
-		set_reason(candidate, why);
-		return 0;
-	}
 	shards->parts[no] = part_ref(candidate->part);
 	if (!shards->total)
 		shards->total = part->split.tensors;
@@ -302,7 +301,7 @@ static struct shards *scan_all(struct shards *shards, const struct shards *old, 
 /* The path up to the numbers, to free. NULL: it is not named as a shard of so many is. */
 static char *stem_of(const char *path, uint32_t count)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 	const size_t n = paths_shard_prefix(name);
 
 	if (n == 0 || strtoul(name + n + sizeof("-00000-of-") - 1, NULL, 10) != count)
@@ -313,13 +312,11 @@ static char *stem_of(const char *path, uint32_t count)
 /* It stays when the working directory changes. To free. */
 static char *absolute(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
 	char *directory = paths_directory(path), *whole;
 	int n = -1;
 
 	if (directory)
-		n = asprintf(&whole, "%s/%s", directory[1] ? directory : "", name);
+		n = asprintf(&whole, "%s/%s", directory[1] ? directory : "", basename(path));
 	free(directory);
 	return n < 0 ? NULL : whole;
 }

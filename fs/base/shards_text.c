@@ -12,18 +12,11 @@
 /* So many missing files are named. */
 #define NAMED_MAX 8u
 
-static const char *name_in(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *shards_filename(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1])
 {
 	if (shards->stem)
 		snprintf(name, NAME_MAX + 1, "%.200s-%05" PRIu32 "-of-%05" PRIu32 ".gguf",
-			 name_in(shards->stem), no + 1, shards->count);
+			 basename(shards->stem), no + 1, shards->count);
 	else
 		snprintf(name, NAME_MAX + 1, "shard %" PRIu32 " of %" PRIu32, no + 1,
 			 shards->count);
@@ -61,14 +54,8 @@ static uint32_t count_there(const struct shards *shards)
 	return n;
 }
 
-char *shards_summary(const struct shards *shards)
+static void print_summary(const struct shards *shards, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
 	fprintf(out, "%" PRIu32, shards_tensor_count(shards));
 	if (shards->total)
 		fprintf(out, "/%" PRIu64, shards->total);
@@ -77,10 +64,6 @@ char *shards_summary(const struct shards *shards)
 		plural(count_there(shards)));
 	print_numbers(shards, out);
 	fprintf(out, " of %" PRIu32, shards->count);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
 }
 
 static void print_missing(const struct shards *shards, FILE *out)
@@ -110,7 +93,9 @@ static void print_missing(const struct shards *shards, FILE *out)
 			shards->total, plural(shards->total), shards_tensor_count(shards));
 }
 
-char *shards_missing_text(struct shards *shards)
+/* What print() prints, to free. NULL: out of memory. */
+static char *text_of(const struct shards *shards,
+		     void (*print)(const struct shards *shards, FILE *out))
 {
 	char *text = NULL;
 	size_t size;
@@ -118,13 +103,26 @@ char *shards_missing_text(struct shards *shards)
 
 	if (!out)
 		return NULL;
-	pthread_mutex_lock(&shards->lock);
-	print_missing(shards, out);
-	pthread_mutex_unlock(&shards->lock);
+	print(shards, out);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
 	return NULL;
+}
+
+char *shards_summary(const struct shards *shards)
+{
+	return text_of(shards, print_summary);
+}
+
+char *shards_missing_text(struct shards *shards)
+{
+	char *text;
+
+	pthread_mutex_lock(&shards->lock);
+	text = text_of(shards, print_missing);
+	pthread_mutex_unlock(&shards->lock);
+	return text;
 }
 
 void shards_for_each_missing(const struct shards *shards,
@@ -177,6 +175,6 @@ void shards_log(struct shards *shards, const struct shards *old, struct log *log
 	text = shards_are_complete(shards) ? NULL : shards_missing_text(shards);
 	if (text)
 		log_add(log, "%s: %s",
-			name_in(shards->stem ? shards->stem : shards->candidates[0].path), text);
+			basename(shards->stem ? shards->stem : shards->candidates[0].path), text);
 	free(text);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* key_filename.c - see key_filename.h. */
 #include "fs/metadata/key_filename.h"
+#include "fs/util/hash_text.h"
 #include "fs/util/text_escape.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
 
 #define HASH_SIZE (1 + 32)
 
@@ -24,8 +22,8 @@ void key_filename(const char *key, size_t n, char out[KEY_FILENAME_MAX + 1])
 		if (used <= KEY_FILENAME_MAX - HASH_SIZE)
 			cut = used;
 		if (used + size > KEY_FILENAME_MAX) {
-			snprintf(out + cut, KEY_FILENAME_MAX + 1 - cut,
-				 "~%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
+			out[cut] = '~';
+			xxh128_text(hash, out + cut + 1);
 			return;
 		}
 		memcpy(out + used, byte, size);

@@ -2,13 +2,12 @@
 /* metadata.c - see metadata.h. Values are metadata_entry.c. */
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/key_filename.h"
-#include "fs/metadata/metadata_internal.h"
+#include "fs/util/array_grown.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -28,7 +27,8 @@ struct metadata {
 	pthread_mutex_t lock; /* protects what follows */
 	uint64_t generation;
 	uint64_t shown; /* the generation of the model that the values shown are of */
-	uint32_t n, room, n_edited;
+	uint32_t n, n_edited;
+	size_t room;
 	struct key *keys;
 	struct names *files; /* file name to key number */
 	struct arena *arena;
@@ -46,19 +46,14 @@ bool metadata_is_fixed(const char *key, size_t n)
 static int enter(struct metadata *metadata, const char *key, uint32_t length)
 {
 	char name[KEY_FILENAME_MAX + 1];
-	struct key *entry;
+	struct key *entry =
+		array_grown(metadata->keys, metadata->n, &metadata->room, sizeof(*entry));
 	int rc;
 
-	if (metadata->n == metadata->room) {
-		const uint32_t room = metadata->room * 2 + 16;
-		struct key *more = reallocarray(metadata->keys, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		metadata->keys = more;
-		metadata->room = room;
-	}
-	entry = &metadata->keys[metadata->n];
+	if (!entry)
+		return -ENOMEM;
+	metadata->keys = entry;
+	entry += metadata->n;
 	*entry = (struct key){ .key = { .key = key, .length = length } };
 	key_filename(key, length, name);
 	entry->key.name = arena_copy(metadata->arena, name, strlen(name));

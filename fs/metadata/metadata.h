@@ -24,6 +24,11 @@ struct metadata_entry;
  * number of its file. NULL: out of memory. */
 struct metadata_entry *metadata_entry_new(uint64_t ino, struct value_type type, uint32_t width,
 					  struct value_bytes *bytes, const struct timespec *mtime);
+
+/* The value of entry number i of a base. NULL: out of memory. */
+struct metadata_entry *metadata_entry_of_base(struct backing *base, const struct gguf *gguf,
+					      uint32_t i);
+
 struct metadata_entry *metadata_entry_ref(struct metadata_entry *metadatum);
 void metadata_entry_unref(struct metadata_entry *metadatum); /* NULL is fine */
 

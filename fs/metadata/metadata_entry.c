@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* metadata_entry.c - see metadata.h: one value, and its text as a view. */
-#include "fs/metadata/metadata_internal.h"
+#include "fs/metadata/metadata.h"
 #include "fs/metadata/value_text.h"
 #include "gguf/bytes.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* value_text.c - see value_text.h. */
 #include "fs/metadata/value_text.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/utf8.h"
 #include "gguf/bytes.h"
 #include "gguf/printable.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* So much text is made at a time, from one position to the next. */
@@ -241,16 +241,12 @@ static int print_chunk(struct printing *p, char *buffer, size_t *n)
 
 static int add_position(struct value_text *text, const struct text_position *position)
 {
-	if (text->n == text->room) {
-		const size_t more = text->room ? text->room * 2 : 1;
-		struct text_position *positions =
-			reallocarray(text->positions, more, sizeof(*positions));
+	struct text_position *positions =
+		array_grown(text->positions, text->n, &text->room, sizeof(*positions));
 
-		if (!positions)
-			return -ENOMEM;
-		text->positions = positions;
-		text->room = more;
-	}
+	if (!positions)
+		return -ENOMEM;
+	text->positions = positions;
 	text->positions[text->n++] = *position;
 	return 0;
 }

@@ -3,6 +3,7 @@
  * that the bytes are what they were. */
 #include "fs/storage/backing.h"
 #include "fs/util/io.h"
+#include "fs/util/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -196,8 +197,7 @@ static int reopen(const struct backing *backing)
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &now) == 0 && now.st_dev == backing->stat.st_dev &&
-	    now.st_ino == backing->stat.st_ino && is_unchanged(backing, &now))
+	if (fstat(fd, &now) == 0 && paths_same_file(&now, &backing->stat))
 		return fd;
 	close(fd);
 	return -ESTALE;

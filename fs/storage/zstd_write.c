@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* zstd_write.c - see zstd_write.h. */
 #include "fs/storage/zstd_write.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/io.h"
 #include "gguf/bytes.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <xxhash.h>
 
 struct zstd_writer {
@@ -16,7 +16,8 @@ struct zstd_writer {
 	uint64_t at; /* where the next frame goes */
 	bool ended;  /* by a frame that is not full */
 	uint8_t *entries;
-	uint32_t n, entries_room;
+	uint32_t n;
+	size_t entries_room;
 };
 
 static ZSTD_CCtx *make_context(int level)
@@ -60,18 +61,13 @@ void zstd_writer_free(struct zstd_writer *writer)
 
 static int enter(struct zstd_writer *writer, size_t packed, size_t holds, uint64_t sum)
 {
-	uint8_t *entry;
+	uint8_t *entry =
+		array_grown(writer->entries, writer->n, &writer->entries_room, ZSTD_SEEKABLE_ENTRY);
 
-	if (writer->n == writer->entries_room) {
-		const uint32_t room = writer->n * 2 + 16;
-		uint8_t *more = reallocarray(writer->entries, room, ZSTD_SEEKABLE_ENTRY);
-
-		if (!more)
-			return -ENOMEM;
-		writer->entries = more;
-		writer->entries_room = room;
-	}
-	entry = writer->entries + (size_t)writer->n++ * ZSTD_SEEKABLE_ENTRY;
+	if (!entry)
+		return -ENOMEM;
+	writer->entries = entry;
+	entry += (size_t)writer->n++ * ZSTD_SEEKABLE_ENTRY;
 	entry = store_u32(entry, (uint32_t)packed);
 	entry = store_u32(entry, (uint32_t)holds);
 	store_u32(entry, (uint32_t)sum);
