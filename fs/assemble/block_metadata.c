@@ -177,18 +177,18 @@ static int replace_array(struct model *model, const struct blocks *blocks, const
 
 static int find_values(struct model *model, const struct metadata_edits *edits,
 		       const struct blocks *blocks, const struct kv *count_kv, uint64_t count,
-		       size_t prefix, struct block_metadata *follow)
+		       size_t prefix, struct layout_values *follow)
 {
 	const struct gguf *gguf = model->gguf;
+	struct layout_value *values = calloc(gguf->n_kv, sizeof(*values));
 	int rc = 0;
 
-	follow->owned = calloc(gguf->n_kv, sizeof(*follow->owned));
-	if (!follow->owned)
+	follow->values = values;
+	if (!values)
 		return -ENOMEM;
-	follow->values.values = follow->owned;
 	for (uint32_t i = 0; rc == 0 && i < gguf->n_kv; i++) {
 		const struct kv *kv = &gguf->kv[i];
-		struct layout_value *value = &follow->owned[follow->values.n];
+		struct layout_value *value = &values[follow->n];
 		const bool is_count = kv == count_kv;
 
 		if (!is_count &&
@@ -199,7 +199,7 @@ static int find_values(struct model *model, const struct metadata_edits *edits,
 		if (metadata_edits_find(edits, i))
 			continue;
 		value->kv = i;
-		follow->values.n++;
+		follow->n++;
 		rc = is_count ? replace_count(blocks, kv, value)
 			      : replace_array(model, blocks, kv, value);
 	}
@@ -207,7 +207,7 @@ static int find_values(struct model *model, const struct metadata_edits *edits,
 }
 
 int block_metadata_find(struct model *model, const struct snapshot *snapshot,
-			struct block_metadata *follow, struct error *err)
+			struct layout_values *follow, struct error *err)
 {
 	struct blocks blocks = { 0 };
 	const struct kv *kv;
@@ -215,7 +215,7 @@ int block_metadata_find(struct model *model, const struct snapshot *snapshot,
 	size_t prefix;
 	int rc;
 
-	*follow = (struct block_metadata){ .owned = NULL };
+	*follow = (struct layout_values){ 0 };
 	kv = snapshot->grafts ? find_count(model->gguf, &count, &prefix) : NULL;
 	if (!kv || count == 0 || !base_agrees(model, count))
 		return 0;
@@ -233,12 +233,12 @@ int block_metadata_find(struct model *model, const struct snapshot *snapshot,
 	return rc;
 }
 
-void block_metadata_release(struct block_metadata *follow)
+void block_metadata_release(struct layout_values *follow)
 {
-	for (uint32_t i = 0; i < follow->values.n; i++)
-		free((uint8_t *)follow->owned[i].bytes);
-	free(follow->owned);
-	*follow = (struct block_metadata){ .owned = NULL };
+	for (uint32_t i = 0; i < follow->n; i++)
+		free((uint8_t *)follow->values[i].bytes);
+	free((struct layout_value *)follow->values);
+	*follow = (struct layout_values){ 0 };
 }
 
 static uint64_t new_ino(void *context)
@@ -246,41 +246,18 @@ static uint64_t new_ino(void *context)
 	return inode_new(context);
 }
 
-/* The values in the order of the keys, to free. NULL: out of memory. */
-static struct metadata_default *values_to_show(const struct gguf *gguf,
-					       const struct block_metadata *follow)
-{
-	const uint32_t n = follow->values.n;
-	struct metadata_default *values = calloc(n + 1u, sizeof(*values));
-
-	for (uint32_t k = 0; values && k < n; k++) {
-		const struct layout_value *from = &follow->owned[k];
-		const struct kv *kv = &gguf->kv[from->kv];
-
-		values[k] = (struct metadata_default){ .i = from->kv,
-						       .type = { kv->type, kv->element },
-						       .bytes = from->bytes,
-						       .length = (size_t)from->length,
-						       .count = from->count };
-	}
-	return values;
-}
-
 void block_metadata_show(struct model *model)
 {
-	struct metadata_default *values = NULL;
 	struct snapshot snapshot;
-	struct block_metadata follow;
+	struct layout_values follow;
 
 	if (!model->follow || !model->whole ||
 	    model_generation(model) == metadata_defaults_generation(model->metadata) ||
 	    model_snapshot(model, &snapshot) < 0)
 		return;
-	if (block_metadata_find(model, &snapshot, &follow, NULL) == 0)
-		values = values_to_show(model->gguf, &follow);
-	metadata_set_defaults(model->metadata, snapshot.generation, values,
-			      values ? follow.values.n : 0, new_ino, model);
-	free(values);
+	if (block_metadata_find(model, &snapshot, &follow, NULL) < 0)
+		block_metadata_release(&follow);
+	metadata_set_defaults(model->metadata, snapshot.generation, &follow, new_ino, model);
 	block_metadata_release(&follow);
 	snapshot_release(&snapshot);
 }

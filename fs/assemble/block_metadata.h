@@ -8,22 +8,18 @@
 #include "fs/model/model.h"
 #include "gguf/layout.h"
 
-struct block_metadata {
-	struct layout_values values; /* for layout_build() */
-	struct layout_value *owned;
-};
-
-/* Find the values to replace with the slots of that snapshot: none where the base's blocks are
- * there as they were, or do not agree with its metadata themselves. A block that was moved or added
- * whole has the entries of the block that it was. Keys that were edited are left alone. Release
- * with block_metadata_release() either way. Returns 0, or -errno with err set: EINVAL with the
- * numbers of missing blocks where they do not run from 0 without a gap, EIO, ENOMEM. */
+/* Find the values to replace, for layout_build(), with the slots of that snapshot: none where the
+ * base's blocks are there as they were, or do not agree with its metadata themselves. A block that
+ * was moved or added whole has the entries of the block that it was. Keys that were edited are left
+ * alone. Release with block_metadata_release() either way. Returns 0, or -errno with err set:
+ * EINVAL with the numbers of missing blocks where they do not run from 0 without a gap, EIO,
+ * ENOMEM. */
 int block_metadata_find(struct model *model, const struct snapshot *snapshot,
-			struct block_metadata *follow, struct error *err);
-void block_metadata_release(struct block_metadata *follow);
+			struct layout_values *follow, struct error *err);
+void block_metadata_release(struct layout_values *follow);
 
-/* What the files of the mount say of the metadata (metadata_get_default()) is of the blocks as they
- * are now, where it is to follow them. Where blocks are missing it is as in the base. */
+/* What the files of the mount say of the metadata (METADATA_DEFAULT) is of the blocks as they are
+ * now, where it is to follow them. Where blocks are missing it is as in the base. */
 void block_metadata_show(struct model *model);
 
 #endif

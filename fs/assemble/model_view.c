@@ -163,7 +163,7 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 	static const struct layout_values none;
 	struct layout_value *owned = NULL;
 	struct layout_values values;
-	struct block_metadata follow = { .owned = NULL };
+	struct layout_values follow = { 0 };
 	int rc;
 
 	if (!model->whole)
@@ -173,8 +173,7 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 	if (rc == 0 && strict)
 		rc = check_whole(model, snapshot, err);
 	if (rc == 0 || !strict) {
-		rc = merge_values(rc == 0 ? &follow.values : &none, snapshot->edits, &values,
-				  &owned);
+		rc = merge_values(rc == 0 ? &follow : &none, snapshot->edits, &values, &owned);
 		if (rc < 0)
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		else

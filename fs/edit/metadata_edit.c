@@ -159,7 +159,7 @@ static bool is_bases(const struct editing *editing)
 
 	if (editing->is_new)
 		return false;
-	base = metadata_get_base(editing->model->metadata, editing->i, &rc);
+	base = metadata_get_as(editing->model->metadata, METADATA_OF_BASE, editing->i, &rc);
 	if (!base)
 		return false;
 	value = metadata_entry_value(base);
@@ -210,7 +210,8 @@ static int reserve(struct editing *editing)
 static struct view *restore(struct editing *editing, int *rc)
 {
 	struct model *model = editing->model;
-	struct metadata_entry *base = metadata_get_base(model->metadata, editing->i, rc);
+	struct metadata_entry *base =
+		metadata_get_as(model->metadata, METADATA_OF_BASE, editing->i, rc);
 	struct view *text = base ? metadata_entry_view(base, rc) : NULL;
 
 	metadata_entry_unref(base);

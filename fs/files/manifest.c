@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest.c - see manifest.h. Metadata values are metadata_json.c. */
+/* manifest.c - see manifest.h. Metadata values are json_value.c. */
 #include "fs/files/manifest.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/metadata/json_value.h"
-#include "fs/metadata/metadata_json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,7 +82,7 @@ static cJSON *describe_model(struct model *model, const struct snapshot *snapsho
 
 	cJSON_AddItemToObject(object, "name", json_text(model->name, strlen(model->name)));
 	cJSON_AddItemToObject(object, "architecture",
-			      architecture ? metadata_json_value(metadata_entry_value(architecture))
+			      architecture ? json_value(metadata_entry_value(architecture))
 					   : cJSON_CreateNull());
 	metadata_entry_unref(architecture);
 	cJSON_AddItemToObject(object, "file", json_text(path, strlen(path)));
@@ -165,7 +164,7 @@ static void write_entry(FILE *out, const struct metadata_key *key, struct metada
 	fputs(*first ? "\n  " : ",\n  ", out);
 	print_item(out, cJSON_CreateString(text ? text : ""));
 	fputs(": ", out);
-	print_item(out, metadatum ? metadata_json_value(metadata_entry_value(metadatum)) : NULL);
+	print_item(out, metadatum ? json_value(metadata_entry_value(metadatum)) : NULL);
 	free(text);
 	*first = false;
 }
@@ -188,7 +187,7 @@ static void write_metadata(FILE *out, struct model *model, const struct metadata
 				write_entry(out, &key, edit->metadatum, &first);
 			continue;
 		}
-		base = metadata_get_default(model->metadata, i, &rc);
+		base = metadata_get_as(model->metadata, METADATA_DEFAULT, i, &rc);
 		write_entry(out, &key, base, &first);
 		metadata_entry_unref(base);
 	}

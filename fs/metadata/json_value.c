@@ -2,6 +2,7 @@
 /* json_value.c - see json_value.h. */
 #include "fs/metadata/json_value.h"
 #include "fs/util/utf8.h"
+#include "gguf/bytes.h"
 #include "gguf/printable.h"
 
 #include <inttypes.h>
@@ -9,6 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A longer string is shown by how it begins. */
+#define STRING_MAX ((uint64_t)1 << 20)
+
+/* Of an array these many elements are shown, and of a string in it so many bytes. */
+#define FIRST_ELEMENTS 8
+#define FIRST_BYTES    ((uint64_t)200)
 
 void json_add_unsigned(cJSON *object, const char *key, uint64_t value)
 {
@@ -27,8 +35,9 @@ void json_add_signed(cJSON *object, const char *key, int64_t value)
 }
 
 /* JSON has no word for what is not a number; these are the words others read back. */
-static cJSON *json_float(double value, int digits, int most_digits, bool single)
+static cJSON *json_float(enum kv_type type, double value)
 {
+	int digits = type == KV_F64 ? 15 : 6;
 	char text[40];
 
 	if (isnan(value))
@@ -37,42 +46,20 @@ static cJSON *json_float(double value, int digits, int most_digits, bool single)
 		return cJSON_CreateString(value > 0 ? "Infinity" : "-Infinity");
 	do
 		snprintf(text, sizeof(text), "%.*g", digits, value);
-	while (digits++ < most_digits &&
-	       (single ? strtof(text, NULL) != (float)value : strtod(text, NULL) != value));
-	return cJSON_CreateRaw(text);
-}
-
-static cJSON *json_integer(enum kv_type type, uint64_t scalar)
-{
-	const unsigned unused = 64 - 8 * kv_type_size(type);
-	const bool is_signed = type == KV_I8 || type == KV_I16 || type == KV_I32 || type == KV_I64;
-	char text[24];
-
-	if (is_signed)
-		snprintf(text, sizeof(text), "%" PRId64, (int64_t)(scalar << unused) >> unused);
-	else
-		snprintf(text, sizeof(text), "%" PRIu64, scalar);
+	while (digits++ < (type == KV_F64 ? 17 : 9) && !value_float_reads_back(type, text, value));
 	return cJSON_CreateRaw(text);
 }
 
 cJSON *json_scalar(enum kv_type type, uint64_t scalar)
 {
-	const uint32_t low = (uint32_t)scalar;
-	double wide;
-	float narrow;
+	char text[VALUE_SCALAR_TEXT];
 
-	switch (type) {
-	case KV_BOOL:
+	if (type == KV_BOOL)
 		return cJSON_CreateBool(scalar != 0);
-	case KV_F32:
-		memcpy(&narrow, &low, sizeof(narrow));
-		return json_float((double)narrow, 6, 9, true);
-	case KV_F64:
-		memcpy(&wide, &scalar, sizeof(wide));
-		return json_float(wide, 15, 17, false);
-	default:
-		return json_integer(type, scalar);
-	}
+	if (type == KV_F32 || type == KV_F64)
+		return json_float(type, value_float(type, scalar));
+	value_scalar_text(type, scalar, text);
+	return cJSON_CreateRaw(text);
 }
 
 enum replacement { REPLACE_MARK, REPLACE_PERCENT };
@@ -111,6 +98,91 @@ cJSON *json_text(const char *bytes, size_t n)
 
 	free(text);
 	return item;
+}
+
+static int read_at(const struct value *value, void *bytes, size_t n, uint64_t offset)
+{
+	return value->source->read_at(value->source->context, bytes, n, offset);
+}
+
+static cJSON *read_text(const struct value *value, uint64_t offset, uint64_t n)
+{
+	char *bytes = malloc((size_t)n + 1);
+	cJSON *item = NULL;
+
+	if (bytes && read_at(value, bytes, (size_t)n, offset) == 0)
+		item = json_text(bytes, (size_t)n);
+	free(bytes);
+	return item;
+}
+
+static cJSON *string_value(const struct value *value)
+{
+	cJSON *object;
+
+	if (value->length <= STRING_MAX)
+		return read_text(value, value->offset, value->length);
+	object = cJSON_CreateObject();
+	cJSON_AddStringToObject(object, "type", "string");
+	json_add_unsigned(object, "length", value->length);
+	cJSON_AddItemToObject(object, "first", read_text(value, value->offset, FIRST_BYTES));
+	return object;
+}
+
+static void add_strings(const struct value *value, cJSON *first)
+{
+	uint64_t at = value->offset;
+
+	for (uint64_t i = 0; i < value->count && i < FIRST_ELEMENTS; i++) {
+		uint8_t bytes[8] = { 0 };
+		uint64_t n;
+
+		if (read_at(value, bytes, value->width, at) < 0)
+			return;
+		at += value->width;
+		n = load_u64(bytes);
+		/* The reader has checked it; the file may have changed. */
+		if (n > value->offset + value->length - at)
+			return;
+		cJSON_AddItemToArray(first,
+				     read_text(value, at, n < FIRST_BYTES ? n : FIRST_BYTES));
+		at += n;
+	}
+}
+
+static void add_scalars(const struct value *value, cJSON *first)
+{
+	uint64_t scalar;
+
+	for (uint64_t i = 0; i < FIRST_ELEMENTS && value_scalar(value, i, &scalar); i++)
+		cJSON_AddItemToArray(first, json_scalar(value->type.element, scalar));
+}
+
+static cJSON *array_value(const struct value *value)
+{
+	cJSON *object = cJSON_CreateObject();
+	cJSON *first;
+
+	cJSON_AddStringToObject(object, "type", "array");
+	cJSON_AddStringToObject(object, "element", kv_type_name(value->type.element));
+	json_add_unsigned(object, "length", value->count);
+	first = cJSON_AddArrayToObject(object, "first");
+	if (value->type.element == KV_STRING)
+		add_strings(value, first);
+	else
+		add_scalars(value, first);
+	return object;
+}
+
+cJSON *json_value(const struct value *value)
+{
+	uint64_t scalar;
+
+	if (value->type.type == KV_STRING)
+		return string_value(value);
+	if (value->type.type == KV_ARRAY)
+		return array_value(value);
+	return value_scalar(value, 0, &scalar) ? json_scalar(value->type.type, scalar) : NULL;
 }
 
 char *json_key(const char *bytes, size_t n)

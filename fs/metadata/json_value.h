@@ -5,7 +5,7 @@
 #ifndef FS_METADATA_JSON_VALUE_H
 #define FS_METADATA_JSON_VALUE_H
 
-#include "gguf/reader.h"
+#include "fs/metadata/value.h"
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -20,6 +20,11 @@ cJSON *json_scalar(enum kv_type type, uint64_t scalar);
 
 /* Text of n bytes, in which what is no UTF-8, and NUL, stands as U+FFFD. */
 cJSON *json_text(const char *bytes, size_t n);
+
+/* The value of a metadata entry, read where it lies: scalars and strings as they are; arrays, and
+ * strings of over 1 MiB, as an object with type, length and how they begin. NULL: it cannot be
+ * read. */
+cJSON *json_value(const struct value *value);
 
 /* Print what cJSON has printed, which escapes of the controls in it those below U+0020 only. */
 void json_print(const char *json, FILE *out);

@@ -24,9 +24,10 @@ struct key {
 struct metadata {
 	struct backing *base;
 	const struct gguf *gguf;
-	pthread_mutex_t lock; /* protects what follows */
-	uint64_t generation;
-	uint64_t shown; /* the generation of the model that the values shown are of */
+	pthread_mutex_t
+		lock; /* protects what follows, and is held where either of these moves on */
+	atomic_uint_fast64_t generation;
+	atomic_uint_fast64_t shown; /* the model's, of which the values shown are */
 	uint32_t n, n_edited;
 	size_t room;
 	struct key *keys;
@@ -138,77 +139,43 @@ struct metadata_key metadata_key(struct metadata *metadata, uint32_t i)
 	return key;
 }
 
-/* With the lock held: a reference to what the base has. */
-static struct metadata_entry *get_base(struct metadata *metadata, uint32_t i, int *rc)
+struct metadata_entry *metadata_get_as(struct metadata *metadata, enum metadata_as as, uint32_t i,
+				       int *rc)
 {
-	struct key *key = &metadata->keys[i];
+	struct metadata_entry *metadatum = NULL;
+	struct key *key;
 
 	*rc = -ENOENT;
-	if (i >= metadata->gguf->n_kv)
-		return NULL;
-	if (!key->base)
-		key->base = metadata_entry_of_base(metadata->base, metadata->gguf, i);
-	*rc = -ENOMEM;
-	return key->base ? metadata_entry_ref(key->base) : NULL;
-}
-
-struct metadata_entry *metadata_get_base(struct metadata *metadata, uint32_t i, int *rc)
-{
-	struct metadata_entry *metadatum;
-
 	pthread_mutex_lock(&metadata->lock);
-	metadatum = get_base(metadata, i, rc);
-	pthread_mutex_unlock(&metadata->lock);
-	return metadatum;
-}
-
-/* With the lock held. */
-static struct metadata_entry *get_default(struct metadata *metadata, uint32_t i, int *rc)
-{
-	struct metadata_entry *shown = metadata->keys[i].shown;
-
-	return shown ? metadata_entry_ref(shown) : get_base(metadata, i, rc);
-}
-
-struct metadata_entry *metadata_get_default(struct metadata *metadata, uint32_t i, int *rc)
-{
-	struct metadata_entry *metadatum;
-
-	pthread_mutex_lock(&metadata->lock);
-	metadatum = get_default(metadata, i, rc);
+	key = &metadata->keys[i];
+	if (as == METADATA_NOW && key->edited) {
+		metadatum = key->now;
+	} else if (as != METADATA_OF_BASE && key->shown) {
+		metadatum = key->shown;
+	} else if (i < metadata->gguf->n_kv) {
+		if (!key->base)
+			key->base = metadata_entry_of_base(metadata->base, metadata->gguf, i);
+		metadatum = key->base;
+		*rc = -ENOMEM;
+	}
+	if (metadatum)
+		metadata_entry_ref(metadatum);
 	pthread_mutex_unlock(&metadata->lock);
 	return metadatum;
 }
 
 struct metadata_entry *metadata_get(struct metadata *metadata, uint32_t i, int *rc)
 {
-	struct metadata_entry *metadatum;
-	const struct key *key;
-
-	pthread_mutex_lock(&metadata->lock);
-	key = &metadata->keys[i];
-	if (!key->edited) {
-		metadatum = get_default(metadata, i, rc);
-	} else {
-		metadatum = key->now ? metadata_entry_ref(key->now) : NULL;
-		*rc = -ENOENT;
-	}
-	pthread_mutex_unlock(&metadata->lock);
-	return metadatum;
+	return metadata_get_as(metadata, METADATA_NOW, i, rc);
 }
 
 uint64_t metadata_defaults_generation(struct metadata *metadata)
 {
-	uint64_t generation;
-
-	pthread_mutex_lock(&metadata->lock);
-	generation = metadata->shown;
-	pthread_mutex_unlock(&metadata->lock);
-	return generation;
+	return atomic_load(&metadata->shown);
 }
 
 static struct metadata_entry *new_default(const struct metadata *metadata,
-					  const struct metadata_default *value, uint64_t ino)
+					  const struct layout_value *value, uint64_t ino)
 {
 	struct value_bytes bytes = { malloc(value->length + 1), value->length, value->count };
 	struct timespec now;
@@ -217,11 +184,11 @@ static struct metadata_entry *new_default(const struct metadata *metadata,
 		return NULL;
 	memcpy(bytes.bytes, value->bytes, value->length);
 	clock_gettime(CLOCK_REALTIME, &now);
-	return metadata_entry_new(ino, value->type, metadata->gguf->version > 1 ? 8 : 4, &bytes,
-				  &now);
+	return metadata_entry_new(ino, (struct value_type){ value->type, value->element },
+				  metadata->gguf->version > 1 ? 8 : 4, &bytes, &now);
 }
 
-static bool is_same_default(const struct key *key, const struct metadata_default *value)
+static bool is_same_default(const struct key *key, const struct layout_value *value)
 {
 	const struct value *is = key->shown ? metadata_entry_value(key->shown) : NULL;
 
@@ -230,17 +197,16 @@ static bool is_same_default(const struct key *key, const struct metadata_default
 }
 
 void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
-			   const struct metadata_default *values, uint32_t n,
-			   uint64_t (*new_ino)(void *context), void *context)
+			   const struct layout_values *values, uint64_t (*new_ino)(void *context),
+			   void *context)
 {
 	uint32_t k = 0;
 
 	pthread_mutex_lock(&metadata->lock);
-	/* values are in the order of the keys. */
 	for (uint32_t i = 0; generation >= metadata->shown && i < metadata->gguf->n_kv; i++) {
 		struct key *key = &metadata->keys[i];
-		const struct metadata_default *value =
-			k < n && values[k].i == i ? &values[k++] : NULL;
+		const struct layout_value *value =
+			k < values->n && values->values[k].kv == i ? &values->values[k++] : NULL;
 
 		if ((!value && !key->shown) || (value && is_same_default(key, value)))
 			continue;
@@ -350,12 +316,7 @@ int metadata_add(struct metadata *metadata, const char *key, size_t n, uint32_t 
 
 uint64_t metadata_generation(struct metadata *metadata)
 {
-	uint64_t generation;
-
-	pthread_mutex_lock(&metadata->lock);
-	generation = metadata->generation;
-	pthread_mutex_unlock(&metadata->lock);
-	return generation;
+	return atomic_load(&metadata->generation);
 }
 
 struct metadata_edits *metadata_edits_get(struct metadata *metadata)
@@ -427,6 +388,6 @@ struct metadata_entry *metadata_get_with_edits(struct metadata *metadata,
 		return NULL;
 	edit = metadata_edits_find(edits, i);
 	if (!edit)
-		return metadata_get_default(metadata, i, &rc);
+		return metadata_get_as(metadata, METADATA_DEFAULT, i, &rc);
 	return edit->metadatum ? metadata_entry_ref(edit->metadatum) : NULL;
 }

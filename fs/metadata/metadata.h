@@ -12,6 +12,7 @@
 #include "fs/metadata/value_parse.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
+#include "gguf/layout.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -77,29 +78,22 @@ bool metadata_is_fixed(const char *key, size_t n);
 
 /* The value that a key has now, that it has where it is not edited, or that it has in the base,
  * to release with metadata_entry_unref(). NULL with *rc set: -ENOENT it has none, -ENOMEM. */
-struct metadata_entry *metadata_get(struct metadata *metadata, uint32_t i, int *rc);
-struct metadata_entry *metadata_get_default(struct metadata *metadata, uint32_t i, int *rc);
-struct metadata_entry *metadata_get_base(struct metadata *metadata, uint32_t i, int *rc);
-
-/* A key of the base that has another value where it is not edited: it follows the blocks that
- * are there (block_metadata.h). The value's bytes are copied. */
-struct metadata_default {
-	uint32_t i;
-	struct value_type type;
-	const uint8_t *bytes;
-	size_t length;
-	uint64_t count; /* elements of an array */
-};
+enum metadata_as { METADATA_NOW, METADATA_DEFAULT, METADATA_OF_BASE };
+struct metadata_entry *metadata_get_as(struct metadata *metadata, enum metadata_as as, uint32_t i,
+				       int *rc);
+struct metadata_entry *metadata_get(struct metadata *metadata, uint32_t i, int *rc); /* now */
 
 /* The generation of the model that the values shown are of; 0: none yet. */
 uint64_t metadata_defaults_generation(struct metadata *metadata);
 
-/* From now on these n are shown, and no others, for that generation of the model, unless they are
- * of a later one. A value that is as before stays the same. new_ino makes the number of a file.
- * Without memory the base's are shown. */
+/* From now on these keys of the base, in their order, have other values where they are not edited,
+ * for they follow the blocks that are there (block_metadata.h), and no others have, for that
+ * generation of the model, unless those shown are of a later one. Bytes are copied. A value that is
+ * as before stays the same. new_ino makes the number of a file. Without memory the base's are
+ * shown. */
 void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
-			   const struct metadata_default *values, uint32_t n,
-			   uint64_t (*new_ino)(void *context), void *context);
+			   const struct layout_values *values, uint64_t (*new_ino)(void *context),
+			   void *context);
 
 /* Is the key other than in the base? */
 bool metadata_is_edited(struct metadata *metadata, uint32_t i);
@@ -148,9 +142,5 @@ const struct metadata_edit *metadata_edits_find(const struct metadata_edits *edi
  * memory. */
 struct metadata_entry *metadata_get_with_edits(struct metadata *metadata,
 					       const struct metadata_edits *edits, const char *key);
-
-/* The little-endian bytes of a scalar, or of element i of an array of scalars, zero-extended.
- * False: there is none, or it cannot be read. */
-bool metadata_entry_scalar(const struct metadata_entry *metadatum, uint64_t i, uint64_t *scalar);
 
 #endif

@@ -124,21 +124,6 @@ const uint8_t *metadata_entry_bytes(const struct metadata_entry *metadatum)
 	return metadatum->bytes;
 }
 
-bool metadata_entry_scalar(const struct metadata_entry *metadatum, uint64_t i, uint64_t *scalar)
-{
-	const struct value *value = &metadatum->value;
-	const bool array = value->type.type == KV_ARRAY;
-	const uint32_t size = kv_type_size(array ? value->type.element : value->type.type);
-	uint8_t bytes[8] = { 0 };
-
-	if (size == 0 || i >= (array ? value->count : 1) ||
-	    value->source->read_at(value->source->context, bytes, size, value->offset + i * size) <
-		    0)
-		return false;
-	*scalar = load_u64(bytes);
-	return true;
-}
-
 /* The text, which stays as long as the value. NULL with *rc set. */
 static const struct value_text *text_of(struct metadata_entry *metadatum, int *rc)
 {
@@ -181,16 +166,6 @@ struct text_generator {
 	const struct value_text *text;
 };
 
-static int prepare(struct view_generator *generator, size_t first, size_t n,
-		   const atomic_bool *stop)
-{
-	(void)generator;
-	(void)first;
-	(void)n;
-	(void)stop;
-	return 0;
-}
-
 static int compute_chunk(struct view_generator *generator, size_t number, char *bytes,
 			 size_t length, const atomic_bool *stop)
 {
@@ -225,7 +200,7 @@ struct view *metadata_entry_view(struct metadata_entry *metadatum, int *rc)
 		*rc = *rc < 0 ? *rc : -ENOMEM;
 		free(generator);
 	} else {
-		generator->generator = (struct view_generator){ prepare, compute_chunk, release };
+		generator->generator = (struct view_generator){ NULL, compute_chunk, release };
 		generator->metadatum = metadata_entry_ref(metadatum);
 		generator->text = text;
 		for (size_t i = 0; i < n; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c - see value.h. */
 #include "fs/metadata/value.h"
+#include "gguf/bytes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -61,7 +62,7 @@ bool value_type_same(struct value_type a, struct value_type b)
 	return a.type == b.type && (a.type != KV_ARRAY || a.element == b.element);
 }
 
-static double float_of(enum kv_type type, uint64_t scalar)
+double value_float(enum kv_type type, uint64_t scalar)
 {
 	const uint32_t low = (uint32_t)scalar;
 	double wide;
@@ -75,7 +76,7 @@ static double float_of(enum kv_type type, uint64_t scalar)
 	return (double)narrow;
 }
 
-static bool reads_back(enum kv_type type, const char *text, double value)
+bool value_float_reads_back(enum kv_type type, const char *text, double value)
 {
 	return type == KV_F64 ? strtod(text, NULL) == value : strtof(text, NULL) == (float)value;
 }
@@ -90,7 +91,7 @@ static size_t print_finite(enum kv_type type, double value, char *text)
 		return (size_t)sprintf(text, "%d", (int)value);
 	do
 		snprintf(text, VALUE_SCALAR_TEXT, "%.*e", digits - 1, value);
-	while (!reads_back(type, text, value) && digits++ < 17);
+	while (!value_float_reads_back(type, text, value) && digits++ < 17);
 	exponent = atoi(strchr(text, 'e') + 1);
 	if (exponent < -4 || exponent >= (digits > 6 ? digits : 6))
 		return strlen(text);
@@ -102,7 +103,7 @@ static const uint64_t plain_nan[2] = { 0x7fc00000, 0x7ff8000000000000 };
 
 static size_t print_float(enum kv_type type, uint64_t scalar, char *text)
 {
-	const double value = float_of(type, scalar);
+	const double value = value_float(type, scalar);
 
 	if (isinf(value))
 		return (size_t)sprintf(text, value > 0 ? "inf" : "-inf");
@@ -135,6 +136,20 @@ size_t value_scalar_text(enum kv_type type, uint64_t scalar, char text[VALUE_SCA
 	if (is_signed(type))
 		return (size_t)sprintf(text, "%" PRId64, (int64_t)(scalar << unused) >> unused);
 	return (size_t)sprintf(text, "%" PRIu64, scalar);
+}
+
+bool value_scalar(const struct value *value, uint64_t i, uint64_t *scalar)
+{
+	const bool array = value->type.type == KV_ARRAY;
+	const uint32_t size = kv_type_size(array ? value->type.element : value->type.type);
+	uint8_t bytes[8] = { 0 };
+
+	if (size == 0 || i >= (array ? value->count : 1) ||
+	    value->source->read_at(value->source->context, bytes, size, value->offset + i * size) <
+		    0)
+		return false;
+	*scalar = load_u64(bytes);
+	return true;
 }
 
 static int refuse(struct error *err, uint64_t offset, const char *text, size_t n, const char *why,
@@ -206,7 +221,7 @@ static bool parse_special(enum kv_type type, const char *text, size_t n, uint64_
 		snprintf(hex, sizeof(hex), "%.*s", (int)digits, text + 6);
 		*scalar = strtoull(hex, &end, 16);
 		return strspn(hex, "0123456789abcdefABCDEF") == digits &&
-		       isnan(float_of(type, *scalar));
+		       isnan(value_float(type, *scalar));
 	}
 	text += sign;
 	n -= sign;
@@ -221,29 +236,28 @@ static bool parse_special(enum kv_type type, const char *text, size_t n, uint64_
 	return true;
 }
 
-/* Is it [+-] digits [. digits] [e [+-] digits], with a digit before the e? strtod() takes more. */
-static bool is_number(const char *text, size_t n)
+static const char *skip_digits(const char *at)
 {
-	size_t i = n && (text[0] == '-' || text[0] == '+'), digits = 0;
+	return at + strspn(at, "0123456789");
+}
 
-	for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
-		digits++;
-	if (i < n && text[i] == '.')
-		for (i++; i < n && text[i] >= '0' && text[i] <= '9'; i++)
-			digits++;
-	if (!digits)
-		return false;
-	if (i == n)
-		return true;
-	if ((text[i] | 0x20) != 'e')
-		return false;
-	i++;
-	if (i < n && (text[i] == '-' || text[i] == '+'))
-		i++;
-	digits = 0;
-	for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
-		digits++;
-	return i == n && digits;
+/* Is it [+-] digits [. digits] [e [+-] digits], with a digit before the e? strtod() takes more. */
+static bool is_number(const char *word, size_t n)
+{
+	const char *whole = word + (*word == '-' || *word == '+'), *end = skip_digits(whole);
+	bool digits = end > whole;
+
+	if (*end == '.') {
+		whole = end + 1;
+		end = skip_digits(whole);
+		digits |= end > whole;
+	}
+	if (digits && (*end | 0x20) == 'e') {
+		whole = end + 1 + (end[1] == '-' || end[1] == '+');
+		end = skip_digits(whole);
+		digits = end > whole;
+	}
+	return digits && end == word + n;
 }
 
 /* A float is written in fewer digits than these; a longer word is no float. */
@@ -259,10 +273,9 @@ static int parse_float(enum kv_type type, const char *text, size_t n, uint64_t o
 
 	if (parse_special(type, text, n, scalar))
 		return 0;
-	if (n > FLOAT_WORD_MAX || !is_number(text, n))
+	snprintf(word, sizeof(word), "%.*s", n > FLOAT_WORD_MAX ? 0 : (int)n, text);
+	if (!is_number(word, n))
 		return refuse(err, offset, text, n, "no", type);
-	memcpy(word, text, n);
-	word[n] = '\0';
 	if (type == KV_F64) {
 		wide = strtod(word, NULL);
 		memcpy(scalar, &wide, sizeof(wide));

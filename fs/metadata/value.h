@@ -40,6 +40,14 @@ bool value_type_same(struct value_type a, struct value_type b);
 #define VALUE_SCALAR_TEXT 40
 size_t value_scalar_text(enum kv_type type, uint64_t scalar, char text[VALUE_SCALAR_TEXT]);
 
+/* A float from its bytes; and does that text read back as this value? */
+double value_float(enum kv_type type, uint64_t scalar);
+bool value_float_reads_back(enum kv_type type, const char *text, double value);
+
+/* The little-endian bytes of a scalar, or of element i of an array of scalars, zero-extended.
+ * False: there is none, or it cannot be read. */
+bool value_scalar(const struct value *value, uint64_t i, uint64_t *scalar);
+
 /* Read such a word of n bytes. Taken are also other ways to write a number, "1.50", "+5", and
  * "infinity", "NaN" in any letters. Returns 0, or -EINVAL with err set: it is none, or out of the
  * type's range. offset is the word's, for err. */

@@ -389,7 +389,7 @@ static bool own_alpha(struct model *model, float *alpha)
 	metadatum = metadata_get(model->metadata, i, &rc);
 	if (metadatum)
 		known = metadata_entry_value(metadatum)->type.type == KV_F32 &&
-			metadata_entry_scalar(metadatum, 0, &bits);
+			value_scalar(metadata_entry_value(metadatum), 0, &bits);
 	metadata_entry_unref(metadatum);
 	low = (uint32_t)bits;
 	memcpy(alpha, &low, sizeof(*alpha));

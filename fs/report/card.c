@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* card.c - see card.h. The keys are those of llama.cpp (gguf-py, constants.py). */
 #include "fs/report/card.h"
-#include "fs/metadata/metadata_json.h"
+#include "fs/metadata/json_value.h"
 #include "fs/util/plural.h"
 #include "gguf/printable.h"
 
@@ -54,7 +54,7 @@ static struct metadata_entry *find(const struct metadata_of *from, const char *k
 static void read_text(struct metadata_entry *metadatum, char text[CARD_TEXT_MAX])
 {
 	const struct value *is = metadatum ? metadata_entry_value(metadatum) : NULL;
-	cJSON *value = is && is->type.type == KV_STRING ? metadata_json_value(is) : NULL;
+	cJSON *value = is && is->type.type == KV_STRING ? json_value(is) : NULL;
 	const char *string = cJSON_GetStringValue(value);
 
 	snprintf(text, CARD_TEXT_MAX, "%s", string ? string : "");
@@ -69,7 +69,8 @@ static bool element(const struct metadata_entry *metadatum, uint64_t i, uint64_t
 	const struct value_type type = metadata_entry_value(metadatum)->type;
 	struct kv one = { .type = type.type == KV_ARRAY ? type.element : type.type };
 
-	return metadata_entry_scalar(metadatum, i, &one.scalar) && kv_unsigned(&one, value);
+	return value_scalar(metadata_entry_value(metadatum), i, &one.scalar) &&
+	       kv_unsigned(&one, value);
 }
 
 /* More elements than blocks that any model has are not looked at. */
@@ -102,7 +103,7 @@ static struct card_value read_real(const struct metadata_of *from, const char *k
 
 	if (metadatum) {
 		one = (struct kv){ .type = metadata_entry_value(metadatum)->type.type };
-		value.known = metadata_entry_scalar(metadatum, 0, &one.scalar) &&
+		value.known = value_scalar(metadata_entry_value(metadatum), 0, &one.scalar) &&
 			      kv_real(&one, &value.value);
 	}
 	metadata_entry_unref(metadatum);

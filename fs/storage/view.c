@@ -285,7 +285,7 @@ static int prepare(struct view *view, size_t first, uint64_t end, const atomic_b
 
 	for (size_t i = first; i < view->n && view->pieces[i].start < end; i++)
 		computed += view->pieces[i].segment.kind == SEGMENT_COMPUTED;
-	if (!computed)
+	if (!computed || !view->generator->prepare)
 		return 0;
 	return view->generator->prepare(view->generator, view->pieces[first].computed, computed,
 					stop);

@@ -26,7 +26,7 @@ struct segment {
  * order. Always the same ones. Any thread may call it, also several at once. It may take long; when
  * *stop becomes true, which may be NULL, it soon returns -EINTR. Errors are -errno. */
 struct view_generator {
-	/* Segments first to first + n - 1 are about to be computed. */
+	/* Segments first to first + n - 1 are about to be computed. NULL: nothing is to be done. */
 	int (*prepare)(struct view_generator *generator, size_t first, size_t n,
 		       const atomic_bool *stop);
 	/* All length bytes of one. */

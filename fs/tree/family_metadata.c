@@ -22,11 +22,10 @@ static uint32_t count_keys(const struct inode *directory)
 
 static struct metadata_entry *get_value(const struct inode *directory, uint32_t i)
 {
-	struct metadata *metadata = directory->model->metadata;
 	int rc;
 
-	return is_base(directory) ? metadata_get_base(metadata, i, &rc)
-				  : metadata_get(metadata, i, &rc);
+	return metadata_get_as(directory->model->metadata,
+			       is_base(directory) ? METADATA_OF_BASE : METADATA_NOW, i, &rc);
 }
 
 static bool find_key(const struct inode *directory, const char *name, uint32_t *i)

@@ -372,7 +372,8 @@ struct metadata_entry *inodes_metadatum(const struct inode *inode)
 	int rc;
 
 	return inode->metadatum ? metadata_entry_ref(inode->metadatum)
-				: metadata_get_base(inode->model->metadata, inode->index, &rc);
+				: metadata_get_as(inode->model->metadata, METADATA_OF_BASE,
+						  inode->index, &rc);
 }
 
 void inodes_count_lookup(struct inodes *inodes, struct inode *inode)

@@ -290,14 +290,14 @@ static void edits_are_seen_at_one_moment(void **state)
 	assert_int_equal(snapshot.edits->n, 3);
 	edit = metadata_edits_find(snapshot.edits, number(o.model, "count"));
 	assert_non_null(edit);
-	assert_true(metadata_entry_scalar(edit->metadatum, 0, &scalar));
+	assert_true(value_scalar(metadata_entry_value(edit->metadatum), 0, &scalar));
 	assert_int_equal(scalar, 6);
-	assert_false(metadata_entry_scalar(edit->metadatum, 1, &scalar));
+	assert_false(value_scalar(metadata_entry_value(edit->metadatum), 1, &scalar));
 	assert_null(metadata_edits_find(snapshot.edits, number(o.model, "name"))->metadatum);
 	assert_null(metadata_edits_find(snapshot.edits, number(o.model, "list")));
 	assert_null(metadata_edits_find(NULL, 0));
 	metadatum = metadata_get_with_edits(o.model->metadata, snapshot.edits, "list");
-	assert_true(metadata_entry_scalar(metadatum, 2, &scalar));
+	assert_true(value_scalar(metadata_entry_value(metadatum), 2, &scalar));
 	assert_int_equal(scalar, 3);
 	metadata_entry_unref(metadatum);
 	assert_null(metadata_get_with_edits(o.model->metadata, snapshot.edits, "name"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_manifest.c - fs/files/manifest.c and fs/metadata/metadata_json.c: the manifest is valid JSON
+/* test_manifest.c - fs/files/manifest.c and fs/metadata/json_value.c: the manifest is valid JSON
  * whatever the model holds, and says what is there. */
 #include "fs/files/manifest.h"
 #include "gguf/bytes.h"
