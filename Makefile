@@ -278,7 +278,7 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -Ibuild/fuzz/gguf \
 		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c \
 		tests/unit/render.c $(GGUF:%=gguf/%.c) \
-		$(if $(filter $F,$(FUZZ_FS)),fs/util/io.c fs/storage/zstd_seekable.c fs/storage/zstd_cache.c -lzstd) -lxxhash
+		$(if $(filter $F,$(FUZZ_FS)),fs/util/io.c fs/storage/zstd_seekable.c -lzstd) -lxxhash
 	build/fuzz/$(or $F,fuzz_reader) build/fuzz/corpus tests/fuzz/corpus tests/malformed
 
 ## bench

@@ -4,7 +4,7 @@
  * too. */
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
-#include "fs/storage/zstd_write.h"
+#include "fs/storage/zstd_seekable.h"
 #include "fs/util/io.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* options.c - see options.h. */
 #include "fs/mount/options.h"
 #include "fs/mount/config.h"
-#include "fs/storage/zstd_write.h"
+#include "fs/storage/zstd_seekable.h"
 #include "fs/tensor/sampling.h"
 #include "fs/util/log.h"
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* zstd_seekable.c - see zstd_seekable.h. */
+/* zstd_seekable.c - see zstd_seekable.h: the cache, reading through it, writing. */
 #include "fs/storage/zstd_seekable.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/io.h"
 #include "gguf/bytes.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 /* Entries that are read at once. */
 #define ENTRIES 512u
@@ -25,6 +28,68 @@ struct zstd_seekable {
 		uint32_t sum;
 	} frame[];
 };
+
+enum slot_state { SLOT_EMPTY, SLOT_FILLING, SLOT_FULL };
+
+struct slot {
+	enum slot_state state;
+	uint64_t owner;
+	uint32_t number;
+	unsigned readers; /* that copy from it, so that it must stay */
+	uint64_t used;	  /* when, by the cache's clock */
+	uint8_t *bytes;	  /* ZSTD_FRAME_BYTES; NULL: never used yet */
+};
+
+/* What decompressing a frame takes. */
+struct tools {
+	ZSTD_DCtx *zstd;
+	uint8_t *packed; /* with room for any frame that is worth it */
+	size_t room;
+};
+
+struct zstd_cache {
+	atomic_uint refs;
+	atomic_uint_fast64_t owners;
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t freed; /* a slot is full, or a slot or tools have become free */
+	uint64_t clock;
+	struct slot slots[ZSTD_CACHE_FRAMES];
+	struct tools tools[ZSTD_CACHE_BUSY_MAX];
+	bool taken[ZSTD_CACHE_BUSY_MAX];
+};
+
+struct zstd_cache *zstd_cache_new(void)
+{
+	struct zstd_cache *cache = calloc(1, sizeof(*cache));
+
+	if (!cache)
+		return NULL;
+	atomic_init(&cache->refs, 1);
+	pthread_mutex_init(&cache->lock, NULL);
+	pthread_cond_init(&cache->freed, NULL);
+	return cache;
+}
+
+struct zstd_cache *zstd_cache_ref(struct zstd_cache *cache)
+{
+	atomic_fetch_add(&cache->refs, 1);
+	return cache;
+}
+
+void zstd_cache_unref(struct zstd_cache *cache)
+{
+	if (!cache || atomic_fetch_sub(&cache->refs, 1) != 1)
+		return;
+	for (size_t i = 0; i < ZSTD_CACHE_FRAMES; i++)
+		free(cache->slots[i].bytes);
+	for (size_t i = 0; i < ZSTD_CACHE_BUSY_MAX; i++) {
+		ZSTD_freeDCtx(cache->tools[i].zstd);
+		free(cache->tools[i].packed);
+	}
+	pthread_cond_destroy(&cache->freed);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache);
+}
 
 static int io_error(struct error *err, ssize_t got)
 {
@@ -142,7 +207,7 @@ struct zstd_seekable *zstd_seekable_open(int fd, struct zstd_cache *cache, struc
 		return NULL;
 	}
 	frames->cache = zstd_cache_ref(cache);
-	frames->owner = zstd_cache_new_owner(cache);
+	frames->owner = atomic_fetch_add(&cache->owners, 1);
 	return frames;
 }
 
@@ -167,45 +232,156 @@ static size_t content_of(const struct zstd_seekable *frames, uint32_t number)
 							: ZSTD_FRAME_BYTES;
 }
 
-struct frame_read {
-	const struct zstd_seekable *frames;
-	struct error *err;
-};
-
 /* At most ZSTD_FRAME_BYTES come out, whatever the frame says of itself. */
-static int decompress(void *context, uint32_t number, uint8_t *bytes,
-		      struct zstd_cache_context *tools)
+static int decompress(const struct zstd_seekable *frames, uint32_t number, uint8_t *bytes,
+		      const struct tools *tools, struct error *err)
 {
-	const struct frame_read *filling = context;
-	const struct zstd_seekable *frames = filling->frames;
 	const struct frame *frame = &frames->frame[number];
 	const size_t packed = (size_t)(frame[1].offset - frame->offset);
 	const size_t holds = content_of(frames, number);
 	size_t got;
 
 	if (packed > tools->room)
-		return error_set(filling->err, EIO, frame->offset, "the frame is too long");
-	if (read_all(frames->fd, tools->packed, packed, frame->offset, filling->err) < 0)
+		return error_set(err, EIO, frame->offset, "the frame is too long");
+	if (read_all(frames->fd, tools->packed, packed, frame->offset, err) < 0)
 		return -EIO;
 	got = ZSTD_decompressDCtx(tools->zstd, bytes, ZSTD_FRAME_BYTES, tools->packed, packed);
 	if (ZSTD_isError(got))
-		return error_set(filling->err, EIO, frame->offset,
+		return error_set(err, EIO, frame->offset,
 				 "frame %" PRIu32 " cannot be decompressed: %s", number,
 				 ZSTD_getErrorName(got));
 	if (got != holds || (uint32_t)XXH64(bytes, got, 0) != frame->sum)
-		return error_set(filling->err, EIO, frame->offset,
+		return error_set(err, EIO, frame->offset,
 				 "frame %" PRIu32 " holds other bytes than its checksum is of",
 				 number);
+	return 0;
+}
+
+/* With the lock held, as all that follow up to fill(). */
+static struct slot *find(struct zstd_cache *cache, uint64_t owner, uint32_t number)
+{
+	for (size_t i = 0; i < ZSTD_CACHE_FRAMES; i++) {
+		struct slot *slot = &cache->slots[i];
+
+		if (slot->state != SLOT_EMPTY && slot->owner == owner && slot->number == number)
+			return slot;
+	}
+	return NULL;
+}
+
+/* The slot that was used least lately, of those that no reader uses now. */
+static struct slot *find_victim(struct zstd_cache *cache)
+{
+	struct slot *victim = NULL;
+
+	for (size_t i = 0; i < ZSTD_CACHE_FRAMES; i++) {
+		struct slot *slot = &cache->slots[i];
+
+		if (slot->state == SLOT_EMPTY)
+			return slot;
+		if (slot->state == SLOT_FULL && !slot->readers &&
+		    (!victim || slot->used < victim->used))
+			victim = slot;
+	}
+	return victim;
+}
+
+/* ZSTD_CACHE_BUSY_MAX: none is free. */
+static size_t find_tools(const struct zstd_cache *cache)
+{
+	size_t i = 0;
+
+	while (i < ZSTD_CACHE_BUSY_MAX && cache->taken[i])
+		i++;
+	return i;
+}
+
+static bool make_tools(struct tools *tools, struct slot *slot)
+{
+	if (!tools->zstd)
+		tools->zstd = ZSTD_createDCtx();
+	if (!tools->packed) {
+		tools->room = ZSTD_compressBound(ZSTD_FRAME_BYTES);
+		tools->packed = malloc(tools->room);
+	}
+	if (!slot->bytes)
+		slot->bytes = malloc(ZSTD_FRAME_BYTES);
+	return tools->zstd && tools->packed && slot->bytes;
+}
+
+/* Make the frame in that slot, with those tools. The lock is let go meanwhile: several threads may
+ * be in here, but never for the same frame. */
+static int fill(const struct zstd_seekable *frames, uint32_t number, struct slot *slot,
+		size_t tools, struct error *err)
+{
+	struct zstd_cache *cache = frames->cache;
+	int rc;
+
+	slot->state = SLOT_FILLING;
+	slot->owner = frames->owner;
+	slot->number = number;
+	cache->taken[tools] = true;
+	pthread_mutex_unlock(&cache->lock);
+	if (make_tools(&cache->tools[tools], slot))
+		rc = decompress(frames, number, slot->bytes, &cache->tools[tools], err);
+	else
+		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	pthread_mutex_lock(&cache->lock);
+	cache->taken[tools] = false;
+	slot->state = rc < 0 ? SLOT_EMPTY : SLOT_FULL;
+	pthread_cond_broadcast(&cache->freed);
+	return rc;
+}
+
+/* A slot that holds the frame, and stays until its readers are one fewer. NULL with *rc: a frame
+ * that could not be made is tried anew the next time. */
+static struct slot *take(const struct zstd_seekable *frames, uint32_t number, int *rc,
+			 struct error *err)
+{
+	struct zstd_cache *cache = frames->cache;
+	struct slot *slot;
+
+	while (!(slot = find(cache, frames->owner, number)) || slot->state != SLOT_FULL) {
+		struct slot *victim = slot ? NULL : find_victim(cache);
+		const size_t tools = find_tools(cache);
+
+		if (!victim || tools == ZSTD_CACHE_BUSY_MAX) {
+			pthread_cond_wait(&cache->freed, &cache->lock);
+			continue;
+		}
+		*rc = fill(frames, number, victim, tools, err);
+		if (*rc < 0)
+			return NULL;
+	}
+	slot->readers++;
+	slot->used = ++cache->clock;
+	return slot;
+}
+
+/* n bytes at from of a frame's content. */
+static int read_frame(const struct zstd_seekable *frames, uint32_t number, void *bytes, size_t n,
+		      size_t from, struct error *err)
+{
+	struct zstd_cache *cache = frames->cache;
+	struct slot *slot;
+	int rc = 0;
+
+	pthread_mutex_lock(&cache->lock);
+	slot = take(frames, number, &rc, err);
+	pthread_mutex_unlock(&cache->lock);
+	if (!slot)
+		return rc;
+	memcpy(bytes, slot->bytes + from, n);
+	pthread_mutex_lock(&cache->lock);
+	if (--slot->readers == 0)
+		pthread_cond_broadcast(&cache->freed);
+	pthread_mutex_unlock(&cache->lock);
 	return 0;
 }
 
 int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint64_t offset,
 		       struct error *err)
 {
-	struct frame_read filling = { frames, err };
-	struct zstd_cache_request wanted = { .owner = frames->owner,
-					     .fill = decompress,
-					     .context = &filling };
 	uint8_t *to = bytes;
 
 	if (offset > frames->size || n > frames->size - offset)
@@ -217,10 +393,7 @@ int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint
 
 		if (part > n)
 			part = n;
-		wanted.number = (uint32_t)(offset / ZSTD_FRAME_BYTES);
-		rc = zstd_cache_read(frames->cache, &wanted, to, part, from);
-		if (rc == -ENOMEM)
-			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		rc = read_frame(frames, (uint32_t)(offset / ZSTD_FRAME_BYTES), to, part, from, err);
 		if (rc < 0)
 			return rc;
 		to += part;
@@ -281,4 +454,127 @@ int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint
 	free(start);
 	ZSTD_freeDCtx(zstd);
 	return rc;
+}
+
+struct zstd_writer {
+	int fd;
+	ZSTD_CCtx *zstd;
+	uint8_t *packed;
+	size_t room;
+	uint64_t at; /* where the next frame goes */
+	bool ended;  /* by a frame that is not full */
+	uint8_t *entries;
+	uint32_t n;
+	size_t entries_room;
+};
+
+static ZSTD_CCtx *make_context(int level)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+
+	/* zstd -t checks the frames by it, and so does every decompression. */
+	if (zstd && (ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level)) ||
+		     ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)))) {
+		ZSTD_freeCCtx(zstd);
+		return NULL;
+	}
+	return zstd;
+}
+
+struct zstd_writer *zstd_writer_new(int fd, int level)
+{
+	struct zstd_writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	writer->fd = fd;
+	writer->room = ZSTD_compressBound(ZSTD_FRAME_BYTES);
+	writer->packed = malloc(writer->room);
+	writer->zstd = make_context(level);
+	if (writer->packed && writer->zstd)
+		return writer;
+	zstd_writer_free(writer);
+	return NULL;
+}
+
+void zstd_writer_free(struct zstd_writer *writer)
+{
+	if (!writer)
+		return;
+	ZSTD_freeCCtx(writer->zstd);
+	free(writer->packed);
+	free(writer->entries);
+	free(writer);
+}
+
+static int enter(struct zstd_writer *writer, size_t packed, size_t holds, uint64_t sum)
+{
+	uint8_t *entry =
+		array_grown(writer->entries, writer->n, &writer->entries_room, ZSTD_SEEKABLE_ENTRY);
+
+	if (!entry)
+		return -ENOMEM;
+	writer->entries = entry;
+	entry += (size_t)writer->n++ * ZSTD_SEEKABLE_ENTRY;
+	entry = store_u32(entry, (uint32_t)packed);
+	entry = store_u32(entry, (uint32_t)holds);
+	store_u32(entry, (uint32_t)sum);
+	return 0;
+}
+
+int zstd_writer_add(struct zstd_writer *writer, const void *bytes, size_t n)
+{
+	size_t packed;
+	int rc;
+
+	if (n == 0 || n > ZSTD_FRAME_BYTES || writer->ended)
+		return -EINVAL;
+	if (writer->n == ZSTD_SEEKABLE_FRAMES_MAX)
+		return -EFBIG;
+	packed = ZSTD_compress2(writer->zstd, writer->packed, writer->room, bytes, n);
+	if (ZSTD_isError(packed))
+		return -ENOMEM;
+	rc = io_write(writer->fd, writer->packed, packed, writer->at);
+	if (rc == 0)
+		rc = enter(writer, packed, n, XXH64(bytes, n, 0));
+	writer->at += packed;
+	writer->ended = n < ZSTD_FRAME_BYTES;
+	return rc;
+}
+
+int64_t zstd_writer_finish(struct zstd_writer *writer)
+{
+	const uint32_t entries = writer->n * ZSTD_SEEKABLE_ENTRY;
+	uint8_t head[ZSTD_SEEKABLE_TABLE_HEADER], footer[ZSTD_SEEKABLE_FOOTER], *at = head;
+	int rc;
+
+	at = store_u32(at, ZSTD_SEEKABLE_TABLE_MAGIC);
+	store_u32(at, entries + ZSTD_SEEKABLE_FOOTER);
+	at = store_u32(footer, writer->n);
+	*at++ = ZSTD_SEEKABLE_CHECKSUM_FLAG;
+	store_u32(at, ZSTD_SEEKABLE_FOOTER_MAGIC);
+	rc = io_write(writer->fd, head, sizeof(head), writer->at);
+	if (rc == 0)
+		rc = io_write(writer->fd, writer->entries, entries, writer->at + sizeof(head));
+	if (rc == 0)
+		rc = io_write(writer->fd, footer, sizeof(footer),
+			      writer->at + sizeof(head) + entries);
+	return rc < 0 ? rc : (int64_t)(writer->at + sizeof(head) + entries + sizeof(footer));
+}
+
+bool zstd_write_is_worthwhile(const void *bytes, size_t n, int level)
+{
+	const size_t room = ZSTD_compressBound(n);
+	ZSTD_CCtx *zstd = make_context(level);
+	void *packed = malloc(room + 1);
+	size_t size = n;
+
+	if (zstd && packed)
+		size = ZSTD_compress2(zstd, packed, room, bytes, n);
+	ZSTD_freeCCtx(zstd);
+	free(packed);
+	if (ZSTD_isError(size))
+		return false;
+	size += ZSTD_SEEKABLE_TABLE_HEADER + ZSTD_SEEKABLE_ENTRY + ZSTD_SEEKABLE_FOOTER;
+	return size < n - n / 20;
 }

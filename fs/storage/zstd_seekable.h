@@ -14,8 +14,10 @@
 #ifndef FS_STORAGE_ZSTD_SEEKABLE_H
 #define FS_STORAGE_ZSTD_SEEKABLE_H
 
-#include "fs/storage/zstd_cache.h"
 #include "gguf/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define ZSTD_SEEKABLE_TABLE_MAGIC   0x184D2A5Eu
 #define ZSTD_SEEKABLE_FOOTER_MAGIC  0x8F92EAB1u
@@ -26,6 +28,23 @@
 
 /* A file of more is refused: 256 GiB of content, and 3 MB of memory for the table. */
 #define ZSTD_SEEKABLE_FRAMES_MAX ((uint32_t)1 << 18)
+
+/* What a frame holds when it is decompressed; the last one of a file may hold less. */
+#define ZSTD_FRAME_BYTES ((size_t)1 << 20)
+
+/* What was decompressed lately, for all files of a mount together: never more than
+ * ZSTD_CACHE_FRAMES frames, and never more than ZSTD_CACHE_BUSY_MAX being decompressed, however
+ * many read. That is at most 26 MB, and nothing before the first read. The lock is never held while
+ * something is read, decompressed or copied. */
+#define ZSTD_CACHE_FRAMES   16
+#define ZSTD_CACHE_BUSY_MAX 8
+
+struct zstd_cache; /* counted; any thread may use it */
+
+/* NULL: out of memory. */
+struct zstd_cache *zstd_cache_new(void);
+struct zstd_cache *zstd_cache_ref(struct zstd_cache *cache);
+void zstd_cache_unref(struct zstd_cache *cache); /* NULL is fine */
 
 struct zstd_seekable; /* immutable, any thread may use it */
 
@@ -48,5 +67,27 @@ int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint
 #define ZSTD_SEEKABLE_PEEK ((size_t)1 << 17)
 int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint64_t offset,
 		       struct error *err);
+
+#define ZSTD_WRITE_LEVEL_MAX 22
+
+/* Writes such a file. The same bytes at the same level give the same file. */
+struct zstd_writer;
+
+/* Begin to write to an empty file, whose descriptor is borrowed, at a zstd level from 1 to
+ * ZSTD_WRITE_LEVEL_MAX. From 0.6 MB of memory at level 1 to 18 MB at level 19. NULL: out of
+ * memory. */
+struct zstd_writer *zstd_writer_new(int fd, int level);
+void zstd_writer_free(struct zstd_writer *writer); /* NULL is fine */
+
+/* One more frame, of ZSTD_FRAME_BYTES, or of fewer if it is the last. Returns 0, -EFBIG, -ENOMEM or
+ * what the disk says. */
+int zstd_writer_add(struct zstd_writer *writer, const void *bytes, size_t n);
+
+/* After the last frame: the table. Returns the size of the file, or -errno. */
+int64_t zstd_writer_finish(struct zstd_writer *writer);
+
+/* Would compressing n bytes, at most ZSTD_FRAME_BYTES, as a file of one frame save more than 5 %?
+ * Also false where that cannot be found out. */
+bool zstd_write_is_worthwhile(const void *bytes, size_t n, int level);
 
 #endif

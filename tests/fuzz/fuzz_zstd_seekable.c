@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 static int file_of(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_ZSTD_FILE_H
 #define TESTS_UNIT_ZSTD_FILE_H
 
-#include "fs/storage/zstd_write.h"
+#include "fs/storage/zstd_seekable.h"
 #include "tests/unit/temp_dir.h"
 
 /* Bytes with these bits at random: with all of them they do not shrink. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_zstd_seekable.c - fs/storage/zstd_seekable.c, fs/storage/zstd_write.c and
- * fs/storage/zstd_cache.c: bytes that are compressed are read back the same, in any range and by
- * any number of threads, and what is wrong with a file is said. */
+/* test_zstd_seekable.c - fs/storage/zstd_seekable.c: bytes that are compressed are read back the
+ * same, in any range and by any number of threads, and what is wrong with a file is said. */
 #include "gguf/bytes.h"
 #include "tests/unit/zstd_file.h"
 
 #include <pthread.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 /* Two frames and a bit. */
 #define SIZE (2 * ZSTD_FRAME_BYTES + 12345)
