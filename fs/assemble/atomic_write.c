@@ -18,14 +18,14 @@
 #define TEMPORARY_BEGIN ".organfs-"
 #define TEMPORARY_END	".part"
 
-/* A file from its beginning to its end. */
-struct writing {
-	int directory;
-	const char *name;   /* of the target in it */
-	char temporary[48]; /* the name of the temporary file */
-	int fd;		    /* of that; -1: there is none */
+/* A file that is written under one name and renamed to the target's. */
+struct temporary_file {
+	int directory;	    /* of both names */
+	const char *target; /* the target's name */
+	char name[48];	    /* its own */
+	int fd;		    /* -1: it is not there */
 	bool renamed;
-	struct backing *written; /* it, opened for reading */
+	struct backing *reading; /* it, opened for reading */
 };
 
 static int failed(struct error *err, int code, const char *what)
@@ -33,17 +33,10 @@ static int failed(struct error *err, int code, const char *what)
 	return error_set(err, code, ERROR_NO_OFFSET, "%s: %s", what, strerror(code));
 }
 
-static const char *name_in(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The target's directory: a descriptor, or -errno. */
 static int open_directory(const struct write_target *target, struct error *err)
 {
-	const char *name = name_in(target->path);
+	const char *name = basename(target->path);
 	const size_t n = (size_t)(name - target->path);
 	char parent[PATH_MAX] = ".";
 	int fd;
@@ -59,15 +52,14 @@ static int open_directory(const struct write_target *target, struct error *err)
 }
 
 /* Nothing is there yet. The path is borrowed. */
-static struct writing writing_of(int directory, const char *path)
+static struct temporary_file temporary_of(int directory, const char *path)
 {
-	struct writing writing = { .directory = directory, .name = name_in(path), .fd = -1 };
+	struct temporary_file file = { .directory = directory, .target = basename(path), .fd = -1 };
 
 	/* Its own length, so that the longest name has a temporary one too. */
-	snprintf(writing.temporary, sizeof(writing.temporary),
-		 TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END,
-		 XXH3_64bits(writing.name, strlen(writing.name)));
-	return writing;
+	snprintf(file.name, sizeof(file.name), TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END,
+		 XXH3_64bits(file.target, strlen(file.target)));
+	return file;
 }
 
 static bool is_base(const struct write_target *target, const struct stat *stat)
@@ -76,21 +68,21 @@ static bool is_base(const struct write_target *target, const struct stat *stat)
 	       (target->shards && shards_has_file(target->shards, stat));
 }
 
-static int check_target(const struct write_target *target, const struct writing *writing,
+static int check_target(const struct write_target *target, const struct temporary_file *file,
 			struct error *err)
 {
 	struct stat stat;
 
-	if (fstat(writing->directory, &stat) < 0)
+	if (fstat(file->directory, &stat) < 0)
 		return failed(err, errno, "the target's directory");
 	if (target->mount && stat.st_dev == target->mount)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target lies in this mount itself; "
 				 "give a name outside of it");
-	if (fstatat(writing->directory, writing->name, &stat, 0) == 0 && is_base(target, &stat))
+	if (fstatat(file->directory, file->target, &stat, 0) == 0 && is_base(target, &stat))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target is the base, which is never written to");
-	if (fstatat(writing->directory, writing->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(file->directory, file->target, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : failed(err, errno, "the target");
 	if (S_ISDIR(stat.st_mode))
 		return failed(err, EISDIR, "the target");
@@ -111,16 +103,16 @@ static bool is_named(int directory, const char *name, int fd)
 
 /* The temporary file, locked as long as it is written. One that is not locked was left by an
  * assembly that was killed. */
-static int open_temporary(const struct writing *writing, mode_t mode, struct error *err)
+static int open_temporary(const struct temporary_file *file, mode_t mode, struct error *err)
 {
 	for (int tries = 0; tries < 10; tries++) {
 		struct stat stat;
-		int fd = openat(writing->directory, writing->temporary,
+		int fd = openat(file->directory, file->name,
 				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 		const bool stale = fd < 0 && errno == EEXIST;
 
 		if (stale)
-			fd = openat(writing->directory, writing->temporary,
+			fd = openat(file->directory, file->name,
 				    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd < 0 && !(stale && errno == ENOENT))
 			return failed(err, errno, "the temporary file beside the target");
@@ -139,23 +131,22 @@ static int open_temporary(const struct writing *writing, mode_t mode, struct err
 		 * linked. */
 		if (!stale && fstat(fd, &stat) == 0 && stat.st_nlink > 0)
 			return fd;
-		if (stale && is_named(writing->directory, writing->temporary, fd))
-			unlinkat(writing->directory, writing->temporary, 0);
+		if (stale && is_named(file->directory, file->name, fd))
+			unlinkat(file->directory, file->name, 0);
 		close(fd);
 	}
 	return failed(err, EBUSY, "the temporary file beside the target");
 }
 
-static int rename_into_place(const struct writing *writing, bool replace, struct error *err)
+static int rename_into_place(const struct temporary_file *file, bool replace, struct error *err)
 {
-	int rc = renameat2(writing->directory, writing->temporary, writing->directory,
-			   writing->name, replace ? 0 : RENAME_NOREPLACE);
+	int rc = renameat2(file->directory, file->name, file->directory, file->target,
+			   replace ? 0 : RENAME_NOREPLACE);
 
 	/* Some filesystems cannot do it in one step. */
 	if (rc < 0 && errno == EINVAL && !replace &&
-	    faccessat(writing->directory, writing->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		rc = renameat(writing->directory, writing->temporary, writing->directory,
-			      writing->name);
+	    faccessat(file->directory, file->target, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = renameat(file->directory, file->name, file->directory, file->target);
 	return rc < 0 ? failed(err, errno, "the target") : 0;
 }
 
@@ -196,14 +187,14 @@ static void remove_left(int directory_fd)
 
 /* The temporary file, opened for reading under its target's path. Before the rename, so that no
  * other process can have written to it. */
-static struct backing *open_written(const struct writing *writing)
+static struct backing *open_written(const struct temporary_file *file)
 {
-	char *path = written_files_path(writing->directory, writing->name), link[40];
+	char *path = written_files_path(file->directory, file->target), link[40];
 	struct backing *written = NULL;
 	struct error err = { 0 };
 	int again = -1;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", writing->fd);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
 	if (path)
 		again = open(link, O_RDONLY | O_CLOEXEC);
 	if (again >= 0)
@@ -215,19 +206,19 @@ static struct backing *open_written(const struct writing *writing)
 int atomic_write_check(const struct write_target *target, struct error *err)
 {
 	const int directory = open_directory(target, err);
-	struct writing writing;
+	struct temporary_file file;
 	int rc;
 
 	if (directory < 0)
 		return directory;
-	writing = writing_of(directory, target->path);
-	rc = check_target(target, &writing, err);
+	file = temporary_of(directory, target->path);
+	rc = check_target(target, &file, err);
 	close(directory);
 	return rc;
 }
 
 /* The temporary file is whole and durable. */
-static int write_temporary(struct writing *writing, struct view *view,
+static int write_temporary(struct temporary_file *file, struct view *view,
 			   const struct write_target *target, struct progress *progress,
 			   struct error *err)
 {
@@ -235,51 +226,51 @@ static int write_temporary(struct writing *writing, struct view *view,
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
 	int rc;
 
-	writing->fd = open_temporary(writing, mode, err);
-	if (writing->fd < 0)
-		return writing->fd;
-	rc = view_write(writing->fd, view, progress, err);
-	if (rc == 0 && fsync(writing->fd) < 0)
+	file->fd = open_temporary(file, mode, err);
+	if (file->fd < 0)
+		return file->fd;
+	rc = view_write(file->fd, view, progress, err);
+	if (rc == 0 && fsync(file->fd) < 0)
 		rc = failed(err, errno, "writing");
 	if (rc == 0 && target->written)
-		writing->written = open_written(writing);
+		file->reading = open_written(file);
 	return rc;
 }
 
 /* It is in the target's place, and durable there. */
-static int commit(struct writing *writing, bool replace, struct error *err)
+static int commit(struct temporary_file *file, bool replace, struct error *err)
 {
-	const int rc = rename_into_place(writing, replace, err);
+	const int rc = rename_into_place(file, replace, err);
 
 	if (rc < 0)
 		return rc;
-	writing->renamed = true;
-	if (fsync(writing->directory) < 0 && errno != EINVAL)
+	file->renamed = true;
+	if (fsync(file->directory) < 0 && errno != EINVAL)
 		return failed(err, errno, "the target is written, but its directory");
 	return 0;
 }
 
 /* It stays in the target's place, or goes. */
-static void end(struct writing *writing, const struct write_target *target, bool stays)
+static void end(struct temporary_file *file, const struct write_target *target, bool stays)
 {
 	if (stays && target->record)
-		written_files_add(target->record, writing->directory, writing->name, writing->fd);
+		written_files_add(target->record, file->directory, file->target, file->fd);
 	if (stays && target->written)
-		*target->written = writing->written;
+		*target->written = file->reading;
 	else
-		backing_unref(writing->written);
+		backing_unref(file->reading);
 	/* An older file is gone for good. */
-	if (!stays && writing->renamed && target->replace && target->placed)
+	if (!stays && file->renamed && target->replace && target->placed)
 		*target->placed = true;
-	if (!stays && writing->renamed && !target->replace)
-		unlinkat(writing->directory, writing->name, 0);
-	if (!writing->renamed && writing->fd >= 0)
-		unlinkat(writing->directory, writing->temporary, 0);
-	if (writing->fd >= 0)
-		close(writing->fd);
+	if (!stays && file->renamed && !target->replace)
+		unlinkat(file->directory, file->target, 0);
+	if (!file->renamed && file->fd >= 0)
+		unlinkat(file->directory, file->name, 0);
+	if (file->fd >= 0)
+		close(file->fd);
 }
 
-static int write_files(struct writing *all, const struct write_file *files, uint32_t n,
+static int write_files(struct temporary_file *all, const struct write_file *files, uint32_t n,
 		       const struct write_target *target, int directory, struct progress *progress,
 		       struct error *err)
 {
@@ -287,7 +278,7 @@ static int write_files(struct writing *all, const struct write_file *files, uint
 	int rc = 0;
 
 	for (; rc == 0 && begun < n; begun++) {
-		all[begun] = writing_of(directory, files[begun].path);
+		all[begun] = temporary_of(directory, files[begun].path);
 		rc = check_target(target, &all[begun], err);
 		if (rc == -EEXIST && target->several)
 			error_set(err, EEXIST, ERROR_NO_OFFSET,
@@ -308,7 +299,7 @@ int atomic_write_files(const struct write_file *files, uint32_t n,
 		       const struct write_target *target, struct progress *progress,
 		       struct error *err)
 {
-	struct writing *all = calloc(n, sizeof(*all));
+	struct temporary_file *all = calloc(n, sizeof(*all));
 	uint64_t total = 0;
 	int directory, rc;
 

@@ -62,23 +62,16 @@ void copy_range_release(struct copy_range *share)
 	free(share->buffer);
 }
 
-/* Did the disk fail or is it full, whatever way is tried next? */
-static bool is_final(int code)
+/* After a call that failed: -errno where the disk failed or is full, whatever way is tried next. 0:
+ * this way is none here. */
+static int final_error(void)
 {
-	return code == ENOSPC || code == EDQUOT || code == EIO || code == EFBIG;
-}
-
-/* 1 done, 0 this way is none here, or -errno. */
-static int outcome_of(int rc)
-{
-	if (rc == 0)
-		return 1;
-	return is_final(errno) ? -errno : 0;
+	return errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG ? -errno : 0;
 }
 
 int copy_range_clone_file(struct copy_range *share, int from)
 {
-	return outcome_of(ioctl(share->fd, FICLONE, from));
+	return ioctl(share->fd, FICLONE, from) == 0 ? 1 : final_error();
 }
 
 int copy_range_clone(struct copy_range *share, int from, uint64_t offset, uint64_t n, uint64_t at,
@@ -87,7 +80,6 @@ int copy_range_clone(struct copy_range *share, int from, uint64_t offset, uint64
 	const uint64_t block = share->block;
 	const uint64_t skip = (block - at % block) % block;
 	struct file_clone_range range = { .src_fd = from };
-	int rc;
 
 	*first = *end = at;
 	if (offset % block != at % block || n < skip + COPY_RANGE_CLONE_MIN)
@@ -95,9 +87,8 @@ int copy_range_clone(struct copy_range *share, int from, uint64_t offset, uint64
 	range.src_offset = offset + skip;
 	range.src_length = (n - skip) / block * block;
 	range.dest_offset = at + skip;
-	rc = outcome_of(ioctl(share->fd, FICLONERANGE, &range));
-	if (rc <= 0)
-		return rc;
+	if (ioctl(share->fd, FICLONERANGE, &range) < 0)
+		return final_error();
 	*first = range.dest_offset;
 	*end = range.dest_offset + range.src_length;
 	progress_add(share->progress, &share->progress->shared, range.src_length);
@@ -113,18 +104,15 @@ int copy_range_reserve(struct copy_range *share, uint64_t at, uint64_t n)
 	if (first < end)
 		fallocate(share->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)first,
 			  (off_t)(end - first));
-	if (n == 0 || fallocate(share->fd, 0, (off_t)at, (off_t)n) == 0 || !is_final(errno))
-		return 0;
-	return -errno;
+	return n == 0 || fallocate(share->fd, 0, (off_t)at, (off_t)n) == 0 ? 0 : final_error();
 }
 
 /* An error that is told here is told nowhere else. */
 static int write_back(const struct copy_range *share, uint64_t from, uint64_t to, unsigned flags)
 {
-	if (from == to || sync_file_range(share->fd, (off_t)from, (off_t)(to - from), flags) == 0 ||
-	    !is_final(errno))
+	if (from == to || sync_file_range(share->fd, (off_t)from, (off_t)(to - from), flags) == 0)
 		return 0;
-	return -errno;
+	return final_error();
 }
 
 /* Everything before that offset is written. A page that is on its way to the disk while more is put
@@ -160,7 +148,7 @@ static ssize_t copy_in_kernel(struct copy_range *share, int from, uint64_t offse
 		progress_add(share->progress, &share->progress->copied, (uint64_t)got);
 	/* Of EIO it cannot be told which file had it, so it is tried once more by hand. */
 	if (got < 0)
-		return is_final(errno) && errno != EIO ? -errno : 0;
+		return errno == EIO ? 0 : final_error();
 	return got;
 }
 

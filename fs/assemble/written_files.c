@@ -22,23 +22,17 @@ char *written_files_path(int directory, const char *name)
 	return whole;
 }
 
-static bool add(struct written_files *written, int directory, const char *name, int fd)
-{
-	struct written_file file, *more;
-
-	more = reallocarray(written->files, written->n + 1, sizeof(*more));
-	if (!more)
-		return false;
-	written->files = more;
-	if (fstat(fd, &file.stat) < 0 || !(file.path = written_files_path(directory, name)))
-		return false;
-	written->files[written->n++] = file;
-	return true;
-}
-
 void written_files_add(struct written_files *written, int directory, const char *name, int fd)
 {
-	if (!add(written, directory, name, fd))
+	struct written_file *files = reallocarray(written->files, written->n + 1, sizeof(*files));
+	struct written_file *file = files ? &files[written->n] : NULL;
+
+	if (files)
+		written->files = files;
+	if (file && fstat(fd, &file->stat) == 0 &&
+	    (file->path = written_files_path(directory, name)))
+		written->n++;
+	else
 		written->unknown = true;
 }
 
