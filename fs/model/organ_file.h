@@ -4,7 +4,6 @@
 #define FS_MODEL_ORGAN_FILE_H
 
 #include "fs/model/model.h"
-#include "fs/tensor/located.h"
 #include "fs/tensor/organ_views.h"
 
 /* What a slot holds: the base's for content NULL, else that graft, which is not nothing. */

@@ -67,7 +67,7 @@ static bool is_unchanged(const struct backing *backing, const struct stat *now)
 	       now->st_mtim.tv_nsec == backing->stat.st_mtim.tv_nsec;
 }
 
-/* Nothing is open yet. NULL with err set: out of memory. */
+/* Nothing is open yet. NULL with err set, which may be NULL: out of memory. */
 static struct backing *backing_new(const char *path, struct error *err)
 {
 	struct backing *backing = calloc(1, sizeof(*backing));
@@ -254,8 +254,7 @@ bool backing_is_revoked(const struct backing *backing)
 struct backing *backing_from_ops(const struct backing_ops *parts, const char *path,
 				 const struct stat *stat)
 {
-	struct error err;
-	struct backing *backing = backing_new(path, &err);
+	struct backing *backing = backing_new(path, NULL);
 
 	if (!backing) {
 		parts->release(parts->context);
@@ -277,8 +276,7 @@ struct backing *backing_file_at(struct backing *backing, uint64_t *offset, uint6
 
 struct backing *backing_new_missing(const char *path, uint64_t size)
 {
-	struct error err;
-	struct backing *backing = backing_new(path, &err);
+	struct backing *backing = backing_new(path, NULL);
 
 	if (backing)
 		backing->size = size;
@@ -341,14 +339,21 @@ bool backing_is_computed(const struct backing *backing)
 	return backing->ops.computed;
 }
 
+/* The backing whose file has the byte at *at, which moves on to what comes after it there. */
+static struct backing *next_part(struct backing *backing, uint64_t *at)
+{
+	uint64_t offset = *at, length = backing->size - *at;
+	struct backing *part = backing_file_at(backing, &offset, &length);
+
+	*at += length;
+	return part;
+}
+
 void backing_set_log(struct backing *backing, struct log *log)
 {
-	for (uint64_t at = 0, length; backing->ops.part && at < backing->size; at += length) {
-		uint64_t offset = at;
-		struct backing *part;
+	for (uint64_t at = 0; backing->ops.part && at < backing->size;) {
+		struct backing *part = next_part(backing, &at);
 
-		length = backing->size - at;
-		part = backing_file_at(backing, &offset, &length);
 		/* What is shared with an older set of shards was told before. */
 		if (part && !part->log)
 			part->log = log;
@@ -365,11 +370,8 @@ struct backing *backing_first_readable(struct backing *backing)
 {
 	struct backing *part = NULL;
 
-	for (uint64_t at = 0, length; !part && at < backing->size; at += length) {
-		uint64_t offset = at;
-
-		length = backing->size - at;
-		part = backing_file_at(backing, &offset, &length);
+	for (uint64_t at = 0; !part && at < backing->size;) {
+		part = next_part(backing, &at);
 		if (part && backing_is_revoked(part))
 			part = NULL;
 	}

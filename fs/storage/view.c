@@ -35,7 +35,7 @@ struct view *view_new_computed(const struct segment *segments, size_t n, void *o
 	size_t computed = 0;
 
 	if (n <= (SIZE_MAX - sizeof(*view)) / sizeof(view->pieces[0]))
-		view = malloc(sizeof(*view) + n * sizeof(view->pieces[0]));
+		view = calloc(1, sizeof(*view) + n * sizeof(view->pieces[0]));
 	if (!view) {
 		release_parts(owned, generator);
 		return NULL;
@@ -43,9 +43,6 @@ struct view *view_new_computed(const struct segment *segments, size_t n, void *o
 	atomic_init(&view->refs, 1);
 	view->owned = owned;
 	view->generator = generator;
-	view->instead = NULL;
-	view->other = NULL;
-	view->size = 0;
 	view->n = n;
 	for (size_t i = 0; i < n; i++) {
 		view->pieces[i].start = view->size;
@@ -206,27 +203,30 @@ size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
 	return n;
 }
 
+/* Does piece i begin before the end of n bytes at offset? */
+static bool is_within(const struct view *view, size_t i, size_t n, uint64_t offset)
+{
+	return i < view->n &&
+	       (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
+}
+
 bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
 {
-	if (view->generator)
-		return true;
-	for (size_t i = find_piece(view, offset);
-	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
-	     i++) {
+	bool slow = view->generator != NULL;
+
+	for (size_t i = find_piece(view, offset); !slow && is_within(view, i, n, offset); i++) {
 		const struct segment *segment = &view->pieces[i].segment;
 
-		if (segment->kind == SEGMENT_EXTENT && (backing_is_unverified(segment->backing) ||
-							backing_is_computed(segment->backing)))
-			return true;
+		slow = segment->kind == SEGMENT_EXTENT &&
+		       (backing_is_unverified(segment->backing) ||
+			backing_is_computed(segment->backing));
 	}
-	return false;
+	return slow;
 }
 
 struct backing *view_backing_at(const struct view *view, size_t n, uint64_t offset)
 {
-	for (size_t i = find_piece(view, offset);
-	     i < view->n && (view->pieces[i].start < offset || view->pieces[i].start - offset < n);
-	     i++) {
+	for (size_t i = find_piece(view, offset); is_within(view, i, n, offset); i++) {
 		const struct view_piece *piece = &view->pieces[i];
 
 		if (piece->segment.kind == SEGMENT_EXTENT &&

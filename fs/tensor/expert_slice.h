@@ -4,7 +4,7 @@
 #ifndef FS_TENSOR_EXPERT_SLICE_H
 #define FS_TENSOR_EXPERT_SLICE_H
 
-#include "fs/tensor/located.h"
+#include "fs/tensor/organ_views.h"
 
 /* So many experts can be told apart. */
 #define EXPERT_SLICE_EXPERTS_MAX 65535u

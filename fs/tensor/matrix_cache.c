@@ -54,16 +54,23 @@ void matrix_cache_put(const struct matrix *matrix)
 	free(mine);
 }
 
+/* With the lock held, or alone: the matrix of that link, which leaves the list with its
+ * reference. */
+static struct matrix *unlinked(struct matrix_cache *cache, struct matrix **link)
+{
+	struct matrix *matrix = *link;
+
+	*link = matrix->next;
+	cache->bytes -= matrix->bytes;
+	return matrix;
+}
+
 void matrix_cache_unref(struct matrix_cache *cache)
 {
 	if (!cache || atomic_fetch_sub(&cache->refs, 1) != 1)
 		return;
-	while (cache->first) {
-		struct matrix *next = cache->first->next;
-
-		matrix_cache_put(cache->first);
-		cache->first = next;
-	}
+	while (cache->first)
+		matrix_cache_put(unlinked(cache, &cache->first));
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }
@@ -138,39 +145,29 @@ static void evict_last(struct matrix_cache *cache)
 
 	while ((*link)->next)
 		link = &(*link)->next;
-	cache->bytes -= (*link)->bytes;
-	matrix_cache_put(*link);
-	*link = NULL;
+	matrix_cache_put(unlinked(cache, link));
 }
 
 /* With the lock held: the matrix from the list, which it leaves. NULL: it is not there. */
 static struct matrix *take(struct matrix_cache *cache, const struct matrix_key *at)
 {
-	struct matrix **link = &cache->first, *matrix;
+	struct matrix **link = &cache->first;
 
 	while (*link && !is_same(&(*link)->at, at))
 		link = &(*link)->next;
-	matrix = *link;
-	if (matrix) {
-		*link = matrix->next;
-		cache->bytes -= matrix->bytes;
-	}
-	return matrix;
+	return *link ? unlinked(cache, link) : NULL;
 }
 
 void matrix_cache_drop_file(struct matrix_cache *cache, const struct backing *file)
 {
-	pthread_mutex_lock(&cache->lock);
-	for (struct matrix **link = &cache->first; *link;) {
-		struct matrix *matrix = *link;
+	struct matrix **link = &cache->first;
 
-		if (matrix->at.file != file) {
-			link = &matrix->next;
-			continue;
-		}
-		*link = matrix->next;
-		cache->bytes -= matrix->bytes;
-		matrix_cache_put(matrix);
+	pthread_mutex_lock(&cache->lock);
+	while (*link) {
+		if ((*link)->at.file == file)
+			matrix_cache_put(unlinked(cache, link));
+		else
+			link = &(*link)->next;
 	}
 	pthread_mutex_unlock(&cache->lock);
 }

@@ -16,24 +16,12 @@
 /* NumPy's word for a type whose bytes it takes as they are, else NULL. */
 static const char *own_type(uint32_t type)
 {
-	switch (type) {
-	case GGML_F64:
-		return "<f8";
-	case GGML_F32:
-		return "<f4";
-	case GGML_F16:
-		return "<f2";
-	case GGML_I8:
-		return "|i1";
-	case GGML_I16:
-		return "<i2";
-	case GGML_I32:
-		return "<i4";
-	case GGML_I64:
-		return "<i8";
-	default:
-		return NULL;
-	}
+	static const char *const words[] = {
+		[GGML_F64] = "<f8", [GGML_F32] = "<f4", [GGML_F16] = "<f2", [GGML_I8] = "|i1",
+		[GGML_I16] = "<i2", [GGML_I32] = "<i4", [GGML_I64] = "<i8",
+	};
+
+	return type < sizeof(words) / sizeof(words[0]) ? words[type] : NULL;
 }
 
 bool npy_supports(uint32_t type)

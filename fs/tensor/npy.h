@@ -9,7 +9,7 @@
 #ifndef FS_TENSOR_NPY_H
 #define FS_TENSOR_NPY_H
 
-#include "fs/tensor/located.h"
+#include "fs/tensor/organ_views.h"
 
 /* Does the type hold values that are known? */
 bool npy_supports(uint32_t type);

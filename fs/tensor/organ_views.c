@@ -5,18 +5,31 @@
 #include "fs/tensor/npy.h"
 #include "fs/tensor/purified.h"
 
-const char *organ_view_name(enum organ_view form)
+#include <stdlib.h>
+
+const struct organ_view_words organ_view_words[ORGAN_VIEWS] = {
+	{ "npy", ".npy" },
+	{ "spectral", ".bin" },
+	{ "fractal", ".bin" },
+	{ "experts", "" },
+};
+
+struct view *organ_location_view(const struct organ_location *located)
 {
-	static const char *const names[ORGAN_VIEWS] = { "npy", "spectral", "fractal", "experts" };
+	const struct organ *organ = &located->organ;
+	uint8_t *header = malloc(organ->header_size);
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = organ->header_size, .memory = header },
+		{ .kind = SEGMENT_EXTENT,
+		  .length = organ->data_size,
+		  .backing = located->file,
+		  .offset = located->offset },
+	};
 
-	return names[form];
-}
-
-const char *organ_view_suffix(enum organ_view form)
-{
-	static const char *const endings[ORGAN_VIEWS] = { ".npy", ".bin", ".bin", "" };
-
-	return endings[form];
+	if (!header)
+		return NULL;
+	organ_write_header(organ, header);
+	return view_new(segments, 2, header);
 }
 
 bool organ_view_exists(enum organ_view form, const struct organ *organ)

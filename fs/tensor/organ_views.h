@@ -4,7 +4,18 @@
 #ifndef FS_TENSOR_ORGAN_VIEWS_H
 #define FS_TENSOR_ORGAN_VIEWS_H
 
-#include "fs/tensor/located.h"
+#include "fs/storage/view.h"
+#include "gguf/organ.h"
+
+/* An organ, and where its data lie. All is borrowed. */
+struct organ_location {
+	struct organ organ;
+	struct backing *file;
+	uint64_t offset; /* of the data in it, in bytes */
+};
+
+/* Its organ file. NULL: no memory. */
+struct view *organ_location_view(const struct organ_location *located);
 
 enum organ_view {
 	ORGAN_VIEW_NPY,	     /* a NumPy file */
@@ -14,11 +25,10 @@ enum organ_view {
 	ORGAN_VIEWS,
 };
 
-/* "npy", ... */
-const char *organ_view_name(enum organ_view form);
-
-/* ".npy", ".bin", "" for directories */
-const char *organ_view_suffix(enum organ_view form);
+extern const struct organ_view_words {
+	const char *name;   /* "npy", ... */
+	const char *suffix; /* ".npy", ".bin", "" for directories */
+} organ_view_words[ORGAN_VIEWS];
 
 /* Is there such a file of the organ, which has the name of its slot? */
 bool organ_view_exists(enum organ_view form, const struct organ *organ);

@@ -35,25 +35,17 @@ struct purified {
 	struct workspace *idle;
 };
 
-static bool holds_weights(const struct organ *organ)
+static bool holds_weights(uint32_t type)
 {
-	switch (organ->type) {
-	case GGML_I8:
-	case GGML_I16:
-	case GGML_I32:
-	case GGML_I64:
-	case GGML_F64:
-		return false;
-	default:
-		return dequant_supported(organ->type);
-	}
+	return dequant_supported(type) && type != GGML_I8 && type != GGML_I16 && type != GGML_I32 &&
+	       type != GGML_I64 && type != GGML_F64;
 }
 
 /* Is the organ purified, as what? */
 static bool is_purified(const struct organ *organ, struct organ *made)
 {
 	*made = *organ;
-	if (!holds_weights(organ) || organ->dims < 2 || organ->ne[0] < ROW_MIN ||
+	if (!holds_weights(organ->type) || organ->dims < 2 || organ->ne[0] < ROW_MIN ||
 	    organ->ne[0] > PURIFIED_ROW_MAX || organ->data_size == 0)
 		return false;
 	made->type = encode_type(organ->type, organ->ne[0]);

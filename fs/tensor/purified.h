@@ -7,7 +7,7 @@
 #ifndef FS_TENSOR_PURIFIED_H
 #define FS_TENSOR_PURIFIED_H
 
-#include "fs/tensor/located.h"
+#include "fs/tensor/organ_views.h"
 
 #define PURIFIED_ROW_MAX ((uint64_t)1 << 20)
 

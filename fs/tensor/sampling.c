@@ -134,40 +134,43 @@ static int measure_all(const struct sampling *s, void *bytes, struct zmeasure *r
 	return rc;
 }
 
-int sampling_measure(const struct sampling *s, struct zmeasure *result)
+/* Memory for CHUNK elements as they are on disk. NULL with *rc set. */
+static void *new_bytes(const struct sampling *s, int *rc)
 {
 	const struct type_info *type = type_find(s->type);
-	void *bytes;
-	int rc;
+	void *bytes = NULL;
 
-	if (!dequant_supported(s->type))
-		return -ENOTSUP;
-	bytes = malloc(CHUNK / type->block_elements * type->block_bytes);
-	if (!bytes)
-		return -ENOMEM;
-	if (s->samples == SAMPLES_ALL && s->elements > SAMPLE_DEFAULT)
+	*rc = -ENOTSUP;
+	if (dequant_supported(s->type)) {
+		bytes = malloc(CHUNK / type->block_elements * type->block_bytes);
+		*rc = bytes ? 0 : -ENOMEM;
+	}
+	return bytes;
+}
+
+int sampling_measure(const struct sampling *s, struct zmeasure *result)
+{
+	const uint64_t limit = s->samples == SAMPLES_ALL ? SAMPLE_DEFAULT : s->samples;
+	int rc;
+	void *bytes = new_bytes(s, &rc);
+
+	if (rc == 0 && s->samples == SAMPLES_ALL && s->elements > SAMPLE_DEFAULT)
 		rc = measure_all(s, bytes, result);
-	else
-		rc = measure_sample(s, s->samples == SAMPLES_ALL ? SAMPLE_DEFAULT : s->samples,
-				    bytes, result);
+	else if (rc == 0)
+		rc = measure_sample(s, limit, bytes, result);
 	free(bytes);
 	return rc;
 }
 
 int sampling_values(const struct sampling *s, float *values)
 {
-	const struct type_info *type = type_find(s->type);
 	struct sample sample;
-	void *bytes;
 	int rc;
+	void *bytes = new_bytes(s, &rc);
 
-	if (!dequant_supported(s->type))
-		return -ENOTSUP;
-	bytes = malloc(CHUNK / type->block_elements * type->block_bytes);
-	if (!bytes)
-		return -ENOMEM;
 	sample_init(&sample, s->elements, s->samples);
-	rc = read_sample(s, &sample, bytes, values);
+	if (rc == 0)
+		rc = read_sample(s, &sample, bytes, values);
 	free(bytes);
 	return rc;
 }

@@ -113,7 +113,7 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 		child->file = row->number + (unsigned)i;
 		child->name = generated_name(child->file);
 	} else if (row->what == FORMS) {
-		child->name = organ_view_name((enum organ_view)i);
+		child->name = organ_view_words[i].name;
 		child->ino = inode_of_view_dir(model, (uint32_t)i);
 	} else {
 		child->ino = inode_of_directory(model, row->number, i);

@@ -448,7 +448,7 @@ struct donor *inodes_donor(void *context, uint64_t ino, uint64_t *size)
 		struct donor *of = donor_of_inode(inode);
 
 		*size = organ_view_size(inode->part, &organ);
-		donor = donor_from_view(of, organ_view_name(inode->part));
+		donor = donor_from_view(of, organ_view_words[inode->part].name);
 		donor_unref(of);
 	}
 	inodes_put(inodes, inode);
