@@ -2,6 +2,7 @@
 /* atomic_write.c - see atomic_write.h. */
 #include "fs/assemble/atomic_write.h"
 #include "fs/assemble/view_writer.h"
+#include "fs/util/paths.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,6 +28,56 @@ struct temporary_file {
 	bool renamed;
 	struct backing *reading; /* it, opened for reading */
 };
+
+/* The path of the name in the open directory, to free. NULL: it cannot be told. */
+static char *path_of(int directory, const char *name)
+{
+	char link[40], path[PATH_MAX], *whole;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
+	n = readlink(link, path, sizeof(path));
+	if (n <= 0 || (size_t)n == sizeof(path) ||
+	    asprintf(&whole, "%.*s/%s", (int)n, path, name) < 0)
+		return NULL;
+	return whole;
+}
+
+void written_files_add(struct written_files *written, int directory, const char *name, int fd)
+{
+	struct written_file *files = reallocarray(written->files, written->n + 1, sizeof(*files));
+	struct written_file *file = files ? &files[written->n] : NULL;
+
+	if (files)
+		written->files = files;
+	if (file && fstat(fd, &file->stat) == 0 && (file->path = path_of(directory, name)))
+		written->n++;
+	else
+		written->unknown = true;
+}
+
+bool written_files_exist(const struct written_files *written)
+{
+	bool there = written->n > 0 && !written->unknown;
+
+	for (size_t i = 0; there && i < written->n; i++) {
+		const struct stat *then = &written->files[i].stat;
+		struct stat now;
+
+		there = lstat(written->files[i].path, &now) == 0 && paths_same_file(&now, then) &&
+			now.st_ctim.tv_sec == then->st_ctim.tv_sec &&
+			now.st_ctim.tv_nsec == then->st_ctim.tv_nsec;
+	}
+	return there;
+}
+
+void written_files_release(struct written_files *written)
+{
+	for (size_t i = 0; i < written->n; i++)
+		free(written->files[i].path);
+	free(written->files);
+	*written = (struct written_files){ 0 };
+}
 
 static int failed(struct error *err, int code, const char *what)
 {
@@ -189,16 +240,15 @@ static void remove_left(int directory_fd)
  * other process can have written to it. */
 static struct backing *open_written(const struct temporary_file *file)
 {
-	char *path = written_files_path(file->directory, file->target), link[40];
+	char *path = path_of(file->directory, file->target), link[40];
 	struct backing *written = NULL;
-	struct error err = { 0 };
 	int again = -1;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
 	if (path)
 		again = open(link, O_RDONLY | O_CLOEXEC);
 	if (again >= 0)
-		written = backing_fdopen(again, path, &err);
+		written = backing_fdopen(again, path, NULL);
 	free(path);
 	return written;
 }

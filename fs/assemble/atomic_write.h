@@ -12,12 +12,34 @@
 #ifndef FS_ASSEMBLE_ATOMIC_WRITE_H
 #define FS_ASSEMBLE_ATOMIC_WRITE_H
 
-#include "fs/assemble/written_files.h"
 #include "fs/base/shards.h"
 #include "fs/storage/view.h"
 #include "fs/util/progress.h"
 
 #include <stdbool.h>
+#include <sys/stat.h>
+
+/* The files that an assembly wrote: where they are, and whether they are there yet. Zeros are
+ * none. */
+struct written_files {
+	size_t n;
+	bool unknown; /* one could not be noted */
+	struct written_file {
+		char *path; /* absolute */
+		struct stat stat;
+	} * files; /* n of them, as they were added */
+};
+
+/* One more, which is open as fd and has that name in the open directory. Where that cannot be
+ * noted, written_files_exist() is false from then on. */
+void written_files_add(struct written_files *written, int directory, const char *name, int fd);
+
+/* Is there at least one, and is each what it was, under its name, as far as inode, size and times
+ * tell? */
+bool written_files_exist(const struct written_files *written);
+
+/* None are there any more. */
+void written_files_release(struct written_files *written);
 
 struct write_target {
 	int directory; /* that a relative path starts from; AT_FDCWD for an absolute one */

@@ -56,8 +56,10 @@ static void add_slot(struct undoing *undoing, uint32_t i)
 
 static void add_key(struct undoing *undoing, uint32_t i)
 {
-	if (metadata_is_edited(undoing->model->metadata, i))
-		add(undoing, true, 0, metadata_key(undoing->model->metadata, i).name);
+	const struct metadata_key key = metadata_key(undoing->model->metadata, i);
+
+	if (key.edited)
+		add(undoing, true, 0, key.name);
 }
 
 /* With a link its scale goes. */

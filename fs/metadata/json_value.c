@@ -62,9 +62,8 @@ cJSON *json_scalar(enum kv_type type, uint64_t scalar)
 	return cJSON_CreateRaw(text);
 }
 
-enum replacement { REPLACE_MARK, REPLACE_PERCENT };
-
-static char *clean(const char *bytes, size_t n, enum replacement replacement)
+/* What is no UTF-8, and NUL, stands as U+FFFD, or percent-encoded, as '%' then is too. */
+static char *clean(const char *bytes, size_t n, bool percent)
 {
 	char *text = malloc(n * 3 + 1), *out = text;
 	size_t i = 0;
@@ -74,13 +73,13 @@ static char *clean(const char *bytes, size_t n, enum replacement replacement)
 	while (i < n) {
 		const size_t length = utf8_length(bytes + i, n - i);
 
-		if (length && !(replacement == REPLACE_PERCENT && bytes[i] == '%')) {
+		if (length && !(percent && bytes[i] == '%')) {
 			memcpy(out, bytes + i, length);
 			out += length;
 			i += length;
 			continue;
 		}
-		if (replacement == REPLACE_PERCENT)
+		if (percent)
 			sprintf(out, "%%%02X", (unsigned char)bytes[i]);
 		else
 			memcpy(out, "\xef\xbf\xbd", 4);
@@ -93,7 +92,7 @@ static char *clean(const char *bytes, size_t n, enum replacement replacement)
 
 cJSON *json_text(const char *bytes, size_t n)
 {
-	char *text = clean(bytes, n, REPLACE_MARK);
+	char *text = clean(bytes, n, false);
 	cJSON *item = text ? cJSON_CreateString(text) : NULL;
 
 	free(text);
@@ -187,7 +186,7 @@ cJSON *json_value(const struct value *value)
 
 char *json_key(const char *bytes, size_t n)
 {
-	return clean(bytes, n, REPLACE_PERCENT);
+	return clean(bytes, n, true);
 }
 
 void json_print(const char *json, FILE *out)

@@ -13,8 +13,7 @@
 
 struct key {
 	struct metadata_key key;
-	bool edited; /* and now is what it holds, NULL for nothing */
-	struct metadata_entry *now;
+	struct metadata_entry *now;   /* where it is edited; NULL: nothing */
 	struct metadata_entry *base;  /* NULL: not asked for yet, or it has none */
 	struct metadata_entry *shown; /* in place of the base's; NULL: none */
 	bool remembered;
@@ -148,7 +147,7 @@ struct metadata_entry *metadata_get_as(struct metadata *metadata, enum metadata_
 	*rc = -ENOENT;
 	pthread_mutex_lock(&metadata->lock);
 	key = &metadata->keys[i];
-	if (as == METADATA_NOW && key->edited) {
+	if (as == METADATA_NOW && key->key.edited) {
 		metadatum = key->now;
 	} else if (as != METADATA_OF_BASE && key->shown) {
 		metadatum = key->shown;
@@ -218,16 +217,6 @@ void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
 	pthread_mutex_unlock(&metadata->lock);
 }
 
-bool metadata_is_edited(struct metadata *metadata, uint32_t i)
-{
-	bool edited;
-
-	pthread_mutex_lock(&metadata->lock);
-	edited = metadata->keys[i].edited;
-	pthread_mutex_unlock(&metadata->lock);
-	return edited;
-}
-
 bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *type)
 {
 	const struct gguf *gguf = metadata->gguf;
@@ -236,9 +225,9 @@ bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *typ
 
 	pthread_mutex_lock(&metadata->lock);
 	key = &metadata->keys[i];
-	if (key->edited && key->now)
+	if (key->key.edited && key->now)
 		*type = metadata_entry_value(key->now)->type;
-	else if (key->remembered && (key->edited || i >= gguf->n_kv))
+	else if (key->remembered && (key->key.edited || i >= gguf->n_kv))
 		*type = key->type;
 	else if (i < gguf->n_kv)
 		*type = (struct value_type){ gguf->kv[i].type, gguf->kv[i].element };
@@ -267,8 +256,8 @@ static void set(struct metadata *metadata, uint32_t i, bool edited,
 	key = &metadata->keys[i];
 	before = key->now;
 	metadata->n_edited += edited;
-	metadata->n_edited -= key->edited;
-	key->edited = edited;
+	metadata->n_edited -= key->key.edited;
+	key->key.edited = edited;
 	key->now = metadatum;
 	metadata->generation++;
 	pthread_mutex_unlock(&metadata->lock);
@@ -332,7 +321,7 @@ struct metadata_edits *metadata_edits_get(struct metadata *metadata)
 	for (uint32_t i = 0; edits && i < metadata->n; i++) {
 		const struct key *key = &metadata->keys[i];
 
-		if (!key->edited)
+		if (!key->key.edited)
 			continue;
 		edits->edits[edits->n++] =
 			(struct metadata_edit){ i, key->key,

@@ -69,6 +69,7 @@ struct metadata_key {
 	const char *key;
 	uint32_t length;
 	const char *name; /* of its file */
+	bool edited;	  /* it is other than in the base */
 	bool fixed;	  /* it belongs to the container and cannot be changed */
 };
 struct metadata_key metadata_key(struct metadata *metadata, uint32_t i);
@@ -94,9 +95,6 @@ uint64_t metadata_defaults_generation(struct metadata *metadata);
 void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
 			   const struct layout_values *values, uint64_t (*new_ino)(void *context),
 			   void *context);
-
-/* Is the key other than in the base? */
-bool metadata_is_edited(struct metadata *metadata, uint32_t i);
 
 /* The type of what is written to a key: that of its value; else the one to remember; else the
  * base's. False: there is none. */

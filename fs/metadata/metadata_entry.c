@@ -162,21 +162,19 @@ bool metadata_entry_is_size_known(struct metadata_entry *metadatum)
 
 struct text_generator {
 	struct view_generator generator;
-	struct metadata_entry *metadatum;
-	const struct value_text *text;
+	struct metadata_entry *metadatum; /* its text is made */
 };
 
 static int compute_chunk(struct view_generator *generator, size_t number, char *bytes,
 			 size_t length, const atomic_bool *stop)
 {
-	struct text_generator *text_generator = (struct text_generator *)generator;
+	const struct metadata_entry *metadatum = ((struct text_generator *)generator)->metadatum;
 	uint64_t offset;
 
 	if (stop && atomic_load(stop))
 		return -EINTR;
-	value_text_chunk(text_generator->text, number, &offset);
-	return value_text_read(text_generator->text, &text_generator->metadatum->value, bytes,
-			       length, offset);
+	value_text_chunk(metadatum->text, number, &offset);
+	return value_text_read(metadatum->text, &metadatum->value, bytes, length, offset);
 }
 
 static void release(struct view_generator *generator)
@@ -202,7 +200,6 @@ struct view *metadata_entry_view(struct metadata_entry *metadatum, int *rc)
 	} else {
 		generator->generator = (struct view_generator){ NULL, compute_chunk, release };
 		generator->metadatum = metadata_entry_ref(metadatum);
-		generator->text = text;
 		for (size_t i = 0; i < n; i++)
 			segments[i] =
 				(struct segment){ .kind = SEGMENT_COMPUTED,

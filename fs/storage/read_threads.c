@@ -29,8 +29,6 @@ struct read_threads *read_threads_new(unsigned threads)
 	if (!read_threads)
 		return NULL;
 	read_threads->most = threads > 2 ? threads - 2 : 0;
-	atomic_init(&read_threads->inside, 0);
-	atomic_init(&read_threads->alone, false);
 	pthread_mutex_init(&read_threads->lock, NULL);
 	read_threads->answering = pool_new(1);
 	if (read_threads->answering)

@@ -91,17 +91,14 @@ void zstd_cache_unref(struct zstd_cache *cache)
 	free(cache);
 }
 
-static int io_error(struct error *err, ssize_t got)
-{
-	return error_set(err, EIO, ERROR_NO_OFFSET, "%s",
-			 got < 0 ? strerror((int)-got) : "the file is shorter than it was");
-}
-
 static int read_all(int fd, void *bytes, size_t n, uint64_t offset, struct error *err)
 {
 	const ssize_t got = io_read(fd, bytes, n, offset);
 
-	return got == (ssize_t)n ? 0 : io_error(err, got);
+	if (got == (ssize_t)n)
+		return 0;
+	return error_set(err, EIO, ERROR_NO_OFFSET, "%s",
+			 got < 0 ? strerror((int)-got) : "the file is shorter than it was");
 }
 
 /* Where the table begins, and how many frames it tells of. */

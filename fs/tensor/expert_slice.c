@@ -28,13 +28,9 @@ struct organ_location expert_slice(const struct organ_location *stack, uint32_t 
 
 void expert_slice_name(uint32_t expert, uint32_t n, char name[EXPERT_SLICE_NAME_MAX])
 {
-	const unsigned number = (uint16_t)expert;
+	const int digits = n > 10000 ? 5 : n > 1000 ? 4 : 3;
 
-	snprintf(name, EXPERT_SLICE_NAME_MAX,
-		 n > 10000  ? "%05u"
-		 : n > 1000 ? "%04u"
-			    : "%03u",
-		 number);
+	snprintf(name, EXPERT_SLICE_NAME_MAX, "%0*u", digits, (unsigned)(uint16_t)expert);
 }
 
 bool expert_slice_find(const char *name, size_t length, uint32_t n, uint32_t *expert)

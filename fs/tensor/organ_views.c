@@ -36,14 +36,9 @@ bool organ_view_exists(enum organ_view form, const struct organ *organ)
 {
 	uint64_t size;
 
-	switch (form) {
-	case ORGAN_VIEW_NPY:
+	if (form == ORGAN_VIEW_NPY)
 		return npy_supports(organ->type) && npy_size(organ, &size);
-	case ORGAN_VIEW_EXPERTS:
-		return expert_slice_count(organ) > 0;
-	default:
-		return true;
-	}
+	return form != ORGAN_VIEW_EXPERTS || expert_slice_count(organ) > 0;
 }
 
 struct organ organ_view_organ(enum organ_view form, const struct organ *organ)

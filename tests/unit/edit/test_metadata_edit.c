@@ -161,7 +161,7 @@ static void what_the_base_has_is_no_edit(void **state)
 	assert_int_equal(put(o.model, "list", "[1,2,3]"), 0);
 	assert_int_equal(put(o.model, "name", "old\n"), 0);
 	assert_int_equal(edits_of(o.model), 0);
-	assert_false(metadata_is_edited(o.model->metadata, number(o.model, "count")));
+	assert_false(metadata_key(o.model->metadata, number(o.model, "count")).edited);
 	/* Another type of the same bytes is one. */
 	assert_int_equal(metadata_edit_set_type(o.model, number(o.model, "count"),
 						(struct value_type){ KV_I32, 0 }),
