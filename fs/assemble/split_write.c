@@ -58,13 +58,6 @@ int split_write_parse(const char *text, size_t *n, uint64_t *most, struct error 
 	return 1;
 }
 
-static int read_view(void *context, void *bytes, size_t n, uint64_t offset)
-{
-	const ssize_t got = view_read(context, bytes, n, offset);
-
-	return got < 0 ? (int)got : (size_t)got == n ? 0 : -EIO;
-}
-
 static size_t count_segments(const struct divide_part *part, const struct view *whole)
 {
 	size_t n = 0;
@@ -151,7 +144,7 @@ static int write_parts(struct division *division, struct view *whole,
 int split_write(struct view *view, const struct write_target *target, uint64_t most,
 		struct progress *progress, struct error *err)
 {
-	const struct source source = { read_view, view, view_size(view) };
+	const struct source source = view_source(view);
 	struct gguf *whole = gguf_read(&source, err);
 	struct division division;
 	int rc;

@@ -14,6 +14,7 @@
 #include "fs/util/log.h"
 #include "gguf/join.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 struct shards; /* counted; any thread may use it */
@@ -60,9 +61,8 @@ void shards_log(struct shards *shards, const struct shards *old, struct log *log
 /* Is that one of their files? */
 bool shards_has_file(const struct shards *shards, const struct stat *stat);
 
-/* Calls found(context, name) for the name of the file of each missing shard. */
-void shards_for_each_missing(const struct shards *shards,
-			     void (*found)(void *context, const char *name), void *context);
+/* "STEM-00001-of-00003.gguf", without directories; "shard 1 of 3" where there is no stem. */
+const char *shards_filename(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1]);
 
 /* The bytes of the GGUF that they are together, and the same parsed, to release with
  * backing_unref() and gguf_free(). Returns 0, or -errno with err set. */

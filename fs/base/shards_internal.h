@@ -5,7 +5,6 @@
 
 #include "fs/base/shards.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -46,8 +45,5 @@ struct shards {
 	struct shard_file **parts; /* NULL: missing */
 	bool *gone;	     /* it was there, and its tensors stay known */
 };
-
-/* "STEM-00001-of-00003.gguf", without directories; "shard 1 of 3" where there is no stem. */
-const char *shards_filename(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1]);
 
 #endif

@@ -4,7 +4,6 @@
 #include "fs/util/plural.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,16 +122,6 @@ char *shards_missing_text(struct shards *shards)
 	text = text_of(shards, print_missing);
 	pthread_mutex_unlock(&shards->lock);
 	return text;
-}
-
-void shards_for_each_missing(const struct shards *shards,
-			     void (*found)(void *context, const char *name), void *context)
-{
-	char name[NAME_MAX + 1];
-
-	for (uint32_t k = 0; k < shards->count; k++)
-		if (!shards_is_present(shards, k))
-			found(context, shards_filename(shards, k, name));
 }
 
 static bool was_logged(const struct shards *old, size_t i, const char *why)

@@ -202,13 +202,6 @@ void check_groups_free(struct check_groups *groups)
 	free(groups);
 }
 
-static int read_view_at(void *context, void *bytes, size_t n, uint64_t offset)
-{
-	const ssize_t got = view_read(context, bytes, n, offset);
-
-	return got == (ssize_t)n ? 0 : -EIO;
-}
-
 struct gguf *check_groups_header(const struct check_groups *groups, struct view **view,
 				 struct source *source)
 {
@@ -221,7 +214,7 @@ struct gguf *check_groups_header(const struct check_groups *groups, struct view 
 	*view = model_view(groups->model, &snapshot, false, NULL);
 	if (!*view)
 		return NULL;
-	*source = (struct source){ read_view_at, *view, view_size(*view) };
+	*source = view_source(*view);
 	gguf = gguf_read(source, NULL);
 	if (gguf)
 		return gguf;

@@ -340,25 +340,17 @@ int metadata_edit_remove(struct model *model, uint32_t i, bool remember)
 	return rc;
 }
 
-static int read_view_at(void *context, void *bytes, size_t n, uint64_t offset)
-{
-	const ssize_t got = view_read(context, bytes, n, offset);
-
-	return got >= 0 && (size_t)got == n ? 0 : -EIO;
-}
-
 /* With the commit lock held: the key gets the value whose text is that of another. */
 static int fill_from(struct editing *editing, struct metadata_entry *from)
 {
-	struct source source = { .read_at = read_view_at };
 	struct view *text, *now;
+	struct source source;
 	int rc;
 
 	text = metadata_entry_view(from, &rc);
 	if (!text)
 		return rc;
-	source.context = text;
-	source.size = view_size(text);
+	source = view_source(text);
 	rc = check_text(editing, &source);
 	if (rc == 0) {
 		now = put_value(editing, &rc);

@@ -51,21 +51,21 @@ static void print_item(FILE *out, cJSON *item)
 	cJSON_Delete(item);
 }
 
-static void add_name(void *array, const char *name)
-{
-	cJSON_AddItemToArray(array, json_text(name, strlen(name)));
-}
-
 static cJSON *describe_shards(const struct shards *shards)
 {
-	cJSON *object = cJSON_CreateObject();
-	char *summary = shards_summary(shards);
+	cJSON *object = cJSON_CreateObject(), *missing;
+	char *summary = shards_summary(shards), name[NAME_MAX + 1];
 
 	json_add_unsigned(object, "count", shards_count(shards));
 	json_add_unsigned(object, "tensors", shards_tensor_count(shards));
 	json_add_unsigned(object, "tensors_total", shards_tensor_total(shards));
 	cJSON_AddStringToObject(object, "summary", summary ? summary : "");
-	shards_for_each_missing(shards, add_name, cJSON_AddArrayToObject(object, "missing"));
+	missing = cJSON_AddArrayToObject(object, "missing");
+	for (uint32_t k = 0; k < shards_count(shards); k++)
+		if (!shards_is_present(shards, k)) {
+			shards_filename(shards, k, name);
+			cJSON_AddItemToArray(missing, json_text(name, strlen(name)));
+		}
 	free(summary);
 	return object;
 }
@@ -130,7 +130,7 @@ static cJSON *describe_tensor(struct model *model, uint32_t i, const struct cont
 	if (place->block < 0)
 		cJSON_AddNullToObject(object, "block");
 	else
-		json_add_signed(object, "block", place->block);
+		json_add_unsigned(object, "block", (uint64_t)place->block);
 	cJSON_AddStringToObject(object, "type", type_name(organ.type, scratch));
 	shape = cJSON_AddArrayToObject(object, "shape");
 	for (uint32_t k = 0; k < organ.dims; k++) {

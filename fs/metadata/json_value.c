@@ -26,14 +26,6 @@ void json_add_unsigned(cJSON *object, const char *key, uint64_t value)
 	cJSON_AddRawToObject(object, key, text);
 }
 
-void json_add_signed(cJSON *object, const char *key, int64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	cJSON_AddRawToObject(object, key, text);
-}
-
 /* JSON has no word for what is not a number; these are the words others read back. */
 static cJSON *json_float(enum kv_type type, double value)
 {

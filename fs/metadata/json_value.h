@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 void json_add_unsigned(cJSON *object, const char *key, uint64_t value);
-void json_add_signed(cJSON *object, const char *key, int64_t value);
 
 /* The value of a metadata scalar: its little-endian bytes in scalar. */
 cJSON *json_scalar(enum kv_type type, uint64_t scalar);

@@ -13,9 +13,9 @@
 struct free_space {
 	struct backing *base;
 	char *directory;
+	atomic_uint holders;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t answered;
-	unsigned holders;
 	bool asking;
 	bool silent; /* a thread has waited in vain for the answer that is being waited for */
 	int rc;
@@ -34,13 +34,9 @@ static int ask(const struct free_space *space, struct statvfs *room)
 	return rc < 0 ? -code : 0;
 }
 
-/* With the lock held, which is released. */
-static void leave(struct free_space *space)
+void free_space_free(struct free_space *space)
 {
-	const bool last = --space->holders == 0;
-
-	pthread_mutex_unlock(&space->lock);
-	if (!last)
+	if (!space || atomic_fetch_sub(&space->holders, 1) != 1)
 		return;
 	pthread_cond_destroy(&space->answered);
 	pthread_mutex_destroy(&space->lock);
@@ -58,19 +54,11 @@ struct free_space *free_space_new(struct backing *base, const char *directory)
 		return NULL;
 	}
 	space->base = backing_ref(base);
-	space->holders = 1;
+	atomic_init(&space->holders, 1);
 	pthread_mutex_init(&space->lock, NULL);
 	cond_poll_init(&space->answered);
 	space->rc = ask(space, &space->room);
 	return space;
-}
-
-void free_space_free(struct free_space *space)
-{
-	if (!space)
-		return;
-	pthread_mutex_lock(&space->lock);
-	leave(space);
 }
 
 static void *work(void *argument)
@@ -85,7 +73,8 @@ static void *work(void *argument)
 		space->room = room;
 	space->asking = space->silent = false;
 	pthread_cond_broadcast(&space->answered);
-	leave(space);
+	pthread_mutex_unlock(&space->lock);
+	free_space_free(space);
 	return NULL;
 }
 
@@ -99,7 +88,7 @@ static void start(struct free_space *space)
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
 	if (pthread_create(&thread, &detached, work, space) == 0) {
 		space->asking = true;
-		space->holders++;
+		atomic_fetch_add(&space->holders, 1);
 	}
 	pthread_attr_destroy(&detached);
 }

@@ -324,3 +324,15 @@ ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset)
 {
 	return view_read_cancellable(view, bytes, n, offset, NULL);
 }
+
+static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const ssize_t got = view_read(context, bytes, n, offset);
+
+	return got < 0 ? (int)got : (size_t)got == n ? 0 : -EIO;
+}
+
+struct source view_source(struct view *view)
+{
+	return (struct source){ source_read_at, view, view->size };
+}

@@ -189,9 +189,8 @@ static void whole_numbers_are_added_exactly(void **state)
 
 	(void)state;
 	json_add_unsigned(object, "u", UINT64_MAX);
-	json_add_signed(object, "i", INT64_MIN);
-	json_add_signed(object, "j", 7);
-	assert_prints(object, "{\"u\":18446744073709551615,\"i\":-9223372036854775808,\"j\":7}");
+	json_add_unsigned(object, "j", 7);
+	assert_prints(object, "{\"u\":18446744073709551615,\"j\":7}");
 }
 
 /* U+FFFD */
