@@ -61,14 +61,11 @@ uint64_t organ_view_size(enum organ_view form, const struct organ *organ)
 
 struct view *organ_view_new(enum organ_view form, const struct organ_location *located)
 {
-	switch (form) {
-	case ORGAN_VIEW_NPY:
+	if (form == ORGAN_VIEW_NPY)
 		return npy_view(located);
-	case ORGAN_VIEW_SPECTRAL:
+	if (form == ORGAN_VIEW_SPECTRAL)
 		return purified_view(PURIFIER_SPECTRAL, located);
-	case ORGAN_VIEW_FRACTAL:
+	if (form == ORGAN_VIEW_FRACTAL)
 		return purified_view(PURIFIER_FRACTAL, located);
-	default:
-		return organ_location_view(located);
-	}
+	return organ_location_view(located);
 }
