@@ -7,7 +7,7 @@
 #include "fs/edit/metadata_edit.h"
 #include "fs/layer/layer_undo.h"
 #include "fs/model/adapters.h"
-#include "fs/util/paths.h"
+#include "fs/util/text_escape.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -158,7 +158,7 @@ static bool find_adapter(struct undoing *undoing, const char *word)
 		free(file);
 		return true;
 	}
-	if (file && paths_decode(file) == strlen(file))
+	if (file && text_unescape(file) == strlen(file))
 		found = adapters_lookup(undoing->model, file, &shown);
 	if (found) {
 		add_adapter(undoing, file, &shown);

@@ -5,6 +5,7 @@
 #include "fs/layer/layer_open.h"
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
+#include "fs/util/text_escape.h"
 #include "gguf/printable.h"
 
 #include <errno.h>
@@ -105,7 +106,7 @@ char *layer_label_path(int dir)
 
 	if (read_label(dir, text, NULL) < 0 || !find_line(text, "path ", path, sizeof(path)))
 		return NULL;
-	return paths_decode(path) == strlen(path) && path[0] == '/' ? strdup(path) : NULL;
+	return text_unescape(path) == strlen(path) && path[0] == '/' ? strdup(path) : NULL;
 }
 
 /* A line is a line, whatever the name of the base is. */

@@ -3,6 +3,7 @@
 #include "fs/layer/layer_origin.h"
 #include "fs/layer/layer_open.h"
 #include "fs/util/paths.h"
+#include "fs/util/text_escape.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -140,10 +141,10 @@ static struct donor *donor_of(char *values[KEYS], const char *xxh128)
 	if (!path || !is_hash(values[KEY_ORGAN]) || strcmp(values[KEY_ORGAN], xxh128) != 0 ||
 	    !tensor != !print || (print && !is_hash(print)))
 		return NULL;
-	n = paths_decode(path);
+	n = text_unescape(path);
 	if (strlen(path) != n || path[0] != '/')
 		return NULL;
-	n = tensor ? paths_decode(tensor) : 0;
+	n = tensor ? text_unescape(tensor) : 0;
 	donor = donor_from_record(path, print ? print : "", tensor, n);
 	if (!values[KEY_VIEW])
 		return donor;
@@ -159,7 +160,7 @@ static char *slot_of(char *value, size_t *length)
 {
 	char *slot;
 
-	*length = value ? paths_decode(value) : 0;
+	*length = value ? text_unescape(value) : 0;
 	if (!value || *length > SLOT_MAX || !(slot = malloc(*length + 1)))
 		return NULL;
 	memcpy(slot, value, *length + 1);

@@ -2,6 +2,7 @@
 /* layer_reference.c - see layer_reference.h. */
 #include "fs/layer/layer_reference.h"
 #include "fs/util/paths.h"
+#include "fs/util/text_escape.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -107,10 +108,10 @@ static bool parse(char *text, struct layer_reference *reference)
 	tensor.type = (uint32_t)id;
 	if (!take_shape(shape, &tensor))
 		return false;
-	paths_decode(model);
+	text_unescape(model);
 	reference->model = model;
 	reference->tensor = name;
-	reference->tensor_length = paths_decode(name);
+	reference->tensor_length = text_unescape(name);
 	memcpy(reference->fingerprint, print, FINGERPRINT_TEXT);
 	tensor.name = name;
 	tensor.name_length = (uint32_t)reference->tensor_length;

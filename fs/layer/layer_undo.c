@@ -5,6 +5,7 @@
 #include "fs/layer/layer_open.h"
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
+#include "fs/util/text_escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ static bool parse(char *line, struct layer_undone *undone)
 		return false;
 	*slash = '\0';
 	undone->file = slash + 1;
-	if (!is_file_name(undone->file, paths_decode(slash + 1)))
+	if (!is_file_name(undone->file, text_unescape(slash + 1)))
 		return false;
 	undone->is_key = strcmp(line, LAYER_METADATA) == 0;
 	if (undone->is_key)

@@ -121,8 +121,3 @@ void paths_print(const char *bytes, size_t n, FILE *out)
 {
 	text_escape_print(bytes, n, " %\x80", out);
 }
-
-size_t paths_decode(char *text)
-{
-	return text_unescape(text);
-}

@@ -35,10 +35,7 @@ char *paths_stem(const char *path);
 size_t paths_shard_prefix(const char *name);
 
 /* Print n bytes of a path or name so that they have no blank and are one line: those and '%', and
- * what is not ASCII, stand percent-encoded. */
+ * bytes that are not ASCII, stand percent-encoded: text_unescape() has them back. */
 void paths_print(const char *bytes, size_t n, FILE *out);
-
-/* Decode what paths_print() printed, in place. Returns the length in bytes, without the NUL. */
-size_t paths_decode(char *text);
 
 #endif
