@@ -95,6 +95,17 @@ static bool get_extent(int fd, struct disk_extent *extent)
 	       cut_number(extent->path, &extent->offset) && extent->path[0] == '/';
 }
 
+/* A file outside of this mount. Returns 0 or -errno. */
+static int resolve_outside(const struct path_resolve_mount *own, const char *path,
+			   struct path_resolve_result *resolved, struct error *err)
+{
+	const int rc = path_resolve(own, "", path, resolved, err);
+
+	return rc == 0 && resolved->own
+		       ? error_set(err, ELOOP, ERROR_NO_OFFSET, "it is made from this mount itself")
+		       : rc;
+}
+
 /* The file on disk that the bytes lie in. */
 static int open_extent(const struct path_resolve_mount *own, const struct disk_extent *extent,
 		       struct path_probe_result *found)
@@ -104,11 +115,8 @@ static int open_extent(const struct path_resolve_mount *own, const struct disk_e
 	if (extent->length != found->organ.data_size)
 		return error_set(&found->err, EINVAL, ERROR_NO_OFFSET,
 				 "the file and its extent do not agree");
-	if (path_resolve(own, "", extent->path, &resolved, &found->err) < 0)
+	if (resolve_outside(own, extent->path, &resolved, &found->err) < 0)
 		return -found->err.code;
-	if (resolved.own)
-		return error_set(&found->err, ELOOP, ERROR_NO_OFFSET,
-				 "it is made from this mount itself");
 	backing_unref(found->file);
 	found->file = backing_fdopen(resolved.fd, extent->path, &found->err);
 	if (!found->file)
@@ -121,29 +129,27 @@ static int open_extent(const struct path_resolve_mount *own, const struct disk_e
 	return 0;
 }
 
-/* The name of an open file, as the kernel knows it. */
-static void name_of(int fd, char path[PATH_MAX])
+/* An open file under the name that the kernel knows it by; fd is used up. */
+static bool open_found(int fd, struct path_probe_result *found)
 {
-	char link[48];
+	char link[48], path[PATH_MAX];
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, PATH_MAX - 1);
 	path[n < 0 ? 0 : n] = '\0';
+	found->file = backing_fdopen(fd, path, &found->err);
+	return found->file != NULL;
 }
 
 static void open_organ(const struct path_resolve_mount *own, int fd,
 		       struct path_probe_result *found)
 {
-	char path[PATH_MAX];
 	struct source source;
 	struct disk_extent extent;
-	bool elsewhere;
+	const bool elsewhere = get_extent(fd, &extent);
 
-	name_of(fd, path);
-	elsewhere = get_extent(fd, &extent);
-	found->file = backing_fdopen(fd, path, &found->err);
-	if (!found->file)
+	if (!open_found(fd, found))
 		return;
 	source = backing_source(found->file);
 	if (organ_parse(&source, &found->organ, &found->err) < 0) {
@@ -169,25 +175,15 @@ static int reopen_on_disk(const struct path_resolve_mount *own, int fd,
 	if (!get_extent(fd, &extent) || extent.offset)
 		return fd;
 	close(fd);
-	if (path_resolve(own, "", extent.path, &resolved, &found->err) < 0)
-		return -1;
-	if (!resolved.own)
-		return resolved.fd;
-	error_set(&found->err, ELOOP, ERROR_NO_OFFSET, "it is made from this mount itself");
-	return -1;
+	return resolve_outside(own, extent.path, &resolved, &found->err) < 0 ? -1 : resolved.fd;
 }
 
 static void open_gguf(const struct path_resolve_mount *own, int fd, struct path_probe_result *found)
 {
-	char path[PATH_MAX];
 	struct source source;
 
 	fd = reopen_on_disk(own, fd, found);
-	if (fd < 0)
-		return;
-	name_of(fd, path);
-	found->file = backing_fdopen(fd, path, &found->err);
-	if (!found->file)
+	if (fd < 0 || !open_found(fd, found))
 		return;
 	source = backing_source(found->file);
 	found->gguf = gguf_read(&source, &found->err);
@@ -237,20 +233,11 @@ static void open_seen(const struct path_resolve_mount *own, const struct path_pr
 {
 	struct path_resolve_result resolved = { .links = 0 };
 	struct layer_reference seen;
-	char path[PATH_MAX];
 
 	if (layer_reference_parse(at->seen, &seen, &found->err) == 0 &&
-	    path_resolve(own, "", seen.model, &resolved, &found->err) == 0) {
-		if (resolved.own) {
-			error_set(&found->err, ELOOP, ERROR_NO_OFFSET,
-				  "it is made from this mount itself");
-		} else {
-			name_of(resolved.fd, path);
-			found->file = backing_fdopen(resolved.fd, path, &found->err);
-		}
-		if (found->file)
-			match(at, models, &seen, found);
-	}
+	    resolve_outside(own, seen.model, &resolved, &found->err) == 0 &&
+	    open_found(resolved.fd, found))
+		match(at, models, &seen, found);
 	layer_reference_release(&seen);
 }
 

@@ -32,7 +32,7 @@
 #define REMEMBERED 8
 
 struct write_sources {
-	atomic_uint refs; /* the mount's, and one a thread */
+	atomic_uint refs;     /* the mount's, and one a trace: write_sources_free() gives one up */
 	pthread_mutex_t lock; /* protects these two */
 	struct remembered {
 		struct stat stat;
@@ -66,7 +66,7 @@ struct write_source {
 	struct source_candidate candidates[PROC_FDS_MAX];
 };
 
-static void write_sources_unref(struct write_sources *tracer)
+void write_sources_free(struct write_sources *tracer)
 {
 	if (!tracer || atomic_fetch_sub(&tracer->refs, 1) != 1)
 		return;
@@ -87,11 +87,6 @@ struct write_sources *write_sources_new(write_source_own_fn *own, void *context)
 	tracer->own = own;
 	tracer->context = context;
 	return tracer;
-}
-
-void write_sources_free(struct write_sources *tracer)
-{
-	write_sources_unref(tracer);
 }
 
 void write_sources_set_mount(struct write_sources *tracer, const char *point, dev_t device)
@@ -118,7 +113,7 @@ void write_source_unref(struct write_source *trace)
 	}
 	pthread_mutex_destroy(&trace->lock);
 	pthread_cond_destroy(&trace->ended);
-	write_sources_unref(trace->tracer);
+	write_sources_free(trace->tracer);
 	free(trace->openings);
 	free(trace);
 }
