@@ -6,7 +6,6 @@
 #define FS_LAZY_TENSOR_HASHES_H
 
 #include "fs/lazy/memo.h"
-#include "fs/model/results.h"
 #include "fs/util/halt.h"
 
 /* A memo for each kind of hash; an organ that cannot be read gives -EIO. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tensor_measures.c - see tensor_measures.h. */
 #include "fs/lazy/tensor_measures.h"
+#include "fs/model/organ_file.h"
 #include "fs/tensor/sampling.h"
 
 #include <errno.h>
@@ -22,26 +23,20 @@ static struct memo_state *place(struct content *content, uint64_t samples)
 static int measure(struct model *model, uint64_t samples, const struct subject *subject,
 		   struct memo_state *once)
 {
-	const struct content *content = subject->content;
-	const struct organ organ = model_organ(model, subject->tensor, content);
-	uint64_t offset = content ? content->offset : model->gguf->tensors[subject->tensor].offset;
-	uint64_t length = organ.data_size;
-	struct backing *whole = content ? content->file : model->base;
-	struct backing *file =
-		backing_is_computed(whole) ? whole : backing_file_at(whole, &offset, &length);
+	struct organ_location at = organ_file_locate(model, subject->tensor, subject->content);
+	uint64_t length = at.organ.data_size;
 	struct sampling sampling = {
-		.file = file,
-		.offset = offset,
-		.type = organ.type,
-		.samples = samples,
-		.wanted = is_wanted,
-		.context = once,
+		.type = at.organ.type, .samples = samples, .wanted = is_wanted, .context = once
 	};
 
+	sampling.file = backing_is_computed(at.file)
+				? at.file
+				: backing_file_at(at.file, &at.offset, &length);
+	sampling.offset = at.offset;
 	/* Of a shard that is gone, what was not measured in time is not known. */
-	if (!file || backing_is_revoked(file))
+	if (!sampling.file || backing_is_revoked(sampling.file))
 		return -ENOTSUP;
-	shape_elements(organ.ne, &sampling.elements);
+	shape_elements(at.organ.ne, &sampling.elements);
 	return sampling_measure(&sampling, &((struct measure_result *)once)->result);
 }
 

@@ -117,16 +117,15 @@ static int add_exact(char *text, size_t n, int digits, double value)
 
 int theta_exact(char *text, size_t n, const struct zmeasure *z)
 {
-	const struct zmeasure all = with_nan(z);
+	static const int digits[FIGURES] = { 17, 17, 9, 9, 9, 9 };
 	const char *status = theta_status(z);
 	const int pad = STATUS_WIDTH - (int)strlen(status);
-	int used = add_exact(text, n, 17, all.theta);
+	struct member members[MEMBERS];
+	int used = 0;
 
-	used += add_exact(text + used, n - (size_t)used, 17, all.signal);
-	used += add_exact(text + used, n - (size_t)used, 9, all.entropy);
-	used += add_exact(text + used, n - (size_t)used, 9, all.kurtosis);
-	used += add_exact(text + used, n - (size_t)used, 9, all.spacing);
-	used += add_exact(text + used, n - (size_t)used, 9, all.magnitude);
+	members_of(with_nan(z), members);
+	for (size_t i = 0; i < FIGURES; i++)
+		used += add_exact(text + used, n - (size_t)used, digits[i], members[i].value);
 	return used + snprintf(text + used, n - (size_t)used,
 			       "%20" PRIu64 "\t%*" PRIu64 "\t%d\t%s\n", z ? z->sampled : 0,
 			       20 + pad, z ? z->nonfinite : 0, z && z->low_n, status);

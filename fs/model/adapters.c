@@ -157,14 +157,11 @@ bool adapters_is_half(const struct model *model, uint32_t slot)
 static struct organ organ_at(struct model *model, uint32_t slot)
 {
 	struct content *content = slots_own(model->slots, slot);
-	const bool known =
-		!content_is_whiteout(content) && (content || slot < model->gguf->n_tensors);
+	const struct content *held = content_is_whiteout(content) ? NULL : content;
 	struct organ organ = { .name = NULL };
 
-	if (known)
-		organ = model_organ(model, slot, content);
-	else if (slot < model->gguf->n_tensors)
-		organ = organ_of_tensor(&model->gguf->tensors[slot]);
+	if (held || slot < model->gguf->n_tensors)
+		organ = model_organ(model, slot, held);
 	organ.name = model->places[slot].tensor;
 	organ.name_length = model->places[slot].tensor_length;
 	content_unref(content);

@@ -9,16 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot that is about to hold something else, which no reader sees yet. */
-struct about {
-	uint32_t slot;
-	struct content *content;
-};
-
 /* What a slot is to show, as far as it is known. */
 struct merge_plan {
 	struct model *model;
-	const struct about *about; /* NULL: nothing is about to change */
+	/* What a slot is about to hold, which no reader sees yet; NULL: none is. */
+	const struct slot_content *about;
 	uint32_t slot;
 	struct content *own;
 	struct organ organ;  /* what it is to show */
@@ -160,7 +155,7 @@ static void add_linked(struct merge_plan *planning, const struct adapter_entry *
 static struct content *half_content(const struct merge_plan *planning, enum pair_half half)
 {
 	const struct organ *organ = &planning->target;
-	const struct about *about = planning->about;
+	const struct slot_content *about = planning->about;
 	struct content *content = NULL;
 	uint32_t slot;
 
@@ -247,17 +242,14 @@ static bool begin(struct merge_plan *planning)
 {
 	struct model *model = planning->model;
 	const struct content *own = planning->own;
-	const struct organ_place *place = &model->places[planning->slot];
 	const struct gguf *gguf = model->gguf;
 
-	if (place->klass == CLASS_ADAPTERS ||
+	if (model->places[planning->slot].klass == CLASS_ADAPTERS ||
 	    (own && (own->kind == CONTENT_WHITEOUT || own->broken)) ||
 	    (!own && planning->slot >= gguf->n_tensors))
 		return false;
 	planning->organ = model_organ(model, planning->slot, own);
-	planning->target = planning->organ;
-	planning->target.name = place->tensor;
-	planning->target.name_length = place->tensor_length;
+	planning->target = model_organ_in_place(model, planning->slot, own);
 	planning->mtime = own ? own->mtime : backing_stat(model->base)->st_mtim;
 	planning->merge.w = (struct lora_merge_data){
 		.file = own ? own->file : model->base,
@@ -270,7 +262,7 @@ static bool begin(struct merge_plan *planning)
 
 /* What a slot that holds own is to show, to release: NULL that, *same what it shows now. */
 static struct content *plan(struct model *model, uint32_t slot, struct content *own,
-			    const struct about *about, bool *same)
+			    const struct slot_content *about, bool *same)
 {
 	struct adapters *adapters = model->adapters;
 	struct merge_plan planning = { .model = model, .about = about, .slot = slot, .own = own };
@@ -310,7 +302,7 @@ bool adapters_slot_changed(void *context, uint32_t slot, struct content *content
 			   struct slot_content *showing)
 {
 	struct model *model = context;
-	const struct about about = { slot, content };
+	const struct slot_content about = { slot, content };
 	struct content *own;
 	bool same;
 

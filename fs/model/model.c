@@ -3,6 +3,7 @@
 #include "fs/model/model.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
@@ -68,16 +69,11 @@ static int enter(struct model *model, uint32_t i)
 {
 	const struct organ_place *place = &model->places[i];
 	struct members *members = &model->members[place->klass];
+	uint32_t *more = array_grown(members->slots, members->n, &members->room, sizeof(*more));
 
-	if (members->n == members->room) {
-		const uint32_t room = members->room * 2;
-		uint32_t *more = reallocarray(members->slots, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		members->slots = more;
-		members->room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	members->slots = more;
 	members->slots[members->n++] = i;
 	return names_add(model->files[place->klass], place->name, strlen(place->name), i);
 }
@@ -470,9 +466,39 @@ uint64_t model_generation(struct model *model)
 	       metadata_generation(model->metadata);
 }
 
+int model_snapshot(struct model *model, struct snapshot *snapshot)
+{
+	/* What changes from here on may be in it, and has a later generation. */
+	const uint64_t generation = slots_generation(model->slots);
+	struct metadata_edits *edits = metadata_edits_get(model->metadata);
+	struct adapter_list *adapters = adapters_list(model);
+
+	if (!edits || !adapters || slots_snapshot(model->slots, snapshot) < 0) {
+		metadata_edits_unref(edits);
+		adapter_list_free(adapters);
+		return -ENOMEM;
+	}
+	snapshot->edits = edits;
+	snapshot->adapters = adapters;
+	snapshot->grafts += adapters->n;
+	snapshot->generation = model->generation_before + generation + edits->generation;
+	snapshot->grafts += edits->n;
+	return 0;
+}
+
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content)
 {
 	return content ? content->organ : organ_of_tensor(&model->gguf->tensors[tensor]);
+}
+
+struct organ model_organ_in_place(const struct model *model, uint32_t tensor,
+				  const struct content *content)
+{
+	struct organ organ = model_organ(model, tensor, content);
+
+	organ.name = model->places[tensor].tensor;
+	organ.name_length = model->places[tensor].tensor_length;
+	return organ;
 }
 
 const char *model_organ_path(const struct model *model, uint32_t tensor, char path[ORGAN_PATH_MAX])

@@ -65,7 +65,8 @@ struct model {
 	pthread_mutex_t names; /* protects what follows, up to slots */
 	struct members {
 		uint32_t *slots; /* slot numbers: in file order, then as they were added */
-		uint32_t n, room;
+		uint32_t n;
+		size_t room;
 	} members[CLASSES];
 	struct names *files[CLASSES]; /* NAME to slot number */
 	struct timespec set[MODEL_DIRECTORIES]; /* their times, where they were set; 0: not */
@@ -167,8 +168,16 @@ void model_leave_alone(struct model *model, const char *directory, const char *f
 /* How often the model has changed, slots and metadata. */
 uint64_t model_generation(struct model *model);
 
+/* All of the model: the slots with the edits of the metadata and the adapters, which count as
+ * grafts, and in the generation. Returns 0 or -ENOMEM. Release with snapshot_release(). */
+int model_snapshot(struct model *model, struct snapshot *snapshot);
+
 /* The organ in a slot, base's or graft's: its name is borrowed from model or content. */
 struct organ model_organ(const struct model *model, uint32_t tensor, const struct content *content);
+
+/* The same under the name of the slot, whatever name it has itself. */
+struct organ model_organ_in_place(const struct model *model, uint32_t tensor,
+				  const struct content *content);
 
 /* "organs/blk_5_ffn_up.bin" for messages and .grafts. */
 #define ORGAN_PATH_MAX (ANATOMY_NAME_MAX + 32)

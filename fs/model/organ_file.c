@@ -27,17 +27,6 @@ struct view *organ_file_view(struct model *model, uint32_t tensor, const struct 
 	return organ_location_view(&located);
 }
 
-/* Its organ under the name of the slot, whatever name it has itself. */
-static struct organ organ_in_place(const struct model *model, uint32_t tensor,
-				   const struct content *content)
-{
-	struct organ organ = model_organ(model, tensor, content);
-
-	organ.name = model->places[tensor].tensor;
-	organ.name_length = model->places[tensor].tensor_length;
-	return organ;
-}
-
 uint32_t organ_file_experts(const struct model *model, uint32_t tensor,
 			    const struct content *content)
 {
@@ -45,7 +34,7 @@ uint32_t organ_file_experts(const struct model *model, uint32_t tensor,
 
 	if (content_is_whiteout(content))
 		return 0;
-	organ = organ_in_place(model, tensor, content);
+	organ = model_organ_in_place(model, tensor, content);
 	return expert_slice_count(&organ);
 }
 
@@ -56,6 +45,6 @@ bool organ_file_has_view(const struct model *model, uint32_t tensor, const struc
 
 	if (content_is_whiteout(content))
 		return false;
-	organ = organ_in_place(model, tensor, content);
+	organ = model_organ_in_place(model, tensor, content);
 	return organ_view_exists(form, &organ);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* slots.c - see slots.h. */
 #include "fs/model/slots.h"
+#include "fs/model/adapters.h"
+#include "fs/util/array_grown.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +14,8 @@ struct slots {
 	pthread_mutex_t lock; /* protects what follows */
 	_Atomic uint64_t generation;
 	_Atomic uint32_t n, links; /* these three may be read without it */
-	uint32_t base, room, grafts;
+	uint32_t base, grafts;
+	size_t room;
 	struct content **now;	 /* what they hold */
 	struct content **merged; /* what they show instead; NULL: nothing else */
 	slots_listener *follower;
@@ -197,15 +200,13 @@ struct slots *slots_new(uint32_t n)
 
 	if (!slots)
 		return NULL;
+	pthread_mutex_init(&slots->lock, NULL);
 	slots->now = calloc(n + 1u, sizeof(*slots->now));
 	slots->merged = calloc(n + 1u, sizeof(*slots->merged));
 	if (!slots->now || !slots->merged) {
-		free(slots->now);
-		free(slots->merged);
-		free(slots);
+		slots_free(slots);
 		return NULL;
 	}
-	pthread_mutex_init(&slots->lock, NULL);
 	slots->base = slots->n = n;
 	slots->room = n + 1u;
 	return slots;
@@ -341,16 +342,13 @@ void slots_set_shown(struct slots *slots, struct slot_content *showings, size_t 
 /* With the lock held. */
 static bool make_room(struct slots *slots)
 {
-	const uint32_t room = slots->room + slots->room / 2 + 16;
-	struct content **more;
+	size_t room = slots->room, of_merged = room;
+	struct content **more = array_grown(slots->now, slots->n, &room, sizeof(*more));
 
-	if (slots->n < slots->room)
-		return true;
-	more = room > slots->room ? reallocarray(slots->now, room, sizeof(*more)) : NULL;
 	if (!more)
 		return false;
 	slots->now = more;
-	more = reallocarray(slots->merged, room, sizeof(*more));
+	more = array_grown(slots->merged, slots->n, &of_merged, sizeof(*more));
 	if (!more)
 		return false;
 	slots->merged = more;
@@ -404,4 +402,14 @@ int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 			snapshot->content[i] = content_ref(shown(slots, i));
 	pthread_mutex_unlock(&slots->lock);
 	return snapshot->content ? 0 : -ENOMEM;
+}
+
+void snapshot_release(struct snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		content_unref(snapshot->content[i]);
+	metadata_edits_unref(snapshot->edits);
+	adapter_list_free(snapshot->adapters);
+	free(snapshot->content);
+	*snapshot = (struct snapshot){ 0 };
 }

@@ -12,15 +12,50 @@
 #include "fs/base/fingerprint.h"
 #include "fs/layer/donor.h"
 #include "fs/metadata/metadata.h"
-#include "fs/model/results.h"
-#include "fs/model/snapshot.h"
 #include "fs/storage/backing.h"
 #include "gguf/organ.h"
 #include "gguf/role.h"
+#include "measure/zmeasure.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
+#include <xxhash.h>
+
+/* Here what is found out once of a content is kept. Zeros: it was not asked for yet. All in struct
+ * memo_state belongs to memo.h, the rest to tensor_measures.h and tensor_hashes.h. */
+enum memo_phase {
+	MEMO_NONE,
+	MEMO_PENDING, /* a job for it is queued or runs */
+	MEMO_DONE,
+};
+
+/* The first member of a structure that holds the result. */
+struct memo_state {
+	enum memo_phase state;
+	uint64_t begun;	      /* the number of the asking that began the job */
+	int error;	      /* MEMO_DONE: 0 or -errno */
+	unsigned waiting;     /* requests that want it */
+	atomic_bool unwanted; /* there were such and there is none now: its job gives up */
+};
+
+/* The Z-measure. */
+struct measure_result {
+	struct memo_state once;
+	struct zmeasure result;
+};
+
+enum hash_kind {
+	HASH_FILE, /* XXH128 of the organ file, as `xxhsum -H2` has it */
+	HASH_DATA, /* XXH64 of the tensor's data, as llama-gguf-hash has it */
+	HASH_KINDS,
+};
+
+struct hash_result {
+	struct memo_state once;
+	XXH128_hash_t hash; /* of 64 bits: in low64 */
+};
 
 enum content_kind {
 	CONTENT_COPY,	   /* an organ file of the layer */
@@ -182,8 +217,18 @@ uint32_t slots_links(struct slots *slots);
 /* How many there are by now. */
 uint32_t slots_count(struct slots *slots);
 
+/* A model at one moment. */
+struct snapshot {
+	uint64_t generation;
+	uint32_t n, grafts;	       /* slots; those that are not as in the base */
+	struct metadata_edits *edits;  /* of the metadata; NULL: of the slots alone */
+	struct adapter_list *adapters; /* in force (adapters.h); NULL: of the slots alone */
+	struct content **content;      /* n of them, as they are shown; NULL for the base's */
+};
+
 /* All slots at one moment, without what else is in a snapshot. Returns 0 or -ENOMEM. Release with
  * snapshot_release(). */
 int slots_snapshot(struct slots *slots, struct snapshot *snapshot);
+void snapshot_release(struct snapshot *snapshot);
 
 #endif
