@@ -16,7 +16,7 @@ struct mount_files {
 /* Is there such a model in that directory? */
 bool mount_files_exist(const char *directory);
 
-/* Read it; the mount measures what is not measured yet. What is wrong is said in a line on stderr.
+/* Read it; the mount measures the tensors not measured yet. An error is said in a line on stderr.
  * Returns 0 or -1; mount_files_release() is due either way. */
 int mount_files_read(struct mount_files *witness, const char *directory);
 void mount_files_release(struct mount_files *witness);

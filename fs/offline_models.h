@@ -28,12 +28,12 @@ struct offline_models {
 int offline_models_open(struct offline_models *viewing, const struct options *options);
 void offline_models_close(struct offline_models *viewing);
 
-/* Say in a line on stderr what is wrong, or what is wrong with a file. The text may hold any bytes:
+/* Say in a line on stderr the error, or the error of a file. The text may hold any bytes:
  * no terminal obeys them (terminal_text_put()). Both return -1. */
 int offline_models_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int offline_models_fail(const char *file, int rc);
 
-/* Print all of a text to standard output, or say what is wrong with that. Returns 0 or -1. */
+/* Print all of a text to standard output, or say the error of that. Returns 0 or -1. */
 int offline_models_print(const char *text, size_t size);
 
 #endif

@@ -65,7 +65,7 @@ static void print_inscription(const struct sheet_of_cells *sheet,
 	FILE *out = sheet->out;
 
 	find_marks(side, marks);
-	/* Where there is room for one, what is rarer. */
+	/* Where there is room for one, the rarer mark. */
 	if (form != FORM_WIDE && marks[1] != ' ')
 		marks[0] = marks[1];
 	if (form == FORM_WIDE && isnan(side->theta))

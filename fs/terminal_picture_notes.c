@@ -257,7 +257,7 @@ static void each_line(const struct notes *notes, const char *text,
 	free(copy);
 }
 
-/* Of .grafts what is in no cell: metadata and adapters. */
+/* Of .grafts the lines of no cell: metadata and adapters. */
 static void print_other(const struct notes *notes, char *const fields[FIELDS], bool first)
 {
 	char *text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shards.c - see shards.h: what is there, and what of it is the model's. */
+/* shards.c - see shards.h: which files are there, and which are the model's. */
 #include "fs/base/shards_internal.h"
 #include "fs/util/paths.h"
 #include "gguf/names.h"

@@ -51,7 +51,7 @@ bool shards_find_tensor(const struct shards *shards, const char *name, size_t n,
 /* "181/1096 tensors, shard 1 of 13", to free; NULL: out of memory. */
 char *shards_summary(const struct shards *shards);
 
-/* What is missing, with the names of the files and what is wrong with those that are there, to
+/* What is missing, with the names of the files and the errors of those that are there, to
  * free; NULL: out of memory. */
 char *shards_missing_text(struct shards *shards);
 

@@ -55,7 +55,7 @@ static struct content *make_link(struct model *model, const char *target, uid_t 
 	return content;
 }
 
-/* Where a link leads: another one like it, and in *gguf what is in its file; broken where that is
+/* Where a link leads: another one like it, and in *gguf that file's tensors; broken where that is
  * nowhere. NULL with err set: it leads to something else. */
 static struct content *follow(struct model *model, const struct content *of, bool hurried,
 			      struct gguf **gguf, struct error *err)

@@ -64,7 +64,7 @@ static int read_stage(void *context, void *bytes, size_t n, uint64_t offset)
 	return (size_t)got == n ? 0 : -EIO;
 }
 
-/* Is what is staged an organ like the slice? Then *skip is the size of its header. */
+/* Are the staged bytes an organ like the slice? Then *skip is the size of its header. */
 static int check_slice(struct stage *stage, const struct organ *slice, uint64_t *skip,
 		       struct error *err)
 {

@@ -333,7 +333,7 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	return rc;
 }
 
-/* Where what is staged came from, as far as that showed. */
+/* Where the staged bytes came from, as far as that showed. */
 static struct donor *traced_donor(const struct filling *filling, struct stage *stage)
 {
 	struct write_source *trace = stage_trace(stage);

@@ -23,10 +23,10 @@ struct filling {
 	bool is_new;		/* there is no such slot yet */
 	struct timespec *mtime; /* that the file was given; NULL: none */
 	bool may_be_base;	/* and then it is no graft */
-	bool is_base;		/* what is staged is what the base has, byte for byte */
+	bool is_base;		/* the staged bytes are those of the base */
 	uint32_t tensor;	/* else its number */
-	struct layer_seal seal; /* how what is staged goes into the layer */
-	struct organ organ;	/* what is to fill it; its name is ours until it is a content */
+	struct layer_seal seal; /* how the organ goes into the layer */
+	struct organ organ;	/* the organ to fill it; its name is ours until it is a content */
 	struct donor *donor;	/* where it came from, borrowed; NULL: not known */
 	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
 	size_t added_length;

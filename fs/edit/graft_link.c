@@ -127,7 +127,7 @@ static int share(struct filling *filling, const struct origin *from)
 	return 0;
 }
 
-/* Is what is there the slot's own tensor of the base? */
+/* Is the organ there the slot's own tensor of the base? */
 static bool is_own(const struct filling *filling, const struct origin *from)
 {
 	const struct model *model = filling->model;
@@ -140,7 +140,7 @@ static bool is_own(const struct filling *filling, const struct origin *from)
 		       : from->slot == filling->tensor;
 }
 
-/* With the commits of both models locked: fill the slot with what is there. */
+/* With the commits of both models locked: fill the slot with the organ there. */
 static int link_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
@@ -239,7 +239,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	return rc == -EXDEV ? -ESTALE : rc;
 }
 
-/* The slot CLASS/NAME holds a copy of what is shown at the origin. */
+/* The slot CLASS/NAME holds a copy of the organ at the origin. */
 static int copy_shown(const struct origin *origin, struct model *model, enum organ_class klass,
 		      const char *name)
 {

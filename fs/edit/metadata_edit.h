@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata_edit.h - what is done to the metadata of a model. A change is checked, made durable in
+/* metadata_edit.h - changes to the metadata of a model. A change is checked, made durable in
  * the layer and then visible, in this order. What is refused gets a line in the log, and the key
  * keeps what it had. */
 #ifndef FS_EDIT_METADATA_EDIT_H

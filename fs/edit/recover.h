@@ -5,7 +5,7 @@
 
 #include "fs/model/model.h"
 
-/* Take up what is in the layer of a model that was just opened, if it has one: what was begun is
+/* Take up the grafts in the layer of a model that was just opened, if it has one: what was begun is
  * finished or undone first, then metadata, grafts and adapters are put in force as they are there.
  * What cannot be is said in the log and left alone. A link into mountpoint, which may be NULL,
  * leads to the model itself. Before any other thread knows the model. */

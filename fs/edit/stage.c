@@ -24,7 +24,7 @@ struct stage {
 	struct write_source *trace; /* NULL: no process has written yet, or none was traced */
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
-	struct view *content; /* what is there as long as fd is not; NULL: emptied */
+	struct view *content; /* the bytes as long as fd is not there; NULL: emptied */
 	int fd;		      /* -1: nothing was written yet */
 	unsigned number;
 	uint64_t size;
@@ -32,7 +32,7 @@ struct stage {
 	bool unflushed; /* written to since the last commit was tried */
 	bool adopted;	/* content was taken whole from somewhere, as the next says */
 	struct origin origin;
-	int failed; /* a write or fsync() failed: what is staged is not what was meant */
+	int failed; /* a write or fsync() failed: the staged bytes are not those meant */
 };
 
 static uint64_t content_size(const struct stage *stage)

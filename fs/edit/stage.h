@@ -62,7 +62,7 @@ bool stage_origin(struct stage *stage, struct origin *origin);
 /* It was put in force by its origin, or that was tried and refused. */
 void stage_set_outcome(struct stage *stage, bool in_force);
 
-/* Where what is written comes from: the trace becomes the stage's, until it is emptied or put in
+/* Where the written bytes come from: the trace becomes the stage's, until it is emptied or put in
  * force. stage_trace() gives it with a reference, NULL: there is none. */
 void stage_set_trace(struct stage *stage, struct write_source *trace);
 struct write_source *stage_trace(struct stage *stage);
@@ -82,14 +82,14 @@ enum stage_type stage_type(struct stage *stage, struct value_type *type);
  * close a descriptor between the two. */
 bool stage_written(struct stage *stage);
 
-/* Has a write to what is staged failed? And one has: rc is -errno. */
+/* Has a write to the stage failed? And one has: rc is -errno. */
 bool stage_failed(struct stage *stage);
 void stage_fail(struct stage *stage, int rc);
 
 /* Was it written to since the last stage_commit_begin(), whatever came of that? */
 bool stage_unflushed(struct stage *stage);
 
-/* Putting in force what is staged. Nothing is written between the first call and the last one,
+/* Putting in force the staged bytes. Nothing is written between the first call and the last one,
  * which is due whatever the first returns: 0 with the bytes to check in staged, borrowed until
  * then, or -errno: a write has failed. */
 int stage_commit_begin(struct stage *stage, struct source *staged);

@@ -43,7 +43,7 @@ int symlinks_gguf(struct symlinks *links, struct model *model, const struct cont
  * else now has a new content; adapters that led nowhere are in force where they lead now. */
 void symlinks_refresh(struct symlinks *links, struct model *model);
 
-/* The same for all models once more when the mount is gone, before what is in force is written
+/* The same for all models once more when the mount is gone, before the grafts are written
  * down. A path into the mount leads nowhere then: links that led to something through it, and
  * adapters, stay what they were. */
 void symlinks_refresh_last(struct symlinks *links);

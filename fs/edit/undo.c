@@ -348,7 +348,7 @@ static void restore(struct restoring *restoring, char *note)
 	free(note);
 }
 
-/* With the commit lock held: what is noted is undone. */
+/* With the commit lock held: the noted change is undone. */
 static int undo_noted(struct undoing *undoing)
 {
 	struct model *model = undoing->model;

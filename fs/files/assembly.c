@@ -40,7 +40,7 @@ struct assembly {
 	bool chosen; /* the directory, by the user */
 	dev_t mount; /* 0: there is none */
 	struct progress progress;
-	bool keep; /* what is assembled */
+	bool keep; /* the assembled file */
 
 	pthread_mutex_t lock; /* protects what follows */
 	bool running;

@@ -39,7 +39,7 @@ struct assembly_progress {
 };
 bool assembly_progress(struct assembly *assembly, struct assembly_progress *progress);
 
-/* Keep what is assembled open from now on, for assembly_view(). Before requests come. */
+/* Keep the assembled file open from now on, for assembly_view(). Before requests come. */
 void assembly_keep(struct assembly *assembly);
 
 /* The last file that was assembled, as one extent, if it holds the model of that generation, with

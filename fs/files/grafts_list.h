@@ -19,7 +19,7 @@
  * donor's file where a link leads; "adapters/lora" are the pairs that were copied in.
  *
  * A name's bytes outside printable ASCII, and '%', stand percent-encoded; the time is ISO 8601 in
- * UTC; what is not known is "-". NULL: out of memory. */
+ * UTC; a field not known is "-". NULL: out of memory. */
 struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot);
 
 /* .undo: what could be undone, one line each, "# WORD\tWHAT", and of an organ or link "\tFILE" that

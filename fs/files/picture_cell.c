@@ -103,7 +103,7 @@ static void print_text(FILE *out, char klass, struct picture_box box, const char
 		rgb_text(colour, palette_ink(picture_style_ground(klass, false))), text);
 }
 
-/* The angle, as much of it as there is room for, and what is special. */
+/* The angle, as much of it as there is room for, and its sign. */
 static void print_inscription(FILE *out, const struct picture_grid_side *side, char klass,
 			      struct picture_box box)
 {

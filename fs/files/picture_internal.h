@@ -23,7 +23,7 @@ enum {
 	PICTURE_SIDE_CELL = 44,	 /* width of a cell outside the blocks */
 	PICTURE_DECIMALS = 36,	 /* cells of this width show a decimal, */
 	PICTURE_WHOLE = 15,	 /* of this width whole degrees, */
-	PICTURE_SIGNS = 9,	 /* of this width what is special about them */
+	PICTURE_SIGNS = 9,	 /* of this width the signs of tensors */
 };
 
 /* The panels of two models: the first, the second, their difference. */

@@ -21,7 +21,7 @@ enum {
 	TITLE = 18,	  /* height of a panel's name */
 	NUMBERS = 18,	  /* height of the block numbers */
 	SECTION = 7,	  /* between attention and feed-forward */
-	SIDE_GAP = 40,	  /* before what is outside the blocks */
+	SIDE_GAP = 40,	  /* before the cells outside the blocks */
 	SIDE_ROWS = 24,	  /* one column beside the blocks holds this many in any case, */
 	SIDE_ALONE = 12,  /* where there are no blocks this many */
 	WIDTH_MAX = 1580, /* of a picture with more columns than one beside the blocks */

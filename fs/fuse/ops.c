@@ -38,7 +38,7 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	do_without(connection, FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
 	ask_for(connection, FUSE_CAP_EXPLICIT_INVAL_DATA);
 #ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
-	/* Shared maps of what is made when it is read. */
+	/* Shared maps of files that are made when they are read. */
 	ask_for(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
 #endif
 	/* Where names are asked for every time, attributes in a listing are thrown away. */

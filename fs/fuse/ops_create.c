@@ -105,7 +105,7 @@ static ssize_t remove_slot(struct async_request *async)
 	return family_of(async->inode)->remove(async->inode);
 }
 
-/* The name of what is no slot or key goes: a θ file or table is hidden. */
+/* The name of a file that is no slot or key goes: a θ file or table is hidden. */
 static int remove_name(struct mount *fs, const struct inode *inode, fuse_ino_t parent,
 		       const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_write.c - what is written: organs into a stage, names into .assemble, θ files into nothing,
+/* ops_write.c - the bytes written: organs into a stage, names into .assemble, θ files into nothing,
  * so that a whole directory of organs can be copied in. Putting a graft in force, undoing and
  * assembling wait for the disk, so they run in pools and reply from there. */
 #include "fs/edit/metadata_edit.h"

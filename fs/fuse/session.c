@@ -137,7 +137,7 @@ static int start(struct mount_session *mount)
 		log_error("%s: the session cannot be made", mount->point);
 		return -1;
 	}
-	/* libfuse says itself what is wrong. */
+	/* libfuse reports the error itself. */
 	return fuse_session_mount(mount->session, mount->point);
 }
 

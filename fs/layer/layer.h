@@ -39,7 +39,7 @@ struct layer_options {
 	bool read_only;		    /* nothing is written, and what would write is not called */
 	bool fresh;		    /* no private layer is taken up */
 	struct log *log;	    /* gets what no return value can tell */
-	struct zstd_cache *cache;   /* for what is compressed */
+	struct zstd_cache *cache;   /* for compressed organs */
 };
 
 /* The private layer for a base, under the directory state (made when needed, with its parents). If
@@ -65,7 +65,7 @@ const struct layer_history *layer_history(const struct layer *layer);
 struct layer *layer_open_at(const char *path, const struct layer_options *manner,
 			    struct backing *base, const struct gguf *gguf, struct error *err);
 
-/* Give the layer up, leaving what is in it on disk; an empty private one is removed. */
+/* Give the layer up, leaving its files on disk; an empty private one is removed. */
 void layer_close(struct layer *layer);
 
 /* Remove a private layer from disk, all its grafts included; nothing is done to one that the user
@@ -129,7 +129,7 @@ int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size);
 
 void layer_unstage(struct layer *layer, unsigned number);
 
-/* Make what is in stage number durable, in the form in which it is to be kept, with its
+/* Make the file of stage number durable, in the form in which it is to be kept, with its
  * modification time. May take long, and several may be sealed at once. Returns 0 or -errno. */
 struct layer_seal {
 	enum layer_kind kind; /* LAYER_ORGAN as it is, LAYER_COMPRESSED compressed */

@@ -50,7 +50,7 @@ void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE
 #define STAGED_ORIGIN ".from"
 #define STAGED_SEEN   ".seen"
 
-/* A number for names in .stage/ of what is set aside where nothing is staged. Returns 0 or
+/* A number for names in .stage/ of files set aside where nothing is staged. Returns 0 or
  * -errno. */
 int layer_unused_stage_number(struct layer *layer, unsigned *number);
 

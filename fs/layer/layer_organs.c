@@ -246,7 +246,7 @@ static struct backing *organ_of(struct layer *layer, int fd, enum layer_kind kin
 	return backing;
 }
 
-/* The same for what is in a stage. Opened before the rename: after it nothing may fail but the
+/* The same for the file of a stage. Opened before the rename: after it nothing may fail but the
  * durability itself. Returns 0 or -errno. */
 static int open_staged(struct layer *layer, unsigned number, enum layer_kind kind,
 		       enum organ_class klass, const char *name, struct backing **file)

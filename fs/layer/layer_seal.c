@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_seal.c - see layer.h: a stage on its way into the layer. Its bytes are hashed, compressed
- * if that is worth it, and made durable, once: what is compressed is not made durable as it was,
+ * if that is worth it, and made durable, once: a compressed organ is not made durable as it was,
  * too. */
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"

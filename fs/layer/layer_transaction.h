@@ -12,7 +12,7 @@
 struct layer_transaction {
 	struct layer *layer;
 	int dir;	 /* the slot's class, or metadata/ */
-	unsigned number; /* of a stage, whose names are used for what is set aside */
+	unsigned number; /* of a stage, whose names are used for files set aside */
 	unsigned n;
 	struct layer_step {
 		char staged[LAYER_STAGE_NAME]; /* in the layer */

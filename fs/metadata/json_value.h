@@ -17,7 +17,7 @@ void json_add_unsigned(cJSON *object, const char *key, uint64_t value);
 /* The value of a metadata scalar: its little-endian bytes in scalar. */
 cJSON *json_scalar(enum kv_type type, uint64_t scalar);
 
-/* Text of n bytes, in which what is no UTF-8, and NUL, stands as U+FFFD. */
+/* Text of n bytes, of which those that are no UTF-8, and NUL, stand as U+FFFD. */
 cJSON *json_text(const char *bytes, size_t n);
 
 /* The value of a metadata entry, read where it lies: scalars and strings as they are; arrays, and
@@ -28,7 +28,7 @@ cJSON *json_value(const struct value *value);
 /* Print what cJSON has printed, which escapes of the controls in it those below U+0020 only. */
 void json_print(const char *json, FILE *out);
 
-/* A key of n bytes, in which '%', NUL and what is no UTF-8 stand percent-encoded, so that different
+/* A key of n bytes, in which '%', NUL and bytes not UTF-8 stand percent-encoded, so that different
  * keys stay different. Returns text to free. */
 char *json_key(const char *bytes, size_t n);
 

@@ -96,7 +96,7 @@ void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
 			   const struct layout_values *values, uint64_t (*new_ino)(void *context),
 			   void *context);
 
-/* The type of what is written to a key: that of its value; else the one to remember; else the
+/* The type of a value written to a key: that of its value; else the one to remember; else the
  * base's. False: there is none. */
 bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *type);
 void metadata_set_type(struct metadata *metadata, uint32_t i, const struct value_type *type);

@@ -118,7 +118,7 @@ float adapters_alpha(const struct gguf *gguf);
 
 struct adapter_line {
 	char *name;	  /* of its file in adapters/: "NAME.gguf", or "lora" of copied pairs */
-	float scale;	  /* what is merged is multiplied by it */
+	float scale;	  /* the product is multiplied by it */
 	uint32_t touched; /* tensors that it changes */
 	uint32_t halves;  /* of copied pairs: of which the other half is missing */
 	uint64_t bytes;	  /* of its tensors */

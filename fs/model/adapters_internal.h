@@ -24,7 +24,7 @@ struct adapter_entry {
 	char *name;
 	uint32_t number;      /* among all: the order in which they were reserved */
 	struct content *link; /* NULL: none */
-	struct gguf *gguf;    /* what is in its file; NULL: none, or it is broken */
+	struct gguf *gguf;    /* its file's tensors; NULL: none, or it is broken */
 	float alpha;	      /* of the link, 0: it has none */
 	struct adapter_setting settings[ADAPTER_FILES];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* inode.h - inode numbers. What a base holds has numbers that say what it is, the same at every
- * mount, and needs no memory; what is made later gets a new number each time.
+ * mount, and needs no memory; a file made later gets a new number each time.
  *
  *	1			the root of the mount
  *	m << 44 | kind << 40 | index	what the base of model number m has (enum inode_kind)
@@ -107,7 +107,7 @@ static inline uint64_t inode_new(struct model *model)
 	return INODE_NEW | (uint64_t)model->number << 44 | atomic_fetch_add(&model->next_ino, 1);
 }
 
-/* The numbers of what is made from a graft, always the same ones: the first of n. */
+/* The numbers of the files made from a graft, always the same ones: the first of n. */
 static inline uint64_t inode_of_generated(struct model *model, struct content *content, uint32_t n)
 {
 	uint64_t first = atomic_load(&content->made), none = 0;

@@ -83,7 +83,7 @@ struct model {
 	pthread_mutex_t experts_lock;
 	struct journal journal;
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
-	atomic_uint_fast64_t next_ino;	    /* of grafts and of what is made from them */
+	atomic_uint_fast64_t next_ino;	    /* of grafts and of files made from them */
 	atomic_uint removed[CLASSES];	    /* how often the directory was */
 	atomic_uint_fast32_t seconds;	    /* fingerprint_seconds(); 0: not asked for yet */
 };
@@ -108,7 +108,7 @@ struct model_params {
 	struct shards *shards; /* of which it is made then */
 };
 
-/* Open the model at path, with its layer; what is in that is not taken up yet: recover() does that,
+/* Open the model at path, with its layer; its grafts are not taken up yet: recover() does that,
  * which is due before anything else. NULL with err set: as gguf_read(), or as base_open() or
  * layer_open_at(). Of the files of a split model some may be missing; the log says which. */
 struct model *model_open(const struct model_options *options, const char *path,

@@ -70,7 +70,7 @@ struct content {
 	atomic_uint refs;
 	enum content_kind kind;
 	uint64_t ino;		   /* the inode number of its organ file */
-	atomic_uint_fast64_t made; /* the first one of what is made of it; 0: none yet (inode.h) */
+	atomic_uint_fast64_t made; /* the first of the files made of it; 0: none yet (inode.h) */
 	struct organ organ;	   /* what it is; the name is the content's own */
 	struct backing *file;	   /* where its data lies */
 	uint64_t offset;	   /* and from which byte on */

@@ -52,7 +52,7 @@ static bool start_pools(struct mount *fs)
 int mount_add_model(struct mount *fs, struct model_files *model_files, struct model *model)
 {
 	const struct options *options = fs->options;
-	/* With several models, what is given is the directory for all. */
+	/* With several models, the path given is the directory for all. */
 	const bool several = fs->models->several;
 	const struct model_files_params params = {
 		.samples = options->samples,

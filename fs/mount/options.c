@@ -19,7 +19,7 @@
 
 #define THREADS_MAX 1024u
 
-/* zstd's level for what is kept in a layer: little work for most of what there is to gain. */
+/* zstd's level for organs kept in a layer: little work for most of what there is to gain. */
 #define COMPRESS_DEFAULT 1
 
 /* What noassemble and assemble set; 0: neither was given. */

@@ -40,7 +40,7 @@ struct options {
 /* Fill options from files of defaults (config.h), the system's and the user's, and from the command
  * line, where a later one of the three goes before an earlier one; a file is NULL where there is
  * none. Bad usage, or a file that cannot be used where a model is opened: -1, after a line on
- * stderr that says what is wrong. Release with options_release() either way. */
+ * stderr that says the reason. Release with options_release() either way. */
 int options_parse(struct options *options, int argc, char **argv, const char *system_file,
 		  const char *users_file);
 void options_release(struct options *options);

@@ -111,7 +111,7 @@ bool utab_enter(const char *point)
 	return true;
 }
 
-/* Without asking what is there for anything: it may not answer. */
+/* Without asking the mount there for anything: it may not answer. */
 static bool is_mount(const char *point)
 {
 	struct statx stat;

@@ -79,7 +79,7 @@ static bool cut_number(char *text, uint64_t *number)
 	return true;
 }
 
-/* Only what is a FUSE filesystem is believed: any user can give such an attribute to a file. */
+/* Only a FUSE filesystem is believed: any user can give such an attribute to a file. */
 static bool get_extent(int fd, struct disk_extent *extent)
 {
 	struct statfs status;

@@ -144,7 +144,7 @@ static int step_outside(struct walk *walk, const char *name)
 	return fd < 0 ? fail(walk, errno) : arrive(walk, fd);
 }
 
-/* Take the next name off what is to come. Returns 1, 0 there is none, -errno. */
+/* Take the next name off the path. Returns 1, 0 there is none, -errno. */
 static int next_name(struct walk *walk, char name[NAME_MAX + 1])
 {
 	const char *start = walk->left + strspn(walk->left, "/");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table_field.h - the fields of a table line, in both directions. Nothing of what is read is
+/* table_field.h - the fields of a table line, in both directions. Nothing of the text is
  * trusted. */
 #ifndef FS_REPORT_TABLE_FIELD_H
 #define FS_REPORT_TABLE_FIELD_H

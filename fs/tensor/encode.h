@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* The type of what is computed from a tensor of that type with rows of that length: F32, F16 and
+/* The type of the values computed from a tensor of that type with rows of that length: F32, F16 and
  * BF16 stay, of any other it is Q8_0, which adds hardly an error of its own, or F16 where the row
  * is not made of whole blocks. */
 uint32_t encode_type(uint32_t type, uint64_t row);

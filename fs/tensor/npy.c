@@ -29,7 +29,7 @@ bool npy_supports(uint32_t type)
 	return own_type(type) || dequant_supported(type);
 }
 
-/* Fills the header with what is shown of an organ, and returns its size. */
+/* Fills the header for an organ's values, and returns its size. */
 static size_t write_header(const struct organ *organ, char header[HEADER_MAX])
 {
 	const char *type = own_type(organ->type);

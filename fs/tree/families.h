@@ -11,12 +11,12 @@
 	FAMILY(ORGAN, organ)	 /* index: tensor; content: the graft, NULL for the base's */     \
 	FAMILY(LINK, link)	 /* an organ that is a symbolic link: the graft says where */     \
 	FAMILY(THETA, theta)	 /* the θ file of an organ: index, content as there */           \
-	FAMILY(STAGE, stage)	 /* index: tensor; stage: what is being written over it */        \
+	FAMILY(STAGE, stage)	 /* index: tensor; stage: the bytes written over it */            \
 	FAMILY(SCRATCH, scratch) /* a file that is no slot: stage is its content */               \
 	FAMILY(SCRATCH_LINK, scratch_link) /* a symbolic link that is no slot's: the content's */ \
 	FAMILY(ADAPTER, adapter)	   /* a link to an adapter's file; index: its number */   \
 	FAMILY(SETTING, setting) /* a number of an adapter; index: its file's; view: its text */  \
-	FAMILY(SETTING_STAGE, setting_stage) /* index as there; stage: what is written over it */ \
+	FAMILY(SETTING_STAGE, setting_stage) /* index as there; stage: bytes written over it */   \
 	FAMILY(BASE, base)		     /* the directory .base */                            \
 	FAMILY(BASE_CLASS, base_class)	     /* a class in it; index: enum organ_class */         \
 	FAMILY(BASE_ORGAN, base_organ)	     /* an organ in that; index: tensor */                \
@@ -29,7 +29,7 @@
 	FAMILY(UNDO, undo)			 /* .undo */                                      \
 	FAMILY(METADATA, metadata)		 /* the directory metadata */                     \
 	FAMILY(KEY, key)	     /* index: key; metadatum: its value, NULL for the base's */  \
-	FAMILY(KEY_STAGE, key_stage) /* index: key; stage: what is being written over it */       \
+	FAMILY(KEY_STAGE, key_stage) /* index: key; stage: the bytes written over it */           \
 	FAMILY(BASE_METADATA, base_metadata)                                                      \
 	FAMILY(BASE_KEY, base_key)     /* index: key; the base's value */                         \
 	FAMILY(FORM, form)	       /* a directory of .views; part: enum organ_view */         \
@@ -37,8 +37,8 @@
 	FAMILY(FORMED, formed)	       /* an organ in a form; index, content as there, part */    \
 	FAMILY(EXPERTS, experts)       /* the directory of a tensor's experts; index: tensor */   \
 	FAMILY(EXPERT, expert) /* index, content: the stack; part: which, or INODE_ORDER */       \
-	FAMILY(EXPERT_STAGE, expert_stage) /* stage: what is being written over that */           \
-	FAMILY(SINK, sink)		   /* an empty file that drops what is written to it */
+	FAMILY(EXPERT_STAGE, expert_stage) /* stage: the bytes written over that */               \
+	FAMILY(SINK, sink)		   /* an empty file that drops all bytes written to it */
 
 #define FAMILY_NUMBER(NUMBER, name) FAMILY_##NUMBER,
 enum family_number { FAMILIES(FAMILY_NUMBER) };

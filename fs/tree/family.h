@@ -31,7 +31,7 @@ enum family_name {
 	NAME_NEVER,
 };
 
-/* What becomes of what is written to an inode that is no stage's. */
+/* What becomes of the bytes written to an inode that is no stage's. */
 enum family_write {
 	WRITE_REFUSED,	/* open() says so; or there is a stage operation */
 	WRITE_DROPPED,	/* so that whole trees can be copied in */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* family_expert.c - experts: the directory of those of a tensor, in it a file for each, and their
- * order; what is written over one. */
+ * order; the bytes written over one. */
 #include "fs/edit/expert_edit.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"

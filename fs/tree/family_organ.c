@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* family_organ.c - organs: files, or links; those of the base; what is written over one. */
+/* family_organ.c - organs: files, or links; those of the base; the bytes written over one. */
 #include "fs/edit/graft.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"

@@ -80,7 +80,7 @@ static struct timespec time_of(const struct generated *generated, enum generated
 	return time;
 }
 
-/* With the lock held: bring what is kept to the state as it is now. The stamp is taken before the
+/* With the lock held: bring the kept file to the state as it is now. The stamp is taken before the
  * state is looked at, so that a change in between makes the file again. */
 static void catch_up(struct generated *generated, enum generated_kind kind)
 {

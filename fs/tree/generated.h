@@ -40,7 +40,7 @@ struct generator {
 	struct view *(*view)(void *context, enum generated_kind kind, struct error *err);
 	void *context;
 	struct model *model;   /* whose files they are; NULL: the mount's */
-	struct timespec mtime; /* of what is made from stamp 0, where there is no model */
+	struct timespec mtime; /* of files made from stamp 0, where there is no model */
 	struct log *log;
 };
 

@@ -16,7 +16,7 @@ struct inodes {
 	struct model *const *models;
 	atomic_uint n_models;
 	bool several;
-	atomic_uint_fast64_t next_ino; /* of what is the mount's own */
+	atomic_uint_fast64_t next_ino; /* of the mount's own files */
 	pthread_mutex_t lock; /* protects what follows, and in an inode what it says there */
 	struct inode **chains;
 	size_t n_chains; /* a power of two */

@@ -24,7 +24,7 @@ struct model_files {
 struct model_files_params {
 	uint64_t samples;		/* values of a tensor that are looked at (sampling.h) */
 	const char *output, *directory; /* as assembly_new() */
-	bool keep;			/* what is assembled stays open (assembly_keep()) */
+	bool keep;			/* the assembled file stays open (assembly_keep()) */
 	struct inodes *inodes;
 	struct pool *measurers, *hashers; /* threads to measure and to hash with */
 };
