@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shards_join.c - see shards.h: how many there are, and the model that they are together. */
 #include "fs/base/shards_internal.h"
+#include "fs/util/time_order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -155,11 +156,6 @@ static bool copy_head(struct shards_backing *joined, const struct shards_backing
 	return bytes || !head->bytes;
 }
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
 /* A backing of the file that join describes, which becomes the backing's, also on failure. files
  * are those of the n shards, NULL where one is missing; the backing takes references of its own,
  * and a copy of the head. It has that path, the status of the first that is there, and the time of
@@ -185,7 +181,7 @@ static struct backing *shards_backing_new(struct join *join, struct backing *con
 			continue;
 		joined->files[k] = backing_ref(files[k]);
 		first = first ? first : files[k];
-		if (is_later(&backing_stat(files[k])->st_mtim, &latest))
+		if (is_earlier(&latest, &backing_stat(files[k])->st_mtim))
 			latest = backing_stat(files[k])->st_mtim;
 	}
 	if (!copy_head(joined, head)) {

@@ -195,7 +195,9 @@ static int put_number(struct writing *writing, const char *text)
 
 int adapter_edit_write(struct model *model, const char *file, struct stage *stage)
 {
-	struct writing writing = { .model = model, .file = file, .mtime = stage_mtime(stage) };
+	struct writing writing = { .model = model,
+				   .file = file,
+				   .mtime = stage_shown(stage).mtime };
 	char text[ADAPTER_TEXT_MAX];
 	struct view *view = NULL;
 	struct source staged;

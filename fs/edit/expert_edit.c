@@ -68,7 +68,7 @@ static int read_stage(void *context, void *bytes, size_t n, uint64_t offset)
 static int check_slice(struct stage *stage, const struct organ *slice, uint64_t *skip,
 		       struct error *err)
 {
-	const struct source source = { read_stage, stage, stage_size(stage) };
+	const struct source source = { read_stage, stage, stage_shown(stage).size };
 	char scratch[2][TYPE_NAME_MAX], shapes[2][SHAPE_TEXT_MAX];
 	struct organ organ = { 0 };
 	int rc = organ_parse(&source, &organ, err);
@@ -144,7 +144,7 @@ int expert_edit_put(struct model *model, uint32_t tensor, uint32_t expert, struc
 /* The text of the order that is staged, to free. NULL with *rc set. */
 static char *read_order(struct stage *stage, int *rc, struct error *err)
 {
-	const uint64_t size = stage_size(stage);
+	const uint64_t size = stage_shown(stage).size;
 	char *text = NULL;
 
 	if (size > EXPERT_SLICE_ORDER_MAX) {

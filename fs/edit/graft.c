@@ -346,7 +346,7 @@ static struct donor *traced_donor(const struct filling *filling, struct stage *s
 		target = content ? content->ino
 				 : inode_of(filling->model->number, INODE_ORGAN, filling->tensor);
 	}
-	donor = write_source_donor(trace, stage_size(stage), target);
+	donor = write_source_donor(trace, stage_shown(stage).size, target);
 	content_unref(content);
 	write_source_unref(trace);
 	return donor;
@@ -359,11 +359,12 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 	struct filling filling = {
 		.model = model, .klass = klass, .name = name, .any_shape = any_shape
 	};
-	struct timespec mtime = stage_mtime(stage), base;
+	const struct stage_shown shown = stage_shown(stage);
+	struct timespec base;
 	int rc;
 
-	if (stage_has_mtime(stage))
-		filling.mtime = &mtime;
+	if (shown.has_mtime)
+		filling.mtime = &shown.mtime;
 	rc = fill_from_origin(&filling, stage);
 	if (rc == -ESTALE) {
 		filling.organ = (struct organ){ 0 };

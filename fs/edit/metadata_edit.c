@@ -283,13 +283,16 @@ static int refuse(struct editing *editing, int rc)
 
 int metadata_edit_fill(struct model *model, const char *name, struct stage *stage)
 {
-	struct editing editing = { .model = model, .name = name };
+	const struct stage_shown shown = stage_shown(stage);
+	struct editing editing = { .model = model,
+				   .name = name,
+				   .typed = shown.typed,
+				   .type = shown.type,
+				   .mtime = shown.mtime };
 	struct source staged;
 	struct view *text = NULL;
 	int rc = stage_commit_begin(stage, &staged);
 
-	editing.typed = stage_type(stage, &editing.type);
-	editing.mtime = stage_mtime(stage);
 	if (rc == 0)
 		rc = check_text(&editing, &staged);
 	/* What was written is not kept: the layer has the value as it is shown. */

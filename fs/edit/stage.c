@@ -15,12 +15,8 @@ struct stage {
 	struct layer *layer;
 	atomic_uint opens;
 	atomic_uint busy;      /* writers that have not closed since they wrote */
-	pthread_mutex_t shown; /* protects what attributes show; held for a moment only */
-	struct timespec mtime;
-	bool has_mtime; /* it was set, and no write moves it on */
-	uint64_t shown_size;
-	enum stage_type typed;
-	struct value_type type;
+	pthread_mutex_t show_lock; /* protects shown and trace; held for a moment only */
+	struct stage_shown shown;
 	struct write_source *trace; /* NULL: no process has written yet, or none was traced */
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
@@ -45,11 +41,11 @@ static uint64_t content_size(const struct stage *stage)
 /* With the lock held, or before other threads know it: attributes show the state as it is now. */
 static void show(struct stage *stage)
 {
-	pthread_mutex_lock(&stage->shown);
-	stage->shown_size = content_size(stage);
-	if (!stage->has_mtime)
-		clock_gettime(CLOCK_REALTIME, &stage->mtime);
-	pthread_mutex_unlock(&stage->shown);
+	pthread_mutex_lock(&stage->show_lock);
+	stage->shown.size = content_size(stage);
+	if (!stage->shown.has_mtime)
+		clock_gettime(CLOCK_REALTIME, &stage->shown.mtime);
+	pthread_mutex_unlock(&stage->show_lock);
 }
 
 struct stage *stage_new(struct layer *layer, struct view *content)
@@ -60,7 +56,7 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 		return NULL;
 	atomic_init(&stage->opens, 0);
 	atomic_init(&stage->busy, 0);
-	pthread_mutex_init(&stage->shown, NULL);
+	pthread_mutex_init(&stage->show_lock, NULL);
 	pthread_mutex_init(&stage->lock, NULL);
 	stage->layer = layer;
 	stage->content = view_ref(content);
@@ -80,10 +76,10 @@ void stage_set_trace(struct stage *stage, struct write_source *trace)
 {
 	struct write_source *before;
 
-	pthread_mutex_lock(&stage->shown);
+	pthread_mutex_lock(&stage->show_lock);
 	before = stage->trace;
 	stage->trace = trace;
-	pthread_mutex_unlock(&stage->shown);
+	pthread_mutex_unlock(&stage->show_lock);
 	write_source_unref(before);
 }
 
@@ -91,9 +87,9 @@ struct write_source *stage_trace(struct stage *stage)
 {
 	struct write_source *trace;
 
-	pthread_mutex_lock(&stage->shown);
+	pthread_mutex_lock(&stage->show_lock);
 	trace = write_source_ref(stage->trace);
-	pthread_mutex_unlock(&stage->shown);
+	pthread_mutex_unlock(&stage->show_lock);
 	return trace;
 }
 
@@ -118,7 +114,7 @@ void stage_free(struct stage *stage)
 		return;
 	discard(stage);
 	pthread_mutex_destroy(&stage->lock);
-	pthread_mutex_destroy(&stage->shown);
+	pthread_mutex_destroy(&stage->show_lock);
 	free(stage);
 }
 
@@ -307,61 +303,30 @@ int stage_sync(struct stage *stage)
 	return rc;
 }
 
-uint64_t stage_size(struct stage *stage)
+struct stage_shown stage_shown(struct stage *stage)
 {
-	uint64_t size;
+	struct stage_shown shown;
 
-	pthread_mutex_lock(&stage->shown);
-	size = stage->shown_size;
-	pthread_mutex_unlock(&stage->shown);
-	return size;
+	pthread_mutex_lock(&stage->show_lock);
+	shown = stage->shown;
+	pthread_mutex_unlock(&stage->show_lock);
+	return shown;
 }
 
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime)
 {
-	pthread_mutex_lock(&stage->shown);
-	stage->mtime = *mtime;
-	stage->has_mtime = true;
-	pthread_mutex_unlock(&stage->shown);
-}
-
-bool stage_has_mtime(struct stage *stage)
-{
-	bool has;
-
-	pthread_mutex_lock(&stage->shown);
-	has = stage->has_mtime;
-	pthread_mutex_unlock(&stage->shown);
-	return has;
-}
-
-struct timespec stage_mtime(struct stage *stage)
-{
-	struct timespec mtime;
-
-	pthread_mutex_lock(&stage->shown);
-	mtime = stage->mtime;
-	pthread_mutex_unlock(&stage->shown);
-	return mtime;
+	pthread_mutex_lock(&stage->show_lock);
+	stage->shown.mtime = *mtime;
+	stage->shown.has_mtime = true;
+	pthread_mutex_unlock(&stage->show_lock);
 }
 
 void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type)
 {
-	pthread_mutex_lock(&stage->shown);
-	stage->typed = how;
-	stage->type = type;
-	pthread_mutex_unlock(&stage->shown);
-}
-
-enum stage_type stage_type(struct stage *stage, struct value_type *type)
-{
-	enum stage_type typed;
-
-	pthread_mutex_lock(&stage->shown);
-	typed = stage->typed;
-	*type = stage->type;
-	pthread_mutex_unlock(&stage->shown);
-	return typed;
+	pthread_mutex_lock(&stage->show_lock);
+	stage->shown.typed = how;
+	stage->shown.type = type;
+	pthread_mutex_unlock(&stage->show_lock);
 }
 
 static bool read_flag(struct stage *stage, const bool *flag)
@@ -423,7 +388,7 @@ int stage_commit_begin(struct stage *stage, struct source *staged)
 
 int stage_seal(struct stage *stage, struct layer_seal *seal)
 {
-	const struct timespec mtime = stage_mtime(stage);
+	const struct timespec mtime = stage_shown(stage).mtime;
 	const struct timespec times[2] = { mtime, mtime };
 	int rc;
 

@@ -27,6 +27,16 @@ void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
 unsigned stage_opens(struct stage *stage);
 
+/* What attributes show of it: no thread waits for the disk to know that. */
+struct stage_shown {
+	uint64_t size;
+	struct timespec mtime;
+	bool has_mtime; /* it was set, and no write moves it on */
+	enum stage_type { STAGE_UNTYPED, STAGE_WAS, STAGE_WANTED } typed; /* stage_set_type() */
+	struct value_type type;
+};
+struct stage_shown stage_shown(struct stage *stage);
+
 /* A writer begins to write, and is done for now; how many others are still writing then. */
 void stage_begin(struct stage *stage);
 unsigned stage_end(struct stage *stage);
@@ -37,7 +47,6 @@ int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offse
 ssize_t stage_read(struct stage *stage, void *bytes, size_t n, uint64_t offset);
 int stage_truncate(struct stage *stage, uint64_t size);
 int stage_sync(struct stage *stage);
-uint64_t stage_size(struct stage *stage);
 
 /* Where a stage's content came from: a slot of a model, with that content of the slot, NULL for the
  * base's. */
@@ -69,14 +78,10 @@ struct write_source *stage_trace(struct stage *stage);
 
 /* The modification time it will have, whatever is written to it from now on. */
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime);
-bool stage_has_mtime(struct stage *stage);
-struct timespec stage_mtime(struct stage *stage);
 
 /* Of a file that is to be the value of a metadata key, the type: as it was where the text comes
  * from, or as a user wants it to be. */
-enum stage_type { STAGE_UNTYPED, STAGE_WAS, STAGE_WANTED };
 void stage_set_type(struct stage *stage, enum stage_type how, struct value_type type);
-enum stage_type stage_type(struct stage *stage, struct value_type *type);
 
 /* Was it written to since it was made or last put in force? Emptying alone is not writing: shells
  * close a descriptor between the two. */

@@ -7,6 +7,7 @@
 #include "fs/model/inode.h"
 #include "fs/paths/path_probe.h"
 #include "fs/util/paths.h"
+#include "fs/util/time_order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -542,11 +543,6 @@ static size_t collect(const struct symlinks *links, struct model *model, bool la
 	return n;
 }
 
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
-}
-
 /* With the turn: look at the links, which are used up. Returns whether one gave no answer. */
 static bool renew_all(const struct symlinks *links, struct symlink_entry *all, size_t n)
 {
@@ -587,7 +583,7 @@ void symlinks_refresh(struct symlinks *links, struct model *model)
 	clock_gettime(CLOCK_MONOTONIC, &asked);
 	pthread_mutex_lock(&links->turn);
 	/* Of those who waited for their turn together, the first one looks for all. */
-	if (model == links->last_model && is_before(&asked, &links->last)) {
+	if (model == links->last_model && is_earlier(&asked, &links->last)) {
 		pthread_mutex_unlock(&links->turn);
 		return;
 	}

@@ -124,7 +124,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	attr->st_blocks = (blkcnt_t)((size + 511) / 512);
 	if (family->is_copy && size)
 		attr->st_blocks = 1;
-	attr->st_mtim = inode->stage ? stage_mtime(inode->stage) : inode->mtime;
+	attr->st_mtim = inode->stage ? stage_shown(inode->stage).mtime : inode->mtime;
 	if (is_of_grafts(fs, inode))
 		attr->st_mtim = model_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;

@@ -147,7 +147,7 @@ static bool place_nameless(fuse_req_t req, struct open_file *handle,
 		return false;
 	}
 	if (fi->flags & O_APPEND)
-		*offset = (off_t)stage_size(inode->stage);
+		*offset = (off_t)stage_shown(inode->stage).size;
 	return true;
 }
 

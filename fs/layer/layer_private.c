@@ -9,6 +9,7 @@
 #include "fs/base/fingerprint.h"
 #include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
+#include "fs/util/time_order.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,11 +34,6 @@ char *layer_base_path(struct backing *base)
 	return realpath(backing_path(first ? first : base), NULL);
 }
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
 /* Let *changed be no earlier than the last change of a directory in a layer that holds something:
  * each graft is renamed into one. */
 static void look_into(int dir, const char *name, struct timespec *changed)
@@ -51,7 +47,7 @@ static void look_into(int dir, const char *name, struct timespec *changed)
 		stat.st_mtim = (struct timespec){ 0 };
 	while (layer_list_next(entries, &rc))
 		holds = true;
-	if (holds && is_later(&stat.st_mtim, changed))
+	if (holds && is_earlier(changed, &stat.st_mtim))
 		*changed = stat.st_mtim;
 }
 
@@ -143,7 +139,7 @@ static void note_copy(struct layer_history *past, struct candidate_layer *candid
 /* Keep the newer one of both, and let the other one go. */
 static void choose(struct layer *layer, struct candidate_layer *best, struct candidate_layer *other)
 {
-	if (best->dir < 0 || is_later(&other->changed, &best->changed)) {
+	if (best->dir < 0 || is_earlier(&best->changed, &other->changed)) {
 		const struct candidate_layer swapped = *best;
 
 		*best = *other;

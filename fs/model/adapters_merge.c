@@ -2,6 +2,7 @@
 /* adapters_merge.c - see adapters.h: what the slots of a model show with its adapters. */
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
+#include "fs/util/time_order.h"
 #include "measure/lora.h"
 
 #include <errno.h>
@@ -23,14 +24,9 @@ struct merge_plan {
 	struct error err; /* why it cannot be merged */
 };
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
 static void note_time(struct merge_plan *planning, const struct timespec *mtime)
 {
-	if (is_later(mtime, &planning->mtime))
+	if (is_earlier(&planning->mtime, mtime))
 		planning->mtime = *mtime;
 }
 

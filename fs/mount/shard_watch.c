@@ -2,6 +2,7 @@
 /* shard_watch.c - see shard_watch.h. */
 #include "fs/mount/shard_watch.h"
 #include "fs/mount/mount.h"
+#include "fs/util/time_order.h"
 
 #include <time.h>
 
@@ -59,11 +60,6 @@ static void look(struct mount *fs, struct model_files *old, bool again)
 	old->refused = shards;
 }
 
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
-}
-
 void shard_watch_check(struct mount *fs, bool again)
 {
 	struct timespec asked;
@@ -71,7 +67,7 @@ void shard_watch_check(struct mount *fs, bool again)
 	clock_gettime(CLOCK_MONOTONIC, &asked);
 	pthread_mutex_lock(&fs->shards_lock);
 	/* Of those who waited for their turn together, the first one looks for all. */
-	if (!again && is_before(&asked, &fs->shards_checked)) {
+	if (!again && is_earlier(&asked, &fs->shards_checked)) {
 		pthread_mutex_unlock(&fs->shards_lock);
 		return;
 	}

@@ -2,8 +2,7 @@
 /* lora_merge.c - see lora_merge.h. */
 #include "fs/tensor/lora_merge.h"
 #include "fs/storage/computed_rows.h"
-#include "fs/tensor/decode.h"
-#include "fs/tensor/encode.h"
+#include "fs/tensor/codec.h"
 #include "measure/lora.h"
 
 #include <errno.h>

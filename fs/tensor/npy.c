@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* npy.c - see npy.h. */
 #include "fs/tensor/npy.h"
-#include "fs/tensor/decode.h"
+#include "fs/tensor/codec.h"
 #include "gguf/dequant.h"
 
 #include <inttypes.h>

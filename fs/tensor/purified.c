@@ -2,7 +2,7 @@
 /* purified.c - see purified.h. */
 #include "fs/tensor/purified.h"
 #include "fs/storage/computed_rows.h"
-#include "fs/tensor/encode.h"
+#include "fs/tensor/codec.h"
 #include "gguf/dequant.h"
 #include "measure/fractal.h"
 #include "measure/spectral.h"

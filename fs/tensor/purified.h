@@ -13,7 +13,7 @@
 
 enum purifier { PURIFIER_SPECTRAL, PURIFIER_FRACTAL };
 
-/* What the purified organ is: another type, where the organ's is quantised (encode.h). */
+/* What the purified organ is: another type, where the organ's is quantised (codec.h). */
 struct organ purified_organ(const struct organ *organ);
 
 /* Its file. NULL: out of memory. */

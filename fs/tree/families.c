@@ -20,7 +20,7 @@ uint64_t family_size(const struct inode *inode)
 	if (S_ISLNK(family->mode))
 		return strlen(inode->content->target);
 	if (inode->stage)
-		return stage_size(inode->stage);
+		return stage_shown(inode->stage).size;
 	return inode->view ? view_size(inode->view) : 0;
 }
 

@@ -79,7 +79,10 @@ static bool key_type(const struct inode *inode, struct value_type *type)
 /* What was said of the stage goes before what the key is. */
 static bool key_stage_type(const struct inode *inode, struct value_type *type)
 {
-	return stage_type(inode->stage, type) == STAGE_WANTED ||
+	const struct stage_shown shown = stage_shown(inode->stage);
+
+	*type = shown.type;
+	return shown.typed == STAGE_WANTED ||
 	       metadata_type(inode->model->metadata, inode->index, type);
 }
 
@@ -87,7 +90,7 @@ static bool key_stage_is_emptied(const struct inode *inode)
 {
 	struct value_type type;
 
-	return stage_size(inode->stage) == 0 && !stage_written(inode->stage) &&
+	return stage_shown(inode->stage).size == 0 && !stage_written(inode->stage) &&
 	       key_stage_type(inode, &type) && type.type == KV_STRING;
 }
 

@@ -170,7 +170,7 @@ static void stage_released(const struct inode *inode)
 {
 	char path[ORGAN_PATH_MAX];
 
-	if (stage_size(inode->stage) == 0)
+	if (stage_shown(inode->stage).size == 0)
 		log_add(inode->model->log,
 			"%s: emptied and closed again, which is no graft; "
 			"the slot keeps what it had",

@@ -134,7 +134,10 @@ static void scratch_name(const struct tree *tree, const struct inode *inode,
 
 static bool scratch_type(const struct inode *inode, struct value_type *type)
 {
-	return stage_type(inode->stage, type) != STAGE_UNTYPED;
+	const struct stage_shown shown = stage_shown(inode->stage);
+
+	*type = shown.type;
+	return shown.typed != STAGE_UNTYPED;
 }
 
 static int scratch_attribute(const struct inode *inode, const char *name, char *text, size_t n)

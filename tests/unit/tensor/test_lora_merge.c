@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lora_merge.c - fs/tensor/lora_merge.c: low-rank pairs merged into a tensor, row by row. */
-#include "fs/tensor/encode.h"
+#include "fs/tensor/codec.h"
 #include "fs/tensor/lora_merge.h"
 #include "gguf/dequant.h"
 #include "measure/lora.h"

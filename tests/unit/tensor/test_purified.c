@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_purified.c - fs/tensor/purified.c: each row of an organ by itself, whatever part of it is
  * read. */
-#include "fs/tensor/encode.h"
+#include "fs/tensor/codec.h"
 #include "fs/tensor/purified.h"
 #include "measure/fractal.h"
 #include "measure/spectral.h"

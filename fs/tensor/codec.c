@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* decode.c - see decode.h. */
-#include "fs/tensor/decode.h"
+/* codec.c - see codec.h. */
+#include "fs/tensor/codec.h"
 #include "fs/storage/computed_rows.h"
 #include "gguf/dequant.h"
+#include "measure/quantise.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,4 +105,42 @@ struct backing *decode_new(struct backing *file, uint64_t offset, uint32_t type,
 		return NULL;
 	*floats = (struct decoded_values){ backing_ref(file), offset, type };
 	return computed_rows_new(&source, file);
+}
+
+uint32_t encode_type(uint32_t type, uint64_t row)
+{
+	if (type == GGML_F32 || type == GGML_F16 || type == GGML_BF16)
+		return type;
+	return row % QUANTISE_Q8_0_VALUES == 0 ? GGML_Q8_0 : GGML_F16;
+}
+
+float encode_max(uint32_t type)
+{
+	switch (type) {
+	case GGML_F32:
+		return FLT_MAX;
+	case GGML_BF16:
+		return QUANTISE_BF16_MOST;
+	case GGML_Q8_0:
+		return QUANTISE_Q8_0_MOST;
+	default:
+		return QUANTISE_F16_MOST;
+	}
+}
+
+void encode(uint32_t type, const float *values, size_t count, uint8_t *bytes)
+{
+	switch (type) {
+	case GGML_F32:
+		memcpy(bytes, values, count * sizeof(*values));
+		break;
+	case GGML_BF16:
+		quantise_bf16(values, count, bytes);
+		break;
+	case GGML_Q8_0:
+		quantise_q8_0(values, count, bytes);
+		break;
+	default:
+		quantise_f16(values, count, bytes);
+	}
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* decode.h - the values of a tensor on disk, as float32. */
-#ifndef FS_TENSOR_DECODE_H
-#define FS_TENSOR_DECODE_H
+/* codec.h - the values of a tensor on disk as float32, and values that were computed as a ggml type
+ * again. */
+#ifndef FS_TENSOR_CODEC_H
+#define FS_TENSOR_CODEC_H
 
 #include "fs/storage/backing.h"
+#include "gguf/types.h"
 
 /* A backing of the values of a tensor, float32 in the processor's order, decoded block by block
  * when they are read. The tensor's blocks begin at offset of file, of which it takes a reference;
@@ -17,5 +19,16 @@ struct backing *decode_new(struct backing *file, uint64_t offset, uint32_t type,
 #define DECODE_SCRATCH ((size_t)1 << 17)
 int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned flags,
 		uint64_t first, uint64_t n, void *scratch, float *values);
+
+/* The type of the values computed from a tensor of that type with rows of that length: F32, F16 and
+ * BF16 stay, of any other it is Q8_0, which adds hardly an error of its own, or F16 where the row
+ * is not made of whole blocks. */
+uint32_t encode_type(uint32_t type, uint64_t row);
+
+/* The largest magnitude that one of those types holds. */
+float encode_max(uint32_t type);
+
+/* count values, whole blocks of the type, one of those above. bytes need no alignment. */
+void encode(uint32_t type, const float *values, size_t count, uint8_t *bytes);
 
 #endif
