@@ -100,13 +100,11 @@ static char *above_class(const char *path, enum organ_class *klass)
 {
 	char *whole = realpath(path, NULL), *slash = whole ? strrchr(whole, '/') : NULL;
 
-	for (*klass = 0; slash && *klass < CLASSES; ++*klass)
-		if (strcmp(slash + 1, class_name(*klass)) == 0) {
-			*slash = '\0';
-			if (mount_files_exist(whole))
-				return whole;
-			break;
-		}
+	if (slash && class_find(slash + 1, strlen(slash + 1), klass)) {
+		*slash = '\0';
+		if (mount_files_exist(whole))
+			return whole;
+	}
 	free(whole);
 	return NULL;
 }

@@ -26,6 +26,15 @@ const char *class_name(enum organ_class klass)
 	return names[klass];
 }
 
+bool class_find(const char *name, size_t length, enum organ_class *klass)
+{
+	for (*klass = 0; *klass < CLASSES; ++*klass)
+		if (strlen(class_name(*klass)) == length &&
+		    memcmp(class_name(*klass), name, length) == 0)
+			return true;
+	return false;
+}
+
 static bool ends_with(const char *name, size_t length, const char *ending)
 {
 	const size_t n = strlen(ending);

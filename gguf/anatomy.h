@@ -21,6 +21,9 @@ enum organ_class {
 /* "skeleton", "organs", ... */
 const char *class_name(enum organ_class klass);
 
+/* The class of that name. False: there is none, and *klass is CLASSES. */
+bool class_find(const char *name, size_t length, enum organ_class *klass);
+
 /* The class of the tensor with this name. Names that no known model uses are classed by the words
  * in them. */
 enum organ_class anatomy_class(const char *name, size_t length);

@@ -367,10 +367,7 @@ static bool split_path(char *path, enum organ_class *klass, const char **name)
 		return false;
 	*slash = '\0';
 	*name = slash + 1;
-	for (*klass = 0; *klass < CLASSES; (*klass)++)
-		if (strcmp(path, class_name(*klass)) == 0)
-			return true;
-	return false;
+	return class_find(path, strlen(path), klass);
 }
 
 /* What is moved is where it was, or at both places, or done. */

@@ -116,11 +116,11 @@ static bool find_own(const struct symlinks *links, char *path, struct origin *pl
 	*base = strcmp(name, ".base") == 0;
 	if (*base)
 		name = next_name(&path);
-	while (klass < CLASSES && strcmp(name, class_name(klass)) != 0)
-		klass++;
+	if (!class_find(name, strlen(name), &klass))
+		return false;
 	name = next_name(&path);
 	n = strlen(name);
-	return klass < CLASSES && *path == '\0' && n > 4 && strcmp(name + n - 4, ".bin") == 0 &&
+	return *path == '\0' && n > 4 && strcmp(name + n - 4, ".bin") == 0 &&
 	       model_find_slot(place->model, klass, name, n - 4, &place->slot) &&
 	       (!*base || place->slot < place->model->gguf->n_tensors);
 }

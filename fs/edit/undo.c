@@ -104,18 +104,17 @@ static void add_classes(struct undoing *undoing)
 /* Is it a class, or all? */
 static bool find_classes(struct undoing *undoing, const char *word)
 {
-	const bool all = strcmp(word, "all") == 0;
-	bool found = all;
+	const bool all = strcmp(word, "all") == 0, keys = all || strcmp(word, "metadata") == 0;
+	enum organ_class klass;
 
-	if (all || strcmp(word, "metadata") == 0)
-		undoing->keys = found = true;
-	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		if (!all && strcmp(word, class_name(klass)) != 0)
-			continue;
+	undoing->keys |= keys;
+	if (all)
+		undoing->classes = (1u << CLASSES) - 1;
+	else if (class_find(word, strlen(word), &klass))
 		undoing->classes |= 1u << klass;
-		found = true;
-	}
-	return found;
+	else
+		return keys;
+	return true;
 }
 
 /* The length of NAME in NAME.bin; 0: it is none. */
@@ -173,6 +172,7 @@ static bool find_file(struct undoing *undoing, const char *word, size_t n)
 {
 	struct model *model = undoing->model;
 	const char *file = word + n + 1;
+	enum organ_class klass;
 	uint32_t i;
 
 	if (n == strlen("metadata") && memcmp(word, "metadata", n) == 0) {
@@ -181,16 +181,12 @@ static bool find_file(struct undoing *undoing, const char *word, size_t n)
 		add_key(undoing, i);
 		return true;
 	}
-	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		if (strlen(class_name(klass)) != n || memcmp(word, class_name(klass), n) != 0)
-			continue;
-		if (model_find_slot(model, klass, file, slot_name(file), &i)) {
-			add_slot(undoing, i);
-			return true;
-		}
+	if (!class_find(word, n, &klass))
+		return false;
+	if (!model_find_slot(model, klass, file, slot_name(file), &i))
 		return klass == CLASS_ADAPTERS && find_adapter(undoing, file);
-	}
-	return false;
+	add_slot(undoing, i);
+	return true;
 }
 
 /* NAME or NAME.bin, if only one class has it. */

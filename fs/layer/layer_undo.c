@@ -44,12 +44,7 @@ static bool parse(char *line, struct layer_undone *undone)
 	if (!is_file_name(undone->file, text_unescape(slash + 1)))
 		return false;
 	undone->is_key = strcmp(line, LAYER_METADATA) == 0;
-	if (undone->is_key)
-		return true;
-	for (undone->klass = 0; undone->klass < CLASSES; undone->klass++)
-		if (strcmp(line, class_name(undone->klass)) == 0)
-			return true;
-	return false;
+	return undone->is_key || class_find(line, strlen(line), &undone->klass);
 }
 
 int layer_undone_each(char *note, layer_undone_fn *each, void *context)

@@ -147,14 +147,6 @@ static int take_fact(struct parsing *p)
 	return 0;
 }
 
-static bool take_class(const char *field, enum organ_class *klass)
-{
-	for (*klass = 0; *klass < CLASSES; (*klass)++)
-		if (strcmp(field, class_name(*klass)) == 0)
-			return true;
-	return false;
-}
-
 /* The fields before those of the measure, but for the first two. */
 static int take_place(struct parsing *p, struct table_row *row)
 {
@@ -169,7 +161,7 @@ static int take_place(struct parsing *p, struct table_row *row)
 	if (!table_unsigned(fields[3], UINT16_MAX, &shard) || shard == 0)
 		return bad(p, "this is no number of a shard");
 	row->shard = (uint32_t)shard;
-	if (!take_class(fields[4], &row->klass))
+	if (!class_find(fields[4], strlen(fields[4]), &row->klass))
 		return bad(p, "this is no class");
 	row->block = -1;
 	if (strcmp(fields[5], "-") != 0) {

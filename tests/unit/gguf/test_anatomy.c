@@ -519,4 +519,19 @@ static void tensors_of_experts_have_a_slice_for_each(void **state)
 			fail_msg("%s", others[i]);
 }
 
+static void a_class_is_found_by_its_whole_name(void **state)
+{
+	enum organ_class klass;
+
+	(void)state;
+	for (enum organ_class is = 0; is < CLASSES; is++) {
+		assert_true(class_find(class_name(is), strlen(class_name(is)), &klass));
+		assert_int_equal(klass, is);
+		assert_false(class_find(class_name(is), strlen(class_name(is)) - 1, &klass));
+	}
+	assert_false(class_find("organs/", 7, &klass));
+	assert_false(class_find("", 0, &klass));
+	assert_int_equal(klass, CLASSES);
+}
+
 UNIT_MAIN(NULL, NULL)
