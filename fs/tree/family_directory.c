@@ -33,7 +33,7 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 }
 
 /* So many names of a directory. */
-struct row {
+struct fixed_names {
 	unsigned n;
 	enum { CLASS_NAMES, DIRECTORY, FILES, FORMS } what;
 	unsigned number; /* enum inode_kind of what is a directory; else enum generated_kind */
@@ -41,34 +41,37 @@ struct row {
 	bool unlisted; /* unless the user wants it */
 };
 
-static const struct row models_rows[] = { { 1, FILES, .number = GENERATED_MANIFEST },
-					  { 1, FILES, .number = GENERATED_REPORT },
-					  { 1, FILES, .number = GENERATED_LOG },
-					  { 0 } };
+static const struct fixed_names models_rows[] = { { 1, FILES, .number = GENERATED_MANIFEST },
+						  { 1, FILES, .number = GENERATED_REPORT },
+						  { 1, FILES, .number = GENERATED_LOG },
+						  { 0 } };
 
 /* metadata is not listed, as .base is not: no program tells us whether it writes a value because
  * its user has named that, or as part of a whole tree that is copied, and of the latter the values
  * are to stay. */
-static const struct row root_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_CLASS },
-					{ 1, DIRECTORY, INODE_METADATA, "metadata", true },
-					{ GENERATED_IN_ROOT, FILES, .number = 0 },
-					{ 1, DIRECTORY, INODE_BASE, ".base", true },
-					{ 1, DIRECTORY, INODE_VIEWS, ".views", true },
-					{ 0 } };
+static const struct fixed_names root_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_CLASS },
+						{ 1, DIRECTORY, INODE_METADATA, "metadata", true },
+						{ GENERATED_IN_ROOT, FILES, .number = 0 },
+						{ 1, DIRECTORY, INODE_BASE, ".base", true },
+						{ 1, DIRECTORY, INODE_VIEWS, ".views", true },
+						{ 0 } };
 
-static const struct row base_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_BASE_CLASS },
-					{ 1, DIRECTORY, INODE_BASE_METADATA, "metadata", false },
-					{ 1, FILES, .number = GENERATED_BASE_PICTURE },
-					{ 0 } };
+static const struct fixed_names base_rows[] = {
+	{ CLASSES, CLASS_NAMES, .number = INODE_BASE_CLASS },
+	{ 1, DIRECTORY, INODE_BASE_METADATA, "metadata", false },
+	{ 1, FILES, .number = GENERATED_BASE_PICTURE },
+	{ 0 }
+};
 
-static const struct row views_rows[] = { { GENERATED_IN_VIEWS - GENERATED_IN_ROOT, FILES,
-					   .number = GENERATED_IN_ROOT },
-					 { ORGAN_VIEWS, FORMS, .number = INODE_VIEW_DIR },
-					 { 0 } };
+static const struct fixed_names views_rows[] = { { GENERATED_IN_VIEWS - GENERATED_IN_ROOT, FILES,
+						   .number = GENERATED_IN_ROOT },
+						 { ORGAN_VIEWS, FORMS, .number = INODE_VIEW_DIR },
+						 { 0 } };
 
-static const struct row form_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_VIEW_DIR }, { 0 } };
+static const struct fixed_names form_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_VIEW_DIR },
+						{ 0 } };
 
-static const struct row *const rows[] = {
+static const struct fixed_names *const rows[] = {
 	[FAMILY_MODELS] = models_rows, [FAMILY_ROOT] = root_rows, [FAMILY_BASE] = base_rows,
 	[FAMILY_VIEWS] = views_rows,   [FAMILY_FORM] = form_rows,
 };
@@ -100,7 +103,7 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 		     struct child *child)
 {
 	const struct model *model = directory->model;
-	const struct row *row = rows[directory->family];
+	const struct fixed_names *row = rows[directory->family];
 
 	while (row->n && i >= row->n)
 		i -= row++->n;
