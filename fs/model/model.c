@@ -5,7 +5,7 @@
 #include "fs/model/inode.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
-#include "gguf/arena.h"
+#include "gguf/file_names.h"
 #include "gguf/names.h"
 
 #include <errno.h>
@@ -26,41 +26,14 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Give every tensor the short form of its name, or its exact one where the short form is another's
- * too. */
 static int name_files(struct model *model)
 {
-	const struct gguf *gguf = model->gguf;
-	struct names *shorts = names_new(gguf->n_tensors);
-	bool *shared = calloc(gguf->n_tensors + 1u, sizeof(*shared));
-	char name[ANATOMY_NAME_MAX + 1];
-	int rc = shorts && shared ? 0 : -ENOMEM;
+	const char **names = calloc(model->gguf->n_tensors + 1u, sizeof(const char *));
+	const int rc = names ? file_names(model->gguf, model->arena, names) : -ENOMEM;
 
-	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++) {
-		const struct gguf_tensor *t = &gguf->tensors[i];
-		uint32_t other;
-
-		anatomy_file_name(t->name, t->name_length, NAME_SHORT, name);
-		model->places[i].name = arena_copy(model->arena, name, strlen(name));
-		if (!model->places[i].name)
-			rc = -ENOMEM;
-		else if (names_find(shorts, name, strlen(name), &other))
-			shared[i] = shared[other] = true;
-		else
-			rc = names_add(shorts, model->places[i].name, strlen(name), i);
-	}
-	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++) {
-		const struct gguf_tensor *t = &gguf->tensors[i];
-
-		if (!shared[i])
-			continue;
-		anatomy_file_name(t->name, t->name_length, NAME_EXACT, name);
-		model->places[i].name = arena_copy(model->arena, name, strlen(name));
-		if (!model->places[i].name)
-			rc = -ENOMEM;
-	}
-	names_free(shorts);
-	free(shared);
+	for (uint32_t i = 0; rc == 0 && i < model->gguf->n_tensors; i++)
+		model->places[i].name = names[i];
+	free(names);
 	return rc;
 }
 
