@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* join.c - see join.h. */
-#include "join.h"
+#include "join_internal.h"
 #include "bytes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* There is room for it: see allocate(). */
-static void add(struct join *join, enum join_kind kind, uint32_t shard, uint64_t offset,
-		uint64_t length)
+void join_add(struct join *join, enum join_kind kind, uint32_t shard, uint64_t offset,
+	      uint64_t length)
 {
 	struct join_piece *last = join->n_pieces ? &join->pieces[join->n_pieces - 1] : NULL;
 
@@ -72,7 +71,7 @@ static void join_metadata(const struct gguf *shard, struct join *join, uint64_t 
 		const uint64_t end = kv->offset + kv->length;
 
 		if (!shard_is_key(kv)) {
-			add(join, JOIN_SHARD, 0, start, end - start);
+			join_add(join, JOIN_SHARD, 0, start, end - start);
 			++*entries;
 		}
 		start = end;
@@ -107,8 +106,9 @@ static void join_data(const struct gguf *const *shards, uint32_t n, uint64_t ali
 			const struct gguf_tensor *t = &shards[k]->tensors[i];
 
 			join->sizes[number++] = t->size;
-			add(join, JOIN_SHARD, k, t->offset, t->size);
-			add(join, JOIN_ZEROS, 0, 0, (alignment - t->size % alignment) % alignment);
+			join_add(join, JOIN_SHARD, k, t->offset, t->size);
+			join_add(join, JOIN_ZEROS, 0, 0,
+				 (alignment - t->size % alignment) % alignment);
 		}
 	}
 }
@@ -122,12 +122,12 @@ static int build(const struct gguf *const *shards, uint32_t n, struct join *join
 	uint64_t entries = 0;
 	uint8_t *bytes;
 
-	add(join, JOIN_MEMORY, 0, 0, SHARD_PREAMBLE);
+	join_add(join, JOIN_MEMORY, 0, 0, SHARD_PREAMBLE);
 	join_metadata(shards[0], join, &entries);
-	add(join, JOIN_MEMORY, 0, SHARD_PREAMBLE, infos);
+	join_add(join, JOIN_MEMORY, 0, SHARD_PREAMBLE, infos);
 	join->head_end = join->size;
 	if (join->n_tensors)
-		add(join, JOIN_ZEROS, 0, 0, (alignment - join->size % alignment) % alignment);
+		join_add(join, JOIN_ZEROS, 0, 0, (alignment - join->size % alignment) % alignment);
 	bytes = store_bytes(join->header, "GGUF", 4);
 	bytes = store_u32(bytes, first->version);
 	bytes = store_u64(bytes, join->n_tensors);

@@ -326,9 +326,9 @@ static int parse_all(struct parse *p)
 	return parse_tensors(p);
 }
 
-struct gguf *gguf_read(const struct source *source, struct error *err)
+static struct gguf *read_source(const struct source *source, bool header, struct error *err)
 {
-	struct parse p = { .err = err };
+	struct parse p = { .header = header, .err = err };
 	int rc;
 
 	p.gguf = calloc(1, sizeof(*p.gguf));
@@ -345,6 +345,16 @@ struct gguf *gguf_read(const struct source *source, struct error *err)
 		return NULL;
 	}
 	return p.gguf;
+}
+
+struct gguf *gguf_read(const struct source *source, struct error *err)
+{
+	return read_source(source, false, err);
+}
+
+struct gguf *gguf_read_header(const struct source *source, struct error *err)
+{
+	return read_source(source, true, err);
 }
 
 void gguf_free(struct gguf *gguf)

@@ -74,6 +74,12 @@ struct gguf {
  * malformed (err->offset is the first bad byte), ENOTSUP a kind of file that is not read (big
  * endian, a version to come), EIO, ENOMEM. Works for a shard of a split model too. */
 struct gguf *gguf_read(const struct source *source, struct error *err);
+
+/* The same for a header alone: the source is a GGUF without the bytes of its tensors, so that the
+ * bytes between and after them follow one another from data_offset on. Offsets and size are those
+ * of the whole file. Of a tensor of an unknown type that no other follows the size cannot be known,
+ * and counts as 0. */
+struct gguf *gguf_read_header(const struct source *source, struct error *err);
 void gguf_free(struct gguf *gguf);
 
 /* NULL where there is no such key or tensor. Borrowed. */

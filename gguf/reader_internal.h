@@ -9,6 +9,7 @@ struct parse {
 	struct cursor in;
 	struct gguf *gguf;
 	struct error *err;
+	bool header; /* the tensors' bytes are not in the source */
 };
 
 /* A length or axis: u64, in version 1 u32. Errors as cursor_u64(). */

@@ -90,6 +90,7 @@ static int parse_tensor(struct parse *p, uint32_t number)
 static int place_data(struct parse *p)
 {
 	struct gguf *gguf = p->gguf;
+	const uint64_t limit = p->header ? INT64_MAX / 2 : gguf->size;
 
 	gguf->infos_end = p->in.at;
 	gguf->data_offset = gguf->infos_end;
@@ -100,11 +101,11 @@ static int place_data(struct parse *p)
 		struct gguf_tensor *t = &gguf->tensors[i];
 		const uint64_t relative = t->offset;
 
-		if (!add_u64(relative, gguf->data_offset, &t->offset) || t->offset > gguf->size)
+		if (!add_u64(relative, gguf->data_offset, &t->offset) || t->offset > limit)
 			return error_set(p->err, EBADMSG, t->info,
 					 "tensor \"%.80s\" lies at %" PRIu64
 					 " in the data, outside the file of %" PRIu64 " bytes",
-					 t->name, relative, gguf->size);
+					 t->name, relative, limit);
 	}
 	return 0;
 }
@@ -137,10 +138,12 @@ static void sort_by_offset(struct gguf *gguf)
 }
 
 /* An unknown type's blocks are unknown, so its bytes reach to the next tensor or the file's end. */
-static void size_opaque_tensors(struct gguf *gguf)
+static void size_opaque_tensors(struct gguf *gguf, bool header)
 {
 	uint64_t next = gguf->size;
 
+	if (header)
+		next = gguf->n_tensors ? gguf->tensors[gguf->order[gguf->n_tensors - 1]].offset : 0;
 	for (uint32_t i = gguf->n_tensors; i-- > 0;) {
 		struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
 
@@ -151,11 +154,41 @@ static void size_opaque_tensors(struct gguf *gguf)
 	}
 }
 
+/* Of a header alone: the size of the file that it is with the tensors' bytes. */
+static int set_whole_size(struct parse *p)
+{
+	struct gguf *gguf = p->gguf;
+	uint64_t end = gguf->data_offset, between = 0;
+
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
+		const uint64_t start = t->offset;
+
+		if (start > end)
+			between += start - end;
+		if (t->size > INT64_MAX / 2 - start)
+			return error_set(p->err, EBADMSG, t->info,
+					 "tensor \"%.80s\" would make the file too large", t->name);
+		if (start + t->size > end)
+			end = start + t->size;
+	}
+	if (gguf->data_offset > gguf->size || between > gguf->size - gguf->data_offset)
+		return error_set(p->err, EBADMSG, gguf->size,
+				 "the header ends here, %" PRIu64
+				 " bytes before its end: it is incomplete",
+				 gguf->data_offset + between - gguf->size);
+	if (!add_u64(end, gguf->size - gguf->data_offset - between, &gguf->size))
+		return error_set(p->err, EBADMSG, ERROR_NO_OFFSET, "the header is too large");
+	return 0;
+}
+
 static int check_extents(struct parse *p)
 {
 	struct gguf *gguf = p->gguf;
 	uint64_t end = 0;
 
+	if (p->header && set_whole_size(p) < 0)
+		return -p->err->code;
 	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
 		const struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
 
@@ -187,6 +220,6 @@ int parse_tensors(struct parse *p)
 	if (rc < 0)
 		return rc;
 	sort_by_offset(p->gguf);
-	size_opaque_tensors(p->gguf);
+	size_opaque_tensors(p->gguf, p->header);
 	return check_extents(p);
 }

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* gather.c - see gather.h. */
+#include "gather.h"
+#include "arena.h"
+#include "join_internal.h"
+#include "names.h"
+#include "organ.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Has a file of that size the bytes of the tensors as well? What is left then is padding. */
+static bool is_whole(const struct gguf *header, uint64_t size)
+{
+	uint64_t end = header->data_offset;
+
+	for (uint32_t i = 0; i < header->n_tensors; i++) {
+		const struct gguf_tensor *t = &header->tensors[i];
+
+		end = t->offset + t->size > end ? t->offset + t->size : end;
+	}
+	return end > header->data_offset && size >= end && size - end < header->alignment;
+}
+
+struct gguf *gather_read_lent(const struct source *source, bool *packed, struct error *err)
+{
+	struct gguf *gguf = gguf_read_header(source, err), *whole;
+	struct error none = { 0 };
+
+	*packed = true;
+	if (!gguf || !is_whole(gguf, source->size))
+		return gguf;
+	whole = gguf_read(source, &none);
+	if (!whole)
+		return gguf;
+	gguf_free(gguf);
+	*packed = false;
+	return whole;
+}
+
+/* All of a GGUF with one tensor but what it says of that. NULL: out of memory. */
+static struct gguf *new_gguf(const struct organ *organ)
+{
+	struct gguf *gguf = calloc(1, sizeof(*gguf));
+
+	if (!gguf)
+		return NULL;
+	*gguf = (struct gguf){ .version = 3,
+			       .alignment = SHARD_ALIGNMENT,
+			       .size = organ->header_size + organ->data_size,
+			       .infos_end = organ->header_size,
+			       .data_offset = organ->header_size,
+			       .n_tensors = 1,
+			       .tensors = calloc(1, sizeof(*gguf->tensors)),
+			       .order = calloc(1, sizeof(*gguf->order)),
+			       .keys = names_new(0),
+			       .names = names_new(1),
+			       .arena = arena_new() };
+	if (gguf->tensors && gguf->order && gguf->keys && gguf->names && gguf->arena)
+		return gguf;
+	gguf_free(gguf);
+	return NULL;
+}
+
+static struct gguf *gguf_of_organ(const struct organ *organ, const char *name, uint32_t length)
+{
+	struct gguf *gguf = new_gguf(organ);
+	struct gguf_tensor *t = gguf ? gguf->tensors : NULL;
+
+	if (!t)
+		return NULL;
+	*t = (struct gguf_tensor){ .name = arena_copy(gguf->arena, name, length),
+				   .name_length = length,
+				   .dims = organ->dims,
+				   .type = organ->type,
+				   .offset = organ->header_size,
+				   .size = organ->data_size };
+	memcpy(t->ne, organ->ne, sizeof(t->ne));
+	if (t->name && names_add(gguf->names, t->name, length, 0) == 0)
+		return gguf;
+	gguf_free(gguf);
+	return NULL;
+}
+
+struct gguf *gather_read_organ(const struct source *source, const char *name, uint32_t length,
+			       struct error *err)
+{
+	struct organ organ;
+	struct gguf *gguf;
+
+	if (organ_parse(source, &organ, err) < 0)
+		return NULL;
+	gguf = gguf_of_organ(&organ, name ? name : organ.name, name ? length : organ.name_length);
+	free((char *)organ.name);
+	if (!gguf)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return gguf;
+}
+
+/* Bytes of the tensor in its organ. Of the last one, if its type is unknown, only that tells. */
+static uint64_t size_of(const struct gguf_tensor *info, const struct gguf *file)
+{
+	return info->size || type_find(info->type) ? info->size : file->tensors[0].size;
+}
+
+/* Is every tensor of the header there as it says, and no other? */
+static bool is_as_listed(const struct gguf *const *files, uint32_t n)
+{
+	const struct gguf *header = files[0];
+
+	if (!header || header->n_tensors != n - 1)
+		return false;
+	for (uint32_t i = 0; i < header->n_tensors; i++) {
+		const struct gguf_tensor *info = &header->tensors[i];
+		const struct gguf_tensor *t = files[i + 1] ? files[i + 1]->tensors : NULL;
+
+		if (!t || t->type != info->type || t->dims != info->dims ||
+		    memcmp(t->ne, info->ne, sizeof(t->ne)) != 0 ||
+		    t->size != size_of(info, files[i + 1]))
+			return false;
+	}
+	return true;
+}
+
+/* How far the file that is made and its header have been gone through. */
+struct progress {
+	uint64_t file, header;
+};
+
+/* What of the header lies before that byte of the file. */
+static void add_between(struct join *join, struct progress *at, uint64_t end,
+			const struct gather_header *header)
+{
+	if (!header->packed)
+		at->header = at->file;
+	join_add(join, JOIN_SHARD, 0, at->header, end - at->file);
+	at->header += end - at->file;
+	at->file = end;
+}
+
+/* The file that was taken apart. Of tensors that share bytes the first one's count. */
+static void build(const struct gguf *const *files, const struct gather_header *header,
+		  struct join *join)
+{
+	const struct gguf *gguf = files[0];
+	struct progress at = { 0 };
+
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const uint32_t number = gguf->order[i];
+		const struct gguf_tensor *info = &gguf->tensors[number];
+		const struct gguf *file = files[number + 1];
+		const uint64_t size = size_of(info, file), end = info->offset + size;
+
+		join->sizes[number] = size;
+		if (size == 0 || end <= at.file)
+			continue;
+		if (info->offset > at.file)
+			add_between(join, &at, info->offset, header);
+		join_add(join, JOIN_SHARD, number + 1,
+			 file->tensors[0].offset + (at.file - info->offset), end - at.file);
+		at.file = end;
+	}
+	if (!header->packed)
+		at.header = at.file;
+	if (header->size > at.header)
+		join_add(join, JOIN_SHARD, 0, at.header, header->size - at.header);
+	join->head_end = gguf->infos_end;
+}
+
+static int join_as_listed(const struct gguf *const *files, const struct gather_header *header,
+			  struct join *join, struct error *err)
+{
+	const uint32_t n = files[0]->n_tensors;
+
+	*join = (struct join){ .pieces = calloc(2 * (size_t)n + 2, sizeof(*join->pieces)),
+			       .sizes = calloc((size_t)n + 1, sizeof(*join->sizes)),
+			       .n_tensors = n };
+	if (!join->pieces || !join->sizes) {
+		join_release(join);
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	}
+	build(files, header, join);
+	return 0;
+}
+
+int gather_join(const struct gguf *const *files, uint32_t n, const struct gather_header *header,
+		struct join *join, struct error *err)
+{
+	const struct gguf **shards;
+	struct gguf metadata;
+	int rc;
+
+	if (is_as_listed(files, n))
+		return join_as_listed(files, header, join, err);
+	shards = calloc(n, sizeof(const struct gguf *));
+	if (!shards)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	memcpy(shards, files, n * sizeof(const struct gguf *));
+	if (files[0]) {
+		metadata = *files[0];
+		metadata.n_tensors = 0;
+		shards[0] = &metadata;
+	}
+	rc = join_build(shards, n, join, err);
+	free(shards);
+	return rc;
+}
