@@ -37,6 +37,7 @@
  *				credentials, escapes */
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
+#include "fs/pack_command.h"
 #include "fs/report_command.h"
 #include "fs/show_command.h"
 
@@ -117,6 +118,8 @@ int main(int argc, char **argv)
 				    options.report_model);
 	else if (options.picture)
 		rc = picture_command(&options);
+	else if (options.pack)
+		rc = pack_command(&options);
 	else if (options.show)
 		rc = show_command(&options);
 	else

@@ -67,6 +67,87 @@ static struct view *view_of_layout(struct layout *layout, struct model *model,
 	return view;
 }
 
+/* What the base has between its tensors, and before and after them. */
+struct between {
+	uint64_t start, length;
+};
+
+/* In the order of the file, n of them, to free. NULL: out of memory. */
+static struct between *find_between(const struct gguf *gguf, size_t *n)
+{
+	struct between *all = calloc(gguf->n_tensors + 1u, sizeof(*all));
+	uint64_t at = 0;
+
+	*n = 0;
+	for (uint32_t i = 0; all && i <= gguf->n_tensors; i++) {
+		const struct gguf_tensor *t =
+			i < gguf->n_tensors ? &gguf->tensors[gguf->order[i]] : NULL;
+		const uint64_t end = t ? t->offset : gguf->size;
+
+		if (t && t->size == 0)
+			continue;
+		if (end > at)
+			all[(*n)++] = (struct between){ at, end - at };
+		if (t && t->offset + t->size > at)
+			at = t->offset + t->size;
+	}
+	return all;
+}
+
+/* What of a piece of the base is no tensor's into segments, of which there are k. */
+static size_t cut_tensors(const struct segment *piece, const struct between *between, size_t n,
+			  struct segment *segments, size_t k)
+{
+	const uint64_t end = piece->offset + piece->length;
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (between[middle].start + between[middle].length <= piece->offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < n && between[low].start < end; low++) {
+		const uint64_t last = between[low].start + between[low].length;
+		const uint64_t from =
+			between[low].start > piece->offset ? between[low].start : piece->offset;
+
+		segments[k] = *piece;
+		segments[k].offset = from;
+		segments[k++].length = (last < end ? last : end) - from;
+	}
+	return k;
+}
+
+/* All of the layout but the tensors' bytes. */
+static struct view *header_of_layout(struct layout *layout, struct model *model,
+				     const struct snapshot *snapshot)
+{
+	size_t n, k = 0;
+	struct between *between = find_between(model->gguf, &n);
+	struct segment *segments = calloc(layout->n_pieces + n + 1, sizeof(*segments));
+	struct view *view = NULL;
+
+	for (size_t i = 0; between && segments && i < layout->n_pieces; i++) {
+		const struct piece *piece = &layout->pieces[i];
+		const struct segment segment = segment_of(piece, layout, model, snapshot);
+
+		if (piece->kind == PIECE_BASE)
+			k = cut_tensors(&segment, between, n, segments, k);
+		else if (piece->kind != PIECE_GRAFT)
+			segments[k++] = segment;
+	}
+	if (between && segments) {
+		view = view_new(segments, k, layout->header);
+		layout->header = NULL;
+	}
+	free(between);
+	free(segments);
+	return view;
+}
+
 /* Is every graft there that the model is to be made with? */
 static int check_whole(const struct model *model, const struct snapshot *snapshot,
 		       struct error *err)
@@ -184,8 +265,8 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 	return rc;
 }
 
-struct view *model_view(struct model *model, const struct snapshot *snapshot, bool strict,
-			struct error *err)
+static struct view *view_of(struct model *model, const struct snapshot *snapshot, bool strict,
+			    bool header, struct error *err)
 {
 	struct layout_slot *slots = calloc(snapshot->n + 1u, sizeof(*slots));
 	struct organ *organs = calloc(snapshot->n + 1u, sizeof(*organs));
@@ -200,12 +281,27 @@ struct view *model_view(struct model *model, const struct snapshot *snapshot, bo
 	free(slots);
 	free(organs);
 	if (rc == 0) {
-		view = snapshot->adapters && snapshot->adapters->broken
-			       ? unreadable(model, layout.size)
-			       : view_of_layout(&layout, model, snapshot);
+		if (header)
+			view = header_of_layout(&layout, model, snapshot);
+		else if (snapshot->adapters && snapshot->adapters->broken)
+			view = unreadable(model, layout.size);
+		else
+			view = view_of_layout(&layout, model, snapshot);
 		layout_release(&layout);
 		if (!view)
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	}
 	return view;
+}
+
+struct view *model_view(struct model *model, const struct snapshot *snapshot, bool strict,
+			struct error *err)
+{
+	return view_of(model, snapshot, strict, false, err);
+}
+
+struct view *model_view_header(struct model *model, const struct snapshot *snapshot,
+			       struct error *err)
+{
+	return view_of(model, snapshot, false, true, err);
 }

@@ -12,4 +12,9 @@
 struct view *model_view(struct model *model, const struct snapshot *snapshot, bool strict,
 			struct error *err);
 
+/* The same without the bytes of its tensors, which gather.h puts together again with organ
+ * files. */
+struct view *model_view_header(struct model *model, const struct snapshot *snapshot,
+			       struct error *err);
+
 #endif

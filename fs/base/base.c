@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* base.c - see base.h. */
 #include "fs/base/base.h"
+#include "fs/base/organ_files.h"
+
+#include <stdlib.h>
 
 int base_open_shards(struct base *base, struct shards *shards, struct error *err)
 {
@@ -8,14 +11,30 @@ int base_open_shards(struct base *base, struct shards *shards, struct error *err
 	return shards_join(shards, &base->file, &base->gguf, err);
 }
 
-int base_open(struct base *base, const char *path, struct error *err)
+/* Open what was found, if it was. */
+static int open_found(struct base *base, struct shards *shards, struct error *err)
 {
-	struct source source;
-	struct shards *shards;
-	struct split split;
-	int rc;
+	const int rc = shards ? base_open_shards(base, shards, err) : -err->code;
 
-	*base = (struct base){ .file = backing_open(path, err) };
+	shards_unref(shards);
+	return rc;
+}
+
+int base_open_with(struct base *base, const char *path, const char *header, struct error *err)
+{
+	char *directory = organ_files_directory(path);
+	struct source source;
+	struct split split;
+
+	*base = (struct base){ .file = NULL };
+	if (directory) {
+		const int rc = open_found(base, shards_find_organs(directory, header, err), err);
+
+		free(directory);
+		return rc;
+	}
+
+	base->file = backing_open(path, err);
 	if (!base->file)
 		return -err->code;
 	source = backing_source(base->file);
@@ -25,12 +44,12 @@ int base_open(struct base *base, const char *path, struct error *err)
 	if (!gguf_split(base->gguf, &split))
 		return 0;
 	base_close(base);
-	shards = shards_find(path, &split, err);
-	if (!shards)
-		return -err->code;
-	rc = base_open_shards(base, shards, err);
-	shards_unref(shards);
-	return rc;
+	return open_found(base, shards_find(path, &split, err), err);
+}
+
+int base_open(struct base *base, const char *path, struct error *err)
+{
+	return base_open_with(base, path, NULL, err);
 }
 
 void base_close(struct base *base)

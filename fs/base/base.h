@@ -12,9 +12,14 @@ struct base {
 	struct shards *shards; /* NULL: it is one file */
 };
 
-/* Open the model of which the file at path is all, or a shard. Returns 0, or -errno with err set:
+/* Open the model of which the file at path is all, or a shard, or whose organ files are in the
+ * directory at path. Returns 0, or -errno with err set:
  * as backing_open(), gguf_read(), shards_find(). base_close() is due either way. */
 int base_open(struct base *base, const char *path, struct error *err);
+
+/* The same of a directory of organ files, or its header.gguf, with that header instead; NULL: none
+ * is given. */
+int base_open_with(struct base *base, const char *path, const char *header, struct error *err);
 
 /* The same for shards that were found. */
 int base_open_shards(struct base *base, struct shards *shards, struct error *err);

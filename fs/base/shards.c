@@ -36,8 +36,38 @@ static struct shard_file *part_ref(struct shard_file *part)
 	return part;
 }
 
-/* NULL with err set: it is no shard that can be read. */
-static struct shard_file *open_part(struct fd_cache *set, const char *path, struct error *err)
+/* What candidate number i of a set of organ files is, as a shard of that number. */
+static void read_organ_file(const struct shards *shards, size_t i, const struct source *source,
+			    struct shard_file *part, struct error *err)
+{
+	const struct organ_files *organs = shards->organs;
+
+	part->split = (struct split){ i, shards->count, shards->total };
+	part->packed = true;
+	if (i == 0 && shards->header)
+		part->gguf = gather_read_lent(source, &part->packed, err);
+	else if (i == 0)
+		part->gguf = gguf_read_header(source, err);
+	else if (i <= organs->n)
+		part->gguf = gather_read_organ(source, organs->entries[i - 1].tensor,
+					       organs->entries[i - 1].length, err);
+	else
+		error_set(err, EBADMSG, ERROR_NO_OFFSET, "%s", organs->entries[i - 1].why);
+}
+
+static void read_shard(const struct source *source, struct shard_file *part, struct error *err)
+{
+	part->gguf = gguf_read(source, err);
+	if (!part->gguf || gguf_split(part->gguf, &part->split))
+		return;
+	error_set(err, EBADMSG, ERROR_NO_OFFSET, "it is no shard of a split model");
+	gguf_free(part->gguf);
+	part->gguf = NULL;
+}
+
+/* Candidate number i. NULL with err set: it is no shard that can be read. */
+static struct shard_file *open_part(const struct shards *shards, size_t i, const char *path,
+				    struct error *err)
 {
 	struct shard_file *part = calloc(1, sizeof(*part));
 	struct source source;
@@ -49,17 +79,18 @@ static struct shard_file *open_part(struct fd_cache *set, const char *path, stru
 	atomic_init(&part->refs, 1);
 	part->path = strdup(path);
 	if (part->path)
-		part->file = backing_open_cached(set, path, err);
+		part->file = backing_open_cached(shards->set, path, err);
 	else
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (part->file) {
 		source = backing_source(part->file);
-		part->gguf = gguf_read(&source, err);
+		if (shards->organs)
+			read_organ_file(shards, i, &source, part, err);
+		else
+			read_shard(&source, part, err);
 	}
-	if (part->gguf && gguf_split(part->gguf, &part->split))
-		return part;
 	if (part->gguf)
-		error_set(err, EBADMSG, ERROR_NO_OFFSET, "it is no shard of a split model");
+		return part;
 	part_unref(part);
 	return NULL;
 }
@@ -75,10 +106,19 @@ static struct fd_cache *make_set(void)
 	return fd_cache_new(most < 4 ? 4 : most);
 }
 
+/* Which set it is: as in struct shards, borrowed. */
+struct shards_kind {
+	const char *stem, *header;
+	uint32_t count;
+	uint64_t total;
+	struct fd_cache *set; /* NULL: one of its own */
+	struct organ_files *organs;
+};
+
 /* Nothing was looked for yet. NULL: out of memory. */
-static struct shards *shards_new(const char *stem, uint32_t count, uint64_t total,
-				 struct fd_cache *set)
+static struct shards *shards_new(const struct shards_kind *kind)
 {
+	const uint32_t count = kind->count;
 	struct shards *shards = calloc(1, sizeof(*shards));
 
 	if (!shards)
@@ -86,15 +126,19 @@ static struct shards *shards_new(const char *stem, uint32_t count, uint64_t tota
 	atomic_init(&shards->refs, 1);
 	pthread_mutex_init(&shards->lock, NULL);
 	shards->count = count;
-	shards->total = total;
-	shards->set = set ? fd_cache_ref(set) : make_set();
-	shards->stem = stem ? strdup(stem) : NULL;
-	shards->n_candidates = stem ? count : 1;
+	shards->total = kind->total;
+	shards->set = kind->set ? fd_cache_ref(kind->set) : make_set();
+	shards->stem = kind->stem ? strdup(kind->stem) : NULL;
+	shards->header = kind->header ? strdup(kind->header) : NULL;
+	shards->organs = kind->organs ? organ_files_ref(kind->organs) : NULL;
+	shards->n_candidates = kind->organs ? (size_t)kind->organs->n_all + 1 : 1;
+	if (kind->stem && !kind->organs)
+		shards->n_candidates = count;
 	shards->candidates = calloc(shards->n_candidates, sizeof(*shards->candidates));
 	shards->parts = calloc(count, sizeof(struct shard_file *));
 	shards->gone = calloc(count, sizeof(bool));
-	if (shards->set && (!stem || shards->stem) && shards->candidates && shards->parts &&
-	    shards->gone)
+	if (shards->set && (!kind->stem || shards->stem) && (!kind->header || shards->header) &&
+	    shards->candidates && shards->parts && shards->gone)
 		return shards;
 	shards_unref(shards);
 	return NULL;
@@ -121,6 +165,8 @@ void shards_unref(struct shards *shards)
 	free(shards->parts);
 	free(shards->gone);
 	free(shards->stem);
+	free(shards->header);
+	organ_files_unref(shards->organs);
 	fd_cache_unref(shards->set);
 	pthread_mutex_destroy(&shards->lock);
 	free(shards);
@@ -174,9 +220,9 @@ static bool find_file(const struct shard_candidate *before, struct shard_candida
 }
 
 /* See what is there, unless it is what was there before. */
-static void scan(struct fd_cache *set, const struct shard_candidate *before,
-		 struct shard_candidate *candidate)
+static void scan(const struct shards *shards, size_t i, const struct shard_candidate *before)
 {
+	struct shard_candidate *candidate = &shards->candidates[i];
 	struct error err = { 0 };
 	char text[320];
 
@@ -188,11 +234,11 @@ static void scan(struct fd_cache *set, const struct shard_candidate *before,
 		candidate->part = part_ref(before->part);
 		return;
 	}
-	if (is_being_fetched(candidate->path)) {
+	if (!shards->organs && is_being_fetched(candidate->path)) {
 		reject(candidate, "it is being fetched");
 		return;
 	}
-	candidate->part = open_part(set, candidate->path, &err);
+	candidate->part = open_part(shards, i, candidate->path, &err);
 	if (!candidate->part)
 		reject(candidate, "%s", error_describe(&err, text, sizeof(text)));
 }
@@ -241,13 +287,15 @@ static int use(struct shards *shards, struct shard_candidate *candidate, struct 
 {
 	const struct shard_file *part = candidate->part;
 	const uint32_t no = (uint32_t)part->split.no;
+	/* Those that a header lists are in the files after it. */
+	const uint32_t n = shards->organs && no == 0 ? 0 : part->gguf->n_tensors;
 
 	if (!belongs(shards, candidate) || !has_new_tensors(names, candidate))
 		return 0;
 	shards->parts[no] = part_ref(candidate->part);
 	if (!shards->total)
 		shards->total = part->split.tensors;
-	for (uint32_t i = 0; i < part->gguf->n_tensors; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const struct gguf_tensor *t = &part->gguf->tensors[i];
 
 		if (names_add(names, t->name, t->name_length, no) == -ENOMEM)
@@ -275,22 +323,38 @@ static int use_all(struct shards *shards)
 	return rc;
 }
 
-/* Look where old has looked, or where the stem says, or at path. NULL: out of memory. */
-static struct shards *scan_all(struct shards *shards, const struct shards *old, const char *path)
+/* Where candidate number i is looked for, to free; path: of the one that has no stem. NULL: out of
+ * memory. */
+static char *candidate_path(const struct shards *shards, size_t i, const char *path)
+{
+	char *text;
+	int n;
+
+	if (!shards->stem)
+		return strdup(path);
+	if (i == 0 && shards->header)
+		return strdup(shards->header);
+	if (shards->organs)
+		n = asprintf(&text, "%s/%s", shards->stem,
+			     i ? shards->organs->entries[i - 1].file : HEADER_FILE);
+	else
+		n = asprintf(&text, "%s-%05zu-of-%05" PRIu32 ".gguf", shards->stem, i + 1,
+			     shards->count);
+	return n < 0 ? NULL : text;
+}
+
+/* Look at all candidates, of which the first n were looked at before. path: as candidate_path().
+ * NULL: out of memory. */
+static struct shards *scan_all(struct shards *shards, const struct shard_candidate *before,
+			       size_t n, const char *path)
 {
 	bool whole = true;
 
 	for (size_t i = 0; whole && i < shards->n_candidates; i++) {
-		struct shard_candidate *candidate = &shards->candidates[i];
-
-		if (!shards->stem)
-			candidate->path = strdup(path);
-		else if (asprintf(&candidate->path, "%s-%05zu-of-%05" PRIu32 ".gguf", shards->stem,
-				  i + 1, shards->count) < 0)
-			candidate->path = NULL;
-		whole = candidate->path != NULL;
+		shards->candidates[i].path = candidate_path(shards, i, path);
+		whole = shards->candidates[i].path != NULL;
 		if (whole)
-			scan(shards->set, old ? &old->candidates[i] : NULL, candidate);
+			scan(shards, i, i < n ? &before[i] : NULL);
 	}
 	if (whole && use_all(shards) == 0)
 		return shards;
@@ -334,14 +398,79 @@ struct shards *shards_find(const char *given, const struct split *split, struct 
 	}
 	path = absolute(given);
 	stem = path ? stem_of(path, (uint32_t)split->count) : NULL;
-	shards = path ? shards_new(stem, (uint32_t)split->count, split->tensors, NULL) : NULL;
+	if (path)
+		shards = shards_new(&(struct shards_kind){
+			.stem = stem, .count = (uint32_t)split->count, .total = split->tensors });
 	if (shards)
-		shards = scan_all(shards, NULL, path);
+		shards = scan_all(shards, NULL, 0, path);
 	free(stem);
 	free(path);
 	if (!shards)
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return shards;
+}
+
+/* The header of organ files in a directory: without part there is none. That of a model with
+ * missing shards is empty. Returns 0 or -errno with err set. */
+static int look_for_header(const char *directory, char *given, struct shard_candidate *candidate,
+			   struct error *err)
+{
+	const struct shards alone = { .set = fd_cache_new(1),
+				      .organs = &(struct organ_files){ 0 },
+				      .header = given };
+	struct error header = { 0 };
+	int rc = 0;
+
+	if (given)
+		candidate->path = strdup(given);
+	else if (asprintf(&candidate->path, "%s/" HEADER_FILE, directory) < 0)
+		candidate->path = NULL;
+	if (!candidate->path || !alone.set)
+		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	else if (stat(candidate->path, &candidate->seen) < 0)
+		rc = given || errno != ENOENT ? error_set(err, errno, ERROR_NO_OFFSET, "%s: %s",
+							  candidate->path, strerror(errno))
+					      : 0;
+	else if ((given || candidate->seen.st_size) &&
+		 !(candidate->part = open_part(&alone, 0, candidate->path, &header)))
+		rc = error_set(err, header.code, header.offset, "%.120s: %s", candidate->path,
+			       header.text);
+	fd_cache_unref(alone.set);
+	return rc;
+}
+
+struct shards *shards_find_organs(const char *directory, const char *header, struct error *err)
+{
+	struct shard_candidate first = { .path = NULL };
+	struct shards_kind kind = { .stem = directory };
+	struct shards *shards = NULL;
+	char *given = header ? absolute(header) : NULL;
+
+	if (look_for_header(directory, given, &first, err) == 0)
+		kind.organs =
+			organ_files_find(directory, first.part ? first.part->gguf : NULL, err);
+	if (kind.organs) {
+		kind.header = given;
+		kind.count = kind.organs->n + 1;
+		kind.total = kind.organs->n;
+		shards = shards_new(&kind);
+		if (first.part)
+			first.part->split = (struct split){ 0, kind.count, kind.total };
+		if (shards)
+			shards = scan_all(shards, &first, 1, NULL);
+		if (!shards)
+			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	}
+	organ_files_unref(kind.organs);
+	part_unref(first.part);
+	free(first.path);
+	free(given);
+	return shards;
+}
+
+bool shards_are_organs(const struct shards *shards)
+{
+	return shards->organs != NULL;
 }
 
 /* The metadata of the model, which shard 0 has, stays known. */
@@ -390,11 +519,17 @@ static bool keep_gone(struct shards *shards, const struct shards *old)
 
 struct shards *shards_rescan(struct shards *old)
 {
-	struct shards *shards = shards_new(old->stem, old->count, old->total, old->set);
+	struct shards *shards = shards_new(&(struct shards_kind){ .stem = old->stem,
+								  .header = old->header,
+								  .count = old->count,
+								  .total = old->total,
+								  .set = old->set,
+								  .organs = old->organs });
 	struct shard_candidate *candidates;
 
 	if (shards)
-		shards = scan_all(shards, old, old->candidates[0].path);
+		shards = scan_all(shards, old->candidates, old->n_candidates,
+				  old->candidates[0].path);
 	if (!shards || keep_gone(shards, old))
 		return shards;
 	/* It is the same set, but why the others are missing may have changed. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shards.h - the files of a split model, as far as they are there.
+/* shards.h - the files of a split model, or of one that is a directory of organ files, as far as
+ * they are there.
  *
  * 1. A shard is what it says it is (split.no), not what its name says; by its name it is found:
  *    STEM-NNNNN-of-NNNNN.gguf, counted from 1, beside the one that was named.
@@ -22,6 +23,13 @@ struct shards; /* counted; any thread may use it */
 /* The shards of which the one at path is one, as split says. NULL with err set: as backing_open()
  * and gguf_read() for that one, EBADMSG its numbers cannot be, ENOMEM. */
 struct shards *shards_find(const char *path, const struct split *split, struct error *err);
+
+/* The organ files in a directory with their header (organ_files.h), which is the file at header, or
+ * NULL: the one in the directory, if there is one. The header counts as shard 0, and each organ
+ * file as one with a tensor. The directory is absolute. NULL with err set: as organ_files_find()
+ * and gguf_read_header(). */
+struct shards *shards_find_organs(const char *directory, const char *header, struct error *err);
+bool shards_are_organs(const struct shards *shards);
 
 /* The same, looked at again, one at a time: NULL if there is nothing new, or no memory to tell. A
  * shard that is gone stays in the set, so that what is known of its tensors stays known. */

@@ -3,6 +3,7 @@
 #ifndef FS_BASE_SHARDS_INTERNAL_H
 #define FS_BASE_SHARDS_INTERNAL_H
 
+#include "fs/base/organ_files.h"
 #include "fs/base/shards.h"
 
 #include <pthread.h>
@@ -21,6 +22,7 @@ struct shard_file {
 	struct backing *file;
 	struct gguf *gguf;
 	struct split split;
+	bool packed;			 /* a header without the tensors (gather.h) */
 	struct shards_backing_head head; /* of shard 0 once it is gone */
 };
 
@@ -37,7 +39,12 @@ struct shards {
 	uint32_t count;
 	uint64_t total; /* of tensors; 0: no shard tells */
 	struct fd_cache *set;
-	char *stem; /* of the paths; NULL: the file that was named is not named as a shard is */
+	/* NULL: they are shards. Else shard 0 is the header, those after it are these files, and
+	 * candidates beyond them are passed over. */
+	struct organ_files *organs;
+	char *header; /* path of the header of organs, if it is not in their directory */
+	char *stem;   /* of the paths, or the directory of organs; NULL: the file that was named is
+		     * not named as a shard is */
 	size_t n_candidates;
 	pthread_mutex_t lock; /* protects the candidates, which shards_rescan() brings up to date */
 	struct shard_candidate *candidates;
@@ -45,5 +52,11 @@ struct shards {
 	struct shard_file **parts; /* NULL: missing */
 	bool *gone;	     /* it was there, and its tensors stay known */
 };
+
+/* The tensors that a shard has; the header of organ files has none. NULL: it is missing. */
+static inline const struct gguf *shards_tensors(const struct shards *shards, uint32_t k)
+{
+	return shards->parts[k] && !(shards->organs && k == 0) ? shards->parts[k]->gguf : NULL;
+}
 
 #endif

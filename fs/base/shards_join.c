@@ -22,7 +22,8 @@ uint32_t shards_tensor_count(const struct shards *shards)
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < shards->count; k++)
-		n += shards_is_present(shards, k) ? shards->parts[k]->gguf->n_tensors : 0;
+		if (shards_is_present(shards, k) && shards_tensors(shards, k))
+			n += shards_tensors(shards, k)->n_tensors;
 	return n;
 }
 
@@ -42,7 +43,9 @@ bool shards_are_complete(const struct shards *shards)
 bool shards_find_tensor(const struct shards *shards, const char *name, size_t n, uint32_t *no)
 {
 	for (uint32_t k = 0; k < shards->count; k++) {
-		if (!shards->parts[k] || !gguf_tensor(shards->parts[k]->gguf, name, n))
+		const struct gguf *gguf = shards_tensors(shards, k);
+
+		if (!gguf || !gguf_tensor(gguf, name, n))
 			continue;
 		*no = k;
 		return true;
@@ -256,6 +259,19 @@ static int join_files(const struct shards *shards, struct join *join, struct bac
 	return -err->code;
 }
 
+static int join_ggufs(const struct shards *shards, const struct gguf *const *ggufs,
+		      struct join *join, struct error *err)
+{
+	const struct shard_file *first = shards->parts[0];
+	struct gather_header header = { .packed = first && first->packed };
+
+	if (!shards->organs)
+		return join_build(ggufs, shards->count, join, err);
+	if (first)
+		header.size = backing_size(first->file);
+	return gather_join(ggufs, shards->count, &header, join, err);
+}
+
 int shards_join(const struct shards *shards, struct backing **file, struct gguf **gguf,
 		struct error *err)
 {
@@ -271,7 +287,7 @@ int shards_join(const struct shards *shards, struct backing **file, struct gguf 
 		files[k] = ggufs[k] ? shards->parts[k]->file : NULL;
 	}
 	if (rc == 0)
-		rc = join_build(ggufs, shards->count, &join, err);
+		rc = join_ggufs(shards, ggufs, &join, err);
 	if (rc == 0)
 		rc = join_files(shards, &join, files, file, gguf, err);
 	free(ggufs);

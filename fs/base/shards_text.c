@@ -13,7 +13,10 @@
 
 const char *shards_filename(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1])
 {
-	if (shards->stem)
+	if (shards->organs)
+		snprintf(name, NAME_MAX + 1, "%s",
+			 no ? shards->organs->entries[no - 1].file : HEADER_FILE);
+	else if (shards->stem)
 		snprintf(name, NAME_MAX + 1, "%.200s-%05" PRIu32 "-of-%05" PRIu32 ".gguf",
 			 basename(shards->stem), no + 1, shards->count);
 	else
@@ -58,11 +61,13 @@ static void print_summary(const struct shards *shards, FILE *out)
 	fprintf(out, "%" PRIu32, shards_tensor_count(shards));
 	if (shards->total)
 		fprintf(out, "/%" PRIu64, shards->total);
-	fprintf(out, " tensor%s, shard%s ",
-		plural(shards->total ? shards->total : shards_tensor_count(shards)),
-		plural(count_there(shards)));
-	print_numbers(shards, out);
-	fprintf(out, " of %" PRIu32, shards->count);
+	fprintf(out, " tensor%s",
+		plural(shards->total ? shards->total : shards_tensor_count(shards)));
+	if (!shards->organs) {
+		fprintf(out, ", shard%s ", plural(count_there(shards)));
+		print_numbers(shards, out);
+		fprintf(out, " of %" PRIu32, shards->count);
+	}
 }
 
 static void print_missing(const struct shards *shards, FILE *out)

@@ -68,9 +68,11 @@ static int find_mountpoint(struct mount_session *mount)
 static char *source_of(const struct mount_session *mount)
 {
 	const char *given = mount->options->models[0], *name = strrchr(given, '/');
+	const struct shards *shards =
+		mount->models->several ? NULL : mount->models->models[0]->shards;
 	char *directory, *source = NULL;
 
-	if (mount->models->several || !mount->models->models[0]->shards)
+	if (!shards || shards_are_organs(shards))
 		return realpath(given, NULL);
 	directory = paths_directory(given);
 	if (directory && asprintf(&source, "%s%s%s", directory, directory[1] ? "/" : "",

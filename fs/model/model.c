@@ -150,12 +150,12 @@ static int open_layer(struct model *model, const struct model_options *options,
 }
 
 /* The base at path, or that of a model whose place is to be taken. */
-static int open_base(struct model *model, const char *path, const struct model_params *site,
-		     struct error *err)
+static int open_base(struct model *model, const struct model_options *options, const char *path,
+		     const struct model_params *site, struct error *err)
 {
 	struct base base;
 	const int rc = site->old ? base_open_shards(&base, site->shards, err)
-				 : base_open(&base, path, err);
+				 : base_open_with(&base, path, options->header, err);
 
 	model->base = base.file;
 	model->gguf = base.gguf;
@@ -219,7 +219,7 @@ struct model *model_open(const struct model_options *options, const char *path,
 		out_of_memory(err);
 		return NULL;
 	}
-	rc = open_base(model, path, site, err);
+	rc = open_base(model, options, path, site, err);
 	if (rc == 0)
 		rc = arrange(model, err);
 	if (rc == 0) {

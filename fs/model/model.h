@@ -94,6 +94,7 @@ struct model_options {
 	bool fresh;	 /* a private layer that an earlier mount left is not taken up */
 	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
 	int compress;	 /* zstd level for organs in the layer; 0: none */
+	const char *header; /* file with that of a directory of organ files; NULL: its own */
 };
 
 /* What a model has from the mount; log and cache are borrowed and outlive it. */

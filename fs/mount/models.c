@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* models.c - see models.h. */
 #include "fs/mount/models.h"
+#include "fs/base/organ_files.h"
 #include "fs/edit/recover.h"
 #include "fs/model/inode.h"
 #include "fs/mount/options.h"
@@ -113,6 +114,7 @@ static struct model *open_and_recover(const struct models *models, const char *n
 		.keep_blocks = options->keep_blocks,
 		.fresh = options->fresh,
 		.merged_f16 = options->merged_f16,
+		.header = options->header,
 		.compress = options->compress,
 	};
 	struct model *model;
@@ -191,8 +193,6 @@ static void pass_over(struct opening *opening, const char *path)
 /* Returns whether there is one. */
 static bool try_model(struct opening *opening, const char *path)
 {
-	if (!is_gguf_name(path))
-		return false;
 	if (open_model(opening, path) == 0)
 		return true;
 	pass_over(opening, path);
@@ -232,6 +232,8 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 static bool open_entry(struct opening *opening, const char *path, bool deeper)
 {
 	if (!is_directory(path))
+		return is_gguf_name(path) && try_model(opening, path);
+	if (organ_files_are_in(path))
 		return try_model(opening, path);
 	if (deeper && open_directory(opening, path, false) < 0)
 		pass_over(opening, path);
@@ -275,6 +277,25 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 	return rc;
 }
 
+/* A file, a directory that is a model, or one that holds some. */
+static int open_given(struct opening *opening, const char *path)
+{
+	const uint32_t before = opening->models->n;
+	char *organs = organ_files_directory(path);
+	int rc;
+
+	if (organs || !is_directory(path)) {
+		rc = open_model(opening, organs ? organs : path);
+		free(organs);
+		return rc;
+	}
+	rc = open_directory(opening, path, true);
+	if (rc == 0 && opening->models->n == before)
+		rc = error_set(opening->err, ENOENT, ERROR_NO_OFFSET,
+			       "there is no model in this directory that can be read");
+	return rc;
+}
+
 int models_open(struct models *models, const struct options *options, struct log *log,
 		const char **culprit, struct error *err)
 {
@@ -291,19 +312,11 @@ int models_open(struct models *models, const struct options *options, struct log
 	if (!models->cache || !models->models)
 		return out_of_memory(&opening);
 	for (uint32_t i = 0; i < options->n_models; i++)
-		models->several |= is_directory(options->models[i]);
+		models->several |=
+			is_directory(options->models[i]) && !organ_files_are_in(options->models[i]);
 	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
-		const uint32_t before = models->n;
-
 		*culprit = options->models[i];
-		if (!is_directory(*culprit)) {
-			rc = open_model(&opening, *culprit);
-			continue;
-		}
-		rc = open_directory(&opening, *culprit, true);
-		if (rc == 0 && models->n == before)
-			rc = error_set(err, ENOENT, ERROR_NO_OFFSET,
-				       "there is no model in this directory that can be read");
+		rc = open_given(&opening, *culprit);
 	}
 	if (rc < 0 && opening.layer_refused)
 		*culprit = options->layer;

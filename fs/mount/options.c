@@ -28,8 +28,8 @@ enum { ASSEMBLE_NOT = 1, ASSEMBLE };
 /* What fuse_opt fills in; the last word on an option counts. */
 struct parsed {
 	struct options options;
-	char *output, *layer, *compress, *shape, *blocks, *views, *merged, *uid, *gid, *umask,
-		*threads, *samples;
+	char *output, *layer, *header, *compress, *shape, *blocks, *views, *merged, *uid, *gid,
+		*umask, *threads, *samples;
 	int assembly;
 	char **more; /* models that are options */
 	uint32_t n_more;
@@ -65,6 +65,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("--report=%s", report_model, 0),
 	OPTION("--picture", picture, 1),
 	OPTION("--show", show, 1),
+	OPTION("--pack", pack, 1),
 	OPTION("ro", read_only, 1),
 	OPTION("rw", read_only, 0),
 	{ "noassemble", offsetof(struct parsed, assembly), ASSEMBLE_NOT },
@@ -79,6 +80,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("nonempty", nonempty, 1),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "layer=%s", offsetof(struct parsed, layer), 0 },
+	{ "header=%s", offsetof(struct parsed, header), 0 },
 	{ "compress=%s", offsetof(struct parsed, compress), 0 },
 	{ "shape=%s", offsetof(struct parsed, shape), 0 },
 	{ "blocks=%s", offsetof(struct parsed, blocks), 0 },
@@ -350,11 +352,13 @@ static int take_mountpoint(struct parsed *parsed)
 {
 	struct options *options = &parsed->options;
 
-	if (options->n_models > 1)
+	if (options->n_models > 1 && !(options->pack && options->n_models + parsed->n_more != 2))
 		options->mountpoint = options->models[--options->n_models];
 	if (options->mountpoint)
 		return 0;
-	return complain(parsed, "a MODEL and a MOUNTPOINT are needed; see organfs --help");
+	return complain(parsed, "%s; see organfs --help",
+			options->pack ? "--pack needs one MODEL and the FILE to write"
+				      : "a MODEL and a MOUNTPOINT are needed");
 }
 
 /* Values matter to what opens a model. */
@@ -393,7 +397,7 @@ static int fill(struct parsed *parsed)
 	options->report |= options->report_model != NULL;
 	options->foreground |= options->debug;
 	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
-	options->read_only |= options->picture || options->show;
+	options->read_only |= options->picture || options->show || options->pack;
 	/* A user who keeps a layer wants the layer, unless the options say what to write. */
 	options->no_assembly = parsed->assembly ? parsed->assembly == ASSEMBLE_NOT
 						: parsed->layer && !parsed->output;
@@ -403,7 +407,11 @@ static int fill(struct parsed *parsed)
 	options->keep_blocks = is(parsed->blocks, "keep");
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
 	options->layer = parsed->layer ? absolute(parsed->layer) : NULL;
-	return (parsed->output && !options->output) || (parsed->layer && !options->layer) ? -1 : 0;
+	options->header = parsed->header ? absolute(parsed->header) : NULL;
+	return (parsed->output && !options->output) || (parsed->layer && !options->layer) ||
+			       (parsed->header && !options->header)
+		       ? -1
+		       : 0;
 }
 
 /* One option of a file. What is wrong with it is known before the next one is looked at, so that
@@ -459,6 +467,7 @@ static void release(struct parsed *parsed)
 	free(parsed->more);
 	free(parsed->complaint);
 	free(parsed->output);
+	free(parsed->header);
 	free(parsed->layer);
 	free(parsed->compress);
 	free(parsed->shape);
@@ -504,6 +513,7 @@ void options_release(struct options *options)
 	free(options->mountpoint);
 	free(options->report_model);
 	free(options->output);
+	free(options->header);
 	free(options->layer);
 	memset(options, 0, sizeof(*options));
 }
@@ -513,7 +523,9 @@ const char *options_help(void)
 	return "Usage: organfs [-dfs] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] TABLE...\n"
 	       "       organfs --picture|--show [-o OPTION[,OPTION...]] MODEL...\n"
+	       "       organfs --pack [-o OPTION[,OPTION...]] MODEL FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
+	       "A directory of organ files, copied from a mount, is a model too.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
 	       "  -f               stay in the foreground, log to stderr\n"
 	       "  -d, -o debug     the same, with every request and its answer\n"
@@ -523,11 +535,13 @@ const char *options_help(void)
 	       "  --report[=NAME]  report on the models, or one, whose .table files are given\n"
 	       "  --picture        print theta.svg of a model, or of two beside each other\n"
 	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
+	       "  --pack           write a MODEL, such as a directory of organ files, as a GGUF\n"
 	       "  -o ro            no graft, no assembly\n"
 	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
 	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"
 	       "  -o layer=DIR     keep the grafts in DIR, and write only what output= says\n"
 	       "  -o fresh         begin without grafts that an earlier mount left behind\n"
+	       "  -o header=FILE   the header of a directory of organ files, from another GGUF\n"
 	       "  -o compress=N    zstd level for organs in the layer (1), or off\n"
 	       "  -o shape=any     accept an organ whose shape differs from the slot's\n"
 	       "  -o blocks=keep   do not let block_count follow the blocks that are there\n"

@@ -18,6 +18,7 @@ struct options {
 	char *report_model; /* of that model; NULL: of all */
 	int picture;	    /* print that of the one model, or of two; nothing is mounted */
 	int show;	    /* the same in a terminal, of one model or mount */
+	int pack; /* write the one model to the file that mountpoint names; nothing is mounted */
 	int fresh;	    /* a private layer that an earlier mount left is not taken up */
 	int nonempty;	    /* the mount point may be a directory that is not empty */
 	int auto_unmount;   /* the mount goes with the daemon, however that ends */
@@ -29,6 +30,7 @@ struct options {
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */
 	char *layer;  /* absolute; NULL: a private one */
+	char *header; /* absolute; NULL: that which a directory of organ files has */
 	int compress; /* zstd level for organs in the layer; 0: none */
 	uid_t uid;
 	gid_t gid;

@@ -22,7 +22,7 @@ static uint32_t shard_of(const struct table_printing *p, const struct organ_plac
 	const struct shards *shards = p->model->shards;
 	uint32_t no;
 
-	if (!shards)
+	if (!shards || shards_are_organs(shards))
 		return 1;
 	if (shards_find_tensor(shards, place->tensor, place->tensor_length, &no))
 		return no + 1;

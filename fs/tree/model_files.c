@@ -58,6 +58,9 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 	case GENERATED_MODEL:
 		/* In parts it cannot be opened. */
 		return model->whole ? view_of_model(files, snapshot, err) : view_new(NULL, 0, NULL);
+	case GENERATED_HEADER:
+		return model->whole ? model_view_header(model, snapshot, err)
+				    : view_new(NULL, 0, NULL);
 	case GENERATED_PICTURE:
 		return report_of(files, figures_new(model, snapshot), picture_print);
 	case GENERATED_BASE_PICTURE:

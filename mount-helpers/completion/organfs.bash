@@ -30,7 +30,7 @@ _organfs_option_list() {
 	cur=${cur##*,}
 	compopt -o nospace
 	case $cur in
-	output=* | model=*) _organfs_value _organfs_files ;;
+	output=* | model=* | header=*) _organfs_value _organfs_files ;;
 	layer=*) _organfs_value _filedir -d ;;
 	compress=*) _organfs_value _organfs_words '1 3 9 19 22 off' ;;
 	shape=*) _organfs_value _organfs_words 'any same' ;;
@@ -45,7 +45,7 @@ _organfs_option_list() {
 	*)
 		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
 			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other
-			allow_root auto_unmount nonempty debug model= fresh rw assemble noallow_other
+			allow_root auto_unmount nonempty debug model= header= fresh rw assemble noallow_other
 			noauto_unmount nofresh shape=same merged=own'
 		;;
 	esac
@@ -85,7 +85,7 @@ _organfs_program() {
 	case $prev,$cur,$report in
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --picture --show -o' ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --picture --show --pack -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF ;;
 	esac

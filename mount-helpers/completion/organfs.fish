@@ -12,7 +12,7 @@ function __organfs_option_list
 	set -l value (string replace -r '^[^=]*=' '' -- $last)
 	set -l offers
 	switch $last
-		case 'output=*' 'model=*'
+		case 'output=*' 'model=*' 'header=*'
 			set offers (__fish_complete_path $value | cut -f 1)
 		case 'layer=*'
 			set offers (__fish_complete_directories $value | cut -f 1)
@@ -41,6 +41,7 @@ function __organfs_option_list
 			set offers ro\t'no graft, no assembly' output=\t'what the unmount writes' \
 				noassemble\t'write nothing at unmount' \
 				layer=\t'keep the grafts in a directory' \
+				header=\t'the header for a directory of organ files' \
 				compress=\t'zstd level for organs in the layer' \
 				shape=any\t'accept organs of other shapes' \
 				blocks=keep\t'do not let block_count follow the blocks' \
@@ -88,6 +89,7 @@ end
 complete -c organfs -s f -d 'stay in the foreground, log to stderr'
 complete -c organfs -s d -d 'the same, with every request'
 complete -c organfs -s s -d 'let one thread answer'
+complete -c organfs -l pack -d 'write a model, such as a directory of organ files'
 complete -c organfs -l picture -d 'print theta.svg of a model, or of two'
 complete -c organfs -l show -d 'show it in the terminal'
 complete -c organfs -l report -d 'report on models by their tables'

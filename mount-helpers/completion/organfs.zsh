@@ -9,6 +9,7 @@ _organfs_option_list() {
 		'output[what the unmount writes]:file:_files' \
 		'noassemble[write nothing at unmount]' \
 		'layer[keep the grafts in a directory]:directory:_files -/' \
+		'header[the header for a directory of organ files]:file:_files' \
 		'compress[zstd level for organs in the layer]:level:(1 3 9 19 22 off)' \
 		'shape[accept organs of other shapes]:shape:(any same)' \
 		'blocks[does block_count follow the blocks]:manner:(follow keep)' \
@@ -55,6 +56,7 @@ _organfs_program() {
 		'-s[let one thread answer]' \
 		'(-)'{-h,--help}'[print a summary]' \
 		'(-)'{-V,--version}'[print the version]' \
+		'--pack[write a model, such as a directory of organ files]' \
 		'--picture[print theta.svg of a model, or of two]' \
 		'--show[show it in the terminal]' \
 		'--report=-[report on models by their tables]::model:' \

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* organ_files.c - see organ_files.h. */
+#include "fs/base/organ_files.h"
+#include "fs/storage/backing.h"
+#include "fs/util/paths.h"
+#include "gguf/anatomy.h"
+#include "gguf/arena.h"
+#include "gguf/file_names.h"
+#include "gguf/names.h"
+#include "gguf/organ.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* The NAME of "NAME.bin" that is no hidden file; false: it is no such name. */
+static bool is_organ_name(const char *file, size_t *length)
+{
+	const size_t n = strlen(file), suffix = sizeof(".bin") - 1;
+
+	if (file[0] == '.' || n <= suffix || n - suffix > ANATOMY_NAME_MAX ||
+	    strcmp(file + n - suffix, ".bin") != 0)
+		return false;
+	*length = n - suffix;
+	return true;
+}
+
+/* "DIRECTORY/NAME", to free. NULL: out of memory. */
+static char *path_in(const char *directory, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+static bool is_regular(const char *directory, const char *name)
+{
+	char *path = path_in(directory, name);
+	struct stat status;
+	const bool is = path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+
+	free(path);
+	return is;
+}
+
+static DIR *open_class(const char *directory, enum organ_class klass)
+{
+	char *path = path_in(directory, class_name(klass));
+	DIR *entries = path ? opendir(path) : NULL;
+	const int reason = path ? errno : ENOMEM;
+
+	free(path);
+	errno = reason;
+	return entries;
+}
+
+static bool has_organ(DIR *entries)
+{
+	const struct dirent *entry;
+	size_t n;
+
+	while ((entry = readdir(entries)))
+		if (is_organ_name(entry->d_name, &n))
+			return true;
+	return false;
+}
+
+bool organ_files_are_in(const char *path)
+{
+	bool class_found = false, organ = false;
+
+	for (enum organ_class klass = 0; klass < CLASSES && !organ; klass++) {
+		DIR *entries = open_class(path, klass);
+
+		if (!entries)
+			continue;
+		class_found = true;
+		organ = has_organ(entries);
+		closedir(entries);
+	}
+	return organ || (class_found && is_regular(path, HEADER_FILE));
+}
+
+char *organ_files_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *inside = NULL, *directory;
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return NULL;
+	if (S_ISDIR(status.st_mode))
+		inside = path_in(path, HEADER_FILE);
+	else if (strcmp(slash ? slash + 1 : path, HEADER_FILE) == 0)
+		inside = strdup(path);
+	directory = inside ? paths_directory(inside) : NULL;
+	free(inside);
+	if (directory && organ_files_are_in(directory))
+		return directory;
+	free(directory);
+	return NULL;
+}
+
+struct organ_files *organ_files_ref(struct organ_files *files)
+{
+	atomic_fetch_add(&files->refs, 1);
+	return files;
+}
+
+void organ_files_unref(struct organ_files *files)
+{
+	if (!files || atomic_fetch_sub(&files->refs, 1) != 1)
+		return;
+	free(files->entries);
+	arena_free(files->arena);
+	free(files);
+}
+
+/* What is found, and what has been seen already. */
+struct finding {
+	const char *directory;
+	struct organ_files *files;
+	size_t room;
+	struct names *known;   /* of files, by class and NAME */
+	struct names *tensors; /* of all entries */
+	struct error *err;
+};
+
+/* "organs/NAME.bin", the arena's. NULL: out of memory. */
+static const char *file_of(struct organ_files *files, enum organ_class klass, const char *name,
+			   size_t length)
+{
+	char text[ANATOMY_NAME_MAX + 32];
+	const int n =
+		snprintf(text, sizeof(text), "%s/%.*s.bin", class_name(klass), (int)length, name);
+
+	return arena_copy(files->arena, text, (size_t)n);
+}
+
+static int add_entry(struct finding *finding, const struct organ_file_entry *entry)
+{
+	struct organ_files *files = finding->files;
+
+	if (files->n_all == UINT32_MAX - 1)
+		return error_set(finding->err, EMFILE, ERROR_NO_OFFSET,
+				 "there are more organ files than a model can have tensors");
+	if (files->n_all == finding->room) {
+		const size_t room = finding->room ? finding->room * 2 : 64;
+		struct organ_file_entry *more = reallocarray(files->entries, room, sizeof(*more));
+
+		if (!more)
+			return out_of_memory(finding->err);
+		files->entries = more;
+		finding->room = room;
+	}
+	files->entries[files->n_all++] = *entry;
+	return 0;
+}
+
+/* The file of a tensor that the header lists. */
+static int add_listed(struct finding *finding, const struct gguf_tensor *t, const char *name)
+{
+	struct organ_files *files = finding->files;
+	const enum organ_class klass = anatomy_class(t->name, t->name_length);
+	struct organ_file_entry entry = { .file = file_of(files, klass, name, strlen(name)),
+					  .tensor =
+						  arena_copy(files->arena, t->name, t->name_length),
+					  .length = t->name_length };
+
+	if (!entry.file || !entry.tensor)
+		return out_of_memory(finding->err);
+	switch (names_add(finding->known, entry.file, strlen(entry.file), files->n_all)) {
+	case 0:
+		break;
+	case -EEXIST:
+		return error_set(finding->err, EBADMSG, t->info,
+				 "two tensors of the header have the file %.200s", entry.file);
+	default:
+		return out_of_memory(finding->err);
+	}
+	if (names_add(finding->tensors, entry.tensor, entry.length, files->n_all) < 0)
+		return out_of_memory(finding->err);
+	return add_entry(finding, &entry);
+}
+
+static int add_all_listed(struct finding *finding, const struct gguf *header)
+{
+	const char **names = calloc(header->n_tensors + 1u, sizeof(const char *));
+	int rc = names ? file_names(header, finding->files->arena, names) : -ENOMEM;
+
+	if (rc < 0)
+		out_of_memory(finding->err);
+	for (uint32_t i = 0; rc == 0 && i < header->n_tensors; i++)
+		rc = add_listed(finding, &header->tensors[i], names[i]);
+	free(names);
+	return rc;
+}
+
+/* The organ file at path as far as its header goes. Its name is to be freed. */
+static int read_organ(const char *path, struct organ *organ, struct error *err)
+{
+	struct backing *file = backing_open(path, err);
+	struct source source;
+	int rc;
+
+	if (!file)
+		return -err->code;
+	source = backing_source(file);
+	rc = organ_parse(&source, organ, err);
+	backing_unref(file);
+	return rc;
+}
+
+/* The tensor that a file CLASS/NAME.bin with that organ is: the organ's own, if that has such a
+ * file, or the one that NAME makes of it. Into out of size bytes; 0: none. */
+static size_t tensor_of(const struct organ *organ, enum organ_class klass, const char *name,
+			char *out, size_t size)
+{
+	char own[ANATOMY_NAME_MAX + 1];
+
+	for (enum anatomy_form form = NAME_SHORT; form <= NAME_EXACT; form++) {
+		anatomy_file_name(organ->name, organ->name_length, form, own);
+		if (anatomy_class(organ->name, organ->name_length) == klass &&
+		    strcmp(own, name) == 0 && organ->name_length && organ->name_length < size) {
+			memcpy(out, organ->name, organ->name_length);
+			return organ->name_length;
+		}
+	}
+	return anatomy_added(organ->name, organ->name_length, name, klass, out, size);
+}
+
+/* Which tensor the file is; without one entry->why says why. -ENOMEM with err set. */
+static int identify(struct finding *finding, enum organ_class klass, const char *name,
+		    struct organ_file_entry *entry)
+{
+	struct arena *arena = finding->files->arena;
+	char *path = path_in(finding->directory, entry->file), text[320], tensor[1024];
+	struct error err = { 0 };
+	struct organ organ = { .name = NULL };
+	uint32_t number;
+	size_t n = 0;
+
+	if (!path)
+		return out_of_memory(finding->err);
+	if (read_organ(path, &organ, &err) < 0)
+		error_describe(&err, text, sizeof(text));
+	else if ((n = tensor_of(&organ, klass, name, tensor, sizeof(tensor))) == 0)
+		snprintf(text, sizeof(text),
+			 "the organ in it is \"%.200s\", which has another file", organ.name);
+	else if (names_find(finding->tensors, tensor, n, &number))
+		snprintf(text, sizeof(text), "%.200s is the same tensor",
+			 finding->files->entries[number].file);
+	else
+		entry->tensor = arena_copy(arena, tensor, n);
+	entry->length = (uint32_t)n;
+	free((char *)organ.name);
+	free(path);
+	if (entry->tensor)
+		return 0;
+	entry->why = arena_copy(arena, text, strlen(text));
+	return entry->why ? 0 : out_of_memory(finding->err);
+}
+
+static int add_found(struct finding *finding, enum organ_class klass, const char *name,
+		     size_t length)
+{
+	struct organ_files *files = finding->files;
+	struct organ_file_entry entry = { .file = file_of(files, klass, name, length) };
+	char bare[ANATOMY_NAME_MAX + 1];
+	uint32_t number;
+	int rc;
+
+	if (!entry.file)
+		return out_of_memory(finding->err);
+	if (names_find(finding->known, entry.file, strlen(entry.file), &number))
+		return 0;
+	snprintf(bare, sizeof(bare), "%.*s", (int)length, name);
+	rc = identify(finding, klass, bare, &entry);
+	if (rc == 0 && entry.tensor)
+		rc = names_add(finding->tensors, entry.tensor, entry.length, files->n_all) < 0
+			     ? out_of_memory(finding->err)
+			     : 0;
+	return rc < 0 ? rc : add_entry(finding, &entry);
+}
+
+static int find_in_class(struct finding *finding, enum organ_class klass)
+{
+	DIR *entries = open_class(finding->directory, klass);
+	const struct dirent *entry;
+	int rc = 0;
+	size_t n;
+
+	if (!entries)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : error_set(finding->err, errno, ERROR_NO_OFFSET, "%s: %s",
+					   class_name(klass), strerror(errno));
+	while (rc == 0 && (entry = readdir(entries)))
+		if (is_organ_name(entry->d_name, &n))
+			rc = add_found(finding, klass, entry->d_name, n);
+	closedir(entries);
+	return rc;
+}
+
+/* Those that are passed over come last; in a class block 10 comes after block 9. */
+static int in_order(const void *left, const void *right)
+{
+	const struct organ_file_entry *a = left, *b = right;
+
+	if (!a->tensor != !b->tensor)
+		return a->tensor ? -1 : 1;
+	return strverscmp(a->file, b->file);
+}
+
+static int find_all(struct finding *finding, const struct gguf *header)
+{
+	struct organ_files *files = finding->files;
+	int rc = header ? add_all_listed(finding, header) : 0;
+	const uint32_t listed = files->n_all;
+
+	for (enum organ_class klass = 0; rc == 0 && klass < CLASSES; klass++)
+		rc = find_in_class(finding, klass);
+	if (rc < 0)
+		return rc;
+	if (files->n_all > listed)
+		qsort(files->entries + listed, files->n_all - listed, sizeof(*files->entries),
+		      in_order);
+	for (files->n = 0; files->n < files->n_all && files->entries[files->n].tensor;)
+		files->n++;
+	return 0;
+}
+
+struct organ_files *organ_files_find(const char *directory, const struct gguf *header,
+				     struct error *err)
+{
+	const uint32_t expected = header ? header->n_tensors : 0;
+	struct organ_files *files = calloc(1, sizeof(*files));
+	struct finding finding = { .directory = directory,
+				   .files = files,
+				   .known = names_new(expected),
+				   .tensors = names_new(expected),
+				   .err = err };
+	int rc = -ENOMEM;
+
+	if (files) {
+		atomic_init(&files->refs, 1);
+		files->arena = arena_new();
+	}
+	if (files && files->arena && finding.known && finding.tensors)
+		rc = find_all(&finding, header);
+	else
+		out_of_memory(err);
+	names_free(finding.known);
+	names_free(finding.tensors);
+	if (rc == 0)
+		return files;
+	organ_files_unref(files);
+	return NULL;
+}

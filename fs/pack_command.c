@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* pack_command.c - see pack_command.h. */
+#include "fs/pack_command.h"
+#include "fs/files/assembly.h"
+#include "fs/mount/models.h"
+#include "fs/offline_models.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Waits for a signal that ends the assembly. No handler is used: it could reach the flag of this
+ * assembly through a global variable only. */
+struct watch {
+	sigset_t signals;
+	pthread_t thread;
+	bool started;
+	atomic_bool stopped;
+};
+
+static void *watch_signals(void *context)
+{
+	struct watch *watch = context;
+	int number;
+
+	if (sigwait(&watch->signals, &number) == 0)
+		atomic_store(&watch->stopped, true);
+	return NULL;
+}
+
+static void watch_begin(struct watch *watch)
+{
+	atomic_init(&watch->stopped, false);
+	sigemptyset(&watch->signals);
+	sigaddset(&watch->signals, SIGINT);
+	sigaddset(&watch->signals, SIGTERM);
+	sigaddset(&watch->signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &watch->signals, NULL);
+	watch->started = pthread_create(&watch->thread, NULL, watch_signals, watch) == 0;
+	/* Then a signal ends the process, and the next assembly removes what is left. */
+	if (!watch->started)
+		pthread_sigmask(SIG_UNBLOCK, &watch->signals, NULL);
+}
+
+static void watch_end(struct watch *watch)
+{
+	if (!watch->started)
+		return;
+	pthread_cancel(watch->thread);
+	pthread_join(watch->thread, NULL);
+}
+
+static int pack(struct model *model, const char *path)
+{
+	struct assembly *assembly = assembly_new(model, NULL, NULL);
+	struct watch watch;
+	int rc;
+
+	if (!assembly)
+		return offline_models_fail(path, -ENOMEM);
+	watch_begin(&watch);
+	rc = assembly_run(assembly, path, getpid(), &watch.stopped);
+	watch_end(&watch);
+	assembly_free(assembly);
+	return rc;
+}
+
+int pack_command(const struct options *options)
+{
+	struct log *log = log_new(true);
+	const char *culprit = NULL;
+	struct models models;
+	struct error err = { 0 };
+	char text[320];
+	int rc = -1;
+
+	if (!log)
+		return offline_models_fail(options->models[0], -ENOMEM) < 0;
+	if (models_open(&models, options, log, &culprit, &err) < 0)
+		offline_models_report("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
+	else if (models.n != 1)
+		offline_models_report("%s: it holds %u models, and one is packed",
+				      options->models[0], (unsigned)models.n);
+	else
+		rc = pack(models.models[0], options->mountpoint);
+	models_close(&models);
+	log_free(log);
+	return rc < 0;
+}

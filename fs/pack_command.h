@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* pack_command.h - organfs --pack: a model assembled without a mount, such as a directory of organ
+ * files. */
+#ifndef FS_PACK_COMMAND_H
+#define FS_PACK_COMMAND_H
+
+#include "fs/mount/options.h"
+
+/* Write the one model that options names, with the grafts of its layer= where that is given, to
+ * options->mountpoint, which is a name as .assemble takes it. What came of it is said
+ * in a line on stderr; where it fails the file is as it was. Returns an exit status. */
+int pack_command(const struct options *options);
+
+#endif

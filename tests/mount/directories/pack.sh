@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# organfs --pack: a model written without a mount; and 1,000 organs in the time of their listing.
+. "${0%/*}/../lib.sh"
+
+model=$(use scribe-Q4_K_M)
+dir=$TMP/d
+mount_model -o ro "$model"
+mkdir "$dir"
+cp -r "$MNT"/{header.gguf,embed,norm,organs,skeleton} "$dir"
+unmount_and_wait
+
+"$ORGANFS" --pack "$dir" "$TMP/out.gguf" 2>"$TMP/said" || fail "$(cat "$TMP/said")"
+same "$model" "$TMP/out.gguf"
+grep -q "assembled: $TMP/out.gguf: $(stat -c %s "$model") bytes" "$TMP/said" ||
+	fail "$(cat "$TMP/said")"
+# By a name from the working directory, and over a file that is there.
+(cd "$TMP" && echo old >rel.gguf && "$ORGANFS" --pack d rel.gguf) 2>/dev/null ||
+	fail 'a relative name'
+same "$model" "$TMP/rel.gguf"
+
+# The grafts of a layer are part of it.
+mkdir "$TMP/layer"
+mount_model -o "layer=$TMP/layer" "$model"
+rm "$MNT/organs/blk_1_ffn_up.bin"
+want=$(checksum "$MNT/model.gguf")
+unmount_and_wait
+"$ORGANFS" --pack -o "layer=$TMP/layer" "$model" "$TMP/grafted.gguf" 2>/dev/null ||
+	fail 'with a layer'
+equal "$(checksum "$TMP/grafted.gguf")" "$want"
+
+# What it is made of is never written over, and what cannot be made leaves the target as it was.
+for target in "$dir/header.gguf" "$dir/organs/blk_1_ffn_up.bin"; do
+	before=$(checksum "$target")
+	! "$ORGANFS" --pack "$dir" "$target" 2>/dev/null || fail "$target was written over"
+	equal "$(checksum "$target")" "$before"
+done
+rm "$dir/organs/blk_1_ffn_up.bin"
+! "$ORGANFS" --pack "$dir" "$TMP/rel.gguf" 2>"$TMP/said" || fail 'a part of a model was packed'
+grep -q 'lacks organs/blk_1_ffn_up.bin' "$TMP/said" || fail "$(cat "$TMP/said")"
+same "$model" "$TMP/rel.gguf"
+status=0
+"$ORGANFS" --pack "$dir" 2>/dev/null || status=$?
+equal "$status" 2
+equal "$(find "$TMP" -maxdepth 1 -name '.*' ! -name . | wc -l)" 0 'something is left'
