@@ -37,7 +37,8 @@ only "$odd dissection_report.json scribe-Q4_K_M types"
 as_mounted "$MODELS/types.gguf" "$out/types"
 as_mounted "$TMP/models/scribe-Q4_K_M.gguf" "$out/scribe-Q4_K_M"
 as_mounted "$TMP/models/deep/$odd.gguf" "$out/$odd"
-equal "$(ls "$out/scribe-Q4_K_M" | tr '\n' ' ')" 'embed manifest.json norm organs skeleton '
+equal "$(ls "$out/scribe-Q4_K_M" | tr '\n' ' ')" \
+	'embed header.gguf manifest.json norm organs skeleton '
 exists "$out/types/other"
 equal "$(jq -c 'map(.model)' "$report")" \
 	"$(jq -cn --arg odd "$odd" '["types", $odd, "scribe-Q4_K_M"]')"
@@ -109,6 +110,19 @@ equal "$(ls -A "$out/clerk-Q4_K_M")" letter
 equal "$(cat "$out/.organfs-a1b2c3.part")" mine
 rm "$out/.organfs-a1b2c3.part"
 only 'clerk-Q4_K_M dissection_report.json stories260K types types-stress'
+
+# What was taken apart is a model, to mount, to pack and to take apart again; the last line is the
+# sum.
+"$dissect" "$out/types" "$TMP/again" >"$TMP/said" || fail "$(cat "$TMP/said")"
+diff -r "$out/types/organs" "$TMP/again/types/organs" || fail 'other organs the second time'
+"$ORGANFS" --pack "$TMP/again/types" "$TMP/types.gguf" 2>/dev/null || fail 'it is no model'
+same "$MODELS/types.gguf" "$TMP/types.gguf"
+"$dissect" "$out" "$TMP/all" >"$TMP/said" || true
+equal "$(tail -n 1 "$TMP/said" | cut -d , -f 1)" 'total: models: 3'
+sed 's/.*organs: \([0-9]*\), MB: \([0-9.]*\),.*/\1 \2/' "$TMP/said" | awk '
+	{ organs += $1; mb += $2 }
+	END { exit organs != 2 * $1 || mb - 2 * $2 > 0.01 || 2 * $2 - mb > 0.01 || !organs }' ||
+	fail "a sum that is none: $(cat "$TMP/said")"
 
 for usage in '' 'one' '-x a b' '-o'; do
 	status=0
