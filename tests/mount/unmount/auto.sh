@@ -28,7 +28,7 @@ try() {
 		is_mounted "$mnt" || fail 'not mounted'
 		pid=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$")
 		kill -$end "$pid"
-		until_true 30 eval "! is_mounted '$mnt'" || fail "$who: still mounted after SIG$end"
+		until_true 60 eval "! is_mounted '$mnt'" || fail "$who: still mounted after SIG$end"
 		ls "$mnt" >/dev/null || fail "$who: a dead mount"
 	done
 
@@ -44,7 +44,7 @@ try() {
 	$who fusermount3 -uz "$mnt"
 	$who "$ORGANFS" -o ro "$model" "$mnt"
 	kill -KILL "$pid"
-	until_true 20 eval "! pgrep -f -- 'auto_unmount.* $mnt\$' >/dev/null" ||
+	until_true 60 eval "! pgrep -f -- 'auto_unmount.* $mnt\$' >/dev/null" ||
 		fail 'what waits for the daemon goes on'
 	$who ls "$mnt/organs" >/dev/null || fail "another's mount is gone"
 	umount_says 0 '' $who "$HELPER" "$mnt"
