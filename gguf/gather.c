@@ -124,12 +124,12 @@ static bool is_as_listed(const struct gguf *const *files, uint32_t n)
 }
 
 /* How far the file that is made and its header have been gone through. */
-struct progress {
+struct position {
 	uint64_t file, header;
 };
 
 /* What of the header lies before that byte of the file. */
-static void add_between(struct join *join, struct progress *at, uint64_t end,
+static void add_between(struct join *join, struct position *at, uint64_t end,
 			const struct gather_header *header)
 {
 	if (!header->packed)
@@ -144,7 +144,7 @@ static void build(const struct gguf *const *files, const struct gather_header *h
 		  struct join *join)
 {
 	const struct gguf *gguf = files[0];
-	struct progress at = { 0 };
+	struct position at = { 0 };
 
 	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
 		const uint32_t number = gguf->order[i];

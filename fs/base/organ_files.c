@@ -125,7 +125,7 @@ void organ_files_unref(struct organ_files *files)
 }
 
 /* What is found, and what has been seen already. */
-struct finding {
+struct search {
 	const char *directory;
 	struct organ_files *files;
 	size_t room;
@@ -145,30 +145,30 @@ static const char *file_of(struct organ_files *files, enum organ_class klass, co
 	return arena_copy(files->arena, text, (size_t)n);
 }
 
-static int add_entry(struct finding *finding, const struct organ_file_entry *entry)
+static int add_entry(struct search *search, const struct organ_file_entry *entry)
 {
-	struct organ_files *files = finding->files;
+	struct organ_files *files = search->files;
 
 	if (files->n_all == UINT32_MAX - 1)
-		return error_set(finding->err, EMFILE, ERROR_NO_OFFSET,
+		return error_set(search->err, EMFILE, ERROR_NO_OFFSET,
 				 "there are more organ files than a model can have tensors");
-	if (files->n_all == finding->room) {
-		const size_t room = finding->room ? finding->room * 2 : 64;
+	if (files->n_all == search->room) {
+		const size_t room = search->room ? search->room * 2 : 64;
 		struct organ_file_entry *more = reallocarray(files->entries, room, sizeof(*more));
 
 		if (!more)
-			return out_of_memory(finding->err);
+			return out_of_memory(search->err);
 		files->entries = more;
-		finding->room = room;
+		search->room = room;
 	}
 	files->entries[files->n_all++] = *entry;
 	return 0;
 }
 
 /* The file of a tensor that the header lists. */
-static int add_listed(struct finding *finding, const struct gguf_tensor *t, const char *name)
+static int add_listed(struct search *search, const struct gguf_tensor *t, const char *name)
 {
-	struct organ_files *files = finding->files;
+	struct organ_files *files = search->files;
 	const enum organ_class klass = anatomy_class(t->name, t->name_length);
 	struct organ_file_entry entry = { .file = file_of(files, klass, name, strlen(name)),
 					  .tensor =
@@ -176,30 +176,30 @@ static int add_listed(struct finding *finding, const struct gguf_tensor *t, cons
 					  .length = t->name_length };
 
 	if (!entry.file || !entry.tensor)
-		return out_of_memory(finding->err);
-	switch (names_add(finding->known, entry.file, strlen(entry.file), files->n_all)) {
+		return out_of_memory(search->err);
+	switch (names_add(search->known, entry.file, strlen(entry.file), files->n_all)) {
 	case 0:
 		break;
 	case -EEXIST:
-		return error_set(finding->err, EBADMSG, t->info,
+		return error_set(search->err, EBADMSG, t->info,
 				 "two tensors of the header have the file %.200s", entry.file);
 	default:
-		return out_of_memory(finding->err);
+		return out_of_memory(search->err);
 	}
-	if (names_add(finding->tensors, entry.tensor, entry.length, files->n_all) < 0)
-		return out_of_memory(finding->err);
-	return add_entry(finding, &entry);
+	if (names_add(search->tensors, entry.tensor, entry.length, files->n_all) < 0)
+		return out_of_memory(search->err);
+	return add_entry(search, &entry);
 }
 
-static int add_all_listed(struct finding *finding, const struct gguf *header)
+static int add_all_listed(struct search *search, const struct gguf *header)
 {
 	const char **names = calloc(header->n_tensors + 1u, sizeof(const char *));
-	int rc = names ? file_names(header, finding->files->arena, names) : -ENOMEM;
+	int rc = names ? file_names(header, search->files->arena, names) : -ENOMEM;
 
 	if (rc < 0)
-		out_of_memory(finding->err);
+		out_of_memory(search->err);
 	for (uint32_t i = 0; rc == 0 && i < header->n_tensors; i++)
-		rc = add_listed(finding, &header->tensors[i], names[i]);
+		rc = add_listed(search, &header->tensors[i], names[i]);
 	free(names);
 	return rc;
 }
@@ -238,26 +238,26 @@ static size_t tensor_of(const struct organ *organ, enum organ_class klass, const
 }
 
 /* Which tensor the file is; without one entry->why says why. -ENOMEM with err set. */
-static int identify(struct finding *finding, enum organ_class klass, const char *name,
+static int identify(struct search *search, enum organ_class klass, const char *name,
 		    struct organ_file_entry *entry)
 {
-	struct arena *arena = finding->files->arena;
-	char *path = path_in(finding->directory, entry->file), text[320], tensor[1024];
+	struct arena *arena = search->files->arena;
+	char *path = path_in(search->directory, entry->file), text[320], tensor[1024];
 	struct error err = { 0 };
 	struct organ organ = { .name = NULL };
 	uint32_t number;
 	size_t n = 0;
 
 	if (!path)
-		return out_of_memory(finding->err);
+		return out_of_memory(search->err);
 	if (read_organ(path, &organ, &err) < 0)
 		error_describe(&err, text, sizeof(text));
 	else if ((n = tensor_of(&organ, klass, name, tensor, sizeof(tensor))) == 0)
 		snprintf(text, sizeof(text),
 			 "the organ in it is \"%.200s\", which has another file", organ.name);
-	else if (names_find(finding->tensors, tensor, n, &number))
+	else if (names_find(search->tensors, tensor, n, &number))
 		snprintf(text, sizeof(text), "%.200s is the same tensor",
-			 finding->files->entries[number].file);
+			 search->files->entries[number].file);
 	else
 		entry->tensor = arena_copy(arena, tensor, n);
 	entry->length = (uint32_t)n;
@@ -266,34 +266,33 @@ static int identify(struct finding *finding, enum organ_class klass, const char 
 	if (entry->tensor)
 		return 0;
 	entry->why = arena_copy(arena, text, strlen(text));
-	return entry->why ? 0 : out_of_memory(finding->err);
+	return entry->why ? 0 : out_of_memory(search->err);
 }
 
-static int add_found(struct finding *finding, enum organ_class klass, const char *name,
-		     size_t length)
+static int add_found(struct search *search, enum organ_class klass, const char *name, size_t length)
 {
-	struct organ_files *files = finding->files;
+	struct organ_files *files = search->files;
 	struct organ_file_entry entry = { .file = file_of(files, klass, name, length) };
 	char bare[ANATOMY_NAME_MAX + 1];
 	uint32_t number;
 	int rc;
 
 	if (!entry.file)
-		return out_of_memory(finding->err);
-	if (names_find(finding->known, entry.file, strlen(entry.file), &number))
+		return out_of_memory(search->err);
+	if (names_find(search->known, entry.file, strlen(entry.file), &number))
 		return 0;
 	snprintf(bare, sizeof(bare), "%.*s", (int)length, name);
-	rc = identify(finding, klass, bare, &entry);
+	rc = identify(search, klass, bare, &entry);
 	if (rc == 0 && entry.tensor)
-		rc = names_add(finding->tensors, entry.tensor, entry.length, files->n_all) < 0
-			     ? out_of_memory(finding->err)
+		rc = names_add(search->tensors, entry.tensor, entry.length, files->n_all) < 0
+			     ? out_of_memory(search->err)
 			     : 0;
-	return rc < 0 ? rc : add_entry(finding, &entry);
+	return rc < 0 ? rc : add_entry(search, &entry);
 }
 
-static int find_in_class(struct finding *finding, enum organ_class klass)
+static int find_in_class(struct search *search, enum organ_class klass)
 {
-	DIR *entries = open_class(finding->directory, klass);
+	DIR *entries = open_class(search->directory, klass);
 	const struct dirent *entry;
 	int rc = 0;
 	size_t n;
@@ -301,11 +300,11 @@ static int find_in_class(struct finding *finding, enum organ_class klass)
 	if (!entries)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
-			       : error_set(finding->err, errno, ERROR_NO_OFFSET, "%s: %s",
+			       : error_set(search->err, errno, ERROR_NO_OFFSET, "%s: %s",
 					   class_name(klass), strerror(errno));
 	while (rc == 0 && (entry = readdir(entries)))
 		if (is_organ_name(entry->d_name, &n))
-			rc = add_found(finding, klass, entry->d_name, n);
+			rc = add_found(search, klass, entry->d_name, n);
 	closedir(entries);
 	return rc;
 }
@@ -320,22 +319,37 @@ static int in_order(const void *left, const void *right)
 	return strverscmp(a->file, b->file);
 }
 
-static int find_all(struct finding *finding, const struct gguf *header)
+static int find_all(struct search *search, const struct gguf *header)
 {
-	struct organ_files *files = finding->files;
-	int rc = header ? add_all_listed(finding, header) : 0;
-	const uint32_t listed = files->n_all;
+	struct organ_files *files = search->files;
+	int rc = header ? add_all_listed(search, header) : 0;
 
+	files->listed = files->n_all;
 	for (enum organ_class klass = 0; rc == 0 && klass < CLASSES; klass++)
-		rc = find_in_class(finding, klass);
+		rc = find_in_class(search, klass);
 	if (rc < 0)
 		return rc;
-	if (files->n_all > listed)
-		qsort(files->entries + listed, files->n_all - listed, sizeof(*files->entries),
-		      in_order);
+	if (files->n_all > files->listed)
+		qsort(files->entries + files->listed, files->n_all - files->listed,
+		      sizeof(*files->entries), in_order);
 	for (files->n = 0; files->n < files->n_all && files->entries[files->n].tensor;)
 		files->n++;
 	return 0;
+}
+
+bool organ_files_are_of(const struct organ_files *files, const struct gguf *header)
+{
+	if (header->n_tensors != files->listed)
+		return false;
+	for (uint32_t i = 0; i < files->listed; i++) {
+		const struct organ_file_entry *entry = &files->entries[i];
+		const struct gguf_tensor *t = &header->tensors[i];
+
+		if (t->name_length != entry->length ||
+		    memcmp(t->name, entry->tensor, entry->length) != 0)
+			return false;
+	}
+	return true;
 }
 
 struct organ_files *organ_files_find(const char *directory, const struct gguf *header,
@@ -343,23 +357,23 @@ struct organ_files *organ_files_find(const char *directory, const struct gguf *h
 {
 	const uint32_t expected = header ? header->n_tensors : 0;
 	struct organ_files *files = calloc(1, sizeof(*files));
-	struct finding finding = { .directory = directory,
-				   .files = files,
-				   .known = names_new(expected),
-				   .tensors = names_new(expected),
-				   .err = err };
+	struct search search = { .directory = directory,
+				 .files = files,
+				 .known = names_new(expected),
+				 .tensors = names_new(expected),
+				 .err = err };
 	int rc = -ENOMEM;
 
 	if (files) {
 		atomic_init(&files->refs, 1);
 		files->arena = arena_new();
 	}
-	if (files && files->arena && finding.known && finding.tensors)
-		rc = find_all(&finding, header);
+	if (files && files->arena && search.known && search.tensors)
+		rc = find_all(&search, header);
 	else
 		out_of_memory(err);
-	names_free(finding.known);
-	names_free(finding.tensors);
+	names_free(search.known);
+	names_free(search.tensors);
 	if (rc == 0)
 		return files;
 	organ_files_unref(files);

@@ -25,6 +25,7 @@ struct organ_file_entry {
 struct organ_files {
 	atomic_uint refs;
 	uint32_t n;	/* tensors: so many of the entries come first */
+	uint32_t listed; /* so many of these are the header's, in its order */
 	uint32_t n_all; /* with those that are passed over */
 	struct organ_file_entry *entries;
 	struct arena *arena;
@@ -37,6 +38,9 @@ bool organ_files_are_in(const char *path);
 /* The directory of which path is the header.gguf, or path itself where it is one: absolute, to
  * free. NULL: neither. */
 char *organ_files_directory(const char *path);
+
+/* Does the header list the same tensors as the one with which the files were found? */
+bool organ_files_are_of(const struct organ_files *files, const struct gguf *header);
 
 /* The files of the directory, with a header or NULL. NULL with err set: a directory cannot be
  * listed, EMFILE, ENOMEM. */

@@ -53,6 +53,13 @@ static void read_organ_file(const struct shards *shards, size_t i, const struct 
 					       organs->entries[i - 1].length, err);
 	else
 		error_set(err, EBADMSG, ERROR_NO_OFFSET, "%s", organs->entries[i - 1].why);
+	/* Of a header that came, or was changed, since the mount began. */
+	if (i == 0 && part->gguf && organs->entries && !organ_files_are_of(organs, part->gguf)) {
+		error_set(err, EBADMSG, ERROR_NO_OFFSET,
+			  "it lists other tensors than there were: mount the model again");
+		gguf_free(part->gguf);
+		part->gguf = NULL;
+	}
 }
 
 static void read_shard(const struct source *source, struct shard_file *part, struct error *err)

@@ -207,6 +207,24 @@ static void a_header_can_be_lent(void **state)
 	base_close(&base);
 }
 
+static void a_header_that_comes_later_has_to_be_of_these_organs(void **state)
+{
+	struct error err = { 0 };
+	struct shards *shards;
+	struct base base;
+	char *text;
+
+	make_model(state);
+	base = open_model(state, &err);
+	save_header(state, "blk.9.ffn_up.weight", "blk.11.ffn_up.weight");
+	shards = shards_rescan(base.shards);
+	assert_null(shards);
+	text = shards_missing_text(base.shards);
+	assert_non_null(strstr(text, "header.gguf (it lists other tensors than there were"));
+	free(text);
+	base_close(&base);
+}
+
 static void a_damaged_header_is_an_error(void **state)
 {
 	struct error err = { 0 };
