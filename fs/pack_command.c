@@ -29,16 +29,24 @@ static void *watch_signals(void *context)
 
 	if (sigwait(&watch->signals, &number) == 0)
 		atomic_store(&watch->stopped, true);
+	/* A second one ends the process, also where a disk does not answer. */
+	pthread_sigmask(SIG_UNBLOCK, &watch->signals, NULL);
+	while (pause() < 0)
+		continue;
 	return NULL;
 }
 
 static void watch_begin(struct watch *watch)
 {
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction now;
+
 	atomic_init(&watch->stopped, false);
 	sigemptyset(&watch->signals);
-	sigaddset(&watch->signals, SIGINT);
-	sigaddset(&watch->signals, SIGTERM);
-	sigaddset(&watch->signals, SIGHUP);
+	/* nohup(1) and shells have a process ignore some of them. */
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		if (sigaction(ending[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&watch->signals, ending[i]);
 	pthread_sigmask(SIG_BLOCK, &watch->signals, NULL);
 	watch->started = pthread_create(&watch->thread, NULL, watch_signals, watch) == 0;
 	/* Then a signal ends the process, and the next assembly removes what is left. */

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK ((size_t)32768)
+/* The first one has room for a few names, as many arenas hold no more; each after it for twice as
+ * many, up to the most. */
+#define CHUNK_FIRST ((size_t)128)
+#define CHUNK_MOST  ((size_t)32768)
 
 struct chunk {
 	struct chunk *next;
@@ -44,8 +47,10 @@ char *arena_copy(struct arena *arena, const void *bytes, size_t n)
 	if (n > SIZE_MAX / 2)
 		return NULL;
 	if (!chunk || chunk->size - chunk->used < n + 1) {
-		const size_t size = n + 1 > CHUNK ? n + 1 : CHUNK;
+		size_t size = chunk ? 2 * chunk->size : CHUNK_FIRST;
 
+		size = size < CHUNK_MOST ? size : CHUNK_MOST;
+		size = size > n + 1 ? size : n + 1;
 		chunk = malloc(sizeof(*chunk) + size);
 		if (!chunk)
 			return NULL;

@@ -10,33 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Has a file of that size the bytes of the tensors as well? What is left then is padding. */
-static bool is_whole(const struct gguf *header, uint64_t size)
-{
-	uint64_t end = header->data_offset;
-
-	for (uint32_t i = 0; i < header->n_tensors; i++) {
-		const struct gguf_tensor *t = &header->tensors[i];
-
-		end = t->offset + t->size > end ? t->offset + t->size : end;
-	}
-	return end > header->data_offset && size >= end && size - end < header->alignment;
-}
-
 struct gguf *gather_read_lent(const struct source *source, bool *packed, struct error *err)
 {
-	struct gguf *gguf = gguf_read_header(source, err), *whole;
 	struct error none = { 0 };
+	struct gguf *whole = gguf_read(source, &none);
 
-	*packed = true;
-	if (!gguf || !is_whole(gguf, source->size))
-		return gguf;
-	whole = gguf_read(source, &none);
-	if (!whole)
-		return gguf;
-	gguf_free(gguf);
-	*packed = false;
-	return whole;
+	*packed = !whole;
+	return whole ? whole : gguf_read_header(source, err);
 }
 
 /* All of a GGUF with one tensor but what it says of that. NULL: out of memory. */
@@ -115,8 +95,9 @@ static bool is_as_listed(const struct gguf *const *files, uint32_t n)
 		const struct gguf_tensor *info = &header->tensors[i];
 		const struct gguf_tensor *t = files[i + 1] ? files[i + 1]->tensors : NULL;
 
-		if (!t || t->type != info->type || t->dims != info->dims ||
-		    memcmp(t->ne, info->ne, sizeof(t->ne)) != 0 ||
+		if (!t || t->name_length != info->name_length ||
+		    memcmp(t->name, info->name, info->name_length) != 0 || t->type != info->type ||
+		    t->dims != info->dims || memcmp(t->ne, info->ne, sizeof(t->ne)) != 0 ||
 		    t->size != size_of(info, files[i + 1]))
 			return false;
 	}
@@ -181,7 +162,10 @@ static int join_as_listed(const struct gguf *const *files, const struct gather_h
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	}
 	build(files, header, join);
-	return 0;
+	if (join->size <= INT64_MAX / 2)
+		return 0;
+	join_release(join);
+	return error_set(err, EOVERFLOW, ERROR_NO_OFFSET, "the organs together would be too large");
 }
 
 int gather_join(const struct gguf *const *files, uint32_t n, const struct gather_header *header,
@@ -193,6 +177,10 @@ int gather_join(const struct gguf *const *files, uint32_t n, const struct gather
 
 	if (is_as_listed(files, n))
 		return join_as_listed(files, header, join, err);
+	if (files[0] && files[0]->version == 1)
+		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
+				 "of GGUF version 1 every organ has to be there, as the header "
+				 "lists it");
 	shards = calloc(n, sizeof(const struct gguf *));
 	if (!shards)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");

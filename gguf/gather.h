@@ -14,8 +14,8 @@
 #define HEADER_FILE "header.gguf"
 
 /* A file that is to lend its header: a header, or the whole GGUF that it is of. *packed says which,
- * true for a header; one with as many bytes behind it as its tensors have is taken for whole. NULL
- * with err set: as gguf_read_header(). */
+ * true for a header; one that can be read as a whole is taken for that. NULL with err set: as
+ * gguf_read_header(). */
 struct gguf *gather_read_lent(const struct source *source, bool *packed, struct error *err);
 
 /* An organ file as a GGUF of one tensor, of that name; NULL: of its own. NULL with err set: as

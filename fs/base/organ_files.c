@@ -16,6 +16,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Bytes of the longest name of a tensor that is told from an organ file alone, as the reader of a
+ * GGUF takes it. */
+#define TENSOR_MAX 65536
+
 static int out_of_memory(struct error *err)
 {
 	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
@@ -62,31 +66,63 @@ static DIR *open_class(const char *directory, enum organ_class klass)
 	return entries;
 }
 
-static bool has_organ(DIR *entries)
+/* The organ file at path as far as its header goes. Its name is to be freed. */
+static int read_organ(const char *path, struct organ *organ, struct error *err)
+{
+	struct backing *file = backing_open(path, err);
+	struct source source;
+	int rc;
+
+	if (!file)
+		return -err->code;
+	source = backing_source(file);
+	rc = organ_parse(&source, organ, err);
+	backing_unref(file);
+	return rc;
+}
+
+static bool is_organ(const char *directory, enum organ_class klass, const char *name)
+{
+	struct organ organ = { .name = NULL };
+	struct error err = { 0 };
+	char *path;
+	bool is;
+
+	if (asprintf(&path, "%s/%s/%s", directory, class_name(klass), name) < 0)
+		return false;
+	is = read_organ(path, &organ, &err) == 0;
+	free((char *)organ.name);
+	free(path);
+	return is;
+}
+
+/* Other programs have directories of these names too, and files that end so: one that is an organ
+ * decides. */
+static bool has_organ(const char *directory, enum organ_class klass, DIR *entries)
 {
 	const struct dirent *entry;
 	size_t n;
 
 	while ((entry = readdir(entries)))
-		if (is_organ_name(entry->d_name, &n))
+		if (is_organ_name(entry->d_name, &n) && is_organ(directory, klass, entry->d_name))
 			return true;
 	return false;
 }
 
 bool organ_files_are_in(const char *path)
 {
-	bool class_found = false, organ = false;
+	const bool header = is_regular(path, HEADER_FILE);
+	bool found = false;
 
-	for (enum organ_class klass = 0; klass < CLASSES && !organ; klass++) {
+	for (enum organ_class klass = 0; klass < CLASSES && !found; klass++) {
 		DIR *entries = open_class(path, klass);
 
 		if (!entries)
 			continue;
-		class_found = true;
-		organ = has_organ(entries);
+		found = header || has_organ(path, klass, entries);
 		closedir(entries);
 	}
-	return organ || (class_found && is_regular(path, HEADER_FILE));
+	return found;
 }
 
 char *organ_files_directory(const char *path)
@@ -204,45 +240,12 @@ static int add_all_listed(struct search *search, const struct gguf *header)
 	return rc;
 }
 
-/* The organ file at path as far as its header goes. Its name is to be freed. */
-static int read_organ(const char *path, struct organ *organ, struct error *err)
-{
-	struct backing *file = backing_open(path, err);
-	struct source source;
-	int rc;
-
-	if (!file)
-		return -err->code;
-	source = backing_source(file);
-	rc = organ_parse(&source, organ, err);
-	backing_unref(file);
-	return rc;
-}
-
-/* The tensor that a file CLASS/NAME.bin with that organ is: the organ's own, if that has such a
- * file, or the one that NAME makes of it. Into out of size bytes; 0: none. */
-static size_t tensor_of(const struct organ *organ, enum organ_class klass, const char *name,
-			char *out, size_t size)
-{
-	char own[ANATOMY_NAME_MAX + 1];
-
-	for (enum anatomy_form form = NAME_SHORT; form <= NAME_EXACT; form++) {
-		anatomy_file_name(organ->name, organ->name_length, form, own);
-		if (anatomy_class(organ->name, organ->name_length) == klass &&
-		    strcmp(own, name) == 0 && organ->name_length && organ->name_length < size) {
-			memcpy(out, organ->name, organ->name_length);
-			return organ->name_length;
-		}
-	}
-	return anatomy_added(organ->name, organ->name_length, name, klass, out, size);
-}
-
 /* Which tensor the file is; without one entry->why says why. -ENOMEM with err set. */
 static int identify(struct search *search, enum organ_class klass, const char *name,
 		    struct organ_file_entry *entry)
 {
 	struct arena *arena = search->files->arena;
-	char *path = path_in(search->directory, entry->file), text[320], tensor[1024];
+	char *path = path_in(search->directory, entry->file), text[320], tensor[TENSOR_MAX];
 	struct error err = { 0 };
 	struct organ organ = { .name = NULL };
 	uint32_t number;
@@ -252,7 +255,8 @@ static int identify(struct search *search, enum organ_class klass, const char *n
 		return out_of_memory(search->err);
 	if (read_organ(path, &organ, &err) < 0)
 		error_describe(&err, text, sizeof(text));
-	else if ((n = tensor_of(&organ, klass, name, tensor, sizeof(tensor))) == 0)
+	else if ((n = anatomy_added(organ.name, organ.name_length, name, klass, tensor,
+				    sizeof(tensor))) == 0)
 		snprintf(text, sizeof(text),
 			 "the organ in it is \"%.200s\", which has another file", organ.name);
 	else if (names_find(search->tensors, tensor, n, &number))
@@ -302,9 +306,12 @@ static int find_in_class(struct search *search, enum organ_class klass)
 			       ? 0
 			       : error_set(search->err, errno, ERROR_NO_OFFSET, "%s: %s",
 					   class_name(klass), strerror(errno));
-	while (rc == 0 && (entry = readdir(entries)))
+	while (rc == 0 && (errno = 0, entry = readdir(entries)))
 		if (is_organ_name(entry->d_name, &n))
 			rc = add_found(search, klass, entry->d_name, n);
+	if (rc == 0 && errno)
+		rc = error_set(search->err, errno, ERROR_NO_OFFSET, "%s: %s", class_name(klass),
+			       strerror(errno));
 	closedir(entries);
 	return rc;
 }

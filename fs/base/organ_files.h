@@ -24,9 +24,9 @@ struct organ_file_entry {
 /* Counted, as sets of shards share it; not changed once it is made. */
 struct organ_files {
 	atomic_uint refs;
-	uint32_t n;	/* tensors: so many of the entries come first */
+	uint32_t n;	 /* tensors: so many of the entries come first */
 	uint32_t listed; /* so many of these are the header's, in its order */
-	uint32_t n_all; /* with those that are passed over */
+	uint32_t n_all;	 /* with those that are passed over */
 	struct organ_file_entry *entries;
 	struct arena *arena;
 };

@@ -438,8 +438,10 @@ static int look_for_header(const char *directory, char *given, struct shard_cand
 		rc = given || errno != ENOENT ? error_set(err, errno, ERROR_NO_OFFSET, "%s: %s",
 							  candidate->path, strerror(errno))
 					      : 0;
-	else if ((given || candidate->seen.st_size) &&
-		 !(candidate->part = open_part(&alone, 0, candidate->path, &header)))
+	else if (candidate->seen.st_size || given)
+		candidate->part = open_part(&alone, 0, candidate->path, &header);
+	/* Its own, if it is damaged, is missing; scan_all() notes why. */
+	if (given && rc == 0 && !candidate->part)
 		rc = error_set(err, header.code, header.offset, "%.120s: %s", candidate->path,
 			       header.text);
 	fd_cache_unref(alone.set);
@@ -480,10 +482,10 @@ bool shards_are_organs(const struct shards *shards)
 	return shards->organs != NULL;
 }
 
-/* The metadata of the model, which shard 0 has, stays known. */
+/* The metadata of the model, which shard 0 has, stays known, and the list of organ files. */
 static void keep_head(struct shard_file *part)
 {
-	const size_t n = (size_t)part->gguf->infos_offset;
+	const size_t n = (size_t)part->gguf->infos_end;
 	uint8_t *bytes = part->split.no == 0 && !part->head.bytes ? malloc(n) : NULL;
 
 	if (bytes && backing_read(part->file, bytes, n, 0) == 0)

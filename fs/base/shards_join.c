@@ -69,6 +69,7 @@ bool shards_has_file(const struct shards *shards, const struct stat *stat)
 struct shards_backing {
 	struct join join;
 	struct shards_backing_head head;
+	bool lent; /* shard 0 is another model's: it is no file of this one */
 	uint32_t n;
 	struct backing *files[];
 };
@@ -143,7 +144,7 @@ static struct backing *part_at(void *context, uint64_t *offset, uint64_t *length
 	skip = *offset - piece->start;
 	if (*length > piece->length - skip)
 		*length = piece->length - skip;
-	if (piece->kind != JOIN_SHARD)
+	if (piece->kind != JOIN_SHARD || (piece->shard == 0 && joined->lent))
 		return NULL;
 	*offset = piece->offset + skip;
 	return joined->files[piece->shard];
@@ -161,11 +162,11 @@ static bool copy_head(struct shards_backing *joined, const struct shards_backing
 
 /* A backing of the file that join describes, which becomes the backing's, also on failure. files
  * are those of the n shards, NULL where one is missing; the backing takes references of its own,
- * and a copy of the head. It has that path, the status of the first that is there, and the time of
- * the one that was written last. NULL: out of memory. */
+ * and a copy of the head. lent: the first is another model's. It has that path, the status of the
+ * first that is there, and the time of the one that was written last. NULL: out of memory. */
 static struct backing *shards_backing_new(struct join *join, struct backing *const *files,
 					  uint32_t n, const struct shards_backing_head *head,
-					  const char *path)
+					  bool lent, const char *path)
 {
 	struct shards_backing *joined = calloc(1, sizeof(*joined) + n * sizeof(joined->files[0]));
 	const struct backing *first = NULL;
@@ -179,10 +180,13 @@ static struct backing *shards_backing_new(struct join *join, struct backing *con
 	joined->join = *join;
 	*join = (struct join){ 0 };
 	joined->n = n;
+	joined->lent = lent;
 	for (uint32_t k = 0; k < n; k++) {
 		if (!files[k])
 			continue;
 		joined->files[k] = backing_ref(files[k]);
+		if (lent && k == 0)
+			continue;
 		first = first ? first : files[k];
 		if (is_earlier(&latest, &backing_stat(files[k])->st_mtim))
 			latest = backing_stat(files[k])->st_mtim;
@@ -229,7 +233,7 @@ static const struct gguf *gguf_of(const struct shards *shards, uint32_t k)
 /* Where the first that can be read was looked for: there the others are found too. */
 static const char *path_of(const struct shards *shards, struct backing *const *files)
 {
-	for (uint32_t k = 0; k < shards->count; k++)
+	for (uint32_t k = shards->header ? 1 : 0; k < shards->count; k++)
 		if (files[k])
 			return shards->parts[k]->path;
 	return shards->candidates[0].path;
@@ -246,7 +250,7 @@ static int join_files(const struct shards *shards, struct join *join, struct bac
 	const struct source source = { read_head, &head, join->size };
 
 	*file = shards_backing_new(join, files, shards->count,
-				   first && shards->gone[0] ? &first->head : &none,
+				   first && shards->gone[0] ? &first->head : &none, shards->header,
 				   path_of(shards, files));
 	if (!*file)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");

@@ -277,6 +277,15 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 	return rc;
 }
 
+/* Is the last part of the path, which may be a symbolic link, what a directory is called? */
+static bool names_model(const char *path)
+{
+	const char *name = basename(path);
+
+	return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	       strcmp(name, HEADER_FILE) != 0;
+}
+
 /* A file, a directory that is a model, or one that holds some. */
 static int open_given(struct opening *opening, const char *path)
 {
@@ -285,7 +294,7 @@ static int open_given(struct opening *opening, const char *path)
 	int rc;
 
 	if (organs || !is_directory(path)) {
-		rc = open_model(opening, organs ? organs : path);
+		rc = open_model(opening, organs && !names_model(path) ? organs : path);
 		free(organs);
 		return rc;
 	}
@@ -314,6 +323,10 @@ int models_open(struct models *models, const struct options *options, struct log
 	for (uint32_t i = 0; i < options->n_models; i++)
 		models->several |=
 			is_directory(options->models[i]) && !organ_files_are_in(options->models[i]);
+	if (options->header &&
+	    (options->n_models != 1 || models->several || !is_directory(options->models[0])))
+		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
+			       "header= is for one directory of organ files");
 	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
 		*culprit = options->models[i];
 		rc = open_given(&opening, *culprit);

@@ -72,7 +72,9 @@ static void a_directory_is_one_by_its_organs(void **state)
 	write_text(in_temp(state, "m/header.gguf").text, "");
 	assert_true(organ_files_are_in(in_temp(state, "m").text));
 	must(unlink(in_temp(state, "m/header.gguf").text) == 0);
-	write_text(in_temp(state, "m/organs/x.bin").text, "");
+	write_text(in_temp(state, "m/organs/pytorch.bin").text, "what others call so");
+	assert_false(organ_files_are_in(in_temp(state, "m").text));
+	save_organ(state, "m/organs/blk_1_ffn_up.bin", "blk.1.ffn_up.weight");
 	assert_true(organ_files_are_in(in_temp(state, "m").text));
 }
 
@@ -225,15 +227,70 @@ static void a_header_that_comes_later_has_to_be_of_these_organs(void **state)
 	base_close(&base);
 }
 
-static void a_damaged_header_is_an_error(void **state)
+static void a_damaged_header_is_missing(void **state)
+{
+	struct error err = { 0 };
+	struct base base;
+	char *text;
+
+	make_model(state);
+	write_text(in_temp(state, "m/header.gguf").text, "GGUF, but no more");
+	base = open_model(state, &err);
+	assert_int_equal(base.gguf->n_tensors, 2);
+	text = shards_missing_text(base.shards);
+	assert_non_null(strstr(text, "the model lacks header.gguf (at byte 4: GGUF version"));
+	free(text);
+	base_close(&base);
+	assert_int_equal(base_open_with(&base, in_temp(state, "m").text,
+					in_temp(state, "m/header.gguf").text, &err),
+			 -ENOTSUP);
+	assert_non_null(strstr(err.text, "m/header.gguf: GGUF version"));
+	base_close(&base);
+}
+
+/* A layer is found again by the base's files, which a lent header is none of. */
+static void a_lent_header_is_no_file_of_the_model(void **state)
 {
 	struct error err = { 0 };
 	struct base base;
 
 	make_model(state);
-	write_text(in_temp(state, "m/header.gguf").text, "GGUF, but no more");
-	assert_int_equal(base_open(&base, in_temp(state, "m").text, &err), -ENOTSUP);
+	save_header(state, "blk.10.ffn_up.weight", "blk.9.ffn_up.weight");
+	must(rename(in_temp(state, "m/header.gguf").text, in_temp(state, "lent.gguf").text) == 0);
+	assert_int_equal(base_open_with(&base, in_temp(state, "m").text,
+					in_temp(state, "lent.gguf").text, &err),
+			 0);
+	assert_non_null(strstr(backing_path(base.file), "/m/organs/blk_10_ffn_up.bin"));
+	assert_string_equal(backing_path(backing_first_readable(base.file)),
+			    backing_path(base.file));
 	base_close(&base);
+}
+
+static void an_organ_comes_back_after_the_header_went(void **state)
+{
+	struct error err = { 0 };
+	struct shards *gone, *back;
+	struct base base;
+
+	make_model(state);
+	save_header(state, "blk.9.ffn_up.weight", "blk.10.ffn_up.weight");
+	must(rename(in_temp(state, "m/organs/blk_9_ffn_up.bin").text,
+		    in_temp(state, "away").text) == 0);
+	base = open_model(state, &err);
+	must(unlink(in_temp(state, "m/header.gguf").text) == 0);
+	gone = shards_rescan(base.shards);
+	base_close(&base);
+	assert_non_null(gone);
+	shards_revoke_gone(gone);
+	must(rename(in_temp(state, "away").text,
+		    in_temp(state, "m/organs/blk_9_ffn_up.bin").text) == 0);
+	back = shards_rescan(gone);
+	assert_non_null(back);
+	assert_int_equal(base_open_shards(&base, back, &err), 0);
+	assert_int_equal(base.gguf->n_tensors, 2);
+	base_close(&base);
+	shards_unref(back);
+	shards_unref(gone);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)
