@@ -13,26 +13,33 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Ends the thread that waits for signals. */
+#define WATCH_OVER SIGUSR2
+
 /* Waits for a signal that ends the assembly. No handler is used: it could reach the flag of this
  * assembly through a global variable only. */
 struct watch {
 	sigset_t signals;
 	pthread_t thread;
 	bool started;
-	atomic_bool stopped;
+	atomic_bool stopped, over;
 };
 
+/* The first signal stops the assembly. A second one ends the process, also where a disk does not
+ * answer. */
 static void *watch_signals(void *context)
 {
 	struct watch *watch = context;
 	int number;
 
-	if (sigwait(&watch->signals, &number) == 0)
-		atomic_store(&watch->stopped, true);
-	/* A second one ends the process, also where a disk does not answer. */
-	pthread_sigmask(SIG_UNBLOCK, &watch->signals, NULL);
-	while (pause() < 0)
-		continue;
+	while (sigwait(&watch->signals, &number) == 0 && !atomic_load(&watch->over)) {
+		if (number == WATCH_OVER)
+			continue;
+		if (atomic_exchange(&watch->stopped, true)) {
+			pthread_sigmask(SIG_UNBLOCK, &watch->signals, NULL);
+			raise(number);
+		}
+	}
 	return NULL;
 }
 
@@ -42,7 +49,9 @@ static void watch_begin(struct watch *watch)
 	struct sigaction now;
 
 	atomic_init(&watch->stopped, false);
+	atomic_init(&watch->over, false);
 	sigemptyset(&watch->signals);
+	sigaddset(&watch->signals, WATCH_OVER);
 	/* nohup(1) and shells have a process ignore some of them. */
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
 		if (sigaction(ending[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
@@ -58,7 +67,8 @@ static void watch_end(struct watch *watch)
 {
 	if (!watch->started)
 		return;
-	pthread_cancel(watch->thread);
+	atomic_store(&watch->over, true);
+	pthread_kill(watch->thread, WATCH_OVER);
 	pthread_join(watch->thread, NULL);
 }
 
