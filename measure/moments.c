@@ -34,6 +34,7 @@ static void add_value(struct moments *moments, float value)
 		return;
 	}
 	moments->finite++;
+	moments->zeros += value == 0.0f;
 	moments->sum += (double)value;
 	moments->min = value < moments->min ? value : moments->min;
 	moments->max = value > moments->max ? value : moments->max;
@@ -44,6 +45,7 @@ void moments_add(struct moments *moments, const float *piece, size_t count)
 {
 	double sum[LANES] = { 0 };
 	float min[LANES], max[LANES];
+	uint64_t zeros[LANES] = { 0 };
 	size_t i;
 
 	for (unsigned k = 0; k < LANES; k++) {
@@ -55,6 +57,7 @@ void moments_add(struct moments *moments, const float *piece, size_t count)
 			const float value = piece[i + k];
 
 			sum[k] += (double)value;
+			zeros[k] += value == 0.0f;
 			min[k] = value < min[k] ? value : min[k];
 			max[k] = value > max[k] ? value : max[k];
 		}
@@ -66,6 +69,7 @@ void moments_add(struct moments *moments, const float *piece, size_t count)
 	moments->sum += lanes_sum(sum);
 	moments->finite += i;
 	for (unsigned k = 0; k < LANES; k++) {
+		moments->zeros += zeros[k];
 		moments->min = min[k] < moments->min ? min[k] : moments->min;
 		moments->max = max[k] > moments->max ? max[k] : moments->max;
 	}
@@ -137,6 +141,11 @@ void moments_add_centred(struct moments *moments, const float *piece, size_t cou
 		add_centred(moments, piece, SAMPLE_SPAN);
 	else
 		add_centred(moments, piece, count);
+}
+
+double moments_deviation(const struct moments *moments)
+{
+	return sqrt(moments->energy[0] / (double)moments->finite);
 }
 
 double moments_kurtosis(const struct moments *moments)

@@ -17,7 +17,7 @@
 
 struct moments {
 	/* first pass */
-	uint64_t finite, nonfinite;
+	uint64_t finite, nonfinite, zeros; /* zeros: of the finite ones */
 	double sum;
 	float min, max; /* of the finite values */
 	/* second pass; energy[0] also is the sum of squares */
@@ -36,6 +36,9 @@ void moments_centre(struct moments *moments);
 
 /* Add a piece of the second pass. In the pyramid the mean stands for a value that is not finite. */
 void moments_add_centred(struct moments *moments, const float *piece, size_t count);
+
+/* After the second pass, of at least one finite value: the population standard deviation. */
+double moments_deviation(const struct moments *moments);
 
 /* After the second pass, if not all values are equal: m4 / m2^2 - 3, population moments. */
 double moments_kurtosis(const struct moments *moments);

@@ -20,6 +20,17 @@ const char *zmeasure_status_name(enum zmeasure_status status)
 	return names[status];
 }
 
+/* A zero never has a sign: which of them would be found depends on the order of the values. */
+static void describe(struct zmeasure *result, const struct moments *moments)
+{
+	const double n = (double)moments->finite;
+
+	result->min = (double)moments->min + 0.0;
+	result->max = (double)moments->max + 0.0;
+	result->mean = moments->min == moments->max ? result->min : moments->sum / n;
+	result->zeros = (double)moments->zeros / n;
+}
+
 bool zmeasure_settle(struct zmeasure *result, const struct moments *moments, uint64_t elements)
 {
 	*result = (struct zmeasure){ .status = ZMEASURE_OK };
@@ -29,14 +40,23 @@ bool zmeasure_settle(struct zmeasure *result, const struct moments *moments, uin
 	result->low_n = moments->finite < LOW_N_VALUES;
 	if (moments->finite == 0) {
 		result->status = ZMEASURE_NONFINITE;
-		result->signal = NAN;
-		result->theta = NAN;
-	} else if (moments->min == moments->max) {
-		result->status = moments->min == 0.0f ? ZMEASURE_ZERO : ZMEASURE_CONSTANT;
-	} else if (moments->finite < MIN_VALUES) {
-		result->status = ZMEASURE_SHORT;
+		result->signal = result->theta = NAN;
+		result->min = result->max = result->mean = NAN;
+		result->deviation = result->zeros = NAN;
+		return true;
 	}
-	return result->status != ZMEASURE_OK;
+	describe(result, moments);
+	if (moments->min == moments->max)
+		result->status = moments->min == 0.0f ? ZMEASURE_ZERO : ZMEASURE_CONSTANT;
+	else if (moments->finite < MIN_VALUES)
+		result->status = ZMEASURE_SHORT;
+	return moments->min == moments->max;
+}
+
+bool zmeasure_spread(struct zmeasure *result, const struct moments *moments)
+{
+	result->deviation = moments_deviation(moments);
+	return result->status == ZMEASURE_SHORT;
 }
 
 void zmeasure_conclude(struct zmeasure *result, const struct moments *moments,
@@ -131,6 +151,8 @@ void zmeasure(const float *values, size_t n, uint64_t elements, void *scratch,
 		return;
 	moments_centre(&moments);
 	add_pieces(moments_add_centred, &moments, values, n);
+	if (zmeasure_spread(result, &moments))
+		return;
 	keys = radix_sort(values, n, scratch, (uint32_t *)scratch + n);
 	lowest = distribution_lowest_rank(moments.finite);
 	highest = moments.finite - 1 - lowest;

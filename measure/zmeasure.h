@@ -17,9 +17,9 @@
 
 enum zmeasure_status {
 	ZMEASURE_OK,
-	ZMEASURE_CONSTANT,  /* all values are equal: every number is 0 */
-	ZMEASURE_ZERO,	    /* all values are 0: every number is 0 */
-	ZMEASURE_SHORT,	    /* fewer than 8 finite values: every number is 0 */
+	ZMEASURE_CONSTANT,  /* all values are equal: every indicator is 0 */
+	ZMEASURE_ZERO,	    /* all values are 0: every indicator is 0 */
+	ZMEASURE_SHORT,	    /* fewer than 8 finite values: every indicator is 0 */
 	ZMEASURE_SPIKE,	    /* 99.8 % are equal: entropy and spacing are 0, kurtosis alone counts */
 	ZMEASURE_NONFINITE, /* no finite value: signal and theta are NaN */
 };
@@ -36,6 +36,9 @@ struct zmeasure {
 	double theta;				 /* degrees, [0, 90] */
 	double magnitude; /* dI/d(ln s), [-1/2, 1/2]; 0 without has_magnitude */
 	bool has_magnitude;
+	/* Of the finite values that were looked at, plainly: NaN without any, and with every other
+	 * status what they are. deviation is the population's, zeros the share that is 0, [0, 1]. */
+	double min, max, mean, deviation, zeros;
 };
 
 /* "ok", "constant", "zero", "short", "spike", "nonfinite" */

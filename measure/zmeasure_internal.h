@@ -11,6 +11,9 @@
 /* Begin a result with what the first pass of the moments found. True: there is no more to it. */
 bool zmeasure_settle(struct zmeasure *result, const struct moments *moments, uint64_t elements);
 
+/* Add what the second pass found of how far the values are spread. True: there is no more to it. */
+bool zmeasure_spread(struct zmeasure *result, const struct moments *moments);
+
 /* Finish it when both passes are done. distribution is NULL where lo and hi are equal. */
 void zmeasure_conclude(struct zmeasure *result, const struct moments *moments,
 		       const struct distribution *distribution);

@@ -277,6 +277,8 @@ static enum zstream_pass end_first(struct zstream *z)
 
 static enum zstream_pass end_second(struct zstream *z)
 {
+	if (zmeasure_spread(&z->result, &z->moments))
+		return ZSTREAM_DONE;
 	if (prepare_third(z))
 		return ZSTREAM_THIRD;
 	zmeasure_conclude(&z->result, &z->moments, NULL);

@@ -20,8 +20,8 @@
  *	3  count, least and greatest value with their ties of the at most 194 cells into which
  *	   those edges and quantiles cut the line: all ranks, ties and neighbours are exact now
  *
- * The memory is sizeof(struct zstream), below 5 MiB, whatever the tensor. Equal, few or no finite
- * values need one pass, a spike needs two: zstream_again() tells. */
+ * The memory is sizeof(struct zstream), below 5 MiB, whatever the tensor. Equal or no finite values
+ * need one pass, few of them or a spike two: zstream_again() tells. */
 #ifndef MEASURE_ZSTREAM_H
 #define MEASURE_ZSTREAM_H
 

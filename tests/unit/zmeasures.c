@@ -19,7 +19,10 @@ bool same_z(const struct zmeasure *a, const struct zmeasure *b)
 	       same_double(a->s_entropy, b->s_entropy) &&
 	       same_double(a->s_kurtosis, b->s_kurtosis) &&
 	       same_double(a->s_spacing, b->s_spacing) && same_double(a->signal, b->signal) &&
-	       same_double(a->theta, b->theta) && same_double(a->magnitude, b->magnitude);
+	       same_double(a->theta, b->theta) && same_double(a->magnitude, b->magnitude) &&
+	       same_double(a->min, b->min) && same_double(a->max, b->max) &&
+	       same_double(a->mean, b->mean) && same_double(a->deviation, b->deviation) &&
+	       same_double(a->zeros, b->zeros);
 }
 
 void unit_assert_same_z(const struct zmeasure *a, const struct zmeasure *b, const char *file,
@@ -66,7 +69,12 @@ struct zmeasure z_with(double theta)
 				  .signal = sin(theta * M_PI / 180),
 				  .theta = theta,
 				  .magnitude = 0.25,
-				  .has_magnitude = true };
+				  .has_magnitude = true,
+				  .min = -1.5,
+				  .max = 2,
+				  .mean = 0.125,
+				  .deviation = 0.75,
+				  .zeros = 0.25 };
 }
 
 struct zmeasure z_nonfinite(void)
@@ -76,5 +84,10 @@ struct zmeasure z_nonfinite(void)
 				  .sampled = 3,
 				  .low_n = true,
 				  .signal = (double)NAN,
-				  .theta = (double)NAN };
+				  .theta = (double)NAN,
+				  .min = (double)NAN,
+				  .max = (double)NAN,
+				  .mean = (double)NAN,
+				  .deviation = (double)NAN,
+				  .zeros = (double)NAN };
 }

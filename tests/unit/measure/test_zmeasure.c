@@ -364,4 +364,74 @@ static void numbers_stay_in_their_ranges(void **state)
 	}
 }
 
+/* What a reader of a textbook would write. */
+static void assert_described(const float *values, size_t n)
+{
+	const struct zmeasure z = measure(values, n);
+	long double sum = 0, squares = 0, finite = 0, zeros = 0, mean;
+	double min = (double)INFINITY, max = -min;
+
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(values[i])) {
+			finite++;
+			zeros += values[i] == 0.0f;
+			sum += (long double)values[i];
+			min = fmin(min, (double)values[i]);
+			max = fmax(max, (double)values[i]);
+		}
+	mean = sum / finite;
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(values[i]))
+			squares +=
+				((long double)values[i] - mean) * ((long double)values[i] - mean);
+	assert_true(z.min <= min && z.min >= min && z.max <= max && z.max >= max);
+	assert_near(z.mean, (double)mean, 1e-12);
+	assert_near(z.deviation, (double)sqrtl(squares / finite), 1e-12);
+	assert_near(z.zeros, (double)(zeros / finite), 1e-15);
+}
+
+static void values_are_described_plainly(void **state)
+{
+	static const char *const kinds[] = { "uniform-1", "heavy-2", "coarse-3", "sparse-4",
+					     "skew-5",	  "trend-6", "outlier-7" };
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LENGTH(kinds); k++) {
+		float *values = random_input(kinds[k], 5000);
+
+		for (size_t n = 1; n <= 5000; n += 1 + n / 2)
+			assert_described(values, n);
+		for (size_t i = 0; i < 5000; i += 7)
+			values[i] = i % 2 ? 0.0f : (float)INFINITY;
+		values[1] = (float)NAN;
+		for (size_t n = 3; n <= 5000; n += 1 + n / 2)
+			assert_described(values, n);
+		free(values);
+	}
+}
+
+static void what_has_no_indicators_is_described_too(void **state)
+{
+	static const float third[3] = { 1 / 3.0f, 1 / 3.0f, 1 / 3.0f };
+	static const float few[4] = { -1, 0, -0.0f, 1 }, zeros[2] = { -0.0f, -0.0f };
+	static const float none[1] = { (float)NAN };
+	struct zmeasure z = measure(third, 3);
+
+	(void)state;
+	assert_true(z.mean <= z.min && z.mean >= z.max && z.max > 0.3);
+	assert_near(z.deviation, 0, 0);
+	assert_near(z.zeros, 0, 0);
+	z = measure(few, 4);
+	assert_near(z.min, -1, 0);
+	assert_near(z.max, 1, 0);
+	assert_near(z.deviation, sqrt(0.5), 1e-15);
+	assert_near(z.zeros, 0.5, 0);
+	z = measure(zeros, 2);
+	assert_near(z.zeros, 1, 0);
+	assert_false(signbit(z.min) || signbit(z.max) || signbit(z.mean));
+	z = measure(none, 1);
+	assert_true(isnan(z.min) && isnan(z.max) && isnan(z.mean) && isnan(z.deviation) &&
+		    isnan(z.zeros));
+}
+
 UNIT_MAIN(NULL, NULL)

@@ -68,6 +68,11 @@ static unsigned check(const float *values, size_t n, const size_t lengths[3])
 	assert_same_number(z.theta, all.theta);
 	assert_int_equal(z.has_magnitude, all.has_magnitude);
 	assert_same_number(z.magnitude, all.magnitude);
+	assert_same_number(z.min, all.min);
+	assert_same_number(z.max, all.max);
+	assert_same_number(z.mean, all.mean);
+	assert_same_number(z.deviation, all.deviation);
+	assert_same_number(z.zeros, all.zeros);
 	return passes;
 }
 
@@ -164,7 +169,7 @@ static void passes_stop_when_nothing_is_left_to_find(void **state)
 	assert_int_equal(check(values, 0, odd_lengths), 1);
 	assert_int_equal(check(values, 3000, odd_lengths), 1);
 	values[9] = 1.0f;
-	assert_int_equal(check(values + 5, 7, odd_lengths), 1);
+	assert_int_equal(check(values + 5, 7, odd_lengths), 2);
 	assert_int_equal(check(values, 3000, odd_lengths), 2);
 	for (size_t i = 0; i < 3000; i++)
 		values[i] = (float)i;
