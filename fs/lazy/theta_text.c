@@ -25,7 +25,12 @@ static struct zmeasure with_nan(const struct zmeasure *z)
 				.entropy = NAN,
 				.kurtosis = NAN,
 				.spacing = NAN,
-				.magnitude = NAN };
+				.magnitude = NAN,
+				.min = NAN,
+				.max = NAN,
+				.mean = NAN,
+				.deviation = NAN,
+				.zeros = NAN };
 
 	if (z && z->status != ZMEASURE_NONFINITE)
 		all = *z;
@@ -39,17 +44,10 @@ int theta_degrees(char *text, size_t n, const struct zmeasure *z)
 	return snprintf(text, n, "%5.2f\n", with_nan(z).theta);
 }
 
-int theta_columns(char *text, size_t n, const struct zmeasure *z)
-{
-	const struct zmeasure all = with_nan(z);
-	const char *status = theta_status(z);
-	/* Programs skip blanks before a number, but not after a word. */
-	const int pad = STATUS_WIDTH - (int)strlen(status);
-
-	return snprintf(text, n, "%5.2f\t%7.5f\t%8.6f\t%12.6g\t%12.6g\t%*.6f\t%s\n", all.theta,
-			all.signal, all.entropy, all.kurtosis, all.spacing, 9 + pad, all.magnitude,
-			status);
-}
+/* So many digits read back to the same float, and a number of so many is no wider, whatever it is. */
+#define EXACT	      9
+#define WIDTH(digits) ((digits) + 7)
+#define EXACT_WIDTH   WIDTH(EXACT)
 
 /* A member of an object whose value takes width bytes: a number with so many digits, all or after
  * the point. JSON knows no NaN. */
@@ -71,8 +69,9 @@ static int add_member(char *text, size_t n, const struct member *member)
 	return snprintf(text, n, ",\"%s\":%*s", member->name, member->width, number);
 }
 
-#define FIGURES 6 /* which come first */
-#define MEMBERS 8
+#define INDICATORS 6  /* which come first */
+#define FIGURES	   11 /* and after these what describes the values */
+#define MEMBERS	   13
 
 static void members_of(const struct zmeasure all, struct member members[MEMBERS])
 {
@@ -84,51 +83,105 @@ static void members_of(const struct zmeasure all, struct member members[MEMBERS]
 	members[3] = (struct member){ "kurtosis", 12, 6, true, all.kurtosis };
 	members[4] = (struct member){ "spacing", 12, 6, true, all.spacing };
 	members[5] = (struct member){ "magnitude", 9, 6, false, all.magnitude };
-	members[6] = (struct member){ "z_re", 9, 6, false, all.magnitude * cos(radians) };
-	members[7] = (struct member){ "z_im", 9, 6, false, all.magnitude * sin(radians) };
+	members[6] = (struct member){ "min", EXACT_WIDTH, EXACT, true, all.min };
+	members[7] = (struct member){ "max", EXACT_WIDTH, EXACT, true, all.max };
+	members[8] = (struct member){ "mean", EXACT_WIDTH, EXACT, true, all.mean };
+	members[9] = (struct member){ "deviation", EXACT_WIDTH, EXACT, true, all.deviation };
+	members[10] = (struct member){ "zeros", EXACT_WIDTH, EXACT, true, all.zeros };
+	members[11] = (struct member){ "z_re", 9, 6, false, all.magnitude * cos(radians) };
+	members[12] = (struct member){ "z_im", 9, 6, false, all.magnitude * sin(radians) };
+}
+
+/* What else there is to say of a measure. */
+static int add_state(char *text, size_t n, const struct zmeasure *z)
+{
+	const char *status = theta_status(z);
+
+	return snprintf(text, n,
+			",\"sampled\":%20" PRIu64 ",\"nonfinite\":%20" PRIu64
+			",\"low_n\":%5s,\"status\":%*s\"%s\"",
+			z ? z->sampled : 0, z ? z->nonfinite : 0, z && z->low_n ? "true" : "false",
+			STATUS_WIDTH - (int)strlen(status), "", status);
 }
 
 int theta_json(char *text, size_t n, const struct zmeasure *z)
 {
-	const char *status = theta_status(z);
 	struct member members[MEMBERS];
 	int used = 0;
 
 	members_of(with_nan(z), members);
 	for (size_t i = 0; i < MEMBERS; i++)
 		used += add_member(text + used, n - (size_t)used, &members[i]);
-	return used + snprintf(text + used, n - (size_t)used,
-			       ",\"sampled\":%20" PRIu64 ",\"nonfinite\":%20" PRIu64
-			       ",\"low_n\":%5s,\"status\":%*s\"%s\"",
-			       z ? z->sampled : 0, z ? z->nonfinite : 0,
-			       z && z->low_n ? "true" : "false", STATUS_WIDTH - (int)strlen(status),
-			       "", status);
+	return used + add_state(text + used, n - (size_t)used, z);
 }
 
-/* As wide as %.Ng of any double can be; NaN never with a sign. */
+int theta_json_figures(char *text, size_t n, const struct zmeasure *z)
+{
+	struct member members[MEMBERS];
+	int used = 0;
+
+	members_of(with_nan(z), members);
+	for (size_t i = 0; i < FIGURES; i++) {
+		struct member *member = &members[i];
+
+		/* But for theta, the first. */
+		if (i > 0)
+			*member = (struct member){ member->name, EXACT_WIDTH, EXACT, true,
+						   member->value };
+		used += add_member(text + used, n - (size_t)used, member);
+	}
+	return used + add_state(text + used, n - (size_t)used, z);
+}
+
+/* NaN never with a sign. */
 static int add_exact(char *text, size_t n, int digits, double value)
 {
-	const int width = digits + 7;
-
 	if (isnan(value))
-		return snprintf(text, n, "%*s\t", width, "nan");
-	return snprintf(text, n, "%*.*g\t", width, digits, value);
+		return snprintf(text, n, "%*s\t", WIDTH(digits), "nan");
+	return snprintf(text, n, "%*.*g\t", WIDTH(digits), digits, value);
+}
+
+/* The columns of THETA_DESCRIBED and a newline. */
+static int add_described(char *text, size_t n, const struct member members[MEMBERS])
+{
+	int used = 0;
+
+	for (size_t i = INDICATORS; i < FIGURES; i++)
+		used += add_exact(text + used, n - (size_t)used, EXACT, members[i].value);
+	text[used - 1] = '\n';
+	return used;
+}
+
+int theta_columns(char *text, size_t n, const struct zmeasure *z)
+{
+	const struct zmeasure all = with_nan(z);
+	const char *status = theta_status(z);
+	/* Programs skip blanks before a number, but not after a word. */
+	const int pad = STATUS_WIDTH - (int)strlen(status);
+	struct member members[MEMBERS];
+	int used;
+
+	members_of(all, members);
+	used = snprintf(text, n, "%5.2f\t%7.5f\t%8.6f\t%12.6g\t%12.6g\t%*.6f\t%s\t", all.theta,
+			all.signal, all.entropy, all.kurtosis, all.spacing, 9 + pad, all.magnitude,
+			status);
+	return used + add_described(text + used, n - (size_t)used, members);
 }
 
 int theta_exact(char *text, size_t n, const struct zmeasure *z)
 {
-	static const int digits[FIGURES] = { 17, 17, 9, 9, 9, 9 };
+	static const int digits[INDICATORS] = { 17, 17, 9, 9, 9, 9 };
 	const char *status = theta_status(z);
 	const int pad = STATUS_WIDTH - (int)strlen(status);
 	struct member members[MEMBERS];
 	int used = 0;
 
 	members_of(with_nan(z), members);
-	for (size_t i = 0; i < FIGURES; i++)
+	for (size_t i = 0; i < INDICATORS; i++)
 		used += add_exact(text + used, n - (size_t)used, digits[i], members[i].value);
-	return used + snprintf(text + used, n - (size_t)used,
-			       "%20" PRIu64 "\t%*" PRIu64 "\t%d\t%s\n", z ? z->sampled : 0,
-			       20 + pad, z ? z->nonfinite : 0, z && z->low_n, status);
+	used += snprintf(text + used, n - (size_t)used, "%20" PRIu64 "\t%*" PRIu64 "\t%d\t%s\t",
+			 z ? z->sampled : 0, 20 + pad, z ? z->nonfinite : 0, z && z->low_n, status);
+	return used + add_described(text + used, n - (size_t)used, members);
 }
 
 struct view *theta_file(struct memo *measures, const struct subject *subject)

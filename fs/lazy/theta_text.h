@@ -11,18 +11,24 @@
 const char *theta_status(const struct zmeasure *z);
 
 /* The columns of a table, without and with what stands before the first cell. */
-#define THETA_COLUMNS "theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus"
-#define THETA_HEADER  "file\ttype\telements\t" THETA_COLUMNS "\n"
+#define THETA_DESCRIBED "min\tmax\tmean\tdeviation\tzeros"
+#define THETA_COLUMNS \
+	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus\t" THETA_DESCRIBED
+#define THETA_HEADER "file\ttype\telements\t" THETA_COLUMNS "\n"
 
-/* The columns of theta_exact. */
-#define THETA_EXACT \
-	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tsampled\tnonfinite\tfew\tstatus"
-#define THETA_EXACT_COLUMNS 10
+/* The columns of theta_exact. Those of THETA_DESCRIBED were added later, and older tables end before
+ * them. */
+#define THETA_EXACT                                                                       \
+	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tsampled\tnonfinite\tfew\t" \
+	"status\t" THETA_DESCRIBED
+#define THETA_EXACT_COLUMNS	  15
+#define THETA_EXACT_FIRST_COLUMNS 10
 
 /* Cells: degrees, "36.07" and a newline, "  nan" where there is no θ; THETA_COLUMNS and a newline;
- * the members of a JSON object from "theta" on, without braces; THETA_EXACT and a newline, of which
- * theta and signal read back to the same bits. */
-lazy_text_print_fn theta_degrees, theta_columns, theta_json, theta_exact;
+ * the members of a JSON object from "theta" on, without braces; the same without z_re and z_im, with
+ * all digits that theta_figure() has; THETA_EXACT and a newline, of which theta and signal read back
+ * to the same bits. */
+lazy_text_print_fn theta_degrees, theta_columns, theta_json, theta_json_figures, theta_exact;
 
 /* NAME.theta of an organ: one cell, 6 bytes. NULL: out of memory. */
 struct view *theta_file(struct memo *measures, const struct subject *subject);
@@ -33,7 +39,7 @@ struct view *theta_table(struct model *model, struct memo *measures,
 			 const struct snapshot *snapshot, enum organ_class klass);
 
 /* Is there a figure of that name ("theta", "signal", "entropy", "kurtosis", "spacing",
- * "magnitude")? */
+ * "magnitude", "min", "max", "mean", "deviation", "zeros")? */
 bool theta_is_figure(const char *name);
 
 /* The figure of that name as text of n bytes, as snprintf(). -ENODATA: the measure has none. */

@@ -72,31 +72,50 @@ static bool status_of(const char *name, enum zmeasure_status *status)
 	return false;
 }
 
-/* What a status promises of the angle. */
+static bool is_within(double value, double least, double most)
+{
+	return isnan(value) || (value >= least && value <= most);
+}
+
+/* What a status promises of the angle, and what cannot be of the values. */
 static bool is_sound(const struct zmeasure *z, bool known)
 {
+	if (z->min > z->max || !is_within(z->deviation, 0, INFINITY) || !is_within(z->zeros, 0, 1))
+		return false;
 	if (!known || z->status == ZMEASURE_NONFINITE)
 		return isnan(z->theta) && isnan(z->signal);
 	return z->theta >= 0 && z->theta <= 90 && z->signal >= 0 && z->signal <= 1;
 }
 
-bool table_measure(char *const fields[THETA_EXACT_COLUMNS], struct zmeasure *z, bool *known)
+static bool take_reals(char *const *fields, double *const *reals, size_t n)
 {
-	double *const reals[] = { &z->theta,	&z->signal,  &z->entropy,
-				  &z->kurtosis, &z->spacing, &z->magnitude };
-	const size_t n = sizeof(reals) / sizeof(reals[0]);
-	uint64_t few;
-
-	*z = (struct zmeasure){ .status = ZMEASURE_OK };
 	for (size_t i = 0; i < n; i++)
 		if (!table_real(fields[i], reals[i]))
 			return false;
-	if (!table_unsigned(fields[n], UINT64_MAX, &z->sampled) ||
-	    !table_unsigned(fields[n + 1], UINT64_MAX, &z->nonfinite) ||
-	    !table_unsigned(fields[n + 2], 1, &few))
+	return true;
+}
+
+bool table_measure(char *const fields[THETA_EXACT_COLUMNS], size_t n, struct zmeasure *z,
+		   bool *known)
+{
+	double *const indicators[] = { &z->theta,    &z->signal,  &z->entropy,
+				       &z->kurtosis, &z->spacing, &z->magnitude };
+	double *const described[] = { &z->min, &z->max, &z->mean, &z->deviation, &z->zeros };
+	const size_t few = sizeof(indicators) / sizeof(indicators[0]);
+	const char *status = fields[THETA_EXACT_FIRST_COLUMNS - 1];
+	uint64_t low_n;
+
+	*z = (struct zmeasure){ .status = ZMEASURE_OK };
+	z->min = z->max = z->mean = z->deviation = z->zeros = NAN;
+	if (!take_reals(fields, indicators, few) ||
+	    !take_reals(fields + THETA_EXACT_FIRST_COLUMNS, described,
+			n - THETA_EXACT_FIRST_COLUMNS) ||
+	    !table_unsigned(fields[few], UINT64_MAX, &z->sampled) ||
+	    !table_unsigned(fields[few + 1], UINT64_MAX, &z->nonfinite) ||
+	    !table_unsigned(fields[few + 2], 1, &low_n))
 		return false;
-	z->low_n = few;
+	z->low_n = low_n;
 	z->has_magnitude = !isnan(z->magnitude);
-	*known = strcmp(fields[n + 3], theta_status(NULL)) != 0;
-	return (!*known || status_of(fields[n + 3], &z->status)) && is_sound(z, *known);
+	*known = strcmp(status, theta_status(NULL)) != 0;
+	return (!*known || status_of(status, &z->status)) && is_sound(z, *known);
 }

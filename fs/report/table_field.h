@@ -23,8 +23,10 @@ bool table_real(const char *field, double *value);
 /* A shape as shape_text() writes it, and how many elements it has. False: it is none. */
 bool table_shape(const char *field, uint64_t *elements);
 
-/* The fields of theta_exact(), without the newline. Scores and elements stay 0; *known is false for
+/* The fields of theta_exact(), without the newline; n of them, THETA_EXACT_COLUMNS or, of older
+ * tables, THETA_EXACT_FIRST_COLUMNS. Scores and elements stay 0; *known is false for
  * a type that holds no values. False: they are none. */
-bool table_measure(char *const fields[THETA_EXACT_COLUMNS], struct zmeasure *z, bool *known);
+bool table_measure(char *const fields[THETA_EXACT_COLUMNS], size_t n, struct zmeasure *z,
+		   bool *known);
 
 #endif

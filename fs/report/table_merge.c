@@ -152,6 +152,12 @@ static bool same_number(double a, double b)
 	return same_bits(a, b) || (isnan(a) && isnan(b));
 }
 
+/* Older tables do not describe the values. */
+static bool is_same_or_untold(double a, double b)
+{
+	return same_bits(a, b) || isnan(a) || isnan(b);
+}
+
 static bool same_measure(const struct table_row *a, const struct table_row *b)
 {
 	const struct zmeasure *x = &a->z, *y = &b->z;
@@ -160,7 +166,11 @@ static bool same_measure(const struct table_row *a, const struct table_row *b)
 	       x->nonfinite == y->nonfinite && x->low_n == y->low_n &&
 	       same_number(x->theta, y->theta) && same_number(x->signal, y->signal) &&
 	       same_number(x->entropy, y->entropy) && same_number(x->kurtosis, y->kurtosis) &&
-	       same_number(x->spacing, y->spacing) && same_number(x->magnitude, y->magnitude);
+	       same_number(x->spacing, y->spacing) && same_number(x->magnitude, y->magnitude) &&
+	       is_same_or_untold(x->min, y->min) && is_same_or_untold(x->max, y->max) &&
+	       is_same_or_untold(x->mean, y->mean) &&
+	       is_same_or_untold(x->deviation, y->deviation) &&
+	       is_same_or_untold(x->zeros, y->zeros);
 }
 
 static int add_tensor(struct table_merge_input *m, const struct table_row *row)

@@ -187,7 +187,8 @@ static int take_tensor(struct parsing *p)
 
 	if (!part)
 		return bad(p, "a tensor outside of a table");
-	if (p->n != TABLE_TENSOR_FIELDS + THETA_EXACT_COLUMNS)
+	if (p->n != TABLE_TENSOR_FIELDS + THETA_EXACT_COLUMNS &&
+	    p->n != TABLE_TENSOR_FIELDS + THETA_EXACT_FIRST_COLUMNS)
 		return error_set(p->err, EBADMSG, ERROR_NO_OFFSET,
 				 "a tensor has %d fields, and this line %zu",
 				 TABLE_TENSOR_FIELDS + THETA_EXACT_COLUMNS, p->n);
@@ -195,7 +196,8 @@ static int take_tensor(struct parsing *p)
 		return bad(p, "a tensor of another model than the table's");
 	if (take_place(p, &row) < 0)
 		return -EBADMSG;
-	if (!table_measure(p->fields + TABLE_TENSOR_FIELDS, &row.z, &row.known))
+	if (!table_measure(p->fields + TABLE_TENSOR_FIELDS, p->n - TABLE_TENSOR_FIELDS, &row.z,
+			   &row.known))
 		return bad(p, "these are no measures of a tensor");
 	rows = array_grown(part->rows, part->n, &part->room, sizeof(row));
 	if (!rows)

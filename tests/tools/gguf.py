@@ -783,9 +783,10 @@ def read_table(mount, directory):
     check(lines.pop() == "", f"{path}: does not end in a newline")
     rows = [line.split("\t") for line in lines]
     check(rows[0] == ["file", "type", "elements", "theta", "signal", "entropy", "kurtosis",
-                      "spacing", "magnitude", "status"], f"{path}: the header is {rows[0]}")
-    check(all(len(row) == 10 for row in rows), f"{path}: ragged")
-    check(len({len(row[-1]) + len(row[-2]) for row in rows[1:]} or {0}) == 1,
+                      "spacing", "magnitude", "status", "min", "max", "mean", "deviation",
+                      "zeros"], f"{path}: the header is {rows[0]}")
+    check(all(len(row) == 15 for row in rows), f"{path}: ragged")
+    check(len({sum(map(len, row[8:])) for row in rows[1:]} or {0}) == 1,
           f"{path}: rows differ in width")
     return [dict(zip(rows[0], row)) for row in rows[1:]]
 

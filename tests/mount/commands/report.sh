@@ -46,8 +46,8 @@ for name in $all; do
 	quietly "$TMP/$name.tsv"
 	same "$TMP/report" "$TMP/$name.theta"
 	# As a table for other tools.
-	equal "$(awk -F '\t' '$1 == "tensor" && NF != 20' "$TMP/$name.tsv")" ''
-	equal "$(awk -F '\t' '/^# tensor/ { print NF }' "$TMP/$name.tsv")" 20
+	equal "$(awk -F '\t' '$1 == "tensor" && NF != 25' "$TMP/$name.tsv")" ''
+	equal "$(awk -F '\t' '/^# tensor/ { print NF }' "$TMP/$name.tsv")" 25
 done
 quietly "${tables[@]}"
 same "$TMP/report" "$TMP/ranking"
@@ -58,6 +58,11 @@ same "$TMP/report" "$TMP/ranking"
 "$ORGANFS" --report=types "${tables[@]}" >"$TMP/report"
 same "$TMP/report" "$TMP/types.theta"
 expect_fail 'no model typo' "$ORGANFS" --report=typo "${tables[@]}"
+# What an earlier version wrote ends before the values are described.
+cut -f 1-20 "$TMP/types.tsv" >"$TMP/older.tsv"
+quietly "$TMP/older.tsv"
+same "$TMP/report" "$TMP/types.theta"
+quietly "$TMP/older.tsv" "$TMP/types.tsv"
 # The mean of θ can be had without organfs.
 equal "$(awk -F '\t' '$1 == "tensor" { s += $11; n++ } END { printf "%.2f\n", s / n }' \
 	"$TMP/types.tsv")" "$(awk '/^mean tensors/ { print $3 }' "$TMP/types.theta")"
@@ -144,12 +149,12 @@ refused ':1' '' "$bad"
 spoil '20d'
 refused ":$((end - 1))" 'has 47 tensors, and tells of 48' "$bad"
 spoil '20s/\t[^\t]*$//'
-refused ':20' 'has 20 fields, and this line 19' "$bad"
+refused ':20' 'has 25 fields, and this line 24' "$bad"
 spoil '20s/$/\tx/'
-refused ':20' 'has 20 fields, and this line 21' "$bad"
-spoil '20s/\tok$/\tgood/'
+refused ':20' 'has 25 fields, and this line 26' "$bad"
+spoil '20s/\tok\t/\tgood\t/'
 refused ':20' 'no measures' "$bad"
-spoil '20s/\t *[0-9.]*\( *\t *[^\t]*\)\{9\}$/\t90.5\1/'
+spoil '20s/\t *[0-9.]*\( *\t *[^\t]*\)\{14\}$/\t90.5\1/'
 refused ':20' '' "$bad"
 spoil '20s/F32/F 32/'
 refused ':20' 'no name of a file or of a type' "$bad"

@@ -23,8 +23,9 @@ equal "$(attribute extent)" "$base:$(cut -f 4,5 --output-delimiter=: <<<"$info")
 ! attribute nonsense || fail 'an attribute out of nowhere'
 ! getfattr -n security.capability "$organ" 2>/dev/null || fail 'a capability'
 listed=$(getfattr -d -m - "$organ" 2>/dev/null) # a file manager's sweep
-for name in theta signal entropy kurtosis spacing magnitude xxh128; do
+for name in theta signal entropy kurtosis spacing magnitude min max mean deviation zeros xxh128; do
 	! grep -q "organfs\.$name=" <<<"$listed" || fail "$name is listed"
+	[ -n "$(attribute $name)" ] || fail "no attribute $name"
 done
 
 cp "$MNT/organs/blk_4_ffn_down.bin" "$TMP/organ.bin"

@@ -51,14 +51,19 @@ static struct zmeasure hard(size_t i)
 	case 13:
 		z.theta = z.signal = -nan;
 		z.entropy = z.kurtosis = z.spacing = z.magnitude = -nan;
+		z.min = z.max = z.mean = z.deviation = z.zeros = -nan;
 		break;
 	case 14:
-		z.kurtosis = z.spacing = -inf;
+		z.kurtosis = z.spacing = z.min = z.mean = -inf;
+		z.max = z.deviation = inf;
 		break;
 	case 15:
 		z.theta = 89.999;
 		z.entropy = 0;
 		z.magnitude = -1e-9;
+		z.min = z.mean = -1.23456789e-300;
+		z.max = z.deviation = -1.23456789e300;
+		z.zeros = 1 / 3.0;
 		break;
 	default:
 		z.theta = 1e-9;
@@ -71,7 +76,7 @@ static struct zmeasure hard(size_t i)
 #define HARD 17
 
 static lazy_text_print_fn *const cells[] = { theta_degrees, theta_columns, theta_json,
-					     theta_exact };
+					     theta_json_figures, theta_exact };
 
 static void every_cell_has_one_width_whatever_it_shows(void **state)
 {
@@ -123,6 +128,11 @@ static void degrees_have_two_places_or_are_not_a_number(void **state)
 	assert_string_equal(text, "  nan\n");
 }
 
+/* What describes values of which there are none. */
+#define UNKNOWN                                                                                   \
+	"\t             nan\t             nan\t             nan\t             nan\t             " \
+	"nan\n"
+
 static void columns_are_those_of_the_header(void **state)
 {
 	struct zmeasure z = z_with(30);
@@ -130,32 +140,35 @@ static void columns_are_those_of_the_header(void **state)
 
 	(void)state;
 	assert_string_equal(THETA_COLUMNS,
-			    "theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus");
+			    "theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus\t"
+			    "min\tmax\tmean\tdeviation\tzeros");
 	theta_columns(text, sizeof(text), &z);
 	assert_string_equal(text, "30.00\t0.50000\t0.500000\t         2.5\t        0.75\t"
-				  "        0.250000\tok\n");
+				  "        0.250000\tok\t            -1.5\t               2\t"
+				  "           0.125\t            0.75\t            0.25\n");
 	z.status = ZMEASURE_CONSTANT;
 	z.has_magnitude = false;
 	theta_columns(text, sizeof(text), &z);
 	assert_string_equal(text, "30.00\t0.50000\t0.500000\t         2.5\t        0.75\t"
-				  "       nan\tconstant\n");
+				  "       nan\tconstant\t            -1.5\t               2\t"
+				  "           0.125\t            0.75\t            0.25\n");
 	z = z_nonfinite();
 	theta_columns(text, sizeof(text), &z);
 	assert_string_equal(text, "  nan\t    nan\t     nan\t         nan\t         nan\t"
-				  "      nan\tnonfinite\n");
+				  "      nan\tnonfinite" UNKNOWN);
 	theta_columns(text, sizeof(text), NULL);
 	assert_string_equal(text, "  nan\t    nan\t     nan\t         nan\t         nan\t"
-				  "      nan\tundecoded\n");
+				  "      nan\tundecoded" UNKNOWN);
 }
 
 /* ## JSON */
 
-static cJSON *parse_cell(const struct zmeasure *z)
+static cJSON *parse_cell(lazy_text_print_fn *print, const struct zmeasure *z)
 {
 	char cell[LAZY_TEXT_CELL_MAX], text[LAZY_TEXT_CELL_MAX + 16];
 	cJSON *object;
 
-	theta_json(cell, sizeof(cell), z);
+	print(cell, sizeof(cell), z);
 	snprintf(text, sizeof(text), "{\"name\":\"x\"%s}", cell);
 	object = cJSON_ParseWithOpts(text, NULL, true);
 	if (!object)
@@ -172,18 +185,23 @@ static const cJSON *member(const cJSON *object, const char *key)
 	return item;
 }
 
-static const char *const numbers[] = { "theta",	  "signal",    "entropy", "kurtosis",
-				       "spacing", "magnitude", "z_re",	  "z_im" };
+static const char *const numbers[] = { "theta",	    "signal", "entropy", "kurtosis", "spacing",
+				       "magnitude", "min",    "max",	 "mean",     "deviation",
+				       "zeros",	    "z_re",   "z_im" };
+
+/* The last two are in the manifest alone. */
+#define FIGURES (ARRAY_LENGTH(numbers) - 2)
 
 static void every_cell_is_json(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < HARD; i++) {
-		const struct zmeasure z = hard(i);
-		cJSON *object = parse_cell(&z);
+	for (size_t i = 0; i < 2 * HARD; i++) {
+		const struct zmeasure z = hard(i / 2);
+		const size_t n = i % 2 ? FIGURES : ARRAY_LENGTH(numbers);
+		cJSON *object = parse_cell(i % 2 ? theta_json_figures : theta_json, &z);
 
-		assert_int_equal(cJSON_GetArraySize(object), 1 + ARRAY_LENGTH(numbers) + 4);
-		for (size_t k = 0; k < ARRAY_LENGTH(numbers); k++)
+		assert_int_equal(cJSON_GetArraySize(object), 1 + n + 4);
+		for (size_t k = 0; k < n; k++)
 			assert_true(cJSON_IsNumber(member(object, numbers[k])) ||
 				    cJSON_IsNull(member(object, numbers[k])));
 		assert_true(cJSON_IsNumber(member(object, "sampled")));
@@ -200,7 +218,7 @@ static void every_cell_is_json(void **state)
 static void json_says_what_was_measured(void **state)
 {
 	const struct zmeasure z = z_with(30);
-	cJSON *object = parse_cell(&z);
+	cJSON *object = parse_cell(theta_json, &z);
 
 	(void)state;
 	assert_near(object, "theta", 30);
@@ -213,6 +231,11 @@ static void json_says_what_was_measured(void **state)
 	assert_near(object, "z_im", 0.125);
 	assert_near(object, "sampled", 1000);
 	assert_near(object, "nonfinite", 0);
+	assert_near(object, "min", -1.5);
+	assert_near(object, "max", 2);
+	assert_near(object, "mean", 0.125);
+	assert_near(object, "deviation", 0.75);
+	assert_near(object, "zeros", 0.25);
 	cJSON_Delete(object);
 }
 
@@ -220,26 +243,49 @@ static void json_knows_no_nan(void **state)
 {
 	const struct zmeasure none = z_nonfinite();
 	struct zmeasure flat = z_with(30);
-	cJSON *object = parse_cell(&none);
+	cJSON *object = parse_cell(theta_json, &none);
 
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LENGTH(numbers); k++)
 		assert_true(cJSON_IsNull(member(object, numbers[k])));
 	assert_near(object, "nonfinite", 3);
 	cJSON_Delete(object);
-	object = parse_cell(NULL);
+	object = parse_cell(theta_json, NULL);
 	for (size_t k = 0; k < ARRAY_LENGTH(numbers); k++)
 		assert_true(cJSON_IsNull(member(object, numbers[k])));
 	assert_near(object, "sampled", 0);
 	assert_string_equal(member(object, "status")->valuestring, "undecoded");
 	cJSON_Delete(object);
 	flat.has_magnitude = false;
-	object = parse_cell(&flat);
+	object = parse_cell(theta_json, &flat);
 	assert_near(object, "theta", 30);
 	assert_true(cJSON_IsNull(member(object, "magnitude")));
 	assert_true(cJSON_IsNull(member(object, "z_re")));
 	assert_true(cJSON_IsNull(member(object, "z_im")));
 	cJSON_Delete(object);
+}
+
+/* The same text as an attribute, so that programs that compare them find them equal. */
+static void figures_in_json_are_those_of_attributes(void **state)
+{
+	struct zmeasure z = z_with(36.066);
+	char cell[LAZY_TEXT_CELL_MAX], figure[32], expected[64];
+
+	(void)state;
+	z.kurtosis = -1.23456789012e-5;
+	theta_json_figures(cell, sizeof(cell), &z);
+	for (size_t k = 0; k < FIGURES; k++) {
+		const char *at;
+
+		theta_figure(numbers[k], &z, figure, sizeof(figure));
+		snprintf(expected, sizeof(expected), "\"%s\":", numbers[k]);
+		at = strstr(cell, expected);
+		assert_non_null(at);
+		at += strlen(expected);
+		at += strspn(at, " ");
+		if (strncmp(at, figure, strlen(figure)) != 0 || at[strlen(figure)] != ',')
+			fail_msg("%s is not %s in %s", numbers[k], figure, cell);
+	}
 }
 
 /* ## files */
@@ -292,8 +338,8 @@ static void a_table_has_a_row_for_each_tensor_of_its_class(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
-	char expected[1024] = "file\ttype\telements\ttheta\tsignal\tentropy\tkurtosis\tspacing\t"
-			      "magnitude\tstatus\n";
+	char expected[2048] = "file\ttype\telements\ttheta\tsignal\tentropy\tkurtosis\tspacing\t"
+			      "magnitude\tstatus\tmin\tmax\tmean\tdeviation\tzeros\n";
 	struct view *view;
 	char *text;
 
@@ -336,7 +382,7 @@ static void part_of_a_table_measures_the_rows_it_touches(void **state)
 	struct view *view;
 	const size_t header = strlen(THETA_HEADER);
 	size_t row;
-	char *text, bytes[256];
+	char *text, bytes[512];
 
 	save_many(state, "base.gguf", 100);
 	o = open_model(state, "base.gguf");
@@ -395,9 +441,11 @@ static void without_memory_there_is_no_file(void **state)
 
 static void a_figure_is_found_by_its_name(void **state)
 {
-	static const char *const names[] = { "theta",	 "signal",  "entropy",
-					     "kurtosis", "spacing", "magnitude" };
-	static const char *const values[] = { "30.00", "0.5", "0.5", "2.5", "0.75", "0.25" };
+	static const char *const names[] = { "theta",	"signal",    "entropy", "kurtosis",
+					     "spacing", "magnitude", "min",	"max",
+					     "mean",	"deviation", "zeros" };
+	static const char *const values[] = { "30.00", "0.5", "0.5",   "2.5",  "0.75", "0.25",
+					      "-1.5",  "2",   "0.125", "0.75", "0.25" };
 	struct zmeasure z = z_with(30);
 	char text[32];
 

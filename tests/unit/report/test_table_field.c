@@ -118,7 +118,7 @@ static bool again(const struct zmeasure *z, struct zmeasure *read, bool *known)
 
 	theta_exact(text, sizeof(text), z);
 	split(text, fields);
-	return table_measure(fields, read, known);
+	return table_measure(fields, THETA_EXACT_COLUMNS, read, known);
 }
 
 static void a_measure_comes_back_with_all_bits_that_count(void **state)
@@ -141,6 +141,9 @@ static void a_measure_comes_back_with_all_bits_that_count(void **state)
 		assert_true(read.has_magnitude == z.has_magnitude && read.sampled == z.sampled &&
 			    read.nonfinite == z.nonfinite);
 		assert_true(fabs(read.kurtosis - z.kurtosis) < 1e-8);
+		assert_true(same_double(read.min, z.min) && same_double(read.max, z.max) &&
+			    same_double(read.mean, z.mean) && same_double(read.zeros, z.zeros) &&
+			    same_double(read.deviation, z.deviation));
 	}
 }
 
@@ -157,15 +160,32 @@ static void what_has_no_angle_comes_back_too(void **state)
 	assert_false(known);
 }
 
+/* A table of a version that did not have them yet. */
+static void an_older_measure_says_nothing_of_the_values(void **state)
+{
+	const struct zmeasure z = z_with(36);
+	char text[LAZY_TEXT_CELL_MAX], *fields[THETA_EXACT_COLUMNS];
+	struct zmeasure read;
+	bool known;
+
+	(void)state;
+	theta_exact(text, sizeof(text), &z);
+	split(text, fields);
+	assert_true(table_measure(fields, THETA_EXACT_FIRST_COLUMNS, &read, &known));
+	assert_true(same_double(read.theta, z.theta) && isnan(read.min) && isnan(read.max) &&
+		    isnan(read.mean) && isnan(read.deviation) && isnan(read.zeros));
+}
+
 static void a_measure_that_cannot_be_is_refused(void **state)
 {
 	static const struct {
 		size_t field;
 		const char *value;
-	} rows[] = { { 0, "90.001" }, { 0, "-0.001" },	  { 0, "nan" },	     { 0, "inf" },
-		     { 0, "x" },      { 1, "1.001" },	  { 1, "nan" },	     { 3, "" },
-		     { 6, "-1" },     { 7, "x" },	  { 8, "2" },	     { 9, "OK" },
-		     { 9, "" },	      { 9, "nonfinite" }, { 9, "undecoded" } };
+	} rows[] = { { 0, "90.001" }, { 0, "-0.001" },	  { 0, "nan" },	      { 0, "inf" },
+		     { 0, "x" },      { 1, "1.001" },	  { 1, "nan" },	      { 3, "" },
+		     { 6, "-1" },     { 7, "x" },	  { 8, "2" },	      { 9, "OK" },
+		     { 9, "" },	      { 9, "nonfinite" }, { 9, "undecoded" }, { 10, "2.1" },
+		     { 11, "" },      { 12, "x" },	  { 13, "-1" },	      { 14, "1.1" } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
@@ -178,7 +198,7 @@ static void a_measure_that_cannot_be_is_refused(void **state)
 		split(text, fields);
 		snprintf(value, sizeof(value), "%s", rows[i].value);
 		fields[rows[i].field] = value;
-		if (table_measure(fields, &read, &known))
+		if (table_measure(fields, THETA_EXACT_COLUMNS, &read, &known))
 			fail_msg("%s as field %zu is taken", value, rows[i].field);
 	}
 }
