@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 		puts("organfs " ORGANFS_VERSION);
 	else if (options.report)
 		rc = report_command((const char *const *)options.models, options.n_models,
-				    options.report_model);
+				    options.report_model, options.json);
 	else if (options.picture)
 		rc = picture_command(&options);
 	else if (options.pack)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_command.c - see report_command.h. */
 #include "fs/report_command.h"
+#include "fs/report/models_json.h"
 #include "fs/report/report.h"
 #include "fs/report/table_merge.h"
 #include "fs/util/io.h"
@@ -44,51 +45,67 @@ static int take_file(struct table_merge *merge, const char *file, struct table *
 	return rc;
 }
 
-static int print_ranking(const struct table_merge *merge, FILE *out)
+static int print_models(const struct ranked *ranked, const struct figures *const *figures, size_t n,
+			bool json, FILE *out)
+{
+	if (json)
+		return models_json_print(figures, ranked, n, out);
+	fputs("# organfs " ORGANFS_VERSION "\n", out);
+	return ranking_print(ranked, n, out);
+}
+
+static int print_ranking(const struct table_merge *merge, bool json, FILE *out)
 {
 	const size_t n = table_merge_models(merge);
 	struct ranked *ranked = calloc(n + 1, sizeof(*ranked));
-	int rc;
+	const struct figures **figures = calloc(n + 1, sizeof(*figures));
+	int rc = ranked && figures ? 0 : -ENOMEM;
 
-	if (!ranked)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; rc == 0 && i < n; i++) {
 		ranked[i] = table_merge_ranked(merge, i);
-	fputs("# organfs " ORGANFS_VERSION "\n", out);
-	rc = ranking_print(ranked, n, out);
+		figures[i] = table_merge_figures(merge, i);
+		rc = figures[i] ? 0 : -ENOMEM;
+	}
+	if (rc == 0)
+		rc = print_models(ranked, figures, n, json, out);
+	for (size_t i = 0; figures && i < n; i++)
+		figures_free((struct figures *)figures[i]);
+	free(figures);
 	free(ranked);
 	return rc;
 }
 
-static int print_report(const struct table_merge *merge, size_t i, FILE *out)
+static int print_report(const struct table_merge *merge, size_t i, bool json, FILE *out)
 {
 	struct figures *figures = table_merge_figures(merge, i);
-	const int rc = figures ? report_print(figures, out) : -ENOMEM;
+	int rc = -ENOMEM;
 
+	if (figures)
+		rc = json ? report_json_print(figures, out) : report_print(figures, out);
 	figures_free(figures);
 	return rc;
 }
 
-static int print(const struct table_merge *merge, const char *name, FILE *out)
+static int print(const struct table_merge *merge, const char *name, bool json, FILE *out)
 {
 	const size_t n = table_merge_models(merge);
 
 	if (!name)
-		return n == 1 ? print_report(merge, 0, out) : print_ranking(merge, out);
+		return n == 1 ? print_report(merge, 0, json, out) : print_ranking(merge, json, out);
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(table_merge_name(merge, i), name) == 0)
-			return print_report(merge, i, out);
+			return print_report(merge, i, json, out);
 	log_error("the tables are of no model %s", name);
 	return -ENOENT;
 }
 
 /* All of the text or nothing of it. */
-static int print_whole(const struct table_merge *merge, const char *name)
+static int print_whole(const struct table_merge *merge, const char *name, bool json)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int rc = out ? print(merge, name, out) : -ENOMEM;
+	int rc = out ? print(merge, name, json, out) : -ENOMEM;
 
 	if (out && fclose(out) != 0)
 		rc = -ENOMEM;
@@ -100,7 +117,7 @@ static int print_whole(const struct table_merge *merge, const char *name)
 	return rc;
 }
 
-int report_command(const char *const *files, uint32_t n, const char *name)
+int report_command(const char *const *files, uint32_t n, const char *name, bool json)
 {
 	struct table *tables = calloc(n + 1u, sizeof(*tables));
 	struct table_merge *merge = table_merge_new();
@@ -110,7 +127,7 @@ int report_command(const char *const *files, uint32_t n, const char *name)
 		rc = take_file(merge, files[i], &tables[i]);
 	if (rc == 0) {
 		table_merge_finish(merge);
-		rc = print_whole(merge, name);
+		rc = print_whole(merge, name, json);
 	}
 	table_merge_free(merge);
 	for (uint32_t i = 0; tables && i < n; i++)

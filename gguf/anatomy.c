@@ -26,6 +26,15 @@ const char *class_name(enum organ_class klass)
 	return names[klass];
 }
 
+const char *kind_name(enum tensor_kind kind)
+{
+	static const char *const names[KINDS] = { "ffn-dense", "moe-experts", "shared-experts",
+						  "norm",      "embedding",   "attention",
+						  "other" };
+
+	return names[kind];
+}
+
 bool class_find(const char *name, size_t length, enum organ_class *klass)
 {
 	for (*klass = 0; *klass < CLASSES; ++*klass)

@@ -43,6 +43,9 @@ enum tensor_kind {
 	KINDS,
 };
 
+/* "ffn-dense", "moe-experts", ... */
+const char *kind_name(enum tensor_kind kind);
+
 enum tensor_kind anatomy_kind(const char *name, size_t length);
 
 /* Is the last axis of that tensor one of experts: has it a slice for each? Stacks of experts have,

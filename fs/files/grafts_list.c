@@ -6,22 +6,19 @@
 #include "fs/model/adapters.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
+#include "fs/util/time_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static void write_time(FILE *out, const struct timespec *time)
 {
-	char stamp[32];
-	struct tm tm;
+	char text[TIME_TEXT_MAX];
 
-	gmtime_r(&time->tv_sec, &tm);
-	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	fputs(stamp, out);
+	fputs(time_text(time, text), out);
 }
 
 /* A field that may be missing, with the tab before it. */

@@ -253,6 +253,17 @@ const char *layer_path(struct layer *layer)
 	return path;
 }
 
+bool layer_directory(struct layer *layer, char path[PATH_MAX])
+{
+	bool there;
+
+	pthread_mutex_lock(&layer->lock);
+	there = layer->path != NULL;
+	snprintf(path, PATH_MAX, "%s", there ? layer->path : "");
+	pthread_mutex_unlock(&layer->lock);
+	return there;
+}
+
 void layer_set_time(struct layer *layer, const char *directory, const struct timespec *mtime)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };

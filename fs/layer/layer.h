@@ -31,6 +31,8 @@
 #include "gguf/anatomy.h"
 #include "gguf/reader.h"
 
+#include <limits.h>
+
 struct layer; /* any thread may use it */
 
 /* How a mount uses its layer. log and cache are borrowed and outlive it. */
@@ -74,6 +76,9 @@ int layer_delete(struct layer *layer);
 
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
+
+/* A copy of its directory's path. False: there is none yet, and the text is empty. */
+bool layer_directory(struct layer *layer, char path[PATH_MAX]);
 
 /* The directory of edited metadata; those of slots have the names of their classes. */
 #define LAYER_METADATA "metadata"

@@ -52,18 +52,23 @@ static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
 	const struct organ_place *place = &model->places[i];
 	const struct organ organ = model_organ(model, i, content);
 	char path[ORGAN_PATH_MAX], role[ANATOMY_NAME_MAX + 1], scratch[TYPE_NAME_MAX];
+	char shape[SHAPE_TEXT_MAX];
 
 	anatomy_role(place->tensor, place->tensor_length, role);
 	*figure = (struct figure){
 		.file = keep(figures, model_organ_path(model, i, path)),
+		.tensor = place->tensor,
+		.tensor_length = place->tensor_length,
 		.role = keep(figures, role),
 		.type = keep(figures, type_name(organ.type, scratch)),
+		.shape = keep(figures, shape_text(organ.ne, organ.dims, shape)),
+		.bytes = organ.data_size,
 		.klass = place->klass,
 		.kind = anatomy_kind(place->tensor, place->tensor_length),
 		.block = place->block,
 	};
 	shape_elements(organ.ne, &figure->elements);
-	return figure->file && figure->role && figure->type &&
+	return figure->file && figure->role && figure->type && figure->shape &&
 	       fill_changes(figures, figure, i, content);
 }
 
@@ -85,6 +90,18 @@ static bool fill_slot(struct figures *figures, uint32_t i, struct content *conte
 	return true;
 }
 
+/* False: out of memory. */
+static bool fill_layer(struct figures *figures)
+{
+	struct layer *layer = figures->model->layer;
+	char path[PATH_MAX];
+
+	if (!layer || !layer_directory(layer, path))
+		return true;
+	figures->layer = keep(figures, path);
+	return figures->layer != NULL;
+}
+
 struct figures *figures_new(struct model *model, const struct snapshot *snapshot)
 {
 	struct figures *figures = calloc(1, sizeof(*figures));
@@ -99,7 +116,8 @@ struct figures *figures_new(struct model *model, const struct snapshot *snapshot
 	figures->removed = calloc(snapshot->n + 1u, sizeof(*figures->removed));
 	figures->subjects = calloc(snapshot->n + 1u, sizeof(*figures->subjects));
 	figures->arena = arena_new();
-	well = figures->figures && figures->removed && figures->subjects && figures->arena;
+	well = figures->figures && figures->removed && figures->subjects && figures->arena &&
+	       fill_layer(figures);
 	for (uint32_t i = 0; well && i < snapshot->n; i++)
 		well = fill_slot(figures, i, snapshot->content[i]);
 	if (well)
@@ -131,6 +149,33 @@ int figures_measure(struct figures *figures, struct memo *measures, struct zmeas
 		rc = rc == -ENOTSUP ? 0 : rc;
 	}
 	return rc;
+}
+
+int figures_measure_copy(const struct figures *figures, struct memo *measures,
+			 const atomic_bool *stop, struct measured_figures *copy)
+{
+	const size_t n = figures->n;
+	int rc = 0;
+
+	copy->figures = *figures;
+	copy->figures.figures = calloc(n + 1, sizeof(*figures->figures));
+	copy->values = calloc(n + 1, sizeof(*copy->values));
+	if (!copy->figures.figures || !copy->values) {
+		copy->figures.n = 0;
+		return -ENOMEM;
+	}
+	memcpy(copy->figures.figures, figures->figures, n * sizeof(*figures->figures));
+	if (measures)
+		rc = figures_measure(&copy->figures, measures, copy->values, stop);
+	for (size_t i = 0; rc < 0 && i < n; i++)
+		copy->figures.figures[i].z = NULL;
+	return rc;
+}
+
+void measured_figures_release(struct measured_figures *copy)
+{
+	free(copy->figures.figures);
+	free(copy->values);
 }
 
 void figures_free(struct figures *figures)

@@ -31,6 +31,10 @@ struct figure {
 	unsigned changes;	  /* 1 << enum figure_change, ... */
 	const char *donor; /* of a graft: the path of a GGUF, or that of the directory of an organ
 			      file with '/' at its end; NULL: none, or not known */
+	const char *tensor; /* its exact name, of that length, which may hold NULs */
+	uint32_t tensor_length;
+	const char *shape; /* "256x512" */
+	uint64_t bytes;	   /* of its data; UINT64_MAX: not known */
 };
 
 static inline bool figure_is(const struct figure *figure, enum figure_change change)
@@ -41,16 +45,18 @@ static inline bool figure_is(const struct figure *figure, enum figure_change cha
 struct card; /* card.h */
 
 struct figures {
-	const struct card *card; /* borrowed; NULL: what the model's metadata say */
-	struct model *model;	 /* borrowed; NULL: there is none, and no subjects */
+	const struct card *card;      /* borrowed; NULL: what the model's metadata say */
+	struct model *model;	      /* borrowed; NULL: there is none, and no subjects */
 	struct metadata_edits *edits; /* of the metadata; NULL: none */
+	const char *layer; /* the directory that holds the grafts; NULL: there is none yet */
 	uint32_t grafts;
 	uint64_t total; /* tensors of the whole model, where only a part is here; else 0 */
 	size_t n;
 	struct figure *figures; /* in file order, with z NULL */
 	size_t n_removed;
 	struct figure *removed;	  /* what slots held that hold nothing now; pictures show that */
-	struct subject *subjects; /* what to measure for each, with references of their own */
+	struct subject *subjects; /* what to measure for each, with references of their own; NULL
+				     where there is no model */
 	struct arena *arena;	  /* of the texts */
 };
 
@@ -65,5 +71,18 @@ struct figures *figures_of_base(struct model *model);
  * memo_prepare(). */
 int figures_measure(struct figures *figures, struct memo *measures, struct zmeasure *values,
 		    const atomic_bool *stop);
+
+/* Figures that are measured beside those that stay as they are. */
+struct measured_figures {
+	struct figures figures; /* all but the array is borrowed; not to be freed by itself */
+	struct zmeasure *values;
+};
+
+/* Copy figures, all with z NULL, and measure the copy unless measures is NULL. Returns 0, -ENOMEM,
+ * or as memo_prepare(): then the copy is there without measures. measured_figures_release() is due
+ * either way. */
+int figures_measure_copy(const struct figures *figures, struct memo *measures,
+			 const atomic_bool *stop, struct measured_figures *copy);
+void measured_figures_release(struct measured_figures *copy);
 
 #endif

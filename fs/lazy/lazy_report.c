@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct lazy_report {
 	struct memo *measures;
@@ -21,27 +20,19 @@ static void release(void *context)
 	free(report);
 }
 
+/* The figures of a report stay as they are, so that it can be printed again. */
 static int print(void *context, const struct halt *halt, FILE *out)
 {
 	const struct lazy_report *report = context;
-	const size_t n = report->figures->n;
-	struct figures figures = *report->figures;
-	struct zmeasure *z;
-	int rc = -ENOMEM;
+	struct measured_figures measured;
+	int rc;
 
 	if (!halt)
-		return report->print(&figures, out);
-	/* The figures of a report stay as they are, so that it can be printed again. */
-	z = calloc(n + 1, sizeof(*z));
-	figures.figures = calloc(n + 1, sizeof(*figures.figures));
-	if (z && figures.figures) {
-		memcpy(figures.figures, report->figures->figures, n * sizeof(*figures.figures));
-		rc = figures_measure(&figures, report->measures, z, halt->reader);
-	}
+		return report->print(report->figures, out);
+	rc = figures_measure_copy(report->figures, report->measures, halt->reader, &measured);
 	if (rc == 0)
-		rc = report->print(&figures, out);
-	free(figures.figures);
-	free(z);
+		rc = report->print(&measured.figures, out);
+	measured_figures_release(&measured);
 	return rc;
 }
 

@@ -196,3 +196,22 @@ void json_print(const char *json, FILE *out)
 	}
 	fputs(plain, out);
 }
+
+char *json_string(const char *bytes, size_t n)
+{
+	cJSON *item = json_text(bytes, n);
+	char *plain = item ? cJSON_PrintUnformatted(item) : NULL, *text = NULL;
+	size_t size;
+	FILE *out = plain ? open_memstream(&text, &size) : NULL;
+
+	if (out) {
+		json_print(plain, out);
+		if (fclose(out) != 0) {
+			free(text);
+			text = NULL;
+		}
+	}
+	cJSON_free(plain);
+	cJSON_Delete(item);
+	return text;
+}

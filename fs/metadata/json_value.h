@@ -25,6 +25,10 @@ cJSON *json_text(const char *bytes, size_t n);
  * read. */
 cJSON *json_value(const struct value *value);
 
+/* The JSON string of n bytes, as json_text(), with its quotes and escaped as by json_print(); to
+ * free. NULL: out of memory. */
+char *json_string(const char *bytes, size_t n);
+
 /* Print what cJSON has printed, which escapes of the controls in it those below U+0020 only. */
 void json_print(const char *json, FILE *out);
 

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 /* Names in the root that are no model's. */
-static const char *const reserved[] = { "manifest.json", ".theta", ".log" };
+static const char *const reserved[] = { "manifest.json", ".theta", ".report.json", ".log" };
 
 struct opening {
 	struct models *models;

@@ -63,6 +63,7 @@ static const struct fuse_opt templates[] = {
 	FUSE_OPT_KEY("-s", KEY_SINGLE),
 	OPTION("--report", report, 1),
 	OPTION("--report=%s", report_model, 0),
+	OPTION("--json", json, 1),
 	OPTION("--picture", picture, 1),
 	OPTION("--show", show, 1),
 	OPTION("--pack", pack, 1),
@@ -370,6 +371,8 @@ static int check(struct parsed *parsed)
 		return 0;
 	if (options->report || options->report_model)
 		return check_report(parsed);
+	if (options->json)
+		return complain(parsed, "--json goes with --report; see organfs --help");
 	if ((options->picture || options->show ? check_picture(parsed) : take_mountpoint(parsed)) <
 	    0)
 		return -1;
@@ -521,7 +524,7 @@ void options_release(struct options *options)
 const char *options_help(void)
 {
 	return "Usage: organfs [-dfs] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
-	       "       organfs --report[=NAME] TABLE...\n"
+	       "       organfs --report[=NAME] [--json] TABLE...\n"
 	       "       organfs --picture|--show [-o OPTION[,OPTION...]] MODEL...\n"
 	       "       organfs --pack [-o OPTION[,OPTION...]] MODEL FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
@@ -533,6 +536,7 @@ const char *options_help(void)
 	       "  -h, --help       this text\n"
 	       "  -V, --version    the version\n"
 	       "  --report[=NAME]  report on the models, or one, whose .table files are given\n"
+	       "  --json           with --report: as JSON, as .report.json has it\n"
 	       "  --picture        print theta.svg of a model, or of two beside each other\n"
 	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
 	       "  --pack           write a MODEL, such as a directory of organ files, as a GGUF\n"

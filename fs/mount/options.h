@@ -16,6 +16,7 @@ struct options {
 	int debug;	    /* every request on stderr, in the foreground */
 	int report;	    /* print that of the tables that models names; nothing is mounted */
 	char *report_model; /* of that model; NULL: of all */
+	int json;	    /* as JSON */
 	int picture;	    /* print that of the one model, or of two; nothing is mounted */
 	int show;	    /* the same in a terminal, of one model or mount */
 	int pack; /* write the one model to the file that mountpoint names; nothing is mounted */

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer models make no law. */
-#define LAW_LEAST 3
-
 struct fitted_line ranking_fit_line(const double *x, const double *y, size_t n)
 {
 	struct fitted_line line = { NAN, NAN, NAN, n };
@@ -42,7 +39,7 @@ void ranking_count(struct ranked *ranked, enum organ_class klass, uint64_t eleme
 	ranked->parameters += elements;
 }
 
-static double theta_over_elements(const struct ranked *model)
+double ranking_theta(const struct ranked *model)
 {
 	return theta_mean_quotient(model->all.weighted_theta, model->all.weight);
 }
@@ -51,7 +48,7 @@ static double theta_over_elements(const struct ranked *model)
 static int compare(const void *a, const void *b)
 {
 	const struct ranked *const *x = a, *const *y = b;
-	const double tx = theta_over_elements(*x), ty = theta_over_elements(*y);
+	const double tx = ranking_theta(*x), ty = ranking_theta(*y);
 
 	if (isnan(tx) != isnan(ty))
 		return isnan(tx) ? 1 : -1;
@@ -72,8 +69,7 @@ static void print_ranks(const struct ranked *const *sorted, size_t n, FILE *out)
 		fprintf(out,
 			"model %4zu           %5.2f          %5.2f  %6.4f  %15" PRIu64
 			"  %7zu  %s\n",
-			i + 1, theta_over_elements(sorted[i]),
-			theta_mean_quotient(all->theta, measured),
+			i + 1, ranking_theta(sorted[i]), theta_mean_quotient(all->theta, measured),
 			theta_mean_quotient(all->signal, measured), sorted[i]->parameters,
 			all->tensors, sorted[i]->name);
 	}
@@ -98,29 +94,29 @@ static void print_number(double value, FILE *out)
 
 static void print_law(const char *what, const struct fitted_line *line, FILE *out)
 {
-	const double few = line->n < LAW_LEAST ? NAN : 0;
-
 	fprintf(out, "law %-14s ", what);
-	print_number(line->intercept + few, out);
+	print_number(line->intercept, out);
 	fputs("  ", out);
-	print_number(line->slope + few, out);
-	if (isnan(line->r + few))
+	print_number(line->slope, out);
+	if (isnan(line->r))
 		fprintf(out, "  %6s  %4zu\n", "-", line->n);
 	else
 		fprintf(out, "  %6.3f  %4zu\n", line->r, line->n);
 }
 
-static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
+/* Two points are on a line whatever they are. */
+static struct fitted_line fit_law(const double *x, const double *y, size_t n)
+{
+	if (n < RANKING_LAW_LEAST)
+		return (struct fitted_line){ NAN, NAN, NAN, n };
+	return ranking_fit_line(x, y, n);
+}
+
+int ranking_laws(const struct ranked *const *sorted, size_t n, struct ranking_laws *laws)
 {
 	double *x = calloc(3 * n + 1, sizeof(*x)), *theta = x + n, *signal = x + 2 * n;
-	struct fitted_line line;
 	size_t known = 0;
 
-	/* It is known before anything is measured that there will be none. */
-	if (n < LAW_LEAST) {
-		free(x);
-		return 0;
-	}
 	if (!x)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
@@ -132,16 +128,50 @@ static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
 		theta[known] = all->theta / (double)all->measured;
 		signal[known++] = all->signal / (double)all->measured;
 	}
+	laws->theta = fit_law(x, theta, known);
+	laws->signal = fit_law(x, signal, known);
+	free(x);
+	return 0;
+}
+
+static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
+{
+	struct ranking_laws laws;
+
+	/* It is known before anything is measured that there will be none. */
+	if (n < RANKING_LAW_LEAST)
+		return 0;
+	if (ranking_laws(sorted, n, &laws) < 0)
+		return -ENOMEM;
 	fputs("\n# scale: least squares over the models, value = a + b ln(parameters); r is their\n"
 	      "# correlation, n how many models have a theta. Fewer than 3 make no law.\n"
 	      "#                           a            b       r     n\n",
 	      out);
-	line = ranking_fit_line(x, theta, known);
-	print_law("theta/tensors", &line, out);
-	line = ranking_fit_line(x, signal, known);
-	print_law("signal", &line, out);
-	free(x);
+	print_law("theta/tensors", &laws.theta, out);
+	print_law("signal", &laws.signal, out);
 	return 0;
+}
+
+struct ranking_range ranking_range(const struct ranked *const *sorted, size_t n,
+				   enum organ_class klass)
+{
+	struct ranking_range range = { .least = NAN, .most = NAN };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct theta_mean *t = &sorted[i]->classes[klass];
+		const double mean = theta_mean_quotient(t->theta, (double)t->measured);
+
+		range.tensors += t->tensors;
+		if (!isnan(mean) && !(mean >= range.least)) {
+			range.least = mean;
+			range.least_of = sorted[i]->name;
+		}
+		if (!isnan(mean) && !(mean <= range.most)) {
+			range.most = mean;
+			range.most_of = sorted[i]->name;
+		}
+	}
+	return range;
 }
 
 static void print_classes(const struct ranked *const *sorted, size_t n, FILE *out)
@@ -153,27 +183,13 @@ static void print_classes(const struct ranked *const *sorted, size_t n, FILE *ou
 			widest = (int)strlen(sorted[i]->name);
 	fputs("\n# the mean theta of each class: least and greatest, and of which model\n", out);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		const char *low = "-", *high = "-";
-		double least = NAN, most = NAN;
-		size_t tensors = 0;
+		const struct ranking_range range = ranking_range(sorted, n, klass);
 
-		for (size_t i = 0; i < n; i++) {
-			const struct theta_mean *t = &sorted[i]->classes[klass];
-			const double mean = theta_mean_quotient(t->theta, (double)t->measured);
-
-			tensors += t->tensors;
-			if (!isnan(mean) && !(mean >= least)) {
-				least = mean;
-				low = sorted[i]->name;
-			}
-			if (!isnan(mean) && !(mean <= most)) {
-				most = mean;
-				high = sorted[i]->name;
-			}
-		}
-		if (tensors)
+		if (range.tensors)
 			fprintf(out, "class %-9s %7zu  %5.2f  %-*s  %5.2f  %-*s\n",
-				class_name(klass), tensors, least, widest, low, most, widest, high);
+				class_name(klass), range.tensors, range.least, widest,
+				range.least_of ? range.least_of : "-", range.most, widest,
+				range.most_of ? range.most_of : "-");
 	}
 }
 
@@ -182,16 +198,24 @@ static const char units[] =
 	"# with its elements; theta/tensors: each counts once, so that norms weigh as much as\n"
 	"# matrices. The order grades no model; see the report of each, MODEL/.theta.\n";
 
-int ranking_print(const struct ranked *models, size_t n, FILE *out)
+const struct ranked **ranking_sorted(const struct ranked *models, size_t n)
 {
 	const struct ranked **sorted = calloc(n + 1, sizeof(const struct ranked *));
+
+	for (size_t i = 0; sorted && i < n; i++)
+		sorted[i] = &models[i];
+	if (sorted)
+		qsort(sorted, n, sizeof(const struct ranked *), compare);
+	return sorted;
+}
+
+int ranking_print(const struct ranked *models, size_t n, FILE *out)
+{
+	const struct ranked **sorted = ranking_sorted(models, n);
 	int rc;
 
 	if (!sorted)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = &models[i];
-	qsort(sorted, n, sizeof(const struct ranked *), compare);
 	fprintf(out, "# %zu model%s, the highest theta over elements first\n", n, plural(n));
 	print_ranks(sorted, n, out);
 	print_parts(sorted, n, out);

@@ -76,9 +76,6 @@ static const char *stars(double theta)
 
 static void print_kinds(const struct figures *figures, FILE *out)
 {
-	static const char *const names[KINDS] = { "ffn-dense", "moe-experts", "shared-experts",
-						  "norm",      "embedding",   "attention",
-						  "other" };
 	struct theta_mean tallies[KINDS] = { 0 };
 
 	for (size_t i = 0; i < figures->n; i++)
@@ -89,9 +86,9 @@ static void print_kinds(const struct figures *figures, FILE *out)
 		const double mean = theta_mean_quotient(t->theta, (double)t->measured);
 
 		if (t->tensors)
-			fprintf(out, "kind %-14s %7zu  %6.2f  %6.4f  %s\n", names[kind], t->tensors,
-				mean, theta_mean_quotient(t->signal, (double)t->measured),
-				stars(mean));
+			fprintf(out, "kind %-14s %7zu  %6.2f  %6.4f  %s\n", kind_name(kind),
+				t->tensors, mean,
+				theta_mean_quotient(t->signal, (double)t->measured), stars(mean));
 	}
 }
 

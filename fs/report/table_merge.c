@@ -322,6 +322,19 @@ static const struct zmeasure *measure_of(const struct table_row *row)
 	return row->known ? &row->z : NULL;
 }
 
+/* The bytes that values of a type take. UINT64_MAX: not known. */
+static uint64_t bytes_of(const char *type, uint64_t elements)
+{
+	const uint64_t ne[GGML_AXES] = { elements, 1, 1, 1 };
+	uint64_t bytes;
+
+	for (uint32_t id = 0; id < GGML_TYPES; id++)
+		if (type_find(id) && strcmp(type_find(id)->name, type) == 0 &&
+		    type_size(id, ne, &bytes) == TYPE_SIZE_OK)
+			return bytes;
+	return UINT64_MAX;
+}
+
 static bool fill(struct figures *figures, const struct table_row *row)
 {
 	char role[ANATOMY_NAME_MAX + 1];
@@ -331,12 +344,16 @@ static bool fill(struct figures *figures, const struct table_row *row)
 	copy = arena_copy(figures->arena, role, strlen(role));
 	figures->figures[figures->n++] = (struct figure){
 		.file = row->file,
+		.tensor = row->tensor,
+		.tensor_length = row->tensor_length,
 		.role = copy,
 		.type = row->type,
+		.shape = row->shape,
 		.klass = row->klass,
 		.kind = anatomy_kind(row->tensor, row->tensor_length),
 		.block = row->block,
 		.elements = row->elements,
+		.bytes = bytes_of(row->type, row->elements),
 		.z = measure_of(row),
 	};
 	return copy != NULL;

@@ -42,7 +42,7 @@ struct fixed_names {
 };
 
 static const struct fixed_names models_rows[] = { { 1, FILES, .number = GENERATED_MANIFEST },
-						  { 1, FILES, .number = GENERATED_REPORT },
+						  { 2, FILES, .number = GENERATED_REPORT },
 						  { 1, FILES, .number = GENERATED_LOG },
 						  { 0 } };
 

@@ -10,6 +10,7 @@
 #include "fs/files/picture.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/report/report.h"
+#include "fs/report/report_json.h"
 #include "fs/report/table.h"
 
 #include <errno.h>
@@ -67,6 +68,8 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		return report_of(files, figures_of_base(model), picture_print);
 	case GENERATED_REPORT:
 		return report_of(files, figures_new(model, snapshot), report_print);
+	case GENERATED_REPORT_JSON:
+		return report_of(files, figures_new(model, snapshot), report_json_print);
 	case GENERATED_CHECKSUMS:
 		return checksums_view(model, files->hashes, snapshot);
 	case GENERATED_GGUF_HASH:

@@ -4,7 +4,7 @@
 #include "fs/files/manifest.h"
 #include "fs/lazy/figures.h"
 #include "fs/lazy/whole_text.h"
-#include "fs/report/ranking.h"
+#include "fs/report/models_json.h"
 #include "gguf/names.h"
 #include "gguf/printable.h"
 
@@ -41,8 +41,13 @@ struct ranked_model {
 	char *name;
 };
 
-/* The ranking of the models, measured when it is read. */
+/* Prints n models beside each other. */
+typedef int print_models_fn(const struct figures *const *figures, const struct ranked *ranked,
+			    size_t n, FILE *out);
+
+/* A report on the models, measured when it is read. */
 struct models_report {
+	print_models_fn *print;
 	uint32_t n;
 	struct ranked_model entrants[];
 };
@@ -58,51 +63,76 @@ static void release(void *context)
 	free(report);
 }
 
-/* Add up a model, with measures unless halt is NULL. Returns 0, or -EINTR. */
-static int add_up(const struct ranked_model *entrant, const struct halt *halt,
-		  struct ranked *ranked)
+static int print_ranking(const struct figures *const *figures, const struct ranked *ranked,
+			 size_t n, FILE *out)
 {
-	const struct figures *figures = entrant->figures;
+	(void)figures;
+	fputs("# organfs " ORGANFS_VERSION "\n", out);
+	return ranking_print(ranked, n, out);
+}
 
-	*ranked = (struct ranked){ .name = entrant->name };
-	for (size_t i = 0; i < figures->n; i++) {
-		const struct figure *figure = &figures->figures[i];
-		struct zmeasure z;
-		int rc = -ENOTSUP;
+static struct ranked add_up(const struct figures *figures, const char *name)
+{
+	struct ranked ranked = { .name = name };
 
-		if (halt)
-			rc = memo_get(entrant->measures, &figures->subjects[i], halt->reader, &z);
-		if (rc == -EINTR)
-			return rc;
-		/* Part of a model is not to be compared with others. */
-		if (rc < 0 && rc != -ENOTSUP)
-			return add_up(entrant, NULL, ranked);
-		ranking_count(ranked, figure->klass, figure->elements, rc == 0 ? &z : NULL);
+	for (size_t i = 0; i < figures->n; i++)
+		ranking_count(&ranked, figures->figures[i].klass, figures->figures[i].elements,
+			      figures->figures[i].z);
+	return ranked;
+}
+
+/* The models as they are printed. */
+struct measured_models {
+	uint32_t n;
+	struct ranked *ranked;
+	struct measured_figures *measured;
+	const struct figures **figures; /* of measured */
+};
+
+static void release_measured(struct measured_models *models)
+{
+	for (uint32_t i = 0; i < models->n; i++)
+		measured_figures_release(&models->measured[i]);
+	free(models->figures);
+	free(models->measured);
+	free(models->ranked);
+}
+
+/* With measures unless halt is NULL. release_measured() is due either way. */
+static int measure(const struct models_report *report, const struct halt *halt,
+		   struct measured_models *models)
+{
+	int rc;
+
+	models->ranked = calloc(report->n + 1u, sizeof(*models->ranked));
+	models->measured = calloc(report->n + 1u, sizeof(*models->measured));
+	models->figures = calloc(report->n + 1u, sizeof(*models->figures));
+	rc = models->ranked && models->measured && models->figures ? 0 : -ENOMEM;
+	for (uint32_t i = 0; rc == 0 && i < report->n; i++) {
+		const struct ranked_model *entrant = &report->entrants[i];
+		struct measured_figures *measured = &models->measured[i];
+
+		models->n = i + 1;
+		rc = figures_measure_copy(entrant->figures, halt ? entrant->measures : NULL,
+					  halt ? halt->reader : NULL, measured);
+		/* What cannot be measured has no θ: part of a model is not to be compared. */
+		if (rc < 0 && rc != -EINTR && rc != -ENOMEM)
+			rc = 0;
+		models->figures[i] = &measured->figures;
+		models->ranked[i] = add_up(&measured->figures, entrant->name);
 	}
-	return 0;
+	return rc;
 }
 
 static int print(void *context, const struct halt *halt, FILE *out)
 {
 	const struct models_report *report = context;
-	struct ranked *ranked = calloc(report->n + 1u, sizeof(*ranked));
-	int rc = ranked ? 0 : -ENOMEM;
+	struct measured_models models = { 0 };
+	int rc = measure(report, halt, &models);
 
-	for (uint32_t i = 0; halt && rc == 0 && i < report->n; i++) {
-		const struct ranked_model *entrant = &report->entrants[i];
-
-		/* Another error is found again by add_up(), which leaves that model out. */
-		if (memo_prepare(entrant->measures, entrant->figures->subjects, entrant->figures->n,
-				 halt->reader) == -EINTR)
-			rc = -EINTR;
-	}
-	for (uint32_t i = 0; rc == 0 && i < report->n; i++)
-		rc = add_up(&report->entrants[i], halt, &ranked[i]);
-	if (rc == 0) {
-		fputs("# organfs " ORGANFS_VERSION "\n", out);
-		rc = ranking_print(ranked, report->n, out);
-	}
-	free(ranked);
+	if (rc == 0)
+		rc = report->print(models.figures, models.ranked, report->n, out);
+	release_measured(&models);
 	return rc;
 }
 
@@ -122,19 +152,21 @@ static bool enter(struct ranked_model *entrant, const struct model_files *files)
 
 	entrant->measures = files->measures;
 	entrant->name = one_line(files->model->shown);
-	if (!entrant->name || slots_snapshot(files->model->slots, &snapshot) < 0)
+	if (!entrant->name || model_snapshot(files->model, &snapshot) < 0)
 		return false;
 	entrant->figures = figures_new(files->model, &snapshot);
 	snapshot_release(&snapshot);
 	return entrant->figures != NULL;
 }
 
-static struct view *report_view(struct model_files *files, uint32_t n)
+static struct view *report_view(struct model_files *files, uint32_t n, print_models_fn *printer)
 {
 	static const struct whole_text_ops ops = { print, release };
 	struct models_report *report = calloc(1, sizeof(*report) + n * sizeof(report->entrants[0]));
 	bool well = report != NULL;
 
+	if (report)
+		report->print = printer;
 	for (uint32_t i = 0; well && i < n; i++) {
 		report->n = i + 1;
 		well = enter(&report->entrants[i], model_files_current(files, i));
@@ -178,7 +210,9 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 
 	(void)err;
 	if (kind == GENERATED_REPORT)
-		return report_view(overview->files, overview->n);
+		return report_view(overview->files, overview->n, print_ranking);
+	if (kind == GENERATED_REPORT_JSON)
+		return report_view(overview->files, overview->n, models_json_print);
 	if (kind == GENERATED_MANIFEST)
 		return manifest_of(overview);
 	text = log_text(overview->log, &size);

@@ -16,7 +16,7 @@ void models_root_free(struct models_root *overview); /* NULL is fine */
 /* The model whose directory has that name. NULL: there is none. */
 struct model *models_root_find(struct models_root *overview, const char *name);
 
-/* The files: manifest.json, .theta, .log. */
+/* The files: manifest.json, .theta, .report.json, .log. */
 struct generated *models_root_generated(const struct models_root *overview);
 
 #endif

@@ -20,8 +20,11 @@ static void a_mount_that_is_only_read_writes_nothing(void **state)
 {
 	struct site site = small_site(state);
 	struct layer *layer = open_layer(&site);
+	char path[PATH_MAX];
 
 	assert_string_equal(layer_path(layer), site.state);
+	assert_false(layer_directory(layer, path));
+	assert_string_equal(path, "");
 	assert_layer(layer, "");
 	layer_close(layer);
 	assert_false(exists(in_temp(state, "state").text));
@@ -37,11 +40,13 @@ static void the_layer_comes_with_its_first_stage(void **state)
 	struct stat stat;
 	unsigned number;
 	size_t size;
-	char *text;
+	char *text, path[PATH_MAX];
 	const int fd = layer_stage(layer, &number);
 
 	assert_between(fd, 0, INT_MAX);
 	close(fd);
+	assert_true(layer_directory(layer, path));
+	assert_string_equal(path, layer_path(layer));
 	assert_int_equal(lstat(layer_path(layer), &stat), 0);
 	assert_int_equal(stat.st_mode, S_IFDIR | 0700);
 	assert_int_equal(count_entries(path_in(layer_path(layer), ".stage").text), 1);

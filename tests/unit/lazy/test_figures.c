@@ -32,16 +32,16 @@ static void every_tensor_has_a_figure_in_file_order(void **state)
 	assert_ptr_equal(figures->model, o.model);
 	assert_figure(figures, SMALL_EMBED,
 		      ((struct figure){ "embed/token_embd.bin", "token_embd", "F32", CLASS_EMBED,
-					KIND_EMBEDDING, -1, 32, NULL, 0, NULL }));
+					KIND_EMBEDDING, -1, 32, .z = NULL }));
 	assert_figure(figures, SMALL_Q,
 		      ((struct figure){ "skeleton/blk_0_attn_q.bin", "attn_q", "F32",
-					CLASS_SKELETON, KIND_ATTENTION, 0, 32, NULL, 0, NULL }));
+					CLASS_SKELETON, KIND_ATTENTION, 0, 32, .z = NULL }));
 	assert_figure(figures, SMALL_NORM,
 		      ((struct figure){ "norm/blk_0_ffn_norm.bin", "ffn_norm", "F32", CLASS_NORM,
-					KIND_NORM, 0, 8, NULL, 0, NULL }));
+					KIND_NORM, 0, 8, .z = NULL }));
 	assert_figure(figures, SMALL_DOWN,
 		      ((struct figure){ "organs/blk_0_ffn_down.bin", "ffn_down", "Q8_0",
-					CLASS_ORGANS, KIND_DENSE, 0, 64, NULL, 0, NULL }));
+					CLASS_ORGANS, KIND_DENSE, 0, 64, .z = NULL }));
 	for (uint32_t i = 0; i < SMALL_TENSORS; i++) {
 		assert_int_equal(figures->subjects[i].tensor, i);
 		assert_null(figures->subjects[i].content);
@@ -61,19 +61,19 @@ static void kinds_blocks_and_types_are_told_apart(void **state)
 		{ "blk.7.ffn_up_exps.weight",
 		  GGML_F16,
 		  { "organs/blk_7_ffn_up_exps.bin", "ffn_up_exps", "F16", CLASS_ORGANS,
-		    KIND_EXPERTS, 7, 64, NULL, 0, NULL } },
+		    KIND_EXPERTS, 7, 64, .z = NULL } },
 		{ "blk.7.ffn_up_shexp.weight",
 		  GGML_Q8_1,
 		  { "organs/blk_7_ffn_up_shexp.bin", "ffn_up_shexp", "Q8_1", CLASS_ORGANS,
-		    KIND_SHARED, 7, 64, NULL, 0, NULL } },
+		    KIND_SHARED, 7, 64, .z = NULL } },
 		{ "blk.12.ffn_gate_inp.weight",
 		  UINT32_MAX,
 		  { "organs/blk_12_ffn_gate_inp.bin", "ffn_gate_inp", "type-4294967295",
-		    CLASS_ORGANS, KIND_OTHER, 12, 64, NULL, 0, NULL } },
+		    CLASS_ORGANS, KIND_OTHER, 12, 64, .z = NULL } },
 		{ "what/is\nthis",
 		  GGML_F32,
 		  { "other/what%2Fis%0Athis.bin", "what%2Fis%0Athis", "F32", CLASS_OTHER,
-		    KIND_OTHER, -1, 64, NULL, 0, NULL } },
+		    KIND_OTHER, -1, 64, .z = NULL } },
 	};
 	struct mkgguf *m = mkgguf_new(3);
 	struct figures *figures;
@@ -108,6 +108,11 @@ static void two_tensors_that_share_a_short_name_stand_by_their_exact_ones(void *
 	o = open_model(state, "base.gguf");
 	figures = figures_now(o.model);
 	assert_string_equal(figures->figures[0].file, "organs/blk.0.ffn_up.weight.bin");
+	assert_string_equal(figures->figures[0].tensor, "blk.0.ffn_up.weight");
+	assert_int_equal(figures->figures[1].tensor_length, strlen("blk.0.ffn_up"));
+	assert_string_equal(figures->figures[1].shape, "8");
+	assert_int_equal(figures->figures[1].bytes, 32);
+	assert_null(figures->layer);
 	assert_string_equal(figures->figures[1].file, "organs/blk.0.ffn_up.bin");
 	figures_free(figures);
 	close_model(&o);
@@ -127,7 +132,7 @@ static void a_graft_has_its_own_type_and_the_slots_place(void **state)
 	assert_int_equal(figures->grafts, 1);
 	assert_figure(figures, SMALL_DOWN,
 		      ((struct figure){ "organs/blk_0_ffn_down.bin", "ffn_down", "Q4_0",
-					CLASS_ORGANS, KIND_DENSE, 0, 64, NULL, 0, NULL }));
+					CLASS_ORGANS, KIND_DENSE, 0, 64, .z = NULL }));
 	assert_int_equal(figures->figures[SMALL_DOWN].changes,
 			 1u << FIGURE_GRAFTED | 1u << FIGURE_CONVERTED);
 	assert_null(figures->figures[SMALL_DOWN].donor);

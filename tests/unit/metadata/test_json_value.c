@@ -256,6 +256,18 @@ static void text_of_any_bytes_reads_back_as_json(void **state)
 	}
 }
 
+static void a_string_is_whole_json(void **state)
+{
+	char *text = json_string("a\"\x7f\n\xff", 5);
+
+	(void)state;
+	assert_string_equal(text, "\"a\\\"\\u007f\\n\xef\xbf\xbd\"");
+	free(text);
+	text = json_string("", 0);
+	assert_string_equal(text, "\"\"");
+	free(text);
+}
+
 static void a_key_is_encoded_where_it_is_no_text(void **state)
 {
 	static const struct {

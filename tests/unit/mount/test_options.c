@@ -173,6 +173,10 @@ static void a_report_needs_tables_alone(void **state)
 	assert_int_equal(options.n_models, 1);
 	options_release(&options);
 	assert_bad(state, "--report", "--report needs a TABLE");
+	options = good("--report a.tsv --json");
+	assert_true(options.report && options.json);
+	options_release(&options);
+	assert_bad(state, "--json m mnt", "--json goes with --report");
 }
 
 static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
