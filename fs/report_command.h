@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Print the report of the model that n files of tables are of, or of the one of that name, or with
- * name NULL the ranking of several: as text, or as JSON as .report.json has it. What is wrong with a file is said in a line on stderr, and
- * nothing is printed. Returns an exit status. */
+ * name NULL the ranking of several: as text, or as JSON as .report.json has it. What is wrong with
+ * a file is said in a line on stderr, and nothing is printed. Returns an exit status. */
 int report_command(const char *const *files, uint32_t n, const char *name, bool json);
 
 #endif

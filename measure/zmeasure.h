@@ -36,8 +36,8 @@ struct zmeasure {
 	double theta;				 /* degrees, [0, 90] */
 	double magnitude; /* dI/d(ln s), [-1/2, 1/2]; 0 without has_magnitude */
 	bool has_magnitude;
-	/* Of the finite values that were looked at, plainly: NaN without any, and with every other
-	 * status what they are. deviation is the population's, zeros the share that is 0, [0, 1]. */
+	/* Of the finite values that were looked at, with every status; NaN without any. deviation
+	 * is the population's, zeros the share that is 0, [0, 1]. */
 	double min, max, mean, deviation, zeros;
 };
 

@@ -44,7 +44,7 @@ int theta_degrees(char *text, size_t n, const struct zmeasure *z)
 	return snprintf(text, n, "%5.2f\n", with_nan(z).theta);
 }
 
-/* So many digits read back to the same float, and a number of so many is no wider, whatever it is. */
+/* So many digits read back to the same float; a number of them is no wider, whatever it is. */
 #define EXACT	      9
 #define WIDTH(digits) ((digits) + 7)
 #define EXACT_WIDTH   WIDTH(EXACT)

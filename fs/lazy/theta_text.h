@@ -16,7 +16,7 @@ const char *theta_status(const struct zmeasure *z);
 	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus\t" THETA_DESCRIBED
 #define THETA_HEADER "file\ttype\telements\t" THETA_COLUMNS "\n"
 
-/* The columns of theta_exact. Those of THETA_DESCRIBED were added later, and older tables end before
+/* The columns of theta_exact. Those of THETA_DESCRIBED were added later: older tables end before
  * them. */
 #define THETA_EXACT                                                                       \
 	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tsampled\tnonfinite\tfew\t" \
@@ -25,9 +25,9 @@ const char *theta_status(const struct zmeasure *z);
 #define THETA_EXACT_FIRST_COLUMNS 10
 
 /* Cells: degrees, "36.07" and a newline, "  nan" where there is no θ; THETA_COLUMNS and a newline;
- * the members of a JSON object from "theta" on, without braces; the same without z_re and z_im, with
- * all digits that theta_figure() has; THETA_EXACT and a newline, of which theta and signal read back
- * to the same bits. */
+ * the members of a JSON object from "theta" on, without braces; the same without z_re and z_im, as
+ * theta_figure() says them; THETA_EXACT and a newline, of which theta and signal read back to the
+ * same bits. */
 lazy_text_print_fn theta_degrees, theta_columns, theta_json, theta_json_figures, theta_exact;
 
 /* NAME.theta of an organ: one cell, 6 bytes. NULL: out of memory. */

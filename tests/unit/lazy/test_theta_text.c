@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 
 /* Measures that strain a width: every status, both ends of every number, and none at all. */
-static struct zmeasure hard(size_t i)
+static struct zmeasure hard_indicators(size_t i)
 {
 	const double inf = (double)INFINITY, nan = (double)NAN;
 	struct zmeasure z = z_with(36.07);
@@ -51,24 +51,38 @@ static struct zmeasure hard(size_t i)
 	case 13:
 		z.theta = z.signal = -nan;
 		z.entropy = z.kurtosis = z.spacing = z.magnitude = -nan;
-		z.min = z.max = z.mean = z.deviation = z.zeros = -nan;
 		break;
 	case 14:
-		z.kurtosis = z.spacing = z.min = z.mean = -inf;
-		z.max = z.deviation = inf;
+		z.kurtosis = z.spacing = -inf;
 		break;
 	case 15:
 		z.theta = 89.999;
 		z.entropy = 0;
 		z.magnitude = -1e-9;
-		z.min = z.mean = -1.23456789e-300;
-		z.max = z.deviation = -1.23456789e300;
-		z.zeros = 1 / 3.0;
 		break;
 	default:
 		z.theta = 1e-9;
 		z.kurtosis = -1.23456789e9;
 		break;
+	}
+	return z;
+}
+
+/* The same of what describes the values. */
+static struct zmeasure hard(size_t i)
+{
+	const double inf = (double)INFINITY, nan = (double)NAN;
+	struct zmeasure z = hard_indicators(i);
+
+	if (i % 4 == 1) {
+		z.min = z.max = z.mean = z.deviation = z.zeros = -nan;
+	} else if (i % 4 == 2) {
+		z.min = z.mean = -inf;
+		z.max = z.deviation = inf;
+	} else if (i % 4 == 3) {
+		z.min = z.mean = -1.23456789e-300;
+		z.max = z.deviation = -1.23456789e300;
+		z.zeros = 1 / 3.0;
 	}
 	return z;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_json.c - fs/report/report_json.c: JSON of one length, whatever is measured and whatever
- * the names are, with what is known of each tensor. */
+/* test_report_json.c - fs/report/report_json.c: JSON of one length, whatever is measured and
+ * whatever the names are, with what is known of each tensor. */
 #include "fs/report/report_json.h"
 #include "fs/layer/donor.h"
+#include "fs/report/table_merge.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/table_text.h"
 #include "tests/unit/zinputs.h"
-
-#include "fs/report/table_merge.h"
 
 #include <cjson/cJSON.h>
 
