@@ -166,7 +166,7 @@ def check_mmap():
         for how in mmap.MAP_PRIVATE, mmap.MAP_SHARED:
             check(f"mmap {path}", content(path)[:4], lambda: mapped(path, how))
     for name in ("organs/blk_2_ffn_up.theta", "organs/.theta", ".theta", ".table", "theta.svg",
-                 "manifest.json", "checksums.xxh128", ".views/gguf-hash.xxh64"):
+                 "manifest.json", ".report.json", "checksums.xxh128", ".views/gguf-hash.xxh64"):
         path = f"{mount}/{name}"
         check(f"mmap {name}", content(path)[:4], lambda: mapped(path, mmap.MAP_PRIVATE))
     fd = os.open(slot(2), os.O_RDWR)

@@ -37,11 +37,12 @@ for file in "a b.gguf" stories260K-split-00002-of-00003.gguf blob TYPES.GGUF; do
 	equal "$(content_type "$TMP/$file")" application/x-gguf "$file, gio"
 done
 equal "$(type_of "$TMP/other.txt")" text/plain
-for file in theta.svg manifest.json x.theta; do
+for file in theta.svg manifest.json .report.json x.theta; do
 	echo x >"$TMP/$file"
 done
 equal "$(type_of "$TMP/theta.svg")" application/x-organfs-picture
 equal "$(type_of "$TMP/manifest.json")" application/json
+equal "$(content_type "$TMP/.report.json")" application/json
 equal "$(type_of "$TMP/x.theta")" application/x-organfs-theta
 
 # A double-click.

@@ -14,5 +14,6 @@ while IFS=$'\t' read -r file expected _; do
 	same "$MNT/model.gguf" "$MALFORMED/$file"
 	"$GGUF" check-mount "$MALFORMED/$file" "$MNT"
 	"$GGUF" check-manifest "$MALFORMED/$file" "$MNT"
+	"$here/../tools/report.py" check "$MNT"
 	unmount_and_wait
 done <"$MALFORMED/MANIFEST.tsv"

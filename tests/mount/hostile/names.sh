@@ -10,6 +10,7 @@ for model in "$TMP"/hostile/*.gguf; do
 	same "$MNT/model.gguf" "$model"
 	"$GGUF" check-mount "$model" "$MNT"
 	"$GGUF" check-manifest "$model" "$MNT"
+	"$here/../tools/report.py" check "$MNT"
 	# Each slot can be filled, and with its own content, of another time, nothing changes.
 	find "$MNT" -name '*.bin' >"$TMP/files"
 	while IFS= read -r file; do

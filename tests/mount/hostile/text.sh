@@ -89,7 +89,7 @@ done
 equal "$(grep -c '^metadata/my.%C2%80%C2%85.*edited' "$MNT/.grafts")" 1 'edit of an odd key'
 expect_fail 'No such file' bash -c "echo '$TMP/no/$odd' >'$MNT/.assemble'"
 echo "$TMP/$odd.out" >"$MNT/.assemble" || true
-for file in .log .grafts .assemble .check .theta .table theta.svg; do
+for file in .log .grafts .assemble .check .theta .report.json .table theta.svg; do
 	text clean "$MNT/$file"
 done
 unmount_and_wait
@@ -104,8 +104,10 @@ done
 mount_model -o ro "$base"
 cp "$MNT/.table" "$TMP/$odd.tsv"
 unmount_and_wait
-"$ORGANFS" --report "$TMP/$odd.tsv" >"$TMP/out" 2>&1 || fail "$(cat "$TMP/out")"
-text clean "$TMP/out"
+for json in '' --json; do
+	"$ORGANFS" --report $json "$TMP/$odd.tsv" >"$TMP/out" 2>&1 || fail "$(cat "$TMP/out")"
+	text clean "$TMP/out"
+done
 # One that was measured otherwise, of which the report says so.
 awk -F '\t' -v OFS='\t' '$1 == "tensor" { $16 = "0.12345" } { print }' "$TMP/$odd.tsv" \
 	>"$TMP/$odd-2.tsv"
@@ -123,6 +125,7 @@ done
 cp "$base" "$MODELS/stories260K.gguf" "$TMP/several"
 mount_model -o ro "$TMP/several"
 text clean "$MNT/.theta"
+text clean "$MNT/.report.json"
 text clean "$MNT/manifest.json"
 # The directory of the model that is named after its file.
 ls -A "$MNT" >"$TMP/names"

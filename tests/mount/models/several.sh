@@ -18,7 +18,7 @@ touch -d '2024-05-05 05:05:05' "$TMP"/m/*.gguf "$TMP"/m/sub/*.gguf
 
 mount_model -o noassemble "$TMP/m"
 equal "$(ls -A "$MNT" | tr '\n' ' ')" \
-	".log .theta a a-2 b manifest.json manifest.json-2 "
+	".log .report.json .theta a a-2 b manifest.json manifest.json-2 "
 same "$MNT/a/model.gguf" "$TMP/m/a.gguf"
 same "$MNT/a-2/model.gguf" "$TMP/m/sub/a.gguf"
 same "$MNT/b/model.gguf" "$TMP/m/sub/b.gguf"

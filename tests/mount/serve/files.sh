@@ -37,7 +37,7 @@ if command -v getfattr >/dev/null; then
 	equal "$(getfattr --only-values -n user.organfs.measured "$MNT")" 0 'tensors measured'
 fi
 for file in model.gguf organs/blk_2_ffn_up.bin organs/blk_2_ffn_up.theta .theta manifest.json \
-	theta.svg .check .log metadata/general.name .base/organs/blk_0_ffn_up.bin; do
+	theta.svg .check .log .report.json metadata/general.name .base/organs/blk_0_ffn_up.bin; do
 	status 200 "$URL$file"
 	same "$TMP/answer" "$MNT/$file"
 done

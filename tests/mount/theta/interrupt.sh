@@ -20,6 +20,15 @@ for signal in INT TERM KILL; do
 	wait $pid 2>/dev/null || true
 	until_true 20 is_idle || fail "measuring goes on after $signal"
 done
+# A report of all of them waits for that one too.
+cat "$MNT/.report.json" >"$TMP/out" 2>&1 &
+pid=$!
+until_true 20 is_working || fail 'nothing is measured'
+timeout 30 stat "$MNT/.report.json" >/dev/null || fail 'stat does not get through'
+kill $pid
+until_true 20 is_gone $pid || fail 'the report cannot be interrupted'
+wait $pid 2>/dev/null || true
+until_true 20 is_idle || fail 'measuring for the report goes on'
 # Two wait for the same: one leaves, the other goes on waiting.
 cat "$large" >/dev/null 2>&1 &
 first=$!

@@ -15,13 +15,14 @@ equal "$(measured)" 0 'measured at mount'
 find "$MNT" -printf '%s %b %t %i %p\n' >"$TMP/sizes"
 ls -lRa "$MNT" >"$TMP/listing"
 du -a "$MNT" >"$TMP/du"
-stat "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT/.theta" "$MNT/theta.svg" >"$TMP/stat"
+stat "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT/.theta" "$MNT/.report.json" "$MNT/theta.svg" >"$TMP/stat"
 getfattr -R -d -m - "$MNT" >"$TMP/attributes" 2>/dev/null || true # a file manager's sweep
 tail -c 0 "$MNT/.theta"
 equal "$(measured)" 0 'measured by looking'
 
 # wc -c reads nothing where it believes the size, cat does.
-for file in "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT/.theta" "$MNT/theta.svg" "$MNT/manifest.json"; do
+for file in "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT/.theta" "$MNT/theta.svg" "$MNT/manifest.json" \
+	"$MNT/.report.json"; do
 	equal "$(wc -c <"$file")" "$(stat -c %s "$file")" "$file, wc"
 done
 equal "$(measured)" 0 'measured by wc'
@@ -36,7 +37,8 @@ head -c 300 "$MNT/organs/.theta" >/dev/null
 dd if="$MNT/skeleton/.theta" bs=100 count=1 status=none >/dev/null
 [ "$(measured)" -le 20 ] || fail "$(measured) measured for the first lines of two tables"
 
-for file in "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT/.theta" "$MNT/theta.svg" "$MNT/manifest.json"; do
+for file in "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT/.theta" "$MNT/theta.svg" "$MNT/manifest.json" \
+	"$MNT/.report.json"; do
 	equal "$(cat "$file" | wc -c)" "$(stat -c %s "$file")" "$file, cat"
 done
 equal "$(measured)" "$tensors" 'measured in all'
