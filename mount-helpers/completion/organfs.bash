@@ -85,7 +85,7 @@ _organfs_program() {
 	case $prev,$cur,$report in
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --picture --show --pack -o' ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --show --pack -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF ;;
 	esac

@@ -93,6 +93,7 @@ complete -c organfs -l pack -d 'write a model, such as a directory of organ file
 complete -c organfs -l picture -d 'print theta.svg of a model, or of two'
 complete -c organfs -l show -d 'show it in the terminal'
 complete -c organfs -l report -d 'report on models by their tables'
+complete -c organfs -l json -d 'with --report, as JSON'
 
 complete -c organ-stream -s d -x -a '(__fish_complete_directories)' -d 'where to fetch to'
 complete -c organ-dissect -l verify -d 'compare checksums too'

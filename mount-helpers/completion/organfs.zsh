@@ -60,6 +60,7 @@ _organfs_program() {
 		'--picture[print theta.svg of a model, or of two]' \
 		'--show[show it in the terminal]' \
 		'--report=-[report on models by their tables]::model:' \
+		'--json[with --report, as JSON]' \
 		'*-o+[options of the mount]:options:_organfs_option_list' \
 		"*:model or mount point:$files"
 }

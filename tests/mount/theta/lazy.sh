@@ -15,7 +15,7 @@ equal "$(measured)" 0 'measured at mount'
 find "$MNT" -printf '%s %b %t %i %p\n' >"$TMP/sizes"
 ls -lRa "$MNT" >"$TMP/listing"
 du -a "$MNT" >"$TMP/du"
-stat "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT/.theta" "$MNT/.report.json" "$MNT/theta.svg" >"$TMP/stat"
+stat "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT"/{.theta,.report.json,theta.svg} >"$TMP/stat"
 getfattr -R -d -m - "$MNT" >"$TMP/attributes" 2>/dev/null || true # a file manager's sweep
 tail -c 0 "$MNT/.theta"
 equal "$(measured)" 0 'measured by looking'

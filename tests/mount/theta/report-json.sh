@@ -132,3 +132,20 @@ cat "$MNT/.report.json" >"$TMP/printed"
 equal "$(stat -c %s "$TMP/printed")" "$(stat -c %s "$MNT/.report.json")"
 python3 -m json.tool "$TMP/printed" >/dev/null || fail "$(cat "$TMP/printed")"
 unmount_and_wait
+
+# The one-liners of organfs(5), as they are written there.
+command -v jq >/dev/null || skip 'no jq; all else was looked at'
+page=$here/../../mount-helpers/organfs.5
+sed -n "/^r=mnt/,/^\.Ed/p" "$page" | sed 's/\\e/\\/g; /^\.Ed/d' >"$TMP/commands"
+equal "$(grep -c '^jq ' "$TMP/commands")" 5
+base=$(use clerk-Q4_K_M)
+mount_model -o noassemble "$base"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin"
+ln -s "$MNT" "$TMP/mnt"
+(cd "$TMP" && bash -e commands >said) || fail "$(cat "$TMP/commands")"
+grep -q "^attn_q$(printf '\t')[0-9.]*$" "$TMP/said" || fail "roles: $(cat "$TMP/said")"
+equal "$(grep -c '^[0-9.]* [a-z].*weight$' "$TMP/said")" 5 'the highest'
+equal "$(grep -c '^{.*"Q4_K":[0-9]' "$TMP/said")" 1 'types'
+equal "$(tail -n 1 "$TMP/said")" '["organs/blk_3_ffn_up.bin","blk.1.ffn_up.weight"]'
+jq -e '.tensors | map(.bytes) | add > 2000000' "$MNT/.report.json" >/dev/null || fail 'jq -e'
+unmount_and_wait
