@@ -38,11 +38,8 @@ static void print_ranking(struct json_out *json, const struct ranked *const *sor
 		json_out_theta(json, theta_mean_quotient(all->theta, measured));
 		fputs(",\"signal\":", json->out);
 		json_out_signal(json, theta_mean_quotient(all->signal, measured));
-		fprintf(json->out,
-			",\"parameters\":%" PRIu64 ",\"tensors\":%zu,\"tensors_total\":%" PRIu64
-			"}",
-			sorted[i]->parameters, all->tensors,
-			sorted[i]->total ? sorted[i]->total : (uint64_t)all->tensors);
+		fprintf(json->out, ",\"parameters\":%" PRIu64 ",\"tensors\":%zu}",
+			sorted[i]->parameters, all->tensors);
 	}
 	fputs("\n]", json->out);
 }

@@ -68,6 +68,16 @@ static void count_changes(struct json_out *json, const struct figures *figures)
 		fputs(",\"added\":null,\"removed\":null", json->out);
 }
 
+/* Tensors of the whole model, of which some may not be here. UINT64_MAX: not known. */
+static uint64_t count_whole(const struct figures *figures)
+{
+	const struct model *model = figures->model;
+
+	if (!model || model->whole)
+		return figures->total ? figures->total : figures->n;
+	return shards_tensor_total(model->shards) ? shards_tensor_total(model->shards) : UINT64_MAX;
+}
+
 static void print_model(struct json_out *json, const struct figures *figures)
 {
 	struct json_group all = { 0 };
@@ -81,9 +91,9 @@ static void print_model(struct json_out *json, const struct figures *figures)
 	print_text_member(json, "architecture", card.architecture);
 	print_base(json, figures->model);
 	print_text_member(json, "layer", figures->layer);
-	fprintf(json->out, ",\"tensors\":%zu,\"tensors_total\":%" PRIu64 ",\"parameters\":%" PRIu64,
-		figures->n, figures->total ? figures->total : figures->n, all.parameters);
-	fputs(",\"bytes\":", json->out);
+	fprintf(json->out, ",\"tensors\":%zu,\"tensors_total\":", figures->n);
+	json_out_unsigned(json, count_whole(figures), UINT64_MAX);
+	fprintf(json->out, ",\"parameters\":%" PRIu64 ",\"bytes\":", all.parameters);
 	json_out_unsigned(json, all.bytes, UINT64_MAX);
 	fprintf(json->out, ",\"grafts\":%" PRIu32, figures->grafts);
 	count_changes(json, figures);

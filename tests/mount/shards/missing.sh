@@ -43,6 +43,12 @@ for set in 1 2 3 '1 2' '1 3' '2 3'; do
 			fail "$(grep shards "$MNT/.theta")"
 		grep -q "\"summary\":\"$n/48 tensors, shard" "$MNT/manifest.json" || fail "manifest"
 		python3 -m json.tool "$MNT/manifest.json" >/dev/null
+		python3 - "$MNT/.report.json" "$n" <<'END' || fail '.report.json'
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert len(report["tensors"]) == report["model"]["tensors"] == int(sys.argv[2])
+assert report["model"]["tensors_total"] == 48
+END
 		expect_fail 'No data available' cat "$MNT/model.gguf"
 		equal "$(stat -c %s "$MNT/model.gguf")" 0
 		find "$MNT" -ls >/dev/null || fail 'find'
