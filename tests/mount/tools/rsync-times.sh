@@ -15,7 +15,8 @@ equal "$(stat -c %Y "$ours")" "$(stat -c %Y "$theirs")" 'times of the models'
 
 # What stat says of every file that is not of a moment, and names no path.
 looks() {
-	(cd "$1" && find . -mindepth 1 ! -name .log ! -name .assemble ! -name manifest.json -exec \
+	(cd "$1" && find . -mindepth 1 ! -name .log ! -name .assemble ! -name manifest.json \
+		! -name .report.json -exec \
 		stat -c '%n %i %s %a %.9Y %.9Z' {} + | sort)
 }
 
