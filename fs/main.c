@@ -13,7 +13,7 @@
  *				.assemble
  *	6	edit/		changes: staged writes, grafts, keys, adapters, experts,
  *				links, undo, recovery
- *	6	report/		θ as text and tables
+ *	6	report/		θ as text, tables and JSON
  *	6	check/		.check
  *	5	paths/		what a path or a writing process refers to outside the
  *				mount, without hanging

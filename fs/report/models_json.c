@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_models(struct json_out *json, const struct figures *const *figures,
-			 const struct ranked *models, size_t n)
+static void print_summaries(struct json_out *json, const struct figures *const *figures,
+			    const struct ranked *models, size_t n)
 {
 	fputs("\"models\":[", json->out);
 	for (size_t i = 0; i < n; i++) {
@@ -23,7 +23,7 @@ static void print_models(struct json_out *json, const struct figures *const *fig
 	fputs("\n]", json->out);
 }
 
-static void print_ranking(struct json_out *json, const struct ranked *const *sorted, size_t n)
+static void print_ranks(struct json_out *json, const struct ranked *const *sorted, size_t n)
 {
 	fputs(",\n\"ranking\":[", json->out);
 	for (size_t i = 0; i < n; i++) {
@@ -137,8 +137,8 @@ int models_json_print(const struct figures *const *figures, const struct ranked 
 	if (!sorted)
 		return -ENOMEM;
 	report_json_begin(&json);
-	print_models(&json, figures, models, n);
-	print_ranking(&json, sorted, n);
+	print_summaries(&json, figures, models, n);
+	print_ranks(&json, sorted, n);
 	print_laws(&json, sorted, n);
 	print_ranges(&json, sorted, n);
 	fputs("\n}\n", out);
