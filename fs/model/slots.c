@@ -207,7 +207,8 @@ struct slots *slots_new(uint32_t n)
 		slots_free(slots);
 		return NULL;
 	}
-	slots->base = slots->n = n;
+	slots->base = n;
+	atomic_init(&slots->n, n);
 	slots->room = n + 1u;
 	return slots;
 }
