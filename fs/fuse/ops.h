@@ -99,7 +99,7 @@ void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		    struct fuse_file_info *fi);
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
-/* ops_file.c */
+/* ops_open.c, ops_file.c */
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
 void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
