@@ -145,7 +145,7 @@ $B/tests/unit/%.cases.h: tests/unit/%.c tests/unit/cases.awk
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
 # A filesystem that shares blocks: tests/unit/reflink.h.
-$(patsubst %,$B/tests/unit/assemble/test_%,copy_range view_writer): UNIT_LDFLAGS += \
+$(patsubst %,$B/tests/unit/assemble/test_%,copy_range view_writer shared_file): UNIT_LDFLAGS += \
 	-Wl,--wrap=ioctl,--wrap=fallocate64,--wrap=copy_file_range,--wrap=sync_file_range \
 	-Wl,--wrap=fstatfs64
 $(UNIT_GGUF:%=$B/tests/unit/%): %: %.o $(UNIT_ARCHIVES) $B/libgguf.a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops.c - see ops.h: the whole surface, and what inodes look like from outside. */
 #include "fs/fuse/ops.h"
+#include "fs/fuse/passthrough.h"
 
 #include <string.h>
 
@@ -27,8 +28,9 @@ static void do_without(struct fuse_conn_info *connection, uint64_t features)
 
 static void op_init(void *userdata, struct fuse_conn_info *connection)
 {
-	const struct mount *fs = userdata;
+	struct mount *fs = userdata;
 
+	passthrough_init(fs, connection);
 	/* Reads with O_DIRECT that the kernel makes in the background are never interrupted: no
 	 * process could kill who reads from a disk that hangs. */
 	do_without(connection, FUSE_CAP_ASYNC_DIO);

@@ -28,8 +28,13 @@ static inline struct open_file *open_file_of(const struct fuse_file_info *fi)
 /* The attributes of an inode, and for how long they hold. */
 double ops_attributes(const struct mount *fs, const struct inode *inode, struct stat *attr);
 
-/* Open an inode that the caller releases unless this succeeds: 0 or -errno. */
+/* Open an inode that the caller releases unless this succeeds: 0 or -errno. It is for the daemon to
+ * read, unless its handle has a mode: then it is to be decided how (read_modes.h). */
 int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi);
+
+/* How the inode is read: as it is open, or else as it would be opened to read now, for which disks
+ * are asked. */
+enum read_way ops_read_way(struct mount *fs, const struct inode *inode);
 
 /* What the kernel is told of the inode that a name has now. */
 struct fuse_entry_param ops_entry(const struct mount *fs, const struct inode *inode);

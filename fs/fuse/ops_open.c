@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_open.c - open(): what it may do, and in which way the file is read. */
-#include "fs/fuse/ops.h"
+/* ops_open.c - open(): what it may do, and in which way the file is read.
+ *
+ * The kernel is handed (read_modes.h) a model.gguf or an organ of which all bytes are those of one
+ * file; and a model.gguf with grafts of which a file can be made cheaply (shared_file.h). */
+#include "fs/assemble/shared_file.h"
+#include "fs/fuse/passthrough.h"
+#include "fs/storage/view_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 static bool for_writing(const struct fuse_file_info *fi)
 {
@@ -41,7 +47,7 @@ static int open_to_write(fuse_req_t req, const struct inode *inode, struct fuse_
 			return -EROFS;
 		if (family->is_fixed && family->is_fixed(inode))
 			return -EACCES;
-		if (family->stage)
+		if (family->stage && family->write == WRITE_REFUSED)
 			return open_again(req, inode, fi, nameless);
 		if (family->write != WRITE_DROPPED && family->write != WRITE_UNDOES)
 			return -EACCES;
@@ -70,6 +76,8 @@ static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file
 		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
 		return 0;
 	}
+	if (family->nothing)
+		write_opens_done_inode(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
 	if (inode->stage) {
 		write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid,
 				 family->number(inode));
@@ -104,39 +112,93 @@ static struct open_file *open_handle(struct mount *fs, struct inode *inode, stru
 	return handle;
 }
 
+/* May the kernel ever read that inode by itself? It is asked of each open() of the inode, and the
+ * answer is always the same. */
+static bool may_be_handed(const struct mount *fs, const struct inode *inode,
+			  const struct view *view)
+{
+	const struct family *family = family_of(inode);
+
+	if (!read_modes_on(fs->read_modes) || inode->stage)
+		return false;
+	return family->is_copy || (family->is_organ && view_file_is_likely(view));
+}
+
+/* A writer without a name would open the inode that the kernel reads by itself. */
+static int check_nameless(struct mount *fs, const struct inode *inode)
+{
+	enum read_way way;
+
+	if (!read_modes_way(fs->read_modes, inode->ino, &way) || way == READ_BY_DAEMON)
+		return 0;
+	log_add(inode->model->log,
+		"an organ cannot be written to through a descriptor that has no name, while the "
+		"kernel reads its file; the slot keeps what it had");
+	return -EBUSY;
+}
+
+static struct open_file *open_nameless(fuse_req_t req, struct inode *inode, struct view *view,
+				       int *rc)
+{
+	struct mount *fs = mount_of(req);
+	struct open_file *handle = NULL;
+	struct inode *stage = NULL;
+
+	*rc = check_nameless(fs, inode);
+	if (*rc == 0) {
+		*rc = -ENOMEM;
+		stage = family_of(inode)->stage(&fs->tree, inode);
+	}
+	if (stage)
+		handle = open_files_add_nameless(fs->handles, stage, view, inode->ino,
+						 fuse_req_ctx(req)->pid);
+	/* The handle's inode is the stage's; the other one is not needed any more. */
+	inodes_put(fs->inodes, handle ? inode : stage);
+	return handle;
+}
+
+static struct open_file *open_named(fuse_req_t req, struct inode *inode, struct view *view,
+				    const struct fuse_file_info *fi)
+{
+	struct mount *fs = mount_of(req);
+	struct read_mode *mode = NULL;
+	struct open_file *handle;
+
+	if (may_be_handed(fs, inode, view)) {
+		mode = read_modes_enter(fs->read_modes, inode->ino);
+		if (!mode)
+			return NULL;
+	}
+	handle = open_handle(fs, inode, view, for_writing(fi));
+	if (handle)
+		handle->mode = mode;
+	else
+		read_mode_leave(fs->read_modes, mode);
+	return handle;
+}
+
 int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
 	const struct family *family = family_of(inode);
 	struct view *view = NULL;
-	struct inode *stage = NULL;
-	struct open_file *handle = NULL;
+	struct open_file *handle;
 	bool nameless = false;
 	int rc = open_mode(req, inode, fi, &nameless);
 
 	if (rc < 0)
 		return rc;
+	rc = -ENOMEM;
 	if (!inode->stage) {
-		rc = -ENOMEM;
 		view = family->open ? family->open(&fs->tree, inode, &rc) : view_ref(inode->view);
 		if (!view)
 			return rc;
 	}
-	if (nameless)
-		stage = family->stage(&fs->tree, inode);
-	else
-		handle = open_handle(fs, inode, view, for_writing(fi));
-	if (stage)
-		handle = open_files_add_nameless(fs->handles, stage, view, inode->ino,
-						 fuse_req_ctx(req)->pid);
+	handle = nameless ? open_nameless(req, inode, view, &rc) : open_named(req, inode, view, fi);
 	if (!handle) {
-		inodes_put(fs->inodes, stage);
 		view_unref(view);
-		return -ENOMEM;
+		return rc;
 	}
-	/* The handle's inode is the stage's; the other one is not needed any more. */
-	if (stage)
-		inodes_put(fs->inodes, inode);
 	handle->maps = (fi->flags & O_ACCMODE) == O_RDWR && !fi->direct_io;
 	if (handle->direct)
 		fi->direct_io = 1;
@@ -144,6 +206,133 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		fi->keep_cache = 0;
 	fi->fh = (uintptr_t)handle;
 	return 0;
+}
+
+/* The way in which the view is best read. *file is that to hand to the kernel, borrowed; NULL: it is
+ * to be made, or there is none. */
+static enum read_way best_way(const struct mount *fs, const struct inode *inode, struct view *view,
+			      struct backing **file)
+{
+	struct layer *layer = inode->model->layer;
+
+	*file = view_file(view);
+	if (*file)
+		return READ_PASSTHROUGH;
+	return family_of(inode)->is_copy && layer && !fs->options->no_snapshot &&
+			       shared_file_is_cheap(view, layer_path(layer))
+		       ? READ_SNAPSHOT
+		       : READ_BY_DAEMON;
+}
+
+enum read_way ops_read_way(struct mount *fs, const struct inode *inode)
+{
+	const struct family *family = family_of(inode);
+	enum read_way way = READ_BY_DAEMON;
+	struct backing *file;
+	struct view *view;
+	int rc;
+
+	if (read_modes_way(fs->read_modes, inode->ino, &way))
+		return way;
+	view = family->open ? family->open(&fs->tree, inode, &rc) : view_ref(inode->view);
+	if (view && may_be_handed(fs, inode, view))
+		way = best_way(fs, inode, view, &file);
+	view_unref(view);
+	return way;
+}
+
+/* Hand the file that the view is to the kernel, or one that is made for that. What cannot be made,
+ * the daemon reads. As read_mode_find. */
+static int find_file(void *context, const atomic_bool *stop, enum read_way *way)
+{
+	struct async_request *async = context;
+	const struct open_file *handle = async->handle;
+	struct backing *file;
+	int fd = -1, number = 0;
+
+	*way = best_way(async->fs, handle->inode, handle->view, &file);
+	if (*way == READ_PASSTHROUGH)
+		fd = backing_fd_get(file);
+	else if (*way == READ_SNAPSHOT)
+		fd = shared_file_new(handle->view, layer_path(handle->inode->model->layer), stop);
+	if (fd >= 0)
+		number = passthrough_hand(async->fs, fd);
+	if (fd >= 0 && *way == READ_PASSTHROUGH)
+		backing_fd_put(file);
+	else if (fd >= 0)
+		close(fd);
+	return fd == -EINTR ? -EINTR : number;
+}
+
+/* What opens it for direct I/O is answered by the daemon, which the kernel does not mind of an inode
+ * that it reads by itself. */
+static ssize_t choose(struct async_request *async)
+{
+	const struct open_file *handle = async->handle;
+	const struct fuse_file_info *fi = (void *)async->text;
+	const bool by_daemon =
+		handle->writes || fi->direct_io || (fi->flags & O_DIRECT) || handle->fresh;
+
+	return read_mode_choose(async->fs->read_modes, handle->mode, by_daemon ? NULL : find_file,
+				async, &async->stop);
+}
+
+static void drop_open(struct async_request *async)
+{
+	open_files_close(async->fs->handles, async->handle);
+}
+
+/* The kernel reads the inode by itself, and this is a writer: as open_again(). */
+static int send_away(struct async_request *async)
+{
+	struct fuse_file_info unused = { 0 };
+	bool nameless = false;
+	const int rc = open_again(async->req, async->handle->inode, &unused, &nameless);
+
+	return nameless ? -EBUSY : rc;
+}
+
+static void reply_open(struct async_request *async, ssize_t result)
+{
+	struct fuse_file_info *fi = (void *)async->text;
+	const bool direct = fi->direct_io || (fi->flags & O_DIRECT);
+	int rc = (int)result;
+
+	if (rc > 0 && async->handle->writes)
+		rc = send_away(async);
+	if (rc < 0) {
+		fuse_reply_err(async->req, -rc);
+		drop_open(async);
+		return;
+	}
+	if (rc > 0) {
+		fi->direct_io = direct;
+		rc = passthrough_reply_open(async->req, fi, rc);
+	} else {
+		rc = fuse_reply_open(async->req, fi);
+	}
+	/* Interrupted before the kernel took it: there will be no release. */
+	if (rc < 0)
+		drop_open(async);
+}
+
+/* It may have to write a file, or wait for a thread that does, where it is model.gguf. */
+static void open_by_mode(fuse_req_t req, struct open_file *handle, const struct fuse_file_info *fi)
+{
+	struct mount *fs = mount_of(req);
+	struct async_request *async = async_new(req, NULL, choose, fi, sizeof(*fi));
+
+	if (!async) {
+		open_files_close(fs->handles, handle);
+		return;
+	}
+	async->handle = handle;
+	async->reply = reply_open;
+	async->drop = drop_open;
+	if (family_of(handle->inode)->is_copy)
+		async_submit(async, fs->assemblies);
+	else
+		async_run_now(async);
 }
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -155,6 +344,8 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (rc < 0) {
 		inodes_put(fs->inodes, inode);
 		fuse_reply_err(req, -rc);
+	} else if (open_file_of(fi)->mode) {
+		open_by_mode(req, open_file_of(fi), fi);
 	} else if (fuse_reply_open(req, fi) < 0) {
 		/* Interrupted before the kernel took it: there will be no release. */
 		open_files_close(fs->handles, open_file_of(fi));

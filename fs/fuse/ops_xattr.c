@@ -94,17 +94,38 @@ static ssize_t measure(struct async_request *async)
 	return n;
 }
 
+/* Where the mode is not known yet, disks are asked. */
+static ssize_t find_way(struct async_request *async)
+{
+	static const char *const words[] = { [READ_BY_DAEMON] = "daemon",
+					     [READ_PASSTHROUGH] = "passthrough",
+					     [READ_SNAPSHOT] = "snapshot" };
+
+	return snprintf(async->text, FIGURE_MAX, "%s",
+			words[ops_read_way(async->fs, async->inode)]);
+}
+
 static void reply_figure(struct async_request *async, ssize_t result)
 {
 	inodes_put(mount_of(async->req)->inodes, async->inode);
 	reply(async->req, async->text, (int)result, async->size);
 }
 
+static ssize_t (*figure_of(const struct inode *inode, const char *name))(struct async_request *)
+{
+	const struct family *family = family_of(inode);
+
+	if ((family->is_organ || family->is_copy) && strcmp(name, "read") == 0)
+		return find_way;
+	if (family->is_organ && strcmp(name, DIGEST_NAME) == 0)
+		return hash;
+	return family->is_organ && theta_is_figure(name) ? measure : NULL;
+}
+
 static void get_figure(fuse_req_t req, struct inode *inode, const char *name, size_t size)
 {
 	struct async_request *async =
-		async_new(req, inode, strcmp(name, DIGEST_NAME) == 0 ? hash : measure, NULL,
-			  FIGURE_MAX);
+		async_new(req, inode, figure_of(inode, name), NULL, FIGURE_MAX);
 
 	if (!async)
 		return;
@@ -126,8 +147,7 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	}
 	name += strlen(PREFIX);
 	inode = inodes_get(fs->inodes, ino);
-	if (inode && family_of(inode)->is_organ &&
-	    (theta_is_figure(name) || strcmp(name, DIGEST_NAME) == 0)) {
+	if (inode && figure_of(inode, name)) {
 		get_figure(req, inode, name, size);
 		return;
 	}

@@ -3,6 +3,7 @@
 #include "fs/fuse/session.h"
 #include "fs/assemble/split_write.h"
 #include "fs/fuse/ops.h"
+#include "fs/fuse/passthrough.h"
 #include "fs/fuse/session_loop.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/shard_watch.h"
@@ -140,7 +141,12 @@ static int start(struct mount_session *mount)
 		return -1;
 	}
 	/* libfuse reports the error itself. */
-	return fuse_session_mount(mount->session, mount->point);
+	if (fuse_session_mount(mount->session, mount->point) < 0)
+		return -1;
+	rc = passthrough_prepare(mount->fs, mount->session);
+	if (rc < 0)
+		log_error("%s: %s", mount->point, strerror(-rc));
+	return rc;
 }
 
 /* No thread answers yet, so the mount must not be asked for anything: DONT_SYNC. */
@@ -190,8 +196,19 @@ static bool look_for_shards(void *context)
 	return true;
 }
 
+static bool open_waits(void *context)
+{
+	const struct mount_session *mount = context;
+
+	return read_modes_on(mount->fs->read_modes);
+}
+
 static int serve(struct mount_session *mount)
 {
+	const struct session_hooks hooks = { .connected = set_readahead,
+					     .hung_up = look_for_shards,
+					     .open_waits = open_waits,
+					     .context = mount };
 	int rc = -1;
 
 	/* A signal from here on finds a mount that it must not leave without a daemon. The one that
@@ -205,11 +222,12 @@ static int serve(struct mount_session *mount)
 		/* Before the first request is answered, what was grafted by links is there. */
 		symlinks_refresh(mount->fs->links, NULL);
 		rc = session_loop(mount->session, mount->options->threads, mount->fs->read_threads,
-				  set_readahead, look_for_shards, mount);
+				  &hooks);
 	}
 	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
 	 * between the two would write to whatever file has that number by then. */
 	pthread_rwlock_wrlock(&mount->fs->answering);
+	read_modes_end(mount->fs->read_modes);
 	fuse_session_unmount(mount->session);
 	pthread_rwlock_unlock(&mount->fs->answering);
 	return rc;

@@ -31,9 +31,7 @@ struct waiting_request {
 struct loop {
 	struct fuse_session *session;
 	struct read_threads *read_threads;
-	void (*connected)(void *context);
-	bool (*hung_up)(void *context);
-	void *context;
+	const struct session_hooks *hooks;
 	pthread_t main;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t turn;  /* no thread waits for requests any more */
@@ -101,7 +99,7 @@ static bool is_of_keys(uint64_t ino)
 }
 
 /* In a root there are files that may have to be generated, and in a class .theta. */
-static bool is_quick(const struct fuse_buf *request)
+static bool is_quick(const struct loop *loop, const struct fuse_buf *request)
 {
 	switch (kind_of(request)) {
 	case LOOKUP:
@@ -114,8 +112,11 @@ static bool is_quick(const struct fuse_buf *request)
 		__attribute__((fallthrough));
 	case READDIR:
 		return !has_generated(inode_of_request(request));
-	case GETATTR:
 	case OPEN:
+		if (loop->hooks->open_waits(loop->hooks->context))
+			return false;
+		__attribute__((fallthrough));
+	case GETATTR:
 		return !is_of_keys(inode_of_request(request));
 	case FORGET:
 	case GETXATTR:
@@ -226,10 +227,10 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 			pthread_kill(loop->main, DONE_SIGNAL);
 			return false;
 		}
-		if (is_quick(request)) {
+		if (is_quick(loop, request)) {
 			fuse_session_process_buf(loop->session, request);
 			if (kind_of(request) == INIT)
-				loop->connected(loop->context);
+				loop->hooks->connected(loop->hooks->context);
 		} else if (pass_on(loop)) {
 			return true;
 		} else {
@@ -313,14 +314,15 @@ static int run(struct loop *loop, const sigset_t *ending)
 	pthread_mutex_unlock(&loop->lock);
 	if (rc != 0)
 		return -rc;
-	while (sigwait(ending, &number) == 0 && number == SIGHUP && loop->hung_up(loop->context))
+	while (sigwait(ending, &number) == 0 && number == SIGHUP &&
+	       loop->hooks->hung_up(loop->hooks->context))
 		;
 	stop(loop);
 	return loop->error;
 }
 
 int session_loop(struct fuse_session *session, unsigned threads, struct read_threads *read_threads,
-		 void (*connected)(void *context), bool (*hung_up)(void *context), void *context)
+		 const struct session_hooks *hooks)
 {
 	/* Without SA_RESTART, so that read(2) ends. */
 	const struct sigaction wake = { .sa_handler = ignore_signal };
@@ -334,9 +336,7 @@ int session_loop(struct fuse_session *session, unsigned threads, struct read_thr
 	loop->session = session;
 	loop->read_threads = read_threads;
 	loop->last = &loop->first;
-	loop->connected = connected;
-	loop->hung_up = hung_up;
-	loop->context = context;
+	loop->hooks = hooks;
 	loop->main = pthread_self();
 	loop->most = threads;
 	pthread_mutex_init(&loop->lock, NULL);

@@ -102,7 +102,9 @@ struct mount *mount_new(struct models *models)
 	pthread_mutex_init(&fs->shards_lock, NULL);
 	pthread_rwlock_init(&fs->answering, NULL);
 	fs->inodes = inodes_new(models->models, models->n, models->several);
-	fs->handles = fs->inodes ? open_files_new(fs->inodes) : NULL;
+	fs->read_modes = read_modes_new();
+	if (fs->inodes && fs->read_modes)
+		fs->handles = open_files_new(fs->inodes, fs->read_modes);
 	fs->scratches = fs->inodes ? scratch_files_new(fs->inodes) : NULL;
 	fs->writers = write_opens_new();
 	fs->emptied = in_flight_new();
@@ -149,6 +151,7 @@ void mount_free(struct mount *fs)
 		return;
 	mount_drain(fs);
 	open_files_free(fs->handles);
+	read_modes_free(fs->read_modes);
 	scratch_files_free(fs->scratches);
 	in_flight_free(fs->emptied);
 	fifo_lock_free(fs->assembly_lock);

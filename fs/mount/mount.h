@@ -13,6 +13,7 @@
 #include "fs/tree/model_files.h"
 #include "fs/tree/models_root.h"
 #include "fs/tree/open_files.h"
+#include "fs/tree/read_modes.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
 #include "fs/tree/write_opens.h"
@@ -31,6 +32,7 @@ struct mount {
 	dev_t device;		   /* of the mount, 0: not known; set before requests come */
 	struct models_root *overview; /* NULL: there is only one, as the root */
 	struct inodes *inodes;
+	struct read_modes *read_modes;
 	struct open_files *handles;
 	struct scratch_files *scratches;
 	struct tree tree; /* of these, for the families of files */
@@ -50,6 +52,8 @@ struct mount {
 	struct pool *first_writes; /* first writes to a stage, that are traced */
 	struct write_sources *tracer;
 	const struct unmount_status *status; /* the session's; NULL: there is none */
+	int connection;	   /* to the kernel: the session's descriptor, set before requests come */
+	bool kernel_passes; /* while INIT is answered: passthrough.c asks the kernel for it there */
 	/* A job holds it to read while it answers, the session to write while it closes the
 	 * connection to the kernel. */
 	pthread_rwlock_t answering;

@@ -29,7 +29,7 @@ enum { ASSEMBLE_NOT = 1, ASSEMBLE };
 struct parsed {
 	struct options options;
 	char *output, *layer, *header, *compress, *shape, *blocks, *views, *merged, *uid, *gid,
-		*umask, *threads, *samples;
+		*umask, *threads, *samples, *passthrough, *snapshot;
 	int assembly;
 	char **more; /* models that are options */
 	uint32_t n_more;
@@ -87,6 +87,8 @@ static const struct fuse_opt templates[] = {
 	{ "blocks=%s", offsetof(struct parsed, blocks), 0 },
 	{ "merged=%s", offsetof(struct parsed, merged), 0 },
 	{ "views=%s", offsetof(struct parsed, views), 0 },
+	{ "passthrough=%s", offsetof(struct parsed, passthrough), 0 },
+	{ "snapshot=%s", offsetof(struct parsed, snapshot), 0 },
 	{ "uid=%s", offsetof(struct parsed, uid), 0 },
 	{ "gid=%s", offsetof(struct parsed, gid), 0 },
 	{ "umask=%s", offsetof(struct parsed, umask), 0 },
@@ -249,6 +251,8 @@ static int check_words(struct parsed *parsed)
 {
 	if (check_word(parsed, "shape", parsed->shape, "any", "same") < 0 ||
 	    check_word(parsed, "views", parsed->views, "listed", "unlisted") < 0 ||
+	    check_word(parsed, "passthrough", parsed->passthrough, "no", "yes") < 0 ||
+	    check_word(parsed, "snapshot", parsed->snapshot, "no", "yes") < 0 ||
 	    check_word(parsed, "blocks", parsed->blocks, "keep", "follow") < 0 ||
 	    check_word(parsed, "merged", parsed->merged, "f16", "own") < 0)
 		return -1;
@@ -406,6 +410,8 @@ static int fill(struct parsed *parsed)
 						: parsed->layer && !parsed->output;
 	options->any_shape = is(parsed->shape, "any");
 	options->list_views = is(parsed->views, "listed");
+	options->no_passthrough = is(parsed->passthrough, "no");
+	options->no_snapshot = is(parsed->snapshot, "no");
 	options->merged_f16 = is(parsed->merged, "f16");
 	options->keep_blocks = is(parsed->blocks, "keep");
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
@@ -477,6 +483,8 @@ static void release(struct parsed *parsed)
 	free(parsed->blocks);
 	free(parsed->merged);
 	free(parsed->views);
+	free(parsed->passthrough);
+	free(parsed->snapshot);
 	free(parsed->uid);
 	free(parsed->gid);
 	free(parsed->umask);

@@ -26,6 +26,8 @@ struct options {
 	int no_execution;   /* not even of what is no program */
 	enum allow allow;
 	bool no_assembly, any_shape, keep_blocks, list_views;
+	bool no_passthrough; /* the daemon reads for all, as if the kernel could not */
+	bool no_snapshot;    /* no file is made for the kernel to read */
 	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;

@@ -74,7 +74,8 @@ struct family {
 	bool (*is_fixed)(const struct inode *inode); /* can it not be written to? */
 	/* A number for the slot or key of an inode or of the stage over it (write_opens.h). */
 	uint64_t (*number)(const struct inode *inode);
-	/* A new inode over it, in which the caller will write. NULL: out of memory. */
+	/* A new inode over it, in which the caller will write; with WRITE_DROPPED only where it
+	 * cannot write to this one. NULL: out of memory. */
 	struct inode *(*stage)(const struct tree *tree, const struct inode *inode);
 	int (*truncate)(struct inode *inode, uint64_t size); /* without: as family_truncate() */
 

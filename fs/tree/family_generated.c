@@ -51,12 +51,27 @@ const struct family family_generated_fixed = {
 	.mode = S_IFREG | 0444,
 };
 
+static uint64_t own_number(const struct inode *inode)
+{
+	return inode->ino;
+}
+
+/* What is written to model.gguf is dropped, which needs no stage: but while the kernel reads it by
+ * itself (read_modes.h), it lets no other process open it for the daemon to answer. That process
+ * gets this one. */
+static struct inode *model_file_sink(const struct tree *tree, const struct inode *inode)
+{
+	return tree_make_sink(tree, inode->model);
+}
+
 /* A copy of model.gguf is no part of another file, so its extent is not listed. */
 const struct family family_model_file = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_DROPPED,
 	.is_copy = true,
 	.drops = "it is the model with its grafts; another model is mounted by itself",
+	.number = own_number,
+	.stage = model_file_sink,
 	.open = model_file_open,
 	.attribute = model_file_extent,
 };

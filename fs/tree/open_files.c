@@ -7,6 +7,7 @@
 
 struct open_files {
 	struct inodes *inodes;
+	struct read_modes *modes;
 	pthread_mutex_t lock; /* protects what follows, and in a handle what it says there */
 	struct open_file *first;
 	unsigned n_grown;
@@ -14,13 +15,14 @@ struct open_files {
 	size_t n_mapped;
 };
 
-struct open_files *open_files_new(struct inodes *inodes)
+struct open_files *open_files_new(struct inodes *inodes, struct read_modes *modes)
 {
 	struct open_files *handles = calloc(1, sizeof(*handles));
 
 	if (!handles)
 		return NULL;
 	handles->inodes = inodes;
+	handles->modes = modes;
 	pthread_mutex_init(&handles->lock, NULL);
 	return handles;
 }
@@ -203,6 +205,7 @@ void open_files_close(struct open_files *handles, struct open_file *handle)
 	open_file_release(handle);
 	if (handle->inode->stage)
 		stage_close(handle->inode->stage);
+	read_mode_leave(handles->modes, handle->mode);
 	inodes_put(handles->inodes, handle->inode);
 	view_unref(handle->view);
 	undo_words_free(handle->words);

@@ -6,6 +6,7 @@
 #define FS_TREE_OPEN_FILES_H
 
 #include "fs/tree/inodes.h"
+#include "fs/tree/read_modes.h"
 #include "fs/tree/undo_words.h"
 
 #include <stdatomic.h>
@@ -32,6 +33,7 @@ struct open_file {
 	struct view *view;   /* NULL for a stage, but for a writer without a name: the readers' */
 	bool writes;	     /* opened for writing */
 	bool maps;	     /* it may have shared maps that are written to */
+	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */
 	struct undo_words *words; /* of a writer of .undo; else NULL */
 	/* Of a writer of a stage: 0 it was closed since it wrote, OPEN_FILE_BUSY it was not, else
 	 * the lock owner of the process whose close ends it. */
@@ -50,8 +52,8 @@ struct open_file {
 
 struct open_files; /* any thread may use it */
 
-/* inodes is borrowed. NULL: out of memory. */
-struct open_files *open_files_new(struct inodes *inodes);
+/* inodes and modes are borrowed. NULL: out of memory. */
+struct open_files *open_files_new(struct inodes *inodes, struct read_modes *modes);
 void open_files_free(struct open_files *handles); /* with every handle that is still open */
 
 /* A handle of an inode that shows view; both become the handle's, unless there is no memory: NULL.

@@ -141,3 +141,16 @@ void write_opens_done(struct write_opens *writers, pid_t thread, uint64_t slot)
 		drop(link);
 	pthread_mutex_unlock(&writers->lock);
 }
+
+void write_opens_done_inode(struct write_opens *writers, pid_t thread, uint64_t ino)
+{
+	struct write_open **link;
+
+	pthread_mutex_lock(&writers->lock);
+	link = &writers->first;
+	while (*link && !((*link)->thread == thread && (*link)->ino == ino))
+		link = &(*link)->next;
+	if (*link)
+		drop(link);
+	pthread_mutex_unlock(&writers->lock);
+}

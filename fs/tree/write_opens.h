@@ -34,4 +34,7 @@ void write_opens_set_inode(struct write_opens *writers, pid_t thread, uint64_t s
 /* The thread has opened its stage. */
 void write_opens_done(struct write_opens *writers, pid_t thread, uint64_t slot);
 
+/* The same, where the inode that the name was found to be is all that is known. */
+void write_opens_done_inode(struct write_opens *writers, pid_t thread, uint64_t ino);
+
 #endif

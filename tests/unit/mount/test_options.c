@@ -376,6 +376,8 @@ static void values_that_make_no_sense_are_refused(void **state)
 	assert_bad(state, "-o blocks=some m mnt", "blocks=some is not known");
 	assert_bad(state, "-o merged=q8 m mnt", "merged=q8 is not known");
 	assert_bad(state, "-o views=all m mnt", "there are views=listed and views=unlisted");
+	assert_bad(state, "-o passthrough=off m mnt", "there are passthrough=no and passthrough=yes");
+	assert_bad(state, "-o snapshot=1 m mnt", "there are snapshot=no and snapshot=yes");
 	assert_bad(state, "-o samples=255 m mnt", "samples= takes a number from 256");
 	assert_bad(state, "-o samples=0 m mnt", "samples= takes a number from 256");
 	assert_bad(state, "-o samples=4294967296 m mnt", "samples= takes a number from 256");
@@ -532,22 +534,26 @@ static void every_default_can_be_taken_back(void **state)
 {
 	static const char defaults[] =
 		"ro\nnoassemble\nnoexec\nallow_other\nauto_unmount\nshape=any\nviews=listed\n"
-		"merged=f16\nblocks=keep\ncompress=off\nsamples=all\numask=077\nx-mine=a,b\n";
+		"merged=f16\nblocks=keep\ncompress=off\nsamples=all\numask=077\nx-mine=a,b\n"
+		"passthrough=no\nsnapshot=no\n";
 	struct options options = good_files(state, "m mnt", defaults, NULL);
 
 	assert_true(options.read_only && options.no_assembly && options.no_execution);
 	assert_true(options.any_shape && options.list_views && options.merged_f16);
 	assert_true(options.keep_blocks && options.auto_unmount);
+	assert_true(options.no_passthrough && options.no_snapshot);
 	assert_int_equal(options.allow, ALLOW_OTHER);
 	assert_int_equal(options.compress, 0);
 	options_release(&options);
 	options = good_files(state,
 			     "m mnt -o rw,assemble,exec,noallow_other,noauto_unmount,shape=same,"
-			     "views=unlisted,merged=own,blocks=follow,compress=1",
+			     "views=unlisted,merged=own,blocks=follow,compress=1,"
+			     "passthrough=yes,snapshot=yes",
 			     defaults, NULL);
 	assert_false(options.read_only || options.no_assembly || options.no_execution);
 	assert_false(options.any_shape || options.list_views || options.merged_f16);
 	assert_false(options.keep_blocks || options.auto_unmount);
+	assert_false(options.no_passthrough || options.no_snapshot);
 	assert_int_equal(options.allow, ALLOW_OWNER);
 	assert_int_equal(options.compress, 1);
 	options_release(&options);

@@ -10,6 +10,7 @@ struct scene {
 	struct opened o;
 	struct model **models;
 	struct inodes *inodes;
+	struct read_modes *modes;
 	struct open_files *handles;
 	uint64_t ino;
 };
@@ -23,7 +24,9 @@ static struct scene open_scene(void **state)
 	scene.models[0] = scene.o.model;
 	scene.inodes = inodes_new(scene.models, 1, false);
 	must(scene.inodes);
-	scene.handles = open_files_new(scene.inodes);
+	scene.modes = read_modes_new();
+	must(scene.modes);
+	scene.handles = open_files_new(scene.inodes, scene.modes);
 	must(scene.handles);
 	scene.ino = inode_of(0, INODE_ORGAN, 1);
 	return scene;
@@ -32,6 +35,7 @@ static struct scene open_scene(void **state)
 static void close_scene(struct scene *scene)
 {
 	open_files_free(scene->handles);
+	read_modes_free(scene->modes);
 	inodes_free(scene->inodes);
 	free(scene->models);
 	close_model(&scene->o);

@@ -37,6 +37,24 @@ static void an_open_goes_through_its_steps(void **state)
 	write_opens_free(writers);
 }
 
+static void one_that_opened_another_inode_is_done_by_its_number(void **state)
+{
+	struct write_opens *writers = write_opens_new();
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	assert_int_equal(write_opens_expect(writers, 2, 5), WRITE_OPENS_STALE);
+	write_opens_set_inode(writers, 1, 5, 99);
+	write_opens_set_inode(writers, 2, 5, 98);
+	write_opens_done_inode(writers, 1, 98);
+	assert_true(write_opens_find(writers, 1, 5, &ino));
+	write_opens_done_inode(writers, 1, 99);
+	assert_false(write_opens_find(writers, 1, 5, &ino));
+	assert_true(write_opens_find(writers, 2, 5, &ino));
+	write_opens_free(writers);
+}
+
 static void only_that_thread_and_that_tensor_are_meant(void **state)
 {
 	struct write_opens *writers = write_opens_new();

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* test_shared_file.c - fs/assemble/shared_file.c: when a file that shares its blocks is cheap, and
+ * that it holds what the view does. */
+#include "fs/assemble/shared_file.h"
+#include "tests/unit/reflink.h"
+#include "tests/unit/small_gguf.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define SIZE ((size_t)100 * BLOCK + 123)
+
+struct scene {
+	struct backing *base, *graft;
+	struct path directory;
+};
+
+static struct backing *open_bytes(void **state, const char *name, uint32_t seed)
+{
+	uint8_t *bytes = malloc(SIZE);
+	struct backing *file;
+
+	for (size_t i = 0; i < SIZE; i++)
+		bytes[i] = mk_byte(seed, i);
+	write_file(in_temp(state, name).text, bytes, SIZE);
+	free(bytes);
+	file = backing_open(in_temp(state, name).text, NULL);
+	assert_non_null(file);
+	return file;
+}
+
+static struct scene open_scene(void **state)
+{
+	struct scene scene = { .base = open_bytes(state, "base", 1),
+			       .graft = open_bytes(state, "graft", 2),
+			       .directory = in_temp(state, "layer") };
+
+	filesystem = (struct filesystem){ 0 };
+	must(mkdir(scene.directory.text, 0700) == 0);
+	return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+	assert_int_equal(count_entries(scene->directory.text), 0);
+	backing_unref(scene->base);
+	backing_unref(scene->graft);
+}
+
+/* The base with so many blocks of the graft, which do not lie as there. */
+static struct view *grafted(struct scene *scene, uint64_t blocks)
+{
+	const uint64_t from = (uint64_t)10 * BLOCK + 32, end = from + blocks * BLOCK;
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_EXTENT, .length = from, .backing = scene->base },
+		{ .kind = SEGMENT_EXTENT,
+		  .length = end - from,
+		  .backing = scene->graft,
+		  .offset = 7 },
+		{ .kind = SEGMENT_EXTENT,
+		  .length = SIZE - end,
+		  .backing = scene->base,
+		  .offset = end },
+	};
+	struct view *view = view_new(segments, 3, NULL);
+
+	must(view);
+	return view;
+}
+
+static void it_holds_the_view_and_has_no_name(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct view *view = grafted(&scene, 5);
+	char *bytes = read_view(view), *read = malloc(SIZE);
+	struct stat stat;
+	const int fd = shared_file_new(view, scene.directory.text, NULL);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	must(fstat(fd, &stat) == 0);
+	assert_int_equal(stat.st_nlink, 0);
+	assert_int_equal(stat.st_size, SIZE);
+	assert_int_equal(pread(fd, read, SIZE, 0), SIZE);
+	assert_memory_equal(read, bytes, SIZE);
+	assert_int_equal(filesystem.shared, SIZE);
+	close(fd);
+	free(read);
+	free(bytes);
+	view_unref(view);
+	close_scene(&scene);
+}
+
+static void assert_cheap(struct scene *scene, uint64_t blocks, bool cheap)
+{
+	struct view *view = grafted(scene, blocks);
+
+	assert_int_equal(shared_file_is_cheap(view, scene->directory.text), cheap);
+	view_unref(view);
+}
+
+static void it_is_cheap_where_most_of_it_is_shared(void **state)
+{
+	struct scene scene = open_scene(state);
+
+	assert_cheap(&scene, 0, true);
+	assert_cheap(&scene, 40, true);
+	assert_cheap(&scene, 60, false);
+	close_scene(&scene);
+}
+
+static void where_no_blocks_are_shared_it_is_not(void **state)
+{
+	struct scene scene = open_scene(state);
+
+	filesystem.share_error = EOPNOTSUPP;
+	assert_cheap(&scene, 5, false);
+	filesystem.share_error = EXDEV;
+	assert_cheap(&scene, 5, false);
+	close_scene(&scene);
+}
+
+static void where_no_file_can_be_made_it_is_not(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct view *view = grafted(&scene, 5);
+
+	assert_false(shared_file_is_cheap(view, in_temp(state, "missing").text));
+	assert_int_equal(shared_file_new(view, in_temp(state, "missing").text, NULL), -ENOENT);
+	filesystem.reserve_error = ENOSPC;
+	assert_int_equal(shared_file_new(view, scene.directory.text, NULL), -ENOSPC);
+	view_unref(view);
+	close_scene(&scene);
+}
+
+static void zeros_and_memory_alone_are_not_worth_a_file(void **state)
+{
+	struct scene scene = open_scene(state);
+	const struct segment zeros = { .kind = SEGMENT_ZEROS, .length = SIZE };
+	struct view *view = view_new(&zeros, 1, NULL);
+
+	assert_false(shared_file_is_cheap(view, scene.directory.text));
+	view_unref(view);
+	close_scene(&scene);
+}
+
+static int make_nothing(struct view_generator *generator, size_t number, char *bytes, size_t length,
+			const atomic_bool *stop)
+{
+	(void)generator;
+	(void)number;
+	(void)stop;
+	memset(bytes, 0, length);
+	return 0;
+}
+
+static void release_nothing(struct view_generator *generator)
+{
+	(void)generator;
+}
+
+static void what_has_to_be_computed_is_not_cheap(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct view_generator generator = { NULL, make_nothing, release_nothing };
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_EXTENT, .length = SIZE, .backing = scene.base },
+		{ .kind = SEGMENT_COMPUTED, .length = 10 },
+	};
+	struct view *view = view_new_computed(segments, 2, NULL, &generator);
+
+	assert_false(shared_file_is_cheap(view, scene.directory.text));
+	view_unref(view);
+	close_scene(&scene);
+}
+
+static void a_reader_that_is_interrupted_waits_no_longer(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct view *view = grafted(&scene, 5);
+	const atomic_bool stop = true;
+
+	assert_int_equal(shared_file_new(view, scene.directory.text, &stop), -EINTR);
+	view_unref(view);
+	close_scene(&scene);
+}
+
+static void a_base_that_was_changed_makes_none(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct view *view = grafted(&scene, 5);
+
+	change_times(state, "base");
+	assert_int_equal(shared_file_new(view, scene.directory.text, NULL), -EIO);
+	view_unref(view);
+	close_scene(&scene);
+}
+
+static void without_memory_it_fails_and_leaves_nothing(void **state)
+{
+	struct scene scene;
+	struct view *view;
+	int fd = -1;
+
+	needs_failing_allocations();
+	scene = open_scene(state);
+	view = grafted(&scene, 5);
+	for (uint64_t k = 1;; k++) {
+		allocation_fails(k);
+		fd = shared_file_new(view, scene.directory.text, NULL);
+		if (!allocation_failed())
+			break;
+		assert_int_equal(fd, -ENOMEM);
+	}
+	assert_true(fd >= 0);
+	close(fd);
+	view_unref(view);
+	close_scene(&scene);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
