@@ -208,8 +208,8 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 	return 0;
 }
 
-/* The way in which the view is best read. *file is that to hand to the kernel, borrowed; NULL: it is
- * to be made, or there is none. */
+/* The way in which the view is best read. *file is that to hand to the kernel, borrowed; NULL: it
+ * is to be made, or there is none. */
 static enum read_way best_way(const struct mount *fs, const struct inode *inode, struct view *view,
 			      struct backing **file)
 {
@@ -264,8 +264,8 @@ static int find_file(void *context, const atomic_bool *stop, enum read_way *way)
 	return fd == -EINTR ? -EINTR : number;
 }
 
-/* What opens it for direct I/O is answered by the daemon, which the kernel does not mind of an inode
- * that it reads by itself. */
+/* A reader with direct I/O is answered by the daemon, which the kernel does not mind of an inode
+ * that it reads by itself; one that is there first decides so for all. */
 static ssize_t choose(struct async_request *async)
 {
 	const struct open_file *handle = async->handle;

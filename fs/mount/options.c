@@ -559,6 +559,8 @@ const char *options_help(void)
 	       "  -o blocks=keep   do not let block_count follow the blocks that are there\n"
 	       "  -o merged=f16    what adapters change becomes F16, unless it is F32\n"
 	       "  -o views=listed  show .base, .views and metadata in listings\n"
+	       "  -o passthrough=no  let the kernel read no file by itself; snapshot=no: make\n"
+	       "                   no file for it to read\n"
 	       "  -o samples=N     values of a tensor that theta is taken from (100000), or all\n"
 	       "  -o threads=N     threads that answer requests (one per processor, at least 4)\n"
 	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"

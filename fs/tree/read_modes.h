@@ -2,15 +2,16 @@
 /* read_modes.h - which inodes the kernel reads by itself.
  *
  * An inode whose bytes are those of one file can be handed to the kernel (FUSE passthrough, Linux
- * 6.9): reads and maps of it go to that file, and the daemon is not asked. The kernel wants one mode
- * for an inode as long as it is open: an open() in the other one fails with EIO (fs/fuse/iomode.c in
- * the kernel). So the first open() decides, and the others follow it until the last one is released:
+ * 6.9): reads and maps of it go to that file, and the daemon is not asked. The kernel wants one
+ * mode for an inode as long as it is open: an open() in the other one fails with EIO (the kernel's
+ * fs/fuse/iomode.c). So the first open() decides, and the others follow it until the last one is
+ * released:
  *
- * 1. Each open() enters the inode's mode, before it asks how to open, and leaves it when its handle
- *    goes. The kernel has ended its mode when it sends the RELEASE, so what is left here is never
- *    older than what the kernel has.
- * 2. The first one decides, without a lock, for it asks a disk and may write a file; the others wait
- *    for it.
+ * 1. Each open() enters the inode's mode before it asks how to open, and leaves it when its handle
+ *    goes. The kernel has ended its mode when it sends the RELEASE, so the mode here never ends
+ *    before the kernel's.
+ * 2. The first one decides, without a lock, for it asks a disk and may write a file; the others
+ *    wait for it.
  * 3. The number by which the kernel knows the file is given back with the last handle. The kernel
  *    keeps the file itself as long as a map of it is there. */
 #ifndef FS_TREE_READ_MODES_H
@@ -46,8 +47,8 @@ void read_mode_leave(struct read_modes *modes, struct read_mode *mode); /* NULL 
 
 /* How that inode is read: the kernel's number of its file, above 0; or 0, by the daemon; or -EINTR
  * where *stop became true, or what find says, an -errno. find is called where that is not decided
- * yet, and says the same, with *way set; the number is the mode's from then on. NULL: by the daemon,
- * unless it is decided. */
+ * yet, and says the same, with *way set; the number is the mode's from then on. NULL: by the
+ * daemon, unless it is decided. */
 typedef int read_mode_find(void *context, const atomic_bool *stop, enum read_way *way);
 int read_mode_choose(struct read_modes *modes, struct read_mode *mode, read_mode_find *find,
 		     void *context, const atomic_bool *stop);

@@ -37,6 +37,7 @@ _organfs_option_list() {
 	blocks=*) _organfs_value _organfs_words 'follow keep' ;;
 	merged=*) _organfs_value _organfs_words 'f16 own' ;;
 	views=*) _organfs_value _organfs_words 'listed unlisted' ;;
+	passthrough=* | snapshot=*) _organfs_value _organfs_words 'no yes' ;;
 	samples=*) _organfs_value _organfs_words '1000 10000 100000 1000000 all' ;;
 	threads=*) _organfs_value _organfs_words "1 4 $(nproc)" ;;
 	uid=*) _organfs_value _organfs_words "0 $(id -u)" ;;
@@ -46,7 +47,7 @@ _organfs_option_list() {
 		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
 			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other
 			allow_root auto_unmount nonempty debug model= header= fresh rw assemble noallow_other
-			noauto_unmount nofresh shape=same merged=own'
+			noauto_unmount nofresh shape=same merged=own passthrough=no snapshot=no'
 		;;
 	esac
 	# What is given once is enough.

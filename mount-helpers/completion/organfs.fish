@@ -26,6 +26,8 @@ function __organfs_option_list
 			set offers f16 own
 		case 'views=*'
 			set offers listed unlisted
+		case 'passthrough=*' 'snapshot=*'
+			set offers no yes
 		case 'samples=*'
 			set offers 1000 10000 100000 1000000 all
 		case 'umask=*'
@@ -47,6 +49,8 @@ function __organfs_option_list
 				blocks=keep\t'do not let block_count follow the blocks' \
 				merged=f16\t'what adapters change becomes F16' \
 				views=listed\t'show .base and .views in listings' \
+				passthrough=no\t'let the kernel read no file by itself' \
+				snapshot=no\t'make no file for the kernel to read' \
 				samples=\t'how many values theta is taken from' \
 				threads=\t'how many answer requests' \
 				uid=\t'owner of the files' gid=\t'group of the files' \

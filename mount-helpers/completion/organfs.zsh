@@ -15,6 +15,8 @@ _organfs_option_list() {
 		'blocks[does block_count follow the blocks]:manner:(follow keep)' \
 		'merged[what adapters change becomes F16]:type:(f16 own)' \
 		'views[show .base and .views in listings]:manner:(listed unlisted)' \
+		'passthrough[may the kernel read files by itself]:answer:(no yes)' \
+		'snapshot[may files be made for the kernel to read]:answer:(no yes)' \
 		'samples[how many values theta is taken from]:number:(1000 10000 100000 all)' \
 		'threads[how many answer requests]:number:' \
 		'uid[owner of the files]:number:' \

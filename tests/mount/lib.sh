@@ -343,6 +343,28 @@ mount_image() {
 	mount -o loop "$TMP/$1.img" "$3" 2>/dev/null || skip "no loop device, or no $1"
 }
 
+# The kernel can read a file of a mount by itself, and root's daemon is allowed to have it.
+need_passthrough() {
+	local major minor
+	need_root
+	need getfattr
+	IFS=.- read -r major minor _ < <(uname -r)
+	[ "$((major * 1000 + minor))" -ge 6009 ] || skip "Linux $major.$minor has no passthrough"
+	[ "$(stat -f -c %T "$TMP")" != overlayfs ] || skip "$TMP lies on an overlay"
+	[ $((0x$(awk '/^CapEff/ { print $2 }' /proc/self/status) >> 21 & 1)) = 1 ] ||
+		skip 'no CAP_SYS_ADMIN'
+}
+
+# How a file is read, or would be.
+way() {
+	getfattr --only-values -n user.organfs.read "$1"
+}
+
+# read_by WAY FILE
+read_by() {
+	equal "$(way "$2")" "$1" "$2"
+}
+
 # What tests scripts, and nothing of organfs that is not tested elsewhere, is not run once more with
 # the sanitizers.
 not_sanitized() {

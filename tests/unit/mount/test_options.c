@@ -376,7 +376,8 @@ static void values_that_make_no_sense_are_refused(void **state)
 	assert_bad(state, "-o blocks=some m mnt", "blocks=some is not known");
 	assert_bad(state, "-o merged=q8 m mnt", "merged=q8 is not known");
 	assert_bad(state, "-o views=all m mnt", "there are views=listed and views=unlisted");
-	assert_bad(state, "-o passthrough=off m mnt", "there are passthrough=no and passthrough=yes");
+	assert_bad(state, "-o passthrough=off m mnt",
+		   "there are passthrough=no and passthrough=yes");
 	assert_bad(state, "-o snapshot=1 m mnt", "there are snapshot=no and snapshot=yes");
 	assert_bad(state, "-o samples=255 m mnt", "samples= takes a number from 256");
 	assert_bad(state, "-o samples=0 m mnt", "samples= takes a number from 256");

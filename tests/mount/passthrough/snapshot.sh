@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# On a filesystem that shares blocks a grafted model.gguf is a file for as long as it is open: the
+# kernel reads it by itself, and it takes no more room than the grafts.
+. "${0%/*}/../lib.sh"
+need_passthrough
+need strace
+
+used() {
+	sync -f "$TMP/disk"
+	df --output=used -B1 "$TMP/disk" | tail -n 1
+}
+
+# run_on TYPE MIB
+run_on() {
+	local disk=$TMP/disk before now size
+	mount_image "$1" "$2" "$disk"
+	"$GGUF" synth "$disk/base.gguf" --tensors 100 --vocab 2000 --size 96M --fill
+	mount_model -o "noassemble,layer=$disk/layer" "$disk/base.gguf"
+	read_by passthrough "$MNT/model.gguf"
+	cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/up"
+	cp "$TMP/up" "$MNT/organs/blk_2_ffn_up.bin"
+	size=$(stat -c %s "$TMP/up")
+	cp "$MNT/model.gguf" "$TMP/expected.gguf"
+	read_by snapshot "$MNT/model.gguf"
+	before=$(used)
+	exec 4<"$MNT/model.gguf"
+	read_by snapshot "$MNT/model.gguf"
+	same "$MNT/model.gguf" "$TMP/expected.gguf"
+	now=$(used)
+	[ $((now - before)) -lt $((2 * size + (8 << 20))) ] ||
+		fail "$1: $((now - before)) bytes for a graft of $size"
+	# A graft since does not reach who has it open.
+	cp "$TMP/up" "$MNT/organs/blk_3_ffn_up.bin"
+	cmp /dev/fd/4 "$TMP/expected.gguf" || fail "$1: an open model.gguf has changed"
+	differ "$MNT/model.gguf" "$TMP/expected.gguf"
+	cp "$MNT/model.gguf" "$TMP/expected.gguf"
+	exec 4<&-
+	echo "$disk/out.gguf" >"$MNT/.assemble"
+	same "$TMP/expected.gguf" "$disk/out.gguf"
+	rm "$disk/out.gguf"
+	unmount_and_wait
+	mount_model -o "noassemble,snapshot=no,layer=$disk/layer" "$disk/base.gguf"
+	read_by daemon "$MNT/model.gguf"
+	same "$MNT/model.gguf" "$TMP/expected.gguf"
+	unmount_and_wait
+	# A layer elsewhere, with which the base shares nothing.
+	mv "$disk/layer" "$TMP/layer"
+	mount_model -o "noassemble,layer=$TMP/layer" "$disk/base.gguf"
+	read_by daemon "$MNT/model.gguf"
+	same "$MNT/model.gguf" "$TMP/expected.gguf"
+	unmount_and_wait
+	rm -r "$TMP/layer"
+	umount "$disk"
+}
+
+run_on xfs 600
+run_on btrfs 600

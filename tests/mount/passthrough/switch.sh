@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Eight readers compare every byte, by read() and by maps, while grafts, undos and assemblies change
+# how model.gguf is read: each of them sees one state, whole.
+. "${0%/*}/../lib.sh"
+need_passthrough
+
+mount_image xfs 600 "$TMP/disk"
+"$GGUF" synth "$TMP/disk/base.gguf" --tensors 40 --vocab 1000 --size 24M --fill
+mount_model -o "noassemble,layer=$TMP/disk/layer" "$TMP/disk/base.gguf"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/up"
+cp "$MNT/model.gguf" "$TMP/plain.gguf"
+cp "$TMP/up" "$MNT/organs/blk_2_ffn_up.bin"
+cp "$MNT/model.gguf" "$TMP/grafted.gguf"
+differ "$TMP/plain.gguf" "$TMP/grafted.gguf"
+cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/"
+same "$MNT/model.gguf" "$TMP/plain.gguf"
+
+python3 - "$MNT/model.gguf" "$TMP/plain.gguf" "$TMP/grafted.gguf" >"$TMP/ways" <<'END' &
+import collections, hashlib, mmap, os, sys, threading, time
+path, *states = sys.argv[1:]
+known = {hashlib.sha256(open(state, "rb").read()).digest() for state in states}
+until, ways, wrong = time.monotonic() + 12, collections.Counter(), []
+
+def reader(maps):
+    while time.monotonic() < until and not wrong:
+        try:
+            with open(path, "rb", buffering=0) as file:
+                way = os.getxattr(file.fileno(), "user.organfs.read").decode()
+                if maps:
+                    data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+                else:
+                    parts = []
+                    while part := file.read(1 << 18):
+                        parts.append(part)
+                    data = b"".join(parts)
+                if hashlib.sha256(data).digest() not in known:
+                    wrong.append(f"{way}: bytes of no state, {'map' if maps else 'read'}")
+                ways[way] += 1
+        except OSError as error:
+            wrong.append(str(error))
+
+threads = [threading.Thread(target=reader, args=(i % 2 == 0,)) for i in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(*wrong, *(f"{way}={n}" for way, n in ways.items()), sep="\n")
+sys.exit(bool(wrong))
+END
+readers=$!
+while kill -0 $readers 2>/dev/null; do
+	cp "$TMP/up" "$MNT/organs/blk_2_ffn_up.bin"
+	sleep 0.1
+	echo "$TMP/disk/out.gguf" >"$MNT/.assemble"
+	same "$TMP/disk/out.gguf" "$TMP/grafted.gguf"
+	sleep 0.1
+	echo all >"$MNT/.undo" 2>/dev/null || cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/"
+	sleep 0.1
+done
+wait $readers || fail "readers: $(cat "$TMP/ways")"
+grep -q '^passthrough=' "$TMP/ways" || fail "never passed through: $(cat "$TMP/ways")"
+grep -q '^snapshot=' "$TMP/ways" || fail "never a snapshot: $(cat "$TMP/ways")"
+unmount_and_wait
+umount "$TMP/disk"
