@@ -5,7 +5,7 @@
 
 # mount(8), umount(8), HTTP, extended attributes, and what libfuse and the kernel offer where they
 # have it. These tests need the packages that install-deps calls "quick".
-tests='mount/ serve xattrs check/remount two-mounts demo'
+tests='mount/ passthrough/ serve xattrs check/remount two-mounts demo'
 failed=
 
 # part_of USER COMMAND: where it fails the rest is run all the same.
