@@ -74,6 +74,13 @@ int copy_range_clone_file(struct copy_range *share, int from)
 	return ioctl(share->fd, FICLONE, from) == 0 ? 1 : final_error();
 }
 
+bool copy_range_can_clone(uint64_t block, uint64_t offset, uint64_t n, uint64_t at)
+{
+	const uint64_t skip = (block - at % block) % block;
+
+	return offset % block == at % block && n >= skip + COPY_RANGE_CLONE_MIN;
+}
+
 int copy_range_clone(struct copy_range *share, int from, uint64_t offset, uint64_t n, uint64_t at,
 		     uint64_t *first, uint64_t *end)
 {
@@ -82,7 +89,7 @@ int copy_range_clone(struct copy_range *share, int from, uint64_t offset, uint64
 	struct file_clone_range range = { .src_fd = from };
 
 	*first = *end = at;
-	if (offset % block != at % block || n < skip + COPY_RANGE_CLONE_MIN)
+	if (!copy_range_can_clone(block, offset, n, at))
 		return 0;
 	range.src_offset = offset + skip;
 	range.src_length = (n - skip) / block * block;

@@ -31,6 +31,10 @@ void copy_range_release(struct copy_range *share);
  * be shared, or -errno: ENOSPC, EDQUOT, EIO. */
 int copy_range_clone_file(struct copy_range *share, int from);
 
+/* Would copy_range_clone() share some of the n bytes at offset that are to lie at at, in blocks of
+ * that size? */
+bool copy_range_can_clone(uint64_t block, uint64_t offset, uint64_t n, uint64_t at);
+
 /* Share what can be of the n bytes that lie at offset in from and are to lie at at: whole blocks,
  * and only where both lie alike in them. *first and *end say which bytes of the file those are;
  * none at all: both are at. Returns 0 or -errno as copy_range_clone_file(). */

@@ -7,14 +7,16 @@
 
 #include "fs/storage/view.h"
 
-/* Would such a file in that directory cost little? That is: most of the view lies in files of that
- * filesystem, which shares blocks; nothing of it has to be computed; and what is to be written is
- * not much, neither by itself nor of what the disk has left. Asks the disk, and tries it on an
- * unlinked file. */
-bool shared_file_is_cheap(struct view *view, const char *directory);
+/* An empty file for the view in that directory, where it costs little. That is: most of the view
+ * lies in files of that filesystem, which shares blocks; nothing of it has to be computed, or
+ * looked at first; and what is to be written is not much, neither by itself nor of what the disk
+ * has left.
+ * Returns a descriptor, which is the caller's and all that there is of the file, or -errno: ENOTSUP
+ * it costs more. Asks the disk, and tries it. */
+int shared_file_new(struct view *view, const char *directory);
 
-/* Make it. Returns a descriptor for reading, which is the caller's and all that there is of the
- * file, or -errno, as view_write() and open(2) say: EINTR where *stop became true. */
-int shared_file_new(struct view *view, const char *directory, const atomic_bool *stop);
+/* Make it hold what the view does. Returns 0 or -errno, as view_write() does: EINTR where *stop
+ * became true, which may be NULL. */
+int shared_file_fill(int fd, struct view *view, const atomic_bool *stop);
 
 #endif

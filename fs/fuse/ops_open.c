@@ -52,6 +52,7 @@ static int open_to_write(fuse_req_t req, const struct inode *inode, struct fuse_
 		if (family->write != WRITE_DROPPED && family->write != WRITE_UNDOES)
 			return -EACCES;
 	}
+	write_opens_done_inode(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
 	if (family->drops)
 		log_add(inode->model->log, "%s: what is written to it is dropped: %s",
 			generated_name(inode->index), family->drops);
@@ -76,8 +77,6 @@ static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file
 		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
 		return 0;
 	}
-	if (family->nothing)
-		write_opens_done_inode(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
 	if (inode->stage) {
 		write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid,
 				 family->number(inode));
@@ -124,56 +123,22 @@ static bool may_be_handed(const struct mount *fs, const struct inode *inode,
 	return family->is_copy || (family->is_organ && view_file_is_likely(view));
 }
 
-/* A writer without a name would open the inode that the kernel reads by itself. */
-static int check_nameless(struct mount *fs, const struct inode *inode)
-{
-	enum read_way way;
-
-	if (!read_modes_way(fs->read_modes, inode->ino, &way) || way == READ_BY_DAEMON)
-		return 0;
-	log_add(inode->model->log,
-		"an organ cannot be written to through a descriptor that has no name, while the "
-		"kernel reads its file; the slot keeps what it had");
-	return -EBUSY;
-}
-
-static struct open_file *open_nameless(fuse_req_t req, struct inode *inode, struct view *view,
-				       int *rc)
+/* The mode of the inode goes with the handle, also where that is of a stage: a writer without a
+ * name opens the inode that readers have. */
+static struct open_file *handle_of(fuse_req_t req, struct inode *inode, struct view *view,
+				   const struct fuse_file_info *fi, bool nameless)
 {
 	struct mount *fs = mount_of(req);
-	struct open_file *handle = NULL;
-	struct inode *stage = NULL;
-
-	*rc = check_nameless(fs, inode);
-	if (*rc == 0) {
-		*rc = -ENOMEM;
-		stage = family_of(inode)->stage(&fs->tree, inode);
-	}
-	if (stage)
-		handle = open_files_add_nameless(fs->handles, stage, view, inode->ino,
-						 fuse_req_ctx(req)->pid);
-	/* The handle's inode is the stage's; the other one is not needed any more. */
-	inodes_put(fs->inodes, handle ? inode : stage);
-	return handle;
-}
-
-static struct open_file *open_named(fuse_req_t req, struct inode *inode, struct view *view,
-				    const struct fuse_file_info *fi)
-{
-	struct mount *fs = mount_of(req);
-	struct read_mode *mode = NULL;
+	struct inode *stage = nameless ? family_of(inode)->stage(&fs->tree, inode) : NULL;
 	struct open_file *handle;
 
-	if (may_be_handed(fs, inode, view)) {
-		mode = read_modes_enter(fs->read_modes, inode->ino);
-		if (!mode)
-			return NULL;
-	}
-	handle = open_handle(fs, inode, view, for_writing(fi));
-	if (handle)
-		handle->mode = mode;
-	else
-		read_mode_leave(fs->read_modes, mode);
+	if (!nameless)
+		return open_handle(fs, inode, view, for_writing(fi));
+	handle = stage ? open_files_add_nameless(fs->handles, stage, view, inode->ino,
+						 fuse_req_ctx(req)->pid)
+		       : NULL;
+	/* The handle's inode is the stage's; the other one is not needed any more. */
+	inodes_put(fs->inodes, handle ? inode : stage);
 	return handle;
 }
 
@@ -182,8 +147,9 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 	struct mount *fs = mount_of(req);
 	const struct family *family = family_of(inode);
 	struct view *view = NULL;
-	struct open_file *handle;
-	bool nameless = false;
+	struct read_mode *mode = NULL;
+	struct open_file *handle = NULL;
+	bool nameless = false, entered = true;
 	int rc = open_mode(req, inode, fi, &nameless);
 
 	if (rc < 0)
@@ -194,11 +160,18 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		if (!view)
 			return rc;
 	}
-	handle = nameless ? open_nameless(req, inode, view, &rc) : open_named(req, inode, view, fi);
-	if (!handle) {
-		view_unref(view);
-		return rc;
+	if (may_be_handed(fs, inode, view)) {
+		mode = read_modes_enter(fs->read_modes, inode->ino);
+		entered = mode != NULL;
 	}
+	if (entered)
+		handle = handle_of(req, inode, view, fi, nameless);
+	if (!handle) {
+		read_mode_leave(fs->read_modes, mode);
+		view_unref(view);
+		return -ENOMEM;
+	}
+	handle->mode = mode;
 	handle->maps = (fi->flags & O_ACCMODE) == O_RDWR && !fi->direct_io;
 	if (handle->direct)
 		fi->direct_io = 1;
@@ -208,60 +181,81 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 	return 0;
 }
 
-/* The way in which the view is best read. *file is that to hand to the kernel, borrowed; NULL: it
- * is to be made, or there is none. */
-static enum read_way best_way(const struct mount *fs, const struct inode *inode, struct view *view,
-			      struct backing **file)
+/* Hand the file that the view is to the kernel. Returns its number or 0. */
+static int hand_file(struct mount *fs, struct view *view)
+{
+	struct backing *file = view_file(view);
+	const int fd = file ? backing_fd_get(file) : -1;
+	int number = 0;
+
+	if (fd >= 0) {
+		number = passthrough_hand(fs, fd);
+		backing_fd_put(file);
+	}
+	return number;
+}
+
+/* The same with a file that is made for it, and filled unless it is only to be known whether it
+ * would be. What cannot be made, the daemon reads. Returns its number, 0 or -EINTR. */
+static int hand_snapshot(struct mount *fs, const struct inode *inode, struct view *view,
+			 const atomic_bool *stop, bool fill)
 {
 	struct layer *layer = inode->model->layer;
+	int fd = -1, number = 0, rc = 0;
 
-	*file = view_file(view);
-	if (*file)
-		return READ_PASSTHROUGH;
-	return family_of(inode)->is_copy && layer && !fs->options->no_snapshot &&
-			       shared_file_is_cheap(view, layer_path(layer))
-		       ? READ_SNAPSHOT
-		       : READ_BY_DAEMON;
+	if (family_of(inode)->is_copy && layer && !fs->options->no_snapshot)
+		fd = shared_file_new(view, layer_path(layer));
+	if (fd < 0)
+		return 0;
+	number = passthrough_hand(fs, fd);
+	if (number > 0 && fill)
+		rc = shared_file_fill(fd, view, stop);
+	close(fd);
+	if (rc < 0)
+		passthrough_give_back(fs, number);
+	return rc == 0 ? number : rc == -EINTR ? rc : 0;
+}
+
+static int hand(struct mount *fs, const struct inode *inode, struct view *view,
+		const atomic_bool *stop, bool fill, enum read_way *way)
+{
+	int number = hand_file(fs, view);
+
+	*way = READ_PASSTHROUGH;
+	if (number == 0) {
+		number = hand_snapshot(fs, inode, view, stop, fill);
+		*way = number > 0 ? READ_SNAPSHOT : READ_BY_DAEMON;
+	}
+	return number;
 }
 
 enum read_way ops_read_way(struct mount *fs, const struct inode *inode)
 {
 	const struct family *family = family_of(inode);
 	enum read_way way = READ_BY_DAEMON;
-	struct backing *file;
 	struct view *view;
 	int rc;
 
-	if (read_modes_way(fs->read_modes, inode->ino, &way))
+	if (read_modes_way(fs->read_modes, inode->ino, &way) ||
+	    (family->is_copy && !inode->model->whole))
 		return way;
 	view = family->open ? family->open(&fs->tree, inode, &rc) : view_ref(inode->view);
-	if (view && may_be_handed(fs, inode, view))
-		way = best_way(fs, inode, view, &file);
+	if (view && may_be_handed(fs, inode, view)) {
+		rc = hand(fs, inode, view, NULL, false, &way);
+		if (rc > 0)
+			passthrough_give_back(fs, rc);
+	}
 	view_unref(view);
 	return way;
 }
 
-/* Hand the file that the view is to the kernel, or one that is made for that. What cannot be made,
- * the daemon reads. As read_mode_find. */
+/* As read_mode_find. */
 static int find_file(void *context, const atomic_bool *stop, enum read_way *way)
 {
-	struct async_request *async = context;
+	const struct async_request *async = context;
 	const struct open_file *handle = async->handle;
-	struct backing *file;
-	int fd = -1, number = 0;
 
-	*way = best_way(async->fs, handle->inode, handle->view, &file);
-	if (*way == READ_PASSTHROUGH)
-		fd = backing_fd_get(file);
-	else if (*way == READ_SNAPSHOT)
-		fd = shared_file_new(handle->view, layer_path(handle->inode->model->layer), stop);
-	if (fd >= 0)
-		number = passthrough_hand(async->fs, fd);
-	if (fd >= 0 && *way == READ_PASSTHROUGH)
-		backing_fd_put(file);
-	else if (fd >= 0)
-		close(fd);
-	return fd == -EINTR ? -EINTR : number;
+	return hand(async->fs, handle->inode, handle->view, stop, true, way);
 }
 
 /* A reader with direct I/O is answered by the daemon, which the kernel does not mind of an inode
@@ -282,14 +276,21 @@ static void drop_open(struct async_request *async)
 	open_files_close(async->fs->handles, async->handle);
 }
 
-/* The kernel reads the inode by itself, and this is a writer: as open_again(). */
+/* The kernel reads the inode by itself, and this is a writer: as open_again(), but one without a
+ * name cannot be told apart from the readers. */
 static int send_away(struct async_request *async)
 {
+	const struct open_file *handle = async->handle;
 	struct fuse_file_info unused = { 0 };
-	bool nameless = false;
-	const int rc = open_again(async->req, async->handle->inode, &unused, &nameless);
+	bool nameless = handle->nameless != 0;
+	const int rc = nameless ? 0 : open_again(async->req, handle->inode, &unused, &nameless);
 
-	return nameless ? -EBUSY : rc;
+	if (!nameless)
+		return rc;
+	log_add(handle->inode->model->log,
+		"nothing can be written through a descriptor that has no name, while the kernel "
+		"reads the file by itself");
+	return -EBUSY;
 }
 
 static void reply_open(struct async_request *async, ssize_t result)
@@ -316,7 +317,7 @@ static void reply_open(struct async_request *async, ssize_t result)
 		drop_open(async);
 }
 
-/* It may have to write a file, or wait for a thread that does, where it is model.gguf. */
+/* It asks a disk, and may have to write a file, or wait for a thread that does. */
 static void open_by_mode(fuse_req_t req, struct open_file *handle, const struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
@@ -329,10 +330,7 @@ static void open_by_mode(fuse_req_t req, struct open_file *handle, const struct 
 	async->handle = handle;
 	async->reply = reply_open;
 	async->drop = drop_open;
-	if (family_of(handle->inode)->is_copy)
-		async_submit(async, fs->assemblies);
-	else
-		async_run_now(async);
+	async_submit(async, fs->opens);
 }
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -5,6 +5,8 @@
 #include "gguf/bytes.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -29,25 +31,51 @@ struct open_reply {
 	int32_t number;
 };
 
+/* A process may open the file with O_DIRECT, and the kernel opens the one below in the same way. */
+static bool can_be_read_directly(int fd)
+{
+	char path[64];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (again >= 0)
+		close(again);
+	return again >= 0;
+}
+
+/* While the connection is there: its descriptor may be another file's afterwards. Returns what
+ * ioctl() does, or -1. */
+static int ask(struct mount *fs, unsigned long request, const void *argument)
+{
+	int rc = -1;
+
+	pthread_rwlock_rdlock(&fs->answering);
+	if (read_modes_on(fs->read_modes))
+		rc = ioctl(fs->connection, request, argument);
+	pthread_rwlock_unlock(&fs->answering);
+	return rc;
+}
+
 int passthrough_hand(struct mount *fs, int fd)
 {
 	const struct backing_map map = { .fd = fd };
-	const int number = ioctl(fs->connection, BACKING_OPEN, &map);
+	int number;
 
-	if (number > 0)
-		return number;
+	if (!can_be_read_directly(fd))
+		return 0;
+	number = ask(fs, BACKING_OPEN, &map);
 	/* It will never be allowed in this session. */
 	if (number < 0 && errno == EPERM)
 		read_modes_end(fs->read_modes);
-	return 0;
+	return number > 0 ? number : 0;
 }
 
-static void give_back(void *context, int number)
+void passthrough_give_back(void *context, int number)
 {
-	const struct mount *fs = context;
 	const uint32_t kernels = (uint32_t)number;
 
-	ioctl(fs->connection, BACKING_CLOSE, &kernels);
+	ask(context, BACKING_CLOSE, &kernels);
 }
 
 int passthrough_reply_open(fuse_req_t req, const struct fuse_file_info *fi, int number)
@@ -66,25 +94,17 @@ static bool is_wanted(const struct mount *fs)
 	return !fs->options->no_passthrough && geteuid() == 0;
 }
 
-#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 16)
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
 
-int passthrough_prepare(struct mount *fs, struct fuse_session *session)
+void passthrough_prepare(struct mount *fs, struct fuse_session *session)
 {
 	fs->connection = fuse_session_fd(session);
-	return 0;
 }
 
 void passthrough_init(struct mount *fs, struct fuse_conn_info *connection)
 {
-	if (!is_wanted(fs) || !(connection->capable & FUSE_CAP_PASSTHROUGH))
-		return;
-#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
-	if (!fuse_set_feature_flag(connection, FUSE_CAP_PASSTHROUGH))
-		return;
-#else
-	connection->want |= FUSE_CAP_PASSTHROUGH;
-#endif
-	read_modes_begin(fs->read_modes, give_back, fs);
+	if (is_wanted(fs) && fuse_set_feature_flag(connection, FUSE_CAP_PASSTHROUGH))
+		read_modes_begin(fs->read_modes, passthrough_give_back, fs);
 }
 
 #else
@@ -133,7 +153,7 @@ static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 			set_bits(out + INIT_OUT_FLAGS, FLAG_INIT_EXT);
 			set_bits(out + INIT_OUT_FLAGS2, FLAG2_PASSTHROUGH);
 			store_u32(out + INIT_OUT_MAX_DEPTH, 1);
-			read_modes_begin(fs->read_modes, give_back, fs);
+			read_modes_begin(fs->read_modes, passthrough_give_back, fs);
 		}
 	}
 	return writev(fd, iov, count);
@@ -146,7 +166,7 @@ static ssize_t splice_request(int from, off_t *from_offset, int to, off_t *to_of
 	return splice(from, from_offset, to, to_offset, n, flags);
 }
 
-int passthrough_prepare(struct mount *fs, struct fuse_session *session)
+void passthrough_prepare(struct mount *fs, struct fuse_session *session)
 {
 	const struct fuse_custom_io io = {
 		.read = read_request,
@@ -156,7 +176,9 @@ int passthrough_prepare(struct mount *fs, struct fuse_session *session)
 	};
 
 	fs->connection = fuse_session_fd(session);
-	return is_wanted(fs) ? fuse_session_custom_io(session, &io, fs->connection) : 0;
+	/* Without it, out of memory, the daemon reads. */
+	if (is_wanted(fs))
+		fuse_session_custom_io(session, &io, fs->connection);
 }
 
 void passthrough_init(struct mount *fs, struct fuse_conn_info *connection)

@@ -143,10 +143,8 @@ static int start(struct mount_session *mount)
 	/* libfuse reports the error itself. */
 	if (fuse_session_mount(mount->session, mount->point) < 0)
 		return -1;
-	rc = passthrough_prepare(mount->fs, mount->session);
-	if (rc < 0)
-		log_error("%s: %s", mount->point, strerror(-rc));
-	return rc;
+	passthrough_prepare(mount->fs, mount->session);
+	return 0;
 }
 
 /* No thread answers yet, so the mount must not be asked for anything: DONT_SYNC. */
@@ -196,19 +194,8 @@ static bool look_for_shards(void *context)
 	return true;
 }
 
-static bool open_waits(void *context)
-{
-	const struct mount_session *mount = context;
-
-	return read_modes_on(mount->fs->read_modes);
-}
-
 static int serve(struct mount_session *mount)
 {
-	const struct session_hooks hooks = { .connected = set_readahead,
-					     .hung_up = look_for_shards,
-					     .open_waits = open_waits,
-					     .context = mount };
 	int rc = -1;
 
 	/* A signal from here on finds a mount that it must not leave without a daemon. The one that
@@ -222,7 +209,7 @@ static int serve(struct mount_session *mount)
 		/* Before the first request is answered, what was grafted by links is there. */
 		symlinks_refresh(mount->fs->links, NULL);
 		rc = session_loop(mount->session, mount->options->threads, mount->fs->read_threads,
-				  &hooks);
+				  set_readahead, look_for_shards, mount);
 	}
 	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
 	 * between the two would write to whatever file has that number by then. */

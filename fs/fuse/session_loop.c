@@ -31,7 +31,9 @@ struct waiting_request {
 struct loop {
 	struct fuse_session *session;
 	struct read_threads *read_threads;
-	const struct session_hooks *hooks;
+	void (*connected)(void *context);
+	bool (*hung_up)(void *context);
+	void *context;
 	pthread_t main;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t turn;  /* no thread waits for requests any more */
@@ -99,7 +101,7 @@ static bool is_of_keys(uint64_t ino)
 }
 
 /* In a root there are files that may have to be generated, and in a class .theta. */
-static bool is_quick(const struct loop *loop, const struct fuse_buf *request)
+static bool is_quick(const struct fuse_buf *request)
 {
 	switch (kind_of(request)) {
 	case LOOKUP:
@@ -112,11 +114,8 @@ static bool is_quick(const struct loop *loop, const struct fuse_buf *request)
 		__attribute__((fallthrough));
 	case READDIR:
 		return !has_generated(inode_of_request(request));
-	case OPEN:
-		if (loop->hooks->open_waits(loop->hooks->context))
-			return false;
-		__attribute__((fallthrough));
 	case GETATTR:
+	case OPEN:
 		return !is_of_keys(inode_of_request(request));
 	case FORGET:
 	case GETXATTR:
@@ -227,10 +226,10 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 			pthread_kill(loop->main, DONE_SIGNAL);
 			return false;
 		}
-		if (is_quick(loop, request)) {
+		if (is_quick(request)) {
 			fuse_session_process_buf(loop->session, request);
 			if (kind_of(request) == INIT)
-				loop->hooks->connected(loop->hooks->context);
+				loop->connected(loop->context);
 		} else if (pass_on(loop)) {
 			return true;
 		} else {
@@ -314,15 +313,14 @@ static int run(struct loop *loop, const sigset_t *ending)
 	pthread_mutex_unlock(&loop->lock);
 	if (rc != 0)
 		return -rc;
-	while (sigwait(ending, &number) == 0 && number == SIGHUP &&
-	       loop->hooks->hung_up(loop->hooks->context))
+	while (sigwait(ending, &number) == 0 && number == SIGHUP && loop->hung_up(loop->context))
 		;
 	stop(loop);
 	return loop->error;
 }
 
 int session_loop(struct fuse_session *session, unsigned threads, struct read_threads *read_threads,
-		 const struct session_hooks *hooks)
+		 void (*connected)(void *context), bool (*hung_up)(void *context), void *context)
 {
 	/* Without SA_RESTART, so that read(2) ends. */
 	const struct sigaction wake = { .sa_handler = ignore_signal };
@@ -336,7 +334,9 @@ int session_loop(struct fuse_session *session, unsigned threads, struct read_thr
 	loop->session = session;
 	loop->read_threads = read_threads;
 	loop->last = &loop->first;
-	loop->hooks = hooks;
+	loop->connected = connected;
+	loop->hung_up = hung_up;
+	loop->context = context;
 	loop->main = pthread_self();
 	loop->most = threads;
 	pthread_mutex_init(&loop->lock, NULL);

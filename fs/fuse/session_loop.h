@@ -16,17 +16,12 @@
 struct fuse_session;
 struct read_threads;
 
-struct session_hooks {
-	void (*connected)(void *context);  /* the kernel has the answer to its first request */
-	bool (*hung_up)(void *context);	   /* on the caller's thread, at SIGHUP. False: to end */
-	bool (*open_waits)(void *context); /* may an open() wait for a disk? */
-	void *context;
-};
-
 /* Answer requests with up to threads threads until the mount is gone or SIGINT or SIGTERM comes.
- * Returns 0, or -errno when the connection to the kernel failed. These signals are the caller's
- * again afterwards. */
+ * connected(context) is called once the kernel has the answer to its first request, and
+ * hung_up(context), on this thread, whenever SIGHUP comes; if that says false, it ends. Returns 0,
+ * or -errno when the connection to the kernel failed. These signals are the caller's again
+ * afterwards. */
 int session_loop(struct fuse_session *session, unsigned threads, struct read_threads *read_threads,
-		 const struct session_hooks *hooks);
+		 void (*connected)(void *context), bool (*hung_up)(void *context), void *context);
 
 #endif

@@ -19,6 +19,9 @@ static const struct mount_pool {
 	/* Writers of .assemble. One assembles at a time (assembly_lock), and the others can be
 	 * interrupted meanwhile. */
 	{ offsetof(struct mount, assemblies), 32 },
+	/* Opens that ask a disk how the kernel can read. One waits for another of the same inode,
+	 * which runs already (read_modes.h). */
+	{ offsetof(struct mount, opens), 16 },
 	/* Look-ups of where links lead. None lasts longer than symlinks.h says. */
 	{ offsetof(struct mount, link_lookups), 16 },
 	/* Looks for shards, which take turns (shards_lock): more threads would only wait. */

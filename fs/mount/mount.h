@@ -45,6 +45,7 @@ struct mount {
 	struct pool *computed_reads; /* reads that wait for them */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* writes to .assemble */
+	struct pool *opens; /* of files that the kernel may read by itself */
 	struct fifo_lock *assembly_lock; /* one of them at a time */
 	struct pool *link_lookups;	 /* who waits for where links lead */
 	struct pool *shard_checks;	 /* who waits for whether shards have come; one at a time */

@@ -62,7 +62,7 @@ struct family {
 	bool copied;	   /* not renamed, as if between filesystems */
 	bool nothing;	   /* made again and removed without any effect */
 	bool computed;	   /* made as it is read */
-	bool is_copy;	   /* its bytes are those of other files: counts one block */
+	bool is_copy;	   /* model.gguf: its bytes are the organs' once more; counts one block */
 	bool shows_slot;   /* st_ino is number(): an editor finds the same file after a write */
 	bool is_organ;	   /* its file: it can be measured and hashed, and a stage takes it over */
 	const char *drops; /* for the log, of WRITE_DROPPED: why */

@@ -57,11 +57,18 @@ static uint64_t own_number(const struct inode *inode)
 }
 
 /* What is written to model.gguf is dropped, which needs no stage: but while the kernel reads it by
- * itself (read_modes.h), it lets no other process open it for the daemon to answer. That process
- * gets this one. */
-static struct inode *model_file_sink(const struct tree *tree, const struct inode *inode)
+ * itself (read_modes.h), it lets no process open it for the daemon to answer. One that wants to
+ * write gets the same once more, under another number. */
+static struct inode *model_file_again(const struct tree *tree, const struct inode *inode)
 {
-	return tree_make_sink(tree, inode->model);
+	struct inode made = { .ino = inode_new(inode->model),
+			      .family = inode->family,
+			      .index = inode->index,
+			      .model = inode->model,
+			      .view = view_ref(inode->view),
+			      .mtime = inode->mtime };
+
+	return inodes_add(tree->inodes, &made);
 }
 
 /* A copy of model.gguf is no part of another file, so its extent is not listed. */
@@ -71,7 +78,7 @@ const struct family family_model_file = {
 	.is_copy = true,
 	.drops = "it is the model with its grafts; another model is mounted by itself",
 	.number = own_number,
-	.stage = model_file_sink,
+	.stage = model_file_again,
 	.open = model_file_open,
 	.attribute = model_file_extent,
 };

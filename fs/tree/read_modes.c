@@ -65,12 +65,9 @@ void read_modes_begin(struct read_modes *modes, void (*give_back)(void *context,
 	atomic_store(&modes->on, true);
 }
 
-/* With the lock, so that no thread gives a number back meanwhile. */
 void read_modes_end(struct read_modes *modes)
 {
-	pthread_mutex_lock(&modes->lock);
 	atomic_store(&modes->on, false);
-	pthread_mutex_unlock(&modes->lock);
 }
 
 bool read_modes_on(const struct read_modes *modes)
@@ -108,27 +105,32 @@ struct read_mode *read_modes_enter(struct read_modes *modes, uint64_t ino)
 	return mode;
 }
 
-/* With the lock held. */
-static void drop(struct read_modes *modes, struct read_mode *mode)
+/* With the lock held: take it out of the list. Returns the kernel's number, to give back. */
+static int drop(struct read_modes *modes, struct read_mode *mode)
 {
 	struct read_mode **link = &modes->first;
+	const int number = mode->number;
 
 	while (*link != mode)
 		link = &(*link)->next;
 	*link = mode->next;
-	if (mode->number > 0 && atomic_load(&modes->on))
-		modes->give_back(modes->context, mode->number);
 	free(mode);
+	return number;
 }
 
+/* The number goes without the lock: the kernel may have the file to remove then. */
 void read_mode_leave(struct read_modes *modes, struct read_mode *mode)
 {
+	int number = 0;
+
 	if (!mode)
 		return;
 	pthread_mutex_lock(&modes->lock);
 	if (--mode->users == 0)
-		drop(modes, mode);
+		number = drop(modes, mode);
 	pthread_mutex_unlock(&modes->lock);
+	if (number > 0 && read_modes_on(modes))
+		modes->give_back(modes->context, number);
 }
 
 /* With the lock held: wait for another thread's decision. Returns 0 or -EINTR. */

@@ -357,7 +357,7 @@ need_passthrough() {
 
 # How a file is read, or would be.
 way() {
-	getfattr --only-values -n user.organfs.read "$1"
+	getfattr --absolute-names --only-values -n user.organfs.read "$1"
 }
 
 # read_by WAY FILE

@@ -40,6 +40,13 @@ run_on() {
 	same "$TMP/expected.gguf" "$disk/out.gguf"
 	rm "$disk/out.gguf"
 	unmount_and_wait
+	# Grafts that were taken up are looked at first, which takes no open() long.
+	mount_model -o "noassemble,layer=$disk/layer" "$disk/base.gguf"
+	read_by daemon "$MNT/model.gguf"
+	same "$MNT/model.gguf" "$TMP/expected.gguf"
+	read_by snapshot "$MNT/model.gguf"
+	same "$MNT/model.gguf" "$TMP/expected.gguf"
+	unmount_and_wait
 	mount_model -o "noassemble,snapshot=no,layer=$disk/layer" "$disk/base.gguf"
 	read_by daemon "$MNT/model.gguf"
 	same "$MNT/model.gguf" "$TMP/expected.gguf"
@@ -52,7 +59,32 @@ run_on() {
 	unmount_and_wait
 	rm -r "$TMP/layer"
 	umount "$disk"
+	rm "$TMP/$1.img"
 }
 
 run_on xfs 600
 run_on btrfs 600
+
+# What adapters change is computed as it is read.
+mount_image xfs 600 "$TMP/other"
+cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/other/base.gguf"
+"$LORA" make "$TMP/other/base.gguf" "$TMP/style.gguf" '*.attn_q.weight'
+mount_model -o "noassemble,layer=$TMP/other/layer" "$TMP/other/base.gguf"
+ln -s "$TMP/style.gguf" "$MNT/adapters/"
+read_by daemon "$MNT/model.gguf"
+cat "$MNT/model.gguf" >/dev/null
+rm "$MNT/adapters/style.gguf"
+read_by passthrough "$MNT/model.gguf"
+unmount_and_wait
+umount "$TMP/other"
+
+# The kernel takes no file of a stacked filesystem.
+mkdir "$TMP/upper" "$TMP/work" "$TMP/stacked" "$TMP/lower"
+cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/lower/base.gguf"
+mount -t overlay -o "lowerdir=$TMP/lower,upperdir=$TMP/upper,workdir=$TMP/work" overlay \
+	"$TMP/stacked" 2>/dev/null || skip 'no overlay here'
+mount_model -o noassemble "$TMP/stacked/base.gguf"
+read_by daemon "$MNT/model.gguf"
+same "$MNT/model.gguf" "$TMP/lower/base.gguf"
+unmount_and_wait
+umount "$TMP/stacked"

@@ -20,6 +20,13 @@ rsync --inplace "$donor" "$MNT/model.gguf" 2>"$TMP/said" || cat "$TMP/said"
 equal "$(stat -c %s "$MNT/model.gguf")" "$(stat -c %s "$base")"
 same "$MNT/model.gguf" "$base"
 cmp /dev/fd/4 "$base"
+# One that reads, too, reads what is there.
+python3 - "$MNT/model.gguf" "$base" <<'END' || fail 'open to read and write'
+import mmap, os, sys
+fd, base = os.open(sys.argv[1], os.O_RDWR), open(sys.argv[2], "rb").read()
+assert os.fstat(fd).st_size == len(base)
+assert os.pread(fd, len(base), 0) == base
+END
 exec 4<&-
 log_says 'model.gguf: what is written to it is dropped'
 
@@ -62,7 +69,11 @@ except OSError as error:
 else:
     sys.exit("opened")
 os.close(reader)
+# Alone it writes, and who reads then is answered by the daemon.
+writer = os.open(f"/proc/self/fd/{path}", os.O_WRONLY)
+assert os.getxattr(sys.argv[1], "user.organfs.read") == b"daemon"
+assert len(open(sys.argv[1], "rb").read()) == os.stat(sys.argv[1]).st_size
 END
-log_says 'no name, while the kernel reads its file'
+log_says 'no name, while the kernel reads the file by itself'
 umount "$TMP/donor"
 unmount_and_wait

@@ -74,10 +74,13 @@ static void it_holds_the_view_and_has_no_name(void **state)
 	struct view *view = grafted(&scene, 5);
 	char *bytes = read_view(view), *read = malloc(SIZE);
 	struct stat stat;
-	const int fd = shared_file_new(view, scene.directory.text, NULL);
+	const int fd = shared_file_new(view, scene.directory.text);
 
 	assert_true(fd >= 0);
-	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	must(fstat(fd, &stat) == 0);
+	assert_int_equal(stat.st_size, 0);
+	filesystem.shared = 0;
+	assert_int_equal(shared_file_fill(fd, view, NULL), 0);
 	must(fstat(fd, &stat) == 0);
 	assert_int_equal(stat.st_nlink, 0);
 	assert_int_equal(stat.st_size, SIZE);
@@ -94,8 +97,14 @@ static void it_holds_the_view_and_has_no_name(void **state)
 static void assert_cheap(struct scene *scene, uint64_t blocks, bool cheap)
 {
 	struct view *view = grafted(scene, blocks);
+	const int fd = shared_file_new(view, scene->directory.text);
 
-	assert_int_equal(shared_file_is_cheap(view, scene->directory.text), cheap);
+	if (cheap)
+		assert_true(fd >= 0);
+	else
+		assert_int_equal(fd, -ENOTSUP);
+	if (fd >= 0)
+		close(fd);
 	view_unref(view);
 }
 
@@ -125,10 +134,13 @@ static void where_no_file_can_be_made_it_is_not(void **state)
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
 
-	assert_false(shared_file_is_cheap(view, in_temp(state, "missing").text));
-	assert_int_equal(shared_file_new(view, in_temp(state, "missing").text, NULL), -ENOENT);
+	int fd;
+
+	assert_int_equal(shared_file_new(view, in_temp(state, "missing").text), -ENOENT);
+	fd = shared_file_new(view, scene.directory.text);
 	filesystem.reserve_error = ENOSPC;
-	assert_int_equal(shared_file_new(view, scene.directory.text, NULL), -ENOSPC);
+	assert_int_equal(shared_file_fill(fd, view, NULL), -ENOSPC);
+	close(fd);
 	view_unref(view);
 	close_scene(&scene);
 }
@@ -139,7 +151,7 @@ static void zeros_and_memory_alone_are_not_worth_a_file(void **state)
 	const struct segment zeros = { .kind = SEGMENT_ZEROS, .length = SIZE };
 	struct view *view = view_new(&zeros, 1, NULL);
 
-	assert_false(shared_file_is_cheap(view, scene.directory.text));
+	assert_int_equal(shared_file_new(view, scene.directory.text), -ENOTSUP);
 	view_unref(view);
 	close_scene(&scene);
 }
@@ -169,7 +181,7 @@ static void what_has_to_be_computed_is_not_cheap(void **state)
 	};
 	struct view *view = view_new_computed(segments, 2, NULL, &generator);
 
-	assert_false(shared_file_is_cheap(view, scene.directory.text));
+	assert_int_equal(shared_file_new(view, scene.directory.text), -ENOTSUP);
 	view_unref(view);
 	close_scene(&scene);
 }
@@ -179,8 +191,10 @@ static void a_reader_that_is_interrupted_waits_no_longer(void **state)
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
 	const atomic_bool stop = true;
+	const int fd = shared_file_new(view, scene.directory.text);
 
-	assert_int_equal(shared_file_new(view, scene.directory.text, &stop), -EINTR);
+	assert_int_equal(shared_file_fill(fd, view, &stop), -EINTR);
+	close(fd);
 	view_unref(view);
 	close_scene(&scene);
 }
@@ -189,31 +203,48 @@ static void a_base_that_was_changed_makes_none(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
+	const int fd = shared_file_new(view, scene.directory.text);
 
 	change_times(state, "base");
-	assert_int_equal(shared_file_new(view, scene.directory.text, NULL), -EIO);
+	assert_int_equal(shared_file_fill(fd, view, NULL), -EIO);
+	assert_int_equal(shared_file_new(view, scene.directory.text), -ENOTSUP);
+	close(fd);
 	view_unref(view);
 	close_scene(&scene);
 }
 
-static void without_memory_it_fails_and_leaves_nothing(void **state)
+/* They would all be read while a process waits for its open(). */
+static void a_graft_that_was_not_looked_at_is_not_cheap(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct view *view = grafted(&scene, 5);
+
+	backing_expect_hash(scene.graft, "00000000000000000000000000000000");
+	assert_int_equal(shared_file_new(view, scene.directory.text), -ENOTSUP);
+	view_unref(view);
+	close_scene(&scene);
+}
+
+static void without_memory_it_fails(void **state)
 {
 	struct scene scene;
 	struct view *view;
-	int fd = -1;
+	int fd, rc;
 
 	needs_failing_allocations();
 	scene = open_scene(state);
 	view = grafted(&scene, 5);
 	for (uint64_t k = 1;; k++) {
+		fd = shared_file_new(view, scene.directory.text);
+		assert_true(fd >= 0);
 		allocation_fails(k);
-		fd = shared_file_new(view, scene.directory.text, NULL);
+		rc = shared_file_fill(fd, view, NULL);
+		close(fd);
 		if (!allocation_failed())
 			break;
-		assert_int_equal(fd, -ENOMEM);
+		assert_int_equal(rc, -ENOMEM);
 	}
-	assert_true(fd >= 0);
-	close(fd);
+	assert_int_equal(rc, 0);
 	view_unref(view);
 	close_scene(&scene);
 }
