@@ -59,7 +59,7 @@ same "$MNT/model.gguf" "$base"
 # One without a name cannot be told apart from the readers.
 cp "$TMP/organ" "$MNT/organs/blk_1_ffn_up.bin"
 python3 - "$MNT/organs/blk_1_ffn_up.bin" <<'END' || fail 'a writer without a name'
-import errno, os, sys
+import errno, os, sys, time
 path = os.open(sys.argv[1], os.O_PATH)
 reader = os.open(sys.argv[1], os.O_RDONLY)
 try:
@@ -69,8 +69,15 @@ except OSError as error:
 else:
     sys.exit("opened")
 os.close(reader)
-# Alone it writes, and who reads then is answered by the daemon.
-writer = os.open(f"/proc/self/fd/{path}", os.O_WRONLY)
+# Alone it writes, once the daemon knows that the reader has closed it; for who reads then the daemon
+# answers.
+for _ in range(500):
+    try:
+        writer = os.open(f"/proc/self/fd/{path}", os.O_WRONLY)
+        break
+    except OSError as error:
+        assert error.errno == errno.EBUSY, error
+        time.sleep(0.02)
 assert os.getxattr(sys.argv[1], "user.organfs.read") == b"daemon"
 assert len(open(sys.argv[1], "rb").read()) == os.stat(sys.argv[1]).st_size
 END
