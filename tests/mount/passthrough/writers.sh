@@ -69,8 +69,7 @@ except OSError as error:
 else:
     sys.exit("opened")
 os.close(reader)
-# Alone it writes, once the daemon knows that the reader has closed it; for who reads then the daemon
-# answers.
+# Alone it writes, once the daemon knows that the reader has closed it; the daemon reads then.
 for _ in range(500):
     try:
         writer = os.open(f"/proc/self/fd/{path}", os.O_WRONLY)
