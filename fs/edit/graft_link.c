@@ -216,9 +216,18 @@ static void unlock_both(struct model *a, struct model *b)
 		journal_end(b);
 }
 
+/* Does the slot hold that already? A scratch file may have kept what the slot held before. */
 static bool is_at(const struct filling *filling, const struct origin *from)
 {
-	return !filling->is_new && filling->model == from->model && filling->tensor == from->slot;
+	struct content *now;
+	bool same;
+
+	if (filling->is_new || filling->model != from->model || filling->tensor != from->slot)
+		return false;
+	now = slots_own(from->model->slots, from->slot);
+	same = now == from->content;
+	content_unref(now);
+	return same;
 }
 
 int graft_fill_from(struct filling *filling, const struct origin *from)

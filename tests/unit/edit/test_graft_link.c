@@ -143,6 +143,29 @@ static void a_link_onto_itself_changes_nothing(void **state)
 	close_model(&o);
 }
 
+/* As mv(1) puts back a scratch file that cp(1) made of the slot before it was filled otherwise. */
+static void a_slot_can_hold_again_what_it_held(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct origin origin = { .model = o.model, .slot = SMALL_UP };
+	struct view *view, *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(o.model->layer, empty);
+
+	assert_int_equal(link_gate(o.model, "blk_0_ffn_up"), 0);
+	origin.content = slots_own(o.model->slots, SMALL_UP);
+	view = organ_file_view(o.model, SMALL_UP, origin.content);
+	assert_true(stage_adopt(stage, view, &origin));
+	assert_int_equal(fill_up(o.model, 51), 0);
+	assert_int_equal(graft_fill(o.model, SMALL_UP, stage), 0);
+	assert_kind(o.model, SMALL_UP, CONTENT_REFERENCE);
+	assert_data_of(o.model, SMALL_UP, SMALL_GATE);
+	stage_free(stage);
+	view_unref(empty);
+	view_unref(view);
+	content_unref(origin.content);
+	close_model(&o);
+}
+
 static void what_does_not_fit_is_refused_and_nothing_moves(void **state)
 {
 	static const char *const names[] = { "blk_0_ffn_down", "nonsense", "blk_x_ffn_up" };
