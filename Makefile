@@ -352,6 +352,7 @@ INSTALLED := \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
 	755:mount-helpers/organ-serve:$(BINDIR)/organ-serve \
 	755:mount-helpers/organ-serve-put:$(DATADIR)/organfs/organ-serve-put \
+	644:mount-helpers/organ-serve-answers.sh:$(DATADIR)/organfs/organ-serve-answers.sh \
 	$(foreach f,$(PAGE),644:$f:$(DATADIR)/organfs/organ-serve-page/$(notdir $f)) \
 	644:mount-helpers/organfs.magic:$(DATADIR)/organfs/organfs.magic \
 	644:mount-helpers/organ-serve.1:$(MANDIR)/man1/organ-serve.1 \

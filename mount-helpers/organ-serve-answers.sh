@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+# organ-serve-answers.sh - what the parts of organ-serve-put have in common: answers, as text or as
+# JSON, reasons, and what the client is. Sourced by it; LC_ALL is C.
+# shellcheck shell=bash
+
+# The path that an error in JSON names: the address, decoded.
+path=${PATH_INFO-}
+mount=${ORGANFS_MOUNT%/}
+
+wants_json() {
+	[[ ${HTTP_ACCEPT-} == *application/json* ]]
+}
+
+# A string of JSON. What is no UTF-8 is left out: names in a mount, and addresses, can be any bytes.
+json_string() {
+	local s=$1
+	if [[ $s == *[^[:cntrl:][:print:]]* ]]; then
+		s=$(iconv -c -f UTF-8 -t UTF-8 <<<"$s" 2>/dev/null)
+	fi
+	s=${s//\\/\\\\}
+	s=${s//\"/\\\"}
+	s=${s//$'\n'/\\n}
+	s=${s//$'\t'/\\t}
+	printf '"%s"' "${s//[[:cntrl:]]/?}"
+}
+
+# respond STATUS BODY [HEADER]: a body that is JSON already where the client wants it.
+respond() {
+	local type='text/plain; charset=utf-8'
+	! wants_json || type=application/json
+	printf 'Status: %s\r\nContent-Type: %s\r\n%s\r\n%s\n' "$1" "$type" \
+		"${3:+$3$'\r\n'}" "$2"
+	exit 0
+}
+
+# answer STATUS TEXT
+answer() {
+	local status=${1%% *}
+	if [ "$status" -ge 400 ] && wants_json; then
+		respond "$1" "{\"error\": $(json_string "$2"), \"status\": $status, \
+\"path\": $(json_string "$path")}"
+	fi
+	printf 'Status: %s\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n%s\n' "$1" "$2"
+	exit 0
+}
+
+# status_of TEXT OTHERWISE: the status for what a program says went wrong.
+status_of() {
+	case $1 in
+	*'No space left on device'* | *'Disk quota exceeded'*) echo '507 Insufficient Storage' ;;
+	*'Read-only file system'* | *'Permission denied'*) echo '403 Forbidden' ;;
+	*'File name too long'*) echo '414 URI Too Long' ;;
+	*'No such file'* | *'Not a directory'* | *'Is a directory'*) echo '409 Conflict' ;;
+	*'Input/output error'*) echo '500 Internal Server Error' ;;
+	*) echo "$2" ;;
+	esac
+}
+
+# reason PATH: the last that the log of the mount says of that file.
+reason() {
+	local line
+	line=$(grep -aF " ${1#/}: " "$mount/.log" | tail -n 1)
+	line=${line#* * }
+	echo "${line:-${1#/}: refused}"
+}
+
+# path_of ADDRESS: the path in the mount.
+path_of() {
+	local path=${1%%\?*}
+	path=${path#*://*/}
+	path=${path#/}
+	path=${path//\\/\\\\}
+	printf %b "${path//%/\\x}"
+}
+
+# address_of PATH: the reverse.
+address_of() {
+	local i c address=
+	for ((i = 0; i < ${#1}; i++)); do
+		c=${1:i:1}
+		case $c in
+		[A-Za-z0-9/._~-]) ;;
+		*) printf -v c '%%%02X' "$(($(printf %d "'$c") & 255))" ;;
+		esac
+		address+=$c
+	done
+	echo "$address"
+}
+
+# A page of another site can have a browser send what needs no leave of ours, with the password that
+# the browser knows.
+same_origin() {
+	[ -z "${HTTP_ORIGIN-}" ] || [ "${HTTP_ORIGIN#*://}" = "${HTTP_HOST-}" ] ||
+		answer '403 Forbidden' 'Pages of other sites can change nothing here.'
+}
+
+# Is the client's connection established, both ways?
+is_connected() {
+	local row
+	printf -v row ':%04X [0-9A-F]*:%04X 01 ' "$SERVER_PORT" "$REMOTE_PORT"
+	[ ! -r /proc/net/tcp ] || grep -qs "$row" /proc/net/tcp /proc/net/tcp6
+}
+
+# Has it hung up? A row may be missed while others come and go, so it is looked for again.
+has_hung_up() {
+	local try
+	for try in 1 2 3; do
+		! is_connected || return 1
+		[ "$try" = 3 ] || sleep 0.1
+	done
+}
