@@ -346,13 +346,14 @@ FISHCONFDIR := $(DATADIR)/fish/vendor_conf.d
 # What bash and fish look up by its own name.
 COMPLETED := organfs organ-dissect organ-serve organ-stream organfs-open organfs-umount
 PAGE := $(wildcard mount-helpers/organ-serve-page/*)
+SERVE := $(wildcard mount-helpers/organ-serve-*.sh)
 # A line for each file: mode, where it is here, where it goes.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
 	755:mount-helpers/organ-serve:$(BINDIR)/organ-serve \
 	755:mount-helpers/organ-serve-put:$(DATADIR)/organfs/organ-serve-put \
-	644:mount-helpers/organ-serve-answers.sh:$(DATADIR)/organfs/organ-serve-answers.sh \
+	$(foreach f,$(SERVE),644:$f:$(DATADIR)/organfs/$(notdir $f)) \
 	$(foreach f,$(PAGE),644:$f:$(DATADIR)/organfs/organ-serve-page/$(notdir $f)) \
 	644:mount-helpers/organfs.magic:$(DATADIR)/organfs/organfs.magic \
 	644:mount-helpers/organ-serve.1:$(MANDIR)/man1/organ-serve.1 \

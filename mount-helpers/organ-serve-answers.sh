@@ -33,15 +33,16 @@ respond() {
 	exit 0
 }
 
-# answer STATUS TEXT
+# json_error STATUS TEXT [MEMBERS]
+json_error() {
+	printf '{"error": %s, "status": %s, "path": %s%s}' "$(json_string "$2")" "${1%% *}" \
+		"$(json_string "$path")" "${3-}"
+}
+
+# answer STATUS TEXT: an error, or what is to be read by people.
 answer() {
-	local status=${1%% *}
-	if [ "$status" -ge 400 ] && wants_json; then
-		respond "$1" "{\"error\": $(json_string "$2"), \"status\": $status, \
-\"path\": $(json_string "$path")}"
-	fi
-	printf 'Status: %s\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n%s\n' "$1" "$2"
-	exit 0
+	[ "${1%% *}" -lt 400 ] || ! wants_json || respond "$1" "$(json_error "$1" "$2")"
+	HTTP_ACCEPT='' respond "$1" "$2"
 }
 
 # status_of TEXT OTHERWISE: the status for what a program says went wrong.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organ-serve for programs: errors as JSON for those who ask for it, /health, and nothing that a page
+# organ-serve for programs: errors as JSON for those who ask, /health, and nothing that a page
 # of another site can have a browser send.
 . "${0%/*}/../lib.sh"
 
