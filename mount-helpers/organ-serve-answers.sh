@@ -45,6 +45,18 @@ answer() {
 	HTTP_ACCEPT='' respond "$1" "$2"
 }
 
+# created PATH
+created() {
+	local body=$1
+	! wants_json || body="{\"path\": $(json_string "$1")}"
+	respond '201 Created' "$body" "Location: $(address_of "$1")"
+}
+
+no_content() {
+	printf 'Status: 204 No Content\r\n\r\n'
+	exit 0
+}
+
 # status_of TEXT OTHERWISE: the status for what a program says went wrong.
 status_of() {
 	case $1 in

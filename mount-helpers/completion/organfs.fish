@@ -119,4 +119,6 @@ complete -c organ-serve -l cert -r -F -d 'certificate for HTTPS'
 complete -c organ-serve -l key -r -F -d 'its private key'
 complete -c organ-serve -l output -x -a '(__fish_complete_directories)' \
 	-d 'where .assemble writes'
+complete -c organ-serve -l models -x -a '(__fish_complete_directories)' \
+	-d 'models and adapters for clients'
 complete -c organ-serve -l read-only -d 'nothing can be changed'

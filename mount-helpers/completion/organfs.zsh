@@ -102,6 +102,7 @@ organ-serve)
 		'--cert=[certificate for HTTPS]:file:_files' \
 		'--key=[its private key]:file:_files' \
 		'--output=[where .assemble writes]:directory:_files -/' \
+		'--models=[models and adapters for clients]:directory:_files -/' \
 		'--read-only[nothing can be changed]' \
 		'1:mount point:_organfs_mounts' '2:port:'
 	;;

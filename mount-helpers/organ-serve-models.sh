@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+# organ-serve-models.sh - files of the directory that --models names: models that are mounted beside
+# the one that is served, for reading only, and adapters that are linked into it. Sourced by
+# organ-serve-put. organ-serve unmounts at its end what is mounted in $ORGANFS_POINTS.
+# shellcheck shell=bash disable=SC2154 # path and mount are of organ-serve-answers.sh
+
+READ_ONLY='What is mounted beside the model is for reading only.'
+name='' file='' point=''
+
+# The file of that name in the directory: nothing in a directory of it, nothing outside of it.
+find_file() {
+	name=$1
+	[ -n "$ORGANFS_MODELS" ] ||
+		answer '403 Forbidden' 'files can be named if organ-serve has --models'
+	case $name in
+	'' | */* | .* | *[[:cntrl:]]*)
+		answer '400 Bad Request' 'not the plain name of a file of the directory'
+		;;
+	esac
+	file=$(realpath -e -- "$ORGANFS_MODELS$name" 2>/dev/null && echo .)
+	file=${file%$'\n'.}
+	[ -f "$file" ] || answer '404 Not Found' "$name: there is no such file"
+	[[ $file == "$ORGANFS_MODELS"* ]] ||
+		answer '403 Forbidden' "$name: this leads out of the directory of models"
+}
+
+# The name in the body.
+read_name() {
+	local body
+	body=$(head -c 4097 | tr '\0' '\n')
+	[ ${#body} -le 4096 ] || answer '414 URI Too Long' 'the name is too long'
+	find_file "$body"
+}
+
+# What a file is called as a model, as where organfs mounts several; nothing of a shard but the
+# first.
+model_name() {
+	local stem=${1%.gguf}
+	if [[ $stem =~ ^(.*)-([0-9]{5})-of-[0-9]{5}$ ]]; then
+		stem=${BASH_REMATCH[1]}
+		[ "${BASH_REMATCH[2]}" = 00001 ] || stem=
+	fi
+	printf '%s\n' "$stem"
+}
+
+lock_models() {
+	exec 9>"$ORGANFS_REFUSED/mounting"
+	flock 9
+}
+
+list_models() {
+	local known model mounted place text='' list=''
+	[ -n "$ORGANFS_MODELS" ] || answer '404 Not Found' 'organ-serve has no --models'
+	for known in "$ORGANFS_MODELS"*.gguf; do
+		file=$(realpath -e -- "$known" 2>/dev/null)
+		known=${known##*/}
+		model=$(model_name "$known")
+		[[ -f $file && $file == "$ORGANFS_MODELS"* ]] || continue
+		[[ -n $model && $known != *[[:cntrl:]]* ]] || continue
+		mounted=false
+		[ ! -d "$ORGANFS_POINTS/$model" ] || mounted=true
+		[ $mounted = true ] && place=/.models/$model/ || place=-
+		text+=$known$'\t'$place$'\n'
+		list+="${list:+,$'\n'}{\"file\": $(json_string "$known"), \
+\"name\": $(json_string "$model"), \"mounted\": $mounted}"
+	done
+	! wants_json || respond '200 OK' "{\"models\": [$list]}"
+	respond '200 OK' "${text%$'\n'}"
+}
+
+# For reading only: nothing of the directory is ever written, and nothing is left to be assembled.
+mount_model() {
+	local model said
+	read_name
+	model=$(model_name "$name")
+	[[ $name == *.gguf && -n $model ]] || answer '422 Unprocessable Content' \
+		"$name: not the name of a model, or of its first part"
+	point=$ORGANFS_POINTS/$model
+	lock_models
+	[ ! -d "$point" ] || answer '409 Conflict' "$model is mounted"
+	mkdir -- "$point" || answer '500 Internal Server Error' "$model: no place to mount it"
+	if ! said=$("$ORGANFS_PROGRAM" -o ro "$file" "$point" 2>&1 </dev/null 9>&-); then
+		rmdir -- "$point"
+		said=${said//"$ORGANFS_MODELS"/}
+		answer '422 Unprocessable Content' "${said#organfs: }"
+	fi
+	created "/.models/$model/"
+}
+
+# What a client has just read is open for a moment.
+unmount_model() {
+	local model=$1 try
+	case $model in
+	'' | */* | .*) answer '403 Forbidden' "$READ_ONLY" ;;
+	esac
+	point=$ORGANFS_POINTS/$model
+	lock_models
+	[ -d "$point" ] || answer '404 Not Found' "$model is not mounted"
+	for ((try = 0; try < 20; try++)); do
+		if "$ORGANFS_UMOUNT" "$point" >/dev/null 2>&1 9>&-; then
+			rmdir -- "$point" 2>/dev/null
+			no_content
+		fi
+		sleep 0.3
+	done
+	answer '409 Conflict' "$model is in use"
+}
+
+# Linked into the adapters of a model, and so merged; DELETE of the link ends that.
+link_adapter() {
+	local dir=$mount${path%/} said
+	[[ ${dir##*/} == adapters && -e ${dir%/*}/.grafts ]] ||
+		answer '405 Method Not Allowed' 'This cannot be done here.'
+	read_name
+	path=${path%/}/$name
+	! [ -e "$dir/$name" ] && ! [ -L "$dir/$name" ] ||
+		answer '409 Conflict' "${path#/}: there is such a file"
+	said=$(ln -s -- "$file" "$dir/$name" 2>&1) ||
+		answer "$(status_of "$said" '422 Unprocessable Content')" "$(reason "$path")"
+	created "$path"
+}

@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Models of --models that clients of organ-serve mount beside the one it serves, copy from and
+# unmount, and adapters that they link; and what they cannot name.
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need python3 jq openssl
+scribe=$(use scribe-Q4_K_M)
+pool="$TMP/po ol"
+odd='a b"ä#.gguf'
+mkdir -p "$pool/deeper" "$TMP/pool2" "$TMP/out"
+cp "$MODELS/clerk-Q4_K_M.gguf" "$pool/clerk.gguf"
+cp "$MODELS/clerk-Q4_K_M.gguf" "$pool/$odd"
+cp "$MODELS/clerk-Q4_K_M.gguf" "$pool/deeper/deep.gguf"
+cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/pool2/outer.gguf"
+"$LORA" make "$scribe" "$pool/style.gguf" 'blk.3.ffn_gate.weight'
+ln -s "$TMP/pool2/outer.gguf" "$pool/out.gguf"
+ln -s clerk.gguf "$pool/in.gguf"
+ln -s nowhere "$pool/broken.gguf"
+mkfifo "$pool/fifo.gguf"
+echo junk >"$pool/junk.gguf"
+touch "$pool/split-00002-of-00002.gguf" "$pool/notes.txt"
+mount_model -o noassemble "$scribe"
+json=(-H 'Accept: application/json')
+# What organ-serve has mounted.
+mounts() {
+	grep -c " $TMPDIR/organ-serve[^ ]* " /proc/self/mountinfo || true
+}
+
+# Without the option there are none.
+serve "$MNT"
+status 404 "$URL.models"
+status 404 "$URL.models/clerk/model.gguf"
+status 403 -d clerk.gguf "$URL.models"
+answer_says 'if organ-serve has --models'
+status 403 -d style.gguf "${URL}adapters/"
+kill "$SERVER"
+wait "$SERVER" || true
+expect_fail 'is no directory' "$here/../../mount-helpers/organ-serve" --models "$TMP/x" "$MNT"
+
+# What there is, and what is mounted.
+serve --models "$pool" --output "$TMP/out" "$MNT"
+models() {
+	status 200 "${json[@]}" "$URL.models"
+	jq -r '.models[] | select(.mounted) | .name' "$TMP/answer" | tr '\n' ' '
+}
+equal "$(models)" ''
+equal "$(jq -r '.models[].file' "$TMP/answer" | tr '\n' ' ')" \
+	"$odd clerk.gguf in.gguf junk.gguf style.gguf "
+status 201 -d clerk.gguf -D "$TMP/headers" "$URL.models"
+grep -qi $'^Location: /.models/clerk/\r$' "$TMP/headers" || fail "$(cat "$TMP/headers")"
+equal "$(models)" 'clerk '
+status 200 "$URL.models"
+grep -qx $'clerk.gguf\t/.models/clerk/' "$TMP/answer" || fail "$(cat "$TMP/answer")"
+status 201 --data-binary "$odd" "${json[@]}" -D "$TMP/headers" "$URL.models/"
+equal "$(jq -r .path "$TMP/answer")" '/.models/a b"ä#/'
+grep -qi '^Location: /.models/a%20b%22%C3%A4%23/' "$TMP/headers" || fail "$(cat "$TMP/headers")"
+status 201 -d in.gguf "$URL.models"
+equal "$(models)" 'a b"ä# clerk in '
+
+# They can be read, listed and copied from, and nothing in them can be changed.
+status 200 "$URL.models/clerk/organs/blk_2_ffn_up.bin"
+mv "$TMP/answer" "$TMP/organ"
+status 207 -X PROPFIND -H 'Depth: 1' "$URL.models/clerk/organs/"
+equal "$(grep -c '<D:href>/.models/clerk/organs/blk_' "$TMP/answer")" 36
+status 200 "$URL.models/"
+answer_says 'DOCTYPE html'
+status 200 "$URL.models/clerk/"
+answer_says 'DOCTYPE html'
+status 200 -X COPY -H 'Destination: /organs/' "$URL.models/clerk/organs/"
+equal "$(grep -c $'\tcopied$' "$TMP/answer")" 18
+same "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organ"
+equal "$(cut -f 8 "$MNT/.grafts" | sort -u)" "${pool/ /%20}/clerk.gguf" 'where it is from'
+status 200 -X COPY -H "Destination: ${URL}organs/blk_3_ffn_up.bin" \
+	"$URL.models/a%20b%22%c3%a4%23/organs/blk_2_ffn_up.bin"
+same "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organ"
+status 422 -X COPY -H 'Destination: /norm/' "$URL.models/clerk/organs/"
+answer_says 'graft refused'
+status 404 -X COPY -H 'Destination: /organs/' "$URL.models/other/organs/"
+status 404 -X COPY -H 'Destination: /organs/' "$URL.models/clerk/"
+clerk=$URL.models/clerk/organs/blk_2_ffn_up.bin
+status 403 -T "$TMP/organ" "$clerk"
+status 403 -X DELETE "$clerk"
+status 403 -X MOVE -H 'Destination: /organs/blk_1_ffn_up.bin' "$clerk"
+status 409 -X COPY -H 'Destination: /.models/clerk/organs/blk_1_ffn_up.bin' \
+	"${URL}organs/blk_2_ffn_up.bin"
+status 409 -X COPY -H 'Destination: /.models/clerk/organs/' "${URL}organs/"
+status 403 -X PUT -d '' "$URL.models/clerk/.assemble"
+equal "$(ls "$TMP/out")" ''
+
+# What cannot be mounted, with the reason. Nothing outside of the directory can be named.
+refused() {
+	local expected=$1 name=$2 pattern=$3
+	status "$expected" "${json[@]}" --data-binary "$name" "$URL.models"
+	jq -e ".status == $expected" "$TMP/answer" >/dev/null || fail "$(cat "$TMP/answer")"
+	answer_says "$pattern"
+	status "$expected" --data-binary "$name" "${URL}adapters/"
+}
+refused 400 "../pool2/outer.gguf" 'not the plain name'
+refused 400 "$scribe" 'not the plain name'
+refused 400 deeper/deep.gguf 'not the plain name'
+refused 400 .. 'not the plain name'
+refused 400 '' 'not the plain name'
+refused 400 $'clerk.gguf\nx' 'not the plain name'
+refused 403 out.gguf 'leads out of the directory'
+refused 404 broken.gguf 'no such file'
+refused 404 fifo.gguf 'no such file'
+refused 404 deeper 'no such file'
+refused 404 other.gguf 'no such file'
+refused 422 junk.gguf 'junk.gguf: .*no GGUF file'
+status 422 -d notes.txt "$URL.models"
+status 422 -d split-00002-of-00002.gguf "$URL.models"
+status 409 -d clerk.gguf "$URL.models"
+answer_says 'is mounted'
+for from in 'Origin: http://example.com' 'Sec-Fetch-Site: cross-site' 'Host: example.com'; do
+	status 403 -H "$from" -d style.gguf "$URL.models"
+	status 403 -H "$from" -d style.gguf "${URL}adapters/"
+	status 403 -H "$from" -X DELETE "$URL.models/clerk"
+done
+status 403 -H 'Host: example.com' "$URL.models"
+for path in .models/../../.. .models/%2e%2e/%2e%2e/etc/passwd '.models/..%2f..%2fetc/passwd'; do
+	code=$(curl -sS --path-as-is -o "$TMP/answer" -w '%{http_code}' "$URL$path")
+	! grep -q root: "$TMP/answer" || fail "$path is answered, with $code"
+done
+equal "$(models)" 'a b"ä# clerk in '
+
+# Adapters: linked, half of it, and away.
+equal "$(grep -c ^adapters "$MNT/.grafts" || true)" 0
+status 201 -d style.gguf -D "$TMP/headers" "${URL}adapters/"
+grep -qi $'^Location: /adapters/style.gguf\r$' "$TMP/headers" || fail "$(cat "$TMP/headers")"
+equal "$(readlink "$MNT/adapters/style.gguf")" "$pool/style.gguf"
+status 409 -d style.gguf "${URL}adapters"
+status 204 -X PUT -d 0.5 "${URL}adapters/style.scale"
+equal "$(grep ^adapters "$MNT/.grafts" | cut -f 1-4)" $'adapters/style.gguf\tadapter\t0.5\t1'
+status 422 -X PUT -d much "${URL}adapters/style.scale"
+answer_says 'adapters/style.scale: refused'
+status 422 "${json[@]}" -d clerk.gguf "${URL}adapters/"
+answer_says 'it is no LoRA adapter'
+status 405 -d style.gguf "${URL}organs/"
+status 204 -X DELETE "${URL}adapters/style.gguf"
+equal "$(grep -c ^adapters "$MNT/.grafts" || true)" 0
+
+# Unmounting: also what has just been read, not what is in use.
+status 200 "$clerk"
+status 204 -X DELETE "$URL.models/clerk"
+status 404 -X DELETE "$URL.models/clerk"
+status 404 "$clerk"
+status 403 -X DELETE "$URL.models"
+exec 3<"$(echo "$TMPDIR"/organ-serve.*/models/in)/model.gguf"
+status 409 -X DELETE "$URL.models/in/"
+answer_says 'in is in use'
+exec 3<&-
+status 204 -X DELETE "$URL.models/in/"
+equal "$(mounts)" 1
+
+# Its end unmounts the others, by a signal or when what it serves goes away.
+kill "$SERVER"
+wait "$SERVER" || true
+no_server
+equal "$(mounts)" 0
+echo all >"$MNT/.undo"
+printf 'alice:%s\n' "$(openssl passwd -6 secret)" >"$TMP/users"
+serve --models "$pool" --password "$TMP/users" "$MNT"
+status 401 -d clerk.gguf "$URL.models"
+status 401 "$URL.models"
+status 401 -d style.gguf "${URL}adapters/"
+status 201 -u alice:secret -d clerk.gguf "$URL.models"
+status 401 -X DELETE "$URL.models/clerk"
+status 401 "$URL.models/clerk/organs/blk_2_ffn_up.bin"
+status 401 -X COPY -H 'Destination: /organs/' "$URL.models/clerk/organs/"
+status 403 -u alice:secret -H 'Origin: https://example.com' -X COPY \
+	-H 'Destination: /organs/' "$URL.models/clerk/organs/"
+equal "$(cat "$MNT/.grafts")" ''
+kill -HUP "$SERVER"
+wait "$SERVER" || true
+equal "$(mounts)" 0
+
+# For reading only there is nothing to be mounted.
+serve --models "$pool" --read-only "$MNT"
+status 403 -d clerk.gguf "$URL.models"
+status 403 -d style.gguf "${URL}adapters/"
+status 403 -X DELETE "$URL.models/clerk"
+status 200 "$URL.models"
+kill "$SERVER"
+wait "$SERVER" || true
+serve --models "$pool" "$MNT"
+status 201 -d clerk.gguf "$URL.models"
+unmount_served
+equal "$(mounts)" 0
