@@ -54,9 +54,9 @@ function result({doing, noun, done}, {good, refusals, cancelled}, all) {
 }
 
 // Do something with one item after the other: step(item, signal) gives null, or the sentence why
-// it was not done. words are {doing: "Undoing", noun: "graft", done: "undone"}. Escape, or the
-// button, ends it between two items.
-export async function run(words, items, step) {
+// it was not done. words are {doing: "Undoing", noun: "graft", done: "undone"}; many(item) is for
+// how many it counts. Escape, or the button, ends it between two items.
+export async function run(words, items, step, many = () => 1) {
 	if (running) {
 		say("Something else is being done; wait for its end, or cancel it.", false);
 		return;
@@ -64,12 +64,15 @@ export async function run(words, items, step) {
 	running = new AbortController();
 	progress.hidden = cancel.hidden = false;
 	const state = {good: 0, refusals: [], cancelled: false};
-	for (const [i, item] of items.entries()) {
-		show(words.doing, i, items.length);
+	const all = items.reduce((n, item) => n + many(item), 0);
+	let begun = 0;
+	for (const item of items) {
+		show(words.doing, begun, all);
+		begun += many(item);
 		const why = await step(item, running.signal);
 		state.cancelled = running.signal.aborted;
 		if (why === null)
-			state.good++;
+			state.good += many(item);
 		else if (!state.cancelled)
 			state.refusals.push(why);
 		if (state.cancelled)
@@ -77,5 +80,5 @@ export async function run(words, items, step) {
 	}
 	running = null;
 	progress.hidden = cancel.hidden = true;
-	result(words, state, items.length);
+	result(words, state, all);
 }

@@ -2,16 +2,31 @@
 // edits.js - what changes a model: copies, files that are dropped, removals, undoing.
 import {run, say} from "./activity.js";
 import {count} from "./dom.js";
-import {copy, exists, put, remove} from "./http.js";
+import {copy, copyClass, exists, put, remove} from "./http.js";
 
 // What is dragged, if it comes from this page: {model, organs}.
 export const dragged = {now: null};
 
-// Organs into the slots of the same name, or the one organ into the slot that is given. No byte
-// is moved: they become references.
+// What is asked for one after the other: of a class that is there with all of its organs, those are
+// one request, and go together or not at all.
+function requests(from, organs) {
+	const inClass = (all, name) => all.filter((organ) => organ.class === name);
+	const known = [...from.organs.values()];
+	return [...new Set(organs.map((organ) => organ.class))].flatMap((name) => {
+		const taken = inClass(organs, name);
+		return taken.length > 1 && taken.length === inClass(known, name).length
+			? [{class: name, organs: taken}] : taken;
+	});
+}
+
+// Organs into the slots of the same name, or the one organ into the slot that is given. Between
+// models of one mount no byte is moved: they become references.
 export async function copyOrgans(from, to, organs, slot = null) {
 	await run({doing: `Copying into ${to.name}`, noun: "organ", done: `copied into ${to.name}`},
-		organs, (organ) => copy(organ.url, to.url(slot ?? organ.path)));
+		requests(from, organs), (item, signal) => item.organs
+			? copyClass(from.url(`${item.class}/`), to.url(`${item.class}/`), signal)
+			: copy(item.url, to.url(slot ?? item.path)),
+		(item) => item.organs?.length ?? 1);
 	await to.reload();
 }
 

@@ -41,6 +41,15 @@ export const remove = (url) => outcome(url, {method: "DELETE"});
 export const copy = (from, to) => outcome(from,
 	{method: "COPY", headers: {Destination: location.origin + to}});
 
+// All organs of a class, or none: the connection's end undoes what is done. null or the sentence,
+// as above.
+export async function copyClass(from, to, signal) {
+	const answer = await request(from, {method: "COPY", signal,
+		headers: {Destination: location.origin + to, Accept: "application/json"}});
+	const said = await answer.json().catch(() => ({}));
+	return answer.ok ? null : said.error ?? `${decode(from)}: status ${answer.status}`;
+}
+
 // The server's answer as a document, or null. (XMLHttpRequest parses it without a sink for HTML.)
 function propfind(url, depth) {
 	return new Promise((resolve) => {

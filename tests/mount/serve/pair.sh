@@ -57,9 +57,14 @@ undo="$right [aria-label='Undo blk 0-5 ffn_up from clerk']"
 browse "$pair" "$loaded" "document.querySelector(\"$undo\").click()" "$(says '6 changes undone')" \
 	"$clean" >"$TMP/seen"
 equal "$(grafts)" ''
-browse "$pair" "$loaded" "drag: $(row norm) .name >> $right .organs" \
-	"$(says '12 organs copied')" "$(all_listed norm 12)" "$undo_all" \
+# (A class is one request.)
+asked='window.asked = []; const ask = fetch; window.fetch = (url, init) => {
+	if (init?.method === "COPY") window.asked.push(`${url} ${init.headers.Destination}`);
+	return ask(url, init); }; 0'
+browse "$pair" "$loaded" "$asked" "drag: $(row norm) .name >> $right .organs" \
+	"$(says '12 organs copied')" "$(all_listed norm 12)" 'asked.join()' "$undo_all" \
 	"$(says '12 changes undone')" "$clean" >"$TMP/seen"
+grep -Fqx "\"/clerk/norm/ ${URL}scribe/norm/\"" "$TMP/seen" || fail "$(cat "$TMP/seen")"
 equal "$(grafts)" ''
 browse "$pair" "$loaded" "document.querySelectorAll('[data-part=fold]').forEach((b) => {
 		if (b.innerText === 'ffn_gate') b.click(); }); 0" \
@@ -95,5 +100,13 @@ browse "$URL?left=story&right=clerk" "$loaded" \
 	'document.querySelector(".activity").textContent' >"$TMP/seen"
 grep -q "clerk/organs/blk_0_ffn_up.bin: graft refused: the organ's shape" "$TMP/seen" ||
 	fail "$(cat "$TMP/seen")"
+equal "$(cat "$MNT/clerk/.grafts")" ''
+
+# Of a class nothing is copied if one is refused.
+browse "$URL?left=story&right=clerk" "$loaded" \
+	"drag: $(row norm) .name >> $right .organs" "$(says 'refused')" \
+	'document.querySelector(".activity").textContent' >"$TMP/seen"
+why="Copying into clerk: refused.*clerk/norm/blk_0_attn_norm.bin: graft refused: the organ's shape"
+grep -q "$why" "$TMP/seen" || fail "$(cat "$TMP/seen")"
 equal "$(cat "$MNT/clerk/.grafts")" ''
 unmount_served
