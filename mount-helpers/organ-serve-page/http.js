@@ -41,6 +41,15 @@ export const remove = (url) => outcome(url, {method: "DELETE"});
 export const copy = (from, to) => outcome(from,
 	{method: "COPY", headers: {Destination: location.origin + to}});
 
+// What an address tells programs, or null.
+export async function json(url) {
+	const answer = await request(url, {cache: "no-cache",
+		headers: {Accept: "application/json"}});
+	return answer.ok ? answer.json().catch(() => null) : null;
+}
+
+export const mountBeside = (url, file) => outcome(url, {method: "POST", body: file});
+
 // All organs of a class, or none: the connection's end undoes what is done. null or the sentence,
 // as above.
 export async function copyClass(from, to, signal) {

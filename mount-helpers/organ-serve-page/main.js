@@ -2,8 +2,9 @@
 // main.js - the page of organ-serve at each directory of a mount: of a model, of several models
 // and two of them side by side, or of any other directory.
 import {say} from "./activity.js";
+import {besideSection, modelsBeside} from "./beside.js";
 import {button, count, el, lines, natural, size} from "./dom.js";
-import {decode, encode, list, text} from "./http.js";
+import {decode, encode, isWritable, json, list, text} from "./http.js";
 import {Model} from "./model.js";
 import {Pane} from "./pane.js";
 
@@ -119,19 +120,40 @@ function open(left, right) {
 		location.search = new URLSearchParams({left, right});
 }
 
-async function showPair(directories, left, right) {
+const namesOf = (entries) => entries.filter((entry) => entry.directory).map(({name}) => name)
+	.sort(natural);
+
+// What can stand side by side: what the address calls it, and its name. That is the models here, or
+// "." for the one that this is, and those that are mounted beside.
+async function choices(entries, single) {
+	const own = single ? [[".", (await json("/health"))?.models[0]?.name ?? "organfs"]]
+		: namesOf(entries).map((name) => [name, name]);
+	const beside = here === "/" ? await modelsBeside() ?? [] : [];
+	return new Map([...own, ...beside.filter(({mounted}) => mounted)
+		.map(({name}) => [`.models/${name}`, name])]);
+}
+
+async function showPair(known, left, right) {
 	const select = (name, words, chosen) => el("select", {name, "aria-label": words,
 		onchange: () => open(form.elements.left.value, form.elements.right.value)},
-	...directories.map((directory) => new Option(directory, directory, false,
-		directory === chosen)));
+	...[...known].map(([key, title]) => new Option(title, key, false, key === chosen)));
 	const form = el("form", {className: "row"}, select("left", "Model on the left", left),
 		"and",
 		select("right", "Model on the right", right),
 		button("Swap", () => open(right, left)));
-	title(`${left} and ${right}`);
+	const nameOf = (key) => known.get(key) ?? key;
+	title(`${nameOf(left)} and ${nameOf(right)}`);
 	main.querySelector("h1").className = "hidden";
 	main.append(form);
-	await showPanes([left, right].map((name) => new Model(`${here}${encode(name)}/`, name)), 2);
+	await showPanes([left, right].map((key) =>
+		new Model(key === "." ? here : `${here}${encode(key)}/`, nameOf(key))), 2);
+}
+
+// At the root, what can be mounted beside it: each to be shown side by side with that one here.
+async function showBeside(right) {
+	if (here === "/")
+		main.append(await besideSection(await isWritable(here), ({name}) =>
+			`/?${new URLSearchParams({left: `.models/${name}`, right})}`));
 }
 
 async function showListing(entries) {
@@ -150,19 +172,21 @@ async function showListing(entries) {
 async function start() {
 	showPath();
 	const entries = await list(here);
-	const has = (name) => entries.some((entry) => entry.name === name);
+	const has = (name) => entries?.some((entry) => entry.name === name);
 	const asked = new URLSearchParams(location.search);
+	const pair = has("manifest.json") && asked.has("left") && asked.has("right");
 	if (!entries) {
 		title("This directory cannot be read");
 		loaded();
-	} else if (has(".grafts"))
-		await showModel();
-	else if (has("manifest.json") && asked.has("left") && asked.has("right"))
-		await showPair(entries.filter((entry) => entry.directory).map((entry) => entry.name)
-			.sort(natural), asked.get("left"), asked.get("right"));
-	else if (has("manifest.json"))
+	} else if (pair)
+		await showPair(await choices(entries, has(".grafts")), asked.get("left"),
+			asked.get("right"));
+	else if (has(".grafts"))
+		await Promise.all([showModel(), showBeside(".")]);
+	else if (has("manifest.json")) {
 		await showModels(entries);
-	else
+		await showBeside(namesOf(entries)[0]);
+	} else
 		await showListing(entries);
 }
 

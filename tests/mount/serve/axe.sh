@@ -19,7 +19,8 @@ rm "$scribe/organs/blk_5_ffn_up.bin"
 echo 4096 >"$scribe/metadata/llama.context_length"
 cp "$MNT/clerk-Q4_K_M/organs/blk_1_ffn_up.bin" "$scribe/organs/blk_6_ffn_up.bin"
 echo x >"$scribe/organs/blk_0_ffn_up.bin" || true
-serve "$MNT"
+serve --models "$TMP/models" "$MNT"
+status 201 -d clerk-Q4_K_M.gguf "$URL.models"
 loaded='wait: document.body?.dataset.state === "loaded"'
 violations='axe.run().then((found) => found.violations.map((one) => one.id + ": " +
 	one.nodes.map((node) => node.html.slice(0, 120) + " " + node.failureSummary).join("; ")))'
@@ -33,7 +34,7 @@ looks() {
 		'media: dark' 'size: 420x1000' "$violations" "$fits")
 	expected+=$(printf '%s\n' "\"${*//[\"\\]/}\"" '[]' true '[]' true)$'\n'
 }
-looks "$URL"
+looks "$URL" 'wait: document.querySelector("#beside li")'
 looks "${URL}scribe-Q4_K_M/" 'click: tr.leaf [type=checkbox]' 'click: .check summary'
 looks "${URL}scribe-Q4_K_M/" 'click: tr.leaf .organ' 'wait: document.querySelector(".histogram")'
 looks "${URL}scribe-Q4_K_M/" 'click: button[aria-label="Edit llama.context_length"]' \

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The page of organ-serve --models: another model is mounted from it, stands beside the one served,
+# and an organ and a class are dragged across.
+# timeout: 600
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need chromium
+browse() {
+	timeout 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
+}
+loaded='wait: document.body?.dataset.state === "loaded"'
+says() {
+	echo "wait: document.querySelector('.activity').innerText.includes('$1')"
+}
+press() {
+	echo "document.querySelector('#beside [aria-label=\"$1\"]').click(); 0"
+}
+there() {
+	echo "wait: document.querySelector('#beside [aria-label=\"$1\"]')"
+}
+mkdir "$TMP/pool"
+cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/pool/clerk.gguf"
+echo junk >"$TMP/pool/junk.gguf"
+mount_model -o noassemble "$(use scribe-Q4_K_M)"
+serve --models "$TMP/pool" "$MNT"
+left='.pane:nth-child(1)'
+right='.pane:nth-child(2)'
+
+# Mounted from the page; what is no model is refused with the reason.
+browse "$URL" "$loaded" "$(there 'Mount clerk')" "$(press 'Mount junk')" \
+	"$(says 'no GGUF file')" "$(press 'Mount clerk')" "$(says 'clerk is mounted')" \
+	"$(there 'Unmount clerk')" \
+	'document.querySelector("#beside a.button").getAttribute("href")' >"$TMP/seen"
+pair=$(tail -n 1 "$TMP/seen" | tr -d \")
+equal "$pair" '/?left=.models%2Fclerk&right=.'
+
+# An organ and a class across, and back by undo. The other one cannot be changed.
+row() {
+	echo "$left tr[data-path='$1']"
+}
+unfold="document.querySelectorAll('[data-part=fold]').forEach((b) => {
+	if (b.innerText === 'ffn_gate') b.click(); }); 0"
+browse "${URL%/}$pair" "$loaded" 'document.title' \
+	"document.querySelector('$left input[type=file]').checkVisibility()" "$unfold" \
+	"drag: $(row organs/blk_1_ffn_gate.bin) .name >> $right .organs-section h3" \
+	"$(says '1 organ copied into scribe-Q4_K_M')" \
+	"drag: $(row norm) .name >> $right .organs" \
+	"$(says '12 organs copied into scribe-Q4_K_M')" \
+	"wait: document.querySelector('$right .grafts').innerText.includes('clerk')" \
+	${PICTURE:+"picture: $PICTURE"} >"$TMP/seen"
+equal "$(cat "$TMP/seen")" $'"clerk and scribe-Q4_K_M"\nfalse\n0'
+equal "$(cut -f 1-2 "$MNT/.grafts" | grep -c $'^norm/.*\tcopy$')" 12
+grep -q '^organs/blk_1_ffn_gate.bin' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
+equal "$(wc -l <"$MNT/.grafts")" 13
+
+# And unmounted. For reading only there are no buttons for that.
+browse "$URL" "$loaded" "$(there 'Unmount clerk')" "$(press 'Unmount clerk')" \
+	"$(says 'clerk is unmounted')" "$(there 'Mount clerk')" >"$TMP/seen"
+kill "$SERVER"
+wait "$SERVER" || true
+serve --models "$TMP/pool" --read-only "$MNT"
+browse "$URL" "$loaded" 'wait: document.querySelector("#beside li")' \
+	'document.querySelectorAll("#beside button").length' >"$TMP/seen"
+equal "$(cat "$TMP/seen")" 0
+kill "$SERVER"
+wait "$SERVER" || true
+serve "$MNT"
+browse "$URL" "$loaded" 'document.querySelector("#beside").checkVisibility()' >"$TMP/seen"
+equal "$(cat "$TMP/seen")" false
+unmount_served
