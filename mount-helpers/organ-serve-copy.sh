@@ -129,8 +129,8 @@ is_there() {
 
 # As the list of grafts says, how each slot of the class came to what it holds.
 find_grafts() {
-	local file how rest
-	while IFS=$'\t' read -r file how rest; do
+	local file how
+	while IFS=$'\t' read -r file how _; do
 		[ "${file%/*}" != "$class" ] || before[${file##*/}]=$how
 	done <"$model/.grafts"
 }
@@ -182,8 +182,8 @@ undo() {
 		*) ! mv -fT -- "$(kept "$i")" "$to/$name" || outcomes[i]=undone ;;
 		esac
 	done 2>/dev/null
-	[ -n "$lines" ] || return
-	if { printf %s "$lines" >"$model/.undo"; } 2>/dev/null; then
+	# It is close() that says whether that was done, and tee that listens.
+	if [ -n "$lines" ] && printf %s "$lines" | tee -- "$model/.undo" >/dev/null 2>&1; then
 		for i in "${all[@]}"; do
 			outcomes[i]=undone
 		done
@@ -216,7 +216,7 @@ refusal() {
 }
 
 copy_all() {
-	local i said why
+	local i said='' why
 	for i in "${!names[@]}"; do
 		outcomes[i]='not tried'
 	done

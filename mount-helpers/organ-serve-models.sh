@@ -43,6 +43,15 @@ model_name() {
 	printf '%s\n' "$stem"
 }
 
+# Do all parts of a split model lie in the directory, as the one that was named does?
+is_confined() {
+	local part
+	for part in "${file%-?????-of-?????.gguf}"-?????-of-?????.gguf; do
+		[ ! -L "$part" ] ||
+			[[ $(realpath -e -- "$part") == "$ORGANFS_MODELS"* ]] || return 1
+	done
+}
+
 lock_models() {
 	exec 9>"$ORGANFS_REFUSED/mounting"
 	flock 9
@@ -75,6 +84,7 @@ mount_model() {
 	model=$(model_name "$name")
 	[[ $name == *.gguf && -n $model ]] || answer '422 Unprocessable Content' \
 		"$name: not the name of a model, or of its first part"
+	is_confined || answer '403 Forbidden' "$name: a part leads out of the directory of models"
 	point=$ORGANFS_POINTS/$model
 	lock_models
 	[ ! -d "$point" ] || answer '409 Conflict' "$model is mounted"

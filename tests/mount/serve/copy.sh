@@ -125,6 +125,13 @@ kill "$client"
 until_true 30 is_undone || is_as_before
 is_as_before
 begin
+kill "$SERVER"
+wait "$SERVER" || true
+until_true 30 is_undone || is_as_before
+is_as_before
+no_server
+serve "$MNT"
+begin
 pkill -TERM -f "$TMPDIR/organ-serve.*/put"
 full_speed
 wait "$client"

@@ -20,7 +20,12 @@ ln -s clerk.gguf "$pool/in.gguf"
 ln -s nowhere "$pool/broken.gguf"
 mkfifo "$pool/fifo.gguf"
 echo junk >"$pool/junk.gguf"
-touch "$pool/split-00002-of-00002.gguf" "$pool/notes.txt"
+touch "$pool/notes.txt"
+mount_model -o noassemble "$scribe" "$TMP/out"
+(cd "$pool" && echo 'split-%05d-of-%05d.gguf split=1M' >"$TMP/out/.assemble")
+unmount_and_wait "$TMP/out"
+cp "$pool"/split-00001-of-*.gguf "$pool/loose-00001-of-00003.gguf"
+ln -s "$TMP/pool2/outer.gguf" "$pool/loose-00002-of-00003.gguf"
 mount_model -o noassemble "$scribe"
 json=(-H 'Accept: application/json')
 # What organ-serve has mounted.
@@ -46,8 +51,8 @@ models() {
 	jq -r '.models[] | select(.mounted) | .name' "$TMP/answer" | tr '\n' ' '
 }
 equal "$(models)" ''
-equal "$(jq -r '.models[].file' "$TMP/answer" | tr '\n' ' ')" \
-	"$odd clerk.gguf in.gguf junk.gguf style.gguf "
+equal "$(jq -r '.models[].name' "$TMP/answer" | tr '\n' ' ')" \
+	"${odd%.gguf} clerk in junk loose split style "
 status 201 -d clerk.gguf -D "$TMP/headers" "$URL.models"
 grep -qi $'^Location: /.models/clerk/\r$' "$TMP/headers" || fail "$(cat "$TMP/headers")"
 equal "$(models)" 'clerk '
@@ -110,7 +115,14 @@ refused 404 deeper 'no such file'
 refused 404 other.gguf 'no such file'
 refused 422 junk.gguf 'junk.gguf: .*no GGUF file'
 status 422 -d notes.txt "$URL.models"
-status 422 -d split-00002-of-00002.gguf "$URL.models"
+status 422 -d split-00002-of-00003.gguf "$URL.models"
+answer_says 'first part'
+status 403 -d loose-00001-of-00003.gguf "$URL.models"
+answer_says 'a part leads out'
+status 201 -d split-00001-of-00003.gguf "$URL.models"
+status 200 "$URL.models/split/organs/blk_2_ffn_up.bin"
+same "$TMP/answer" "$MNT/.base/organs/blk_2_ffn_up.bin"
+status 204 -X DELETE "$URL.models/split"
 status 409 -d clerk.gguf "$URL.models"
 answer_says 'is mounted'
 for from in 'Origin: http://example.com' 'Sec-Fetch-Site: cross-site' 'Host: example.com'; do
