@@ -40,17 +40,18 @@ equal "$pair" '/?left=.models%2Fclerk&right=.'
 row() {
 	echo "$left tr[data-path='$1']"
 }
+listed="wait: document.querySelector('$right .grafts').innerText.includes('clerk')"
 unfold="document.querySelectorAll('[data-part=fold]').forEach((b) => {
 	if (b.innerText === 'ffn_gate') b.click(); }); 0"
 browse "${URL%/}$pair" "$loaded" 'document.title' \
 	"document.querySelector('$left input[type=file]').checkVisibility()" "$unfold" \
 	"drag: $(row organs/blk_1_ffn_gate.bin) .name >> $right .organs-section h3" \
-	"$(says '1 organ copied into scribe-Q4_K_M')" \
-	"drag: $(row norm) .name >> $right .organs" \
-	"$(says '12 organs copied into scribe-Q4_K_M')" \
-	"wait: document.querySelector('$right .grafts').innerText.includes('clerk')" \
-	${PICTURE:+"picture: $PICTURE"} >"$TMP/seen"
+	"$(says '1 organ copied into scribe-Q4_K_M')" "$listed" >"$TMP/seen"
 equal "$(cat "$TMP/seen")" $'"clerk and scribe-Q4_K_M"\nfalse\n0'
+browse "${URL%/}$pair" "$loaded" "$listed" \
+	"drag: $(row norm) .name >> $right .organs-section h3" \
+	"$(says '12 organs copied into scribe-Q4_K_M')" "$listed" \
+	${PICTURE:+"picture: $PICTURE"} >"$TMP/seen"
 equal "$(cut -f 1-2 "$MNT/.grafts" | grep -c $'^norm/.*\tcopy$')" 12
 grep -q '^organs/blk_1_ffn_gate.bin' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
 equal "$(wc -l <"$MNT/.grafts")" 13
