@@ -30,7 +30,7 @@ ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
 # measure/ needs the Fourier transform and nothing else.
 MEASURE_PACKAGES := kissfft-float
-PACKAGES := fuse3 libxxhash libzstd libcjson $(MEASURE_PACKAGES)
+PACKAGES := fuse3 libxxhash libzstd libcjson libcurl $(MEASURE_PACKAGES)
 INSTALL := install
 
 # $(call flags,--libs,fuse3 libzstd): as pkg-config says, which is asked once for each.

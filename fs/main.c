@@ -40,6 +40,7 @@
 #include "fs/pack_command.h"
 #include "fs/report_command.h"
 #include "fs/show_command.h"
+#include "fs/storage/remote_http.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -106,6 +107,7 @@ int main(int argc, char **argv)
 
 	if (fill_standard_descriptors() < 0)
 		return 1;
+	remote_http_global_init();
 	users_file = config_users_path();
 	if (options_parse(&options, argc, argv, CONFIG_SYSTEM, users_file) < 0)
 		rc = 2;
@@ -126,5 +128,6 @@ int main(int argc, char **argv)
 		rc = mount_models(&options);
 	options_release(&options);
 	free(users_file);
+	remote_http_global_cleanup();
 	return rc;
 }

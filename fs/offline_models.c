@@ -3,6 +3,7 @@
 #include "fs/offline_models.h"
 #include "fs/terminal_text.h"
 #include "fs/util/log.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -29,7 +30,13 @@ int offline_models_report(const char *format, ...)
 
 int offline_models_fail(const char *file, int rc)
 {
-	return offline_models_report("%s: %s", file, strerror(-rc));
+	char *shown = url_is_remote(file) ? url_shown(file) : NULL;
+
+	if (url_is_remote(file))
+		file = shown ? shown : "the URL";
+	offline_models_report("%s: %s", file, strerror(-rc));
+	free(shown);
+	return -1;
 }
 
 int offline_models_print(const char *text, size_t size)

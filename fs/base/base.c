@@ -2,7 +2,9 @@
 /* base.c - see base.h. */
 #include "fs/base/base.h"
 #include "fs/base/organ_files.h"
+#include "fs/util/url.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 int base_open_shards(struct base *base, struct shards *shards, struct error *err)
@@ -20,36 +22,44 @@ static int open_found(struct base *base, struct shards *shards, struct error *er
 	return rc;
 }
 
-int base_open_with(struct base *base, const char *path, const char *header, struct error *err)
+int base_open_with(struct base *base, const char *path, const struct base_options *options,
+		   struct error *err)
 {
-	char *directory = organ_files_directory(path);
+	const bool remote = url_is_remote(path);
+	char *directory = remote ? NULL : organ_files_directory(path);
 	struct source source;
 	struct split split;
 
 	*base = (struct base){ .file = NULL };
 	if (directory) {
-		const int rc = open_found(base, shards_find_organs(directory, header, err), err);
+		const int rc = open_found(
+			base, shards_find_organs(directory, options->header, err), err);
 
 		free(directory);
 		return rc;
 	}
 
-	base->file = backing_open(path, err);
+	base->file = remote ? backing_open_remote(path, options->remote, err)
+			    : backing_open(path, err);
 	if (!base->file)
 		return -err->code;
 	source = backing_source(base->file);
 	base->gguf = gguf_read(&source, err);
+	/* The parser knows no more than that it could not read. */
+	if (!base->gguf && err->code == EIO)
+		backing_remote_error(base->file, err);
 	if (!base->gguf)
 		return -err->code;
+	backing_keep(base->file, base->gguf->data_offset);
 	if (!gguf_split(base->gguf, &split))
 		return 0;
 	base_close(base);
-	return open_found(base, shards_find(path, &split, err), err);
+	return open_found(base, shards_find(path, &split, options->remote, err), err);
 }
 
 int base_open(struct base *base, const char *path, struct error *err)
 {
-	return base_open_with(base, path, NULL, err);
+	return base_open_with(base, path, &(struct base_options){ .header = NULL }, err);
 }
 
 void base_close(struct base *base)

@@ -12,14 +12,18 @@ struct base {
 	struct shards *shards; /* NULL: it is one file */
 };
 
-/* Open the model of which the file at path is all, or a shard, or whose organ files are in the
- * directory at path. Returns 0, or -errno with err set:
- * as backing_open(), gguf_read(), shards_find(). base_close() is due either way. */
+/* Open the model of which the file at path, which may be a URL with http or https, is all, or a
+ * shard, or whose organ files are in the directory at path. Returns 0, or -errno with err set: as
+ * backing_open(), gguf_read(), shards_find(). base_close() is due either way. */
 int base_open(struct base *base, const char *path, struct error *err);
 
-/* The same of a directory of organ files, or its header.gguf, with that header instead; NULL: none
- * is given. */
-int base_open_with(struct base *base, const char *path, const char *header, struct error *err);
+struct base_options {
+	const char *header; /* of a directory of organ files; NULL: the one in it */
+	struct remote_cache *remote; /* for what lies on a server; NULL: one of its own */
+};
+
+int base_open_with(struct base *base, const char *path, const struct base_options *options,
+		   struct error *err);
 
 /* The same for shards that were found. */
 int base_open_shards(struct base *base, struct shards *shards, struct error *err);

@@ -87,7 +87,10 @@ static struct backing *find_piece(struct backing *base, const struct gguf_tensor
 	*length = whole;
 	if (whole)
 		file = backing_file_at(base, offset, length);
-	return file && *length == whole && !backing_is_revoked(file) ? file : NULL;
+	/* A server would have to be asked for each of them. */
+	return file && *length == whole && !backing_is_remote(file) && !backing_is_revoked(file)
+		       ? file
+		       : NULL;
 }
 
 static void hash_pieces(XXH3_state_t *hash, struct backing *base, const struct gguf *gguf)

@@ -2,6 +2,7 @@
 /* shards.c - see shards.h: which files are there, and which are the model's. */
 #include "fs/base/shards_internal.h"
 #include "fs/util/paths.h"
+#include "fs/util/url.h"
 #include "gguf/names.h"
 
 #include <errno.h>
@@ -85,7 +86,9 @@ static struct shard_file *open_part(const struct shards *shards, size_t i, const
 	}
 	atomic_init(&part->refs, 1);
 	part->path = strdup(path);
-	if (part->path)
+	if (part->path && shards->tail)
+		part->file = backing_open_remote(path, shards->remote, err);
+	else if (part->path)
 		part->file = backing_open_cached(shards->set, path, err);
 	else
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
@@ -95,9 +98,13 @@ static struct shard_file *open_part(const struct shards *shards, size_t i, const
 			read_organ_file(shards, i, &source, part, err);
 		else
 			read_shard(&source, part, err);
+		if (!part->gguf && err->code == EIO)
+			backing_remote_error(part->file, err);
 	}
-	if (part->gguf)
+	if (part->gguf) {
+		backing_keep(part->file, part->gguf->data_offset);
 		return part;
+	}
 	part_unref(part);
 	return NULL;
 }
@@ -115,12 +122,20 @@ static struct fd_cache *make_set(void)
 
 /* Which set it is: as in struct shards, borrowed. */
 struct shards_kind {
-	const char *stem, *header;
+	const char *stem, *header, *tail;
 	uint32_t count;
 	uint64_t total;
 	struct fd_cache *set; /* NULL: one of its own */
 	struct organ_files *organs;
+	struct remote_cache *remote; /* NULL: one of its own, if it needs one */
 };
+
+static struct remote_cache *make_remote(const struct shards_kind *kind)
+{
+	if (!kind->tail)
+		return NULL;
+	return kind->remote ? remote_cache_ref(kind->remote) : remote_cache_new();
+}
 
 /* Nothing was looked for yet. NULL: out of memory. */
 static struct shards *shards_new(const struct shards_kind *kind)
@@ -137,6 +152,8 @@ static struct shards *shards_new(const struct shards_kind *kind)
 	shards->set = kind->set ? fd_cache_ref(kind->set) : make_set();
 	shards->stem = kind->stem ? strdup(kind->stem) : NULL;
 	shards->header = kind->header ? strdup(kind->header) : NULL;
+	shards->tail = kind->tail ? strdup(kind->tail) : NULL;
+	shards->remote = make_remote(kind);
 	shards->organs = kind->organs ? organ_files_ref(kind->organs) : NULL;
 	shards->n_candidates = kind->organs ? (size_t)kind->organs->n_all + 1 : 1;
 	if (kind->stem && !kind->organs)
@@ -145,7 +162,8 @@ static struct shards *shards_new(const struct shards_kind *kind)
 	shards->parts = calloc(count, sizeof(struct shard_file *));
 	shards->gone = calloc(count, sizeof(bool));
 	if (shards->set && (!kind->stem || shards->stem) && (!kind->header || shards->header) &&
-	    shards->candidates && shards->parts && shards->gone)
+	    (!kind->tail || (shards->tail && shards->remote)) && shards->candidates &&
+	    shards->parts && shards->gone)
 		return shards;
 	shards_unref(shards);
 	return NULL;
@@ -173,6 +191,8 @@ void shards_unref(struct shards *shards)
 	free(shards->gone);
 	free(shards->stem);
 	free(shards->header);
+	free(shards->tail);
+	remote_cache_unref(shards->remote);
 	organ_files_unref(shards->organs);
 	fd_cache_unref(shards->set);
 	pthread_mutex_destroy(&shards->lock);
@@ -233,7 +253,7 @@ static void scan(const struct shards *shards, size_t i, const struct shard_candi
 	struct error err = { 0 };
 	char text[320];
 
-	if (!find_file(before, candidate))
+	if (!shards->tail && !find_file(before, candidate))
 		return;
 	/* What could not be used may be by now, for other reasons than its bytes. */
 	if (before && before->part && paths_same_file(&before->seen, &candidate->seen) &&
@@ -241,7 +261,7 @@ static void scan(const struct shards *shards, size_t i, const struct shard_candi
 		candidate->part = part_ref(before->part);
 		return;
 	}
-	if (!shards->organs && is_being_fetched(candidate->path)) {
+	if (!shards->organs && !shards->tail && is_being_fetched(candidate->path)) {
 		reject(candidate, "it is being fetched");
 		return;
 	}
@@ -345,8 +365,8 @@ static char *candidate_path(const struct shards *shards, size_t i, const char *p
 		n = asprintf(&text, "%s/%s", shards->stem,
 			     i ? shards->organs->entries[i - 1].file : HEADER_FILE);
 	else
-		n = asprintf(&text, "%s-%05zu-of-%05" PRIu32 ".gguf", shards->stem, i + 1,
-			     shards->count);
+		n = asprintf(&text, "%s-%05zu-of-%05" PRIu32 ".gguf%s", shards->stem, i + 1,
+			     shards->count, shards->tail ? shards->tail : "");
 	return n < 0 ? NULL : text;
 }
 
@@ -392,7 +412,50 @@ static char *absolute(const char *path)
 	return n < 0 ? NULL : whole;
 }
 
-struct shards *shards_find(const char *given, const struct split *split, struct error *err)
+/* Those at a URL are all there, or err says which is not, and shards is released. */
+static struct shards *require_all(struct shards *shards, struct error *err)
+{
+	for (uint32_t k = 0; k < shards->count; k++) {
+		const char *why = k < shards->n_candidates ? shards->candidates[k].why : NULL;
+		char name[NAME_MAX + 1];
+
+		if (shards->parts[k])
+			continue;
+		error_set(err, ENODATA, ERROR_NO_OFFSET, "%.100s: %s",
+			  shards_filename(shards, k, name), why ? why : "it is missing");
+		shards_unref(shards);
+		return NULL;
+	}
+	return shards;
+}
+
+/* The same at a URL. NULL with err set. */
+static struct shards *find_remote(const char *url, const struct split *split,
+				  struct remote_cache *remote, struct error *err)
+{
+	const char *tail = url_name_end(url);
+	char *path = strndup(url, (size_t)(tail - url));
+	char *stem = path ? stem_of(path, (uint32_t)split->count) : NULL;
+	struct shards *shards = NULL;
+
+	if (path)
+		shards = shards_new(&(struct shards_kind){ .stem = stem,
+							   .tail = tail,
+							   .count = (uint32_t)split->count,
+							   .total = split->tensors,
+							   .remote = remote });
+	if (shards)
+		shards = scan_all(shards, NULL, 0, url);
+	free(stem);
+	free(path);
+	if (shards)
+		return require_all(shards, err);
+	error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return NULL;
+}
+
+struct shards *shards_find(const char *given, const struct split *split,
+			   struct remote_cache *remote, struct error *err)
 {
 	struct shards *shards = NULL;
 	char *path, *stem;
@@ -403,6 +466,8 @@ struct shards *shards_find(const char *given, const struct split *split, struct 
 			  split->count);
 		return NULL;
 	}
+	if (url_is_remote(given))
+		return find_remote(given, split, remote, err);
 	path = absolute(given);
 	stem = path ? stem_of(path, (uint32_t)split->count) : NULL;
 	if (path)

@@ -6,6 +6,7 @@
  *    STEM-NNNNN-of-NNNNN.gguf, counted from 1, beside the one that was named.
  * 2. A file that cannot be read, that is of another model, or that has a number or a tensor which
  *    an earlier one has, is passed over, and its shard is missing.
+ *    On a server, where nothing can come later, all of them have to be there.
  * 3. The shards of a set never change. What is found later makes a new one, which shares with the
  *    old one what both have. */
 #ifndef FS_BASE_SHARDS_H
@@ -20,9 +21,12 @@
 
 struct shards; /* counted; any thread may use it */
 
-/* The shards of which the one at path is one, as split says. NULL with err set: as backing_open()
- * and gguf_read() for that one, EBADMSG its numbers cannot be, ENOMEM. */
-struct shards *shards_find(const char *path, const struct split *split, struct error *err);
+/* The shards of which the one at path is one, as split says; path may be a URL, and then remote is
+ * the cache for all of them, or NULL for one of their own. NULL with err set: as backing_open() and
+ * gguf_read() for that one, EBADMSG its numbers cannot be, ENODATA those at a URL are not all
+ * there, ENOMEM. */
+struct shards *shards_find(const char *path, const struct split *split, struct remote_cache *remote,
+			   struct error *err);
 
 /* The organ files in a directory with their header (organ_files.h), which is the file at header, or
  * NULL: the one in the directory, if there is one. The header counts as shard 0, and each organ

@@ -43,6 +43,8 @@ struct shards {
 	 * candidates beyond them are passed over. */
 	struct organ_files *organs;
 	char *header; /* path of the header of organs, if it is not in their directory */
+	char *tail;   /* of URLs, behind the name: a query; NULL: they are no URLs */
+	struct remote_cache *remote; /* of URLs */
 	char *stem;   /* of the paths, or the directory of organs; NULL: the file that was named is
 		     * not named as a shard is */
 	size_t n_candidates;

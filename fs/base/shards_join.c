@@ -86,7 +86,7 @@ static void release(void *context)
 }
 
 static int read_piece(struct shards_backing *joined, const struct join_piece *piece, unsigned flags,
-		      uint8_t *bytes, size_t n, uint64_t skip)
+		      uint8_t *bytes, size_t n, uint64_t skip, const atomic_bool *stop)
 {
 	const struct shards_backing_head *head = &joined->head;
 	struct backing *file;
@@ -106,10 +106,12 @@ static int read_piece(struct shards_backing *joined, const struct join_piece *pi
 		return 0;
 	}
 	file = joined->files[piece->shard];
-	return backing_read_with(file, flags, bytes, n, piece->offset + skip);
+	return flags ? backing_read_with(file, flags, bytes, n, piece->offset + skip)
+		     : backing_read_cancellable(file, bytes, n, piece->offset + skip, stop);
 }
 
-static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset)
+static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		   const atomic_bool *stop)
 {
 	struct shards_backing *joined = context;
 	const struct join *join = &joined->join;
@@ -121,7 +123,7 @@ static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_
 		const struct join_piece *piece = join_find(join, offset);
 		const uint64_t skip = offset - piece->start, left = piece->length - skip;
 		const size_t part = left < n ? (size_t)left : n;
-		const int rc = read_piece(joined, piece, flags, to, part, skip);
+		const int rc = read_piece(joined, piece, flags, to, part, skip, stop);
 
 		if (rc < 0)
 			return rc;
@@ -202,7 +204,8 @@ static struct backing *shards_backing_new(struct join *join, struct backing *con
 	return backing_from_ops(&(struct backing_ops){ .read = read_at,
 						       .part = part_at,
 						       .release = release,
-						       .context = joined },
+						       .context = joined,
+						       .remote = first && backing_is_remote(first) },
 				path, &stat);
 }
 

@@ -79,12 +79,13 @@ struct foreign {
 	struct foreign *next;
 };
 
-static void open_foreign(struct foreign *foreign)
+static void open_foreign(struct foreign *foreign, struct remote_cache *remote)
 {
+	const struct base_options options = { .remote = remote };
 	struct base *base = &foreign->base;
 	char *lacks;
 
-	if (base_open(base, foreign->path, &foreign->err) < 0) {
+	if (base_open_with(base, foreign->path, &options, &foreign->err) < 0) {
 		base_close(base);
 	} else if (base->shards && !shards_are_complete(base->shards)) {
 		lacks = shards_missing_text(base->shards);
@@ -112,7 +113,7 @@ static struct foreign *find_foreign(struct graft_recovery *recovery, const char 
 		free(foreign);
 		return NULL;
 	}
-	open_foreign(foreign);
+	open_foreign(foreign, recovery->model->remote);
 	if (foreign->base.file)
 		backing_set_log(foreign->base.file, recovery->model->log);
 	foreign->next = recovery->foreign;

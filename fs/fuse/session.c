@@ -10,6 +10,7 @@
 #include "fs/mount/unmount.h"
 #include "fs/mount/utab.h"
 #include "fs/util/paths.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +66,7 @@ static int find_mountpoint(struct mount_session *mount)
 
 /* As mount(8) looks for a mount, to know whether a line of fstab is mounted: the canonical path of
  * what was given, to free. But the name of a shard, which may be a link, says where the others are.
- * NULL: there is none, or out of memory. */
+ * Of a URL, what may be shown. NULL: there is none, or out of memory. */
 static char *source_of(const struct mount_session *mount)
 {
 	const char *given = mount->options->models[0], *name = strrchr(given, '/');
@@ -73,6 +74,8 @@ static char *source_of(const struct mount_session *mount)
 		mount->models->several ? NULL : mount->models->models[0]->shards;
 	char *directory, *source = NULL;
 
+	if (url_is_remote(given))
+		return url_shown(given);
 	if (!shards || shards_are_organs(shards))
 		return realpath(given, NULL);
 	directory = paths_directory(given);
@@ -110,6 +113,8 @@ static int add_options(const struct mount_session *mount, struct fuse_args *args
 	char *source = source_of(mount), *name = NULL, *list = NULL;
 	int rc = -1;
 
+	if (!source && url_is_remote(mount->options->models[0]))
+		return -1;
 	if (asprintf(&name, "fsname=%s", source ? source : mount->options->models[0]) < 0)
 		name = NULL;
 	/* The name may hold commas. */

@@ -10,6 +10,7 @@
 #include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
 #include "fs/util/time_order.h"
+#include "fs/util/url.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,8 +31,9 @@ struct candidate_layer {
 char *layer_base_path(struct backing *base)
 {
 	const struct backing *first = backing_first_readable(base);
+	const char *path = backing_path(first ? first : base);
 
-	return realpath(backing_path(first ? first : base), NULL);
+	return url_is_remote(path) ? strdup(path) : realpath(path, NULL);
 }
 
 /* Let *changed be no earlier than the last change of a directory in a layer that holds something:
@@ -70,6 +72,9 @@ static bool is_copy(const struct layer *layer, const char *path)
 	struct stat status;
 	int rc;
 
+	/* No server is asked for a model that is not mounted. */
+	if (url_is_remote(path))
+		return true;
 	if (stat(path, &status) < 0)
 		return errno != ENOENT && errno != ENOTDIR;
 	if (!S_ISREG(status.st_mode))

@@ -155,7 +155,10 @@ static int open_base(struct model *model, const struct model_options *options, c
 {
 	struct base base;
 	const int rc = site->old ? base_open_shards(&base, site->shards, err)
-				 : base_open_with(&base, path, options->header, err);
+				 : base_open_with(&base, path,
+						  &(struct base_options){ .header = options->header,
+									  .remote = site->remote },
+						  err);
 
 	model->base = base.file;
 	model->gguf = base.gguf;
@@ -200,6 +203,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	atomic_init(&model->seconds, 0);
 	model->number = site->number;
 	model->log = site->log;
+	model->remote = site->remote;
 	model->any_shape = options->any_shape;
 	model->follow = !options->keep_blocks;
 	model->first = site->old ? site->old->first : model;

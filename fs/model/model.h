@@ -57,6 +57,7 @@ struct model {
 	struct organ_place
 		*places; /* one a slot; those of slots that were entered never change */
 	struct log *log;
+	struct remote_cache *remote; /* as in its params */
 	bool any_shape, follow;
 	char *shown; /* the name of its directory, where there are several; set before another
 			thread knows the model */
@@ -97,11 +98,12 @@ struct model_options {
 	const char *header; /* file with that of a directory of organ files; NULL: its own */
 };
 
-/* What a model has from the mount; log and cache are borrowed and outlive it. */
+/* What a model has from the mount; log, cache and remote are borrowed and outlive it. */
 struct model_params {
 	uint32_t number;
 	struct log *log;
 	struct zstd_cache *cache;   /* for grafts that are compressed */
+	struct remote_cache *remote; /* for what lies on servers; NULL: one for each base */
 	const char *layer;	    /* the directory that is its layer; NULL: a private one */
 	bool layer_refused;	    /* set if it is that which is wrong */
 	/* Of a model that is to take another's place: */

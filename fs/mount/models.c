@@ -8,6 +8,7 @@
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
 #include "fs/util/text_escape.h"
+#include "fs/util/url.h"
 #include "gguf/printable.h"
 
 #include <dirent.h>
@@ -137,7 +138,9 @@ static int open_model(struct opening *opening, const char *path)
 {
 	struct models *models = opening->models;
 	char *name = choose_name(models, path);
-	struct model_params params = { .cache = models->cache, .number = models->n };
+	struct model_params params = { .cache = models->cache,
+				       .remote = models->remote,
+				       .number = models->n };
 	struct model *model;
 	struct log *log = NULL;
 
@@ -313,12 +316,13 @@ int models_open(struct models *models, const struct options *options, struct log
 
 	*models = (struct models){ .several = options->n_models > 1,
 				   .cache = zstd_cache_new(),
+				   .remote = remote_cache_new(),
 				   .options = options,
 				   .log = log };
 	*culprit = options->models[0];
 	/* Pages of places that are not taken are never touched. */
 	models->models = calloc(INODE_MODELS, sizeof(struct model *));
-	if (!models->cache || !models->models)
+	if (!models->cache || !models->remote || !models->models)
 		return out_of_memory(&opening);
 	for (uint32_t i = 0; i < options->n_models; i++)
 		models->several |=
@@ -331,8 +335,12 @@ int models_open(struct models *models, const struct options *options, struct log
 		*culprit = options->models[i];
 		rc = open_given(&opening, *culprit);
 	}
-	if (rc < 0 && opening.layer_refused)
+	if (rc < 0 && opening.layer_refused) {
 		*culprit = options->layer;
+	} else if (rc < 0 && url_is_remote(*culprit)) {
+		models->culprit = url_shown(*culprit);
+		*culprit = models->culprit ? models->culprit : "the URL";
+	}
 	return rc;
 }
 
@@ -345,6 +353,8 @@ void models_close(struct models *models)
 	free(models->models);
 	free(models->logs);
 	zstd_cache_unref(models->cache);
+	remote_cache_unref(models->remote);
+	free(models->culprit);
 	*models = (struct models){ 0 };
 }
 
@@ -354,6 +364,7 @@ struct model *models_open_replacement(struct models *models, struct model *old,
 	struct model_params params = { .number = models->n_all,
 				       .log = old->log,
 				       .cache = models->cache,
+				       .remote = models->remote,
 				       .old = old,
 				       .shards = shards };
 	struct model *model;

@@ -134,6 +134,8 @@ struct mount *mount_new(struct models *models)
 
 void mount_drain(struct mount *fs)
 {
+	/* A server that does not answer keeps none of them from ending. */
+	remote_cache_interrupt(fs->models->remote, true);
 	for (uint32_t i = 0; i < fs->n_model_files; i++) {
 		atomic_store(&fs->model_files[i].ending, true);
 		memo_stop(fs->model_files[i].measures);
@@ -146,6 +148,8 @@ void mount_drain(struct mount *fs)
 		pool_free(*pool_of(fs, i));
 		*pool_of(fs, i) = NULL;
 	}
+	/* The unmount may have to write a model yet. */
+	remote_cache_interrupt(fs->models->remote, false);
 }
 
 void mount_free(struct mount *fs)

@@ -5,6 +5,7 @@
 #include "fs/storage/zstd_seekable.h"
 #include "fs/tensor/sampling.h"
 #include "fs/util/log.h"
+#include "fs/util/url.h"
 
 #define FUSE_USE_VERSION 312
 #include <errno.h>
@@ -392,6 +393,26 @@ static int check(struct parsed *parsed)
 	return check_words(parsed) < 0 ? -1 : fill_numbers(parsed);
 }
 
+/* The models that are named by file: are those at their paths. */
+static int resolve_files(struct options *options)
+{
+	for (uint32_t i = 0; i < options->n_models; i++) {
+		char *path;
+
+		if (!url_is_file(options->models[i]) || access(options->models[i], F_OK) == 0)
+			continue;
+		path = url_file_path(options->models[i]);
+		if (!path) {
+			log_error("%s: a file of this machine is file:///PATH",
+				  options->models[i]);
+			return -1;
+		}
+		free(options->models[i]);
+		options->models[i] = path;
+	}
+	return 0;
+}
+
 static bool is(const char *value, const char *word)
 {
 	return value && strcmp(value, word) == 0;
@@ -510,6 +531,8 @@ int options_parse(struct options *options, int argc, char **argv, const char *sy
 		rc = append(&parsed.options.models, &parsed.options.n_models, parsed.more[i]);
 	if (rc == 0)
 		rc = fill(&parsed);
+	if (rc == 0 && !parsed.options.report)
+		rc = resolve_files(&parsed.options);
 	*options = parsed.options;
 	fuse_opt_free_args(&args);
 	release(&parsed);

@@ -4,6 +4,7 @@
 #include "fs/storage/backing.h"
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,9 @@ struct backing {
 	struct fd_cache_entry file;   /* fd -1 without a set: there is none */
 	struct fd_cache_entry spans;  /* the same file, of which nothing is read ahead */
 	struct zstd_seekable *frames; /* NULL: it is no file of frames */
+	struct remote_file *remote;   /* NULL: it is on this machine */
+	struct error remote_error;    /* of the last read of it that failed */
+	pthread_mutex_t remote_lock;  /* protects that */
 	struct backing_ops ops;	      /* read NULL: the file's bytes are what is read */
 	bool composed;		      /* it has no file of its own: ops read from other backings */
 	struct log *log;	      /* NULL: no log is told */
@@ -40,7 +44,8 @@ struct backing {
 
 	char expected[XXH128_TEXT]; /* of all bytes, as long as they are not TRUSTED */
 	_Atomic(enum trust) trust;
-	pthread_mutex_t lock; /* held while they are verified, or spans is opened without a set */
+	/* Held while they are verified, or spans is opened without a set. */
+	pthread_mutex_t lock;
 };
 
 static const char changed[] = "the file was changed since it was opened";
@@ -75,6 +80,7 @@ static struct backing *backing_new(const char *path, struct error *err)
 	if (backing) {
 		atomic_init(&backing->refs, 1);
 		pthread_mutex_init(&backing->lock, NULL);
+		pthread_mutex_init(&backing->remote_lock, NULL);
 		backing->file.fd = backing->spans.fd = -1;
 		backing->path = strdup(path);
 	}
@@ -106,7 +112,8 @@ struct backing *backing_fdopen(int fd, const char *path, struct error *err)
 	return NULL;
 }
 
-static int read_frames(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset)
+static int read_frames(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		       const atomic_bool *stop)
 {
 	struct backing *backing = context;
 	struct error err = { 0 };
@@ -115,6 +122,7 @@ static int read_frames(void *context, unsigned flags, void *bytes, size_t n, uin
 				: zstd_seekable_read)(backing->frames, bytes, n, offset, &err);
 	char text[320];
 
+	(void)stop;
 	if (rc == -EIO)
 		fail(backing, error_describe(&err, text, sizeof(text)));
 	return rc;
@@ -142,6 +150,82 @@ struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache 
 					     .context = backing };
 	backing->size = zstd_seekable_size(backing->frames);
 	return backing;
+}
+
+/* Fewer bytes are fetched alone where they are one of many pieces. */
+#define REMOTE_PIECE ((size_t)16384)
+
+/* What a read of a remote file has come to: its log is told of a failure. */
+static int conclude_remote(struct backing *backing, int rc, const struct error *err)
+{
+	if (rc == -EIO) {
+		pthread_mutex_lock(&backing->remote_lock);
+		backing->remote_error = *err;
+		pthread_mutex_unlock(&backing->remote_lock);
+		fail(backing, err->code == ESTALE ? changed : err->text);
+	}
+	return rc;
+}
+
+void backing_remote_error(struct backing *backing, struct error *err)
+{
+	pthread_mutex_lock(&backing->remote_lock);
+	if (backing->remote_error.code)
+		*err = backing->remote_error;
+	pthread_mutex_unlock(&backing->remote_lock);
+}
+
+static int read_remote(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		       const atomic_bool *stop)
+{
+	struct backing *backing = context;
+	const struct remote_piece piece = { offset, n, bytes };
+	struct error err = { 0 };
+	const int rc =
+		flags & BACKING_SPANS && n < REMOTE_PIECE
+			? remote_file_read_pieces(backing->remote, &piece, 1, stop, &err)
+			: remote_file_read(backing->remote, bytes, n, offset, stop, &err);
+
+	return conclude_remote(backing, rc, &err);
+}
+
+static void release_remote(void *context)
+{
+	remote_file_close(((struct backing *)context)->remote);
+}
+
+struct backing *backing_open_remote(const char *url, struct remote_cache *cache, struct error *err)
+{
+	char *shown = url_shown(url);
+	struct backing *backing = shown ? backing_new(shown, err) : NULL;
+
+	if (!shown)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	free(shown);
+	if (!backing)
+		return NULL;
+	backing->remote = remote_file_open(url, cache, err);
+	if (!backing->remote) {
+		backing_unref(backing);
+		return NULL;
+	}
+	backing->ops = (struct backing_ops){ .read = read_remote,
+					     .release = release_remote,
+					     .context = backing };
+	backing->stat = *remote_file_stat(backing->remote);
+	backing->size = (uint64_t)backing->stat.st_size;
+	return backing;
+}
+
+bool backing_is_remote(const struct backing *backing)
+{
+	return backing->remote || backing->ops.remote;
+}
+
+void backing_keep(struct backing *backing, uint64_t n)
+{
+	if (backing->remote)
+		remote_file_keep(backing->remote, n);
 }
 
 /* Without O_NONBLOCK a FIFO of that name would wait for a writer. */
@@ -310,6 +394,7 @@ void backing_unref(struct backing *backing)
 		backing->ops.release(backing->ops.context);
 	close_files(backing);
 	pthread_mutex_destroy(&backing->lock);
+	pthread_mutex_destroy(&backing->remote_lock);
 	free(backing->path);
 	free(backing);
 }
@@ -439,8 +524,9 @@ int backing_check(struct backing *backing)
 	bool same;
 	int fd;
 
-	/* Each read of the backings that it is made of has asked. */
-	if (backing->composed)
+	/* Each read of the backings that it is made of has asked, and each answer of a server has
+	 * said. */
+	if (backing->composed || backing->remote)
 		return 0;
 	fd = get_fd(backing, 0, &why);
 	if (fd < 0)
@@ -522,26 +608,55 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 
 /* All n bytes at offset, neither verified nor checked. A plain file is read without a call through
  * the table: most reads are of one, and of few bytes. */
-static int read_raw(struct backing *backing, unsigned flags, void *bytes, size_t n, uint64_t offset)
+static int read_raw(struct backing *backing, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		    const atomic_bool *stop)
 {
 	if (!backing->ops.read)
 		return read_file(backing, flags, bytes, n, offset);
 	/* Other backings are checked read by read. */
 	if (backing->composed)
 		flags &= BACKING_SPANS;
-	return backing->ops.read(backing->ops.context, flags, bytes, n, offset);
+	return backing->ops.read(backing->ops.context, flags, bytes, n, offset, stop);
+}
+
+static int read_checked(struct backing *backing, unsigned flags, void *bytes, size_t n,
+			uint64_t offset, const atomic_bool *stop)
+{
+	int rc = 0;
+
+	if (!(flags & BACKING_UNVERIFIED) && atomic_load(&backing->trust) != TRUSTED)
+		rc = backing_verify(backing, stop);
+	if (rc == 0)
+		rc = read_raw(backing, flags, bytes, n, offset, stop);
+	return rc < 0 || flags & BACKING_UNCHECKED ? rc : backing_check(backing);
 }
 
 int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		      uint64_t offset)
 {
+	return read_checked(backing, flags, bytes, n, offset, NULL);
+}
+
+int backing_read_cancellable(struct backing *backing, void *bytes, size_t n, uint64_t offset,
+			     const atomic_bool *stop)
+{
+	return read_checked(backing, 0, bytes, n, offset, stop);
+}
+
+int backing_read_pieces(struct backing *backing, const struct remote_piece *pieces, size_t n)
+{
+	const unsigned flags = BACKING_SPANS | BACKING_UNCHECKED;
+	struct error err = { 0 };
 	int rc = 0;
 
-	if (!(flags & BACKING_UNVERIFIED) && atomic_load(&backing->trust) != TRUSTED)
-		rc = backing_verify(backing, NULL);
-	if (rc == 0)
-		rc = read_raw(backing, flags, bytes, n, offset);
-	return rc < 0 || flags & BACKING_UNCHECKED ? rc : backing_check(backing);
+	if (backing->remote && atomic_load(&backing->trust) == TRUSTED) {
+		rc = remote_file_read_pieces(backing->remote, pieces, n, NULL, &err);
+		return conclude_remote(backing, rc, &err);
+	}
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = backing_read_with(backing, flags, pieces[i].bytes, pieces[i].length,
+				       pieces[i].offset);
+	return rc;
 }
 
 int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset)
@@ -580,7 +695,7 @@ static int hash_all(struct backing *backing, XXH3_state_t *hash, const atomic_bo
 		const uint64_t left = backing->size - at;
 		const size_t n = left < HASH_CHUNK ? (size_t)left : HASH_CHUNK;
 
-		rc = stop && atomic_load(stop) ? -EINTR : read_raw(backing, 0, bytes, n, at);
+		rc = stop && atomic_load(stop) ? -EINTR : read_raw(backing, 0, bytes, n, at, stop);
 		if (rc == 0)
 			XXH3_128bits_update(hash, bytes, n);
 		at += n;

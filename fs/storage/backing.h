@@ -7,12 +7,13 @@
  * that is renamed, or has another renamed over it, stays readable.
  *
  * A file may hold its bytes compressed (zstd_seekable.h): sizes and offsets are those of what it
- * holds. And the bytes may come from several files (shards), or be made of those of
- * another (computed_rows.h). */
+ * holds. It may lie on an HTTP server (remote_file.h). And the bytes may come from several files
+ * (shards), or be made of those of another (computed_rows.h). */
 #ifndef FS_STORAGE_BACKING_H
 #define FS_STORAGE_BACKING_H
 
 #include "fs/storage/fd_cache.h"
+#include "fs/storage/remote_file.h"
 #include "fs/storage/zstd_seekable.h"
 #include "fs/util/hash_text.h"
 #include "fs/util/log.h"
@@ -40,6 +41,11 @@ struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache 
  * file that was renamed or removed cannot be read any more. */
 struct backing *backing_open_cached(struct fd_cache *set, const char *path, struct error *err);
 
+/* The file at a URL with http or https. Its path is the URL as it may be shown, its status is
+ * remote_file_stat(). cache may be NULL for one of its own. NULL with err set: as
+ * remote_http_open(). */
+struct backing *backing_open_remote(const char *url, struct remote_cache *cache, struct error *err);
+
 /* Close its file for good, so that the disk can have the space: from now on every read is -EIO. */
 void backing_revoke(struct backing *backing);
 bool backing_is_revoked(const struct backing *backing);
@@ -55,13 +61,15 @@ enum backing_flags {
  * plain file needs none of it. context becomes the backing's. */
 struct backing_ops {
 	/* All n bytes at offset, or -EIO. Reads of other backings have no flag but
-	 * BACKING_SPANS. */
-	int (*read)(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset);
+	 * BACKING_SPANS. When *stop becomes true, which may be NULL, it may return -EINTR. */
+	int (*read)(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		    const atomic_bool *stop);
 	/* As backing_file_at(), of bytes that come from several files. */
 	struct backing *(*part)(void *context, uint64_t *offset, uint64_t *length);
 	void (*release)(void *context);
 	void *context;
 	bool computed; /* its bytes are in no file: reading takes the processor's time */
+	bool remote;   /* some of the files are on a server */
 };
 
 /* A backing of such bytes, with what backing_stat() and backing_path() are to say; its size is that
@@ -87,6 +95,25 @@ int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset
 /* The same in the way that the flags, any of enum backing_flags, say. */
 int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		      uint64_t offset);
+
+/* All n bytes at offset as backing_read() gives them. When *stop becomes true, which may be NULL,
+ * what waits for a server soon returns -EINTR. */
+int backing_read_cancellable(struct backing *backing, void *bytes, size_t n, uint64_t offset,
+			     const atomic_bool *stop);
+
+/* n pieces, in the order of their offsets, with BACKING_SPANS and BACKING_UNCHECKED: what is far
+ * away is asked for all of them at once. */
+int backing_read_pieces(struct backing *backing, const struct remote_piece *pieces, size_t n);
+
+/* Why a remote file could not be read lately, into err, which stays as it is where nothing is
+ * known. */
+void backing_remote_error(struct backing *backing, struct error *err);
+
+/* Is it on a server, so that each read costs a request? */
+bool backing_is_remote(const struct backing *backing);
+
+/* What was read of its first n bytes is kept in memory, where it is remote. */
+void backing_keep(struct backing *backing, uint64_t n);
 
 /* Is the file yet what it was when it was opened? Returns 0 or -EIO. */
 int backing_check(struct backing *backing);

@@ -69,13 +69,15 @@ static int read_part(struct computed_rows *rows, unsigned flags, uint64_t row, s
 	return rc;
 }
 
-static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset)
+static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		   const atomic_bool *stop)
 {
 	struct computed_rows *rows = context;
 	const struct computed_rows_source *source = &rows->source;
 	const uint64_t size = source->n * source->length;
 	uint8_t *to = bytes;
 
+	(void)stop;
 	if (offset > size || n > size - offset)
 		return -EIO;
 	while (n) {

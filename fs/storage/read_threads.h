@@ -5,7 +5,8 @@
  * thread that reads from it. So that names, attributes and what is in memory are still answered:
  *
  * 1. All but two of the session's threads may be reading at a time, and none while it is the only
- *    one that takes requests. Other reads are made by threads of their own.
+ *    one that takes requests. Other reads, and those from HTTP servers, are made by threads of
+ *    their own.
  * 2. Those are READ_THREADS_MAX for each filesystem at most, so that one that hangs does not keep
  *    the reads of others waiting; further reads of it wait in a queue.
  * 3. Who is interrupted, and has no answer a moment later, gets EINTR from one more thread, while

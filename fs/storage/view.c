@@ -260,7 +260,6 @@ static int read_piece(struct view *view, const struct view_piece *piece, char *b
 		      uint64_t offset, const atomic_bool *stop)
 {
 	const struct segment *segment = &piece->segment;
-	int rc;
 
 	switch (segment->kind) {
 	case SEGMENT_MEMORY:
@@ -274,8 +273,7 @@ static int read_piece(struct view *view, const struct view_piece *piece, char *b
 	case SEGMENT_EXTENT:
 		break;
 	}
-	rc = backing_verify(segment->backing, stop);
-	return rc < 0 ? rc : backing_read(segment->backing, bytes, n, segment->offset + offset);
+	return backing_read_cancellable(segment->backing, bytes, n, segment->offset + offset, stop);
 }
 
 /* Tell the generator what it will be asked for, from that piece on. */

@@ -10,6 +10,9 @@
 /* Elements that are read and decoded at once: whole blocks of every type. */
 #define CHUNK ((size_t)1 << 16)
 
+/* Spans that a server is asked for together. */
+#define BATCH 256
+
 /* Where count elements from a block's start on lie in the file. */
 static uint64_t place_of(const struct sampling *s, uint64_t start, size_t count, size_t *n)
 {
@@ -56,27 +59,62 @@ static void prefetch(const struct sampling *s, const struct sample *sample)
 		}
 }
 
+/* Spans that are read together, whose bytes lie behind each other. */
+struct batch {
+	size_t n, most;
+	size_t used, room; /* bytes */
+	struct remote_piece pieces[BATCH];
+	size_t counts[BATCH]; /* elements of each */
+};
+
+/* Read and decode the batch, which is empty then. *values moves behind what was decoded. */
+static int finish_batch(const struct sampling *s, struct batch *batch, float **values)
+{
+	int rc = s->wanted(s->context) ? 0 : -EINTR;
+
+	if (rc == 0)
+		rc = backing_read_pieces(s->file, batch->pieces, batch->n);
+	for (size_t i = 0; rc == 0 && i < batch->n; i++) {
+		dequant_range(s->type, batch->pieces[i].bytes, 0, batch->counts[i], *values);
+		*values += batch->counts[i];
+	}
+	batch->n = batch->used = 0;
+	return rc;
+}
+
+/* One more of count elements from a block's start on, after what was there where it has no room. */
+static int add_to_batch(const struct sampling *s, struct batch *batch, uint64_t start, size_t count,
+			uint8_t *bytes, float **values)
+{
+	size_t n;
+	const uint64_t at = place_of(s, start, count, &n);
+	int rc = 0;
+
+	if (batch->n == batch->most || n > batch->room - batch->used)
+		rc = finish_batch(s, batch, values);
+	batch->pieces[batch->n] = (struct remote_piece){ at, n, bytes + batch->used };
+	batch->counts[batch->n++] = count;
+	batch->used += n;
+	return rc;
+}
+
 static int read_sample(const struct sampling *s, struct sample *sample, void *bytes, float *values)
 {
+	const struct type_info *type = type_find(s->type);
+	struct batch batch = { .most = backing_is_remote(s->file) ? BATCH : 1,
+			       .room = CHUNK / type->block_elements * type->block_bytes };
 	struct span span;
-	size_t n = 0;
+	int rc = 0;
 
 	prefetch(s, sample);
-	while (sample_next(sample, &span)) {
-		for (uint64_t done = 0; done < span.count;) {
-			const size_t count = at_most(span.count - done, CHUNK);
-			int rc;
-
-			if (!s->wanted(s->context))
-				return -EINTR;
-			rc = read_values(s, span.start + done, count, bytes, values + n);
-			if (rc < 0)
-				return rc;
-			n += count;
-			done += count;
-		}
+	while (rc == 0 && sample_next(sample, &span)) {
+		for (uint64_t done = 0; rc == 0 && done < span.count; done += CHUNK)
+			rc = add_to_batch(s, &batch, span.start + done,
+					  at_most(span.count - done, CHUNK), bytes, &values);
 	}
-	return backing_check(s->file);
+	if (rc == 0 && batch.n)
+		rc = finish_batch(s, &batch, &values);
+	return rc < 0 ? rc : backing_check(s->file);
 }
 
 static int measure_sample(const struct sampling *s, uint64_t limit, void *bytes,

@@ -2,6 +2,7 @@
 /* paths.c - see paths.h. */
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
+#include "fs/util/url.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -79,7 +80,7 @@ bool paths_same_file(const struct stat *a, const struct stat *b)
 
 char *paths_directory(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = url_is_remote(path) ? NULL : strrchr(path, '/');
 	char *parent = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
 	char *directory = parent ? realpath(parent, NULL) : NULL;
 
@@ -87,7 +88,7 @@ char *paths_directory(const char *path)
 	return directory;
 }
 
-char *paths_stem(const char *path)
+static char *stem_of_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *file = slash ? slash + 1 : path;
@@ -98,6 +99,17 @@ char *paths_stem(const char *path)
 	if (n > 5 && strcasecmp(file + n - 5, ".gguf") == 0)
 		return strndup(file, n - 5);
 	return strdup(file);
+}
+
+char *paths_stem(const char *path)
+{
+	char *name = url_is_remote(path) ? url_file_name(path) : NULL, *stem;
+
+	if (!url_is_remote(path))
+		return stem_of_name(path);
+	stem = name ? stem_of_name(name) : NULL;
+	free(name);
+	return stem;
 }
 
 size_t paths_shard_prefix(const char *name)

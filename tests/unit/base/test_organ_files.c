@@ -51,6 +51,11 @@ static void make_model(void **state)
 	save_organ(state, "m/organs/blk_10_ffn_up.bin", "blk.10.ffn_up.weight");
 }
 
+static int open_with(struct base *base, const char *path, const char *header, struct error *err)
+{
+	return base_open_with(base, path, &(struct base_options){ .header = header }, err);
+}
+
 static struct base open_model(void **state, struct error *err)
 {
 	struct base base;
@@ -196,13 +201,13 @@ static void a_header_can_be_lent(void **state)
 	make_model(state);
 	save_header(state, "blk.10.ffn_up.weight", "blk.9.ffn_up.weight");
 	must(rename(in_temp(state, "m/header.gguf").text, in_temp(state, "lent.gguf").text) == 0);
-	assert_int_equal(base_open_with(&base, in_temp(state, "m").text,
+	assert_int_equal(open_with(&base, in_temp(state, "m").text,
 					in_temp(state, "lent.gguf").text, &err),
 			 0);
 	assert_true(shards_are_complete(base.shards));
 	assert_int_equal(base.gguf->n_kv, 1);
 	base_close(&base);
-	assert_int_equal(base_open_with(&base, in_temp(state, "m").text,
+	assert_int_equal(open_with(&base, in_temp(state, "m").text,
 					in_temp(state, "none.gguf").text, &err),
 			 -ENOENT);
 	assert_non_null(strstr(err.text, "none.gguf"));
@@ -241,7 +246,7 @@ static void a_damaged_header_is_missing(void **state)
 	assert_non_null(strstr(text, "the model lacks header.gguf (at byte 4: GGUF version"));
 	free(text);
 	base_close(&base);
-	assert_int_equal(base_open_with(&base, in_temp(state, "m").text,
+	assert_int_equal(open_with(&base, in_temp(state, "m").text,
 					in_temp(state, "m/header.gguf").text, &err),
 			 -ENOTSUP);
 	assert_non_null(strstr(err.text, "m/header.gguf: GGUF version"));
@@ -257,7 +262,7 @@ static void a_lent_header_is_no_file_of_the_model(void **state)
 	make_model(state);
 	save_header(state, "blk.10.ffn_up.weight", "blk.9.ffn_up.weight");
 	must(rename(in_temp(state, "m/header.gguf").text, in_temp(state, "lent.gguf").text) == 0);
-	assert_int_equal(base_open_with(&base, in_temp(state, "m").text,
+	assert_int_equal(open_with(&base, in_temp(state, "m").text,
 					in_temp(state, "lent.gguf").text, &err),
 			 0);
 	assert_non_null(strstr(backing_path(base.file), "/m/organs/blk_10_ffn_up.bin"));

@@ -127,12 +127,14 @@ struct disk {
 	atomic_bool asked, answers;
 };
 
-static int read_slowly(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset)
+static int read_slowly(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		       const atomic_bool *stop)
 {
 	struct disk *disk = context;
 
 	(void)flags;
 	(void)offset;
+	(void)stop;
 	memset(bytes, 0, n);
 	for (disk->asked = true; !disk->answers;)
 		usleep(1000);
