@@ -125,8 +125,8 @@ conclude(struct transfer *transfer, enum outcome outcome, const char *format, ..
 	return false;
 }
 
-/* Is the part that is about to come the one that was asked for? The first request of a file may be
- * answered with less, if that is all of the file. */
+/* Is the part that is about to come the one that was asked for? Only the first request of a file
+ * may ask for more than there is. */
 static bool is_asked_for(const struct transfer *transfer)
 {
 	const struct remote_answer *answer = &transfer->answer;
@@ -134,14 +134,13 @@ static bool is_asked_for(const struct transfer *transfer)
 	const uint64_t last = range->offset + range->length - 1;
 
 	return answer->first == range->offset + transfer->got &&
-	       (answer->last == last || (!transfer->http->is_known && answer->last < last &&
-					 answer->last + 1 == answer->total));
+	       answer->last == (last < answer->total ? last : answer->total - 1);
 }
 
 /* Once, with the first byte of what comes after a header: do the bytes count? */
 static bool begin(struct transfer *transfer)
 {
-	const struct remote_http *http = transfer->http;
+	struct remote_http *http = transfer->http;
 	const struct remote_answer *answer = &transfer->answer;
 
 	if (answer->status != 206)
@@ -165,6 +164,11 @@ static bool begin(struct transfer *transfer)
 		return conclude(transfer, FAILED,
 				"the server names neither ETag nor Last-Modified, so that a change "
 				"of the file could not be seen");
+	/* No other thread knows the file yet. */
+	if (!http->is_known) {
+		http->identity = *answer;
+		http->is_known = true;
+	}
 	transfer->begun = true;
 	return true;
 }
@@ -432,9 +436,6 @@ static bool start(struct call *call, struct transfer *transfer)
 	const struct remote_range *range = transfer->range;
 	char text[48];
 
-	/* Nothing tells yet that an earlier try was answered from the same file. */
-	if (!call->http->is_known)
-		transfer->got = 0;
 	transfer->before = transfer->got;
 	snprintf(text, sizeof(text), "%" PRIu64 "-%" PRIu64, range->offset + transfer->got,
 		 range->offset + range->length - 1);
@@ -647,7 +648,7 @@ static struct remote_http *new_http(const char *url, const atomic_bool *interrup
 	return NULL;
 }
 
-/* The answer to the first request is who the file is. */
+/* The answer to the first request says which file it is: begin() notes that. */
 static int learn(struct remote_http *http, uint8_t *head, size_t *n, struct error *err)
 {
 	const struct remote_range range = { 0, *n, head };
@@ -657,10 +658,8 @@ static int learn(struct remote_http *http, uint8_t *head, size_t *n, struct erro
 		return error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
 	if (rc < 0)
 		return rc;
-	/* The call has put its session back, and its first transfer has the answer. */
-	http->identity = http->idle->transfers[0].answer;
-	http->is_known = true;
-	*n = (size_t)(http->identity.last + 1);
+	if (*n > http->identity.total)
+		*n = (size_t)http->identity.total;
 	return 0;
 }
 
