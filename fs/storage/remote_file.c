@@ -23,6 +23,10 @@
 /* What is fetched of such pieces by one request at most. */
 #define JOINED_MAX ((uint64_t)1 << 20)
 
+/* Bytes of a place that is looked at, and how many of these there are. */
+#define WITNESS	  ((size_t)4096)
+#define WITNESSES 2
+
 /* 1 January 1980, for a server that names no time. */
 #define NO_TIME 315532800
 
@@ -35,11 +39,17 @@ struct remote_file {
 	struct remote_http *http;
 	struct remote_cache *cache;
 	uint64_t number; /* in the cache */
+	uint8_t *witnesses; /* WITNESSES places as they were at first; NULL: answers name the file */
 	struct stat stat;
 	pthread_mutex_t lock; /* protects what follows */
 	unsigned oldest;
 	struct stream streams[STREAMS];
 };
+
+static uint64_t size_of(const struct remote_file *file)
+{
+	return (uint64_t)file->stat.st_size;
+}
 
 /* Of a text, with a bit that no device of a disk has. */
 static uint64_t hash_of(const char *text, size_t n)
@@ -90,6 +100,58 @@ static void cache_head(struct remote_file *file, const uint8_t *head, size_t n)
 		remote_cache_fill(file->cache, file->number, 0, 1, head, n);
 }
 
+/* Read the places that tell one file from another: in the middle, and at the end. */
+static int read_witnesses(struct remote_file *file, uint8_t *bytes, const atomic_bool *stop,
+			  struct error *err)
+{
+	const size_t n = size_of(file) < WITNESS ? (size_t)size_of(file) : WITNESS;
+	const struct remote_range places[WITNESSES] = {
+		{ (size_of(file) - n) / 2, n, bytes },
+		{ size_of(file) - n, n, bytes + WITNESS },
+	};
+
+	return remote_http_get(file->http, places, WITNESSES, stop, err);
+}
+
+/* Are the answers that came before this call of the file that was opened? Returns as
+ * remote_file_read(). */
+static int check_witnesses(struct remote_file *file, const atomic_bool *stop, struct error *err)
+{
+	uint8_t *now = calloc(WITNESSES, WITNESS);
+	int rc = now ? read_witnesses(file, now, stop, err)
+		     : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+
+	if (rc == 0 && memcmp(now, file->witnesses, WITNESSES * WITNESS) != 0) {
+		error_set(err, ESTALE, ERROR_NO_OFFSET,
+			  "the file on the server was changed since it was opened");
+		rc = -EIO;
+	}
+	free(now);
+	return rc;
+}
+
+/* All bytes of the ranges, which are of the file that was opened. As remote_http_get(). */
+static int get(struct remote_file *file, const struct remote_range *ranges, size_t n,
+	       const atomic_bool *stop, struct error *err)
+{
+	const int rc = remote_http_get(file->http, ranges, n, stop, err);
+
+	return rc == 0 && file->witnesses ? check_witnesses(file, stop, err) : rc;
+}
+
+/* Where answers do not name the file: what is to tell it from others. */
+static int note_witnesses(struct remote_file *file, struct error *err)
+{
+	const struct remote_answer *answer = remote_http_identity(file->http);
+
+	if (answer->etag[0] || answer->modified[0])
+		return 0;
+	file->witnesses = calloc(WITNESSES, WITNESS);
+	if (!file->witnesses)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return read_witnesses(file, file->witnesses, NULL, err);
+}
+
 struct remote_file *remote_file_open(const char *url, struct remote_cache *cache, struct error *err)
 {
 	struct remote_file *file = new_file(cache);
@@ -101,8 +163,9 @@ struct remote_file *remote_file_open(const char *url, struct remote_cache *cache
 					      err);
 	else
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	if (file && file->http) {
+	if (file && file->http)
 		fill_stat(file, url);
+	if (file && file->http && note_witnesses(file, err) == 0) {
 		cache_head(file, head, n);
 		file->streams[0] = (struct stream){ 1, 1 };
 	} else {
@@ -121,6 +184,7 @@ void remote_file_close(struct remote_file *file)
 		remote_cache_drop_file(file->cache, file->number);
 	remote_cache_unref(file->cache);
 	remote_http_close(file->http);
+	free(file->witnesses);
 	pthread_mutex_destroy(&file->lock);
 	free(file);
 }
@@ -128,11 +192,6 @@ void remote_file_close(struct remote_file *file)
 const struct stat *remote_file_stat(const struct remote_file *file)
 {
 	return &file->stat;
-}
-
-static uint64_t size_of(const struct remote_file *file)
-{
-	return (uint64_t)file->stat.st_size;
 }
 
 /* Bytes of n blocks from one on: the last of the file may be short. */
@@ -177,7 +236,7 @@ static int fetch(struct remote_file *file, uint64_t block, size_t n, const atomi
 {
 	const size_t length = length_of(file, block, n);
 	struct remote_range range = { block * REMOTE_BLOCK, length, malloc(length) };
-	int rc = range.bytes ? remote_http_get(file->http, &range, 1, stop, err)
+	int rc = range.bytes ? get(file, &range, 1, stop, err)
 			     : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 
 	if (rc == 0)
@@ -308,7 +367,7 @@ static int fetch_pieces(struct remote_file *file, const struct remote_piece *pie
 
 	if (!ranges)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	rc = remote_http_get(file->http, ranges, n_ranges, stop, err);
+	rc = get(file, ranges, n_ranges, stop, err);
 	for (size_t i = 0, k = 0; rc == 0 && i < n; k++) {
 		size_t length;
 		const size_t end = i + join(&pieces[i], n - i, &length);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* remote_file.h - a file that an HTTP server has, read in any ranges: by blocks that are cached,
  * with more of them at once the longer it is read in sequence, or by pieces that are no more than
- * was asked for. */
+ * was asked for.
+ *
+ * Where the server's answers do not name the file that they are of (no ETag, no Last-Modified),
+ * bytes count once a look after them has shown two places of the file as they were at first. */
 #ifndef FS_STORAGE_REMOTE_FILE_H
 #define FS_STORAGE_REMOTE_FILE_H
 

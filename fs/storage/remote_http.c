@@ -160,10 +160,6 @@ static bool begin(struct transfer *transfer)
 				answer->first, answer->last,
 				transfer->range->offset + transfer->got,
 				transfer->range->offset + transfer->range->length - 1);
-	if (!http->is_known && !answer->etag[0] && !answer->modified[0])
-		return conclude(transfer, FAILED,
-				"the server names neither ETag nor Last-Modified, so that a change "
-				"of the file could not be seen");
 	/* No other thread knows the file yet. */
 	if (!http->is_known) {
 		http->identity = *answer;

@@ -2,7 +2,7 @@
 /* remote_http.h - parts of a file that an HTTP server has.
  *
  * 1. The first answer says how long the file is and which it is (ETag, else Last-Modified). Every
- *    later one has to say the same, or none of its bytes count.
+ *    later one has to say the same, or none of its bytes count. Some servers name neither.
  * 2. An answer that does not come, breaks off or is a 408, 429 or 5xx is asked for again, from
  *    where it broke off, a few times and with pauses. After that the server counts as gone: until
  *    it answers again, each request is made once.

@@ -439,3 +439,55 @@ no_server() {
 no_lighttpd() {
 	! pgrep -f "lighttpd -D -f $TMPDIR/organ-serve" >/dev/null
 }
+
+# serve_ranges [PORT]: the files in $TMP/www by tools/ranges.py, whose requests are in $REQUESTS. $URL
+# is the address without the manner, $SERVER the process.
+serve_ranges() {
+	REQUESTS=$TMP/requests
+	mkdir -p "$TMP/www"
+	rm -f "$TMP/port"
+	PORT=${1:-0} "$here/../tools/ranges.py" "$TMP/www" "$TMP/port" "$REQUESTS" 2>"$LOGS/ranges" \
+		</dev/null &
+	SERVER=$!
+	until_true 20 test -e "$TMP/port" || fail "no server: $(cat "$LOGS/ranges")"
+	URL=http://127.0.0.1:$(cat "$TMP/port")
+}
+
+end_server() {
+	kill "$SERVER"
+	wait "$SERVER" 2>/dev/null || true
+}
+
+# Bytes of files that it has sent.
+bytes_sent() {
+	awk '{ sum += $5 } END { print sum + 0 }' "$REQUESTS"
+}
+
+# serve_www: the same files by lighttpd, with a line "METHOD BYTES" a request in $REQUESTS.
+serve_www() {
+	local try port
+	need lighttpd
+	REQUESTS=$TMP/requests
+	for try in 1 2 3 4 5; do
+		port=$(free_port)
+		cat >"$TMP/lighttpd.conf" <<-EOF
+			server.modules = ("mod_accesslog")
+			server.document-root = "$TMP/www"
+			server.bind = "127.0.0.1"
+			server.port = $port
+			server.max-keep-alive-requests = 100000
+			accesslog.filename = "$REQUESTS"
+			accesslog.format = "%m %B"
+		EOF
+		lighttpd -D -f "$TMP/lighttpd.conf" >"$LOGS/lighttpd.$try" 2>&1 </dev/null &
+		SERVER=$!
+		URL=http://127.0.0.1:$port
+		until_true 20 is_answering "$port" || fail "lighttpd: $(cat "$LOGS/lighttpd.$try")"
+		is_gone "$SERVER" || return 0
+	done
+	fail "no port for lighttpd: $(cat "$LOGS/lighttpd.$try")"
+}
+
+is_answering() {
+	is_gone "$SERVER" || (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A split model by the URL of any of its shards: all of them have to be there.
+. "${0%/*}/../lib.sh"
+
+mkdir -p "$TMP/www" "$TMP/work"
+"$GGUF" split "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/scribe" 3
+serve_ranges
+cd "$TMP/work"
+mkdir "$TMP/files"
+mount_model -o ro "$TMP/www/scribe-00001-of-00003.gguf" "$TMP/files"
+for no in 1 3; do
+	mount_model "$URL/signed/scribe-0000$no-of-00003.gguf?download=true"
+	same "$MNT/model.gguf" "$TMP/files/model.gguf"
+	same "$MNT/.table" "$TMP/files/.table"
+	unmount_and_wait
+done
+
+mount_model "$URL/good/scribe-00002-of-00003.gguf"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
+cp "$MNT/model.gguf" "$TMP/chimera"
+unmount_and_wait
+same scribe.grafted.gguf "$TMP/chimera"
+
+mv "$TMP/www/scribe-00003-of-00003.gguf" "$TMP/"
+status=0
+"$ORGANFS" "$URL/good/scribe-00001-of-00003.gguf" "$MNT" 2>"$TMP/.said" || status=$?
+equal $status 1 'exit status without a shard'
+grep -q 'scribe-00003-of-00003.gguf: .*404' "$TMP/.said" || fail "$(cat "$TMP/.said")"
+unmount_and_wait "$TMP/files"
+end_server

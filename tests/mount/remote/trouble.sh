@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A server that is gone, hangs or has another file: EIO, no wrong byte, and the mount goes on.
+# timeout: 300
+. "${0%/*}/../lib.sh"
+
+mkdir -p "$TMP/www"
+"$GGUF" synth "$TMP/www/big.gguf" --size 200M --tensors 30 --vocab 1000 --fill
+cp "$TMP/www/big.gguf" "$TMP/copy.gguf"
+serve_ranges
+port=${URL##*:}
+mount_model -o ro "$URL/good/big.gguf"
+mkdir "$TMP/file"
+mount_model -o ro "$TMP/copy.gguf" "$TMP/file"
+part() {
+	dd if="$1/model.gguf" bs=1M skip="$2" count=4 iflag=direct status=none
+}
+
+# It is killed: what was not read is EIO, names and metadata are there, and it goes on when the
+# server is back.
+part "$MNT" 0 | cmp - <(part "$TMP/file" 0)
+kill -9 "$SERVER"
+wait "$SERVER" 2>/dev/null || true
+! part "$MNT" 40 >"$TMP/part" 2>"$TMP/.said" || fail 'a read without a server succeeds'
+grep -q 'Input/output error' "$TMP/.said" || fail "$(cat "$TMP/.said")"
+[ ! -s "$TMP/part" ] || fail 'there are bytes'
+log_says "big.gguf: cannot be read: .*connect"
+ls -l "$MNT/organs" >/dev/null
+cat "$MNT/metadata/llama.block_count" >/dev/null
+serve_ranges "$port"
+part "$MNT" 40 | cmp - <(part "$TMP/file" 40)
+unmount_and_wait
+
+# It hangs: another model is read meanwhile, a reader can be interrupted, and the unmount is quick.
+mkdir "$TMP/both"
+cp "$TMP/copy.gguf" "$TMP/both/other.gguf"
+"$ORGANFS" -f -o ro,threads=3 "$URL/hang/big.gguf" "$TMP/both/other.gguf" "$MNT" >"$LOGS/both" 2>&1 \
+	</dev/null &
+DAEMON[$MNT]=$!
+until_true 20 is_up "$MNT"
+: >"$TMP/www/hang"
+readers=()
+for i in {1..12}; do
+	dd if="$MNT/big/model.gguf" of=/dev/null bs=1M skip=$((i * 10)) count=1 status=none \
+		2>/dev/null &
+	readers+=($!)
+done
+until_true 20 grep -q hang "$REQUESTS"
+cmp "$MNT/other/model.gguf" "$TMP/copy.gguf"
+ls -lR "$MNT" >/dev/null
+kill -INT "${readers[@]}" 2>/dev/null || true
+kill "${readers[@]}"
+begin=$SECONDS
+for reader in "${readers[@]}"; do
+	wait "$reader" 2>/dev/null || true
+done
+[ $((SECONDS - begin)) -lt 15 ] || fail "readers took $((SECONDS - begin)) s to end"
+cat "$MNT/big/.theta" >/dev/null 2>&1 &
+reader=$!
+sleep 0.5
+kill $reader
+wait $reader 2>/dev/null || true
+begin=$SECONDS
+unmount_and_wait
+[ $((SECONDS - begin)) -lt 15 ] || fail "the unmount took $((SECONDS - begin)) s"
+rm "$TMP/www/hang"
+
+# It is slow: it is read nevertheless.
+mount_model -o ro "$URL/slow/big.gguf"
+part "$TMP/file" 100 | head -c 300000 >"$TMP/expected"
+head -c 300000 <(dd if="$MNT/model.gguf" bs=100K skip=1024 count=3 status=none) |
+	cmp - "$TMP/expected"
+unmount_and_wait
+
+# It has another file of the same size: what was read stays what it was, anything else is EIO. Also
+# where its answers do not name the file.
+mkdir "$TMP/nameless"
+mount_model -o ro "$URL/nameless/big.gguf" "$TMP/nameless"
+mount_model -o ro "$URL/good/big.gguf"
+part "$TMP/nameless" 100 | cmp - <(part "$TMP/file" 100)
+part "$MNT" 60 >"$TMP/before"
+head -c "$(stat -c %s "$TMP/copy.gguf")" /dev/urandom >"$TMP/www/new"
+head -c 1000000 "$TMP/copy.gguf" | dd of="$TMP/www/new" conv=notrunc status=none
+mv "$TMP/www/new" "$TMP/www/big.gguf"
+part "$MNT" 60 | cmp - "$TMP/before"
+! part "$MNT" 90 >"$TMP/part" 2>/dev/null || fail 'a changed file is read'
+[ ! -s "$TMP/part" ] || fail 'there are bytes of another file'
+! part "$TMP/nameless" 90 >"$TMP/part" 2>/dev/null || fail 'a changed file is read'
+[ ! -s "$TMP/part" ] || fail 'there are bytes of another file'
+unmount_and_wait "$TMP/nameless"
+log_says 'big.gguf: cannot be read: the file was changed since it was opened'
+! cat "$MNT/organs/blk_1_ffn_up.theta" >"$TMP/.said" 2>&1 || fail "θ: $(cat "$TMP/.said")"
+cp "$TMP/copy.gguf" "$TMP/www/shorter"
+truncate -s 1M "$TMP/www/shorter"
+mv "$TMP/www/shorter" "$TMP/www/big.gguf"
+! part "$MNT" 90 >/dev/null 2>&1 || fail 'a file that has shrunk is read'
+unmount_and_wait
+unmount_and_wait "$TMP/file"
+end_server
