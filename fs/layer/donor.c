@@ -2,6 +2,7 @@
 /* donor.c - see donor.h. */
 #include "fs/layer/donor.h"
 #include "fs/util/paths.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -212,6 +213,11 @@ struct backing *donor_open(const struct donor *donor, struct error *err)
 		return backing_ref(donor->file);
 	if (!donor->has_stat && !donor->fingerprint[0]) {
 		error_set(err, ELOOP, ERROR_NO_OFFSET, "it leads back into this mount");
+		return NULL;
+	}
+	/* No server is asked for a model that is not mounted. */
+	if (url_is_remote(donor->path)) {
+		error_set(err, EREMOTE, ERROR_NO_OFFSET, "it is on a server, and not mounted");
 		return NULL;
 	}
 	fd = open_path(donor->path);

@@ -6,6 +6,7 @@
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
+#include "fs/util/url.h"
 #include "gguf/printable.h"
 
 #include <errno.h>
@@ -106,7 +107,8 @@ char *layer_label_path(int dir)
 
 	if (read_label(dir, text, NULL) < 0 || !find_line(text, "path ", path, sizeof(path)))
 		return NULL;
-	return text_unescape(path) == strlen(path) && path[0] == '/' ? strdup(path) : NULL;
+	return text_unescape(path) == strlen(path) && url_or_absolute_path(path) ? strdup(path)
+										 : NULL;
 }
 
 /* A line is a line, whatever the name of the base is. */

@@ -4,6 +4,7 @@
 #include "fs/layer/layer_open.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -142,7 +143,7 @@ static struct donor *donor_of(char *values[KEYS], const char *xxh128)
 	    !tensor != !print || (print && !is_hash(print)))
 		return NULL;
 	n = text_unescape(path);
-	if (strlen(path) != n || path[0] != '/')
+	if (strlen(path) != n || !url_or_absolute_path(path))
 		return NULL;
 	n = tensor ? text_unescape(tensor) : 0;
 	donor = donor_from_record(path, print ? print : "", tensor, n);

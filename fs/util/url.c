@@ -18,6 +18,11 @@ bool url_is_remote(const char *text)
 	return begins(text, "http://") || begins(text, "https://");
 }
 
+bool url_or_absolute_path(const char *text)
+{
+	return text[0] == '/' || url_is_remote(text);
+}
+
 bool url_is_file(const char *text)
 {
 	return begins(text, "file:");

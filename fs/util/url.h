@@ -8,6 +8,9 @@
 /* Does the text begin with http:// or https://, in letters of either case? */
 bool url_is_remote(const char *text);
 
+/* Is it one of those, or an absolute path? Neither depends on a working directory. */
+bool url_or_absolute_path(const char *text);
+
 /* Does it begin with file:? */
 bool url_is_file(const char *text);
 
