@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mounting.c - see mounting.h. */
 #include "mount-helpers/mounting.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,7 +131,8 @@ int mounting_run(const char *name, const char *path, const struct mount_argument
 
 	if (status)
 		return status;
-	if (arguments->optional && access(arguments->source, F_OK) < 0) {
+	if (arguments->optional && !url_is_remote(arguments->source) &&
+	    access(arguments->source, F_OK) < 0) {
 		if (arguments->verbose)
 			fprintf(stderr, "%s: %s is not there, and does not have to be\n", name,
 				arguments->source);

@@ -39,7 +39,8 @@ struct remote_file {
 	struct remote_http *http;
 	struct remote_cache *cache;
 	uint64_t number; /* in the cache */
-	uint8_t *witnesses; /* WITNESSES places as they were at first; NULL: answers name the file */
+	uint8_t *
+		witnesses; /* WITNESSES places as they were at first; NULL: answers name the file */
 	struct stat stat;
 	pthread_mutex_t lock; /* protects what follows */
 	unsigned oldest;
@@ -68,7 +69,8 @@ static void fill_stat(struct remote_file *file, const char *url)
 	file->stat.st_mode = S_IFREG | 0444;
 	file->stat.st_nlink = 1;
 	file->stat.st_dev = hash_of(url, server);
-	file->stat.st_ino = hash_of(url, strlen(url)) ^ XXH3_64bits(answer->etag, strlen(answer->etag));
+	file->stat.st_ino =
+		hash_of(url, strlen(url)) ^ XXH3_64bits(answer->etag, strlen(answer->etag));
 	file->stat.st_size = (off_t)answer->total;
 	file->stat.st_blocks = (blkcnt_t)(answer->total / 512 + 1);
 	file->stat.st_mtim.tv_sec = modified == (time_t)-1 ? NO_TIME : modified;
@@ -159,8 +161,8 @@ struct remote_file *remote_file_open(const char *url, struct remote_cache *cache
 	size_t n = REMOTE_BLOCK;
 
 	if (file && head)
-		file->http = remote_http_open(url, remote_cache_interrupted(file->cache), head, &n,
-					      err);
+		file->http =
+			remote_http_open(url, remote_cache_interrupted(file->cache), head, &n, err);
 	else
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (file && file->http)
@@ -292,8 +294,7 @@ int remote_file_read(struct remote_file *file, void *bytes, size_t n, uint64_t o
 		const size_t wanted = (skip + n - 1) / REMOTE_BLOCK + 1;
 		const size_t part = n < REMOTE_BLOCK - skip ? n : REMOTE_BLOCK - skip;
 		struct remote_block *block;
-		const int rc =
-			get_block(file, offset / REMOTE_BLOCK, wanted, &block, stop, err);
+		const int rc = get_block(file, offset / REMOTE_BLOCK, wanted, &block, stop, err);
 
 		if (rc < 0)
 			return rc;

@@ -33,10 +33,10 @@
 /* How soon a call that is to end does. */
 #define TICK_MS 100
 
-#define REDIRECTS_MAX	 8L
-#define HEADER_MAX	 ((size_t)1 << 17)
-#define RECEIVE_BUFFER	 131072L
-#define IDLE_SESSIONS	 4u
+#define REDIRECTS_MAX  8L
+#define HEADER_MAX     ((size_t)1 << 17)
+#define RECEIVE_BUFFER 131072L
+#define IDLE_SESSIONS  4u
 
 /* What has become of a request. */
 enum outcome {
@@ -79,7 +79,7 @@ struct remote_http {
 	bool is_known; /* the identity is that of the file */
 	struct remote_answer identity;
 	const atomic_bool *interrupted;
-	atomic_bool gone; /* the last request was given up */
+	atomic_bool gone;     /* the last request was given up */
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t freed;
 	char *direct; /* where redirects led; NULL: there were none */
@@ -107,14 +107,14 @@ static int64_t milliseconds(void)
 
 bool remote_http_is_stopped(const struct remote_http *http, const atomic_bool *stop)
 {
-	return (stop && atomic_load(stop)) ||
-	       (http->interrupted && atomic_load(http->interrupted));
+	return (stop && atomic_load(stop)) || (http->interrupted && atomic_load(http->interrupted));
 }
 
 /* ## one answer */
 
-__attribute__((format(printf, 3, 4))) static bool
-conclude(struct transfer *transfer, enum outcome outcome, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool conclude(struct transfer *transfer,
+							   enum outcome outcome, const char *format,
+							   ...)
 {
 	va_list values;
 
@@ -234,8 +234,7 @@ static void judge_status(struct transfer *transfer)
 		conclude(transfer, CHANGED,
 			 "the file on the server was changed since it was opened");
 	else
-		conclude(transfer,
-			 status == 408 || status == 429 || status >= 500 ? AGAIN : FAILED,
+		conclude(transfer, status == 408 || status == 429 || status >= 500 ? AGAIN : FAILED,
 			 "the server answers %u", status);
 }
 
@@ -605,7 +604,7 @@ int remote_http_get(struct remote_http *http, const struct remote_range *ranges,
 			     .ranges = ranges,
 			     .n = n,
 			     .stop = stop,
-			     .tries = !http->is_known		? OPEN_TRIES
+			     .tries = !http->is_known		 ? OPEN_TRIES
 				      : atomic_load(&http->gone) ? 1
 								 : TRIES,
 			     .err = err };
@@ -659,8 +658,8 @@ static int learn(struct remote_http *http, uint8_t *head, size_t *n, struct erro
 	return 0;
 }
 
-struct remote_http *remote_http_open(const char *url, const atomic_bool *interrupted,
-				     uint8_t *head, size_t *n, struct error *err)
+struct remote_http *remote_http_open(const char *url, const atomic_bool *interrupted, uint8_t *head,
+				     size_t *n, struct error *err)
 {
 	struct remote_http *http = new_http(url, interrupted);
 

@@ -40,8 +40,8 @@ void remote_http_global_cleanup(void);
  * *n becomes how many these are. interrupted, which may be NULL, is borrowed: while it is true,
  * every call soon returns -EINTR. NULL with err set: EIO, EINVAL what organfs needs the server does
  * not do, EINTR, ENOMEM. */
-struct remote_http *remote_http_open(const char *url, const atomic_bool *interrupted,
-				     uint8_t *head, size_t *n, struct error *err);
+struct remote_http *remote_http_open(const char *url, const atomic_bool *interrupted, uint8_t *head,
+				     size_t *n, struct error *err);
 void remote_http_close(struct remote_http *http); /* NULL is fine */
 
 /* The first answer. */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* test_remote_cache.c - fs/storage/remote_cache.c: blocks are there once, for a while, and a thread
+ * that waits for one that fails does not wait for ever. */
+#include "fs/storage/remote_cache.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+static struct remote_cache *cache_setup(void)
+{
+	struct remote_cache *cache = remote_cache_new();
+
+	assert_non_null(cache);
+	return cache;
+}
+
+/* Fetch block number i, which is absent, and let its bytes all be that number. */
+static void put_in(struct remote_cache *cache, uint64_t file, uint64_t i)
+{
+	static uint8_t bytes[REMOTE_BLOCK];
+	struct remote_block *block;
+	size_t n = 1;
+
+	memset(bytes, (int)i, sizeof(bytes));
+	assert_int_equal(remote_cache_get(cache, file, i, &n, &block), REMOTE_ABSENT);
+	assert_int_equal(n, 1);
+	remote_cache_fill(cache, file, i, 1, bytes, REMOTE_BLOCK);
+}
+
+static bool has(struct remote_cache *cache, uint64_t file, uint64_t i)
+{
+	return remote_cache_peek(cache, file, i) == REMOTE_THERE;
+}
+
+static void a_block_is_there_once_it_was_fetched(void **state)
+{
+	struct remote_cache *cache = cache_setup();
+	struct remote_block *block;
+	size_t n = 1;
+
+	(void)state;
+	assert_int_equal(remote_cache_peek(cache, 0, 5), REMOTE_ABSENT);
+	put_in(cache, 0, 5);
+	assert_int_equal(remote_cache_get(cache, 0, 5, &n, &block), REMOTE_THERE);
+	assert_int_equal(remote_block_bytes(block)[REMOTE_BLOCK - 1], 5);
+	remote_cache_put(cache, block);
+	assert_false(has(cache, 1, 5));
+	remote_cache_unref(cache);
+}
+
+static void of_several_those_up_to_one_that_is_there_are_to_be_fetched(void **state)
+{
+	static uint8_t bytes[3 * REMOTE_BLOCK];
+	struct remote_cache *cache = cache_setup();
+	struct remote_block *block;
+	size_t n = 8;
+
+	(void)state;
+	put_in(cache, 0, 3);
+	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_ABSENT);
+	assert_int_equal(n, 3);
+	assert_int_equal(remote_cache_peek(cache, 0, 2), REMOTE_FETCHED);
+	remote_cache_fill(cache, 0, 0, 3, bytes, 10);
+	assert_true(has(cache, 0, 2));
+	assert_int_equal(remote_cache_bytes(cache), 3 * REMOTE_BLOCK + 10);
+	remote_cache_unref(cache);
+}
+
+static void there_are_never_more_than_fit_and_the_oldest_goes(void **state)
+{
+	const size_t most = REMOTE_CACHE_BYTES / REMOTE_BLOCK;
+	struct remote_cache *cache = cache_setup();
+	struct remote_block *block, *held;
+	size_t n = 1;
+
+	(void)state;
+	for (size_t i = 0; i < most; i++)
+		put_in(cache, 0, i);
+	assert_int_equal(remote_cache_bytes(cache), REMOTE_CACHE_BYTES);
+	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_THERE);
+	remote_cache_put(cache, block);
+	assert_int_equal(remote_cache_get(cache, 0, 1, &n, &held), REMOTE_THERE);
+	for (size_t i = 0; i < most - 1; i++)
+		put_in(cache, 1, i);
+	assert_int_equal(remote_cache_bytes(cache), REMOTE_CACHE_BYTES);
+	assert_false(has(cache, 0, 2));
+	assert_true(has(cache, 0, 1)); /* a thread copies from it */
+	remote_cache_put(cache, held);
+	remote_cache_drop_file(cache, 1);
+	assert_between(remote_cache_bytes(cache), REMOTE_BLOCK, 2 * REMOTE_BLOCK);
+	remote_cache_unref(cache);
+}
+
+static void what_is_kept_stays(void **state)
+{
+	const size_t most = REMOTE_CACHE_BYTES / REMOTE_BLOCK;
+	struct remote_cache *cache = cache_setup();
+
+	(void)state;
+	put_in(cache, 0, 0);
+	put_in(cache, 0, 1);
+	remote_cache_keep(cache, 0, 2);
+	remote_cache_keep(cache, 0, 2);
+	for (size_t i = 0; i < most + 5; i++)
+		put_in(cache, 1, i);
+	assert_true(has(cache, 0, 0) && has(cache, 0, 1));
+	assert_int_equal(remote_cache_bytes(cache), REMOTE_CACHE_BYTES + 2 * REMOTE_BLOCK);
+	remote_cache_drop_file(cache, 0);
+	assert_false(has(cache, 0, 0));
+	remote_cache_unref(cache);
+}
+
+struct waiter {
+	struct remote_cache *cache;
+	int rc;
+};
+
+static void *wait_for(void *context)
+{
+	struct waiter *waiter = context;
+
+	while (remote_cache_peek(waiter->cache, 0, 7) == REMOTE_FETCHED && waiter->rc == 0)
+		waiter->rc = remote_cache_wait(waiter->cache, 0, 7);
+	return NULL;
+}
+
+/* Two threads wait for a block that comes to this end. */
+static void assert_waiters(int rc, int expected)
+{
+	struct waiter waiters[2] = { { cache_setup(), 0 } };
+	struct remote_cache *cache = waiters[0].cache;
+	struct remote_block *block;
+	pthread_t threads[2];
+	size_t n = 1;
+
+	waiters[1] = waiters[0];
+	assert_int_equal(remote_cache_get(cache, 0, 7, &n, &block), REMOTE_ABSENT);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, wait_for, &waiters[i]), 0);
+	usleep(50000);
+	remote_cache_fail(cache, 0, 7, 1, rc);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	/* One that had not begun to wait finds nothing. */
+	assert_true(waiters[0].rc == expected || waiters[0].rc == 0);
+	assert_true(waiters[0].rc == expected || waiters[1].rc == expected);
+	assert_int_equal(remote_cache_peek(cache, 0, 7), REMOTE_ABSENT);
+	remote_cache_unref(cache);
+}
+
+static void who_waits_fails_with_it(void **state)
+{
+	(void)state;
+	assert_waiters(-EIO, -EIO);
+}
+
+static void who_waits_for_an_interrupted_one_looks_again(void **state)
+{
+	(void)state;
+	assert_waiters(-EINTR, 0);
+}
+
+static void it_is_interrupted_until_it_is_not(void **state)
+{
+	struct remote_cache *cache = cache_setup();
+
+	(void)state;
+	assert_false(atomic_load(remote_cache_interrupted(cache)));
+	remote_cache_interrupt(cache, true);
+	assert_true(atomic_load(remote_cache_interrupted(cache)));
+	remote_cache_interrupt(cache, false);
+	assert_false(atomic_load(remote_cache_interrupted(cache)));
+	assert_int_not_equal(remote_cache_add_file(cache), remote_cache_add_file(cache));
+	remote_cache_unref(remote_cache_ref(cache));
+	remote_cache_unref(cache);
+}
+
+static void without_memory_nothing_is_there(void **state)
+{
+	static uint8_t bytes[REMOTE_BLOCK];
+	struct remote_block *block;
+	struct remote_cache *cache;
+	size_t n = 4;
+
+	needs_failing_allocations();
+	(void)state;
+	allocation_fails(1);
+	assert_null(remote_cache_new());
+	cache = cache_setup();
+	allocation_fails(3);
+	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_ABSENT);
+	assert_int_equal(n, 2);
+	assert_true(allocation_failed());
+	remote_cache_fail(cache, 0, 0, 2, -ENOMEM);
+	n = 1;
+	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_ABSENT);
+	allocation_fails(1);
+	remote_cache_fill(cache, 0, 0, 1, bytes, REMOTE_BLOCK);
+	assert_true(allocation_failed());
+	assert_int_equal(remote_cache_peek(cache, 0, 0), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_bytes(cache), 0);
+	remote_cache_unref(cache);
+}
+
+UNIT_MAIN(NULL, NULL)

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* test_remote_http.c - fs/storage/remote_http.c: parts of a file come from a server as it has them
+ * or not at all, whatever the server does. */
+#include "fs/storage/remote_http.h"
+#include "tests/unit/http_server.h"
+
+#define HEAD ((size_t)65536)
+#define SIZE ((size_t)300000)
+
+struct scene {
+	struct http_server server;
+	uint8_t *bytes; /* of the file "f" */
+	uint8_t head[HEAD];
+	size_t n;
+	struct remote_http *http;
+	struct error err;
+	atomic_bool interrupted;
+};
+
+static void scene_begin(void **state, struct scene *scene)
+{
+	memset(scene, 0, sizeof(*scene));
+	scene->bytes = http_server_file(state, "f", SIZE, 1);
+	scene->server = http_server_start(state);
+}
+
+static bool scene_open(struct scene *scene, const char *what)
+{
+	remote_http_close(scene->http);
+	scene->n = HEAD;
+	scene->err = (struct error){ 0 };
+	scene->http = remote_http_open(http_server_url(&scene->server, what).text,
+				       &scene->interrupted, scene->head, &scene->n, &scene->err);
+	return scene->http != NULL;
+}
+
+static void scene_end(struct scene *scene)
+{
+	remote_http_close(scene->http);
+	http_server_stop(&scene->server);
+	free(scene->bytes);
+}
+
+/* Ask for n bytes at offset, which have to be those of the file where they come. */
+static int get(struct scene *scene, size_t offset, size_t n)
+{
+	uint8_t *bytes = malloc(n);
+	const struct remote_range range = { offset, n, bytes };
+	int rc;
+
+	must(bytes);
+	rc = remote_http_get(scene->http, &range, 1, NULL, &scene->err);
+	if (rc == 0)
+		assert_memory_equal(bytes, scene->bytes + offset, n);
+	free(bytes);
+	return rc;
+}
+
+static void assert_not_opened(struct scene *scene, const char *what, const char *why)
+{
+	assert_false(scene_open(scene, what));
+	assert_int_equal(scene->err.code, EIO);
+	if (!strstr(scene->err.text, why))
+		fail_msg("%s: %s", what, scene->err.text);
+}
+
+static void the_first_answer_says_which_file_it_is(void **state)
+{
+	struct scene scene;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "good/f"));
+	assert_int_equal(scene.n, HEAD);
+	assert_memory_equal(scene.head, scene.bytes, HEAD);
+	assert_int_equal(remote_http_identity(scene.http)->total, SIZE);
+	assert_true(remote_http_identity(scene.http)->etag[0] == '"');
+	free(http_server_file(state, "small", 10, 1));
+	assert_true(scene_open(&scene, "good/small"));
+	assert_int_equal(scene.n, 10);
+	scene_end(&scene);
+}
+
+static void many_parts_come_at_once(void **state)
+{
+	enum { N = 50, PART = 100 };
+	static uint8_t bytes[N][PART];
+	struct remote_range ranges[N];
+	struct scene scene;
+	uint64_t sent;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "good/f"));
+	for (size_t i = 0; i < N; i++)
+		ranges[i] = (struct remote_range){ i * 5000, PART, bytes[i] };
+	assert_int_equal(remote_http_get(scene.http, ranges, N, NULL, &scene.err), 0);
+	for (size_t i = 0; i < N; i++)
+		assert_memory_equal(bytes[i], scene.bytes + i * 5000, PART);
+	assert_int_equal(http_server_requests(state, &sent), N + 1);
+	assert_int_equal(sent, HEAD + N * PART);
+	scene_end(&scene);
+}
+
+static void what_the_server_does_not_do_well_is_said(void **state)
+{
+	struct scene scene;
+
+	scene_begin(state, &scene);
+	free(http_server_file(state, "empty", 0, 1));
+	assert_not_opened(&scene, "none/f", "parts of a file (ranges)");
+	assert_not_opened(&scene, "nowhere/f", "which bytes");
+	assert_not_opened(&scene, "packed/f", "coding");
+	assert_not_opened(&scene, "local/f", "file");
+	assert_not_opened(&scene, "loop/f", "redirects");
+	assert_not_opened(&scene, "good/nothing", "404");
+	assert_not_opened(&scene, "good/empty", "416");
+	assert_not_opened(&scene, "secret/f", "401");
+	free(http_server_file(state, "gone", 1, 1));
+	assert_not_opened(&scene, "gone/f", "503");
+	scene_end(&scene);
+}
+
+static void answers_that_lie_are_refused(void **state)
+{
+	struct scene scene;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "shifted/f"));
+	assert_int_equal(get(&scene, 70000, 100), -EIO);
+	assert_non_null(strstr(scene.err.text, "69999-70098, asked for 70000-70099"));
+	assert_true(scene_open(&scene, "endless/f"));
+	assert_int_equal(get(&scene, 70000, 100), -EIO);
+	assert_true(scene_open(&scene, "longer/f"));
+	assert_int_equal(get(&scene, 70000, 100), 0);
+	assert_int_equal(get(&scene, SIZE - 5, 6), -EIO);
+	assert_true(scene_open(&scene, "growing/f"));
+	assert_int_equal(get(&scene, 70000, 100), -EIO);
+	assert_int_equal(scene.err.code, ESTALE);
+	assert_true(scene_open(&scene, "trailing/f"));
+	assert_int_equal(get(&scene, 70000, 10), 0);
+	assert_int_equal(get(&scene, 70000, 11), -EIO);
+	scene_end(&scene);
+}
+
+static void a_file_that_was_changed_is_no_other(void **state)
+{
+	struct scene scene;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "good/f"));
+	free(http_server_file(state, "f", SIZE, 2));
+	change_times(state, "www/f");
+	assert_int_equal(get(&scene, 70000, 100), -EIO);
+	assert_int_equal(scene.err.code, ESTALE);
+	write_file(in_temp(state, "www/f").text, "short", 5);
+	assert_int_equal(get(&scene, 70000, 100), -EIO);
+	assert_int_equal(scene.err.code, ESTALE);
+	scene_end(&scene);
+}
+
+static void what_breaks_off_or_is_busy_is_asked_for_again(void **state)
+{
+	struct scene scene;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "cut/f"));
+	assert_int_equal(get(&scene, 0, SIZE), 0);
+	assert_true(scene_open(&scene, "busy/f"));
+	assert_int_equal(get(&scene, 70000, 1000), 0);
+	scene_end(&scene);
+}
+
+static void where_redirects_lead_is_kept_while_it_holds(void **state)
+{
+	struct scene scene;
+	uint64_t sent;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "signed/f"));
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(get(&scene, i * 1000, 1000), 0);
+	/* 21 parts, for each five of them a redirect, and a refusal of the sixth. */
+	assert_between(http_server_requests(state, &sent), 21 + 5 + 4, 21 + 5 + 4);
+	assert_true(scene_open(&scene, "moved/f"));
+	assert_int_equal(get(&scene, 70000, 1000), 0);
+	scene_end(&scene);
+}
+
+static void a_server_that_is_gone_is_asked_once_until_it_is_back(void **state)
+{
+	struct scene scene;
+	uint64_t sent;
+	unsigned before;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "gone/f"));
+	free(http_server_file(state, "gone", 1, 1));
+	assert_int_equal(get(&scene, 70000, 1000), -EIO);
+	assert_non_null(strstr(scene.err.text, "503"));
+	before = http_server_requests(state, &sent);
+	assert_between(before, 4, 12);
+	assert_int_equal(get(&scene, 70000, 1000), -EIO);
+	assert_int_equal(http_server_requests(state, &sent), before + 1);
+	must(unlink(in_temp(state, "www/gone").text) == 0);
+	assert_int_equal(get(&scene, 70000, 1000), 0);
+	scene_end(&scene);
+}
+
+static void a_call_ends_when_it_is_told_to(void **state)
+{
+	struct scene scene;
+	uint8_t bytes[10];
+	const struct remote_range ranges[2] = { { 70000, 10, bytes }, { 80000, 10, bytes } };
+	atomic_bool stop = true;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "hang/f"));
+	free(http_server_file(state, "hang", 1, 1));
+	assert_int_equal(remote_http_get(scene.http, ranges, 2, &stop, &scene.err), -EINTR);
+	atomic_store(&scene.interrupted, true);
+	assert_int_equal(remote_http_get(scene.http, ranges, 2, NULL, &scene.err), -EINTR);
+	assert_false(scene_open(&scene, "good/f"));
+	assert_int_equal(scene.err.code, EINTR);
+	scene_end(&scene);
+}
+
+static void a_password_is_for_its_server(void **state)
+{
+	struct scene scene;
+	char url[200];
+
+	scene_begin(state, &scene);
+	snprintf(url, sizeof(url), "http://me:pass%%20word@127.0.0.1:%u/secret/f",
+		 scene.server.port);
+	scene.n = HEAD;
+	scene.http = remote_http_open(url, NULL, scene.head, &scene.n, &scene.err);
+	assert_non_null(scene.http);
+	assert_int_equal(get(&scene, 70000, 1000), 0);
+	scene_end(&scene);
+}
+
+static void without_memory_the_error_says_so(void **state)
+{
+	struct scene scene;
+	int rc;
+
+	needs_failing_allocations();
+	scene_begin(state, &scene);
+	for (uint64_t k = 1;; k++) {
+		allocation_fails(k);
+		if (scene_open(&scene, "good/f") && !allocation_failed())
+			break;
+		assert_null(scene.http);
+		assert_int_equal(scene.err.code, ENOMEM);
+	}
+	for (uint64_t k = 2;; k++) { /* 1 is this test's */
+		allocation_fails(k);
+		rc = get(&scene, 70000, 100);
+		if (!allocation_failed())
+			break;
+		assert_int_equal(rc, -ENOMEM);
+	}
+	assert_int_equal(rc, 0);
+	scene_end(&scene);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
