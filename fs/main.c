@@ -31,8 +31,8 @@
  *				purified, as npy, by expert
  *	2	metadata/	keys and values: text and JSON both ways, edits over the
  *				base
- *	1	storage/	where bytes come from: backings (files, zstd, shards,
- *				computed rows), views
+ *	1	storage/	where bytes come from: backings (files, zstd, HTTP,
+ *				shards, computed rows), views
  *	0	util/		no model, no FUSE: log, io, paths, thread pool, fair lock,
  *				credentials, escapes */
 #include "fs/fuse/session.h"

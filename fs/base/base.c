@@ -32,15 +32,15 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 
 	*base = (struct base){ .file = NULL };
 	if (directory) {
-		const int rc = open_found(
-			base, shards_find_organs(directory, options->header, err), err);
+		const int rc =
+			open_found(base, shards_find_organs(directory, options->header, err), err);
 
 		free(directory);
 		return rc;
 	}
 
-	base->file = remote ? backing_open_remote(path, options->remote, err)
-			    : backing_open(path, err);
+	base->file =
+		remote ? backing_open_remote(path, options->remote, err) : backing_open(path, err);
 	if (!base->file)
 		return -err->code;
 	source = backing_source(base->file);

@@ -205,7 +205,8 @@ static struct backing *shards_backing_new(struct join *join, struct backing *con
 						       .part = part_at,
 						       .release = release,
 						       .context = joined,
-						       .remote = first && backing_is_remote(first) },
+						       .remote =
+							       first && backing_is_remote(first) },
 				path, &stat);
 }
 

@@ -84,8 +84,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	async->offset = (uint64_t)offset;
 	if (slow) {
 		async_submit(async, fs->computed_reads);
-	} else if (!(from && backing_is_remote(from)) &&
-		   read_threads_try_enter(fs->read_threads)) {
+	} else if (!(from && backing_is_remote(from)) && read_threads_try_enter(fs->read_threads)) {
 		async_run_now(async);
 		read_threads_leave(fs->read_threads);
 	} else {

@@ -403,8 +403,7 @@ static int resolve_files(struct options *options)
 			continue;
 		path = url_file_path(options->models[i]);
 		if (!path) {
-			log_error("%s: a file of this machine is file:///PATH",
-				  options->models[i]);
+			log_error("%s: a file of this machine is file:///PATH", options->models[i]);
 			return -1;
 		}
 		free(options->models[i]);
@@ -559,7 +558,8 @@ const char *options_help(void)
 	       "       organfs --picture|--show [-o OPTION[,OPTION...]] MODEL...\n"
 	       "       organfs --pack [-o OPTION[,OPTION...]] MODEL FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
-	       "A directory of organ files, copied from a mount, is a model too.\n"
+	       "A directory of organ files, copied from a mount, is a model too, and so is the\n"
+	       "URL of a model, with http or https.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
 	       "  -f               stay in the foreground, log to stderr\n"
 	       "  -d, -o debug     the same, with every request and its answer\n"

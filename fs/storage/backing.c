@@ -181,10 +181,9 @@ static int read_remote(void *context, unsigned flags, void *bytes, size_t n, uin
 	struct backing *backing = context;
 	const struct remote_piece piece = { offset, n, bytes };
 	struct error err = { 0 };
-	const int rc =
-		flags & BACKING_SPANS && n < REMOTE_PIECE
-			? remote_file_read_pieces(backing->remote, &piece, 1, stop, &err)
-			: remote_file_read(backing->remote, bytes, n, offset, stop, &err);
+	const int rc = flags & BACKING_SPANS && n < REMOTE_PIECE
+			       ? remote_file_read_pieces(backing->remote, &piece, 1, stop, &err)
+			       : remote_file_read(backing->remote, bytes, n, offset, stop, &err);
 
 	return conclude_remote(backing, rc, &err);
 }

@@ -40,8 +40,8 @@ const struct stat *remote_file_stat(const struct remote_file *file);
 int remote_file_read(struct remote_file *file, void *bytes, size_t n, uint64_t offset,
 		     const atomic_bool *stop, struct error *err);
 
-/* The same of n pieces in the order of their offsets, which are asked for at once, and little beside
- * them is fetched. What is fetched is not cached. */
+/* The same of n pieces in the order of their offsets, which are asked for at once, and little
+ * beside them is fetched. What is fetched is not cached. */
 int remote_file_read_pieces(struct remote_file *file, const struct remote_piece *pieces, size_t n,
 			    const atomic_bool *stop, struct error *err);
 

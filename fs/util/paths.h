@@ -23,11 +23,12 @@ void paths_remove_directory(int dir, const char *name);
 bool paths_same_file(const struct stat *a, const struct stat *b);
 
 /* The directory in which the name stands, as given: what it may link to lies in some cache that
- * no user looks into; of a URL, the working directory. Absolute, to free. NULL with errno set: there is none, or no memory. */
+ * no user looks into. Of a URL, the working directory. Absolute, to free. NULL with errno set:
+ * there is none, or no memory. */
 char *paths_directory(const char *path);
 
-/* The name of a file, also at a URL, without directories and ".gguf", and of a shard without its number, to
- * free. NULL: out of memory. */
+/* The name of a file, also at a URL, without directories and ".gguf", and of a shard without its
+ * number, to free. NULL: out of memory. */
 char *paths_stem(const char *path);
 
 /* The length of what comes before -NNNNN-of-NNNNN.gguf in the name of a shard; 0 for other

@@ -440,14 +440,14 @@ no_lighttpd() {
 	! pgrep -f "lighttpd -D -f $TMPDIR/organ-serve" >/dev/null
 }
 
-# serve_ranges [PORT]: the files in $TMP/www by tools/ranges.py, whose requests are in $REQUESTS. $URL
-# is the address without the manner, $SERVER the process.
+# serve_ranges [PORT]: the files in $TMP/www by tools/ranges.py, whose requests are in $REQUESTS.
+# $URL is the address without the manner, $SERVER the process.
 serve_ranges() {
 	REQUESTS=$TMP/requests
 	mkdir -p "$TMP/www"
 	rm -f "$TMP/port"
-	PORT=${1:-0} "$here/../tools/ranges.py" "$TMP/www" "$TMP/port" "$REQUESTS" 2>"$LOGS/ranges" \
-		</dev/null &
+	PORT=${1:-0} "$here/../tools/ranges.py" "$TMP/www" "$TMP/port" "$REQUESTS" \
+		2>"$LOGS/ranges" </dev/null &
 	SERVER=$!
 	until_true 20 test -e "$TMP/port" || fail "no server: $(cat "$LOGS/ranges")"
 	URL=http://127.0.0.1:$(cat "$TMP/port")

@@ -53,8 +53,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", "0")
-        self.end_headers()
         self.note(status, 0)
+        self.end_headers()
 
     def is_there(self, name):
         return os.path.exists(os.path.join(DIRECTORY, name))
@@ -155,16 +155,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         data = os.pread(file.fileno(), 10, first)
+        self.note(206, 10)
         self.wfile.write(b"a\r\n" + data + b"\r\n0\r\n" +
                          f"Content-Range: bytes {first}-{first + 9}/".encode() +
                          str(os.fstat(file.fileno()).st_size).encode() + b"\r\n\r\n")
-        self.note(206, 10)
 
     def send_bytes(self, file, first, n, manner, status):
         whole, sent = n, 0
         step = 16384 if manner == "slow" else 1 << 20
         if manner == "cut" and n > 8192 and not self.is_there("whole"):
             n //= 2
+        # Before the client has them all, and may count.
+        self.note(status, n)
         try:
             while sent < n or (manner == "endless" and first):
                 data = os.pread(file.fileno(), min(step, max(n - sent, 1)), first + sent)
@@ -176,7 +178,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         if n < whole:
             self.close_connection = True
-        self.note(status, sent)
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -33,7 +33,8 @@ refused "$URL/good/empty.gguf" 'answers 416'
 refused "$URL/good/noise.gguf" 'at byte 0'
 refused "http://127.0.0.1:1/m.gguf" 'connect'
 host=${URL#http://}
-refused "http://me:sesame@$host/secret/m.gguf?token=sesame" 'answers 401' "http://$host/secret/m.gguf"
+refused "http://me:sesame@$host/secret/m.gguf?token=sesame" 'answers 401' \
+	"http://$host/secret/m.gguf"
 ! grep -q sesame "$TMP/.said" || fail 'a password is said'
 status=0
 "$ORGANFS" file://elsewhere/m.gguf "$MNT" 2>"$TMP/.said" || status=$?

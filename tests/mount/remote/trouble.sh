@@ -34,8 +34,8 @@ unmount_and_wait
 # It hangs: another model is read meanwhile, a reader can be interrupted, and the unmount is quick.
 mkdir "$TMP/both"
 cp "$TMP/copy.gguf" "$TMP/both/other.gguf"
-"$ORGANFS" -f -o ro,threads=3 "$URL/hang/big.gguf" "$TMP/both/other.gguf" "$MNT" >"$LOGS/both" 2>&1 \
-	</dev/null &
+"$ORGANFS" -f -o ro,threads=3 "$URL/hang/big.gguf" "$TMP/both/other.gguf" "$MNT" \
+	>"$LOGS/both" 2>&1 </dev/null &
 DAEMON[$MNT]=$!
 until_true 20 is_up "$MNT"
 : >"$TMP/www/hang"

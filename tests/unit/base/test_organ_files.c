@@ -202,13 +202,13 @@ static void a_header_can_be_lent(void **state)
 	save_header(state, "blk.10.ffn_up.weight", "blk.9.ffn_up.weight");
 	must(rename(in_temp(state, "m/header.gguf").text, in_temp(state, "lent.gguf").text) == 0);
 	assert_int_equal(open_with(&base, in_temp(state, "m").text,
-					in_temp(state, "lent.gguf").text, &err),
+				   in_temp(state, "lent.gguf").text, &err),
 			 0);
 	assert_true(shards_are_complete(base.shards));
 	assert_int_equal(base.gguf->n_kv, 1);
 	base_close(&base);
 	assert_int_equal(open_with(&base, in_temp(state, "m").text,
-					in_temp(state, "none.gguf").text, &err),
+				   in_temp(state, "none.gguf").text, &err),
 			 -ENOENT);
 	assert_non_null(strstr(err.text, "none.gguf"));
 	base_close(&base);
@@ -247,7 +247,7 @@ static void a_damaged_header_is_missing(void **state)
 	free(text);
 	base_close(&base);
 	assert_int_equal(open_with(&base, in_temp(state, "m").text,
-					in_temp(state, "m/header.gguf").text, &err),
+				   in_temp(state, "m/header.gguf").text, &err),
 			 -ENOTSUP);
 	assert_non_null(strstr(err.text, "m/header.gguf: GGUF version"));
 	base_close(&base);
@@ -263,7 +263,7 @@ static void a_lent_header_is_no_file_of_the_model(void **state)
 	save_header(state, "blk.10.ffn_up.weight", "blk.9.ffn_up.weight");
 	must(rename(in_temp(state, "m/header.gguf").text, in_temp(state, "lent.gguf").text) == 0);
 	assert_int_equal(open_with(&base, in_temp(state, "m").text,
-					in_temp(state, "lent.gguf").text, &err),
+				   in_temp(state, "lent.gguf").text, &err),
 			 0);
 	assert_non_null(strstr(backing_path(base.file), "/m/organs/blk_10_ffn_up.bin"));
 	assert_string_equal(backing_path(backing_first_readable(base.file)),
