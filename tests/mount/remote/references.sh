@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# An organ of a remote model in another one is a reference, which a later mount follows again, and
+# which is broken where the model on the server is another one.
+. "${0%/*}/../lib.sh"
+
+mkdir "$TMP/www"
+cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/scribe.gguf"
+clerk=$(use clerk-Q4_K_M)
+serve_ranges
+# mount_both MODEL...: with the layers of before.
+mount_both() {
+	"$ORGANFS" -f -o "layer=$TMP/layer" "$@" "$MNT" >>"$LOGS/both" 2>&1 </dev/null &
+	DAEMON[$MNT]=$!
+	until_true 20 is_up "$MNT"
+	exists "$MNT/.log"
+}
+
+mount_both "$URL/good/scribe.gguf" "$clerk"
+cp "$MNT/scribe/organs/blk_4_ffn_up.bin" "$MNT/clerk-Q4_K_M/organs/"
+cp "$MNT/clerk-Q4_K_M/model.gguf" "$TMP/chimera"
+kill_daemon
+exists "$TMP/layer/clerk-Q4_K_M/organs/blk_4_ffn_up.bin.ref"
+
+mount_model -o "layer=$TMP/layer/clerk-Q4_K_M" "$clerk"
+same "$MNT/model.gguf" "$TMP/chimera"
+unmount_and_wait
+
+cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/www/scribe.gguf"
+mount_model -o "layer=$TMP/layer/clerk-Q4_K_M" "$clerk"
+grep -q broken "$MNT/.grafts" || fail "not broken: $(cat "$MNT/.grafts")"
+unmount_and_wait
+end_server
