@@ -11,8 +11,8 @@
 #define SAMPLE ((size_t)65536)
 
 /* Of each tensor, this much in its middle; of so many tensors. */
-#define PIECE  ((uint64_t)4096)
-#define PIECES ((uint32_t)4096)
+#define PIECE	((uint64_t)4096)
+#define PIECES	((uint32_t)4096)
 
 static int hash_range(XXH3_state_t *hash, struct backing *base, uint64_t start, uint64_t end)
 {

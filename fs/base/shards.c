@@ -382,6 +382,9 @@ static struct shards *scan_all(struct shards *shards, const struct shard_candida
 		whole = shards->candidates[i].path != NULL;
 		if (whole)
 			scan(shards, i, i < n ? &before[i] : NULL);
+		/* Of those at a URL all are needed: one that is missing is enough to know. */
+		if (shards->tail && !shards->candidates[i].part)
+			break;
 	}
 	if (whole && use_all(shards) == 0)
 		return shards;

@@ -10,12 +10,12 @@ struct view {
 	atomic_uint refs;
 	void *owned;
 	struct view_generator *generator; /* NULL: nothing has to be computed */
-	struct view *instead;		  /* NULL: there is no other way to the bytes */
-	struct view *other;		  /* whose memory this one shows; NULL: none */
+	struct view *instead; /* NULL: there is no other way to the bytes */
+	struct view *other;   /* whose memory this one shows; NULL: none */
 	uint64_t size;
 	size_t n;
 	struct view_piece {
-		uint64_t start;	 /* in the view */
+		uint64_t start; /* in the view */
 		size_t computed; /* segments before it that have to be computed */
 		struct segment segment;
 	} pieces[];
