@@ -65,7 +65,8 @@ const char *url_name_end(const char *url)
 	return end + strcspn(end, "?#");
 }
 
-const char *url_name_begin(const char *url)
+/* Where the last part of the path begins. */
+static const char *name_begin(const char *url)
 {
 	const char *path = authority_end(url), *end = url_name_end(url), *begin = path;
 
@@ -96,7 +97,7 @@ static bool is_no_name(const char *name)
 
 char *url_file_name(const char *url)
 {
-	const char *begin = url_name_begin(url), *end = url_name_end(url);
+	const char *begin = name_begin(url), *end = url_name_end(url);
 	char *name = malloc((size_t)(end - begin) + sizeof("model")), *to = name;
 
 	if (!name)

@@ -30,9 +30,7 @@ bool url_has_credentials(const char *url);
  * byte of a name. "model" where there is none. NULL: out of memory. */
 char *url_file_name(const char *url);
 
-/* Where the last part of its path begins, and where that ends: at a query, a fragment or the end of
- * the text. Borrowed. */
-const char *url_name_begin(const char *url);
+/* Where the last part of its path ends: at a query, a fragment or the end of the text. Borrowed. */
 const char *url_name_end(const char *url);
 
 #endif

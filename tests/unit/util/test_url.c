@@ -50,7 +50,6 @@ static void a_name_is_the_last_part_of_the_path_decoded(void **state)
 	assert_text(url_file_name("http://host/"), "model");
 	assert_text(url_file_name("http://host"), "model");
 	assert_text(url_file_name("http://host/%2e%2e"), "model");
-	assert_string_equal(url_name_begin("http://host/a/b?c/d"), "b?c/d");
 	assert_string_equal(url_name_end("http://host/a/b?c/d"), "?c/d");
 	assert_string_equal(url_name_end("http://host#f"), "#f");
 }
