@@ -314,6 +314,8 @@ static CURLcode set_url(struct transfer *transfer)
 /* What all requests have in common. False: out of memory. */
 static bool set_options(CURL *easy, const struct remote_http *http, struct transfer *transfer)
 {
+	/* The curl command looks there, its library does not. */
+	const char *certificates = secure_getenv("SSL_CERT_FILE");
 	CURLcode code = CURLE_OK;
 
 #define SET(option, value) code = code ? code : curl_easy_setopt(easy, option, value)
@@ -329,6 +331,8 @@ static bool set_options(CURL *easy, const struct remote_http *http, struct trans
 	/* A name server that does not answer keeps no call from ending. */
 	SET(CURLOPT_QUICK_EXIT, 1L);
 #endif
+	if (certificates && certificates[0])
+		SET(CURLOPT_CAINFO, certificates);
 	SET(CURLOPT_FOLLOWLOCATION, 1L);
 	SET(CURLOPT_MAXREDIRS, REDIRECTS_MAX);
 	SET(CURLOPT_NOSIGNAL, 1L);

@@ -16,7 +16,10 @@ What the path begins with chooses its manners; FILE is in DIR:
 /growing/FILE   each answer says another length   /trailing/FILE a trailer takes back the range
 /moved/FILE     a redirect to /good/FILE          /local/FILE    a redirect to a file: URL
 /loop/FILE      a redirect to itself              /signed/FILE   one to /ticket/N/FILE, good for 5
+/plain/FILE     a redirect to http://
 /secret/FILE    wants the user "me" with the password "pass word"
+
+With CERTIFICATE, a file with a key and a certificate, in the environment it is one of HTTPS.
 """
 
 import base64
@@ -24,6 +27,7 @@ import email.utils
 import http.server
 import os
 import re
+import ssl
 import sys
 import threading
 import time
@@ -77,6 +81,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.refuse(302, Location=f"/good/{rest}")
         elif manner == "local":
             self.refuse(302, Location=f"file://{DIRECTORY}/{rest}")
+        elif manner == "plain":
+            self.refuse(302, Location=f"http://{self.headers['Host']}/good/{rest}")
         elif manner == "loop":
             self.refuse(302, Location=self.path)
         elif manner == "signed":
@@ -189,6 +195,10 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", int(os.environ.get("PORT", "0"))), Handler)
+if "CERTIFICATE" in os.environ:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.environ["CERTIFICATE"])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 with open(PORTFILE + ".new", "w") as out:
     out.write(f"{server.server_address[1]}\n")
 os.rename(PORTFILE + ".new", PORTFILE)
