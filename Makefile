@@ -30,7 +30,7 @@ ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
 # measure/ needs the Fourier transform and nothing else.
 MEASURE_PACKAGES := kissfft-float
-PACKAGES := fuse3 libxxhash libzstd libcjson libcurl $(MEASURE_PACKAGES)
+PACKAGES := fuse3 libxxhash libzstd libcjson libcurl yaml-0.1 $(MEASURE_PACKAGES)
 INSTALL := install
 
 # $(call flags,--libs,fuse3 libzstd): as pkg-config says, which is asked once for each.
@@ -43,7 +43,7 @@ flags = $(if $(filter undefined,$(origin $(key))),$(eval $(key) := $(shell $(PKG
 GGUF := $(patsubst gguf/%.c,%,$(wildcard gguf/*.c))
 # The rooms of fs/, row by row from the ground up. A file includes its own folder and those of lower
 # rows (tests/rooms), and links with no others: BELOW_X is what X may use, from the top down.
-ROWS := 0 1 2 3 4 5 6 7 8 9 10
+ROWS := 0 1 2 3 4 5 6 7 8 9 10 11
 ROW_0 := util
 ROW_1 := storage
 ROW_2 := base tensor metadata
@@ -51,10 +51,11 @@ ROW_3 := layer
 ROW_4 := model
 ROW_5 := paths lazy assemble
 ROW_6 := edit report check
-ROW_7 := files
-ROW_8 := tree
-ROW_9 := mount
-ROW_10 := fuse
+ROW_7 := recipe
+ROW_8 := files
+ROW_9 := tree
+ROW_10 := mount
+ROW_11 := fuse
 BELOW_fs :=
 $(foreach r,$(ROWS),$(foreach f,$(ROW_$r),$(eval BELOW_$f := $(BELOW_fs)))$(eval \
 	BELOW_fs := $(ROW_$r) $(BELOW_fs)))

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - the command line program, and the rooms of fs/ (README.md beside it):
  *
- *	11	fs/		main.c, and the commands that need no mount: --report,
+ *	12	fs/		main.c, and the commands that need no mount: --report,
  *				--picture, --show
- *	10	fuse/		FUSE requests: found, dispatched to a family, answered; the
+ *	11	fuse/		FUSE requests: found, dispatched to a family, answered; the
  *				loop; the session
- *	9	mount/		one mount: options, models, threads, shards that come and
+ *	10	mount/		one mount: options, models, threads, shards that come and
  *				go, unmount
- *	8	tree/		the name space: inodes, the table of families of files, open
+ *	9	tree/		the name space: inodes, the table of families of files, open
  *				files
- *	7	files/		generated files: manifest, lists, checksums, pictures,
+ *	8	files/		generated files: manifest, lists, checksums, pictures,
  *				.assemble
+ *	7	recipe/		.recipe: the state of a model as text, its donors found,
+ *				done again, its lineage
  *	6	edit/		changes: staged writes, grafts, keys, adapters, experts,
  *				links, undo, recovery
  *	6	report/		θ as text, tables and JSON

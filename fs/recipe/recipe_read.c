@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_read.c - see recipe.h: YAML, which may come from anywhere, as a recipe. Event follows
+ * event, and the first that is not what a recipe has there ends it: nothing is nested deeper than a
+ * recipe is, nothing is expanded, and what is kept is no longer than the text. */
+#include "fs/recipe/recipe_fields.h"
+#include "fs/util/text_escape.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+struct reader {
+	yaml_parser_t parser;
+	yaml_event_t event; /* the last one; all zeros: there is none */
+	struct recipe *recipe;
+	struct error *err;
+};
+
+/* "line 3, column 5: ..." of a place. Returns -EINVAL. */
+__attribute__((format(printf, 3, 4))) static int refuse_at(struct reader *reader,
+							   const yaml_mark_t *mark,
+							   const char *format, ...)
+{
+	char why[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	return error_set(reader->err, EINVAL, ERROR_NO_OFFSET, "line %zu, column %zu: %s",
+			 mark->line + 1, mark->column + 1, why);
+}
+
+#define refuse(reader, ...) refuse_at(reader, &(reader)->event.start_mark, __VA_ARGS__)
+
+static int out_of_memory(struct reader *reader)
+{
+	return error_set(reader->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* What libyaml says is wrong with the text. */
+static int refuse_yaml(struct reader *reader)
+{
+	const yaml_parser_t *parser = &reader->parser;
+	const yaml_mark_t *mark =
+		parser->error == YAML_READER_ERROR ? &parser->mark : &parser->problem_mark;
+
+	if (parser->error == YAML_MEMORY_ERROR)
+		return out_of_memory(reader);
+	return refuse_at(reader, mark, "%s", parser->problem ? parser->problem : "this is no YAML");
+}
+
+static bool has_decoration(const yaml_event_t *event)
+{
+	switch (event->type) {
+	case YAML_SCALAR_EVENT:
+		return event->data.scalar.anchor || event->data.scalar.tag;
+	case YAML_MAPPING_START_EVENT:
+		return event->data.mapping_start.anchor || event->data.mapping_start.tag;
+	case YAML_SEQUENCE_START_EVENT:
+		return event->data.sequence_start.anchor || event->data.sequence_start.tag;
+	default:
+		return event->type == YAML_ALIAS_EVENT;
+	}
+}
+
+/* Returns 0, or -errno with err set. */
+static int next(struct reader *reader)
+{
+	yaml_event_delete(&reader->event);
+	memset(&reader->event, 0, sizeof(reader->event));
+	if (!yaml_parser_parse(&reader->parser, &reader->event)) {
+		memset(&reader->event, 0, sizeof(reader->event));
+		return refuse_yaml(reader);
+	}
+	if (has_decoration(&reader->event))
+		return refuse(reader, "a recipe has no anchors, aliases and tags");
+	return 0;
+}
+
+/* The next event has to be of that type. */
+static int expect(struct reader *reader, yaml_event_type_t type, const char *what)
+{
+	const int rc = next(reader);
+
+	if (rc == 0 && reader->event.type != type)
+		return refuse(reader, "here has to be %s", what);
+	return rc;
+}
+
+static const char *value_of(const struct reader *reader, size_t *n)
+{
+	*n = reader->event.data.scalar.length;
+	return (const char *)reader->event.data.scalar.value;
+}
+
+static bool is_word(const struct reader *reader, const char *word)
+{
+	size_t n;
+	const char *value = value_of(reader, &n);
+
+	return n == strlen(word) && memcmp(value, word, n) == 0;
+}
+
+/* The value as a number up to most. False: it is none. */
+static bool read_number(const struct reader *reader, uint64_t most, uint64_t *number)
+{
+	size_t n;
+	const char *value = value_of(reader, &n);
+
+	*number = 0;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t digit = (uint64_t)(unsigned char)value[i] - '0';
+
+		if (digit > 9 || __builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, digit, number))
+			return false;
+	}
+	return n && *number <= most;
+}
+
+static int read_text(struct reader *reader, bool decode, struct recipe_text *text)
+{
+	size_t n;
+	const char *value = value_of(reader, &n);
+
+	if (decode && memchr(value, '\0', n))
+		return refuse(reader, "this must not hold a NUL");
+	if (recipe_text_set(text, value, n) < 0)
+		return out_of_memory(reader);
+	if (decode)
+		text->length = text_unescape(text->bytes);
+	else if (!recipe_is_utf8(text))
+		return refuse(reader, "a text with a NUL stands percent-encoded, as \"encoded\"");
+	return 0;
+}
+
+static int read_hash(struct reader *reader, char hash[FINGERPRINT_TEXT])
+{
+	size_t n;
+	const char *value = value_of(reader, &n);
+
+	if (n != FINGERPRINT_TEXT - 1 || strspn(value, "0123456789abcdef") != n)
+		return refuse(reader, "here have to be 32 hexadecimal digits, in small letters");
+	memcpy(hash, value, n + 1);
+	return 0;
+}
+
+static int read_donor(struct reader *reader, uint32_t *donor)
+{
+	uint64_t number;
+
+	if (is_word(reader, "base")) {
+		*donor = RECIPE_BASE;
+		return 0;
+	}
+	if (!read_number(reader, reader->recipe->n_donors, &number) || number == 0)
+		return refuse(reader,
+			      "here has to be \"base\" or the number of a donor above, "
+			      "of which there are %zu",
+			      reader->recipe->n_donors);
+	*donor = (uint32_t)number;
+	return 0;
+}
+
+static int read_how(struct reader *reader, enum recipe_how *how)
+{
+	for (*how = 0; *how < RECIPE_HOWS; ++*how)
+		if (is_word(reader, recipe_hows[*how]))
+			return 0;
+	return refuse(reader, "here has to be copy, reference, link or removed");
+}
+
+static int read_value(struct reader *reader, const struct recipe_field *field, void *value)
+{
+	int rc = expect(reader, YAML_SCALAR_EVENT, "a value");
+
+	if (rc < 0)
+		return rc;
+	switch (field->kind) {
+	case FIELD_ENCODED:
+	case FIELD_UNTEXT:
+		return read_text(reader, true, value);
+	case FIELD_TEXT:
+		return read_text(reader, false, value);
+	case FIELD_NUMBER:
+		return read_number(reader, INT64_MAX, value)
+			       ? 0
+			       : refuse(reader, "here has to be a number up to %" PRId64,
+					INT64_MAX);
+	case FIELD_HASH:
+		return read_hash(reader, value);
+	case FIELD_DONOR:
+		return read_donor(reader, value);
+	case FIELD_HOW:
+		return read_how(reader, value);
+	case FIELD_YES:
+		*(bool *)value = true;
+		return is_word(reader, "yes") ? 0 : refuse(reader, "here has to be \"yes\"");
+	}
+	return 0;
+}
+
+/* The field of which the event is the key. NULL: there is none. */
+static const struct recipe_field *find_field(const struct reader *reader,
+					     const struct recipe_section_fields *section)
+{
+	for (size_t i = 0; i < section->n; i++)
+		if (is_word(reader, section->fields[i].name))
+			return &section->fields[i];
+	return NULL;
+}
+
+static int refuse_key(struct reader *reader, const char *what)
+{
+	size_t n;
+	const char *value = value_of(reader, &n);
+
+	return refuse(reader, "\"%.60s\" %s", n ? value : "", what);
+}
+
+/* "value" and "encoded" are two keys of one place. */
+static unsigned place_of(const struct recipe_section_fields *section,
+			 const struct recipe_field *field)
+{
+	unsigned bit = 1;
+
+	for (const struct recipe_field *other = section->fields; other->offset != field->offset;
+	     other++)
+		bit <<= 1;
+	return bit;
+}
+
+/* The mapping that begins with the event. */
+static int read_item(struct reader *reader, const struct recipe_section_fields *section, void *item)
+{
+	const yaml_mark_t start = reader->event.start_mark;
+	unsigned seen = 0;
+	int rc = next(reader);
+
+	for (; rc == 0 && reader->event.type != YAML_MAPPING_END_EVENT; rc = next(reader)) {
+		const struct recipe_field *field = reader->event.type == YAML_SCALAR_EVENT
+							   ? find_field(reader, section)
+							   : NULL;
+		unsigned bit;
+
+		if (reader->event.type != YAML_SCALAR_EVENT)
+			return refuse(reader, "here has to be a key");
+		if (!field)
+			return refuse_key(reader, "is no key that is known here");
+		bit = place_of(section, field);
+		if (seen & bit)
+			return refuse_key(reader, "is there twice");
+		seen |= bit;
+		rc = read_value(reader, field, (char *)item + field->offset);
+		if (rc < 0)
+			return rc;
+	}
+	for (size_t i = 0; rc == 0 && i < section->n; i++)
+		if (section->fields[i].required && !(seen & 1u << i))
+			return refuse_at(reader, &start, "here \"%s\" is missing",
+					 section->fields[i].name);
+	return rc;
+}
+
+/* Is what has to be there of an item there, by what else it says? */
+static const char *check_graft(const struct recipe_graft *graft)
+{
+	if (graft->how == RECIPE_COPY && !graft->organ[0])
+		return "a copy needs \"organ\", the hash of its file";
+	if (graft->how == RECIPE_REFERENCE &&
+	    (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes))
+		return "a reference needs \"donor\" and \"from\"";
+	if (graft->how == RECIPE_LINK && !graft->target.bytes &&
+	    (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes))
+		return "a link needs \"target\", or \"donor\" and \"from\"";
+	return NULL;
+}
+
+static const char *check_item(enum recipe_section section, const void *item)
+{
+	const struct recipe_key *key = item;
+	const struct recipe_adapter *adapter = item;
+
+	if (section == SECTION_GRAFTS)
+		return check_graft(item);
+	if (section == SECTION_METADATA && key->removed == (key->value.bytes != NULL))
+		return "a key needs either \"removed\" or \"value\" or \"encoded\"";
+	if (section == SECTION_ADAPTERS && !adapter->value.bytes && !adapter->target.bytes &&
+	    adapter->donor == RECIPE_NO_DONOR)
+		return "an adapter needs \"target\", \"donor\" or \"value\"";
+	return NULL;
+}
+
+static int read_checked(struct reader *reader, enum recipe_section section)
+{
+	const yaml_mark_t start = reader->event.start_mark;
+	void *item = recipe_add(reader->recipe, section);
+	const char *why;
+	int rc;
+
+	if (!item)
+		return out_of_memory(reader);
+	rc = read_item(reader, &recipe_sections[section], item);
+	why = rc == 0 ? check_item(section, item) : NULL;
+	return why ? refuse_at(reader, &start, "%s", why) : rc;
+}
+
+static int read_section(struct reader *reader, enum recipe_section section)
+{
+	int rc;
+
+	if (!recipe_sections[section].list) {
+		rc = expect(reader, YAML_MAPPING_START_EVENT, "a mapping");
+		return rc < 0 ? rc : read_checked(reader, section);
+	}
+	rc = expect(reader, YAML_SEQUENCE_START_EVENT, "a list");
+	while (rc == 0 && (rc = next(reader)) == 0) {
+		if (reader->event.type == YAML_SEQUENCE_END_EVENT)
+			return 0;
+		rc = reader->event.type == YAML_MAPPING_START_EVENT
+			     ? read_checked(reader, section)
+			     : refuse(reader, "here has to be a mapping");
+	}
+	return rc;
+}
+
+/* In the order in which they are written: donors come before what names them. */
+static int read_sections(struct reader *reader)
+{
+	enum recipe_section least = 0;
+	int rc;
+
+	while ((rc = next(reader)) == 0 && reader->event.type == YAML_SCALAR_EVENT) {
+		enum recipe_section section = 0;
+
+		while (section < RECIPE_SECTIONS && !is_word(reader, recipe_sections[section].name))
+			section++;
+		if (section == RECIPE_SECTIONS)
+			return refuse_key(reader, "is no part of a recipe");
+		if (section < least)
+			return refuse_key(reader, "is there twice, or too late");
+		if (least == 0 && section != SECTION_BASE)
+			return refuse(reader, "here has to be \"base\"");
+		least = section + 1;
+		rc = read_section(reader, section);
+		if (rc < 0)
+			return rc;
+	}
+	if (rc == 0 && reader->event.type != YAML_MAPPING_END_EVENT)
+		return refuse(reader, "here has to be a key");
+	return rc == 0 && least == 0 ? refuse(reader, "here has to be \"base\"") : rc;
+}
+
+static int read_document(struct reader *reader)
+{
+	int rc = expect(reader, YAML_STREAM_START_EVENT, "text");
+
+	if (rc == 0)
+		rc = expect(reader, YAML_DOCUMENT_START_EVENT, "a recipe");
+	if (rc == 0)
+		rc = expect(reader, YAML_MAPPING_START_EVENT, "\"" RECIPE_WORD "\"");
+	if (rc == 0)
+		rc = expect(reader, YAML_SCALAR_EVENT, "\"" RECIPE_WORD "\"");
+	if (rc == 0 && !is_word(reader, RECIPE_WORD))
+		return refuse(reader, "a recipe begins with \"" RECIPE_WORD "\"");
+	if (rc == 0)
+		rc = expect(reader, YAML_SCALAR_EVENT, "\"" RECIPE_VERSION "\"");
+	if (rc == 0 && !is_word(reader, RECIPE_VERSION))
+		return refuse(reader, "\"" RECIPE_VERSION "\" is what this organfs can read");
+	if (rc == 0)
+		rc = read_sections(reader);
+	if (rc == 0)
+		rc = expect(reader, YAML_DOCUMENT_END_EVENT, "the end");
+	return rc == 0 ? expect(reader, YAML_STREAM_END_EVENT, "the end") : rc;
+}
+
+int recipe_read(const char *text, size_t n, struct recipe *recipe, struct error *err)
+{
+	struct reader reader = { .recipe = recipe, .err = err };
+	int rc;
+
+	*recipe = (struct recipe){ 0 };
+	if (n > RECIPE_MAX)
+		return error_set(err, EFBIG, ERROR_NO_OFFSET, "a recipe has at most %zu bytes",
+				 RECIPE_MAX);
+	if (!yaml_parser_initialize(&reader.parser))
+		return out_of_memory(&reader);
+	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, n);
+	yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+	rc = read_document(&reader);
+	yaml_event_delete(&reader.event);
+	yaml_parser_delete(&reader.parser);
+	return rc;
+}
