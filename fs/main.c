@@ -40,6 +40,7 @@
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
 #include "fs/pack_command.h"
+#include "fs/recipe_command.h"
 #include "fs/report_command.h"
 #include "fs/show_command.h"
 #include "fs/storage/remote_http.h"
@@ -124,6 +125,8 @@ int main(int argc, char **argv)
 		rc = picture_command(&options);
 	else if (options.pack)
 		rc = pack_command(&options);
+	else if (options.print_recipe)
+		rc = recipe_command(&options);
 	else if (options.show)
 		rc = show_command(&options);
 	else

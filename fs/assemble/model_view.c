@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct segment segment_of(const struct piece *piece, const struct layout *layout,
 				 struct model *model, const struct snapshot *snapshot)
@@ -194,6 +195,7 @@ static int merge_values(const struct layout_values *follow, const struct metadat
 	const uint32_t n_edits = edits ? edits->n : 0;
 	uint32_t f = 0, e = 0;
 
+	/* With room for one more. */
 	*owned = calloc((size_t)follow->n + n_edits + 1, sizeof(**owned));
 	if (!*owned)
 		return -ENOMEM;
@@ -204,6 +206,47 @@ static int merge_values(const struct layout_values *follow, const struct metadat
 		(*owned)[values->n] = edit ? value_of(&edits->edits[e++]) : follow->values[f++];
 	}
 	values->values = *owned;
+	return 0;
+}
+
+/* Is it the one of that key, which has the number kv in the base? */
+static bool is_of(const struct layout_value *value, uint32_t kv, const struct gguf *gguf,
+		  const char *key)
+{
+	return kv < gguf->n_kv ? value->kv == kv
+			       : value->kv >= gguf->n_kv && value->key_length == strlen(key) &&
+					 memcmp(value->key, key, strlen(key)) == 0;
+}
+
+/* The file says how it was made, whatever the base or an edit says: one value more in owned, which has
+ * room for it. The text, to free, lives as long as the values. Returns 0, or -errno with err set. */
+static int add_lineage(struct model *model, const struct snapshot *snapshot,
+		       struct layout_values *values, struct layout_value *owned, char **text,
+		       struct error *err)
+{
+	const struct gguf *gguf = model->gguf;
+	const struct kv *has = gguf_find(gguf, LINEAGE_KEY);
+	const uint32_t kv = has ? (uint32_t)(has - gguf->kv) : UINT32_MAX;
+	uint32_t at = 0;
+	size_t size;
+
+	if (!model->lineage.text)
+		return 0;
+	*text = model->lineage.text(model->lineage.context, snapshot, &size, err);
+	if (!*text || size == 0)
+		return *text ? 0 : -err->code;
+	while (at < values->n && !is_of(&owned[at], kv, gguf, LINEAGE_KEY) && owned[at].kv < kv)
+		at++;
+	if (at == values->n || !is_of(&owned[at], kv, gguf, LINEAGE_KEY)) {
+		memmove(&owned[at + 1], &owned[at], (values->n - at) * sizeof(*owned));
+		values->n++;
+	}
+	owned[at] = (struct layout_value){ .kv = kv,
+					   .key = LINEAGE_KEY,
+					   .key_length = sizeof(LINEAGE_KEY) - 1,
+					   .type = KV_STRING,
+					   .bytes = (const uint8_t *)*text,
+					   .length = size };
 	return 0;
 }
 
@@ -244,6 +287,7 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 	static const struct layout_values none;
 	struct layout_value *owned = NULL;
 	struct layout_values values;
+	char *text = NULL;
 	struct layout_values follow = { 0 };
 	int rc;
 
@@ -258,8 +302,11 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 		if (rc < 0)
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		else
+			rc = add_lineage(model, snapshot, &values, owned, &text, err);
+		if (rc == 0)
 			rc = layout_build(model->gguf, slots, snapshot->n, &values, layout, err);
 	}
+	free(text);
 	free(owned);
 	block_metadata_release(&follow);
 	return rc;

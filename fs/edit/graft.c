@@ -99,13 +99,22 @@ static int check_new(struct filling *filling)
 	return 0;
 }
 
+/* Of a GGUF; empty: it is none, or cannot be read. */
+static void fingerprint_of(struct backing *file, char text[FINGERPRINT_TEXT])
+{
+	const struct source source = backing_source(file);
+	struct gguf *gguf = gguf_read(&source, NULL);
+
+	if (!gguf || fingerprint(file, gguf, text) < 0)
+		text[0] = '\0';
+	gguf_free(gguf);
+}
+
 /* What tells the donor's GGUF from others; empty: not known. A donor that was seen from outside has
  * it already. */
 static void find_fingerprint(const struct filling *filling, char text[FINGERPRINT_TEXT])
 {
 	struct backing *held = filling->donor ? donor_backing(filling->donor) : NULL;
-	struct source source;
-	struct gguf *gguf;
 
 	text[0] = '\0';
 	if (filling->donor && donor_fingerprint(filling->donor)[0]) {
@@ -113,11 +122,7 @@ static void find_fingerprint(const struct filling *filling, char text[FINGERPRIN
 	} else if (held == filling->model->base) {
 		strcpy(text, held ? model_fingerprint(filling->model) : "");
 	} else if (held) {
-		source = backing_source(held);
-		gguf = gguf_read(&source, NULL);
-		if (!gguf || fingerprint(held, gguf, text) < 0)
-			text[0] = '\0';
-		gguf_free(gguf);
+		fingerprint_of(held, text);
 	}
 }
 
@@ -352,17 +357,65 @@ static struct donor *traced_donor(const struct filling *filling, struct stage *s
 	return donor;
 }
 
+/* The donor, which is used up, with what tells its GGUF from others: what the layer keeps of it is
+ * what .recipe says before the next mount too. Reads from the donor. */
+static struct donor *fingerprinted(const struct model *model, struct donor *donor)
+{
+	struct backing *held = donor ? donor_backing(donor) : NULL;
+	char text[FINGERPRINT_TEXT];
+	struct donor *known;
+
+	if (!held || held == model->base || donor_fingerprint(donor)[0])
+		return donor;
+	fingerprint_of(held, text);
+	known = text[0] ? donor_with_fingerprint(donor, text) : NULL;
+	if (!known)
+		return donor;
+	donor_unref(donor);
+	return known;
+}
+
+int filling_at(struct filling *filling, struct model *model, const struct graft_place *place)
+{
+	*filling = (struct filling){ .model = model,
+				     .klass = place->klass,
+				     .name = place->name,
+				     .any_shape = model->any_shape };
+	filling_find(filling);
+	if (!place->tensor || !filling->is_new ||
+	    filling_name(filling, place->tensor, place->tensor_length))
+		return 0;
+	return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
+			 "a tensor %.100s cannot be added under that file name", place->tensor);
+}
+
+int graft_check(struct model *model, const struct graft_place *place, const struct organ *organ,
+		struct error *err)
+{
+	struct filling filling;
+	int rc = filling_at(&filling, model, place);
+
+	filling.organ = *organ;
+	if (rc == 0)
+		rc = filling_check(&filling);
+	*err = filling.err;
+	return rc;
+}
+
 /* donor: where it is known to come from; NULL: the stage may tell. */
-static int fill(struct model *model, enum organ_class klass, const char *name, bool any_shape,
+static int fill(struct model *model, const struct graft_place *place, bool any_shape,
 		struct donor *donor, struct stage *stage)
 {
-	struct filling filling = {
-		.model = model, .klass = klass, .name = name, .any_shape = any_shape
-	};
+	const enum organ_class klass = place->klass;
+	const char *name = place->name;
+	struct filling filling;
 	const struct stage_shown shown = stage_shown(stage);
 	struct timespec base;
-	int rc;
+	int rc = filling_at(&filling, model, place);
 
+	filling.any_shape = any_shape;
+	if (rc < 0)
+		return filling_refuse(&filling, rc);
 	if (shown.has_mtime)
 		filling.mtime = &shown.mtime;
 	rc = fill_from_origin(&filling, stage);
@@ -371,7 +424,8 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 		filling_find(&filling);
 		base = model_time(model);
 		filling.may_be_base = !filling_has_other_time(&filling, &base);
-		filling.donor = donor ? donor_ref(donor) : traced_donor(&filling, stage);
+		filling.donor = fingerprinted(model, donor ? donor_ref(donor)
+							   : traced_donor(&filling, stage));
 		rc = fill_from_stage(&filling, stage);
 		donor_unref(filling.donor);
 		free((char *)filling.organ.name);
@@ -386,21 +440,29 @@ static int fill(struct model *model, enum organ_class klass, const char *name, b
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
-	return fill(model, klass, name, model->any_shape, NULL, stage);
+	return fill(model, &(struct graft_place){ klass, name, NULL, 0 }, model->any_shape, NULL,
+		    stage);
 }
 
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
 {
 	const struct organ_place *place = &model->places[tensor];
 
-	return fill(model, place->klass, place->name, model->any_shape, NULL, stage);
+	return graft_fill_name(model, place->klass, place->name, stage);
 }
 
 int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, struct donor *donor)
 {
 	const struct organ_place *place = &model->places[tensor];
 
-	return fill(model, place->klass, place->name, true, donor, stage);
+	return fill(model, &(struct graft_place){ place->klass, place->name, NULL, 0 }, true, donor,
+		    stage);
+}
+
+int graft_fill_place(struct model *model, const struct graft_place *place, struct stage *stage,
+		     struct donor *donor)
+{
+	return fill(model, place, model->any_shape, donor, stage);
 }
 
 int graft_remove(struct model *model, uint32_t tensor)

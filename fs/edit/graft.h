@@ -19,6 +19,33 @@ int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, st
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage);
 
+/* A slot CLASS/NAME, and what its tensor is to be called where it is added: NULL: as the organ's
+ * header says. */
+struct graft_place {
+	enum organ_class klass;
+	const char *name;
+	const char *tensor;
+	size_t tensor_length;
+};
+
+/* May that organ, whose name is borrowed, fill the slot, as far as its header tells? Returns 0, or
+ * -EINVAL with err set. */
+int graft_check(struct model *model, const struct graft_place *place, const struct organ *organ,
+		struct error *err);
+
+/* As graft_fill_name(), of a place; donor, which is borrowed, is where the organ came from. */
+int graft_fill_place(struct model *model, const struct graft_place *place, struct stage *stage,
+		     struct donor *donor);
+
+/* The slot holds the tensor at offset of a model's file, of which it takes a reference, and which
+ * has that fingerprint. Returns as graft_fill(). */
+int graft_refer(struct model *model, const struct graft_place *place, const struct organ *organ,
+		struct backing *file, uint64_t offset, const char *fingerprint);
+
+/* As graft_symlink(), of a place. */
+int graft_symlink_place(struct model *model, const struct graft_place *place, const char *target,
+			uid_t uid, gid_t gid);
+
 /* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
 int graft_remove(struct model *model, uint32_t tensor);
 

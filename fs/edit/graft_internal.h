@@ -19,15 +19,15 @@ struct filling {
 	enum organ_class klass;
 	const char *name;
 	bool any_shape;
-	bool confirmed;		/* by an earlier mount: half of a pair stays, also for nothing */
-	bool is_new;		/* there is no such slot yet */
+	bool confirmed; /* by an earlier mount: half of a pair stays, also for nothing */
+	bool is_new;	/* there is no such slot yet */
 	const struct timespec *mtime; /* that the file was given; NULL: none */
-	bool may_be_base;	/* and then it is no graft */
-	bool is_base;		/* the staged bytes are those of the base */
-	uint32_t tensor;	/* else its number */
-	struct layer_seal seal; /* how the organ goes into the layer */
-	struct organ organ;	/* the organ to fill it; its name is ours until it is a content */
-	struct donor *donor;	/* where it came from, borrowed; NULL: not known */
+	bool may_be_base;	      /* and then it is no graft */
+	bool is_base;		      /* the staged bytes are those of the base */
+	uint32_t tensor;	      /* else its number */
+	struct layer_seal seal;	      /* how the organ goes into the layer */
+	struct organ organ;  /* the organ to fill it; its name is ours until it is a content */
+	struct donor *donor; /* where it came from, borrowed; NULL: not known */
 	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
 	size_t added_length;
 	struct error err;
@@ -42,6 +42,11 @@ bool filling_has_other_time(const struct filling *filling, const struct timespec
 
 /* Find the slot CLASS/NAME, or that there is none. */
 void filling_find(struct filling *filling);
+
+/* The filling of a place, whose texts are borrowed. Returns 0, or -EINVAL with err set: where the slot
+ * is added, its tensor cannot have that name. */
+struct graft_place;
+int filling_at(struct filling *filling, struct model *model, const struct graft_place *place);
 
 /* With the commit lock held: what the layer is to keep of the slot, which is there, beside what
  * fills it. Returns origin. */

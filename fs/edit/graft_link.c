@@ -44,18 +44,54 @@ static int put_content(struct filling *filling, struct content *content)
 	return rc;
 }
 
+int graft_refer(struct model *model, const struct graft_place *place, const struct organ *organ,
+		struct backing *file, uint64_t offset, const char *fingerprint)
+{
+	struct filling filling;
+	int rc = filling_at(&filling, model, place);
+
+	filling.organ = *organ;
+	if (rc == 0) {
+		journal_begin(model);
+		filling_find(&filling);
+		rc = journal_finish_pending(model);
+		if (rc == 0)
+			rc = filling_check(&filling);
+		if (rc == 0)
+			rc = filling_reserve(&filling);
+		if (rc == 0)
+			rc = put_content(&filling,
+					 content_new_reference(inode_new(model), organ, file,
+							       offset, fingerprint));
+		journal_end(model);
+	}
+	if (rc == 0 && place->klass == CLASS_ADAPTERS)
+		adapter_edit_learn_alpha(model, place->name);
+	if (rc == 0)
+		filling_log_role(&filling);
+	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+}
+
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
 		  uid_t uid, gid_t gid)
 {
-	struct filling filling = {
-		.model = model, .klass = klass, .name = name, .any_shape = model->any_shape
-	};
+	return graft_symlink_place(model, &(struct graft_place){ klass, name, NULL, 0 }, target,
+				   uid, gid);
+}
+
+int graft_symlink_place(struct model *model, const struct graft_place *place, const char *target,
+			uid_t uid, gid_t gid)
+{
+	const enum organ_class klass = place->klass;
+	const char *name = place->name;
+	struct filling filling;
 	struct content *content;
 	struct organ stand_in;
 	bool known;
-	int rc;
+	int rc = filling_at(&filling, model, place);
 
-	filling_find(&filling);
+	if (rc < 0)
+		return filling_refuse(&filling, rc);
 	known = filling_stand_in(&filling, &stand_in);
 	content = symlinks_content(model->links, model, klass, target, uid, gid,
 				   known ? &stand_in : NULL, &filling.err);
@@ -72,8 +108,7 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 	if (rc == 0) {
 		if (content->broken)
 			log_add(model->log, "%s/%s.bin: %s%s", class_name(klass), name,
-				content->broken,
-				target[0] == '/' ? "" : "; " GRAFT_RELATIVE);
+				content->broken, target[0] == '/' ? "" : "; " GRAFT_RELATIVE);
 		rc = put_content(&filling, content);
 	} else {
 		content_unref(content);

@@ -24,6 +24,8 @@ int journal_finish_pending(struct model *model)
 	struct journal *journal = &model->journal;
 	int rc = journal->stuck ? -EIO : 0;
 
+	if (journal->replaying && !pthread_equal(journal->replayer, pthread_self()))
+		return -EBUSY;
 	if (rc == 0 && journal->undoing)
 		rc = layer_undo_finish(model->layer);
 	if (rc == 0)
@@ -39,6 +41,22 @@ int journal_finish_pending(struct model *model)
 	if (rc == 0)
 		journal->noted = false;
 	return rc;
+}
+
+int journal_begin_replay(struct model *model)
+{
+	const int rc = journal_finish_pending(model);
+
+	if (rc == 0) {
+		model->journal.replaying = true;
+		model->journal.replayer = pthread_self();
+	}
+	return rc;
+}
+
+void journal_end_replay(struct model *model)
+{
+	model->journal.replaying = false;
 }
 
 int journal_note_move(struct model *model, const char *directory, const char *name,

@@ -17,8 +17,13 @@ void journal_end(struct model *model);
 /* All below are called with commit held, or before the mount. */
 
 /* Before anything else changes: finish what is half done. Returns 0 or -errno: EIO an earlier mount
- * left what cannot be finished. */
+ * left what cannot be finished, EBUSY another thread is between the two calls that follow. */
 int journal_finish_pending(struct model *model);
+
+/* From now on until journal_end_replay() only this thread changes the model. Returns 0, or -errno as
+ * journal_finish_pending(). */
+int journal_begin_replay(struct model *model);
+void journal_end_replay(struct model *model);
 
 /* A move is noted in the layer, so that the next mount can finish it. Returns 0 or -errno; either
  * way journal_end_move() is due. */

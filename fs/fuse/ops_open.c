@@ -49,7 +49,7 @@ static int open_to_write(fuse_req_t req, const struct inode *inode, struct fuse_
 			return -EACCES;
 		if (family->stage && family->write == WRITE_REFUSED)
 			return open_again(req, inode, fi, nameless);
-		if (family->write != WRITE_DROPPED && family->write != WRITE_UNDOES)
+		if (family->write != WRITE_DROPPED && family->write != WRITE_OBEYED)
 			return -EACCES;
 	}
 	write_opens_done_inode(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
@@ -98,11 +98,12 @@ static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file
 static struct open_file *open_handle(struct mount *fs, struct inode *inode, struct view *view,
 				     bool writes)
 {
-	const bool undoes = writes && family_of(inode)->write == WRITE_UNDOES;
-	struct undo_words *words = undoes ? undo_words_new() : NULL;
+	const struct family *family = family_of(inode);
+	const bool obeyed = writes && family->write == WRITE_OBEYED;
+	struct undo_words *words = obeyed ? undo_words_new(family->most, family->comments) : NULL;
 	struct open_file *handle = NULL;
 
-	if (words || !undoes)
+	if (words || !obeyed)
 		handle = open_files_add(fs->handles, inode, view, writes);
 	if (handle)
 		handle->words = words;

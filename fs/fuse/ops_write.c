@@ -3,7 +3,6 @@
  * so that a whole directory of organs can be copied in. Putting a graft in force, undoing and
  * assembling wait for the disk, so they run in pools and reply from there. */
 #include "fs/edit/metadata_edit.h"
-#include "fs/edit/undo.h"
 #include "fs/fuse/ops.h"
 #include "fs/util/credentials.h"
 
@@ -152,21 +151,41 @@ static bool place_nameless(fuse_req_t req, struct open_file *handle,
 }
 
 /* Words, until the file is closed; then they are obeyed together. */
-static void write_undo(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
-		       uint64_t offset, uint64_t owner)
+static void write_words(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
+			uint64_t offset, uint64_t owner)
 {
 	const int rc = undo_words_write(handle->words, bytes, size, offset, owner);
 
 	if (rc < 0)
-		log_add(handle->inode->model->log, ".undo: refused: %s; nothing is undone",
+		log_add(handle->inode->model->log, "%s: refused: %s; nothing is changed",
+			generated_name(handle->inode->index),
 			rc == -EINVAL ? "words are written as text, from the first to the last"
 				      : strerror(-rc));
 	reply_write(req, rc, size);
 }
 
-static ssize_t run_undo(struct async_request *async)
+/* The writer waits for the answer, and so has open yet what it copies, where it closes that last. */
+static ssize_t obey(struct async_request *async)
 {
-	return undo(async->handle->inode->model, async->text);
+	struct mount *fs = async->fs;
+	const struct inode *inode = async->handle->inode;
+	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
+	struct write_source *trace =
+		family_of(inode)->traced
+			? write_source_begin(fs->tracer, caller->pid, caller->uid, caller->gid)
+			: NULL;
+	struct donor *source = write_source_donor(trace, async->size, inode->ino);
+	struct family_words words = { .text = async->text,
+				      .n = async->size,
+				      .source = source ? donor_path(source) : NULL,
+				      .uid = caller->uid,
+				      .gid = caller->gid,
+				      .stop = &async->stop };
+	const int rc = family_of(inode)->obey(&fs->tree, inode, &words);
+
+	donor_unref(source);
+	write_source_unref(trace);
+	return rc;
 }
 
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
@@ -186,8 +205,8 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		if (family_of(handle->inode)->write == WRITE_DROPPED)
 			fuse_reply_write(req, size);
 		else if (handle->words)
-			write_undo(req, handle, bytes, size, (uint64_t)offset,
-				   fi->writepage ? 0 : fi->lock_owner);
+			write_words(req, handle, bytes, size, (uint64_t)offset,
+				    fi->writepage ? 0 : fi->lock_owner);
 		else
 			write_assemble(req, handle, bytes, size);
 		return;
@@ -268,18 +287,20 @@ static void reply_released(struct async_request *async, ssize_t result)
 }
 
 /* False: nothing was written that says anything. */
-static bool run_undo_async(fuse_req_t req, struct open_file *handle, uint64_t owner,
-			   void (*reply)(struct async_request *async, ssize_t result))
+static bool obey_async(fuse_req_t req, struct open_file *handle, uint64_t owner,
+		       void (*reply)(struct async_request *async, ssize_t result))
 {
-	char *text = handle->words ? undo_words_take(handle->words, owner) : NULL;
+	size_t n = 0;
+	char *text = handle->words ? undo_words_take(handle->words, owner, &n) : NULL;
 	struct async_request *async;
 
-	if (!text || !*text) {
+	if (!text || n == 0) {
 		free(text);
 		return false;
 	}
-	async = async_new(req, NULL, run_undo, text, strlen(text));
+	async = async_new(req, NULL, obey, text, n);
 	if (async) {
+		async->size = n;
 		async->reply = reply;
 		async->handle = handle;
 		async_submit(async, mount_of(req)->commits);
@@ -302,7 +323,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	const bool last = open_file_release(handle);
 
 	(void)ino;
-	if (run_undo_async(req, handle, 0, reply_released))
+	if (obey_async(req, handle, 0, reply_released))
 		return;
 	if (last && family->released)
 		family->released(handle->inode);
@@ -345,7 +366,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	bool last;
 
 	(void)ino;
-	if (run_undo_async(req, handle, fi->lock_owner, async_reply))
+	if (obey_async(req, handle, fi->lock_owner, async_reply))
 		return;
 	last = open_file_end(handle, fi->lock_owner);
 	if (last && stage_written(handle->inode->stage) && !awaits_map(handle)) {

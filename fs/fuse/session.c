@@ -6,6 +6,7 @@
 #include "fs/fuse/passthrough.h"
 #include "fs/fuse/session_loop.h"
 #include "fs/mount/mountpoint.h"
+#include "fs/mount/recipe_option.h"
 #include "fs/mount/shard_watch.h"
 #include "fs/mount/unmount.h"
 #include "fs/mount/utab.h"
@@ -137,6 +138,10 @@ static int start(struct mount_session *mount)
 	mount->fs = mount_new(mount->models);
 	if (mount->fs)
 		mount->fs->status = mount->status;
+	if (rc == 0 && mount->fs && recipe_option_run(mount->fs) < 0) {
+		fuse_opt_free_args(&args);
+		return -1;
+	}
 	if (rc == 0 && mount->fs)
 		mount->session =
 			fuse_session_new(&args, &organfs_ops, sizeof(organfs_ops), mount->fs);
@@ -160,7 +165,7 @@ static void note_device(struct mount_session *mount)
 	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
 		  &stat) == 0)
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
-	mount->fs->device = mount->device;
+	mount->fs->device = mount->fs->tree.device = mount->device;
 	symlinks_set_mount(mount->fs->links, mount->point, mount->device);
 	write_sources_set_mount(mount->fs->tracer, mount->point, mount->device);
 	for (uint32_t i = 0; i < mount->fs->n_model_files; i++)

@@ -81,17 +81,35 @@ struct donor *donor_from_record(const char *path, const char *fingerprint, const
 	return donor;
 }
 
-struct donor *donor_from_view(const struct donor *of, const char *view)
+static struct donor *copy(const struct donor *of)
 {
-	struct donor *donor = of ? make(of->path, of->tensor, of->tensor_length) : NULL;
+	struct donor *donor = make(of->path, of->tensor, of->tensor_length);
 
 	if (donor) {
-		donor->view = view;
+		donor->view = of->view;
 		donor->file = of->file ? backing_ref(of->file) : NULL;
 		donor->has_stat = of->has_stat;
 		donor->stat = of->stat;
 		donor_set_fingerprint(donor, of->fingerprint);
 	}
+	return donor;
+}
+
+struct donor *donor_from_view(const struct donor *of, const char *view)
+{
+	struct donor *donor = of ? copy(of) : NULL;
+
+	if (donor)
+		donor->view = view;
+	return donor;
+}
+
+struct donor *donor_with_fingerprint(const struct donor *of, const char *fingerprint)
+{
+	struct donor *donor = copy(of);
+
+	if (donor)
+		donor_set_fingerprint(donor, fingerprint);
 	return donor;
 }
 

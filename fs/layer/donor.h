@@ -31,6 +31,9 @@ struct donor *donor_from_record(const char *path, const char *fingerprint, const
  * where there is no memory. Of the view of a view the last one counts. */
 struct donor *donor_from_view(const struct donor *of, const char *view);
 
+/* The same donor, of which the GGUF has that fingerprint. NULL: out of memory. */
+struct donor *donor_with_fingerprint(const struct donor *of, const char *fingerprint);
+
 /* Before another thread knows the donor: the GGUF has that fingerprint. */
 void donor_set_fingerprint(struct donor *donor, const char *fingerprint);
 

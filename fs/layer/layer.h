@@ -37,11 +37,11 @@ struct layer; /* any thread may use it */
 
 /* How a mount uses its layer. log and cache are borrowed and outlive it. */
 struct layer_options {
-	int level;		    /* zstd level for organs that are worth it; 0: none is */
-	bool read_only;		    /* nothing is written, and what would write is not called */
-	bool fresh;		    /* no private layer is taken up */
-	struct log *log;	    /* gets what no return value can tell */
-	struct zstd_cache *cache;   /* for compressed organs */
+	int level;		  /* zstd level for organs that are worth it; 0: none is */
+	bool read_only;		  /* nothing is written, and what would write is not called */
+	bool fresh;		  /* no private layer is taken up */
+	struct log *log;	  /* gets what no return value can tell */
+	struct zstd_cache *cache; /* for compressed organs */
 };
 
 /* The private layer for a base, under the directory state (made when needed, with its parents). If
@@ -148,6 +148,10 @@ int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *se
 int layer_commit(struct layer *layer, unsigned number, const struct layer_seal *seal,
 		 enum organ_class klass, const char *name, const struct layer_origin *origin,
 		 struct backing **file);
+
+/* The XXH128 that is recorded of the slot's organ file. False: none is. */
+bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *name,
+		      char xxh128[XXH128_TEXT]);
 
 /* From now on the slot holds what the text of that kind says; durable. The file has that
  * modification time, NULL: now. Returns 0 or -errno. */

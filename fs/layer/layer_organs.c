@@ -278,8 +278,7 @@ static int keep(struct layer *layer, unsigned number, const struct layer_seal *s
 		layer_stage_name(number, STAGED_CHECKSUM, sum);
 		has_sum = layer_checksum_write(layer, sum, seal->xxh128, klass, name) == 0;
 	}
-	rc = put(layer, number, dir, seal->kind, name, origin, has_sum ? seal->xxh128 : "",
-		 NULL);
+	rc = put(layer, number, dir, seal->kind, name, origin, has_sum ? seal->xxh128 : "", NULL);
 	if (rc < 0) {
 		backing_unref(*file);
 		*file = NULL;
@@ -493,6 +492,24 @@ int layer_erase(const struct layer *layer, enum organ_class klass, const char *f
 	}
 	close(dir);
 	return rc;
+}
+
+bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *name,
+		      char xxh128[XXH128_TEXT])
+{
+	static const enum layer_kind kinds[] = { LAYER_ORGAN, LAYER_COMPRESSED };
+	const int dir = layer_open_directory(layer->dir, class_name(klass), false);
+	char file[LAYER_FILE_MAX];
+	bool found = false;
+
+	if (dir < 0)
+		return false;
+	for (size_t i = 0; !found && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		file_name(kinds[i], name, "", file);
+		found = layer_checksum_read(dir, file, xxh128);
+	}
+	close(dir);
+	return found;
 }
 
 /* One more name for the slot's organ file, as stage number of layer. Tells how it is kept, and what

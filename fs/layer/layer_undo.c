@@ -67,6 +67,8 @@ int layer_undo(struct layer *layer, const char *note)
 {
 	const int rc = layer_write_note(layer, NOTE, note);
 
+	if (rc == 0)
+		layer->undo_refused = false;
 	if (rc == 0 || layer->dir < 0 || faccessat(layer->dir, NOTE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return rc;
 	layer->undo_refused = layer_drop_note(layer, NOTE) < 0;
@@ -76,6 +78,17 @@ int layer_undo(struct layer *layer, const char *note)
 			"undone",
 			layer_path(layer));
 	return rc;
+}
+
+int layer_undo_prepare(struct layer *layer, const char *note)
+{
+	return layer_undo(layer, note);
+}
+
+int layer_undo_cancel(struct layer *layer)
+{
+	layer->undo_refused = layer_drop_note(layer, NOTE) < 0;
+	return layer->undo_refused ? -EIO : 0;
 }
 
 static char *read_note(int fd, int *rc)

@@ -205,6 +205,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	model->log = site->log;
 	model->remote = site->remote;
 	model->any_shape = options->any_shape;
+	model->merged_f16 = options->merged_f16;
 	model->follow = !options->keep_blocks;
 	model->first = site->old ? site->old->first : model;
 	atomic_init(&model->latest, model);

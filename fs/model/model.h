@@ -37,7 +37,19 @@ struct journal {
 	enum journal_left { LEFT_NOTHING, LEFT_SLOT, LEFT_KEY } left;
 	uint32_t left_number; /* of the slot or key */
 	bool undoing;	      /* what was undone is in the layer's note yet (layer_undo.h) */
+	bool replaying; /* one thread makes many changes in one step, and no other makes any */
+	pthread_t replayer;
 	bool stuck; /* what an earlier mount noted cannot be done, so no other change can */
+};
+
+/* What an assembled model is to say of how it was made, and the metadata key for it. */
+#define LINEAGE_KEY "organfs.recipe"
+struct lineage {
+	/* The text for a snapshot, to free, always the same for one generation; of no bytes: it is
+	 * to say nothing. NULL with err set. text NULL: it never says anything. */
+	char *(*text)(void *context, const struct snapshot *snapshot, size_t *size,
+		      struct error *err);
+	void *context;
 };
 
 /* 1. A model of which shards are missing holds no grafts. When shards come or go, a new model takes
@@ -54,11 +66,10 @@ struct model {
 	bool whole;		    /* all of them are there */
 	struct model *first;	    /* itself, or the one whose place it took */
 	uint64_t generation_before; /* how often those before it have changed */
-	struct organ_place
-		*places; /* one a slot; those of slots that were entered never change */
+	struct organ_place *places; /* one a slot; those of slots that were entered never change */
 	struct log *log;
 	struct remote_cache *remote; /* as in its params */
-	bool any_shape, follow;
+	bool any_shape, follow, merged_f16;
 	char *shown; /* the name of its directory, where there are several; set before another
 			thread knows the model */
 	_Atomic(struct model *) latest; /* of the first: who has its place now */
@@ -69,7 +80,7 @@ struct model {
 		uint32_t n;
 		size_t room;
 	} members[CLASSES];
-	struct names *files[CLASSES]; /* NAME to slot number */
+	struct names *files[CLASSES];		/* NAME to slot number */
 	struct timespec set[MODEL_DIRECTORIES]; /* their times, where they were set; 0: not */
 	struct arena *arena;
 
@@ -80,6 +91,7 @@ struct model {
 	bool keep_layer;    /* the layer holds what could not be taken up: it must not be dropped */
 	struct symlinks *links; /* of the mount; set before requests come */
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
+	struct lineage lineage; /* set before requests come */
 	/* Held while what a slot has of one expert is changed. */
 	pthread_mutex_t experts_lock;
 	struct journal journal;
@@ -151,8 +163,7 @@ bool model_class_time(struct model *model, enum organ_class klass, struct timesp
 /* The modification time of one of its directories, of a model that can be grafted on: that of the
  * layer's where there is one, else what it was set to, else the base's. Asks the layer's disk. */
 struct timespec model_directory_time(struct model *model, unsigned directory);
-void model_set_directory_time(struct model *model, unsigned directory,
-			      const struct timespec *time);
+void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time);
 
 /* Slot number k of a class. False: there are not so many. */
 bool model_class_slot(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);

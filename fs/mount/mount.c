@@ -63,6 +63,7 @@ int mount_add_model(struct mount *fs, struct model_files *model_files, struct mo
 		.directory = several ? options->output : NULL,
 		/* A private layer is dropped when its model is assembled, and so is the mount. */
 		.keep = options->layer != NULL,
+		.lineage = options->lineage,
 		.inodes = fs->inodes,
 		.measurers = fs->measurers,
 		.hashers = fs->hashers,
@@ -125,7 +126,8 @@ struct mount *mount_new(struct models *models)
 					  .model_files = fs->model_files,
 					  .n_models = models->n,
 					  .read_only = options->read_only,
-					  .list_views = options->list_views };
+					  .list_views = options->list_views,
+					  .donors = options->donors };
 		return fs;
 	}
 	mount_free(fs);

@@ -29,8 +29,8 @@ enum { ASSEMBLE_NOT = 1, ASSEMBLE };
 /* What fuse_opt fills in; the last word on an option counts. */
 struct parsed {
 	struct options options;
-	char *output, *layer, *header, *compress, *shape, *blocks, *views, *merged, *uid, *gid,
-		*umask, *threads, *samples, *passthrough, *snapshot;
+	char *output, *layer, *header, *recipe, *donors, *compress, *shape, *blocks, *views,
+		*merged, *uid, *gid, *umask, *threads, *samples, *passthrough, *snapshot;
 	int assembly;
 	char **more; /* models that are options */
 	uint32_t n_more;
@@ -68,6 +68,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("--picture", picture, 1),
 	OPTION("--show", show, 1),
 	OPTION("--pack", pack, 1),
+	OPTION("--recipe", print_recipe, 1),
 	OPTION("ro", read_only, 1),
 	OPTION("rw", read_only, 0),
 	{ "noassemble", offsetof(struct parsed, assembly), ASSEMBLE_NOT },
@@ -80,9 +81,13 @@ static const struct fuse_opt templates[] = {
 	OPTION("fresh", fresh, 1),
 	OPTION("nofresh", fresh, 0),
 	OPTION("nonempty", nonempty, 1),
+	OPTION("lineage", lineage, 1),
+	OPTION("nolineage", lineage, 0),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "layer=%s", offsetof(struct parsed, layer), 0 },
 	{ "header=%s", offsetof(struct parsed, header), 0 },
+	{ "recipe=%s", offsetof(struct parsed, recipe), 0 },
+	{ "donors=%s", offsetof(struct parsed, donors), 0 },
 	{ "compress=%s", offsetof(struct parsed, compress), 0 },
 	{ "shape=%s", offsetof(struct parsed, shape), 0 },
 	{ "blocks=%s", offsetof(struct parsed, blocks), 0 },
@@ -336,6 +341,30 @@ static char *absolute(const char *path)
 	return result;
 }
 
+/* The same of each of several, with ':' between them. */
+static char *absolute_list(const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *path, *one, *all = NULL;
+	size_t size;
+	FILE *out = copy ? open_memstream(&all, &size) : NULL;
+	bool failed = !out;
+
+	while (out && (path = strsep(&rest, ":"))) {
+		if (!*path)
+			continue;
+		one = absolute(path);
+		failed |= !one || fprintf(out, "%s%s", ftell(out) > 0 ? ":" : "", one) < 0;
+		free(one);
+	}
+	if (out && fclose(out) != 0)
+		failed = true;
+	free(copy);
+	if (!failed)
+		return all;
+	free(all);
+	return NULL;
+}
+
 static int check_report(struct parsed *parsed)
 {
 	if (parsed->options.n_models > 0)
@@ -351,7 +380,8 @@ static int check_picture(struct parsed *parsed)
 		return 0;
 	return complain(parsed, "%s; see organfs --help",
 			parsed->options.picture ? "--picture needs one MODEL, or two"
-						: "--show needs one MODEL or MOUNTPOINT");
+			: parsed->options.show	? "--show needs one MODEL or MOUNTPOINT"
+						: "--recipe needs one FILE");
 }
 
 static int take_mountpoint(struct parsed *parsed)
@@ -378,8 +408,9 @@ static int check(struct parsed *parsed)
 		return check_report(parsed);
 	if (options->json)
 		return complain(parsed, "--json goes with --report; see organfs --help");
-	if ((options->picture || options->show ? check_picture(parsed) : take_mountpoint(parsed)) <
-	    0)
+	if ((options->picture || options->show || options->print_recipe
+		     ? check_picture(parsed)
+		     : take_mountpoint(parsed)) < 0)
 		return -1;
 	if (parsed->complaint) {
 		log_error("%s", parsed->complaint);
@@ -388,6 +419,9 @@ static int check(struct parsed *parsed)
 	if (options->fresh && parsed->layer)
 		return complain(parsed, "fresh is for private layers, and layer= names one "
 					"whose grafts are wanted; leave one of them out");
+	if (options->read_only && parsed->recipe)
+		return complain(parsed, "recipe= changes the model, and ro forbids that; leave "
+					"one of them out");
 	if (parsed->not_read)
 		log_error("%s: not read, as it belongs to another user", parsed->not_read);
 	return check_words(parsed) < 0 ? -1 : fill_numbers(parsed);
@@ -437,8 +471,12 @@ static int fill(struct parsed *parsed)
 	options->output = parsed->output ? absolute(parsed->output) : NULL;
 	options->layer = parsed->layer ? absolute(parsed->layer) : NULL;
 	options->header = parsed->header ? absolute(parsed->header) : NULL;
+	options->recipe = parsed->recipe ? absolute(parsed->recipe) : NULL;
+	options->donors = parsed->donors ? absolute_list(parsed->donors) : NULL;
 	return (parsed->output && !options->output) || (parsed->layer && !options->layer) ||
-			       (parsed->header && !options->header)
+			       (parsed->header && !options->header) ||
+			       (parsed->recipe && !options->recipe) ||
+			       (parsed->donors && !options->donors)
 		       ? -1
 		       : 0;
 }
@@ -497,6 +535,8 @@ static void release(struct parsed *parsed)
 	free(parsed->complaint);
 	free(parsed->output);
 	free(parsed->header);
+	free(parsed->recipe);
+	free(parsed->donors);
 	free(parsed->layer);
 	free(parsed->compress);
 	free(parsed->shape);
@@ -547,6 +587,8 @@ void options_release(struct options *options)
 	free(options->report_model);
 	free(options->output);
 	free(options->header);
+	free(options->recipe);
+	free(options->donors);
 	free(options->layer);
 	memset(options, 0, sizeof(*options));
 }
@@ -557,6 +599,7 @@ const char *options_help(void)
 	       "       organfs --report[=NAME] [--json] TABLE...\n"
 	       "       organfs --picture|--show [-o OPTION[,OPTION...]] MODEL...\n"
 	       "       organfs --pack [-o OPTION[,OPTION...]] MODEL FILE\n"
+	       "       organfs --recipe FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
 	       "A directory of organ files, copied from a mount, is a model too, and so is the\n"
 	       "URL of a model, with http or https.\n"
@@ -571,11 +614,16 @@ const char *options_help(void)
 	       "  --picture        print theta.svg of a model, or of two beside each other\n"
 	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
 	       "  --pack           write a MODEL, such as a directory of organ files, as a GGUF\n"
+	       "  --recipe         print the recipe that a GGUF carries, as -o lineage writes it\n"
 	       "  -o ro            no graft, no assembly\n"
 	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
 	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"
 	       "  -o layer=DIR     keep the grafts in DIR, and write only what output= says\n"
 	       "  -o fresh         begin without grafts that an earlier mount left behind\n"
+	       "  -o recipe=FILE   do what a recipe says, copied from .recipe: all of it or "
+	       "nothing\n"
+	       "  -o donors=DIR:DIR  where else the donors of recipes are\n"
+	       "  -o lineage       the model that is written carries its recipe\n"
 	       "  -o header=FILE   the header of a directory of organ files, from another GGUF\n"
 	       "  -o compress=N    zstd level for organs in the layer (1), or off\n"
 	       "  -o shape=any     accept an organ whose shape differs from the slot's\n"
@@ -591,7 +639,8 @@ const char *options_help(void)
 	       "  -o auto_unmount  end the mount also where the daemon is killed\n"
 	       "  -o nonempty      mount also over a directory that is not empty\n"
 	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n"
-	       "  -o rw,assemble,noallow_other,noauto_unmount,nofresh  take back a default\n"
+	       "  -o rw,assemble,noallow_other,noauto_unmount,nofresh,nolineage  take back a "
+	       "default\n"
 	       "Defaults, `option` or `option=value` a line, are in " CONFIG_SYSTEM " and,\n"
 	       "before that, in ~/.config/organfs.conf; the command line goes before both.\n";
 }

@@ -28,11 +28,15 @@ struct options {
 	bool no_assembly, any_shape, keep_blocks, list_views;
 	bool no_passthrough; /* the daemon reads for all, as if the kernel could not */
 	bool no_snapshot;    /* no file is made for the kernel to read */
+	int lineage;	   /* an assembled model says how it was made */
+	int print_recipe;  /* that which the one model carries; nothing is mounted */
 	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */
 	char *layer;  /* absolute; NULL: a private one */
+	char *recipe; /* absolute; NULL: none is done at the mount */
+	char *donors; /* absolute directories with ':' between them; NULL: none */
 	char *header; /* absolute; NULL: that which a directory of organ files has */
 	int compress; /* zstd level for organs in the layer; 0: none */
 	uid_t uid;

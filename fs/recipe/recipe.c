@@ -22,19 +22,19 @@
 			{ "fingerprint", FIELD_HASH, SOURCE(fingerprint), true, false }, \
 			{ "path", FIELD_ENCODED, SOURCE(path), false, true },            \
 			{ "recipe", FIELD_TEXT, SOURCE(recipe), false, false },          \
+			{ "cut", FIELD_YES, SOURCE(cut), false, false },                 \
 	}
 
 const struct recipe_section_fields recipe_sections[RECIPE_SECTIONS] = {
-	{ "base", false, 5, SOURCE_FIELDS },
+	{ "base", false, 6, SOURCE_FIELDS },
 	{ "options",
 	  false,
-	  3,
+	  2,
 	  {
 		  { "blocks", FIELD_TEXT, OPTIONS(blocks), false, false },
 		  { "merged", FIELD_TEXT, OPTIONS(merged), false, false },
-		  { "shape", FIELD_TEXT, OPTIONS(shape), false, false },
 	  } },
-	{ "donors", true, 5, SOURCE_FIELDS },
+	{ "donors", true, 6, SOURCE_FIELDS },
 	{ "grafts",
 	  true,
 	  9,

@@ -7,7 +7,8 @@
  *	  name: base.gguf
  *	  size: 123456			bytes
  *	  fingerprint: HEX		as fingerprint()
- *	  recipe: |			ancestry: what the file carries as organfs.recipe
+ *	  recipe: |			ancestry: what the file carries as organfs.recipe; "cut: yes" in
+ *					its place: that is too long or too deep
  *	options:			of the mount, those that are not as by default
  *	  blocks: keep
  *	donors:				what has to be at hand; grafts name them by 1, 2, ...
@@ -25,7 +26,7 @@
  *	  view: spectral		what was taken of the donor's tensor, not itself
  *	  organ: HEX			XXH128 of the organ file that was copied
  *	  size: 123456			of that file
- *	  target: /models/x.bin		of a link, as it was given
+ *	  target: /models/x.bin		of a link, as it was given; of an organ file, where it lay
  *	metadata:			in the order of the keys
  *	- key: general.name
  *	  type: string
@@ -54,9 +55,6 @@
 /* The longest text, in bytes. */
 #define RECIPE_MAX ((size_t)16 << 20)
 
-/* The metadata key under which an assembled model carries its recipe. */
-#define RECIPE_KEY "organfs.recipe"
-
 /* Bytes, with a NUL behind them that does not count; NULL: there are none. */
 struct recipe_text {
 	char *bytes;
@@ -69,7 +67,8 @@ struct recipe_source {
 	uint64_t size;			    /* bytes */
 	char fingerprint[FINGERPRINT_TEXT]; /* empty: not known */
 	struct recipe_text path;	    /* where it lay; a hint */
-	struct recipe_text recipe;	    /* that it carries itself */
+	struct recipe_text recipe;	    /* that it carries itself, */
+	bool cut; /* or carries, but it is too long or too deep to be here */
 };
 
 enum recipe_how {
@@ -93,7 +92,7 @@ struct recipe_graft {
 	struct recipe_text view;
 	char organ[FINGERPRINT_TEXT]; /* empty: it is no copy */
 	uint64_t size;
-	struct recipe_text target;
+	struct recipe_text target; /* of a link; of a copied organ file, where that lay */
 };
 
 struct recipe_key {
@@ -112,7 +111,7 @@ struct recipe_adapter {
 
 /* Of the mount: texts that are there are not as by default. */
 struct recipe_options {
-	struct recipe_text blocks, merged, shape;
+	struct recipe_text blocks, merged;
 };
 
 struct recipe {

@@ -27,6 +27,7 @@
 	FAMILY(LOG, log)			 /* .log */                                       \
 	FAMILY(ASSEMBLE, assemble)		 /* .assemble */                                  \
 	FAMILY(UNDO, undo)			 /* .undo */                                      \
+	FAMILY(RECIPE, recipe)			 /* .recipe */                                    \
 	FAMILY(METADATA, metadata)		 /* the directory metadata */                     \
 	FAMILY(KEY, key)	     /* index: key; metadatum: its value, NULL for the base's */  \
 	FAMILY(KEY_STAGE, key_stage) /* index: key; stage: the bytes written over it */           \

@@ -35,7 +35,7 @@ enum family_name {
 enum family_write {
 	WRITE_REFUSED,	/* open() says so; or there is a stage operation */
 	WRITE_DROPPED,	/* so that whole trees can be copied in */
-	WRITE_UNDOES,	/* words, obeyed together when the file is closed */
+	WRITE_OBEYED,	/* words, obeyed together when the file is closed: obey() */
 	WRITE_ASSEMBLES /* each write is the name of a file, also where nothing can be grafted */
 };
 
@@ -46,10 +46,20 @@ enum family_links {
 	LINKS_OPENED, /* an organ that is a link is followed when it is opened */
 };
 
+/* What was written to be obeyed, and for which process. */
+struct family_words {
+	char *text; /* n bytes and a NUL; obey() may change it */
+	size_t n;
+	const char *source; /* the file that it was copied from; NULL: not known */
+	uid_t uid;
+	gid_t gid;
+	const atomic_bool *stop; /* when it becomes true, nothing more is begun */
+};
+
 #define STAGED_NAME_MAX (NAME_MAX + 32)
 
 struct family {
-	mode_t mode;	/* with type; is_fixed may take the writing away */
+	mode_t mode;	      /* with type; is_fixed may take the writing away */
 	unsigned directories; /* that are in it whatever the model is, for their count of links */
 	enum family_name name;
 	enum family_write write;
@@ -61,10 +71,13 @@ struct family {
 	bool scratch;	   /* a name of scratch_files.h, not in a root */
 	bool copied;	   /* not renamed, as if between filesystems */
 	bool nothing;	   /* made again and removed without any effect */
+	bool traced;	   /* of WRITE_OBEYED: the file that it was copied from is looked for */
+	bool comments;	   /* of WRITE_OBEYED: lines that begin with '#' say nothing */
 	bool computed;	   /* made as it is read */
 	bool is_copy;	   /* model.gguf: its bytes are the organs' once more; counts one block */
 	bool shows_slot;   /* st_ino is number(): an editor finds the same file after a write */
 	bool is_organ;	   /* its file: it can be measured and hashed, and a stage takes it over */
+	size_t most;	   /* of WRITE_OBEYED: bytes */
 	const char *drops; /* for the log, of WRITE_DROPPED: why */
 	const char *const *attributes; /* those of user.organfs that are listed; ends with NULL */
 
@@ -88,6 +101,10 @@ struct family {
 	bool (*is_emptied)(const struct inode *inode);
 	void (*released)(const struct inode *inode);
 
+	/* Of WRITE_OBEYED: do what was written, all or nothing. Returns 0 or -errno, with a line in
+	 * the log. */
+	int (*obey)(const struct tree *tree, const struct inode *inode, struct family_words *words);
+
 	/* What removing the name does, which waits for the disk: 0 or -errno. */
 	int (*remove)(const struct inode *inode);
 
@@ -107,7 +124,7 @@ struct family {
 		     struct listed *entry);
 	/* May a file of that name be made? Returns 0 or -EPERM. */
 	int (*check_name)(const struct inode *directory, const char *name);
-	uint64_t (*generation)(const struct inode *directory);	/* of those with this number */
+	uint64_t (*generation)(const struct inode *directory); /* of those with this number */
 	int (*remove_directory)(const struct tree *tree, const struct inode *directory);
 	/* For the log: what to do instead of making a name in it. */
 	const char *(*advice)(const char *name);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* family_generated.c - files that are made from the state of a model (generated.h), θ files, and
  * empty ones: what is written to most of them is dropped. */
+#include "fs/edit/undo.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/model/inode.h"
+#include "fs/recipe/recipe_replay.h"
 #include "fs/tree/tree.h"
+#include "fs/tree/undo_words.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -95,9 +98,54 @@ const struct family family_assemble = {
 	.write = WRITE_ASSEMBLES,
 };
 
+static int undo_obey(const struct tree *tree, const struct inode *inode, struct family_words *words)
+{
+	(void)tree;
+	return undo(inode->model, words->text);
+}
+
 const struct family family_undo = {
 	.mode = S_IFREG | 0666,
-	.write = WRITE_UNDOES,
+	.write = WRITE_OBEYED,
+	.comments = true,
+	.most = UNDO_WORDS_MAX,
+	.obey = undo_obey,
+};
+
+static int recipe_obey(const struct tree *tree, const struct inode *inode,
+		       struct family_words *words)
+{
+	const struct recipe_places places = { .beside = words->source,
+					      .donors = tree->donors,
+					      .n_models = tree->n_models,
+					      .device = tree->device,
+					      .stop = words->stop };
+	struct recipe_request request = { .text = words->text,
+					  .size = words->n,
+					  .places = places,
+					  .ancestry =
+						  &tree->model_files[inode->model->number].ancestry,
+					  .uid = words->uid,
+					  .gid = words->gid };
+	struct model **models = calloc(tree->n_models, sizeof(*models));
+	int rc;
+
+	if (!models)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree->n_models; i++)
+		models[i] = model_files_current(tree->model_files, i)->model;
+	request.places.models = models;
+	rc = recipe_replay(inode->model, &request);
+	free(models);
+	return rc;
+}
+
+const struct family family_recipe = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_OBEYED,
+	.traced = true,
+	.most = RECIPE_MAX,
+	.obey = recipe_obey,
 };
 
 static uint64_t theta_size(const struct inode *inode)

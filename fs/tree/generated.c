@@ -22,9 +22,10 @@ struct generated {
 const char *generated_name(enum generated_kind kind)
 {
 	static const char *const names[GENERATED_TABLES] = {
-		"manifest.json", "model.gguf",	 HEADER_FILE, "theta.svg",	 "checksums.xxh128",
-		".theta",	 ".report.json", ".table",    ".assemble",	 ".grafts",
-		".check",	 ".undo",	 ".log",      "gguf-hash.xxh64", "theta.svg"
+		"manifest.json",    "model.gguf", HEADER_FILE,	     "theta.svg",
+		"checksums.xxh128", ".theta",	  ".report.json",    ".table",
+		".assemble",	    ".grafts",	  ".check",	     ".undo",
+		".recipe",	    ".log",	  "gguf-hash.xxh64", "theta.svg"
 	};
 
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";
@@ -131,6 +132,7 @@ static enum family_number generated_family(enum generated_kind kind)
 		[GENERATED_MODEL] = FAMILY_MODEL_FILE,
 		[GENERATED_ASSEMBLE] = FAMILY_ASSEMBLE,
 		[GENERATED_UNDO] = FAMILY_UNDO,
+		[GENERATED_RECIPE] = FAMILY_RECIPE,
 		[GENERATED_LOG] = FAMILY_LOG,
 		[GENERATED_GGUF_HASH] = FAMILY_GENERATED_FIXED,
 		[GENERATED_BASE_PICTURE] = FAMILY_GENERATED_FIXED,

@@ -9,11 +9,13 @@
 #include "fs/files/manifest.h"
 #include "fs/files/picture.h"
 #include "fs/lazy/theta_text.h"
+#include "fs/recipe/recipe_state.h"
 #include "fs/report/report.h"
 #include "fs/report/report_json.h"
 #include "fs/report/table.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 static uint64_t stamp_of(void *context, enum generated_kind kind)
 {
@@ -48,6 +50,26 @@ static struct view *view_of_model(struct model_files *files, const struct snapsh
 	return file ? file : layout;
 }
 
+/* What cannot be said is said in the file, so that a listing of the directory has no errors. */
+static struct view *view_of_recipe(struct model_files *files, const struct snapshot *snapshot,
+				   struct error *err)
+{
+	struct error why = { 0 };
+	size_t size = 0;
+	char *text;
+	int n;
+
+	if (!files->model->whole)
+		return view_new(NULL, 0, NULL);
+	text = recipe_text_of_model(files->model, snapshot, &files->ancestry, false, &size, &why);
+	if (text || why.code == ENOMEM) {
+		*err = why;
+		return view_of_text(text, size);
+	}
+	n = asprintf(&text, "# there is no recipe: %s\n", why.text);
+	return n < 0 ? NULL : view_of_text(text, (size_t)n);
+}
+
 static struct view *view_of_slots(struct model_files *files, enum generated_kind kind,
 				  const struct snapshot *snapshot, struct error *err)
 {
@@ -80,6 +102,8 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		return grafts_list_view(model, snapshot);
 	case GENERATED_CHECK:
 		return check_view(model, snapshot, &files->ending);
+	case GENERATED_RECIPE:
+		return view_of_recipe(files, snapshot, err);
 	case GENERATED_UNDO:
 		return grafts_list_undo(model, snapshot);
 	default:
@@ -119,6 +143,10 @@ int model_files_init(struct model_files *files, struct model *model,
 					     .log = model->log };
 
 	*files = (struct model_files){ .model = model };
+	recipe_ancestry_init(&files->ancestry);
+	recipe_lineage_init(&files->lineage, model, &files->ancestry);
+	if (params->lineage)
+		recipe_lineage_show(&files->lineage);
 	files->measures = tensor_measures_new(model, params->samples, params->measurers);
 	files->hashes = tensor_hashes_new(model, params->hashers);
 	files->assembly = assembly_new(model, params->output, params->directory);
@@ -140,5 +168,9 @@ void model_files_release(struct model_files *files)
 	assembly_free(files->assembly);
 	free_space_free(files->space);
 	shards_unref(files->refused);
+	if (files->model) {
+		recipe_lineage_release(&files->lineage);
+		recipe_ancestry_release(&files->ancestry);
+	}
 	*files = (struct model_files){ 0 };
 }

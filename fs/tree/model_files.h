@@ -6,6 +6,7 @@
 #include "fs/files/assembly.h"
 #include "fs/lazy/tensor_hashes.h"
 #include "fs/lazy/tensor_measures.h"
+#include "fs/recipe/recipe_lineage.h"
 #include "fs/storage/free_space.h"
 #include "fs/tree/generated.h"
 
@@ -14,8 +15,10 @@ struct model_files {
 	struct memo *measures;
 	struct tensor_hashes *hashes;
 	struct assembly *assembly;
-	struct free_space *space;    /* on the filesystem of the base */
-	struct generated *generated; /* the files made from its state */
+	struct free_space *space;	 /* on the filesystem of the base */
+	struct generated *generated;	 /* the files made from its state */
+	struct recipe_ancestry ancestry; /* of its base and donors */
+	struct recipe_lineage lineage;
 	struct shards *refused; /* of which no model could be made; NULL: none (shard_watch.h) */
 	atomic_bool ending;	/* the mount ends: jobs for reads of them give up */
 };
@@ -24,6 +27,7 @@ struct model_files {
 struct model_files_params {
 	uint64_t samples;		/* values of a tensor that are looked at (sampling.h) */
 	const char *output, *directory; /* as assembly_new() */
+	bool lineage;			/* the assembled file says how it was made */
 	bool keep;			/* the assembled file stays open (assembly_keep()) */
 	struct inodes *inodes;
 	struct pool *measurers, *hashers; /* threads to measure and to hash with */

@@ -34,7 +34,7 @@ struct open_file {
 	bool writes;	     /* opened for writing */
 	bool maps;	     /* it may have shared maps that are written to */
 	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */
-	struct undo_words *words; /* of a writer of .undo; else NULL */
+	struct undo_words *words; /* of a writer of .undo or .recipe; else NULL */
 	/* Of a writer of a stage: 0 it was closed since it wrote, OPEN_FILE_BUSY it was not, else
 	 * the lock owner of the process whose close ends it. */
 	atomic_uint_fast64_t busy;

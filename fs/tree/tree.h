@@ -16,6 +16,8 @@ struct tree {
 	struct model_files *model_files; /* by the numbers of their models */
 	uint32_t n_models;		 /* that the command line named */
 	bool read_only, list_views;
+	const char *donors; /* directories of donors, with ':' between them; NULL: none */
+	dev_t device;	    /* of the mount, 0: not known; set before requests come */
 };
 
 static inline struct generated *tree_generated(const struct tree *tree, const struct inode *inode)

@@ -9,6 +9,8 @@
 #include <string.h>
 
 struct undo_words {
+	size_t most;	      /* bytes */
+	bool comments;	      /* lines that begin with '#' say nothing */
 	pthread_mutex_t lock; /* protects what follows */
 	bool begun;	      /* something was written since the last undo_words_take() */
 	int failed;	      /* and refused */
@@ -20,12 +22,15 @@ struct undo_words {
 	size_t n, room;
 };
 
-struct undo_words *undo_words_new(void)
+struct undo_words *undo_words_new(size_t most, bool comments)
 {
 	struct undo_words *words = calloc(1, sizeof(*words));
 
-	if (words)
+	if (words) {
+		words->most = most;
+		words->comments = comments;
 		pthread_mutex_init(&words->lock, NULL);
+	}
 	return words;
 }
 
@@ -44,7 +49,7 @@ static int make_room(struct undo_words *words, size_t n)
 	size_t room;
 	char *more;
 
-	if (n > UNDO_WORDS_MAX - words->n)
+	if (n > words->most - words->n)
 		return -EFBIG;
 	if (words->n + n < words->room)
 		return 0;
@@ -63,7 +68,7 @@ static int add(struct undo_words *words, const char *bytes, size_t n)
 	int rc;
 
 	if (!words->inside)
-		words->silent = bytes[0] == '#';
+		words->silent = words->comments && bytes[0] == '#';
 	words->inside = bytes[n - 1] != '\n';
 	if (words->silent)
 		return 0;
@@ -99,7 +104,7 @@ int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint
 	return rc;
 }
 
-char *undo_words_take(struct undo_words *words, uint64_t owner)
+char *undo_words_take(struct undo_words *words, uint64_t owner, size_t *n)
 {
 	char *text = NULL;
 
@@ -108,6 +113,7 @@ char *undo_words_take(struct undo_words *words, uint64_t owner)
 		if (!words->failed && make_room(words, 0) == 0) {
 			text = words->text;
 			text[words->n] = '\0';
+			*n = words->n;
 			words->text = NULL;
 			words->room = 0;
 		}

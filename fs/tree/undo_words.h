@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* undo_words.h - what is written to .undo through one open file, as it comes, until that is closed.
+/* undo_words.h - what is written to .undo, or .recipe, through one open file, as it comes, until that
+ * is closed.
  *
- * Lines that begin with '#' say nothing. .undo itself consists of such lines, and a program that
- * copies a whole tree writes them back: nothing may be undone by it. */
+ * To .undo, lines that begin with '#' say nothing. It consists of such lines itself, and a program
+ * that copies a whole tree writes them back: nothing may be undone by it. */
 #ifndef FS_TREE_UNDO_WORDS_H
 #define FS_TREE_UNDO_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct undo_words; /* any thread may use it */
 
-struct undo_words *undo_words_new(void);	/* NULL: out of memory */
+/* Of at most that many bytes. comments: lines that begin with '#' say nothing. NULL: out of
+ * memory. */
+struct undo_words *undo_words_new(size_t most, bool comments);
 void undo_words_free(struct undo_words *words); /* NULL is fine */
 
 /* The process with that lock owner writes n bytes at offset: wherever it begins, it goes on where
@@ -21,9 +25,9 @@ void undo_words_free(struct undo_words *words); /* NULL is fine */
 int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset,
 		     uint64_t owner);
 
-/* What was written since this was last called, less the lines that say nothing, to free. NULL:
- * nothing was, or some of it was refused, or it was by a process with another lock owner; 0 is
- * any. */
-char *undo_words_take(struct undo_words *words, uint64_t owner);
+/* What was written since this was last called, less the lines that say nothing, n bytes and a NUL, to
+ * free. NULL: nothing was, or some of it was refused, or it was by a process with another lock
+ * owner; 0 is any. */
+char *undo_words_take(struct undo_words *words, uint64_t owner, size_t *n);
 
 #endif

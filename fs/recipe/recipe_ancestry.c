@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_ancestry.c - see recipe_ancestry.h. */
+#include "fs/recipe/recipe_ancestry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct recipe_ancestor {
+	char fingerprint[FINGERPRINT_TEXT];
+	char *text; /* NULL: it carries none */
+	size_t size;
+	bool cut;
+	struct recipe_ancestor *next;
+};
+
+void recipe_ancestry_init(struct recipe_ancestry *ancestry)
+{
+	*ancestry = (struct recipe_ancestry){ 0 };
+	pthread_mutex_init(&ancestry->lock, NULL);
+}
+
+void recipe_ancestry_release(struct recipe_ancestry *ancestry)
+{
+	while (ancestry->first) {
+		struct recipe_ancestor *ancestor = ancestry->first;
+
+		ancestry->first = ancestor->next;
+		free(ancestor->text);
+		free(ancestor);
+	}
+	pthread_mutex_destroy(&ancestry->lock);
+}
+
+char *recipe_carried(struct backing *file, const struct gguf *gguf, size_t most, size_t *size)
+{
+	const struct kv *kv = gguf_find(gguf, LINEAGE_KEY);
+	char *text;
+
+	*size = 0;
+	if (!kv || kv->type != KV_STRING || kv->length == 0)
+		return NULL;
+	if (kv->length > most) {
+		*size = SIZE_MAX;
+		return NULL;
+	}
+	text = malloc((size_t)kv->length + 1);
+	if (!text || backing_read(file, text, (size_t)kv->length, kv->offset) < 0) {
+		free(text);
+		return NULL;
+	}
+	*size = (size_t)kv->length;
+	text[*size] = '\0';
+	return text;
+}
+
+/* At most so many levels are looked into. */
+static unsigned depth_within(const char *text, size_t n, unsigned levels)
+{
+	struct recipe recipe;
+	unsigned most = 0;
+
+	if (levels == 0)
+		return 1;
+	if (recipe_read(text, n, &recipe, NULL) == 0) {
+		most = 1;
+		for (size_t i = 0; i <= recipe.n_donors; i++) {
+			const struct recipe_text *carried =
+				i ? &recipe.donors[i - 1].recipe : &recipe.base.recipe;
+			const unsigned depth =
+				carried->bytes
+					? depth_within(carried->bytes, carried->length, levels - 1)
+					: 0;
+
+			if (depth + 1 > most)
+				most = depth + 1;
+		}
+	}
+	recipe_release(&recipe);
+	return most;
+}
+
+unsigned recipe_depth(const char *text, size_t n)
+{
+	return depth_within(text, n, ANCESTRY_DEPTH_MAX);
+}
+
+/* What is no recipe is none. */
+static void judge(struct recipe_ancestor *ancestor)
+{
+	const unsigned depth = ancestor->text ? recipe_depth(ancestor->text, ancestor->size) : 0;
+
+	ancestor->cut = ancestor->size == SIZE_MAX || depth >= ANCESTRY_DEPTH_MAX;
+	if (depth && !ancestor->cut)
+		return;
+	free(ancestor->text);
+	ancestor->text = NULL;
+}
+
+static void read_donor(struct recipe_ancestor *ancestor, const struct donor *donor)
+{
+	struct error err;
+	struct backing *file = donor_open(donor, &err);
+	struct source source;
+	struct gguf *gguf;
+
+	if (!file)
+		return;
+	source = backing_source(file);
+	gguf = gguf_read(&source, NULL);
+	if (gguf)
+		ancestor->text = recipe_carried(file, gguf, ANCESTRY_SIZE_MAX, &ancestor->size);
+	gguf_free(gguf);
+	backing_unref(file);
+}
+
+/* With the lock held: what is known of the file with that fingerprint. NULL: out of memory. */
+static const struct recipe_ancestor *find(struct recipe_ancestry *ancestry, const char *fingerprint,
+					  struct backing *file, const struct gguf *gguf,
+					  const struct donor *donor)
+{
+	struct recipe_ancestor *ancestor = ancestry->first;
+
+	while (ancestor && strcmp(ancestor->fingerprint, fingerprint) != 0)
+		ancestor = ancestor->next;
+	if (ancestor)
+		return ancestor;
+	ancestor = calloc(1, sizeof(*ancestor));
+	if (!ancestor)
+		return NULL;
+	strcpy(ancestor->fingerprint, fingerprint);
+	if (gguf)
+		ancestor->text = recipe_carried(file, gguf, ANCESTRY_SIZE_MAX, &ancestor->size);
+	else if (donor)
+		read_donor(ancestor, donor);
+	judge(ancestor);
+	ancestor->next = ancestry->first;
+	ancestry->first = ancestor;
+	return ancestor;
+}
+
+int recipe_ancestry_fill(struct recipe_ancestry *ancestry, struct recipe_source *source,
+			 struct backing *file, const struct gguf *gguf, const struct donor *donor)
+{
+	const struct recipe_ancestor *ancestor;
+	int rc = -ENOMEM;
+
+	pthread_mutex_lock(&ancestry->lock);
+	ancestor = find(ancestry, source->fingerprint, file, gguf, donor);
+	if (ancestor) {
+		source->cut = ancestor->cut;
+		rc = ancestor->text
+			     ? recipe_text_set(&source->recipe, ancestor->text, ancestor->size)
+			     : 0;
+	}
+	pthread_mutex_unlock(&ancestry->lock);
+	return rc;
+}

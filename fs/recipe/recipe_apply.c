@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_apply.c - see recipe_replay_internal.h: the changes that a recipe says, made. */
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/metadata_edit.h"
+#include "fs/layer/layer_undo.h"
+#include "fs/metadata/key_filename.h"
+#include "fs/recipe/recipe_replay_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int remove_slot(struct model *model, const struct recipe_plan_graft *plan)
+{
+	uint32_t tensor;
+
+	if (!model_find_slot(model, plan->place.klass, plan->name, strlen(plan->name), &tensor))
+		return -ENOENT;
+	return graft_remove(model, tensor);
+}
+
+static int apply_graft(const struct recipe_replay *replay, const struct recipe_graft *graft,
+		       const struct recipe_plan_graft *plan)
+{
+	const struct recipe_request *request = replay->request;
+	struct model *model = replay->model;
+
+	switch (plan->how) {
+	case RECIPE_COPY:
+		return graft_fill_place(model, &plan->place, plan->stage, plan->donor);
+	case RECIPE_REFERENCE:
+		return graft_refer(model, &plan->place, &plan->organ, plan->file, plan->offset,
+				   graft->donor
+					   ? replay->recipe.donors[graft->donor - 1].fingerprint
+					   : replay->recipe.base.fingerprint);
+	case RECIPE_LINK:
+		return graft_symlink_place(model, &plan->place, plan->target, request->uid,
+					   request->gid);
+	default:
+		return remove_slot(model, plan);
+	}
+}
+
+/* Links come last: one may lead to another slot of this mount. */
+static int apply_grafts(const struct recipe_replay *replay)
+{
+	int rc = 0;
+
+	for (int links = 0; links <= 1; links++)
+		for (size_t i = 0; rc == 0 && i < replay->recipe.n_grafts; i++)
+			if ((replay->grafts[i].how == RECIPE_LINK) == (links == 1))
+				rc = apply_graft(replay, &replay->recipe.grafts[i],
+						 &replay->grafts[i]);
+	return rc;
+}
+
+/* A stage with that text and a newline, which ends the text of a file. NULL with *rc set. */
+static struct stage *stage_text(struct model *model, const struct recipe_text *text, int *rc)
+{
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = empty ? stage_new(model->layer, empty) : NULL;
+
+	*rc = stage ? stage_write(stage, text->bytes, text->length, 0) : -ENOMEM;
+	if (*rc == 0)
+		*rc = stage_write(stage, "\n", 1, text->length);
+	view_unref(empty);
+	if (*rc == 0)
+		return stage;
+	stage_free(stage);
+	return NULL;
+}
+
+static int apply_key(struct model *model, const struct recipe_key *key)
+{
+	struct value_type type = { KV_STRING, 0 };
+	char name[KEY_FILENAME_MAX + 1];
+	struct stage *stage;
+	uint32_t i;
+	int rc;
+
+	key_filename(key->key.bytes, key->key.length, name);
+	if (key->removed)
+		return metadata_find(model->metadata, name, &i)
+			       ? metadata_edit_remove(model, i, false)
+			       : -ENOENT;
+	if (key->type.bytes)
+		value_type_parse(key->type.bytes, key->type.length, &type);
+	stage = stage_text(model, &key->value, &rc);
+	if (!stage)
+		return rc;
+	stage_set_type(stage, STAGE_WANTED, type);
+	rc = metadata_edit_fill(model, name, stage);
+	stage_free(stage);
+	return rc;
+}
+
+static int apply_adapter(const struct recipe_replay *replay, size_t i)
+{
+	const struct recipe_adapter *adapter = &replay->recipe.adapters[i];
+	const struct recipe_request *request = replay->request;
+	struct stage *stage;
+	int rc;
+
+	if (replay->targets[i])
+		return adapter_edit_link(replay->model, adapter->file.bytes, replay->targets[i],
+					 request->uid, request->gid);
+	stage = stage_text(replay->model, &adapter->value, &rc);
+	if (stage)
+		rc = adapter_edit_write(replay->model, adapter->file.bytes, stage);
+	stage_free(stage);
+	return rc;
+}
+
+/* Halves that are copied in bring the alpha that their donor says. Where the recipe says none, the
+ * user has removed that. */
+static int forget_alpha(const struct recipe_replay *replay)
+{
+	static const char alpha[] = ADAPTERS_COPIED ".alpha";
+
+	for (size_t i = 0; i < replay->recipe.n_adapters; i++)
+		if (strcmp(replay->recipe.adapters[i].file.bytes, alpha) == 0)
+			return 0;
+	return adapters_has_alpha(replay->model) ? adapter_edit_remove(replay->model, alpha) : 0;
+}
+
+int recipe_apply(struct recipe_replay *replay)
+{
+	int rc = apply_grafts(replay);
+
+	if (rc == 0)
+		rc = forget_alpha(replay);
+	for (size_t i = 0; rc == 0 && i < replay->recipe.n_keys; i++)
+		rc = apply_key(replay->model, &replay->recipe.keys[i]);
+	for (size_t i = 0; rc == 0 && i < replay->recipe.n_adapters; i++)
+		rc = apply_adapter(replay, i);
+	return rc;
+}
+
+static void note_file(FILE *out, bool is_key, enum organ_class klass, const char *file)
+{
+	const struct layer_undone undone = { is_key, klass, file };
+
+	layer_undone_print(&undone, out);
+}
+
+char *recipe_note(const struct recipe_replay *replay)
+{
+	const struct recipe *recipe = &replay->recipe;
+	char name[KEY_FILENAME_MAX + ANATOMY_NAME_MAX + 8], *note = NULL;
+	size_t size;
+	FILE *out = open_memstream(&note, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < recipe->n_grafts; i++) {
+		snprintf(name, sizeof(name), "%s.bin", replay->grafts[i].name);
+		note_file(out, false, replay->grafts[i].place.klass, name);
+	}
+	for (size_t i = 0; i < recipe->n_keys; i++) {
+		key_filename(recipe->keys[i].key.bytes, recipe->keys[i].key.length, name);
+		note_file(out, true, 0, name);
+	}
+	for (size_t i = 0; i < recipe->n_adapters; i++)
+		note_file(out, false, CLASS_ADAPTERS, recipe->adapters[i].file.bytes);
+	/* Which may come by itself. */
+	note_file(out, false, CLASS_ADAPTERS, ADAPTERS_COPIED ".alpha");
+	if (fclose(out) == 0)
+		return note;
+	free(note);
+	return NULL;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_donors.c - see recipe_donors.h. Directories are listed once, and each file is read at most
+ * once, whatever number of donors it could be. */
+#include "fs/recipe/recipe_donors.h"
+#include "fs/edit/journal.h"
+#include "fs/recipe/recipe_state.h"
+#include "fs/util/array_grown.h"
+#include "fs/util/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* More files than that in the directories are passed over. */
+#define CANDIDATES_MAX 65536u
+
+/* A file that could be what is looked for. */
+struct candidate {
+	char *path;
+	uint64_t size;
+	bool printed, hashed; /* what follows was made, "" where that cannot be */
+	char print[FINGERPRINT_TEXT];
+	char whole[FINGERPRINT_TEXT]; /* of the split model that it is a shard of */
+	char hash[FINGERPRINT_TEXT];
+};
+
+struct recipe_search {
+	struct recipe_places places;
+	struct candidate *all;
+	size_t n, room;
+};
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Devices and pipes are not looked into, and this mount not asked through the kernel. Returns 0 or
+ * -ENOMEM. */
+static int add_file(struct recipe_search *search, const char *path)
+{
+	struct candidate *more;
+	struct stat stat_of;
+
+	if (path[0] != '/' || search->n == CANDIDATES_MAX || stat(path, &stat_of) < 0 ||
+	    !S_ISREG(stat_of.st_mode) ||
+	    (search->places.device && stat_of.st_dev == search->places.device))
+		return 0;
+	more = array_grown(search->all, search->n, &search->room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	search->all = more;
+	more[search->n] =
+		(struct candidate){ .path = strdup(path), .size = (uint64_t)stat_of.st_size };
+	return more[search->n].path ? (search->n++, 0) : -ENOMEM;
+}
+
+static int add_directory(struct recipe_search *search, const char *path)
+{
+	DIR *entries = opendir(path);
+	const struct dirent *entry;
+	char *file;
+	int rc = 0;
+
+	if (!entries)
+		return 0;
+	while (rc == 0 && (entry = readdir(entries))) {
+		if (entry->d_type != DT_REG && entry->d_type != DT_LNK &&
+		    entry->d_type != DT_UNKNOWN)
+			continue;
+		if (asprintf(&file, "%s/%s", path, entry->d_name) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+		rc = add_file(search, file);
+		free(file);
+	}
+	closedir(entries);
+	return rc;
+}
+
+/* Is it on this mount itself? */
+static bool is_inside(const struct recipe_search *search, const char *path)
+{
+	struct stat stat_of;
+
+	return search->places.device && stat(path, &stat_of) == 0 &&
+	       stat_of.st_dev == search->places.device;
+}
+
+static int add_directory_at(struct recipe_search *search, const char *path)
+{
+	char *real = realpath(path, NULL);
+	const int rc = real && !is_inside(search, real) ? add_directory(search, real) : 0;
+
+	free(real);
+	return rc;
+}
+
+static int add_listed(struct recipe_search *search, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *path;
+	int rc = copy ? 0 : -ENOMEM;
+
+	while (rc == 0 && (path = strsep(&rest, ":")))
+		if (*path)
+			rc = add_directory_at(search, path);
+	free(copy);
+	return rc;
+}
+
+/* Where things lay comes first, then what lies beside the recipe. */
+static int add_all(struct recipe_search *search, const struct recipe *recipe)
+{
+	const struct recipe_places *places = &search->places;
+	char *directory;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < recipe->n_donors; i++)
+		if (recipe->donors[i].path.bytes)
+			rc = add_file(search, recipe->donors[i].path.bytes);
+	for (size_t i = 0; rc == 0 && i < recipe->n_grafts; i++)
+		if (recipe->grafts[i].how == RECIPE_COPY && recipe->grafts[i].target.bytes)
+			rc = add_file(search, recipe->grafts[i].target.bytes);
+	if (rc == 0 && places->beside) {
+		directory = paths_directory(places->beside);
+		rc = directory ? add_directory_at(search, directory) : 0;
+		free(directory);
+	}
+	return rc == 0 && places->donors ? add_listed(search, places->donors) : rc;
+}
+
+struct recipe_search *recipe_search_new(const struct recipe *recipe,
+					const struct recipe_places *places)
+{
+	struct recipe_search *search = calloc(1, sizeof(*search));
+
+	if (!search)
+		return NULL;
+	search->places = *places;
+	if (add_all(search, recipe) == 0)
+		return search;
+	recipe_search_free(search);
+	return NULL;
+}
+
+void recipe_search_free(struct recipe_search *search)
+{
+	if (!search)
+		return;
+	for (size_t i = 0; i < search->n; i++)
+		free(search->all[i].path);
+	free(search->all);
+	free(search);
+}
+
+static bool is_stopped(const struct recipe_search *search)
+{
+	return search->places.stop && atomic_load(search->places.stop);
+}
+
+void recipe_found_release(struct recipe_found *found)
+{
+	base_close(&found->base);
+	gguf_free(found->read);
+	backing_unref(found->alone);
+	*found = (struct recipe_found){ 0 };
+}
+
+/* The file by itself: a GGUF, a shard too, or an organ file, and its fingerprint. Returns whether it
+ * is one. */
+static bool open_alone(const char *path, struct recipe_found *found, char print[FINGERPRINT_TEXT])
+{
+	struct error err;
+	struct organ organ = { 0 };
+	struct source source;
+	bool is = false;
+
+	found->alone = backing_open(path, &err);
+	if (!found->alone)
+		return false;
+	source = backing_source(found->alone);
+	found->read = gguf_read(&source, NULL);
+	if (found->read) {
+		is = fingerprint(found->alone, found->read, print) == 0;
+	} else if (organ_parse(&source, &organ, &err) == 0) {
+		is = fingerprint_file(found->alone, organ.header_size, backing_size(found->alone),
+				      print) == 0;
+		free((char *)organ.name);
+	}
+	found->gguf = found->read;
+	found->file = found->alone;
+	return is;
+}
+
+/* All of the split model that the file is a shard of. */
+static bool open_whole(const char *path, struct recipe_found *found, char print[FINGERPRINT_TEXT])
+{
+	struct error err;
+
+	if (paths_shard_prefix(name_of(path)) == 0 || base_open(&found->base, path, &err) < 0 ||
+	    !found->base.shards || !shards_are_complete(found->base.shards) ||
+	    fingerprint(found->base.file, found->base.gguf, print) < 0)
+		return false;
+	found->gguf = found->base.gguf;
+	found->file = found->base.file;
+	return true;
+}
+
+static void print_candidate(struct candidate *candidate)
+{
+	struct recipe_found found = { 0 };
+
+	candidate->printed = true;
+	if (!open_alone(candidate->path, &found, candidate->print))
+		candidate->print[0] = '\0';
+	recipe_found_release(&found);
+	if (!open_whole(candidate->path, &found, candidate->whole))
+		candidate->whole[0] = '\0';
+	recipe_found_release(&found);
+}
+
+/* Of a split model the donor's size is that of all shards. */
+static bool may_be(const struct candidate *candidate, const struct recipe_source *donor)
+{
+	return donor->size == 0 || candidate->size == donor->size ||
+	       paths_shard_prefix(name_of(candidate->path));
+}
+
+/* It may have changed since its fingerprint was made. */
+static bool open_candidate(const struct candidate *candidate, const char *wanted,
+			   struct recipe_found *found)
+{
+	char print[FINGERPRINT_TEXT] = "";
+
+	if (strcmp(candidate->print, wanted) == 0)
+		open_alone(candidate->path, found, print);
+	else
+		open_whole(candidate->path, found, print);
+	if (found->file && strcmp(print, wanted) == 0)
+		return true;
+	recipe_found_release(found);
+	return false;
+}
+
+static bool try_candidate(struct candidate *candidate, const struct recipe_source *donor,
+			  struct recipe_found *found)
+{
+	const char *wanted = donor->fingerprint;
+
+	if (!may_be(candidate, donor))
+		return false;
+	if (!candidate->printed)
+		print_candidate(candidate);
+	return (strcmp(candidate->print, wanted) == 0 || strcmp(candidate->whole, wanted) == 0) &&
+	       open_candidate(candidate, wanted, found);
+}
+
+/* A model of the mount. */
+static bool find_mounted(const struct recipe_search *search, const struct recipe_source *donor,
+			 struct recipe_found *found)
+{
+	for (uint32_t i = 0; i < search->places.n_models; i++) {
+		struct model *model = search->places.models[i];
+		bool is;
+
+		if (!model->whole || (donor->size && backing_size(model->base) != donor->size))
+			continue;
+		journal_begin(model);
+		is = strcmp(model_fingerprint(model), donor->fingerprint) == 0;
+		journal_end(model);
+		if (!is)
+			continue;
+		found->file = model->base;
+		found->gguf = model->gguf;
+		return true;
+	}
+	return false;
+}
+
+int recipe_find_donor(struct recipe_search *search, const struct recipe_source *donor,
+		      struct recipe_found *found)
+{
+	*found = (struct recipe_found){ 0 };
+	if (find_mounted(search, donor, found))
+		return 0;
+	/* Those of its name first, for most have theirs yet. */
+	for (int named = 1; named >= 0; named--) {
+		for (size_t i = 0; i < search->n; i++) {
+			struct candidate *candidate = &search->all[i];
+			const bool same = strcmp(name_of(candidate->path), donor->name.bytes) == 0;
+
+			if (is_stopped(search))
+				return -EINTR;
+			if (same == (named == 1) && try_candidate(candidate, donor, found))
+				return 0;
+		}
+	}
+	return 0;
+}
+
+/* The file, if it has that hash. */
+static int try_organ(struct recipe_search *search, struct candidate *candidate, const char *hash,
+		     struct backing **file)
+{
+	const struct segment all = { .kind = SEGMENT_EXTENT, .length = candidate->size };
+	struct segment segment = all;
+	struct error err;
+	struct view *view;
+	int rc = 0;
+
+	if (candidate->hashed && strcmp(candidate->hash, hash) != 0)
+		return 0;
+	*file = backing_open(candidate->path, &err);
+	if (*file && !candidate->hashed && backing_size(*file) == candidate->size) {
+		segment.backing = *file;
+		view = view_new(&segment, 1, NULL);
+		rc = view ? recipe_hash_view(view, search->places.stop, candidate->hash) : -ENOMEM;
+		view_unref(view);
+		candidate->hashed = rc == 0;
+	}
+	if (rc == -EIO)
+		rc = 0;
+	if (rc == 0 && *file && candidate->hashed && strcmp(candidate->hash, hash) == 0)
+		return 0;
+	backing_unref(*file);
+	*file = NULL;
+	return rc;
+}
+
+int recipe_find_organ(struct recipe_search *search, uint64_t size, const char *hash,
+		      struct backing **file)
+{
+	int rc = 0;
+
+	*file = NULL;
+	for (size_t i = 0; rc == 0 && !*file && i < search->n; i++)
+		if (search->all[i].size == size)
+			rc = try_organ(search, &search->all[i], hash, file);
+	return rc;
+}

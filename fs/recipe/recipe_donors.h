@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_donors.h - the files that a recipe needs, found again: by what they are, whatever their
+ * names are now. */
+#ifndef FS_RECIPE_RECIPE_DONORS_H
+#define FS_RECIPE_RECIPE_DONORS_H
+
+#include "fs/base/base.h"
+#include "fs/model/model.h"
+#include "fs/recipe/recipe.h"
+
+#include <stdatomic.h>
+
+/* Where to look, all of it borrowed. */
+struct recipe_places {
+	const char *beside;	     /* the file of the recipe; NULL: not known */
+	const char *donors;	     /* directories with ':' between them; NULL: none */
+	struct model *const *models; /* of the mount: they are donors too */
+	uint32_t n_models;
+	dev_t device; /* of the mount, which is not read through the kernel; 0: not known */
+	const atomic_bool *stop; /* when it becomes true, the search ends; NULL: never */
+};
+
+/* A file that was found. */
+struct recipe_found {
+	struct backing *file;	 /* NULL: it was not; of a split model all of it */
+	const struct gguf *gguf; /* NULL: it is an organ file */
+	struct base base;	 /* what these are of, unless it is a model of the mount */
+	struct backing *alone;
+	struct gguf *read;
+};
+
+struct recipe_search; /* of one thread */
+
+/* A search for what a recipe needs, which is borrowed. Lists directories, and reads nothing yet. NULL:
+ * out of memory. */
+struct recipe_search *recipe_search_new(const struct recipe *recipe,
+					const struct recipe_places *places);
+void recipe_search_free(struct recipe_search *search); /* NULL is fine */
+
+/* Look for one of the recipe's donors. Returns 0, with what was found, perhaps nothing, to be
+ * released, or -errno: EINTR, ENOMEM. */
+int recipe_find_donor(struct recipe_search *search, const struct recipe_source *donor,
+		      struct recipe_found *found);
+void recipe_found_release(struct recipe_found *found);
+
+/* Look for an organ file of size bytes with that XXH128. Returns 0, with the file, to release, or
+ * NULL, or -errno: EINTR, ENOMEM. */
+int recipe_find_organ(struct recipe_search *search, uint64_t size, const char *hash,
+		      struct backing **file);
+
+#endif

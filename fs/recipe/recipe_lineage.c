@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_lineage.c - see recipe_lineage.h. */
+#include "fs/recipe/recipe_lineage.h"
+#include "fs/recipe/recipe_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void recipe_lineage_init(struct recipe_lineage *lineage, struct model *model,
+			 struct recipe_ancestry *ancestry)
+{
+	*lineage = (struct recipe_lineage){ .model = model, .ancestry = ancestry };
+	pthread_mutex_init(&lineage->lock, NULL);
+}
+
+void recipe_lineage_release(struct recipe_lineage *lineage)
+{
+	free(lineage->text);
+	pthread_mutex_destroy(&lineage->lock);
+}
+
+/* With the lock held: the text is of that generation. */
+static int catch_up(struct recipe_lineage *lineage, const struct snapshot *snapshot,
+		    struct error *err)
+{
+	if (lineage->text && lineage->generation == snapshot->generation)
+		return 0;
+	free(lineage->text);
+	lineage->text = recipe_text_of_model(lineage->model, snapshot, lineage->ancestry, true,
+					     &lineage->size, err);
+	lineage->generation = snapshot->generation;
+	return lineage->text ? 0 : -err->code;
+}
+
+/* A model that is as its base says nothing: it is the base, byte for byte. */
+static char *text_of(void *context, const struct snapshot *snapshot, size_t *size,
+		     struct error *err)
+{
+	struct recipe_lineage *lineage = context;
+	char *copy = NULL;
+
+	*size = 0;
+	if (!recipe_is_due(lineage->model, snapshot)) {
+		copy = strdup("");
+	} else {
+		pthread_mutex_lock(&lineage->lock);
+		if (catch_up(lineage, snapshot, err) < 0) {
+			pthread_mutex_unlock(&lineage->lock);
+			return NULL;
+		}
+		copy = strdup(lineage->text);
+		*size = lineage->size;
+		pthread_mutex_unlock(&lineage->lock);
+	}
+	if (!copy)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return copy;
+}
+
+void recipe_lineage_show(struct recipe_lineage *lineage)
+{
+	lineage->model->lineage = (struct lineage){ text_of, lineage };
+}

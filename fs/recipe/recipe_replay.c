@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_replay.c - see recipe_replay.h. */
+#include "fs/edit/journal.h"
+#include "fs/edit/undo.h"
+#include "fs/layer/layer_undo.h"
+#include "fs/recipe/recipe_replay_internal.h"
+#include "fs/recipe/recipe_state.h"
+#include "fs/util/credentials.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void recipe_say(const struct recipe_replay *replay, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (replay->request->report)
+		log_report(replay->model->log, "%s", text ? text : "out of memory");
+	else
+		log_add(replay->model->log, "%s", text ? text : "out of memory");
+	free(text);
+}
+
+/* Is it made for this base, and this kind of mount? */
+static int check_base(struct recipe_replay *replay)
+{
+	const struct recipe *recipe = &replay->recipe;
+	struct model *model = replay->model;
+	bool same;
+
+	journal_begin(model);
+	same = strcmp(model_fingerprint(model), recipe->base.fingerprint) == 0;
+	journal_end(model);
+	if (!same)
+		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				 "it is for another base, %.100s of %" PRIu64
+				 " bytes, fingerprint %s",
+				 recipe->base.name.bytes, recipe->base.size,
+				 recipe->base.fingerprint);
+	if (!model->follow != (recipe->options.blocks.bytes != NULL))
+		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				 "it is for a mount with -o blocks=%s",
+				 model->follow ? "keep" : "follow");
+	if (recipe->n_adapters && model->merged_f16 != (recipe->options.merged.bytes != NULL))
+		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				 "it is for a mount with -o merged=%s",
+				 model->merged_f16 ? "own" : "f16");
+	return 0;
+}
+
+/* Do both say the same, wherever their donors lie? */
+static bool is_same(const struct recipe *a, const struct recipe *b)
+{
+	struct error err;
+	size_t n;
+	char *of_a = recipe_write(a, true, &n, &err), *of_b = recipe_write(b, true, &n, &err);
+	const bool same = of_a && of_b && strcmp(of_a, of_b) == 0;
+
+	free(of_a);
+	free(of_b);
+	return same;
+}
+
+/* 1: the model is as the recipe says; 0: it is as its base. */
+static int compare(struct recipe_replay *replay)
+{
+	struct snapshot snapshot;
+	struct recipe now = { 0 };
+	int rc = model_snapshot(replay->model, &snapshot);
+
+	if (rc < 0)
+		return rc;
+	if (recipe_is_due(replay->model, &snapshot)) {
+		rc = recipe_of_model(replay->model, &snapshot, replay->request->ancestry, &now,
+				     &replay->err);
+		if (rc == 0 && is_same(&now, &replay->recipe))
+			rc = 1;
+		else if (rc == 0)
+			rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				       "the model is changed already, and not as the recipe says; "
+				       "echo all > .undo takes that back");
+		recipe_release(&now);
+	}
+	snapshot_release(&snapshot);
+	return rc;
+}
+
+static int make_room(struct recipe_replay *replay)
+{
+	const struct recipe *recipe = &replay->recipe;
+
+	replay->search = recipe_search_new(recipe, &replay->request->places);
+	replay->found = calloc(recipe->n_donors + 1, sizeof(*replay->found));
+	replay->grafts = calloc(recipe->n_grafts + 1, sizeof(*replay->grafts));
+	replay->targets = calloc(recipe->n_adapters + 1, sizeof(*replay->targets));
+	replay->lacking = calloc(recipe->n_adapters + 1, sizeof(*replay->lacking));
+	return replay->search && replay->found && replay->grafts && replay->targets &&
+			       replay->lacking
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void release(struct recipe_replay *replay)
+{
+	for (size_t d = 1; replay->found && d <= replay->recipe.n_donors; d++)
+		if (replay->found[d].alone || replay->found[d].base.file)
+			recipe_found_release(&replay->found[d]);
+	for (size_t i = 0; replay->grafts && i < replay->recipe.n_grafts; i++) {
+		stage_free(replay->grafts[i].stage);
+		donor_unref(replay->grafts[i].donor);
+		backing_unref(replay->grafts[i].file);
+	}
+	free(replay->found);
+	free(replay->grafts);
+	free(replay->targets);
+	free(replay->lacking);
+	recipe_search_free(replay->search);
+	recipe_release(&replay->recipe);
+}
+
+/* Nothing is changed yet. Donors are looked for with the rights of the process that asks. */
+static int prepare(struct recipe_replay *replay)
+{
+	int rc = credentials_assume(replay->request->uid, replay->request->gid);
+
+	if (rc < 0)
+		return rc;
+	rc = make_room(replay);
+	if (rc == 0)
+		rc = recipe_plan(replay);
+	credentials_restore();
+	if (rc == 0)
+		rc = recipe_stage(replay);
+	if (rc == 0 && replay->missing)
+		rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+			       "%" PRIu32 " thing%s of what it needs %s not found; they are looked "
+			       "for where they lay, beside the recipe, and in -o donors=",
+			       replay->missing, replay->missing == 1 ? "" : "s",
+			       replay->missing == 1 ? "is" : "are");
+	return rc;
+}
+
+/* What was done so far is taken back. */
+static void take_back(struct model *model)
+{
+	char all[] = "all";
+	int rc = undo(model, all);
+
+	journal_begin(model);
+	if (rc == 0)
+		rc = layer_undo_finish(model->layer);
+	if (rc < 0) {
+		model->journal.undoing = true;
+		log_add(model->log,
+			".recipe: what was done of it cannot be taken back: %s; the next change, "
+			"or "
+			"mount, tries again",
+			strerror(-rc));
+	}
+	journal_end(model);
+}
+
+/* The note is there before the first change, and goes after the last. */
+static int publish(struct recipe_replay *replay)
+{
+	struct layer *layer = replay->model->layer;
+	char *note = recipe_note(replay);
+	int rc = note ? layer_undo_prepare(layer, note) : -ENOMEM;
+
+	free(note);
+	if (rc == 0)
+		rc = recipe_apply(replay);
+	if (rc == 0)
+		rc = layer_undo_cancel(layer);
+	if (rc < 0)
+		take_back(replay->model);
+	return rc;
+}
+
+static int replay_alone(struct recipe_replay *replay)
+{
+	struct model *model = replay->model;
+	int rc;
+
+	journal_begin(model);
+	rc = journal_begin_replay(model);
+	journal_end(model);
+	if (rc < 0)
+		return rc;
+	rc = compare(replay);
+	if (rc == 0)
+		rc = prepare(replay);
+	else if (rc == 1)
+		recipe_say(replay, ".recipe: the model is as it says already");
+	if (rc == 0)
+		rc = publish(replay);
+	journal_begin(model);
+	journal_end_replay(model);
+	journal_end(model);
+	return rc > 0 ? 0 : rc;
+}
+
+int recipe_replay(struct model *model, const struct recipe_request *request)
+{
+	struct recipe_replay replay = { .model = model, .request = request };
+	char text[320];
+	int rc = recipe_read(request->text, request->size, &replay.recipe, &replay.err);
+
+	/* The recipe of a model that is as its base, which a copy of a whole tree brings along. */
+	if (rc == 0 && recipe_is_empty(&replay.recipe)) {
+		release(&replay);
+		return 0;
+	}
+	if (rc == 0)
+		rc = check_base(&replay);
+	if (rc == 0)
+		rc = replay_alone(&replay);
+	if (rc < 0)
+		recipe_say(&replay, ".recipe: refused: %s; nothing is changed",
+			   replay.err.code ? error_describe(&replay.err, text, sizeof(text))
+					   : strerror(-rc));
+	release(&replay);
+	return rc == -EFBIG ? -EINVAL : rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_replay_internal.h - what recipe_replay.c, recipe_plan.c and recipe_apply.c share: a recipe
+ * on its way into a model. */
+#ifndef FS_RECIPE_RECIPE_REPLAY_INTERNAL_H
+#define FS_RECIPE_RECIPE_REPLAY_INTERNAL_H
+
+#include "fs/edit/graft.h"
+#include "fs/recipe/recipe_replay.h"
+
+/* What is to fill a slot. */
+struct recipe_plan_graft {
+	struct graft_place place; /* its texts are the recipe's, or the plan's */
+	char name[ANATOMY_NAME_MAX + 1];
+	enum recipe_how how;  /* RECIPE_LINK may have become a reference */
+	bool lacks;	      /* its donor, without which it cannot be */
+	struct backing *file; /* with a reference to it: where the organ's data lie */
+	struct organ organ;   /* its name is borrowed from what was found */
+	uint64_t offset;
+	const char *target;  /* of a link */
+	struct stage *stage; /* of a copy */
+	struct donor *donor;
+};
+
+struct recipe_replay {
+	struct model *model;
+	const struct recipe_request *request;
+	struct recipe recipe;
+	struct recipe_search *search;
+	struct recipe_found *found;	  /* by the number of a donor; [0] is not used */
+	struct recipe_plan_graft *grafts; /* as many as in the recipe */
+	const char **targets; /* of the recipe's adapters, where these are links; borrowed */
+	bool *lacking;	      /* of these, their donors */
+	uint32_t missing;
+	struct error err;
+};
+
+/* A line in the log, and on stderr if that was asked for. */
+void recipe_say(const struct recipe_replay *replay, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Find and check all that the recipe needs. Returns 0, or -errno with err set, or missing things
+ * counted and said. */
+int recipe_plan(struct recipe_replay *replay);
+
+/* Have the bytes of every copy in a stage, with the hash that the recipe says. The same. */
+int recipe_stage(struct recipe_replay *replay);
+
+/* Make the changes. Returns 0 or -errno, with a line in the log, when some may be made. */
+int recipe_apply(struct recipe_replay *replay);
+
+/* The note for layer_undo_prepare(), to free. NULL: out of memory. */
+char *recipe_note(const struct recipe_replay *replay);
+
+#endif

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_state.c - see recipe_state.h. */
+#include "fs/recipe/recipe_state.h"
+#include "fs/edit/journal.h"
+#include "fs/layer/layer_reference.h"
+#include "fs/metadata/value.h"
+#include "fs/model/adapters.h"
+#include "fs/model/organ_file.h"
+#include "fs/util/hash_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK ((size_t)1 << 20)
+
+struct maker {
+	struct model *model;
+	const struct snapshot *snapshot;
+	struct recipe_ancestry *ancestry;
+	struct recipe *recipe;
+	char base[FINGERPRINT_TEXT];
+};
+
+int recipe_hash_view(struct view *view, const atomic_bool *stop, char text[FINGERPRINT_TEXT])
+{
+	const uint64_t size = view_size(view);
+	XXH3_state_t *state = XXH3_createState();
+	char *bytes = malloc(CHUNK);
+	ssize_t got = 0;
+
+	if (!state || !bytes) {
+		got = -ENOMEM;
+	} else {
+		XXH3_128bits_reset(state);
+		for (uint64_t at = 0; at < size && got >= 0; at += (uint64_t)got) {
+			const size_t n = size - at < CHUNK ? (size_t)(size - at) : CHUNK;
+
+			got = view_read_cancellable(view, bytes, n, at, stop);
+			if (got >= 0 && (size_t)got != n)
+				got = -EIO;
+			if (got > 0)
+				XXH3_128bits_update(state, bytes, (size_t)got);
+		}
+		if (got >= 0)
+			xxh128_text(XXH3_128bits_digest(state), text);
+	}
+	free(bytes);
+	XXH3_freeState(state);
+	return got < 0 ? (int)got : 0;
+}
+
+static int set(struct recipe_text *text, const char *words)
+{
+	return recipe_text_set(text, words, strlen(words));
+}
+
+/* The donor with that fingerprint, which lies at path; one of file and donor is where to look what
+ * it carries. size 0: not known. Returns 0 or -ENOMEM. */
+static int add_donor(struct maker *maker, const char *path, uint64_t size, const char *fingerprint,
+		     const struct donor *donor, uint32_t *number)
+{
+	struct recipe *recipe = maker->recipe;
+	struct recipe_source *added;
+	const char *slash = strrchr(path, '/');
+
+	*number = RECIPE_BASE;
+	if (strcmp(fingerprint, maker->base) == 0)
+		return 0;
+	for (*number = 1; *number <= recipe->n_donors; ++*number)
+		if (strcmp(recipe->donors[*number - 1].fingerprint, fingerprint) == 0)
+			return 0;
+	added = recipe_add_donor(recipe);
+	if (!added || set(&added->name, slash ? slash + 1 : path) < 0 ||
+	    set(&added->path, path) < 0)
+		return -ENOMEM;
+	added->size = size;
+	memcpy(added->fingerprint, fingerprint, FINGERPRINT_TEXT);
+	return recipe_ancestry_fill(maker->ancestry, added, NULL, NULL, donor);
+}
+
+static uint64_t size_of_donor(const struct donor *donor)
+{
+	struct backing *held = donor_backing(donor);
+	struct stat stat;
+
+	if (held)
+		return backing_size(held);
+	/* A path that is not to be opened is not to be asked for either: it may be in this mount. */
+	if (lstat(donor_path(donor), &stat) < 0 || !S_ISREG(stat.st_mode))
+		return 0;
+	return (uint64_t)stat.st_size;
+}
+
+/* The tensor of a GGUF that a graft came from, as far as it is known. */
+static int add_origin(struct maker *maker, struct recipe_graft *graft, const struct donor *donor)
+{
+	const char *view = donor_view(donor), *print = donor_fingerprint(donor);
+	size_t n;
+	const char *tensor = donor_tensor(donor, &n);
+	int rc = 0;
+
+	if (!tensor)
+		return set(&graft->target, donor_path(donor));
+	if (donor_backing(donor) && donor_backing(donor) == maker->model->base)
+		print = maker->base;
+	if (!print[0])
+		return 0;
+	rc = add_donor(maker, donor_path(donor), print == maker->base ? 0 : size_of_donor(donor),
+		       print, donor, &graft->donor);
+	if (rc == 0)
+		rc = recipe_text_set(&graft->from, tensor, n);
+	if (rc == 0 && view)
+		rc = set(&graft->view, view);
+	return rc;
+}
+
+/* What is recorded is of what the slot holds now. */
+static int hash_copy(const struct maker *maker, uint32_t i, struct content *own, char text[33])
+{
+	struct model *model = maker->model;
+	const struct organ_place *place = &model->places[i];
+	const bool recorded = layer_organ_hash(model->layer, place->klass, place->name, text);
+	struct content *now = slots_own(model->slots, i);
+	const bool same = now == own;
+	struct view *view;
+	int rc = -ENOMEM;
+
+	content_unref(now);
+	if (recorded && same)
+		return 0;
+	view = organ_file_view(model, i, own);
+	if (view)
+		rc = recipe_hash_view(view, NULL, text);
+	view_unref(view);
+	return rc;
+}
+
+static int add_copy(struct maker *maker, struct recipe_graft *graft, uint32_t i,
+		    struct content *own)
+{
+	int rc = hash_copy(maker, i, own, graft->organ);
+
+	graft->how = RECIPE_COPY;
+	graft->size = organ_file_size(maker->model, i, own);
+	if (rc == 0 && own->donor)
+		rc = add_origin(maker, graft, own->donor);
+	return rc;
+}
+
+static int add_reference(struct maker *maker, struct recipe_graft *graft, const struct content *own)
+{
+	int rc = add_donor(maker, backing_path(own->file), backing_size(own->file),
+			   own->fingerprint, own->donor, &graft->donor);
+
+	graft->how = RECIPE_REFERENCE;
+	return rc == 0 ? recipe_text_set(&graft->from, own->organ.name, own->organ.name_length)
+		       : rc;
+}
+
+/* Where it led when there was an organ. A link to a slot of this mount has no such place. */
+static int add_link(struct maker *maker, struct recipe_graft *graft, const struct content *own)
+{
+	struct layer_reference seen;
+	struct error err;
+	int rc = set(&graft->target, own->target);
+
+	graft->how = RECIPE_LINK;
+	if (rc < 0 || !own->seen)
+		return rc;
+	if (layer_reference_parse(own->seen, &seen, &err) == 0) {
+		rc = add_donor(maker, seen.model, own->broken ? 0 : backing_size(own->file),
+			       seen.fingerprint, own->donor, &graft->donor);
+		if (rc == 0)
+			rc = recipe_text_set(&graft->from, seen.tensor, seen.tensor_length);
+	}
+	layer_reference_release(&seen);
+	return rc;
+}
+
+static int add_slot(struct maker *maker, uint32_t i, struct content *own)
+{
+	const struct model *model = maker->model;
+	const struct organ_place *place = &model->places[i];
+	struct recipe_graft *graft = recipe_add_graft(maker->recipe);
+	char path[ORGAN_PATH_MAX];
+	int rc = 0;
+
+	if (!graft)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "%s/%s", class_name(place->klass), place->name);
+	graft->how = RECIPE_REMOVED;
+	rc = set(&graft->slot, path);
+	if (rc == 0 && i >= model->gguf->n_tensors)
+		rc = recipe_text_set(&graft->tensor, place->tensor, place->tensor_length);
+	if (rc < 0)
+		return rc;
+	switch (own->kind) {
+	case CONTENT_COPY:
+		return add_copy(maker, graft, i, own);
+	case CONTENT_REFERENCE:
+		return add_reference(maker, graft, own);
+	case CONTENT_LINK:
+		return add_link(maker, graft, own);
+	default:
+		return 0;
+	}
+}
+
+/* What the slot holds that is not the base's. NULL: there is no such. */
+static struct content *changed(const struct model *model, const struct snapshot *snapshot,
+			       uint32_t i)
+{
+	struct content *own = content_own(snapshot->content[i]);
+
+	return own && (i < model->gguf->n_tensors || !content_is_whiteout(own)) ? own : NULL;
+}
+
+/* Things that were added stand in the order of their names: their numbers are other ones at the next
+ * mount. */
+struct added {
+	const char *name;
+	enum organ_class klass;
+	uint32_t i;
+};
+
+static int compare_added(const void *a, const void *b)
+{
+	const struct added *one = a, *other = b;
+
+	if (one->klass != other->klass)
+		return one->klass < other->klass ? -1 : 1;
+	return strcmp(one->name, other->name);
+}
+
+static int add_slot_or_say(struct maker *maker, uint32_t i, struct error *err)
+{
+	struct content *own = changed(maker->model, maker->snapshot, i);
+	const int rc = own ? add_slot(maker, i, own) : 0;
+	char path[ORGAN_PATH_MAX];
+
+	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s: %s",
+				  model_organ_path(maker->model, i, path), strerror(-rc))
+		      : 0;
+}
+
+static int add_slots(struct maker *maker, struct error *err)
+{
+	const struct model *model = maker->model;
+	const uint32_t n = maker->snapshot->n, of_base = model->gguf->n_tensors;
+	struct added *added = calloc(n - of_base + 1u, sizeof(*added));
+	int rc = added ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+
+	for (uint32_t i = 0; rc == 0 && i < of_base; i++)
+		rc = add_slot_or_say(maker, i, err);
+	for (uint32_t i = of_base; added && i < n; i++)
+		added[i - of_base] =
+			(struct added){ model->places[i].name, model->places[i].klass, i };
+	if (added)
+		qsort(added, n - of_base, sizeof(*added), compare_added);
+	for (uint32_t k = 0; rc == 0 && k < n - of_base; k++)
+		rc = add_slot_or_say(maker, added[k].i, err);
+	free(added);
+	return rc;
+}
+
+/* As the file shows it, less the newline that ends it. */
+static int add_value(struct recipe_text *value, struct metadata_entry *entry)
+{
+	int rc = -EIO;
+	struct view *view = metadata_entry_view(entry, &rc);
+	const uint64_t size = view ? view_size(view) : 0;
+	char *text = NULL;
+	ssize_t got;
+
+	if (view && size <= RECIPE_MAX && !(text = malloc((size_t)size + 1)))
+		rc = -ENOMEM;
+	else if (view && size > RECIPE_MAX)
+		rc = -EFBIG;
+	if (text) {
+		got = view_read(view, text, (size_t)size, 0);
+		rc = got < 0 ? (int)got : 0;
+		if (got > 0 && text[got - 1] == '\n')
+			got--;
+		if (rc == 0)
+			rc = recipe_text_set(value, text, (size_t)got);
+	}
+	free(text);
+	view_unref(view);
+	return rc;
+}
+
+static int add_key(struct recipe *recipe, const struct metadata_edit *edit)
+{
+	struct recipe_key *key = recipe_add_key(recipe);
+	char type[VALUE_TYPE_TEXT];
+	int rc = key ? recipe_text_set(&key->key, edit->key.key, edit->key.length) : -ENOMEM;
+
+	if (rc < 0)
+		return rc;
+	key->removed = !edit->metadatum;
+	if (key->removed)
+		return 0;
+	rc = set(&key->type, value_type_text(metadata_entry_value(edit->metadatum)->type, type));
+	return rc == 0 ? add_value(&key->value, edit->metadatum) : rc;
+}
+
+/* Those of the base first. */
+static int add_keys(struct maker *maker, struct error *err)
+{
+	const struct metadata_edits *edits = maker->snapshot->edits;
+	const uint32_t n = edits ? edits->n : 0, of_base = maker->model->gguf->n_kv;
+	struct added *added = calloc(n + 1u, sizeof(*added));
+	uint32_t first = 0;
+	int rc = added ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+
+	while (first < n && edits->edits[first].i < of_base)
+		first++;
+	for (uint32_t k = 0; added && k < n; k++)
+		added[k] = (struct added){ edits->edits[k].key.name, 0, k };
+	if (added)
+		qsort(added + first, n - first, sizeof(*added), compare_added);
+	for (uint32_t k = 0; rc == 0 && k < n; k++) {
+		rc = add_key(maker->recipe, &edits->edits[added[k].i]);
+		if (rc < 0)
+			error_set(err, -rc, ERROR_NO_OFFSET, "metadata/%s: %s", added[k].name,
+				  strerror(-rc));
+	}
+	free(added);
+	return rc;
+}
+
+static int add_adapter_source(struct maker *maker, struct recipe_adapter *adapter,
+			      const struct content *link)
+{
+	const struct source source = backing_source(link->file);
+	struct gguf *gguf = link->broken ? NULL : gguf_read(&source, NULL);
+	char print[FINGERPRINT_TEXT];
+	int rc = 0;
+
+	if (gguf && fingerprint(link->file, gguf, print) == 0)
+		rc = add_donor(maker, backing_path(link->file), backing_size(link->file), print,
+			       NULL, &adapter->donor);
+	gguf_free(gguf);
+	return rc;
+}
+
+static int add_adapter(struct maker *maker, const char *file, const struct adapter_attr *shown)
+{
+	struct recipe_adapter *adapter = recipe_add_adapter(maker->recipe);
+	int rc = adapter ? set(&adapter->file, file) : -ENOMEM;
+	const size_t n = strcspn(shown->text, "\n");
+
+	if (rc < 0)
+		return rc;
+	if (shown->kind != ADAPTER_GGUF)
+		return recipe_text_set(&adapter->value, shown->text, n);
+	rc = set(&adapter->target, shown->link->target);
+	return rc == 0 ? add_adapter_source(maker, adapter, shown->link) : rc;
+}
+
+/* Links, then settings: those of an adapter that is there. */
+static int add_adapters(struct maker *maker, bool links)
+{
+	struct adapter_attr shown;
+	char file[NAME_MAX + 1];
+	int rc = 0;
+
+	for (uint64_t place = 0; adapters_next(maker->model, &place, file, &shown); place++) {
+		if (rc == 0 && shown.set && (shown.kind == ADAPTER_GGUF) == links)
+			rc = add_adapter(maker, file, &shown);
+		content_unref(shown.link);
+	}
+	return rc;
+}
+
+static int add_base(struct maker *maker)
+{
+	struct model *model = maker->model;
+	struct recipe *recipe = maker->recipe;
+	struct recipe_source *base = &recipe->base;
+	const char *path = backing_path(model->base), *slash = strrchr(path, '/');
+
+	/* The commit lock is the fingerprint's, which is made once. */
+	journal_begin(model);
+	memcpy(maker->base, model_fingerprint(model), FINGERPRINT_TEXT);
+	journal_end(model);
+	if (!maker->base[0])
+		return -EIO;
+	memcpy(base->fingerprint, maker->base, FINGERPRINT_TEXT);
+	base->size = backing_size(model->base);
+	if (set(&base->name, slash ? slash + 1 : path) < 0 ||
+	    (!model->follow && set(&recipe->options.blocks, "keep") < 0) ||
+	    (model->merged_f16 && set(&recipe->options.merged, "f16") < 0))
+		return -ENOMEM;
+	return recipe_ancestry_fill(maker->ancestry, base, model->base, model->gguf, NULL);
+}
+
+int recipe_of_model(struct model *model, const struct snapshot *snapshot,
+		    struct recipe_ancestry *ancestry, struct recipe *recipe, struct error *err)
+{
+	struct maker maker = { model, snapshot, ancestry, recipe, "" };
+	int rc;
+
+	*recipe = (struct recipe){ 0 };
+	rc = add_base(&maker);
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "the base: %s", strerror(-rc));
+	rc = add_slots(&maker, err);
+	if (rc == 0)
+		rc = add_keys(&maker, err);
+	if (rc < 0)
+		return rc;
+	rc = add_adapters(&maker, true);
+	if (rc == 0)
+		rc = add_adapters(&maker, false);
+	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "adapters: %s", strerror(-rc)) : 0;
+}
+
+char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
+			   struct recipe_ancestry *ancestry, bool portable, size_t *size,
+			   struct error *err)
+{
+	struct recipe recipe;
+	char *text = NULL;
+
+	if (recipe_of_model(model, snapshot, ancestry, &recipe, err) == 0)
+		text = recipe_write(&recipe, portable, size, err);
+	recipe_release(&recipe);
+	return text;
+}
+
+bool recipe_is_due(const struct model *model, const struct snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->n; i++)
+		if (changed(model, snapshot, i))
+			return true;
+	return (snapshot->edits && snapshot->edits->n) ||
+	       (snapshot->adapters && snapshot->adapters->n);
+}

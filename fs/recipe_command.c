@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_command.c - see recipe_command.h. */
+#include "fs/recipe_command.h"
+#include "fs/base/base.h"
+#include "fs/recipe/recipe_ancestry.h"
+#include "fs/util/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is printed is a recipe, which holds no control characters. */
+static int print(const struct base *base, struct error *err)
+{
+	struct recipe recipe;
+	size_t size;
+	char *text = recipe_carried(base->file, base->gguf, RECIPE_MAX, &size);
+	int rc;
+
+	if (!text)
+		return error_set(err, ENODATA, ERROR_NO_OFFSET,
+				 "it carries no recipe (" LINEAGE_KEY "), which -o lineage writes");
+	rc = recipe_read(text, size, &recipe, err);
+	recipe_release(&recipe);
+	if (rc == 0 && (fwrite(text, 1, size, stdout) != size || fflush(stdout) != 0))
+		rc = error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	free(text);
+	return rc;
+}
+
+int recipe_command(const struct options *options)
+{
+	struct base base;
+	struct error err = { 0 };
+	char text[320];
+	int rc = base_open(&base, options->models[0], &err);
+
+	if (rc == 0)
+		rc = print(&base, &err);
+	base_close(&base);
+	if (rc < 0)
+		log_error("%s: %s", options->models[0], error_describe(&err, text, sizeof(text)));
+	return rc < 0;
+}
