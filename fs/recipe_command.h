@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_command.h - organfs --recipe: the recipe that a model carries, by which a chain of chimeras
- * can be followed back. */
+/* recipe_command.h - organfs --recipe: the recipe that a model carries, by which a chain of
+ * chimeras can be followed back. */
 #ifndef FS_RECIPE_COMMAND_H
 #define FS_RECIPE_COMMAND_H
 

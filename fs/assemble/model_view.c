@@ -218,8 +218,9 @@ static bool is_of(const struct layout_value *value, uint32_t kv, const struct gg
 					 memcmp(value->key, key, strlen(key)) == 0;
 }
 
-/* The file says how it was made, whatever the base or an edit says: one value more in owned, which has
- * room for it. The text, to free, lives as long as the values. Returns 0, or -errno with err set. */
+/* The file says how it was made, whatever the base or an edit says: one value more in owned,
+ * which has room for it. The text, to free, lives as long as the values. Returns 0, or -errno
+ * with err set. */
 static int add_lineage(struct model *model, const struct snapshot *snapshot,
 		       struct layout_values *values, struct layout_value *owned, char **text,
 		       struct error *err)

@@ -43,8 +43,8 @@ bool filling_has_other_time(const struct filling *filling, const struct timespec
 /* Find the slot CLASS/NAME, or that there is none. */
 void filling_find(struct filling *filling);
 
-/* The filling of a place, whose texts are borrowed. Returns 0, or -EINVAL with err set: where the slot
- * is added, its tensor cannot have that name. */
+/* The filling of a place, whose texts are borrowed. Returns 0, or -EINVAL with err set: where
+ * the slot is added, its tensor cannot have that name. */
 struct graft_place;
 int filling_at(struct filling *filling, struct model *model, const struct graft_place *place);
 

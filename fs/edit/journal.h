@@ -20,8 +20,8 @@ void journal_end(struct model *model);
  * left what cannot be finished, EBUSY another thread is between the two calls that follow. */
 int journal_finish_pending(struct model *model);
 
-/* From now on until journal_end_replay() only this thread changes the model. Returns 0, or -errno as
- * journal_finish_pending(). */
+/* From now on until journal_end_replay() only this thread changes the model. Returns 0, or
+ * -errno as journal_finish_pending(). */
 int journal_begin_replay(struct model *model);
 void journal_end_replay(struct model *model);
 

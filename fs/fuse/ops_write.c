@@ -164,7 +164,8 @@ static void write_words(fuse_req_t req, struct open_file *handle, const char *by
 	reply_write(req, rc, size);
 }
 
-/* The writer waits for the answer, and so has open yet what it copies, where it closes that last. */
+/* The writer waits for the answer, and so has open yet what it copies, where it closes that
+ * last. */
 static ssize_t obey(struct async_request *async)
 {
 	struct mount *fs = async->fs;

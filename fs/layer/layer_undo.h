@@ -33,9 +33,10 @@ int layer_undone_each(char *note, layer_undone_fn *each, void *context);
  * changes. */
 int layer_undo(struct layer *layer, const char *note);
 
-/* What begins now is to be taken back by the next mount if this one ends before layer_undo_cancel():
- * the files of which there is a note now, and that are still to come. Both return 0 or -errno; after a
- * failure of the second layer_undo_finish() is due, which tries it again. */
+/* What begins now is to be taken back by the next mount if this one ends before
+ * layer_undo_cancel(): the files of which there is a note now, and that are still to come. Both
+ * return 0 or -errno; after a failure of the second layer_undo_finish() is due, which tries it
+ * again. */
 int layer_undo_prepare(struct layer *layer, const char *note);
 int layer_undo_cancel(struct layer *layer);
 

@@ -13,7 +13,8 @@
 
 /* Options of one mount: for every mount they would write to one file, take one layer, or never
  * return to the shell. */
-static const char *const of_one_mount[] = { "output", "layer", "header", "recipe", "model", "debug" };
+static const char *const of_one_mount[] = { "output", "layer", "header",
+					    "recipe", "model", "debug" };
 
 static bool is_blank(char c)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe.h - the state of a model, as what has to be done to a copy of its base to have it again: as
- * a structure, and as the text (YAML) that .recipe shows and takes.
+/* recipe.h - the state of a model, as what has to be done to a copy of its base to have it again:
+ * as a structure, and as the text (YAML) that .recipe shows and takes.
  *
  *	organfs: recipe 1
  *	base:				the model that all of it is done to
  *	  name: base.gguf
  *	  size: 123456			bytes
  *	  fingerprint: HEX		as fingerprint()
- *	  recipe: |			ancestry: what the file carries as organfs.recipe; "cut: yes" in
- *					its place: that is too long or too deep
+ *	  recipe: |			ancestry: what the file carries as organfs.recipe, or in
+ *					its place "cut: yes": it is too long or too deep
  *	options:			of the mount, those that are not as by default
  *	  blocks: keep
  *	donors:				what has to be at hand; grafts name them by 1, 2, ...
@@ -143,15 +143,15 @@ struct recipe_graft *recipe_add_graft(struct recipe *recipe);
 struct recipe_key *recipe_add_key(struct recipe *recipe);
 struct recipe_adapter *recipe_add_adapter(struct recipe *recipe);
 
-/* The text, of *size bytes and a NUL, to free: always the same for the same recipe. portable: without
- * what holds on this machine alone, paths and the targets of links. NULL with err set: EFBIG it
- * would be longer than RECIPE_MAX, ENOMEM. */
+/* The text, of *size bytes and a NUL, to free: always the same for the same recipe. portable:
+ * without what holds on this machine alone, paths and the targets of links. NULL with err set:
+ * EFBIG it would be longer than RECIPE_MAX, ENOMEM. */
 char *recipe_write(const struct recipe *recipe, bool portable, size_t *size, struct error *err);
 
 /* Read n bytes of text into recipe, to be released either way. All is checked that the text alone
  * tells: what is required is there and nothing else, nothing twice, numbers within their range and
- * donors those that there are. Returns 0, or -errno with err set, which says line and column: EINVAL
- * it is no recipe, EFBIG, ENOMEM. */
+ * donors those that there are. Returns 0, or -errno with err set, which says line and column:
+ * EINVAL it is no recipe, EFBIG, ENOMEM. */
 int recipe_read(const char *text, size_t n, struct recipe *recipe, struct error *err);
 
 #endif

@@ -32,8 +32,8 @@ char *recipe_carried(struct backing *file, const struct gguf *gguf, size_t most,
  * ANCESTRY_DEPTH_MAX + 1 are not counted. */
 unsigned recipe_depth(const char *text, size_t n);
 
-/* source, which has a fingerprint, gets what the file carries: from the GGUF where that is given, else
- * from where the donor says, else what was read before. Returns 0 or -ENOMEM. */
+/* source, which has a fingerprint, gets what the file carries: from the GGUF where that is
+ * given, else from where the donor says, else what was read before. Returns 0 or -ENOMEM. */
 int recipe_ancestry_fill(struct recipe_ancestry *ancestry, struct recipe_source *source,
 			 struct backing *file, const struct gguf *gguf, const struct donor *donor);
 

@@ -171,8 +171,8 @@ void recipe_found_release(struct recipe_found *found)
 	*found = (struct recipe_found){ 0 };
 }
 
-/* The file by itself: a GGUF, a shard too, or an organ file, and its fingerprint. Returns whether it
- * is one. */
+/* The file by itself: a GGUF, a shard too, or an organ file, and its fingerprint. Returns
+ * whether it is one. */
 static bool open_alone(const char *path, struct recipe_found *found, char print[FINGERPRINT_TEXT])
 {
 	struct error err;

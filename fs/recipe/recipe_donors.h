@@ -31,8 +31,8 @@ struct recipe_found {
 
 struct recipe_search; /* of one thread */
 
-/* A search for what a recipe needs, which is borrowed. Lists directories, and reads nothing yet. NULL:
- * out of memory. */
+/* A search for what a recipe needs, which is borrowed. Lists directories, and reads nothing yet.
+ * NULL: out of memory. */
 struct recipe_search *recipe_search_new(const struct recipe *recipe,
 					const struct recipe_places *places);
 void recipe_search_free(struct recipe_search *search); /* NULL is fine */

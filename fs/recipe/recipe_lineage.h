@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_lineage.h - what an assembled model says of how it was made: its recipe, without what holds
- * on this machine alone. */
+/* recipe_lineage.h - what an assembled model says of how it was made: its recipe, without what
+ * holds on this machine alone. */
 #ifndef FS_RECIPE_RECIPE_LINEAGE_H
 #define FS_RECIPE_RECIPE_LINEAGE_H
 

@@ -2,7 +2,8 @@
 /* recipe_replay.h - what a recipe says, done to a model: all of it or nothing.
  *
  * 1. A model that is changed already is left alone, unless it is as the recipe says.
- * 2. First all is checked and found: base, donors, tensors, shapes, keys. What is missing is said, all
+ * 2. First all is checked and found: base, donors, tensors, shapes, keys. What is missing is said,
+ * all
  *    of it. Then the bytes of every copy are in the layer, and checked by their hashes.
  * 3. Then the layer has a note by which the next mount takes back what this one did not finish
  *    (layer_undo.h), and the changes are made, one after the other. Readers see them come. When the

@@ -86,7 +86,8 @@ static uint64_t size_of_donor(const struct donor *donor)
 
 	if (held)
 		return backing_size(held);
-	/* A path that is not to be opened is not to be asked for either: it may be in this mount. */
+	/* A path that is not to be opened is not to be asked for either: it may be in this
+	 * mount. */
 	if (lstat(donor_path(donor), &stat) < 0 || !S_ISREG(stat.st_mode))
 		return 0;
 	return (uint64_t)stat.st_size;
@@ -216,8 +217,8 @@ static struct content *changed(const struct model *model, const struct snapshot 
 	return own && (i < model->gguf->n_tensors || !content_is_whiteout(own)) ? own : NULL;
 }
 
-/* Things that were added stand in the order of their names: their numbers are other ones at the next
- * mount. */
+/* Things that were added stand in the order of their names: their numbers are other ones at the
+ * next mount. */
 struct added {
 	const char *name;
 	enum organ_class klass;

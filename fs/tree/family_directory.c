@@ -48,10 +48,11 @@ static const struct fixed_names models_rows[] = { { 1, FILES, .number = GENERATE
 
 /* metadata is not listed, as .base is not: no program tells us whether it writes a value because
  * its user has named that, or as part of a whole tree that is copied, and of the latter the values
- * are to stay. */
+ * are to stay. So it is with .recipe. */
 static const struct fixed_names root_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_CLASS },
 						{ 1, DIRECTORY, INODE_METADATA, "metadata", true },
-						{ GENERATED_IN_ROOT, FILES, .number = 0 },
+						{ GENERATED_RECIPE, FILES, .number = 0 },
+						{ 1, FILES, GENERATED_RECIPE, NULL, true },
 						{ 1, DIRECTORY, INODE_BASE, ".base", true },
 						{ 1, DIRECTORY, INODE_VIEWS, ".views", true },
 						{ 0 } };

@@ -25,7 +25,7 @@ const char *generated_name(enum generated_kind kind)
 		"manifest.json",    "model.gguf", HEADER_FILE,	     "theta.svg",
 		"checksums.xxh128", ".theta",	  ".report.json",    ".table",
 		".assemble",	    ".grafts",	  ".check",	     ".undo",
-		".recipe",	    ".log",	  "gguf-hash.xxh64", "theta.svg"
+		".log",		    ".recipe",	  "gguf-hash.xxh64", "theta.svg"
 	};
 
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";

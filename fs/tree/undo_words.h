@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* undo_words.h - what is written to .undo, or .recipe, through one open file, as it comes, until that
- * is closed.
+/* undo_words.h - what is written to .undo, or .recipe, through one open file, as it comes, until
+ * that is closed.
  *
  * To .undo, lines that begin with '#' say nothing. It consists of such lines itself, and a program
  * that copies a whole tree writes them back: nothing may be undone by it. */
@@ -25,9 +25,9 @@ void undo_words_free(struct undo_words *words); /* NULL is fine */
 int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset,
 		     uint64_t owner);
 
-/* What was written since this was last called, less the lines that say nothing, n bytes and a NUL, to
- * free. NULL: nothing was, or some of it was refused, or it was by a process with another lock
- * owner; 0 is any. */
+/* What was written since this was last called, less the lines that say nothing, n bytes and a
+ * NUL, to free. NULL: nothing was, or some of it was refused, or it was by a process with
+ * another lock owner; 0 is any. */
 char *undo_words_take(struct undo_words *words, uint64_t owner, size_t *n);
 
 #endif

@@ -30,8 +30,8 @@ _organfs_option_list() {
 	cur=${cur##*,}
 	compopt -o nospace
 	case $cur in
-	output=* | model=* | header=*) _organfs_value _organfs_files ;;
-	layer=*) _organfs_value _filedir -d ;;
+	output=* | model=* | header=* | recipe=*) _organfs_value _organfs_files ;;
+	layer=* | donors=*) _organfs_value _filedir -d ;;
 	compress=*) _organfs_value _organfs_words '1 3 9 19 22 off' ;;
 	shape=*) _organfs_value _organfs_words 'any same' ;;
 	blocks=*) _organfs_value _organfs_words 'follow keep' ;;
@@ -46,8 +46,9 @@ _organfs_option_list() {
 	*)
 		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
 			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other
-			allow_root auto_unmount nonempty debug model= header= fresh rw assemble noallow_other
-			noauto_unmount nofresh shape=same merged=own passthrough=no snapshot=no'
+			allow_root auto_unmount nonempty debug model= header= recipe= donors=
+			lineage fresh rw assemble noallow_other noauto_unmount nofresh nolineage
+			shape=same merged=own passthrough=no snapshot=no'
 		;;
 	esac
 	# What is given once is enough.
@@ -86,7 +87,7 @@ _organfs_program() {
 	case $prev,$cur,$report in
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --show --pack -o' ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --show --pack --recipe -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF ;;
 	esac

@@ -12,9 +12,9 @@ function __organfs_option_list
 	set -l value (string replace -r '^[^=]*=' '' -- $last)
 	set -l offers
 	switch $last
-		case 'output=*' 'model=*' 'header=*'
+		case 'output=*' 'model=*' 'header=*' 'recipe=*'
 			set offers (__fish_complete_path $value | cut -f 1)
-		case 'layer=*'
+		case 'layer=*' 'donors=*'
 			set offers (__fish_complete_directories $value | cut -f 1)
 		case 'compress=*'
 			set offers 1 3 9 19 22 off
@@ -44,6 +44,9 @@ function __organfs_option_list
 				noassemble\t'write nothing at unmount' \
 				layer=\t'keep the grafts in a directory' \
 				header=\t'the header for a directory of organ files' \
+				recipe=\t'do what a copy of .recipe says' \
+				donors=\t'where the donors of recipes are' \
+				lineage\t'the model carries its recipe' \
 				compress=\t'zstd level for organs in the layer' \
 				shape=any\t'accept organs of other shapes' \
 				blocks=keep\t'do not let block_count follow the blocks' \
@@ -63,6 +66,7 @@ function __organfs_option_list
 				rw\t'not ro' assemble\t'not noassemble' \
 				noallow_other\t'not allow_other' \
 				noauto_unmount\t'not auto_unmount' nofresh\t'not fresh' \
+				nolineage\t'not lineage' \
 				shape=same\t'not shape=any' merged=own\t'not merged=f16' \
 				model=\t'one model more'
 	end
@@ -96,6 +100,7 @@ complete -c organfs -s s -d 'let one thread answer'
 complete -c organfs -l pack -d 'write a model, such as a directory of organ files'
 complete -c organfs -l picture -d 'print theta.svg of a model, or of two'
 complete -c organfs -l show -d 'show it in the terminal'
+complete -c organfs -l recipe -d 'print the recipe that a GGUF carries'
 complete -c organfs -l report -d 'report on models by their tables'
 complete -c organfs -l json -d 'with --report, as JSON'
 

@@ -10,6 +10,9 @@ _organfs_option_list() {
 		'noassemble[write nothing at unmount]' \
 		'layer[keep the grafts in a directory]:directory:_files -/' \
 		'header[the header for a directory of organ files]:file:_files' \
+		'recipe[do what a copy of .recipe says]:file:_files' \
+		'donors[where the donors of recipes are]:directory:_files -/' \
+		'lineage[the model carries its recipe]' \
 		'compress[zstd level for organs in the layer]:level:(1 3 9 19 22 off)' \
 		'shape[accept organs of other shapes]:shape:(any same)' \
 		'blocks[does block_count follow the blocks]:manner:(follow keep)' \
@@ -33,6 +36,7 @@ _organfs_option_list() {
 		'noallow_other[not allow_other]' \
 		'noauto_unmount[not auto_unmount]' \
 		'nofresh[not fresh]' \
+		'nolineage[not lineage]' \
 		'*model[one model more]:model:_organfs_models'
 }
 
@@ -61,6 +65,7 @@ _organfs_program() {
 		'--pack[write a model, such as a directory of organ files]' \
 		'--picture[print theta.svg of a model, or of two]' \
 		'--show[show it in the terminal]' \
+		'--recipe[print the recipe that a GGUF carries]' \
 		'--report=-[report on models by their tables]::model:' \
 		'--json[with --report, as JSON]' \
 		'*-o+[options of the mount]:options:_organfs_option_list' \
