@@ -67,6 +67,8 @@ int recipe_option_run(struct mount *fs)
 						 .donors = options->donors,
 						 .models = fs->models->models,
 						 .n_models = fs->models->n };
+	/* What an earlier mount left is compared with the recipe as it is. */
+	symlinks_refresh(fs->links, NULL);
 	rc = recipe_replay(model, &request);
 	free(text);
 	return rc;

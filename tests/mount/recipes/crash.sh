@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A daemon that is killed while it does a recipe leaves nothing of it or all, and right after it all;
+# what is known of grafts by cp, rsync, tar, cat and links is the same after a crash; a disk that
+# fails at any call leaves nothing.
+# timeout: 400
+. "${0%/*}/../lib.sh"
+
+need rsync
+cp "$(use stories260K)" "$TMP/base.gguf"
+cp "$(use stories260K-donor)" "$TMP/donor.gguf"
+mkdir "$TMP/donor"
+mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
+mount_model -o noassemble "$TMP/base.gguf"
+again() {
+	kill -9 "${DAEMON[$MNT]}"
+	fusermount3 -u "$MNT"
+	wait "${DAEMON[$MNT]}" 2>/dev/null || true
+	mount_model -o noassemble"${1:+,$1}" "$TMP/base.gguf"
+}
+
+# Provenance.
+cp "$TMP/donor/organs/blk_0_ffn_up.bin" "$MNT/organs/"
+rsync -a --inplace "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/"
+rsync -a "$TMP/donor/organs/blk_2_ffn_up.bin" "$MNT/organs/"
+tar -C "$TMP/donor" -cf "$TMP/t.tar" organs/blk_3_ffn_up.bin
+tar -C "$MNT" -xf "$TMP/t.tar"
+cat "$TMP/donor/organs/blk_4_ffn_up.bin" >"$MNT/organs/blk_4_ffn_up.bin"
+cat "$TMP/donor/organs/blk_0_ffn_down.bin" | cat >"$MNT/organs/blk_0_ffn_down.bin"
+cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_9_ffn_up.bin"
+cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_7_ffn_up.bin"
+ln -sf "$TMP/donor/skeleton/blk_1_attn_q.bin" "$MNT/skeleton/blk_1_attn_q.bin"
+mv "$MNT/norm/blk_1_attn_norm.bin" "$MNT/norm/blk_2_attn_norm.bin"
+cp "$MNT/.views/fractal/skeleton/blk_0_attn_v.bin" "$MNT/skeleton/"
+cp "$MNT/.recipe" "$TMP/recipe.yml"
+sort "$MNT/.grafts" >"$TMP/grafts"
+cp "$MNT/model.gguf" "$TMP/whole.gguf"
+again
+sort "$MNT/.grafts" | diff "$TMP/grafts" - || fail '.grafts is another one after a crash'
+diff "$TMP/recipe.yml" "$MNT/.recipe" || fail '.recipe is another one after a crash'
+cp "$MNT/organs/blk_0_ffn_down.bin" "$TMP/piped.bin"
+# rsync and cat do not show what they read.
+cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/first.bin"
+cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/second.bin"
+cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/third.bin"
+
+# Right after it is done, all is there.
+echo all >"$MNT/.undo"
+same "$MNT/model.gguf" "$TMP/base.gguf"
+cp "$TMP/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
+again
+same "$MNT/model.gguf" "$TMP/whole.gguf"
+
+# At any moment.
+none=0 all=0
+for delay in 0.002 0.005 0.01 0.015 0.02 0.03 0.04 0.06 0.1; do
+	echo all >"$MNT/.undo"
+	cp "$TMP/recipe.yml" "$MNT/.recipe" 2>/dev/null &
+	sleep "$delay"
+	kill -9 "${DAEMON[$MNT]}"
+	wait $! || true
+	fusermount3 -u "$MNT"
+	mount_model -o noassemble "$TMP/base.gguf"
+	if cmp -s "$MNT/model.gguf" "$TMP/base.gguf"; then
+		none=$((none + 1))
+		equal "$(cat "$MNT/.grafts")" ''
+	else
+		all=$((all + 1))
+		same "$MNT/model.gguf" "$TMP/whole.gguf"
+	fi
+done
+echo "nothing $none times, all of it $all times"
+unmount_and_wait "$MNT"
+unmount_and_wait "$TMP/donor"

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What is no recipe for the mount is refused with its place, and the mount keeps what it has: hostile
+# YAML, another base, tensors and slots that are not there, wrong values, donors that were changed.
+# timeout: 300
+. "${0%/*}/../lib.sh"
+
+cp "$(use stories260K)" "$TMP/base.gguf"
+mkdir "$TMP/donors" "$TMP/donor" "$TMP/kept"
+mv "$(use stories260K-donor)" "$TMP/donors/donor.gguf"
+mount_model -o ro "$TMP/donors/donor.gguf" "$TMP/donor"
+mount_model -o noassemble,donors="$TMP/donors" "$TMP/base.gguf"
+cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/"
+echo name >"$MNT/metadata/general.name"
+cp "$MNT/.recipe" "$TMP/good.yml"
+cp "$MNT/model.gguf" "$TMP/good.gguf"
+echo all >"$MNT/.undo"
+sed '/^donors/,$d' "$TMP/good.yml" >"$TMP/begin"
+
+unchanged() {
+	equal "$(cat "$MNT/.grafts")" '' "$1"
+}
+
+# refused TEXT WORDS
+refused() {
+	printf "$1" >"$TMP/text"
+	if cat "$TMP/begin" "$TMP/text" 2>/dev/null | dd of="$MNT/.recipe" bs=1M iflag=fullblock \
+		status=none 2>"$TMP/.said"; then
+		fail "it was taken: $1"
+	fi
+	grep -q 'Invalid argument' "$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
+	tail -n 1 "$MNT/.log" | grep -q -- "$2" || fail "$1: $(tail -n 1 "$MNT/.log")"
+	unchanged "$1"
+}
+
+refused 'x: y\n' 'line 6, column 1: "x" is no part'
+refused 'grafts: &a [*a]\n' 'line 6, column 9: a recipe has no anchors'
+refused 'grafts:\n- slot: organs/blk_1_ffn_up\n  how: removed\n  how: removed\n' 'there twice'
+refused 'grafts:\n- {slot: organs/nothing, how: removed}\n' 'there is no slot organs/nothing'
+refused 'grafts:\n- {slot: organs/../x, how: removed}\n' 'is the name of no slot'
+refused 'grafts:\n- {slot: organs/.x, how: removed}\n' 'is the name of no slot'
+refused 'grafts:\n- {slot: nowhere/x, how: removed}\n' 'is the name of no slot'
+refused 'grafts:\n- {slot: organs/blk_1_ffn_up, how: reference, donor: base, from: blk.9.x}\n' \
+	'the donor base has no tensor blk.9.x'
+refused 'grafts:\n- {slot: organs/blk_1_ffn_up, how: reference, donor: base, from: output_norm.weight}\n' \
+	'shape'
+refused 'metadata:\n- {key: general.alignment, value: "1"}\n' 'cannot be changed'
+refused 'metadata:\n- {key: llama.block_count, type: uint32, value: many}\n' 'llama.block_count'
+refused 'metadata:\n- {key: a.b, type: thing, value: x}\n' 'thing is no type'
+refused 'adapters:\n- {file: x, value: "1"}\n' 'adapters/x is no link'
+refused 'options: {blocks: keep}\ngrafts:\n- {slot: organs/blk_1_ffn_up, how: removed}\n' \
+	'a mount with -o blocks=keep'
+# What is found out only when it is done takes back what was done before it.
+refused 'grafts:\n- {slot: organs/blk_1_ffn_up, how: removed}\nadapters:\n- {file: x.scale, value: nan}\n' \
+	'.recipe: refused'
+same "$MNT/model.gguf" "$TMP/base.gguf"
+
+# Of every beginning of it some are shorter recipes; none does harm.
+for n in $(seq 0 7 "$(stat -c %s "$TMP/good.yml")"); do
+	head -c "$n" "$TMP/good.yml" >"$TMP/cut"
+	if dd if="$TMP/cut" of="$MNT/.recipe" bs=1M status=none 2>/dev/null; then
+		echo all >"$MNT/.undo"
+	fi
+	unchanged "the first $n bytes"
+done
+
+# Another base.
+sed '/^base/,/fingerprint/s/fingerprint: .*/fingerprint: 00000000000000000000000000000000/' \
+	"$TMP/good.yml" >"$TMP/other.yml"
+expect_fail "Invalid argument" cp "$TMP/other.yml" "$MNT/.recipe"
+log_says 'it is for another base, base.gguf'
+
+# A donor that was changed where its fingerprint does not see it: the copy is not its tensor.
+cp "$TMP/donors/donor.gguf" "$TMP/kept/kept.gguf"
+offset=$(getfattr --absolute-names --only-values -n user.organfs.extent \
+	"$TMP/donor/organs/blk_1_ffn_up.bin" | cut -d : -f 2)
+unmount_and_wait "$TMP/donor"
+printf 'changed' | dd of="$TMP/donors/donor.gguf" bs=1 seek=$((offset + 100)) conv=notrunc \
+	status=none
+expect_fail "Invalid argument" cp "$TMP/good.yml" "$MNT/.recipe"
+log_says 'missing: for organs/blk_1_ffn_up, an organ file of .* which its donor does not give'
+unchanged 'a donor that was changed'
+
+# One that is there under another name is found, and one that is cut is none.
+cp "$TMP/kept/kept.gguf" "$TMP/donors/donor.gguf"
+truncate -s -100 "$TMP/donors/donor.gguf"
+expect_fail "Invalid argument" cp "$TMP/good.yml" "$MNT/.recipe"
+log_says 'missing: donor.gguf'
+mv "$TMP/kept/kept.gguf" "$TMP/donors/x"
+cp "$TMP/good.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
+same "$MNT/model.gguf" "$TMP/good.gguf"
+unmount_and_wait "$MNT"
