@@ -265,6 +265,23 @@ static bool is_at(const struct filling *filling, const struct origin *from)
 	return same;
 }
 
+/* Is it what the slot holds, or shows, yet? What was put aside under another name comes back to a
+ * slot that may hold something else by now. */
+static bool is_onto_itself(const struct filling *filling, const struct origin *from)
+{
+	struct content *own, *shown;
+	bool same;
+
+	if (!is_at(filling, from) || !from->content)
+		return false;
+	own = slots_own(from->model->slots, from->slot);
+	shown = slots_get(from->model->slots, from->slot);
+	same = own == from->content || shown == from->content;
+	content_unref(own);
+	content_unref(shown);
+	return same;
+}
+
 int graft_fill_from(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
@@ -275,7 +292,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	if (is_current(from)) {
 		rc = journal_finish_pending(model);
 		/* A copy onto itself changes nothing. */
-		if (rc == 0 && (!is_at(filling, from) || !from->content))
+		if (rc == 0 && !is_onto_itself(filling, from))
 			rc = link_slot(filling, from);
 	}
 	unlock_both(model, from->model);
