@@ -176,7 +176,7 @@ FUZZ_GGUF := $(filter-out $(FUZZ_FS),$(FUZZ))
 FUZZ_HELP := $B/tests/fuzz/replay.o $B/tests/unit/render.o
 $(FUZZ_GGUF:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,libxxhash)
-$(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $(call with_below,storage)
+$(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $(call with_below,recipe)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
@@ -272,6 +272,9 @@ check-compilers:	## every gcc and clang that is here builds everything without a
 		$(MAKE) $(PARALLEL) CC=$$cc SAN=$$san CFLAGS='-O2 -g -Werror' \
 			B=build/compilers$$cc-$${san:-plain} everything; done; done
 
+FUZZ_SOURCES_fuzz_zstd_seekable := fs/util/io.c fs/storage/zstd_seekable.c -lzstd
+FUZZ_SOURCES_fuzz_recipe_read := $(patsubst %,fs/%.c,recipe/recipe recipe/recipe_read \
+	recipe/recipe_write util/paths util/text_escape util/utf8) -lyaml
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	@mkdir -p build/fuzz/corpus build/fuzz/gguf
 	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > build/fuzz/gguf/anatomy_table.inc
@@ -279,7 +282,7 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -Ibuild/fuzz/gguf \
 		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c \
 		tests/unit/render.c $(GGUF:%=gguf/%.c) \
-		$(if $(filter $F,$(FUZZ_FS)),fs/util/io.c fs/storage/zstd_seekable.c -lzstd) -lxxhash
+		$(if $(filter $F,$(FUZZ_FS)),$(FUZZ_SOURCES_$F)) -lxxhash
 	build/fuzz/$(or $F,fuzz_reader) build/fuzz/corpus tests/fuzz/corpus tests/malformed
 
 ## bench
