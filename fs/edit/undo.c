@@ -438,3 +438,10 @@ void undo_recover(struct model *model)
 	else
 		free(note);
 }
+
+void undo_take_back(struct model *model)
+{
+	model->journal.undoing = true;
+	undo_recover(model);
+	model->journal.undoing = layer_undo_finish(model->layer) < 0;
+}

@@ -23,4 +23,8 @@ int undo(struct model *model, char *words);
 void undo_finish(struct model *model);
 void undo_recover(struct model *model);
 
+/* With the commit lock held: what there is a note of (layer_undo_prepare()) is taken back, from the
+ * model at once, from the layer now or before the next change. */
+void undo_take_back(struct model *model);
+
 #endif

@@ -149,40 +149,46 @@ static int prepare(struct recipe_replay *replay)
 	return rc;
 }
 
-/* What was done so far is taken back. */
-static void take_back(struct model *model)
+/* All is done, but whether the note is gone is not known: it is written anew, and all taken back. If
+ * the disk does not take that either, all stays; the next mount finds all of it, or the note and so
+ * nothing. */
+static bool note_again(struct recipe_replay *replay, const char *note)
 {
-	char all[] = "all";
-	int rc = undo(model, all);
+	struct model *model = replay->model;
+	const int rc = layer_undo_prepare(model->layer, note);
 
-	journal_begin(model);
 	if (rc == 0)
-		rc = layer_undo_finish(model->layer);
-	if (rc < 0) {
-		model->journal.undoing = true;
-		log_add(model->log,
-			".recipe: what was done of it cannot be taken back: %s; the next change, "
-			"or "
-			"mount, tries again",
-			strerror(-rc));
-	}
-	journal_end(model);
+		return true;
+	model->journal.undoing = replay->stays = true;
+	recipe_say(
+		replay,
+		".recipe: it is done, but that cannot be made durable, nor be taken back: %s; the "
+		"next mount finds all of it or nothing",
+		strerror(-rc));
+	return false;
 }
 
 /* The note is there before the first change, and goes after the last. */
 static int publish(struct recipe_replay *replay)
 {
-	struct layer *layer = replay->model->layer;
+	struct model *model = replay->model;
 	char *note = recipe_note(replay);
-	int rc = note ? layer_undo_prepare(layer, note) : -ENOMEM;
+	int rc = note ? layer_undo_prepare(model->layer, note) : -ENOMEM;
+	bool noted = rc == 0;
 
-	free(note);
-	if (rc == 0)
+	if (note && !noted)
+		model->journal.undoing = true;
+	if (noted) {
 		rc = recipe_apply(replay);
-	if (rc == 0)
-		rc = layer_undo_cancel(layer);
-	if (rc < 0)
-		take_back(replay->model);
+		if (rc == 0 && (rc = layer_undo_cancel(model->layer)) < 0)
+			noted = note_again(replay, note);
+	}
+	if (noted && rc < 0) {
+		journal_begin(model);
+		undo_take_back(model);
+		journal_end(model);
+	}
+	free(note);
 	return rc;
 }
 
@@ -224,7 +230,7 @@ int recipe_replay(struct model *model, const struct recipe_request *request)
 		rc = check_base(&replay);
 	if (rc == 0)
 		rc = replay_alone(&replay);
-	if (rc < 0)
+	if (rc < 0 && !replay.stays)
 		recipe_say(&replay, ".recipe: refused: %s; nothing is changed",
 			   replay.err.code ? error_describe(&replay.err, text, sizeof(text))
 					   : strerror(-rc));

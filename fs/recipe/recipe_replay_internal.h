@@ -31,6 +31,7 @@ struct recipe_replay {
 	const char **targets; /* of the recipe's adapters, where these are links; borrowed */
 	bool *lacking;	      /* of these, their donors */
 	uint32_t missing;
+	bool stays; /* it failed, and cannot be taken back */
 	struct error err;
 };
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A daemon that is killed while it does a recipe leaves nothing of it or all, and right after it all;
-# what is known of grafts by cp, rsync, tar, cat and links is the same after a crash; a disk that
-# fails at any call leaves nothing.
+# A daemon that is killed while it does a recipe leaves nothing of it or all, and right after it
+# all; what is known of grafts by cp, rsync, tar, cat and links is the same after a crash.
 # timeout: 400
 . "${0%/*}/../lib.sh"
 

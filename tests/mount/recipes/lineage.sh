@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -o lineage: what is assembled carries its recipe, all views of the model have the same bytes, and a
-# chain of three chimeras can be followed back to its bases.
+# -o lineage: what is assembled carries its recipe, all views of the model have the same bytes, and
+# a chain of three chimeras can be followed back to its bases.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/models" "$TMP/donor"

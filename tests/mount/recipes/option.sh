@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -o recipe=: what a recipe says is there when the mount is, or there is no mount and everything that
-# is missing stands on standard error.
+# -o recipe=: what a recipe says is there when the mount is, or there is no mount and everything
+# that is missing stands on standard error.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/first" "$TMP/away" "$TMP/donor" "$TMP/recipes"
@@ -30,7 +30,8 @@ cat "$TMP/said"
 equal "$(grep -c missing: "$TMP/said")" 3
 ! mountpoint -q "$MNT" || fail 'it is mounted'
 [ ! -d "$XDG_STATE_HOME" ] || no_litter "$XDG_STATE_HOME" LAYER
-for wrong in recipe="$TMP/nothing" recipe="$TMP/first/base.gguf" "ro,recipe=$TMP/recipes/recipe.yml"; do
+for wrong in recipe="$TMP/nothing" recipe="$TMP/first/base.gguf" \
+	"ro,recipe=$TMP/recipes/recipe.yml"; do
 	if "$ORGANFS" -o "$wrong" "$TMP/first/base.gguf" "$MNT" 2>"$TMP/said"; then
 		fail "-o $wrong is mounted"
 	fi

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is no recipe for the mount is refused with its place, and the mount keeps what it has: hostile
-# YAML, another base, tensors and slots that are not there, wrong values, donors that were changed.
+# What is no recipe for the mount is refused with its place, and the mount keeps what it has:
+# hostile YAML, another base, tensors and slots that are not there, wrong values, donors that were
+# changed.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -33,6 +34,7 @@ refused() {
 	unchanged "$1"
 }
 
+up='grafts:\n- {slot: organs/blk_1_ffn_up'
 refused 'x: y\n' 'line 6, column 1: "x" is no part'
 refused 'grafts: &a [*a]\n' 'line 6, column 9: a recipe has no anchors'
 refused 'grafts:\n- slot: organs/blk_1_ffn_up\n  how: removed\n  how: removed\n' 'there twice'
@@ -42,7 +44,7 @@ refused 'grafts:\n- {slot: organs/.x, how: removed}\n' 'is the name of no slot'
 refused 'grafts:\n- {slot: nowhere/x, how: removed}\n' 'is the name of no slot'
 refused 'grafts:\n- {slot: organs/blk_1_ffn_up, how: reference, donor: base, from: blk.9.x}\n' \
 	'the donor base has no tensor blk.9.x'
-refused 'grafts:\n- {slot: organs/blk_1_ffn_up, how: reference, donor: base, from: output_norm.weight}\n' \
+refused "$up, how: reference, donor: base, from: output_norm.weight}\n" \
 	'shape'
 refused 'metadata:\n- {key: general.alignment, value: "1"}\n' 'cannot be changed'
 refused 'metadata:\n- {key: llama.block_count, type: uint32, value: many}\n' 'llama.block_count'
@@ -51,7 +53,7 @@ refused 'adapters:\n- {file: x, value: "1"}\n' 'adapters/x is no link'
 refused 'options: {blocks: keep}\ngrafts:\n- {slot: organs/blk_1_ffn_up, how: removed}\n' \
 	'a mount with -o blocks=keep'
 # What is found out only when it is done takes back what was done before it.
-refused 'grafts:\n- {slot: organs/blk_1_ffn_up, how: removed}\nadapters:\n- {file: x.scale, value: nan}\n' \
+refused "$up, how: removed}\nadapters:\n- {file: x.scale, value: nan}\n" \
 	'.recipe: refused'
 same "$MNT/model.gguf" "$TMP/base.gguf"
 

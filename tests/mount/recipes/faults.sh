@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 600
+# A disk that fails, or a power cut, at each call that doing a recipe makes: all of it is done, or
+# nothing is, at once and for the next mount.
+. "${0%/*}/../lib.sh"
+
+faulty=${ORGANFS%/*}/tests/tools/organfs-faults
+[ -x "$faulty" ] || skip "$faulty is not built"
+base=$(use stories260K)
+donor=$MODELS/stories260K-donor.gguf
+"$LORA" make "$base" "$TMP/style.gguf" 'blk.[01].attn_q.weight'
+mkdir "$TMP/donor"
+mount_model -o ro "$donor" "$TMP/donor"
+mount_model -o "layer=$TMP/full" "$base"
+cp "$TMP/donor/organs/blk_0_ffn_up.bin" "$MNT/organs/"
+cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_9_ffn_up.bin"
+ln -f "$MNT/skeleton/blk_2_attn_q.bin" "$MNT/skeleton/blk_3_attn_q.bin"
+ln -sf "$TMP/donor/skeleton/blk_1_attn_q.bin" "$MNT/skeleton/blk_1_attn_q.bin"
+rm "$MNT/norm/blk_2_attn_norm.bin"
+echo other >"$MNT/metadata/general.name"
+ln -s "$TMP/style.gguf" "$MNT/adapters/style.gguf"
+echo 0.5 >"$MNT/adapters/style.scale"
+cut -f 1,2 "$MNT/.grafts" | sort >"$TMP/grafts"
+cp "$MNT/model.gguf" "$TMP/whole.gguf"
+cp "$MNT/.recipe" "$TMP/recipe.yml"
+unmount_and_wait
+unmount_and_wait "$TMP/donor"
+
+# shows CODE: 0 all changes, else none.
+shows() {
+	if [ "$1" = 0 ]; then
+		cut -f 1,2 "$MNT/.grafts" | sed s/reference/link/ | sort >"$TMP/now"
+		sed s/reference/link/ "$TMP/grafts" | diff - "$TMP/now" || fail "$2"
+		same "$MNT/model.gguf" "$TMP/whole.gguf"
+	else
+		equal "$(cat "$MNT/.grafts")" '' "$2"
+		same "$MNT/model.gguf" "$base"
+	fi
+}
+
+# What the next mount shows; code 0: it was confirmed, 1: refused, 2: neither.
+check_next() {
+	local code=$1
+	mount_model -o "layer=$TMP/layer" "$base"
+	[ "$code" != 2 ] || [ ! -s "$MNT/.grafts" ] || code=0
+	shows "$code" "$2, the next mount"
+	absent "$TMP/layer/UNDOING"
+	unmount_and_wait
+}
+
+# try K WHAT: false where there are fewer than K calls.
+try() {
+	local code=0 what="call $1, $2" call
+	rm -rf "$TMP/layer" "$TMP/fault"
+	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
+		"$faulty" -f -o "layer=$TMP/layer" "$base" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
+	DAEMON[$MNT]=$!
+	until_true 20 is_up "$MNT" || fail "$what: not mounted after 20 s"
+	if ! mountpoint -q "$MNT"; then
+		fusermount3 -uz "$MNT" 2>/dev/null || true
+		wait "${DAEMON[$MNT]}" 2>/dev/null || true
+		unset "DAEMON[$MNT]"
+		return 0
+	fi
+	cp "$TMP/recipe.yml" "$MNT/.recipe" 2>/dev/null || code=1
+	call=$(head -n 1 "$TMP/fault" 2>/dev/null) || true
+	what="$what (${call:-none})"
+	if [ "$2" = kill ] && [ -n "$call" ]; then
+		code=2
+	else
+		# A disk that neither says that all is there, nor takes it back: that is said.
+		if grep -q 'nor be taken back' "$MNT/.log"; then
+			shows 0 "$what"
+			code=2
+		else
+			shows $code "$what"
+		fi
+	fi
+	if [ $(($1 % 2)) = 0 ] || [ "$2" = kill ]; then
+		kill_daemon
+	else
+		unmount_and_wait
+	fi
+	check_next $code "$what"
+	[ -n "$call" ]
+}
+
+# There are so many calls that each fault is tried at some of them, another one at others.
+step=0
+for what in kill EIO ENOSPC+ EIO+; do
+	step=$((step + 2))
+	k=$((step / 2))
+	while try $k "$what"; do
+		k=$((k + step))
+		[ "$k" -lt 400 ] || fail 'there is no end'
+	done
+	echo "$what: $k calls"
+done
