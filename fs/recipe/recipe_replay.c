@@ -4,6 +4,7 @@
 #include "fs/edit/undo.h"
 #include "fs/layer/layer_undo.h"
 #include "fs/recipe/recipe_replay_internal.h"
+#include "fs/recipe/recipe_same.h"
 #include "fs/recipe/recipe_state.h"
 #include "fs/util/credentials.h"
 
@@ -57,19 +58,6 @@ static int check_base(struct recipe_replay *replay)
 	return 0;
 }
 
-/* Do both say the same, wherever their donors lie? */
-static bool is_same(const struct recipe *a, const struct recipe *b)
-{
-	struct error err;
-	size_t n;
-	char *of_a = recipe_write(a, true, &n, &err), *of_b = recipe_write(b, true, &n, &err);
-	const bool same = of_a && of_b && strcmp(of_a, of_b) == 0;
-
-	free(of_a);
-	free(of_b);
-	return same;
-}
-
 /* 1: the model is as the recipe says; 0: it is as its base. */
 static int compare(struct recipe_replay *replay)
 {
@@ -82,7 +70,7 @@ static int compare(struct recipe_replay *replay)
 	if (recipe_is_due(replay->model, &snapshot)) {
 		rc = recipe_of_model(replay->model, &snapshot, replay->request->ancestry, &now,
 				     &replay->err);
-		if (rc == 0 && is_same(&now, &replay->recipe))
+		if (rc == 0 && recipe_same(&now, &replay->recipe))
 			rc = 1;
 		else if (rc == 0)
 			rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
@@ -149,9 +137,17 @@ static int prepare(struct recipe_replay *replay)
 	return rc;
 }
 
-/* All is done, but whether the note is gone is not known: it is written anew, and all taken back. If
- * the disk does not take that either, all stays; the next mount finds all of it, or the note and so
- * nothing. */
+/* The note may be there: before the next change it goes. */
+static void note_later(struct model *model)
+{
+	journal_begin(model);
+	model->journal.undoing = true;
+	journal_end(model);
+}
+
+/* All is done, but whether the note is gone is not known: it is written anew, and all taken back.
+ * If the disk does not take that either, all stays; the next mount finds all of it, or the note and
+ * so nothing. */
 static bool note_again(struct recipe_replay *replay, const char *note)
 {
 	struct model *model = replay->model;
@@ -159,7 +155,8 @@ static bool note_again(struct recipe_replay *replay, const char *note)
 
 	if (rc == 0)
 		return true;
-	model->journal.undoing = replay->stays = true;
+	replay->stays = true;
+	note_later(model);
 	recipe_say(
 		replay,
 		".recipe: it is done, but that cannot be made durable, nor be taken back: %s; the "
@@ -177,7 +174,7 @@ static int publish(struct recipe_replay *replay)
 	bool noted = rc == 0;
 
 	if (note && !noted)
-		model->journal.undoing = true;
+		note_later(model);
 	if (noted) {
 		rc = recipe_apply(replay);
 		if (rc == 0 && (rc = layer_undo_cancel(model->layer)) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_replay_internal.h - what recipe_replay.c, recipe_plan.c and recipe_apply.c share: a recipe
- * on its way into a model. */
+/* recipe_replay_internal.h - what recipe_replay.c, recipe_plan.c, recipe_stage.c and recipe_apply.c
+ * share: a recipe on its way into a model. */
 #ifndef FS_RECIPE_RECIPE_REPLAY_INTERNAL_H
 #define FS_RECIPE_RECIPE_REPLAY_INTERNAL_H
 
@@ -39,11 +39,17 @@ struct recipe_replay {
 void recipe_say(const struct recipe_replay *replay, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Find and check all that the recipe needs. Returns 0, or -errno with err set, or missing things
- * counted and said. */
+/* The tensor that a graft is from, and the file that it is in. NULL: there is none. */
+const struct gguf_tensor *recipe_find_tensor(const struct recipe_replay *replay,
+					     const struct recipe_graft *graft,
+					     struct backing **file);
+
+/* Find and check all that the recipe needs but the bytes of copies. Returns 0, or -errno with err
+ * set. */
 int recipe_plan(struct recipe_replay *replay);
 
-/* Have the bytes of every copy in a stage, with the hash that the recipe says. The same. */
+/* Have the bytes of every copy in a stage, with the hash that the recipe says. The same; what is
+ * missing, of that and before, is counted and said. */
 int recipe_stage(struct recipe_replay *replay);
 
 /* Make the changes. Returns 0 or -errno, with a line in the log, when some may be made. */

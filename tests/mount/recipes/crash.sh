@@ -12,9 +12,7 @@ mkdir "$TMP/donor"
 mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
 mount_model -o noassemble "$TMP/base.gguf"
 again() {
-	kill -9 "${DAEMON[$MNT]}"
-	fusermount3 -u "$MNT"
-	wait "${DAEMON[$MNT]}" 2>/dev/null || true
+	kill_daemon
 	mount_model -o noassemble"${1:+,$1}" "$TMP/base.gguf"
 }
 
@@ -55,10 +53,10 @@ none=0 all=0
 for delay in 0.002 0.005 0.01 0.015 0.02 0.03 0.04 0.06 0.1; do
 	echo all >"$MNT/.undo"
 	cp "$TMP/recipe.yml" "$MNT/.recipe" 2>/dev/null &
+	writer=$!
 	sleep "$delay"
-	kill -9 "${DAEMON[$MNT]}"
-	wait $! || true
-	fusermount3 -u "$MNT"
+	kill_daemon
+	wait "$writer" || true
 	mount_model -o noassemble "$TMP/base.gguf"
 	if cmp -s "$MNT/model.gguf" "$TMP/base.gguf"; then
 		none=$((none + 1))

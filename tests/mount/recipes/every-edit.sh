@@ -45,8 +45,7 @@ cmp "$MNT/.recipe" "$TMP/recipe.yml"
 cat "$MNT/organs/blk_4_ffn_up.bin" >"$TMP/piped.bin"
 
 # After a crash it is the same too.
-kill -9 "${DAEMON[$MNT]}"
-fusermount3 -u "$MNT"
+kill_daemon
 mount_model -o noassemble "$TMP/first/base.gguf"
 same "$MNT/.recipe" "$TMP/recipe.yml"
 unmount_and_wait "$MNT"
@@ -82,10 +81,13 @@ cp "$TMP/beside/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 same "$MNT/model.gguf" "$TMP/first.gguf"
 cat "$MNT/.grafts"
 # Once more it changes nothing, though links lead to other places by now.
-kill -9 "${DAEMON[$MNT]}"
-fusermount3 -u "$MNT"
+kill_daemon
 mount_model -o noassemble,layer="$TMP/layer" "$TMP/second/base.gguf"
 same "$MNT/model.gguf" "$TMP/first.gguf"
+cp "$MNT/.recipe" "$TMP/now.yml"
+cp "$TMP/beside/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
+log_says 'the model is as it says already'
+same "$MNT/.recipe" "$TMP/now.yml"
 
 # On a model that is changed it is refused.
 echo all >"$MNT/.undo"

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_stage.c - see recipe_replay_internal.h: the bytes of copies, made again from their donors
+ * or found in organ files, in the layer before anything is changed. */
+#include "fs/recipe/recipe_replay_internal.h"
+#include "fs/recipe/recipe_state.h"
+#include "fs/tensor/organ_views.h"
+#include "fs/util/credentials.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK ((size_t)1 << 20)
+
+/* How many need the donor and cannot do without, and the first of these. */
+static uint32_t count_needs(const struct recipe_replay *replay, uint32_t donor, const char **first)
+{
+	const struct recipe *recipe = &replay->recipe;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < recipe->n_grafts; i++) {
+		const struct recipe_graft *graft = &recipe->grafts[i];
+
+		if (graft->donor == donor && replay->grafts[i].lacks && n++ == 0)
+			*first = graft->slot.bytes;
+	}
+	for (size_t i = 0; i < recipe->n_adapters; i++) {
+		const struct recipe_adapter *adapter = &recipe->adapters[i];
+
+		if (adapter->donor == donor && replay->lacking[i] && n++ == 0)
+			*first = adapter->file.bytes;
+	}
+	return n;
+}
+
+/* All of them are said, each in a line. */
+static void report_missing(struct recipe_replay *replay)
+{
+	const struct recipe *recipe = &replay->recipe;
+
+	for (uint32_t d = 1; d <= recipe->n_donors; d++) {
+		const struct recipe_source *donor = &recipe->donors[d - 1];
+		const char *first = "";
+		const uint32_t n = replay->found[d].file ? 0 : count_needs(replay, d, &first);
+
+		if (n == 0)
+			continue;
+		replay->missing++;
+		recipe_say(replay,
+			   ".recipe: missing: %.100s, %" PRIu64 " bytes, fingerprint %s, for %.100s"
+			   " and %" PRIu32 " other%s",
+			   donor->name.bytes, donor->size, donor->fingerprint, first, n - 1,
+			   n == 2 ? "" : "s");
+	}
+}
+
+/* The view's name, as long-lived as the program. NULL: there is no such view. */
+static const struct organ_view_words *find_view(const char *name, enum organ_view *form)
+{
+	for (*form = 0; *form < ORGAN_VIEWS; ++*form)
+		if (strcmp(organ_view_words[*form].name, name) == 0)
+			return &organ_view_words[*form];
+	return NULL;
+}
+
+/* The organ file that the graft was copied from, made again from its donor. NULL with *rc 0: it
+ * cannot be. */
+static struct view *make_again(const struct recipe_replay *replay, const struct recipe_graft *graft,
+			       int *rc)
+{
+	struct organ_location located = { .file = NULL };
+	const struct gguf_tensor *tensor = recipe_find_tensor(replay, graft, &located.file);
+	enum organ_view form = ORGAN_VIEWS;
+	struct view *view;
+
+	*rc = 0;
+	if (!tensor ||
+	    (graft->view.bytes && (!find_view(graft->view.bytes, &form) ||
+				   (form != ORGAN_VIEW_SPECTRAL && form != ORGAN_VIEW_FRACTAL))))
+		return NULL;
+	located.organ = organ_of_tensor(tensor);
+	located.offset = tensor->offset;
+	view = form == ORGAN_VIEWS ? organ_location_view(&located) : organ_view_new(form, &located);
+	*rc = view ? 0 : -ENOMEM;
+	return view;
+}
+
+/* Where the copy came from, as the recipe says it: that is kept also where the bytes were found
+ * elsewhere. */
+static struct donor *donor_of(const struct recipe_replay *replay, const struct recipe_graft *graft,
+			      struct backing *organ_file)
+{
+	struct recipe_source *source =
+		graft->donor == RECIPE_NO_DONOR || graft->donor == RECIPE_BASE
+			? NULL
+			: &replay->recipe.donors[graft->donor - 1];
+	struct backing *found = source ? replay->found[graft->donor].file : NULL;
+	struct donor *donor, *viewed;
+	const struct organ_view_words *words;
+	enum organ_view form;
+
+	if (graft->donor == RECIPE_BASE && graft->from.bytes)
+		donor = donor_from_backing(replay->model->base, graft->from.bytes,
+					   graft->from.length);
+	else if (source && graft->from.bytes)
+		donor = donor_from_record(found		       ? backing_path(found)
+					  : source->path.bytes ? source->path.bytes
+							       : source->name.bytes,
+					  source->fingerprint, graft->from.bytes,
+					  graft->from.length);
+	else
+		return organ_file ? donor_from_backing(organ_file, NULL, 0) : NULL;
+	words = graft->view.bytes ? find_view(graft->view.bytes, &form) : NULL;
+	if (!donor || !words)
+		return donor;
+	viewed = donor_from_view(donor, words->name);
+	donor_unref(donor);
+	return viewed;
+}
+
+/* The view's bytes into a stage. */
+static int write_stage(const struct recipe_replay *replay, struct stage *stage, struct view *view)
+{
+	const uint64_t size = view_size(view);
+	char *bytes = malloc(CHUNK);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; rc == 0 && at < size;) {
+		const size_t n = size - at < CHUNK ? (size_t)(size - at) : CHUNK;
+		const ssize_t got =
+			view_read_cancellable(view, bytes, n, at, replay->request->places.stop);
+
+		rc = got < 0 ? (int)got : (size_t)got != n ? -EIO : 0;
+		if (rc == 0)
+			rc = stage_write(stage, bytes, n, at);
+		at += n;
+	}
+	free(bytes);
+	return rc;
+}
+
+/* The organ in the view fits the slot. */
+static int check_view(struct recipe_replay *replay, const struct recipe_plan_graft *plan,
+		      struct view *view)
+{
+	const struct source source = view_source(view);
+	struct organ organ = { .name = NULL };
+	int rc = organ_parse(&source, &organ, &replay->err);
+
+	if (rc == 0)
+		rc = graft_check(replay->model, &plan->place, &organ, &replay->err);
+	free((char *)organ.name);
+	return rc == -EBADMSG ? -EINVAL : rc;
+}
+
+static int stage_view(struct recipe_replay *replay, struct recipe_plan_graft *plan,
+		      struct view *view)
+{
+	struct view *empty = view_new(NULL, 0, NULL);
+	int rc = check_view(replay, plan, view);
+
+	if (rc == 0)
+		plan->stage = empty ? stage_new(replay->model->layer, empty) : NULL;
+	if (rc == 0)
+		rc = plan->stage ? write_stage(replay, plan->stage, view) : -ENOMEM;
+	view_unref(empty);
+	return rc;
+}
+
+/* Does the view have the graft's bytes? What cannot be read has not. */
+static bool is_organ(const struct recipe_replay *replay, const struct recipe_graft *graft,
+		     struct view *view, int *rc)
+{
+	char hash[FINGERPRINT_TEXT];
+
+	*rc = 0;
+	if (graft->size && view_size(view) != graft->size)
+		return false;
+	*rc = recipe_hash_view(view, replay->request->places.stop, hash);
+	if (*rc == -EIO) {
+		*rc = 0;
+		return false;
+	}
+	return *rc == 0 && strcmp(hash, graft->organ) == 0;
+}
+
+/* An organ file of that content. */
+static struct view *find_file(const struct recipe_replay *replay, const struct recipe_graft *graft,
+			      struct backing **file, int *rc)
+{
+	struct segment segment = { .kind = SEGMENT_EXTENT };
+	struct view *view;
+
+	*rc = credentials_assume(replay->request->uid, replay->request->gid);
+	if (*rc < 0)
+		return NULL;
+	*rc = recipe_find_organ(replay->search, graft->size, graft->organ, file);
+	credentials_restore();
+	if (*rc < 0 || !*file)
+		return NULL;
+	segment.backing = *file;
+	segment.length = backing_size(*file);
+	view = view_new(&segment, 1, NULL);
+	*rc = view ? 0 : -ENOMEM;
+	return view;
+}
+
+static bool has_lost_donor(const struct recipe_replay *replay, const struct recipe_graft *graft)
+{
+	return graft->donor != RECIPE_NO_DONOR && graft->donor != RECIPE_BASE &&
+	       !replay->found[graft->donor].file;
+}
+
+static int stage_copy(struct recipe_replay *replay, const struct recipe_graft *graft,
+		      struct recipe_plan_graft *plan)
+{
+	struct backing *found = NULL, *file;
+	int rc;
+	struct view *view = make_again(replay, graft, &rc);
+
+	if (view && !is_organ(replay, graft, view, &rc)) {
+		view_unref(view);
+		view = NULL;
+	}
+	if (!view && rc == 0)
+		view = find_file(replay, graft, &found, &rc);
+	if (view) {
+		rc = stage_view(replay, plan, view);
+		plan->donor = donor_of(replay, graft, found);
+	} else if (rc == 0 && has_lost_donor(replay, graft)) {
+		plan->lacks = true;
+	} else if (rc == 0) {
+		replay->missing++;
+		recipe_say(replay,
+			   ".recipe: missing: for %.100s, an organ file of %" PRIu64
+			   " bytes with XXH128 %s%s",
+			   graft->slot.bytes, graft->size, graft->organ,
+			   recipe_find_tensor(replay, graft, &file)
+				   ? ", which its donor does not give again"
+				   : "");
+	}
+	view_unref(view);
+	backing_unref(found);
+	return rc;
+}
+
+int recipe_stage(struct recipe_replay *replay)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < replay->recipe.n_grafts; i++)
+		if (replay->recipe.grafts[i].how == RECIPE_COPY)
+			rc = stage_copy(replay, &replay->recipe.grafts[i], &replay->grafts[i]);
+	if (rc == 0)
+		report_missing(replay);
+	return rc;
+}
