@@ -259,10 +259,12 @@ static int find_donors(struct recipe_replay *replay)
 int recipe_plan(struct recipe_replay *replay)
 {
 	const struct recipe *recipe = &replay->recipe;
+	const atomic_bool *stop = replay->request->places.stop;
 	int rc = find_donors(replay);
 
+	/* Where a link leads may take seconds to be known. */
 	for (size_t i = 0; rc == 0 && i < recipe->n_grafts; i++)
-		rc = plan_graft(replay, i);
+		rc = stop && atomic_load(stop) ? -EINTR : plan_graft(replay, i);
 	for (size_t i = 0; rc == 0 && i < recipe->n_keys; i++)
 		rc = plan_key(replay, &recipe->keys[i]);
 	for (size_t i = 0; rc == 0 && i < recipe->n_adapters; i++)
