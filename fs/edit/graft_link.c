@@ -251,18 +251,9 @@ static void unlock_both(struct model *a, struct model *b)
 		journal_end(b);
 }
 
-/* Does the slot hold that already? A scratch file may have kept what the slot held before. */
 static bool is_at(const struct filling *filling, const struct origin *from)
 {
-	struct content *now;
-	bool same;
-
-	if (filling->is_new || filling->model != from->model || filling->tensor != from->slot)
-		return false;
-	now = slots_own(from->model->slots, from->slot);
-	same = now == from->content;
-	content_unref(now);
-	return same;
+	return !filling->is_new && filling->model == from->model && filling->tensor == from->slot;
 }
 
 /* Is it what the slot holds, or shows, yet? What was put aside under another name comes back to a
