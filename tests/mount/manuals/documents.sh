@@ -20,7 +20,6 @@ cat >"$TMP/exceptions" <<'END'
 README.md	sudo make	builds, installs and tests, which others try
 README.md	make	the same
 README.md	llama-cli	needs llama.cpp
-README.md	systemctl	needs a session of systemd, which another test makes
 organ-serve.1	htpasswd	asks for a password
 organ-serve.1	organ-serve --listen	needs a certificate
 organ-serve.1	curl -u	needs another machine
