@@ -180,7 +180,7 @@ $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $(call with_below,recipe)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
-FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat \
+FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat mknodat \
 	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range \
 	ioctl sync_file_range
 $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $(call with_below,fs)

@@ -4,6 +4,7 @@
 #include "fs/edit/graft.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
+#include "fs/layer/layer_commit.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 
@@ -242,13 +243,32 @@ int filling_restore(struct filling *filling)
 	return rc;
 }
 
+/* Put stage number in place, and let others do so while the disk works: grafts of other slots
+ * become durable with this one. With the commit lock held, which is released meanwhile. */
+static int commit_with_others(struct filling *filling, struct journal_graft *graft, unsigned number,
+			      struct backing **file)
+{
+	struct model *model = filling->model;
+	struct layer_commit commit;
+	struct layer_origin origin;
+	int rc = layer_commit_begin(&commit, model->layer, number, &filling->seal, filling->klass,
+				    filling->name, filling_origin(filling, &origin));
+
+	if (rc == 0) {
+		journal_wait(model, graft);
+		rc = layer_commit_wait(&commit);
+		journal_resume(model, graft);
+	}
+	return layer_commit_end(&commit, rc, file);
+}
+
 /* With the commit lock held: stage number, which was sealed, fills the slot. *view may be NULL:
  * there is no memory for it. */
-static int keep_sealed(struct filling *filling, unsigned number, struct view **view)
+static int keep_sealed(struct filling *filling, struct journal_graft *graft, unsigned number,
+		       struct view **view)
 {
 	struct model *model = filling->model;
 	struct content *content = content_new_whiteout();
-	struct layer_origin origin;
 	struct backing *file;
 	int rc;
 
@@ -256,8 +276,7 @@ static int keep_sealed(struct filling *filling, unsigned number, struct view **v
 	filling_find(filling);
 	rc = content ? filling_reserve(filling) : -ENOMEM;
 	if (rc == 0)
-		rc = layer_commit(model->layer, number, &filling->seal, filling->klass,
-				  filling->name, filling_origin(filling, &origin), &file);
+		rc = commit_with_others(filling, graft, number, &file);
 	if (rc == 0) {
 		filling_publish(filling, content_ref(content), file);
 		*view = organ_file_view(model, filling->tensor, content);
@@ -270,6 +289,7 @@ static int keep_sealed(struct filling *filling, unsigned number, struct view **v
 static int fill_from_stage(struct filling *filling, struct stage *stage)
 {
 	struct model *model = filling->model;
+	struct journal_graft graft;
 	struct view *view = NULL;
 	struct source staged;
 	int rc = stage_commit_begin(stage, &staged);
@@ -280,10 +300,10 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 	if (rc == 0 && !filling->is_base)
 		rc = stage_seal(stage, &filling->seal);
 	if (rc == 0) {
-		journal_begin(model);
+		journal_begin_graft(model, &graft, filling->klass, filling->name);
 		rc = journal_finish_pending(model);
 		if (rc == 0 && !filling->is_base) {
-			rc = keep_sealed(filling, stage_number(stage), &view);
+			rc = keep_sealed(filling, &graft, stage_number(stage), &view);
 		} else if (rc == 0) {
 			rc = filling_restore(filling);
 			if (rc == 0)

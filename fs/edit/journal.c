@@ -8,15 +8,73 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 void journal_begin(struct model *model)
 {
-	pthread_mutex_lock(&model->journal.commit);
+	struct journal *journal = &model->journal;
+
+	pthread_mutex_lock(&journal->commit);
+	journal->alone++;
+	while (journal->waiting)
+		pthread_cond_wait(&journal->moved, &journal->commit);
+	/* New grafts have waited for that. */
+	if (--journal->alone == 0)
+		pthread_cond_broadcast(&journal->moved);
 }
 
 void journal_end(struct model *model)
 {
 	pthread_mutex_unlock(&model->journal.commit);
+}
+
+/* With commit held: is a graft of that slot on its way to the disk? */
+static bool is_waiting(const struct journal *journal, enum organ_class klass, const char *name)
+{
+	const struct journal_graft *graft = journal->waiting;
+
+	while (graft && (graft->klass != klass || strcmp(graft->name, name) != 0))
+		graft = graft->next;
+	return graft != NULL;
+}
+
+static bool has_pending(const struct journal *journal)
+{
+	return journal->stuck || journal->undoing || journal->left != LEFT_NOTHING ||
+	       journal->noted;
+}
+
+void journal_begin_graft(struct model *model, struct journal_graft *graft, enum organ_class klass,
+			 const char *name)
+{
+	struct journal *journal = &model->journal;
+
+	*graft = (struct journal_graft){ .klass = klass, .name = name };
+	pthread_mutex_lock(&journal->commit);
+	while (journal->alone || is_waiting(journal, klass, name) ||
+	       (journal->waiting && has_pending(journal)))
+		pthread_cond_wait(&journal->moved, &journal->commit);
+}
+
+void journal_wait(struct model *model, struct journal_graft *graft)
+{
+	struct journal *journal = &model->journal;
+
+	graft->next = journal->waiting;
+	journal->waiting = graft;
+	pthread_mutex_unlock(&journal->commit);
+}
+
+void journal_resume(struct model *model, struct journal_graft *graft)
+{
+	struct journal *journal = &model->journal;
+	struct journal_graft **at = &journal->waiting;
+
+	pthread_mutex_lock(&journal->commit);
+	while (*at != graft)
+		at = &(*at)->next;
+	*at = graft->next;
+	pthread_cond_broadcast(&journal->moved);
 }
 
 int journal_finish_pending(struct model *model)
@@ -81,9 +139,7 @@ int journal_empty_slot(struct model *model, uint32_t slot)
 {
 	const struct organ_place *place = &model->places[slot];
 
-	if (slot >= model->gguf->n_tensors)
-		return layer_revert(model->layer, place->klass, place->name);
-	return layer_write(model->layer, LAYER_WHITEOUT, place->klass, place->name, NULL, "", NULL);
+	return layer_remove(model->layer, place->klass, place->name, slot < model->gguf->n_tensors);
 }
 
 int journal_empty_key(struct model *model, uint32_t i)

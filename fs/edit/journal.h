@@ -10,9 +10,25 @@
 
 #include "fs/model/model.h"
 
-/* Lock and unlock commit. */
+/* Lock commit, with no graft on its way to the disk; and unlock it. */
 void journal_begin(struct model *model);
 void journal_end(struct model *model);
+
+/* A graft of one slot, for which others of other slots need not wait: several wait for the disk
+ * together. journal_begin_graft() locks commit, with no graft of that slot on its way, and nothing
+ * half done beside grafts that are; journal_end() is due. Between the two journal_wait() unlocks
+ * it while the thread waits for the disk, and journal_resume() locks it again: until then nothing
+ * else changes the slot, and no journal_begin() returns. A thread that waits in journal_begin()
+ * goes before new grafts. name is borrowed until then. */
+struct journal_graft {
+	struct journal_graft *next;
+	enum organ_class klass;
+	const char *name;
+};
+void journal_begin_graft(struct model *model, struct journal_graft *graft, enum organ_class klass,
+			 const char *name);
+void journal_wait(struct model *model, struct journal_graft *graft);
+void journal_resume(struct model *model, struct journal_graft *graft);
 
 /* All below are called with commit held, or before the mount. */
 
@@ -35,7 +51,7 @@ int journal_note_move(struct model *model, const char *directory, const char *na
 void journal_end_move(struct model *model, enum journal_left left, uint32_t number);
 
 /* The layer says that the slot, or key, holds nothing: what the base has is whited out, what was
- * added is forgotten. Returns 0 or -errno. */
+ * added is forgotten. Of a slot as layer_remove(). Returns 0 or -errno. */
 int journal_empty_slot(struct model *model, uint32_t slot);
 int journal_empty_key(struct model *model, uint32_t i);
 

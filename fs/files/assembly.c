@@ -479,6 +479,10 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
 
 	if (rc < 0)
 		return rc;
+	/* What the written model lacks, the layer does not hold any more either. If that fails the
+	 * log tells, and the model is written all the same. */
+	if (assembly->model->layer)
+		layer_flush(assembly->model->layer);
 	rc = run(assembly, &snapshot, path, caller, cancel);
 	snapshot_release(&snapshot);
 	return rc;

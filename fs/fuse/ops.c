@@ -68,6 +68,7 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.readdir = op_readdir,
 	.readdirplus = op_readdirplus,
 	.releasedir = op_releasedir,
+	.fsyncdir = op_fsyncdir,
 
 	.open = op_open,
 	.create = op_create,

@@ -4,6 +4,7 @@
 #include "fs/base/fingerprint.h"
 #include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
+#include "fs/layer/layer_order.h"
 #include "fs/util/paths.h"
 
 #include <errno.h>
@@ -102,6 +103,8 @@ static struct layer *layer_new(const struct layer_options *manner, struct backin
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
+	layer_group_init(&layer->group, manner->log);
+	atomic_init(&layer->order, 0);
 	pthread_mutex_init(&layer->compress_lock, NULL);
 	pthread_mutex_init(&layer->lock, NULL);
 	layer->manner = *manner;
@@ -238,6 +241,43 @@ int layer_ensure(struct layer *layer)
 	return rc;
 }
 
+bool layer_is_ordered(struct layer *layer)
+{
+	int order = atomic_load(&layer->order);
+
+	if (!order) {
+		order = layer_order_is_kept(layer->dir) ? LAYER_ORDERED : LAYER_UNORDERED;
+		atomic_store(&layer->order, order);
+	}
+	return order == LAYER_ORDERED;
+}
+
+int layer_write_back(struct layer *layer, int fd)
+{
+	const unsigned all =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+	/* Where order is kept the bytes have to be on the disk before the rename, and no more. */
+	if (layer_is_ordered(layer)) {
+		if (sync_file_range(fd, 0, 0, all) == 0)
+			return 0;
+		/* What it has said of lost bytes, fsync() does not say again. */
+		if (errno != ENOSYS && errno != EINVAL)
+			return -errno;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+int layer_flush(struct layer *layer)
+{
+	bool has_directory;
+
+	pthread_mutex_lock(&layer->lock);
+	has_directory = layer->dir >= 0 && !layer->manner.read_only;
+	pthread_mutex_unlock(&layer->lock);
+	return has_directory ? layer_group_flush(&layer->group, layer_is_ordered(layer)) : 0;
+}
+
 const struct layer_history *layer_history(const struct layer *layer)
 {
 	return &layer->past;
@@ -322,6 +362,7 @@ void layer_close(struct layer *layer)
 {
 	if (!layer)
 		return;
+	layer_group_destroy(&layer->group);
 	if (layer->dir >= 0 && layer->state && is_empty(layer))
 		layer_delete(layer);
 	if (layer->dir >= 0 && !layer->manner.read_only)

@@ -125,6 +125,10 @@ int layer_each(struct layer *layer, layer_entry_fn *found, void *context);
 void layer_set_time(struct layer *layer, const char *directory, const struct timespec *mtime);
 bool layer_time(struct layer *layer, const char *directory, struct timespec *mtime);
 
+/* What was removed until now is durable: where the filesystem keeps changes in order it is so some
+ * milliseconds after the removal at the latest. Returns 0 or -errno, also of an earlier try. */
+int layer_flush(struct layer *layer);
+
 /* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
  * -errno. */
 int layer_stage(struct layer *layer, unsigned *number);
@@ -179,6 +183,12 @@ int layer_record_seen(struct layer *layer, enum organ_class klass, const char *n
 
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
 int layer_revert(struct layer *layer, enum organ_class klass, const char *name);
+
+/* From now on the slot holds nothing: with whiteout the layer says so, without it says nothing
+ * about the slot. Durable; or soon, and with the next change at the latest, where the filesystem
+ * keeps changes in order: layer_flush(). Not before the daemon's fork(), as a thread does that
+ * then. Returns 0 or -errno. */
+int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout);
 
 /* From now on another slot, perhaps of another layer, holds the same organ file, without a copy;
  * durable. Returns 0 and its bytes in *file, or -errno. */

@@ -4,9 +4,11 @@
 #define FS_LAYER_LAYER_INTERNAL_H
 
 #include "fs/layer/layer.h"
+#include "fs/layer/layer_group.h"
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* The longest name that a slot's file could have; the disk refuses it where it is too long. */
 #define LAYER_FILE_MAX (NAME_MAX + 32)
@@ -18,6 +20,8 @@ struct layer {
 	struct layer_history past;
 	struct backing *base;
 	const struct gguf *gguf;
+	struct layer_group group; /* threads that wait for the disk */
+	atomic_int order; /* layer_is_ordered() once it was asked; 0: not yet */
 	pthread_mutex_t compress_lock; /* held while something is compressed with much memory */
 	pthread_mutex_t lock;	  /* protects what follows */
 	char *path;		  /* NULL: there is no directory yet */
@@ -40,6 +44,14 @@ void layer_recover_private(struct layer *layer);
 
 /* With the lock held: there is a directory, a new one if need be. Returns 0 or -errno. */
 int layer_ensure(struct layer *layer);
+
+/* There is a directory: does its filesystem keep changes in order (layer_order.h)? */
+enum { LAYER_UNORDERED = 1, LAYER_ORDERED };
+bool layer_is_ordered(struct layer *layer);
+
+/* What was written to a file that is to be renamed into the layer will be durable with the rename.
+ * Returns 0 or -errno. */
+int layer_write_back(struct layer *layer, int fd);
 
 /* What stage number is in, as it is being written (LAYER_ORGAN) or as it was compressed
  * (LAYER_COMPRESSED); or another file that belongs to it. In the layer's directory. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_organs.c - see layer.h: the files in a layer. */
 #include "fs/layer/layer_checksums.h"
+#include "fs/layer/layer_commit.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_origin.h"
 #include "fs/layer/layer_seen.h"
-#include "fs/layer/layer_transaction.h"
 #include "fs/util/io.h"
 
 #include <errno.h>
@@ -179,15 +179,15 @@ static int put_seen(struct layer_transaction *change, const char *name,
 		      : put_staged(change, STAGED_SEEN, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
 }
 
-/* What the slot holds now is durable; what it held before goes. */
+/* What the slot held before goes. */
 static int remove_other_kinds(struct layer_transaction *change, enum layer_kind kind,
 			      const char *name)
 {
-	const unsigned before = change->n;
 	int rc = 0;
 
 	for (enum layer_kind other = 0; rc == 0 && other < LAYER_NOTHING; other++) {
-		if (same_name(other, kind))
+		/* An organ and a link have one name. */
+		if (same_name(other, kind) || other == LAYER_LINK)
 			continue;
 		rc = set_aside(change, other, name, "");
 		if (rc == 0 && is_organ(other))
@@ -197,6 +197,20 @@ static int remove_other_kinds(struct layer_transaction *change, enum layer_kind 
 		rc = set_aside(change, kind, name, LAYER_ORIGIN_SUFFIX);
 	if (rc == 0 && kind == LAYER_NOTHING)
 		rc = set_aside(change, kind, name, LAYER_SEEN_SUFFIX);
+	return rc;
+}
+
+/* The slot's new file is durable, and what it held before is gone as durably. That goes after it,
+ * so that one of the two is there whenever the mount ends: where the filesystem keeps order both
+ * were done together. */
+static int finish_put(struct layer_transaction *change, enum layer_kind kind, const char *name)
+{
+	const unsigned before = change->n;
+	int rc;
+
+	if (layer_is_ordered(change->layer))
+		return 0;
+	rc = remove_other_kinds(change, kind, name);
 	return rc == 0 && change->n > before ? layer_transaction_sync(change) : rc;
 }
 
@@ -205,28 +219,38 @@ static const char *staged_suffix(enum layer_kind kind)
 	return kind == LAYER_COMPRESSED ? STAGED_COMPRESSED : "";
 }
 
-/* Put stage number in place as what the slot holds; with the sum that lies beside it, which says
- * xxh128, if that is not empty, and what is known of it, if it is a link. */
-static int put(struct layer *layer, unsigned number, int dir, enum layer_kind kind,
-	       const char *name, const struct layer_origin *origin, const char *xxh128,
-	       const struct seen_link *link)
+/* Put the stage in place as what the slot holds; with the sum that lies beside it, which says
+ * xxh128, if that is not empty, and what is known of it, if it is a link. Not durable yet. */
+static int begin_put(struct layer_transaction *change, enum layer_kind kind, const char *name,
+		     const struct layer_origin *origin, const char *xxh128,
+		     const struct seen_link *link)
 {
-	struct layer_transaction change = { .layer = layer, .dir = dir, .number = number };
-	int rc = put_origin(&change, name, origin, xxh128);
+	int rc = put_origin(change, name, origin, xxh128);
 
 	if (rc == 0)
-		rc = put_seen(&change, name, link);
+		rc = put_seen(change, name, link);
 	/* Of what has that name now, if it is an organ. */
 	if (rc == 0 && (is_organ(kind) || kind == LAYER_LINK))
-		rc = set_aside(&change, kind, name, LAYER_CHECKSUM_SUFFIX);
+		rc = set_aside(change, kind, name, LAYER_CHECKSUM_SUFFIX);
 	if (rc == 0)
-		rc = put_staged(&change, staged_suffix(kind), kind, name, "");
+		rc = put_staged(change, staged_suffix(kind), kind, name, "");
 	if (rc == 0 && xxh128[0])
-		rc = put_staged(&change, STAGED_CHECKSUM, kind, name, LAYER_CHECKSUM_SUFFIX);
+		rc = put_staged(change, STAGED_CHECKSUM, kind, name, LAYER_CHECKSUM_SUFFIX);
+	if (rc == 0 && layer_is_ordered(change->layer))
+		rc = remove_other_kinds(change, kind, name);
+	return rc;
+}
+
+static int put(struct layer *layer, unsigned number, int dir, enum layer_kind kind,
+	       const char *name, const struct layer_origin *origin, const struct seen_link *link)
+{
+	struct layer_transaction change = { .layer = layer, .dir = dir, .number = number };
+	int rc = begin_put(&change, kind, name, origin, "", link);
+
 	if (rc == 0)
 		rc = layer_transaction_sync(&change);
 	if (rc == 0)
-		rc = remove_other_kinds(&change, kind, name);
+		rc = finish_put(&change, kind, name);
 	return layer_transaction_end(&change, rc);
 }
 
@@ -263,26 +287,52 @@ static int open_staged(struct layer *layer, unsigned number, enum layer_kind kin
 	return *file ? 0 : -(err.code == EBADMSG ? EIO : err.code);
 }
 
-/* As layer_commit(), into a class that is open. */
-static int keep(struct layer *layer, unsigned number, const struct layer_seal *seal, int dir,
-		enum organ_class klass, const char *name, const struct layer_origin *origin,
-		struct backing **file)
+int layer_commit_begin(struct layer_commit *commit, struct layer *layer, unsigned number,
+		       const struct layer_seal *seal, enum organ_class klass, const char *name,
+		       const struct layer_origin *origin)
 {
 	char sum[LAYER_STAGE_NAME];
 	bool has_sum = false;
-	int rc = open_staged(layer, number, seal->kind, klass, name, file);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	if (seal->xxh128[0]) {
+	*commit = (struct layer_commit){ .kind = seal->kind, .name = name };
+	commit->change.layer = layer;
+	commit->change.number = number;
+	commit->change.dir = layer_open_directory(layer->dir, class_name(klass), true);
+	if (commit->change.dir < 0)
+		return commit->change.dir;
+	rc = open_staged(layer, number, seal->kind, klass, name, &commit->file);
+	if (rc == 0 && seal->xxh128[0]) {
 		layer_stage_name(number, STAGED_CHECKSUM, sum);
 		has_sum = layer_checksum_write(layer, sum, seal->xxh128, klass, name) == 0;
 	}
-	rc = put(layer, number, dir, seal->kind, name, origin, has_sum ? seal->xxh128 : "", NULL);
-	if (rc < 0) {
-		backing_unref(*file);
-		*file = NULL;
-	}
+	if (rc == 0)
+		rc = begin_put(&commit->change, seal->kind, name, origin,
+			       has_sum ? seal->xxh128 : "", NULL);
+	if (rc == 0)
+		layer_group_join(&layer->group, &commit->wait, commit->change.dir);
+	return rc;
+}
+
+int layer_commit_wait(struct layer_commit *commit)
+{
+	struct layer *layer = commit->change.layer;
+
+	return layer_group_await(&layer->group, &commit->wait, layer_is_ordered(layer));
+}
+
+int layer_commit_end(struct layer_commit *commit, int rc, struct backing **file)
+{
+	if (commit->change.dir < 0)
+		return rc;
+	if (rc == 0)
+		rc = finish_put(&commit->change, commit->kind, commit->name);
+	rc = layer_transaction_end(&commit->change, rc);
+	close(commit->change.dir);
+	if (rc == 0)
+		*file = commit->file;
+	else
+		backing_unref(commit->file);
 	return rc;
 }
 
@@ -290,15 +340,14 @@ int layer_commit(struct layer *layer, unsigned number, const struct layer_seal *
 		 enum organ_class klass, const char *name, const struct layer_origin *origin,
 		 struct backing **file)
 {
-	const int dir = layer_open_directory(layer->dir, class_name(klass), true);
-	int rc;
+	struct layer_commit commit;
+	int rc = layer_commit_begin(&commit, layer, number, seal, klass, name, origin);
 
-	if (dir < 0)
-		return dir;
-	rc = keep(layer, number, seal, dir, klass, name, origin, file);
+	if (rc == 0)
+		rc = layer_commit_wait(&commit);
+	rc = layer_commit_end(&commit, rc, file);
 	if (rc == 0)
 		layer_unstage(layer, number);
-	close(dir);
 	return rc;
 }
 
@@ -321,8 +370,8 @@ int layer_stage_text(struct layer *layer, enum organ_class klass, const char *te
 	rc = io_write(fd, text, n, 0);
 	if (rc == 0 && mtime)
 		rc = set_mtime(fd, mtime);
-	if (rc == 0 && fsync(fd) < 0)
-		rc = -errno;
+	if (rc == 0)
+		rc = layer_write_back(layer, fd);
 	close(fd);
 	dir = rc == 0 ? layer_open_directory(layer->dir, class_name(klass), true) : rc;
 	if (dir >= 0)
@@ -336,7 +385,7 @@ int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind
 		      enum organ_class klass, const char *name, const struct layer_origin *origin)
 {
 	const int dir = layer_open_directory(layer->dir, class_name(klass), true);
-	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, "", NULL);
+	const int rc = dir < 0 ? dir : put(layer, number, dir, kind, name, origin, NULL);
 
 	if (dir >= 0)
 		close(dir);
@@ -390,7 +439,7 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		return dir;
 	done = layer_stage_link(layer, target, uid, gid, &number);
 	if (done == 0) {
-		done = put(layer, number, dir, LAYER_LINK, name, origin, "", &link);
+		done = put(layer, number, dir, LAYER_LINK, name, origin, &link);
 		if (done < 0)
 			layer_unstage(layer, number);
 	}
@@ -445,8 +494,55 @@ int layer_revert(struct layer *layer, enum organ_class klass, const char *name)
 		return change.dir == -ENOENT ? 0 : change.dir;
 	rc = layer_unused_stage_number(layer, &change.number);
 	if (rc == 0)
-		rc = layer_transaction_end(&change,
-					   remove_other_kinds(&change, LAYER_NOTHING, name));
+		rc = remove_other_kinds(&change, LAYER_NOTHING, name);
+	if (rc == 0 && change.n)
+		rc = layer_transaction_sync(&change);
+	rc = layer_transaction_end(&change, rc);
+	close(change.dir);
+	return rc;
+}
+
+/* On a filesystem that keeps order, where the file that says it needs no fsync() of its own: it is
+ * empty, and there with its name. */
+static int remove_slot(struct layer_transaction *change, const char *name, bool whiteout)
+{
+	char file[LAYER_FILE_MAX];
+	int rc = 0;
+
+	if (whiteout) {
+		file_name(LAYER_WHITEOUT, name, "", file);
+		rc = layer_transaction_create(change, file);
+	}
+	if (rc == 0 && whiteout)
+		rc = set_aside(change, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
+	if (rc == 0 && whiteout)
+		rc = set_aside(change, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
+	if (rc == 0)
+		rc = remove_other_kinds(change, whiteout ? LAYER_WHITEOUT : LAYER_NOTHING, name);
+	if (rc == 0 && change->n)
+		rc = layer_transaction_sync_later(change);
+	return layer_transaction_end(change, rc);
+}
+
+int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout)
+{
+	struct layer_transaction change = { .layer = layer };
+	int rc = whiteout ? ensure(layer) : 0;
+
+	/* Without a directory it says nothing about anything. */
+	if (!whiteout && layer->dir < 0)
+		return 0;
+	if (rc == 0 && !layer_is_ordered(layer))
+		return whiteout ? layer_write(layer, LAYER_WHITEOUT, klass, name, NULL, "", NULL)
+				: layer_revert(layer, klass, name);
+	if (rc == 0)
+		rc = layer_unused_stage_number(layer, &change.number);
+	if (rc < 0)
+		return rc;
+	change.dir = layer_open_directory(layer->dir, class_name(klass), whiteout);
+	if (change.dir < 0)
+		return change.dir == -ENOENT ? 0 : change.dir;
+	rc = remove_slot(&change, name, whiteout);
 	close(change.dir);
 	return rc;
 }
@@ -535,9 +631,8 @@ static int link_stage(struct layer *layer, unsigned number, int dir, const char 
 	return -errno;
 }
 
-static int link_into(struct layer *layer, int from, const char *name, int to,
-		     enum organ_class klass, const char *new_name,
-		     const struct layer_origin *origin, struct backing **file)
+static int link_into(struct layer *layer, int from, const char *name, enum organ_class klass,
+		     const char *new_name, const struct layer_origin *origin, struct backing **file)
 {
 	struct layer_seal seal;
 	unsigned number;
@@ -549,7 +644,7 @@ static int link_into(struct layer *layer, int from, const char *name, int to,
 	layer_unstage(layer, number);
 	rc = link_stage(layer, number, from, name, &seal);
 	if (rc == 0)
-		rc = keep(layer, number, &seal, to, klass, new_name, origin, file);
+		rc = layer_commit(layer, number, &seal, klass, new_name, origin, file);
 	/* Perhaps no thread has read the other one yet. */
 	if (rc == 0 && seal.xxh128[0])
 		backing_expect_hash(*file, seal.xxh128);
@@ -564,13 +659,11 @@ int layer_link(struct layer *from, enum organ_class klass, const char *name, str
 {
 	const int old = layer_open_directory(from->dir, class_name(klass), false);
 	int rc = old < 0 ? old : ensure(to);
-	const int new = rc < 0 ? rc : layer_open_directory(to->dir, class_name(new_class), true);
 
-	rc = new < 0 ? new : link_into(to, old, name, new, new_class, new_name, origin, file);
+	if (rc == 0)
+		rc = link_into(to, old, name, new_class, new_name, origin, file);
 	if (old >= 0)
 		close(old);
-	if (new >= 0)
-		close(new);
 	return rc;
 }
 

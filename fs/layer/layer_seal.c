@@ -71,9 +71,9 @@ static int compress_to(const struct sealing *sealing, int fd)
 		rc = size < 0 ? (int)size : (uint64_t)size >= sealing->size ? -EFBIG : 0;
 	}
 	zstd_writer_free(writer);
-	if (rc == 0 && (futimens(fd, times) < 0 || fsync(fd) < 0))
+	if (rc == 0 && futimens(fd, times) < 0)
 		rc = -errno;
-	return rc;
+	return rc == 0 ? layer_write_back(sealing->layer, fd) : rc;
 }
 
 /* Compress the stage into a file beside it. */
@@ -122,7 +122,7 @@ static int seal(struct sealing *sealing, unsigned number)
 	/* The disk may begin while we hash. */
 	sync_file_range(sealing->from, 0, 0, SYNC_FILE_RANGE_WRITE);
 	rc = pass_on(sealing, NULL);
-	return rc == 0 && fsync(sealing->from) < 0 ? -errno : rc;
+	return rc == 0 ? layer_write_back(sealing->layer, sealing->from) : rc;
 }
 
 int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *to)

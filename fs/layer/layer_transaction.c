@@ -55,7 +55,10 @@ int layer_transaction_put(struct layer_transaction *change, const char *staged, 
 	if (!step)
 		return -ENAMETOOLONG;
 	snprintf(step->staged, sizeof(step->staged), "%s", staged);
-	if (fstatat(dir, file, &there, AT_SYMLINK_NOFOLLOW) < 0) {
+	/* Mostly there is nothing of that name, and one call does it. */
+	if (renameat2(layer, staged, dir, file, RENAME_NOREPLACE) == 0) {
+		step->kind = STEP_PUT;
+	} else if (fstatat(dir, file, &there, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno != ENOENT || renameat(layer, staged, dir, file) < 0)
 			return -errno;
 		step->kind = STEP_PUT;
@@ -69,6 +72,21 @@ int layer_transaction_put(struct layer_transaction *change, const char *staged, 
 		return put_over(change, step, staged);
 	}
 	change->n++;
+	return 0;
+}
+
+int layer_transaction_create(struct layer_transaction *change, const char *file)
+{
+	struct layer_step *step = next_step(change, file);
+
+	if (!step)
+		return -ENAMETOOLONG;
+	step->kind = STEP_PUT;
+	name_aside(change, step);
+	if (mknodat(change->dir, file, S_IFREG | 0600, 0) == 0)
+		change->n++;
+	else if (errno != EEXIST)
+		return -errno;
 	return 0;
 }
 
@@ -89,7 +107,14 @@ int layer_transaction_remove(struct layer_transaction *change, const char *file)
 
 int layer_transaction_sync(struct layer_transaction *change)
 {
-	return fsync(change->dir) < 0 ? -errno : 0;
+	return layer_group_sync(&change->layer->group, change->dir,
+				layer_is_ordered(change->layer));
+}
+
+int layer_transaction_sync_later(struct layer_transaction *change)
+{
+	return layer_group_sync_later(&change->layer->group, change->dir,
+				      layer_is_ordered(change->layer));
 }
 
 static int undo_step(const struct layer_transaction *change, const struct layer_step *step)

@@ -26,11 +26,15 @@ struct layer_transaction {
 /* The staged file becomes a file of the directory, in place of what has that name. */
 int layer_transaction_put(struct layer_transaction *change, const char *staged, const char *file);
 
+/* There is an empty file of that name from now on, if there was none. */
+int layer_transaction_create(struct layer_transaction *change, const char *file);
+
 /* A file of the directory goes, if it is there. */
 int layer_transaction_remove(struct layer_transaction *change, const char *file);
 
-/* What was done so far is durable. */
+/* What was done so far is durable; or will be soon, where the filesystem keeps order. */
 int layer_transaction_sync(struct layer_transaction *change);
+int layer_transaction_sync_later(struct layer_transaction *change);
 
 /* After the last step, of which rc came: 0 it was made durable, and what was set aside is removed;
  * -errno: all is undone, as far as the disk allows. Returns rc. */

@@ -197,6 +197,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	if (!model)
 		return NULL;
 	pthread_mutex_init(&model->journal.commit, NULL);
+	pthread_cond_init(&model->journal.moved, NULL);
 	pthread_mutex_init(&model->experts_lock, NULL);
 	pthread_mutex_init(&model->names, NULL);
 	atomic_init(&model->next_ino, INODE_FIRST);
@@ -284,6 +285,7 @@ void model_close(struct model *model)
 	backing_unref(model->base);
 	shards_unref(model->shards);
 	pthread_mutex_destroy(&model->journal.commit);
+	pthread_cond_destroy(&model->journal.moved);
 	pthread_mutex_destroy(&model->experts_lock);
 	pthread_mutex_destroy(&model->names);
 	free(model->shown);

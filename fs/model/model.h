@@ -31,7 +31,10 @@ enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES };
 /* What is half done in the layer. fs/edit/journal.h says how it is used, and the order of locks. */
 struct journal {
 	pthread_mutex_t commit; /* held while a change goes into the layer and the model */
+	pthread_cond_t moved;	/* a graft is off waiting, or a thread has what it waited for */
 	/* Protected by commit: */
+	struct journal_graft *waiting; /* grafts that are on their way to the disk */
+	unsigned alone; /* threads that wait until there are none */
 	bool noted; /* the layer's note of a move must go before the next change */
 	/* and before that, from the layer, what was moved and is still where it was */
 	enum journal_left { LEFT_NOTHING, LEFT_SLOT, LEFT_KEY } left;

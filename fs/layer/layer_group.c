@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_group.c - see layer_group.h. */
+#include "fs/layer/layer_group.h"
+#include "fs/util/cond_poll.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How long a removal may stay in memory alone. */
+#define LATER_NS 20000000L
+
+void layer_group_init(struct layer_group *group, struct log *log)
+{
+	*group = (struct layer_group){ .later = -1, .log = log };
+	pthread_mutex_init(&group->lock, NULL);
+	pthread_cond_init(&group->synced, NULL);
+	cond_poll_init(&group->wake);
+	group->last = &group->first;
+}
+
+static int sync_directory(int dir)
+{
+	return fsync(dir) < 0 ? -errno : 0;
+}
+
+/* What one fsync(), or one for each directory, is to make durable. */
+struct layer_group_batch {
+	struct layer_group_wait *first;
+	int later;
+	bool later_is_last;
+	int failed;
+};
+
+/* On a filesystem that keeps order: the directory that was changed last. -1: none was. */
+static int last_changed(const struct layer_group_batch *batch)
+{
+	int dir = -1;
+
+	for (const struct layer_group_wait *wait = batch->first; wait; wait = wait->next)
+		if (wait->dir >= 0)
+			dir = wait->dir;
+	return batch->later >= 0 && (batch->later_is_last || dir < 0) ? batch->later : dir;
+}
+
+static int sync_batch(const struct layer_group_batch *batch, bool ordered)
+{
+	const int dir = last_changed(batch);
+	int rc = 0;
+
+	if (ordered)
+		return dir >= 0 ? sync_directory(dir) : 0;
+	for (const struct layer_group_wait *wait = batch->first; wait; wait = wait->next) {
+		const int one = wait->dir >= 0 ? sync_directory(wait->dir) : 0;
+
+		rc = one < 0 ? one : rc;
+	}
+	return rc;
+}
+
+/* With the lock held: the fsync() of what had been left to later is done. What it could not do, the
+ * next one tries again, and one that waits is told. */
+static void end_later(struct layer_group *group, const struct layer_group_batch *batch, int rc)
+{
+	if (batch->later < 0)
+		return;
+	if (rc == 0 || group->later >= 0) {
+		close(batch->later);
+	} else {
+		group->later = batch->later;
+		group->later_is_last = !group->first;
+	}
+	if (rc == 0)
+		return;
+	if (!batch->first)
+		group->failed = rc;
+	if (group->log)
+		log_add(group->log,
+			"what was removed last could not be made durable: %s; the next mount may "
+			"find it there",
+			strerror(-rc));
+}
+
+/* With the lock held, which is released meanwhile: all that has changed until now is durable, and
+ * who waits for that is told. */
+static void sync_now(struct layer_group *group, bool ordered)
+{
+	struct layer_group_batch batch = { group->first, group->later, group->later_is_last,
+					   group->failed };
+	int rc;
+
+	group->first = NULL;
+	group->last = &group->first;
+	group->later = -1;
+	group->later_is_last = group->is_due = false;
+	group->failed = 0;
+	group->syncing = true;
+	pthread_mutex_unlock(&group->lock);
+	rc = sync_batch(&batch, ordered);
+	pthread_mutex_lock(&group->lock);
+	group->syncing = false;
+	end_later(group, &batch, rc);
+	if (rc == 0)
+		rc = batch.failed;
+	/* A thread that is told may be gone with the next unlock. */
+	for (struct layer_group_wait *wait = batch.first, *next; wait; wait = next) {
+		next = wait->next;
+		wait->rc = rc;
+		wait->done = true;
+	}
+	pthread_cond_broadcast(&group->synced);
+}
+
+void layer_group_join(struct layer_group *group, struct layer_group_wait *wait, int dir)
+{
+	*wait = (struct layer_group_wait){ .dir = dir };
+	pthread_mutex_lock(&group->lock);
+	*group->last = wait;
+	group->last = &wait->next;
+	if (dir >= 0)
+		group->later_is_last = false;
+	pthread_mutex_unlock(&group->lock);
+}
+
+int layer_group_await(struct layer_group *group, struct layer_group_wait *wait, bool ordered)
+{
+	pthread_mutex_lock(&group->lock);
+	while (!wait->done)
+		if (group->syncing)
+			pthread_cond_wait(&group->synced, &group->lock);
+		else
+			sync_now(group, ordered);
+	pthread_mutex_unlock(&group->lock);
+	return wait->rc;
+}
+
+int layer_group_sync(struct layer_group *group, int dir, bool ordered)
+{
+	struct layer_group_wait wait;
+
+	layer_group_join(group, &wait, dir);
+	return layer_group_await(group, &wait, ordered);
+}
+
+int layer_group_flush(struct layer_group *group, bool ordered)
+{
+	return layer_group_sync(group, -1, ordered);
+}
+
+/* The thread that makes durable what no other waits for. */
+static void *sync_what_is_due(void *argument)
+{
+	struct layer_group *group = argument;
+	struct timespec now;
+
+	pthread_mutex_lock(&group->lock);
+	while (!group->is_ending) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (!group->is_due)
+			pthread_cond_wait(&group->wake, &group->lock);
+		else if (now.tv_sec < group->due.tv_sec ||
+			 (now.tv_sec == group->due.tv_sec && now.tv_nsec < group->due.tv_nsec))
+			pthread_cond_timedwait(&group->wake, &group->lock, &group->due);
+		else if (group->syncing)
+			pthread_cond_wait(&group->synced, &group->lock);
+		else
+			sync_now(group, true);
+	}
+	pthread_mutex_unlock(&group->lock);
+	return NULL;
+}
+
+/* With the lock held. Signals are the main thread's. */
+static bool has_thread(struct layer_group *group)
+{
+	sigset_t all, before;
+	bool started;
+
+	if (group->thread_of == getpid())
+		return true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	started = pthread_create(&group->thread, NULL, sync_what_is_due, group) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (started)
+		group->thread_of = getpid();
+	return started;
+}
+
+/* With the lock held. */
+static void set_due(struct layer_group *group)
+{
+	if (group->is_due)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &group->due);
+	group->due.tv_nsec += LATER_NS;
+	if (group->due.tv_nsec >= 1000000000L) {
+		group->due.tv_nsec -= 1000000000L;
+		group->due.tv_sec++;
+	}
+	group->is_due = true;
+	pthread_cond_signal(&group->wake);
+}
+
+int layer_group_sync_later(struct layer_group *group, int dir, bool ordered)
+{
+	const int copy = ordered ? fcntl(dir, F_DUPFD_CLOEXEC, 0) : -1;
+	bool is_left = false;
+
+	pthread_mutex_lock(&group->lock);
+	if (copy >= 0 && !group->failed && has_thread(group)) {
+		if (group->later >= 0)
+			close(group->later);
+		group->later = copy;
+		group->later_is_last = is_left = true;
+		set_due(group);
+	}
+	pthread_mutex_unlock(&group->lock);
+	if (is_left)
+		return 0;
+	if (copy >= 0)
+		close(copy);
+	return layer_group_sync(group, dir, ordered);
+}
+
+void layer_group_destroy(struct layer_group *group)
+{
+	/* Only where order is kept is there a thread, and anything left to later. */
+	if (group->thread_of)
+		layer_group_flush(group, true);
+	pthread_mutex_lock(&group->lock);
+	group->is_ending = true;
+	pthread_cond_signal(&group->wake);
+	/* It may wait for an fsync() of its own only, which ends before it looks again. */
+	pthread_mutex_unlock(&group->lock);
+	if (group->thread_of == getpid())
+		pthread_join(group->thread, NULL);
+	if (group->later >= 0)
+		close(group->later);
+	pthread_mutex_destroy(&group->lock);
+	pthread_cond_destroy(&group->synced);
+	pthread_cond_destroy(&group->wake);
+}

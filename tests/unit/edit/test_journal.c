@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* test_journal.c - fs/edit/journal.c: grafts of other slots may wait for the disk together, and
+ * nothing else changes the layer meanwhile. */
+#include "fs/edit/journal.h"
+#include "tests/unit/temp_dir.h"
+
+struct scene {
+	struct model model;
+	atomic_int alone, same, other; /* threads that have got the lock */
+};
+
+static void open_scene(struct scene *scene)
+{
+	memset(scene, 0, sizeof(*scene));
+	pthread_mutex_init(&scene->model.journal.commit, NULL);
+	pthread_cond_init(&scene->model.journal.moved, NULL);
+}
+
+static void close_scene(struct scene *scene)
+{
+	pthread_mutex_destroy(&scene->model.journal.commit);
+	pthread_cond_destroy(&scene->model.journal.moved);
+}
+
+static void *be_alone(void *argument)
+{
+	struct scene *scene = argument;
+
+	journal_begin(&scene->model);
+	atomic_fetch_add(&scene->alone, 1);
+	journal_end(&scene->model);
+	return NULL;
+}
+
+static void graft(struct scene *scene, const char *name, atomic_int *count)
+{
+	struct journal_graft graft;
+
+	journal_begin_graft(&scene->model, &graft, CLASS_ORGANS, name);
+	atomic_fetch_add(count, 1);
+	journal_wait(&scene->model, &graft);
+	journal_resume(&scene->model, &graft);
+	journal_end(&scene->model);
+}
+
+static void *graft_same(void *argument)
+{
+	struct scene *scene = argument;
+
+	graft(scene, "up", &scene->same);
+	return NULL;
+}
+
+static void *graft_other(void *argument)
+{
+	struct scene *scene = argument;
+
+	graft(scene, "down", &scene->other);
+	return NULL;
+}
+
+static bool comes_to_be(atomic_int *count, int wanted)
+{
+	for (unsigned i = 0; i < 2000 && atomic_load(count) != wanted; i++)
+		usleep(5000);
+	return atomic_load(count) == wanted;
+}
+
+static pthread_t start(void *(*run)(void *argument), struct scene *scene)
+{
+	pthread_t thread;
+
+	must(pthread_create(&thread, NULL, run, scene) == 0);
+	return thread;
+}
+
+static void grafts_of_other_slots_need_not_wait(void **state)
+{
+	struct journal_graft first;
+	pthread_t same, other;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	journal_begin_graft(&s.model, &first, CLASS_ORGANS, "up");
+	journal_wait(&s.model, &first);
+	same = start(graft_same, &s);
+	other = start(graft_other, &s);
+	assert_true(comes_to_be(&s.other, 1));
+	usleep(50000);
+	assert_int_equal(atomic_load(&s.same), 0);
+	journal_resume(&s.model, &first);
+	journal_end(&s.model);
+	assert_true(comes_to_be(&s.same, 1));
+	pthread_join(same, NULL);
+	pthread_join(other, NULL);
+	close_scene(&s);
+}
+
+static bool waits_alone(struct scene *scene)
+{
+	unsigned alone = 0;
+
+	for (unsigned i = 0; i < 2000 && !alone; i++) {
+		usleep(5000);
+		pthread_mutex_lock(&scene->model.journal.commit);
+		alone = scene->model.journal.alone;
+		pthread_mutex_unlock(&scene->model.journal.commit);
+	}
+	return alone != 0;
+}
+
+/* And grafts that come meanwhile come after it. */
+static void other_changes_wait_until_no_graft_is_on_its_way(void **state)
+{
+	struct journal_graft first;
+	pthread_t alone, other;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	journal_begin_graft(&s.model, &first, CLASS_ORGANS, "up");
+	journal_wait(&s.model, &first);
+	alone = start(be_alone, &s);
+	assert_true(waits_alone(&s));
+	other = start(graft_other, &s);
+	usleep(50000);
+	assert_int_equal(atomic_load(&s.alone), 0);
+	assert_int_equal(atomic_load(&s.other), 0);
+	journal_resume(&s.model, &first);
+	journal_end(&s.model);
+	assert_true(comes_to_be(&s.alone, 1));
+	assert_true(comes_to_be(&s.other, 1));
+	pthread_join(alone, NULL);
+	pthread_join(other, NULL);
+	close_scene(&s);
+}
+
+static void what_is_half_done_is_finished_without_grafts_beside_it(void **state)
+{
+	struct journal_graft first;
+	pthread_t other;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	journal_begin_graft(&s.model, &first, CLASS_ORGANS, "up");
+	journal_wait(&s.model, &first);
+	pthread_mutex_lock(&s.model.journal.commit);
+	s.model.journal.noted = true;
+	pthread_mutex_unlock(&s.model.journal.commit);
+	other = start(graft_other, &s);
+	usleep(50000);
+	assert_int_equal(atomic_load(&s.other), 0);
+	journal_resume(&s.model, &first);
+	journal_end(&s.model);
+	assert_true(comes_to_be(&s.other, 1));
+	pthread_join(other, NULL);
+	close_scene(&s);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
