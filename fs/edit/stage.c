@@ -394,7 +394,7 @@ int stage_seal(struct stage *stage, struct layer_seal *seal)
 
 	if (futimens(stage->fd, times) < 0)
 		return -errno;
-	rc = layer_seal_stage(stage->layer, stage->number, seal);
+	rc = layer_seal_stage(stage->layer, stage->number, stage->fd, seal);
 	/* What a failed fsync() has lost, the next one does not miss. */
 	if (rc < 0 && rc != -ENOMEM)
 		stage->failed = rc;
@@ -410,7 +410,7 @@ int stage_commit_end(struct stage *stage, int rc, struct view *now)
 {
 	if (rc == 0) {
 		close(stage->fd);
-		layer_unstage(stage->layer, stage->number);
+		layer_drop_stage(stage->layer, stage->number);
 		stage->fd = -1;
 		stage->content = now;
 		stage->written = false;

@@ -58,11 +58,14 @@ const char *layer_open_error(int rc)
 
 int layer_create_file(int dir, const char *name)
 {
-	int fd;
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(dir, name, flags, 0600);
 
 	/* What cannot be removed shows in openat(). */
-	unlinkat(dir, name, 0);
-	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 && errno == EEXIST) {
+		unlinkat(dir, name, 0);
+		fd = openat(dir, name, flags, 0600);
+	}
 	return fd < 0 ? -errno : fd;
 }
 

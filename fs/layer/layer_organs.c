@@ -39,11 +39,9 @@ static int make_stage_directory(const struct layer *layer)
 {
 	struct stat stat;
 
-	if (mkdirat(layer->dir, ".stage", 0700) == 0)
-		return 0;
-	if (errno != EEXIST || fstatat(layer->dir, ".stage", &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	return S_ISDIR(stat.st_mode) ? 0 : -ENOTDIR;
+	if (fstatat(layer->dir, ".stage", &stat, AT_SYMLINK_NOFOLLOW) == 0)
+		return S_ISDIR(stat.st_mode) ? 0 : -ENOTDIR;
+	return errno == ENOENT && mkdirat(layer->dir, ".stage", 0700) == 0 ? 0 : -errno;
 }
 
 int layer_stage(struct layer *layer, unsigned *number)
@@ -94,6 +92,14 @@ void layer_unstage(struct layer *layer, unsigned number)
 		layer_stage_name(number, suffixes[i], name);
 		unlinkat(layer->dir, name, 0);
 	}
+}
+
+void layer_drop_stage(struct layer *layer, unsigned number)
+{
+	char name[LAYER_STAGE_NAME];
+
+	layer_stage_name(number, "", name);
+	unlinkat(layer->dir, name, 0);
 }
 
 /* The name of the file that says what a slot holds, or of one that lies beside it; LAYER_NOTHING:
@@ -347,7 +353,7 @@ int layer_commit(struct layer *layer, unsigned number, const struct layer_seal *
 		rc = layer_commit_wait(&commit);
 	rc = layer_commit_end(&commit, rc, file);
 	if (rc == 0)
-		layer_unstage(layer, number);
+		layer_drop_stage(layer, number);
 	return rc;
 }
 

@@ -125,26 +125,21 @@ static int seal(struct sealing *sealing, unsigned number)
 	return rc == 0 ? layer_write_back(sealing->layer, sealing->from) : rc;
 }
 
-int layer_seal_stage(struct layer *layer, unsigned number, struct layer_seal *to)
+int layer_seal_stage(struct layer *layer, unsigned number, int fd, struct layer_seal *to)
 {
-	struct sealing sealing = { .layer = layer, .seal = to, .bytes = malloc(ZSTD_FRAME_BYTES) };
-	char name[LAYER_STAGE_NAME];
+	struct sealing sealing = {
+		.layer = layer, .from = fd, .seal = to, .bytes = malloc(ZSTD_FRAME_BYTES)
+	};
 	struct stat stat;
 	int rc = -ENOMEM;
 
-	layer_stage_name(number, "", name);
-	sealing.from = layer_open_file(layer->dir, name);
-	if (sealing.from < 0) {
-		rc = sealing.from;
-	} else if (fstat(sealing.from, &stat) < 0) {
+	if (fstat(sealing.from, &stat) < 0) {
 		rc = -errno;
 	} else if (sealing.bytes) {
 		sealing.size = (uint64_t)stat.st_size;
 		sealing.mtime = stat.st_mtim;
 		rc = seal(&sealing, number);
 	}
-	if (sealing.from >= 0)
-		close(sealing.from);
 	free(sealing.bytes);
 	return rc;
 }

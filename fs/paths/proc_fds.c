@@ -37,15 +37,20 @@ static void find_hidden(struct proc_fd *opening)
 /* What fdinfo says: how it is open, in which mount, and which inode. */
 static bool read_info(pid_t pid, unsigned fd, unsigned *flags, int *mount, uint64_t *ino)
 {
-	char path[64], line[128];
+	char path[64], text[512], *rest = text, *line;
 	unsigned found = 0;
-	FILE *file;
+	ssize_t n;
+	int info;
 
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%u", (int)pid, fd);
-	file = fopen(path, "re");
+	info = open(path, O_RDONLY | O_CLOEXEC);
+	n = info < 0 ? 0 : read(info, text, sizeof(text) - 1);
+	if (info >= 0)
+		close(info);
+	text[n < 0 ? 0 : n] = '\0';
 	*ino = 0;
 	/* The rest is the kind of file's own business. */
-	for (unsigned i = 0; file && i < 4 && fgets(line, sizeof(line), file); i++) {
+	for (unsigned i = 0; i < 4 && (line = strsep(&rest, "\n")); i++) {
 		unsigned long long value;
 
 		found += sscanf(line, "flags: %o", flags) == 1;
@@ -53,8 +58,6 @@ static bool read_info(pid_t pid, unsigned fd, unsigned *flags, int *mount, uint6
 		if (sscanf(line, "ino: %llu", &value) == 1)
 			*ino = value;
 	}
-	if (file)
-		fclose(file);
 	return found == 2;
 }
 
@@ -82,6 +85,7 @@ static bool find_place(const char *link, int id, dev_t own, struct proc_fd *open
 	opening->is_hidden = !mountinfo_find(mountinfo_has_id, &wanted, &mount);
 	opening->device = mount.device;
 	opening->is_organfs = mount.is_organfs;
+	opening->is_local = mount.is_local;
 	mountinfo_release(&mount);
 	if (opening->is_hidden)
 		find_hidden(opening);
@@ -94,12 +98,16 @@ static bool find_place(const char *link, int id, dev_t own, struct proc_fd *open
 
 static bool read_proc_fd(pid_t pid, unsigned fd, dev_t own, struct proc_fd *opening)
 {
+	struct stat link;
 	unsigned flags;
 	char path[64];
 	ssize_t n;
 	int id;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)pid, fd);
+	/* The mode of the link itself says whether it is open for reading. */
+	if (lstat(path, &link) < 0 || !(link.st_mode & S_IRUSR))
+		return false;
 	n = readlink(path, opening->path, sizeof(opening->path) - 1);
 	if (n <= 0)
 		return false;

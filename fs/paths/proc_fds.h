@@ -14,6 +14,7 @@ struct proc_fd {
 	dev_t device;
 	uint64_t ino;	 /* 0: the kernel does not tell */
 	bool is_organfs; /* in a mount of organfs */
+	bool is_local;	 /* in a filesystem that is asked about an open file without waiting */
 	bool is_hidden;	 /* in a mount that cannot be seen from here: path may be another file */
 	int fd;		 /* opened with O_PATH, the holder's to close; -1: of that own device */
 };

@@ -276,6 +276,13 @@ static struct source_candidate open_candidate(struct write_sources *tracer,
 	return candidate;
 }
 
+/* One that can be asked at once, for nothing of the user's rights is needed and nothing waited
+ * for. */
+static bool answers_at_once(const struct proc_fd *opening)
+{
+	return opening->is_local && !opening->is_organfs && !opening->is_hidden;
+}
+
 static void *run(void *argument)
 {
 	struct write_source *trace = argument;
@@ -285,7 +292,7 @@ static void *run(void *argument)
 	for (unsigned i = 0; i < trace->n && may; i++) {
 		struct source_candidate candidate;
 
-		if (trace->openings[i].fd < 0)
+		if (trace->openings[i].fd < 0 || trace->candidates[i].is_known)
 			continue;
 		candidate = open_candidate(tracer, &trace->openings[i]);
 		pthread_mutex_lock(&trace->lock);
@@ -356,7 +363,9 @@ struct write_source *write_source_begin(struct write_sources *tracer, pid_t pid,
 	for (unsigned i = 0; i < trace->n; i++) {
 		struct source_candidate *candidate = &trace->candidates[i];
 
-		others |= trace->openings[i].fd >= 0;
+		if (answers_at_once(&trace->openings[i]))
+			*candidate = open_candidate(tracer, &trace->openings[i]);
+		others |= trace->openings[i].fd >= 0 && !candidate->is_known;
 		if (trace->openings[i].fd >= 0)
 			continue;
 		candidate->donor =

@@ -23,6 +23,18 @@ static void decode(char *text)
 	*out = '\0';
 }
 
+/* None of these asks a disk, let alone a server, for the attributes of a file that is open. */
+static bool is_local(const char *type)
+{
+	static const char *const types[] = { "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs",
+					     "tmpfs" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return false;
+}
+
 /* id parent major:minor root point options [more...] - type source options */
 bool mountinfo_parse(char *line, struct mountinfo *mount)
 {
@@ -45,6 +57,7 @@ bool mountinfo_parse(char *line, struct mountinfo *mount)
 	decode(point);
 	mount->device = makedev(major, minor);
 	mount->is_organfs = strcmp(type, "fuse.organfs") == 0;
+	mount->is_local = is_local(type);
 	mount->point = point;
 	mount->options = rest;
 	return true;

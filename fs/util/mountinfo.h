@@ -11,6 +11,7 @@ struct mountinfo {
 	int id;
 	dev_t device; /* of the superblock: every mount of it has the same */
 	bool is_organfs;
+	bool is_local; /* of a type that keeps the attributes of an open file in memory */
 	const char *point;   /* as it is, without escapes; lies in line */
 	const char *options; /* of the superblock; lies in line */
 	char *line;	     /* what mountinfo_find() has to give back; NULL: nothing */

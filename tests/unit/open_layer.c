@@ -45,11 +45,24 @@ struct layer *open_layer(const struct site *site)
 	return layer;
 }
 
+int seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal)
+{
+	char path[PATH_MAX];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "%s/.stage/%u", layer_path(layer), number);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	must(fd >= 0);
+	rc = layer_seal_stage(layer, number, fd, seal);
+	close(fd);
+	return rc;
+}
+
 int keep_stage(struct layer *layer, unsigned number, enum organ_class klass, const char *name,
 	       struct backing **file)
 {
 	struct layer_seal seal;
-	const int rc = layer_seal_stage(layer, number, &seal);
+	const int rc = seal_stage(layer, number, &seal);
 
 	return rc < 0 ? rc : layer_commit(layer, number, &seal, klass, name, NULL, file);
 }

@@ -24,6 +24,9 @@ void close_site(struct site *site);
 
 struct layer *open_layer(const struct site *site);
 
+/* layer_seal_stage() of a stage that was written and closed. */
+int seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal);
+
 /* Seal that stage and put it in force. Returns what layer_commit() does, or sealing it. */
 int keep_stage(struct layer *layer, unsigned number, enum organ_class klass, const char *name,
 	       struct backing **file);

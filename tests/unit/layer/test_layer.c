@@ -1015,7 +1015,7 @@ static void the_same_for_what_is_compressed(void **state)
 		must(write(fd, new, LARGE) == (ssize_t)LARGE);
 		close(fd);
 		fsync_fails(k);
-		rc = layer_seal_stage(layer, number, &seal);
+		rc = seal_stage(layer, number, &seal);
 		if (rc == 0)
 			rc = layer_commit(layer, number, &seal, CLASS_ORGANS, "up", NULL, &file);
 		failed = fsync_failed();
