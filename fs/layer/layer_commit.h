@@ -25,7 +25,8 @@ int layer_commit_begin(struct layer_commit *commit, struct layer *layer, unsigne
 int layer_commit_wait(struct layer_commit *commit);
 
 /* rc 0: it is durable, and stays, and its bytes are in *file; -errno: it is taken back, as far as
- * the disk allows. What is left of the stage is the caller's to remove. Returns rc, or what failed here. */
+ * the disk allows. What is left of the stage is the caller's to remove. Returns rc, or what failed
+ * here. */
 int layer_commit_end(struct layer_commit *commit, int rc, struct backing **file);
 
 #endif

@@ -365,6 +365,27 @@ read_by() {
 	equal "$(way "$2")" "$1" "$2"
 }
 
+# cut_power DIRECTORY: the disk of mount_image takes nothing any more, and its log ends where it is
+# (EXT4_IOC_SHUTDOWN, XFS_IOC_GOINGDOWN with NOLOGFLUSH). restore_power TYPE DIRECTORY: it is there
+# again as the next boot finds it, once nothing uses it. As a copy: other tests' namespaces may have
+# the old one mounted.
+cut_power() {
+	need python3
+	python3 -c 'import fcntl, os, struct, sys
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack("I", 2))' "$1" \
+		2>"$TMP/.said" || skip "$1 cannot be shut down: $(tail -n 1 "$TMP/.said")"
+}
+
+restore_power() {
+	umount -l "$2"
+	cp "$TMP/$1.img" "$TMP/$1.after"
+	if [ "$1" = xfs ]; then
+		mount -o loop,nouuid "$TMP/$1.after" "$2"
+	else
+		mount -o loop "$TMP/$1.after" "$2"
+	fi
+}
+
 # What tests scripts, and nothing of organfs that is not tested elsewhere, is not run once more with
 # the sanitizers.
 not_sanitized() {

@@ -494,6 +494,25 @@ def cmd_synth(a):
         f.truncate(end)
 
 
+def cmd_small(a):
+    """Many organs of 8 KiB, two a block."""
+    random.seed(a.seed)
+    names = [b"blk.%d.ffn_%s.weight" % (i, role) for i in range(a.blocks)
+             for role in (b"up", b"down")]
+    w = Writer()
+    w.begin(len(names), 2)
+    w.entry(b"general.architecture", STRING, b"llama")
+    w.entry(b"llama.block_count", U32, a.blocks)
+    for i, name in enumerate(names):
+        w.info(name, [64, 32], F32, 8192 * i)
+    w.pad(32)
+    values = [random.gauss(0, 0.02) for _ in range(2048 + len(names))]
+    with open(a.out, "wb") as f:
+        f.write(w.out)
+        for i in range(len(names)):
+            f.write(struct.pack("<2048f", *values[i:i + 2048]))
+
+
 def qwen_tensors():
     """Names, axes and types of Qwen2.5-7B as Q4_K_M: 339 tensors, 7.6e9 weights, 4.7 GB."""
     width, kv, hidden, vocabulary = 3584, 512, 18944, 152064
@@ -1070,6 +1089,9 @@ def arguments():
     sub = command("matrix", cmd_matrix, "out type", "make a model of one tensor")
     sub.add_argument("rows", type=int)
     sub.add_argument("--sparse", action="store_true", help="with a hole for data")
+    sub = command("small", cmd_small, "out", "make a model of many organs of 8 KiB, two a block")
+    sub.add_argument("blocks", type=int)
+    sub.add_argument("--seed", type=int, default=1)
     command("qwen", cmd_qwen, "out", "make a model like Qwen2.5-7B in Q4_K_M, 4.7 GB")
     sub = command("experts", cmd_experts, "base out", "make a dense model one of experts")
     sub.add_argument("n", type=int)
