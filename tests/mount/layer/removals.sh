@@ -77,7 +77,7 @@ for k in {1..12}; do
 		continue
 	fi
 	if rm "$MNT/organs/blk_1_ffn_up.bin" 2>/dev/null &&
-		until_true 1 log_has 'removed last could not be made durable: Input/output error'; then
+		until_true 1 log_has 'last could not be made durable: Input/output error'; then
 		expect_fail 'input/output error' fsync_directory "$MNT/organs"
 		fsync_directory "$MNT/organs"
 		cp "$TMP/organ" "$MNT/organs/blk_2_ffn_up.bin"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer.c - fs/layer/layer.c: what a mount finds of the one before it, by the invariants of
  * layer.h. */
+#include "fs/layer/layer_internal.h"
 #include "tests/unit/zstd_file.h"
 #include "tests/unit/open_layer.h"
 
@@ -903,15 +904,23 @@ static void a_base_of_any_name_has_a_label(void **state)
 
 /* ## a disk that fails. Invariant 5: each fsync() in turn. */
 
-/* Until nothing fails any more: act(), which is refused, and what was before is there still. */
-static void assert_refusals(void **state, int (*act)(struct layer *layer), const char *before,
-			    const char *after)
+/* A filesystem that keeps changes in order, or one that does not, whatever the test runs on. */
+static struct layer *open_ordered(const struct site *site, int order)
 {
-	struct site site = small_site(state);
+	struct layer *layer = open_layer(site);
+
+	atomic_store(&layer->order, order);
+	return layer;
+}
+
+/* Until nothing fails any more: act(), which is refused, and what was before is there still. */
+static void assert_refusals_on(struct site *site, int order, int (*act)(struct layer *layer),
+			       const char *before, const char *after)
+{
 	bool failed = true;
 
 	for (uint64_t k = 1; failed; k++) {
-		struct layer *layer = open_layer(&site);
+		struct layer *layer = open_ordered(site, order);
 		int rc;
 
 		assert_int_equal(layer_revert(layer, CLASS_ORGANS, "new"), 0);
@@ -925,10 +934,19 @@ static void assert_refusals(void **state, int (*act)(struct layer *layer), const
 		failed = fsync_failed();
 		assert_int_equal(rc, failed ? -EIO : 0);
 		layer_close(layer);
-		layer = open_layer(&site);
+		layer = open_layer(site);
 		assert_layer(layer, rc < 0 ? before : after);
 		layer_close(layer);
 	}
+}
+
+static void assert_refusals(void **state, int (*act)(struct layer *layer), const char *before,
+			    const char *after)
+{
+	struct site site = small_site(state);
+
+	assert_refusals_on(&site, LAYER_UNORDERED, act, before, after);
+	assert_refusals_on(&site, LAYER_ORDERED, act, before, after);
 	close_site(&site);
 }
 
@@ -989,6 +1007,65 @@ static void what_cannot_be_made_durable_is_taken_back(void **state)
 	assert_refusals(state, forget, BEFORE, "organs/ref=r ");
 	assert_refusals(state, share, BEFORE, "organs/ref=old organs/up=old ");
 	assert_refusals(state, white_out, BEFORE, "organs/ref=r organs/up= ");
+}
+
+static int remove_organ(struct layer *layer)
+{
+	return layer_remove(layer, CLASS_ORGANS, "up", true);
+}
+
+static int remove_added(struct layer *layer)
+{
+	return layer_remove(layer, CLASS_ORGANS, "up", false);
+}
+
+static void a_removal_waits_for_the_disk_where_order_is_not_kept(void **state)
+{
+	struct site site = small_site(state);
+
+	assert_refusals_on(&site, LAYER_UNORDERED, remove_organ, BEFORE,
+			   "organs/ref=r organs/up= ");
+	assert_refusals_on(&site, LAYER_UNORDERED, remove_added, BEFORE, "organs/ref=r ");
+	close_site(&site);
+}
+
+static void where_it_is_kept_a_flush_makes_it_durable(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_ordered(&site, LAYER_ORDERED);
+
+	assert_int_equal(layer_flush(layer), 0);
+	assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "old"), 0);
+	assert_int_equal(remove_organ(layer), 0);
+	assert_layer(layer, "organs/up= ");
+	assert_int_equal(layer_flush(layer), 0);
+	/* Once more, and then nothing is said about it. */
+	assert_int_equal(remove_organ(layer), 0);
+	assert_layer(layer, "organs/up= ");
+	assert_int_equal(remove_added(layer), 0);
+	assert_layer(layer, "");
+	assert_int_equal(layer_flush(layer), 0);
+	layer_close(layer);
+	close_site(&site);
+}
+
+static void what_cannot_be_removed_stays_whole(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_ordered(&site, LAYER_ORDERED);
+	char path[PATH_MAX];
+
+	assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "old"), 0);
+	/* What is set aside finds a directory that is not empty in its place. */
+	for (unsigned number = 0; number < 8; number++) {
+		snprintf(path, sizeof(path), "%s/.stage/%u.1/x", layer_path(layer), number);
+		*strrchr(path, '/') = '\0';
+		must(mkdir(path, 0700) == 0);
+	}
+	assert_int_equal(remove_organ(layer), -EISDIR);
+	assert_layer(layer, "organs/up=old ");
+	layer_close(layer);
+	close_site(&site);
 }
 
 static void a_class_that_cannot_be_made_durable_is_taken_back(void **state)
