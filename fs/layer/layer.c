@@ -5,6 +5,7 @@
 #include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_order.h"
+#include "fs/util/io.h"
 #include "fs/util/paths.h"
 
 #include <errno.h>
@@ -266,6 +267,23 @@ int layer_write_back(struct layer *layer, int fd)
 			return -errno;
 	}
 	return fsync(fd) < 0 ? -errno : 0;
+}
+
+int layer_create_text(struct layer *layer, const char *name, const char *text, size_t n,
+		      bool durable)
+{
+	const int fd = layer_create_file(layer->dir, name);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = io_write(fd, text, n, 0);
+	if (rc == 0 && durable)
+		rc = layer_write_back(layer, fd);
+	close(fd);
+	if (rc < 0)
+		unlinkat(layer->dir, name, 0);
+	return rc;
 }
 
 int layer_flush(struct layer *layer)

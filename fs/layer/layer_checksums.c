@@ -18,7 +18,7 @@ int layer_checksum_write(struct layer *layer, const char *staged, const char *xx
 	const int n =
 		snprintf(text, sizeof(text), "%s  %s/%s.bin\n", xxh128, class_name(klass), name);
 
-	return layer_create_text(layer->dir, staged, text, (size_t)n, false);
+	return layer_create_text(layer, staged, text, (size_t)n, false);
 }
 
 bool layer_checksum_read(int dir, const char *file, char xxh128[XXH128_TEXT])

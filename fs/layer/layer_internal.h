@@ -53,6 +53,11 @@ bool layer_is_ordered(struct layer *layer);
  * Returns 0 or -errno. */
 int layer_write_back(struct layer *layer, int fd);
 
+/* layer_create_file() with that text, which durable says is to be written back. Returns 0 or
+ * -errno; then there is none. */
+int layer_create_text(struct layer *layer, const char *name, const char *text, size_t n,
+		      bool durable);
+
 /* What stage number is in, as it is being written (LAYER_ORGAN) or as it was compressed
  * (LAYER_COMPRESSED); or another file that belongs to it. In the layer's directory. */
 #define LAYER_STAGE_NAME 32

@@ -45,7 +45,8 @@ static int change_to(struct layer_transaction *change, enum layer_key kind, cons
 }
 
 /* A durable file with that content. */
-static int write_stage(int fd, const char *head, struct view *text, const struct timespec *mtime)
+static int write_stage(struct layer *layer, int fd, const char *head, struct view *text,
+		       const struct timespec *mtime)
 {
 	const struct timespec times[2] = { *mtime, *mtime };
 	const size_t n = strlen(head);
@@ -53,9 +54,9 @@ static int write_stage(int fd, const char *head, struct view *text, const struct
 
 	if (rc == 0 && text)
 		rc = layer_copy_view(fd, n, text, view_size(text));
-	if (rc == 0 && (futimens(fd, times) < 0 || fsync(fd) < 0))
+	if (rc == 0 && futimens(fd, times) < 0)
 		rc = -errno;
-	return rc;
+	return rc == 0 ? layer_write_back(layer, fd) : rc;
 }
 
 static int put(struct layer *layer, unsigned number, enum layer_key kind, const char *name)
@@ -86,7 +87,7 @@ int layer_write_key(struct layer *layer, enum layer_key kind, const char *name, 
 
 	if (fd < 0)
 		return fd;
-	rc = write_stage(fd, head, text, mtime);
+	rc = write_stage(layer, fd, head, text, mtime);
 	close(fd);
 	if (rc == 0)
 		rc = put(layer, number, kind, name);

@@ -69,22 +69,6 @@ int layer_create_file(int dir, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-int layer_create_text(int dir, const char *name, const char *text, size_t n, bool durable)
-{
-	const int fd = layer_create_file(dir, name);
-	int rc;
-
-	if (fd < 0)
-		return fd;
-	rc = io_write(fd, text, n, 0);
-	if (rc == 0 && durable && fsync(fd) < 0)
-		rc = -errno;
-	close(fd);
-	if (rc < 0)
-		unlinkat(dir, name, 0);
-	return rc;
-}
-
 static int make_directory(int dir, const char *name)
 {
 	int rc = 0;

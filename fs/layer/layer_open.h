@@ -24,10 +24,6 @@ const char *layer_open_error(int rc);
  * left. Returns a descriptor to close, or -errno. */
 int layer_create_file(int dir, const char *name);
 
-/* Such a file with that text; durable waits for the disk. Returns 0 or -errno; then there is none.
- */
-int layer_create_text(int dir, const char *name, const char *text, size_t n, bool durable);
-
 /* A directory of the layer whose own is dir, to close; with make, it is made if need be, durably.
  * -errno. */
 int layer_open_directory(int dir, const char *name, bool make);

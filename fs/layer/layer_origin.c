@@ -90,7 +90,7 @@ int layer_origin_write(struct layer *layer, const char *staged, const struct lay
 	}
 	if (!text)
 		return -ENOMEM;
-	rc = layer_create_text(layer->dir, staged, text, size, origin->slot != NULL);
+	rc = layer_create_text(layer, staged, text, size, origin->slot != NULL);
 	free(text);
 	return rc;
 }

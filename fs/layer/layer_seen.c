@@ -36,7 +36,7 @@ int layer_seen_write(struct layer *layer, const char *staged, const char *target
 	char *text = print(target, reference, &size);
 	const int rc = !text		  ? -ENOMEM
 		       : size >= TEXT_MAX ? -EFBIG
-					  : layer_create_text(layer->dir, staged, text, size, true);
+					  : layer_create_text(layer, staged, text, size, true);
 
 	free(text);
 	return rc;

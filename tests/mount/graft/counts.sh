@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What small operations ask of the system, counted: fsync() and calls about files of a graft, and
+# requests of a listing.
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need strace
+disk=$TMP/disk
+mount_image ext4 200 "$disk"
+trap 'umount -l "$disk" 2>/dev/null || true' EXIT
+"$GGUF" small "$TMP/base.gguf" 200
+"$GGUF" small "$TMP/donor.gguf" 200 --seed 2
+mkdir "$TMP/donor" "$TMP/organs"
+mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
+cp "$TMP/donor/organs/"*_ffn_up.bin "$TMP/organs/"
+
+# trace MOUNTPOINT CALLS, then done_tracing: $TMP/calls has a line for each call of the daemon.
+trace() {
+	strace -f -qq -o "$TMP/calls" -p "${DAEMON[$1]}" -e "trace=$2" 2>>"$LOGS/strace" &
+	TRACER=$!
+	until_true 20 is_traced "${DAEMON[$1]}" || skip "no strace here"
+}
+done_tracing() {
+	full_speed
+	n=$(grep -vc resumed "$TMP/calls" || true)
+}
+
+files=openat,close,unlinkat,mkdirat,mknodat,linkat,renameat,renameat2,readlink,pwrite64,clone3
+mount_model -o "layer=$disk/layer" "$TMP/base.gguf"
+cp "$TMP"/organs/blk_1[0-9]_ffn_up.bin "$MNT/organs/"
+trace "$MNT" fsync,fdatasync
+cp "$TMP"/organs/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
+done_tracing
+[ "$n" -le 100 ] || fail "$n fsync() for 100 grafts of one cp"
+trace "$MNT" $files
+cp "$TMP"/organs/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
+done_tracing
+[ "$n" -le 5500 ] || fail "$n calls about files for 100 grafts"
+
+# Four at once share.
+trace "$MNT" fsync,fdatasync
+for k in 2 3 4 5 6 7 8 9; do
+	cp "$TMP"/organs/blk_1$k?_ffn_up.bin "$MNT/organs/" </dev/null &
+	copies[k]=$!
+done
+wait "${copies[@]}"
+done_tracing
+echo "$n fsync() for 80 grafts of eight cp at once"
+[ "$n" -lt 80 ] || fail "$n fsync() for 80 grafts of eight cp at once"
+equal "$(wc -l <"$MNT/.grafts")" 110
+unmount_and_wait
+
+# A key is one as well.
+mount_model -o "layer=$disk/layer" "$TMP/base.gguf"
+echo one >"$MNT/metadata/test.one"
+trace "$MNT" fsync,fdatasync
+echo two >"$MNT/metadata/test.two"
+done_tracing
+[ "$n" -le 1 ] || fail "$n fsync() for a key"
+unmount_and_wait
+
+# A listing with attributes needs no look-up where the mount is not written to.
+ls -lR "$TMP/donor" >/dev/null
+trace "$TMP/donor" read,newfstatat
+ls -lR "$TMP/donor" >"$TMP/listed"
+done_tracing
+equal "$(grep -c '_ffn_.*bin' "$TMP/listed")" 400
+[ "$n" -lt 60 ] || fail "$n calls for a listing of 800 files"
+unmount_and_wait "$TMP/donor"
