@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* How long a removal may stay in memory alone. */
@@ -45,6 +46,24 @@ static int last_changed(const struct layer_group_batch *batch)
 	return batch->later >= 0 && (batch->later_is_last || dir < 0) ? batch->later : dir;
 }
 
+static bool is_same(int a, int b)
+{
+	struct stat of_a, of_b;
+
+	return fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+	       of_a.st_ino == of_b.st_ino;
+}
+
+/* Is it the directory of another one before it in the batch? */
+static bool is_again(const struct layer_group_batch *batch, const struct layer_group_wait *wait)
+{
+	const struct layer_group_wait *before = batch->first;
+
+	while (before != wait && (before->dir < 0 || !is_same(before->dir, wait->dir)))
+		before = before->next;
+	return before != wait;
+}
+
 static int sync_batch(const struct layer_group_batch *batch, bool ordered)
 {
 	const int dir = last_changed(batch);
@@ -53,7 +72,8 @@ static int sync_batch(const struct layer_group_batch *batch, bool ordered)
 	if (ordered)
 		return dir >= 0 ? sync_directory(dir) : 0;
 	for (const struct layer_group_wait *wait = batch->first; wait; wait = wait->next) {
-		const int one = wait->dir >= 0 ? sync_directory(wait->dir) : 0;
+		const int one =
+			wait->dir >= 0 && !is_again(batch, wait) ? sync_directory(wait->dir) : 0;
 
 		rc = one < 0 ? one : rc;
 	}

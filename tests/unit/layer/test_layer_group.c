@@ -70,6 +70,23 @@ static void each_directory_has_its_own_elsewhere(void **state)
 	close_scene(&s);
 }
 
+static void but_one_for_all_that_changed_it(void **state)
+{
+	struct scene s;
+	int rc[2], other;
+
+	open_scene(state, &s);
+	other = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(other >= 0);
+	fsync_fails(2);
+	sync_two(&s.group, s.dir, other, false, rc);
+	assert_false(fsync_failed());
+	assert_int_equal(rc[0], 0);
+	assert_int_equal(rc[1], 0);
+	close(other);
+	close_scene(&s);
+}
+
 static void all_that_shared_an_fsync_are_told_of_its_failure(void **state)
 {
 	struct scene s;
