@@ -33,6 +33,7 @@ uncount() {
 # 2,000 organs, and each of them stays removed.
 mount_model -o "layer=$disk/layer" "$TMP/base.gguf"
 equal "$(find "$MNT/organs" -name '*.bin' | wc -l)" 2000
+cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organ"
 count fsync
 rm -r "$MNT"/organs/*.bin
 n=$(uncount)
@@ -41,6 +42,10 @@ equal "$(find "$MNT/organs" -name '*.bin' | wc -l)" 0
 fsync_directory "$MNT/organs"
 fsync_directory "$MNT"
 cut_power "$disk"
+expect_fail 'input/output error' cp "$TMP/organ" "$MNT/organs/blk_3_ffn_up.bin"
+expect_fail 'input/output error' rm "$MNT/metadata/general.architecture"
+absent "$MNT/organs/blk_3_ffn_up.bin"
+exists "$MNT/metadata/general.architecture"
 kill_daemon
 restore_power ext4 "$disk"
 mount_model -o "layer=$disk/layer" "$TMP/base.gguf"
@@ -51,7 +56,6 @@ rm -r "$disk/layer"
 
 # A removed graft, and an organ that was added.
 mount_model -o "layer=$disk/layer" "$TMP/base.gguf"
-cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organ"
 cp "$TMP/organ" "$MNT/organs/blk_1_ffn_up.bin"
 cp "$TMP/organ" "$MNT/organs/blk_1000_ffn_up.bin"
 rm "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_1000_ffn_up.bin"
