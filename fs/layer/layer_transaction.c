@@ -75,7 +75,7 @@ int layer_transaction_put(struct layer_transaction *change, const char *staged, 
 	return 0;
 }
 
-int layer_transaction_create(struct layer_transaction *change, const char *file)
+static int create(struct layer_transaction *change, const char *file)
 {
 	struct layer_step *step = next_step(change, file);
 
@@ -83,11 +83,26 @@ int layer_transaction_create(struct layer_transaction *change, const char *file)
 		return -ENAMETOOLONG;
 	step->kind = STEP_PUT;
 	name_aside(change, step);
-	if (mknodat(change->dir, file, S_IFREG | 0600, 0) == 0)
-		change->n++;
-	else if (errno != EEXIST)
+	if (mknodat(change->dir, file, S_IFREG | 0600, 0) < 0)
 		return -errno;
+	change->n++;
 	return 0;
+}
+
+int layer_transaction_create(struct layer_transaction *change, const char *file)
+{
+	int rc = create(change, file);
+	struct stat there;
+
+	if (rc != -EEXIST)
+		return rc;
+	if (fstatat(change->dir, file, &there, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (S_ISREG(there.st_mode))
+		return 0;
+	/* A layer may come from elsewhere, with a link, say, of that name. */
+	rc = S_ISDIR(there.st_mode) ? -EISDIR : layer_transaction_remove(change, file);
+	return rc < 0 ? rc : create(change, file);
 }
 
 int layer_transaction_remove(struct layer_transaction *change, const char *file)

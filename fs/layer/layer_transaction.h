@@ -26,7 +26,8 @@ struct layer_transaction {
 /* The staged file becomes a file of the directory, in place of what has that name. */
 int layer_transaction_put(struct layer_transaction *change, const char *staged, const char *file);
 
-/* There is an empty file of that name from now on, if there was none. */
+/* There is a file of that name from now on: the one that was there, if it is a regular file, or an
+ * empty one. */
 int layer_transaction_create(struct layer_transaction *change, const char *file);
 
 /* A file of the directory goes, if it is there. */

@@ -128,6 +128,27 @@ static void what_fails_leaves_the_steps_before_it_to_be_undone(void **state)
 	close_scene(&s);
 }
 
+static void what_is_created_is_a_regular_file(void **state)
+{
+	struct scene s = open_scene(state);
+
+	must(mkdirat(s.change.dir, "directory", 0700) == 0);
+	must(symlinkat("nowhere", s.change.dir, "link") == 0);
+	assert_int_equal(layer_transaction_create(&s.change, "old"), 0);
+	assert_text(s.change.dir, "old", "old");
+	assert_int_equal(s.change.n, 0);
+	assert_int_equal(layer_transaction_create(&s.change, "directory"), -EISDIR);
+	assert_int_equal(layer_transaction_create(&s.change, "new"), 0);
+	assert_int_equal(layer_transaction_create(&s.change, "link"), 0);
+	assert_text(s.change.dir, "new", "");
+	assert_text(s.change.dir, "link", "");
+	assert_int_equal(layer_transaction_end(&s.change, -EIO), -EIO);
+	assert_text(s.change.dir, "new", NULL);
+	assert_text(s.change.dir, "link", NULL);
+	assert_true(faccessat(s.change.dir, "link", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+	close_scene(&s);
+}
+
 static void there_is_an_end_to_steps(void **state)
 {
 	struct scene s = open_scene(state);
