@@ -64,13 +64,24 @@ static bool is_again(const struct layer_group_batch *batch, const struct layer_g
 	return before != wait;
 }
 
-static int sync_batch(const struct layer_group_batch *batch, bool ordered)
+/* Of a removal before that too: what the other directory was changed by may have been nothing to
+ * its filesystem, as an exchange of two names of one file. */
+static int sync_ordered(const struct layer_group_batch *batch)
 {
 	const int dir = last_changed(batch);
+	const int rc = dir >= 0 ? sync_directory(dir) : 0;
+
+	if (rc < 0 || batch->later < 0 || is_same(batch->later, dir))
+		return rc;
+	return sync_directory(batch->later);
+}
+
+static int sync_batch(const struct layer_group_batch *batch, bool ordered)
+{
 	int rc = 0;
 
 	if (ordered)
-		return dir >= 0 ? sync_directory(dir) : 0;
+		return sync_ordered(batch);
 	for (const struct layer_group_wait *wait = batch->first; wait; wait = wait->next) {
 		const int one =
 			wait->dir >= 0 && !is_again(batch, wait) ? sync_directory(wait->dir) : 0;
@@ -121,6 +132,7 @@ static void sync_now(struct layer_group *group, bool ordered)
 	rc = sync_batch(&batch, ordered);
 	pthread_mutex_lock(&group->lock);
 	group->syncing = false;
+	group->is_failing = rc < 0;
 	end_later(group, &batch, rc);
 	if (rc == 0)
 		rc = batch.failed;
@@ -230,7 +242,7 @@ int layer_group_sync_later(struct layer_group *group, int dir, bool ordered)
 	bool is_left = false;
 
 	pthread_mutex_lock(&group->lock);
-	if (copy >= 0 && !group->failed && has_thread(group)) {
+	if (copy >= 0 && !group->failed && !group->is_failing && has_thread(group)) {
 		if (group->later >= 0)
 			close(group->later);
 		group->later = copy;

@@ -37,6 +37,7 @@ struct layer_group {
 	bool syncing;
 	int later;	    /* the directory of a removal that waits for no thread; -1: none does */
 	bool later_is_last; /* it came after the last of those who have joined */
+	bool is_failing;    /* the last fsync() failed: until one does not, none is left to later */
 	int failed;	    /* what a later fsync() said that no thread was told of yet */
 	bool is_due;	    /* later has a time */
 	struct timespec due;

@@ -2,6 +2,7 @@
 /* layer_order.c - see layer_order.h. */
 #include "fs/layer/layer_order.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -34,6 +35,26 @@ static bool has_line(const char *path, const char *wanted)
 	return has;
 }
 
+/* An ext4 filesystem NAME with its journal in itself is /proc/fs/jbd2/NAME-INODE; a journal on a
+ * disk of its own has another name. Then an fsync() of a directory does not promise to flush the
+ * cache of the disk that has the files. */
+static bool has_own_journal(const struct layer_order_places *places, const char *name)
+{
+	const size_t n = strlen(name);
+	const struct dirent *entry;
+	char path[PATH_MAX];
+	bool has = false;
+	DIR *journals;
+
+	snprintf(path, sizeof(path), "%s/fs/jbd2", places->proc);
+	journals = opendir(path);
+	while (journals && !has && (entry = readdir(journals)))
+		has = strncmp(entry->d_name, name, n) == 0 && entry->d_name[n] == '-';
+	if (journals)
+		closedir(journals);
+	return has;
+}
+
 /* /proc/fs/ext4/NAME/options (ext4(5)) has "data=ordered" where there is a journal and file data
  * goes to the disk before what refers to it; without a journal it has no such line. */
 static bool is_ext4_ordered(const struct layer_order_places *places, unsigned major, unsigned minor)
@@ -49,7 +70,8 @@ static bool is_ext4_ordered(const struct layer_order_places *places, unsigned ma
 	target[n] = '\0';
 	name = strrchr(target, '/');
 	name = name ? name + 1 : target;
-	return snprintf(path, sizeof(path), "%s/fs/ext4/%s/options", places->proc, name) <
+	return has_own_journal(places, name) &&
+	       snprintf(path, sizeof(path), "%s/fs/ext4/%s/options", places->proc, name) <
 		       (int)sizeof(path) &&
 	       has_line(path, "data=ordered");
 }

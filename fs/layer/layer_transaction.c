@@ -122,12 +122,15 @@ int layer_transaction_remove(struct layer_transaction *change, const char *file)
 
 int layer_transaction_sync(struct layer_transaction *change)
 {
-	return layer_group_sync(&change->layer->group, change->dir,
+	/* An fsync() of a directory that was not changed may write nothing, and stands for none. */
+	return layer_group_sync(&change->layer->group, change->n ? change->dir : -1,
 				layer_is_ordered(change->layer));
 }
 
 int layer_transaction_sync_later(struct layer_transaction *change)
 {
+	if (!change->n)
+		return 0;
 	return layer_group_sync_later(&change->layer->group, change->dir,
 				      layer_is_ordered(change->layer));
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /* The pools of a mount, in the order in which mount_drain() waits for them: a job waits for jobs of
- * pools further down alone, and never for another job of its own pool. Each is its own so that jobs
- * which a dead server or a long organ holds up keep no others waiting. */
+ * pools further down alone, and of its own pool only for those that run already. Each is its own so
+ * that jobs which a dead server or a long organ holds up keep no others waiting. */
 static const struct mount_pool {
 	size_t place;	  /* of its member in struct mount */
 	unsigned threads; /* 0: as many as memo_threads() */

@@ -52,7 +52,8 @@ int seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal)
 
 	snprintf(path, sizeof(path), "%s/.stage/%u", layer_path(layer), number);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	must(fd >= 0);
+	if (fd < 0)
+		return -errno;
 	rc = layer_seal_stage(layer, number, fd, seal);
 	close(fd);
 	return rc;

@@ -180,6 +180,43 @@ static void the_next_that_waits_is_told_that_it_failed(void **state)
 	close_scene(&s);
 }
 
+/* On a disk that fails for good, each removal says so. */
+static void while_the_disk_fails_nothing_is_left_to_later(void **state)
+{
+	struct scene s;
+
+	open_scene(state, &s);
+	for (unsigned i = 0; i < 4; i++) {
+		fsync_fails(1);
+		assert_int_equal(layer_group_sync(&s.group, s.dir, true), -EIO);
+		fsync_fails(1);
+		assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), -EIO);
+		assert_true(fsync_failed());
+	}
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
+	assert_true(wait_until(is_synced, &s.group));
+	close_scene(&s);
+}
+
+/* The directory that was changed last may have changed in nothing that its filesystem writes. */
+static void a_removal_has_its_own_fsync_beside_another_directory(void **state)
+{
+	struct scene s;
+	int other;
+
+	open_scene(state, &s);
+	must(mkdir(in_temp(state, "other").text, 0700) == 0);
+	other = open(in_temp(state, "other").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(other >= 0);
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
+	fsync_fails(2);
+	assert_int_equal(layer_group_sync(&s.group, other, true), -EIO);
+	assert_true(fsync_failed());
+	close(other);
+	close_scene(&s);
+}
+
 #define THREADS 8
 #define ROUNDS	50
 

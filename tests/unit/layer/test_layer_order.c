@@ -29,6 +29,8 @@ static struct kernel kernel_of(void **state, const char *options, const char *mo
 	make_directory(&kernel.proc, "fs");
 	make_directory(&kernel.proc, "fs/ext4");
 	make_directory(&kernel.proc, "fs/ext4/sda1");
+	make_directory(&kernel.proc, "fs/jbd2");
+	make_directory(&kernel.proc, "fs/jbd2/sda1-8");
 	make_directory(&kernel.sys, "");
 	make_directory(&kernel.sys, "dev");
 	make_directory(&kernel.sys, "dev/block");
@@ -55,6 +57,18 @@ static void ext4_with_a_journal_keeps_order(void **state)
 	/* Another disk, of which nothing is known; and another filesystem on the same one. */
 	assert_false(is_told(&kernel, EXT4_SUPER_MAGIC, 2));
 	assert_false(is_told(&kernel, TMPFS, 1));
+}
+
+static void ext4_with_its_journal_elsewhere_does_not(void **state)
+{
+	const struct kernel kernel = kernel_of(state, JOURNAL, "");
+
+	must(rename(path_in(kernel.proc.text, "fs/jbd2/sda1-8").text,
+		    path_in(kernel.proc.text, "fs/jbd2/sdb1").text) == 0);
+	assert_false(is_told(&kernel, EXT4_SUPER_MAGIC, 1));
+	must(rename(path_in(kernel.proc.text, "fs/jbd2/sdb1").text,
+		    path_in(kernel.proc.text, "fs/jbd2/sda10-8").text) == 0);
+	assert_false(is_told(&kernel, EXT4_SUPER_MAGIC, 1));
 }
 
 static void ext4_in_other_modes_does_not(void **state)
