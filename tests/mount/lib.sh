@@ -85,7 +85,7 @@ unmount() {
 wait_daemon() {
 	local mnt=${1:-$MNT} status=0
 	local pid=${DAEMON[$mnt]}
-	# A namespace of mounts of another process may have it too; there it ends with its directory.
+	# Another namespace of mounts may have it too; there it ends with its directory.
 	until_true 10 is_gone "$pid" || { rmdir "$mnt" && mkdir "$mnt"; } 2>/dev/null || true
 	until_true 50 is_gone "$pid" || fail "the daemon of $mnt is still there after 60 s"
 	wait "$pid" 2>/dev/null || status=$?
