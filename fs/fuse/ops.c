@@ -94,11 +94,6 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.removexattr = op_removexattr,
 };
 
-/* Seconds for which the kernel need not ask again for the attributes of a directory, as it would
- * for each name that it looks up there to see whether the process may. It forgets them by itself
- * when a name is made, renamed or removed; the time of a graft in place shows that much later. */
-#define A_MOMENT 0.01
-
 /* Is it a directory that has another time with each graft? */
 static bool is_of_grafts(const struct mount *fs, const struct inode *inode)
 {
@@ -136,9 +131,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	if (is_of_grafts(fs, inode))
 		attr->st_mtim = model_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-	if (inode->stage)
-		return 0;
-	return is_of_grafts(fs, inode) ? A_MOMENT : FOREVER;
+	return inode->stage || is_of_grafts(fs, inode) ? 0 : FOREVER;
 }
 
 static double entry_timeout(const struct mount *fs, const struct inode *inode)
