@@ -74,8 +74,8 @@ static void read_shard(const struct source *source, struct shard_file *part, str
 }
 
 /* Candidate number i. NULL with err set: it is no shard that can be read. */
-static struct shard_file *open_part(const struct shards *shards, size_t i, const char *path,
-				    struct error *err)
+static struct shard_file *open_part(const struct shards *shards, size_t i,
+				    const struct shard_candidate *candidate, struct error *err)
 {
 	struct shard_file *part = calloc(1, sizeof(*part));
 	struct source source;
@@ -85,11 +85,11 @@ static struct shard_file *open_part(const struct shards *shards, size_t i, const
 		return NULL;
 	}
 	atomic_init(&part->refs, 1);
-	part->path = strdup(path);
-	if (part->path && shards->tail)
-		part->file = backing_open_remote(path, shards->remote, err);
+	part->path = strdup(candidate->path);
+	if (part->path && candidate->url)
+		part->file = backing_open_remote(candidate->url, shards->remote, err);
 	else if (part->path)
-		part->file = backing_open_cached(shards->set, path, err);
+		part->file = backing_open_cached(shards->set, candidate->path, err);
 	else
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (part->file) {
@@ -183,6 +183,7 @@ void shards_unref(struct shards *shards)
 		part_unref(shards->candidates[i].part);
 		free(shards->candidates[i].why);
 		free(shards->candidates[i].path);
+		free(shards->candidates[i].url);
 	}
 	for (uint32_t k = 0; shards->parts && k < shards->count; k++)
 		part_unref(shards->parts[k]);
@@ -265,7 +266,7 @@ static void scan(const struct shards *shards, size_t i, const struct shard_candi
 		reject(candidate, "it is being fetched");
 		return;
 	}
-	candidate->part = open_part(shards, i, candidate->path, &err);
+	candidate->part = open_part(shards, i, candidate, &err);
 	if (!candidate->part)
 		reject(candidate, "%s", error_describe(&err, text, sizeof(text)));
 }
@@ -370,6 +371,21 @@ static char *candidate_path(const struct shards *shards, size_t i, const char *p
 	return n < 0 ? NULL : text;
 }
 
+/* Where the candidate is looked for, and what of that may be shown. False: out of memory. */
+static bool place(const struct shards *shards, size_t i, const char *path)
+{
+	struct shard_candidate *candidate = &shards->candidates[i];
+	char *where = candidate_path(shards, i, path);
+
+	if (!shards->tail) {
+		candidate->path = where;
+		return where != NULL;
+	}
+	candidate->url = where;
+	candidate->path = where ? url_shown(where) : NULL;
+	return candidate->path != NULL;
+}
+
 /* Look at all candidates, of which the first n were looked at before. path: as candidate_path().
  * NULL: out of memory. */
 static struct shards *scan_all(struct shards *shards, const struct shard_candidate *before,
@@ -378,12 +394,11 @@ static struct shards *scan_all(struct shards *shards, const struct shard_candida
 	bool whole = true;
 
 	for (size_t i = 0; whole && i < shards->n_candidates; i++) {
-		shards->candidates[i].path = candidate_path(shards, i, path);
-		whole = shards->candidates[i].path != NULL;
+		whole = place(shards, i, path);
 		if (whole)
 			scan(shards, i, i < n ? &before[i] : NULL);
 		/* Of those at a URL all are needed: one that is missing is enough to know. */
-		if (shards->tail && !shards->candidates[i].part)
+		if (whole && shards->tail && !shards->candidates[i].part)
 			break;
 	}
 	if (whole && use_all(shards) == 0)
@@ -507,7 +522,7 @@ static int look_for_header(const char *directory, char *given, struct shard_cand
 							  candidate->path, strerror(errno))
 					      : 0;
 	else if (candidate->seen.st_size || given)
-		candidate->part = open_part(&alone, 0, candidate->path, &header);
+		candidate->part = open_part(&alone, 0, candidate, &header);
 	/* Its own, if it is damaged, is missing; scan_all() notes why. */
 	if (given && rc == 0 && !candidate->part)
 		rc = error_set(err, header.code, header.offset, "%.120s: %s", candidate->path,

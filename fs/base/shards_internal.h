@@ -28,7 +28,8 @@ struct shard_file {
 
 /* Where a shard is looked for, and what was there. */
 struct shard_candidate {
-	char *path;
+	char *path; /* of a URL, what of it may be shown and kept */
+	char *url;  /* where it is fetched from, which may hold what grants access; NULL: a path */
 	struct stat seen;  /* st_ino 0: nothing */
 	struct shard_file *part; /* NULL: it is no shard that can be read */
 	char *why;	   /* it is not used; NULL: it is, or is not there */

@@ -22,6 +22,25 @@ cp "$MNT/model.gguf" "$TMP/chimera"
 unmount_and_wait
 same scribe.grafted.gguf "$TMP/chimera"
 
+# With a password and a token, which are in no file of the mount, no list and no output.
+leaks() {
+	grep -rlaE 'pass(%20| )word|sesame' "$@"
+}
+host=${URL#http://}
+mount_model -o "lineage,layer=$TMP/layer,output=$TMP/work/out.gguf" \
+	"http://me:pass%20word@$host/secret/scribe-00002-of-00003.gguf?token=sesame"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
+for file in manifest.json .report.json .grafts .recipe .log .check .theta; do
+	exists "$MNT/$file"
+	cat "$MNT/$file" >"$TMP/kept$file"
+done
+cp -r "$MNT/metadata" "$TMP/kept-metadata"
+! getfattr -R -d -m - "$MNT" 2>/dev/null | leaks - || fail 'a password is in an attribute'
+grep -q "$URL/secret/scribe-00001-of-00003.gguf" "$TMP/kept.recipe" || fail 'no base in .recipe'
+unmount_and_wait
+exists "$TMP/work/out.gguf"
+! leaks "$TMP"/kept* "$TMP/layer" "$TMP/work" "$LOGS" "$XDG_STATE_HOME" || fail 'a password is kept'
+
 mv "$TMP/www/scribe-00003-of-00003.gguf" "$TMP/"
 status=0
 "$ORGANFS" "$URL/good/scribe-00001-of-00003.gguf" "$MNT" 2>"$TMP/.said" || status=$?

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_shards.c - fs/base/shards.c: which files are the shards of a model, and what they make. */
 #include "fs/base/base.h"
-#include "tests/unit/temp_dir.h"
+#include "tests/unit/http_server.h"
 
 #define GGML_F32 0u
 
@@ -356,6 +356,44 @@ static void a_single_file_has_no_shards(void **state)
 	assert_null(base.shards);
 	assert_true(backing_is_plain(base.file));
 	base_close(&base);
+}
+
+/* The shards on a server, of a set of so many tensors: the third file has the first. */
+static struct http_server serve_shards(void **state, unsigned total)
+{
+	must(mkdir(in_temp(state, "www").text, 0700) == 0);
+	for (unsigned k = 0; k < 3; k++)
+		save_shard(state, path_in("www", files[k]).text, (k + 1) % 3, 3, total, names[k]);
+	return http_server_start(state);
+}
+
+static void of_a_url_only_what_may_be_shown_is_kept(void **state)
+{
+	struct http_server server = serve_shards(state, 3);
+	struct log *log = log_new(false);
+	struct error err = { 0 };
+	struct base base;
+	char url[200], shown[200], *text;
+	size_t size;
+
+	must(log);
+	snprintf(url, sizeof(url), "http://me:pass%%20word@127.0.0.1:%u/secret/%s?token=sesame",
+		 server.port, files[1]);
+	if (base_open(&base, url, &err) < 0)
+		fail_msg("%s", err.text);
+	snprintf(shown, sizeof(shown), "http://127.0.0.1:%u/secret/%s", server.port, files[2]);
+	assert_true(shards_are_complete(base.shards));
+	assert_string_equal(backing_path(base.file), shown);
+	shards_log(base.shards, NULL, log);
+	text = log_text(log, &size);
+	must(text);
+	assert_non_null(strstr(text, "x-00001-of-00003.gguf: taken for shard 2"));
+	assert_null(strstr(text, "pass"));
+	assert_null(strstr(text, "sesame"));
+	free(text);
+	base_close(&base);
+	log_free(log);
+	http_server_stop(&server);
 }
 
 static void each_failing_allocation_is_survived(void **state)
