@@ -430,9 +430,12 @@ static char *absolute(const char *path)
 	return n < 0 ? NULL : whole;
 }
 
-/* Those at a URL are all there, or err says which is not, and shards is released. */
+/* Those at a URL are all there, with all tensors, or err says what is not, and shards is
+ * released. */
 static struct shards *require_all(struct shards *shards, struct error *err)
 {
+	char *text;
+
 	for (uint32_t k = 0; k < shards->count; k++) {
 		const char *why = k < shards->n_candidates ? shards->candidates[k].why : NULL;
 		char name[NAME_MAX + 1];
@@ -444,7 +447,14 @@ static struct shards *require_all(struct shards *shards, struct error *err)
 		shards_unref(shards);
 		return NULL;
 	}
-	return shards;
+	if (shards_are_complete(shards))
+		return shards;
+	text = shards_missing_text(shards);
+	error_set(err, text ? ENODATA : ENOMEM, ERROR_NO_OFFSET, "%s",
+		  text ? text : "out of memory");
+	free(text);
+	shards_unref(shards);
+	return NULL;
 }
 
 /* The same at a URL. NULL with err set. */
@@ -611,14 +621,18 @@ static bool keep_gone(struct shards *shards, const struct shards *old)
 
 struct shards *shards_rescan(struct shards *old)
 {
-	struct shards *shards = shards_new(&(struct shards_kind){ .stem = old->stem,
-								  .header = old->header,
-								  .count = old->count,
-								  .total = old->total,
-								  .set = old->set,
-								  .organs = old->organs });
 	struct shard_candidate *candidates;
+	struct shards *shards;
 
+	/* No server is asked again: all of them were there. */
+	if (old->tail)
+		return NULL;
+	shards = shards_new(&(struct shards_kind){ .stem = old->stem,
+						   .header = old->header,
+						   .count = old->count,
+						   .total = old->total,
+						   .set = old->set,
+						   .organs = old->organs });
 	if (shards)
 		shards = scan_all(shards, old->candidates, old->n_candidates,
 				  old->candidates[0].path);

@@ -6,7 +6,7 @@
  *    STEM-NNNNN-of-NNNNN.gguf, counted from 1, beside the one that was named.
  * 2. A file that cannot be read, that is of another model, or that has a number or a tensor which
  *    an earlier one has, is passed over, and its shard is missing.
- *    On a server, where nothing can come later, all of them have to be there.
+ *    On a server, where nothing can come later, all of them have to be there, with all tensors.
  * 3. The shards of a set never change. What is found later makes a new one, which shares with the
  *    old one what both have. */
 #ifndef FS_BASE_SHARDS_H
@@ -24,7 +24,7 @@ struct shards; /* counted; any thread may use it */
 /* The shards of which the one at path is one, as split says; path may be a URL, and then remote is
  * the cache for all of them, or NULL for one of their own. NULL with err set: as backing_open() and
  * gguf_read() for that one, EBADMSG its numbers cannot be, ENODATA those at a URL are not all
- * there, ENOMEM. */
+ * there, or lack tensors, ENOMEM. */
 struct shards *shards_find(const char *path, const struct split *split, struct remote_cache *remote,
 			   struct error *err);
 
@@ -35,8 +35,9 @@ struct shards *shards_find(const char *path, const struct split *split, struct r
 struct shards *shards_find_organs(const char *directory, const char *header, struct error *err);
 bool shards_are_organs(const struct shards *shards);
 
-/* The same, looked at again, one at a time: NULL if there is nothing new, or no memory to tell. A
- * shard that is gone stays in the set, so that what is known of its tensors stays known. */
+/* The same, looked at again, one at a time: NULL if there is nothing new, as there never is at a
+ * URL, or no memory to tell. A shard that is gone stays in the set, so that what is known of its
+ * tensors stays known. */
 struct shards *shards_rescan(struct shards *old);
 
 /* Give the disk the space of the shards that are gone: their bytes cannot be read any more, in no

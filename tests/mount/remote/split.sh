@@ -41,6 +41,17 @@ unmount_and_wait
 exists "$TMP/work/out.gguf"
 ! leaks "$TMP"/kept* "$TMP/layer" "$TMP/work" "$LOGS" "$XDG_STATE_HOME" || fail 'a password is kept'
 
+# All are there, but not all tensors that they say there are.
+"$GGUF" split "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/less" 3
+for shard in "$TMP"/www/less-*; do
+	"$GGUF" edit "$shard" "$TMP/edited" split.tensors.count=int32:1000
+	mv "$TMP/edited" "$shard"
+done
+status=0
+"$ORGANFS" "$URL/good/less-00001-of-00003.gguf" "$MNT" 2>"$TMP/.said" || status=$?
+equal $status 1 'exit status without a tensor'
+grep -q 'the shards should have .* tensors together' "$TMP/.said" || fail "$(cat "$TMP/.said")"
+
 mv "$TMP/www/scribe-00003-of-00003.gguf" "$TMP/"
 status=0
 "$ORGANFS" "$URL/good/scribe-00001-of-00003.gguf" "$MNT" 2>"$TMP/.said" || status=$?

@@ -396,6 +396,34 @@ static void of_a_url_only_what_may_be_shown_is_kept(void **state)
 	http_server_stop(&server);
 }
 
+static void on_a_server_nothing_is_looked_for_again(void **state)
+{
+	struct http_server server = serve_shards(state, 3);
+	struct error err = { 0 };
+	struct base base;
+	struct path what = path_in("good", files[0]);
+
+	if (base_open(&base, http_server_url(&server, what.text).text, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_null(shards_rescan(base.shards));
+	base_close(&base);
+	http_server_stop(&server);
+}
+
+static void those_on_a_server_that_lack_tensors_are_refused(void **state)
+{
+	struct http_server server = serve_shards(state, 4);
+	struct error err = { 0 };
+	struct base base;
+	struct path what = path_in("good", files[0]);
+	const int rc = base_open(&base, http_server_url(&server, what.text).text, &err);
+
+	assert_refused(rc, &err, ENODATA, ERROR_NO_OFFSET);
+	assert_string_equal(err.text, "the shards should have 4 tensors together, and have 3");
+	base_close(&base);
+	http_server_stop(&server);
+}
+
 static void each_failing_allocation_is_survived(void **state)
 {
 	needs_failing_allocations();
