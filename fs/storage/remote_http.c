@@ -137,6 +137,13 @@ static bool is_asked_for(const struct transfer *transfer)
 	       answer->last == (last < answer->total ? last : answer->total - 1);
 }
 
+/* Have all bytes come? begin() knows that those of the answer are all that were asked for. */
+static bool is_whole(const struct transfer *transfer)
+{
+	return transfer->begun &&
+	       transfer->got == transfer->answer.last - transfer->range->offset + 1;
+}
+
 /* Once, with the first byte of what comes after a header: do the bytes count? */
 static bool begin(struct transfer *transfer)
 {
@@ -241,12 +248,15 @@ static void judge_status(struct transfer *transfer)
 /* curl has ended the request. */
 static void judge(struct transfer *transfer, CURLcode code)
 {
-	const struct remote_range *range = transfer->range;
-
 	if (transfer->outcome != UNDER_WAY)
 		return;
 	if (code == CURLE_OUT_OF_MEMORY) {
 		conclude(transfer, NO_MEMORY, "out of memory");
+		return;
+	}
+	/* How the connection ended behind the last byte says nothing of them. */
+	if (is_whole(transfer)) {
+		transfer->outcome = DONE;
 		return;
 	}
 	if (!transfer->begun && transfer->answer.status != 206 && transfer->answer.status >= 200 &&
@@ -256,9 +266,7 @@ static void judge(struct transfer *transfer, CURLcode code)
 	}
 	if (code == CURLE_OK && !transfer->begun && !begin(transfer))
 		return;
-	if (code == CURLE_OK && transfer->got == transfer->answer.last - range->offset + 1)
-		transfer->outcome = DONE; /* begin() knows that this is all of it */
-	else if (code == CURLE_OK)
+	if (code == CURLE_OK)
 		conclude(transfer, AGAIN, "the server broke off its answer");
 	else
 		conclude(transfer, is_of_server(code) ? AGAIN : FAILED, "%s",

@@ -16,7 +16,7 @@ What the path begins with chooses its manners; FILE is in DIR:
 /growing/FILE   each answer says another length   /trailing/FILE a trailer takes back the range
 /moved/FILE     a redirect to /good/FILE          /local/FILE    a redirect to a file: URL
 /loop/FILE      a redirect to itself              /signed/FILE   one to /ticket/N/FILE, good for 5
-/plain/FILE     a redirect to http://
+/plain/FILE     a redirect to http://            /unended/FILE  in chunks, of which the last lacks
 /secret/FILE    wants the user "me" with the password "pass word"
 
 With CERTIFICATE, a file with a key and a certificate, in the environment it is one of HTTPS.
@@ -148,6 +148,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if manner == "trailing" and first:
             self.send_trailing(file, first)
             return
+        if manner == "unended":
+            self.send_unended(file, first, last - first + 1)
+            return
         if manner == "endless" and first:
             self.send_header("Connection", "close")
             self.close_connection = True
@@ -165,6 +168,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"a\r\n" + data + b"\r\n0\r\n" +
                          f"Content-Range: bytes {first}-{first + 9}/".encode() +
                          str(os.fstat(file.fileno()).st_size).encode() + b"\r\n\r\n")
+
+    def send_unended(self, file, first, n):
+        """All bytes, and then the connection breaks."""
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.note(206, n)
+        self.wfile.write(f"{n:x}\r\n".encode() + os.pread(file.fileno(), n, first) + b"\r\n")
+        self.close_connection = True
 
     def send_bytes(self, file, first, n, manner, status):
         whole, sent = n, 0

@@ -169,6 +169,19 @@ static void what_breaks_off_or_is_busy_is_asked_for_again(void **state)
 	scene_end(&scene);
 }
 
+static void when_all_bytes_have_come_the_end_of_the_answer_does_not_matter(void **state)
+{
+	struct scene scene;
+	uint64_t sent;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "unended/f"));
+	assert_int_equal(get(&scene, 70000, 1000), 0);
+	assert_int_equal(get(&scene, SIZE - 100, 100), 0);
+	assert_int_equal(http_server_requests(state, &sent), 3);
+	scene_end(&scene);
+}
+
 static void where_redirects_lead_is_kept_while_it_holds(void **state)
 {
 	struct scene scene;
