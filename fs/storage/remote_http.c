@@ -319,14 +319,22 @@ static CURLcode set_url(struct transfer *transfer)
 
 /* ## sessions */
 
-/* What all requests have in common. False: out of memory. */
-static bool set_options(CURL *easy, const struct remote_http *http, struct transfer *transfer)
+/* Of an option without which requests are as good. */
+static CURLcode unless_lacking(CURLcode code)
+{
+	return code == CURLE_NOT_BUILT_IN || code == CURLE_UNKNOWN_OPTION ? CURLE_OK : code;
+}
+
+/* What all requests have in common. */
+static CURLcode set_options(CURL *easy, const struct remote_http *http, struct transfer *transfer)
 {
 	/* The curl command looks there, its library does not. */
 	const char *certificates = secure_getenv("SSL_CERT_FILE");
 	CURLcode code = CURLE_OK;
 
 #define SET(option, value) code = code ? code : curl_easy_setopt(easy, option, value)
+#define TRY(option, value) \
+	code = code ? code : unless_lacking(curl_easy_setopt(easy, option, value))
 #if LIBCURL_VERSION_NUM >= 0x075500
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
 	SET(CURLOPT_REDIR_PROTOCOLS_STR, http->safe ? "https" : "http,https");
@@ -337,7 +345,7 @@ static bool set_options(CURL *easy, const struct remote_http *http, struct trans
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
 	/* A name server that does not answer keeps no call from ending. */
-	SET(CURLOPT_QUICK_EXIT, 1L);
+	TRY(CURLOPT_QUICK_EXIT, 1L);
 #endif
 	if (certificates && certificates[0])
 		SET(CURLOPT_CAINFO, certificates);
@@ -347,19 +355,34 @@ static bool set_options(CURL *easy, const struct remote_http *http, struct trans
 	SET(CURLOPT_CONNECTTIMEOUT, CONNECT_S);
 	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
 	SET(CURLOPT_LOW_SPEED_TIME, SILENCE_S);
-	SET(CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+	TRY(CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 	SET(CURLOPT_USERAGENT, "organfs/" ORGANFS_VERSION);
 	SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER);
-	SET(CURLOPT_PIPEWAIT, 1L);
+	TRY(CURLOPT_PIPEWAIT, 1L);
 	SET(CURLOPT_ERRORBUFFER, transfer->curl_says);
 	SET(CURLOPT_PRIVATE, transfer);
 	SET(CURLOPT_HEADERFUNCTION, on_header);
 	SET(CURLOPT_HEADERDATA, transfer);
 	SET(CURLOPT_WRITEFUNCTION, on_bytes);
 	SET(CURLOPT_WRITEDATA, transfer);
+#undef TRY
 #undef SET
-	/* A curl without netrc or HTTP/2 is well enough. */
-	return code == CURLE_OK || code == CURLE_NOT_BUILT_IN || code == CURLE_UNKNOWN_OPTION;
+	return code;
+}
+
+/* The transfer's handle, with all options, or none. */
+static CURLcode make_easy(struct transfer *transfer, const struct remote_http *http)
+{
+	CURLcode code = CURLE_OUT_OF_MEMORY;
+
+	transfer->easy = curl_easy_init();
+	if (transfer->easy)
+		code = set_options(transfer->easy, http, transfer);
+	if (code == CURLE_OK)
+		return CURLE_OK;
+	curl_easy_cleanup(transfer->easy);
+	transfer->easy = NULL;
+	return code;
 }
 
 static void free_session(struct session *session)
@@ -437,10 +460,11 @@ struct call {
 	struct error *err;
 };
 
-/* Hand the request to curl. False: out of memory. */
-static bool start(struct call *call, struct transfer *transfer)
+/* Hand the request to curl. */
+static CURLcode start(struct call *call, struct transfer *transfer)
 {
 	const struct remote_range *range = transfer->range;
+	CURLcode code = set_url(transfer);
 	char text[48];
 
 	transfer->before = transfer->got;
@@ -450,21 +474,23 @@ static bool start(struct call *call, struct transfer *transfer)
 	transfer->begun = false;
 	transfer->outcome = UNDER_WAY;
 	transfer->curl_says[0] = '\0';
-	transfer->running = set_url(transfer) == CURLE_OK &&
-			    curl_easy_setopt(transfer->easy, CURLOPT_RANGE, text) == CURLE_OK &&
-			    curl_multi_add_handle(call->session->multi, transfer->easy) == CURLM_OK;
-	return transfer->running;
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(transfer->easy, CURLOPT_RANGE, text);
+	if (code == CURLE_OK &&
+	    curl_multi_add_handle(call->session->multi, transfer->easy) != CURLM_OK)
+		code = CURLE_OUT_OF_MEMORY;
+	transfer->running = code == CURLE_OK;
+	return code;
 }
 
-/* The next range is this one's. False: out of memory. */
-static bool assign(struct call *call, struct transfer *transfer)
+/* The next range is this one's. */
+static CURLcode assign(struct call *call, struct transfer *transfer)
 {
+	const CURLcode code = transfer->easy ? CURLE_OK : make_easy(transfer, call->http);
+
+	if (code != CURLE_OK)
+		return code;
 	transfer->http = call->http;
-	if (!transfer->easy) {
-		transfer->easy = curl_easy_init();
-		if (!transfer->easy || !set_options(transfer->easy, call->http, transfer))
-			return false;
-	}
 	transfer->range = &call->ranges[call->begun++];
 	transfer->got = 0;
 	transfer->tries = 0;
@@ -553,21 +579,26 @@ static int settle_ended(struct call *call)
 	return rc;
 }
 
-/* Begin what can be begun. Returns 0 or -ENOMEM. */
+/* Begin what can be begun. Returns 0 or -errno. */
 static int start_waiting(struct call *call)
 {
 	const int64_t now = milliseconds();
-	bool all = true;
+	CURLcode code = CURLE_OK;
 
-	for (unsigned i = 0; all && i < REMOTE_PARALLEL; i++) {
+	for (unsigned i = 0; code == CURLE_OK && i < REMOTE_PARALLEL; i++) {
 		struct transfer *transfer = &call->session->transfers[i];
 
 		if (!transfer->range && call->begun < call->n)
-			all = assign(call, transfer);
+			code = assign(call, transfer);
 		else if (transfer->range && !transfer->running && transfer->next <= now)
-			all = start(call, transfer);
+			code = start(call, transfer);
 	}
-	return all ? 0 : error_set(call->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	if (code == CURLE_OUT_OF_MEMORY)
+		return error_set(call->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	/* A curl that lacks what is needed. */
+	return code == CURLE_OK ? 0
+				: error_set(call->err, EIO, ERROR_NO_OFFSET, "curl: %s",
+					    curl_easy_strerror(code));
 }
 
 /* How long there may be nothing to do unless bytes come, in milliseconds. */

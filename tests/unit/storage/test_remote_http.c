@@ -4,8 +4,34 @@
 #include "fs/storage/remote_http.h"
 #include "tests/unit/http_server.h"
 
+#include <curl/curl.h>
+#include <stdarg.h>
+
 #define HEAD ((size_t)65536)
 #define SIZE ((size_t)300000)
+
+/* The program is linked with -Wl,--wrap=curl_easy_setopt: the k-th option from now on fails so. */
+static unsigned failing_option;
+static CURLcode option_fails_with;
+
+CURLcode __real_curl_easy_setopt(CURL *easy, CURLoption option, ...);
+CURLcode __wrap_curl_easy_setopt(CURL *easy, CURLoption option, ...);
+
+CURLcode __wrap_curl_easy_setopt(CURL *easy, CURLoption option, ...)
+{
+	va_list values;
+	CURLcode code;
+
+	if (failing_option && --failing_option == 0)
+		return option_fails_with;
+	va_start(values, option);
+	if (option < CURLOPTTYPE_OBJECTPOINT)
+		code = __real_curl_easy_setopt(easy, option, va_arg(values, long));
+	else
+		code = __real_curl_easy_setopt(easy, option, va_arg(values, void *));
+	va_end(values);
+	return code;
+}
 
 struct scene {
 	struct http_server server;
@@ -273,6 +299,54 @@ static void without_memory_the_error_says_so(void **state)
 		assert_int_equal(rc, -ENOMEM);
 	}
 	assert_int_equal(rc, 0);
+	scene_end(&scene);
+}
+
+/* Two ranges at a time need a handle of curl's more than were made yet. */
+static int get_two(struct scene *scene)
+{
+	uint8_t bytes[2][10];
+	const struct remote_range ranges[2] = { { 70000, 10, bytes[0] }, { 80000, 10, bytes[1] } };
+	const int rc = remote_http_get(scene->http, ranges, 2, NULL, &scene->err);
+
+	for (unsigned i = 0; rc == 0 && i < 2; i++)
+		assert_memory_equal(bytes[i], scene->bytes + ranges[i].offset, 10);
+	return rc;
+}
+
+/* Each option in turn, of those that are set for the second handle. Returns how many can be done
+ * without. */
+static unsigned fail_options(struct scene *scene, CURLcode with, int expected)
+{
+	unsigned dispensable = 0;
+
+	option_fails_with = with;
+	for (unsigned k = 1;; k++) {
+		int rc;
+
+		assert_true(scene_open(scene, "good/f"));
+		failing_option = k;
+		rc = get_two(scene);
+		if (failing_option)
+			break;
+		assert_true(rc == 0 || rc == expected);
+		if (rc == -EIO)
+			assert_non_null(strstr(scene->err.text, "curl: "));
+		dispensable += rc == 0;
+		/* What was left of it is as good as new. */
+		assert_int_equal(get_two(scene), 0);
+	}
+	failing_option = 0;
+	return dispensable;
+}
+
+static void a_curl_without_an_option_does_or_says_so(void **state)
+{
+	struct scene scene;
+
+	scene_begin(state, &scene);
+	assert_int_equal(fail_options(&scene, CURLE_OUT_OF_MEMORY, -ENOMEM), 0);
+	assert_between(fail_options(&scene, CURLE_UNKNOWN_OPTION, -EIO), 2, 3);
 	scene_end(&scene);
 }
 
