@@ -149,8 +149,9 @@ UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarr
 $(patsubst %,$B/tests/unit/assemble/test_%,copy_range view_writer shared_file): UNIT_LDFLAGS += \
 	-Wl,--wrap=ioctl,--wrap=fallocate64,--wrap=copy_file_range,--wrap=sync_file_range \
 	-Wl,--wrap=fstatfs64
-# A curl that lacks options.
-$B/tests/unit/storage/test_remote_http: UNIT_LDFLAGS += -Wl,--wrap=curl_easy_setopt
+# A curl that lacks options, and a clock that hurries.
+$B/tests/unit/storage/test_remote_http: UNIT_LDFLAGS += -Wl,--wrap=curl_easy_setopt \
+	-Wl,--wrap=clock_gettime
 $(UNIT_GGUF:%=$B/tests/unit/%): %: %.o $(UNIT_ARCHIVES) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 $(UNIT_MEASURE:%=$B/tests/unit/%): %: %.o $(UNIT_ARCHIVES) $B/libmeasure.a

@@ -15,13 +15,15 @@
 #include <string.h>
 #include <time.h>
 
-/* A request is given up after so many tries, and soon after so long without a byte. */
+/* A request is given up after so many tries, and soon after so long without a byte of the file. */
 #define TRIES	    6
 #define OPEN_TRIES  3
 #define PATIENCE_MS 30000
 
-/* A try that brings as much is none of those that count, and the next one is made at once. */
-#define PROGRESS ((size_t)4096)
+/* A try that brings as much is none of those that count, and the next one is made at once. One that
+ * brings less in a minute is ended. */
+#define PROGRESS  ((size_t)4096)
+#define MINUTE_MS 60000
 
 /* The first pause before another try, which doubles, and the longest. */
 #define PAUSE_MS     250
@@ -61,6 +63,9 @@ struct transfer {
 	enum outcome outcome;
 	unsigned tries;
 	int64_t progress, next; /* milliseconds: when a byte came; when to try again */
+	int64_t started;	/* when the try was */
+	int64_t minute;		/* when the minute began that is under way */
+	size_t at_minute;	/* bytes that were there then */
 	char why[200];
 	char curl_says[CURL_ERROR_SIZE];
 };
@@ -205,6 +210,42 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *context)
 	transfer->got += n;
 	transfer->progress = milliseconds();
 	return n;
+}
+
+/* What comes may be no part of the file, as the page that a redirect has, or come too slowly: then
+ * no silence ends the request. True: it is to be ended. */
+static bool is_in_vain(struct transfer *transfer)
+{
+	const int64_t now = milliseconds();
+	const int64_t since =
+		transfer->progress > transfer->started ? transfer->progress : transfer->started;
+
+	/* It is only the end of the answer that does not come: see judge(). */
+	if (is_whole(transfer))
+		return now - since >= PATIENCE_MS;
+	if (now - since >= PATIENCE_MS) {
+		conclude(transfer, AGAIN, "the server has sent nothing of the file for %d s",
+			 PATIENCE_MS / 1000);
+		return true;
+	}
+	if (now - transfer->minute < MINUTE_MS)
+		return false;
+	if (transfer->got - transfer->at_minute < PROGRESS) {
+		conclude(transfer, AGAIN, "the server sends less than %zu bytes a minute",
+			 PROGRESS);
+		return true;
+	}
+	transfer->minute = now;
+	transfer->at_minute = transfer->got;
+	return false;
+}
+
+/* curl calls this all the time. */
+static int on_tick(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
+		   curl_off_t sent)
+{
+	(void)to_get, (void)got, (void)to_send, (void)sent;
+	return is_in_vain(context);
 }
 
 static bool is_of_server(CURLcode code)
@@ -365,6 +406,9 @@ static CURLcode set_options(CURL *easy, const struct remote_http *http, struct t
 	SET(CURLOPT_HEADERDATA, transfer);
 	SET(CURLOPT_WRITEFUNCTION, on_bytes);
 	SET(CURLOPT_WRITEDATA, transfer);
+	SET(CURLOPT_NOPROGRESS, 0L);
+	SET(CURLOPT_XFERINFOFUNCTION, on_tick);
+	SET(CURLOPT_XFERINFODATA, transfer);
 #undef TRY
 #undef SET
 	return code;
@@ -467,7 +511,8 @@ static CURLcode start(struct call *call, struct transfer *transfer)
 	CURLcode code = set_url(transfer);
 	char text[48];
 
-	transfer->before = transfer->got;
+	transfer->before = transfer->at_minute = transfer->got;
+	transfer->started = transfer->minute = milliseconds();
 	snprintf(text, sizeof(text), "%" PRIu64 "-%" PRIu64, range->offset + transfer->got,
 		 range->offset + range->length - 1);
 	transfer->answer = (struct remote_answer){ 0 };

@@ -17,6 +17,8 @@ What the path begins with chooses its manners; FILE is in DIR:
 /moved/FILE     a redirect to /good/FILE          /local/FILE    a redirect to a file: URL
 /loop/FILE      a redirect to itself              /signed/FILE   one to /ticket/N/FILE, good for 5
 /plain/FILE     a redirect to http://            /unended/FILE  in chunks, of which the last lacks
+/flood/FILE     a redirect whose page takes 5 s,  /drip/FILE     a byte a hundredth of a second,
+                behind the first block                           behind the first block
 /secret/FILE    wants the user "me" with the password "pass word"
 
 With CERTIFICATE, a file with a key and a certificate, in the environment it is one of HTTPS.
@@ -85,6 +87,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.refuse(302, Location=f"http://{self.headers['Host']}/good/{rest}")
         elif manner == "loop":
             self.refuse(302, Location=self.path)
+        elif manner == "flood" and "=0-" not in self.headers.get("Range", ""):
+            self.flood(f"/good/{rest}")
         elif manner == "signed":
             with self.lock:
                 Handler.tickets += 1
@@ -105,6 +109,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             return False
         return True
+
+    def flood(self, where):
+        self.send_response(302)
+        self.send_header("Location", where)
+        self.send_header("Connection", "close")
+        self.note(302, 0)
+        self.end_headers()
+        self.close_connection = True
+        try:
+            for _ in range(500):
+                self.wfile.write(b"x" * 100)
+                time.sleep(0.01)
+        except OSError:
+            pass
 
     def do_GET(self):
         _, manner, rest = self.path.split("?")[0].split("/", 2)
@@ -187,6 +205,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             while sent < n or (manner == "endless" and first):
                 data = os.pread(file.fileno(), min(step, max(n - sent, 1)), first + sent)
+                if manner == "drip" and first:
+                    data = data[:1]
+                    time.sleep(0.01)
                 self.wfile.write(data or b"x" * 65536)
                 sent += len(data)
                 if manner == "slow":

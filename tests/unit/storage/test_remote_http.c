@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 #include <stdarg.h>
+#include <time.h>
 
 #define HEAD ((size_t)65536)
 #define SIZE ((size_t)300000)
@@ -31,6 +32,22 @@ CURLcode __wrap_curl_easy_setopt(CURL *easy, CURLoption option, ...)
 		code = __real_curl_easy_setopt(easy, option, va_arg(values, void *));
 	va_end(values);
 	return code;
+}
+
+/* And with -Wl,--wrap=clock_gettime: so many times as fast as it is. */
+static int64_t hurry = 1;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	const int rc = __real_clock_gettime(clock, now);
+	const int64_t ns = now->tv_nsec * hurry;
+
+	now->tv_sec = now->tv_sec * hurry + ns / 1000000000;
+	now->tv_nsec = ns % 1000000000;
+	return rc;
 }
 
 struct scene {
@@ -241,6 +258,30 @@ static void a_server_that_is_gone_is_asked_once_until_it_is_back(void **state)
 	assert_int_equal(http_server_requests(state, &sent), before + 1);
 	must(unlink(in_temp(state, "www/gone").text) == 0);
 	assert_int_equal(get(&scene, 70000, 1000), 0);
+	scene_end(&scene);
+}
+
+/* The server, which sends for seconds, is given up before it is done. */
+static int get_in_a_hurry(struct scene *scene)
+{
+	int rc;
+
+	hurry = 100;
+	rc = get(scene, 70000, 1000);
+	hurry = 1;
+	return rc;
+}
+
+static void what_does_not_come_is_not_waited_for_without_end(void **state)
+{
+	struct scene scene;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "flood/f"));
+	assert_int_equal(get_in_a_hurry(&scene), -EIO);
+	assert_non_null(strstr(scene.err.text, "nothing of the file for 30 s"));
+	assert_true(scene_open(&scene, "drip/f"));
+	assert_int_equal(get_in_a_hurry(&scene), -EIO);
 	scene_end(&scene);
 }
 
