@@ -59,6 +59,7 @@ struct transfer {
 	bool running;			  /* it is curl's */
 	bool begun;			  /* the answer's header is good, and its bytes count */
 	bool direct;			  /* it asks where the last redirects led */
+	bool astray;			  /* that has failed: it asks there no more */
 	struct remote_answer answer;
 	enum outcome outcome;
 	unsigned tries;
@@ -351,9 +352,9 @@ static CURLcode set_url(struct transfer *transfer)
 	CURLcode code;
 
 	pthread_mutex_lock(&http->lock);
-	transfer->direct = http->direct != NULL;
+	transfer->direct = http->direct && !transfer->astray;
 	code = curl_easy_setopt(transfer->easy, CURLOPT_URL,
-				http->direct ? http->direct : http->url);
+				transfer->direct ? http->direct : http->url);
 	pthread_mutex_unlock(&http->lock);
 	return code;
 }
@@ -539,6 +540,7 @@ static CURLcode assign(struct call *call, struct transfer *transfer)
 	transfer->range = &call->ranges[call->begun++];
 	transfer->got = 0;
 	transfer->tries = 0;
+	transfer->astray = false;
 	transfer->progress = milliseconds();
 	return start(call, transfer);
 }
@@ -597,9 +599,11 @@ static int settle(struct call *call, struct transfer *transfer, CURLcode code)
 		call->done++;
 		return 0;
 	}
-	/* What a redirect once led to may hold for a while only. */
+	/* What a redirect once led to may hold for a while only. It is no try that counts, and so
+	 * made once: another transfer may have been led there again meanwhile. */
 	if (transfer->direct && transfer->outcome != NO_MEMORY) {
 		forget_direct(call->http);
+		transfer->astray = true;
 		transfer->next = 0;
 		return 0;
 	}

@@ -19,6 +19,7 @@ What the path begins with chooses its manners; FILE is in DIR:
 /plain/FILE     a redirect to http://            /unended/FILE  in chunks, of which the last lacks
 /flood/FILE     a redirect whose page takes 5 s,  /drip/FILE     a byte a hundredth of a second,
                 behind the first block                           behind the first block
+/bent/FILE      a redirect to /part/FILE          /part/FILE     503 for byte 200000 and on
 /secret/FILE    wants the user "me" with the password "pass word"
 
 With CERTIFICATE, a file with a key and a certificate, in the environment it is one of HTTPS.
@@ -81,6 +82,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """What is no file: redirects and errors."""
         if manner == "moved":
             self.refuse(302, Location=f"/good/{rest}")
+        elif manner == "bent":
+            self.refuse(302, Location=f"/part/{rest}")
+        elif manner == "part" and "=200000-" in self.headers.get("Range", ""):
+            self.refuse(503)
         elif manner == "local":
             self.refuse(302, Location=f"file://{DIRECTORY}/{rest}")
         elif manner == "plain":

@@ -241,6 +241,40 @@ static void where_redirects_lead_is_kept_while_it_holds(void **state)
 	scene_end(&scene);
 }
 
+/* How often the server was asked for /part/f from byte 200000 on. */
+static unsigned count_asked(void **state)
+{
+	size_t n;
+	char *text = read_whole(in_temp(state, "requests").text, &n);
+	unsigned asked = 0;
+
+	for (const char *at = text; (at = strstr(at, "/part/f bytes=200000-")); at++)
+		asked++;
+	free(text);
+	return asked;
+}
+
+static void a_failure_where_redirects_led_is_forgiven_once(void **state)
+{
+	enum { N = 400, PART = 10 };
+	static uint8_t bytes[N][PART];
+	struct remote_range ranges[N];
+	struct scene scene;
+
+	scene_begin(state, &scene);
+	assert_true(scene_open(&scene, "bent/f"));
+	/* The first fails, while the others are led there again. */
+	for (size_t i = 0; i < N; i++)
+		ranges[i] = (struct remote_range){ i ? i * 100 : 200000, PART, bytes[i] };
+	hurry = 20;
+	assert_int_equal(remote_http_get(scene.http, ranges, N, NULL, &scene.err), -EIO);
+	hurry = 1;
+	assert_non_null(strstr(scene.err.text, "503"));
+	/* Six tries that count, and one where the redirect of the first answer led. */
+	assert_between(count_asked(state), 2, 7);
+	scene_end(&scene);
+}
+
 static void a_server_that_is_gone_is_asked_once_until_it_is_back(void **state)
 {
 	struct scene scene;
