@@ -259,9 +259,11 @@ void remote_cache_put(struct remote_cache *cache, struct remote_block *block)
 	pthread_mutex_unlock(&cache->lock);
 }
 
-void remote_cache_fill(struct remote_cache *cache, uint64_t file, uint64_t number, size_t n,
-		       const uint8_t *bytes, size_t last)
+int remote_cache_fill(struct remote_cache *cache, uint64_t file, uint64_t number, size_t n,
+		      const uint8_t *bytes, size_t last)
 {
+	int rc = 0;
+
 	for (size_t i = 0; i < n; i++) {
 		const size_t length = i + 1 < n ? REMOTE_BLOCK : last;
 		uint8_t *copy = malloc(length);
@@ -280,10 +282,12 @@ void remote_cache_fill(struct remote_cache *cache, uint64_t file, uint64_t numbe
 			make_room(cache);
 		} else {
 			give_up(cache, block, -EINTR);
+			rc = i ? rc : -ENOMEM;
 		}
 		pthread_cond_broadcast(&cache->fetched);
 		pthread_mutex_unlock(&cache->lock);
 	}
+	return rc;
 }
 
 void remote_cache_fail(struct remote_cache *cache, uint64_t file, uint64_t number, size_t n, int rc)

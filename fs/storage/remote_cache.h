@@ -62,8 +62,8 @@ const uint8_t *remote_block_bytes(const struct remote_block *block);
 void remote_cache_put(struct remote_cache *cache, struct remote_block *block);
 
 /* The n blocks that this thread was to fetch: their bytes, which are copied, the last with `last`
- * bytes. What finds no memory is absent. */
-void remote_cache_fill(struct remote_cache *cache, uint64_t file, uint64_t block, size_t n,
+ * bytes. What finds no memory is absent. Returns 0, or -ENOMEM where that is the first of them. */
+int remote_cache_fill(struct remote_cache *cache, uint64_t file, uint64_t block, size_t n,
 		       const uint8_t *bytes, size_t last);
 
 /* They could not be fetched: -errno. */

@@ -241,11 +241,11 @@ static int fetch(struct remote_file *file, uint64_t block, size_t n, const atomi
 	int rc = range.bytes ? get(file, &range, 1, stop, err)
 			     : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 
-	if (rc == 0)
-		remote_cache_fill(file->cache, file->number, block, n, range.bytes,
-				  length - (n - 1) * REMOTE_BLOCK);
-	else
+	if (rc < 0)
 		remote_cache_fail(file->cache, file->number, block, n, rc);
+	else if (remote_cache_fill(file->cache, file->number, block, n, range.bytes,
+				   length - (n - 1) * REMOTE_BLOCK) < 0)
+		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	free(range.bytes);
 	return rc;
 }

@@ -196,7 +196,7 @@ static void without_memory_nothing_is_there(void **state)
 	n = 1;
 	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_ABSENT);
 	allocation_fails(1);
-	remote_cache_fill(cache, 0, 0, 1, bytes, REMOTE_BLOCK);
+	assert_int_equal(remote_cache_fill(cache, 0, 0, 1, bytes, REMOTE_BLOCK), -ENOMEM);
 	assert_true(allocation_failed());
 	assert_int_equal(remote_cache_peek(cache, 0, 0), REMOTE_ABSENT);
 	assert_int_equal(remote_cache_bytes(cache), 0);

@@ -251,7 +251,8 @@ static void without_memory_the_error_says_so(void **state)
 				      &scene.err);
 		if (!allocation_failed())
 			break;
-		assert_true(rc == -ENOMEM || rc == 0);
+		assert_int_equal(rc, -ENOMEM);
+		assert_int_equal(scene.err.code, ENOMEM);
 	}
 	assert_int_equal(rc, 0);
 	for (uint64_t k = 1;; k++) {
