@@ -118,16 +118,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def flood(self, where):
         self.send_response(302)
         self.send_header("Location", where)
-        self.send_header("Connection", "close")
+        self.send_header("Transfer-Encoding", "chunked")
         self.note(302, 0)
         self.end_headers()
-        self.close_connection = True
         try:
             for _ in range(500):
-                self.wfile.write(b"x" * 100)
+                self.wfile.write(b"4\r\npage\r\n")
                 time.sleep(0.01)
+            self.wfile.write(b"0\r\n\r\n")
         except OSError:
-            pass
+            self.close_connection = True
 
     def do_GET(self):
         _, manner, rest = self.path.split("?")[0].split("/", 2)
