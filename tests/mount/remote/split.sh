@@ -36,7 +36,8 @@ for file in manifest.json .report.json .grafts .recipe .log .check .theta; do
 done
 cp -r "$MNT/metadata" "$TMP/kept-metadata"
 ! getfattr -R -d -m - "$MNT" 2>/dev/null | leaks - || fail 'a password is in an attribute'
-grep -q "$URL/secret/scribe-00001-of-00003.gguf" "$TMP/kept.recipe" || fail 'no base in .recipe'
+grep -qF "$URL/secret/scribe-00001-of-00003.gguf" "$TMP/keptmanifest.json" ||
+	fail 'no base in manifest.json'
 unmount_and_wait
 exists "$TMP/work/out.gguf"
 ! leaks "$TMP"/kept* "$TMP/layer" "$TMP/work" "$LOGS" "$XDG_STATE_HOME" || fail 'a password is kept'
