@@ -93,6 +93,18 @@ status 409 -X COPY -H 'Destination: /.models/clerk/organs/blk_1_ffn_up.bin' \
 status 409 -X COPY -H 'Destination: /.models/clerk/organs/' "${URL}organs/"
 status 403 -X PUT -d '' "$URL.models/clerk/.assemble"
 equal "$(ls "$TMP/out")" ''
+lock='<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>
+	<D:locktype><D:write/></D:locktype></D:lockinfo>'
+lock() {
+	status 403 -X LOCK -H 'Content-Type: text/xml' -d "$lock" "$1"
+}
+for path in .models .models/ .models/style .models/clerk/organs/new .models//style; do
+	lock "$URL$path"
+done
+status 403 -X PROPPATCH -H 'Content-Type: text/xml' -d '<D:propertyupdate xmlns:D="DAV:"/>' \
+	"$clerk"
+status 403 -X MKCOL "$URL.models/style"
+absent "$(echo "$TMPDIR"/organ-serve.*/models)/style"
 
 # What cannot be mounted, with the reason. Nothing outside of the directory can be named.
 refused() {
@@ -193,6 +205,12 @@ serve --models "$pool" --read-only "$MNT"
 status 403 -d clerk.gguf "$URL.models"
 status 403 -d style.gguf "${URL}adapters/"
 status 403 -X DELETE "$URL.models/clerk"
+lock "${URL}organs/new"
+lock "${URL}organs/blk_2_ffn_up.bin"
+absent "$MNT/organs/new"
+status 403 -X PROPPATCH -H 'Content-Type: text/xml' -d '<D:propertyupdate xmlns:D="DAV:"/>' \
+	"${URL}organs/blk_2_ffn_up.bin"
+status 207 -X PROPFIND -H 'Depth: 0' "${URL}organs/"
 status 200 "$URL.models"
 kill "$SERVER"
 wait "$SERVER" || true
