@@ -116,16 +116,23 @@ unmount_model() {
 	answer '409 Conflict' "$model is in use"
 }
 
-# Linked into the adapters of a model, and so merged; DELETE of the link ends that.
+# Linked into the adapters of a model, and so merged; DELETE of the link ends that. A link that is
+# not merged would be no more than a way to the file.
 link_adapter() {
 	local dir=$mount${path%/} said
 	[[ ${dir##*/} == adapters && -e ${dir%/*}/.grafts ]] ||
 		answer '405 Method Not Allowed' 'This cannot be done here.'
 	read_name
+	[[ $name == *.gguf ]] || answer '422 Unprocessable Content' \
+		"$name: not the name of an adapter, which ends with .gguf"
 	path=${path%/}/$name
 	! [ -e "$dir/$name" ] && ! [ -L "$dir/$name" ] ||
 		answer '409 Conflict' "${path#/}: there is such a file"
 	said=$(ln -s -- "$file" "$dir/$name" 2>&1) ||
 		answer "$(status_of "$said" '422 Unprocessable Content')" "$(reason "$path")"
+	if [ ! -e "$dir/${name%.gguf}.scale" ]; then
+		rm -f -- "$dir/$name"
+		answer '422 Unprocessable Content' "$name: the mount does not merge it"
+	fi
 	created "$path"
 }

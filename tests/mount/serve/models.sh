@@ -162,6 +162,27 @@ answer_says 'adapters/style.scale: refused'
 status 422 "${json[@]}" -d clerk.gguf "${URL}adapters/"
 answer_says 'it is no LoRA adapter'
 status 405 -d style.gguf "${URL}organs/"
+# Nothing else is linked, and what a link leads to is not given out.
+refused_link() {
+	status 422 -d "$1" "${URL}adapters/"
+	answer_says "$2"
+	! [ -e "$MNT/adapters/$1" ] && ! [ -L "$MNT/adapters/$1" ] || fail "$1 is linked"
+}
+refused_link notes.txt 'ends with .gguf'
+refused_link junk.gguf 'no GGUF file'
+for url in adapters/style.gguf adapters/style.gguf/x adapters/%73tyle%2egguf \
+	organs/../adapters/style.gguf; do
+	for method in GET HEAD COPY MOVE; do
+		options=(-X $method)
+		[ $method != HEAD ] || options=(-I)
+		status 403 --path-as-is "${options[@]}" -H 'Destination: /metadata/stolen' "$URL$url"
+	done
+done
+status 403 "${json[@]}" "${URL}adapters/style.gguf"
+equal "$(jq -r .error "$TMP/answer")" 'An adapter is merged; its own file is not given out.'
+absent "$MNT/metadata/stolen"
+status 200 "${URL}adapters/style.scale"
+status 200 "${URL}adapters/.theta"
 status 204 -X DELETE "${URL}adapters/style.gguf"
 equal "$(grep -c ^adapters "$MNT/.grafts" || true)" 0
 
