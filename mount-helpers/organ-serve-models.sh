@@ -7,6 +7,11 @@
 READ_ONLY='What is mounted beside the model is for reading only.'
 name='' file='' point=''
 
+# Does the file stand for a whole directory of organ files? organfs would mount that.
+is_of_directory() {
+	[ "${1##*/}" = header.gguf ]
+}
+
 # The file of that name in the directory: nothing in a directory of it, nothing outside of it.
 find_file() {
 	name=$1
@@ -22,6 +27,8 @@ find_file() {
 	[ -f "$file" ] || answer '404 Not Found' "$name: there is no such file"
 	[[ $file == "$ORGANFS_MODELS"* ]] ||
 		answer '403 Forbidden' "$name: this leads out of the directory of models"
+	! is_of_directory "$name" && ! is_of_directory "$file" ||
+		answer '403 Forbidden' "$name: this stands for a directory of organ files"
 }
 
 # The name in the body.
@@ -66,6 +73,7 @@ list_models() {
 		model=$(model_name "$known")
 		[[ -f $file && $file == "$ORGANFS_MODELS"* ]] || continue
 		[[ -n $model && $known != *[[:cntrl:]]* ]] || continue
+		! is_of_directory "$known" && ! is_of_directory "$file" || continue
 		mounted=false
 		[ ! -d "$ORGANFS_POINTS/$model" ] || mounted=true
 		[ $mounted = true ] && place=/.models/$model/ || place=-

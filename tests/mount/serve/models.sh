@@ -17,6 +17,11 @@ cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/pool2/outer.gguf"
 "$LORA" make "$scribe" "$pool/style.gguf" 'blk.3.ffn_gate.weight'
 ln -s "$TMP/pool2/outer.gguf" "$pool/out.gguf"
 ln -s clerk.gguf "$pool/in.gguf"
+# A directory of organ files, by its header: links in it lead anywhere.
+mount_model -o ro "$scribe" "$TMP/out"
+cp -r "$TMP/out/header.gguf" "$TMP/out/norm" "$pool/"
+unmount_and_wait "$TMP/out"
+ln -s header.gguf "$pool/head.gguf"
 ln -s nowhere "$pool/broken.gguf"
 mkfifo "$pool/fifo.gguf"
 echo junk >"$pool/junk.gguf"
@@ -121,6 +126,8 @@ refused 400 .. 'not the plain name'
 refused 400 '' 'not the plain name'
 refused 400 $'clerk.gguf\nx' 'not the plain name'
 refused 403 out.gguf 'leads out of the directory'
+refused 403 header.gguf 'directory of organ files'
+refused 403 head.gguf 'directory of organ files'
 refused 404 broken.gguf 'no such file'
 refused 404 fifo.gguf 'no such file'
 refused 404 deeper 'no such file'
