@@ -75,7 +75,7 @@ list_models() {
 		[[ -n $model && $known != *[[:cntrl:]]* ]] || continue
 		! is_of_directory "$known" && ! is_of_directory "$file" || continue
 		mounted=false
-		[ ! -d "$ORGANFS_POINTS/$model" ] || mounted=true
+		! is_mounted "$ORGANFS_POINTS/$model" || mounted=true
 		[ $mounted = true ] && place=/.models/$model/ || place=-
 		text+=$known$'\t'$place$'\n'
 		list+="${list:+,$'\n'}{\"file\": $(json_string "$known"), \
@@ -95,8 +95,11 @@ mount_model() {
 	is_confined || answer '403 Forbidden' "$name: a part leads out of the directory of models"
 	point=$ORGANFS_POINTS/$model
 	lock_models
-	[ ! -d "$point" ] || answer '409 Conflict' "$model is mounted"
-	mkdir -- "$point" || answer '500 Internal Server Error' "$model: no place to mount it"
+	if is_mounted "$point"; then
+		[ ! -d "$point" ] || answer '409 Conflict' "$model is mounted"
+		unmount_point "$ORGANFS_UMOUNT" "$point" || answer '409 Conflict' "$model is in use"
+	fi
+	mkdir -p -- "$point" || answer '500 Internal Server Error' "$model: no place to mount it"
 	if ! said=$("$ORGANFS_PROGRAM" -o ro "$file" "$point" 2>&1 </dev/null 9>&-); then
 		rmdir -- "$point"
 		said=${said//"$ORGANFS_MODELS"/}
@@ -105,22 +108,15 @@ mount_model() {
 	created "/.models/$model/"
 }
 
-# What a client has just read is open for a moment.
 unmount_model() {
-	local model=$1 try
+	local model=$1
 	case $model in
 	'' | */* | .*) answer '403 Forbidden' "$READ_ONLY" ;;
 	esac
 	point=$ORGANFS_POINTS/$model
 	lock_models
-	[ -d "$point" ] || answer '404 Not Found' "$model is not mounted"
-	for ((try = 0; try < 20; try++)); do
-		if "$ORGANFS_UMOUNT" "$point" >/dev/null 2>&1 9>&-; then
-			rmdir -- "$point" 2>/dev/null
-			no_content
-		fi
-		sleep 0.3
-	done
+	is_mounted "$point" || answer '404 Not Found' "$model is not mounted"
+	! unmount_point "$ORGANFS_UMOUNT" "$point" || no_content
 	answer '409 Conflict' "$model is in use"
 }
 

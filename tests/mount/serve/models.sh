@@ -206,6 +206,29 @@ exec 3<&-
 status 204 -X DELETE "$URL.models/in/"
 equal "$(mounts)" 1
 
+# Where the daemon of one has died it is taken away nevertheless, or mounted again.
+kill_beside() {
+	local point pid
+	point=$(echo "$TMPDIR"/organ-serve.*/models)/$1
+	pid=$(pgrep -n -f -- "^$ORGANFS .* $point\$") || fail "no daemon for $point"
+	kill -9 "$pid"
+	until_true 20 is_dead "$point" || fail "$point is not dead"
+	equal "$(models)" "a b\"ä# $1 "
+}
+is_dead() {
+	! [ -d "$1" ]
+}
+status 201 -d clerk.gguf "$URL.models"
+kill_beside clerk
+status 204 -X DELETE "$URL.models/clerk"
+status 404 -X DELETE "$URL.models/clerk"
+status 201 -d clerk.gguf "$URL.models"
+kill_beside clerk
+status 201 -d clerk.gguf "$URL.models"
+status 200 "$clerk"
+kill_beside clerk
+equal "$(mounts)" 2
+
 # Its end unmounts the others, by a signal or when what it serves goes away.
 kill "$SERVER"
 wait "$SERVER" || true
