@@ -59,9 +59,17 @@ is_confined() {
 	done
 }
 
-lock_models() {
-	exec 9>"$ORGANFS_REFUSED/mounting"
-	flock 9
+# lock_model NAME: one at a time mounts or unmounts it. Others are not waited for, as mounting can
+# take long, and nothing is done for a client that has hung up.
+lock_model() {
+	local tries=60
+	exec 9>"$ORGANFS_REFUSED/model-$(sha256sum <<<"$1" | cut -c 1-64)"
+	until flock -w 1 9; do
+		! has_hung_up || exit 0
+		[ $((tries -= 1)) -gt 0 ] ||
+			answer '503 Service Unavailable' "$1 is being mounted or unmounted"
+	done
+	! has_hung_up || exit 0
 }
 
 list_models() {
@@ -94,7 +102,7 @@ mount_model() {
 		"$name: not the name of a model, or of its first part"
 	is_confined || answer '403 Forbidden' "$name: a part leads out of the directory of models"
 	point=$ORGANFS_POINTS/$model
-	lock_models
+	lock_model "$model"
 	if is_mounted "$point"; then
 		[ ! -d "$point" ] || answer '409 Conflict' "$model is mounted"
 		unmount_point "$ORGANFS_UMOUNT" "$point" || answer '409 Conflict' "$model is in use"
@@ -114,7 +122,7 @@ unmount_model() {
 	'' | */* | .*) answer '403 Forbidden' "$READ_ONLY" ;;
 	esac
 	point=$ORGANFS_POINTS/$model
-	lock_models
+	lock_model "$model"
 	is_mounted "$point" || answer '404 Not Found' "$model is not mounted"
 	! unmount_point "$ORGANFS_UMOUNT" "$point" || no_content
 	answer '409 Conflict' "$model is in use"

@@ -180,7 +180,7 @@ refused_link junk.gguf 'no GGUF file'
 for url in adapters/style.gguf adapters/style.gguf/x adapters/%73tyle%2egguf \
 	organs/../adapters/style.gguf; do
 	for method in GET HEAD COPY MOVE; do
-		options=(-X $method)
+		options=(-X "$method")
 		[ $method != HEAD ] || options=(-I)
 		status 403 --path-as-is "${options[@]}" -H 'Destination: /metadata/stolen' "$URL$url"
 	done
@@ -267,5 +267,47 @@ kill "$SERVER"
 wait "$SERVER" || true
 serve --models "$pool" "$MNT"
 status 201 -d clerk.gguf "$URL.models"
+kill "$SERVER"
+wait "$SERVER" || true
+
+# A model that takes long to mount keeps no other waiting, and a client that hangs up waits for it
+# no longer.
+mkdir "$TMP/bin"
+cp "$MODELS/clerk-Q4_K_M.gguf" "$pool/slow.gguf"
+cat >"$TMP/bin/organfs" <<END
+#!/bin/sh
+case \$* in
+*slow.gguf*) until [ -e '$TMP/go' ]; do sleep 0.1; done ;;
+esac
+exec '$ORGANFS' "\$@"
+END
+chmod +x "$TMP/bin/organfs"
+cp "$UMOUNT" "$TMP/bin/organfs-umount"
+ORGANFS=$TMP/bin/organfs serve --models "$pool" "$MNT"
+waiting() {
+	local pid
+	for pid in $(pgrep -x flock); do
+		! grep -qsF "ORGANFS_POINTS=$TMPDIR/" "/proc/$pid/environ" || return 0
+	done
+	return 1
+}
+not_waiting() {
+	! waiting
+}
+curl -sS -m 60 -o "$TMP/first" -w '%{http_code}' -d slow.gguf "$URL.models" >"$TMP/code" &
+first=$!
+until_true 20 test -e "$(echo "$TMPDIR"/organ-serve.*/models)/slow" || fail 'no mount is begun'
+curl -sS -m 60 -o /dev/null -d slow.gguf "$URL.models" 2>/dev/null &
+second=$!
+until_true 20 waiting || fail 'a second client does not wait for the first'
+status 201 -d clerk.gguf "$URL.models"
+status 204 -X DELETE "$URL.models/clerk"
+kill $second
+wait $second || true
+until_true 20 not_waiting || fail 'a client that has hung up still waits'
+touch "$TMP/go"
+wait $first
+equal "$(cat "$TMP/code")" 201 "$(cat "$TMP/first")"
+status 409 -d slow.gguf "$URL.models"
 unmount_served
 equal "$(mounts)" 0
