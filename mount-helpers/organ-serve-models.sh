@@ -104,7 +104,7 @@ mount_model() {
 	point=$ORGANFS_POINTS/$model
 	lock_model "$model"
 	if is_mounted "$point"; then
-		[ ! -d "$point" ] || answer '409 Conflict' "$model is mounted"
+		! is_alive "$point" || answer '409 Conflict' "$model is mounted"
 		unmount_point "$ORGANFS_UMOUNT" "$point" || answer '409 Conflict' "$model is in use"
 	fi
 	mkdir -p -- "$point" || answer '500 Internal Server Error' "$model: no place to mount it"

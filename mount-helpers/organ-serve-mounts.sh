@@ -20,9 +20,14 @@ mount_entry() {
 	printf '%s\n' "$found"
 }
 
-# Also where the daemon has died: there no test of the file itself says so.
+# Also where the daemon has died.
 is_mounted() {
 	[ -n "$(mount_entry "$1")" ]
+}
+
+# Does the daemon answer? What is known of files, the kernel tells without it.
+is_alive() {
+	timeout 5 head -c 1 -- "$1/.log" >/dev/null 2>&1
 }
 
 # unmount_point UMOUNT POINT: unmount what organ-serve has mounted there, and remove the directory.
@@ -32,7 +37,7 @@ unmount_point() {
 	local tries=20
 	while is_mounted "$2"; do
 		[ $((tries -= 1)) -ge 0 ] || return 1
-		if [ -d "$2" ]; then
+		if is_alive "$2"; then
 			"$1" "$2"
 		else
 			"$1" -l "$2"

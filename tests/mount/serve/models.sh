@@ -216,7 +216,7 @@ kill_beside() {
 	equal "$(models)" "a b\"ä# $1 "
 }
 is_dead() {
-	! [ -d "$1" ]
+	! head -c 1 "$1/.log" >/dev/null 2>&1
 }
 status 201 -d clerk.gguf "$URL.models"
 kill_beside clerk
