@@ -182,7 +182,8 @@ for url in adapters/style.gguf adapters/style.gguf/x adapters/%73tyle%2egguf \
 	for method in GET HEAD COPY MOVE; do
 		options=(-X "$method")
 		[ $method != HEAD ] || options=(-I)
-		status 403 --path-as-is "${options[@]}" -H 'Destination: /metadata/stolen' "$URL$url"
+		status 403 --path-as-is "${options[@]}" -H 'Destination: /metadata/stolen' \
+			"$URL$url"
 	done
 done
 status 403 "${json[@]}" "${URL}adapters/style.gguf"
