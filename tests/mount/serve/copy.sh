@@ -77,6 +77,7 @@ ln -sfn "$TMP/organ" "$scribe/organs/blk_3_ffn_up.bin"
 rm "$scribe/organs/blk_1_ffn_gate.bin"
 cp "$clerk/organs/blk_5_ffn_gate.bin" "$scribe/organs/blk_3_ffn_gate.bin"
 ln -s "$TMP/style.gguf" "$scribe/adapters/"
+status 403 "${URL}scribe/adapters/style.gguf"
 cp "$clerk/organs/blk_1_ffn_up.bin" "$clerk/organs/blk_6_ffn_up.bin"
 before=$(grafts)
 merged=$(checksum "$scribe/organs/blk_3_ffn_gate.bin")
