@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Models of --models that clients of organ-serve mount beside the one it serves, copy from and
 # unmount, and adapters that they link; and what they cannot name.
+# timeout: 300
 . "${0%/*}/../lib.sh"
 
 not_sanitized
