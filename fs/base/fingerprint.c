@@ -14,6 +14,9 @@
 #define PIECE	((uint64_t)4096)
 #define PIECES	((uint32_t)4096)
 
+/* More experts than that in a tensor are not looked at one by one. */
+#define STACK_MAX 4096u
+
 static int hash_range(XXH3_state_t *hash, struct backing *base, uint64_t start, uint64_t end)
 {
 	uint8_t *bytes = malloc(SAMPLE);
@@ -72,6 +75,80 @@ int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY])
 	if (rc == 0)
 		xxh64_text(XXH3_64bits_withSeed(bytes, n, size), key);
 	free(bytes);
+	return rc;
+}
+
+/* How many pieces of a tensor tell its content: one of each of its matrices, and its end. */
+static uint64_t count_ends(const struct gguf_tensor *tensor)
+{
+	uint64_t matrices;
+
+	if (__builtin_mul_overflow(tensor->ne[2], tensor->ne[3], &matrices) || matrices == 0 ||
+	    matrices > STACK_MAX)
+		matrices = 1;
+	return matrices + 1;
+}
+
+static void find_end(const struct gguf_tensor *tensor, uint64_t k, uint64_t n, uint64_t *offset,
+		     uint64_t *length)
+{
+	const uint64_t most = tensor->size < PIECE ? tensor->size : PIECE;
+	const uint64_t at = k < n - 1 ? tensor->size / (n - 1) * k : tensor->size - most;
+
+	*offset = tensor->offset + at;
+	*length = tensor->size - at < most ? tensor->size - at : most;
+}
+
+/* The disk gets them in the order that suits it. Returns 0, or -EREMOTE. */
+static int announce_ends(struct backing *base, const struct gguf_tensor *tensor)
+{
+	const uint64_t n = count_ends(tensor);
+	uint64_t offset, length;
+	struct backing *file;
+
+	for (uint64_t k = 0; k < n; k++) {
+		find_end(tensor, k, n, &offset, &length);
+		file = length ? backing_file_at(base, &offset, &length) : NULL;
+		if (file && backing_is_remote(file))
+			return -EREMOTE;
+		if (file)
+			backing_readahead(file, (size_t)length, offset);
+	}
+	return 0;
+}
+
+static int hash_ends(XXH3_state_t *hash, struct backing *base, const struct gguf_tensor *tensor)
+{
+	const uint64_t n = count_ends(tensor);
+	uint8_t bytes[PIECE];
+	uint64_t offset, length;
+	int rc = 0;
+
+	for (uint64_t k = 0; rc == 0 && k < n; k++) {
+		find_end(tensor, k, n, &offset, &length);
+		if (length)
+			rc = backing_read_with(base, BACKING_SPANS, bytes, (size_t)length, offset);
+		if (rc == 0)
+			XXH3_128bits_update(hash, bytes, (size_t)length);
+	}
+	return rc;
+}
+
+int fingerprint_contents(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT])
+{
+	XXH3_state_t *hash = XXH3_createState();
+	int rc = hash ? 0 : -ENOMEM;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
+		rc = announce_ends(base, &gguf->tensors[i]);
+	if (rc == 0)
+		XXH3_128bits_reset(hash);
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
+		rc = hash_ends(hash, base, &gguf->tensors[i]);
+	if (rc == 0)
+		xxh128_text(XXH3_128bits_digest(hash), text);
+	XXH3_freeState(hash);
 	return rc;
 }
 

@@ -15,6 +15,14 @@ int fingerprint(struct backing *base, const struct gguf *gguf, char text[FINGERP
 int fingerprint_file(struct backing *file, uint64_t header, uint64_t size,
 		     char text[FINGERPRINT_TEXT]);
 
+/* What a fingerprint does not see, the tensor data between its ends: XXH128 of 4 KiB at the
+ * beginning of each tensor, of each expert where a tensor is a stack of them, and at the end of
+ * each tensor. Chimeras of one base whose organs have the types of the base's have one fingerprint,
+ * and other contents. Returns 0, -EREMOTE where servers would have to be asked for every piece, -EIO
+ * or -ENOMEM; then the text is empty. */
+int fingerprint_contents(struct backing *base, const struct gguf *gguf,
+			 char text[FINGERPRINT_TEXT]);
+
 /* A shorter one, of the size and the first 64 KiB: quick to make, so that a mount need not read the
  * whole header to find out that there is no layer for its base. */
 #define FINGERPRINT_KEY 17

@@ -20,13 +20,14 @@
 		{ "name", FIELD_ENCODED, SOURCE(name), true, false },                    \
 			{ "size", FIELD_NUMBER, SOURCE(size), true, false },             \
 			{ "fingerprint", FIELD_HASH, SOURCE(fingerprint), true, false }, \
+			{ "contents", FIELD_HASH, SOURCE(contents), false, false },      \
 			{ "path", FIELD_ENCODED, SOURCE(path), false, true },            \
 			{ "recipe", FIELD_TEXT, SOURCE(recipe), false, false },          \
 			{ "cut", FIELD_YES, SOURCE(cut), false, false },                 \
 	}
 
 const struct recipe_section_fields recipe_sections[RECIPE_SECTIONS] = {
-	{ "base", false, 6, SOURCE_FIELDS },
+	{ "base", false, 7, SOURCE_FIELDS },
 	{ "options",
 	  false,
 	  2,
@@ -34,7 +35,7 @@ const struct recipe_section_fields recipe_sections[RECIPE_SECTIONS] = {
 		  { "blocks", FIELD_TEXT, OPTIONS(blocks), false, false },
 		  { "merged", FIELD_TEXT, OPTIONS(merged), false, false },
 	  } },
-	{ "donors", true, 6, SOURCE_FIELDS },
+	{ "donors", true, 7, SOURCE_FIELDS },
 	{ "grafts",
 	  true,
 	  9,

@@ -7,6 +7,7 @@
  *	  name: base.gguf
  *	  size: 123456			bytes
  *	  fingerprint: HEX		as fingerprint()
+ *	  contents: HEX			as fingerprint_contents()
  *	  recipe: |			ancestry: what the file carries as organfs.recipe, or in
  *					its place "cut: yes": it is too long or too deep
  *	options:			of the mount, those that are not as by default
@@ -15,6 +16,7 @@
  *	- name: donor.gguf
  *	  size: 123456
  *	  fingerprint: HEX
+ *	  contents: HEX
  *	  path: /models/donor.gguf	where it lay
  *	  recipe: |
  *	grafts:				in the order of the slots
@@ -24,7 +26,7 @@
  *	  donor: 1			or base
  *	  from: blk.5.ffn_up.weight	the tensor in the donor
  *	  view: spectral		what was taken of the donor's tensor, not itself
- *	  organ: HEX			XXH128 of the organ file that was copied
+ *	  organ: HEX			XXH128 of the organ file that fills the slot
  *	  size: 123456			of that file
  *	  target: /models/x.bin		of a link, as it was given; of an organ file, where it lay
  *	metadata:			in the order of the keys
@@ -66,6 +68,7 @@ struct recipe_source {
 	struct recipe_text name;	    /* of the file, without its directory */
 	uint64_t size;			    /* bytes */
 	char fingerprint[FINGERPRINT_TEXT]; /* empty: not known */
+	char contents[FINGERPRINT_TEXT];    /* the same */
 	struct recipe_text path;	    /* where it lay; a hint */
 	struct recipe_text recipe;	    /* that it carries itself, */
 	bool cut; /* or carries, but it is too long or too deep to be here */
@@ -90,7 +93,7 @@ struct recipe_graft {
 	uint32_t donor;		   /* RECIPE_NO_DONOR: not known */
 	struct recipe_text from;
 	struct recipe_text view;
-	char organ[FINGERPRINT_TEXT]; /* empty: it is no copy */
+	char organ[FINGERPRINT_TEXT]; /* empty: not known, which it is of each copy */
 	uint64_t size;
 	struct recipe_text target; /* of a link; of a copied organ file, where that lay */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_ancestry.c - see recipe_ancestry.h. */
 #include "fs/recipe/recipe_ancestry.h"
+#include "fs/util/paths.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,13 @@ struct recipe_ancestor {
 	size_t size;
 	bool cut;
 	struct recipe_ancestor *next;
+};
+
+struct recipe_contents {
+	char *path;
+	struct stat stat;
+	char text[FINGERPRINT_TEXT];
+	struct recipe_contents *next;
 };
 
 void recipe_ancestry_init(struct recipe_ancestry *ancestry)
@@ -29,7 +37,65 @@ void recipe_ancestry_release(struct recipe_ancestry *ancestry)
 		free(ancestor->text);
 		free(ancestor);
 	}
+	while (ancestry->contents) {
+		struct recipe_contents *contents = ancestry->contents;
+
+		ancestry->contents = contents->next;
+		free(contents->path);
+		free(contents);
+	}
 	pthread_mutex_destroy(&ancestry->lock);
+}
+
+static int make_contents(struct backing *file, const struct gguf *gguf, char text[FINGERPRINT_TEXT])
+{
+	const struct source source = backing_source(file);
+	struct gguf *parsed = gguf ? NULL : gguf_read(&source, NULL);
+	int rc = 0;
+
+	text[0] = '\0';
+	if (parsed || gguf)
+		rc = fingerprint_contents(file, parsed ? parsed : gguf, text);
+	gguf_free(parsed);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* With the lock held. */
+static int find_contents(struct recipe_ancestry *ancestry, struct backing *file,
+			 const struct gguf *gguf, char text[FINGERPRINT_TEXT])
+{
+	struct recipe_contents *known = ancestry->contents;
+	int rc;
+
+	while (known && (strcmp(known->path, backing_path(file)) != 0 ||
+			 !paths_same_file(&known->stat, backing_stat(file))))
+		known = known->next;
+	if (known) {
+		memcpy(text, known->text, FINGERPRINT_TEXT);
+		return 0;
+	}
+	rc = make_contents(file, gguf, text);
+	known = rc == 0 ? calloc(1, sizeof(*known)) : NULL;
+	if (!known || !(known->path = strdup(backing_path(file)))) {
+		free(known);
+		return -ENOMEM;
+	}
+	known->stat = *backing_stat(file);
+	memcpy(known->text, text, FINGERPRINT_TEXT);
+	known->next = ancestry->contents;
+	ancestry->contents = known;
+	return 0;
+}
+
+int recipe_ancestry_contents(struct recipe_ancestry *ancestry, struct backing *file,
+			     const struct gguf *gguf, char text[FINGERPRINT_TEXT])
+{
+	int rc;
+
+	pthread_mutex_lock(&ancestry->lock);
+	rc = find_contents(ancestry, file, gguf, text);
+	pthread_mutex_unlock(&ancestry->lock);
+	return rc;
 }
 
 char *recipe_carried(struct backing *file, const struct gguf *gguf, size_t most, size_t *size)

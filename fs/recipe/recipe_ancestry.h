@@ -17,8 +17,9 @@
 /* What was read of each file, so that it is read once and says the same for as long as a mount is
  * there. All zeros but for the lock there is none. Any thread may use it. */
 struct recipe_ancestry {
-	pthread_mutex_t lock; /* protects first */
+	pthread_mutex_t lock; /* protects what follows */
 	struct recipe_ancestor *first;
+	struct recipe_contents *contents;
 };
 
 void recipe_ancestry_init(struct recipe_ancestry *ancestry);
@@ -31,6 +32,12 @@ char *recipe_carried(struct backing *file, const struct gguf *gguf, size_t most,
 /* How many recipes there are within each other in a text, itself included; 0: it is none. More than
  * ANCESTRY_DEPTH_MAX + 1 are not counted. */
 unsigned recipe_depth(const char *text, size_t n);
+
+/* fingerprint_contents() of a file, gguf NULL: which is parsed for it. Empty: it is not known. Once
+ * made it is not made again as long as the file is the same, as paths_same_file() tells. Returns 0
+ * or -ENOMEM. */
+int recipe_ancestry_contents(struct recipe_ancestry *ancestry, struct backing *file,
+			     const struct gguf *gguf, char text[FINGERPRINT_TEXT]);
 
 /* source, which has a fingerprint, gets what the file carries: from the GGUF where that is
  * given, else from where the donor says, else what was read before. Returns 0 or -ENOMEM. */

@@ -211,24 +211,36 @@ static bool open_whole(const char *path, struct recipe_found *found, char print[
 	return true;
 }
 
-static void print_candidate(struct candidate *candidate)
+/* Another shard of the same model, of which the whole was read. NULL: there is none. */
+static const struct candidate *find_sibling(const struct recipe_search *search, const char *path)
 {
+	const size_t n = (size_t)(name_of(path) - path) + paths_shard_prefix(name_of(path));
+
+	for (size_t i = 0; i < search->n && n > (size_t)(name_of(path) - path); i++) {
+		const struct candidate *one = &search->all[i];
+
+		if (one->whole[0] && strlen(one->path) == strlen(path) &&
+		    strncmp(one->path, path, n) == 0 &&
+		    strcmp(one->path + n + strlen("-00000"), path + n + strlen("-00000")) == 0)
+			return one;
+	}
+	return NULL;
+}
+
+static void print_candidate(const struct recipe_search *search, struct candidate *candidate)
+{
+	const struct candidate *sibling = find_sibling(search, candidate->path);
 	struct recipe_found found = { 0 };
 
 	candidate->printed = true;
 	if (!open_alone(candidate->path, &found, candidate->print))
 		candidate->print[0] = '\0';
 	recipe_found_release(&found);
-	if (!open_whole(candidate->path, &found, candidate->whole))
+	if (sibling)
+		memcpy(candidate->whole, sibling->whole, FINGERPRINT_TEXT);
+	else if (!open_whole(candidate->path, &found, candidate->whole))
 		candidate->whole[0] = '\0';
 	recipe_found_release(&found);
-}
-
-/* Of a split model the donor's size is that of all shards. */
-static bool may_be(const struct candidate *candidate, const struct recipe_source *donor)
-{
-	return donor->size == 0 || candidate->size == donor->size ||
-	       paths_shard_prefix(name_of(candidate->path));
 }
 
 /* It may have changed since its fingerprint was made. */
@@ -247,60 +259,101 @@ static bool open_candidate(const struct candidate *candidate, const char *wanted
 	return false;
 }
 
-static bool try_candidate(struct candidate *candidate, const struct recipe_source *donor,
-			  struct recipe_found *found)
+int recipe_has_contents(struct recipe_ancestry *ancestry, struct backing *file,
+			const struct gguf *gguf, const struct recipe_source *source)
 {
-	const char *wanted = donor->fingerprint;
+	char contents[FINGERPRINT_TEXT];
+	int rc;
 
-	if (!may_be(candidate, donor))
-		return false;
+	if (!source->contents[0])
+		return 1;
+	rc = recipe_ancestry_contents(ancestry, file, gguf, contents);
+	return rc < 0 ? rc : !contents[0] || strcmp(contents, source->contents) == 0;
+}
+
+static int try_candidate(struct recipe_search *search, struct candidate *candidate,
+			 const struct recipe_source *donor, struct recipe_found *found)
+{
+	const char *print = donor->fingerprint;
+	int rc;
+
 	if (!candidate->printed)
-		print_candidate(candidate);
-	return (strcmp(candidate->print, wanted) == 0 || strcmp(candidate->whole, wanted) == 0) &&
-	       open_candidate(candidate, wanted, found);
+		print_candidate(search, candidate);
+	if ((strcmp(candidate->print, print) != 0 && strcmp(candidate->whole, print) != 0) ||
+	    !open_candidate(candidate, print, found))
+		return 0;
+	rc = recipe_has_contents(search->places.ancestry, found->file, found->gguf, donor);
+	if (rc != 1)
+		recipe_found_release(found);
+	return rc;
 }
 
 /* A model of the mount. */
-static bool find_mounted(const struct recipe_search *search, const struct recipe_source *donor,
-			 struct recipe_found *found)
+static int try_mounted(struct recipe_search *search, struct model *model,
+		       const struct recipe_source *donor, struct recipe_found *found)
 {
-	for (uint32_t i = 0; i < search->places.n_models; i++) {
-		struct model *model = search->places.models[i];
-		bool is;
+	bool is;
+	int rc;
 
-		if (!model->whole || (donor->size && backing_size(model->base) != donor->size))
-			continue;
-		journal_begin(model);
-		is = strcmp(model_fingerprint(model), donor->fingerprint) == 0;
-		journal_end(model);
-		if (!is)
-			continue;
-		found->file = model->base;
-		found->gguf = model->gguf;
-		return true;
+	journal_begin(model);
+	is = strcmp(model_fingerprint(model), donor->fingerprint) == 0;
+	journal_end(model);
+	if (!is)
+		return 0;
+	found->file = model->base;
+	found->gguf = model->gguf;
+	rc = recipe_has_contents(search->places.ancestry, found->file, found->gguf, donor);
+	if (rc != 1)
+		*found = (struct recipe_found){ 0 };
+	return rc;
+}
+
+/* Where the donor lay, then what has its name and size, for most have theirs yet; a size that is
+ * not known is 0. */
+enum nearness { NEAR_PATH, NEAR_NAME, NEAR_SIZE, NEAR_NOTHING, NEARNESSES };
+
+static enum nearness nearness(const char *path, uint64_t size, const struct recipe_source *donor)
+{
+	if (donor->path.bytes && strcmp(path, donor->path.bytes) == 0)
+		return NEAR_PATH;
+	if (strcmp(name_of(path), donor->name.bytes) == 0)
+		return NEAR_NAME;
+	return size == donor->size ? NEAR_SIZE : NEAR_NOTHING;
+}
+
+static int try_all(struct recipe_search *search, enum nearness near, const struct recipe_source *donor,
+		   struct recipe_found *found)
+{
+	const struct recipe_places *places = &search->places;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < places->n_models; i++) {
+		struct model *model = places->models[i];
+
+		if (model->whole && nearness(backing_path(model->base), backing_size(model->base),
+					     donor) == near)
+			rc = try_mounted(search, model, donor, found);
 	}
-	return false;
+	for (size_t i = 0; rc == 0 && i < search->n; i++) {
+		struct candidate *candidate = &search->all[i];
+
+		if (is_stopped(search))
+			return -EINTR;
+		if (nearness(candidate->path, candidate->size, donor) == near)
+			rc = try_candidate(search, candidate, donor, found);
+	}
+	return rc;
 }
 
 int recipe_find_donor(struct recipe_search *search, const struct recipe_source *donor,
 		      struct recipe_found *found)
 {
-	*found = (struct recipe_found){ 0 };
-	if (find_mounted(search, donor, found))
-		return 0;
-	/* Those of its name first, for most have theirs yet. */
-	for (int named = 1; named >= 0; named--) {
-		for (size_t i = 0; i < search->n; i++) {
-			struct candidate *candidate = &search->all[i];
-			const bool same = strcmp(name_of(candidate->path), donor->name.bytes) == 0;
+	int rc = 0;
 
-			if (is_stopped(search))
-				return -EINTR;
-			if (same == (named == 1) && try_candidate(candidate, donor, found))
-				return 0;
-		}
-	}
-	return 0;
+	*found = (struct recipe_found){ 0 };
+	for (enum nearness near = 0; rc == 0 && near < NEARNESSES; near++)
+		rc = try_all(search, near, donor, found);
+	return rc < 0 ? rc : 0;
 }
 
 /* The file, if it has that hash. */

@@ -6,7 +6,7 @@
 
 #include "fs/base/base.h"
 #include "fs/model/model.h"
-#include "fs/recipe/recipe.h"
+#include "fs/recipe/recipe_ancestry.h"
 
 #include <stdatomic.h>
 
@@ -18,6 +18,7 @@ struct recipe_places {
 	uint32_t n_models;
 	dev_t device; /* of the mount, which is not read through the kernel; 0: not known */
 	const atomic_bool *stop; /* when it becomes true, the search ends; NULL: never */
+	struct recipe_ancestry *ancestry; /* where contents are kept */
 };
 
 /* A file that was found. */
@@ -37,10 +38,16 @@ struct recipe_search *recipe_search_new(const struct recipe *recipe,
 					const struct recipe_places *places);
 void recipe_search_free(struct recipe_search *search); /* NULL is fine */
 
-/* Look for one of the recipe's donors. Returns 0, with what was found, perhaps nothing, to be
- * released, or -errno: EINTR, ENOMEM. */
+/* Look for one of the recipe's donors, by its fingerprint and, where both are known, its contents.
+ * Where it lay comes first, then what has its name. Returns 0, with what was found, perhaps
+ * nothing, to be released, or -errno: EINTR, ENOMEM. */
 int recipe_find_donor(struct recipe_search *search, const struct recipe_source *donor,
 		      struct recipe_found *found);
+
+/* May the file be the one that a recipe means, whose fingerprint it has? gguf is what it holds,
+ * NULL: not known. 1 yes, as far as is known, 0 no, or -ENOMEM. */
+int recipe_has_contents(struct recipe_ancestry *ancestry, struct backing *file,
+			const struct gguf *gguf, const struct recipe_source *source);
 void recipe_found_release(struct recipe_found *found);
 
 /* Look for an organ file of size bytes with that XXH128. Returns 0, with the file, to release, or

@@ -8,6 +8,7 @@
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/recipe/recipe_replay_internal.h"
+#include "fs/tensor/organ_views.h"
 #include "gguf/cursor.h"
 
 #include <errno.h>
@@ -69,30 +70,53 @@ static int lacks_tensor(struct recipe_replay *replay, const struct recipe_graft 
 			 graft->from.bytes);
 }
 
-/* The path leads where it did: to that tensor of a file with the donor's fingerprint. */
-static bool leads_there(const struct recipe_replay *replay, const struct recipe_graft *graft,
-			const struct recipe_plan_graft *plan)
+static const struct recipe_source *source_of(const struct recipe_replay *replay, uint32_t donor)
+{
+	return donor == RECIPE_BASE ? &replay->recipe.base : &replay->recipe.donors[donor - 1];
+}
+
+/* Is it the organ that the recipe says, in the file that it says? 1, 0 or -errno. */
+static int is_meant(const struct recipe_replay *replay, const struct recipe_graft *graft,
+		    const struct content *content)
+{
+	const struct recipe_source *source = source_of(replay, graft->donor);
+	const struct organ_location located = { content->organ, content->file, content->offset };
+	struct layer_reference seen;
+	struct view *view = NULL;
+	struct error err;
+	int rc = layer_reference_parse(content->seen, &seen, &err) == 0 &&
+		 strcmp(seen.fingerprint, source->fingerprint) == 0 &&
+		 seen.tensor_length == graft->from.length &&
+		 memcmp(seen.tensor, graft->from.bytes, seen.tensor_length) == 0;
+
+	layer_reference_release(&seen);
+	if (rc == 1)
+		rc = recipe_has_contents(replay->request->ancestry, content->file, NULL, source);
+	if (rc == 1 && graft->organ[0]) {
+		view = organ_location_view(&located);
+		rc = view ? recipe_is_organ(replay, graft, view) : -ENOMEM;
+	}
+	view_unref(view);
+	return rc;
+}
+
+/* The path leads where it did. 1, 0 or -errno. */
+static int leads_there(const struct recipe_replay *replay, const struct recipe_graft *graft,
+		       const struct recipe_plan_graft *plan)
 {
 	const struct recipe_request *request = replay->request;
-	struct layer_reference seen;
 	struct content *content;
 	struct error err;
-	bool same = false;
+	int rc = 0;
 
 	if (!graft->target.bytes)
-		return false;
+		return 0;
 	content = symlinks_content(replay->model->links, replay->model, plan->place.klass,
 				   graft->target.bytes, request->uid, request->gid, NULL, &err);
-	if (content && content->seen) {
-		same = layer_reference_parse(content->seen, &seen, &err) == 0 &&
-		       strcmp(seen.fingerprint,
-			      replay->recipe.donors[graft->donor - 1].fingerprint) == 0 &&
-		       seen.tensor_length == graft->from.length &&
-		       memcmp(seen.tensor, graft->from.bytes, seen.tensor_length) == 0;
-		layer_reference_release(&seen);
-	}
+	if (content && content->seen && !content->broken)
+		rc = is_meant(replay, graft, content);
 	content_unref(content);
-	return same;
+	return rc;
 }
 
 /* A link whose path leads elsewhere now becomes a reference to the tensor, or a link to where the
@@ -102,12 +126,14 @@ static int plan_link(struct recipe_replay *replay, const struct recipe_graft *gr
 {
 	const struct gguf_tensor *tensor;
 	struct backing *file;
+	int rc;
 
 	plan->target = graft->target.bytes;
 	if (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes)
 		return 0;
-	if (graft->donor != RECIPE_BASE && leads_there(replay, graft, plan))
-		return 0;
+	rc = leads_there(replay, graft, plan);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	plan->lacks = graft->donor != RECIPE_BASE && !replay->found[graft->donor].file;
 	if (plan->lacks)
 		return 0;
@@ -194,6 +220,7 @@ static int plan_key(struct recipe_replay *replay, const struct recipe_key *key)
 static bool adapter_leads_there(const struct recipe_replay *replay,
 				const struct recipe_adapter *adapter)
 {
+	const struct recipe_source *source = &replay->recipe.donors[adapter->donor - 1];
 	const struct organ nothing = { .name = "" };
 	struct model *model = replay->model;
 	struct backing *file = NULL, *gone = backing_new_missing(adapter->target.bytes, 0);
@@ -202,18 +229,20 @@ static bool adapter_leads_there(const struct recipe_replay *replay,
 		     : NULL;
 	char print[FINGERPRINT_TEXT] = "";
 	struct gguf *gguf = NULL;
+	bool there = false;
 	struct error err;
 
 	if (of)
 		content_set_owner(of, replay->request->uid, replay->request->gid);
 	if (of && symlinks_gguf(model->links, model, of, false, &file, &gguf, &err) == 0 &&
-	    fingerprint(file, gguf, print) < 0)
-		print[0] = '\0';
+	    fingerprint(file, gguf, print) == 0)
+		there = strcmp(print, source->fingerprint) == 0 &&
+			recipe_has_contents(replay->request->ancestry, file, gguf, source) == 1;
 	gguf_free(gguf);
 	backing_unref(file);
 	content_unref(of);
 	backing_unref(gone);
-	return strcmp(print, replay->recipe.donors[adapter->donor - 1].fingerprint) == 0;
+	return there;
 }
 
 static int plan_adapter(struct recipe_replay *replay, size_t i)

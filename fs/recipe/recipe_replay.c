@@ -37,16 +37,23 @@ static int check_base(struct recipe_replay *replay)
 	const struct recipe *recipe = &replay->recipe;
 	struct model *model = replay->model;
 	bool same;
+	int rc;
 
 	journal_begin(model);
 	same = strcmp(model_fingerprint(model), recipe->base.fingerprint) == 0;
 	journal_end(model);
-	if (!same)
+	rc = same ? recipe_has_contents(replay->request->ancestry, model->base, model->gguf,
+					&recipe->base)
+		  : 0;
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				 "it is for another base, %.100s of %" PRIu64
-				 " bytes, fingerprint %s",
+				 " bytes, fingerprint %s%s%s",
 				 recipe->base.name.bytes, recipe->base.size,
-				 recipe->base.fingerprint);
+				 recipe->base.fingerprint, same ? ", contents " : "",
+				 same ? recipe->base.contents : "");
 	if (!model->follow != (recipe->options.blocks.bytes != NULL))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				 "it is for a mount with -o blocks=%s",
@@ -68,8 +75,8 @@ static int compare(struct recipe_replay *replay)
 	if (rc < 0)
 		return rc;
 	if (recipe_is_due(replay->model, &snapshot)) {
-		rc = recipe_of_model(replay->model, &snapshot, replay->request->ancestry, &now,
-				     &replay->err);
+		rc = recipe_of_model(replay->model, &snapshot, replay->request->ancestry,
+				     replay->request->places.stop, &now, &replay->err);
 		if (rc == 0 && recipe_same(&now, &replay->recipe))
 			rc = 1;
 		else if (rc == 0)
@@ -85,8 +92,10 @@ static int compare(struct recipe_replay *replay)
 static int make_room(struct recipe_replay *replay)
 {
 	const struct recipe *recipe = &replay->recipe;
+	struct recipe_places places = replay->request->places;
 
-	replay->search = recipe_search_new(recipe, &replay->request->places);
+	places.ancestry = replay->request->ancestry;
+	replay->search = recipe_search_new(recipe, &places);
 	replay->found = calloc(recipe->n_donors + 1, sizeof(*replay->found));
 	replay->grafts = calloc(recipe->n_grafts + 1, sizeof(*replay->grafts));
 	replay->targets = calloc(recipe->n_adapters + 1, sizeof(*replay->targets));

@@ -44,12 +44,18 @@ const struct gguf_tensor *recipe_find_tensor(const struct recipe_replay *replay,
 					     const struct recipe_graft *graft,
 					     struct backing **file);
 
+/* Has the organ file in the view the size and the hash that the recipe says? What cannot be read has
+ * not. 1, 0 or -errno. */
+int recipe_is_organ(const struct recipe_replay *replay, const struct recipe_graft *graft,
+		    struct view *view);
+
 /* Find and check all that the recipe needs but the bytes of copies. Returns 0, or -errno with err
  * set. */
 int recipe_plan(struct recipe_replay *replay);
 
-/* Have the bytes of every copy in a stage, with the hash that the recipe says. The same; what is
- * missing, of that and before, is counted and said. */
+/* Have the bytes of every copy in a stage, with the hash that the recipe says; references lead to
+ * such bytes, where it says one. The same; what is missing, of that and before, is counted and
+ * said. */
 int recipe_stage(struct recipe_replay *replay);
 
 /* Make the changes. Returns 0 or -errno, with a line in the log, when some may be made. */

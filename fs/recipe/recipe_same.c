@@ -11,19 +11,27 @@ static bool same_text(const struct recipe_text *a, const struct recipe_text *b)
 	return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-/* The fingerprint of a donor; empty: there is none. */
-static const char *donor_print(const struct recipe *recipe, uint32_t donor)
+/* What is known of a donor. NULL: there is none. */
+static const struct recipe_source *source_of(const struct recipe *recipe, uint32_t donor)
 {
 	if (donor == RECIPE_NO_DONOR)
-		return "";
-	return donor == RECIPE_BASE ? recipe->base.fingerprint
-				    : recipe->donors[donor - 1].fingerprint;
+		return NULL;
+	return donor == RECIPE_BASE ? &recipe->base : &recipe->donors[donor - 1];
+}
+
+/* As far as both recipes know them. */
+static bool same_source(const struct recipe_source *a, const struct recipe_source *b)
+{
+	return strcmp(a->fingerprint, b->fingerprint) == 0 &&
+	       (!a->contents[0] || !b->contents[0] || strcmp(a->contents, b->contents) == 0);
 }
 
 static bool same_donor(const struct recipe *a, uint32_t donor, const struct recipe *b,
 		       uint32_t other)
 {
-	return strcmp(donor_print(a, donor), donor_print(b, other)) == 0;
+	const struct recipe_source *one = source_of(a, donor), *two = source_of(b, other);
+
+	return one && two ? same_source(one, two) : one == two;
 }
 
 static bool same_graft(const struct recipe *a, const struct recipe_graft *graft,
@@ -59,7 +67,7 @@ static bool same_adapter(const struct recipe *a, const struct recipe_adapter *ad
 
 bool recipe_same(const struct recipe *a, const struct recipe *b)
 {
-	bool same = strcmp(a->base.fingerprint, b->base.fingerprint) == 0 &&
+	bool same = same_source(&a->base, &b->base) &&
 		    a->n_grafts == b->n_grafts && a->n_keys == b->n_keys &&
 		    a->n_adapters == b->n_adapters;
 

@@ -168,21 +168,18 @@ static int stage_view(struct recipe_replay *replay, struct recipe_plan_graft *pl
 	return rc;
 }
 
-/* Does the view have the graft's bytes? What cannot be read has not. */
-static bool is_organ(const struct recipe_replay *replay, const struct recipe_graft *graft,
-		     struct view *view, int *rc)
+int recipe_is_organ(const struct recipe_replay *replay, const struct recipe_graft *graft,
+		    struct view *view)
 {
 	char hash[FINGERPRINT_TEXT];
+	int rc;
 
-	*rc = 0;
 	if (graft->size && view_size(view) != graft->size)
-		return false;
-	*rc = recipe_hash_view(view, replay->request->places.stop, hash);
-	if (*rc == -EIO) {
-		*rc = 0;
-		return false;
-	}
-	return *rc == 0 && strcmp(hash, graft->organ) == 0;
+		return 0;
+	rc = recipe_hash_view(view, replay->request->places.stop, hash);
+	if (rc == -EIO)
+		return 0;
+	return rc < 0 ? rc : strcmp(hash, graft->organ) == 0;
 }
 
 /* An organ file of that content. */
@@ -218,8 +215,13 @@ static int stage_copy(struct recipe_replay *replay, const struct recipe_graft *g
 	struct backing *found = NULL, *file;
 	int rc;
 	struct view *view = make_again(replay, graft, &rc);
+	bool is = false;
 
-	if (view && !is_organ(replay, graft, view, &rc)) {
+	if (view) {
+		rc = recipe_is_organ(replay, graft, view);
+		is = rc == 1;
+	}
+	if (view && !is) {
 		view_unref(view);
 		view = NULL;
 	}
@@ -245,13 +247,36 @@ static int stage_copy(struct recipe_replay *replay, const struct recipe_graft *g
 	return rc;
 }
 
+/* The tensor that a reference leads to has the hash that the recipe says. */
+static int check_reference(struct recipe_replay *replay, const struct recipe_graft *graft,
+			   const struct recipe_plan_graft *plan)
+{
+	const struct organ_location located = { plan->organ, plan->file, plan->offset };
+	struct view *view = organ_location_view(&located);
+	const int rc = view ? recipe_is_organ(replay, graft, view) : -ENOMEM;
+
+	view_unref(view);
+	if (rc == 0) {
+		replay->missing++;
+		recipe_say(replay, ".recipe: missing: for %.100s, a tensor %.100s with XXH128 %s",
+			   graft->slot.bytes, graft->from.bytes, graft->organ);
+	}
+	return rc < 0 ? rc : 0;
+}
+
 int recipe_stage(struct recipe_replay *replay)
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < replay->recipe.n_grafts; i++)
-		if (replay->recipe.grafts[i].how == RECIPE_COPY)
-			rc = stage_copy(replay, &replay->recipe.grafts[i], &replay->grafts[i]);
+	for (size_t i = 0; rc == 0 && i < replay->recipe.n_grafts; i++) {
+		const struct recipe_graft *graft = &replay->recipe.grafts[i];
+		struct recipe_plan_graft *plan = &replay->grafts[i];
+
+		if (plan->how == RECIPE_COPY)
+			rc = stage_copy(replay, graft, plan);
+		else if (plan->how == RECIPE_REFERENCE && plan->file && graft->organ[0])
+			rc = check_reference(replay, graft, plan);
+	}
 	if (rc == 0)
 		report_missing(replay);
 	return rc;

@@ -7,6 +7,7 @@
 #include "fs/model/adapters.h"
 #include "fs/model/organ_file.h"
 #include "fs/util/hash_text.h"
+#include "fs/util/paths.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +15,20 @@
 
 #define CHUNK ((size_t)1 << 20)
 
+/* What a graft or adapter came from. */
+struct origin_file {
+	const char *path;
+	const char *fingerprint;
+	struct backing *file;	   /* NULL: it is not open */
+	const struct donor *donor; /* NULL: it is not to be opened */
+};
+
 struct maker {
 	struct model *model;
 	const struct snapshot *snapshot;
 	struct recipe_ancestry *ancestry;
 	struct recipe *recipe;
+	const atomic_bool *stop;
 	char base[FINGERPRINT_TEXT];
 };
 
@@ -55,60 +65,92 @@ static int set(struct recipe_text *text, const char *words)
 	return recipe_text_set(text, words, strlen(words));
 }
 
-/* The donor with that fingerprint, which lies at path; one of file and donor is where to look what
- * it carries. size 0: not known. Returns 0 or -ENOMEM. */
-static int add_donor(struct maker *maker, const char *path, uint64_t size, const char *fingerprint,
-		     const struct donor *donor, uint32_t *number)
+/* The base is known by its file, and not by its fingerprint, which chimeras of it share. */
+static bool is_base(const struct maker *maker, const struct origin_file *of)
 {
-	struct recipe *recipe = maker->recipe;
-	struct recipe_source *added;
-	const char *slash = strrchr(path, '/');
+	struct backing *base = maker->model->base;
 
-	*number = RECIPE_BASE;
-	if (strcmp(fingerprint, maker->base) == 0)
-		return 0;
-	for (*number = 1; *number <= recipe->n_donors; ++*number)
-		if (strcmp(recipe->donors[*number - 1].fingerprint, fingerprint) == 0)
-			return 0;
-	added = recipe_add_donor(recipe);
-	if (!added || set(&added->name, slash ? slash + 1 : path) < 0 ||
-	    set(&added->path, path) < 0)
-		return -ENOMEM;
-	added->size = size;
-	memcpy(added->fingerprint, fingerprint, FINGERPRINT_TEXT);
-	return recipe_ancestry_fill(maker->ancestry, added, NULL, NULL, donor);
+	if (strcmp(of->fingerprint, maker->base) != 0)
+		return false;
+	return of->file == base ||
+	       (of->file ? paths_same_file(backing_stat(of->file), backing_stat(base))
+			 : strcmp(of->path, backing_path(base)) == 0);
 }
 
-static uint64_t size_of_donor(const struct donor *donor)
+/* The number of a donor of the recipe that is the same file, by its contents where these are known
+ * of both. */
+static bool find_donor(const struct recipe *recipe, const struct origin_file *of,
+		       const char *contents, uint32_t *number)
 {
-	struct backing *held = donor_backing(donor);
-	struct stat stat;
+	for (*number = 1; *number <= recipe->n_donors; ++*number) {
+		const struct recipe_source *donor = &recipe->donors[*number - 1];
 
-	if (held)
-		return backing_size(held);
-	/* A path that is not to be opened is not to be asked for either: it may be in this
-	 * mount. */
-	if (lstat(donor_path(donor), &stat) < 0 || !S_ISREG(stat.st_mode))
+		if (strcmp(donor->fingerprint, of->fingerprint) != 0)
+			continue;
+		if (contents[0] && donor->contents[0]
+			    ? strcmp(contents, donor->contents) == 0
+			    : strcmp(of->path, donor->path.bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int add_new_donor(struct maker *maker, const struct origin_file *of, uint64_t size,
+			 const char *contents)
+{
+	struct recipe_source *added = recipe_add_donor(maker->recipe);
+	const char *slash = strrchr(of->path, '/');
+
+	if (!added || set(&added->name, slash ? slash + 1 : of->path) < 0 ||
+	    set(&added->path, of->path) < 0)
+		return -ENOMEM;
+	added->size = size;
+	memcpy(added->fingerprint, of->fingerprint, FINGERPRINT_TEXT);
+	memcpy(added->contents, contents, FINGERPRINT_TEXT);
+	return recipe_ancestry_fill(maker->ancestry, added, NULL, NULL, of->donor);
+}
+
+/* Its number. A file that lies there no more, or another one does, has no size. */
+static int add_donor(struct maker *maker, const struct origin_file *of, uint32_t *number)
+{
+	char contents[FINGERPRINT_TEXT] = "";
+	struct backing *file = NULL;
+	struct error err;
+	int rc = 0;
+
+	*number = RECIPE_BASE;
+	if (is_base(maker, of) || (!of->file && find_donor(maker->recipe, of, "", number)))
 		return 0;
-	return (uint64_t)stat.st_size;
+	if (of->file)
+		file = backing_ref(of->file);
+	else if (of->donor)
+		file = donor_open(of->donor, &err);
+	if (file)
+		rc = recipe_ancestry_contents(maker->ancestry, file, NULL, contents);
+	if (rc == 0 && !find_donor(maker->recipe, of, contents, number))
+		rc = add_new_donor(maker, of, file ? backing_size(file) : 0, contents);
+	backing_unref(file);
+	return rc;
 }
 
 /* The tensor of a GGUF that a graft came from, as far as it is known. */
 static int add_origin(struct maker *maker, struct recipe_graft *graft, const struct donor *donor)
 {
-	const char *view = donor_view(donor), *print = donor_fingerprint(donor);
+	struct backing *held = donor_backing(donor);
+	const struct origin_file of = { donor_path(donor),
+					held == maker->model->base ? maker->base
+								   : donor_fingerprint(donor),
+					held, donor };
+	const char *view = donor_view(donor);
 	size_t n;
 	const char *tensor = donor_tensor(donor, &n);
 	int rc = 0;
 
 	if (!tensor)
-		return set(&graft->target, donor_path(donor));
-	if (donor_backing(donor) && donor_backing(donor) == maker->model->base)
-		print = maker->base;
-	if (!print[0])
+		return set(&graft->target, of.path);
+	if (!of.fingerprint[0])
 		return 0;
-	rc = add_donor(maker, donor_path(donor), print == maker->base ? 0 : size_of_donor(donor),
-		       print, donor, &graft->donor);
+	rc = add_donor(maker, &of, &graft->donor);
 	if (rc == 0)
 		rc = recipe_text_set(&graft->from, tensor, n);
 	if (rc == 0 && view)
@@ -132,7 +174,7 @@ static int hash_copy(const struct maker *maker, uint32_t i, struct content *own,
 		return 0;
 	view = organ_file_view(model, i, own);
 	if (view)
-		rc = recipe_hash_view(view, NULL, text);
+		rc = recipe_hash_view(view, maker->stop, text);
 	view_unref(view);
 	return rc;
 }
@@ -151,8 +193,10 @@ static int add_copy(struct maker *maker, struct recipe_graft *graft, uint32_t i,
 
 static int add_reference(struct maker *maker, struct recipe_graft *graft, const struct content *own)
 {
-	int rc = add_donor(maker, backing_path(own->file), backing_size(own->file),
-			   own->fingerprint, own->donor, &graft->donor);
+	const struct origin_file of = { backing_path(own->file), own->fingerprint,
+					own->broken ? NULL : own->file,
+					own->broken ? NULL : own->donor };
+	int rc = add_donor(maker, &of, &graft->donor);
 
 	graft->how = RECIPE_REFERENCE;
 	return rc == 0 ? recipe_text_set(&graft->from, own->organ.name, own->organ.name_length)
@@ -170,8 +214,11 @@ static int add_link(struct maker *maker, struct recipe_graft *graft, const struc
 	if (rc < 0 || !own->seen)
 		return rc;
 	if (layer_reference_parse(own->seen, &seen, &err) == 0) {
-		rc = add_donor(maker, seen.model, own->broken ? 0 : backing_size(own->file),
-			       seen.fingerprint, own->donor, &graft->donor);
+		const struct origin_file of = { seen.model, seen.fingerprint,
+						own->broken ? NULL : own->file,
+						own->broken ? NULL : own->donor };
+
+		rc = add_donor(maker, &of, &graft->donor);
 		if (rc == 0)
 			rc = recipe_text_set(&graft->from, seen.tensor, seen.tensor_length);
 	}
@@ -337,11 +384,11 @@ static int add_adapter_source(struct maker *maker, struct recipe_adapter *adapte
 	const struct source source = backing_source(link->file);
 	struct gguf *gguf = link->broken ? NULL : gguf_read(&source, NULL);
 	char print[FINGERPRINT_TEXT];
+	const struct origin_file of = { backing_path(link->file), print, link->file, NULL };
 	int rc = 0;
 
 	if (gguf && fingerprint(link->file, gguf, print) == 0)
-		rc = add_donor(maker, backing_path(link->file), backing_size(link->file), print,
-			       NULL, &adapter->donor);
+		rc = add_donor(maker, &of, &adapter->donor);
 	gguf_free(gguf);
 	return rc;
 }
@@ -381,6 +428,7 @@ static int add_base(struct maker *maker)
 	struct recipe *recipe = maker->recipe;
 	struct recipe_source *base = &recipe->base;
 	const char *path = backing_path(model->base), *slash = strrchr(path, '/');
+	int rc;
 
 	/* The commit lock is the fingerprint's, which is made once. */
 	journal_begin(model);
@@ -394,13 +442,16 @@ static int add_base(struct maker *maker)
 	    (!model->follow && set(&recipe->options.blocks, "keep") < 0) ||
 	    (model->merged_f16 && set(&recipe->options.merged, "f16") < 0))
 		return -ENOMEM;
-	return recipe_ancestry_fill(maker->ancestry, base, model->base, model->gguf, NULL);
+	rc = recipe_ancestry_contents(maker->ancestry, model->base, model->gguf, base->contents);
+	return rc == 0 ? recipe_ancestry_fill(maker->ancestry, base, model->base, model->gguf, NULL)
+		       : rc;
 }
 
 int recipe_of_model(struct model *model, const struct snapshot *snapshot,
-		    struct recipe_ancestry *ancestry, struct recipe *recipe, struct error *err)
+		    struct recipe_ancestry *ancestry, const atomic_bool *stop,
+		    struct recipe *recipe, struct error *err)
 {
-	struct maker maker = { model, snapshot, ancestry, recipe, "" };
+	struct maker maker = { model, snapshot, ancestry, recipe, stop, "" };
 	int rc;
 
 	*recipe = (struct recipe){ 0 };
@@ -425,7 +476,7 @@ char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 	struct recipe recipe;
 	char *text = NULL;
 
-	if (recipe_of_model(model, snapshot, ancestry, &recipe, err) == 0)
+	if (recipe_of_model(model, snapshot, ancestry, NULL, &recipe, err) == 0)
 		text = recipe_write(&recipe, portable, size, err);
 	recipe_release(&recipe);
 	return text;

@@ -7,10 +7,11 @@
 #include "fs/recipe/recipe_ancestry.h"
 
 /* Fill recipe, to be released either way, with what a snapshot of the model holds. Reads from the
- * disks of layer and donors, without the commit lock. Returns 0, or -errno with err set: EIO,
- * ENOMEM. */
+ * disks of layer and donors, without the commit lock. When *stop becomes true, which may be NULL,
+ * it ends. Returns 0, or -errno with err set: EIO, EINTR, ENOMEM. */
 int recipe_of_model(struct model *model, const struct snapshot *snapshot,
-		    struct recipe_ancestry *ancestry, struct recipe *recipe, struct error *err);
+		    struct recipe_ancestry *ancestry, const atomic_bool *stop,
+		    struct recipe *recipe, struct error *err);
 
 /* The same as a text (recipe_write()). NULL with err set. */
 char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
