@@ -127,6 +127,16 @@ static void find_fingerprint(const struct filling *filling, char text[FINGERPRIN
 	}
 }
 
+/* A donor that was seen from outside has a path. */
+static bool is_of_base(const struct filling *filling)
+{
+	struct backing *base = filling->model->base;
+
+	return donor_backing(filling->donor) == base ||
+	       (strcmp(donor_path(filling->donor), backing_path(base)) == 0 &&
+		strcmp(donor_fingerprint(filling->donor), model_fingerprint(filling->model)) == 0);
+}
+
 const struct layer_origin *filling_origin(const struct filling *filling,
 					  struct layer_origin *origin)
 {
@@ -134,6 +144,8 @@ const struct layer_origin *filling_origin(const struct filling *filling,
 
 	*origin = (struct layer_origin){ .donor = filling->donor };
 	find_fingerprint(filling, origin->fingerprint);
+	if (filling->donor)
+		origin->of = is_of_base(filling) ? REFERENCE_OF_BASE : REFERENCE_OF_ANOTHER;
 	if (!filling->is_new && filling->tensor >= filling->model->gguf->n_tensors) {
 		origin->slot = place->tensor;
 		origin->slot_length = place->tensor_length;

@@ -32,7 +32,10 @@ static int put_content(struct filling *filling, struct content *content)
 		if (filling->mtime)
 			content->mtime = *filling->mtime;
 		text = layer_reference_print(backing_path(content->file), content->fingerprint,
-					     &content->organ);
+					     &content->organ,
+					     content->file == filling->model->base
+						     ? REFERENCE_OF_BASE
+						     : REFERENCE_OF_ANOTHER);
 	}
 	if (text)
 		rc = layer_write(layer, LAYER_REFERENCE, filling->klass, filling->name,

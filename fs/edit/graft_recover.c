@@ -175,29 +175,38 @@ static struct content *broken_reference(const struct filling *filling,
 	return content;
 }
 
-/* The content that the reference leads to, in the base or another model. */
+static struct content *refer(struct filling *filling, const struct layer_reference *reference,
+			     struct backing *file, const struct gguf_tensor *tensor)
+{
+	return content_new_reference(inode_new(filling->model), &filling->organ, file,
+				     tensor->offset, reference->fingerprint);
+}
+
+/* The content that the reference leads to, in the base or another model. Where it lay is looked at
+ * first: a chimera of the base may have the base's fingerprint. */
 static struct content *resolve(struct graft_recovery *recovery, struct filling *filling,
 			       const struct layer_reference *reference)
 {
 	struct model *model = filling->model;
-	const uint64_t ino = inode_new(model);
-	const struct gguf_tensor *tensor =
+	const struct gguf_tensor *own =
 		find_tensor(model->gguf, model_fingerprint(model), reference);
+	const struct gguf_tensor *tensor = NULL;
 	const struct foreign *foreign;
 
-	/* The base may have moved; it is known by its fingerprint. */
-	if (tensor)
-		return content_new_reference(ino, &filling->organ, model->base, tensor->offset,
-					     reference->fingerprint);
+	/* The base may have moved. */
+	if (own && (reference->of == REFERENCE_OF_BASE ||
+		    strcmp(reference->model, backing_path(model->base)) == 0))
+		return refer(filling, reference, model->base, own);
 	foreign = find_foreign(recovery, reference->model);
 	if (!foreign)
 		return NULL;
 	if (foreign->base.gguf)
 		tensor = find_tensor(foreign->base.gguf, foreign->fingerprint, reference);
-	if (!tensor)
-		return broken_reference(filling, reference, foreign);
-	return content_new_reference(ino, &filling->organ, foreign->base.file, tensor->offset,
-				     reference->fingerprint);
+	if (tensor)
+		return refer(filling, reference, foreign->base.file, tensor);
+	if (own && reference->of == REFERENCE_OF_UNKNOWN)
+		return refer(filling, reference, model->base, own);
+	return broken_reference(filling, reference, foreign);
 }
 
 static struct content *content_of_reference(struct graft_recovery *recovery,
@@ -285,17 +294,27 @@ static bool is_inside(const char *path, const char *point)
 	return n && strncmp(path, point, n) == 0 && (!path[n] || path[n] == '/');
 }
 
-/* A copy came from where the layer says. The base is known by its fingerprint, wherever it lies. */
-static struct donor *donor_of(const struct graft_recovery *recovery, struct donor *recorded)
+/* The base may have moved. */
+static bool is_of_base(struct model *model, const struct layer_origin *origin)
+{
+	return strcmp(donor_fingerprint(origin->donor), model_fingerprint(model)) == 0 &&
+	       (origin->of != REFERENCE_OF_ANOTHER ||
+		strcmp(donor_path(origin->donor), backing_path(model->base)) == 0);
+}
+
+/* A copy came from where the layer says. */
+static struct donor *donor_of(const struct graft_recovery *recovery,
+			      const struct layer_origin *origin)
 {
 	struct model *model = recovery->model;
+	struct donor *recorded = origin->donor;
 	size_t n;
 	const char *tensor = recorded ? donor_tensor(recorded, &n) : NULL;
 	struct donor *own, *viewed;
 
 	if (!tensor)
 		return donor_ref(recorded);
-	if (strcmp(donor_fingerprint(recorded), model_fingerprint(model)) != 0)
+	if (!is_of_base(model, origin))
 		return is_inside(donor_path(recorded), recovery->point)
 			       ? donor_from_path(donor_path(recorded), NULL, tensor, n)
 			       : donor_ref(recorded);
@@ -346,7 +365,7 @@ static void recover_one(void *context, const struct layer_entry *entry,
 		content = content_of(recovery, &filling, entry);
 	backing_unref(entry->file);
 	if (content && content->kind == CONTENT_COPY)
-		content_set_donor(content, donor_of(recovery, entry->origin.donor));
+		content_set_donor(content, donor_of(recovery, &entry->origin));
 	if (!content && is_unreadable(entry, &filling.err))
 		content = broken_organ(&filling);
 	if (content && filling_put(&filling, content) == 0) {

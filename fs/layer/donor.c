@@ -238,6 +238,10 @@ struct backing *donor_open(const struct donor *donor, struct error *err)
 		error_set(err, EREMOTE, ERROR_NO_OFFSET, "it is on a server, and not mounted");
 		return NULL;
 	}
+	if (donor->path[0] != '/') {
+		error_set(err, ENOENT, ERROR_NO_OFFSET, "it is not known where it lies");
+		return NULL;
+	}
 	fd = open_path(donor->path);
 	if (fd < 0) {
 		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));

@@ -27,6 +27,7 @@
 #define FS_LAYER_LAYER_H
 
 #include "fs/layer/donor.h"
+#include "fs/layer/layer_reference.h"
 #include "fs/storage/view.h"
 #include "gguf/anatomy.h"
 #include "gguf/reader.h"
@@ -100,6 +101,7 @@ struct layer_origin {
 	size_t slot_length;  /* bytes */
 	struct donor *donor; /* of a copied organ: where it came from; NULL: not known */
 	char fingerprint[FINGERPRINT_TEXT]; /* to write: of the donor's GGUF; empty: not known */
+	enum layer_reference_of of;	    /* whose that GGUF is */
 };
 
 struct layer_entry {

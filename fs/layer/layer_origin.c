@@ -53,6 +53,8 @@ static void print_donor(FILE *out, const struct layer_origin *origin, const char
 	if (tensor) {
 		fprintf(out, "fingerprint %s\n", origin->fingerprint);
 		print_name(out, "tensor ", tensor, n);
+		if (origin->of != REFERENCE_OF_UNKNOWN)
+			fprintf(out, "of %s\n", layer_reference_whose[origin->of]);
 	}
 	if (view)
 		fprintf(out, "view %s\n", view);
@@ -95,13 +97,13 @@ int layer_origin_write(struct layer *layer, const char *staged, const struct lay
 	return rc;
 }
 
-enum key { KEY_SLOT, KEY_ORGAN, KEY_DONOR, KEY_FINGERPRINT, KEY_TENSOR, KEY_VIEW, KEYS };
+enum key { KEY_SLOT, KEY_ORGAN, KEY_DONOR, KEY_FINGERPRINT, KEY_TENSOR, KEY_VIEW, KEY_OF, KEYS };
 
 /* Cut the text into the values of the keys. False: it is no such text. */
 static bool parse(char *text, char *values[KEYS])
 {
 	static const char *const keys[KEYS] = { "slot ",	"organ ",  "donor ",
-						"fingerprint ", "tensor ", "view " };
+						"fingerprint ", "tensor ", "view ", "of " };
 	char *line = text + strlen(FIRST_LINE), *end;
 
 	if (strncmp(text, FIRST_LINE, strlen(FIRST_LINE)) != 0)
@@ -143,7 +145,7 @@ static struct donor *donor_of(char *values[KEYS], const char *xxh128)
 	    !tensor != !print || (print && !is_hash(print)))
 		return NULL;
 	n = text_unescape(path);
-	if (strlen(path) != n || !url_or_absolute_path(path))
+	if (strlen(path) != n || n == 0 || (!url_or_absolute_path(path) && strchr(path, '/')))
 		return NULL;
 	n = tensor ? text_unescape(tensor) : 0;
 	donor = donor_from_record(path, print ? print : "", tensor, n);
@@ -179,6 +181,7 @@ bool layer_origin_read(int dir, const char *name, const char *xxh128, struct lay
 	if (text && parse(text, values)) {
 		origin->slot = slot_of(values[KEY_SLOT], &origin->slot_length);
 		origin->donor = donor_of(values, xxh128);
+		origin->of = layer_reference_parse_of(values[KEY_OF]);
 	}
 	free(text);
 	return origin->slot || origin->donor;

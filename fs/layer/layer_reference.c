@@ -15,7 +15,20 @@
 #define FIRST_WORDS "organfs reference 1"
 #define FIRST_LINE  FIRST_WORDS "\n"
 
-char *layer_reference_print(const char *path, const char *fingerprint, const struct organ *organ)
+const char *const layer_reference_whose[] = { [REFERENCE_OF_BASE] = "base",
+					      [REFERENCE_OF_ANOTHER] = "another" };
+
+enum layer_reference_of layer_reference_parse_of(const char *word)
+{
+	for (enum layer_reference_of of = REFERENCE_OF_BASE; word && of <= REFERENCE_OF_ANOTHER;
+	     of++)
+		if (strcmp(word, layer_reference_whose[of]) == 0)
+			return of;
+	return REFERENCE_OF_UNKNOWN;
+}
+
+char *layer_reference_print(const char *path, const char *fingerprint, const struct organ *organ,
+			    enum layer_reference_of of)
 {
 	char *text = NULL;
 	size_t size;
@@ -31,6 +44,8 @@ char *layer_reference_print(const char *path, const char *fingerprint, const str
 	for (uint32_t i = 0; i < organ->dims; i++)
 		fprintf(out, "%s%" PRIu64, i ? "x" : "", organ->ne[i]);
 	fprintf(out, "\nbytes %" PRIu64 "\n", organ->data_size);
+	if (of != REFERENCE_OF_UNKNOWN)
+		fprintf(out, "of %s\n", layer_reference_whose[of]);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
@@ -97,7 +112,7 @@ static bool parse(char *text, struct layer_reference *reference)
 	char *first = take_line(&text, FIRST_WORDS), *model = take_line(&text, "model ");
 	char *print = take_line(&text, "fingerprint "), *name = take_line(&text, "tensor ");
 	char *type = take_line(&text, "type "), *shape = take_line(&text, "shape ");
-	char *bytes = take_line(&text, "bytes ");
+	char *bytes = take_line(&text, "bytes "), *of = bytes ? take_line(&text, "of ") : NULL;
 	struct gguf_tensor tensor = { .ne = { 1, 1, 1, 1 } };
 	uint64_t id;
 
@@ -109,6 +124,7 @@ static bool parse(char *text, struct layer_reference *reference)
 	if (!take_shape(shape, &tensor))
 		return false;
 	text_unescape(model);
+	reference->of = layer_reference_parse_of(of);
 	reference->model = model;
 	reference->tensor = name;
 	reference->tensor_length = text_unescape(name);

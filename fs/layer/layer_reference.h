@@ -8,6 +8,8 @@
  *	type ID                 of ggml
  *	shape NE[xNE...]        nothing for a scalar
  *	bytes N
+ *	of base|another         whose model that is: the one that the layer is for, or another,
+ *				which may have the same fingerprint; absent: not known
  *
  * In PATH and NAME, bytes up to a blank, from 0x7f on, and '%' are percent-encoded. Type, shape
  * and bytes say what the slot holds while the model cannot be read. */
@@ -18,9 +20,16 @@
 #include "fs/storage/backing.h"
 #include "gguf/organ.h"
 
+enum layer_reference_of { REFERENCE_OF_UNKNOWN, REFERENCE_OF_BASE, REFERENCE_OF_ANOTHER };
+extern const char *const layer_reference_whose[REFERENCE_OF_ANOTHER + 1];
+
+/* What the word says; NULL, or another word: it is not known. */
+enum layer_reference_of layer_reference_parse_of(const char *word);
+
 /* The text for an organ of the file at path, which has that fingerprint, to free. NULL: out of
  * memory. */
-char *layer_reference_print(const char *path, const char *fingerprint, const struct organ *organ);
+char *layer_reference_print(const char *path, const char *fingerprint, const struct organ *organ,
+			    enum layer_reference_of of);
 
 /* What a text says; texts are NUL-terminated, the name may hold NULs. */
 struct layer_reference {
@@ -28,6 +37,7 @@ struct layer_reference {
 	size_t tensor_length;
 	char fingerprint[FINGERPRINT_TEXT];
 	struct organ organ; /* the tensor, under that name */
+	enum layer_reference_of of;
 	char *text;	    /* owned */
 };
 

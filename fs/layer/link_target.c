@@ -139,7 +139,8 @@ static char *print_tensor(const struct link_target_model *model, const char *pat
 		if (tensor->offset != offset)
 			break;
 		if (is_like(&found, organ))
-			return layer_reference_print(path, model->fingerprint, &found);
+			return layer_reference_print(path, model->fingerprint, &found,
+						     REFERENCE_OF_UNKNOWN);
 	}
 	return NULL;
 }
@@ -158,7 +159,8 @@ char *link_target_print(struct link_target_models *models, struct backing *file,
 	if (read_organ(file, &whole, print) < 0)
 		return NULL;
 	if (whole.header_size == offset && is_like(&whole, organ))
-		text = layer_reference_print(backing_path(file), print, &whole);
+		text = layer_reference_print(backing_path(file), print, &whole,
+					     REFERENCE_OF_UNKNOWN);
 	free((char *)whole.name);
 	return text;
 }

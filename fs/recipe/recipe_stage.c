@@ -215,13 +215,8 @@ static int stage_copy(struct recipe_replay *replay, const struct recipe_graft *g
 	struct backing *found = NULL, *file;
 	int rc;
 	struct view *view = make_again(replay, graft, &rc);
-	bool is = false;
 
-	if (view) {
-		rc = recipe_is_organ(replay, graft, view);
-		is = rc == 1;
-	}
-	if (view && !is) {
+	if (view && (rc = recipe_is_organ(replay, graft, view)) != 1) {
 		view_unref(view);
 		view = NULL;
 	}

@@ -89,7 +89,8 @@ static bool find_donor(const struct recipe *recipe, const struct origin_file *of
 			continue;
 		if (contents[0] && donor->contents[0]
 			    ? strcmp(contents, donor->contents) == 0
-			    : strcmp(of->path, donor->path.bytes) == 0)
+			    : strcmp(of->path, donor->path.bytes ? donor->path.bytes
+								 : donor->name.bytes) == 0)
 			return true;
 	}
 	return false;
@@ -101,8 +102,9 @@ static int add_new_donor(struct maker *maker, const struct origin_file *of, uint
 	struct recipe_source *added = recipe_add_donor(maker->recipe);
 	const char *slash = strrchr(of->path, '/');
 
+	/* Of a name alone it is not known where it lies. */
 	if (!added || set(&added->name, slash ? slash + 1 : of->path) < 0 ||
-	    set(&added->path, of->path) < 0)
+	    (slash && set(&added->path, of->path) < 0))
 		return -ENOMEM;
 	added->size = size;
 	memcpy(added->fingerprint, of->fingerprint, FINGERPRINT_TEXT);

@@ -456,7 +456,8 @@ static void a_name_that_was_seen_may_hold_anything(void **state)
 	save_organ(state, "up.bin", &up);
 	organ.data_size = 4;
 	place.file = backing_open(path.text, NULL);
-	place.seen = layer_reference_print(path.text, "0123456789abcdef0123456789abcdef", &organ);
+	place.seen = layer_reference_print(path.text, "0123456789abcdef0123456789abcdef", &organ,
+					   REFERENCE_OF_UNKNOWN);
 	must(place.file && place.seen && probes);
 	path_probe(probes, &own, &place, 1, &until, &found);
 	assert_int_equal(found.err.code, 0);

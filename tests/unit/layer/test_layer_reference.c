@@ -23,7 +23,7 @@ static char *text_for(void **state, const char *file, const char *name, uint32_t
 	tensor.name = name;
 	tensor.name_length = length;
 	organ = organ_of_tensor(&tensor);
-	text = layer_reference_print(backing_path(backing), PRINT, &organ);
+	text = layer_reference_print(backing_path(backing), PRINT, &organ, REFERENCE_OF_BASE);
 	backing_unref(backing);
 	return text;
 }
