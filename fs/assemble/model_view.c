@@ -233,9 +233,11 @@ static int add_lineage(struct model *model, const struct snapshot *snapshot,
 
 	if (!model->lineage.text)
 		return 0;
-	*text = model->lineage.text(model->lineage.context, snapshot, &size, err);
-	if (!*text || size == 0)
-		return *text ? 0 : -err->code;
+	*text = model->lineage.text(model->lineage.context, snapshot, &size);
+	if (!*text)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	if (size == 0)
+		return 0;
 	while (at < values->n && !is_of(&owned[at], kv, gguf, LINEAGE_KEY) && owned[at].kv < kv)
 		at++;
 	if (at == values->n || !is_of(&owned[at], kv, gguf, LINEAGE_KEY)) {
@@ -280,8 +282,15 @@ static int refuse_lacking(const struct model *model, struct error *err)
 	return rc;
 }
 
+/* Which view is wanted. */
+enum wanted {
+	WANTED_STRICT = 1,  /* none, where blocks have gaps */
+	WANTED_HEADER = 2,  /* no tensors */
+	WANTED_LINEAGE = 4, /* it says how it was made */
+};
+
 /* Plan the file, with memory for every slot. */
-static int plan(struct model *model, const struct snapshot *snapshot, bool strict,
+static int plan(struct model *model, const struct snapshot *snapshot, unsigned wanted,
 		struct layout_slot *slots, struct organ *organs, struct layout *layout,
 		struct error *err)
 {
@@ -296,13 +305,13 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 		return refuse_lacking(model, err);
 	fill_slots(model, snapshot, slots, organs);
 	rc = model->follow ? block_metadata_find(model, snapshot, &follow, err) : 0;
-	if (rc == 0 && strict)
+	if (rc == 0 && (wanted & WANTED_STRICT))
 		rc = check_whole(model, snapshot, err);
-	if (rc == 0 || !strict) {
+	if (rc == 0 || !(wanted & WANTED_STRICT)) {
 		rc = merge_values(rc == 0 ? &follow : &none, snapshot->edits, &values, &owned);
 		if (rc < 0)
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-		else
+		else if (wanted & WANTED_LINEAGE)
 			rc = add_lineage(model, snapshot, &values, owned, &text, err);
 		if (rc == 0)
 			rc = layout_build(model->gguf, slots, snapshot->n, &values, layout, err);
@@ -313,8 +322,8 @@ static int plan(struct model *model, const struct snapshot *snapshot, bool stric
 	return rc;
 }
 
-static struct view *view_of(struct model *model, const struct snapshot *snapshot, bool strict,
-			    bool header, struct error *err)
+static struct view *view_of(struct model *model, const struct snapshot *snapshot, unsigned wanted,
+			    struct error *err)
 {
 	struct layout_slot *slots = calloc(snapshot->n + 1u, sizeof(*slots));
 	struct organ *organs = calloc(snapshot->n + 1u, sizeof(*organs));
@@ -323,13 +332,13 @@ static struct view *view_of(struct model *model, const struct snapshot *snapshot
 	int rc = -ENOMEM;
 
 	if (slots && organs)
-		rc = plan(model, snapshot, strict, slots, organs, &layout, err);
+		rc = plan(model, snapshot, wanted, slots, organs, &layout, err);
 	else
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	free(slots);
 	free(organs);
 	if (rc == 0) {
-		if (header)
+		if (wanted & WANTED_HEADER)
 			view = header_of_layout(&layout, model, snapshot);
 		else if (snapshot->adapters && snapshot->adapters->broken)
 			view = unreadable(model, layout.size);
@@ -345,11 +354,16 @@ static struct view *view_of(struct model *model, const struct snapshot *snapshot
 struct view *model_view(struct model *model, const struct snapshot *snapshot, bool strict,
 			struct error *err)
 {
-	return view_of(model, snapshot, strict, false, err);
+	return view_of(model, snapshot, WANTED_LINEAGE | (strict ? WANTED_STRICT : 0), err);
 }
 
 struct view *model_view_header(struct model *model, const struct snapshot *snapshot,
 			       struct error *err)
 {
-	return view_of(model, snapshot, false, true, err);
+	return view_of(model, snapshot, WANTED_LINEAGE | WANTED_HEADER, err);
+}
+
+struct view *model_view_without_lineage(struct model *model, const struct snapshot *snapshot)
+{
+	return view_of(model, snapshot, 0, NULL);
 }

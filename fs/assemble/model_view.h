@@ -17,4 +17,8 @@ struct view *model_view(struct model *model, const struct snapshot *snapshot, bo
 struct view *model_view_header(struct model *model, const struct snapshot *snapshot,
 			       struct error *err);
 
+/* As model_view() without strict, for a snapshot whose generation is not known: the header does not
+ * say how the model was made. NULL: there is none. */
+struct view *model_view_without_lineage(struct model *model, const struct snapshot *snapshot);
+
 #endif

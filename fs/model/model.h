@@ -49,9 +49,9 @@ struct journal {
 #define LINEAGE_KEY "organfs.recipe"
 struct lineage {
 	/* The text for a snapshot, to free, always the same for one generation; of no bytes: it is
-	 * to say nothing. NULL with err set. text NULL: it never says anything. */
-	char *(*text)(void *context, const struct snapshot *snapshot, size_t *size,
-		      struct error *err);
+	 * to say nothing, also where there can be no text. NULL: out of memory. text NULL: it
+	 * never says anything. */
+	char *(*text)(void *context, const struct snapshot *snapshot, size_t *size);
 	void *context;
 };
 

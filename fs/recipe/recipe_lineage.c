@@ -20,41 +20,39 @@ void recipe_lineage_release(struct recipe_lineage *lineage)
 	pthread_mutex_destroy(&lineage->lock);
 }
 
-/* With the lock held: the text is of that generation. */
-static int catch_up(struct recipe_lineage *lineage, const struct snapshot *snapshot,
-		    struct error *err)
+/* With the lock held: the text is of that generation. A model is written whatever can be said of
+ * it. Returns 0 or -ENOMEM. */
+static int catch_up(struct recipe_lineage *lineage, const struct snapshot *snapshot)
 {
+	struct error err = { 0 };
+
 	if (lineage->text && lineage->generation == snapshot->generation)
 		return 0;
 	free(lineage->text);
 	lineage->text = recipe_text_of_model(lineage->model, snapshot, lineage->ancestry, true,
-					     &lineage->size, err);
+					     &lineage->size, &err);
 	lineage->generation = snapshot->generation;
-	return lineage->text ? 0 : -err->code;
+	if (lineage->text || err.code == ENOMEM)
+		return lineage->text ? 0 : -ENOMEM;
+	lineage->size = 0;
+	lineage->text = strdup("");
+	log_add(lineage->model->log, "lineage: the model carries no recipe: %s", err.text);
+	return lineage->text ? 0 : -ENOMEM;
 }
 
 /* A model that is as its base says nothing: it is the base, byte for byte. */
-static char *text_of(void *context, const struct snapshot *snapshot, size_t *size,
-		     struct error *err)
+static char *text_of(void *context, const struct snapshot *snapshot, size_t *size)
 {
 	struct recipe_lineage *lineage = context;
 	char *copy = NULL;
 
 	*size = 0;
-	if (!recipe_is_due(lineage->model, snapshot)) {
-		copy = strdup("");
-	} else {
-		pthread_mutex_lock(&lineage->lock);
-		if (catch_up(lineage, snapshot, err) < 0) {
-			pthread_mutex_unlock(&lineage->lock);
-			return NULL;
-		}
-		copy = strdup(lineage->text);
+	if (!recipe_is_due(lineage->model, snapshot))
+		return strdup("");
+	pthread_mutex_lock(&lineage->lock);
+	if (catch_up(lineage, snapshot) == 0 && (copy = strdup(lineage->text)))
 		*size = lineage->size;
-		pthread_mutex_unlock(&lineage->lock);
-	}
-	if (!copy)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	pthread_mutex_unlock(&lineage->lock);
 	return copy;
 }
 

@@ -471,15 +471,36 @@ int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "adapters: %s", strerror(-rc)) : 0;
 }
 
+/* What bases and donors carry is told of no more. False: there was nothing of that. */
+static bool cut_ancestry(struct recipe *recipe)
+{
+	bool any = false;
+
+	for (size_t i = 0; i <= recipe->n_donors; i++) {
+		struct recipe_source *source = i ? &recipe->donors[i - 1] : &recipe->base;
+
+		if (!source->recipe.bytes)
+			continue;
+		free(source->recipe.bytes);
+		source->recipe = (struct recipe_text){ 0 };
+		source->cut = true;
+		any = true;
+	}
+	return any;
+}
+
 char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 			   struct recipe_ancestry *ancestry, bool portable, size_t *size,
 			   struct error *err)
 {
 	struct recipe recipe;
-	char *text = NULL;
+	const int rc = recipe_of_model(model, snapshot, ancestry, NULL, &recipe, err);
+	char *text = rc == 0 ? recipe_write(&recipe, portable, size, err) : NULL;
 
-	if (recipe_of_model(model, snapshot, ancestry, NULL, &recipe, err) == 0)
+	if (rc == 0 && !text && err->code == EFBIG && cut_ancestry(&recipe)) {
+		*err = (struct error){ 0 };
 		text = recipe_write(&recipe, portable, size, err);
+	}
 	recipe_release(&recipe);
 	return text;
 }
