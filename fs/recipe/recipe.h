@@ -147,8 +147,8 @@ struct recipe_key *recipe_add_key(struct recipe *recipe);
 struct recipe_adapter *recipe_add_adapter(struct recipe *recipe);
 
 /* The text, of *size bytes and a NUL, to free: always the same for the same recipe. portable:
- * without what holds on this machine alone, paths and the targets of links. NULL with err set:
- * EFBIG it would be longer than RECIPE_MAX, ENOMEM. */
+ * without what holds on this machine alone, paths, and targets of links that are absolute or have a
+ * donor. NULL with err set: EFBIG it would be longer than RECIPE_MAX, ENOMEM. */
 char *recipe_write(const struct recipe *recipe, bool portable, size_t *size, struct error *err);
 
 /* Read n bytes of text into recipe, to be released either way. All is checked that the text alone

@@ -129,6 +129,9 @@ static int plan_link(struct recipe_replay *replay, const struct recipe_graft *gr
 	int rc;
 
 	plan->target = graft->target.bytes;
+	if (!plan->target && (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes))
+		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				 "it does not say where the link %.120s leads", graft->slot.bytes);
 	if (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes)
 		return 0;
 	rc = leads_there(replay, graft, plan);
@@ -261,6 +264,10 @@ static int plan_adapter(struct recipe_replay *replay, size_t i)
 	if (kind == ADAPTER_GGUF && !adapter->target.bytes && adapter->donor == RECIPE_BASE)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				 "adapters/%.100s: the base is no adapter of its own",
+				 adapter->file.bytes);
+	if (kind == ADAPTER_GGUF && !adapter->target.bytes && adapter->donor == RECIPE_NO_DONOR)
+		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				 "it does not say where the link adapters/%.100s leads",
 				 adapter->file.bytes);
 	replay->targets[i] = adapter->target.bytes;
 	if (kind != ADAPTER_GGUF || adapter->donor == RECIPE_NO_DONOR ||

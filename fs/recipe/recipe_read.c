@@ -275,24 +275,17 @@ static const char *check_graft(const struct recipe_graft *graft)
 	if (graft->how == RECIPE_REFERENCE &&
 	    (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes))
 		return "a reference needs \"donor\" and \"from\"";
-	if (graft->how == RECIPE_LINK && !graft->target.bytes &&
-	    (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes))
-		return "a link needs \"target\", or \"donor\" and \"from\"";
 	return NULL;
 }
 
 static const char *check_item(enum recipe_section section, const void *item)
 {
 	const struct recipe_key *key = item;
-	const struct recipe_adapter *adapter = item;
 
 	if (section == SECTION_GRAFTS)
 		return check_graft(item);
 	if (section == SECTION_METADATA && key->removed == (key->value.bytes != NULL))
 		return "a key needs either \"removed\" or \"value\" or \"encoded\"";
-	if (section == SECTION_ADAPTERS && !adapter->value.bytes && !adapter->target.bytes &&
-	    adapter->donor == RECIPE_NO_DONOR)
-		return "an adapter needs \"target\", \"donor\" or \"value\"";
 	return NULL;
 }
 

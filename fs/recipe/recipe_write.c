@@ -121,12 +121,25 @@ static void number(struct writer *writer, uint64_t value)
 	word(writer, digits);
 }
 
-static bool has_value(const struct writer *writer, const struct recipe_field *field,
-		      const void *value)
+/* Has the item a donor, or no place for one? */
+static bool has_donor(const struct recipe_section_fields *section, const void *item)
 {
+	for (size_t i = 0; i < section->n; i++)
+		if (section->fields[i].kind == FIELD_DONOR)
+			return *(const uint32_t *)((const char *)item +
+						   section->fields[i].offset) != RECIPE_NO_DONOR;
+	return true;
+}
+
+static bool has_value(const struct writer *writer, const struct recipe_section_fields *section,
+		      const struct recipe_field *field, const void *item)
+{
+	const void *value = (const char *)item + field->offset;
 	const struct recipe_text *is = value;
 
-	if (field->local && writer->portable)
+	/* A link within the mount leads there on any machine. */
+	if (field->local && writer->portable && is->bytes &&
+	    (is->bytes[0] == '/' || has_donor(section, item)))
 		return false;
 	switch (field->kind) {
 	case FIELD_ENCODED:
@@ -184,8 +197,7 @@ static bool is_empty(const struct writer *writer, const struct recipe_section_fi
 		     const void *item)
 {
 	for (size_t i = 0; i < section->n; i++)
-		if (has_value(writer, &section->fields[i],
-			      (const char *)item + section->fields[i].offset))
+		if (has_value(writer, section, &section->fields[i], item))
 			return false;
 	return true;
 }
@@ -196,12 +208,11 @@ static void write_item(struct writer *writer, const struct recipe_section_fields
 	begin_map(writer);
 	for (size_t i = 0; i < section->n; i++) {
 		const struct recipe_field *field = &section->fields[i];
-		const void *value = (const char *)item + field->offset;
 
-		if (!has_value(writer, field, value))
+		if (!has_value(writer, section, field, item))
 			continue;
 		word(writer, field->name);
-		write_value(writer, field, value);
+		write_value(writer, field, (const char *)item + field->offset);
 	}
 	end_map(writer);
 }

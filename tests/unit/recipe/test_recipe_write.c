@@ -73,6 +73,41 @@ static void a_portable_recipe_has_no_paths(void **state)
 	recipe_release(&recipe);
 }
 
+/* A model that was made of this one carries it, and so does the next. */
+static void a_portable_recipe_can_be_read(void **state)
+{
+	static const char *const targets[] = { "blk_0_ffn_up.bin", "/no/where/x.bin" };
+	struct recipe recipe, again;
+	struct recipe_adapter *adapter;
+	struct error err = { 0 };
+	size_t size;
+	char *text;
+
+	(void)state;
+	a_recipe(&recipe);
+	for (size_t i = 0; i < 2; i++) {
+		struct recipe_graft *graft = recipe_add_graft(&recipe);
+
+		graft->how = RECIPE_LINK;
+		assert_int_equal(recipe_text_set(&graft->slot, "norm/a", 6), 0);
+		assert_int_equal(recipe_text_set(&graft->target, targets[i], strlen(targets[i])),
+				 0);
+	}
+	adapter = recipe_add_adapter(&recipe);
+	assert_int_equal(recipe_text_set(&adapter->file, "x.gguf", 6), 0);
+	assert_int_equal(recipe_text_set(&adapter->target, "/x.gguf", 7), 0);
+	text = a_recipe_text(&recipe, true, &size);
+	if (recipe_read(text, size, &again, &err) < 0)
+		fail_msg("%s in\n%s", err.text, text);
+	assert_int_equal(again.n_grafts, recipe.n_grafts);
+	assert_string_equal(again.grafts[recipe.n_grafts - 2].target.bytes, targets[0]);
+	assert_null(again.grafts[recipe.n_grafts - 1].target.bytes);
+	assert_null(strstr(text, "/no/where"));
+	free(text);
+	recipe_release(&recipe);
+	recipe_release(&again);
+}
+
 static void a_text_that_would_be_too_long_is_refused(void **state)
 {
 	char *many = calloc(1, RECIPE_MAX);
