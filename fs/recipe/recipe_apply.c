@@ -83,12 +83,12 @@ static int apply_key(struct model *model, const struct recipe_key *key)
 		return metadata_find(model->metadata, name, &i)
 			       ? metadata_edit_remove(model, i, false)
 			       : -ENOENT;
-	if (key->type.bytes)
-		value_type_parse(key->type.bytes, key->type.length, &type);
 	stage = stage_text(model, &key->value, &rc);
 	if (!stage)
 		return rc;
-	stage_set_type(stage, STAGE_WANTED, type);
+	/* Without it the key has the type that it would have if a user wrote to its file. */
+	if (key->type.bytes && value_type_parse(key->type.bytes, key->type.length, &type))
+		stage_set_type(stage, STAGE_WANTED, type);
 	rc = metadata_edit_fill(model, name, stage);
 	stage_free(stage);
 	return rc;

@@ -206,7 +206,8 @@ static int plan_key(struct recipe_replay *replay, const struct recipe_key *key)
 	if (key->key.length == 0 || metadata_is_fixed(key->key.bytes, key->key.length))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				 "the key \"%.100s\" cannot be changed", key->key.bytes);
-	if (key->removed)
+	/* Without a type it is checked when it is written. */
+	if (key->removed || !key->type.bytes)
 		return 0;
 	if (key->type.bytes && !value_type_parse(key->type.bytes, key->type.length, &type))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_same.c - see recipe_same.h. */
 #include "fs/recipe/recipe_same.h"
+#include "fs/metadata/value_parse.h"
+#include "gguf/cursor.h"
 
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool same_text(const struct recipe_text *a, const struct recipe_text *b)
@@ -34,48 +38,143 @@ static bool same_donor(const struct recipe *a, uint32_t donor, const struct reci
 	return one && two ? same_source(one, two) : one == two;
 }
 
-static bool same_graft(const struct recipe *a, const struct recipe_graft *graft,
-		       const struct recipe *b, const struct recipe_graft *other)
+/* What is not said matches everything. */
+static bool matches(const struct recipe_text *is, const struct recipe_text *wanted)
 {
-	const bool copies = graft->how == RECIPE_COPY, removed = graft->how == RECIPE_REMOVED;
+	return !wanted->bytes || same_text(is, wanted);
+}
 
-	if (!same_text(&graft->slot, &other->slot) || !same_text(&graft->tensor, &other->tensor) ||
-	    copies != (other->how == RECIPE_COPY) || removed != (other->how == RECIPE_REMOVED))
+static bool same_place(const struct recipe_text *a, const struct recipe_text *b)
+{
+	return a->bytes && same_text(a, b);
+}
+
+static bool same_graft(const struct recipe *a, const struct recipe_graft *is,
+		       const struct recipe *b, const struct recipe_graft *wanted)
+{
+	const bool copies = is->how == RECIPE_COPY, removed = is->how == RECIPE_REMOVED;
+
+	if (!matches(&is->tensor, &wanted->tensor) || copies != (wanted->how == RECIPE_COPY) ||
+	    removed != (wanted->how == RECIPE_REMOVED))
+		return false;
+	if (is->organ[0] && wanted->organ[0] && strcmp(is->organ, wanted->organ) != 0)
 		return false;
 	if (copies || removed)
-		return strcmp(graft->organ, other->organ) == 0;
-	if (graft->donor == RECIPE_NO_DONOR)
-		return other->donor == RECIPE_NO_DONOR && same_text(&graft->target, &other->target);
-	return same_donor(a, graft->donor, b, other->donor) &&
-	       same_text(&graft->from, &other->from);
+		return true;
+	if (is->donor == RECIPE_NO_DONOR || wanted->donor == RECIPE_NO_DONOR)
+		return same_place(&is->target, &wanted->target);
+	return same_donor(a, is->donor, b, wanted->donor) && matches(&is->from, &wanted->from);
 }
 
-static bool same_key(const struct recipe_key *a, const struct recipe_key *b)
+static bool same_value(const struct recipe_key *is, const struct recipe_key *wanted)
 {
-	return same_text(&a->key, &b->key) && a->removed == b->removed &&
-	       same_text(&a->type, &b->type) && same_text(&a->value, &b->value);
+	const struct recipe_key *keys[2] = { is, wanted };
+	struct value_type type = { KV_STRING, 0 };
+	struct value_bytes values[2] = { { .bytes = NULL }, { .bytes = NULL } };
+	int rc = 0;
+	bool same;
+
+	if (same_text(&is->value, &wanted->value))
+		return true;
+	if (is->type.bytes && !value_type_parse(is->type.bytes, is->type.length, &type))
+		return false;
+	for (size_t i = 0; rc == 0 && i < 2; i++) {
+		struct memory_bytes memory = { (const uint8_t *)keys[i]->value.bytes,
+					       keys[i]->value.length };
+		const struct source source = source_of_memory(&memory);
+
+		rc = value_parse(&source, type, 8, &values[i], NULL);
+	}
+	same = rc == 0 && values[0].length == values[1].length &&
+	       values[0].count == values[1].count &&
+	       (values[0].length == 0 ||
+		memcmp(values[0].bytes, values[1].bytes, values[0].length) == 0);
+	free(values[0].bytes);
+	free(values[1].bytes);
+	return same;
 }
 
-static bool same_adapter(const struct recipe *a, const struct recipe_adapter *adapter,
-			 const struct recipe *b, const struct recipe_adapter *other)
+static bool same_key(const struct recipe_key *is, const struct recipe_key *wanted)
 {
-	return same_text(&adapter->file, &other->file) &&
-	       same_text(&adapter->value, &other->value) &&
-	       same_donor(a, adapter->donor, b, other->donor) &&
-	       (adapter->donor != RECIPE_NO_DONOR || same_text(&adapter->target, &other->target));
+	if (is->removed || wanted->removed)
+		return is->removed == wanted->removed;
+	return matches(&is->type, &wanted->type) && same_value(is, wanted);
 }
 
-bool recipe_same(const struct recipe *a, const struct recipe *b)
+static bool same_number(const struct recipe_text *a, const struct recipe_text *b)
 {
-	bool same = same_source(&a->base, &b->base) &&
-		    a->n_grafts == b->n_grafts && a->n_keys == b->n_keys &&
-		    a->n_adapters == b->n_adapters;
+	char *end[2];
+	float one, two;
 
-	for (size_t i = 0; same && i < a->n_grafts; i++)
-		same = same_graft(a, &a->grafts[i], b, &b->grafts[i]);
-	for (size_t i = 0; same && i < a->n_keys; i++)
-		same = same_key(&a->keys[i], &b->keys[i]);
-	for (size_t i = 0; same && i < a->n_adapters; i++)
-		same = same_adapter(a, &a->adapters[i], b, &b->adapters[i]);
+	if (!a->bytes || !b->bytes || same_text(a, b))
+		return same_text(a, b);
+	one = strtof(a->bytes, &end[0]);
+	two = strtof(b->bytes, &end[1]);
+	return end[0] != a->bytes && !*end[0] && end[1] != b->bytes && !*end[1] && one == two;
+}
+
+static bool same_adapter(const struct recipe *a, const struct recipe_adapter *is,
+			 const struct recipe *b, const struct recipe_adapter *wanted)
+{
+	if (!same_number(&is->value, &wanted->value))
+		return false;
+	if (is->value.bytes)
+		return true;
+	if (is->donor == RECIPE_NO_DONOR || wanted->donor == RECIPE_NO_DONOR)
+		return same_place(&is->target, &wanted->target);
+	return same_donor(a, is->donor, b, wanted->donor);
+}
+
+/* The number of the one with that name of a list, whose items begin with their names and have that
+ * size; most recipes have it at the same place. n: there is none. */
+static size_t find(const void *items, size_t n, size_t size, size_t place,
+		   const struct recipe_text *name)
+{
+	if (place < n && same_text((const void *)((const char *)items + place * size), name))
+		return place;
+	place = 0;
+	while (place < n && !same_text((const void *)((const char *)items + place * size), name))
+		place++;
+	return place;
+}
+
+#define FIND(recipe, list, i, name) \
+	find((recipe)->list, (recipe)->n_##list, sizeof(*(recipe)->list), i, name)
+
+_Static_assert(offsetof(struct recipe_graft, slot) == 0 && offsetof(struct recipe_key, key) == 0 &&
+		       offsetof(struct recipe_adapter, file) == 0,
+	       "the name is first");
+
+/* What a has, b has too; to be called both ways, for b may say a thing twice. */
+static bool has_names(const struct recipe *a, const struct recipe *b)
+{
+	bool has = a->n_grafts == b->n_grafts && a->n_keys == b->n_keys &&
+		   a->n_adapters == b->n_adapters;
+
+	for (size_t i = 0; has && i < a->n_grafts; i++)
+		has = FIND(b, grafts, i, &a->grafts[i].slot) < b->n_grafts;
+	for (size_t i = 0; has && i < a->n_keys; i++)
+		has = FIND(b, keys, i, &a->keys[i].key) < b->n_keys;
+	for (size_t i = 0; has && i < a->n_adapters; i++)
+		has = FIND(b, adapters, i, &a->adapters[i].file) < b->n_adapters;
+	return has;
+}
+
+bool recipe_same(const struct recipe *is, const struct recipe *wanted)
+{
+	bool same = same_source(&is->base, &wanted->base) && has_names(is, wanted) &&
+		    has_names(wanted, is);
+
+	for (size_t i = 0; same && i < is->n_grafts; i++)
+		same = same_graft(
+			is, &is->grafts[i], wanted,
+			&wanted->grafts[FIND(wanted, grafts, i, &is->grafts[i].slot)]);
+	for (size_t i = 0; same && i < is->n_keys; i++)
+		same = same_key(&is->keys[i],
+				&wanted->keys[FIND(wanted, keys, i, &is->keys[i].key)]);
+	for (size_t i = 0; same && i < is->n_adapters; i++)
+		same = same_adapter(
+			is, &is->adapters[i], wanted,
+			&wanted->adapters[FIND(wanted, adapters, i, &is->adapters[i].file)]);
 	return same;
 }

@@ -68,6 +68,101 @@ static void one_key_less(struct recipe *recipe)
 	free(recipe->keys[recipe->n_keys].type.bytes);
 }
 
+static void swap_grafts(struct recipe *recipe)
+{
+	const struct recipe_graft first = recipe->grafts[0];
+
+	recipe->grafts[0] = recipe->grafts[3];
+	recipe->grafts[3] = first;
+}
+
+static void no_type(struct recipe *recipe)
+{
+	free(recipe->keys[1].type.bytes);
+	recipe->keys[1].type = (struct recipe_text){ 0 };
+}
+
+static void no_donor_of_link(struct recipe *recipe)
+{
+	recipe->grafts[2].donor = RECIPE_NO_DONOR;
+	recipe->adapters[0].donor = RECIPE_NO_DONOR;
+}
+
+static void twice(struct recipe *recipe)
+{
+	set(&recipe->keys[1].key, recipe->keys[0].key.bytes);
+	set(&recipe->keys[1].value, recipe->keys[0].value.bytes);
+}
+
+static void other_number(struct recipe *recipe)
+{
+	set(&recipe->adapters[1].value, "0.500");
+}
+
+static void other_contents(struct recipe *recipe)
+{
+	strcpy(recipe->donors[1].contents, "ffffffffffffffffffffffffffffffff");
+}
+
+/* A recipe that a user wrote says less than that of the model which it made. */
+static void what_a_recipe_leaves_out_is_as_the_model_has_it(void **state)
+{
+	static const struct {
+		change *change;
+		bool same;
+	} cases[] = { { swap_grafts, true },	  { no_type, true }, { no_donor_of_link, true },
+		      { other_number, true },	  { twice, false },  { other_contents, true },
+		      { other_value, false } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct recipe is, wanted;
+
+		a_recipe(&is);
+		a_recipe(&wanted);
+		cases[i].change(&wanted);
+		if (recipe_same(&is, &wanted) != cases[i].same)
+			fail_msg("case %zu", i);
+		recipe_release(&is);
+		recipe_release(&wanted);
+	}
+}
+
+static void values_are_compared_as_their_type_reads_them(void **state)
+{
+	struct recipe is, wanted;
+
+	(void)state;
+	a_recipe(&is);
+	a_recipe(&wanted);
+	set(&is.keys[1].type, "float32");
+	set(&is.keys[1].value, "1.5");
+	set(&wanted.keys[1].type, "float32");
+	set(&wanted.keys[1].value, " +1.50");
+	assert_true(recipe_same(&is, &wanted));
+	set(&wanted.keys[1].value, "1.51");
+	assert_false(recipe_same(&is, &wanted));
+	recipe_release(&is);
+	recipe_release(&wanted);
+}
+
+/* Chimeras of one base have one fingerprint. */
+static void of_one_fingerprint_the_contents_count(void **state)
+{
+	struct recipe is, wanted;
+
+	(void)state;
+	a_recipe(&is);
+	a_recipe(&wanted);
+	strcpy(is.donors[1].contents, "0fffffffffffffffffffffffffffffff");
+	other_contents(&wanted);
+	assert_false(recipe_same(&is, &wanted));
+	strcpy(wanted.donors[1].contents, is.donors[1].contents);
+	assert_true(recipe_same(&is, &wanted));
+	recipe_release(&is);
+	recipe_release(&wanted);
+}
+
 static void names_and_places_do_not_count_and_all_else_does(void **state)
 {
 	static const struct {
