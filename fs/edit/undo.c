@@ -245,52 +245,83 @@ static int find_all(struct undoing *undoing, char *words)
 	return 0;
 }
 
-/* What is done to the model where the note is there: slots, and what cannot fail. */
-struct restoring {
+struct undo_ready {
 	struct model *model;
+	char *slots, *others; /* the note, twice: reading cuts it */
 	struct slot_content *puts;
-	size_t n, room;
-	bool failed, halves;
+	struct content **nothing; /* for slots that were added */
+	size_t n, n_nothing;
+	bool halves;
 };
 
-static void restore_slot(struct restoring *restoring, enum organ_class klass, const char *file)
+static size_t count_lines(const char *note)
 {
-	struct model *model = restoring->model;
+	size_t n = 0;
+
+	for (const char *end = note; (end = strchr(end, '\n')); end++)
+		n++;
+	return n;
+}
+
+void undo_ready_free(struct undo_ready *ready)
+{
+	if (!ready)
+		return;
+	while (ready->n_nothing)
+		content_unref(ready->nothing[--ready->n_nothing]);
+	free(ready->nothing);
+	free(ready->puts);
+	free(ready->slots);
+	free(ready->others);
+	free(ready);
+}
+
+struct undo_ready *undo_ready_new(const char *note)
+{
+	const size_t n = count_lines(note);
+	struct undo_ready *ready = calloc(1, sizeof(*ready));
+
+	if (!ready)
+		return NULL;
+	ready->slots = strdup(note);
+	ready->others = strdup(note);
+	ready->puts = calloc(n + 1, sizeof(*ready->puts));
+	ready->nothing = calloc(n + 1, sizeof(struct content *));
+	if (!ready->slots || !ready->others || !ready->puts || !ready->nothing)
+		goto fail;
+	for (; ready->n_nothing < n; ready->n_nothing++) {
+		ready->nothing[ready->n_nothing] = content_new_whiteout();
+		if (!ready->nothing[ready->n_nothing])
+			goto fail;
+	}
+	return ready;
+
+fail:
+	undo_ready_free(ready);
+	return NULL;
+}
+
+static void restore_slot(void *context, const struct layer_undone *undone)
+{
+	struct undo_ready *ready = context;
+	struct model *model = ready->model;
 	struct content *nothing = NULL;
 	uint32_t i;
 
-	if (!model_find_slot(model, klass, file, slot_name(file), &i))
+	if (undone->is_key || !slot_name(undone->file) ||
+	    !model_find_slot(model, undone->klass, undone->file, slot_name(undone->file), &i))
 		return;
-	if (restoring->n == restoring->room) {
-		const size_t room = restoring->room * 2 + 64;
-		struct slot_content *more = reallocarray(restoring->puts, room, sizeof(*more));
-
-		restoring->failed |= !more;
-		if (!more)
-			return;
-		restoring->puts = more;
-		restoring->room = room;
-	}
-	if (i >= model->gguf->n_tensors && !(nothing = content_new_whiteout())) {
-		restoring->failed = true;
-		return;
-	}
-	restoring->halves |= klass == CLASS_ADAPTERS;
-	restoring->puts[restoring->n++] = (struct slot_content){ i, nothing };
-}
-
-/* Makes ready what needs memory. */
-static void prepare_one(void *context, const struct layer_undone *undone)
-{
-	if (!undone->is_key && slot_name(undone->file))
-		restore_slot(context, undone->klass, undone->file);
+	if (i >= model->gguf->n_tensors)
+		nothing = ready->nothing[--ready->n_nothing];
+	ready->halves |= undone->klass == CLASS_ADAPTERS;
+	ready->puts[ready->n++] = (struct slot_content){ i, nothing };
 }
 
 /* Keys and adapters. */
-static void restore_one(void *context, const struct layer_undone *undone)
+static void restore_other(void *context, const struct layer_undone *undone)
 {
-	const struct restoring *restoring = context;
-	struct model *model = restoring->model;
+	const struct undo_ready *ready = context;
+	struct model *model = ready->model;
 	const struct timespec never = { 0 };
 	struct adapter_attr shown;
 	enum adapter_file kind;
@@ -313,58 +344,35 @@ static void restore_one(void *context, const struct layer_undone *undone)
 	}
 }
 
-static void release_puts(struct restoring *restoring)
+/* With the commit lock held, or before the mount: what is noted is as in the base. Takes no memory
+ * for it. */
+static void restore(struct model *model, struct undo_ready *ready)
 {
-	for (size_t k = 0; k < restoring->n; k++)
-		content_unref(restoring->puts[k].content);
-	free(restoring->puts);
-}
-
-/* Returns 0 or -ENOMEM; then there is nothing to release. */
-static int prepare(struct restoring *restoring, const char *note)
-{
-	char *copy = strdup(note);
-
-	if (copy)
-		layer_undone_each(copy, prepare_one, restoring);
-	restoring->failed |= !copy;
-	free(copy);
-	if (restoring->failed)
-		release_puts(restoring);
-	return restoring->failed ? -ENOMEM : 0;
-}
-
-/* With the commit lock held, or before the mount. Both are used up. */
-static void restore(struct restoring *restoring, char *note)
-{
-	slots_set_all(restoring->model->slots, restoring->puts, restoring->n);
-	layer_undone_each(note, restore_one, restoring);
-	adapters_refresh(restoring->model);
-	free(restoring->puts);
-	free(note);
+	ready->model = model;
+	layer_undone_each(ready->slots, restore_slot, ready);
+	slots_set_all(model->slots, ready->puts, ready->n);
+	layer_undone_each(ready->others, restore_other, ready);
+	adapters_refresh(model);
 }
 
 /* With the commit lock held: the noted change is undone. */
 static int undo_noted(struct undoing *undoing)
 {
 	struct model *model = undoing->model;
-	struct restoring restoring = { .model = model };
-	int rc = prepare(&restoring, undoing->note);
+	struct undo_ready *ready = undo_ready_new(undoing->note);
+	int rc = ready ? layer_undo(model->layer, undoing->note) : -ENOMEM;
 
-	if (rc < 0)
-		return rc;
-	rc = layer_undo(model->layer, undoing->note);
 	if (rc < 0) {
-		model->journal.undoing = true;
-		release_puts(&restoring);
+		model->journal.undoing |= ready != NULL;
+		undo_ready_free(ready);
 		return rc;
 	}
-	restore(&restoring, undoing->note);
-	undoing->note = NULL;
+	restore(model, ready);
 	/* From here on it can only be made up for: the next change tries again. */
 	model->journal.undoing = layer_undo_finish(model->layer) < 0;
-	if (restoring.halves && !model->journal.undoing)
+	if (ready->halves && !model->journal.undoing)
 		adapter_edit_forget_copied(model);
+	undo_ready_free(ready);
 	log_add(model->log, ".undo: %" PRIu32 " change%s undone", undoing->n,
 		undoing->n == 1 ? " is" : "s are");
 	return 0;
@@ -426,22 +434,28 @@ void undo_finish(struct model *model)
 
 void undo_recover(struct model *model)
 {
-	struct restoring restoring = { .model = model };
+	struct undo_ready *ready = NULL;
 	char *note;
 	int rc;
 
 	if (!model->journal.undoing)
 		return;
 	note = layer_undo_read(model->layer, &rc);
-	if (note && prepare(&restoring, note) == 0)
-		restore(&restoring, note);
-	else
-		free(note);
+	if (note)
+		ready = undo_ready_new(note);
+	if (ready) {
+		restore(model, ready);
+	} else {
+		model->journal.stuck = true;
+		log_add(model->log, "%s: what an earlier mount began to undo is shown, for %s",
+			layer_path(model->layer), rc < 0 ? strerror(-rc) : "lack of memory");
+	}
+	undo_ready_free(ready);
+	free(note);
 }
 
-void undo_take_back(struct model *model)
+void undo_take_back(struct model *model, struct undo_ready *ready)
 {
-	model->journal.undoing = true;
-	undo_recover(model);
+	restore(model, ready);
 	model->journal.undoing = layer_undo_finish(model->layer) < 0;
 }

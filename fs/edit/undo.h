@@ -18,13 +18,20 @@
  * the log: -EINVAL there is no such thing. */
 int undo(struct model *model, char *words);
 
+struct undo_ready;
+
 /* Finish what an earlier mount began to undo. The first before anything of the layer is taken up,
  * the other one after that: where the disk cannot do it, the model is as if it could. */
 void undo_finish(struct model *model);
 void undo_recover(struct model *model);
 
-/* With the commit lock held: what there is a note of (layer_undo_prepare()) is taken back, from the
- * model at once, from the layer now or before the next change. */
-void undo_take_back(struct model *model);
+/* What taking back what a note says (layer_undo()) will need, so that it cannot fail for lack of
+ * memory, also of slots that are still to be added. NULL: out of memory. */
+struct undo_ready *undo_ready_new(const char *note);
+void undo_ready_free(struct undo_ready *ready); /* NULL is fine */
+
+/* With the commit lock held: what the layer's note says is taken back, from the model at once, from
+ * the layer now or before the next change. ready is for that note, and used up but for freeing. */
+void undo_take_back(struct model *model, struct undo_ready *ready);
 
 #endif

@@ -80,11 +80,6 @@ int layer_undo(struct layer *layer, const char *note)
 	return rc;
 }
 
-int layer_undo_prepare(struct layer *layer, const char *note)
-{
-	return layer_undo(layer, note);
-}
-
 int layer_undo_cancel(struct layer *layer)
 {
 	layer->undo_refused = layer_drop_note(layer, NOTE) < 0;

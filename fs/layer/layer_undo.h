@@ -28,16 +28,12 @@ void layer_undone_print(const struct layer_undone *undone, FILE *out);
 typedef void layer_undone_fn(void *context, const struct layer_undone *undone);
 int layer_undone_each(char *note, layer_undone_fn *each, void *context);
 
-/* From now on the layer says nothing of all that; durable. Returns 0, or -errno: it says all of it
- * as before, as far as the disk allows. Either way layer_undo_finish() is due, before anything else
- * changes. */
+/* From now on the layer says nothing of all that, of files that are still to come neither; durable.
+ * Returns 0, or -errno: it says all of it as before, as far as the disk allows. Either way
+ * layer_undo_finish() is due, before anything else changes, unless the note is to be taken back by
+ * layer_undo_cancel(): what came in between stays then. Returns 0 or -errno; after a failure
+ * layer_undo_finish() is due, which tries it again. */
 int layer_undo(struct layer *layer, const char *note);
-
-/* What begins now is to be taken back by the next mount if this one ends before
- * layer_undo_cancel(): the files of which there is a note now, and that are still to come. Both
- * return 0 or -errno; after a failure of the second layer_undo_finish() is due, which tries it
- * again. */
-int layer_undo_prepare(struct layer *layer, const char *note);
 int layer_undo_cancel(struct layer *layer);
 
 /* The note that is there, to free. NULL: *rc 0 there is none, or -errno. */

@@ -160,7 +160,7 @@ static void note_later(struct model *model)
 static bool note_again(struct recipe_replay *replay, const char *note)
 {
 	struct model *model = replay->model;
-	const int rc = layer_undo_prepare(model->layer, note);
+	const int rc = layer_undo(model->layer, note);
 
 	if (rc == 0)
 		return true;
@@ -179,10 +179,11 @@ static int publish(struct recipe_replay *replay)
 {
 	struct model *model = replay->model;
 	char *note = recipe_note(replay);
-	int rc = note ? layer_undo_prepare(model->layer, note) : -ENOMEM;
+	struct undo_ready *ready = note ? undo_ready_new(note) : NULL;
+	int rc = ready ? layer_undo(model->layer, note) : -ENOMEM;
 	bool noted = rc == 0;
 
-	if (note && !noted)
+	if (ready && !noted)
 		note_later(model);
 	if (noted) {
 		rc = recipe_apply(replay);
@@ -191,9 +192,10 @@ static int publish(struct recipe_replay *replay)
 	}
 	if (noted && rc < 0) {
 		journal_begin(model);
-		undo_take_back(model);
+		undo_take_back(model, ready);
 		journal_end(model);
 	}
+	undo_ready_free(ready);
 	free(note);
 	return rc;
 }

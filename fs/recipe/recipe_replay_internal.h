@@ -61,7 +61,7 @@ int recipe_stage(struct recipe_replay *replay);
 /* Make the changes. Returns 0 or -errno, with a line in the log, when some may be made. */
 int recipe_apply(struct recipe_replay *replay);
 
-/* The note for layer_undo_prepare(), to free. NULL: out of memory. */
+/* The note for layer_undo(), to free. NULL: out of memory. */
 char *recipe_note(const struct recipe_replay *replay);
 
 #endif
