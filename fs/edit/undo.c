@@ -445,7 +445,7 @@ void undo_recover(struct model *model)
 		ready = undo_ready_new(note);
 	if (ready) {
 		restore(model, ready);
-	} else {
+	} else if (note || rc < 0) {
 		model->journal.stuck = true;
 		log_add(model->log, "%s: what an earlier mount began to undo is shown, for %s",
 			layer_path(model->layer), rc < 0 ? strerror(-rc) : "lack of memory");

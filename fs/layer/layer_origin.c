@@ -145,7 +145,7 @@ static struct donor *donor_of(char *values[KEYS], const char *xxh128)
 	    !tensor != !print || (print && !is_hash(print)))
 		return NULL;
 	n = text_unescape(path);
-	if (strlen(path) != n || n == 0 || (!url_or_absolute_path(path) && strchr(path, '/')))
+	if (strlen(path) != n || n == 0 || (!url_or_absolute_path(path) && (!print || strchr(path, '/'))))
 		return NULL;
 	n = tensor ? text_unescape(tensor) : 0;
 	donor = donor_from_record(path, print ? print : "", tensor, n);

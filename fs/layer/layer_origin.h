@@ -7,7 +7,8 @@
  *	slot TENSOR         the exact name of the tensor, where the slot is none of the base's
  *	organ XXH128        what follows is told of the organ file with that hash
  *	donor PATH          the file that it was copied from: a GGUF; without `tensor` an organ
- *			    file. A name without '/': it is not known where it lies
+ *			    file. A GGUF's name without '/': it is not known where it
+ *			    lies
  *	fingerprint HEX     of the GGUF, as fingerprint()
  *	tensor TENSOR       in the GGUF
  *	of base|another     whose GGUF it is, as in a reference

@@ -35,8 +35,8 @@ refused() {
 }
 
 up='grafts:\n- {slot: organs/blk_1_ffn_up'
-refused 'x: y\n' 'line 6, column 1: "x" is no part'
-refused 'grafts: &a [*a]\n' 'line 6, column 9: a recipe has no anchors'
+refused 'x: y\n' 'line 7, column 1: "x" is no part'
+refused 'grafts: &a [*a]\n' 'line 7, column 9: a recipe has no anchors'
 refused 'grafts:\n- slot: organs/blk_1_ffn_up\n  how: removed\n  how: removed\n' 'there twice'
 refused 'grafts:\n- {slot: organs/nothing, how: removed}\n' 'there is no slot organs/nothing'
 refused 'grafts:\n- {slot: organs/../x, how: removed}\n' 'is the name of no slot'
@@ -72,12 +72,12 @@ sed '/^base/,/fingerprint/s/fingerprint: .*/fingerprint: 00000000000000000000000
 expect_fail "Invalid argument" cp "$TMP/other.yml" "$MNT/.recipe"
 log_says 'it is for another base, base.gguf'
 
-# A donor that was changed where its fingerprint does not see it: the copy is not its tensor.
+# A donor that was changed where nothing but the hash of the copy sees it.
 cp "$TMP/donors/donor.gguf" "$TMP/kept/kept.gguf"
 offset=$(getfattr --absolute-names --only-values -n user.organfs.extent \
 	"$TMP/donor/organs/blk_1_ffn_up.bin" | cut -d : -f 2)
 unmount_and_wait "$TMP/donor"
-printf 'changed' | dd of="$TMP/donors/donor.gguf" bs=1 seek=$((offset + 100)) conv=notrunc \
+printf 'changed' | dd of="$TMP/donors/donor.gguf" bs=1 seek=$((offset + 9000)) conv=notrunc \
 	status=none
 expect_fail "Invalid argument" cp "$TMP/good.yml" "$MNT/.recipe"
 log_says 'missing: for organs/blk_1_ffn_up, an organ file of .* which its donor does not give'

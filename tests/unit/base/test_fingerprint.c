@@ -178,4 +178,59 @@ static void a_base_that_was_changed_has_none(void **state)
 	mk_file_free(&file);
 }
 
+/* The contents of a file with a stack of experts between two other tensors, with a byte changed. */
+static void contents_of(void **state, uint64_t at, char print[FINGERPRINT_TEXT],
+			char contents[FINGERPRINT_TEXT])
+{
+	static const uint64_t small[1] = { 100000 }, stack[3] = { 1000, 20, 8 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct backing *base;
+	struct source source;
+	struct gguf *gguf;
+
+	mkgguf_tensor(m, "token_embd.weight", GGML_I8, 1, small);
+	mkgguf_tensor(m, "blk.0.ffn_up_exps.weight", GGML_I8, 3, stack);
+	mkgguf_tensor(m, "output.weight", GGML_I8, 1, small);
+	file = mkgguf_finish(m);
+	if (at)
+		file.bytes[file.data_at + at] ^= 1;
+	unlink(in_temp(state, "base").text);
+	save(state, "base", &file);
+	mk_file_free(&file);
+	base = backing_open(in_temp(state, "base").text, NULL);
+	source = backing_source(base);
+	gguf = gguf_read(&source, NULL);
+	assert_non_null(gguf);
+	assert_int_equal(fingerprint(base, gguf, print), 0);
+	assert_int_equal(fingerprint_contents(base, gguf, contents), 0);
+	gguf_free(gguf);
+	backing_unref(base);
+}
+
+static void contents_are_each_tensors_and_each_experts(void **state)
+{
+	/* In the data: the ends of the stack, the beginning of an expert in its middle, within the
+	 * first tensor, within an expert. */
+	static const struct {
+		uint64_t at;
+		bool seen;
+	} cases[] = { { 100010, true },
+		      { 100000 + 159999, true },
+		      { 100000 + 5 * 20000 + 10, true },
+		      { 80000, false },
+		      { 100000 + 5 * 20000 + 10000, false } };
+	char print[FINGERPRINT_TEXT], contents[FINGERPRINT_TEXT], again[FINGERPRINT_TEXT],
+		changed[FINGERPRINT_TEXT];
+
+	contents_of(state, 0, print, contents);
+	assert_int_equal(strspn(contents, "0123456789abcdef"), 32);
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		contents_of(state, cases[i].at, again, changed);
+		assert_string_equal(again, print);
+		if ((strcmp(changed, contents) != 0) != cases[i].seen)
+			fail_msg("case %zu", i);
+	}
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)

@@ -94,10 +94,23 @@ static void a_donor_is_read_as_it_was_written(void **state)
 	struct donor *tensor = donor_from_record("/a b/%", PRINT, "blk.\0.x", 7);
 	struct donor *file = donor_from_record("/up.bin", "", NULL, 0);
 	struct donor *view = donor_from_view(tensor, "spectral");
+	struct donor *away = donor_from_record("don or.gguf", PRINT, "x", 1);
 	struct layer_origin origin = { .slot = "t", .slot_length = 1, .fingerprint = PRINT }, got;
+	struct error err;
 	size_t n;
 
-	must(tensor && file && view);
+	must(tensor && file && view && away);
+	/* It is not known where it lies. */
+	origin.donor = away;
+	origin.of = REFERENCE_OF_ANOTHER;
+	must(layer_origin_write(layer, "up" LAYER_ORIGIN_SUFFIX, &origin, SUM) == 0);
+	assert_true(layer_origin_read(layer->dir, "up", SUM, &got));
+	assert_string_equal(donor_path(got.donor), "don or.gguf");
+	assert_int_equal(got.of, REFERENCE_OF_ANOTHER);
+	assert_null(donor_open(got.donor, &err));
+	assert_int_equal(err.code, ENOENT);
+	layer_origin_release(&got);
+	donor_unref(away);
 	origin.donor = view;
 	must(layer_origin_write(layer, "up" LAYER_ORIGIN_SUFFIX, &origin, SUM) == 0);
 	assert_true(layer_origin_read(layer->dir, "up", SUM, &got));

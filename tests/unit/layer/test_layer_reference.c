@@ -23,7 +23,7 @@ static char *text_for(void **state, const char *file, const char *name, uint32_t
 	tensor.name = name;
 	tensor.name_length = length;
 	organ = organ_of_tensor(&tensor);
-	text = layer_reference_print(backing_path(backing), PRINT, &organ, REFERENCE_OF_BASE);
+	text = layer_reference_print(backing_path(backing), PRINT, &organ, REFERENCE_OF_UNKNOWN);
 	backing_unref(backing);
 	return text;
 }
@@ -105,6 +105,36 @@ static void scalars_and_types_that_are_not_known_have_their_size(void **state)
 	assert_int_equal(reference.organ.data_size, 77);
 	assert_memory_equal(reference.organ.ne, strange.ne, sizeof(strange.ne));
 	layer_reference_release(&reference);
+	free(text);
+}
+
+/* Layers that earlier versions wrote do not say it. */
+static void whose_model_it_is_is_said_or_not_known(void **state)
+{
+	static const struct {
+		const char *line;
+		enum layer_reference_of of;
+	} cases[] = { { "", REFERENCE_OF_UNKNOWN },
+		      { "of base\n", REFERENCE_OF_BASE },
+		      { "of another\n", REFERENCE_OF_ANOTHER },
+		      { "of it\n", REFERENCE_OF_UNKNOWN } };
+	char *text = text_for(state, "base.gguf", "x", 1, &up);
+	struct layer_reference reference;
+	struct organ organ = organ_of_tensor(&up);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		char whole[PATH_MAX + 512];
+		const int n = snprintf(whole, sizeof(whole), "%s%s", text, cases[i].line);
+
+		assert_int_equal(read_bytes(state, whole, (size_t)n, &reference, NULL), 0);
+		assert_int_equal(reference.of, cases[i].of);
+		layer_reference_release(&reference);
+	}
+	free(text);
+	organ.name = "x";
+	organ.name_length = 1;
+	text = layer_reference_print("/x", PRINT, &organ, REFERENCE_OF_ANOTHER);
+	assert_non_null(strstr(text, "\nof another\n"));
 	free(text);
 }
 

@@ -103,6 +103,59 @@ static void it_is_looked_for_where_it_lay_beside_the_recipe_and_in_directories(v
 	release(&source);
 }
 
+/* Chimeras of one base have one fingerprint, wherever they lie and whatever their names. */
+static void of_one_fingerprint_the_contents_are_looked_for(void **state)
+{
+	static const uint64_t ne[1] = { 400000 };
+	struct recipe_source source = { .size = 0 };
+	const struct path dir = in_temp(state, "");
+	struct recipe_ancestry ancestry;
+	struct recipe_places places = { .donors = dir.text, .ancestry = &ancestry };
+	struct error err = { 0 };
+	char *path;
+
+	recipe_ancestry_init(&ancestry);
+	for (int k = 0; k < 3; k++) {
+		static const char *const names[] = { "donor.gguf", "wanted", "z" };
+		struct mkgguf *m = mkgguf_new(3);
+		struct mk_file file;
+		struct base base;
+
+		mkgguf_tensor(m, "token_embd.weight", GGML_I8, 1, ne);
+		mkgguf_tensor(m, "output.weight", GGML_I8, 1, ne);
+		file = mkgguf_finish(m);
+		file.bytes[file.data_at + 399990] = (uint8_t)k;
+		save(state, names[k], &file);
+		mk_file_free(&file);
+		must(base_open(&base, in_temp(state, names[k]).text, &err) == 0);
+		if (k == 1) {
+			must(fingerprint(base.file, base.gguf, source.fingerprint) == 0 &&
+			     fingerprint_contents(base.file, base.gguf, source.contents) == 0);
+			source.size = backing_size(base.file);
+		}
+		base_close(&base);
+	}
+	set(&source.name, "donor.gguf");
+	set(&source.path, in_temp(state, "z").text);
+	path = find(&source, &places);
+	assert_non_null(path);
+	assert_string_equal(strrchr(path, '/'), "/wanted");
+	free(path);
+	/* Of which nothing more is known than the fingerprint, what lies where it lay comes first,
+	 * then what has its name. */
+	source.contents[0] = '\0';
+	source.size = 1;
+	path = find(&source, &places);
+	assert_string_equal(strrchr(path, '/'), "/z");
+	free(path);
+	set(&source.path, "/nowhere");
+	path = find(&source, &places);
+	assert_string_equal(strrchr(path, '/'), "/donor.gguf");
+	free(path);
+	recipe_ancestry_release(&ancestry);
+	release(&source);
+}
+
 static void pipes_are_not_opened(void **state)
 {
 	struct recipe_source source = donor(state, "one.gguf", "wanted");
