@@ -587,11 +587,37 @@ static bool list_copied(struct model *model, const struct adapter_entry *entry,
 	return line->name != NULL;
 }
 
+/* With the lock held. */
+static bool list_set(struct model *model, const struct adapter_state *seen,
+		     struct adapter_list *list)
+{
+	struct adapters *adapters = model->adapters;
+
+	list->set = calloc((size_t)adapters->n * ADAPTER_FILES + 1, sizeof(*list->set));
+	if (!list->set)
+		return false;
+	for (uint32_t i = 0; i < adapters->n * ADAPTER_FILES; i++) {
+		struct adapter_entry *entry = adapters->order[i / ADAPTER_FILES];
+		const enum adapter_file kind = (enum adapter_file)(i % ADAPTER_FILES);
+		struct adapter_set *set = &list->set[list->n_set];
+
+		if (!show(model, entry, kind, seen, &set->shown))
+			continue;
+		write_name(entry, kind, set->file);
+		if (set->shown.set)
+			list->n_set++;
+		else
+			content_unref(set->shown.link);
+	}
+	return true;
+}
+
 struct adapter_list *adapters_list(struct model *model)
 {
 	struct adapters *adapters = model->adapters;
 	struct adapter_list *list = calloc(1, sizeof(*list));
 	const bool copied = adapters->apply && adapters_has_copied(model);
+	const struct adapter_state seen = see(model);
 	bool well = list;
 
 	if (list)
@@ -608,6 +634,7 @@ struct adapter_list *adapters_list(struct model *model)
 		if (well && copied && entry->number == 0)
 			well = list_copied(model, entry, &list->lines[list->n++]);
 	}
+	well = well && list_set(model, &seen, list);
 	pthread_mutex_unlock(&adapters->lock);
 	if (well)
 		return list;
@@ -624,6 +651,9 @@ void adapter_list_free(struct adapter_list *list)
 		free(list->lines[i].file);
 		free(list->lines[i].broken);
 	}
+	for (uint32_t i = 0; i < list->n_set; i++)
+		content_unref(list->set[i].shown.link);
+	free(list->set);
 	free(list->lines);
 	free(list);
 }

@@ -127,10 +127,17 @@ struct adapter_line {
 	char *broken; /* NULL, or why it cannot be read */
 };
 
+/* A link or setting that the user made. */
+struct adapter_set {
+	char file[NAME_MAX + 1];
+	struct adapter_attr shown; /* with a reference to its link */
+};
+
 /* The adapters of a model at one moment, for texts. */
 struct adapter_list {
-	uint32_t n, broken;
+	uint32_t n, broken, n_set;
 	struct adapter_line *lines; /* in the order in which they are merged */
+	struct adapter_set *set;    /* by the names of adapters */
 };
 
 /* All adapters in force. NULL: out of memory. */

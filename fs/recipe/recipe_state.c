@@ -8,6 +8,7 @@
 #include "fs/model/organ_file.h"
 #include "fs/util/hash_text.h"
 #include "fs/util/paths.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,6 +66,21 @@ static int set(struct recipe_text *text, const char *words)
 	return recipe_text_set(text, words, strlen(words));
 }
 
+/* The last part of a path or URL. */
+static int set_name(struct recipe_text *name, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *decoded;
+	int rc;
+
+	if (!url_is_remote(path))
+		return set(name, slash ? slash + 1 : path);
+	decoded = url_file_name(path);
+	rc = decoded ? set(name, decoded) : -ENOMEM;
+	free(decoded);
+	return rc;
+}
+
 /* The base is known by its file, and not by its fingerprint, which chimeras of it share. */
 static bool is_base(const struct maker *maker, const struct origin_file *of)
 {
@@ -100,11 +116,9 @@ static int add_new_donor(struct maker *maker, const struct origin_file *of, uint
 			 const char *contents)
 {
 	struct recipe_source *added = recipe_add_donor(maker->recipe);
-	const char *slash = strrchr(of->path, '/');
-
 	/* Of a name alone it is not known where it lies. */
-	if (!added || set(&added->name, slash ? slash + 1 : of->path) < 0 ||
-	    (slash && set(&added->path, of->path) < 0))
+	if (!added || set_name(&added->name, of->path) < 0 ||
+	    (strchr(of->path, '/') && set(&added->path, of->path) < 0))
 		return -ENOMEM;
 	added->size = size;
 	memcpy(added->fingerprint, of->fingerprint, FINGERPRINT_TEXT);
@@ -412,14 +426,14 @@ static int add_adapter(struct maker *maker, const char *file, const struct adapt
 /* Links, then settings: those of an adapter that is there. */
 static int add_adapters(struct maker *maker, bool links)
 {
-	struct adapter_attr shown;
-	char file[NAME_MAX + 1];
+	const struct adapter_list *list = maker->snapshot->adapters;
 	int rc = 0;
 
-	for (uint64_t place = 0; adapters_next(maker->model, &place, file, &shown); place++) {
-		if (rc == 0 && shown.set && (shown.kind == ADAPTER_GGUF) == links)
-			rc = add_adapter(maker, file, &shown);
-		content_unref(shown.link);
+	for (uint32_t i = 0; rc == 0 && list && i < list->n_set; i++) {
+		const struct adapter_set *set = &list->set[i];
+
+		if ((set->shown.kind == ADAPTER_GGUF) == links)
+			rc = add_adapter(maker, set->file, &set->shown);
 	}
 	return rc;
 }
@@ -429,7 +443,6 @@ static int add_base(struct maker *maker)
 	struct model *model = maker->model;
 	struct recipe *recipe = maker->recipe;
 	struct recipe_source *base = &recipe->base;
-	const char *path = backing_path(model->base), *slash = strrchr(path, '/');
 	int rc;
 
 	/* The commit lock is the fingerprint's, which is made once. */
@@ -440,7 +453,7 @@ static int add_base(struct maker *maker)
 		return -EIO;
 	memcpy(base->fingerprint, maker->base, FINGERPRINT_TEXT);
 	base->size = backing_size(model->base);
-	if (set(&base->name, slash ? slash + 1 : path) < 0 ||
+	if (set_name(&base->name, backing_path(model->base)) < 0 ||
 	    (!model->follow && set(&recipe->options.blocks, "keep") < 0) ||
 	    (model->merged_f16 && set(&recipe->options.merged, "f16") < 0))
 		return -ENOMEM;
