@@ -3,6 +3,8 @@
  * once, whatever number of donors it could be. */
 #include "fs/recipe/recipe_donors.h"
 #include "fs/edit/journal.h"
+#include "fs/edit/symlinks.h"
+#include "fs/model/inode.h"
 #include "fs/recipe/recipe_state.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
@@ -37,6 +39,11 @@ static const char *name_of(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+static bool is_stopped(const struct recipe_search *search)
+{
+	return search->places.stop && atomic_load(search->places.stop);
 }
 
 /* Devices and pipes are not looked into, and this mount not asked through the kernel. Returns 0 or
@@ -113,6 +120,61 @@ static int add_listed(struct recipe_search *search, const char *list)
 	return rc;
 }
 
+bool recipe_probe_gguf(struct model *model, const char *path, uid_t uid, gid_t gid,
+		       struct backing **file, struct gguf **gguf)
+{
+	const struct organ nothing = { .name = "" };
+	struct backing *gone = backing_new_missing(path, 0), *found = NULL;
+	struct content *link =
+		gone ? content_new_link(inode_new(model), &nothing, gone, 0, path) : NULL;
+	struct gguf *parsed = NULL;
+	struct error err;
+	bool is = false;
+
+	if (link) {
+		content_set_owner(link, uid, gid);
+		is = symlinks_gguf(model->links, model, link, false, &found, &parsed, &err) == 0;
+	}
+	content_unref(link);
+	backing_unref(gone);
+	if (is && file) {
+		*file = found;
+		*gguf = parsed;
+		return true;
+	}
+	gguf_free(parsed);
+	backing_unref(found);
+	return is;
+}
+
+/* Is there a model or an organ file at a path that the recipe says, outside this mount? A thread
+ * that may never come back looks at it: in an old recipe it may lie on a server that is gone. */
+static bool answers(const struct recipe_search *search, const char *path)
+{
+	const struct recipe_places *places = &search->places;
+	struct content *content;
+	struct error err;
+	bool is;
+
+	if (!places->model)
+		return true;
+	if (recipe_probe_gguf(places->model, path, places->uid, places->gid, NULL, NULL))
+		return true;
+	content = symlinks_content(places->model->links, places->model, CLASS_OTHER, path,
+				   places->uid, places->gid, NULL, &err);
+	is = content && content->seen && !content->broken;
+	content_unref(content);
+	return is;
+}
+
+/* NULL is no path. */
+static int add_recorded(struct recipe_search *search, const char *path)
+{
+	if (!path || path[0] != '/' || is_stopped(search) || !answers(search, path))
+		return 0;
+	return add_file(search, path);
+}
+
 /* Where things lay comes first, then what lies beside the recipe. */
 static int add_all(struct recipe_search *search, const struct recipe *recipe)
 {
@@ -121,11 +183,10 @@ static int add_all(struct recipe_search *search, const struct recipe *recipe)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < recipe->n_donors; i++)
-		if (recipe->donors[i].path.bytes)
-			rc = add_file(search, recipe->donors[i].path.bytes);
+		rc = add_recorded(search, recipe->donors[i].path.bytes);
 	for (size_t i = 0; rc == 0 && i < recipe->n_grafts; i++)
-		if (recipe->grafts[i].how == RECIPE_COPY && recipe->grafts[i].target.bytes)
-			rc = add_file(search, recipe->grafts[i].target.bytes);
+		if (recipe->grafts[i].how == RECIPE_COPY)
+			rc = add_recorded(search, recipe->grafts[i].target.bytes);
 	if (rc == 0 && places->beside) {
 		directory = paths_directory(places->beside);
 		rc = directory ? add_directory_at(search, directory) : 0;
@@ -156,11 +217,6 @@ void recipe_search_free(struct recipe_search *search)
 		free(search->all[i].path);
 	free(search->all);
 	free(search);
-}
-
-static bool is_stopped(const struct recipe_search *search)
-{
-	return search->places.stop && atomic_load(search->places.stop);
 }
 
 void recipe_found_release(struct recipe_found *found)
@@ -321,8 +377,8 @@ static enum nearness nearness(const char *path, uint64_t size, const struct reci
 	return size == donor->size ? NEAR_SIZE : NEAR_NOTHING;
 }
 
-static int try_all(struct recipe_search *search, enum nearness near, const struct recipe_source *donor,
-		   struct recipe_found *found)
+static int try_all(struct recipe_search *search, enum nearness near,
+		   const struct recipe_source *donor, struct recipe_found *found)
 {
 	const struct recipe_places *places = &search->places;
 	int rc = 0;
@@ -330,8 +386,8 @@ static int try_all(struct recipe_search *search, enum nearness near, const struc
 	for (uint32_t i = 0; rc == 0 && i < places->n_models; i++) {
 		struct model *model = places->models[i];
 
-		if (model->whole && nearness(backing_path(model->base), backing_size(model->base),
-					     donor) == near)
+		if (model->whole &&
+		    nearness(backing_path(model->base), backing_size(model->base), donor) == near)
 			rc = try_mounted(search, model, donor, found);
 	}
 	for (size_t i = 0; rc == 0 && i < search->n; i++) {

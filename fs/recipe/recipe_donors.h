@@ -17,8 +17,13 @@ struct recipe_places {
 	struct model *const *models; /* of the mount: they are donors too */
 	uint32_t n_models;
 	dev_t device; /* of the mount, which is not read through the kernel; 0: not known */
-	const atomic_bool *stop; /* when it becomes true, the search ends; NULL: never */
+	const atomic_bool *stop;	  /* when it becomes true, the search ends; NULL: never */
 	struct recipe_ancestry *ancestry; /* where contents are kept */
+	/* The model, whose links' rights and time limit what a recipe says of paths is looked at
+	 * with first; NULL: it is opened at once. */
+	struct model *model;
+	uid_t uid;
+	gid_t gid;
 };
 
 /* A file that was found. */
@@ -43,6 +48,11 @@ void recipe_search_free(struct recipe_search *search); /* NULL is fine */
  * nothing, to be released, or -errno: EINTR, ENOMEM. */
 int recipe_find_donor(struct recipe_search *search, const struct recipe_source *donor,
 		      struct recipe_found *found);
+
+/* Is there a GGUF where a link with that target in adapters/ would lead, if that user made it?
+ * Where it is wanted, both become the caller's. Waits for a limited time, as symlinks.h says. */
+bool recipe_probe_gguf(struct model *model, const char *path, uid_t uid, gid_t gid,
+		       struct backing **file, struct gguf **gguf);
 
 /* May the file be the one that a recipe means, whose fingerprint it has? gguf is what it holds,
  * NULL: not known. 1 yes, as far as is known, 0 no, or -ENOMEM. */

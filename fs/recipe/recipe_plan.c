@@ -6,7 +6,6 @@
 #include "fs/metadata/key_filename.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/model/adapters.h"
-#include "fs/model/inode.h"
 #include "fs/recipe/recipe_replay_internal.h"
 #include "fs/tensor/organ_views.h"
 #include "gguf/cursor.h"
@@ -220,32 +219,24 @@ static int plan_key(struct recipe_replay *replay, const struct recipe_key *key)
 		      : 0;
 }
 
-/* The GGUF that the link's path leads to has the donor's fingerprint. */
+/* The link's path leads to the donor. */
 static bool adapter_leads_there(const struct recipe_replay *replay,
 				const struct recipe_adapter *adapter)
 {
-	const struct recipe_source *source = &replay->recipe.donors[adapter->donor - 1];
-	const struct organ nothing = { .name = "" };
-	struct model *model = replay->model;
-	struct backing *file = NULL, *gone = backing_new_missing(adapter->target.bytes, 0);
-	struct content *of =
-		gone ? content_new_link(inode_new(model), &nothing, gone, 0, adapter->target.bytes)
-		     : NULL;
-	char print[FINGERPRINT_TEXT] = "";
-	struct gguf *gguf = NULL;
-	bool there = false;
-	struct error err;
+	const struct recipe_request *request = replay->request;
+	const struct recipe_source *source = source_of(replay, adapter->donor);
+	char print[FINGERPRINT_TEXT];
+	struct backing *file;
+	struct gguf *gguf;
+	bool there;
 
-	if (of)
-		content_set_owner(of, replay->request->uid, replay->request->gid);
-	if (of && symlinks_gguf(model->links, model, of, false, &file, &gguf, &err) == 0 &&
-	    fingerprint(file, gguf, print) == 0)
-		there = strcmp(print, source->fingerprint) == 0 &&
-			recipe_has_contents(replay->request->ancestry, file, gguf, source) == 1;
+	if (!recipe_probe_gguf(replay->model, adapter->target.bytes, request->uid, request->gid,
+			       &file, &gguf))
+		return false;
+	there = fingerprint(file, gguf, print) == 0 && strcmp(print, source->fingerprint) == 0 &&
+		recipe_has_contents(request->ancestry, file, gguf, source) == 1;
 	gguf_free(gguf);
 	backing_unref(file);
-	content_unref(of);
-	backing_unref(gone);
 	return there;
 }
 
