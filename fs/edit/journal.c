@@ -117,6 +117,46 @@ void journal_end_replay(struct model *model)
 	model->journal.replaying = false;
 }
 
+void journal_begin_publish(struct model *model)
+{
+	atomic_fetch_add(&model->journal.publications, 1);
+}
+
+void journal_end_publish(struct model *model)
+{
+	atomic_fetch_add(&model->journal.publications, 1);
+	pthread_cond_broadcast(&model->journal.moved);
+}
+
+static void wait_for_publication(struct journal *journal)
+{
+	pthread_mutex_lock(&journal->commit);
+	while (atomic_load(&journal->publications) % 2)
+		pthread_cond_wait(&journal->moved, &journal->commit);
+	pthread_mutex_unlock(&journal->commit);
+}
+
+/* commit is not locked where nothing is published, for a thread that holds it may wait for a
+ * disk. */
+int journal_snapshot(struct model *model, struct snapshot *snapshot)
+{
+	struct journal *journal = &model->journal;
+
+	for (;;) {
+		const unsigned before = atomic_load(&journal->publications);
+		int rc;
+
+		if (before % 2) {
+			wait_for_publication(journal);
+			continue;
+		}
+		rc = model_snapshot(model, snapshot);
+		if (rc < 0 || atomic_load(&journal->publications) == before)
+			return rc;
+		snapshot_release(snapshot);
+	}
+}
+
 int journal_note_move(struct model *model, const char *directory, const char *name,
 		      const char *new_directory, const char *new_name)
 {

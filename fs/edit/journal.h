@@ -41,6 +41,13 @@ int journal_finish_pending(struct model *model);
 int journal_begin_replay(struct model *model);
 void journal_end_replay(struct model *model);
 
+/* Meanwhile the model is half of what it will be: journal_snapshot() waits. */
+void journal_begin_publish(struct model *model);
+void journal_end_publish(struct model *model);
+
+/* Without commit held: model_snapshot() of a model that is not half of what it will be. */
+int journal_snapshot(struct model *model, struct snapshot *snapshot);
+
 /* A move is noted in the layer, so that the next mount can finish it. Returns 0 or -errno; either
  * way journal_end_move() is due. */
 int journal_note_move(struct model *model, const char *directory, const char *name,

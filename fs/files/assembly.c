@@ -5,6 +5,7 @@
 #include "fs/assemble/model_view.h"
 #include "fs/assemble/split_write.h"
 #include "fs/check/warning.h"
+#include "fs/edit/journal.h"
 #include "fs/model/organ_file.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
@@ -50,7 +51,7 @@ struct assembly {
 	uint64_t stamp;
 	char last[PATH_MAX + OUTCOME_MAX];
 	struct written_files written; /* what the unmount need not write again */
-	uint64_t generation;	/* of the model in it */
+	uint64_t generation;	      /* of the model in it */
 	char warning[WARNING_TEXT];
 	struct kept {
 		struct backing *file; /* NULL: there is none */
@@ -70,8 +71,7 @@ struct assembly *assembly_new(struct model *model, const char *output, const cha
 	assembly->directory = directory ? directory : model->directory;
 	assembly->chosen = directory != NULL;
 	pthread_mutex_init(&assembly->lock, NULL);
-	snprintf(assembly->last, sizeof(assembly->last),
-		 NOTHING_YET "write a file name here\n");
+	snprintf(assembly->last, sizeof(assembly->last), NOTHING_YET "write a file name here\n");
 	return assembly;
 }
 
@@ -177,9 +177,9 @@ static struct backing *drop_changed(struct assembly *assembly)
 
 /* What comes of an assembly. */
 struct results {
-	struct backing *kept;  /* of one file; see assembly_keep() */
+	struct backing *kept;	     /* of one file; see assembly_keep() */
 	struct written_files record; /* of all files */
-	bool placed;	       /* though it failed */
+	bool placed;		     /* though it failed */
 };
 
 static struct write_target target_at(const struct assembly *assembly, const char *path,
@@ -274,8 +274,8 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	else
 		snprintf(text, sizeof(text),
 			 DONE "%s: %" PRIu64 " bytes%s, %" PRIu32
-			 " graft%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
-			 " copied, %" PRIu64 " written",
+			      " graft%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
+			      " copied, %" PRIu64 " written",
 			 path, size, shards, snapshot->grafts, plural(snapshot->grafts), seconds,
 			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
 			 (uint64_t)atomic_load(&progress->shared),
@@ -475,7 +475,7 @@ void assembly_cancel(struct assembly *assembly)
 int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel)
 {
 	struct snapshot snapshot;
-	int rc = model_snapshot(assembly->model, &snapshot);
+	int rc = journal_snapshot(assembly->model, &snapshot);
 
 	if (rc < 0)
 		return rc;
@@ -505,7 +505,7 @@ int assembly_run_at_unmount(struct assembly *assembly)
 {
 	struct snapshot snapshot;
 	atomic_bool stop = false;
-	int rc = model_snapshot(assembly->model, &snapshot);
+	int rc = journal_snapshot(assembly->model, &snapshot);
 
 	if (rc < 0)
 		return rc;

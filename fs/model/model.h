@@ -34,7 +34,7 @@ struct journal {
 	pthread_cond_t moved;	/* a graft is off waiting, or a thread has what it waited for */
 	/* Protected by commit: */
 	struct journal_graft *waiting; /* grafts that are on their way to the disk */
-	unsigned alone; /* threads that wait until there are none */
+	unsigned alone;		       /* threads that wait until there are none */
 	bool noted; /* the layer's note of a move must go before the next change */
 	/* and before that, from the layer, what was moved and is still where it was */
 	enum journal_left { LEFT_NOTHING, LEFT_SLOT, LEFT_KEY } left;
@@ -42,7 +42,8 @@ struct journal {
 	bool undoing;	      /* what was undone is in the layer's note yet (layer_undo.h) */
 	bool replaying; /* one thread makes many changes in one step, and no other makes any */
 	pthread_t replayer;
-	bool stuck; /* what an earlier mount noted cannot be done, so no other change can */
+	atomic_uint publications; /* begun and ended: odd while it makes them */
+	bool stuck;	 /* what an earlier mount noted cannot be done, so no other change can */
 };
 
 /* What an assembled model is to say of how it was made, and the metadata key for it. */
@@ -117,10 +118,10 @@ struct model_options {
 struct model_params {
 	uint32_t number;
 	struct log *log;
-	struct zstd_cache *cache;   /* for grafts that are compressed */
+	struct zstd_cache *cache;    /* for grafts that are compressed */
 	struct remote_cache *remote; /* for what lies on servers; NULL: one for each base */
-	const char *layer;	    /* the directory that is its layer; NULL: a private one */
-	bool layer_refused;	    /* set if it is that which is wrong */
+	const char *layer;	     /* the directory that is its layer; NULL: a private one */
+	bool layer_refused;	     /* set if it is that which is wrong */
 	/* Of a model that is to take another's place: */
 	struct model *old;     /* NULL: it takes no other's */
 	struct shards *shards; /* of which it is made then */

@@ -95,6 +95,9 @@ static int make_room(struct recipe_replay *replay)
 	struct recipe_places places = replay->request->places;
 
 	places.ancestry = replay->request->ancestry;
+	places.model = replay->model->links ? replay->model : NULL;
+	places.uid = replay->request->uid;
+	places.gid = replay->request->gid;
 	replay->search = recipe_search_new(recipe, &places);
 	replay->found = calloc(recipe->n_donors + 1, sizeof(*replay->found));
 	replay->grafts = calloc(recipe->n_grafts + 1, sizeof(*replay->grafts));
@@ -200,6 +203,25 @@ static int publish(struct recipe_replay *replay)
 	return rc;
 }
 
+/* The model is not assembled meanwhile, and no thread changes an expert, which would put back what
+ * its stack held before. */
+static int publish_alone(struct recipe_replay *replay)
+{
+	struct model *model = replay->model;
+	int rc;
+
+	pthread_mutex_lock(&model->experts_lock);
+	journal_begin(model);
+	journal_begin_publish(model);
+	journal_end(model);
+	rc = publish(replay);
+	journal_begin(model);
+	journal_end_publish(model);
+	journal_end(model);
+	pthread_mutex_unlock(&model->experts_lock);
+	return rc;
+}
+
 static int replay_alone(struct recipe_replay *replay)
 {
 	struct model *model = replay->model;
@@ -216,7 +238,7 @@ static int replay_alone(struct recipe_replay *replay)
 	else if (rc == 1)
 		recipe_say(replay, ".recipe: the model is as it says already");
 	if (rc == 0)
-		rc = publish(replay);
+		rc = publish_alone(replay);
 	journal_begin(model);
 	journal_end_replay(model);
 	journal_end(model);
@@ -243,5 +265,5 @@ int recipe_replay(struct model *model, const struct recipe_request *request)
 			   replay.err.code ? error_describe(&replay.err, text, sizeof(text))
 					   : strerror(-rc));
 	release(&replay);
-	return rc == -EFBIG ? -EINVAL : rc;
+	return rc == -EFBIG || rc == -ENOENT ? -EINVAL : rc;
 }

@@ -4,6 +4,7 @@
 #include "fs/assemble/block_metadata.h"
 #include "fs/assemble/model_view.h"
 #include "fs/check/check.h"
+#include "fs/edit/journal.h"
 #include "fs/files/checksums.h"
 #include "fs/files/grafts_list.h"
 #include "fs/files/manifest.h"
@@ -126,7 +127,10 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 		return view_of_text(text, size);
 	}
 	block_metadata_show(files->model);
-	if (model_snapshot(files->model, &snapshot) < 0)
+	/* What is read as a model is whole. */
+	if ((kind == GENERATED_MODEL || kind == GENERATED_HEADER
+		     ? journal_snapshot(files->model, &snapshot)
+		     : model_snapshot(files->model, &snapshot)) < 0)
 		return NULL;
 	view = view_of_slots(files, kind, &snapshot, err);
 	snapshot_release(&snapshot);

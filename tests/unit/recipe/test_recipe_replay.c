@@ -236,6 +236,47 @@ static void meanwhile_no_other_thread_changes_the_model(void **state)
 	close_scene(&scene);
 }
 
+/* A thread that wants the model whole. */
+struct looker {
+	struct model *model;
+	atomic_bool done;
+};
+
+static void *look(void *context)
+{
+	struct looker *looker = context;
+	struct snapshot snapshot;
+
+	must(journal_snapshot(looker->model, &snapshot) == 0);
+	atomic_store(&looker->done, true);
+	snapshot_release(&snapshot);
+	return NULL;
+}
+
+static void what_is_assembled_is_no_half_of_a_recipe(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct looker looker = { .model = scene.o.model };
+	pthread_t thread;
+
+	journal_begin(scene.o.model);
+	journal_begin_publish(scene.o.model);
+	journal_end(scene.o.model);
+	must(pthread_create(&thread, NULL, look, &looker) == 0);
+	usleep(50000);
+	assert_false(atomic_load(&looker.done));
+	journal_begin(scene.o.model);
+	journal_end_publish(scene.o.model);
+	journal_end(scene.o.model);
+	must(pthread_join(thread, NULL) == 0);
+	assert_true(atomic_load(&looker.done));
+	/* Where nothing is published, a thread that holds the lock is not waited for. */
+	journal_begin(scene.o.model);
+	look(&looker);
+	journal_end(scene.o.model);
+	close_scene(&scene);
+}
+
 /* All of it, or what the next call takes back. */
 static void assert_all_or_nothing(struct scene *scene, int rc)
 {
