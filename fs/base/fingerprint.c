@@ -11,8 +11,8 @@
 #define SAMPLE ((size_t)65536)
 
 /* Of each tensor, this much in its middle; of so many tensors. */
-#define PIECE	((uint64_t)4096)
-#define PIECES	((uint32_t)4096)
+#define PIECE  ((uint64_t)4096)
+#define PIECES ((uint32_t)4096)
 
 /* More experts than that in a tensor are not looked at one by one. */
 #define STACK_MAX 4096u

@@ -18,8 +18,8 @@ int fingerprint_file(struct backing *file, uint64_t header, uint64_t size,
 /* What a fingerprint does not see, the tensor data between its ends: XXH128 of 4 KiB at the
  * beginning of each tensor, of each expert where a tensor is a stack of them, and at the end of
  * each tensor. Chimeras of one base whose organs have the types of the base's have one fingerprint,
- * and other contents. Returns 0, -EREMOTE where servers would have to be asked for every piece, -EIO
- * or -ENOMEM; then the text is empty. */
+ * and other contents. Returns 0, -EREMOTE where servers would have to be asked for every piece,
+ * -EIO or -ENOMEM; then the text is empty. */
 int fingerprint_contents(struct backing *base, const struct gguf *gguf,
 			 char text[FINGERPRINT_TEXT]);
 

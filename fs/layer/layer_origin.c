@@ -102,8 +102,8 @@ enum key { KEY_SLOT, KEY_ORGAN, KEY_DONOR, KEY_FINGERPRINT, KEY_TENSOR, KEY_VIEW
 /* Cut the text into the values of the keys. False: it is no such text. */
 static bool parse(char *text, char *values[KEYS])
 {
-	static const char *const keys[KEYS] = { "slot ",	"organ ",  "donor ",
-						"fingerprint ", "tensor ", "view ", "of " };
+	static const char *const keys[KEYS] = { "slot ",   "organ ", "donor ", "fingerprint ",
+						"tensor ", "view ",  "of " };
 	char *line = text + strlen(FIRST_LINE), *end;
 
 	if (strncmp(text, FIRST_LINE, strlen(FIRST_LINE)) != 0)
@@ -145,7 +145,8 @@ static struct donor *donor_of(char *values[KEYS], const char *xxh128)
 	    !tensor != !print || (print && !is_hash(print)))
 		return NULL;
 	n = text_unescape(path);
-	if (strlen(path) != n || n == 0 || (!url_or_absolute_path(path) && (!print || strchr(path, '/'))))
+	if (strlen(path) != n || n == 0 ||
+	    (!url_or_absolute_path(path) && (!print || strchr(path, '/'))))
 		return NULL;
 	n = tensor ? text_unescape(tensor) : 0;
 	donor = donor_from_record(path, print ? print : "", tensor, n);

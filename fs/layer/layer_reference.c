@@ -15,8 +15,9 @@
 #define FIRST_WORDS "organfs reference 1"
 #define FIRST_LINE  FIRST_WORDS "\n"
 
-const char *const layer_reference_whose[] = { [REFERENCE_OF_BASE] = "base",
-					      [REFERENCE_OF_ANOTHER] = "another" };
+const char *const layer_reference_whose[] = {
+	[REFERENCE_OF_BASE] = "base", [REFERENCE_OF_ANOTHER] = "another"
+};
 
 enum layer_reference_of layer_reference_parse_of(const char *word)
 {

@@ -38,7 +38,7 @@ struct layer_reference {
 	char fingerprint[FINGERPRINT_TEXT];
 	struct organ organ; /* the tensor, under that name */
 	enum layer_reference_of of;
-	char *text;	    /* owned */
+	char *text; /* owned */
 };
 
 /* Read the text in file. Returns 0, or -errno with err set: EBADMSG no reference, EIO, ENOMEM.

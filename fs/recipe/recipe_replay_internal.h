@@ -44,8 +44,8 @@ const struct gguf_tensor *recipe_find_tensor(const struct recipe_replay *replay,
 					     const struct recipe_graft *graft,
 					     struct backing **file);
 
-/* Has the organ file in the view the size and the hash that the recipe says? What cannot be read has
- * not. 1, 0 or -errno. */
+/* Has the organ file in the view the size and the hash that the recipe says? What cannot be read
+ * has not. 1, 0 or -errno. */
 int recipe_is_organ(const struct recipe_replay *replay, const struct recipe_graft *graft,
 		    struct view *view);
 

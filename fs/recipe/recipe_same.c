@@ -166,9 +166,8 @@ bool recipe_same(const struct recipe *is, const struct recipe *wanted)
 		    has_names(wanted, is);
 
 	for (size_t i = 0; same && i < is->n_grafts; i++)
-		same = same_graft(
-			is, &is->grafts[i], wanted,
-			&wanted->grafts[FIND(wanted, grafts, i, &is->grafts[i].slot)]);
+		same = same_graft(is, &is->grafts[i], wanted,
+				  &wanted->grafts[FIND(wanted, grafts, i, &is->grafts[i].slot)]);
 	for (size_t i = 0; same && i < is->n_keys; i++)
 		same = same_key(&is->keys[i],
 				&wanted->keys[FIND(wanted, keys, i, &is->keys[i].key)]);

@@ -110,8 +110,8 @@ static void what_a_recipe_leaves_out_is_as_the_model_has_it(void **state)
 	static const struct {
 		change *change;
 		bool same;
-	} cases[] = { { swap_grafts, true },	  { no_type, true }, { no_donor_of_link, true },
-		      { other_number, true },	  { twice, false },  { other_contents, true },
+	} cases[] = { { swap_grafts, true },  { no_type, true }, { no_donor_of_link, true },
+		      { other_number, true }, { twice, false },	 { other_contents, true },
 		      { other_value, false } };
 
 	(void)state;
