@@ -101,7 +101,7 @@ sed 's/^organ .*/organ 00000000000000000000000000000000/' "$TMP/from" >"$from"
 broken 'one of another organ'
 grep -v '^organ' "$TMP/from" >"$from"
 broken 'one of no organ'
-sed 's|^donor .*|donor clerk-Q4_K_M.gguf|' "$TMP/from" >"$from"
+sed 's|^donor .*|donor models/clerk-Q4_K_M.gguf|' "$TMP/from" >"$from"
 broken 'a relative path'
 sed 's|^donor .*|&%00|' "$TMP/from" >"$from"
 broken 'a path with a NUL'
