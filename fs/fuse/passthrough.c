@@ -65,7 +65,7 @@ int passthrough_hand(struct mount *fs, int fd)
 	if (!can_be_read_directly(fd))
 		return 0;
 	number = ask(fs, BACKING_OPEN, &map);
-	/* It will never be allowed in this session. */
+	/* This daemon will never be allowed to. */
 	if (number < 0 && errno == EPERM)
 		read_modes_end(fs->read_modes);
 	return number > 0 ? number : 0;
