@@ -268,6 +268,10 @@ check-all-debians: dist	## all tests in each release of Debian
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
 	@rc=0; tests/cross $(DIST) || rc=$$?; tests/in-turn; [ $$rc = 0 ] || [ $$rc = 77 ]
 
+.PHONY: mutants
+mutants:	## N=200 random changes of one operator, SEED=: which do the tests not notice?
+	@nice tests/mutants $(or $N,200) $(SEED)
+
 # Each in trees of its own. Some have several names.
 COMPILERS = $(sort $(realpath $(wildcard $(foreach c,gcc clang,/usr/bin/$c /usr/bin/$c-[0-9]*))))
 check-compilers:	## every gcc and clang that is here builds everything without a warning
