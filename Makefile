@@ -176,11 +176,16 @@ FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # fuzz_X is for the module X: those of fs/ come with more.
 FUZZ_FS := $(foreach f,$(FUZZ),$(if $(wildcard fs/*/$(f:fuzz_%=%).c),$f))
 FUZZ_GGUF := $(filter-out $(FUZZ_FS),$(FUZZ))
-FUZZ_HELP := $B/tests/fuzz/replay.o $B/tests/unit/render.o
+# ENGINE is what drives them, where it is not replay.c: -fsanitize=fuzzer, or a library.
+ENGINE =
+FUZZ_HELP := $(if $(ENGINE),,$B/tests/fuzz/replay.o) $B/tests/unit/render.o
 $(FUZZ_GGUF:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,libxxhash)
-$(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $(call with_below,recipe)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
+	$(CC) $(ALL_LDFLAGS) $(ENGINE) -o $@ $^ $(call flags,--libs,libxxhash)
+$B/tests/fuzz/fuzz_ops: $B/tests/fuzz/fuzz_kernel.o
+$(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
+		$B/tests/unit/libunit.a $(call with_below,fs)
+	$(CC) $(ALL_LDFLAGS) $(ENGINE) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lm \
+		$(call flags,--libs,cmocka)
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
 FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat mknodat \
@@ -212,8 +217,9 @@ programs: all $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 
 # For compilers to look at.
 BENCHES := spans zmeasure purify dequant
-.PHONY: everything
-everything: programs $(FUZZ:%=$B/tests/fuzz/%) $(BENCHES:%=$B/tests/bench/%)
+.PHONY: everything fuzzers
+fuzzers: $(FUZZ:%=$B/tests/fuzz/%)
+everything: programs fuzzers $(BENCHES:%=$B/tests/bench/%)
 
 .PHONY: check check-unit check-unit-libraries check-fuzz check-mount check-style check-install \
 	check-deb check-rpm check-new-user check-debian check-all-debians check-cross check-compilers fuzz
@@ -279,18 +285,12 @@ check-compilers:	## every gcc and clang that is here builds everything without a
 		$(MAKE) $(PARALLEL) CC=$$cc SAN=$$san CFLAGS='-O2 -g -Werror' \
 			B=build/compilers$$cc-$${san:-plain} everything; done; done
 
-FUZZ_SOURCES_fuzz_zstd_seekable := fs/util/io.c fs/storage/zstd_seekable.c -lzstd
-FUZZ_SOURCES_fuzz_recipe_read := $(patsubst %,fs/%.c,recipe/recipe recipe/recipe_read \
-	recipe/recipe_write util/paths util/text_escape util/utf8) -lyaml
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
-	@mkdir -p build/fuzz/corpus build/fuzz/gguf
-	awk -f gguf/anatomy_table.awk gguf/tensor_classes.tsv > build/fuzz/gguf/anatomy_table.inc
-	awk -f gguf/keys_table.awk gguf/keys.tsv > build/fuzz/gguf/keys_table.inc
-	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -Ibuild/fuzz/gguf \
-		-o build/fuzz/$(or $F,fuzz_reader) tests/fuzz/$(or $F,fuzz_reader).c \
-		tests/unit/render.c $(GGUF:%=gguf/%.c) \
-		$(if $(filter $F,$(FUZZ_FS)),$(FUZZ_SOURCES_$F)) -lxxhash
-	build/fuzz/$(or $F,fuzz_reader) build/fuzz/corpus tests/fuzz/corpus tests/malformed
+	@mkdir -p build/fuzz/found
+	$(MAKE) $(PARALLEL) CC=clang SAN=$(SANITIZERS) CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' \
+		ENGINE=-fsanitize=fuzzer B=build/fuzz build/fuzz/tests/fuzz/$(or $F,fuzz_reader)
+	build/fuzz/tests/fuzz/$(or $F,fuzz_reader) $(if $(FUZZ_SECONDS),-max_total_time=$(FUZZ_SECONDS)) \
+		-artifact_prefix=build/fuzz/ build/fuzz/found tests/fuzz/corpus tests/malformed
 
 ## bench
 

@@ -5,6 +5,7 @@
 
 #include "gguf/reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* One input; what it must not do ends the process. Returns 0. */
@@ -13,10 +14,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Files of more are planned, but not rendered: an alignment may ask for gigabytes of padding. */
 #define RENDER_MAX ((uint64_t)1 << 18)
 
-static inline void require(bool holds)
+#define require(holds) require_at(holds, #holds, __FILE__, __LINE__)
+
+static inline void require_at(bool holds, const char *what, const char *file, int line)
 {
-	if (!holds)
-		abort();
+	if (holds)
+		return;
+	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+	abort();
 }
 
 /* NULL: it is none. */
