@@ -307,7 +307,8 @@ export class Organs {
 				el("th", {scope: "row", className: "name"}, button(title, () =>
 					this.#toggle(key),
 					{className: "fold", "aria-expanded": String(open),
-					"data-part": "fold"}), el("span", {className: "soft"}, ...unbroken(level
+					"data-part": "fold"}), el("span", {className: "soft"},
+					...unbroken(level
 					? `blk ${ranges(organs.map((organ) => organ.block))}`
 					: `${organs.length}`)),
 						el("span", {className: "soft about"}, level

@@ -45,7 +45,8 @@ from() {
 	equal "$(awk -F '\t' -v file="$file" '$1 == file { print $2, $8, $9 }' "$MNT/.grafts")" \
 		"$1 $2 $tensor"
 	equal "$(jq -r --arg file "$file" '.tensors[] | select(.file == $file).graft
-		| "\(.how) \(.file // "-") \(.tensor // "-") \(.view // "-")"' "$MNT/.report.json")" \
+		| "\(.how) \(.file // "-") \(.tensor // "-") \(.view // "-")"' \
+		"$MNT/.report.json")" \
 		"$1 $2 $tensor $view"
 	grep -A 7 "slot: ${file%.bin}" "$MNT/.recipe" >"$TMP/graft"
 	equal "$(sed -n 's/^  from: //p' "$TMP/graft")" "${tensor#-}"
