@@ -56,7 +56,8 @@ browse "${URL%/}$pair" "$loaded" 'document.title' \
 equal "$(cat "$TMP/seen")" $'"clerk and scribe-Q4_K_M"\nfalse\n"9 9"\n0'
 browse "${URL%/}$pair" "$loaded" "$listed" \
 	"drag: $(row norm) .name >> $right .organs-section h3" \
-	"$(says '12 organs copied into scribe-Q4_K_M')" "$listed" \
+	"$(says '12 organs copied into scribe-Q4_K_M')" \
+	"wait: document.querySelector('$right .grafts').innerText.includes('12 files')" \
 	${PICTURE:+"picture: $PICTURE"} >"$TMP/seen"
 equal "$(cut -f 1-2 "$MNT/.grafts" | grep -c $'^norm/.*\tcopy$')" 12
 grep -q '^organs/blk_1_ffn_gate.bin' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
