@@ -122,7 +122,8 @@ unmount_model() {
 	'' | */* | .*) answer '403 Forbidden' "$READ_ONLY" ;;
 	esac
 	point=$ORGANFS_POINTS/$model
-	lock_model "$model"
+	# A lock stays as a file, and clients can say any name.
+	! is_mounted "$point" || lock_model "$model"
 	is_mounted "$point" || answer '404 Not Found' "$model is not mounted"
 	! unmount_point "$ORGANFS_UMOUNT" "$point" || no_content
 	answer '409 Conflict' "$model is in use"

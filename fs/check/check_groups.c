@@ -17,7 +17,8 @@
 
 static void print_title(struct check_group *group)
 {
-	const char *slash = group->donor ? strrchr(donor_path(group->donor), '/') : NULL;
+	const char *path = group->donor ? donor_path(group->donor) : "donor";
+	const char *slash = strrchr(path, '/');
 	char *stem = NULL;
 	size_t n = 0;
 
@@ -28,7 +29,7 @@ static void print_title(struct check_group *group)
 						       : "copies");
 		return;
 	}
-	stem = paths_stem(slash ? slash + 1 : "donor");
+	stem = paths_stem(slash ? slash + 1 : path);
 	for (const char *c = stem ? stem : "donor"; *c && n < sizeof(group->title) - 1; c++)
 		group->title[n++] = *c > ' ' && *c <= '~' ? *c : '?';
 	group->title[n] = '\0';

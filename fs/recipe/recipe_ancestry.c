@@ -47,55 +47,68 @@ void recipe_ancestry_release(struct recipe_ancestry *ancestry)
 	pthread_mutex_destroy(&ancestry->lock);
 }
 
+/* Returns 0 or -errno; then the text is empty. */
 static int make_contents(struct backing *file, const struct gguf *gguf, char text[FINGERPRINT_TEXT])
 {
 	const struct source source = backing_source(file);
-	struct gguf *parsed = gguf ? NULL : gguf_read(&source, NULL);
-	int rc = 0;
+	struct error err = { 0 };
+	struct gguf *parsed = gguf ? NULL : gguf_read(&source, &err);
+	int rc = -err.code;
 
 	text[0] = '\0';
 	if (parsed || gguf)
 		rc = fingerprint_contents(file, parsed ? parsed : gguf, text);
 	gguf_free(parsed);
-	return rc == -ENOMEM ? rc : 0;
+	return rc;
 }
 
-/* With the lock held. */
-static int find_contents(struct recipe_ancestry *ancestry, struct backing *file,
-			 const struct gguf *gguf, char text[FINGERPRINT_TEXT])
+static bool find_contents(struct recipe_ancestry *ancestry, const struct backing *file,
+			  char text[FINGERPRINT_TEXT])
 {
-	struct recipe_contents *known = ancestry->contents;
-	int rc;
+	const struct recipe_contents *known;
 
+	pthread_mutex_lock(&ancestry->lock);
+	known = ancestry->contents;
 	while (known && (strcmp(known->path, backing_path(file)) != 0 ||
 			 !paths_same_file(&known->stat, backing_stat(file))))
 		known = known->next;
-	if (known) {
+	if (known)
 		memcpy(text, known->text, FINGERPRINT_TEXT);
-		return 0;
-	}
-	rc = make_contents(file, gguf, text);
-	known = rc == 0 ? calloc(1, sizeof(*known)) : NULL;
-	if (!known || !(known->path = strdup(backing_path(file)))) {
-		free(known);
+	pthread_mutex_unlock(&ancestry->lock);
+	return known;
+}
+
+static int keep_contents(struct recipe_ancestry *ancestry, const struct backing *file,
+			 const char text[FINGERPRINT_TEXT])
+{
+	struct recipe_contents *contents = calloc(1, sizeof(*contents));
+
+	if (!contents || !(contents->path = strdup(backing_path(file)))) {
+		free(contents);
 		return -ENOMEM;
 	}
-	known->stat = *backing_stat(file);
-	memcpy(known->text, text, FINGERPRINT_TEXT);
-	known->next = ancestry->contents;
-	ancestry->contents = known;
+	contents->stat = *backing_stat(file);
+	memcpy(contents->text, text, FINGERPRINT_TEXT);
+	pthread_mutex_lock(&ancestry->lock);
+	contents->next = ancestry->contents;
+	ancestry->contents = contents;
+	pthread_mutex_unlock(&ancestry->lock);
 	return 0;
 }
 
+/* They are made without the lock: a disk that hangs keeps no thread waiting that asks for another
+ * file. */
 int recipe_ancestry_contents(struct recipe_ancestry *ancestry, struct backing *file,
 			     const struct gguf *gguf, char text[FINGERPRINT_TEXT])
 {
 	int rc;
 
-	pthread_mutex_lock(&ancestry->lock);
-	rc = find_contents(ancestry, file, gguf, text);
-	pthread_mutex_unlock(&ancestry->lock);
-	return rc;
+	if (find_contents(ancestry, file, text))
+		return 0;
+	rc = make_contents(file, gguf, text);
+	if (rc < 0 && rc != -EREMOTE)
+		return rc == -ENOMEM ? rc : 0;
+	return keep_contents(ancestry, file, text);
 }
 
 char *recipe_carried(struct backing *file, const struct gguf *gguf, size_t most, size_t *size)

@@ -33,9 +33,9 @@ char *recipe_carried(struct backing *file, const struct gguf *gguf, size_t most,
  * ANCESTRY_DEPTH_MAX + 1 are not counted. */
 unsigned recipe_depth(const char *text, size_t n);
 
-/* fingerprint_contents() of a file, gguf NULL: which is parsed for it. Empty: it is not known. Once
- * made it is not made again as long as the file is the same, as paths_same_file() tells. Returns 0
- * or -ENOMEM. */
+/* fingerprint_contents() of a file, gguf NULL: which is parsed for it. Empty: it is not known, for
+ * it lies on a server or cannot be read now. Once made it is not made again as long as the file is
+ * the same, as paths_same_file() tells. Returns 0 or -ENOMEM. */
 int recipe_ancestry_contents(struct recipe_ancestry *ancestry, struct backing *file,
 			     const struct gguf *gguf, char text[FINGERPRINT_TEXT]);
 

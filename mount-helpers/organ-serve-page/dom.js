@@ -53,6 +53,10 @@ export function ranges(numbers) {
 	return runs.map(([a, b]) => a === b ? `${a}` : `${a}-${b}`).join(", ");
 }
 
+// Words that are broken between each other only, and not behind a hyphen; each behind a blank.
+export const unbroken = (words) => words.split(" ").flatMap((word) =>
+	[" ", el("span", {className: "unbroken"}, word)]);
+
 // A long name may be broken behind its dots and underscores.
 export const breakable = (name) => name.split(/(?<=[._])/).flatMap((part, i) =>
 	i ? [document.createElement("wbr"), part] : [part]);

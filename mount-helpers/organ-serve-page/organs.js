@@ -2,7 +2,7 @@
 // organs.js - the organs of a model as a table: by class and kind, or as one list; sorted,
 // filtered, selected and dragged.
 import {ask, button, count, el, keepFocus, natural, newId, placeRows, ranges, setText,
-	size} from "./dom.js";
+	size, unbroken} from "./dom.js";
 import {copyOrgans, dragged, graftFiles, organWords, removeOrgans, undoGrafts} from "./edits.js";
 import {degrees, hideCard, showCard, sizesByType, span, sparkline, thetaMark} from "./figures.js";
 import {openOrgan} from "./organ.js";
@@ -307,9 +307,10 @@ export class Organs {
 				el("th", {scope: "row", className: "name"}, button(title, () =>
 					this.#toggle(key),
 					{className: "fold", "aria-expanded": String(open),
-					"data-part": "fold"}), el("span", {className: "soft"}, level
-					? ` blk ${ranges(organs.map((organ) => organ.block))}`
-					: ` ${organs.length}`),
+					"data-part": "fold"}), el("span", {className: "soft"},
+					...unbroken(level
+					? `blk ${ranges(organs.map((organ) => organ.block))}`
+					: `${organs.length}`)),
 						el("span", {className: "soft about"}, level
 					? "" : `: ${CLASSES[key]}`)),
 				el("td", {className: "type"}, types),

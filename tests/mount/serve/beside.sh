@@ -43,14 +43,21 @@ row() {
 listed="wait: document.querySelector('$right .grafts').innerText.includes('clerk')"
 unfold="document.querySelectorAll('[data-part=fold]').forEach((b) => {
 	if (b.innerText === 'ffn_gate') b.click(); }); 0"
+# Which blocks a row is of is not broken at its hyphen, as narrow as a pane is.
+in_lines="((all) => all.length + ' ' +
+	all.filter((one) => one.getClientRects().length === 1).length)(
+	[...document.querySelectorAll('$left .name .unbroken')].filter((one) =>
+		one.innerText.includes('-')))"
 browse "${URL%/}$pair" "$loaded" 'document.title' \
-	"document.querySelector('$left input[type=file]').checkVisibility()" "$unfold" \
+	"document.querySelector('$left input[type=file]').checkVisibility()" "$in_lines" \
+	"$unfold" \
 	"drag: $(row organs/blk_1_ffn_gate.bin) .name >> $right .organs-section h3" \
 	"$(says '1 organ copied into scribe-Q4_K_M')" "$listed" >"$TMP/seen"
-equal "$(cat "$TMP/seen")" $'"clerk and scribe-Q4_K_M"\nfalse\n0'
+equal "$(cat "$TMP/seen")" $'"clerk and scribe-Q4_K_M"\nfalse\n"9 9"\n0'
 browse "${URL%/}$pair" "$loaded" "$listed" \
 	"drag: $(row norm) .name >> $right .organs-section h3" \
-	"$(says '12 organs copied into scribe-Q4_K_M')" "$listed" \
+	"$(says '12 organs copied into scribe-Q4_K_M')" \
+	"wait: document.querySelector('$right .grafts').innerText.includes('12 files')" \
 	${PICTURE:+"picture: $PICTURE"} >"$TMP/seen"
 equal "$(cut -f 1-2 "$MNT/.grafts" | grep -c $'^norm/.*\tcopy$')" 12
 grep -q '^organs/blk_1_ffn_gate.bin' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"

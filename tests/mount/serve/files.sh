@@ -59,7 +59,10 @@ status 422 -X PUT -d 'no number' "${URL}metadata/llama.context_length"
 answer_says '^metadata/llama.context_length: refused'
 status 400 -T "$donor/blk_2_ffn_up.bin" -H 'Content-Range: bytes 0-9/10' "$up"
 status 412 -T "$donor/blk_2_ffn_up.bin" -H 'If-None-Match: *' "$up"
-status 501 -T "$donor/blk_2_ffn_up.bin" -H 'If-Match: "1"' "$up"
+status 412 -T "$donor/blk_2_ffn_up.bin" -H "If-None-Match: $(etag "$up")" "$up"
+status 412 -T "$donor/blk_2_ffn_up.bin" -H 'If-Match: "1"' "$up"
+answer_says '^organs/blk_2_ffn_up.bin: .*another one'
+status 412 -T "$donor/blk_2_ffn_up.bin" -H 'If-Match: *' "${URL}organs/blk_99_ffn_up.bin"
 status 409 -T "$donor/blk_2_ffn_up.bin" "${URL}nowhere/x.bin"
 status 409 --path-as-is -T "$donor/blk_2_ffn_up.bin" "${URL}organs/%2e%2e/%2e%2e/out/x"
 status 405 -X PUT "${URL}organs"
@@ -130,7 +133,9 @@ for file in organs/blk_2_ffn_up.bin .grafts .theta manifest.json theta.svg model
 	was[$file]=$(etag "$URL$file")
 done
 for file in "$donor"/*_ffn_*.bin; do
-	status 204 -T "$file" "${URL}organs/"
+	etag=$(etag "${URL}organs/${file##*/}")
+	status 204 -T "$file" -H "If-Match: \"1\", $etag" "${URL}organs/"
+	status 412 -T "$file" -H "If-Match: $etag" "${URL}organs/"
 done
 for file in "${!was[@]}"; do
 	[ "$(etag "$URL$file")" != "${was[$file]}" ] || fail "$file has the ETag it had"

@@ -200,6 +200,9 @@ status 200 "$clerk"
 status 204 -X DELETE "$URL.models/clerk"
 status 404 -X DELETE "$URL.models/clerk"
 status 404 "$clerk"
+locks=$(ls "$TMPDIR"/organ-serve.*/refused)
+status 404 -X DELETE "$URL.models/nothing"
+equal "$(ls "$TMPDIR"/organ-serve.*/refused)" "$locks" locks
 status 403 -X DELETE "$URL.models"
 exec 3<"$(echo "$TMPDIR"/organ-serve.*/models/in)/model.gguf"
 status 409 -X DELETE "$URL.models/in/"

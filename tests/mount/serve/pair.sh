@@ -44,7 +44,8 @@ equal "$(cat "$TMP/seen")" '"?left=clerk&right=scribe"'
 
 # The row of a kind: all of its blocks. It becomes references, and the verdict follows.
 browse "$pair" "$loaded" "drag: $(row organs/ffn_up) .name >> $right .organs-section h3" \
-	"$(says '6 organs copied into scribe')" "$settled" \
+	"$(says '6 organs copied into scribe')" \
+	"wait: document.querySelector('$right .grafts').innerText.includes('6 files')" \
 	"wait: document.querySelector('$right .verdict-bar').innerText.includes('ok') ||
 		document.querySelector('$right .verdict-bar').innerText.includes('risky')" \
 	"document.querySelector('$right .grafts').innerText" >"$TMP/seen"

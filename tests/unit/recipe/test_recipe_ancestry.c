@@ -4,6 +4,10 @@
 #include "tests/unit/a_recipe.h"
 #include "tests/unit/small_gguf.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #define BASE                                                              \
 	"organfs: recipe 1\nbase:\n  name: b\n  size: 1\n  fingerprint: " \
 	"'00000000000000000000000000000000'\n"
@@ -143,6 +147,56 @@ static void without_memory_nothing_is_known(void **state)
 		failed = allocation_failed();
 		assert_true(rc == 0 || (failed && rc == -ENOMEM));
 		free(source.recipe.bytes);
+		recipe_ancestry_release(&ancestry);
+	}
+	gguf_free(gguf);
+	backing_unref(file);
+}
+
+static void contents_that_could_not_be_read_are_read_another_time(void **state)
+{
+	char text[FINGERPRINT_TEXT] = "?", again[FINGERPRINT_TEXT];
+	struct recipe_ancestry ancestry;
+	struct gguf *gguf;
+	struct backing *file = carrier(state, NULL, &gguf);
+	const char *path = backing_path(file);
+	const struct stat was = *backing_stat(file);
+	const struct timespec times[2] = { was.st_mtim, was.st_mtim };
+
+	recipe_ancestry_init(&ancestry);
+	assert_int_equal(truncate(path, was.st_size - 1), 0);
+	assert_int_equal(recipe_ancestry_contents(&ancestry, file, gguf, text), 0);
+	assert_string_equal(text, "");
+	assert_int_equal(truncate(path, was.st_size), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	assert_int_equal(recipe_ancestry_contents(&ancestry, file, gguf, text), 0);
+	assert_int_equal(strlen(text), FINGERPRINT_TEXT - 1);
+	/* Now they are known, and not read again. */
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(recipe_ancestry_contents(&ancestry, file, NULL, again), 0);
+	assert_string_equal(again, text);
+	recipe_ancestry_release(&ancestry);
+	gguf_free(gguf);
+	backing_unref(file);
+}
+
+static void without_memory_contents_are_an_error_and_not_unknown(void **state)
+{
+	struct gguf *gguf;
+	struct backing *file = carrier(state, NULL, &gguf);
+	bool failed = true;
+
+	needs_failing_allocations();
+	for (uint64_t k = 1; failed; k++) {
+		char text[FINGERPRINT_TEXT];
+		struct recipe_ancestry ancestry;
+		int rc;
+
+		recipe_ancestry_init(&ancestry);
+		allocation_fails(k);
+		rc = recipe_ancestry_contents(&ancestry, file, NULL, text);
+		failed = allocation_failed();
+		assert_int_equal(rc, failed ? -ENOMEM : 0);
 		recipe_ancestry_release(&ancestry);
 	}
 	gguf_free(gguf);
