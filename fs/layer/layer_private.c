@@ -63,7 +63,7 @@ static struct timespec last_change(int dir)
 	return changed;
 }
 
-/* Has the file the fingerprint of this base, and as far as both can be read its contents? -errno. */
+/* Has the file this base's fingerprint, and its contents as far as both can be read? -errno. */
 static int is_same(const struct layer *layer, const struct base *other)
 {
 	char theirs[FINGERPRINT_TEXT], mine[FINGERPRINT_TEXT];
