@@ -264,7 +264,8 @@ struct backing *backing_open_seen(const char *path, const struct stat *seen, boo
 	/* realpath() asks for every directory on the way. */
 	if (resolved)
 		fd = open_file(path, O_NOFOLLOW);
-	if (fd == -ELOOP) {
+	/* Without seen it is not known where a link leads. */
+	if (fd == -ELOOP && seen) {
 		fd = open_file(path, 0);
 		real = fd < 0 ? NULL : realpath(path, NULL);
 	}

@@ -30,8 +30,8 @@ struct backing; /* counted; immutable, any thread may use it */
 struct backing *backing_open(const char *path, struct error *err);
 
 /* The same where stat() just said *seen of the file, or, NULL, the listing of its directory that it
- * is a regular one: it is not asked again. resolved: there is no link among the directories of
- * path, which is absolute. */
+ * is a regular one: it is not asked again. resolved, which it is without seen: there is no link
+ * among the directories of path, which is absolute. */
 struct backing *backing_open_seen(const char *path, const struct stat *seen, bool resolved,
 				  struct error *err);
 

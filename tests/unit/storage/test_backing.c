@@ -170,6 +170,8 @@ static void what_was_just_looked_at_is_not_asked_again(void **state)
 	same = backing_open_seen(link, &seen, true, NULL);
 	assert_string_equal(strrchr(backing_path(same), '/'), "/file");
 	backing_unref(same);
+	assert_null(backing_open_seen(link, NULL, true, &err));
+	assert_int_equal(err.code, ELOOP);
 	seen.st_mode = S_IFIFO;
 	assert_null(backing_open_seen(link, &seen, true, &err));
 	assert_int_equal(err.code, EINVAL);
