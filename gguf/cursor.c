@@ -9,6 +9,9 @@
 /* Small enough to stay in the second-level cache, large enough that reads are few. */
 #define WINDOW (CURSOR_TAKE_MAX * 4)
 
+/* The headers of most organ files are shorter. */
+#define WINDOW_SHORT ((size_t)512)
+
 static int memory_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 {
 	const struct memory_bytes *memory = context;
@@ -25,11 +28,21 @@ struct source source_of_memory(struct memory_bytes *memory)
 	return (struct source){ memory_read_at, memory, memory->size };
 }
 
+static int init(struct cursor *cursor, const struct source *source, uint64_t at, size_t room)
+{
+	*cursor = (struct cursor){ .source = source, .at = at, .start = at, .room = room };
+	cursor->window = malloc(room);
+	return cursor->window ? 0 : -ENOMEM;
+}
+
 int cursor_init(struct cursor *cursor, const struct source *source, uint64_t at)
 {
-	*cursor = (struct cursor){ .source = source, .at = at, .start = at };
-	cursor->window = malloc(WINDOW);
-	return cursor->window ? 0 : -ENOMEM;
+	return init(cursor, source, at, WINDOW);
+}
+
+int cursor_init_short(struct cursor *cursor, const struct source *source, uint64_t at)
+{
+	return init(cursor, source, at, WINDOW_SHORT);
 }
 
 void cursor_release(struct cursor *cursor)
@@ -43,13 +56,23 @@ uint64_t cursor_left(const struct cursor *cursor)
 	return cursor->at < cursor->source->size ? cursor->source->size - cursor->at : 0;
 }
 
-static int fill(struct cursor *cursor)
+/* At least needed bytes, which are there. */
+static int fill(struct cursor *cursor, size_t needed)
 {
 	const uint64_t left = cursor_left(cursor);
-	const size_t n = left < WINDOW ? (size_t)left : WINDOW;
-	const int rc =
-		cursor->source->read_at(cursor->source->context, cursor->window, n, cursor->at);
+	size_t n;
+	int rc;
 
+	if (needed > cursor->room) {
+		uint8_t *window = realloc(cursor->window, needed);
+
+		if (!window)
+			return -ENOMEM;
+		cursor->window = window;
+		cursor->room = needed;
+	}
+	n = left < cursor->room ? (size_t)left : cursor->room;
+	rc = cursor->source->read_at(cursor->source->context, cursor->window, n, cursor->at);
 	cursor->start = cursor->at;
 	cursor->filled = rc < 0 ? 0 : n;
 	return rc;
@@ -61,7 +84,7 @@ int cursor_take(struct cursor *cursor, size_t n, const uint8_t **bytes)
 		return -EBADMSG;
 	if (cursor->at - cursor->start > cursor->filled ||
 	    n > cursor->filled - (size_t)(cursor->at - cursor->start)) {
-		const int rc = fill(cursor);
+		const int rc = fill(cursor, n);
 
 		if (rc < 0)
 			return rc;

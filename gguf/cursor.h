@@ -35,10 +35,15 @@ struct cursor {
 	uint8_t *window;
 	uint64_t start;
 	size_t filled;
+	size_t room; /* bytes of it */
 };
 
 /* Begin at byte at of the source. -ENOMEM. Release with cursor_release() either way. */
 int cursor_init(struct cursor *cursor, const struct source *source, uint64_t at);
+
+/* The same for a header of a few hundred bytes: no more than those are read. What is longer is read
+ * too, and then a claim may be -ENOMEM. */
+int cursor_init_short(struct cursor *cursor, const struct source *source, uint64_t at);
 void cursor_release(struct cursor *cursor);
 
 /* Bytes between the cursor and the end of the source. */

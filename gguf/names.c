@@ -18,8 +18,26 @@ struct entry {
 struct names {
 	struct entry *entries;
 	size_t mask, used;
-	uint64_t seed; /* so that no file can be made whose names all meet in one place */
+	/* So that no file can be made whose names all meet in one place. A table of SMALL entries
+	 * has none: they are found soon wherever they are, and a model has such a table for each of
+	 * its organ files. */
+	uint64_t seed;
 };
+
+#define SMALL ((size_t)16)
+
+static void set_seed(struct names *names)
+{
+	if (names->mask < SMALL)
+		names->seed = 0;
+	else if (getrandom(&names->seed, sizeof(names->seed), GRND_NONBLOCK) < 0)
+		names->seed = (uintptr_t)names->entries;
+}
+
+static uint64_t hash_of(const struct names *names, const char *name, size_t length)
+{
+	return XXH3_64bits_withSeed(name, length, names->seed);
+}
 
 static size_t probe(const struct entry *entries, size_t mask, uint64_t hash, const char *name,
 		    size_t length)
@@ -35,7 +53,7 @@ static size_t probe(const struct entry *entries, size_t mask, uint64_t hash, con
 struct names *names_new(size_t expected)
 {
 	struct names *names = calloc(1, sizeof(*names));
-	size_t slots = 16;
+	size_t slots = 2;
 
 	if (!names)
 		return NULL;
@@ -47,8 +65,7 @@ struct names *names_new(size_t expected)
 		free(names);
 		return NULL;
 	}
-	if (getrandom(&names->seed, sizeof(names->seed), GRND_NONBLOCK) < 0)
-		names->seed = (uintptr_t)names->entries;
+	set_seed(names);
 	return names;
 }
 
@@ -62,26 +79,32 @@ void names_free(struct names *names)
 
 static int grow(struct names *names)
 {
-	size_t mask = names->mask * 2 + 1;
-	struct entry *entries = calloc(mask + 1, sizeof(*entries));
+	struct names larger = { .mask = names->mask * 2 + 1,
+				.used = names->used,
+				.seed = names->seed };
 
-	if (!entries)
+	larger.entries = calloc(larger.mask + 1, sizeof(*larger.entries));
+	if (!larger.entries)
 		return -ENOMEM;
+	if (names->mask + 1 == SMALL)
+		set_seed(&larger);
 	for (size_t i = 0; i <= names->mask; i++) {
-		const struct entry *e = &names->entries[i];
+		struct entry e = names->entries[i];
 
-		if (e->name)
-			entries[probe(entries, mask, e->hash, e->name, e->length)] = *e;
+		if (!e.name)
+			continue;
+		if (larger.seed != names->seed)
+			e.hash = hash_of(&larger, e.name, e.length);
+		larger.entries[probe(larger.entries, larger.mask, e.hash, e.name, e.length)] = e;
 	}
 	free(names->entries);
-	names->entries = entries;
-	names->mask = mask;
+	*names = larger;
 	return 0;
 }
 
 int names_add(struct names *names, const char *name, size_t length, uint32_t value)
 {
-	const uint64_t hash = XXH3_64bits_withSeed(name, length, names->seed);
+	uint64_t hash = hash_of(names, name, length);
 	size_t i = probe(names->entries, names->mask, hash, name, length);
 
 	if (names->entries[i].name)
@@ -89,6 +112,7 @@ int names_add(struct names *names, const char *name, size_t length, uint32_t val
 	if (names->used >= (names->mask + 1) / 2) {
 		if (grow(names) < 0)
 			return -ENOMEM;
+		hash = hash_of(names, name, length);
 		i = probe(names->entries, names->mask, hash, name, length);
 	}
 	names->entries[i] = (struct entry){ name, length, hash, value };
@@ -98,7 +122,7 @@ int names_add(struct names *names, const char *name, size_t length, uint32_t val
 
 bool names_find(const struct names *names, const char *name, size_t length, uint32_t *value)
 {
-	const uint64_t hash = XXH3_64bits_withSeed(name, length, names->seed);
+	const uint64_t hash = hash_of(names, name, length);
 	const size_t i = probe(names->entries, names->mask, hash, name, length);
 
 	if (!names->entries[i].name)

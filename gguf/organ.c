@@ -98,6 +98,8 @@ static int parse_fields(struct cursor *in, struct organ *organ, struct error *er
 	if (rc == -EBADMSG)
 		return error_set(err, EBADMSG, in->at,
 				 "the file ends inside the header of an organ");
+	if (rc == -ENOMEM)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	return rc < 0 ? error_set(err, -rc, in->at, "the file cannot be read") : 0;
 }
 
@@ -151,7 +153,7 @@ int organ_parse(const struct source *source, struct organ *organ, struct error *
 	int rc;
 
 	*organ = (struct organ){ .ne = { 1, 1, 1, 1 } };
-	rc = cursor_init(&in, source, 0);
+	rc = cursor_init_short(&in, source, 0);
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "out of memory");
 	rc = parse_fields(&in, organ, err);

@@ -55,6 +55,16 @@ static bool is_regular(const char *directory, const char *name)
 	return is;
 }
 
+static bool is_link(const char *directory, enum organ_class klass)
+{
+	char *path = path_in(directory, class_name(klass));
+	struct stat status;
+	const bool is = !path || lstat(path, &status) < 0 || S_ISLNK(status.st_mode);
+
+	free(path);
+	return is;
+}
+
 static DIR *open_class(const char *directory, enum organ_class klass)
 {
 	char *path = path_in(directory, class_name(klass));
@@ -66,13 +76,18 @@ static DIR *open_class(const char *directory, enum organ_class klass)
 	return entries;
 }
 
-/* The organ file at path as far as its header goes. Its name is to be freed. */
+/* The organ file at path as far as its header goes. Its name is to be freed. What its path is when
+ * it is resolved is not asked. */
 static int read_organ(const char *path, struct organ *organ, struct error *err)
 {
-	struct backing *file = backing_open(path, err);
+	struct backing *file = NULL;
 	struct source source;
+	struct stat seen;
 	int rc;
 
+	if (stat(path, &seen) < 0)
+		return error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	file = backing_open_seen(path, &seen, true, err);
 	if (!file)
 		return -err->code;
 	source = backing_source(file);
@@ -273,18 +288,23 @@ static int identify(struct search *search, enum organ_class klass, const char *n
 	return entry->why ? 0 : out_of_memory(search->err);
 }
 
-static int add_found(struct search *search, enum organ_class klass, const char *name, size_t length)
+static int add_found(struct search *search, enum organ_class klass, const struct dirent *found,
+		     size_t length)
 {
 	struct organ_files *files = search->files;
-	struct organ_file_entry entry = { .file = file_of(files, klass, name, length) };
+	const char *name = found->d_name;
+	struct organ_file_entry entry = { .file = file_of(files, klass, name, length),
+					  .listed_regular = found->d_type == DT_REG };
 	char bare[ANATOMY_NAME_MAX + 1];
 	uint32_t number;
 	int rc;
 
 	if (!entry.file)
 		return out_of_memory(search->err);
-	if (names_find(search->known, entry.file, strlen(entry.file), &number))
+	if (names_find(search->known, entry.file, strlen(entry.file), &number)) {
+		files->entries[number].listed_regular = entry.listed_regular;
 		return 0;
+	}
 	snprintf(bare, sizeof(bare), "%.*s", (int)length, name);
 	rc = identify(search, klass, bare, &entry);
 	if (rc == 0 && entry.tensor)
@@ -306,9 +326,10 @@ static int find_in_class(struct search *search, enum organ_class klass)
 			       ? 0
 			       : error_set(search->err, errno, ERROR_NO_OFFSET, "%s: %s",
 					   class_name(klass), strerror(errno));
+	search->files->linked |= is_link(search->directory, klass);
 	while (rc == 0 && (errno = 0, entry = readdir(entries)))
 		if (is_organ_name(entry->d_name, &n))
-			rc = add_found(search, klass, entry->d_name, n);
+			rc = add_found(search, klass, entry, n);
 	if (rc == 0 && errno)
 		rc = error_set(search->err, errno, ERROR_NO_OFFSET, "%s: %s", class_name(klass),
 			       strerror(errno));

@@ -19,6 +19,7 @@ struct organ_file_entry {
 	const char *tensor; /* which it is; NULL: none, and then why says why */
 	uint32_t length;
 	const char *why;
+	bool listed_regular; /* the directory said that it is a regular file, and no link */
 };
 
 /* Counted, as sets of shards share it; not changed once it is made. */
@@ -27,6 +28,7 @@ struct organ_files {
 	uint32_t n;	 /* tensors: so many of the entries come first */
 	uint32_t listed; /* so many of these are the header's, in its order */
 	uint32_t n_all;	 /* with those that are passed over */
+	bool linked;	 /* the directory of a class is a link, or could not be asked */
 	struct organ_file_entry *entries;
 	struct arena *arena;
 };

@@ -73,6 +73,23 @@ static void read_shard(const struct source *source, struct shard_file *part, str
 	part->gguf = NULL;
 }
 
+/* The directories of shards, and that of organ files, are resolved; those of its classes are below
+ * it, unless they are links. */
+static struct backing *open_candidate(const struct shards *shards, size_t i,
+				      const struct shard_candidate *candidate, struct error *err)
+{
+	const bool resolved = !shards->organs || i == 0 || !shards->organs->linked;
+	struct backing *file;
+
+	if (candidate->url)
+		return backing_open_remote(candidate->url, shards->remote, err);
+	file = backing_open_seen(candidate->path, candidate->seen.st_ino ? &candidate->seen : NULL,
+				 resolved, err);
+	if (file)
+		backing_join_cache(file, shards->set);
+	return file;
+}
+
 /* Candidate number i. NULL with err set: it is no shard that can be read. */
 static struct shard_file *open_part(const struct shards *shards, size_t i,
 				    const struct shard_candidate *candidate, struct error *err)
@@ -86,10 +103,8 @@ static struct shard_file *open_part(const struct shards *shards, size_t i,
 	}
 	atomic_init(&part->refs, 1);
 	part->path = strdup(candidate->path);
-	if (part->path && candidate->url)
-		part->file = backing_open_remote(candidate->url, shards->remote, err);
-	else if (part->path)
-		part->file = backing_open_cached(shards->set, candidate->path, err);
+	if (part->path)
+		part->file = open_candidate(shards, i, candidate, err);
 	else
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (part->file) {
@@ -247,6 +262,22 @@ static bool find_file(const struct shard_candidate *before, struct shard_candida
 	return false;
 }
 
+/* What the listing of its directory just said is an organ file needs no stat() before it is opened.
+ * False: it is to be looked at as any other. */
+static bool open_listed(const struct shards *shards, size_t i)
+{
+	struct shard_candidate *candidate = &shards->candidates[i];
+	const struct organ_files *organs = shards->organs;
+	struct error err = { 0 };
+
+	if (!organs || i == 0 || organs->linked || !organs->entries[i - 1].listed_regular)
+		return false;
+	candidate->part = open_part(shards, i, candidate, &err);
+	if (candidate->part)
+		candidate->seen = *backing_stat(candidate->part->file);
+	return candidate->part;
+}
+
 /* See what is there, unless it is what was there before. */
 static void scan(const struct shards *shards, size_t i, const struct shard_candidate *before)
 {
@@ -254,6 +285,8 @@ static void scan(const struct shards *shards, size_t i, const struct shard_candi
 	struct error err = { 0 };
 	char text[320];
 
+	if (!before && open_listed(shards, i))
+		return;
 	if (!shards->tail && !find_file(before, candidate))
 		return;
 	/* What could not be used may be by now, for other reasons than its bytes. */
@@ -335,7 +368,7 @@ static int use(struct shards *shards, struct shard_candidate *candidate, struct 
 /* Of two that have the same number, the one that is also named so is the shard. */
 static int use_all(struct shards *shards)
 {
-	struct names *names = names_new(0);
+	struct names *names = names_new(shards->organs ? shards->count : 0);
 	int rc = names ? 0 : -ENOMEM;
 
 	for (int pass = 0; pass < 2; pass++) {

@@ -171,6 +171,21 @@ static bool is_bases(const struct editing *editing)
 	return same;
 }
 
+bool metadata_edit_is_none(struct model *model, const char *name, const struct value_type *type,
+			   const struct source *text)
+{
+	struct editing editing = { .model = model,
+				   .name = name,
+				   .typed = type ? STAGE_WANTED : STAGE_UNTYPED };
+	bool none;
+
+	if (type)
+		editing.type = *type;
+	none = check_text(&editing, text) == 0 && is_bases(&editing);
+	free(editing.bytes.bytes);
+	return none;
+}
+
 static bool has_bases_type(const struct editing *editing)
 {
 	const struct gguf *gguf = editing->model->gguf;

@@ -15,6 +15,11 @@
  * key is fixed. */
 int metadata_edit_fill(struct model *model, const char *name, struct stage *stage);
 
+/* Would the text, as its file shows a value, be no edit of that key? type: the one that is wanted;
+ * NULL: none. */
+bool metadata_edit_is_none(struct model *model, const char *name, const struct value_type *type,
+			   const struct source *text);
+
 /* The key is not there any more. remember: when it is made again, its type is what it was. -ENOENT:
  * it was not there; -EPERM. */
 int metadata_edit_remove(struct model *model, uint32_t i, bool remember);

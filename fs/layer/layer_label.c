@@ -56,6 +56,24 @@ static bool find_line(const char *text, const char *word, char *value, size_t n)
 	return false;
 }
 
+/* Chimeras of one base may have one fingerprint. What cannot be read is not compared. */
+static int check_contents(const char *text, struct backing *file, const struct gguf *gguf,
+			  struct error *err)
+{
+	char theirs[FINGERPRINT_TEXT], mine[FINGERPRINT_TEXT];
+
+	if (!find_line(text, "contents ", theirs, sizeof(theirs)))
+		return 0;
+	if (fingerprint_contents(file, gguf, mine) == -ENOMEM)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	if (mine[0] && strcmp(theirs, mine) != 0)
+		return error_set(err, ESTALE, ERROR_NO_OFFSET,
+				 "this layer was made for another base, with the contents %s; the "
+				 "model has %s, with the same fingerprint",
+				 theirs, mine);
+	return 0;
+}
+
 static int check_text(const char *text, const char *mine, struct error *err)
 {
 	char version[24], print[FINGERPRINT_TEXT], base[96] = "a file whose name it does not tell";
@@ -98,7 +116,8 @@ int layer_label_check(int dir, struct backing *base, const struct gguf *gguf, st
 	rc = fingerprint(base, gguf, mine);
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "the base cannot be read");
-	return check_text(text, mine, err);
+	rc = check_text(text, mine, err);
+	return rc < 0 ? rc : check_contents(text, base, gguf, err);
 }
 
 char *layer_label_path(int dir)
@@ -121,13 +140,31 @@ static void print_name(FILE *out, const char *name)
 	fprintf(out, "base %s\n", line);
 }
 
-static void print_label(FILE *out, const struct backing *base, const char *print, const char *path)
+/* What tells the base of a layer from others. */
+struct base_prints {
+	char fingerprint[FINGERPRINT_TEXT];
+	char contents[FINGERPRINT_TEXT]; /* empty: it could not be made */
+};
+
+static int make_prints(struct backing *base, const struct gguf *gguf, struct base_prints *prints)
+{
+	const int rc = fingerprint(base, gguf, prints->fingerprint);
+
+	if (rc < 0)
+		return rc;
+	return fingerprint_contents(base, gguf, prints->contents) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static void print_label(FILE *out, const struct backing *base, const struct base_prints *prints,
+			const char *path)
 {
 	const char *slash = strrchr(backing_path(base), '/');
 
 	fprintf(out, FIRST_LINE "%lu\n", VERSION);
 	print_name(out, slash ? slash + 1 : backing_path(base));
-	fprintf(out, "fingerprint %s\n", print);
+	fprintf(out, "fingerprint %s\n", prints->fingerprint);
+	if (prints->contents[0])
+		fprintf(out, "contents %s\n", prints->contents);
 	if (path) {
 		fputs("path ", out);
 		paths_print(path, strlen(path), out);
@@ -137,9 +174,9 @@ static void print_label(FILE *out, const struct backing *base, const char *print
 
 int layer_label_replace(int dir, struct backing *base, const struct gguf *gguf, const char *path)
 {
-	char print[FINGERPRINT_TEXT];
+	struct base_prints prints;
 	FILE *out;
-	int fd, rc = fingerprint(base, gguf, print);
+	int fd, rc = make_prints(base, gguf, &prints);
 
 	if (rc < 0)
 		return rc;
@@ -148,7 +185,7 @@ int layer_label_replace(int dir, struct backing *base, const struct gguf *gguf, 
 		return fd;
 	out = fdopen(fd, "w");
 	if (out) {
-		print_label(out, base, print, path);
+		print_label(out, base, &prints, path);
 		if (fflush(out) != 0 || ferror(out))
 			rc = -EIO;
 		else if (fsync(fd) < 0)

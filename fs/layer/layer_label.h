@@ -4,6 +4,8 @@
  *	organfs layer 1         the format's version
  *	base NAME
  *	fingerprint HEX         as fingerprint()
+ *	contents HEX            as fingerprint_contents(), where that could be made. Labels of
+ *			before this line was written have none.
  *	path PATH               of a private layer: where the base lies, canonical, as paths_print()
  *			writes it. Labels of before this line was written have none. It comes last.
  *

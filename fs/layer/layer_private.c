@@ -63,10 +63,25 @@ static struct timespec last_change(int dir)
 	return changed;
 }
 
+/* Has the file this base's fingerprint, and its contents as far as both can be read? -errno. */
+static int is_same(const struct layer *layer, const struct base *other)
+{
+	char theirs[FINGERPRINT_TEXT], mine[FINGERPRINT_TEXT];
+	int rc = fingerprint(other->file, other->gguf, theirs);
+
+	if (rc == 0)
+		rc = fingerprint(layer->base, layer->gguf, mine);
+	if (rc < 0 || strcmp(theirs, mine) != 0)
+		return rc;
+	if (fingerprint_contents(other->file, other->gguf, theirs) == -ENOMEM ||
+	    fingerprint_contents(layer->base, layer->gguf, mine) == -ENOMEM)
+		return -ENOMEM;
+	return !theirs[0] || !mine[0] || strcmp(theirs, mine) == 0;
+}
+
 /* Is there a copy of this base at path, or something that cannot be told from one? */
 static bool is_copy(const struct layer *layer, const char *path)
 {
-	char print[FINGERPRINT_TEXT], mine[FINGERPRINT_TEXT];
 	struct error err = { 0 };
 	struct base other;
 	struct stat status;
@@ -81,13 +96,9 @@ static bool is_copy(const struct layer *layer, const char *path)
 		return false;
 	rc = base_open(&other, path, &err);
 	if (rc == 0)
-		rc = fingerprint(other.file, other.gguf, print);
-	if (rc == 0)
-		rc = fingerprint(layer->base, layer->gguf, mine);
+		rc = is_same(layer, &other);
 	base_close(&other);
-	if (rc < 0)
-		return rc == -EACCES || rc == -EPERM || rc == -EIO || rc == -ENOMEM;
-	return strcmp(print, mine) == 0;
+	return rc > 0 || rc == -EACCES || rc == -EPERM || rc == -EIO || rc == -ENOMEM;
 }
 
 /* Is the file at path the base itself, perhaps by another name? */

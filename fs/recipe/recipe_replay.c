@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_replay.c - see recipe_replay.h. */
 #include "fs/edit/journal.h"
+#include "fs/edit/metadata_edit.h"
 #include "fs/edit/undo.h"
 #include "fs/layer/layer_undo.h"
+#include "fs/metadata/key_filename.h"
+#include "fs/metadata/value_parse.h"
 #include "fs/recipe/recipe_replay_internal.h"
 #include "fs/recipe/recipe_same.h"
 #include "fs/recipe/recipe_state.h"
@@ -65,6 +68,51 @@ static int check_base(struct recipe_replay *replay)
 	return 0;
 }
 
+/* Does the recipe give the key the value that it has in the base? Then no mount keeps that. */
+static bool is_no_edit(const struct recipe_replay *replay, const struct recipe_key *key)
+{
+	struct value_type type = { KV_STRING, 0 };
+	char name[KEY_FILENAME_MAX + 1];
+	struct memory_bytes file = { .size = key->value.length + 1 };
+	struct source source;
+	char *text;
+	bool is;
+
+	if (key->removed || !key->value.bytes ||
+	    (key->type.bytes && !value_type_parse(key->type.bytes, key->type.length, &type)))
+		return false;
+	text = malloc(file.size);
+	if (!text)
+		return false;
+	memcpy(text, key->value.bytes, key->value.length);
+	text[key->value.length] = '\n';
+	file.bytes = (const uint8_t *)text;
+	source = source_of_memory(&file);
+	key_filename(key->key.bytes, key->key.length, name);
+	is = metadata_edit_is_none(replay->model, name, key->type.bytes ? &type : NULL, &source);
+	free(text);
+	return is;
+}
+
+/* Is the model, of which now is the recipe, as this one says? -ENOMEM. */
+static int is_done(const struct recipe_replay *replay, const struct recipe *now)
+{
+	struct recipe wanted = replay->recipe;
+	struct recipe_key *keys = calloc(wanted.n_keys + 1, sizeof(*keys));
+	bool same;
+
+	if (!keys)
+		return -ENOMEM;
+	wanted.keys = keys;
+	wanted.n_keys = 0;
+	for (size_t i = 0; i < replay->recipe.n_keys; i++)
+		if (!is_no_edit(replay, &replay->recipe.keys[i]))
+			keys[wanted.n_keys++] = replay->recipe.keys[i];
+	same = recipe_same(now, &wanted);
+	free(keys);
+	return same;
+}
+
 /* 1: the model is as the recipe says; 0: it is as its base. */
 static int compare(struct recipe_replay *replay)
 {
@@ -77,9 +125,9 @@ static int compare(struct recipe_replay *replay)
 	if (recipe_is_due(replay->model, &snapshot)) {
 		rc = recipe_of_model(replay->model, &snapshot, replay->request->ancestry,
 				     replay->request->places.stop, &now, &replay->err);
-		if (rc == 0 && recipe_same(&now, &replay->recipe))
-			rc = 1;
-		else if (rc == 0)
+		if (rc == 0)
+			rc = is_done(replay, &now);
+		if (rc == 0)
 			rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				       "the model is changed already, and not as the recipe says; "
 				       "echo all > .undo takes that back");

@@ -228,9 +228,9 @@ void backing_keep(struct backing *backing, uint64_t n)
 }
 
 /* Without O_NONBLOCK a FIFO of that name would wait for a writer. */
-static int open_file(const char *path)
+static int open_file(const char *path, int flags)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -242,40 +242,56 @@ static int open_again(int fd)
 	int again;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	again = open_file(path);
+	again = open_file(path, 0);
 	if (again >= 0)
 		posix_fadvise(again, 0, 0, POSIX_FADV_RANDOM);
 	return again;
 }
 
-struct backing *backing_open(const char *path, struct error *err)
+struct backing *backing_open_seen(const char *path, const struct stat *seen, bool resolved,
+				  struct error *err)
 {
 	struct backing *backing;
-	struct stat before;
-	char *real;
-	int fd;
+	char *real = NULL;
+	int fd = -ELOOP;
 
 	/* A device may do something when it is opened, and a layer that another user made may name
 	 * one. */
-	if (stat(path, &before) == 0 && !S_ISREG(before.st_mode)) {
+	if (seen && !S_ISREG(seen->st_mode)) {
 		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
 		return NULL;
 	}
-	fd = open_file(path);
+	/* realpath() asks for every directory on the way. */
+	if (resolved)
+		fd = open_file(path, O_NOFOLLOW);
+	/* Without seen it is not known where a link leads. */
+	if (fd == -ELOOP && seen) {
+		fd = open_file(path, 0);
+		real = fd < 0 ? NULL : realpath(path, NULL);
+	}
 	if (fd < 0) {
 		error_set(err, -fd, ERROR_NO_OFFSET, "%s", strerror(-fd));
 		return NULL;
 	}
-	real = realpath(path, NULL);
 	backing = backing_fdopen(fd, real ? real : path, err);
 	free(real);
 	return backing;
 }
 
+struct backing *backing_open(const char *path, struct error *err)
+{
+	struct stat seen;
+
+	if (stat(path, &seen) == 0)
+		return backing_open_seen(path, &seen, false, err);
+	error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	return NULL;
+}
+
 /* For a descriptor of a set: the file that it was, or -ESTALE. */
 static int reopen(const struct backing *backing)
 {
-	const int fd = open_file(backing->path);
+	const int fd = open_file(backing->path, 0);
 	struct stat now;
 
 	if (fd < 0)
@@ -307,17 +323,12 @@ static int reopen_spans(struct fd_cache_entry *descriptor)
 	return fd;
 }
 
-struct backing *backing_open_cached(struct fd_cache *set, const char *path, struct error *err)
+void backing_join_cache(struct backing *backing, struct fd_cache *set)
 {
-	struct backing *backing = backing_open(path, err);
-
-	if (!backing)
-		return NULL;
 	backing->file.open = reopen_file;
 	backing->spans.open = reopen_spans;
 	backing->set = fd_cache_ref(set);
 	fd_cache_add(set, &backing->file);
-	return backing;
 }
 
 void backing_revoke(struct backing *backing)

@@ -29,6 +29,12 @@ struct backing; /* counted; immutable, any thread may use it */
 /* Open a regular file for reading. NULL with err set: what open(2) says, EINVAL no regular file. */
 struct backing *backing_open(const char *path, struct error *err);
 
+/* The same where stat() just said *seen of the file, or, NULL, the listing of its directory that it
+ * is a regular one: it is not asked again. resolved, which it is without seen: there is no link
+ * among the directories of path, which is absolute. */
+struct backing *backing_open_seen(const char *path, const struct stat *seen, bool resolved,
+				  struct error *err);
+
 /* The same for a descriptor, which is the backing's from then on, also on failure. The path is
  * absolute and only told. */
 struct backing *backing_fdopen(int fd, const char *path, struct error *err);
@@ -37,9 +43,10 @@ struct backing *backing_fdopen(int fd, const char *path, struct error *err);
 struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache *cache,
 				    struct error *err);
 
-/* As backing_open(), for one of many files of which not all can be open at a time. Once closed, a
- * file that was renamed or removed cannot be read any more. */
-struct backing *backing_open_cached(struct fd_cache *set, const char *path, struct error *err);
+/* Make it one of many files of which not all can be open at a time: its descriptor becomes the
+ * set's. Once closed, a file that was renamed or removed cannot be read any more. It is a plain
+ * file that no other thread knows yet. */
+void backing_join_cache(struct backing *backing, struct fd_cache *set);
 
 /* The file at a URL with http or https. Its path is the URL as it may be shown, its status is
  * remote_file_stat(). cache may be NULL for one of its own. NULL with err set: as

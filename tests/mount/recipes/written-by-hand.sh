@@ -11,6 +11,7 @@ mkdir "$TMP/donor"
 mount_model -o ro "$TMP/clerk.gguf" "$TMP/donor"
 mount_model -o noassemble,fresh "$TMP/base.gguf"
 ln -sf "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/"
+blocks=$(cat "$MNT/metadata/llama.block_count") # as llama is the base's own value: no edit
 sed '/^donors/,$d; /^grafts/,$d' "$MNT/.recipe" >"$TMP/by-hand.yml"
 unmount_and_wait "$MNT"
 cat >>"$TMP/by-hand.yml" <<EOF
@@ -22,6 +23,8 @@ metadata:
 - {key: general.url, value: here}
 - {key: general.name, value: name}
 - {key: llama.rope.freq_base, value: " +2.500e4 "}
+- {key: general.architecture, value: llama}
+- {key: llama.block_count, type: uint32, value: "$blocks"}
 adapters:
 - {file: style.scale, value: "0.50"}
 - {file: style.gguf, target: $TMP/style.gguf}

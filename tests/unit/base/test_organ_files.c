@@ -176,6 +176,42 @@ static void what_is_missing_or_damaged_is_named(void **state)
 	base_close(&base);
 }
 
+/* The directory of a class may be elsewhere, and so may a file; a FIFO is opened by no one. */
+static void organs_may_be_links(void **state)
+{
+	struct error err = { 0 };
+	struct base base;
+	char *real;
+
+	make_model(state);
+	save_header(state, "blk.9.ffn_up.weight", "blk.10.ffn_up.weight");
+	must(rename(in_temp(state, "m/organs/blk_9_ffn_up.bin").text,
+		    in_temp(state, "nine").text) == 0);
+	must(symlink("../../nine", in_temp(state, "m/organs/blk_9_ffn_up.bin").text) == 0);
+	must(mkfifo(in_temp(state, "m/organs/blk_8_ffn_up.bin").text, 0600) == 0);
+	for (int linked = 0; linked < 2; linked++) {
+		uint64_t offset, length = 1;
+
+		if (linked) {
+			must(rename(in_temp(state, "m/organs").text,
+				    in_temp(state, "m/away").text) == 0);
+			must(symlink("away", in_temp(state, "m/organs").text) == 0);
+		}
+		base = open_model(state, &err);
+		assert_int_equal(base.gguf->n_tensors, 2);
+		assert_true(shards_are_complete(base.shards));
+		offset = base.gguf->tensors[1].offset;
+		real = realpath(in_temp(state, linked ? "m/away/blk_10_ffn_up.bin"
+						      : "m/organs/blk_10_ffn_up.bin")
+					.text,
+				NULL);
+		assert_string_equal(backing_path(backing_file_at(base.file, &offset, &length)),
+				    real);
+		free(real);
+		base_close(&base);
+	}
+}
+
 static void organs_without_a_header_lack_only_that(void **state)
 {
 	struct error err = { 0 };

@@ -264,6 +264,46 @@ static void an_empty_source_can_be_read_to_its_end(void **state)
 	cursor_release(&cursor);
 }
 
+static void a_short_cursor_reads_little_and_takes_what_is_longer(void **state)
+{
+	struct made made = { LONG, 512, 0 };
+	const struct source source = source_of(&made);
+	struct cursor cursor;
+	const uint8_t *bytes;
+
+	(void)state;
+	/* Byte 512 cannot be read: no one asks for it before it is claimed. */
+	assert_int_equal(cursor_init_short(&cursor, &source, 0), 0);
+	assert_takes(&cursor, 4);
+	assert_takes(&cursor, 508);
+	assert_int_equal(made.reads, 1);
+	assert_int_equal(cursor_take(&cursor, 1, &bytes), -EIO);
+	made.broken = UINT64_MAX;
+	assert_takes(&cursor, CURSOR_TAKE_MAX);
+	assert_takes(&cursor, 8);
+	cursor_release(&cursor);
+}
+
+static void a_short_cursor_without_memory_stays_where_it_is(void **state)
+{
+	struct made made = { LONG, UINT64_MAX, 0 };
+	const struct source source = source_of(&made);
+	struct cursor cursor;
+	const uint8_t *bytes;
+	int rc;
+
+	(void)state;
+	needs_failing_allocations();
+	assert_int_equal(cursor_init_short(&cursor, &source, 0), 0);
+	assert_takes(&cursor, 4);
+	allocation_fails(1);
+	rc = cursor_take(&cursor, CURSOR_TAKE_MAX, &bytes);
+	assert_true(allocation_failed());
+	assert_int_equal(rc, -ENOMEM);
+	assert_takes(&cursor, 8);
+	cursor_release(&cursor);
+}
+
 static void a_cursor_without_memory_can_be_released(void **state)
 {
 	struct made made = { LONG, UINT64_MAX, 0 };

@@ -155,6 +155,29 @@ static void the_path_is_absolute_and_without_links(void **state)
 	backing_unref(backing);
 }
 
+static void what_was_just_looked_at_is_not_asked_again(void **state)
+{
+	struct backing *backing = open_ten(state), *same;
+	const char *link = in_temp(state, "link").text;
+	struct stat seen = *backing_stat(backing);
+	struct error err = { 0 };
+
+	/* The path is taken as it is, but where it turns out to be a link. */
+	same = backing_open_seen(in_temp(state, "./file").text, NULL, true, NULL);
+	assert_string_equal(backing_path(same), in_temp(state, "./file").text);
+	backing_unref(same);
+	assert_int_equal(symlink("file", link), 0);
+	same = backing_open_seen(link, &seen, true, NULL);
+	assert_string_equal(strrchr(backing_path(same), '/'), "/file");
+	backing_unref(same);
+	assert_null(backing_open_seen(link, NULL, true, &err));
+	assert_int_equal(err.code, ELOOP);
+	seen.st_mode = S_IFIFO;
+	assert_null(backing_open_seen(link, &seen, true, &err));
+	assert_int_equal(err.code, EINVAL);
+	backing_unref(backing);
+}
+
 static void a_descriptor_becomes_the_backings_also_on_failure(void **state)
 {
 	const int directory = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY);

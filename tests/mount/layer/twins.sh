@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A chimera of the base has the base's fingerprint, and not its grafts: neither as a private layer
+# whose base is gone, nor as one that is given. A layer of before contents were kept works.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+mount_model -o noassemble "$base"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin"
+echo "$TMP/twin.gguf" >"$MNT/.assemble"
+echo all >"$MNT/.undo"
+cp "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
+kill_daemon
+layer=$(dirname "$(find "$XDG_STATE_HOME" -name LAYER)")
+grep -q '^contents [0-9a-f]\{32\}$' "$layer/LAYER" || fail "$(cat "$layer/LAYER")"
+cp -r "$layer" "$TMP/given"
+mkdir "$TMP/away"
+
+# The base is gone, and another file has its fingerprint.
+mv "$base" "$TMP/away"
+mount_model -o noassemble "$TMP/twin.gguf"
+equal "$(cat "$MNT/.grafts")" ''
+unmount_and_wait
+! "$ORGANFS" -o "layer=$TMP/given" "$TMP/twin.gguf" "$MNT" 2>"$TMP/said" ||
+	fail 'the layer of another base'
+grep -q 'made for another base' "$TMP/said" || fail "$(cat "$TMP/said")"
+
+# At the path of the base is another file: the base has been moved.
+cp "$TMP/twin.gguf" "$base"
+mount_model -o noassemble "$TMP/away/${base##*/}"
+equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_0_ffn_up.bin
+unmount_and_wait
+sed -i '/^contents /d' "$TMP/given/LAYER"
+mount_model -o "layer=$TMP/given" "$TMP/away/${base##*/}"
+equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_0_ffn_up.bin
+unmount_and_wait
