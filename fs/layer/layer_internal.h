@@ -27,6 +27,8 @@ struct layer {
 	char *path;		  /* NULL: there is no directory yet */
 	int dir;		  /* holds the lock; -1: there is no directory yet */
 	unsigned next_stage;
+	bool has_nothing;	  /* stage number nothing is an empty file, which is durable */
+	unsigned nothing;
 	bool undo_refused; /* the note of it has to go: layer_undo.c, one at a time */
 };
 

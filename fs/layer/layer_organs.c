@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,22 +45,40 @@ static int make_stage_directory(const struct layer *layer)
 	return errno == ENOENT && mkdirat(layer->dir, ".stage", 0700) == 0 ? 0 : -errno;
 }
 
+/* A number for a stage, and a directory for its files. Returns 0 or -errno. */
+static int number_stage(struct layer *layer, unsigned *number)
+{
+	int rc;
+
+	pthread_mutex_lock(&layer->lock);
+	rc = layer_ensure(layer);
+	if (rc == 0)
+		rc = make_stage_directory(layer);
+	*number = layer->next_stage++;
+	pthread_mutex_unlock(&layer->lock);
+	return rc;
+}
+
 int layer_stage(struct layer *layer, unsigned *number)
 {
 	char name[LAYER_STAGE_NAME];
+	const int rc = number_stage(layer, number);
+
+	if (rc < 0)
+		return rc;
+	layer_stage_name(*number, "", name);
+	return layer_create_file(layer->dir, name);
+}
+
+int layer_stage_in_memory(struct layer *layer, unsigned *number)
+{
+	const int rc = number_stage(layer, number);
 	int fd;
 
-	pthread_mutex_lock(&layer->lock);
-	fd = layer_ensure(layer);
-	if (fd == 0)
-		fd = make_stage_directory(layer);
-	if (fd == 0) {
-		*number = layer->next_stage++;
-		layer_stage_name(*number, "", name);
-		fd = layer_create_file(layer->dir, name);
-	}
-	pthread_mutex_unlock(&layer->lock);
-	return fd;
+	if (rc < 0)
+		return rc;
+	fd = memfd_create("organfs", MFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size)
@@ -530,6 +549,115 @@ static int remove_slot(struct layer_transaction *change, const char *name, bool 
 	return layer_transaction_end(change, rc);
 }
 
+/* The stage of which removed slots have a further name. Returns 0 or -errno. */
+static int stage_nothing(struct layer *layer, unsigned *number)
+{
+	bool has;
+	int fd, rc;
+
+	pthread_mutex_lock(&layer->lock);
+	has = layer->has_nothing;
+	*number = layer->nothing;
+	pthread_mutex_unlock(&layer->lock);
+	if (has)
+		return 0;
+	fd = layer_stage(layer, number);
+	if (fd < 0)
+		return fd;
+	rc = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	if (rc < 0) {
+		layer_unstage(layer, *number);
+		return rc;
+	}
+	pthread_mutex_lock(&layer->lock);
+	layer->has_nothing = true;
+	layer->nothing = *number;
+	pthread_mutex_unlock(&layer->lock);
+	return 0;
+}
+
+/* It cannot be linked any more. */
+static void forget_nothing(struct layer *layer, unsigned number)
+{
+	pthread_mutex_lock(&layer->lock);
+	if (layer->nothing == number)
+		layer->has_nothing = false;
+	pthread_mutex_unlock(&layer->lock);
+	layer_unstage(layer, number);
+}
+
+/* Does the layer say anything of the slot but that it is empty? */
+static bool says_more(int dir, const char *name)
+{
+	static const struct {
+		enum layer_kind kind;
+		const char *beside;
+	} files[] = { { LAYER_REFERENCE, "" },
+		      { LAYER_ORGAN, "" },
+		      { LAYER_ORGAN, LAYER_CHECKSUM_SUFFIX },
+		      { LAYER_COMPRESSED, "" },
+		      { LAYER_COMPRESSED, LAYER_CHECKSUM_SUFFIX },
+		      { LAYER_NOTHING, LAYER_ORIGIN_SUFFIX },
+		      { LAYER_NOTHING, LAYER_SEEN_SUFFIX } };
+	char file[LAYER_FILE_MAX];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		file_name(files[i].kind, name, files[i].beside, file);
+		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where no order is kept: one more name of an empty file that is durable is all that a slot of the
+ * base needs, and may reach the disk later, for it does so whole or not at all. What else the layer
+ * says of a slot counts less, and goes when the name is durable. -ENOLINK: it cannot be linked. */
+static int link_whiteout(struct layer_transaction *change, const char *name, bool *more)
+{
+	struct layer *layer = change->layer;
+	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
+	int rc = stage_nothing(layer, &change->number);
+
+	if (rc < 0)
+		return rc;
+	layer_stage_name(change->number, "", staged);
+	file_name(LAYER_WHITEOUT, name, "", file);
+	rc = layer_transaction_link(change, staged, file);
+	if (rc == -EEXIST)
+		return -ENOLINK;
+	if (rc < 0) {
+		forget_nothing(layer, change->number);
+		return -ENOLINK;
+	}
+	rc = layer_unused_stage_number(layer, &change->number);
+	*more = says_more(change->dir, name);
+	if (rc == 0)
+		rc = *more ? layer_transaction_sync(change) : layer_transaction_leave(change);
+	return rc;
+}
+
+static int remove_unordered(struct layer *layer, enum organ_class klass, const char *name)
+{
+	struct layer_transaction change = { .layer = layer };
+	bool more = false;
+	int rc;
+
+	change.dir = layer_open_directory(layer->dir, class_name(klass), true);
+	if (change.dir < 0)
+		return change.dir;
+	rc = link_whiteout(&change, name, &more);
+	if (rc == 0 && more) {
+		remove_other_kinds(&change, LAYER_WHITEOUT, name);
+		set_aside(&change, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
+		set_aside(&change, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
+	}
+	rc = layer_transaction_end(&change, rc);
+	close(change.dir);
+	return rc == -ENOLINK ? layer_write(layer, LAYER_WHITEOUT, klass, name, NULL, "", NULL)
+			      : rc;
+}
+
 int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout)
 {
 	struct layer_transaction change = { .layer = layer };
@@ -539,7 +667,7 @@ int layer_remove(struct layer *layer, enum organ_class klass, const char *name, 
 	if (!whiteout && layer->dir < 0)
 		return 0;
 	if (rc == 0 && !layer_is_ordered(layer))
-		return whiteout ? layer_write(layer, LAYER_WHITEOUT, klass, name, NULL, "", NULL)
+		return whiteout ? remove_unordered(layer, klass, name)
 				: layer_revert(layer, klass, name);
 	if (rc == 0)
 		rc = layer_unused_stage_number(layer, &change.number);
