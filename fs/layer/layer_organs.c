@@ -549,42 +549,27 @@ static int remove_slot(struct layer_transaction *change, const char *name, bool 
 	return layer_transaction_end(change, rc);
 }
 
-/* The stage of which removed slots have a further name. Returns 0 or -errno. */
-static int stage_nothing(struct layer *layer, unsigned *number)
+/* A further name for a whiteout that is durable, in a directory. Returns 0 or -errno. */
+static int link_durable(struct layer_transaction *change, const char *file)
 {
-	bool has;
-	int fd, rc;
+	struct layer *layer = change->layer;
+	char from[sizeof(layer->whiteout)];
 
 	pthread_mutex_lock(&layer->lock);
-	has = layer->has_nothing;
-	*number = layer->nothing;
+	memcpy(from, layer->whiteout, sizeof(from));
 	pthread_mutex_unlock(&layer->lock);
-	if (has)
-		return 0;
-	fd = layer_stage(layer, number);
-	if (fd < 0)
-		return fd;
-	rc = fsync(fd) < 0 ? -errno : 0;
-	close(fd);
-	if (rc < 0) {
-		layer_unstage(layer, *number);
-		return rc;
-	}
-	pthread_mutex_lock(&layer->lock);
-	layer->has_nothing = true;
-	layer->nothing = *number;
-	pthread_mutex_unlock(&layer->lock);
-	return 0;
+	return from[0] ? layer_transaction_link(change, from, file) : -ENOENT;
 }
 
-/* It cannot be linked any more. */
-static void forget_nothing(struct layer *layer, unsigned number)
+/* The whiteout of that slot was made durable, and others may be names of the same file. */
+static void remember_whiteout(struct layer *layer, enum organ_class klass, const char *name)
 {
+	char file[LAYER_FILE_MAX];
+
+	file_name(LAYER_WHITEOUT, name, "", file);
 	pthread_mutex_lock(&layer->lock);
-	if (layer->nothing == number)
-		layer->has_nothing = false;
+	snprintf(layer->whiteout, sizeof(layer->whiteout), "%s/%s", class_name(klass), file);
 	pthread_mutex_unlock(&layer->lock);
-	layer_unstage(layer, number);
 }
 
 /* Does the layer say anything of the slot but that it is empty? */
@@ -615,26 +600,16 @@ static bool says_more(int dir, const char *name)
  * says of a slot counts less, and goes when the name is durable. -ENOLINK: it cannot be linked. */
 static int link_whiteout(struct layer_transaction *change, const char *name, bool *more)
 {
-	struct layer *layer = change->layer;
-	char staged[LAYER_STAGE_NAME], file[LAYER_FILE_MAX];
-	int rc = stage_nothing(layer, &change->number);
+	char file[LAYER_FILE_MAX];
+	int rc = layer_unused_stage_number(change->layer, &change->number);
 
 	if (rc < 0)
 		return rc;
-	layer_stage_name(change->number, "", staged);
 	file_name(LAYER_WHITEOUT, name, "", file);
-	rc = layer_transaction_link(change, staged, file);
-	if (rc == -EEXIST)
+	if (link_durable(change, file) < 0)
 		return -ENOLINK;
-	if (rc < 0) {
-		forget_nothing(layer, change->number);
-		return -ENOLINK;
-	}
-	rc = layer_unused_stage_number(layer, &change->number);
 	*more = says_more(change->dir, name);
-	if (rc == 0)
-		rc = *more ? layer_transaction_sync(change) : layer_transaction_leave(change);
-	return rc;
+	return *more ? layer_transaction_sync(change) : layer_transaction_leave(change);
 }
 
 static int remove_unordered(struct layer *layer, enum organ_class klass, const char *name)
@@ -654,8 +629,12 @@ static int remove_unordered(struct layer *layer, enum organ_class klass, const c
 	}
 	rc = layer_transaction_end(&change, rc);
 	close(change.dir);
-	return rc == -ENOLINK ? layer_write(layer, LAYER_WHITEOUT, klass, name, NULL, "", NULL)
-			      : rc;
+	if (rc != -ENOLINK)
+		return rc;
+	rc = layer_write(layer, LAYER_WHITEOUT, klass, name, NULL, "", NULL);
+	if (rc == 0)
+		remember_whiteout(layer, klass, name);
+	return rc;
 }
 
 int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout)

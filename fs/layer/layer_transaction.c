@@ -89,7 +89,7 @@ static int create(struct layer_transaction *change, const char *file)
 	return 0;
 }
 
-int layer_transaction_link(struct layer_transaction *change, const char *staged, const char *file)
+int layer_transaction_link(struct layer_transaction *change, const char *from, const char *file)
 {
 	struct layer_step *step = next_step(change, file);
 
@@ -97,7 +97,7 @@ int layer_transaction_link(struct layer_transaction *change, const char *staged,
 		return -ENAMETOOLONG;
 	step->kind = STEP_PUT;
 	name_aside(change, step);
-	if (linkat(change->layer->dir, staged, change->dir, file, 0) < 0)
+	if (linkat(change->layer->dir, from, change->dir, file, 0) < 0)
 		return -errno;
 	change->n++;
 	return 0;

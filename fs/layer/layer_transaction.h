@@ -30,8 +30,8 @@ int layer_transaction_put(struct layer_transaction *change, const char *staged, 
  * empty one. */
 int layer_transaction_create(struct layer_transaction *change, const char *file);
 
-/* The staged file, which stays, becomes one of that name too. -EEXIST: there is one. */
-int layer_transaction_link(struct layer_transaction *change, const char *staged, const char *file);
+/* A file of the layer, which stays, becomes one of that name too. -EEXIST: there is one. */
+int layer_transaction_link(struct layer_transaction *change, const char *from, const char *file);
 
 /* A file of the directory goes, if it is there. */
 int layer_transaction_remove(struct layer_transaction *change, const char *file);
