@@ -15,7 +15,7 @@ struct stage {
 	struct layer *layer;
 	bool is_brief;
 	atomic_uint opens;
-	atomic_uint busy;      /* writers that have not closed since they wrote */
+	atomic_uint busy;	   /* writers that have not closed since they wrote */
 	pthread_mutex_t show_lock; /* protects shown and trace; held for a moment only */
 	struct stage_shown shown;
 	struct write_source *trace; /* NULL: no process has written yet, or none was traced */
@@ -23,7 +23,7 @@ struct stage {
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* the bytes as long as fd is not there; NULL: emptied */
 	int fd;		      /* -1: nothing was written yet */
-	bool in_memory; /* fd is no file of the disk: what is small is written there once */
+	bool in_memory;	      /* fd is no file of the disk: what is small is written there once */
 	unsigned number;
 	uint64_t size;
 	bool written;

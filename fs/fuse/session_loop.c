@@ -21,8 +21,8 @@
 /* Tells the main thread that the mount is gone. */
 #define DONE_SIGNAL SIGUSR1
 
-/* So many threads wait for requests, so that mostly another one does when one has got a request that
- * may take long, and none has to be woken for that. */
+/* So many threads wait for requests: when one has got a request that may take long, mostly another
+ * one waits already, and none has to be woken. */
 #define WAITING_MAX 3
 
 /* A request that no thread has come to yet. */
@@ -40,7 +40,7 @@ struct loop {
 	void *context;
 	pthread_t main;
 	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t turn;  /* a thread is to wait for requests, or to answer one that was put by */
+	pthread_cond_t turn;  /* a thread is to wait for requests, or to answer one put by */
 	unsigned waiting;     /* threads that wait for requests, or answer a quick one */
 	bool over;
 	int error;

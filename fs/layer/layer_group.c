@@ -87,10 +87,10 @@ static int sync_batch(const struct layer_group_batch *batch, bool ordered)
 	if (batch->later >= 0 && !is_before(batch, batch->later, NULL))
 		rc = sync_directory(batch->later);
 	for (const struct layer_group_wait *wait = batch->first; wait; wait = wait->next) {
-		const int one =
-			wait->dir >= 0 && !is_before(batch, wait->dir, wait) ? sync_directory(wait->dir)
-									     : 0;
+		int one = 0;
 
+		if (wait->dir >= 0 && !is_before(batch, wait->dir, wait))
+			one = sync_directory(wait->dir);
 		rc = one < 0 ? one : rc;
 	}
 	return rc;

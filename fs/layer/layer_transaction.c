@@ -125,8 +125,8 @@ int layer_transaction_remove(struct layer_transaction *change, const char *file)
 
 	if (!step)
 		return -ENAMETOOLONG;
-	/* Mostly it is not there. A rename between two directories that finds nothing still waits for
-	 * all others of the filesystem. */
+	/* Mostly it is not there. A rename between two directories that finds nothing still waits
+	 * for all others of the filesystem. */
 	if (faccessat(change->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return 0;
 	step->kind = STEP_ASIDE;
