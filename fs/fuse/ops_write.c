@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is no larger is put in force by the thread that takes the request: a thread of a pool costs
+/* An organ that is no larger is put in force by the thread that takes the request: a thread of a pool costs
  * more than that takes. */
 #define SMALL ((uint64_t)1 << 20)
 
@@ -279,7 +279,8 @@ static bool run_on_stage(fuse_req_t req, struct open_file *handle,
 		return false;
 	async->reply = reply;
 	async->handle = handle;
-	if (stage_shown(handle->inode->stage).size <= SMALL)
+	if (handle->inode->family == FAMILY_STAGE &&
+	    stage_shown(handle->inode->stage).size <= SMALL)
 		async_run(async, async->fs->commits);
 	else
 		async_submit(async, async->fs->commits);
