@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An organ that is no larger is put in force by the thread that takes the request: a thread of a pool costs
- * more than that takes. */
+/* An organ that is no larger is put in force by the thread that takes the request: handing it to a
+ * thread of a pool costs more than that takes. */
 #define SMALL ((uint64_t)1 << 20)
 
 static void reply_write(fuse_req_t req, ssize_t rc, size_t size)
