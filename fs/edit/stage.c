@@ -13,8 +13,9 @@
 
 struct stage {
 	struct layer *layer;
+	bool is_brief;
 	atomic_uint opens;
-	atomic_uint busy;      /* writers that have not closed since they wrote */
+	atomic_uint busy;	   /* writers that have not closed since they wrote */
 	pthread_mutex_t show_lock; /* protects shown and trace; held for a moment only */
 	struct stage_shown shown;
 	struct write_source *trace; /* NULL: no process has written yet, or none was traced */
@@ -22,10 +23,12 @@ struct stage {
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* the bytes as long as fd is not there; NULL: emptied */
 	int fd;		      /* -1: nothing was written yet */
+	bool in_memory;	      /* fd is no file of the disk: what is small is written there once */
 	unsigned number;
 	uint64_t size;
 	bool written;
 	bool unflushed; /* written to since the last commit was tried */
+	bool sealed;	/* there may be files of it, whatever came of that */
 	bool adopted;	/* content was taken whole from somewhere, as the next says */
 	struct origin origin;
 	int failed; /* a write or fsync() failed: the staged bytes are not those meant */
@@ -65,6 +68,11 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 	return stage;
 }
 
+void stage_set_brief(struct stage *stage)
+{
+	stage->is_brief = true;
+}
+
 static void forget_origin(struct stage *stage)
 {
 	content_unref(stage->origin.content);
@@ -101,9 +109,11 @@ static void discard(struct stage *stage)
 	stage->content = NULL;
 	if (stage->fd >= 0) {
 		close(stage->fd);
-		layer_unstage(stage->layer, stage->number);
+		if (!stage->in_memory || stage->sealed)
+			layer_unstage(stage->layer, stage->number);
 	}
 	stage->fd = -1;
+	stage->sealed = false;
 	stage->size = 0;
 	stage->failed = 0;
 }
@@ -154,33 +164,63 @@ unsigned stage_busy(struct stage *stage)
 	return atomic_load(&stage->busy);
 }
 
-/* With the lock held: there is a file, with the first keep bytes of the content. */
-static int open_stage_file(struct stage *stage, uint64_t keep)
+/* What is in memory, to a file. */
+static int copy_small(const struct stage *stage, int to)
+{
+	char *bytes = malloc(stage->size + 1);
+	ssize_t n = bytes ? io_read(stage->fd, bytes, stage->size, 0) : -ENOMEM;
+
+	if (n >= 0)
+		n = (uint64_t)n == stage->size ? io_write(to, bytes, (size_t)n, 0) : -EIO;
+	free(bytes);
+	return (int)n;
+}
+
+/* With the lock held: the first keep bytes of what is staged are in a new file from now on. */
+static int take_file(struct stage *stage, uint64_t keep, bool in_memory)
 {
 	unsigned number;
-	int fd, rc = 0;
+	int fd = in_memory ? layer_stage_in_memory(stage->layer, &number)
+			   : layer_stage(stage->layer, &number),
+	    rc = 0;
 
-	if (stage->fd >= 0)
-		return 0;
-	fd = layer_stage(stage->layer, &number);
 	if (fd < 0)
 		return fd;
-	if (keep > content_size(stage))
-		keep = content_size(stage);
-	if (keep)
+	if (stage->fd >= 0)
+		rc = copy_small(stage, fd);
+	else if (keep)
 		rc = layer_copy_view(fd, 0, stage->content, keep);
 	if (rc < 0) {
 		close(fd);
 		layer_unstage(stage->layer, number);
 		return rc;
 	}
+	if (stage->fd >= 0)
+		close(stage->fd);
+	else
+		stage->size = keep;
+	if (stage->sealed)
+		layer_unstage(stage->layer, stage->number);
+	stage->sealed = false;
 	view_unref(stage->content);
 	stage->content = NULL;
 	forget_origin(stage);
 	stage->fd = fd;
+	stage->in_memory = in_memory;
 	stage->number = number;
-	stage->size = keep;
 	return 0;
+}
+
+/* With the lock held: there is a file, with the first keep bytes of the content, and room for so
+ * many. */
+static int open_stage_file(struct stage *stage, uint64_t keep, uint64_t room)
+{
+	if (stage->fd >= 0 && (!stage->in_memory || room <= LAYER_SMALL))
+		return 0;
+	if (keep > content_size(stage))
+		keep = content_size(stage);
+	return take_file(stage, keep,
+			 stage->is_brief && keep <= LAYER_SMALL && room <= LAYER_SMALL);
 }
 
 bool stage_adopt(struct stage *stage, struct view *view, const struct origin *origin)
@@ -242,7 +282,7 @@ int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offse
 	if (offset > INT64_MAX - n)
 		return -EFBIG;
 	pthread_mutex_lock(&stage->lock);
-	rc = open_stage_file(stage, UINT64_MAX);
+	rc = open_stage_file(stage, UINT64_MAX, offset + n);
 	if (rc == 0)
 		rc = io_write(stage->fd, bytes, n, offset);
 	if (rc == 0) {
@@ -278,7 +318,7 @@ int stage_truncate(struct stage *stage, uint64_t size)
 	if (size == 0) {
 		discard(stage);
 	} else if (size != content_size(stage)) {
-		rc = open_stage_file(stage, size);
+		rc = open_stage_file(stage, size, size);
 		if (rc == 0 && ftruncate(stage->fd, (off_t)size) < 0)
 			rc = -errno;
 		if (rc == 0) {
@@ -381,7 +421,7 @@ int stage_commit_begin(struct stage *stage, struct source *staged)
 
 	pthread_mutex_lock(&stage->lock);
 	stage->unflushed = false;
-	rc = stage->failed ? stage->failed : open_stage_file(stage, UINT64_MAX);
+	rc = stage->failed ? stage->failed : open_stage_file(stage, UINT64_MAX, 0);
 	*staged = (struct source){ source_read_at, stage, stage->size };
 	return rc;
 }
@@ -394,7 +434,8 @@ int stage_seal(struct stage *stage, struct layer_seal *seal)
 
 	if (futimens(stage->fd, times) < 0)
 		return -errno;
-	rc = layer_seal_stage(stage->layer, stage->number, stage->fd, seal);
+	stage->sealed = true;
+	rc = layer_seal_stage(stage->layer, stage->number, stage->fd, stage->in_memory, seal);
 	/* What a failed fsync() has lost, the next one does not miss. */
 	if (rc < 0 && rc != -ENOMEM)
 		stage->failed = rc;
@@ -410,8 +451,10 @@ int stage_commit_end(struct stage *stage, int rc, struct view *now)
 {
 	if (rc == 0) {
 		close(stage->fd);
-		layer_drop_stage(stage->layer, stage->number);
+		if (!stage->in_memory)
+			layer_drop_stage(stage->layer, stage->number);
 		stage->fd = -1;
+		stage->sealed = false;
 		stage->content = now;
 		stage->written = false;
 		/* What cannot be shown cannot be written inside of either. */

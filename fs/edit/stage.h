@@ -20,6 +20,11 @@ struct stage; /* any thread may use it */
 
 /* A stage on top of content, of which it takes a reference. NULL: out of memory. */
 struct stage *stage_new(struct layer *layer, struct view *content);
+
+/* Before anything is written: it is there no longer than one process has it open, so that what is
+ * small need not be on the disk before it is in force. */
+void stage_set_brief(struct stage *stage);
+
 void stage_free(struct stage *stage); /* what was not put in force is gone; NULL is fine */
 
 /* It is opened, and closed again: after the last close what was not put in force is gone. */

@@ -94,6 +94,10 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.removexattr = op_removexattr,
 };
 
+/* Seconds, which the kernel takes for a tick of its clock: a path is walked without asking anew for
+ * the attributes of what may change. The times of files on disks tell no shorter time apart. */
+#define A_TICK 0.001
+
 /* Is it a directory that has another time with each graft? */
 static bool is_of_grafts(const struct mount *fs, const struct inode *inode)
 {
@@ -131,7 +135,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	if (is_of_grafts(fs, inode))
 		attr->st_mtim = model_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-	return inode->stage || is_of_grafts(fs, inode) ? 0 : FOREVER;
+	return inode->stage || is_of_grafts(fs, inode) ? A_TICK : FOREVER;
 }
 
 static double entry_timeout(const struct mount *fs, const struct inode *inode)

@@ -135,6 +135,10 @@ int layer_flush(struct layer *layer);
  * -errno. */
 int layer_stage(struct layer *layer, unsigned *number);
 
+/* The same in memory, for what is small, so that it is written to the disk once: its descriptor. */
+#define LAYER_SMALL ((uint64_t)1 << 20)
+int layer_stage_in_memory(struct layer *layer, unsigned *number);
+
 /* Write the first size bytes of a view to a stage's descriptor. Returns 0 or -errno. */
 int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size);
 
@@ -144,12 +148,13 @@ void layer_drop_stage(struct layer *layer, unsigned number);
 
 /* Make the file of stage number, of which fd is the descriptor, durable with the rename into its
  * place, in the form in which it is to be kept, with its modification time. May take long, and
- * several may be sealed at once. Returns 0 or -errno. */
+ * several may be sealed at once. in_memory: it has no file yet. Returns 0 or -errno. */
 struct layer_seal {
 	enum layer_kind kind; /* LAYER_ORGAN as it is, LAYER_COMPRESSED compressed */
 	char xxh128[XXH128_TEXT];
 };
-int layer_seal_stage(struct layer *layer, unsigned number, int fd, struct layer_seal *seal);
+int layer_seal_stage(struct layer *layer, unsigned number, int fd, bool in_memory,
+		     struct layer_seal *seal);
 
 /* Put stage number, which was sealed, in force as CLASS/NAME.bin. Returns 0 and its bytes in *file,
  * or -errno; then the stage is still there. origin, here and below, is NULL where nothing of it is

@@ -54,12 +54,13 @@ static bool is_same(int a, int b)
 	       of_a.st_ino == of_b.st_ino;
 }
 
-/* Is it the directory of another one before it in the batch? */
-static bool is_again(const struct layer_group_batch *batch, const struct layer_group_wait *wait)
+/* Is it the directory of another one of the batch, before that one? NULL: of any. */
+static bool is_before(const struct layer_group_batch *batch, int dir,
+		      const struct layer_group_wait *wait)
 {
 	const struct layer_group_wait *before = batch->first;
 
-	while (before != wait && (before->dir < 0 || !is_same(before->dir, wait->dir)))
+	while (before != wait && (before->dir < 0 || !is_same(before->dir, dir)))
 		before = before->next;
 	return before != wait;
 }
@@ -82,10 +83,14 @@ static int sync_batch(const struct layer_group_batch *batch, bool ordered)
 
 	if (ordered)
 		return sync_ordered(batch);
+	/* First what was done first. */
+	if (batch->later >= 0 && !is_before(batch, batch->later, NULL))
+		rc = sync_directory(batch->later);
 	for (const struct layer_group_wait *wait = batch->first; wait; wait = wait->next) {
-		const int one =
-			wait->dir >= 0 && !is_again(batch, wait) ? sync_directory(wait->dir) : 0;
+		int one = 0;
 
+		if (wait->dir >= 0 && !is_before(batch, wait->dir, wait))
+			one = sync_directory(wait->dir);
 		rc = one < 0 ? one : rc;
 	}
 	return rc;
@@ -198,7 +203,7 @@ static void *sync_what_is_due(void *argument)
 		else if (group->syncing)
 			pthread_cond_wait(&group->synced, &group->lock);
 		else
-			sync_now(group, true);
+			sync_now(group, group->ordered);
 	}
 	pthread_mutex_unlock(&group->lock);
 	return NULL;
@@ -238,11 +243,14 @@ static void set_due(struct layer_group *group)
 
 int layer_group_sync_later(struct layer_group *group, int dir, bool ordered)
 {
-	const int copy = ordered ? fcntl(dir, F_DUPFD_CLOEXEC, 0) : -1;
+	const int copy = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	bool is_left = false;
 
 	pthread_mutex_lock(&group->lock);
-	if (copy >= 0 && !group->failed && !group->is_failing && has_thread(group)) {
+	/* Where no order is kept each directory needs its own fsync(), and one is left to later. */
+	if (copy >= 0 && !group->failed && !group->is_failing &&
+	    (ordered || group->later < 0 || is_same(group->later, dir)) && has_thread(group)) {
+		group->ordered = ordered;
 		if (group->later >= 0)
 			close(group->later);
 		group->later = copy;
@@ -259,9 +267,9 @@ int layer_group_sync_later(struct layer_group *group, int dir, bool ordered)
 
 void layer_group_destroy(struct layer_group *group)
 {
-	/* Only where order is kept is there a thread, and anything left to later. */
+	/* Without a thread nothing was left to later. */
 	if (group->thread_of)
-		layer_group_flush(group, true);
+		layer_group_flush(group, group->ordered);
 	pthread_mutex_lock(&group->lock);
 	group->is_ending = true;
 	pthread_cond_signal(&group->wake);

@@ -9,8 +9,8 @@
  * Where the filesystem keeps changes in order (layer_order.h), one fsync() of the directory that
  * was changed last stands for all; elsewhere each directory has its own.
  *
- * There also a removal need not wait: it is made durable a moment later by a thread of the group,
- * or before that by any fsync() here. It cannot be lost while a later change stays. If that
+ * A removal need not wait: it is made durable a moment later by a thread of the group, or before
+ * that by any fsync() here, so that it is not lost while a later change is known to stay. If that
  * fails the log says so, and the next that waits is told of it, as fsync() does. */
 #ifndef FS_LAYER_LAYER_GROUP_H
 #define FS_LAYER_LAYER_GROUP_H
@@ -39,6 +39,7 @@ struct layer_group {
 	bool later_is_last; /* it came after the last of those who have joined */
 	bool is_failing;    /* the last fsync() failed: until one does not, none is left to later */
 	int failed;	    /* what a later fsync() said that no thread was told of yet */
+	bool ordered;	    /* as the calls that left something to later say */
 	bool is_due;	    /* later has a time */
 	struct timespec due;
 	bool is_ending;

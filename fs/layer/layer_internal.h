@@ -27,6 +27,7 @@ struct layer {
 	char *path;		  /* NULL: there is no directory yet */
 	int dir;		  /* holds the lock; -1: there is no directory yet */
 	unsigned next_stage;
+	char whiteout[LAYER_FILE_MAX + 16]; /* a file that says so of a slot, durable; "": none */
 	bool undo_refused; /* the note of it has to go: layer_undo.c, one at a time */
 };
 

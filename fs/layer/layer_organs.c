@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,22 +45,40 @@ static int make_stage_directory(const struct layer *layer)
 	return errno == ENOENT && mkdirat(layer->dir, ".stage", 0700) == 0 ? 0 : -errno;
 }
 
+/* A number for a stage, and a directory for its files. Returns 0 or -errno. */
+static int number_stage(struct layer *layer, unsigned *number)
+{
+	int rc;
+
+	pthread_mutex_lock(&layer->lock);
+	rc = layer_ensure(layer);
+	if (rc == 0)
+		rc = make_stage_directory(layer);
+	*number = layer->next_stage++;
+	pthread_mutex_unlock(&layer->lock);
+	return rc;
+}
+
 int layer_stage(struct layer *layer, unsigned *number)
 {
 	char name[LAYER_STAGE_NAME];
+	const int rc = number_stage(layer, number);
+
+	if (rc < 0)
+		return rc;
+	layer_stage_name(*number, "", name);
+	return layer_create_file(layer->dir, name);
+}
+
+int layer_stage_in_memory(struct layer *layer, unsigned *number)
+{
+	const int rc = number_stage(layer, number);
 	int fd;
 
-	pthread_mutex_lock(&layer->lock);
-	fd = layer_ensure(layer);
-	if (fd == 0)
-		fd = make_stage_directory(layer);
-	if (fd == 0) {
-		*number = layer->next_stage++;
-		layer_stage_name(*number, "", name);
-		fd = layer_create_file(layer->dir, name);
-	}
-	pthread_mutex_unlock(&layer->lock);
-	return fd;
+	if (rc < 0)
+		return rc;
+	fd = memfd_create("organfs", MFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size)
@@ -530,6 +549,94 @@ static int remove_slot(struct layer_transaction *change, const char *name, bool 
 	return layer_transaction_end(change, rc);
 }
 
+/* A further name for a whiteout that is durable, in a directory. Returns 0 or -errno. */
+static int link_durable(struct layer_transaction *change, const char *file)
+{
+	struct layer *layer = change->layer;
+	char from[sizeof(layer->whiteout)];
+
+	pthread_mutex_lock(&layer->lock);
+	memcpy(from, layer->whiteout, sizeof(from));
+	pthread_mutex_unlock(&layer->lock);
+	return from[0] ? layer_transaction_link(change, from, file) : -ENOENT;
+}
+
+/* The whiteout of that slot was made durable, and others may be names of the same file. */
+static void remember_whiteout(struct layer *layer, enum organ_class klass, const char *name)
+{
+	char file[LAYER_FILE_MAX];
+
+	file_name(LAYER_WHITEOUT, name, "", file);
+	pthread_mutex_lock(&layer->lock);
+	snprintf(layer->whiteout, sizeof(layer->whiteout), "%s/%s", class_name(klass), file);
+	pthread_mutex_unlock(&layer->lock);
+}
+
+/* Does the layer say anything of the slot but that it is empty? */
+static bool says_more(int dir, const char *name)
+{
+	static const struct {
+		enum layer_kind kind;
+		const char *beside;
+	} files[] = { { LAYER_REFERENCE, "" },
+		      { LAYER_ORGAN, "" },
+		      { LAYER_ORGAN, LAYER_CHECKSUM_SUFFIX },
+		      { LAYER_COMPRESSED, "" },
+		      { LAYER_COMPRESSED, LAYER_CHECKSUM_SUFFIX },
+		      { LAYER_NOTHING, LAYER_ORIGIN_SUFFIX },
+		      { LAYER_NOTHING, LAYER_SEEN_SUFFIX } };
+	char file[LAYER_FILE_MAX];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		file_name(files[i].kind, name, files[i].beside, file);
+		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where no order is kept: one more name of an empty file that is durable is all that a slot of the
+ * base needs, and may reach the disk later, for it does so whole or not at all. What else the layer
+ * says of a slot counts less, and goes when the name is durable. -ENOLINK: it cannot be linked. */
+static int link_whiteout(struct layer_transaction *change, const char *name, bool *more)
+{
+	char file[LAYER_FILE_MAX];
+	int rc = layer_unused_stage_number(change->layer, &change->number);
+
+	if (rc < 0)
+		return rc;
+	file_name(LAYER_WHITEOUT, name, "", file);
+	if (link_durable(change, file) < 0)
+		return -ENOLINK;
+	*more = says_more(change->dir, name);
+	return *more ? layer_transaction_sync(change) : layer_transaction_leave(change);
+}
+
+static int remove_unordered(struct layer *layer, enum organ_class klass, const char *name)
+{
+	struct layer_transaction change = { .layer = layer };
+	bool more = false;
+	int rc;
+
+	change.dir = layer_open_directory(layer->dir, class_name(klass), true);
+	if (change.dir < 0)
+		return change.dir;
+	rc = link_whiteout(&change, name, &more);
+	if (rc == 0 && more) {
+		remove_other_kinds(&change, LAYER_WHITEOUT, name);
+		set_aside(&change, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
+		set_aside(&change, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
+	}
+	rc = layer_transaction_end(&change, rc);
+	close(change.dir);
+	if (rc != -ENOLINK)
+		return rc;
+	rc = layer_write(layer, LAYER_WHITEOUT, klass, name, NULL, "", NULL);
+	if (rc == 0)
+		remember_whiteout(layer, klass, name);
+	return rc;
+}
+
 int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout)
 {
 	struct layer_transaction change = { .layer = layer };
@@ -539,7 +646,7 @@ int layer_remove(struct layer *layer, enum organ_class klass, const char *name, 
 	if (!whiteout && layer->dir < 0)
 		return 0;
 	if (rc == 0 && !layer_is_ordered(layer))
-		return whiteout ? layer_write(layer, LAYER_WHITEOUT, klass, name, NULL, "", NULL)
+		return whiteout ? remove_unordered(layer, klass, name)
 				: layer_revert(layer, klass, name);
 	if (rc == 0)
 		rc = layer_unused_stage_number(layer, &change.number);

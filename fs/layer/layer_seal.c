@@ -13,12 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+_Static_assert(LAYER_SMALL <= ZSTD_FRAME_BYTES, "what is small is one frame");
+
 /* Above this level compressing takes many megabytes, so one organ at a time has them. */
 #define CHEAP_LEVEL 3
 
 struct sealing {
 	struct layer *layer;
 	int from;
+	bool in_memory;
 	uint64_t size;
 	struct timespec mtime;
 	uint8_t *bytes; /* ZSTD_FRAME_BYTES */
@@ -110,6 +113,33 @@ static bool is_worth_it(const struct sealing *sealing)
 	       zstd_write_is_worthwhile(sealing->bytes, n, level);
 }
 
+/* What has no file yet, and is no larger than a frame. */
+static int write_out(const struct sealing *sealing, unsigned number)
+{
+	const struct timespec times[2] = { sealing->mtime, sealing->mtime };
+	struct layer *layer = sealing->layer;
+	char name[LAYER_STAGE_NAME];
+	size_t n;
+	int fd, rc = read_frame(sealing, 0, &n);
+
+	if (rc < 0)
+		return rc;
+	layer_stage_name(number, "", name);
+	fd = layer_create_file(layer->dir, name);
+	if (fd < 0)
+		return fd;
+	xxh128_text(XXH3_128bits(sealing->bytes, n), sealing->seal->xxh128);
+	rc = io_write(fd, sealing->bytes, n, 0);
+	if (rc == 0 && futimens(fd, times) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = layer_write_back(layer, fd);
+	close(fd);
+	if (rc < 0)
+		unlinkat(layer->dir, name, 0);
+	return rc;
+}
+
 static int seal(struct sealing *sealing, unsigned number)
 {
 	int rc;
@@ -119,17 +149,22 @@ static int seal(struct sealing *sealing, unsigned number)
 	if (is_worth_it(sealing) && press(sealing, number) == 0)
 		return 0;
 	sealing->seal->kind = LAYER_ORGAN;
+	if (sealing->in_memory)
+		return write_out(sealing, number);
 	/* The disk may begin while we hash. */
 	sync_file_range(sealing->from, 0, 0, SYNC_FILE_RANGE_WRITE);
 	rc = pass_on(sealing, NULL);
 	return rc == 0 ? layer_write_back(sealing->layer, sealing->from) : rc;
 }
 
-int layer_seal_stage(struct layer *layer, unsigned number, int fd, struct layer_seal *to)
+int layer_seal_stage(struct layer *layer, unsigned number, int fd, bool in_memory,
+		     struct layer_seal *to)
 {
-	struct sealing sealing = {
-		.layer = layer, .from = fd, .seal = to, .bytes = malloc(ZSTD_FRAME_BYTES)
-	};
+	struct sealing sealing = { .layer = layer,
+				   .from = fd,
+				   .in_memory = in_memory,
+				   .seal = to,
+				   .bytes = malloc(ZSTD_FRAME_BYTES) };
 	struct stat stat;
 	int rc = -ENOMEM;
 

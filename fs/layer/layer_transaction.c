@@ -89,6 +89,20 @@ static int create(struct layer_transaction *change, const char *file)
 	return 0;
 }
 
+int layer_transaction_link(struct layer_transaction *change, const char *from, const char *file)
+{
+	struct layer_step *step = next_step(change, file);
+
+	if (!step)
+		return -ENAMETOOLONG;
+	step->kind = STEP_PUT;
+	name_aside(change, step);
+	if (linkat(change->layer->dir, from, change->dir, file, 0) < 0)
+		return -errno;
+	change->n++;
+	return 0;
+}
+
 int layer_transaction_create(struct layer_transaction *change, const char *file)
 {
 	int rc = create(change, file);
@@ -111,6 +125,10 @@ int layer_transaction_remove(struct layer_transaction *change, const char *file)
 
 	if (!step)
 		return -ENAMETOOLONG;
+	/* Mostly it is not there. A rename between two directories that finds nothing still waits
+	 * for all others of the filesystem. */
+	if (faccessat(change->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		return 0;
 	step->kind = STEP_ASIDE;
 	name_aside(change, step);
 	if (renameat(change->dir, file, change->layer->dir, step->staged) == 0)
@@ -131,6 +149,13 @@ int layer_transaction_sync_later(struct layer_transaction *change)
 {
 	if (!change->n)
 		return 0;
+	if (!layer_is_ordered(change->layer))
+		return layer_transaction_sync(change);
+	return layer_transaction_leave(change);
+}
+
+int layer_transaction_leave(struct layer_transaction *change)
+{
 	return layer_group_sync_later(&change->layer->group, change->dir,
 				      layer_is_ordered(change->layer));
 }

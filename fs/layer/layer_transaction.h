@@ -30,12 +30,19 @@ int layer_transaction_put(struct layer_transaction *change, const char *staged, 
  * empty one. */
 int layer_transaction_create(struct layer_transaction *change, const char *file);
 
+/* A file of the layer, which stays, becomes one of that name too. -EEXIST: there is one. */
+int layer_transaction_link(struct layer_transaction *change, const char *from, const char *file);
+
 /* A file of the directory goes, if it is there. */
 int layer_transaction_remove(struct layer_transaction *change, const char *file);
 
 /* What was done so far is durable; or will be soon, where the filesystem keeps order. */
 int layer_transaction_sync(struct layer_transaction *change);
 int layer_transaction_sync_later(struct layer_transaction *change);
+
+/* What was done so far will be durable soon, also where no order is kept: for a single step, of
+ * which the disk may have all or nothing. */
+int layer_transaction_leave(struct layer_transaction *change);
 
 /* After the last step, of which rc came: 0 it was made durable, and what was set aside is removed;
  * -errno: all is undone, as far as the disk allows. Returns rc. */

@@ -56,6 +56,8 @@ struct inode *tree_make_stage(const struct tree *tree, enum family_number family
 
 	if (view)
 		made.stage = stage_new(model->layer, view);
+	if (made.stage)
+		stage_set_brief(made.stage);
 	view_unref(view);
 	return made.stage ? inodes_add(tree->inodes, &made) : NULL;
 }

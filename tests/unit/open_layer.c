@@ -54,7 +54,7 @@ int seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal)
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	rc = layer_seal_stage(layer, number, fd, seal);
+	rc = layer_seal_stage(layer, number, fd, false, seal);
 	close(fd);
 	return rc;
 }

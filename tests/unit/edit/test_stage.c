@@ -426,6 +426,61 @@ static void threads_may_write_at_once(void **state)
 	close_scene(&scene);
 }
 
+static void what_is_brief_and_small_has_no_file_before_it_is_kept(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct committing committing = { .scene = &scene, .keep_errno = -1 };
+
+	stage_set_brief(scene.stage);
+	assert_int_equal(stage_write(scene.stage, "ab", 2, 4), 0);
+	assert_stage(scene.stage, "0123ab6789");
+	assert_int_equal(stage_sync(scene.stage), 0);
+	assert_int_equal(stages(&scene), 0);
+	assert_int_equal(commit_with(&committing), 0);
+	assert_layer(scene.layer, "organs/kept=0123ab6789 ");
+	assert_int_equal(stages(&scene), 0);
+	assert_stage(scene.stage, "0123ab6789");
+	close_scene(&scene);
+}
+
+static void what_is_brief_and_could_not_be_kept_leaves_no_file(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct committing committing = { .scene = &scene, .keep_errno = ENOSPC };
+
+	stage_set_brief(scene.stage);
+	assert_int_equal(stage_write(scene.stage, "ab", 2, 4), 0);
+	assert_int_equal(commit_with(&committing), -ENOSPC);
+	assert_int_equal(stages(&scene), 1);
+	assert_stage(scene.stage, "0123ab6789");
+	assert_int_equal(stage_write(scene.stage, "x", 1, LAYER_SMALL), 0);
+	assert_int_equal(stages(&scene), 1);
+	assert_int_equal(stage_truncate(scene.stage, 0), 0);
+	assert_int_equal(stages(&scene), 0);
+	close_scene(&scene);
+}
+
+static void what_is_brief_moves_to_a_file_as_it_grows(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct committing committing = { .scene = &scene, .keep_errno = -1 };
+	char bytes[16] = "";
+
+	stage_set_brief(scene.stage);
+	assert_int_equal(stage_write(scene.stage, "ab", 2, 4), 0);
+	assert_int_equal(stage_truncate(scene.stage, LAYER_SMALL), 0);
+	assert_int_equal(stages(&scene), 0);
+	assert_int_equal(stage_truncate(scene.stage, LAYER_SMALL + 1), 0);
+	assert_int_equal(stages(&scene), 1);
+	assert_int_equal(stage_shown(scene.stage).size, LAYER_SMALL + 1);
+	assert_int_equal(stage_read(scene.stage, bytes, 11, 0), 11);
+	assert_string_equal(bytes, "0123ab6789");
+	assert_int_equal(stage_truncate(scene.stage, 10), 0);
+	assert_int_equal(commit_with(&committing), 0);
+	assert_layer(scene.layer, "organs/kept=0123ab6789 ");
+	close_scene(&scene);
+}
+
 /* A second fsync() would say that all is well, and it is not. */
 static void what_could_not_be_made_durable_stays_refused(void **state)
 {

@@ -1019,13 +1019,45 @@ static int remove_added(struct layer *layer)
 	return layer_remove(layer, CLASS_ORGANS, "up", false);
 }
 
-static void a_removal_waits_for_the_disk_where_order_is_not_kept(void **state)
+static void a_removed_graft_waits_for_the_disk_where_order_is_not_kept(void **state)
 {
 	struct site site = small_site(state);
 
 	assert_refusals_on(&site, LAYER_UNORDERED, remove_organ, BEFORE,
 			   "organs/ref=r organs/up= ");
 	assert_refusals_on(&site, LAYER_UNORDERED, remove_added, BEFORE, "organs/ref=r ");
+	close_site(&site);
+}
+
+static void what_the_base_has_is_removed_later_where_order_is_not_kept(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_ordered(&site, LAYER_UNORDERED);
+	struct stat a, b;
+	char path[PATH_MAX];
+
+	assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "old"), 0);
+	assert_int_equal(layer_remove(layer, CLASS_ORGANS, "a", true), 0);
+	assert_int_equal(layer_flush(layer), 0);
+	fsync_fails(1);
+	assert_int_equal(layer_remove(layer, CLASS_ORGANS, "b", true), 0);
+	assert_int_equal(layer_flush(layer), -EIO);
+	assert_true(fsync_failed());
+	assert_int_equal(layer_flush(layer), 0);
+	assert_layer(layer, "organs/a= organs/b= organs/up=old ");
+	/* Names of one empty file; or a file, where it is gone. */
+	snprintf(path, sizeof(path), "%s/organs/.wh.a.bin", layer_path(layer));
+	must(stat(path, &a) == 0);
+	snprintf(path, sizeof(path), "%s/organs/.wh.b.bin", layer_path(layer));
+	must(stat(path, &b) == 0);
+	assert_int_equal(a.st_ino, b.st_ino);
+	snprintf(path, sizeof(path), "%s/organs/.wh.a.bin", layer_path(layer));
+	must(unlink(path) == 0);
+	assert_int_equal(layer_remove(layer, CLASS_ORGANS, "c", true), 0);
+	assert_int_equal(layer_remove(layer, CLASS_ORGANS, "c", true), 0);
+	assert_int_equal(layer_remove(layer, CLASS_ORGANS, "d", true), 0);
+	assert_layer(layer, "organs/b= organs/c= organs/d= organs/up=old ");
+	layer_close(layer);
 	close_site(&site);
 }
 

@@ -217,6 +217,45 @@ static void a_removal_has_its_own_fsync_beside_another_directory(void **state)
 	close_scene(&s);
 }
 
+/* What is left to later next stays until it is waited for. */
+static void hold_back(struct layer_group *group)
+{
+	pthread_mutex_lock(&group->lock);
+	clock_gettime(CLOCK_MONOTONIC, &group->due);
+	group->due.tv_sec += 600;
+	group->is_due = true;
+	pthread_mutex_unlock(&group->lock);
+}
+
+static void where_no_order_is_kept_one_directory_is_left_to_later(void **state)
+{
+	struct scene s;
+	int other;
+
+	open_scene(state, &s);
+	must(mkdir(in_temp(state, "other").text, 0700) == 0);
+	other = open(in_temp(state, "other").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(other >= 0);
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, false), 0);
+	assert_true(wait_until(is_synced, &s.group));
+	/* Another one waits, for both. */
+	hold_back(&s.group);
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, false), 0);
+	fsync_fails(2);
+	assert_int_equal(layer_group_sync_later(&s.group, other, false), -EIO);
+	assert_true(fsync_failed());
+	/* What one thread waits for has to be durable with what was left before. */
+	assert_int_equal(layer_group_sync(&s.group, s.dir, false), 0);
+	hold_back(&s.group);
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, false), 0);
+	fsync_fails(1);
+	assert_int_equal(layer_group_sync(&s.group, other, false), -EIO);
+	assert_true(fsync_failed());
+	assert_int_equal(layer_group_flush(&s.group, false), 0);
+	close(other);
+	close_scene(&s);
+}
+
 #define THREADS 8
 #define ROUNDS	50
 
