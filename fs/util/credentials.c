@@ -74,7 +74,9 @@ int credentials_assume(uid_t uid, gid_t gid, struct credentials *before)
 	before->assumed = false;
 	before->uid = (uid_t)setfsuid((uid_t)-1);
 	before->gid = (gid_t)setfsgid((gid_t)-1);
-	if (geteuid() != 0 || (uid == 0 && before->uid == 0))
+	if (geteuid() != 0)
+		return uid == 0 || uid == geteuid() ? 0 : -EPERM;
+	if (uid == 0 && before->uid == 0)
 		return 0;
 	rc = get_capabilities(sets);
 	if (rc < 0)

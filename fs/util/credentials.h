@@ -27,8 +27,9 @@ bool credentials_can_assume(void);
 
 /* Let this thread, and no other, access files as that user, without further groups and without
  * capabilities; as root, with all that it is permitted. Only root's process can: another's stays
- * what it is. It may act for another user already, as does a thread that such a one has started.
- * Returns 0 or -errno; then nothing has changed, and there is nothing to restore. */
+ * what it is, which is less than root, and is refused the rights of any other user. The thread may
+ * act for another user already, as does one that such a thread has started. Returns 0 or -errno;
+ * then nothing has changed, and there is nothing to restore. */
 int credentials_assume(uid_t uid, gid_t gid, struct credentials *before);
 void credentials_restore(const struct credentials *before);
 

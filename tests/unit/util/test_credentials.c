@@ -32,7 +32,8 @@ static void who_is_not_root_stays_who_they_are(void **state)
 	if (geteuid() == 0)
 		skip();
 	assert_false(credentials_can_assume());
-	assert_int_equal(credentials_assume(geteuid() + 1, getegid(), &before), 0);
+	assert_int_equal(credentials_assume(geteuid() + 1, getegid(), &before), -EPERM);
+	assert_int_equal(credentials_assume(0, 0, &before), 0);
 	write_text(in_temp(state, "file").text, "");
 	assert_int_equal(owner_of(in_temp(state, "file").text), geteuid());
 	credentials_restore(&before);
