@@ -98,8 +98,12 @@ static int open_directory(const struct write_target *target, struct error *err)
 		snprintf(parent, sizeof(parent), "%.*s", (int)n, target->path);
 	if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return failed(err, EISDIR, "the target");
-	fd = openat(target->directory, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? failed(err, errno, "the target's directory") : fd;
+	fd = paths_open(target->directory, parent, O_RDONLY | O_DIRECTORY);
+	if (fd == -ELOOP)
+		return error_set(err, ELOOP, ERROR_NO_OFFSET,
+				 "the target's directory: too many links, or one in /proc, which "
+				 "is not followed");
+	return fd < 0 ? failed(err, -fd, "the target's directory") : fd;
 }
 
 /* Nothing is there yet. The path is borrowed. */
@@ -113,10 +117,24 @@ static struct temporary_file temporary_of(int directory, const char *path)
 	return file;
 }
 
-static bool is_base(const struct write_target *target, const struct stat *stat)
+static bool is_base_file(const struct write_target *target, const struct stat *stat)
 {
 	return (stat->st_dev == target->base->st_dev && stat->st_ino == target->base->st_ino) ||
 	       (target->shards && shards_has_file(target->shards, stat));
+}
+
+/* Does the name, perhaps as a link, lead to the base? */
+static bool is_base(const struct write_target *target, const struct temporary_file *file)
+{
+	const int fd = paths_open(file->directory, file->target, O_PATH);
+	struct stat stat;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = fstat(fd, &stat) == 0 && is_base_file(target, &stat);
+	close(fd);
+	return is;
 }
 
 static int check_target(const struct write_target *target, const struct temporary_file *file,
@@ -130,7 +148,7 @@ static int check_target(const struct write_target *target, const struct temporar
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target lies in this mount itself; "
 				 "give a name outside of it");
-	if (fstatat(file->directory, file->target, &stat, 0) == 0 && is_base(target, &stat))
+	if (is_base(target, file))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target is the base, which is never written to");
 	if (fstatat(file->directory, file->target, &stat, AT_SYMLINK_NOFOLLOW) < 0)

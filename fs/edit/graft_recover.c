@@ -6,6 +6,7 @@
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_reference.h"
 #include "fs/model/inode.h"
+#include "fs/util/credentials.h"
 #include "fs/util/paths.h"
 
 #include <errno.h>
@@ -70,9 +71,10 @@ static bool is_unreadable(const struct layer_entry *entry, const struct error *e
 	       (err->code == EBADMSG || err->code == EIO);
 }
 
-/* A model that references lead to, as it is now. */
+/* A model that references of a user lead to, as it is now. */
 struct foreign {
 	char *path;
+	uid_t uid;
 	struct base base; /* without gguf it cannot be read, because of err */
 	char fingerprint[FINGERPRINT_TEXT];
 	struct error err;
@@ -98,13 +100,29 @@ static void open_foreign(struct foreign *foreign, struct remote_cache *remote)
 	}
 }
 
-/* The model at a path, which is read once however many references there are. NULL: out of
- * memory. */
-static struct foreign *find_foreign(struct graft_recovery *recovery, const char *path)
+/* With the rights of that user: a layer may come from anywhere. */
+static void open_foreign_as(struct foreign *foreign, gid_t gid, struct remote_cache *remote)
+{
+	struct credentials before;
+
+	if (credentials_assume(foreign->uid, gid, &before) < 0) {
+		error_set(&foreign->err, EPERM, ERROR_NO_OFFSET,
+			  "it is user %u's, with whose rights this daemon cannot act",
+			  (unsigned)foreign->uid);
+		return;
+	}
+	open_foreign(foreign, remote);
+	credentials_restore(&before);
+}
+
+/* The model at a path, which is read once however many references of the owner there are. NULL: out
+ * of memory. */
+static struct foreign *find_foreign(struct graft_recovery *recovery, const char *path,
+				    const struct stat *owner)
 {
 	struct foreign *foreign = recovery->foreign;
 
-	while (foreign && strcmp(foreign->path, path) != 0)
+	while (foreign && (strcmp(foreign->path, path) != 0 || foreign->uid != owner->st_uid))
 		foreign = foreign->next;
 	if (foreign)
 		return foreign;
@@ -113,7 +131,8 @@ static struct foreign *find_foreign(struct graft_recovery *recovery, const char 
 		free(foreign);
 		return NULL;
 	}
-	open_foreign(foreign, recovery->model->remote);
+	foreign->uid = owner->st_uid;
+	open_foreign_as(foreign, owner->st_gid, recovery->model->remote);
 	if (foreign->base.file)
 		backing_set_log(foreign->base.file, recovery->model->log);
 	foreign->next = recovery->foreign;
@@ -182,10 +201,10 @@ static struct content *refer(struct filling *filling, const struct layer_referen
 				     tensor->offset, reference->fingerprint);
 }
 
-/* The content that the reference leads to, in the base or another model. Where it lay is looked at
- * first: a chimera of the base may have the base's fingerprint. */
+/* The content that the reference of that owner leads to, in the base or another model. Where it lay
+ * is looked at first: a chimera of the base may have the base's fingerprint. */
 static struct content *resolve(struct graft_recovery *recovery, struct filling *filling,
-			       const struct layer_reference *reference)
+			       const struct layer_reference *reference, const struct stat *owner)
 {
 	struct model *model = filling->model;
 	const struct gguf_tensor *own =
@@ -197,7 +216,7 @@ static struct content *resolve(struct graft_recovery *recovery, struct filling *
 	if (own && (reference->of == REFERENCE_OF_BASE ||
 		    strcmp(reference->model, backing_path(model->base)) == 0))
 		return refer(filling, reference, model->base, own);
-	foreign = find_foreign(recovery, reference->model);
+	foreign = find_foreign(recovery, reference->model, owner);
 	if (!foreign)
 		return NULL;
 	if (foreign->base.gguf)
@@ -218,7 +237,7 @@ static struct content *content_of_reference(struct graft_recovery *recovery,
 	if (layer_reference_read(file, &reference, &filling->err) == 0) {
 		filling->organ = reference.organ;
 		if (filling_check(filling) == 0)
-			content = resolve(recovery, filling, &reference);
+			content = resolve(recovery, filling, &reference, backing_stat(file));
 	}
 	if (content)
 		content->mtime = backing_stat(file)->st_mtim;

@@ -61,7 +61,7 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.forget = op_forget,
 	.forget_multi = op_forget_multi,
 	.getattr = op_getattr,
-	.setattr = op_setattr,
+	.setattr = rights_setattr,
 	.statfs = op_statfs,
 
 	.opendir = op_opendir,
@@ -70,8 +70,8 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.releasedir = op_releasedir,
 	.fsyncdir = op_fsyncdir,
 
-	.open = op_open,
-	.create = op_create,
+	.open = rights_open,
+	.create = rights_create,
 	.read = op_read,
 	.release = op_release,
 	.copy_file_range = op_copy_file_range,
@@ -80,18 +80,18 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.flush = op_flush,
 	.fsync = op_fsync,
 
-	.mknod = op_mknod,
-	.mkdir = op_mkdir,
-	.symlink = op_symlink,
-	.link = op_link,
-	.unlink = op_unlink,
-	.rmdir = op_rmdir,
-	.rename = op_rename,
+	.mknod = rights_mknod,
+	.mkdir = rights_mkdir,
+	.symlink = rights_symlink,
+	.link = rights_link,
+	.unlink = rights_unlink,
+	.rmdir = rights_rmdir,
+	.rename = rights_rename,
 
 	.getxattr = op_getxattr,
 	.listxattr = op_listxattr,
-	.setxattr = op_setxattr,
-	.removexattr = op_removexattr,
+	.setxattr = rights_setxattr,
+	.removexattr = rights_removexattr,
 };
 
 /* Seconds, which the kernel takes for a tick of its clock: a path is walked without asking anew for

@@ -170,4 +170,23 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 		 int flags);
 void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
 
+/* ops_rights.c: those operations that change something, if the process that asks may; else the
+ * answer is EPERM, with a line in the log. */
+void rights_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void rights_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		    struct fuse_file_info *fi);
+void rights_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+		   struct fuse_file_info *fi);
+void rights_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device);
+void rights_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void rights_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+void rights_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
+void rights_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void rights_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void rights_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+		   const char *new_name, unsigned flags);
+void rights_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value,
+		     size_t size, int flags);
+void rights_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
+
 #endif

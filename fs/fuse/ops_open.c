@@ -173,6 +173,8 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		return -ENOMEM;
 	}
 	handle->mode = mode;
+	handle->uid = fuse_req_ctx(req)->uid;
+	handle->gid = fuse_req_ctx(req)->gid;
 	handle->maps = (fi->flags & O_ACCMODE) == O_RDWR && !fi->direct_io;
 	if (handle->direct)
 		fi->direct_io = 1;

@@ -32,17 +32,18 @@ static void reply_written(struct async_request *async, ssize_t result)
 static ssize_t assemble(struct async_request *async)
 {
 	struct mount *fs = mount_of(async->req);
-	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
+	const struct open_file *handle = async->handle;
+	struct credentials before;
 	int rc = fifo_lock_acquire(fs->assembly_lock, &async->stop);
 
 	if (rc < 0)
 		return rc;
-	symlinks_refresh(fs->links, async->handle->inode->model);
-	rc = credentials_assume(caller->uid, caller->gid);
+	symlinks_refresh(fs->links, handle->inode->model);
+	rc = credentials_assume(handle->uid, handle->gid, &before);
 	if (rc == 0) {
-		rc = assembly_run(mount_model_files(fs, async->handle->inode)->assembly,
-				  async->text, caller->pid, &async->stop);
-		credentials_restore();
+		rc = assembly_run(mount_model_files(fs, handle->inode)->assembly, async->text,
+				  fuse_req_ctx(async->req)->pid, &async->stop);
+		credentials_restore(&before);
 	}
 	fifo_lock_release(fs->assembly_lock);
 	return rc;
@@ -98,11 +99,11 @@ static ssize_t write_bytes(struct mount *fs, struct inode *inode, const char *by
 static ssize_t write_first(struct async_request *async)
 {
 	struct mount *fs = mount_of(async->req);
-	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
-	struct inode *inode = async->handle->inode;
+	const struct open_file *handle = async->handle;
+	struct inode *inode = handle->inode;
 
-	stage_set_trace(inode->stage,
-			write_source_begin(fs->tracer, caller->pid, caller->uid, caller->gid));
+	stage_set_trace(inode->stage, write_source_begin(fs->tracer, fuse_req_ctx(async->req)->pid,
+							 handle->uid, handle->gid));
 	return write_bytes(fs, inode, async->text, async->size, async->offset);
 }
 
@@ -173,18 +174,19 @@ static void write_words(fuse_req_t req, struct open_file *handle, const char *by
 static ssize_t obey(struct async_request *async)
 {
 	struct mount *fs = async->fs;
-	const struct inode *inode = async->handle->inode;
-	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
+	const struct open_file *handle = async->handle;
+	const struct inode *inode = handle->inode;
 	struct write_source *trace =
 		family_of(inode)->traced
-			? write_source_begin(fs->tracer, caller->pid, caller->uid, caller->gid)
+			? write_source_begin(fs->tracer, fuse_req_ctx(async->req)->pid, handle->uid,
+					     handle->gid)
 			: NULL;
 	struct donor *source = write_source_donor(trace, async->size, inode->ino);
 	struct family_words words = { .text = async->text,
 				      .n = async->size,
 				      .source = source ? donor_path(source) : NULL,
-				      .uid = caller->uid,
-				      .gid = caller->gid,
+				      .uid = handle->uid,
+				      .gid = handle->gid,
 				      .stop = &async->stop };
 	const int rc = family_of(inode)->obey(&fs->tree, inode, &words);
 

@@ -5,6 +5,7 @@
 #include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_order.h"
+#include "fs/layer/layer_trust.h"
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
 
@@ -181,6 +182,7 @@ static int open_at_path(struct layer *layer, const char *path, struct error *err
 	if (rc >= 0) {
 		layer->dir = rc;
 		layer->path = realpath(path, NULL);
+		layer->past.doubt = layer_trust_doubt(rc);
 		return layer->path ? move_in(layer, err)
 				   : error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
 	}
@@ -395,5 +397,6 @@ void layer_close(struct layer *layer)
 	free(layer->place);
 	free(layer->past.copy);
 	free(layer->past.copy_layer);
+	free(layer->past.doubtful);
 	free(layer);
 }

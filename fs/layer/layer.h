@@ -58,7 +58,10 @@ struct layer_history {
 	struct timespec changed; /* what was taken up: when it changed last; 0: nothing was */
 	unsigned older;		 /* layers of the same base that were not taken up */
 	char *copy; /* a layer was left alone, as its base is another copy, here; NULL: none was */
-	char *copy_layer; /* the directory of that layer */
+	char *copy_layer;  /* the directory of that layer */
+	const char *doubt; /* why what was found may be another user's; NULL: it is not, or that
+			    * was not said of any. Of a private one, it was left alone */
+	char *doubtful;	   /* the directory of that one, if it was a private one */
 };
 const struct layer_history *layer_history(const struct layer *layer);
 

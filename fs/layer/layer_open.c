@@ -35,9 +35,9 @@ int layer_open_file(int dir, const char *name)
 	return rc;
 }
 
-char *layer_read_text(int dir, const char *name, size_t most)
+/* fd is used up; -1: there is no file. */
+static char *read_text(int fd, size_t most)
 {
-	const int fd = layer_open_file(dir, name);
 	char *text = fd < 0 ? NULL : malloc(most);
 	const ssize_t n = text ? io_read(fd, text, most, 0) : -1;
 
@@ -49,6 +49,23 @@ char *layer_read_text(int dir, const char *name, size_t most)
 	}
 	text[n] = '\0';
 	return text;
+}
+
+char *layer_read_text(int dir, const char *name, size_t most)
+{
+	return read_text(layer_open_file(dir, name), most);
+}
+
+char *layer_read_own_text(int dir, const char *name, size_t most)
+{
+	const int fd = layer_open_file(dir, name);
+	struct stat stat;
+
+	if (fd >= 0 && fstat(fd, &stat) == 0 && (stat.st_uid == geteuid() || stat.st_uid == 0))
+		return read_text(fd, most);
+	if (fd >= 0)
+		close(fd);
+	return NULL;
 }
 
 const char *layer_open_error(int rc)

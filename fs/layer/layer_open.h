@@ -17,6 +17,10 @@ int layer_open_file(int dir, const char *name);
  * it holds a NUL, is longer, or cannot be read. */
 char *layer_read_text(int dir, const char *name, size_t most);
 
+/* The same, where the file is this user's, or root's: what another user has put there does not
+ * speak for them. */
+char *layer_read_own_text(int dir, const char *name, size_t most);
+
 /* What that -errno says of the file. */
 const char *layer_open_error(int rc);
 

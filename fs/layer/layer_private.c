@@ -9,6 +9,7 @@
 #include "fs/base/fingerprint.h"
 #include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
+#include "fs/layer/layer_trust.h"
 #include "fs/util/time_order.h"
 #include "fs/util/url.h"
 
@@ -152,6 +153,20 @@ static void note_copy(struct layer_history *past, struct candidate_layer *candid
 	}
 }
 
+/* Can other users have put anything into it? Then it is left alone. One that holds nothing is not
+ * worth a word. */
+static bool is_doubtful(struct layer_history *past, struct candidate_layer *candidate)
+{
+	const char *why = layer_trust_doubt(candidate->dir);
+
+	if (why && !past->doubt && candidate->changed.tv_sec) {
+		past->doubt = why;
+		past->doubtful = candidate->path;
+		candidate->path = NULL;
+	}
+	return why != NULL;
+}
+
 /* Keep the newer one of both, and let the other one go. */
 static void choose(struct layer *layer, struct candidate_layer *best, struct candidate_layer *other)
 {
@@ -188,8 +203,10 @@ static struct candidate_layer find_newest(struct layer *layer)
 			found = open_candidate(layer, entry->d_name);
 			if (found.dir < 0)
 				continue;
-			if (!found.place || is_base(layer, found.place) ||
-			    !is_copy(layer, found.place))
+			if (is_doubtful(&layer->past, &found))
+				;
+			else if (!found.place || is_base(layer, found.place) ||
+				 !is_copy(layer, found.place))
 				choose(layer, &best, &found);
 			else
 				note_copy(&layer->past, &found);

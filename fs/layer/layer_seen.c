@@ -49,7 +49,7 @@ char *layer_seen_read(int dir, const char *name, const char *target)
 
 	if (snprintf(path, sizeof(path), "%s" LAYER_SEEN_SUFFIX, name) >= (int)sizeof(path))
 		return NULL;
-	text = layer_read_text(dir, path, TEXT_MAX);
+	text = layer_read_own_text(dir, path, TEXT_MAX);
 	if (!text)
 		return NULL;
 	first = print(target, "", &size);

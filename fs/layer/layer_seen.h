@@ -22,7 +22,8 @@ int layer_seen_write(struct layer *layer, const char *staged, const char *target
 		     const char *reference);
 
 /* The reference in that of the link to target with that name in a class, to free. NULL: there is
- * none, or no regular file that is one. What follows the target is not looked at. */
+ * none, or no regular file of this user or root that is one. What follows the target is not looked
+ * at. */
 char *layer_seen_read(int dir, const char *name, const char *target);
 
 #endif

@@ -411,6 +411,20 @@ static void report_grafts(struct model *model, const struct layer_history *past)
 			   model->name, past->older, plural(past->older));
 }
 
+/* A layer that other users may have changed is taken only where the user names it. */
+static void report_doubt(const struct model *model, const struct layer_history *past)
+{
+	if (past->doubtful)
+		log_report(model->log,
+			   "%s: begins without the grafts in %s: %s; -o layer= takes them all the "
+			   "same",
+			   model->name, past->doubtful, past->doubt);
+	else
+		log_report(model->log,
+			   "%s: warning: the layer %s may hold what other users have put there: %s",
+			   model->name, layer_path(model->layer), past->doubt);
+}
+
 void models_announce_grafts(struct model *model, const struct options *options)
 {
 	const struct layer_history *past;
@@ -418,6 +432,8 @@ void models_announce_grafts(struct model *model, const struct options *options)
 	if (!model->layer)
 		return;
 	past = layer_history(model->layer);
+	if (past->doubt)
+		report_doubt(model, past);
 	if (model->recovered && options->layer)
 		log_add(model->log,
 			"%s: took up %" PRIu32 " graft%s that an earlier mount left in %s",

@@ -246,8 +246,9 @@ static void run(const struct path_resolve_mount *own, struct link_target_models 
 {
 	struct path_resolve_result resolved = { .links = job->at.links };
 	struct path_probe_result *found = &job->found;
+	struct credentials before;
 
-	if (credentials_assume(job->at.uid, job->at.gid) < 0) {
+	if (credentials_assume(job->at.uid, job->at.gid, &before) < 0) {
 		error_set(&found->err, EPERM, ERROR_NO_OFFSET,
 			  "the rights of its owner cannot be assumed");
 		return;
@@ -266,7 +267,7 @@ static void run(const struct path_resolve_mount *own, struct link_target_models 
 		if (found->err.code == 0 && found->file && !job->at.gguf)
 			note_seen(&job->at, models, found);
 	}
-	credentials_restore();
+	credentials_restore(&before);
 }
 
 static void free_batch(struct probe_batch *batch)

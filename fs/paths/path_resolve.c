@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* The inode number of the root of any mount of ours. */
@@ -84,8 +86,14 @@ static int step_inside(struct walk *walk, const char *name)
 static int follow_link(struct walk *walk, int link)
 {
 	char target[PATH_MAX], left[PATH_MAX];
-	const ssize_t n = readlinkat(link, "", target, sizeof(target) - 1);
+	struct statfs filesystem;
+	ssize_t n;
 
+	/* What those in /proc say is of the daemon, or of a process, and no path of the user's. */
+	if (fstatfs(link, &filesystem) == 0 && filesystem.f_type == PROC_SUPER_MAGIC)
+		return error_set(walk->err, ELOOP, ERROR_NO_OFFSET,
+				 "links in /proc are not followed");
+	n = readlinkat(link, "", target, sizeof(target) - 1);
 	if (n < 0)
 		return fail(walk, errno);
 	target[n] = '\0';

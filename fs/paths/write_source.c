@@ -287,7 +287,8 @@ static void *run(void *argument)
 {
 	struct write_source *trace = argument;
 	struct write_sources *tracer = trace->tracer;
-	const bool may = credentials_assume(trace->uid, trace->gid) == 0;
+	struct credentials before;
+	const bool may = credentials_assume(trace->uid, trace->gid, &before) == 0;
 
 	for (unsigned i = 0; i < trace->n && may; i++) {
 		struct source_candidate candidate;

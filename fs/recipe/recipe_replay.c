@@ -178,14 +178,15 @@ static void release(struct recipe_replay *replay)
 /* Nothing is changed yet. Donors are looked for with the rights of the process that asks. */
 static int prepare(struct recipe_replay *replay)
 {
-	int rc = credentials_assume(replay->request->uid, replay->request->gid);
+	struct credentials before;
+	int rc = credentials_assume(replay->request->uid, replay->request->gid, &before);
 
 	if (rc < 0)
 		return rc;
 	rc = make_room(replay);
 	if (rc == 0)
 		rc = recipe_plan(replay);
-	credentials_restore();
+	credentials_restore(&before);
 	if (rc == 0)
 		rc = recipe_stage(replay);
 	if (rc == 0 && replay->missing)

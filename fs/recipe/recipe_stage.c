@@ -187,13 +187,14 @@ static struct view *find_file(const struct recipe_replay *replay, const struct r
 			      struct backing **file, int *rc)
 {
 	struct segment segment = { .kind = SEGMENT_EXTENT };
+	struct credentials before;
 	struct view *view;
 
-	*rc = credentials_assume(replay->request->uid, replay->request->gid);
+	*rc = credentials_assume(replay->request->uid, replay->request->gid, &before);
 	if (*rc < 0)
 		return NULL;
 	*rc = recipe_find_organ(replay->search, graft->size, graft->organ, file);
-	credentials_restore();
+	credentials_restore(&before);
 	if (*rc < 0 || !*file)
 		return NULL;
 	segment.backing = *file;

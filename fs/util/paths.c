@@ -8,11 +8,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+int paths_open(int dir, const char *path, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)(unsigned)flags | O_CLOEXEC,
+				.resolve = RESOLVE_NO_MAGICLINKS };
+	const long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
 
 int paths_fsync_directory(const char *path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* paths.h - directories: made with their parents, made durable, emptied; names of models, and names
- * in a line of text. */
+/* paths.h - paths that users give, opened; directories: made with their parents, made durable,
+ * emptied; names of models, and names in a line of text. */
 #ifndef FS_UTIL_PATHS_H
 #define FS_UTIL_PATHS_H
 
@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
+
+/* As openat(2), where a path that a user gave is opened for him: magic links, as those in /proc/PID
+ * are, which lead where no path does, are not followed. A descriptor, or -errno: ELOOP for one. */
+int paths_open(int dir, const char *path, int flags);
 
 /* Make a directory, private to the user, and the parents it lacks. Returns 0 or -errno. */
 int paths_mkdir(const char *path);

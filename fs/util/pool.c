@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* pool.c - see pool.h. */
 #include "fs/util/pool.h"
+#include "fs/util/credentials.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct job {
 	struct job *next;
@@ -39,7 +41,10 @@ struct pool *pool_new(unsigned threads)
 static void *work(void *argument)
 {
 	struct pool *pool = argument;
+	struct credentials submitter;
 
+	/* The thread that submitted the first job may act for a user; this one does not. */
+	credentials_assume(geteuid(), getegid(), &submitter);
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
 		struct job *job = pool->first;

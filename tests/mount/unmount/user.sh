@@ -66,7 +66,8 @@ lies() {
 	: >"$TMP/ready"
 	python3 "$here/../tools/liar.py" "$TMP/liar" "$nobody" "$group" "$3" >"$TMP/ready" 2>&1 &
 	until_true 20 grep -q ready "$TMP/ready" || fail "no mount: $(cat "$TMP/ready")"
-	umount_says "$1" "$2" timeout 60 "$HELPER" ${4:+"$4"} "$TMP/liar"
+	umount_says "$1" "$2" ${WATCHED:+strace -f -qq -o "$TMP/calls"} timeout 60 "$HELPER" \
+		${4:+"$4"} "$TMP/liar"
 	wait $! || fail "liar.py: $(cat "$TMP/ready")"
 }
 
@@ -81,7 +82,14 @@ for file in "$TMP/fifo" "$base" /dev/zero; do
 	setpriv --reuid "$nobody" --regid "$group" --clear-groups sleep 600 6<"$file" &
 	sleeper=$!
 	until_true 20 grep -q sleep "/proc/$sleeper/comm" || fail 'no process holds it'
-	lies 0 'cannot be asked' "$sleeper 6 organfs-x"
+	WATCHED=1 lies 0 'cannot be asked' "$sleeper 6 organfs-x"
+	# What it is, is known before it is opened for anything, and by the user alone.
+	grep -n "/proc/$sleeper/fd/6" "$TMP/calls" >"$TMP/opened" || fail 'it was not looked at'
+	! grep -v O_PATH "$TMP/opened" || fail 'it was opened'
+	! grep 'open.*"/proc/self/fd/' "$TMP/calls" || fail 'it was opened by way of its descriptor'
+	before=$(grep -n "setresuid($nobody, $nobody, $nobody) *= 0" "$TMP/calls" | cut -d : -f 1)
+	[ "${before:-999999}" -lt "$(head -n 1 "$TMP/opened" | cut -d : -f 1)" ] ||
+		fail 'it was looked at by root'
 	kill $sleeper
 done
 exec 6<&-

@@ -197,6 +197,17 @@ static void the_directory_of_a_target_must_be_there(void **state)
 	close_scene(&scene, 0);
 }
 
+static void no_directory_of_a_target_is_found_through_proc(void **state)
+{
+	struct scene scene = open_scene(state);
+
+	must(symlink("/proc/self/cwd", path_in(scene.out, "cwd").text) == 0);
+	assert_int_equal(assemble_to(&scene, "cwd/new.gguf"), -ELOOP);
+	assert_non_null(strstr(scene.err.text, "in /proc, which is not followed"));
+	assert_int_equal(access("new.gguf", F_OK), -1);
+	close_scene(&scene, 1);
+}
+
 static void what_is_no_regular_file_is_no_target(void **state)
 {
 	struct scene scene = open_scene(state);

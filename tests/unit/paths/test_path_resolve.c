@@ -120,6 +120,27 @@ static void circles_end(void **state)
 	assert_fails(&own, in_temp(state, "n41").text, ELOOP);
 }
 
+static void links_in_proc_are_not_followed(void **state)
+{
+	const struct path_resolve_mount own = no_mount();
+	const struct path file = in_temp(state, "file");
+	char path[PATH_MAX + 32];
+	int fd;
+
+	write_text(file.text, "text");
+	fd = open(file.text, O_RDONLY);
+	must(fd >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_fails(&own, path, ELOOP);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
+	assert_fails(&own, path, ELOOP);
+	link_in(state, path, "link");
+	assert_fails(&own, in_temp(state, "link").text, ELOOP);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)getpid(), file.text);
+	assert_fails(&own, path, ELOOP);
+	close(fd);
+}
+
 static void links_that_were_followed_before_count(void **state)
 {
 	const struct path_resolve_mount own = no_mount();

@@ -53,6 +53,26 @@ static void a_path_longer_than_any_is_an_error(void **state)
 	assert_int_equal(paths_mkdir(path), -ENAMETOOLONG);
 }
 
+static void a_magic_link_is_not_followed(void **state)
+{
+	const struct path file = in_temp(state, "file"), link = in_temp(state, "link");
+	char magic[64];
+	int fd;
+
+	write_text(file.text, "x");
+	must(symlink(file.text, link.text) == 0);
+	fd = paths_open(AT_FDCWD, link.text, O_RDONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	snprintf(magic, sizeof(magic), "/proc/self/fd/%d", fd);
+	assert_int_equal(paths_open(AT_FDCWD, magic, O_RDONLY), -ELOOP);
+	assert_int_equal(paths_open(AT_FDCWD, "/proc/self/cwd/x", O_RDONLY), -ELOOP);
+	must(unlink(link.text) == 0 && symlink(magic, link.text) == 0);
+	assert_int_equal(paths_open(AT_FDCWD, link.text, O_PATH), -ELOOP);
+	must(close(fd) == 0);
+	assert_int_equal(paths_open(AT_FDCWD, in_temp(state, "none").text, O_RDONLY), -ENOENT);
+}
+
 static void only_a_directory_is_made_durable(void **state)
 {
 	assert_int_equal(paths_fsync_directory(in_temp(state, "").text), 0);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_rights.c - the requests that change something, if the process that asks may.
+ *
+ * A daemon of root's acts with the rights of the process that asked (credentials.h), where the mode
+ * bits, which the kernel looks at, let it. Another user's daemon has one user's rights. What it did
+ * for others, whom allow_other lets in, it would do with these: write over its user's files, and
+ * show what its user alone may read. So there others read what the mount shows and change nothing,
+ * whatever the mode bits say; nor does root, which can become that user.
+ *
+ * A descriptor that is open for writing is a right that its process may hand on, as anywhere. */
+#include "fs/fuse/ops.h"
+#include "fs/util/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* name is that in the directory ino; NULL: it is ino itself. False: the answer was EPERM, with a
+ * line in the log. */
+static bool may_change(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	struct mount *fs = mount_of(req);
+	const uid_t caller = fuse_req_ctx(req)->uid;
+	struct inode *inode;
+
+	if (caller == geteuid() || credentials_can_assume())
+		return true;
+	inode = inodes_get(fs->inodes, ino);
+	log_add(inode && inode->model ? inode->model->log : fs->log,
+		"%s%srefused: user %u can only read here: this daemon has the rights of user %u, "
+		"and changes nothing for others",
+		name ? name : "", name ? ": " : "", (unsigned)caller, (unsigned)geteuid());
+	inodes_put(fs->inodes, inode);
+	fuse_reply_err(req, EPERM);
+	return false;
+}
+
+void rights_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const bool reads = (fi->flags & O_ACCMODE) == O_RDONLY && !(fi->flags & O_TRUNC);
+
+	if (reads || may_change(req, ino, NULL))
+		op_open(req, ino, fi);
+}
+
+void rights_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		    struct fuse_file_info *fi)
+{
+	if ((fi && open_file_of(fi)->writes) || may_change(req, ino, NULL))
+		op_setattr(req, ino, attr, to_set, fi);
+}
+
+void rights_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+		   struct fuse_file_info *fi)
+{
+	if (may_change(req, parent, name))
+		op_create(req, parent, name, mode, fi);
+}
+
+void rights_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
+{
+	if (may_change(req, parent, name))
+		op_mknod(req, parent, name, mode, device);
+}
+
+void rights_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	if (may_change(req, parent, name))
+		op_mkdir(req, parent, name, mode);
+}
+
+void rights_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	if (may_change(req, parent, name))
+		op_symlink(req, target, parent, name);
+}
+
+void rights_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	if (may_change(req, parent, name))
+		op_link(req, ino, parent, name);
+}
+
+void rights_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	if (may_change(req, parent, name))
+		op_unlink(req, parent, name);
+}
+
+void rights_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	if (may_change(req, parent, name))
+		op_rmdir(req, parent, name);
+}
+
+void rights_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+		   const char *new_name, unsigned flags)
+{
+	if (may_change(req, parent, name))
+		op_rename(req, parent, name, new_parent, new_name, flags);
+}
+
+void rights_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value,
+		     size_t size, int flags)
+{
+	if (may_change(req, ino, NULL))
+		op_setxattr(req, ino, name, value, size, flags);
+}
+
+void rights_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	if (may_change(req, ino, NULL))
+		op_removexattr(req, ino, name);
+}

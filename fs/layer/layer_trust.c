@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_trust.c - see layer_trust.h. */
+#include "fs/layer/layer_trust.h"
+#include "fs/layer/layer.h"
+#include "fs/layer/layer_open.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ANOTHERS "files in it are another user's, as where root has unpacked them"
+#define WRITABLE "other users may write to it"
+#define UNKNOWN	 "it cannot be told whose it is"
+
+/* A group of the user's own, as many systems give each user, lets no other in. */
+static bool is_writable(const struct stat *stat)
+{
+	return (stat->st_mode & S_IWOTH) ||
+	       ((stat->st_mode & S_IWGRP) && stat->st_gid != getegid());
+}
+
+static const char *doubt_directory(const struct stat *stat)
+{
+	return stat->st_uid != geteuid() ? ANOTHERS : is_writable(stat) ? WRITABLE : NULL;
+}
+
+static const char *doubt_entry(int dir, const char *name)
+{
+	struct stat stat;
+
+	if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return UNKNOWN;
+	/* Root follows a link with the rights of its owner. */
+	if (stat.st_uid == geteuid() || (S_ISLNK(stat.st_mode) && geteuid() == 0))
+		return S_ISDIR(stat.st_mode) ? doubt_directory(&stat) : NULL;
+	return ANOTHERS;
+}
+
+/* The directory of that name in the layer, and what is in it. */
+static const char *doubt_files(int layer, const char *name)
+{
+	int rc;
+	DIR *entries = layer_list(layer, name, &rc);
+	const char *why = NULL, *entry;
+	struct stat stat;
+
+	if (entries)
+		why = fstat(dirfd(entries), &stat) < 0 ? UNKNOWN : doubt_directory(&stat);
+	while ((entry = layer_list_next(entries, &rc)))
+		if (!why)
+			why = doubt_entry(dirfd(entries), entry);
+	return rc < 0 ? UNKNOWN : why;
+}
+
+/* The directory that it lies in: there another user could put another one in its place. */
+static const char *doubt_place(int layer)
+{
+	struct stat stat;
+
+	if (fstatat(layer, "..", &stat, 0) < 0)
+		return UNKNOWN;
+	return is_writable(&stat) && !(stat.st_mode & S_ISVTX) ? "other users may replace it"
+							       : NULL;
+}
+
+const char *layer_trust_doubt(int dir)
+{
+	const char *why = doubt_files(dir, ".");
+
+	for (enum organ_class klass = 0; klass < CLASSES && !why; klass++)
+		why = doubt_files(dir, class_name(klass));
+	if (!why)
+		why = doubt_files(dir, LAYER_METADATA);
+	return why ? why : doubt_place(dir);
+}

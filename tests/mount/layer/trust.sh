@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A layer may come from anywhere. What its links and references lead to is opened with the rights of
+# their owners; and one that other users may have changed is taken only with layer=, and a warning.
+. "${0%/*}/../lib.sh"
+
+with_mount_helper
+with_ordinary_user
+OTHER=12345
+home=$TMP/home
+mnt=$home/mnt
+base=$home/stories260K.gguf
+donor=$home/stories260K-donor.gguf
+cp "$MODELS/stories260K.gguf" "$MODELS/stories260K-donor.gguf" "$home"
+"$GGUF" organ "$donor" blk.1.ffn_up.weight "$home/secret.bin"
+organ=$home/secret.bin
+chown -R "$ORDINARY:$ORDINARY" "$home"
+chmod 755 "$home" "$ORGANFS_TEST_DIR" "$TMP"
+chmod 600 "$organ" "$donor" "$base"
+# A layer with a reference to the donor, as a mount of both makes it, and a link to the organ.
+"$ORGANFS" -o "noassemble,layer=$TMP/made" "$base" "$donor" "$MNT" </dev/null
+cp "$MNT/stories260K-donor/organs/blk_1_ffn_up.bin" "$MNT/stories260K/organs/"
+fusermount3 -u "$MNT"
+wait_for_end "$MNT"
+exists "$TMP/made/stories260K/organs/blk_1_ffn_up.bin.ref"
+ln -s "$organ" "$TMP/made/stories260K/organs/blk_2_ffn_up.bin"
+
+# layer_of NAME USER OWNER: a copy in $home, of that user; links and references in it are owner's.
+layer_of() {
+	local dir=$home/$1
+	rm -rf "$dir"
+	cp -a "$TMP/made/stories260K" "$dir"
+	chown -hR "$2:$2" "$dir"
+	chown -h "$3:$3" "$dir"/organs/blk_*
+	chmod 644 "$dir"/organs/*.ref
+}
+# shows MOUNT COUNT: of so many of the two grafts the bytes can be read. Of a reference it is tried;
+# a link is followed by the reader too.
+shows() {
+	local n
+	n=$($as grep -vc broken "$1/.grafts") || true
+	[ "$n" = "$2" ] || fail "$n of the secrets are shown: $($as cat "$1/.grafts" "$1/.log")"
+	[ "$2" = 0 ] || $as cmp "$1/organs/blk_1_ffn_up.bin" "$organ"
+	[ "$2" != 0 ] || ! $as cmp "$1/organs/blk_1_ffn_up.bin" "$organ" >/dev/null 2>&1 ||
+		fail 'the reference is shown'
+	equal "$($as cat "$1/.grafts" | wc -l)" 2 "grafts: $($as cat "$1/.grafts")"
+}
+
+# Root's daemon, which can act as each owner.
+as=
+layer_of roots 0 $OTHER
+"$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
+shows "$MNT" 0
+grep -q 'warning: the layer .*/roots may hold .* another user' "$TMP/said" ||
+	fail "says: $(cat "$TMP/said")"
+fusermount3 -u "$MNT"
+wait_for_end "$MNT"
+layer_of roots 0 0
+"$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
+equal "$(cat "$TMP/said")" '' "what is said of root's layer"
+shows "$MNT" 2
+fusermount3 -u "$MNT"
+wait_for_end "$MNT"
+
+# A user's daemon, which can act as no other.
+as=as_user
+unset XDG_STATE_HOME
+mounts() {
+	as_user organfs -o "$1" "$base" "$mnt" </dev/null 2>"$TMP/said" || fail "$(cat "$TMP/said")"
+}
+ends() {
+	as_user fusermount3 -u "$mnt"
+	until_true 20 eval "! pgrep -f '^organfs .*$mnt' >/dev/null"
+}
+layer_of users $ORDINARY $OTHER
+mounts "noassemble,layer=$home/users"
+shows "$mnt" 0
+as_user grep -q "user $OTHER" "$mnt/.log" || fail "the log: $(as_user cat "$mnt/.log")"
+grep -q 'warning: the layer' "$TMP/said" || fail "says: $(cat "$TMP/said")"
+ends
+layer_of users $ORDINARY $ORDINARY
+mounts "noassemble,layer=$home/users"
+equal "$(cat "$TMP/said")" '' "what is said of the user's own layer"
+shows "$mnt" 2
+ends
+
+# Where nothing names the layer: it is taken up if nothing in it can be another user's.
+mounts noassemble
+as_user cp "$mnt/organs/blk_3_ffn_up.bin" "$mnt/organs/blk_1_ffn_up.bin"
+ends
+private=$(echo "$home"/.local/state/organfs/*)
+exists "$private/LAYER"
+takes() {
+	mounts noassemble
+	equal "$(as_user cat "$mnt/.grafts" | wc -l)" "$1" "grafts, $2: $(cat "$TMP/said")"
+	[ "$1" = 1 ] || grep -q "begins without the grafts in $private: .*; -o layer= takes them" \
+		"$TMP/said" || fail "$2: $(cat "$TMP/said")"
+	ends
+	rm -rf "$private-2"
+}
+takes 1 'as it was'
+chmod 777 "$private/organs" && takes 0 'a directory that others may write to'
+chmod 700 "$private/organs" && chmod 770 "$private" && chgrp $OTHER "$private" &&
+	takes 0 'one that a group may write to'
+chmod 700 "$private" && chown -R 0:0 "$private"/organs/* && takes 0 'unpacked by root'
+chown -R "$ORDINARY:$ORDINARY" "$private" && chmod 777 "${private%/*}" &&
+	takes 0 'in a common place'
+mounts "noassemble,layer=$private"
+grep -q 'warning: the layer .*: other users may replace it' "$TMP/said" || fail "$(cat "$TMP/said")"
+equal "$(as_user cat "$mnt/.grafts" | wc -l)" 1 'grafts with layer='
+ends
+chmod 700 "${private%/*}" && takes 1 'as it was again'

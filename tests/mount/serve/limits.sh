@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# organ-serve: one client takes neither all of the machine nor all of the disk; what a PUT that was
+# killed leaves is gone at once, and at the next start; TLS is none of the old ones.
+. "${0%/*}/../lib.sh"
+
+need openssl
+mount_model -o noassemble "$(use stories260K)"
+cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organ"
+before=$(checksum "$MNT/model.gguf")
+sleep 0 &
+wait $!
+gone=$! # a process that is no more
+echo left >"$MNT/organs/.organ-serve.$gone"
+echo kept >"$MNT/organs/.organ-serve.$$"
+exists "$MNT/organs/.organ-serve.$gone"
+serve "$MNT"
+absent "$MNT/organs/.organ-serve.$gone"
+exists "$MNT/organs/.organ-serve.$$"
+rm "$MNT/organs/.organ-serve.$$"
+
+# A body that is longer than any organ, before any of it is read.
+status 413 -X PUT -H 'Content-Length: 9999999999999' "${URL}organs/blk_2_ffn_up.bin"
+status 413 -X PUT -H 'Content-Length: 999999999' "${URL}.assemble"
+
+# slow NAME: begin a PUT whose body does not come, on a descriptor of this shell.
+at=${URL#http://}
+at=${at%/}
+slow() {
+	local fd
+	exec {fd}<>"/dev/tcp/${at%:*}/${at##*:}"
+	CLIENTS+=("$fd")
+	printf 'PUT /organs/%s HTTP/1.1\r\nHost: %s\r\nContent-Length: %s\r\n\r\nsome of it' \
+		"$1" "$at" "$(stat -c %s "$TMP/organ")" >&"$fd"
+}
+CLIENTS=()
+scratches() {
+	find "$MNT/organs" -name '.organ-serve.*' | wc -l
+}
+slow blk_2_ffn_up.bin
+until_true 20 eval '[ "$(scratches)" = 1 ]' || fail 'no scratch file'
+writer=$(find "$MNT/organs" -name '.organ-serve.*')
+kill -9 "${writer##*.}"
+until_true 20 eval '[ "$(scratches)" = 0 ]' || fail 'what a killed PUT wrote stays'
+equal "$(cat "$MNT/.grafts")" ''
+
+# So many at a time, and one more is told so; then there is room again.
+for i in {1..16}; do
+	slow "blk_$((i % 5))_ffn_up.bin"
+done
+until_true 60 eval '[ "$(scratches)" = 16 ]' || fail "$(scratches) are written at once"
+status 503 -T "$TMP/organ" "${URL}organs/blk_2_ffn_up.bin"
+answer_says 'too much is being done at once'
+status 200 "${URL}.grafts"
+for fd in "${CLIENTS[@]}"; do
+	exec {fd}>&-
+done
+until_true 60 eval '[ "$(scratches)" = 0 ]' || fail "$(scratches) scratch files stay"
+accepted() {
+	curl -sSf -T "$TMP/organ" "${URL}organs/blk_2_ffn_up.bin" 2>/dev/null
+}
+until_true 20 accepted || fail 'there is no room again'
+equal "$(checksum "$MNT/model.gguf")" "$before"
+kill "$SERVER"
+wait "$SERVER" || true
+
+# A wrong password is answered late.
+hash=$(printf 'bob:organfs:secret' | md5sum)
+printf 'alice:%s\n' "$(openssl passwd -6 secret)" >"$TMP/basic"
+printf 'bob:organfs:%s\n' "${hash%% *}" >"$TMP/digest"
+for manner in basic digest; do
+	serve --password "$TMP/$manner" "$MNT"
+	for user in alice bob; do
+		[ $manner$user != basicbob ] && [ $manner$user != digestalice ] || continue
+		status 200 --$manner -u $user:secret "$URL.grafts"
+		before=$(date +%s%N)
+		status 401 --$manner -u $user:wrong "$URL.grafts"
+		[ $((($(date +%s%N) - before) / 1000000)) -ge 900 ] ||
+			fail "a wrong password of $manner is answered at once"
+	done
+	kill "$SERVER"
+	wait "$SERVER" || true
+done
+
+# TLS 1.2 and 1.3.
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=organfs -keyout "$TMP/key" \
+	-out "$TMP/cert" 2>/dev/null
+serve --cert "$TMP/cert" --key "$TMP/key" "$MNT"
+at=${URL#https://}
+speaks() {
+	openssl s_client -connect "${at%/}" "-$1" -cipher 'ALL:@SECLEVEL=0' </dev/null 2>&1 |
+		grep -q '^ *New, TLSv1.*, Cipher is [A-Z]'
+}
+for old in tls1 tls1_1; do
+	! speaks $old || fail "$old is spoken"
+done
+for new in tls1_2 tls1_3; do
+	speaks $new || fail "$new is not spoken"
+done
+kill "$SERVER"
+wait "$SERVER" || true
+unmount_and_wait

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Others whom a user's daemon lets in read what the mount shows and change nothing, whatever the
+# mode bits say: the daemon would do it with its user's rights.
+. "${0%/*}/../lib.sh"
+
+with_mount_helper
+with_ordinary_user
+unset XDG_STATE_HOME
+OTHER=12345
+echo user_allow_other >"$TMP/fuse.conf"
+[ -e /etc/fuse.conf ] && mount --bind "$TMP/fuse.conf" /etc/fuse.conf || skip 'no /etc/fuse.conf'
+home=$TMP/home
+mnt=$home/mnt
+base=$home/stories260K.gguf
+cp "$MODELS/stories260K.gguf" "$base"
+"$LORA" make "$base" "$home/style.gguf" blk.0.attn_q.weight
+"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$home/secret.bin"
+echo "the owner's" >"$home/owners.gguf"
+chown -R "$ORDINARY:$ORDINARY" "$home"
+chmod 755 "$home"
+chmod 600 "$home/secret.bin" "$home/owners.gguf" "$base"
+as_other() {
+	setpriv --reuid $OTHER --regid $OTHER --clear-groups "$@"
+}
+lines() {
+	as_user grep -c "refused: user $1 can only read" "$mnt/.log"
+}
+
+as_user organfs -o "noassemble,allow_other,uid=$OTHER,gid=$OTHER,umask=0" "$base" "$mnt" \
+	</dev/null || fail 'the user cannot mount'
+as_user ln -s "$home/style.gguf" "$mnt/adapters/"
+as_user cp "$home/secret.bin" "$mnt/organs/.scratch"
+as_user cat "$mnt/model.gguf" >"$TMP/model" && as_user cat "$mnt/.grafts" >"$TMP/grafts"
+
+# Root is another user too.
+for uid in $OTHER 0; do
+	before=$(lines $uid) || true
+	timeout 60 "$here/../tools/stranger.py" "$mnt" $uid "$home/secret.bin" "$home/owners.gguf" \
+		>"$TMP/tried" || fail "stranger.py: $(tail -n 3 "$TMP/tried")"
+	! grep . "$TMP/tried" || fail "user $uid was not refused all that"
+	[ "$(wc -l <"$TMP/tried")" -gt 150 ] || fail "only $(wc -l <"$TMP/tried") were tried"
+	[ $(($(lines $uid) - before)) -ge 100 ] || fail "lines of user $uid: $(lines $uid)"
+done
+as_user tail -n 1 "$mnt/.log" | grep -q "refused: user 0 can only read here: this daemon has the" ||
+	fail "the log: $(as_user tail -n 1 "$mnt/.log")"
+equal "$(cat "$home/owners.gguf")" "the owner's" 'the file of the owner'
+as_user cat "$mnt/.grafts" | cmp - "$TMP/grafts" || fail 'the grafts are others'
+as_user cmp "$mnt/model.gguf" "$TMP/model"
+absent "$mnt/organs/blk_9_ffn_up.bin"
+
+# They read all of it.
+as_other cmp "$mnt/model.gguf" "$TMP/model"
+as_other cat "$mnt/organs/blk_0_ffn_up.bin" "$mnt/.theta" "$mnt/metadata/general.name" >"$TMP/read"
+[ -s "$TMP/read" ] || fail 'nothing is read'
+
+# Its user may change what he likes.
+as_user cp "$home/secret.bin" "$mnt/organs/blk_2_ffn_up.bin"
+as_user sh -c "echo '$home/owners.gguf' >'$mnt/.assemble'"
+differ "$home/owners.gguf" "$base"
+as_user cmp "$home/owners.gguf" "$mnt/model.gguf"
+# What its user has opened, another may write to.
+python3 -c 'import os, sys
+user, other = int(sys.argv[1]), int(sys.argv[2])
+os.setegid(user), os.seteuid(user)
+os.dup2(os.open(sys.argv[3], os.O_WRONLY | os.O_TRUNC), 1)
+os.seteuid(0), os.setegid(0), os.setgroups([])
+os.setresgid(other, other, other), os.setresuid(other, other, other)
+os.execlp("cat", "cat")' "$ORDINARY" $OTHER "$mnt/organs/blk_3_ffn_up.bin" <"$home/secret.bin"
+as_user cut -f 1 "$mnt/.grafts" | grep -qx organs/blk_3_ffn_up.bin || fail 'it is not grafted'
+as_user fusermount3 -u "$mnt"
+until_true 20 eval "! pgrep -f '^organfs .*$mnt' >/dev/null"

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Root's daemon acts for a user with that user's file rights alone: neither by a path in /proc, nor
+# by a descriptor that a program of root's writes to, does it reach what the user cannot.
+. "${0%/*}/../lib.sh"
+
+need_root
+need setpriv
+OTHER=12345
+base=$(use stories260K)
+chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
+as_other() {
+	setpriv --reuid $OTHER --regid $OTHER --clear-groups "$@"
+}
+as_other test -x "$TMP" || skip "$TMP is closed to other users"
+mkdir -m 777 "$TMP/theirs"
+mkdir -m 700 "$TMP/shut"
+mkdir -m 777 "$TMP/shut/open" # every user could write there, and only root gets there
+"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/shut/open/organ.bin"
+cp "$TMP/shut/open/organ.bin" "$TMP/theirs/organ.bin"
+chmod 644 "$TMP/shut/open/organ.bin" "$TMP/theirs/organ.bin"
+(cd "$TMP/shut/open" && exec sleep 600) &
+roots=$!
+until_true 20 grep -q sleep "/proc/$roots/comm"
+mount_model -o allow_other,umask=0,noassemble "$base"
+
+# By way of a process of root's, or of the daemon itself.
+daemon=${DAEMON[$MNT]}
+for place in "/proc/$roots/cwd" "/proc/$roots/root$TMP/theirs" "/proc/self/root$TMP/theirs" \
+	"/proc/$daemon/root$TMP/theirs" "/proc/thread-self/root$TMP/theirs"; do
+	! as_other sh -c "echo '$place/x.gguf' >'$MNT/.assemble'" 2>/dev/null ||
+		fail "assembled at $place"
+	assembly_says 'in /proc, which is not followed|permission denied'
+done
+absent "$TMP/shut/open/x.gguf"
+absent "$TMP/theirs/x.gguf"
+ln -s "/proc/$roots/cwd" "$TMP/theirs/way"
+! as_other sh -c "echo '$TMP/theirs/way/x.gguf' >'$MNT/.assemble'" 2>/dev/null ||
+	fail 'assembled by way of a link'
+absent "$TMP/shut/open/x.gguf"
+for place in "/proc/$roots/cwd" "$TMP/theirs/way" "$TMP/shut/open"; do
+	as_other ln -sf "$place/organ.bin" "$MNT/organs/blk_1_ffn_up.bin" 2>/dev/null || true
+	! as_other cmp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/theirs/organ.bin" >/dev/null 2>&1 ||
+		fail "the organ at $place is shown"
+done
+as_other rm -f "$MNT/organs/blk_1_ffn_up.bin"
+echo all >"$MNT/.undo"
+
+# What a program of root's says on a descriptor that the user gave it, it says for the user.
+python3 -c 'import os, sys
+uid = int(sys.argv[1])
+os.setegid(uid), os.seteuid(uid)
+fd = os.open(sys.argv[2], os.O_WRONLY)
+os.seteuid(0), os.setegid(0)
+try:
+    os.write(fd, os.fsencode(sys.argv[3]))
+    sys.exit("written")
+except OSError as error:
+    print(os.strerror(error.errno))' $OTHER "$MNT/.assemble" "$TMP/shut/x.gguf" ||
+	fail 'written with the rights of the program'
+absent "$TMP/shut/x.gguf"
+
+# What the user may, goes on: a name from where they are, a file of theirs, a link, a donor.
+as_other sh -c "cd '$TMP/theirs' && echo ours.gguf >'$MNT/.assemble'" ||
+	fail "$(cat "$MNT/.assemble")"
+same "$TMP/theirs/ours.gguf" "$base"
+equal "$(stat -c %u "$TMP/theirs/ours.gguf")" $OTHER 'owner of what was assembled'
+as_other cp "$TMP/theirs/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
+grep -q "^organs/blk_1_ffn_up.bin	copy	.*$TMP/theirs/organ.bin" "$MNT/.grafts" ||
+	fail "the donor is not known: $(cat "$MNT/.grafts")"
+as_other ln -sf "$TMP/theirs/organ.bin" "$MNT/organs/blk_2_ffn_up.bin"
+as_other cmp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/theirs/organ.bin"
+# Threads that acted for users have root's rights again.
+echo "$TMP/shut/roots.gguf" >"$MNT/.assemble"
+same "$TMP/shut/roots.gguf" "$MNT/model.gguf"
+for status in "/proc/$daemon/task/"*/status; do
+	equal "$(grep -E '^Cap(Prm|Eff)' "$status" | cut -f 2 | sort -u | wc -l)" 1 "$status"
+	grep -q "^Uid:	0	0	0	0$" "$status" || fail "$(grep ^Uid "$status")"
+done
+kill $roots
+unmount_and_wait

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# stranger.py MOUNTPOINT UID SECRET OWNERS - every kind of change, tried as that user in a mount in
+# which the mode bits allow nearly all: an empty line for each that is refused with EPERM, or by the
+# mode bits where these refuse it to all, and else a line that says what came of it. SECRET is an organ that only the daemon's user may read, OWNERS a file
+# that only he may write. For root.
+import errno
+import os
+import sys
+
+mnt, uid, secret, owners = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+# The daemon's user made these before: $MNT/organs/.scratch and adapters/style.gguf.
+WRITABLE = [
+    "organs/blk_0_ffn_up.bin", "organs/blk_0_ffn_up.theta", "organs/.theta", "organs/.scratch",
+    "model.gguf", "header.gguf", "manifest.json", "theta.svg", "checksums.xxh128", ".theta",
+    ".table", ".report.json", ".check", ".grafts", ".log", ".assemble", ".undo", ".recipe",
+    "metadata/general.name", "metadata/general.architecture", "adapters/style.scale",
+    ".base/organs/blk_0_ffn_up.bin", ".base/metadata/general.name",
+    ".views/npy/organs/blk_0_ffn_up.npy", ".views/fractal/organs/blk_0_ffn_up.bin",
+]
+
+
+def control(name, words):
+    """Its bytes written to a file that obeys."""
+    fd = os.open(name, os.O_WRONLY)
+    try:
+        os.write(fd, words)
+    finally:
+        os.close(fd)
+
+
+def attempts():
+    """Pairs of what is tried, and the trying."""
+    for name in WRITABLE:
+        for flags, word in ((os.O_WRONLY, "write"), (os.O_RDWR, "read and write"),
+                            (os.O_WRONLY | os.O_TRUNC, "empty"), (os.O_RDONLY | os.O_TRUNC, "cut")):
+            yield f"{word} {name}", lambda n=name, f=flags: os.close(os.open(n, f))
+        yield f"truncate {name}", lambda n=name: os.truncate(n, 3)
+        yield f"chmod {name}", lambda n=name: os.chmod(n, 0o600)
+        yield f"utime {name}", lambda n=name: os.utime(n, (1, 1))
+        yield f"touch {name}", lambda n=name: os.utime(n)
+        yield f"setxattr {name}", lambda n=name: os.setxattr(n, "user.organfs.type", b"uint32")
+        yield f"removexattr {name}", lambda n=name: os.removexattr(n, "user.organfs.type")
+    for where in ("", "organs/", "metadata/", "adapters/", ".base/organs/", ".views/npy/organs/"):
+        yield f"create in {where}", lambda w=where: os.close(os.open(w + "new", os.O_CREAT))
+        yield f"mknod in {where}", lambda w=where: os.mknod(w + "new")
+        yield f"mkdir in {where}", lambda w=where: os.mkdir(w + "new")
+        yield f"symlink in {where}", lambda w=where: os.symlink(secret, w + "new")
+    slot = "organs/blk_1_ffn_up.bin"
+    yield "a slot", lambda: os.close(os.open("organs/blk_9_ffn_up.bin", os.O_CREAT | os.O_WRONLY))
+    yield "a link to a secret", lambda: os.symlink(secret, "organs/blk_9_ffn_up.bin")
+    yield "an adapter", lambda: os.symlink(secret, "adapters/new.gguf")
+    yield "link of a new name", lambda: os.link(slot, "organs/blk_9_ffn_up.bin")
+    yield "rename", lambda: os.rename(slot, "organs/blk_2_ffn_up.bin")
+    yield "rename aside", lambda: os.rename(slot, "organs/old~")
+    yield "unlink", lambda: os.unlink(slot)
+    yield "unlink an adapter", lambda: os.unlink("adapters/style.gguf")
+    yield "unlink a key", lambda: os.unlink("metadata/general.name")
+    yield "unlink a scratch file", lambda: os.unlink("organs/.scratch")
+    yield "rmdir", lambda: os.rmdir("norm")
+    yield "times of a directory", lambda: os.utime("organs", (1, 1))
+    yield "attribute of a directory", lambda: os.setxattr("organs", "user.organfs.type", b"uint32")
+    yield "assemble", lambda: control(".assemble", os.fsencode(owners))
+    yield "undo", lambda: control(".undo", b"all")
+    yield "recipe", lambda: control(".recipe", b"recipe: 1\n")
+
+
+FIXED = (".base/", ".views/")
+
+
+def outcome(what, attempt):
+    """Empty where it is refused, else what came."""
+    try:
+        attempt()
+    except OSError as error:
+        fixed = error.errno == errno.EACCES and any(name in what for name in FIXED)
+        return "" if fixed or error.errno == errno.EPERM else os.strerror(error.errno)
+    return "done"
+
+
+os.chdir(mnt)
+os.setgroups([])
+os.setresgid(uid, uid, uid)
+os.setresuid(uid, uid, uid)
+for what, attempt in attempts():
+    said = outcome(what, attempt)
+    print(f"{what}: {said}" if said else "")
