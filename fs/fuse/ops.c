@@ -94,8 +94,8 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.removexattr = rights_removexattr,
 };
 
-/* Seconds, which the kernel takes for a tick of its clock: a path is walked without asking anew for
- * the attributes of what may change. The times of files on disks tell no shorter time apart. */
+/* Seconds, which the kernel takes for a tick of its clock: a file being written, which was just
+ * looked up, is not asked for at once again. The kernel itself knows of what it writes there. */
 #define A_TICK 0.001
 
 /* Is it a directory that has another time with each graft? */
@@ -135,7 +135,10 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	if (is_of_grafts(fs, inode))
 		attr->st_mtim = model_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-	return inode->stage || is_of_grafts(fs, inode) ? A_TICK : FOREVER;
+	/* A graft changes its directory without a word to the kernel, and find -newer may follow. */
+	if (is_of_grafts(fs, inode))
+		return 0;
+	return inode->stage ? A_TICK : FOREVER;
 }
 
 static double entry_timeout(const struct mount *fs, const struct inode *inode)
