@@ -338,7 +338,7 @@ trace() {
 	strace -f -qq -o "$TMP/calls" -p "${DAEMON[$1]}" -e "trace=${2:-$ANY_CALL}" \
 		${3:+-e "inject=$3"} 2>>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "${DAEMON[$1]}" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
+	until_true 20 is_traced "${DAEMON[$1]}" || skip "no strace: $(tail -n 1 "$LOGS/strace")"
 }
 
 done_tracing() {
