@@ -30,8 +30,9 @@ mount_counted() {
 }
 
 counted() {
-	n=$(grep -vc resumed "$TMP/calls")
-	bytes=$(returned read pread64 preadv preadv2)
+	# How long the table of mounts is, which is read with read(), is the machine's affair.
+	n=$(($(grep -vc resumed "$TMP/calls") - $(calls read)))
+	bytes=$(returned pread64 preadv preadv2)
 }
 
 # What the dynamic linker does is another thing in every release.
@@ -47,6 +48,6 @@ mount_counted '2,000 organs' "$TMP/base.gguf"
 "$GGUF" synth "$TMP/large.gguf" --tensors 1100 --vocab 160000 --size 4G
 mount_counted 'a vocabulary of 160,000' "$TMP/large.gguf"
 mkdir "$TMP/shards"
-"$GGUF" split "$TMP/base.gguf" "$TMP/shards/base" 20
+"$GGUF" split "$TMP/base.gguf" "$TMP/shards/base" 100
 first=$(find "$TMP/shards" -name '*00001-of-*')
 mount_counted '100 shards' "$first"
