@@ -164,7 +164,7 @@ static uint64_t keep(const char *dir, char *path)
 	char *bytes = malloc((size_t)size + 1);
 	int out;
 
-	snprintf(temporary, sizeof(temporary), "%s/.stage", dir);
+	snprintf(temporary, sizeof(temporary), "%s/.%s", dir, basename(path));
 	snprintf(final, sizeof(final), "%s/%s", dir, basename(path));
 	out = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (!bytes || out < 0 || read(fd, bytes, (size_t)size) != size ||

@@ -13,6 +13,8 @@ import socket
 import subprocess
 import time
 
+import ways
+
 GIB = 1 << 30
 SPEED, TIME, MEMORY = "GB/s", "ms", "MiB"
 
@@ -117,9 +119,9 @@ def grafts(bench):
     small, donors = bench.small(), bench.donors()
     ups, downs = (sorted(glob.glob(f"{donors}/*_{role}.bin")) for role in ("up", "down"))
     for way in bench.rounds():
-        if not way.writable:
+        if not way.writable or way.name == "its daemon":
             continue
-        ours = "organfs" in way.__class__.__name__.lower()
+        ours = isinstance(way, ways.Organfs)
         layer = f"{way.environment()['HOME']}/layer"
         target = bench.directory(f"{way.environment()['HOME']}/target/organs", way.user)
         top = way.mount(small if ours else os.path.dirname(target), f"layer={layer},noassemble")
@@ -128,13 +130,7 @@ def grafts(bench):
             (lambda files: [way.access, "keep", place, *files])
         bench.add(f"{len(ups)} grafts by one cp (kept durably)", TIME, way, timed(way, copy(ups)))
         begin = time.perf_counter()
-        # The stage of the native copies has one name: each writer has a directory.
-        if ours:
-            parts = [copy(downs[i::4]) for i in range(4)]
-        else:
-            for i in range(4):
-                os.mkdir(f"{place}/{i}")
-            parts = [[way.access, "keep", f"{place}/{i}", *downs[i::4]] for i in range(4)]
+        parts = [copy(downs[i::4]) for i in range(4)]
         writers = [subprocess.Popen(part, stdout=subprocess.DEVNULL, **way.identity())
                    for part in parts]
         for writer in writers:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""ways.py - the ways to a file whose speeds are compared, each a column of the table of `make bench`:
-the file itself, organfs in three forms, and filesystems of others that do something alike.
+"""ways.py - the ways to a file whose speeds are compared, each a column of the table of `make
+bench`: the file itself, organfs in three forms, and filesystems of others that do something alike.
 
 A way shows a directory of the same names as the native one. What is mounted ends with its way.
 """
@@ -32,7 +32,7 @@ class Way:
         return None
 
     def command(self, what, options):
-        """The command that mounts the directory `what` in the foreground, and what is run for it."""
+        """The command that mounts the directory `what` in the foreground."""
         return None
 
     def environment(self):
