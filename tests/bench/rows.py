@@ -269,4 +269,4 @@ def ports():
 
 
 GROUPS = {group.__name__: group for group in
-          (reads, cold, metadata, grafts, mounts, assembly, theta, remote)}
+          (reads, cold, metadata, mounts, assembly, theta, remote, grafts)}
