@@ -161,7 +161,7 @@ def mounts(bench):
                 bench.add(row, TIME, way, value)
             elif way.name in ("organfs", "for a user") or "1 file" in row:
                 command = way.command(directory, "")
-                if "organfs" in command[0]:
+                if isinstance(way, ways.Organfs):
                     command[-2] = shards[0]
                 begin = time.perf_counter()
                 way.start(command)

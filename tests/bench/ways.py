@@ -177,7 +177,7 @@ class Bindfs(Way):
         return None if shutil.which("bindfs") else "apt install bindfs"
 
     def command(self, what, options):
-        return ["bindfs", "-f", what, self.point]
+        return ["bindfs", "-f", "--no-allow-other", what, self.point]
 
 
 class Rclone(Way):
