@@ -216,7 +216,7 @@ programs: all $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
 	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 
 # For compilers to look at.
-BENCHES := spans zmeasure purify dequant
+BENCHES := spans access zmeasure purify dequant
 .PHONY: everything fuzzers
 fuzzers: $(FUZZ:%=$B/tests/fuzz/%)
 everything: programs fuzzers $(BENCHES:%=$B/tests/bench/%)
@@ -295,15 +295,20 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 ## bench
 
 .PHONY: bench
-bench: $B/organfs $B/tests/bench/spans $B/tests/bench/purify	## speed, as ratios within one run
-	@ORGANFS=$(CURDIR)/$B/organfs SPANS=$(CURDIR)/$B/tests/bench/spans tests/bench/run
-	@$B/tests/bench/purify && tests/bench/lora
+# SIZE of the large model, ROUNDS that the medians are of, ROWS='reads grafts ...' for a part;
+# RESULTS=1 writes tests/bench/RESULTS.md.
+bench: $B/organfs $(patsubst %,$B/tests/bench/%,spans access purify)	## speed, as ratios in one run
+	@BUILD=$(CURDIR)/$B tests/bench/run $(SIZE:%=--size %) $(ROUNDS:%=--rounds %) \
+		$(if $(RESULTS),--results) $(ROWS)
 
 $B/tests/bench/spans: $B/tests/bench/spans.o $(call with_below,storage)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
 $B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/%.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(MEASURE_LIBS)
+$B/tests/bench/access: $B/tests/bench/access.o
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -pthread
+
 $B/tests/bench/dequant: $B/tests/bench/dequant.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,libxxhash) -lm
 .PHONY: bench-zmeasure bench-dequant bench-assemble bench-purify bench-views

@@ -330,6 +330,45 @@ full_speed() {
 	wait "$TRACER" 2>/dev/null || true
 }
 
+# trace MOUNTPOINT [CALLS [INJECTED]], then done_tracing: $TMP/calls has a line for each call of
+# the daemon, of all but those that depend on how its threads meet, and n is their number.
+ANY_CALL='!futex,mmap,mprotect,munmap,mremap,madvise,brk,clone3,exit,rt_sigprocmask,rt_sigtimedwait'
+ANY_CALL=$ANY_CALL,set_robust_list,rseq,sched_yield,restart_syscall,clock_nanosleep,gettid,getpid
+trace() {
+	strace -f -qq -o "$TMP/calls" -p "${DAEMON[$1]}" -e "trace=${2:-$ANY_CALL}" \
+		${3:+-e "inject=$3"} 2>>"$LOGS/strace" &
+	TRACER=$!
+	until_true 20 is_traced "${DAEMON[$1]}" || skip "no strace: $(tail -n 1 "$LOGS/strace")"
+}
+
+done_tracing() {
+	full_speed
+	n=$(grep -vc resumed "$TMP/calls" || true)
+}
+
+# calls NAME...: how many of those of the last trace were of these.
+calls() {
+	local names=$*
+	grep -Ec "^[0-9]+ +(${names// /|})\(" "$TMP/calls" || true
+}
+
+# What these calls of the last trace returned, together: bytes.
+returned() {
+	local names=$*
+	awk -v names="^[0-9]+ +(<[.][.][.] )?(${names// /|})([(]| resumed>)" '
+		$0 ~ names && $(NF - 1) == "=" { sum += $NF }
+		END { printf "%.0f\n", sum }' "$TMP/calls"
+}
+
+# at_most WHAT COUNT: the bound is in counts/bounds.tsv.
+at_most() {
+	local most
+	most=$(awk -F '\t' -v what="$1" '$1 == what { print $2 }' "$here/counts/bounds.tsv")
+	[ -n "$most" ] || fail "no bound for $1"
+	echo "$1: $2, at most $most"
+	[ "$2" -le "$most" ] || fail "$1: $2, which is more than $most"
+}
+
 # mount_image TYPE MIB DIRECTORY: a filesystem of its own in a file, or the test is skipped. It
 # goes with the test.
 mount_image() {

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""ways.py - the ways to a file whose speeds are compared, each a column of the table of `make
+bench`: the file itself, organfs in three forms, and filesystems of others that do something alike.
+
+A way shows a directory of the same names as the native one. What is mounted ends with its way.
+"""
+import os
+import shutil
+import subprocess
+import time
+
+ORDINARY = 65534
+
+
+def mounted(directory):
+    with open("/proc/self/mountinfo", encoding="utf-8") as lines:
+        return any(line.split()[4] == directory for line in lines)
+
+
+class Way:
+    """What is native: nothing is mounted."""
+    name = "native"
+    user = None          # by number, who mounts and reads; None is who runs this
+    writable = True
+
+    def __init__(self, work, access):
+        self.work, self.access, self.process = work, access, None
+        self.point = f"{work}/mnt"
+
+    def missing(self):
+        """Why this way cannot be gone here, or nothing."""
+        return None
+
+    def command(self, what, options):
+        """The command that mounts the directory `what` in the foreground."""
+        return None
+
+    def environment(self):
+        return dict(os.environ, XDG_STATE_HOME=f"{self.work}/state", HOME=f"{self.work}/home",
+                    XDG_CACHE_HOME=f"{self.work}/cache", XDG_CONFIG_HOME=f"{self.work}/config")
+
+    def run(self, command):
+        return subprocess.run(command, check=True, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, **self.identity()).stdout
+
+    def identity(self):
+        """What a subprocess is to be run with."""
+        identity = {"env": self.environment()}
+        if self.user is not None:
+            identity.update(user=self.user, group=self.user, extra_groups=[])
+        return identity
+
+    def start(self, command):
+        """Mounts in the foreground; returns when the mount is there."""
+        if self.process or mounted(self.point):
+            raise RuntimeError(f"{self.point} is mounted already")
+        with open(f"{self.work}/said", "wb") as said:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said,
+                                            stderr=said, **self.identity())
+        for _ in range(6000):
+            if mounted(self.point):
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.005)
+        with open(f"{self.work}/said", encoding="utf-8", errors="replace") as said:
+            raise RuntimeError(f"{' '.join(command)}: not mounted: {said.read()[-300:]}")
+
+    def mount(self, what, options=""):
+        """Returns the directory in which the names of `what` are."""
+        command = self.command(what, options)
+        if command is None:
+            return what
+        self.start(command)
+        return self.point
+
+    def unmount(self):
+        if self.process is None:
+            return
+        for _ in range(500):
+            if subprocess.run(["fusermount3", "-q", "-u", self.point], check=False,
+                              stderr=subprocess.DEVNULL).returncode == 0:
+                break
+            time.sleep(0.02)
+        else:
+            raise RuntimeError(f"{self.point} stays busy")
+        self.process.wait(60)
+        self.process = None
+
+    def end(self):
+        """Also after a failure."""
+        if self.process is not None:
+            subprocess.run(["fusermount3", "-q", "-u", "-z", self.point], check=False,
+                           stderr=subprocess.DEVNULL)
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def status(self, key):
+        """A number of /proc/PID/status of the daemon: kB, or 0 for what has none."""
+        if self.process is None:
+            return 0
+        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as lines:
+            return next((int(line.split()[1]) for line in lines if line.startswith(key + ":")), 0)
+
+    def switches(self):
+        """Context switches of the threads of the daemon that are there, until now."""
+        total = 0
+        if self.process is None:
+            return 0
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            try:
+                with open(f"/proc/{self.process.pid}/task/{task}/status",
+                          encoding="utf-8") as lines:
+                    total += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
+            except OSError:
+                pass  # that thread has ended
+        return total
+
+
+class Organfs(Way):
+    name = "organfs"
+    options = ""
+
+    def command(self, what, options):
+        model = what if what.startswith("http") else f"{what}/model.gguf"
+        wanted = ",".join(filter(None, (self.options, options or "ro")))
+        return [f"{self.work}/organfs", "-f", "-o", wanted, model, self.point]
+
+
+class OrganfsDaemon(Organfs):
+    """What is read where the kernel does not read by itself."""
+    name = "its daemon"
+    options = "passthrough=no,snapshot=no"
+
+
+class OrganfsUser(Organfs):
+    name = "for a user"
+    user = ORDINARY
+
+    def missing(self):
+        if os.getuid() != 0:
+            return "what runs this is a user"
+        if os.path.exists(f"{self.work}/no-user"):
+            return "/dev/fuse cannot be opened by an ordinary user"
+        return None
+
+    def environment(self):
+        home = f"{self.work}/user"
+        return dict(super().environment(), HOME=home, XDG_STATE_HOME=f"{home}/state",
+                    XDG_CACHE_HOME=f"{home}/cache", XDG_CONFIG_HOME=f"{home}/config")
+
+
+class Squashfuse(Way):
+    name = "squashfuse_ll"
+    writable = False
+
+    def missing(self):
+        return None if shutil.which("squashfuse_ll") and shutil.which("mksquashfs") else \
+            "apt install squashfuse squashfs-tools"
+
+    def image(self, what):
+        """Not compressed, as the others are not."""
+        if not os.path.exists(f"{what}.sqfs"):
+            subprocess.run(["mksquashfs", what, f"{what}.sqfs", "-quiet", "-no-progress", "-noI",
+                            "-noD", "-noF", "-noX"], check=True, stdout=subprocess.DEVNULL)
+        return f"{what}.sqfs"
+
+    def command(self, what, options):
+        return ["squashfuse_ll", "-f", self.image(what), self.point]
+
+
+class Bindfs(Way):
+    name = "bindfs"
+
+    def missing(self):
+        return None if shutil.which("bindfs") else "apt install bindfs"
+
+    def command(self, what, options):
+        return ["bindfs", "-f", "--no-allow-other", what, self.point]
+
+
+class Rclone(Way):
+    """Of what is on a web server alone."""
+    name = "rclone"
+
+    def missing(self):
+        return None if shutil.which("rclone") and shutil.which("lighttpd") else \
+            "apt install rclone lighttpd"
+
+    def command(self, what, options):
+        return ["rclone", "mount", "--read-only", "--http-url", what, ":http:", self.point]
+
+
+WAYS = (Way, Organfs, OrganfsDaemon, OrganfsUser, Squashfuse, Bindfs, Rclone)

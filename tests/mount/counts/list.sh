@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a look at 2,000 organs asks of a daemon, the first time and again, counted: requests and
+# calls of the daemon.
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need strace
+need_root # a mount of root's is told apart by nothing but its readahead
+"$GGUF" small "$TMP/base.gguf" 1000
+touch "$TMP/reference"
+
+look_counted() {
+	local what=$1
+	shift
+	trace "$MNT"
+	"$@" >"$TMP/listed"
+	done_tracing
+	at_most "$what: requests" "$(calls writev write)"
+	at_most "$what: calls" "$n"
+}
+
+for options in ro rw; do
+	mount_model -o "$options,noassemble" "$TMP/base.gguf"
+	look_counted "ls -lR, $options" ls -lR "$MNT"
+	equal "$(grep -c '_ffn_.*bin' "$TMP/listed")" 2000
+	look_counted "ls -lR again, $options" ls -lR "$MNT"
+	look_counted "find -newer again, $options" find "$MNT" -newer "$TMP/reference"
+	look_counted "du again, $options" du -s "$MNT"
+	unmount_and_wait
+done

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a mount costs, counted: calls of organfs and fusermount3 until both have ended, beyond those
+# of their start, and bytes that it reads. Of models that are small, have many organs, a large
+# vocabulary, 100 shards.
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need strace
+need_root # fusermount3 has no rights where it is traced
+
+is_mounted() {
+	mountpoint -q "$MNT" || ! kill -0 "$TRACER" 2>/dev/null
+}
+
+# mount_counted WHAT MODEL
+mount_counted() {
+	strace -f -qq -o "$TMP/calls" -e "trace=$ANY_CALL" "$ORGANFS" -o ro "$2" "$MNT" \
+		>"$TMP/.said" 2>&1 </dev/null &
+	TRACER=$!
+	until_true 60 is_mounted || fail "$2 is not mounted after 60 s"
+	mountpoint -q "$MNT" || skip "no strace here: $(cat "$TMP/.said")"
+	# The kernel's first request is answered after the mount is there.
+	stat "$MNT/organs" >"$TMP/.said"
+	fusermount3 -u "$MNT"
+	wait $TRACER || fail "organfs ends with $?"
+	counted
+	at_most "mount of $1: calls" $((n - start))
+	at_most "mount of $1: KiB read" $(((bytes - start_bytes) >> 10))
+}
+
+counted() {
+	# How long the table of mounts is, which is read with read(), is the machine's affair.
+	n=$(($(grep -vc resumed "$TMP/calls") - $(calls read)))
+	bytes=$(returned pread64 preadv preadv2)
+}
+
+# What the dynamic linker does is another thing in every release.
+strace -f -qq -o "$TMP/calls" -e "trace=$ANY_CALL" "$ORGANFS" --version >"$TMP/.said" ||
+	skip 'no strace here'
+counted
+start=$n
+start_bytes=$bytes
+
+mount_counted 'a small model' "$MODELS/scribe-Q4_K_M.gguf"
+"$GGUF" small "$TMP/base.gguf" 1000
+mount_counted '2,000 organs' "$TMP/base.gguf"
+"$GGUF" synth "$TMP/large.gguf" --tensors 1100 --vocab 160000 --size 4G
+mount_counted 'a vocabulary of 160,000' "$TMP/large.gguf"
+mkdir "$TMP/shards"
+"$GGUF" split "$TMP/base.gguf" "$TMP/shards/base" 100
+first=$(find "$TMP/shards" -name '*00001-of-*')
+mount_counted '100 shards' "$first"
