@@ -89,9 +89,9 @@ int shared_file_new(struct view *view, const char *directory)
 	return -ENOTSUP;
 }
 
-int shared_file_fill(int fd, struct view *view, const atomic_bool *stop)
+int shared_file_fill(int fd, struct view *view, const atomic_bool *stop, const atomic_bool *ending)
 {
-	struct progress progress = { .cancel = stop };
+	struct progress progress = { .cancel = stop, .ending = ending };
 	struct error err = { 0 };
 
 	progress_begin(&progress, view_size(view));

@@ -15,8 +15,8 @@
  * it costs more. Asks the disk, and tries it. */
 int shared_file_new(struct view *view, const char *directory);
 
-/* Make it hold what the view does. Returns 0 or -errno, as view_write() does: EINTR where *stop
- * became true, which may be NULL. */
-int shared_file_fill(int fd, struct view *view, const atomic_bool *stop);
+/* Make it hold what the view does. Returns 0 or -errno, as view_write() does: EINTR where *stop or
+ * *ending became true, each of which may be NULL. */
+int shared_file_fill(int fd, struct view *view, const atomic_bool *stop, const atomic_bool *ending);
 
 #endif

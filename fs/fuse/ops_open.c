@@ -199,7 +199,8 @@ static int hand_file(struct mount *fs, struct view *view)
 }
 
 /* The same with a file that is made for it, and filled unless it is only to be known whether it
- * would be. What cannot be made, the daemon reads. Returns its number, 0 or -EINTR. */
+ * would be. What cannot be made, the daemon reads. The end of the mount does not wait until it is
+ * filled. Returns its number, 0 or -EINTR. */
 static int hand_snapshot(struct mount *fs, const struct inode *inode, struct view *view,
 			 const atomic_bool *stop, bool fill)
 {
@@ -212,7 +213,7 @@ static int hand_snapshot(struct mount *fs, const struct inode *inode, struct vie
 		return 0;
 	number = passthrough_hand(fs, fd);
 	if (number > 0 && fill)
-		rc = shared_file_fill(fd, view, stop);
+		rc = shared_file_fill(fd, view, stop, &mount_model_files(fs, inode)->ending);
 	close(fd);
 	if (rc < 0)
 		passthrough_give_back(fs, number);

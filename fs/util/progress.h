@@ -10,7 +10,8 @@
 /* Another thread may read it. In bytes. */
 struct progress {
 	atomic_uint_fast64_t done, total;
-	const atomic_bool *cancel; /* NULL: cannot be stopped */
+	/* Either stops it; NULL: that one does not. */
+	const atomic_bool *cancel, *ending;
 	/* How those that are done came: by sharing them with another file, copied by the kernel, or
 	 * written from memory. */
 	atomic_uint_fast64_t shared, copied, written;
@@ -18,7 +19,8 @@ struct progress {
 
 static inline bool progress_is_cancelled(const struct progress *progress)
 {
-	return progress->cancel && atomic_load(progress->cancel);
+	return (progress->cancel && atomic_load(progress->cancel)) ||
+	       (progress->ending && atomic_load(progress->ending));
 }
 
 static inline void progress_begin(struct progress *progress, uint64_t total)

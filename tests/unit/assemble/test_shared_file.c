@@ -80,7 +80,7 @@ static void it_holds_the_view_and_has_no_name(void **state)
 	must(fstat(fd, &stat) == 0);
 	assert_int_equal(stat.st_size, 0);
 	filesystem.shared = 0;
-	assert_int_equal(shared_file_fill(fd, view, NULL), 0);
+	assert_int_equal(shared_file_fill(fd, view, NULL, NULL), 0);
 	must(fstat(fd, &stat) == 0);
 	assert_int_equal(stat.st_nlink, 0);
 	assert_int_equal(stat.st_size, SIZE);
@@ -139,7 +139,7 @@ static void where_no_file_can_be_made_it_is_not(void **state)
 	assert_int_equal(shared_file_new(view, in_temp(state, "missing").text), -ENOENT);
 	fd = shared_file_new(view, scene.directory.text);
 	filesystem.reserve_error = ENOSPC;
-	assert_int_equal(shared_file_fill(fd, view, NULL), -ENOSPC);
+	assert_int_equal(shared_file_fill(fd, view, NULL, NULL), -ENOSPC);
 	close(fd);
 	view_unref(view);
 	close_scene(&scene);
@@ -186,14 +186,16 @@ static void what_has_to_be_computed_is_not_cheap(void **state)
 	close_scene(&scene);
 }
 
-static void a_reader_that_is_interrupted_waits_no_longer(void **state)
+static void an_interrupt_and_the_end_of_the_mount_stop_it(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
-	const atomic_bool stop = true;
+	const atomic_bool no = false, yes = true;
 	const int fd = shared_file_new(view, scene.directory.text);
 
-	assert_int_equal(shared_file_fill(fd, view, &stop), -EINTR);
+	assert_int_equal(shared_file_fill(fd, view, &yes, &no), -EINTR);
+	assert_int_equal(shared_file_fill(fd, view, &no, &yes), -EINTR);
+	assert_int_equal(shared_file_fill(fd, view, &no, &no), 0);
 	close(fd);
 	view_unref(view);
 	close_scene(&scene);
@@ -206,7 +208,7 @@ static void a_base_that_was_changed_makes_none(void **state)
 	const int fd = shared_file_new(view, scene.directory.text);
 
 	change_times(state, "base");
-	assert_int_equal(shared_file_fill(fd, view, NULL), -EIO);
+	assert_int_equal(shared_file_fill(fd, view, NULL, NULL), -EIO);
 	assert_int_equal(shared_file_new(view, scene.directory.text), -ENOTSUP);
 	close(fd);
 	view_unref(view);
@@ -238,7 +240,7 @@ static void without_memory_it_fails(void **state)
 		fd = shared_file_new(view, scene.directory.text);
 		assert_true(fd >= 0);
 		allocation_fails(k);
-		rc = shared_file_fill(fd, view, NULL);
+		rc = shared_file_fill(fd, view, NULL, NULL);
 		close(fd);
 		if (!allocation_failed())
 			break;
