@@ -5,6 +5,7 @@
 #ifndef FS_TREE_OPEN_FILES_H
 #define FS_TREE_OPEN_FILES_H
 
+#include "fs/storage/page_trail.h"
 #include "fs/tree/inodes.h"
 #include "fs/tree/read_modes.h"
 #include "fs/tree/undo_words.h"
@@ -31,6 +32,7 @@
 struct open_file {
 	struct inode *inode;
 	struct view *view;   /* NULL for a stage, but for a writer without a name: the readers' */
+	struct page_trail *trail; /* of a reader; NULL: nothing is read ahead */
 	bool writes;	     /* opened for writing */
 	bool maps;	     /* it may have shared maps that are written to */
 	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */
