@@ -28,6 +28,7 @@ static void reply_read(struct async_request *async, ssize_t got)
 static ssize_t run_read(struct async_request *async)
 {
 	unsigned flags;
+	ssize_t got;
 
 	async->buffer = reply_buffers_get(async->fs->buffers);
 	if (!async->buffer)
@@ -36,8 +37,10 @@ static ssize_t run_read(struct async_request *async)
 		return stage_read(async->handle->inode->stage, async->buffer, async->size,
 				  async->offset);
 	flags = page_trail_begin(async->trail, async->size, async->offset);
-	return view_read_with(async->view, flags, async->buffer, async->size, async->offset,
-			      &async->stop);
+	got = view_read_with(async->view, flags, async->buffer, async->size, async->offset,
+			     &async->stop);
+	page_trail_done(async->trail, async->offset);
+	return got;
 }
 
 /* A writer without a name sees its stage, and pages of the inode do not (open_files.h). */
@@ -94,7 +97,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 		/* Its handle may be gone once it is answered. */
 		trail = page_trail_ref(trail);
 		async_run_now(async);
-		page_trail_end(trail);
+		page_trail_move(trail);
 		read_threads_leave(fs->read_threads);
 	} else {
 		async_submit(async, read_threads_for_device(fs->read_threads,

@@ -13,14 +13,21 @@
 /* Views of less are read with two requests. */
 #define SIZE_LEAST ((uint64_t)128 << 10)
 
-/* What is noted at once. The kernel reads ahead by twice as much as read_ahead_kb of the disk says:
- * 128 KiB, and 8 MiB are seen. */
-#define WINDOW ((uint64_t)16 << 20)
+/* The kernel reads ahead by at most twice as much as read_ahead_kb of the disk says: 128 KiB, and 8
+ * MiB are seen. */
+#define AHEAD ((uint64_t)16 << 20)
 
-/* So far from their order may requests be taken: two of the largest. */
-#define SLACK ((uint64_t)2 << 20)
+/* What is noted at once. */
+#define WINDOW ((uint64_t)8 << 20)
 
-#define WINDOWS_MOST 4
+/* So far from their order may requests be taken: some of the largest, by threads of which one is
+ * held up. */
+#define SLACK ((uint64_t)8 << 20)
+
+#define WINDOWS_MOST 8
+
+/* Of more reads at a time, each drops its own pages. */
+#define READS_MOST 16
 
 /* A model of tiny tensors has many extents in a window; pages of those after so many stay. */
 #define EXTENTS_MOST 256
@@ -52,8 +59,11 @@ struct page_trail {
 	bool busy;	      /* a thread, with the lock or without, opens and closes windows */
 	bool running;	      /* the reader reads on */
 	uint64_t next;	      /* where it goes on */
+	uint64_t noted;	      /* where the next window begins */
+	/* Where reads begin that may have the kernel read ahead: windows behind them stay open. */
+	size_t n_reads;
+	uint64_t reads[READS_MOST];
 	/* Of the thread that is busy. */
-	uint64_t noted; /* where the next window begins */
 	size_t first, n;
 	struct trail_window windows[WINDOWS_MOST]; /* a ring */
 };
@@ -113,11 +123,12 @@ static void note(struct trail_window *window, struct backing *file, uint64_t off
 		window->runs[window->n++] = (struct trail_run){ file, runs[i] };
 }
 
-static void open_window(struct page_trail *trail)
+/* Returns where the next one begins. */
+static uint64_t open_window(struct page_trail *trail, uint64_t at)
 {
 	struct trail_window *window = &trail->windows[(trail->first + trail->n) % WINDOWS_MOST];
 	const uint64_t size = view_size(trail->view);
-	uint64_t at = trail->noted, length;
+	uint64_t length;
 	struct extent extent;
 
 	window->n = 0;
@@ -129,7 +140,7 @@ static void open_window(struct page_trail *trail)
 			break;
 		length = extent.length < window->end - at ? extent.length : window->end - at;
 		/* The kernel reads ahead beyond the end of the view. */
-		extent.length = length + (at + length == size ? WINDOW : 0);
+		extent.length = length + (at + length == size ? AHEAD : 0);
 		if (extent.backing)
 			file = backing_file_at(extent.backing, &extent.offset, &extent.length);
 		if (file)
@@ -137,7 +148,7 @@ static void open_window(struct page_trail *trail)
 		at += extent.length < length ? extent.length : length;
 	}
 	trail->n++;
-	trail->noted = window->end;
+	return window->end;
 }
 
 /* With the lock held, which is not while windows are moved: close those behind the reader, and open
@@ -145,14 +156,22 @@ static void open_window(struct page_trail *trail)
 static void move(struct page_trail *trail)
 {
 	const uint64_t next = trail->next, size = view_size(trail->view);
+	uint64_t noted = trail->noted, behind = next > SLACK ? next - SLACK : 0;
 
+	for (size_t i = 0; i < trail->n_reads; i++)
+		if (trail->reads[i] < behind)
+			behind = trail->reads[i];
 	trail->busy = true;
 	pthread_mutex_unlock(&trail->lock);
-	while (trail->n && trail->windows[trail->first].end + SLACK <= next)
+	while (trail->n && trail->windows[trail->first].end <= behind)
 		close_window(trail, 1);
-	while (trail->n < WINDOWS_MOST && trail->noted < next + WINDOW && trail->noted < size)
-		open_window(trail);
+	while (noted < next + AHEAD + WINDOW && noted < size) {
+		if (trail->n == WINDOWS_MOST)
+			close_window(trail, 1);
+		noted = open_window(trail, noted);
+	}
 	pthread_mutex_lock(&trail->lock);
+	trail->noted = noted;
 	trail->busy = false;
 }
 
@@ -161,24 +180,19 @@ static bool is_near(uint64_t offset, uint64_t next)
 	return offset <= next + SLACK && offset + SLACK >= next;
 }
 
-/* With the lock held, but for a while, and no other thread busy: the reader goes on from elsewhere,
- * and may read on from there. */
+/* With the lock held, and no other thread busy or reading: the reader goes on from elsewhere, and may
+ * read on from there. Windows stay open: the kernel may still be reading ahead in them. */
 static void begin(struct page_trail *trail, size_t n, uint64_t offset)
 {
-	trail->busy = true;
 	trail->running = is_near(offset, trail->next);
 	trail->next = offset + n;
-	pthread_mutex_unlock(&trail->lock);
-	while (trail->n)
-		close_window(trail, 1);
-	pthread_mutex_lock(&trail->lock);
 	trail->noted = offset > SLACK ? offset - SLACK : 0;
-	trail->busy = false;
 }
 
 unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
 {
 	const uint64_t size = trail ? view_size(trail->view) : 0;
+	uint64_t needed;
 	bool running;
 
 	if (offset >= size)
@@ -189,17 +203,35 @@ unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
 	if (trail->running && is_near(offset, trail->next)) {
 		if (trail->next < offset + n)
 			trail->next = offset + n;
-	} else if (!trail->busy) {
+	} else if (!trail->busy && !trail->n_reads) {
 		begin(trail, n, offset);
 	}
-	if (trail->running && !trail->busy && trail->noted < offset + n)
+	/* A thread that notes may be slower than those that read. */
+	needed = size - offset - n > AHEAD ? offset + n + AHEAD : size;
+	if (trail->running && !trail->busy && trail->noted < needed)
 		move(trail);
-	running = trail->running && offset + n <= trail->noted;
+	running = trail->running && trail->noted >= needed && is_near(offset, trail->next) &&
+		  trail->n_reads < READS_MOST;
+	if (running)
+		trail->reads[trail->n_reads++] = offset;
 	pthread_mutex_unlock(&trail->lock);
 	return running ? BACKING_PASSING : BACKING_PASSING | BACKING_SPANS;
 }
 
-void page_trail_end(struct page_trail *trail)
+void page_trail_done(struct page_trail *trail, uint64_t offset)
+{
+	if (!trail)
+		return;
+	pthread_mutex_lock(&trail->lock);
+	for (size_t i = 0; i < trail->n_reads; i++)
+		if (trail->reads[i] == offset) {
+			trail->reads[i] = trail->reads[--trail->n_reads];
+			break;
+		}
+	pthread_mutex_unlock(&trail->lock);
+}
+
+void page_trail_move(struct page_trail *trail)
 {
 	if (!trail)
 		return;

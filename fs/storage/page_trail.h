@@ -20,12 +20,15 @@ struct page_trail *page_trail_ref(struct page_trail *trail);
  * is fine, in all of them. */
 void page_trail_unref(struct page_trail *trail);
 
-/* Around each read of n bytes at offset, on the thread that reads. Several may read for a reader at
- * once: the requests of the kernel come in their order, but are not taken in it. The first one
- * returns the flags to read with, of enum backing_flags. The second one comes after the answer, and
- * gives up the reference. */
+/* Before and after each read of n bytes at offset, on the thread that reads. Several may read for a
+ * reader at once: the requests of the kernel come in their order, but are not taken in it. The first
+ * one returns the flags to read with, of enum backing_flags; then page_trail_done() is due. */
 unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset);
-void page_trail_end(struct page_trail *trail);
+void page_trail_done(struct page_trail *trail, uint64_t offset);
+
+/* Drop what is behind the reader and note what is ahead, once its read is answered. The caller's
+ * reference is given up. */
+void page_trail_move(struct page_trail *trail);
 
 /* The first file of which something is left to drop, borrowed. NULL: there is none, or a thread
  * that reads will do it. */

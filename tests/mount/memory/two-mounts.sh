@@ -7,8 +7,8 @@
 
 model_on_disk 32M
 mkdir "$TMP/other"
-mount_model -o ro "$base"
-mount_model -o ro "$base" "$TMP/other"
+mount_model -o ro,passthrough=no "$base"
+mount_model -o ro,passthrough=no "$base" "$TMP/other"
 first_look
 sleep 0.3 # for so long a daemon believes what it saw
 cat "$MNT/model.gguf" >/dev/null
