@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mounting.c - see mounting.h. */
 #include "mount-helpers/mounting.h"
-#include "fs/util/readahead.h"
 #include "fs/util/url.h"
 
 #include <errno.h>
@@ -14,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,50 +123,6 @@ static int run(const char *name, char *const argv[])
 	return WIFEXITED(status) && WEXITSTATUS(status) == 2 ? BAD_USAGE : NOT_MOUNTED;
 }
 
-/* Until the kernel's first request is answered, other requests wait. */
-static void await_first_answer(const char *directory)
-{
-	struct stat stat;
-
-	(void)lstat(directory, &stat);
-}
-
-/* Asks the mount for nothing: that of another user answers root no request. */
-static void raise_readahead(const char *directory)
-{
-	struct statx stat;
-
-	if (statx(AT_FDCWD, directory, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &stat) == 0)
-		readahead_raise(makedev(stat.stx_dev_major, stat.stx_dev_minor));
-}
-
-/* As that user, by a process of its own: this one does afterwards what takes root. */
-static int run_as(const char *name, const struct mount_arguments *arguments, char *const argv[])
-{
-	const pid_t pid = fork();
-	int status;
-
-	if (pid < 0) {
-		fprintf(stderr, "%s: %s\n", name, strerror(errno));
-		return NOT_MOUNTED;
-	}
-	if (pid == 0) {
-		status = become(name, arguments->user);
-		if (status == 0 && !arguments->fake)
-			status = run(name, argv);
-		if (status == 0 && !arguments->fake)
-			await_first_answer(arguments->directory);
-		_exit(status);
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!WIFEXITED(status))
-		return NOT_MOUNTED;
-	if (WEXITSTATUS(status) == 0 && !arguments->fake)
-		raise_readahead(arguments->directory);
-	return WEXITSTATUS(status);
-}
-
 int mounting_run(const char *name, const char *path, const struct mount_arguments *arguments)
 {
 	char program[PATH_MAX], *argv[7];
@@ -190,6 +143,9 @@ int mounting_run(const char *name, const char *path, const struct mount_argument
 		fprintf(stderr, "%s: organfs is not installed\n", name);
 		return NO_ORGANFS;
 	}
+	status = arguments->user ? become(name, arguments->user) : 0;
+	if (status)
+		return status;
 	argv[n++] = program;
 	if (arguments->options) {
 		argv[n++] = (char *)"-o";
@@ -205,7 +161,5 @@ int mounting_run(const char *name, const char *path, const struct mount_argument
 			fprintf(stderr, " %s", argv[i]);
 		fputc('\n', stderr);
 	}
-	if (arguments->user)
-		return run_as(name, arguments, argv);
 	return arguments->fake ? 0 : run(name, argv);
 }

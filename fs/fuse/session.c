@@ -11,7 +11,6 @@
 #include "fs/mount/unmount.h"
 #include "fs/mount/utab.h"
 #include "fs/util/paths.h"
-#include "fs/util/readahead.h"
 #include "fs/util/url.h"
 
 #include <errno.h>
@@ -173,11 +172,25 @@ static void note_device(struct mount_session *mount)
 		assembly_set_mount(mount->fs->model_files[i].assembly, mount->device);
 }
 
-static void raise_readahead(void *context)
+/* The kernel asks for this much at once where a process reads on; its own figure, 128 KiB, costs a
+ * third of the speed. */
+#define READAHEAD_KIB 1024
+
+/* The answer to the kernel's first request sets the figure too, so this comes after it. Only root
+ * may say more, and the mount is well without. */
+static void set_readahead(void *context)
 {
 	const struct mount_session *mount = context;
+	char path[64];
+	int fd;
 
-	readahead_raise(mount->device);
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(mount->device),
+		 minor(mount->device));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		dprintf(fd, "%d\n", READAHEAD_KIB);
+		close(fd);
+	}
 }
 
 /* Look for shards; but where the terminal of a mount in the foreground is gone, that is the end. */
@@ -206,7 +219,7 @@ static int serve(struct mount_session *mount)
 		/* Before the first request is answered, what was grafted by links is there. */
 		symlinks_refresh(mount->fs->links, NULL);
 		rc = session_loop(mount->session, mount->options->threads, mount->fs->read_threads,
-				  raise_readahead, look_for_shards, mount);
+				  set_readahead, look_for_shards, mount);
 	}
 	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
 	 * between the two would write to whatever file has that number by then. */

@@ -154,7 +154,7 @@ static bool may_ask_mincore(int fd)
 
 /* The ranges of the pages that the bytes of the vector, one for each, say to be absent. */
 static size_t ranges_of(const unsigned char *resident, const struct page_range *all, uint64_t page,
-		     struct page_range *ranges, size_t most)
+			struct page_range *ranges, size_t most)
 {
 	size_t n = 0;
 

@@ -2,12 +2,12 @@
 /* page_cache.h - what reading a file leaves of it in the kernel's page cache: nothing that was not
  * there before, so that of a base that is mounted there is one copy in memory, that of the mount.
  *
- * 1. Of a reader that reads on, it is found out first which pages are not there (cachestat(2): Linux
- *    6.5; else mincore(2)), and these are dropped behind it (page_trail.h). The kernel tells it of a
- *    file that the process owns or may write to, and root of every one. A page that another process
- *    has read meanwhile goes too, one that it maps does not.
- * 2. Of other reads, and where the kernel does not tell, pages go with the read where it can do that
- *    (RWF_DONTCACHE: Linux 6.14; ext4, XFS, btrfs); else as in 1, read by read. It is not used for
+ * 1. Of a reader that reads on, it is found out first which pages are not there (cachestat(2):
+ *    Linux 6.5; else mincore(2)), and these are dropped behind it (page_trail.h). The kernel tells
+ *    it of a file that the process owns or may write to, and root of every one. A page that another
+ *    process has read meanwhile goes too, one that it maps does not.
+ * 2. Of other reads, and where the kernel does not tell, pages go with the read where it can do
+ *    that (RWF_DONTCACHE: Linux 6.14; ext4, XFS, btrfs); else as in 1, read by read. It is not used for
  *    1, for of two reads that share a page the second would go to the disk again.
  * 3. Neither is done while another daemon has the base mounted, which would have to read from the
  *    disk what this one drops: each holds a lock on a byte of its base far beyond every end, and

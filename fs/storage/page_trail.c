@@ -37,8 +37,8 @@
 #define RUNS_MOST 16
 
 /* The last reference waits so long for pages that are still being read. */
-#define TRIES	20
-#define TRY_US	5000
+#define TRIES  20
+#define TRY_US 5000
 
 /* Pages that were absent. */
 struct trail_run {
@@ -180,8 +180,8 @@ static bool is_near(uint64_t offset, uint64_t next)
 	return offset <= next + SLACK && offset + SLACK >= next;
 }
 
-/* With the lock held, and no other thread busy or reading: the reader goes on from elsewhere, and may
- * read on from there. Windows stay open: the kernel may still be reading ahead in them. */
+/* With the lock held, and no other thread busy or reading: the reader goes on from elsewhere, and
+ * may read on from there. Windows stay open: the kernel may still be reading ahead in them. */
 static void begin(struct page_trail *trail, size_t n, uint64_t offset)
 {
 	trail->running = is_near(offset, trail->next);

@@ -32,7 +32,7 @@
 struct open_file {
 	struct inode *inode;
 	struct view *view;   /* NULL for a stage, but for a writer without a name: the readers' */
-	struct page_trail *trail; /* of a reader; NULL: nothing is read ahead */
+	struct page_trail *trail; /* of a reader; NULL: there is none */
 	bool writes;	     /* opened for writing */
 	bool maps;	     /* it may have shared maps that are written to */
 	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */

@@ -32,6 +32,6 @@ has_at_most() {
 # comes_to PAGES WHEN: at most so many pages of the base are in memory, once the kernel has told of
 # the last close.
 comes_to() {
-	until_true 1 has_at_most "$1" ||
+	until_true 5 has_at_most "$1" ||
 		fail "$("$PAGES" count "$base") of $pages pages of the base are in memory $2"
 }

@@ -27,10 +27,8 @@ read_all() {
 }
 
 read_all
-if [ "$(uname -r | cut -d. -f1)" -ge 7 ]; then
-	[ "$(cat "$TMP/left")" -le 4096 ] || fail "$(cat "$TMP/left") of $pages pages are left"
-fi
 chown "$ORDINARY" "$base"
 read_all
-[ "$(cat "$TMP/left")" -le 64 ] || fail "$(cat "$TMP/left") of $pages pages are left of his own base"
+[ "$(cat "$TMP/left")" -le 64 ] ||
+	fail "$(cat "$TMP/left") of $pages pages are left of his own base"
 umount "$TMP/disk"

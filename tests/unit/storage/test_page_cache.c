@@ -99,8 +99,7 @@ static void read_some(struct opened *opened, size_t n, uint64_t offset)
 {
 	uint8_t bytes[PAGES * PAGE];
 
-	assert_int_equal(page_cache_read(&opened->pages, opened->fd, bytes, n, offset, true),
-			 n);
+	assert_int_equal(page_cache_read(&opened->pages, opened->fd, bytes, n, offset, true), n);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(bytes[i], PAGES_BYTE(offset + i));
 }
@@ -195,7 +194,8 @@ static void an_error_of_the_disk_is_told(void **state)
 	assert_int_equal(page_cache_read(&opened.pages, opened.fd, &byte, 1, 0, true), -EIO);
 	assert_false(opened.pages.no_uncached);
 	kernel.uncached = 0;
-	assert_int_equal(page_cache_read(&opened.pages, opened.fd, &byte, 1, PAGES * PAGE, true), 0);
+	assert_int_equal(page_cache_read(&opened.pages, opened.fd, &byte, 1, PAGES * PAGE, true),
+			 0);
 	close(opened.fd);
 }
 
