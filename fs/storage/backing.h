@@ -56,8 +56,8 @@ enum backing_flags {
 	BACKING_SPANS = 1,     /* one of many small pieces: nothing beside it is read ahead */
 	BACKING_UNCHECKED = 2, /* what was read counts once backing_check() has said 0 afterwards */
 	BACKING_UNVERIFIED = 4, /* for headers: neither checksums nor the XXH128 are looked at */
-	/* It leaves no pages in memory, where page_cache.h says so: what is not one of BACKING_SPANS
-	 * is read by a reader who has asked backing_absent(). */
+	/* It leaves no pages in memory, where page_cache.h says so. Without BACKING_SPANS they are
+	 * dropped by the reader, who has asked backing_absent(). */
 	BACKING_PASSING = 8,
 };
 
@@ -65,7 +65,8 @@ enum backing_flags {
  * plain file needs none of it. context becomes the backing's. */
 struct backing_ops {
 	/* All n bytes at offset, or -EIO. Reads of other backings have no flag but
-	 * BACKING_SPANS, and of parts BACKING_PASSING. When *stop becomes true, which may be NULL, it may return -EINTR. */
+	 * BACKING_SPANS, and of parts BACKING_PASSING. When *stop becomes true, which may be NULL,
+	 * it may return -EINTR. */
 	int (*read)(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
 		    const atomic_bool *stop);
 	/* As backing_file_at(), of bytes that come from several files. */

@@ -7,8 +7,8 @@
  *    it of a file that the process owns or may write to, and root of every one. A page that another
  *    process has read meanwhile goes too, one that it maps does not.
  * 2. Of other reads, and where the kernel does not tell, pages go with the read where it can do
- *    that (RWF_DONTCACHE: Linux 6.14; ext4, XFS, btrfs); else as in 1, read by read. It is not used for
- *    1, for of two reads that share a page the second would go to the disk again.
+ *    that (RWF_DONTCACHE: Linux 6.14; ext4, XFS, btrfs); else as in 1, read by read. It is not
+ *    used for 1, for of two reads that share a page the second would go to the disk again.
  * 3. Neither is done while another daemon has the base mounted, which would have to read from the
  *    disk what this one drops: each holds a lock on a byte of its base far beyond every end, and
  *    looks from time to time for that of another.
