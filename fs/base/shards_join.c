@@ -106,8 +106,7 @@ static int read_piece(struct shards_backing *joined, const struct join_piece *pi
 		return 0;
 	}
 	file = joined->files[piece->shard];
-	return flags ? backing_read_with(file, flags, bytes, n, piece->offset + skip)
-		     : backing_read_cancellable(file, bytes, n, piece->offset + skip, stop);
+	return backing_read_cancellable(file, flags, bytes, n, piece->offset + skip, stop);
 }
 
 static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,

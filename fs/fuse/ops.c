@@ -47,6 +47,11 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	if (!fs->options->read_only)
 		do_without(connection, FUSE_CAP_READDIRPLUS);
 	do_without(connection, FUSE_CAP_READDIRPLUS_AUTO);
+	/* The kernel asks for no more pages at once than can be written at once, and an answer of
+	 * fewer bytes would be taken for the file's end. Where pages are large, or the limit of
+	 * pages was raised, libfuse takes more than the buffers hold. */
+	if (connection->max_write > REPLY_BUFFER_SIZE)
+		connection->max_write = REPLY_BUFFER_SIZE;
 	/* The kernel sends no more pages to be read ahead while so many are not answered, whatever
 	 * file they are of. Those of a disk that hangs wait for long. */
 	connection->max_background = 4096;

@@ -64,6 +64,7 @@ struct async_request {
 	size_t size;
 	uint64_t offset;
 	struct view *view;
+	struct page_trail *trail;
 	/* Of ops_async.c. */
 	atomic_uint refs;
 	atomic_bool answered;

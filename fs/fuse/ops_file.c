@@ -15,6 +15,7 @@ static void reply_bytes(fuse_req_t req, const char *buffer, ssize_t got)
 static void drop_read(struct async_request *async)
 {
 	reply_buffers_put(async->fs->buffers, async->buffer);
+	page_trail_unref(async->trail);
 	view_unref(async->view);
 }
 
@@ -26,14 +27,20 @@ static void reply_read(struct async_request *async, ssize_t got)
 
 static ssize_t run_read(struct async_request *async)
 {
+	unsigned flags;
+	ssize_t got;
+
 	async->buffer = reply_buffers_get(async->fs->buffers);
 	if (!async->buffer)
 		return -ENOMEM;
 	if (!async->view)
 		return stage_read(async->handle->inode->stage, async->buffer, async->size,
 				  async->offset);
-	return view_read_cancellable(async->view, async->buffer, async->size, async->offset,
-				     &async->stop);
+	flags = page_trail_begin(async->trail, async->size, async->offset);
+	got = view_read_with(async->view, flags, async->buffer, async->size, async->offset,
+			     &async->stop);
+	page_trail_done(async->trail, async->offset);
+	return got;
 }
 
 /* A writer without a name sees its stage, and pages of the inode do not (open_files.h). */
@@ -60,6 +67,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	struct mount *fs = mount_of(req);
 	struct open_file *handle = open_file_of(fi);
 	struct view *view = sees_view(handle, fi) ? handle->view : NULL;
+	struct page_trail *trail = view ? handle->trail : NULL;
 	struct backing *from;
 	struct async_request *async;
 	bool slow;
@@ -79,13 +87,17 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	async->reply = reply_read;
 	async->drop = view ? drop_read : NULL;
 	async->view = view ? view_ref(view) : NULL;
+	async->trail = page_trail_ref(trail);
 	async->handle = handle;
 	async->size = size;
 	async->offset = (uint64_t)offset;
 	if (slow) {
 		async_submit(async, fs->computed_reads);
 	} else if (!(from && backing_is_remote(from)) && read_threads_try_enter(fs->read_threads)) {
+		/* Its handle may be gone once it is answered. */
+		trail = page_trail_ref(trail);
 		async_run_now(async);
+		page_trail_move(trail);
 		read_threads_leave(fs->read_threads);
 	} else {
 		async_submit(async, read_threads_for_device(fs->read_threads,

@@ -326,6 +326,25 @@ static void reply_emptied(struct async_request *async, ssize_t result)
 	reply_released(async, result);
 }
 
+static void end_trail(void *argument)
+{
+	page_trail_unref(argument);
+}
+
+/* What is left to drop may be what the disk was asked for and the reader did not come to: that is
+ * done by a thread that may wait for the disk. */
+static void close_reader(struct mount *fs, struct open_file *handle)
+{
+	struct page_trail *trail = page_trail_ref(handle->trail);
+	struct backing *file = page_trail_file(trail);
+	struct pool *pool =
+		file ? read_threads_for_device(fs->read_threads, backing_stat(file)->st_dev) : NULL;
+
+	ops_close(fs, handle);
+	if (!pool || pool_submit(pool, end_trail, trail) < 0)
+		page_trail_unref(trail);
+}
+
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
@@ -348,7 +367,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		/* What a map wrote after close(), and no flush has seen, takes effect now. */
 		run_on_stage(req, handle, commit, reply_released);
 	} else {
-		ops_close(fs, handle);
+		close_reader(fs, handle);
 		fuse_reply_err(req, 0);
 	}
 }

@@ -38,6 +38,7 @@ struct backing {
 	pthread_mutex_t remote_lock;  /* protects that */
 	struct backing_ops ops;	      /* read NULL: the file's bytes are what is read */
 	bool composed;		      /* it has no file of its own: ops read from other backings */
+	struct page_cache pages;      /* what reading leaves in memory */
 	struct log *log;	      /* NULL: no log is told */
 	atomic_bool failed, changed;  /* it answered -EIO: for whatever cause, for a change */
 	atomic_bool ended;
@@ -106,6 +107,7 @@ struct backing *backing_fdopen(int fd, const char *path, struct error *err)
 		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
 	} else {
 		backing->size = (uint64_t)backing->stat.st_size;
+		page_cache_init(&backing->pages, fd);
 		return backing;
 	}
 	backing_unref(backing);
@@ -275,6 +277,8 @@ struct backing *backing_open_seen(const char *path, const struct stat *seen, boo
 	}
 	backing = backing_fdopen(fd, real ? real : path, err);
 	free(real);
+	if (backing)
+		page_cache_announce(&backing->pages, fd);
 	return backing;
 }
 
@@ -304,8 +308,13 @@ static int reopen(const struct backing *backing)
 
 static int reopen_file(struct fd_cache_entry *descriptor)
 {
-	return reopen((const struct backing *)((const char *)descriptor -
-					       offsetof(struct backing, file)));
+	const struct backing *backing =
+		(const struct backing *)((const char *)descriptor - offsetof(struct backing, file));
+	const int fd = reopen(backing);
+
+	if (fd >= 0)
+		page_cache_announce(&backing->pages, fd);
+	return fd;
 }
 
 /* By the open file, where that is open: its name may be another's. The set is locked. */
@@ -596,19 +605,75 @@ void backing_readahead(struct backing *backing, size_t n, uint64_t offset)
 	put_fd(backing, BACKING_SPANS);
 }
 
+/* Are pages that come with a read to go with it? The byte that other daemons lock is looked at by
+ * the descriptor that has this one's lock. */
+static bool passes(struct backing *backing)
+{
+	const char *why;
+
+	if (page_cache_is_due(&backing->pages)) {
+		const int fd = get_fd(backing, 0, &why);
+
+		if (fd >= 0) {
+			page_cache_look(&backing->pages, fd);
+			put_fd(backing, 0);
+		}
+	}
+	return page_cache_passes(&backing->pages);
+}
+
+size_t backing_absent(struct backing *backing, uint64_t offset, uint64_t n,
+		      struct page_range *ranges, size_t most)
+{
+	const char *why;
+	size_t absent = 0;
+	int fd;
+
+	if (!backing_is_plain(backing) || !passes(backing))
+		return 0;
+	fd = get_fd(backing, BACKING_SPANS, &why);
+	if (fd >= 0) {
+		absent = page_cache_absent(&backing->pages, fd, offset, n, ranges, most);
+		put_fd(backing, BACKING_SPANS);
+	}
+	return absent;
+}
+
+bool backing_drop(struct backing *backing, const struct page_range *range)
+{
+	const char *why;
+	bool gone = true;
+	int fd;
+
+	if (!passes(backing))
+		return true;
+	fd = get_fd(backing, BACKING_SPANS, &why);
+	if (fd >= 0) {
+		gone = page_cache_drop(fd, range);
+		put_fd(backing, BACKING_SPANS);
+	}
+	return gone;
+}
+
 static int read_file(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		     uint64_t offset)
 {
+	const bool passing = flags & BACKING_PASSING && passes(backing);
 	const char *why;
 	ssize_t got;
 	int fd;
 
 	if (offset > INT64_MAX - n)
 		return -EIO;
+	/* Where pages are kept, or are not to be told, the kernel reads ahead as it likes. */
+	if (flags & BACKING_PASSING && !passing)
+		flags &= ~(unsigned)BACKING_SPANS;
 	fd = get_fd(backing, flags, &why);
 	if (fd < 0)
 		return fail(backing, why);
-	got = io_read(fd, bytes, n, offset);
+	got = passing ? page_cache_read(&backing->pages, fd, bytes, n, offset,
+					flags & BACKING_SPANS)
+		      : io_read(fd, bytes, n, offset);
 	put_fd(backing, flags);
 	if (got >= 0 && (size_t)got == n)
 		return 0;
@@ -623,9 +688,10 @@ static int read_raw(struct backing *backing, unsigned flags, void *bytes, size_t
 {
 	if (!backing->ops.read)
 		return read_file(backing, flags, bytes, n, offset);
-	/* Other backings are checked read by read. */
+	/* Other backings are checked read by read. What is computed asks for a page more than
+	 * once. */
 	if (backing->composed)
-		flags &= BACKING_SPANS;
+		flags &= BACKING_SPANS | (backing->ops.part ? BACKING_PASSING : 0);
 	return backing->ops.read(backing->ops.context, flags, bytes, n, offset, stop);
 }
 
@@ -647,10 +713,10 @@ int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size
 	return read_checked(backing, flags, bytes, n, offset, NULL);
 }
 
-int backing_read_cancellable(struct backing *backing, void *bytes, size_t n, uint64_t offset,
-			     const atomic_bool *stop)
+int backing_read_cancellable(struct backing *backing, unsigned flags, void *bytes, size_t n,
+			     uint64_t offset, const atomic_bool *stop)
 {
-	return read_checked(backing, 0, bytes, n, offset, stop);
+	return read_checked(backing, flags, bytes, n, offset, stop);
 }
 
 int backing_read_pieces(struct backing *backing, const struct remote_piece *pieces, size_t n)

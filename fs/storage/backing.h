@@ -13,6 +13,7 @@
 #define FS_STORAGE_BACKING_H
 
 #include "fs/storage/fd_cache.h"
+#include "fs/storage/page_cache.h"
 #include "fs/storage/remote_file.h"
 #include "fs/storage/zstd_seekable.h"
 #include "fs/util/hash_text.h"
@@ -62,13 +63,17 @@ enum backing_flags {
 	BACKING_SPANS = 1,     /* one of many small pieces: nothing beside it is read ahead */
 	BACKING_UNCHECKED = 2, /* what was read counts once backing_check() has said 0 afterwards */
 	BACKING_UNVERIFIED = 4, /* for headers: neither checksums nor the XXH128 are looked at */
+	/* It leaves no pages in memory, where page_cache.h says so. Without BACKING_SPANS they are
+	 * dropped by the reader, who has asked backing_absent(). */
+	BACKING_PASSING = 8,
 };
 
 /* How bytes are read that do not lie in one file as they are: shards, frames, computed rows. A
  * plain file needs none of it. context becomes the backing's. */
 struct backing_ops {
 	/* All n bytes at offset, or -EIO. Reads of other backings have no flag but
-	 * BACKING_SPANS. When *stop becomes true, which may be NULL, it may return -EINTR. */
+	 * BACKING_SPANS, and of parts BACKING_PASSING. When *stop becomes true, which may be NULL,
+	 * it may return -EINTR. */
 	int (*read)(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
 		    const atomic_bool *stop);
 	/* As backing_file_at(), of bytes that come from several files. */
@@ -103,10 +108,10 @@ int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset
 int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		      uint64_t offset);
 
-/* All n bytes at offset as backing_read() gives them. When *stop becomes true, which may be NULL,
- * what waits for a server soon returns -EINTR. */
-int backing_read_cancellable(struct backing *backing, void *bytes, size_t n, uint64_t offset,
-			     const atomic_bool *stop);
+/* The same. When *stop becomes true, which may be NULL, what waits for a server soon returns
+ * -EINTR. */
+int backing_read_cancellable(struct backing *backing, unsigned flags, void *bytes, size_t n,
+			     uint64_t offset, const atomic_bool *stop);
 
 /* n pieces, in the order of their offsets, with BACKING_SPANS and BACKING_UNCHECKED: what is far
  * away is asked for all of them at once. */
@@ -130,6 +135,15 @@ int backing_check(struct backing *backing);
  * */
 bool backing_is_uncached(struct backing *backing, uint64_t offset);
 void backing_readahead(struct backing *backing, size_t n, uint64_t offset);
+
+/* Of n bytes at offset that are about to be read, the pages that are not in memory yet and must not
+ * stay there: up to most ranges, for backing_drop() after that. 0 also where pages are kept, or the
+ * kernel does not tell. */
+size_t backing_absent(struct backing *backing, uint64_t offset, uint64_t n,
+		      struct page_range *ranges, size_t most);
+
+/* Are they gone? Not those that are still being read, or that another process maps. */
+bool backing_drop(struct backing *backing, const struct page_range *range);
 
 /* As it was when opened. The path is absolute; both are borrowed. The size is of what it holds, the
  * status is the file's. */

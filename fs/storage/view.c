@@ -256,8 +256,8 @@ static int read_computed(struct view *view, const struct view_piece *piece, char
 	return rc;
 }
 
-static int read_piece(struct view *view, const struct view_piece *piece, char *bytes, size_t n,
-		      uint64_t offset, const atomic_bool *stop)
+static int read_piece(struct view *view, unsigned flags, const struct view_piece *piece,
+		      char *bytes, size_t n, uint64_t offset, const atomic_bool *stop)
 {
 	const struct segment *segment = &piece->segment;
 
@@ -273,7 +273,8 @@ static int read_piece(struct view *view, const struct view_piece *piece, char *b
 	case SEGMENT_EXTENT:
 		break;
 	}
-	return backing_read_cancellable(segment->backing, bytes, n, segment->offset + offset, stop);
+	return backing_read_cancellable(segment->backing, flags, bytes, n,
+					segment->offset + offset, stop);
 }
 
 /* Tell the generator what it will be asked for, from that piece on. */
@@ -289,8 +290,8 @@ static int prepare(struct view *view, size_t first, uint64_t end, const atomic_b
 					stop);
 }
 
-ssize_t view_read_cancellable(struct view *view, void *bytes, size_t n, uint64_t offset,
-			      const atomic_bool *stop)
+ssize_t view_read_with(struct view *view, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		       const atomic_bool *stop)
 {
 	size_t first, done = 0;
 	int rc = 0;
@@ -310,12 +311,18 @@ ssize_t view_read_cancellable(struct view *view, void *bytes, size_t n, uint64_t
 		if (part > piece->segment.length - skip)
 			part = (size_t)(piece->segment.length - skip);
 		if (part)
-			rc = read_piece(view, piece, (char *)bytes + done, part, skip, stop);
+			rc = read_piece(view, flags, piece, (char *)bytes + done, part, skip, stop);
 		done += part;
 	}
 	if (rc == -EIO && view->instead)
-		return view_read_cancellable(view->instead, bytes, n, offset, stop);
+		return view_read_with(view->instead, flags, bytes, n, offset, stop);
 	return rc < 0 ? rc : (ssize_t)n;
+}
+
+ssize_t view_read_cancellable(struct view *view, void *bytes, size_t n, uint64_t offset,
+			      const atomic_bool *stop)
+{
+	return view_read_with(view, 0, bytes, n, offset, stop);
 }
 
 ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset)

@@ -99,6 +99,10 @@ ssize_t view_read(struct view *view, void *bytes, size_t n, uint64_t offset);
 ssize_t view_read_cancellable(struct view *view, void *bytes, size_t n, uint64_t offset,
 			      const atomic_bool *stop);
 
+/* The same, with flags of enum backing_flags for the files under the view. */
+ssize_t view_read_with(struct view *view, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		       const atomic_bool *stop);
+
 /* For the parsers of gguf/: valid as long as the view. */
 struct source view_source(struct view *view);
 

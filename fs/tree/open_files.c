@@ -123,6 +123,7 @@ static struct open_file *handle_new(struct inode *inode, struct view *view, bool
 	handle->inode = inode;
 	handle->view = view;
 	handle->writes = writes;
+	handle->trail = view && !writes ? page_trail_new(view) : NULL;
 	atomic_init(&handle->busy, 0);
 	atomic_init(&handle->emptied, false);
 	if (inode->stage)
@@ -207,6 +208,7 @@ void open_files_close(struct open_files *handles, struct open_file *handle)
 		stage_close(handle->inode->stage);
 	read_mode_leave(handles->modes, handle->mode);
 	inodes_put(handles->inodes, handle->inode);
+	page_trail_unref(handle->trail);
 	view_unref(handle->view);
 	undo_words_free(handle->words);
 	free(handle);

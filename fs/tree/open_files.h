@@ -5,6 +5,7 @@
 #ifndef FS_TREE_OPEN_FILES_H
 #define FS_TREE_OPEN_FILES_H
 
+#include "fs/storage/page_trail.h"
 #include "fs/tree/inodes.h"
 #include "fs/tree/read_modes.h"
 #include "fs/tree/undo_words.h"
@@ -31,10 +32,11 @@
 struct open_file {
 	struct inode *inode;
 	struct view *view; /* NULL for a stage, but for a writer without a name: the readers' */
-	bool writes;	   /* opened for writing */
-	uid_t uid;	   /* of the process that opened it, for which it acts: a program that */
-	gid_t gid;	   /* may do more can be made to write to a descriptor that it was given */
-	bool maps;	   /* it may have shared maps that are written to */
+	struct page_trail *trail; /* of a reader; NULL: there is none */
+	bool writes;		  /* opened for writing */
+	uid_t uid; /* of the process that opened it, for which it acts: a program that */
+	gid_t gid; /* may do more can be made to write to a descriptor that it was given */
+	bool maps; /* it may have shared maps that are written to */
 	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */
 	struct undo_words *words; /* of a writer of .undo or .recipe; else NULL */
 	/* Of a writer of a stage: 0 it was closed since it wrote, OPEN_FILE_BUSY it was not, else

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* page_cache.c - see page_cache.h. */
+#include "fs/storage/page_cache.h"
+#include "fs/util/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x80
+#endif
+
+/* New calls have one order on every architecture. */
+#ifndef SYS_cachestat
+#define SYS_cachestat (SYS_pidfd_open + 17)
+#endif
+
+/* So long after a look for other daemons the answer still holds. */
+#define LOOK_MS 200
+
+/* No file has a byte there. */
+#define MOUNTED_BYTE (INT64_MAX - 1)
+
+/* Absent pages of one read that lie in more pieces than that are not dropped. */
+#define RANGES_MOST 8
+
+static bool is_on_local_disk(int fd)
+{
+	static const long types[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+				      F2FS_SUPER_MAGIC };
+	struct statfs stat;
+
+	if (fstatfs(fd, &stat) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if ((long)stat.f_type == types[i])
+			return true;
+	return false;
+}
+
+void page_cache_init(struct page_cache *pages, int fd)
+{
+	pages->local = is_on_local_disk(fd);
+}
+
+/* The lock of an open file, not of the process: it goes with the last descriptor of it. */
+static struct flock mounted_byte(short type)
+{
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = MOUNTED_BYTE, .l_len = 1
+	};
+}
+
+void page_cache_announce(const struct page_cache *pages, int fd)
+{
+	struct flock lock = mounted_byte(F_RDLCK);
+
+	if (pages->local)
+		fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + 1;
+}
+
+bool page_cache_is_due(const struct page_cache *pages)
+{
+	const int64_t looked = atomic_load(&pages->looked);
+
+	return pages->local && (looked == 0 || now_ms() - looked >= LOOK_MS);
+}
+
+void page_cache_look(struct page_cache *pages, int fd)
+{
+	struct flock lock = mounted_byte(F_WRLCK);
+	/* Where there are no locks, another daemon cannot be seen: then pages are kept. */
+	const bool shared = fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
+
+	atomic_store(&pages->looked, now_ms());
+	atomic_store(&pages->shared, shared);
+}
+
+static ssize_t read_uncached(int fd, char *bytes, size_t n, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		const struct iovec rest = { bytes + done, n - done };
+		const ssize_t got = preadv2(fd, &rest, 1, (off_t)(offset + done), RWF_DONTCACHE);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n, uint64_t offset,
+			bool alone)
+{
+	struct page_range ranges[RANGES_MOST];
+	size_t absent = 0;
+	ssize_t got;
+
+	if ((alone || atomic_load(&pages->blind)) && !atomic_load(&pages->no_uncached)) {
+		got = read_uncached(fd, bytes, n, offset);
+		if (got != -EOPNOTSUPP && got != -EINVAL)
+			return got;
+		atomic_store(&pages->no_uncached, true);
+	}
+	if (alone)
+		absent = page_cache_absent(pages, fd, offset, n, ranges, RANGES_MOST);
+	got = io_read(fd, bytes, n, offset);
+	for (size_t i = 0; i < absent; i++)
+		page_cache_drop(fd, &ranges[i]);
+	return got;
+}
+
+/* How many of these pages are in memory. -1: the kernel does not say. Source: cachestat(2). */
+static int64_t count_present(int fd, const struct page_range *range)
+{
+	const uint64_t asked[2] = { range->offset, range->n };
+	struct {
+		uint64_t present, dirty, written, evicted, evicted_lately;
+	} counts;
+
+	return syscall(SYS_cachestat, fd, asked, &counts, 0) == 0 ? (int64_t)counts.present : -1;
+}
+
+/* mincore(2) says that all is there of a file that this process may not know of. */
+static bool may_ask_mincore(int fd)
+{
+	struct stat stat;
+
+	return geteuid() == 0 || (fstat(fd, &stat) == 0 && stat.st_uid == geteuid());
+}
+
+/* The ranges of the pages that the bytes of the vector, one for each, say to be absent. */
+static size_t ranges_of(const unsigned char *resident, const struct page_range *all, uint64_t page,
+			struct page_range *ranges, size_t most)
+{
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < all->n / page; i++) {
+		const uint64_t at = all->offset + i * page;
+
+		if (resident[i] & 1)
+			continue;
+		if (n && ranges[n - 1].offset + ranges[n - 1].n == at) {
+			ranges[n - 1].n += page;
+		} else {
+			if (n == most)
+				break;
+			ranges[n++] = (struct page_range){ at, page };
+		}
+	}
+	return n;
+}
+
+/* Page by page. The map is not read from. */
+static size_t absent_by_page(int fd, const struct page_range *all, uint64_t page,
+			     struct page_range *ranges, size_t most)
+{
+	unsigned char *resident = malloc((size_t)(all->n / page));
+	void *map;
+	size_t n = 0;
+
+	if (!resident)
+		return 0;
+	map = mmap(NULL, (size_t)all->n, PROT_READ, MAP_SHARED, fd, (off_t)all->offset);
+	if (map != MAP_FAILED) {
+		if (mincore(map, (size_t)all->n, resident) == 0)
+			n = ranges_of(resident, all, page, ranges, most);
+		munmap(map, (size_t)all->n);
+	}
+	free(resident);
+	return n;
+}
+
+size_t page_cache_absent(struct page_cache *pages, int fd, uint64_t offset, uint64_t n,
+			 struct page_range *ranges, size_t most)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct page_range all = { .offset = offset - offset % page };
+	int64_t present;
+
+	if (atomic_load(&pages->blind) || most == 0 || n == 0 || n > INT64_MAX - page ||
+	    offset > INT64_MAX - n - page)
+		return 0;
+	all.n = (offset + n - all.offset + page - 1) / page * page;
+	present = count_present(fd, &all);
+	if (present == (int64_t)(all.n / page))
+		return 0;
+	if (present == 0) {
+		ranges[0] = all;
+		return 1;
+	}
+	if (!may_ask_mincore(fd)) {
+		atomic_store(&pages->blind, true);
+		return 0;
+	}
+	return absent_by_page(fd, &all, page, ranges, most);
+}
+
+bool page_cache_drop(int fd, const struct page_range *range)
+{
+	posix_fadvise(fd, (off_t)range->offset, (off_t)range->n, POSIX_FADV_DONTNEED);
+	/* mincore(2) would say that a page is not there yet. */
+	return count_present(fd, range) <= 0;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* page_trail.c - see page_trail.h.
+ *
+ * Pages are noted window by window: one that threads may still be reading from, the one that the
+ * reader is in, and what is ahead. The first one is closed, and its pages dropped, once the reader
+ * is SLACK behind it. */
+#include "fs/storage/page_trail.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Views of less are read with two requests. */
+#define SIZE_LEAST ((uint64_t)128 << 10)
+
+/* The kernel reads ahead by at most twice as much as read_ahead_kb of the disk says: 128 KiB, and 8
+ * MiB are seen. */
+#define AHEAD ((uint64_t)16 << 20)
+
+/* What is noted at once. */
+#define WINDOW ((uint64_t)8 << 20)
+
+/* So far from their order may requests be taken: some of the largest, by threads of which one is
+ * held up. */
+#define SLACK ((uint64_t)8 << 20)
+
+#define WINDOWS_MOST 8
+
+/* Of more reads at a time, each drops its own pages. */
+#define READS_MOST 16
+
+/* A model of tiny tensors has many extents in a window; pages of those after so many stay. */
+#define EXTENTS_MOST 256
+
+/* So many runs of pages of a window are dropped; where more of them lie between pages that were
+ * there, the rest stays. */
+#define RUNS_MOST 16
+
+/* The last reference waits so long for pages that are still being read. */
+#define TRIES  20
+#define TRY_US 5000
+
+/* Pages that were absent. */
+struct trail_run {
+	struct backing *file; /* borrowed from the view */
+	struct page_range pages;
+};
+
+struct trail_window {
+	uint64_t end;
+	size_t n;
+	struct trail_run runs[RUNS_MOST];
+};
+
+struct page_trail {
+	atomic_uint refs;
+	struct view *view;
+	pthread_mutex_t lock; /* protects what follows; held for moments */
+	bool busy;	      /* a thread, with the lock or without, opens and closes windows */
+	bool running;	      /* the reader reads on */
+	uint64_t next;	      /* where it goes on */
+	uint64_t noted;	      /* where the next window begins */
+	/* Where reads begin that may have the kernel read ahead: windows behind them stay open. */
+	size_t n_reads;
+	uint64_t reads[READS_MOST];
+	/* Of the thread that is busy. */
+	size_t first, n;
+	struct trail_window windows[WINDOWS_MOST]; /* a ring */
+};
+
+struct page_trail *page_trail_new(struct view *view)
+{
+	struct page_trail *trail;
+
+	if (view_is_computed(view) || view_size(view) <= SIZE_LEAST)
+		return NULL;
+	trail = calloc(1, sizeof(*trail));
+	if (!trail)
+		return NULL;
+	atomic_init(&trail->refs, 1);
+	pthread_mutex_init(&trail->lock, NULL);
+	trail->view = view_ref(view);
+	return trail;
+}
+
+struct page_trail *page_trail_ref(struct page_trail *trail)
+{
+	if (trail)
+		atomic_fetch_add(&trail->refs, 1);
+	return trail;
+}
+
+/* The first one, trying up to so often. */
+static void close_window(struct page_trail *trail, unsigned tries)
+{
+	const struct trail_window *window = &trail->windows[trail->first];
+
+	for (size_t i = 0; i < window->n; i++)
+		for (unsigned n = 1;
+		     !backing_drop(window->runs[i].file, &window->runs[i].pages) && n < tries; n++)
+			usleep(TRY_US);
+	trail->first = (trail->first + 1) % WINDOWS_MOST;
+	trail->n--;
+}
+
+void page_trail_unref(struct page_trail *trail)
+{
+	if (!trail || atomic_fetch_sub(&trail->refs, 1) != 1)
+		return;
+	while (trail->n)
+		close_window(trail, TRIES);
+	pthread_mutex_destroy(&trail->lock);
+	view_unref(trail->view);
+	free(trail);
+}
+
+static void note(struct trail_window *window, struct backing *file, uint64_t offset, uint64_t n)
+{
+	struct page_range runs[RUNS_MOST];
+	const size_t absent = backing_absent(file, offset, n, runs, RUNS_MOST - window->n);
+
+	for (size_t i = 0; i < absent; i++)
+		window->runs[window->n++] = (struct trail_run){ file, runs[i] };
+}
+
+/* Returns where the next one begins. */
+static uint64_t open_window(struct page_trail *trail, uint64_t at)
+{
+	struct trail_window *window = &trail->windows[(trail->first + trail->n) % WINDOWS_MOST];
+	const uint64_t size = view_size(trail->view);
+	uint64_t length;
+	struct extent extent;
+
+	window->n = 0;
+	window->end = size - at < WINDOW ? size : at + WINDOW;
+	for (unsigned i = 0; at < window->end && i < EXTENTS_MOST; i++) {
+		struct backing *file = NULL;
+
+		if (!view_extent(trail->view, at, &extent))
+			break;
+		length = extent.length < window->end - at ? extent.length : window->end - at;
+		/* The kernel reads ahead beyond the end of the view. */
+		extent.length = length + (at + length == size ? AHEAD : 0);
+		if (extent.backing)
+			file = backing_file_at(extent.backing, &extent.offset, &extent.length);
+		if (file)
+			note(window, file, extent.offset, extent.length);
+		at += extent.length < length ? extent.length : length;
+	}
+	trail->n++;
+	return window->end;
+}
+
+/* With the lock held, which is not while windows are moved: close those behind the reader, and open
+ * what it needs. */
+static void move(struct page_trail *trail)
+{
+	const uint64_t next = trail->next, size = view_size(trail->view);
+	uint64_t noted = trail->noted, behind = next > SLACK ? next - SLACK : 0;
+
+	for (size_t i = 0; i < trail->n_reads; i++)
+		if (trail->reads[i] < behind)
+			behind = trail->reads[i];
+	trail->busy = true;
+	pthread_mutex_unlock(&trail->lock);
+	while (trail->n && trail->windows[trail->first].end <= behind)
+		close_window(trail, 1);
+	while (noted < next + AHEAD + WINDOW && noted < size) {
+		if (trail->n == WINDOWS_MOST)
+			close_window(trail, 1);
+		noted = open_window(trail, noted);
+	}
+	pthread_mutex_lock(&trail->lock);
+	trail->noted = noted;
+	trail->busy = false;
+}
+
+static bool is_near(uint64_t offset, uint64_t next)
+{
+	return offset <= next + SLACK && offset + SLACK >= next;
+}
+
+/* With the lock held, and no other thread busy or reading: the reader goes on from elsewhere, and
+ * may read on from there. Windows stay open: the kernel may still be reading ahead in them. */
+static void begin(struct page_trail *trail, size_t n, uint64_t offset)
+{
+	trail->running = is_near(offset, trail->next);
+	trail->next = offset + n;
+	trail->noted = offset > SLACK ? offset - SLACK : 0;
+}
+
+unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
+{
+	const uint64_t size = trail ? view_size(trail->view) : 0;
+	uint64_t needed;
+	bool running;
+
+	if (offset >= size)
+		return BACKING_PASSING | BACKING_SPANS;
+	if (n > size - offset)
+		n = (size_t)(size - offset);
+	pthread_mutex_lock(&trail->lock);
+	if (trail->running && is_near(offset, trail->next)) {
+		if (trail->next < offset + n)
+			trail->next = offset + n;
+	} else if (!trail->busy && !trail->n_reads) {
+		begin(trail, n, offset);
+	}
+	/* A thread that notes may be slower than those that read. */
+	needed = size - offset - n > AHEAD ? offset + n + AHEAD : size;
+	if (trail->running && !trail->busy && trail->noted < needed)
+		move(trail);
+	running = trail->running && trail->noted >= needed && is_near(offset, trail->next) &&
+		  trail->n_reads < READS_MOST;
+	if (running)
+		trail->reads[trail->n_reads++] = offset;
+	pthread_mutex_unlock(&trail->lock);
+	return running ? BACKING_PASSING : BACKING_PASSING | BACKING_SPANS;
+}
+
+void page_trail_done(struct page_trail *trail, uint64_t offset)
+{
+	if (!trail)
+		return;
+	pthread_mutex_lock(&trail->lock);
+	for (size_t i = 0; i < trail->n_reads; i++)
+		if (trail->reads[i] == offset) {
+			trail->reads[i] = trail->reads[--trail->n_reads];
+			break;
+		}
+	pthread_mutex_unlock(&trail->lock);
+}
+
+void page_trail_move(struct page_trail *trail)
+{
+	if (!trail)
+		return;
+	pthread_mutex_lock(&trail->lock);
+	if (trail->running && !trail->busy)
+		move(trail);
+	pthread_mutex_unlock(&trail->lock);
+	page_trail_unref(trail);
+}
+
+struct backing *page_trail_file(struct page_trail *trail)
+{
+	struct backing *file = NULL;
+
+	if (!trail)
+		return NULL;
+	pthread_mutex_lock(&trail->lock);
+	for (size_t i = 0; !trail->busy && !file && i < trail->n; i++) {
+		const struct trail_window *window =
+			&trail->windows[(trail->first + i) % WINDOWS_MOST];
+
+		if (window->n)
+			file = window->runs[0].file;
+	}
+	pthread_mutex_unlock(&trail->lock);
+	return file;
+}

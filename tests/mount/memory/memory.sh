@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# memory.sh - a base on a disk of its own, and what of it is in memory. Sourced after lib.sh.
+PAGES=$here/../tools/pages.py
+
+# model_on_disk SIZE: $base of so many bytes and $pages pages, on a filesystem whose pages can be
+# told and dropped.
+model_on_disk() {
+	mount_image ext4 400 "$TMP/disk"
+	base=$TMP/disk/base.gguf
+	"$GGUF" synth --size "$1" --vocab 1000 --fill "$base"
+	pages=$((($(stat -c %s "$base") + 4095) / 4096))
+	sync "$base"
+	"$PAGES" drop "$base"
+	[ "$("$PAGES" count "$base")" = 0 ] || skip 'pages cannot be dropped here'
+}
+
+# The first look into a mount reads the header of the base, and the disk a little more: that stays,
+# and is dropped here.
+first_look() {
+	head -c 1 "$MNT/model.gguf" >/dev/null
+	ls -l "$MNT" >/dev/null
+	sleep 0.2
+	"$PAGES" drop "$base"
+	"$PAGES" drop "$MNT/model.gguf"
+	equal "$("$PAGES" count "$base")" 0 'pages before'
+}
+
+has_at_most() {
+	[ "$("$PAGES" count "$base")" -le "$1" ]
+}
+
+# comes_to PAGES WHEN: at most so many pages of the base are in memory, once the kernel has told of
+# the last close.
+comes_to() {
+	until_true 5 has_at_most "$1" ||
+		fail "$("$PAGES" count "$base") of $pages pages of the base are in memory $2"
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* test_page_cache.c - fs/storage/page_cache.c: what a read leaves in memory, with kernels that know
+ * less. Linked with --wrap for what they may refuse. */
+#include "fs/storage/page_cache.h"
+#include "tests/unit/resident.h"
+
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
+
+#define PAGE  4096
+#define PAGES 64
+
+/* What the kernel says instead of what it would. */
+static struct {
+	long type;	      /* of the filesystem; 0: the true one */
+	int uncached, counts; /* error of preadv2(), of cachestat(); 0: none */
+	uid_t user;	      /* who asks; 0: the true one */
+	unsigned asked;	      /* calls of cachestat() */
+} kernel;
+
+ssize_t __real_preadv64v2(int fd, const struct iovec *parts, int n, off_t offset, int flags);
+ssize_t __wrap_preadv64v2(int fd, const struct iovec *parts, int n, off_t offset, int flags);
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+int __real_fstatfs64(int fd, struct statfs *stat);
+int __wrap_fstatfs64(int fd, struct statfs *stat);
+uid_t __real_geteuid(void);
+uid_t __wrap_geteuid(void);
+
+uid_t __wrap_geteuid(void)
+{
+	return kernel.user ? kernel.user : __real_geteuid();
+}
+
+ssize_t __wrap_preadv64v2(int fd, const struct iovec *parts, int n, off_t offset, int flags)
+{
+	errno = kernel.uncached;
+	return kernel.uncached ? -1 : __real_preadv64v2(fd, parts, n, offset, flags);
+}
+
+long __wrap_syscall(long number, ...)
+{
+	va_list list;
+	long fd, flags;
+	void *range, *counts;
+
+	va_start(list, number);
+	fd = va_arg(list, int);
+	range = va_arg(list, void *);
+	counts = va_arg(list, void *);
+	flags = va_arg(list, int);
+	va_end(list);
+	kernel.asked += number == SYS_cachestat;
+	errno = kernel.counts;
+	return kernel.counts ? -1 : __real_syscall(number, fd, range, counts, flags);
+}
+
+int __wrap_fstatfs64(int fd, struct statfs *stat)
+{
+	const int rc = __real_fstatfs64(fd, stat);
+
+	if (kernel.type)
+		stat->f_type = (__typeof__(stat->f_type))kernel.type;
+	return rc;
+}
+
+/* A file of PAGES pages, none of which is there. */
+struct opened {
+	struct path path;
+	struct page_cache pages;
+	int fd;
+};
+
+static int setup(void **state)
+{
+	memset(&kernel, 0, sizeof(kernel));
+	return temp_setup(state);
+}
+
+static struct opened open_pages(void **state)
+{
+	struct opened opened = { .path = in_temp(state, "file") };
+
+	write_pages(opened.path.text, PAGES * PAGE);
+	opened.fd = open(opened.path.text, O_RDONLY);
+	assert_true(opened.fd >= 0);
+	must(posix_fadvise(opened.fd, 0, 0, POSIX_FADV_RANDOM) == 0);
+	page_cache_init(&opened.pages, opened.fd);
+	return opened;
+}
+
+static void read_some(struct opened *opened, size_t n, uint64_t offset)
+{
+	uint8_t bytes[PAGES * PAGE];
+
+	assert_int_equal(page_cache_read(&opened->pages, opened->fd, bytes, n, offset, true), n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(bytes[i], PAGES_BYTE(offset + i));
+}
+
+/* Of a file of which every other of the first eight pages is there. */
+static void read_patchwork(struct opened *opened)
+{
+	for (uint64_t i = 0; i < 8; i += 2)
+		touch_pages(opened->path.text, i, 1);
+	read_some(opened, 10 * PAGE, 100);
+	for (uint64_t i = 0; i < 8; i++)
+		assert_int_equal(resident_pages(opened->path.text, i, 1), i % 2 == 0);
+	assert_int_equal(resident_in(opened->path.text), 4);
+	read_some(opened, PAGES * PAGE - 200, 200);
+	assert_int_equal(resident_in(opened->path.text), 4);
+}
+
+static void disks_of_this_machine_are_known(void **state)
+{
+	static const long local[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+				      F2FS_SUPER_MAGIC };
+	static const long others[] = { TMPFS_MAGIC, NFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, 1 };
+	int fd;
+
+	write_text(in_temp(state, "file").text, "text");
+	fd = open(in_temp(state, "file").text, O_RDONLY);
+	for (size_t i = 0; i < ARRAY_LENGTH(local) + ARRAY_LENGTH(others); i++) {
+		const bool is_local = i < ARRAY_LENGTH(local);
+		struct page_cache pages = { 0 };
+
+		kernel.type = is_local ? local[i] : others[i - ARRAY_LENGTH(local)];
+		page_cache_init(&pages, fd);
+		assert_int_equal(page_cache_passes(&pages), is_local);
+		assert_int_equal(page_cache_is_due(&pages), is_local);
+	}
+	close(fd);
+}
+
+static void a_read_leaves_no_page_that_was_not_there(void **state)
+{
+	struct opened opened = open_pages(state);
+
+	read_patchwork(&opened);
+	close(opened.fd);
+}
+
+static void where_the_kernel_cannot_drop_pages_they_are_counted_before(void **state)
+{
+	struct opened opened = open_pages(state);
+
+	kernel.uncached = EOPNOTSUPP;
+	read_patchwork(&opened);
+	assert_true(opened.pages.no_uncached);
+	assert_true(kernel.asked > 0);
+	/* It is not asked for again what it has refused. */
+	kernel.uncached = EIO;
+	read_some(&opened, PAGE, 0);
+	close(opened.fd);
+}
+
+static void where_it_does_not_count_them_they_are_mapped(void **state)
+{
+	struct opened opened = open_pages(state);
+
+	kernel.uncached = EINVAL;
+	kernel.counts = ENOSYS;
+	read_patchwork(&opened);
+	close(opened.fd);
+}
+
+static void where_it_does_not_tell_pages_are_left(void **state)
+{
+	struct opened opened = open_pages(state);
+	struct page_range range;
+
+	kernel.uncached = EOPNOTSUPP;
+	kernel.counts = EPERM;
+	kernel.user = 12345;
+	read_some(&opened, 3 * PAGE, 0);
+	assert_int_equal(resident_in(opened.path.text), 3);
+	assert_int_equal(page_cache_absent(&opened.pages, opened.fd, 0, PAGE, &range, 1), 0);
+	assert_int_equal(kernel.asked, 1);
+	close(opened.fd);
+}
+
+static void an_error_of_the_disk_is_told(void **state)
+{
+	struct opened opened = open_pages(state);
+	char byte;
+
+	kernel.uncached = EIO;
+	assert_int_equal(page_cache_read(&opened.pages, opened.fd, &byte, 1, 0, true), -EIO);
+	assert_false(opened.pages.no_uncached);
+	kernel.uncached = 0;
+	assert_int_equal(page_cache_read(&opened.pages, opened.fd, &byte, 1, PAGES * PAGE, true),
+			 0);
+	close(opened.fd);
+}
+
+static void what_is_absent_is_told_in_ranges_of_pages(void **state)
+{
+	struct opened opened = open_pages(state);
+	struct page_cache *pages = &opened.pages;
+	struct page_range ranges[4];
+
+	touch_pages(opened.path.text, 10, 2);
+	touch_pages(opened.path.text, 20, 1);
+	for (kernel.counts = 0;; kernel.counts = ENOSYS) {
+		const int fd = opened.fd;
+
+		assert_int_equal(page_cache_absent(pages, fd, 10 * PAGE, PAGE, ranges, 4), 0);
+		assert_int_equal(page_cache_absent(pages, fd, 5, 0, ranges, 4), 0);
+		assert_int_equal(page_cache_absent(pages, fd, UINT64_MAX, 1, ranges, 4), 0);
+		assert_int_equal(page_cache_absent(pages, fd, 1, UINT64_MAX, ranges, 4), 0);
+		assert_int_equal(page_cache_absent(pages, fd, 3 * PAGE + 7, PAGE, ranges, 4), 1);
+		assert_int_equal(ranges[0].offset, 3 * PAGE);
+		assert_int_equal(ranges[0].n, 2 * PAGE);
+		assert_int_equal(page_cache_absent(pages, fd, 0, PAGES * PAGE, ranges, 4), 3);
+		assert_int_equal(ranges[1].offset, 12 * PAGE);
+		assert_int_equal(ranges[1].n, 8 * PAGE);
+		assert_int_equal(ranges[2].n, (PAGES - 21) * PAGE);
+		/* What there is no room for is left. */
+		assert_int_equal(page_cache_absent(pages, fd, 0, PAGES * PAGE, ranges, 2), 2);
+		assert_int_equal(ranges[1].n, 8 * PAGE);
+		assert_int_equal(page_cache_absent(pages, fd, 0, PAGES * PAGE, ranges, 0), 0);
+		if (kernel.counts)
+			break;
+	}
+	assert_true(page_cache_drop(opened.fd, &(struct page_range){ 10 * PAGE, PAGE }));
+	assert_int_equal(resident_in(opened.path.text), 2);
+	close(opened.fd);
+}
+
+static void without_memory_nothing_is_told_and_all_is_read(void **state)
+{
+	struct opened opened;
+	struct page_range ranges[4];
+
+	needs_failing_allocations();
+	opened = open_pages(state);
+	touch_pages(opened.path.text, 1, 1);
+	allocation_fails(1);
+	assert_int_equal(page_cache_absent(&opened.pages, opened.fd, 0, 9 * PAGE, ranges, 4), 0);
+	assert_true(allocation_failed());
+	assert_int_equal(page_cache_absent(&opened.pages, opened.fd, 0, 9 * PAGE, ranges, 4), 2);
+	close(opened.fd);
+}
+
+static void another_that_has_announced_the_file_is_seen(void **state)
+{
+	struct opened opened = open_pages(state);
+	struct page_cache *pages = &opened.pages;
+	const int other = open(opened.path.text, O_RDONLY);
+
+	assert_true(page_cache_is_due(pages));
+	page_cache_announce(pages, opened.fd);
+	page_cache_look(pages, opened.fd);
+	assert_true(page_cache_passes(pages));
+	assert_false(page_cache_is_due(pages));
+	page_cache_announce(pages, other);
+	page_cache_look(pages, opened.fd);
+	assert_false(page_cache_passes(pages));
+	/* With its descriptor it is gone. */
+	close(other);
+	page_cache_look(pages, opened.fd);
+	assert_true(page_cache_passes(pages));
+	/* A file that cannot be asked is kept. */
+	page_cache_look(pages, -1);
+	assert_false(page_cache_passes(pages));
+	close(opened.fd);
+}
+
+UNIT_MAIN(setup, temp_teardown)

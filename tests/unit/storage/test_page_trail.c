@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* test_page_trail.c - fs/storage/page_trail.c: a reader leaves no pages. */
+#include "fs/storage/page_trail.h"
+#include "tests/unit/resident.h"
+
+#include <pthread.h>
+
+#define PAGE ((size_t)4096)
+#define SIZE ((size_t)64 << 20)
+#define PART ((size_t)128 << 10)
+
+/* What the kernel reads ahead at most, of disks as they are. */
+#define AHEAD ((size_t)16 << 20)
+
+struct reader {
+	struct path path;
+	struct backing *backing;
+	struct view *view;
+	struct page_trail *trail;
+};
+
+/* Of a view of 100 bytes of memory and, but for its first 50 bytes, the file. */
+static struct reader open_reader(void **state)
+{
+	static const char memory[100];
+	struct reader reader = { .path = in_temp(state, "file") };
+	struct segment segments[2] = {
+		{ .kind = SEGMENT_MEMORY, .length = 100, .memory = memory },
+		{ .kind = SEGMENT_EXTENT, .length = SIZE - 50, .offset = 50 },
+	};
+
+	write_pages(reader.path.text, SIZE);
+	reader.backing = segments[1].backing = backing_open(reader.path.text, NULL);
+	assert_non_null(reader.backing);
+	reader.view = view_new(segments, 2, NULL);
+	assert_non_null(reader.view);
+	reader.trail = page_trail_new(reader.view);
+	assert_non_null(reader.trail);
+	return reader;
+}
+
+static void close_reader(struct reader *reader)
+{
+	page_trail_unref(reader->trail);
+	view_unref(reader->view);
+	backing_unref(reader->backing);
+}
+
+static void read_part(struct reader *reader, uint64_t offset)
+{
+	static uint8_t bytes[PART];
+	const unsigned flags = page_trail_begin(reader->trail, PART, offset);
+	ssize_t got;
+
+	assert_true(flags & BACKING_PASSING);
+	got = view_read_with(reader->view, flags, bytes, PART, offset, NULL);
+	assert_true(got > 0);
+	for (size_t i = offset < 100 ? (size_t)(100 - offset) : 0; i < (size_t)got; i += 97)
+		assert_int_equal(bytes[i], PAGES_BYTE(offset + i - 50));
+	page_trail_done(reader->trail, offset);
+	page_trail_move(page_trail_ref(reader->trail));
+}
+
+static void a_reader_of_all_leaves_what_was_there(void **state)
+{
+	struct reader reader = open_reader(state);
+	const uint64_t size = view_size(reader.view);
+
+	touch_pages(reader.path.text, 1000, 3);
+	for (uint64_t at = 0; at < size; at += PART) {
+		read_part(&reader, at);
+		/* It drops them behind it, not at the end. */
+		assert_between(resident_in(reader.path.text), 0, 3 * AHEAD / PAGE - PART / PAGE);
+	}
+	close_reader(&reader);
+	assert_int_equal(resident_pages(reader.path.text, 1000, 3), 3);
+	assert_int_equal(resident_in(reader.path.text), 3);
+}
+
+static void requests_are_taken_in_any_order(void **state)
+{
+	struct reader reader = open_reader(state);
+
+	for (uint64_t at = 0; at + 2 * PART <= SIZE; at += 2 * PART) {
+		if (at)
+			read_part(&reader, at + PART);
+		read_part(&reader, at);
+		if (!at)
+			read_part(&reader, at + PART);
+	}
+	close_reader(&reader);
+	assert_int_equal(resident_in(reader.path.text), 0);
+}
+
+static void a_reader_of_the_beginning_leaves_nothing_that_was_read_ahead(void **state)
+{
+	struct reader reader = open_reader(state);
+
+	for (uint64_t at = 0; at < 8 * PART; at += PART)
+		read_part(&reader, at);
+	assert_ptr_equal(page_trail_file(reader.trail), reader.backing);
+	close_reader(&reader);
+	assert_int_equal(resident_in(reader.path.text), 0);
+}
+
+static void a_reader_here_and_there_has_nothing_read_ahead(void **state)
+{
+	struct reader reader = open_reader(state);
+
+	for (uint64_t at = 400 * PART; at >= 80 * PART; at -= 80 * PART) {
+		read_part(&reader, at);
+		assert_null(page_trail_file(reader.trail));
+		assert_int_equal(resident_in(reader.path.text), 0);
+	}
+	/* From where it reads on, it is. */
+	read_part(&reader, 81 * PART);
+	assert_non_null(page_trail_file(reader.trail));
+	for (uint64_t at = 0; at < 4; at++) {
+		read_part(&reader, (100 * at) * PART);
+		read_part(&reader, (100 * at + 1) * PART);
+	}
+	close_reader(&reader);
+	assert_int_equal(resident_in(reader.path.text), 0);
+}
+
+/* The kernel may take single pages for itself meanwhile. */
+#define TAKEN 64
+
+static void what_is_in_memory_stays(void **state)
+{
+	struct reader reader = open_reader(state);
+	size_t before;
+
+	touch_pages(reader.path.text, 0, SIZE / PAGE);
+	before = resident_in(reader.path.text);
+	for (uint64_t at = 0; at < view_size(reader.view); at += PART)
+		read_part(&reader, at);
+	close_reader(&reader);
+	assert_between(resident_in(reader.path.text), before - TAKEN, before);
+}
+
+static void where_another_has_it_mounted_pages_stay(void **state)
+{
+	struct reader reader = open_reader(state);
+	struct backing *other = backing_open(reader.path.text, NULL);
+
+	for (uint64_t at = 0; at < view_size(reader.view); at += PART)
+		read_part(&reader, at);
+	close_reader(&reader);
+	backing_unref(other);
+	assert_between(resident_in(reader.path.text), SIZE / PAGE - TAKEN, SIZE / PAGE);
+}
+
+struct racer {
+	struct reader *reader;
+	atomic_uint_fast64_t *next;
+};
+
+static void *read_some(void *argument)
+{
+	const struct racer *racer = argument;
+	static _Thread_local uint8_t bytes[PART];
+	uint64_t at;
+
+	while ((at = atomic_fetch_add(racer->next, PART)) < SIZE) {
+		const unsigned flags = page_trail_begin(racer->reader->trail, PART, at);
+
+		must(view_read_with(racer->reader->view, flags, bytes, PART, at, NULL) > 0);
+		must(at < 100 || bytes[0] == PAGES_BYTE(at - 50));
+		page_trail_done(racer->reader->trail, at);
+		page_trail_move(page_trail_ref(racer->reader->trail));
+	}
+	return NULL;
+}
+
+static void threads_of_one_reader_leave_hardly_anything(void **state)
+{
+	struct reader reader = open_reader(state);
+	atomic_uint_fast64_t next = 0;
+	struct racer racer = { &reader, &next };
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
+		must(pthread_create(&threads[i], NULL, read_some, &racer) == 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
+		pthread_join(threads[i], NULL);
+	close_reader(&reader);
+	/* A thread that was held up looks like a reader that goes on from elsewhere. */
+	assert_between(resident_in(reader.path.text), 0, AHEAD / PAGE);
+}
+
+static void of_small_files_and_past_the_end_there_is_no_trail(void **state)
+{
+	char *text = calloc(1, 100);
+	struct view *small = view_of_text(text, 100);
+	struct reader reader = open_reader(state);
+
+	assert_null(page_trail_new(small));
+	assert_int_equal(page_trail_begin(NULL, 1, 0), BACKING_PASSING | BACKING_SPANS);
+	page_trail_done(NULL, 0);
+	page_trail_move(page_trail_ref(NULL));
+	assert_null(page_trail_file(NULL));
+	page_trail_unref(NULL);
+	page_trail_begin(reader.trail, SIZE_MAX, view_size(reader.view));
+	page_trail_begin(reader.trail, 1, UINT64_MAX);
+	page_trail_begin(reader.trail, SIZE_MAX, view_size(reader.view) - 1);
+	assert_null(page_trail_file(reader.trail));
+	view_unref(small);
+	close_reader(&reader);
+}
+
+static void out_of_memory_nothing_is_page_trail(void **state)
+{
+	struct reader reader;
+
+	needs_failing_allocations();
+	reader = open_reader(state);
+	allocation_fails(1);
+	assert_null(page_trail_new(reader.view));
+	assert_true(allocation_failed());
+	close_reader(&reader);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
