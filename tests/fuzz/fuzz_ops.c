@@ -311,7 +311,7 @@ static void create_file(struct fuzz *f)
 	free(answer.bytes);
 }
 
-/* Twice: what was opened stays what it was. */
+/* Twice: what was opened stays what it was, and a file that is being written waits for writes. */
 static void read_file(struct fuzz *f, const struct handle *h)
 {
 	const struct fuse_read_in in = { .fh = h->fh,
@@ -319,6 +319,7 @@ static void read_file(struct fuzz *f, const struct handle *h)
 					 .size = 1 + (uint32_t)number(f, 2) };
 	struct fuzz_answer once, again;
 
+	fuzz_kernel_wait(f->kernel);
 	ask(f, FUSE_READ, h->node, &in, sizeof(in), NULL, NULL, &once);
 	ask(f, FUSE_READ, h->node, &in, sizeof(in), NULL, NULL, &again);
 	if (once.error == 0 && again.error == 0 && !h->writes)
