@@ -30,7 +30,7 @@ ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
 # measure/ needs the Fourier transform and nothing else.
 MEASURE_PACKAGES := kissfft-float
-PACKAGES := fuse3 libxxhash libzstd libcjson libcurl yaml-0.1 $(MEASURE_PACKAGES)
+PACKAGES := fuse3 libxxhash libzstd libcjson libcurl libseccomp yaml-0.1 $(MEASURE_PACKAGES)
 INSTALL := install
 
 # $(call flags,--libs,fuse3 libzstd): as pkg-config says, which is asked once for each.
