@@ -83,6 +83,8 @@ static const struct fuse_opt templates[] = {
 	OPTION("nonempty", nonempty, 1),
 	OPTION("lineage", lineage, 1),
 	OPTION("nolineage", lineage, 0),
+	OPTION("confine", confine, 1),
+	OPTION("noconfine", confine, 0),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "layer=%s", offsetof(struct parsed, layer), 0 },
 	{ "header=%s", offsetof(struct parsed, header), 0 },
@@ -630,9 +632,11 @@ const char *options_help(void)
 	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"
 	       "  -o allow_other,allow_root  let other users in, or only root\n"
 	       "  -o auto_unmount  end the mount also where the daemon is killed\n"
+	       "  -o confine       write nowhere but in the layer and the output directory\n"
 	       "  -o nonempty      mount also over a directory that is not empty\n"
 	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n"
-	       "  -o rw,assemble,noallow_other,noauto_unmount,nofresh,nolineage  undo a default\n"
+	       "  -o rw,assemble,noallow_other,noauto_unmount,noconfine,nofresh,nolineage\n"
+	       "                   undo a default\n"
 	       "Defaults, `option` or `option=value` a line, are in " CONFIG_SYSTEM " and,\n"
 	       "before that, in ~/.config/organfs.conf; the command line goes before both.\n";
 }

@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What it sends when it begins; no job has that number. */
+#define READY 255
+
 struct helper_process {
 	int socket;
 	pid_t pid;
@@ -48,29 +51,32 @@ static void set_title(const char *title)
 	memcpy(program_invocation_name, title, n < room ? n : room - 1);
 }
 
-/* All but the standard ones and that one, which becomes the first after them. */
-static int close_descriptors(int socket)
+/* All but that one, which keeps its number: a job may close those of others, which it knows. The
+ * standard ones lead nowhere: a shell may wait for the last process that can print. */
+static void close_descriptors(int socket)
 {
-	const int kept = STDERR_FILENO + 1;
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (socket != kept && dup3(socket, kept, O_CLOEXEC) < 0)
-		return -1;
-	close_range(kept + 1, UINT_MAX, 0);
-	return kept;
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	if (socket > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, (unsigned)socket - 1, 0);
+	close_range((unsigned)socket + 1, UINT_MAX, 0);
 }
 
 __attribute__((noreturn)) static void serve(int socket, void (*const *jobs)(void *context),
 					    size_t n, void *context, const char *title)
 {
+	const uint8_t ready = READY;
 	uint8_t job;
 	sigset_t all;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
-	socket = close_descriptors(socket);
+	close_descriptors(socket);
 	set_title(title);
 	/* It keeps no directory in use. */
-	if (socket < 0 || chdir("/") < 0)
+	if (chdir("/") < 0 || send(socket, &ready, sizeof(ready), MSG_NOSIGNAL) < 0)
 		_exit(1);
 	while (recv(socket, &job, sizeof(job), 0) == sizeof(job) && job < n) {
 		jobs[job](context);
@@ -78,6 +84,18 @@ __attribute__((noreturn)) static void serve(int socket, void (*const *jobs)(void
 			break;
 	}
 	_exit(0);
+}
+
+/* The byte that it sends, or -1: it is gone. */
+static int receive(const struct helper_process *helper)
+{
+	uint8_t answer;
+	ssize_t n;
+
+	do
+		n = recv(helper->socket, &answer, sizeof(answer), 0);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(answer) ? answer : -1;
 }
 
 struct helper_process *helper_process_new(void (*const *jobs)(void *context), size_t n,
@@ -97,9 +115,14 @@ struct helper_process *helper_process_new(void (*const *jobs)(void *context), si
 	if (helper->pid == 0)
 		serve(ends[1], jobs, n, context, title);
 	close(ends[1]);
-	if (helper->pid > 0)
+	/* From here on it has a name of its own, and holds nothing. */
+	if (helper->pid > 0 && receive(helper) == READY)
 		return helper;
 	close(helper->socket);
+	if (helper->pid > 0) {
+		waitpid(helper->pid, NULL, 0);
+		errno = EIO;
+	}
 	free(helper);
 	return NULL;
 }
@@ -107,15 +130,11 @@ struct helper_process *helper_process_new(void (*const *jobs)(void *context), si
 int helper_process_run(struct helper_process *helper, size_t i)
 {
 	const uint8_t job = (uint8_t)i;
-	uint8_t answer;
-	ssize_t n;
 
-	if (send(helper->socket, &job, sizeof(job), MSG_NOSIGNAL) != sizeof(job))
-		return -EIO;
-	do
-		n = recv(helper->socket, &answer, sizeof(answer), 0);
-	while (n < 0 && errno == EINTR);
-	return n == sizeof(answer) && answer == job ? 0 : -EIO;
+	return send(helper->socket, &job, sizeof(job), MSG_NOSIGNAL) == sizeof(job) &&
+			       receive(helper) == job
+		       ? 0
+		       : -EIO;
 }
 
 void helper_process_free(struct helper_process *helper)

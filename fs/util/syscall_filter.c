@@ -78,7 +78,7 @@ static const char on_memory[] =
 	"brk madvise map_shadow_stack membarrier mincore mlock mlock2 mlockall mmap mmap2 "
 	"mprotect mremap mseal msync munlock munlockall munmap remap_file_pages";
 
-/* clone() and tgkill() come with conditions. */
+/* clone(), kill() and tgkill() come with conditions. */
 static const char on_threads[] =
 	"arch_prctl cacheflush exit exit_group futex futex_requeue futex_time64 futex_wait "
 	"futex_waitv futex_wake get_robust_list get_thread_area get_tls getcpu getpgid "
@@ -161,6 +161,8 @@ static int allow_with_conditions(scmp_filter_ctx filter)
 	/* What the second filter is for. */
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone3), 0);
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 1, is_own);
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, is_own);
 	if (rc == 0)
