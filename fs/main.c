@@ -36,7 +36,7 @@
  *	1	storage/	where bytes come from: backings (files, zstd, HTTP,
  *				shards, computed rows), views
  *	0	util/		no model, no FUSE: log, io, paths, thread pool, fair lock,
- *				credentials, escapes */
+ *				rights, escapes */
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
 #include "fs/mount/sandbox.h"
