@@ -152,8 +152,8 @@ static int allow_with_conditions(scmp_filter_ctx filter)
 {
 	const struct scmp_arg_cmp is_thread =
 		SCMP_CMP(CLONE_FLAGS, SCMP_CMP_MASKED_EQ, CLONE_LOOKED_AT, CLONE_THREAD);
-	const struct scmp_arg_cmp is_own = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
-	const struct scmp_arg_cmp is_self = SCMP_A0(SCMP_CMP_EQ, 0);
+	const struct scmp_arg_cmp is_own = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0);
+	const struct scmp_arg_cmp is_self = SCMP_A0(SCMP_CMP_EQ, 0, 0);
 	int rc = allow_ioctl(filter);
 
 	if (rc == 0)

@@ -3,6 +3,7 @@
 # -o confine: the daemon writes into the layer and the output directory, and nowhere else.
 . "${0%/*}/../lib.sh"
 
+! grep -q __tsan_init "$ORGANFS" || skip 'a sanitizer has a thread of its own'
 mkdir "$TMP/models"
 mv "$(use stories260K)" "$TMP/models"
 base=$TMP/models/stories260K.gguf
