@@ -62,6 +62,8 @@ int confine_prepare(struct landlock *landlock, const struct models *models, stru
 	rc = landlock_init(landlock, false);
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "confine: %s", strerror(-rc));
+	/* What is printed goes there once the mount is in the background (util/background.h). */
+	landlock_allow(landlock, "/dev/null", true);
 	for (uint32_t i = 0; rc == 0 && i < models->n && !models->options->read_only; i++) {
 		rc = allow_layer(landlock, models, models->models[i], err);
 		if (rc == 0)

@@ -52,16 +52,19 @@ static void set_title(const char *title)
 }
 
 /* All but that one, which keeps its number: a job may close those of others, which it knows. The
- * standard ones lead nowhere: a shell may wait for the last process that can print. */
-static void close_descriptors(int socket)
+ * standard ones lead nowhere: a shell may wait for the last process that can print. Returns 0, or
+ * -1: the kernel or a container does not allow that. With the parent's end of the socket open this
+ * process would not see the parent's end. */
+static int close_descriptors(int socket)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
-	if (socket > STDERR_FILENO + 1)
-		close_range(STDERR_FILENO + 1, (unsigned)socket - 1, 0);
-	close_range((unsigned)socket + 1, UINT_MAX, 0);
+	if (socket > STDERR_FILENO + 1 &&
+	    close_range(STDERR_FILENO + 1, (unsigned)socket - 1, 0) < 0)
+		return -1;
+	return close_range((unsigned)socket + 1, UINT_MAX, 0);
 }
 
 __attribute__((noreturn)) static void serve(int socket, void (*const *jobs)(void *context),
@@ -73,7 +76,8 @@ __attribute__((noreturn)) static void serve(int socket, void (*const *jobs)(void
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
-	close_descriptors(socket);
+	if (close_descriptors(socket) < 0)
+		_exit(1);
 	set_title(title);
 	/* It keeps no directory in use. */
 	if (chdir("/") < 0 || send(socket, &ready, sizeof(ready), MSG_NOSIGNAL) < 0)
