@@ -6,8 +6,11 @@
 #include "fs/util/syscall_filter.h"
 #include "fs/util/url.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -105,8 +108,33 @@ int sandbox_enter_mount(const struct options *options, const struct landlock *la
 	return 0;
 }
 
-/* The directories of a model that is one file: those of its name, and of what that links to. False:
- * it is none, or out of memory. */
+/* Shards beside the one at path, each of which may be a link to another directory. False: they
+ * cannot be told. */
+static bool allow_shards(struct landlock *landlock, const char *path, const char *directory)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const size_t n = paths_shard_prefix(name);
+	const struct dirent *entry;
+	char shard[PATH_MAX];
+	DIR *dir;
+
+	if (n == 0)
+		return true;
+	dir = opendir(directory);
+	if (!dir)
+		return false;
+	while ((entry = readdir(dir)))
+		if (paths_shard_prefix(entry->d_name) == n && memcmp(entry->d_name, name, n) == 0 &&
+		    (size_t)snprintf(shard, sizeof(shard), "%s/%s", directory, entry->d_name) <
+			    sizeof(shard))
+			/* A link that leads nowhere is a shard that is missing. */
+			landlock_allow(landlock, shard, false);
+	closedir(dir);
+	return true;
+}
+
+/* The directories of a model that is one file: those of its name, and of what that links to; and
+ * the other shards. False: it is none, or out of memory. */
 static bool allow_model(struct landlock *landlock, const char *given)
 {
 	char *beside = paths_directory(given), *real = realpath(given, NULL);
@@ -114,7 +142,8 @@ static bool allow_model(struct landlock *landlock, const char *given)
 	struct stat stat;
 	const bool allowed = beside && around && lstat(real, &stat) == 0 && S_ISREG(stat.st_mode) &&
 			     landlock_allow(landlock, beside, false) == 0 &&
-			     landlock_allow(landlock, around, false) == 0;
+			     landlock_allow(landlock, around, false) == 0 &&
+			     allow_shards(landlock, given, beside);
 
 	free(beside);
 	free(around);

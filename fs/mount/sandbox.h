@@ -28,8 +28,8 @@ int sandbox_enter_mount(const struct options *options, const struct landlock *la
 /* What a command reads that writes nothing but what it prints. */
 enum sandbox_reads {
 	SANDBOX_TABLES,	  /* the files that options name as models */
-	SANDBOX_MODELS,	  /* these as models: with the other shards beside them, and, where one is a
-			   * directory or comes with a layer, with what links lead to, anywhere */
+	SANDBOX_MODELS,	  /* these as models: with the other shards beside them, and what these link
+			   * to; where one is a directory or comes with a layer, anything */
 	SANDBOX_ANYTHING, /* what is measured too, as .check does */
 };
 

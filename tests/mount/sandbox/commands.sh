@@ -33,5 +33,18 @@ cp "$base" "$TMP/blobs/0123"
 ln -s ../blobs/0123 "$TMP/links/model.gguf"
 "$ORGANFS" --picture "$TMP/links/model.gguf" >"$TMP/linked.svg" || fail 'no picture through a link'
 grep -q '<svg' "$TMP/linked.svg" || fail 'no picture'
+# Shards that lie in different directories.
+mkdir "$TMP/one" "$TMP/other"
+for i in 1 2 3; do
+	shard=stories260K-split-0000$i-of-00003.gguf
+	to=$TMP/one
+	[ $i != 2 ] || to=$TMP/other
+	cp "$MODELS/$shard" "$to"
+	ln -s "$to/$shard" "$TMP/links"
+done
+"$ORGANFS" --picture "$TMP/links/stories260K-split-00001-of-00003.gguf" >"$TMP/shards.svg" \
+	2>"$TMP/said" || fail "$(cat "$TMP/said")"
+equal "$(cat "$TMP/said")" ''
+same "$TMP/shards.svg" <("$ORGANFS" --picture "$MODELS/stories260K-split-00001-of-00003.gguf")
 expect_fail 'No such file' "$ORGANFS" --picture "$TMP/absent.gguf"
 expect_fail 'No such file' "$ORGANFS" --report "$TMP/absent"
