@@ -6,10 +6,10 @@
 #include "fs/mount/models.h"
 #include "fs/util/landlock.h"
 
-/* Make the ruleset: what the models' layers are in, and the directories that the unmount writes to,
- * can be written to, and /dev/null, and all can be read; with ro nothing else can be written to. The
- * directory of private layers is made where it is not there. Returns 0, or -errno with err set. Release with
- * landlock_release() either way. */
+/* Make the ruleset: what the models' layers are in, the directories that the unmount writes to, and
+ * /dev/null can be written to, and all can be read; with ro nothing but /dev/null can be written
+ * to. The directory of private layers is made where it is not there. Returns 0, or -errno with err
+ * set. Release with landlock_release() either way. */
 int confine_prepare(struct landlock *landlock, const struct models *models, struct error *err);
 
 #endif

@@ -54,8 +54,8 @@ mount_model -o "confine,layer=$TMP/layer" "$base"
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
 unmount_and_wait
 
-# Nothing can be written with ro, and what is in no layer is not missed. In the background the daemon
-# keeps nothing open that a shell waits for.
+# Nothing can be written with ro, and what is in no layer is not missed. In the background the
+# daemon keeps nothing open that a shell waits for.
 mount_daemon -o ro,confine "$base" "$MNT"
 for fd in 0 1 2; do
 	equal "$(readlink "/proc/${DAEMON[$MNT]}/fd/$fd")" /dev/null "descriptor $fd"
