@@ -36,9 +36,10 @@
  *	1	storage/	where bytes come from: backings (files, zstd, HTTP,
  *				shards, computed rows), views
  *	0	util/		no model, no FUSE: log, io, paths, thread pool, fair lock,
- *				credentials, escapes */
+ *				rights, escapes */
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
+#include "fs/mount/sandbox.h"
 #include "fs/pack_command.h"
 #include "fs/recipe_command.h"
 #include "fs/report_command.h"
@@ -88,8 +89,10 @@ static int mount_models(const struct options *options)
 		log_error("out of memory");
 		return 1;
 	}
+	sandbox_begin_mount();
 	status = unmount_status_new();
-	openlog("organfs", LOG_PID, LOG_DAEMON);
+	/* Its socket is opened now, as there will be no other. */
+	openlog("organfs", LOG_PID | (options->foreground ? 0 : LOG_NDELAY), LOG_DAEMON);
 	raise_descriptor_limit();
 	if (models_open(&models, options, log, &culprit, &err) < 0)
 		log_error("%s: %s", culprit, error_describe(&err, text, sizeof(text)));
@@ -100,6 +103,20 @@ static int mount_models(const struct options *options)
 	/* A process that waits for the end finds all locks released, those of the layers too. */
 	unmount_status_free(status);
 	return rc;
+}
+
+/* The commands that write nothing. */
+static int print_what_is_asked(const struct options *options)
+{
+	sandbox_enter_command(options, options->report ? SANDBOX_TABLES
+				       : options->show ? SANDBOX_ANYTHING
+						       : SANDBOX_MODELS);
+	if (options->report)
+		return report_command((const char *const *)options->models, options->n_models,
+				      options->report_model, options->json);
+	if (options->picture)
+		return picture_command(options);
+	return options->print_recipe ? recipe_command(options) : show_command(options);
 }
 
 int main(int argc, char **argv)
@@ -118,17 +135,10 @@ int main(int argc, char **argv)
 		fputs(options_help(), stdout);
 	else if (options.version)
 		puts("organfs " ORGANFS_VERSION);
-	else if (options.report)
-		rc = report_command((const char *const *)options.models, options.n_models,
-				    options.report_model, options.json);
-	else if (options.picture)
-		rc = picture_command(&options);
 	else if (options.pack)
 		rc = pack_command(&options);
-	else if (options.print_recipe)
-		rc = recipe_command(&options);
-	else if (options.show)
-		rc = show_command(&options);
+	else if (options.report || options.picture || options.print_recipe || options.show)
+		rc = print_what_is_asked(&options);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

@@ -40,6 +40,7 @@ struct assembly {
 	const char *output, *directory;
 	bool chosen; /* the directory, by the user */
 	dev_t mount; /* 0: there is none */
+	bool confined;
 	struct progress progress;
 	bool keep; /* the assembled file */
 
@@ -88,6 +89,11 @@ void assembly_free(struct assembly *assembly)
 void assembly_set_mount(struct assembly *assembly, dev_t mount)
 {
 	assembly->mount = mount;
+}
+
+void assembly_set_confined(struct assembly *assembly)
+{
+	assembly->confined = true;
 }
 
 static double seconds_now(void)
@@ -263,6 +269,7 @@ static void report(struct assembly *assembly, const char *path, const struct err
 		   const struct snapshot *snapshot, int files, double seconds, const char *warning)
 {
 	const char *after = files < 0 ? "" : "; the target is as it was";
+	const bool kept_out = assembly->confined && err->code == EACCES;
 	const struct progress *progress = &assembly->progress;
 	const uint64_t size = atomic_load(&progress->total);
 	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "";
@@ -270,7 +277,11 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	if (files > 0)
 		snprintf(shards, sizeof(shards), " in %d shard%s", files, plural((uint64_t)files));
 	if (err->code)
-		snprintf(text, sizeof(text), FAILED "%s: %s%s", path, err->text, after);
+		snprintf(text, sizeof(text), FAILED "%s: %s%s%s", path, err->text,
+			 kept_out ? "; with -o confine organfs writes only into the layer and the "
+				    "directory of output=, or else of the base"
+				  : "",
+			 after);
 	else
 		snprintf(text, sizeof(text),
 			 DONE "%s: %" PRIu64 " bytes%s, %" PRIu32

@@ -18,6 +18,10 @@ void assembly_free(struct assembly *assembly);
 /* The mount is there, with that device number: no target may lie in it. Before requests come. */
 void assembly_set_mount(struct assembly *assembly, dev_t mount);
 
+/* The daemon may write in few directories: where it may not, the outcome says so. Before requests
+ * come. */
+void assembly_set_confined(struct assembly *assembly);
+
 /* Assemble the model as it is now. path is the target, "" the default one, or shards as
  * split_write_parse() has them; a relative path starts from the working directory of the process
  * caller, 0 if there is none. cancel stops it from another thread. Returns 0 or -errno, with the

@@ -5,11 +5,15 @@
 #include "fs/fuse/ops.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/fuse/session_loop.h"
+#include "fs/fuse/unmounter.h"
+#include "fs/mount/confine.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/recipe_option.h"
+#include "fs/mount/sandbox.h"
 #include "fs/mount/shard_watch.h"
 #include "fs/mount/unmount.h"
 #include "fs/mount/utab.h"
+#include "fs/util/background.h"
 #include "fs/util/paths.h"
 #include "fs/util/url.h"
 
@@ -27,10 +31,11 @@ struct mount_session {
 	struct models *models;
 	const struct options *options;
 	char point[PATH_MAX]; /* absolute */
-	bool made;	      /* by us, so that it goes away with the mount */
-	dev_t device;	      /* 0: not known */
-	bool at_terminal;     /* in the foreground of one */
-	bool in_utab;
+	struct unmounter unmounter;
+	dev_t device;		  /* 0: not known */
+	bool at_terminal;	  /* in the foreground of one */
+	int readahead;		  /* the file of set_readahead(); -1: it cannot be written */
+	struct landlock landlock; /* with -o confine */
 	struct fuse_session *session;
 	struct mount *fs;
 	struct unmount_status *status;
@@ -44,14 +49,14 @@ static int find_mountpoint(struct mount_session *mount)
 	int rc = 0;
 
 	if (mkdir(given, 0777) == 0)
-		mount->made = true;
+		mount->unmounter.made = true;
 	else if (errno != EEXIST)
 		rc = -errno;
 	if (rc == 0 && (!realpath(given, mount->point) || lstat(mount->point, &stat) < 0))
 		rc = -errno;
 	if (rc == 0 && !S_ISDIR(stat.st_mode))
 		rc = -ENOTDIR;
-	if (rc == 0 && !mount->made &&
+	if (rc == 0 && !mount->unmounter.made &&
 	    mountpoint_check(mount->point, mount->options->nonempty, &err) < 0) {
 		fprintf(stderr, "organfs: %s: %s\n", given, err.text);
 		return -err.code;
@@ -153,6 +158,8 @@ static int start(struct mount_session *mount)
 	/* libfuse reports the error itself. */
 	if (fuse_session_mount(mount->session, mount->point) < 0)
 		return -1;
+	mount->unmounter.session = mount->session;
+	mount->unmounter.point = mount->point;
 	passthrough_prepare(mount->fs, mount->session);
 	return 0;
 }
@@ -176,21 +183,39 @@ static void note_device(struct mount_session *mount)
  * third of the speed. */
 #define READAHEAD_KIB 1024
 
-/* The answer to the kernel's first request sets the figure too, so this comes after it. Only root
- * may say more, and the mount is well without. */
-static void set_readahead(void *context)
+/* While that can be done. Only root may say more, and the mount is well without. */
+static void open_readahead(struct mount_session *mount)
 {
-	const struct mount_session *mount = context;
 	char path[64];
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(mount->device),
 		 minor(mount->device));
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		dprintf(fd, "%d\n", READAHEAD_KIB);
-		close(fd);
+	mount->readahead = open(path, O_WRONLY | O_CLOEXEC);
+}
+
+/* The answer to the kernel's first request sets the figure too, so this comes after it. */
+static void set_readahead(void *context)
+{
+	const struct mount_session *mount = context;
+
+	if (mount->readahead >= 0) {
+		dprintf(mount->readahead, "%d\n", READAHEAD_KIB);
+		close(mount->readahead);
 	}
+}
+
+/* Give away what is not needed from here on. Returns 0, or -1 after a line in the log. */
+static int enter_sandbox(struct mount_session *mount)
+{
+	struct log *log = mount->models->log;
+	const int rc = unmounter_fork(&mount->unmounter);
+
+	if (rc == 0)
+		return sandbox_enter_mount(mount->options,
+					   mount->options->confine ? &mount->landlock : NULL, log);
+	log_report(log, "no right is given away, as no process to unmount can be made: %s",
+		   strerror(-rc));
+	return mount->options->confine ? -1 : 0;
 }
 
 /* Look for shards; but where the terminal of a mount in the foreground is gone, that is the end. */
@@ -204,6 +229,24 @@ static bool look_for_shards(void *context)
 	return true;
 }
 
+/* Go into the background, unless the mount is to stay, and give rights away before the command
+ * returns. Returns 0, or -1 after a line on stderr. */
+static int settle(struct mount_session *mount)
+{
+	const bool stays = mount->options->foreground;
+	const int waiting = stays ? 0 : background_begin();
+
+	if (waiting < 0 || (stays && chdir("/") < 0)) {
+		log_error("no daemon can be begun: %s", strerror(stays ? errno : -waiting));
+		return -1;
+	}
+	if (enter_sandbox(mount) < 0)
+		return -1;
+	if (!stays)
+		background_ready(waiting);
+	return 0;
+}
+
 static int serve(struct mount_session *mount)
 {
 	int rc = -1;
@@ -212,10 +255,11 @@ static int serve(struct mount_session *mount)
 	 * ends the mount is taken in the loop, the next one by unmount_finish(). */
 	unmount_block_signals();
 	note_device(mount);
+	open_readahead(mount);
 	/* Before the command returns: an umount may follow at once. */
-	mount->in_utab = utab_enter(mount->point);
+	mount->unmounter.in_utab = utab_enter(mount->point);
 	mount->at_terminal = mount->options->foreground && isatty(STDERR_FILENO);
-	if (fuse_daemonize(mount->options->foreground) == 0) {
+	if (settle(mount) == 0) {
 		/* Before the first request is answered, what was grafted by links is there. */
 		symlinks_refresh(mount->fs->links, NULL);
 		rc = session_loop(mount->session, mount->options->threads, mount->fs->read_threads,
@@ -225,7 +269,7 @@ static int serve(struct mount_session *mount)
 	 * between the two would write to whatever file has that number by then. */
 	pthread_rwlock_wrlock(&mount->fs->answering);
 	read_modes_end(mount->fs->read_modes);
-	fuse_session_unmount(mount->session);
+	unmounter_unmount(&mount->unmounter);
 	pthread_rwlock_unlock(&mount->fs->answering);
 	return rc;
 }
@@ -289,12 +333,26 @@ static int check_output(const struct mount_session *mount)
 	return -err.code;
 }
 
+/* What cannot be confined is not mounted. */
+static int prepare_confine(struct mount_session *mount)
+{
+	struct error err = { 0 };
+
+	if (confine_prepare(&mount->landlock, mount->models, &err) < 0)
+		log_error("%s", err.text);
+	return -err.code;
+}
+
 int session_run(struct models *models, struct unmount_status *status)
 {
 	const struct options *options = models->options;
-	struct mount_session mount = { .models = models, .options = options, .status = status };
+	struct mount_session mount = {
+		.models = models, .options = options, .status = status, .landlock = { .fd = -1 }
+	};
 	int rc = check_output(&mount);
 
+	if (rc == 0 && options->confine)
+		rc = prepare_confine(&mount);
 	if (rc == 0)
 		rc = find_mountpoint(&mount);
 	if (rc == 0) {
@@ -312,12 +370,12 @@ int session_run(struct models *models, struct unmount_status *status)
 			rc = -EIO;
 		unmount_status_add(status, "end", rc == 0 ? "0" : "1");
 	}
-	if (mount.in_utab)
-		utab_leave(mount.point);
 	if (mount.session)
 		fuse_session_destroy(mount.session);
 	mount_free(mount.fs);
-	if (mount.made)
-		rmdir(mount.point[0] ? mount.point : options->mountpoint);
+	if (!mount.unmounter.point)
+		mount.unmounter.point = mount.point[0] ? mount.point : options->mountpoint;
+	unmounter_leave(&mount.unmounter);
+	landlock_release(&mount.landlock);
 	return rc == 0 ? 0 : 1;
 }

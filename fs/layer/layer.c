@@ -303,6 +303,11 @@ const struct layer_history *layer_history(const struct layer *layer)
 	return &layer->past;
 }
 
+const char *layer_home(const struct layer *layer)
+{
+	return layer->state;
+}
+
 const char *layer_path(struct layer *layer)
 {
 	const char *path;

@@ -78,6 +78,10 @@ void layer_close(struct layer *layer);
  * named. layer_close() is still due. Returns 0 or -errno. */
 int layer_delete(struct layer *layer);
 
+/* Where private layers are, as it is one of them: the parent of its directory. NULL: it is the one
+ * that the user named. Borrowed. */
+const char *layer_home(const struct layer *layer);
+
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
 

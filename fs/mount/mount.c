@@ -64,6 +64,7 @@ int mount_add_model(struct mount *fs, struct model_files *model_files, struct mo
 		/* A private layer is dropped when its model is assembled, and so is the mount. */
 		.keep = options->layer != NULL,
 		.lineage = options->lineage,
+		.confined = options->confine,
 		.inodes = fs->inodes,
 		.measurers = fs->measurers,
 		.hashers = fs->hashers,

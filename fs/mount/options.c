@@ -83,6 +83,8 @@ static const struct fuse_opt templates[] = {
 	OPTION("nonempty", nonempty, 1),
 	OPTION("lineage", lineage, 1),
 	OPTION("nolineage", lineage, 0),
+	OPTION("confine", confine, 1),
+	OPTION("noconfine", confine, 0),
 	{ "output=%s", offsetof(struct parsed, output), 0 },
 	{ "layer=%s", offsetof(struct parsed, layer), 0 },
 	{ "header=%s", offsetof(struct parsed, header), 0 },
@@ -603,7 +605,6 @@ const char *options_help(void)
 	       "A directory of organ files, copied from a mount, is a model too; so is a URL.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
 	       "  -f; -d, -o debug  stay in the foreground, log to stderr; requests too\n"
-	       "  -s               let one thread answer all requests, as threads=1 does\n"
 	       "  -h, --help, -V, --version  this text, the version\n"
 	       "  --report[=NAME] [--json]  report on models, or one, from their .table files\n"
 	       "  --picture        print theta.svg of a model, or of two beside each other\n"
@@ -626,13 +627,14 @@ const char *options_help(void)
 	       "  -o views=listed  show .base, .views and metadata in listings\n"
 	       "  -o passthrough=no,snapshot=no  let the kernel read no file, make none\n"
 	       "  -o samples=N     values of a tensor that theta is taken from (100000), or all\n"
-	       "  -o threads=N     threads that answer requests (one per processor, at least 4)\n"
+	       "  -o threads=N, -s  N threads answer requests, 1 (one per processor, at least 4)\n"
 	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"
 	       "  -o allow_other,allow_root  let other users in, or only root\n"
 	       "  -o auto_unmount  end the mount also where the daemon is killed\n"
+	       "  -o confine       write nowhere but in the layer and the output directory\n"
 	       "  -o nonempty      mount also over a directory that is not empty\n"
 	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n"
-	       "  -o rw,assemble,noallow_other,noauto_unmount,nofresh,nolineage  undo a default\n"
+	       "  -o rw,assemble,noallow_other,noauto_unmount,noconfine,nofresh,nolineage  undo\n"
 	       "Defaults, `option` or `option=value` a line, are in " CONFIG_SYSTEM " and,\n"
 	       "before that, in ~/.config/organfs.conf; the command line goes before both.\n";
 }

@@ -24,6 +24,7 @@ struct options {
 	int nonempty;	    /* the mount point may be a directory that is not empty */
 	int auto_unmount;   /* the mount goes with the daemon, however that ends */
 	int no_execution;   /* not even of what is no program */
+	int confine;	    /* write in the layers and where the unmount writes, nowhere else */
 	enum allow allow;
 	bool no_assembly, any_shape, keep_blocks, list_views;
 	bool no_passthrough; /* the daemon reads for all, as if the kernel could not */

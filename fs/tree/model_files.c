@@ -154,6 +154,8 @@ int model_files_init(struct model_files *files, struct model *model,
 	files->measures = tensor_measures_new(model, params->samples, params->measurers);
 	files->hashes = tensor_hashes_new(model, params->hashers);
 	files->assembly = assembly_new(model, params->output, params->directory);
+	if (files->assembly && params->confined)
+		assembly_set_confined(files->assembly);
 	if (params->keep && files->assembly)
 		assembly_keep(files->assembly);
 	files->generated = generated_new(&generator, params->inodes);

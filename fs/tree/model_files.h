@@ -28,6 +28,7 @@ struct model_files_params {
 	uint64_t samples;		/* values of a tensor that are looked at (sampling.h) */
 	const char *output, *directory; /* as assembly_new() */
 	bool lineage;			/* the assembled file says how it was made */
+	bool confined;			/* as assembly_set_confined() */
 	bool keep;			/* the assembled file stays open (assembly_keep()) */
 	struct inodes *inodes;
 	struct pool *measurers, *hashers; /* threads to measure and to hash with */

@@ -3,6 +3,7 @@
 #include "fs/util/log.h"
 #include "gguf/printable.h"
 
+#include <paths.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <syslog.h>
 #include <time.h>
+#include <unistd.h>
 
 #define KEPT 1000
 
@@ -20,7 +22,7 @@ struct log {
 	pthread_mutex_t lock; /* protects what follows */
 	char *lines[KEPT];    /* a ring; NULL: not there yet */
 	uint64_t count;
-	bool to_stderr;
+	bool to_stderr, to_syslog;
 	struct log *whole; /* NULL, or where messages go too, */
 	const char *name;  /* after this */
 };
@@ -33,6 +35,9 @@ struct log *log_new(bool to_stderr)
 		return NULL;
 	pthread_mutex_init(&log->lock, NULL);
 	log->to_stderr = to_stderr;
+	/* Where no service listens, each syslog() would look for one by a new socket, which the
+	 * daemon has given away (syscall_filter.h). */
+	log->to_syslog = !to_stderr && access(_PATH_LOG, F_OK) == 0;
 	return log;
 }
 
@@ -90,7 +95,7 @@ void log_error(const char *format, ...)
 }
 
 __attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell,
-						       const char *format, va_list args)
+						      const char *format, va_list args)
 {
 	char *line = make_line(format, args);
 	const char *message = line ? line + STAMP : NULL;
@@ -103,7 +108,7 @@ __attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell
 					      (int)strcspn(message, "\n"), message);
 	else if (log->to_stderr || tell)
 		fprintf(stderr, "organfs: %s", message);
-	if (!log->whole && !log->to_stderr)
+	if (!log->whole && log->to_syslog)
 		syslog(LOG_DAEMON | LOG_NOTICE, "%s", message);
 	free(log->lines[log->count % KEPT]);
 	log->lines[log->count % KEPT] = line;

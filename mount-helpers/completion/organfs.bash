@@ -46,9 +46,9 @@ _organfs_option_list() {
 	*)
 		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
 			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other
-			allow_root auto_unmount nonempty debug model= header= recipe= donors=
-			lineage fresh rw assemble noallow_other noauto_unmount nofresh nolineage
-			shape=same merged=own passthrough=no snapshot=no'
+			allow_root auto_unmount confine nonempty debug model= header= recipe= donors=
+			lineage fresh rw assemble noallow_other noauto_unmount noconfine nofresh
+			nolineage shape=same merged=own passthrough=no snapshot=no'
 		;;
 	esac
 	# What is given once is enough.

@@ -60,12 +60,14 @@ function __organfs_option_list
 				umask=\t'mode mask' allow_other\t'let other users in' \
 				allow_root\t'let root in' \
 				auto_unmount\t'end the mount with a killed daemon' \
+				confine\t'write in the layer and the output directory alone' \
 				fresh\t'begin without grafts that were left' \
 				nonempty\t'mount over what is not empty' \
 				debug\t'every request to stderr' \
 				rw\t'not ro' assemble\t'not noassemble' \
 				noallow_other\t'not allow_other' \
-				noauto_unmount\t'not auto_unmount' nofresh\t'not fresh' \
+				noauto_unmount\t'not auto_unmount' \
+				noconfine\t'not confine' nofresh\t'not fresh' \
 				nolineage\t'not lineage' \
 				shape=same\t'not shape=any' merged=own\t'not merged=f16' \
 				model=\t'one model more'

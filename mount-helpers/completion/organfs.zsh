@@ -28,6 +28,7 @@ _organfs_option_list() {
 		'allow_other[let other users in]' \
 		'allow_root[let root in]' \
 		'auto_unmount[end the mount with a killed daemon]' \
+		'confine[write in the layer and the output directory alone]' \
 		'fresh[begin without grafts that were left]' \
 		'nonempty[mount over what is not empty]' \
 		'debug[every request to stderr]' \
@@ -35,6 +36,7 @@ _organfs_option_list() {
 		'assemble[not noassemble]' \
 		'noallow_other[not allow_other]' \
 		'noauto_unmount[not auto_unmount]' \
+		'noconfine[not confine]' \
 		'nofresh[not fresh]' \
 		'nolineage[not lineage]' \
 		'*model[one model more]:model:_organfs_models'

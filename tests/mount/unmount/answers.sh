@@ -12,7 +12,8 @@ base=$(use stories260K)
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 mount_model "$base"
 pid=${DAEMON[$MNT]}
-strace -f -qq -o "$TMP/calls" -p "$pid" -e trace=fsync,umount2,writev \
+umounter=$(pgrep -P "$pid")
+strace -f -qq -o "$TMP/calls" -p "$pid" -p "$umounter" -e trace=fsync,umount2,writev \
 	-e inject=fsync:delay_enter=500000 -e inject=umount2:delay_enter=6000000 \
 	2>>"$LOGS/strace" &
 TRACER=$!

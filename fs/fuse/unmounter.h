@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* unmounter.h - taking a mount away takes rights that the daemon gives away when the mount is
+ * there: of root to unmount, of a user to execute fusermount3, which gains privileges. A child that
+ * was forked before keeps them and does only that. */
+#ifndef FS_FUSE_UNMOUNTER_H
+#define FS_FUSE_UNMOUNTER_H
+
+#include <stdbool.h>
+
+struct fuse_session;
+
+/* The caller sets the first ones, which are borrowed. */
+struct unmounter {
+	struct fuse_session *session;  /* NULL: none, or not mounted */
+	const char *point;	       /* absolute */
+	bool in_utab;		       /* the mount has a line there (mount/utab.h) */
+	bool made;		       /* the directory, by this process: it goes with the mount */
+	struct helper_process *helper; /* NULL: this process does it itself */
+};
+
+/* Fork the child. Returns 0 or -errno. */
+int unmounter_fork(struct unmounter *unmounter);
+
+/* Close the connection to the kernel, and take the mount away unless another process has. */
+void unmounter_unmount(struct unmounter *unmounter);
+
+/* When all is written: the line in utab goes, and the directory. The child ends. */
+void unmounter_leave(struct unmounter *unmounter);
+
+#endif

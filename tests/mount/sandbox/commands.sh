@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Commands that print: they open no socket, make no file, and read no more than they are given.
+. "${0%/*}/../lib.sh"
+
+need strace
+case $(cat "$ORGANFS") in
+*__asan_* | *__tsan_*) skip 'a sanitizer opens files of its own' ;;
+esac
+base=$(use stories260K)
+mount_model "$base"
+cat "$MNT"/*/.table >"$TMP/table" 2>/dev/null || cat "$MNT"/.table >"$TMP/table"
+unmount_and_wait
+
+limits() {
+	"$@" >/dev/null 2>"$TMP/said" || fail "$*: $(cat "$TMP/said")"
+	strace -f -qq -o "$TMP/calls" -e trace=landlock_restrict_self,seccomp,openat,socket \
+		-e signal=none "$@" >/dev/null 2>&1 || fail "$* with a tracer"
+	! grep -q 'socket(' "$TMP/calls" || fail "$* opens a socket"
+	! grep -E 'openat\(.*O_(WRONLY|RDWR|CREAT)' "$TMP/calls" | grep -v /dev/null ||
+		fail "$* opens a file to write"
+	grep -q 'SECCOMP_SET_MODE_FILTER.* = 0' "$TMP/calls" || fail "$* has no filter"
+	! grep -q 'landlock_restrict_self.* = -1' "$TMP/calls" || fail "$*: $(cat "$TMP/calls")"
+}
+
+limits "$ORGANFS" --report "$TMP/table"
+limits "$ORGANFS" --picture "$base"
+limits "$ORGANFS" --show "$base"
+
+# A picture of a model that lies elsewhere, and of shards that links lead to, as in caches.
+mkdir "$TMP/blobs" "$TMP/links"
+cp "$base" "$TMP/blobs/0123"
+ln -s ../blobs/0123 "$TMP/links/model.gguf"
+"$ORGANFS" --picture "$TMP/links/model.gguf" >"$TMP/linked.svg" || fail 'no picture through a link'
+grep -q '<svg' "$TMP/linked.svg" || fail 'no picture'
+# Shards that lie in different directories.
+mkdir "$TMP/one" "$TMP/other"
+for i in 1 2 3; do
+	shard=stories260K-split-0000$i-of-00003.gguf
+	to=$TMP/one
+	[ $i != 2 ] || to=$TMP/other
+	cp "$MODELS/$shard" "$to"
+	ln -s "$to/$shard" "$TMP/links"
+done
+"$ORGANFS" --picture "$TMP/links/stories260K-split-00001-of-00003.gguf" >"$TMP/shards.svg" \
+	2>"$TMP/said" || fail "$(cat "$TMP/said")"
+equal "$(cat "$TMP/said")" ''
+same "$TMP/shards.svg" <("$ORGANFS" --picture "$MODELS/stories260K-split-00001-of-00003.gguf")
+expect_fail 'No such file' "$ORGANFS" --picture "$TMP/absent.gguf"
+expect_fail 'No such file' "$ORGANFS" --report "$TMP/absent"

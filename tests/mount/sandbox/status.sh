@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a daemon has given away when its command returns: capabilities, new privileges, system calls,
+# the look into its memory; and that its end takes no more than it has left.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+filtered=2
+! grep -q '__[at]san_init' "$ORGANFS" || filtered=0
+
+# What /proc says of the daemon of $MNT.
+field() {
+	sed -n "s/^$1:[[:space:]]*//p" "/proc/${DAEMON[$MNT]}/status"
+}
+
+mount_daemon "$base" "$MNT"
+equal "$(field NoNewPrivs)" 1 'no new privileges'
+equal "$(field Seccomp)" "$filtered" 'a filter of system calls'
+equal "$(awk '/^Max core file size/ { print $5, $6 }' "/proc/${DAEMON[$MNT]}/limits")" '0 0'
+grep -q organ "$MNT/manifest.json" || fail 'no manifest'
+if [ "$(id -u)" = 0 ]; then
+	# CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, SETGID, SETUID, SYS_PTRACE, SYS_ADMIN.
+	for set in CapPrm CapEff CapBnd; do
+		more=$((0x$(field $set) & ~0x2800cf))
+		equal "$more" 0 "$set beyond what is needed"
+	done
+	equal "$(field CapInh)$(field CapAmb)" "$(printf '%032d' 0)" 'inheritable and ambient'
+fi
+umounter=$(pgrep -P "${DAEMON[$MNT]}") || fail 'no process to unmount'
+# It holds neither the mount nor a file, and has a name of its own.
+equal "$(ls "/proc/$umounter/fd" | wc -l)" 4 'descriptors of the process that unmounts'
+! tr '\0' ' ' <"/proc/$umounter/cmdline" | grep -q "$MNT" || fail 'it is taken for the daemon'
+
+# A signal ends the mount, and the process that unmounts with it.
+kill -TERM "${DAEMON[$MNT]}"
+wait_daemon
+! mountpoint -q "$MNT" || fail 'still mounted'
+until_true 10 is_gone "$umounter" || fail 'the process that unmounts is left'
+
+# Nothing of it unmounts what another process mounts in the same place.
+mount_model "$base"
+umounter=$(pgrep -P "${DAEMON[$MNT]}")
+kill -STOP "${DAEMON[$MNT]}"
+fusermount3 -uz "$MNT"
+first=${DAEMON[$MNT]}
+mount_model -o ro "$base"
+kill -CONT "$first"
+until_true 20 is_gone "$first" || fail 'the first daemon stays'
+mountpoint -q "$MNT" || fail "another's mount is gone"
+
+# A daemon that is killed leaves nothing behind but its mount.
+umounter=$(pgrep -P "${DAEMON[$MNT]}")
+kill_daemon
+until_true 10 is_gone "$umounter" || fail 'the process that unmounts outlives the daemon'
+
+# Without CAP_SYS_ADMIN, where the kernel reads no file by itself.
+[ "$(id -u)" != 0 ] || {
+	mount_model -o passthrough=no "$base"
+	equal "$((0x$(field CapEff) & 0x200000))" 0 CAP_SYS_ADMIN
+	unmount_and_wait
+}

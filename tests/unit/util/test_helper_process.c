@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* test_helper_process.c - fs/util/helper_process.c: what a process has done for it. */
+#include "fs/util/helper_process.h"
+#include "tests/unit/temp_dir.h"
+
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+
+static void make_first(void *context)
+{
+	write_text(in_temp(context, "first").text, "");
+}
+
+static void make_second(void *context)
+{
+	write_text(in_temp(context, "second").text, "");
+}
+
+static void (*const jobs[])(void *context) = { make_first, make_second };
+
+static void each_job_is_done_when_the_call_returns(void **state)
+{
+	struct helper_process *helper = helper_process_new(jobs, 2, state, "a-helper");
+
+	assert_non_null(helper);
+	assert_int_equal(helper_process_run(helper, 1), 0);
+	assert_true(exists(in_temp(state, "second").text));
+	assert_false(exists(in_temp(state, "first").text));
+	assert_int_equal(helper_process_run(helper, 0), 0);
+	assert_true(exists(in_temp(state, "first").text));
+	helper_process_free(helper);
+	/* No child is left. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+static void an_unknown_job_ends_it(void **state)
+{
+	struct helper_process *helper = helper_process_new(jobs, 2, state, "a-helper");
+
+	assert_non_null(helper);
+	assert_int_equal(helper_process_run(helper, 2), -EIO);
+	assert_int_equal(helper_process_run(helper, 0), -EIO);
+	helper_process_free(helper);
+}
+
+static void kill_itself(void *context)
+{
+	(void)context;
+	raise(SIGTERM);
+	raise(SIGINT);
+	write_text(in_temp(context, "first").text, "");
+	raise(SIGKILL);
+}
+
+static void signals_are_not_for_it_and_its_death_is_noticed(void **state)
+{
+	void (*const deadly[])(void *context) = { kill_itself };
+	struct helper_process *helper = helper_process_new(deadly, 1, state, "a-helper");
+
+	assert_non_null(helper);
+	assert_int_equal(helper_process_run(helper, 0), -EIO);
+	assert_true(exists(in_temp(state, "first").text));
+	helper_process_free(helper);
+}
+
+static void no_lock_is_held_by_it(void **state)
+{
+	const struct path path = in_temp(state, "locked");
+	struct helper_process *helper;
+	int fd, again;
+
+	write_text(path.text, "");
+	fd = open(path.text, O_RDWR | O_CLOEXEC);
+	must(flock(fd, LOCK_EX) == 0);
+	helper = helper_process_new(jobs, 2, state, "a-helper");
+	assert_non_null(helper);
+	/* It has closed its own by now. */
+	assert_int_equal(helper_process_run(helper, 0), 0);
+	close(fd);
+	again = open(path.text, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(again, LOCK_EX | LOCK_NB), 0);
+	close(again);
+	helper_process_free(helper);
+}
+
+static void print_title(void *context)
+{
+	char line[256];
+	FILE *file = fopen("/proc/self/cmdline", "re");
+	const size_t n = file ? fread(line, 1, sizeof(line) - 1, file) : 0;
+
+	line[n] = '\0';
+	if (file)
+		fclose(file);
+	write_text(in_temp(context, "first").text, line);
+}
+
+static void it_has_a_title_of_its_own(void **state)
+{
+	void (*const printing[])(void *context) = { print_title };
+	struct helper_process *helper = helper_process_new(printing, 1, state, "a-helper");
+
+	assert_non_null(helper);
+	assert_int_equal(helper_process_run(helper, 0), 0);
+	helper_process_free(helper);
+	assert_file(in_temp(state, "first").text, "a-helper", strlen("a-helper"));
+}
+
+static void without_memory_there_is_none(void **state)
+{
+	needs_failing_allocations();
+	allocation_fails(1);
+	assert_null(helper_process_new(jobs, 2, state, "a-helper"));
+	assert_true(allocation_failed());
+	helper_process_free(NULL);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
