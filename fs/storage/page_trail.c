@@ -36,7 +36,7 @@
  * there, the rest stays. */
 #define RUNS_MOST 16
 
-/* The last reference waits so long for pages that are still being read. */
+/* The last reference waits so long, in all, for pages that are still being read. */
 #define TRIES  20
 #define TRY_US 5000
 
@@ -90,25 +90,28 @@ struct page_trail *page_trail_ref(struct page_trail *trail)
 	return trail;
 }
 
-/* The first one, trying up to so often. */
-static void close_window(struct page_trail *trail, unsigned tries)
+/* The first one. As often as *more says, which becomes less, what is not gone is tried again. */
+static void close_window(struct page_trail *trail, unsigned *more)
 {
 	const struct trail_window *window = &trail->windows[trail->first];
 
 	for (size_t i = 0; i < window->n; i++)
-		for (unsigned n = 1;
-		     !backing_drop(window->runs[i].file, &window->runs[i].pages) && n < tries; n++)
+		while (!backing_drop(window->runs[i].file, &window->runs[i].pages) && *more) {
 			usleep(TRY_US);
+			--*more;
+		}
 	trail->first = (trail->first + 1) % WINDOWS_MOST;
 	trail->n--;
 }
 
 void page_trail_unref(struct page_trail *trail)
 {
+	unsigned tries = TRIES;
+
 	if (!trail || atomic_fetch_sub(&trail->refs, 1) != 1)
 		return;
 	while (trail->n)
-		close_window(trail, TRIES);
+		close_window(trail, &tries);
 	pthread_mutex_destroy(&trail->lock);
 	view_unref(trail->view);
 	free(trail);
@@ -157,6 +160,7 @@ static void move(struct page_trail *trail)
 {
 	const uint64_t next = trail->next, size = view_size(trail->view);
 	uint64_t noted = trail->noted, behind = next > SLACK ? next - SLACK : 0;
+	unsigned no_more = 0;
 
 	for (size_t i = 0; i < trail->n_reads; i++)
 		if (trail->reads[i] < behind)
@@ -164,10 +168,10 @@ static void move(struct page_trail *trail)
 	trail->busy = true;
 	pthread_mutex_unlock(&trail->lock);
 	while (trail->n && trail->windows[trail->first].end <= behind)
-		close_window(trail, 1);
+		close_window(trail, &no_more);
 	while (noted < next + AHEAD + WINDOW && noted < size) {
 		if (trail->n == WINDOWS_MOST)
-			close_window(trail, 1);
+			close_window(trail, &no_more);
 		noted = open_window(trail, noted);
 	}
 	pthread_mutex_lock(&trail->lock);
