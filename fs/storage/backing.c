@@ -672,7 +672,7 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 	if (fd < 0)
 		return fail(backing, why);
 	got = passing ? page_cache_read(&backing->pages, fd, bytes, n, offset,
-					flags & BACKING_SPANS)
+					flags & BACKING_SPANS && !(flags & BACKING_NOTED))
 		      : io_read(fd, bytes, n, offset);
 	put_fd(backing, flags);
 	if (got >= 0 && (size_t)got == n)
@@ -688,10 +688,12 @@ static int read_raw(struct backing *backing, unsigned flags, void *bytes, size_t
 {
 	if (!backing->ops.read)
 		return read_file(backing, flags, bytes, n, offset);
-	/* Other backings are checked read by read. What is computed asks for a page more than
-	 * once. */
+	/* What is computed asks for a page more than once, and a server keeps no pages here. */
+	if (flags & BACKING_PASSING && !backing->ops.part)
+		flags &= ~(unsigned)(BACKING_PASSING | BACKING_SPANS | BACKING_NOTED);
+	/* Other backings are checked read by read. */
 	if (backing->composed)
-		flags &= BACKING_SPANS | (backing->ops.part ? BACKING_PASSING : 0);
+		flags &= BACKING_PASSING | BACKING_SPANS | BACKING_NOTED;
 	return backing->ops.read(backing->ops.context, flags, bytes, n, offset, stop);
 }
 

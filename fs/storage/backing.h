@@ -66,6 +66,8 @@ enum backing_flags {
 	/* It leaves no pages in memory, where page_cache.h says so. Without BACKING_SPANS they are
 	 * dropped by the reader, who has asked backing_absent(). */
 	BACKING_PASSING = 8,
+	/* With both of them: that reader has asked too, and drops the pages. */
+	BACKING_NOTED = 16,
 };
 
 /* How bytes are read that do not lie in one file as they are: shards, frames, computed rows. A

@@ -13,6 +13,12 @@
 /* Views of less are read with two requests. */
 #define SIZE_LEAST ((uint64_t)128 << 10)
 
+/* Near the end of a view the kernel would read ahead beyond it, what is to be dropped and the
+ * reader of the next organ wants. So there it is told what to read ahead: this many times what was
+ * read, and at least so much at once. */
+#define AHEAD_TIMES 4
+#define ASKED_LEAST ((uint64_t)1 << 20)
+
 /* The kernel reads ahead by at most twice as much as read_ahead_kb of the disk says: 128 KiB, and 8
  * MiB are seen. */
 #define AHEAD ((uint64_t)16 << 20)
@@ -36,7 +42,7 @@
  * there, the rest stays. */
 #define RUNS_MOST 16
 
-/* The last reference waits so long for pages that are still being read. */
+/* The last reference waits so long, in all, for pages that are still being read. */
 #define TRIES  20
 #define TRY_US 5000
 
@@ -60,6 +66,7 @@ struct page_trail {
 	bool running;	      /* the reader reads on */
 	uint64_t next;	      /* where it goes on */
 	uint64_t noted;	      /* where the next window begins */
+	uint64_t asked;	      /* up to where the kernel was told to read ahead */
 	/* Where reads begin that may have the kernel read ahead: windows behind them stay open. */
 	size_t n_reads;
 	uint64_t reads[READS_MOST];
@@ -90,25 +97,28 @@ struct page_trail *page_trail_ref(struct page_trail *trail)
 	return trail;
 }
 
-/* The first one, trying up to so often. */
-static void close_window(struct page_trail *trail, unsigned tries)
+/* The first one. As often as *more says, which becomes less, what is not gone is tried again. */
+static void close_window(struct page_trail *trail, unsigned *more)
 {
 	const struct trail_window *window = &trail->windows[trail->first];
 
 	for (size_t i = 0; i < window->n; i++)
-		for (unsigned n = 1;
-		     !backing_drop(window->runs[i].file, &window->runs[i].pages) && n < tries; n++)
+		while (!backing_drop(window->runs[i].file, &window->runs[i].pages) && *more) {
 			usleep(TRY_US);
+			--*more;
+		}
 	trail->first = (trail->first + 1) % WINDOWS_MOST;
 	trail->n--;
 }
 
 void page_trail_unref(struct page_trail *trail)
 {
+	unsigned tries = TRIES;
+
 	if (!trail || atomic_fetch_sub(&trail->refs, 1) != 1)
 		return;
 	while (trail->n)
-		close_window(trail, TRIES);
+		close_window(trail, &tries);
 	pthread_mutex_destroy(&trail->lock);
 	view_unref(trail->view);
 	free(trail);
@@ -128,7 +138,6 @@ static uint64_t open_window(struct page_trail *trail, uint64_t at)
 {
 	struct trail_window *window = &trail->windows[(trail->first + trail->n) % WINDOWS_MOST];
 	const uint64_t size = view_size(trail->view);
-	uint64_t length;
 	struct extent extent;
 
 	window->n = 0;
@@ -138,17 +147,50 @@ static uint64_t open_window(struct page_trail *trail, uint64_t at)
 
 		if (!view_extent(trail->view, at, &extent))
 			break;
-		length = extent.length < window->end - at ? extent.length : window->end - at;
-		/* The kernel reads ahead beyond the end of the view. */
-		extent.length = length + (at + length == size ? AHEAD : 0);
+		if (extent.length > window->end - at)
+			extent.length = window->end - at;
 		if (extent.backing)
 			file = backing_file_at(extent.backing, &extent.offset, &extent.length);
 		if (file)
 			note(window, file, extent.offset, extent.length);
-		at += extent.length < length ? extent.length : length;
+		at += extent.length;
 	}
 	trail->n++;
 	return window->end;
+}
+
+/* The kernel begins to read that. */
+static void ask(const struct view *view, uint64_t at, uint64_t end)
+{
+	struct extent extent;
+
+	while (at < end && view_extent(view, at, &extent)) {
+		struct backing *file = NULL;
+
+		if (extent.length > end - at)
+			extent.length = end - at;
+		if (extent.backing)
+			file = backing_file_at(extent.backing, &extent.offset, &extent.length);
+		if (file)
+			backing_readahead(file, (size_t)extent.length, extent.offset);
+		at += extent.length;
+	}
+}
+
+/* With the lock held, of a read near the end: where to ask from, and in *end up to where. */
+static uint64_t to_ask(struct page_trail *trail, size_t n, uint64_t offset, uint64_t *end)
+{
+	const uint64_t size = view_size(trail->view), read = offset + n;
+	const uint64_t from = trail->asked > offset ? trail->asked : offset;
+	const uint64_t ahead = read < AHEAD / AHEAD_TIMES ? read * AHEAD_TIMES : AHEAD;
+
+	*end = size - read < ahead ? size : read + ahead;
+	if (*end <= from || (*end < size && *end - from < ASKED_LEAST)) {
+		*end = from;
+		return from;
+	}
+	trail->asked = *end;
+	return from;
 }
 
 /* With the lock held, which is not while windows are moved: close those behind the reader, and open
@@ -157,6 +199,7 @@ static void move(struct page_trail *trail)
 {
 	const uint64_t next = trail->next, size = view_size(trail->view);
 	uint64_t noted = trail->noted, behind = next > SLACK ? next - SLACK : 0;
+	unsigned no_more = 0;
 
 	for (size_t i = 0; i < trail->n_reads; i++)
 		if (trail->reads[i] < behind)
@@ -164,15 +207,24 @@ static void move(struct page_trail *trail)
 	trail->busy = true;
 	pthread_mutex_unlock(&trail->lock);
 	while (trail->n && trail->windows[trail->first].end <= behind)
-		close_window(trail, 1);
+		close_window(trail, &no_more);
 	while (noted < next + AHEAD + WINDOW && noted < size) {
 		if (trail->n == WINDOWS_MOST)
-			close_window(trail, 1);
+			close_window(trail, &no_more);
 		noted = open_window(trail, noted);
 	}
 	pthread_mutex_lock(&trail->lock);
 	trail->noted = noted;
 	trail->busy = false;
+}
+
+/* With the lock held. While another thread notes, it may. */
+static bool has_absent(const struct page_trail *trail)
+{
+	for (size_t i = 0; !trail->busy && i < trail->n; i++)
+		if (trail->windows[(trail->first + i) % WINDOWS_MOST].n)
+			return true;
+	return trail->busy;
 }
 
 static bool is_near(uint64_t offset, uint64_t next)
@@ -187,13 +239,14 @@ static void begin(struct page_trail *trail, size_t n, uint64_t offset)
 	trail->running = is_near(offset, trail->next);
 	trail->next = offset + n;
 	trail->noted = offset > SLACK ? offset - SLACK : 0;
+	trail->asked = 0;
 }
 
 unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
 {
 	const uint64_t size = trail ? view_size(trail->view) : 0;
-	uint64_t needed;
-	bool running;
+	uint64_t needed, from = 0, end = 0;
+	bool running, to_end;
 
 	if (offset >= size)
 		return BACKING_PASSING | BACKING_SPANS;
@@ -212,9 +265,15 @@ unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
 		move(trail);
 	running = trail->running && trail->noted >= needed && is_near(offset, trail->next) &&
 		  trail->n_reads < READS_MOST;
+	to_end = running && size - offset <= AHEAD;
 	if (running)
 		trail->reads[trail->n_reads++] = offset;
+	if (to_end && has_absent(trail))
+		from = to_ask(trail, n, offset, &end);
 	pthread_mutex_unlock(&trail->lock);
+	ask(trail->view, from, end);
+	if (to_end)
+		return BACKING_PASSING | BACKING_SPANS | BACKING_NOTED;
 	return running ? BACKING_PASSING : BACKING_PASSING | BACKING_SPANS;
 }
 

@@ -4,7 +4,8 @@
  *
  * Of a reader that reads on, from the beginning or from where it was, the kernel reads ahead in the
  * files under the view as far as it does for any reader of them. So it is noted which pages are
- * absent, further ahead than that, before the kernel gets them. */
+ * absent, further ahead than that, before the kernel gets them. Near the end of the view the kernel
+ * is told what to read ahead, so that it stops there. */
 #ifndef FS_STORAGE_PAGE_TRAIL_H
 #define FS_STORAGE_PAGE_TRAIL_H
 

@@ -283,6 +283,63 @@ static void a_source_reads_the_same_bytes(void **state)
 	backing_unref(backing);
 }
 
+/* ## what is made of other files */
+
+static int keep_flags(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		      const atomic_bool *stop)
+{
+	(void)bytes;
+	(void)n;
+	(void)offset;
+	(void)stop;
+	*(unsigned *)context = flags;
+	return 0;
+}
+
+static struct backing *no_part(void *context, uint64_t *offset, uint64_t *length)
+{
+	(void)context;
+	(void)offset;
+	(void)length;
+	return NULL;
+}
+
+static void release_nothing(void *context)
+{
+	(void)context;
+}
+
+/* Which flags arrive there. */
+static unsigned flags_of(const struct backing_ops *ops, unsigned flags)
+{
+	const struct stat stat = { .st_size = 10 };
+	struct backing *backing = backing_from_ops(ops, "made", &stat);
+	char byte;
+
+	assert_non_null(backing);
+	assert_int_equal(backing_read_with(backing, flags, &byte, 1, 0), 0);
+	backing_unref(backing);
+	return *(unsigned *)ops->context;
+}
+
+static void only_parts_of_files_are_read_without_leaving_pages(void **state)
+{
+	unsigned flags = 0;
+	struct backing_ops ops = {
+		.read = keep_flags,
+		.release = release_nothing,
+		.context = &flags,
+	};
+
+	(void)state;
+	assert_int_equal(flags_of(&ops, BACKING_SPANS | BACKING_UNCHECKED), BACKING_SPANS);
+	/* What is computed is read ahead, as a file on a server is by whole blocks. */
+	assert_int_equal(flags_of(&ops, BACKING_PASSING | BACKING_SPANS), 0);
+	ops.part = no_part;
+	assert_int_equal(flags_of(&ops, BACKING_PASSING | BACKING_SPANS),
+			 BACKING_PASSING | BACKING_SPANS);
+}
+
 /* ## files of frames */
 
 #define PACKED_SIZE (ZSTD_FRAME_BYTES + 1000)

@@ -123,6 +123,35 @@ static void a_reader_here_and_there_has_nothing_read_ahead(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
+static void beyond_the_end_of_a_view_nothing_is_read_ahead(void **state)
+{
+	struct reader reader = { .path = in_temp(state, "file") };
+	struct segment segment = { .kind = SEGMENT_EXTENT, .length = 32 * PART, .offset = 50 };
+
+	write_pages(reader.path.text, SIZE);
+	reader.backing = segment.backing = backing_open(reader.path.text, NULL);
+	assert_non_null(reader.backing);
+	reader.view = view_new(&segment, 1, NULL);
+	assert_non_null(reader.view);
+	reader.trail = page_trail_new(reader.view);
+	assert_non_null(reader.trail);
+	for (uint64_t at = 0; at < 32 * PART; at += PART) {
+		static uint8_t bytes[PART];
+		const unsigned flags = page_trail_begin(reader.trail, PART, at);
+
+		assert_int_equal(view_read_with(reader.view, flags, bytes, PART, at, NULL), PART);
+		assert_int_equal(bytes[0], PAGES_BYTE(at + 50));
+		page_trail_done(reader.trail, at);
+		page_trail_move(page_trail_ref(reader.trail));
+	}
+	assert_ptr_equal(page_trail_file(reader.trail), reader.backing);
+	assert_int_equal(resident_pages(reader.path.text, 32 * PART / PAGE + 1,
+					SIZE / PAGE - 32 * PART / PAGE - 1),
+			 0);
+	close_reader(&reader);
+	assert_int_equal(resident_in(reader.path.text), 0);
+}
+
 /* The kernel may take single pages for itself meanwhile. */
 #define TAKEN 64
 
