@@ -36,11 +36,11 @@ int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY]);
  * it, which tells too little, or is on a server; or there is no memory. */
 bool fingerprint_times(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT]);
 
-/* A number of seconds from 1 to FINGERPRINT_DAY, of the base's header and fingerprint_times(); where
- * there are none of 4 KiB in the middle of each tensor (of some thousands at most), as far as they
- * are in files. Programs take files of one size and time for the same: bases of one shape that were
- * written in one second have other such numbers, but for one pair in 86,400. Copies of a base that
- * kept its time have the same. What cannot be read is left out. */
+/* A number of seconds from 1 to FINGERPRINT_DAY, of the base's header and fingerprint_times();
+ * where those are not known, of 4 KiB in the middle of each tensor (of some thousands), as far as
+ * they are in files. Programs take files of one size and time for the same: bases of one shape that
+ * were written in one second have other such numbers, but for one pair in 86,400. Copies of a base
+ * that kept its time have the same. What cannot be read is left out. */
 #define FINGERPRINT_DAY 86400
 uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf);
 

@@ -140,7 +140,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	if (is_of_grafts(fs, inode))
 		attr->st_mtim = model_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-	/* A graft changes its directory without a word to the kernel, and find -newer may follow. */
+	/* A graft changes its directory without a word to the kernel; find -newer may follow. */
 	if (is_of_grafts(fs, inode))
 		return 0;
 	return inode->stage ? A_TICK : FOREVER;
