@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 /* Of the tensor data, this much at both ends is hashed. */
@@ -152,6 +153,31 @@ int fingerprint_contents(struct backing *base, const struct gguf *gguf, char tex
 	return rc;
 }
 
+bool fingerprint_times(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT])
+{
+	XXH3_state_t *hash = XXH3_createState();
+	bool tell = hash && gguf->n_tensors;
+
+	text[0] = '\0';
+	if (hash)
+		XXH3_128bits_reset(hash);
+	for (uint32_t i = 0; tell && i < gguf->n_tensors; i++) {
+		uint64_t offset = gguf->tensors[i].offset, length = gguf->tensors[i].size;
+		const struct backing *file = backing_file_at(base, &offset, &length);
+		const struct timespec *time = file ? &backing_stat(file)->st_mtim : NULL;
+		uint8_t bytes[16];
+
+		tell = time && time->tv_nsec && !backing_is_remote(file);
+		store_u64(bytes, tell ? (uint64_t)time->tv_sec : 0);
+		store_u64(bytes + 8, tell ? (uint64_t)time->tv_nsec : 0);
+		XXH3_128bits_update(hash, bytes, sizeof(bytes));
+	}
+	if (tell)
+		xxh128_text(XXH3_128bits_digest(hash), text);
+	XXH3_freeState(hash);
+	return tell;
+}
+
 /* Where the piece of a tensor lies. NULL: in no file, or in two. */
 static struct backing *find_piece(struct backing *base, const struct gguf_tensor *tensor,
 				  uint64_t *offset, uint64_t *length)
@@ -197,6 +223,7 @@ uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf)
 	XXH3_state_t *hash = XXH3_createState();
 	struct backing *file = backing_file_at(base, &offset, &length);
 	uint32_t seconds = FINGERPRINT_DAY;
+	char times[FINGERPRINT_TEXT];
 
 	if (!hash)
 		return seconds;
@@ -205,7 +232,10 @@ uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf)
 		length = gguf->size;
 	if (file)
 		hash_range(hash, file, offset, offset + length);
-	hash_pieces(hash, base, gguf);
+	if (fingerprint_times(base, gguf, times))
+		XXH3_128bits_update(hash, times, strlen(times));
+	else
+		hash_pieces(hash, base, gguf);
 	seconds = (uint32_t)(XXH3_128bits_digest(hash).low64 % FINGERPRINT_DAY) + 1;
 	XXH3_freeState(hash);
 	return seconds;

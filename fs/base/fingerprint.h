@@ -6,6 +6,8 @@
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
 
+#include <stdbool.h>
+
 /* XXH128 of a base's header bytes, its size as u64, and the first and last 64 KiB of its tensor
  * data, as hexadecimal digits. Returns 0, -EIO or -ENOMEM. */
 #define FINGERPRINT_TEXT 33
@@ -28,11 +30,17 @@ int fingerprint_contents(struct backing *base, const struct gguf *gguf,
 #define FINGERPRINT_KEY 17
 int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY]);
 
-/* A number of seconds from 1 to FINGERPRINT_DAY, of the base's header and 4 KiB in the middle of
- * each tensor (of some thousands at most), as far as they are in files. Programs take files of one
- * size and time for the same: bases of one shape that were written in one second have other such
- * numbers, but for one pair in 86,400. Copies of a base have the same. What cannot be read is left
- * out. */
+/* XXH128 of the modification times, to the nanosecond, of the files that hold the tensors. It is
+ * the same for the files as they were and for copies that kept their times, and takes no reading.
+ * False, and the text is empty: a file has a time in whole seconds, as archives and servers give
+ * it, which tells too little, or is on a server; or there is no memory. */
+bool fingerprint_times(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT]);
+
+/* A number of seconds from 1 to FINGERPRINT_DAY, of the base's header and fingerprint_times();
+ * where those are not known, of 4 KiB in the middle of each tensor (of some thousands), as far as
+ * they are in files. Programs take files of one size and time for the same: bases of one shape that
+ * were written in one second have other such numbers, but for one pair in 86,400. Copies of a base
+ * that kept its time have the same. What cannot be read is left out. */
 #define FINGERPRINT_DAY 86400
 uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf);
 

@@ -56,12 +56,16 @@ static bool find_line(const char *text, const char *word, char *value, size_t n)
 	return false;
 }
 
-/* Chimeras of one base may have one fingerprint. What cannot be read is not compared. */
+/* Chimeras of one base may have one fingerprint. A base with the times of the label's is not read
+ * for that at every mount. What cannot be read is not compared. */
 static int check_contents(const char *text, struct backing *file, const struct gguf *gguf,
 			  struct error *err)
 {
 	char theirs[FINGERPRINT_TEXT], mine[FINGERPRINT_TEXT];
 
+	if (find_line(text, "times ", theirs, sizeof(theirs)) &&
+	    fingerprint_times(file, gguf, mine) && strcmp(theirs, mine) == 0)
+		return 0;
 	if (!find_line(text, "contents ", theirs, sizeof(theirs)))
 		return 0;
 	if (fingerprint_contents(file, gguf, mine) == -ENOMEM)
@@ -144,6 +148,7 @@ static void print_name(FILE *out, const char *name)
 struct base_prints {
 	char fingerprint[FINGERPRINT_TEXT];
 	char contents[FINGERPRINT_TEXT]; /* empty: it could not be made */
+	char times[FINGERPRINT_TEXT];	 /* the same */
 };
 
 static int make_prints(struct backing *base, const struct gguf *gguf, struct base_prints *prints)
@@ -152,6 +157,7 @@ static int make_prints(struct backing *base, const struct gguf *gguf, struct bas
 
 	if (rc < 0)
 		return rc;
+	fingerprint_times(base, gguf, prints->times);
 	return fingerprint_contents(base, gguf, prints->contents) == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -165,6 +171,8 @@ static void print_label(FILE *out, const struct backing *base, const struct base
 	fprintf(out, "fingerprint %s\n", prints->fingerprint);
 	if (prints->contents[0])
 		fprintf(out, "contents %s\n", prints->contents);
+	if (prints->contents[0] && prints->times[0])
+		fprintf(out, "times %s\n", prints->times);
 	if (path) {
 		fputs("path ", out);
 		paths_print(path, strlen(path), out);

@@ -6,6 +6,8 @@
  *	fingerprint HEX         as fingerprint()
  *	contents HEX            as fingerprint_contents(), where that could be made. Labels of
  *			before this line was written have none.
+ *	times HEX               as fingerprint_times(), where that could be made: of a base
+ *			that has them too, the contents are not read.
  *	path PATH               of a private layer: where the base lies, canonical, as paths_print()
  *			writes it. Labels of before this line was written have none. It comes last.
  *

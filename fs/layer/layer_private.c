@@ -74,6 +74,9 @@ static int is_same(const struct layer *layer, const struct base *other)
 		rc = fingerprint(layer->base, layer->gguf, mine);
 	if (rc < 0 || strcmp(theirs, mine) != 0)
 		return rc;
+	if (fingerprint_times(other->file, other->gguf, theirs) &&
+	    fingerprint_times(layer->base, layer->gguf, mine) && strcmp(theirs, mine) == 0)
+		return 1;
 	if (fingerprint_contents(other->file, other->gguf, theirs) == -ENOMEM ||
 	    fingerprint_contents(layer->base, layer->gguf, mine) == -ENOMEM)
 		return -ENOMEM;

@@ -158,7 +158,7 @@ bool model_find_slot(struct model *model, enum organ_class klass, const char *na
 const char *model_fingerprint(struct model *model);
 
 /* The modification time of what the base holds: the base's less fingerprint_seconds(). The first
- * call reads. */
+ * call may read. */
 struct timespec model_time(struct model *model);
 
 /* The one time that all organs of a class have. False: several, or a slot holds nothing. */

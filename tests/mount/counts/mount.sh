@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What a mount costs, counted: calls of organfs and fusermount3 until both have ended, beyond those
-# of their start, and bytes that it reads. Of models that are small, have many organs, a large
-# vocabulary, 100 shards.
+# of their start, and bytes that it reads. Of models that are small, have many organs, grafts on
+# them, a large vocabulary, 100 shards.
 . "${0%/*}/../lib.sh"
 
 not_sanitized
@@ -13,9 +13,9 @@ is_mounted() {
 	mountpoint -q "$MNT" || ! kill -0 "$TRACER" 2>/dev/null
 }
 
-# mount_counted WHAT MODEL
+# mount_counted WHAT MODEL [OPTIONS]
 mount_counted() {
-	strace -f -qq -o "$TMP/calls" -e "trace=$ANY_CALL" "$ORGANFS" -o ro "$2" "$MNT" \
+	strace -f -qq -o "$TMP/calls" -e "trace=$ANY_CALL" "$ORGANFS" -o "ro${3-}" "$2" "$MNT" \
 		>"$TMP/.said" 2>&1 </dev/null &
 	TRACER=$!
 	until_true 60 is_mounted || fail "$2 is not mounted after 60 s"
@@ -45,6 +45,14 @@ start_bytes=$bytes
 mount_counted 'a small model' "$MODELS/scribe-Q4_K_M.gguf"
 "$GGUF" small "$TMP/base.gguf" 1000
 mount_counted '2,000 organs' "$TMP/base.gguf"
+mount_model -o "layer=$TMP/layer,noassemble" "$TMP/base.gguf"
+name=$(ls "$MNT/organs" | head -n 1)
+head -c 4096 "$MNT/organs/$name" >"$TMP/organ"
+tail -c +4097 "$MNT/organs/$name" | tr '\0-\377' '\1-\377\0' >>"$TMP/organ"
+cp "$TMP/organ" "$MNT/organs/$name"
+grep -q . "$MNT/.grafts" || fail 'no graft'
+unmount_and_wait
+mount_counted '2,000 organs with a layer' "$TMP/base.gguf" ",layer=$TMP/layer"
 "$GGUF" synth "$TMP/large.gguf" --tensors 1100 --vocab 160000 --size 4G
 mount_counted 'a vocabulary of 160,000' "$TMP/large.gguf"
 mkdir "$TMP/shards"

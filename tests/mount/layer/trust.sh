@@ -110,3 +110,19 @@ grep -q 'warning: the layer .*: other users may replace it' "$TMP/said" || fail 
 equal "$(as_user cat "$mnt/.grafts" | wc -l)" 1 'grafts with layer='
 ends
 chmod 700 "${private%/*}" && takes 1 'as it was again'
+
+# Where umask 002 is usual, as each user has a group: all that the user makes, the group may write
+# to. A home of another group that hands it on to what is made in it is fine too.
+for group in "$ORDINARY" $OTHER; do
+	rm -rf "$home/.local"
+	chgrp "$group" "$home" && chmod 2775 "$home"
+	(
+		umask 002
+		[ "$group" = $OTHER ] || as_user mkdir -p "$home/.local/state/organfs"
+		mounts noassemble
+	)
+	as_user cp "$mnt/organs/blk_3_ffn_up.bin" "$mnt/organs/blk_1_ffn_up.bin"
+	ends
+	takes 1 "in a home of group $group"
+	equal "$(grep -c warning "$TMP/said")" 0 "what is said in a home of group $group"
+done

@@ -34,3 +34,12 @@ sed -i '/^contents /d' "$TMP/given/LAYER"
 mount_model -o "layer=$TMP/given" "$TMP/away/${base##*/}"
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_0_ffn_up.bin
 unmount_and_wait
+
+# Times in whole seconds tell nothing, and the contents are compared.
+touch -d @1700000000 "$TMP/away/${base##*/}" "$TMP/twin.gguf"
+mount_model -o "noassemble,layer=$TMP/coarse" "$TMP/away/${base##*/}"
+cp "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
+unmount_and_wait
+! "$ORGANFS" -o "layer=$TMP/coarse" "$TMP/twin.gguf" "$MNT" 2>"$TMP/said" ||
+	fail 'the layer of another base, written in the same second'
+grep -q 'made for another base, with the contents' "$TMP/said" || fail "$(cat "$TMP/said")"

@@ -100,3 +100,13 @@ done
 kill "$SERVER"
 wait "$SERVER" || true
 unmount_and_wait
+
+# Of a model of 256 GiB too, whose limit lighttpd cannot count.
+"$GGUF" synth "$TMP/large.gguf" --tensors 20 --size 256G
+mount_model -o noassemble "$TMP/large.gguf"
+serve "$MNT"
+truncate -s 90M "$TMP/body"
+status 422 -T "$TMP/body" "${URL}organs/blk_0_ffn_up.bin"
+kill "$SERVER"
+wait "$SERVER" || true
+unmount_and_wait

@@ -4,7 +4,9 @@
 #include "gguf/bytes.h"
 #include "tests/unit/small_gguf.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #define SAMPLE ((size_t)65536)
@@ -23,9 +25,19 @@ static struct mk_file mk_bytes(size_t n)
 struct prints {
 	char print[FINGERPRINT_TEXT], key[FINGERPRINT_KEY];
 	uint32_t seconds;
+	char times[FINGERPRINT_TEXT];
 };
 
-static struct prints prints_of(void **state, const struct mk_file *file)
+static void set_time(void **state, const char *name, long nanoseconds)
+{
+	const struct timespec times[2] = { { 1700000000, nanoseconds },
+					   { 1700000000, nanoseconds } };
+
+	assert_int_equal(utimensat(AT_FDCWD, in_temp(state, name).text, times, 0), 0);
+}
+
+/* Of a file that was written so many nanoseconds after a second. */
+static struct prints prints_at(void **state, const struct mk_file *file, long nanoseconds)
 {
 	struct backing *base;
 	struct source source;
@@ -34,10 +46,13 @@ static struct prints prints_of(void **state, const struct mk_file *file)
 
 	unlink(in_temp(state, "base").text);
 	save(state, "base", file);
+	set_time(state, "base", nanoseconds);
 	base = backing_open(in_temp(state, "base").text, NULL);
 	source = backing_source(base);
 	gguf = gguf_read(&source, NULL);
 	assert_non_null(gguf);
+	assert_int_equal(fingerprint_times(base, gguf, prints.times),
+			 nanoseconds && gguf->n_tensors);
 	assert_int_equal(fingerprint(base, gguf, prints.print), 0);
 	assert_int_equal(fingerprint_key(base, prints.key), 0);
 	prints.seconds = fingerprint_seconds(base, gguf);
@@ -49,6 +64,11 @@ static struct prints prints_of(void **state, const struct mk_file *file)
 	assert_int_equal(strspn(prints.key, "0123456789abcdef"), 16);
 	assert_int_equal(strlen(prints.key), 16);
 	return prints;
+}
+
+static struct prints prints_of(void **state, const struct mk_file *file)
+{
+	return prints_at(state, file, 0);
 }
 
 /* As the header describes it, from the bytes in memory. */
@@ -154,6 +174,29 @@ static void the_seconds_are_of_the_header_and_the_middle_of_each_tensor(void **s
 		file.bytes[places[i]] ^= 1;
 	}
 	assert_int_equal(prints_of(state, &file).seconds, before);
+	mk_file_free(&file);
+}
+
+static void nanoseconds_stand_for_what_is_in_the_tensors(void **state)
+{
+	const uint64_t ne[1] = { 200000 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct prints before, after;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "a", GGML_I8, 1, ne);
+	file = mkgguf_finish(m);
+	before = prints_at(state, &file, 1000);
+	after = prints_at(state, &file, 2000);
+	assert_string_not_equal(after.times, before.times);
+	assert_int_not_equal(after.seconds, before.seconds);
+	file.bytes[file.data_at + 100000] ^= 1;
+	after = prints_at(state, &file, 1000);
+	assert_string_equal(after.times, before.times);
+	assert_int_equal(after.seconds, before.seconds);
+	file.bytes[file.kv_at[1] - 1] ^= 1;
+	assert_int_not_equal(prints_at(state, &file, 1000).seconds, before.seconds);
 	mk_file_free(&file);
 }
 
