@@ -8,8 +8,8 @@ strace -qq -o /dev/null -e trace=memfd_create true 2>/dev/null || skip "no strac
 # A process that is traced cannot look for leaks.
 cat >"$TMP/without" <<END
 #!/bin/sh
-ASAN_OPTIONS=\$ASAN_OPTIONS:detect_leaks=0 exec strace -D -f -qq -o /dev/null -e trace=memfd_create \\
-	-e inject=memfd_create:error=EACCES "$ORGANFS" "\$@"
+ASAN_OPTIONS=\$ASAN_OPTIONS:detect_leaks=0 exec strace -D -f -qq -o /dev/null \\
+	-e trace=memfd_create -e inject=memfd_create:error=EACCES "$ORGANFS" "\$@"
 END
 chmod +x "$TMP/without"
 ORGANFS=$TMP/without
