@@ -180,10 +180,12 @@ static int copy_small(const struct stage *stage, int to)
 static int take_file(struct stage *stage, uint64_t keep, bool in_memory)
 {
 	unsigned number;
-	int fd = in_memory ? layer_stage_in_memory(stage->layer, &number)
-			   : layer_stage(stage->layer, &number),
-	    rc = 0;
+	int fd = in_memory ? layer_stage_in_memory(stage->layer, &number) : -1, rc = 0;
 
+	/* There may be none left, or the system may give none. */
+	in_memory = fd >= 0;
+	if (fd < 0)
+		fd = layer_stage(stage->layer, &number);
 	if (fd < 0)
 		return fd;
 	if (stage->fd >= 0)

@@ -70,6 +70,9 @@ int layer_stage(struct layer *layer, unsigned *number)
 	return layer_create_file(layer->dir, name);
 }
 
+/* MFD_NOEXEC_SEAL of <linux/memfd.h>, which older systems do not name. */
+#define NOEXEC_SEAL 0x8u
+
 int layer_stage_in_memory(struct layer *layer, unsigned *number)
 {
 	const int rc = number_stage(layer, number);
@@ -77,7 +80,10 @@ int layer_stage_in_memory(struct layer *layer, unsigned *number)
 
 	if (rc < 0)
 		return rc;
-	fd = memfd_create("organfs", MFD_CLOEXEC);
+	/* Kernels before 6.3 do not know the flag, and later ones may insist on it. */
+	fd = memfd_create("organfs", MFD_CLOEXEC | NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("organfs", MFD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -586,10 +592,12 @@ static bool says_more(int dir, const char *name)
 		      { LAYER_NOTHING, LAYER_ORIGIN_SUFFIX },
 		      { LAYER_NOTHING, LAYER_SEEN_SUFFIX } };
 	char file[LAYER_FILE_MAX];
+	struct stat there;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		file_name(files[i].kind, name, files[i].beside, file);
-		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		/* Where that cannot be told, there may be. */
+		if (fstatat(dir, file, &there, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
 			return true;
 	}
 	return false;

@@ -122,12 +122,13 @@ int layer_transaction_create(struct layer_transaction *change, const char *file)
 int layer_transaction_remove(struct layer_transaction *change, const char *file)
 {
 	struct layer_step *step = next_step(change, file);
+	struct stat there;
 
 	if (!step)
 		return -ENAMETOOLONG;
 	/* Mostly it is not there. A rename between two directories that finds nothing still waits
 	 * for all others of the filesystem. */
-	if (faccessat(change->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+	if (fstatat(change->dir, file, &there, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return 0;
 	step->kind = STEP_ASIDE;
 	name_aside(change, step);
