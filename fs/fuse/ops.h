@@ -85,10 +85,6 @@ void async_reply(struct async_request *async, ssize_t result);
 /* Act and reply on this thread, and free it. */
 void async_run_now(struct async_request *async);
 
-/* The same while enough other threads can take requests (read_threads.h), else async_submit(). For
- * what waits for a disk no longer than a small read may. */
-void async_run(struct async_request *async, struct pool *pool);
-
 /* Hand it to the pool, which frees it after the reply. If that fails, reply gets -errno now. */
 void async_submit(struct async_request *async, struct pool *pool);
 

@@ -3,8 +3,6 @@
 #include "fs/fuse/ops.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -117,23 +115,6 @@ void async_run_now(struct async_request *async)
 {
 	fuse_req_interrupt_func(async->req, on_interrupt, async);
 	run_and_reply(async);
-}
-
-void async_run(struct async_request *async, struct pool *pool)
-{
-	struct read_threads *threads = async->fs->read_threads;
-	sigset_t all, before;
-
-	if (!read_threads_try_enter(threads)) {
-		async_submit(async, pool);
-		return;
-	}
-	/* As on threads of pools: a signal to the session's threads is for those that wait. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	async_run_now(async);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	read_threads_leave(threads);
 }
 
 void async_submit(struct async_request *async, struct pool *pool)

@@ -128,7 +128,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (inode && family_of(inode)->remove) {
 		async = async_new(req, inode, remove_slot, NULL, 0);
 		if (async)
-			async_run(async, fs->commits);
+			async_submit(async, fs->commits);
 		return;
 	}
 	if (inode)

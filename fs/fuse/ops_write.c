@@ -12,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is no larger is put in force by the thread that takes the request: a thread of a pool costs
- * more than that takes. */
-#define SMALL ((uint64_t)1 << 20)
-
 static void reply_write(fuse_req_t req, ssize_t rc, size_t size)
 {
 	if (rc < 0)
@@ -119,7 +115,7 @@ static void write_first_async(fuse_req_t req, struct open_file *handle, const ch
 	async->handle = handle;
 	async->size = size;
 	async->offset = (uint64_t)offset;
-	async_run(async, mount_of(req)->first_writes);
+	async_submit(async, mount_of(req)->first_writes);
 }
 
 /* It is not the last close of an emptied file that is waited for, or that has come. */
@@ -279,10 +275,7 @@ static bool run_on_stage(fuse_req_t req, struct open_file *handle,
 		return false;
 	async->reply = reply;
 	async->handle = handle;
-	if (stage_shown(handle->inode->stage).size <= SMALL)
-		async_run(async, async->fs->commits);
-	else
-		async_submit(async, async->fs->commits);
+	async_submit(async, async->fs->commits);
 	return true;
 }
 

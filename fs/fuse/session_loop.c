@@ -21,10 +21,6 @@
 /* Tells the main thread that the mount is gone. */
 #define DONE_SIGNAL SIGUSR1
 
-/* So many threads wait for requests: when one has got a request that may take long, mostly another
- * one waits already, and none has to be woken. */
-#define WAITING_MAX 3
-
 /* A request that no thread has come to yet. */
 struct waiting_request {
 	struct waiting_request *next;
@@ -40,8 +36,8 @@ struct loop {
 	void *context;
 	pthread_t main;
 	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t turn;  /* a thread is to wait for requests, or to answer one put by */
-	unsigned waiting;     /* threads that wait for requests, or answer a quick one */
+	pthread_cond_t turn;  /* no thread waits for requests any more */
+	bool waiting;	      /* one does */
 	bool over;
 	int error;
 	struct waiting_request *first, **last; /* while every other thread is at work */
@@ -137,25 +133,23 @@ static bool is_quick(const struct fuse_buf *request)
 
 static void *work(void *argument);
 
-/* Another thread waits for requests, or is to. False: all others are at work, or are about to
- * answer what was put by. One of them that was woken for that, and came to the waiting first, would
- * leave it to a thread that may never come back. */
+/* Another thread is to wait for requests. False: all others are at work, or are about to answer
+ * what was put by. One of them that was woken for that, and came to the waiting first, would leave
+ * it to a thread that may never come back. */
 static bool pass_on(struct loop *loop)
 {
 	bool passes = true;
 
 	pthread_mutex_lock(&loop->lock);
-	if (loop->waiting == 1) {
-		if (loop->idle && !loop->first)
-			pthread_cond_signal(&loop->turn);
-		else if (loop->started < loop->most &&
-			 pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)
-			loop->started++;
-		else
-			passes = false;
-	}
+	if (loop->idle && !loop->first)
+		pthread_cond_signal(&loop->turn);
+	else if (loop->started < loop->most &&
+		 pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)
+		loop->started++;
+	else
+		passes = false;
 	if (passes)
-		loop->waiting--;
+		loop->waiting = false;
 	pthread_mutex_unlock(&loop->lock);
 	return passes;
 }
@@ -224,7 +218,6 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 			continue;
 		if (n <= 0) {
 			pthread_mutex_lock(&loop->lock);
-			loop->waiting--;
 			loop->over = true;
 			if (n < 0 && n != -EINTR)
 				loop->error = n;
@@ -260,13 +253,13 @@ static void *work(void *argument)
 			take_up(loop);
 			continue;
 		}
-		if (loop->waiting == WAITING_MAX) {
+		if (loop->waiting) {
 			loop->idle++;
 			pthread_cond_wait(&loop->turn, &loop->lock);
 			loop->idle--;
 			continue;
 		}
-		loop->waiting++;
+		loop->waiting = true;
 		pthread_mutex_unlock(&loop->lock);
 		if (next_request(loop, &request))
 			fuse_session_process_buf(loop->session, &request);
@@ -277,14 +270,14 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* A thread may be just about to wait when it is woken, so all are until none waits. */
+/* A thread may be just about to wait when it is woken, so it is woken until it is gone. */
 static void stop(struct loop *loop)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 
 	fuse_session_exit(loop->session);
 	pthread_mutex_lock(&loop->lock);
-	while (!loop->over || loop->waiting) {
+	while (!loop->over) {
 		for (unsigned i = 0; i < loop->started; i++)
 			pthread_kill(loop->threads[i], WAKE_SIGNAL);
 		pthread_mutex_unlock(&loop->lock);
