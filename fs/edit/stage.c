@@ -101,6 +101,14 @@ struct write_source *stage_trace(struct stage *stage)
 	return trace;
 }
 
+static void close_file(struct layer *layer, int fd, bool in_memory)
+{
+	if (in_memory)
+		layer_close_in_memory(layer, fd);
+	else
+		close(fd);
+}
+
 static void discard(struct stage *stage)
 {
 	stage_set_trace(stage, NULL);
@@ -108,7 +116,7 @@ static void discard(struct stage *stage)
 	view_unref(stage->content);
 	stage->content = NULL;
 	if (stage->fd >= 0) {
-		close(stage->fd);
+		close_file(stage->layer, stage->fd, stage->in_memory);
 		if (!stage->in_memory || stage->sealed)
 			layer_unstage(stage->layer, stage->number);
 	}
@@ -193,12 +201,12 @@ static int take_file(struct stage *stage, uint64_t keep, bool in_memory)
 	else if (keep)
 		rc = layer_copy_view(fd, 0, stage->content, keep);
 	if (rc < 0) {
-		close(fd);
+		close_file(stage->layer, fd, in_memory);
 		layer_unstage(stage->layer, number);
 		return rc;
 	}
 	if (stage->fd >= 0)
-		close(stage->fd);
+		close_file(stage->layer, stage->fd, stage->in_memory);
 	else
 		stage->size = keep;
 	if (stage->sealed)
@@ -452,7 +460,7 @@ unsigned stage_number(const struct stage *stage)
 int stage_commit_end(struct stage *stage, int rc, struct view *now)
 {
 	if (rc == 0) {
-		close(stage->fd);
+		close_file(stage->layer, stage->fd, stage->in_memory);
 		if (!stage->in_memory)
 			layer_drop_stage(stage->layer, stage->number);
 		stage->fd = -1;

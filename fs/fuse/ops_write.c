@@ -28,17 +28,18 @@ static void reply_written(struct async_request *async, ssize_t result)
 static ssize_t assemble(struct async_request *async)
 {
 	struct mount *fs = mount_of(async->req);
-	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
+	const struct open_file *handle = async->handle;
+	struct credentials before;
 	int rc = fifo_lock_acquire(fs->assembly_lock, &async->stop);
 
 	if (rc < 0)
 		return rc;
-	symlinks_refresh(fs->links, async->handle->inode->model);
-	rc = credentials_assume(caller->uid, caller->gid);
+	symlinks_refresh(fs->links, handle->inode->model);
+	rc = credentials_assume(handle->uid, handle->gid, &before);
 	if (rc == 0) {
-		rc = assembly_run(mount_model_files(fs, async->handle->inode)->assembly,
-				  async->text, caller->pid, &async->stop);
-		credentials_restore();
+		rc = assembly_run(mount_model_files(fs, handle->inode)->assembly, async->text,
+				  fuse_req_ctx(async->req)->pid, &async->stop);
+		credentials_restore(&before);
 	}
 	fifo_lock_release(fs->assembly_lock);
 	return rc;
@@ -94,11 +95,11 @@ static ssize_t write_bytes(struct mount *fs, struct inode *inode, const char *by
 static ssize_t write_first(struct async_request *async)
 {
 	struct mount *fs = mount_of(async->req);
-	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
-	struct inode *inode = async->handle->inode;
+	const struct open_file *handle = async->handle;
+	struct inode *inode = handle->inode;
 
-	stage_set_trace(inode->stage,
-			write_source_begin(fs->tracer, caller->pid, caller->uid, caller->gid));
+	stage_set_trace(inode->stage, write_source_begin(fs->tracer, fuse_req_ctx(async->req)->pid,
+							 handle->uid, handle->gid));
 	return write_bytes(fs, inode, async->text, async->size, async->offset);
 }
 
@@ -169,18 +170,19 @@ static void write_words(fuse_req_t req, struct open_file *handle, const char *by
 static ssize_t obey(struct async_request *async)
 {
 	struct mount *fs = async->fs;
-	const struct inode *inode = async->handle->inode;
-	const struct fuse_ctx *caller = fuse_req_ctx(async->req);
+	const struct open_file *handle = async->handle;
+	const struct inode *inode = handle->inode;
 	struct write_source *trace =
 		family_of(inode)->traced
-			? write_source_begin(fs->tracer, caller->pid, caller->uid, caller->gid)
+			? write_source_begin(fs->tracer, fuse_req_ctx(async->req)->pid, handle->uid,
+					     handle->gid)
 			: NULL;
 	struct donor *source = write_source_donor(trace, async->size, inode->ino);
 	struct family_words words = { .text = async->text,
 				      .n = async->size,
 				      .source = source ? donor_path(source) : NULL,
-				      .uid = caller->uid,
-				      .gid = caller->gid,
+				      .uid = handle->uid,
+				      .gid = handle->gid,
 				      .stop = &async->stop };
 	const int rc = family_of(inode)->obey(&fs->tree, inode, &words);
 
@@ -316,6 +318,25 @@ static void reply_emptied(struct async_request *async, ssize_t result)
 	reply_released(async, result);
 }
 
+static void end_trail(void *argument)
+{
+	page_trail_unref(argument);
+}
+
+/* What is left to drop may be what the disk was asked for and the reader did not come to: that is
+ * done by a thread that may wait for the disk. */
+static void close_reader(struct mount *fs, struct open_file *handle)
+{
+	struct page_trail *trail = page_trail_ref(handle->trail);
+	struct backing *file = page_trail_file(trail);
+	struct pool *pool =
+		file ? read_threads_for_device(fs->read_threads, backing_stat(file)->st_dev) : NULL;
+
+	ops_close(fs, handle);
+	if (!pool || pool_submit(pool, end_trail, trail) < 0)
+		page_trail_unref(trail);
+}
+
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
@@ -338,7 +359,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		/* What a map wrote after close(), and no flush has seen, takes effect now. */
 		run_on_stage(req, handle, commit, reply_released);
 	} else {
-		ops_close(fs, handle);
+		close_reader(fs, handle);
 		fuse_reply_err(req, 0);
 	}
 }

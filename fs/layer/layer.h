@@ -142,9 +142,11 @@ int layer_flush(struct layer *layer);
  * -errno. */
 int layer_stage(struct layer *layer, unsigned *number);
 
-/* The same in memory, for what is small, so that it is written to the disk once: its descriptor. */
+/* The same in memory, for what is small, so that it is written to the disk once: its descriptor,
+ * which layer_close_in_memory() closes. Of many at a time, -ENOMEM. */
 #define LAYER_SMALL ((uint64_t)1 << 20)
 int layer_stage_in_memory(struct layer *layer, unsigned *number);
+void layer_close_in_memory(struct layer *layer, int fd);
 
 /* Write the first size bytes of a view to a stage's descriptor. Returns 0 or -errno. */
 int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size);

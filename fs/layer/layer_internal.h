@@ -21,6 +21,7 @@ struct layer {
 	struct backing *base;
 	const struct gguf *gguf;
 	struct layer_group group; /* threads that wait for the disk */
+	atomic_uint in_memory; /* stages that are */
 	atomic_int order; /* layer_is_ordered() once it was asked; 0: not yet */
 	pthread_mutex_t compress_lock; /* held while something is compressed with much memory */
 	pthread_mutex_t lock;	  /* protects what follows */

@@ -73,18 +73,33 @@ int layer_stage(struct layer *layer, unsigned *number)
 /* MFD_NOEXEC_SEAL of <linux/memfd.h>, which older systems do not name. */
 #define NOEXEC_SEAL 0x8u
 
+/* Processes may hold any number of files open that they have begun to write. */
+#define IN_MEMORY_MOST 64u
+
 int layer_stage_in_memory(struct layer *layer, unsigned *number)
 {
 	const int rc = number_stage(layer, number);
-	int fd;
+	int fd = -1;
 
 	if (rc < 0)
 		return rc;
+	if (atomic_fetch_add(&layer->in_memory, 1) >= IN_MEMORY_MOST)
+		errno = ENOMEM;
+	else
+		fd = memfd_create("organfs", MFD_CLOEXEC | NOEXEC_SEAL);
 	/* Kernels before 6.3 do not know the flag, and later ones may insist on it. */
-	fd = memfd_create("organfs", MFD_CLOEXEC | NOEXEC_SEAL);
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("organfs", MFD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd >= 0)
+		return fd;
+	atomic_fetch_sub(&layer->in_memory, 1);
+	return -errno;
+}
+
+void layer_close_in_memory(struct layer *layer, int fd)
+{
+	close(fd);
+	atomic_fetch_sub(&layer->in_memory, 1);
 }
 
 int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size)

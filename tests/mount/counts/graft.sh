@@ -33,7 +33,6 @@ cp "$TMP"/organs/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
 done_tracing
 at_most '100 grafts by one cp: requests' "$(calls writev write)"
 at_most '100 grafts by one cp: calls' "$n"
-at_most '100 grafts by one cp: calls of threads for each other' "$(calls futex)"
 
 # Eight at once share, on a disk that takes its time.
 trace "$MNT" fsync,fdatasync fsync:delay_enter=50000

@@ -1141,4 +1141,24 @@ static void the_same_for_what_is_compressed(void **state)
 	free(new);
 }
 
+static void only_so_many_stages_are_in_memory_at_a_time(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_layer(&site);
+	unsigned number;
+	int fds[100], n = 0;
+
+	while (n < 100 && (fds[n] = layer_stage_in_memory(layer, &number)) >= 0)
+		n++;
+	assert_between(n, 8, 99);
+	assert_int_equal(fds[n], -ENOMEM);
+	layer_close_in_memory(layer, fds[--n]);
+	fds[n] = layer_stage_in_memory(layer, &number);
+	assert_true(fds[n++] >= 0);
+	while (n)
+		layer_close_in_memory(layer, fds[--n]);
+	layer_close(layer);
+	close_site(&site);
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)
