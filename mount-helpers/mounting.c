@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -123,6 +124,59 @@ static int run(const char *name, char *const argv[])
 	return WIFEXITED(status) && WEXITSTATUS(status) == 2 ? BAD_USAGE : NOT_MOUNTED;
 }
 
+/* The kernel asks for this much at once where a process reads on; its own figure, 128 KiB, costs a
+ * third of the speed, and only root may say more. Asks the mount for nothing: that of another user
+ * answers root no request. */
+#define READAHEAD "1024\n"
+
+static void raise_readahead(const char *directory)
+{
+	struct statx stat;
+	char path[64];
+	int fd;
+
+	/* A mount has no device of its own; the figure of a disk, which has, is left alone. */
+	if (statx(AT_FDCWD, directory, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &stat) < 0 ||
+	    stat.stx_dev_major != 0)
+		return;
+	snprintf(path, sizeof(path), "/sys/class/bdi/0:%u/read_ahead_kb", stat.stx_dev_minor);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!write(fd, READAHEAD, strlen(READAHEAD));
+		close(fd);
+	}
+}
+
+/* As that user, by a process of its own: this one does afterwards what takes root. */
+static int run_as(const char *name, const struct mount_arguments *arguments, char *const argv[])
+{
+	const pid_t pid = fork();
+	struct stat stat;
+	int status;
+
+	if (pid < 0) {
+		fprintf(stderr, "%s: %s\n", name, strerror(errno));
+		return NOT_MOUNTED;
+	}
+	if (pid == 0) {
+		status = become(name, arguments->user);
+		if (status == 0)
+			status = run(name, argv);
+		/* The answer to the kernel's first request sets the figure too. Until it is there,
+		 * other requests wait. */
+		if (status == 0)
+			(void)!lstat(arguments->directory, &stat);
+		_exit(status);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status))
+		return NOT_MOUNTED;
+	if (WEXITSTATUS(status) == 0)
+		raise_readahead(arguments->directory);
+	return WEXITSTATUS(status);
+}
+
 int mounting_run(const char *name, const char *path, const struct mount_arguments *arguments)
 {
 	char program[PATH_MAX], *argv[7];
@@ -143,9 +197,6 @@ int mounting_run(const char *name, const char *path, const struct mount_argument
 		fprintf(stderr, "%s: organfs is not installed\n", name);
 		return NO_ORGANFS;
 	}
-	status = arguments->user ? become(name, arguments->user) : 0;
-	if (status)
-		return status;
 	argv[n++] = program;
 	if (arguments->options) {
 		argv[n++] = (char *)"-o";
@@ -161,5 +212,7 @@ int mounting_run(const char *name, const char *path, const struct mount_argument
 			fprintf(stderr, " %s", argv[i]);
 		fputc('\n', stderr);
 	}
-	return arguments->fake ? 0 : run(name, argv);
+	if (arguments->fake)
+		return 0;
+	return arguments->user ? run_as(name, arguments, argv) : run(name, argv);
 }
