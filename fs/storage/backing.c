@@ -631,10 +631,10 @@ size_t backing_absent(struct backing *backing, uint64_t offset, uint64_t n,
 
 	if (!backing_is_plain(backing) || !passes(backing))
 		return 0;
-	fd = get_fd(backing, BACKING_SPANS, &why);
+	fd = get_fd(backing, 0, &why);
 	if (fd >= 0) {
 		absent = page_cache_absent(&backing->pages, fd, offset, n, ranges, most);
-		put_fd(backing, BACKING_SPANS);
+		put_fd(backing, 0);
 	}
 	return absent;
 }
@@ -647,13 +647,15 @@ bool backing_drop(struct backing *backing, const struct page_range *range)
 
 	if (!passes(backing))
 		return true;
-	fd = get_fd(backing, BACKING_SPANS, &why);
+	fd = get_fd(backing, 0, &why);
 	if (fd >= 0) {
 		gone = page_cache_drop(fd, range);
-		put_fd(backing, BACKING_SPANS);
+		put_fd(backing, 0);
 	}
 	return gone;
 }
+
+#define SMALL_FILE ((uint64_t)1 << 20)
 
 static int read_file(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		     uint64_t offset)
@@ -665,8 +667,9 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 
 	if (offset > INT64_MAX - n)
 		return -EIO;
-	/* Where pages are kept, or are not to be told, the kernel reads ahead as it likes. */
-	if (flags & BACKING_PASSING && !passing)
+	/* Where pages are kept, or are not to be told, the kernel reads ahead as it likes; and in a
+	 * small file, as of a graft, of which there are many, for one descriptor. */
+	if (flags & BACKING_PASSING && (!passing || backing_size(backing) <= SMALL_FILE))
 		flags &= ~(unsigned)BACKING_SPANS;
 	fd = get_fd(backing, flags, &why);
 	if (fd < 0)
