@@ -3,6 +3,7 @@
 #include "fs/layer/layer_group.h"
 #include "fs/util/cond_poll.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -65,16 +66,32 @@ static bool is_before(const struct layer_group_batch *batch, int dir,
 	return before != wait;
 }
 
+/* XFS that has shut down, as where its log cannot be written, lets fsync() of a directory succeed:
+ * what was to be written is given up, so that nothing is left to write. Reading it tells. */
+static int check_alive(int dir)
+{
+	const int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_Alignas(8) char entries[512];
+	int rc = 0;
+
+	if (again < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (getdents64(again, entries, sizeof(entries)) < 0)
+		rc = -errno;
+	close(again);
+	return rc;
+}
+
 /* Of a removal before that too: what the other directory was changed by may have been nothing to
  * its filesystem, as an exchange of two names of one file. */
 static int sync_ordered(const struct layer_group_batch *batch)
 {
 	const int dir = last_changed(batch);
-	const int rc = dir >= 0 ? sync_directory(dir) : 0;
+	int rc = dir >= 0 ? sync_directory(dir) : 0;
 
-	if (rc < 0 || batch->later < 0 || is_same(batch->later, dir))
-		return rc;
-	return sync_directory(batch->later);
+	if (rc == 0 && batch->later >= 0 && !is_same(batch->later, dir))
+		rc = sync_directory(batch->later);
+	return rc == 0 && dir >= 0 ? check_alive(dir) : rc;
 }
 
 static int sync_batch(const struct layer_group_batch *batch, bool ordered)
