@@ -189,7 +189,7 @@ ENGINE =
 FUZZ_HELP := $(if $(ENGINE),,$B/tests/fuzz/replay.o) $B/tests/unit/render.o
 $(FUZZ_GGUF:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(ENGINE) -o $@ $^ $(call flags,--libs,libxxhash)
-$B/tests/fuzz/fuzz_ops: $B/tests/fuzz/fuzz_kernel.o
+$B/tests/fuzz/fuzz_ops: $B/tests/fuzz/kernel.o
 $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
 		$B/tests/unit/libunit.a $(call with_below,fs)
 	$(CC) $(ALL_LDFLAGS) $(ENGINE) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lm \

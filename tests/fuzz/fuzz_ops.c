@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_ops.c - any bytes as a conversation of the kernel with a mount (fuzz_kernel.h): inodes that
+/* fuzz_ops.c - any bytes as a conversation of the kernel with a mount (kernel.h): inodes that
  * are known, forgotten and invented, names that mean something and others, files opened, written
  * and closed beside one another. Each request is answered once, with what the protocol says, and
  * what an open file gives stays the same.
  *
  * As the kernel does, it uses a handle only while it is open and for the inode it was opened for,
  * and closes it and forgets an inode when nothing that concerns it is unanswered. */
-#include "fuzz_kernel.h"
+#include "kernel.h"
 
 #include "tests/unit/small_gguf.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_kernel.c - see fuzz_kernel.h. Structures and sizes of answers are those of linux/fuse.h. */
-#include "fuzz_kernel.h"
+/* kernel.c - see kernel.h. Structures and sizes of answers are those of linux/fuse.h. */
+#include "kernel.h"
 
 #include "fs/fuse/ops.h"
 #include "fs/fuse/passthrough.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_kernel.h - a mount of a small model without a kernel: requests are given to libfuse, and
+/* kernel.h - a mount of a small model without a kernel: requests are given to libfuse, and
  * every answer is checked against the protocol. */
-#ifndef TESTS_FUZZ_FUZZ_KERNEL_H
-#define TESTS_FUZZ_FUZZ_KERNEL_H
+#ifndef TESTS_FUZZ_KERNEL_H
+#define TESTS_FUZZ_KERNEL_H
 
 #include "fuzz_help.h"
 
