@@ -303,11 +303,11 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
 ## bench
 
 .PHONY: bench
-# SIZE of the large model, ROUNDS that the medians are of, ROWS='reads grafts ...' for a part;
+# SIZE of the large model, ROUNDS that the medians are of, PART='reads grafts ...' for a part;
 # RESULTS=1 writes tests/bench/RESULTS.md.
 bench: $B/organfs $(patsubst %,$B/tests/bench/%,spans access purify)	## speed, as ratios in one run
 	@BUILD=$(CURDIR)/$B tests/bench/run $(SIZE:%=--size %) $(ROUNDS:%=--rounds %) \
-		$(if $(RESULTS),--results) $(ROWS)
+		$(if $(RESULTS),--results) $(PART)
 
 $B/tests/bench/spans: $B/tests/bench/spans.o $(call with_below,storage)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
