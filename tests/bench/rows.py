@@ -101,11 +101,12 @@ def metadata(bench):
     small = bench.small()
     for way in bench.rounds():
         directory = way.mount(small)
-        bench.add("ls -lR of 2,000 tensors, first", TIME, way,
-                  timed(way, ["ls", "-lR", directory]))
-        for what, command in (("ls -lR", ["ls", "-lR", directory]), ("du", ["du", "-s", directory]),
-                              ("find -newer", ["find", directory, "-newer", bench.reference])):
-            bench.add(f"{what}, again", TIME, way, timed(way, command))
+        commands = (("ls -lR of 2,000 tensors", ["ls", "-lR", directory]),
+                    ("du of them", ["du", "-s", directory]),
+                    ("find -newer of them", ["find", directory, "-newer", bench.reference]))
+        for which in "first", "again":
+            for what, command in commands:
+                bench.add(f"{what}, {which}", TIME, way, timed(way, command))
         way.unmount()
         if way.name in ("native", "organfs"):
             directory = way.mount(small, "rw,noassemble")
