@@ -68,7 +68,8 @@ lies() {
 	until_true 20 grep -q ready "$TMP/ready" || fail "no mount: $(cat "$TMP/ready")"
 	# LeakSanitizer does not work in a process that strace follows.
 	ASAN_OPTIONS=${ASAN_OPTIONS-}${WATCHED:+:detect_leaks=0} umount_says "$1" "$2" \
-		${WATCHED:+strace -f -qq -o "$TMP/calls"} timeout 60 "$HELPER" ${4:+"$4"} "$TMP/liar"
+		${WATCHED:+strace -f -qq -o "$TMP/calls"} \
+		timeout 60 "$HELPER" ${4:+"$4"} "$TMP/liar"
 	wait $! || fail "liar.py: $(cat "$TMP/ready")"
 }
 
