@@ -3,7 +3,9 @@
 #include "fs/util/disk.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* XFS that has shut down, as where its log cannot be written, lets fsync() of a directory succeed:
@@ -22,4 +24,18 @@ int disk_sync_directory(int dir)
 	struct stat stat;
 
 	return fsync(dir) < 0 || fstat(dir, &stat) < 0 ? -errno : 0;
+}
+
+enum disk_place disk_place(int fd)
+{
+	static const long disks[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+				      F2FS_SUPER_MAGIC };
+	struct statfs stat;
+
+	if (fstatfs(fd, &stat) < 0)
+		return DISK_ELSEWHERE;
+	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++)
+		if ((long)stat.f_type == disks[i])
+			return DISK_HERE;
+	return (long)stat.f_type == TMPFS_MAGIC ? DISK_IN_MEMORY : DISK_ELSEWHERE;
 }

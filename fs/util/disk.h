@@ -7,4 +7,12 @@
  * there also after -errno. */
 int disk_sync_directory(int dir);
 
+/* Where the filesystem of an open file has its bytes. */
+enum disk_place {
+	DISK_ELSEWHERE, /* also where that is not known */
+	DISK_HERE,	/* a disk of this machine */
+	DISK_IN_MEMORY,
+};
+enum disk_place disk_place(int fd);
+
 #endif
