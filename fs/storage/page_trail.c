@@ -30,6 +30,9 @@
  * held up. */
 #define SLACK ((uint64_t)8 << 20)
 
+/* So much of it at the beginning, when few were asked for yet. */
+#define SKIPPED_MOST ((uint64_t)2 << 20)
+
 #define WINDOWS_MOST 8
 
 /* Of more reads at a time, each drops its own pages. */
@@ -246,10 +249,12 @@ static bool is_near(uint64_t offset, uint64_t next)
 }
 
 /* With the lock held, and no other thread busy or reading: the reader goes on from elsewhere, and
- * may read on from there. Windows stay open: the kernel may still be reading ahead in them. */
+ * may read on from there. It does where this read goes on from the one before, or so that requests
+ * in between are about to be taken; of jumps to any place few look like that. Windows stay open:
+ * the kernel may still be reading ahead in them. */
 static void begin(struct page_trail *trail, size_t n, uint64_t offset)
 {
-	trail->running = is_near(offset, trail->next);
+	trail->running = offset >= trail->next && offset - trail->next <= SKIPPED_MOST;
 	trail->next = offset + n;
 	trail->noted = offset > SLACK ? offset - SLACK : 0;
 	trail->asked = 0;

@@ -123,6 +123,25 @@ static void a_reader_here_and_there_has_nothing_read_ahead(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
+/* Places of one neighbourhood, in no order. */
+static void a_jump_nearby_is_no_reading_on(void **state)
+{
+	static const uint64_t places[] = { 200, 170, 190, 160, 220, 219, 180 };
+	struct reader reader = open_reader(state);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+		read_part(&reader, places[i] * PART);
+		assert_null(page_trail_file(reader.trail));
+	}
+	/* A request that is taken before the one in front of it. */
+	read_part(&reader, 300 * PART);
+	assert_null(page_trail_file(reader.trail));
+	read_part(&reader, 302 * PART);
+	assert_non_null(page_trail_file(reader.trail));
+	close_reader(&reader);
+	assert_int_equal(resident_in(reader.path.text), 0);
+}
+
 static void beyond_the_end_of_a_view_nothing_is_read_ahead(void **state)
 {
 	struct reader reader = { .path = in_temp(state, "file") };
