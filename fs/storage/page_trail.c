@@ -64,7 +64,6 @@ struct trail_window {
 struct page_trail {
 	atomic_uint refs;
 	struct view *view;
-	bool goes_on;	      /* its last file does, beyond the view */
 	pthread_mutex_t lock; /* protects what follows; held for moments */
 	bool busy;	      /* a thread, with the lock or without, opens and closes windows */
 	bool running;	      /* the reader reads on */
@@ -79,17 +78,6 @@ struct page_trail {
 	struct trail_window windows[WINDOWS_MOST]; /* a ring */
 };
 
-/* Can the kernel read ahead beyond the view? Not in a file of one organ, which then needs no second
- * descriptor to be read without that. */
-static bool file_goes_on(const struct view *view)
-{
-	struct extent extent;
-
-	if (!view_extent(view, view_size(view) - 1, &extent) || !extent.backing)
-		return false;
-	return extent.offset + extent.length < backing_size(extent.backing);
-}
-
 struct page_trail *page_trail_new(struct view *view)
 {
 	struct page_trail *trail;
@@ -102,7 +90,6 @@ struct page_trail *page_trail_new(struct view *view)
 	atomic_init(&trail->refs, 1);
 	pthread_mutex_init(&trail->lock, NULL);
 	trail->view = view_ref(view);
-	trail->goes_on = file_goes_on(view);
 	return trail;
 }
 
@@ -283,7 +270,7 @@ unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
 		move(trail);
 	running = trail->running && trail->noted >= needed && is_near(offset, trail->next) &&
 		  trail->n_reads < READS_MOST;
-	to_end = running && trail->goes_on && size - offset <= AHEAD;
+	to_end = running && size - offset <= AHEAD;
 	if (running)
 		trail->reads[trail->n_reads++] = offset;
 	if (to_end && has_absent(trail))
