@@ -154,6 +154,8 @@ UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarr
 $(patsubst %,$B/tests/unit/assemble/test_%,copy_range view_writer shared_file): UNIT_LDFLAGS += \
 	-Wl,--wrap=ioctl,--wrap=fallocate64,--wrap=copy_file_range,--wrap=sync_file_range \
 	-Wl,--wrap=fstatfs64
+# A filesystem that has shut down.
+$B/tests/unit/util/test_disk: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs64
 # A kernel that knows less.
 $B/tests/unit/storage/test_page_cache: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \
 	-Wl,--wrap=fstatfs64,--wrap=geteuid

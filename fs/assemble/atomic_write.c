@@ -2,6 +2,7 @@
 /* atomic_write.c - see atomic_write.h. */
 #include "fs/assemble/atomic_write.h"
 #include "fs/assemble/view_writer.h"
+#include "fs/util/disk.h"
 #include "fs/util/paths.h"
 
 #include <dirent.h>
@@ -308,13 +309,15 @@ static int write_temporary(struct temporary_file *file, struct view *view,
 /* It is in the target's place, and durable there. */
 static int commit(struct temporary_file *file, bool replace, struct error *err)
 {
-	const int rc = rename_into_place(file, replace, err);
+	int rc = rename_into_place(file, replace, err);
 
 	if (rc < 0)
 		return rc;
 	file->renamed = true;
-	if (fsync(file->directory) < 0 && errno != EINVAL)
-		return failed(err, errno, "the target is written, but its directory");
+	rc = disk_sync_directory(file->directory);
+	/* Some filesystems cannot do it. */
+	if (rc < 0 && rc != -EINVAL)
+		return failed(err, -rc, "the target is written, but its directory");
 	return 0;
 }
 

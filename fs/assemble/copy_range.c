@@ -6,16 +6,15 @@
  * together two thirds of what they take one after the other (ext4, 4.7 GB: 2.2 s instead of
  * 3.2). */
 #include "fs/assemble/copy_range.h"
+#include "fs/util/disk.h"
 #include "fs/util/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 /* The most that is copied between two looks at whether it is still wanted: at 50 MB/s 0.3 s. */
@@ -28,23 +27,6 @@
 
 #define USUAL_BLOCK 4096
 
-/* A disk of this machine: there copy_file_range() copies as we would, but a few pages at a time,
- * which takes half as long again (XFS and ext4, from the page cache). Elsewhere the bytes may not
- * have to come here at all. */
-static bool is_of_this_machine(int fd)
-{
-	static const long types[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-				      F2FS_SUPER_MAGIC, TMPFS_MAGIC };
-	struct statfs stat;
-
-	if (fstatfs(fd, &stat) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if ((long)stat.f_type == types[i])
-			return true;
-	return false;
-}
-
 int copy_range_init(struct copy_range *share, int fd, struct progress *progress)
 {
 	struct statvfs stat;
@@ -52,7 +34,10 @@ int copy_range_init(struct copy_range *share, int fd, struct progress *progress)
 	*share = (struct copy_range){ .fd = fd, .block = USUAL_BLOCK, .progress = progress };
 	if (fstatvfs(fd, &stat) == 0 && stat.f_frsize > 0)
 		share->block = stat.f_frsize;
-	share->by_kernel = !is_of_this_machine(fd);
+	/* On this machine copy_file_range() copies as we would, but a few pages at a time, which
+	 * takes half as long again (XFS and ext4, from the page cache). Elsewhere the bytes may not
+	 * have to come here at all. */
+	share->by_kernel = disk_place(fd) == DISK_ELSEWHERE;
 	share->buffer = malloc(COPY_RANGE_BUFFER);
 	return share->buffer ? 0 : -ENOMEM;
 }

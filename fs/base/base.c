@@ -43,6 +43,7 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 		remote ? backing_open_remote(path, options->remote, err) : backing_open(path, err);
 	if (!base->file)
 		return -err->code;
+	backing_set_passing(base->file);
 	source = backing_source(base->file);
 	base->gguf = gguf_read(&source, err);
 	/* The parser knows no more than that it could not read. */

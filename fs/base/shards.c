@@ -85,8 +85,10 @@ static struct backing *open_candidate(const struct shards *shards, size_t i,
 		return backing_open_remote(candidate->url, shards->remote, err);
 	file = backing_open_seen(candidate->path, candidate->seen.st_ino ? &candidate->seen : NULL,
 				 resolved, err);
-	if (file)
+	if (file) {
+		backing_set_passing(file);
 		backing_join_cache(file, shards->set);
+	}
 	return file;
 }
 

@@ -2,8 +2,8 @@
 /* layer_group.c - see layer_group.h. */
 #include "fs/layer/layer_group.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/disk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,11 +21,6 @@ void layer_group_init(struct layer_group *group, struct log *log)
 	pthread_cond_init(&group->synced, NULL);
 	cond_poll_init(&group->wake);
 	group->last = &group->first;
-}
-
-static int sync_directory(int dir)
-{
-	return fsync(dir) < 0 ? -errno : 0;
 }
 
 /* What one fsync(), or one for each directory, is to make durable. */
@@ -66,32 +61,16 @@ static bool is_before(const struct layer_group_batch *batch, int dir,
 	return before != wait;
 }
 
-/* XFS that has shut down, as where its log cannot be written, lets fsync() of a directory succeed:
- * what was to be written is given up, so that nothing is left to write. Reading it tells. */
-static int check_alive(int dir)
-{
-	const int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_Alignas(8) char entries[512];
-	int rc = 0;
-
-	if (again < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (getdents64(again, entries, sizeof(entries)) < 0)
-		rc = -errno;
-	close(again);
-	return rc;
-}
-
 /* Of a removal before that too: what the other directory was changed by may have been nothing to
  * its filesystem, as an exchange of two names of one file. */
 static int sync_ordered(const struct layer_group_batch *batch)
 {
 	const int dir = last_changed(batch);
-	int rc = dir >= 0 ? sync_directory(dir) : 0;
+	int rc = dir >= 0 ? disk_sync_directory(dir) : 0;
 
 	if (rc == 0 && batch->later >= 0 && !is_same(batch->later, dir))
-		rc = sync_directory(batch->later);
-	return rc == 0 && dir >= 0 ? check_alive(dir) : rc;
+		rc = disk_sync_directory(batch->later);
+	return rc;
 }
 
 static int sync_batch(const struct layer_group_batch *batch, bool ordered)
@@ -102,12 +81,12 @@ static int sync_batch(const struct layer_group_batch *batch, bool ordered)
 		return sync_ordered(batch);
 	/* First what was done first. */
 	if (batch->later >= 0 && !is_before(batch, batch->later, NULL))
-		rc = sync_directory(batch->later);
+		rc = disk_sync_directory(batch->later);
 	for (const struct layer_group_wait *wait = batch->first; wait; wait = wait->next) {
 		int one = 0;
 
 		if (wait->dir >= 0 && !is_before(batch, wait->dir, wait))
-			one = sync_directory(wait->dir);
+			one = disk_sync_directory(wait->dir);
 		rc = one < 0 ? one : rc;
 	}
 	return rc;

@@ -3,6 +3,7 @@
 #include "fs/layer/layer_label.h"
 #include "fs/base/fingerprint.h"
 #include "fs/layer/layer_open.h"
+#include "fs/util/disk.h"
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
@@ -203,8 +204,9 @@ int layer_label_replace(int dir, struct backing *base, const struct gguf *gguf, 
 		rc = -errno;
 		close(fd);
 	}
-	if (rc == 0 && (renameat(dir, LAYER_LABEL_NEW, dir, LABEL) < 0 || fsync(dir) < 0))
-		rc = -errno;
+	if (rc == 0)
+		rc = renameat(dir, LAYER_LABEL_NEW, dir, LABEL) < 0 ? -errno
+								    : disk_sync_directory(dir);
 	if (rc < 0)
 		unlinkat(dir, LAYER_LABEL_NEW, 0);
 	return rc;
@@ -223,5 +225,5 @@ int layer_label_remove(int dir)
 {
 	if (unlinkat(dir, LABEL, 0) < 0 && errno != ENOENT)
 		return -errno;
-	return fsync(dir) < 0 ? -errno : 0;
+	return disk_sync_directory(dir);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_open.c - see layer_open.h. */
 #include "fs/layer/layer_open.h"
+#include "fs/util/disk.h"
 #include "fs/util/io.h"
 
 #include <errno.h>
@@ -88,15 +89,14 @@ int layer_create_file(int dir, const char *name)
 
 static int make_directory(int dir, const char *name)
 {
-	int rc = 0;
+	int rc;
 
 	if (mkdirat(dir, name, 0700) < 0)
 		return errno == EEXIST ? 0 : -errno;
-	if (fsync(dir) < 0) {
-		rc = -errno;
-		/* The next caller must not take it for durable. */
+	rc = disk_sync_directory(dir);
+	/* The next caller must not take it for durable. */
+	if (rc < 0)
 		unlinkat(dir, name, AT_REMOVEDIR);
-	}
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_origin.h"
 #include "fs/layer/layer_seen.h"
+#include "fs/util/disk.h"
 #include "fs/util/io.h"
 
 #include <errno.h>
@@ -815,9 +816,10 @@ int layer_write_note(struct layer *layer, const char *name, const char *text)
 		return fd;
 	layer_stage_name(number, "", stage);
 	rc = io_write(fd, text, n, 0);
-	if (rc == 0 && (fsync(fd) < 0 || renameat(layer->dir, stage, layer->dir, name) < 0 ||
-			fsync(layer->dir) < 0))
+	if (rc == 0 && (fsync(fd) < 0 || renameat(layer->dir, stage, layer->dir, name) < 0))
 		rc = -errno;
+	if (rc == 0)
+		rc = disk_sync_directory(layer->dir);
 	close(fd);
 	if (rc < 0)
 		layer_unstage(layer, number);
@@ -828,7 +830,7 @@ int layer_drop_note(const struct layer *layer, const char *name)
 {
 	if (unlinkat(layer->dir, name, 0) < 0 && errno != ENOENT)
 		return -errno;
-	return fsync(layer->dir) < 0 ? -errno : 0;
+	return disk_sync_directory(layer->dir);
 }
 
 int layer_journal_write(struct layer *layer, const char *text)

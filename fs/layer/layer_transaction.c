@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_transaction.c - see layer_transaction.h. */
 #include "fs/layer/layer_transaction.h"
+#include "fs/util/disk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,7 +183,7 @@ static void undo(struct layer_transaction *change)
 
 	while (change->n)
 		undone &= undo_step(change, &change->steps[--change->n]) == 0;
-	undone &= fsync(change->dir) == 0;
+	undone &= disk_sync_directory(change->dir) == 0;
 	if (!undone && change->layer->manner.log)
 		log_add(change->layer->manner.log,
 			"%s: %s: what was refused could not be taken back; the next mount may find "

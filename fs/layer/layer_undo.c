@@ -3,6 +3,7 @@
 #include "fs/layer/layer_undo.h"
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
+#include "fs/util/disk.h"
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
@@ -156,7 +157,7 @@ static int sync_directory(const struct layer *layer, const char *name)
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	rc = fsync(fd) < 0 ? -errno : 0;
+	rc = disk_sync_directory(fd);
 	close(fd);
 	return rc;
 }

@@ -107,7 +107,6 @@ struct backing *backing_fdopen(int fd, const char *path, struct error *err)
 		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
 	} else {
 		backing->size = (uint64_t)backing->stat.st_size;
-		page_cache_init(&backing->pages, fd);
 		return backing;
 	}
 	backing_unref(backing);
@@ -277,8 +276,6 @@ struct backing *backing_open_seen(const char *path, const struct stat *seen, boo
 	}
 	backing = backing_fdopen(fd, real ? real : path, err);
 	free(real);
-	if (backing)
-		page_cache_announce(&backing->pages, fd);
 	return backing;
 }
 
@@ -330,6 +327,16 @@ static int reopen_spans(struct fd_cache_entry *descriptor)
 	if (fd >= 0)
 		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	return fd;
+}
+
+void backing_set_passing(struct backing *backing)
+{
+	const int fd = backing->file.fd;
+
+	if (fd < 0)
+		return;
+	page_cache_init(&backing->pages, fd);
+	page_cache_announce(&backing->pages, fd);
 }
 
 void backing_join_cache(struct backing *backing, struct fd_cache *set)
@@ -655,8 +662,6 @@ bool backing_drop(struct backing *backing, const struct page_range *range)
 	return gone;
 }
 
-#define SMALL_FILE ((uint64_t)1 << 20)
-
 static int read_file(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		     uint64_t offset)
 {
@@ -667,9 +672,8 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 
 	if (offset > INT64_MAX - n)
 		return -EIO;
-	/* Where pages are kept, or are not to be told, the kernel reads ahead as it likes; and in a
-	 * small file, as of a graft, of which there are many, for one descriptor. */
-	if (flags & BACKING_PASSING && (!passing || backing_size(backing) <= SMALL_FILE))
+	/* Where pages are kept the kernel reads ahead as it likes. */
+	if (flags & BACKING_PASSING && !passing)
 		flags &= ~(unsigned)BACKING_SPANS;
 	fd = get_fd(backing, flags, &why);
 	if (fd < 0)

@@ -44,6 +44,11 @@ struct backing *backing_fdopen(int fd, const char *path, struct error *err);
 struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache *cache,
 				    struct error *err);
 
+/* It is a base: what is read with BACKING_PASSING leaves no pages in memory, and other daemons are
+ * told of it, as page_cache.h says. Of others they stay, for the kernel to drop. It is a file just
+ * opened that no other thread knows yet; what is on a server has no pages. */
+void backing_set_passing(struct backing *backing);
+
 /* Make it one of many files of which not all can be open at a time: its descriptor becomes the
  * set's. Once closed, a file that was renamed or removed cannot be read any more. It is a plain
  * file that no other thread knows yet. */
@@ -63,7 +68,7 @@ enum backing_flags {
 	BACKING_SPANS = 1,     /* one of many small pieces: nothing beside it is read ahead */
 	BACKING_UNCHECKED = 2, /* what was read counts once backing_check() has said 0 afterwards */
 	BACKING_UNVERIFIED = 4, /* for headers: neither checksums nor the XXH128 are looked at */
-	/* It leaves no pages in memory, where page_cache.h says so. Without BACKING_SPANS they are
+	/* Of a base: it leaves no pages in memory, where page_cache.h says so. Without BACKING_SPANS they are
 	 * dropped by the reader, who has asked backing_absent(). */
 	BACKING_PASSING = 8,
 	/* With both of them: that reader has asked too, and drops the pages. */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* page_cache.c - see page_cache.h. */
 #include "fs/storage/page_cache.h"
+#include "fs/util/disk.h"
 #include "fs/util/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,23 +32,9 @@
 /* Absent pages of one read that lie in more pieces than that are not dropped. */
 #define RANGES_MOST 8
 
-static bool is_on_local_disk(int fd)
-{
-	static const long types[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-				      F2FS_SUPER_MAGIC };
-	struct statfs stat;
-
-	if (fstatfs(fd, &stat) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if ((long)stat.f_type == types[i])
-			return true;
-	return false;
-}
-
 void page_cache_init(struct page_cache *pages, int fd)
 {
-	pages->local = is_on_local_disk(fd);
+	pages->local = disk_place(fd) == DISK_HERE;
 }
 
 /* The lock of an open file, not of the process: it goes with the last descriptor of it. */
@@ -93,25 +78,6 @@ void page_cache_look(struct page_cache *pages, int fd)
 	atomic_store(&pages->shared, shared);
 }
 
-static ssize_t read_uncached(int fd, char *bytes, size_t n, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < n) {
-		const struct iovec rest = { bytes + done, n - done };
-		const ssize_t got = preadv2(fd, &rest, 1, (off_t)(offset + done), RWF_DONTCACHE);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		done += (size_t)got;
-	}
-	return (ssize_t)done;
-}
-
 ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n, uint64_t offset,
 			bool alone)
 {
@@ -120,7 +86,7 @@ ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n,
 	ssize_t got;
 
 	if ((alone || atomic_load(&pages->blind)) && !atomic_load(&pages->no_uncached)) {
-		got = read_uncached(fd, bytes, n, offset);
+		got = io_read_with(fd, RWF_DONTCACHE, bytes, n, offset);
 		if (got != -EOPNOTSUPP && got != -EINVAL)
 			return got;
 		atomic_store(&pages->no_uncached, true);

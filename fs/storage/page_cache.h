@@ -12,7 +12,9 @@
  * 3. Neither is done while another daemon has the base mounted, which would have to read from the
  *    disk what this one drops: each holds a lock on a byte of its base far beyond every end, and
  *    looks from time to time for that of another.
- * 4. Nor on filesystems of other machines, whose pages come at a price, nor in memory. */
+ * 4. Nor on filesystems of other machines, whose pages come at a price, nor in memory.
+ * 5. Of files that are no base, as those of a layer, and donors, pages stay for the kernel to drop:
+ *    there may be many, and each would have a second descriptor (backing_set_passing()). */
 #ifndef FS_STORAGE_PAGE_CACHE_H
 #define FS_STORAGE_PAGE_CACHE_H
 

@@ -30,6 +30,9 @@
  * held up. */
 #define SLACK ((uint64_t)8 << 20)
 
+/* So much of it at the beginning, when few were asked for yet. */
+#define SKIPPED_MOST ((uint64_t)2 << 20)
+
 #define WINDOWS_MOST 8
 
 /* Of more reads at a time, each drops its own pages. */
@@ -61,7 +64,6 @@ struct trail_window {
 struct page_trail {
 	atomic_uint refs;
 	struct view *view;
-	bool goes_on;	      /* its last file does, beyond the view */
 	pthread_mutex_t lock; /* protects what follows; held for moments */
 	bool busy;	      /* a thread, with the lock or without, opens and closes windows */
 	bool running;	      /* the reader reads on */
@@ -76,17 +78,6 @@ struct page_trail {
 	struct trail_window windows[WINDOWS_MOST]; /* a ring */
 };
 
-/* Can the kernel read ahead beyond the view? Not in a file of one organ, which then needs no second
- * descriptor to be read without that. */
-static bool file_goes_on(const struct view *view)
-{
-	struct extent extent;
-
-	if (!view_extent(view, view_size(view) - 1, &extent) || !extent.backing)
-		return false;
-	return extent.offset + extent.length < backing_size(extent.backing);
-}
-
 struct page_trail *page_trail_new(struct view *view)
 {
 	struct page_trail *trail;
@@ -99,7 +90,6 @@ struct page_trail *page_trail_new(struct view *view)
 	atomic_init(&trail->refs, 1);
 	pthread_mutex_init(&trail->lock, NULL);
 	trail->view = view_ref(view);
-	trail->goes_on = file_goes_on(view);
 	return trail;
 }
 
@@ -246,10 +236,12 @@ static bool is_near(uint64_t offset, uint64_t next)
 }
 
 /* With the lock held, and no other thread busy or reading: the reader goes on from elsewhere, and
- * may read on from there. Windows stay open: the kernel may still be reading ahead in them. */
+ * may read on from there. It does where this read goes on from the one before, or so that requests
+ * in between are about to be taken; of jumps to any place few look like that. Windows stay open:
+ * the kernel may still be reading ahead in them. */
 static void begin(struct page_trail *trail, size_t n, uint64_t offset)
 {
-	trail->running = is_near(offset, trail->next);
+	trail->running = offset >= trail->next && offset - trail->next <= SKIPPED_MOST;
 	trail->next = offset + n;
 	trail->noted = offset > SLACK ? offset - SLACK : 0;
 	trail->asked = 0;
@@ -278,7 +270,7 @@ unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
 		move(trail);
 	running = trail->running && trail->noted >= needed && is_near(offset, trail->next) &&
 		  trail->n_reads < READS_MOST;
-	to_end = running && trail->goes_on && size - offset <= AHEAD;
+	to_end = running && size - offset <= AHEAD;
 	if (running)
 		trail->reads[trail->n_reads++] = offset;
 	if (to_end && has_absent(trail))

@@ -4,15 +4,18 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-ssize_t io_read(int fd, void *bytes, size_t n, uint64_t offset)
+ssize_t io_read_with(int fd, int flags, void *bytes, size_t n, uint64_t offset)
 {
 	size_t done = 0;
 
 	while (done < n) {
-		const ssize_t got =
-			pread(fd, (char *)bytes + done, n - done, (off_t)(offset + done));
+		const struct iovec rest = { (char *)bytes + done, n - done };
+		const off_t at = (off_t)(offset + done);
+		const ssize_t got = flags ? preadv2(fd, &rest, 1, at, flags)
+					  : pread(fd, rest.iov_base, rest.iov_len, at);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -23,6 +26,11 @@ ssize_t io_read(int fd, void *bytes, size_t n, uint64_t offset)
 		done += (size_t)got;
 	}
 	return (ssize_t)done;
+}
+
+ssize_t io_read(int fd, void *bytes, size_t n, uint64_t offset)
+{
+	return io_read_with(fd, 0, bytes, n, offset);
 }
 
 int io_write(int fd, const void *bytes, size_t n, uint64_t offset)

@@ -10,6 +10,10 @@
 /* Up to n bytes at offset; fewer only at the file's end. Returns their number or -errno. */
 ssize_t io_read(int fd, void *bytes, size_t n, uint64_t offset);
 
+/* The same with flags of preadv2(2). -EOPNOTSUPP, or -EINVAL of an older kernel: it cannot do it
+ * so. */
+ssize_t io_read_with(int fd, int flags, void *bytes, size_t n, uint64_t offset);
+
 /* All n bytes at offset. Returns 0 or -errno. */
 int io_write(int fd, const void *bytes, size_t n, uint64_t offset);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* paths.c - see paths.h. */
 #include "fs/util/paths.h"
+#include "fs/util/disk.h"
 #include "fs/util/text_escape.h"
 #include "fs/util/url.h"
 
@@ -29,7 +30,7 @@ int paths_open(int dir, const char *path, int flags)
 int paths_fsync_directory(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const int rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+	const int rc = fd < 0 ? -errno : disk_sync_directory(fd);
 
 	if (fd >= 0)
 		close(fd);

@@ -216,18 +216,20 @@ static void ask(struct fuzz *f, uint32_t opcode, uint64_t number, const void *bo
 	fuzz_kernel_ask(f->kernel, &request, answer);
 }
 
-static void ask_entry(struct fuzz *f, uint32_t opcode, const void *body, size_t n,
-		      const char *first, const char *second)
+/* Of a request below the node of that number that is answered with a node. Returns the error. */
+static int ask_entry(struct fuzz *f, uint32_t opcode, uint64_t number, const void *body, size_t n,
+		     const char *first, const char *second)
 {
 	struct fuzz_answer answer;
 	struct fuse_entry_out entry;
 
-	ask(f, opcode, node(f), body, n, first, second, &answer);
+	ask(f, opcode, number, body, n, first, second, &answer);
 	if (answer.error == 0) {
 		memcpy(&entry, answer.bytes, sizeof(entry));
 		learn_node(f, entry.nodeid);
 	}
 	free(answer.bytes);
+	return answer.error;
 }
 
 static void make_entry(struct fuzz *f, uint8_t kind)
@@ -236,22 +238,22 @@ static void make_entry(struct fuzz *f, uint8_t kind)
 
 	name(f, first, false);
 	if (kind == 0) {
-		ask_entry(f, FUSE_LOOKUP, NULL, 0, first, NULL);
+		ask_entry(f, FUSE_LOOKUP, node(f), NULL, 0, first, NULL);
 	} else if (kind == 1) {
 		const struct fuse_mknod_in in = { .mode = S_IFREG | 0644 };
 
-		ask_entry(f, FUSE_MKNOD, &in, sizeof(in), first, NULL);
+		ask_entry(f, FUSE_MKNOD, node(f), &in, sizeof(in), first, NULL);
 	} else if (kind == 2) {
 		const struct fuse_mkdir_in in = { .mode = 0755 };
 
-		ask_entry(f, FUSE_MKDIR, &in, sizeof(in), first, NULL);
+		ask_entry(f, FUSE_MKDIR, node(f), &in, sizeof(in), first, NULL);
 	} else if (kind == 3) {
 		name(f, second, true);
-		ask_entry(f, FUSE_SYMLINK, NULL, 0, first, second);
+		ask_entry(f, FUSE_SYMLINK, node(f), NULL, 0, first, second);
 	} else {
 		const struct fuse_link_in in = { .oldnodeid = node(f) };
 
-		ask_entry(f, FUSE_LINK, &in, sizeof(in), first, NULL);
+		ask_entry(f, FUSE_LINK, node(f), &in, sizeof(in), first, NULL);
 	}
 }
 
@@ -523,18 +525,14 @@ static void look_around(struct fuzz *f)
 {
 	static const char *const directories[] = { "organs", "skeleton", "metadata", ".base",
 						   ".views" };
-	struct fuzz_answer answer;
 
 	f->nodes[f->n_nodes] = FUSE_ROOT_ID;
 	f->lookups[f->n_nodes++] = 0;
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
-		struct fuse_entry_out entry;
+		const int error =
+			ask_entry(f, FUSE_LOOKUP, FUSE_ROOT_ID, NULL, 0, directories[i], NULL);
 
-		ask(f, FUSE_LOOKUP, FUSE_ROOT_ID, NULL, 0, directories[i], NULL, &answer);
-		require(answer.error == 0);
-		memcpy(&entry, answer.bytes, sizeof(entry));
-		learn_node(f, entry.nodeid);
-		free(answer.bytes);
+		require(error == 0);
 	}
 }
 

@@ -367,6 +367,14 @@ static struct http_server serve_shards(void **state, unsigned total)
 	return http_server_start(state);
 }
 
+/* Their base, by the first file. */
+static int open_served(struct base *base, const struct http_server *server, struct error *err)
+{
+	const struct path what = path_in("good", files[0]);
+
+	return base_open(base, http_server_url(server, what.text).text, err);
+}
+
 static void of_a_url_only_what_may_be_shown_is_kept(void **state)
 {
 	struct http_server server = serve_shards(state, 3);
@@ -401,9 +409,8 @@ static void on_a_server_nothing_is_looked_for_again(void **state)
 	struct http_server server = serve_shards(state, 3);
 	struct error err = { 0 };
 	struct base base;
-	struct path what = path_in("good", files[0]);
 
-	if (base_open(&base, http_server_url(&server, what.text).text, &err) < 0)
+	if (open_served(&base, &server, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_null(shards_rescan(base.shards));
 	base_close(&base);
@@ -415,8 +422,7 @@ static void those_on_a_server_that_lack_tensors_are_refused(void **state)
 	struct http_server server = serve_shards(state, 4);
 	struct error err = { 0 };
 	struct base base;
-	struct path what = path_in("good", files[0]);
-	const int rc = base_open(&base, http_server_url(&server, what.text).text, &err);
+	const int rc = open_served(&base, &server, &err);
 
 	assert_refused(rc, &err, ENODATA, ERROR_NO_OFFSET);
 	assert_string_equal(err.text, "the shards should have 4 tensors together, and have 3");

@@ -12,13 +12,28 @@ struct scene {
 	int dir;
 };
 
+static int open_directory(void **state, const char *name)
+{
+	const int dir = open(in_temp(state, name).text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	must(dir >= 0);
+	return dir;
+}
+
 static void open_scene(void **state, struct scene *scene)
 {
 	scene->log = log_new(true);
 	must(scene->log != NULL);
 	layer_group_init(&scene->group, scene->log);
-	scene->dir = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	must(scene->dir >= 0);
+	scene->dir = open_directory(state, "");
+}
+
+/* And another directory. */
+static int open_scene_of_two(void **state, struct scene *scene)
+{
+	open_scene(state, scene);
+	must(mkdir(in_temp(state, "other").text, 0700) == 0);
+	return open_directory(state, "other");
 }
 
 static void close_scene(struct scene *scene)
@@ -76,8 +91,7 @@ static void but_one_for_all_that_changed_it(void **state)
 	int rc[2], other;
 
 	open_scene(state, &s);
-	other = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	must(other >= 0);
+	other = open_directory(state, "");
 	fsync_fails(2);
 	sync_two(&s.group, s.dir, other, false, rc);
 	assert_false(fsync_failed());
@@ -203,12 +217,8 @@ static void while_the_disk_fails_nothing_is_left_to_later(void **state)
 static void a_removal_has_its_own_fsync_beside_another_directory(void **state)
 {
 	struct scene s;
-	int other;
+	const int other = open_scene_of_two(state, &s);
 
-	open_scene(state, &s);
-	must(mkdir(in_temp(state, "other").text, 0700) == 0);
-	other = open(in_temp(state, "other").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	must(other >= 0);
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
 	fsync_fails(2);
 	assert_int_equal(layer_group_sync(&s.group, other, true), -EIO);
@@ -230,12 +240,8 @@ static void hold_back(struct layer_group *group)
 static void where_no_order_is_kept_one_directory_is_left_to_later(void **state)
 {
 	struct scene s;
-	int other;
+	const int other = open_scene_of_two(state, &s);
 
-	open_scene(state, &s);
-	must(mkdir(in_temp(state, "other").text, 0700) == 0);
-	other = open(in_temp(state, "other").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	must(other >= 0);
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, false), 0);
 	assert_true(wait_until(is_synced, &s.group));
 	/* Another one waits, for both. */

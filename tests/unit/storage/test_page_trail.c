@@ -19,6 +19,15 @@ struct reader {
 	struct page_trail *trail;
 };
 
+static struct backing *open_base_file(const struct path *path)
+{
+	struct backing *file = backing_open(path->text, NULL);
+
+	assert_non_null(file);
+	backing_set_passing(file);
+	return file;
+}
+
 /* Of a view of 100 bytes of memory and, but for its first 50 bytes, the file. */
 static struct reader open_reader(void **state)
 {
@@ -30,8 +39,7 @@ static struct reader open_reader(void **state)
 	};
 
 	write_pages(reader.path.text, SIZE);
-	reader.backing = segments[1].backing = backing_open(reader.path.text, NULL);
-	assert_non_null(reader.backing);
+	reader.backing = segments[1].backing = open_base_file(&reader.path);
 	reader.view = view_new(segments, 2, NULL);
 	assert_non_null(reader.view);
 	reader.trail = page_trail_new(reader.view);
@@ -123,14 +131,32 @@ static void a_reader_here_and_there_has_nothing_read_ahead(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
+/* Places of one neighbourhood, in no order. */
+static void a_jump_nearby_is_no_reading_on(void **state)
+{
+	static const uint64_t places[] = { 200, 170, 190, 160, 220, 219, 180 };
+	struct reader reader = open_reader(state);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+		read_part(&reader, places[i] * PART);
+		assert_null(page_trail_file(reader.trail));
+	}
+	/* A request that is taken before the one in front of it. */
+	read_part(&reader, 300 * PART);
+	assert_null(page_trail_file(reader.trail));
+	read_part(&reader, 302 * PART);
+	assert_non_null(page_trail_file(reader.trail));
+	close_reader(&reader);
+	assert_int_equal(resident_in(reader.path.text), 0);
+}
+
 static void beyond_the_end_of_a_view_nothing_is_read_ahead(void **state)
 {
 	struct reader reader = { .path = in_temp(state, "file") };
 	struct segment segment = { .kind = SEGMENT_EXTENT, .length = 32 * PART, .offset = 50 };
 
 	write_pages(reader.path.text, SIZE);
-	reader.backing = segment.backing = backing_open(reader.path.text, NULL);
-	assert_non_null(reader.backing);
+	reader.backing = segment.backing = open_base_file(&reader.path);
 	reader.view = view_new(&segment, 1, NULL);
 	assert_non_null(reader.view);
 	reader.trail = page_trail_new(reader.view);
@@ -171,13 +197,37 @@ static void what_is_in_memory_stays(void **state)
 static void where_another_has_it_mounted_pages_stay(void **state)
 {
 	struct reader reader = open_reader(state);
-	struct backing *other = backing_open(reader.path.text, NULL);
+	struct backing *other = open_base_file(&reader.path);
 
 	for (uint64_t at = 0; at < view_size(reader.view); at += PART)
 		read_part(&reader, at);
 	close_reader(&reader);
 	backing_unref(other);
 	assert_between(resident_in(reader.path.text), SIZE / PAGE - TAKEN, SIZE / PAGE);
+}
+
+/* A file of a layer, a donor: they stay, and one descriptor will do. */
+static void pages_of_what_is_no_base_stay(void **state)
+{
+	static uint8_t bytes[16 * PART];
+	const struct path path = in_temp(state, "file");
+	struct page_range range;
+	struct backing *file;
+	int next;
+
+	write_pages(path.text, sizeof(bytes));
+	file = backing_open(path.text, NULL);
+	assert_non_null(file);
+	next = dup(0);
+	must(next >= 0 && close(next) == 0);
+	assert_int_equal(backing_absent(file, 0, sizeof(bytes), &range, 1), 0);
+	assert_int_equal(backing_read_with(file, BACKING_PASSING | BACKING_SPANS, bytes,
+					   sizeof(bytes), 0),
+			 0);
+	assert_int_equal(resident_in(path.text), sizeof(bytes) / PAGE);
+	assert_int_equal(dup(0), next);
+	close(next);
+	backing_unref(file);
 }
 
 struct racer {

@@ -76,4 +76,23 @@ static void long_files_and_empty_ones_are_read(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
+static void what_lies_before_the_end_is_read_and_flags_are_for_the_kernel(void **state)
+{
+	FILE *file = tmpfile();
+	char bytes[20];
+
+	(void)state;
+	assert_non_null(file);
+	fputs(words, file);
+	assert_int_equal(fflush(file), 0);
+	assert_int_equal(io_read(fileno(file), bytes, 3, 4), 3);
+	assert_memory_equal(bytes, words + 4, 3);
+	assert_int_equal(io_read(fileno(file), bytes, sizeof(bytes), 4), strlen(words) - 4);
+	assert_int_equal(io_read(fileno(file), bytes, 1, strlen(words)), 0);
+	/* No kernel has that one. */
+	assert_int_equal(io_read_with(fileno(file), 1 << 30, bytes, 1, 0), -EOPNOTSUPP);
+	fclose(file);
+	assert_int_equal(io_read(-1, bytes, 1, 0), -EBADF);
+}
+
 UNIT_MAIN(NULL, NULL)
