@@ -157,6 +157,8 @@ $(patsubst %,$B/tests/unit/assemble/test_%,copy_range view_writer shared_file): 
 # A kernel that knows less.
 $B/tests/unit/storage/test_page_cache: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \
 	-Wl,--wrap=fstatfs64,--wrap=geteuid
+# Files that are another mount's.
+$B/tests/unit/paths/test_path_probe: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64
 # A curl that lacks options, and a clock that hurries.
 $B/tests/unit/storage/test_remote_http: UNIT_LDFLAGS += -Wl,--wrap=curl_easy_setopt \
 	-Wl,--wrap=clock_gettime
