@@ -146,6 +146,29 @@ static void another_model_is_opened_when_it_is_read(void **state)
 	log_free(donor.log);
 }
 
+/* The donor's file is called that. */
+static void assert_donor_shown(void **state, const char *file, const char *line)
+{
+	struct opened o = open_small(state, "base.gguf"), donor = open_small(state, file);
+
+	donor.model->number = 1;
+	assert_int_equal(graft_link(donor.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_0_ffn_up"),
+			 0);
+	assert_says(o.model, line);
+	close_model(&o);
+	close_model(&donor);
+}
+
+static void a_donor_is_shown_by_a_short_name_of_plain_letters(void **state)
+{
+	assert_donor_shown(state, "a b\tc\x7f\xc3\xa4.gguf",
+			   "\nok\tarchitecture\ta?b?c???: both are llama ");
+	assert_donor_shown(state, "0123456789012345678901234567890123.gguf",
+			   "\nok\tarchitecture\t0123456789012345678901234567890123: both ");
+	assert_donor_shown(state, "012345678901234567890123456789012345678901234567.gguf",
+			   "\nok\tarchitecture\t01234567890123456789012345678901...: both ");
+}
+
 static void an_unmount_ends_it_and_it_can_be_read_again(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
