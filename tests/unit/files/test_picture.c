@@ -148,7 +148,7 @@ static char *draw(const struct sheet *sheet, const char *name, size_t *size)
 		.n = sheet->n,
 		.figures = sheet->figures,
 		.n_removed = sheet->n_removed,
-		.removed = sheet->figures + sheet->n,
+		.removed = sheet->figures ? sheet->figures + sheet->n : NULL,
 	};
 	const struct picture_model model = { name, "llama, of some blocks", &figures };
 	const struct picture picture = { .models = { model, model }, .n = sheet->twice ? 2 : 1 };
