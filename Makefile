@@ -159,6 +159,8 @@ $B/tests/unit/util/test_disk: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs6
 # A kernel that knows less.
 $B/tests/unit/storage/test_page_cache: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \
 	-Wl,--wrap=fstatfs64,--wrap=geteuid
+# Files that are another mount's.
+$B/tests/unit/paths/test_path_probe: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64
 # A curl that lacks options, and a clock that hurries.
 $B/tests/unit/storage/test_remote_http: UNIT_LDFLAGS += -Wl,--wrap=curl_easy_setopt \
 	-Wl,--wrap=clock_gettime
@@ -186,15 +188,17 @@ FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # fuzz_X is for the module X: those of fs/ come with more.
 FUZZ_FS := $(foreach f,$(FUZZ),$(if $(wildcard fs/*/$(f:fuzz_%=%).c),$f))
 FUZZ_GGUF := $(filter-out $(FUZZ_FS),$(FUZZ))
-# ENGINE is what drives them, where it is not replay.c: -fsanitize=fuzzer, or a library.
+# ENGINE is what drives them, where it is not replay.c: -fsanitize=fuzzer, or a library, which may
+# need FUZZ_LINK to be a compiler of C++.
 ENGINE =
+FUZZ_LINK = $(CC)
 FUZZ_HELP := $(if $(ENGINE),,$B/tests/fuzz/replay.o) $B/tests/unit/render.o
 $(FUZZ_GGUF:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) $(ENGINE) -o $@ $^ $(call flags,--libs,libxxhash)
+	$(FUZZ_LINK) $(ALL_LDFLAGS) $(ENGINE) -o $@ $^ $(call flags,--libs,libxxhash)
 $B/tests/fuzz/fuzz_ops: $B/tests/fuzz/kernel.o
 $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
 		$B/tests/unit/libunit.a $(call with_below,fs)
-	$(CC) $(ALL_LDFLAGS) $(ENGINE) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lm \
+	$(FUZZ_LINK) $(ALL_LDFLAGS) $(ENGINE) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lm \
 		$(call flags,--libs,cmocka)
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
@@ -232,7 +236,8 @@ fuzzers: $(FUZZ:%=$B/tests/fuzz/%)
 everything: programs fuzzers $(BENCHES:%=$B/tests/bench/%)
 
 .PHONY: check check-unit check-unit-libraries check-fuzz check-mount check-style check-install \
-	check-deb check-rpm check-new-user check-debian check-all-debians check-cross check-compilers fuzz
+	check-deb check-rpm check-new-user check-debian check-all-debians check-cross check-compilers \
+	check-oss-fuzz fuzz
 SANITIZERS := address,undefined
 # The releases in which `make check` tests in a new system too, after what README.md says in a new
 # Debian 12. Empty: it makes no system.
@@ -251,7 +256,9 @@ check-unit check-unit-libraries:
 
 check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds of mutations
 	@set -e; for f in $(FUZZ); do \
-		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),5) tests/fuzz/corpus tests/malformed; done
+		seeds=tests/fuzz/seeds/$$f; [ -d $$seeds ] || seeds=; \
+		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),5) tests/fuzz/corpus tests/malformed \
+			$$seeds; done
 
 check-mount: all $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
 	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(T:%='%')
@@ -295,12 +302,21 @@ check-compilers:	## every gcc and clang that is here builds everything without a
 		$(MAKE) $(PARALLEL) CC=$$cc SAN=$$san CFLAGS='-O2 -g -Werror' \
 			B=build/compilers$$cc-$${san:-plain} everything; done; done
 
-fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted
-	@mkdir -p build/fuzz/found
+# The longest input is as in replay.c. What is found in one run is where the next one begins.
+FUZZER = $(or $F,fuzz_reader)
+FUZZ_DICT = $(or $(wildcard tests/fuzz/$(FUZZER).dict),tests/fuzz/gguf.dict)
+fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted, or for FUZZ_SECONDS
+	@mkdir -p build/fuzz/found/$(FUZZER)
 	$(MAKE) $(PARALLEL) CC=clang SAN=$(SANITIZERS) CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' \
-		ENGINE=-fsanitize=fuzzer B=build/fuzz build/fuzz/tests/fuzz/$(or $F,fuzz_reader)
-	build/fuzz/tests/fuzz/$(or $F,fuzz_reader) $(if $(FUZZ_SECONDS),-max_total_time=$(FUZZ_SECONDS)) \
-		-artifact_prefix=build/fuzz/ build/fuzz/found tests/fuzz/corpus tests/malformed
+		ENGINE=-fsanitize=fuzzer B=build/fuzz build/fuzz/tests/fuzz/$(FUZZER)
+	build/fuzz/tests/fuzz/$(FUZZER) $(if $(FUZZ_SECONDS),-max_total_time=$(FUZZ_SECONDS)) \
+		-max_len=65536 -dict=$(FUZZ_DICT) -artifact_prefix=build/fuzz/$(FUZZER)- \
+		build/fuzz/found/$(FUZZER) tests/fuzz/corpus tests/malformed \
+		$(wildcard tests/fuzz/seeds/$(FUZZER))
+
+# Not part of check, as it builds all of it once more: what tests/fuzz/oss-fuzz hands in.
+check-oss-fuzz:	## OSS-Fuzz's build of the fuzzers (clang, zip): builds, and each runs
+	@tests/fuzz/oss-fuzz/check || [ $$? = 77 ]
 
 ## bench
 

@@ -78,6 +78,9 @@ void remote_answer_line(struct remote_answer *answer, const char *bytes, size_t 
 	line[n] = '\0';
 	while (n && strchr("\r\n \t", line[n - 1]))
 		line[--n] = '\0';
+	/* RFC 9110, section 5.5: a field that has one within is invalid. */
+	if (strpbrk(line, "\r\n"))
+		return;
 	if (take(&value, "HTTP/")) {
 		take_status(answer, line);
 		return;

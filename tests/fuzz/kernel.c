@@ -26,6 +26,7 @@ struct asked {
 
 struct fuzz_kernel {
 	void *state; /* its directory, as a test has one */
+	int home;    /* the working directory before */
 	struct options options;
 	struct models models;
 	struct log *log;
@@ -327,7 +328,9 @@ struct fuzz_kernel *fuzz_kernel_new(void)
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->answered, NULL);
 	require(temp_setup(&k->state) == 0);
-	/* The paths of requests are looked for from there. */
+	/* The paths of requests are looked for from there, those of inputs from where it was. */
+	k->home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	require(k->home >= 0);
 	require(chdir(((struct temp *)k->state)->dir) == 0);
 	open_mount(k);
 	connect_session(k);
@@ -342,7 +345,7 @@ void fuzz_kernel_free(struct fuzz_kernel *k)
 	models_close(&k->models);
 	log_free(k->log);
 	options_release(&k->options);
-	require(chdir("/") == 0);
+	require(fchdir(k->home) == 0 && close(k->home) == 0);
 	temp_teardown(&k->state);
 	pthread_cond_destroy(&k->answered);
 	pthread_mutex_destroy(&k->lock);

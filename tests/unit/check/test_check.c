@@ -2,7 +2,7 @@
 /* test_check.c - fs/check/check.c and what it is made of, on a model that is open. */
 #include "fs/check/check.h"
 #include "fs/check/check_groups.h"
-#include "tests/unit/open_model.h"
+#include "tests/unit/measures.h"
 
 static const atomic_bool no = false, yes = true;
 
@@ -146,6 +146,29 @@ static void another_model_is_opened_when_it_is_read(void **state)
 	log_free(donor.log);
 }
 
+/* The donor's file is called that. */
+static void assert_donor_shown(void **state, const char *file, const char *line)
+{
+	struct opened o = open_small(state, "base.gguf"), donor = open_small(state, file);
+
+	donor.model->number = 1;
+	assert_int_equal(graft_link(donor.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_0_ffn_up"),
+			 0);
+	assert_says(o.model, line);
+	close_model(&o);
+	close_model(&donor);
+}
+
+static void a_donor_is_shown_by_a_short_name_of_plain_letters(void **state)
+{
+	assert_donor_shown(state, "a b\tc\x7f\xc3\xa4.gguf",
+			   "\nok\tarchitecture\ta?b?c???: both are llama ");
+	assert_donor_shown(state, "0123456789012345678901234567890123.gguf",
+			   "\nok\tarchitecture\t0123456789012345678901234567890123: both ");
+	assert_donor_shown(state, "012345678901234567890123456789012345678901234567.gguf",
+			   "\nok\tarchitecture\t01234567890123456789012345678901...: both ");
+}
+
 static void an_unmount_ends_it_and_it_can_be_read_again(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -187,6 +210,96 @@ static void numbers_and_slots_are_named_in_few_words(void **state)
 	assert_string_equal(check_groups_slots(&groups, slots + 2, 1, text, sizeof(text)),
 			    "blk 0 ffn_up");
 	close_model(&o);
+}
+
+static void what_is_too_long_for_its_room_ends_in_dots(void **state)
+{
+	static const char whole[] = "0-2, 4, 6-7";
+	const bool marked[] = { true, true, true, false, true, false, true, true };
+	char text[16], expected[16];
+
+	(void)state;
+	for (size_t size = 5; size <= sizeof(whole); size++) {
+		snprintf(expected, sizeof(expected), "%.*s...", (int)size - 4, whole);
+		assert_string_equal(check_groups_numbers(marked, 8, text, size),
+				    size == sizeof(whole) ? whole : expected);
+	}
+}
+
+static void a_block_that_no_model_has_is_not_counted_as_one(void **state)
+{
+	static const uint32_t slots[] = { 0, 1 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct check_groups groups = { .model = NULL };
+	struct mk_file file;
+	struct opened o;
+	char text[64];
+
+	mkgguf_tensor(m, "blk.99999.ffn_up.weight", GGML_F32, 2, small_ne);
+	mkgguf_tensor(m, "blk.100000.ffn_gate.weight", GGML_F32, 2, small_ne);
+	file = mkgguf_finish(m);
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	groups.model = o.model;
+	assert_string_equal(check_groups_slots(&groups, slots, 2, text, sizeof(text)),
+			    "blk 99999 ffn_up, ffn_gate");
+	close_model(&o);
+}
+
+static void assert_group(const struct check_group *group, enum group_kind kind, uint32_t n,
+			 uint32_t first, uint32_t last)
+{
+	assert_int_equal(group->kind, kind);
+	assert_int_equal(group->n, n);
+	assert_int_equal(group->slots[0], first);
+	assert_int_equal(group->slots[n - 1], last);
+}
+
+/* Two copies of which nothing is known, two organs of one file, one of another, one of the model
+ * itself. */
+static void grafts_are_grouped_by_donor_with_the_unknown_behind(void **state)
+{
+	struct opened o = open_small(state, "base.gguf"), one = open_small(state, "one.gguf");
+	struct opened other;
+	struct check_groups *groups;
+	struct snapshot snapshot;
+	struct model *model = o.model;
+
+	/* As large as the others, it is another file by its bytes. */
+	save_many(state, "other.gguf", 3);
+	other = open_model(state, "other.gguf");
+	one.model->number = 1;
+	other.model->number = 2;
+	assert_int_equal(fill_organ(model, SMALL_EMBED, "token_embd.weight", GGML_F32, 2, small_ne,
+				    60),
+			 0);
+	assert_int_equal(graft_link(one.model, SMALL_Q, model, CLASS_SKELETON, "blk_0_attn_q"), 0);
+	assert_int_equal(graft_link(model, SMALL_GATE, model, CLASS_ORGANS, "blk_0_ffn_up"), 0);
+	assert_int_equal(graft_link(one.model, SMALL_GATE, model, CLASS_ORGANS, "blk_0_ffn_gate"),
+			 0);
+	assert_int_equal(graft_link(other.model, 0, model, CLASS_ORGANS, "blk_7_ffn_up"), 0);
+	assert_int_equal(fill_organ(model, SMALL_DOWN, "blk.0.ffn_down.weight", GGML_Q8_0, 2,
+				    small_blocks, 60),
+			 0);
+	assert_int_equal(graft_remove(model, SMALL_NORM), 0);
+	assert_int_equal(model_snapshot(model, &snapshot), 0);
+	groups = check_groups_new(model, &snapshot);
+	assert_non_null(groups);
+	assert_int_equal(groups->n, 4);
+	assert_int_equal(groups->grafts, 6);
+	assert_int_equal(groups->removed, 1);
+	assert_group(&groups->groups[0], GROUP_MODEL, 2, SMALL_Q, SMALL_GATE);
+	assert_string_equal(groups->groups[0].title, "one");
+	assert_group(&groups->groups[1], GROUP_SELF, 1, SMALL_UP, SMALL_UP);
+	assert_group(&groups->groups[2], GROUP_MODEL, 1, SMALL_TENSORS, SMALL_TENSORS);
+	assert_string_equal(groups->groups[2].title, "other");
+	assert_group(&groups->groups[3], GROUP_UNKNOWN, 2, SMALL_EMBED, SMALL_DOWN);
+	check_groups_free(groups);
+	snapshot_release(&snapshot);
+	close_model(&o);
+	close_model(&one);
+	close_model(&other);
 }
 
 static void without_memory_there_is_no_check(void **state)

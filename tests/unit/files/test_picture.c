@@ -3,6 +3,7 @@
  * names are, and every tensor in a place of its own. */
 #include "fs/edit/graft.h"
 #include "fs/files/picture.h"
+#include "fs/files/picture_internal.h"
 #include "tests/unit/measures.h"
 
 #include <math.h>
@@ -147,7 +148,7 @@ static char *draw(const struct sheet *sheet, const char *name, size_t *size)
 		.n = sheet->n,
 		.figures = sheet->figures,
 		.n_removed = sheet->n_removed,
-		.removed = sheet->figures + sheet->n,
+		.removed = sheet->figures ? sheet->figures + sheet->n : NULL,
 	};
 	const struct picture_model model = { name, "llama, of some blocks", &figures };
 	const struct picture picture = { .models = { model, model }, .n = sheet->twice ? 2 : 1 };
@@ -361,6 +362,21 @@ static void hostile_names_are_escaped(void **state)
 	assert_non_null(strstr(text, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"));
 	free(text);
 	free_sheet(&sheet);
+}
+
+/* Hundredths of the letters' size, as picture_text.c has them of wide fonts. */
+static void letters_are_as_wide_as_they_may_be(void **state)
+{
+	(void)state;
+	assert_int_equal(picture_text_width("", 100), 0);
+	assert_int_equal(picture_text_width("az09", 100), 4 * 65);
+	assert_int_equal(picture_text_width("AYZ", 100), 3 * 80);
+	assert_int_equal(picture_text_width("mW", 100), 2 * 100);
+	assert_int_equal(picture_text_width("i.", 100), 2 * 37);
+	assert_int_equal(picture_text_width("f-", 100), 2 * 46);
+	assert_int_equal(picture_text_width("\xc3\xa9\xff", 100), 2 * 100);
+	/* A part of a pixel is one. */
+	assert_int_equal(picture_text_width("A", 12), 10);
 }
 
 static void long_names_are_cut_but_whole_in_the_tooltip(void **state)

@@ -2,7 +2,7 @@
 /* test_lazy_text.c - fs/lazy/lazy_text.c: text with cells in it, of which only those are measured
  * that are read. */
 #include "fs/lazy/lazy_text.h"
-#include "tests/unit/measures.h"
+#include "tests/unit/hashes.h"
 
 /* Six bytes. */
 static int print_degrees(char *text, size_t n, const struct zmeasure *z)
@@ -283,6 +283,52 @@ static void a_cell_of_no_or_too_great_width_is_refused(void **state)
 	}
 	memo_free(measures);
 	close_model(&o);
+}
+
+/* A text that counts how often it was made. */
+static int print_whole(void *context, const struct halt *halt, FILE *out)
+{
+	fprintf(out, "%32s", halt ? "all of it" : "");
+	*(unsigned *)context += halt != NULL;
+	return 0;
+}
+
+/* "HASH HASH all of it" of two tensors. */
+static void the_last_cell_of_hashes_may_be_a_text(void **state)
+{
+	static const struct whole_text_ops ops = { .print = print_whole };
+	struct opened o = open_small(state, "base.gguf");
+	struct tensor_hashes *hashes = new_digests(o.model);
+	struct lazy_text *cells = lazy_text_new_of_hashes(hashes, HASH_FILE);
+	unsigned made = 0;
+	struct whole_text *whole = whole_text_new(&ops, &made, NULL);
+	char bytes[100] = "", first[XXH128_TEXT], last[XXH128_TEXT], expected[100];
+	struct view *view;
+
+	must(cells && whole);
+	lazy_text_add_hash(cells, &(struct subject){ SMALL_UP, NULL });
+	fputc(' ', lazy_text_stream(cells));
+	lazy_text_add_hash(cells, &(struct subject){ SMALL_DOWN, NULL });
+	fputc(' ', lazy_text_stream(cells));
+	lazy_text_add_whole(cells, whole);
+	view = lazy_text_view(cells);
+	assert_non_null(view);
+	assert_int_equal(view_size(view), 32 + 1 + 32 + 1 + 32);
+	/* The text alone: nothing is hashed for it. */
+	assert_int_equal(view_read(view, bytes, 32, 66), 32);
+	assert_string_equal(bytes, "                       all of it");
+	assert_int_equal(made, 1);
+	assert_int_equal(tensor_hashes_count(hashes), 0);
+	/* The cell before it, and then all. */
+	assert_int_equal(view_read(view, bytes, 32, 33), 32);
+	assert_int_equal(tensor_hashes_count(hashes), 1);
+	assert_int_equal(view_read(view, bytes, sizeof(bytes), 0), 98);
+	digest_of_slot(o.model, HASH_FILE, SMALL_UP, first);
+	digest_of_slot(o.model, HASH_FILE, SMALL_DOWN, last);
+	snprintf(expected, sizeof(expected), "%s %s %32s", first, last, "all of it");
+	assert_memory_equal(bytes, expected, 98);
+	assert_int_equal(tensor_hashes_count(hashes), 2);
+	close_hashed(&o, hashes, view);
 }
 
 static void what_was_given_up_has_no_view(void **state)

@@ -340,6 +340,42 @@ static void what_is_no_adapter_is_refused(void **state)
 	end(&alone);
 }
 
+/* What lies in the layer as the scale of an adapter. */
+static void assert_recovered(void **state, const char *text, const char *shown)
+{
+	const struct path layer = in_temp(state, "layer");
+	const struct model_options options = { .compress = 1 };
+	struct adapter_attr attr;
+	struct opened o = open_at(state, "base.gguf", layer.text, &options);
+
+	must(o.model);
+	close_model(&o);
+	(void)!mkdir(path_in(layer.text, "adapters").text, 0700);
+	write_text(path_in(layer.text, "adapters/x.scale").text, text);
+	o = open_at(state, "base.gguf", layer.text, &options);
+	must(o.model);
+	assert_int_equal(adapters_lookup(o.model, "x.scale", &attr) && attr.set, shown != NULL);
+	if (shown)
+		assert_string_equal(attr.text, shown);
+	assert_int_equal(log_says(o.log, "it is no link to an adapter and no number"), !shown);
+	close_model(&o);
+	remove_tree(layer.text);
+}
+
+static void of_a_layer_only_finite_numbers_are_taken_up(void **state)
+{
+	save_small(state, "base.gguf");
+	assert_recovered(state, "0.5\n", "0.5\n");
+	assert_recovered(state, "0.5", "0.5\n");
+	assert_recovered(state, "7", "7\n");
+	assert_recovered(state, "inf\n", NULL);
+	assert_recovered(state, "nan", NULL);
+	assert_recovered(state, "0.5\n\n", NULL);
+	assert_recovered(state, "\n", NULL);
+	assert_recovered(state, "", NULL);
+	assert_recovered(state, "x", NULL);
+}
+
 static void an_adapter_is_a_model_of_its_own(void **state)
 {
 	struct alone alone;

@@ -85,11 +85,14 @@ static void lines_that_are_too_long_or_broken_are_passed_over(void **state)
 	line[400] = '\0';
 	add(&answer, line); /* longer than an ETag may be */
 	remote_answer_line(&answer, "ETag: a\0b", 9);
+	add(&answer, "ETag: \"a\rLast-Modified: then\"\r\n");
+	add(&answer, "Last-Modified: then\r\nETag: a\r\n");
 	remote_answer_line(&answer, "", 0);
 	add(&answer, "ETag");
 	add(&answer, "HTTP/1.1");
 	assert_int_equal(answer.status, 0);
 	assert_string_equal(answer.etag, "");
+	assert_string_equal(answer.modified, "");
 }
 
 static void it_is_of_the_same_file_by_size_and_stamp(void **state)

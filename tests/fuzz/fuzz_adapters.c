@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_adapters.c - any GGUF as a low-rank adapter of a small model, with a scale that its last
+ * bytes choose: refused with a reason, or merged. A tensor that it is not for reads as before, any
+ * part of one that it changes is that part of the whole, and without the adapter all is as
+ * before. */
+#include "fs/edit/journal.h"
+#include "fs/model/adapters.h"
+#include "fs/model/inode.h"
+#include "fuzz_help.h"
+#include "tests/unit/open_model.h"
+
+#include <float.h>
+#include <sys/mman.h>
+
+/* How many of the last bytes choose: the scale, the type of the result, and two windows. */
+#define CHOICES ((size_t)4)
+
+#define ADAPTER "a.gguf"
+#define LENGTH	((size_t)1) /* of its name */
+
+struct fuzz {
+	void *state;
+	struct opened o;
+	char **before; /* what each slot shows without the adapter */
+	uint32_t n;
+	const uint8_t *choices;
+};
+
+/* Of each kind that adapters are merged into: floats, blocks, experts, and a table of tokens. */
+static void make_base(struct fuzz *f)
+{
+	static const uint64_t embed[] = { 32, 6 }, small[] = { 8, 4 }, blocks[] = { 32, 4 };
+	static const uint64_t experts[] = { 32, 2, 3 }, row[] = { 8 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "token_embd.weight", GGML_F32, 2, embed);
+	mkgguf_tensor(m, "blk.0.attn_q.weight", GGML_F32, 2, small);
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F16, 2, small);
+	mkgguf_tensor(m, "blk.0.ffn_down.weight", GGML_Q8_0, 2, blocks);
+	mkgguf_tensor(m, "blk.0.ffn_up_exps.weight", GGML_Q4_0, 3, experts);
+	mkgguf_tensor(m, "output_norm.weight", GGML_F32, 1, row);
+	file = mkgguf_finish(m);
+	write_file(in_temp(&f->state, "base.gguf").text, file.bytes, file.size);
+	mk_file_free(&file);
+}
+
+static void begin(struct fuzz *f)
+{
+	struct model_options options = { .read_only = true };
+	size_t size;
+
+	options.merged_f16 = f->choices[1] & 1;
+	require(temp_setup(&f->state) == 0);
+	make_base(f);
+	f->o = open_with(&f->state, "base.gguf", &options);
+	require(f->o.model != NULL);
+	f->n = slots_count(f->o.model->slots);
+	f->before = calloc(f->n, sizeof(char *));
+	require(f->before != NULL);
+	for (uint32_t i = 0; i < f->n; i++)
+		f->before[i] = read_organ(f->o.model, i, &size);
+}
+
+static void end(struct fuzz *f)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		free(f->before[i]);
+	free(f->before);
+	close_model(&f->o);
+	temp_teardown(&f->state);
+}
+
+static void check_as_before(const struct fuzz *f, uint32_t slot)
+{
+	size_t size;
+	char *now = read_organ(f->o.model, slot, &size);
+
+	require(memcmp(now, f->before[slot], size) == 0);
+	free(now);
+}
+
+/* A window of the view, twice, in the whole. */
+static void check_window(struct view *view, const char *whole, uint8_t choice)
+{
+	const size_t size = (size_t)view_size(view), from = size * choice / 256;
+	const size_t n = (size - from) / (1 + choice % 5u);
+	char *bytes = malloc(n + 1);
+
+	require(bytes != NULL);
+	for (int times = 0; times < 2; times++) {
+		require(view_read(view, bytes, n, from) == (ssize_t)n);
+		require(memcmp(bytes, whole + from, n) == 0);
+	}
+	free(bytes);
+}
+
+static void check_merged(const struct fuzz *f, uint32_t slot, const struct content *content)
+{
+	struct view *view;
+	char *whole;
+	size_t size;
+
+	if (content->broken) {
+		require(content->broken[0]);
+		return;
+	}
+	view = organ_file_view(f->o.model, slot, content);
+	require(view != NULL);
+	size = (size_t)view_size(view);
+	require(size == organ_file_size(f->o.model, slot, content));
+	/* The windows come first: nothing of the whole is kept for them. */
+	whole = malloc(size + 1);
+	require(whole && view_read(view, whole + size / 2, size - size / 2, size / 2) ==
+				 (ssize_t)(size - size / 2));
+	require(view_read(view, whole, size / 2, 0) == (ssize_t)(size / 2));
+	check_window(view, whole, f->choices[2]);
+	check_window(view, whole, f->choices[3]);
+	free(whole);
+	view_unref(view);
+}
+
+static void check_slots(const struct fuzz *f, const struct gguf *adapter)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct gguf_tensor *tensor = &f->o.model->gguf->tensors[i];
+		struct content *content = slots_get(f->o.model->slots, i);
+		char half[64];
+		bool has_pair;
+
+		snprintf(half, sizeof(half), "%s.lora_a", tensor->name);
+		has_pair = gguf_tensor(adapter, half, strlen(half)) != NULL;
+		require(content == NULL || (content->kind == CONTENT_MERGED && has_pair));
+		if (content)
+			check_merged(f, i, content);
+		else
+			check_as_before(f, i);
+		content_unref(content);
+	}
+}
+
+static void set(const struct fuzz *f, struct content *link, struct gguf *gguf)
+{
+	static const float scales[] = { 1.0f, -2.5f, 0.0f, 1e-30f, 1e30f, FLT_MAX, FLT_MIN, 0.5f };
+	const float scale = scales[f->choices[0] % ARRAY_LENGTH(scales)];
+	const struct timespec now = { 1, 0 };
+	struct model *model = f->o.model;
+
+	journal_begin(model);
+	require(adapters_reserve(model, ADAPTER, LENGTH, ADAPTER_GGUF) == 0);
+	require(adapters_reserve(model, ADAPTER, LENGTH, ADAPTER_SCALE) == 0);
+	adapters_set_link(model, ADAPTER, LENGTH, link, gguf);
+	adapters_set_value(model, ADAPTER, LENGTH, ADAPTER_SCALE, link ? &scale : NULL, &now);
+	adapters_refresh(model);
+	journal_end(model);
+}
+
+static void merge(const struct fuzz *f, struct backing *file, struct gguf *gguf)
+{
+	const struct organ nothing = { .name = "" };
+	struct content *link =
+		content_new_link(inode_new(f->o.model), &nothing, file, 0, "/" ADAPTER);
+	struct adapter_list *list;
+
+	require(link != NULL);
+	set(f, link, gguf);
+	check_slots(f, gguf);
+	list = adapters_list(f->o.model);
+	require(list && list->n <= 1);
+	adapter_list_free(list);
+	set(f, NULL, NULL);
+	for (uint32_t i = 0; i < f->n; i++)
+		check_as_before(f, i);
+}
+
+static void try_adapter(const uint8_t *data, size_t size, struct backing *file, struct gguf *gguf)
+{
+	struct fuzz f = { .choices = data + size };
+	struct error err = { 0 };
+
+	begin(&f);
+	if (adapters_check_file(f.o.model, file, gguf, &err) == 0) {
+		merge(&f, file, gguf);
+	} else {
+		require(err.code == EINVAL && err.text[0]);
+		gguf_free(gguf);
+	}
+	end(&f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct error err = { 0 };
+	struct backing *file;
+	struct source source;
+	struct gguf *gguf;
+	int fd;
+
+	if (size <= CHOICES)
+		return 0;
+	size -= CHOICES;
+	fd = memfd_create("adapter", MFD_CLOEXEC);
+	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	file = backing_fdopen(fd, "/" ADAPTER, &err);
+	require(file != NULL);
+	source = backing_source(file);
+	gguf = gguf_read(&source, &err);
+	if (gguf)
+		try_adapter(data, size, file, gguf);
+	backing_unref(file);
+	return 0;
+}

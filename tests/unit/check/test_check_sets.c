@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* test_check_sets.c - fs/check/check_sets.c: what .check says of the places that grafts come from
+ * and go to, and of what works together. */
+#include "fs/check/check_sets.h"
+#include "tests/unit/open_model.h"
+
+#include <math.h>
+
+#define BLOCKS	7u
+#define EXPERTS (BLOCKS - 1) /* the block whose feed-forward network is one of experts */
+
+/* Tensors of a block, in file order. */
+enum { Q, K, V, O, GATE, UP, DOWN, PER_BLOCK };
+/* Behind those of the block of experts. */
+enum { SHARED_GATE = BLOCKS * PER_BLOCK, SHARED_UP, SHARED_DOWN, EMBED, TENSORS };
+
+static const char *const roles[PER_BLOCK] = { "attn_q",	  "attn_k", "attn_v",  "attn_output",
+					      "ffn_gate", "ffn_up", "ffn_down" };
+
+static void tensor_name(uint32_t i, char name[40])
+{
+	const uint32_t block = i / PER_BLOCK, part = i % PER_BLOCK;
+
+	if (i == EMBED)
+		strcpy(name, "token_embd.weight");
+	else if (i >= SHARED_GATE)
+		snprintf(name, 40, "blk.%u.%s_shexp.weight", EXPERTS,
+			 roles[GATE + i - SHARED_GATE]);
+	else
+		snprintf(name, 40, "blk.%u.%s%s.weight", block, roles[part],
+			 block == EXPERTS && part >= GATE ? "_exps" : "");
+}
+
+static struct opened make(void **state, const char *name)
+{
+	static const uint64_t experts[3] = { 8, 4, 2 };
+	struct mkgguf *m = mkgguf_new(3);
+	char names[TENSORS][40];
+	struct mk_file file;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	for (uint32_t i = 0; i < TENSORS; i++) {
+		tensor_name(i, names[i]);
+		mkgguf_tensor(m, names[i], GGML_F32, strstr(names[i], "_exps") ? 3 : 2, experts);
+	}
+	file = mkgguf_finish(m);
+	save(state, name, &file);
+	mk_file_free(&file);
+	return open_model(state, name);
+}
+
+struct scene {
+	struct opened o, donor;
+};
+
+static struct scene begin(void **state)
+{
+	struct scene scene = { make(state, "base.gguf"), make(state, "donor.gguf") };
+
+	scene.donor.model->number = 1;
+	return scene;
+}
+
+static void end(struct scene *scene)
+{
+	close_model(&scene->o);
+	close_model(&scene->donor);
+}
+
+/* The donor's tensor from, or with self the model's own, fills slot to. */
+static void graft_from(const struct scene *scene, bool self, uint32_t from, uint32_t to)
+{
+	const struct organ_place *place = &scene->o.model->places[to];
+
+	assert_int_equal(graft_link(self ? scene->o.model : scene->donor.model, from,
+				    scene->o.model, place->klass, place->name),
+			 0);
+}
+
+static void graft(const struct scene *scene, uint32_t from, uint32_t to)
+{
+	graft_from(scene, false, from, to);
+}
+
+#define AT(block, part) ((block)*PER_BLOCK + (part))
+
+/* What the check says of the first of the donors. */
+static struct finding look(const struct scene *scene, check_sets_fn *check)
+{
+	struct check_groups *groups;
+	struct snapshot snapshot;
+	struct finding finding;
+
+	assert_int_equal(model_snapshot(scene->o.model, &snapshot), 0);
+	groups = check_groups_new(scene->o.model, &snapshot);
+	assert_non_null(groups);
+	assert_int_equal(check(groups, &groups->groups[0], &finding), 0);
+	check_groups_free(groups);
+	snapshot_release(&snapshot);
+	return finding;
+}
+
+#define assert_found(scene, check, judged, said)                   \
+	do {                                                       \
+		const struct finding finding = look(scene, check); \
+		assert_string_equal(finding.text, said);           \
+		assert_int_equal(finding.verdict, judged);         \
+	} while (0)
+
+static void blocks_that_are_far_apart_are_a_risk(void **state)
+{
+	struct scene scene = begin(state);
+
+	graft(&scene, EMBED, EMBED);
+	assert_found(&scene, check_sets_distance, VERDICT_OK, "none is of a block");
+	graft(&scene, AT(0, Q), AT(0, Q));
+	assert_found(&scene, check_sets_distance, VERDICT_OK, "each in the block that it was in");
+	graft(&scene, AT(0, Q), AT(4, Q));
+	assert_found(&scene, check_sets_distance, VERDICT_OK,
+		     "block 0 into block 4, 4 apart, is the farthest; 0 are more than 4 apart");
+	graft(&scene, AT(6, Q), AT(1, Q));
+	assert_found(&scene, check_sets_distance, VERDICT_RISKY,
+		     "block 6 into block 1, 5 apart, is the farthest; 1 is more than 4 apart");
+	graft(&scene, AT(0, Q), AT(5, Q));
+	assert_found(&scene, check_sets_distance, VERDICT_RISKY,
+		     "block 6 into block 1, 5 apart, is the farthest; 2 are more than 4 apart");
+	end(&scene);
+}
+
+static void what_works_together_should_come_together(void **state)
+{
+	struct scene scene = begin(state);
+
+	graft(&scene, EMBED, EMBED);
+	assert_found(&scene, check_sets_unit, VERDICT_OK,
+		     "nothing that works together was taken apart");
+	for (uint32_t part = GATE; part <= DOWN; part++)
+		graft(&scene, AT(2, part), AT(0, part));
+	assert_found(&scene, check_sets_unit, VERDICT_OK,
+		     "1 whole attention or feed-forward network, 0 whole blocks");
+	for (uint32_t part = Q; part <= O; part++)
+		graft(&scene, AT(2, part), AT(0, part));
+	assert_found(&scene, check_sets_unit, VERDICT_OK,
+		     "2 whole attentions and feed-forward networks, 1 whole block");
+	/* Of another block. */
+	graft(&scene, AT(1, UP), AT(0, UP));
+	assert_found(&scene, check_sets_unit, VERDICT_RISKY,
+		     "ffn gate, up and down are not from one place in blk 0");
+	/* The last one of block 3. */
+	graft(&scene, AT(3, DOWN), AT(3, DOWN));
+	graft(&scene, AT(4, O), AT(4, O));
+	assert_found(&scene, check_sets_unit, VERDICT_RISKY,
+		     "ffn gate, up and down are not from one place in blk 0, 3; "
+		     "attention q, k, v and output are not from one place in blk 4");
+	end(&scene);
+}
+
+static void experts_and_shared_experts_are_sets_of_their_own(void **state)
+{
+	struct scene scene = begin(state);
+
+	graft(&scene, AT(EXPERTS, GATE), AT(EXPERTS, GATE));
+	graft(&scene, SHARED_DOWN, SHARED_DOWN);
+	assert_found(&scene, check_sets_unit, VERDICT_RISKY,
+		     "the experts' gate, up and down are not from one place in blk 6; "
+		     "the shared experts' gate, up and down are not from one place in blk 6");
+	graft(&scene, AT(EXPERTS, UP), AT(EXPERTS, UP));
+	graft(&scene, AT(EXPERTS, DOWN), AT(EXPERTS, DOWN));
+	assert_found(&scene, check_sets_unit, VERDICT_RISKY,
+		     "the shared experts' gate, up and down are not from one place in blk 6");
+	graft(&scene, SHARED_GATE, SHARED_GATE);
+	graft(&scene, SHARED_UP, SHARED_UP);
+	assert_found(&scene, check_sets_unit, VERDICT_OK,
+		     "2 whole attentions and feed-forward networks, 0 whole blocks");
+	end(&scene);
+}
+
+/* What a view makes of the slot's own tensor is no graft that takes anything apart. */
+static void the_model_s_own_organ_elsewhere_takes_apart(void **state)
+{
+	struct scene scene = begin(state);
+
+	graft_from(&scene, true, AT(1, UP), AT(0, UP));
+	assert_found(&scene, check_sets_unit, VERDICT_RISKY,
+		     "ffn gate, up and down are not from one place in blk 0");
+	end(&scene);
+}
+
+static void types_are_those_that_ggml_knows(void **state)
+{
+	struct scene scene = begin(state);
+
+	assert_int_equal(fill_organ(scene.o.model, AT(0, Q), "blk.0.attn_q.weight", GGML_F32, 2,
+				    small_ne, 5),
+			 0);
+	assert_found(&scene, check_sets_type, VERDICT_OK, "known to ggml");
+	assert_int_equal(fill_organ(scene.o.model, AT(0, K), "blk.0.attn_k.weight", GGML_F16, 2,
+				    small_ne, 5),
+			 0);
+	assert_found(&scene, check_sets_type, VERDICT_OK,
+		     "known to ggml; 1 of 2 other than the slots' own");
+	end(&scene);
+}
+
+static struct finding look_at_kin(const struct scene *scene, double likeness)
+{
+	struct finding finding = { .verdict = VERDICT_RISKY, .text = "apart" };
+	struct check_groups *groups;
+	struct snapshot snapshot;
+
+	assert_int_equal(model_snapshot(scene->o.model, &snapshot), 0);
+	groups = check_groups_new(scene->o.model, &snapshot);
+	assert_non_null(groups);
+	check_sets_unit_of_kin(groups, &groups->groups[0], likeness, &finding);
+	check_groups_free(groups);
+	snapshot_release(&snapshot);
+	return finding;
+}
+
+static void of_one_model_at_two_precisions_parts_may_be_taken(void **state)
+{
+	struct scene scene = begin(state);
+
+	graft(&scene, AT(0, Q), AT(0, Q));
+	assert_int_equal(look_at_kin(&scene, .99).verdict, VERDICT_RISKY);
+	assert_int_equal(look_at_kin(&scene, (double)NAN).verdict, VERDICT_RISKY);
+	assert_int_equal(look_at_kin(&scene, .995).verdict, VERDICT_OK);
+	assert_string_equal(look_at_kin(&scene, .995).text,
+			    "parts of networks, each in its own place, of the same model at "
+			    "another precision: cosine 0.995");
+	/* One is in another place. */
+	graft(&scene, AT(1, K), AT(2, K));
+	assert_int_equal(look_at_kin(&scene, .995).verdict, VERDICT_RISKY);
+	end(&scene);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
