@@ -168,8 +168,8 @@ int organ_parse(const struct source *source, struct organ *organ, struct error *
 	}
 	if (rc == -EBADMSG && is_npy(source))
 		error_set(err, EBADMSG, ERROR_NO_OFFSET,
-			  "it is a NumPy file (.npy), and a slot takes an organ file: a header and "
-			  "the tensor's bytes, see organfs(5)");
+			  "it is a NumPy file, which .views/npy takes; a slot takes an organ file: "
+			  "a header and the tensor's bytes, see organfs(5)");
 	return rc;
 }
 

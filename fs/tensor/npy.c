@@ -29,6 +29,11 @@ bool npy_supports(uint32_t type)
 	return own_type(type) || dequant_supported(type);
 }
 
+uint32_t npy_values(uint32_t type)
+{
+	return own_type(type) ? type : GGML_F32;
+}
+
 /* Fills the header for an organ's values, and returns its size. */
 static size_t write_header(const struct organ *organ, char header[HEADER_MAX])
 {

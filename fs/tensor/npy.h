@@ -14,6 +14,9 @@
 /* Does the type hold values that are known? */
 bool npy_supports(uint32_t type);
 
+/* The type of the values that such a type is shown as. */
+uint32_t npy_values(uint32_t type);
+
 /* Of an organ for which npy_supports(): the size in bytes, false if that is more than 2^63 - 1. */
 bool npy_size(const struct organ *organ, uint64_t *size);
 

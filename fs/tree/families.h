@@ -36,6 +36,7 @@
 	FAMILY(FORM, form)	       /* a directory of .views; part: enum organ_view */         \
 	FAMILY(FORM_CLASS, form_class) /* one in it; index: enum organ_class, part as there */    \
 	FAMILY(FORMED, formed)	       /* an organ in a form; index, content as there, part */    \
+	FAMILY(FORMED_STAGE, formed_stage) /* stage: the bytes written over it, of NumPy */       \
 	FAMILY(EXPERTS, experts)       /* the directory of a tensor's experts; index: tensor */   \
 	FAMILY(EXPERT, expert) /* index, content: the stack; part: which, or INODE_ORDER */       \
 	FAMILY(EXPERT_STAGE, expert_stage) /* stage: the bytes written over that */               \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* family_view.c - .views: in the classes of a form what the slots hold in it, a file or a directory
  * of experts each. */
+#include "fs/edit/npy_edit.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 #include "fs/tensor/organ_views.h"
@@ -105,11 +106,54 @@ static struct organ formed_organ(const struct inode *inode)
 	return organ_view_organ(inode->part, &stack.organ);
 }
 
+/* What is purified is not written to. */
+static bool formed_is_fixed(const struct inode *inode)
+{
+	return inode->part != ORGAN_VIEW_NPY;
+}
+
+static uint64_t formed_number(const struct inode *inode)
+{
+	return inode_of_view_file(inode->model, inode->part, inode->index);
+}
+
+/* As everywhere, what adapters make of it is not written to. */
+static struct inode *formed_stage(const struct tree *tree, const struct inode *formed)
+{
+	struct inode own = *formed;
+	int rc;
+
+	own.content = content_own(formed->content);
+	return tree_make_stage(tree, FAMILY_FORMED_STAGE, formed, formed_open(tree, &own, &rc));
+}
+
+static int formed_truncate(struct inode *inode, uint64_t size)
+{
+	return size == formed_size(inode) ? 0 : -EINVAL;
+}
+
+static int formed_commit(const struct tree *tree, struct inode *inode)
+{
+	(void)tree;
+	return npy_edit_put(inode->model, inode->index, inode->stage);
+}
+
 const struct family family_formed = {
-	.mode = S_IFREG | 0444,
+	.mode = S_IFREG | 0666,
 	.attributes = family_organ_attributes,
 	.size = formed_size,
 	.open = formed_open,
+	.is_fixed = formed_is_fixed,
+	.number = formed_number,
+	.stage = formed_stage,
+	.truncate = formed_truncate,
 	.attribute = family_view_attribute,
 	.organ = formed_organ,
+};
+
+const struct family family_formed_stage = {
+	.mode = S_IFREG | 0666,
+	.number = formed_number,
+	.commit = formed_commit,
+	.staged_name = family_organ_name,
 };

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* npy_edit.c - see npy_edit.h. */
+#include "fs/edit/npy_edit.h"
+#include "fs/edit/graft.h"
+#include "fs/model/organ_file.h"
+#include "fs/tensor/codec.h"
+#include "fs/tensor/npy.h"
+#include "fs/tensor/npy_parse.h"
+#include "gguf/dequant.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many values are converted at a time; whole blocks of each type that is encoded. */
+#define PART ((size_t)1 << 18)
+
+struct conversion {
+	struct stage *from, *to;
+	struct npy_array array;
+	struct organ organ; /* which it becomes */
+	uint8_t *bytes;	    /* room for PART values of each: as they are staged, */
+	float *values;	    /* decoded, */
+	uint8_t *encoded;
+	struct error err;
+};
+
+static int read_stage(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const ssize_t got = stage_read(context, bytes, n, offset);
+
+	if (got < 0)
+		return (int)got;
+	return (size_t)got == n ? 0 : -EIO;
+}
+
+static bool is_real(uint32_t type)
+{
+	return type == GGML_F64 || type == GGML_F32 || type == GGML_F16 || type == GGML_BF16;
+}
+
+static bool is_integer(uint32_t type)
+{
+	return type == GGML_I8 || type == GGML_I16 || type == GGML_I32 || type == GGML_I64;
+}
+
+/* Are values of that type what a slot of the other is filled with, and as what type? */
+static bool find_type(const struct organ *slot, uint32_t values, uint32_t *type)
+{
+	*type = slot->type;
+	if (values == slot->type)
+		return true;
+	if (slot->type != GGML_Q8_0 && slot->type != encode_type(slot->type, slot->ne[0]))
+		*type = GGML_F16;
+	return is_real(values) && slot->type != GGML_F64 && !is_integer(slot->type);
+}
+
+static int check(struct conversion *c, const struct organ *slot)
+{
+	char shapes[2][NPY_SHAPE_TEXT], scratch[TYPE_NAME_MAX];
+
+	if (c->array.dims != slot->dims || memcmp(c->array.ne, slot->ne, sizeof(slot->ne)) != 0)
+		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
+				 "its shape is %s, and that of the slot %s",
+				 npy_shape_text(c->array.ne, c->array.dims, shapes[0]),
+				 npy_shape_text(slot->ne, slot->dims, shapes[1]));
+	c->organ = *slot;
+	if (!find_type(slot, c->array.type, &c->organ.type))
+		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
+				 "its values are %s, which a slot of %s does not take",
+				 npy_type_word(c->array.type), type_name(slot->type, scratch));
+	if (type_size(c->organ.type, c->organ.ne, &c->organ.data_size) != TYPE_SIZE_OK)
+		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET, "the organ would be too large");
+	if (!c->array.has_values && c->array.type != npy_values(slot->type))
+		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET, "there are no values in it");
+	if (c->array.fortran && (slot->dims > 2 || slot->ne[0] > PART))
+		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
+				 "its axes are in Fortran order: save numpy.ascontiguousarray() "
+				 "of it");
+	return 0;
+}
+
+/* Whole rows of a matrix whose columns lie one after the other in the file, n values from number
+ * first on. */
+static int read_columns(struct conversion *c, uint64_t first, size_t n)
+{
+	const size_t bytes = type_find(c->array.type)->block_bytes, row = (size_t)c->array.ne[0];
+	const uint64_t top = first / row;
+	const size_t rows = n / row;
+	uint8_t *column = malloc(rows * bytes);
+	int rc = column ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < row; i++) {
+		rc = read_stage(c->from, column, rows * bytes,
+				c->array.offset + (i * c->array.ne[1] + top) * bytes);
+		for (size_t k = 0; rc == 0 && k < rows; k++)
+			memcpy(c->bytes + (k * row + i) * bytes, column + k * bytes, bytes);
+	}
+	free(column);
+	return rc;
+}
+
+static int read_values(struct conversion *c, uint64_t first, size_t n)
+{
+	const size_t bytes = type_find(c->array.type)->block_bytes;
+
+	if (c->array.fortran && c->array.dims == 2)
+		return read_columns(c, first, n);
+	return read_stage(c->from, c->bytes, n * bytes, c->array.offset + first * bytes);
+}
+
+/* Can the type hold each of the values? A Q8_0 has one scale for 32 of them. */
+static int check_values(struct conversion *c, uint64_t first, size_t n)
+{
+	const float most = encode_max(c->organ.type);
+	const bool is_block = c->organ.type == GGML_Q8_0;
+	char scratch[TYPE_NAME_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(c->values[i]) ? fabsf(c->values[i]) > most : is_block)
+			return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
+					 "value number %" PRIu64 " is %g, which %s cannot hold",
+					 first + i, (double)c->values[i],
+					 type_name(c->organ.type, scratch));
+	return 0;
+}
+
+/* Values from number first on, whole blocks of the type they become. */
+static int convert_part(struct conversion *c, uint64_t first, size_t n)
+{
+	const struct type_info *type = type_find(c->organ.type);
+	const uint64_t block = first / type->block_elements;
+	const uint64_t at = c->organ.header_size + block * type->block_bytes;
+	const size_t size = n / type->block_elements * type->block_bytes;
+	int rc = read_values(c, first, n);
+
+	if (rc < 0)
+		return rc;
+	if (c->array.type == c->organ.type)
+		return stage_write(c->to, c->bytes, size, at);
+	dequant_blocks(c->array.type, c->bytes, n, c->values);
+	rc = check_values(c, first, n);
+	if (rc < 0)
+		return rc;
+	encode(c->organ.type, c->values, n, c->encoded);
+	return stage_write(c->to, c->encoded, size, at);
+}
+
+static int convert_values(struct conversion *c)
+{
+	const uint64_t row = c->organ.ne[0], elements = c->array.elements;
+	const size_t most = c->array.fortran ? PART / (size_t)row * (size_t)row : PART;
+	int rc = 0;
+
+	for (uint64_t first = 0; rc == 0 && first < elements; first += most)
+		rc = convert_part(c, first,
+				  elements - first < most ? (size_t)(elements - first) : most);
+	return rc;
+}
+
+static int convert(struct conversion *c)
+{
+	uint8_t *header = malloc(c->organ.header_size);
+	int rc = -ENOMEM;
+
+	c->bytes = malloc(PART * sizeof(double));
+	c->values = malloc(PART * sizeof(*c->values));
+	c->encoded = malloc(PART * sizeof(float));
+	if (header && c->bytes && c->values && c->encoded) {
+		organ_write_header(&c->organ, header);
+		rc = stage_write(c->to, header, c->organ.header_size, 0);
+	}
+	if (rc == 0)
+		rc = convert_values(c);
+	free(header);
+	free(c->bytes);
+	free(c->values);
+	free(c->encoded);
+	return rc;
+}
+
+/* A stage to convert into. */
+static struct stage *new_stage(struct model *model, struct stage *like)
+{
+	const struct stage_shown shown = stage_shown(like);
+	struct view *nothing = view_new(NULL, 0, NULL);
+	struct stage *stage = nothing ? stage_new(model->layer, nothing) : NULL;
+
+	view_unref(nothing);
+	if (stage && shown.has_mtime)
+		stage_set_mtime(stage, &shown.mtime);
+	return stage;
+}
+
+int npy_edit_put(struct model *model, uint32_t tensor, struct stage *stage)
+{
+	struct content *content = slots_own(model->slots, tensor);
+	const struct source staged = { read_stage, stage, stage_shown(stage).size };
+	struct conversion c = { .from = stage };
+	struct organ slot;
+	char path[ORGAN_PATH_MAX], text[320];
+	int rc = content_is_whiteout(content) ? -ESTALE : 0;
+	bool said;
+
+	if (rc == 0 && stage_failed(stage))
+		rc = -EIO;
+	if (rc == 0)
+		rc = npy_parse(&staged, &c.array, &c.err);
+	if (rc == 0) {
+		slot = organ_file_locate(model, tensor, content).organ;
+		rc = check(&c, &slot);
+	}
+	if (rc == 0 && c.array.has_values) {
+		c.to = new_stage(model, stage);
+		rc = c.to ? convert(&c) : -ENOMEM;
+	}
+	said = rc == 0;
+	if (rc == 0 && c.array.has_values)
+		rc = graft_fill(model, tensor, c.to);
+	stage_free(c.to);
+	content_unref(content);
+	if (rc < 0 && !said)
+		log_add(model->log, "%s: a NumPy file is refused: %s; the slot keeps what it had",
+			model_organ_path(model, tensor, path),
+			c.err.code ? error_describe(&c.err, text, sizeof(text)) : strerror(-rc));
+	/* What was refused must not be tried again at the release, which returns no error. */
+	stage_set_outcome(stage, rc == 0);
+	return rc;
+}
