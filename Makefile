@@ -236,8 +236,8 @@ fuzzers: $(FUZZ:%=$B/tests/fuzz/%)
 everything: programs fuzzers $(BENCHES:%=$B/tests/bench/%)
 
 .PHONY: check check-unit check-unit-libraries check-fuzz check-mount check-style check-install \
-	check-deb check-rpm check-new-user check-debian check-all-debians check-cross check-compilers \
-	check-oss-fuzz fuzz
+	check-long check-deb check-rpm check-new-user check-debian check-all-debians check-cross \
+	check-compilers check-oss-fuzz fuzz
 SANITIZERS := address,undefined
 # The releases in which `make check` tests in a new system too, after what README.md says in a new
 # Debian 12. Empty: it makes no system.
@@ -262,6 +262,9 @@ check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds o
 
 check-mount: all $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
 	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(T:%='%')
+
+check-long:	## hours: LONG=seconds for each long test
+	@LONG=$(or $(LONG),3600) $(MAKE) check-mount T='daemon/soak daemon/fsfuzz'
 
 check-style:	## formatting, line length, manual pages, words that do not belong here
 	@tests/style

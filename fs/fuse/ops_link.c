@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* What a job works with: the directory that the new name is in, for tree_find() and the like. */
 struct linking {
@@ -50,17 +51,30 @@ static ssize_t link_node(struct async_request *async)
 	return rc;
 }
 
-/* The new name may be another inode's: that of the slot that was filled. */
+static mode_t type_of(const struct inode *inode)
+{
+	return family_of(inode)->mode & S_IFMT;
+}
+
+/* The new name may be another inode's: that of the slot that was filled. It may also have become
+ * another process's since, removed or of another type, for which link() and symlink() would fail:
+ * the kernel takes an entry of the type that it asked for. They succeeded, so that the answer is
+ * the inode itself then; the kernel asks for the name again at its next use. */
 static void reply_linked(struct async_request *async, ssize_t result)
 {
 	struct mount *fs = async->fs;
 	const struct linking *linking = linking_of(async);
 	struct inode *inode = NULL;
-	int rc = (int)result;
+	int rc = (int)result, missing;
 
-	inodes_put(fs->inodes, async->inode);
 	if (rc == 0)
-		inode = tree_find(&fs->tree, &linking->directory, linking->name, &rc);
+		inode = tree_find(&fs->tree, &linking->directory, linking->name, &missing);
+	if (rc == 0 && (!inode || type_of(inode) != type_of(async->inode))) {
+		inodes_put(fs->inodes, inode);
+		inode = async->inode;
+	} else {
+		inodes_put(fs->inodes, async->inode);
+	}
 	ops_reply_entry(async->req, inode, rc);
 }
 

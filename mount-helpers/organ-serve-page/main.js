@@ -197,4 +197,11 @@ for (const what of ["dragover", "drop"])
 			event.dataTransfer.dropEffect = "none";
 		event.preventDefault();
 	});
-start();
+
+// No request can be made from an address with a password in it; the browser remembers that.
+const address = new URL(document.baseURI);
+if (address.username) {
+	address.username = address.password = "";
+	location.replace(address);
+} else
+	start();

@@ -445,14 +445,15 @@ free_port() {
 }
 
 # serve OPTIONS... MOUNTPOINT: with organ-serve, at a port that is free; $URL is the address and
-# $SERVER the process.
+# $SERVER the process. Every user may come in unless an option, or an empty $ALL_USERS, says else.
 serve() {
-	local try
+	local try all=${ALL_USERS---no-token}
+	[[ " $* " != *' --password '* && " $* " != *' --token '* ]] || all=
 	need lighttpd curl
 	[ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
 	for try in 1 2 3 4 5; do
 		: >"$LOGS/served"
-		"$here/../../mount-helpers/organ-serve" "$@" "$(free_port)" >"$LOGS/served" \
+		"$here/../../mount-helpers/organ-serve" $all "$@" "$(free_port)" >"$LOGS/served" \
 			2>"$LOGS/serve.$try" </dev/null &
 		SERVER=$!
 		until_true 60 is_served || fail "not served after 60 s"

@@ -52,6 +52,8 @@ mount_model "http://me:pass%20word@$host/secret/m.gguf?token=sesame"
 same "$MNT/model.gguf" "$TMP/www/m.gguf"
 rm "$MNT/organs/blk_0_ffn_up.bin"
 equal "$(findmnt -n -o SOURCE "$MNT")" "$URL/secret/m.gguf" 'the source of the mount'
+! tr '\0' '\n' <"/proc/${DAEMON[$MNT]}/cmdline" | grep -E 'pass(%20| )word|sesame' ||
+	fail 'a password is an argument'
 ! grep -rqE 'pass(%20| )word|sesame' "$MNT/.log" "$MNT/manifest.json" "$MNT/.grafts" \
 	"$XDG_STATE_HOME" "$LOGS" || fail 'a password is kept'
 unmount_and_wait

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # organ-serve: one client takes neither all of the machine nor all of the disk; what a PUT that was
-# killed leaves is gone at once, and at the next start; TLS is none of the old ones.
+# killed leaves is gone at once, and at the next start; TLS has no old versions or weak ciphers.
 . "${0%/*}/../lib.sh"
 
 need openssl
@@ -96,6 +96,19 @@ for old in tls1 tls1_1; do
 done
 for new in tls1_2 tls1_3; do
 	speaks $new || fail "$new is not spoken"
+done
+
+# Of every cipher that there is those with forward secrecy that authenticate what they encrypt.
+accepted=
+for cipher in $(openssl ciphers 'ALL:COMPLEMENTOFALL:@SECLEVEL=0' | tr : ' '); do
+	[[ $cipher != TLS_* ]] || continue # of 1.3, which has no weak ones
+	! openssl s_client -connect "${at%/}" -tls1_2 -cipher "$cipher:@SECLEVEL=0" </dev/null \
+		2>&1 | grep -q "^ *New, .*Cipher is $cipher" || accepted="$accepted $cipher"
+done
+[ -n "$accepted" ] || fail 'no cipher of TLS 1.2 is accepted'
+for cipher in $accepted; do
+	[[ $cipher =~ ^(ECDHE|DHE)-(RSA|ECDSA)-(AES(128|256)-GCM-SHA|CHACHA20-POLY1305) ]] ||
+		fail "$cipher is accepted"
 done
 kill "$SERVER"
 wait "$SERVER" || true

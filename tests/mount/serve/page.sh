@@ -162,8 +162,8 @@ port=${URL##*:}
 browse "$URL" "$loaded" "wait: !$answers" \
 	"shell: kill $SERVER; while curl -s -o '$TMP/answer' '$URL'; do sleep 0.1; done" \
 	"wait: $answers" \
-	"shell: '$here/../../mount-helpers/organ-serve' --output '$TMP/out' '$MNT' ${port%/} \
-		>'$restarted' 2>&1 </dev/null & echo \$! >'$TMP/pid'
+	"shell: '$here/../../mount-helpers/organ-serve' --no-token --output '$TMP/out' '$MNT' \
+		${port%/} >'$restarted' 2>&1 </dev/null & echo \$! >'$TMP/pid'
 		until curl -s -o '$TMP/answer' '$URL'; do sleep 0.1; done" \
 	"wait: !$answers" "$(text_of .verdict-bar)" >"$TMP/seen"
 sees 'impossible: blk 3 lacks ffn_down'

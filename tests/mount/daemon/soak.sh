@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 300
+# alone
+# Everything at once for LONG seconds, 30 unless told otherwise: memory, descriptors and threads of
+# the daemon do not grow from one half of that time to the other, stay below what organfs(1) says,
+# and when all is undone the model is the base again.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+mkdir "$TMP/out"
+mount_model -o "noassemble,layer=$TMP/layer" "$base"
+URL=
+if [ -e /usr/lib/lighttpd/mod_webdav.so ] && command -v curl >/dev/null; then
+	serve "$MNT"
+fi
+grown() {
+	"$here/../tools/soak.py" "$MNT" "${DAEMON[$MNT]}" "$1" "$TMP/out" $URL >"$TMP/samples" \
+		2>"$TMP/said" || fail "$(cat "$TMP/said")"
+	# The greatest of each half, behind a start in which threads and pools are made.
+	awk -v seconds="$1" '
+		$1 < seconds / 6 { next }
+		{ half = $1 > seconds * 7 / 12 }
+		{ for (i = 2; i <= 4; i++) if ($i > most[half, i]) most[half, i] = $i }
+		END { for (i = 2; i <= 4; i++) print most[0, i], most[1, i] }' "$TMP/samples"
+}
+grown "${LONG:-30}" >"$TMP/most"
+cat "$TMP/said"
+echo 'most of each half: KiB, descriptors, threads'
+cat "$TMP/most"
+{ read -r kib later_kib && read -r fds later_fds && read -r threads later_threads; } <"$TMP/most"
+
+slots=$(find "$MNT/.base" -name '*.bin' | wc -l)
+[ "$slots" -ge 48 ] || fail "$slots slots"
+case $(nm "$ORGANFS" 2>/dev/null) in
+*__asan_* | *__tsan_*) ;; # a sanitizer keeps freed memory
+*)
+	[ "$later_kib" -le $((kib + 8192)) ] || fail "$kib KiB, then $later_kib"
+	[ "$later_kib" -le 65536 ] || fail "$later_kib KiB"
+	;;
+esac
+# Two of each graft, and what is open at the moment.
+[ "$later_fds" -le $((fds + 32)) ] || fail "$fds descriptors, then $later_fds"
+[ "$later_fds" -le $((2 * slots + 96)) ] || fail "$later_fds descriptors"
+[ "$later_threads" -le $((threads + 16)) ] || fail "$threads threads, then $later_threads"
+[ "$later_threads" -le 96 ] || fail "$later_threads threads"
+
+# Nothing is left of it.
+echo all >"$MNT/.undo"
+until_true 20 cmp -s "$MNT/model.gguf" "$base" || fail 'another model'
+equal "$(cat "$MNT/.grafts")" ''
+no_leak 40
+[ -z "$URL" ] || kill "$SERVER"
+[ -z "$URL" ] || wait "$SERVER" || true
+unmount_and_wait
+no_litter "$TMP/layer" LAYER

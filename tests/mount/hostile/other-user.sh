@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What another user of the machine sees of a mount and leaves in it: nothing. Its layer is closed, a
+# model that is written has the rights of its base, also while it is written, and what says how the
+# mount is made names no password.
+. "${0%/*}/../lib.sh"
+
+need_root
+need setpriv
+chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
+mkdir "$TMP/out"
+chmod 755 "$TMP/out"
+base=$(use scribe-Q4_K_M)
+chmod 600 "$base"
+umask 022
+other() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+other test -x "$TMP" || skip "$TMP is closed to other users"
+mount_model -o noassemble "$base"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
+layer=$(find "$XDG_STATE_HOME/organfs" -name 'blk_2_ffn_up.bin*' | head -n 1)
+exists "$layer"
+
+for path in "$MNT" "$MNT/organs" "$MNT/organs/blk_1_ffn_up.bin" "$MNT/.log"; do
+	expect_fail 'permission denied' other ls "$path"
+done
+expect_fail 'permission denied' other cp "$layer" "$MNT/organs/"
+expect_fail 'denied|not permitted|superuser' other umount "$MNT"
+expect_fail 'permission denied' other cat "/proc/${DAEMON[$MNT]}/root/$MNT/.log"
+expect_fail 'permission denied' other ls "/proc/${DAEMON[$MNT]}/fd"
+expect_fail 'not permitted' other kill "${DAEMON[$MNT]}"
+for closed in "$XDG_STATE_HOME/organfs"/*/; do
+	equal "$(stat -c %a "$closed")" 700 "$closed"
+done
+equal "$(stat -c %a "$layer")" 600
+
+# A model that is being written, and has been.
+SLOW=500000 slow_down
+echo "$TMP/out/new.gguf" >"$MNT/.assemble" &
+writer=$!
+until_true 20 eval '[ -n "$(ls -A "$TMP/out")" ]' || fail 'nothing is written'
+for file in "$TMP/out"/* "$TMP/out"/.[!.]*; do
+	[ -e "$file" ] || continue
+	equal "$(stat -c %a "$file")" 600 "$file"
+	expect_fail 'permission denied' other head -c 1 "$file"
+done
+full_speed
+wait $writer || fail "$(cat "$MNT/.assemble")"
+equal "$(stat -c %a "$TMP/out/new.gguf")" 600
+same "$TMP/out/new.gguf" "$MNT/model.gguf"
+unmount_and_wait
