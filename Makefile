@@ -221,7 +221,10 @@ $B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
-MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient serve-file)
+$B/tests/tools/organfs-disk: $B/tests/tools/disk.o
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
+MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient serve-file \
+	organfs-disk)
 
 # What is run is built by all processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))

@@ -554,3 +554,25 @@ serve_www() {
 is_answering() {
 	is_gone "$SERVER" || (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
+
+# failing_disk BACK DIRECTORY: the directory BACK as a disk of its own that fails when it is told to
+# by fault. It goes with the test.
+failing_disk() {
+	local program=${ORGANFS%/*}/tests/tools/organfs-disk
+	[ -x "$program" ] || skip "$program is not built"
+	mkdir -p "$1" "$2"
+	"$program" -c "$TMP/control" "$1" "$2" >>"$LOGS/disk" 2>&1 </dev/null &
+	DISK=$!
+	until_true 20 mountpoint -q "$2" || fail "no disk: $(cat "$LOGS/disk")"
+}
+
+# fault [LINE...]: what goes wrong from now on, as tools/disk.c says; without a line nothing does.
+fault() {
+	printf '%s\n' "$@" >"$TMP/control.new"
+	mv "$TMP/control.new" "$TMP/control"
+}
+
+end_disk() {
+	until_true 20 fusermount3 -q -u "$1" || fail "$1 is in use: $(fuser -vm "$1" 2>&1)"
+	wait "$DISK" || fail "the disk ends with $?"
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 3000
+# The power is cut after any change that a session of edits makes to the disk, which then has of
+# each file and directory what was flushed last, or what it was at any time since. The next mount
+# has what was confirmed, nothing half, and is never refused.
+#
+# REPLAY=all looks at every state, else at a sample.
+. "${0%/*}/../lib.sh"
+
+disk=${ORGANFS%/*}/tests/tools/organfs-disk
+[ -x "$disk" ] || skip "$disk is not built"
+need setfattr
+base=$(use stories260K)
+mkdir "$TMP/donor"
+for name in blk.0.ffn_up blk.1.ffn_up blk.2.ffn_up blk.2.attn_norm; do
+	"$GGUF" organ "$MODELS/stories260K-donor.gguf" $name.weight "$TMP/donor/${name//./_}.bin"
+done
+# One that is kept compressed.
+head -c 20000 "$TMP/donor/blk_1_ffn_up.bin" >"$TMP/donor/shrinks.bin"
+truncate -r "$TMP/donor/blk_1_ffn_up.bin" "$TMP/donor/shrinks.bin"
+"$LORA" make "$base" "$TMP/donor/style.gguf" 'blk.[01].attn_q.weight'
+
+count=100
+[ "${REPLAY-}" != all ] || count=
+for kind in named private; do
+	mkdir "$TMP/$kind"
+	# shellcheck disable=SC2086
+	python3 "$here/../tools/replay.py" "$ORGANFS" "$disk" "$base" "$TMP/donor" "$TMP/$kind" \
+		$kind $count || fail "$kind"
+done

@@ -1,0 +1,465 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""replay.py - the power is cut at any moment of a session of edits, on a disk that keeps what was
+flushed and of anything else what it likes. The next mount has what was confirmed, and nothing half.
+
+    replay.py ORGANFS DISK BASE DONOR WORK private|named [COUNT]
+
+DISK is the program organfs-disk, whose record of a session is replayed: for every prefix of it the
+layer's directory is made as it may be on the disk then, and mounted. DONOR is a directory with organ
+files that fit BASE, and style.gguf, an adapter. WORK is an empty directory. The layer is the
+mount's private one, or one that is named. COUNT states are looked at, without it all of them.
+
+What a disk has of a file or directory, each by itself, is what that was at some time between its
+last fsync() and now: now ("all"), then ("flushed") or a time in between (the others).
+"""
+import bisect
+import concurrent.futures
+import hashlib
+import json
+import os
+import random
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+SECONDS = 60
+VARIANTS = ("all", "flushed", "some", "another", "third")
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not after {SECONDS} s")
+        time.sleep(0.005)
+
+
+class Mount:
+    """A daemon with its mount."""
+
+    def __init__(self, organfs, base, place, layers, kind):
+        os.makedirs(place, exist_ok=True)
+        self.place = place
+        self.said = os.path.join(os.environ["LOGS"], "replay." + os.path.basename(place))
+        options = "noassemble" if kind == "private" else f"noassemble,layer={layers}/a/layer"
+        with open(self.said, "ab") as said:
+            self.daemon = subprocess.Popen(
+                [organfs, "-f", "-o", options, base, place], stdin=subprocess.DEVNULL,
+                stdout=said, stderr=said, env={**os.environ, "XDG_STATE_HOME": layers + "/state"})
+        wait_for(lambda: os.path.ismount(place) or self.daemon.poll() is not None, "mount")
+        if not os.path.ismount(place):
+            with open(self.said, encoding="utf-8", errors="replace") as said:
+                raise AssertionError(f"not mounted: {said.read()[-500:]}")
+
+    def path(self, name):
+        return os.path.join(self.place, name)
+
+    def text(self, name):
+        with open(self.path(name), encoding="latin-1") as f:
+            return f.read()
+
+    def shown(self):
+        """What the model is, and where that comes from, without times."""
+        with open(self.path("model.gguf"), "rb") as f:
+            model = hashlib.sha256(f.read()).hexdigest()
+        lines = [line.split("\t") for line in self.text(".grafts").splitlines()]
+        return (model, "\n".join(sorted("\t".join(f[:6] + f[7:]) for f in lines)))
+
+    def shows(self, allowed):
+        """Is it one of those? Where a copy came from may have been lost."""
+        def lines_of(grafts):
+            return [line.split("\t") for line in grafts.splitlines()]
+
+        def is_line(line, wanted):
+            return line == wanted or (line[1].startswith("copy") and line[-2:] == ["-", "-"] and
+                                      line[:-2] == wanted[:-2])
+        model, grafts = self.shown()
+        lines = lines_of(grafts)
+        for state in allowed:
+            wanted = lines_of(state[1])
+            if state[0] == model and len(lines) == len(wanted) and \
+                    all(map(is_line, lines, wanted)):
+                return True
+        return False
+
+    def kill(self):
+        self.daemon.kill()
+        self.daemon.wait()
+        subprocess.run(["fusermount3", "-uz", self.place], check=True)
+
+
+class Session:
+    """Edits, with marks in the record of when each began, and of what there was after it."""
+
+    def __init__(self, arguments):
+        self.organfs, disk, self.base, self.donor, self.work, self.kind = arguments
+        self.disk, self.record = self.work + "/disk", self.work + "/record"
+        self.control = self.work + "/control"
+        os.makedirs(self.disk)
+        os.makedirs(self.work + "/back")
+        self.server = subprocess.Popen([disk, "-r", self.record, "-c", self.control,
+                                        self.work + "/back", self.disk])
+        wait_for(lambda: os.path.ismount(self.disk), "disk")
+        self.mount = None
+        self.states, self.older = [], []
+        self.again()
+        self.mark("ended")
+
+    def again(self):
+        if self.mount:
+            self.mount.kill()
+        self.mount = Mount(self.organfs, self.base, self.work + "/session", self.disk, self.kind)
+        self.states.append(self.mount.shown())
+
+    def mark(self, what, *more):
+        """Allowed from here on: the last state, those in more, and what a removal left that may
+        wait for the next change."""
+        text = json.dumps([what, [self.states[-1], *more, *self.older]]).encode()
+        with open(self.record, "ab", buffering=0) as f:
+            f.write(b"mark\t%d\n%s" % (len(text), text))
+
+    def set_control(self, text):
+        with open(self.control + ".new", "w", encoding="ascii") as f:
+            f.write(text)
+        os.rename(self.control + ".new", self.control)
+
+    def path(self, name):
+        return self.mount.path(name)
+
+    def run(self, *command):
+        return subprocess.run(command, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
+
+    def do(self, *command, outcome=None):
+        """A command that succeeds in one step. What there is after it is not known before: until it
+        has ended, what was written in the record is corrected by the mark at its end."""
+        self.mark("began")
+        done = self.run(*command)
+        assert done.returncode == 0, (command, done.stderr, self.mount.text(".log"))
+        self.states.append(self.mount.shown())
+        assert outcome in (None, self.states[-1]), (command, self.states[-1], outcome)
+        self.older = []
+        self.mark("ended")
+
+    def remove(self, name, flush=True):
+        """It is durable some milliseconds later, with the next graft, or with an fsync()."""
+        self.mark("began")
+        os.unlink(self.path(name))
+        self.older = [self.states[-1]]
+        self.states.append(self.mount.shown())
+        if flush:
+            directory = os.open(os.path.dirname(self.path(name)), os.O_RDONLY)
+            os.fsync(directory)
+            os.close(directory)
+            self.older = []
+        self.mark("ended")
+
+    def refused(self, *command):
+        done = self.run(*command)
+        assert done.returncode != 0, command
+        assert self.mount.shown() == self.states[-1], command
+
+    def write(self, name, text):
+        self.do("sh", "-c", 'printf %s "$1" > "$2"', "sh", text, self.path(name))
+
+    def cut(self, outcome, after, *command):
+        """The daemon is killed at the change of the disk after so many; then it is mounted again.
+        False: it came to its end."""
+        before = self.states[-1]
+        self.mark("began", outcome)
+        self.set_control(f"change kill {after}\n")
+        done = self.run(*command)
+        self.set_control("")
+        if done.returncode == 0 and self.mount.daemon.poll() is None:
+            self.states.append(self.mount.shown())
+            assert self.states[-1] == outcome, command
+            self.mark("ended")
+            return False
+        self.again()
+        assert self.states[-1] in (before, outcome), (command, after)
+        self.mark("ended")
+        return True
+
+    def edits(self):
+        path, donor = self.path, self.donor
+        self.do("cp", f"{donor}/blk_0_ffn_up.bin", path("organs/blk_0_ffn_up.bin"))
+        self.do("cp", f"{donor}/shrinks.bin", path("organs/blk_1_ffn_up.bin"))
+        self.remove("norm/blk_2_attn_norm.bin")
+        self.do("cp", f"{donor}/blk_1_ffn_up.bin", path("organs/blk_5_ffn_up.bin"))
+        self.refused("cp", "/etc/hostname", path("organs/blk_2_ffn_up.bin"))
+        self.do("mv", path("organs/blk_0_ffn_up.bin"), path("organs/blk_1_ffn_up.bin"))
+        self.remove("skeleton/blk_3_attn_q.bin", flush=False)
+        self.do("ln", path("skeleton/blk_2_attn_q.bin"), path("skeleton/blk_3_attn_q.bin"))
+        self.do("ln", path("organs/blk_1_ffn_up.bin"), path("organs/blk_0_ffn_up.bin"))
+        self.do("ln", "-s", f"{donor}/blk_2_attn_norm.bin", path("norm/blk_2_attn_norm.bin"))
+        self.do("ln", "-s", f"{donor}/style.gguf", path("adapters/style.gguf"))
+        self.write("adapters/style.scale", "0.5")
+        self.do("sh", "-c", 'printf x | dd of="$1" bs=1 seek=20000 conv=notrunc status=none', "sh",
+                path("organs/blk_4_ffn_up.bin"))
+        self.write("metadata/general.name", "other")
+        self.write("metadata/new.key", "5")
+        self.do("setfattr", "-n", "user.organfs.type", "-v", "uint8", path("metadata/new.key"))
+        self.do("rm", path("metadata/llama.rope.dimension_count"))
+        self.do("mv", path("metadata/new.key"), path("metadata/newer.key"))
+        self.do("cp", f"{donor}/blk_2_ffn_up.bin", path("organs/.blk_2.part"))
+        self.do("mv", path("organs/.blk_2.part"), path("organs/blk_2_ffn_up.bin"))
+        self.do("cp", f"{donor}/blk_1_ffn_up.bin", path("organs/blk_2_ffn_up.bin"))
+        self.write(".undo", "organs/blk_4_ffn_up.bin\nmetadata/newer.key\n")
+        self.do("cp", path(".base/organs/blk_2_ffn_up.bin"), path("organs/blk_2_ffn_up.bin"))
+
+    def session(self):
+        self.edits()
+        full = self.states[-1]
+        recipe = self.work + "/recipe.yml"
+        shutil.copy(self.path(".recipe"), recipe)
+        self.write(".undo", "all\n")
+        empty = self.states[-1]
+        self.do("cp", recipe, self.path(".recipe"))
+        full = self.states[-1]
+        self.again()
+        assert self.states[-1] == full
+        self.cut(empty, 3, "sh", "-c", 'echo all > "$1"', "sh", self.path(".undo"))
+        if self.states[-1] == full:
+            self.write(".undo", "all\n")
+        for after in (2, 9, 20, 40, 60):
+            if not self.cut(full, after, "cp", recipe, self.path(".recipe")):
+                break
+            if self.states[-1] == full:
+                self.write(".undo", "all\n")
+        self.do("cp", f"{self.donor}/blk_0_ffn_up.bin", self.path("organs/blk_0_ffn_up.bin"))
+        # Moved, where each step may be the last one.
+        source, target = self.path("organs/blk_0_ffn_up.bin"), self.path("organs/blk_1_ffn_up.bin")
+        before = self.states[-1]
+        self.do("mv", source, target)
+        moved = self.states[-1]
+        for after in (1, 2, 4, 6, 8):
+            if self.states[-1] == moved:
+                self.write(".undo", "all\n")
+                self.do("cp", f"{self.donor}/blk_0_ffn_up.bin", source, outcome=before)
+            self.cut(moved, after, "mv", source, target)
+        self.mount.kill()
+        subprocess.run(["fusermount3", "-u", self.disk], check=True)
+        self.server.wait()
+
+
+class Inode:
+    """Its states, each with the number of the operation that led to it, and when it was flushed."""
+
+    def __init__(self, kind, k, content):
+        self.kind = kind
+        self.times, self.states, self.flushed = [k], [(content, None)], [k]
+
+    def change(self, k, content=None, attributes=None):
+        was = self.states[-1]
+        self.times.append(k)
+        self.states.append((was[0] if content is None else content, attributes or was[1]))
+
+    @property
+    def content(self):
+        return self.states[-1][0]
+
+    def at(self, k):
+        return self.states[max(bisect.bisect_right(self.times, k) - 1, 0)]
+
+    def flushed_at(self, k):
+        return self.flushed[max(bisect.bisect_right(self.flushed, k) - 1, 0)]
+
+
+class Record:
+    """A session's record: the states of every inode, and which outcomes are allowed when."""
+
+    def __init__(self, path):
+        self.inodes, self.root, self.marks, self.n = {}, None, [], 0
+        with open(path, "rb") as f:
+            for line in f:
+                fields = line.decode().rstrip("\n").split("\t")
+                data = f.read(int(fields[-1]))
+                if fields[0] == "mark":
+                    self.marks.append((self.n, json.loads(data)))
+                else:
+                    self.n += 1
+                    self.apply(fields[0], fields[1:-1], data)
+        self.allow()
+
+    def inode(self, number):
+        if self.root is None:
+            # The first request is of a name in the root.
+            self.root = self.inodes[number] = Inode(stat.S_IFDIR, 0, {})
+        return self.inodes[number]
+
+    def entry(self, directory, name, inode):
+        """The directory with that name, None: without it."""
+        entries = dict(directory.content)
+        entries.pop(name, None)
+        if inode is not None:
+            entries[name] = inode
+        directory.change(self.n, entries)
+
+    def apply(self, what, fields, data):
+        k, inode = self.n, self.inode(int(fields[0]))
+        if what == "make":
+            kind, (name, _, target) = int(fields[2]), data.partition(b"\0")
+            new = self.inodes[int(fields[1])] = Inode(
+                kind, k, {} if kind == stat.S_IFDIR else target)
+            self.entry(inode, name, new)
+        elif what == "link":
+            self.entry(inode, data, self.inodes[int(fields[1])])
+        elif what == "unlink":
+            self.entry(inode, data, None)
+        elif what == "rename":
+            old, new = data.split(b"\0")
+            target, exchanges = self.inodes[int(fields[1])], int(fields[2]) & 2
+            moved, there = inode.content[old], target.content.get(new)
+            self.entry(inode, old, there if exchanges else None)
+            self.entry(target, new, moved)
+        elif what == "write":
+            at, was = int(fields[1]), inode.content
+            was = was.ljust(at, b"\0")
+            inode.change(k, was[:at] + data + was[at + len(data):])
+        elif what == "size":
+            size = int(fields[1])
+            inode.change(k, inode.content[:size].ljust(size, b"\0"))
+        elif what == "attr":
+            inode.change(k, None, tuple(fields[1:]))
+        elif what == "sync":
+            inode.flushed.append(k)
+        else:
+            raise AssertionError(what)
+
+    def allow(self):
+        """allowed[k]: the states that there may be after k operations. Until a command has ended
+        it may be what it will be."""
+        self.allowed = [set() for _ in range(self.n + 1)]
+        for i, (at, (_, states)) in enumerate(self.marks):
+            end, later = self.n, []
+            if i + 1 < len(self.marks):
+                end, (what, later) = self.marks[i + 1]
+                later = later if what == "ended" else []
+            # What was asked for between two operations is in neither.
+            for k in range(at, end + 1):
+                self.allowed[k] |= {tuple(s) for s in states}
+                if self.marks[i][1][0] == "began":
+                    self.allowed[k] |= {tuple(s) for s in later}
+        # At the operation at which a command ended, it has ended.
+        for at, (what, states) in self.marks:
+            if what == "ended":
+                self.allowed[at] = {tuple(s) for s in states}
+            else:
+                self.allowed[at] |= {tuple(s) for s in states}
+
+
+class Disk:
+    """What is on the disk after k operations."""
+
+    def __init__(self, record, k, variant):
+        self.k, self.variant = k, variant
+        self.random = random.Random(f"{k} {variant}")
+        self.chosen = {}
+        self.digest = hashlib.sha256()
+        self.look(record.root, "")
+
+    def state(self, inode):
+        if inode not in self.chosen:
+            flushed = inode.flushed_at(self.k)
+            k = {"all": self.k, "flushed": flushed}.get(self.variant)
+            self.chosen[inode] = inode.at(self.random.randint(flushed, self.k) if k is None else k)
+        return self.chosen[inode]
+
+    def look(self, inode, path):
+        content, _ = self.state(inode)
+        self.digest.update(f"{path}\0{inode.kind}\0".encode())
+        if inode.kind == stat.S_IFDIR:
+            for name in sorted(content):
+                self.look(content[name], f"{path}/{name.decode()}")
+        else:
+            self.digest.update(f"{len(content)}\0".encode() + content)
+
+    def make(self, inode, path):
+        content, attributes = self.state(inode)
+        if inode.kind == stat.S_IFDIR:
+            os.makedirs(path, exist_ok=True)
+            for name, entry in content.items():
+                self.make(entry, os.path.join(path, name.decode()))
+        elif inode.kind == stat.S_IFLNK:
+            os.symlink(content, path)
+        else:
+            with open(path, "wb") as f:
+                f.write(content)
+        if attributes and inode.kind != stat.S_IFLNK:
+            os.chmod(path, int(attributes[0]) & 0o7777)
+            os.utime(path, times=(0, float(attributes[3])))
+
+
+class Check:
+    def __init__(self, arguments, record):
+        self.organfs, _, self.base, _, self.work, self.kind = arguments
+        self.record = record
+        self.local = threading.local()
+        self.counter = iter(range(1000))
+
+    def place(self):
+        if not hasattr(self.local, "place"):
+            self.local.place = f"{self.work}/cut{next(self.counter)}"
+        return self.local.place
+
+    def check(self, todo):
+        disk, allowed = todo
+        place = self.place()
+        shutil.rmtree(place + ".disk", ignore_errors=True)
+        disk.make(self.record.root, place + ".disk")
+        shutil.copytree(place + ".disk", place + ".was", symlinks=True, dirs_exist_ok=True)
+        try:
+            for _ in range(2):
+                mount = Mount(self.organfs, self.base, place, place + ".disk", self.kind)
+                try:
+                    if not mount.shows(allowed):
+                        raise AssertionError("\n".join(
+                            ["shows", *mount.shown(), "allowed",
+                             *(text for state in sorted(allowed) for text in state),
+                             mount.text(".log")]))
+                finally:
+                    mount.kill()
+        except (AssertionError, OSError) as error:
+            kept = f"{os.environ['LOGS']}/{disk.k}.{disk.variant}"
+            shutil.copytree(place + ".was", kept, symlinks=True, dirs_exist_ok=True)
+            return f"after {disk.k} operations, {disk.variant}: {error}"
+        finally:
+            shutil.rmtree(place + ".was")
+        return None
+
+
+def states_of(record):
+    """Each state once, with all that it was at: a set of what may be shown."""
+    found = {}
+    # Before the first mark nothing was said yet.
+    for k in range(record.marks[0][0], record.n + 1):
+        for variant in VARIANTS:
+            disk = Disk(record, k, variant)
+            key = (disk.digest.digest(), frozenset(record.allowed[k]))
+            found.setdefault(key, (disk, record.allowed[k]))
+    return list(found.values())
+
+
+def main():
+    arguments = sys.argv[1:7]
+    session = Session(arguments)
+    session.session()
+    record = Record(session.record)
+    states = states_of(record)
+    todo = states
+    if len(sys.argv) > 7:
+        todo = random.sample(states, min(int(sys.argv[7]), len(states)))
+    check = Check(arguments, record)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        wrong = [said for said in pool.map(check.check, todo) if said]
+    print(f"{len(todo)} of {len(states)} states after {record.n} operations, {len(wrong)} wrong")
+    if wrong:
+        shutil.copy(session.record, os.environ["LOGS"])
+        sys.exit("\n".join(wrong[:20]))
+
+
+if __name__ == "__main__":
+    main()
