@@ -9,7 +9,7 @@
  *	nuslerp		the same at w_1 / (w_0 + w_1); with a base of d_0 and d_1, b added
  *	model_stock	b + t (mean of x_i - b), t of the mean cosine of the pairs of d_i
  *	task_arithmetic	b + lambda * sum of w_i d_i
- *	ties		the density * n largest d_i; their signs elected; the mean of those that agree
+ *	ties		the density * n largest d_i; their signs elected, the mean of these
  *	dare_linear	each d_i kept with probability density; dare_ties: with an election
  *	della		as dare_ties, with a probability that grows with the rank in the row;
  *			della_linear: without an election
