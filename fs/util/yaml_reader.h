@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* yaml_reader.h - YAML that may come from anywhere, event by event. The caller says what has to come
- * next, and the first event that is something else ends the reading: nothing is nested deeper than
- * the caller goes, and without aliases nothing is expanded, so that what is kept is no longer than
- * the text. */
+/* yaml_reader.h - YAML that may come from anywhere, event by event. The caller says what has to
+ * come next, and the first event that is something else ends the reading: nothing is nested deeper
+ * than the caller goes, and without aliases nothing is expanded, so that what is kept is no longer
+ * than the text. */
 #ifndef FS_UTIL_YAML_READER_H
 #define FS_UTIL_YAML_READER_H
 
