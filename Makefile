@@ -52,7 +52,7 @@ ROWS := 0 1 2 3 4 5 6 7 8 9 10 11
 ROW_0 := util
 ROW_1 := storage
 ROW_2 := base tensor metadata
-ROW_3 := layer
+ROW_3 := layer merge
 ROW_4 := model
 ROW_5 := paths lazy assemble
 ROW_6 := edit report check
@@ -133,7 +133,7 @@ UNIT_LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
 UNIT_HELPERS := $(filter mount-helpers/%,$(UNIT))
 # Helpers that gguf/ and measure/ suffice for, and those of fs/: of an archive a program is linked
 # with the objects that it uses.
-UNIT_HELP := $(patsubst %,$B/tests/unit/%.o,gguf_bytes mkgguf purified render zinputs)
+UNIT_HELP := $(patsubst %,$B/tests/unit/%.o,gguf_bytes merges mkgguf purified render zinputs)
 UNIT_HELP_FS := $(filter-out $B/tests/unit/unit.o $(UNIT_HELP),$(patsubst %.c,$B/%.o,$(wildcard \
 	tests/unit/*.c)))
 $B/tests/unit/libunit.a: $(UNIT_HELP)

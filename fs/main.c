@@ -27,6 +27,8 @@
  *				force, organ files
  *	3	layer/		grafts on disk: directory, lock, transaction, seal, label,
  *				checksums
+ *	3	merge/		models merged: mergekit's configurations, read and resolved
+ *				for each tensor
  *	2	base/		a model on disk: one file or its shards joined, and its
  *				fingerprint
  *	2	tensor/		a tensor in another form: decoded, encoded, merged,

@@ -20,6 +20,9 @@ typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef double wide_lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef double half_lanes __attribute__((vector_size(LANES / 2 * sizeof(double))));
 
+/* What a comparison of two halves gives: all bits of a number set, or none. */
+typedef __typeof__((half_lanes){ 0 } > (half_lanes){ 0 }) half_masks;
+
 #define lanes_widen(v)	 __builtin_convertvector(v, wide_lanes)
 #define lanes_narrow(v)	 __builtin_convertvector(v, lanes)
 #define lanes_low(wide)	 __builtin_shufflevector(wide, wide, 0, 1)
@@ -39,6 +42,19 @@ static inline lanes lanes_load(const float *values)
 }
 
 static inline void lanes_store(float *values, lanes v)
+{
+	memcpy(values, &v, sizeof(v));
+}
+
+static inline half_lanes half_lanes_load(const double *values)
+{
+	half_lanes v;
+
+	memcpy(&v, values, sizeof(v));
+	return v;
+}
+
+static inline void half_lanes_store(double *values, half_lanes v)
 {
 	memcpy(values, &v, sizeof(v));
 }

@@ -1,116 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_read.c - see recipe.h: YAML, which may come from anywhere, as a recipe. Event follows
- * event, and the first that is not what a recipe has there ends it: nothing is nested deeper than a
- * recipe is, nothing is expanded, and what is kept is no longer than the text. */
+/* recipe_read.c - see recipe.h: YAML, which may come from anywhere (fs/util/yaml_reader.h), as a
+ * recipe. */
 #include "fs/recipe/recipe_fields.h"
 #include "fs/util/text_escape.h"
+#include "fs/util/yaml_reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 struct reader {
-	yaml_parser_t parser;
-	yaml_event_t event; /* the last one; all zeros: there is none */
+	struct yaml_reader yaml;
 	struct recipe *recipe;
-	struct error *err;
 };
 
-/* "line 3, column 5: ..." of a place. Returns -EINVAL. */
-__attribute__((format(printf, 3, 4))) static int refuse_at(struct reader *reader,
-							   const yaml_mark_t *mark,
-							   const char *format, ...)
-{
-	char why[160];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, sizeof(why), format, args);
-	va_end(args);
-	return error_set(reader->err, EINVAL, ERROR_NO_OFFSET, "line %zu, column %zu: %s",
-			 mark->line + 1, mark->column + 1, why);
-}
-
-#define refuse(reader, ...) refuse_at(reader, &(reader)->event.start_mark, __VA_ARGS__)
-
-static int out_of_memory(struct reader *reader)
-{
-	return error_set(reader->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-}
-
-/* What libyaml says is wrong with the text. */
-static int refuse_yaml(struct reader *reader)
-{
-	const yaml_parser_t *parser = &reader->parser;
-	const yaml_mark_t *mark =
-		parser->error == YAML_READER_ERROR ? &parser->mark : &parser->problem_mark;
-
-	if (parser->error == YAML_MEMORY_ERROR)
-		return out_of_memory(reader);
-	return refuse_at(reader, mark, "%s", parser->problem ? parser->problem : "this is no YAML");
-}
-
-static bool has_decoration(const yaml_event_t *event)
-{
-	switch (event->type) {
-	case YAML_SCALAR_EVENT:
-		return event->data.scalar.anchor || event->data.scalar.tag;
-	case YAML_MAPPING_START_EVENT:
-		return event->data.mapping_start.anchor || event->data.mapping_start.tag;
-	case YAML_SEQUENCE_START_EVENT:
-		return event->data.sequence_start.anchor || event->data.sequence_start.tag;
-	default:
-		return event->type == YAML_ALIAS_EVENT;
-	}
-}
-
-/* Returns 0, or -errno with err set. */
-static int next(struct reader *reader)
-{
-	yaml_event_delete(&reader->event);
-	memset(&reader->event, 0, sizeof(reader->event));
-	if (!yaml_parser_parse(&reader->parser, &reader->event)) {
-		memset(&reader->event, 0, sizeof(reader->event));
-		return refuse_yaml(reader);
-	}
-	if (has_decoration(&reader->event))
-		return refuse(reader, "a recipe has no anchors, aliases and tags");
-	return 0;
-}
-
-/* The next event has to be of that type. */
-static int expect(struct reader *reader, yaml_event_type_t type, const char *what)
-{
-	const int rc = next(reader);
-
-	if (rc == 0 && reader->event.type != type)
-		return refuse(reader, "here has to be %s", what);
-	return rc;
-}
-
-static const char *value_of(const struct reader *reader, size_t *n)
-{
-	*n = reader->event.data.scalar.length;
-	return (const char *)reader->event.data.scalar.value;
-}
-
-static bool is_word(const struct reader *reader, const char *word)
-{
-	size_t n;
-	const char *value = value_of(reader, &n);
-
-	return n == strlen(word) && memcmp(value, word, n) == 0;
-}
+#define refuse(reader, ...) yaml_reader_refuse(&(reader)->yaml, __VA_ARGS__)
 
 /* The value as a number up to most. False: it is none. */
 static bool read_number(const struct reader *reader, uint64_t most, uint64_t *number)
 {
 	size_t n;
-	const char *value = value_of(reader, &n);
+	const char *value = yaml_reader_value(&reader->yaml, &n);
 
 	*number = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -126,12 +36,12 @@ static bool read_number(const struct reader *reader, uint64_t most, uint64_t *nu
 static int read_text(struct reader *reader, bool decode, struct recipe_text *text)
 {
 	size_t n;
-	const char *value = value_of(reader, &n);
+	const char *value = yaml_reader_value(&reader->yaml, &n);
 
 	if (decode && memchr(value, '\0', n))
 		return refuse(reader, "this must not hold a NUL");
 	if (recipe_text_set(text, value, n) < 0)
-		return out_of_memory(reader);
+		return yaml_reader_out_of_memory(&reader->yaml);
 	if (decode)
 		text->length = text_unescape(text->bytes);
 	else if (!recipe_is_utf8(text))
@@ -142,7 +52,7 @@ static int read_text(struct reader *reader, bool decode, struct recipe_text *tex
 static int read_hash(struct reader *reader, char hash[FINGERPRINT_TEXT])
 {
 	size_t n;
-	const char *value = value_of(reader, &n);
+	const char *value = yaml_reader_value(&reader->yaml, &n);
 
 	if (n != FINGERPRINT_TEXT - 1 || strspn(value, "0123456789abcdef") != n)
 		return refuse(reader, "here have to be 32 hexadecimal digits, in small letters");
@@ -154,7 +64,7 @@ static int read_donor(struct reader *reader, uint32_t *donor)
 {
 	uint64_t number;
 
-	if (is_word(reader, "base")) {
+	if (yaml_reader_is(&reader->yaml, "base")) {
 		*donor = RECIPE_BASE;
 		return 0;
 	}
@@ -170,14 +80,14 @@ static int read_donor(struct reader *reader, uint32_t *donor)
 static int read_how(struct reader *reader, enum recipe_how *how)
 {
 	for (*how = 0; *how < RECIPE_HOWS; ++*how)
-		if (is_word(reader, recipe_hows[*how]))
+		if (yaml_reader_is(&reader->yaml, recipe_hows[*how]))
 			return 0;
 	return refuse(reader, "here has to be copy, reference, link or removed");
 }
 
 static int read_value(struct reader *reader, const struct recipe_field *field, void *value)
 {
-	int rc = expect(reader, YAML_SCALAR_EVENT, "a value");
+	int rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, "a value");
 
 	if (rc < 0)
 		return rc;
@@ -200,7 +110,9 @@ static int read_value(struct reader *reader, const struct recipe_field *field, v
 		return read_how(reader, value);
 	case FIELD_YES:
 		*(bool *)value = true;
-		return is_word(reader, "yes") ? 0 : refuse(reader, "here has to be \"yes\"");
+		return yaml_reader_is(&reader->yaml, "yes")
+			       ? 0
+			       : refuse(reader, "here has to be \"yes\"");
 	}
 	return 0;
 }
@@ -210,17 +122,9 @@ static const struct recipe_field *find_field(const struct reader *reader,
 					     const struct recipe_section_fields *section)
 {
 	for (size_t i = 0; i < section->n; i++)
-		if (is_word(reader, section->fields[i].name))
+		if (yaml_reader_is(&reader->yaml, section->fields[i].name))
 			return &section->fields[i];
 	return NULL;
-}
-
-static int refuse_key(struct reader *reader, const char *what)
-{
-	size_t n;
-	const char *value = value_of(reader, &n);
-
-	return refuse(reader, "\"%.60s\" %s", n ? value : "", what);
 }
 
 /* "value" and "encoded" are two keys of one place. */
@@ -238,23 +142,25 @@ static unsigned place_of(const struct recipe_section_fields *section,
 /* The mapping that begins with the event. */
 static int read_item(struct reader *reader, const struct recipe_section_fields *section, void *item)
 {
-	const yaml_mark_t start = reader->event.start_mark;
+	const yaml_mark_t start = reader->yaml.event.start_mark;
 	unsigned seen = 0;
-	int rc = next(reader);
+	int rc = yaml_reader_next(&reader->yaml);
 
-	for (; rc == 0 && reader->event.type != YAML_MAPPING_END_EVENT; rc = next(reader)) {
-		const struct recipe_field *field = reader->event.type == YAML_SCALAR_EVENT
+	for (; rc == 0 && reader->yaml.event.type != YAML_MAPPING_END_EVENT;
+	     rc = yaml_reader_next(&reader->yaml)) {
+		const struct recipe_field *field = reader->yaml.event.type == YAML_SCALAR_EVENT
 							   ? find_field(reader, section)
 							   : NULL;
 		unsigned bit;
 
-		if (reader->event.type != YAML_SCALAR_EVENT)
+		if (reader->yaml.event.type != YAML_SCALAR_EVENT)
 			return refuse(reader, "here has to be a key");
 		if (!field)
-			return refuse_key(reader, "is no key that is known here");
+			return yaml_reader_refuse_key(&reader->yaml,
+						      "is no key that is known here");
 		bit = place_of(section, field);
 		if (seen & bit)
-			return refuse_key(reader, "is there twice");
+			return yaml_reader_refuse_key(&reader->yaml, "is there twice");
 		seen |= bit;
 		rc = read_value(reader, field, (char *)item + field->offset);
 		if (rc < 0)
@@ -262,8 +168,9 @@ static int read_item(struct reader *reader, const struct recipe_section_fields *
 	}
 	for (size_t i = 0; rc == 0 && i < section->n; i++)
 		if (section->fields[i].required && !(seen & 1u << i))
-			return refuse_at(reader, &start, "here \"%s\" is missing",
-					 section->fields[i].name);
+			return yaml_reader_refuse_at(&reader->yaml, &start,
+						     "here \"%s\" is missing",
+						     section->fields[i].name);
 	return rc;
 }
 
@@ -291,16 +198,16 @@ static const char *check_item(enum recipe_section section, const void *item)
 
 static int read_checked(struct reader *reader, enum recipe_section section)
 {
-	const yaml_mark_t start = reader->event.start_mark;
+	const yaml_mark_t start = reader->yaml.event.start_mark;
 	void *item = recipe_add(reader->recipe, section);
 	const char *why;
 	int rc;
 
 	if (!item)
-		return out_of_memory(reader);
+		return yaml_reader_out_of_memory(&reader->yaml);
 	rc = read_item(reader, &recipe_sections[section], item);
 	why = rc == 0 ? check_item(section, item) : NULL;
-	return why ? refuse_at(reader, &start, "%s", why) : rc;
+	return why ? yaml_reader_refuse_at(&reader->yaml, &start, "%s", why) : rc;
 }
 
 static int read_section(struct reader *reader, enum recipe_section section)
@@ -308,14 +215,14 @@ static int read_section(struct reader *reader, enum recipe_section section)
 	int rc;
 
 	if (!recipe_sections[section].list) {
-		rc = expect(reader, YAML_MAPPING_START_EVENT, "a mapping");
+		rc = yaml_reader_expect(&reader->yaml, YAML_MAPPING_START_EVENT, "a mapping");
 		return rc < 0 ? rc : read_checked(reader, section);
 	}
-	rc = expect(reader, YAML_SEQUENCE_START_EVENT, "a list");
-	while (rc == 0 && (rc = next(reader)) == 0) {
-		if (reader->event.type == YAML_SEQUENCE_END_EVENT)
+	rc = yaml_reader_expect(&reader->yaml, YAML_SEQUENCE_START_EVENT, "a list");
+	while (rc == 0 && (rc = yaml_reader_next(&reader->yaml)) == 0) {
+		if (reader->yaml.event.type == YAML_SEQUENCE_END_EVENT)
 			return 0;
-		rc = reader->event.type == YAML_MAPPING_START_EVENT
+		rc = reader->yaml.event.type == YAML_MAPPING_START_EVENT
 			     ? read_checked(reader, section)
 			     : refuse(reader, "here has to be a mapping");
 	}
@@ -328,15 +235,17 @@ static int read_sections(struct reader *reader)
 	enum recipe_section least = 0;
 	int rc;
 
-	while ((rc = next(reader)) == 0 && reader->event.type == YAML_SCALAR_EVENT) {
+	while ((rc = yaml_reader_next(&reader->yaml)) == 0 &&
+	       reader->yaml.event.type == YAML_SCALAR_EVENT) {
 		enum recipe_section section = 0;
 
-		while (section < RECIPE_SECTIONS && !is_word(reader, recipe_sections[section].name))
+		while (section < RECIPE_SECTIONS &&
+		       !yaml_reader_is(&reader->yaml, recipe_sections[section].name))
 			section++;
 		if (section == RECIPE_SECTIONS)
-			return refuse_key(reader, "is no part of a recipe");
+			return yaml_reader_refuse_key(&reader->yaml, "is no part of a recipe");
 		if (section < least)
-			return refuse_key(reader, "is there twice, or too late");
+			return yaml_reader_refuse_key(&reader->yaml, "is there twice, or too late");
 		if (least == 0 && section != SECTION_BASE)
 			return refuse(reader, "here has to be \"base\"");
 		least = section + 1;
@@ -344,49 +253,48 @@ static int read_sections(struct reader *reader)
 		if (rc < 0)
 			return rc;
 	}
-	if (rc == 0 && reader->event.type != YAML_MAPPING_END_EVENT)
+	if (rc == 0 && reader->yaml.event.type != YAML_MAPPING_END_EVENT)
 		return refuse(reader, "here has to be a key");
 	return rc == 0 && least == 0 ? refuse(reader, "here has to be \"base\"") : rc;
 }
 
 static int read_document(struct reader *reader)
 {
-	int rc = expect(reader, YAML_STREAM_START_EVENT, "text");
+	int rc = yaml_reader_expect(&reader->yaml, YAML_STREAM_START_EVENT, "text");
 
 	if (rc == 0)
-		rc = expect(reader, YAML_DOCUMENT_START_EVENT, "a recipe");
+		rc = yaml_reader_expect(&reader->yaml, YAML_DOCUMENT_START_EVENT, "a recipe");
 	if (rc == 0)
-		rc = expect(reader, YAML_MAPPING_START_EVENT, "\"" RECIPE_WORD "\"");
+		rc = yaml_reader_expect(&reader->yaml, YAML_MAPPING_START_EVENT,
+					"\"" RECIPE_WORD "\"");
 	if (rc == 0)
-		rc = expect(reader, YAML_SCALAR_EVENT, "\"" RECIPE_WORD "\"");
-	if (rc == 0 && !is_word(reader, RECIPE_WORD))
+		rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, "\"" RECIPE_WORD "\"");
+	if (rc == 0 && !yaml_reader_is(&reader->yaml, RECIPE_WORD))
 		return refuse(reader, "a recipe begins with \"" RECIPE_WORD "\"");
 	if (rc == 0)
-		rc = expect(reader, YAML_SCALAR_EVENT, "\"" RECIPE_VERSION "\"");
-	if (rc == 0 && !is_word(reader, RECIPE_VERSION))
+		rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, "\"" RECIPE_VERSION "\"");
+	if (rc == 0 && !yaml_reader_is(&reader->yaml, RECIPE_VERSION))
 		return refuse(reader, "\"" RECIPE_VERSION "\" is what this organfs can read");
 	if (rc == 0)
 		rc = read_sections(reader);
 	if (rc == 0)
-		rc = expect(reader, YAML_DOCUMENT_END_EVENT, "the end");
-	return rc == 0 ? expect(reader, YAML_STREAM_END_EVENT, "the end") : rc;
+		rc = yaml_reader_expect(&reader->yaml, YAML_DOCUMENT_END_EVENT, "the end");
+	return rc == 0 ? yaml_reader_expect(&reader->yaml, YAML_STREAM_END_EVENT, "the end") : rc;
 }
 
 int recipe_read(const char *text, size_t n, struct recipe *recipe, struct error *err)
 {
-	struct reader reader = { .recipe = recipe, .err = err };
+	struct reader reader = { .recipe = recipe };
 	int rc;
 
 	*recipe = (struct recipe){ 0 };
 	if (n > RECIPE_MAX)
 		return error_set(err, EFBIG, ERROR_NO_OFFSET, "a recipe has at most %zu bytes",
 				 RECIPE_MAX);
-	if (!yaml_parser_initialize(&reader.parser))
-		return out_of_memory(&reader);
-	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, n);
-	yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+	rc = yaml_reader_open(&reader.yaml, text, n, "a recipe", err);
+	if (rc < 0)
+		return rc;
 	rc = read_document(&reader);
-	yaml_event_delete(&reader.event);
-	yaml_parser_delete(&reader.parser);
+	yaml_reader_close(&reader.yaml);
 	return rc;
 }

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_config.c - see merge_config.h: what a method needs, and what it has no use for. */
+#include "fs/merge/merge_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const merge_config_methods[MERGE_METHODS] = {
+	[MERGE_LINEAR] = "linear",
+	[MERGE_PASSTHROUGH] = "passthrough",
+	[MERGE_SLERP] = "slerp",
+	[MERGE_NUSLERP] = "nuslerp",
+	[MERGE_MODEL_STOCK] = "model_stock",
+	[MERGE_TASK_ARITHMETIC] = "task_arithmetic",
+	[MERGE_TIES] = "ties",
+	[MERGE_DARE_LINEAR] = "dare_linear",
+	[MERGE_DARE_TIES] = "dare_ties",
+	[MERGE_DELLA] = "della",
+	[MERGE_DELLA_LINEAR] = "della_linear",
+	[MERGE_BREADCRUMBS] = "breadcrumbs",
+	[MERGE_BREADCRUMBS_TIES] = "breadcrumbs_ties",
+};
+
+const char *const merge_config_parameters[MERGE_PARAMETERS] = {
+	[MERGE_WEIGHT] = "weight",
+	[MERGE_DENSITY] = "density",
+	[MERGE_GAMMA] = "gamma",
+	[MERGE_EPSILON] = "epsilon",
+	[MERGE_SCALE] = "scale",
+	[MERGE_LAMBDA] = "lambda",
+	[MERGE_T] = "t",
+	[MERGE_NORMALIZE] = "normalize",
+	[MERGE_RESCALE] = "rescale",
+	[MERGE_FLATTEN] = "nuslerp_flatten",
+	[MERGE_ROW_WISE] = "nuslerp_row_wise",
+	[MERGE_INT8_MASK] = "int8_mask",
+};
+
+#define BIT(parameter) (1u << (parameter))
+#define TASK	       (BIT(MERGE_WEIGHT) | BIT(MERGE_LAMBDA) | BIT(MERGE_NORMALIZE))
+#define SPARSE	       (TASK | BIT(MERGE_DENSITY) | BIT(MERGE_RESCALE))
+
+static const unsigned uses[MERGE_METHODS] = {
+	[MERGE_LINEAR] = BIT(MERGE_WEIGHT) | BIT(MERGE_NORMALIZE),
+	[MERGE_PASSTHROUGH] = BIT(MERGE_SCALE),
+	[MERGE_SLERP] = BIT(MERGE_T),
+	[MERGE_NUSLERP] = BIT(MERGE_WEIGHT) | BIT(MERGE_FLATTEN) | BIT(MERGE_ROW_WISE),
+	[MERGE_MODEL_STOCK] = 0,
+	[MERGE_TASK_ARITHMETIC] = TASK,
+	[MERGE_TIES] = SPARSE,
+	[MERGE_DARE_LINEAR] = SPARSE,
+	[MERGE_DARE_TIES] = SPARSE,
+	[MERGE_DELLA] = SPARSE | BIT(MERGE_EPSILON),
+	[MERGE_DELLA_LINEAR] = SPARSE | BIT(MERGE_EPSILON),
+	[MERGE_BREADCRUMBS] = SPARSE | BIT(MERGE_GAMMA),
+	[MERGE_BREADCRUMBS_TIES] = SPARSE | BIT(MERGE_GAMMA),
+};
+
+bool merge_config_takes(enum merge_method method, enum merge_parameter parameter)
+{
+	return parameter == MERGE_INT8_MASK || (uses[method] & BIT(parameter));
+}
+
+bool merge_config_needs_base(const struct merge_config *config)
+{
+	const struct merge_rule rule = { .method = config->method,
+					 .has_base = config->base_model != NULL };
+
+	return merge_uses_base(&rule);
+}
+
+/* Release. */
+
+static void release_parameters(struct merge_parameters *parameters)
+{
+	for (unsigned p = 0; p < MERGE_PARAMETERS; p++) {
+		struct merge_setting *setting = &parameters->settings[p];
+
+		for (size_t i = 0; i < setting->n; i++) {
+			free(setting->conditions[i].filter);
+			free(setting->conditions[i].numbers);
+		}
+		free(setting->conditions);
+	}
+}
+
+static void release_slice(struct merge_slice *slice)
+{
+	for (size_t i = 0; i < slice->n; i++) {
+		free(slice->sources[i].model);
+		release_parameters(&slice->sources[i].parameters);
+	}
+	free(slice->sources);
+	release_parameters(&slice->parameters);
+}
+
+void merge_config_release(struct merge_config *config)
+{
+	for (size_t i = 0; i < config->n; i++)
+		release_slice(&config->slices[i]);
+	free(config->slices);
+	free(config->base_model);
+	release_parameters(&config->parameters);
+	*config = (struct merge_config){ 0 };
+}
+
+/* Checks. */
+
+#define refuse(err, place, format, ...)                                                         \
+	error_set(err, EINVAL, ERROR_NO_OFFSET, "line %zu, column %zu: " format, (place)->line, \
+		  (place)->column, __VA_ARGS__)
+
+static int check_parameters(const struct merge_config *config,
+			    const struct merge_parameters *parameters, bool of_model,
+			    struct error *err)
+{
+	for (enum merge_parameter p = 0; p < MERGE_PARAMETERS; p++) {
+		const struct merge_setting *setting = &parameters->settings[p];
+
+		if (!setting->n)
+			continue;
+		if (!merge_config_takes(config->method, p))
+			return refuse(err, setting, "%s has no use for \"%s\"",
+				      merge_config_methods[config->method],
+				      merge_config_parameters[p]);
+		if (of_model && p >= MERGE_LAMBDA)
+			return refuse(err, setting, "\"%s\" is no parameter of a single model",
+				      merge_config_parameters[p]);
+	}
+	return 0;
+}
+
+/* What the others are compared with has no weight. */
+static int check_base(const struct merge_parameters *parameters, struct error *err)
+{
+	for (enum merge_parameter p = 0; p < MERGE_PARAMETERS; p++)
+		if (parameters->settings[p].n)
+			return refuse(err, &parameters->settings[p],
+				      "\"%s\" is no parameter of the base model",
+				      merge_config_parameters[p]);
+	return 0;
+}
+
+static int check_source(const struct merge_config *config, struct merge_slice *slice, size_t i,
+			struct error *err)
+{
+	const struct merge_source *source = &slice->sources[i];
+
+	for (size_t j = 0; j < i; j++)
+		if (strcmp(slice->sources[j].model, source->model) == 0)
+			return refuse(err, source, "\"%.60s\" is there twice", source->model);
+	if (source->to - source->from != slice->sources[0].to - slice->sources[0].from)
+		return refuse(err, source, "its layers are not as many as those of \"%.60s\"",
+			      slice->sources[0].model);
+	if (config->base_model && strcmp(config->base_model, source->model) == 0)
+		slice->base = i;
+	if (slice->base == i && merge_config_needs_base(config))
+		return check_base(&source->parameters, err);
+	return check_parameters(config, &source->parameters, true, err);
+}
+
+/* slerp is from the base model to the other one. */
+static int check_slerp(const struct merge_config *config, const struct merge_slice *slice,
+		       struct error *err)
+{
+	if (slice->base != MERGE_CONFIG_NO_SOURCE && slice->n != 2)
+		return refuse(err, slice, "slerp is of %s and one more, not of %zu models",
+			      "the base model", slice->n);
+	if (slice->base == MERGE_CONFIG_NO_SOURCE && config->base_model &&
+	    (slice->n != 1 || config->sliced))
+		return refuse(err, slice, "slerp: the base model is %s", "none of these models");
+	if (!config->base_model && slice->n != 2)
+		return refuse(err, slice, "slerp is of %s, not of %zu", "two models", slice->n);
+	return 0;
+}
+
+static int check_count(const struct merge_config *config, const struct merge_slice *slice,
+		       struct error *err)
+{
+	const bool based = merge_config_needs_base(config);
+	const size_t n = slice->n - (based && slice->base != MERGE_CONFIG_NO_SOURCE);
+	size_t least = 1, most = MERGE_INPUTS_MAX;
+
+	if (config->method == MERGE_SLERP)
+		return check_slerp(config, slice, err);
+	if (based && config->sliced && slice->base == MERGE_CONFIG_NO_SOURCE)
+		return refuse(err, slice, "\"%.60s\", the base model, is no source of this slice",
+			      config->base_model);
+	if (config->method == MERGE_PASSTHROUGH)
+		most = 1;
+	if (config->method == MERGE_NUSLERP)
+		least = most = 2;
+	if (config->method == MERGE_MODEL_STOCK)
+		least = 2;
+	if (n < least || n > most)
+		return refuse(err, slice, "%s is of %s%zu model%s%s, not of %zu",
+			      merge_config_methods[config->method],
+			      least == most ? ""
+			      : n < least   ? "at least "
+					    : "at most ",
+			      n < least ? least : most, (n < least ? least : most) == 1 ? "" : "s",
+			      based ? " with the base model" : "", n);
+	return 0;
+}
+
+static int check_slice(const struct merge_config *config, struct merge_slice *slice,
+		       struct error *err)
+{
+	int rc = 0;
+
+	slice->base = MERGE_CONFIG_NO_SOURCE;
+	for (size_t i = 0; rc == 0 && i < slice->n; i++)
+		rc = check_source(config, slice, i, err);
+	if (rc == 0)
+		rc = check_parameters(config, &slice->parameters, false, err);
+	return rc == 0 ? check_count(config, slice, err) : rc;
+}
+
+int merge_config_check(struct merge_config *config, struct error *err)
+{
+	int rc = check_parameters(config, &config->parameters, false, err);
+
+	if (rc == 0 && merge_config_needs_base(config) && !config->base_model)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "line 1, column 1: %s needs \"base_model\"",
+				 merge_config_methods[config->method]);
+	for (size_t i = 0; rc == 0 && i < config->n; i++)
+		rc = check_slice(config, &config->slices[i], err);
+	return rc;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_config.h - how models are merged: a configuration of mergekit (arcee-ai/mergekit, README.md
+ * and mergekit/config.py, as of 2026), YAML, as a structure.
+ *
+ *	merge_method: ties		those of measure/merge.h, by the same names
+ *	base_model: base.gguf
+ *	models:				or slices
+ *	- model: donor.gguf
+ *	  parameters:			of this model
+ *	    weight: 0.6			a number,
+ *	    density: [0.3, 0.7]		a gradient over the blocks of the slice, or
+ *	    gamma:			the first of these whose filter is part of the tensor's name
+ *	    - filter: mlp
+ *	      value: [0.01, 0.02]
+ *	    - value: 0.05		of all others
+ *	slices:
+ *	- sources:
+ *	  - model: donor.gguf
+ *	    layer_range: [0, 16]	blocks from, and up to but without
+ *	    parameters:
+ *	  parameters:			of all models of the slice
+ *	parameters:			of all
+ *	dtype: float16
+ *	tokenizer_source: base
+ *	random_seed: 42			here or among the parameters of all
+ *
+ * A key or a parameter that is not known here, or that the method has no use for, is refused by its
+ * name: none is passed over, but int8_mask, which says how mergekit stores what has no effect on a
+ * result. */
+#ifndef FS_MERGE_MERGE_CONFIG_H
+#define FS_MERGE_MERGE_CONFIG_H
+
+#include "gguf/error.h"
+#include "measure/merge.h"
+
+/* The longest text, in bytes, and the most of each list. */
+#define MERGE_CONFIG_MAX	  ((size_t)1 << 20)
+#define MERGE_CONFIG_SLICES	  1024
+#define MERGE_CONFIG_SOURCES	  (MERGE_INPUTS_MAX + 1)
+#define MERGE_CONFIG_CONDITIONS	  256
+#define MERGE_CONFIG_NUMBERS	  4096
+#define MERGE_CONFIG_MODEL_LENGTH 4096
+#define MERGE_CONFIG_BLOCKS	  ((uint64_t)1 << 20)
+
+#define MERGE_CONFIG_SEED 42
+
+enum merge_parameter {
+	MERGE_WEIGHT,
+	MERGE_DENSITY,
+	MERGE_GAMMA,
+	MERGE_EPSILON,
+	MERGE_SCALE,
+	/* From here on none of a single model. */
+	MERGE_LAMBDA,
+	MERGE_T,
+	MERGE_NORMALIZE,
+	MERGE_RESCALE,
+	MERGE_FLATTEN,
+	MERGE_ROW_WISE,
+	MERGE_INT8_MASK,
+	MERGE_PARAMETERS
+};
+
+enum merge_dtype { MERGE_DTYPE_UNSET, MERGE_DTYPE_F32, MERGE_DTYPE_F16, MERGE_DTYPE_BF16 };
+
+/* Numbers over the blocks of a slice, at least one; true is 1 and false is 0. */
+struct merge_condition {
+	char *filter; /* NULL: of every tensor */
+	size_t n;
+	double *numbers;
+};
+
+/* n is 0: it is not set. */
+struct merge_setting {
+	size_t n;
+	struct merge_condition *conditions;
+	size_t line, column; /* from 1 on, of its name */
+};
+
+struct merge_parameters {
+	struct merge_setting settings[MERGE_PARAMETERS];
+};
+
+struct merge_source {
+	char *model;	     /* as it is written */
+	uint64_t from, to;   /* blocks of a slice; 0 and 0 in models */
+	size_t line, column; /* from 1 on */
+	struct merge_parameters parameters;
+};
+
+#define MERGE_CONFIG_NO_SOURCE SIZE_MAX
+
+struct merge_slice {
+	size_t n, base; /* the base model's place among the sources, or MERGE_CONFIG_NO_SOURCE */
+	struct merge_source *sources;
+	size_t line, column;
+	struct merge_parameters parameters;
+};
+
+struct merge_config {
+	enum merge_method method;
+	char *base_model; /* NULL: none is named */
+	bool sliced;	  /* false: one slice, of all blocks there are */
+	size_t n;
+	struct merge_slice *slices;
+	struct merge_parameters parameters;
+	enum merge_dtype dtype;
+	bool tokenizer_of_base;
+	uint64_t seed;
+};
+
+/* By their names in a configuration. */
+extern const char *const merge_config_methods[MERGE_METHODS];
+extern const char *const merge_config_parameters[MERGE_PARAMETERS];
+
+/* The text of n bytes as a configuration, which is always to be released. Returns 0, or -errno with
+ * err set: EINVAL with line and column, EFBIG, ENOMEM. */
+int merge_config_read(const char *text, size_t n, struct merge_config *config, struct error *err);
+
+void merge_config_release(struct merge_config *config);
+
+/* Has the method a use for the parameter? */
+bool merge_config_takes(enum merge_method method, enum merge_parameter parameter);
+
+/* Does the method merge differences from the base? */
+bool merge_config_needs_base(const struct merge_config *config);
+
+/* What is wrong with a configuration that is read but for that: the models that the method needs,
+ * and parameters that it has no use for. Sets the base of each slice. Returns 0, or -EINVAL with err
+ * set. merge_config_read() calls it. */
+int merge_config_check(struct merge_config *config, struct error *err);
+
+#endif

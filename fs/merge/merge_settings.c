@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_settings.c - see merge_settings.h. */
+#include "fs/merge/merge_settings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Places. */
+
+struct merge_place merge_place_outside(const struct merge_config *config,
+				       enum merge_outside outside)
+{
+	return (struct merge_place){ .slice = outside == MERGE_BEFORE_BLOCKS ? 0 : config->n - 1 };
+}
+
+static uint64_t slice_blocks(const struct merge_config *config, size_t slice, uint64_t model_blocks)
+{
+	const struct merge_source *first = config->slices[slice].sources;
+
+	return config->sliced ? first->to - first->from : model_blocks;
+}
+
+uint64_t merge_blocks(const struct merge_config *config, uint64_t model_blocks)
+{
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < config->n; i++)
+		blocks += slice_blocks(config, i, model_blocks);
+	return blocks;
+}
+
+struct merge_place merge_place_of_block(const struct merge_config *config, uint64_t model_blocks,
+					uint64_t block)
+{
+	struct merge_place place = { .block = block };
+
+	for (;; place.slice++) {
+		place.blocks = slice_blocks(config, place.slice, model_blocks);
+		if (place.block < place.blocks || place.slice == config->n - 1)
+			return place;
+		place.block -= place.blocks;
+	}
+}
+
+uint64_t merge_source_block(const struct merge_config *config, const struct merge_place *place,
+			    size_t source)
+{
+	return config->slices[place->slice].sources[source].from + place->block;
+}
+
+/* Names. */
+
+static const char *const block_names[][2] = {
+	{ "attn_q", "self_attn.q_proj" },
+	{ "attn_k", "self_attn.k_proj" },
+	{ "attn_v", "self_attn.v_proj" },
+	{ "attn_output", "self_attn.o_proj" },
+	{ "ffn_gate", "mlp.gate_proj" },
+	{ "ffn_up", "mlp.up_proj" },
+	{ "ffn_down", "mlp.down_proj" },
+	{ "attn_norm", "input_layernorm" },
+	{ "ffn_norm", "post_attention_layernorm" },
+};
+
+static const char *const other_names[][2] = {
+	{ "token_embd", "model.embed_tokens" },
+	{ "output", "lm_head" },
+	{ "output_norm", "model.norm" },
+};
+
+/* The name of those n that is all of name up to its last point. NULL: none is. */
+static const char *find_name(const char *const names[][2], size_t n, const char *name,
+			     size_t length)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(names[i][0]) == length && memcmp(names[i][0], name, length) == 0)
+			return names[i][1];
+	return NULL;
+}
+
+/* "blk.12.": its length, or 0 if the name does not begin so. */
+static size_t block_prefix(const char *name)
+{
+	size_t digits;
+
+	if (strncmp(name, "blk.", 4) != 0)
+		return 0;
+	digits = strspn(name + 4, "0123456789");
+	return digits && name[4 + digits] == '.' ? 4 + digits + 1 : 0;
+}
+
+bool merge_other_name(const char *name, char other[MERGE_NAME_MAX])
+{
+	const size_t prefix = block_prefix(name);
+	const char *stem = name + prefix, *end = strrchr(stem, '.'), *found;
+	const size_t length = end ? (size_t)(end - stem) : strlen(stem);
+	int n;
+
+	other[0] = '\0';
+	found = prefix ? find_name(block_names, sizeof(block_names) / sizeof(block_names[0]), stem,
+				   length)
+		       : find_name(other_names, sizeof(other_names) / sizeof(other_names[0]), stem,
+				   length);
+	if (!found)
+		return false;
+	n = prefix ? snprintf(other, MERGE_NAME_MAX, "model.layers.%.*s%s%s", (int)(prefix - 4),
+			      name + 4, found, stem + length)
+		   : snprintf(other, MERGE_NAME_MAX, "%s%s", found, stem + length);
+	if (n >= 0 && n < MERGE_NAME_MAX)
+		return true;
+	other[0] = '\0';
+	return false;
+}
+
+/* Values. */
+
+/* What values are looked up for. */
+struct lookup {
+	const struct merge_config *config;
+	const struct merge_slice *slice;
+	const struct merge_place *place;
+	const char *name, *other;
+};
+
+static double at_place(const struct merge_condition *condition, const struct merge_place *place)
+{
+	const double last = (double)(condition->n - 1);
+	double at = 0.0;
+	size_t below;
+
+	if (place->blocks == 1)
+		at = last;
+	else if (place->blocks > 1)
+		at = (double)place->block / (double)(place->blocks - 1) * last;
+	below = (size_t)at;
+	if (below + 1 >= condition->n)
+		return condition->numbers[condition->n - 1];
+	at -= (double)below;
+	return (1.0 - at) * condition->numbers[below] + at * condition->numbers[below + 1];
+}
+
+static bool fits(const struct lookup *lookup, const char *filter)
+{
+	return !filter || strstr(lookup->name, filter) || strstr(lookup->other, filter);
+}
+
+static bool get_setting(const struct lookup *lookup, const struct merge_setting *setting,
+			double *value)
+{
+	for (size_t i = 0; i < setting->n; i++)
+		if (fits(lookup, setting->conditions[i].filter)) {
+			*value = at_place(&setting->conditions[i], lookup->place);
+			return true;
+		}
+	return false;
+}
+
+/* source is NULL for what is of no single model. False: no value is set, and *value stays. */
+static bool get(const struct lookup *lookup, const struct merge_source *source,
+		enum merge_parameter which, double *value)
+{
+	return (source && get_setting(lookup, &source->parameters.settings[which], value)) ||
+	       get_setting(lookup, &lookup->slice->parameters.settings[which], value) ||
+	       get_setting(lookup, &lookup->config->parameters.settings[which], value);
+}
+
+static bool get_truth(const struct lookup *lookup, enum merge_parameter which, bool value)
+{
+	double number = value ? 1.0 : 0.0;
+
+	get(lookup, NULL, which, &number);
+	return number != 0.0;
+}
+
+/* Rules. */
+
+/* The sources that are inputs, in their order. The base model is none where the others are compared
+ * with it, and comes first for slerp. Returns how many there are. */
+static unsigned choose_sources(const struct merge_config *config, const struct merge_slice *slice,
+			       size_t sources[MERGE_INPUTS_MAX])
+{
+	const bool apart = merge_config_needs_base(config);
+	const bool first = config->method == MERGE_SLERP && config->base_model;
+	unsigned n = 0;
+
+	if (first)
+		sources[n++] = slice->base;
+	for (size_t i = 0; i < slice->n && n < MERGE_INPUTS_MAX; i++)
+		if (i != slice->base || !(apart || first))
+			sources[n++] = i;
+	return n;
+}
+
+static int fill_input(const struct lookup *lookup, const struct merge_source *source,
+		      unsigned place, struct merge_input *input, struct error *err)
+{
+	const bool passes = lookup->config->method == MERGE_PASSTHROUGH;
+
+	*input = (struct merge_input){
+		.weight = 1.0,
+		.density = 1.0,
+		.gamma = 0.01,
+		.epsilon = 0.15,
+		.seed = XXH64(lookup->name, strlen(lookup->name), lookup->config->seed + place),
+	};
+	get(lookup, source, MERGE_DENSITY, &input->density);
+	get(lookup, source, MERGE_GAMMA, &input->gamma);
+	get(lookup, source, MERGE_EPSILON, &input->epsilon);
+	if (!get(lookup, source, passes ? MERGE_SCALE : MERGE_WEIGHT, &input->weight) && !passes &&
+	    merge_config_takes(lookup->config->method, MERGE_WEIGHT))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "line %zu, column %zu: \"%.60s\" has no \"weight\" for %.80s",
+				 source->line, source->column, source->model, lookup->name);
+	return 0;
+}
+
+/* Of nuslerp. A tensor of one row, as norms are, is a vector as it is. */
+static enum merge_extent get_extent(const struct lookup *lookup, uint64_t rows)
+{
+	if (lookup->config->method != MERGE_NUSLERP || get_truth(lookup, MERGE_FLATTEN, true))
+		return MERGE_WHOLE;
+	return rows > 1 && get_truth(lookup, MERGE_ROW_WISE, false) ? MERGE_COLUMNS : MERGE_ROWS;
+}
+
+/* What is of no single model. */
+static int fill_rule(const struct lookup *lookup, struct merge_rule *rule, struct error *err)
+{
+	const enum merge_method method = lookup->config->method;
+
+	rule->method = method;
+	rule->has_base = lookup->config->base_model != NULL;
+	rule->normalize =
+		get_truth(lookup, MERGE_NORMALIZE,
+			  method == MERGE_LINEAR || method == MERGE_TIES || method == MERGE_DELLA);
+	rule->rescale = get_truth(lookup, MERGE_RESCALE,
+				  method == MERGE_DARE_LINEAR || method == MERGE_DARE_TIES ||
+					  method == MERGE_DELLA || method == MERGE_DELLA_LINEAR);
+	rule->extent = get_extent(lookup, rule->rows);
+	rule->lambda = 1.0;
+	get(lookup, NULL, MERGE_LAMBDA, &rule->lambda);
+	if (!get(lookup, NULL, MERGE_T, &rule->t) && method == MERGE_SLERP)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "line %zu, column %zu: slerp has no \"t\" for %.80s",
+				 lookup->slice->line, lookup->slice->column, lookup->name);
+	return 0;
+}
+
+int merge_settings(const struct merge_config *config, const struct merge_place *place,
+		   const char *name, uint64_t rows, uint64_t columns, struct merge_rule *rule,
+		   size_t sources[MERGE_INPUTS_MAX], struct error *err)
+{
+	const struct merge_slice *slice = &config->slices[place->slice];
+	char other[MERGE_NAME_MAX];
+	const struct lookup lookup = { config, slice, place, name, other };
+	int rc;
+
+	merge_other_name(name, other);
+	*rule = (struct merge_rule){ .rows = rows, .columns = columns };
+	rc = fill_rule(&lookup, rule, err);
+	rule->n = choose_sources(config, slice, sources);
+	for (unsigned i = 0; rc == 0 && i < rule->n; i++)
+		rc = fill_input(&lookup,
+				sources[i] == MERGE_CONFIG_NO_SOURCE ? NULL
+								     : &slice->sources[sources[i]],
+				i, &rule->inputs[i], err);
+	return rc;
+}

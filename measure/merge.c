@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* merge.c - see merge.h: the passes in their order, and rows cut into strips. */
+#include "merge_internal.h"
+
+#include <assert.h>
+
+struct method {
+	bool based;  /* of differences from the base */
+	bool elects; /* the sign of each element */
+	enum merge_choice choice;
+	bool average; /* merge_average.c, else merge_task.c */
+};
+
+static const struct method methods[] = {
+	[MERGE_LINEAR] = { .average = true },
+	[MERGE_PASSTHROUGH] = { .average = true },
+	[MERGE_SLERP] = { .average = true },
+	[MERGE_NUSLERP] = { .average = true },
+	[MERGE_MODEL_STOCK] = { .average = true, .based = true },
+	[MERGE_TASK_ARITHMETIC] = { .average = true, .based = true },
+	[MERGE_TIES] = { .based = true, .elects = true, .choice = MERGE_CHOOSE_BY_MAGNITUDE },
+	[MERGE_DARE_LINEAR] = { .based = true, .choice = MERGE_CHOOSE_BY_CHANCE },
+	[MERGE_DARE_TIES] = { .based = true, .elects = true, .choice = MERGE_CHOOSE_BY_CHANCE },
+	[MERGE_DELLA] = { .based = true,
+			  .elects = true,
+			  .choice = MERGE_CHOOSE_BY_RANK_AND_CHANCE },
+	[MERGE_DELLA_LINEAR] = { .based = true, .choice = MERGE_CHOOSE_BY_RANK_AND_CHANCE },
+	[MERGE_BREADCRUMBS] = { .based = true, .choice = MERGE_CHOOSE_BY_MAGNITUDE },
+	[MERGE_BREADCRUMBS_TIES] = { .based = true,
+				     .elects = true,
+				     .choice = MERGE_CHOOSE_BY_MAGNITUDE },
+};
+
+static_assert(sizeof(methods) / sizeof(methods[0]) == MERGE_METHODS, "each method has a line");
+
+enum merge_choice merge_choice(enum merge_method method)
+{
+	return methods[method].choice;
+}
+
+bool merge_elects(enum merge_method method)
+{
+	return methods[method].elects;
+}
+
+bool merge_uses_base(const struct merge_rule *rule)
+{
+	return methods[rule->method].based || (rule->method == MERGE_NUSLERP && rule->has_base);
+}
+
+/* Memory. */
+
+static bool needs_ranks(const struct merge_rule *rule)
+{
+	return methods[rule->method].choice == MERGE_CHOOSE_BY_RANK_AND_CHANCE;
+}
+
+static size_t columns_of(uint64_t columns, size_t bytes)
+{
+	size_t all;
+
+	return __builtin_mul_overflow(columns, bytes, &all) ? SIZE_MAX : all;
+}
+
+/* The ranks of each input, and what sorting needs. */
+size_t merge_row_scratch(const struct merge_rule *rule)
+{
+	if (!needs_ranks(rule))
+		return 0;
+	if (rule->columns > UINT32_MAX)
+		return SIZE_MAX;
+	return columns_of(rule->columns, (rule->n + 2) * sizeof(uint32_t));
+}
+
+size_t merge_scratch_kept(const struct merge_rule *rule)
+{
+	return merge_columns_apart(rule) ? columns_of(rule->columns, 2 * sizeof(double)) : 0;
+}
+
+size_t merge_scratch(const struct merge_rule *rule)
+{
+	if (merge_columns_apart(rule))
+		return columns_of(rule->columns, 3 * sizeof(double));
+	if (methods[rule->method].choice == MERGE_CHOOSE_BY_MAGNITUDE)
+		return rule->n * MERGE_TRIM_COUNTS * sizeof(uint64_t);
+	return merge_row_scratch(rule);
+}
+
+/* Strips. */
+
+static const float *fill_up(const float *values, size_t n, float filled[MERGE_STRIP])
+{
+	if (n == MERGE_STRIP)
+		return values;
+	memcpy(filled, values, n * sizeof(*values));
+	memset(filled + n, 0, (MERGE_STRIP - n) * sizeof(*values));
+	return filled;
+}
+
+/* Of a row, from a column on. filled: where the strip is shorter. */
+static void cut_strip(const struct merge_rule *rule, uint64_t row, size_t column, const float *base,
+		      const float *const inputs[], float filled[][MERGE_STRIP],
+		      struct merge_strip *strip)
+{
+	static const float zeros[MERGE_STRIP];
+	const size_t left = (size_t)rule->columns - column;
+
+	strip->element = row * rule->columns + column;
+	strip->column = column;
+	strip->n = left < MERGE_STRIP ? left : MERGE_STRIP;
+	strip->base = zeros;
+	if (merge_uses_base(rule))
+		strip->base = fill_up(base + column, strip->n, filled[rule->n]);
+	for (unsigned i = 0; i < rule->n; i++)
+		strip->inputs[i] = fill_up(inputs[i] + column, strip->n, filled[i]);
+}
+
+/* The ranks of a row's magnitudes, in scratch. NULL: the method needs none. */
+static const uint32_t *find_ranks(const struct merge_rule *rule, const float *base,
+				  const float *const inputs[], void *scratch)
+{
+	const size_t columns = (size_t)rule->columns;
+	uint32_t *ranks = scratch;
+
+	if (!needs_ranks(rule))
+		return NULL;
+	for (unsigned i = 0; i < rule->n; i++)
+		merge_ranks(inputs[i], base, columns, ranks + i * columns,
+			    ranks + rule->n * columns);
+	return ranks;
+}
+
+/* Passes. */
+
+void merge_begin(struct merge *m, const struct merge_rule *rule, void *scratch)
+{
+	m->rule = *rule;
+	m->scratch = scratch;
+	m->row = 0;
+	m->pass = MERGE_PASS_NONE;
+	if (methods[rule->method].average) {
+		merge_average_begin(m);
+		return;
+	}
+	merge_task_begin(m);
+	if (methods[rule->method].choice == MERGE_CHOOSE_BY_MAGNITUDE)
+		merge_trim_begin(m);
+}
+
+bool merge_needs_pass(const struct merge *m)
+{
+	return m->pass != MERGE_PASS_NONE;
+}
+
+static void feed_row(struct merge *m, uint64_t row, const float *base, const float *const inputs[])
+{
+	float filled[MERGE_INPUTS_MAX + 1][MERGE_STRIP];
+	const uint32_t *ranks = m->pass == MERGE_PASS_MAGNITUDES
+					? find_ranks(&m->rule, base, inputs, m->scratch)
+					: NULL;
+	struct merge_strip strip;
+
+	for (size_t column = 0; column < m->rule.columns; column += MERGE_STRIP) {
+		cut_strip(&m->rule, row, column, base, inputs, filled, &strip);
+		if (m->pass == MERGE_PASS_ARCS)
+			merge_arcs_add(m, &strip);
+		else if (m->pass == MERGE_PASS_MAGNITUDES)
+			merge_magnitudes_add(m, &strip, ranks);
+		else
+			merge_trim_add(m, &strip);
+	}
+}
+
+void merge_feed(struct merge *m, uint64_t n, const float *base, const float *const inputs[])
+{
+	const size_t columns = (size_t)m->rule.columns;
+	const float *rows[MERGE_INPUTS_MAX];
+
+	for (unsigned i = 0; i < m->rule.n; i++)
+		rows[i] = inputs[i];
+	for (; n > 0 && m->row < m->rule.rows; n--) {
+		feed_row(m, m->row++, base, rows);
+		if (base)
+			base += columns;
+		for (unsigned i = 0; i < m->rule.n; i++)
+			rows[i] += columns;
+	}
+}
+
+void merge_end_pass(struct merge *m)
+{
+	m->row = 0;
+	if (m->pass == MERGE_PASS_ARCS)
+		merge_arcs_end(m);
+	else if (m->pass == MERGE_PASS_MAGNITUDES)
+		merge_magnitudes_end(m);
+	else if (m->pass != MERGE_PASS_NONE)
+		merge_trim_end_pass(m);
+}
+
+/* Rows. */
+
+static void make_strip(const struct merge *m, const struct merge_strip *strip,
+		       const uint32_t *ranks, float *result)
+{
+	double values[MERGE_STRIP];
+
+	if (methods[m->rule.method].average)
+		merge_average(m, strip, values);
+	else
+		merge_task(m, strip, ranks, values);
+	/* Subtracted twice, so that a base of -0 stays it where nothing is added. */
+	if (merge_uses_base(&m->rule))
+		for (unsigned k = 0; k < MERGE_STRIP; k++)
+			values[k] = (double)strip->base[k] - (0.0 - values[k]);
+	for (size_t k = 0; k < strip->n; k++)
+		result[k] = (float)values[k];
+}
+
+/* A row that is a vector of its own has its own factors. */
+static void find_row_factors(struct merge *m, uint64_t row, const float *base,
+			     const float *const inputs[])
+{
+	m->pass = MERGE_PASS_ARCS;
+	feed_row(m, row, base, inputs);
+	merge_end_pass(m);
+}
+
+void merge_row(const struct merge *m, uint64_t row, const float *base, const float *const inputs[],
+	       void *scratch, float *result)
+{
+	const uint32_t *ranks = find_ranks(&m->rule, base, inputs, scratch);
+	float filled[MERGE_INPUTS_MAX + 1][MERGE_STRIP];
+	struct merge_strip strip;
+	struct merge own;
+
+	if (merge_rows_apart(&m->rule)) {
+		own = *m;
+		find_row_factors(&own, row, base, inputs);
+		m = &own;
+	}
+	for (size_t column = 0; column < m->rule.columns; column += MERGE_STRIP) {
+		cut_strip(&m->rule, row, column, base, inputs, filled, &strip);
+		make_strip(m, &strip, ranks, result + column);
+	}
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* merge.h - one tensor of several models merged into one, row by row, by the methods of mergekit.
+ *
+ * x_i is the tensor of model i, b that of the base model, d_i = x_i - b, w_i the weight:
+ *
+ *	linear		sum of w_i x_i, divided by the sum of w_i if normalize
+ *	passthrough	w_0 x_0
+ *	slerp		x_0 and x_1 along the arc between them, at t
+ *	nuslerp		the same at w_1 / (w_0 + w_1); with a base of d_0 and d_1, b added
+ *	model_stock	b + t (mean of x_i - b), t of the mean cosine of the pairs of d_i
+ *	task_arithmetic	b + lambda * sum of w_i d_i
+ *	ties		the density * n largest d_i; their signs elected, the mean of these
+ *	dare_linear	each d_i kept with probability density; dare_ties: with an election
+ *	della		as dare_ties, with a probability that grows with the rank in the row;
+ *			della_linear: without an election
+ *	breadcrumbs	d_i without its gamma * n largest, density * n kept;
+ *			breadcrumbs_ties: with an election
+ *
+ * Formulas: arcee-ai/mergekit, mergekit/merge_methods, as of 2026; Yadav et al. 2023 (TIES), Yu et
+ * al. 2024 (DARE), Deep et al. 2024 (DELLA), Davari and Belilovsky 2024 (Breadcrumbs), Jang et al.
+ * 2024 (Model Stock). Randomness is this project's own: see struct merge_input.
+ *
+ * What needs the whole tensor is found first, in passes over all its rows, as many as the method
+ * needs, none for many; then any row can be made at any time:
+ *
+ *	merge_begin(m, rule, scratch);
+ *	while (merge_needs_pass(m)) {
+ *		for some rows after some others
+ *			merge_feed(m, n_rows, base, inputs);
+ *		merge_end_pass(m);
+ *	}
+ *	merge_row(m, row, base, inputs, row_scratch, result);
+ *
+ * A row is the same whenever it is made, and however many rows are handed over at a time.
+ * Everything is computed in double precision; magnitudes are compared as floats, equal ones by
+ * their element numbers. acos() and sin() are the C library's, so that an arc may differ in the
+ * last bit between machines.
+ *
+ * Values that are not finite: in a sum over the tensor a term that is not finite is left out; among
+ * magnitudes NaN is the largest; and an element of which the base or an input is not finite becomes
+ * what IEEE 754 makes of it, mostly NaN. No other element suffers.
+ *
+ * Nothing here allocates or fails. */
+#ifndef MEASURE_MERGE_H
+#define MEASURE_MERGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MERGE_INPUTS_MAX 16
+
+enum merge_method {
+	MERGE_LINEAR,
+	MERGE_PASSTHROUGH,
+	MERGE_SLERP,
+	MERGE_NUSLERP,
+	MERGE_MODEL_STOCK,
+	MERGE_TASK_ARITHMETIC,
+	MERGE_TIES,
+	MERGE_DARE_LINEAR,
+	MERGE_DARE_TIES,
+	MERGE_DELLA,
+	MERGE_DELLA_LINEAR,
+	MERGE_BREADCRUMBS,
+	MERGE_BREADCRUMBS_TIES,
+	MERGE_METHODS
+};
+
+/* What is one vector for nuslerp: the tensor (nuslerp_flatten, the default), each of its rows, or
+ * each of its columns (nuslerp_row_wise). */
+enum merge_extent { MERGE_WHOLE, MERGE_ROWS, MERGE_COLUMNS };
+
+/* A model other than the base, and its parameters; those that a method does not know are not
+ * looked at. */
+struct merge_input {
+	double weight;	/* the scale, of passthrough */
+	double density; /* from 1 on nothing is left out of d_i */
+	double gamma;	/* breadcrumbs */
+	double epsilon; /* della */
+	/* dare, della: element e is kept if the upper 24 bits of the XXH64 of e as eight
+	 * little-endian bytes with this seed, divided by 2^24, are below the probability. By
+	 * convention the seed is the XXH64 of the tensor's name, seeded with the random seed plus
+	 * the place of the input. */
+	uint64_t seed;
+};
+
+struct merge_rule {
+	enum merge_method method;
+	unsigned n;    /* inputs, 1 to MERGE_INPUTS_MAX; exactly 2 for slerp and nuslerp */
+	bool has_base; /* nuslerp: of the differences */
+	/* Divide by the sum of the weights; with an election, of those that agree. By default
+	 * true for linear, ties and della. */
+	bool normalize;
+	/* What is left of d_i is multiplied so that the sum of its magnitudes is what it was. By
+	 * default true for dare and della. */
+	bool rescale;
+	enum merge_extent extent;
+	double lambda, t;
+	uint64_t rows, columns; /* of the tensor; their product is below 2^63 */
+	struct merge_input inputs[MERGE_INPUTS_MAX];
+};
+
+/* A place in the order of an input's d by magnitude: of the values, by their bits without the sign,
+ * and of equal ones by the element's number. */
+struct merge_cut {
+	uint64_t rank;	  /* elements before it, of all */
+	uint64_t element; /* the first of those with this key that lies behind it */
+	uint64_t ties;	  /* of those with this key, how many lie before it and are still to come */
+	int32_t key;
+};
+
+enum merge_pass {
+	MERGE_PASS_ARCS,
+	MERGE_PASS_UPPER,
+	MERGE_PASS_LOWER,
+	MERGE_PASS_TIES,
+	MERGE_PASS_MAGNITUDES,
+	MERGE_PASS_NONE
+};
+
+/* What is known of an input. */
+struct merge_part {
+	double factor;		   /* of its values, or differences from the base */
+	struct merge_cut from, to; /* what is kept, by magnitude */
+	double all, kept;	   /* the sums of magnitudes */
+};
+
+/* Caller's memory; everything in it is private. After the passes it does not change, and threads
+ * may share it. */
+struct merge {
+	struct merge_rule rule;
+	enum merge_pass pass, then; /* then: after those that look for cuts */
+	uint64_t row;		    /* the next one of this pass */
+	struct merge_part parts[MERGE_INPUTS_MAX];
+	double products[MERGE_INPUTS_MAX][MERGE_INPUTS_MAX]; /* of vectors i <= j */
+	void *scratch;
+};
+
+/* Are rows made with the base's? If not, there may be none. */
+bool merge_uses_base(const struct merge_rule *rule);
+
+/* Bytes that the passes work with, and of these, from the first on, bytes that merge_row() needs as
+ * long as there are rows to make. SIZE_MAX: too many for any memory. */
+size_t merge_scratch(const struct merge_rule *rule);
+size_t merge_scratch_kept(const struct merge_rule *rule);
+
+/* Bytes that merge_row() works with. SIZE_MAX: too many. */
+size_t merge_row_scratch(const struct merge_rule *rule);
+
+/* scratch is aligned as by malloc(), and its contents do not matter. */
+void merge_begin(struct merge *m, const struct merge_rule *rule, void *scratch);
+
+/* Does it need all rows once more? It is asked before each pass. */
+bool merge_needs_pass(const struct merge *m);
+
+/* The next n rows of this pass: of the base if it is used, and of each input. */
+void merge_feed(struct merge *m, uint64_t n, const float *base, const float *const inputs[]);
+
+/* All rows have been handed over. If they were fewer, or others than in the last pass, the result
+ * means nothing, but nothing else goes wrong. */
+void merge_end_pass(struct merge *m);
+
+/* The row with that number. scratch: merge_row_scratch() bytes, aligned as by malloc(), for one
+ * thread. result may be the base or an input. */
+void merge_row(const struct merge *m, uint64_t row, const float *base, const float *const inputs[],
+	       void *scratch, float *result);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_internal.h - what the modules of merge.h have in common: rows are worked on in strips,
+ * whose loops have a fixed length, for the compiler to make vectors of. A row that is no multiple
+ * of a strip ends with one that is filled up with zeros: these add nothing to a sum, and are not
+ * counted and not stored. Strips begin where rows do, so that nothing depends on how rows are
+ * handed over. */
+#ifndef MEASURE_MERGE_INTERNAL_H
+#define MEASURE_MERGE_INTERNAL_H
+
+#include "merge.h"
+
+#include <string.h>
+
+#define MERGE_STRIP 64
+
+/* Of an input, in the passes over magnitudes. */
+#define MERGE_TRIM_COUNTS (1u << 16)
+
+/* The same elements of the base and of all inputs. */
+struct merge_strip {
+	uint64_t element; /* the first one, counted in the tensor */
+	size_t column;	  /* in its row */
+	size_t n;	  /* values that are none of the filling */
+	const float *base;
+	const float *inputs[MERGE_INPUTS_MAX];
+};
+
+/* What becomes of the values of an input. */
+enum merge_choice {
+	MERGE_CHOOSE_ALL,
+	MERGE_CHOOSE_BY_MAGNITUDE,
+	MERGE_CHOOSE_BY_CHANCE,
+	MERGE_CHOOSE_BY_RANK_AND_CHANCE
+};
+
+enum merge_choice merge_choice(enum merge_method method);
+bool merge_elects(enum merge_method method);
+
+/* Is each row, or each column, a vector of its own? */
+static inline bool merge_rows_apart(const struct merge_rule *rule)
+{
+	return rule->method == MERGE_NUSLERP && rule->extent == MERGE_ROWS;
+}
+
+static inline bool merge_columns_apart(const struct merge_rule *rule)
+{
+	return rule->method == MERGE_NUSLERP && rule->extent == MERGE_COLUMNS;
+}
+
+/* The values of an input, less the base's. */
+static inline void merge_differences(const struct merge_strip *strip, unsigned input,
+				     double differences[restrict MERGE_STRIP])
+{
+	const float *restrict x = strip->inputs[input], *restrict b = strip->base;
+
+	for (unsigned k = 0; k < MERGE_STRIP; k++)
+		differences[k] = (double)x[k] - (double)b[k];
+}
+
+/* Their magnitudes as floats, as bits, whose order is the numbers'. A difference of floats is the
+ * same whether it is rounded to a float at once or by way of a double. */
+static inline void merge_keys(const struct merge_strip *strip, unsigned input,
+			      int32_t keys[restrict MERGE_STRIP])
+{
+	const float *restrict x = strip->inputs[input], *restrict b = strip->base;
+	float differences[MERGE_STRIP];
+
+	for (unsigned k = 0; k < MERGE_STRIP; k++)
+		differences[k] = x[k] - b[k];
+	memcpy(keys, differences, sizeof(differences));
+	for (unsigned k = 0; k < MERGE_STRIP; k++)
+		keys[k] &= INT32_MAX;
+}
+
+/* merge_average.c: sums of inputs with factors, and what arcs need the whole tensor for. */
+void merge_average_begin(struct merge *m);
+void merge_arcs_add(struct merge *m, const struct merge_strip *strip);
+void merge_arcs_end(struct merge *m);
+void merge_average(const struct merge *m, const struct merge_strip *strip,
+		   double result[MERGE_STRIP]);
+
+/* merge_trim.c: the place in the order of magnitudes from which on, and up to which, values are
+ * kept. The passes are those of upper and lower bits, and of ties. */
+void merge_trim_begin(struct merge *m);
+void merge_trim_add(struct merge *m, const struct merge_strip *strip);
+void merge_trim_end_pass(struct merge *m);
+void merge_trim_choose(const struct merge_part *part, const struct merge_strip *strip,
+		       unsigned input, int32_t kept[MERGE_STRIP]);
+
+/* merge_rank.c: the rank of each magnitude in its row. */
+void merge_ranks(const float *values, const float *base, size_t n, uint32_t *ranks,
+		 uint32_t *scratch);
+
+/* merge_task.c: some of the differences, chosen and perhaps elected. ranks: of the row, one input
+ * after the other, where the method needs them. */
+void merge_task_begin(struct merge *m);
+void merge_magnitudes_add(struct merge *m, const struct merge_strip *strip, const uint32_t *ranks);
+void merge_magnitudes_end(struct merge *m);
+void merge_task(const struct merge *m, const struct merge_strip *strip, const uint32_t *ranks,
+		double result[MERGE_STRIP]);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_merge_config_read.c - any text as a configuration of mergekit: refused with line and column,
+ * or read into one of which every tensor has a rule, or is refused for what it lacks. */
+#include "fs/merge/merge_settings.h"
+#include "fuzz_help.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static void check_rule(const struct merge_config *config, const struct merge_place *place,
+		       const char *name)
+{
+	struct merge_rule rule;
+	struct error err = { 0 };
+	size_t sources[MERGE_INPUTS_MAX];
+	const struct merge_slice *slice = &config->slices[place->slice];
+	const int rc = merge_settings(config, place, name, 4, 8, &rule, sources, &err);
+
+	require(place->slice < config->n);
+	require(rc == 0 || (rc == -EINVAL && strncmp(err.text, "line ", 5) == 0));
+	require(rc < 0 || (rule.n >= 1 && rule.n <= MERGE_INPUTS_MAX));
+	for (unsigned i = 0; rc == 0 && i < rule.n; i++) {
+		require(sources[i] < slice->n || sources[i] == MERGE_CONFIG_NO_SOURCE);
+		require(isfinite(rule.inputs[i].weight));
+		require(rule.inputs[i].density >= 0.0 && rule.inputs[i].density <= 1.0);
+	}
+	require(rc < 0 || rule.n == 2 ||
+		(rule.method != MERGE_SLERP && rule.method != MERGE_NUSLERP));
+}
+
+static void check_config(const struct merge_config *config)
+{
+	const uint64_t blocks = merge_blocks(config, 6);
+	struct merge_place place = merge_place_outside(config, MERGE_BEFORE_BLOCKS);
+
+	check_rule(config, &place, "token_embd.weight");
+	place = merge_place_outside(config, MERGE_BEHIND_BLOCKS);
+	check_rule(config, &place, "output_norm.weight");
+	for (uint64_t block = 0; block < blocks; block += 1 + blocks / 16) {
+		place = merge_place_of_block(config, 6, block);
+		check_rule(config, &place, "blk.0.ffn_up.weight");
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct merge_config config;
+	struct error err = { 0 };
+
+	if (merge_config_read((const char *)data, size, &config, &err) == 0)
+		check_config(&config);
+	else
+		require((err.code == EINVAL && strncmp(err.text, "line ", 5) == 0) ||
+			(err.code == EFBIG && size > MERGE_CONFIG_MAX));
+	merge_config_release(&config);
+	return 0;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/* test_merge.c - measure/merge.c and its modules: against a table that was computed in NumPy,
+ * against the definitions, and what holds for every method. golden_merge.f32 holds two tensors of
+ * real models, 256 floats each, of the base and of two others; golden_merge.tsv what they become.
+ * */
+#include "measure/merge.h"
+#include "measure/merge_random.h"
+#include "tests/unit/merges.h"
+#include "tests/unit/zinputs.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define GOLDEN_VALUES 256
+
+static const char *const golden_names[] = { "blk.5.attn_norm.weight", "output_norm.weight" };
+
+/* The table. */
+
+/* nuslerp with a base is nuslerp_base there. */
+static struct merge_rule golden_rule(const char *method, const char *tensor)
+{
+	struct merge_rule rule;
+	enum merge_method found = 0;
+
+	while (strcmp(merge_method_names[found], method) != 0 &&
+	       strcmp(method, "nuslerp_base") != 0)
+		assert_true(++found < MERGE_METHODS);
+	if (strcmp(method, "nuslerp_base") == 0)
+		found = MERGE_NUSLERP;
+	rule = merge_rule_of(found, 2, 1, GOLDEN_VALUES, tensor);
+	rule.has_base = strcmp(method, "nuslerp_base") == 0;
+	return rule;
+}
+
+static struct merge_models golden_models(unsigned tensor)
+{
+	struct merge_models models = { .base = new_values(GOLDEN_VALUES) };
+	const size_t size = GOLDEN_VALUES * sizeof(float);
+	FILE *file = fopen("tests/unit/golden_merge.f32", "rb");
+
+	assert_non_null(file);
+	assert_int_equal(fseek(file, (long)(3 * size * tensor), SEEK_SET), 0);
+	assert_int_equal(fread(models.base, 1, size, file), size);
+	for (unsigned i = 0; i < 2; i++) {
+		models.inputs[i] = new_values(GOLDEN_VALUES);
+		assert_int_equal(fread(models.inputs[i], 1, size, file), size);
+	}
+	fclose(file);
+	return models;
+}
+
+/* A value, "sum" or "l2" of a result. */
+static double golden_figure(const float *result, const char *which)
+{
+	double sum = 0.0, squares = 0.0;
+
+	for (size_t e = 0; e < GOLDEN_VALUES; e++) {
+		sum += (double)result[e];
+		squares += (double)result[e] * (double)result[e];
+	}
+	if (strcmp(which, "sum") == 0)
+		return sum;
+	return strcmp(which, "l2") == 0 ? sqrt(squares) : (double)result[strtoul(which, NULL, 10)];
+}
+
+static void every_method_gives_what_the_table_says(void **state)
+{
+	struct merge_models models[] = { golden_models(0), golden_models(1) };
+	char method[32], tensor[64], which[16], line[160];
+	FILE *table = fopen("tests/unit/golden_merge.tsv", "r");
+	float result[GOLDEN_VALUES];
+	unsigned lines = 0;
+	double value;
+
+	(void)state;
+	assert_non_null(table);
+	assert_non_null(fgets(line, sizeof(line), table));
+	for (; fgets(line, sizeof(line), table); lines++) {
+		unsigned t;
+
+		assert_int_equal(sscanf(line, "%31s %63s %15s %lf", method, tensor, which, &value),
+				 4);
+		t = strcmp(tensor, golden_names[0]) != 0;
+		assert_string_equal(tensor, golden_names[t]);
+		const struct merge_rule rule = golden_rule(method, tensor);
+
+		merge_all(&rule, &models[t], 1, result);
+		if (!(fabs(golden_figure(result, which) - value) <= 2e-6 * fmax(1e-3, fabs(value))))
+			fail_msg("%s %s %s: %.9g", method, tensor, which,
+				 golden_figure(result, which));
+	}
+	assert_int_equal(lines, 13 * 2 * 50);
+	fclose(table);
+	merge_models_free(&models[0]);
+	merge_models_free(&models[1]);
+}
+
+/* The definitions. */
+
+static bool takes_two(enum merge_method method)
+{
+	return method == MERGE_SLERP || method == MERGE_NUSLERP;
+}
+
+static const uint64_t shapes[][2] = { { 1, 1 },	  { 1, 7 },   { 64, 1 },   { 3, 64 },  { 5, 65 },
+				      { 13, 77 }, { 2, 640 }, { 31, 128 }, { 1, 4096 } };
+
+static void check_shapes(struct merge_rule rule)
+{
+	for (size_t s = 0; s < ARRAY_LENGTH(shapes); s++) {
+		struct merge_models models;
+
+		rule.rows = shapes[s][0];
+		rule.columns = shapes[s][1];
+		models = merge_models_new(&rule, (uint32_t)s + 7);
+		check_merge(&rule, &models);
+		merge_models_free(&models);
+	}
+}
+
+static void every_method_gives_what_its_definition_says(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++)
+		for (unsigned n = 1; n <= MERGES_INPUTS; n++) {
+			struct merge_rule rule = merge_rule_of(method, n, 1, 1, "blk.0.w");
+
+			if (takes_two(method) ? n != 2 : method == MERGE_PASSTHROUGH && n != 1)
+				continue;
+			check_shapes(rule);
+			rule.has_base = true;
+			rule.normalize = !rule.normalize && method != MERGE_PASSTHROUGH;
+			rule.rescale = !rule.rescale;
+			rule.lambda = -1.3;
+			check_shapes(rule);
+		}
+}
+
+static void nuslerp_of_rows_and_columns_is_that_of_each(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_NUSLERP, 2, 1, 1, "w");
+
+	(void)state;
+	for (rule.extent = MERGE_WHOLE; rule.extent <= MERGE_COLUMNS; rule.extent++) {
+		rule.has_base = false;
+		check_shapes(rule);
+		rule.has_base = true;
+		check_shapes(rule);
+	}
+	/* Weights that cancel are half of each. */
+	rule.extent = MERGE_ROWS;
+	rule.inputs[0].weight = -rule.inputs[1].weight;
+	check_shapes(rule);
+}
+
+static void each_input_has_its_own_density(void **state)
+{
+	static const double densities[] = { 0.0, 1.0, 0.3, 1e-9, 0.999 };
+
+	(void)state;
+	for (enum merge_method method = MERGE_TIES; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = merge_rule_of(method, 5, 1, 1, "w");
+
+		for (unsigned i = 0; i < 5; i++)
+			rule.inputs[i].density = densities[i];
+		check_shapes(rule);
+		rule.rescale = !rule.rescale;
+		check_shapes(rule);
+	}
+}
+
+/* What is left of nothing, and of everything. */
+static void densities_of_0_and_1_keep_nothing_and_all(void **state)
+{
+	(void)state;
+	for (enum merge_method method = MERGE_TIES; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = merge_rule_of(method, 2, 11, 70, "w"), all = rule;
+		struct merge_models models = merge_models_new(&rule, 3);
+		float result[770], expected[770];
+
+		for (unsigned i = 0; i < 2; i++) {
+			rule.inputs[i].density = rule.inputs[i].epsilon = 0.0;
+			all.inputs[i].density = 1.0;
+		}
+		merge_all(&rule, &models, 4, result);
+		assert_memory_equal(result, models.base, sizeof(result));
+		assert_int_equal(merge_all(&all, &models, 4, result), 0);
+		if (method == MERGE_DARE_LINEAR || method == MERGE_DELLA_LINEAR ||
+		    method == MERGE_BREADCRUMBS) {
+			all.method = MERGE_TASK_ARITHMETIC;
+			merge_all(&all, &models, 4, expected);
+			for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
+				assert_true(fabsf(result[e] - expected[e]) < 1e-7f);
+		}
+		merge_models_free(&models);
+	}
+}
+
+/* What holds for every method. */
+
+static void rows_are_the_same_however_many_are_handed_over(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = merge_rule_of(method, 2, 37, 129, "w");
+		struct merge_models models = merge_models_new(&rule, 5);
+		float *one = new_values(37 * 129), *other = new_values(37 * 129);
+
+		merge_all(&rule, &models, 1, one);
+		for (uint64_t at_a_time = 2; at_a_time <= 64; at_a_time *= 2) {
+			merge_all(&rule, &models, at_a_time, other);
+			assert_memory_equal(one, other, 37 * 129 * sizeof(*one));
+		}
+		free(one);
+		free(other);
+		merge_models_free(&models);
+	}
+}
+
+static void passes_are_as_few_as_the_method_needs(void **state)
+{
+	static const unsigned passes[MERGE_METHODS] = {
+		[MERGE_SLERP] = 1,	 [MERGE_NUSLERP] = 1,
+		[MERGE_MODEL_STOCK] = 1, [MERGE_TIES] = 3,
+		[MERGE_DARE_LINEAR] = 1, [MERGE_DARE_TIES] = 1,
+		[MERGE_DELLA] = 1,	 [MERGE_DELLA_LINEAR] = 1,
+		[MERGE_BREADCRUMBS] = 3, [MERGE_BREADCRUMBS_TIES] = 3
+	};
+	float result[640];
+
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = merge_rule_of(method, 2, 10, 64, "w");
+		struct merge_models models = merge_models_new(&rule, 11);
+
+		assert_int_equal(merge_all(&rule, &models, 10, result), passes[method]);
+		merge_models_free(&models);
+	}
+}
+
+/* Models that are the base, and the same signs of its zeros. */
+static void models_that_are_the_base_stay_it_to_the_bit(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = merge_rule_of(method, 2, 5, 70, "w");
+		struct merge_models models = merge_models_new(&rule, 13);
+		float result[350];
+
+		if (method == MERGE_PASSTHROUGH) {
+			rule.n = 1;
+			rule.inputs[0].weight = 1.0;
+		}
+		models.base[0] = models.base[349] = -0.0f;
+		models.base[1] = 0.0f;
+		for (unsigned i = 0; i < 2; i++)
+			memcpy(models.inputs[i], models.base, sizeof(result));
+		merge_all(&rule, &models, 5, result);
+		for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
+			assert_true(fabsf(result[e] - models.base[e]) <=
+				    FLT_EPSILON * fabsf(models.base[e]));
+		if (method != MERGE_SLERP && method != MERGE_NUSLERP)
+			assert_memory_equal(result, models.base, sizeof(result));
+		merge_models_free(&models);
+	}
+}
+
+static void tensors_of_zeros_stay_zeros(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++)
+		for (unsigned with_base = 0; with_base < 2; with_base++) {
+			struct merge_rule rule = merge_rule_of(method, 2, 3, 67, "w");
+			struct merge_models models = merge_models_new(&rule, 1);
+			float result[201];
+
+			rule.has_base = with_base;
+			memset(models.base, 0, sizeof(result));
+			memset(models.inputs[0], 0, sizeof(result));
+			memset(models.inputs[1], 0, sizeof(result));
+			merge_all(&rule, &models, 2, result);
+			for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
+				assert_true(result[e] == 0.0f);
+			merge_models_free(&models);
+		}
+}
+
+/* Elements beside one that is not finite are finite; those with one are NaN, or what was left. */
+static void only_elements_that_are_not_finite_suffer(void **state)
+{
+	static const float values[] = { NAN, INFINITY, -INFINITY };
+
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++)
+		for (unsigned v = 0; v < ARRAY_LENGTH(values); v++) {
+			struct merge_rule rule = merge_rule_of(method, 2, 9, 65, "w");
+			struct merge_models models = merge_models_new(&rule, 17);
+			float result[585];
+
+			models.inputs[0][100] = models.base[300] = values[v];
+			models.inputs[1][584] = values[v];
+			rule.n = method == MERGE_PASSTHROUGH ? 1 : 2;
+			merge_all(&rule, &models, 2, result);
+			for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
+				assert_true(isfinite(result[e]) || e == 100 || e == 300 ||
+					    e == 584);
+			assert_true(!isfinite(result[100]));
+			assert_true(!merge_uses_base(&rule) || !isfinite(result[300]));
+			merge_models_free(&models);
+		}
+}
+
+static void differences_that_cancel_leave_the_base(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_MODEL_STOCK, 2, 4, 16, "w");
+	struct merge_models models = merge_models_new(&rule, 17);
+	float result[64];
+
+	(void)state;
+	for (size_t e = 0; e < 64; e++) {
+		models.base[e] = 1.0f;
+		models.inputs[0][e] = 1.0f + (e % 2 ? 0.5f : -0.25f);
+		models.inputs[1][e] = 1.0f - (e % 2 ? 0.5f : -0.25f);
+	}
+	merge_all(&rule, &models, 1, result);
+	assert_memory_equal(result, models.base, sizeof(result));
+	merge_models_free(&models);
+}
+
+static void a_row_may_be_made_in_place_of_an_input(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = merge_rule_of(method, 2, 1, 200, "w");
+		struct merge_models models = merge_models_new(&rule, 19);
+		float apart[200], rows[600];
+		struct merge m;
+
+		merge_all(&rule, &models, 1, apart);
+		for (unsigned place = 0; place < 3; place++) {
+			const float *const inputs[] = { rows + 200, rows + 400 };
+			void *scratch = malloc(merge_scratch(&rule) + merge_row_scratch(&rule) + 1);
+
+			assert_non_null(scratch);
+			memcpy(rows, models.base, sizeof(apart));
+			memcpy(rows + 200, models.inputs[0], sizeof(apart));
+			memcpy(rows + 400, models.inputs[1], sizeof(apart));
+			for (merge_begin(&m, &rule, scratch); merge_needs_pass(&m);
+			     merge_end_pass(&m))
+				merge_feed(&m, 1, rows, inputs);
+			merge_row(&m, 0, rows, inputs, (char *)scratch + merge_scratch(&rule),
+				  rows + place * 200);
+			assert_memory_equal(rows + place * 200, apart, sizeof(apart));
+			free(scratch);
+		}
+		merge_models_free(&models);
+	}
+}
+
+/* Rows that come beyond the last, and passes that were not fed, do no harm. */
+static void passes_with_other_rows_do_no_harm(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = merge_rule_of(method, 2, 3, 50, "w");
+		struct merge_models models = merge_models_new(&rule, 23);
+		const float *const inputs[] = { models.inputs[0], models.inputs[1] };
+		void *scratch = malloc(merge_scratch(&rule) + 1);
+		unsigned passes = 0;
+		struct merge m;
+
+		assert_non_null(scratch);
+		rule.rows = 2;
+		for (merge_begin(&m, &rule, scratch); merge_needs_pass(&m); merge_end_pass(&m))
+			if (passes++ % 2)
+				merge_feed(&m, 3, models.base, inputs);
+		assert_true(passes <= 3);
+		free(scratch);
+		merge_models_free(&models);
+	}
+}
+
+/* Memory. */
+
+static void memory_is_bounded_by_the_row_and_the_inputs(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = merge_rule_of(method, 2, 32000, 4096, "w");
+
+		assert_true(merge_scratch(&rule) <= (size_t)1 << 20);
+		assert_true(merge_row_scratch(&rule) <= (size_t)1 << 16);
+		assert_int_equal(merge_scratch_kept(&rule), 0);
+	}
+	assert_true(sizeof(struct merge) <= 8192);
+}
+
+static void memory_that_no_machine_has_is_said_to_be_so(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_DELLA, 2, 1, (uint64_t)UINT32_MAX + 1, "w");
+
+	(void)state;
+	assert_true(merge_row_scratch(&rule) == SIZE_MAX && merge_scratch(&rule) == SIZE_MAX);
+	rule = merge_rule_of(MERGE_NUSLERP, 2, 1, (uint64_t)1 << 62, "w");
+	rule.extent = MERGE_COLUMNS;
+	assert_true(merge_scratch(&rule) == SIZE_MAX && merge_scratch_kept(&rule) == SIZE_MAX);
+}
+
+/* Randomness. */
+
+static void the_hash_is_xxh64(void **state)
+{
+	uint64_t element = 0, seed = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		uint8_t bytes[8];
+
+		for (unsigned b = 0; b < 8; b++)
+			bytes[b] = (uint8_t)(element >> 8 * b);
+		assert_true(merge_hash(element, seed) == XXH64(bytes, sizeof(bytes), seed));
+		assert_true(merge_random(element, seed) < 1u << 24);
+		element = element * 6364136223846793005u + 1442695040888963407u;
+		seed ^= element;
+	}
+}
+
+UNIT_MAIN(NULL, NULL)

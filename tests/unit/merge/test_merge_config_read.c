@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* test_merge_config_read.c - fs/merge/merge_config_read.c and merge_config.c: configurations of
+ * mergekit, and all that is none. */
+#include "fs/merge/merge_config.h"
+#include "tests/unit/unit.h"
+
+#define LINEAR "merge_method: linear\n"
+#define TWO    "models:\n- model: a\n- model: b\n"
+#define TIES   "merge_method: ties\nbase_model: base\n"
+
+static struct merge_config read_config(const char *text)
+{
+	struct merge_config config;
+	struct error err = { 0 };
+
+	if (merge_config_read(text, strlen(text), &config, &err) != 0)
+		fail_msg("%s: %s", text, err.text);
+	return config;
+}
+
+static const struct merge_condition *only(const struct merge_parameters *parameters,
+					  enum merge_parameter which)
+{
+	assert_int_equal(parameters->settings[which].n, 1);
+	return parameters->settings[which].conditions;
+}
+
+static const char every_key[] =
+	"# as people write them\n"
+	"merge_method: ties\n"
+	"base_model: base.gguf\n"
+	"dtype: float16\n"
+	"tokenizer_source: base\n"
+	"random_seed: 7\n"
+	"parameters:\n"
+	"  normalize: false\n"
+	"  int8_mask: true\n"
+	"  density:\n"
+	"  - filter: mlp\n"
+	"    value: [0.25, 0.5, 1]\n"
+	"  - value: 0.75\n"
+	"slices:\n"
+	"- sources:\n"
+	"  - model: base.gguf\n"
+	"    layer_range: [0, 4]\n"
+	"  - model: \"two words.gguf\"\n"
+	"    layer_range: [2, 6]\n"
+	"    parameters:\n"
+	"      weight: [1, -.5e0]\n"
+	"- sources: [{model: x, layer_range: [4, 8]}, {model: base.gguf, layer_range: [4, 8]}]\n"
+	"  parameters: {weight: 0.5}\n";
+
+static void every_key_is_read(void **state)
+{
+	struct merge_config config = read_config(every_key);
+	const struct merge_setting *density = &config.parameters.settings[MERGE_DENSITY];
+	const struct merge_slice *slice = config.slices;
+
+	(void)state;
+	assert_int_equal(config.method, MERGE_TIES);
+	assert_string_equal(config.base_model, "base.gguf");
+	assert_int_equal(config.dtype, MERGE_DTYPE_F16);
+	assert_true(config.tokenizer_of_base && config.sliced && config.seed == 7);
+	assert_true(only(&config.parameters, MERGE_NORMALIZE)->numbers[0] == 0.0);
+	assert_true(only(&config.parameters, MERGE_INT8_MASK)->numbers[0] == 1.0);
+	assert_int_equal(density->n, 2);
+	assert_int_equal(density->line, 10);
+	assert_int_equal(density->column, 3);
+	assert_string_equal(density->conditions[0].filter, "mlp");
+	assert_int_equal(density->conditions[0].n, 3);
+	assert_true(density->conditions[0].numbers[1] == 0.5);
+	assert_null(density->conditions[1].filter);
+	assert_true(density->conditions[1].numbers[0] == 0.75);
+	assert_int_equal(config.n, 2);
+	assert_int_equal(slice[0].n, 2);
+	assert_int_equal(slice[0].base, 0);
+	assert_string_equal(slice[0].sources[1].model, "two words.gguf");
+	assert_true(slice[0].sources[1].from == 2 && slice[0].sources[1].to == 6);
+	assert_int_equal(only(&slice[0].sources[1].parameters, MERGE_WEIGHT)->n, 2);
+	assert_true(only(&slice[0].sources[1].parameters, MERGE_WEIGHT)->numbers[1] == -0.5);
+	assert_int_equal(slice[1].base, 1);
+	assert_true(only(&slice[1].parameters, MERGE_WEIGHT)->numbers[0] == 0.5);
+	merge_config_release(&config);
+}
+
+static void models_are_one_slice_and_what_is_not_said_is_as_by_default(void **state)
+{
+	struct merge_config config =
+		read_config("models:\n- model: a\n  parameters:\n- {model: b, parameters: null}\n"
+			    "- {parameters: ~, model: c}\nmerge_method: linear\n");
+
+	(void)state;
+	assert_int_equal(config.n, 1);
+	assert_int_equal(config.slices[0].n, 3);
+	assert_int_equal(config.slices[0].base, MERGE_CONFIG_NO_SOURCE);
+	assert_false(config.sliced || config.tokenizer_of_base);
+	assert_int_equal(config.seed, 42);
+	assert_int_equal(config.dtype, MERGE_DTYPE_UNSET);
+	assert_null(config.base_model);
+	merge_config_release(&config);
+}
+
+static void every_method_has_its_name_and_is_read(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_config config;
+		char text[160];
+
+		snprintf(text, sizeof(text), "merge_method: %s\n%smodels: [{model: a}%s]\n",
+			 merge_config_methods[method],
+			 method >= MERGE_MODEL_STOCK ? "base_model: base\n" : "",
+			 method == MERGE_PASSTHROUGH ? "" : ", {model: b}");
+		config = read_config(text);
+		assert_int_equal(config.method, method);
+		merge_config_release(&config);
+	}
+}
+
+static void assert_not_read(const char *text, size_t n, const char *says)
+{
+	struct merge_config config;
+	struct error err = { 0 };
+	const int rc = merge_config_read(text, n, &config, &err);
+
+	merge_config_release(&config);
+	assert_refused(rc, &err, EINVAL, ERROR_NO_OFFSET);
+	if (!strstr(err.text, says))
+		fail_msg("\"%s\" does not say \"%s\" of\n%s", err.text, says, text);
+}
+
+static void what_is_no_configuration_is_refused_with_its_place(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "", "line 1, column 1: here has to be a configuration" },
+		{ "[]", "line 1, column 1: here has to be \"merge_method\"" },
+		{ "{}", "line 1, column 1: \"merge_method\" is missing" },
+		{ LINEAR, "line 1, column 1: \"models\" or \"slices\" is missing" },
+		{ LINEAR "slices: []\n", "\"models\" or \"slices\" is missing" },
+		{ LINEAR "models: []\n", "line 2, column 10: here has to be \"model\"" },
+		{ LINEAR "models: {}\n", "line 2, column 9: here has to be a list of models" },
+		{ LINEAR "models: [a]\n", "line 2, column 10: here has to be \"model\"" },
+		{ LINEAR "models: [{}]\n", "line 2, column 10: here \"model\" is missing" },
+		{ LINEAR "models: [{model: {path: x}}]\n", "column 18: here has to be a model" },
+		{ LINEAR "models: [{model: ''}]\n", "column 18: here has to be a model" },
+		{ LINEAR "models: [{model: \"a\\0b\"}]\n", "column 18: here has to be a model" },
+		{ LINEAR "models: [{model: a, layer_range: [0, 1]}]\n",
+		  "column 21: \"layer_range\" is not supported here" },
+		{ LINEAR "models: [{model: a, model: b}]\n", "\"model\" is there twice" },
+		{ LINEAR "models: [{model: a}, {model: a}]\n", "column 22: \"a\" is there twice" },
+		{ LINEAR TWO TWO, "line 5, column 1: \"models\" is there twice" },
+		{ LINEAR TWO "slices: []\n", "line 5, column 1: there are either" },
+		{ LINEAR "slices: []\n" TWO, "line 3, column 1: there are either" },
+		{ LINEAR "slices: [x]\n", "line 2, column 10: here has to be \"sources\"" },
+		{ LINEAR "slices: [{}]\n", "line 2, column 10: here \"sources\" is missing" },
+		{ LINEAR "slices: [{base_model: x}]\n", "\"base_model\" is not supported here" },
+		{ LINEAR "slices: [{sources: [{model: a}]}]\n",
+		  "column 21: here \"layer_range\" is missing" },
+		{ LINEAR "slices: [{sources: [{model: a, layer_range: [1, 1]}]}]\n",
+		  "column 49: a range ends behind its first block" },
+		{ LINEAR "slices: [{sources: [{model: a, layer_range: [0]}]}]\n",
+		  "here has to be the number of a block" },
+		{ LINEAR "slices: [{sources: [{model: a, layer_range: [-1, 2]}]}]\n",
+		  "column 46: here has to be the number of a block" },
+		{ LINEAR "slices: [{sources: [{model: a, layer_range: [0, 1, 2]}]}]\n",
+		  "here has to be \"]\"" },
+		{ LINEAR "slices: [{sources: [{model: a, layer_range: [0, 1048577]}]}]\n",
+		  "the number of a block" },
+		{ LINEAR "slices: [{sources: [{model: a, layer_range: [0, 4]}, "
+			 "{model: b, layer_range: [1, 4]}]}]\n",
+		  "its layers are not as many as those of \"a\"" },
+		{ "merge_method: sce\n" TWO, "line 1, column 15: \"sce\" is no method" },
+		{ "merge_method: [ties]\n" TWO, "line 1, column 15: here has to be a method" },
+		{ "merge_method: linear\nmerge_method: linear\n", "line 2, column 1: \"merge_me" },
+		{ LINEAR TWO "modules: {}\n", "line 5, column 1: \"modules\" is not supported" },
+		{ LINEAR TWO "chat_template: x\n", "\"chat_template\" is not supported" },
+		{ LINEAR TWO "dtype: int8\n", "line 5, column 8: here has to be float32, float16" },
+		{ LINEAR TWO "tokenizer_source: union\n", "\"union\" is not supported" },
+		{ LINEAR TWO "random_seed: -1\n", "a whole number below 2^64" },
+		{ LINEAR TWO "random_seed: 18446744073709551616\n", "a whole number below 2^64" },
+		{ LINEAR TWO "random_seed: 1\nparameters: {random_seed: 1}\n", "is there twice" },
+		{ LINEAR TWO "parameters: [1]\n", "line 5, column 13: here have to be parameters" },
+		{ LINEAR TWO "parameters: 1\n", "here have to be parameters" },
+		{ LINEAR TWO "parameters: {select_topk: 1}\n", "\"select_topk\" is no parameter" },
+		{ LINEAR TWO "parameters: {weight: 1, weight: 1}\n", "\"weight\" is there twice" },
+		{ LINEAR TWO "parameters: {[a]: 1}\n", "the name of a parameter" },
+		{ LINEAR TWO "parameters: {weight: x}\n", "column 22: here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: '1'}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: 0x10}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: .inf}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: nan}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: 1e999}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: 1.2.3}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: }\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: []}\n", "here has to be a number, or a filter" },
+		{ LINEAR TWO "parameters: {weight: [[1]]}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: {value: 1}}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: [1, {value: 1}]}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: [{value: 1}, 1]}\n", "a filter and its value" },
+		{ LINEAR TWO "parameters: {weight: [{filter: x}]}\n", "\"value\" is missing" },
+		{ LINEAR TWO "parameters: {weight: [{value: []}]}\n", "here has to be a number" },
+		{ LINEAR TWO "parameters: {weight: [{value: 1, tensor: x}]}\n",
+		  "\"tensor\" is not supported here" },
+		{ LINEAR TWO "parameters: {t: 1}\n", "column 14: linear has no use for \"t\"" },
+		{ LINEAR "models: [{model: a, parameters: {normalize: true}}]\n",
+		  "column 34: \"normalize\" is no parameter of a single model" },
+		{ TIES TWO "parameters: {density: 1.5}\n", "\"density\" is between 0 and 1" },
+		{ TIES TWO "parameters: {density: -0.5}\n", "\"density\" is between 0 and 1" },
+		{ TIES "models: [{model: base}]\n", "ties is of at least 1 model with the base" },
+		{ TIES "models: [{model: base, parameters: {weight: 1}}, {model: a}]\n",
+		  "column 37: \"weight\" is no parameter of the base model" },
+		{ TIES "slices: [{sources: [{model: a, layer_range: [0, 1]}]}]\n",
+		  "column 10: \"base\", the base model, is no source of this slice" },
+		{ "merge_method: ties\n" TWO, "line 1, column 1: ties needs \"base_model\"" },
+		{ "merge_method: passthrough\n" TWO, "passthrough is of 1 model, not of 2" },
+		{ "merge_method: nuslerp\nmodels: [{model: a}]\n",
+		  "nuslerp is of 2 models, not of 1" },
+		{ "merge_method: model_stock\nbase_model: x\nmodels: [{model: a}, {model: x}]\n",
+		  "model_stock is of at least 2 models with the base model, not of 1" },
+		{ "merge_method: slerp\nmodels: [{model: a}]\n",
+		  "slerp is of two models, not of 1" },
+		{ "merge_method: slerp\nbase_model: x\n" TWO, "the base model is none of these" },
+		{ "merge_method: slerp\nbase_model: a\nmodels: [{model: a}]\n",
+		  "slerp is of the base model and one more" },
+		{ LINEAR TWO "---\n" LINEAR, "here has to be the end" },
+		{ "&a [*a]", "line 1, column 1: a configuration has no anchors" },
+		{ LINEAR "models: &m [{model: a}]\n", "column 9: a configuration has no anchors" },
+		{ LINEAR "models: *m\n", "column 9: a configuration has no anchors" },
+		{ LINEAR "models: [{model: !!str a}]\n", "a configuration has no anchors" },
+		{ LINEAR "\t: x\n", "line 2, column 1" },
+		{ "merge_method: \xff\n", "line 1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+		assert_not_read(cases[i].text, strlen(cases[i].text), cases[i].says);
+}
+
+static void a_configuration_that_is_cut_is_refused_or_a_shorter_one(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < sizeof(every_key) - 1; n++) {
+		struct merge_config config;
+		struct error err = { 0 };
+		const int rc = merge_config_read(every_key, n, &config, &err);
+
+		assert_true(rc == 0 || (rc == -EINVAL && strncmp(err.text, "line ", 5) == 0));
+		merge_config_release(&config);
+	}
+}
+
+/* A head, a part again and again, and a tail. */
+static char *repeated(const char *head, const char *part, size_t times, const char *tail, size_t *n)
+{
+	const size_t length = strlen(part);
+	char *text = malloc(strlen(head) + times * length + strlen(tail) + 1);
+
+	assert_non_null(text);
+	*n = (size_t)sprintf(text, "%s", head);
+	for (size_t i = 0; i < times; i++, *n += length)
+		memcpy(text + *n, part, length);
+	*n += (size_t)sprintf(text + *n, "%s", tail);
+	return text;
+}
+
+static void lists_have_bounds(void **state)
+{
+	static const struct {
+		const char *head, *part;
+		size_t times;
+		const char *tail, *says;
+	} cases[] = {
+		{ LINEAR TWO "parameters: {weight: [", "1,", MERGE_CONFIG_NUMBERS + 1, "]}\n",
+		  "a gradient has at most 4096 values" },
+		{ LINEAR TWO "parameters: {weight: [", "{value: 1},", MERGE_CONFIG_CONDITIONS + 1,
+		  "]}\n", "a list of filters has at most 256 entries" },
+		{ LINEAR "models: [", "{model: a},", MERGE_CONFIG_SOURCES + 1, "]\n",
+		  "at most 17 models are merged" },
+		{ LINEAR "slices: [", "{sources: [{model: a, layer_range: [0, 1]}]},",
+		  MERGE_CONFIG_SLICES + 1, "]\n", "there are at most 1024 slices" },
+		{ LINEAR "models: [{model: ", "a", MERGE_CONFIG_MODEL_LENGTH + 1, "}]\n",
+		  "here has to be a model" },
+	};
+	struct merge_config config;
+	struct error err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		size_t n;
+		char *text =
+			repeated(cases[i].head, cases[i].part, cases[i].times, cases[i].tail, &n);
+
+		assert_not_read(text, n, cases[i].says);
+		free(text);
+		/* One less is read, of models that are not the same. */
+		text = repeated(cases[i].head, cases[i].part, cases[i].times - 1, cases[i].tail,
+				&n);
+		if (!strstr(cases[i].says, "17 models")) {
+			assert_int_equal(merge_config_read(text, n, &config, &err), 0);
+			merge_config_release(&config);
+		}
+		free(text);
+	}
+}
+
+static void a_text_of_brackets_or_of_too_many_bytes_ends_soon(void **state)
+{
+	const size_t n = MERGE_CONFIG_MAX + 1;
+	char *text = malloc(n);
+	struct merge_config config;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, '[', n);
+	assert_int_equal(merge_config_read(text, n, &config, &err), -EFBIG);
+	assert_int_equal(merge_config_read(text, n - 1, &config, &err), -EINVAL);
+	memset(text, '{', n);
+	assert_int_equal(merge_config_read(text, n - 1, &config, &err), -EINVAL);
+	free(text);
+}
+
+static void without_memory_nothing_is_read(void **state)
+{
+	struct merge_config config;
+	struct error err;
+	uint64_t k = 1;
+	int rc;
+
+	(void)state;
+	needs_failing_allocations();
+	for (;; k++) {
+		err = (struct error){ 0 };
+		allocation_fails(k);
+		rc = merge_config_read(every_key, sizeof(every_key) - 1, &config, &err);
+		merge_config_release(&config);
+		if (!allocation_failed())
+			break;
+		assert_refused(rc, &err, ENOMEM, ERROR_NO_OFFSET);
+	}
+	assert_int_equal(rc, 0);
+	assert_true(k > 10);
+}
+
+UNIT_MAIN(NULL, NULL)
