@@ -55,7 +55,7 @@ ROW_2 := base tensor metadata
 ROW_3 := layer merge
 ROW_4 := model
 ROW_5 := paths lazy assemble
-ROW_6 := edit report check
+ROW_6 := edit report check diff
 ROW_7 := recipe
 ROW_8 := files
 ROW_9 := tree
@@ -170,8 +170,8 @@ $(UNIT_MEASURE:%=$B/tests/unit/%): %: %.o $(UNIT_ARCHIVES) $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
 # The scene of many is a model with grafts, which edit/ makes: the tests of the rooms from layer/ to
 # check/ are linked with all of these.
-SCENES := layer model lazy assemble report check
-with_scene = $(call archives,report check) $(call with_below,edit)
+SCENES := layer model lazy assemble report check diff
+with_scene = $(call archives,report check diff) $(call with_below,edit)
 unit_with = $(UNIT_FS_ARCHIVES) $(if $(filter $1,$(SCENES)),$(with_scene),$(call with_below,$1))
 # $(eval $(call unit_of,FOLDER)): the rule for the tests of a folder of fs/.
 define unit_of

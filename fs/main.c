@@ -2,7 +2,7 @@
 /* main.c - the command line program, and the rooms of fs/ (README.md beside it):
  *
  *	12	fs/		main.c, and the commands that need no mount: --report,
- *				--picture, --show
+ *				--picture, --show, --diff
  *	11	fuse/		FUSE requests: found, dispatched to a family, answered; the
  *				loop; the session
  *	10	mount/		one mount: options, models, threads, shards that come and
@@ -17,6 +17,8 @@
  *				links, undo, recovery
  *	6	report/		θ as text, tables and JSON
  *	6	check/		.check
+ *	6	diff/		two models beside each other, tensor by tensor: table and
+ *				summary
  *	5	paths/		what a path or a writing process refers to outside the
  *				mount, without hanging
  *	5	lazy/		results computed on first read and kept: memo, measures,
@@ -39,6 +41,7 @@
  *				shards, computed rows), views
  *	0	util/		no model, no FUSE: log, io, paths, thread pool, fair lock,
  *				rights, escapes */
+#include "fs/diff_command.h"
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
 #include "fs/mount/sandbox.h"
@@ -147,6 +150,8 @@ static int print_what_is_asked(const struct options *options)
 				      options->report_model, options->json);
 	if (options->picture)
 		return picture_command(options);
+	if (options->diff)
+		return diff_command(options);
 	return options->print_recipe ? recipe_command(options) : show_command(options);
 }
 
@@ -171,7 +176,8 @@ int main(int argc, char **argv)
 		puts("organfs " ORGANFS_VERSION);
 	else if (options.pack)
 		rc = pack_command(&options);
-	else if (options.report || options.picture || options.print_recipe || options.show)
+	else if (options.report || options.picture || options.print_recipe || options.show ||
+		 options.diff)
 		rc = print_what_is_asked(&options);
 	else
 		rc = mount_models(&options);

@@ -23,20 +23,13 @@ static struct memo_state *place(struct content *content, uint64_t samples)
 static int measure(struct model *model, uint64_t samples, const struct subject *subject,
 		   struct memo_state *once)
 {
-	struct organ_location at = organ_file_locate(model, subject->tensor, subject->content);
-	uint64_t length = at.organ.data_size;
-	struct sampling sampling = {
-		.type = at.organ.type, .samples = samples, .wanted = is_wanted, .context = once
-	};
+	const struct organ_location at =
+		organ_file_locate(model, subject->tensor, subject->content);
+	struct sampling sampling = { .samples = samples, .wanted = is_wanted, .context = once };
 
-	sampling.file = backing_is_computed(at.file)
-				? at.file
-				: backing_file_at(at.file, &at.offset, &length);
-	sampling.offset = at.offset;
 	/* Of a shard that is gone, what was not measured in time is not known. */
-	if (!sampling.file || backing_is_revoked(sampling.file))
+	if (!sampling_locate(&sampling, &at))
 		return -ENOTSUP;
-	shape_elements(at.organ.ne, &sampling.elements);
 	return sampling_measure(&sampling, &((struct measure_result *)once)->result);
 }
 

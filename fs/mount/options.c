@@ -66,6 +66,8 @@ static const struct fuse_opt templates[] = {
 	OPTION("--report=%s", report_model, 0),
 	OPTION("--json", json, 1),
 	OPTION("--picture", picture, 1),
+	OPTION("--diff", diff, 1),
+	OPTION("--diff=%s", diff_form, 0),
 	OPTION("--show", show, 1),
 	OPTION("--pack", pack, 1),
 	OPTION("--recipe", print_recipe, 1),
@@ -386,6 +388,18 @@ static int check_picture(struct parsed *parsed)
 						: "--recipe needs one FILE");
 }
 
+static int check_diff(struct parsed *parsed)
+{
+	const struct options *options = &parsed->options;
+
+	if (options->diff_form && strcmp(options->diff_form, "tsv") != 0)
+		return complain(parsed, "--diff=%s is not known; there are --diff and --diff=tsv",
+				options->diff_form);
+	if (options->n_models == 2 && parsed->n_more == 0)
+		return 0;
+	return complain(parsed, "--diff needs two MODELs; see organfs --help");
+}
+
 static int take_mountpoint(struct parsed *parsed)
 {
 	struct options *options = &parsed->options;
@@ -399,6 +413,17 @@ static int take_mountpoint(struct parsed *parsed)
 				      : "a MODEL and a MOUNTPOINT are needed");
 }
 
+/* What the command line names beside options. */
+static int check_operands(struct parsed *parsed)
+{
+	const struct options *options = &parsed->options;
+
+	if (options->diff || options->diff_form)
+		return check_diff(parsed);
+	return options->picture || options->show || options->print_recipe ? check_picture(parsed)
+									  : take_mountpoint(parsed);
+}
+
 /* Values matter to what opens a model. */
 static int check(struct parsed *parsed)
 {
@@ -410,9 +435,7 @@ static int check(struct parsed *parsed)
 		return check_report(parsed);
 	if (options->json)
 		return complain(parsed, "--json goes with --report; see organfs --help");
-	if ((options->picture || options->show || options->print_recipe
-		     ? check_picture(parsed)
-		     : take_mountpoint(parsed)) < 0)
+	if (check_operands(parsed) < 0)
 		return -1;
 	if (parsed->complaint) {
 		log_error("%s", parsed->complaint);
@@ -458,6 +481,7 @@ static int fill(struct parsed *parsed)
 	struct options *options = &parsed->options;
 
 	options->report |= options->report_model != NULL;
+	options->diff |= options->diff_form != NULL;
 	options->foreground |= options->debug;
 	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
 	options->read_only |= options->picture || options->show || options->pack;
@@ -587,6 +611,7 @@ void options_release(struct options *options)
 	free(options->models);
 	free(options->mountpoint);
 	free(options->report_model);
+	free(options->diff_form);
 	free(options->output);
 	free(options->header);
 	free(options->recipe);
@@ -599,7 +624,7 @@ const char *options_help(void)
 {
 	return "Usage: organfs [-dfs] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] [--json] TABLE...|--recipe FILE\n"
-	       "       organfs --picture|--show [-o OPTION[,OPTION...]] MODEL...\n"
+	       "       organfs --picture|--show|--diff[=tsv] [-o OPTION[,OPTION...]] MODEL...\n"
 	       "       organfs --pack [-o OPTION[,OPTION...]] MODEL FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
 	       "A directory of organ files, copied from a mount, is a model too; so is a URL.\n"
@@ -607,7 +632,7 @@ const char *options_help(void)
 	       "  -f; -d, -o debug  stay in the foreground, log to stderr; requests too\n"
 	       "  -h, --help, -V, --version  this text, the version\n"
 	       "  --report[=NAME] [--json]  report on models, or one, from their .table files\n"
-	       "  --picture        print theta.svg of a model, or of two beside each other\n"
+	       "  --picture, --diff[=tsv]  print theta.svg of one model or two; how two differ\n"
 	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
 	       "  --pack           write a MODEL, such as a directory of organ files, as a GGUF\n"
 	       "  --recipe         print the recipe that a GGUF carries (-o lineage)\n"

@@ -18,6 +18,8 @@ struct options {
 	char *report_model; /* of that model; NULL: of all */
 	int json;	    /* as JSON */
 	int picture;	    /* print that of the one model, or of two; nothing is mounted */
+	int diff;	    /* print what differs between two models; nothing is mounted */
+	char *diff_form;    /* "tsv", as a table; NULL: for people */
 	int show;	    /* the same in a terminal, of one model or mount */
 	int pack; /* write the one model to the file that mountpoint names; nothing is mounted */
 	int fresh;	    /* a private layer that an earlier mount left is not taken up */

@@ -8,10 +8,23 @@
 #include <stdlib.h>
 
 /* Elements that are read and decoded at once: whole blocks of every type. */
-#define CHUNK ((size_t)1 << 16)
+#define CHUNK SAMPLING_RANGE_MAX
 
 /* Spans that a server is asked for together. */
 #define BATCH 256
+
+bool sampling_locate(struct sampling *s, const struct organ_location *at)
+{
+	uint64_t offset = at->offset, length = at->organ.data_size;
+
+	s->file = !at->file || backing_is_computed(at->file)
+			  ? at->file
+			  : backing_file_at(at->file, &offset, &length);
+	s->offset = offset;
+	s->type = at->organ.type;
+	shape_elements(at->organ.ne, &s->elements);
+	return s->file && !backing_is_revoked(s->file);
+}
 
 /* Where count elements from a block's start on lie in the file. */
 static uint64_t place_of(const struct sampling *s, uint64_t start, size_t count, size_t *n)
@@ -209,6 +222,17 @@ int sampling_values(const struct sampling *s, float *values)
 	sample_init(&sample, s->elements, s->samples);
 	if (rc == 0)
 		rc = read_sample(s, &sample, bytes, values);
+	free(bytes);
+	return rc;
+}
+
+int sampling_range(const struct sampling *s, uint64_t start, size_t count, float *values)
+{
+	int rc = s->wanted(s->context) ? 0 : -EINTR;
+	void *bytes = rc == 0 ? new_bytes(s, &rc) : NULL;
+
+	if (rc == 0)
+		rc = read_values(s, start, count, bytes, values);
 	free(bytes);
 	return rc;
 }

@@ -4,7 +4,7 @@
 #ifndef FS_TENSOR_SAMPLING_H
 #define FS_TENSOR_SAMPLING_H
 
-#include "fs/storage/backing.h"
+#include "fs/tensor/organ_views.h"
 #include "measure/sample.h"
 #include "measure/zmeasure.h"
 
@@ -22,6 +22,10 @@ struct sampling {
 	void *context;
 };
 
+/* File, offset, type and elements of an organ; the rest stays. False: its bytes are in a file that
+ * is gone, or in none. */
+bool sampling_locate(struct sampling *sampling, const struct organ_location *at);
+
 /* Measure. Reads no byte but those of the sampled blocks. Returns 0, or -EINTR: not wanted any
  * more; -EIO: the file is not what it was; -ENOTSUP: blocks of this type hold no values that are
  * known; -ENOMEM. */
@@ -30,5 +34,10 @@ int sampling_measure(const struct sampling *sampling, struct zmeasure *result);
 /* The sampled values themselves, sample_total(elements, samples) of them; samples is not
  * SAMPLES_ALL. Returns as above. */
 int sampling_values(const struct sampling *sampling, float *values);
+
+/* count values from start on, which is a multiple of SAMPLE_SPAN. They count once backing_check()
+ * has said 0 of the file afterwards. Returns as above. */
+#define SAMPLING_RANGE_MAX ((size_t)1 << 16)
+int sampling_range(const struct sampling *sampling, uint64_t start, size_t count, float *values);
 
 #endif

@@ -87,7 +87,8 @@ _organfs_program() {
 	case $prev,$cur,$report in
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --show --pack --recipe -o' ;;
+	*,--diff=*) _organfs_words tsv ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --pack --recipe -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF ;;
 	esac

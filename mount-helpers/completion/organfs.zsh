@@ -66,6 +66,7 @@ _organfs_program() {
 		'(-)'{-V,--version}'[print the version]' \
 		'--pack[write a model, such as a directory of organ files]' \
 		'--picture[print theta.svg of a model, or of two]' \
+		'--diff=-[print what differs between two models]::form:(tsv)' \
 		'--show[show it in the terminal]' \
 		'--recipe[print the recipe that a GGUF carries]' \
 		'--report=-[report on models by their tables]::model:' \

@@ -26,6 +26,7 @@ limits() {
 limits "$ORGANFS" --report "$TMP/table"
 limits "$ORGANFS" --picture "$base"
 limits "$ORGANFS" --show "$base"
+limits "$ORGANFS" --diff "$base" "$MODELS/stories260K-q8_0.gguf"
 
 # A picture of a model that lies elsewhere, and of shards that links lead to, as in caches.
 mkdir "$TMP/blobs" "$TMP/links"

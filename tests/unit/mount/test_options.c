@@ -208,6 +208,27 @@ static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
 	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
 }
 
+static void a_difference_is_of_two_models(void **state)
+{
+	struct options options = good("--diff a.gguf b.gguf -o samples=all");
+
+	assert_true(options.diff);
+	assert_null(options.diff_form);
+	assert_null(options.mountpoint);
+	assert_int_equal(options.n_models, 2);
+	assert_int_equal(options.samples, 0);
+	options_release(&options);
+	options = good("--diff=tsv a.gguf b.gguf");
+	assert_true(options.diff);
+	assert_string_equal(options.diff_form, "tsv");
+	options_release(&options);
+	assert_bad(state, "--diff a.gguf", "--diff needs two MODELs");
+	assert_bad(state, "--diff a.gguf b.gguf c.gguf", "--diff needs two MODELs");
+	assert_bad(state, "--diff a.gguf b.gguf -o model=c.gguf", "--diff needs two MODELs");
+	assert_bad(state, "--diff=html a.gguf b.gguf", "--diff=html is not known");
+	assert_bad(state, "--diff a.gguf b.gguf -o samples=1", "samples=1");
+}
+
 static void help_and_version_need_nothing_else(void **state)
 {
 	static const char *const helps[] = { "-h", "--help" };
@@ -249,6 +270,7 @@ static void the_help_names_every_option(void **state)
 					     "--report",
 					     "--picture",
 					     "--show",
+					     "--diff[=tsv]",
 					     " -s ",
 					     "-d,",
 					     "debug",

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* diff.c - see diff.h. */
+#include "fs/diff/diff.h"
+#include "fs/lazy/memo.h"
+#include "fs/util/cond_poll.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct diff_measure {
+	enum { PAIR_UNKNOWN, PAIR_PENDING, PAIR_MEASURED } state;
+	struct tensor_difference result; /* does not change any more once it is measured */
+};
+
+struct diff_measures {
+	atomic_uint refs;
+	struct diff_params params;
+	pthread_mutex_t lock; /* protects the state of all pairs, and batches */
+	pthread_cond_t changed;
+	struct diff_measure pairs[];
+};
+
+bool diff_pair_is_comparable(const struct diff_pair *pair)
+{
+	return pair->here && pair->there &&
+	       memcmp(pair->here->at.organ.ne, pair->there->at.organ.ne,
+		      sizeof(pair->here->at.organ.ne)) == 0;
+}
+
+static void add_pair(struct diff *diff, const struct diff_tensor *here,
+		     const struct diff_tensor *there)
+{
+	const bool same = here && there && tensor_difference_is_none(&here->at, &there->at);
+
+	diff->pairs[diff->n++] = (struct diff_pair){ here, there, same };
+}
+
+static void pair_up(struct diff *diff)
+{
+	const struct diff_side *here = diff->here, *there = diff->there;
+
+	for (uint32_t i = 0; i < here->n; i++) {
+		const struct organ *organ = &here->tensors[i].at.organ;
+
+		add_pair(diff, &here->tensors[i],
+			 diff_side_tensor(there, organ->name, organ->name_length));
+	}
+	for (uint32_t i = 0; i < there->n; i++) {
+		const struct organ *organ = &there->tensors[i].at.organ;
+
+		if (!diff_side_tensor(here, organ->name, organ->name_length))
+			add_pair(diff, NULL, &there->tensors[i]);
+	}
+}
+
+static struct diff_measures *new_measures(size_t n, const struct diff_params *params)
+{
+	struct diff_measures *measures =
+		calloc(1, sizeof(*measures) + n * sizeof(measures->pairs[0]));
+
+	if (!measures)
+		return NULL;
+	atomic_init(&measures->refs, 1);
+	measures->params = *params;
+	pthread_mutex_init(&measures->lock, NULL);
+	cond_poll_init(&measures->changed);
+	return measures;
+}
+
+static void free_diff(struct diff *diff)
+{
+	if (diff->measures) {
+		pthread_cond_destroy(&diff->measures->changed);
+		pthread_mutex_destroy(&diff->measures->lock);
+	}
+	free(diff->measures);
+	free(diff->pairs);
+	diff_side_free(diff->here);
+	diff_side_free(diff->there);
+	free(diff);
+}
+
+struct diff *diff_new(struct diff_side *here, struct diff_side *there,
+		      const struct diff_params *params)
+{
+	struct diff *diff = here && there ? calloc(1, sizeof(*diff)) : NULL;
+	size_t n;
+
+	if (!diff) {
+		diff_side_free(here);
+		diff_side_free(there);
+		return NULL;
+	}
+	diff->here = here;
+	diff->there = there;
+	n = (size_t)here->n + there->n;
+	diff->pairs = calloc(n + 1, sizeof(*diff->pairs));
+	diff->measures = new_measures(n, params);
+	if (!diff->pairs || !diff->measures) {
+		free_diff(diff);
+		return NULL;
+	}
+	pair_up(diff);
+	return diff;
+}
+
+struct diff *diff_ref(struct diff *diff)
+{
+	atomic_fetch_add(&diff->measures->refs, 1);
+	return diff;
+}
+
+void diff_unref(struct diff *diff)
+{
+	if (diff && atomic_fetch_sub(&diff->measures->refs, 1) == 1)
+		free_diff(diff);
+}
+
+/* With the lock held, which is released meanwhile. */
+static int measure_pair(struct diff *diff, size_t i, const struct halt *halt)
+{
+	struct diff_measures *measures = diff->measures;
+	struct diff_measure *measure = &measures->pairs[i];
+	const struct diff_pair *pair = &diff->pairs[i];
+	int rc;
+
+	measure->state = PAIR_PENDING;
+	pthread_mutex_unlock(&measures->lock);
+	rc = tensor_difference(pair->here ? &pair->here->at : NULL,
+			       pair->there ? &pair->there->at : NULL, measures->params.samples,
+			       halt, &measure->result);
+	pthread_mutex_lock(&measures->lock);
+	measure->state = rc == 0 ? PAIR_MEASURED : PAIR_UNKNOWN;
+	pthread_cond_broadcast(&measures->changed);
+	return rc;
+}
+
+/* With the lock held: wait for the thread that measures the pair, or measure it. */
+static int finish_pair(struct diff *diff, size_t i, const struct halt *halt)
+{
+	struct diff_measures *measures = diff->measures;
+	int rc = 0;
+
+	while (rc == 0 && measures->pairs[i].state != PAIR_MEASURED) {
+		if (halted(halt))
+			return -EINTR;
+		if (measures->pairs[i].state == PAIR_UNKNOWN)
+			rc = measure_pair(diff, i, halt);
+		else
+			cond_poll_wait(&measures->changed, &measures->lock);
+	}
+	return rc;
+}
+
+/* What several threads measure together for one that asks. All but the first three is protected by
+ * the lock of the measures. */
+struct diff_batch {
+	atomic_uint refs;
+	struct diff *diff; /* with a reference of its own */
+	size_t end;
+	size_t next;
+	bool over;	  /* the thread that asks takes no more part: halt is gone */
+	unsigned running; /* threads that help at this moment */
+	struct halt halt;
+};
+
+static void unref_batch(struct diff_batch *batch)
+{
+	if (atomic_fetch_sub(&batch->refs, 1) != 1)
+		return;
+	diff_unref(batch->diff);
+	free(batch);
+}
+
+/* With the lock held: measure pairs that no other thread measures or has measured. */
+static int take_pairs(struct diff_batch *batch)
+{
+	struct diff_measures *measures = batch->diff->measures;
+	int rc = 0;
+
+	while (rc == 0 && batch->next < batch->end) {
+		const size_t i = batch->next++;
+
+		if (measures->pairs[i].state == PAIR_UNKNOWN)
+			rc = measure_pair(batch->diff, i, &batch->halt);
+	}
+	/* An error is told by the thread that asks, which tries that pair again. */
+	if (rc < 0)
+		batch->next = batch->end;
+	return rc;
+}
+
+/* A job that comes late finds nothing to do: it is never waited for before it runs. */
+static void help(void *argument)
+{
+	struct diff_batch *batch = argument;
+	struct diff_measures *measures = batch->diff->measures;
+
+	pthread_mutex_lock(&measures->lock);
+	if (!batch->over) {
+		batch->running++;
+		take_pairs(batch);
+		batch->running--;
+		pthread_cond_broadcast(&measures->changed);
+	}
+	pthread_mutex_unlock(&measures->lock);
+	unref_batch(batch);
+}
+
+static unsigned helpers(const struct diff_params *params, size_t n)
+{
+	const size_t most = memo_threads() - 1;
+
+	if (!params->pool || n < 2)
+		return 0;
+	return (unsigned)(n - 1 < most ? n - 1 : most);
+}
+
+static int run_batch(struct diff_batch *batch, size_t first)
+{
+	struct diff *diff = batch->diff;
+	struct diff_measures *measures = diff->measures;
+	int rc;
+
+	for (unsigned i = helpers(&measures->params, batch->end - first); i > 0; i--) {
+		atomic_fetch_add(&batch->refs, 1);
+		if (pool_submit(measures->params.pool, help, batch) < 0) {
+			unref_batch(batch);
+			break;
+		}
+	}
+	pthread_mutex_lock(&measures->lock);
+	rc = take_pairs(batch);
+	for (size_t i = first; rc == 0 && i < batch->end; i++)
+		rc = finish_pair(diff, i, &batch->halt);
+	batch->over = true;
+	batch->next = batch->end;
+	while (batch->running)
+		pthread_cond_wait(&measures->changed, &measures->lock);
+	pthread_mutex_unlock(&measures->lock);
+	return rc;
+}
+
+int diff_measure(struct diff *diff, size_t first, size_t n, const atomic_bool *stop)
+{
+	struct diff_batch *batch = calloc(1, sizeof(*batch));
+	int rc;
+
+	if (!batch)
+		return -ENOMEM;
+	atomic_init(&batch->refs, 1);
+	batch->diff = diff_ref(diff);
+	batch->next = first;
+	batch->end = first + n;
+	batch->halt = (struct halt){ stop, diff->measures->params.ending };
+	rc = run_batch(batch, first);
+	unref_batch(batch);
+	return rc;
+}
+
+const struct tensor_difference *diff_result(struct diff *diff, size_t i)
+{
+	struct diff_measures *measures = diff->measures;
+	bool measured;
+
+	pthread_mutex_lock(&measures->lock);
+	measured = measures->pairs[i].state == PAIR_MEASURED;
+	pthread_mutex_unlock(&measures->lock);
+	return measured ? &measures->pairs[i].result : NULL;
+}

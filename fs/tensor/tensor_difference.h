@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* tensor_difference.h - two organs beside each other, here and there: are their bytes the same, and
+ * how far are their values apart? */
+#ifndef FS_TENSOR_TENSOR_DIFFERENCE_H
+#define FS_TENSOR_TENSOR_DIFFERENCE_H
+
+#include "fs/tensor/sampling.h"
+#include "fs/util/halt.h"
+
+enum tensor_difference_status {
+	DIFFERENCE_OK,
+	DIFFERENCE_NONFINITE, /* values that are not finite are left out */
+	DIFFERENCE_UNDECODED, /* the values of one of the types are not known */
+	DIFFERENCE_MISSING,   /* one of them is in a file that is gone */
+	DIFFERENCE_SHAPE,     /* they have other shapes */
+	DIFFERENCE_ONLY_HERE, /* there is no other one */
+	DIFFERENCE_ONLY_THERE,
+	DIFFERENCE_STATUSES,
+};
+
+/* "ok", "only-here", ...; the longest has that many bytes. */
+const char *tensor_difference_status(enum tensor_difference_status status);
+#define DIFFERENCE_STATUS_WIDTH 10
+
+struct tensor_difference {
+	enum tensor_difference_status status;
+	bool same; /* type, shape and all bytes */
+	/* As measure/difference.h has them, of the sampled values; all is known of what is the
+	 * same. NaN: not known. */
+	double cosine, relative, average, largest;
+	double theta; /* degrees: there less here */
+};
+
+/* Is it known without reading that both have the same bytes, for these lie in the same place? */
+bool tensor_difference_is_none(const struct organ_location *here,
+			       const struct organ_location *there);
+
+/* Compare two organs, of which one may be NULL. What has the type and shape of the other is read
+ * until a byte differs, and otherwise samples of both are, as sampling.h says. Returns 0, or -EINTR
+ * soon after halt, -EIO or -ENOMEM. */
+int tensor_difference(const struct organ_location *here, const struct organ_location *there,
+		      uint64_t samples, const struct halt *halt, struct tensor_difference *result);
+
+#endif
