@@ -30,8 +30,8 @@ mount_counted() {
 }
 
 counted() {
-	# How long the table of mounts is, which is read with read(), is the machine's affair.
-	n=$(($(grep -vc resumed "$TMP/calls") - $(calls read)))
+	# How long the table of mounts is, which mount(8) writes anew, is the machine's affair.
+	n=$(($(count_calls) - $(calls write)))
 	bytes=$(returned pread64 preadv preadv2)
 }
 
