@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-struct reader {
+struct config_reader {
 	struct yaml_reader yaml;
 	struct merge_config *config;
 	bool seeded;
@@ -19,20 +19,20 @@ struct reader {
 #define refuse(reader, ...) yaml_reader_refuse(&(reader)->yaml, __VA_ARGS__)
 
 /* A mapping's key, and what reads its value into something. */
-struct key {
+struct config_key {
 	const char *name;
-	int (*read)(struct reader *reader, void *into);
+	int (*read)(struct config_reader *reader, void *into);
 };
 
-static void set_place(const struct reader *reader, size_t *line, size_t *column)
+static void set_place(const struct config_reader *reader, size_t *line, size_t *column)
 {
 	*line = reader->yaml.event.start_mark.line + 1;
 	*column = reader->yaml.event.start_mark.column + 1;
 }
 
 /* The event is the start of a mapping: its keys in any order, each once. seen: a bit for each. */
-static int read_mapping(struct reader *reader, const struct key *keys, size_t n, void *into,
-			unsigned *seen)
+static int read_mapping(struct config_reader *reader, const struct config_key *keys, size_t n,
+			void *into, unsigned *seen)
 {
 	int rc = yaml_reader_next(&reader->yaml);
 
@@ -57,7 +57,7 @@ static int read_mapping(struct reader *reader, const struct key *keys, size_t n,
 
 /* Words. */
 
-static int expect_word(struct reader *reader, const char *what)
+static int expect_word(struct config_reader *reader, const char *what)
 {
 	size_t n;
 	int rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, what);
@@ -71,7 +71,7 @@ static int expect_word(struct reader *reader, const char *what)
 	return 0;
 }
 
-static int read_text(struct reader *reader, const char *what, char **text)
+static int read_text(struct config_reader *reader, const char *what, char **text)
 {
 	size_t n;
 	const char *value;
@@ -88,7 +88,7 @@ static int read_text(struct reader *reader, const char *what, char **text)
 }
 
 /* A whole number up to most. False: the event is none. */
-static bool get_whole(const struct reader *reader, uint64_t most, uint64_t *number)
+static bool get_whole(const struct config_reader *reader, uint64_t most, uint64_t *number)
 {
 	size_t n;
 	const char *value = yaml_reader_value(&reader->yaml, &n);
@@ -104,7 +104,7 @@ static bool get_whole(const struct reader *reader, uint64_t most, uint64_t *numb
 	return n && *number <= most;
 }
 
-static bool get_truth(const struct reader *reader, double *number)
+static bool get_truth(const struct config_reader *reader, double *number)
 {
 	static const char *const words[][3] = { { "false", "False", "FALSE" },
 						{ "true", "True", "TRUE" } };
@@ -120,7 +120,7 @@ static bool get_truth(const struct reader *reader, double *number)
 
 /* A decimal number, or a truth value. False: the event is none. strtod() takes more than decimals
  * of YAML, but none of these letters is in them. */
-static bool get_number(const struct reader *reader, double *number)
+static bool get_number(const struct config_reader *reader, double *number)
 {
 	size_t n;
 	const char *value = yaml_reader_value(&reader->yaml, &n);
@@ -138,7 +138,7 @@ static bool get_number(const struct reader *reader, double *number)
 
 /* Parameters. */
 
-static int add_number(struct reader *reader, enum merge_parameter which, size_t *room,
+static int add_number(struct config_reader *reader, enum merge_parameter which, size_t *room,
 		      struct merge_condition *condition)
 {
 	const bool share = which == MERGE_DENSITY || which == MERGE_GAMMA || which == MERGE_EPSILON;
@@ -159,7 +159,7 @@ static int add_number(struct reader *reader, enum merge_parameter which, size_t 
 }
 
 /* The event, and those that follow it, as the rest of a gradient. */
-static int read_gradient(struct reader *reader, enum merge_parameter which,
+static int read_gradient(struct config_reader *reader, enum merge_parameter which,
 			 struct merge_condition *condition)
 {
 	size_t room = condition->n;
@@ -174,7 +174,7 @@ static int read_gradient(struct reader *reader, enum merge_parameter which,
 }
 
 /* The value that comes next: a number, or a list of them. */
-static int read_numbers(struct reader *reader, enum merge_parameter which,
+static int read_numbers(struct config_reader *reader, enum merge_parameter which,
 			struct merge_condition *condition)
 {
 	size_t room = 0;
@@ -194,7 +194,7 @@ struct condition_of {
 	enum merge_parameter which;
 };
 
-static int read_filter(struct reader *reader, void *into)
+static int read_filter(struct config_reader *reader, void *into)
 {
 	const struct condition_of *of = into;
 	const int rc = read_text(reader, "a filter", &of->condition->filter);
@@ -207,14 +207,15 @@ static int read_filter(struct reader *reader, void *into)
 	return rc;
 }
 
-static int read_value(struct reader *reader, void *into)
+static int read_value(struct config_reader *reader, void *into)
 {
 	const struct condition_of *of = into;
 
 	return read_numbers(reader, of->which, of->condition);
 }
 
-static const struct key condition_keys[] = { { "filter", read_filter }, { "value", read_value } };
+static const struct config_key condition_keys[] = { { "filter", read_filter },
+						    { "value", read_value } };
 
 /* One more condition, all zeros. NULL: out of memory. */
 static struct merge_condition *add_condition(struct merge_setting *setting, size_t *room)
@@ -230,7 +231,7 @@ static struct merge_condition *add_condition(struct merge_setting *setting, size
 }
 
 /* The mapping that begins with the event, and those that follow it in the list. */
-static int read_conditions(struct reader *reader, enum merge_parameter which,
+static int read_conditions(struct config_reader *reader, enum merge_parameter which,
 			   struct merge_setting *setting, size_t *room)
 {
 	int rc = 0;
@@ -259,7 +260,7 @@ static int read_conditions(struct reader *reader, enum merge_parameter which,
 }
 
 /* The value of a parameter: a number, a list of numbers, or a list of filters with values. */
-static int read_setting(struct reader *reader, enum merge_parameter which,
+static int read_setting(struct config_reader *reader, enum merge_parameter which,
 			struct merge_setting *setting)
 {
 	struct merge_condition *condition;
@@ -282,7 +283,7 @@ static int read_setting(struct reader *reader, enum merge_parameter which,
 		    : add_number(reader, which, &numbers, condition);
 }
 
-static int read_seed(struct reader *reader, void *into)
+static int read_seed(struct config_reader *reader, void *into)
 {
 	int rc;
 
@@ -297,7 +298,7 @@ static int read_seed(struct reader *reader, void *into)
 }
 
 /* The event is a parameter's name. */
-static int read_parameter(struct reader *reader, struct merge_parameters *parameters)
+static int read_parameter(struct config_reader *reader, struct merge_parameters *parameters)
 {
 	enum merge_parameter which = 0;
 	struct merge_setting *setting;
@@ -320,7 +321,7 @@ static int read_parameter(struct reader *reader, struct merge_parameters *parame
 }
 
 /* A mapping, or nothing behind the key. */
-static int read_parameters_into(struct reader *reader, struct merge_parameters *parameters)
+static int read_parameters_into(struct config_reader *reader, struct merge_parameters *parameters)
 {
 	int rc = yaml_reader_next(&reader->yaml);
 
@@ -343,14 +344,14 @@ static int read_parameters_into(struct reader *reader, struct merge_parameters *
 
 /* Models and slices. */
 
-static int read_model(struct reader *reader, void *into)
+static int read_model(struct config_reader *reader, void *into)
 {
 	struct merge_source *source = into;
 
 	return read_text(reader, "a model", &source->model);
 }
 
-static int read_block(struct reader *reader, uint64_t *block)
+static int read_block(struct config_reader *reader, uint64_t *block)
 {
 	const int rc = expect_word(reader, "the number of a block");
 
@@ -359,7 +360,7 @@ static int read_block(struct reader *reader, uint64_t *block)
 	return rc;
 }
 
-static int read_range(struct reader *reader, void *into)
+static int read_range(struct config_reader *reader, void *into)
 {
 	struct merge_source *source = into;
 	int rc = yaml_reader_expect(&reader->yaml, YAML_SEQUENCE_START_EVENT, "[FROM, TO]");
@@ -373,7 +374,7 @@ static int read_range(struct reader *reader, void *into)
 	return rc == 0 ? yaml_reader_expect(&reader->yaml, YAML_SEQUENCE_END_EVENT, "\"]\"") : rc;
 }
 
-static int read_source_parameters(struct reader *reader, void *into)
+static int read_source_parameters(struct config_reader *reader, void *into)
 {
 	struct merge_source *source = into;
 
@@ -381,12 +382,13 @@ static int read_source_parameters(struct reader *reader, void *into)
 }
 
 /* The range last: models have none. */
-static const struct key source_keys[] = { { "model", read_model },
-					  { "parameters", read_source_parameters },
-					  { "layer_range", read_range } };
+static const struct config_key source_keys[] = { { "model", read_model },
+						 { "parameters", read_source_parameters },
+						 { "layer_range", read_range } };
 
 /* The mapping that begins with the event. */
-static int read_source(struct reader *reader, bool sliced, size_t *room, struct merge_slice *slice)
+static int read_source(struct config_reader *reader, bool sliced, size_t *room,
+		       struct merge_slice *slice)
 {
 	const yaml_mark_t start = reader->yaml.event.start_mark;
 	struct merge_source *sources, *source;
@@ -412,7 +414,7 @@ static int read_source(struct reader *reader, bool sliced, size_t *room, struct 
 }
 
 /* The list that comes next. */
-static int read_sources_into(struct reader *reader, bool sliced, struct merge_slice *slice)
+static int read_sources_into(struct config_reader *reader, bool sliced, struct merge_slice *slice)
 {
 	size_t room = 0;
 	int rc = yaml_reader_expect(&reader->yaml, YAML_SEQUENCE_START_EVENT, "a list of models");
@@ -429,23 +431,23 @@ static int read_sources_into(struct reader *reader, bool sliced, struct merge_sl
 	return rc;
 }
 
-static int read_sources(struct reader *reader, void *into)
+static int read_sources(struct config_reader *reader, void *into)
 {
 	return read_sources_into(reader, true, into);
 }
 
-static int read_slice_parameters(struct reader *reader, void *into)
+static int read_slice_parameters(struct config_reader *reader, void *into)
 {
 	struct merge_slice *slice = into;
 
 	return read_parameters_into(reader, &slice->parameters);
 }
 
-static const struct key slice_keys[] = { { "sources", read_sources },
-					 { "parameters", read_slice_parameters } };
+static const struct config_key slice_keys[] = { { "sources", read_sources },
+						{ "parameters", read_slice_parameters } };
 
 /* One more slice, at the event. NULL: out of memory. */
-static struct merge_slice *add_slice(struct reader *reader, size_t *room)
+static struct merge_slice *add_slice(struct config_reader *reader, size_t *room)
 {
 	struct merge_config *config = reader->config;
 	struct merge_slice *slices = array_grown(config->slices, config->n, room, sizeof(*slices));
@@ -458,7 +460,7 @@ static struct merge_slice *add_slice(struct reader *reader, size_t *room)
 	return &slices[config->n++];
 }
 
-static int read_slice(struct reader *reader, size_t *room)
+static int read_slice(struct config_reader *reader, size_t *room)
 {
 	const yaml_mark_t start = reader->yaml.event.start_mark;
 	struct merge_slice *slice;
@@ -478,7 +480,7 @@ static int read_slice(struct reader *reader, size_t *room)
 	return rc;
 }
 
-static int read_slices(struct reader *reader, void *into)
+static int read_slices(struct config_reader *reader, void *into)
 {
 	size_t room = 0;
 	int rc;
@@ -496,7 +498,7 @@ static int read_slices(struct reader *reader, void *into)
 	return rc;
 }
 
-static int read_models(struct reader *reader, void *into)
+static int read_models(struct config_reader *reader, void *into)
 {
 	struct merge_slice *slice;
 	size_t room = 0;
@@ -512,7 +514,7 @@ static int read_models(struct reader *reader, void *into)
 
 /* The other keys. */
 
-static int read_method(struct reader *reader, void *into)
+static int read_method(struct config_reader *reader, void *into)
 {
 	enum merge_method *method = &reader->config->method;
 	const int rc = expect_word(reader, "a method");
@@ -526,19 +528,19 @@ static int read_method(struct reader *reader, void *into)
 		      : yaml_reader_refuse_key(&reader->yaml, "is no method that is supported");
 }
 
-static int read_base_model(struct reader *reader, void *into)
+static int read_base_model(struct config_reader *reader, void *into)
 {
 	(void)into;
 	return read_text(reader, "a model", &reader->config->base_model);
 }
 
-static int read_parameters(struct reader *reader, void *into)
+static int read_parameters(struct config_reader *reader, void *into)
 {
 	(void)into;
 	return read_parameters_into(reader, &reader->config->parameters);
 }
 
-static int read_dtype(struct reader *reader, void *into)
+static int read_dtype(struct config_reader *reader, void *into)
 {
 	static const char *const names[] = { [MERGE_DTYPE_F32] = "float32",
 					     [MERGE_DTYPE_F16] = "float16",
@@ -554,7 +556,7 @@ static int read_dtype(struct reader *reader, void *into)
 	return rc < 0 ? rc : refuse(reader, "here has to be float32, float16 or bfloat16");
 }
 
-static int read_tokenizer(struct reader *reader, void *into)
+static int read_tokenizer(struct config_reader *reader, void *into)
 {
 	const int rc = expect_word(reader, "\"base\"");
 
@@ -568,7 +570,7 @@ static int read_tokenizer(struct reader *reader, void *into)
 
 enum { KEY_METHOD, KEY_MODELS, KEY_SLICES };
 
-static const struct key config_keys[] = {
+static const struct config_key config_keys[] = {
 	[KEY_METHOD] = { "merge_method", read_method },
 	[KEY_MODELS] = { "models", read_models },
 	[KEY_SLICES] = { "slices", read_slices },
@@ -579,7 +581,7 @@ static const struct key config_keys[] = {
 	{ "random_seed", read_seed },
 };
 
-static int read_document(struct reader *reader)
+static int read_document(struct config_reader *reader)
 {
 	struct yaml_reader *yaml = &reader->yaml;
 	unsigned seen = 0;
@@ -605,7 +607,7 @@ static int read_document(struct reader *reader)
 
 int merge_config_read(const char *text, size_t n, struct merge_config *config, struct error *err)
 {
-	struct reader reader = { .config = config };
+	struct config_reader reader = { .config = config };
 	int rc;
 
 	*config = (struct merge_config){ .seed = MERGE_CONFIG_SEED };
