@@ -33,19 +33,33 @@ static struct merge_rule golden_rule(const char *method, const char *tensor)
 	return rule;
 }
 
+/* Little-endian. */
+static float *read_floats(FILE *file)
+{
+	float *values = new_values(GOLDEN_VALUES);
+	uint8_t bytes[4];
+
+	for (size_t e = 0; e < GOLDEN_VALUES; e++) {
+		uint32_t bits = 0;
+
+		assert_int_equal(fread(bytes, 1, sizeof(bytes), file), sizeof(bytes));
+		for (unsigned i = 0; i < sizeof(bytes); i++)
+			bits |= (uint32_t)bytes[i] << 8 * i;
+		memcpy(&values[e], &bits, sizeof(bits));
+	}
+	return values;
+}
+
 static struct merge_models golden_models(unsigned tensor)
 {
-	struct merge_models models = { .base = new_values(GOLDEN_VALUES) };
-	const size_t size = GOLDEN_VALUES * sizeof(float);
+	struct merge_models models = { 0 };
 	FILE *file = fopen("tests/unit/golden_merge.f32", "rb");
 
 	assert_non_null(file);
-	assert_int_equal(fseek(file, (long)(3 * size * tensor), SEEK_SET), 0);
-	assert_int_equal(fread(models.base, 1, size, file), size);
-	for (unsigned i = 0; i < 2; i++) {
-		models.inputs[i] = new_values(GOLDEN_VALUES);
-		assert_int_equal(fread(models.inputs[i], 1, size, file), size);
-	}
+	assert_int_equal(fseek(file, 3 * GOLDEN_VALUES * 4 * (long)tensor, SEEK_SET), 0);
+	models.base = read_floats(file);
+	models.inputs[0] = read_floats(file);
+	models.inputs[1] = read_floats(file);
 	fclose(file);
 	return models;
 }
