@@ -440,4 +440,26 @@ static void the_hash_is_xxh64(void **state)
 	}
 }
 
+/* A number is below a density that is a little more, and not below itself. */
+static void an_element_is_kept_if_its_number_is_below_the_density(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_DARE_LINEAR, 1, 1, 1, "w");
+	const double number = merge_random(0, rule.inputs[0].seed);
+	struct merge_models models = merge_models_new(&rule, 1);
+	float result;
+
+	(void)state;
+	rule.rescale = false;
+	rule.lambda = rule.inputs[0].weight = 1.0;
+	models.base[0] = 1.0f;
+	models.inputs[0][0] = 3.0f;
+	rule.inputs[0].density = (number + 0.5) / 0x1p24;
+	merge_all(&rule, &models, 1, &result);
+	assert_true(result == 3.0f);
+	rule.inputs[0].density = number / 0x1p24;
+	merge_all(&rule, &models, 1, &result);
+	assert_true(result == 1.0f);
+	merge_models_free(&models);
+}
+
 UNIT_MAIN(NULL, NULL)
