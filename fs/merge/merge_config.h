@@ -126,8 +126,8 @@ bool merge_config_takes(enum merge_method method, enum merge_parameter parameter
 bool merge_config_needs_base(const struct merge_config *config);
 
 /* What is wrong with a configuration that is read but for that: the models that the method needs,
- * and parameters that it has no use for. Sets the base of each slice. Returns 0, or -EINVAL with err
- * set. merge_config_read() calls it. */
+ * and parameters that it has no use for. Sets the base of each slice. Returns 0, or -EINVAL with
+ * err set. merge_config_read() calls it. */
 int merge_config_check(struct merge_config *config, struct error *err);
 
 #endif

@@ -2,12 +2,12 @@
 /* merge_settings.h - what a configuration says about one tensor: the rule by which it is merged
  * (measure/merge.h), and of which sources.
  *
- * The result's blocks are those of the slices, one after the other. Tensors before the blocks belong
- * to the first slice, those behind them to the last one. A parameter is that of the model, else the
- * slice's, else the one of all; one that has no value for the tensor, since no filter is part of its
- * name, falls through to the next. At block k of the n of a slice, a gradient of m values is taken
- * at k / (n - 1) * (m - 1), between the two nearest; at the end if n is 1, and at its beginning for
- * tensors outside the blocks. */
+ * The result's blocks are those of the slices, one after the other. Tensors before the blocks
+ * belong to the first slice, those behind them to the last one. A parameter is that of the model,
+ * else the slice's, else the one of all; one that has no value for the tensor, since no filter is
+ * part of its name, falls through to the next. At block k of the n of a slice, a gradient of m
+ * values is taken at k / (n - 1) * (m - 1), between the two nearest; at the end if n is 1, and at
+ * its beginning for tensors outside the blocks. */
 #ifndef FS_MERGE_MERGE_SETTINGS_H
 #define FS_MERGE_MERGE_SETTINGS_H
 
@@ -43,9 +43,9 @@ uint64_t merge_source_block(const struct merge_config *config, const struct merg
 bool merge_other_name(const char *name, char other[MERGE_NAME_MAX]);
 
 /* The rule for a tensor, and for each of its inputs the place among the slice's sources;
- * MERGE_CONFIG_NO_SOURCE stands for the base model, where that is not among them. The name is that of
- * the result, in GGUF; a tensor of one axis has one row. Returns 0, or -EINVAL with err set: a model
- * has no weight for this tensor, or slerp no t. */
+ * MERGE_CONFIG_NO_SOURCE stands for the base model, where that is not among them. The name is that
+ * of the result, in GGUF; a tensor of one axis has one row. Returns 0, or -EINVAL with err set: a
+ * model has no weight for this tensor, or slerp no t. */
 int merge_settings(const struct merge_config *config, const struct merge_place *place,
 		   const char *name, uint64_t rows, uint64_t columns, struct merge_rule *rule,
 		   size_t sources[MERGE_INPUTS_MAX], struct error *err);

@@ -33,19 +33,33 @@ static struct merge_rule golden_rule(const char *method, const char *tensor)
 	return rule;
 }
 
+/* Little-endian. */
+static float *read_floats(FILE *file)
+{
+	float *values = new_values(GOLDEN_VALUES);
+	uint8_t bytes[4];
+
+	for (size_t e = 0; e < GOLDEN_VALUES; e++) {
+		uint32_t bits = 0;
+
+		assert_int_equal(fread(bytes, 1, sizeof(bytes), file), sizeof(bytes));
+		for (unsigned i = 0; i < sizeof(bytes); i++)
+			bits |= (uint32_t)bytes[i] << 8 * i;
+		memcpy(&values[e], &bits, sizeof(bits));
+	}
+	return values;
+}
+
 static struct merge_models golden_models(unsigned tensor)
 {
-	struct merge_models models = { .base = new_values(GOLDEN_VALUES) };
-	const size_t size = GOLDEN_VALUES * sizeof(float);
+	struct merge_models models = { 0 };
 	FILE *file = fopen("tests/unit/golden_merge.f32", "rb");
 
 	assert_non_null(file);
-	assert_int_equal(fseek(file, (long)(3 * size * tensor), SEEK_SET), 0);
-	assert_int_equal(fread(models.base, 1, size, file), size);
-	for (unsigned i = 0; i < 2; i++) {
-		models.inputs[i] = new_values(GOLDEN_VALUES);
-		assert_int_equal(fread(models.inputs[i], 1, size, file), size);
-	}
+	assert_int_equal(fseek(file, 3 * GOLDEN_VALUES * 4 * (long)tensor, SEEK_SET), 0);
+	models.base = read_floats(file);
+	models.inputs[0] = read_floats(file);
+	models.inputs[1] = read_floats(file);
 	fclose(file);
 	return models;
 }
@@ -424,6 +438,28 @@ static void the_hash_is_xxh64(void **state)
 		element = element * 6364136223846793005u + 1442695040888963407u;
 		seed ^= element;
 	}
+}
+
+/* A number is below a density that is a little more, and not below itself. */
+static void an_element_is_kept_if_its_number_is_below_the_density(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_DARE_LINEAR, 1, 1, 1, "w");
+	const double number = merge_random(0, rule.inputs[0].seed);
+	struct merge_models models = merge_models_new(&rule, 1);
+	float result;
+
+	(void)state;
+	rule.rescale = false;
+	rule.lambda = rule.inputs[0].weight = 1.0;
+	models.base[0] = 1.0f;
+	models.inputs[0][0] = 3.0f;
+	rule.inputs[0].density = (number + 0.5) / 0x1p24;
+	merge_all(&rule, &models, 1, &result);
+	assert_true(result == 3.0f);
+	rule.inputs[0].density = number / 0x1p24;
+	merge_all(&rule, &models, 1, &result);
+	assert_true(result == 1.0f);
+	merge_models_free(&models);
 }
 
 UNIT_MAIN(NULL, NULL)
