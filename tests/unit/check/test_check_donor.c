@@ -146,9 +146,14 @@ static void the_host_s_norm_is_the_one_that_is_there_now(void **state)
 	end(&scene);
 }
 
-/* The donor's ffn_up of block 0 as a copy that came from there, with one byte changed, counted from
- * the first of its data. */
-static void copy_changed(const struct scene *scene, ptrdiff_t at, char change)
+/* The donor's ffn_up of block 0 as a copy that came from there, with bytes changed: those at these
+ * places, counted from the first of its data, by exclusive or. */
+struct change {
+	ptrdiff_t at;
+	uint8_t bits;
+};
+
+static void copy_with(const struct scene *scene, const struct change *changes, size_t n)
 {
 	static const char tensor[] = "blk.0.ffn_up.weight";
 	struct model *model = scene->o.model;
@@ -159,13 +164,19 @@ static void copy_changed(const struct scene *scene, ptrdiff_t at, char change)
 	char *bytes = read_organ(scene->donor.model, UP, &size);
 
 	must(donor && size > MATRIX);
-	bytes[(ptrdiff_t)(size - MATRIX) + at] ^= change;
+	for (size_t i = 0; i < n; i++)
+		bytes[(ptrdiff_t)(size - MATRIX) + changes[i].at] ^= (char)changes[i].bits;
 	assert_int_equal(stage_truncate(stage, 0), 0);
 	assert_int_equal(stage_write(stage, bytes, size, 0), 0);
 	assert_int_equal(graft_fill_any(model, UP, stage, donor), 0);
 	stage_free(stage);
 	donor_unref(donor);
 	free(bytes);
+}
+
+static void copy_changed(const struct scene *scene, ptrdiff_t at, uint8_t bits)
+{
+	copy_with(scene, &(struct change){ at, bits }, 1);
 }
 
 static void a_copy_is_compared_with_its_donor_at_four_spots(void **state)
@@ -187,12 +198,16 @@ static void a_copy_is_compared_with_its_donor_at_four_spots(void **state)
 	end(&scene);
 }
 
-static void the_same_bytes_of_another_type_are_not_the_donor_s(void **state)
+/* The header ends with the axes, 8 bytes each, and the type. */
+static void the_same_bytes_of_another_type_or_shape_are_not_the_donor_s(void **state)
 {
+	static const struct change shape[] = { { -20, 128 ^ 64 }, { -12, 128 }, { -11, 1 } };
 	struct scene scene = begin(state, ones, ones);
 
-	/* The type is the last that the header says. */
 	copy_changed(&scene, -4, GGML_F32 ^ GGML_I32);
+	assert_says(scene.o.model, "\nunknown\tbytes\tdonor: not the donor's");
+	copy_with(&scene, shape, ARRAY_LENGTH(shape));
+	assert_says(scene.o.model, "organs/blk_0_ffn_up.bin is 64x256, the slot 128x128");
 	assert_says(scene.o.model, "\nunknown\tbytes\tdonor: not the donor's");
 	end(&scene);
 }
