@@ -36,14 +36,14 @@ case $(nm "$ORGANFS" 2>/dev/null) in
 *__asan_* | *__tsan_*) ;; # a sanitizer keeps freed memory
 *)
 	[ "$later_kib" -le $((kib + 8192)) ] || fail "$kib KiB, then $later_kib"
-	[ "$later_kib" -le 65536 ] || fail "$later_kib KiB"
+	[ "$later_kib" -le $((65536 + 2048 * $(nproc))) ] || fail "$later_kib KiB"
 	;;
 esac
 # Two of each graft, and what is open at the moment.
 [ "$later_fds" -le $((fds + 32)) ] || fail "$fds descriptors, then $later_fds"
 [ "$later_fds" -le $((2 * slots + 96)) ] || fail "$later_fds descriptors"
 [ "$later_threads" -le $((threads + 16)) ] || fail "$threads threads, then $later_threads"
-[ "$later_threads" -le 96 ] || fail "$later_threads threads"
+[ "$later_threads" -le $((96 + 4 * $(nproc))) ] || fail "$later_threads threads"
 
 # Nothing is left of it.
 echo all >"$MNT/.undo"

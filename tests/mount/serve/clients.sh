@@ -40,6 +40,8 @@ fi
 if [ "$(id -u)" = 0 ] && command -v mount.davfs >/dev/null; then
 	tried="$tried davfs2"
 	mkdir "$TMP/dav" "$TMP/cache"
+	chmod 755 "$ORGANFS_TEST_DIR" "$TMP" # it gives its rights away
+	chmod 1777 "$TMP/cache"
 	(umask 077 && printf '%s organfs %s\n' "$TMP/dav" "$token" >"$TMP/secrets")
 	printf '%s\n' "secrets $TMP/secrets" "cache_dir $TMP/cache" 'use_locks 0' \
 		>"$TMP/davfs.conf"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# timeout: 300
 # organ-serve lets in who knows the token, and no other user of this machine; nothing shows it to
 # them.
 . "${0%/*}/../lib.sh"
@@ -102,6 +103,13 @@ for round in made kept; do
 done
 same "$TMP/key" "$TMP/made"
 equal ${#token} 32
+token=$(printf %064d 7)
+printf 'machine localhost\n\tlogin organfs\n\tpassword %s\n' "$token" >"$TMP/own"
+chmod 600 "$TMP/own"
+serve --token "$TMP/own" "$MNT"
+status 200 --netrc-file "$TMP/own" "http://localhost:${URL##*:}.grafts"
+status 401 -u "organfs:${token%?}" "$URL.grafts"
+end_server
 refused() {
 	local expected=$1 pattern=$2 status=0
 	shift 2
