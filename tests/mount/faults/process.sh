@@ -47,11 +47,13 @@ tries() {
 		else
 			refused=$((refused + 1))
 		fi
-		timeout 60 dd if="$MNT/model.gguf" iflag=direct bs=1M status=none 2>>"$TMP/said" \
-			>"$TMP/is" || refused=$((refused + 1))
-		timeout 60 ls -l "$MNT/organs" >"$TMP/list" 2>>"$TMP/said" || refused=$((refused + 1))
+		timeout 60 dd if="$MNT/model.gguf" of="$TMP/is" iflag=direct bs=1M status=none \
+			2>>"$TMP/said" || refused=$((refused + 1))
+		timeout 60 ls -l "$MNT/organs" >"$TMP/list" 2>>"$TMP/said" ||
+			refused=$((refused + 1))
 		timeout 60 cat "$MNT/norm/blk_${block}_attn_norm.theta" "$MNT/.check" \
-			"$MNT/manifest.json" >"$TMP/texts" 2>>"$TMP/said" || refused=$((refused + 1))
+			"$MNT/manifest.json" >"$TMP/texts" 2>>"$TMP/said" ||
+			refused=$((refused + 1))
 	done
 	[ $refused -ge "${2-0}" ] || fail "$1: nothing is refused"
 	kill -0 "$pid" || fail "$1: the daemon died"
