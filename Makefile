@@ -210,7 +210,7 @@ $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $(call with_
 $B/tests/tools/fsx: $B/tests/tools/fsx.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 # Goes into programs of others, which have no sanitizer.
-$B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
+$B/tests/tools/nodirs.so $B/tests/tools/clock.so: $B/tests/tools/%.so: tests/tools/%.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 # That gives up after two seconds what the other waits an hour for.
@@ -224,7 +224,7 @@ $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 $B/tests/tools/organfs-disk: $B/tests/tools/disk.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient serve-file \
-	organfs-disk)
+	organfs-disk clock.so)
 
 # What is run is built by all processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))

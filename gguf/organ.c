@@ -100,7 +100,8 @@ static int parse_fields(struct cursor *in, struct organ *organ, struct error *er
 				 "the file ends inside the header of an organ");
 	if (rc == -ENOMEM)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return rc < 0 ? error_set(err, -rc, in->at, "the file cannot be read") : 0;
+	return rc < 0 ? error_set(err, -rc, in->at, "the file cannot be read: %s", strerror(-rc))
+		      : 0;
 }
 
 static int check_size(struct organ *organ, uint64_t file_size, struct error *err)

@@ -61,7 +61,7 @@ int parse_failed(struct parse *p, int rc, const char *what, uint64_t number)
 	if (rc == -EBADMSG)
 		return error_set(p->err, EBADMSG, p->in.at, "the file ends inside %s %" PRIu64,
 				 what, number);
-	return error_set(p->err, -rc, p->in.at, "the file cannot be read");
+	return error_set(p->err, -rc, p->in.at, "the file cannot be read: %s", strerror(-rc));
 }
 
 int parse_text(struct parse *p, const char *what, uint64_t number, const char **text,
@@ -261,7 +261,7 @@ static int parse_preamble(struct parse *p)
 				 "this is no GGUF file: it has only %" PRIu64 " bytes",
 				 cursor_left(&p->in));
 	if (cursor_take(&p->in, 4, &magic) < 0)
-		return error_set(p->err, EIO, 0, "the file cannot be read");
+		return error_set(p->err, EIO, 0, "the file cannot be read: %s", strerror(EIO));
 	if (memcmp(magic, "GGUF", 4) != 0)
 		return refuse_magic(p, magic);
 	if (cursor_u32(&p->in, &version) < 0)

@@ -28,11 +28,24 @@ static int failed(struct error *err, int code, const char *what)
 	return error_set(err, code, ERROR_NO_OFFSET, "%s: %s", what, strerror(code));
 }
 
-static int fail_reading(struct error *err)
+static int fail_reading(const struct view_writer *fill, struct error *err)
 {
-	return error_set(err, EIO, ERROR_NO_OFFSET,
-			 "the base or a graft can no longer be read: it was changed on disk since "
-			 "it was mounted");
+	const struct backing *last = NULL;
+	bool changed = false;
+
+	for (size_t i = 0; !changed && i < fill->n; i++) {
+		struct backing *file = fill->runs[i].extent.backing;
+
+		/* What was copied by the kernel has not been looked at. */
+		if (file && file != last) {
+			backing_check(file);
+			changed = backing_was_changed(file);
+		}
+		last = file;
+	}
+	return error_set(err, EIO, ERROR_NO_OFFSET, "the base or a graft can no longer be read: %s",
+			 changed ? "it was changed on disk since it was mounted"
+				 : ".log says which, and why");
 }
 
 static int fail_interrupted(struct error *err)
@@ -73,7 +86,7 @@ static int check_files(const struct view_writer *fill, struct error *err)
 	}
 	if (rc == -EINTR)
 		return fail_interrupted(err);
-	return rc < 0 ? fail_reading(err) : 0;
+	return rc < 0 ? fail_reading(fill, err) : 0;
 }
 
 static bool is_in_place(const struct run *run, const struct backing *file)
@@ -252,7 +265,7 @@ static int run_view_writer(struct view_writer *fill, struct error *err)
 	if (rc == -EINTR)
 		return fail_interrupted(err);
 	if (rc == -ENODATA)
-		return fail_reading(err);
+		return fail_reading(fill, err);
 	return rc < 0 ? failed(err, -rc, "writing") : check_files(fill, err);
 }
 

@@ -477,6 +477,11 @@ bool backing_has_failed(const struct backing *backing)
 	return atomic_load(&backing->failed) || atomic_load(&backing->changed);
 }
 
+bool backing_was_changed(const struct backing *backing)
+{
+	return atomic_load(&backing->changed);
+}
+
 struct backing *backing_first_readable(struct backing *backing)
 {
 	struct backing *part = NULL;

@@ -196,4 +196,7 @@ int backing_verify(struct backing *backing, const atomic_bool *stop);
 /* Was there a read that it answered with -EIO? */
 bool backing_has_failed(const struct backing *backing);
 
+/* Because its file was changed since it was opened? Not known of one that is made of others. */
+bool backing_was_changed(const struct backing *backing);
+
 #endif

@@ -22,6 +22,7 @@ truncate -r "$TMP/donor/blk_1_ffn_up.bin" "$TMP/donor/shrinks.bin"
 "$LORA" make "$base" "$TMP/donor/style.gguf" 'blk.[01].attn_q.weight'
 
 count=100
+! grep -q '__[at]san_init' "$ORGANFS" || count=20
 [ "${REPLAY-}" != all ] || count=
 for kind in named private; do
 	mkdir "$TMP/$kind"

@@ -415,6 +415,7 @@ static void a_file_of_frames_that_was_changed_cannot_be_read_any_more(void **sta
 	assert_int_equal(backing_read(packed.backing, &byte, 1, 0), -EIO);
 	assert_int_equal(backing_read(packed.backing, &byte, 1, PACKED_SIZE - 1), -EIO);
 	assert_true(backing_has_failed(packed.backing));
+	assert_true(backing_was_changed(packed.backing));
 	assert_said(packed.log, 1, "/p: cannot be read: the file was changed");
 	close_packed(&packed);
 }
@@ -468,6 +469,7 @@ static void what_is_not_as_expected_cannot_be_read(void **state)
 	assert_int_equal(read_some(backing), -EIO);
 	assert_int_equal(backing_verify(backing, NULL), -EIO);
 	assert_true(backing_has_failed(backing));
+	assert_false(backing_was_changed(backing));
 	assert_said(log, 1, wrong);
 	backing_unref(backing);
 	log_free(log);

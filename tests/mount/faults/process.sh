@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 300
+# What may happen to the daemon itself: it is stopped and continued, has no descriptor left, or no
+# memory, and its connection is aborted. What it confirmed stands, what it cannot do it refuses, and
+# it goes on when there is room again; after the abort the next mount has all.
+. "${0%/*}/../lib.sh"
+
+need prlimit
+base=$(use stories260K)
+for block in 0 1 2 3 4; do
+	"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.$block.ffn_up.weight "$TMP/$block.bin"
+	"$GGUF" organ "$base" blk.$block.ffn_up.weight "$TMP/old_$block.bin"
+done
+mount_model -o "noassemble,layer=$TMP/layer" "$base"
+pid=${DAEMON[$MNT]}
+slot() {
+	echo "$MNT/organs/blk_$1_ffn_up.bin"
+}
+cp "$TMP/0.bin" "$(slot 0)"
+cat "$MNT/model.gguf" "$MNT/.theta" >/dev/null
+
+# Stopped: who asks waits, and is answered when it goes on.
+kill -STOP "$pid"
+cp "$TMP/1.bin" "$(slot 1)" &
+writer=$!
+cat "$(slot 2)" >"$TMP/is" &
+reader=$!
+timeout -k 1 0.3 cat "$(slot 3)" >/dev/null 2>&1 || true # is killed as it waits
+sleep 0.5
+! is_gone $writer || fail 'the writer did not wait'
+kill -CONT "$pid"
+wait $writer || fail 'the writer failed'
+wait $reader || fail 'the reader failed'
+same "$TMP/is" "$TMP/old_2.bin"
+same "$(slot 1)" "$TMP/1.bin"
+cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$(slot 1)"
+
+# tries NAME: edits and reads that are done or refused, each of them whole.
+tries() {
+	local block refused=0
+	for block in 1 2 3 4; do
+		if timeout 60 cp "$TMP/$block.bin" "$(slot $block)" 2>"$TMP/said"; then
+			same "$(slot $block)" "$TMP/$block.bin"
+			timeout 60 cp "$MNT/.base/organs/blk_${block}_ffn_up.bin" "$(slot $block)" \
+				2>>"$TMP/said" || refused=$((refused + 1))
+		else
+			refused=$((refused + 1))
+		fi
+		timeout 60 dd if="$MNT/model.gguf" of="$TMP/is" iflag=direct bs=1M status=none \
+			2>>"$TMP/said" || refused=$((refused + 1))
+		timeout 60 ls -l "$MNT/organs" >"$TMP/list" 2>>"$TMP/said" ||
+			refused=$((refused + 1))
+		timeout 60 cat "$MNT/norm/blk_${block}_attn_norm.theta" "$MNT/.check" \
+			"$MNT/manifest.json" >"$TMP/texts" 2>>"$TMP/said" ||
+			refused=$((refused + 1))
+	done
+	[ $refused -ge "${2-0}" ] || fail "$1: nothing is refused"
+	kill -0 "$pid" || fail "$1: the daemon died"
+}
+# And with room again all of it is done.
+heals() {
+	local block
+	for block in 1 2 3 4; do
+		cp "$TMP/$block.bin" "$(slot $block)" || fail "$1: no graft: $(cat "$MNT/.log")"
+		same "$(slot $block)" "$TMP/$block.bin"
+		cp "$MNT/.base/organs/blk_${block}_ffn_up.bin" "$(slot $block)"
+		same "$(slot $block)" "$TMP/old_$block.bin"
+		cat "$MNT/norm/blk_${block}_attn_norm.theta" "$MNT/.check" "$MNT/manifest.json" \
+			"$MNT/.theta" "$MNT/checksums.xxh128" >/dev/null || fail "$1: no texts"
+	done
+	same "$(slot 0)" "$TMP/0.bin"
+	equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_0_ffn_up.bin "$1"
+}
+heals 'as it is'
+before=$(descriptors)
+soft=$(prlimit --pid "$pid" --nofile --noheadings -o SOFT)
+for more in 0 1 2 3 5; do
+	prlimit --pid "$pid" --nofile=$((before + more)):
+	tries "$more descriptors" $((more == 0))
+	prlimit --pid "$pid" --nofile="$soft":
+	heals "$more descriptors"
+done
+no_leak $((before + 2))
+
+# A sanitizer takes what it needs, or ends the process.
+if ! grep -q '__[at]san_init' "$ORGANFS"; then
+	for more in 0 64 200 1000 9000; do
+		size=$(awk '/^VmSize/ { print $2 }' "/proc/$pid/status")
+		prlimit --pid "$pid" --as=$(((size + more) * 1024)):
+		tries "$more KiB"
+		prlimit --pid "$pid" --as=unlimited:
+		heals "$more KiB"
+	done
+fi
+
+# The connection is aborted, as by an administrator.
+connections=$TMP/connections
+mkdir "$connections"
+mount -t fusectl fusectl "$connections" 2>/dev/null || true
+device=$(python3 -c 'import os, sys; print(os.minor(os.stat(sys.argv[1]).st_dev))' "$MNT")
+if [ -w "$connections/$device/abort" ]; then
+	echo 1 >"$connections/$device/abort"
+	expect_fail 'not connected|abort' cat "$(slot 0)"
+	until_true 20 is_gone "$pid" || fail 'the daemon stays'
+	wait "$pid" 2>/dev/null || true
+	unset "DAEMON[$MNT]"
+	umount "$connections"
+	fusermount3 -uz "$MNT" 2>/dev/null || umount -l "$MNT" 2>/dev/null || true
+	mount_model -o "noassemble,layer=$TMP/layer" "$base"
+	pid=${DAEMON[$MNT]}
+	heals 'the next mount'
+fi
+unmount_and_wait
