@@ -183,6 +183,43 @@ static void what_was_removed_and_edited_is_that_of_the_moment(void **state)
 	diff_unref(diff);
 }
 
+static void what_did_not_change_is_not_measured_again(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct diff_side *there;
+	struct diff *old, *diff;
+
+	save_small(state, "copy.gguf");
+	there = side_of(state, "copy.gguf");
+	old = diff_of(side_now(o.model), there);
+	assert_int_equal(diff_measure(old, 0, old->n, NULL), 0);
+	must(fill_up(o.model, 7) == 0);
+	diff = diff_of(side_now(o.model), side_of(state, "copy.gguf"));
+	/* The same file, but opened again: its bytes are not known to be the same. */
+	diff_inherit(diff, old);
+	assert_null(diff_result(diff, SMALL_Q));
+	diff_unref(diff);
+	diff_unref(old);
+	old = diff_of(side_now(o.model), diff_side_of_base(o.model->base, o.model->gguf, "base"));
+	assert_int_equal(diff_measure(old, 0, old->n, NULL), 0);
+	must(graft_remove(o.model, SMALL_Q) == 0);
+	must(fill_up(o.model, 8) == 0);
+	diff = diff_of(side_now(o.model), diff_side_of_base(o.model->base, o.model->gguf, "base"));
+	diff_inherit(diff, old);
+	assert_int_equal(diff->n, SMALL_TENSORS);
+	for (size_t i = 0; i < diff->n; i++) {
+		const struct organ *organ = &diff_pair_any(&diff->pairs[i])->at.organ;
+		const bool changed = strcmp(organ->name, "blk.0.ffn_up.weight") == 0 ||
+				     strcmp(organ->name, "blk.0.attn_q.weight") == 0;
+
+		assert_int_equal(diff_result(diff, i) == NULL, changed);
+	}
+	assert_int_equal(diff_measure(diff, 0, diff->n, NULL), 0);
+	diff_unref(diff);
+	diff_unref(old);
+	close_model(&o);
+}
+
 /* The same array of strings lies in files of both versions in different ways. */
 static void save_strings(void **state, const char *name, uint32_t version, char last)
 {
