@@ -3,6 +3,7 @@
  * waits for the lock of one finds it there; what is large in them goes with the link. */
 #include "fs/tree/diffs.h"
 #include "fs/assemble/block_metadata.h"
+#include "fs/diff/diff_picture.h"
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
 #include "fs/edit/symlinks.h"
@@ -17,7 +18,9 @@
  * kernel's found out counts for the next one. */
 #define LOOKED_MS 2000
 
-const char *const diffs_endings[DIFFS_FORMS] = { [DIFFS_SUMMARY] = "", [DIFFS_TABLE] = ".tsv" };
+const char *const diffs_endings[DIFFS_FORMS] = {
+	[DIFFS_SUMMARY] = "", [DIFFS_TABLE] = ".tsv", [DIFFS_PICTURE] = ".svg"
+};
 
 struct diffs_entry {
 	struct diffs_entry *next;
@@ -351,6 +354,8 @@ static struct inode *make_inode(struct diffs *diffs, const struct diffs_entry *e
 		made.view = view_of_why(entry);
 	else if (form == DIFFS_TABLE)
 		made.view = diff_table_view(entry->diff);
+	else if (form == DIFFS_PICTURE)
+		made.view = diff_picture_view(entry->diff);
 	else
 		made.view = diff_summary_view(entry->diff, rc);
 	if (!made.view)

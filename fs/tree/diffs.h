@@ -8,9 +8,9 @@
 #include "fs/tree/inodes.h"
 #include "fs/util/pool.h"
 
-enum diffs_form { DIFFS_SUMMARY, DIFFS_TABLE, DIFFS_FORMS };
+enum diffs_form { DIFFS_SUMMARY, DIFFS_TABLE, DIFFS_PICTURE, DIFFS_FORMS };
 
-/* What the name of a file ends in after that of the other model: "", ".tsv". */
+/* What the name of a file ends in after that of the other model: "", ".tsv", ".svg". */
 extern const char *const diffs_endings[DIFFS_FORMS];
 
 /* What stands beside the model: another of the mount; with base the model's own base; or with link

@@ -24,7 +24,7 @@ base=$(use scribe-Q4_K_M)
 mount_model -o noassemble "$base"
 absent "$MNT/diff"
 ! ls -A "$MNT" | grep -qx .diff || fail '.diff is listed'
-equal "$(ls -A "$D" | tr '\n' ' ')" 'base base.tsv '
+equal "$(ls -A "$D" | tr '\n' ' ')" 'base base.svg base.tsv '
 before=$(stat -c %i "$D/base")
 equal "$(stat -c %i "$D/base")" "$before" 'the number of a file that did not change'
 exact "$D/base"
@@ -54,11 +54,15 @@ equal "$(differing "$D/base.tsv")" ''
 # Links: a file, a mount, and what is neither.
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/clerk.gguf"
 ln -s "$TMP/clerk.gguf" "$D/"
-equal "$(ls -A "$D" | tr '\n' ' ')" 'base base.tsv clerk clerk.gguf clerk.tsv '
+equal "$(ls -A "$D" | tr '\n' ' ')" 'base base.svg base.tsv clerk clerk.gguf clerk.svg clerk.tsv '
 equal "$(readlink "$D/clerk.gguf")" "$TMP/clerk.gguf"
 "$ORGANFS" --diff=tsv "$base" "$TMP/clerk.gguf" | cmp - "$D/clerk.tsv" ||
 	fail 'another table than --diff'
 exact "$D/clerk"
+exact "$D/clerk.svg"
+equal "$(grep -c '^<rect.*<title>' "$D/clerk.svg")" 57 'cells of the picture'
+python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$D/clerk.svg" ||
+	fail 'no XML'
 mkdir "$TMP/mnt"
 mount_model -o noassemble "$TMP/clerk.gguf" "$TMP/mnt"
 ln -s "$TMP/mnt" "$D/mounted.gguf"
@@ -126,7 +130,7 @@ mkdir "$TMP/models"
 cp "$base" "$MODELS/clerk-Q4_K_M.gguf" "$TMP/models"
 mount_model -o ro "$TMP/models"
 equal "$(ls -A "$MNT/clerk-Q4_K_M/.diff" | tr '\n' ' ')" \
-	'base base.tsv scribe-Q4_K_M scribe-Q4_K_M.tsv '
+	'base base.svg base.tsv scribe-Q4_K_M scribe-Q4_K_M.svg scribe-Q4_K_M.tsv '
 "$ORGANFS" --diff=tsv "$TMP/models/clerk-Q4_K_M.gguf" "$base" |
 	cmp - "$MNT/clerk-Q4_K_M/.diff/scribe-Q4_K_M.tsv" || fail 'another table than --diff'
 expect_fail 'Read-only' ln -s "$base" "$MNT/clerk-Q4_K_M/.diff/"

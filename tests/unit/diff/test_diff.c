@@ -2,6 +2,7 @@
 /* test_diff.c - fs/diff/: which tensors stand beside each other, table and summary of one length,
  * metadata that differ, and what threads and failing memory do to it. */
 #include "fs/diff/diff_keys.h"
+#include "fs/diff/diff_picture.h"
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
 #include "tests/unit/open_model.h"
@@ -134,6 +135,24 @@ static void the_summary_says_what_stands_alone_and_which_keys_differ(void **stat
 	assert_has(text, "\ntokenizer none in either\n");
 	assert_has(text, "\n# metadata that differ: 3\n"
 			 "< a (uint32) = 1\n> a (string) = 1\n< b%0A = 1\n> c = 7\n");
+	free(text);
+	diff_unref(diff);
+}
+
+static void the_picture_has_a_cell_for_each_pair(void **state)
+{
+	struct diff *diff;
+	char *text;
+
+	save_two(state, "h&re", "there");
+	diff = diff_of(side_of(state, "h&re"), side_of(state, "there"));
+	text = text_of(diff_picture_view(diff));
+	assert_has(text, "<title>h%26re beside there</title>");
+	assert_has(text, "<title>blk.0.ffn_up.weight: another shape</title>");
+	assert_has(text, "<title>blk.1.ffn_up.weight: only there</title>");
+	assert_has(text, "<title>a%09b%0A%25: only here</title>");
+	assert_has(text, "<title>token_embd.weight:  ");
+	assert_has(text, "</svg>\n");
 	free(text);
 	diff_unref(diff);
 }
@@ -343,19 +362,21 @@ static void memory_that_runs_out_is_said_and_nothing_is_lost(void **state)
 	must(model_snapshot(o.model, &snapshot) == 0);
 	for (uint64_t k = 1; !well; k++) {
 		struct diff *diff;
-		struct view *table, *summary = NULL;
+		struct view *table, *picture, *summary = NULL;
 		int rc = -ENOMEM;
 
 		allocation_fails(k);
 		diff = diff_new(diff_side_of_model(o.model, &snapshot, "now"),
 				diff_side_of_base(o.model->base, o.model->gguf, "base"), &plain);
 		table = diff ? diff_table_view(diff) : NULL;
-		if (table)
+		picture = table ? diff_picture_view(diff) : NULL;
+		if (picture)
 			summary = diff_summary_view(diff, &rc);
 		well = !allocation_failed();
 		assert_true(summary ? rc == 0 : rc == -ENOMEM);
 		assert_int_equal(well, summary != NULL);
 		view_unref(table);
+		view_unref(picture);
 		view_unref(summary);
 		diff_unref(diff);
 	}
