@@ -117,6 +117,36 @@ void diff_unref(struct diff *diff)
 		free_diff(diff);
 }
 
+static bool is_same_place(const struct diff_tensor *a, const struct diff_tensor *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->at.file && a->at.file == b->at.file && a->at.offset == b->at.offset &&
+	       a->at.organ.type == b->at.organ.type &&
+	       memcmp(a->at.organ.ne, b->at.organ.ne, sizeof(a->at.organ.ne)) == 0;
+}
+
+void diff_inherit(struct diff *diff, struct diff *old)
+{
+	for (size_t i = 0; i < diff->n; i++) {
+		const struct diff_pair *pair = &diff->pairs[i];
+		const struct organ *organ = &diff_pair_any(pair)->at.organ;
+		const struct diff_tensor *here =
+			diff_side_tensor(old->here, organ->name, organ->name_length);
+		const struct diff_tensor *there =
+			diff_side_tensor(old->there, organ->name, organ->name_length);
+		const struct tensor_difference *known = NULL;
+
+		/* Of one that is here, the pair has its number. */
+		if (here && is_same_place(pair->here, here) && is_same_place(pair->there, there))
+			known = diff_result(old, (size_t)(here - old->here->tensors));
+		if (known) {
+			diff->measures->pairs[i].result = *known;
+			diff->measures->pairs[i].state = PAIR_MEASURED;
+		}
+	}
+}
+
 /* With the lock held, which is released meanwhile. */
 static int measure_pair(struct diff *diff, size_t i, const struct halt *halt)
 {

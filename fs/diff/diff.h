@@ -41,6 +41,10 @@ struct diff *diff_new(struct diff_side *here, struct diff_side *there,
 struct diff *diff_ref(struct diff *diff);
 void diff_unref(struct diff *diff); /* NULL is fine */
 
+/* What old knows of pairs whose bytes lie in the same places is known from now on. Before another
+ * thread knows diff. */
+void diff_inherit(struct diff *diff, struct diff *old);
+
 /* The one of a pair that is there, the one here if both are. */
 static inline const struct diff_tensor *diff_pair_any(const struct diff_pair *pair)
 {

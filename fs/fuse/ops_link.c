@@ -132,14 +132,32 @@ static struct content *plain_link(const char *target, const struct fuse_ctx *cal
 	return content;
 }
 
+/* The directory in which links can be made, though no other name can. NULL: it is none. */
+static struct inode *linkable(struct mount *fs, fuse_ino_t ino)
+{
+	struct inode *directory = inodes_get(fs->inodes, ino);
+
+	if (directory && family_of(directory)->check_link &&
+	    tree_can_graft(&fs->tree, directory->model))
+		return directory;
+	inodes_put(fs->inodes, directory);
+	return NULL;
+}
+
 /* May a link of that name be made? */
 static int check_name(struct mount *fs, const struct inode *directory, const char *name)
 {
+	const struct family *family = family_of(directory);
 	struct inode *inode;
 	int rc;
 
-	if (ops_is_desktop_file(name) || !family_of(directory)->takes_links)
+	if (ops_is_desktop_file(name) || !family->takes_links)
 		return -EPERM;
+	if (family->check_link) {
+		rc = family->check_link(&fs->tree, directory, name);
+		if (rc < 0)
+			return rc;
+	}
 	inode = tree_find(&fs->tree, directory, name, &rc);
 	inodes_put(fs->inodes, inode);
 	return inode ? -EEXIST : rc == -ENOENT ? 0 : rc;
@@ -154,6 +172,8 @@ void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
 	struct content *content;
 	bool fills = false;
 
+	if (!directory)
+		directory = linkable(fs, parent);
 	rc = directory ? check_name(fs, directory, name)
 		       : ops_refuse(fs, parent, name, REFUSED_LINK);
 	if (directory && rc == 0) {

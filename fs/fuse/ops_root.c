@@ -57,8 +57,7 @@ static struct inode *root_of(struct mount *fs, fuse_ino_t ino)
 static bool is_generated(const char *name, size_t n)
 {
 	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
-		if (strlen(generated_name(kind)) == n &&
-		    memcmp(name, generated_name(kind), n) == 0)
+		if (strlen(generated_name(kind)) == n && memcmp(name, generated_name(kind), n) == 0)
 			return true;
 	return false;
 }
@@ -91,9 +90,15 @@ struct inode *ops_create_beside(struct mount *fs, fuse_ino_t ino, const char *na
 
 int ops_remove_beside(struct mount *fs, fuse_ino_t ino, const char *name)
 {
-	return scratch_files_remove(fs->scratches, ino, name)
-		       ? 0
-		       : ops_refuse(fs, ino, name, REFUSED_REMOVAL);
+	struct inode *directory;
+
+	if (!scratch_files_remove(fs->scratches, ino, name))
+		return ops_refuse(fs, ino, name, REFUSED_REMOVAL);
+	directory = inodes_get(fs->inodes, ino);
+	if (directory && family_of(directory)->link_removed)
+		family_of(directory)->link_removed(&fs->tree, directory, name);
+	inodes_put(fs->inodes, directory);
+	return 0;
 }
 
 int ops_rename_beside(struct mount *fs, fuse_ino_t ino, const char *name, fuse_ino_t new_ino,

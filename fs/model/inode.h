@@ -29,7 +29,7 @@ enum inode_kind {
 	INODE_CLASS = 2,      /* index: enum organ_class */
 	INODE_ORGAN = 3,      /* index: tensor; an organ as the base has it */
 	INODE_THETA = 4,      /* index: tensor; the θ file of such an organ */
-	INODE_BASE = 5,	      /* the directory .base */
+	INODE_BASE = 5,	      /* the directory .base; index INODE_DIFFS: .diff */
 	INODE_BASE_CLASS = 6, /* index: enum organ_class; in .base */
 	INODE_BASE_ORGAN = 7, /* index: tensor; in .base; INODE_BASE_THETA | tensor: its θ file */
 	INODE_METADATA = 8,   /* the directory metadata */
@@ -44,6 +44,8 @@ enum inode_kind {
 };
 
 #define INODE_BASE_THETA ((uint64_t)1 << 32)
+
+#define INODE_DIFFS ((uint64_t)1)
 
 /* In place of an expert: the file that says in what order they are. */
 #define INODE_ORDER 0xffffu

@@ -20,6 +20,8 @@
 	FAMILY(BASE, base)		     /* the directory .base */                            \
 	FAMILY(BASE_CLASS, base_class)	     /* a class in it; index: enum organ_class */         \
 	FAMILY(BASE_ORGAN, base_organ)	     /* an organ in that; index: tensor */                \
+	FAMILY(DIFFS, diffs)		     /* the directory .diff */                            \
+	FAMILY(DIFF_FILE, diff_file)	     /* a file in it; view: its content */                \
 	FAMILY(VIEWS, views)		     /* the directory .views */                           \
 	FAMILY(GENERATED, generated)	     /* index: enum generated_kind; view: its content */  \
 	FAMILY(GENERATED_FIXED, generated_fixed) /* of these, one in .views or .base */           \

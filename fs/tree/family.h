@@ -124,6 +124,11 @@ struct family {
 		     struct listed *entry);
 	/* May a file of that name be made? Returns 0 or -EPERM. */
 	int (*check_name)(const struct inode *directory, const char *name);
+	/* In a directory that takes_links and no grafts: may a symbolic link of that name be made?
+	 * Returns 0 or -errno, with a line in the log. What follows when it was removed. */
+	int (*check_link)(const struct tree *tree, const struct inode *directory, const char *name);
+	void (*link_removed)(const struct tree *tree, const struct inode *directory,
+			     const char *name);
 	uint64_t (*generation)(const struct inode *directory); /* of those with this number */
 	int (*remove_directory)(const struct tree *tree, const struct inode *directory);
 	/* For the log: what to do instead of making a name in it. */

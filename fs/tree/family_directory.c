@@ -35,7 +35,7 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 /* So many names of a directory. */
 struct fixed_names {
 	unsigned n;
-	enum { CLASS_NAMES, DIRECTORY, FILES, FORMS } what;
+	enum { CLASS_NAMES, DIRECTORY, DIFFS, FILES, FORMS } what;
 	unsigned number; /* enum inode_kind of what is a directory; else enum generated_kind */
 	const char *name;
 	bool unlisted; /* unless the user wants it */
@@ -54,6 +54,7 @@ static const struct fixed_names root_rows[] = { { CLASSES, CLASS_NAMES, .number 
 						{ GENERATED_RECIPE, FILES, .number = 0 },
 						{ 1, FILES, GENERATED_RECIPE, NULL, true },
 						{ 1, DIRECTORY, INODE_BASE, ".base", true },
+						{ 1, DIFFS, INODE_BASE, ".diff", true },
 						{ 1, DIRECTORY, INODE_VIEWS, ".views", true },
 						{ 0 } };
 
@@ -120,7 +121,8 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 		child->name = organ_view_words[i].name;
 		child->ino = inode_of_view_dir(model, (uint32_t)i);
 	} else {
-		child->ino = inode_of_directory(model, row->number, i);
+		child->ino = inode_of_directory(model, row->number,
+						row->what == DIFFS ? INODE_DIFFS : i);
 		if (row->what == CLASS_NAMES)
 			fill_class(tree, directory, (enum organ_class)i, child);
 	}

@@ -177,6 +177,10 @@ static bool read_number(const struct model *model, uint64_t ino, struct inode *i
 	else if (kind == INODE_CLASS || kind == INODE_BASE_CLASS)
 		n = CLASSES;
 	inode->family = kinds[kind].family;
+	if (kind == INODE_BASE && index == INODE_DIFFS) {
+		inode->family = FAMILY_DIFFS;
+		index = 0;
+	}
 	if (kind == INODE_BASE_ORGAN && (index & INODE_BASE_THETA)) {
 		inode->family = FAMILY_THETA;
 		index -= INODE_BASE_THETA;

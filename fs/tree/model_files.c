@@ -146,6 +146,12 @@ int model_files_init(struct model_files *files, struct model *model,
 					     .model = model,
 					     .log = model->log };
 
+	const struct diffs_params diffs = { .model = model,
+					    .inodes = params->inodes,
+					    .samples = params->samples,
+					    .pool = params->measurers,
+					    .ending = &files->ending };
+
 	*files = (struct model_files){ .model = model };
 	recipe_ancestry_init(&files->ancestry);
 	recipe_lineage_init(&files->lineage, model, &files->ancestry);
@@ -159,9 +165,10 @@ int model_files_init(struct model_files *files, struct model *model,
 	if (params->keep && files->assembly)
 		assembly_keep(files->assembly);
 	files->generated = generated_new(&generator, params->inodes);
+	files->diffs = diffs_new(&diffs);
 	files->space = free_space_new(model->base, model->directory);
 	return files->measures && files->hashes && files->assembly && files->generated &&
-			       files->space
+			       files->diffs && files->space
 		       ? 0
 		       : -ENOMEM;
 }
@@ -169,6 +176,7 @@ int model_files_init(struct model_files *files, struct model *model,
 void model_files_release(struct model_files *files)
 {
 	generated_free(files->generated);
+	diffs_free(files->diffs);
 	memo_free(files->measures);
 	tensor_hashes_free(files->hashes);
 	assembly_free(files->assembly);

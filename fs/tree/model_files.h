@@ -8,6 +8,7 @@
 #include "fs/lazy/tensor_measures.h"
 #include "fs/recipe/recipe_lineage.h"
 #include "fs/storage/free_space.h"
+#include "fs/tree/diffs.h"
 #include "fs/tree/generated.h"
 
 struct model_files {
@@ -17,6 +18,7 @@ struct model_files {
 	struct assembly *assembly;
 	struct free_space *space;	 /* on the filesystem of the base */
 	struct generated *generated;	 /* the files made from its state */
+	struct diffs *diffs;		 /* and those of .diff */
 	struct recipe_ancestry ancestry; /* of its base and donors */
 	struct recipe_lineage lineage;
 	struct shards *refused; /* of which no model could be made; NULL: none (shard_watch.h) */

@@ -2,6 +2,7 @@
 /* test_diff.c - fs/diff/: which tensors stand beside each other, table and summary of one length,
  * metadata that differ, and what threads and failing memory do to it. */
 #include "fs/diff/diff_keys.h"
+#include "fs/diff/diff_picture.h"
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
 #include "tests/unit/open_model.h"
@@ -138,6 +139,24 @@ static void the_summary_says_what_stands_alone_and_which_keys_differ(void **stat
 	diff_unref(diff);
 }
 
+static void the_picture_has_a_cell_for_each_pair(void **state)
+{
+	struct diff *diff;
+	char *text;
+
+	save_two(state, "h&re", "there");
+	diff = diff_of(side_of(state, "h&re"), side_of(state, "there"));
+	text = text_of(diff_picture_view(diff));
+	assert_has(text, "<title>h%26re beside there</title>");
+	assert_has(text, "<title>blk.0.ffn_up.weight: another shape</title>");
+	assert_has(text, "<title>blk.1.ffn_up.weight: only there</title>");
+	assert_has(text, "<title>a%09b%0A%25: only here</title>");
+	assert_has(text, "<title>token_embd.weight:  ");
+	assert_has(text, "</svg>\n");
+	free(text);
+	diff_unref(diff);
+}
+
 /* Of the same bytes as another file, and of what a mount has of the file itself. */
 static void a_graft_alone_shows(void **state)
 {
@@ -181,6 +200,43 @@ static void what_was_removed_and_edited_is_that_of_the_moment(void **state)
 	assert_int_equal(diff_result(diff, SMALL_Q)->status, DIFFERENCE_ONLY_HERE);
 	assert_true(diff_result(diff, SMALL_UP)->same);
 	diff_unref(diff);
+}
+
+static void what_did_not_change_is_not_measured_again(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct diff_side *there;
+	struct diff *old, *diff;
+
+	save_small(state, "copy.gguf");
+	there = side_of(state, "copy.gguf");
+	old = diff_of(side_now(o.model), there);
+	assert_int_equal(diff_measure(old, 0, old->n, NULL), 0);
+	must(fill_up(o.model, 7) == 0);
+	diff = diff_of(side_now(o.model), side_of(state, "copy.gguf"));
+	/* The same file, but opened again: its bytes are not known to be the same. */
+	diff_inherit(diff, old);
+	assert_null(diff_result(diff, SMALL_Q));
+	diff_unref(diff);
+	diff_unref(old);
+	old = diff_of(side_now(o.model), diff_side_of_base(o.model->base, o.model->gguf, "base"));
+	assert_int_equal(diff_measure(old, 0, old->n, NULL), 0);
+	must(graft_remove(o.model, SMALL_Q) == 0);
+	must(fill_up(o.model, 8) == 0);
+	diff = diff_of(side_now(o.model), diff_side_of_base(o.model->base, o.model->gguf, "base"));
+	diff_inherit(diff, old);
+	assert_int_equal(diff->n, SMALL_TENSORS);
+	for (size_t i = 0; i < diff->n; i++) {
+		const struct organ *organ = &diff_pair_any(&diff->pairs[i])->at.organ;
+		const bool changed = strcmp(organ->name, "blk.0.ffn_up.weight") == 0 ||
+				     strcmp(organ->name, "blk.0.attn_q.weight") == 0;
+
+		assert_int_equal(diff_result(diff, i) == NULL, changed);
+	}
+	assert_int_equal(diff_measure(diff, 0, diff->n, NULL), 0);
+	diff_unref(diff);
+	diff_unref(old);
+	close_model(&o);
 }
 
 /* The same array of strings lies in files of both versions in different ways. */
@@ -306,19 +362,21 @@ static void memory_that_runs_out_is_said_and_nothing_is_lost(void **state)
 	must(model_snapshot(o.model, &snapshot) == 0);
 	for (uint64_t k = 1; !well; k++) {
 		struct diff *diff;
-		struct view *table, *summary = NULL;
+		struct view *table, *picture, *summary = NULL;
 		int rc = -ENOMEM;
 
 		allocation_fails(k);
 		diff = diff_new(diff_side_of_model(o.model, &snapshot, "now"),
 				diff_side_of_base(o.model->base, o.model->gguf, "base"), &plain);
 		table = diff ? diff_table_view(diff) : NULL;
-		if (table)
+		picture = table ? diff_picture_view(diff) : NULL;
+		if (picture)
 			summary = diff_summary_view(diff, &rc);
 		well = !allocation_failed();
 		assert_true(summary ? rc == 0 : rc == -ENOMEM);
 		assert_int_equal(well, summary != NULL);
 		view_unref(table);
+		view_unref(picture);
 		view_unref(summary);
 		diff_unref(diff);
 	}

@@ -140,6 +140,7 @@ static void one_place_is_the_same_without_reading(void **state)
 	b.offset += 4;
 	b.organ.ne[1]--;
 	assert_false(tensor_difference_is_none(&a, &b));
+	backing_unref(b.file);
 	b = a;
 	b.organ.type = GGML_I32;
 	assert_false(tensor_difference_is_none(&a, &b));

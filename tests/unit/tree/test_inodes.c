@@ -69,7 +69,7 @@ static void other_numbers_stand_for_nothing(void **state)
 				     2,
 				     inode_of(0, INODE_CLASS, CLASSES),
 				     inode_of(0, INODE_ORGAN, SMALL_TENSORS),
-				     inode_of(0, INODE_BASE, 1),
+				     inode_of(0, INODE_BASE, INODE_DIFFS + 1),
 				     inode_of(1, INODE_ORGAN, 0),
 				     inode_of(0, 15, 0),
 				     INODE_NEW - 1,

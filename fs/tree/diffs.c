@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* diffs.c - see diffs.h. Entries are never released before the mount ends, so that a thread which
+ * waits for the lock of one finds it there; what is large in them goes with the link. */
+#include "fs/tree/diffs.h"
+#include "fs/assemble/block_metadata.h"
+#include "fs/diff/diff_picture.h"
+#include "fs/diff/diff_summary.h"
+#include "fs/diff/diff_table.h"
+#include "fs/edit/symlinks.h"
+#include "fs/util/text_escape.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* For so long where a link leads is not looked at again, in milliseconds: what one request of the
+ * kernel's found out counts for the next one. */
+#define LOOKED_MS 2000
+
+const char *const diffs_endings[DIFFS_FORMS] = {
+	[DIFFS_SUMMARY] = "", [DIFFS_TABLE] = ".tsv", [DIFFS_PICTURE] = ".svg"
+};
+
+struct diffs_entry {
+	struct diffs_entry *next;
+	char *name;
+	pthread_mutex_t lock; /* protects what follows; held while it is made, which may be long */
+	bool made;
+	bool silent;	      /* where the link leads gave no answer */
+	struct content *link; /* of which it is made, with a reference; NULL: none */
+	struct model *model;  /* of which it is made; NULL: none */
+	uint64_t here, there; /* generations of the two models */
+	uint64_t looked;      /* milliseconds of CLOCK_MONOTONIC */
+	struct backing *file; /* where the link led; NULL: nowhere */
+	struct diff *diff;    /* NULL: there is none, and why says why */
+	char *why;
+	struct inode *inodes[DIFFS_FORMS]; /* NULL: not asked for yet */
+};
+
+struct diffs {
+	struct diffs_params params;
+	pthread_mutex_t lock; /* protects the list of entries */
+	struct diffs_entry *entries;
+};
+
+struct diffs *diffs_new(const struct diffs_params *params)
+{
+	struct diffs *diffs = calloc(1, sizeof(*diffs));
+
+	if (!diffs)
+		return NULL;
+	diffs->params = *params;
+	pthread_mutex_init(&diffs->lock, NULL);
+	return diffs;
+}
+
+/* With the lock of the entry: it is of nothing any more. Its file is closed, unless it is to be
+ * kept for another one. */
+static void empty(const struct diffs *diffs, struct diffs_entry *entry, const struct backing *kept)
+{
+	for (enum diffs_form form = 0; form < DIFFS_FORMS; form++) {
+		inodes_put(diffs->params.inodes, entry->inodes[form]);
+		entry->inodes[form] = NULL;
+	}
+	/* The kernel keeps inodes as long as it likes, and another filesystem could not be
+	 * unmounted as long as a file of it is open. */
+	if (entry->file && entry->file != kept)
+		backing_revoke(entry->file);
+	backing_unref(entry->file);
+	content_unref(entry->link);
+	diff_unref(entry->diff);
+	free(entry->why);
+	entry->file = NULL;
+	entry->link = NULL;
+	entry->diff = NULL;
+	entry->why = NULL;
+	entry->made = false;
+}
+
+void diffs_free(struct diffs *diffs)
+{
+	if (!diffs)
+		return;
+	while (diffs->entries) {
+		struct diffs_entry *entry = diffs->entries;
+
+		diffs->entries = entry->next;
+		empty(diffs, entry, NULL);
+		pthread_mutex_destroy(&entry->lock);
+		free(entry->name);
+		free(entry);
+	}
+	pthread_mutex_destroy(&diffs->lock);
+	free(diffs);
+}
+
+/* With the lock of the list. */
+static struct diffs_entry *find_entry(const struct diffs *diffs, const char *name)
+{
+	struct diffs_entry *entry = diffs->entries;
+
+	while (entry && strcmp(entry->name, name) != 0)
+		entry = entry->next;
+	return entry;
+}
+
+static struct diffs_entry *entry_of(struct diffs *diffs, const char *name)
+{
+	struct diffs_entry *entry;
+
+	pthread_mutex_lock(&diffs->lock);
+	entry = find_entry(diffs, name);
+	pthread_mutex_unlock(&diffs->lock);
+	return entry;
+}
+
+/* The entry of that name, which is made where there is none. NULL: out of memory. */
+static struct diffs_entry *get_entry(struct diffs *diffs, const char *name)
+{
+	struct diffs_entry *entry;
+
+	pthread_mutex_lock(&diffs->lock);
+	entry = find_entry(diffs, name);
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry));
+		if (entry && !(entry->name = strdup(name))) {
+			free(entry);
+			entry = NULL;
+		}
+		if (entry) {
+			pthread_mutex_init(&entry->lock, NULL);
+			entry->next = diffs->entries;
+			diffs->entries = entry;
+		}
+	}
+	pthread_mutex_unlock(&diffs->lock);
+	return entry;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static uint64_t generation_there(const struct diffs_other *other)
+{
+	return other->model ? model_generation(other->model) : 0;
+}
+
+/* With the lock of the entry: is it of the models as they are now? Where a link leads is another
+ * question. */
+static bool is_of_now(const struct diffs *diffs, const struct diffs_entry *entry,
+		      const struct diffs_other *other)
+{
+	return entry->made && entry->link == other->link && entry->model == other->model &&
+	       entry->here == model_generation(diffs->params.model) &&
+	       entry->there == generation_there(other);
+}
+
+static bool was_looked_at(const struct diffs_entry *entry)
+{
+	return !entry->link || now_ms() - entry->looked < LOOKED_MS;
+}
+
+/* What a link that leads to a directory means: the model of a mount there. NULL: out of memory. */
+static struct content *link_to_mount(const struct content *link)
+{
+	const struct organ nothing = { .name = "" };
+	struct content *content;
+	char *path;
+
+	if (asprintf(&path, "%s/%s", link->target, "model.gguf") < 0)
+		return NULL;
+	content = content_new_link(0, &nothing, link->file, 0, path);
+	if (content)
+		content_set_owner(content, link->uid, link->gid);
+	free(path);
+	return content;
+}
+
+/* Where a link leads: a file with what was parsed of it. Returns 0 or -errno with err set. */
+static int follow(struct diffs *diffs, struct content *link, bool silent, struct backing **file,
+		  struct gguf **gguf, struct error *err)
+{
+	struct model *model = diffs->params.model;
+	int rc = symlinks_gguf(model->links, model, link, silent, file, gguf, err);
+	struct content *inside = rc == -EINVAL ? link_to_mount(link) : NULL;
+	struct error other = { 0 };
+
+	/* What the path itself leads to has the better reason, unless there is a model. */
+	if (inside) {
+		rc = symlinks_gguf(model->links, model, inside, silent, file, gguf, &other);
+		if (rc != -ENOTDIR && rc != -ENOENT)
+			*err = other;
+		else
+			rc = -err->code;
+	}
+	content_unref(inside);
+	if (rc == 0)
+		backing_set_log(*file, model->log);
+	return rc;
+}
+
+static bool is_same_file(const struct backing *a, const struct backing *b)
+{
+	const struct stat *x = backing_stat(a), *y = backing_stat(b);
+
+	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
+	       x->st_mtim.tv_sec == y->st_mtim.tv_sec && x->st_mtim.tv_nsec == y->st_mtim.tv_nsec;
+}
+
+/* The side of a model as it is now. NULL: out of memory. */
+static struct diff_side *side_now(struct model *model, const char *name)
+{
+	struct snapshot snapshot;
+	struct diff_side *side;
+
+	block_metadata_show(model);
+	if (model_snapshot(model, &snapshot) < 0)
+		return NULL;
+	side = diff_side_of_model(model, &snapshot, name);
+	snapshot_release(&snapshot);
+	return side;
+}
+
+/* What a link led to; NULL: the other is none. */
+struct diffs_found {
+	struct backing *file;
+	struct gguf *gguf;
+};
+
+static struct diff_side *side_there(const struct diffs *diffs, const struct diffs_other *other,
+				    const struct diffs_found *found)
+{
+	const struct model *model = diffs->params.model;
+
+	if (other->model)
+		return side_now(other->model, other->name);
+	if (other->link)
+		return diff_side_of_base(found->file, found->gguf, other->link->target);
+	return diff_side_of_base(model->base, model->gguf, other->name);
+}
+
+static struct diff *new_diff(const struct diffs *diffs, const struct diffs_other *other,
+			     const struct diffs_found *found)
+{
+	struct model *model = diffs->params.model;
+	const struct diff_params params = { .samples = diffs->params.samples,
+					    .pool = diffs->params.pool,
+					    .ending = diffs->params.ending };
+
+	return diff_new(side_now(model, model->shown ? model->shown : model->name),
+			side_there(diffs, other, found), &params);
+}
+
+/* With the lock of the entry: make it anew of the models as they are now, and of what a link led
+ * to, which are used up, or with err set of why it led nowhere. Returns 0 or -ENOMEM. */
+static int make_entry(struct diffs *diffs, struct diffs_entry *entry,
+		      const struct diffs_other *other, struct diffs_found *found,
+		      const struct error *err)
+{
+	struct diff *old = entry->diff, *diff = NULL;
+	const uint64_t here = model_generation(diffs->params.model);
+	const uint64_t there = generation_there(other);
+	char text[320];
+	char *why = NULL;
+
+	entry->diff = NULL;
+	empty(diffs, entry, found->file);
+	if (err->code)
+		why = strdup(error_describe(err, text, sizeof(text)));
+	else
+		diff = new_diff(diffs, other, found);
+	if (diff && old)
+		diff_inherit(diff, old);
+	diff_unref(old);
+	gguf_free(found->gguf);
+	if (!diff && !why) {
+		backing_unref(found->file);
+		return -ENOMEM;
+	}
+	entry->made = true;
+	entry->link = other->link ? content_ref(other->link) : NULL;
+	entry->model = other->model;
+	entry->here = here;
+	entry->there = there;
+	entry->file = found->file;
+	entry->diff = diff;
+	entry->why = why;
+	return 0;
+}
+
+/* With the lock of the entry: make it what it is now. Returns 0 or -ENOMEM. */
+static int update(struct diffs *diffs, struct diffs_entry *entry, const struct diffs_other *other)
+{
+	const bool of_now = is_of_now(diffs, entry, other);
+	struct diffs_found found = { .file = NULL };
+	struct error err = { 0 };
+	bool same = false;
+	int rc = 0;
+
+	if (of_now && was_looked_at(entry))
+		return 0;
+	if (other->link) {
+		rc = follow(diffs, other->link, entry->silent, &found.file, &found.gguf, &err);
+		entry->silent = rc == -ETIMEDOUT;
+	}
+	if (rc == -ENOMEM)
+		return rc;
+	/* What was measured of the file is known by the backing that it has. */
+	if (rc == 0 && entry->file && is_same_file(entry->file, found.file)) {
+		backing_unref(found.file);
+		found.file = backing_ref(entry->file);
+		same = of_now;
+	}
+	if (same) {
+		backing_unref(found.file);
+		gguf_free(found.gguf);
+	} else {
+		rc = make_entry(diffs, entry, other, &found, &err);
+	}
+	entry->looked = now_ms();
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* Why there is nothing to compare with, as the content of a file: a listing has no errors then. */
+static struct view *view_of_why(const struct diffs_entry *entry)
+{
+	const char *target = entry->link->target;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs("# there is nothing to compare with: ", out);
+	text_escape_print(target, strlen(target), "", out);
+	fprintf(out, ": %s\n", entry->why);
+	return view_of_stream(out, &text, &size);
+}
+
+/* With the lock of the entry. NULL with *rc set. */
+static struct inode *make_inode(struct diffs *diffs, const struct diffs_entry *entry,
+				enum diffs_form form, int *rc)
+{
+	struct inode made = { .family = FAMILY_DIFF_FILE, .model = diffs->params.model }, *inode;
+
+	*rc = -ENOMEM;
+	if (!entry->diff)
+		made.view = view_of_why(entry);
+	else if (form == DIFFS_TABLE)
+		made.view = diff_table_view(entry->diff);
+	else if (form == DIFFS_PICTURE)
+		made.view = diff_picture_view(entry->diff);
+	else
+		made.view = diff_summary_view(entry->diff, rc);
+	if (!made.view)
+		return NULL;
+	made.ino = inodes_new_ino(diffs->params.inodes, made.model);
+	clock_gettime(CLOCK_REALTIME, &made.mtime);
+	inode = inodes_add(diffs->params.inodes, &made);
+	*rc = inode ? 0 : -ENOMEM;
+	return inode;
+}
+
+struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other,
+			  enum diffs_form form, int *rc)
+{
+	struct diffs_entry *entry = get_entry(diffs, other->name);
+	struct inode *inode = NULL;
+
+	*rc = -ENOMEM;
+	if (!entry)
+		return NULL;
+	pthread_mutex_lock(&entry->lock);
+	*rc = update(diffs, entry, other);
+	if (*rc == 0 && !entry->inodes[form])
+		entry->inodes[form] = make_inode(diffs, entry, form, rc);
+	if (entry->inodes[form] && *rc == 0)
+		inode = inodes_get(diffs->params.inodes, entry->inodes[form]->ino);
+	pthread_mutex_unlock(&entry->lock);
+	if (!inode)
+		log_add(diffs->params.model->log, ".diff/%s%s: cannot be made: %s", other->name,
+			diffs_endings[form], strerror(-*rc));
+	return inode;
+}
+
+bool diffs_may_block(struct diffs *diffs, const struct diffs_other *other, enum diffs_form form)
+{
+	struct diffs_entry *entry = entry_of(diffs, other->name);
+	bool blocks;
+
+	if (!entry || pthread_mutex_trylock(&entry->lock) != 0)
+		return true;
+	blocks = !is_of_now(diffs, entry, other) || !was_looked_at(entry) || !entry->inodes[form];
+	pthread_mutex_unlock(&entry->lock);
+	return blocks;
+}
+
+uint64_t diffs_ino(struct diffs *diffs, const char *name, enum diffs_form form)
+{
+	struct diffs_entry *entry = entry_of(diffs, name);
+	uint64_t ino = 0;
+
+	if (!entry || pthread_mutex_trylock(&entry->lock) != 0)
+		return 0;
+	if (entry->inodes[form])
+		ino = entry->inodes[form]->ino;
+	pthread_mutex_unlock(&entry->lock);
+	return ino;
+}
+
+void diffs_remove(struct diffs *diffs, const char *name)
+{
+	struct diffs_entry *entry = entry_of(diffs, name);
+
+	if (!entry)
+		return;
+	pthread_mutex_lock(&entry->lock);
+	empty(diffs, entry, NULL);
+	pthread_mutex_unlock(&entry->lock);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* family_diff.c - .diff: for each other model, which are the base, those of the same mount and
+ * those that symbolic links NAME.gguf lead to, the files that diffs.h makes. The links are scratch
+ * files of the directory (scratch_files.h). */
+#include "fs/model/inode.h"
+#include "fs/tree/tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BASE_NAME   "base"
+#define LINK_ENDING ".gguf"
+
+static struct diffs *diffs_of(const struct tree *tree, const struct inode *directory)
+{
+	return tree->model_files[directory->model->number].diffs;
+}
+
+/* Number i of the models of the mount as it is now. NULL: it is the directory's own. */
+static struct model *model_beside(const struct tree *tree, const struct inode *directory,
+				  uint32_t i)
+{
+	struct model *model = model_files_current(tree->model_files, i)->model;
+
+	return model->first == directory->model->first ? NULL : model;
+}
+
+/* The other model of that name among those that no link leads to. False: there is none. */
+static bool find_beside(const struct tree *tree, const struct inode *directory, const char *name,
+			struct diffs_other *other)
+{
+	*other = (struct diffs_other){ .name = name };
+	if (strcmp(name, BASE_NAME) == 0)
+		return true;
+	for (uint32_t i = 0; !other->model && i < tree->n_models; i++) {
+		struct model *model = model_beside(tree, directory, i);
+
+		if (model && strcmp(model->shown, name) == 0)
+			other->model = model;
+	}
+	return other->model != NULL;
+}
+
+/* The link to a model of that name: its inode, to release. NULL: there is none. */
+static struct inode *find_link(const struct tree *tree, const struct inode *directory,
+			       const char *name)
+{
+	char file[NAME_MAX + sizeof(LINK_ENDING)];
+	struct inode *inode = NULL;
+
+	snprintf(file, sizeof(file), "%s" LINK_ENDING, name);
+	scratch_files_find(tree->scratches, directory->ino, file, &inode);
+	return inode;
+}
+
+/* What a name of a file stands for. */
+struct diff_name {
+	char stem[NAME_MAX + 1];
+	enum diffs_form form;
+	struct diffs_other other; /* whose name is stem */
+	struct inode *link;	  /* to release; NULL: it is no link's */
+};
+
+static bool parse_as(const struct tree *tree, const struct inode *directory, const char *name,
+		     enum diffs_form form, struct diff_name *parsed)
+{
+	const size_t n = strlen(name), m = strlen(diffs_endings[form]);
+
+	if (n <= m || n > NAME_MAX || strcmp(name + n - m, diffs_endings[form]) != 0)
+		return false;
+	memcpy(parsed->stem, name, n - m);
+	parsed->stem[n - m] = '\0';
+	parsed->form = form;
+	parsed->link = NULL;
+	if (find_beside(tree, directory, parsed->stem, &parsed->other))
+		return true;
+	parsed->link = find_link(tree, directory, parsed->stem);
+	parsed->other.link = parsed->link ? parsed->link->content : NULL;
+	return parsed->link != NULL;
+}
+
+/* False: there is no such file. */
+static bool parse(const struct tree *tree, const struct inode *directory, const char *name,
+		  struct diff_name *parsed)
+{
+	for (enum diffs_form form = 0; form < DIFFS_FORMS; form++)
+		if (parse_as(tree, directory, name, form, parsed))
+			return true;
+	return false;
+}
+
+static struct inode *diffs_lookup(const struct tree *tree, const struct inode *directory,
+				  const char *name, int *rc)
+{
+	struct inode *inode = NULL;
+	struct diff_name parsed;
+
+	scratch_files_find(tree->scratches, directory->ino, name, &inode);
+	if (!inode && parse(tree, directory, name, &parsed)) {
+		inode = diffs_inode(diffs_of(tree, directory), &parsed.other, parsed.form, rc);
+		inodes_put(tree->inodes, parsed.link);
+	}
+	return inode;
+}
+
+static bool diffs_block(const struct tree *tree, const struct inode *directory, const char *name)
+{
+	struct diff_name parsed;
+	bool blocks;
+
+	if (!parse(tree, directory, name, &parsed))
+		return false;
+	blocks = diffs_may_block(diffs_of(tree, directory), &parsed.other, parsed.form);
+	inodes_put(tree->inodes, parsed.link);
+	return blocks;
+}
+
+/* A file of the other model with that name. False: the name would be too long. */
+static bool list_form(const struct tree *tree, const struct inode *directory, const char *name,
+		      enum diffs_form form, struct listed *entry)
+{
+	const int n = snprintf(entry->name, sizeof(entry->name), "%s%s", name, diffs_endings[form]);
+
+	entry->type = S_IFREG;
+	entry->ino = diffs_ino(diffs_of(tree, directory), name, form);
+	if (entry->ino == 0)
+		entry->ino = inode_new(directory->model);
+	return n > 0 && (size_t)n < sizeof(entry->name);
+}
+
+/* Links come after all models there can be: each itself, and then its files. */
+#define LINK_PLACES ((uint64_t)1 << 40)
+#define LINK_NAMES  (DIFFS_FORMS + 1u)
+
+static bool list_link(const struct tree *tree, const struct inode *directory, uint64_t *place,
+		      struct listed *entry)
+{
+	char file[NAME_MAX + 1];
+	uint64_t at = *place > LINK_PLACES ? *place - LINK_PLACES : 0;
+
+	for (;; at++) {
+		const uint64_t asked = at / LINK_NAMES;
+		uint64_t number = asked;
+
+		entry->type = S_IFLNK;
+		if (!scratch_files_next(tree->scratches, directory->ino, &number, file,
+					&entry->ino))
+			return false;
+		if (number != asked)
+			at = number * LINK_NAMES;
+		*place = LINK_PLACES + at;
+		snprintf(entry->name, sizeof(entry->name), "%s", file);
+		if (at % LINK_NAMES == 0)
+			return true;
+		file[strlen(file) - strlen(LINK_ENDING)] = '\0';
+		if (list_form(tree, directory, file, at % LINK_NAMES - 1, entry))
+			return true;
+	}
+}
+
+/* The base, the other models, the links. */
+static bool diffs_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
+		       struct listed *entry)
+{
+	for (; *place < (uint64_t)DIFFS_FORMS * (1 + (uint64_t)tree->n_models); ++*place) {
+		const uint64_t i = *place / DIFFS_FORMS;
+		const struct model *model =
+			i ? model_beside(tree, directory, (uint32_t)(i - 1)) : NULL;
+
+		if ((!i || model) && list_form(tree, directory, i ? model->shown : BASE_NAME,
+					       *place % DIFFS_FORMS, entry))
+			return true;
+	}
+	return list_link(tree, directory, place, entry);
+}
+
+/* The name of the model that a link of that name is to; 0: it is no link's name. */
+static size_t stem_length(const char *name)
+{
+	const size_t n = strlen(name), m = strlen(LINK_ENDING);
+
+	return n > m && strcmp(name + n - m, LINK_ENDING) == 0 ? n - m : 0;
+}
+
+static int diffs_check_link(const struct tree *tree, const struct inode *directory,
+			    const char *name)
+{
+	const size_t n = stem_length(name);
+	char stem[NAME_MAX + 1];
+	struct diff_name taken;
+
+	if (n == 0) {
+		log_add(directory->model->log,
+			".diff/%s: refused: a link to another model is called NAME" LINK_ENDING
+			": ln -s /PATH/TO/FILE-OR-MOUNT .diff/NAME" LINK_ENDING,
+			name);
+		return -EPERM;
+	}
+	snprintf(stem, sizeof(stem), "%.*s", (int)n, name);
+	if (!parse(tree, directory, stem, &taken))
+		return 0;
+	inodes_put(tree->inodes, taken.link);
+	log_add(directory->model->log, ".diff/%s: refused: there is another model called %s", name,
+		stem);
+	return -EEXIST;
+}
+
+static void diffs_link_removed(const struct tree *tree, const struct inode *directory,
+			       const char *name)
+{
+	char stem[NAME_MAX + 1];
+
+	snprintf(stem, sizeof(stem), "%.*s", (int)stem_length(name), name);
+	diffs_remove(diffs_of(tree, directory), stem);
+}
+
+static const char *diffs_advice(const char *name)
+{
+	(void)name;
+	return "another model is linked: ln -s /PATH/TO/FILE-OR-MOUNT .diff/NAME" LINK_ENDING;
+}
+
+const struct family family_diffs = {
+	.mode = S_IFDIR | 0777,
+	.name = NAME_FOREVER,
+	.links = LINKS_YES,
+	.takes_links = true,
+	.lookup = diffs_lookup,
+	.may_block = diffs_block,
+	.list = diffs_list,
+	.check_link = diffs_check_link,
+	.link_removed = diffs_link_removed,
+	.advice = diffs_advice,
+};
+
+const struct family family_diff_file = {
+	.mode = S_IFREG | 0444,
+	.name = NAME_NEVER,
+};
