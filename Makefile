@@ -203,6 +203,9 @@ $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $(call with_
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
 $B/tests/tools/fsx: $B/tests/tools/fsx.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
+FSFUZZ := $(patsubst %.c,$B/%.o,$(wildcard tests/tools/fsfuzz/*.c))
+$B/tests/tools/fsfuzz/fsfuzz: $(FSFUZZ)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^
 # Goes into programs of others, which have no sanitizer.
 $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	@mkdir -p $(@D)
@@ -215,7 +218,7 @@ $B/tests/tools/impatient: $B/tests/tools/impatient.o $B/mount-helpers/main.o $B/
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
-MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient serve-file)
+MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx fsfuzz/fsfuzz nodirs.so impatient serve-file)
 
 # What is run is built by all processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -281,6 +284,14 @@ check-all-debians: dist	## all tests in each release of Debian
 # Not part of check, as it takes long.
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
 	@rc=0; tests/cross $(DIST) || rc=$$?; tests/in-turn; [ $$rc = 0 ] || [ $$rc = 77 ]
+
+# Those that find the more, the longer they run. SECONDS of each of a hundred mounts, every second of
+# which is killed; not part of check.
+.PHONY: check-long
+check-long:	## random system calls for hours: SECONDS=60 of each round, ROUNDS=100, SEED=
+	@for san in '' $(SANITIZERS) thread; do \
+		SECONDS_EACH=$(or $(SECONDS),60) ROUNDS=$(or $(ROUNDS),100) SEED=$(SEED) \
+			$(MAKE) $(PARALLEL) SAN=$$san T=daemon/fsfuzz check-mount || exit 1; done
 
 .PHONY: mutants
 mutants:	## N=200 random changes of one operator, SEED=: which do the tests not notice?
