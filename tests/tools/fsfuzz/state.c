@@ -63,8 +63,12 @@ static struct slot *add_slot(struct shared *shared, const char *path)
 
 	if (shared->slots == SLOTS_MAX)
 		return NULL;
+	/* Longer names are left alone. */
+	if ((size_t)snprintf(slot->path, sizeof(slot->path), "%s", path) >= sizeof(slot->path)) {
+		slot->path[0] = '\0';
+		return NULL;
+	}
 	shared->slots++;
-	snprintf(slot->path, sizeof(slot->path), "%s", path);
 	slot->like = shared->slots - 1;
 	return slot;
 }
