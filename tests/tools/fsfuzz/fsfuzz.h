@@ -84,7 +84,7 @@ struct scratch {
 };
 
 struct handle {
-	enum { CLOSED, READER, STAGE, MAKER, SCRATCH } kind;
+	enum handle_kind { CLOSED, READER, STAGE, MAKER, SCRATCH } kind;
 	int fd, flags;
 	bool nameless;
 	bool busy, paged;  /* not closed since it wrote; paged: by a map last */

@@ -79,8 +79,8 @@ static int open_somehow(struct fuzz *fuzz, const char *path, int *flags, bool *n
 	return way ? open_handle_at(fuzz, path, *flags) : open_again(path, *flags);
 }
 
-static void add_handle(struct fuzz *fuzz, int kind, int fd, int flags, struct slot *slot,
-		       struct file *file)
+static void add_handle(struct fuzz *fuzz, enum handle_kind kind, int fd, int flags,
+		       struct slot *slot, struct file *file)
 {
 	struct handle *handle = free_handle(fuzz);
 
