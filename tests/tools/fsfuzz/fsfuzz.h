@@ -114,7 +114,7 @@ struct fuzz {
 	struct {
 		uint64_t ino, generation;
 	} seen[SLOTS_MAX];		/* when its name was last looked at */
-	uint64_t generation[SLOTS_MAX]; /* times that its content has changed */
+	uint64_t generation[SLOTS_MAX]; /* times that it was filled or emptied */
 };
 
 /* ## state.c */

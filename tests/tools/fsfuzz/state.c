@@ -268,12 +268,12 @@ enum fit fits(const struct fuzz *fuzz, const struct slot *slot, const uint8_t *b
 	    memcmp(bytes, named->base.bytes, named->header) == 0)
 		return same_role(named, like) ? FITS : FITS_MAYBE;
 	if (n < 8 || u32(bytes) > 128 || n < 4 + u32(bytes) + (slot->header - name))
-		return FITS_NOT;
+		return slot->added ? FITS_MAYBE : FITS_NOT;
 	header = 4 + u32(bytes) + (slot->header - name);
 	if (n - header != slot->size - slot->header ||
 	    memcmp(bytes + header - (slot->header - name), like->base.bytes + name,
 		   slot->header - name) != 0)
-		return FITS_NOT;
+		return slot->added ? FITS_MAYBE : FITS_NOT;
 	return named && (!slot->added || same_role(named, like)) ? FITS : FITS_MAYBE;
 }
 
@@ -315,11 +315,9 @@ void end_changes(struct fuzz *fuzz, bool in_force)
 
 		if (!slot->changing)
 			continue;
+		/* The same bytes once more may have another number. */
 		if (in_force) {
-			const long n = slot->next.exists ? (long)slot->next.size : -1;
-
-			if (!same(&slot->now, slot->next.bytes, n))
-				fuzz->generation[slot_number(fuzz, slot)]++;
+			fuzz->generation[slot_number(fuzz, slot)]++;
 			slot->now = slot->next;
 		}
 		slot->changing = false;
