@@ -209,6 +209,9 @@ $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $(call with_
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
 $B/tests/tools/fsx: $B/tests/tools/fsx.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
+FSFUZZ := $(patsubst %.c,$B/%.o,$(wildcard tests/tools/fsfuzz/*.c))
+$B/tests/tools/fsfuzz/fsfuzz: $(FSFUZZ)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^
 # Goes into programs of others, which have no sanitizer.
 $B/tests/tools/nodirs.so $B/tests/tools/clock.so: $B/tests/tools/%.so: tests/tools/%.c $B/flags
 	@mkdir -p $(@D)
@@ -223,8 +226,8 @@ $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
 $B/tests/tools/organfs-disk: $B/tests/tools/disk.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
-MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx nodirs.so impatient serve-file \
-	organfs-disk clock.so)
+MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx fsfuzz/fsfuzz nodirs.so impatient \
+	serve-file organfs-disk clock.so)
 
 # What is run is built by all processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -266,8 +269,9 @@ check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds o
 check-mount: all $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
 	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(T:%='%')
 
-check-long:	## hours: LONG=seconds for each long test
-	@LONG=$(or $(LONG),3600) $(MAKE) check-mount T='daemon/soak daemon/fsfuzz'
+check-long:	## hours: LONG=seconds for each long test, SEED= of the random one; with SAN= too
+	@LONG=$(or $(LONG),3600) SEED=$(or $(SEED),$$RANDOM) $(MAKE) check-mount \
+		T='daemon/soak daemon/fsfuzz'
 
 check-style:	## formatting, line length, manual pages, words that do not belong here
 	@tests/style
@@ -297,6 +301,8 @@ check-all-debians: dist	## all tests in each release of Debian
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
 	@rc=0; tests/cross $(DIST) || rc=$$?; tests/in-turn; [ $$rc = 0 ] || [ $$rc = 77 ]
 
+# Those that find the more, the longer they run. SECONDS of each of a hundred mounts, every second of
+# which is killed; not part of check.
 .PHONY: mutants
 mutants:	## N=200 random changes of one operator, SEED=: which do the tests not notice?
 	@nice tests/mutants $(or $N,200) $(SEED)

@@ -167,6 +167,10 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 		 int flags);
 void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
 
+/* No longer than names on disks are, to which the kernel does not see. False: the answer was
+ * ENAMETOOLONG. */
+bool ops_name_fits(fuse_req_t req, const char *name);
+
 /* ops_rights.c: those operations that change something, if the process that asks may; else the
  * answer is EPERM, with a line in the log. */
 void rights_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

@@ -112,10 +112,13 @@ static void reply_lookup(struct async_request *async, ssize_t result)
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct mount *fs = mount_of(req);
-	struct inode *directory = inodes_get(fs->inodes, parent);
+	struct inode *directory;
 	struct async_request *async;
 	struct pool *pool = NULL;
 
+	if (!ops_name_fits(req, name))
+		return;
+	directory = inodes_get(fs->inodes, parent);
 	if (!directory) {
 		fuse_reply_err(req, ESTALE);
 		return;

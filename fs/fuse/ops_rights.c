@@ -13,16 +13,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
+bool ops_name_fits(fuse_req_t req, const char *name)
+{
+	if (strlen(name) <= NAME_MAX)
+		return true;
+	fuse_reply_err(req, ENAMETOOLONG);
+	return false;
+}
+
 /* name is that in the directory ino; NULL: it is ino itself. False: the answer was EPERM, with a
- * line in the log. */
+ * line in the log, or ENAMETOOLONG. */
 static bool may_change(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	struct mount *fs = mount_of(req);
 	const uid_t caller = fuse_req_ctx(req)->uid;
 	struct inode *inode;
 
+	if (name && !ops_name_fits(req, name))
+		return false;
 	if (caller == geteuid() || credentials_can_assume())
 		return true;
 	inode = inodes_get(fs->inodes, ino);
@@ -96,7 +108,7 @@ void rights_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 void rights_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 		   const char *new_name, unsigned flags)
 {
-	if (may_change(req, parent, name))
+	if (ops_name_fits(req, new_name) && may_change(req, parent, name))
 		op_rename(req, parent, name, new_parent, new_name, flags);
 }
 

@@ -199,7 +199,8 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 
 	(void)ino;
 	expect_no_release(mount_of(req), handle);
-	open_file_begin(handle, fi->writepage ? 0 : fi->lock_owner);
+	open_file_begin(handle, fi->writepage ? 0 : fi->lock_owner,
+			fi->writepage ? 0 : fuse_req_ctx(req)->pid);
 	if (handle->nameless && !place_nameless(req, handle, fi, size, &offset)) {
 		fuse_reply_err(req, EBUSY);
 		return;
@@ -390,7 +391,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	(void)ino;
 	if (obey_async(req, handle, fi->lock_owner, async_reply))
 		return;
-	last = open_file_end(handle, fi->lock_owner);
+	last = open_file_end(handle, fi->lock_owner, fuse_req_ctx(req)->pid);
 	if (last && stage_written(handle->inode->stage) && !awaits_map(handle)) {
 		run_on_stage(req, handle, commit, async_reply);
 		return;

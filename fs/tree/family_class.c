@@ -98,6 +98,16 @@ static bool is_hidden(const struct tree *tree, const struct inode *directory, co
 }
 
 /* Does a slot of that name come earlier in the listing? */
+/* Of an empty slot only the file is there that a process is filling it with. */
+static bool is_empty_slot(const struct model *model, uint32_t tensor)
+{
+	struct content *content = slots_get(model->slots, tensor);
+	const bool empty = content_is_whiteout(content);
+
+	content_unref(content);
+	return empty;
+}
+
 static bool is_listed(const struct inode *directory, const char *name)
 {
 	struct model *model = directory->model;
@@ -107,7 +117,8 @@ static bool is_listed(const struct inode *directory, const char *name)
 	bool there;
 
 	if (!tree_is_adapter_name(directory->ino, name))
-		return n && model_find_slot(model, directory->index, name, n, &i);
+		return n && model_find_slot(model, directory->index, name, n, &i) &&
+		       !is_empty_slot(model, i);
 	there = adapters_lookup(model, name, &shown);
 	content_unref(shown.link);
 	return there;

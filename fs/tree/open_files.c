@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* open_files.c - see open_files.h. */
 #include "fs/tree/open_files.h"
+#include "fs/util/process.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -48,17 +49,28 @@ static uint64_t busy_of(uint64_t owner)
 	return owner <= OPEN_FILE_BUSY ? OPEN_FILE_BUSY : owner;
 }
 
-void open_file_begin(struct open_file *handle, uint64_t owner)
+void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread)
 {
-	if (is_writer(handle) && atomic_exchange(&handle->busy, busy_of(owner)) == 0)
+	if (!is_writer(handle))
+		return;
+	atomic_store(&handle->writer, owner ? 0 : thread);
+	if (atomic_exchange(&handle->busy, busy_of(owner)) == 0)
 		stage_begin(handle->inode->stage);
 }
 
-bool open_file_end(struct open_file *handle, uint64_t owner)
+/* Is it another process that writes, than that which closes a descriptor? */
+static bool is_others(struct open_file *handle, uint64_t busy, uint64_t owner, pid_t thread)
+{
+	if (busy > OPEN_FILE_BUSY)
+		return busy != busy_of(owner);
+	return busy && process_is_another(atomic_load(&handle->writer), thread);
+}
+
+bool open_file_end(struct open_file *handle, uint64_t owner, pid_t thread)
 {
 	uint_fast64_t busy = atomic_load(&handle->busy);
 
-	if (!is_writer(handle) || (busy > OPEN_FILE_BUSY && busy != busy_of(owner)))
+	if (!is_writer(handle) || is_others(handle, busy, owner, thread))
 		return false;
 	/* The process may write on another thread at this moment: then it is still busy. */
 	if (busy && !atomic_compare_exchange_strong(&handle->busy, &busy, 0))
@@ -68,7 +80,7 @@ bool open_file_end(struct open_file *handle, uint64_t owner)
 
 bool open_file_release(struct open_file *handle)
 {
-	return open_file_end(handle, atomic_load(&handle->busy));
+	return open_file_end(handle, atomic_load(&handle->busy), 0);
 }
 
 /* With the lock held. */
@@ -128,7 +140,8 @@ static struct open_file *handle_new(struct inode *inode, struct view *view, bool
 	atomic_init(&handle->emptied, false);
 	if (inode->stage)
 		stage_open(inode->stage);
-	open_file_begin(handle, OPEN_FILE_BUSY);
+	atomic_init(&handle->writer, 0);
+	open_file_begin(handle, OPEN_FILE_BUSY, 0);
 	return handle;
 }
 

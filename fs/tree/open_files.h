@@ -42,6 +42,7 @@ struct open_file {
 	/* Of a writer of a stage: 0 it was closed since it wrote, OPEN_FILE_BUSY it was not, else
 	 * the lock owner of the process whose close ends it. */
 	atomic_uint_fast64_t busy;
+	atomic_int writer; /* where that is OPEN_FILE_BUSY, the thread that wrote, or 0 */
 	atomic_bool
 		emptied; /* and closed, which in_flight.h knows: the release may be on its way */
 	/* The number of the readers' inode, and the thread that opened it, where it is a writer
@@ -81,14 +82,16 @@ bool open_files_may_write_to(struct open_files *handles, struct open_file *handl
 /* A stage is put in force by the last close of its writers. The kernel tells of every close of
  * every descriptor of a handle, also when a child process that inherited one executes a program. So
  * a handle that is written to waits for the close by the process that wrote, which is known by its
- * lock owner; 0, which comes with pages that were mapped or cached, is any process.
+ * lock owner. That is 0 of a process that writes through the page cache; then it is the process of
+ * the thread that wrote, as long as that lives. Of pages that were mapped, it is any process.
  *
- * open_file_begin() says that a process is about to write. open_file_end() says that it has closed
- * a descriptor, and returns whether the stage is to be put in force: no writer is busy any more.
- * open_file_release() says the same of the handle's end. Both are false for a reader. */
+ * open_file_begin() says that a process is about to write, thread 0: it is not known which.
+ * open_file_end() says that the thread's process has closed a descriptor, and returns whether the
+ * stage is to be put in force: no writer is busy any more. open_file_release() says the same of the
+ * handle's end. Both are false for a reader. */
 #define OPEN_FILE_BUSY 1
-void open_file_begin(struct open_file *handle, uint64_t owner);
-bool open_file_end(struct open_file *handle, uint64_t owner);
+void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread);
+bool open_file_end(struct open_file *handle, uint64_t owner, pid_t thread);
 bool open_file_release(struct open_file *handle);
 
 #endif

@@ -86,4 +86,31 @@ rm "$MNT/organs/blk_2_ffn_up.bin"
 )
 same "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organs/whole.bin"
 equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
+
+# A process that reads and writes what it opened, and has a child that ends meanwhile.
+key=$MNT/metadata/general.name
+python3 - "$key" <<'END' || fail "half a value is in force"
+import os, sys
+key = sys.argv[1]
+before = open(key, "rb").read()
+fd = os.open(key, os.O_RDWR | os.O_TRUNC)
+os.write(fd, b"one ")
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+assert open(key, "rb").read() == before, "a child that ended has put it in force"
+os.write(fd, b"and another that is longer")
+os.close(fd)
+END
+equal "$(cat "$key")" 'one and another that is longer'
+
+# What fills an empty slot is there before it is closed, for those who list it too.
+rm "$MNT/organs/blk_4_ffn_up.bin"
+(
+	exec 3>"$MNT/organs/blk_4_ffn_up.bin"
+	equal "$(find "$MNT/organs" -name blk_4_ffn_up.bin | wc -l)" 1 'a file that is written'
+	cat "$TMP/organs/whole.bin" >&3
+)
+equal "$(find "$MNT/organs" -name blk_4_ffn_up.bin | wc -l)" 1 'and then'
 unmount_and_wait

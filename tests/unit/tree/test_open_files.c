@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_open_files.c - fs/tree/open_files.c: writers without a name, beside readers of the same
- * inode. */
+ * inode; whose close ends a writer. */
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 #include "fs/tree/open_files.h"
 #include "tests/unit/open_model.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct scene {
 	struct opened o;
@@ -142,6 +146,32 @@ static void pages_that_such_a_writer_may_have_mapped_are_not_kept(void **state)
 	other = reader(&scene, scene.ino + 1);
 	assert_false(other->fresh);
 	open_files_close(scene.handles, other);
+	close_scene(&scene);
+}
+
+/* What is written through the page cache comes without a lock owner. */
+static void a_child_that_ends_does_not_end_the_writer_through_the_page_cache(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct open_file *handle = writer(&scene, 7);
+	const pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	open_file_begin(handle, 0, getpid());
+	assert_false(open_file_end(handle, 5, child));
+	assert_true(open_file_end(handle, 5, getpid()));
+	/* Pages of a map are any process's. */
+	open_file_begin(handle, 0, 0);
+	assert_true(open_file_end(handle, 5, child));
+	/* Where the writer is gone, who is left decides. */
+	open_file_begin(handle, 0, child);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(open_file_end(handle, 5, getpid()));
+	open_files_close(scene.handles, handle);
 	close_scene(&scene);
 }
 

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 300
+# Random system calls of several processes agree with a model of what must be (tests/tools/fsfuzz),
+# also after the daemon was killed amid them: what close() had confirmed is there, and nothing half.
+# LONG seconds if that is set, as `make check-long` does, and from the seed SEED on.
+. "${0%/*}/../lib.sh"
+
+fsfuzz=${ORGANFS%/*}/tests/tools/fsfuzz/fsfuzz
+[ -x "$fsfuzz" ] || skip "$fsfuzz is not built"
+base=$(use stories260K)
+seconds=4
+[ -z "${LONG:-}" ] || seconds=30
+rounds=$((${LONG:-16} / seconds))
+processes=3
+seed=${SEED:-1}
+state=$TMP/state.fsfuzz
+layer=layer=$TMP/layer
+
+# What the model has, by another program's word.
+mount_model -o ro "$base"
+"$GGUF" check-mount "$base" "$MNT"
+for class in skeleton organs embed norm; do
+	mkdir -p "$TMP/base/$class"
+	cp "$MNT/$class"/*.bin "$TMP/base/$class/"
+done
+unmount_and_wait
+
+run() {
+	"$fsfuzz" --seed "$1" --seconds "$2" --processes "$processes" --state "$state" --patience \
+		60 "$MNT" "$TMP/base"
+}
+
+check() {
+	"$fsfuzz" --check --processes "$processes" --state "$state" "$MNT" "$TMP/base" ||
+		fail "round $1, seed $seed: see above; .log says: $(tail -n 5 "$MNT/.log")"
+}
+
+options=(threads=4 compress=off passthrough=no threads=1 confine compress=9)
+for ((round = 0; round < rounds; round++)); do
+	mount_model -o "$layer,${options[round % ${#options[@]}]}" "$base"
+	[ $round = 0 ] || check $round
+	status=0
+	if [ $((round % 2)) = 0 ]; then
+		# Killed, at any moment.
+		run $((seed + round)) 1000 &
+		fuzzer=$!
+		sleep "$((RANDOM % (seconds + 1))).$((RANDOM % 10))$((RANDOM % 10))"
+		kill_daemon
+		wait $fuzzer || status=$?
+		equal $status 3 "seed $((seed + round)): fsfuzz beside a daemon that is killed"
+	else
+		run $((seed + round)) "$seconds" || status=$?
+		equal $status 0 "seed $((seed + round)): fsfuzz, .log: $(tail -n 5 "$MNT/.log")"
+		check $round
+		unmount_and_wait
+	fi
+done
+
+mount_model -o "$layer" "$base"
+check "$rounds"
+! grep -q 'left alone' "$MNT/.log" || fail "$(cat "$MNT/.log")"
+echo all >"$MNT/.undo"
+equal "$(cat "$MNT/.grafts")" ''
+same "$MNT/model.gguf" "$base"
+unmount_and_wait
+same "$base" "$MODELS/stories260K.gguf"

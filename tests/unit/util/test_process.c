@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* test_process.c - fs/util/process.c: threads of this process, and those of others. */
+#include "fs/util/process.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *tell_thread(void *number)
+{
+	*(pid_t *)number = gettid();
+	pause();
+	return NULL;
+}
+
+static void a_thread_of_this_process_is_none_of_another(void **state)
+{
+	pthread_t thread;
+	_Atomic pid_t number = 0;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, tell_thread, (void *)&number), 0);
+	while (!number)
+		usleep(1000);
+	assert_false(process_is_another(number, getpid()));
+	assert_false(process_is_another(getpid(), number));
+	assert_false(process_is_another(getpid(), getpid()));
+	assert_int_equal(pthread_cancel(thread), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void a_child_is_another_while_it_lives(void **state)
+{
+	const pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(process_is_another(child, getpid()));
+	assert_true(process_is_another(getpid(), child));
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_false(process_is_another(child, getpid()));
+	assert_false(process_is_another(getpid(), child));
+}
+
+static void what_cannot_be_seen_is_not_known_to_be_another(void **state)
+{
+	(void)state;
+	assert_false(process_is_another(0, getpid()));
+	assert_false(process_is_another(getpid(), 0));
+	assert_false(process_is_another(-1, getpid()));
+}
+
+UNIT_MAIN(NULL, NULL)
