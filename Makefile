@@ -270,7 +270,7 @@ check-mount: all $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern'
 	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(T:%='%')
 
 check-long:	## hours: LONG=seconds for each long test, SEED= of the random one; with SAN= too
-	@LONG=$(or $(LONG),3600) SEED=$(or $(SEED),$$RANDOM) $(MAKE) check-mount \
+	@LONG=$(or $(LONG),3600) SEED=$(or $(SEED),$$(date +%s)) $(MAKE) check-mount \
 		T='daemon/soak daemon/fsfuzz'
 
 check-style:	## formatting, line length, manual pages, words that do not belong here
