@@ -82,17 +82,36 @@ void filling_find(struct filling *filling)
 					   strlen(filling->name), &filling->tensor);
 }
 
-/* A new slot: what would it be called? */
-static int check_new(struct filling *filling)
+/* What would a slot be called that is added for the organ under that file name? */
+static int find_added(struct filling *filling)
 {
 	filling->added_length =
 		anatomy_added(filling->organ.name, filling->organ.name_length, filling->name,
 			      filling->klass, filling->added, sizeof(filling->added));
-	if (filling->added_length == 0)
-		return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
-				 "the model has no tensor of that file name, and the organ, %s, "
-				 "cannot be added under it",
-				 filling->organ.name);
+	if (filling->added_length > 0)
+		return 0;
+	return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
+			 "the model has no tensor of that file name, and the organ, %s, "
+			 "cannot be added under it",
+			 filling->organ.name);
+}
+
+/* A slot that was added and removed again takes what a new one does. */
+static int check_again(struct filling *filling)
+{
+	struct content *content = slots_own(filling->model->slots, filling->tensor);
+	const bool gone = content_is_whiteout(content);
+
+	content_unref(content);
+	return gone && !filling->is_named && !filling->confirmed ? find_added(filling) : 0;
+}
+
+static int check_new(struct filling *filling)
+{
+	const int rc = find_added(filling);
+
+	if (rc < 0)
+		return rc;
 	if (gguf_tensor(filling->model->gguf, filling->added, filling->added_length))
 		return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
 				 "the model has the tensor %s under another file name",
@@ -189,6 +208,9 @@ int filling_check(struct filling *filling)
 		return organ_fits(&filling->organ, &model->gguf->tensors[filling->tensor],
 				  filling->any_shape, &filling->err);
 	/* What was added may be anything that has the name. */
+	rc = check_again(filling);
+	if (rc < 0)
+		return rc;
 	return adapter ? adapters_check(model, place->tensor, place->tensor_length, &filling->organ,
 					&filling->err)
 		       : 0;
@@ -412,7 +434,8 @@ int filling_at(struct filling *filling, struct model *model, const struct graft_
 	*filling = (struct filling){ .model = model,
 				     .klass = place->klass,
 				     .name = place->name,
-				     .any_shape = model->any_shape };
+				     .any_shape = model->any_shape,
+				     .is_named = place->tensor != NULL };
 	filling_find(filling);
 	if (!place->tensor || !filling->is_new ||
 	    filling_name(filling, place->tensor, place->tensor_length))

@@ -187,10 +187,25 @@ static void what_does_not_fit_is_refused_and_nothing_moves(void **state)
 	close_model(&o);
 }
 
+/* As a process does it that makes the file anew. */
+static int fill_anew(struct model *model, const char *name, const struct organ_file *file)
+{
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(model->layer, empty);
+	int rc;
+
+	must(stage && stage_write(stage, file->bytes, file->size, 0) == 0);
+	view_unref(empty);
+	rc = graft_fill_name(model, CLASS_ORGANS, name, stage);
+	stage_free(stage);
+	return rc;
+}
+
 static void an_added_slot_comes_and_goes_without_a_trace(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file up = up_with(50);
+	struct organ_file other = mk_organ("blk.0.attn_q.weight", GGML_F32, 2, small_ne, 60);
 	uint32_t added;
 
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
@@ -200,10 +215,14 @@ static void an_added_slot_comes_and_goes_without_a_trace(void **state)
 	assert_organ(o.model, added, &up);
 	assert_int_equal(graft_remove(o.model, added), 0);
 	assert_kind(o.model, added, CONTENT_WHITEOUT);
+	/* What could not be added under that name still cannot. */
+	assert_int_equal(fill_anew(o.model, "blk_1_ffn_up", &other), -EINVAL);
+	assert_kind(o.model, added, CONTENT_WHITEOUT);
 	/* The other one, and its checksum. */
 	assert_int_equal(count_entries(path_in(layer_path(o.model->layer), "organs").text), 2);
 	mount_again(state, &o);
 	assert_int_equal(slots_count(o.model->slots), SMALL_TENSORS);
+	free(other.bytes);
 	free(up.bytes);
 	close_model(&o);
 }
