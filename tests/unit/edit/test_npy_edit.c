@@ -181,6 +181,7 @@ static void what_does_not_fit_is_refused(void **state)
 {
 	struct opened o = open_slots(state);
 	float values[COUNT];
+	double wide[COUNT];
 	struct content *content;
 
 	some_values(values);
@@ -199,10 +200,18 @@ static void what_does_not_fit_is_refused(void **state)
 	assert_true(log_says(o.log, "value number 100 is -70000, which F16 cannot hold"));
 	values[100] = NAN;
 	assert_int_equal(put(&o, SLOT_Q8_0, values), -EINVAL);
+	for (unsigned i = 0; i < COUNT; i++)
+		wide[i] = i == 7 ? -1e300 : 1.0;
+	assert_int_equal(put_as(&o, SLOT_F32, "<f8", "False", "(3, 64)", wide, sizeof(wide)),
+			 -EINVAL);
+	assert_true(log_says(o.log, "value number 7 is -1e+300, which F32 cannot hold"));
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		content = slots_get(o.model->slots, i);
 		assert_null(content);
 	}
+	/* An infinite one it holds. */
+	wide[7] = -INFINITY;
+	assert_int_equal(put_as(&o, SLOT_F32, "<f8", "False", "(3, 64)", wide, sizeof(wide)), 0);
 	/* What no float is, an F16 holds as well. */
 	assert_int_equal(put(&o, SLOT_F16, values), 0);
 	close_model(&o);
