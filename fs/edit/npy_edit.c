@@ -167,7 +167,7 @@ static int convert_part(struct conversion *c, uint64_t first, size_t n)
 static int convert_values(struct conversion *c)
 {
 	const uint64_t row = c->organ.ne[0], elements = c->array.elements;
-	const size_t most = c->array.fortran ? PART / (size_t)row * (size_t)row : PART;
+	const size_t most = c->array.fortran && row ? PART / (size_t)row * (size_t)row : PART;
 	int rc = 0;
 
 	for (uint64_t first = 0; rc == 0 && first < elements; first += most)

@@ -230,6 +230,24 @@ static void a_header_without_values_changes_nothing(void **state)
 	close_model(&o);
 }
 
+static void a_matrix_without_values_is_taken_in_both_orders(void **state)
+{
+	static const uint64_t ne[] = { 0, ROWS };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct opened o;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F32, 2, ne);
+	file = mkgguf_finish(m);
+	save(state, "empty.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "empty.gguf");
+	assert_int_equal(put_as(&o, 0, "<f4", "False", "(3, 0)", "", 0), 0);
+	assert_int_equal(put_as(&o, 0, "<f4", "True", "(3, 0)", "", 0), 0);
+	close_model(&o);
+}
+
 static void without_memory_the_slot_stays(void **state)
 {
 	static float columns[COUNT];
