@@ -6,6 +6,7 @@
 #include "fs/tensor/codec.h"
 #include "fs/tensor/npy.h"
 #include "fs/tensor/npy_parse.h"
+#include "gguf/bytes.h"
 #include "gguf/dequant.h"
 
 #include <errno.h>
@@ -111,6 +112,19 @@ static int read_values(struct conversion *c, uint64_t first, size_t n)
 	return read_stage(c->from, c->bytes, n * bytes, c->array.offset + first * bytes);
 }
 
+/* As it is in the file: a finite float64 may be an infinite float. */
+static double value_at(const struct conversion *c, size_t i)
+{
+	uint64_t bits;
+	double value;
+
+	if (c->array.type != GGML_F64)
+		return (double)c->values[i];
+	bits = load_u64(c->bytes + i * sizeof(bits));
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
 /* Can the type hold each of the values? A Q8_0 has one scale for 32 of them. */
 static int check_values(struct conversion *c, uint64_t first, size_t n)
 {
@@ -118,12 +132,14 @@ static int check_values(struct conversion *c, uint64_t first, size_t n)
 	const bool is_block = c->organ.type == GGML_Q8_0;
 	char scratch[TYPE_NAME_MAX];
 
-	for (size_t i = 0; i < n; i++)
-		if (isfinite(c->values[i]) ? fabsf(c->values[i]) > most : is_block)
+	for (size_t i = 0; i < n; i++) {
+		const double value = value_at(c, i);
+
+		if (isfinite(value) ? fabsf(c->values[i]) > most : is_block)
 			return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
 					 "value number %" PRIu64 " is %g, which %s cannot hold",
-					 first + i, (double)c->values[i],
-					 type_name(c->organ.type, scratch));
+					 first + i, value, type_name(c->organ.type, scratch));
+	}
 	return 0;
 }
 
@@ -151,7 +167,7 @@ static int convert_part(struct conversion *c, uint64_t first, size_t n)
 static int convert_values(struct conversion *c)
 {
 	const uint64_t row = c->organ.ne[0], elements = c->array.elements;
-	const size_t most = c->array.fortran ? PART / (size_t)row * (size_t)row : PART;
+	const size_t most = c->array.fortran && row ? PART / (size_t)row * (size_t)row : PART;
 	int rc = 0;
 
 	for (uint64_t first = 0; rc == 0 && first < elements; first += most)

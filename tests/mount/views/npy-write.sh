@@ -104,7 +104,7 @@ assert abs(now - values * 3).max() <= abs(values).max() * 3 / 127
 END
 equal "$(cut -f 3 "$MNT/.grafts")" Q8_0
 unmount_and_wait
-mount_model "$MODELS/scribe-Q4_K_M.gguf"
+mount_model "$(use scribe-Q4_K_M)"
 "$python3" - "$MNT/.views/npy/organs/blk_0_ffn_up.npy" <<'END' || fail 'Q4_K has other values'
 import sys
 

@@ -181,6 +181,7 @@ static void what_does_not_fit_is_refused(void **state)
 {
 	struct opened o = open_slots(state);
 	float values[COUNT];
+	double wide[COUNT];
 	struct content *content;
 
 	some_values(values);
@@ -199,10 +200,18 @@ static void what_does_not_fit_is_refused(void **state)
 	assert_true(log_says(o.log, "value number 100 is -70000, which F16 cannot hold"));
 	values[100] = NAN;
 	assert_int_equal(put(&o, SLOT_Q8_0, values), -EINVAL);
+	for (unsigned i = 0; i < COUNT; i++)
+		wide[i] = i == 7 ? -1e300 : 1.0;
+	assert_int_equal(put_as(&o, SLOT_F32, "<f8", "False", "(3, 64)", wide, sizeof(wide)),
+			 -EINVAL);
+	assert_true(log_says(o.log, "value number 7 is -1e+300, which F32 cannot hold"));
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		content = slots_get(o.model->slots, i);
 		assert_null(content);
 	}
+	/* An infinite one it holds. */
+	wide[7] = -INFINITY;
+	assert_int_equal(put_as(&o, SLOT_F32, "<f8", "False", "(3, 64)", wide, sizeof(wide)), 0);
 	/* What no float is, an F16 holds as well. */
 	assert_int_equal(put(&o, SLOT_F16, values), 0);
 	close_model(&o);
@@ -218,6 +227,24 @@ static void a_header_without_values_changes_nothing(void **state)
 	assert_null(content);
 	assert_int_equal(put_as(&o, SLOT_Q4_0, "<f2", "False", "(3, 64)", "", 0), -EINVAL);
 	assert_int_equal(put_as(&o, SLOT_Q4_0, "<f4", "False", "(4, 64)", "", 0), -EINVAL);
+	close_model(&o);
+}
+
+static void a_matrix_without_values_is_taken_in_both_orders(void **state)
+{
+	static const uint64_t ne[] = { 0, ROWS };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct opened o;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F32, 2, ne);
+	file = mkgguf_finish(m);
+	save(state, "empty.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "empty.gguf");
+	assert_int_equal(put_as(&o, 0, "<f4", "False", "(3, 0)", "", 0), 0);
+	assert_int_equal(put_as(&o, 0, "<f4", "True", "(3, 0)", "", 0), 0);
 	close_model(&o);
 }
 
