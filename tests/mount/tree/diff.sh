@@ -101,6 +101,8 @@ log_says 'there is another model called base'
 expect_fail 'File exists' ln -s "$TMP/none" "$D/clerk.gguf"
 expect_fail 'not permitted' touch "$D/new"
 expect_fail 'not permitted' mkdir "$D/new"
+expect_fail 'not permitted|denied' mv "$D/clerk.gguf" "$D/manifest.json"
+equal "$(readlink "$D/clerk.gguf")" "$TMP/clerk.gguf" 'a link that was not renamed'
 expect_fail 'not permitted|denied' rm "$D/base"
 expect_fail 'not permitted|denied' bash -c "echo x >$D/base"
 
