@@ -7,6 +7,7 @@
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
 #include "fs/edit/symlinks.h"
+#include "fs/storage/fd_cache.h"
 #include "fs/util/text_escape.h"
 
 #include <errno.h>
@@ -182,6 +183,18 @@ static struct content *link_to_mount(const struct content *link)
 	return content;
 }
 
+/* A set of its own for a file just opened, which backing_revoke() can close then, and which has room
+ * for both of its descriptors. False: out of memory. */
+static bool make_revocable(struct backing *file)
+{
+	struct fd_cache *set = fd_cache_new(2);
+
+	if (set)
+		backing_join_cache(file, set);
+	fd_cache_unref(set);
+	return set != NULL;
+}
+
 /* Where a link leads: a file with what was parsed of it. Returns 0 or -errno with err set. */
 static int follow(struct diffs *diffs, struct content *link, bool silent, struct backing **file,
 		  struct gguf **gguf, struct error *err)
@@ -200,6 +213,11 @@ static int follow(struct diffs *diffs, struct content *link, bool silent, struct
 			rc = -err->code;
 	}
 	content_unref(inside);
+	if (rc == 0 && !make_revocable(*file)) {
+		backing_unref(*file);
+		gguf_free(*gguf);
+		return -ENOMEM;
+	}
 	if (rc == 0)
 		backing_set_log(*file, model->log);
 	return rc;
