@@ -2,9 +2,10 @@
 /* diffs.c - see diffs.h.
  *
  * One thread at a time works on an entry, between begin() and end(). It reads where a link leads,
- * and a disk that hangs there keeps that one thread: others wait for it for MAKING_MS alone, and who
- * removes the link does not wait. An entry that is out of the list is released by the last thread
- * that has it, and what it led to is closed then. */
+ * and a disk that hangs there keeps that one thread: others wait for it no longer than MAKING_MS,
+ * and a thread that removes the link does not wait. An entry that is out of the list is released by
+ * the last thread that has it, and what it led to is closed then.
+ */
 #include "fs/tree/diffs.h"
 #include "fs/assemble/block_metadata.h"
 #include "fs/diff/diff_picture.h"
@@ -174,7 +175,8 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* From now on this thread works on the entry, for which it waits so long. False: another one does. */
+/* From now on this thread works on the entry, for which it waits so long. False: another thread
+ * does. */
 static bool begin(struct diffs_entry *entry, uint64_t milliseconds)
 {
 	const uint64_t start = now_ms();
@@ -251,8 +253,8 @@ static struct content *link_to_mount(const struct content *link)
 	return content;
 }
 
-/* A set of its own for a file just opened, which backing_revoke() can close then, and which has room
- * for both of its descriptors. False: out of memory. */
+/* A set of its own for a file just opened, with room for both of its descriptors: backing_revoke()
+ * can close these then. False: out of memory. */
 static bool make_revocable(struct backing *file)
 {
 	struct fd_cache *set = fd_cache_new(2);
