@@ -104,10 +104,12 @@ int ops_remove_beside(struct mount *fs, fuse_ino_t ino, const char *name)
 int ops_rename_beside(struct mount *fs, fuse_ino_t ino, const char *name, fuse_ino_t new_ino,
 		      const char *new_name)
 {
-	if (ino == new_ino && is_generated(new_name, strlen(new_name)) &&
-	    scratch_files_remove(fs->scratches, ino, name))
-		return 0;
-	return ops_refuse(fs, ino, name, REFUSED_RENAME);
+	const bool takes = ino == new_ino && is_generated(new_name, strlen(new_name));
+	struct inode *root = takes ? root_of(fs, ino) : NULL;
+	const bool taken = root && scratch_files_remove(fs->scratches, ino, name);
+
+	inodes_put(fs->inodes, root);
+	return taken ? 0 : ops_refuse(fs, ino, name, REFUSED_RENAME);
 }
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* diffs.c - see diffs.h. Entries are never released before the mount ends, so that a thread which
- * waits for the lock of one finds it there; what is large in them goes with the link. */
+/* diffs.c - see diffs.h.
+ *
+ * One thread at a time works on an entry, between begin() and end(). It reads where a link leads,
+ * and a disk that hangs there keeps that one thread: others wait for it no longer than MAKING_MS,
+ * and a thread that removes the link does not wait. An entry that is out of the list is released by
+ * the last thread that has it, and what it led to is closed then.
+ */
 #include "fs/tree/diffs.h"
 #include "fs/assemble/block_metadata.h"
 #include "fs/diff/diff_picture.h"
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
 #include "fs/edit/symlinks.h"
+#include "fs/storage/fd_cache.h"
+#include "fs/util/cond_poll.h"
 #include "fs/util/text_escape.h"
 
 #include <errno.h>
@@ -18,6 +25,10 @@
  * kernel's found out counts for the next one. */
 #define LOOKED_MS 2000
 
+/* For so long a thread waits for another one that works on the entry: following a link twice takes
+ * less. */
+#define MAKING_MS (SYMLINKS_TIMEOUT * 3000)
+
 const char *const diffs_endings[DIFFS_FORMS] = {
 	[DIFFS_SUMMARY] = "", [DIFFS_TABLE] = ".tsv", [DIFFS_PICTURE] = ".svg"
 };
@@ -25,7 +36,10 @@ const char *const diffs_endings[DIFFS_FORMS] = {
 struct diffs_entry {
 	struct diffs_entry *next;
 	char *name;
-	pthread_mutex_t lock; /* protects what follows; held while it is made, which may be long */
+	unsigned refs;		/* the list's and threads'; protected by the lock of the list */
+	pthread_mutex_t lock;	/* protects is_making */
+	pthread_cond_t changed; /* is_making became false */
+	bool is_making;		/* a thread works on the entry: all that follows is that thread's */
 	bool made;
 	bool silent;	      /* where the link leads gave no answer */
 	struct content *link; /* of which it is made, with a reference; NULL: none */
@@ -40,7 +54,7 @@ struct diffs_entry {
 
 struct diffs {
 	struct diffs_params params;
-	pthread_mutex_t lock; /* protects the list of entries */
+	pthread_mutex_t lock; /* protects the list of entries and how many have each */
 	struct diffs_entry *entries;
 };
 
@@ -55,8 +69,7 @@ struct diffs *diffs_new(const struct diffs_params *params)
 	return diffs;
 }
 
-/* With the lock of the entry: it is of nothing any more. Its file is closed, unless it is to be
- * kept for another one. */
+/* The entry is of nothing any more. Its file is closed, unless it is to be kept for another one. */
 static void empty(const struct diffs *diffs, struct diffs_entry *entry, const struct backing *kept)
 {
 	for (enum diffs_form form = 0; form < DIFFS_FORMS; form++) {
@@ -78,6 +91,15 @@ static void empty(const struct diffs *diffs, struct diffs_entry *entry, const st
 	entry->made = false;
 }
 
+static void free_entry(const struct diffs *diffs, struct diffs_entry *entry)
+{
+	empty(diffs, entry, NULL);
+	pthread_cond_destroy(&entry->changed);
+	pthread_mutex_destroy(&entry->lock);
+	free(entry->name);
+	free(entry);
+}
+
 void diffs_free(struct diffs *diffs)
 {
 	if (!diffs)
@@ -86,56 +108,63 @@ void diffs_free(struct diffs *diffs)
 		struct diffs_entry *entry = diffs->entries;
 
 		diffs->entries = entry->next;
-		empty(diffs, entry, NULL);
-		pthread_mutex_destroy(&entry->lock);
-		free(entry->name);
-		free(entry);
+		free_entry(diffs, entry);
 	}
 	pthread_mutex_destroy(&diffs->lock);
 	free(diffs);
 }
 
-/* With the lock of the list. */
-static struct diffs_entry *find_entry(const struct diffs *diffs, const char *name)
+/* NULL: out of memory. */
+static struct diffs_entry *new_entry(const char *name)
 {
-	struct diffs_entry *entry = diffs->entries;
+	struct diffs_entry *entry = calloc(1, sizeof(*entry));
 
-	while (entry && strcmp(entry->name, name) != 0)
-		entry = entry->next;
-	return entry;
-}
-
-static struct diffs_entry *entry_of(struct diffs *diffs, const char *name)
-{
-	struct diffs_entry *entry;
-
-	pthread_mutex_lock(&diffs->lock);
-	entry = find_entry(diffs, name);
-	pthread_mutex_unlock(&diffs->lock);
-	return entry;
-}
-
-/* The entry of that name, which is made where there is none. NULL: out of memory. */
-static struct diffs_entry *get_entry(struct diffs *diffs, const char *name)
-{
-	struct diffs_entry *entry;
-
-	pthread_mutex_lock(&diffs->lock);
-	entry = find_entry(diffs, name);
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
-		if (entry && !(entry->name = strdup(name))) {
-			free(entry);
-			entry = NULL;
-		}
-		if (entry) {
-			pthread_mutex_init(&entry->lock, NULL);
-			entry->next = diffs->entries;
-			diffs->entries = entry;
-		}
+	if (!entry || !(entry->name = strdup(name))) {
+		free(entry);
+		return NULL;
 	}
+	entry->refs = 1;
+	pthread_mutex_init(&entry->lock, NULL);
+	cond_poll_init(&entry->changed);
+	return entry;
+}
+
+/* With the lock of the list: what points to the entry of that name, or to the list's end. */
+static struct diffs_entry **find_entry(struct diffs *diffs, const char *name)
+{
+	struct diffs_entry **link = &diffs->entries;
+
+	while (*link && strcmp((*link)->name, name) != 0)
+		link = &(*link)->next;
+	return link;
+}
+
+/* The entry of that name, to put; where there is none, one is made if it is to be. NULL: there is
+ * none, or out of memory. */
+static struct diffs_entry *get_entry(struct diffs *diffs, const char *name, bool make)
+{
+	struct diffs_entry **link, *entry;
+
+	pthread_mutex_lock(&diffs->lock);
+	link = find_entry(diffs, name);
+	if (!*link && make)
+		*link = new_entry(name);
+	entry = *link;
+	if (entry)
+		entry->refs++;
 	pthread_mutex_unlock(&diffs->lock);
 	return entry;
+}
+
+static void put_entry(struct diffs *diffs, struct diffs_entry *entry)
+{
+	bool last;
+
+	pthread_mutex_lock(&diffs->lock);
+	last = --entry->refs == 0;
+	pthread_mutex_unlock(&diffs->lock);
+	if (last)
+		free_entry(diffs, entry);
 }
 
 static uint64_t now_ms(void)
@@ -146,12 +175,54 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* From now on this thread works on the entry, for which it waits so long. False: another thread
+ * does. */
+static bool begin(struct diffs_entry *entry, uint64_t milliseconds)
+{
+	const uint64_t start = now_ms();
+	bool begun;
+
+	pthread_mutex_lock(&entry->lock);
+	while (entry->is_making && now_ms() - start < milliseconds)
+		cond_poll_wait(&entry->changed, &entry->lock);
+	begun = !entry->is_making;
+	entry->is_making = true;
+	pthread_mutex_unlock(&entry->lock);
+	return begun;
+}
+
+static void end(struct diffs_entry *entry)
+{
+	pthread_mutex_lock(&entry->lock);
+	entry->is_making = false;
+	pthread_cond_broadcast(&entry->changed);
+	pthread_mutex_unlock(&entry->lock);
+}
+
+/* The entry of that name, between begin() and end(), to put. NULL: there is none, or another thread
+ * works on it. */
+static struct diffs_entry *try_entry(struct diffs *diffs, const char *name)
+{
+	struct diffs_entry *entry = get_entry(diffs, name, false);
+
+	if (!entry || begin(entry, 0))
+		return entry;
+	put_entry(diffs, entry);
+	return NULL;
+}
+
+static void end_entry(struct diffs *diffs, struct diffs_entry *entry)
+{
+	end(entry);
+	put_entry(diffs, entry);
+}
+
 static uint64_t generation_there(const struct diffs_other *other)
 {
 	return other->model ? model_generation(other->model) : 0;
 }
 
-/* With the lock of the entry: is it of the models as they are now? Where a link leads is another
+/* Is it of the models as they are now? Where a link leads is another
  * question. */
 static bool is_of_now(const struct diffs *diffs, const struct diffs_entry *entry,
 		      const struct diffs_other *other)
@@ -182,6 +253,18 @@ static struct content *link_to_mount(const struct content *link)
 	return content;
 }
 
+/* A set of its own for a file just opened, with room for both of its descriptors: backing_revoke()
+ * can close these then. False: out of memory. */
+static bool make_revocable(struct backing *file)
+{
+	struct fd_cache *set = fd_cache_new(2);
+
+	if (set)
+		backing_join_cache(file, set);
+	fd_cache_unref(set);
+	return set != NULL;
+}
+
 /* Where a link leads: a file with what was parsed of it. Returns 0 or -errno with err set. */
 static int follow(struct diffs *diffs, struct content *link, bool silent, struct backing **file,
 		  struct gguf **gguf, struct error *err)
@@ -200,6 +283,11 @@ static int follow(struct diffs *diffs, struct content *link, bool silent, struct
 			rc = -err->code;
 	}
 	content_unref(inside);
+	if (rc == 0 && !make_revocable(*file)) {
+		backing_unref(*file);
+		gguf_free(*gguf);
+		return -ENOMEM;
+	}
 	if (rc == 0)
 		backing_set_log(*file, model->log);
 	return rc;
@@ -257,7 +345,7 @@ static struct diff *new_diff(const struct diffs *diffs, const struct diffs_other
 			side_there(diffs, other, found), &params);
 }
 
-/* With the lock of the entry: make it anew of the models as they are now, and of what a link led
+/* Make the entry anew of the models as they are now, and of what a link led
  * to, which are used up, or with err set of why it led nowhere. Returns 0 or -ENOMEM. */
 static int make_entry(struct diffs *diffs, struct diffs_entry *entry,
 		      const struct diffs_other *other, struct diffs_found *found,
@@ -294,7 +382,7 @@ static int make_entry(struct diffs *diffs, struct diffs_entry *entry,
 	return 0;
 }
 
-/* With the lock of the entry: make it what it is now. Returns 0 or -ENOMEM. */
+/* Make the entry what it is now. Returns 0 or -ENOMEM. */
 static int update(struct diffs *diffs, struct diffs_entry *entry, const struct diffs_other *other)
 {
 	const bool of_now = is_of_now(diffs, entry, other);
@@ -343,7 +431,7 @@ static struct view *view_of_why(const struct diffs_entry *entry)
 	return view_of_stream(out, &text, &size);
 }
 
-/* With the lock of the entry. NULL with *rc set. */
+/* NULL with *rc set. */
 static struct inode *make_inode(struct diffs *diffs, const struct diffs_entry *entry,
 				enum diffs_form form, int *rc)
 {
@@ -370,19 +458,21 @@ static struct inode *make_inode(struct diffs *diffs, const struct diffs_entry *e
 struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other,
 			  enum diffs_form form, int *rc)
 {
-	struct diffs_entry *entry = get_entry(diffs, other->name);
+	struct diffs_entry *entry = get_entry(diffs, other->name, true);
 	struct inode *inode = NULL;
 
 	*rc = -ENOMEM;
-	if (!entry)
-		return NULL;
-	pthread_mutex_lock(&entry->lock);
-	*rc = update(diffs, entry, other);
-	if (*rc == 0 && !entry->inodes[form])
-		entry->inodes[form] = make_inode(diffs, entry, form, rc);
-	if (entry->inodes[form] && *rc == 0)
-		inode = inodes_get(diffs->params.inodes, entry->inodes[form]->ino);
-	pthread_mutex_unlock(&entry->lock);
+	if (entry && !begin(entry, MAKING_MS)) {
+		*rc = -ETIMEDOUT;
+		put_entry(diffs, entry);
+	} else if (entry) {
+		*rc = update(diffs, entry, other);
+		if (*rc == 0 && !entry->inodes[form])
+			entry->inodes[form] = make_inode(diffs, entry, form, rc);
+		if (*rc == 0)
+			inode = inodes_get(diffs->params.inodes, entry->inodes[form]->ino);
+		end_entry(diffs, entry);
+	}
 	if (!inode)
 		log_add(diffs->params.model->log, ".diff/%s%s: cannot be made: %s", other->name,
 			diffs_endings[form], strerror(-*rc));
@@ -391,36 +481,39 @@ struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other,
 
 bool diffs_may_block(struct diffs *diffs, const struct diffs_other *other, enum diffs_form form)
 {
-	struct diffs_entry *entry = entry_of(diffs, other->name);
+	struct diffs_entry *entry = try_entry(diffs, other->name);
 	bool blocks;
 
-	if (!entry || pthread_mutex_trylock(&entry->lock) != 0)
+	if (!entry)
 		return true;
 	blocks = !is_of_now(diffs, entry, other) || !was_looked_at(entry) || !entry->inodes[form];
-	pthread_mutex_unlock(&entry->lock);
+	end_entry(diffs, entry);
 	return blocks;
 }
 
 uint64_t diffs_ino(struct diffs *diffs, const char *name, enum diffs_form form)
 {
-	struct diffs_entry *entry = entry_of(diffs, name);
+	struct diffs_entry *entry = try_entry(diffs, name);
 	uint64_t ino = 0;
 
-	if (!entry || pthread_mutex_trylock(&entry->lock) != 0)
+	if (!entry)
 		return 0;
 	if (entry->inodes[form])
 		ino = entry->inodes[form]->ino;
-	pthread_mutex_unlock(&entry->lock);
+	end_entry(diffs, entry);
 	return ino;
 }
 
 void diffs_remove(struct diffs *diffs, const char *name)
 {
-	struct diffs_entry *entry = entry_of(diffs, name);
+	struct diffs_entry **link, *entry;
 
-	if (!entry)
-		return;
-	pthread_mutex_lock(&entry->lock);
-	empty(diffs, entry, NULL);
-	pthread_mutex_unlock(&entry->lock);
+	pthread_mutex_lock(&diffs->lock);
+	link = find_entry(diffs, name);
+	entry = *link;
+	if (entry)
+		*link = entry->next;
+	pthread_mutex_unlock(&diffs->lock);
+	if (entry)
+		put_entry(diffs, entry);
 }

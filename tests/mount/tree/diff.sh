@@ -77,10 +77,10 @@ timeout 30 cat "$TMP/mnt/.diff/back.tsv" >"$TMP/other" || fail 'no table the oth
 equal "$(awk -F '\t' '$4 == "blk.0.ffn_up.weight" { print $7 }' "$TMP/one")" yes
 equal "$(awk -F '\t' '$4 == "blk.0.ffn_up.weight" { print $7 }' "$TMP/other")" yes
 rm "$D/mounted.gguf" "$TMP/mnt/.diff/back.gguf"
+# Nothing of the other mount is open any more, though the kernel still knows files of .diff.
+unmount_and_wait "$TMP/mnt"
 absent "$D/mounted"
 absent "$D/mounted.tsv"
-# Nothing of the other mount is open any more.
-unmount_and_wait "$TMP/mnt"
 
 ln -s "$MNT" "$D/self.gguf"
 ln -s "$TMP/none" "$D/none.gguf"
@@ -101,6 +101,8 @@ log_says 'there is another model called base'
 expect_fail 'File exists' ln -s "$TMP/none" "$D/clerk.gguf"
 expect_fail 'not permitted' touch "$D/new"
 expect_fail 'not permitted' mkdir "$D/new"
+expect_fail 'not permitted|denied' mv "$D/clerk.gguf" "$D/manifest.json"
+equal "$(readlink "$D/clerk.gguf")" "$TMP/clerk.gguf" 'a link that was not renamed'
 expect_fail 'not permitted|denied' rm "$D/base"
 expect_fail 'not permitted|denied' bash -c "echo x >$D/base"
 

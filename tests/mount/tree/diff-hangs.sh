@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A link of .diff leads to a mount whose daemon stops while its metadata is read: whatever number of
+# processes look at the file and give up, the rest of the mount goes on, and the link can be removed
+# and made again. In circles of files of .diff nothing hangs either.
+# timeout: 180
+. "${0%/*}/../lib.sh"
+
+D=$MNT/.diff
+other=$TMP/other
+base=$(use scribe-Q4_K_M)
+mount_model -o noassemble "$base"
+cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/clerk.gguf"
+mount_model -o noassemble "$TMP/clerk.gguf" "$other"
+cp "$other/organs/blk_1_ffn_up.bin" "$other/organs/blk_2_ffn_up.bin"
+ln -s "$other" "$D/x.gguf"
+
+# Parsed, and not in memory any more: the summary has to read values.
+hang() {
+	stat "$D/x.tsv" >"$TMP/stat"
+	dd if="$other/model.gguf" iflag=nocache count=0 status=none
+	kill -STOP "${DAEMON[$other]}"
+	timeout -s KILL 1 stat "$D/x" >"$TMP/stat" 2>&1 || return 0
+	kill -CONT "${DAEMON[$other]}"
+	return 1
+}
+for ((try = 0; try < 5; try++)); do
+	! hang || break
+	sleep 2.1
+done
+[ "$try" -lt 5 ] || skip 'what the other daemon said is still in memory'
+# More processes that give up than there are threads for them.
+for ((i = 0; i < 40; i++)); do
+	timeout -s KILL 0.2 stat "$D/x" >"$TMP/stat" 2>&1 || true
+done 2>"$TMP/killed"
+timeout -k 1 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'the mount hangs'
+timeout -k 1 15 rm "$D/x.gguf" || fail 'the link cannot be removed'
+timeout -k 1 10 ls -A "$D" >"$TMP/list" || fail 'no listing'
+ln -s "$TMP/clerk.gguf" "$D/x.gguf"
+timeout -k 1 20 grep -q '^mean  all' "$D/x" || fail 'a new link of the name'
+kill -CONT "${DAEMON[$other]}"
+rm "$D/x.gguf"
+
+# Each of two files of .diff is made of the other.
+ln -s "$MNT/.diff/a.tsv" "$other/.diff/b.gguf"
+ln -s "$other/.diff/b.tsv" "$D/a.gguf"
+timeout -k 1 60 grep -q '^# there is nothing' "$D/a.tsv" || fail 'a circle'
+timeout -k 1 60 grep -q '^# there is nothing' "$other/.diff/b.tsv" || fail 'a circle'
+rm "$D/a.gguf" "$other/.diff/b.gguf"
+# Nothing of the other mount is open any more, though the kernel still knows files of .diff.
+unmount_and_wait "$other"
+unmount_and_wait
