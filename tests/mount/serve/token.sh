@@ -59,6 +59,7 @@ done
 equal "$(cat "$MNT/.grafts")" "$grafts"
 
 # It is nowhere that others can look, while a PUT is on its way.
+directory=$(echo "$TMPDIR"/organ-serve.*)
 basic=$(printf 'organfs:%s' "$token" | base64 -w 0)
 at=${URL#http://}
 at=${at%/}
@@ -67,12 +68,11 @@ printf 'PUT /%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Basic %s\r\nContent-Lengt
 	"$up" "$at" "$basic" >&3
 is_written() {
 	shown >"$TMP/seen"
-	grep -aq organ-serve-put "$TMP/seen"
+	grep -aqF "$directory/put" "$TMP/seen"
 }
 until_true 20 is_written || fail 'no PUT is seen'
 exec 3>&-
 ! grep -aF -e "$token" -e "$basic" "$TMP/seen" || fail 'the token is seen'
-directory=$(echo "$TMPDIR"/organ-serve.*)
 equal "$(stat -c %a "$directory")" 700
 equal "$(grep -rlF "$token" "$directory")" "$directory/password"
 equal "$(stat -c %a "$directory/password")" 600
