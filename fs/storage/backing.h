@@ -68,8 +68,8 @@ enum backing_flags {
 	BACKING_SPANS = 1,     /* one of many small pieces: nothing beside it is read ahead */
 	BACKING_UNCHECKED = 2, /* what was read counts once backing_check() has said 0 afterwards */
 	BACKING_UNVERIFIED = 4, /* for headers: neither checksums nor the XXH128 are looked at */
-	/* Of a base: it leaves no pages in memory, where page_cache.h says so. Without BACKING_SPANS
-	 * they are dropped by the reader, who has asked backing_absent(). */
+	/* Of a base: it leaves no pages in memory, where page_cache.h says so. Without
+	 * BACKING_SPANS they are dropped by the reader, who has asked backing_absent(). */
 	BACKING_PASSING = 8,
 	/* With both of them: that reader has asked too, and drops the pages. */
 	BACKING_NOTED = 16,

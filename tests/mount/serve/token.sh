@@ -94,7 +94,7 @@ for round in made kept; do
 	equal "$(stat -c %a "$TMP/key")" 600
 	status 401 "$URL.grafts"
 	status 200 --netrc-file "$TMP/key" "$URL.grafts"
-	# That may be ::1, for newer versions of curl first, where another user's program may listen.
+	# That may be ::1, for newer curls first, where another user's program may listen.
 	status 401 --netrc-file "$TMP/key" "http://localhost:${URL##*:}.grafts"
 	[ $round = kept ] || cp "$TMP/key" "$TMP/made"
 	token=$(awk '{ print $6; exit }' "$TMP/key")

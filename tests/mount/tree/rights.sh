@@ -57,7 +57,8 @@ cp "$MNT/.recipe" "$TMP/recipe.yml"
 chmod 644 "$TMP/recipe.yml"
 echo all >"$MNT/.undo"
 as_other cat "$TMP/recipe.yml" >/dev/null
-! as_other sh -c "cat '$TMP/recipe.yml' >'$MNT/.recipe'" 2>/dev/null || fail 'a recipe reads for root'
+! as_other sh -c "cat '$TMP/recipe.yml' >'$MNT/.recipe'" 2>/dev/null ||
+	fail 'a recipe reads for root'
 log_says 'donor.gguf'
 same "$MNT/model.gguf" "$base"
 sed '/^donors/,$d' "$TMP/recipe.yml" >"$TMP/link.yml"
