@@ -90,35 +90,33 @@ void pool_free(struct pool *pool)
 }
 
 /* Signals are the main thread's: here they would only interrupt reads and writes. */
-static int start_thread(struct pool *pool)
+static void start_thread(struct pool *pool)
 {
 	sigset_t all, before;
-	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	rc = pthread_create(&pool->threads[pool->started], NULL, work, pool);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc == 0)
+	if (pthread_create(&pool->threads[pool->started], NULL, work, pool) == 0)
 		pool->started++;
-	return -rc;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 int pool_submit(struct pool *pool, void (*run)(void *argument), void *argument)
 {
 	struct job *job = malloc(sizeof(*job));
-	int rc = 0;
 
 	if (!job)
 		return -ENOMEM;
 	*job = (struct job){ NULL, run, argument };
 	pthread_mutex_lock(&pool->lock);
 	if (pool->queued >= pool->idle && pool->started < pool->most)
-		rc = start_thread(pool);
+		start_thread(pool);
 	if (pool->started == 0) {
 		pthread_mutex_unlock(&pool->lock);
 		free(job);
-		return rc;
+		/* Not EAGAIN, as pthread_create() has it: read() with that tells programs to
+		 * wait for a pipe, and Python takes what it has as the whole. */
+		return -ENOMEM;
 	}
 	*pool->last = job;
 	pool->last = &job->next;

@@ -11,8 +11,8 @@ struct pool *pool_new(unsigned threads);
 /* Wait for every job that was submitted, then release the pool. */
 void pool_free(struct pool *pool);
 
-/* Run run(argument) on a thread of the pool, in the order of submission. Returns 0, -ENOMEM, or
- * -EAGAIN where no thread can be started; then the job will not run. */
+/* Run run(argument) on a thread of the pool, in the order of submission. Returns 0, or -ENOMEM,
+ * also where no thread can be started; then the job will not run. */
 int pool_submit(struct pool *pool, void (*run)(void *argument), void *argument);
 
 #endif

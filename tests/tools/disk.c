@@ -646,11 +646,24 @@ static int serve(struct disk *disk, const char *mountpoint)
 	return rc;
 }
 
+/* At the unmount the kernel forgets without a word. */
+static void release(struct disk *disk)
+{
+	struct known *known = disk->root.next, *next;
+
+	for (; known; known = next) {
+		next = known->next;
+		close(known->fd);
+		free(known);
+	}
+	close(disk->root.fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct disk disk = { .record = -1 };
 	struct stat stat;
-	int option;
+	int option, rc;
 
 	while ((option = getopt(argc, argv, "r:c:")) != -1) {
 		if (option == 'c')
@@ -669,5 +682,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	disk.root.ino = stat.st_ino;
-	return serve(&disk, argv[optind + 1]);
+	rc = serve(&disk, argv[optind + 1]);
+	release(&disk);
+	return rc;
 }

@@ -92,6 +92,23 @@ if ! grep -q '__[at]san_init' "$ORGANFS"; then
 		prlimit --pid "$pid" --as=unlimited:
 		heals "$more KiB"
 	done
+
+	# What needs a thread that has not begun yet is refused, and not with EAGAIN, as of a pipe.
+	mkdir "$TMP/fresh"
+	mount_model -o ro "$base" "$TMP/fresh"
+	fresh=${DAEMON[$TMP/fresh]}
+	size=$(awk '/^VmSize/ { print $2 }' "/proc/$fresh/status")
+	prlimit --pid "$fresh" --as=$((size * 1024)):
+	for name in organs/blk_1_ffn_up.theta .theta checksums.xxh128; do
+		expect_fail 'cannot allocate memory' timeout 60 cat "$TMP/fresh/$name"
+	done
+	prlimit --pid "$fresh" --as=unlimited:
+	for name in organs/blk_1_ffn_up.theta .theta checksums.xxh128; do
+		cat "$TMP/fresh/$name" >/dev/null
+	done
+	same "$TMP/fresh/organs/blk_1_ffn_up.bin" "$TMP/old_1.bin"
+	same "$TMP/fresh/model.gguf" "$base"
+	unmount_and_wait "$TMP/fresh"
 fi
 
 # The connection is aborted, as by an administrator.

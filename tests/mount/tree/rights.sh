@@ -18,6 +18,7 @@ mkdir -m 700 "$TMP/shut"
 mkdir -m 777 "$TMP/shut/open" # every user could write there, and only root gets there
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/shut/open/organ.bin"
 cp "$TMP/shut/open/organ.bin" "$TMP/theirs/organ.bin"
+cp "$MODELS/stories260K-donor.gguf" "$TMP/shut/open/donor.gguf"
 chmod 644 "$TMP/shut/open/organ.bin" "$TMP/theirs/organ.bin"
 (cd "$TMP/shut/open" && exec sleep 600) &
 roots=$!
@@ -45,6 +46,33 @@ for place in "/proc/$roots/cwd" "$TMP/theirs/way" "$TMP/shut/open"; do
 done
 as_other rm -f "$MNT/organs/blk_1_ffn_up.bin"
 echo all >"$MNT/.undo"
+
+# Nor by a recipe, which root can write.
+mkdir "$TMP/donor"
+mount_model -o ro "$TMP/shut/open/donor.gguf" "$TMP/donor"
+cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/"
+ln -sf "$TMP/shut/open/organ.bin" "$MNT/organs/blk_2_ffn_up.bin"
+cp "$MNT/model.gguf" "$TMP/roots.gguf"
+cp "$MNT/.recipe" "$TMP/recipe.yml"
+chmod 644 "$TMP/recipe.yml"
+echo all >"$MNT/.undo"
+as_other cat "$TMP/recipe.yml" >/dev/null
+! as_other sh -c "cat '$TMP/recipe.yml' >'$MNT/.recipe'" 2>/dev/null ||
+	fail 'a recipe reads for root'
+log_says 'donor.gguf'
+same "$MNT/model.gguf" "$base"
+sed '/^donors/,$d' "$TMP/recipe.yml" >"$TMP/link.yml"
+printf 'grafts:\n- {slot: organs/blk_2_ffn_up, how: link, target: %s}\n' \
+	"$TMP/shut/open/organ.bin" >>"$TMP/link.yml"
+chmod 644 "$TMP/link.yml"
+as_other sh -c "cat '$TMP/link.yml' >'$MNT/.recipe'" 2>/dev/null || true
+! as_other cmp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/theirs/organ.bin" >/dev/null 2>&1 ||
+	fail 'a link of a recipe is followed for root'
+echo all >"$MNT/.undo"
+cat "$TMP/recipe.yml" >"$MNT/.recipe"
+same "$MNT/model.gguf" "$TMP/roots.gguf"
+echo all >"$MNT/.undo"
+unmount_and_wait "$TMP/donor"
 
 # What a program of root's says on a descriptor that the user gave it, it says for the user.
 python3 -c 'import os, sys
