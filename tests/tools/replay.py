@@ -451,7 +451,8 @@ def main():
     states = states_of(record)
     todo = states
     if len(sys.argv) > 7:
-        todo = random.sample(states, min(int(sys.argv[7]), len(states)))
+        chooser = random.Random(os.environ.get("SEED", "1"))
+        todo = chooser.sample(states, min(int(sys.argv[7]), len(states)))
     check = Check(arguments, record)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [said for said in pool.map(check.check, todo) if said]
