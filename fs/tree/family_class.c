@@ -97,7 +97,6 @@ static bool is_hidden(const struct tree *tree, const struct inode *directory, co
 	return scratch_files_find(tree->scratches, directory->ino, name, NULL) == SCRATCH_HIDDEN;
 }
 
-/* Does a slot of that name come earlier in the listing? */
 /* Of an empty slot only the file is there that a process is filling it with. */
 static bool is_empty_slot(const struct model *model, uint32_t tensor)
 {
@@ -108,6 +107,7 @@ static bool is_empty_slot(const struct model *model, uint32_t tensor)
 	return empty;
 }
 
+/* Does a slot of that name come earlier in the listing? */
 static bool is_listed(const struct inode *directory, const char *name)
 {
 	struct model *model = directory->model;
