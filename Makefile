@@ -301,8 +301,6 @@ check-all-debians: dist	## all tests in each release of Debian
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
 	@rc=0; tests/cross $(DIST) || rc=$$?; tests/in-turn; [ $$rc = 0 ] || [ $$rc = 77 ]
 
-# Those that find the more, the longer they run. SECONDS of each of a hundred mounts, every second of
-# which is killed; not part of check.
 .PHONY: mutants
 mutants:	## N=200 random changes of one operator, SEED=: which do the tests not notice?
 	@nice tests/mutants $(or $N,200) $(SEED)
