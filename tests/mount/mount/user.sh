@@ -64,8 +64,9 @@ says 0 '' as_user umount "$mnt"
 for type in organfs fuse.organfs; do
 	says 0 '' mount -t $type -o "setuid=$name,noexec" "$base" "$mnt"
 	is_his '^rw,nosuid,nodev,noexec,'
-	readahead=$(cat "/sys/class/bdi/0:$(as_user stat -c %d "$mnt")/read_ahead_kb")
-	[ $type != organfs ] || equal "$readahead" 1024 readahead # the other is of libfuse's helper
+	readahead=/sys/class/bdi/$(as_user mountpoint -d "$mnt")/read_ahead_kb
+	# The other is of libfuse's helper. In a container root cannot say how much that is.
+	[ $type != organfs ] || ! [ -w "$readahead" ] || equal "$(cat "$readahead")" 1024 readahead
 	as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 	! ls "$mnt" >/dev/null 2>&1 || fail 'root can look into it'
 	says 0 '' as_user umount "$mnt"
