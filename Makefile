@@ -263,7 +263,7 @@ check-unit check-unit-libraries:
 check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds of mutations
 	@set -e; for f in $(FUZZ); do \
 		seeds=tests/fuzz/seeds/$$f; [ -d $$seeds ] || seeds=; \
-		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),5) tests/fuzz/corpus tests/malformed \
+		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),3) tests/fuzz/corpus tests/malformed \
 			$$seeds; done
 
 check-mount: all $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones

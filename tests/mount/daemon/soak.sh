@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # timeout: 300
 # alone
-# Everything at once for LONG seconds, 30 unless told otherwise: memory, descriptors and threads of
+# Everything at once for LONG seconds, 20 unless told otherwise: memory, descriptors and threads of
 # the daemon do not grow from one half of that time to the other, stay below what organfs(1) says,
 # and when all is undone the model is the base again.
 . "${0%/*}/../lib.sh"
@@ -24,7 +24,7 @@ grown() {
 		{ for (i = 2; i <= 4; i++) if ($i > most[half, i]) most[half, i] = $i }
 		END { for (i = 2; i <= 4; i++) print most[0, i], most[1, i] }' "$TMP/samples"
 }
-grown "${LONG:-30}" >"$TMP/most"
+grown "${LONG:-20}" >"$TMP/most"
 cat "$TMP/said"
 echo 'most of each half: KiB, descriptors, threads'
 cat "$TMP/most"
