@@ -22,25 +22,31 @@ struct stack {
 	struct organ_location located;
 	uint32_t n; /* experts */
 	bool said;  /* the log has a line already if it was refused */
+	struct stage *stage;
+	struct source staged;
 };
 
-/* Until end(), no other thread changes an expert. Returns 0 or -ESTALE. */
-static int begin(struct stack *stack, struct model *model, uint32_t tensor)
+/* Until end(), which is due whatever this returns, no other thread changes an expert or the staged
+ * bytes. Returns 0, -ESTALE, or as stage_commit_begin(). */
+static int begin(struct stack *stack, struct model *model, uint32_t tensor, struct stage *stage)
 {
+	int rc;
+
 	pthread_mutex_lock(&model->experts_lock);
 	*stack = (struct stack){ .model = model,
 				 .tensor = tensor,
-				 .content = slots_own(model->slots, tensor) };
-	if (content_is_whiteout(stack->content))
-		return -ESTALE;
+				 .content = slots_own(model->slots, tensor),
+				 .stage = stage };
+	rc = stage_commit_begin(stage, &stack->staged);
+	if (rc < 0 || content_is_whiteout(stack->content))
+		return rc < 0 ? rc : -ESTALE;
 	stack->located = organ_file_locate(model, tensor, stack->content);
 	stack->n = organ_file_experts(model, tensor, stack->content);
 	return stack->n ? 0 : -ESTALE;
 }
 
 /* Returns rc, and the log has a sentence for it, from err where that says more. */
-static int end(struct stack *stack, struct stage *stage, const char *what, int rc,
-	       const struct error *err)
+static int end(struct stack *stack, const char *what, int rc, const struct error *err)
 {
 	char path[ORGAN_PATH_MAX];
 
@@ -50,28 +56,16 @@ static int end(struct stack *stack, struct stage *stage, const char *what, int r
 		log_add(stack->model->log, "%s: %s refused: %s; the slot keeps what it had",
 			model_organ_path(stack->model, stack->tensor, path), what,
 			err->code ? err->text : strerror(-rc));
-	/* What was refused must not be tried again at the release, which returns no error. */
-	stage_set_outcome(stage, rc == 0);
-	return rc;
-}
-
-static int read_stage(void *context, void *bytes, size_t n, uint64_t offset)
-{
-	const ssize_t got = stage_read(context, bytes, n, offset);
-
-	if (got < 0)
-		return (int)got;
-	return (size_t)got == n ? 0 : -EIO;
+	return stage_commit_keep(stack->stage, rc);
 }
 
 /* Are the staged bytes an organ like the slice? Then *skip is the size of its header. */
-static int check_slice(struct stage *stage, const struct organ *slice, uint64_t *skip,
+static int check_slice(const struct source *staged, const struct organ *slice, uint64_t *skip,
 		       struct error *err)
 {
-	const struct source source = { read_stage, stage, stage_shown(stage).size };
 	char scratch[2][TYPE_NAME_MAX], shapes[2][SHAPE_TEXT_MAX];
 	struct organ organ = { 0 };
-	int rc = organ_parse(&source, &organ, err);
+	int rc = organ_parse(staged, &organ, err);
 
 	*skip = organ.header_size;
 	if (rc == 0 && organ.type != slice->type)
@@ -88,7 +82,7 @@ static int check_slice(struct stage *stage, const struct organ *slice, uint64_t 
 	return rc == -EBADMSG ? -EINVAL : rc;
 }
 
-static int copy_bytes(struct stage *from, uint64_t at, struct stage *to, uint64_t offset,
+static int copy_bytes(const struct source *from, uint64_t at, struct stage *to, uint64_t offset,
 		      uint64_t size)
 {
 	char *bytes = malloc(COPY_CHUNK);
@@ -98,7 +92,7 @@ static int copy_bytes(struct stage *from, uint64_t at, struct stage *to, uint64_
 		const uint64_t left = size - done;
 		const size_t n = left < COPY_CHUNK ? (size_t)left : COPY_CHUNK;
 
-		rc = read_stage(from, bytes, n, at + done);
+		rc = from->read_at(from->context, bytes, n, at + done);
 		if (rc == 0)
 			rc = stage_write(to, bytes, n, offset + done);
 	}
@@ -114,21 +108,19 @@ int expert_edit_put(struct model *model, uint32_t tensor, uint32_t expert, struc
 	struct stage *whole = NULL;
 	struct view *view;
 	uint64_t skip;
-	int rc = begin(&stack, model, tensor);
+	int rc = begin(&stack, model, tensor, stage);
 
 	if (rc == 0 && expert >= stack.n)
 		rc = -ESTALE;
-	if (rc == 0 && stage_failed(stage))
-		rc = -EIO;
 	if (rc == 0) {
 		slice = expert_slice(&stack.located, expert);
-		rc = check_slice(stage, &slice.organ, &skip, &err);
+		rc = check_slice(&stack.staged, &slice.organ, &skip, &err);
 	}
 	if (rc == 0) {
 		view = organ_location_view(&stack.located);
 		whole = view ? stage_new(model->layer, view) : NULL;
 		view_unref(view);
-		rc = whole ? copy_bytes(stage, skip, whole,
+		rc = whole ? copy_bytes(&stack.staged, skip, whole,
 					stack.located.organ.header_size +
 						expert * slice.organ.data_size,
 					slice.organ.data_size)
@@ -138,13 +130,13 @@ int expert_edit_put(struct model *model, uint32_t tensor, uint32_t expert, struc
 	if (rc == 0)
 		rc = graft_fill_any(model, tensor, whole, NULL);
 	stage_free(whole);
-	return end(&stack, stage, "an expert is", rc, &err);
+	return end(&stack, "an expert is", rc, &err);
 }
 
 /* The text of the order that is staged, to free. NULL with *rc set. */
-static char *read_order(struct stage *stage, int *rc, struct error *err)
+static char *read_order(const struct source *staged, int *rc, struct error *err)
 {
-	const uint64_t size = stage_shown(stage).size;
+	const uint64_t size = staged->size;
 	char *text = NULL;
 
 	if (size > EXPERT_SLICE_ORDER_MAX) {
@@ -153,7 +145,7 @@ static char *read_order(struct stage *stage, int *rc, struct error *err)
 		return NULL;
 	}
 	text = calloc(1, size + 1);
-	*rc = text ? read_stage(stage, text, size, 0) : -ENOMEM;
+	*rc = text ? staged->read_at(staged->context, text, size, 0) : -ENOMEM;
 	if (*rc == 0 && strlen(text) != size)
 		*rc = error_set(err, EINVAL, strlen(text), "there is a NUL in the order");
 	if (*rc == 0)
@@ -273,17 +265,17 @@ int expert_edit_reorder(struct model *model, uint32_t tensor, struct stage *stag
 	struct stack stack;
 	uint32_t *order = malloc(EXPERT_SLICE_EXPERTS_MAX * sizeof(*order)), count = 0;
 	char *text = NULL;
-	int rc = begin(&stack, model, tensor);
+	int rc = begin(&stack, model, tensor, stage);
 
 	if (rc == 0)
 		rc = order ? 0 : -ENOMEM;
 	if (rc == 0)
-		text = read_order(stage, &rc, &err);
+		text = read_order(&stack.staged, &rc, &err);
 	if (text)
 		rc = parse_order(text, stack.n, order, &count, &err);
 	if (rc == 0)
 		rc = arrange(&stack, order, count, &err);
 	free(text);
 	free(order);
-	return end(&stack, stage, "an order of experts is", rc, &err);
+	return end(&stack, "an order of experts is", rc, &err);
 }

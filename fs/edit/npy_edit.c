@@ -19,7 +19,8 @@
 #define PART ((size_t)1 << 18)
 
 struct conversion {
-	struct stage *from, *to;
+	struct source from; /* the staged bytes */
+	struct stage *to;
 	struct npy_array array;
 	struct organ organ; /* which it becomes */
 	uint8_t *bytes;	    /* room for PART values of each: as they are staged, */
@@ -27,15 +28,6 @@ struct conversion {
 	uint8_t *encoded;
 	struct error err;
 };
-
-static int read_stage(void *context, void *bytes, size_t n, uint64_t offset)
-{
-	const ssize_t got = stage_read(context, bytes, n, offset);
-
-	if (got < 0)
-		return (int)got;
-	return (size_t)got == n ? 0 : -EIO;
-}
 
 static bool is_real(uint32_t type)
 {
@@ -94,8 +86,8 @@ static int read_columns(struct conversion *c, uint64_t first, size_t n)
 	int rc = column ? 0 : -ENOMEM;
 
 	for (size_t i = 0; rc == 0 && i < row; i++) {
-		rc = read_stage(c->from, column, rows * bytes,
-				c->array.offset + (i * c->array.ne[1] + top) * bytes);
+		rc = c->from.read_at(c->from.context, column, rows * bytes,
+				     c->array.offset + (i * c->array.ne[1] + top) * bytes);
 		for (size_t k = 0; rc == 0 && k < rows; k++)
 			memcpy(c->bytes + (k * row + i) * bytes, column + k * bytes, bytes);
 	}
@@ -109,7 +101,8 @@ static int read_values(struct conversion *c, uint64_t first, size_t n)
 
 	if (c->array.fortran && c->array.dims == 2)
 		return read_columns(c, first, n);
-	return read_stage(c->from, c->bytes, n * bytes, c->array.offset + first * bytes);
+	return c->from.read_at(c->from.context, c->bytes, n * bytes,
+			       c->array.offset + first * bytes);
 }
 
 /* As it is in the file: a finite float64 may be an infinite float. */
@@ -210,38 +203,41 @@ static struct stage *new_stage(struct model *model, struct stage *like)
 	return stage;
 }
 
+/* Converted, and in force. *said: the log has a line already if it was refused. */
+static int put(struct conversion *c, struct model *model, uint32_t tensor,
+	       const struct content *content, struct stage *stage, bool *said)
+{
+	const struct organ slot = organ_file_locate(model, tensor, content).organ;
+	int rc = npy_parse(&c->from, &c->array, &c->err);
+
+	if (rc == 0)
+		rc = check(c, &slot);
+	if (rc < 0 || !c->array.has_values)
+		return rc;
+	c->to = new_stage(model, stage);
+	rc = c->to ? convert(c) : -ENOMEM;
+	*said = rc == 0;
+	if (rc == 0)
+		rc = graft_fill(model, tensor, c->to);
+	stage_free(c->to);
+	return rc;
+}
+
 int npy_edit_put(struct model *model, uint32_t tensor, struct stage *stage)
 {
 	struct content *content = slots_own(model->slots, tensor);
-	const struct source staged = { read_stage, stage, stage_shown(stage).size };
-	struct conversion c = { .from = stage };
-	struct organ slot;
+	struct conversion c = { 0 };
 	char path[ORGAN_PATH_MAX], text[320];
-	int rc = content_is_whiteout(content) ? -ESTALE : 0;
-	bool said;
+	bool said = false;
+	int rc = stage_commit_begin(stage, &c.from);
 
-	if (rc == 0 && stage_failed(stage))
-		rc = -EIO;
 	if (rc == 0)
-		rc = npy_parse(&staged, &c.array, &c.err);
-	if (rc == 0) {
-		slot = organ_file_locate(model, tensor, content).organ;
-		rc = check(&c, &slot);
-	}
-	if (rc == 0 && c.array.has_values) {
-		c.to = new_stage(model, stage);
-		rc = c.to ? convert(&c) : -ENOMEM;
-	}
-	said = rc == 0;
-	if (rc == 0 && c.array.has_values)
-		rc = graft_fill(model, tensor, c.to);
-	stage_free(c.to);
+		rc = content_is_whiteout(content) ? -ESTALE
+						  : put(&c, model, tensor, content, stage, &said);
 	content_unref(content);
 	if (rc < 0 && !said)
 		log_add(model->log, "%s: a NumPy file is refused: %s; the slot keeps what it had",
 			model_organ_path(model, tensor, path),
 			c.err.code ? error_describe(&c.err, text, sizeof(text)) : strerror(-rc));
-	/* What was refused must not be tried again at the release, which returns no error. */
-	stage_set_outcome(stage, rc == 0);
-	return rc;
+	return stage_commit_keep(stage, rc);
 }

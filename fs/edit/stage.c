@@ -475,3 +475,12 @@ int stage_commit_end(struct stage *stage, int rc, struct view *now)
 	pthread_mutex_unlock(&stage->lock);
 	return rc;
 }
+
+int stage_commit_keep(struct stage *stage, int rc)
+{
+	if (rc == 0)
+		stage->written = false;
+	show(stage);
+	pthread_mutex_unlock(&stage->lock);
+	return rc;
+}

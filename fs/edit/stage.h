@@ -113,4 +113,9 @@ unsigned stage_number(const struct stage *stage);
  * memory for a view of it. -errno: the stage stays as it is. Returns rc. */
 int stage_commit_end(struct stage *stage, int rc, struct view *now);
 
+/* The same where the slot holds something that was made of the staged bytes, and not these: they
+ * stay what the stage shows. What was refused is not tried again at the release, which returns no
+ * error. */
+int stage_commit_keep(struct stage *stage, int rc);
+
 #endif

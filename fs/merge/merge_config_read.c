@@ -70,22 +70,6 @@ int merge_read_text(struct config_reader *reader, const char *what, char **text)
 	return 0;
 }
 
-bool merge_get_whole(const struct config_reader *reader, uint64_t most, uint64_t *number)
-{
-	size_t n;
-	const char *value = yaml_reader_value(&reader->yaml, &n);
-
-	*number = 0;
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t digit = (uint64_t)(unsigned char)value[i] - '0';
-
-		if (digit > 9 || __builtin_mul_overflow(*number, 10, number) ||
-		    __builtin_add_overflow(*number, digit, number))
-			return false;
-	}
-	return n && *number <= most;
-}
-
 /* Models and slices. */
 
 static int read_model(struct config_reader *reader, void *into)
@@ -99,7 +83,7 @@ static int read_block(struct config_reader *reader, uint64_t *block)
 {
 	const int rc = merge_expect_word(reader, "the number of a block");
 
-	if (rc == 0 && !merge_get_whole(reader, MERGE_CONFIG_BLOCKS, block))
+	if (rc == 0 && !yaml_reader_whole(&reader->yaml, MERGE_CONFIG_BLOCKS, block))
 		return refuse(reader, "here has to be the number of a block");
 	return rc;
 }

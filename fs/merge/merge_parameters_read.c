@@ -195,7 +195,7 @@ int merge_read_seed(struct config_reader *reader, void *into)
 		return yaml_reader_refuse_key(&reader->yaml, "is there twice");
 	reader->seeded = true;
 	rc = merge_expect_word(reader, "a whole number");
-	if (rc == 0 && !merge_get_whole(reader, UINT64_MAX, &reader->config->seed))
+	if (rc == 0 && !yaml_reader_whole(&reader->yaml, UINT64_MAX, &reader->config->seed))
 		return refuse(reader, "here has to be a whole number below 2^64");
 	return rc;
 }

@@ -16,23 +16,6 @@ struct reader {
 
 #define refuse(reader, ...) yaml_reader_refuse(&(reader)->yaml, __VA_ARGS__)
 
-/* The value as a number up to most. False: it is none. */
-static bool read_number(const struct reader *reader, uint64_t most, uint64_t *number)
-{
-	size_t n;
-	const char *value = yaml_reader_value(&reader->yaml, &n);
-
-	*number = 0;
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t digit = (uint64_t)(unsigned char)value[i] - '0';
-
-		if (digit > 9 || __builtin_mul_overflow(*number, 10, number) ||
-		    __builtin_add_overflow(*number, digit, number))
-			return false;
-	}
-	return n && *number <= most;
-}
-
 static int read_text(struct reader *reader, bool decode, struct recipe_text *text)
 {
 	size_t n;
@@ -68,7 +51,7 @@ static int read_donor(struct reader *reader, uint32_t *donor)
 		*donor = RECIPE_BASE;
 		return 0;
 	}
-	if (!read_number(reader, reader->recipe->n_donors, &number) || number == 0)
+	if (!yaml_reader_whole(&reader->yaml, reader->recipe->n_donors, &number) || number == 0)
 		return refuse(reader,
 			      "here has to be \"base\" or the number of a donor above, "
 			      "of which there are %zu",
@@ -98,7 +81,7 @@ static int read_value(struct reader *reader, const struct recipe_field *field, v
 	case FIELD_TEXT:
 		return read_text(reader, false, value);
 	case FIELD_NUMBER:
-		return read_number(reader, INT64_MAX, value)
+		return yaml_reader_whole(&reader->yaml, INT64_MAX, value)
 			       ? 0
 			       : refuse(reader, "here has to be a number up to %" PRId64,
 					INT64_MAX);

@@ -106,6 +106,22 @@ const char *yaml_reader_value(const struct yaml_reader *reader, size_t *n)
 	return (const char *)reader->event.data.scalar.value;
 }
 
+bool yaml_reader_whole(const struct yaml_reader *reader, uint64_t most, uint64_t *number)
+{
+	size_t n;
+	const char *value = yaml_reader_value(reader, &n);
+
+	*number = 0;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t digit = (uint64_t)(unsigned char)value[i] - '0';
+
+		if (digit > 9 || __builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, digit, number))
+			return false;
+	}
+	return n && *number <= most;
+}
+
 bool yaml_reader_is(const struct yaml_reader *reader, const char *word)
 {
 	size_t n;

@@ -49,6 +49,9 @@ int yaml_reader_expect(struct yaml_reader *reader, yaml_event_type_t type, const
 /* Of a scalar: n bytes, and a NUL that does not count. */
 const char *yaml_reader_value(const struct yaml_reader *reader, size_t *n);
 
+/* The scalar as a whole number up to most. False: it is none. */
+bool yaml_reader_whole(const struct yaml_reader *reader, uint64_t most, uint64_t *number);
+
 /* Is the scalar that word? */
 bool yaml_reader_is(const struct yaml_reader *reader, const char *word);
 
