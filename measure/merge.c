@@ -4,6 +4,22 @@
 
 #include <assert.h>
 
+const char *const merge_method_names[MERGE_METHODS] = {
+	[MERGE_LINEAR] = "linear",
+	[MERGE_PASSTHROUGH] = "passthrough",
+	[MERGE_SLERP] = "slerp",
+	[MERGE_NUSLERP] = "nuslerp",
+	[MERGE_MODEL_STOCK] = "model_stock",
+	[MERGE_TASK_ARITHMETIC] = "task_arithmetic",
+	[MERGE_TIES] = "ties",
+	[MERGE_DARE_LINEAR] = "dare_linear",
+	[MERGE_DARE_TIES] = "dare_ties",
+	[MERGE_DELLA] = "della",
+	[MERGE_DELLA_LINEAR] = "della_linear",
+	[MERGE_BREADCRUMBS] = "breadcrumbs",
+	[MERGE_BREADCRUMBS_TIES] = "breadcrumbs_ties",
+};
+
 struct method {
 	bool based;  /* of differences from the base */
 	bool elects; /* the sign of each element */

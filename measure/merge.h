@@ -67,6 +67,9 @@ enum merge_method {
 	MERGE_METHODS
 };
 
+/* By their names in mergekit. */
+extern const char *const merge_method_names[MERGE_METHODS];
+
 /* What is one vector for nuslerp: the tensor (nuslerp_flatten, the default), each of its rows, or
  * each of its columns (nuslerp_row_wise). */
 enum merge_extent { MERGE_WHOLE, MERGE_ROWS, MERGE_COLUMNS };

@@ -6,22 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const merge_config_methods[MERGE_METHODS] = {
-	[MERGE_LINEAR] = "linear",
-	[MERGE_PASSTHROUGH] = "passthrough",
-	[MERGE_SLERP] = "slerp",
-	[MERGE_NUSLERP] = "nuslerp",
-	[MERGE_MODEL_STOCK] = "model_stock",
-	[MERGE_TASK_ARITHMETIC] = "task_arithmetic",
-	[MERGE_TIES] = "ties",
-	[MERGE_DARE_LINEAR] = "dare_linear",
-	[MERGE_DARE_TIES] = "dare_ties",
-	[MERGE_DELLA] = "della",
-	[MERGE_DELLA_LINEAR] = "della_linear",
-	[MERGE_BREADCRUMBS] = "breadcrumbs",
-	[MERGE_BREADCRUMBS_TIES] = "breadcrumbs_ties",
-};
-
 const char *const merge_config_parameters[MERGE_PARAMETERS] = {
 	[MERGE_WEIGHT] = "weight",
 	[MERGE_DENSITY] = "density",
@@ -122,7 +106,7 @@ static int check_parameters(const struct merge_config *config,
 			continue;
 		if (!merge_config_takes(config->method, p))
 			return refuse(err, setting, "%s has no use for \"%s\"",
-				      merge_config_methods[config->method],
+				      merge_method_names[config->method],
 				      merge_config_parameters[p]);
 		if (of_model && p >= MERGE_LAMBDA)
 			return refuse(err, setting, "\"%s\" is no parameter of a single model",
@@ -195,7 +179,7 @@ static int check_count(const struct merge_config *config, const struct merge_sli
 		least = 2;
 	if (n < least || n > most)
 		return refuse(err, slice, "%s is of %s%zu model%s%s, not of %zu",
-			      merge_config_methods[config->method],
+			      merge_method_names[config->method],
 			      least == most ? ""
 			      : n < least   ? "at least "
 					    : "at most ",
@@ -224,7 +208,7 @@ int merge_config_check(struct merge_config *config, struct error *err)
 	if (rc == 0 && merge_config_needs_base(config) && !config->base_model)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "line 1, column 1: %s needs \"base_model\"",
-				 merge_config_methods[config->method]);
+				 merge_method_names[config->method]);
 	for (size_t i = 0; rc == 0 && i < config->n; i++)
 		rc = check_slice(config, &config->slices[i], err);
 	return rc;

@@ -110,7 +110,6 @@ struct merge_config {
 };
 
 /* By their names in a configuration. */
-extern const char *const merge_config_methods[MERGE_METHODS];
 extern const char *const merge_config_parameters[MERGE_PARAMETERS];
 
 /* The text of n bytes as a configuration, which is always to be released. Returns 0, or -errno with

@@ -34,9 +34,6 @@ int merge_read_mapping(struct config_reader *reader, const struct config_key *ke
 int merge_expect_word(struct config_reader *reader, const char *what);
 int merge_read_text(struct config_reader *reader, const char *what, char **text);
 
-/* The event as a whole number up to most. False: it is none. */
-bool merge_get_whole(const struct config_reader *reader, uint64_t most, uint64_t *number);
-
 /* merge_parameters_read.c */
 
 /* A mapping comes next, or nothing. */

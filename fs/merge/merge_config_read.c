@@ -249,7 +249,7 @@ static int read_method(struct config_reader *reader, void *into)
 
 	(void)into;
 	for (*method = 0; rc == 0 && *method < MERGE_METHODS; ++*method)
-		if (yaml_reader_is(&reader->yaml, merge_config_methods[*method]))
+		if (yaml_reader_is(&reader->yaml, merge_method_names[*method]))
 			return 0;
 	*method = 0;
 	return rc < 0 ? rc

@@ -5,7 +5,7 @@
 #include "fs/metadata/json_value.h"
 #include "fs/util/text_escape.h"
 #include "fs/util/utf8.h"
-#include "fuzz_help.h"
+#include "fuzz_json.h"
 #include "gguf/printable.h"
 
 #include <string.h>
@@ -69,17 +69,10 @@ static void check_value(const struct gguf *gguf, const struct source *source, ui
 				     .source = source,
 				     .offset = kv->offset,
 				     .length = kv->length };
-	cJSON *item = json_value(&value), *again;
-	char *text;
+	cJSON *item = json_value(&value);
 
 	require(item != NULL);
-	text = cJSON_PrintUnformatted(item);
-	require(text != NULL);
-	again = cJSON_Parse(text);
-	require(again != NULL);
-	cJSON_Delete(again);
-	cJSON_free(text);
-	cJSON_Delete(item);
+	require_json(item);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

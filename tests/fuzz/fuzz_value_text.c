@@ -7,7 +7,7 @@
 #include "fs/metadata/json_value.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/metadata/value_text.h"
-#include "fuzz_help.h"
+#include "fuzz_json.h"
 #include "gguf/bytes.h"
 
 #include <errno.h>
@@ -127,18 +127,10 @@ static void check_reads_back(const struct tried *t, const char *whole, size_t si
 
 static void check_json(const struct tried *t)
 {
-	cJSON *item = json_value(&t->value), *again;
-	char *text;
+	cJSON *item = json_value(&t->value);
 
-	if (!item)
-		return;
-	text = cJSON_PrintUnformatted(item);
-	require(text != NULL);
-	again = cJSON_Parse(text);
-	require(again != NULL);
-	cJSON_Delete(again);
-	cJSON_free(text);
-	cJSON_Delete(item);
+	if (item)
+		require_json(item);
 }
 
 static void check_text(const struct tried *t, uint8_t part)

@@ -6,22 +6,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-const char *const merge_method_names[MERGE_METHODS] = {
-	[MERGE_LINEAR] = "linear",
-	[MERGE_PASSTHROUGH] = "passthrough",
-	[MERGE_SLERP] = "slerp",
-	[MERGE_NUSLERP] = "nuslerp",
-	[MERGE_MODEL_STOCK] = "model_stock",
-	[MERGE_TASK_ARITHMETIC] = "task_arithmetic",
-	[MERGE_TIES] = "ties",
-	[MERGE_DARE_LINEAR] = "dare_linear",
-	[MERGE_DARE_TIES] = "dare_ties",
-	[MERGE_DELLA] = "della",
-	[MERGE_DELLA_LINEAR] = "della_linear",
-	[MERGE_BREADCRUMBS] = "breadcrumbs",
-	[MERGE_BREADCRUMBS_TIES] = "breadcrumbs_ties",
-};
-
 static bool is_of(enum merge_method method, const char *family)
 {
 	return begins(merge_method_names[method], family);

@@ -18,9 +18,6 @@ struct merge_models {
 	float *inputs[MERGES_INPUTS];
 };
 
-/* By their names in mergekit. */
-extern const char *const merge_method_names[MERGE_METHODS];
-
 /* Defaults of mergekit; of n inputs with weights 0.6, 0.3, ... and densities 0.5, and a lambda of
  * 0.9, seeded as for a tensor of that name. */
 struct merge_rule merge_rule_of(enum merge_method method, unsigned n, uint64_t rows,

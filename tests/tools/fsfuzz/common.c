@@ -235,6 +235,18 @@ void refuse_common(struct fuzz *fuzz)
 	expect(fuzz, open(other, O_WRONLY | O_CREAT, 0600), EPERM, "create .DS_Store");
 }
 
+DIR *open_directory(struct fuzz *fuzz, const char *name)
+{
+	char path[4096];
+	DIR *directory;
+
+	path_of(fuzz, name, path);
+	directory = opendir(path);
+	if (!directory)
+		wrong(fuzz, "opendir: %s", strerror(errno));
+	return directory;
+}
+
 /* Through the whole tree, as find does it: what is listed and not another process's is there. */
 void walk(struct fuzz *fuzz)
 {
@@ -245,14 +257,10 @@ void walk(struct fuzz *fuzz)
 	const char *name = places[below(fuzz, sizeof(places) / sizeof(places[0]))];
 	const struct dirent *entry;
 	struct stat attr;
-	char path[4096];
 	DIR *directory;
 
-	path_of(fuzz, name, path);
 	say(fuzz, "walk through /%s", name);
-	directory = opendir(path);
-	if (!directory)
-		wrong(fuzz, "opendir: %s", strerror(errno));
+	directory = open_directory(fuzz, name);
 	for (errno = 0; (entry = readdir(directory)); errno = 0) {
 		if (fstatat(dirfd(directory), entry->d_name, &attr, AT_SYMLINK_NOFOLLOW) < 0 &&
 		    errno != ENOENT)

@@ -8,6 +8,7 @@
 #ifndef TESTS_TOOLS_FSFUZZ_H
 #define TESTS_TOOLS_FSFUZZ_H
 
+#include <dirent.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -140,6 +141,7 @@ void wrong(struct fuzz *fuzz, const char *format, ...)
 /* rc of a system call has to be at least 0, or where expected is an error, -1 with that one. */
 void expect(struct fuzz *fuzz, long rc, int expected, const char *what);
 void path_of(const struct fuzz *fuzz, const char *name, char path[4096]);
+DIR *open_directory(struct fuzz *fuzz, const char *name); /* to be closed; it is there */
 uint64_t milliseconds(void);
 
 /* An organ body of that version, which its first 8 bytes are. */

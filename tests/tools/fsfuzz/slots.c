@@ -682,14 +682,10 @@ void list_class(struct fuzz *fuzz)
 	const size_t n = strlen(class);
 	unsigned there[SLOTS_MAX] = { 0 };
 	const struct dirent *entry;
-	char path[4096];
 	DIR *directory;
 
-	path_of(fuzz, class, path);
 	say(fuzz, "list %s", class);
-	directory = opendir(path);
-	if (!directory)
-		wrong(fuzz, "opendir: %s", strerror(errno));
+	directory = open_directory(fuzz, class);
 	for (errno = 0; (entry = readdir(directory)); errno = 0)
 		for (unsigned i = 0; i < fuzz->n_own; i++)
 			if (strncmp(fuzz->own[i]->path, class, n) == 0 &&

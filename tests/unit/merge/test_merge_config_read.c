@@ -108,7 +108,7 @@ static void every_method_has_its_name_and_is_read(void **state)
 		char text[160];
 
 		snprintf(text, sizeof(text), "merge_method: %s\n%smodels: [{model: a}%s]\n",
-			 merge_config_methods[method],
+			 merge_method_names[method],
 			 method >= MERGE_MODEL_STOCK ? "base_model: base\n" : "",
 			 method == MERGE_PASSTHROUGH ? "" : ", {model: b}");
 		config = read_config(text);

@@ -240,7 +240,7 @@ static void what_is_not_said_is_as_in_mergekit(void **state)
 
 		snprintf(text, sizeof(text),
 			 "merge_method: %s\nbase_model: base\nmodels: [{model: a}%s]\n%s",
-			 merge_config_methods[method],
+			 merge_method_names[method],
 			 method == MERGE_PASSTHROUGH ? ""
 			 : method == MERGE_SLERP     ? ", {model: base}"
 						     : ", {model: b}",

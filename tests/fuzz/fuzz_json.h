@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_json.h - JSON that fuzzers look at. */
+#ifndef TESTS_FUZZ_FUZZ_JSON_H
+#define TESTS_FUZZ_FUZZ_JSON_H
+
+#include "fuzz_help.h"
+
+#include <cJSON.h>
+
+/* What is printed of an item, which is released, is JSON. */
+static inline void require_json(cJSON *item)
+{
+	char *text = cJSON_PrintUnformatted(item);
+	cJSON *again;
+
+	require(text != NULL);
+	again = cJSON_Parse(text);
+	require(again != NULL);
+	cJSON_Delete(again);
+	cJSON_free(text);
+	cJSON_Delete(item);
+}
+
+#endif
