@@ -3,10 +3,10 @@
 # A split model by the URL of any of its shards: all of them have to be there.
 . "${0%/*}/../lib.sh"
 
-mkdir -p "$TMP/www" "$TMP/work"
+mkdir -p "$TMP/www" "$TMP/cwd"
 "$GGUF" split "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/scribe" 3
 serve_ranges
-cd "$TMP/work"
+cd "$TMP/cwd"
 mkdir "$TMP/files"
 mount_model -o ro "$TMP/www/scribe-00001-of-00003.gguf" "$TMP/files"
 for no in 1 3; do
@@ -27,7 +27,7 @@ leaks() {
 	grep -rlaE 'pass(%20| )word|sesame' "$@"
 }
 host=${URL#http://}
-mount_model -o "lineage,layer=$TMP/layer,output=$TMP/work/out.gguf" \
+mount_model -o "lineage,layer=$TMP/layer,output=$TMP/cwd/out.gguf" \
 	"http://me:pass%20word@$host/secret/scribe-00002-of-00003.gguf?token=sesame"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 for file in manifest.json .report.json .grafts .recipe .log .check .theta; do
@@ -39,8 +39,8 @@ cp -r "$MNT/metadata" "$TMP/kept-metadata"
 grep -qF "$URL/secret/scribe-00001-of-00003.gguf" "$TMP/keptmanifest.json" ||
 	fail 'no base in manifest.json'
 unmount_and_wait
-exists "$TMP/work/out.gguf"
-! leaks "$TMP"/kept* "$TMP/layer" "$TMP/work" "$LOGS" "$XDG_STATE_HOME" || fail 'a password is kept'
+exists "$TMP/cwd/out.gguf"
+! leaks "$TMP"/kept* "$TMP/layer" "$TMP/cwd" "$LOGS" "$XDG_STATE_HOME" || fail 'a password is kept'
 
 # All are there, but not all tensors that they say there are.
 "$GGUF" split "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/less" 3
