@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What a slot is to show, as far as it is known. */
-struct merge_plan {
+struct adapter_plan {
 	struct model *model;
 	/* What a slot is about to hold, which no reader sees yet; NULL: none is. */
 	const struct slot_content *about;
@@ -24,7 +24,7 @@ struct merge_plan {
 	struct error err; /* why it cannot be merged */
 };
 
-static void note_time(struct merge_plan *planning, const struct timespec *mtime)
+static void note_time(struct adapter_plan *planning, const struct timespec *mtime)
 {
 	if (is_earlier(&planning->mtime, mtime))
 		planning->mtime = *mtime;
@@ -99,7 +99,7 @@ bool adapters_target(struct model *model, const char *half, size_t length, uint3
 	       find_slot(model, half, target, slot) && model->places[*slot].klass != CLASS_ADAPTERS;
 }
 
-static void add_pair(struct merge_plan *planning, const struct adapter_entry *entry, float alpha,
+static void add_pair(struct adapter_plan *planning, const struct adapter_entry *entry, float alpha,
 		     const struct organ *a, const struct organ *b, struct lora_merge_pair *pair)
 {
 	struct lora_merge *merge = &planning->merge;
@@ -120,7 +120,7 @@ static void add_pair(struct merge_plan *planning, const struct adapter_entry *en
 }
 
 /* The pair of an adapter's file. */
-static void add_linked(struct merge_plan *planning, const struct adapter_entry *entry)
+static void add_linked(struct adapter_plan *planning, const struct adapter_entry *entry)
 {
 	const struct organ *organ = &planning->target;
 	const size_t length = organ->name_length + strlen(".lora_a");
@@ -148,7 +148,7 @@ static void add_linked(struct merge_plan *planning, const struct adapter_entry *
 
 /* What a half holds, or is about to. Of what leads to something that is itself made when it is
  * read, nothing is made. NULL: nothing that can be used. */
-static struct content *half_content(const struct merge_plan *planning, enum pair_half half)
+static struct content *half_content(const struct adapter_plan *planning, enum pair_half half)
 {
 	const struct organ *organ = &planning->target;
 	const struct slot_content *about = planning->about;
@@ -169,7 +169,7 @@ static struct content *half_content(const struct merge_plan *planning, enum pair
 }
 
 /* The pair that was copied in. */
-static void add_copied(struct merge_plan *planning, struct adapter_entry *entry)
+static void add_copied(struct adapter_plan *planning, struct adapter_entry *entry)
 {
 	struct content *a = half_content(planning, PAIR_A), *b = half_content(planning, PAIR_B);
 	const struct adapter_setting *alpha = &entry->settings[ADAPTER_ALPHA];
@@ -193,7 +193,7 @@ static void add_copied(struct merge_plan *planning, struct adapter_entry *entry)
 	content_unref(b);
 }
 
-static void set_donor(const struct merge_plan *planning, struct content *content)
+static void set_donor(const struct adapter_plan *planning, struct content *content)
 {
 	const struct organ *organ = &planning->target;
 
@@ -204,7 +204,7 @@ static void set_donor(const struct merge_plan *planning, struct content *content
 }
 
 /* A content for what was planned; broken where it cannot be. NULL: out of memory. */
-static struct content *make_content(struct merge_plan *planning)
+static struct content *make_content(struct adapter_plan *planning)
 {
 	struct model *model = planning->model;
 	struct lora_merge *merge = &planning->merge;
@@ -234,7 +234,7 @@ static struct content *make_content(struct merge_plan *planning)
 }
 
 /* What the slot holds, to begin with. False: there is nothing to be merged into. */
-static bool begin(struct merge_plan *planning)
+static bool begin(struct adapter_plan *planning)
 {
 	struct model *model = planning->model;
 	const struct content *own = planning->own;
@@ -261,7 +261,7 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 			    const struct slot_content *about, bool *same)
 {
 	struct adapters *adapters = model->adapters;
-	struct merge_plan planning = { .model = model, .about = about, .slot = slot, .own = own };
+	struct adapter_plan planning = { .model = model, .about = about, .slot = slot, .own = own };
 	struct content *now, *next = NULL;
 
 	*same = false;

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_plan.h - what becomes of each tensor of a model when a configuration is put in force: the
+ * models that it names found and opened, their tensors put beside each other, and each checked.
+ *
+ * The form is the model whose place the result takes: the result has its metadata, its tensors,
+ * the types of these where they can be encoded, and of slices so many blocks as they have together.
+ * Nothing of a tensor's data is read. */
+#ifndef FS_MERGE_MERGE_PLAN_H
+#define FS_MERGE_MERGE_PLAN_H
+
+#include "fs/base/base.h"
+#include "fs/merge/merge_config.h"
+#include "fs/merge/merge_tensor.h"
+
+/* A model that a configuration names, once for each name that is written. */
+struct merge_model {
+	const char *written; /* as in the configuration, which is borrowed */
+	char *path;	     /* absolute, or what it is told by */
+	struct base base;
+	bool is_form; /* it is the form's very file, which is read in place of its own */
+};
+
+/* How a model is found by what is written: *path becomes its absolute path, to free, and base is
+ * opened with base_open(); base_close() is the plan's. Returns 0, or -errno with err set: a
+ * sentence that needs no name in front. */
+typedef int merge_open_model(void *context, const char *written, struct base *base, char **path,
+			     struct error *err);
+
+struct merge_plan_params {
+	/* The file of the form, and what was parsed of it: borrowed, and they outlive the plan. */
+	struct backing *form;
+	const struct gguf *gguf;
+	merge_open_model *open;
+	void *context;
+	bool f16; /* what is merged becomes F16, unless it is F32, or the configuration says */
+};
+
+enum merge_made {
+	MERGE_AS_FORM,	/* the form's own bytes: no model changes it */
+	MERGE_AS_MODEL, /* the bytes of one model's tensor, input 0 */
+	MERGE_OF_ROWS,	/* made by the rule */
+	MERGE_GONE	/* of a block that the form has, and the result has not */
+};
+
+struct merge_plan_tensor {
+	const char *name; /* in the result; length bytes, may hold NULs */
+	uint32_t length;
+	uint32_t of; /* its number in the form, or MERGE_PLAN_NEW: a block more than the form has */
+	enum merge_made made;
+	struct merge_tensor tensor; /* MERGE_AS_MODEL: ne, type and inputs[0] alone */
+};
+
+#define MERGE_PLAN_NEW UINT32_MAX
+
+struct merge_plan {
+	size_t n;
+	struct merge_plan_tensor *tensors; /* in the form's order, then new ones by block */
+	size_t n_models;
+	struct merge_model *models;
+	uint64_t blocks; /* of the result */
+	/* The first model whose tokenizer is another than the form's; or SIZE_MAX. */
+	size_t other_tokenizer;
+	struct arena *arena;
+};
+
+/* The plan of a configuration, which outlives it. NULL with err set: ENOMEM; what params->open()
+ * said; EINVAL, with the line and column of what is named there: a model of another architecture,
+ * without a tensor, or with one of another shape or of a type that cannot be decoded, no such
+ * block. More rows in token_embd or output than the form has are cut where tokenizer_source is
+ * base, else refused. */
+struct merge_plan *merge_plan_new(const struct merge_config *config,
+				  const struct merge_plan_params *params, struct error *err);
+void merge_plan_free(struct merge_plan *plan); /* NULL is fine */
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_tensor.h - a tensor of several models merged into one (measure/merge.h), as a backing whose
+ * rows are made when they are read, in the type of the result.
+ *
+ * 1. What the method needs whole tensors for is found by the first read, once, with as many passes
+ *    over the tensors as that takes, and kept as long as the backing. Other readers wait for it.
+ * 2. A reader that is interrupted gives up; the next one goes on from the pass that was done last.
+ * 3. Where all models have the very same bytes, in the type of the result, and the method changes
+ *    nothing of what is equal, these are the result's, and nothing is decoded. */
+#ifndef FS_MERGE_MERGE_TENSOR_H
+#define FS_MERGE_MERGE_TENSOR_H
+
+#include "fs/storage/backing.h"
+#include "gguf/types.h"
+#include "measure/merge.h"
+
+/* A tensor's data: where it lies, and of what type. */
+struct merge_data {
+	struct backing *file; /* NULL: there is none */
+	uint64_t offset;
+	uint32_t type; /* dequant_supported() */
+};
+
+struct merge_tensor {
+	struct merge_rule rule; /* columns are ne[0], rows all others together */
+	uint64_t ne[GGML_AXES]; /* of all of them and of the result */
+	uint32_t type;		/* of the result: as merge_tensor_type() */
+	struct merge_data base; /* of the method; file NULL where it has none */
+	struct merge_data inputs[MERGE_INPUTS_MAX];
+};
+
+/* The type of the result for a tensor of that type and shape in the model that gives the form:
+ * wanted, where that is not MERGE_TYPE_AS_IS, the tensor has more than one axis and its rows are
+ * whole blocks; else encode_type(). */
+#define MERGE_TYPE_AS_IS UINT32_MAX
+uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted);
+
+/* Do both make the same bytes, from the same files? */
+bool merge_tensor_same(const struct merge_tensor *a, const struct merge_tensor *b);
+
+/* The bytes of the result. It takes references of its own to the files; *kept is the merge that it
+ * goes by, borrowed. NULL: out of memory, or the result is too large. */
+struct backing *merge_tensor_new(const struct merge_tensor *tensor,
+				 const struct merge_tensor **kept);
+
+#endif
