@@ -99,8 +99,9 @@ struct merge_slice {
 
 struct merge_config {
 	enum merge_method method;
-	char *base_model; /* NULL: none is named */
-	bool sliced;	  /* false: one slice, of all blocks there are */
+	char *base_model;	       /* NULL: none is named */
+	size_t base_line, base_column; /* from 1 on, of its name */
+	bool sliced;		       /* false: one slice, of all blocks there are */
 	size_t n;
 	struct merge_slice *slices;
 	struct merge_parameters parameters;

@@ -59,6 +59,7 @@ static void every_key_is_read(void **state)
 	(void)state;
 	assert_int_equal(config.method, MERGE_TIES);
 	assert_string_equal(config.base_model, "base.gguf");
+	assert_true(config.base_line == 3 && config.base_column == 13);
 	assert_int_equal(config.dtype, MERGE_DTYPE_F16);
 	assert_true(config.tokenizer_of_base && config.sliced && config.seed == 7);
 	assert_true(only(&config.parameters, MERGE_NORMALIZE)->numbers[0] == 0.0);
