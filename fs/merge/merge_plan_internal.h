@@ -99,6 +99,12 @@ int plan_tensor(struct planner *planner, const struct plan_place *at,
 		struct merge_plan_tensor *result, const struct plan_model *leader,
 		const struct gguf_tensor *led);
 
+/* The block of a source that is merged there; of a base model that is no source, the same one. */
+uint64_t plan_source_block(const struct planner *planner, const struct plan_place *at,
+			   size_t source);
+
+/* merge_plan_more.c */
+
 /* Has none of the sources a weight that the leader lacks? Of the block of each that is merged
  * there, or outside of these. Its own block is leader_block. */
 int plan_check_no_more(struct planner *planner, const struct plan_place *at,
