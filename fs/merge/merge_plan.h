@@ -34,6 +34,8 @@ struct merge_plan_params {
 	merge_open_model *open;
 	void *context;
 	bool f16; /* what is merged becomes F16, unless it is F32, or the configuration says */
+	/* When it becomes true, the plan is given up with EINTR; NULL: it never does. */
+	const atomic_bool *stop;
 };
 
 enum merge_made {

@@ -55,6 +55,9 @@ struct plan_place {
 
 int plan_out_of_memory(const struct planner *planner);
 
+/* -EINTR, with the error set, soon after params->stop became true. */
+int plan_go_on(const struct planner *planner);
+
 /* merge_plan_models.c */
 
 /* Find and open every model that is named, once for each name. */

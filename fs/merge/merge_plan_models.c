@@ -224,7 +224,9 @@ static int open_all(struct planner *planner)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < plan->n_models; i++) {
-		rc = open_model(planner, &plan->models[i], &planner->models[i]);
+		rc = plan_go_on(planner);
+		if (rc == 0)
+			rc = open_model(planner, &plan->models[i], &planner->models[i]);
 		if (rc == 0)
 			rc = check_architecture(planner, &planner->models[i]);
 		if (rc == 0)

@@ -267,7 +267,10 @@ int plan_tensor(struct planner *planner, const struct plan_place *at,
 {
 	const struct gguf_tensor *pattern = pattern_of(planner, result, led);
 	struct gguf_tensor shaped = pattern ? *pattern : *led;
+	const int rc = plan_go_on(planner);
 
+	if (rc < 0)
+		return rc;
 	shaped.name = result->name;
 	shaped.name_length = result->length;
 	memcpy(result->tensor.ne, shaped.ne, sizeof(shaped.ne));

@@ -680,6 +680,35 @@ static void a_model_that_cannot_be_read_any_more_is_refused(void **state)
 	release(&p);
 }
 
+/* context is the flag. */
+static int open_and_stop(void *context, const char *written, struct base *base, char **path,
+			 struct error *err)
+{
+	atomic_store((atomic_bool *)context, true);
+	return merge_open_by_path(".", written, base, path, err);
+}
+
+static void a_plan_that_is_stopped_is_given_up(void **state)
+{
+	atomic_bool stop = false;
+	struct planned p = { 0 };
+	struct merge_plan_params params = { .open = open_and_stop,
+					    .context = &stop,
+					    .stop = &stop };
+	char text[PATH_MAX + 128];
+
+	save_two(state, 1);
+	snprintf(text, sizeof(text), "merge_method: passthrough\nmodels: [{model: \"%s\"}]\n",
+		 in_temp(state, "form.gguf").text);
+	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
+	assert_int_equal(merge_config_read(text, strlen(text), &p.config, &p.err), 0);
+	params.form = p.form.file;
+	params.gguf = p.form.gguf;
+	assert_null(merge_plan_new(&p.config, &params, &p.err));
+	assert_refused(-p.err.code, &p.err, EINTR, ERROR_NO_OFFSET);
+	release(&p);
+}
+
 static void without_memory_nothing_is_planned(void **state)
 {
 	struct planned p;
