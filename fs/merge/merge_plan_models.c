@@ -184,7 +184,7 @@ static int check_architecture(const struct planner *planner, const struct plan_m
 		return 0;
 	return plan_refuse(
 		planner, model,
-		"the architecture of \"%.60s\" is %s, of the model that it is merged into %s",
+		"\"%.60s\" is of architecture %s, the model that it is merged into of %s",
 		model->name, architecture_of(planner, model),
 		architecture_of(planner, &planner->form));
 }

@@ -500,7 +500,9 @@ static const struct {
 	struct spec donor;
 	const char *says;
 } refusals[] = {
-	{ LINEAR, { .architecture = "qwen2" }, "of \"donor.gguf\" is qwen2, of the model that" },
+	{ LINEAR,
+	  { .architecture = "qwen2" },
+	  "\"donor.gguf\" is of architecture qwen2, the model that it is merged into of llama" },
 	{ LINEAR, { .blocks = 2 }, "line 4, column 3: \"donor.gguf\" has 2 blocks" },
 	{ LINEAR, { .blocks = 4 }, "has 4 blocks, the model that it is merged into 3" },
 	{ LINEAR,
