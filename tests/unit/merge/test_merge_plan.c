@@ -654,6 +654,46 @@ static void a_model_is_opened_once_for_each_name_and_a_link_to_the_form_is_the_f
 	release(&p);
 }
 
+static void a_model_of_which_a_shard_is_missing_is_refused(void **state)
+{
+	const uint64_t ne[1] = { WIDTH };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_kv_u32(m, "split.no", 0);
+	mkgguf_kv_u32(m, "split.count", 2);
+	mkgguf_kv_u32(m, "split.tensors.count", 2);
+	mkgguf_tensor(m, "output_norm.weight", GGML_F32, 1, ne);
+	file = mkgguf_finish(m);
+	write_file(in_temp(state, "part-00001-of-00002.gguf").text, file.bytes, file.size);
+	mk_file_free(&file);
+	save_two(state, 1);
+	assert_not_planned(state, "merge_method: passthrough\nmodels: [{model: part}]\n",
+			   "\"part\" is not complete: 1/2 tensors, shard 1 of 2");
+}
+
+static void a_name_that_would_be_too_long_is_refused(void **state)
+{
+	const uint64_t ne[1] = { WIDTH };
+	struct mkgguf *m = mkgguf_new(3);
+	char *name = malloc(65536), *text = many_slices(11, 1, 0);
+	struct mk_file file;
+
+	must(name);
+	memset(name, 'x', 65535);
+	memcpy(name, "blk.0.", 6);
+	name[65535] = '\0';
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, name, GGML_F32, 1, ne);
+	file = mkgguf_finish(m);
+	write_file(in_temp(state, "form.gguf").text, file.bytes, file.size);
+	mk_file_free(&file);
+	assert_not_planned(state, text, "line 13, column 3: the name blk.0.xxx");
+	free(text);
+	free(name);
+}
+
 /* It is gone as soon as it is open. */
 static int open_and_truncate(void *context, const char *written, struct base *base, char **path,
 			     struct error *err)
