@@ -37,6 +37,7 @@ static ssize_t run_read(struct async_request *async)
 		return stage_read(async->handle->inode->stage, async->buffer, async->size,
 				  async->offset);
 	flags = page_trail_begin(async->trail, async->size, async->offset);
+	/* The kernel interrupts no read of pages ahead, which only the end of the mount stops. */
 	if (async->computes)
 		stop_flags_add(async->fs->stop_reads, &async->stop_read, &async->stop);
 	got = view_read_with(async->view, flags, async->buffer, async->size, async->offset,
