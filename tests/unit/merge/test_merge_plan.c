@@ -3,7 +3,6 @@
  * refused. */
 #include "fs/merge/merge_models.h"
 #include "fs/merge/merge_plan.h"
-#include "fs/tensor/codec.h"
 #include "tests/unit/temp_dir.h"
 
 #include <inttypes.h>
@@ -96,14 +95,6 @@ struct planned {
 	struct merge_plan *plan;
 	struct error err;
 };
-
-/* merge_tensor_type(), as merge_tensor.h has it. */
-uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted)
-{
-	if (wanted != MERGE_TYPE_AS_IS && ne[1] > 1)
-		return wanted;
-	return encode_type(type, ne[0]);
-}
 
 static int open_beside(void *context, const char *written, struct base *base, char **path,
 		       struct error *err)
