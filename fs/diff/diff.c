@@ -118,6 +118,11 @@ void diff_unref(struct diff *diff)
 		free_diff(diff);
 }
 
+const struct diff_params *diff_params(const struct diff *diff)
+{
+	return &diff->measures->params;
+}
+
 static bool is_same_place(const struct diff_tensor *a, const struct diff_tensor *b)
 {
 	if (!a || !b)
