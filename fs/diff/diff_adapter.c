@@ -141,9 +141,10 @@ static int read_part(struct adapter_data *data, const struct adapter_part *part,
 		memset(bytes, 0, n);
 		return 0;
 	}
+	/* Why one of the others cannot be found is said where it is read. */
 	if (part->offset == 0)
 		rc = find_ahead(data, &part->matrix, offset, stop);
-	if (rc < 0)
+	if (rc == -EINTR)
 		return rc;
 	factor = diff_factors_get(data->factors, &part->matrix, stop, &rc);
 	if (!factor)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_low_rank.c - see diff_low_rank.h. */
 #include "fs/diff/diff_low_rank.h"
+#include "fs/tensor/sampling.h"
 #include "gguf/adapter.h"
 #include "gguf/dequant.h"
 
@@ -45,12 +46,19 @@ static bool fits(const struct diff *diff, const struct diff_pair *pair)
 	       pair_fits(organ, &a, &b, NULL) == 0;
 }
 
+static bool is_there(const struct organ_location *at)
+{
+	struct sampling sampling;
+
+	return sampling_locate(&sampling, at);
+}
+
 static enum diff_low_rank status_of_both(const struct diff *diff, const struct diff_pair *pair)
 {
 	const struct organ *here = &pair->here->at.organ, *there = &pair->there->at.organ;
 	uint64_t elements;
 
-	if (!pair->here->at.file || !pair->there->at.file)
+	if (!is_there(&pair->here->at) || !is_there(&pair->there->at))
 		return DIFF_LOW_RANK_MISSING;
 	if (!dequant_supported(here->type) || !dequant_supported(there->type))
 		return DIFF_LOW_RANK_UNDECODED;

@@ -74,6 +74,14 @@ rm "$TMP/mnt/adapters/adapter.gguf"
 same "$TMP/mnt/.diff/other.lora-3.gguf" "$adapter"
 unmount_and_wait "$TMP/mnt"
 
+# Models of one mount stand beside each other.
+mkdir "$TMP/models"
+cp "$base" "$other" "$TMP/models"
+mount_model -o ro "$TMP/models" "$TMP/mnt"
+same "$TMP/mnt/stories260K/.diff/other.lora-3.gguf" "$adapter"
+same "$TMP/mnt/stories260K/.diff/other.lora-3.tsv" "$table"
+unmount_and_wait "$TMP/mnt"
+
 # Where nothing differs, zeros; where a graft does, that.
 cp "$D/base.lora-2.gguf" "$TMP/zeros.gguf"
 mount_model -o ro "$TMP/zeros.gguf" "$TMP/mnt"
