@@ -39,10 +39,10 @@ struct diff_params {
 struct diff *diff_new(struct diff_side *here, struct diff_side *there,
 		      const struct diff_params *params);
 struct diff *diff_ref(struct diff *diff);
+void diff_unref(struct diff *diff); /* NULL is fine */
 
 /* With which it was made. */
 const struct diff_params *diff_params(const struct diff *diff);
-void diff_unref(struct diff *diff); /* NULL is fine */
 
 /* What old knows of pairs whose bytes lie in the same places is known from now on. Before another
  * thread knows diff. */
