@@ -18,7 +18,7 @@
  *	6	report/		θ as text, tables and JSON
  *	6	check/		.check
  *	6	diff/		two models beside each other, tensor by tensor: table,
- *				summary and picture
+ *				summary, picture, adapter
  *	5	paths/		what a path or a writing process refers to outside the
  *				mount, without hanging
  *	5	lazy/		results computed on first read and kept: memo, measures,

@@ -102,3 +102,24 @@ int pair_fits(const struct organ *target, const struct organ *a, const struct or
 		rc = check_shape(b, "lora_b", 0, target->ne[flipped ? 0 : 1], target, err);
 	return rc < 0 ? rc : check_rank(target, a, b, flipped, err);
 }
+
+static bool make_half(const struct organ *target, uint64_t ne0, uint64_t ne1, struct organ *half)
+{
+	*half = *target;
+	half->dims = target->dims > 2 ? target->dims : 2;
+	half->ne[0] = ne0;
+	half->ne[1] = ne1;
+	half->type = GGML_F32;
+	return type_size(half->type, half->ne, &half->data_size) == TYPE_SIZE_OK;
+}
+
+bool pair_of_rank(const struct organ *target, uint64_t rank, struct organ *a, struct organ *b)
+{
+	const bool flipped = pair_is_flipped(target->name, target->name_length);
+
+	if (flipped)
+		return make_half(target, rank, target->ne[1], a) &&
+		       make_half(target, rank, target->ne[0], b);
+	return make_half(target, target->ne[0], rank, a) &&
+	       make_half(target, rank, target->ne[1], b);
+}

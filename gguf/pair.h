@@ -31,6 +31,10 @@ bool pair_is_flipped(const char *target, size_t length);
 int pair_fits(const struct organ *target, const struct organ *a, const struct organ *b,
 	      struct error *err);
 
+/* The halves of that rank for that organ, of type F32, whose names are the organ's. False: they
+ * would be too large. */
+bool pair_of_rank(const struct organ *target, uint64_t rank, struct organ *a, struct organ *b);
+
 /* Of a pair that fits. */
 uint64_t pair_rank(const struct organ *a, bool flipped);
 

@@ -3,6 +3,7 @@
 #include "fs/diff/diff.h"
 #include "fs/lazy/memo.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/parallel.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct diff_measure {
 struct diff_measures {
 	atomic_uint refs;
 	struct diff_params params;
-	pthread_mutex_t lock; /* protects the state of all pairs, and batches */
+	pthread_mutex_t lock; /* protects the state of all pairs */
 	pthread_cond_t changed;
 	struct diff_measure pairs[];
 };
@@ -117,6 +118,11 @@ void diff_unref(struct diff *diff)
 		free_diff(diff);
 }
 
+const struct diff_params *diff_params(const struct diff *diff)
+{
+	return &diff->measures->params;
+}
+
 static bool is_same_place(const struct diff_tensor *a, const struct diff_tensor *b)
 {
 	if (!a || !b)
@@ -183,110 +189,31 @@ static int finish_pair(struct diff *diff, size_t i, const struct halt *halt)
 	return rc;
 }
 
-/* What several threads measure together for one that asks. All but the first three is protected by
- * the lock of the measures. */
+/* Pairs that several threads measure for one that asks. */
 struct diff_batch {
-	atomic_uint refs;
-	struct diff *diff; /* with a reference of its own */
-	size_t end;
-	size_t next;
-	bool over;	  /* the thread that asks takes no more part: halt is gone */
-	unsigned running; /* threads that help at this moment */
+	struct diff *diff;
+	size_t first;
 	struct halt halt;
 };
 
-static void unref_batch(struct diff_batch *batch)
+static int measure_next(void *context, size_t i)
 {
-	if (atomic_fetch_sub(&batch->refs, 1) != 1)
-		return;
-	diff_unref(batch->diff);
-	free(batch);
-}
-
-/* With the lock held: measure pairs that no other thread measures or has measured. */
-static int take_pairs(struct diff_batch *batch)
-{
+	const struct diff_batch *batch = context;
 	struct diff_measures *measures = batch->diff->measures;
-	int rc = 0;
-
-	while (rc == 0 && batch->next < batch->end) {
-		const size_t i = batch->next++;
-
-		if (measures->pairs[i].state == PAIR_UNKNOWN)
-			rc = measure_pair(batch->diff, i, &batch->halt);
-	}
-	/* An error is told by the thread that asks, which tries that pair again. */
-	if (rc < 0)
-		batch->next = batch->end;
-	return rc;
-}
-
-/* A job that comes late finds nothing to do: it is never waited for before it runs. */
-static void help(void *argument)
-{
-	struct diff_batch *batch = argument;
-	struct diff_measures *measures = batch->diff->measures;
-
-	pthread_mutex_lock(&measures->lock);
-	if (!batch->over) {
-		batch->running++;
-		take_pairs(batch);
-		batch->running--;
-		pthread_cond_broadcast(&measures->changed);
-	}
-	pthread_mutex_unlock(&measures->lock);
-	unref_batch(batch);
-}
-
-static unsigned helpers(const struct diff_params *params, size_t n)
-{
-	const size_t most = memo_threads() - 1;
-
-	if (!params->pool || n < 2)
-		return 0;
-	return (unsigned)(n - 1 < most ? n - 1 : most);
-}
-
-static int run_batch(struct diff_batch *batch, size_t first)
-{
-	struct diff *diff = batch->diff;
-	struct diff_measures *measures = diff->measures;
 	int rc;
 
-	for (unsigned i = helpers(&measures->params, batch->end - first); i > 0; i--) {
-		atomic_fetch_add(&batch->refs, 1);
-		if (pool_submit(measures->params.pool, help, batch) < 0) {
-			unref_batch(batch);
-			break;
-		}
-	}
 	pthread_mutex_lock(&measures->lock);
-	rc = take_pairs(batch);
-	for (size_t i = first; rc == 0 && i < batch->end; i++)
-		rc = finish_pair(diff, i, &batch->halt);
-	batch->over = true;
-	batch->next = batch->end;
-	while (batch->running)
-		pthread_cond_wait(&measures->changed, &measures->lock);
+	rc = finish_pair(batch->diff, batch->first + i, &batch->halt);
 	pthread_mutex_unlock(&measures->lock);
 	return rc;
 }
 
 int diff_measure(struct diff *diff, size_t first, size_t n, const atomic_bool *stop)
 {
-	struct diff_batch *batch = calloc(1, sizeof(*batch));
-	int rc;
+	const struct diff_params *params = &diff->measures->params;
+	struct diff_batch batch = { diff, first, { stop, params->ending } };
 
-	if (!batch)
-		return -ENOMEM;
-	atomic_init(&batch->refs, 1);
-	batch->diff = diff_ref(diff);
-	batch->next = first;
-	batch->end = first + n;
-	batch->halt = (struct halt){ stop, diff->measures->params.ending };
-	rc = run_batch(batch, first);
-	unref_batch(batch);
-	return rc;
+	return parallel_run(params->pool, memo_threads() - 1, n, measure_next, &batch);
 }
 
 const struct tensor_difference *diff_result(struct diff *diff, size_t i)

@@ -41,6 +41,9 @@ struct diff *diff_new(struct diff_side *here, struct diff_side *there,
 struct diff *diff_ref(struct diff *diff);
 void diff_unref(struct diff *diff); /* NULL is fine */
 
+/* With which it was made. */
+const struct diff_params *diff_params(const struct diff *diff);
+
 /* What old knows of pairs whose bytes lie in the same places is known from now on. Before another
  * thread knows diff. */
 void diff_inherit(struct diff *diff, struct diff *old);

@@ -81,10 +81,8 @@ static void print_type(const struct diff_tensor *tensor, FILE *out)
 	fprintf(out, "%s\t", tensor ? type_name(tensor->at.organ.type, scratch) : "-");
 }
 
-static void print_pair(const struct diff_pair *pair, FILE *out)
+void diff_table_print_tensor(const struct diff_tensor *tensor, FILE *out)
 {
-	const struct diff_tensor *tensor = diff_pair_any(pair);
-
 	fprintf(out, "%s\t%s\t", class_name(tensor->klass), kind_name(tensor->kind));
 	if (tensor->block < 0)
 		fputs("-\t", out);
@@ -92,6 +90,11 @@ static void print_pair(const struct diff_pair *pair, FILE *out)
 		fprintf(out, "%" PRId32 "\t", tensor->block);
 	text_escape_print(tensor->at.organ.name, tensor->at.organ.name_length, "%", out);
 	fputc('\t', out);
+}
+
+static void print_pair(const struct diff_pair *pair, FILE *out)
+{
+	diff_table_print_tensor(diff_pair_any(pair), out);
 	print_type(pair->here, out);
 	print_type(pair->there, out);
 }

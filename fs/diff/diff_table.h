@@ -17,6 +17,9 @@
 /* The table as a view, which takes a reference of its own. NULL: out of memory. */
 struct view *diff_table_view(struct diff *diff);
 
+/* Print "class\tkind\tblock\ttensor\t" of it. */
+void diff_table_print_tensor(const struct diff_tensor *tensor, FILE *out);
+
 /* No NaN has a sign, which would take a byte. */
 double diff_table_number(double value);
 

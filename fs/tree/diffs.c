@@ -8,6 +8,8 @@
  */
 #include "fs/tree/diffs.h"
 #include "fs/assemble/block_metadata.h"
+#include "fs/diff/diff_adapter.h"
+#include "fs/diff/diff_adapter_table.h"
 #include "fs/diff/diff_picture.h"
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
@@ -29,10 +31,6 @@
  * less. */
 #define MAKING_MS (SYMLINKS_TIMEOUT * 3000)
 
-const char *const diffs_endings[DIFFS_FORMS] = {
-	[DIFFS_SUMMARY] = "", [DIFFS_TABLE] = ".tsv", [DIFFS_PICTURE] = ".svg"
-};
-
 struct diffs_entry {
 	struct diffs_entry *next;
 	char *name;
@@ -41,13 +39,14 @@ struct diffs_entry {
 	pthread_cond_t changed; /* is_making became false */
 	bool is_making;		/* a thread works on the entry: all that follows is that thread's */
 	bool made;
-	bool silent;	      /* where the link leads gave no answer */
-	struct content *link; /* of which it is made, with a reference; NULL: none */
-	struct model *model;  /* of which it is made; NULL: none */
-	uint64_t here, there; /* generations of the two models */
-	uint64_t looked;      /* milliseconds of CLOCK_MONOTONIC */
-	struct backing *file; /* where the link led; NULL: nowhere */
-	struct diff *diff;    /* NULL: there is none, and why says why */
+	bool silent;		      /* where the link leads gave no answer */
+	struct content *link;	      /* of which it is made, with a reference; NULL: none */
+	struct model *model;	      /* of which it is made; NULL: none */
+	uint64_t here, there;	      /* generations of the two models */
+	uint64_t looked;	      /* milliseconds of CLOCK_MONOTONIC */
+	struct backing *file;	      /* where the link led; NULL: nowhere */
+	struct diff *diff;	      /* NULL: there is none, and why says why */
+	struct diff_factors *factors; /* of it; NULL: none were asked for */
 	char *why;
 	struct inode *inodes[DIFFS_FORMS]; /* NULL: not asked for yet */
 };
@@ -57,6 +56,21 @@ struct diffs {
 	pthread_mutex_t lock; /* protects the list of entries and how many have each */
 	struct diffs_entry *entries;
 };
+
+const char *diffs_ending(diffs_form form, char text[DIFFS_ENDING_MAX])
+{
+	static const char *const listed[DIFFS_LISTED] = {
+		[DIFFS_SUMMARY] = "", [DIFFS_TABLE] = ".tsv", [DIFFS_PICTURE] = ".svg"
+	};
+	const unsigned adapter = form < DIFFS_LISTED ? 0 : form - DIFFS_LISTED;
+
+	if (form < DIFFS_LISTED)
+		snprintf(text, DIFFS_ENDING_MAX, "%s", listed[form]);
+	else
+		snprintf(text, DIFFS_ENDING_MAX, ".lora-%u%s", adapter / 2 % DIFF_RANK_MOST + 1,
+			 adapter % 2 ? ".tsv" : ".gguf");
+	return text;
+}
 
 struct diffs *diffs_new(const struct diffs_params *params)
 {
@@ -72,7 +86,7 @@ struct diffs *diffs_new(const struct diffs_params *params)
 /* The entry is of nothing any more. Its file is closed, unless it is to be kept for another one. */
 static void empty(const struct diffs *diffs, struct diffs_entry *entry, const struct backing *kept)
 {
-	for (enum diffs_form form = 0; form < DIFFS_FORMS; form++) {
+	for (diffs_form form = 0; form < DIFFS_FORMS; form++) {
 		inodes_put(diffs->params.inodes, entry->inodes[form]);
 		entry->inodes[form] = NULL;
 	}
@@ -82,10 +96,12 @@ static void empty(const struct diffs *diffs, struct diffs_entry *entry, const st
 		backing_revoke(entry->file);
 	backing_unref(entry->file);
 	content_unref(entry->link);
+	diff_factors_unref(entry->factors);
 	diff_unref(entry->diff);
 	free(entry->why);
 	entry->file = NULL;
 	entry->link = NULL;
+	entry->factors = NULL;
 	entry->diff = NULL;
 	entry->why = NULL;
 	entry->made = false;
@@ -431,21 +447,46 @@ static struct view *view_of_why(const struct diffs_entry *entry)
 	return view_of_stream(out, &text, &size);
 }
 
+/* Low-rank factors are kept for all ranks together. */
+static struct view *view_of_adapter(struct diffs_entry *entry, unsigned number, int *rc)
+{
+	const uint32_t rank = number / 2 + 1;
+
+	if (!entry->factors)
+		entry->factors = diff_factors_new(entry->diff, DIFF_FACTORS_ROOM);
+	if (!entry->factors)
+		return NULL;
+	if (number % 2)
+		return diff_adapter_table_view(entry->factors, rank);
+	return diff_adapter_view(entry->factors, rank, rc);
+}
+
 /* NULL with *rc set. */
-static struct inode *make_inode(struct diffs *diffs, const struct diffs_entry *entry,
-				enum diffs_form form, int *rc)
+static struct view *view_of(struct diffs_entry *entry, diffs_form form, int *rc)
+{
+	*rc = -ENOMEM;
+	if (!entry->diff && form >= DIFFS_LISTED) {
+		*rc = -ENOENT;
+		return NULL;
+	}
+	if (!entry->diff)
+		return view_of_why(entry);
+	if (form >= DIFFS_LISTED)
+		return view_of_adapter(entry, form - DIFFS_LISTED, rc);
+	if (form == DIFFS_TABLE)
+		return diff_table_view(entry->diff);
+	if (form == DIFFS_PICTURE)
+		return diff_picture_view(entry->diff);
+	return diff_summary_view(entry->diff, rc);
+}
+
+/* NULL with *rc set. */
+static struct inode *make_inode(struct diffs *diffs, struct diffs_entry *entry, diffs_form form,
+				int *rc)
 {
 	struct inode made = { .family = FAMILY_DIFF_FILE, .model = diffs->params.model }, *inode;
 
-	*rc = -ENOMEM;
-	if (!entry->diff)
-		made.view = view_of_why(entry);
-	else if (form == DIFFS_TABLE)
-		made.view = diff_table_view(entry->diff);
-	else if (form == DIFFS_PICTURE)
-		made.view = diff_picture_view(entry->diff);
-	else
-		made.view = diff_summary_view(entry->diff, rc);
+	made.view = view_of(entry, form, rc);
 	if (!made.view)
 		return NULL;
 	made.ino = inodes_new_ino(diffs->params.inodes, made.model);
@@ -455,8 +496,21 @@ static struct inode *make_inode(struct diffs *diffs, const struct diffs_entry *e
 	return inode;
 }
 
-struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other,
-			  enum diffs_form form, int *rc)
+/* Why a file cannot be made. */
+static void report(const struct diffs *diffs, const struct diffs_other *other, diffs_form form,
+		   int rc)
+{
+	char ending[DIFFS_ENDING_MAX];
+
+	log_add(diffs->params.model->log, ".diff/%s%s: cannot be made: %s", other->name,
+		diffs_ending(form, ending),
+		rc == -ENODATA	? "no matrix is in both models with one shape and known values"
+		: rc == -ENOENT ? "the link leads to no model"
+				: strerror(-rc));
+}
+
+struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other, diffs_form form,
+			  int *rc)
 {
 	struct diffs_entry *entry = get_entry(diffs, other->name, true);
 	struct inode *inode = NULL;
@@ -474,12 +528,11 @@ struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other,
 		end_entry(diffs, entry);
 	}
 	if (!inode)
-		log_add(diffs->params.model->log, ".diff/%s%s: cannot be made: %s", other->name,
-			diffs_endings[form], strerror(-*rc));
+		report(diffs, other, form, *rc);
 	return inode;
 }
 
-bool diffs_may_block(struct diffs *diffs, const struct diffs_other *other, enum diffs_form form)
+bool diffs_may_block(struct diffs *diffs, const struct diffs_other *other, diffs_form form)
 {
 	struct diffs_entry *entry = try_entry(diffs, other->name);
 	bool blocks;
@@ -491,7 +544,7 @@ bool diffs_may_block(struct diffs *diffs, const struct diffs_other *other, enum 
 	return blocks;
 }
 
-uint64_t diffs_ino(struct diffs *diffs, const char *name, enum diffs_form form)
+uint64_t diffs_ino(struct diffs *diffs, const char *name, diffs_form form)
 {
 	struct diffs_entry *entry = try_entry(diffs, name);
 	uint64_t ino = 0;

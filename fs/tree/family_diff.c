@@ -57,17 +57,19 @@ static struct inode *find_link(const struct tree *tree, const struct inode *dire
 /* What a name of a file stands for. */
 struct diff_name {
 	char stem[NAME_MAX + 1];
-	enum diffs_form form;
+	diffs_form form;
 	struct diffs_other other; /* whose name is stem */
 	struct inode *link;	  /* to release; NULL: it is no link's */
 };
 
+/* The name of a model and an ending. */
 static bool parse_as(const struct tree *tree, const struct inode *directory, const char *name,
-		     enum diffs_form form, struct diff_name *parsed)
+		     diffs_form form, struct diff_name *parsed)
 {
-	const size_t n = strlen(name), m = strlen(diffs_endings[form]);
+	char ending[DIFFS_ENDING_MAX];
+	const size_t n = strlen(name), m = strlen(diffs_ending(form, ending));
 
-	if (n <= m || n > NAME_MAX || strcmp(name + n - m, diffs_endings[form]) != 0)
+	if (n <= m || n > NAME_MAX || strcmp(name + n - m, ending) != 0)
 		return false;
 	memcpy(parsed->stem, name, n - m);
 	parsed->stem[n - m] = '\0';
@@ -80,14 +82,34 @@ static bool parse_as(const struct tree *tree, const struct inode *directory, con
 	return parsed->link != NULL;
 }
 
-/* False: there is no such file. */
+/* The rank in a name that ends in ".lora-RANK" and an ending. 0: it is none. */
+static unsigned rank_in(const char *name)
+{
+	static const char words[] = ".lora-";
+	const char *at = NULL;
+	unsigned rank = 0;
+
+	for (const char *next = name; (next = strstr(next, words)); next++)
+		at = next + strlen(words);
+	if (!at || *at == '0')
+		return 0;
+	for (; *at >= '0' && *at <= '9' && rank <= DIFF_RANK_MOST; at++)
+		rank = 10 * rank + (unsigned)(*at - '0');
+	return rank <= DIFF_RANK_MOST ? rank : 0;
+}
+
+/* False: there is no such file. Where a model has a name that looks like that of another one's
+ * adapter, the model comes first. */
 static bool parse(const struct tree *tree, const struct inode *directory, const char *name,
 		  struct diff_name *parsed)
 {
-	for (enum diffs_form form = 0; form < DIFFS_FORMS; form++)
+	const unsigned rank = rank_in(name);
+
+	for (diffs_form form = 0; form < DIFFS_LISTED; form++)
 		if (parse_as(tree, directory, name, form, parsed))
 			return true;
-	return false;
+	return rank && (parse_as(tree, directory, name, DIFFS_ADAPTER(rank), parsed) ||
+			parse_as(tree, directory, name, DIFFS_ADAPTER_TABLE(rank), parsed));
 }
 
 static struct inode *diffs_lookup(const struct tree *tree, const struct inode *directory,
@@ -118,9 +140,11 @@ static bool diffs_block(const struct tree *tree, const struct inode *directory, 
 
 /* A file of the other model with that name. False: the name would be too long. */
 static bool list_form(const struct tree *tree, const struct inode *directory, const char *name,
-		      enum diffs_form form, struct listed *entry)
+		      diffs_form form, struct listed *entry)
 {
-	const int n = snprintf(entry->name, sizeof(entry->name), "%s%s", name, diffs_endings[form]);
+	char ending[DIFFS_ENDING_MAX];
+	const int n = snprintf(entry->name, sizeof(entry->name), "%s%s", name,
+			       diffs_ending(form, ending));
 
 	entry->type = S_IFREG;
 	entry->ino = diffs_ino(diffs_of(tree, directory), name, form);
@@ -131,7 +155,7 @@ static bool list_form(const struct tree *tree, const struct inode *directory, co
 
 /* Links come after all models there can be: each itself, and then its files. */
 #define LINK_PLACES ((uint64_t)1 << 40)
-#define LINK_NAMES  (DIFFS_FORMS + 1u)
+#define LINK_NAMES  (DIFFS_LISTED + 1u)
 
 static bool list_link(const struct tree *tree, const struct inode *directory, uint64_t *place,
 		      struct listed *entry)
@@ -154,7 +178,7 @@ static bool list_link(const struct tree *tree, const struct inode *directory, ui
 		if (at % LINK_NAMES == 0)
 			return true;
 		file[strlen(file) - strlen(LINK_ENDING)] = '\0';
-		if (list_form(tree, directory, file, at % LINK_NAMES - 1, entry))
+		if (list_form(tree, directory, file, (diffs_form)(at % LINK_NAMES - 1), entry))
 			return true;
 	}
 }
@@ -163,13 +187,13 @@ static bool list_link(const struct tree *tree, const struct inode *directory, ui
 static bool diffs_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
 		       struct listed *entry)
 {
-	for (; *place < (uint64_t)DIFFS_FORMS * (1 + (uint64_t)tree->n_models); ++*place) {
-		const uint64_t i = *place / DIFFS_FORMS;
+	for (; *place < (uint64_t)DIFFS_LISTED * (1 + (uint64_t)tree->n_models); ++*place) {
+		const uint64_t i = *place / DIFFS_LISTED;
 		const struct model *model =
 			i ? model_beside(tree, directory, (uint32_t)(i - 1)) : NULL;
 
 		if ((!i || model) && list_form(tree, directory, i ? model->shown : BASE_NAME,
-					       *place % DIFFS_FORMS, entry))
+					       (diffs_form)(*place % DIFFS_LISTED), entry))
 			return true;
 	}
 	return list_link(tree, directory, place, entry);
@@ -198,8 +222,11 @@ static int diffs_check_link(const struct tree *tree, const struct inode *directo
 		return -EPERM;
 	}
 	snprintf(stem, sizeof(stem), "%.*s", (int)n, name);
-	if (!parse(tree, directory, stem, &taken))
-		return 0;
+	if (!parse(tree, directory, stem, &taken)) {
+		if (!parse(tree, directory, name, &taken))
+			return 0;
+		snprintf(stem, sizeof(stem), "%s", taken.stem);
+	}
 	inodes_put(tree->inodes, taken.link);
 	log_add(directory->model->log, ".diff/%s: refused: there is another model called %s", name,
 		stem);

@@ -112,4 +112,23 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_int_equal(fits(&empty, &nothing, NULL, "rows of 0"), -EINVAL);
 }
 
+static void a_pair_of_any_rank_fits_its_organ(void **state)
+{
+	const struct organ targets[] = { organ_of(QUERY, GGML_F16, 256, 64, 1),
+					 organ_of("token_embd.weight", GGML_Q4_0, 64, 512, 1),
+					 organ_of("blk.0.ffn_up_exps.weight", GGML_F32, 32, 8, 5) };
+	const struct organ huge = organ_of(QUERY, GGML_F16, (uint64_t)1 << 40, 64, 1);
+	struct error err = { 0 };
+	struct organ a, b;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(targets); i++) {
+		assert_true(pair_of_rank(&targets[i], 7, &a, &b));
+		assert_int_equal(pair_fits(&targets[i], &a, &b, &err), 0);
+		assert_int_equal(b.ne[0], 7);
+		assert_int_equal(a.data_size, 4 * a.ne[0] * a.ne[1] * a.ne[2]);
+	}
+	assert_false(pair_of_rank(&huge, (uint64_t)1 << 30, &a, &b));
+}
+
 UNIT_MAIN(NULL, NULL)

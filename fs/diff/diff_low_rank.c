@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* diff_low_rank.c - see diff_low_rank.h. */
+#include "fs/diff/diff_low_rank.h"
+#include "fs/tensor/sampling.h"
+#include "gguf/adapter.h"
+#include "gguf/dequant.h"
+
+#include <string.h>
+
+const char *diff_low_rank_word(enum diff_low_rank status)
+{
+	static const char *const words[DIFF_LOW_RANK_STATUSES] = {
+		[DIFF_LOW_RANK_OK] = "ok",
+		[DIFF_LOW_RANK_SAME] = "same",
+		[DIFF_LOW_RANK_VECTOR] = "vector",
+		[DIFF_LOW_RANK_TIED] = "tied",
+		[DIFF_LOW_RANK_LEFT_OUT] = "left-out",
+		[DIFF_LOW_RANK_UNDECODED] = "undecoded",
+		[DIFF_LOW_RANK_MISSING] = "missing",
+		[DIFF_LOW_RANK_SHAPE] = "shape",
+		[DIFF_LOW_RANK_ONLY_HERE] = "only-here",
+		[DIFF_LOW_RANK_ONLY_THERE] = "only-there",
+	};
+
+	return words[status];
+}
+
+static bool is_tied(const struct diff *diff, const struct organ *organ)
+{
+	static const char output[] = "output.weight";
+
+	return pair_is_flipped(organ->name, organ->name_length) &&
+	       !diff_side_tensor(diff->here, output, strlen(output));
+}
+
+/* Is it a pair that llama.cpp and this program read? */
+static bool fits(const struct diff *diff, const struct diff_pair *pair)
+{
+	const struct organ *organ = &pair->here->at.organ;
+	struct organ a, b;
+
+	return organ->name_length <= ADAPTER_TARGET_MOST && organ->ne[3] == 1 &&
+	       organ->ne[2] <= UINT32_MAX && organ->ne[1] <= SIZE_MAX / sizeof(double) &&
+	       diff_side_tensor(diff->here, organ->name, organ->name_length) == pair->here &&
+	       pair_of_rank(organ, diff_low_rank_rank(pair, DIFF_RANK_MOST), &a, &b) &&
+	       pair_fits(organ, &a, &b, NULL) == 0;
+}
+
+static bool is_there(const struct organ_location *at)
+{
+	struct sampling sampling;
+
+	return sampling_locate(&sampling, at);
+}
+
+static enum diff_low_rank status_of_both(const struct diff *diff, const struct diff_pair *pair)
+{
+	const struct organ *here = &pair->here->at.organ, *there = &pair->there->at.organ;
+	uint64_t elements;
+
+	if (!is_there(&pair->here->at) || !is_there(&pair->there->at))
+		return DIFF_LOW_RANK_MISSING;
+	if (!dequant_supported(here->type) || !dequant_supported(there->type))
+		return DIFF_LOW_RANK_UNDECODED;
+	if (!shape_elements(here->ne, &elements) || elements == here->ne[0])
+		return DIFF_LOW_RANK_VECTOR;
+	if (elements == 0 || !fits(diff, pair))
+		return DIFF_LOW_RANK_LEFT_OUT;
+	return is_tied(diff, here) ? DIFF_LOW_RANK_TIED : DIFF_LOW_RANK_OK;
+}
+
+enum diff_low_rank diff_low_rank_of_any(const struct diff *diff, size_t i)
+{
+	const struct diff_pair *pair = &diff->pairs[i];
+
+	if (!pair->here)
+		return DIFF_LOW_RANK_ONLY_THERE;
+	if (!pair->there)
+		return DIFF_LOW_RANK_ONLY_HERE;
+	return diff_pair_is_comparable(pair) ? status_of_both(diff, pair) : DIFF_LOW_RANK_SHAPE;
+}
+
+enum diff_low_rank diff_low_rank(const struct diff *diff, size_t i)
+{
+	return diff->pairs[i].same ? DIFF_LOW_RANK_SAME : diff_low_rank_of_any(diff, i);
+}
+
+uint32_t diff_low_rank_rank(const struct diff_pair *pair, uint32_t rank)
+{
+	const uint64_t *ne = pair->here->at.organ.ne;
+
+	for (int axis = 0; axis < 2; axis++)
+		if (ne[axis] < rank)
+			rank = (uint32_t)ne[axis];
+	return rank;
+}
+
+uint64_t diff_low_rank_slices(const struct diff_pair *pair)
+{
+	return pair->here->at.organ.ne[2];
+}

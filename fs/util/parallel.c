@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* parallel.c - see parallel.h. A job of the pool that comes late finds nothing to do: it is never
+ * waited for before it runs, so that no thread of the pool can wait for one behind it. */
+#include "fs/util/parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct parallel {
+	atomic_uint refs;
+	int (*run)(void *context, size_t i);
+	void *context; /* gone when the thread that asked has returned */
+	size_t n;
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t idle;  /* no helper runs */
+	size_t next;
+	unsigned running; /* helpers at this moment */
+	int rc;
+};
+
+static void unref(struct parallel *parallel)
+{
+	if (atomic_fetch_sub(&parallel->refs, 1) != 1)
+		return;
+	pthread_cond_destroy(&parallel->idle);
+	pthread_mutex_destroy(&parallel->lock);
+	free(parallel);
+}
+
+/* With the lock held, which is released meanwhile. */
+static void work(struct parallel *parallel)
+{
+	while (parallel->next < parallel->n) {
+		const size_t i = parallel->next++;
+		int rc;
+
+		pthread_mutex_unlock(&parallel->lock);
+		rc = parallel->run(parallel->context, i);
+		pthread_mutex_lock(&parallel->lock);
+		if (rc < 0 && parallel->rc == 0)
+			parallel->rc = rc;
+		if (rc < 0)
+			parallel->next = parallel->n;
+	}
+}
+
+static void help(void *argument)
+{
+	struct parallel *parallel = argument;
+
+	pthread_mutex_lock(&parallel->lock);
+	parallel->running++;
+	work(parallel);
+	if (--parallel->running == 0)
+		pthread_cond_signal(&parallel->idle);
+	pthread_mutex_unlock(&parallel->lock);
+	unref(parallel);
+}
+
+static void call_helpers(struct parallel *parallel, struct pool *pool, unsigned helpers)
+{
+	for (; helpers > 0; helpers--) {
+		atomic_fetch_add(&parallel->refs, 1);
+		if (pool_submit(pool, help, parallel) < 0) {
+			unref(parallel);
+			return;
+		}
+	}
+}
+
+/* Without helpers there is no need for memory. */
+static int run_alone(size_t n, int (*run)(void *context, size_t i), void *context)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < n; i++)
+		rc = run(context, i);
+	return rc < 0 ? rc : 0;
+}
+
+int parallel_run(struct pool *pool, unsigned helpers, size_t n, int (*run)(void *context, size_t i),
+		 void *context)
+{
+	struct parallel *parallel = NULL;
+	int rc;
+
+	if (pool && helpers > 0 && n > 1)
+		parallel = calloc(1, sizeof(*parallel));
+	if (!parallel)
+		return run_alone(n, run, context);
+	atomic_init(&parallel->refs, 1);
+	pthread_mutex_init(&parallel->lock, NULL);
+	pthread_cond_init(&parallel->idle, NULL);
+	parallel->run = run;
+	parallel->context = context;
+	parallel->n = n;
+	call_helpers(parallel, pool, n - 1 < helpers ? (unsigned)(n - 1) : helpers);
+	pthread_mutex_lock(&parallel->lock);
+	work(parallel);
+	while (parallel->running)
+		pthread_cond_wait(&parallel->idle, &parallel->lock);
+	rc = parallel->rc;
+	pthread_mutex_unlock(&parallel->lock);
+	unref(parallel);
+	return rc;
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# .diff/OTHER.lora-R.gguf: a LoRA adapter out of two models. What was merged into one of them is
+# found again, in adapters/ it makes one of the other, the bytes are the same however they are read,
+# and sizes are exact before; .lora-R.tsv says what is kept.
+. "${0%/*}/../lib.sh"
+
+D=$MNT/.diff
+exact() {
+	local size
+	size=$(stat -c %s "$1")
+	equal "$(wc -c <"$1")" "$size" "bytes of $1"
+}
+# total COLUMN FILE: of the line of all.
+total() {
+	awk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
+		$1 == "total" { print $at + 0 }' "$2"
+}
+more() {
+	awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }' || fail "$1 is not more than $2: $3"
+}
+
+base=$(use stories260K)
+other=$TMP/other.gguf
+"$LORA" make "$base" "$TMP/made.gguf" token_embd.weight 'blk.0.attn_[qk].weight' \
+	blk.1.ffn_up.weight --rank 3 --alpha 0.3
+"$LORA" merge "$base" "$other" "$TMP/made.gguf=1" >/dev/null
+mount_model -o noassemble "$base"
+ln -s "$other" "$D/"
+equal "$(ls -A "$D" | grep -c lora)" 0 'adapters that are listed'
+exact "$D/other.lora-3.gguf"
+exact "$D/other.lora-3.tsv"
+equal "$(stat -c %i "$D/other.lora-3.gguf")" "$(stat -c %i "$D/other.lora-3.gguf")"
+for name in other.lora-0.gguf other.lora-257.gguf other.lora-03.gguf other.lora-.gguf \
+	other.lora-3 other.lora-3.svg other.lora-3x.gguf nothing.lora-3.gguf \
+	other.lora-99999999999.gguf; do
+	absent "$D/$name"
+done
+exists "$D/other.lora-256.tsv"
+
+# What is kept: with rank 3 all of it.
+table=$TMP/table
+cp "$D/other.lora-3.tsv" "$table"
+equal "$(head -n 1 "$table" | cut -f 5- | tr '\t' ' ')" 'rank norm kept-1 kept-2 kept-3 status'
+equal "$(wc -l <"$table")" "$(($(wc -l <"$D/other.tsv") + 1))" 'lines of the table'
+more "$(total kept-3 "$table")" 0.999 'rank 3 of 3'
+more 0.999 "$(total kept-2 "$table")" 'rank 2 of 3'
+more "$(total kept-2 "$table")" "$(total kept-1 "$table")" 'a higher rank'
+equal "$(awk -F '\t' 'NR > 1 && $6 > 0 && $1 != "total" { print $4 }' "$table" | tr '\n' ' ')" \
+	'token_embd.weight blk.0.attn_q.weight blk.0.attn_k.weight blk.1.ffn_up.weight '
+equal "$(cut -f 5- "$D/base.lora-3.tsv" | grep -c 'same$')" "$(($(wc -l <"$table") - 2))"
+
+# The same bytes: as a whole, in odd parts, and from a mount that has found nothing yet.
+adapter=$TMP/adapter.gguf
+cp "$D/other.lora-3.gguf" "$adapter"
+dd if="$D/other.lora-3.gguf" bs=7777 2>/dev/null | cmp - "$adapter" || fail 'parts are other bytes'
+mkdir "$TMP/mnt"
+mount_model -o ro "$adapter" "$TMP/mnt"
+equal "$(cat "$TMP/mnt/adapters/lora.alpha")" 3
+equal "$(cat "$TMP/mnt/metadata/general.type" "$TMP/mnt/metadata/general.architecture" \
+	"$TMP/mnt/metadata/adapter.type" | tr '\n' ' ')" 'adapter llama lora '
+unmount_and_wait "$TMP/mnt"
+
+# In adapters/ it makes one model of the other.
+mount_model -o noassemble "$base" "$TMP/mnt"
+ln -s "$adapter" "$TMP/mnt/adapters/"
+ln -s "$other" "$TMP/mnt/.diff/"
+dd if="$TMP/mnt/.diff/other.tsv" of="$TMP/left" bs=1M 2>/dev/null
+awk -F '\t' 'NR > 1 && $11 + 0 > 0.001 { print $4, $11; wrong = 1 } END { exit wrong }' \
+	"$TMP/left" || fail 'the largest difference from the other model'
+awk -F '\t' '$4 == "blk.0.attn_q.weight" { exit !($9 + 0 < 1e-5) }' "$TMP/left" ||
+	fail "the adapter is not in force: $(cat "$TMP/left")"
+rm "$TMP/mnt/adapters/adapter.gguf"
+same "$TMP/mnt/.diff/other.lora-3.gguf" "$adapter"
+unmount_and_wait "$TMP/mnt"
+
+# Models of one mount stand beside each other.
+mkdir "$TMP/models"
+cp "$base" "$other" "$TMP/models"
+mount_model -o ro "$TMP/models" "$TMP/mnt"
+same "$TMP/mnt/stories260K/.diff/other.lora-3.gguf" "$adapter"
+same "$TMP/mnt/stories260K/.diff/other.lora-3.tsv" "$table"
+unmount_and_wait "$TMP/mnt"
+
+# Where nothing differs, zeros; where a graft does, that.
+cp "$D/base.lora-2.gguf" "$TMP/zeros.gguf"
+mount_model -o ro "$TMP/zeros.gguf" "$TMP/mnt"
+equal "$(ls "$TMP/mnt/adapters" | grep -c '_lora_a\.bin$')" 1 'pairs where nothing differs'
+unmount_and_wait "$TMP/mnt"
+before=$(stat -c %i "$D/base.lora-2.gguf")
+exec 5<"$D/base.lora-2.gguf"
+cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
+[ "$(stat -c %i "$D/base.lora-2.gguf")" != "$before" ] || fail 'the same file after a graft'
+cmp - "$TMP/zeros.gguf" <&5 || fail 'an open file changed'
+exec 5<&-
+equal "$(awk -F '\t' '$5 > 0 && $1 != "total" { print $4 }' "$D/base.lora-2.tsv" | tail -n 1)" \
+	blk.2.ffn_up.weight
+
+# Names and links.
+expect_fail 'File exists' ln -s "$other" "$D/other.lora-3.gguf"
+expect_fail 'denied|not permitted' rm "$D/other.lora-3.gguf"
+expect_fail 'denied|not permitted' bash -c "echo x >$D/other.lora-3.gguf"
+ln -s "$TMP/none" "$D/none.gguf"
+absent "$D/none.lora-3.gguf"
+log_says 'none\.lora-3\.gguf: cannot be made: the link leads to no model'
+expect_fail 'File exists' ln -s "$other" "$D/none.lora-3.gguf"
+log_says 'none\.lora-3\.gguf: refused: there is another model called none'
+unmount_and_wait
+
+# What takes long can be interrupted, and does not keep the mount.
+python3 - "$TMP" <<'EOF'
+import os, struct, sys
+for name in "ab":
+    n = 4096
+    rows = [struct.pack("<e32s", 0.01, os.urandom(32)) * (n // 32) for _ in range(64)]
+    tensor = b"blk.0.attn_q.weight"
+    head = struct.pack("<4sIQQ", b"GGUF", 3, 1, 0)
+    head += struct.pack("<Q", len(tensor)) + tensor + struct.pack("<IQQIQ", 2, n, n, 8, 0)
+    with open(f"{sys.argv[1]}/{name}.gguf", "wb") as f:
+        f.write(head + bytes(-len(head) % 32))
+        f.writelines(rows * (n // 64))
+EOF
+mount_model -o noassemble "$TMP/a.gguf"
+ln -s "$TMP/b.gguf" "$D/"
+equal "$(timeout -s INT -k 20 0.3 cat "$D/b.lora-256.gguf" >/dev/null; echo $?)" 124
+equal "$(timeout -k 20 0.3 cat "$D/b.lora-256.tsv" >/dev/null; echo $?)" 124
+timeout 60 head -c 20000 "$D/b.lora-1.gguf" >"$TMP/head" || fail 'no adapter after an interrupt'
+equal "$(wc -c <"$TMP/head")" 20000
+unmount_and_wait
