@@ -26,7 +26,7 @@ static int decode(const struct difference_rows *rows, const struct sampling *fro
 	const uint64_t block = type_find(from->type)->block_elements;
 
 	return decode_read(from->file, from->offset, from->type, BACKING_UNCHECKED, start / block,
-			   count / block, rows->scratch, values);
+			   count / block, rows->scratch, values, rows->halt->reader);
 }
 
 /* A row is whole blocks, so that each part of it that begins at a multiple of DECODED is too. */
