@@ -48,7 +48,7 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 	const struct organ *organ = &content->organ;
 
 	fprintf(out, "%s\t", model_organ_path(model, i, path));
-	if (content->kind == CONTENT_MERGED && content->own)
+	if (content->kind == CONTENT_MERGED && content_is_graft(content->own))
 		fprintf(out, "%s ", content_kind_name(content->own));
 	fprintf(out, "%s\t", content_kind_name(content));
 	if (content_is_whiteout(content)) {
@@ -105,6 +105,15 @@ static void write_adapter(FILE *out, const struct adapter_line *line)
 	fputs("\t-\n", out);
 }
 
+/* What a merge of models has for a slot is no graft. */
+static bool is_listed(const struct model *model, const struct snapshot *snapshot, uint32_t i)
+{
+	const struct content *content = snapshot->content[i];
+
+	return content && !content->beneath &&
+	       (i < model->gguf->n_tensors || !content_is_whiteout(content));
+}
+
 struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot)
 {
 	char *text = NULL;
@@ -114,8 +123,7 @@ struct view *grafts_list_view(struct model *model, const struct snapshot *snapsh
 	if (!out)
 		return NULL;
 	for (uint32_t i = 0; i < snapshot->n; i++)
-		if (snapshot->content[i] &&
-		    (i < model->gguf->n_tensors || !content_is_whiteout(snapshot->content[i])))
+		if (is_listed(model, snapshot, i))
 			write_graft(out, model, i, snapshot->content[i]);
 	for (uint32_t i = 0; snapshot->edits && i < snapshot->edits->n; i++)
 		write_edit(out, model, &snapshot->edits->edits[i]);
@@ -136,8 +144,9 @@ static const struct content *own_of(const struct listing *listing, uint32_t i)
 {
 	const struct content *own = content_own(listing->snapshot->content[i]);
 
-	return i < listing->model->gguf->n_tensors || (own && !content_is_whiteout(own)) ? own
-											 : NULL;
+	if (!content_is_graft(own))
+		return NULL;
+	return i < listing->model->gguf->n_tensors || !content_is_whiteout(own) ? own : NULL;
 }
 
 static void print_file(FILE *out, const char *path)

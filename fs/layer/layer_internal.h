@@ -73,6 +73,9 @@ void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE
  * -errno. */
 int layer_unused_stage_number(struct layer *layer, unsigned *number);
 
+/* The note of a merge (layer_merge.h). */
+#define LAYER_MERGE "MERGE"
+
 /* A durable file of that name and text in the layer. Returns 0, or -errno: it may be there all the
  * same. */
 int layer_write_note(struct layer *layer, const char *name, const char *text);
