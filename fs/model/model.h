@@ -87,6 +87,7 @@ struct model {
 	struct names *files[CLASSES];		/* NAME to slot number */
 	struct timespec set[MODEL_DIRECTORIES]; /* their times, where they were set; 0: not */
 	struct arena *arena;
+	struct merge_state *merge; /* of models, in force; NULL: none is (merge_force.h) */
 
 	struct slots *slots;
 	struct adapters *adapters;
