@@ -46,6 +46,13 @@ bool merge_config_takes(enum merge_method method, enum merge_parameter parameter
 	return parameter == MERGE_INT8_MASK || (uses[method] & BIT(parameter));
 }
 
+const char *merge_config_form(const struct merge_config *config)
+{
+	if (config->base_model)
+		return config->base_model;
+	return config->n && config->slices[0].n ? config->slices[0].sources[0].model : NULL;
+}
+
 bool merge_config_needs_base(const struct merge_config *config)
 {
 	const struct merge_rule rule = { .method = config->method,

@@ -99,8 +99,9 @@ struct merge_slice {
 
 struct merge_config {
 	enum merge_method method;
-	char *base_model; /* NULL: none is named */
-	bool sliced;	  /* false: one slice, of all blocks there are */
+	char *base_model;	       /* NULL: none is named */
+	size_t base_line, base_column; /* from 1 on, of its name */
+	bool sliced;		       /* false: one slice, of all blocks there are */
 	size_t n;
 	struct merge_slice *slices;
 	struct merge_parameters parameters;
@@ -120,6 +121,10 @@ void merge_config_release(struct merge_config *config);
 
 /* Has the method a use for the parameter? */
 bool merge_config_takes(enum merge_method method, enum merge_parameter parameter);
+
+/* The model whose place the result takes, as it is written: the base model, else the first one.
+ * NULL: the configuration is empty, which merge_config_read() gives none. */
+const char *merge_config_form(const struct merge_config *config);
 
 /* Does the method merge differences from the base? */
 bool merge_config_needs_base(const struct merge_config *config);

@@ -258,8 +258,12 @@ static int read_method(struct config_reader *reader, void *into)
 
 static int read_base_model(struct config_reader *reader, void *into)
 {
+	struct merge_config *config = reader->config;
+	const int rc = merge_read_text(reader, "a model", &config->base_model);
+
 	(void)into;
-	return merge_read_text(reader, "a model", &reader->config->base_model);
+	merge_set_place(reader, &config->base_line, &config->base_column);
+	return rc;
 }
 
 static int read_parameters(struct config_reader *reader, void *into)

@@ -4,9 +4,12 @@
  *
  * 1. What the method needs whole tensors for is found by the first read, once, with as many passes
  *    over the tensors as that takes, and kept as long as the backing. Other readers wait for it.
- * 2. A reader that is interrupted gives up; the next one goes on from the pass that was done last.
- * 3. Where all models have the very same bytes, in the type of the result, and the method changes
- *    nothing of what is equal, these are the result's, and nothing is decoded. */
+ * 2. A reader that is interrupted, or cannot read a tensor, gives up; the next one goes on from
+ *    there.
+ * 3. Where all models, and the base if the method uses it, have the very same bytes, in the type of
+ *    the result, and the method changes nothing of what is equal, these are the result's, and
+ *    nothing is decoded.
+ * 4. A value of the result that is finite, but larger than its type holds, becomes the largest. */
 #ifndef FS_MERGE_MERGE_TENSOR_H
 #define FS_MERGE_MERGE_TENSOR_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* computed_rows.c - see computed_rows.h. */
 #include "fs/storage/computed_rows.h"
+#include "fs/util/cond_poll.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,10 +11,18 @@
 /* So many rows of which only a part was asked for are cached; a row has one place among them. */
 #define CACHED_ROWS 4u
 
+/* So often a thread that was interrupted looks again whether its row is there, which is about a
+ * second: most rows take moments, and most signals are to end nothing. */
+#define GRACE_POLLS 50u
+
 #define NO_ROW UINT64_MAX
 
+/* A row may take long to make, and a thread that waits for it may be interrupted meanwhile: so the
+ * lock is not held while it is made. */
 struct cached_row {
-	pthread_mutex_t lock; /* held while the row is made: another thread that wants it waits */
+	pthread_mutex_t lock; /* protects what follows, but the bytes while busy */
+	pthread_cond_t idle;  /* busy became false */
+	bool busy;	      /* a thread makes a row: another one that wants it waits */
 	uint64_t row;
 	uint8_t *bytes; /* NULL: there was none yet */
 };
@@ -29,40 +38,55 @@ static void release(void *context)
 
 	for (unsigned i = 0; i < CACHED_ROWS; i++) {
 		pthread_mutex_destroy(&rows->cached[i].lock);
+		pthread_cond_destroy(&rows->cached[i].idle);
 		free(rows->cached[i].bytes);
 	}
 	rows->source.release(rows->source.context);
 	free(rows);
 }
 
+static bool is_stopped(const atomic_bool *stop)
+{
+	return stop && atomic_load(stop);
+}
+
+/* With the lock held, which is let go meanwhile. */
 static int compute_cached(const struct computed_rows *rows, struct cached_row *cached,
-			  unsigned flags, uint64_t row)
+			  unsigned flags, uint64_t row, const atomic_bool *stop)
 {
 	const struct computed_rows_source *source = &rows->source;
 	int rc;
 
-	if (cached->row == row)
-		return 0;
 	if (!cached->bytes)
 		cached->bytes = malloc(source->length);
 	if (!cached->bytes)
 		return -ENOMEM;
 	cached->row = NO_ROW;
-	rc = source->make(source->context, flags, row, 1, cached->bytes);
+	cached->busy = true;
+	pthread_mutex_unlock(&cached->lock);
+	rc = source->make(source->context, flags, row, 1, cached->bytes, stop);
+	pthread_mutex_lock(&cached->lock);
+	cached->busy = false;
 	if (rc == 0)
 		cached->row = row;
+	pthread_cond_broadcast(&cached->idle);
 	return rc;
 }
 
 /* n bytes of one row, of which skip precede them. */
 static int read_part(struct computed_rows *rows, unsigned flags, uint64_t row, size_t skip,
-		     size_t n, uint8_t *bytes)
+		     size_t n, uint8_t *bytes, const atomic_bool *stop)
 {
 	struct cached_row *cached = &rows->cached[row % CACHED_ROWS];
-	int rc;
+	int rc = 0;
 
 	pthread_mutex_lock(&cached->lock);
-	rc = compute_cached(rows, cached, flags, row);
+	for (unsigned left = GRACE_POLLS; cached->busy && left; left -= is_stopped(stop))
+		cond_poll_wait(&cached->idle, &cached->lock);
+	if (cached->busy)
+		rc = -EINTR;
+	else if (cached->row != row)
+		rc = compute_cached(rows, cached, flags, row, stop);
 	if (rc == 0)
 		memcpy(bytes, cached->bytes + skip, n);
 	pthread_mutex_unlock(&cached->lock);
@@ -77,7 +101,6 @@ static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_
 	const uint64_t size = source->n * source->length;
 	uint8_t *to = bytes;
 
-	(void)stop;
 	if (offset > size || n > size - offset)
 		return -EIO;
 	while (n) {
@@ -88,10 +111,11 @@ static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_
 
 		if (skip == 0 && n >= source->length) {
 			part = n - n % source->length;
-			rc = source->make(source->context, flags, row, n / source->length, to);
+			rc = source->make(source->context, flags, row, n / source->length, to,
+					  stop);
 		} else {
 			part = part < n ? part : n;
-			rc = read_part(rows, flags, row, skip, part, to);
+			rc = read_part(rows, flags, row, skip, part, to, stop);
 		}
 		if (rc < 0)
 			return rc;
@@ -117,6 +141,7 @@ struct backing *computed_rows_new(const struct computed_rows_source *source,
 	rows->source = *source;
 	for (unsigned i = 0; i < CACHED_ROWS; i++) {
 		pthread_mutex_init(&rows->cached[i].lock, NULL);
+		cond_poll_init(&rows->cached[i].idle);
 		rows->cached[i].row = NO_ROW;
 	}
 	stat.st_size = (off_t)(source->n * source->length);

@@ -12,8 +12,10 @@ struct computed_rows_source {
 	size_t length; /* bytes of one, at least 1 */
 	/* All bytes of the n rows from first on, always the same ones. What they are
 	 * made of is read with the flags. Any thread may call it, also several at once. Errors are
-	 * -errno, as of backing_read(). */
-	int (*make)(void *context, unsigned flags, uint64_t first, size_t n, void *bytes);
+	 * -errno, as of backing_read(). When *stop becomes true, which may be NULL, one that takes
+	 * long soon returns -EINTR. */
+	int (*make)(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
+		    const atomic_bool *stop);
 	void (*release)(void *context);
 	void *context;
 };

@@ -17,7 +17,7 @@ struct decoded_values {
 };
 
 int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned flags,
-		uint64_t first, uint64_t n, void *scratch, float *values)
+		uint64_t first, uint64_t n, void *scratch, float *values, const atomic_bool *stop)
 {
 	const struct type_info *info = type_find(type);
 	const uint64_t most = DECODE_SCRATCH / info->block_bytes;
@@ -26,7 +26,7 @@ int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned f
 		const uint64_t part = n < most ? n : most;
 		const size_t bytes = (size_t)part * info->block_bytes;
 		const uint64_t at = offset + first * info->block_bytes;
-		const int rc = backing_read_with(file, flags, scratch, bytes, at);
+		const int rc = backing_read_cancellable(file, flags, scratch, bytes, at, stop);
 
 		if (rc < 0)
 			return rc;
@@ -42,7 +42,7 @@ int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned f
 #define ASIDE 64u
 
 static int decode_unaligned(const struct decoded_values *floats, unsigned flags, uint64_t first,
-			    size_t n, void *scratch, uint8_t *bytes)
+			    size_t n, void *scratch, uint8_t *bytes, const atomic_bool *stop)
 {
 	const size_t elements = type_find(floats->type)->block_elements;
 	float *values = malloc(ASIDE * elements * sizeof(*values));
@@ -53,7 +53,7 @@ static int decode_unaligned(const struct decoded_values *floats, unsigned flags,
 		const size_t length = part * elements * sizeof(*values);
 
 		rc = decode_read(floats->file, floats->offset, floats->type, flags, first, part,
-				 scratch, values);
+				 scratch, values, stop);
 		if (rc == 0)
 			memcpy(bytes, values, length);
 		bytes += length;
@@ -64,7 +64,8 @@ static int decode_unaligned(const struct decoded_values *floats, unsigned flags,
 	return rc;
 }
 
-static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes)
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
+		const atomic_bool *stop)
 {
 	const struct decoded_values *floats = context;
 	void *scratch = malloc(DECODE_SCRATCH);
@@ -73,10 +74,10 @@ static int make(void *context, unsigned flags, uint64_t first, size_t n, void *b
 	if (!scratch)
 		return -ENOMEM;
 	if ((uintptr_t)bytes % _Alignof(float))
-		rc = decode_unaligned(floats, flags, first, n, scratch, bytes);
+		rc = decode_unaligned(floats, flags, first, n, scratch, bytes, stop);
 	else
 		rc = decode_read(floats->file, floats->offset, floats->type, flags, first, n,
-				 scratch, bytes);
+				 scratch, bytes, stop);
 	free(scratch);
 	return rc;
 }

@@ -14,11 +14,11 @@
 struct backing *decode_new(struct backing *file, uint64_t offset, uint32_t type, uint64_t elements);
 
 /* n consecutive blocks of that type from number first on, decoded to n * block_elements values,
- * with scratch memory of DECODE_SCRATCH bytes. flags: as backing_read_with(). Returns 0 or as
- * backing_read(). */
+ * with scratch memory of DECODE_SCRATCH bytes. flags and stop: as backing_read_cancellable().
+ * Returns 0 or as these. */
 #define DECODE_SCRATCH ((size_t)1 << 17)
 int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned flags,
-		uint64_t first, uint64_t n, void *scratch, float *values);
+		uint64_t first, uint64_t n, void *scratch, float *values, const atomic_bool *stop);
 
 /* The type of the values computed from a tensor of that type with rows of that length: F32, F16 and
  * BF16 stay, of any other it is Q8_0, which adds hardly an error of its own, or F16 where the row

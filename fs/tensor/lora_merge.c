@@ -22,6 +22,7 @@ struct lora_merge_source {
 struct lora_merge_read {
 	const struct lora_merge_source *merged;
 	unsigned flags;
+	const atomic_bool *stop;
 	uint64_t expert, first; /* the rows are those of one expert, from this one on */
 	size_t n;
 	uint8_t *scratch; /* DECODE_SCRATCH */
@@ -66,7 +67,7 @@ static int read_rows(const struct lora_merge_read *work, const struct lora_merge
 	const uint64_t blocks = length / type_find(data->type)->block_elements;
 
 	return decode_read(data->file, data->offset, data->type, work->flags, first * blocks,
-			   n * blocks, work->scratch, values);
+			   n * blocks, work->scratch, values, work->stop);
 }
 
 /* The half of which every row needs all: A, or B where they are flipped. */
@@ -153,13 +154,14 @@ static uint64_t widest(const struct lora_merge *merge)
 	return width;
 }
 
-static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes)
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
+		const atomic_bool *stop)
 {
 	const struct lora_merge_source *merged = context;
 	const struct lora_merge *merge = &merged->merge;
 	const size_t fit = CHUNK / sizeof(float) / (size_t)widest(merge);
 	const size_t most = fit == 0 ? 1 : fit < n ? fit : n;
-	struct lora_merge_read work = { .merged = merged, .flags = flags };
+	struct lora_merge_read work = { .merged = merged, .flags = flags, .stop = stop };
 	uint8_t *to = bytes;
 	int rc = -ENOMEM;
 

@@ -94,10 +94,10 @@ static int decode(const struct matrix_key *at, unsigned flags, uint8_t *scratch,
 
 	if (!at->transposed)
 		return decode_read(at->file, at->offset, at->type, flags, 0, at->rows * blocks,
-				   scratch, values);
+				   scratch, values, NULL);
 	for (uint64_t i = 0; i < at->rows; i++) {
 		const int rc = decode_read(at->file, at->offset, at->type, flags, i * blocks,
-					   blocks, scratch, row);
+					   blocks, scratch, row, NULL);
 
 		if (rc < 0)
 			return rc;

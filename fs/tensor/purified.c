@@ -126,7 +126,8 @@ static void make_row(const struct purified *purified, struct workspace *workspac
 		encode(purified->to, x, purified->row, made);
 }
 
-static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes)
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
+		const atomic_bool *stop)
 {
 	struct purified *purified = context;
 	struct workspace *workspace = acquire_workspace(purified);
@@ -136,8 +137,8 @@ static int make(void *context, unsigned flags, uint64_t first, size_t n, void *b
 	for (uint64_t i = first; rc == 0 && i < first + n; i++) {
 		const uint64_t at = purified->offset + i * purified->row_bytes;
 
-		rc = backing_read_with(purified->file, flags, workspace->bytes, purified->row_bytes,
-				       at);
+		rc = backing_read_cancellable(purified->file, flags, workspace->bytes,
+					      purified->row_bytes, at, stop);
 		if (rc == 0)
 			make_row(purified, workspace, made);
 		made += purified->made_bytes;

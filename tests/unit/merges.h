@@ -38,4 +38,11 @@ double *merge_by_definition(const struct merge_rule *rule, const struct merge_mo
 /* Both agree, within 2e-6 of the greater of a value and 0.001. */
 void check_merge(const struct merge_rule *rule, const struct merge_models *models);
 
+/* It gives what a table says that was computed in NumPy: golden_merge.f32 holds two tensors of real
+ * models, one row of 256 floats each, of the base and of two others; golden_merge.tsv what they
+ * become. */
+typedef void merge_function(void *context, const struct merge_rule *rule,
+			    const struct merge_models *models, float *result);
+void check_golden_merges(merge_function *merge, void *context);
+
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_merge.c - measure/merge.c and its modules: against a table that was computed in NumPy,
- * against the definitions, and what holds for every method. golden_merge.f32 holds two tensors of
- * real models, 256 floats each, of the base and of two others; golden_merge.tsv what they become.
- * */
+ * against the definitions, and what holds for every method. */
 #include "measure/merge.h"
 #include "measure/merge_random.h"
 #include "tests/unit/merges.h"
@@ -11,103 +9,19 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define GOLDEN_VALUES 256
-
-static const char *const golden_names[] = { "blk.5.attn_norm.weight", "output_norm.weight" };
-
 /* The table. */
 
-/* nuslerp with a base is nuslerp_base there. */
-static struct merge_rule golden_rule(const char *method, const char *tensor)
+static void merge_in_memory(void *context, const struct merge_rule *rule,
+			    const struct merge_models *models, float *result)
 {
-	struct merge_rule rule;
-	enum merge_method found = 0;
-
-	while (strcmp(merge_method_names[found], method) != 0 &&
-	       strcmp(method, "nuslerp_base") != 0)
-		assert_true(++found < MERGE_METHODS);
-	if (strcmp(method, "nuslerp_base") == 0)
-		found = MERGE_NUSLERP;
-	rule = merge_rule_of(found, 2, 1, GOLDEN_VALUES, tensor);
-	rule.has_base = strcmp(method, "nuslerp_base") == 0;
-	return rule;
-}
-
-/* Little-endian. */
-static float *read_floats(FILE *file)
-{
-	float *values = new_values(GOLDEN_VALUES);
-	uint8_t bytes[4];
-
-	for (size_t e = 0; e < GOLDEN_VALUES; e++) {
-		uint32_t bits = 0;
-
-		assert_int_equal(fread(bytes, 1, sizeof(bytes), file), sizeof(bytes));
-		for (unsigned i = 0; i < sizeof(bytes); i++)
-			bits |= (uint32_t)bytes[i] << 8 * i;
-		memcpy(&values[e], &bits, sizeof(bits));
-	}
-	return values;
-}
-
-static struct merge_models golden_models(unsigned tensor)
-{
-	struct merge_models models = { 0 };
-	FILE *file = fopen("tests/unit/golden_merge.f32", "rb");
-
-	assert_non_null(file);
-	assert_int_equal(fseek(file, 3 * GOLDEN_VALUES * 4 * (long)tensor, SEEK_SET), 0);
-	models.base = read_floats(file);
-	models.inputs[0] = read_floats(file);
-	models.inputs[1] = read_floats(file);
-	fclose(file);
-	return models;
-}
-
-/* A value, "sum" or "l2" of a result. */
-static double golden_figure(const float *result, const char *which)
-{
-	double sum = 0.0, squares = 0.0;
-
-	for (size_t e = 0; e < GOLDEN_VALUES; e++) {
-		sum += (double)result[e];
-		squares += (double)result[e] * (double)result[e];
-	}
-	if (strcmp(which, "sum") == 0)
-		return sum;
-	return strcmp(which, "l2") == 0 ? sqrt(squares) : (double)result[strtoul(which, NULL, 10)];
+	(void)context;
+	merge_all(rule, models, 1, result);
 }
 
 static void every_method_gives_what_the_table_says(void **state)
 {
-	struct merge_models models[] = { golden_models(0), golden_models(1) };
-	char method[32], tensor[64], which[16], line[160];
-	FILE *table = fopen("tests/unit/golden_merge.tsv", "r");
-	float result[GOLDEN_VALUES];
-	unsigned lines = 0;
-	double value;
-
 	(void)state;
-	assert_non_null(table);
-	assert_non_null(fgets(line, sizeof(line), table));
-	for (; fgets(line, sizeof(line), table); lines++) {
-		unsigned t;
-
-		assert_int_equal(sscanf(line, "%31s %63s %15s %lf", method, tensor, which, &value),
-				 4);
-		t = strcmp(tensor, golden_names[0]) != 0;
-		assert_string_equal(tensor, golden_names[t]);
-		const struct merge_rule rule = golden_rule(method, tensor);
-
-		merge_all(&rule, &models[t], 1, result);
-		if (!(fabs(golden_figure(result, which) - value) <= 2e-6 * fmax(1e-3, fabs(value))))
-			fail_msg("%s %s %s: %.9g", method, tensor, which,
-				 golden_figure(result, which));
-	}
-	assert_int_equal(lines, 13 * 2 * 50);
-	fclose(table);
-	merge_models_free(&models[0]);
-	merge_models_free(&models[1]);
+	check_golden_merges(merge_in_memory, NULL);
 }
 
 /* The definitions. */

@@ -59,6 +59,7 @@ static void every_key_is_read(void **state)
 	(void)state;
 	assert_int_equal(config.method, MERGE_TIES);
 	assert_string_equal(config.base_model, "base.gguf");
+	assert_true(config.base_line == 3 && config.base_column == 13);
 	assert_int_equal(config.dtype, MERGE_DTYPE_F16);
 	assert_true(config.tokenizer_of_base && config.sliced && config.seed == 7);
 	assert_true(only(&config.parameters, MERGE_NORMALIZE)->numbers[0] == 0.0);
@@ -98,6 +99,28 @@ static void models_are_one_slice_and_what_is_not_said_is_as_by_default(void **st
 	assert_int_equal(config.dtype, MERGE_DTYPE_UNSET);
 	assert_null(config.base_model);
 	merge_config_release(&config);
+}
+
+static void the_form_is_the_base_model_or_the_first_one(void **state)
+{
+	static const char *const cases[][2] = {
+		{ TIES TWO, "base" },
+		{ LINEAR TWO, "a" },
+		{ "base_model: b\n" LINEAR TWO, "b" },
+		{ "merge_method: passthrough\nslices:\n- sources: [{model: x, layer_range: [2, "
+		  "4]}]\n"
+		  "- sources: [{model: y, layer_range: [0, 1]}]\n",
+		  "x" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct merge_config config = read_config(cases[i][0]);
+
+		assert_string_equal(merge_config_form(&config), cases[i][1]);
+		merge_config_release(&config);
+		assert_null(merge_config_form(&config));
+	}
 }
 
 static void every_method_has_its_name_and_is_read(void **state)

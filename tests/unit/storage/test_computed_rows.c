@@ -3,6 +3,9 @@
 #include "fs/storage/computed_rows.h"
 #include "tests/unit/zstd_file.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #define ROW   7u
 #define COUNT 11u
 
@@ -10,6 +13,8 @@ struct counted {
 	unsigned made[COUNT]; /* how often each row was */
 	int rc;		      /* what making fails with */
 	bool released;
+	const atomic_bool *stop; /* as it was told at last */
+	atomic_bool hold, held;	 /* making waits as long as hold is true, and says so */
 };
 
 static uint8_t byte_at(uint64_t offset)
@@ -17,12 +22,18 @@ static uint8_t byte_at(uint64_t offset)
 	return (uint8_t)(offset * 37 + offset / ROW);
 }
 
-static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes)
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
+		const atomic_bool *stop)
 {
 	struct counted *counted = context;
 
 	(void)flags;
 	assert_true(first + n <= COUNT);
+	while (atomic_load(&counted->hold)) {
+		atomic_store(&counted->held, true);
+		sched_yield();
+	}
+	counted->stop = stop;
 	for (size_t i = 0; i < n * ROW; i++)
 		((uint8_t *)bytes)[i] = byte_at(first * ROW + i);
 	for (size_t i = 0; i < n; i++)
@@ -137,6 +148,56 @@ static void a_row_that_could_not_be_made_is_made_again(void **state)
 	counted.rc = 0;
 	assert_int_equal(backing_read(rows, bytes, 2, 1), 0);
 	assert_bytes(bytes, 1, 2);
+	backing_unref(rows);
+}
+
+static void a_read_that_can_be_interrupted_says_so_to_what_makes_its_rows(void **state)
+{
+	const atomic_bool stop = false;
+	struct counted counted;
+	struct backing *rows = rows_of(state, &counted);
+	uint8_t bytes[ROW];
+
+	assert_int_equal(backing_read_cancellable(rows, 0, bytes, ROW, 0, &stop), 0);
+	assert_ptr_equal(counted.stop, &stop);
+	assert_int_equal(backing_read(rows, bytes, ROW, 0), 0);
+	assert_null(counted.stop);
+	assert_int_equal(backing_read_cancellable(rows, 0, bytes, 2, ROW, &stop), 0);
+	assert_ptr_equal(counted.stop, &stop);
+	backing_unref(rows);
+}
+
+static void *read_two_bytes(void *rows)
+{
+	uint8_t bytes[2];
+	const int rc = backing_read(rows, bytes, sizeof(bytes), 1);
+
+	return rc == 0 && bytes[0] == byte_at(1) && bytes[1] == byte_at(2) ? rows : NULL;
+}
+
+static void a_reader_is_not_stuck_behind_another_one_of_the_row(void **state)
+{
+	const atomic_bool stop = true;
+	struct counted counted;
+	struct backing *rows = rows_of(state, &counted);
+	pthread_t threads[2];
+	uint8_t bytes[2];
+	void *right;
+
+	atomic_store(&counted.hold, true);
+	assert_int_equal(pthread_create(&threads[0], NULL, read_two_bytes, rows), 0);
+	while (!atomic_load(&counted.held))
+		sched_yield();
+	assert_int_equal(backing_read_cancellable(rows, 0, bytes, 2, 3, &stop), -EINTR);
+	/* The other row of the same place waits too, and one that is not interrupted gets its. */
+	assert_int_equal(backing_read_cancellable(rows, 0, bytes, 2, 4 * ROW, &stop), -EINTR);
+	assert_int_equal(pthread_create(&threads[1], NULL, read_two_bytes, rows), 0);
+	atomic_store(&counted.hold, false);
+	for (unsigned i = 0; i < ARRAY_LENGTH(threads); i++) {
+		assert_int_equal(pthread_join(threads[i], &right), 0);
+		assert_ptr_equal(right, rows);
+	}
+	assert_int_equal(counted.made[0], 1);
 	backing_unref(rows);
 }
 

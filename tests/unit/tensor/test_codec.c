@@ -52,7 +52,7 @@ static void more_blocks_than_fit_the_scratch_memory_are_read_in_parts(void **sta
 	for (unsigned spans = 0; spans < 2; spans++) {
 		memset(values, 0, n * sizeof(*values));
 		assert_int_equal(decode_read(t.located.file, t.located.offset, GGML_F32, spans, 0,
-					     n, scratch, values),
+					     n, scratch, values, NULL),
 				 0);
 		assert_memory_equal(values, t.values, n * sizeof(*values));
 	}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_plan.c - see merge_plan.h. A tensor of the result has its name, and with that its place,
+ * from a leader: the form, where whole models are merged, else a source of the slice. Blocks of
+ * slices are walked one after the other, so that each tensor is looked up once for each source. */
+#include "fs/merge/merge_plan_internal.h"
+#include "fs/util/array_grown.h"
+#include "gguf/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Tensors that the form has not. */
+#define ADDED_MAX ((size_t)65536)
+
+int plan_out_of_memory(const struct planner *planner)
+{
+	return error_set(planner->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* The form's tensors, each of which has to be in a place of the result yet, or is gone. */
+static int list_form(struct planner *planner)
+{
+	const struct gguf *gguf = planner->form.gguf;
+	struct merge_plan *plan = planner->plan;
+
+	planner->room = (size_t)gguf->n_tensors + 1;
+	plan->tensors = calloc(planner->room, sizeof(*plan->tensors));
+	if (!plan->tensors)
+		return plan_out_of_memory(planner);
+	for (plan->n = 0; plan->n < gguf->n_tensors; plan->n++)
+		plan->tensors[plan->n] =
+			(struct merge_plan_tensor){ .name = gguf->tensors[plan->n].name,
+						    .length = gguf->tensors[plan->n].name_length,
+						    .of = (uint32_t)plan->n,
+						    .made = MERGE_GONE };
+	return 0;
+}
+
+/* One more, whose name is in planner->scratch. NULL: out of memory. */
+static struct merge_plan_tensor *add_tensor(struct planner *planner, uint32_t length)
+{
+	struct merge_plan *plan = planner->plan;
+	const char *name = arena_copy(plan->arena, planner->scratch, length);
+	struct merge_plan_tensor *more =
+		name ? array_grown(plan->tensors, plan->n, &planner->room, sizeof(*more)) : NULL;
+
+	if (!more)
+		return NULL;
+	plan->tensors = more;
+	more[plan->n] =
+		(struct merge_plan_tensor){ .name = name, .length = length, .of = MERGE_PLAN_NEW };
+	return &more[plan->n++];
+}
+
+static void set_sources(const struct planner *planner, struct plan_place *at)
+{
+	at->slice = &planner->config->slices[at->place.slice];
+	for (size_t i = 0; i < at->slice->n; i++)
+		at->sources[i] = plan_model_named(planner, at->slice->sources[i].model);
+	at->base = plan_model_named(planner, planner->config->base_model);
+}
+
+/* Outside of blocks. */
+
+static int plan_outside(struct planner *planner, enum merge_outside outside)
+{
+	struct plan_place at = { .place = merge_place_outside(planner->config, outside) };
+	const struct plan_model *form = &planner->form;
+	size_t n;
+	const uint32_t *numbers = plan_model_block(form, form->blocks, &n);
+	int rc = 0;
+
+	set_sources(planner, &at);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		const struct gguf_tensor *tensor = &form->gguf->tensors[numbers[i]];
+
+		if (plan_outside_of(tensor) == outside)
+			rc = plan_tensor(planner, &at, &planner->plan->tensors[numbers[i]], form,
+					 tensor);
+	}
+	return rc == 0 ? plan_check_no_more(planner, &at, form, form->blocks, outside) : rc;
+}
+
+/* Blocks. */
+
+/* The one that the leader's tensor becomes in that block of the result. */
+static int plan_block_tensor(struct planner *planner, const struct plan_place *at, uint64_t block,
+			     const struct plan_model *leader, const struct gguf_tensor *led)
+{
+	uint64_t own;
+	const size_t prefix = plan_block_prefix(led, &own);
+	const uint32_t length =
+		plan_name_in_block(planner, led->name, led->name_length, prefix, block);
+	const struct gguf *form = planner->form.gguf;
+	const struct gguf_tensor *same = gguf_tensor(form, planner->scratch, length);
+	struct merge_plan_tensor *result;
+
+	if (length == 0)
+		return plan_refuse(planner, at->slice, "the name %.80s would be too long",
+				   led->name);
+	if (same)
+		return plan_tensor(planner, at, &planner->plan->tensors[same - form->tensors],
+				   leader, led);
+	if (planner->added++ == ADDED_MAX)
+		return plan_refuse(planner, at->slice,
+				   "the slices up to this one add more than %zu tensors",
+				   ADDED_MAX);
+	result = add_tensor(planner, length);
+	return result ? plan_tensor(planner, at, result, leader, led) : plan_out_of_memory(planner);
+}
+
+/* The block of the slice in the place, which is that one of the result. */
+static int plan_block(struct planner *planner, const struct plan_place *at, uint64_t block)
+{
+	const bool sliced = planner->config->sliced;
+	const size_t first = at->slice->base == MERGE_CONFIG_NO_SOURCE ? 0 : at->slice->base;
+	const struct plan_model *leader = sliced ? at->sources[first] : &planner->form;
+	const uint64_t own =
+		sliced ? merge_source_block(planner->config, &at->place, first) : block;
+	size_t n;
+	const uint32_t *numbers = plan_model_block(leader, own, &n);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = plan_block_tensor(planner, at, block, leader,
+				       &leader->gguf->tensors[numbers[i]]);
+	return rc == 0 ? plan_check_no_more(planner, at, leader, own, MERGE_BEFORE_BLOCKS) : rc;
+}
+
+static int plan_blocks(struct planner *planner)
+{
+	const struct merge_config *config = planner->config;
+	uint64_t block = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < config->n; i++) {
+		const struct merge_source *first = config->slices[i].sources;
+		struct plan_place at = { .place = { .slice = i } };
+
+		at.place.blocks = config->sliced ? first->to - first->from : planner->form.blocks;
+		set_sources(planner, &at);
+		for (; rc == 0 && at.place.block < at.place.blocks; at.place.block++)
+			rc = plan_block(planner, &at, block++);
+	}
+	return rc;
+}
+
+static int count_blocks(struct planner *planner)
+{
+	const struct merge_config *config = planner->config;
+
+	planner->plan->blocks = merge_blocks(config, planner->form.blocks);
+	if (planner->plan->blocks <= PLAN_BLOCKS_MAX)
+		return 0;
+	return plan_refuse(planner, &config->slices[config->n - 1],
+			   "the slices up to this one have more than %" PRIu64 " blocks",
+			   PLAN_BLOCKS_MAX);
+}
+
+static int compare_tokenizers(struct planner *planner)
+{
+	struct merge_plan *plan = planner->plan;
+
+	plan->other_tokenizer = SIZE_MAX;
+	for (size_t i = 0; i < plan->n_models && plan->other_tokenizer == SIZE_MAX; i++) {
+		const struct plan_model *model = &planner->models[i];
+		const int rc =
+			plan->models[i].is_form ? 1 : plan_same_tokenizer(&planner->form, model);
+
+		if (rc == -ENOMEM)
+			return plan_out_of_memory(planner);
+		if (rc < 0)
+			return error_set(planner->err, -rc, ERROR_NO_OFFSET,
+					 "line %zu, column %zu: the tokenizer of \"%.100s\" "
+					 "cannot be read",
+					 model->line, model->column, model->name);
+		if (rc == 0)
+			plan->other_tokenizer = i;
+	}
+	return 0;
+}
+
+static int make(struct planner *planner)
+{
+	int rc;
+
+	planner->plan->arena = arena_new();
+	planner->scratch = malloc(PLAN_NAME_MAX + 1);
+	if (!planner->plan->arena || !planner->scratch)
+		return plan_out_of_memory(planner);
+	rc = plan_model_index(planner, &planner->form);
+	if (rc == 0)
+		rc = plan_models_open(planner);
+	if (rc == 0)
+		rc = count_blocks(planner);
+	if (rc == 0)
+		rc = list_form(planner);
+	if (rc == 0)
+		rc = plan_outside(planner, MERGE_BEFORE_BLOCKS);
+	if (rc == 0)
+		rc = plan_blocks(planner);
+	if (rc == 0)
+		rc = plan_outside(planner, MERGE_BEHIND_BLOCKS);
+	return rc == 0 ? compare_tokenizers(planner) : rc;
+}
+
+struct merge_plan *merge_plan_new(const struct merge_config *config,
+				  const struct merge_plan_params *params, struct error *err)
+{
+	struct planner planner = { .config = config,
+				   .params = params,
+				   .plan = calloc(1, sizeof(*planner.plan)),
+				   .form = { .file = params->form, .gguf = params->gguf },
+				   .err = err };
+	struct merge_plan *plan = planner.plan;
+	int rc = plan ? make(&planner) : plan_out_of_memory(&planner);
+
+	for (size_t i = 0; plan && planner.models && i < plan->n_models; i++)
+		plan_model_release(&planner.models[i]);
+	plan_model_release(&planner.form);
+	names_free(planner.names);
+	free(planner.models);
+	free(planner.scratch);
+	if (rc == 0)
+		return plan;
+	merge_plan_free(plan);
+	return NULL;
+}
+
+void merge_plan_free(struct merge_plan *plan)
+{
+	if (!plan)
+		return;
+	for (size_t i = 0; i < plan->n_models; i++) {
+		base_close(&plan->models[i].base);
+		free(plan->models[i].path);
+	}
+	free(plan->models);
+	free(plan->tensors);
+	arena_free(plan->arena);
+	free(plan);
+}

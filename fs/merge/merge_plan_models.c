@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_plan_models.c - see merge_plan_internal.h: the models of a plan, each opened and looked at
+ * by itself. */
+#include "fs/merge/merge_plan_internal.h"
+#include "fs/util/paths.h"
+#include "fs/util/url.h"
+#include "gguf/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Each of them keeps files open. */
+#define MODELS_MAX ((size_t)128)
+
+/* Tensors by blocks. */
+
+/* The bucket of each tensor, counted. */
+static uint64_t bucket_of(const struct plan_model *model, uint32_t i)
+{
+	uint64_t block;
+
+	return plan_block_prefix(&model->gguf->tensors[i], &block) ? block : model->blocks;
+}
+
+int plan_model_index(const struct planner *planner, struct plan_model *model)
+{
+	const uint32_t n = model->gguf->n_tensors;
+	uint64_t block;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (plan_block_prefix(&model->gguf->tensors[i], &block) && block >= model->blocks)
+			model->blocks = block + 1;
+	model->starts = calloc(model->blocks + 3, sizeof(*model->starts));
+	model->numbers = malloc((n + 1u) * sizeof(*model->numbers));
+	if (!model->starts || !model->numbers)
+		return plan_out_of_memory(planner);
+	/* starts[b + 2] counts what is in b, then starts[b + 1] is where b goes on. */
+	for (uint32_t i = 0; i < n; i++)
+		model->starts[bucket_of(model, i) + 2]++;
+	for (uint64_t b = 0; b <= model->blocks; b++)
+		model->starts[b + 2] += model->starts[b + 1];
+	for (uint32_t i = 0; i < n; i++)
+		model->numbers[model->starts[bucket_of(model, i) + 1]++] = i;
+	return 0;
+}
+
+void plan_model_release(struct plan_model *model)
+{
+	free(model->starts);
+	free(model->numbers);
+	*model = (struct plan_model){ 0 };
+}
+
+const uint32_t *plan_model_block(const struct plan_model *model, uint64_t block, size_t *n)
+{
+	*n = block > model->blocks ? 0 : model->starts[block + 1] - model->starts[block];
+	return block > model->blocks ? NULL : &model->numbers[model->starts[block]];
+}
+
+/* Names. */
+
+const struct plan_model *plan_model_named(const struct planner *planner, const char *written)
+{
+	uint32_t i;
+
+	return written && names_find(planner->names, written, strlen(written), &i)
+		       ? &planner->models[i]
+		       : NULL;
+}
+
+/* What a sentence may say of it, in the arena. NULL: out of memory. */
+static const char *shown_name(const struct planner *planner, const char *written)
+{
+	char *shown = url_is_remote(written) ? url_shown(written) : strdup(written);
+	const char *copy = shown ? arena_copy(planner->plan->arena, shown, strlen(shown)) : NULL;
+
+	free(shown);
+	return copy;
+}
+
+static int add_name(struct planner *planner, const char *written, size_t line, size_t column)
+{
+	struct merge_plan *plan = planner->plan;
+	struct plan_model model = { .line = line, .column = column };
+	const int rc =
+		names_add(planner->names, written, strlen(written), (uint32_t)plan->n_models);
+
+	if (rc == -EEXIST)
+		return 0;
+	if (rc < 0)
+		return plan_out_of_memory(planner);
+	if (plan->n_models == MODELS_MAX)
+		return plan_refuse(planner, &model, "at most %zu models are opened for a merge",
+				   MODELS_MAX);
+	model.name = shown_name(planner, written);
+	if (!model.name)
+		return plan_out_of_memory(planner);
+	plan->models[plan->n_models].written = written;
+	planner->models[plan->n_models++] = model;
+	return 0;
+}
+
+static int add_names(struct planner *planner)
+{
+	const struct merge_config *config = planner->config;
+	int rc = 0;
+
+	if (config->base_model)
+		rc = add_name(planner, config->base_model, config->base_line, config->base_column);
+	for (size_t i = 0; i < config->n; i++)
+		for (size_t k = 0; rc == 0 && k < config->slices[i].n; k++) {
+			const struct merge_source *source = &config->slices[i].sources[k];
+
+			rc = add_name(planner, source->model, source->line, source->column);
+		}
+	return rc;
+}
+
+/* Opening. */
+
+static bool is_form(const struct planner *planner, const struct base *base)
+{
+	return paths_same_file(backing_stat(planner->params->form), backing_stat(base->file)) &&
+	       backing_size(planner->params->form) == backing_size(base->file) &&
+	       planner->params->gguf->n_tensors == base->gguf->n_tensors;
+}
+
+static int refuse_part(const struct planner *planner, const struct shards *shards,
+		       const struct plan_model *model)
+{
+	char *summary = shards_summary(shards);
+	const int rc = summary ? plan_refuse(planner, model, "\"%.80s\" is not complete: %s",
+					     model->name, summary)
+			       : plan_out_of_memory(planner);
+
+	free(summary);
+	return rc;
+}
+
+static int open_model(struct planner *planner, struct merge_model *opened, struct plan_model *model)
+{
+	const struct merge_plan_params *params = planner->params;
+	struct error why = { 0 };
+	const int rc =
+		params->open(params->context, opened->written, &opened->base, &opened->path, &why);
+
+	if (rc < 0)
+		return error_set(planner->err, -rc, ERROR_NO_OFFSET, "line %zu, column %zu: %s",
+				 model->line, model->column, why.text);
+	if (opened->base.shards && !shards_are_complete(opened->base.shards))
+		return refuse_part(planner, opened->base.shards, model);
+	opened->is_form = is_form(planner, &opened->base);
+	model->file = opened->is_form ? params->form : opened->base.file;
+	model->gguf = opened->is_form ? params->gguf : opened->base.gguf;
+	return 0;
+}
+
+/* As it can be told in a sentence, in the arena. */
+static const char *architecture_of(const struct planner *planner, const struct plan_model *model)
+{
+	const struct kv *kv = gguf_find(model->gguf, "general.architecture");
+	char text[41];
+	const size_t n = kv && kv->length < sizeof(text) ? (size_t)kv->length : sizeof(text) - 1;
+	const char *copy = NULL;
+
+	if (!kv || kv->type != KV_STRING)
+		return "none";
+	if (backing_read_with(model->file, BACKING_UNVERIFIED, text, n, kv->offset) == 0)
+		copy = arena_copy(planner->plan->arena, text, n);
+	return copy ? copy : "that cannot be read";
+}
+
+static int check_architecture(const struct planner *planner, const struct plan_model *model)
+{
+	const int rc = plan_same_key(&planner->form, model, "general.architecture");
+
+	if (rc == -ENOMEM)
+		return plan_out_of_memory(planner);
+	if (rc < 0)
+		return error_set(planner->err, -rc, ERROR_NO_OFFSET,
+				 "line %zu, column %zu: the metadata of \"%.100s\" cannot be read",
+				 model->line, model->column, model->name);
+	if (rc == 1)
+		return 0;
+	return plan_refuse(
+		planner, model,
+		"the architecture of \"%.60s\" is %s, of the model that it is merged into %s",
+		model->name, architecture_of(planner, model),
+		architecture_of(planner, &planner->form));
+}
+
+/* Where there are no slices, blocks of one number are merged. */
+static int check_blocks(const struct planner *planner, const struct plan_model *model)
+{
+	if (planner->config->sliced || model->blocks == planner->form.blocks)
+		return 0;
+	return plan_refuse(planner, model,
+			   "\"%.60s\" has %" PRIu64 " blocks, the model that it is merged into "
+			   "%" PRIu64,
+			   model->name, model->blocks, planner->form.blocks);
+}
+
+static int check_ranges(const struct planner *planner)
+{
+	const struct merge_config *config = planner->config;
+
+	for (size_t i = 0; config->sliced && i < config->n; i++)
+		for (size_t k = 0; k < config->slices[i].n; k++) {
+			const struct merge_source *source = &config->slices[i].sources[k];
+			const struct plan_model *model = plan_model_named(planner, source->model);
+
+			if (source->to > model->blocks)
+				return plan_refuse(planner, source,
+						   "\"%.60s\" has %" PRIu64
+						   " blocks, none with number %" PRIu64,
+						   source->model, model->blocks, source->to - 1);
+		}
+	return 0;
+}
+
+static int open_all(struct planner *planner)
+{
+	struct merge_plan *plan = planner->plan;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < plan->n_models; i++) {
+		rc = open_model(planner, &plan->models[i], &planner->models[i]);
+		if (rc == 0)
+			rc = check_architecture(planner, &planner->models[i]);
+		if (rc == 0)
+			rc = plan_model_index(planner, &planner->models[i]);
+		if (rc == 0)
+			rc = check_blocks(planner, &planner->models[i]);
+	}
+	return rc;
+}
+
+int plan_models_open(struct planner *planner)
+{
+	int rc;
+
+	planner->plan->models = calloc(MODELS_MAX, sizeof(*planner->plan->models));
+	planner->models = calloc(MODELS_MAX, sizeof(*planner->models));
+	planner->names = names_new(4);
+	if (!planner->plan->models || !planner->models || !planner->names)
+		return plan_out_of_memory(planner);
+	rc = add_names(planner);
+	if (rc == 0)
+		rc = open_all(planner);
+	return rc == 0 ? check_ranges(planner) : rc;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_plan_tensor.c - see merge_plan_internal.h: one tensor of the result. */
+#include "fs/merge/merge_plan_internal.h"
+#include "gguf/dequant.h"
+#include "gguf/organ.h"
+
+#include <string.h>
+
+/* Finding. */
+
+/* What a source is called in a sentence, and where. */
+static const struct plan_model *model_of(const struct plan_place *at, size_t source)
+{
+	return source == MERGE_CONFIG_NO_SOURCE ? at->base : at->sources[source];
+}
+
+/* The block of a source that is merged there; of the one that is none, the same. */
+static uint64_t block_of(const struct planner *planner, const struct plan_place *at, size_t source)
+{
+	return source == MERGE_CONFIG_NO_SOURCE
+		       ? at->place.block
+		       : merge_source_block(planner->config, &at->place, source);
+}
+
+/* The tensor with that name, in the block where the model has it. NULL: it has none, and *name is
+ * what was looked for. */
+static const struct gguf_tensor *find(const struct planner *planner, const struct plan_place *at,
+				      size_t source, const struct gguf_tensor *named,
+				      const char **name)
+{
+	uint64_t block;
+	const size_t prefix = plan_block_prefix(named, &block);
+	uint32_t length = named->name_length;
+
+	*name = named->name;
+	if (prefix && block_of(planner, at, source) != block) {
+		length = plan_name_in_block(planner, named->name, length, prefix,
+					    block_of(planner, at, source));
+		*name = planner->scratch;
+	}
+	return gguf_tensor(model_of(at, source)->gguf, *name, length);
+}
+
+/* Checks. */
+
+static bool is_named(const struct gguf_tensor *tensor, const char *name)
+{
+	return tensor->name_length == strlen(name) && memcmp(tensor->name, name, strlen(name)) == 0;
+}
+
+static bool has_tokens(const struct gguf_tensor *tensor)
+{
+	return is_named(tensor, "token_embd.weight") || is_named(tensor, "output.weight");
+}
+
+static bool same_shape(const struct gguf_tensor *a, const struct gguf_tensor *b)
+{
+	return memcmp(a->ne, b->ne, sizeof(a->ne)) == 0;
+}
+
+static int refuse_missing(const struct planner *planner, const struct plan_model *model,
+			  const char *name)
+{
+	const bool tied = strcmp(name, "output.weight") == 0;
+
+	return plan_refuse(planner, model, "\"%.60s\" has no %.80s%s", model->name, name,
+			   tied ? ": its token_embd.weight is that too" : "");
+}
+
+/* In rows that are one a token, found is longer or shorter. */
+static int check_rows(const struct planner *planner, const struct plan_model *model,
+		      const struct gguf_tensor *found, const struct gguf_tensor *shaped)
+{
+	if (found->ne[1] < shaped->ne[1])
+		return plan_refuse(planner, model,
+				   "%.40s of \"%.60s\" has %" PRIu64
+				   " rows, which are fewer than %" PRIu64,
+				   shaped->name, model->name, found->ne[1], shaped->ne[1]);
+	if (planner->config->tokenizer_of_base)
+		return 0;
+	return plan_refuse(planner, model,
+			   "%.40s of \"%.60s\" has %" PRIu64 " rows, which are more than %" PRIu64
+			   "; with \"tokenizer_source: base\" they are left out",
+			   shaped->name, model->name, found->ne[1], shaped->ne[1]);
+}
+
+static int check_shape(const struct planner *planner, const struct plan_model *model,
+		       const struct gguf_tensor *found, const struct gguf_tensor *shaped)
+{
+	char is[SHAPE_TEXT_MAX], not [SHAPE_TEXT_MAX];
+
+	if (same_shape(found, shaped))
+		return 0;
+	if (has_tokens(shaped) && found->ne[0] == shaped->ne[0] && found->ne[2] == shaped->ne[2] &&
+	    found->ne[3] == shaped->ne[3])
+		return check_rows(planner, model, found, shaped);
+	return plan_refuse(planner, model, "%.60s of \"%.60s\" has the shape %.40s, not %.40s",
+			   found->name, model->name, shape_text(found->ne, found->dims, is),
+			   shape_text(shaped->ne, shaped->dims, not ));
+}
+
+static bool can_decode(const struct gguf_tensor *tensor)
+{
+	return dequant_supported(tensor->type) &&
+	       !(tensor->type >= GGML_I8 && tensor->type <= GGML_I64);
+}
+
+/* Of one model. known: its type need not have values, only a size. */
+static int check_type(const struct planner *planner, const struct plan_model *model,
+		      const struct gguf_tensor *found, bool known)
+{
+	char scratch[TYPE_NAME_MAX];
+
+	if (known ? type_find(found->type) != NULL : can_decode(found))
+		return 0;
+	return plan_refuse(planner, model, "%.80s of \"%.60s\" is of type %s, which is not merged",
+			   found->name, model->name, type_name(found->type, scratch));
+}
+
+/* What a model brings to the merge. */
+
+static struct merge_data data_of(const struct plan_model *model, const struct gguf_tensor *tensor)
+{
+	return (struct merge_data){ model->file, tensor->offset, tensor->type };
+}
+
+/* The source's tensor for the one with that name and shape. */
+static int find_data(const struct planner *planner, const struct plan_place *at, size_t source,
+		     const struct gguf_tensor *shaped, const struct gguf_tensor **found,
+		     struct merge_data *data)
+{
+	const struct plan_model *model = model_of(at, source);
+	const char *name;
+	int rc;
+
+	*found = find(planner, at, source, shaped, &name);
+	if (!*found)
+		return refuse_missing(planner, model, name);
+	*data = data_of(model, *found);
+	rc = check_shape(planner, model, *found, shaped);
+	return rc == 0 ? check_type(planner, model, *found, true) : rc;
+}
+
+/* As the configuration says. */
+static uint32_t dtype_of(const struct merge_config *config)
+{
+	static const uint32_t types[] = { [MERGE_DTYPE_UNSET] = MERGE_TYPE_AS_IS,
+					  [MERGE_DTYPE_F32] = GGML_F32,
+					  [MERGE_DTYPE_F16] = GGML_F16,
+					  [MERGE_DTYPE_BF16] = GGML_BF16 };
+
+	return types[config->dtype];
+}
+
+static uint32_t wanted_type(const struct planner *planner, uint32_t type)
+{
+	const uint32_t dtype = dtype_of(planner->config);
+
+	if (dtype == MERGE_TYPE_AS_IS && planner->params->f16 && type != GGML_F32)
+		return GGML_F16;
+	return dtype;
+}
+
+/* Does it come out of the rule with the very bytes that it has? */
+static bool passes_through(const struct planner *planner, const struct merge_tensor *tensor)
+{
+	const uint32_t dtype = dtype_of(planner->config), type = tensor->inputs[0].type;
+
+	return tensor->rule.method == MERGE_PASSTHROUGH && tensor->rule.inputs[0].weight == 1.0 &&
+	       (dtype == MERGE_TYPE_AS_IS || merge_tensor_type(type, tensor->ne, dtype) == type);
+}
+
+/* The bytes of a model's tensor. */
+static void pass_through(const struct planner *planner, struct merge_plan_tensor *result,
+			 struct merge_data data)
+{
+	const struct gguf_tensor *own =
+		result->of == MERGE_PLAN_NEW ? NULL : &planner->form.gguf->tensors[result->of];
+
+	result->tensor.type = data.type;
+	result->tensor.inputs[0] = data;
+	result->made = own && data.file == planner->form.file && data.offset == own->offset &&
+				       data.type == own->type
+			       ? MERGE_AS_FORM
+			       : MERGE_AS_MODEL;
+}
+
+static int plan_weight(struct planner *planner, const struct plan_place *at,
+		       struct merge_plan_tensor *result, const struct gguf_tensor *shaped)
+{
+	struct merge_tensor *tensor = &result->tensor;
+	/* The base comes last. */
+	const struct gguf_tensor *found[MERGE_INPUTS_MAX + 1];
+	size_t sources[MERGE_INPUTS_MAX + 1], n;
+	uint64_t elements = 0;
+	int rc;
+
+	shape_elements(shaped->ne, &elements);
+	rc = merge_settings(planner->config, &at->place, result->name, elements / shaped->ne[0],
+			    shaped->ne[0], &tensor->rule, sources, planner->err);
+	n = tensor->rule.n;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = find_data(planner, at, sources[i], shaped, &found[i], &tensor->inputs[i]);
+	if (rc == 0 && merge_uses_base(&tensor->rule)) {
+		sources[n] = at->slice->base;
+		rc = find_data(planner, at, sources[n], shaped, &found[n], &tensor->base);
+		n++;
+	}
+	if (rc == 0 && passes_through(planner, tensor)) {
+		pass_through(planner, result, tensor->inputs[0]);
+		return 0;
+	}
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = check_type(planner, model_of(at, sources[i]), found[i], false);
+	result->made = MERGE_OF_ROWS;
+	tensor->type =
+		merge_tensor_type(shaped->type, shaped->ne, wanted_type(planner, shaped->type));
+	return rc;
+}
+
+/* A table: that of the leader, which is all others' too, where they have one. */
+static int plan_table(const struct planner *planner, const struct plan_place *at,
+		      struct merge_plan_tensor *result, const struct plan_model *leader,
+		      const struct gguf_tensor *led, const struct gguf_tensor *shaped)
+{
+	const char *name;
+
+	for (size_t i = 0; i < at->slice->n; i++) {
+		const struct gguf_tensor *found = find(planner, at, i, shaped, &name);
+
+		if (found && (!same_shape(found, shaped) || found->type != shaped->type))
+			return plan_refuse(planner, at->sources[i],
+					   "%.80s of \"%.60s\" is of another type or shape",
+					   found->name, at->sources[i]->name);
+	}
+	pass_through(planner, result, data_of(leader, led));
+	return 0;
+}
+
+int plan_tensor(struct planner *planner, const struct plan_place *at,
+		struct merge_plan_tensor *result, const struct plan_model *leader,
+		const struct gguf_tensor *led)
+{
+	struct gguf_tensor shaped =
+		result->of == MERGE_PLAN_NEW ? *led : planner->form.gguf->tensors[result->of];
+
+	shaped.name = result->name;
+	shaped.name_length = result->length;
+	memcpy(result->tensor.ne, shaped.ne, sizeof(shaped.ne));
+	return plan_is_weight(&shaped) ? plan_weight(planner, at, result, &shaped)
+				       : plan_table(planner, at, result, leader, led, &shaped);
+}
+
+/* What others have. */
+
+/* Does the tensor count, of those that are compared there? */
+static bool is_counted(const struct plan_place *at, enum merge_outside outside,
+		       const struct gguf_tensor *tensor)
+{
+	return plan_is_weight(tensor) && (at->place.blocks || plan_outside_of(tensor) == outside);
+}
+
+static size_t count(const struct plan_place *at, enum merge_outside outside,
+		    const struct plan_model *model, uint64_t block)
+{
+	size_t n, counted = 0;
+	const uint32_t *numbers = plan_model_block(model, block, &n);
+
+	for (size_t i = 0; i < n; i++)
+		counted += is_counted(at, outside, &model->gguf->tensors[numbers[i]]);
+	return counted;
+}
+
+/* The first one that the leader lacks. NULL: there is none. */
+static const struct gguf_tensor *find_more(const struct planner *planner,
+					   const struct plan_place *at, enum merge_outside outside,
+					   const struct plan_model *model, uint64_t block,
+					   const struct plan_model *leader, uint64_t leader_block)
+{
+	size_t n;
+	const uint32_t *numbers = plan_model_block(model, block, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct gguf_tensor *tensor = &model->gguf->tensors[numbers[i]];
+		const char *name = tensor->name;
+		uint32_t length = tensor->name_length;
+		uint64_t own;
+		const size_t prefix = plan_block_prefix(tensor, &own);
+
+		if (prefix) {
+			length = plan_name_in_block(planner, name, length, prefix, leader_block);
+			name = planner->scratch;
+		}
+		if (is_counted(at, outside, tensor) && !gguf_tensor(leader->gguf, name, length))
+			return tensor;
+	}
+	return NULL;
+}
+
+int plan_check_no_more(struct planner *planner, const struct plan_place *at,
+		       const struct plan_model *leader, uint64_t leader_block,
+		       enum merge_outside outside)
+{
+	const size_t counted = count(at, outside, leader, leader_block);
+
+	for (size_t i = 0; i < at->slice->n; i++) {
+		const struct plan_model *model = at->sources[i];
+		const uint64_t block = at->place.blocks ? block_of(planner, at, i) : model->blocks;
+		const struct gguf_tensor *more;
+
+		/* The leader's were all found in the others. */
+		if (model == leader || count(at, outside, model, block) == counted)
+			continue;
+		more = find_more(planner, at, outside, model, block, leader, leader_block);
+		if (more)
+			return plan_refuse(planner, model,
+					   "\"%.60s\" has %.80s, and \"%.60s\" has none",
+					   model->name, more->name,
+					   leader->name ? leader->name
+							: backing_path(leader->file));
+	}
+	return 0;
+}

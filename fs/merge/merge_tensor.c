@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_tensor.c - see merge_tensor.h. */
+#include "fs/merge/merge_tensor.h"
+#include "fs/merge/merge_passes.h"
+#include "fs/merge/merge_rows.h"
+#include "fs/storage/computed_rows.h"
+#include "fs/tensor/codec.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct merged_tensor {
+	struct merge_tensor tensor;
+	size_t bytes; /* of a row of the result */
+	struct merge_passes passes;
+};
+
+/* What is merged. */
+
+static bool has_one_axis(const uint64_t ne[GGML_AXES])
+{
+	bool one = true;
+
+	for (unsigned i = 1; i < GGML_AXES; i++)
+		one = one && ne[i] == 1;
+	return one;
+}
+
+uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted)
+{
+	if (wanted == MERGE_TYPE_AS_IS || has_one_axis(ne) ||
+	    ne[0] % type_find(wanted)->block_elements)
+		return encode_type(type, ne[0]);
+	return wanted;
+}
+
+static bool same_data(const struct merge_data *a, const struct merge_data *b)
+{
+	return a->file == b->file && (!a->file || (a->offset == b->offset && a->type == b->type));
+}
+
+static bool same_input(const struct merge_input *a, const struct merge_input *b)
+{
+	return a->weight == b->weight && a->density == b->density && a->gamma == b->gamma &&
+	       a->epsilon == b->epsilon && a->seed == b->seed;
+}
+
+static bool same_rule(const struct merge_rule *a, const struct merge_rule *b)
+{
+	bool same = a->method == b->method && a->n == b->n && a->has_base == b->has_base &&
+		    a->normalize == b->normalize && a->rescale == b->rescale &&
+		    a->extent == b->extent && a->lambda == b->lambda && a->t == b->t &&
+		    a->rows == b->rows && a->columns == b->columns;
+
+	for (unsigned i = 0; same && i < a->n; i++)
+		same = same_input(&a->inputs[i], &b->inputs[i]);
+	return same;
+}
+
+bool merge_tensor_same(const struct merge_tensor *a, const struct merge_tensor *b)
+{
+	bool same = same_rule(&a->rule, &b->rule) && a->type == b->type &&
+		    memcmp(a->ne, b->ne, sizeof(a->ne)) == 0 && same_data(&a->base, &b->base);
+
+	for (unsigned i = 0; same && i < a->rule.n; i++)
+		same = same_data(&a->inputs[i], &b->inputs[i]);
+	return same;
+}
+
+/* Rows. */
+
+/* What is finite stays so. */
+static void limit(float *values, size_t n, float most)
+{
+	for (size_t i = 0; i < n; i++) {
+		const float x = values[i], limited = x > most ? most : x < -most ? -most : x;
+
+		values[i] = isinf(x) ? x : limited;
+	}
+}
+
+/* Merge n rows that are read, in the place of the first input's, and encode them. */
+static void merge_some(const struct merged_tensor *merged, const struct merge_rows *rows,
+		       uint64_t first, size_t n, void *scratch, uint8_t *bytes)
+{
+	const struct merge_rule *rule = &merged->tensor.rule;
+	const size_t columns = (size_t)rule->columns;
+
+	for (size_t row = 0; row < n; row++) {
+		const float *inputs[MERGE_INPUTS_MAX];
+
+		for (unsigned i = 0; i < rule->n; i++)
+			inputs[i] = rows->inputs[i] + row * columns;
+		merge_row(&merged->passes.merge, first + row,
+			  rows->base ? rows->base + row * columns : NULL, inputs, scratch,
+			  rows->inputs[0] + row * columns);
+	}
+	limit(rows->inputs[0], n * columns, encode_max(merged->tensor.type));
+	encode(merged->tensor.type, rows->inputs[0], n * columns, bytes);
+}
+
+static int merge_all(const struct merged_tensor *merged, unsigned flags, uint64_t first, size_t n,
+		     uint8_t *bytes, const atomic_bool *stop)
+{
+	void *scratch = malloc(merge_row_scratch(&merged->tensor.rule) + 1);
+	struct merge_rows rows;
+	int rc = merge_rows_init(&rows, &merged->tensor, n);
+
+	if (!scratch)
+		rc = -ENOMEM;
+	while (rc == 0 && n) {
+		const size_t part = n < rows.most ? n : rows.most;
+
+		rc = merge_rows_read(&rows, flags, first, part, stop);
+		if (rc == 0)
+			merge_some(merged, &rows, first, part, scratch, bytes);
+		bytes += part * merged->bytes;
+		first += part;
+		n -= part;
+	}
+	merge_rows_release(&rows);
+	free(scratch);
+	return rc;
+}
+
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
+		const atomic_bool *stop)
+{
+	struct merged_tensor *merged = context;
+	const struct merge_data *of = merge_passes_of(&merged->tensor);
+	const int rc = merge_passes_find(&merged->passes, stop);
+
+	if (rc < 0)
+		return rc;
+	if (!merged->passes.same)
+		return merge_all(merged, flags, first, n, bytes, stop);
+	return backing_read_cancellable(of->file, flags, bytes, n * merged->bytes,
+					of->offset + first * merged->bytes, stop);
+}
+
+/* The backing. */
+
+static void release(void *context)
+{
+	struct merged_tensor *merged = context;
+
+	merge_passes_release(&merged->passes);
+	backing_unref(merged->tensor.base.file);
+	for (unsigned i = 0; i < merged->tensor.rule.n; i++)
+		backing_unref(merged->tensor.inputs[i].file);
+	free(merged);
+}
+
+static bool fits_memory(const struct merge_rule *rule)
+{
+	return rule->columns <= SIZE_MAX / sizeof(float) / (MERGE_INPUTS_MAX + 1) &&
+	       merge_scratch(rule) < SIZE_MAX && merge_row_scratch(rule) < SIZE_MAX;
+}
+
+struct backing *merge_tensor_new(const struct merge_tensor *tensor,
+				 const struct merge_tensor **kept)
+{
+	struct merged_tensor *merged =
+		fits_memory(&tensor->rule) ? calloc(1, sizeof(*merged)) : NULL;
+	struct computed_rows_source source = { .make = make,
+					       .release = release,
+					       .context = merged };
+
+	if (!merged)
+		return NULL;
+	merged->tensor = *tensor;
+	merged->bytes = (size_t)merge_row_bytes(tensor->type, tensor->rule.columns);
+	merge_passes_init(&merged->passes, &merged->tensor);
+	if (tensor->base.file)
+		backing_ref(tensor->base.file);
+	for (unsigned i = 0; i < tensor->rule.n; i++)
+		backing_ref(tensor->inputs[i].file);
+	source.n = merged->bytes ? tensor->rule.rows : 0;
+	source.length = merged->bytes ? merged->bytes : 1;
+	*kept = &merged->tensor;
+	return computed_rows_new(&source, merge_passes_of(tensor)->file);
+}

@@ -1,0 +1,786 @@
+/* SPDX-License-Identifier: MIT */
+/* test_merge_tensor.c - fs/merge/merge_tensor.c, with merge_passes.c and merge_rows.c: a tensor of
+ * several models, merged when it is read. */
+#include "fs/merge/merge_tensor.h"
+#include "fs/tensor/codec.h"
+#include "gguf/dequant.h"
+#include "tests/unit/merges.h"
+#include "tests/unit/zinputs.h"
+#include "tests/unit/zstd_file.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+/* Every tensor begins there in its file. */
+#define AT 37u
+
+/* What happens to the reads of all files of a scene. */
+struct control {
+	atomic_uint reads;
+	unsigned fail_at, stop_at; /* which read fails, and at which stop becomes true; 0: none */
+	atomic_bool stop;
+	atomic_bool hold, held; /* a read waits as long as hold is true, and says so */
+};
+
+struct memory_file {
+	struct control *control;
+	size_t n;
+	uint8_t bytes[];
+};
+
+static int read_memory(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		       const atomic_bool *stop)
+{
+	const struct memory_file *file = context;
+	const unsigned k = atomic_fetch_add(&file->control->reads, 1) + 1;
+
+	(void)flags;
+	(void)stop;
+	must(offset <= file->n && n <= file->n - offset);
+	while (atomic_load(&file->control->hold)) {
+		atomic_store(&file->control->held, true);
+		sched_yield();
+	}
+	if (k == file->control->stop_at)
+		atomic_store(&file->control->stop, true);
+	memcpy(bytes, file->bytes + offset, n);
+	return k == file->control->fail_at ? -EIO : 0;
+}
+
+/* A file of n bytes, from AT on. */
+static struct backing *memory_backing(struct control *control, const void *bytes, size_t n)
+{
+	struct memory_file *file = calloc(1, sizeof(*file) + AT + n);
+	const struct stat stat = { .st_size = (off_t)(AT + n) };
+	struct backing *backing;
+
+	must(file);
+	file->control = control;
+	file->n = AT + n;
+	memcpy(file->bytes + AT, bytes, n);
+	backing = backing_from_ops(&(struct backing_ops){ .read = read_memory,
+							  .release = free,
+							  .context = file },
+				   "/memory", &stat);
+	must(backing);
+	return backing;
+}
+
+struct scene {
+	struct control control;
+	struct merge_tensor tensor; /* its files belong to the scene */
+	struct merge_models models; /* what is decoded of them */
+	size_t values, size;	    /* of the result, in bytes */
+};
+
+static size_t bytes_of(uint32_t type, size_t values)
+{
+	const struct type_info *info = type_find(type);
+
+	return values / info->block_elements * info->block_bytes;
+}
+
+/* The values in that type, to free(); they become what is decoded of it. Of Q4_K any bytes are
+ * values, if only the scales are small. */
+static uint8_t *encoded(uint32_t type, float *values, size_t n, uint32_t seed)
+{
+	const struct type_info *info = type_find(type);
+	const size_t size = bytes_of(type, n);
+	uint8_t *bytes = malloc(size + 1);
+
+	must(bytes);
+	if (type == GGML_Q4_K) {
+		for (size_t i = 0; i < size; i++)
+			bytes[i] = mk_byte(seed, i);
+		for (size_t i = 0; i < size; i += info->block_bytes)
+			bytes[i + 1] = bytes[i + 3] = 0x14;
+	} else {
+		encode(type, values, n, bytes);
+	}
+	dequant_blocks(type, bytes, n / info->block_elements, values);
+	return bytes;
+}
+
+static void put_file(struct scene *scene, struct merge_data *data, uint32_t type, float *values,
+		     uint32_t seed)
+{
+	uint8_t *bytes = encoded(type, values, scene->values, seed);
+
+	data->file = memory_backing(&scene->control, bytes, bytes_of(type, scene->values));
+	data->offset = AT;
+	data->type = type;
+	free(bytes);
+}
+
+/* Models of the rule, whose rows and columns are those of ne; all of that type but the base. */
+static void open_models(struct scene *scene, const struct merge_rule *rule,
+			const uint64_t ne[GGML_AXES], uint32_t base_type, uint32_t type,
+			struct merge_models models)
+{
+	memset(scene, 0, sizeof(*scene));
+	scene->tensor.rule = *rule;
+	memcpy(scene->tensor.ne, ne, sizeof(scene->tensor.ne));
+	scene->values = to_size(rule->rows * rule->columns);
+	scene->models = models;
+	scene->tensor.type = merge_tensor_type(base_type, ne, MERGE_TYPE_AS_IS);
+	scene->size = bytes_of(scene->tensor.type, scene->values);
+	if (merge_uses_base(rule))
+		put_file(scene, &scene->tensor.base, base_type, models.base, 99);
+	for (unsigned i = 0; i < rule->n; i++)
+		put_file(scene, &scene->tensor.inputs[i], type, models.inputs[i], i);
+}
+
+static void open_scene(struct scene *scene, struct merge_rule rule, const uint64_t ne[GGML_AXES],
+		       uint32_t base_type, uint32_t type)
+{
+	rule.columns = ne[0];
+	rule.rows = ne[1] * ne[2] * ne[3];
+	open_models(scene, &rule, ne, base_type, type, merge_models_new(&rule, 5));
+}
+
+static void close_scene(struct scene *scene)
+{
+	backing_unref(scene->tensor.base.file);
+	for (unsigned i = 0; i < scene->tensor.rule.n; i++)
+		backing_unref(scene->tensor.inputs[i].file);
+	merge_models_free(&scene->models);
+}
+
+static struct merge_rule rule_of(enum merge_method method)
+{
+	return merge_rule_of(method, method == MERGE_PASSTHROUGH ? 1 : 2, 1, 1, "blk.0.w");
+}
+
+static struct backing *open_merged(const struct scene *scene)
+{
+	const struct merge_tensor *kept;
+	struct backing *merged = merge_tensor_new(&scene->tensor, &kept);
+
+	assert_non_null(merged);
+	assert_true(merge_tensor_same(kept, &scene->tensor));
+	assert_int_equal(backing_size(merged), scene->size);
+	assert_true(backing_is_computed(merged));
+	return merged;
+}
+
+/* What measure/ makes of all values at once, encoded, to free(). */
+static uint8_t *expected_bytes(const struct scene *scene)
+{
+	float *values = new_values(scene->values);
+	uint8_t *bytes = malloc(scene->size + 1);
+
+	must(bytes);
+	merge_all(&scene->tensor.rule, &scene->models, 1, values);
+	encode(scene->tensor.type, values, scene->values, bytes);
+	free(values);
+	return bytes;
+}
+
+/* Whole, in pages from the first or the last one on, and at random. */
+static void check_reads(struct backing *merged, const uint8_t *expected, size_t n)
+{
+	uint8_t *bytes = calloc(n + 1, 1);
+	uint32_t seed = 3;
+
+	must(bytes);
+	assert_int_equal(backing_read(merged, bytes, n, 0), 0);
+	assert_memory_equal(bytes, expected, n);
+	memset(bytes, 0, n);
+	for (size_t at = n / 4096 * 4096;; at -= 4096) {
+		const size_t part = n - at < 4096 ? n - at : 4096;
+
+		assert_int_equal(backing_read_with(merged, BACKING_SPANS | BACKING_UNCHECKED,
+						   bytes + at, part, at),
+				 0);
+		if (at == 0)
+			break;
+	}
+	assert_memory_equal(bytes, expected, n);
+	for (unsigned i = 0; i < 50; i++) {
+		const size_t at = (size_t)(lcg(&seed) * (double)n);
+		const size_t part = (size_t)(lcg(&seed) * (double)(n - at));
+
+		assert_int_equal(backing_read(merged, bytes, part, at), 0);
+		assert_memory_equal(bytes, expected + at, part);
+	}
+	free(bytes);
+}
+
+static void check_scene(struct scene *scene)
+{
+	struct backing *merged = open_merged(scene);
+	uint8_t *expected = expected_bytes(scene);
+
+	check_reads(merged, expected, scene->size);
+	backing_unref(merged);
+	/* And if the first read is of a few bytes. */
+	merged = open_merged(scene);
+	if (scene->size > 7) {
+		uint8_t bytes[5];
+
+		assert_int_equal(backing_read(merged, bytes, 5, scene->size - 7), 0);
+		assert_memory_equal(bytes, expected + scene->size - 7, 5);
+	}
+	backing_unref(merged);
+	free(expected);
+	close_scene(scene);
+}
+
+/* What is made. */
+
+static void merge_as_backing(void *context, const struct merge_rule *rule,
+			     const struct merge_models *models, float *result)
+{
+	const uint64_t ne[GGML_AXES] = { rule->columns, 1, 1, 1 };
+	const size_t n = to_size(rule->columns) * sizeof(*result);
+	struct merge_models copies = { .base = new_values(n) };
+	struct backing *merged;
+	struct scene scene;
+
+	(void)context;
+	memcpy(copies.base, models->base, n);
+	for (unsigned i = 0; i < rule->n; i++) {
+		copies.inputs[i] = new_values(n);
+		memcpy(copies.inputs[i], models->inputs[i], n);
+	}
+	open_models(&scene, rule, ne, GGML_F32, GGML_F32, copies);
+	merged = open_merged(&scene);
+	assert_int_equal(backing_read(merged, result, n, 0), 0);
+	backing_unref(merged);
+	close_scene(&scene);
+}
+
+static void every_method_gives_what_the_table_says(void **state)
+{
+	(void)state;
+	check_golden_merges(merge_as_backing, NULL);
+}
+
+static void every_method_gives_the_same_bytes_however_it_is_read(void **state)
+{
+	static const uint64_t shapes[][GGML_AXES] = {
+		{ 1, 1, 1, 1 },	 { 513, 1, 1, 1 }, { 7, 1000, 1, 1 },
+		{ 65, 3, 5, 2 }, { 96, 64, 1, 2 }, { 1, 700, 1, 1 },
+	};
+	static const uint32_t types[] = { GGML_F32, GGML_F16, GGML_BF16 };
+
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++)
+		for (size_t s = 0; s < ARRAY_LENGTH(shapes); s++) {
+			struct merge_rule rule = rule_of(method);
+			struct scene scene;
+
+			rule.has_base = s % 2;
+			open_scene(&scene, rule, shapes[s], types[s % 3], types[(s + s / 3) % 3]);
+			check_scene(&scene);
+		}
+}
+
+static void tensors_of_any_type_become_what_can_be_encoded(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 512, 33, 2, 1 };
+
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct scene scene;
+
+		open_scene(&scene, rule_of(method), ne, GGML_Q4_K, GGML_Q4_K);
+		assert_int_equal(scene.tensor.type, GGML_Q8_0);
+		check_scene(&scene);
+		open_scene(&scene, rule_of(method), ne, GGML_Q8_0, GGML_F16);
+		assert_int_equal(scene.tensor.type, GGML_Q8_0);
+		check_scene(&scene);
+	}
+}
+
+static void vectors_of_rows_and_of_columns_have_factors_of_their_own(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 70, 41, 3, 1 };
+	struct merge_rule rule = rule_of(MERGE_NUSLERP);
+
+	(void)state;
+	for (rule.extent = MERGE_WHOLE; rule.extent <= MERGE_COLUMNS; rule.extent++) {
+		struct scene scene;
+
+		open_scene(&scene, rule, ne, GGML_F32, GGML_F16);
+		check_scene(&scene);
+	}
+}
+
+/* More rows than are worked on at a time. */
+static void tensors_longer_than_the_memory_for_rows_are_merged(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 700, 300, 1, 1 };
+
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct scene scene;
+
+		open_scene(&scene, rule_of(method), ne, GGML_F16, GGML_F16);
+		check_scene(&scene);
+	}
+}
+
+static void what_is_finite_stays_so(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 32, 2, 1, 1 };
+	struct merge_rule rule = rule_of(MERGE_PASSTHROUGH);
+	struct merge_models models;
+	struct backing *merged;
+	struct scene scene;
+	float values[64];
+	uint8_t bytes[128];
+
+	(void)state;
+	rule.columns = 32;
+	rule.rows = 2;
+	rule.inputs[0].weight = 3.0;
+	models = merge_models_new(&rule, 1);
+	models.inputs[0][0] = 40000.0f;
+	models.inputs[0][40] = -40000.0f;
+	models.inputs[0][41] = INFINITY;
+	models.inputs[0][42] = NAN;
+	open_models(&scene, &rule, ne, GGML_F16, GGML_F16, models);
+	merged = open_merged(&scene);
+	assert_int_equal(backing_read(merged, bytes, sizeof(bytes), 0), 0);
+	dequant_blocks(GGML_F16, bytes, 64, values);
+	assert_true(values[0] == 65504.0f && values[40] == -65504.0f);
+	assert_true(isinf(values[41]) && isnan(values[42]));
+	backing_unref(merged);
+	close_scene(&scene);
+}
+
+static void the_type_is_one_that_can_be_made(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 64, 3, 1, 1 }, row[GGML_AXES] = { 64, 1, 1, 1 },
+			      odd[GGML_AXES] = { 63, 1, 3, 1 };
+
+	(void)state;
+	assert_int_equal(merge_tensor_type(GGML_Q4_K, ne, MERGE_TYPE_AS_IS), GGML_Q8_0);
+	assert_int_equal(merge_tensor_type(GGML_F64, odd, MERGE_TYPE_AS_IS), GGML_F16);
+	assert_int_equal(merge_tensor_type(GGML_BF16, odd, MERGE_TYPE_AS_IS), GGML_BF16);
+	assert_int_equal(merge_tensor_type(GGML_Q4_K, ne, GGML_F16), GGML_F16);
+	assert_int_equal(merge_tensor_type(GGML_F32, ne, GGML_F16), GGML_F16);
+	assert_int_equal(merge_tensor_type(GGML_F32, row, GGML_F16), GGML_F32);
+	assert_int_equal(merge_tensor_type(GGML_F32, odd, GGML_BF16), GGML_BF16);
+	assert_int_equal(merge_tensor_type(GGML_F32, ne, GGML_Q8_0), GGML_Q8_0);
+	assert_int_equal(merge_tensor_type(GGML_F32, odd, GGML_Q8_0), GGML_F32);
+}
+
+static void a_merge_of_anything_else_is_another(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 8, 3, 1, 1 };
+	struct scene scene;
+	struct merge_tensor other;
+
+	(void)state;
+	open_scene(&scene, rule_of(MERGE_TIES), ne, GGML_F32, GGML_F32);
+	assert_true(merge_tensor_same(&scene.tensor, &scene.tensor));
+	other = scene.tensor;
+	other.inputs[1].offset++;
+	assert_false(merge_tensor_same(&scene.tensor, &other));
+	other = scene.tensor;
+	other.base.file = scene.tensor.inputs[0].file;
+	assert_false(merge_tensor_same(&scene.tensor, &other));
+	other = scene.tensor;
+	other.rule.inputs[1].density = 0.25;
+	assert_false(merge_tensor_same(&scene.tensor, &other));
+	other = scene.tensor;
+	other.rule.lambda = 2.0;
+	assert_false(merge_tensor_same(&scene.tensor, &other));
+	other = scene.tensor;
+	other.type = GGML_F16;
+	assert_false(merge_tensor_same(&scene.tensor, &other));
+	close_scene(&scene);
+}
+
+static void what_no_memory_holds_is_refused(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 8, 3, 1, 1 };
+	const struct merge_tensor *kept;
+	struct merge_tensor other;
+	struct scene scene;
+
+	(void)state;
+	open_scene(&scene, rule_of(MERGE_DELLA), ne, GGML_F32, GGML_F32);
+	other = scene.tensor;
+	other.ne[0] = other.rule.columns = (uint64_t)UINT32_MAX + 1;
+	assert_null(merge_tensor_new(&other, &kept));
+	other.rule.method = MERGE_LINEAR;
+	other.ne[0] = other.rule.columns = (uint64_t)1 << 60;
+	assert_null(merge_tensor_new(&other, &kept));
+	other.ne[0] = other.rule.columns = (uint64_t)1 << 40;
+	other.ne[1] = other.rule.rows = (uint64_t)1 << 22;
+	assert_null(merge_tensor_new(&other, &kept));
+	other.ne[0] = other.rule.columns = 0;
+	struct backing *empty = merge_tensor_new(&other, &kept);
+
+	assert_non_null(empty);
+	assert_int_equal(backing_size(empty), 0);
+	backing_unref(empty);
+	close_scene(&scene);
+}
+
+/* Equal bytes. */
+
+/* Models that are all the base, in Q8_0 with scales that encoding would not choose. */
+static void open_equal(struct scene *scene, struct merge_rule rule, size_t differs_at)
+{
+	static const uint64_t ne[GGML_AXES] = { 64, 5000, 1, 1 };
+	const size_t size = 64 * 5000 / 32 * 34;
+	uint8_t *bytes = malloc(size);
+
+	must(bytes);
+	rule.columns = ne[0];
+	rule.rows = ne[1];
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = i % 34 == 1 ? 0x14 : (uint8_t)(mk_byte(3, i) / 3);
+	open_scene(scene, rule, ne, GGML_Q8_0, GGML_Q8_0);
+	for (unsigned i = 0; i <= rule.n; i++) {
+		struct merge_data *data =
+			i < rule.n ? &scene->tensor.inputs[i] : &scene->tensor.base;
+		float *values = i < rule.n ? scene->models.inputs[i] : scene->models.base;
+
+		if (!data->file)
+			continue;
+		backing_unref(data->file);
+		if (i + 1 == rule.n && differs_at < size)
+			bytes[differs_at] ^= 1;
+		data->file = memory_backing(&scene->control, bytes, size);
+		dequant_blocks(GGML_Q8_0, bytes, scene->values / 32, values);
+		if (i + 1 == rule.n && differs_at < size)
+			bytes[differs_at] ^= 1;
+	}
+	free(bytes);
+}
+
+/* What it reads is the bytes of the first input, or it is what is expected of all. */
+static void check_equal(struct merge_rule rule, size_t differs_at, bool passed_on)
+{
+	struct scene scene;
+	struct backing *merged;
+	uint8_t *expected;
+
+	open_equal(&scene, rule, differs_at);
+	expected = expected_bytes(&scene);
+	if (passed_on)
+		assert_int_equal(backing_read(scene.tensor.inputs[0].file, expected, scene.size,
+					      AT),
+				 0);
+	merged = open_merged(&scene);
+	check_reads(merged, expected, scene.size);
+	backing_unref(merged);
+	close_scene(&scene);
+	free(expected);
+}
+
+static void equal_bytes_are_the_results_to_the_bit(void **state)
+{
+	(void)state;
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = rule_of(method);
+
+		if (method == MERGE_PASSTHROUGH)
+			rule.inputs[0].weight = 1.0;
+		check_equal(rule, SIZE_MAX, true);
+	}
+}
+
+static void one_other_bit_has_all_merged(void **state)
+{
+	(void)state;
+	check_equal(rule_of(MERGE_TASK_ARITHMETIC), 5000 * 64 / 32 * 34 - 1, false);
+	check_equal(rule_of(MERGE_SLERP), 3, false);
+	check_equal(rule_of(MERGE_LINEAR), 300000, false);
+}
+
+static void a_method_that_changes_equal_tensors_changes_them(void **state)
+{
+	struct merge_rule rule = rule_of(MERGE_LINEAR);
+
+	(void)state;
+	rule.normalize = false;
+	check_equal(rule, SIZE_MAX, false);
+	rule.inputs[1].weight = 0.4;
+	check_equal(rule, SIZE_MAX, true);
+	rule.normalize = true;
+	rule.inputs[1].weight = -0.6;
+	check_equal(rule, SIZE_MAX, false);
+	rule = rule_of(MERGE_PASSTHROUGH);
+	check_equal(rule, SIZE_MAX, false);
+}
+
+static void equal_bytes_of_another_type_are_encoded(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 32, 4, 1, 1 };
+	struct scene scene;
+
+	(void)state;
+	open_scene(&scene, rule_of(MERGE_LINEAR), ne, GGML_F16, GGML_F32);
+	backing_unref(scene.tensor.inputs[1].file);
+	scene.tensor.inputs[1].file = backing_ref(scene.tensor.inputs[0].file);
+	memcpy(scene.models.inputs[1], scene.models.inputs[0], 128 * sizeof(float));
+	check_scene(&scene);
+}
+
+/* The first read is the only one that it makes. */
+static void the_same_place_in_a_file_is_not_compared(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 32, 4, 1, 1 };
+	struct backing *merged;
+	struct scene scene;
+	uint8_t byte;
+
+	(void)state;
+	open_scene(&scene, rule_of(MERGE_TIES), ne, GGML_F32, GGML_F32);
+	for (unsigned i = 0; i < 2; i++) {
+		backing_unref(scene.tensor.inputs[i].file);
+		scene.tensor.inputs[i].file = backing_ref(scene.tensor.base.file);
+	}
+	merged = open_merged(&scene);
+	assert_int_equal(backing_read(merged, &byte, 1, 9), 0);
+	assert_int_equal(atomic_load(&scene.control.reads), 1);
+	backing_unref(merged);
+	close_scene(&scene);
+}
+
+/* Failures. */
+
+#define LONG_NE                \
+	{                      \
+		700, 300, 1, 1 \
+	}
+
+static void an_interrupted_reader_leaves_what_it_found_to_the_next(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = LONG_NE;
+	unsigned all, k;
+
+	(void)state;
+	for (k = 1, all = UINT_MAX; k < all; k++) {
+		struct scene scene;
+		struct backing *merged;
+		uint8_t *expected, *bytes;
+		unsigned before;
+		int rc;
+
+		open_scene(&scene, rule_of(MERGE_TIES), ne, GGML_F16, GGML_F16);
+		expected = expected_bytes(&scene);
+		bytes = malloc(scene.size);
+		must(bytes);
+		merged = open_merged(&scene);
+		scene.control.stop_at = k;
+		rc = backing_read_cancellable(merged, 0, bytes, scene.size, 0, &scene.control.stop);
+		before = atomic_load(&scene.control.reads);
+		assert_true(rc == 0 || rc == -EINTR);
+		assert_int_equal(backing_read(merged, bytes, scene.size, 0), 0);
+		assert_memory_equal(bytes, expected, scene.size);
+		/* At most one chunk of rows is read again. */
+		if (rc < 0)
+			assert_true(atomic_load(&scene.control.reads) <= all || all == UINT_MAX);
+		else
+			all = before;
+		backing_unref(merged);
+		close_scene(&scene);
+		free(expected);
+		free(bytes);
+	}
+	assert_true(k > 30);
+}
+
+static void a_read_that_fails_is_tried_again_by_the_next_reader(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = LONG_NE;
+	static const enum merge_method methods[] = { MERGE_LINEAR, MERGE_TIES, MERGE_SLERP };
+	int rc = -EIO;
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_LENGTH(methods); m++, rc = -EIO)
+		for (unsigned k = 1; rc < 0; k += 3) {
+			struct scene scene;
+			struct backing *merged;
+			uint8_t *expected, *bytes;
+
+			open_scene(&scene, rule_of(methods[m]), ne, GGML_F16, GGML_F16);
+			expected = expected_bytes(&scene);
+			bytes = malloc(scene.size);
+			must(bytes);
+			merged = open_merged(&scene);
+			scene.control.fail_at = k;
+			rc = backing_read(merged, bytes, scene.size, 0);
+			assert_true(rc == 0 || rc == -EIO);
+			scene.control.fail_at = 0;
+			assert_int_equal(backing_read(merged, bytes, scene.size, 0), 0);
+			assert_memory_equal(bytes, expected, scene.size);
+			backing_unref(merged);
+			close_scene(&scene);
+			free(expected);
+			free(bytes);
+		}
+}
+
+static void a_file_that_was_changed_cannot_be_merged(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 32, 4, 1, 1 };
+	struct backing *merged;
+	struct scene scene;
+	uint8_t bytes[512] = { 0 };
+
+	open_scene(&scene, rule_of(MERGE_SLERP), ne, GGML_F32, GGML_F32);
+	write_file(in_temp(state, "donor").text, bytes, sizeof(bytes));
+	backing_unref(scene.tensor.inputs[1].file);
+	scene.tensor.inputs[1].file = backing_open(in_temp(state, "donor").text, NULL);
+	scene.tensor.inputs[1].offset = 0;
+	merged = open_merged(&scene);
+	change_times(state, "donor");
+	assert_int_equal(backing_read(merged, bytes, 100, 0), -EIO);
+	restore_times(state, "donor");
+	assert_int_equal(backing_read(merged, bytes, 100, 0), 0);
+	change_times(state, "donor");
+	assert_int_equal(backing_read(merged, bytes, 100, 256), -EIO);
+	backing_unref(merged);
+	close_scene(&scene);
+}
+
+static void without_memory_nothing_is_lost(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 64, 7, 1, 1 };
+
+	(void)state;
+	needs_failing_allocations();
+	for (enum merge_method method = 0; method < MERGE_METHODS; method++) {
+		struct merge_rule rule = rule_of(method);
+		uint8_t *expected, *bytes;
+		struct scene scene;
+		uint64_t k = 1;
+
+		rule.extent = MERGE_COLUMNS;
+		open_scene(&scene, rule, ne, GGML_F16, GGML_F16);
+		expected = expected_bytes(&scene);
+		bytes = malloc(scene.size);
+		must(bytes);
+		for (;; k++) {
+			const struct merge_tensor *kept;
+			struct backing *merged;
+			int rc = -ENOMEM;
+
+			allocation_fails(k);
+			merged = merge_tensor_new(&scene.tensor, &kept);
+			if (merged)
+				rc = backing_read(merged, bytes, scene.size - 1, 0);
+			if (!allocation_failed()) {
+				assert_int_equal(rc, 0);
+				assert_memory_equal(bytes, expected, scene.size - 1);
+				backing_unref(merged);
+				break;
+			}
+			assert_int_equal(rc, -ENOMEM);
+			if (merged) {
+				assert_int_equal(backing_read(merged, bytes, scene.size, 0), 0);
+				assert_memory_equal(bytes, expected, scene.size);
+			}
+			backing_unref(merged);
+		}
+		assert_true(k > 6);
+		close_scene(&scene);
+		free(expected);
+		free(bytes);
+	}
+}
+
+/* Threads. */
+
+struct reader {
+	pthread_t thread;
+	struct backing *merged;
+	const uint8_t *expected;
+	size_t n;
+	uint32_t seed;
+	bool right;
+};
+
+static void *read_at_random(void *context)
+{
+	struct reader *reader = context;
+	uint8_t *bytes = malloc(reader->n);
+
+	must(bytes);
+	reader->right = true;
+	for (unsigned i = 0; i < 40; i++) {
+		const size_t at = (size_t)(lcg(&reader->seed) * (double)reader->n);
+		const size_t most = i % 2 ? 100 : reader->n;
+		const size_t part =
+			(size_t)(lcg(&reader->seed) *
+				 (double)(most < reader->n - at ? most : reader->n - at));
+
+		reader->right = reader->right &&
+				backing_read(reader->merged, bytes, part, at) == 0 &&
+				memcmp(bytes, reader->expected + at, part) == 0;
+	}
+	free(bytes);
+	return NULL;
+}
+
+static void threads_read_the_same_bytes(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 70, 300, 1, 1 };
+	static const enum merge_method methods[] = { MERGE_TIES, MERGE_DELLA, MERGE_NUSLERP };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_LENGTH(methods); m++) {
+		struct reader readers[4];
+		struct backing *merged;
+		struct scene scene;
+		uint8_t *expected;
+
+		open_scene(&scene, rule_of(methods[m]), ne, GGML_F16, GGML_F16);
+		expected = expected_bytes(&scene);
+		merged = open_merged(&scene);
+		for (unsigned i = 0; i < ARRAY_LENGTH(readers); i++) {
+			readers[i] = (struct reader){
+				.merged = merged, .expected = expected, .n = scene.size, .seed = i
+			};
+			assert_int_equal(pthread_create(&readers[i].thread, NULL, read_at_random,
+							&readers[i]),
+					 0);
+		}
+		for (unsigned i = 0; i < ARRAY_LENGTH(readers); i++) {
+			assert_int_equal(pthread_join(readers[i].thread, NULL), 0);
+			assert_true(readers[i].right);
+		}
+		backing_unref(merged);
+		close_scene(&scene);
+		free(expected);
+	}
+}
+
+static void a_reader_that_waits_for_a_pass_of_another_can_be_interrupted(void **state)
+{
+	static const uint64_t ne[GGML_AXES] = { 70, 300, 1, 1 };
+	const atomic_bool stop = true;
+	struct reader reader = { .seed = 7 };
+	struct scene scene;
+	uint8_t bytes[560];
+
+	(void)state;
+	open_scene(&scene, rule_of(MERGE_TIES), ne, GGML_F32, GGML_F32);
+	reader.n = scene.size;
+	reader.expected = expected_bytes(&scene);
+	reader.merged = open_merged(&scene);
+	atomic_store(&scene.control.hold, true);
+	assert_int_equal(pthread_create(&reader.thread, NULL, read_at_random, &reader), 0);
+	while (!atomic_load(&scene.control.held))
+		sched_yield();
+	assert_int_equal(backing_read_cancellable(reader.merged, 0, bytes, sizeof(bytes), 0, &stop),
+			 -EINTR);
+	atomic_store(&scene.control.hold, false);
+	assert_int_equal(pthread_join(reader.thread, NULL), 0);
+	assert_true(reader.right);
+	assert_int_equal(backing_read_cancellable(reader.merged, 0, bytes, sizeof(bytes), 0, &stop),
+			 0);
+	backing_unref(reader.merged);
+	free((void *)(uintptr_t)reader.expected);
+	close_scene(&scene);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
