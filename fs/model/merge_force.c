@@ -413,6 +413,17 @@ static int add_note(struct preparation *preparing, struct merge_note *note, cons
 	return rc;
 }
 
+/* By its name; "" where the configuration cannot be read. */
+static const char *method_of(const struct merge_note *note)
+{
+	struct merge_config config;
+	const bool well = merge_config_read(note->text, note->size, &config, NULL) == 0;
+	const char *name = well ? merge_method_names[config.method] : "";
+
+	merge_config_release(&config);
+	return name;
+}
+
 struct merge_ready *merge_ready_new_broken(struct model *model, char *text, const char *why,
 					   const struct merge_request_state *request,
 					   struct error *err)
@@ -434,7 +445,7 @@ struct merge_ready *merge_ready_new_broken(struct model *model, char *text, cons
 	as_noted.size = note.size;
 	preparing.ready->state = state_new(&as_noted, note.n_models);
 	if (preparing.ready->state) {
-		preparing.ready->state->method = "";
+		preparing.ready->state->method = method_of(&note);
 		preparing.ready->state->note = copy;
 		preparing.ready->state->broken = strdup(why);
 	} else {

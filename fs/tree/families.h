@@ -30,6 +30,7 @@
 	FAMILY(ASSEMBLE, assemble)		 /* .assemble */                                  \
 	FAMILY(UNDO, undo)			 /* .undo */                                      \
 	FAMILY(RECIPE, recipe)			 /* .recipe */                                    \
+	FAMILY(MERGE, merge)			 /* .merge */                                     \
 	FAMILY(METADATA, metadata)		 /* the directory metadata */                     \
 	FAMILY(KEY, key)	     /* index: key; metadatum: its value, NULL for the base's */  \
 	FAMILY(KEY_STAGE, key_stage) /* index: key; stage: the bytes written over it */           \
