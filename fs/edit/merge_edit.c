@@ -273,7 +273,7 @@ static int keep(struct model *model, const struct merge_ready *ready, uid_t uid,
 	const char *note = merge_ready_note(ready);
 	int rc = 0;
 
-	if (note && (!now || strcmp(now->note, note) != 0))
+	if (note)
 		rc = layer_write_merge(model->layer, note, uid, gid, now ? now->note : NULL);
 	merge_state_unref(now);
 	return rc;
@@ -299,10 +299,8 @@ static int put(struct merging *merging)
 	ready = merge_ready_new(model, merging->plan, merging->config.method, &of, &merging->err);
 	if (!ready)
 		return -merging->err.code;
-	if (merging->again)
-		/* A layer that is only read keeps what it has. */
-		keep(model, ready, of.uid, of.gid);
-	else if (!merging->request->passing)
+	/* The layer has the note of one whose models are opened again. */
+	if (!merging->again && !merging->request->passing)
 		rc = keep(model, ready, of.uid, of.gid);
 	if (rc == 0)
 		publish(model, ready);

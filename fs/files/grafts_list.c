@@ -4,6 +4,7 @@
 #include "fs/edit/metadata_edit.h"
 #include "fs/metadata/value.h"
 #include "fs/model/adapters.h"
+#include "fs/model/merge_force.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
 #include "fs/util/time_text.h"
@@ -114,14 +115,35 @@ static bool is_listed(const struct model *model, const struct snapshot *snapshot
 	       (i < model->gguf->n_tensors || !content_is_whiteout(content));
 }
 
+/* Its models' names stand where grafts have the tensor's. */
+static void write_merge(FILE *out, const struct merge_state *merge)
+{
+	fprintf(out, ".merge\t%smerge\t%s\t%" PRIu32 "\t%" PRIu64 "\t",
+		merge->broken ? "broken " : "", merge->method, merge->made + merge->passed,
+		merge->bytes);
+	for (size_t i = 0; i < merge->n_models; i++) {
+		if (i)
+			fputc(',', out);
+		paths_print(merge->models[i].written, strlen(merge->models[i].written), out);
+	}
+	fputc('\t', out);
+	write_time(out, &merge->mtime);
+	fputs("\t-\t-\n", out);
+}
+
 struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot)
 {
+	struct merge_state *merge;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
+	merge = merge_force_get(model);
+	if (merge)
+		write_merge(out, merge);
+	merge_state_unref(merge);
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (is_listed(model, snapshot, i))
 			write_graft(out, model, i, snapshot->content[i]);

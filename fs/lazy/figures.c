@@ -30,13 +30,13 @@ static bool fill_changes(struct figures *figures, struct figure *figure, uint32_
 	const struct gguf *gguf = figures->model->gguf;
 	const struct content *own = content_own(content);
 
-	if (own)
+	if (content_is_graft(own))
 		figure->changes |= 1u << FIGURE_GRAFTED;
 	if (i >= gguf->n_tensors)
 		figure->changes |= 1u << FIGURE_ADDED;
 	else if (content && content->organ.type != gguf->tensors[i].type)
 		figure->changes |= 1u << FIGURE_CONVERTED;
-	if (content && content->kind == CONTENT_MERGED)
+	if (content && (content->kind == CONTENT_MERGED || content->kind == CONTENT_BLEND))
 		figure->changes |= 1u << FIGURE_MERGED;
 	if (!own || !own->donor)
 		return true;

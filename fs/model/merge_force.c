@@ -46,7 +46,9 @@ void merge_state_unref(struct merge_state *state)
 	for (size_t i = 0; i < state->n_models; i++) {
 		free(state->models[i].written);
 		free(state->models[i].path);
+		base_close(&state->bases[i]);
 	}
+	free(state->bases);
 	free(state->models);
 	free(state->note);
 	free(state->text);
@@ -214,7 +216,8 @@ static struct merge_state *state_new(const struct merge_request_state *request, 
 	state->gid = request->gid;
 	state->models = calloc(n + 1, sizeof(*state->models));
 	state->text = malloc(request->size + 1);
-	if (!state->models || !state->text) {
+	state->bases = calloc(n + 1, sizeof(*state->bases));
+	if (!state->models || !state->bases || !state->text) {
 		merge_state_unref(state);
 		return NULL;
 	}
@@ -345,7 +348,18 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 	return NULL;
 }
 
-struct merge_ready *merge_ready_new(struct model *model, const struct merge_plan *plan,
+/* What is kept open of the models. */
+static void take_models(struct merge_state *state, struct merge_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_models; i++) {
+		if (plan->models[i].is_form)
+			continue;
+		state->bases[i] = plan->models[i].base;
+		plan->models[i].base = (struct base){ .file = NULL };
+	}
+}
+
+struct merge_ready *merge_ready_new(struct model *model, struct merge_plan *plan,
 				    enum merge_method method,
 				    const struct merge_request_state *request, struct error *err)
 {
@@ -357,7 +371,10 @@ struct merge_ready *merge_ready_new(struct model *model, const struct merge_plan
 		return NULL;
 	ready->state = state_of_plan(plan, method, request);
 	rc = ready->state ? add_plan(&preparing, plan) : out_of_memory(err);
-	return end(&preparing, rc);
+	ready = end(&preparing, rc);
+	if (ready)
+		take_models(ready->state, plan);
+	return ready;
 }
 
 /* A broken content of that organ. NULL: out of memory. */

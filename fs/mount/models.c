@@ -308,6 +308,22 @@ static int open_given(struct opening *opening, const char *path)
 	return rc;
 }
 
+/* The model that a configuration of mergekit mounts. */
+static int open_merged(struct opening *opening, const char **culprit)
+{
+	struct models *models = opening->models;
+	int rc;
+
+	if (models->options->n_models != 1)
+		return error_set(opening->err, EINVAL, ERROR_NO_OFFSET,
+				 "a configuration is mounted by itself");
+	rc = merge_option_read(&models->merge, *culprit, opening->err);
+	if (rc < 0)
+		return rc;
+	*culprit = models->merge.form;
+	return open_given(opening, *culprit);
+}
+
 int models_open(struct models *models, const struct options *options, struct log *log,
 		const char **culprit, struct error *err)
 {
@@ -333,7 +349,8 @@ int models_open(struct models *models, const struct options *options, struct log
 			       "header= is for one directory of organ files");
 	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
 		*culprit = options->models[i];
-		rc = open_given(&opening, *culprit);
+		rc = merge_option_is(*culprit) ? open_merged(&opening, culprit)
+					       : open_given(&opening, *culprit);
 	}
 	if (rc < 0 && opening.layer_refused) {
 		*culprit = options->layer;
@@ -355,6 +372,7 @@ void models_close(struct models *models)
 	zstd_cache_unref(models->cache);
 	remote_cache_unref(models->remote);
 	free(models->culprit);
+	merge_option_release(&models->merge);
 	*models = (struct models){ 0 };
 }
 
