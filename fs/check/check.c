@@ -22,9 +22,9 @@
 struct row {
 	const char *check;
 	const struct check_group *group; /* NULL: the model */
-	bool is_made;		   /* when it is read: the model's look, or the group's check */
-	bool is_merge;		   /* and it is the lineage of a merge */
-	bool is_unit;		   /* and what may be wrong is not where the donor is of one kind */
+	bool is_made;  /* when it is read: the model's look, or the group's check */
+	bool is_merge; /* and it is the lineage of a merge */
+	bool is_unit;  /* and what may be wrong is not where the donor is of one kind */
 	check_host_fn *look;
 	enum donor_check donor_check;
 	struct finding finding;
@@ -296,10 +296,9 @@ static void print_overall(FILE *out, const struct check *check, const struct row
 		snprintf(text, sizeof(text),
 			 "%s%" PRIu32 " graft%s, %" PRIu32 " removed, %" PRIu32
 			 " key%s edited; of %zu checks %zu impossible, %zu risky, %zu unknown",
-			 groups->merge ? "a merge, " : "", groups->grafts,
-			 plural(groups->grafts), groups->removed, edits,
-			 plural(edits), check->n, count[VERDICT_IMPOSSIBLE], count[VERDICT_RISKY],
-			 count[VERDICT_UNKNOWN]);
+			 groups->merge ? "a merge, " : "", groups->grafts, plural(groups->grafts),
+			 groups->removed, edits, plural(edits), check->n, count[VERDICT_IMPOSSIBLE],
+			 count[VERDICT_RISKY], count[VERDICT_UNKNOWN]);
 	else
 		snprintf(text, sizeof(text), "no graft; of %zu checks of the base %zu impossible",
 			 check->n, count[VERDICT_IMPOSSIBLE]);

@@ -16,8 +16,9 @@ void check_merge_models(const struct merge_state *state, struct finding *finding
 			    state->broken);
 	else
 		finding_set(finding, VERDICT_OK,
-			    "%s of %zu model%s: %" PRIu32 " tensor%s made as they are read, %" PRIu32
-			    " one model's, %" PRIu32 " gone",
+			    "%s of %zu model%s: %" PRIu32
+			    " tensor%s made as they are read, %" PRIu32 " one model's, %" PRIu32
+			    " gone",
 			    state->method, state->n_models, plural(state->n_models), state->made,
 			    plural(state->made), state->passed, state->gone);
 }

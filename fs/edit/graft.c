@@ -484,7 +484,8 @@ static int fill(struct model *model, const struct graft_place *place, bool any_s
 		filling.organ = (struct organ){ 0 };
 		filling_find(&filling);
 		base = model_time(model);
-		filling.may_be_base = !filling_has_other_time(&filling, &base) && !is_merged(&filling);
+		filling.may_be_base =
+			!filling_has_other_time(&filling, &base) && !is_merged(&filling);
 		filling.donor = fingerprinted(model, donor ? donor_ref(donor)
 							   : traced_donor(&filling, stage));
 		rc = fill_from_stage(&filling, stage);

@@ -374,9 +374,9 @@ static int move_slot(struct filling *filling, const struct origin *from)
 	enum journal_left left = LEFT_NOTHING;
 	struct content *nothing = content_new_whiteout();
 	unsigned number = 0;
-	int rc = !nothing  ? -ENOMEM
-		 : hides   ? layer_stage_text(model->layer, place->klass, "", NULL, &number)
-			   : 0;
+	int rc = !nothing ? -ENOMEM
+		 : hides  ? layer_stage_text(model->layer, place->klass, "", NULL, &number)
+			  : 0;
 
 	if (rc < 0) {
 		content_unref(nothing);

@@ -342,8 +342,7 @@ static int refuse(const struct merging *merging, int rc)
 	char text[320];
 
 	say(merging, ".merge: refused: %s; nothing is changed",
-	    merging->err.code ? error_describe(&merging->err, text, sizeof(text))
-			      : strerror(-rc));
+	    merging->err.code ? error_describe(&merging->err, text, sizeof(text)) : strerror(-rc));
 	return merging->err.code && rc != -ENOMEM && rc != -ENOSPC && rc != -EFBIG ? -EINVAL : rc;
 }
 

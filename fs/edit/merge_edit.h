@@ -21,7 +21,7 @@ struct merge_request {
 	uint32_t n_models;
 	uid_t uid;
 	gid_t gid;
-	bool report; /* on stderr too, for nothing is mounted yet */
+	bool report;  /* on stderr too, for nothing is mounted yet */
 	bool passing; /* it is not kept in the layer: the next mount begins without it */
 };
 

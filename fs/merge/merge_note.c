@@ -16,10 +16,9 @@
 bool merge_note_organ(const char *name, uint32_t length, uint32_t type, uint32_t dims,
 		      const uint64_t ne[GGML_AXES], struct organ *organ)
 {
-	struct gguf_tensor tensor = { .name = name,
-				      .name_length = length,
-				      .dims = dims,
-				      .type = type };
+	struct gguf_tensor tensor = {
+		.name = name, .name_length = length, .dims = dims, .type = type
+	};
 
 	memcpy(tensor.ne, ne, sizeof(tensor.ne));
 	if (dims > GGML_AXES || type_size(type, ne, &tensor.size) != TYPE_SIZE_OK)
@@ -165,8 +164,8 @@ static bool parse_tensor(char *line, struct merge_note_tensor *tensor)
 	size_t length;
 	const char *name;
 
-	if (!tensor->gone && (!take_number(&line, ' ', &type) || type > UINT32_MAX ||
-			      !take_shape(&line, &organ)))
+	if (!tensor->gone &&
+	    (!take_number(&line, ' ', &type) || type > UINT32_MAX || !take_shape(&line, &organ)))
 		return false;
 	name = take_word(&line, &length);
 	if (!name || line || length > UINT32_MAX)

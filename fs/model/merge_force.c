@@ -129,8 +129,7 @@ static int set(struct preparation *preparing, uint32_t slot, struct content *con
 		room = 2 * (size_t)slot + 64;
 		more = reallocarray(more, room, sizeof(*more));
 		if (more) {
-			memset(more + preparing->room, 0,
-			       (room - preparing->room) * sizeof(*more));
+			memset(more + preparing->room, 0, (room - preparing->room) * sizeof(*more));
 			preparing->of_slots = more;
 			preparing->room = room;
 		}
@@ -158,8 +157,7 @@ static int collect(struct preparation *preparing)
 		struct content *content =
 			i < preparing->room ? preparing->of_slots[i].content : NULL;
 
-		if (!content && !slots_has_beneath(model->slots, i) &&
-		    i >= model->gguf->n_tensors)
+		if (!content && !slots_has_beneath(model->slots, i) && i >= model->gguf->n_tensors)
 			continue;
 		if (!content && i >= model->gguf->n_tensors &&
 		    !(content = content_new_blend_whiteout()))
@@ -295,9 +293,7 @@ static int add_planned(struct preparation *preparing, const struct merge_plan_te
 			      axes_of(model, tensor), tensor->tensor.ne, &noted->organ))
 		return error_set(preparing->err, EINVAL, ERROR_NO_OFFSET, "%s would be too large",
 				 tensor->name);
-	rc = slot == MERGE_PLAN_NEW
-		     ? find_slot(preparing, tensor->name, tensor->length, &slot)
-		     : 0;
+	rc = slot == MERGE_PLAN_NEW ? find_slot(preparing, tensor->name, tensor->length, &slot) : 0;
 	if (rc < 0)
 		return rc;
 	content = noted->gone ? content_new_blend_whiteout()
@@ -383,8 +379,7 @@ static struct content *make_broken(struct preparation *preparing, const struct o
 {
 	struct model *model = preparing->model;
 	struct backing *gone = backing_new_missing(backing_path(model->base), organ->data_size);
-	struct content *content =
-		gone ? content_new_blend(inode_new(model), organ, gone, 0) : NULL;
+	struct content *content = gone ? content_new_blend(inode_new(model), organ, gone, 0) : NULL;
 
 	backing_unref(gone);
 	if (!content)
@@ -409,8 +404,7 @@ static int add_noted(struct preparation *preparing, const struct merge_note_tens
 
 	if (rc < 0)
 		return rc;
-	content = noted->gone ? content_new_blend_whiteout()
-			      : make_broken(preparing, organ, why);
+	content = noted->gone ? content_new_blend_whiteout() : make_broken(preparing, organ, why);
 	if (content)
 		content->mtime = preparing->ready->state->mtime;
 	count(preparing->ready->state, noted, noted->gone ? MERGE_GONE : MERGE_OF_ROWS);

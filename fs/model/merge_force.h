@@ -17,16 +17,16 @@
 struct merge_state {
 	atomic_uint refs;
 	const char *method; /* by its name in a configuration */
-	char *note;	    /* merge_note.h; */
+	char *note;	    /* merge_note.h */
 	char *text;	    /* the configuration, as it was written; size bytes */
 	size_t size;
 	size_t n_models; /* that it names, each once */
 	struct merge_note_model *models;
 	struct base *bases; /* of these, open; file NULL: the model's own base, or it is broken */
-	uint32_t made;	 /* tensors that are made when they are read */
-	uint32_t passed; /* that are one model's, as they are */
-	uint32_t gone;	 /* that the result has not */
-	uint64_t bytes;	 /* of the first two */
+	uint32_t made;	    /* tensors that are made when they are read */
+	uint32_t passed;    /* that are one model's, as they are */
+	uint32_t gone;	    /* that the result has not */
+	uint64_t bytes;	    /* of the first two */
 	struct timespec mtime;
 	uid_t uid; /* with whose rights models are opened */
 	gid_t gid;
@@ -53,7 +53,8 @@ struct merge_request_state {
 struct merge_ready; /* prepared to be published, or freed */
 
 /* With the commit lock held, or before the mount, as all below. The merge of a plan for the model,
- * by that method; the plan's models become the merge's, unless it fails. NULL with err set: ENOMEM, ENOSPC, EINVAL. */
+ * by that method; the plan's models become the merge's, unless it fails. NULL with err
+ * set: ENOMEM, ENOSPC, EINVAL. */
 struct merge_ready *merge_ready_new(struct model *model, struct merge_plan *plan,
 				    enum merge_method method,
 				    const struct merge_request_state *request, struct error *err);

@@ -195,18 +195,16 @@ void content_set_broken(struct content *content, const char *why)
 
 const char *content_kind_name(const struct content *content)
 {
-	static const char *const names[] = { [CONTENT_COPY] = "copy",
-					     [CONTENT_REFERENCE] = "reference",
-					     [CONTENT_LINK] = "link",
-					     [CONTENT_WHITEOUT] = "removed",
-					     [CONTENT_MERGED] = "merged",
-					     [CONTENT_BLEND] = "blend" };
-	static const char *const broken[] = { [CONTENT_COPY] = "broken copy",
-					      [CONTENT_REFERENCE] = "broken reference",
-					      [CONTENT_LINK] = "broken link",
-					      [CONTENT_WHITEOUT] = "removed",
-					      [CONTENT_MERGED] = "broken merged",
-					      [CONTENT_BLEND] = "broken blend" };
+	static const char *const names[] = {
+		[CONTENT_COPY] = "copy",     [CONTENT_REFERENCE] = "reference",
+		[CONTENT_LINK] = "link",     [CONTENT_WHITEOUT] = "removed",
+		[CONTENT_MERGED] = "merged", [CONTENT_BLEND] = "blend"
+	};
+	static const char *const broken[] = {
+		[CONTENT_COPY] = "broken copy",	    [CONTENT_REFERENCE] = "broken reference",
+		[CONTENT_LINK] = "broken link",	    [CONTENT_WHITEOUT] = "removed",
+		[CONTENT_MERGED] = "broken merged", [CONTENT_BLEND] = "broken blend"
+	};
 
 	return (content->broken ? broken : names)[content->kind];
 }

@@ -95,9 +95,9 @@ struct content {
 			const struct lora_merge *merge;
 		};
 	};
-	struct donor *donor;		     /* where it came from; NULL: not known */
-	char *broken;			     /* NULL, or why its data cannot be read */
-	struct measure_result reading;	     /* of its values; tensor_measures.h */
+	struct donor *donor;		       /* where it came from; NULL: not known */
+	char *broken;			       /* NULL, or why its data cannot be read */
+	struct measure_result reading;	       /* of its values; tensor_measures.h */
 	struct hash_result hashes[HASH_KINDS]; /* of its bytes; tensor_hashes.h */
 };
 
@@ -127,8 +127,8 @@ void content_set_seen(struct content *content, const char *seen);
 struct content *content_new_merged(uint64_t ino, const struct organ *organ, struct backing *file,
 				   const struct lora_merge *merge, struct content *own);
 
-/* What a merge of models has for a slot: the organ, whose name is copied, with its data at offset of
- * the file, of which it takes a reference. The donor is left to be set. NULL: out of memory. */
+/* What a merge of models has for a slot: the organ, whose name is copied, with its data at offset
+ * of the file, of which it takes a reference. The donor is left to be set. NULL: out of memory. */
 struct content *content_new_blend(uint64_t ino, const struct organ *organ, struct backing *file,
 				  uint64_t offset);
 

@@ -22,11 +22,10 @@ struct generated {
 const char *generated_name(enum generated_kind kind)
 {
 	static const char *const names[GENERATED_TABLES] = {
-		"manifest.json",    "model.gguf", HEADER_FILE,	     "theta.svg",
-		"checksums.xxh128", ".theta",	  ".report.json",    ".table",
-		".assemble",	    ".grafts",	  ".check",	     ".undo",
-		".log",		    ".recipe",	  ".merge",	     "gguf-hash.xxh64",
-		"theta.svg"
+		"manifest.json",   "model.gguf",   HEADER_FILE, "theta.svg", "checksums.xxh128",
+		".theta",	   ".report.json", ".table",	".assemble", ".grafts",
+		".check",	   ".undo",	   ".log",	".recipe",   ".merge",
+		"gguf-hash.xxh64", "theta.svg"
 	};
 
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";

@@ -77,8 +77,8 @@ static struct view *view_of_recipe(struct model_files *files, const struct snaps
 static struct view *view_of_merge(struct model_files *files)
 {
 	struct merge_state *state = merge_force_get(files->model);
-	struct view *view = state ? view_of_text(strdup(state->text), state->size)
-				  : view_new(NULL, 0, NULL);
+	struct view *view =
+		state ? view_of_text(strdup(state->text), state->size) : view_new(NULL, 0, NULL);
 
 	merge_state_unref(state);
 	return view;

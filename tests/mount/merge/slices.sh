@@ -24,9 +24,10 @@ cp "$MNT/model.gguf" eight.gguf
 expect_fail 'read-only' rm "$MNT/.merge"
 unmount_and_wait
 mount_model -o ro,fresh "$donor"
-for part in up down gate; do
-	tail -c 10000 "$MNT/organs/blk_2_ffn_$part.bin" | cmp - <(tail -c 10000 "organs/blk_4_ffn_$part.bin")
-	tail -c 10000 "$MNT/organs/blk_5_ffn_$part.bin" | cmp - <(tail -c 10000 "organs/blk_7_ffn_$part.bin")
+# FROM TO: a block of the donor, of whose organs only the header is another one.
+for blocks in '2 4' '5 7'; do
+	tail -c 10000 "$MNT/organs/blk_${blocks% *}_ffn_up.bin" >from
+	tail -c 10000 "organs/blk_${blocks#* }_ffn_up.bin" | cmp - from
 done
 unmount_and_wait
 mount_model -o ro,fresh eight.gguf

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A merge lies beneath grafts and adapters: they go over it, and what takes them back shows it
-# again. It outlives the daemon; a model that is gone makes its tensors unreadable, never the base's.
+# again. It outlives the daemon; a model that is gone makes its tensors unreadable, never the
+# base's.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
@@ -26,10 +27,12 @@ same m.yml "$MNT/.merge"
 differ "$MNT/$up.bin" "$MNT/.base/$up.bin"
 cp "$MNT/model.gguf" merged.gguf
 # One line for the merge, and no graft.
-equal "$(cut -f 1-4 "$MNT/.grafts" | tr '\t' ' ')" ".merge merge linear $(ls "$MNT"/*/*.bin | wc -l)"
+tensors=$(ls "$MNT"/*/*.bin | wc -l)
+equal "$(cut -f 1-4 "$MNT/.grafts" | tr '\t' ' ')" ".merge merge linear $tensors"
 equal "$(cat "$MNT/.undo")" '# nothing is changed'
 grep -q '^ok	merge	linear of 2 models' "$MNT/.check" || fail "$(cat "$MNT/.check")"
-grep -q '^ok	lineage	merge: clerk-Q4_K_M.gguf: same base' "$MNT/.check" || fail "$(cat "$MNT/.check")"
+grep -q '^ok	lineage	merge: clerk-Q4_K_M.gguf: same base' "$MNT/.check" ||
+	fail "$(cat "$MNT/.check")"
 head -n 1 "$MNT/.recipe" | grep -q '^# there is no recipe: models are merged' || fail 'a recipe'
 
 # Grafts, of the base's own tensor too, and removals.
