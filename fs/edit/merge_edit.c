@@ -434,7 +434,6 @@ static int recover_note(struct model *model, char *note, const struct stat *stat
 	if (!ready)
 		return -err->code;
 	publish(model, ready);
-	model->recovered++;
 	return 0;
 }
 

@@ -14,7 +14,7 @@ enum figure_change {
 	FIGURE_REMOVED,	  /* its slot holds nothing */
 	FIGURE_ADDED,	  /* the base has no such slot */
 	FIGURE_CONVERTED, /* the base's is of another type */
-	FIGURE_MERGED,	  /* adapters change it, or models are merged into it */
+	FIGURE_MERGED,	  /* adapters change it */
 	FIGURE_CHANGES,
 };
 

@@ -4,6 +4,7 @@
 #include "fs/base/organ_files.h"
 #include "fs/edit/recover.h"
 #include "fs/model/inode.h"
+#include "fs/model/merge_force.h"
 #include "fs/mount/options.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
@@ -429,6 +430,20 @@ static void report_grafts(struct model *model, const struct layer_history *past)
 			   model->name, past->older, plural(past->older));
 }
 
+/* A merge is no graft. */
+static void report_merge(struct model *model, bool reports)
+{
+	struct merge_state *merge = merge_force_get(model);
+
+	if (merge)
+		(reports ? log_report : log_add)(
+			model->log,
+			"%s: took up the merge of %zu model%s that an earlier mount left; removing "
+			".merge ends it",
+			model->name, merge->n_models, plural(merge->n_models));
+	merge_state_unref(merge);
+}
+
 /* A layer that other users may have changed is taken only where the user names it. */
 static void report_doubt(const struct model *model, const struct layer_history *past)
 {
@@ -495,8 +510,12 @@ void models_announce(const struct models *models)
 {
 	const struct options *options = models->options;
 
-	for (uint32_t i = 0; i < models->n; i++)
+	for (uint32_t i = 0; i < models->n; i++) {
 		models_announce_grafts(models->models[i], options);
+		/* In place of what was left there is that of a configuration. */
+		if (!models->merge.text)
+			report_merge(models->models[i], !options->layer);
+	}
 	if (!options->read_only && !options->no_assembly && !options->output)
 		report_output(models);
 }
