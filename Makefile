@@ -340,6 +340,9 @@ bench: $B/organfs $(patsubst %,$B/tests/bench/%,spans access purify)	## speed, a
 $B/tests/bench/spans: $B/tests/bench/spans.o $(call with_below,storage)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
+$B/tests/bench/merge: $B/tests/bench/merge.o $(call with_below,merge)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
+
 $B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/%.o $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(MEASURE_LIBS)
 $B/tests/bench/access: $B/tests/bench/access.o
@@ -357,7 +360,7 @@ bench-dequant: $B/tests/bench/dequant	## how fast each type is decoded
 bench-purify: $B/tests/bench/purify	## how fast rows are purified, merged and quantised
 	@$< && tests/bench/lora
 
-bench-views: $B/organfs	## how fast the files of .views are made, and with how much memory
+bench-views: $B/organfs $B/tests/bench/merge	## how fast the files of .views are made, and with how much memory
 	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/views
 
 bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs

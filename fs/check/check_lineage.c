@@ -47,7 +47,8 @@ static float *values_of(const struct weights *weights, uint64_t most, const stru
 					   .elements = weights->elements,
 					   .samples = most,
 					   .wanted = is_wanted,
-					   .context = (void *)(uintptr_t)halt };
+					   .context = (void *)(uintptr_t)halt,
+					   .stop = halt->reader };
 	float *values;
 
 	*n = (size_t)sample_total(weights->elements, most);

@@ -56,13 +56,16 @@ struct async_request {
 	 * other two hold. It knows no req any more. */
 	void (*drop)(struct async_request *async);
 	struct mount *fs;
-	atomic_bool stop; /* the caller was interrupted, run may end with -EINTR */
+	/* The caller was interrupted, or the mount ends: run may end with -EINTR. */
+	atomic_bool stop;
+	struct stop_flag stop_read; /* of a read that computes, while it runs */
 	/* For run and reply, as op needs them. */
 	struct open_file *handle;
 	struct inode *inode;
 	char *buffer;
 	size_t size;
 	uint64_t offset;
+	bool computes;
 	struct view *view;
 	struct page_trail *trail;
 	/* Of ops_async.c. */

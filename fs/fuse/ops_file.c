@@ -37,8 +37,13 @@ static ssize_t run_read(struct async_request *async)
 		return stage_read(async->handle->inode->stage, async->buffer, async->size,
 				  async->offset);
 	flags = page_trail_begin(async->trail, async->size, async->offset);
+	/* The kernel interrupts no read of pages ahead, which only the end of the mount stops. */
+	if (async->computes)
+		stop_flags_add(async->fs->stop_reads, &async->stop_read, &async->stop);
 	got = view_read_with(async->view, flags, async->buffer, async->size, async->offset,
 			     &async->stop);
+	if (async->computes)
+		stop_flags_remove(async->fs->stop_reads, &async->stop_read);
 	page_trail_done(async->trail, async->offset);
 	return got;
 }
@@ -90,6 +95,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	async->trail = page_trail_ref(trail);
 	async->handle = handle;
 	async->size = size;
+	async->computes = slow;
 	async->offset = (uint64_t)offset;
 	if (slow) {
 		async_submit(async, fs->computed_reads);

@@ -25,7 +25,9 @@ static int measure(struct model *model, uint64_t samples, const struct subject *
 {
 	const struct organ_location at =
 		organ_file_locate(model, subject->tensor, subject->content);
-	struct sampling sampling = { .samples = samples, .wanted = is_wanted, .context = once };
+	struct sampling sampling = {
+		.samples = samples, .wanted = is_wanted, .context = once, .stop = &once->unwanted
+	};
 
 	/* Of a shard that is gone, what was not measured in time is not known. */
 	if (!sampling_locate(&sampling, &at))

@@ -53,10 +53,12 @@ static int out_of_memory(struct error *err)
 static int find_shard(const char *directory, const char *stem, char **path, struct error *err)
 {
 	const size_t n = strlen(stem);
-	DIR *entries = opendir(directory);
+	DIR *entries = n ? opendir(directory) : NULL;
 	const struct dirent *entry;
 	int rc = 0;
 
+	if (n == 0)
+		return 0;
 	if (!entries)
 		return errno == ENOMEM ? out_of_memory(err) : 0;
 	while (rc == 0 && !*path && (entry = readdir(entries)))

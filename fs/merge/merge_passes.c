@@ -119,9 +119,9 @@ static int compare(struct merge_passes *passes, const atomic_bool *stop)
 	unsigned n_others;
 	const bool maybe = find_others(passes->tensor, size, others, &n_others);
 	uint8_t *two = maybe && n_others ? malloc(2 * CHUNK) : NULL;
-	int rc = maybe;
+	int rc = maybe; /* 1: all are the same so far */
 
-	if (rc && n_others && !two)
+	if (maybe && n_others && !two)
 		rc = -ENOMEM;
 	while (rc > 0 && n_others && passes->next < size) {
 		const uint64_t left = size - passes->next;

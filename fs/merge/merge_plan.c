@@ -17,6 +17,13 @@ int plan_out_of_memory(const struct planner *planner)
 	return error_set(planner->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
+int plan_go_on(const struct planner *planner)
+{
+	if (!planner->params->stop || !atomic_load(planner->params->stop))
+		return 0;
+	return error_set(planner->err, EINTR, ERROR_NO_OFFSET, "it was interrupted");
+}
+
 /* The form's tensors, each of which has to be in a place of the result yet, or is gone. */
 static int list_form(struct planner *planner)
 {

@@ -34,6 +34,8 @@ struct merge_plan_params {
 	merge_open_model *open;
 	void *context;
 	bool f16; /* what is merged becomes F16, unless it is F32, or the configuration says */
+	/* When it becomes true, the plan is given up with EINTR; NULL: it never does. */
+	const atomic_bool *stop;
 };
 
 enum merge_made {
@@ -64,11 +66,15 @@ struct merge_plan {
 	struct arena *arena;
 };
 
-/* The plan of a configuration, which outlives it. NULL with err set: ENOMEM; what params->open()
- * said; EINVAL, with the line and column of what is named there: a model of another architecture,
- * without a tensor, or with one of another shape or of a type that cannot be decoded, no such
- * block. More rows in token_embd or output than the form has are cut where tokenizer_source is
- * base, else refused. */
+/* The plan of a configuration, which outlives it. What is learnt is merged; tables of rope factors
+ * and of whole numbers stay the form's, or go with the block of a slice that they are in.
+ *
+ * NULL with err set: ENOMEM; EINTR; EIO metadata cannot be read; what params->open() said; EINVAL:
+ * what merge_settings() refuses, and a model of another architecture, of which a shard is missing,
+ * without a tensor that another has or with one that another has not, with one of another shape or
+ * of a type that cannot be decoded, without such a block. All but the first two with the line and
+ * column of what is named there. More rows in token_embd or output than the form has are left out
+ * where tokenizer_source is base, else refused; fewer are refused. */
 struct merge_plan *merge_plan_new(const struct merge_config *config,
 				  const struct merge_plan_params *params, struct error *err);
 void merge_plan_free(struct merge_plan *plan); /* NULL is fine */

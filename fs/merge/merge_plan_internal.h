@@ -55,6 +55,9 @@ struct plan_place {
 
 int plan_out_of_memory(const struct planner *planner);
 
+/* -EINTR, with the error set, soon after params->stop became true. */
+int plan_go_on(const struct planner *planner);
+
 /* merge_plan_models.c */
 
 /* Find and open every model that is named, once for each name. */
@@ -98,6 +101,12 @@ bool plan_is_weight(const struct gguf_tensor *tensor);
 int plan_tensor(struct planner *planner, const struct plan_place *at,
 		struct merge_plan_tensor *result, const struct plan_model *leader,
 		const struct gguf_tensor *led);
+
+/* The block of a source that is merged there; of a base model that is no source, the same one. */
+uint64_t plan_source_block(const struct planner *planner, const struct plan_place *at,
+			   size_t source);
+
+/* merge_plan_more.c */
 
 /* Has none of the sources a weight that the leader lacks? Of the block of each that is merged
  * there, or outside of these. Its own block is leader_block. */

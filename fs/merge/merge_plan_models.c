@@ -184,7 +184,7 @@ static int check_architecture(const struct planner *planner, const struct plan_m
 		return 0;
 	return plan_refuse(
 		planner, model,
-		"the architecture of \"%.60s\" is %s, of the model that it is merged into %s",
+		"\"%.60s\" is of architecture %s, the model that it is merged into of %s",
 		model->name, architecture_of(planner, model),
 		architecture_of(planner, &planner->form));
 }
@@ -224,7 +224,9 @@ static int open_all(struct planner *planner)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < plan->n_models; i++) {
-		rc = open_model(planner, &plan->models[i], &planner->models[i]);
+		rc = plan_go_on(planner);
+		if (rc == 0)
+			rc = open_model(planner, &plan->models[i], &planner->models[i]);
 		if (rc == 0)
 			rc = check_architecture(planner, &planner->models[i]);
 		if (rc == 0)

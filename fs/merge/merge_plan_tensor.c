@@ -14,8 +14,8 @@ static const struct plan_model *model_of(const struct plan_place *at, size_t sou
 	return source == MERGE_CONFIG_NO_SOURCE ? at->base : at->sources[source];
 }
 
-/* The block of a source that is merged there; of the one that is none, the same. */
-static uint64_t block_of(const struct planner *planner, const struct plan_place *at, size_t source)
+uint64_t plan_source_block(const struct planner *planner, const struct plan_place *at,
+			   size_t source)
 {
 	return source == MERGE_CONFIG_NO_SOURCE
 		       ? at->place.block
@@ -33,9 +33,11 @@ static const struct gguf_tensor *find(const struct planner *planner, const struc
 	uint32_t length = named->name_length;
 
 	*name = named->name;
-	if (prefix && block_of(planner, at, source) != block) {
+	if (prefix && plan_source_block(planner, at, source) != block) {
 		length = plan_name_in_block(planner, named->name, length, prefix,
-					    block_of(planner, at, source));
+					    plan_source_block(planner, at, source));
+		if (length == 0)
+			return NULL;
 		*name = planner->scratch;
 	}
 	return gguf_tensor(model_of(at, source)->gguf, *name, length);
@@ -237,87 +239,41 @@ static int plan_table(const struct planner *planner, const struct plan_place *at
 	return 0;
 }
 
+/* The form's tensor of which the result has shape and type: the one in its place, or of a block
+ * that the form has not, the one in the block of the leader's number, or in the last one. NULL:
+ * there is none. */
+static const struct gguf_tensor *pattern_of(const struct planner *planner,
+					    const struct merge_plan_tensor *result,
+					    const struct gguf_tensor *led)
+{
+	const struct plan_model *form = &planner->form;
+	uint64_t block;
+	size_t prefix;
+	uint32_t length;
+
+	if (result->of != MERGE_PLAN_NEW)
+		return &form->gguf->tensors[result->of];
+	prefix = plan_block_prefix(led, &block);
+	if (form->blocks == 0)
+		return NULL;
+	block = block < form->blocks ? block : form->blocks - 1;
+	length = plan_name_in_block(planner, led->name, led->name_length, prefix, block);
+	return gguf_tensor(form->gguf, planner->scratch, length);
+}
+
 int plan_tensor(struct planner *planner, const struct plan_place *at,
 		struct merge_plan_tensor *result, const struct plan_model *leader,
 		const struct gguf_tensor *led)
 {
-	struct gguf_tensor shaped =
-		result->of == MERGE_PLAN_NEW ? *led : planner->form.gguf->tensors[result->of];
+	const struct gguf_tensor *pattern = pattern_of(planner, result, led);
+	struct gguf_tensor shaped = pattern ? *pattern : *led;
+	const int rc = plan_go_on(planner);
 
+	if (rc < 0)
+		return rc;
 	shaped.name = result->name;
 	shaped.name_length = result->length;
 	memcpy(result->tensor.ne, shaped.ne, sizeof(shaped.ne));
 	return plan_is_weight(&shaped) ? plan_weight(planner, at, result, &shaped)
 				       : plan_table(planner, at, result, leader, led, &shaped);
-}
-
-/* What others have. */
-
-/* Does the tensor count, of those that are compared there? */
-static bool is_counted(const struct plan_place *at, enum merge_outside outside,
-		       const struct gguf_tensor *tensor)
-{
-	return plan_is_weight(tensor) && (at->place.blocks || plan_outside_of(tensor) == outside);
-}
-
-static size_t count(const struct plan_place *at, enum merge_outside outside,
-		    const struct plan_model *model, uint64_t block)
-{
-	size_t n, counted = 0;
-	const uint32_t *numbers = plan_model_block(model, block, &n);
-
-	for (size_t i = 0; i < n; i++)
-		counted += is_counted(at, outside, &model->gguf->tensors[numbers[i]]);
-	return counted;
-}
-
-/* The first one that the leader lacks. NULL: there is none. */
-static const struct gguf_tensor *find_more(const struct planner *planner,
-					   const struct plan_place *at, enum merge_outside outside,
-					   const struct plan_model *model, uint64_t block,
-					   const struct plan_model *leader, uint64_t leader_block)
-{
-	size_t n;
-	const uint32_t *numbers = plan_model_block(model, block, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct gguf_tensor *tensor = &model->gguf->tensors[numbers[i]];
-		const char *name = tensor->name;
-		uint32_t length = tensor->name_length;
-		uint64_t own;
-		const size_t prefix = plan_block_prefix(tensor, &own);
-
-		if (prefix) {
-			length = plan_name_in_block(planner, name, length, prefix, leader_block);
-			name = planner->scratch;
-		}
-		if (is_counted(at, outside, tensor) && !gguf_tensor(leader->gguf, name, length))
-			return tensor;
-	}
-	return NULL;
-}
-
-int plan_check_no_more(struct planner *planner, const struct plan_place *at,
-		       const struct plan_model *leader, uint64_t leader_block,
-		       enum merge_outside outside)
-{
-	const size_t counted = count(at, outside, leader, leader_block);
-
-	for (size_t i = 0; i < at->slice->n; i++) {
-		const struct plan_model *model = at->sources[i];
-		const uint64_t block = at->place.blocks ? block_of(planner, at, i) : model->blocks;
-		const struct gguf_tensor *more;
-
-		/* The leader's were all found in the others. */
-		if (model == leader || count(at, outside, model, block) == counted)
-			continue;
-		more = find_more(planner, at, outside, model, block, leader, leader_block);
-		if (more)
-			return plan_refuse(planner, model,
-					   "\"%.60s\" has %.80s, and \"%.60s\" has none",
-					   model->name, more->name,
-					   leader->name ? leader->name
-							: backing_path(leader->file));
-	}
-	return 0;
 }

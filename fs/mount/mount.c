@@ -115,12 +115,13 @@ struct mount *mount_new(struct models *models)
 	fs->emptied = in_flight_new();
 	fs->buffers = reply_buffers_new();
 	fs->read_threads = read_threads_new(options->threads);
+	fs->stop_reads = stop_flags_new();
 	fs->assembly_lock = fifo_lock_new();
 	fs->links = symlinks_new(models->models, models->n, models->several);
 	fs->tracer = fs->inodes ? write_sources_new(inodes_donor, fs->inodes) : NULL;
 	if (start_pools(fs) && fs->inodes && fs->handles && fs->scratches && fs->writers &&
-	    fs->emptied && fs->buffers && fs->read_threads && fs->assembly_lock && fs->links &&
-	    fs->tracer && mount_models(fs, models)) {
+	    fs->emptied && fs->buffers && fs->read_threads && fs->stop_reads && fs->assembly_lock &&
+	    fs->links && fs->tracer && mount_models(fs, models)) {
 		fs->tree = (struct tree){ .inodes = fs->inodes,
 					  .scratches = fs->scratches,
 					  .overview = fs->overview,
@@ -139,6 +140,8 @@ void mount_drain(struct mount *fs)
 {
 	/* A server that does not answer keeps none of them from ending. */
 	remote_cache_interrupt(fs->models->remote, true);
+	if (fs->stop_reads)
+		stop_flags_set(fs->stop_reads);
 	for (uint32_t i = 0; i < fs->n_model_files; i++) {
 		atomic_store(&fs->model_files[i].ending, true);
 		memo_stop(fs->model_files[i].measures);
@@ -176,6 +179,7 @@ void mount_free(struct mount *fs)
 	pthread_rwlock_destroy(&fs->answering);
 	write_opens_free(fs->writers);
 	read_threads_free(fs->read_threads);
+	stop_flags_free(fs->stop_reads);
 	reply_buffers_free(fs->buffers);
 	free(fs);
 }

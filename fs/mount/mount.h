@@ -19,6 +19,7 @@
 #include "fs/tree/write_opens.h"
 #include "fs/util/fifo_lock.h"
 #include "fs/util/in_flight.h"
+#include "fs/util/stop_flags.h"
 
 struct mount {
 	/* Set by mount_new() and not changed afterwards. */
@@ -43,6 +44,7 @@ struct mount {
 	struct pool *measurers;	 /* threads that measure */
 	struct pool *hashers;	 /* threads that hash */
 	struct pool *computed_reads; /* reads that wait for them */
+	struct stop_flags *stop_reads; /* of those that run */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* writes to .assemble */
 	struct pool *opens; /* of files that the kernel may read by itself */

@@ -733,19 +733,20 @@ int backing_read_cancellable(struct backing *backing, unsigned flags, void *byte
 	return read_checked(backing, flags, bytes, n, offset, stop);
 }
 
-int backing_read_pieces(struct backing *backing, const struct remote_piece *pieces, size_t n)
+int backing_read_pieces(struct backing *backing, const struct remote_piece *pieces, size_t n,
+			const atomic_bool *stop)
 {
 	const unsigned flags = BACKING_SPANS | BACKING_UNCHECKED;
 	struct error err = { 0 };
 	int rc = 0;
 
 	if (backing->remote && atomic_load(&backing->trust) == TRUSTED) {
-		rc = remote_file_read_pieces(backing->remote, pieces, n, NULL, &err);
+		rc = remote_file_read_pieces(backing->remote, pieces, n, stop, &err);
 		return conclude_remote(backing, rc, &err);
 	}
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = backing_read_with(backing, flags, pieces[i].bytes, pieces[i].length,
-				       pieces[i].offset);
+		rc = backing_read_cancellable(backing, flags, pieces[i].bytes, pieces[i].length,
+					      pieces[i].offset, stop);
 	return rc;
 }
 

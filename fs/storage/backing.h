@@ -115,14 +115,15 @@ int backing_read(struct backing *backing, void *bytes, size_t n, uint64_t offset
 int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		      uint64_t offset);
 
-/* The same. When *stop becomes true, which may be NULL, what waits for a server soon returns
- * -EINTR. */
+/* The same. When *stop becomes true, which may be NULL, what waits for a server, or computes long,
+ * soon returns -EINTR. */
 int backing_read_cancellable(struct backing *backing, unsigned flags, void *bytes, size_t n,
 			     uint64_t offset, const atomic_bool *stop);
 
 /* n pieces, in the order of their offsets, with BACKING_SPANS and BACKING_UNCHECKED: what is far
- * away is asked for all of them at once. */
-int backing_read_pieces(struct backing *backing, const struct remote_piece *pieces, size_t n);
+ * away is asked for all of them at once. stop as of backing_read_cancellable(). */
+int backing_read_pieces(struct backing *backing, const struct remote_piece *pieces, size_t n,
+			const atomic_bool *stop);
 
 /* Why a remote file could not be read lately, into err, which stays as it is where nothing is
  * known. */

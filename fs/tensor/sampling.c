@@ -42,7 +42,8 @@ static int read_values(const struct sampling *s, uint64_t start, size_t count, v
 {
 	size_t n;
 	const uint64_t at = place_of(s, start, count, &n);
-	const int rc = backing_read_with(s->file, BACKING_SPANS | BACKING_UNCHECKED, bytes, n, at);
+	const int rc = backing_read_cancellable(s->file, BACKING_SPANS | BACKING_UNCHECKED, bytes,
+						n, at, s->stop);
 
 	if (rc == 0)
 		dequant_range(s->type, bytes, 0, count, values);
@@ -86,7 +87,7 @@ static int finish_batch(const struct sampling *s, struct batch *batch, float **v
 	int rc = s->wanted(s->context) ? 0 : -EINTR;
 
 	if (rc == 0)
-		rc = backing_read_pieces(s->file, batch->pieces, batch->n);
+		rc = backing_read_pieces(s->file, batch->pieces, batch->n, s->stop);
 	for (size_t i = 0; rc == 0 && i < batch->n; i++) {
 		dequant_range(s->type, batch->pieces[i].bytes, 0, batch->counts[i], *values);
 		*values += batch->counts[i];

@@ -20,6 +20,9 @@ struct sampling {
 	/* Asked now and then: is the result still wanted? */
 	bool (*wanted)(void *context);
 	void *context;
+	/* For reads that take long, as of backing_read_cancellable(); it becomes true only where
+	 * the result is not wanted. */
+	const atomic_bool *stop;
 };
 
 /* File, offset, type and elements of an organ; the rest stays. False: its bytes are in a file that

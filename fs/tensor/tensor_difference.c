@@ -207,6 +207,7 @@ int tensor_difference(const struct organ_location *here, const struct organ_loca
 	c.a.samples = c.b.samples = samples;
 	c.a.wanted = c.b.wanted = is_wanted;
 	c.a.context = c.b.context = &c.halt;
+	c.a.stop = c.b.stop = halt->reader;
 	if (!here || !there)
 		*result = nothing_known(here ? DIFFERENCE_ONLY_HERE : DIFFERENCE_ONLY_THERE);
 	else if (memcmp(here->organ.ne, there->organ.ne, sizeof(here->organ.ne)) != 0)

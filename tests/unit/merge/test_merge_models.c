@@ -126,6 +126,8 @@ static void what_is_no_model_is_refused_in_a_sentence(void **state)
 	must(mkdir(in_temp(state, "directory").text, 0700) == 0);
 	write_text(in_temp(state, "merge.yml").text, "merge_method: linear\n");
 	write_text(in_temp(state, "text.gguf").text, "this is no GGUF, and long enough to see it");
+	save_small(state, "-00001-.gguf");
+	refuse_as(state, "absent/", ENOENT, "there is no file \"absent/\"");
 	refuse_as(state, "absent", ENOENT, "there is no file \"absent\"");
 	refuse_as(state, "small.gguf/x", ENOENT, "no file");
 	refuse_as(state, "mistralai/Mistral-7B-v0.1", ENOENT, "Hugging Face");

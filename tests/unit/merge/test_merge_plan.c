@@ -325,4 +325,452 @@ static void passthrough_takes_the_bytes_as_they_are(void **state)
 	release(&p);
 }
 
+/* Slices. */
+
+#define STACK		      "merge_method: passthrough\nslices:\n"
+#define PART(model, from, to) "- sources: [{model: " model ", layer_range: [" #from ", " #to "]}]\n"
+
+static void slices_stack_more_blocks_than_the_form_has(void **state)
+{
+	static const char *const added[] = { "blk.3.attn_q.weight",	"blk.3.attn_norm.weight",
+					     "blk.3.rope_freqs.weight", "blk.4.attn_q.weight",
+					     "blk.4.attn_norm.weight",	"blk.4.rope_freqs.weight" };
+	struct planned p;
+
+	save_two(state, 3);
+	p = plan(state, STACK PART("form", 0, 2) PART("donor", 1, 3) PART("form", 2, 3));
+	assert_int_equal(p.plan->blocks, 5);
+	assert_int_equal(p.plan->n, p.form.gguf->n_tensors + 6u);
+	assert_made(&p, "token_embd.weight", MERGE_AS_FORM);
+	assert_made(&p, "output.weight", MERGE_AS_FORM);
+	assert_made(&p, "blk.0.attn_norm.weight", MERGE_AS_FORM);
+	assert_made(&p, "blk.1.rope_freqs.weight", MERGE_AS_FORM);
+	assert_as_model(&p, "blk.2.attn_q.weight", "donor", "blk.1.attn_q.weight");
+	assert_as_model(&p, "blk.2.rope_freqs.weight", "donor", "blk.1.rope_freqs.weight");
+	assert_as_model(&p, "blk.3.attn_norm.weight", "donor", "blk.2.attn_norm.weight");
+	assert_as_model(&p, "blk.4.attn_q.weight", NULL, "blk.2.attn_q.weight");
+	for (size_t i = 0; i < ARRAY_LENGTH(added); i++) {
+		const struct merge_plan_tensor *q = &p.plan->tensors[p.form.gguf->n_tensors + i];
+
+		assert_string_equal(q->name, added[i]);
+		assert_int_equal(q->length, strlen(added[i]));
+		assert_int_equal(q->of, MERGE_PLAN_NEW);
+	}
+	release(&p);
+}
+
+static void slices_leave_blocks_out_and_change_their_order(void **state)
+{
+	struct planned p;
+
+	save_two(state, 3);
+	p = plan(state, STACK PART("form", 2, 3) PART("form", 1, 2));
+	assert_int_equal(p.plan->blocks, 2);
+	assert_int_equal(p.plan->n, p.form.gguf->n_tensors);
+	assert_as_model(&p, "blk.0.attn_q.weight", NULL, "blk.2.attn_q.weight");
+	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_FORM);
+	assert_made(&p, "blk.2.attn_q.weight", MERGE_GONE);
+	assert_made(&p, "blk.2.rope_freqs.weight", MERGE_GONE);
+	release(&p);
+}
+
+static void what_is_outside_of_blocks_comes_from_the_first_and_the_last_slice(void **state)
+{
+	struct planned p;
+
+	save_two(state, 3);
+	p = plan(state, STACK PART("donor", 0, 1) PART("form", 1, 3));
+	assert_as_model(&p, "token_embd.weight", "donor", "token_embd.weight");
+	assert_made(&p, "output.weight", MERGE_AS_FORM);
+	assert_made(&p, "output_norm.weight", MERGE_AS_FORM);
+	release(&p);
+	p = plan(state, STACK PART("form", 1, 3) PART("donor", 0, 1));
+	assert_made(&p, "token_embd.weight", MERGE_AS_FORM);
+	assert_as_model(&p, "output.weight", "donor", "output.weight");
+	assert_as_model(&p, "output_norm.weight", "donor", "output_norm.weight");
+	/* Tables are the form's. */
+	assert_made(&p, "token_types", MERGE_AS_FORM);
+	release(&p);
+}
+
+#define SLERP                                                                                   \
+	"merge_method: slerp\nbase_model: form\nparameters: {t: [0, 1]}\nslices:\n- sources:\n" \
+	"  - {model: donor, layer_range: [2, 4]}\n  - {model: form, layer_range: [0, 2]}\n"     \
+	"- sources:\n  - {model: form, layer_range: [0, 3]}\n  - {model: donor, layer_range: "  \
+	"[1, 4]}\n"
+
+static void blocks_of_other_numbers_are_merged_and_gradients_go_by_slices(void **state)
+{
+	struct planned p;
+	const struct merge_plan_tensor *q;
+
+	save_two(state, 4);
+	p = plan(state, SLERP);
+	assert_int_equal(p.plan->blocks, 5);
+	q = tensor_of(&p, "blk.0.attn_q.weight");
+	assert_data(&p, &q->tensor.inputs[0], NULL, "blk.0.attn_q.weight");
+	assert_data(&p, &q->tensor.inputs[1], "donor", "blk.2.attn_q.weight");
+	assert_true(q->tensor.rule.t == 0.0);
+	q = tensor_of(&p, "blk.1.attn_q.weight");
+	assert_true(q->tensor.rule.t == 1.0);
+	q = tensor_of(&p, "blk.3.attn_norm.weight");
+	assert_data(&p, &q->tensor.inputs[0], NULL, "blk.1.attn_norm.weight");
+	assert_data(&p, &q->tensor.inputs[1], "donor", "blk.2.attn_norm.weight");
+	assert_true(q->tensor.rule.t == 0.5);
+	q = tensor_of(&p, "blk.4.attn_q.weight");
+	assert_int_equal(q->of, MERGE_PLAN_NEW);
+	assert_int_equal(q->made, MERGE_OF_ROWS);
+	assert_int_equal(q->tensor.type, GGML_Q8_0);
+	assert_int_equal(q->tensor.rule.inputs[1].seed,
+			 XXH64("blk.4.attn_q.weight", 19, MERGE_CONFIG_SEED + 1));
+	release(&p);
+}
+
+/* n slices of the form, each of one block more than the last one, and step further on. */
+static char *many_slices(unsigned n, unsigned blocks, unsigned step)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	must(out);
+	fprintf(out, STACK);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "- sources: [{model: form, layer_range: [%u, %u]}]\n", i * step,
+			i * step + blocks);
+	must(fclose(out) == 0);
+	return text;
+}
+
+static void assert_not_planned(void **state, const char *text, const char *says)
+{
+	struct planned p = plan_as(state, text, false);
+
+	assert_null(p.plan);
+	assert_refused(-p.err.code, &p.err, strstr(says, "no file") ? ENOENT : EINVAL,
+		       ERROR_NO_OFFSET);
+	if (!strstr(p.err.text, says))
+		fail_msg("\"%s\" is not in \"%s\"", says, p.err.text);
+	release(&p);
+}
+
+static void a_thousand_slices_of_a_large_model_are_planned_soon_but_not_more(void **state)
+{
+	char *text = many_slices(1024, 20, 6);
+	struct planned p;
+
+	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 6600 });
+	p = plan(state, text);
+	assert_int_equal(p.plan->blocks, 20480);
+	assert_int_equal(p.plan->n, 4 + 20480 * 3);
+	release(&p);
+	free(text);
+	text = many_slices(5, 6600, 0);
+	assert_not_planned(state, text,
+			   "line 7, column 3: the slices up to this one add more than");
+	free(text);
+	text = many_slices(1024, 65, 0);
+	assert_not_planned(state, text, "more than 65536 blocks");
+	free(text);
+}
+
+static void of_many_models_none_is_opened(void **state)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	must(out);
+	fprintf(out, STACK);
+	for (unsigned i = 0; i < 129; i++)
+		fprintf(out, "- sources: [{model: absent%u, layer_range: [0, 1]}]\n", i);
+	must(fclose(out) == 0);
+	save_two(state, 1);
+	assert_not_planned(state, text, "line 131, column 13: at most 128 models");
+	free(text);
+}
+
+/* Refusals. */
+
+#define TWO_SLICES STACK PART("form", 0, 2) PART("donor", 1, 3)
+#define BASE(key)  "tokenizer_source: " key "\n" LINEAR
+
+static const struct {
+	const char *text;
+	struct spec donor;
+	const char *says;
+} refusals[] = {
+	{ LINEAR,
+	  { .architecture = "qwen2" },
+	  "\"donor.gguf\" is of architecture qwen2, the model that it is merged into of llama" },
+	{ LINEAR, { .blocks = 2 }, "line 4, column 3: \"donor.gguf\" has 2 blocks" },
+	{ LINEAR, { .blocks = 4 }, "has 4 blocks, the model that it is merged into 3" },
+	{ LINEAR,
+	  { .without = "blk.1.attn_q.weight" },
+	  "\"donor.gguf\" has no blk.1.attn_q.weight" },
+	{ LINEAR,
+	  { .without = "output.weight" },
+	  "no output.weight: its token_embd.weight is that" },
+	{ LINEAR, { .with = "blk.1.attn_q.bias" }, "\"donor.gguf\" has blk.1.attn_q.bias, and " },
+	{ LINEAR, { .with = "token_embd_norm.weight" }, "has token_embd_norm.weight, and \"/" },
+	{ LINEAR, { .with = "output_extra.weight" }, "has output_extra.weight, and " },
+	{ LINEAR,
+	  { .width = 64 },
+	  "token_embd.weight of \"donor.gguf\" has the shape 64x6, not 32x6" },
+	{ LINEAR,
+	  { .tokens = 7 },
+	  "7 rows, which are more than 6; with \"tokenizer_source: base\"" },
+	{ LINEAR, { .tokens = 5 }, "5 rows, which are fewer than 6" },
+	{ BASE("base"), { .tokens = 5 }, "5 rows, which are fewer than 6" },
+	{ LINEAR, { .type = GGML_I32 }, "is of type I32, which is not merged" },
+	{ LINEAR, { .type = GGML_Q8_1 }, "is of type Q8_1, which is not merged" },
+	{ LINEAR, { .table = GGML_I8 }, "token_types of \"donor.gguf\" is of another type" },
+	{ TWO_SLICES,
+	  { .blocks = 2 },
+	  "line 4, column 13: \"donor\" has 2 blocks, none with number 2" },
+	{ TWO_SLICES, { .without = "output_norm.weight" }, "\"donor\" has no output_norm.weight" },
+	{ TWO_SLICES, { .width = 64 }, "blk.1.attn_q.weight of \"donor\" has the shape 64x4" },
+	{ STACK PART("form", 0, 1) PART("absent", 0, 1),
+	  { 0 },
+	  "line 4, column 13: there is no file" },
+	{ STACK PART("a/b", 0, 1), { 0 }, "there is no file \"a/b\"; of Hugging Face" },
+	{ "base_model: absent\n" LINEAR, { 0 }, "line 1, column 13: there is no file \"absent\"" },
+	{ "merge_method: linear\nmodels: [{model: form}, {model: donor}]\n",
+	  { 0 },
+	  "\"form\" has no \"weight\" for token_embd.weight" },
+	{ "merge_method: slerp\nbase_model: form\nmodels: [{model: donor}]\n", { 0 }, "no \"t\"" },
+	{ "merge_method: linear\nparameters: {weight: 1}\nslices:\n- sources:\n"
+	  "  - {model: form, layer_range: [0, 1]}\n  - {model: donor, layer_range: [1, 2]}\n",
+	  { .with = "blk.1.attn_q.bias" },
+	  "\"donor\" has blk.1.attn_q.bias, and \"form\" has none" },
+	{ "merge_method: linear\nparameters: {weight: 1}\nslices:\n- sources:\n"
+	  "  - {model: form, layer_range: [0, 1]}\n  - {model: donor, layer_range: [1, 2]}\n",
+	  { .without = "blk.1.attn_norm.weight" },
+	  "\"donor\" has no blk.1.attn_norm.weight" },
+};
+
+static void what_does_not_go_together_is_refused_in_a_sentence(void **state)
+{
+	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 3 });
+	for (size_t i = 0; i < ARRAY_LENGTH(refusals); i++) {
+		struct spec donor = refusals[i].donor;
+
+		donor.file = "donor.gguf";
+		donor.blocks = donor.blocks ? donor.blocks : 3;
+		save_model(state, &donor);
+		assert_not_planned(state, refusals[i].text, refusals[i].says);
+	}
+}
+
+static void a_slice_of_another_shape_than_the_forms_block_is_refused(void **state)
+{
+	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 3 });
+	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 3, .width = 64 });
+	assert_not_planned(state, STACK PART("form", 0, 3) PART("donor", 0, 1) PART("form", 2, 3),
+			   "blk.0.attn_q.weight of \"donor\" has the shape 64x4, not 32x4");
+}
+
+static void rows_of_tokens_that_the_form_has_not_are_left_out_if_that_is_said(void **state)
+{
+	struct planned p;
+	const struct merge_plan_tensor *q;
+
+	save_two(state, 3);
+	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 3, .tokens = 9 });
+	p = plan(state, BASE("base"));
+	q = tensor_of(&p, "token_embd.weight");
+	assert_true(q->tensor.ne[1] == TOKENS && q->tensor.rule.rows == TOKENS);
+	assert_data(&p, &q->tensor.inputs[1], "donor.gguf", "token_embd.weight");
+	release(&p);
+	p = plan(state, "merge_method: passthrough\ntokenizer_source: base\n"
+			"models: [{model: donor}]\n");
+	assert_as_model(&p, "output.weight", "donor", "output.weight");
+	assert_int_equal(tensor_of(&p, "output.weight")->tensor.ne[1], TOKENS);
+	release(&p);
+}
+
+static void tied_embeddings_of_all_models_stay_tied(void **state)
+{
+	struct planned p;
+
+	save_model(state,
+		   &(struct spec){ .file = "form.gguf", .blocks = 1, .without = "output.weight" });
+	save_model(state,
+		   &(struct spec){ .file = "donor.gguf", .blocks = 1, .without = "output.weight" });
+	p = plan(state, LINEAR);
+	assert_int_equal(p.plan->n, p.form.gguf->n_tensors);
+	release(&p);
+	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1 });
+	assert_not_planned(state, LINEAR, "\"donor.gguf\" has output.weight, and ");
+}
+
+static void a_table_that_another_model_lacks_stays_the_forms(void **state)
+{
+	struct planned p;
+
+	save_two(state, 1);
+	save_model(state, &(struct spec){ .file = "donor.gguf",
+					  .blocks = 1,
+					  .without = "blk.0.rope_freqs.weight" });
+	p = plan(state, LINEAR);
+	assert_made(&p, "blk.0.rope_freqs.weight", MERGE_AS_FORM);
+	release(&p);
+}
+
+static void the_first_model_with_another_tokenizer_is_told(void **state)
+{
+	struct planned p;
+
+	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 1, .token = "one" });
+	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1, .token = "one" });
+	p = plan(state, LINEAR);
+	assert_int_equal(p.plan->other_tokenizer, SIZE_MAX);
+	release(&p);
+	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1, .token = "two" });
+	p = plan(state, LINEAR);
+	assert_int_equal(p.plan->other_tokenizer, 1);
+	release(&p);
+	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1 });
+	p = plan(state, LINEAR);
+	assert_int_equal(p.plan->other_tokenizer, 1);
+	release(&p);
+}
+
+/* Opening. */
+
+static void a_model_is_opened_once_for_each_name_and_a_link_to_the_form_is_the_form(void **state)
+{
+	struct planned p;
+
+	save_two(state, 2);
+	must(symlink("form.gguf", in_temp(state, "other.gguf").text) == 0);
+	p = plan(state, STACK PART("form", 0, 1) PART("other", 0, 1) PART("donor", 0, 1)
+				PART("form", 1, 2));
+	assert_int_equal(p.plan->n_models, 3);
+	assert_string_equal(p.plan->models[1].written, "other");
+	assert_string_equal(p.plan->models[1].path, in_temp(state, "other.gguf").text);
+	assert_true(p.plan->models[1].is_form && !p.plan->models[2].is_form);
+	assert_as_model(&p, "blk.1.attn_q.weight", NULL, "blk.0.attn_q.weight");
+	release(&p);
+}
+
+static void a_model_of_which_a_shard_is_missing_is_refused(void **state)
+{
+	const uint64_t ne[1] = { WIDTH };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_kv_u32(m, "split.no", 0);
+	mkgguf_kv_u32(m, "split.count", 2);
+	mkgguf_kv_u32(m, "split.tensors.count", 2);
+	mkgguf_tensor(m, "output_norm.weight", GGML_F32, 1, ne);
+	file = mkgguf_finish(m);
+	write_file(in_temp(state, "part-00001-of-00002.gguf").text, file.bytes, file.size);
+	mk_file_free(&file);
+	save_two(state, 1);
+	assert_not_planned(state, "merge_method: passthrough\nmodels: [{model: part}]\n",
+			   "\"part\" is not complete: 1/2 tensors, shard 1 of 2");
+}
+
+static void a_name_that_would_be_too_long_is_refused(void **state)
+{
+	const uint64_t ne[1] = { WIDTH };
+	struct mkgguf *m = mkgguf_new(3);
+	char *name = malloc(65536), *text = many_slices(11, 1, 0);
+	struct mk_file file;
+
+	must(name);
+	memset(name, 'x', 65535);
+	memcpy(name, "blk.0.", 6);
+	name[65535] = '\0';
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, name, GGML_F32, 1, ne);
+	file = mkgguf_finish(m);
+	write_file(in_temp(state, "form.gguf").text, file.bytes, file.size);
+	mk_file_free(&file);
+	assert_not_planned(state, text, "line 13, column 3: the name blk.0.xxx");
+	free(text);
+	free(name);
+}
+
+/* It is gone as soon as it is open. */
+static int open_and_truncate(void *context, const char *written, struct base *base, char **path,
+			     struct error *err)
+{
+	const int rc = merge_open_by_path(context, written, base, path, err);
+
+	if (rc == 0 && strcmp(written, "donor.gguf") == 0)
+		must(truncate(*path, 0) == 0);
+	return rc;
+}
+
+static void a_model_that_cannot_be_read_any_more_is_refused(void **state)
+{
+	struct planned p = { 0 };
+	struct merge_plan_params params = { .open = open_and_truncate,
+					    .context = ((struct temp *)*state)->dir };
+
+	save_two(state, 1);
+	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
+	assert_int_equal(merge_config_read(LINEAR, strlen(LINEAR), &p.config, &p.err), 0);
+	params.form = p.form.file;
+	params.gguf = p.form.gguf;
+	assert_null(merge_plan_new(&p.config, &params, &p.err));
+	assert_refused(-p.err.code, &p.err, EIO, ERROR_NO_OFFSET);
+	assert_non_null(strstr(p.err.text, "line 4, column 3: the metadata of \"donor.gguf\""));
+	release(&p);
+}
+
+/* context is the flag. */
+static int open_and_stop(void *context, const char *written, struct base *base, char **path,
+			 struct error *err)
+{
+	atomic_store((atomic_bool *)context, true);
+	return merge_open_by_path(".", written, base, path, err);
+}
+
+static void a_plan_that_is_stopped_is_given_up(void **state)
+{
+	atomic_bool stop = false;
+	struct planned p = { 0 };
+	struct merge_plan_params params = { .open = open_and_stop,
+					    .context = &stop,
+					    .stop = &stop };
+	char text[PATH_MAX + 128];
+
+	save_two(state, 1);
+	snprintf(text, sizeof(text), "merge_method: passthrough\nmodels: [{model: \"%s\"}]\n",
+		 in_temp(state, "form.gguf").text);
+	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
+	assert_int_equal(merge_config_read(text, strlen(text), &p.config, &p.err), 0);
+	params.form = p.form.file;
+	params.gguf = p.form.gguf;
+	assert_null(merge_plan_new(&p.config, &params, &p.err));
+	assert_refused(-p.err.code, &p.err, EINTR, ERROR_NO_OFFSET);
+	release(&p);
+}
+
+static void without_memory_nothing_is_planned(void **state)
+{
+	struct planned p;
+
+	needs_failing_allocations();
+	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 4, .token = "one" });
+	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 4, .token = "one" });
+	p = plan(state, SLERP);
+	for (uint64_t k = 1;; k++) {
+		merge_plan_free(p.plan);
+		p.err = (struct error){ 0 };
+		allocation_fails(k);
+		plan_into(&p, state, false);
+		if (!allocation_failed())
+			break;
+		assert_null(p.plan);
+		assert_refused(-p.err.code, &p.err, ENOMEM, ERROR_NO_OFFSET);
+	}
+	assert_non_null(p.plan);
+	release(&p);
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)

@@ -318,6 +318,52 @@ static void the_question_comes_often_enough(void **state)
 	free_blocks(&b);
 }
 
+/* Bytes that take long: a read of them waits for its interrupt. */
+static int read_until_stopped(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+			      const atomic_bool *stop)
+{
+	(void)flags;
+	(void)offset;
+	memset(bytes, 0, n);
+	must(stop == context);
+	return stop && atomic_load(stop) ? -EINTR : 0;
+}
+
+static void release_nothing(void *context)
+{
+	(void)context;
+}
+
+static void a_read_that_takes_long_can_be_interrupted(void **state)
+{
+	static const uint64_t samples[] = { SAMPLE_DEFAULT, SAMPLES_ALL };
+	const struct stat stat = { .st_size = 1 << 20 };
+	struct asker asker;
+	struct zmeasure result;
+	float value;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(samples); i++) {
+		struct blocks b = new_blocks(state, GGML_F32, 2 * SAMPLE_DEFAULT, &asker);
+		atomic_bool stop = false;
+
+		backing_unref(b.sampling.file);
+		b.sampling.file =
+			backing_from_ops(&(struct backing_ops){ .read = read_until_stopped,
+								.release = release_nothing,
+								.context = &stop },
+					 "/slow", &stat);
+		must(b.sampling.file);
+		b.sampling.samples = samples[i];
+		b.sampling.stop = &stop;
+		assert_int_equal(sampling_measure(&b.sampling, &result), 0);
+		assert_int_equal(sampling_range(&b.sampling, 0, 1, &value), 0);
+		atomic_store(&stop, true);
+		assert_int_equal(sampling_measure(&b.sampling, &result), -EINTR);
+		assert_int_equal(sampling_range(&b.sampling, 0, 1, &value), -EINTR);
+		free_blocks(&b);
+	}
+}
+
 static void without_memory_there_is_no_measure(void **state)
 {
 	needs_failing_allocations();

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A process that waits until merged tensors were looked at as a whole can be interrupted, and what
+# no process waits for any more is not done; nor does the end of the mount wait for it.
+. "${0%/*}/../lib.sh"
+
+for name in base one other; do
+	"$GGUF" synth "$TMP/$name.gguf" --tensors 20 --vocab 10 --size 500G --organ 400G
+done
+mount_model -o noassemble "$TMP/base.gguf"
+cat >"$TMP/config.yml" <<END
+merge_method: ties
+base_model: $TMP/base.gguf
+models:
+- model: $TMP/one.gguf
+- model: $TMP/other.gguf
+parameters:
+  weight: 0.5
+  density: 0.5
+END
+timeout 30 cp "$TMP/config.yml" "$MNT/.merge" || fail "the merge is refused: $(cat "$MNT/.log")"
+large=$MNT/organs/blk_0_ffn_up
+
+# interrupted SIGNAL COMMAND...: it waits, it is ended by the signal, and the work for it too.
+interrupted() {
+	local signal=$1 pid
+	shift
+	at_terminal "$@" >"$TMP/out" 2>&1 &
+	pid=$!
+	until_true 20 is_working || fail "$*: the tensor is not looked at: $(cat "$TMP/out")"
+	# While others get their answers.
+	timeout 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+	kill -s "$signal" $pid
+	until_true 20 is_gone $pid || fail "$signal does not end $*"
+	wait $pid 2>/dev/null || true
+	until_true 20 is_idle || fail "the work goes on after $signal to $*"
+}
+
+for signal in INT TERM KILL; do
+	interrupted $signal cat "$large.theta"
+	interrupted $signal dd if="$large.bin" of=/dev/null bs=64K iflag=direct
+done
+# What the kernel reads ahead it never interrupts, but its reader ends, and so does the mount.
+for _ in $(seq 40); do
+	cat "$large.bin" "$MNT/model.gguf" >/dev/null 2>&1 &
+	pid=$!
+done
+until_true 20 is_working || fail 'the tensor is not looked at'
+timeout 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+kill $pid
+until_true 20 is_gone $pid || fail 'a cat does not end'
+kill -s TERM "${DAEMON[$MNT]}"
+wait_daemon
+wait
