@@ -170,6 +170,20 @@ static int open_beside(struct merging *merging, const char *directory, const cha
 	return rc;
 }
 
+static int open_file_url(struct merging *merging, const char *url, struct base *base, char **path,
+			 struct error *err)
+{
+	char *named = url_file_path(url);
+	int rc;
+
+	if (!named)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "\"%.120s\" names no file of this machine", url);
+	rc = open_path(merging, named, base, path, err);
+	free(named);
+	return rc;
+}
+
 static int open_written(struct merging *merging, const char *written, struct base *base,
 			char **path, struct error *err)
 {
@@ -179,8 +193,10 @@ static int open_written(struct merging *merging, const char *written, struct bas
 
 	if (mounted)
 		return open_mounted(mounted, base, path, err);
-	if (url_is_remote(written) || url_is_file(written))
+	if (url_is_remote(written))
 		return open_as(merging, written, base, path, err);
+	if (url_is_file(written))
+		return open_file_url(merging, written, base, path, err);
 	if (written[0] == '/')
 		return open_path(merging, written, base, path, err);
 	for (size_t i = 0; rc == -ENOENT && i < 2; i++)

@@ -43,8 +43,10 @@ refuses 'there is no file "nothing"' <<<'merge_method: linear
 models: [{model: nothing, parameters: {weight: 1}}]'
 refuses 'the path leads into this mount' <<<"merge_method: linear
 models: [{model: $MNT/model.gguf, parameters: {weight: 1}}]"
+refuses 'the path leads into this mount' <<<"merge_method: linear
+models: [{model: 'file://$MNT/model.gguf', parameters: {weight: 1}}]"
 ln -s "$MNT/model.gguf" link.gguf
-refuses 'link.gguf.* this mount' <<<'merge_method: linear
+refuses 'link".* this mount' <<<'merge_method: linear
 models: [{model: link, parameters: {weight: 1}}]'
 refuses 'line 2, column [0-9]*: "stories260K.gguf" has 5 blocks' <<<"merge_method: linear
 models: [{model: ${other##*/}, parameters: {weight: 1}}]"
