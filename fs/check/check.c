@@ -3,6 +3,7 @@
 #include "fs/check/check.h"
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_donor.h"
+#include "fs/check/check_merge.h"
 #include "fs/check/check_sets.h"
 #include "fs/lazy/whole_text.h"
 #include "fs/util/array_grown.h"
@@ -21,8 +22,9 @@
 struct row {
 	const char *check;
 	const struct check_group *group; /* NULL: the model */
-	bool is_made;		   /* when it is read: the model's look, or the group's check */
-	bool is_unit;		   /* and what may be wrong is not where the donor is of one kind */
+	bool is_made;  /* when it is read: the model's look, or the group's check */
+	bool is_merge; /* and it is the lineage of a merge */
+	bool is_unit;  /* and what may be wrong is not where the donor is of one kind */
 	check_host_fn *look;
 	enum donor_check donor_check;
 	struct finding finding;
@@ -70,8 +72,8 @@ static int add_host(struct check *check)
 		       { "experts", true, check_host_experts },
 		       { "nextn", true, check_blocks_nextn } };
 	const struct check_groups *groups = check->groups;
-	const bool changed =
-		groups->grafts || groups->removed || (groups->edits && groups->edits->n);
+	const bool changed = groups->grafts || groups->removed || groups->merge ||
+			     (groups->edits && groups->edits->n);
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
@@ -90,6 +92,31 @@ static int add_host(struct check *check)
 			rc = row->look(groups, groups->model->gguf, &row->finding);
 	}
 	return rc;
+}
+
+/* Those of a merge. */
+static int add_merge(struct check *check)
+{
+	const struct merge_state *merge = check->groups->merge;
+	struct row *row;
+
+	if (!merge)
+		return 0;
+	row = add_row(check, "merge", NULL);
+	if (!row)
+		return -ENOMEM;
+	check_merge_models(merge, &row->finding);
+	if (merge->broken)
+		return 0;
+	row = add_row(check, "tokenizer", NULL);
+	if (!row)
+		return -ENOMEM;
+	check_merge_tokenizer(merge, &row->finding);
+	row = add_row(check, "lineage", NULL);
+	if (!row)
+		return -ENOMEM;
+	row->is_made = row->is_merge = true;
+	return 0;
 }
 
 static int report_donor(const struct check_groups *groups, const struct check_group *group,
@@ -157,7 +184,7 @@ static int examine_host(const struct check *check, const struct gguf *header, st
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < check->n; i++)
-		if (rows[i].is_made && !rows[i].group)
+		if (rows[i].is_made && !rows[i].group && !rows[i].is_merge)
 			rc = rows[i].look(check->groups, header, &rows[i].finding);
 	return rc;
 }
@@ -188,6 +215,19 @@ static int examine_groups(const struct check *check, const struct traits *host, 
 	return rc;
 }
 
+/* That of the merge. */
+static int examine_merge(const struct check *check, struct row *rows, const struct halt *halt)
+{
+	const struct check_groups *groups = check->groups;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < check->n; i++)
+		if (rows[i].is_merge)
+			rc = check_merge_lineage(groups->merge, groups->model, halt,
+						 &rows[i].finding);
+	return rc;
+}
+
 /* Fill the rows that have to be made. Where the model cannot be assembled, its metadata is taken
  * from the base. */
 static int examine(const struct check *check, struct row *rows, const struct halt *halt)
@@ -205,6 +245,8 @@ static int examine(const struct check *check, struct row *rows, const struct hal
 	rc = check_traits_read(header, &source, halt, &host);
 	if (rc == 0)
 		rc = examine_host(check, header, rows);
+	if (rc == 0)
+		rc = examine_merge(check, rows, halt);
 	if (rc == 0)
 		rc = examine_groups(check, &host, rows, halt);
 	gguf_free(made);
@@ -250,13 +292,13 @@ static void print_overall(FILE *out, const struct check *check, const struct row
 		if (rows[i].finding.verdict > worst)
 			worst = rows[i].finding.verdict;
 	}
-	if (groups->grafts + groups->removed + edits)
+	if (groups->grafts + groups->removed + edits || groups->merge)
 		snprintf(text, sizeof(text),
-			 "%" PRIu32 " graft%s, %" PRIu32 " removed, %" PRIu32
+			 "%s%" PRIu32 " graft%s, %" PRIu32 " removed, %" PRIu32
 			 " key%s edited; of %zu checks %zu impossible, %zu risky, %zu unknown",
-			 groups->grafts, plural(groups->grafts), groups->removed, edits,
-			 plural(edits), check->n, count[VERDICT_IMPOSSIBLE], count[VERDICT_RISKY],
-			 count[VERDICT_UNKNOWN]);
+			 groups->merge ? "a merge, " : "", groups->grafts, plural(groups->grafts),
+			 groups->removed, edits, plural(edits), check->n, count[VERDICT_IMPOSSIBLE],
+			 count[VERDICT_RISKY], count[VERDICT_UNKNOWN]);
 	else
 		snprintf(text, sizeof(text), "no graft; of %zu checks of the base %zu impossible",
 			 check->n, count[VERDICT_IMPOSSIBLE]);
@@ -306,6 +348,8 @@ struct view *check_view(struct model *model, const struct snapshot *snapshot,
 	check->groups = check_groups_new(model, snapshot);
 	if (check->groups)
 		rc = add_host(check);
+	if (rc == 0)
+		rc = add_merge(check);
 	for (uint32_t g = 0; rc == 0 && g < check->groups->n; g++)
 		rc = add_group(check, &check->groups->groups[g]);
 	if (rc == 0)

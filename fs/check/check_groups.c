@@ -116,7 +116,7 @@ static bool fill(struct check_groups *groups, const struct donor *self)
 			const struct content *content = groups->content[i];
 			enum group_kind kind;
 
-			if (!content || content_is_whiteout(content))
+			if (!content_is_graft(content) || content_is_whiteout(content))
 				continue;
 			kind = kind_of(content->donor, self);
 			if ((kind >= GROUP_ORGANS) != unknown)
@@ -129,7 +129,8 @@ static bool fill(struct check_groups *groups, const struct donor *self)
 	/* Whether a slot behind these is an addition that was removed does not show in the
 	 * model. */
 	for (uint32_t i = 0; i < groups->n_slots && i < groups->model->gguf->n_tensors; i++)
-		groups->removed += content_is_whiteout(groups->content[i]);
+		groups->removed += content_is_whiteout(groups->content[i]) &&
+				   content_is_graft(groups->content[i]);
 	return true;
 }
 
@@ -170,6 +171,7 @@ struct check_groups *check_groups_new(struct model *model, const struct snapshot
 		return NULL;
 	groups->model = model;
 	groups->content = calloc(snapshot->n + 1u, sizeof(*groups->content));
+	groups->merge = merge_force_get(model);
 	groups->edits = metadata_edits_ref(snapshot->edits);
 	self = donor_from_backing(model->base, "", 0);
 	well = groups->content && self;
@@ -197,6 +199,7 @@ void check_groups_free(struct check_groups *groups)
 		content_unref(groups->content[i]);
 	for (uint32_t i = 0; i < groups->n; i++)
 		free(groups->groups[i].slots);
+	merge_state_unref(groups->merge);
 	metadata_edits_unref(groups->edits);
 	free(groups->groups);
 	free(groups->content);
@@ -207,7 +210,8 @@ struct gguf *check_groups_header(const struct check_groups *groups, struct view 
 				 struct source *source)
 {
 	const struct snapshot snapshot = { .n = groups->n_slots,
-					   .grafts = groups->grafts + groups->removed,
+					   .grafts = groups->grafts + groups->removed +
+						     (groups->merge != NULL),
 					   .edits = groups->edits,
 					   .content = groups->content };
 	struct gguf *gguf;

@@ -3,7 +3,7 @@
 #ifndef FS_CHECK_CHECK_GROUPS_H
 #define FS_CHECK_CHECK_GROUPS_H
 
-#include "fs/model/model.h"
+#include "fs/model/merge_force.h"
 #include "fs/storage/view.h"
 
 /* Higher block numbers are no model's. */
@@ -31,6 +31,7 @@ struct check_groups {
 	struct model *model;	  /* borrowed */
 	struct content **content; /* one a slot: what it holds, with references; NULL: base's */
 	uint32_t n_slots;
+	struct merge_state *merge;    /* beneath them, with a reference; NULL: none */
 	struct metadata_edits *edits; /* of the metadata, with a reference; NULL: none */
 	struct adapted {
 		uint32_t adapters, broken, touched, halves;

@@ -457,6 +457,12 @@ int graft_check(struct model *model, const struct graft_place *place, const stru
 	return rc;
 }
 
+/* Without a graft, does the slot hold what a merge of models has there? */
+static bool is_merged(const struct filling *filling)
+{
+	return !filling->is_new && slots_has_beneath(filling->model->slots, filling->tensor);
+}
+
 /* donor: where it is known to come from; NULL: the stage may tell. */
 static int fill(struct model *model, const struct graft_place *place, bool any_shape,
 		struct donor *donor, struct stage *stage)
@@ -478,7 +484,8 @@ static int fill(struct model *model, const struct graft_place *place, bool any_s
 		filling.organ = (struct organ){ 0 };
 		filling_find(&filling);
 		base = model_time(model);
-		filling.may_be_base = !filling_has_other_time(&filling, &base);
+		filling.may_be_base =
+			!filling_has_other_time(&filling, &base) && !is_merged(&filling);
 		filling.donor = fingerprinted(model, donor ? donor_ref(donor)
 							   : traced_donor(&filling, stage));
 		rc = fill_from_stage(&filling, stage);

@@ -178,6 +178,12 @@ static bool is_own(const struct filling *filling, const struct origin *from)
 		       : from->slot == filling->tensor;
 }
 
+/* What adapters and merges of models make lies nowhere that could be referred to. */
+static bool is_made(const struct content *content)
+{
+	return content && (content->kind == CONTENT_MERGED || content->kind == CONTENT_BLEND);
+}
+
 /* With the commits of both models locked: fill the slot with the organ there. */
 static int link_slot(struct filling *filling, const struct origin *from)
 {
@@ -195,8 +201,7 @@ static int link_slot(struct filling *filling, const struct origin *from)
 		rc = filling_reserve(filling);
 	if (rc < 0)
 		return rc;
-	/* What adapters make lies nowhere that could be referred to. */
-	if (content && content->kind == CONTENT_MERGED)
+	if (is_made(content))
 		return -ESTALE;
 	if (content && content->kind == CONTENT_COPY)
 		return filling_has_other_time(filling, &content->mtime) ? -ESTALE
@@ -204,7 +209,8 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	if (content_is_link(content))
 		return put_content(filling, link_again(ino, content));
 	base = model_time(model);
-	if (is_own(filling, from) && !filling_has_other_time(filling, &base))
+	if (is_own(filling, from) && !filling_has_other_time(filling, &base) &&
+	    !slots_has_beneath(model->slots, filling->tensor))
 		return filling_restore(filling);
 	/* A reference to a reference is one to the same tensor. */
 	if (content)
@@ -325,7 +331,7 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 
 	lock_both(model, from);
 	origin.content = slots_get(from->slots, tensor);
-	merged = origin.content && origin.content->kind == CONTENT_MERGED;
+	merged = is_made(origin.content);
 	filling_find(&filling);
 	if (content_is_whiteout(origin.content))
 		rc = -ENOENT;
@@ -349,7 +355,7 @@ static enum journal_left leave_slot(struct model *model, uint32_t tensor, unsign
 				    struct content *nothing)
 {
 	const struct organ_place *place = &model->places[tensor];
-	const int rc = tensor < model->gguf->n_tensors
+	const int rc = journal_needs_whiteout(model, tensor)
 			       ? layer_commit_text(model->layer, number, LAYER_WHITEOUT,
 						   place->klass, place->name, NULL)
 			       : layer_revert(model->layer, place->klass, place->name);
@@ -364,13 +370,13 @@ static int move_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
 	const struct organ_place *place = &model->places[from->slot];
-	const bool in_base = from->slot < model->gguf->n_tensors;
+	const bool hides = journal_needs_whiteout(model, from->slot);
 	enum journal_left left = LEFT_NOTHING;
 	struct content *nothing = content_new_whiteout();
 	unsigned number = 0;
-	int rc = !nothing  ? -ENOMEM
-		 : in_base ? layer_stage_text(model->layer, place->klass, "", NULL, &number)
-			   : 0;
+	int rc = !nothing ? -ENOMEM
+		 : hides  ? layer_stage_text(model->layer, place->klass, "", NULL, &number)
+			  : 0;
 
 	if (rc < 0) {
 		content_unref(nothing);
@@ -384,7 +390,7 @@ static int move_slot(struct filling *filling, const struct origin *from)
 		left = leave_slot(model, from->slot, number, nothing);
 	} else {
 		content_unref(nothing);
-		if (in_base)
+		if (hides)
 			layer_unstage(model->layer, number);
 	}
 	journal_end_move(model, left, from->slot);
@@ -404,11 +410,13 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 	filling_find(&filling);
 	if (content_is_whiteout(from.content))
 		rc = -ENOENT;
+	else if (is_made(from.content))
+		rc = -EXDEV;
 	else if (!is_at(&filling, &from) && (rc = journal_finish_pending(model)) == 0)
 		rc = move_slot(&filling, &from);
 	journal_end(model);
 	content_unref(from.content);
 	if (rc == 0)
 		filling_log_role(&filling);
-	return rc < 0 && rc != -ENOENT ? filling_refuse(&filling, rc) : rc;
+	return rc < 0 && rc != -ENOENT && rc != -EXDEV ? filling_refuse(&filling, rc) : rc;
 }

@@ -175,11 +175,21 @@ void journal_end_move(struct model *model, enum journal_left left, uint32_t numb
 	journal->noted = left != LEFT_NOTHING || layer_journal_clear(model->layer) < 0;
 }
 
+bool journal_needs_whiteout(struct model *model, uint32_t slot)
+{
+	struct content *beneath = slots_beneath(model->slots, slot);
+	const bool merged = beneath && !content_is_whiteout(beneath);
+
+	content_unref(beneath);
+	return merged || slot < model->gguf->n_tensors;
+}
+
 int journal_empty_slot(struct model *model, uint32_t slot)
 {
 	const struct organ_place *place = &model->places[slot];
 
-	return layer_remove(model->layer, place->klass, place->name, slot < model->gguf->n_tensors);
+	return layer_remove(model->layer, place->klass, place->name,
+			    journal_needs_whiteout(model, slot));
 }
 
 int journal_empty_key(struct model *model, uint32_t i)

@@ -57,6 +57,9 @@ int journal_note_move(struct model *model, const char *directory, const char *na
  * to journal_finish_pending(), and the note stays as long. */
 void journal_end_move(struct model *model, enum journal_left left, uint32_t number);
 
+/* Without a graft, does the slot hold something that a removal hides? */
+bool journal_needs_whiteout(struct model *model, uint32_t slot);
+
 /* The layer says that the slot, or key, holds nothing: what the base has is whited out, what was
  * added is forgotten. Of a slot as layer_remove(). Returns 0 or -errno. */
 int journal_empty_slot(struct model *model, uint32_t slot);

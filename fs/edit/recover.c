@@ -3,6 +3,7 @@
 #include "fs/edit/recover.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft.h"
+#include "fs/edit/merge_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/undo.h"
 
@@ -22,6 +23,8 @@ void recover(struct model *model, const char *mountpoint)
 		return;
 	undo_finish(model);
 	check_listed(model, metadata_edit_recover(model));
+	/* Beneath the grafts: it may have the slots that they fill. */
+	check_listed(model, merge_edit_recover(model));
 	check_listed(model, graft_recover(model, mountpoint));
 	graft_finish_move(model);
 	check_listed(model, adapter_edit_recover(model));

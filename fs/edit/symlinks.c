@@ -4,6 +4,7 @@
 #include "fs/edit/symlinks.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
+#include "fs/edit/merge_edit.h"
 #include "fs/model/inode.h"
 #include "fs/paths/path_probe.h"
 #include "fs/util/paths.h"
@@ -594,6 +595,7 @@ void symlinks_refresh(struct symlinks *links, struct model *model)
 
 		if (model && model != now)
 			continue;
+		silent |= merge_edit_refresh(now, links->silent);
 		silent |= adapter_edit_refresh(now, links->silent);
 		n = collect(links, now, false, &all, n);
 	}

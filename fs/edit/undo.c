@@ -34,10 +34,15 @@ static void add(struct undoing *undoing, bool is_key, enum organ_class klass, co
 	undoing->n++;
 }
 
-/* Does the slot hold other than in the base? */
+/* Does the slot hold other than without a graft? */
 static bool is_changed(const struct model *model, uint32_t i, const struct content *own)
 {
-	return i < model->gguf->n_tensors ? own != NULL : own && !content_is_whiteout(own);
+	struct content *beneath = slots_beneath(model->slots, i);
+	const bool nothing = i >= model->gguf->n_tensors &&
+			     (!beneath || content_is_whiteout(beneath)) && content_is_whiteout(own);
+
+	content_unref(beneath);
+	return content_is_graft(own) && !nothing;
 }
 
 static void add_slot(struct undoing *undoing, uint32_t i)
@@ -311,7 +316,7 @@ static void restore_slot(void *context, const struct layer_undone *undone)
 	if (undone->is_key || !slot_name(undone->file) ||
 	    !model_find_slot(model, undone->klass, undone->file, slot_name(undone->file), &i))
 		return;
-	if (i >= model->gguf->n_tensors)
+	if (i >= model->gguf->n_tensors && !slots_has_beneath(model->slots, i))
 		nothing = ready->nothing[--ready->n_nothing];
 	ready->halves |= undone->klass == CLASS_ADAPTERS;
 	ready->puts[ready->n++] = (struct slot_content){ i, nothing };

@@ -4,6 +4,7 @@
 #include "fs/edit/metadata_edit.h"
 #include "fs/metadata/value.h"
 #include "fs/model/adapters.h"
+#include "fs/model/merge_force.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
 #include "fs/util/time_text.h"
@@ -48,7 +49,7 @@ static void write_graft(FILE *out, struct model *model, uint32_t i, const struct
 	const struct organ *organ = &content->organ;
 
 	fprintf(out, "%s\t", model_organ_path(model, i, path));
-	if (content->kind == CONTENT_MERGED && content->own)
+	if (content->kind == CONTENT_MERGED && content_is_graft(content->own))
 		fprintf(out, "%s ", content_kind_name(content->own));
 	fprintf(out, "%s\t", content_kind_name(content));
 	if (content_is_whiteout(content)) {
@@ -105,17 +106,46 @@ static void write_adapter(FILE *out, const struct adapter_line *line)
 	fputs("\t-\n", out);
 }
 
+/* What a merge of models has for a slot is no graft. */
+static bool is_listed(const struct model *model, const struct snapshot *snapshot, uint32_t i)
+{
+	const struct content *content = snapshot->content[i];
+
+	return content && !content->beneath &&
+	       (i < model->gguf->n_tensors || !content_is_whiteout(content));
+}
+
+/* Its models' names stand where grafts have the tensor's. */
+static void write_merge(FILE *out, const struct merge_state *merge)
+{
+	fprintf(out, ".merge\t%smerge\t%s\t%" PRIu32 "\t%" PRIu64 "\t",
+		merge->broken ? "broken " : "", merge->method, merge->made + merge->passed,
+		merge->bytes);
+	for (size_t i = 0; i < merge->n_models; i++) {
+		if (i)
+			fputc(',', out);
+		paths_print(merge->models[i].written, strlen(merge->models[i].written), out);
+	}
+	fputc('\t', out);
+	write_time(out, &merge->mtime);
+	fputs("\t-\t-\n", out);
+}
+
 struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot)
 {
+	struct merge_state *merge;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
+	merge = merge_force_get(model);
+	if (merge)
+		write_merge(out, merge);
+	merge_state_unref(merge);
 	for (uint32_t i = 0; i < snapshot->n; i++)
-		if (snapshot->content[i] &&
-		    (i < model->gguf->n_tensors || !content_is_whiteout(snapshot->content[i])))
+		if (is_listed(model, snapshot, i))
 			write_graft(out, model, i, snapshot->content[i]);
 	for (uint32_t i = 0; snapshot->edits && i < snapshot->edits->n; i++)
 		write_edit(out, model, &snapshot->edits->edits[i]);
@@ -136,8 +166,9 @@ static const struct content *own_of(const struct listing *listing, uint32_t i)
 {
 	const struct content *own = content_own(listing->snapshot->content[i]);
 
-	return i < listing->model->gguf->n_tensors || (own && !content_is_whiteout(own)) ? own
-											 : NULL;
+	if (!content_is_graft(own))
+		return NULL;
+	return i < listing->model->gguf->n_tensors || !content_is_whiteout(own) ? own : NULL;
 }
 
 static void print_file(FILE *out, const char *path)

@@ -142,8 +142,12 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 
-/* A file in a directory in which none can be made: but what rsync writes beside a file of the root,
- * which becomes a sink. NULL with *rc set, after a line in the log. */
+/* The file of that name in a directory in which that one comes and goes (family.h), to release.
+ * NULL: there is none, or it is another name. */
+struct inode *ops_find_created(struct mount *fs, fuse_ino_t directory, const char *name);
+
+/* A file in a directory in which none can be made: but that one; and what rsync writes beside a
+ * file of the root, which becomes a sink. NULL with *rc set, after a line in the log. */
 struct inode *ops_create_beside(struct mount *fs, fuse_ino_t directory, const char *name, int *rc);
 
 /* The same for a file that goes, and one that takes another name. Returns 0 or -errno. */

@@ -123,6 +123,8 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct async_request *async;
 
 	if (!directory)
+		inode = ops_find_created(fs, parent, name);
+	if (!directory && !inode)
 		rc = ops_remove_beside(fs, parent, name);
 	inodes_put(fs->inodes, directory);
 	if (inode && family_of(inode)->remove) {

@@ -2,6 +2,7 @@
 /* ops_node.c - names and attributes: lookup, forget, getattr, setattr, statfs. */
 #include "fs/fuse/ops.h"
 #include "fs/model/adapters.h"
+#include "fs/model/merge_force.h"
 
 #include <errno.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static bool is_by_links(struct mount *fs, const struct inode *directory, const c
 
 		if (directory->model && directory->model != model)
 			continue;
-		if (adapters_broken(model) ||
+		if (adapters_broken(model) || merge_force_broken(model) ||
 		    (slots_links(model->slots) && (!organ || adapters_any(model))))
 			return true;
 	}

@@ -57,7 +57,9 @@ static struct inode *root_of(struct mount *fs, fuse_ino_t ino)
 static bool is_generated(const char *name, size_t n)
 {
 	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
-		if (strlen(generated_name(kind)) == n && memcmp(name, generated_name(kind), n) == 0)
+		/* What is renamed to .merge is dropped by no program that means it. */
+		if (kind != GENERATED_MERGE && strlen(generated_name(kind)) == n &&
+		    memcmp(name, generated_name(kind), n) == 0)
 			return true;
 	return false;
 }
@@ -71,10 +73,40 @@ static bool is_beside(const char *name)
 	       (is_generated(name + 1, n - 8) || is_generated(name, n - 7));
 }
 
+/* The directory, if its family has a file of that name come and go, and it may; to release. */
+static struct inode *creating(struct mount *fs, fuse_ino_t ino, const char *name)
+{
+	struct inode *directory = inodes_get(fs->inodes, ino);
+	const char *creates = directory ? family_of(directory)->creates : NULL;
+
+	if (creates && strcmp(creates, name) == 0 && tree_can_graft(&fs->tree, directory->model))
+		return directory;
+	inodes_put(fs->inodes, directory);
+	return NULL;
+}
+
+struct inode *ops_find_created(struct mount *fs, fuse_ino_t ino, const char *name)
+{
+	struct inode *directory = creating(fs, ino, name), *inode = NULL;
+	int rc;
+
+	if (directory)
+		inode = tree_find(&fs->tree, directory, name, &rc);
+	inodes_put(fs->inodes, directory);
+	return inode;
+}
+
 struct inode *ops_create_beside(struct mount *fs, fuse_ino_t ino, const char *name, int *rc)
 {
-	struct inode *root = is_beside(name) ? root_of(fs, ino) : NULL, *inode;
+	struct inode *root = creating(fs, ino, name), *inode;
 
+	if (root) {
+		inode = family_of(root)->create(&fs->tree, root);
+		*rc = inode ? 0 : -ENOMEM;
+		inodes_put(fs->inodes, root);
+		return inode;
+	}
+	root = is_beside(name) ? root_of(fs, ino) : NULL;
 	if (!root) {
 		*rc = ops_refuse(fs, ino, name, REFUSED_FILE);
 		return NULL;

@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void reply_write(fuse_req_t req, ssize_t rc, size_t size)
 {
@@ -165,6 +167,19 @@ static void write_words(fuse_req_t req, struct open_file *handle, const char *by
 	reply_write(req, rc, size);
 }
 
+/* Where the writer is. NULL: that cannot be told. */
+static const char *find_cwd(const struct async_request *async, char cwd[PATH_MAX])
+{
+	const pid_t pid = fuse_req_ctx(async->req)->pid;
+	char link[48];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
+	n = pid > 0 ? readlink(link, cwd, PATH_MAX - 1) : -1;
+	cwd[n < 0 ? 0 : n] = '\0';
+	return cwd[0] == '/' ? cwd : NULL;
+}
+
 /* The writer waits for the answer, and so has open yet what it copies, where it closes that
  * last. */
 static ssize_t obey(struct async_request *async)
@@ -178,8 +193,10 @@ static ssize_t obey(struct async_request *async)
 					     handle->gid)
 			: NULL;
 	struct donor *source = write_source_donor(trace, async->size, inode->ino);
+	char cwd[PATH_MAX];
 	struct family_words words = { .text = async->text,
 				      .n = async->size,
+				      .cwd = family_of(inode)->traced ? find_cwd(async, cwd) : NULL,
 				      .source = source ? donor_path(source) : NULL,
 				      .uid = handle->uid,
 				      .gid = handle->gid,

@@ -143,7 +143,8 @@ static int start(struct mount_session *mount)
 	mount->fs = mount_new(mount->models);
 	if (mount->fs)
 		mount->fs->status = mount->status;
-	if (rc == 0 && mount->fs && recipe_option_run(mount->fs) < 0) {
+	if (rc == 0 && mount->fs &&
+	    (merge_option_run(mount->fs) < 0 || recipe_option_run(mount->fs) < 0)) {
 		fuse_opt_free_args(&args);
 		return -1;
 	}

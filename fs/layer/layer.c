@@ -29,6 +29,7 @@ static void empty_layer(int dir)
 	paths_remove_directory(dir, ".stage");
 	unlinkat(dir, "MOVING", 0);
 	unlinkat(dir, "UNDOING", 0);
+	unlinkat(dir, LAYER_MERGE, 0);
 	unlinkat(dir, LAYER_LABEL_NEW, 0);
 }
 
@@ -380,7 +381,8 @@ static bool is_empty(const struct layer *layer)
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0 || errno != ENOENT)
 			return false;
-	return faccessat(layer->dir, LAYER_METADATA, F_OK, 0) < 0 && errno == ENOENT;
+	return faccessat(layer->dir, LAYER_METADATA, F_OK, 0) < 0 && errno == ENOENT &&
+	       faccessat(layer->dir, LAYER_MERGE, F_OK, 0) < 0 && errno == ENOENT;
 }
 
 void layer_close(struct layer *layer)

@@ -13,6 +13,7 @@
  *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
  *	adapters/       also adapters and their settings (layer_adapters.h)
  *	metadata/       edited metadata (layer_metadata.h)
+ *	MERGE           text: the merge of models beneath the grafts (layer_merge.h)
  *	MOVING          text: a slot that was being moved to another when the mount ended
  *	UNDOING         text: what was being undone when the mount ended (layer_undo.h)
  *	.stage/N        files being written

@@ -20,13 +20,13 @@ struct layer {
 	struct layer_history past;
 	struct backing *base;
 	const struct gguf *gguf;
-	struct layer_group group; /* threads that wait for the disk */
-	atomic_uint in_memory; /* stages that are */
-	atomic_int order; /* layer_is_ordered() once it was asked; 0: not yet */
+	struct layer_group group;      /* threads that wait for the disk */
+	atomic_uint in_memory;	       /* stages that are */
+	atomic_int order;	       /* layer_is_ordered() once it was asked; 0: not yet */
 	pthread_mutex_t compress_lock; /* held while something is compressed with much memory */
-	pthread_mutex_t lock;	  /* protects what follows */
-	char *path;		  /* NULL: there is no directory yet */
-	int dir;		  /* holds the lock; -1: there is no directory yet */
+	pthread_mutex_t lock;	       /* protects what follows */
+	char *path;		       /* NULL: there is no directory yet */
+	int dir;		       /* holds the lock; -1: there is no directory yet */
 	unsigned next_stage;
 	char whiteout[LAYER_FILE_MAX + 16]; /* a file that says so of a slot, durable; "": none */
 	bool undo_refused; /* the note of it has to go: layer_undo.c, one at a time */
@@ -66,12 +66,15 @@ int layer_create_text(struct layer *layer, const char *name, const char *text, s
 void layer_stage_name(unsigned number, const char *suffix, char name[LAYER_STAGE_NAME]);
 #define STAGED_COMPRESSED ".zst"
 #define STAGED_CHECKSUM	  ".sum"
-#define STAGED_ORIGIN ".from"
-#define STAGED_SEEN   ".seen"
+#define STAGED_ORIGIN	  ".from"
+#define STAGED_SEEN	  ".seen"
 
 /* A number for names in .stage/ of files set aside where nothing is staged. Returns 0 or
  * -errno. */
 int layer_unused_stage_number(struct layer *layer, unsigned *number);
+
+/* The note of a merge (layer_merge.h). */
+#define LAYER_MERGE "MERGE"
 
 /* A durable file of that name and text in the layer. Returns 0, or -errno: it may be there all the
  * same. */

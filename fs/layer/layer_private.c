@@ -57,10 +57,14 @@ static void look_into(int dir, const char *name, struct timespec *changed)
 static struct timespec last_change(int dir)
 {
 	struct timespec changed = { 0 };
+	struct stat stat;
 
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		look_into(dir, class_name(klass), &changed);
 	look_into(dir, LAYER_METADATA, &changed);
+	if (fstatat(dir, LAYER_MERGE, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    is_earlier(&changed, &stat.st_mtim))
+		changed = stat.st_mtim;
 	return changed;
 }
 

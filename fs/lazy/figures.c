@@ -30,7 +30,7 @@ static bool fill_changes(struct figures *figures, struct figure *figure, uint32_
 	const struct gguf *gguf = figures->model->gguf;
 	const struct content *own = content_own(content);
 
-	if (own)
+	if (content_is_graft(own))
 		figure->changes |= 1u << FIGURE_GRAFTED;
 	if (i >= gguf->n_tensors)
 		figure->changes |= 1u << FIGURE_ADDED;

@@ -29,7 +29,7 @@ struct figure {
 	uint64_t elements;
 	const struct zmeasure *z; /* NULL: not known (yet), or its type holds no values */
 	unsigned changes;	  /* 1 << enum figure_change, ... */
-	const char *donor; /* of a graft: the path of a GGUF, or that of the directory of an organ
+	const char *donor;  /* of a graft: the path of a GGUF, or that of the directory of an organ
 			      file with '/' at its end; NULL: none, or not known */
 	const char *tensor; /* its exact name, of that length, which may hold NULs */
 	uint32_t tensor_length;

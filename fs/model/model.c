@@ -2,6 +2,7 @@
 /* model.c - see model.h. */
 #include "fs/model/model.h"
 #include "fs/model/adapters.h"
+#include "fs/model/merge_force.h"
 #include "fs/model/inode.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
@@ -274,6 +275,7 @@ void model_close(struct model *model)
 	layer_close(model->layer);
 	slots_free(model->slots);
 	adapters_free(model->adapters);
+	merge_state_unref(model->merge);
 	metadata_free(model->metadata);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		names_free(model->files[klass]);

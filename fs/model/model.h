@@ -43,7 +43,7 @@ struct journal {
 	bool replaying; /* one thread makes many changes in one step, and no other makes any */
 	pthread_t replayer;
 	atomic_uint publications; /* begun and ended: odd while it makes them */
-	bool stuck;	 /* what an earlier mount noted cannot be done, so no other change can */
+	bool stuck; /* what an earlier mount noted cannot be done, so no other change can */
 };
 
 /* What an assembled model is to say of how it was made, and the metadata key for it. */
@@ -87,6 +87,7 @@ struct model {
 	struct names *files[CLASSES];		/* NAME to slot number */
 	struct timespec set[MODEL_DIRECTORIES]; /* their times, where they were set; 0: not */
 	struct arena *arena;
+	struct merge_state *merge; /* of models, in force; NULL: none is (merge_force.h) */
 
 	struct slots *slots;
 	struct adapters *adapters;

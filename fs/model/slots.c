@@ -16,8 +16,9 @@ struct slots {
 	_Atomic uint32_t n, links; /* these three may be read without it */
 	uint32_t base, grafts;
 	size_t room;
-	struct content **now;	 /* what they hold */
-	struct content **merged; /* what they show instead; NULL: nothing else */
+	struct content **now;	  /* what they hold */
+	struct content **merged;  /* what they show instead; NULL: nothing else */
+	struct content **beneath; /* what they hold without a graft */
 	slots_listener *follower;
 	void *context; /* of the follower */
 };
@@ -126,6 +127,27 @@ struct content *content_new_merged(uint64_t ino, const struct organ *organ, stru
 	return content;
 }
 
+struct content *content_new_blend(uint64_t ino, const struct organ *organ, struct backing *file,
+				  uint64_t offset)
+{
+	struct content *content = content_new_external(CONTENT_BLEND, ino, organ, file, offset);
+
+	if (!content)
+		return NULL;
+	content->beneath = true;
+	content_set_donor(content, NULL);
+	return content;
+}
+
+struct content *content_new_blend_whiteout(void)
+{
+	struct content *content = content_new_whiteout();
+
+	if (content)
+		content->beneath = true;
+	return content;
+}
+
 struct content *content_new_whiteout(void)
 {
 	struct content *content = calloc(1, sizeof(*content));
@@ -173,16 +195,16 @@ void content_set_broken(struct content *content, const char *why)
 
 const char *content_kind_name(const struct content *content)
 {
-	static const char *const names[] = { [CONTENT_COPY] = "copy",
-					     [CONTENT_REFERENCE] = "reference",
-					     [CONTENT_LINK] = "link",
-					     [CONTENT_WHITEOUT] = "removed",
-					     [CONTENT_MERGED] = "merged" };
-	static const char *const broken[] = { [CONTENT_COPY] = "broken copy",
-					      [CONTENT_REFERENCE] = "broken reference",
-					      [CONTENT_LINK] = "broken link",
-					      [CONTENT_WHITEOUT] = "removed",
-					      [CONTENT_MERGED] = "broken merged" };
+	static const char *const names[] = {
+		[CONTENT_COPY] = "copy",     [CONTENT_REFERENCE] = "reference",
+		[CONTENT_LINK] = "link",     [CONTENT_WHITEOUT] = "removed",
+		[CONTENT_MERGED] = "merged", [CONTENT_BLEND] = "blend"
+	};
+	static const char *const broken[] = {
+		[CONTENT_COPY] = "broken copy",	    [CONTENT_REFERENCE] = "broken reference",
+		[CONTENT_LINK] = "broken link",	    [CONTENT_WHITEOUT] = "removed",
+		[CONTENT_MERGED] = "broken merged", [CONTENT_BLEND] = "broken blend"
+	};
 
 	return (content->broken ? broken : names)[content->kind];
 }
@@ -203,7 +225,8 @@ struct slots *slots_new(uint32_t n)
 	pthread_mutex_init(&slots->lock, NULL);
 	slots->now = calloc(n + 1u, sizeof(*slots->now));
 	slots->merged = calloc(n + 1u, sizeof(*slots->merged));
-	if (!slots->now || !slots->merged) {
+	slots->beneath = calloc(n + 1u, sizeof(*slots->beneath));
+	if (!slots->now || !slots->merged || !slots->beneath) {
 		slots_free(slots);
 		return NULL;
 	}
@@ -220,10 +243,12 @@ void slots_free(struct slots *slots)
 	for (uint32_t i = 0; i < slots->n; i++) {
 		content_unref(slots->now[i]);
 		content_unref(slots->merged[i]);
+		content_unref(slots->beneath[i]);
 	}
 	pthread_mutex_destroy(&slots->lock);
 	free(slots->now);
 	free(slots->merged);
+	free(slots->beneath);
 	free(slots);
 }
 
@@ -241,27 +266,40 @@ static bool is_graft(const struct slots *slots, uint32_t i)
 	return i < slots->base ? content != NULL : !content_is_whiteout(content);
 }
 
-/* A reference of one of the two. */
-static struct content *get(struct slots *slots, uint32_t i, bool own)
+/* A reference, of NULL too. */
+static struct content *hold(struct content *content)
 {
-	struct content *content;
-
-	pthread_mutex_lock(&slots->lock);
-	content = own ? slots->now[i] : shown(slots, i);
-	if (content)
-		content_ref(content);
-	pthread_mutex_unlock(&slots->lock);
-	return content;
+	return content ? content_ref(content) : NULL;
 }
 
 struct content *slots_get(struct slots *slots, uint32_t i)
 {
-	return get(slots, i, false);
+	struct content *content;
+
+	pthread_mutex_lock(&slots->lock);
+	content = hold(shown(slots, i));
+	pthread_mutex_unlock(&slots->lock);
+	return content;
 }
 
 struct content *slots_own(struct slots *slots, uint32_t i)
 {
-	return get(slots, i, true);
+	struct content *content;
+
+	pthread_mutex_lock(&slots->lock);
+	content = hold(slots->now[i]);
+	pthread_mutex_unlock(&slots->lock);
+	return content;
+}
+
+struct content *slots_beneath(struct slots *slots, uint32_t i)
+{
+	struct content *content;
+
+	pthread_mutex_lock(&slots->lock);
+	content = hold(slots->beneath[i]);
+	pthread_mutex_unlock(&slots->lock);
+	return content;
 }
 
 void slots_set_listener(struct slots *slots, slots_listener *follower, void *context)
@@ -302,9 +340,11 @@ void slots_set(struct slots *slots, uint32_t i, struct content *content)
 {
 	struct content *before, *merged;
 	struct slot_content showing;
-	const bool follows =
-		slots->follower && slots->follower(slots->context, i, content, &showing);
+	bool follows;
 
+	if (!content)
+		content = slots_beneath(slots, i);
+	follows = slots->follower && slots->follower(slots->context, i, content, &showing);
 	pthread_mutex_lock(&slots->lock);
 	merged = exchange(slots, slots->merged, i, NULL);
 	before = exchange(slots, slots->now, i, content);
@@ -322,9 +362,48 @@ void slots_set_all(struct slots *slots, struct slot_content *puts, size_t n)
 {
 	pthread_mutex_lock(&slots->lock);
 	for (size_t k = 0; k < n; k++) {
+		if (!puts[k].content)
+			puts[k].content = hold(slots->beneath[puts[k].slot]);
 		slots->links += content_is_link(puts[k].content);
 		puts[k].content = exchange(slots, slots->now, puts[k].slot, puts[k].content);
 		slots->links -= content_is_link(puts[k].content);
+	}
+	slots->generation++;
+	pthread_mutex_unlock(&slots->lock);
+	release_shown(puts, n);
+}
+
+bool slots_has_beneath(struct slots *slots, uint32_t i)
+{
+	struct content *beneath = slots_beneath(slots, i);
+
+	content_unref(beneath);
+	return beneath;
+}
+
+/* Does the slot hold what is beneath it? So does one that was added, and emptied again: nothing is
+ * known of it but what a merge has there. */
+static bool holds_beneath(const struct slots *slots, uint32_t i)
+{
+	const struct content *now = slots->now[i], *beneath = slots->beneath[i];
+
+	return !content_is_graft(now) || (i >= slots->base && content_is_whiteout(now) &&
+					  (!beneath || content_is_whiteout(beneath)));
+}
+
+void slots_set_beneath(struct slots *slots, struct slot_content *puts, size_t n)
+{
+	pthread_mutex_lock(&slots->lock);
+	for (size_t k = 0; k < n; k++) {
+		const uint32_t i = puts[k].slot;
+		struct content *before = slots->beneath[i];
+		const bool holds = holds_beneath(slots, i);
+
+		slots->beneath[i] = puts[k].content;
+		puts[k].content = before;
+		/* Of what was beneath this is not the last reference, and nothing has no file. */
+		if (holds)
+			content_unref(exchange(slots, slots->now, i, hold(slots->beneath[i])));
 	}
 	slots->generation++;
 	pthread_mutex_unlock(&slots->lock);
@@ -343,7 +422,7 @@ void slots_set_shown(struct slots *slots, struct slot_content *showings, size_t 
 /* With the lock held. */
 static bool make_room(struct slots *slots)
 {
-	size_t room = slots->room, of_merged = room;
+	size_t room = slots->room, of_merged = room, of_beneath = room;
 	struct content **more = array_grown(slots->now, slots->n, &room, sizeof(*more));
 
 	if (!more)
@@ -353,6 +432,10 @@ static bool make_room(struct slots *slots)
 	if (!more)
 		return false;
 	slots->merged = more;
+	more = array_grown(slots->beneath, slots->n, &of_beneath, sizeof(*more));
+	if (!more)
+		return false;
+	slots->beneath = more;
 	slots->room = room;
 	return true;
 }
@@ -365,7 +448,7 @@ int slots_add(struct slots *slots, struct content *content, uint32_t *i)
 	if (make_room(slots)) {
 		*i = slots->n++;
 		slots->now[*i] = content;
-		slots->merged[*i] = NULL;
+		slots->merged[*i] = slots->beneath[*i] = NULL;
 		slots->grafts += is_graft(slots, *i);
 		slots->links += content_is_link(content);
 		slots->generation++;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* slots.h - what every tensor of a model is now: the base's, a graft, or nothing; and the tensors
- * that were added. What a slot holds is shown as it is, or changed by adapters (adapters.h).
+ * that were added. What a slot holds is shown as it is, or changed by adapters (adapters.h). A slot
+ * without a graft holds what lies beneath: the base's, or where models are merged, what that has
+ * for it (merge_force.h).
  *
  * 1. A slot changes in one step: readers see the old content or the new one.
  * 2. A content never changes; a reference keeps it alive.
@@ -63,12 +65,14 @@ enum content_kind {
 	CONTENT_LINK,	   /* what a symbolic link leads to */
 	CONTENT_WHITEOUT,  /* the slot was removed: only refs and kind mean anything */
 	CONTENT_MERGED,	   /* what the slot holds, changed by adapters */
+	CONTENT_BLEND,	   /* what a merge of models has for the slot */
 };
 
-/* What a graft put into a slot. */
+/* What a graft, or a merge of models, put into a slot. */
 struct content {
 	atomic_uint refs;
 	enum content_kind kind;
+	bool beneath;		   /* of a merge of models, and no graft; of it a whiteout too */
 	uint64_t ino;		   /* the inode number of its organ file */
 	atomic_uint_fast64_t made; /* the first of the files made of it; 0: none yet (inode.h) */
 	struct organ organ;	   /* what it is; the name is the content's own */
@@ -91,9 +95,9 @@ struct content {
 			const struct lora_merge *merge;
 		};
 	};
-	struct donor *donor;		     /* where it came from; NULL: not known */
-	char *broken;			     /* NULL, or why its data cannot be read */
-	struct measure_result reading;	     /* of its values; tensor_measures.h */
+	struct donor *donor;		       /* where it came from; NULL: not known */
+	char *broken;			       /* NULL, or why its data cannot be read */
+	struct measure_result reading;	       /* of its values; tensor_measures.h */
 	struct hash_result hashes[HASH_KINDS]; /* of its bytes; tensor_hashes.h */
 };
 
@@ -123,6 +127,14 @@ void content_set_seen(struct content *content, const char *seen);
 struct content *content_new_merged(uint64_t ino, const struct organ *organ, struct backing *file,
 				   const struct lora_merge *merge, struct content *own);
 
+/* What a merge of models has for a slot: the organ, whose name is copied, with its data at offset
+ * of the file, of which it takes a reference. The donor is left to be set. NULL: out of memory. */
+struct content *content_new_blend(uint64_t ino, const struct organ *organ, struct backing *file,
+				  uint64_t offset);
+
+/* It has nothing for the slot. NULL: out of memory. */
+struct content *content_new_blend_whiteout(void);
+
 static inline void content_set_owner(struct content *content, uid_t uid, gid_t gid)
 {
 	content->uid = uid;
@@ -149,8 +161,14 @@ struct content *content_new_whiteout(void);
 void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
 		  struct backing *file);
 
-/* "copy", "reference", "link", "removed", "merged"; with "broken " before it */
+/* "copy", "reference", "link", "removed", "merged", "blend"; with "broken " before it */
 const char *content_kind_name(const struct content *content);
+
+/* Is what a slot holds a graft, which a removal is too? */
+static inline bool content_is_graft(const struct content *own)
+{
+	return own && !own->beneath;
+}
 
 static inline bool content_is_whiteout(const struct content *content)
 {
@@ -182,10 +200,11 @@ struct content *slots_get(struct slots *slots, uint32_t i);
 /* The same of what it holds. */
 struct content *slots_own(struct slots *slots, uint32_t i);
 
-/* Put content, which becomes the slots', into slot i. NULL restores the base's. */
+/* Put content, which becomes the slots', into slot i. NULL restores what lies beneath. */
 void slots_set(struct slots *slots, uint32_t i, struct content *content);
 
-/* What a slot is to show; content, which becomes the slots', NULL: what it holds. */
+/* What a slot is to show; content, which becomes the slots', NULL: what it holds; or to hold: what
+ * lies beneath. */
 struct slot_content {
 	uint32_t slot;
 	struct content *content;
@@ -194,6 +213,16 @@ struct slot_content {
 /* As slots_set() for n slots in one step, which uses puts up. No follower is called: what adapters
  * made of slots is shown until slots_set_shown() says otherwise. */
 void slots_set_all(struct slots *slots, struct slot_content *puts, size_t n);
+
+/* What lies beneath slot i, to release; NULL: the base's. */
+struct content *slots_beneath(struct slots *slots, uint32_t i);
+
+bool slots_has_beneath(struct slots *slots, uint32_t i); /* other than the base's */
+
+/* In one step, which uses puts up: beneath n slots lies that, NULL: the base's. What has no graft
+ * holds it from then on. No follower is called, as above. A slot that was added must have a content
+ * there, or a graft. */
+void slots_set_beneath(struct slots *slots, struct slot_content *puts, size_t n);
 
 /* Called by slots_set(), before slot i holds that content: what it or another slot shows from then
  * on, in the same step. False: slot i shows what it holds, and no other changes. */
@@ -220,7 +249,8 @@ uint32_t slots_count(struct slots *slots);
 /* A model at one moment. */
 struct snapshot {
 	uint64_t generation;
-	uint32_t n, grafts;	       /* slots; those that are not as in the base */
+	uint32_t n, grafts;	       /* slots; those that are not as in the base, by a graft, an
+					  adapter or a merge */
 	struct metadata_edits *edits;  /* of the metadata; NULL: of the slots alone */
 	struct adapter_list *adapters; /* in force (adapters.h); NULL: of the slots alone */
 	struct content **content;      /* n of them, as they are shown; NULL for the base's */

@@ -4,6 +4,7 @@
 #include "fs/base/organ_files.h"
 #include "fs/edit/recover.h"
 #include "fs/model/inode.h"
+#include "fs/model/merge_force.h"
 #include "fs/mount/options.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
@@ -308,6 +309,22 @@ static int open_given(struct opening *opening, const char *path)
 	return rc;
 }
 
+/* The model that a configuration of mergekit mounts. */
+static int open_merged(struct opening *opening, const char **culprit)
+{
+	struct models *models = opening->models;
+	int rc;
+
+	if (models->options->n_models != 1)
+		return error_set(opening->err, EINVAL, ERROR_NO_OFFSET,
+				 "a configuration is mounted by itself");
+	rc = merge_option_read(&models->merge, *culprit, opening->err);
+	if (rc < 0)
+		return rc;
+	*culprit = models->merge.form;
+	return open_given(opening, *culprit);
+}
+
 int models_open(struct models *models, const struct options *options, struct log *log,
 		const char **culprit, struct error *err)
 {
@@ -333,7 +350,8 @@ int models_open(struct models *models, const struct options *options, struct log
 			       "header= is for one directory of organ files");
 	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
 		*culprit = options->models[i];
-		rc = open_given(&opening, *culprit);
+		rc = merge_option_is(*culprit) ? open_merged(&opening, culprit)
+					       : open_given(&opening, *culprit);
 	}
 	if (rc < 0 && opening.layer_refused) {
 		*culprit = options->layer;
@@ -355,6 +373,7 @@ void models_close(struct models *models)
 	zstd_cache_unref(models->cache);
 	remote_cache_unref(models->remote);
 	free(models->culprit);
+	merge_option_release(&models->merge);
 	*models = (struct models){ 0 };
 }
 
@@ -409,6 +428,20 @@ static void report_grafts(struct model *model, const struct layer_history *past)
 	if (past->older)
 		log_report(model->log, "%s: beside that one, earlier mounts left %u older layer%s",
 			   model->name, past->older, plural(past->older));
+}
+
+/* A merge is no graft. */
+static void report_merge(struct model *model, bool reports)
+{
+	struct merge_state *merge = merge_force_get(model);
+
+	if (merge)
+		(reports ? log_report : log_add)(
+			model->log,
+			"%s: took up the merge of %zu model%s that an earlier mount left; removing "
+			".merge ends it",
+			model->name, merge->n_models, plural(merge->n_models));
+	merge_state_unref(merge);
 }
 
 /* A layer that other users may have changed is taken only where the user names it. */
@@ -477,8 +510,12 @@ void models_announce(const struct models *models)
 {
 	const struct options *options = models->options;
 
-	for (uint32_t i = 0; i < models->n; i++)
+	for (uint32_t i = 0; i < models->n; i++) {
 		models_announce_grafts(models->models[i], options);
+		/* In place of what was left there is that of a configuration. */
+		if (!models->merge.text)
+			report_merge(models->models[i], !options->layer);
+	}
 	if (!options->read_only && !options->no_assembly && !options->output)
 		report_output(models);
 }

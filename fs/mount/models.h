@@ -4,6 +4,7 @@
 #define FS_MOUNT_MODELS_H
 
 #include "fs/model/model.h"
+#include "fs/mount/merge_option.h"
 #include "fs/mount/options.h"
 
 struct models {
@@ -13,8 +14,9 @@ struct models {
 	bool several;	       /* each has a directory in the root; else the only one is the root */
 	struct log **logs;     /* one a model of the n, where there are several */
 	struct zstd_cache *cache;
-	struct remote_cache *remote; /* of what lies on servers */
-	char *culprit;		     /* a URL as it may be shown */
+	struct remote_cache *remote;   /* of what lies on servers */
+	struct merge_option merge;     /* of a configuration that stands for the one model */
+	char *culprit;		       /* a URL as it may be shown */
 	const struct options *options; /* borrowed */
 	struct log *log;
 };

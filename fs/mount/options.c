@@ -627,7 +627,7 @@ const char *options_help(void)
 	       "       organfs --picture|--show|--diff[=tsv] [-o OPTION[,OPTION...]] MODEL...\n"
 	       "       organfs --pack [-o OPTION[,OPTION...]] MODEL FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
-	       "A directory of organ files, copied from a mount, is a model too; so is a URL.\n"
+	       "A directory of organ files is a model too; so are a URL and a mergekit .yml.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
 	       "  -f; -d, -o debug  stay in the foreground, log to stderr; requests too\n"
 	       "  -h, --help, -V, --version  this text, the version\n"

@@ -106,7 +106,8 @@ static void report_kept(struct work *work, const struct model_files *model_files
 {
 	struct snapshot snapshot;
 
-	if (model_snapshot(model_files->model, &snapshot) < 0)
+	/* A merge may be in force where nothing can be kept. */
+	if (!model_files->model->layer || model_snapshot(model_files->model, &snapshot) < 0)
 		return;
 	if (snapshot.grafts)
 		unmount_status_add(work->status, "keep", layer_path(model_files->model->layer));

@@ -51,6 +51,7 @@ struct family_words {
 	char *text; /* n bytes and a NUL; obey() may change it */
 	size_t n;
 	const char *source; /* the file that it was copied from; NULL: not known */
+	const char *cwd;    /* where its writer is, as traced; NULL: not known */
 	uid_t uid;
 	gid_t gid;
 	const atomic_bool *stop; /* when it becomes true, nothing more is begun */
@@ -71,7 +72,7 @@ struct family {
 	bool scratch;	   /* a name of scratch_files.h, not in a root */
 	bool copied;	   /* not renamed, as if between filesystems */
 	bool nothing;	   /* made again and removed without any effect */
-	bool traced;	   /* of WRITE_OBEYED: the file that it was copied from is looked for */
+	bool traced;	   /* of WRITE_OBEYED: its source and cwd are looked for */
 	bool comments;	   /* of WRITE_OBEYED: lines that begin with '#' say nothing */
 	bool computed;	   /* made as it is read */
 	bool is_copy;	   /* model.gguf: its bytes are the organs' once more; counts one block */
@@ -124,6 +125,10 @@ struct family {
 		     struct listed *entry);
 	/* May a file of that name be made? Returns 0 or -EPERM. */
 	int (*check_name)(const struct inode *directory, const char *name);
+	/* Of one without grafts: the name of the one file that comes and goes, and that file, new
+	 * and to be written, to release. NULL: out of memory. */
+	const char *creates;
+	struct inode *(*create)(const struct tree *tree, const struct inode *directory);
 	/* In a directory that takes_links and no grafts: may a symbolic link of that name be made?
 	 * Returns 0 or -errno, with a line in the log. What follows when it was removed. */
 	int (*check_link)(const struct tree *tree, const struct inode *directory, const char *name);

@@ -3,6 +3,7 @@
  * each model, .base with its classes, .views and the forms in it. */
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/model/merge_force.h"
 #include "fs/tensor/organ_views.h"
 #include "fs/tree/tree.h"
 
@@ -53,6 +54,7 @@ static const struct fixed_names root_rows[] = { { CLASSES, CLASS_NAMES, .number 
 						{ 1, DIRECTORY, INODE_METADATA, "metadata", true },
 						{ GENERATED_RECIPE, FILES, .number = 0 },
 						{ 1, FILES, GENERATED_RECIPE, NULL, true },
+						{ 1, FILES, GENERATED_MERGE, NULL, true },
 						{ 1, DIRECTORY, INODE_BASE, ".base", true },
 						{ 1, DIFFS, INODE_BASE, ".diff", true },
 						{ 1, DIRECTORY, INODE_VIEWS, ".views", true },
@@ -100,11 +102,20 @@ static void fill_class(const struct tree *tree, const struct inode *directory,
 		child->ino = inode_of_view_class_dir(model, directory->part, klass);
 }
 
+/* Without a merge in force there is no .merge. */
+static bool is_merged(struct model *model)
+{
+	struct merge_state *state = merge_force_get(model);
+
+	merge_state_unref(state);
+	return state;
+}
+
 /* Name number i. False: there are not so many. */
 static bool child_of(const struct tree *tree, const struct inode *directory, uint64_t i,
 		     struct child *child)
 {
-	const struct model *model = directory->model;
+	struct model *model = directory->model;
 	const struct fixed_names *row = rows[directory->family];
 
 	while (row->n && i >= row->n)
@@ -117,6 +128,9 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 	if (row->what == FILES) {
 		child->file = row->number + (unsigned)i;
 		child->name = generated_name(child->file);
+		if (child->file == GENERATED_MERGE)
+			child->there = is_merged(directory->model);
+		child->listed &= child->there;
 	} else if (row->what == FORMS) {
 		child->name = organ_view_words[i].name;
 		child->ino = inode_of_view_dir(model, (uint32_t)i);
@@ -240,6 +254,19 @@ static const char *root_advice(const char *name)
 	       "files beside the mount";
 }
 
+/* A .merge that is still to be written. */
+static struct inode *root_create(const struct tree *tree, const struct inode *directory)
+{
+	struct inode made = { .ino = inode_new(directory->model),
+			      .family = FAMILY_MERGE,
+			      .index = GENERATED_MERGE,
+			      .model = directory->model };
+
+	clock_gettime(CLOCK_REALTIME, &made.mtime);
+	made.view = view_new(NULL, 0, NULL);
+	return made.view ? inodes_add(tree->inodes, &made) : NULL;
+}
+
 const struct family family_root = {
 	.mode = S_IFDIR | 0777,
 	.directories = 1 + CLASSES,
@@ -249,6 +276,8 @@ const struct family family_root = {
 	.lookup = directory_lookup,
 	.may_block = directory_may_block,
 	.list = directory_list,
+	.creates = ".merge",
+	.create = root_create,
 	.advice = root_advice,
 };
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* family_generated.c - files that are made from the state of a model (generated.h), θ files, and
  * empty ones: what is written to most of them is dropped. */
+#include "fs/edit/merge_edit.h"
 #include "fs/edit/undo.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/model/inode.h"
 #include "fs/recipe/recipe_replay.h"
 #include "fs/tree/tree.h"
 #include "fs/tree/undo_words.h"
+#include "fs/util/paths.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -146,6 +148,44 @@ const struct family family_recipe = {
 	.traced = true,
 	.most = RECIPE_MAX,
 	.obey = recipe_obey,
+};
+
+static int merge_obey(const struct tree *tree, const struct inode *inode,
+		      struct family_words *words)
+{
+	char *beside = words->source ? paths_directory(words->source) : NULL;
+	struct merge_request request = { .text = words->text,
+					 .size = words->n,
+					 .directories = { words->cwd ? words->cwd : beside,
+							  words->cwd ? beside : NULL },
+					 .n_models = tree->n_models,
+					 .uid = words->uid,
+					 .gid = words->gid };
+	struct model **models = calloc(tree->n_models, sizeof(*models));
+	int rc = models ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; models && i < tree->n_models; i++)
+		models[i] = model_files_current(tree->model_files, i)->model;
+	request.models = models;
+	if (rc == 0)
+		rc = merge_edit_write(inode->model, &request);
+	free(models);
+	free(beside);
+	return rc;
+}
+
+static int merge_remove(const struct inode *inode)
+{
+	return merge_edit_end(inode->model);
+}
+
+const struct family family_merge = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_OBEYED,
+	.traced = true,
+	.most = MERGE_CONFIG_MAX,
+	.obey = merge_obey,
+	.remove = merge_remove,
 };
 
 static uint64_t theta_size(const struct inode *inode)

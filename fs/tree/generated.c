@@ -22,10 +22,10 @@ struct generated {
 const char *generated_name(enum generated_kind kind)
 {
 	static const char *const names[GENERATED_TABLES] = {
-		"manifest.json",    "model.gguf", HEADER_FILE,	     "theta.svg",
-		"checksums.xxh128", ".theta",	  ".report.json",    ".table",
-		".assemble",	    ".grafts",	  ".check",	     ".undo",
-		".log",		    ".recipe",	  "gguf-hash.xxh64", "theta.svg"
+		"manifest.json",   "model.gguf",   HEADER_FILE, "theta.svg", "checksums.xxh128",
+		".theta",	   ".report.json", ".table",	".assemble", ".grafts",
+		".check",	   ".undo",	   ".log",	".recipe",   ".merge",
+		"gguf-hash.xxh64", "theta.svg"
 	};
 
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";
@@ -133,6 +133,7 @@ static enum family_number generated_family(enum generated_kind kind)
 		[GENERATED_ASSEMBLE] = FAMILY_ASSEMBLE,
 		[GENERATED_UNDO] = FAMILY_UNDO,
 		[GENERATED_RECIPE] = FAMILY_RECIPE,
+		[GENERATED_MERGE] = FAMILY_MERGE,
 		[GENERATED_LOG] = FAMILY_LOG,
 		[GENERATED_GGUF_HASH] = FAMILY_GENERATED_FIXED,
 		[GENERATED_BASE_PICTURE] = FAMILY_GENERATED_FIXED,

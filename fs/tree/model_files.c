@@ -10,6 +10,7 @@
 #include "fs/files/manifest.h"
 #include "fs/files/picture.h"
 #include "fs/lazy/theta_text.h"
+#include "fs/model/merge_force.h"
 #include "fs/recipe/recipe_state.h"
 #include "fs/report/report.h"
 #include "fs/report/report_json.h"
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static uint64_t stamp_of(void *context, enum generated_kind kind)
 {
@@ -71,6 +73,17 @@ static struct view *view_of_recipe(struct model_files *files, const struct snaps
 	return n < 0 ? NULL : view_of_text(text, (size_t)n);
 }
 
+/* As it was written. */
+static struct view *view_of_merge(struct model_files *files)
+{
+	struct merge_state *state = merge_force_get(files->model);
+	struct view *view =
+		state ? view_of_text(strdup(state->text), state->size) : view_new(NULL, 0, NULL);
+
+	merge_state_unref(state);
+	return view;
+}
+
 static struct view *view_of_slots(struct model_files *files, enum generated_kind kind,
 				  const struct snapshot *snapshot, struct error *err)
 {
@@ -105,6 +118,8 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		return check_view(model, snapshot, &files->ending);
 	case GENERATED_RECIPE:
 		return view_of_recipe(files, snapshot, err);
+	case GENERATED_MERGE:
+		return view_of_merge(files);
 	case GENERATED_UNDO:
 		return grafts_list_undo(model, snapshot);
 	default:

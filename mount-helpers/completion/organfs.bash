@@ -90,7 +90,7 @@ _organfs_program() {
 	*,--diff=*) _organfs_words tsv ;;
 	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --pack --recipe -o' ;;
 	*,yes) _organfs_files ;;
-	*) _organfs_files gguf GGUF ;;
+	*) _organfs_files gguf GGUF yml yaml ;;
 	esac
 }
 

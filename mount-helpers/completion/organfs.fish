@@ -95,6 +95,9 @@ end
 for program in organfs organ-dissect organfs-open
 	complete -c $program -f -a '(__fish_complete_suffix .gguf)'
 end
+for ending in .yml .yaml
+	complete -c organfs -f -a "(__fish_complete_suffix $ending)"
+end
 
 complete -c organfs -s f -d 'stay in the foreground, log to stderr'
 complete -c organfs -s d -d 'the same, with every request'

@@ -46,6 +46,11 @@ _organfs_models() {
 	_files -g '(#i)*.gguf(-.)'
 }
 
+# A configuration of mergekit stands for a model.
+_organfs_mountable() {
+	_files -g '(#i)*.(gguf|yml|yaml)(-.)'
+}
+
 # Where organfs is mounted.
 _organfs_mounts() {
 	local -a points
@@ -56,7 +61,7 @@ _organfs_mounts() {
 }
 
 _organfs_program() {
-	local files=_organfs_models
+	local files=_organfs_mountable
 	((! ${words[(I)--report*]})) || files=_files
 	_arguments -S \
 		'-d[the same, with every request]' \

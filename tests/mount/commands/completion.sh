@@ -12,7 +12,7 @@ mkdir files "$TMP/m n"
 cd files
 mkdir 'a dir'
 ln -s 'm n' "$TMP/plain"
-touch 'a model.gguf' b.gguf text.txt
+touch 'a model.gguf' b.gguf merge.yml text.txt
 mount_model -o ro "$MODELS/stories260K.gguf" "$TMP/m n"
 
 # What readline would have a completion function see, and what that answers, a line each.
@@ -112,7 +112,7 @@ try_shell() {
 	offers 'organfs -o layer=' 'dir/'
 	lacks b.gguf
 	offers 'organfs -o ro,output=' b.gguf text.txt
-	offers 'organfs ' b.gguf 'dir/'
+	offers 'organfs ' b.gguf merge.yml 'dir/'
 	offers 'organ-dissect -' --verify -o
 	offers 'organ-dissect -o ro,sa' samples
 	offers 'organ-stream ' text.txt

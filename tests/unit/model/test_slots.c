@@ -495,4 +495,98 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	backing_unref(file);
 }
 
+/* What a merge has for a slot. */
+static struct content *make_blend(void **state, uint64_t ino)
+{
+	static const struct organ organ = { .name = "blk.0.ffn_up.weight", .name_length = 19 };
+	struct content *copy = make_content(state, 1);
+	struct content *blend = content_new_blend(ino, &organ, copy->file, 5);
+
+	must(blend);
+	content_unref(copy);
+	return blend;
+}
+
+static void put_beneath(struct slots *slots, uint32_t i, struct content *content)
+{
+	struct slot_content put = { i, content };
+
+	slots_set_beneath(slots, &put, 1);
+}
+
+static void what_lies_beneath_is_held_without_a_graft(void **state)
+{
+	struct slots *slots = slots_new(2);
+	struct content *own;
+	struct snapshot snapshot;
+
+	put_beneath(slots, 1, make_blend(state, 21));
+	assert_int_equal(slots_generation(slots), 1);
+	assert_int_equal(now_in(slots, 1), 21);
+	own = slots_own(slots, 1);
+	assert_false(content_is_graft(own));
+	assert_string_equal(content_kind_name(own), "blend");
+	assert_null(own->donor);
+	content_unref(own);
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.grafts, 1);
+	snapshot_release(&snapshot);
+	slots_set(slots, 1, make_content(state, 11));
+	own = slots_own(slots, 1);
+	assert_true(content_is_graft(own));
+	content_unref(own);
+	slots_set(slots, 1, NULL);
+	assert_int_equal(now_in(slots, 1), 21);
+	put_beneath(slots, 1, NULL);
+	assert_int_equal(now_in(slots, 1), 0);
+	slots_free(slots);
+}
+
+static void a_graft_stays_over_what_changes_beneath(void **state)
+{
+	struct slots *slots = slots_new(2);
+	struct slot_content puts[2] = { { 0, NULL }, { 1, NULL } };
+
+	slots_set(slots, 0, make_content(state, 11));
+	slots_set(slots, 1, content_new_whiteout());
+	puts[0].content = make_blend(state, 21);
+	puts[1].content = make_blend(state, 22);
+	slots_set_beneath(slots, puts, 2);
+	assert_int_equal(now_in(slots, 0), 11);
+	assert_int_equal(now_in(slots, 1), 0);
+	puts[0] = (struct slot_content){ 0, NULL };
+	puts[1] = (struct slot_content){ 1, NULL };
+	slots_set_all(slots, puts, 2);
+	assert_int_equal(now_in(slots, 0), 21);
+	assert_int_equal(now_in(slots, 1), 22);
+	slots_free(slots);
+}
+
+static void a_slot_of_a_merge_that_ended_holds_nothing(void **state)
+{
+	struct slots *slots = slots_new(1);
+	struct content *own;
+	struct snapshot snapshot;
+	uint32_t i;
+
+	assert_int_equal(slots_add(slots, content_new_blend_whiteout(), &i), 0);
+	put_beneath(slots, i, make_blend(state, 21));
+	assert_int_equal(now_in(slots, i), 21);
+	put_beneath(slots, i, content_new_blend_whiteout());
+	own = slots_own(slots, i);
+	assert_true(content_is_whiteout(own));
+	content_unref(own);
+	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
+	assert_int_equal(snapshot.grafts, 0);
+	snapshot_release(&snapshot);
+	/* What was added to it and removed again is no removal that the next merge respects. */
+	slots_set(slots, i, content_new_whiteout());
+	put_beneath(slots, i, make_blend(state, 22));
+	assert_int_equal(now_in(slots, i), 22);
+	own = slots_beneath(slots, i);
+	assert_int_equal(own->ino, 22);
+	content_unref(own);
+	slots_free(slots);
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_edit.c - see merge_edit.h. */
+#include "fs/edit/merge_edit.h"
+#include "fs/edit/graft_internal.h"
+#include "fs/edit/journal.h"
+#include "fs/edit/symlinks.h"
+#include "fs/layer/layer_merge.h"
+#include "fs/merge/merge_models.h"
+#include "fs/model/adapters.h"
+#include "fs/model/inode.h"
+#include "fs/util/credentials.h"
+#include "fs/util/paths.h"
+#include "fs/util/plural.h"
+#include "fs/util/url.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Models of an earlier mount's merge are opened once this one is there. */
+#define NOT_YET "its models were not opened yet"
+
+/* A merge on its way into force. */
+struct merging {
+	struct model *model;
+	const struct merge_request *request;
+	const struct merge_state *again; /* whose models are where it says; NULL: a new merge */
+	struct timespec mtime;
+	bool hurried;
+	bool silent; /* there was no answer from a model */
+	struct merge_config config;
+	struct merge_plan *plan;
+	struct error err;
+};
+
+static void say(const struct merging *merging, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct merging *merging, const char *format, ...)
+{
+	const bool report = merging->request && merging->request->report;
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	(report ? log_report : log_add)(merging->model->log, "%s", text ? text : "out of memory");
+	free(text);
+}
+
+/* Opening the models. All below return 0 or -errno with err set. */
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* With the rights of the user. */
+static int open_as(const struct merging *merging, const char *path, struct base *base, char **found,
+		   struct error *err)
+{
+	const struct merge_request *request = merging->request;
+	const struct merge_state *again = merging->again;
+	struct credentials before;
+	int rc = credentials_assume(again ? again->uid : request->uid,
+				    again ? again->gid : request->gid, &before);
+
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET,
+				 "the rights of the user cannot be assumed");
+	rc = merge_open_by_path("/", path, base, found, err);
+	credentials_restore(&before);
+	return rc;
+}
+
+/* What is at the absolute path, which may never answer, and may be in this mount. */
+static int probe(struct merging *merging, const char *path, struct base *base, struct error *err)
+{
+	struct model *model = merging->model;
+	const struct merge_request *request = merging->request;
+	const struct merge_state *again = merging->again;
+	const struct organ nothing = { .name = "" };
+	struct backing *gone = backing_new_missing(path, 0);
+	struct content *link =
+		gone ? content_new_link(inode_new(model), &nothing, gone, 0, path) : NULL;
+	int rc = link ? 0 : out_of_memory(err);
+
+	if (rc == 0) {
+		content_set_owner(link, again ? again->uid : request->uid,
+				  again ? again->gid : request->gid);
+		rc = symlinks_gguf(model->links, model, link, merging->hurried || merging->silent,
+				   &base->file, &base->gguf, err);
+		merging->silent |= rc == -ETIMEDOUT;
+	}
+	content_unref(link);
+	backing_unref(gone);
+	return rc;
+}
+
+/* The GGUF at the path, or with ".gguf", or the split model that it means. -ENOENT: there is
+ * none. */
+static int open_path(struct merging *merging, const char *path, struct base *base, char **found,
+		     struct error *err)
+{
+	char *longer = NULL;
+	struct error why = { 0 };
+	const char *at = path;
+	int rc;
+
+	if (asprintf(&longer, "%s.gguf", path) < 0)
+		return out_of_memory(err);
+	rc = probe(merging, path, base, &why);
+	if (rc == -ENOENT) {
+		at = longer;
+		rc = probe(merging, at, base, &why);
+	}
+	if (rc == 0 && paths_shard_prefix(basename(at)) == 0) {
+		*found = strdup(at);
+		rc = *found ? 0 : out_of_memory(err);
+	} else if (rc == 0 || rc == -ENOENT) {
+		/* Directories of what has answered are looked into. */
+		base_close(base);
+		*base = (struct base){ .file = NULL };
+		rc = open_as(merging, path, base, found, err);
+	} else {
+		char text[200];
+
+		error_set(err, -rc, ERROR_NO_OFFSET, "\"%.120s\" cannot be read: %s", path,
+			  error_describe(&why, text, sizeof(text)));
+	}
+	free(longer);
+	return rc;
+}
+
+/* The base of a model of the mount, which its users may read through that. */
+static int open_mounted(const struct model *model, struct base *base, char **path,
+			struct error *err)
+{
+	*path = strdup(backing_path(model->base));
+	return *path ? base_open(base, *path, err) : out_of_memory(err);
+}
+
+/* The model of the mount that is called so. */
+static const struct model *find_mounted(const struct merge_request *request, const char *written)
+{
+	for (uint32_t i = 0; i < request->n_models; i++) {
+		const struct model *model = request->models[i];
+
+		if (strcmp(model->shown ? model->shown : model->name, written) == 0)
+			return model;
+	}
+	return NULL;
+}
+
+static int open_beside(struct merging *merging, const char *directory, const char *written,
+		       struct base *base, char **path, struct error *err)
+{
+	char *named;
+	int rc;
+
+	if (asprintf(&named, "%s/%s", directory, written) < 0)
+		return out_of_memory(err);
+	rc = open_path(merging, named, base, path, err);
+	free(named);
+	return rc;
+}
+
+static int open_file_url(struct merging *merging, const char *url, struct base *base, char **path,
+			 struct error *err)
+{
+	char *named = url_file_path(url);
+	int rc;
+
+	if (!named)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "\"%.120s\" names no file of this machine", url);
+	rc = open_path(merging, named, base, path, err);
+	free(named);
+	return rc;
+}
+
+static int open_written(struct merging *merging, const char *written, struct base *base,
+			char **path, struct error *err)
+{
+	const struct merge_request *request = merging->request;
+	const struct model *mounted = find_mounted(request, written);
+	int rc = -ENOENT;
+
+	if (mounted)
+		return open_mounted(mounted, base, path, err);
+	if (url_is_remote(written))
+		return open_as(merging, written, base, path, err);
+	if (url_is_file(written))
+		return open_file_url(merging, written, base, path, err);
+	if (written[0] == '/')
+		return open_path(merging, written, base, path, err);
+	for (size_t i = 0; rc == -ENOENT && i < 2; i++)
+		if (request->directories[i])
+			rc = open_beside(merging, request->directories[i], written, base, path,
+					 err);
+	if (rc == -ENOENT && merge_looks_like_hub_id(written))
+		error_set(err, ENOENT, ERROR_NO_OFFSET,
+			  "there is no file \"%.80s\"; of Hugging Face nothing is downloaded here: "
+			  "the path of a GGUF is needed",
+			  written);
+	else if (rc == -ENOENT)
+		error_set(err, ENOENT, ERROR_NO_OFFSET,
+			  "there is no file \"%.80s\", with \".gguf\" or without, from %s%.120s",
+			  written,
+			  request->directories[0] ? "the directory " : "no directory that is known",
+			  request->directories[0] ? request->directories[0] : "");
+	return rc;
+}
+
+/* Where it was when the merge was put in force. */
+static int open_again(struct merging *merging, const char *written, struct base *base, char **path,
+		      struct error *err)
+{
+	const struct merge_state *again = merging->again;
+	const struct model *model = merging->model;
+
+	for (size_t i = 0; i < again->n_models; i++) {
+		const char *was = again->models[i].path;
+
+		if (strcmp(again->models[i].written, written) != 0)
+			continue;
+		if (strcmp(was, backing_path(model->base)) == 0)
+			return open_mounted(model, base, path, err);
+		if (url_is_remote(was))
+			return open_as(merging, was, base, path, err);
+		return open_path(merging, was, base, path, err);
+	}
+	return error_set(err, EINVAL, ERROR_NO_OFFSET, "where it was found is not noted");
+}
+
+static int open_model(void *context, const char *written, struct base *base, char **path,
+		      struct error *err)
+{
+	struct merging *merging = context;
+	int rc;
+
+	*base = (struct base){ .file = NULL };
+	*path = NULL;
+	rc = merging->again ? open_again(merging, written, base, path, err)
+			    : open_written(merging, written, base, path, err);
+	if (rc == 0 && base->file)
+		backing_set_log(base->file, merging->model->log);
+	return rc;
+}
+
+/* Read and planned: nothing is changed yet. */
+static int plan(struct merging *merging, const char *text, size_t size)
+{
+	struct model *model = merging->model;
+	const struct merge_plan_params params = { .form = model->base,
+						  .gguf = model->gguf,
+						  .open = open_model,
+						  .context = merging,
+						  .f16 = model->merged_f16 };
+	int rc = merge_config_read(text, size, &merging->config, &merging->err);
+
+	if (rc < 0)
+		return rc;
+	merging->plan = merge_plan_new(&merging->config, &params, &merging->err);
+	return merging->plan ? 0 : -merging->err.code;
+}
+
+static struct merge_request_state request_state(const struct merging *merging)
+{
+	const struct merge_request *request = merging->request;
+	const struct merge_state *again = merging->again;
+
+	if (again)
+		return (struct merge_request_state){ again->text, again->size, again->mtime,
+						     again->uid, again->gid };
+	return (struct merge_request_state){ request->text, request->size, merging->mtime,
+					     request->uid, request->gid };
+}
+
+/* With the commit lock held: the layer has the note of what is about to be in force. */
+static int keep(struct model *model, const struct merge_ready *ready, uid_t uid, gid_t gid)
+{
+	struct merge_state *now = merge_force_get(model);
+	const char *note = merge_ready_note(ready);
+	int rc = 0;
+
+	if (note)
+		rc = layer_write_merge(model->layer, note, uid, gid, now ? now->note : NULL);
+	merge_state_unref(now);
+	return rc;
+}
+
+/* With the commit lock held. */
+static void publish(struct model *model, struct merge_ready *ready)
+{
+	merge_force_publish(model, ready);
+	adapters_refresh(model);
+}
+
+/* With the commit lock held. */
+static int put(struct merging *merging)
+{
+	struct model *model = merging->model;
+	const struct merge_request_state of = request_state(merging);
+	struct merge_ready *ready;
+	int rc = merging->again ? 0 : journal_finish_pending(model);
+
+	if (rc < 0)
+		return rc;
+	ready = merge_ready_new(model, merging->plan, merging->config.method, &of, &merging->err);
+	if (!ready)
+		return -merging->err.code;
+	/* The layer has the note of one whose models are opened again. */
+	if (!merging->again && !merging->request->passing)
+		rc = keep(model, ready, of.uid, of.gid);
+	if (rc == 0)
+		publish(model, ready);
+	else
+		merge_ready_free(ready);
+	return rc;
+}
+
+static void release(struct merging *merging)
+{
+	merge_plan_free(merging->plan);
+	merge_config_release(&merging->config);
+}
+
+static void report_done(const struct merging *merging)
+{
+	struct merge_state *state = merge_force_get(merging->model);
+
+	if (!state)
+		return;
+	say(merging,
+	    ".merge: %s of %zu model%s is in force: %" PRIu32 " tensor%s %s made as they are "
+	    "read, %" PRIu32 " %s one model's as they are",
+	    state->method, state->n_models, plural(state->n_models), state->made,
+	    plural(state->made), state->made == 1 ? "is" : "are", state->passed,
+	    state->passed == 1 ? "is" : "are");
+	if (state->tokenizer)
+		say(merging,
+		    ".merge: the tokenizer of %.200s is another than the base's: the same token "
+		    "may mean something else to it",
+		    state->tokenizer);
+	merge_state_unref(state);
+}
+
+/* What the disk said has no sentence yet. What is wrong with the configuration, and with its
+ * models, is an invalid argument to the process that closed it. */
+static int refuse(const struct merging *merging, int rc)
+{
+	char text[320];
+
+	say(merging, ".merge: refused: %s; nothing is changed",
+	    merging->err.code ? error_describe(&merging->err, text, sizeof(text)) : strerror(-rc));
+	return merging->err.code && rc != -ENOMEM && rc != -ENOSPC && rc != -EFBIG ? -EINVAL : rc;
+}
+
+int merge_edit_write(struct model *model, const struct merge_request *request)
+{
+	struct merging merging = { .model = model, .request = request };
+	int rc = plan(&merging, request->text, request->size);
+
+	clock_gettime(CLOCK_REALTIME, &merging.mtime);
+	if (rc == 0) {
+		/* A thread that changes an expert would put back what its stack held before. */
+		pthread_mutex_lock(&model->experts_lock);
+		journal_begin(model);
+		rc = put(&merging);
+		journal_end(model);
+		pthread_mutex_unlock(&model->experts_lock);
+	}
+	if (rc == 0)
+		report_done(&merging);
+	else
+		rc = refuse(&merging, rc);
+	release(&merging);
+	return rc;
+}
+
+/* With the commit lock held: removals by users of slots that only the merge had say nothing without
+ * it. What the disk refuses is left: the next mount says so. */
+static void forget_removals(struct model *model)
+{
+	const uint32_t n = slots_count(model->slots);
+
+	for (uint32_t i = model->gguf->n_tensors; i < n; i++) {
+		const struct organ_place *place = &model->places[i];
+		struct content *own = slots_own(model->slots, i);
+
+		if (slots_has_beneath(model->slots, i) && content_is_graft(own) &&
+		    content_is_whiteout(own))
+			layer_revert(model->layer, place->klass, place->name);
+		content_unref(own);
+	}
+}
+
+/* With the commit lock held. */
+static int end(struct model *model)
+{
+	struct error err = { 0 };
+	struct merge_state *now = merge_force_get(model);
+	struct merge_ready *ready = NULL;
+	int rc = now ? journal_finish_pending(model) : -ENOENT;
+
+	merge_state_unref(now);
+	if (rc == 0 && !(ready = merge_ready_new_none(model, &err)))
+		rc = -err.code;
+	if (rc == 0)
+		rc = layer_drop_merge(model->layer);
+	if (rc == 0) {
+		forget_removals(model);
+		publish(model, ready);
+		ready = NULL;
+	}
+	merge_ready_free(ready);
+	return rc;
+}
+
+int merge_edit_end(struct model *model)
+{
+	int rc;
+
+	pthread_mutex_lock(&model->experts_lock);
+	journal_begin(model);
+	rc = end(model);
+	journal_end(model);
+	pthread_mutex_unlock(&model->experts_lock);
+	if (rc == 0)
+		log_add(model->log, ".merge: no merge is in force any more");
+	else if (rc != -ENOENT)
+		log_add(model->log, ".merge: cannot be removed: %s", strerror(-rc));
+	return rc;
+}
+
+/* note becomes the merge's. */
+static int recover_note(struct model *model, char *note, const struct stat *stat, struct error *err)
+{
+	const struct merge_request_state of = { .mtime = stat->st_mtim,
+						.uid = stat->st_uid,
+						.gid = stat->st_gid };
+	struct merge_ready *ready = merge_ready_new_broken(model, note, NOT_YET, &of, err);
+
+	if (!ready)
+		return -err->code;
+	publish(model, ready);
+	return 0;
+}
+
+int merge_edit_recover(struct model *model)
+{
+	struct error err = { 0 };
+	struct stat stat;
+	char text[320];
+	int rc;
+	char *note = layer_read_merge(model->layer, &stat, &rc);
+
+	if (note)
+		rc = recover_note(model, note, &stat, &err);
+	if (rc < 0)
+		log_add(model->log,
+			"%s/MERGE: left alone: %s; the model is shown without its merge",
+			layer_path(model->layer),
+			err.code ? error_describe(&err, text, sizeof(text)) : strerror(-rc));
+	return rc;
+}
+
+/* With the commit lock held: it stays broken, for another reason. */
+static void renew_reason(struct merging *merging, const char *why)
+{
+	struct model *model = merging->model;
+	const struct merge_request_state of = request_state(merging);
+	struct error err = { 0 };
+	char *note = strdup(merging->again->note);
+	struct merge_ready *ready =
+		note ? merge_ready_new_broken(model, note, why, &of, &err) : NULL;
+
+	if (ready)
+		publish(model, ready);
+}
+
+/* With the commit lock held: unless another merge is in force by now. */
+static void renew(struct merging *merging, int rc)
+{
+	struct model *model = merging->model;
+	struct merge_state *now = merge_force_get(model);
+	char why[320];
+
+	if (now == merging->again && rc == 0)
+		rc = put(merging);
+	if (now == merging->again && rc < 0) {
+		if (merging->err.code)
+			error_describe(&merging->err, why, sizeof(why));
+		else
+			snprintf(why, sizeof(why), "%s", strerror(-rc));
+		if (strcmp(now->broken, why) != 0) {
+			log_add(model->log, ".merge: its tensors cannot be read: %s", why);
+			renew_reason(merging, why);
+		}
+	}
+	merge_state_unref(now);
+}
+
+bool merge_edit_refresh(struct model *model, bool hurried)
+{
+	struct merging merging = { .model = model, .hurried = hurried };
+	struct merge_state *state = merge_force_get(model);
+	int rc;
+
+	if (state && state->broken) {
+		merging.again = state;
+		rc = plan(&merging, state->text, state->size);
+		journal_begin(model);
+		renew(&merging, rc);
+		journal_end(model);
+		release(&merging);
+	}
+	merge_state_unref(state);
+	return merging.silent;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_edit.h - what a user may do to the merge of models beneath the grafts of a model. The order
+ * is as in graft.h: checked, durable, visible, answered. What is refused leaves a line in the
+ * log.
+ *
+ * Models are opened as links are followed (symlinks.h): with the rights of the user who wrote the
+ * configuration, by threads that a request waits for a limited time, and never through this
+ * mount. */
+#ifndef FS_EDIT_MERGE_EDIT_H
+#define FS_EDIT_MERGE_EDIT_H
+
+#include "fs/model/merge_force.h"
+
+/* A configuration of mergekit (merge_config.h), and for whom it is put in force. All is
+ * borrowed. */
+struct merge_request {
+	const char *text; /* size bytes */
+	size_t size;
+	const char *directories[2];  /* absolute, where names of models begin; NULL: none */
+	struct model *const *models; /* of the mount, which names mean first */
+	uint32_t n_models;
+	uid_t uid;
+	gid_t gid;
+	bool report;  /* on stderr too, for nothing is mounted yet */
+	bool passing; /* it is not kept in the layer: the next mount begins without it */
+};
+
+/* Returns 0, or -errno, and what was in force stays: EINVAL it is none, or its models do not fit or
+ * cannot be opened; else what the disk said. */
+int merge_edit_write(struct model *model, const struct merge_request *request);
+
+/* No merge is in force any more. Returns 0, -ENOENT none is, else what the disk said. */
+int merge_edit_end(struct model *model);
+
+/* Put in force what the layer holds: broken, until merge_edit_refresh() opens the models when the
+ * mount is there. Returns 0, or -errno: it cannot be told whether there is one. */
+int merge_edit_recover(struct model *model);
+
+/* Try again to open the models of a merge that is broken. Returns whether there was no answer from
+ * some. */
+bool merge_edit_refresh(struct model *model, bool hurried);
+
+#endif

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_force.c - see merge_force.h. */
+#include "fs/model/merge_force.h"
+#include "fs/model/inode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct merge_ready {
+	struct merge_state *state; /* NULL: no merge */
+	struct slot_content *puts;
+	size_t n;
+};
+
+/* What is being prepared. */
+struct preparation {
+	struct model *model;
+	struct merge_ready *ready;
+	struct slot_content *of_slots; /* by slot, room of them; content NULL: nothing beneath */
+	size_t room;
+	struct error *err;
+};
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+struct merge_state *merge_force_get(struct model *model)
+{
+	struct merge_state *state;
+
+	pthread_mutex_lock(&model->names);
+	state = model->merge;
+	if (state)
+		atomic_fetch_add(&state->refs, 1);
+	pthread_mutex_unlock(&model->names);
+	return state;
+}
+
+void merge_state_unref(struct merge_state *state)
+{
+	if (!state || atomic_fetch_sub(&state->refs, 1) != 1)
+		return;
+	for (size_t i = 0; i < state->n_models; i++) {
+		free(state->models[i].written);
+		free(state->models[i].path);
+		base_close(&state->bases[i]);
+	}
+	free(state->bases);
+	free(state->models);
+	free(state->note);
+	free(state->text);
+	free(state->tokenizer);
+	free(state->broken);
+	free(state);
+}
+
+bool merge_force_broken(struct model *model)
+{
+	bool broken;
+
+	pthread_mutex_lock(&model->names);
+	broken = model->merge && model->merge->broken;
+	pthread_mutex_unlock(&model->names);
+	return broken;
+}
+
+const char *merge_ready_note(const struct merge_ready *ready)
+{
+	return ready->state ? ready->state->note : NULL;
+}
+
+void merge_ready_free(struct merge_ready *ready)
+{
+	if (!ready)
+		return;
+	for (size_t k = 0; k < ready->n; k++)
+		content_unref(ready->puts[k].content);
+	free(ready->puts);
+	merge_state_unref(ready->state);
+	free(ready);
+}
+
+/* Does the slot of that NAME have a tensor of another name? */
+static bool is_others(const struct model *model, uint32_t slot, const char *tensor, size_t length)
+{
+	return model->places[slot].tensor_length != length ||
+	       memcmp(model->places[slot].tensor, tensor, length) != 0;
+}
+
+/* The slot of a tensor that the base has not, which is added if there is none. */
+static int find_slot(struct preparation *preparing, const char *tensor, uint32_t length,
+		     uint32_t *slot)
+{
+	struct model *model = preparing->model;
+	const enum organ_class klass = anatomy_class(tensor, length);
+	char name[ANATOMY_NAME_MAX + 1];
+	struct content *nothing;
+	bool found;
+	int rc = 0;
+
+	anatomy_file_name(tensor, length, NAME_SHORT, name);
+	found = model_find_slot(model, klass, name, strlen(name), slot);
+	if (found && is_others(model, *slot, tensor, length)) {
+		anatomy_file_name(tensor, length, NAME_EXACT, name);
+		found = model_find_slot(model, klass, name, strlen(name), slot);
+	}
+	if (found)
+		return 0;
+	nothing = content_new_blend_whiteout();
+	rc = nothing ? model_add_slot(model, klass, name, tensor, length, nothing) : -ENOMEM;
+	if (rc == 0)
+		model_find_slot(model, klass, name, strlen(name), slot);
+	if (rc == -ENOSPC)
+		return error_set(preparing->err, ENOSPC, ERROR_NO_OFFSET,
+				 "the result would have more tensors than a model here can have");
+	return rc < 0 ? out_of_memory(preparing->err) : 0;
+}
+
+/* Of that slot is known what lies beneath: content, which is used up; NULL: out of memory. */
+static int set(struct preparation *preparing, uint32_t slot, struct content *content)
+{
+	struct slot_content *more = preparing->of_slots;
+	size_t room = preparing->room;
+
+	if (content && slot >= room) {
+		room = 2 * (size_t)slot + 64;
+		more = reallocarray(more, room, sizeof(*more));
+		if (more) {
+			memset(more + preparing->room, 0, (room - preparing->room) * sizeof(*more));
+			preparing->of_slots = more;
+			preparing->room = room;
+		}
+	}
+	if (!content || !more) {
+		content_unref(content);
+		return out_of_memory(preparing->err);
+	}
+	content_unref(more[slot].content);
+	more[slot].content = content;
+	return 0;
+}
+
+/* The puts of all slots of which something is or was known. */
+static int collect(struct preparation *preparing)
+{
+	struct model *model = preparing->model;
+	struct merge_ready *ready = preparing->ready;
+	const uint32_t n = slots_count(model->slots);
+
+	ready->puts = calloc(n + 1u, sizeof(*ready->puts));
+	if (!ready->puts)
+		return out_of_memory(preparing->err);
+	for (uint32_t i = 0; i < n; i++) {
+		struct content *content =
+			i < preparing->room ? preparing->of_slots[i].content : NULL;
+
+		if (!content && !slots_has_beneath(model->slots, i) && i >= model->gguf->n_tensors)
+			continue;
+		if (!content && i >= model->gguf->n_tensors &&
+		    !(content = content_new_blend_whiteout()))
+			return out_of_memory(preparing->err);
+		if (i < preparing->room)
+			preparing->of_slots[i].content = NULL;
+		ready->puts[ready->n++] = (struct slot_content){ i, content };
+	}
+	return 0;
+}
+
+static struct merge_ready *begin(struct preparation *preparing, struct model *model,
+				 struct error *err)
+{
+	*preparing = (struct preparation){ .model = model, .err = err };
+	preparing->ready = calloc(1, sizeof(*preparing->ready));
+	if (!preparing->ready)
+		out_of_memory(err);
+	return preparing->ready;
+}
+
+/* rc is that of the preparation. */
+static struct merge_ready *end(struct preparation *preparing, int rc)
+{
+	if (rc == 0)
+		rc = collect(preparing);
+	for (size_t i = 0; i < preparing->room; i++)
+		content_unref(preparing->of_slots[i].content);
+	free(preparing->of_slots);
+	if (rc == 0)
+		return preparing->ready;
+	merge_ready_free(preparing->ready);
+	return NULL;
+}
+
+struct merge_ready *merge_ready_new_none(struct model *model, struct error *err)
+{
+	struct preparation preparing;
+
+	return begin(&preparing, model, err) ? end(&preparing, 0) : NULL;
+}
+
+/* With the texts and the n models of a request, each written and at a path, which are copied. */
+static struct merge_state *state_new(const struct merge_request_state *request, size_t n)
+{
+	struct merge_state *state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return NULL;
+	atomic_init(&state->refs, 1);
+	state->size = request->size;
+	state->mtime = request->mtime;
+	state->uid = request->uid;
+	state->gid = request->gid;
+	state->models = calloc(n + 1, sizeof(*state->models));
+	state->text = malloc(request->size + 1);
+	state->bases = calloc(n + 1, sizeof(*state->bases));
+	if (!state->models || !state->bases || !state->text) {
+		merge_state_unref(state);
+		return NULL;
+	}
+	memcpy(state->text, request->text, request->size);
+	state->text[request->size] = '\0';
+	return state;
+}
+
+static bool add_model(struct merge_state *state, const char *written, const char *path)
+{
+	struct merge_note_model *model = &state->models[state->n_models++];
+
+	model->written = strdup(written);
+	model->path = strdup(path);
+	return model->written && model->path;
+}
+
+/* The axes of a tensor: as the form's has them, else as many as there are. */
+static uint32_t axes_of(const struct model *model, const struct merge_plan_tensor *tensor)
+{
+	uint32_t dims = GGML_AXES;
+
+	if (tensor->of != MERGE_PLAN_NEW)
+		return model->gguf->tensors[tensor->of].dims;
+	while (dims > 1 && tensor->tensor.ne[dims - 1] == 1)
+		dims--;
+	return dims;
+}
+
+static void count(struct merge_state *state, const struct merge_note_tensor *noted,
+		  enum merge_made made)
+{
+	state->gone += noted->gone;
+	state->passed += made == MERGE_AS_MODEL;
+	state->made += made == MERGE_OF_ROWS;
+	if (!noted->gone)
+		state->bytes += noted->organ.data_size;
+}
+
+static struct content *make_content(struct preparation *preparing,
+				    const struct merge_plan_tensor *tensor,
+				    const struct organ *organ)
+{
+	const struct merge_data *input = &tensor->tensor.inputs[0];
+	const uint64_t ino = inode_new(preparing->model);
+	const struct merge_tensor *kept;
+	struct backing *file;
+	struct content *content;
+
+	if (tensor->made == MERGE_AS_MODEL)
+		return content_new_blend(ino, organ, input->file, input->offset);
+	file = merge_tensor_new(&tensor->tensor, &kept);
+	content = file ? content_new_blend(ino, organ, file, 0) : NULL;
+	backing_unref(file);
+	return content;
+}
+
+/* What the plan has for a tensor, which is noted too. */
+static int add_planned(struct preparation *preparing, const struct merge_plan_tensor *tensor,
+		       struct merge_note *note)
+{
+	struct model *model = preparing->model;
+	struct merge_note_tensor *noted = &note->tensors[note->n];
+	uint32_t slot = tensor->of;
+	struct content *content;
+	int rc;
+
+	if (tensor->made == MERGE_AS_FORM)
+		return 0;
+	*noted = (struct merge_note_tensor){ .gone = tensor->made == MERGE_GONE };
+	noted->organ.name = tensor->name;
+	noted->organ.name_length = tensor->length;
+	if (!noted->gone &&
+	    !merge_note_organ(tensor->name, tensor->length, tensor->tensor.type,
+			      axes_of(model, tensor), tensor->tensor.ne, &noted->organ))
+		return error_set(preparing->err, EINVAL, ERROR_NO_OFFSET, "%s would be too large",
+				 tensor->name);
+	rc = slot == MERGE_PLAN_NEW ? find_slot(preparing, tensor->name, tensor->length, &slot) : 0;
+	if (rc < 0)
+		return rc;
+	content = noted->gone ? content_new_blend_whiteout()
+			      : make_content(preparing, tensor, &noted->organ);
+	if (content)
+		content->mtime = preparing->ready->state->mtime;
+	count(preparing->ready->state, noted, tensor->made);
+	note->n++;
+	return set(preparing, slot, content);
+}
+
+static int add_plan(struct preparation *preparing, const struct merge_plan *plan)
+{
+	struct merge_state *state = preparing->ready->state;
+	struct merge_note note = { .text = state->text, .size = state->size };
+	int rc = 0;
+
+	note.tensors = calloc(plan->n + 1, sizeof(*note.tensors));
+	if (!note.tensors)
+		return out_of_memory(preparing->err);
+	for (size_t i = 0; rc == 0 && i < plan->n; i++)
+		rc = add_planned(preparing, &plan->tensors[i], &note);
+	note.n_models = state->n_models;
+	note.models = state->models;
+	if (rc == 0 && !(state->note = merge_note_print(&note)))
+		rc = out_of_memory(preparing->err);
+	free(note.tensors);
+	return rc;
+}
+
+static struct merge_state *state_of_plan(const struct merge_plan *plan, enum merge_method method,
+					 const struct merge_request_state *request)
+{
+	struct merge_state *state = state_new(request, plan->n_models);
+	bool well = state;
+
+	for (size_t i = 0; well && i < plan->n_models; i++)
+		well = add_model(state, plan->models[i].written, plan->models[i].path);
+	if (well && plan->other_tokenizer != SIZE_MAX) {
+		state->tokenizer = strdup(plan->models[plan->other_tokenizer].path);
+		well = state->tokenizer;
+	}
+	if (well) {
+		state->method = merge_method_names[method];
+		return state;
+	}
+	merge_state_unref(state);
+	return NULL;
+}
+
+/* What is kept open of the models. */
+static void take_models(struct merge_state *state, struct merge_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_models; i++) {
+		if (plan->models[i].is_form)
+			continue;
+		state->bases[i] = plan->models[i].base;
+		plan->models[i].base = (struct base){ .file = NULL };
+	}
+}
+
+struct merge_ready *merge_ready_new(struct model *model, struct merge_plan *plan,
+				    enum merge_method method,
+				    const struct merge_request_state *request, struct error *err)
+{
+	struct preparation preparing;
+	struct merge_ready *ready = begin(&preparing, model, err);
+	int rc;
+
+	if (!ready)
+		return NULL;
+	ready->state = state_of_plan(plan, method, request);
+	rc = ready->state ? add_plan(&preparing, plan) : out_of_memory(err);
+	ready = end(&preparing, rc);
+	if (ready)
+		take_models(ready->state, plan);
+	return ready;
+}
+
+/* A broken content of that organ. NULL: out of memory. */
+static struct content *make_broken(struct preparation *preparing, const struct organ *organ,
+				   const char *why)
+{
+	struct model *model = preparing->model;
+	struct backing *gone = backing_new_missing(backing_path(model->base), organ->data_size);
+	struct content *content = gone ? content_new_blend(inode_new(model), organ, gone, 0) : NULL;
+
+	backing_unref(gone);
+	if (!content)
+		return NULL;
+	content_set_broken(content, why);
+	if (content->broken)
+		return content;
+	content_unref(content);
+	return NULL;
+}
+
+static int add_noted(struct preparation *preparing, const struct merge_note_tensor *noted,
+		     const char *why)
+{
+	struct model *model = preparing->model;
+	const struct organ *organ = &noted->organ;
+	const struct gguf_tensor *tensor =
+		gguf_tensor(model->gguf, organ->name, organ->name_length);
+	uint32_t slot = tensor ? (uint32_t)(tensor - model->gguf->tensors) : 0;
+	struct content *content;
+	int rc = tensor ? 0 : find_slot(preparing, organ->name, organ->name_length, &slot);
+
+	if (rc < 0)
+		return rc;
+	content = noted->gone ? content_new_blend_whiteout() : make_broken(preparing, organ, why);
+	if (content)
+		content->mtime = preparing->ready->state->mtime;
+	count(preparing->ready->state, noted, noted->gone ? MERGE_GONE : MERGE_OF_ROWS);
+	return set(preparing, slot, content);
+}
+
+static int add_note(struct preparation *preparing, struct merge_note *note, const char *why)
+{
+	struct merge_state *state = preparing->ready->state;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < note->n_models; i++)
+		if (!add_model(state, note->models[i].written, note->models[i].path))
+			rc = out_of_memory(preparing->err);
+	for (size_t i = 0; rc == 0 && i < note->n; i++)
+		rc = add_noted(preparing, &note->tensors[i], why);
+	return rc;
+}
+
+/* By its name; "" where the configuration cannot be read. */
+static const char *method_of(const struct merge_note *note)
+{
+	struct merge_config config;
+	const bool well = merge_config_read(note->text, note->size, &config, NULL) == 0;
+	const char *name = well ? merge_method_names[config.method] : "";
+
+	merge_config_release(&config);
+	return name;
+}
+
+struct merge_ready *merge_ready_new_broken(struct model *model, char *text, const char *why,
+					   const struct merge_request_state *request,
+					   struct error *err)
+{
+	struct preparation preparing;
+	struct merge_note note;
+	struct merge_request_state as_noted = *request;
+	char *copy = strdup(text);
+	int rc = merge_note_read(text, &note, err);
+
+	if (rc < 0 || !copy || !begin(&preparing, model, err)) {
+		if (rc == 0)
+			out_of_memory(err);
+		merge_note_release(&note);
+		free(copy);
+		return NULL;
+	}
+	as_noted.text = note.text;
+	as_noted.size = note.size;
+	preparing.ready->state = state_new(&as_noted, note.n_models);
+	if (preparing.ready->state) {
+		preparing.ready->state->method = method_of(&note);
+		preparing.ready->state->note = copy;
+		preparing.ready->state->broken = strdup(why);
+	} else {
+		free(copy);
+	}
+	rc = preparing.ready->state && preparing.ready->state->broken
+		     ? add_note(&preparing, &note, why)
+		     : out_of_memory(err);
+	merge_note_release(&note);
+	return end(&preparing, rc);
+}
+
+void merge_force_publish(struct model *model, struct merge_ready *ready)
+{
+	struct merge_state *before;
+
+	slots_set_beneath(model->slots, ready->puts, ready->n);
+	/* The contents are the slots' now, and those that were there are released. */
+	ready->n = 0;
+	pthread_mutex_lock(&model->names);
+	before = model->merge;
+	model->merge = ready->state;
+	pthread_mutex_unlock(&model->names);
+	ready->state = before;
+	merge_ready_free(ready);
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a configuration in .merge makes of two models, beside the formulas in NumPy; the same bytes
+# whether they are read as an organ, as part of model.gguf, or from the file that .assemble writes.
+. "${0%/*}/../lib.sh"
+
+PYTHON=/usr/bin/python3
+$PYTHON -c 'import numpy' 2>/dev/null || skip 'no numpy'
+base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
+cd "$TMP"
+
+# METHOD [PARAMETERS]: its configuration, of the donor over the base.
+config() {
+	echo "merge_method: $1"
+	echo 'base_model: scribe-Q4_K_M'
+	echo 'dtype: float32'
+	echo "parameters: {${2-}}"
+	echo 'models:'
+	[ "$1" != slerp ] || echo '- model: scribe-Q4_K_M'
+	echo '- model: ./clerk-Q4_K_M.gguf'
+}
+
+# NAME: what the mount shows of the tensors that are looked at.
+keep_views() {
+	mkdir "$1"
+	(cd "$MNT/.views/npy" && cp --parents skeleton/blk_0_attn_q.npy organs/blk_3_ffn_down.npy \
+		norm/blk_5_attn_norm.npy "$TMP/$1")
+}
+
+mount_model -o ro,fresh "$donor"
+keep_views donor
+unmount_and_wait
+mount_model -o noassemble "$base"
+keep_views base
+for method in 'task_arithmetic weight: 0.5, lambda: 0.9' 'slerp t: [0.2, 0.8]' \
+	'ties weight: 0.7, density: 0.4' 'dare_linear weight: 1, density: 0.5' \
+	'breadcrumbs weight: 1, density: 0.8, gamma: 0.05'; do
+	config "${method%% *}" "${method#* }" >"$MNT/.merge" || fail "$(tail -n 1 "$MNT/.log")"
+	$PYTHON "$here/../tools/merged.py" "$MNT" . "${method%% *}"
+done
+
+config ties 'weight: 0.7, density: 0.4' >ties.yml
+sed -i '/^dtype/d' ties.yml
+cp ties.yml "$MNT/.merge"
+same ties.yml "$MNT/.merge"
+cp "$MNT/model.gguf" whole.gguf
+echo written.gguf >"$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
+same whole.gguf written.gguf
+cp -r "$MNT/organs" organs
+unmount_and_wait
+mount_model -o ro,fresh written.gguf
+for organ in organs/*.bin; do
+	same "$organ" "$MNT/$organ"
+done
+unmount_and_wait

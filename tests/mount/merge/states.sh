@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A merge lies beneath grafts and adapters: they go over it, and what takes them back shows it
+# again. It outlives the daemon; a model that is gone makes its tensors unreadable, never the
+# base's.
+. "${0%/*}/../lib.sh"
+
+base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
+cd "$TMP"
+up=organs/blk_0_ffn_up
+printf 'merge_method: linear\nmodels:\n- model: scribe-Q4_K_M\n  parameters: {weight: 1}\n' >m.yml
+printf -- '- {model: clerk-Q4_K_M, parameters: {weight: 1}}\n' >>m.yml
+
+type_of() {
+	getfattr --only-values -n user.organfs.type "$MNT/$1"
+}
+
+mount_model -o noassemble "$base"
+absent "$MNT/.merge"
+expect_fail 'no such file' rm "$MNT/.merge"
+exec 3<"$MNT/$up.bin"
+cp m.yml "$MNT/.merge"
+# A file that was open stays what it was.
+cmp /dev/fd/3 "$MNT/.base/$up.bin"
+exec 3<&-
+same m.yml "$MNT/.merge"
+differ "$MNT/$up.bin" "$MNT/.base/$up.bin"
+cp "$MNT/model.gguf" merged.gguf
+# One line for the merge, and no graft.
+tensors=$(ls "$MNT"/*/*.bin | wc -l)
+equal "$(cut -f 1-4 "$MNT/.grafts" | tr '\t' ' ')" ".merge merge linear $tensors"
+equal "$(cat "$MNT/.undo")" '# nothing is changed'
+grep -q '^ok	merge	linear of 2 models' "$MNT/.check" || fail "$(cat "$MNT/.check")"
+grep -q '^ok	lineage	merge: clerk-Q4_K_M.gguf: same base' "$MNT/.check" ||
+	fail "$(cat "$MNT/.check")"
+head -n 1 "$MNT/.recipe" | grep -q '^# there is no recipe: models are merged' || fail 'a recipe'
+
+# Grafts, of the base's own tensor too, and removals.
+cp "$MNT/.base/$up.bin" "$MNT/$up.bin"
+same "$MNT/$up.bin" "$MNT/.base/$up.bin"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
+rm "$MNT/organs/blk_3_ffn_up.bin"
+equal "$(cut -f 2 "$MNT/.grafts" | tr '\n' ' ')" 'merge reference copy removed '
+differ "$MNT/model.gguf" merged.gguf
+cp "$MNT/model.gguf" grafted.gguf
+
+# As it was after a power cut, and once more without the model, which comes back.
+kill_daemon
+mount_model -o noassemble "$base"
+same "$MNT/model.gguf" grafted.gguf
+same m.yml "$MNT/.merge"
+unmount_and_wait
+mv "$donor" away.gguf
+mount_model -o noassemble "$base"
+log_says '\.merge: its tensors cannot be read: .*there is no file ".*/clerk-Q4_K_M.gguf"'
+expect_fail 'input/output error' cat "$MNT/organs/blk_1_ffn_up.bin"
+expect_fail 'input/output error' cat "$MNT/model.gguf"
+same "$MNT/$up.bin" "$MNT/.base/$up.bin"
+grep -q '^impossible	merge' "$MNT/.check" || fail "$(cat "$MNT/.check")"
+grep -q '^\.merge	broken merge	linear' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
+expect_fail 'i/o error|input/output' sh -c "echo x.gguf >'$MNT/.assemble'"
+absent x.gguf
+mv away.gguf "$donor"
+ls "$MNT/organs" >"$TMP/ls"
+same "$MNT/model.gguf" grafted.gguf
+
+# Taken back, what is merged shows again; an adapter goes over it.
+echo all >"$MNT/.undo"
+same "$MNT/model.gguf" merged.gguf
+"$LORA" make "$base" style.gguf 'blk.0.ffn_up.weight'
+ln -s "$TMP/style.gguf" "$MNT/adapters/"
+equal "$(getfattr --only-values -n user.organfs.graft "$MNT/$up.bin")" merged
+differ "$MNT/model.gguf" merged.gguf
+rm "$MNT/adapters/style.gguf"
+same "$MNT/model.gguf" merged.gguf
+rm "$MNT/.merge"
+absent "$MNT/.merge"
+same "$MNT/model.gguf" "$base"
+[ ! -s "$MNT/.grafts" ] || fail "$(cat "$MNT/.grafts")"
+mv m.yml "$MNT/.merge"
+absent m.yml
+same "$MNT/model.gguf" merged.gguf
+rm "$MNT/.merge"
+unmount_and_wait
+mount_model -o noassemble "$base"
+same "$MNT/model.gguf" "$base"
+unmount_and_wait

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* test_merge_edit.c - fs/edit/merge_edit.c and fs/model/merge_force.c: a merge is in force, all of
+ * it or nothing, and for the next mount too. */
+#include "fs/edit/merge_edit.h"
+#include "fs/edit/symlinks.h"
+#include "fs/edit/undo.h"
+#include "fs/layer/layer_merge.h"
+#include "tests/unit/open_model.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* All tensors doubled. */
+static const char doubled[] = "merge_method: passthrough\n"
+			      "models: [{model: other}]\n"
+			      "parameters: {scale: 2}\n";
+/* One more block. */
+static const char stacked[] = "merge_method: passthrough\n"
+			      "slices:\n"
+			      "- sources: [{model: base, layer_range: [0, 1]}]\n"
+			      "- sources: [{model: other.gguf, layer_range: [0, 1]}]\n";
+
+struct scene {
+	struct opened o;
+	struct model *models[1];
+	struct symlinks *links;
+};
+
+static void set_up(struct scene *scene)
+{
+	scene->models[0] = scene->o.model;
+	scene->links = symlinks_new(scene->models, 1, false);
+	must(scene->links);
+	scene->o.model->links = scene->links;
+}
+
+static struct scene *open_scene(void **state)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+
+	must(scene);
+	save_small(state, "other.gguf");
+	scene->o = open_small(state, "base.gguf");
+	set_up(scene);
+	return scene;
+}
+
+/* As the next mount finds it. */
+static void reopen(void **state, struct scene *scene)
+{
+	symlinks_free(scene->links);
+	close_model(&scene->o);
+	scene->o = open_model(state, "base.gguf");
+	set_up(scene);
+}
+
+static void close_scene(struct scene *scene)
+{
+	symlinks_free(scene->links);
+	close_model(&scene->o);
+	free(scene);
+}
+
+static int merge(void **state, struct scene *scene, const char *text)
+{
+	const struct merge_request request = {
+		.text = text,
+		.size = strlen(text),
+		.directories = { ((struct temp *)*state)->dir },
+		.models = scene->models,
+		.n_models = 1,
+		.uid = getuid(),
+		.gid = getgid(),
+	};
+
+	return merge_edit_write(scene->o.model, &request);
+}
+
+static const char *how(struct model *model, uint32_t slot)
+{
+	struct content *own = slots_own(model->slots, slot);
+	const char *name = own ? content_kind_name(own) : "base";
+
+	content_unref(own);
+	return name;
+}
+
+static uint32_t slot_of(struct model *model, const char *name)
+{
+	uint32_t slot;
+
+	assert_true(model_find_slot(model, CLASS_ORGANS, name, strlen(name), &slot));
+	return slot;
+}
+
+/* The text in force; NULL: none is. */
+static void assert_text(struct model *model, const char *text)
+{
+	struct merge_state *now = merge_force_get(model);
+
+	assert_int_equal(!now, !text);
+	if (text)
+		assert_string_equal(now->text, text);
+	merge_state_unref(now);
+}
+
+static void a_merge_lies_beneath_grafts(void **state)
+{
+	struct scene *scene = open_scene(state);
+	struct model *model = scene->o.model;
+	char all[] = "all";
+
+	assert_int_equal(merge_edit_end(model), -ENOENT);
+	assert_int_equal(merge(state, scene, doubled), 0);
+	assert_text(model, doubled);
+	assert_string_equal(how(model, SMALL_UP), "blend");
+	assert_int_equal(fill_up(model, 51), 0);
+	assert_string_equal(how(model, SMALL_UP), "copy");
+	assert_int_equal(undo(model, all), 0);
+	assert_string_equal(how(model, SMALL_UP), "blend");
+	assert_int_equal(fill_up(model, 52), 0);
+	assert_int_equal(merge_edit_end(model), 0);
+	assert_text(model, NULL);
+	assert_string_equal(how(model, SMALL_UP), "copy");
+	assert_string_equal(how(model, SMALL_Q), "base");
+	close_scene(scene);
+}
+
+static void a_block_more_has_slots_of_its_own(void **state)
+{
+	struct scene *scene = open_scene(state);
+	struct model *model = scene->o.model;
+	uint32_t slot;
+
+	assert_int_equal(merge(state, scene, stacked), 0);
+	slot = slot_of(model, "blk_1_ffn_up");
+	assert_string_equal(how(model, slot), "blend");
+	assert_string_equal(how(model, SMALL_UP), "base");
+	/* A removal hides it, also for the next mount. */
+	assert_int_equal(graft_remove(model, slot), 0);
+	reopen(state, scene);
+	model = scene->o.model;
+	assert_false(merge_edit_refresh(model, false));
+	slot = slot_of(model, "blk_1_ffn_up");
+	assert_string_equal(how(model, slot), "removed");
+	assert_string_equal(how(model, slot_of(model, "blk_1_ffn_gate")), "blend");
+	/* Of what the merge had alone nothing is left behind. */
+	assert_int_equal(merge_edit_end(model), 0);
+	reopen(state, scene);
+	assert_int_equal(scene->o.model->recovered, 0);
+	assert_false(scene->o.model->keep_layer);
+	close_scene(scene);
+}
+
+static void a_model_that_is_gone_breaks_its_tensors(void **state)
+{
+	struct scene *scene = open_scene(state);
+	struct merge_state *now;
+
+	assert_int_equal(merge(state, scene, stacked), 0);
+	reopen(state, scene);
+	assert_true(merge_force_broken(scene->o.model));
+	assert_string_equal(how(scene->o.model, slot_of(scene->o.model, "blk_1_ffn_up")),
+			    "broken blend");
+	must(unlink(in_temp(state, "other.gguf").text) == 0);
+	merge_edit_refresh(scene->o.model, false);
+	assert_true(log_says(scene->o.log, "its tensors cannot be read: line 4, column"));
+	now = merge_force_get(scene->o.model);
+	assert_string_equal(now->method, "passthrough");
+	assert_non_null(strstr(now->broken, "there is no file"));
+	merge_state_unref(now);
+	assert_string_equal(how(scene->o.model, slot_of(scene->o.model, "blk_1_ffn_up")),
+			    "broken blend");
+	save_small(state, "other.gguf");
+	merge_edit_refresh(scene->o.model, false);
+	assert_false(merge_force_broken(scene->o.model));
+	assert_string_equal(how(scene->o.model, slot_of(scene->o.model, "blk_1_ffn_up")), "blend");
+	assert_text(scene->o.model, stacked);
+	close_scene(scene);
+}
+
+static void a_damaged_note_is_left_alone(void **state)
+{
+	struct scene *scene = open_scene(state);
+
+	must(layer_write_merge(scene->o.model->layer, "none\n", getuid(), getgid(), NULL) == 0);
+	reopen(state, scene);
+	assert_true(log_says(scene->o.log, "line 1 is none of a merge"));
+	assert_true(scene->o.model->keep_layer);
+	assert_text(scene->o.model, NULL);
+	close_scene(scene);
+}
+
+static void what_is_refused_changes_nothing(void **state)
+{
+	struct scene *scene = open_scene(state);
+
+	assert_int_equal(merge(state, scene, doubled), 0);
+	assert_int_equal(merge(state, scene, "merge_method: magic\n"), -EINVAL);
+	assert_true(log_says(scene->o.log, ".merge: refused: line 1, column 15"));
+	assert_int_equal(merge(state, scene,
+			       "merge_method: passthrough\nmodels: [{model: nowhere/at-all}]\n"),
+			 -EINVAL);
+	assert_true(log_says(scene->o.log, "of Hugging Face nothing is downloaded"));
+	assert_text(scene->o.model, doubled);
+	close_scene(scene);
+}
+
+/* Whichever allocation or fsync() fails: all of it is in force, or what was before. */
+static void a_failure_merges_all_or_nothing(void **state)
+{
+	struct scene *scene = open_scene(state);
+	struct model *model = scene->o.model;
+	bool failed = true;
+	int rc = -1;
+
+	needs_failing_allocations();
+	assert_int_equal(merge(state, scene, doubled), 0);
+	for (uint64_t k = 1; failed; k++) {
+		allocation_fails(k);
+		rc = merge(state, scene, stacked);
+		failed = allocation_failed();
+		assert_text(model, rc == 0 ? stacked : doubled);
+		assert_string_equal(how(model, SMALL_UP), rc == 0 ? "base" : "blend");
+		if (rc == 0 && failed)
+			must(merge(state, scene, doubled) == 0);
+	}
+	assert_int_equal(rc, 0);
+	failed = true;
+	for (uint64_t k = 1; failed; k++) {
+		fsync_fails(k);
+		rc = merge(state, scene, doubled);
+		failed = fsync_failed();
+		assert_text(model, rc == 0 ? doubled : stacked);
+		if (rc == 0 && failed)
+			must(merge(state, scene, stacked) == 0);
+	}
+	failed = true;
+	for (uint64_t k = 1; failed; k++) {
+		allocation_fails(k);
+		rc = merge_edit_end(model);
+		failed = allocation_failed();
+		assert_text(model, rc == 0 ? NULL : doubled);
+		if (rc == 0 && failed)
+			must(merge(state, scene, doubled) == 0);
+	}
+	close_scene(scene);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
