@@ -14,7 +14,7 @@ struct merge_ready {
 };
 
 /* What is being prepared. */
-struct preparation {
+struct merge_preparation {
 	struct model *model;
 	struct merge_ready *ready;
 	struct slot_content *of_slots; /* by slot, room of them; content NULL: nothing beneath */
@@ -91,7 +91,7 @@ static bool is_others(const struct model *model, uint32_t slot, const char *tens
 }
 
 /* The slot of a tensor that the base has not, which is added if there is none. */
-static int find_slot(struct preparation *preparing, const char *tensor, uint32_t length,
+static int find_slot(struct merge_preparation *preparing, const char *tensor, uint32_t length,
 		     uint32_t *slot)
 {
 	struct model *model = preparing->model;
@@ -120,7 +120,7 @@ static int find_slot(struct preparation *preparing, const char *tensor, uint32_t
 }
 
 /* Of that slot is known what lies beneath: content, which is used up; NULL: out of memory. */
-static int set(struct preparation *preparing, uint32_t slot, struct content *content)
+static int set(struct merge_preparation *preparing, uint32_t slot, struct content *content)
 {
 	struct slot_content *more = preparing->of_slots;
 	size_t room = preparing->room;
@@ -144,7 +144,7 @@ static int set(struct preparation *preparing, uint32_t slot, struct content *con
 }
 
 /* The puts of all slots of which something is or was known. */
-static int collect(struct preparation *preparing)
+static int collect(struct merge_preparation *preparing)
 {
 	struct model *model = preparing->model;
 	struct merge_ready *ready = preparing->ready;
@@ -169,10 +169,10 @@ static int collect(struct preparation *preparing)
 	return 0;
 }
 
-static struct merge_ready *begin(struct preparation *preparing, struct model *model,
+static struct merge_ready *begin(struct merge_preparation *preparing, struct model *model,
 				 struct error *err)
 {
-	*preparing = (struct preparation){ .model = model, .err = err };
+	*preparing = (struct merge_preparation){ .model = model, .err = err };
 	preparing->ready = calloc(1, sizeof(*preparing->ready));
 	if (!preparing->ready)
 		out_of_memory(err);
@@ -180,7 +180,7 @@ static struct merge_ready *begin(struct preparation *preparing, struct model *mo
 }
 
 /* rc is that of the preparation. */
-static struct merge_ready *end(struct preparation *preparing, int rc)
+static struct merge_ready *end(struct merge_preparation *preparing, int rc)
 {
 	if (rc == 0)
 		rc = collect(preparing);
@@ -195,7 +195,7 @@ static struct merge_ready *end(struct preparation *preparing, int rc)
 
 struct merge_ready *merge_ready_new_none(struct model *model, struct error *err)
 {
-	struct preparation preparing;
+	struct merge_preparation preparing;
 
 	return begin(&preparing, model, err) ? end(&preparing, 0) : NULL;
 }
@@ -255,7 +255,7 @@ static void count(struct merge_state *state, const struct merge_note_tensor *not
 		state->bytes += noted->organ.data_size;
 }
 
-static struct content *make_content(struct preparation *preparing,
+static struct content *make_content(struct merge_preparation *preparing,
 				    const struct merge_plan_tensor *tensor,
 				    const struct organ *organ)
 {
@@ -274,7 +274,7 @@ static struct content *make_content(struct preparation *preparing,
 }
 
 /* What the plan has for a tensor, which is noted too. */
-static int add_planned(struct preparation *preparing, const struct merge_plan_tensor *tensor,
+static int add_planned(struct merge_preparation *preparing, const struct merge_plan_tensor *tensor,
 		       struct merge_note *note)
 {
 	struct model *model = preparing->model;
@@ -305,7 +305,7 @@ static int add_planned(struct preparation *preparing, const struct merge_plan_te
 	return set(preparing, slot, content);
 }
 
-static int add_plan(struct preparation *preparing, const struct merge_plan *plan)
+static int add_plan(struct merge_preparation *preparing, const struct merge_plan *plan)
 {
 	struct merge_state *state = preparing->ready->state;
 	struct merge_note note = { .text = state->text, .size = state->size };
@@ -359,7 +359,7 @@ struct merge_ready *merge_ready_new(struct model *model, struct merge_plan *plan
 				    enum merge_method method,
 				    const struct merge_request_state *request, struct error *err)
 {
-	struct preparation preparing;
+	struct merge_preparation preparing;
 	struct merge_ready *ready = begin(&preparing, model, err);
 	int rc;
 
@@ -374,7 +374,7 @@ struct merge_ready *merge_ready_new(struct model *model, struct merge_plan *plan
 }
 
 /* A broken content of that organ. NULL: out of memory. */
-static struct content *make_broken(struct preparation *preparing, const struct organ *organ,
+static struct content *make_broken(struct merge_preparation *preparing, const struct organ *organ,
 				   const char *why)
 {
 	struct model *model = preparing->model;
@@ -391,7 +391,7 @@ static struct content *make_broken(struct preparation *preparing, const struct o
 	return NULL;
 }
 
-static int add_noted(struct preparation *preparing, const struct merge_note_tensor *noted,
+static int add_noted(struct merge_preparation *preparing, const struct merge_note_tensor *noted,
 		     const char *why)
 {
 	struct model *model = preparing->model;
@@ -411,7 +411,7 @@ static int add_noted(struct preparation *preparing, const struct merge_note_tens
 	return set(preparing, slot, content);
 }
 
-static int add_note(struct preparation *preparing, struct merge_note *note, const char *why)
+static int add_note(struct merge_preparation *preparing, struct merge_note *note, const char *why)
 {
 	struct merge_state *state = preparing->ready->state;
 	int rc = 0;
@@ -439,7 +439,7 @@ struct merge_ready *merge_ready_new_broken(struct model *model, char *text, cons
 					   const struct merge_request_state *request,
 					   struct error *err)
 {
-	struct preparation preparing;
+	struct merge_preparation preparing;
 	struct merge_note note;
 	struct merge_request_state as_noted = *request;
 	char *copy = strdup(text);
