@@ -368,13 +368,19 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 	close_model(&o);
 }
 
-/* What fills the slot, of .from: does it say that? */
-static bool origin_says(struct opened *o, const char *words)
+#define UP "blk_0_ffn_up"
+
+/* Does the layer say that of where an organ came from? */
+static bool origin_says(struct opened *o, const char *name, const char *words)
 {
-	const struct path path =
-		path_in(layer_path(o->model->layer), "organs/blk_0_ffn_up.bin.from");
-	char *text = exists(path.text) ? read_whole(path.text, &(size_t){ 0 }) : NULL;
-	const bool says = text && strstr(text, words);
+	struct path path = path_in(layer_path(o->model->layer), "organs/");
+	char *text = NULL;
+	bool says;
+
+	strcat(strcat(path.text, name), ".bin.from");
+	if (exists(path.text))
+		text = read_whole(path.text, &(size_t){ 0 });
+	says = text && strstr(text, words);
 
 	free(text);
 	return says;
@@ -418,12 +424,12 @@ static void whose_the_donors_gguf_is_is_kept_with_the_graft(void **state)
 	assert_non_null(other);
 
 	fill_from(&o, donor_from_backing(o.model->base, "x", 1));
-	assert_true(origin_says(&o, "of base\n"));
-	assert_true(origin_says(&o, model_fingerprint(o.model)));
+	assert_true(origin_says(&o, UP, "of base\n"));
+	assert_true(origin_says(&o, UP, model_fingerprint(o.model)));
 	fill_from(&o, donor_from_backing(other, "x", 1));
-	assert_true(origin_says(&o, "of another\n"));
-	assert_true(origin_says(&o, "\nfingerprint "));
-	assert_false(origin_says(&o, model_fingerprint(o.model)));
+	assert_true(origin_says(&o, UP, "of another\n"));
+	assert_true(origin_says(&o, UP, "\nfingerprint "));
+	assert_false(origin_says(&o, UP, model_fingerprint(o.model)));
 	backing_unref(other);
 	close_model(&o);
 }
@@ -438,11 +444,11 @@ static void a_donor_seen_from_outside_is_the_base_or_another(void **state)
 	assert_non_null(fingerprint);
 	fingerprint[0] = fingerprint[0] == '0' ? '1' : '0';
 	fill_from(&o, donor_at(base, own));
-	assert_true(origin_says(&o, "of base\n") && origin_says(&o, own));
+	assert_true(origin_says(&o, UP, "of base\n") && origin_says(&o, UP, own));
 	fill_from(&o, donor_at(base, fingerprint));
-	assert_true(origin_says(&o, "of another\n") && origin_says(&o, fingerprint));
+	assert_true(origin_says(&o, UP, "of another\n") && origin_says(&o, UP, fingerprint));
 	fill_from(&o, donor_at(in_temp(state, "other.gguf").text, own));
-	assert_true(origin_says(&o, "of another\n") && origin_says(&o, own));
+	assert_true(origin_says(&o, UP, "of another\n") && origin_says(&o, UP, own));
 	free(fingerprint);
 	close_model(&o);
 }
@@ -458,7 +464,7 @@ static void a_donor_that_is_no_gguf_is_not_kept(void **state)
 	junk = backing_open(in_temp(state, "junk").text, &err);
 	assert_non_null(junk);
 	fill_from(&o, donor_from_backing(junk, "x", 1));
-	assert_false(origin_says(&o, ""));
+	assert_false(origin_says(&o, UP, ""));
 	backing_unref(junk);
 	close_model(&o);
 }
@@ -506,26 +512,83 @@ static void a_long_organ_is_the_bases_if_every_byte_is(void **state)
 	close_model(&o);
 }
 
-/* Of what was added the base has nothing to compare with. */
-static void an_added_slot_can_be_filled_again(void **state)
+/* An organ with that name in its header, of a form that SMALL_UP has, under a file name. */
+static int fill_name(struct opened *o, const char *name, const char *tensor, uint32_t seed)
 {
+	struct organ_file organ = mk_organ(tensor, GGML_F32, 2, small_ne, seed);
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(o->model->layer, empty);
+	int rc;
+
+	assert_non_null(stage);
+	view_unref(empty);
+	assert_int_equal(stage_write(stage, organ.bytes, organ.size, 0), 0);
+	rc = graft_fill_name(o->model, CLASS_ORGANS, name, stage);
+	stage_free(stage);
+	free(organ.bytes);
+	return rc;
+}
+
+/* What has the name of an added slot is that, as long as it is there. */
+static void an_added_slot_takes_any_organ_until_it_is_removed(void **state)
+{
+	const char *name = "blk_1_ffn_up";
 	struct opened o = open_small(state, "base.gguf");
-	struct organ_file first = up_with(50), second = up_with(51);
 
-	for (int i = 0; i < 2; i++) {
-		const struct organ_file *organ = i ? &second : &first;
-		struct view *empty = view_new(NULL, 0, NULL);
-		struct stage *stage = stage_new(o.model->layer, empty);
+	assert_int_equal(fill_name(&o, name, "token_embd.weight", 50), -EINVAL);
+	assert_true(log_says(o.log, "cannot be added under it"));
+	assert_int_equal(fill_name(&o, name, "blk.7.ffn_up.weight", 50), 0);
+	assert_true(is_graft(&o, SMALL_TENSORS));
+	assert_true(origin_says(&o, name, "slot blk.1.ffn_up.weight\n"));
+	assert_int_equal(fill_name(&o, name, "token_embd.weight", 51), 0);
+	assert_true(origin_says(&o, name, "slot blk.1.ffn_up.weight\n"));
+	assert_int_equal(graft_remove(o.model, SMALL_TENSORS), 0);
+	assert_int_equal(fill_name(&o, name, "token_embd.weight", 52), -EINVAL);
+	assert_int_equal(fill_name(&o, name, "blk.7.ffn_up.weight", 53), 0);
+	close_model(&o);
+}
 
-		assert_non_null(stage);
-		view_unref(empty);
-		assert_int_equal(stage_write(stage, organ->bytes, organ->size, 0), 0);
-		assert_int_equal(graft_fill_name(o.model, CLASS_ORGANS, "blk_1_ffn_up", stage), 0);
-		assert_true(is_graft(&o, SMALL_TENSORS));
+/* Two tensors whose short names are one have files with their exact names. */
+static void a_tensor_that_is_there_is_not_added_under_another_name(void **state)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct opened o;
+
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F32, 2, small_ne);
+	mkgguf_tensor(m, "blk.0.ffn.up.weight", GGML_F32, 2, small_ne);
+	file = mkgguf_finish(m);
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	assert_int_equal(fill_name(&o, "blk_0_ffn_up", "blk.0.ffn_up.weight", 50), -EINVAL);
+	assert_true(log_says(o.log, "has the tensor blk.0.ffn_up.weight under another file name"));
+	assert_int_equal(fill_name(&o, "blk.0.ffn_up.weight", "blk.0.ffn_up.weight", 50), 0);
+	close_model(&o);
+}
+
+/* The base's own bytes with its time are no graft; with another time they are. */
+static void the_bases_organ_with_another_time_is_a_graft(void **state)
+{
+	static const struct timespec later[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+	struct opened o = open_small(state, "base.gguf");
+	size_t size;
+	char *base = read_organ(o.model, SMALL_UP, &size);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(later); i++) {
+		struct timespec mtime = model_time(o.model);
+		struct stage *stage = stage_over(o.model, SMALL_UP);
+
+		mtime.tv_sec += later[i].tv_sec;
+		mtime.tv_nsec ^= later[i].tv_nsec;
+		assert_int_equal(stage_truncate(stage, 0), 0);
+		assert_int_equal(stage_write(stage, base, size, 0), 0);
+		stage_set_mtime(stage, &mtime);
+		assert_int_equal(graft_fill(o.model, SMALL_UP, stage), 0);
+		assert_int_equal(is_graft(&o, SMALL_UP), i > 0);
 		stage_free(stage);
 	}
-	free(first.bytes);
-	free(second.bytes);
+	free(base);
 	close_model(&o);
 }
 
