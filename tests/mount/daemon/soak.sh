@@ -3,8 +3,8 @@
 # timeout: 300
 # alone
 # Everything at once for LONG seconds, 20 unless told otherwise: memory, descriptors, threads and
-# inodes of the daemon do not grow from one half of that time to the other, stay below what organfs(1) says,
-# and when all is undone the model is the base again.
+# inodes of the daemon do not grow from one half of that time to the other, the first three stay
+# below what organfs(1) says, and when all is undone the model is the base again.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# A daemon in a control group that has so much memory does its work in it. What asks for more than
-# there is gets an error, or the kernel kills the daemon: what it confirmed is there at the next mount,
-# and nothing half.
+# A daemon in a control group with little memory does its work in that. What asks for more gets an
+# error, or the kernel kills the daemon: what it confirmed is there at the next mount, nothing half.
 . "${0%/*}/../lib.sh"
 
 need_root
