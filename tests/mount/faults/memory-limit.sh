@@ -53,17 +53,18 @@ echo \$\$ >"$GROUP/cgroup.procs" && exec "$ORGANFS" "\$@"
 END
 chmod +x "$TMP/organfs"
 
-# In 48 MiB the daemon does all of its work, also with 60 MB of files that are being written.
-mount_with 48M
+# In 48 MiB, and 2 for the threads of each processor, the daemon does all of its work, also with
+# more than that of files that are being written.
+mount_with $((48 + 2 * $(nproc)))M
 cp "$TMP/new_0" "$(slot 0)"
 python3 - "$MNT/organs" <<'END' >"$TMP/held" 2>&1 || fail "$(cat "$TMP/held")"
 import os, sys
 held = []
-for i in range(60):
+for i in range(60 + 2 * os.cpu_count()):
     held.append(os.open(f"{sys.argv[1]}/.held{i}", os.O_RDWR | os.O_CREAT))
-    assert os.write(held[-1], bytes([i]) * 1000000) == 1000000
+    assert os.write(held[-1], bytes([i % 256]) * 1000000) == 1000000
 for i, file in enumerate(held):
-    assert os.pread(file, 1000001, 0) == bytes([i]) * 1000000, i
+    assert os.pread(file, 1000001, 0) == bytes([i % 256]) * 1000000, i
 END
 find "$MNT" -type f ! -name .assemble -exec cat {} + >/dev/null
 cat "$MNT/.views/npy/organs/blk_0_ffn_up.npy" "$MNT/.diff/base.tsv" >/dev/null
